@@ -1,0 +1,178 @@
+package query
+
+import (
+	"crypto/sha256"
+	"sort"
+
+	"dpsql/sqlerr"
+)
+
+// maxBranches bounds the branches of a diagram (spans and cases of all nodes)
+// that a combination may build. Conjunctions stay linear in their text; only
+// adversarial nestings come near it.
+const maxBranches = 1 << 22
+
+// combiner computes op pointwise on two diagrams over one universe: the apply
+// procedure of Bryant (1986) for multi-valued nodes, memoised on digests.
+type combiner struct {
+	u        *Universe
+	op       func(a, b int64) (int64, error)
+	done     map[[2 * sha256.Size]byte]*node
+	branches int
+}
+
+func combine(u *Universe, a, b *node, op func(a, b int64) (int64, error)) (*node, error) {
+	c := &combiner{u: u, op: op, done: make(map[[2 * sha256.Size]byte]*node)}
+	return c.apply(a, b)
+}
+
+func (c *combiner) apply(a, b *node) (*node, error) {
+	if a.isLeaf() && b.isLeaf() {
+		w, err := c.op(a.weight, b.weight)
+		if err != nil {
+			return nil, err
+		}
+		return leaf(w), nil
+	}
+	var key [2 * sha256.Size]byte
+	copy(key[:], a.digest[:])
+	copy(key[sha256.Size:], b.digest[:])
+	if n, ok := c.done[key]; ok {
+		return n, nil
+	}
+	n, err := c.branch(a, b)
+	if err != nil {
+		return nil, err
+	}
+	c.done[key] = n
+	return n, nil
+}
+
+func (c *combiner) branch(a, b *node) (*node, error) {
+	level := min(a.level, b.level)
+	d := c.u.columns[level].Domain
+	if !d.Finite() {
+		return c.branchCases(level, a, b)
+	}
+	return c.branchSpans(level, d, a, b)
+}
+
+// branchSpans cuts the domain wherever a or b changes its child.
+func (c *combiner) branchSpans(level int, d Domain, a, b *node) (*node, error) {
+	as, bs := a.spansAt(level, d), b.spansAt(level, d)
+	var out []span
+	for next, i, j := uint64(0), 0, 0; next < d.Size(); {
+		toA, endA := step(as, &i, next, d.Size())
+		toB, endB := step(bs, &j, next, d.Size())
+		end := min(endA, endB)
+		to, err := c.apply(toA, toB)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, span{Range{next, end}, to})
+		next = end + 1
+	}
+	if err := c.count(len(out)); err != nil {
+		return nil, err
+	}
+	return newSpans(level, d, out), nil
+}
+
+// spansAt returns the node's spans at a level, one over the whole domain where
+// the node does not branch there.
+func (n *node) spansAt(level int, d Domain) []span {
+	if n.level != level {
+		return []span{{Range{0, d.Size() - 1}, n}}
+	}
+	return n.spans
+}
+
+// step returns the child at an ordinal and the last ordinal it holds for,
+// advancing the index past spans that end before it.
+func step(spans []span, i *int, at, size uint64) (*node, uint64) {
+	for *i < len(spans) && spans[*i].Last < at {
+		*i++
+	}
+	switch {
+	case *i == len(spans):
+		return zero, size - 1
+	case spans[*i].First > at:
+		return zero, spans[*i].First - 1
+	}
+	return spans[*i].to, spans[*i].Last
+}
+
+// branchCases combines the cases that a or b names, and the rest.
+func (c *combiner) branchCases(level int, a, b *node) (*node, error) {
+	rest, err := c.apply(a.restAt(level), b.restAt(level))
+	if err != nil {
+		return nil, err
+	}
+	var out []valueCase
+	for i, j := 0, 0; ; {
+		v, ok := nextCase(a.casesAt(level), b.casesAt(level), i, j)
+		if !ok {
+			break
+		}
+		to, err := c.apply(a.caseAt(level, v, &i), b.caseAt(level, v, &j))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, valueCase{v, to})
+	}
+	if err := c.count(len(out) + 1); err != nil {
+		return nil, err
+	}
+	return newCases(level, out, rest), nil
+}
+
+func (n *node) casesAt(level int) []valueCase {
+	if n.level != level {
+		return nil
+	}
+	return n.cases
+}
+
+func (n *node) restAt(level int) *node {
+	if n.level != level {
+		return n
+	}
+	return n.rest
+}
+
+// caseAt returns where v leads, given that the cases before *i are below v.
+func (n *node) caseAt(level int, v Value, i *int) *node {
+	if cs := n.casesAt(level); *i < len(cs) && cs[*i].value == v {
+		*i++
+		return cs[*i-1].to
+	}
+	return n.restAt(level)
+}
+
+// nextCase returns the smallest value not yet passed in either list.
+func nextCase(a, b []valueCase, i, j int) (Value, bool) {
+	switch {
+	case i == len(a) && j == len(b):
+		return Value{}, false
+	case i == len(a):
+		return b[j].value, true
+	case j == len(b) || a[i].value.Compare(b[j].value) < 0:
+		return a[i].value, true
+	}
+	return b[j].value, true
+}
+
+func (c *combiner) count(branches int) error {
+	c.branches += branches
+	if c.branches > maxBranches {
+		return sqlerr.New(sqlerr.Unsupported, "the predicate is too complex: its decision diagram exceeds %d branches", maxBranches).
+			WithHint("fix more columns, or ask several smaller queries")
+	}
+	return nil
+}
+
+// searchCase returns the index of v among sorted cases.
+func searchCase(cases []valueCase, v Value) (int, bool) {
+	i := sort.Search(len(cases), func(i int) bool { return cases[i].value.Compare(v) >= 0 })
+	return i, i < len(cases) && cases[i].value == v
+}

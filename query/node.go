@@ -1,0 +1,173 @@
+package query
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"slices"
+)
+
+// A node is one vertex of a reduced ordered decision diagram. It is immutable
+// and canonical: equal functions have equal digests, whatever built them.
+//
+// A leaf has level leafLevel and a weight. An inner node branches on the column
+// numbered level: over a finite domain by spans (sorted, neighbours with the
+// same child merged, gaps lead to the zero leaf), over an unbounded one by
+// cases (sorted, those that agree with rest left out) and rest. No node has a
+// single child for its whole domain.
+type node struct {
+	level  int
+	weight int64
+	spans  []span
+	cases  []valueCase
+	rest   *node
+	digest [sha256.Size]byte
+}
+
+type span struct {
+	Range
+	to *node
+}
+
+type valueCase struct {
+	value Value
+	to    *node
+}
+
+const leafLevel = int(^uint(0) >> 1) // below every column
+
+// zero is the leaf of the elements outside a query's support.
+var zero = leaf(0)
+
+func leaf(weight int64) *node {
+	n := &node{level: leafLevel, weight: weight}
+	h := sha256.New()
+	writeUint(h, 'L')
+	writeUint(h, uint64(weight))
+	h.Sum(n.digest[:0])
+	return n
+}
+
+func (n *node) isLeaf() bool { return n.level == leafLevel }
+
+func (n *node) isZero() bool { return n.isLeaf() && n.weight == 0 }
+
+func (n *node) is(m *node) bool { return n.digest == m.digest }
+
+// newSpans returns the reduced node that branches by spans, which are sorted
+// and disjoint, over a finite domain.
+func newSpans(level int, d Domain, spans []span) *node {
+	merged := spans[:0]
+	for _, s := range spans {
+		k := len(merged)
+		switch {
+		case s.to.isZero():
+		case k > 0 && merged[k-1].Last+1 == s.First && merged[k-1].to.is(s.to):
+			merged[k-1].Last = s.Last
+		default:
+			merged = append(merged, s)
+		}
+	}
+	if len(merged) == 0 {
+		return zero
+	}
+	if len(merged) == 1 && merged[0].First == 0 && merged[0].Last == d.Size()-1 {
+		return merged[0].to
+	}
+	n := &node{level: level, spans: merged}
+	n.seal()
+	return n
+}
+
+// newCases returns the reduced node that branches by cases, which are sorted
+// and distinct, over an unbounded domain.
+func newCases(level int, cases []valueCase, rest *node) *node {
+	kept := cases[:0]
+	for _, c := range cases {
+		if !c.to.is(rest) {
+			kept = append(kept, c)
+		}
+	}
+	if len(kept) == 0 {
+		return rest
+	}
+	n := &node{level: level, cases: kept, rest: rest}
+	n.seal()
+	return n
+}
+
+// seal computes the digest, which names the function the node stands for:
+// SHA-256 is collision resistant, so equal digests mean equal diagrams.
+func (n *node) seal() {
+	h := sha256.New()
+	writeUint(h, 'N')
+	writeUint(h, uint64(n.level))
+	writeUint(h, uint64(len(n.spans)))
+	for _, s := range n.spans {
+		writeUint(h, s.First)
+		writeUint(h, s.Last)
+		h.Write(s.to.digest[:])
+	}
+	for _, c := range n.cases {
+		writeValue(h, c.value)
+		h.Write(c.to.digest[:])
+	}
+	if n.rest != nil {
+		h.Write(n.rest.digest[:])
+	}
+	h.Sum(n.digest[:0])
+}
+
+func writeUint(h hash.Hash, x uint64) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], x)
+	h.Write(b[:])
+}
+
+func writeValue(h hash.Hash, v Value) {
+	writeUint(h, uint64(v.kind))
+	writeUint(h, uint64(v.n))
+	writeUint(h, uint64(len(v.s)))
+	h.Write([]byte(v.s))
+}
+
+// child returns where v leads at an inner node over domain d.
+func (n *node) child(d Domain, v Value) *node {
+	if n.rest != nil {
+		if i, ok := searchCase(n.cases, v); ok {
+			return n.cases[i].to
+		}
+		return n.rest
+	}
+	o, ok := d.Ordinal(v)
+	if !ok {
+		return zero
+	}
+	return n.at(o)
+}
+
+// at returns where an ordinal leads at a node over a finite domain.
+func (n *node) at(o uint64) *node {
+	lo, hi := 0, len(n.spans)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if n.spans[mid].Last < o {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(n.spans) && n.spans[lo].First <= o {
+		return n.spans[lo].to
+	}
+	return zero
+}
+
+func sortSpans(spans []span) {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.First, b.First) })
+}
+
+func sortCases(cases []valueCase) {
+	slices.SortFunc(cases, func(a, b valueCase) int { return a.value.Compare(b.value) })
+}

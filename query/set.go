@@ -1,0 +1,234 @@
+package query
+
+import (
+	"slices"
+	"sort"
+
+	"dpsql/sqlerr"
+)
+
+// Range is a set of consecutive ordinals of a finite domain, both ends included.
+type Range struct{ First, Last uint64 }
+
+// Set is an immutable set of values of one domain: sorted, disjoint ranges of
+// ordinals over a finite domain, and over an unbounded one a list of values or
+// every value but those listed.
+type Set struct {
+	dom    Domain
+	ranges []Range
+	values []Value
+	except bool
+}
+
+// All returns the set of every value of the domain.
+func (d Domain) All() Set {
+	if !d.Finite() {
+		return Set{dom: d, except: true}
+	}
+	return d.ordinals(0, d.Size())
+}
+
+// None returns the empty set.
+func (d Domain) None() Set { return Set{dom: d} }
+
+// ordinals returns the set of the ordinals from first up to, not including, end.
+func (d Domain) ordinals(first, end uint64) Set {
+	if first >= end {
+		return d.None()
+	}
+	return Set{dom: d, ranges: []Range{{first, end - 1}}}
+}
+
+// NotNull returns the set of every value but NULL.
+func (d Domain) NotNull() Set { return d.Of(Null()).Complement() }
+
+// Of returns the set of the given values; those outside the domain are left out.
+func (d Domain) Of(values ...Value) Set {
+	if !d.Finite() {
+		return d.listed(values)
+	}
+	ordinals := make([]uint64, 0, len(values))
+	for _, v := range values {
+		if o, ok := d.Ordinal(v); ok {
+			ordinals = append(ordinals, o)
+		}
+	}
+	slices.Sort(ordinals)
+	s := Set{dom: d}
+	for _, o := range ordinals {
+		s.ranges = appendRange(s.ranges, Range{o, o})
+	}
+	return s
+}
+
+func (d Domain) listed(values []Value) Set {
+	s := Set{dom: d}
+	for _, v := range values {
+		if d.Contains(v) {
+			s.values = append(s.values, v)
+		}
+	}
+	slices.SortFunc(s.values, Value.Compare)
+	s.values = slices.Compact(s.values)
+	return s
+}
+
+// appendRange adds r, which starts at or after the start of the last range.
+func appendRange(ranges []Range, r Range) []Range {
+	if n := len(ranges); n > 0 && r.First <= ranges[n-1].Last+1 {
+		ranges[n-1].Last = max(ranges[n-1].Last, r.Last)
+		return ranges
+	}
+	return append(ranges, r)
+}
+
+// Less returns the values, NULL aside, below v, or up to v if orEqual. Over an
+// unbounded domain that set is neither a list nor the complement of one, and
+// is refused as unsupported.
+func (d Domain) Less(v Value, orEqual bool) (Set, error) {
+	if !d.Finite() {
+		return Set{}, errOrdered()
+	}
+	return d.ordinals(d.firstNotNull(), d.position(v, orEqual)), nil
+}
+
+// Greater returns the values, NULL aside, above v, or from v on if orEqual.
+// See Less for unbounded domains.
+func (d Domain) Greater(v Value, orEqual bool) (Set, error) {
+	if !d.Finite() {
+		return Set{}, errOrdered()
+	}
+	return d.ordinals(max(d.firstNotNull(), d.position(v, !orEqual)), d.Size()), nil
+}
+
+func errOrdered() error {
+	return sqlerr.New(sqlerr.Unsupported, "a column without a domain cannot be compared by order").
+		WithHint("pin it with = or IN")
+}
+
+func (d Domain) firstNotNull() uint64 {
+	if d.HasNull() {
+		return 1
+	}
+	return 0
+}
+
+// position returns how many values sort before v, or up to v if inclusive.
+func (d Domain) position(v Value, inclusive bool) uint64 {
+	e := d.d
+	if e.list == nil {
+		return e.rangePosition(v, inclusive)
+	}
+	return uint64(sort.Search(len(e.list), func(i int) bool {
+		c := e.list[i].Compare(v)
+		return c > 0 || c == 0 && !inclusive
+	}))
+}
+
+func (e *domain) rangePosition(v Value, inclusive bool) uint64 {
+	switch {
+	case v.IsNull() || v.IsInt() && v.n < e.lo:
+		return e.shift()
+	case v.IsText() || v.n > e.hi:
+		return e.size
+	}
+	n := uint64(v.n) - uint64(e.lo) + e.shift()
+	if inclusive {
+		n++
+	}
+	return n
+}
+
+// Domain returns the domain whose values the set holds.
+func (s Set) Domain() Domain { return s.dom }
+
+// Ranges returns the set over a finite domain as sorted, disjoint ranges of
+// ordinals that do not touch. The slice must not be changed.
+func (s Set) Ranges() []Range { return s.ranges }
+
+// Listed returns the set over an unbounded domain: the sorted values in it or,
+// if except, those not in it. The slice must not be changed.
+func (s Set) Listed() (values []Value, except bool) { return s.values, s.except }
+
+// IsEmpty reports whether the set has no value.
+func (s Set) IsEmpty() bool { return !s.except && len(s.ranges) == 0 && len(s.values) == 0 }
+
+// IsAll reports whether the set is the whole domain.
+func (s Set) IsAll() bool {
+	if !s.dom.Finite() {
+		return s.except && len(s.values) == 0
+	}
+	return len(s.ranges) == 1 && s.ranges[0] == Range{0, s.dom.Size() - 1}
+}
+
+// Size returns the number of values, and false when it is infinite.
+func (s Set) Size() (uint64, bool) {
+	n := uint64(len(s.values))
+	for _, r := range s.ranges {
+		n += r.Last - r.First + 1
+	}
+	return n, !s.except
+}
+
+// Complement returns the values of the domain that are not in s.
+func (s Set) Complement() Set {
+	if !s.dom.Finite() {
+		return Set{dom: s.dom, values: s.values, except: !s.except}
+	}
+	c := Set{dom: s.dom}
+	next := uint64(0)
+	for _, r := range s.ranges {
+		if r.First > next {
+			c.ranges = append(c.ranges, Range{next, r.First - 1})
+		}
+		next = r.Last + 1
+	}
+	if next < s.dom.Size() {
+		c.ranges = append(c.ranges, Range{next, s.dom.Size() - 1})
+	}
+	return c
+}
+
+// Intersect returns the values in both s and t, which share a domain.
+func (s Set) Intersect(t Set) Set {
+	if !s.dom.Finite() {
+		return s.intersectListed(t)
+	}
+	out := Set{dom: s.dom}
+	for i, j := 0, 0; i < len(s.ranges) && j < len(t.ranges); {
+		a, b := s.ranges[i], t.ranges[j]
+		if lo, hi := max(a.First, b.First), min(a.Last, b.Last); lo <= hi {
+			out.ranges = append(out.ranges, Range{lo, hi})
+		}
+		if a.Last < b.Last {
+			i++
+		} else {
+			j++
+		}
+	}
+	return out
+}
+
+func (s Set) intersectListed(t Set) Set {
+	if s.except && t.except {
+		return Set{dom: s.dom, except: true, values: s.dom.listed(slices.Concat(s.values, t.values)).values}
+	}
+	if s.except {
+		s, t = t, s
+	}
+	out := Set{dom: s.dom}
+	for _, v := range s.values {
+		if _, found := slices.BinarySearchFunc(t.values, v, Value.Compare); found != t.except {
+			out.values = append(out.values, v)
+		}
+	}
+	return out
+}
+
+// Union returns the values in s, t or both, which share a domain.
+func (s Set) Union(t Set) Set {
+	return s.Complement().Intersect(t.Complement()).Complement()
+}
+
+// Minus returns the values of s that are not in t.
+func (s Set) Minus(t Set) Set { return s.Intersect(t.Complement()) }

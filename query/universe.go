@@ -1,0 +1,111 @@
+package query
+
+import (
+	"math/big"
+	"strings"
+
+	"dpsql/sqlerr"
+)
+
+// maxCode bounds the size of universes whose elements are named by one-word
+// codes: a prime just above them, 2^61 − 1, is the modulus of fast hashing.
+const maxCode = 1<<61 - 1
+
+// Column is a declared column.
+type Column struct {
+	Name   string
+	Domain Domain
+}
+
+// Universe is the set X of possible records: the product of the domains of
+// the declared columns, in declared order. It is infinite when a column is
+// unbounded. It is immutable.
+type Universe struct {
+	columns []Column
+	size    *big.Int // nil when infinite
+	stride  []uint64 // of a coded universe: what one step of a column adds to the code
+}
+
+// NewUniverse returns the universe of the columns. Names are compared without
+// case, as SQLite does; an empty or repeated name is refused.
+func NewUniverse(columns []Column) (*Universe, error) {
+	seen := make(map[string]bool)
+	for _, c := range columns {
+		key := foldName(c.Name)
+		if key == "" {
+			return nil, sqlerr.New(sqlerr.Invalid, "a column has an empty name")
+		}
+		if seen[key] {
+			return nil, sqlerr.New(sqlerr.Invalid, "column %s is declared twice", c.Name)
+		}
+		seen[key] = true
+	}
+	if len(columns) == 0 {
+		return nil, sqlerr.New(sqlerr.Invalid, "no columns are declared")
+	}
+	return newUniverse(columns), nil
+}
+
+func newUniverse(columns []Column) *Universe {
+	u := &Universe{columns: columns, size: big.NewInt(1)}
+	for _, c := range columns {
+		if !c.Domain.Finite() {
+			u.size = nil
+			return u
+		}
+		u.size.Mul(u.size, new(big.Int).SetUint64(c.Domain.Size()))
+	}
+	if u.Coded() {
+		u.stride = make([]uint64, len(columns))
+		step := uint64(1)
+		for i := len(columns) - 1; i >= 0; i-- {
+			u.stride[i] = step
+			step *= columns[i].Domain.Size()
+		}
+	}
+	return u
+}
+
+// foldName maps names that SQLite takes as equal to one text: ASCII letters
+// lose their case.
+func foldName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, name)
+}
+
+// Columns returns the columns in declared order. The slice must not be changed.
+func (u *Universe) Columns() []Column { return u.columns }
+
+// Index returns the position of the named column, compared without ASCII case.
+func (u *Universe) Index(name string) (int, bool) {
+	key := foldName(name)
+	for i, c := range u.columns {
+		if foldName(c.Name) == key {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Size returns |X|, or nil when it is infinite. The result must not be changed.
+func (u *Universe) Size() *big.Int { return u.size }
+
+// Coded reports whether |X| < 2^61 − 1, so that elements are named by their
+// mixed-radix codes 0 … |X|−1, the last column varying fastest.
+func (u *Universe) Coded() bool {
+	return u.size != nil && u.size.IsUint64() && u.size.Uint64() < maxCode
+}
+
+// Project returns the universe of the given columns, in ascending order of
+// their positions in u.
+func (u *Universe) Project(columns []int) *Universe {
+	picked := make([]Column, len(columns))
+	for i, c := range columns {
+		picked[i] = u.columns[c]
+	}
+	return newUniverse(picked)
+}

@@ -1,0 +1,78 @@
+// Package sqlerr is the one error type that reaches a user: a code for
+// programs, a message and a hint for people, and a position in the statement.
+//
+// A message may name tables, columns and options; it never carries a value
+// read from a private row, nor the text of an error of the underlying engine,
+// which can contain one.
+package sqlerr
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code classifies an error for programs.
+type Code string
+
+// The codes, as listed in the SQL reference.
+const (
+	Malformed   Code = "malformed"   // the text is not SQL
+	Unsupported Code = "unsupported" // SQL, but outside the dialect
+	Unknown     Code = "unknown"     // no such table, column, release, mechanism
+	Invalid     Code = "invalid"     // a value or option that cannot be accepted
+	Uncovered   Code = "uncovered"   // no release or mechanism can answer this query
+	Budget      Code = "budget"      // the account cannot pay for this
+	Forbidden   Code = "forbidden"   // the role may not do this
+	Busy        Code = "busy"        // another process holds what is needed
+	ReadOnly    Code = "readonly"    // the file cannot be written
+	Corrupt     Code = "corrupt"     // stored state does not verify
+	IO          Code = "io"          // the operating system refused
+	Cancelled   Code = "cancelled"   // the context ended
+	Internal    Code = "internal"    // a fault of dpsql
+)
+
+// Error is a refusal or failure as the user sees it.
+type Error struct {
+	Code     Code
+	Message  string // lower case, no trailing stop
+	Hint     string // what to do instead; may be empty
+	Position int    // 1-based character in the statement; 0 when none applies
+}
+
+// Error returns the code and the message.
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// New returns an error with a formatted message.
+func New(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// WithHint returns a copy of e with the hint.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	c := *e
+	c.Hint = fmt.Sprintf(format, args...)
+	return &c
+}
+
+// At returns a copy of e with the position, unless e already has one.
+func (e *Error) At(position int) *Error {
+	if e.Position != 0 {
+		return e
+	}
+	c := *e
+	c.Position = position
+	return &c
+}
+
+// CodeOf returns the code of the first Error in err's chain, Internal for any
+// other error and "" for nil.
+func CodeOf(err error) Code {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Code
+	}
+	return Internal
+}
