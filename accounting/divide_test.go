@@ -1,0 +1,178 @@
+package accounting
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestDivide(t *testing.T) {
+	cases := []struct {
+		e    Epsilon
+		d    Delta
+		s    *big.Rat
+		want Caps
+	}{
+		{2e15, 1e12, big.NewRat(1, 2), Caps{1e15, 5e11, RhoFor(1e15, 5e11), 5e11, 1e15}},
+		{2e15, 1e12, new(big.Rat), Caps{ReleaseEpsilon: 2e15, ReleaseDelta: 1e12}},
+		{2e15, 0, new(big.Rat), Caps{ReleaseEpsilon: 2e15}},
+		{2e15, 1e12, big.NewRat(1, 1), Caps{0, 0, RhoFor(2e15, 1e12), 1e12, 2e15}},
+		{1e15, 1e12, big.NewRat(1, 3), Caps{666666666666666, 666666666666, RhoFor(333333333333333, 333333333333), 333333333333, 333333333333333}},
+		{1, 1, new(big.Rat), Caps{ReleaseEpsilon: 1, ReleaseDelta: 1}},
+	}
+	for _, c := range cases {
+		if got, err := Divide(c.e, c.d, c.s); err != nil || got != c.want {
+			t.Errorf("Divide(%s, %s, %v) = %+v, %v; want %+v", c.e, c.d, c.s, got, err, c.want)
+		}
+	}
+}
+
+func TestDivideRefusals(t *testing.T) {
+	half := big.NewRat(1, 2)
+	cases := []struct {
+		e Epsilon
+		d Delta
+		s *big.Rat
+	}{
+		{0, 1e12, half}, {-1, 1e12, half}, {1e15, -1, half}, {1e15, deltaUnits, half},
+		{1e15, 1e12, nil}, {1e15, 1e12, big.NewRat(-1, 2)}, {1e15, 1e12, big.NewRat(3, 2)},
+		{1e15, 0, half}, {1e15, 0, big.NewRat(1, 1)}, {1e15, 1, half}, {1, 1e12, half}, {1e15, 1e12, big.NewRat(1, 1e18)},
+	}
+	for _, c := range cases {
+		got, err := Divide(c.e, c.d, c.s)
+		checkRefused(t, "Divide", c.e.String()+" "+c.d.String(), got != Caps{}, err)
+	}
+}
+
+// The two accounts never add up to more than the budget, and give away less
+// than a unit each.
+func TestDivideAddsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := Epsilon(rapid.Int64Range(1e12, int64(MaxEpsilon)).Draw(t, "epsilon"))
+		d := Delta(rapid.Int64Range(1e9, deltaUnits-1).Draw(t, "delta"))
+		c, err := Divide(e, d, big.NewRat(rapid.Int64Range(1, 99).Draw(t, "percent"), 100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lost := e - c.ReleaseEpsilon - c.InteractiveEpsilon; lost < 0 || lost > 1 {
+			t.Fatalf("ε = %s divided into %+v", e, c)
+		}
+		if lost := d - c.ReleaseDelta - c.InteractiveDelta; lost < 0 || lost > 1 {
+			t.Fatalf("δ = %s divided into %+v", d, c)
+		}
+		if c.InteractiveRho != RhoFor(c.InteractiveEpsilon, c.InteractiveDelta) {
+			t.Fatalf("ρ of %+v", c)
+		}
+	})
+}
+
+func TestFits(t *testing.T) {
+	caps := Caps{ReleaseEpsilon: 10, ReleaseDelta: 20, InteractiveRho: 30}
+	cases := []struct {
+		spent, charge Amount
+		want          bool
+	}{
+		{Amount{}, Amount{}, true},
+		{Amount{}, Amount{10, 20, 30}, true},
+		{Amount{4, 5, 6}, Amount{6, 15, 24}, true}, // what is left, exactly
+		{Amount{4, 5, 6}, Amount{7, 15, 24}, false},
+		{Amount{4, 5, 6}, Amount{6, 16, 24}, false},
+		{Amount{4, 5, 6}, Amount{6, 15, 25}, false},
+		{Amount{10, 20, 30}, Amount{}, true},
+		{Amount{10, 20, 30}, Amount{Rho: 1}, false},
+		{Amount{11, 0, 0}, Amount{Rho: 1}, false}, // an overdrawn account stops the other
+		{Amount{}, Amount{Epsilon: -1}, false},
+		{Amount{Rho: -5}, Amount{Rho: 1}, false},
+		{Amount{Rho: 1}, Amount{Rho: math.MaxInt64}, false}, // would wrap round
+		{Amount{}, Amount{Delta: Unpayable}, false},
+	}
+	for _, c := range cases {
+		if got := caps.Fits(c.spent, c.charge); got != c.want {
+			t.Errorf("Fits(%+v, %+v) = %v", c.spent, c.charge, got)
+		}
+	}
+	open := Caps{math.MaxInt64, math.MaxInt64, math.MaxInt64, 0, 0}
+	if open.Fits(Amount{}, Amount{Rho: Unpayable}) {
+		t.Error("an unpayable charge fits the widest cap")
+	}
+	if got, want := caps.Left(Amount{4, 25, 30}), (Amount{6, 0, 0}); got != want {
+		t.Errorf("Left = %+v, want %+v", got, want)
+	}
+	if got := caps.Left(Amount{Epsilon: -1}); got.Epsilon != 0 {
+		t.Errorf("Left of a negative sum = %+v", got)
+	}
+}
+
+// What is left fits, and a unit more of anything does not.
+func TestLeftIsWhatFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) int64 { return rapid.Int64Range(0, math.MaxInt64-1).Draw(t, name) }
+		caps := Caps{ReleaseEpsilon: Epsilon(draw("e")), ReleaseDelta: Delta(draw("d")), InteractiveRho: Rho(draw("r"))}
+		spent := Amount{caps.ReleaseEpsilon / 3, caps.ReleaseDelta / 7, caps.InteractiveRho / 2}
+		left := caps.Left(spent)
+		if !caps.Fits(spent, left) {
+			t.Fatalf("%+v does not fit %+v after %+v", left, caps, spent)
+		}
+		for _, more := range []Amount{{Epsilon: 1}, {Delta: 1}, {Rho: 1}} {
+			charge, ok := left.Add(more)
+			if !ok || caps.Fits(spent, charge) {
+				t.Fatalf("%+v fits %+v after %+v", charge, caps, spent)
+			}
+		}
+	})
+}
+
+func TestAmountAdd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.Int64().Draw(t, "a"), rapid.Int64().Draw(t, "b")
+		exact := new(big.Int).Add(big.NewInt(a), big.NewInt(b))
+		for i, pair := range [][2]Amount{{{Epsilon: Epsilon(a)}, {Epsilon: Epsilon(b)}}, {{Delta: Delta(a)}, {Delta: Delta(b)}}, {{Rho: Rho(a)}, {Rho: Rho(b)}}} {
+			sum, ok := pair[0].Add(pair[1])
+			got := [3]int64{int64(sum.Epsilon), int64(sum.Delta), int64(sum.Rho)}[i]
+			if ok != exact.IsInt64() || ok && got != exact.Int64() || !ok && sum != (Amount{}) {
+				t.Fatalf("%+v + %+v = %+v, %v", pair[0], pair[1], sum, ok)
+			}
+		}
+	})
+}
+
+func TestTableSamplerDelta(t *testing.T) {
+	tiny := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 120))
+	cases := []struct {
+		draws    int64
+		distance *big.Rat
+		e        Epsilon
+		want     Delta
+	}{
+		{0, tiny, 1e15, 0}, {1e9, new(big.Rat), 1e15, 0}, {1, tiny, 1e15, 1}, // up to a unit
+		{-1, tiny, 1e15, Unpayable}, {1, nil, 1e15, Unpayable}, {1, big.NewRat(-1, 2), 1e15, Unpayable}, {1, tiny, -1, Unpayable},
+		{1, tiny, MaxEpsilon, Unpayable}, {math.MaxInt64, big.NewRat(1, 1), 1e15, Unpayable},
+		{0, tiny, MaxEpsilon, 0},
+	}
+	for _, c := range cases {
+		if got := TableSamplerDelta(c.draws, c.distance, c.e); got != c.want {
+			t.Errorf("TableSamplerDelta(%d, %v, %s) = %d, want %d", c.draws, c.distance, c.e, got, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		draws := rapid.Int64Range(1, 1e12).Draw(t, "draws")
+		distance := new(big.Rat).SetFrac64(rapid.Int64Range(1, 1000).Draw(t, "distance"), 1e18)
+		e := Epsilon(rapid.Int64Range(1, 20*epsilonUnits).Draw(t, "epsilon"))
+		got := TableSamplerDelta(draws, distance, e)
+		factor := sum(bigFloat(bigPrecision, 1), bigExp(bigRat(bigPrecision, e.Rat())))
+		exact := mul(mul(factor, bigFloat(bigPrecision, float64(draws))), bigRat(bigPrecision, distance))
+		charged := bigRat(bigPrecision, got.Rat())
+		if got != Unpayable && charged.Cmp(exact) < 0 {
+			t.Fatalf("charged %s for %.20g", got, exact)
+		}
+		over := sum(mul(exact, bigFloat(bigPrecision, 1+1e-11)), bigRat(bigPrecision, Delta(1).Rat()))
+		if got == Unpayable {
+			charged = bigFloat(bigPrecision, 9.2)
+		}
+		if charged.Cmp(over) > 0 {
+			t.Fatalf("charged %s for %.20g", got, exact)
+		}
+	})
+}

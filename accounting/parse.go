@@ -1,0 +1,81 @@
+package accounting
+
+import (
+	"math/big"
+
+	"dpsql/sqlerr"
+)
+
+// MaxEpsilon is the largest ε that [ParseEpsilon] accepts: 1000 nats. Beyond
+// it a number is a slip of the pen, not a guarantee.
+const MaxEpsilon Epsilon = 1000 * epsilonUnits
+
+// ParseEpsilon reads ε from a decimal such as 0.5, .5, 2 or 1e-6, exactly,
+// and rounds it down to a whole unit of 1e-15. Whatever is no plain decimal
+// number (NaN, Inf, hexadecimal, signs, the empty text), zero, less than a
+// unit, or above [MaxEpsilon] is an error with code invalid and a hint.
+func ParseEpsilon(text string) (Epsilon, error) {
+	value, fault := parseDecimal(text)
+	if fault == "" && value.Sign() == 0 {
+		fault = "must be positive"
+	}
+	if fault == "" && value.Cmp(MaxEpsilon.Rat()) > 0 {
+		fault = "is above 1000"
+	}
+	var units int64
+	if fault == "" {
+		units = floorUnits(value, epsilonUnits)
+		if units == 0 {
+			fault = "is below the unit of 1e-15"
+		}
+	}
+	if fault != "" {
+		return 0, refuse("epsilon", text, fault, "give epsilon as a decimal number between 1e-15 and 1000, such as 0.5")
+	}
+	return Epsilon(units), nil
+}
+
+// ParseDelta reads δ from a decimal such as 1e-6 or 0, exactly, and rounds it
+// down to a whole unit of 1e-18. 0 is allowed and means pure differential
+// privacy. Whatever is no plain decimal number, positive but less than a unit,
+// or not below 1 is an error with code invalid and a hint.
+func ParseDelta(text string) (Delta, error) {
+	value, fault := parseDecimal(text)
+	if fault == "" && value.Cmp(one) >= 0 {
+		fault = "must be below 1"
+	}
+	var units int64
+	if fault == "" {
+		units = floorUnits(value, deltaUnits)
+		if units == 0 && value.Sign() > 0 {
+			fault = "is below the unit of 1e-18"
+		}
+	}
+	if fault != "" {
+		return 0, refuse("delta", text, fault, "give delta as 0 or a decimal number from 1e-18 to below 1, such as 1e-6")
+	}
+	return Delta(units), nil
+}
+
+// ParseShare reads a share of the budget, a decimal from 0 to 1 such as 0.5,
+// exactly. Anything else is an error with code invalid and a hint.
+func ParseShare(text string) (*big.Rat, error) {
+	value, fault := parseDecimal(text)
+	if fault == "" && value.Cmp(one) > 0 {
+		fault = "is above 1"
+	}
+	if fault != "" {
+		return nil, refuse("share", text, fault, "give a share as a decimal number from 0 to 1, such as 0.5")
+	}
+	return value, nil
+}
+
+var one = big.NewRat(1, 1)
+
+func refuse(name, text, fault, hint string) error {
+	const shown = 40
+	if len(text) > shown {
+		text = text[:shown] + "…"
+	}
+	return sqlerr.New(sqlerr.Invalid, "%s %q %s", name, text, fault).WithHint("%s", hint)
+}
