@@ -1,0 +1,86 @@
+package importer
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"dpsql/sqlerr"
+)
+
+// file is an input that can be read from its start more than once.
+type file struct {
+	path  string
+	comma rune
+	from  io.ReadSeeker
+	disk  *os.File
+	gz    bool
+}
+
+// open opens the file. What cannot be read twice, a pipe, is held in memory.
+func open(o Options) (*file, error) {
+	if strings.ContainsRune("\"\r\n\ufffd", o.Comma) || !utf8.ValidRune(o.Comma) {
+		return nil, sqlerr.New(sqlerr.Invalid, "the field separator must be one character other than a quote or a line end")
+	}
+	disk, err := os.Open(o.Path)
+	if err != nil {
+		return nil, unreadable(o.Path, err)
+	}
+	f := &file{path: o.Path, disk: disk, from: disk, comma: o.Comma}
+	info, err := disk.Stat()
+	if err == nil && info.IsDir() {
+		disk.Close()
+		return nil, sqlerr.New(sqlerr.IO, "%s is a directory", o.Path)
+	}
+	if err != nil || !info.Mode().IsRegular() {
+		all, err := io.ReadAll(disk)
+		if err != nil {
+			disk.Close()
+			return nil, unreadable(o.Path, err)
+		}
+		f.from = bytes.NewReader(all)
+	}
+	name := strings.ToLower(o.Path)
+	name, f.gz = strings.CutSuffix(name, ".gz")
+	if f.comma == 0 {
+		f.comma = ','
+		if strings.HasSuffix(name, ".tsv") || strings.HasSuffix(name, ".tab") {
+			f.comma = '\t'
+		}
+	}
+	return f, nil
+}
+
+func (f *file) close() { f.disk.Close() }
+
+// start returns a reader of the text from the beginning.
+func (f *file) start() (io.Reader, error) {
+	if _, err := f.from.Seek(0, io.SeekStart); err != nil {
+		return nil, unreadable(f.path, err)
+	}
+	if !f.gz {
+		return f.from, nil
+	}
+	z, err := gzip.NewReader(f.from)
+	if err != nil {
+		return nil, unreadable(f.path, err)
+	}
+	return z, nil
+}
+
+// unreadable describes an error of the file, which holds no content of it.
+func unreadable(path string, err error) error {
+	what := "cannot be read"
+	switch {
+	case os.IsNotExist(err):
+		what = "does not exist"
+	case os.IsPermission(err):
+		what = "cannot be opened: permission denied"
+	case err == gzip.ErrHeader, err == gzip.ErrChecksum, err == io.ErrUnexpectedEOF:
+		what = "is damaged, or no gzip file"
+	}
+	return sqlerr.New(sqlerr.IO, "file %s %s", path, what)
+}

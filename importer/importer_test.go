@@ -1,0 +1,235 @@
+package importer
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dpsql/sqlerr"
+
+	_ "modernc.org/sqlite"
+)
+
+func memory(t testing.TB, statements ...string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	return db
+}
+
+func write(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// imported runs Import in a transaction that is kept only without an error.
+func imported(t testing.TB, db *sql.DB, o Options) (Report, error) {
+	t.Helper()
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	r, err := Import(context.Background(), tx, o)
+	if err != nil {
+		return r, err
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return r, nil
+}
+
+// contents returns the rows of a table as SQL literals.
+func contents(t testing.TB, db *sql.DB, table string, columns []Column) []string {
+	t.Helper()
+	parts := make([]string, len(columns))
+	for i, c := range columns {
+		parts[i] = "quote(" + quoted(c.Name) + ")"
+	}
+	found, err := db.Query("SELECT " + strings.Join(parts, "||' '||") + " FROM " + quoted(table) + " ORDER BY rowid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close()
+	var out []string
+	for found.Next() {
+		var s string
+		if err := found.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func describe(columns []Column) string {
+	var parts []string
+	for _, c := range columns {
+		parts = append(parts, c.Name+" "+c.Type)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func TestImport(t *testing.T) {
+	tests := []struct {
+		name, file, text, columns string
+		rows                      []string
+	}{
+		{"types", "x.csv", "i,r,t\n1,1.5,a\n-2,2,\n,,7\n", "i INTEGER, r REAL, t TEXT", []string{"1 1.5 'a'", "-2 2.0 ''", "NULL NULL '7'"}},
+		{"no newline at the end", "x.csv", "i\n1", "i INTEGER", []string{"1"}},
+		{"header only", "x.csv", "a,b\n", "a TEXT, b TEXT", nil},
+		{"empty column", "x.csv", "a,b\n,1\n", "a TEXT, b INTEGER", []string{"'' 1"}},
+		{"crlf, quotes", "x.csv", "a,b\r\n\"x, \"\"y\"\"\",1\r\n\"two\nlines\",2\r\n", "a TEXT, b INTEGER", []string{"'x, \"y\"' 1", "'two\nlines' 2"}},
+		{"byte order mark", "x.csv", "\ufeffa\n1\n", "a INTEGER", []string{"1"}},
+		{"tabs", "x.tsv", "a\tb\n1,5\t2\n", "a TEXT, b INTEGER", []string{"'1,5' 2"}},
+		{"tabs, upper case", "X.TAB", "a\tb\n1\t2\n", "a INTEGER, b INTEGER", []string{"1 2"}},
+		{"names", "x.csv", " a ,\"b\"\"c\",select,d-e>\n1,2,3,4\n", "a INTEGER, b\"c INTEGER, select INTEGER, d-e> INTEGER", []string{"1 2 3 4"}},
+		{"spaces are kept", "x.csv", "a\n 1\n", "a TEXT", []string{"' 1'"}},
+		{"not UTF-8 only by looks", "x.csv", "a\né\n\ufffd\n", "a TEXT", []string{"'é'", "'\ufffd'"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			db := memory(t)
+			r, err := imported(t, db, Options{Path: write(t, test.file, test.text), Table: `t"1`})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := describe(r.Columns); got != test.columns {
+				t.Errorf("columns %s, want %s", got, test.columns)
+			}
+			if got := contents(t, db, `t"1`, r.Columns); !slices.Equal(got, test.rows) || r.Rows != int64(len(test.rows)) {
+				t.Errorf("%d rows %q, want %q", r.Rows, got, test.rows)
+			}
+		})
+	}
+}
+
+func TestComma(t *testing.T) {
+	db := memory(t)
+	path := write(t, "x.csv", "a;b\n1;2,5\n")
+	r, err := imported(t, db, Options{Path: path, Table: "t", Comma: ';'})
+	if err != nil || describe(r.Columns) != "a INTEGER, b TEXT" {
+		t.Errorf("%s, %v", describe(r.Columns), err)
+	}
+	for _, comma := range []rune{'"', '\n', '\r', 0xfffd, -1} {
+		if _, err := imported(t, db, Options{Path: path, Table: "u", Comma: comma}); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("separator %q: %v, want invalid", comma, err)
+		}
+	}
+}
+
+func TestGzip(t *testing.T) {
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	fmt.Fprint(w, "a\tb\n1\tx\n")
+	w.Close()
+	db := memory(t)
+	r, err := imported(t, db, Options{Path: write(t, "x.tsv.gz", z.String()), Table: "t"})
+	if err != nil || describe(r.Columns) != "a INTEGER, b TEXT" || r.Rows != 1 {
+		t.Errorf("%s, %d rows, %v", describe(r.Columns), r.Rows, err)
+	}
+	whole := z.String()
+	for name, text := range map[string]string{"plain": "a\n1\n", "cut": whole[:len(whole)-6], "cut early": whole[:12], "empty": ""} {
+		if _, err := imported(t, db, Options{Path: write(t, "x.tsv.gz", text), Table: "u"}); sqlerr.CodeOf(err) != sqlerr.IO {
+			t.Errorf("%s: %v, want io", name, err)
+		}
+	}
+}
+
+// TestRefusals: the line is named, its content is not.
+func TestRefusals(t *testing.T) {
+	wide := strings.TrimSuffix(strings.Repeat("c,", 2001), ",")
+	tests := []struct{ name, text, want string }{
+		{"no lines", "", "is empty"},
+		{"blank lines", "\n\n", "is empty"},
+		{"empty name", "a,,c\n1,2,3\n", "column 2 "},
+		{"blank name", "a, \n1,2\n", "column 2 "},
+		{"control in name", "a,\"b\nc\"\n1,2\n", "column 2 "},
+		{"same name", "a,b,A\n1,2,3\n", "columns 1 and 3 "},
+		{"too many", wide + "\n", "2001 columns"},
+		{"short row", "a,b\n1,2\nsecret\n", "line 3 "},
+		{"long row", "a,b\n1,2\n\"x\ny\",2\n1,2,secret\n", "line 5 "},
+		{"bare quote", "a,b\n1,se\"cret\n", "line 2 "},
+		{"open quote", "a,b\n1,2\n\"secret,2\n3,4\n", "line 3 "},
+		{"late quote", "a,b\n\"secret\"x,2\n", "line 2 "},
+		{"not UTF-8", "a,b\n1,2\nsecret,\xff\n", "line 3 "},
+		{"not UTF-8 in the header", "a,\xff\n", "line 1 "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			db := memory(t)
+			_, err := imported(t, db, Options{Path: write(t, "x.csv", test.text), Table: "t"})
+			if sqlerr.CodeOf(err) != sqlerr.Invalid || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("got %v, want invalid and %q", err, test.want)
+			}
+			var n int
+			if db.QueryRow("SELECT COUNT(*) FROM sqlite_schema").Scan(&n); n != 0 {
+				t.Error("a table was left behind")
+			}
+		})
+	}
+}
+
+func TestFiles(t *testing.T) {
+	db := memory(t)
+	dir := t.TempDir()
+	for _, path := range []string{filepath.Join(dir, "nosuch.csv"), dir, ""} {
+		_, err := imported(t, db, Options{Path: path, Table: "t"})
+		if sqlerr.CodeOf(err) != sqlerr.IO || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: %v, want io with the path", path, err)
+		}
+	}
+}
+
+func TestTableNames(t *testing.T) {
+	db := memory(t, "CREATE TABLE a (x)", "CREATE VIEW v AS SELECT * FROM a")
+	path := write(t, "x.csv", "x\n1\n")
+	tests := map[string]sqlerr.Code{"dpsql_t": sqlerr.Forbidden, "DPSQL_ledger": sqlerr.Forbidden, "sqlite_x": sqlerr.Forbidden,
+		"": sqlerr.Invalid, "a\x00": sqlerr.Invalid, "a": sqlerr.Invalid, "A": sqlerr.Invalid, "v": sqlerr.Invalid}
+	for name, want := range tests {
+		_, err := imported(t, db, Options{Path: path, Table: name})
+		if sqlerr.CodeOf(err) != want {
+			t.Errorf("%q: %v, want %s", name, err, want)
+		}
+	}
+	_, err := imported(t, db, Options{Path: path, Table: "v", Append: true})
+	if sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Errorf("appended to a view: %v", err)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	db := memory(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	cancel()
+	_, err = Import(ctx, tx, Options{Path: write(t, "x.csv", "a\n1\n"), Table: "t"})
+	if sqlerr.CodeOf(err) != sqlerr.Cancelled {
+		t.Errorf("got %v, want cancelled", err)
+	}
+}

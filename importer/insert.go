@@ -1,0 +1,113 @@
+package importer
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpsql/sqlerr"
+)
+
+// batchValues is about how many values travel in one statement. It is far within
+// SQLite's limit on variables; more gain nothing.
+const batchValues = 1000
+
+// batch collects rows until they fill a prepared statement.
+type batch struct {
+	db      DB
+	table   string
+	columns []Column
+	full    *sql.Stmt
+	rows    int // that fill it
+	args    []any
+	added   int64
+}
+
+// insert reads the file and adds its rows to the table.
+func insert(ctx context.Context, db DB, f *file, table string, columns []Column) (int64, error) {
+	r, names, err := f.records()
+	if err != nil {
+		return 0, err
+	}
+	if !slices.EqualFunc(names, columns, func(name string, c Column) bool { return name == c.Name }) {
+		return 0, sqlerr.New(sqlerr.IO, "file %s changed while it was read", f.path)
+	}
+	b := &batch{db: db, table: table, columns: columns, rows: max(1, batchValues/len(columns))}
+	if b.full, err = db.PrepareContext(ctx, b.statement(b.rows)); err != nil {
+		return 0, failure(ctx, err, table)
+	}
+	defer b.full.Close()
+	for {
+		fields, err := r.next(ctx)
+		if err == io.EOF {
+			return b.added, b.rest(ctx)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if err := b.add(ctx, fields); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// statement returns an INSERT of n rows.
+func (b *batch) statement(n int) string {
+	names := make([]string, len(b.columns))
+	for i, c := range b.columns {
+		names[i] = quoted(c.Name)
+	}
+	row := "(" + strings.Repeat("?,", len(names)-1) + "?)"
+	return "INSERT INTO main." + quoted(b.table) + " (" + strings.Join(names, ", ") + ") VALUES " + strings.Repeat(row+",", n-1) + row
+}
+
+func (b *batch) add(ctx context.Context, fields []string) error {
+	for i, field := range fields {
+		b.args = append(b.args, value(field, b.columns[i].Type))
+	}
+	b.added++
+	if len(b.args) < b.rows*len(b.columns) {
+		return nil
+	}
+	_, err := b.full.ExecContext(ctx, b.args...)
+	b.args = b.args[:0]
+	if err != nil {
+		return failure(ctx, err, b.table)
+	}
+	return nil
+}
+
+// rest inserts the rows that do not fill a batch.
+func (b *batch) rest(ctx context.Context) error {
+	if len(b.args) == 0 {
+		return nil
+	}
+	_, err := b.db.ExecContext(ctx, b.statement(len(b.args)/len(b.columns)), b.args...)
+	if err != nil {
+		return failure(ctx, err, b.table)
+	}
+	return nil
+}
+
+// value returns a field as it is stored in a column of the type, which detect
+// has found to fit.
+func value(field, typ string) any {
+	switch {
+	case typ == typeText:
+		return field
+	case field == "":
+		return nil
+	case typ == typeInteger:
+		if n, ok := integer(field); ok {
+			return n
+		}
+	default:
+		if x, err := strconv.ParseFloat(field, 64); err == nil {
+			return x
+		}
+	}
+	return field // the file has changed between the passes: nothing is lost
+}

@@ -1,0 +1,135 @@
+package importer
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The types of columns.
+const (
+	typeInteger = "INTEGER"
+	typeReal    = "REAL"
+	typeText    = "TEXT"
+)
+
+// seen records which kinds of values a column has had.
+type seen struct{ integer, real, large, text bool }
+
+// maxExact is the largest integer up to which a REAL holds every integer.
+const maxExact = 1 << 53
+
+func (s *seen) add(field string) {
+	if s.text || field == "" {
+		return
+	}
+	if n, ok := integer(field); ok {
+		s.integer = true
+		s.large = s.large || n > maxExact || n < -maxExact
+		return
+	}
+	if isNumber(field) {
+		s.real = true
+		return
+	}
+	s.text = true
+}
+
+// typ returns the type that loses nothing. Integers that a REAL would round
+// make a column with fractions TEXT, and so does a column of empty fields only.
+func (s seen) typ() string {
+	switch {
+	case s.text, s.real && s.large:
+		return typeText
+	case s.real:
+		return typeReal
+	case s.integer:
+		return typeInteger
+	}
+	return typeText
+}
+
+// fitting returns the type as which the column goes into a table's column of a
+// declared type, and false if that would lose something. Only the types that
+// this package declares are held to; any other takes the column as it is.
+func (s seen) fitting(declared string) (string, bool) {
+	switch strings.ToUpper(declared) {
+	case typeText:
+		return typeText, true
+	case typeInteger:
+		return typeInteger, !s.text && !s.real
+	case typeReal:
+		return typeReal, !s.text && !s.large
+	}
+	return s.typ(), true
+}
+
+// integer reads a canonical integer: as it would be printed. So 007, +5 and -0
+// are none, nor is what exceeds 64 bits.
+func integer(field string) (int64, bool) {
+	if len(field) > 20 {
+		return 0, false
+	}
+	digits := field
+	if digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if digits == "" || !allDigits(digits) || digits[0] == '0' && field != "0" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(field, 10, 64)
+	return n, err == nil
+}
+
+// isNumber reports whether the field is a decimal that a REAL can hold. Digits
+// alone are none: integer has refused them, for what a REAL would lose too, a
+// leading zero or the last digits.
+func isNumber(field string) bool {
+	if !isDecimal(field) {
+		return false
+	}
+	_, err := strconv.ParseFloat(field, 64)
+	return err == nil // not out of range
+}
+
+// isDecimal reports whether the text is digits with a point or an exponent:
+// -?(0|[1-9][0-9]*)?(.[0-9]*)?([eE][+-]?[0-9]+)?, a digit before the exponent
+// and at least one of point and exponent.
+func isDecimal(s string) bool {
+	if s != "" && s[0] == '-' {
+		s = s[1:]
+	}
+	whole, s := leadingDigits(s)
+	if len(whole) > 1 && whole[0] == '0' {
+		return false
+	}
+	fraction, marked := "", false
+	if s != "" && s[0] == '.' {
+		marked = true
+		fraction, s = leadingDigits(s[1:])
+	}
+	if len(whole)+len(fraction) == 0 {
+		return false
+	}
+	if s != "" && (s[0] == 'e' || s[0] == 'E') {
+		marked = true
+		s = s[1:]
+		if s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
+		return s != "" && allDigits(s)
+	}
+	return marked && s == ""
+}
+
+func leadingDigits(s string) (digits, rest string) {
+	i := 0
+	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+		i++
+	}
+	return s[:i], s[i:]
+}
+
+func allDigits(s string) bool {
+	digits, rest := leadingDigits(s)
+	return rest == "" && digits == s
+}

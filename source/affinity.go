@@ -1,0 +1,92 @@
+package source
+
+import (
+	"context"
+	"strings"
+
+	"dpsql/query"
+)
+
+// comparesStored returns for each column of the table whether its stored values
+// compare with values of the declared domain as the canonical ones do, so that a
+// condition on the stored value is necessary: columns of numeric affinity with
+// an INTEGER domain, and of TEXT affinity with a TEXT domain. Only columns of
+// tables are asked; those of a view can be of mixed affinity.
+func comparesStored(ctx context.Context, q Querier, t Table) ([]bool, error) {
+	types, err := storedTypes(ctx, q, t.Source)
+	if err != nil {
+		return nil, err
+	}
+	sound := make([]bool, len(t.Columns))
+	for i, c := range t.Columns {
+		declared, ok := types[folded(c.Name)]
+		switch affinity := affinityOf(declared); c.Domain.Type() {
+		case query.TypeInteger:
+			sound[i] = ok && affinity == numericAffinity
+		case query.TypeText:
+			sound[i] = ok && affinity == textAffinity
+		}
+	}
+	return sound, nil
+}
+
+// storedTypes returns the declared types of the columns, by folded name, if the
+// source is an ordinary table.
+func storedTypes(ctx context.Context, q Querier, source string) (map[string]string, error) {
+	found, err := q.QueryContext(ctx, `SELECT x.name, x.type
+		FROM main.sqlite_schema AS s, pragma_table_xinfo(s.name, 'main') AS x
+		WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = ? COLLATE NOCASE`, source)
+	if err != nil {
+		return nil, failure(ctx, err, source)
+	}
+	defer found.Close()
+	types := make(map[string]string)
+	for found.Next() {
+		var name, declared string
+		if err := found.Scan(&name, &declared); err != nil {
+			return nil, failure(ctx, err, source)
+		}
+		types[folded(name)] = declared
+	}
+	if err := found.Err(); err != nil {
+		return nil, failure(ctx, err, source)
+	}
+	return types, nil
+}
+
+type affinity uint8
+
+const (
+	noAffinity      affinity = iota // values are stored as they come
+	numericAffinity                 // INTEGER, REAL or NUMERIC: a text that is a number is stored as a number
+	textAffinity                    // numbers are stored as texts
+)
+
+// affinityOf applies SQLite's rules for a declared type (its documentation,
+// "Datatypes In SQLite", section 3.1). ANY is NUMERIC in an ordinary table, but
+// in a STRICT one has no affinity.
+func affinityOf(declared string) affinity {
+	up := strings.ToUpper(declared)
+	has := func(part string) bool { return strings.Contains(up, part) }
+	switch {
+	case has("INT"):
+		return numericAffinity
+	case has("CHAR"), has("CLOB"), has("TEXT"):
+		return textAffinity
+	case has("BLOB"), up == "", up == "ANY":
+		return noAffinity
+	}
+	return numericAffinity
+}
+
+// folded maps names that SQLite takes as equal to one text: ASCII letters lose
+// their case.
+func folded(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}

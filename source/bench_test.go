@@ -1,0 +1,100 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"math/rand"
+	"strconv"
+	"testing"
+
+	"dpsql/query"
+)
+
+const benchRows = 1_000_000
+
+// million returns a table of a million rows and five columns.
+func million(b *testing.B) (*sql.DB, Table) {
+	b.Helper()
+	db := memory(b, "CREATE TABLE raw (sex INTEGER, age INTEGER, educ INTEGER, diagnosis TEXT, zip TEXT)")
+	tx, err := db.Begin()
+	if err != nil {
+		b.Fatal(err)
+	}
+	insert, err := tx.Prepare("INSERT INTO raw VALUES (?, ?, ?, ?, ?)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewSource(1))
+	for range benchRows {
+		_, err := insert.Exec(r.Intn(2), r.Intn(100), r.Intn(16), "d"+strconv.Itoa(r.Intn(500)), strconv.Itoa(10000+r.Intn(90000)))
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		b.Fatal(err)
+	}
+	var codes []query.Value
+	for i := range 500 {
+		codes = append(codes, query.Text("d"+strconv.Itoa(i)))
+	}
+	return db, Table{Source: "raw", Columns: []query.Column{
+		{Name: "sex", Domain: between(b, 0, 1)}, {Name: "age", Domain: between(b, 0, 99)}, {Name: "educ", Domain: between(b, 0, 15)},
+		{Name: "diagnosis", Domain: list(b, query.TypeText, codes...)}, {Name: "zip", Domain: query.Unbounded()}}}
+}
+
+// BenchmarkCount compares a pushed-down conjunction with the statement one
+// would write by hand, which checks neither types nor the free column.
+func BenchmarkCount(b *testing.B) {
+	db, table := million(b)
+	u := universe(b, table.Columns)
+	c := table.Columns
+	thirties, _ := c[1].Domain.Greater(query.Int(30), true)
+	thirties = thirties.Intersect(below(c[1].Domain, 35))
+	q := where(b, u, c[0].Domain.Of(query.Int(1)), thirties, c[2].Domain.All(), c[3].Domain.Of(query.Text("d1"), query.Text("d2")))
+	different, err := q.Or(query.Where(u, 2, c[2].Domain.Of(query.Int(3))))
+	if err != nil {
+		b.Fatal(err)
+	}
+	count := func(q query.Query) func(*testing.B) {
+		return func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Count(context.Background(), db, table, q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	plain := func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var n int64
+			if err := db.QueryRow("SELECT COUNT(*) FROM raw WHERE sex = ? AND age BETWEEN ? AND ? AND diagnosis IN (?, ?)", 1, 30, 34, "d1", "d2").Scan(&n); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("plain", plain)
+	b.Run("pushed", count(q))
+	b.Run("all rows", count(query.All(u)))
+	b.Run("streamed", count(different))
+	run(b, db, "CREATE INDEX i ON raw (diagnosis, sex, age)")
+	b.Run("plain indexed", plain)
+	b.Run("pushed indexed", count(q))
+}
+
+func BenchmarkCells(b *testing.B) {
+	db, table := million(b)
+	for name, columns := range map[string][]int{"5 of 5": {0, 1, 2, 3, 4}, "3 of 5": {0, 1, 2}} {
+		coder := query.NewCoder(universe(b, table.Columns).Project(columns), [16]byte{})
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Cells(context.Background(), db, table, columns, coder); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

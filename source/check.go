@@ -1,0 +1,119 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"dpsql/sqlerr"
+)
+
+// Schema is what a source reads, as public text.
+type Schema struct {
+	Bases []string // the tables whose rows it reads, views resolved; sorted
+	Text  string   // the schema SQL of the source, its tables and the views between; equal texts mean an unchanged source
+}
+
+// Check reports what the table's source reads, once it has found that the
+// source is a table or view of the main database, readable, and has every
+// declared column. The columns may be none. Refused are virtual and temporary
+// tables, and those whose names begin with dpsql_ or sqlite_, also behind views.
+func Check(ctx context.Context, q Querier, t Table) (Schema, error) {
+	if t.Unit != "" {
+		return Schema{}, sqlerr.New(sqlerr.Unsupported, "units are not supported: a unit is one row of %s", t.Source)
+	}
+	name, err := resolve(ctx, q, t.Source)
+	if err != nil {
+		return Schema{}, err
+	}
+	if err := haveColumns(ctx, q, t, name); err != nil {
+		return Schema{}, err
+	}
+	bases, err := basesOf(ctx, q, name)
+	if err != nil {
+		return Schema{}, err
+	}
+	text, err := schemaText(ctx, q, name, bases)
+	return Schema{Bases: bases, Text: text}, err
+}
+
+// allowed refuses the names of dpsql's own tables and of SQLite's.
+func allowed(name string) error {
+	for _, prefix := range []string{"dpsql_", "sqlite_"} {
+		if strings.HasPrefix(folded(name), prefix) {
+			return sqlerr.New(sqlerr.Forbidden, "%s cannot be read: names beginning with %s are reserved", name, prefix)
+		}
+	}
+	return nil
+}
+
+// resolve returns the name of a source as the schema spells it.
+func resolve(ctx context.Context, q Querier, source string) (string, error) {
+	if err := allowed(source); err != nil {
+		return "", err
+	}
+	var name, kind string
+	err := q.QueryRowContext(ctx, `SELECT name, type FROM pragma_table_list
+		WHERE schema = 'main' AND name = ? COLLATE NOCASE`, source).Scan(&name, &kind)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", sqlerr.New(sqlerr.Unknown, "no such table or view: %s", source).
+			WithHint("a source is a table or view of the same file; import one, or create it with SQLite")
+	case err != nil:
+		return "", failure(ctx, err, source)
+	case kind != "table" && kind != "view":
+		return "", errVirtual(source)
+	}
+	return name, nil
+}
+
+func errVirtual(source string) error {
+	return sqlerr.New(sqlerr.Unsupported, "%s reads a virtual table or a table-valued function", source).
+		WithHint("copy the rows into an ordinary table")
+}
+
+// haveColumns refuses declared columns that the source does not have.
+func haveColumns(ctx context.Context, q Querier, t Table, source string) error {
+	names, err := columnNames(ctx, q, source)
+	if err != nil {
+		return err
+	}
+	have := make(map[string]bool)
+	for _, name := range names {
+		have[folded(name)] = true
+	}
+	for _, c := range t.Columns {
+		if !have[folded(c.Name)] {
+			return sqlerr.New(sqlerr.Unknown, "%s has no column %s", source, c.Name).
+				WithHint("its columns are %s", strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// columnNames lists the columns, generated ones included.
+func columnNames(ctx context.Context, q Querier, source string) ([]string, error) {
+	return texts(ctx, q, source, `SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 ORDER BY cid`, source)
+}
+
+// texts returns the single text column of a statement over the schema.
+func texts(ctx context.Context, q Querier, source, statement string, args ...any) ([]string, error) {
+	found, err := q.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return nil, failure(ctx, err, source)
+	}
+	defer found.Close()
+	var out []string
+	for found.Next() {
+		var s string
+		if err := found.Scan(&s); err != nil {
+			return nil, failure(ctx, err, source)
+		}
+		out = append(out, s)
+	}
+	if err := found.Err(); err != nil {
+		return nil, failure(ctx, err, source)
+	}
+	return out, nil
+}

@@ -1,0 +1,126 @@
+package source
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"dpsql/query"
+)
+
+const (
+	maxDirect    = 32     // values bound one by one; longer lists travel as one JSON array
+	maxVariables = 32_766 // of a statement, SQLite's own limit
+)
+
+// condition is a Boolean SQL expression and the arguments of its placeholders.
+type condition struct {
+	text string
+	args []any
+}
+
+// exactly returns the condition that a column's canonical value is a member.
+func (m members) exactly(c query.Column) condition {
+	column := columnOf(c.Name)
+	return m.condition(column, "("+canonical(column, c.Domain.Type())+") COLLATE BINARY")
+}
+
+// roughly returns a condition on the stored value that every member meets, and
+// for which an index on the column can be used. It is sound where the column's
+// affinity makes stored and canonical values compare alike: a number is stored
+// as a number, not a text, and a text as a text. The column's own collation can
+// only add rows.
+func (m members) roughly(c query.Column) condition {
+	column := columnOf(c.Name)
+	return m.condition(column, column)
+}
+
+// condition says that the value is a member, where value is an expression for
+// the canonical value, or for a stored one that compares like it.
+func (m members) condition(column, value string) condition {
+	var parts []condition
+	for _, i := range m.intervals {
+		parts = append(parts, condition{value + " BETWEEN ? AND ?", []any{i.first, i.last}})
+	}
+	if len(m.integers) > 0 {
+		parts = append(parts, oneOf(value, " IN ", m.integers))
+	}
+	switch {
+	case m.except:
+		parts = append(parts, m.exceptTexts(value))
+	case len(m.texts) > 0:
+		parts = append(parts, oneOf(value, " IN ", m.texts))
+	}
+	if m.null {
+		parts = append(parts, condition{text: column + " IS NULL"})
+	}
+	return joined(parts, " OR ", "0")
+}
+
+func (m members) exceptTexts(value string) condition {
+	parts := []condition{{text: "typeof(" + value + ") = 'text'"}}
+	if len(m.texts) > 0 {
+		parts = append(parts, oneOf(value, " NOT IN ", m.texts))
+	}
+	return joined(parts, " AND ", "1")
+}
+
+// oneOf compares with a list: bound value by value while it is short, then as
+// one JSON array. Texts that JSON cannot carry are always bound.
+func oneOf[T int64 | string](value, operator string, list []T) condition {
+	if len(list) <= maxDirect {
+		return bound(value, operator, list)
+	}
+	carried, rest := list, []T(nil)
+	if texts, ok := any(list).([]string); ok {
+		a, b := splitJSON(texts)
+		carried, rest = any(a).([]T), any(b).([]T)
+	}
+	var parts []condition
+	if len(carried) > 0 {
+		array, _ := json.Marshal(carried) // integers and valid texts always marshal
+		parts = append(parts, condition{value + operator + "(SELECT value FROM json_each(?))", []any{string(array)}})
+	}
+	if len(rest) > 0 {
+		parts = append(parts, bound(value, operator, rest))
+	}
+	if operator == " IN " {
+		return joined(parts, " OR ", "0")
+	}
+	return joined(parts, " AND ", "1")
+}
+
+func bound[T int64 | string](value, operator string, list []T) condition {
+	args := make([]any, len(list))
+	for i, v := range list {
+		args[i] = v
+	}
+	return condition{value + operator + "(" + strings.Repeat("?,", len(list)-1) + "?)", args}
+}
+
+// splitJSON separates the texts that survive JSON from those that do not:
+// encoding/json replaces invalid UTF-8.
+func splitJSON(texts []string) (carried, rest []string) {
+	for _, s := range texts {
+		if utf8.ValidString(s) && !strings.ContainsRune(s, 0) {
+			carried = append(carried, s)
+			continue
+		}
+		rest = append(rest, s)
+	}
+	return carried, rest
+}
+
+// joined combines conditions as a balanced tree: SQLite refuses expressions
+// more than 1000 deep.
+func joined(parts []condition, operator, empty string) condition {
+	switch len(parts) {
+	case 0:
+		return condition{text: empty}
+	case 1:
+		return parts[0]
+	}
+	a := joined(parts[:len(parts)/2], operator, empty)
+	b := joined(parts[len(parts)/2:], operator, empty)
+	return condition{"(" + a.text + operator + b.text + ")", append(a.args[:len(a.args):len(a.args)], b.args...)}
+}

@@ -1,0 +1,100 @@
+package source
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// Count returns the true count of a query over the table's columns: the sum,
+// over the rows inside the declared domains, of the row's weight. A sum beyond
+// 2^63-1 stays at 2^63-1.
+//
+// A conjunction is one COUNT statement of SQLite, which uses the indexes there
+// are; any other query is evaluated on each row as it streams by.
+func Count(ctx context.Context, q Querier, t Table, counted query.Query) (int64, error) {
+	if err := sameColumns(t, counted.Universe()); err != nil {
+		return 0, err
+	}
+	if sets, ok := counted.Product(); ok {
+		where, ok, err := conjunction(ctx, q, t, sets)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			return countWhere(ctx, q, t.Source, where)
+		}
+	}
+	return countStreamed(ctx, q, t, counted)
+}
+
+// sameColumns refuses a query that is not over the table's columns: its weights
+// would be those of other values.
+func sameColumns(t Table, u *query.Universe) error {
+	same := slices.EqualFunc(t.Columns, u.Columns(), func(a, b query.Column) bool {
+		return folded(a.Name) == folded(b.Name) && a.Domain.Type() == b.Domain.Type()
+	})
+	if !same {
+		return sqlerr.New(sqlerr.Internal, "the query is not over the columns declared of %s", t.Source)
+	}
+	return nil
+}
+
+// conjunction returns the condition that each column lies in its set, and false
+// if it cannot be pushed down. Conditions that select come first, those that
+// only check a domain last.
+func conjunction(ctx context.Context, q Querier, t Table, sets []query.Set) (condition, bool, error) {
+	sound, err := comparesStored(ctx, q, t)
+	if err != nil {
+		return condition{}, false, err
+	}
+	var selecting, checking []condition
+	for i, c := range t.Columns {
+		m, ok := newMembers(sets[i])
+		switch {
+		case !ok:
+			return condition{}, false, nil
+		case sets[i].IsAll():
+			checking = append(checking, m.exactly(c))
+		case sound[i] && !m.except:
+			selecting = append(selecting, m.roughly(c), m.exactly(c))
+		default:
+			selecting = append(selecting, m.exactly(c))
+		}
+	}
+	where := joined(append(selecting, checking...), " AND ", "1")
+	return where, len(where.args) <= maxVariables, nil
+}
+
+func countWhere(ctx context.Context, q Querier, source string, where condition) (int64, error) {
+	var n int64
+	err := q.QueryRowContext(ctx, "SELECT COUNT(*)"+from(source)+" WHERE "+where.text, where.args...).Scan(&n)
+	if err != nil {
+		return 0, failure(ctx, err, source)
+	}
+	return n, nil
+}
+
+// countStreamed fetches the columns that the query depends on, and at least one.
+func countStreamed(ctx context.Context, q Querier, t Table, counted query.Query) (int64, error) {
+	columns := counted.Columns()
+	if len(columns) == 0 {
+		columns = []int{0}
+	}
+	narrow, ok := counted.Project(columns)
+	if !ok {
+		return 0, sqlerr.New(sqlerr.Internal, "a query depends on a column it does not name")
+	}
+	var total int64
+	err := stream(ctx, q, t, columns, func(tuple []query.Value) {
+		w := narrow.Weight(tuple)
+		if total > math.MaxInt64-w {
+			w = math.MaxInt64 - total
+		}
+		total += w
+	})
+	return total, err
+}

@@ -1,0 +1,119 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"dpsql/query"
+)
+
+// stream calls f with the canonical values of the given columns of each row
+// inside the declared domains. The tuple is reused between calls.
+func stream(ctx context.Context, q Querier, t Table, columns []int, f func([]query.Value)) error {
+	p := newPlan(t, columns)
+	found, err := q.QueryContext(ctx, p.text(t.Source), p.where.args...)
+	if err != nil {
+		return failure(ctx, err, t.Source)
+	}
+	defer found.Close()
+	if err := p.each(found, len(columns), f); err != nil {
+		return failure(ctx, err, t.Source)
+	}
+	return nil
+}
+
+// plan says how the rows of a stream are read: the columns fetched, those asked
+// for first, and the domain conditions on all others, which SQLite checks.
+type plan struct {
+	fetch []query.Column
+	where condition
+}
+
+func newPlan(t Table, columns []int) plan {
+	var p plan
+	wanted := make([]bool, len(t.Columns))
+	for _, c := range columns {
+		wanted[c] = true
+		p.fetch = append(p.fetch, t.Columns[c])
+	}
+	var checks []condition
+	arguments := 0
+	for i, c := range t.Columns {
+		if wanted[i] {
+			continue
+		}
+		m, ok := newMembers(c.Domain.All())
+		check := m.exactly(c)
+		if arguments += len(check.args); !ok || arguments > maxVariables {
+			arguments -= len(check.args)
+			p.fetch = append(p.fetch, c) // its domain is tested in Go
+			continue
+		}
+		checks = append(checks, check)
+	}
+	p.where = joined(checks, " AND ", "1")
+	return p
+}
+
+func (p plan) text(source string) string {
+	fields := make([]string, len(p.fetch))
+	for i, c := range p.fetch {
+		fields[i] = canonical(columnOf(c.Name), c.Domain.Type())
+	}
+	return "SELECT " + strings.Join(fields, ", ") + from(source) + " WHERE " + p.where.text
+}
+
+func (p plan) each(found *sql.Rows, asked int, f func([]query.Value)) error {
+	cells := make([]cell, len(p.fetch))
+	into := make([]any, len(p.fetch))
+	for i := range cells {
+		into[i] = &cells[i]
+	}
+	tuple := make([]query.Value, len(p.fetch))
+	for found.Next() {
+		if err := found.Scan(into...); err != nil {
+			return err
+		}
+		if p.inside(cells, tuple) {
+			f(tuple[:asked])
+		}
+	}
+	return found.Err()
+}
+
+// inside fills the tuple and reports whether all of it lies in the domains.
+func (p plan) inside(cells []cell, tuple []query.Value) bool {
+	for i, c := range cells {
+		if !c.ok || !p.fetch[i].Domain.Contains(c.value) {
+			return false
+		}
+		tuple[i] = c.value
+	}
+	return true
+}
+
+// cell receives a canonical value from the driver.
+type cell struct {
+	value query.Value
+	ok    bool // false for noValue
+}
+
+// Scan implements sql.Scanner.
+func (c *cell) Scan(from any) error {
+	c.ok = true
+	switch v := from.(type) {
+	case nil:
+		c.value = query.Null()
+	case int64:
+		c.value = query.Int(v)
+	case string:
+		c.value = query.Text(v)
+	case []byte:
+		*c = cell{}
+	default:
+		return errors.New("a canonical value of another type")
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package source
+
+import (
+	"context"
+	"slices"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// Values returns the distinct canonical values of one column, sorted, NULL
+// first if it occurs. It is for the domains of columns, and must be called for
+// public tables only: its errors depend on the rows. More than limit values, and
+// a value that is not of the type, are refused as invalid.
+func Values(ctx context.Context, q Querier, table, column string, ty query.Type, limit int) ([]query.Value, error) {
+	name, err := resolve(ctx, q, table)
+	if err != nil {
+		return nil, err
+	}
+	t := Table{Source: name, Columns: []query.Column{{Name: column}}}
+	if err := haveColumns(ctx, q, t, name); err != nil {
+		return nil, err
+	}
+	values, err := distinct(ctx, q, name, column, ty, limit)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(values, query.Value.Compare)
+	return values, nil
+}
+
+func distinct(ctx context.Context, q Querier, table, column string, ty query.Type, limit int) ([]query.Value, error) {
+	found, err := q.QueryContext(ctx, "SELECT DISTINCT ("+canonical(columnOf(column), ty)+") COLLATE BINARY"+from(table))
+	if err != nil {
+		return nil, failure(ctx, err, table)
+	}
+	defer found.Close()
+	values := []query.Value{}
+	for found.Next() {
+		var c cell
+		if err := found.Scan(&c); err != nil {
+			return nil, failure(ctx, err, table)
+		}
+		switch {
+		case !c.ok:
+			return nil, sqlerr.New(sqlerr.Invalid, "column %s of %s holds values that are not %s", column, table, ty)
+		case len(values) == limit:
+			return nil, sqlerr.New(sqlerr.Invalid, "column %s of %s has more than %d values", column, table, limit)
+		}
+		values = append(values, c.value)
+	}
+	if err := found.Err(); err != nil {
+		return nil, failure(ctx, err, table)
+	}
+	return values, nil
+}
