@@ -1,0 +1,179 @@
+package noise
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/big"
+	"math/bits"
+
+	"dpsql/sqlerr"
+)
+
+// bufferSize is the size of one read: large enough that the cost of a call
+// into the operating system or its generator is spread over many draws.
+const bufferSize = 1 << 13
+
+// maxEmptyReads is how often a reader may return nothing before it counts as
+// broken.
+const maxEmptyReads = 100
+
+// Source is a buffered stream of random bits. The first error of its reader is
+// returned by the call that needs the missing bits and by every later call;
+// there is no other origin of bits to fall back to. A Source serves one
+// goroutine at a time. The zero Source returns an error.
+type Source struct {
+	reader   io.Reader
+	pos, end int    // buf[pos:end] has been read and not yet used
+	pool     uint64 // bits for bit(), the next one lowest
+	pooled   int    // number of bits in pool
+	failed   error  // set once the reader has failed
+	buf      [bufferSize]byte
+}
+
+// NewSource returns a source over the operating system's generator.
+func NewSource() *Source { return NewSourceFrom(rand.Reader) }
+
+// NewSourceFrom returns a source over r. A guarantee of privacy holds only if
+// r is a cryptographic generator; other readers are for tests.
+func NewSourceFrom(r io.Reader) *Source { return &Source{reader: r} }
+
+// Uint64 returns 64 uniform bits.
+func (s *Source) Uint64() (uint64, error) {
+	if s.end-s.pos < 8 {
+		if err := s.fill(8); err != nil {
+			return 0, err
+		}
+	}
+	u := binary.LittleEndian.Uint64(s.buf[s.pos:])
+	s.pos += 8
+	return u, nil
+}
+
+// Bytes fills p with uniform bytes. On error p is cleared.
+func (s *Source) Bytes(p []byte) error {
+	for rest := p; len(rest) > 0; {
+		if s.pos == s.end {
+			if err := s.fill(1); err != nil {
+				clear(p)
+				return err
+			}
+		}
+		n := copy(rest, s.buf[s.pos:s.end])
+		s.pos += n
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// Below returns a uniform integer in [0, n). It refuses n = 0.
+//
+// The method is Lemire's multiplication with rejection ("Fast random integer
+// generation in an interval", 2019), which is exactly uniform.
+func (s *Source) Below(n uint64) (uint64, error) {
+	if n <= 1 {
+		if n == 0 {
+			return 0, sqlerr.New(sqlerr.Internal, "no integer lies in [0, 0)")
+		}
+		return 0, nil
+	}
+	u, err := s.Uint64()
+	if err != nil {
+		return 0, err
+	}
+	hi, lo := bits.Mul64(u, n)
+	if lo >= n {
+		return hi, nil
+	}
+	for reject := -n % n; lo < reject; {
+		if u, err = s.Uint64(); err != nil {
+			return 0, err
+		}
+		hi, lo = bits.Mul64(u, n)
+	}
+	return hi, nil
+}
+
+// belowBig returns a uniform integer in [0, n), n > 0, by rejection.
+func (s *Source) belowBig(n *big.Int) (*big.Int, error) {
+	size := n.BitLen()
+	raw := make([]byte, (size+7)/8)
+	for v := new(big.Int); ; {
+		if err := s.Bytes(raw); err != nil {
+			return nil, err
+		}
+		raw[0] >>= uint(8*len(raw) - size)
+		if v.SetBytes(raw).Cmp(n) < 0 {
+			return v, nil
+		}
+	}
+}
+
+// bit returns one uniform bit.
+func (s *Source) bit() (uint64, error) {
+	if s.pooled == 0 {
+		u, err := s.Uint64()
+		if err != nil {
+			return 0, err
+		}
+		s.pool, s.pooled = u, 64
+	}
+	b := s.pool & 1
+	s.pool >>= 1
+	s.pooled--
+	return b, nil
+}
+
+// words hands out between 1 and n unused 8-byte words, as bytes that stay
+// valid until the next call of a method of s.
+func (s *Source) words(n int) ([]byte, error) {
+	if s.end-s.pos < 8 {
+		if err := s.fill(8); err != nil {
+			return nil, err
+		}
+	}
+	n = min(n, (s.end-s.pos)/8)
+	block := s.buf[s.pos : s.pos+8*n]
+	s.pos += 8 * n
+	return block, nil
+}
+
+// giveBack returns the last n bytes that words handed out.
+func (s *Source) giveBack(n int) { s.pos -= n }
+
+// fill makes at least need unused bytes available, or fails for good. Bytes
+// that arrive together with an error are used up first, as io.Reader asks.
+func (s *Source) fill(need int) error {
+	s.end = copy(s.buf[:], s.buf[s.pos:s.end])
+	s.pos = 0
+	for empty := 0; s.end < need; {
+		if s.reader == nil {
+			s.fail(errors.New("no reader"))
+		}
+		if s.failed != nil {
+			s.pos, s.end, s.pooled = 0, 0, 0
+			return s.failed
+		}
+		n, err := s.reader.Read(s.buf[s.end:])
+		if n < 0 || n > len(s.buf)-s.end {
+			n, err = 0, errors.New("invalid count from Read")
+		}
+		s.end += n
+		if empty++; n > 0 {
+			empty = 0
+		}
+		if err == nil && empty == maxEmptyReads {
+			err = io.ErrNoProgress
+		}
+		s.fail(err)
+	}
+	return nil
+}
+
+// fail records the first error of the reader.
+func (s *Source) fail(err error) {
+	if err != nil && s.failed == nil {
+		s.failed = sqlerr.New(sqlerr.IO, "random bits could not be read: %v", err)
+	}
+}
