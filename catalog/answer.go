@@ -1,0 +1,74 @@
+package catalog
+
+import (
+	"encoding/json"
+	"time"
+
+	"dpsql/sqlerr"
+)
+
+// AnswerKind tells how an answer came about, which decides its margin.
+type AnswerKind string
+
+// The kinds of stored answers.
+const (
+	AnswerDirect   AnswerKind = "direct"
+	AnswerFired    AnswerKind = "smw-fired"
+	AnswerVerified AnswerKind = "smw-unfired"
+)
+
+// Answer is an answer paid for once, which serves again at no cost.
+type Answer struct {
+	ID          int64
+	TableID     int64
+	Query       string // canonical text
+	Kind        AnswerKind
+	Via         string // the mechanism's name, or "direct"
+	MechanismID int64  // 0 for a direct answer
+	Estimate    int64
+	Law         json.RawMessage // what the margin is computed from, at any confidence
+	CreatedAt   time.Time
+}
+
+// PutAnswer stores an answer beside those that exist for its query, and sets
+// a.ID, and a.CreatedAt unless the caller did.
+func (tx *Tx) PutAnswer(a *Answer) error {
+	switch a.Kind {
+	case AnswerDirect, AnswerFired, AnswerVerified:
+	default:
+		return sqlerr.New(sqlerr.Internal, "an answer has an unknown kind")
+	}
+	law, err := encodeJSON(a.Law)
+	if err != nil {
+		return err
+	}
+	var mechanism any
+	if a.MechanismID != 0 {
+		mechanism = a.MechanismID
+	}
+	if a.CreatedAt.IsZero() {
+		a.CreatedAt = tx.stamp()
+	}
+	a.ID, err = tx.insert(`INSERT INTO dpsql_answers (table_id, sha256, query, kind, via, mechanism, estimate, law, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.TableID, checksum([]byte(a.Query)), a.Query, string(a.Kind), a.Via,
+		mechanism, a.Estimate, law, formatTime(a.CreatedAt))
+	return err
+}
+
+// Answers lists the stored answers to a query on a table, given as canonical
+// text, oldest first. Those of a dropped table are found only under its old id.
+func (tx *Tx) Answers(table int64, query string) ([]Answer, error) {
+	return list(tx, scanAnswer, `SELECT id, table_id, query, kind, via, COALESCE(mechanism, 0), estimate, law, created_at
+		FROM dpsql_answers WHERE table_id = ? AND sha256 = ? AND query = ? ORDER BY id`, table, checksum([]byte(query)), query)
+}
+
+func scanAnswer(row scanner) (a Answer, err error) {
+	var law, at string
+	err = row.Scan(&a.ID, &a.TableID, &a.Query, &a.Kind, &a.Via, &a.MechanismID, &a.Estimate, &law, &at)
+	if err != nil {
+		return a, err
+	}
+	a.Law = json.RawMessage(law)
+	a.CreatedAt, err = parseTime(at)
+	return a, err
+}

@@ -1,0 +1,174 @@
+// Package catalog is the one store of everything dpsql persists: declared
+// tables, releases, mechanisms with their histories, answers, and the accounts
+// with their ledger. It lives in dpsql_* tables of the user's SQLite file,
+// beside the raw tables.
+//
+// What it promises: a Write that returned nil is on disk; a Write that did not
+// leaves nothing; a Read sees one snapshot; the ledger is append-only,
+// hash-chained, and never exceeds an account's caps however many goroutines and
+// processes charge it. What it does not promise: secrecy towards whoever can
+// read the file, or detection of a file restored from an older backup.
+//
+// Every error that leaves the package is a *sqlerr.Error; texts of the engine's
+// own errors, which can carry values of rows, are never quoted.
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"dpsql/sqlerr"
+)
+
+// DefaultBusyTimeout bounds the wait for another process's lock.
+const DefaultBusyTimeout = 5 * time.Second
+
+// Options tells Open how to use the file. The zero value is a writable store
+// with the default timeout.
+type Options struct {
+	ReadOnly    bool          // refuse every Write
+	BusyTimeout time.Duration // wait for other writers; 0 means DefaultBusyTimeout, below 0 none
+}
+
+// Store is an open catalog. Its methods may be called by several goroutines.
+type Store struct {
+	path     string // absolute, symbolic links resolved
+	options  Options
+	journal  string           // the journal mode of files this Store writes
+	schema   []string         // one migration a version
+	partSize int              // bytes of a stored part of a payload, at most
+	now      func() time.Time // the clock of ledger rows and creation dates
+	writing  chan struct{}    // holds a token while this Store writes
+
+	mu     sync.Mutex
+	closed bool
+	file   fs.FileInfo // which file this is; nil until it exists
+	reader *sql.DB
+	writer *sql.DB
+	chain  *chain // the committed ledger as far as this process verified it
+}
+
+// Open opens the catalog of the SQLite file at path and changes nothing on
+// disk. A missing file is an empty catalog that the first Write creates. Errors:
+// IO for a directory or an unreadable file, Corrupt for a file that is no
+// SQLite database, Unsupported for a catalog of a newer dpsql, Cancelled.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	resolved, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(resolved, o)
+	if err := s.Read(ctx, func(*Tx) error { return nil }); err != nil {
+		s.Close()
+		return nil, err
+	}
+	// An idle connection to a WAL database keeps two side files alive.
+	s.closePools()
+	return s, nil
+}
+
+func newStore(resolved string, o Options) *Store {
+	if o.BusyTimeout == 0 {
+		o.BusyTimeout = DefaultBusyTimeout
+	}
+	return &Store{path: resolved, options: o, journal: "wal", schema: migrations, partSize: maxPart,
+		now: time.Now, writing: make(chan struct{}, 1)}
+}
+
+// resolve returns the one name under which every Store finds the file, so that
+// the side files of SQLite and the lease agree.
+func resolve(path string) (string, error) {
+	if path == "" || strings.ContainsRune(path, 0) {
+		return "", sqlerr.New(sqlerr.Invalid, "the path of the database is empty or contains a NUL")
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", fileError("resolve", path, err)
+	}
+	if full, err := filepath.EvalSymlinks(absolute); err == nil {
+		return full, nil
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
+		return filepath.Join(dir, filepath.Base(absolute)), nil
+	}
+	return absolute, nil
+}
+
+// Path returns the absolute path of the database file.
+func (s *Store) Path() string { return s.path }
+
+// Close releases the connections; it waits for no transaction. Calls after it
+// fail.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	return s.closePools()
+}
+
+func (s *Store) closePools() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first error
+	for _, pool := range []*sql.DB{s.writer, s.reader} {
+		if pool == nil {
+			continue
+		}
+		if err := pool.Close(); err != nil && first == nil {
+			first = s.translate(context.Background(), err)
+		}
+	}
+	s.writer, s.reader = nil, nil
+	return first
+}
+
+// ReadOnly reports whether a Write must fail: by option, or because the file or
+// its directory cannot be written.
+func (s *Store) ReadOnly() bool {
+	if s.options.ReadOnly {
+		return true
+	}
+	return !s.diskWritable()
+}
+
+// diskWritable reports whether the file can be written, or made; where the
+// directory is missing, making it says so better.
+func (s *Store) diskWritable() bool {
+	dir := filepath.Dir(s.path)
+	if _, err := os.Stat(dir); err == nil && !writable(dir) {
+		return false
+	}
+	_, err := os.Stat(s.path)
+	return err != nil || writable(s.path)
+}
+
+// identify checks that the file is the one seen before, and reports whether it
+// exists. The file is never opened here: closing a descriptor would drop the
+// POSIX locks that SQLite holds in this process.
+func (s *Store) identify() (exists bool, err error) {
+	info, err := os.Stat(s.path)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return false, sqlerr.New(sqlerr.Internal, "the database was closed")
+	case err != nil && !os.IsNotExist(err):
+		return false, fileError("open", s.path, err)
+	case err != nil && s.file == nil:
+		return false, nil
+	case err != nil, s.file != nil && !os.SameFile(s.file, info):
+		return false, sqlerr.New(sqlerr.IO, "%s was moved or replaced while it was open", s.path).WithHint("open it again")
+	case info.IsDir():
+		return false, sqlerr.New(sqlerr.IO, "%s is a directory", s.path)
+	case !info.Mode().IsRegular():
+		return false, sqlerr.New(sqlerr.IO, "%s is not a regular file", s.path)
+	}
+	s.file = info
+	return true, nil
+}

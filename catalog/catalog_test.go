@@ -1,0 +1,128 @@
+package catalog
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"dpsql/accounting"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// TestMain lets the test binary run again as a child process that plays a role.
+func TestMain(m *testing.M) {
+	switch role := os.Getenv("CATALOG_TEST_ROLE"); role {
+	case "":
+		os.Exit(m.Run())
+	case "hold-lease":
+		holdLease(os.Getenv("CATALOG_TEST_PATH"))
+	case "read-only":
+		readOnlyChild(os.Getenv("CATALOG_TEST_PATH"))
+	default:
+		fmt.Println("unknown role", role)
+		os.Exit(2)
+	}
+}
+
+func holdLease(path string) {
+	s, err := Open(context.Background(), path, Options{})
+	if err == nil {
+		_, err = s.AcquireLease(context.Background())
+	}
+	fmt.Println("held:", err)
+	bufio.NewReader(os.Stdin).ReadString('\n') // until killed
+}
+
+func dbPath(t testing.TB) string { return filepath.Join(t.TempDir(), "test.db") }
+
+func open(t testing.TB, path string) *Store { return openWith(t, path, Options{}) }
+
+func openWith(t testing.TB, path string, o Options) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), path, o)
+	if err != nil {
+		t.Fatalf("open %s: %v", path, err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func write(t testing.TB, s *Store, fn func(*Tx) error) {
+	t.Helper()
+	if err := s.Write(context.Background(), fn); err != nil {
+		t.Fatalf("write: %v", err)
+	}
+}
+
+func read(t testing.TB, s *Store, fn func(*Tx) error) {
+	t.Helper()
+	if err := s.Read(context.Background(), fn); err != nil {
+		t.Fatalf("read: %v", err)
+	}
+}
+
+// raw runs statements through a connection that is not the catalog's.
+func raw(t testing.TB, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", dsn(path, time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, text := range statements {
+		if _, err := db.Exec(text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+}
+
+func wantCode(t testing.TB, err error, code sqlerr.Code) {
+	t.Helper()
+	if _, ours := err.(*sqlerr.Error); !ours || sqlerr.CodeOf(err) != code {
+		t.Fatalf("got error %v, want code %s", err, code)
+	}
+}
+
+func domain(d query.Domain, err error) query.Domain {
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func clinicColumns() []query.Column {
+	return []query.Column{
+		{Name: "sex", Domain: domain(query.NewList(query.TypeText, []query.Value{query.Text("F"), query.Text("M"), query.Null()}))},
+		{Name: "age", Domain: domain(query.NewRange(0, 120, true))},
+		{Name: "zip", Domain: query.Unbounded()},
+	}
+}
+
+func someCaps() accounting.Caps {
+	return accounting.Caps{ReleaseEpsilon: 1000, ReleaseDelta: 500, InteractiveRho: 300, InteractiveDelta: 7, InteractiveEpsilon: 11}
+}
+
+// declare opens an account over base and declares a table of the same name
+// without its last letter.
+func declare(t testing.TB, s *Store, base string) (account, table int64) {
+	t.Helper()
+	write(t, s, func(tx *Tx) error {
+		a := &Account{Epsilon: "2", Delta: "1e-6", Interactive: "0.5", Caps: someCaps(), Bases: []string{base}}
+		if err := tx.CreateAccount(a); err != nil {
+			return err
+		}
+		tab := &Table{Name: base[:len(base)-1], Source: base, Columns: clinicColumns(), Account: a.ID, MaxRows: 1}
+		if err := tx.AddTable(tab); err != nil {
+			return err
+		}
+		account, table = a.ID, tab.ID
+		return nil
+	})
+	return account, table
+}

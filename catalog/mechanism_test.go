@@ -1,0 +1,122 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"reflect"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+func TestMechanisms(t *testing.T) {
+	s := open(t, dbPath(t))
+	_, table := declare(t, s, "raws")
+	m := &Mechanism{Name: "live", TableID: table, Columns: []int{1}, Params: json.RawMessage(`{"beta":0.05}`), Epsilon: 1, Rho: 2, RunRho: 3, Updates: 2}
+	write(t, s, func(tx *Tx) error { return tx.AddMechanism(m, []byte("prior")) })
+	m.Table = "raw"
+	same := func() {
+		t.Helper()
+		read(t, s, func(tx *Tx) error {
+			got, err := tx.Mechanism("LIVE")
+			if !reflect.DeepEqual(got, m) {
+				t.Errorf("got %+v, want %+v", got, m)
+			}
+			state, err2 := tx.MechanismState(got)
+			if string(state) != "prior" || err2 != nil {
+				t.Errorf("state %q, %v", state, err2)
+			}
+			all, err3 := tx.Mechanisms(table)
+			if len(all) != 1 || err3 != nil {
+				t.Errorf("listing %v, %v", all, err3)
+			}
+			return err
+		})
+	}
+	same()
+	update := func(runs, comparisons int64, run *OpenRun) error {
+		next := *m
+		next.RunsStarted, next.Comparisons, next.Run, next.Leased = runs, comparisons, run, run != nil
+		err := s.Write(context.Background(), func(tx *Tx) error { return tx.UpdateMechanism(&next) })
+		if err == nil {
+			*m = next
+		}
+		return err
+	}
+	for i, step := range []struct {
+		runs, comparisons int64
+		run               *OpenRun
+		ok                bool
+	}{
+		{0, 0, nil, true},
+		{0, 0, &OpenRun{Number: 1, Tau: 5}, false}, // not charged
+		{1, 0, nil, true},                          // charged, not yet drawn
+		{1, 0, &OpenRun{Number: 1, Tau: -5}, true},
+		{1, 9, &OpenRun{Number: 1, Tau: -5}, true},
+		{1, 8, &OpenRun{Number: 1, Tau: -5}, false}, // comparisons forgotten
+		{1, 9, &OpenRun{Number: 1, Tau: 6}, false},  // another threshold
+		{1, 10, nil, true},                          // ended
+		{1, 10, &OpenRun{Number: 1, Tau: -5}, false},
+		{1, 10, &OpenRun{Number: 1, Tau: 7}, false},
+		{0, 10, nil, false},                         // a charge forgotten
+		{2, 10, &OpenRun{Number: 1, Tau: 7}, false}, // an old number
+		{2, 10, &OpenRun{Number: 2, Tau: 7}, true},
+		{3, 10, nil, false}, // more than reserved
+		{2, 11, nil, true},
+	} {
+		err := update(step.runs, step.comparisons, step.run)
+		if step.ok != (err == nil) || (!step.ok && sqlerr.CodeOf(err) != sqlerr.Internal) {
+			t.Errorf("step %d: %v", i, err)
+		}
+		same()
+	}
+	if m.RunsEnded != 2 {
+		t.Errorf("%d runs ended", m.RunsEnded)
+	}
+	write(t, s, func(tx *Tx) error { return tx.DropMechanism("live") })
+	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.UpdateMechanism(m) }), sqlerr.Unknown)
+	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { _, err := tx.AppendHistory(m.ID, "q", 1); return err }), sqlerr.Unknown)
+}
+
+func TestHistory(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	_, table := declare(t, s, "raws")
+	a, b := &Mechanism{Name: "a", TableID: table}, &Mechanism{Name: "b", TableID: table}
+	write(t, s, func(tx *Tx) error {
+		if err := tx.AddMechanism(a, nil); err != nil {
+			return err
+		}
+		return tx.AddMechanism(b, nil)
+	})
+	for i, text := range []string{"q1", "q2", "q1"} {
+		write(t, s, func(tx *Tx) error {
+			seq, err := tx.AppendHistory(a.ID, text, int64(-i))
+			if seq != int64(i+1) {
+				t.Errorf("seq %d", seq)
+			}
+			if _, err := tx.AppendHistory(b.ID, "other", math.MinInt64); err != nil {
+				return err
+			}
+			return err
+		})
+	}
+	read(t, s, func(tx *Tx) error {
+		got, err := tx.History(a.ID, 2)
+		if want := []HistoryRow{{2, "q2", -1}, {3, "q1", -2}}; !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v", got)
+		}
+		return err
+	})
+	for _, text := range []string{
+		`UPDATE dpsql_history SET noisy = 0`, `DELETE FROM dpsql_history`, `REPLACE INTO dpsql_history VALUES (1, 1, 'x', 0)`,
+		`INSERT INTO dpsql_history VALUES (1, 7, 'x', 0)`, `UPDATE dpsql_ledger SET rho = 0`, `DELETE FROM dpsql_ledger`,
+		`REPLACE INTO dpsql_ledger SELECT * FROM dpsql_ledger`,
+	} {
+		err := s.Write(context.Background(), func(tx *Tx) error { _, err := tx.SQL().ExecContext(tx.ctx, text); return err })
+		if err == nil {
+			t.Errorf("%s was allowed", text)
+		}
+	}
+}

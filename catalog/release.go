@@ -1,0 +1,138 @@
+package catalog
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"dpsql/accounting"
+	"dpsql/sqlerr"
+)
+
+// Release is the description of a published release; its bytes are kept apart
+// and read by ReleasePayload.
+type Release struct {
+	ID         int64
+	Name       string
+	TableID    int64
+	Table      string // the table's name; filled in when read
+	Columns    []int  // the table's columns it covers, ascending; nil for all
+	Using      string // "projection" or "smw"
+	Params     json.RawMessage
+	Epsilon    accounting.Epsilon
+	Delta      accounting.Delta
+	MaxSupport uint64
+	CreatedAt  time.Time
+	Size       int64 // of the payload, in bytes
+
+	sum []byte // SHA-256 of the payload
+}
+
+const selectRelease = `SELECT r.id, r.name, r.table_id, t.name, r.columns, r.method, r.params, r.epsilon, r.delta,
+	r.max_support, r.created_at, r.size, r.sha256
+	FROM dpsql_releases r JOIN dpsql_tables t ON t.id = r.table_id WHERE r.dropped_at IS NULL `
+
+func scanRelease(row scanner) (r Release, err error) {
+	var columns, params, at string
+	var support int64
+	err = row.Scan(&r.ID, &r.Name, &r.TableID, &r.Table, &columns, &r.Using, &params, &r.Epsilon, &r.Delta,
+		&support, &at, &r.Size, &r.sum)
+	if err != nil {
+		return r, err
+	}
+	r.Params, r.MaxSupport = json.RawMessage(params), uint64(support)
+	if r.Columns, err = decodeColumns(columns); err != nil {
+		return r, err
+	}
+	r.CreatedAt, err = parseTime(at)
+	return r, err
+}
+
+// Releases lists the releases of a table by name, of all tables when table is 0.
+func (tx *Tx) Releases(table int64) ([]Release, error) {
+	return list(tx, scanRelease, selectRelease+`AND ? IN (0, r.table_id) ORDER BY r.name`, table)
+}
+
+// Release returns the release of that name, nil when there is none.
+func (tx *Tx) Release(name string) (*Release, error) {
+	return find(tx, scanRelease, selectRelease+`AND r.name = ?`, name)
+}
+
+// AddRelease stores a release with its payload and sets r.ID and r.Size, and
+// r.CreatedAt unless the caller did. Errors: Invalid when a release or mechanism
+// has the name, or max_support is above 2^63−1.
+func (tx *Tx) AddRelease(r *Release, payload []byte) error {
+	if err := tx.checkName(r.Name); err != nil {
+		return err
+	}
+	if r.MaxSupport > math.MaxInt64 {
+		return sqlerr.New(sqlerr.Invalid, "max_support = %d is too large", r.MaxSupport)
+	}
+	columns, err := encodeColumns(r.Columns)
+	if err != nil {
+		return err
+	}
+	params, err := encodeJSON(r.Params)
+	if err != nil {
+		return err
+	}
+	if r.CreatedAt.IsZero() {
+		r.CreatedAt = tx.stamp()
+	}
+	sum := checksum(payload)
+	id, err := tx.insert(`INSERT INTO dpsql_releases (name, table_id, columns, method, params, epsilon, delta,
+		max_support, size, sha256, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.Name, r.TableID, columns, r.Using, params, r.Epsilon, r.Delta,
+		int64(r.MaxSupport), len(payload), sum, formatTime(r.CreatedAt))
+	if err != nil {
+		return err
+	}
+	r.ID, r.Size, r.sum = id, int64(len(payload)), sum
+	return tx.writePayload(ownerRelease, id, payload)
+}
+
+// ReleasePayload returns the release's bytes. Errors: Corrupt when they are not
+// those that were stored.
+func (tx *Tx) ReleasePayload(r *Release) ([]byte, error) {
+	payload, err := tx.readPayload(ownerRelease, r.ID, r.Size, r.sum)
+	if err == nil && payload == nil {
+		err = corrupt("release %s does not match its checksum", r.Name)
+	}
+	return payload, err
+}
+
+// DropRelease removes a release and its payload; what it cost stays spent.
+// Errors: Unknown.
+func (tx *Tx) DropRelease(name string) error {
+	r, err := tx.Release(name)
+	switch {
+	case err != nil:
+		return err
+	case r == nil:
+		return sqlerr.New(sqlerr.Unknown, "there is no release %s", name)
+	}
+	if err := tx.deletePayload(ownerRelease, r.ID); err != nil {
+		return err
+	}
+	_, err = tx.exec(`UPDATE dpsql_releases SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), r.ID)
+	return err
+}
+
+// checkName refuses a name that a release or a mechanism has: statements refer
+// to both by name alone.
+func (tx *Tx) checkName(name string) error {
+	release, err := find(tx, scanText, `SELECT name FROM dpsql_releases WHERE name = ? AND dropped_at IS NULL`, name)
+	if err != nil {
+		return err
+	}
+	mechanism, err := find(tx, scanText, `SELECT name FROM dpsql_mechanisms WHERE name = ? AND dropped_at IS NULL`, name)
+	switch {
+	case err != nil:
+		return err
+	case release != nil:
+		return sqlerr.New(sqlerr.Invalid, "the release %s exists", *release)
+	case mechanism != nil:
+		return sqlerr.New(sqlerr.Invalid, "the mechanism %s exists", *mechanism)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"dpsql/sqlerr"
+)
+
+// Tx is one transaction on the catalog, valid during the function it was passed
+// to. A Tx of Read sees one snapshot and refuses changes; a Tx of Write sees its
+// own changes.
+type Tx struct {
+	store    *Store
+	ctx      context.Context // of the Read or Write this transaction is the body of
+	sql      *guard
+	version  int // of the catalog's schema as this transaction sees it; 0: none
+	writable bool
+	chain    *chain // the ledger as far as verified, this transaction's rows included
+}
+
+// SQL returns the transaction itself, for statements on the user's own tables.
+// Its errors are the engine's; returned from the function passed to Read or
+// Write they are translated. BEGIN, COMMIT and ROLLBACK must not be sent.
+func (tx *Tx) SQL() Querier { return tx.sql }
+
+// Read runs fn on one consistent snapshot. On a missing file, or one without a
+// catalog, every listing is empty. Errors: fn's, IO, Corrupt, Busy, Cancelled.
+func (s *Store) Read(ctx context.Context, fn func(*Tx) error) error {
+	return s.translate(ctx, s.read(ctx, fn))
+}
+
+func (s *Store) read(ctx context.Context, fn func(*Tx) error) error {
+	verified := s.verified() // before the snapshot begins, so never ahead of it
+	snap, err := s.openSnapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer snap.close()
+	defer snap.tx.Rollback()
+	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: snap.tx}, version: snap.version, chain: verified}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := snap.check(); err != nil {
+		return err
+	}
+	s.publish(tx.chain)
+	return nil
+}
+
+// Write runs fn in an immediate transaction and commits it durably; when it
+// returns nil everything fn wrote is on disk. It is rolled back when fn fails or
+// panics. The file is created by the first Write, readable by its owner only,
+// and the catalog's schema by the first record written. Errors: fn's, ReadOnly,
+// Busy after the timeout, IO, Corrupt, Unsupported, Cancelled. After an error of
+// the commit itself (IO, Cancelled) the transaction counts as rolled back.
+func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
+	return s.translate(ctx, s.write(ctx, fn))
+}
+
+func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
+	if s.ReadOnly() {
+		return s.readOnly()
+	}
+	if err := s.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer func() { <-s.writing }()
+	if err := s.createFile(); err != nil {
+		return err
+	}
+	pool, err := s.writerPool()
+	if err != nil {
+		return err
+	}
+	verified := s.verified()
+	begun, err := s.beginWrite(ctx, pool)
+	if err != nil {
+		return err
+	}
+	defer begun.Rollback() // a no-op after the commit
+	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, chain: verified}
+	if err := tx.run(fn); err != nil {
+		return err
+	}
+	if err := begun.Commit(); err != nil {
+		return err
+	}
+	s.publish(tx.chain)
+	return nil
+}
+
+func (tx *Tx) run(fn func(*Tx) error) error {
+	version, err := readVersion(tx.ctx, tx.sql, len(tx.store.schema))
+	if err != nil {
+		return err
+	}
+	tx.version = version
+	if version > 0 {
+		if err := tx.migrate(); err != nil {
+			return err
+		}
+	}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.sql.broken()
+}
+
+// takeTurn queues this Store's writers, so that one waits here, where its
+// context is heard, rather than for its own process's lock.
+func (s *Store) takeTurn(ctx context.Context) error {
+	select {
+	case s.writing <- struct{}{}:
+		return nil
+	default:
+	}
+	timeout := time.NewTimer(max(0, s.options.BusyTimeout))
+	defer timeout.Stop()
+	select {
+	case s.writing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timeout.C:
+		return s.busy()
+	}
+}
+
+// beginWrite begins the transaction. Turning a rollback-journal file into a WAL
+// one needs it alone and does not wait by itself, so a first attempt that finds
+// it busy is repeated until the timeout.
+func (s *Store) beginWrite(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
+	deadline := time.Now().Add(s.options.BusyTimeout)
+	for {
+		tx, err := pool.BeginTx(ctx, nil)
+		if err == nil || !isBusy(err) || !time.Now().Before(deadline) {
+			return tx, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// exec writes records; the first one in a file creates the schema.
+func (tx *Tx) exec(query string, args ...any) (sql.Result, error) {
+	if !tx.writable {
+		return nil, sqlerr.New(sqlerr.Internal, "a read transaction tried to write")
+	}
+	if tx.version == 0 {
+		if err := tx.migrate(); err != nil {
+			return nil, err
+		}
+	}
+	return tx.sql.ExecContext(tx.ctx, query, args...)
+}
+
+// stamp returns the present time to the second, in UTC.
+func (tx *Tx) stamp() time.Time { return tx.store.now().UTC().Truncate(time.Second) }

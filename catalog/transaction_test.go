@@ -1,0 +1,281 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dpsql/sqlerr"
+)
+
+func publics(t *testing.T, s *Store) string {
+	t.Helper()
+	var names []string
+	read(t, s, func(tx *Tx) (err error) { names, err = tx.Publics(); return err })
+	return strings.Join(names, " ")
+}
+
+func TestRollbackLeavesNothing(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	boom := sqlerr.New(sqlerr.Uncovered, "no")
+	fail := func(tx *Tx) error {
+		if err := tx.AddPublic("p"); err != nil {
+			return err
+		}
+		a := &Account{Epsilon: "1", Delta: "0", Interactive: "0", Caps: someCaps(), Bases: []string{"rows1"}}
+		if err := tx.CreateAccount(a); err != nil {
+			return err
+		}
+		return boom
+	}
+	for range 2 {
+		if err := s.Write(context.Background(), fail); err != error(boom) {
+			t.Fatalf("got %v, want fn's own error", err)
+		}
+		read(t, s, func(tx *Tx) error {
+			if tx.version != 0 {
+				t.Error("a schema was left")
+			}
+			return nil
+		})
+	}
+	func() {
+		defer func() {
+			if recover() != "boom" {
+				t.Error("the panic was lost")
+			}
+		}()
+		s.Write(context.Background(), func(tx *Tx) error {
+			tx.AddPublic("p")
+			tx.SQL().QueryContext(context.Background(), `SELECT name FROM dpsql_public`) // left open
+			panic("boom")
+		})
+	}()
+	if got := publics(t, s); got != "" {
+		t.Errorf("left %q", got)
+	}
+	declare(t, s, "rows1") // the ledger and the Store still agree
+	read(t, s, func(tx *Tx) error { return tx.VerifyLedger() })
+}
+
+func TestSchemaAppearsWithTheFirstRecord(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	write(t, s, func(tx *Tx) error {
+		_, err := tx.SQL().ExecContext(context.Background(), `CREATE TABLE imported (a)`)
+		return err
+	})
+	objects := func() (n int) {
+		read(t, s, func(tx *Tx) error {
+			return tx.SQL().QueryRowContext(context.Background(), `SELECT COUNT(*) FROM sqlite_schema WHERE name LIKE 'dpsql%'`).Scan(&n)
+		})
+		return n
+	}
+	if n := objects(); n != 0 {
+		t.Errorf("an import made %d dpsql objects", n)
+	}
+	declare(t, s, "imported")
+	if n := objects(); n == 0 {
+		t.Error("a declaration made no dpsql objects")
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
+	}
+	var journal string
+	var synchronous, foreign int
+	write(t, s, func(tx *Tx) error {
+		ctx := context.Background()
+		err1 := tx.SQL().QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&journal)
+		err2 := tx.SQL().QueryRowContext(ctx, `PRAGMA synchronous`).Scan(&synchronous)
+		return errors.Join(err1, err2, tx.SQL().QueryRowContext(ctx, `PRAGMA foreign_keys`).Scan(&foreign))
+	})
+	if journal != "wal" || synchronous != 2 || foreign != 1 {
+		t.Errorf("journal_mode %s, synchronous %d, foreign_keys %d", journal, synchronous, foreign)
+	}
+}
+
+func TestBusyAndSnapshotBetweenStores(t *testing.T) {
+	path := dbPath(t)
+	a := openWith(t, path, Options{BusyTimeout: 50 * time.Millisecond})
+	b := openWith(t, path, Options{BusyTimeout: 50 * time.Millisecond})
+	write(t, a, func(tx *Tx) error { return tx.AddPublic("one") })
+	nothing := func(*Tx) error { return nil }
+	write(t, a, func(tx *Tx) error {
+		if err := tx.AddPublic("two"); err != nil {
+			return err
+		}
+		wantCode(t, b.Write(context.Background(), nothing), sqlerr.Busy) // another process's turn
+		wantCode(t, a.Write(context.Background(), nothing), sqlerr.Busy) // another goroutine's
+		if got := publics(t, b); got != "one" {
+			t.Errorf("the other store sees %q of an open transaction", got)
+		}
+		return nil
+	})
+	read(t, b, func(tx *Tx) error {
+		write(t, a, func(tx *Tx) error { return tx.AddPublic("zzz") })
+		names, err := tx.Publics()
+		if strings.Join(names, " ") != "one two" {
+			t.Errorf("a snapshot changed: %v", names)
+		}
+		return err
+	})
+	if got := publics(t, b); got != "one two zzz" {
+		t.Errorf("after the commit %q", got)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	path := dbPath(t)
+	a, b := open(t, path), open(t, path)
+	write(t, a, func(tx *Tx) error { return tx.AddPublic("one") })
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	nothing := func(*Tx) error { return nil }
+	wantCode(t, a.Read(ended, nothing), sqlerr.Cancelled)
+	wantCode(t, a.Write(ended, nothing), sqlerr.Cancelled)
+	_, err := a.AcquireLease(ended)
+	wantCode(t, err, sqlerr.Cancelled)
+	_, err = Open(ended, path, Options{})
+	wantCode(t, err, sqlerr.Cancelled)
+
+	write(t, a, func(*Tx) error { // waiting for a lock hears the context
+		short, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		defer cancel()
+		wantCode(t, b.Write(short, nothing), sqlerr.Cancelled)
+		wantCode(t, a.Write(short, nothing), sqlerr.Cancelled)
+		return nil
+	})
+	during, cancel := context.WithCancel(context.Background())
+	err = a.Write(during, func(tx *Tx) error {
+		err := tx.AddPublic("two")
+		cancel()
+		return err
+	})
+	wantCode(t, err, sqlerr.Cancelled)
+	long, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	err = a.Read(long, func(tx *Tx) error {
+		var n int
+		return tx.SQL().QueryRowContext(long, `WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c`).Scan(&n)
+	})
+	wantCode(t, err, sqlerr.Cancelled)
+	if got := publics(t, a); got != "one" {
+		t.Errorf("left %q", got)
+	}
+}
+
+// A full disk is imitated by a limit on the number of pages, which gives the
+// same error of the engine.
+func TestDiskFull(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	write(t, s, func(tx *Tx) error { return tx.AddPublic("one") })
+	var pages int
+	limit := func(tx *Tx, n int) error {
+		return tx.SQL().QueryRowContext(context.Background(), fmt.Sprintf(`PRAGMA max_page_count = %d`, n)).Scan(&pages)
+	}
+	write(t, s, func(tx *Tx) error { return limit(tx, 1) }) // raised by SQLite to the present size
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		if err := tx.AddPublic("two"); err != nil {
+			return err
+		}
+		_, table := 0, &Table{Name: strings.Repeat("x", 100_000), Columns: clinicColumns()}
+		if err := tx.AddTable(table); err == nil {
+			t.Error("a full file took a large row")
+		}
+		// The engine has rolled back; a sloppy caller goes on and hides the error.
+		if err := tx.AddPublic("three"); err == nil {
+			t.Error("a statement ran after the transaction was gone")
+		}
+		return nil
+	})
+	wantCode(t, err, sqlerr.IO)
+	write(t, s, func(tx *Tx) error { return limit(tx, 1<<20) })
+	if got := publics(t, s); got != "one" {
+		t.Errorf("left %q", got)
+	}
+}
+
+// Two stores make the first write to one rollback-journal file at once: both
+// must turn it into a WAL database and create one schema.
+func TestFirstWritesRace(t *testing.T) {
+	path := dbPath(t)
+	raw(t, path, `CREATE TABLE r (a)`)
+	var group sync.WaitGroup
+	for i := range 4 {
+		s := open(t, path)
+		read(t, s, func(*Tx) error { return nil })
+		group.Go(func() {
+			if err := s.Write(context.Background(), func(tx *Tx) error { return tx.AddPublic(fmt.Sprint("p", i)) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if got := publics(t, open(t, path)); got != "p0 p1 p2 p3" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestEngineErrorsAreNotQuoted(t *testing.T) {
+	s := open(t, dbPath(t))
+	for _, text := range []string{
+		`SELECT * FROM secret_42`,
+		`CREATE TABLE u (a UNIQUE); INSERT INTO u VALUES ('secret_42'), ('secret_42')`,
+		`SELECT json_extract('secret_42', '$')`,
+		`not SQL secret_42`,
+	} {
+		err := s.Write(context.Background(), func(tx *Tx) error {
+			_, err := tx.SQL().ExecContext(context.Background(), text)
+			return err
+		})
+		wantCode(t, err, sqlerr.Internal)
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: quotes %v", text, err)
+		}
+	}
+	err := s.Write(context.Background(), func(*Tx) error { return errors.New("secret_42") })
+	wantCode(t, err, sqlerr.Internal)
+	if strings.Contains(err.Error(), "secret") {
+		t.Errorf("quotes %v", err)
+	}
+}
+
+func TestMigration(t *testing.T) {
+	path := dbPath(t)
+	old := open(t, path)
+	declare(t, old, "rows1")
+	next := open(t, path)
+	next.schema = append(append([]string{}, migrations...), `ALTER TABLE dpsql_public ADD COLUMN note TEXT`)
+	version := func(s *Store) (v int) {
+		read(t, s, func(tx *Tx) error { v = tx.version; return nil })
+		return v
+	}
+	if v := version(next); v != 1 {
+		t.Errorf("reading migrated to %d", v)
+	}
+	boom := errors.New("boom")
+	next.Write(context.Background(), func(*Tx) error { return boom })
+	if v := version(next); v != 1 {
+		t.Errorf("a failed write migrated to %d", v)
+	}
+	write(t, next, func(tx *Tx) error {
+		_, err := tx.SQL().ExecContext(context.Background(), `INSERT INTO dpsql_public VALUES ('p', '', 'n')`)
+		return err
+	})
+	if v := version(next); v != 2 {
+		t.Errorf("the first write left version %d", v)
+	}
+	nothing := func(*Tx) error { return nil }
+	wantCode(t, old.Read(context.Background(), nothing), sqlerr.Unsupported)
+	wantCode(t, old.Write(context.Background(), nothing), sqlerr.Unsupported)
+	_, err := Open(context.Background(), path, Options{})
+	wantCode(t, err, sqlerr.Unsupported)
+}
