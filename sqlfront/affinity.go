@@ -1,0 +1,90 @@
+package sqlfront
+
+import (
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// convert returns the value of a column that equals a constant under the
+// column's affinity; false when none can.
+func (b *binder) convert(column int, k constant) (query.Value, bool, error) {
+	if b.domain(column).Type() == query.TypeText {
+		v, err := b.text(column, k)
+		return v, true, err
+	}
+	k, err := b.numeric(column, k)
+	if err != nil {
+		return query.Value{}, false, err
+	}
+	n, relation := k.integer()
+	return query.Int(n), relation == 0, nil
+}
+
+// text returns the text that a constant is compared as with a TEXT column: an
+// integer is compared by its digits.
+func (b *binder) text(column int, k constant) (query.Value, error) {
+	switch {
+	case k.real != nil:
+		return query.Value{}, sqlerr.New(sqlerr.Invalid, "column %s is TEXT and is compared with the number %s",
+			b.u.Columns()[column].Name, k.label()).WithHint("write it in single quotes as it is stored").At(k.source.position)
+	case k.value.IsInt():
+		return query.Text(k.value.String()), nil
+	}
+	return k.value, nil
+}
+
+// numeric returns the number that a constant is compared as with an INTEGER
+// column.
+func (b *binder) numeric(column int, k constant) (constant, error) {
+	if k.isNumber() {
+		return k, nil
+	}
+	n, ok, err := k.readNumber(k.value.Str())
+	if err == nil && !ok {
+		err = sqlerr.New(sqlerr.Invalid, "column %s is INTEGER and is compared with %s, which is not a number",
+			b.u.Columns()[column].Name, k.label()).WithHint("compare it with an integer").At(k.source.position)
+	}
+	return n, err
+}
+
+// ordered returns the values of a column on one side of a constant.
+func (b *binder) ordered(column int, operator string, k constant) (query.Set, error) {
+	d := b.domain(column)
+	less := operator == sqlparser.LessThanStr || operator == sqlparser.LessEqualStr
+	inclusive := operator == sqlparser.LessEqualStr || operator == sqlparser.GreaterEqualStr
+	if d.Type() == query.TypeText {
+		return b.orderedText(column, k, less, inclusive)
+	}
+	k, err := b.numeric(column, k)
+	if err != nil {
+		return query.Set{}, err
+	}
+	n, relation := k.integer()
+	if relation != 0 {
+		// Nothing lies between n and the constant: x < 40.5 is x <= 40, and
+		// x > 40.5 is x > 40.
+		inclusive = less == (relation > 0)
+	}
+	if less {
+		return d.Less(query.Int(n), inclusive)
+	}
+	return d.Greater(query.Int(n), inclusive)
+}
+
+func (b *binder) orderedText(column int, k constant, less, inclusive bool) (query.Set, error) {
+	d := b.domain(column)
+	if !d.Finite() {
+		return query.Set{}, sqlerr.New(sqlerr.Unsupported, "an ordered comparison of column %s, which has no domain, is outside the dialect",
+			b.u.Columns()[column].Name).WithHint("pin it with = or IN").At(k.source.position)
+	}
+	v, err := b.text(column, k)
+	if err != nil {
+		return query.Set{}, err
+	}
+	if less {
+		return d.Less(v, inclusive)
+	}
+	return d.Greater(v, inclusive)
+}

@@ -1,0 +1,133 @@
+package sqlfront
+
+import (
+	"fmt"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/query"
+)
+
+// mirrored is a comparison operator read from right to left.
+var mirrored = map[string]string{
+	sqlparser.EqualStr: sqlparser.EqualStr, sqlparser.NotEqualStr: sqlparser.NotEqualStr,
+	sqlparser.LessThanStr: sqlparser.GreaterThanStr, sqlparser.GreaterThanStr: sqlparser.LessThanStr,
+	sqlparser.LessEqualStr: sqlparser.GreaterEqualStr, sqlparser.GreaterEqualStr: sqlparser.LessEqualStr,
+}
+
+// whenComparison compiles =, <>, <, <=, >, >=, IN and NOT IN.
+func (b *binder) whenComparison(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
+	switch e.Operator {
+	case sqlparser.InStr:
+		return b.whenIn(e, want)
+	case sqlparser.NotInStr:
+		return b.whenIn(e, !want)
+	}
+	if mirrored[e.Operator] == "" || e.Escape != nil {
+		return pred{}, b.unsupported(e)
+	}
+	return b.compare(e.Left, e.Operator, e.Right, want)
+}
+
+// compare compiles left operator right.
+func (b *binder) compare(left sqlparser.Expr, operator string, right sqlparser.Expr, want bool) (pred, error) {
+	l, err := b.value(left)
+	if err != nil {
+		return pred{}, err
+	}
+	r, err := b.value(right)
+	if err != nil {
+		return pred{}, err
+	}
+	switch {
+	case l.isColumn && r.isColumn:
+		return pred{}, b.g.place(left).unsupported("a comparison of two columns").WithHint(binHint)
+	case l.isColumn:
+		return b.compareColumn(l.column, operator, r.constant, want)
+	case r.isColumn:
+		return b.compareColumn(r.column, mirrored[operator], l.constant, want)
+	case l.constant.isNull() || r.constant.isNull():
+		return truth(false), nil
+	}
+	return truth(holds(operator, l.constant.compare(r.constant)) == want), nil
+}
+
+// holds reports whether the operator accepts the result of a comparison.
+func holds(operator string, c int) bool {
+	switch operator {
+	case sqlparser.EqualStr:
+		return c == 0
+	case sqlparser.NotEqualStr:
+		return c != 0
+	case sqlparser.LessThanStr:
+		return c < 0
+	case sqlparser.LessEqualStr:
+		return c <= 0
+	case sqlparser.GreaterThanStr:
+		return c > 0
+	}
+	return c >= 0
+}
+
+// compareColumn compiles column operator constant; with NULL it is unknown.
+func (b *binder) compareColumn(column int, operator string, k constant, want bool) (pred, error) {
+	if k.isNull() {
+		return truth(false), nil
+	}
+	yes, err := b.matching(column, operator, k)
+	if err != nil || want {
+		return where(column, yes), err
+	}
+	return where(column, b.domain(column).NotNull().Minus(yes)), nil
+}
+
+// matching returns the values of a column for which the comparison is true.
+func (b *binder) matching(column int, operator string, k constant) (query.Set, error) {
+	d := b.domain(column)
+	switch operator {
+	case sqlparser.EqualStr, sqlparser.NotEqualStr:
+		v, ok, err := b.convert(column, k)
+		if err != nil {
+			return query.Set{}, err
+		}
+		equal := d.None()
+		if ok {
+			equal = d.Of(v)
+		}
+		if operator == sqlparser.NotEqualStr {
+			return d.NotNull().Minus(equal), nil
+		}
+		if equal.IsEmpty() {
+			b.warnOutside(column, "= "+k.label(), "it matches")
+		}
+		return equal, nil
+	}
+	return b.ordered(column, operator, k)
+}
+
+// warnOutside says that a literal can match nothing.
+func (b *binder) warnOutside(column int, what, matches string) {
+	c := b.u.Columns()[column]
+	is := "is"
+	if matches == "they match" {
+		is = "are"
+	}
+	b.warn(fmt.Sprintf("%s %s %s outside the declared domain %s: %s nothing",
+		c.Name, what, is, excerpt(c.Domain.String(), 80), matches))
+}
+
+// whenBetween compiles x BETWEEN a AND b as x >= a AND x <= b.
+func (b *binder) whenBetween(e *sqlparser.RangeCond, want bool) (pred, error) {
+	if e.Operator == sqlparser.NotBetweenStr {
+		want = !want
+	}
+	low, err := b.compare(e.Left, sqlparser.GreaterEqualStr, e.From, want)
+	if err != nil {
+		return pred{}, err
+	}
+	high, err := b.compare(e.Left, sqlparser.LessEqualStr, e.To, want)
+	if err != nil {
+		return pred{}, err
+	}
+	return b.merge([]pred{low, high}, want)
+}

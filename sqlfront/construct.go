@@ -1,0 +1,72 @@
+package sqlfront
+
+import (
+	"strings"
+
+	"github.com/xwb1989/sqlparser"
+)
+
+// unwrap takes the parentheses off an expression.
+func unwrap(e sqlparser.Expr) sqlparser.Expr {
+	for {
+		p, ok := e.(*sqlparser.ParenExpr)
+		if !ok {
+			return e
+		}
+		e = p.Expr
+	}
+}
+
+const binHint = "compute it in a view and declare it as a column"
+
+// construct names an expression that is refused, with the rewrite where there
+// is one.
+func (g *guarded) construct(e sqlparser.Expr) (name, hint string) {
+	switch e := unwrap(e).(type) {
+	case *sqlparser.FuncExpr:
+		return g.constructFunction(e)
+	case *sqlparser.ComparisonExpr:
+		return constructComparison(e)
+	case *sqlparser.ColName:
+		t, _ := g.token(e.Name.String())
+		return "a bare column", "compare it with a value: " + t.text + " = …"
+	case *sqlparser.SQLVal:
+		return "a bare literal", ""
+	case *sqlparser.BinaryExpr, *sqlparser.UnaryExpr:
+		return "arithmetic", binHint
+	case *sqlparser.CaseExpr:
+		return "CASE", "write the condition with AND, OR and NOT"
+	case *sqlparser.Subquery:
+		return "a sub-select", "write its result as a literal"
+	case *sqlparser.ExistsExpr:
+		return "EXISTS", ""
+	case sqlparser.ValTuple:
+		return "a row value", "compare the columns one by one, joined by AND"
+	case *sqlparser.CollateExpr:
+		return "COLLATE", "texts compare byte by byte"
+	case *sqlparser.AndExpr, *sqlparser.OrExpr, *sqlparser.NotExpr, *sqlparser.IsExpr, *sqlparser.RangeCond:
+		return "a condition as a value", "put it into WHERE"
+	}
+	return "this expression", ""
+}
+
+func (g *guarded) constructFunction(e *sqlparser.FuncExpr) (name, hint string) {
+	name, _ = g.function(e)
+	switch name {
+	case "":
+		return "a qualified function", ""
+	case "cast":
+		return "CAST", binHint
+	case "sum", "avg", "min", "max", "total", "count", "margin", "group_concat":
+		return "the aggregate " + strings.ToUpper(name), countHint
+	}
+	return "the function " + excerpt(name, 40) + "()", binHint
+}
+
+func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {
+	switch e.Operator {
+	case sqlparser.LikeStr, sqlparser.NotLikeStr:
+		return "LIKE", "list the values with IN, or bin them in a view"
+	}
+	return "a condition as a value", "put it into WHERE"
+}

@@ -1,0 +1,141 @@
+package sqlfront
+
+import "dpsql/sqlerr"
+
+// create parses what follows CREATE.
+func (p *parser) create() (Statement, error) {
+	switch t := p.peek(); {
+	case p.accept("PUBLIC"):
+		return p.createPublic()
+	case p.accept("PRIVATE"):
+		return p.createPrivate()
+	case p.accept("RELEASE"):
+		return p.createRelease()
+	case p.accept("MECHANISM"):
+		r, err := p.createRelease()
+		if err != nil {
+			return nil, err
+		}
+		return mechanism(r)
+	case schemaObjects[t.upper]:
+		return nil, t.unsupported("CREATE " + t.upper).
+			WithHint("load tables with .import or make them with another SQLite client, then declare them with CREATE PRIVATE TABLE or CREATE PUBLIC TABLE")
+	}
+	return nil, p.unexpected("PUBLIC TABLE, PRIVATE TABLE, RELEASE or MECHANISM")
+}
+
+// createPublic parses what follows CREATE PUBLIC.
+func (p *parser) createPublic() (Statement, error) {
+	if err := p.expect("TABLE"); err != nil {
+		return nil, err
+	}
+	s := &CreatePublic{IfNotExists: p.accept("IF", "NOT", "EXISTS")}
+	name, err := p.name("the name of a table")
+	s.Name = name
+	return s, err
+}
+
+// maxColumns is the largest number of columns of a private table.
+const maxColumns = 1000
+
+// createPrivate parses what follows CREATE PRIVATE.
+func (p *parser) createPrivate() (Statement, error) {
+	if err := p.expect("TABLE"); err != nil {
+		return nil, err
+	}
+	s := &CreatePrivate{IfNotExists: p.accept("IF", "NOT", "EXISTS")}
+	var err error
+	if s.Name, err = p.name("the name of a private table"); err != nil {
+		return nil, err
+	}
+	if s.Columns, err = p.columnDefs(); err != nil {
+		return nil, err
+	}
+	if err = p.expect("FROM"); err != nil {
+		return nil, err
+	}
+	if s.Source, err = p.name("the table or view with the rows"); err != nil {
+		return nil, err
+	}
+	s.Options, err = p.with()
+	return s, err
+}
+
+// columnDefs parses the parenthesised columns of a private table.
+func (p *parser) columnDefs() ([]ColumnDef, error) {
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	var columns []ColumnDef
+	seen := make(map[string]bool)
+	for {
+		c, err := p.columnDef()
+		if err != nil {
+			return nil, err
+		}
+		if seen[upperASCII(c.Name.Text)] {
+			return nil, sqlerr.New(sqlerr.Invalid, "column %s is declared twice", c.Name.Text).At(c.Name.Position)
+		}
+		seen[upperASCII(c.Name.Text)] = true
+		if columns = append(columns, c); len(columns) > maxColumns {
+			return nil, sqlerr.New(sqlerr.Unsupported, "a table of more than %d columns is outside the dialect", maxColumns).
+				WithHint("declare the columns that are asked for").At(c.Name.Position)
+		}
+		if !p.accept(",") {
+			return columns, p.expectColumnEnd()
+		}
+	}
+}
+
+// createRelease parses what follows CREATE RELEASE, and CREATE MECHANISM.
+func (p *parser) createRelease() (*CreateRelease, error) {
+	s := &CreateRelease{IfNotExists: p.accept("IF", "NOT", "EXISTS")}
+	var err error
+	if s.Name, err = p.name("a name"); err != nil {
+		return nil, err
+	}
+	if err = p.expect("ON"); err != nil {
+		return nil, err
+	}
+	if s.Table, err = p.name("a private table"); err != nil {
+		return nil, err
+	}
+	if p.peek().is("(") {
+		if s.Columns, err = p.names("a column"); err != nil {
+			return nil, err
+		}
+	}
+	if s.Using, err = p.using(); err != nil {
+		return nil, err
+	}
+	s.Options, err = p.with()
+	return s, err
+}
+
+// using parses USING PROJECTION or USING SMW.
+func (p *parser) using() (Algorithm, error) {
+	if err := p.expect("USING"); err != nil {
+		return "", err
+	}
+	switch t := p.peek(); {
+	case p.accept("PROJECTION"):
+		return Projection, nil
+	case p.accept("SMW"):
+		return SMW, nil
+	case t.kind == kindWord && !reserved[t.upper]:
+		return "", sqlerr.New(sqlerr.Invalid, "there is no algorithm %s", excerpt(t.text, 40)).
+			WithHint("the algorithms are PROJECTION and SMW").At(t.position)
+	}
+	return "", p.unexpected("PROJECTION or SMW")
+}
+
+// mechanism turns the syntax that releases and mechanisms share into a
+// mechanism's.
+func mechanism(r *CreateRelease) (Statement, error) {
+	if r.Using != SMW {
+		return nil, sqlerr.New(sqlerr.Unsupported, "a mechanism that uses PROJECTION is outside the dialect").
+			WithHint("write CREATE RELEASE %s ON … USING PROJECTION, or USING SMW", r.Name.Text).At(r.Name.Position)
+	}
+	m := CreateMechanism(*r)
+	return &m, nil
+}

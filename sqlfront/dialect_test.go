@@ -1,0 +1,126 @@
+package sqlfront
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// example is a statement of testdata/dialect.sql with what must happen to it.
+type example struct{ want, text string }
+
+func examples(t testing.TB) []example {
+	t.Helper()
+	data, err := os.ReadFile("testdata/dialect.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []example
+	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+		switch want, comment := strings.CutPrefix(line, "-- "); {
+		case comment:
+			all = append(all, example{want: want})
+		default:
+			all[len(all)-1].text += line + "\n"
+		}
+	}
+	var statements []example
+	for _, e := range all {
+		if e.text != "" {
+			statements = append(statements, e)
+		}
+	}
+	return statements
+}
+
+type declared struct {
+	name string
+	u    *query.Universe
+}
+
+func (d declared) Name() string              { return d.name }
+func (d declared) Universe() *query.Universe { return d.u }
+
+// declare returns the table that a CREATE PRIVATE TABLE declares.
+func declare(t testing.TB, text string) declared {
+	t.Helper()
+	s, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	c := s.(*CreatePrivate)
+	columns := make([]query.Column, len(c.Columns))
+	for i, col := range c.Columns {
+		columns[i] = query.Column{Name: col.Name.Text, Domain: col.Domain}
+	}
+	u, err := query.NewUniverse(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return declared{c.Name.Text, u}
+}
+
+// compile parses a statement and binds the SELECT in it, if any.
+func compile(table Table, text string) (*Bound, error) {
+	s, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if e, ok := s.(*Explain); ok {
+		s = e.Select
+	}
+	sel, ok := s.(*Select)
+	if !ok {
+		return nil, nil
+	}
+	if !equalFold(sel.Table.Text, table.Name()) {
+		return nil, errors.New("the SELECT names " + sel.Table.Text)
+	}
+	return sel.Bind(table, nil)
+}
+
+func TestDialect(t *testing.T) {
+	var table declared
+	same := make(map[string]string)
+	for _, e := range examples(t) {
+		want, argument, _ := strings.Cut(e.want, " ")
+		if want == "table" {
+			table = declare(t, e.text)
+			continue
+		}
+		b, err := compile(table, e.text)
+		switch want {
+		case "later":
+			want, argument = "refused", "unsupported"
+			fallthrough
+		case "refused":
+			var se *sqlerr.Error
+			if !errors.As(err, &se) || string(se.Code) != argument {
+				t.Errorf("%s: got %v, want %s", e.text, err, argument)
+			} else if se.Position < 1 || se.Position > utf8.RuneCountInString(e.text) {
+				t.Errorf("%s: %v at position %d", e.text, err, se.Position)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", e.text, err)
+			continue
+		}
+		if want == "same" {
+			if same[argument] == "" {
+				same[argument] = b.Query.String()
+			}
+			if got := b.Query.String(); got != same[argument] {
+				t.Errorf("%s: got %s, want %s", e.text, got, same[argument])
+			}
+		}
+	}
+	if len(same) == 0 {
+		t.Error("no group of equal statements was compared")
+	}
+}

@@ -1,0 +1,93 @@
+package sqlfront
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+func addExamples(f *testing.F) {
+	for _, e := range examples(f) {
+		f.Add(e.text)
+	}
+	for _, text := range []string{
+		"SELECT COUNT(*) n, MARGIN(n) FROM people p WHERE p.age IN (1, ?, -2.5e3) OR NOT \"sex\" >= 'a''b' AND zip NOT BETWEEN :a AND $2",
+		"SELECT COUNT(age) FROM [people] WHERE (age IS NULL) IS NOT TRUE AND 1 = 1.5 -- x\n/* y */;",
+		"SELECT COUNT(*) FROM people WHERE age NOTNULL AND `sex` ISNULL OR age NOT NULL", ".help\n'",
+		"CREATE PRIVATE TABLE t (a INT BETWEEN -1 AND 2 OR NULL, b TEXT IN (SELECT c FROM d) OR NULL) FROM r WITH (a = 'b', c = -1e-6)",
+	} {
+		f.Add(text)
+	}
+}
+
+// FuzzParse checks that no text makes the front end panic, that every error is
+// a *sqlerr.Error other than Internal whose position lies in the text, and
+// that parsing says what it said before.
+func FuzzParse(f *testing.F) {
+	addExamples(f)
+	table := newPeople(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse(text)
+		if sel, ok := s.(*Select); ok {
+			args := make([]query.Value, min(sel.Parameters, 1000))
+			for i := range args {
+				args[i] = query.Text("7")
+			}
+			_, err = sel.Bind(table, args)
+		}
+		if err == nil {
+			return
+		}
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || e.Code == sqlerr.Internal || e.Message == "" {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if limit := max(utf8.RuneCountInString(text), 1); e.Position < 0 || e.Position > limit {
+			t.Fatalf("%q: %v at position %d of %d", text, err, e.Position, limit)
+		}
+		if e.Position == 0 && e.Code == sqlerr.Malformed {
+			t.Fatalf("%q: %v has no position", text, err)
+		}
+	})
+}
+
+// FuzzScanner checks that the scanner and the lexer cut a script at the same
+// semicolons.
+func FuzzScanner(f *testing.F) {
+	addExamples(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		tokens, err := lex(text)
+		if err != nil || strings.Contains(text, ".") || strings.HasPrefix(text, "\uFEFF") {
+			return
+		}
+		want, filled := 0, false
+		for _, k := range tokens {
+			if end := k.kind == kindEnd; end || k.is(";") {
+				if filled {
+					want++
+				}
+				filled = false
+			} else {
+				filled = true
+			}
+		}
+		got := 0
+		for s := NewScanner(strings.NewReader(text)); ; got++ {
+			in, err := s.Next()
+			if err == io.EOF {
+				break
+			}
+			if _, lerr := lexOne(in.Text); err != nil || lerr != nil {
+				t.Fatalf("%q: %q: %v, %v", text, in.Text, err, lerr)
+			}
+		}
+		if got != want {
+			t.Fatalf("%q has %d statements, the scanner finds %d", text, want, got)
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package sqlfront
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/sqlerr"
+)
+
+// guarded is a SELECT as the MySQL parser gets to see it. Identifiers become
+// `iN` and literals and parameters :vN, where N is the index of the token: no
+// name, string or number of the statement is ever read by that parser, and
+// every node it returns tells its place in the statement.
+type guarded struct {
+	tokens []token // those of the statement
+	text   strings.Builder
+	starts []int // byte offset in text of each emitted token
+	source []int // its index in tokens
+}
+
+// Limits on what the parser and the compiler recurse into.
+const (
+	maxNesting  = 150 // parentheses
+	maxPrefixes = 100 // prefix operators in a row
+)
+
+// guard rewrites the tokens of a SELECT, refusing what the parser would
+// misread and what it cannot read although SQLite can.
+func guard(tokens []token) (*guarded, error) {
+	if err := checkDepth(tokens); err != nil {
+		return nil, err
+	}
+	g := &guarded{tokens: tokens}
+	for i := range tokens {
+		if err := g.refuse(i); err != nil {
+			return nil, err
+		}
+		g.emit(i)
+	}
+	return g, nil
+}
+
+// checkDepth bounds the nesting of parentheses and of prefix operators.
+func checkDepth(tokens []token) error {
+	depth, run := 0, 0
+	for _, t := range tokens {
+		switch {
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			depth--
+		case t.is("NOT") || t.is("-") || t.is("+") || t.is("~"):
+			run++
+		}
+		if t.kind == kindOperator || t.is("NOT") {
+			if depth > maxNesting || run > maxPrefixes {
+				return t.unsupported("an expression nested this deeply").
+					WithHint("at most %d parentheses and %d NOTs or signs stand inside each other", maxNesting, maxPrefixes)
+			}
+			continue
+		}
+		run = 0
+	}
+	return nil
+}
+
+// at returns a token by its index, and an end outside the statement.
+func (g *guarded) at(i int) token {
+	if i < 0 || i >= len(g.tokens) {
+		return token{kind: kindEnd}
+	}
+	return g.tokens[i]
+}
+
+// emit writes one token for the parser.
+func (g *guarded) emit(i int) {
+	t := g.tokens[i]
+	switch {
+	case t.kind == kindEnd:
+		g.write(i, "")
+	case g.isAlias(i) || t.kind == kindQuoted:
+		g.write(i, "`i"+strconv.Itoa(i)+"`")
+	case t.kind == kindWord:
+		g.emitWord(i)
+	case t.kind != kindOperator:
+		g.write(i, ":v"+strconv.Itoa(i))
+	case t.text == "==":
+		g.write(i, "=")
+	case t.text == "!=":
+		g.write(i, "<>")
+	default:
+		g.write(i, t.text)
+	}
+}
+
+// write appends text for the token with index i.
+func (g *guarded) write(i int, text string) {
+	g.starts = append(g.starts, g.text.Len())
+	g.source = append(g.source, i)
+	g.text.WriteString(text)
+	g.text.WriteByte(' ')
+}
+
+// isAlias reports whether a string stands where only an alias can.
+func (g *guarded) isAlias(i int) bool {
+	before := g.at(i - 1)
+	return g.tokens[i].kind == kindString && (before.is("AS") || before.endsOperand())
+}
+
+// emitWord writes an unquoted word as keyword, constant or identifier.
+func (g *guarded) emitWord(i int) {
+	t := g.tokens[i]
+	switch {
+	case g.at(i-1).is(".") || g.at(i-1).is("AS") && !reserved[t.upper]:
+		g.write(i, "`i"+strconv.Itoa(i)+"`")
+	case t.upper == "NULL" || t.upper == "TRUE" || t.upper == "FALSE":
+		if g.afterIs(i) || t.upper == "NULL" && g.isNotNull(i-1) {
+			g.write(i, t.upper)
+		} else {
+			g.write(i, ":v"+strconv.Itoa(i))
+		}
+	case t.upper == "ISNULL":
+		g.write(i, "IS NULL")
+	case t.upper == "NOTNULL":
+		g.write(i, "IS NOT NULL")
+	case t.upper == "NOT" && g.isNotNull(i):
+		g.write(i, "IS NOT")
+	case t.upper == "ALL" && !g.at(i-1).is("UNION"):
+		// SELECT ALL and COUNT(ALL x) are the default.
+	case keywords[t.upper]:
+		g.write(i, t.upper)
+	default:
+		g.write(i, "`i"+strconv.Itoa(i)+"`")
+	}
+}
+
+// afterIs reports whether token i follows IS or IS NOT.
+func (g *guarded) afterIs(i int) bool {
+	before := g.at(i - 1)
+	return before.is("IS") || before.is("NOT") && g.at(i-2).is("IS")
+}
+
+// isNotNull reports whether the tokens from i on are the NOT NULL of
+// "x NOT NULL", SQLite's short form of IS NOT NULL.
+func (g *guarded) isNotNull(i int) bool {
+	return g.at(i).is("NOT") && g.at(i+1).is("NULL") && g.at(i-1).endsOperand()
+}
+
+// parse hands the guarded text to the MySQL parser.
+func (g *guarded) parse() (node sqlparser.Statement, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			node, err = nil, sqlerr.New(sqlerr.Internal, "the parser failed on this statement").At(g.at(0).position)
+		}
+	}()
+	node, perr := sqlparser.Parse(g.text.String())
+	if perr != nil {
+		return nil, g.diagnose(g.failed(perr.Error()))
+	}
+	return node, nil
+}
+
+// failed returns the index of the token at which the parser gave up. Its
+// message states how far it had read: one character past that token.
+func (g *guarded) failed(message string) int {
+	read := g.text.Len() + 1
+	if _, rest, found := strings.Cut(message, " at position "); found {
+		digits, _, _ := strings.Cut(rest, " ")
+		if n, err := strconv.Atoi(digits); err == nil {
+			read = n
+		}
+	}
+	last := 0
+	for k, start := range g.starts {
+		if start < read-1 {
+			last = g.source[k]
+		}
+	}
+	return last
+}
+
+// token returns the token that an emitted name or placeholder stands for.
+func (g *guarded) token(placeholder string) (token, bool) {
+	digits := strings.TrimPrefix(strings.TrimPrefix(placeholder, ":v"), "i")
+	i, err := strconv.Atoi(digits)
+	if err != nil || i < 0 || i >= len(g.tokens) {
+		return token{}, false
+	}
+	return g.tokens[i], true
+}

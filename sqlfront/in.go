@@ -1,0 +1,97 @@
+package sqlfront
+
+import (
+	"fmt"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/query"
+)
+
+// whenIn compiles x IN (list): true where x equals an element, unknown where
+// it does not and x or an element is NULL, else false.
+func (b *binder) whenIn(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
+	list, ok := e.Right.(sqlparser.ValTuple)
+	if !ok {
+		return pred{}, b.unsupported(e.Right.(sqlparser.Expr))
+	}
+	x, err := b.value(e.Left)
+	if err != nil {
+		return pred{}, err
+	}
+	elements, err := b.elements(list)
+	if err != nil {
+		return pred{}, err
+	}
+	if !x.isColumn {
+		return constantIn(x.constant, elements, want), nil
+	}
+	equal, null, err := b.equalToAny(x.column, elements)
+	switch {
+	case err != nil || want:
+		return where(x.column, equal), err
+	case null:
+		return truth(false), nil
+	}
+	return where(x.column, b.domain(x.column).NotNull().Minus(equal)), nil
+}
+
+// elements returns the constants of a list.
+func (b *binder) elements(list sqlparser.ValTuple) ([]constant, error) {
+	elements := make([]constant, len(list))
+	for i, e := range list {
+		o, err := b.value(e)
+		if err != nil {
+			return nil, err
+		}
+		if o.isColumn {
+			return nil, b.g.place(e).unsupported("a column in a list").WithHint("write x = a OR x = b")
+		}
+		elements[i] = o.constant
+	}
+	return elements, nil
+}
+
+// equalToAny returns the values of a column that equal an element, and whether
+// an element is NULL. It warns of elements outside the domain.
+func (b *binder) equalToAny(column int, elements []constant) (equal query.Set, null bool, err error) {
+	d := b.domain(column)
+	values := make([]query.Value, 0, len(elements))
+	var outside []constant
+	for _, k := range elements {
+		if k.isNull() {
+			null = true
+			continue
+		}
+		v, ok, err := b.convert(column, k)
+		if err != nil {
+			return query.Set{}, false, err
+		}
+		if ok && d.Contains(v) {
+			values = append(values, v)
+		} else {
+			outside = append(outside, k)
+		}
+	}
+	switch n := len(outside); {
+	case n == 1:
+		b.warnOutside(column, "= "+outside[0].label(), "it matches")
+	case n > 1:
+		b.warnOutside(column, fmt.Sprintf("= %s and %d more in a list", outside[0].label(), n-1), "they match")
+	}
+	return d.Of(values...), null, nil
+}
+
+// constantIn evaluates constant IN (constants).
+func constantIn(x constant, elements []constant, want bool) pred {
+	null := x.isNull()
+	for _, k := range elements {
+		switch {
+		case k.isNull():
+			null = true
+		case !x.isNull() && x.compare(k) == 0:
+			return truth(want)
+		}
+	}
+	return truth(!null && !want)
+}

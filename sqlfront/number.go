@@ -1,0 +1,109 @@
+package sqlfront
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// maxExponent bounds a number's exponent: what lies beyond has thousands of
+// digits and is infinite or 0 to SQLite.
+const maxExponent = 1000
+
+// number returns k with the exact value of a number's text.
+func (k constant) number(text string) (constant, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		k.value = query.Int(n)
+		return k, nil
+	}
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		if e, err := strconv.Atoi(text[i+1:]); err != nil || e < -maxExponent || e > maxExponent {
+			return k, sqlerr.New(sqlerr.Unsupported, "a number with an exponent beyond %d is outside the dialect", maxExponent).
+				At(k.source.position)
+		}
+	}
+	real, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return k, sqlerr.New(sqlerr.Malformed, "%s is not a number", excerpt(text, 40)).At(k.source.position)
+	}
+	k.real = real
+	return k, nil
+}
+
+// negated returns the number with the other sign.
+func (k constant) negated() constant {
+	k.minus = !k.minus
+	if k.real == nil && k.value.Int64() != math.MinInt64 {
+		k.value = query.Int(-k.value.Int64())
+		return k
+	}
+	k.real = new(big.Rat).Neg(k.rat())
+	if k.real.IsInt() && k.real.Num().IsInt64() && k.source.kind == kindInteger {
+		k.value, k.real = query.Int(k.real.Num().Int64()), nil // −2^63
+	}
+	return k
+}
+
+// rat returns a number as a fraction.
+func (k constant) rat() *big.Rat {
+	if k.real != nil {
+		return k.real
+	}
+	return new(big.Rat).SetInt64(k.value.Int64())
+}
+
+// compare orders two constants that are not NULL as SQLite does without a
+// column: numbers by value, before texts byte by byte.
+func (k constant) compare(m constant) int {
+	switch {
+	case k.isNumber() && m.isNumber():
+		return k.rat().Cmp(m.rat())
+	case k.isNumber():
+		return -1
+	case m.isNumber():
+		return +1
+	}
+	return cmp.Compare(k.value.Str(), m.value.Str())
+}
+
+// integer reduces a number to an int64 n and the relation of its exact value
+// to n: 0 when they are equal, +1 when n is the largest int64 that is smaller.
+// Beyond the range of int64 n is the nearest one and the relation -1 or +1.
+func (k constant) integer() (n int64, relation int) {
+	if k.real == nil {
+		return k.value.Int64(), 0
+	}
+	floor, rest := new(big.Int).DivMod(k.real.Num(), k.real.Denom(), new(big.Int))
+	switch {
+	case floor.IsInt64():
+		return floor.Int64(), rest.Sign()
+	case floor.Sign() < 0:
+		return math.MinInt64, -1
+	}
+	return math.MaxInt64, +1
+}
+
+// readNumber parses a text as a number the way a comparison with an INTEGER
+// column does, blanks around it aside.
+func (k constant) readNumber(text string) (constant, bool, error) {
+	text = strings.Trim(text, " \t\n\v\f\r")
+	digits := strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
+	n := spanOf(digits, isDigit)
+	some := n > 0
+	if n < len(digits) && digits[n] == '.' {
+		fraction := spanOf(digits[n+1:], isDigit)
+		some = some || fraction > 0
+		n += 1 + fraction
+	}
+	n += exponent(digits[n:])
+	if !some || n < len(digits) || len(text)-len(digits) > 1 {
+		return k, false, nil
+	}
+	k, err := k.number(text)
+	return k, true, err
+}

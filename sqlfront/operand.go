@@ -1,0 +1,172 @@
+package sqlfront
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// operand is one side of a comparison: a column or a constant.
+type operand struct {
+	isColumn bool
+	column   int
+	constant constant
+}
+
+// value returns the operand that an expression is, or refuses it.
+func (b *binder) value(e sqlparser.Expr) (operand, error) {
+	o, ok, err := b.operand(e)
+	if err == nil && !ok {
+		err = b.unsupported(e)
+	}
+	return o, err
+}
+
+// operand returns the column or constant that an expression is; false when it
+// is something else.
+func (b *binder) operand(e sqlparser.Expr) (operand, bool, error) {
+	switch e := unwrap(e).(type) {
+	case *sqlparser.ColName:
+		column, err := b.column(e)
+		return operand{isColumn: true, column: column}, err == nil, err
+	case *sqlparser.SQLVal:
+		return b.literal(e)
+	case *sqlparser.UnaryExpr:
+		o, ok, err := b.operand(e.Expr)
+		if err != nil || !ok || o.isColumn || !o.constant.isNumber() {
+			return operand{}, false, err
+		}
+		switch e.Operator {
+		case sqlparser.UMinusStr:
+			o.constant = o.constant.negated()
+		case sqlparser.UPlusStr:
+		default:
+			return operand{}, false, nil
+		}
+		return o, true, nil
+	}
+	return operand{}, false, nil
+}
+
+// literal returns the constant behind a placeholder. TRUE and FALSE are 1 and
+// 0, unless a column has that name, as in SQLite.
+func (b *binder) literal(v *sqlparser.SQLVal) (operand, bool, error) {
+	t, ok := b.g.token(string(v.Val))
+	if !ok || v.Type != sqlparser.ValArg {
+		return operand{}, false, nil
+	}
+	k := constant{source: t}
+	switch t.kind {
+	case kindString:
+		k.value = query.Text(t.value)
+	case kindParameter:
+		k.value = b.args[t.parameter-1]
+	case kindInteger, kindDecimal:
+		var err error
+		if k, err = k.number(t.text); err != nil {
+			return operand{}, false, err
+		}
+	case kindWord:
+		if column, ok := b.u.Index(t.value); ok && t.upper != "NULL" {
+			return operand{isColumn: true, column: column}, true, nil
+		}
+		switch t.upper {
+		case "TRUE":
+			k.value = query.Int(1)
+		case "FALSE":
+			k.value = query.Int(0)
+		}
+	}
+	return operand{constant: k}, true, nil
+}
+
+// column resolves a column's name.
+func (b *binder) column(e *sqlparser.ColName) (int, error) {
+	t, ok := b.g.token(e.Name.String())
+	if !ok {
+		return 0, b.g.place(e).unsupported("this name")
+	}
+	if err := b.qualifier(e.Qualifier); err != nil {
+		return 0, err
+	}
+	if column, ok := b.u.Index(t.value); ok {
+		return column, nil
+	}
+	return 0, sqlerr.New(sqlerr.Unknown, "no column %s in table %s", excerpt(t.value, 40), b.s.Table.Text).
+		WithHint("%s", b.columnHint(t)).At(t.position)
+}
+
+// columnHint says which column may have been meant.
+func (b *binder) columnHint(t token) string {
+	names := make([]string, len(b.u.Columns()))
+	for i, c := range b.u.Columns() {
+		names[i] = c.Name
+	}
+	hint := "the columns are " + excerpt(strings.Join(names, ", "), 120)
+	if near := closest(t.value, slices.Values(names)); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	if t.kind == kindQuoted && t.text[0] == '"' {
+		hint += " (a text is written in single quotes: '" + excerpt(strings.ReplaceAll(t.value, "'", "''"), 40) + "')"
+	}
+	return hint
+}
+
+// qualifier checks that a qualified name refers to the table of the FROM
+// clause; an alias hides the table's name.
+func (b *binder) qualifier(q sqlparser.TableName) error {
+	if q.Name.IsEmpty() {
+		return nil
+	}
+	table := b.s.Table.Text
+	if b.s.Alias.Text != "" {
+		table = b.s.Alias.Text
+	}
+	t, ok := b.g.token(q.Name.String())
+	if !ok || !equalFold(t.value, table) {
+		return sqlerr.New(sqlerr.Unknown, "no table or alias %s in this statement", excerpt(t.value, 40)).
+			WithHint("its columns are qualified by %s", table).At(t.position)
+	}
+	if schema, ok := b.g.token(q.Qualifier.String()); ok && !equalFold(schema.value, "main") {
+		return schema.unsupported("an attached database")
+	}
+	return nil
+}
+
+// constant is a literal or an argument.
+type constant struct {
+	value  query.Value // unless real is set
+	real   *big.Rat    // a number written as a decimal, or beyond 64 bits
+	minus  bool        // the source stands behind a minus
+	source token
+}
+
+func (k constant) isNull() bool { return k.real == nil && k.value.IsNull() }
+
+func (k constant) isNumber() bool { return k.real != nil || k.value.IsInt() }
+
+// isZero reports whether a number is 0.
+func (k constant) isZero() bool {
+	if k.real != nil {
+		return k.real.Sign() == 0
+	}
+	return k.value == query.Int(0)
+}
+
+// label shows the constant in a message; an argument is named by its number
+// and never shown.
+func (k constant) label() string {
+	text := excerpt(k.source.text, 40)
+	if k.source.kind == kindParameter {
+		text = "parameter " + query.Int(int64(k.source.parameter)).String()
+	}
+	if k.minus {
+		return "-" + text
+	}
+	return text
+}

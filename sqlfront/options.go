@@ -1,0 +1,85 @@
+package sqlfront
+
+import (
+	"strings"
+
+	"dpsql/sqlerr"
+)
+
+// maxOptions is the largest number of options of a statement.
+const maxOptions = 64
+
+// with parses an optional WITH (name = value, …).
+func (p *parser) with() ([]Option, error) {
+	if !p.accept("WITH") {
+		return nil, nil
+	}
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	var options []Option
+	seen := make(map[string]bool)
+	for {
+		o, err := p.option("an option")
+		if err != nil {
+			return nil, err
+		}
+		if seen[o.Name.Text] {
+			return nil, sqlerr.New(sqlerr.Invalid, "option %s is given twice", o.Name.Text).At(o.Name.Position)
+		}
+		seen[o.Name.Text] = true
+		if options = append(options, o); len(options) > maxOptions {
+			return nil, sqlerr.New(sqlerr.Unsupported, "more than %d options are outside the dialect", maxOptions).
+				At(o.Name.Position)
+		}
+		if !p.accept(",") {
+			return options, p.expectClose()
+		}
+	}
+}
+
+// option parses name = value.
+func (p *parser) option(what string) (Option, error) {
+	name, err := p.name(what)
+	if err != nil {
+		return Option{}, err
+	}
+	name.Text = lowerASCII(name.Text)
+	if !p.accept("=") && !p.accept("==") {
+		return Option{}, p.unexpected("=")
+	}
+	o := Option{Name: name, Position: p.peek().position}
+	return o, p.value(&o)
+}
+
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + ('a' - 'A')
+		}
+		return r
+	}, s)
+}
+
+// value parses the value of an option.
+func (p *parser) value(o *Option) error {
+	sign := ""
+	if t := p.peek(); t.is("-") || t.is("+") {
+		sign = p.next().text
+	}
+	t := p.peek()
+	switch {
+	case t.kind == kindInteger || t.kind == kindDecimal:
+		o.Kind, o.Value = Number, sign+t.text
+	case sign != "":
+		return p.unexpected("a number")
+	case t.kind == kindString:
+		o.Kind, o.Value = String, t.value
+	case t.kind == kindWord || t.kind == kindQuoted && t.value != "":
+		o.Kind, o.Value = Word, t.value
+	default:
+		return p.unexpected("a number, a word or a string in single quotes")
+	}
+	p.next()
+	return nil
+}

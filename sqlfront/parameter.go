@@ -1,0 +1,79 @@
+package sqlfront
+
+import (
+	"strconv"
+
+	"dpsql/sqlerr"
+)
+
+// NumParameters returns the number of arguments that the statement takes: the
+// largest number of its parameters, 0 where there are none.
+func NumParameters(text string) (int, error) {
+	tokens, err := lexOne(text)
+	return countParameters(tokens), err
+}
+
+func countParameters(tokens []token) int {
+	n := 0
+	for _, t := range tokens {
+		n = max(n, t.parameter)
+	}
+	return n
+}
+
+// parameter reads ?, ?N, $N, :name, @name or $name.
+func (l *lexer) parameter() (token, error) {
+	rest := l.text[l.at:]
+	n := spanOf(rest[1:], isNamePart)
+	if rest[0] == '?' {
+		n = spanOf(rest[1:], isDigit)
+	} else if n == 0 {
+		return token{}, sqlerr.New(sqlerr.Malformed, "unexpected character %c", rest[0]).
+			WithHint("a named parameter is written :name").At(l.position)
+	}
+	return l.take(kindParameter, 1+n), nil
+}
+
+// maxParameter is the largest number a parameter can have.
+const maxParameter = 1 << 18
+
+// numberParameters gives each parameter its number as SQLite does: ?N is N
+// (and so is $N, as in PostgreSQL), a name used before has its number, and
+// anything else is one more than the largest so far.
+func numberParameters(tokens []token) error {
+	largest := 0
+	named := make(map[string]int)
+	for i := range tokens {
+		t := &tokens[i]
+		if t.kind != kindParameter {
+			continue
+		}
+		n, err := parameterNumber(*t, named)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			n = largest + 1
+			if len(t.text) > 1 {
+				named[t.text] = n
+			}
+		}
+		t.parameter = n
+		largest = max(largest, n)
+	}
+	return nil
+}
+
+// parameterNumber returns the number that the token states or that its name
+// already has, and 0 where it has none yet.
+func parameterNumber(t token, named map[string]int) (int, error) {
+	digits := t.text[1:]
+	if digits == "" || t.text[0] != '?' && (t.text[0] != '$' || spanOf(digits, isDigit) < len(digits)) {
+		return named[t.text], nil
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || n > maxParameter {
+		return 0, sqlerr.New(sqlerr.Invalid, "a parameter's number lies between 1 and %d", maxParameter).At(t.position)
+	}
+	return n, nil
+}

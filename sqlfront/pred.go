@@ -1,0 +1,119 @@
+package sqlfront
+
+import (
+	"maps"
+	"slices"
+
+	"dpsql/query"
+)
+
+// pred is where a condition holds, kept as a set of one column's values as
+// long as it speaks of one column only.
+type pred struct {
+	shape  predShape
+	always bool        // of a constant
+	column int         // of a set
+	set    query.Set   // of a set
+	q      query.Query // of a diagram
+}
+
+type predShape uint8
+
+const (
+	isConstant predShape = iota
+	isSet
+	isDiagram
+)
+
+func truth(always bool) pred { return pred{always: always} }
+
+func where(column int, s query.Set) pred { return pred{shape: isSet, column: column, set: s} }
+
+// query returns the diagram of a pred.
+func (p pred) query(u *query.Universe) query.Query {
+	switch {
+	case p.shape == isSet:
+		return query.Where(u, p.column, p.set)
+	case p.shape == isDiagram:
+		return p.q
+	case p.always:
+		return query.All(u)
+	}
+	return query.None(u)
+}
+
+// not returns where p does not hold.
+func (p pred) not() (pred, error) {
+	switch p.shape {
+	case isSet:
+		return where(p.column, p.set.Complement()), nil
+	case isDiagram:
+		q, err := p.q.Not()
+		return pred{shape: isDiagram, q: q}, err
+	}
+	return truth(!p.always), nil
+}
+
+// merge returns the conjunction, or the disjunction, of preds. Those on one
+// column are merged as sets before any diagram is made.
+func (b *binder) merge(preds []pred, conjunction bool) (pred, error) {
+	sets := make(map[int][]query.Set)
+	var diagrams []query.Query
+	for _, p := range preds {
+		switch {
+		case p.shape == isSet:
+			sets[p.column] = append(sets[p.column], p.set)
+		case p.shape == isDiagram:
+			diagrams = append(diagrams, p.q)
+		case p.always != conjunction:
+			return p, nil
+		}
+	}
+	merged := mergeSets(sets, conjunction)
+	switch {
+	case len(diagrams) == 0 && len(merged) == 0:
+		return truth(conjunction), nil
+	case len(diagrams) == 0 && len(merged) == 1:
+		return merged[0], nil
+	}
+	for _, p := range merged {
+		diagrams = append(diagrams, p.query(b.u))
+	}
+	op := query.Query.Or
+	if conjunction {
+		op = query.Query.And
+	}
+	q, err := fold(diagrams, op)
+	return pred{shape: isDiagram, q: q}, err
+}
+
+// mergeSets returns one set a column, in the columns' order.
+func mergeSets(sets map[int][]query.Set, conjunction bool) []pred {
+	op := query.Set.Union
+	if conjunction {
+		op = query.Set.Intersect
+	}
+	var merged []pred
+	for _, column := range slices.Sorted(maps.Keys(sets)) {
+		s, _ := fold(sets[column], func(a, b query.Set) (query.Set, error) { return op(a, b), nil })
+		merged = append(merged, where(column, s))
+	}
+	return merged
+}
+
+// fold combines values pairwise in a balanced tree, so that n small operands
+// cost n log n and not n².
+func fold[T any](values []T, op func(a, b T) (T, error)) (T, error) {
+	if len(values) == 1 {
+		return values[0], nil
+	}
+	a, err := fold(values[:len(values)/2], op)
+	if err != nil {
+		return a, err
+	}
+	b, err := fold(values[len(values)/2:], op)
+	if err != nil {
+		return b, err
+	}
+	return op(a, b)
+}

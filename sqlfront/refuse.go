@@ -1,0 +1,109 @@
+package sqlfront
+
+// refuse returns an error when token i starts something that is SQL to SQLite
+// but not to the MySQL parser, or that the two read differently; and for a
+// reserved word that can only be a name in want of quotes.
+func (g *guarded) refuse(i int) error {
+	t := g.tokens[i]
+	switch {
+	case t.kind == kindBlob:
+		return t.unsupported("a blob").WithHint("columns are INTEGER or TEXT")
+	case t.kind == kindOperator:
+		return g.refuseOperator(i)
+	case t.kind != kindWord || g.at(i-1).is("."):
+		return nil
+	case t.upper == "IS":
+		return g.refuseIs(i)
+	case reserved[t.upper]:
+		return g.refuseReserved(i)
+	}
+	return g.refuseWord(i)
+}
+
+func (g *guarded) refuseOperator(i int) error {
+	t := g.tokens[i]
+	switch t.text {
+	case "||":
+		return t.unsupported("the operator || (text concatenation)").WithHint("for a disjunction write OR")
+	case "&&":
+		return t.malformed("&& is not an operator").WithHint("write AND")
+	case "->", "->>":
+		return t.unsupported("the operator " + t.text).WithHint("extract the value in a view and declare it as a column")
+	case "(":
+		if g.at(i-1).isName() && (g.at(i-2).is("FROM") || g.at(i-2).is("JOIN")) {
+			return g.at(i - 1).unsupported("a table-valued function")
+		}
+	}
+	return nil
+}
+
+// refuseIs refuses IS and IS NOT in front of anything but NULL, TRUE, FALSE.
+func (g *guarded) refuseIs(i int) error {
+	next, operator := g.at(i+1), "="
+	if next.is("NOT") {
+		next, operator = g.at(i+2), "<>"
+	}
+	switch {
+	case next.is("NULL") || next.is("TRUE") || next.is("FALSE"):
+		return nil
+	case next.is("DISTINCT"):
+		return g.tokens[i].unsupported("IS DISTINCT FROM").WithHint("write = or <>, and IS NULL where NULL is meant")
+	case next.startsOperand():
+		return g.tokens[i].unsupported("IS with a value").
+			WithHint("write %s, and IS NULL where NULL is meant", operator)
+	}
+	return nil
+}
+
+// refuseReserved refuses reserved words the parser would read as names.
+func (g *guarded) refuseReserved(i int) error {
+	t := g.tokens[i]
+	switch t.upper {
+	case "ISNULL", "NOTNULL", "NULL":
+		return nil
+	case "INTERSECT", "VALUES":
+		return t.unsupported(t.upper).WithHint("ask for each count in a statement of its own")
+	}
+	if keywords[t.upper] {
+		return nil
+	}
+	return t.malformed("unexpected keyword %s", t.upper).
+		WithHint("a name that is a keyword is quoted: \"%s\"", t.text)
+}
+
+// refuseWord refuses words that are keywords to SQLite in this place.
+func (g *guarded) refuseWord(i int) error {
+	t, before, next := g.tokens[i], g.at(i-1), g.at(i+1)
+	infix := (before.endsOperand() || before.is("NOT")) && next.startsOperand()
+	switch t.upper {
+	case "GLOB", "REGEXP", "MATCH":
+		if infix && !next.is("(") || infix && before.is("NOT") {
+			return t.unsupported(t.upper).WithHint("list the values with IN, or bin them in a view")
+		}
+	case "OVER":
+		if before.is(")") && (next.is("(") || next.isName()) {
+			return t.unsupported("a window function")
+		}
+	case "FILTER":
+		if before.is(")") && next.is("(") {
+			return t.unsupported("FILTER").WithHint("put the condition into WHERE")
+		}
+	case "NULLS":
+		if next.is("FIRST") || next.is("LAST") {
+			return t.unsupported("NULLS " + next.upper)
+		}
+	case "INDEXED":
+		if next.is("BY") || before.is("NOT") {
+			return t.unsupported("INDEXED")
+		}
+	case "FULL":
+		if next.is("JOIN") || next.is("OUTER") {
+			return t.unsupported("a join")
+		}
+	case "EXCEPT":
+		if next.is("SELECT") || next.is("VALUES") {
+			return t.unsupported("EXCEPT").WithHint("ask for each count in a statement of its own")
+		}
+	}
+	return nil
+}

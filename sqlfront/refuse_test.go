@@ -1,0 +1,303 @@
+package sqlfront
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// mark stands before the character of a test's statement that the error must
+// point at.
+const mark = "‸"
+
+// marked returns the statement without its mark, and the mark's position.
+func marked(text string) (string, int) {
+	before, after, found := strings.Cut(text, mark)
+	if !found {
+		return text, 0
+	}
+	return before + after, utf8.RuneCountInString(before) + 1
+}
+
+// failure returns the error of parsing and, for a SELECT, binding a statement.
+func failure(t *testing.T, text string) *sqlerr.Error {
+	t.Helper()
+	s, err := Parse(text)
+	if sel, ok := s.(*Select); ok && err == nil {
+		_, err = sel.Bind(newPeople(t), make([]query.Value, sel.Parameters))
+	}
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		t.Errorf("%s: got %v (%T), want a *sqlerr.Error", text, err, err)
+		return &sqlerr.Error{}
+	}
+	return e
+}
+
+type refusal struct {
+	text    string // with a mark
+	code    sqlerr.Code
+	message string // part of it
+	hint    string // part of it
+}
+
+func checkRefusals(t *testing.T, cases []refusal) {
+	t.Helper()
+	for _, c := range cases {
+		text, position := marked(c.text)
+		e := failure(t, text)
+		if e.Code != c.code || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) {
+			t.Errorf("%s:\n got %s: %s (hint: %s)\nwant %s: %s (hint: %s)", text, e.Code, e.Message, e.Hint, c.code, c.message, c.hint)
+		}
+		if e.Position != position {
+			t.Errorf("%s: %q at position %d, want %d", text, e.Message, e.Position, position)
+		}
+	}
+}
+
+func TestMalformed(t *testing.T) {
+	m := sqlerr.Malformed
+	checkRefusals(t, []refusal{
+		{"‸", m, "empty", ""},
+		{"‸;", m, "empty", ""},
+		{"‸SELEC COUNT(*) FROM people", m, "no statement starts with SELEC", "did you mean SELECT?"},
+		{"‸foo", m, "no statement starts with foo", "the statements are SELECT"},
+		{"‸\"SELECT\" 1", m, "no statement starts with", ""},
+		{"‸(SELECT COUNT(*) FROM people)", m, "no statement starts with (", ""},
+		{"SELECT COUNT(* ‸FROM people", m, "unexpected FROM", ""},
+		{"SELECT COUNT(*) FROM people WHER ‸age = 1", m, "unexpected age", "did you mean WHERE"},
+		{"SELECT COUNT(*) FROM people WHER‸E", m, "the statement ends too early", ""},
+		{"SELECT COUNT(*) FROM people WHERE‸;", m, "the statement ends too early", ""},
+		{"SELECT COUNT(*) FROM people WHERE age ‸5", m, "unexpected 5", ""},
+		{"SELECT COUNT(*) FROM people WHERE age IN (‸)", m, "the list of IN is empty", "at least one value"},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸'abc", m, "unterminated string", "''"},
+		{"SELECT COUNT(*) FROM people WHERE ‸\"age = 1", m, "unterminated quoted name", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸[age = 1", m, "unterminated quoted name", ""},
+		{"SELECT COUNT(*) FROM people ‸/* age = 1", m, "unterminated comment", ""},
+		{"SELECT COUNT(*) FROM people WHERE sex = '日本語' AND age < ‸= 5", m, "unexpected =", ""},
+		{"SELECT COUNT(*) FROM people WHERE sex = ‸“F”", m, "unexpected character “", "quote texts with '"},
+		{"SELECT COUNT(*) FROM people WHERE‸\u00A0age = 1", m, "unexpected character U+00A0", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = 4‸\x000", m, "NUL", ""},
+		{"SELECT COUNT(*) FROM people WHERE sex = 'é‸\xff'", m, "UTF-8", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸4x", m, "unexpected 4x", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸1e", m, "unexpected 1e", ""},
+		{"SELECT COUNT(*) FROM people WHERE age ‸! = 1", m, "unexpected character !", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = 1 ‸&& married = 1", m, "&& is not an operator", "write AND"},
+		{"SELECT COUNT(*) FROM people WHERE ‸index = 1", m, "unexpected keyword INDEX", `"index"`},
+		{"SELECT COUNT(*) FROM people WHERE ‸group = 1", m, "unexpected GROUP", ""},
+		{"SELECT COUNT(*) FROM people p ‸q", m, "unexpected q", ""},
+		{"SELECT ‸COUNT() FROM people", m, "COUNT takes one argument", "COUNT(*)"},
+		{"SELECT ‸COUNT(*, age) FROM people", m, "COUNT takes one argument", ""},
+		{"SELECT ‸MARGIN(*) FROM people", m, "MARGIN takes an aggregate", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸:", m, "unexpected character :", ""},
+		{"SHO‸W", m, "expected one of TABLES, RELEASES", ""},
+		{"DESCRIBE people ‸x", m, "unexpected x after the end", ""},
+		{"SHOW BUDGET ‸FOR people", m, "unexpected FOR after the end", ""},
+		{"SELECT COUNT(*) FROM people WHERE sex ‸ILIKE 'f'", m, "unexpected ILIKE", ""},
+		{"SELECT COUNT(*) FROM people WHERE age <=‸> 1", m, "unexpected >", ""},
+		{"EXPLAIN ‸people", m, "expected SELECT, found people", ""},
+		{"SET accuracy ‸50", m, "expected =, found 50", ""},
+		{"SET accuracy = -‸x", m, "expected a number, found x", ""},
+		{"SET accuracy = ‸(", m, "expected a number, a word or a string", ""},
+		{"EXPORT RELEASE r TO ‸file", m, "expected the path", ""},
+		{"DROP ‸COLUMN x", m, "expected RELEASE, MECHANISM, PRIVATE TABLE or PUBLIC TABLE", ""},
+		{"CREATE ‸FUNCTION f", m, "expected PUBLIC TABLE", ""},
+		{"CREATE PRIVATE ‸x", m, "expected TABLE, found x", ""},
+		{"DROP PUBLIC ‸x", m, "expected TABLE, found x", ""},
+		{"CREATE RELEASE ‸select ON t USING SMW", m, "found the keyword SELECT", `"select"`},
+		{"CREATE RELEASE ‸'r' ON t USING SMW", m, "found a string", "names are quoted with"},
+		{"CREATE RELEASE ‸\"\" ON t USING SMW", m, "empty name", ""},
+		{"CREATE RELEASE r ON t (a ‸b) USING SMW", m, "expected , or ), found b", ""},
+		{"CREATE RELEASE r ON t USING ‸5", m, "expected PROJECTION or SMW", ""},
+		{"CREATE PRIVATE TABLE t (a ‸IN (1)) FROM r", m, "expected a type, INTEGER or TEXT", ""},
+		{"CREATE PRIVATE TABLE t (a INTEGER IN (1 ‸2)) FROM r", m, "expected , or )", ""},
+		{"CREATE PRIVATE TABLE t (a INTEGER BETWEEN 1 ‸2) FROM r", m, "expected AND, found 2", ""},
+		{"CREATE PRIVATE TABLE t (a TEXT) ‸WITH (epsilon = 1)", m, "expected FROM, found WITH", ""},
+		{"CREATE PRIVATE TABLE t (a TEXT) FROM r WITH (‸)", m, "expected an option", ""},
+		{"CREATE PRIVATE TABLE t (‸) FROM r", m, "expected a column", ""},
+		{"CREATE PRIVATE TABLE t (a TEXT IN (SELECT x FROM ‸y", m, "expected )", ""},
+	})
+}
+
+func TestUnsupported(t *testing.T) {
+	u := sqlerr.Unsupported
+	checkRefusals(t, []refusal{
+		{"‸UPDATE people SET age = 1", u, "UPDATE", "another SQLite client"},
+		{"‸insert INTO people VALUES (1)", u, "INSERT", ".import"},
+		{"‸DELETE FROM people", u, "DELETE", ""},
+		{"‸PRAGMA table_info(people)", u, "PRAGMA", "SHOW SETTINGS"},
+		{"‸ATTACH 'x' AS y", u, "ATTACH", ""},
+		{"‸WITH x AS (SELECT 1) SELECT COUNT(*) FROM x", u, "WITH", "WHERE"},
+		{"‸VALUES (1)", u, "VALUES", ""},
+		{"‸BEGIN", u, "BEGIN", "transaction"},
+		{"CREATE ‸TABLE x (a)", u, "CREATE TABLE", ".import"},
+		{"CREATE ‸VIEW x AS SELECT 1", u, "CREATE VIEW", ""},
+		{"DROP ‸TABLE x", u, "DROP TABLE", "DROP PRIVATE TABLE"},
+		{"SHOW ‸BUDGETS", u, "SHOW BUDGETS", "did you mean SHOW BUDGET?"},
+		{"SHOW ‸DATABASES", u, "SHOW DATABASES", "SHOW lists TABLES"},
+		{"EXPLAIN ‸QUERY PLAN SELECT COUNT(*) FROM people", u, "EXPLAIN QUERY PLAN", "EXPLAIN SELECT"},
+		{"EXPLAIN ‸DELETE FROM people", u, "EXPLAIN DELETE", ""},
+		{"SELECT COUNT(*) FROM people; ‸SELECT 1", u, "more than one statement", "one by one"},
+		{"SET accuracy = ‸?", u, "a parameter in this statement", "WHERE"},
+		{"CREATE RELEASE r ON t USING SMW WITH (epsilon = ‸?)", u, "a parameter", ""},
+		{"CREATE MECHANISM ‸m ON t USING PROJECTION", u, "a mechanism that uses PROJECTION", "CREATE RELEASE"},
+		{"CREATE PRIVATE TABLE t (a ‸REAL) FROM r", u, "the column type REAL", "bin the column in a view"},
+		{"CREATE PRIVATE TABLE t (a ‸VARCHAR(10)) FROM r", u, "VARCHAR", "TEXT"},
+		{"CREATE PRIVATE TABLE t (a ‸bigint) FROM r", u, "BIGINT", "INTEGER"},
+		{"CREATE PRIVATE TABLE t (a TEXT ‸NOT NULL) FROM r", u, "a column constraint", ""},
+		{"CREATE PRIVATE TABLE t (a TEXT IN (SELECT x FROM y ‸WHERE z)) FROM r", u, "in a domain", "view"},
+		{"SELECT ‸* FROM people", u, "SELECT *", "SELECT COUNT(*)"},
+		{"SELECT COUNT(*), people.‸* FROM people", u, "SELECT *", ""},
+		{"SELECT ‸age FROM people WHERE sex = 1", u, "a bare column in the select list", "SELECT COUNT(*)"},
+		{"SELECT ‸MAX(age) FROM people", u, "the aggregate MAX in the select list", ""},
+		{"SELECT COUNT(*), ‸AVG(age) FROM people", u, "the aggregate AVG", ""},
+		{"SELECT ‸SUM(CASE WHEN married = 1 THEN 1 ELSE 0 END) FROM people", u, "the aggregate SUM", ""},
+		{"SELECT ‸COUNT(DISTINCT age) FROM people", u, "COUNT(DISTINCT …)", ""},
+		{"SELECT ‸COUNT(age + 1) FROM people", u, "COUNT of arithmetic", "WHERE"},
+		{"SELECT COUNT(-‸age) FROM people", u, "arithmetic", ""},
+		{"SELECT ‸COUNT(*) / 1000.0 FROM people", u, "arithmetic", ""},
+		{"SELECT ‸1 FROM people", u, "a bare literal in the select list", ""},
+		{"‸SELECT COUNT(*)", u, "SELECT without FROM", ""},
+		{"SELECT COUNT(*), ‸COUNT(age) FROM people", u, "different counts", "statement of its own"},
+		{"SELECT ‸MARGIN(age + 1) FROM people", u, "MARGIN of arithmetic", ""},
+		{"SELECT ‸DISTINCT COUNT(*) FROM people", u, "SELECT DISTINCT", ""},
+		{"SELECT COUNT(*) FROM people ‸GROUP BY sex", u, "GROUP BY", "each group"},
+		{"SELECT COUNT(*) FROM people ‸HAVING COUNT(*) > 1", u, "HAVING", "WHERE"},
+		{"SELECT COUNT(*) FROM people ‸ORDER BY 1", u, "ORDER BY", ""},
+		{"SELECT COUNT(*) FROM people ORDER BY 1 ‸NULLS LAST", u, "NULLS LAST", ""},
+		{"SELECT COUNT(*) FROM people ‸LIMIT 5", u, "LIMIT", ""},
+		{"SELECT COUNT(*) FROM people a ‸JOIN people b ON a.age = b.age", u, "a join", "view"},
+		{"SELECT COUNT(*) FROM people a LEFT ‸JOIN people b ON a.age = b.age", u, "a join", ""},
+		{"SELECT COUNT(*) FROM people a ‸FULL OUTER JOIN people b ON a.age = b.age", u, "a join", ""},
+		{"SELECT COUNT(*) FROM people, ‸people b", u, "a join", ""},
+		{"SELECT COUNT(*) ‸FROM (SELECT age FROM people) t", u, "a sub-select in FROM", "WHERE"},
+		{"SELECT COUNT(*) FROM ‸generate_series(1, 2)", u, "a table-valued function", ""},
+		{"SELECT COUNT(*) FROM ‸other.people", u, "an attached database", ""},
+		{"SELECT COUNT(*) FROM people ‸UNION SELECT COUNT(*) FROM people", u, "UNION", "statement of its own"},
+		{"SELECT COUNT(*) FROM people ‸EXCEPT SELECT COUNT(*) FROM people", u, "EXCEPT", ""},
+		{"SELECT COUNT(*) FROM people ‸INTERSECT SELECT COUNT(*) FROM people", u, "INTERSECT", ""},
+		{"SELECT COUNT(*) ‸OVER () FROM people", u, "a window function", ""},
+		{"SELECT COUNT(*) ‸FILTER (WHERE age = 1) FROM people", u, "FILTER", "WHERE"},
+		{"SELECT COUNT(*) FROM people ‸INDEXED BY i", u, "INDEXED", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸married", u, "a bare column", "married = …"},
+		{"SELECT COUNT(*) FROM people WHERE NOT ‸married", u, "a bare column", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸married = age", u, "a comparison of two columns", "view"},
+		{"SELECT COUNT(*) FROM people WHERE (‸married + age) % 2 = 1", u, "arithmetic", ""},
+		{"SELECT COUNT(*) FROM people WHERE (‸married, age) IN ((0, 1), (1, 1))", u, "a row value", "one by one"},
+		{"SELECT COUNT(*) FROM people WHERE age IN ((‸1, 2))", u, "a row value", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = (‸SELECT 40)", u, "a sub-select", ""},
+		{"SELECT COUNT(*) FROM people WHERE age IN (‸SELECT age FROM people)", u, "a sub-select", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸EXISTS (SELECT age FROM people)", u, "EXISTS", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸random() > 0", u, "the function random()", "view"},
+		{"SELECT COUNT(*) FROM people WHERE ‸abs(age) > 0", u, "the function abs()", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸COUNT(*) > 0", u, "the aggregate COUNT", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸CAST(age AS TEXT) = '1'", u, "CAST", ""},
+		{"SELECT COUNT(*) FROM people WHERE CAST(age AS VARCHAR‸(5)) = '1'", u, "CAST", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸CASE WHEN age = 1 THEN 1 END = 1", u, "CASE", "AND, OR and NOT"},
+		{"SELECT COUNT(*) FROM people WHERE ‸sex LIKE 'F%'", u, "LIKE", "IN"},
+		{"SELECT COUNT(*) FROM people WHERE sex ‸GLOB 'F*'", u, "GLOB", "IN"},
+		{"SELECT COUNT(*) FROM people WHERE sex NOT ‸REGEXP 'F*'", u, "REGEXP", ""},
+		{"SELECT COUNT(*) FROM people WHERE sex = ‸'F' COLLATE NOCASE", u, "COLLATE", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸sex COLLATE NOCASE = 'f'", u, "COLLATE", ""},
+		{"SELECT COUNT(*) FROM people WHERE sex ‸|| 'x' = 'Fx'", u, "||", "OR"},
+		{"SELECT COUNT(*) FROM people WHERE sex ‸->> 'x' = 'Fx'", u, "->>", ""},
+		{"SELECT COUNT(*) FROM people WHERE age ‸IS 5", u, "IS with a value", "="},
+		{"SELECT COUNT(*) FROM people WHERE age ‸IS NOT 5", u, "IS with a value", "<>"},
+		{"SELECT COUNT(*) FROM people WHERE age ‸IS NOT DISTINCT FROM 5", u, "IS DISTINCT FROM", ""},
+		{"SELECT COUNT(*) FROM people WHERE 1 < age ‸< 5", u, "a comparison of a comparison", "BETWEEN"},
+		{"SELECT COUNT(*) FROM people WHERE (1) < (age) ‸< 5", u, "a comparison of a comparison", ""},
+		{"SELECT COUNT(*) FROM people WHERE age IN (1) ‸= 1", u, "a comparison of a comparison", ""},
+		{"SELECT COUNT(*) FROM people WHERE sex = 'F' AND (age) IN (1) ‸IN (2)", u, "a comparison of a comparison", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = 1 ‸= 1", u, "a comparison of a comparison", ""},
+		{"SELECT COUNT(*) FROM people WHERE (‸age = 1) = 1", u, "a condition as a value", ""},
+		{"SELECT COUNT(*) FROM people WHERE 1 IN (‸age)", u, "a column in a list", "OR"},
+		{"SELECT COUNT(*) FROM people WHERE +‸age = '5'", u, "arithmetic", ""}, // takes SQLite's affinity off
+		{"SELECT COUNT(*) FROM people WHERE age = ‸x'41'", u, "a blob", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸0x41", u, "a hexadecimal number", "decimal"},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸1_000", u, "a digit separator", ""},
+		{"SELECT COUNT(*) FROM people WHERE age < ‸1e1001", u, "exponent", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸'yes'", u, "a text as a condition", ""},
+		{"SELECT COUNT(*) FROM people WHERE zip < ‸'2'", u, "zip, which has no domain", "= or IN"},
+		{"SELECT COUNT(*) FROM people WHERE zip BETWEEN ‸'1' AND '2'", u, "zip, which has no domain", ""},
+	})
+}
+
+func TestUnknown(t *testing.T) {
+	u := sqlerr.Unknown
+	checkRefusals(t, []refusal{
+		{"SELECT COUNT(*) FROM people WHERE ‸height = 1", u, "no column height in table people", "the columns are age, sex, married"},
+		{"SELECT COUNT(*) FROM people WHERE ‸maried = 1", u, "no column maried", "did you mean married?"},
+		{"SELECT COUNT(*) FROM people WHERE ‸xse = 'F'", u, "no column xse", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸seX1 = 'F'", u, "no column seX1", "did you mean sex?"},
+		{"SELECT COUNT(*) FROM people WHERE sex = ‸\"F\"", u, "no column F", "single quotes: 'F'"},
+		{"SELECT COUNT(*) FROM people WHERE ‸\"zpi\" = 'x'", u, "no column zpi", "did you mean zip?"},
+		{"SELECT COUNT(*) FROM people WHERE sex = ‸\"\"", u, "no column ", "''"},
+		{"SELECT COUNT(*) FROM people WHERE sex IN ('F', ‸`M`)", u, "no column M", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸rowid = 1", u, "no column rowid", ""},
+		{"SELECT COUNT(‸agee) FROM people", u, "no column agee", "did you mean age?"},
+		{"SELECT COUNT(*) FROM people p WHERE ‸people.age = 1", u, "no table or alias people", "qualified by p"},
+		{"SELECT COUNT(*) FROM people WHERE ‸q.age = 1", u, "no table or alias q", "qualified by people"},
+		{"SELECT COUNT(*) FROM people WHERE people.‸agee = 1", u, "no column agee", ""},
+		{"SELECT COUNT(*) AS n, MARGIN(‸m) FROM people", u, "no aggregate of the select list is named m", "MARGIN(n)"},
+		{"SELECT COUNT(*) FROM people WHERE ‸year = 1", u, "no column year", ""},
+		{"SELECT COUNT(*) FROM people WHERE /* 日本 */ sex = '日本' AND ‸größe = 1", u, "no column größe", ""},
+	})
+}
+
+func TestInvalid(t *testing.T) {
+	i := sqlerr.Invalid
+	checkRefusals(t, []refusal{
+		{"SELECT COUNT(*) FROM people WHERE age = ‸'forty'", i, "column age is INTEGER and is compared with 'forty', which is not a number", "an integer"},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸'4 0'", i, "not a number", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸''", i, "not a number", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸'+-4'", i, "not a number", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸'.'", i, "not a number", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸'0x4'", i, "not a number", ""},
+		{"SELECT COUNT(*) FROM people WHERE age < ‸'x'", i, "not a number", ""},
+		{"SELECT COUNT(*) FROM people WHERE age IN (1, ‸'x')", i, "not a number", ""},
+		{"SELECT COUNT(*) FROM people WHERE sex = ‸40.5", i, "column sex is TEXT and is compared with the number 40.5", "single quotes"},
+		{"SELECT COUNT(*) FROM people WHERE zip IN ('1', -‸2.5)", i, "the number -2.5", ""},
+		{"SELECT COUNT(*) FROM people WHERE zip = ‸99999999999999999999", i, "the number 99999999999999999999", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸?0", i, "a parameter's number", ""},
+		{"SELECT COUNT(*) FROM people WHERE age = ‸?999999999999999999999", i, "a parameter's number", ""},
+		{"CREATE PRIVATE TABLE t (‸a INTEGER) FROM r", i, "has no domain", "BETWEEN"},
+		{"CREATE PRIVATE TABLE t (a INTEGER IN ‸()) FROM r", i, "has no values", ""},
+		{"CREATE PRIVATE TABLE t (a INTEGER IN (1, 2, ‸1)) FROM r", i, "1 is listed twice", ""},
+		{"CREATE PRIVATE TABLE t (a INTEGER IN (1, NULL, ‸NULL)) FROM r", i, "NULL is listed twice", ""},
+		{"CREATE PRIVATE TABLE t (a INTEGER IN (1, ‸'1')) FROM r", i, "'1' is not a value of column a, which is INTEGER", "without quotes"},
+		{"CREATE PRIVATE TABLE t (a TEXT IN ('1', ‸-1)) FROM r", i, "-1 is not a value of column a, which is TEXT", "single quotes"},
+		{"CREATE PRIVATE TABLE t (a INTEGER IN (‸1.5)) FROM r", i, "1.5 is not an integer", "view"},
+		{"CREATE PRIVATE TABLE t (a INTEGER IN (‸-9223372036854775809)) FROM r", i, "64 bits", ""},
+		{"CREATE PRIVATE TABLE t (a TEXT BETWEEN ‸'a' AND 'b') FROM r", i, "TEXT and cannot have a BETWEEN domain", "IN"},
+		{"CREATE PRIVATE TABLE t (a INTEGER BETWEEN ‸NULL AND 5) FROM r", i, "not integers", "OR NULL"},
+		{"CREATE PRIVATE TABLE t (a INTEGER BETWEEN 1 AND ‸'5') FROM r", i, "not integers", ""},
+		{"CREATE PRIVATE TABLE t (a INTEGER BETWEEN ‸5 AND 1) FROM r", i, "the domain of column a: the range 5 … 1 is empty", "smaller bound first"},
+		{"CREATE PRIVATE TABLE t (a INTEGER BETWEEN ‸-9223372036854775808 AND 9223372036854775807) FROM r", i, "more than 2^61", ""},
+		{"CREATE PRIVATE TABLE t (a TEXT, b TEXT, ‸A TEXT) FROM r", i, "column A is declared twice", ""},
+		{"CREATE PRIVATE TABLE t (a TEXT) FROM r WITH (epsilon = 1, ‸Epsilon = 2)", i, "option epsilon is given twice", ""},
+		{"CREATE RELEASE r ON t (a, ‸A) USING SMW", i, "column A is listed twice", ""},
+		{"CREATE RELEASE r ON t USING ‸MAGIC", i, "no algorithm MAGIC", "PROJECTION and SMW"},
+		{"CREATE RELEASE ‸" + strings.Repeat("n", 300) + " ON t USING SMW", i, "at most 256 bytes", ""},
+	})
+}
+
+func TestArguments(t *testing.T) {
+	s, err := Parse("SELECT COUNT(*) FROM people WHERE age = ? AND married = ?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, 3} {
+		_, err := s.(*Select).Bind(newPeople(t), make([]query.Value, n))
+		if sqlerr.CodeOf(err) != sqlerr.Invalid || !strings.Contains(err.Error(), "takes 2 arguments") {
+			t.Errorf("%d arguments: %v", n, err)
+		}
+	}
+	_, err = s.(*Select).Bind(newPeople(t), []query.Value{query.Text("secret"), query.Null()})
+	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "parameter 1") {
+		t.Errorf("a bad argument: %v, want it named and not shown", err)
+	}
+}

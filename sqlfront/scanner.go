@@ -1,0 +1,176 @@
+package sqlfront
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"dpsql/sqlerr"
+)
+
+// Input is one statement or dot-command of a script.
+type Input struct {
+	Text    string // from its first character to its semicolon, which is included where there is one
+	Command bool   // a dot-command, a line that starts with a point
+	Line    int    // 1-based line of the first character
+	Column  int    // 1-based character in that line
+}
+
+// Locate returns the line and column in the script of a 1-based character
+// position in the text, which is what errors state; the place of the text
+// itself for a position of 0.
+func (in Input) Locate(position int) (line, column int) {
+	line, column = in.Line, in.Column
+	for i := range in.Text {
+		if position--; position <= 0 {
+			break
+		}
+		if column++; in.Text[i] == '\n' {
+			line, column = line+1, 1
+		}
+	}
+	return line, column
+}
+
+// Scanner reads a script statement by statement as it arrives: it asks its
+// reader for more only when it holds no complete statement.
+type Scanner struct {
+	r      *bufio.Reader
+	split  splitter
+	in     Input  // the place of the statement being read
+	text   []byte // its bytes so far
+	line   int
+	column int
+	fresh  bool // nothing but blanks so far in this line
+	failed error
+}
+
+// NewScanner returns a scanner of the script that r delivers.
+func NewScanner(r io.Reader) *Scanner {
+	return &Scanner{r: bufio.NewReader(r), line: 1, column: 1, fresh: true}
+}
+
+// Next returns the next statement or dot-command, and io.EOF after the last.
+// Comments and blanks between statements, and empty statements, are passed
+// over; the last statement needs no semicolon. An unreadable script is an IO
+// error and an overlong statement an Unsupported one, with the Input's place;
+// both end the scan.
+func (s *Scanner) Next() (Input, error) {
+	for s.failed == nil {
+		b, err := s.r.ReadByte()
+		if err != nil {
+			return s.finish(err)
+		}
+		if s.startsCommand(b) {
+			return s.command()
+		}
+		if s.take(b) {
+			return s.statement(), nil
+		}
+		if len(s.text) > maxStatement {
+			s.failed = errTooLong()
+			return s.in, s.failed
+		}
+	}
+	return Input{}, s.failed
+}
+
+func (s *Scanner) startsCommand(b byte) bool {
+	return b == '.' && s.fresh && s.split == (splitter{})
+}
+
+// take adds one byte and reports whether it completes a statement.
+func (s *Scanner) take(b byte) bool {
+	if s.line == 1 && s.column == 1 && b == 0xEF && s.skipMark() {
+		return false
+	}
+	r := s.split.next(b)
+	if len(s.text) == 0 {
+		s.in = Input{Line: s.line, Column: s.column}
+	}
+	s.keep(b, r)
+	s.move(b)
+	return r == roleEnd && s.split.begun
+}
+
+// keep stores a byte that belongs to a statement. Before the first token only
+// the opening of a comment is stored, and dropped when the comment closes.
+func (s *Scanner) keep(b byte, r role) {
+	switch {
+	case s.split.begun, r == roleMaybe, r == roleComment && len(s.text) < 2:
+		s.text = append(s.text, b)
+	}
+	if r == roleComment && !s.split.begun && s.split.state == inCode {
+		s.text = s.text[:0]
+	}
+}
+
+// skipMark passes the rest of a byte order mark.
+func (s *Scanner) skipMark() bool {
+	rest, _ := s.r.Peek(2)
+	if string(rest) != "\xBB\xBF" {
+		return false
+	}
+	n, err := s.r.Discard(2)
+	return n == 2 && err == nil
+}
+
+// move counts the byte into the line and column.
+func (s *Scanner) move(b byte) {
+	switch {
+	case b == '\n':
+		s.line, s.column, s.fresh = s.line+1, 1, true
+		return
+	case strings.IndexByte(blanks, b) < 0:
+		s.fresh = false
+	}
+	if utf8.RuneStart(b) {
+		s.column++
+	}
+}
+
+// statement hands the stored text over and forgets it.
+func (s *Scanner) statement() Input {
+	s.in.Text = string(s.text)
+	s.text, s.split = s.text[:0], splitter{}
+	return s.in
+}
+
+// command reads a dot-command to the end of its line.
+func (s *Scanner) command() (Input, error) {
+	s.in = Input{Command: true, Line: s.line, Column: s.column}
+	s.text = append(s.text[:0], '.')
+	for {
+		b, err := s.r.ReadByte()
+		if err != nil && err != io.EOF {
+			return s.finish(err)
+		}
+		if err != nil || b == '\n' {
+			s.move('\n')
+			break
+		}
+		if s.text = append(s.text, b); len(s.text) > maxStatement {
+			s.failed = errTooLong()
+			return s.in, s.failed
+		}
+	}
+	in := s.statement()
+	in.Text = strings.TrimRight(in.Text, blanks)
+	return in, nil
+}
+
+// finish returns the statement that the end of the script leaves, if any.
+func (s *Scanner) finish(err error) (Input, error) {
+	s.failed = err
+	if err != io.EOF {
+		s.failed = sqlerr.New(sqlerr.IO, "cannot read the statements: %v", err)
+		return s.in, s.failed
+	}
+	if !s.split.pending() {
+		return Input{}, io.EOF
+	}
+	in := s.statement()
+	in.Text = strings.TrimRight(in.Text, blanks)
+	return in, nil
+}

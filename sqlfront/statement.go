@@ -1,0 +1,152 @@
+package sqlfront
+
+import "dpsql/query"
+
+// Statement is one parsed statement: *CreatePublic, *CreatePrivate,
+// *CreateRelease, *CreateMechanism, *Drop, *Show, *Describe, *Explain, *Set,
+// *Export or *Select. It is syntax: no name in it has been looked up.
+type Statement interface{ statement() }
+
+func (*CreatePublic) statement()    {}
+func (*CreatePrivate) statement()   {}
+func (*CreateRelease) statement()   {}
+func (*CreateMechanism) statement() {}
+func (*Drop) statement()            {}
+func (*Show) statement()            {}
+func (*Describe) statement()        {}
+func (*Explain) statement()         {}
+func (*Set) statement()             {}
+func (*Export) statement()          {}
+func (*Select) statement()          {}
+
+// Name is an identifier, without its quotes.
+type Name struct {
+	Text     string
+	Position int // 1-based character in the statement
+}
+
+// ValueKind says how an option's value was written.
+type ValueKind uint8
+
+// The ways to write an option's value.
+const (
+	Number ValueKind = iota + 1 // a number; the text is as written, with its sign
+	String                      // a quoted string; the text is its value
+	Word                        // a name or keyword; the text is without quotes
+)
+
+// Option is one name = value of a WITH clause or a SET.
+type Option struct {
+	Name     Name // in lower case
+	Value    string
+	Kind     ValueKind
+	Position int // of the value
+}
+
+// CreatePublic is CREATE PUBLIC TABLE.
+type CreatePublic struct {
+	Name        Name
+	IfNotExists bool
+}
+
+// CreatePrivate is CREATE PRIVATE TABLE … FROM source WITH (…).
+type CreatePrivate struct {
+	Name        Name
+	IfNotExists bool
+	Columns     []ColumnDef // at least one; names differ
+	Source      Name
+	Options     []Option
+}
+
+// ColumnDef is a column of a private table with its domain.
+type ColumnDef struct {
+	Name   Name
+	Type   query.Type
+	Domain query.Domain // unset where Source is not nil
+	Source *DomainSource
+}
+
+// DomainSource is the domain IN (SELECT column FROM table) [OR NULL].
+type DomainSource struct {
+	Column, Table Name
+	OrNull        bool
+}
+
+// Algorithm is what a USING clause names.
+type Algorithm string
+
+// The algorithms.
+const (
+	Projection Algorithm = "projection"
+	SMW        Algorithm = "smw"
+)
+
+// CreateRelease is CREATE RELEASE … ON table (columns) USING … WITH (…).
+type CreateRelease struct {
+	Name        Name
+	IfNotExists bool
+	Table       Name
+	Columns     []Name // empty: all; names differ
+	Using       Algorithm
+	Options     []Option
+}
+
+// CreateMechanism is CREATE MECHANISM … ON table (columns) USING SMW WITH (…).
+type CreateMechanism struct {
+	Name        Name
+	IfNotExists bool
+	Table       Name
+	Columns     []Name // empty: all; names differ
+	Using       Algorithm
+	Options     []Option
+}
+
+// Object is a kind of thing that DROP removes.
+type Object string
+
+// The kinds of things.
+const (
+	Release      Object = "release"
+	Mechanism    Object = "mechanism"
+	PrivateTable Object = "private table"
+	PublicTable  Object = "public table"
+)
+
+// Drop is DROP RELEASE, MECHANISM, PRIVATE TABLE or PUBLIC TABLE.
+type Drop struct {
+	Kind     Object
+	Name     Name
+	IfExists bool
+}
+
+// Topic is what SHOW lists.
+type Topic string
+
+// The topics.
+const (
+	Tables     Topic = "tables"
+	Releases   Topic = "releases"
+	Mechanisms Topic = "mechanisms"
+	Budget     Topic = "budget"
+	Ledger     Topic = "ledger"
+	Settings   Topic = "settings"
+)
+
+// Show is SHOW.
+type Show struct{ What Topic }
+
+// Describe is DESCRIBE table.
+type Describe struct{ Table Name }
+
+// Explain is EXPLAIN SELECT ….
+type Explain struct{ Select *Select }
+
+// Set is SET name = value.
+type Set struct{ Option }
+
+// Export is EXPORT RELEASE name TO 'path'.
+type Export struct {
+	Release      Name
+	Path         string
+	PathPosition int
+}
