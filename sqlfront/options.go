@@ -38,11 +38,18 @@ func (p *parser) with() ([]Option, error) {
 	}
 }
 
-// option parses name = value.
+// option parses name = value. No keyword can stand in the name's place, so a
+// name that is one, such as update, needs no quotes.
 func (p *parser) option(what string) (Option, error) {
-	name, err := p.name(what)
-	if err != nil {
-		return Option{}, err
+	t := p.peek()
+	name := Name{t.text, t.position}
+	if t.kind == kindWord {
+		p.at++
+	} else {
+		var err error
+		if name, err = p.name(what); err != nil {
+			return Option{}, err
+		}
 	}
 	name.Text = lowerASCII(name.Text)
 	if !p.accept("=") && !p.accept("==") {

@@ -292,7 +292,7 @@ func TestArguments(t *testing.T) {
 	}
 	for _, n := range []int{0, 1, 3} {
 		_, err := s.(*Select).Bind(newPeople(t), make([]query.Value, n))
-		if sqlerr.CodeOf(err) != sqlerr.Invalid || !strings.Contains(err.Error(), "takes 2 arguments") {
+		if sqlerr.CodeOf(err) != sqlerr.Invalid || !strings.Contains(err.Error(), "placeholders is 2") {
 			t.Errorf("%d arguments: %v", n, err)
 		}
 	}

@@ -112,5 +112,5 @@ func (s *Select) checkArguments(n int) error {
 	if n == s.Parameters {
 		return nil
 	}
-	return sqlerr.New(sqlerr.Invalid, "the statement takes %d arguments and got %d", s.Parameters, n)
+	return sqlerr.New(sqlerr.Invalid, "the number of placeholders is %d and of arguments %d", s.Parameters, n)
 }
