@@ -1,0 +1,146 @@
+package projection
+
+import (
+	"iter"
+
+	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// Builder builds one release. The matrix is drawn by NewBuilder; Coder then
+// names the records, Add or Build takes the cells, and Build adds the noise.
+// It is not safe for concurrent use.
+type Builder struct {
+	u      *query.Universe
+	p      Params
+	src    *noise.Source
+	matrix matrix
+	sketch vector  // A·D, or what was added of √T·A·D
+	sums   []int64 // Dense: √T·A·D of the cells multiplied so far
+	buffer []weighted
+	mass   int64 // Dense: Σ D, which bounds every sum
+	done   bool
+}
+
+// NewBuilder draws the public description of the matrix from src and returns
+// an empty builder. It refuses parameters that no release over u can have as
+// invalid; it takes memory for p.Rows coordinates.
+func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error) {
+	if err := p.check(u); err != nil {
+		return nil, err
+	}
+	if p.Transform != Dense {
+		p.Independence = 0
+	}
+	m, err := drawMatrix(u, p, src)
+	if err != nil {
+		return nil, noRandomness()
+	}
+	b := &Builder{u: u, p: p, src: src, matrix: m}
+	if p.Transform == Dense {
+		b.sums = make([]int64, blocksOf(p.Rows)*blockRows)
+		b.buffer = make([]weighted, 0, batch)
+	} else {
+		b.sketch = newVector(p.Rows, widthFor(p.Law.Variance()))
+	}
+	return b, nil
+}
+
+// Coder returns the coder that names the records of the release: over a
+// universe without codes its key is part of the matrix.
+func (b *Builder) Coder() query.Coder { return query.NewCoder(b.u, b.matrix.key) }
+
+// Add adds count, at least 0, records named x to the database. A cell may come
+// in parts. Counts that do not fit 63 bits in sum, and names the coder of the
+// release cannot have made, are internal errors.
+func (b *Builder) Add(x query.Element, count int64) error {
+	switch {
+	case b.done:
+		return sqlerr.New(sqlerr.Internal, "the release is built already")
+	case count < 0:
+		return sqlerr.New(sqlerr.Internal, "a cell has a negative count")
+	case b.u.Coded() && (x.Hi != 0 || x.Lo >= b.u.Size().Uint64()):
+		return sqlerr.New(sqlerr.Internal, "a cell lies outside the universe")
+	}
+	switch b.p.Transform {
+	case Identity:
+		return added(b.sketch.add(x.Lo, count))
+	case Sparse:
+		row, sign := b.matrix.sketch.at(x)
+		return added(b.sketch.add(row, count^sign-sign))
+	}
+	return b.addDense(x, count)
+}
+
+func (b *Builder) addDense(x query.Element, count int64) error {
+	if b.mass += count; b.mass < 0 {
+		return added(false)
+	}
+	b.buffer = append(b.buffer, weighted{x, count})
+	if len(b.buffer) == batch {
+		b.flush()
+	}
+	return nil
+}
+
+// flush multiplies the buffered cells.
+func (b *Builder) flush() {
+	b.matrix.signs.eachBlock(b.buffer, b.p.Rows, workersFor(b.p.Rows),
+		func(_ int, block uint32, sums *[blockRows]int64) {
+			rows := b.sums[uint64(block)*blockRows:][:blockRows]
+			for j, s := range sums {
+				rows[j] += s
+			}
+		})
+	b.buffer = b.buffer[:0]
+}
+
+// Build adds the cells, then noise to every coordinate, and returns the
+// release. It can be called once; an error, too, ends the builder.
+func (b *Builder) Build(cells iter.Seq2[query.Element, int64]) (*Release, error) {
+	for x, count := range cells {
+		if err := b.Add(x, count); err != nil {
+			b.done = true
+			return nil, err
+		}
+	}
+	if b.done {
+		return nil, sqlerr.New(sqlerr.Internal, "the release is built already")
+	}
+	b.done = true
+	if b.p.Transform == Dense {
+		if err := b.gather(); err != nil {
+			return nil, err
+		}
+	}
+	if err := perturb(b.sketch, b.p, b.src); err != nil {
+		return nil, err
+	}
+	return newRelease(b.u, b.p, b.matrix, b.sketch), nil
+}
+
+// gather moves the sums into the sketch.
+func (b *Builder) gather() error {
+	b.flush()
+	b.sketch = newVector(b.p.Rows, max(4, widthFor(b.p.Law.Variance())))
+	for i := range b.p.Rows {
+		if !b.sketch.add(i, b.sums[i]) {
+			return added(false)
+		}
+	}
+	b.sums = nil
+	return nil
+}
+
+// added turns the outcome of an addition into an error.
+func added(ok bool) error {
+	if ok {
+		return nil
+	}
+	return sqlerr.New(sqlerr.Internal, "the counts of a release do not fit 64 bits")
+}
+
+func noRandomness() error {
+	return sqlerr.New(sqlerr.IO, "the operating system gave no random numbers")
+}

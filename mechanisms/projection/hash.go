@@ -1,0 +1,116 @@
+package projection
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"dpsql/noise"
+	"dpsql/query"
+
+	"github.com/dchest/siphash"
+)
+
+// prime is the Mersenne prime 2^61 − 1, above every code of a coded universe.
+const prime = 1<<61 - 1
+
+// independence of the count-sketch's hash functions. The variance of an
+// estimate needs 4-wise independent signs and 2-wise independent buckets.
+const independence = 4
+
+// polynomial is a random polynomial of degree below 4 over the integers modulo
+// 2^61 − 1: its values at distinct points are 4-wise independent.
+type polynomial [independence]uint64
+
+func drawPolynomial(src *noise.Source) (p polynomial, err error) {
+	for i := range p {
+		if p[i], err = src.Below(prime); err != nil {
+			return polynomial{}, err
+		}
+	}
+	return p, nil
+}
+
+// at returns the value at x < 2^61 − 1.
+func (p *polynomial) at(x uint64) uint64 {
+	v := p[3]
+	v = addMod(mulMod(v, x), p[2])
+	v = addMod(mulMod(v, x), p[1])
+	return addMod(mulMod(v, x), p[0])
+}
+
+// reduced reports whether every coefficient is below the modulus.
+func (p *polynomial) reduced() bool {
+	for _, c := range p {
+		if c >= prime {
+			return false
+		}
+	}
+	return true
+}
+
+// mulMod returns a·b modulo 2^61 − 1 for reduced a and b.
+func mulMod(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return addMod(lo&prime, hi<<3|lo>>61)
+}
+
+// addMod returns a + b modulo 2^61 − 1 for a, b <= 2^61 − 1, reduced unless
+// both are 2^61 − 1.
+func addMod(a, b uint64) uint64 {
+	s := a + b
+	if s >= prime {
+		s -= prime
+	}
+	return s
+}
+
+// countSketch is the matrix with one entry ±1 a column (Charikar, Chen and
+// Farach-Colton 2002). Bucket and sign of a column come from two independent
+// 4-wise independent functions; a bucket is the scaled hash value, so its
+// probability is off 1/T by less than 2^-60.
+type countSketch struct {
+	bucket, sign polynomial
+	key          [2]uint64 // of the inner hash of names above 2^61 − 1
+	rows         uint64
+	coded        bool
+}
+
+func drawCountSketch(rows uint64, coded bool, src *noise.Source) (*countSketch, error) {
+	c := &countSketch{rows: rows, coded: coded}
+	var err error
+	if c.bucket, err = drawPolynomial(src); err != nil {
+		return nil, err
+	}
+	if c.sign, err = drawPolynomial(src); err != nil {
+		return nil, err
+	}
+	for i := range c.key {
+		if c.key[i], err = src.Uint64(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// at returns the row of the only entry in the column of x, and its sign: 0 for
+// +1, −1 for −1, so that (v ^ sign) − sign is v with the sign.
+func (c *countSketch) at(x query.Element) (row uint64, sign int64) {
+	if !c.coded {
+		return c.atPoint(c.inner(x))
+	}
+	return c.atPoint(x.Lo)
+}
+
+func (c *countSketch) atPoint(x uint64) (row uint64, sign int64) {
+	row, _ = bits.Mul64(c.bucket.at(x)<<3, c.rows)
+	return row, -int64(c.sign.at(x) & 1)
+}
+
+// inner maps a 128-bit name below 2^61 − 1 by a keyed hash: two names meet
+// with probability about 2^-61.
+func (c *countSketch) inner(x query.Element) uint64 {
+	var name [16]byte
+	binary.LittleEndian.PutUint64(name[:], x.Lo)
+	binary.LittleEndian.PutUint64(name[8:], x.Hi)
+	return siphash.Hash(c.key[0], c.key[1], name[:]) % prime
+}

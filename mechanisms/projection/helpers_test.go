@@ -1,0 +1,155 @@
+package projection
+
+import (
+	crand "crypto/rand"
+	"iter"
+	"maps"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"dpsql/noise"
+	"dpsql/query"
+)
+
+// seeded returns a source of a fresh seed, which it logs, and a generator for
+// test data of the same seed.
+func seeded(t testing.TB) (*noise.Source, *rand.Rand) {
+	t.Helper()
+	var seed [32]byte
+	crand.Read(seed[:])
+	t.Logf("seed %x", seed)
+	data := seed
+	data[0] ^= 1
+	return noise.NewSourceFrom(rand.NewChaCha8(seed)), rand.New(rand.NewChaCha8(data))
+}
+
+// silent is the law that is always 0.
+type silent struct{}
+
+func (silent) Draw(*noise.Source) (int64, error) { return 0, nil }
+func (silent) Variance() float64                 { return 0 }
+func (silent) String() string                    { return "silent" }
+func (silent) Tail(k int64) float64 {
+	if k <= 0 {
+		return 1
+	}
+	return 0
+}
+
+func laplace(t testing.TB, num, den int64) noise.Law {
+	t.Helper()
+	l, err := noise.NewLaplace(big.NewRat(num, den))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// line returns a coded universe of n elements, one integer column.
+func line(t testing.TB, n int64) *query.Universe {
+	t.Helper()
+	d, err := query.NewRange(0, n-1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return universe(t, query.Column{Name: "x", Domain: d})
+}
+
+// infinite returns a universe without codes: a text of no domain and a digit.
+func infinite(t testing.TB) *query.Universe {
+	t.Helper()
+	d, err := query.NewRange(0, 9, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return universe(t, query.Column{Name: "name", Domain: query.Unbounded()}, query.Column{Name: "digit", Domain: d})
+}
+
+func universe(t testing.TB, columns ...query.Column) *query.Universe {
+	t.Helper()
+	u, err := query.NewUniverse(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// among returns the query that counts the given values of the first column.
+func among(u *query.Universe, values ...int64) query.Query {
+	d := u.Columns()[0].Domain
+	vs := make([]query.Value, len(values))
+	for i, v := range values {
+		vs[i] = query.Int(v)
+	}
+	return query.Where(u, 0, d.Of(vs...))
+}
+
+// between returns the query that counts the values low … high of a line.
+func between(t testing.TB, u *query.Universe, low, high int64) query.Query {
+	t.Helper()
+	d := u.Columns()[0].Domain
+	above, err := d.Greater(query.Int(low), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := d.Less(query.Int(high), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return query.Where(u, 0, above.Intersect(below))
+}
+
+// counts are the cells of a line.
+type counts map[uint64]int64
+
+func (c counts) cells() iter.Seq2[query.Element, int64] {
+	return func(yield func(query.Element, int64) bool) {
+		for x, n := range maps.All(c) {
+			if !yield(query.Element{Lo: x}, n) {
+				return
+			}
+		}
+	}
+}
+
+// answer returns the true answer to a query over a line.
+func (c counts) answer(q query.Query) (sum int64) {
+	for run, w := range q.Runs() {
+		for x := run.Start; x < run.Start+run.Len; x++ {
+			sum += w * c[x]
+		}
+	}
+	return sum
+}
+
+func build(t testing.TB, u *query.Universe, p Params, src *noise.Source, cells iter.Seq2[query.Element, int64]) *Release {
+	t.Helper()
+	b, err := NewBuilder(u, p, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.Build(cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func estimate(t testing.TB, r *Release, q query.Query) int64 {
+	t.Helper()
+	a, err := r.Estimate(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func margin(t testing.TB, r *Release, q query.Query, confidence float64) float64 {
+	t.Helper()
+	w, err := r.Margin(q, confidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}

@@ -1,0 +1,302 @@
+package projection
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"sync"
+	"testing"
+
+	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// zipf returns cells with counts top/(1+i)^1.05 on scattered codes below n.
+func zipf(n uint64, cells int, top float64) counts {
+	d := counts{}
+	for i := range cells {
+		d[uint64(i)*2654435761%n] = int64(top / math.Pow(float64(i+1), 1.05))
+	}
+	return d
+}
+
+// Margins must hold the truth as often as they say, over matrix and noise. A
+// correct program fails a case less than once in 10^6, by the exact binomial
+// law, if its coverage is the stated confidence less half a point. That half a
+// point is for the normal law and for V, which is estimated.
+func TestMarginCoverage(t *testing.T) {
+	src, _ := seeded(t)
+	const n = 5000
+	u := line(t, n)
+	law := laplace(t, 1, 1)
+	skewed, flat := zipf(n, 400, 2000), zipf(n, 300, 0)
+	for x := range flat {
+		flat[x] = 3
+	}
+	weights := make([]int64, n)
+	for i := range 30 {
+		weights[100+i] = int64(i * i)
+	}
+	weightedQuery, err := query.Weighted(u, 0, weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fewQueries := []query.Query{among(u, 17), between(t, u, 0, 9), between(t, u, 200, 263), weightedQuery}
+	queries := append(fewQueries[:len(fewQueries):len(fewQueries)], between(t, u, 300, 364), between(t, u, 1000, 1999))
+	for _, c := range []struct {
+		name    string
+		p       Params
+		data    counts
+		queries []query.Query
+		trials  int
+	}{
+		{"identity", Params{Transform: Identity, Rows: n, Law: law, Bulk: true}, skewed, queries, 500},
+		{"sparse 200 skewed", Params{Transform: Sparse, Rows: 200, Law: law}, skewed, queries, 50},
+		{"sparse 4000 skewed", Params{Transform: Sparse, Rows: 4000, Law: law, Bulk: true}, skewed, queries, 50},
+		{"sparse 200 flat", Params{Transform: Sparse, Rows: 200, Law: law}, flat, queries, 300},
+		{"dense 512 flat", Params{Transform: Dense, Rows: 512, Law: laplace(t, 90, 1), Independence: 4}, flat, fewQueries, 200},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			confidences := []float64{0.9, 0.99}
+			hits := make([][2]int, len(c.queries))
+			for range c.trials {
+				r := build(t, u, c.p, src, c.data.cells())
+				for i, q := range c.queries {
+					off := math.Abs(float64(estimate(t, r, q) - c.data.answer(q)))
+					for j, confidence := range confidences {
+						if off <= margin(t, r, q, confidence) {
+							hits[i][j]++
+						}
+					}
+				}
+			}
+			for i, q := range c.queries {
+				t.Logf("m = %v: %v of %d at %v", q.Size(), hits[i], c.trials, confidences)
+				for j, confidence := range confidences {
+					if least := leastHits(c.trials, confidence-0.005); hits[i][j] < least {
+						t.Errorf("m = %v: %d of %d at %v, want at least %d", q.Size(), hits[i][j], c.trials, confidence, least)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The margin of a query that holds all of the data needs the term for it.
+func TestDenseMarginCoversAlignedQuery(t *testing.T) {
+	src, _ := seeded(t)
+	u := line(t, 40)
+	d := counts{}
+	for x := range uint64(40) {
+		d[x] = 30
+	}
+	q := query.All(u)
+	const trials = 1000
+	hits := 0
+	for range trials {
+		r := build(t, u, Params{Transform: Dense, Rows: 256, Law: laplace(t, 5, 1), Independence: 4}, src, d.cells())
+		if math.Abs(float64(estimate(t, r, q)-1200)) <= margin(t, r, q, 0.95) {
+			hits++
+		}
+	}
+	t.Logf("%d of %d at 95 %%", hits, trials)
+	// Below this with probability 1e-6 at a coverage of 94 %; without the term
+	// the coverage is 84 %.
+	if least := leastHits(trials, 0.94); hits < least {
+		t.Errorf("%d of %d at 95 %%, want at least %d", hits, trials, least)
+	}
+}
+
+// A margin must not only hold but be about as narrow as the noise allows.
+func TestMarginsAreTight(t *testing.T) {
+	src, _ := seeded(t)
+	u := line(t, 1<<40)
+	law := laplace(t, 1, 1)
+	d := counts{}
+	for i := range uint64(1000) {
+		d[i*i*i] = int64(i % 5)
+	}
+	r := build(t, u, Params{Transform: Sparse, Rows: 1 << 20, Law: law, Bulk: true}, src, d.cells())
+	for _, c := range []struct {
+		q    query.Query
+		want float64
+	}{
+		{among(u, 12345), float64(noise.HalfWidth(law, 0.95))},
+		{between(t, u, 1000, 1063), 1.96 * math.Sqrt(64*law.Variance())},
+		{between(t, u, 1000, 1064), 1.96 * math.Sqrt(65*law.Variance())},
+		{between(t, u, 5000, 5999), 1.96 * math.Sqrt(1000*law.Variance())},
+	} {
+		got := margin(t, r, c.q, 0.95)
+		t.Logf("m = %v: ± %.1f, noise alone %.1f", c.q.Size(), got, c.want)
+		if got > 1.06*c.want+1 || got < 0.97*c.want-1 {
+			t.Errorf("m = %v: ± %v, want about %v", c.q.Size(), got, c.want)
+		}
+	}
+}
+
+// Weights that cancel in a bucket must not give a margin of 0, and weights that
+// meet with one sign must count as one larger weight.
+func TestMarginOfMeetingWeights(t *testing.T) {
+	terms := []term{{1, 2}, {1, -2}, {4, 3}, {4, 2}, {9, -5}}
+	if squares, fourths := spread(terms); squares != 8+25+25 || fourths != 64+625+625 {
+		t.Errorf("spread %v, %v", squares, fourths)
+	}
+	if got := fmt.Sprint(coefficients(terms)); got != "[2 2 5 5]" {
+		t.Errorf("coefficients %v", got)
+	}
+	src, _ := seeded(t)
+	u := line(t, 10)
+	r := build(t, u, Params{Transform: Sparse, Rows: 1, Law: laplace(t, 1, 1)}, src, counts{}.cells())
+	for x := range int64(9) {
+		if margin(t, r, among(u, x, x+1), 0.95) == 0 {
+			t.Errorf("a margin of 0 for codes %d and %d", x, x+1)
+		}
+	}
+}
+
+func TestMarginRefusesConfidence(t *testing.T) {
+	src, _ := seeded(t)
+	u := line(t, 10)
+	r := build(t, u, Params{Transform: Identity, Rows: 10, Law: laplace(t, 1, 1)}, src, counts{}.cells())
+	for _, c := range []float64{0, 1, -1, 2, math.NaN(), math.Inf(1)} {
+		if _, err := r.Margin(among(u, 1), c); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("confidence %v: %v", c, err)
+		}
+	}
+	if w := margin(t, r, query.None(u), 0.95); w != 0 {
+		t.Errorf("the margin of an empty query is %v", w)
+	}
+}
+
+// A release serves concurrent readers, who all see the same.
+func TestConcurrentReaders(t *testing.T) {
+	src, _ := seeded(t)
+	u := line(t, 3000)
+	for _, p := range []Params{
+		{Transform: Sparse, Rows: 100, Law: laplace(t, 1, 1)},
+		{Transform: Dense, Rows: 100, Law: laplace(t, 30, 1), Independence: 4},
+	} {
+		r := build(t, u, p, src, zipf(3000, 50, 100).cells())
+		var queries []query.Query
+		for i := range int64(40) {
+			queries = append(queries, between(t, u, i, 3*i))
+		}
+		answers := func() (out []float64) {
+			for _, q := range queries {
+				out = append(out, float64(estimate(t, r, q)), margin(t, r, q, 0.9))
+			}
+			return out
+		}
+		got := make([][]float64, 4)
+		var wg sync.WaitGroup
+		for i := range got {
+			wg.Go(func() { got[i] = answers() })
+		}
+		wg.Wait()
+		want := fmt.Sprint(answers())
+		for i := range got {
+			if fmt.Sprint(got[i]) != want {
+				t.Errorf("%s: reader %d sees something else", p.Transform, i)
+			}
+		}
+	}
+}
+
+// naiveQuantile convolves the law of Σ factor·X term by term.
+func naiveQuantile(factors []int64, law map[int64]float64, confidence float64) int64 {
+	sum := map[int64]float64{0: 1}
+	for _, f := range factors {
+		next := make(map[int64]float64)
+		for s, p := range sum {
+			for x, q := range law {
+				next[s+f*x] += p * q
+			}
+		}
+		sum = next
+	}
+	inside := sum[0]
+	w := int64(0)
+	for ; inside < confidence; w++ {
+		inside += sum[w+1] + sum[-w-1]
+	}
+	return w
+}
+
+func tailOf(law map[int64]float64) func(int64) float64 {
+	return func(k int64) (p float64) {
+		for x, q := range law {
+			if max(x, -x) >= k {
+				p += q
+			}
+		}
+		return p
+	}
+}
+
+func TestQuantileAgainstNaiveConvolution(t *testing.T) {
+	die := map[int64]float64{-3: 0.125, -1: 0.25, 0: 0.25, 1: 0.25, 3: 0.125}
+	jump := map[int64]float64{-1000: 0.001, -1: 0.2, 0: 0.598, 1: 0.2, 1000: 0.001}
+	for _, law := range []map[int64]float64{die, jump} {
+		for _, factors := range [][]int64{{1}, {1, 1}, {2, 1}, {1, 1, 1, 1, 1, 1, 1}, {5, 3, 3, 1}, {32, 32}, {7}} {
+			for _, confidence := range []float64{0.3, 0.9, 0.95, 0.99} {
+				unit, p := profileOf(factors, confidence)
+				got := unit * int64(sumQuantile(p, tailOf(law)))
+				low := naiveQuantile(factors, law, confidence)
+				// What plan gives away is at most an eighth of what is left, and
+				// steps above 1 round up.
+				high := naiveQuantile(factors, law, confidence+(1-confidence)/8)
+				step := plan(p, tailOf(law)).step
+				if got < low || got > high+2*unit*(step-1) {
+					t.Errorf("Σ %v·X at %v: %d in steps of %d, want %d … %d", factors, confidence, got, step, low, high)
+				}
+			}
+		}
+	}
+}
+
+// The quantile of one coordinate is the law's own half-width, the grid of wide
+// laws costs at most 3 %, and factors are units.
+func TestQuantileOfOneTerm(t *testing.T) {
+	gaussian, err := noise.NewGaussian(big.NewRat(1_000_000_000_000, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, law := range []noise.Law{laplace(t, 1, 2), laplace(t, 1, 1), laplace(t, 25, 1), laplace(t, 1_000_000, 1), gaussian} {
+		r := Release{p: Params{Transform: Identity, Law: law}, widths: newWidths()}
+		for _, confidence := range []float64{0.5, 0.9, 0.95, 0.999} {
+			want := float64(noise.HalfWidth(law, confidence))
+			got := r.sumQuantile([]int64{1}, confidence)
+			if got < want || got > 1.03*want+1 {
+				t.Errorf("%v at %v: %v, half-width %v", law, confidence, got, want)
+			}
+			if seven := r.sumQuantile([]int64{70}, confidence); seven < 70*want || seven > 70*(1.03*want+1)*96/70 {
+				t.Errorf("70 times %v at %v: %v", law, confidence, seven)
+			}
+		}
+	}
+}
+
+// Jumps so large and frequent that a fine grid cannot hold them widen the
+// margin; they must not be lost.
+func TestQuantileOfHeavyJumps(t *testing.T) {
+	law := map[int64]float64{-1 << 40: 0.01, 0: 0.98, 1 << 40: 0.01}
+	factors := make([]int64, 64)
+	for i := range factors {
+		factors[i] = 1
+	}
+	_, p := profileOf(factors, 0.95)
+	// 64 terms hold 1.3 jumps on average; the 95 % quantile of |sum| is 2 jumps.
+	if got := sumQuantile(p, tailOf(law)); got < 2<<40 || got > 2.5*(1<<40) {
+		t.Errorf("%v jumps", got/(1<<40))
+	}
+}
+
+// A law without small values has no centre.
+func TestQuantileOfLargeValuesOnly(t *testing.T) {
+	law := map[int64]float64{-1_000_000: 0.5, 1_000_000: 0.5}
+	_, p := profileOf([]int64{1}, 0.95)
+	if got := sumQuantile(p, tailOf(law)); !(got >= 1_000_000 && got <= 1_020_000) {
+		t.Errorf("quantile %v of ±10^6", got)
+	}
+}
