@@ -1,0 +1,108 @@
+package smw
+
+import (
+	"iter"
+
+	"dpsql/noise"
+	"dpsql/query"
+)
+
+// Result is what a non-interactive run leaves behind.
+type Result struct {
+	// Steps are the updates, in order: all there is to store and publish.
+	Steps []Step
+	// Complete reports whether a whole pass over the class fired nothing. Only
+	// then is the hypothesis good within T + x_β for every query of the class,
+	// with probability at least 1 − β.
+	Complete bool
+	// Runs is the number of runs begun.
+	Runs int64
+	// Comparisons is the number of queries tested.
+	Comparisons int64
+}
+
+// Passes is the non-interactive mechanism of the paper's section 3.1: the
+// interactive one, asked every query of a class. It goes over the class, again
+// and again, until a whole pass fires nothing or all B runs are spent, and
+// leaves h as the hypothesis to publish. That takes at most B + 1 passes, so
+// parameters computed for Queries = (B+1)·|class| cover every comparison; past
+// Params.Queries comparisons it stops, and the result is not complete.
+//
+// The class yields the same queries each time. Count returns a query's true
+// count; an error of it is returned as it is, and the result is then
+// worthless. The caller has charged all B runs beforehand, and publishes
+// nothing of an unsuccessful call. h has made no updates yet.
+func Passes(h *Hypothesis, class iter.Seq[query.Query],
+	count func(query.Query) (int64, error), src *noise.Source) (Result, error) {
+	p := passing{h: h, count: count, src: src}
+	for {
+		fired, more, err := p.pass(class)
+		if err != nil {
+			return Result{}, err
+		}
+		if !more || !fired {
+			p.result.Complete = more
+			return p.result, nil
+		}
+	}
+}
+
+type passing struct {
+	h      *Hypothesis
+	count  func(query.Query) (int64, error)
+	src    *noise.Source
+	run    Run
+	open   bool
+	result Result
+}
+
+// pass tests every query once. More is false when runs or comparisons ran out
+// before the end of the class, or with its last query.
+func (p *passing) pass(class iter.Seq[query.Query]) (fired, more bool, err error) {
+	for q := range class {
+		if !p.open && p.result.Runs == p.h.params.Updates ||
+			p.result.Comparisons == p.h.params.Queries {
+			return fired, false, nil
+		}
+		hit, err := p.test(q)
+		if err != nil {
+			return fired, false, err
+		}
+		fired = fired || hit
+	}
+	return fired, true, nil
+}
+
+func (p *passing) test(q query.Query) (fired bool, err error) {
+	if err := p.h.params.Admits(q); err != nil {
+		return false, err
+	}
+	if err := p.begin(); err != nil {
+		return false, err
+	}
+	c, err := p.count(q)
+	if err != nil {
+		return false, err
+	}
+	p.result.Comparisons++
+	out, err := p.run.Test(c, p.h.Count(q), p.src)
+	if err != nil || !out.Fired {
+		return false, err
+	}
+	p.open = false
+	p.result.Steps = append(p.result.Steps, Step{q, out.Noisy})
+	return true, p.h.Update(q, out.Noisy)
+}
+
+// begin starts a run unless one is open.
+func (p *passing) begin() (err error) {
+	if p.open {
+		return nil
+	}
+	if p.run, err = StartRun(p.h.params, p.src); err != nil {
+		return err
+	}
+	p.open = true
+	p.result.Runs++
+	return nil
+}

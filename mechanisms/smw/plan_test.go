@@ -1,0 +1,248 @@
+package smw
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// shareOf returns the ε of one of b runs that divide ρ: √(2ρ/b), rounded down.
+func shareOf(rho float64) func(int64) *big.Rat {
+	return func(b int64) *big.Rat {
+		units := new(big.Rat).SetFloat64(math.Floor(math.Sqrt(2*rho/float64(b)) * 1e15))
+		return units.Quo(units, big.NewRat(1e15, 1))
+	}
+}
+
+// request asks for 50 updates on a million rows; ρ is that of ε = 1, δ = 1e-6.
+func request() Request {
+	return Request{
+		MaxUpdates: 50, MaxSupport: 64, Queries: 1e4, Beta: 0.05, NHat: 1e6, NHatBound: 300,
+		Sensitivity: 1, MaxWeight: 1, RunEpsilon: shareOf(0.02436),
+	}
+}
+
+func alphaRequest(alpha float64) Request {
+	r := request()
+	r.MaxUpdates, r.Alpha = 0, alpha
+	return r
+}
+
+func TestSizeForIsTheSmallest(t *testing.T) {
+	ratio := func(s uint64) float64 { return float64(s) / (math.Log(float64(s)) + 1) }
+	for _, m := range []uint64{1, 2, 64, 5000, 1 << 40} {
+		for _, alpha := range []float64{0.01, 0.1, 0.9, 1, 3, 100} {
+			s, need := SizeFor(m, alpha), 4*float64(m)/(alpha*alpha)
+			if ratio(s) < need || s > 1 && ratio(s-1) >= need {
+				t.Errorf("SizeFor(%d, %v) = %d: ratio %v, one less %v, need %v", m, alpha, s, ratio(s), ratio(s-1), need)
+			}
+		}
+	}
+	if s := SizeFor(math.MaxUint64, 1e-9); s != maxSize {
+		t.Errorf("a size beyond 2^62 is %d", s)
+	}
+}
+
+func TestPaperAlphaSolvesItsEquation(t *testing.T) {
+	// about 4e8 rows for α = 0.1 at ε = 1, δ = 1e-6, k = 1e4, m = 64
+	r := PaperParams{MaxSupport: 64, Queries: 1e4, Beta: 0.05, Epsilon: 1, Delta: 1e-6, Rows: 4.13e8}
+	alpha := PaperAlpha(r)
+	if math.Abs(alpha-0.1) > 1e-3 {
+		t.Errorf("α = %v, want 0.1", alpha)
+	}
+	for _, rows := range []int64{1, 1e4, 1e12} {
+		r.Rows = rows
+		alpha := PaperAlpha(r)
+		right := 3000 * math.Sqrt(UpdateBound(SizeFor(64, alpha), alpha)) *
+			math.Log(4e6) * math.Log(1e4/0.05) / float64(rows)
+		if math.Abs(right/alpha-1) > 1e-6 {
+			t.Errorf("n = %d: α = %v, right side %v", rows, alpha, right)
+		}
+	}
+}
+
+func TestPlanOfUpdates(t *testing.T) {
+	p := must(Plan(request()))(t)
+	if p.S != 50*64 || p.Updates != 50 || p.Update != Projection || p.Alpha != 0 {
+		t.Errorf("plan %+v", p)
+	}
+	if p.Threshold != p.SimultaneousBound(0.05) {
+		t.Errorf("T = %d, x_β = %d", p.Threshold, p.SimultaneousBound(0.05))
+	}
+	small := request()
+	small.UniverseSize = big.NewInt(100)
+	if p := must(Plan(small))(t); p.S != 100 {
+		t.Errorf("s = %d over 100 records", p.S)
+	}
+	small.MaxSupport = 1e6
+	if p := must(Plan(small))(t); p.MaxSupport != 100 {
+		t.Errorf("m = %d over 100 records", p.MaxSupport)
+	}
+	huge := request()
+	huge.MaxSupport = 1 << 61
+	if p := must(Plan(huge))(t); p.S != maxSize {
+		t.Errorf("s = %d", p.S)
+	}
+}
+
+func TestPlanScalesWithTheUnit(t *testing.T) {
+	base, r := must(Plan(request()))(t), request()
+	r.Sensitivity, r.MaxWeight = 3, 7
+	p := must(Plan(r))(t)
+	if ratio := float64(p.Threshold) / float64(base.Threshold); math.Abs(ratio-21) > 0.1 {
+		t.Errorf("T grew %v times for L·W = 21", ratio)
+	}
+	if p.Eps1.Cmp(base.Eps1) == 0 {
+		t.Log("the shares are equal, as rounding happened to agree")
+	}
+}
+
+func TestSplitNeverExceedsTheRun(t *testing.T) {
+	r := newRand(t)
+	for range 2000 {
+		eps := new(big.Rat).SetFloat64(math.Exp(r.Float64()*30 - 20))
+		p := Params{Sensitivity: 1 + r.Int64N(100), MaxWeight: 1 + r.Int64N(1000)}
+		if err := p.split(eps); err != nil {
+			continue
+		}
+		total := new(big.Rat).Add(p.Eps1, p.Eps2)
+		if total.Cmp(eps) > 0 {
+			t.Fatalf("ε = %v splits into %v", eps, total)
+		}
+		lost, _ := new(big.Rat).Quo(new(big.Rat).Sub(eps, total), eps).Float64()
+		if lost > 1e-5 {
+			t.Fatalf("a part %v of ε = %v is lost", lost, eps)
+		}
+		a, _ := p.Eps1.Float64()
+		b, _ := p.Eps2.Float64()
+		if math.Abs(b/a/math.Pow(2, 2.0/3)-1) > 1e-4 {
+			t.Fatalf("ε₁ : ε₂ = 1 : %v", b/a)
+		}
+	}
+}
+
+func TestParamsSurviveJSON(t *testing.T) {
+	for _, r := range []Request{request(), alphaRequest(1)} {
+		p := must(Plan(r))(t)
+		text := must(json.Marshal(p))(t)
+		var back Params
+		if err := json.Unmarshal(text, &back); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(p, back) {
+			t.Errorf("%s\nreads back as\n%+v", text, back)
+		}
+	}
+}
+
+// TestPlanOfAlpha checks the result against Theorem 3.5's conditions, written
+// out again, and that one run less would not do.
+func TestPlanOfAlpha(t *testing.T) {
+	for _, r := range []Request{alphaRequest(0.2), priorRequest(), {
+		Alpha: 0.9, MaxSupport: 5, Queries: 100, Beta: 0.01, NHat: 2e5, NHatBound: 10,
+		Sensitivity: 2, MaxWeight: 10, RunEpsilon: shareOf(1), UniverseSize: big.NewInt(1000), Update: Paper,
+	}} {
+		p := must(Plan(r))(t)
+		t.Logf("asked %v: α = %v, B = %d, s = %d, T = %d", r.Alpha, p.Alpha, p.Updates, p.S, p.Threshold)
+		if need := runsNeeded(t, r, p); need > p.Updates {
+			t.Errorf("%d runs, Theorem 3.5 needs %d", p.Updates, need)
+		}
+		e := float64(r.NHatBound*r.MaxWeight + 1)
+		if good := float64(p.Threshold+p.Bound) + e; good > p.Alpha*p.mass() || p.Alpha > r.Alpha {
+			t.Errorf("answers within %v of %v rows·W, α = %v", good, p.mass(), p.Alpha)
+		}
+		if p.Updates > 1 {
+			less := must(r.normal())(t)
+			q := must(less.withRuns(p.Updates - 1))(t)
+			q, _ = less.guarantee(q)
+			if runsNeeded(t, r, q) <= q.Updates {
+				t.Errorf("%d runs would do as well", q.Updates)
+			}
+		}
+	}
+}
+
+func priorRequest() Request {
+	r := alphaRequest(0.3)
+	r.UniverseSize, r.Prior = big.NewInt(1e9), true
+	return r
+}
+
+func runsNeeded(t *testing.T, r Request, p Params) int64 {
+	t.Helper()
+	e := float64(r.NHatBound*r.MaxWeight + 1)
+	x := float64(p.SimultaneousBound(r.Beta))
+	gamma := (float64(p.Threshold) - x - e) / (p.mass() + e)
+	psi := math.Log(float64(p.S))
+	if r.Prior {
+		psi += math.Log(10)
+	}
+	if s := float64(p.S); !r.Prior && s/(math.Log(s)+1) < 4*float64(p.MaxSupport)/(gamma*gamma) &&
+		(r.UniverseSize == nil || r.UniverseSize.Uint64() != p.S) {
+		t.Errorf("s = %v is too small for γ = %v", s, gamma)
+	}
+	return int64(math.Ceil(4 * (psi + 1) / (gamma * gamma)))
+}
+
+func TestPlanRefusesAnAlphaAndNamesOne(t *testing.T) {
+	r := alphaRequest(0.001)
+	_, err := Plan(r)
+	if sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Fatalf("error %v", err)
+	}
+	hint := err.(*sqlerr.Error).Hint
+	var least float64
+	for _, word := range strings.Fields(hint) {
+		if json.Unmarshal([]byte(strings.TrimSuffix(word, ";")), &least) == nil && least > 0 {
+			break
+		}
+	}
+	t.Logf("hint: %s", hint)
+	r.Alpha = least
+	p := must(Plan(r))(t)
+	if p.Alpha > least || p.Alpha < 0.98*least {
+		t.Errorf("the hint says %v, which guarantees %v", least, p.Alpha)
+	}
+	r.NHat = 1000
+	if _, err := Plan(r); err == nil || !strings.Contains(err.(*sqlerr.Error).Hint, "no alpha") {
+		t.Errorf("on 1000 rows: %v", err)
+	}
+	r.NHat = 1e10 // so accurate that the runs cannot be counted out
+	if p, err := Plan(r); err == nil && p.Alpha > least {
+		t.Errorf("on 1e10 rows: %+v", p)
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	for name, change := range map[string]func(*Request){
+		"both":          func(r *Request) { r.Alpha = 0.1 },
+		"neither":       func(r *Request) { r.MaxUpdates = 0 },
+		"negative":      func(r *Request) { r.MaxUpdates = -1 },
+		"NaN":           func(r *Request) { r.MaxUpdates, r.Alpha = 0, math.NaN() },
+		"alpha above 1": func(r *Request) { r.MaxUpdates, r.Alpha = 0, 1.5 },
+		"support":       func(r *Request) { r.MaxSupport = 0 },
+		"queries":       func(r *Request) { r.Queries = 0 },
+		"beta 0":        func(r *Request) { r.Beta = 0 },
+		"beta 1":        func(r *Request) { r.Beta = 1 },
+		"update":        func(r *Request) { r.Update = "newest" },
+		"rows":          func(r *Request) { r.NHat = 0 },
+		"weights":       func(r *Request) { r.MaxWeight = 1 << 50 },
+		"prior":         func(r *Request) { r.Prior = true },
+		"no budget":     func(r *Request) { r.RunEpsilon = func(int64) *big.Rat { return new(big.Rat) } },
+		"no epsilon":    func(r *Request) { r.RunEpsilon = nil },
+		"empty":         func(r *Request) { r.UniverseSize = new(big.Int) },
+	} {
+		r := request()
+		change(&r)
+		if _, err := Plan(r); err == nil {
+			t.Errorf("%s: accepted", name)
+		} else if _, ok := err.(*sqlerr.Error); !ok {
+			t.Errorf("%s: %T", name, err)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package smw
+
+import (
+	"dpsql/noise"
+	"dpsql/sqlerr"
+)
+
+// Run is one run of the private test: a noisy threshold τ, and comparisons
+// until one fires. It is not safe for concurrent use, and must not be copied
+// once it has been used.
+type Run struct {
+	params Params
+	nu     noise.Law
+	tau    int64
+	over   bool
+}
+
+// Outcome is what one test says. Noisy, in counts, has a meaning only when the
+// test fired.
+type Outcome struct {
+	Fired bool
+	Noisy int64
+}
+
+// StartRun draws τ. The caller has charged ε₁ + ε₂ for the run, and stores Tau
+// before the first Test.
+func StartRun(p Params, src *noise.Source) (Run, error) {
+	law, _, err := p.laws()
+	if err != nil {
+		return Run{}, err
+	}
+	tau, err := law.Draw(src)
+	if err != nil {
+		return Run{}, err
+	}
+	return ResumeRun(p, tau)
+}
+
+// ResumeRun returns the run that was started with this τ and has not fired.
+// Going on with it costs nothing, provided that nothing fired since: a run
+// whose end may have been lost must not be resumed.
+func ResumeRun(p Params, tau int64) (Run, error) {
+	_, nu, err := p.laws()
+	if err != nil {
+		return Run{}, err
+	}
+	if p.Threshold < 1 || p.Threshold > limit || tau < -limit || tau > limit {
+		return Run{}, sqlerr.New(sqlerr.Corrupt, "smw: the state of a run is out of range")
+	}
+	return Run{params: p, nu: nu, tau: tau}, nil
+}
+
+// Tau returns τ. It is secret: whoever knows it can read more off the answers
+// than the run's ε allows.
+func (r *Run) Tau() int64 { return r.tau }
+
+// Test compares a query's true count c with the hypothesis's answer h, both in
+// counts. With fresh ν⁺ and ν⁻ it computes g⁺ = (c − h) + ν⁺ and then
+// g⁻ = (h − c) + ν⁻; the first with g ≥ T + τ fires, ends the run, and gives
+// the noisy count h + (g⁺ − τ), or h − (g⁻ − τ). After that it only refuses.
+// Everything is integer; τ and ν are exact draws of discrete Laplace noise of
+// scales Δ/ε₁ and 2Δ/ε₂, where Δ = L·W bounds the change of c by one unit.
+//
+// A whole run, all its tests and the noisy count together, is
+// (ε₁+ε₂)-differentially private, for queries and hypotheses chosen adaptively
+// and however many. The argument is an alignment of the noise. Let the run on
+// a database fire at its last g; on a neighbour, where c becomes c′ with
+// |c − c′| ≤ Δ, take τ′ = τ + Δ, every earlier ν unchanged, and the last one
+// ν′ = ν + (g's change undone) + Δ, that is ν⁺ + (c − c′) + Δ or
+// ν⁻ + (c′ − c) + Δ. An earlier g grows by at most Δ, so it stays below T + τ′.
+// The last becomes g + Δ: it fires as before, and g − τ, hence the noisy count,
+// is the same. The map is one to one, moves τ by Δ and one ν by at most 2Δ, and
+// so changes the probability by a factor of at most e^{ε₁}·e^{ε₂}. A run that
+// has not fired moves τ only.
+//
+// That is the sparse vector technique: Dwork and Roth, "The Algorithmic
+// Foundations of Differential Privacy" (2014), Theorem 3.23; Lyu, Su and Li,
+// "Understanding the Sparse Vector Technique for Differential Privacy" (PVLDB
+// 10(6), 2017), Algorithm 1, which has the two scales. Of the variants that
+// they show to be broken this has none of the faults: ν is fresh for each
+// comparison, τ is drawn anew for each run, the run ends at its first firing,
+// and the count it gives is not the noisy g itself but its gap to the noisy
+// threshold, which Ding, Wang, Zhang and Kifer, "Free Gap Information from the
+// Differentially Private Sparse Vector and Noisy Max Mechanisms" (PVLDB 13(3),
+// 2019), show to be free. Testing a hypothesis from both sides, and learning
+// where it fails, is the reduction of Gupta, Roth and Ullman, "Iterative
+// Constructions and Private Data Release" (TCC 2012), the paper's Theorem 3.3.
+//
+// What is not shown to anybody may be computed again: an outcome that did not
+// fire. An outcome that fired must be committed before it is used, and never be
+// drawn again.
+func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, error) {
+	if r.over || r.nu == nil {
+		return Outcome{}, sqlerr.New(sqlerr.Internal, "smw: the run is over")
+	}
+	// Cutting off at the limit changes no difference of counts by more than
+	// the unit does, so it costs no privacy.
+	d := cut(trueCount) - cut(hypothesis)
+	gap, fired, err := r.above(d, src)
+	if err == nil && !fired {
+		gap, fired, err = r.above(-d, src)
+		gap = -gap
+	}
+	if err != nil || !fired {
+		return Outcome{}, err
+	}
+	r.over = true
+	return Outcome{Fired: true, Noisy: cut(hypothesis) + gap}, nil
+}
+
+// above tests d + ν ≥ T + τ with a fresh ν, and returns d + ν − τ if it holds.
+func (r *Run) above(d int64, src *noise.Source) (gap int64, fired bool, err error) {
+	nu, err := r.nu.Draw(src)
+	if err != nil {
+		return 0, false, err
+	}
+	if nu < -limit || nu > limit { // of probability below exp(−2^16)
+		return 0, false, sqlerr.New(sqlerr.Internal, "a noise draw is out of range")
+	}
+	gap = d + nu - r.tau
+	return gap, gap >= r.params.Threshold, nil
+}
+
+// cut confines a count to the range in which no sum overflows.
+func cut(count int64) int64 { return max(-limit, min(count, limit)) }

@@ -1,0 +1,47 @@
+// Package smw is the interactive mechanism of Blum and Roth, "Fast Private
+// Data Release Algorithms for Sparse Queries", section 3: a public hypothesis
+// kept by sparse multiplicative weights (Algorithm 1), and a private test that
+// says when a query's true count is far from the hypothesis.
+//
+// A mechanism has B runs. A run compares as many queries as come with the
+// hypothesis, says nothing while they agree, and ends at the first that does
+// not, giving a noisy count for it; the hypothesis then learns that count and
+// the next run begins. One run is (ε₁+ε₂)-differentially private whatever the
+// number of queries it serves (Run.Test has the argument); an answer read off
+// the hypothesis costs nothing.
+//
+// The package is arithmetic on numbers it is given. It does not charge: a
+// caller must have paid, durably, for a run before StartRun, and must have
+// stored τ before the first comparison. It reads no rows: true counts are
+// arguments. It keeps no state: the pairs (query, noisy count) of the updates
+// and the τ of an open run are the caller's to store, and with them
+// NewHypothesis and ResumeRun rebuild everything.
+//
+// Counts are in rows × weight: for queries with weights 0 and 1 plainly rows.
+// Nothing here is safe for concurrent use, except Params, which is a value.
+package smw
+
+import "dpsql/sqlerr"
+
+// Update names the rule by which the hypothesis learns a noisy count.
+type Update string
+
+// The rules. Projection is the default: the hypothesis moves to the nearest
+// one, in relative entropy, that gives the noisy count. Paper is Algorithm 1's
+// step, a factor e^{±ηq(x)}.
+const (
+	Projection Update = "projection"
+	Paper      Update = "paper"
+)
+
+// ErrFailure is the paper's FAILURE: an update needs more variables than are
+// left unassigned. The hypothesis is then unchanged. With parameters from Plan
+// it cannot happen before the runs are spent: for max_updates not at all, for
+// alpha except with probability 2β.
+var ErrFailure error = sqlerr.New(sqlerr.Budget,
+	"the mechanism has too few variables left to learn this query").
+	WithHint("create the mechanism with a larger max_support or more max_updates")
+
+// limit bounds counts, thresholds and noise so that no sum of the private test
+// leaves 64 bits.
+const limit = int64(1) << 60

@@ -1,0 +1,166 @@
+package smw
+
+import (
+	"math"
+	"testing"
+
+	"dpsql/query"
+)
+
+// twin is Definition 3.4 and Algorithm 1 as printed: s variables, a hash table
+// and a counter. It enumerates a support by asking for the weight of every
+// record of a pool, which holds the supports of all queries of a test, and
+// names a record by its place there.
+type twin struct {
+	s    int
+	d    []float64 // D[1…s], and D[s+1] = 0
+	h    map[int]int
+	ind  int
+	w    float64 // W
+	pool [][]query.Value
+}
+
+func newTwin(s int, maxWeight int64, pool [][]query.Value) *twin {
+	t := &twin{s: s, d: make([]float64, s+2), h: map[int]int{}, ind: 1, w: float64(maxWeight), pool: pool}
+	for i := 1; i <= s; i++ {
+		t.d[i] = 1 / float64(s)
+	}
+	return t
+}
+
+// support returns q(x) for the records with q(x) > 0.
+func (t *twin) support(q query.Query) map[int]float64 {
+	support := map[int]float64{}
+	for x, tuple := range t.pool {
+		if w := q.Weight(tuple); w > 0 {
+			support[x] = float64(w) / t.w
+		}
+	}
+	return support
+}
+
+func (t *twin) value(q query.Query) float64 {
+	v := 0.0
+	for x, qx := range t.support(q) {
+		if i, ok := t.h[x]; ok {
+			v += qx * t.d[i]
+		} else {
+			v += qx * t.d[t.ind]
+		}
+	}
+	return math.Min(v, 1) // past 1 only when variables run out
+}
+
+// add assigns variables to a support, and reports FAILURE by false.
+func (t *twin) add(support map[int]float64) bool {
+	for x := range support {
+		if _, ok := t.h[x]; ok {
+			continue
+		}
+		if t.ind == t.s+1 {
+			return false
+		}
+		t.h[x] = t.ind
+		t.ind++
+	}
+	return true
+}
+
+func (t *twin) normalize() {
+	total := 0.0
+	for i := 1; i <= t.s; i++ {
+		total += t.d[i]
+	}
+	for i := 1; i <= t.s; i++ {
+		t.d[i] /= total
+	}
+}
+
+// smw is Algorithm 1.
+func (t *twin) smw(q query.Query, noisy, eta float64) bool {
+	down := noisy < t.value(q)
+	if !t.add(t.support(q)) {
+		return false
+	}
+	if down {
+		eta = -eta
+	}
+	t.multiply(t.support(q), eta)
+	return true
+}
+
+func (t *twin) multiply(support map[int]float64, lambda float64) {
+	for x, qx := range support {
+		t.d[t.h[x]] *= math.Exp(lambda * qx)
+	}
+	t.normalize()
+}
+
+// project is one projection: the multiplier found by bisecting the answer.
+func (t *twin) project(q query.Query, a float64) bool {
+	support := t.support(q)
+	if !t.add(support) {
+		return false
+	}
+	after := func(lambda float64) float64 {
+		num, den := 0.0, 0.0
+		q := make([]float64, t.s+1)
+		for x, qx := range support {
+			q[t.h[x]] = qx
+		}
+		for i := 1; i <= t.s; i++ {
+			m := t.d[i] * math.Exp(lambda*q[i])
+			num += q[i] * m
+			den += m
+		}
+		return num / den
+	}
+	lo, hi := -600.0, 600.0
+	for range 100 {
+		if mid := (lo + hi) / 2; after(mid) < a {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	t.multiply(support, lo)
+	return true
+}
+
+// replay projects earlier steps again, and returns how many it did.
+func (t *twin) replay(history []Step, p Params) (done int) {
+	for range 10 {
+		before := done
+		for _, step := range history {
+			if math.Abs(t.value(step.Query)*p.mass()-float64(step.Noisy)) > float64(p.Replay) {
+				t.project(step.Query, float64(step.Noisy)/p.mass())
+				done++
+			}
+		}
+		if done == before {
+			break
+		}
+	}
+	return done
+}
+
+// space is a universe, the pool of records that queries draw from, and a
+// generator of queries over it.
+type space struct {
+	u     *query.Universe
+	coder query.Coder
+	pool  [][]query.Value
+	any   func() query.Query
+
+	maxWeight int64 // W of the queries
+}
+
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
