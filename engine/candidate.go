@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"dpsql/accounting"
+	"dpsql/sqlerr"
+)
+
+// estimate is a private answer before it is written as a result.
+type estimate struct {
+	value    int64
+	margin   float64 // half-width in counts at the session's confidence
+	verified bool    // false: no margin is known
+	cost     accounting.Amount
+}
+
+// candidate is one way to answer a query. Everything in it derives from the
+// query, the public catalog and what was released before.
+type candidate struct {
+	name    string // the release or mechanism, or "direct"
+	kind    string // "projection", "smw", "direct" or "constant"
+	columns string
+	support string  // m over those columns
+	margin  float64 // predicted half-width in counts at the session's confidence
+	known   bool    // false: the answer would carry no margin
+	cost    accounting.Amount
+	refusal string // why it cannot answer; "" when it can
+	note    string // what else EXPLAIN should say
+	answer  func(context.Context) (estimate, error)
+}
+
+func (c candidate) free() bool { return c.cost == accounting.Amount{} }
+
+// allowed reports whether SET mechanism admits the candidate.
+func (c candidate) allowed(mechanism string) bool {
+	switch mechanism {
+	case "auto":
+		return true
+	case "smw", "projection", "direct":
+		return c.kind == mechanism || c.kind == "constant"
+	}
+	return sameName(c.name, mechanism) || c.kind == "constant"
+}
+
+// choose returns the candidate that answers: the tightest of those that cost
+// nothing, one without a margin last; under SET accuracy only those that reach
+// it, and after them what can be bought.
+func choose(candidates []candidate, r request) (candidate, error) {
+	s := r.settings
+	if s.Mechanism == "direct" && s.Accuracy == 0 {
+		return candidate{}, sqlerr.New(sqlerr.Invalid, "a direct answer needs an accuracy").
+			WithHint("SET accuracy = 50 asks for answers within ±50")
+	}
+	usable := slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool {
+		return c.refusal != "" || !c.allowed(s.Mechanism) || !c.reaches(s.Accuracy)
+	})
+	if len(usable) == 0 {
+		return candidate{}, uncovered(candidates, r)
+	}
+	return slices.MinFunc(usable, func(a, b candidate) int {
+		return cmp.Or(compareBool(b.free(), a.free()), compareBool(b.known, a.known),
+			cmp.Compare(a.cost.Rho, b.cost.Rho), cmp.Compare(a.margin, b.margin))
+	}), nil
+}
+
+// reaches reports whether the candidate meets SET accuracy; 0 asks nothing.
+func (c candidate) reaches(accuracy float64) bool {
+	return accuracy == 0 || c.known && c.margin <= accuracy
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"slices"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// maxClass bounds the queries that a non-interactive release goes through.
+const maxClass = 1 << 22
+
+// class is the set of queries that a non-interactive release answers: all
+// conjunctions that fix every column but up to Free of them to one value (the
+// paper's section 3.1), or those of a workload.
+type class struct {
+	Free     int      `json:"free_columns"`
+	Workload []string `json:"workload,omitempty"` // canonical texts
+	universe *query.Universe
+	listed   []query.Query
+	digests  map[[32]byte]bool
+}
+
+// freeColumns returns the class of conjunctions with at most j free columns.
+func freeColumns(u *query.Universe, j int) (*class, error) {
+	if u.Size() == nil {
+		return nil, sqlerr.New(sqlerr.Invalid, "free_columns needs a domain for every column").
+			WithHint("name the columns that have domains: ON t (a, b), or give a workload")
+	}
+	return &class{Free: j, universe: u}, nil
+}
+
+// listedClass returns the class of the given queries, without repetitions.
+func listedClass(u *query.Universe, queries []query.Query) *class {
+	c := &class{Free: -1, universe: u, digests: make(map[[32]byte]bool)}
+	for _, q := range queries {
+		if !c.digests[q.Digest()] {
+			c.digests[q.Digest()] = true
+			c.listed = append(c.listed, q)
+			c.Workload = append(c.Workload, q.String())
+		}
+	}
+	return c
+}
+
+// size returns the number of queries and the largest support among them.
+func (c *class) size() (queries, support float64) {
+	if c.Free < 0 {
+		for _, q := range c.listed {
+			m, _ := q.SizeWithin(math.MaxUint64)
+			support = max(support, float64(m))
+		}
+		return float64(len(c.listed)), support
+	}
+	// by[f] counts the conjunctions with f free columns among those seen so far:
+	// the coefficients of the product of (d + z) over the domain sizes d.
+	by := make([]float64, c.Free+1)
+	by[0] = 1
+	var sizes []float64
+	for _, col := range c.universe.Columns() {
+		d := float64(col.Domain.Size())
+		sizes = append(sizes, d)
+		for f := c.Free; f >= 0; f-- {
+			by[f] *= d
+			if f > 0 {
+				by[f] += by[f-1]
+			}
+		}
+	}
+	for _, n := range by {
+		queries += n
+	}
+	slices.Sort(sizes)
+	support = 1
+	for _, d := range sizes[max(0, len(sizes)-c.Free):] {
+		support *= d
+	}
+	return queries, support
+}
+
+// freeSets lists the sets of at most Free columns, as masks.
+func (c *class) freeSets() [][]bool {
+	var out [][]bool
+	n := len(c.universe.Columns())
+	var extend func(mask []bool, i, left int)
+	extend = func(mask []bool, i, left int) {
+		if i == n {
+			out = append(out, append([]bool{}, mask...))
+			return
+		}
+		extend(mask, i+1, left)
+		if left > 0 {
+			mask[i] = true
+			extend(mask, i+1, left-1)
+			mask[i] = false
+		}
+	}
+	extend(make([]bool, n), 0, c.Free)
+	return out
+}
+
+// queries yields the class, in the same order each time.
+func (c *class) queries() iter.Seq[query.Query] {
+	return func(yield func(query.Query) bool) {
+		if c.Free < 0 {
+			for _, q := range c.listed {
+				if !yield(q) {
+					return
+				}
+			}
+			return
+		}
+		for _, free := range c.freeSets() {
+			if !c.fix(query.All(c.universe), free, 0, yield) {
+				return
+			}
+		}
+	}
+}
+
+// fix extends q by a value of each column from i on that is not free.
+func (c *class) fix(q query.Query, free []bool, i int, yield func(query.Query) bool) bool {
+	if i == len(free) {
+		return yield(q)
+	}
+	if free[i] {
+		return c.fix(q, free, i+1, yield)
+	}
+	d := c.universe.Columns()[i].Domain
+	for o := uint64(0); o < d.Size(); o++ {
+		r, err := q.And(query.Where(c.universe, i, d.Of(d.Value(o))))
+		if err != nil || !c.fix(r, free, i+1, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// contains reports whether the release speaks of q.
+func (c *class) contains(q query.Query) bool {
+	if c.Free < 0 {
+		return c.digests[q.Digest()]
+	}
+	sets, ok := q.Product()
+	if !ok {
+		return false
+	}
+	free := 0
+	for _, s := range sets {
+		n, _ := s.Size()
+		switch {
+		case n == 1:
+		case s.IsAll():
+			free++
+		default:
+			return false
+		}
+	}
+	return free <= c.Free
+}
+
+// workload reads a file of SELECT statements over the table.
+func (s *Session) workload(name string, t *table, columns []int) (*class, error) {
+	f, err := os.Open(s.path(name))
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.IO, "cannot read the workload %s", name).WithHint("file names are relative to the script")
+	}
+	defer f.Close()
+	var queries []query.Query
+	scanner := sqlfront.NewScanner(f)
+	for {
+		in, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		q, err := workloadQuery(in, t, columns)
+		if err != nil {
+			return nil, inWorkload(err, name, in)
+		}
+		queries = append(queries, q)
+	}
+	if len(queries) == 0 || len(queries) > maxClass {
+		return nil, sqlerr.New(sqlerr.Invalid, "the workload has %d queries; it can have 1 to %d", len(queries), maxClass)
+	}
+	return listedClass(t.over(columns), queries), nil
+}
+
+func workloadQuery(in sqlfront.Input, t *table, columns []int) (query.Query, error) {
+	statement, err := sqlfront.Parse(in.Text)
+	if err != nil {
+		return query.Query{}, err
+	}
+	sel, ok := statement.(*sqlfront.Select)
+	if !ok || !sameName(sel.Table.Text, t.Name) {
+		return query.Query{}, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements on %s only", t.Name)
+	}
+	b, err := sel.Bind(bound{t}, nil)
+	if err != nil {
+		return query.Query{}, err
+	}
+	see := cover(b.Query, columns, maxSupport)
+	if see.refusal != "" {
+		return query.Query{}, sqlerr.New(sqlerr.Invalid, "the release cannot hold this query: %s", see.refusal)
+	}
+	return see.query, nil
+}
+
+// inWorkload says where in the file an error is.
+func inWorkload(err error, name string, in sqlfront.Input) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	line, column := in.Locate(e.Position)
+	c.Message = fmt.Sprintf("%s:%d:%d: %s", name, line, column, e.Message)
+	c.Position = 0
+	return &c
+}

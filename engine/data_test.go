@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// data is a real table in testdata, and columns of it with domains lo … hi.
+type data struct {
+	name, file string
+	columns    []dataColumn
+}
+
+type dataColumn struct {
+	name   string
+	lo, hi int64
+}
+
+var adultData = data{"adult", "adult/adult.csv", []dataColumn{{"sex", 0, 1}, {"race", 0, 4}, {"education-num", 0, 15},
+	{"marital-status", 0, 6}, {"relationship", 0, 5}, {"income>50K", 0, 1}}}
+
+var pumsData = data{"pums", "pums/PUMS.csv", []dataColumn{{"age", 0, 100}, {"sex", 0, 1}, {"educ", 1, 16}, {"race", 1, 6}, {"married", 0, 1}}}
+
+// declare imports the table and declares the columns private.
+func (d data) declare(t testing.TB, with string) *Session {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), d.name+".db"), Options{}).NewSession()
+	if _, err := s.Import(context.Background(), Import{Path: "../testdata/" + d.file, Table: "raw_" + d.name}); err != nil {
+		t.Fatal(err)
+	}
+	var columns []string
+	for _, c := range d.columns {
+		columns = append(columns, fmt.Sprintf("%q INTEGER BETWEEN %d AND %d", c.name, c.lo, c.hi))
+	}
+	fill(t, s, `CREATE INDEX covering ON raw_`+d.name+` (`+d.list()+`)`)
+	must(t, s, `CREATE PRIVATE TABLE `+d.name+` (`+strings.Join(columns, ", ")+`) FROM raw_`+d.name+` WITH (`+with+`)`)
+	return s
+}
+
+func (d data) list() string {
+	var names []string
+	for _, c := range d.columns {
+		names = append(names, fmt.Sprintf("%q", c.name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// conjunction draws a query that fixes four of the columns to one to three
+// values each.
+func (d data) conjunction(random *rand.Rand) string {
+	var where []string
+	for _, i := range random.Perm(len(d.columns))[:4] {
+		c := d.columns[i]
+		n := min(1+random.Int64N(3), c.hi-c.lo)
+		var values []string
+		for _, v := range random.Perm(int(c.hi - c.lo + 1))[:n] {
+			values = append(values, fmt.Sprint(c.lo+int64(v)))
+		}
+		where = append(where, fmt.Sprintf("%q IN (%s)", c.name, strings.Join(values, ", ")))
+	}
+	return `SELECT COUNT(*) FROM ` + d.name + ` WHERE ` + strings.Join(where, " AND ")
+}
+
+// plain opens a session's file with SQLite alone.
+func plain(t testing.TB, s *Session) *sql.DB {
+	t.Helper()
+	raw, err := sql.Open("sqlite", s.db.store.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { raw.Close() })
+	return raw
+}
+
+// truth counts on the raw rows what the query counts privately.
+func truth(t testing.TB, raw *sql.DB, text string) (n int64) {
+	t.Helper()
+	if err := raw.QueryRow(strings.Replace(text, " FROM ", " FROM raw_", 1)).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,89 @@
+// Package engine is the one gate to private rows. It opens a database, runs
+// statements, and for every query does the same things in the same order:
+// parse, bind, look up, plan, charge, draw, store, return. Nothing else in the
+// module reads a private row or spends a budget.
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"dpsql/catalog"
+	"dpsql/noise"
+	"dpsql/sqlerr"
+)
+
+// Role says what a session may do. It guards front ends; whoever can read the
+// file can read the rows.
+type Role string
+
+// The roles.
+const (
+	Curator Role = "curator" // everything
+	Analyst Role = "analyst" // queries, EXPLAIN, SHOW, DESCRIBE and SET
+)
+
+// Options are the options of Open. The zero value opens for a curator with
+// the default settings.
+type Options struct {
+	Role        Role
+	BusyTimeout time.Duration // how long to wait for another process; 5 s by default
+	ReadOnly    bool          // refuse every write
+	Settings    *Settings     // of new sessions; nil means DefaultSettings
+}
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	store    *catalog.Store
+	role     Role
+	settings Settings
+	random   func() *noise.Source // crypto/rand, but in tests
+
+	releases releaseCache
+	margins  memo[marginKey, marginResult]
+	prices   memo[priceKey, price]
+	live     *liveMechanisms
+	building sync.Mutex // declarations of this process run one at a time
+}
+
+// Open opens the database file and changes nothing on disk: a missing file is
+// created by a curator's first write. The error has code corrupt for a file
+// that is no database, io where the system refuses, invalid for a bad option.
+func Open(path string, o Options) (*DB, error) {
+	if o.Role == "" {
+		o.Role = Curator
+	}
+	if o.Role != Curator && o.Role != Analyst {
+		return nil, sqlerr.New(sqlerr.Invalid, "there is no role %q", string(o.Role)).
+			WithHint("the roles are curator and analyst")
+	}
+	settings := DefaultSettings()
+	if o.Settings != nil {
+		settings = *o.Settings
+	}
+	store, err := catalog.Open(context.Background(), path, catalog.Options{ReadOnly: o.ReadOnly, BusyTimeout: o.BusyTimeout})
+	if err != nil {
+		return nil, err
+	}
+	return &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, live: newLiveMechanisms()}, nil
+}
+
+// Close gives back what the process holds, so that another may go on where it
+// was, and closes the file. Sessions must be done.
+func (db *DB) Close() error {
+	err := db.live.release(db)
+	if cerr := db.store.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// curatorOnly refuses an analyst. It decides before any name is looked up.
+func (db *DB) curatorOnly(what string) error {
+	if db.role == Curator {
+		return nil
+	}
+	return sqlerr.New(sqlerr.Forbidden, "the analyst role may not %s", what).
+		WithHint("open the database as curator")
+}

@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"context"
+	"math/big"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// maxListed bounds the values that a domain subquery may give.
+const maxListed = 1 << 20
+
+// createPublic declares an SQLite table public: domains may read it.
+func (s *Session) createPublic(ctx context.Context, st *sqlfront.CreatePublic) (*Result, error) {
+	return &Result{}, s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		public, err := tx.IsPublic(st.Name.Text)
+		if err != nil || public && st.IfNotExists {
+			return err
+		}
+		if t, err := tx.Table(st.Name.Text); err != nil || t != nil {
+			return firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
+		}
+		schema, err := source.Check(ctx, tx.SQL(), source.Table{Source: st.Name.Text})
+		if err != nil {
+			return at(err, st.Name.Position)
+		}
+		for _, base := range schema.Bases { // a view must not publish private rows
+			if a, err := tx.AccountFor([]string{base}); err != nil || a != nil {
+				return firstError(err, sqlerr.New(sqlerr.Invalid, "%s reads %s, which holds private rows", st.Name.Text, base).
+					At(st.Name.Position))
+			}
+		}
+		return at(tx.AddPublic(st.Name.Text), st.Name.Position)
+	})
+}
+
+// firstError returns the first of the errors that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// budget is what CREATE PRIVATE TABLE says of a table's budget.
+type budget struct {
+	epsilon     accounting.Epsilon
+	delta       accounting.Delta
+	interactive *big.Rat
+	caps        accounting.Caps
+}
+
+// readBudget reads the budget options. Without interactive, half goes to the
+// interactive account where there is a delta, and nothing where there is none.
+func readBudget(o *options) (budget, error) {
+	b := budget{epsilon: o.epsilon()}
+	b.delta, _ = o.delta()
+	half := big.NewRat(1, 2)
+	if b.delta == 0 {
+		half = new(big.Rat)
+	}
+	b.interactive = o.share("interactive", half)
+	if err := o.done(); err != nil {
+		return budget{}, err
+	}
+	var err error
+	b.caps, err = accounting.Divide(b.epsilon, b.delta, b.interactive)
+	return b, err
+}
+
+// createPrivate declares a private table: its columns and domains, where its
+// rows are, and the budget of the base tables behind them.
+func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate) (*Result, error) {
+	o := newOptions(st.Options, "epsilon", "delta", "interactive", "unit", "max_rows")
+	b, err := readBudget(o)
+	if err != nil {
+		return nil, err
+	}
+	if option := o.find("unit"); option != nil {
+		return nil, sqlerr.New(sqlerr.Unsupported, "units of several rows are not supported").
+			WithHint("one row is one unit; leave unit and max_rows out").At(option.Name.Position)
+	}
+	o.refuse("without unit", "max_rows")
+	if err := o.done(); err != nil {
+		return nil, err
+	}
+	result := &Result{}
+	return result, s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		existing, err := tx.Table(st.Name.Text)
+		if err != nil || existing != nil && st.IfNotExists {
+			return err
+		}
+		if public, err := tx.IsPublic(st.Name.Text); err != nil || public {
+			return firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a public table", st.Name.Text).At(st.Name.Position))
+		}
+		t, err := s.declared(ctx, tx, st)
+		if err != nil {
+			return err
+		}
+		return at(addPrivate(ctx, tx, t, b), st.Name.Position)
+	})
+}
+
+// declared resolves the domains of the declaration; only declared public
+// tables are read.
+func (s *Session) declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate) (catalog.Table, error) {
+	t := catalog.Table{Name: st.Name.Text, Source: st.Source.Text, MaxRows: 1}
+	for _, def := range st.Columns {
+		d := def.Domain
+		if def.Source != nil {
+			var err error
+			if d, err = domainFrom(ctx, tx, def); err != nil {
+				return t, err
+			}
+		}
+		t.Columns = append(t.Columns, query.Column{Name: def.Name.Text, Domain: d})
+	}
+	return t, nil
+}
+
+func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef) (query.Domain, error) {
+	from := def.Source
+	public, err := tx.IsPublic(from.Table.Text)
+	if err != nil {
+		return query.Domain{}, err
+	}
+	if !public {
+		return query.Domain{}, sqlerr.New(sqlerr.Forbidden, "a domain cannot read %s: it is not declared public", from.Table.Text).
+			WithHint("CREATE PUBLIC TABLE %s; says that its contents are no secret", from.Table.Text).At(from.Table.Position)
+	}
+	values, err := source.Values(ctx, tx.SQL(), from.Table.Text, from.Column.Text, def.Type, maxListed)
+	if err != nil {
+		return query.Domain{}, at(err, from.Column.Position)
+	}
+	if from.OrNull {
+		values = append(values, query.Null())
+	}
+	d, err := query.NewList(def.Type, values)
+	return d, at(err, from.Column.Position)
+}
+
+// addPrivate stores a declaration under the budget of its base tables, which
+// is opened by the first declaration over them and continued by later ones.
+func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget) error {
+	schema, err := source.Check(ctx, tx.SQL(), source.Table{Source: t.Source, Columns: t.Columns, MaxRows: t.MaxRows})
+	if err != nil {
+		return err
+	}
+	t.SourceSchema = schema.Text
+	bases, err := privateBases(tx, schema.Bases)
+	if err != nil {
+		return err
+	}
+	if len(bases) == 0 {
+		return sqlerr.New(sqlerr.Invalid, "%s reads public tables only", t.Source).WithHint("there is nothing in it to protect")
+	}
+	a, err := tx.AccountFor(bases)
+	switch {
+	case err != nil:
+		return err
+	case a == nil:
+		a = &catalog.Account{Epsilon: b.epsilon.String(), Delta: b.delta.String(),
+			Interactive: decimal(b.interactive), Caps: b.caps, Bases: bases}
+		if err := tx.CreateAccount(a); err != nil {
+			return err
+		}
+	case a.Caps != b.caps:
+		return sqlerr.New(sqlerr.Invalid, "the rows of %s already have the budget epsilon = %s, delta = %s, interactive = %s",
+			t.Source, a.Epsilon, a.Delta, a.Interactive).
+			WithHint("a budget belongs to the rows and cannot be declared anew: give the same one to continue it")
+	}
+	t.Account = a.ID
+	return tx.AddTable(&t)
+}
+
+// privateBases leaves out the base tables that are declared public: a view may
+// join them, and they carry no budget.
+func privateBases(tx *catalog.Tx, bases []string) ([]string, error) {
+	var private []string
+	for _, base := range bases {
+		public, err := tx.IsPublic(base)
+		if err != nil {
+			return nil, err
+		}
+		if !public {
+			private = append(private, base)
+		}
+	}
+	return private, nil
+}
+
+// decimal writes a fraction that was read from decimal text.
+func decimal(r *big.Rat) string {
+	n, _ := r.FloatPrec()
+	return r.FloatString(n)
+}

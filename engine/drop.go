@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// drop removes a declaration. What was spent stays spent; a mechanism's runs
+// that never started are given back.
+func (s *Session) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error) {
+	err := s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		switch st.Kind {
+		case sqlfront.Release:
+			return tx.DropRelease(st.Name.Text)
+		case sqlfront.Mechanism:
+			return dropMechanism(tx, st.Name.Text)
+		case sqlfront.PrivateTable:
+			return tx.DropTable(st.Name.Text)
+		}
+		return tx.DropPublic(st.Name.Text)
+	})
+	if st.IfExists && sqlerr.CodeOf(err) == sqlerr.Unknown {
+		err = nil
+	}
+	return &Result{}, at(err, st.Name.Position)
+}
+
+func dropMechanism(tx *catalog.Tx, name string) error {
+	m, err := tx.Mechanism(name)
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		return sqlerr.New(sqlerr.Unknown, "there is no mechanism %s", name)
+	}
+	t, err := tx.Table(m.Table)
+	if err != nil {
+		return err
+	}
+	if unused := m.Updates - m.RunsStarted; unused > 0 && t != nil {
+		amount := accounting.Amount{Rho: m.RunRho * accounting.Rho(unused)}
+		if err := tx.Return(t.Account, catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil {
+			return err
+		}
+	}
+	return tx.DropMechanism(name)
+}
+
+// export writes a release into a new file that answers its queries anywhere
+// and holds nothing else of the database.
+func (s *Session) export(ctx context.Context, st *sqlfront.Export) (*Result, error) {
+	err := s.db.store.ExportRelease(ctx, st.Release.Text, s.path(st.Path))
+	if sqlerr.CodeOf(err) == sqlerr.Unknown {
+		return nil, at(err, st.Release.Position)
+	}
+	return &Result{}, at(err, st.PathPosition)
+}

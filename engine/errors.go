@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"dpsql/sqlerr"
+)
+
+// public returns the error as a user may see it: ours as they are, the end of
+// the context as cancelled, and anything else without its text, which could
+// carry a private value.
+func public(ctx context.Context, err error) error {
+	var e *sqlerr.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case ctx.Err() != nil:
+		return sqlerr.New(sqlerr.Cancelled, "the statement was cancelled")
+	}
+	return sqlerr.New(sqlerr.Internal, "the statement failed inside dpsql")
+}
+
+// at gives an error the position of the word it is about.
+func at(err error, position int) error {
+	var e *sqlerr.Error
+	if errors.As(err, &e) {
+		return e.At(position)
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+
+	"dpsql/query"
+	"dpsql/sqlfront"
+)
+
+// longest is the most of a canonical query that EXPLAIN prints.
+const longest = 2000
+
+// explain lists every way in which a query could be answered, and the query in
+// canonical form. It spends nothing and reads no private row.
+func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
+	v, err := s.db.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.bind(v, sel, args)
+	if err != nil {
+		return nil, err
+	}
+	candidates, err := s.db.candidates(ctx, v, r)
+	if err != nil {
+		return nil, err
+	}
+	best, chooseErr := choose(candidates, r)
+	out := &Result{Warnings: r.warnings, Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"},
+		{"margin", "REAL"}, {"cost", "TEXT"}, {"note", "TEXT"}}}
+	chosen := false
+	for _, c := range candidates {
+		isBest := chooseErr == nil && !chosen && c.name == best.name && c.note == best.note
+		chosen = chosen || isBest
+		out.Rows = append(out.Rows, c.explained(r, isBest))
+	}
+	if chooseErr != nil {
+		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
+	}
+	text := r.query.String()
+	if len(text) > longest {
+		text = text[:longest] + "…"
+	}
+	out.Rows = append(out.Rows, []any{"query", nil, nil, supportText(r.query), nil, nil, text})
+	return out, nil
+}
+
+// explained is a candidate's row.
+func (c candidate) explained(r request, best bool) []any {
+	note := c.note
+	switch {
+	case best:
+		note = joinNotes("chosen", note)
+	case c.refusal != "":
+		note = joinNotes("not: "+c.refusal, note)
+	case !c.allowed(r.settings.Mechanism):
+		note = joinNotes("not: SET mechanism = "+r.settings.Mechanism, note)
+	case !c.reaches(r.settings.Accuracy):
+		note = joinNotes("not: beyond SET accuracy = "+counts(r.settings.Accuracy), note)
+	}
+	var margin any
+	if c.known && (c.refusal == "" || c.kind == "direct") {
+		margin = c.margin
+	}
+	cost := "0"
+	if !c.free() {
+		cost = "ρ " + short(c.cost.Rho.Float())
+	}
+	return []any{c.name, c.kind, c.columns, orNull(c.support), margin, cost, note}
+}
+
+func joinNotes(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + "; " + b
+}
+
+// orNull gives NULL for an empty text.
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/catalog"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// open opens a database file for the length of a test.
+func open(t testing.TB, path string, o Options) *DB {
+	t.Helper()
+	db, err := Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// fill runs statements on raw tables.
+func fill(t testing.TB, s *Session, statements ...string) {
+	t.Helper()
+	err := s.db.store.Write(context.Background(), func(tx *catalog.Tx) error {
+		for _, text := range statements {
+			if _, err := tx.SQL().ExecContext(context.Background(), text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must runs a statement that has to succeed.
+func must(t testing.TB, s *Session, text string, args ...query.Value) *Result {
+	t.Helper()
+	r, err := s.Exec(context.Background(), text, args)
+	if err != nil {
+		t.Fatalf("%s\n%v", text, err)
+	}
+	return r
+}
+
+// count runs a query of one number.
+func count(t testing.TB, s *Session, text string, args ...query.Value) int64 {
+	t.Helper()
+	return must(t, s, text, args...).Rows[0][0].(int64)
+}
+
+// refused runs a statement that has to fail with a code, and returns the error.
+func refused(t testing.TB, s *Session, code sqlerr.Code, text string) *sqlerr.Error {
+	t.Helper()
+	_, err := s.Exec(context.Background(), text, nil)
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.Code != code {
+		t.Errorf("%s\ngot %v, want %s", text, err, code)
+		return &sqlerr.Error{}
+	}
+	return e
+}
+
+// clinic makes a database with 4,000 admissions, half of them of each sex, 40
+// of each age from 0 to 99, 800 of each of five zips, and returns a session.
+func clinic(t testing.TB) *Session {
+	t.Helper()
+	return clinicAt(t, filepath.Join(t.TempDir(), "clinic.db"))
+}
+
+func clinicAt(t testing.TB, path string) *Session {
+	t.Helper()
+	s := open(t, path, Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw_admissions (sex TEXT, age INTEGER, diagnosis TEXT, zip TEXT)`,
+		`CREATE TABLE icd10 (code TEXT, label TEXT)`,
+		`INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`,
+		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 3999)
+			INSERT INTO raw_admissions SELECT CASE WHEN i % 2 THEN 'F' ELSE 'M' END, i % 100,
+			CASE i % 3 WHEN 0 THEN 'E10' WHEN 1 THEN 'E11' ELSE 'I10' END, 15210 + i / 800 FROM n`)
+	must(t, s, `CREATE PUBLIC TABLE icd10`)
+	must(t, s, `CREATE PRIVATE TABLE admissions (
+		sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM icd10), zip TEXT)
+		FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
+	return s
+}
+
+// ledger returns the ledger as text.
+func ledger(t testing.TB, s *Session) string {
+	t.Helper()
+	var b strings.Builder
+	for _, row := range must(t, s, `SHOW LEDGER`).Rows {
+		fmt.Fprintln(&b, row...)
+	}
+	return b.String()
+}

@@ -1,0 +1,230 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/mechanisms/smw"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// liveMechanisms is what this process holds of the interactive mechanisms. The
+// lease on the database makes it the only process that compares with their
+// thresholds; the turn makes that one query at a time.
+type liveMechanisms struct {
+	turn   chan struct{} // holds one token while someone is inside
+	lease  *catalog.Lease
+	taken  time.Time
+	idle   *time.Timer
+	byID   map[int64]*live
+	memory answerMemory
+}
+
+const (
+	idleLease = 100 * time.Millisecond // after which an unused lease is given back
+	longLease = 500 * time.Millisecond // after which a used one is, for the sake of other processes
+)
+
+func newLiveMechanisms() *liveMechanisms {
+	return &liveMechanisms{turn: make(chan struct{}, 1), byID: make(map[int64]*live)}
+}
+
+// enter waits for the turn.
+func (m *liveMechanisms) enter(ctx context.Context) error {
+	select {
+	case m.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if m.idle != nil {
+		m.idle.Stop()
+	}
+	return nil
+}
+
+// leave ends the turn, and gives the lease back if it was held long, or else
+// when it has been idle for a while.
+func (m *liveMechanisms) leave(db *DB) {
+	if m.lease != nil && time.Since(m.taken) > longLease {
+		m.giveBack(db)
+	}
+	if m.lease != nil {
+		m.idle = time.AfterFunc(idleLease, func() { m.release(db) })
+	}
+	<-m.turn
+}
+
+// release gives the lease back, waiting for the turn.
+func (m *liveMechanisms) release(db *DB) error {
+	m.turn <- struct{}{}
+	defer func() { <-m.turn }()
+	if m.lease == nil {
+		return nil
+	}
+	return m.giveBack(db)
+}
+
+// giveBack stores what the open mechanisms learned without firing, marks them
+// closed in good order, so that their runs go on, and releases the lease.
+func (m *liveMechanisms) giveBack(db *DB) error {
+	answers := m.memory.all()
+	err := db.store.Write(context.Background(), func(tx *catalog.Tx) error {
+		for id, l := range m.byID {
+			if err := l.close(tx, answers[id]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	m.memory.clear()
+	for id, l := range m.byID {
+		l.open = false
+		if l.over || err != nil { // the catalog says leased: the next holder ends the run
+			delete(m.byID, id)
+		}
+	}
+	if rerr := m.lease.Release(); err == nil {
+		err = rerr
+	}
+	m.lease = nil
+	return err
+}
+
+// close writes one mechanism's state at the end of a lease.
+func (l *live) close(tx *catalog.Tx, answers []catalog.Answer) error {
+	if !l.open || l.over {
+		return nil
+	}
+	if current, err := tx.Mechanism(l.record.Name); err != nil || current == nil || current.ID != l.record.ID {
+		return err // dropped meanwhile
+	}
+	for _, a := range answers {
+		if err := tx.PutAnswer(&a); err != nil {
+			return err
+		}
+	}
+	l.record.Leased = false
+	return tx.UpdateMechanism(&l.record)
+}
+
+// lease takes the lease, if this process does not hold it, and returns the
+// mechanism opened under it. A mechanism that is marked open while nobody held
+// the lease was left by a crash: its run may have fired unseen, so it is over,
+// its τ erased and its charge kept.
+func (db *DB) lease(ctx context.Context, t *table, id int64) (*live, error) {
+	m := db.live
+	if m.lease == nil {
+		lease, err := db.store.AcquireLease(ctx)
+		if err != nil {
+			return nil, err
+		}
+		m.lease, m.taken = lease, time.Now()
+	}
+	if l := m.byID[id]; l != nil && l.open && !l.over {
+		return l, nil
+	}
+	return db.open(ctx, t, id)
+}
+
+// open marks a mechanism leased and brings its state into memory.
+func (db *DB) open(ctx context.Context, t *table, id int64) (*live, error) {
+	l := db.live.byID[id]
+	var record *catalog.Mechanism
+	var state []byte
+	var history []catalog.HistoryRow
+	from := int64(1)
+	if l != nil && !l.over {
+		from = l.learned + 1
+	}
+	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
+		var err error
+		if record, err = mechanismByID(tx, t.ID, id); err != nil {
+			return err
+		}
+		if record.Leased && record.Run != nil {
+			action := fmt.Sprintf("run %d of %d ended by a crash", record.Run.Number, record.Updates)
+			if err := tx.Charge(t.Account, catalog.KindInteractive, action, record.Name, accounting.Amount{}); err != nil {
+				return err
+			}
+			record.Run = nil
+		}
+		record.Leased = true
+		if err := tx.UpdateMechanism(record); err != nil {
+			return err
+		}
+		if state, err = tx.MechanismState(record); err != nil {
+			return err
+		}
+		history, err = tx.History(id, from)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if l == nil || l.over {
+		if l, err = newLive(t, record, state); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.resume(record, history); err != nil {
+		return nil, err
+	}
+	db.live.byID[id] = l
+	return l, nil
+}
+
+func mechanismByID(tx *catalog.Tx, table, id int64) (*catalog.Mechanism, error) {
+	all, err := tx.Mechanisms(table)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].ID == id {
+			return &all[i], nil
+		}
+	}
+	return nil, sqlerr.New(sqlerr.Unknown, "the mechanism was dropped meanwhile")
+}
+
+// newLive returns a mechanism without updates.
+func newLive(t *table, record *catalog.Mechanism, state []byte) (*live, error) {
+	p, err := mechanismParams(record)
+	if err != nil {
+		return nil, err
+	}
+	var key [16]byte
+	if copy(key[:], state) != len(key) {
+		return nil, sqlerr.New(sqlerr.Corrupt, "the state of mechanism %s cannot be read", record.Name)
+	}
+	coder := query.NewCoder(t.over(record.Columns), key)
+	return &live{table: t, params: p, hypothesis: smw.NewHypothesis(p, coder)}, nil
+}
+
+// resume learns the updates that are new and takes up the open run.
+func (l *live) resume(record *catalog.Mechanism, history []catalog.HistoryRow) error {
+	u := l.table.over(record.Columns)
+	for _, row := range history {
+		q, err := query.Parse(u, row.Query)
+		if err != nil {
+			return err
+		}
+		if err := l.hypothesis.Update(q, row.Noisy); err != nil {
+			return err
+		}
+		l.learned = row.Seq
+	}
+	l.record, l.run = *record, nil
+	if record.Run != nil {
+		run, err := smw.ResumeRun(l.params, record.Run.Tau)
+		if err != nil {
+			return err
+		}
+		l.run = &run
+	}
+	l.open = true
+	return nil
+}

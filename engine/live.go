@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/mechanisms/smw"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+)
+
+// live is one interactive mechanism in this process's memory: its record, and
+// the hypothesis rebuilt from its history.
+type live struct {
+	table      *table
+	record     catalog.Mechanism
+	params     smw.Params
+	hypothesis *smw.Hypothesis
+	learned    int64    // updates of the history that the hypothesis knows
+	run        *smw.Run // nil between runs
+	open       bool     // marked leased in the catalog by this process
+	over       bool     // a firing could not be stored: the open run must not be used again
+}
+
+// ask answers a query from an interactive mechanism: lease, run, count, test,
+// store, return. One query at a time passes here, and looks again whether an
+// equal one was answered while it waited. An unfired test stores nothing: what
+// it says follows from the hypothesis and the open run.
+func (db *DB) ask(ctx context.Context, v *view, r request, id int64, q query.Query) (estimate, error) {
+	if err := db.live.enter(ctx); err != nil {
+		return estimate{}, err
+	}
+	defer db.live.leave(db)
+	l, err := db.lease(ctx, r.table, id)
+	if err != nil {
+		return estimate{}, err
+	}
+	if e, ok, err := db.answered(ctx, v, r, l); err != nil || ok {
+		return e, err
+	}
+	h := l.hypothesis.Count(q)
+	if spent(&l.record, l.params) {
+		return unverified(h, r.settings)
+	}
+	if err := db.startRun(ctx, l); err != nil {
+		return estimate{}, err
+	}
+	count, err := db.count(ctx, l.table, func(from source.Querier) (int64, error) {
+		return source.Count(ctx, from, l.table.rows(), r.query)
+	})
+	if err != nil {
+		return estimate{}, err
+	}
+	out, err := l.run.Test(count, h, db.random())
+	if err != nil {
+		return estimate{}, err
+	}
+	l.record.Comparisons++
+	if !out.Fired {
+		return db.agree(l, r, h)
+	}
+	return db.learn(ctx, l, r, q, out.Noisy)
+}
+
+// answered returns the mechanism's own earlier answer to the query.
+func (db *DB) answered(ctx context.Context, v *view, r request, l *live) (estimate, bool, error) {
+	all, err := db.stored(ctx, v, r)
+	if err != nil {
+		return estimate{}, false, err
+	}
+	for _, c := range all {
+		if sameName(c.name, l.record.Name) {
+			e, err := c.answer(ctx)
+			return e, true, err
+		}
+	}
+	return estimate{}, false, nil
+}
+
+// unverified gives the hypothesis's answer past the last run. It reads no row.
+func unverified(h int64, s Settings) (estimate, error) {
+	if !s.Unverified {
+		return estimate{}, sqlerr.New(sqlerr.Uncovered, "the mechanism's runs are spent").
+			WithHint("SET unverified = on gives its answers without an error bar")
+	}
+	return estimate{value: h}, nil
+}
+
+// startRun pays for the next run where none is open: the run is charged, then
+// τ drawn, then τ stored, each durable before the next; only then is anything
+// compared with it.
+func (db *DB) startRun(ctx context.Context, l *live) error {
+	if l.run != nil {
+		return nil
+	}
+	next := l.record
+	next.RunsStarted++
+	action := fmt.Sprintf("run %d of %d", next.RunsStarted, next.Updates)
+	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
+		if err := unchanged(ctx, tx, l.table); err != nil {
+			return err
+		}
+		if err := tx.UpdateMechanism(&next); err != nil {
+			return err
+		}
+		return tx.Charge(l.table.Account, catalog.KindInteractive, action, next.Name, accounting.Amount{}) // reserved at creation
+	})
+	if err != nil {
+		return err
+	}
+	l.record = next
+	run, err := smw.StartRun(l.params, db.random())
+	if err != nil {
+		return errRandom()
+	}
+	next.Run = &catalog.OpenRun{Number: next.RunsStarted, Tau: run.Tau()}
+	if err := db.store.Write(ctx, func(tx *catalog.Tx) error { return tx.UpdateMechanism(&next) }); err != nil {
+		return err
+	}
+	l.record, l.run = next, &run
+	return nil
+}
+
+// agree keeps an unfired answer in memory until the lease is given back.
+func (db *DB) agree(l *live, r request, h int64) (estimate, error) {
+	a := l.stored(r, catalog.AnswerVerified, h)
+	margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
+	if err != nil {
+		return estimate{}, err
+	}
+	db.live.memory.put(r, a)
+	return estimate{value: h, margin: margin, verified: true}, nil
+}
+
+func (l *live) stored(r request, kind catalog.AnswerKind, value int64) catalog.Answer {
+	return catalog.Answer{TableID: r.table.ID, Query: r.query.String(), Kind: kind,
+		Via: l.record.Name, MechanismID: l.record.ID, Estimate: value, Law: l.record.Params}
+}
+
+// learn ends the run after a firing: the end of the run, the answer and the
+// update are stored in one transaction, and only then is the answer given. If
+// that fails the run is over in this process too.
+func (db *DB) learn(ctx context.Context, l *live, r request, q query.Query, noisy int64) (estimate, error) {
+	ctx = context.WithoutCancel(ctx) // it has fired: it must be stored
+	l.run, l.over = nil, true
+	a := l.stored(r, catalog.AnswerFired, noisy)
+	next := l.record
+	next.Run = nil
+	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
+		if err := tx.UpdateMechanism(&next); err != nil {
+			return err
+		}
+		if _, err := tx.AppendHistory(next.ID, q.String(), noisy); err != nil {
+			return err
+		}
+		return tx.PutAnswer(&a)
+	})
+	if err != nil {
+		return estimate{}, err
+	}
+	l.record, l.over = next, false
+	if err := l.hypothesis.Update(q, noisy); err != nil {
+		return estimate{}, err
+	}
+	l.learned++
+	margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
+	return estimate{value: noisy, margin: margin, verified: true}, err
+}

@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/catalog"
+	"dpsql/sqlerr"
+)
+
+// lines returns the number of lines of the ledger.
+func lines(t testing.TB, s *Session) (n int) {
+	t.Helper()
+	err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+		entries, err := tx.Ledger()
+		n = len(entries)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// mechanism returns the stored record of a mechanism.
+func mechanism(t testing.TB, s *Session, name string) catalog.Mechanism {
+	t.Helper()
+	v, err := s.db.view(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *v.mechanism(name)
+}
+
+// TestMechanismOnAdult asks one mechanism 2,000 queries. At most max_updates
+// runs are paid for, queries that do not fire leave the ledger as it was, and
+// every answer lies within the bound T + x that holds for all of them at once
+// with probability 1 − 1e-7, the test's false-failure rate.
+func TestMechanismOnAdult(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := adultData.declare(t, `epsilon = 4, delta = 1e-6, interactive = 1`)
+	must(t, s, `CREATE MECHANISM live ON adult USING SMW WITH (epsilon = 4, max_updates = 200, max_support = 2000, queries = 2000)`)
+	p, err := mechanismParams(new(mechanism(t, s, "live")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound := float64(p.Threshold + p.SimultaneousBound(1e-7))
+	raw := plain(t, s)
+	asked, unverified, squares, worst := 0, 0, 0.0, 0.0
+	for range 2000 {
+		text := adultData.conjunction(random)
+		before := lines(t, s)
+		r := must(t, s, text)
+		asked++
+		if grown := lines(t, s) - before; grown > 1 {
+			t.Fatalf("one query wrote %d lines into the ledger", grown)
+		}
+		if !r.Answer.Verified {
+			unverified++
+			continue
+		}
+		off := math.Abs(float64(r.Rows[0][0].(int64) - truth(t, raw, text)))
+		worst, squares = max(worst, off), squares+off*off
+		if off > bound {
+			t.Errorf("%s is off by %.0f, more than %.0f", text, off, bound)
+		}
+	}
+	fired := len(history(t, s, "live"))
+	t.Logf("%d queries, %d fired, %d unverified; RMS %.0f, worst %.0f, bound %.0f (T = %d)",
+		asked, fired, unverified, math.Sqrt(squares/float64(asked-unverified)), worst, bound, p.Threshold)
+	m := mechanism(t, s, "live")
+	if m.RunsStarted > m.Updates || int64(fired) > m.RunsStarted || fired == 0 {
+		t.Errorf("%d runs of %d were paid for and %d fired", m.RunsStarted, m.Updates, fired)
+	}
+	if got, want := lines(t, s), 3+int(m.RunsStarted); got != want { // declaration, N̂, reserve, and a line a run
+		t.Errorf("the ledger has %d lines, want %d: unfired queries cost nothing", got, want)
+	}
+	if unverified > 0 && m.RunsStarted < m.Updates {
+		t.Errorf("%d answers are unverified after %d of %d runs", unverified, m.RunsStarted, m.Updates)
+	}
+}
+
+func history(t testing.TB, s *Session, name string) (rows []catalog.HistoryRow) {
+	t.Helper()
+	m := mechanism(t, s, name)
+	err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+		var err error
+		rows, err = tx.History(m.ID, 1)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// asking makes a clinic with a mechanism of four runs. At queries = 100 and
+// beta = 0.5 its threshold is about 110 counts and its noise has scale 16:
+// heavy, which the uniform hypothesis puts at 200 of its 800 rows, fires with
+// probability above 1 − 1e-12. At queries = 1e9 and beta = 1e-3 light fires
+// with probability below 1e-11.
+func asking(t *testing.T, with string) (*Session, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	s := clinicAt(t, path)
+	must(t, s, `CREATE MECHANISM live ON admissions (age, zip) USING SMW
+		WITH (epsilon = 2, max_updates = 4, max_support = 500, `+with+`)`)
+	must(t, s, `SET mechanism = live`)
+	return s, path
+}
+
+const eager, calm = `queries = 100, beta = 0.5`, `queries = 1e9, beta = 1e-3`
+
+const (
+	heavy = `SELECT COUNT(*) FROM admissions WHERE age < 100 AND zip = '15211'` // 800 rows
+	light = `SELECT COUNT(*) FROM admissions WHERE age = 3 AND zip = '99999'`   // none
+)
+
+// TestRunsGoOnAfterRestart closes a database in good order and opens it again:
+// the open run goes on, stored answers stay, and nothing is charged.
+func TestRunsGoOnAfterRestart(t *testing.T) {
+	s, path := asking(t, eager)
+	first := count(t, s, light)
+	fired := count(t, s, heavy)
+	before, record := ledger(t, s), mechanism(t, s, "live")
+	s.db.Close()
+	again := open(t, path, Options{}).NewSession()
+	must(t, again, `SET mechanism = live`)
+	if a, b := count(t, again, light), count(t, again, heavy); a != first || b != fired {
+		t.Errorf("after a restart %d and %d became %d and %d", first, fired, a, b)
+	}
+	count(t, again, `SELECT COUNT(*) FROM admissions WHERE age = 4 AND zip = '99999'`) // begins or goes on with a run
+	after := mechanism(t, again, "live")
+	if record.Run != nil && (after.RunsStarted != record.RunsStarted || ledger(t, again) != before) {
+		t.Errorf("the open run %d did not go on: now %d were started", record.RunsStarted, after.RunsStarted)
+	}
+	if after.Comparisons != record.Comparisons && after.Comparisons < 2 {
+		t.Errorf("the comparisons fell to %d", after.Comparisons)
+	}
+}
+
+// TestCrashEndsTheRun leaves a mechanism leased, as a killed process would: the
+// next process ends its run, erases τ, keeps the charge, and starts another.
+func TestCrashEndsTheRun(t *testing.T) {
+	s, path := asking(t, calm)
+	count(t, s, light)
+	before := mechanism(t, s, "live")
+	if before.Run == nil || !before.Leased {
+		t.Fatalf("after a comparison the run is %v and leased %v", before.Run, before.Leased)
+	}
+	if err := s.db.live.enter(context.Background()); err != nil { // stop the process in mid-run:
+		t.Fatal(err)
+	}
+	if err := s.db.live.lease.Release(); err != nil { // the system takes its lock back
+		t.Fatal(err)
+	}
+	s.db.live.lease = nil
+	<-s.db.live.turn
+	other := open(t, path, Options{}).NewSession()
+	must(t, other, `SET mechanism = live`)
+	count(t, other, `SELECT COUNT(*) FROM admissions WHERE age = 5 AND zip = '99999'`)
+	after := mechanism(t, other, "live")
+	if after.RunsStarted != before.RunsStarted+1 || after.RunsEnded != before.Run.Number {
+		t.Errorf("run %d went on after a crash: %+v", before.Run.Number, after)
+	}
+	if after.Run != nil && after.Run.Tau == before.Run.Tau && after.Run.Number == before.Run.Number {
+		t.Error("τ of a crashed run is used again")
+	}
+	if !strings.Contains(ledger(t, other), "run 1 of 4 ended by a crash") {
+		t.Errorf("the ledger does not tell of the crash:\n%s", ledger(t, other))
+	}
+}
+
+// TestUnstoredFiringEndsTheRun makes the commit of a firing fail: no answer is
+// given, and the run is never used again, neither here nor elsewhere.
+func TestUnstoredFiringEndsTheRun(t *testing.T) {
+	s, _ := asking(t, eager)
+	fill(t, s, `CREATE TRIGGER full BEFORE INSERT ON dpsql_history BEGIN SELECT RAISE(ABORT, 'disk full'); END`)
+	if _, err := s.Exec(context.Background(), heavy, nil); err == nil {
+		t.Fatal("a firing that could not be stored was answered, or did not fire")
+	}
+	fill(t, s, `DROP TRIGGER full`)
+	before := mechanism(t, s, "live")
+	count(t, s, light)
+	after := mechanism(t, s, "live")
+	if after.RunsStarted != before.RunsStarted+1 {
+		t.Errorf("%d runs were started before and %d after: the lost firing's run went on", before.RunsStarted, after.RunsStarted)
+	}
+}
+
+// TestTwoDatabasesShareAMechanism lets two handles on one file take turns.
+func TestTwoDatabasesShareAMechanism(t *testing.T) {
+	s, path := asking(t, eager)
+	other := open(t, path, Options{}).NewSession()
+	must(t, other, `SET mechanism = live`)
+	for i := range 6 {
+		text := fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE age = %d AND zip = '99999'`, i)
+		a, b := count(t, s, text), count(t, other, text)
+		if a != b {
+			t.Errorf("one handle says %d and the other %d", a, b)
+		}
+	}
+	if m := mechanism(t, s, "live"); m.RunsStarted > m.Updates {
+		t.Errorf("%d runs of %d were started", m.RunsStarted, m.Updates)
+	}
+}
+
+// TestSpentMechanism answers on, unverified, or refuses, as SET unverified says.
+func TestSpentMechanism(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE MECHANISM live ON admissions (age, zip) USING SMW
+		WITH (epsilon = 1, max_updates = 4, max_support = 500, queries = 2)`)
+	must(t, s, `SET mechanism = live`)
+	for age := range 2 {
+		must(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE age = %d AND zip = '99999'`, age))
+	}
+	const text = `SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions WHERE age = 9 AND zip = '99999'`
+	r := must(t, s, text)
+	if r.Answer.Verified || r.Rows[0][1] != nil || r.Answer.Margins[0][0] != nil {
+		t.Errorf("past its comparisons the mechanism answers %v, verified %v", r.Rows, r.Answer.Verified)
+	}
+	must(t, s, `SET unverified = off`)
+	refused(t, s, sqlerr.Uncovered, text)
+}
+
+// TestDroppedMechanismReturnsItsRuns gives back the runs that never started.
+func TestDroppedMechanismReturnsItsRuns(t *testing.T) {
+	s, _ := asking(t, eager)
+	left := func() any { return must(t, s, `SHOW BUDGET`).Rows[2][5] }
+	count(t, s, light)
+	m := mechanism(t, s, "live")
+	before := left()
+	must(t, s, `DROP MECHANISM live`)
+	count(t, s, light) // a stored answer stays
+	refused(t, s, sqlerr.Unknown, heavy)
+	if left() == before {
+		t.Error("nothing was returned")
+	}
+	if text := ledger(t, s); !strings.Contains(text, "return unused runs") {
+		t.Errorf("the ledger does not tell of the return:\n%s", text)
+	}
+	v, err := s.db.view(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent := v.accounts[1].spent.Rho
+	if want := m.RunRho; spent < want || spent > m.Rho {
+		t.Errorf("ρ = %v stays spent, want at least the started run's %v", spent, want)
+	}
+}

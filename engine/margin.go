@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"dpsql/catalog"
+	"dpsql/mechanisms/smw"
+	"dpsql/noise"
+	"dpsql/sqlerr"
+)
+
+// marginKey names a half-width: of an answer of a kind, under a law or the
+// parameters of a mechanism as they are stored, at a confidence.
+type marginKey struct {
+	kind       catalog.AnswerKind
+	law        string
+	confidence float64
+}
+
+// margin returns the half-width, in counts, of an answer that follows from its
+// public parameters alone.
+func (db *DB) margin(kind catalog.AnswerKind, law json.RawMessage, confidence float64) (float64, error) {
+	key := marginKey{kind, string(law), confidence}
+	r := db.margins.get(key, func() marginResult { return computeMargin(key) })
+	return r.width, r.err
+}
+
+type marginResult struct {
+	width float64
+	err   error
+}
+
+func computeMargin(k marginKey) marginResult {
+	if k.kind == catalog.AnswerDirect {
+		var text string
+		if err := json.Unmarshal([]byte(k.law), &text); err != nil {
+			return marginResult{err: errStored()}
+		}
+		law, err := noise.ParseLaw(text)
+		if err != nil {
+			return marginResult{err: errStored()}
+		}
+		return marginResult{width: float64(noise.HalfWidth(law, k.confidence))}
+	}
+	var p smw.Params
+	if err := json.Unmarshal([]byte(k.law), &p); err != nil {
+		return marginResult{err: errStored()}
+	}
+	if k.kind == catalog.AnswerFired {
+		return marginResult{width: float64(p.FiredMargin(k.confidence))}
+	}
+	return marginResult{width: float64(p.UnfiredMargin(k.confidence))}
+}
+
+func errStored() error { return sqlerr.New(sqlerr.Corrupt, "a stored answer cannot be read") }

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/noise"
+	"dpsql/source"
+	"dpsql/sqlerr"
+)
+
+// rowCount returns N̂, the table's noisy number of rows. It is bought once a
+// table, at first need, from a hundredth of what the buying statement is about
+// to spend in the account it spends from; left is the rest. A statement that
+// bought it and is then refused has paid for it: later ones find it there.
+//
+// The noise is discrete Laplace of scale L/ε, so ε-DP (Dwork, McSherry, Nissim
+// and Smith 2006), in the releases account, and discrete Gaussian with
+// σ² = L²/(2ρ), so ρ-zCDP (Canonne, Kamath and Steinke 2020, Theorem 4), in
+// the interactive one.
+func (db *DB) rowCount(ctx context.Context, t *table, kind catalog.Kind, about accounting.Amount) (n catalog.NHat, left accounting.Amount, err error) {
+	if t.NHat != nil {
+		return *t.NHat, about, nil
+	}
+	cost := accounting.Amount{Epsilon: about.Epsilon / 100, Rho: about.Rho / 100}
+	left = accounting.Amount{Epsilon: about.Epsilon - cost.Epsilon, Delta: about.Delta, Rho: about.Rho - cost.Rho}
+	law, err := rowCountLaw(cost, t.sensitivity())
+	if err != nil {
+		return n, about, err
+	}
+	if err := db.charge(ctx, t, kind, "number of rows", t.Name, cost); err != nil {
+		return n, about, err
+	}
+	rows, err := db.count(ctx, t, func(q source.Querier) (int64, error) {
+		return source.Rows(ctx, q, t.rows())
+	})
+	if err != nil {
+		return n, about, err
+	}
+	draw, err := law.Draw(db.random())
+	if err != nil {
+		return n, about, errRandom()
+	}
+	n = catalog.NHat{Value: max(1, rows+draw), Epsilon: cost.Epsilon, Rho: cost.Rho, Law: law.String()}
+	if n, err = db.keepRowCount(context.WithoutCancel(ctx), t, n); err == nil {
+		t.NHat = &n
+	}
+	return n, left, err
+}
+
+// keepRowCount stores N̂. Where another process bought one meanwhile, that one
+// is kept and returned: the first is what everything after shares.
+func (db *DB) keepRowCount(ctx context.Context, t *table, n catalog.NHat) (catalog.NHat, error) {
+	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
+		stored, err := tx.Table(t.Name)
+		if err != nil {
+			return err
+		}
+		if stored != nil && stored.ID == t.ID && stored.NHat != nil {
+			n = *stored.NHat
+			return nil
+		}
+		return tx.SetNHat(t.ID, n)
+	})
+	return n, err
+}
+
+func rowCountLaw(cost accounting.Amount, sensitivity int64) (noise.Law, error) {
+	switch {
+	case cost.Rho > 0:
+		return noise.NewGaussian(sigma2(cost.Rho, sensitivity))
+	case cost.Epsilon > 0:
+		return noise.NewLaplace(laplaceScale(cost.Epsilon, sensitivity))
+	}
+	return nil, sqlerr.New(sqlerr.Invalid, "epsilon is too small to count the rows with a hundredth of it").
+		WithHint("give the statement a larger epsilon")
+}
+
+// rowCountBound returns e with |N̂ − n| ≤ e except with probability beta; clamping N̂
+// to at least 1 only brings it nearer.
+func rowCountBound(n catalog.NHat, beta float64) (int64, error) {
+	law, err := noise.ParseLaw(n.Law)
+	if err != nil {
+		return 0, sqlerr.New(sqlerr.Corrupt, "the stored number of rows cannot be read")
+	}
+	return noise.HalfWidth(law, 1-beta), nil
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpsql/accounting"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// options reads the WITH clause of a declaration. The first fault is kept and
+// returned by done, with the position of the option it is about.
+type options struct {
+	list []sqlfront.Option
+	err  error
+}
+
+// newOptions refuses names that are not among the known ones.
+func newOptions(list []sqlfront.Option, known ...string) *options {
+	o := &options{list: list}
+	for _, option := range list {
+		if !slices.Contains(known, option.Name.Text) {
+			o.fail(sqlerr.New(sqlerr.Invalid, "there is no option %s here", option.Name.Text).
+				WithHint("the options are %s", strings.Join(known, ", ")), option.Name.Position)
+		}
+	}
+	return o
+}
+
+func (o *options) done() error { return o.err }
+
+func (o *options) fail(err error, position int) {
+	if o.err == nil && err != nil {
+		o.err = at(err, position)
+	}
+}
+
+func (o *options) find(name string) *sqlfront.Option {
+	for i := range o.list {
+		if o.list[i].Name.Text == name {
+			return &o.list[i]
+		}
+	}
+	return nil
+}
+
+func (o *options) has(name string) bool { return o.find(name) != nil }
+
+// refuse fails when any of the options is given, because of why.
+func (o *options) refuse(why string, names ...string) {
+	for _, name := range names {
+		if option := o.find(name); option != nil {
+			o.fail(sqlerr.New(sqlerr.Invalid, "%s has no meaning %s", name, why), option.Name.Position)
+		}
+	}
+}
+
+// number returns the text of a numeric option, "" when it is not given.
+func (o *options) number(name string) (string, int) {
+	option := o.find(name)
+	if option == nil {
+		return "", 0
+	}
+	if option.Kind != sqlfront.Number {
+		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a number", name), option.Position)
+	}
+	return option.Value, option.Position
+}
+
+// epsilon returns the required option epsilon.
+func (o *options) epsilon() accounting.Epsilon {
+	text, position := o.number("epsilon")
+	if text == "" {
+		o.fail(sqlerr.New(sqlerr.Invalid, "epsilon is missing").WithHint("WITH (epsilon = 1)"), 0)
+		return 0
+	}
+	e, err := accounting.ParseEpsilon(text)
+	o.fail(err, position)
+	return e
+}
+
+// delta returns the option delta; given is false when it is not there.
+func (o *options) delta() (d accounting.Delta, given bool) {
+	text, position := o.number("delta")
+	if text == "" {
+		return 0, false
+	}
+	d, err := accounting.ParseDelta(text)
+	o.fail(err, position)
+	return d, true
+}
+
+// share returns a fraction from 0 to 1.
+func (o *options) share(name string, otherwise *big.Rat) *big.Rat {
+	text, position := o.number(name)
+	if text == "" {
+		return otherwise
+	}
+	r, err := accounting.ParseShare(text)
+	o.fail(err, position)
+	return r
+}
+
+// integer returns a whole number from lo to hi; 1e6 is one.
+func (o *options) integer(name string, otherwise, lo, hi int64) int64 {
+	text, position := o.number(name)
+	if text == "" {
+		return otherwise
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || x != math.Trunc(x) || x < float64(lo) || x > float64(hi) {
+		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a whole number from %d to %d", name, lo, hi), position)
+		return otherwise
+	}
+	return int64(x)
+}
+
+// fraction returns a number strictly between 0 and 1; 0 when it is not given.
+func (o *options) fraction(name string, otherwise float64) float64 {
+	text, position := o.number(name)
+	if text == "" {
+		return otherwise
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x > 0 && x < 1) {
+		o.fail(sqlerr.New(sqlerr.Invalid, "%s must lie between 0 and 1", name), position)
+		return otherwise
+	}
+	return x
+}
+
+// word returns one of the allowed words; the first is the default.
+func (o *options) word(name string, allowed ...string) string {
+	option := o.find(name)
+	if option == nil {
+		return allowed[0]
+	}
+	w := strings.ToLower(option.Value)
+	if option.Kind == sqlfront.Number || !slices.Contains(allowed, w) {
+		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be one of %s", name, strings.Join(allowed, ", ")), option.Position)
+		return allowed[0]
+	}
+	return w
+}
+
+// file returns the option's file name, "" when it is not given.
+func (o *options) file(name string) string {
+	option := o.find(name)
+	if option == nil {
+		return ""
+	}
+	if option.Kind != sqlfront.String || option.Value == "" {
+		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a file name in quotes", name), option.Position)
+	}
+	return option.Value
+}

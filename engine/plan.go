@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/query"
+)
+
+// candidates lists every way to answer a request: stored answers, releases,
+// mechanisms, and a direct answer, usable or not.
+func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, error) {
+	if r.query.Equal(query.None(r.table.universe)) {
+		return []candidate{constant(0)}, nil
+	}
+	all, err := db.stored(ctx, v, r)
+	if err != nil {
+		return nil, err
+	}
+	for i := range v.releases {
+		if v.releases[i].TableID == r.table.ID {
+			c, err := db.fromRelease(ctx, r, &v.releases[i])
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, c)
+		}
+	}
+	for i := range v.mechanisms {
+		if v.mechanisms[i].TableID == r.table.ID {
+			c, err := db.fromMechanism(v, r, &v.mechanisms[i])
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, c)
+		}
+	}
+	if r.table.Source == "" { // an exported release: there are no rows to count
+		return all, nil
+	}
+	return append(all, db.direct(v, r)), nil
+}
+
+// constant answers a query that no record can satisfy.
+func constant(value int64) candidate {
+	return candidate{name: "constant", kind: "constant", columns: "none", support: "0", known: true,
+		note: "no record can satisfy the query",
+		answer: func(context.Context) (estimate, error) {
+			return estimate{value: value, verified: true}, nil
+		}}
+}
+
+// stored returns the answers this query got before: they serve again for free.
+func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, error) {
+	var answers []catalog.Answer
+	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
+		var err error
+		answers, err = tx.Answers(r.table.ID, r.query.String())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	answers = append(answers, db.live.memory.find(r)...)
+	var out []candidate
+	for _, a := range answers {
+		margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
+		if err != nil {
+			return nil, err
+		}
+		kind := "smw"
+		if a.Kind == catalog.AnswerDirect {
+			kind = "direct"
+		}
+		e := estimate{value: a.Estimate, margin: margin, verified: true}
+		out = append(out, candidate{name: a.Via, kind: kind, columns: "all", support: storedSupport(v, r, a),
+			margin: margin, known: true, note: "stored",
+			answer: func(context.Context) (estimate, error) { return e, nil }})
+	}
+	return out, nil
+}
+
+// storedSupport returns m as the mechanism saw it that gave the answer.
+func storedSupport(v *view, r request, a catalog.Answer) string {
+	for _, m := range v.mechanisms {
+		if m.ID == a.MechanismID {
+			return cover(r.query, m.Columns, math.MaxUint64).size
+		}
+	}
+	return supportText(r.query)
+}
+
+// affordable returns why an amount cannot be charged, "" when it can.
+func affordable(a account, amount accounting.Amount) string {
+	if a.Caps.Fits(a.spent, amount) {
+		return ""
+	}
+	return "it needs ρ = " + short(amount.Rho.Float()) + " and the interactive account has " + short(a.left().Rho.Float()) + " left"
+}
+
+// counts writes a half-width in counts.
+func counts(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// short writes a cost to two significant digits.
+func short(x float64) string { return strconv.FormatFloat(x, 'g', 2, 64) }

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"context"
+
+	"dpsql/query"
+	"dpsql/sqlfront"
+)
+
+// request is one query, bound and canonical, with the settings it is asked under.
+type request struct {
+	table    *table
+	items    []sqlfront.Item
+	query    query.Query
+	settings Settings
+	warnings []string
+}
+
+// query answers a SELECT. Every private access of the module passes here or
+// through a declaration: bind, look up, plan, then let the chosen candidate
+// charge, draw, store and return.
+func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
+	v, err := s.db.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.bind(v, sel, args)
+	if err != nil {
+		return nil, err
+	}
+	candidates, err := s.db.candidates(ctx, v, r)
+	if err != nil {
+		return nil, err
+	}
+	best, err := choose(candidates, r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := best.answer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.result(best, e), nil
+}
+
+// bind resolves the names of a SELECT and compiles its predicate.
+func (s *Session) bind(v *view, sel *sqlfront.Select, args []query.Value) (request, error) {
+	t, err := v.table(sel.Table.Text, sel.Table.Position)
+	if err != nil {
+		return request{}, err
+	}
+	b, err := sel.Bind(bound{t}, args)
+	if err != nil {
+		return request{}, err
+	}
+	return request{t, b.Items, b.Query, s.settings, b.Warnings}, nil
+}
+
+// result writes an estimate as the rows of a SELECT.
+func (r request) result(c candidate, e estimate) *Result {
+	value := e.value
+	if r.settings.Clamp {
+		value = max(0, value)
+	}
+	var margin any
+	if e.verified {
+		margin = e.margin
+	}
+	out := &Result{Warnings: r.warnings, Answer: &Answer{
+		Confidence: r.settings.Confidence, Via: c.name, Mechanism: c.kind, Support: c.support,
+		Cost: Cost{e.cost.Epsilon.Float(), e.cost.Rho.Float()}, Verified: e.verified}}
+	row, margins := make([]any, len(r.items)), make([]any, len(r.items))
+	for i, item := range r.items {
+		if item.Kind == sqlfront.Margin {
+			out.Columns = append(out.Columns, Column{item.Name, "REAL"})
+			row[i] = margin
+			continue
+		}
+		out.Columns = append(out.Columns, Column{item.Name, "INTEGER"})
+		row[i], margins[i] = value, margin
+	}
+	out.Rows, out.Answer.Margins = [][]any{row}, [][]any{margins}
+	return out
+}
+
+// supportText returns m as people read it.
+func supportText(q query.Query) string {
+	if m := q.Size(); m != nil {
+		return m.String()
+	}
+	return "infinite"
+}

@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// TestEqualQueriesShareAnAnswer buys one answer and asks it again in other
+// words: the number stays and nothing is charged.
+func TestEqualQueriesShareAnAnswer(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `SET accuracy = 40`)
+	first := must(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age BETWEEN 30 AND 34`)
+	if first.Answer.Via != "direct" || first.Answer.Cost.Rho == 0 {
+		t.Fatalf("the first answer came from %s at ρ = %g", first.Answer.Via, first.Answer.Cost.Rho)
+	}
+	before := ledger(t, s)
+	for _, where := range []string{
+		`age >= 30 AND age <= 34 AND sex = 'F'`,
+		`NOT (sex <> 'F') AND age IN (34, 33, 32, 31, 30, 30)`,
+		`"age" BETWEEN 30 AND 34 AND "sex" IN ('F') -- again`,
+		`NOT (sex = 'M' OR age < 30 OR age > 34) AND sex IS NOT NULL`,
+		`age > 29.5 AND '34' >= age AND sex IN ('F', 'X')`,
+	} {
+		r := must(t, s, `SELECT COUNT(*) FROM admissions WHERE `+where)
+		if r.Rows[0][0] != first.Rows[0][0] || r.Answer.Cost != (Cost{}) {
+			t.Errorf("%s: %v at %v, want %v for nothing", where, r.Rows[0][0], r.Answer.Cost, first.Rows[0][0])
+		}
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("the ledger grew to\n%s", after)
+	}
+}
+
+// TestDirectAnswers checks the price, the charge and the margin of a direct
+// answer, and that an accuracy looser than a stored margin costs nothing.
+func TestDirectAnswers(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `SET accuracy = 50`)
+	r := must(t, s, `SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions`)
+	// σ = 25.8 and 4,000 rows: off by 250 with a probability below 1e-20.
+	if n := r.Rows[0][0].(int64); n < 3750 || n > 4250 {
+		t.Errorf("counted %d of 4000 rows", n)
+	}
+	if rho := r.Answer.Cost.Rho; math.Abs(rho-0.00077) > 0.00003 {
+		t.Errorf("±50 at 95 %% cost ρ = %g, want about 0.00077", rho)
+	}
+	if m := r.Rows[0][1]; m != 50.0 || r.Answer.Margins[0][0] != 50.0 {
+		t.Errorf("the margins are %v and %v, want 50", m, r.Answer.Margins)
+	}
+	if r := must(t, s, `SELECT COUNT(*) FROM admissions`); r.Answer.Cost.Rho != 0 {
+		t.Errorf("the stored answer cost %v", r.Answer.Cost)
+	}
+	must(t, s, `SET accuracy = 20`)
+	if r := must(t, s, `SELECT COUNT(*) FROM admissions`); r.Answer.Cost.Rho == 0 {
+		t.Error("a tighter answer cost nothing")
+	}
+	must(t, s, `SET accuracy = 50`)
+	if r := must(t, s, `SELECT COUNT(*) FROM admissions`); r.Answer.Margins[0][0] != 20.0 {
+		t.Errorf("the margin is %v, want that of the tightest stored answer, 20", r.Answer.Margins)
+	}
+	must(t, s, `SET accuracy = 0.4`)
+	refused(t, s, sqlerr.Budget, `SELECT COUNT(*) FROM admissions`)
+}
+
+func TestMechanismSettings(t *testing.T) {
+	s := clinic(t)
+	const text = `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age = 3`
+	e := refused(t, s, sqlerr.Uncovered, text)
+	if !strings.Contains(e.Hint, "SET accuracy = 50") || !strings.Contains(e.Hint, "ρ") {
+		t.Errorf("the hint %q offers no direct answer", e.Hint)
+	}
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1)`)
+	must(t, s, `CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1, max_updates = 5)`)
+	for setting, via := range map[string]string{"auto": "cells", "projection": "cells", "smw": "live", "live": "live", "CELLS": "cells"} {
+		must(t, s, `SET mechanism = `+setting)
+		if r := must(t, s, text); r.Answer.Via != via {
+			t.Errorf("SET mechanism = %s answers by %s, want %s", setting, r.Answer.Via, via)
+		}
+	}
+	must(t, s, `SET mechanism = nowhere`)
+	refused(t, s, sqlerr.Unknown, text)
+	must(t, s, `SET mechanism = direct`)
+	refused(t, s, sqlerr.Invalid, text)
+	must(t, s, `SET mechanism = projection`)
+	must(t, s, `SET accuracy = 0.5`)
+	refused(t, s, sqlerr.Uncovered, text)
+}
+
+// TestSupportDecidesCoverage refuses queries by their size before anything is
+// enumerated: the second has 3·121·3 = 1,089 elements for each pinned zip.
+func TestSupportDecidesCoverage(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE r ON admissions USING PROJECTION WITH (epsilon = 1, max_support = 1000, rows = 4096)`)
+	e := refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM admissions WHERE age = 3`)
+	if !strings.Contains(e.Message, "infinite") || !strings.Contains(e.Message, "zip") {
+		t.Errorf("%v does not name the unpinned column", e)
+	}
+	e = refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM admissions WHERE zip = '15213'`)
+	if !strings.Contains(e.Message, "1089") {
+		t.Errorf("%v does not name the support", e)
+	}
+	r := must(t, s, `SELECT COUNT(*) FROM admissions WHERE zip = '15213' AND age < 100 AND sex = 'F'`)
+	if r.Answer.Support != "300" {
+		t.Errorf("m = %s, want 300", r.Answer.Support)
+	}
+}
+
+func TestEmptyAndOutsideQueries(t *testing.T) {
+	s := clinic(t)
+	r := must(t, s, `SELECT COUNT(*) FROM admissions WHERE age = 1000`)
+	if r.Rows[0][0] != int64(0) || r.Answer.Margins[0][0] != 0.0 || len(r.Warnings) != 1 {
+		t.Errorf("got %v ± %v with warnings %q, want 0 ± 0 and a warning", r.Rows, r.Answer.Margins, r.Warnings)
+	}
+}
+
+// TestClamp sends negative estimates to 0 under SET clamp only.
+func TestClamp(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE cells ON admissions (age) USING PROJECTION WITH (epsilon = 0.1)`)
+	least := int64(math.MaxInt64)
+	ask := func() {
+		least = math.MaxInt64
+		for age := 100; age <= 120; age++ { // no rows: the noise alone, negative with probability 0.475 each
+			least = min(least, count(t, s, `SELECT COUNT(*) FROM admissions WHERE age = ?`, query.Int(int64(age))))
+		}
+	}
+	// All 21 draws are at least 0 with probability 0.525^21 = 1.3e-6; the
+	// noise of a second release brings the failure rate below 1e-11.
+	if ask(); least >= 0 {
+		must(t, s, `CREATE RELEASE more ON admissions (age) USING PROJECTION WITH (epsilon = 0.1)`)
+		must(t, s, `SET mechanism = more`)
+		ask()
+	}
+	if least >= 0 {
+		t.Error("no estimate is negative")
+	}
+	must(t, s, `SET clamp = on`)
+	if ask(); least != 0 {
+		t.Errorf("the least clamped estimate is %d", least)
+	}
+}
+
+// TestArguments binds placeholders, and refuses a wrong number of them.
+func TestArguments(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1)`)
+	want := count(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age = 7`)
+	if got := count(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = ? AND age = ?`, query.Text("F"), query.Int(7)); got != want {
+		t.Errorf("got %d with arguments and %d with literals", got, want)
+	}
+	if _, err := s.Exec(context.Background(), `SELECT COUNT(*) FROM admissions WHERE sex = ?`, nil); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Errorf("a missing argument: %v, want invalid", err)
+	}
+	if _, err := s.Exec(context.Background(), `SHOW TABLES`, []query.Value{query.Int(1)}); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Errorf("an argument too many: %v, want invalid", err)
+	}
+}
+
+// TestExplainSpendsNothing lists every candidate and leaves the ledger alone.
+func TestExplainSpendsNothing(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1)`)
+	must(t, s, `CREATE MECHANISM live ON admissions (diagnosis) USING SMW WITH (epsilon = 1, max_updates = 5)`)
+	before := ledger(t, s)
+	r := must(t, s, `EXPLAIN SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age < 3`)
+	var text strings.Builder
+	for _, row := range r.Rows {
+		fmt.Fprintln(&text, row...)
+	}
+	for _, want := range []string{"cells", "chosen", "live", "does not have the column sex", "direct", "sex{'F': age{0..2: 1}}"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("EXPLAIN does not say %q:\n%s", want, &text)
+		}
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("EXPLAIN changed the ledger to\n%s", after)
+	}
+}
+
+func TestRandomFailureIsReported(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `SET accuracy = 50`)
+	s.db.random = func() *noise.Source { return noise.NewSourceFrom(failing{}) }
+	refused(t, s, sqlerr.IO, `SELECT COUNT(*) FROM admissions`)
+	if !strings.Contains(ledger(t, s), "direct answer") {
+		t.Error("a draw was tried before it was charged")
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, fmt.Errorf("no entropy") }
+
+// TestExportedRelease answers from the exported file as from its origin, and
+// holds no page of private data.
+func TestExportedRelease(t *testing.T) {
+	s := clinic(t)
+	dir := t.TempDir()
+	s.SetDirectory(dir)
+	must(t, s, `CREATE RELEASE cells ON admissions (diagnosis, zip) USING PROJECTION WITH (epsilon = 1, rows = 4096)`)
+	must(t, s, `EXPORT RELEASE cells TO 'cells.db'`)
+	refused(t, s, sqlerr.Invalid, `EXPORT RELEASE cells TO 'cells.db'`)
+	out := open(t, filepath.Join(dir, "cells.db"), Options{ReadOnly: true}).NewSession()
+	for _, code := range []string{"E10", "E11", "I10"} {
+		text := `SELECT COUNT(*) AS n, MARGIN(n) FROM admissions WHERE zip = '15213' AND diagnosis = '` + code + `'`
+		got, want := must(t, out, text), must(t, s, text)
+		if fmt.Sprint(got.Rows) != fmt.Sprint(want.Rows) {
+			t.Errorf("%s: the export says %v, its origin %v", code, got.Rows, want.Rows)
+		}
+	}
+	refused(t, out, sqlerr.Uncovered, `SELECT COUNT(*) FROM admissions WHERE age = 3`)
+	must(t, out, `SET accuracy = 50`)
+	refused(t, out, sqlerr.Uncovered, `SELECT COUNT(*) FROM admissions WHERE age = 3`)
+}
+
+// TestResultsHaveJSONValues keeps results to what every front end can print.
+func TestResultsHaveJSONValues(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE MECHANISM live ON admissions (sex) USING SMW WITH (epsilon = 1, max_updates = 5)`)
+	for _, text := range []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`, `SHOW SETTINGS`,
+		`DESCRIBE admissions`, `EXPLAIN SELECT COUNT(*) FROM admissions`} {
+		r := must(t, s, text)
+		if _, err := json.Marshal(r.Rows); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		for _, row := range r.Rows {
+			if len(row) != len(r.Columns) {
+				t.Errorf("%s: a row has %d values for %d columns", text, len(row), len(r.Columns))
+			}
+		}
+	}
+}

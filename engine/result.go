@@ -1,0 +1,36 @@
+package engine
+
+import "time"
+
+// Result is what one statement gives: rows for those that have some, and for
+// answers what is to be known about them.
+type Result struct {
+	Columns  []Column // empty for statements without rows
+	Rows     [][]any  // int64, float64, string or nil
+	Answer   *Answer  // nil unless the rows are a private answer
+	Warnings []string
+	Elapsed  time.Duration
+}
+
+// Column is a column of a result.
+type Column struct {
+	Name string
+	Type string // "INTEGER", "REAL" or "TEXT"
+}
+
+// Answer says how a differentially private answer came about.
+type Answer struct {
+	Margins    [][]any // shaped as Rows: half-widths in counts (float64), nil where none is known
+	Confidence float64 // that each true count lies within its margin
+	Via        string  // the release or mechanism, "direct", or "constant" for an empty query
+	Mechanism  string  // "projection", "smw", "direct" or "constant"
+	Support    string  // m, the sparsity of the query, in decimal, or "infinite"
+	Cost       Cost    // what this statement was charged
+	Verified   bool    // false when a mechanism answers past its last run: no margin is known
+}
+
+// Cost is what a statement was charged.
+type Cost struct {
+	Epsilon float64 // nats, releases account
+	Rho     float64 // zero-concentrated divergence, interactive account
+}

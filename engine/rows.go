@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+
+	"dpsql/catalog"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+)
+
+// count reads private rows on one snapshot, after checking that the source is
+// still what was declared. The caller has charged for what it will say of them.
+func (db *DB) count(ctx context.Context, t *table, read func(source.Querier) (int64, error)) (int64, error) {
+	var n int64
+	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
+		if err := unchanged(ctx, tx, t); err != nil {
+			return err
+		}
+		var err error
+		n, err = read(tx.SQL())
+		return err
+	})
+	return n, err
+}
+
+// cells reads the counts of the cells over some columns; nil are all.
+func (db *DB) cells(ctx context.Context, t *table, columns []int, coder query.Coder) (map[query.Element]int64, error) {
+	if columns == nil {
+		columns = allColumns(t)
+	}
+	var cells map[query.Element]int64
+	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
+		if err := unchanged(ctx, tx, t); err != nil {
+			return err
+		}
+		var err error
+		cells, err = source.Cells(ctx, tx.SQL(), t.rows(), columns, coder)
+		return err
+	})
+	return cells, err
+}
+
+func allColumns(t *table) []int {
+	columns := make([]int, len(t.Columns))
+	for i := range columns {
+		columns[i] = i
+	}
+	return columns
+}
+
+// unchanged refuses a source whose schema is no longer the declared one: it
+// could read other base tables, whose budget nobody has charged. Schemas are
+// public; whether rows changed is not looked at.
+func unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
+	if t.Source == "" {
+		return sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).
+			WithHint("it is an exported release: only its queries are answered here")
+	}
+	schema, err := source.Check(ctx, tx.SQL(), t.rows())
+	if err != nil {
+		return err
+	}
+	if schema.Text != t.SourceSchema {
+		return sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.Source, t.Name).
+			WithHint("DROP PRIVATE TABLE %s and declare it again; its budget goes on", t.Name)
+	}
+	return nil
+}

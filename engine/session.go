@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// Session runs statements under settings of its own. One goroutine may use it
+// at a time; sessions of one DB run side by side.
+type Session struct {
+	db       *DB
+	settings Settings
+	dir      string
+}
+
+// NewSession returns a session with the database's settings.
+func (db *DB) NewSession() *Session { return &Session{db: db, settings: db.settings} }
+
+// Reset restores the settings that new sessions have.
+func (s *Session) Reset() { s.settings = s.db.settings }
+
+// Set changes a setting, as SET name = value does.
+func (s *Session) Set(name, value string) error { return s.settings.Set(name, value) }
+
+// Settings returns the current settings.
+func (s *Session) Settings() Settings { return s.settings }
+
+// SetDirectory sets the folder that file names in statements are relative to;
+// "" is the working directory.
+func (s *Session) SetDirectory(dir string) { s.dir = dir }
+
+func (s *Session) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.dir, name)
+}
+
+// Exec runs one statement. The arguments stand for its placeholders. Every
+// error is a *sqlerr.Error; a refused statement has charged nothing unless it
+// is the one that bought the number of rows, which the ledger shows.
+func (s *Session) Exec(ctx context.Context, text string, args []query.Value) (*Result, error) {
+	start := time.Now()
+	r, err := s.exec(ctx, text, args)
+	if err != nil {
+		return nil, public(ctx, err)
+	}
+	r.Elapsed = time.Since(start)
+	return r, nil
+}
+
+func (s *Session) exec(ctx context.Context, text string, args []query.Value) (*Result, error) {
+	statement, err := sqlfront.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if sel, ok := statement.(*sqlfront.Select); ok {
+		return s.query(ctx, sel, args)
+	}
+	if ex, ok := statement.(*sqlfront.Explain); ok {
+		return s.explain(ctx, ex.Select, args)
+	}
+	if len(args) > 0 {
+		return nil, sqlerr.New(sqlerr.Invalid, "this statement takes no arguments")
+	}
+	return s.run(ctx, statement)
+}
+
+// run dispatches the statements that are not queries.
+func (s *Session) run(ctx context.Context, statement sqlfront.Statement) (*Result, error) {
+	switch st := statement.(type) {
+	case *sqlfront.Set:
+		if err := s.Set(st.Name.Text, st.Value); err != nil {
+			return nil, at(err, st.Name.Position)
+		}
+		return &Result{}, nil
+	case *sqlfront.Show:
+		return s.show(ctx, st)
+	case *sqlfront.Describe:
+		return s.describe(ctx, st)
+	}
+	if err := s.db.curatorOnly("declare, drop or export"); err != nil {
+		return nil, err
+	}
+	s.db.building.Lock()
+	defer s.db.building.Unlock()
+	return s.declare(ctx, statement)
+}
+
+// declare dispatches the statements that change the catalog.
+func (s *Session) declare(ctx context.Context, statement sqlfront.Statement) (*Result, error) {
+	switch st := statement.(type) {
+	case *sqlfront.CreatePublic:
+		return s.createPublic(ctx, st)
+	case *sqlfront.CreatePrivate:
+		return s.createPrivate(ctx, st)
+	case *sqlfront.CreateRelease:
+		return s.createRelease(ctx, st)
+	case *sqlfront.CreateMechanism:
+		return s.createMechanism(ctx, st)
+	case *sqlfront.Drop:
+		return s.drop(ctx, st)
+	case *sqlfront.Export:
+		return s.export(ctx, st)
+	}
+	return nil, sqlerr.New(sqlerr.Internal, "a statement is not handled")
+}

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/mechanisms/smw"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// show lists a part of the public catalog.
+func (s *Session) show(ctx context.Context, st *sqlfront.Show) (*Result, error) {
+	if st.What == sqlfront.Settings {
+		return s.showSettings(), nil
+	}
+	if st.What == sqlfront.Ledger {
+		return s.db.showLedger(ctx)
+	}
+	v, err := s.db.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch st.What {
+	case sqlfront.Tables:
+		return v.showTables(), nil
+	case sqlfront.Releases:
+		return v.showReleases(), nil
+	case sqlfront.Mechanisms:
+		return v.showMechanisms()
+	case sqlfront.Budget:
+		return s.db.showBudget(v, s.settings), nil
+	}
+	return nil, sqlerr.New(sqlerr.Internal, "a list is not handled")
+}
+
+// texts returns columns of type TEXT.
+func texts(names ...string) []Column {
+	columns := make([]Column, len(names))
+	for i, n := range names {
+		columns[i] = Column{n, "TEXT"}
+	}
+	return columns
+}
+
+func (s *Session) showSettings() *Result {
+	r := &Result{Columns: texts("setting", "value")}
+	for _, name := range SettingNames {
+		r.Rows = append(r.Rows, []any{name, s.settings.get(name)})
+	}
+	return r
+}
+
+func (v *view) showTables() *Result {
+	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"rows", "INTEGER"}}}
+	for _, t := range v.tables {
+		size := "infinite"
+		if n := t.universe.Size(); n != nil {
+			size = n.String()
+		}
+		var rows any // the noisy number, once it was bought
+		if t.NHat != nil {
+			rows = t.NHat.Value
+		}
+		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, rows})
+	}
+	for _, p := range v.publics {
+		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil})
+	}
+	return r
+}
+
+// describe lists the columns of a private table with their domains.
+func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result, error) {
+	v, err := s.db.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := v.table(st.Table.Text, st.Table.Position)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}}}
+	for _, c := range t.Columns {
+		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil}
+		if c.Domain.Finite() {
+			row[2], row[3] = c.Domain.String(), int64(c.Domain.Size())
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	return r, nil
+}
+
+func (v *view) showReleases() *Result {
+	r := &Result{Columns: []Column{{"release", "TEXT"}, {"table", "TEXT"}, {"columns", "TEXT"}, {"method", "TEXT"}, {"epsilon", "TEXT"},
+		{"delta", "TEXT"}, {"max_support", "INTEGER"}, {"bytes", "INTEGER"}, {"created", "TEXT"}}}
+	for i := range v.releases {
+		rel := &v.releases[i]
+		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, columnNames(v.tableByID(rel.TableID), rel.Columns), method(rel),
+			rel.Epsilon.String(), rel.Delta.String(), int64(rel.MaxSupport), rel.Size, rel.CreatedAt.Format(time.RFC3339)})
+	}
+	return r
+}
+
+// method describes how a release was made.
+func method(r *catalog.Release) string {
+	if r.Using == "smw" {
+		var p hypothesisParams
+		if json.Unmarshal(r.Params, &p) != nil {
+			return r.Using
+		}
+		agreed := "complete"
+		if !p.Complete {
+			agreed = "incomplete"
+		}
+		return fmt.Sprintf("smw, %s, %d updates, %s", p.Class, p.Updates, agreed)
+	}
+	var p releaseParams
+	if json.Unmarshal(r.Params, &p) != nil {
+		return r.Using
+	}
+	return fmt.Sprintf("projection, %s, %d rows, %s noise from the %s sampler", p.Transform, p.Rows, p.Law, p.Sampler)
+}
+
+func (v *view) showMechanisms() (*Result, error) {
+	r := &Result{Columns: []Column{{"mechanism", "TEXT"}, {"table", "TEXT"}, {"columns", "TEXT"}, {"epsilon", "TEXT"}, {"runs", "TEXT"},
+		{"comparisons", "TEXT"}, {"max_support", "INTEGER"}, {"within", "INTEGER"}, {"guaranteed alpha", "REAL"}, {"paper's alpha", "REAL"}, {"created", "TEXT"}}}
+	for i := range v.mechanisms {
+		m := &v.mechanisms[i]
+		p, err := mechanismParams(m)
+		if err != nil {
+			return nil, err
+		}
+		t := v.tableByID(m.TableID)
+		r.Rows = append(r.Rows, []any{m.Name, m.Table, columnNames(t, m.Columns), m.Epsilon.String(),
+			fmt.Sprintf("%d of %d", m.RunsStarted, m.Updates), fmt.Sprintf("%d of %d", m.Comparisons, p.Queries), int64(p.MaxSupport),
+			p.Threshold + p.Bound, guaranteed(p), paperAlpha(m, p, v.accounts[t.Account]), m.CreatedAt.Format(time.RFC3339)})
+	}
+	return r, nil
+}
+
+// guaranteed is NULL where the number of updates was given instead of alpha.
+func guaranteed(p smw.Params) any {
+	if p.Alpha == 0 {
+		return nil
+	}
+	return p.Alpha
+}
+
+// paperAlpha is what the paper's theorem itself promises for the same ε, δ, m, k, β.
+func paperAlpha(m *catalog.Mechanism, p smw.Params, a account) float64 {
+	return smw.PaperAlpha(smw.PaperParams{MaxSupport: p.MaxSupport, Queries: p.Queries, Beta: p.Beta,
+		Epsilon: m.Epsilon.Float(), Delta: a.Caps.InteractiveDelta.Float(), Rows: p.NHat})
+}
+
+// showBudget shows the two accounts of each table's rows, and in words what is
+// left of them.
+func (db *DB) showBudget(v *view, s Settings) *Result {
+	r := &Result{Columns: texts("table", "account", "unit", "total", "spent", "left", "in words")}
+	for _, t := range v.tables {
+		a, ok := v.accounts[t.Account]
+		if !ok {
+			continue
+		}
+		left := a.left()
+		r.Rows = append(r.Rows,
+			[]any{t.Name, "releases", "ε", a.Caps.ReleaseEpsilon.String(), a.spent.Epsilon.String(), left.Epsilon.String(),
+				percent(int64(left.Epsilon), int64(a.Caps.ReleaseEpsilon)) + " left for releases"},
+			[]any{t.Name, "releases", "δ", a.Caps.ReleaseDelta.String(), a.spent.Delta.String(), left.Delta.String(),
+				percent(int64(left.Delta), int64(a.Caps.ReleaseDelta)) + " left for releases"},
+			[]any{t.Name, "interactive", "ρ", a.Caps.InteractiveRho.String(), a.spent.Rho.String(), left.Rho.String(),
+				db.interactiveWords(a, t, s)})
+	}
+	return r
+}
+
+func percent(left, total int64) string {
+	if total == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("%.0f %%", 100*float64(left)/float64(total))
+}
+
+// interactiveWords says what the interactive account is worth.
+func (db *DB) interactiveWords(a account, t *table, s Settings) string {
+	if a.Caps.InteractiveRho == 0 {
+		return "no interactive account"
+	}
+	total := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
+	p := db.price(priceKey{suggested, s.Confidence, t.sensitivity()})
+	if p.law == nil || p.rho > a.left().Rho {
+		return total
+	}
+	return fmt.Sprintf("about %d more direct answers within ±%d (%s %%); %s", a.left().Rho/p.rho, suggested, counts(100*s.Confidence), total)
+}
+
+// showLedger lists every line, oldest first, after verifying the chain.
+func (db *DB) showLedger(ctx context.Context) (*Result, error) {
+	r := &Result{Columns: []Column{{"seq", "INTEGER"}, {"at", "TEXT"}, {"rows of", "TEXT"}, {"account", "TEXT"}, {"action", "TEXT"},
+		{"object", "TEXT"}, {"epsilon", "TEXT"}, {"delta", "TEXT"}, {"rho", "TEXT"}, {"hash", "TEXT"}}}
+	return r, db.store.Read(ctx, func(tx *catalog.Tx) error {
+		if err := tx.VerifyLedger(); err != nil {
+			return err
+		}
+		entries, err := tx.Ledger()
+		if err != nil {
+			return err
+		}
+		accounts, err := tx.Accounts()
+		if err != nil {
+			return err
+		}
+		bases := make(map[int64]string)
+		for _, a := range accounts {
+			bases[a.ID] = strings.Join(a.Bases, ", ")
+		}
+		for _, e := range entries {
+			r.Rows = append(r.Rows, []any{e.Seq, e.At.Format(time.RFC3339), bases[e.Account], string(e.Kind), e.Action, e.Object,
+				amountText(e.Amount.Epsilon), amountText(e.Amount.Delta), amountText(e.Amount.Rho), fmt.Sprintf("%x", e.Hash[:8])})
+		}
+		return nil
+	})
+}
+
+// amountText writes an amount, and nothing for 0.
+func amountText[T accounting.Epsilon | accounting.Delta | accounting.Rho](a T) any {
+	if a == 0 {
+		return nil
+	}
+	return fmt.Sprint(a)
+}

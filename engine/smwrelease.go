@@ -1,0 +1,238 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"sync"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/mechanisms/smw"
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// publishedHypothesis is the payload of a release built by SMW: what its
+// hypothesis learned, and for which queries it promises something.
+type publishedHypothesis struct {
+	Version  int        `json:"version"`
+	Params   smw.Params `json:"params"`
+	Key      []byte     `json:"key"`
+	Class    *class     `json:"class"`
+	Complete bool       `json:"complete"` // a whole pass over the class fired nothing
+	Steps    []step     `json:"steps"`
+}
+
+type step struct {
+	Query string `json:"query"`
+	Noisy int64  `json:"noisy"`
+}
+
+// createSMWRelease is the paper's non-interactive mechanism for conjunctions
+// (section 3.1): SMW asked every query of a class, in passes. It is one
+// (ε, δ)-differentially private step of the releases account, made of B runs
+// that compose inside it by zCDP.
+func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view, t *table, columns []int) (*Result, error) {
+	o := newOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update", "workload", "free_columns")
+	cost := accounting.Amount{Epsilon: o.epsilon()}
+	a := v.accounts[t.Account]
+	var given bool
+	if cost.Delta, given = o.delta(); !given {
+		cost.Delta = deltaShare(a, cost.Epsilon)
+	}
+	r := readRequest(o, t, t.over(columns))
+	c, err := s.readClass(o, t, columns)
+	if err != nil {
+		return nil, err
+	}
+	if err := sizeClass(c, &r); err != nil {
+		return nil, err
+	}
+	n, left, err := s.db.rowCount(ctx, t, catalog.KindReleases, cost)
+	if err != nil {
+		return nil, err
+	}
+	p, err := planClass(r, c, n, accounting.RhoFor(left.Epsilon, left.Delta))
+	if err != nil {
+		return nil, err
+	}
+	complete, err := s.db.buildHypothesis(ctx, st.Name.Text, t, columns, c, p, left)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Warnings: warnDelta(t, a)}
+	if !complete {
+		result.Warnings = append(result.Warnings,
+			"the runs ended before a whole pass agreed: the release has no error bars; give it more max_updates or epsilon")
+	}
+	return result, nil
+}
+
+func (s *Session) readClass(o *options, t *table, columns []int) (*class, error) {
+	file, free := o.file("workload"), int(o.integer("free_columns", -1, 0, 64))
+	if err := o.done(); err != nil {
+		return nil, err
+	}
+	switch {
+	case (file == "") == (free < 0):
+		return nil, sqlerr.New(sqlerr.Invalid, "a release built by SMW needs either a workload or free_columns").
+			WithHint("workload = 'queries.sql' or free_columns = 2")
+	case file != "":
+		return s.workload(file, t, columns)
+	}
+	return freeColumns(t.over(columns), free)
+}
+
+// sizeClass checks the class against the limits before anything is paid.
+func sizeClass(c *class, r *smw.Request) error {
+	queries, support := c.size()
+	if queries > maxClass {
+		return sqlerr.New(sqlerr.Invalid, "the class has %.3g queries, more than %d", queries, maxClass).
+			WithHint("name fewer columns, or give a workload")
+	}
+	if support > float64(r.MaxSupport) {
+		return sqlerr.New(sqlerr.Invalid, "queries of the class have supports up to %.0f, more than max_support = %d", support, r.MaxSupport).
+			WithHint("raise max_support, or lower free_columns")
+	}
+	r.MaxSupport = uint64(max(1, support))
+	return nil
+}
+
+// planClass plans for k = (B+1)·|class| comparisons, the most that passes can
+// take; with alpha, B itself depends on k.
+func planClass(r smw.Request, c *class, n catalog.NHat, rho accounting.Rho) (smw.Params, error) {
+	size, _ := c.size()
+	updates := max(r.MaxUpdates, 1)
+	for {
+		r.Queries = int64(math.Min(float64(updates+1)*size, 1e15))
+		p, err := planSMW(r, n, rho)
+		if err != nil || p.Updates <= updates {
+			return p, err
+		}
+		updates = p.Updates
+	}
+}
+
+// buildHypothesis pays, reads the cells once, runs the passes and stores what
+// the hypothesis learned.
+func (db *DB) buildHypothesis(ctx context.Context, name string, t *table, columns []int, c *class, p smw.Params, cost accounting.Amount) (complete bool, err error) {
+	if err := db.charge(ctx, t, catalog.KindReleases, "create release", name, cost); err != nil {
+		return false, err
+	}
+	src := db.random()
+	var key [16]byte
+	if err := src.Bytes(key[:]); err != nil {
+		return false, errRandom()
+	}
+	coder := query.NewCoder(t.over(columns), key)
+	cells, err := db.cells(ctx, t, columns, coder)
+	if err != nil {
+		return false, err
+	}
+	count := func(q query.Query) (int64, error) {
+		total := int64(0)
+		for x, w := range coder.Elements(q) {
+			total += w * cells[x]
+		}
+		return total, ctx.Err()
+	}
+	result, err := smw.Passes(smw.NewHypothesis(p, coder), c.queries(), count, src)
+	if err != nil {
+		return false, err
+	}
+	published := publishedHypothesis{Version: 1, Params: p, Key: key[:], Class: c, Complete: result.Complete}
+	for _, s := range result.Steps {
+		published.Steps = append(published.Steps, step{s.Query.String(), s.Noisy})
+	}
+	return result.Complete, db.storeHypothesis(ctx, name, t, columns, published, cost)
+}
+
+func (db *DB) storeHypothesis(ctx context.Context, name string, t *table, columns []int, h publishedHypothesis, cost accounting.Amount) error {
+	payload, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	about := fmt.Sprintf("workload of %d queries", len(h.Class.Workload))
+	if h.Class.Free >= 0 {
+		about = fmt.Sprintf("conjunctions with at most %d free columns", h.Class.Free)
+	}
+	params, err := json.Marshal(hypothesisParams{about, int64(len(h.Steps)), h.Complete})
+	if err != nil {
+		return err
+	}
+	return db.store.Write(ctx, func(tx *catalog.Tx) error {
+		return tx.AddRelease(&catalog.Release{Name: name, TableID: t.ID, Columns: columns, Using: "smw", Params: params,
+			Epsilon: cost.Epsilon, Delta: cost.Delta, MaxSupport: h.Params.MaxSupport}, payload)
+	})
+}
+
+// hypothesisParams describe a release built by SMW in the catalog, for people.
+type hypothesisParams struct {
+	Class    string `json:"class"`
+	Updates  int64  `json:"updates"`
+	Complete bool   `json:"complete"`
+}
+
+// hypothesis is such a release in memory.
+type hypothesis struct {
+	mu        sync.Mutex // a smw.Hypothesis is not safe for concurrent use
+	learned   *smw.Hypothesis
+	published publishedHypothesis
+}
+
+func decodeHypothesis(u *query.Universe, payload []byte) (*hypothesis, error) {
+	h := &hypothesis{}
+	p := &h.published
+	if err := json.Unmarshal(payload, p); err != nil || p.Version != 1 || p.Class == nil || len(p.Key) != 16 {
+		return nil, sqlerr.New(sqlerr.Corrupt, "a release built by SMW cannot be read")
+	}
+	h.learned = smw.NewHypothesis(p.Params, query.NewCoder(u, [16]byte(p.Key)))
+	for _, s := range p.Steps {
+		q, err := query.Parse(u, s.Query)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.learned.Update(q, s.Noisy); err != nil {
+			return nil, err
+		}
+	}
+	return h, p.Class.restore(u)
+}
+
+// restore parses the workload of a class that was read from a payload.
+func (c *class) restore(u *query.Universe) error {
+	c.universe = u
+	if c.Free >= 0 {
+		return nil
+	}
+	var queries []query.Query
+	for _, text := range c.Workload {
+		q, err := query.Parse(u, text)
+		if err != nil {
+			return err
+		}
+		queries = append(queries, q)
+	}
+	*c = *listedClass(u, queries)
+	return nil
+}
+
+// Estimate evaluates the hypothesis.
+func (h *hypothesis) Estimate(q query.Query) (int64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.learned.Count(q), nil
+}
+
+// Margin is T + x for all queries of the class at once, when a whole pass over
+// it fired nothing; outside the class nothing is promised.
+func (h *hypothesis) Margin(q query.Query, confidence float64) (float64, bool, error) {
+	if !h.published.Complete || !h.published.Class.contains(q) {
+		return 0, false, nil
+	}
+	p := h.published.Params
+	return float64(p.Threshold + p.SimultaneousBound(1-confidence)), true, nil
+}

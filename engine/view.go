@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+)
+
+// view is one consistent picture of the public catalog. It holds nothing that
+// depends on private rows but what was released.
+type view struct {
+	publics    []string
+	tables     []*table
+	releases   []catalog.Release
+	mechanisms []catalog.Mechanism
+	accounts   map[int64]account
+}
+
+// account is a budget and what of it is spent.
+type account struct {
+	catalog.Account
+	spent accounting.Amount
+}
+
+func (a account) left() accounting.Amount { return a.Caps.Left(a.spent) }
+
+// table is a private table as the front end binds against it.
+type table struct {
+	catalog.Table
+	universe *query.Universe
+}
+
+// bound adapts a table to the front end's interface.
+type bound struct{ t *table }
+
+func (b bound) Name() string              { return b.t.Name }
+func (b bound) Universe() *query.Universe { return b.t.universe }
+
+// rows says where the table's private rows are.
+func (t *table) rows() source.Table {
+	return source.Table{Source: t.Source, Columns: t.Columns, Unit: t.Unit, MaxRows: t.MaxRows, Key: t.Key}
+}
+
+// sensitivity returns L, the most rows that one unit can change.
+func (t *table) sensitivity() int64 { return max(1, t.MaxRows) }
+
+// view reads the public catalog.
+func (db *DB) view(ctx context.Context) (*view, error) {
+	var v *view
+	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
+		var err error
+		v, err = readView(tx)
+		return err
+	})
+	return v, err
+}
+
+func readView(tx *catalog.Tx) (*view, error) {
+	v := &view{accounts: make(map[int64]account)}
+	var err error
+	if v.publics, err = tx.Publics(); err != nil {
+		return nil, err
+	}
+	tables, err := tx.Tables()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		u, err := t.Universe()
+		if err != nil {
+			return nil, err
+		}
+		v.tables = append(v.tables, &table{t, u})
+	}
+	if v.releases, err = tx.Releases(0); err != nil {
+		return nil, err
+	}
+	if v.mechanisms, err = tx.Mechanisms(0); err != nil {
+		return nil, err
+	}
+	return v, v.readAccounts(tx)
+}
+
+func (v *view) readAccounts(tx *catalog.Tx) error {
+	accounts, err := tx.Accounts()
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		spent, err := tx.Spent(a.ID)
+		if err != nil {
+			return err
+		}
+		v.accounts[a.ID] = account{a, spent}
+	}
+	return nil
+}
+
+// table returns the named private table, or an error that helps to find it.
+func (v *view) table(name string, position int) (*table, error) {
+	for _, t := range v.tables {
+		if sameName(t.Name, name) {
+			return t, nil
+		}
+	}
+	for _, p := range v.publics {
+		if sameName(p, name) {
+			return nil, sqlerr.New(sqlerr.Unsupported, "%s is a public table", p).
+				WithHint("public tables serve in domains; read them with sqlite3").At(position)
+		}
+	}
+	for _, t := range v.tables {
+		if sameName(t.Source, name) {
+			return nil, sqlerr.New(sqlerr.Unsupported, "%s holds private rows", t.Source).
+				WithHint("ask the private table %s instead", t.Name).At(position)
+		}
+	}
+	e := sqlerr.New(sqlerr.Unknown, "there is no private table %s", name).At(position)
+	if len(v.tables) > 0 {
+		return nil, e.WithHint("SHOW TABLES lists the private tables")
+	}
+	return nil, e.WithHint("CREATE PRIVATE TABLE declares one")
+}
+
+// release returns the named release, nil when there is none.
+func (v *view) release(name string) *catalog.Release {
+	for i := range v.releases {
+		if sameName(v.releases[i].Name, name) {
+			return &v.releases[i]
+		}
+	}
+	return nil
+}
+
+// mechanism returns the named mechanism, nil when there is none.
+func (v *view) mechanism(name string) *catalog.Mechanism {
+	for i := range v.mechanisms {
+		if sameName(v.mechanisms[i].Name, name) {
+			return &v.mechanisms[i]
+		}
+	}
+	return nil
+}
+
+// tableByID returns the table that a release or mechanism is on.
+func (v *view) tableByID(id int64) *table {
+	for _, t := range v.tables {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// sameName compares names as SQLite does, without ASCII case.
+func sameName(a, b string) bool {
+	return len(a) == len(b) && strings.EqualFold(a, b)
+}
