@@ -1,0 +1,146 @@
+package driver
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"dpsql/engine"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// conn is one connection: a session. database/sql uses it from one goroutine
+// at a time.
+type conn struct{ session *engine.Session }
+
+var (
+	_ driver.QueryerContext     = (*conn)(nil)
+	_ driver.ExecerContext      = (*conn)(nil)
+	_ driver.ConnPrepareContext = (*conn)(nil)
+	_ driver.ConnBeginTx        = (*conn)(nil)
+	_ driver.SessionResetter    = (*conn)(nil)
+	_ driver.NamedValueChecker  = (*conn)(nil)
+	_ driver.Pinger             = (*conn)(nil)
+)
+
+func (c *conn) Close() error { return nil }
+
+// Ping has nothing to reach: the file is open.
+func (c *conn) Ping(ctx context.Context) error { return ctx.Err() }
+
+// ResetSession restores the settings of the data source name.
+func (c *conn) ResetSession(context.Context) error {
+	c.session.Reset()
+	return nil
+}
+
+func (c *conn) Begin() (driver.Tx, error) { return c.BeginTx(context.Background(), driver.TxOptions{}) }
+
+// BeginTx is refused: a charge cannot be rolled back.
+func (c *conn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
+	return nil, sqlerr.New(sqlerr.Unsupported, "there are no transactions: what an answer costs is spent at once").
+		WithHint("run the statement on the sql.DB or on a sql.Conn")
+}
+
+func (c *conn) Prepare(text string) (driver.Stmt, error) {
+	return c.PrepareContext(context.Background(), text)
+}
+
+// PrepareContext checks the statement's syntax and counts its placeholders.
+func (c *conn) PrepareContext(_ context.Context, text string) (driver.Stmt, error) {
+	n, err := engine.NumParameters(text)
+	if err != nil {
+		return nil, err
+	}
+	return &statement{c, text, n}, nil
+}
+
+func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	r, err := c.run(ctx, text, args)
+	if err != nil {
+		return nil, err
+	}
+	return &rows{result: r}, nil
+}
+
+func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	if _, err := c.run(ctx, text, args); err != nil {
+		return nil, err
+	}
+	return driver.ResultNoRows, nil
+}
+
+func (c *conn) run(ctx context.Context, text string, args []driver.NamedValue) (*engine.Result, error) {
+	values := make([]query.Value, len(args))
+	for i, a := range args {
+		if a.Name != "" {
+			return nil, sqlerr.New(sqlerr.Unsupported, "arguments have no names").WithHint("use ? and pass them in order")
+		}
+		values[i] = a.Value.(query.Value)
+	}
+	return c.session.Exec(ctx, text, values)
+}
+
+// CheckNamedValue turns an argument into a value of the dialect: an integer, a
+// text or NULL. Numbers with a fraction are refused: no column holds them.
+func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
+	if v, ok := nv.Value.(query.Value); ok {
+		nv.Value = v
+		return nil
+	}
+	plain, err := driver.DefaultParameterConverter.ConvertValue(nv.Value)
+	if err != nil {
+		return unusable(nv)
+	}
+	switch x := plain.(type) {
+	case nil:
+		nv.Value = query.Null()
+	case int64:
+		nv.Value = query.Int(x)
+	case bool:
+		nv.Value = query.Int(0)
+		if x {
+			nv.Value = query.Int(1)
+		}
+	case string:
+		nv.Value = query.Text(x)
+	case []byte:
+		nv.Value = query.Text(string(x))
+	case float64:
+		if n := int64(x); float64(n) == x {
+			nv.Value = query.Int(n)
+			return nil
+		}
+		return unusable(nv)
+	default:
+		return unusable(nv)
+	}
+	return nil
+}
+
+func unusable(nv *driver.NamedValue) error {
+	return sqlerr.New(sqlerr.Invalid, "argument %d has type %T, which no column holds", nv.Ordinal, nv.Value).
+		WithHint("pass an integer, a string or nil")
+}
+
+// statement is a prepared statement.
+type statement struct {
+	conn   *conn
+	text   string
+	inputs int
+}
+
+func (s *statement) Close() error  { return nil }
+func (s *statement) NumInput() int { return s.inputs }
+
+func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.conn.QueryContext(ctx, s.text, args)
+}
+
+func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return s.conn.ExecContext(ctx, s.text, args)
+}
+
+// Query and Exec are never called: database/sql prefers the forms with a context.
+func (s *statement) Query([]driver.Value) (driver.Rows, error)  { return nil, driver.ErrSkip }
+func (s *statement) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }

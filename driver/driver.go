@@ -1,0 +1,131 @@
+// Package driver is the database/sql driver named "dpsql". Importing it for
+// its side effect registers it:
+//
+//	import _ "dpsql/driver"
+//
+//	db, err := sql.Open("dpsql", "clinic.db?role=analyst&confidence=0.99")
+//
+// The data source name is the path of the database file, optionally followed by
+// ? and parameters: role (curator, the default, or analyst, which programs that
+// answer for others should use), readonly (true or false), busy_timeout (such as 2s), and every name of SET: mechanism,
+// accuracy, confidence, clamp, unverified. Characters of the path that mean
+// something in a URL query (?, #, %) are written as %3F, %23, %25.
+//
+// A query is one SELECT, EXPLAIN, SHOW or DESCRIBE; Exec runs declarations and
+// SET. A connection carries its own SET values until it goes back to the pool;
+// use sql.Conn to keep them. There are no transactions: what an answer costs is
+// spent at once and for good, so BeginTx is refused.
+//
+// Errors are *sqlerr.Error, with a code, a hint and a position.
+package driver
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+func init() { sql.Register("dpsql", Driver{}) }
+
+// Driver is the driver registered as "dpsql".
+type Driver struct{}
+
+// Open opens one connection; database/sql uses OpenConnector instead.
+func (d Driver) Open(name string) (driver.Conn, error) {
+	c, err := d.OpenConnector(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.Connect(context.Background())
+}
+
+// OpenConnector parses a data source name. The file is opened by the first
+// connection and closed by sql.DB.Close.
+func (d Driver) OpenConnector(name string) (driver.Connector, error) {
+	c := &connector{}
+	path, parameters, _ := strings.Cut(name, "?")
+	var err error
+	if c.path, err = url.PathUnescape(path); err != nil || c.path == "" {
+		return nil, sqlerr.New(sqlerr.Invalid, "the data source name has no usable path").
+			WithHint(`sql.Open("dpsql", "clinic.db?role=analyst")`)
+	}
+	values, err := url.ParseQuery(parameters)
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.Invalid, "the parameters of the data source name cannot be read")
+	}
+	c.options, err = parseOptions(values)
+	return c, err
+}
+
+func parseOptions(values url.Values) (engine.Options, error) {
+	settings := engine.DefaultSettings()
+	o := engine.Options{Settings: &settings}
+	for name, list := range values {
+		if len(list) > 1 {
+			return o, sqlerr.New(sqlerr.Invalid, "the parameter %s is given twice", name)
+		}
+		value := list[0]
+		var err error
+		switch name {
+		case "role":
+			o.Role = engine.Role(value)
+		case "readonly":
+			o.ReadOnly, err = strconv.ParseBool(value)
+		case "busy_timeout":
+			o.BusyTimeout, err = time.ParseDuration(value)
+		default:
+			err = settings.Set(name, value)
+		}
+		if err != nil && sqlerr.CodeOf(err) == sqlerr.Internal {
+			err = sqlerr.New(sqlerr.Invalid, "the parameter %s has an unusable value", name)
+		}
+		if err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// connector shares one open database between the connections of a sql.DB.
+type connector struct {
+	path    string
+	options engine.Options
+	mu      sync.Mutex
+	db      *engine.DB
+}
+
+func (c *connector) Driver() driver.Driver { return Driver{} }
+
+// Connect opens a session.
+func (c *connector) Connect(context.Context) (driver.Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.db == nil {
+		db, err := engine.Open(c.path, c.options)
+		if err != nil {
+			return nil, err
+		}
+		c.db = db
+	}
+	return &conn{session: c.db.NewSession()}, nil
+}
+
+// Close closes the database; sql.DB.Close calls it.
+func (c *connector) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.db == nil {
+		return nil
+	}
+	err := c.db.Close()
+	c.db = nil
+	return err
+}
