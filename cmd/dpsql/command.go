@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// command is a dot-command. The table of them drives both dispatch and .help.
+type command struct {
+	name    string
+	args    string // as .help shows them
+	help    string
+	least   int // arguments
+	most    int
+	curator bool // it names files, which an analyst may not
+	run     func(r *runner, ctx context.Context, args []string) error
+}
+
+// commands returns the table of dot-commands.
+func commands() []command {
+	return []command{
+		{name: ".exit", help: "leave", run: (*runner).quit},
+		{name: ".help", help: "list these commands", run: (*runner).help},
+		{name: ".import", args: "[--csv|--tsv] [--append] [--if-missing] FILE TABLE", least: 2, most: 5, curator: true,
+			help: "load a file with a header into a table", run: (*runner).load},
+		{name: ".mode", args: "table|csv|json|markdown", most: 1, help: "write results in another format", run: (*runner).mode},
+		{name: ".quit", help: "leave", run: (*runner).quit},
+		{name: ".read", args: "FILE", least: 1, most: 1, curator: true, help: "run a script", run: (*runner).read},
+		{name: ".schema", args: "TABLE", least: 1, most: 1, help: "describe a table", run: (*runner).schema},
+		{name: ".tables", help: "list the declared tables", run: (*runner).tables},
+		{name: ".timer", args: "on|off", least: 1, most: 1, help: "state the time of every statement", run: (*runner).timer},
+	}
+}
+
+// commandHelp returns the text of .help.
+func commandHelp() string {
+	var b strings.Builder
+	for _, c := range commands() {
+		left := strings.TrimRight(c.name+" "+c.args, " ")
+		if len(left) > 29 {
+			left += "\n" + strings.Repeat(" ", 33)
+		}
+		fmt.Fprintf(&b, "  %-31s%s\n", left, c.help)
+	}
+	b.WriteString("\nStatements end with a semicolon. Ctrl-C clears the line or stops a statement, Ctrl-D leaves.\n")
+	return b.String()
+}
+
+// command carries out the dot-command in a line.
+func (r *runner) command(ctx context.Context, line string) error {
+	words, err := splitWords(line)
+	if err != nil {
+		return err
+	}
+	c, err := findCommand(words[0])
+	if err != nil {
+		return err
+	}
+	if c.curator && r.role != engine.Curator {
+		return sqlerr.New(sqlerr.Forbidden, "the analyst role may not name files, as %s does", c.name).
+			WithHint("open the database as curator")
+	}
+	args := words[1:]
+	if len(args) < c.least || len(args) > c.most {
+		return c.misused()
+	}
+	return c.run(r, ctx, args)
+}
+
+// findCommand returns the command of that name or of that beginning, if only
+// one has it.
+func findCommand(word string) (command, error) {
+	var found []command
+	for _, c := range commands() {
+		if c.name == word {
+			return c, nil
+		}
+		if len(word) > 1 && strings.HasPrefix(c.name, word) {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return command{}, sqlerr.New(sqlerr.Unknown, "there is no command %s", word).
+		WithHint(".help lists the commands")
+}
+
+// misused is the error for wrong arguments.
+func (c command) misused() error {
+	if c.most == 0 {
+		return sqlerr.New(sqlerr.Invalid, "%s takes no arguments", c.name)
+	}
+	return sqlerr.New(sqlerr.Invalid, "%s has wrong arguments", c.name).
+		WithHint("%s %s", c.name, c.args)
+}
+
+// splitWords cuts a line at blanks. Quotes of either kind keep blanks
+// together and are removed; inside them the same quote doubled is one.
+func splitWords(line string) ([]string, error) {
+	var words []string
+	for line = strings.TrimLeft(line, " \t\r"); line != ""; line = strings.TrimLeft(line, " \t\r") {
+		word, rest, err := cutWord(line)
+		if err != nil {
+			return nil, err
+		}
+		words, line = append(words, word), rest
+	}
+	return words, nil
+}
+
+func cutWord(line string) (word, rest string, err error) {
+	quote := line[:1]
+	if quote != "'" && quote != `"` {
+		if i := strings.IndexAny(line, " \t\r"); i >= 0 {
+			return line[:i], line[i:], nil
+		}
+		return line, "", nil
+	}
+	rest = line[1:]
+	for {
+		part, after, closed := strings.Cut(rest, quote)
+		if !closed {
+			return "", "", sqlerr.New(sqlerr.Malformed, "a %s in the command is not closed", quote)
+		}
+		word += part
+		if !strings.HasPrefix(after, quote) {
+			return word, after, nil
+		}
+		word, rest = word+quote, after[1:]
+	}
+}

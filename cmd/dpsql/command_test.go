@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+func TestSplitWords(t *testing.T) {
+	tests := []struct {
+		line string
+		want []string
+	}{
+		{".help", []string{".help"}},
+		{"  .read\t a.sql \r", []string{".read", "a.sql"}},
+		{`.read "a b.sql"`, []string{".read", "a b.sql"}},
+		{`.read 'it''s' "" x`, []string{".read", "it's", "", "x"}},
+		{`.read it's`, []string{".read", "it's"}},
+	}
+	for _, test := range tests {
+		got, err := splitWords(test.line)
+		if err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%q: got %q, %v, want %q", test.line, got, err, test.want)
+		}
+	}
+	if _, err := splitWords(`.read "a`); sqlerr.CodeOf(err) != sqlerr.Malformed {
+		t.Errorf("an open quote: %v", err)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	tests := []struct {
+		line string
+		code sqlerr.Code // "" for success
+		seen []string    // statements
+	}{
+		{".tables", "", []string{"SHOW TABLES"}},
+		{".ta", "", []string{"SHOW TABLES"}},
+		{`.schema a"b`, "", []string{`DESCRIBE "a""b"`}},
+		{".t", sqlerr.Unknown, nil},
+		{".", sqlerr.Unknown, nil},
+		{".nonsense", sqlerr.Unknown, nil},
+		{".tables x", sqlerr.Invalid, nil},
+		{".schema", sqlerr.Invalid, nil},
+		{".mode xml", sqlerr.Invalid, nil},
+		{".mode json", "", nil},
+		{".timer on", "", nil},
+		{".timer OFF", "", nil},
+		{".timer 3", sqlerr.Invalid, nil},
+		{".read", sqlerr.Invalid, nil},
+		{".read no-such-file.sql", sqlerr.IO, nil},
+		{".read .", sqlerr.IO, nil},
+		{".import a.csv", sqlerr.Invalid, nil},
+		{".import --append a.csv", sqlerr.Invalid, nil},
+		{".import --no a.csv t", sqlerr.Invalid, nil},
+		{".import a b c", sqlerr.Invalid, nil},
+		{".help", "", nil},
+	}
+	for _, test := range tests {
+		r, session, _, _ := testRunner(formatCSV)
+		err := r.command(context.Background(), test.line)
+		if sqlerr.CodeOf(err) != test.code || !slices.Equal(session.seen, test.seen) {
+			t.Errorf("%s: %v, statements %q", test.line, err, session.seen)
+		}
+	}
+}
+
+func TestQuit(t *testing.T) {
+	for _, line := range []string{".quit", ".exit", ".q"} {
+		r, _, _, _ := testRunner(formatCSV)
+		if err := r.command(context.Background(), line); !errors.Is(err, errQuit) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestImportSwitches(t *testing.T) {
+	tests := []struct {
+		line, report string
+		want         engine.Import
+	}{
+		{".import a.csv t", "imported 1 row into t (2 columns)\n", engine.Import{Path: "a.csv", Table: "t"}},
+		{".import -csv --append 'a b.csv' t", "imported 1 row into t (2 columns)\n", engine.Import{Path: "a b.csv", Table: "t", Append: true, Comma: ','}},
+		{".import a.tsv t --if-missing --tsv", "t exists: nothing imported\n", engine.Import{Path: "a.tsv", Table: "t", IfMissing: true, Comma: '\t'}},
+	}
+	for _, test := range tests {
+		r, session, out, _ := testRunner(formatTable)
+		if err := r.command(context.Background(), test.line); err != nil {
+			t.Errorf("%s: %v", test.line, err)
+		}
+		if len(session.imports) != 1 || session.imports[0] != test.want || out.String() != test.report {
+			t.Errorf("%s: %+v, report %q", test.line, session.imports, out)
+		}
+	}
+}
+
+// An analyst is refused whatever names a file, before anything is looked at.
+func TestAnalystNamesNoFiles(t *testing.T) {
+	for _, line := range []string{".read x.sql", ".import x.csv t", ".import", ".read"} {
+		r, session, _, _ := testRunner(formatCSV)
+		r.role = engine.Analyst
+		err := r.command(context.Background(), line)
+		if sqlerr.CodeOf(err) != sqlerr.Forbidden || len(session.imports) > 0 {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+// The table is the help: every command stands in it, in order.
+func TestHelpListsCommands(t *testing.T) {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+		if !strings.Contains(commandHelp(), "  "+c.name) || c.help == "" {
+			t.Errorf("%s is not in .help", c.name)
+		}
+	}
+	if !slices.IsSorted(names) {
+		t.Errorf("not in order: %q", names)
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"testing"
+	"time"
+
+	"dpsql/engine"
+)
+
+// example is one result to render.
+type example struct {
+	statement string
+	result    *engine.Result
+}
+
+func ints(name string, values ...any) *engine.Result {
+	r := &engine.Result{Columns: []engine.Column{{Name: name, Type: "INTEGER"}}, Elapsed: 100 * time.Microsecond}
+	for _, v := range values {
+		r.Rows = append(r.Rows, []any{v})
+	}
+	return r
+}
+
+func answered(r *engine.Result, a engine.Answer) *engine.Result {
+	a.Confidence = 0.95
+	r.Answer = &a
+	return r
+}
+
+// examples are the shapes a result can have.
+func examples() []example {
+	wide := &engine.Result{
+		Columns: []engine.Column{{Name: "candidate", Type: "TEXT"}, {Name: "margin", Type: "REAL"}, {Name: "note|naïve_x", Type: "TEXT"}},
+		Rows: [][]any{
+			{"adm_zip", 8.0, "chosen"},
+			{"日本語", nil, "a|b\nnext\tline \x1b[31m <b>&amp; *x* \\"},
+			{"", 1e-7, "say \"hi\", twice"},
+		},
+	}
+	grouped := answered(ints("count", int64(12), int64(-3)), engine.Answer{
+		Margins: [][]any{{5.0}, {12.5}}, Via: "cells", Mechanism: "projection", Support: "4096", Verified: true})
+	return []example{
+		{"SELECT projection", answered(ints("count", int64(57)), engine.Answer{
+			Margins: [][]any{{8.0}}, Via: "adm_zip", Mechanism: "projection", Support: "2", Verified: true})},
+		{"SELECT smw", answered(ints("count", int64(1234567)), engine.Answer{
+			Margins: [][]any{{194.0}}, Via: "adm_live", Mechanism: "smw", Support: "25200", Verified: true})},
+		{"SELECT unverified", func() *engine.Result {
+			r := answered(ints("count", int64(5)), engine.Answer{
+				Margins: [][]any{{nil}}, Via: "adm_live", Mechanism: "smw", Support: "3"})
+			r.Warnings = []string{"adm_live has no runs left"}
+			return r
+		}()},
+		{"SELECT direct", answered(ints("count", int64(48900)), engine.Answer{
+			Margins: [][]any{{50.0}}, Via: "direct", Mechanism: "direct", Support: "infinite", Verified: true,
+			Cost: engine.Cost{Rho: 0.000768}})},
+		{"SELECT constant", answered(ints("count", int64(0)), engine.Answer{
+			Margins: [][]any{{0.0}}, Via: "constant", Mechanism: "constant", Support: "0", Verified: true})},
+		{"SELECT grouped", grouped},
+		{"EXPLAIN", wide},
+		{"SHOW nothing", &engine.Result{Columns: wide.Columns}},
+		{"SELECT NULL", ints("only", nil, int64(1))},
+		{"CREATE RELEASE r ON t USING PROJECTION;", &engine.Result{
+			Elapsed: 1200 * time.Millisecond, Warnings: []string{"δ·n is above 0.1"}}},
+	}
+}
+
+// onConsole renders the examples one after the other and returns both streams.
+func onConsole(f format, terminal bool, width int) (out, errs string) {
+	var o, e bytes.Buffer
+	c := testConsole(&o, &e, f)
+	c.outTTY, c.width = terminal, func() int { return width }
+	for _, x := range examples() {
+		if err := c.result(x.statement, x.result); err != nil {
+			return "", err.Error()
+		}
+	}
+	return o.String(), e.String()
+}
+
+func testConsole(out, errs *bytes.Buffer, f format) *console {
+	return &console{out: bufio.NewWriter(out), err: errs, format: f, width: func() int { return 0 }}
+}
+
+func TestRendering(t *testing.T) {
+	tests := []struct {
+		name     string
+		format   format
+		terminal bool
+		width    int
+	}{
+		{"table", formatTable, false, 0},
+		{"terminal", formatTable, true, 60},
+		{"narrow", formatTable, true, 40},
+		{"records", formatTable, true, 30},
+		{"csv", formatCSV, false, 0},
+		{"json", formatJSON, false, 0},
+		{"markdown", formatMarkdown, false, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			out, errs := onConsole(test.format, test.terminal, test.width)
+			golden(t, test.name+".txt", "--- standard output\n"+out+"--- standard error\n"+errs)
+		})
+	}
+}

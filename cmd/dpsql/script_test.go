@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// Each result must be out before the next statement is read.
+func TestScriptAnswersAsItArrives(t *testing.T) {
+	in, inEnd := io.Pipe()
+	outEnd, out := io.Pipe()
+	r, session, _, _ := testRunner(formatCSV)
+	r.console = newConsole(streams{out: out, err: io.Discard, width: func() int { return 0 }}, formatCSV)
+	session.results = map[string]*engine.Result{"SELECT 1": ints("one", int64(1)), "SELECT 2": ints("two", int64(2))}
+	done := make(chan error, 1)
+	go func() { done <- r.script(context.Background(), "stdin", in) }()
+	for _, step := range []struct{ send, want string }{{"SELECT 1;", "one\n1\n"}, {" -- next\nSELECT 2;", "two\n2\n"}} {
+		if _, err := io.WriteString(inEnd, step.send); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(step.want))
+		if _, err := io.ReadFull(outEnd, got); err != nil || string(got) != step.want {
+			t.Fatalf("after %q: %q, %v", step.send, got, err)
+		}
+	}
+	inEnd.Close()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestScriptLocatesErrors(t *testing.T) {
+	tests := []struct {
+		script       string
+		line, column int
+		code         sqlerr.Code
+	}{
+		{"SELECT wrong;", 1, 8, sqlerr.Unknown},
+		{"SELECT 1;\n-- comment\n  SELECT 'é日', wrong;", 3, 16, sqlerr.Unknown},
+		{"SELECT 1,\n\t2,\n\twrong;", 3, 2, sqlerr.Unknown},
+		{"SELECT 1;\n  .nonsense\n", 2, 3, sqlerr.Unknown},
+		{"\n\nSELECT strange;", 3, 1, sqlerr.Internal},
+	}
+	for _, test := range tests {
+		r, _, _, _ := testRunner(formatCSV)
+		err := r.script(context.Background(), "x.sql", strings.NewReader(test.script))
+		var f *failure
+		if !errors.As(err, &f) || f.line != test.line || f.column != test.column || f.err.Code != test.code || f.file != "x.sql" {
+			t.Errorf("%q: got %+v, want %d:%d %s", test.script, f, test.line, test.column, test.code)
+		}
+	}
+}
+
+func TestScriptStopsAtFirstError(t *testing.T) {
+	r, session, _, _ := testRunner(formatCSV)
+	err := r.script(context.Background(), "x.sql", strings.NewReader("a; wrong; b;"))
+	if err == nil || !slices.Equal(session.seen, []string{"a", "wrong"}) {
+		t.Errorf("%v after %q", err, session.seen)
+	}
+}
+
+// Nothing of a panic's or a foreign error's text may be shown.
+func TestErrorsKeepValuesBack(t *testing.T) {
+	for _, statement := range []string{"SELECT panic;", "SELECT strange;"} {
+		for _, f := range []format{formatTable, formatJSON} {
+			r, _, _, errs := testRunner(f)
+			err := r.script(context.Background(), "", strings.NewReader(statement))
+			if finish(r.console, err) != exitFailed || sqlerr.CodeOf(err) != sqlerr.Internal {
+				t.Errorf("%s: %v", statement, err)
+			}
+			if strings.Contains(errs.String(), "424242") || !strings.Contains(errs.String(), "internal") {
+				t.Errorf("%s: %s", statement, errs)
+			}
+		}
+	}
+}
+
+func TestPanicSite(t *testing.T) {
+	err := guard(func() error { panic("secret") })
+	if !strings.Contains(err.Error(), "at script_test.go:") || strings.Contains(err.Error(), "secret") {
+		t.Error(err)
+	}
+	var none []int
+	if err := guard(func() error { return fmt.Errorf("%d", none[3]) }); !strings.Contains(err.Error(), "at script_test.go:") {
+		t.Error(err)
+	}
+}
+
+func TestScriptIsInterrupted(t *testing.T) {
+	for _, script := range []string{"wait;", ""} {
+		r, _, _, _ := testRunner(formatCSV)
+		in, inEnd := io.Pipe()
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- r.script(ctx, "stdin", in) }()
+		if _, err := io.WriteString(inEnd, script+" "); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		select {
+		case err := <-done:
+			if sqlerr.CodeOf(err) != sqlerr.Cancelled {
+				t.Errorf("%q: %v", script, err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%q goes on", script)
+		}
+	}
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadIsRelativeToItsScript(t *testing.T) {
+	dir := t.TempDir()
+	main := write(t, filepath.Join(dir, "main.sql"), "\ufeffa;\n.read sub/inner.sql\nb;\n")
+	write(t, filepath.Join(dir, "sub", "inner.sql"), "c;\n.read leaf.sql\n")
+	write(t, filepath.Join(dir, "sub", "leaf.sql"), "d;\n")
+	r, session, _, _ := testRunner(formatCSV)
+	if err := r.scriptFile(context.Background(), main); err != nil {
+		t.Fatal(err)
+	}
+	sub := filepath.Join(dir, "sub")
+	want := []string{"in " + dir, "a", "in " + sub, "c", "in " + sub, "d", "in " + sub, "in " + dir, "b", "in "}
+	if !slices.Equal(session.seen, want) {
+		t.Errorf("got %q\nwant %q", session.seen, want)
+	}
+}
+
+func TestReadIsNotEndless(t *testing.T) {
+	main := write(t, filepath.Join(t.TempDir(), "main.sql"), ".read main.sql\n")
+	r, _, _, _ := testRunner(formatCSV)
+	err := r.scriptFile(context.Background(), main)
+	if sqlerr.CodeOf(err) != sqlerr.Unsupported || r.depth != 0 || r.dir != "" {
+		t.Errorf("%v, depth %d", err, r.depth)
+	}
+}
+
+// .quit in an inner script ends everything, in good order.
+func TestQuitInInnerScript(t *testing.T) {
+	dir := t.TempDir()
+	main := write(t, filepath.Join(dir, "main.sql"), "a;\n.read inner.sql\nb;\n")
+	write(t, filepath.Join(dir, "inner.sql"), ".quit\nc;\n")
+	r, session, _, _ := testRunner(formatCSV)
+	err := r.scriptFile(context.Background(), main)
+	if finish(r.console, err) != exitOK || slices.Contains(session.seen, "b") || slices.Contains(session.seen, "c") {
+		t.Errorf("%v after %q", err, session.seen)
+	}
+}
+
+// An error's form: with its place in a script, with a caret on a terminal, and
+// as one line of JSON.
+func TestFailureForms(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	tests := []struct {
+		name, file, script string
+		format             format
+		terminal           bool
+		want               string
+	}{
+		{"script", "clinic.sql", "a;\nSELECT wrong;", formatTable, false,
+			"clinic.sql:2:8: error unknown: there is no column wrong\nhint: did you mean right?\n"},
+		{"one statement", "", "SELECT wrong;", formatCSV, false,
+			"error unknown: there is no column wrong\nhint: did you mean right?\n"},
+		{"terminal", "", "SELECT\n  日本 wrong\nFROM t;", formatTable, true,
+			"error unknown: there is no column wrong\n    日本 wrong\n         ^\nhint: did you mean right?\n"},
+		{"long line", "", long + " wrong " + long, formatTable, true,
+			"error unknown: there is no column wrong\n  …" + strings.Repeat("x", 49) + " wrong " + strings.Repeat("x", 19) + "…\n" +
+				strings.Repeat(" ", 53) + "^\nhint: did you mean right?\n"},
+		{"json script", "clinic.sql", "a;\nSELECT wrong;", formatJSON, true,
+			`{"error":{"code":"unknown","message":"there is no column wrong","hint":"did you mean right?","position":8,"file":"clinic.sql","line":2,"column":8}}` + "\n"},
+		{"json statement", "", "SELECT strange;", formatJSON, false,
+			`{"error":{"code":"internal","message":"the statement failed inside dpsql"}}` + "\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r, _, _, errs := testRunner(test.format)
+			r.console.errTTY = test.terminal
+			if finish(r.console, r.script(context.Background(), test.file, strings.NewReader(test.script))) != exitFailed {
+				t.Error("not reported as failed")
+			}
+			if errs.String() != test.want {
+				t.Errorf("got\n%s\nwant\n%s", errs, test.want)
+			}
+		})
+	}
+}
+
+// failing is a stream that cannot be written.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestUnwritableOutputIsAnError(t *testing.T) {
+	for _, f := range formats {
+		r, session, _, _ := testRunner(f)
+		session.results = map[string]*engine.Result{"SELECT 1": ints("one", int64(1))}
+		var errs bytes.Buffer
+		r.console = newConsole(streams{out: failing{}, err: &errs, width: func() int { return 0 }}, f)
+		err := r.script(context.Background(), "", strings.NewReader("SELECT 1;"))
+		if finish(r.console, err) != exitFailed || sqlerr.CodeOf(err) != sqlerr.IO {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/mattn/go-isatty"
+)
+
+// streams are the standard streams, and which of them are terminals.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	inTTY    bool
+	outTTY   bool
+	errTTY   bool
+	width    func() int // characters on a line of out; 0 is no limit
+}
+
+// system returns the streams of the process.
+func system() streams {
+	return streams{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		inTTY: isTerminal(os.Stdin), outTTY: isTerminal(os.Stdout), errTTY: isTerminal(os.Stderr),
+		width: lineWidth,
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
+}
+
+// lineWidth returns how many characters fit on a line of standard output; a
+// file's lines have no limit.
+func lineWidth() int {
+	if !isTerminal(os.Stdout) {
+		return 0
+	}
+	return terminalWidth()
+}
+
+// interactive reports whether a person sits at both ends, so that a shell
+// makes sense. Otherwise standard input is a script.
+func (s streams) interactive() bool { return s.inTTY && s.outTTY }

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a pseudo-terminal with dpsql at its other end.
+type terminal struct {
+	t      *testing.T
+	master *os.File
+	cmd    *exec.Cmd
+	mu     sync.Mutex
+	seen   bytes.Buffer
+}
+
+// openTerminal starts dpsql on a terminal of 100 characters a line.
+func openTerminal(t *testing.T, dir string, args ...string) *terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no pseudo-terminals here: ", err)
+	}
+	t.Cleanup(func() { master.Close() })
+	fd := int(master.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	cmd := exec.Command("dpsql", args...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, slave, slave, slave
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "HOME="+dir, "TERM=xterm")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tm := &terminal{t: t, master: master, cmd: cmd}
+	go tm.watch()
+	return tm
+}
+
+// watch collects what appears.
+func (tm *terminal) watch() {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := tm.master.Read(buffer)
+		tm.mu.Lock()
+		tm.seen.Write(buffer[:n])
+		tm.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (tm *terminal) screen() string {
+	tm.mu.Lock()
+	defer tm.mu.Unlock()
+	return tm.seen.String()
+}
+
+// expect waits until the text has appeared, and forgets everything up to it.
+func (tm *terminal) expect(want string) {
+	tm.t.Helper()
+	for range 600 {
+		tm.mu.Lock()
+		if i := strings.Index(tm.seen.String(), want); i >= 0 {
+			tm.seen.Next(i + len(want))
+			tm.mu.Unlock()
+			return
+		}
+		tm.mu.Unlock()
+		time.Sleep(50 * time.Millisecond)
+	}
+	tm.t.Fatalf("no %q on the terminal:\n%s", want, tm.screen())
+}
+
+func (tm *terminal) typeIn(text string) {
+	tm.t.Helper()
+	if _, err := io.WriteString(tm.master, text); err != nil {
+		tm.t.Fatal(err)
+	}
+}
+
+// leaves waits for the end of the program.
+func (tm *terminal) leaves(status int) {
+	tm.t.Helper()
+	done := make(chan struct{})
+	go func() { tm.cmd.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		tm.cmd.Process.Kill()
+		tm.t.Fatalf("dpsql goes on:\n%s", tm.screen())
+	}
+	if got := tm.cmd.ProcessState.ExitCode(); got != status {
+		tm.t.Errorf("status %d, want %d", got, status)
+	}
+}
+
+// fixture returns a folder with the database that the scripts ask.
+func fixture(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/fixture")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("dpsql", "-f", "people.sql", "people.db")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+func TestShellOnTerminal(t *testing.T) {
+	dir := fixture(t)
+	tm := openTerminal(t, dir, "people.db")
+	tm.expect("people.db · .help for help")
+	tm.expect(promptNew)
+	tm.typeIn("SELECT COUNT(*) FROM people\r")
+	tm.expect(promptMore)
+	tm.typeIn("WHERE sex = 'F';\r")
+	tm.expect("│     3 │")
+	tm.expect("± 0 at 95 % · release by_sex (projection, m = 1) · cost 0 · ")
+	tm.expect(promptNew)
+
+	// Ctrl-C drops the line, an error does not end the shell, Tab completes,
+	// the arrow recalls the statement of two lines as one.
+	tm.typeIn("SELECT nonsense\x03")
+	tm.expect(promptNew)
+	tm.typeIn("SELECT COUNT(*) FROM people WHERE sexx = 'F';\r")
+	tm.expect("error unknown: ")
+	tm.expect("^\r\nhint: did you mean sex?")
+	tm.expect(promptNew)
+	tm.typeIn("SELECT COUNT(*) FROM peo\t")
+	tm.expect("FROM people")
+	tm.typeIn("\x03")
+	tm.expect(promptNew)
+	tm.typeIn("\x1b[A\x1b[A")
+	tm.expect("SELECT COUNT(*) FROM people WHERE sex = 'F';")
+	tm.typeIn("\r")
+	tm.expect("│     3 │")
+	tm.expect(promptNew)
+	tm.typeIn("\x04")
+	tm.leaves(exitOK)
+
+	history, err := os.ReadFile(filepath.Join(dir, "config", "dpsql", "history"))
+	if want := "SELECT COUNT(*) FROM people WHERE sex = 'F';\n"; err != nil || !strings.HasPrefix(string(history), want) {
+		t.Errorf("history %q, %v", history, err)
+	}
+}
+
+// A shell that is told to end gives the terminal back as it was.
+func TestShellRestoresTerminal(t *testing.T) {
+	tm := openTerminal(t, fixture(t), "people.db")
+	before, err := unix.IoctlGetTermios(int(tm.master.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tm.expect(promptNew)
+	tm.cmd.Process.Signal(syscall.SIGTERM)
+	tm.leaves(exitOK)
+	after, err := unix.IoctlGetTermios(int(tm.master.Fd()), unix.TCGETS)
+	if err != nil || after.Lflag&unix.ECHO == 0 || after.Lflag&unix.ICANON == 0 || after.Lflag&unix.ISIG == 0 {
+		t.Errorf("%v; before %+v, after %+v", err, before, after)
+	}
+}
+
+// On a terminal a statement's result is a table as wide as the terminal, and
+// a declaration is confirmed.
+func TestStatementOnTerminal(t *testing.T) {
+	dir := fixture(t)
+	tm := openTerminal(t, dir, "people.db", "DROP RELEASE by_sex; EXPLAIN SELECT COUNT(*) FROM people")
+	tm.expect("DROP RELEASE")
+	tm.expect("┌")
+	tm.expect("┘")
+	tm.leaves(exitOK)
+}
+
+// Ctrl-C ends a script that waits for its next statement.
+func TestInterruptedScript(t *testing.T) {
+	cmd := exec.Command("dpsql", "-json", "people.db")
+	cmd.Dir = fixture(t)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(in, "SELECT COUNT(*) FROM people WHERE sex = 'F';")
+	if _, err := out.Read(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Process.Signal(os.Interrupt)
+	cmd.Wait()
+	if cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(errs.String(), `{"error":{"code":"cancelled",`) {
+		t.Errorf("%v: %s", cmd.ProcessState, errs.String())
+	}
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"pgregory.net/rapid"
+
+	"dpsql/engine"
+)
+
+func TestNumber(t *testing.T) {
+	tests := []struct {
+		x    float64
+		want string
+	}{
+		{0, "0"}, {8, "8"}, {8.5, "8.5"}, {-3, "-3"}, {1e6, "1000000"}, {123456789012, "123456789012"},
+		{0.00077, "0.00077"}, {1e-6, "0.000001"}, {5e-7, "5e-7"}, {1e-15, "1e-15"}, {1.9e20, "190000000000000000000"}, {1e21, "1e+21"},
+	}
+	for _, test := range tests {
+		if got := number(test.x); got != test.want {
+			t.Errorf("number(%g) = %s, want %s", test.x, got, test.want)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	tests := []struct {
+		d    time.Duration
+		want string
+	}{
+		{0, "< 0.1 ms"}, {49 * time.Microsecond, "< 0.1 ms"}, {100 * time.Microsecond, "0.1 ms"},
+		{9940 * time.Microsecond, "9.9 ms"}, {9960 * time.Microsecond, "10 ms"}, {999 * time.Millisecond, "999 ms"},
+		{1000 * time.Millisecond, "1.0 s"}, {59900 * time.Millisecond, "59.9 s"}, {59990 * time.Millisecond, "1m0s"},
+		{2 * time.Hour, "2h0m0s"},
+	}
+	for _, test := range tests {
+		if got := duration(test.d); got != test.want {
+			t.Errorf("duration(%v) = %s, want %s", test.d, got, test.want)
+		}
+	}
+}
+
+func TestFooter(t *testing.T) {
+	const ms = 100 * time.Microsecond
+	tests := []struct {
+		answer engine.Answer
+		want   string
+	}{
+		{engine.Answer{Margins: [][]any{{8.0}}, Confidence: 0.95, Via: "adm_zip", Mechanism: "projection", Support: "2", Verified: true},
+			"± 8 at 95 % · release adm_zip (projection, m = 2) · cost 0 · 0.1 ms"},
+		{engine.Answer{Margins: [][]any{{8.0, 9.5}, {nil, 3.0}}, Confidence: 0.999, Via: "a", Mechanism: "projection", Support: "2", Verified: true},
+			"± 3 to 9.5 at 99.9 % · release a (projection, m = 2) · cost 0 · 0.1 ms"},
+		{engine.Answer{Margins: [][]any{{8.0, nil}}, Confidence: 0.9, Via: "l", Mechanism: "smw", Support: "7"},
+			"± 8 at 90 %, some unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms"},
+		{engine.Answer{Via: "l", Mechanism: "smw", Support: "7"},
+			"unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms"},
+		{engine.Answer{Margins: [][]any{{50.0}}, Confidence: 0.95, Mechanism: "direct", Support: "infinite", Verified: true, Cost: engine.Cost{Epsilon: 0.02, Rho: 0.000768}},
+			"± 50 at 95 % · direct · cost ε 0.02 and ρ 0.00077 · 0.1 ms"},
+		{engine.Answer{Margins: [][]any{{11.0}}, Confidence: 0.95, Via: "r\x1b[2J", Mechanism: "projection", Support: "infinite", Verified: true},
+			`± 11 at 95 % · release r\x1b[2J (projection, m = ∞) · cost 0 · 0.1 ms`},
+	}
+	for _, test := range tests {
+		if got := footer(&test.answer, ms); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+}
+
+func TestRoundUp(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0", 8: "8", 8.5: "8.5", 0.6: "0.6", 93.26989734384493: "93.3", 107.69: "108", 99.999: "100", 12.5: "12.5",
+		1942: "1942", 1234567: "1234567", 1234567.2: "1234568", 49.3: "49.3", 50.0000000000001: "50", 7.005: "7.01",
+	} {
+		if got := roundUp(x); got != want {
+			t.Errorf("roundUp(%v) = %s, want %s", x, got, want)
+		}
+	}
+}
+
+func TestTag(t *testing.T) {
+	tests := map[string]string{
+		"create private table if not exists t": "CREATE PRIVATE TABLE",
+		"CREATE\n  RELEASE r ON t":             "CREATE RELEASE",
+		"DROP MECHANISM m;":                    "DROP MECHANISM",
+		"SET accuracy = 5;":                    "SET",
+		"SET mechanism = auto;":                "SET",
+		";":                                    "",
+	}
+	for statement, want := range tests {
+		if got := tag(statement); got != want {
+			t.Errorf("tag(%q) = %q, want %q", statement, got, want)
+		}
+	}
+}
+
+// Whatever the texts, csv gives them back, and every row with them.
+func TestCSVReadsBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(1, 3).Draw(t, "width")
+		r := &engine.Result{Columns: make([]engine.Column, width)}
+		for i := range r.Columns {
+			r.Columns[i].Name = "c"
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "rows") {
+			row := make([]any, width)
+			for i := range row {
+				row[i] = rapid.SampledFrom([]any{nil, "", int64(-7), "a,b", "\"", " x\n", "日本", 0.5, `\.`}).Draw(t, "cell")
+			}
+			r.Rows = append(r.Rows, row)
+		}
+		var b bytes.Buffer
+		if err := writeCSV(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		records, err := csv.NewReader(&b).ReadAll()
+		if err != nil || len(records) != 1+len(r.Rows) {
+			t.Fatalf("%d records of %d: %v", len(records), 1+len(r.Rows), err)
+		}
+		for i, row := range r.Rows {
+			for j, v := range row {
+				if records[i+1][j] != cellText(v) {
+					t.Fatalf("row %d: got %q, want %q", i, records[i+1], row)
+				}
+			}
+		}
+	})
+}
+
+// A JSON line is one line and one object whatever it holds, integers keep all
+// their digits, and what JSON cannot say is null.
+func TestJSONIsALine(t *testing.T) {
+	r := &engine.Result{
+		Columns: []engine.Column{{Name: "a\nb"}, {Name: "<x>"}},
+		Rows:    [][]any{{int64(math.MaxInt64), math.Inf(1)}, {"\u2028\n\xff", math.NaN()}},
+		Answer: &engine.Answer{Margins: [][]any{{math.Inf(1), nil}, {0.5, nil}}, Confidence: 0.95,
+			Support: "340282366920938463463374607431768211456", Mechanism: "projection"},
+	}
+	var b bytes.Buffer
+	if err := writeJSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	line := b.String()
+	if strings.Count(line, "\n") != 1 || !json.Valid(b.Bytes()) {
+		t.Errorf("not one line of JSON: %q", line)
+	}
+	for _, want := range []string{`[9223372036854775807,null]`, `"<x>"`, `"margins":[[null,null],[0.5,null]]`,
+		`"support":340282366920938463463374607431768211456,`} {
+		if !strings.Contains(line, want) {
+			t.Errorf("no %s in %s", want, line)
+		}
+	}
+}
+
+func TestSupport(t *testing.T) {
+	for m, want := range map[string]string{"0": "0", "42": "42", "infinite": `"infinite"`, "": `""`, "007": `"007"`, "-1": `"-1"`, "1e3": `"1e3"`} {
+		if got := string(support(m)); got != want {
+			t.Errorf("support(%q) = %s, want %s", m, got, want)
+		}
+	}
+}
+
+// Wrapping keeps to the limit wherever a line has more than one character, and
+// loses nothing but the blanks it breaks at.
+func TestWrap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.SampledFrom([]rune("ab  é日x-")), 0, 60, -1).Draw(t, "text")
+		limit := rapid.IntRange(1, 20).Draw(t, "limit")
+		wrapped := wrap(text, limit)
+		for line := range strings.SplitSeq(wrapped, "\n") {
+			if w := twwidth.Width(line); w > limit && len([]rune(line)) > 1 {
+				t.Fatalf("%q is %d wide, limit %d", line, w, limit)
+			}
+		}
+		squeeze := strings.NewReplacer(" ", "", "\n", "")
+		if squeeze.Replace(wrapped) != squeeze.Replace(text) {
+			t.Fatalf("%q became %q", text, wrapped)
+		}
+	})
+}
+
+// Every line of a table is within the width of the terminal, in a box or not.
+func TestTableWidth(t *testing.T) {
+	r := &engine.Result{Columns: []engine.Column{{Name: "name"}, {Name: "a note"}, {Name: "n", Type: "INTEGER"}}}
+	r.Rows = append(r.Rows, []any{"adm_zip", strings.Repeat("some words ", 20), int64(12345)})
+	r.Rows = append(r.Rows, []any{strings.Repeat("日", 30), strings.Repeat("x", 90), nil})
+	for width := 25; width < 200; width += 7 {
+		var b bytes.Buffer
+		if err := writeTable(&b, r, width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if w := twwidth.Width(strings.TrimSuffix(line, "\n")); w > width {
+				t.Fatalf("width %d: a line of %d:\n%s", width, w, b.String())
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+const usage = `dpsql asks differentially private questions of an SQLite database.
+
+usage: dpsql [flags] DB [SQL]     run SQL, or a script on standard input, or a shell on a terminal
+       dpsql [flags] -f FILE DB   run a script
+       dpsql help | version
+
+Flags may stand before or after DB.
+
+  -f FILE                        run the statements of FILE ("-" is standard input)
+  -format FORMAT                 table, csv, json or markdown: table on a terminal, else csv
+  -json, -csv, -markdown         the same, shorter
+  -role ROLE                     curator (default); or analyst, who may only ask
+  -readonly                      refuse every write to the file
+  -version                       print the version
+  -help                          print this text
+
+The exit status is 0, 1 when a statement failed (a script stops there), 2 for a wrong usage.
+A database named like a sub-command is written with its folder: dpsql ./help
+
+In the shell, in scripts and on standard input:
+
+`
+
+// usageText returns what help prints.
+func usageText() string { return usage + commandHelp() }
+
+// version returns the version of the build, as far as it is known.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
+
+func versionText() string {
+	return fmt.Sprintf("dpsql %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
