@@ -48,8 +48,8 @@ func (r Request) normal() (Request, error) {
 	if r.NHat > limit/r.MaxWeight || r.NHatBound >= limit/r.MaxWeight || r.Sensitivity > limit/r.MaxWeight {
 		return r, sqlerr.New(sqlerr.Unsupported, "the weights are too large for this number of rows")
 	}
-	if r.Prior && r.UniverseSize == nil {
-		return r, sqlerr.New(sqlerr.Invalid, "a prior needs a finite universe")
+	if r.Prior && r.universe() == maxSize {
+		return r, sqlerr.New(sqlerr.Invalid, "a prior needs a finite universe, of fewer than 2^62 records")
 	}
 	if u := r.universe(); u < r.MaxSupport {
 		r.MaxSupport = u
