@@ -53,6 +53,9 @@ func constant(value int64) candidate {
 		}}
 }
 
+// storedNote marks candidates that are stored answers.
+const storedNote = "stored"
+
 // stored returns the answers this query got before: they serve again for free.
 func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, error) {
 	var answers []catalog.Answer
@@ -77,7 +80,7 @@ func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, erro
 		}
 		e := estimate{value: a.Estimate, margin: margin, verified: true}
 		out = append(out, candidate{name: a.Via, kind: kind, columns: "all", support: storedSupport(v, r, a),
-			margin: margin, known: true, note: "stored",
+			margin: margin, known: true, note: storedNote,
 			answer: func(context.Context) (estimate, error) { return e, nil }})
 	}
 	return out, nil

@@ -168,29 +168,24 @@ func (db *DB) showBudget(v *view, s Settings) *Result {
 			continue
 		}
 		left := a.left()
-		r.Rows = append(r.Rows,
-			[]any{t.Name, "releases", "ε", a.Caps.ReleaseEpsilon.String(), a.spent.Epsilon.String(), left.Epsilon.String(),
-				percent(int64(left.Epsilon), int64(a.Caps.ReleaseEpsilon)) + " left for releases"},
-			[]any{t.Name, "releases", "δ", a.Caps.ReleaseDelta.String(), a.spent.Delta.String(), left.Delta.String(),
-				percent(int64(left.Delta), int64(a.Caps.ReleaseDelta)) + " left for releases"},
-			[]any{t.Name, "interactive", "ρ", a.Caps.InteractiveRho.String(), a.spent.Rho.String(), left.Rho.String(),
-				db.interactiveWords(a, t, s)})
+		row := func(account, unit string, total, spent, left fmt.Stringer, words string) {
+			if total.String() != "0" {
+				r.Rows = append(r.Rows, []any{t.Name, account, unit, total.String(), spent.String(), left.String(), words})
+			}
+		}
+		row("releases", "ε", a.Caps.ReleaseEpsilon, a.spent.Epsilon, left.Epsilon, percent(left.Epsilon, a.Caps.ReleaseEpsilon))
+		row("releases", "δ", a.Caps.ReleaseDelta, a.spent.Delta, left.Delta, percent(left.Delta, a.Caps.ReleaseDelta))
+		row("interactive", "ρ", a.Caps.InteractiveRho, a.spent.Rho, left.Rho, db.interactiveWords(a, t, s))
 	}
 	return r
 }
 
-func percent(left, total int64) string {
-	if total == 0 {
-		return "nothing"
-	}
-	return fmt.Sprintf("%.0f %%", 100*float64(left)/float64(total))
+func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
+	return fmt.Sprintf("%.0f %% left for releases", 100*float64(left)/float64(max(total, 1)))
 }
 
 // interactiveWords says what the interactive account is worth.
 func (db *DB) interactiveWords(a account, t *table, s Settings) string {
-	if a.Caps.InteractiveRho == 0 {
-		return "no interactive account"
-	}
 	total := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
 	p := db.price(priceKey{suggested, s.Confidence, t.sensitivity()})
 	if p.law == nil || p.rho > a.left().Rho {

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"dpsql/sqlerr"
+)
+
+// uncovered says why no candidate answers, and what would.
+func uncovered(candidates []candidate, r request) error {
+	s := r.settings
+	var why reasons
+	var direct *candidate
+	for i, c := range candidates {
+		switch {
+		case c.buys():
+			direct = &candidates[i]
+		case c.allowed(s.Mechanism):
+			why.add(c.name, c.shortcoming())
+		}
+	}
+	switch {
+	case direct != nil && direct.allowed(s.Mechanism) && s.Accuracy > 0:
+		return sqlerr.New(sqlerr.Budget, "%s", direct.refusal).
+			WithHint("SHOW BUDGET tells what is left; a larger accuracy costs less")
+	case len(why.list) == 0 && namesOne(s.Mechanism):
+		return sqlerr.New(sqlerr.Unknown, "%s has no release or mechanism %s", r.table.Name, s.Mechanism).
+			WithHint("SET mechanism = auto")
+	}
+	e := sqlerr.New(sqlerr.Uncovered, "no release or mechanism covers this query%s%s", within(s.Accuracy), why)
+	if direct != nil && s.Mechanism == "auto" {
+		return e.WithHint("%s", direct.note)
+	}
+	return e.WithHint("SET mechanism = auto tries every way")
+}
+
+// buys reports whether the candidate is a new direct answer.
+func (c candidate) buys() bool { return c.kind == "direct" && c.note != storedNote }
+
+// namesOne reports whether a value of SET mechanism is a name.
+func namesOne(mechanism string) bool {
+	switch mechanism {
+	case "auto", "smw", "projection", "direct":
+		return false
+	}
+	return true
+}
+
+func within(accuracy float64) string {
+	if accuracy == 0 {
+		return ""
+	}
+	return " within ±" + counts(accuracy)
+}
+
+// shortcoming says why the candidate does not answer.
+func (c candidate) shortcoming() string {
+	switch {
+	case c.refusal != "":
+		return c.refusal
+	case !c.known:
+		return "no error bar for this query"
+	}
+	return "±" + counts(c.margin)
+}
+
+// reasons collects names by why they do not answer, in order of appearance.
+type reasons struct{ list []reason }
+
+type reason struct {
+	text  string
+	names []string
+}
+
+func (rs *reasons) add(name, text string) {
+	for i := range rs.list {
+		if rs.list[i].text == text {
+			rs.list[i].names = append(rs.list[i].names, name)
+			return
+		}
+	}
+	rs.list = append(rs.list, reason{text, []string{name}})
+}
+
+// String follows the word "query" of a message.
+func (rs reasons) String() string {
+	const most = 4 // names of one reason
+	if len(rs.list) == 0 {
+		return ": the table has none"
+	}
+	parts := make([]string, len(rs.list))
+	for i, r := range rs.list {
+		names := strings.Join(r.names[:min(most, len(r.names))], ", ")
+		if more := len(r.names) - most; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		parts[i] = fmt.Sprintf("%s (%s)", r.text, names)
+	}
+	return ": " + strings.Join(parts, "; ")
+}
