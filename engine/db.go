@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
@@ -42,7 +43,7 @@ type DB struct {
 
 	releases releaseCache
 	margins  memo[marginKey, marginResult]
-	prices   memo[priceKey, price]
+	prices   memo[direct.Request, price]
 	live     *liveMechanisms
 	building sync.Mutex // declarations of this process run one at a time
 }

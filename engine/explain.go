@@ -13,15 +13,7 @@ const longest = 2000
 // explain lists every way in which a query could be answered, and the query in
 // canonical form. It spends nothing and reads no private row.
 func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
-	v, err := s.db.view(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.bind(v, sel, args)
-	if err != nil {
-		return nil, err
-	}
-	candidates, err := s.db.candidates(ctx, v, r)
+	r, candidates, err := s.plan(ctx, sel, args)
 	if err != nil {
 		return nil, err
 	}

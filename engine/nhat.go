@@ -5,6 +5,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -69,7 +70,7 @@ func (db *DB) keepRowCount(ctx context.Context, t *table, n catalog.NHat) (catal
 func rowCountLaw(cost accounting.Amount, sensitivity int64) (noise.Law, error) {
 	switch {
 	case cost.Rho > 0:
-		return noise.NewGaussian(sigma2(cost.Rho, sensitivity))
+		return noise.NewGaussian(direct.SigmaSquared(int64(cost.Rho), sensitivity))
 	case cost.Epsilon > 0:
 		return noise.NewLaplace(laplaceScale(cost.Epsilon, sensitivity))
 	}

@@ -16,19 +16,11 @@ type request struct {
 	warnings []string
 }
 
-// query answers a SELECT. Every private access of the module passes here or
-// through a declaration: bind, look up, plan, then let the chosen candidate
-// charge, draw, store and return.
+// query answers a SELECT: plan, choose, then let the chosen candidate charge,
+// draw, store and return. Every private access of the module passes here or
+// through a declaration.
 func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
-	v, err := s.db.view(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.bind(v, sel, args)
-	if err != nil {
-		return nil, err
-	}
-	candidates, err := s.db.candidates(ctx, v, r)
+	r, candidates, err := s.plan(ctx, sel, args)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +33,21 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 		return nil, err
 	}
 	return r.result(best, e), nil
+}
+
+// plan binds a SELECT against the present catalog and lists the ways to answer
+// it. It spends nothing and reads no private row.
+func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.Value) (request, []candidate, error) {
+	v, err := s.db.view(ctx)
+	if err != nil {
+		return request{}, nil, err
+	}
+	r, err := s.bind(v, sel, args)
+	if err != nil {
+		return request{}, nil, err
+	}
+	candidates, err := s.db.candidates(ctx, v, r)
+	return r, candidates, err
 }
 
 // bind resolves the names of a SELECT and compiles its predicate.

@@ -9,6 +9,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -187,11 +188,11 @@ func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
 // interactiveWords says what the interactive account is worth.
 func (db *DB) interactiveWords(a account, t *table, s Settings) string {
 	total := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
-	p := db.price(priceKey{suggested, s.Confidence, t.sensitivity()})
-	if p.law == nil || p.rho > a.left().Rho {
+	p := db.price(direct.Request{Accuracy: suggested, Confidence: s.Confidence, Sensitivity: t.sensitivity()})
+	if !p.ok || p.cost().Rho > a.left().Rho {
 		return total
 	}
-	return fmt.Sprintf("about %d more direct answers within ±%d (%s %%); %s", a.left().Rho/p.rho, suggested, counts(100*s.Confidence), total)
+	return fmt.Sprintf("about %d more direct answers within ±%d (%s %%); %s", int64(a.left().Rho)/p.Rho, suggested, counts(100*s.Confidence), total)
 }
 
 // showLedger lists every line, oldest first, after verifying the chain.
