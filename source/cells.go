@@ -10,7 +10,8 @@ import (
 // Cells returns how many rows fall into each cell of the universe projected to
 // the given columns, by the cell's name under the coder, which is over that
 // universe. Empty cells are absent. A row with any declared column outside its
-// domain, projected or not, is in no cell.
+// domain, projected or not, is in no cell, and neither is one that is not kept
+// of its unit.
 func Cells(ctx context.Context, q Querier, t Table, columns []int, coder query.Coder) (map[query.Element]int64, error) {
 	if err := checkPositions(t, columns); err != nil {
 		return nil, err

@@ -17,11 +17,11 @@ type Schema struct {
 
 // Check reports what the table's source reads, once it has found that the
 // source is a table or view of the main database, readable, and has every
-// declared column. The columns may be none. Refused are virtual and temporary
+// declared column and the unit's. The columns may be none. Refused are virtual and temporary
 // tables, and those whose names begin with dpsql_ or sqlite_, also behind views.
 func Check(ctx context.Context, q Querier, t Table) (Schema, error) {
-	if t.Unit != "" {
-		return Schema{}, sqlerr.New(sqlerr.Unsupported, "units are not supported: a unit is one row of %s", t.Source)
+	if err := checkUnit(t); err != nil {
+		return Schema{}, err
 	}
 	name, err := resolve(ctx, q, t.Source)
 	if err != nil {
@@ -73,7 +73,7 @@ func errVirtual(source string) error {
 		WithHint("copy the rows into an ordinary table")
 }
 
-// haveColumns refuses declared columns that the source does not have.
+// haveColumns refuses declared columns, and a unit, that the source does not have.
 func haveColumns(ctx context.Context, q Querier, t Table, source string) error {
 	names, err := columnNames(ctx, q, source)
 	if err != nil {
@@ -83,9 +83,16 @@ func haveColumns(ctx context.Context, q Querier, t Table, source string) error {
 	for _, name := range names {
 		have[folded(name)] = true
 	}
+	var needed []string
 	for _, c := range t.Columns {
-		if !have[folded(c.Name)] {
-			return sqlerr.New(sqlerr.Unknown, "%s has no column %s", source, c.Name).
+		needed = append(needed, c.Name)
+	}
+	if t.Unit != "" {
+		needed = append(needed, t.Unit)
+	}
+	for _, name := range needed {
+		if !have[folded(name)] {
+			return sqlerr.New(sqlerr.Unknown, "%s has no column %s", source, name).
 				WithHint("its columns are %s", strings.Join(names, ", "))
 		}
 	}

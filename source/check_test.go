@@ -73,9 +73,6 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%q: %v, want %s", source, err, want)
 		}
 	}
-	if _, err := Check(context.Background(), db, Table{Source: "a", Unit: "x", MaxRows: 1}); sqlerr.CodeOf(err) != sqlerr.Unsupported {
-		t.Errorf("unit: %v, want unsupported", err)
-	}
 }
 
 // TestTemporaryTableDoesNotShadow: SQLite resolves a bare name to a temporary

@@ -10,25 +10,31 @@ import (
 )
 
 // Count returns the true count of a query over the table's columns: the sum,
-// over the rows inside the declared domains, of the row's weight. A sum beyond
-// 2^63-1 stays at 2^63-1.
+// over the rows that count, of the row's weight. A sum beyond 2^63-1 stays at
+// 2^63-1.
 //
 // A conjunction is one COUNT statement of SQLite, which uses the indexes there
-// are; any other query is evaluated on each row as it streams by.
+// are; any other query is evaluated on each row as it streams by. Of a table
+// with a unit the rows kept stream by: for a conjunction that few rows meet,
+// only those of units that have such a row.
 func Count(ctx context.Context, q Querier, t Table, counted query.Query) (int64, error) {
 	if err := sameColumns(t, counted.Universe()); err != nil {
 		return 0, err
 	}
-	if sets, ok := counted.Product(); ok {
-		where, ok, err := conjunction(ctx, q, t, sets)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			return countWhere(ctx, q, t.Source, where)
-		}
+	sets, ok := counted.Product()
+	if !ok {
+		return countStreamed(ctx, q, t, counted)
 	}
-	return countStreamed(ctx, q, t, counted)
+	where, ok, err := conjunction(ctx, q, t, sets)
+	switch {
+	case err != nil:
+		return 0, err
+	case !ok:
+		return countStreamed(ctx, q, t, counted)
+	case t.Unit != "":
+		return countKept(ctx, q, t, where, counted)
+	}
+	return countWhere(ctx, q, t.Source, where)
 }
 
 // sameColumns refuses a query that is not over the table's columns: its weights
@@ -78,8 +84,16 @@ func countWhere(ctx context.Context, q Querier, source string, where condition) 
 	return n, nil
 }
 
-// countStreamed fetches the columns that the query depends on, and at least one.
+// countStreamed reads every row.
 func countStreamed(ctx context.Context, q Querier, t Table, counted query.Query) (int64, error) {
+	return weighed(counted, func(columns []int, f func([]query.Value)) error {
+		return stream(ctx, q, t, columns, f)
+	})
+}
+
+// weighed sums the weights of the rows that a stream yields. It asks for the
+// columns that the query depends on, and at least one.
+func weighed(counted query.Query, stream func([]int, func([]query.Value)) error) (int64, error) {
 	columns := counted.Columns()
 	if len(columns) == 0 {
 		columns = []int{0}
@@ -89,7 +103,7 @@ func countStreamed(ctx context.Context, q Querier, t Table, counted query.Query)
 		return 0, sqlerr.New(sqlerr.Internal, "a query depends on a column it does not name")
 	}
 	var total int64
-	err := stream(ctx, q, t, columns, func(tuple []query.Value) {
+	err := stream(columns, func(tuple []query.Value) {
 		w := narrow.Weight(tuple)
 		if total > math.MaxInt64-w {
 			w = math.MaxInt64 - total

@@ -10,8 +10,12 @@ import (
 )
 
 // stream calls f with the canonical values of the given columns of each row
-// inside the declared domains. The tuple is reused between calls.
+// inside the declared domains or, where the table has a unit, of each such row
+// that is kept. The tuple is reused between calls.
 func stream(ctx context.Context, q Querier, t Table, columns []int, f func([]query.Value)) error {
+	if t.Unit != "" {
+		return streamKept(ctx, q, t, everyUnit, columns, f)
+	}
 	p := newPlan(t, columns)
 	found, err := q.QueryContext(ctx, p.text(t.Source), p.where.args...)
 	if err != nil {
@@ -58,29 +62,44 @@ func newPlan(t Table, columns []int) plan {
 }
 
 func (p plan) text(source string) string {
+	return "SELECT " + p.fields() + from(source) + " WHERE " + p.where.text
+}
+
+func (p plan) fields() string {
 	fields := make([]string, len(p.fetch))
 	for i, c := range p.fetch {
 		fields[i] = canonical(columnOf(c.Name), c.Domain.Type())
 	}
-	return "SELECT " + strings.Join(fields, ", ") + from(source) + " WHERE " + p.where.text
+	return strings.Join(fields, ", ")
 }
 
 func (p plan) each(found *sql.Rows, asked int, f func([]query.Value)) error {
-	cells := make([]cell, len(p.fetch))
-	into := make([]any, len(p.fetch))
-	for i := range cells {
-		into[i] = &cells[i]
-	}
-	tuple := make([]query.Value, len(p.fetch))
+	row := p.newRow()
 	for found.Next() {
-		if err := found.Scan(into...); err != nil {
+		if err := found.Scan(row.into...); err != nil {
 			return err
 		}
-		if p.inside(cells, tuple) {
-			f(tuple[:asked])
+		if p.inside(row.cells, row.tuple) {
+			f(row.tuple[:asked])
 		}
 	}
 	return found.Err()
+}
+
+// row is where a row is read into.
+type row struct {
+	cells []cell
+	tuple []query.Value // of the cells, once they are found inside
+	into  []any         // the cells, and what else is read
+}
+
+func (p plan) newRow(more ...any) row {
+	r := row{cells: make([]cell, len(p.fetch)), tuple: make([]query.Value, len(p.fetch))}
+	for i := range r.cells {
+		r.into = append(r.into, &r.cells[i])
+	}
+	r.into = append(r.into, more...)
+	return r
 }
 
 // inside fills the tuple and reports whether all of it lies in the domains.
