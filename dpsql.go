@@ -10,9 +10,10 @@
 //
 // A database is a multiset of records over a universe X, the product of the
 // declared column domains; a text column without a domain makes X infinite.
-// Two databases are neighbours when they differ in one unit, which is one row.
-// Where rows change between statements, neighbours differ in the whole history
-// of one unit.
+// Two databases are neighbours when they differ in one unit: one row or, where a
+// unit column is declared, all rows with one of its values, of which at most
+// max_rows count. Where rows change between statements, neighbours differ in the
+// whole history of one unit.
 //
 // A curator gives the rows of a base table a budget (ε, δ). Everything that is
 // ever answered about them, to all analysts together, adaptively and

@@ -138,6 +138,13 @@ func (tx *Tx) addColumns(t *Table) error {
 	return nil
 }
 
+// AccountUnit returns the unit column of the tables that charge an account,
+// dropped ones included; nil when none was declared yet. One budget protects
+// one kind of unit.
+func (tx *Tx) AccountUnit(account int64) (*string, error) {
+	return find(tx, scanText, `SELECT unit FROM dpsql_tables WHERE account = ? ORDER BY id LIMIT 1`, account)
+}
+
 // SetNHat stores the table's noisy row count. Errors: Internal when it was
 // bought before, since a second draw would be paid for and could be averaged.
 func (tx *Tx) SetNHat(table int64, n NHat) error {

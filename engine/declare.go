@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"math/big"
 
 	"dpsql/accounting"
@@ -75,6 +76,34 @@ func readBudget(o *options) (budget, error) {
 	return b, err
 }
 
+// unit is what one neighbour differs by: a row, or up to rows rows with one
+// value of a column.
+type unit struct {
+	column string
+	rows   int64
+	key    []byte // secret: it decides which rows of a unit are kept
+}
+
+// readUnit reads the options unit and max_rows.
+func (db *DB) readUnit(o *options) (unit, error) {
+	u := unit{column: o.name("unit"), rows: o.integer("max_rows", 1, 1, 1e9)}
+	switch {
+	case u.column == "":
+		o.refuse("without unit", "max_rows")
+	case !o.has("max_rows"):
+		o.fail(sqlerr.New(sqlerr.Invalid, "unit needs max_rows, the rows kept of each unit").
+			WithHint("WITH (…, unit = %s, max_rows = 4)", u.column), o.find("unit").Name.Position)
+	}
+	if err := o.done(); err != nil || u.column == "" {
+		return u, err
+	}
+	u.key = make([]byte, 32)
+	if err := db.random().Bytes(u.key); err != nil {
+		return u, errRandom()
+	}
+	return u, nil
+}
+
 // createPrivate declares a private table: its columns and domains, where its
 // rows are, and the budget of the base tables behind them.
 func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate) (*Result, error) {
@@ -83,12 +112,8 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 	if err != nil {
 		return nil, err
 	}
-	if option := o.find("unit"); option != nil {
-		return nil, sqlerr.New(sqlerr.Unsupported, "units of several rows are not supported").
-			WithHint("one row is one unit; leave unit and max_rows out").At(option.Name.Position)
-	}
-	o.refuse("without unit", "max_rows")
-	if err := o.done(); err != nil {
+	unit, err := s.db.readUnit(o)
+	if err != nil {
 		return nil, err
 	}
 	result := &Result{}
@@ -100,18 +125,19 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 		if public, err := tx.IsPublic(st.Name.Text); err != nil || public {
 			return firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a public table", st.Name.Text).At(st.Name.Position))
 		}
-		t, err := s.declared(ctx, tx, st)
+		t, err := declared(ctx, tx, st)
 		if err != nil {
 			return err
 		}
+		t.Unit, t.MaxRows, t.Key = unit.column, unit.rows, unit.key
 		return at(addPrivate(ctx, tx, t, b), st.Name.Position)
 	})
 }
 
 // declared resolves the domains of the declaration; only declared public
 // tables are read.
-func (s *Session) declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate) (catalog.Table, error) {
-	t := catalog.Table{Name: st.Name.Text, Source: st.Source.Text, MaxRows: 1}
+func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate) (catalog.Table, error) {
+	t := catalog.Table{Name: st.Name.Text, Source: st.Source.Text}
 	for _, def := range st.Columns {
 		d := def.Domain
 		if def.Source != nil {
@@ -149,7 +175,7 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef) (qu
 // addPrivate stores a declaration under the budget of its base tables, which
 // is opened by the first declaration over them and continued by later ones.
 func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget) error {
-	schema, err := source.Check(ctx, tx.SQL(), source.Table{Source: t.Source, Columns: t.Columns, MaxRows: t.MaxRows})
+	schema, err := source.Check(ctx, tx.SQL(), sourceOf(t))
 	if err != nil {
 		return err
 	}
@@ -176,8 +202,27 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget) 
 			t.Source, a.Epsilon, a.Delta, a.Interactive).
 			WithHint("a budget belongs to the rows and cannot be declared anew: give the same one to continue it")
 	}
+	other, err := tx.AccountUnit(a.ID)
+	if err != nil {
+		return err
+	}
+	if other != nil && !sameName(*other, t.Unit) {
+		return sqlerr.New(sqlerr.Invalid, "the budget of %s protects %s", t.Source, unitText(*other, 0)).
+			WithHint("every table over these rows must be declared with the same unit")
+	}
 	t.Account = a.ID
 	return tx.AddTable(&t)
+}
+
+// unitText names a unit for people; rows of 0 leaves the bound out.
+func unitText(column string, rows int64) string {
+	switch {
+	case column == "":
+		return "single rows"
+	case rows == 0:
+		return "all rows with one value of " + column
+	}
+	return fmt.Sprintf("up to %d rows with one value of %s", rows, column)
 }
 
 // privateBases leaves out the base tables that are declared public: a view may

@@ -48,8 +48,13 @@ func TestBadDeclarations(t *testing.T) {
 		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 1, interactive = 0.5`)},
 		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 1, epsilon = 2`)},
 		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 1, colour = 2`)},
-		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 9, delta = 1e-6`)}, // another budget for the same rows
-		{sqlerr.Unsupported, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = sex, max_rows = 2`)},
+		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 9, delta = 1e-6`)},                           // another budget for the same rows
+		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = sex, max_rows = 2`)}, // rows are its unit
+		{sqlerr.Unknown, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = shoe, max_rows = 2`)},
+		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = sex`)},
+		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = 3, max_rows = 2`)},
+		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = sex, max_rows = 0`)},
+		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, max_rows = 2`)},
 		{sqlerr.Forbidden, `CREATE PRIVATE TABLE p (name TEXT) FROM dpsql_ledger WITH (epsilon = 1)`},
 		{sqlerr.Invalid, `CREATE PRIVATE TABLE admissions (sex TEXT) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6)`},
 		{sqlerr.Invalid, `CREATE PUBLIC TABLE raw_admissions`},

@@ -147,6 +147,18 @@ func (o *options) word(name string, allowed ...string) string {
 	return w
 }
 
+// name returns an option that names a column, "" when it is not given.
+func (o *options) name(name string) string {
+	option := o.find(name)
+	if option == nil {
+		return ""
+	}
+	if option.Kind == sqlfront.Number || option.Value == "" {
+		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be the name of a column", name), option.Position)
+	}
+	return option.Value
+}
+
 // file returns the option's file name, "" when it is not given.
 func (o *options) file(name string) string {
 	option := o.find(name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -58,7 +59,7 @@ func (s *Session) showSettings() *Result {
 }
 
 func (v *view) showTables() *Result {
-	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"rows", "INTEGER"}}}
+	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"unit", "TEXT"}, {"rows", "INTEGER"}}}
 	for _, t := range v.tables {
 		size := "infinite"
 		if n := t.universe.Size(); n != nil {
@@ -68,10 +69,10 @@ func (v *view) showTables() *Result {
 		if t.NHat != nil {
 			rows = t.NHat.Value
 		}
-		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, rows})
+		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, unitText(t.Unit, t.MaxRows), rows})
 	}
 	for _, p := range v.publics {
-		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil})
+		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil})
 	}
 	return r
 }
@@ -150,13 +151,16 @@ func guaranteed(p smw.Params) any {
 	if p.Alpha == 0 {
 		return nil
 	}
-	return p.Alpha
+	return threeDigits(p.Alpha)
 }
+
+// threeDigits rounds a fraction up.
+func threeDigits(x float64) float64 { return math.Ceil(x*1000) / 1000 }
 
 // paperAlpha is what the paper's theorem itself promises for the same ε, δ, m, k, β.
 func paperAlpha(m *catalog.Mechanism, p smw.Params, a account) float64 {
-	return smw.PaperAlpha(smw.PaperParams{MaxSupport: p.MaxSupport, Queries: p.Queries, Beta: p.Beta,
-		Epsilon: m.Epsilon.Float(), Delta: a.Caps.InteractiveDelta.Float(), Rows: p.NHat})
+	return threeDigits(smw.PaperAlpha(smw.PaperParams{MaxSupport: p.MaxSupport, Queries: p.Queries, Beta: p.Beta,
+		Epsilon: m.Epsilon.Float(), Delta: a.Caps.InteractiveDelta.Float(), Rows: p.NHat}))
 }
 
 // showBudget shows the two accounts of each table's rows, and in words what is

@@ -42,11 +42,14 @@ func (b bound) Name() string              { return b.t.Name }
 func (b bound) Universe() *query.Universe { return b.t.universe }
 
 // rows says where the table's private rows are.
-func (t *table) rows() source.Table {
+func (t *table) rows() source.Table { return sourceOf(t.Table) }
+
+func sourceOf(t catalog.Table) source.Table {
 	return source.Table{Source: t.Source, Columns: t.Columns, Unit: t.Unit, MaxRows: t.MaxRows, Key: t.Key}
 }
 
-// sensitivity returns L, the most rows that one unit can change.
+// sensitivity returns L, the most rows that one unit can change: 1 where a
+// unit is a row.
 func (t *table) sensitivity() int64 { return max(1, t.MaxRows) }
 
 // view reads the public catalog.
