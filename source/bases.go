@@ -53,6 +53,9 @@ func openedPages(ctx context.Context, q Querier, source string) ([]int64, error)
 		if err != nil {
 			return nil, err
 		}
+		if err := cannotFail(opcode, p4, source); err != nil {
+			return nil, err
+		}
 		if opened {
 			pages = append(pages, page)
 		}

@@ -11,9 +11,6 @@ import (
 // for; when more match, reading all units is about as fast.
 const maxMatched = 10_000
 
-// everyUnit is the condition on units that leaves none out.
-var everyUnit = condition{text: "1"}
-
 // countKept counts the kept rows of which a condition is true, which the query
 // weighs 1. Only units that have such a row are read, but those whole: which
 // rows are kept of a unit depends on all of them, and on no other unit.

@@ -14,11 +14,13 @@ import (
 // declared domains, those of a unit one after the other, and yields the ones
 // that are kept.
 //
-// Every row of a unit has a rank, the HMAC-SHA256 of its canonical values and
-// its number among the unit's rows equal to it, and the L rows of the lowest
-// ranks are kept. So what is kept of a unit is a function of the key and the
-// multiset of its rows, and of nothing else: not of their order or rowids, of
-// other units, or of the query. A unit that comes or goes therefore takes at
+// Every row of a unit has a rank, the HMAC-SHA256 of the unit, the row's
+// canonical values and its number among the unit's rows equal to it, and the L
+// rows of the lowest ranks are kept. So what is kept of a unit is a function of
+// the key, the unit and the multiset of its rows, and of nothing else: not of
+// their order or rowids, of other units, or of the query. The unit is part of
+// it so that each draws its own sample: were the ranks those of the values
+// alone, all units would keep the same few values and lose the others. A unit that comes or goes therefore takes at
 // most L kept rows with it and leaves all others as they are, which bounds the
 // change of a count of weights up to W by L·W, and of the cells by L in ℓ1.
 type keeper struct {
@@ -93,7 +95,7 @@ func (k *keeper) rankAll() {
 
 // rank returns the rank of the next row of the unit.
 func (k *keeper) rank(tuple []query.Value) (rank [sha256.Size]byte) {
-	k.buffer = appendCanonical(k.buffer[:0], tuple)
+	k.buffer = appendCanonical(k.unit.appendTo(k.buffer[:0]), tuple)
 	earlier := k.seen[string(k.buffer)]
 	k.seen[string(k.buffer)] = earlier + 1
 	k.buffer = binary.BigEndian.AppendUint64(k.buffer, earlier)

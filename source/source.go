@@ -34,8 +34,8 @@ type Querier interface {
 // Without Unit a row is a unit, and all rows inside the domains count. With it,
 // rows outside the domains and rows whose unit is NULL are dropped first. Then
 // at most MaxRows rows of each unit are kept: those of the lowest HMAC-SHA256,
-// under Key, of the row's canonical declared values and its number among the
-// unit's equal rows. Databases with the same multiset of units and declared
+// under Key, of the unit, the row's canonical declared values and its number
+// among the unit's equal rows. Databases with the same multiset of units and declared
 // values thus keep the same multiset of rows, and adding or removing a unit
 // changes a count by at most MaxRows times the query's largest weight, and the
 // cells by at most MaxRows in all.

@@ -14,7 +14,7 @@ import (
 // that is kept. The tuple is reused between calls.
 func stream(ctx context.Context, q Querier, t Table, columns []int, f func([]query.Value)) error {
 	if t.Unit != "" {
-		return streamKept(ctx, q, t, everyUnit, columns, f)
+		return streamKept(ctx, q, t, condition{text: "1"}, columns, f)
 	}
 	p := newPlan(t, columns)
 	found, err := q.QueryContext(ctx, p.text(t.Source), p.where.args...)

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"math"
 	"strings"
@@ -127,4 +128,16 @@ func (u *unit) Scan(from any) error {
 		return errors.New("a unit of another type")
 	}
 	return nil
+}
+
+// appendTo appends an encoding of the unit that no other unit's begins with.
+func (u unit) appendTo(buffer []byte) []byte {
+	buffer = append(buffer, byte(u.kind))
+	switch u.kind {
+	case unitInteger:
+		return binary.BigEndian.AppendUint64(buffer, uint64(u.n))
+	case unitReal:
+		return binary.BigEndian.AppendUint64(buffer, math.Float64bits(u.x))
+	}
+	return append(binary.AppendUvarint(buffer, uint64(len(u.bytes))), u.bytes...)
 }

@@ -139,7 +139,7 @@ func TestUnitPlans(t *testing.T) {
 	details := func(c condition) string {
 		return strings.Join(explained(t, db, plan{fetch: table.Columns, where: c}.byUnit(table), c.args...), "; ")
 	}
-	if all := details(everyUnit); !strings.HasPrefix(all, "SCAN r;") || strings.Contains(all, "INDEX") {
+	if all := details(condition{text: "1"}); !strings.HasPrefix(all, "SCAN r;") || strings.Contains(all, "INDEX") {
 		t.Errorf("all units: %s", all)
 	}
 	some := details(unitsWith(table, condition{"r.a = ?", []any{1}}, true))

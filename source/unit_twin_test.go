@@ -28,7 +28,7 @@ func naiveKept(t testing.TB, db *sql.DB, table Table) [][]query.Value {
 			continue
 		}
 		equal := fmt.Sprintf("%d %q", r.unit, r.tuple)
-		perUnit[r.unit] = append(perUnit[r.unit], ranked{naiveRank(table.Key, r.tuple, seen[equal]), r.tuple})
+		perUnit[r.unit] = append(perUnit[r.unit], ranked{naiveRank(table.Key, r.raw, r.tuple, seen[equal]), r.tuple})
 		seen[equal]++
 	}
 	var kept [][]query.Value
@@ -43,6 +43,7 @@ func naiveKept(t testing.TB, db *sql.DB, table Table) [][]query.Value {
 
 type unitRow struct {
 	unit  int64 // a number that the rows of the unit share
+	raw   any   // the value of the unit
 	tuple []query.Value
 }
 
@@ -67,7 +68,8 @@ func unitRows(t testing.TB, db *sql.DB, table Table) []unitRow {
 	for found.Next() {
 		var number int64
 		raw := make([]any, len(table.Columns))
-		into := []any{&number, new(any)}
+		var unit any
+		into := []any{&number, &unit}
 		for i := range raw {
 			into = append(into, &raw[i])
 		}
@@ -75,14 +77,14 @@ func unitRows(t testing.TB, db *sql.DB, table Table) []unitRow {
 			t.Fatal(err)
 		}
 		if tuple, ok := typed(table, raw); ok {
-			out = append(out, unitRow{number, tuple})
+			out = append(out, unitRow{number, unit, tuple})
 		}
 	}
 	return out
 }
 
-func naiveRank(key []byte, tuple []query.Value, number uint64) [sha256.Size]byte {
-	var message []byte
+func naiveRank(key []byte, unit any, tuple []query.Value, number uint64) [sha256.Size]byte {
+	message := naiveUnit(unit)
 	for _, v := range tuple {
 		switch {
 		case v.IsNull():
@@ -103,6 +105,27 @@ func naiveRank(key []byte, tuple []query.Value, number uint64) [sha256.Size]byte
 	mac := hmac.New(sha256.New, key)
 	mac.Write(message)
 	return [sha256.Size]byte(mac.Sum(nil))
+}
+
+func naiveUnit(raw any) []byte {
+	number := func(kind byte, v any) []byte {
+		message, _ := binary.Append([]byte{kind}, binary.BigEndian, v)
+		return message
+	}
+	switch v := raw.(type) {
+	case int64:
+		return number(1, v)
+	case float64:
+		if i := int64(v); v < 9e18 && float64(i) == v {
+			return number(1, i)
+		}
+		return number(2, v)
+	case string:
+		return append([]byte{3, byte(len(v))}, v...)
+	case []byte:
+		return append([]byte{4, byte(2 * len(v))}, fmt.Sprintf("%X", v)...)
+	}
+	return []byte{4, 0} // empty blobs come as nil
 }
 
 // multiset counts tuples.

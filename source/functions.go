@@ -1,0 +1,38 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+
+	"dpsql/sqlerr"
+)
+
+// safe are SQL functions that give a value for every argument. A view may call
+// no other: a function that fails on one row, as json_extract does on text that
+// is no JSON, would turn an answer into an error, and the error would tell of
+// that row without noise. Functions whose value changes from call to call are
+// left out too: a row must count the same each time.
+var safe = map[string]bool{
+	"char": true, "coalesce": true, "ifnull": true, "iif": true, "instr": true, "length": true,
+	"lower": true, "ltrim": true, "max": true, "min": true, "nullif": true, "octet_length": true,
+	"round": true, "rtrim": true, "sign": true, "substr": true, "substring": true, "trim": true, "typeof": true,
+	"unicode": true, "upper": true,
+	"avg": true, "count": true, "total": true, // over the rows of a unit; sum can overflow
+	"date": true, "datetime": true, "julianday": true, "strftime": true, "time": true, "unixepoch": true,
+}
+
+// cannotFail refuses an instruction of a source's program that calls a function
+// other than the safe ones. p4 names it with its number of arguments.
+func cannotFail(opcode string, p4 any, source string) error {
+	switch opcode {
+	case "Function", "PureFunc", "AggStep", "AggStep1", "AggInverse", "AggFinal", "AggValue":
+	default:
+		return nil
+	}
+	name, _, _ := strings.Cut(fmt.Sprint(p4), "(")
+	if safe[strings.ToLower(name)] {
+		return nil
+	}
+	return sqlerr.New(sqlerr.Unsupported, "%s calls the function %s, which can fail on a row or vary between calls", source, name).
+		WithHint("prepare the column in a table, where a fault shows before anyone asks")
+}
