@@ -46,12 +46,19 @@ func values(d Domain) []Value {
 	return all
 }
 
+// tuples returns records that tell any two of the tests' queries apart: every
+// one of a finite universe, and over unbounded columns also one with a value
+// that no query lists.
 func tuples(u *Universe) [][]Value {
 	all := [][]Value{nil}
 	for _, c := range u.Columns() {
+		probes := values(c.Domain)
+		if !c.Domain.Finite() {
+			probes = append(probes, Text("listed nowhere"))
+		}
 		var next [][]Value
 		for _, prefix := range all {
-			for _, v := range values(c.Domain) {
+			for _, v := range probes {
 				next = append(next, append(append([]Value{}, prefix...), v))
 			}
 		}

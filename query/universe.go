@@ -66,6 +66,10 @@ func newUniverse(columns []Column) *Universe {
 	return u
 }
 
+// SameName reports whether two names are equal to SQLite: it ignores the case of
+// ASCII letters, and of no others.
+func SameName(a, b string) bool { return foldName(a) == foldName(b) }
+
 // foldName maps names that SQLite takes as equal to one text: ASCII letters
 // lose their case.
 func foldName(name string) string {
