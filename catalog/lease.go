@@ -15,6 +15,9 @@ import (
 // lease was left by a crash.
 type Lease struct{ lock *flock.Flock }
 
+// leasePoll is how often a waiting process tries again.
+const leasePoll = 2 * time.Millisecond
+
 // AcquireLease waits for the lease, at most BusyTimeout. It locks a file beside
 // the database, which stays there. Errors: Busy, ReadOnly, Cancelled, IO.
 func (s *Store) AcquireLease(ctx context.Context) (*Lease, error) {
@@ -39,7 +42,7 @@ func (s *Store) AcquireLease(ctx context.Context) (*Lease, error) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(leasePoll):
 		}
 	}
 }

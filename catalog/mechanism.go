@@ -85,6 +85,9 @@ func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 	if err := tx.checkName(m.Name); err != nil {
 		return err
 	}
+	if err := tx.checkTable(m.TableID); err != nil {
+		return err
+	}
 	columns, err := encodeColumns(m.Columns)
 	if err != nil {
 		return err

@@ -65,6 +65,9 @@ func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if err := tx.checkName(r.Name); err != nil {
 		return err
 	}
+	if err := tx.checkTable(r.TableID); err != nil {
+		return err
+	}
 	if r.MaxSupport > math.MaxInt64 {
 		return sqlerr.New(sqlerr.Invalid, "max_support = %d is too large", r.MaxSupport)
 	}
@@ -115,6 +118,15 @@ func (tx *Tx) DropRelease(name string) error {
 		return err
 	}
 	_, err = tx.exec(`UPDATE dpsql_releases SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), r.ID)
+	return err
+}
+
+// checkTable refuses a table that was dropped: nothing can be declared on it.
+func (tx *Tx) checkTable(id int64) error {
+	name, err := find(tx, scanText, `SELECT name FROM dpsql_tables WHERE id = ? AND dropped_at IS NULL`, id)
+	if err == nil && name == nil {
+		err = sqlerr.New(sqlerr.Unknown, "the private table was dropped meanwhile")
+	}
 	return err
 }
 

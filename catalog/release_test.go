@@ -64,7 +64,7 @@ func TestReleases(t *testing.T) {
 		wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddRelease(r, nil) }), sqlerr.Invalid)
 	}
 	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddMechanism(&Mechanism{Name: "B", TableID: table}, nil) }), sqlerr.Invalid)
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddRelease(&Release{Name: "x", TableID: 99}, nil) }), sqlerr.Internal)
+	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddRelease(&Release{Name: "x", TableID: 99}, nil) }), sqlerr.Unknown)
 }
 
 func TestDamagedPayload(t *testing.T) {

@@ -91,11 +91,16 @@ func TestDropTableKeepsAccountAndIDs(t *testing.T) {
 			t.Errorf("the account is %+v, %v", a, err)
 		}
 		tab := &Table{Name: "raw", Source: "raws", Columns: clinicColumns(), Account: a.ID}
-		m := &Mechanism{Name: "m", TableID: 1}
-		r := &Release{Name: "r", TableID: 1}
 		if err := tx.AddTable(tab); err != nil {
 			return err
 		}
+		for _, err := range []error{tx.AddRelease(&Release{Name: "r", TableID: table}, nil), tx.AddMechanism(&Mechanism{Name: "m", TableID: table}, nil)} {
+			if sqlerr.CodeOf(err) != sqlerr.Unknown {
+				t.Errorf("on a dropped table: %v, want unknown", err)
+			}
+		}
+		m := &Mechanism{Name: "m", TableID: tab.ID}
+		r := &Release{Name: "r", TableID: tab.ID}
 		if err := tx.AddMechanism(m, nil); err != nil {
 			return err
 		}
