@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"database/sql/driver"
+	"math"
 
 	"dpsql/engine"
 	"dpsql/query"
@@ -107,7 +108,7 @@ func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
 	case []byte:
 		nv.Value = query.Text(string(x))
 	case float64:
-		if n := int64(x); float64(n) == x {
+		if n := int64(x); math.Abs(x) < 1<<62 && float64(n) == x {
 			nv.Value = query.Int(n)
 			return nil
 		}

@@ -2,7 +2,6 @@ package projection
 
 import (
 	"math/big"
-	"strings"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -62,7 +61,7 @@ func sameUniverse(u, v *query.Universe) bool {
 		return false
 	}
 	for i := range a {
-		if !strings.EqualFold(a[i].Name, b[i].Name) || !sameDomain(a[i].Domain, b[i].Domain) {
+		if !query.SameName(a[i].Name, b[i].Name) || !sameDomain(a[i].Domain, b[i].Domain) {
 			return false
 		}
 	}
