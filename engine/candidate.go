@@ -3,9 +3,11 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"dpsql/accounting"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -27,9 +29,27 @@ type candidate struct {
 	margin  float64 // predicted half-width in counts at the session's confidence
 	known   bool    // false: the answer would carry no margin
 	cost    accounting.Amount
-	refusal string // why it cannot answer; "" when it can
-	note    string // what else EXPLAIN should say
+	refusal string        // why it cannot answer; "" when it can
+	note    string        // what else EXPLAIN should say
+	failure *sqlerr.Error // why it is refused, where that is a fault rather than a fact
 	answer  func(context.Context) (estimate, error)
+}
+
+// failed returns the candidate refused by an error of its own, which does not
+// stand in the way of others. An end of the context does.
+func (c candidate) failed(err error) (candidate, error) {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.Code == sqlerr.Cancelled {
+		return c, err
+	}
+	c.known, c.refusal, c.failure = false, e.Message, e
+	return c, nil
+}
+
+// errReadOnly refuses what would have to write.
+func errReadOnly() *sqlerr.Error {
+	return sqlerr.New(sqlerr.ReadOnly, "the file cannot be written").
+		WithHint("releases and stored answers are still there; a new answer needs a file that can be charged")
 }
 
 func (c candidate) free() bool { return c.cost == accounting.Amount{} }
@@ -42,7 +62,7 @@ func (c candidate) allowed(mechanism string) bool {
 	case "smw", "projection", "direct":
 		return c.kind == mechanism || c.kind == "constant"
 	}
-	return sameName(c.name, mechanism) || c.kind == "constant"
+	return query.SameName(c.name, mechanism) || c.kind == "constant"
 }
 
 // choose returns the candidate that answers: the tightest of those that cost

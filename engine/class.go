@@ -201,7 +201,7 @@ func workloadQuery(in sqlfront.Input, t *table, columns []int) (query.Query, err
 		return query.Query{}, err
 	}
 	sel, ok := statement.(*sqlfront.Select)
-	if !ok || !sameName(sel.Table.Text, t.Name) {
+	if !ok || !query.SameName(sel.Table.Text, t.Name) {
 		return query.Query{}, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements on %s only", t.Name)
 	}
 	b, err := sel.Bind(bound{t}, nil)

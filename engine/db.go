@@ -67,7 +67,7 @@ func Open(path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, live: newLiveMechanisms()}, nil
+	return &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, live: newLiveMechanisms(o.BusyTimeout)}, nil
 }
 
 // Close gives back what the process holds, so that another may go on where it

@@ -26,15 +26,8 @@ func (s *Session) createPublic(ctx context.Context, st *sqlfront.CreatePublic) (
 		if t, err := tx.Table(st.Name.Text); err != nil || t != nil {
 			return firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
 		}
-		schema, err := source.Check(ctx, tx.SQL(), source.Table{Source: st.Name.Text})
-		if err != nil {
+		if err := readsNoPrivateRows(ctx, tx, st.Name.Text, nil); err != nil {
 			return at(err, st.Name.Position)
-		}
-		for _, base := range schema.Bases { // a view must not publish private rows
-			if a, err := tx.AccountFor([]string{base}); err != nil || a != nil {
-				return firstError(err, sqlerr.New(sqlerr.Invalid, "%s reads %s, which holds private rows", st.Name.Text, base).
-					At(st.Name.Position))
-			}
 		}
 		return at(tx.AddPublic(st.Name.Text), st.Name.Position)
 	})
@@ -86,7 +79,7 @@ type unit struct {
 
 // readUnit reads the options unit and max_rows.
 func (db *DB) readUnit(o *options) (unit, error) {
-	u := unit{column: o.name("unit"), rows: o.integer("max_rows", 1, 1, 1e9)}
+	u := unit{column: o.name("unit"), rows: o.integer("max_rows", 1, 1, 1e6)}
 	switch {
 	case u.column == "":
 		o.refuse("without unit", "max_rows")
@@ -138,11 +131,19 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 // tables are read.
 func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate) (catalog.Table, error) {
 	t := catalog.Table{Name: st.Name.Text, Source: st.Source.Text}
+	schema, err := source.Check(ctx, tx.SQL(), source.Table{Source: t.Source})
+	if err != nil {
+		return t, at(err, st.Source.Position)
+	}
+	bases, err := privateBases(tx, schema.Bases)
+	if err != nil {
+		return t, err
+	}
 	for _, def := range st.Columns {
 		d := def.Domain
 		if def.Source != nil {
 			var err error
-			if d, err = domainFrom(ctx, tx, def); err != nil {
+			if d, err = domainFrom(ctx, tx, def, bases); err != nil {
 				return t, err
 			}
 		}
@@ -151,7 +152,9 @@ func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate) (
 	return t, nil
 }
 
-func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef) (query.Domain, error) {
+// domainFrom reads a domain off a public table. The bases are those of the
+// table being declared, which are about to be private.
+func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bases []string) (query.Domain, error) {
 	from := def.Source
 	public, err := tx.IsPublic(from.Table.Text)
 	if err != nil {
@@ -160,6 +163,9 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef) (qu
 	if !public {
 		return query.Domain{}, sqlerr.New(sqlerr.Forbidden, "a domain cannot read %s: it is not declared public", from.Table.Text).
 			WithHint("CREATE PUBLIC TABLE %s; says that its contents are no secret", from.Table.Text).At(from.Table.Position)
+	}
+	if err := readsNoPrivateRows(ctx, tx, from.Table.Text, bases); err != nil {
+		return query.Domain{}, at(err, from.Table.Position)
 	}
 	values, err := source.Values(ctx, tx.SQL(), from.Table.Text, from.Column.Text, def.Type, maxListed)
 	if err != nil {
@@ -187,6 +193,9 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget) 
 	if len(bases) == 0 {
 		return sqlerr.New(sqlerr.Invalid, "%s reads public tables only", t.Source).WithHint("there is nothing in it to protect")
 	}
+	if err := noPublicViewReads(ctx, tx, bases); err != nil {
+		return err
+	}
 	a, err := tx.AccountFor(bases)
 	switch {
 	case err != nil:
@@ -206,7 +215,7 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget) 
 	if err != nil {
 		return err
 	}
-	if other != nil && !sameName(*other, t.Unit) {
+	if other != nil && !query.SameName(*other, t.Unit) {
 		return sqlerr.New(sqlerr.Invalid, "the budget of %s protects %s", t.Source, unitText(*other, 0)).
 			WithHint("every table over these rows must be declared with the same unit")
 	}

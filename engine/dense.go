@@ -57,8 +57,14 @@ func denseLaw(law string, rows uint64, cost accounting.Amount, sensitivity int64
 		}
 		return noise.NewLaplace(scale.Mul(scale, l))
 	}
+	squared := new(big.Int).Mul(big.NewInt(sensitivity), big.NewInt(sensitivity))
+	squared.Mul(squared, big.NewInt(int64(rows)))
+	if !squared.IsInt64() {
+		return nil, sqlerr.New(sqlerr.Unsupported, "the dense transform cannot have %d rows for units of %d rows", rows, sensitivity).
+			WithHint("use transform = sparse, or a smaller max_rows")
+	}
 	sigma2, err := accounting.DiscreteSigmaSquared(cost.Epsilon, cost.Delta,
-		accounting.Vector{Dimensions: int64(rows), SquaredSensitivity: int64(rows) * sensitivity * sensitivity})
+		accounting.Vector{Dimensions: int64(rows), SquaredSensitivity: squared.Int64()})
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,10 @@ func (db *DB) direct(v *view, r request) candidate {
 	}
 	c.margin, c.cost = float64(p.Width), p.cost()
 	c.refusal = affordable(a, c.cost)
+	if db.store.ReadOnly() {
+		c.failure = errReadOnly()
+		c.refusal = c.failure.Message
+	}
 	c.note = offer(a, p, accuracy, r.settings.Confidence)
 	if r.settings.Accuracy == 0 {
 		c.refusal = "it costs budget"

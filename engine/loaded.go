@@ -8,6 +8,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/mechanisms/projection"
 	"dpsql/query"
+	"dpsql/sqlerr"
 )
 
 // answerer is a release in memory. The margin is a half-width in counts; known
@@ -45,6 +46,9 @@ func (db *DB) load(ctx context.Context, t *table, r *catalog.Release) (answerer,
 	var payload []byte
 	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 		var err error
+		if current, err := tx.Release(r.Name); err != nil || current == nil || current.ID != r.ID {
+			return firstError(err, sqlerr.New(sqlerr.Unknown, "release %s was dropped meanwhile", r.Name))
+		}
 		payload, err = tx.ReleasePayload(r)
 		return err
 	})
@@ -80,11 +84,11 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 		return c, nil
 	}
 	a, err := db.load(ctx, r.table, rel)
-	if err != nil {
-		return c, err
+	if err == nil {
+		c.margin, c.known, err = a.Margin(see.query, r.settings.Confidence)
 	}
-	if c.margin, c.known, err = a.Margin(see.query, r.settings.Confidence); err != nil {
-		return c, err
+	if err != nil {
+		return c.failed(err)
 	}
 	if !c.known {
 		c.note = "outside its class of queries: unverified"

@@ -17,6 +17,7 @@ const (
 	defaultUpdates = 50  // max_updates where neither it nor alpha is given
 	defaultQueries = 1e6 // k
 	defaultBeta    = 0.05
+	leastBeta      = 1e-12 // below it 1 − β is not far enough from 1 for a float
 )
 
 // createMechanism reserves the budget of an interactive mechanism and stores
@@ -45,6 +46,9 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 		return nil, tooMuch(epsilon, a)
 	}
 	rho := accounting.RhoFor(epsilon, a.Caps.InteractiveDelta)
+	if why := affordable(a, accounting.Amount{Rho: rho}); why != "" {
+		return nil, sqlerr.New(sqlerr.Budget, "mechanism %s: %s", st.Name.Text, why).WithHint("SHOW BUDGET tells what is left")
+	}
 	n, left, err := s.db.rowCount(ctx, t, catalog.KindInteractive, accounting.Amount{Rho: rho})
 	if err != nil {
 		return nil, err
@@ -75,6 +79,9 @@ func readRequest(o *options, t *table, u *query.Universe) smw.Request {
 		Queries:    o.integer("queries", defaultQueries, 1, 1e15), Beta: o.fraction("beta", defaultBeta),
 		Update:       smw.Update(o.word("update", string(smw.Projection), string(smw.Paper))),
 		UniverseSize: u.Size(), Sensitivity: t.sensitivity(), MaxWeight: 1,
+	}
+	if r.Beta < leastBeta {
+		o.fail(sqlerr.New(sqlerr.Invalid, "beta must be at least %g", leastBeta), o.find("beta").Name.Position)
 	}
 	if o.has("max_updates") && o.has("alpha") {
 		o.fail(sqlerr.New(sqlerr.Invalid, "max_updates and alpha exclude each other"), o.find("alpha").Name.Position)
@@ -134,6 +141,12 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	if c.refusal = see.refusal; c.refusal != "" {
 		return c, nil
 	}
+	if err := p.Admits(see.query); err != nil {
+		return c.failed(err)
+	}
+	if db.store.ReadOnly() {
+		return c.failed(errReadOnly())
+	}
 	c.known = !spent(m, p)
 	if c.known {
 		c.margin, err = db.margin(catalog.AnswerVerified, m.Params, r.settings.Confidence)
@@ -143,7 +156,7 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 		c.note = "its runs are spent: unverified"
 	}
 	c.answer = func(ctx context.Context) (estimate, error) {
-		return db.ask(ctx, v, r, m.ID, see.query)
+		return db.ask(ctx, v, r, m.ID, see.query, c.known)
 	}
 	return c, err
 }

@@ -24,6 +24,9 @@ func (db *DB) rowCount(ctx context.Context, t *table, kind catalog.Kind, about a
 	if t.NHat != nil {
 		return *t.NHat, about, nil
 	}
+	if err := db.fits(ctx, t, kind, about); err != nil {
+		return n, about, err
+	}
 	cost := accounting.Amount{Epsilon: about.Epsilon / 100, Rho: about.Rho / 100}
 	left = accounting.Amount{Epsilon: about.Epsilon - cost.Epsilon, Delta: about.Delta, Rho: about.Rho - cost.Rho}
 	law, err := rowCountLaw(cost, t.sensitivity())
@@ -58,7 +61,10 @@ func (db *DB) keepRowCount(ctx context.Context, t *table, n catalog.NHat) (catal
 		if err != nil {
 			return err
 		}
-		if stored != nil && stored.ID == t.ID && stored.NHat != nil {
+		switch {
+		case stored == nil || stored.ID != t.ID:
+			return sqlerr.New(sqlerr.Unknown, "the private table %s was dropped meanwhile", t.Name)
+		case stored.NHat != nil:
 			n = *stored.NHat
 			return nil
 		}

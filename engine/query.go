@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"dpsql/query"
 	"dpsql/sqlfront"
@@ -20,19 +21,24 @@ type request struct {
 // draw, store and return. Every private access of the module passes here or
 // through a declaration.
 func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
-	r, candidates, err := s.plan(ctx, sel, args)
-	if err != nil {
-		return nil, err
+	for retried := false; ; retried = true {
+		r, candidates, err := s.plan(ctx, sel, args)
+		if err != nil {
+			return nil, err
+		}
+		best, err := choose(candidates, r)
+		if err != nil {
+			return nil, err
+		}
+		e, err := best.answer(ctx)
+		if errors.Is(err, errReplan) && !retried {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return r.result(best, e), nil
 	}
-	best, err := choose(candidates, r)
-	if err != nil {
-		return nil, err
-	}
-	e, err := best.answer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.result(best, e), nil
 }
 
 // plan binds a SELECT against the present catalog and lists the ways to answer

@@ -19,7 +19,7 @@ import (
 
 const (
 	defaultSupport = 1 << 16 // max_support where none is given
-	maxSupport     = 1 << 40
+	maxSupport     = 1 << 24 // planning holds a few words for each element
 	defaultRows    = 1 << 20 // T where none is given
 	mostRows       = 1 << 27 // at a byte a row, 128 MiB
 )
@@ -77,7 +77,7 @@ func (v *view) nameFree(name sqlfront.Name, ifNotExists, same bool) (done bool, 
 			WithHint("releases and mechanisms share one list of names").At(name.Position)
 	}
 	for _, word := range []string{"auto", "smw", "projection", "direct", "constant"} {
-		if sameName(name.Text, word) {
+		if query.SameName(name.Text, word) {
 			return false, sqlerr.New(sqlerr.Invalid, "%s means something else in SET mechanism", name.Text).At(name.Position)
 		}
 	}

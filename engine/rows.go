@@ -49,8 +49,9 @@ func allColumns(t *table) []int {
 	return columns
 }
 
-// unchanged refuses a source whose schema is no longer the declared one: it
-// could read other base tables, whose budget nobody has charged. Schemas are
+// unchanged refuses a source whose schema is no longer the declared one, or
+// that reads a table which was public then and is not any more: its rows could
+// be those of another budget, which nobody has charged. Schemas are
 // public; whether rows changed is not looked at.
 func unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
 	if t.Source == "" {
@@ -64,6 +65,18 @@ func unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
 	if schema.Text != t.SourceSchema {
 		return sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.Source, t.Name).
 			WithHint("DROP PRIVATE TABLE %s and declare it again; its budget goes on", t.Name)
+	}
+	bases, err := privateBases(tx, schema.Bases)
+	if err != nil {
+		return err
+	}
+	a, err := tx.AccountFor(bases)
+	if err != nil {
+		return err
+	}
+	if a == nil || a.ID != t.Account {
+		return sqlerr.New(sqlerr.Invalid, "%s reads tables that are no longer public, which its budget does not cover", t.Source).
+			WithHint("declare them public again, or DROP PRIVATE TABLE %s and declare it anew", t.Name)
 	}
 	return nil
 }

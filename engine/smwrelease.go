@@ -51,6 +51,10 @@ func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 	if err := sizeClass(c, &r); err != nil {
 		return nil, err
 	}
+	if accounting.RhoFor(cost.Epsilon, cost.Delta) == 0 {
+		return nil, sqlerr.New(sqlerr.Invalid, "a release built by SMW needs a delta").
+			WithHint("give the table a delta, or use PROJECTION, which needs none")
+	}
 	n, left, err := s.db.rowCount(ctx, t, catalog.KindReleases, cost)
 	if err != nil {
 		return nil, err

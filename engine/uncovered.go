@@ -16,11 +16,15 @@ func uncovered(candidates []candidate, r request) error {
 		switch {
 		case c.buys():
 			direct = &candidates[i]
+		case c.allowed(s.Mechanism) && c.failure != nil && c.failure.Code != sqlerr.Uncovered:
+			return c.failure
 		case c.allowed(s.Mechanism):
 			why.add(c.name, c.shortcoming())
 		}
 	}
 	switch {
+	case direct != nil && direct.allowed(s.Mechanism) && s.Accuracy > 0 && direct.failure != nil:
+		return direct.failure
 	case direct != nil && direct.allowed(s.Mechanism) && s.Accuracy > 0:
 		return sqlerr.New(sqlerr.Budget, "%s", direct.refusal).
 			WithHint("SHOW BUDGET tells what is left; a larger accuracy costs less")

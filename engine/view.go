@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"strings"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -86,6 +85,11 @@ func readView(tx *catalog.Tx) (*view, error) {
 	if v.mechanisms, err = tx.Mechanisms(0); err != nil {
 		return nil, err
 	}
+	for i := range v.mechanisms { // whether a run is open is public, its τ is not
+		if run := v.mechanisms[i].Run; run != nil {
+			v.mechanisms[i].Run = &catalog.OpenRun{Number: run.Number}
+		}
+	}
 	return v, v.readAccounts(tx)
 }
 
@@ -107,18 +111,18 @@ func (v *view) readAccounts(tx *catalog.Tx) error {
 // table returns the named private table, or an error that helps to find it.
 func (v *view) table(name string, position int) (*table, error) {
 	for _, t := range v.tables {
-		if sameName(t.Name, name) {
+		if query.SameName(t.Name, name) {
 			return t, nil
 		}
 	}
 	for _, p := range v.publics {
-		if sameName(p, name) {
+		if query.SameName(p, name) {
 			return nil, sqlerr.New(sqlerr.Unsupported, "%s is a public table", p).
 				WithHint("public tables serve in domains; read them with sqlite3").At(position)
 		}
 	}
 	for _, t := range v.tables {
-		if sameName(t.Source, name) {
+		if query.SameName(t.Source, name) {
 			return nil, sqlerr.New(sqlerr.Unsupported, "%s holds private rows", t.Source).
 				WithHint("ask the private table %s instead", t.Name).At(position)
 		}
@@ -133,7 +137,7 @@ func (v *view) table(name string, position int) (*table, error) {
 // release returns the named release, nil when there is none.
 func (v *view) release(name string) *catalog.Release {
 	for i := range v.releases {
-		if sameName(v.releases[i].Name, name) {
+		if query.SameName(v.releases[i].Name, name) {
 			return &v.releases[i]
 		}
 	}
@@ -143,7 +147,7 @@ func (v *view) release(name string) *catalog.Release {
 // mechanism returns the named mechanism, nil when there is none.
 func (v *view) mechanism(name string) *catalog.Mechanism {
 	for i := range v.mechanisms {
-		if sameName(v.mechanisms[i].Name, name) {
+		if query.SameName(v.mechanisms[i].Name, name) {
 			return &v.mechanisms[i]
 		}
 	}
@@ -158,9 +162,4 @@ func (v *view) tableByID(id int64) *table {
 		}
 	}
 	return nil
-}
-
-// sameName compares names as SQLite does, without ASCII case.
-func sameName(a, b string) bool {
-	return len(a) == len(b) && strings.EqualFold(a, b)
 }

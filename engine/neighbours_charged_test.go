@@ -1,0 +1,349 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"maps"
+	"math/big"
+	"math/rand/v2"
+	"regexp"
+	"testing"
+
+	"dpsql/mechanisms/projection"
+	"dpsql/mechanisms/smw"
+	"dpsql/noise"
+	"dpsql/query"
+)
+
+// The proofs of the mechanisms pair the noise on a database with noise on its
+// neighbour that gives the same outputs. These tests carry that pairing out:
+// every stream of random bits is scripted, D′ gets the paired streams, and all
+// that is charged must then look alike to the last byte.
+
+// stream returns the random bits of a seed.
+func stream(seed uint64) *noise.Source {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	return noise.NewSourceFrom(rand.NewChaCha8(key))
+}
+
+// script gives a database the streams of the seeds, one a request, and checks
+// at the end of the test that all were asked for.
+func script(t *testing.T, db *DB, seeds ...uint64) {
+	used := 0
+	db.random = func() *noise.Source {
+		used++
+		if used > len(seeds) {
+			t.Errorf("a stream of random bits more than the %d scripted", len(seeds))
+			return stream(0)
+		}
+		return stream(seeds[used-1])
+	}
+	t.Cleanup(func() {
+		if used < len(seeds) {
+			t.Errorf("%d of %d streams of random bits were used", used, len(seeds))
+		}
+	})
+}
+
+// fixed gives a database the streams of seed, seed + 1, …
+func fixed(db *DB, seed uint64) {
+	db.random = func() *noise.Source { seed++; return stream(seed - 1) }
+}
+
+// seedFor returns a seed whose draw is the wanted one.
+func seedFor[T comparable](t *testing.T, draw func(seed uint64) T, want T) uint64 {
+	t.Helper()
+	return seedWhere(t, func(seed uint64) bool { return draw(seed) == want })
+}
+
+func seedWhere(t *testing.T, holds func(seed uint64) bool) uint64 {
+	t.Helper()
+	for seed := uint64(1); seed < 1<<22; seed++ {
+		if holds(seed) {
+			return seed
+		}
+	}
+	t.Fatal("no seed draws what is wanted")
+	return 0
+}
+
+// lawDraw returns the first draw of a law, given in text.
+func lawDraw(t *testing.T, text string) func(uint64) int64 {
+	t.Helper()
+	law, err := noise.ParseLaw(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(seed uint64) int64 {
+		k, err := law.Draw(stream(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+}
+
+// histogramDraw returns the noise of the three cells of the identity release
+// cells, as its record in the catalog describes it.
+func histogramDraw(t *testing.T, s *Session) func(uint64) [3]int64 {
+	t.Helper()
+	v, err := s.db.view(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := v.release("cells")
+	u := v.tableByID(r.TableID).over(r.Columns)
+	var about releaseParams
+	if err := json.Unmarshal(r.Params, &about); err != nil {
+		t.Fatal(err)
+	}
+	law, err := noise.ParseLaw(about.Law)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := projection.Params{Transform: projection.Identity, Rows: 3, Law: law, Bulk: about.Sampler == "table"}
+	return func(seed uint64) (draws [3]int64) {
+		b, err := projection.NewBuilder(u, p, stream(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		release, err := b.Build(maps.All(map[query.Element]int64{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := u.Columns()[0].Domain
+		for i, sex := range []query.Value{query.Text("F"), query.Text("M"), query.Null()} {
+			if draws[i], err = release.Estimate(query.Where(u, 0, d.Of(sex))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return draws
+	}
+}
+
+// The streams that story asks for, in order.
+const (
+	ofCells  = iota // the noise of the release
+	ofRows          // N̂
+	ofNames         // the mechanism's key
+	ofTau           // the first run's τ
+	ofAbove         // a comparison that falls short of firing by 1, from above
+	ofBelow         // one that does from below
+	ofFiring        // one that fires
+	ofSecond        // the second run's τ
+	ofLast          // a comparison far from firing
+	ofDirect        // a direct answer
+	streams
+)
+
+// story is all that is charged: a release, the number of rows, a mechanism
+// with two runs, and a direct answer. She is in all of it but the last
+// comparison.
+var story = []string{
+	`CREATE RELEASE cells ON admissions (sex) USING PROJECTION WITH (epsilon = 1)`,
+	`CREATE MECHANISM live ON admissions (age, zip) USING SMW
+		WITH (epsilon = 1.9, max_updates = 4, max_support = 500, queries = 10, beta = 0.5)`,
+	`SET mechanism = live`, above, below, heavy, light,
+	`SET mechanism = direct`, `SET accuracy = 60`,
+	`SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions WHERE sex <> 'M' OR age < 3`,
+}
+
+const (
+	above = `SELECT COUNT(*) FROM admissions WHERE age = 5 AND zip = '15211'`       // 8 rows
+	below = `SELECT COUNT(*) FROM admissions WHERE age IN (5, 6) AND zip = '15211'` // 16 rows
+	her   = `sex = 'F' AND age = 5 AND zip = '15211'`
+)
+
+// told is what story shows and what is to be seen of it afterwards. The times
+// of the ledger, and the hashes over them, are the clock's.
+func told(t *testing.T, s *Session) (shown []string) {
+	t.Helper()
+	clock := []string{"at", "hash", "created"}
+	tell := func(list ...string) {
+		for _, text := range list {
+			shown = append(shown, text+"\n"+seen(s, clock, text))
+		}
+	}
+	tell(story...)
+	if err := s.db.live.release(s.db); err != nil { // as it happens after a while
+		t.Fatal(err)
+	}
+	tell(`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`,
+		`SET mechanism = auto`, `SET accuracy = default`, heavy, light, `EXPLAIN `+heavy, `EXPLAIN `+story[len(story)-1], story[len(story)-1],
+		`SELECT COUNT(*) FROM admissions WHERE sex = 'F'`, `SELECT COUNT(*) FROM admissions WHERE sex IS NULL`, `EXPLAIN SELECT COUNT(*) FROM admissions`)
+	return shown
+}
+
+// TestChargedNeighboursLookAlike plays the story on the clinic, and on
+// neighbours that have one woman of 5 years at 15211 more or less. The seeds
+// are fixed, so nothing is left to chance.
+func TestChargedNeighboursLookAlike(t *testing.T) {
+	d := clinicAt(t, t.TempDir()+"/clinic.db")
+	path := d.db.store.Path()
+	if err := d.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	neighbours := map[int64]string{
+		+1: neighbour(t, path, change{text: `INSERT INTO raw_admissions VALUES ('F', 5, 'E10', '15211')`}),
+		-1: neighbour(t, path, change{text: `DELETE FROM raw_admissions WHERE rowid = (SELECT MAX(rowid) FROM raw_admissions WHERE ` + her + `)`}),
+	}
+	seeds := rehearse(t, neighbour(t, path, change{text: `SELECT 1`}))
+	d = open(t, path, Options{}).NewSession()
+	script(t, d.db, seeds[:]...)
+	want := told(t, d)
+	if m := mechanism(t, d, "live"); m.RunsStarted != 2 || m.Comparisons != 4 || len(history(t, d, "live")) != 1 {
+		t.Fatalf("the story has another course: %d runs, %d comparisons, %d firings", m.RunsStarted, m.Comparisons, len(history(t, d, "live")))
+	}
+	for difference, path := range neighbours {
+		s := open(t, path, Options{}).NewSession()
+		paired := pair(t, d, seeds, difference)
+		script(t, s.db, paired[:]...)
+		for i, got := range told(t, s) {
+			if got != want[i] {
+				t.Errorf("with %+d row\n%s\nis no longer\n%s", difference, got, want[i])
+			}
+		}
+	}
+}
+
+// laws are the noise of the mechanism: the threshold T, and τ and ν by seed.
+type laws struct {
+	threshold int64
+	tau       func(seed uint64) int64
+	nu        func(seed uint64) [2]int64 // ν⁺ and ν⁻
+}
+
+func mechanismLaws(t *testing.T, s *Session) laws {
+	t.Helper()
+	p, err := mechanismParams(new(mechanism(t, s, "live")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nu, err := noise.NewLaplace(new(big.Rat).Quo(big.NewRat(2, 1), p.Eps2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return laws{p.Threshold, func(seed uint64) int64 {
+		run, err := smw.StartRun(p, stream(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run.Tau()
+	}, func(seed uint64) (draws [2]int64) {
+		src := stream(seed)
+		for i := range draws {
+			if draws[i], err = nu.Draw(src); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return draws
+	}}
+}
+
+// rehearse plays the story on a copy of the clinic, and returns seeds under
+// which the first comparisons fall short of firing by 1: (c − h) + ν⁺ and
+// (h − c) + ν⁻ are T + τ − 1. An unfired answer is h.
+func rehearse(t *testing.T, path string) [streams]uint64 {
+	t.Helper()
+	seeds := [streams]uint64{11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
+	s := open(t, path, Options{}).NewSession()
+	script(t, s.db, seeds[:]...)
+	told(t, s)
+	l := mechanismLaws(t, s)
+	limit := l.threshold + l.tau(seeds[ofTau]) - 1
+	off := 8 - count(t, s, above)
+	seeds[ofAbove] = seedWhere(t, func(seed uint64) bool {
+		nu := l.nu(seed)
+		return off+nu[0] == limit && -off+nu[1] < limit
+	})
+	off = 16 - count(t, s, below)
+	seeds[ofBelow] = seedWhere(t, func(seed uint64) bool {
+		nu := l.nu(seed)
+		return off+nu[0] < limit && -off+nu[1] == limit
+	})
+	return seeds
+}
+
+// pair returns the streams under which the outputs are the same when the
+// counts have changed by the difference.
+func pair(t *testing.T, s *Session, seeds [streams]uint64, difference int64) [streams]uint64 {
+	t.Helper()
+	out := seeds
+	cells := histogramDraw(t, s)
+	noisy := cells(seeds[ofCells])
+	noisy[0] -= difference
+	out[ofCells] = seedFor(t, cells, noisy)
+	v, err := s.db.view(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := lawDraw(t, v.tables[0].NHat.Law)
+	out[ofRows] = seedFor(t, rows, rows(seeds[ofRows])-difference)
+	l := mechanismLaws(t, s)
+	out[ofTau] = seedFor(t, l.tau, l.tau(seeds[ofTau])+1)
+	// The one that fires: ν with the change undone, and 1 more for τ. It fires
+	// at ν⁺.
+	first := func(seed uint64) int64 { return l.nu(seed)[0] }
+	out[ofFiring] = seedFor(t, first, first(seeds[ofFiring])-difference+1)
+	var law string
+	if err := plain(t, s).QueryRow(`SELECT json_extract(law, '$') FROM dpsql_answers WHERE kind = 'direct'`).Scan(&law); err != nil {
+		t.Fatal(err)
+	}
+	direct := lawDraw(t, law)
+	out[ofDirect] = seedFor(t, direct, direct(seeds[ofDirect])-difference)
+	return out
+}
+
+// TestChargedShapes charges neighbours for everything else, with the same
+// random bits. Estimates, and margins that are read off a release, are outputs
+// and may differ; nothing else does: columns, who answers, support, cost,
+// warnings, refusals and the ledger. The seeds are fixed.
+func TestChargedShapes(t *testing.T) {
+	d := clinicAt(t, t.TempDir()+"/clinic.db")
+	path := d.db.store.Path()
+	if err := d.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := shapes(t, neighbour(t, path, change{text: `SELECT 1`}))
+	for _, c := range []string{
+		`INSERT INTO raw_admissions VALUES ('F', 5, 'E10', '15211')`, `DELETE FROM raw_admissions WHERE rowid = 77`,
+		`INSERT INTO raw_admissions VALUES (1.5, 'old', x'ff', NULL)`, `UPDATE raw_admissions SET zip = NULL, age = 9e99 WHERE rowid = 9`,
+	} {
+		for i, got := range shapes(t, neighbour(t, path, change{text: c})) {
+			if got != want[i] {
+				t.Errorf("%s\nmakes of %s\n%s", c, want[i], got)
+			}
+		}
+	}
+}
+
+func shapes(t *testing.T, path string) (shown []string) {
+	t.Helper()
+	s := open(t, path, Options{}).NewSession()
+	fixed(s.db, 5000)
+	for _, text := range []string{
+		`CREATE RELEASE a ON admissions (diagnosis, zip) USING PROJECTION WITH (epsilon = 0.1, rows = 512)`,
+		`CREATE RELEASE b ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5, transform = dense, rows = 64)`,
+		`CREATE RELEASE c ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5, transform = dense)`,
+		`CREATE RELEASE d ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, free_columns = 1, max_updates = 2)`,
+		`CREATE MECHANISM m ON admissions (age) USING SMW WITH (epsilon = 1, max_updates = 2, queries = 5)`,
+		`SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E10' AND zip = '15211'`, `SELECT COUNT(*) FROM admissions WHERE age < 50`,
+		`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND diagnosis = 'E10'`, `SET accuracy = 70`, `SET mechanism = direct`,
+		`SELECT COUNT(*) FROM admissions`, `SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions WHERE sex IS NULL OR zip = '1'`, `SELECT COUNT(*) FROM admissions WHERE age = 500`,
+		`SET accuracy = 3`, `SELECT COUNT(*) FROM admissions`, `SELECT COUNT(*) FROM admissions WHERE age = 5`, `SHOW BUDGET`, `SHOW LEDGER`,
+	} {
+		r, err := s.Exec(context.Background(), text, nil)
+		if err == nil && r.Answer != nil {
+			a := *r.Answer
+			a.Margins = nil
+			r = &Result{Columns: r.Columns, Answer: &a, Warnings: r.Warnings}
+		}
+		shown = append(shown, text+"\n"+nhat.ReplaceAllString(written(r, err, []string{"at", "hash"}), "N̂ = …"))
+	}
+	return shown
+}
+
+// nhat is where a refusal tells N̂, an output, and what is computed from it.
+var nhat = regexp.MustCompile(`T is \S+ rows at N̂ = \d+`)
