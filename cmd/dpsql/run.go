@@ -21,6 +21,9 @@ const (
 
 // run carries out a command line and returns the exit status.
 func run(args []string, s streams) int {
+	if status, ok := auditing(args, s); ok {
+		return status
+	}
 	if len(args) > 0 {
 		if text, ok := subcommand(args[0]); ok {
 			c := newConsole(s, "")

@@ -10,7 +10,8 @@ const usage = `dpsql asks differentially private questions of an SQLite database
 
 usage: dpsql [flags] DB [SQL]     run SQL, or a script on standard input, or a shell on a terminal
        dpsql [flags] -f FILE DB   run a script
-       dpsql help | version
+       dpsql audit [FLAGS]        try to refute the privacy that dpsql claims: see dpsql help audit
+       dpsql help [audit] | version
 
 Flags may stand before or after DB.
 

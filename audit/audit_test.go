@@ -1,0 +1,207 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"dpsql/noise"
+	"dpsql/sqlerr"
+)
+
+// The tests draw from the operating system, as an audit does: there is no seed
+// to log. A test that a bound does not exceed a true ε fails with probability
+// twinMiss at most; there are fewer than a hundred, so all of them together
+// with less than 1e-5, and each with less than 1e-6.
+
+// mustHold audits a mechanism that keeps its claim.
+func mustHold(t *testing.T, c Case, runs int) {
+	t.Helper()
+	on, off := mustSample(t, c, runs)
+	bound, event := c.examine(on, off, twinMiss)
+	t.Logf("%s, L = %d: claim (%.3f, %g), bound %.3f (%s: ≥ %.4f against ≤ %.4f)",
+		c.Name, c.Unit, c.Claim.Epsilon, c.Claim.Delta, bound, event.What, event.Low, event.High)
+	if bound > c.Claim.Epsilon {
+		t.Errorf("%s, L = %d: bound %.3f above the claim %.3f", c.Name, c.Unit, bound, c.Claim.Epsilon)
+	}
+}
+
+// The mechanisms of dpsql keep their claims.
+func TestMechanismsKeepTheirClaims(t *testing.T) {
+	t.Parallel()
+	runs := 20_000
+	if testing.Short() {
+		runs = 5000
+	}
+	for _, unit := range []int64{1, 3} {
+		cases, err := Cases(unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			if c.Unit != unit {
+				t.Errorf("%s: unit %d", c.Name, c.Unit)
+			}
+			mustHold(t, c, runs)
+		}
+	}
+}
+
+// randomised is randomised response: it tells the truth, a bit, with
+// probability 2^-bits less than 1, and so loses exactly ln(2^bits − 1).
+func randomised(bit bool, bits int, src *noise.Source) (int64, error) {
+	u, err := src.Below(1 << bits)
+	if bit == (u > 0) {
+		return 1, err
+	}
+	return 0, err
+}
+
+// What is to be found is found without being suspected: in one integer, as a
+// single value in the middle of others, and in two that show nothing alone.
+// Randomised response at 1/16 loses ln 15 = 2.71. In a quarter of 40 000 runs
+// the count of a value of probability 1/32 or more is off by half of it with
+// probability below e^−26 (Chernoff), of which there are some dozens; short of
+// that the values' order, the choice and a bound above 1.8 stay what they are.
+func TestSearchFindsTheEvent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []Case{
+		{Name: "a bit", Shows: []string{"bit"}, Run: func(changed bool, src *noise.Source) (Output, error) {
+			bit, err := randomised(changed, 4, src)
+			return Output{bit}, err
+		}},
+		{Name: "a value among others", Shows: []string{"value"}, Run: func(changed bool, src *noise.Source) (Output, error) {
+			bit, err := randomised(changed, 4, src)
+			if bit == 1 {
+				return Output{5}, err
+			}
+			side, err := src.Below(2)
+			return Output{4 + 2*int64(side)}, err
+		}},
+		{Name: "two bits", Shows: []string{"key", "cipher"}, Run: func(changed bool, src *noise.Source) (Output, error) {
+			bit, err := randomised(changed, 4, src)
+			if err != nil {
+				return Output{}, err
+			}
+			key, err := src.Below(2)
+			return Output{int64(key), int64(key) ^ bit}, err
+		}},
+	} {
+		c.Claim.Epsilon = math.Log(15)
+		on, off := mustSample(t, c, 40_000)
+		bound, event := c.examine(on, off, twinMiss)
+		t.Logf("%s: %.3f of %.3f: %s", c.Name, bound, c.Claim.Epsilon, event.What)
+		if bound < 1.8 || bound > c.Claim.Epsilon {
+			t.Errorf("%s: bound %.3f for a loss of %.3f (%s)", c.Name, bound, c.Claim.Epsilon, event.What)
+		}
+	}
+}
+
+// δ is taken off: a mechanism that shows everything with probability δ and
+// nothing otherwise is (0, δ)-private, and no bound is above 0. With a tenth of
+// that δ claimed the loss is infinite, and found.
+func TestDeltaIsAllowedFor(t *testing.T) {
+	t.Parallel()
+	c := Case{Name: "a rare slip", Claim: Claim{Delta: 0.125}, Shows: []string{"row"},
+		Run: func(changed bool, src *noise.Source) (Output, error) {
+			u, err := src.Below(8)
+			if changed && u == 0 {
+				return Output{1}, err
+			}
+			return Output{}, err
+		}}
+	on, off := mustSample(t, c, 10_000)
+	if bound, event := c.examine(on, off, twinMiss); bound > 0 {
+		t.Errorf("bound %v: %+v", bound, event)
+	}
+	c.Claim.Delta = 0.0125 // an eighth of the runs against none of them: half of that would do
+	if bound, event := c.examine(on, off, twinMiss); bound < 2 || !event.Changed || event.What != "row ≥ 1" {
+		t.Errorf("bound %v: %+v", bound, event)
+	}
+}
+
+func TestRunReports(t *testing.T) {
+	t.Parallel()
+	fair := Case{Name: "fair", Shows: []string{"bit"}, Run: func(_ bool, src *noise.Source) (Output, error) {
+		u, err := src.Below(2)
+		return Output{int64(u)}, err
+	}}
+	bare := Case{Name: "bare", Claim: Claim{Epsilon: 1}, Shows: []string{"row"}, Run: func(changed bool, _ *noise.Source) (Output, error) {
+		return Output{rows(7, 1, changed)}, nil
+	}}
+	calls, last := 0, 0
+	results, err := Run(context.Background(), []Case{fair, bare}, Options{Runs: MinRuns, Confidence: 1 - 1e-9,
+		Progress: func(name string, done, total int) {
+			if calls++; done < last || total != 4*MinRuns || name != "fair" && name != "bare" {
+				t.Errorf("progress %d of %d in %s", done, total, name)
+			}
+			last = done
+		}})
+	if err != nil || len(results) != 2 || last != 4*MinRuns {
+		t.Fatalf("%v, %d results, %d done", err, len(results), last)
+	}
+	if results[0].Violation() || results[0].Bound != 0 {
+		t.Errorf("fair: %+v", results[0])
+	}
+	r := results[1]
+	if !r.Violation() || r.Runs != MinRuns || r.Took <= 0 || r.Event.What != "row ≤ 7" || r.Event.Changed || r.Event.High > 0.1 || r.Event.Low < 0.9 {
+		t.Errorf("bare: %+v", r)
+	}
+}
+
+func TestRunRefusesAndStops(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no noise")
+	c := Case{Name: "broken", Shows: []string{"x"}, Run: func(bool, *noise.Source) (Output, error) { return Output{}, broken }}
+	if _, err := Run(context.Background(), []Case{c}, Options{Runs: MinRuns}); err != broken {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.Run = func(bool, *noise.Source) (Output, error) { cancel(); return Output{}, nil }
+	if _, err := Run(ctx, []Case{c}, Options{}); sqlerr.CodeOf(err) != sqlerr.Cancelled {
+		t.Errorf("error %v", err)
+	}
+	for _, o := range []Options{
+		{Runs: MinRuns - 1}, {Runs: -1}, {Runs: MaxRuns + 1},
+		{Confidence: 1}, {Confidence: 0.5}, {Confidence: math.NaN()}, {Confidence: -1},
+	} {
+		if _, err := Run(context.Background(), nil, o); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("%+v: error %v", o, err)
+		}
+	}
+	for _, unit := range []int64{0, -1, 1001} {
+		if _, err := Cases(unit); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("unit %d: error %v", unit, err)
+		}
+	}
+}
+
+// Bins cover every integer, keep frequent values apart, and say what they hold.
+func TestBins(t *testing.T) {
+	t.Parallel()
+	var sample []int64
+	for v := range int64(100) {
+		sample = append(sample, v)
+	}
+	for range 100 {
+		sample = append(sample, 50)
+	}
+	b := newBins("x", 0, sample, 8)
+	if n := len(b.first); n < 5 || n > 17 {
+		t.Errorf("%d bins", n)
+	}
+	alone := b.bin(&Output{50})
+	for _, v := range []int64{math.MinInt64, -3, 0, 49, 50, 51, 99, 1000, math.MaxInt64} {
+		i := b.bin(&Output{v})
+		if b.first[i] > v || i+1 < len(b.first) && b.first[i+1] <= v || (i == alone) != (v == 50) {
+			t.Errorf("%d lies in bin %d of %v", v, i, b.first)
+		}
+	}
+	in := make([]bool, len(b.first))
+	in[0], in[alone], in[len(in)-1] = true, true, true
+	if text := b.describe(in); !strings.HasPrefix(text, "x ≤ ") || !strings.Contains(text, " or = 50 or ≥ ") {
+		t.Errorf("described as %q", text)
+	}
+}

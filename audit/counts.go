@@ -1,0 +1,79 @@
+package audit
+
+import (
+	"dpsql/accounting"
+	"dpsql/mechanisms/direct"
+	"dpsql/noise"
+	"dpsql/sqlerr"
+)
+
+// directCount is one count within ±4L at 95 %, with the discrete Gaussian noise
+// and the ρ that package direct plans for it. D has 20 such rows.
+func directCount(unit int64) (Case, error) {
+	p, ok := direct.For(direct.Request{Accuracy: float64(4 * unit), Confidence: 0.95, Sensitivity: unit})
+	if !ok {
+		return Case{}, sqlerr.New(sqlerr.Internal, "audit: no direct answer is within ±%d", 4*unit)
+	}
+	return Case{
+		Name: "direct count", Claim: concentrated(accounting.Rho(p.Rho), someDelta), Shows: []string{"answer"},
+		Run: func(changed bool, src *noise.Source) (Output, error) {
+			n, err := p.Answer(rows(20, unit, changed), src)
+			return Output{n}, err
+		},
+	}, nil
+}
+
+// noisy shows a count that is n in D, with noise.
+func noisy(law noise.Law, n, unit int64) func(bool, *noise.Source) (Output, error) {
+	return func(changed bool, src *noise.Source) (Output, error) {
+		draw, err := law.Draw(src)
+		return Output{rows(n, unit, changed) + draw}, err
+	}
+}
+
+// rowCount is N̂, the number of rows at least 1, with discrete Laplace noise as
+// releases buy it. D is empty.
+func rowCount(unit int64) (Case, error) {
+	law, err := laplaceFor(oneEpsilon, unit)
+	return Case{
+		Name: "number of rows", Claim: pure(oneEpsilon), Shows: []string{"rows"},
+		Run: atLeastOne(noisy(law, 0, unit)),
+	}, err
+}
+
+// interactiveRowCount is N̂ with discrete Gaussian noise, as mechanisms buy it.
+func interactiveRowCount(unit int64) (Case, error) {
+	law, err := noise.NewGaussian(direct.SigmaSquared(int64(someRho), unit))
+	return Case{
+		Name: "number of rows, by ρ", Claim: concentrated(someRho, someDelta), Shows: []string{"rows"},
+		Run: atLeastOne(noisy(law, 0, unit)),
+	}, err
+}
+
+func atLeastOne(run func(bool, *noise.Source) (Output, error)) func(bool, *noise.Source) (Output, error) {
+	return func(changed bool, src *noise.Source) (Output, error) {
+		o, err := run(changed, src)
+		return Output{max(1, o[0])}, err
+	}
+}
+
+// bulkNoise is the table sampler of release building: two cells with noise from
+// a table for the discrete Laplace law, of which the first differs.
+func bulkNoise(unit int64) (Case, error) {
+	law, err := laplaceFor(oneEpsilon, unit)
+	if err != nil {
+		return Case{}, err
+	}
+	table, err := noise.NewTable(law)
+	if err != nil {
+		return Case{}, err
+	}
+	return Case{
+		Name: "cells with bulk noise", Claim: pure(oneEpsilon), Shows: []string{"cell 0", "cell 1"},
+		Run: func(changed bool, src *noise.Source) (Output, error) {
+			var draws [2]int64
+			err := table.Fill(draws[:], src)
+			return Output{rows(3, unit, changed) + draws[0], 1 + draws[1]}, err
+		},
+	}, nil
+}

@@ -1,0 +1,129 @@
+package audit
+
+import (
+	"math"
+	"testing"
+
+	"dpsql/noise"
+)
+
+// clipped is a literal model of the split of one cell's count at a clip into a
+// light part and a heavy excess, with one ε for both, because a row changes
+// only one of them by one.
+type clipped struct {
+	law     noise.Law // of both parts, discrete Laplace of scale 1/ε
+	clip    int64
+	overlap int64 // of the two parts: 0 is right
+}
+
+func (c clipped) parts(n int64) (light, excess int64) {
+	return min(n, c.clip), max(n-c.clip+c.overlap, 0)
+}
+
+// release gives both parts with noise.
+func (c clipped) release(n int64, src *noise.Source) (Output, error) {
+	light, excess := c.parts(n)
+	first, err := c.law.Draw(src)
+	if err != nil {
+		return Output{}, err
+	}
+	second, err := c.law.Draw(src)
+	return Output{light + first, excess + second}, err
+}
+
+// Light and heavy parts that overlap by one: the row that fills the cell up to
+// the clip changes both, and the loss is ε twice.
+func TestPartsThatOverlap(t *testing.T) {
+	t.Parallel()
+	const epsilon, clip, runs = 2, 5, 20_000
+	model := clipped{law: dlap(t, 1.0/epsilon), clip: clip, overlap: 1}
+	audited := func(name string, m clipped, inD int64) Case {
+		return Case{
+			Name: name, Unit: 1, Claim: Claim{Epsilon: epsilon}, Shows: []string{"light", "excess"},
+			Run: func(changed bool, src *noise.Source) (Output, error) {
+				return m.release(rows(inD, 1, changed), src)
+			},
+			Suspect: func(o Output) bool { return o[0] < clip && o[1] <= 0 },
+		}
+	}
+	none, fewer := 1-model.law.Tail(1), 1-model.law.Tail(0) // P(X ≤ 0), P(X ≤ −1)
+	mustCatch(t, twin{audited("parts that overlap by one, true loss 2 ε", model, clip-1), none * none, fewer * fewer, runs})
+	model.overlap = 0
+	for _, inD := range []int64{0, clip - 1, clip, clip + 3} {
+		mustHold(t, audited("parts that do not overlap", model, inD), runs)
+	}
+}
+
+// histogram is a literal model of the publication of a cell whose count is
+// above the clip, by stability (Korolova, Kenthapadi, Mishra and Ntoulas 2009;
+// Bun, Nissim and Stemmer 2016): a cell of which there is an excess gets a
+// draw, and is published with it if that reaches the threshold. Beside it
+// stands the light part of the cell, as in clipped.
+type histogram struct {
+	clipped
+	threshold int64 // of the noisy excess; smallest: none
+	fromZero  bool  // draw also for occupied cells of excess 0
+}
+
+// calibrated returns the threshold 1 + ⌈ln(1/((1+e^−ε)δ))/ε⌉, with which a cell
+// of excess 1 is published with probability at most δ.
+func calibrated(c Claim) int64 {
+	return 1 + int64(math.Ceil(math.Log(1/((1+math.Exp(-c.Epsilon))*c.Delta))/c.Epsilon))
+}
+
+// release gives the noisy light part, whether the cell is published, and its
+// noisy excess. A cell without rows is in no table: nothing is drawn for it.
+func (h histogram) release(n int64, src *noise.Source) (Output, error) {
+	light, excess := h.parts(n)
+	draw, err := h.law.Draw(src)
+	o := Output{light + draw}
+	if err != nil || n == 0 || excess == 0 && !h.fromZero {
+		return o, err
+	}
+	if draw, err = h.law.Draw(src); excess+draw >= h.threshold {
+		o[1], o[2] = 1, excess+draw
+	}
+	return o, err
+}
+
+func (h histogram) audited(name string, claim Claim, inD int64) Case {
+	return Case{
+		Name: name, Unit: 1, Claim: claim, Shows: []string{"light", "published", "excess"},
+		Run: func(changed bool, src *noise.Source) (Output, error) {
+			return h.release(rows(inD, 1, changed), src)
+		},
+		Suspect: func(o Output) bool { return o[1] == 1 },
+	}
+}
+
+// A publication without its threshold: the cell is published if and only if its
+// excess is there, whose first row is one row. And one with a draw for cells of
+// excess 0, published as soon as the noisy excess is 1: of a cell without rows
+// that cannot happen, of a cell with one it does with probability
+// P(X ≥ 1) = 0.27. The true loss of both is infinite.
+func TestPublicationWithoutThreshold(t *testing.T) {
+	t.Parallel()
+	const clip, runs = 5, 20_000
+	claim := Claim{Epsilon: 1, Delta: 0.01}
+	split := clipped{law: dlap(t, 1), clip: clip}
+
+	bare := histogram{clipped: split, threshold: math.MinInt64}
+	mustCatch(t, twin{bare.audited("no threshold, true loss ∞", claim, clip), 1, 0, runs})
+
+	stable := histogram{clipped: clipped{law: dlap(t, 1)}, threshold: math.MinInt64} // clip 0: whole counts
+	mustCatch(t, twin{stable.audited("a histogram by stability, no threshold, true loss ∞", claim, 0), 1, 0, runs})
+
+	zero := histogram{clipped: split, threshold: 1, fromZero: true}
+	mustCatch(t, twin{zero.audited("draws for excess 0, true loss ∞", claim, 0), split.law.Tail(1), 0, runs})
+
+	for _, inD := range []int64{0, clip - 1, clip, clip + 3} {
+		sound := histogram{clipped: split, threshold: calibrated(claim)}
+		mustHold(t, sound.audited("heavy cells above the threshold", claim, inD), runs)
+		sound.clip = 0
+		mustHold(t, sound.audited("a histogram by stability", claim, inD), runs)
+		// At the threshold for excess 1 a draw for excess 0 is published with
+		// probability e^−ε·δ at most: it wastes δ and does not break the claim.
+		sound = histogram{clipped: split, threshold: calibrated(claim), fromZero: true}
+		mustHold(t, sound.audited("draws for excess 0 above the threshold", claim, inD), runs)
+	}
+}

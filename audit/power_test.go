@@ -1,0 +1,110 @@
+package audit
+
+import (
+	"context"
+	"math"
+	"sort"
+	"testing"
+)
+
+// twinMiss is 1 − confidence of the audits in tests.
+const twinMiss = 1e-7
+
+// twin is a mechanism that is broken on purpose: its claim is what the correct
+// one keeps. The probabilities of its Suspect are known exactly, p on the
+// database that favours it and q on the other.
+type twin struct {
+	Case
+	p, q float64
+	runs int
+}
+
+// loss returns the loss that the suspect shows, a lower bound on the true ε of
+// the twin at the claim's δ.
+func (w twin) loss() float64 { return math.Log((w.p - w.Claim.Delta) / w.q) }
+
+// mustCatch audits a twin and fails unless a violation is found. First it makes
+// sure that the setting shows something, a loss of 1.5 times the claim, and
+// that the audit misses it with probability 1e-6 at most; then that the suspect
+// is as frequent as was computed, by limits that hold but for 4e-8. What the
+// audit finds without being told the suspect is logged.
+func mustCatch(t *testing.T, w twin) {
+	t.Helper()
+	if w.loss() < 1.5*w.Claim.Epsilon {
+		t.Fatalf("%s: the event shows a loss of %.3f only, for a claim of %.3f", w.Name, w.loss(), w.Claim.Epsilon)
+	}
+	rate := w.missRate()
+	if rate > 1e-6 {
+		t.Fatalf("%s: %d runs are too few to be sure (p = %.4g, q = %.4g, loss %.3f)", w.Name, w.runs, w.p, w.q, w.loss())
+	}
+	on, off := mustSample(t, w.Case, w.runs)
+	w.checkShares(t, on, off)
+	bound, event := w.examine(on, off, twinMiss)
+	blind := w.Case
+	blind.Suspect = nil
+	unaided, _ := blind.examine(on, off, twinMiss)
+	t.Logf("%s: claim %.2f, true loss ≥ %.3f, bound %.3f (not told the event: %.3f), %d runs, missed ≤ %.0g; %s, ≥ %.4f against ≤ %.4f",
+		w.Name, w.Claim.Epsilon, w.loss(), bound, unaided, w.runs, rate, event.What, event.Low, event.High)
+	if bound <= w.Claim.Epsilon {
+		t.Errorf("%s: not caught: bound %.3f", w.Name, bound)
+	}
+}
+
+func mustSample(t *testing.T, c Case, runs int) (on, off []Output) {
+	t.Helper()
+	on, off, err := c.sample(context.Background(), runs, func(int) {})
+	if err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+	return on, off
+}
+
+// checkShares holds the exact probabilities to the frequencies. The database
+// that favours the event is the one on which it is more frequent.
+func (w twin) checkShares(t *testing.T, on, off []Output) {
+	t.Helper()
+	share := func(sample []Output) (n int64) {
+		for _, o := range sample {
+			if w.Suspect(o) {
+				n++
+			}
+		}
+		return n
+	}
+	x, y, n := share(on), share(off), int64(len(on))
+	if y > x {
+		x, y = y, x
+	}
+	if w.p < lower(x, n, 1e-8) || w.p > upper(x, n, 1e-8) || w.q < lower(y, n, 1e-8) || w.q > upper(y, n, 1e-8) {
+		t.Errorf("%s: %d and %d of %d runs, computed probabilities %v and %v", w.Name, x, y, n, w.p, w.q)
+	}
+}
+
+// missRate bounds the probability that the audit misses the twin; 1 stands for
+// no bound. But for two tails the suspect's counts are no worse than two that
+// give a bound above the claim; each of four events has a quarter of twinMiss,
+// and each of its limits half of that. (That a chosen event does better can only
+// help.)
+func (w twin) missRate() float64 {
+	const tail, alpha = 1e-8, twinMiss / 8
+	n := int64(w.runs)
+	low, high := lower(fewest(n, w.p, tail), n, alpha), upper(most(n, w.q, tail), n, alpha)
+	if epsilon(low, high, w.Claim.Delta) <= w.Claim.Epsilon {
+		return 1
+	}
+	return 2 * tail
+}
+
+// fewest returns the largest x with P(Bin(n, p) < x) ≤ tail, and most the
+// smallest with P(Bin(n, p) > x) ≤ tail.
+func fewest(n int64, p, tail float64) int64 {
+	mean := int64(float64(n) * p)
+	return int64(sort.Search(int(mean), func(x int) bool { return atMost(int64(x), n, p) > tail }))
+}
+
+func most(n int64, p, tail float64) int64 {
+	mean := int64(float64(n)*p) + 1
+	return mean + int64(sort.Search(int(n-mean), func(x int) bool {
+		return x+int(mean) >= int(n) || atLeast(mean+int64(x)+1, n, p) <= tail
+	}))
+}

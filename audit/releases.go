@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"math/big"
+
+	"dpsql/accounting"
+	"dpsql/mechanisms/projection"
+	"dpsql/noise"
+	"dpsql/query"
+)
+
+// cells is the number of possible records of the releases audited.
+const cells = 4
+
+// identityRelease is the noisy histogram, with discrete Laplace noise.
+func identityRelease(unit int64) (Case, error) {
+	law, err := laplaceFor(oneEpsilon, unit)
+	if err != nil {
+		return Case{}, err
+	}
+	p := projection.Params{Transform: projection.Identity, Rows: cells, Law: law}
+	return release("identity release", pure(oneEpsilon), p, unit)
+}
+
+// sparseRelease is the count-sketch of four cells in two buckets, with discrete
+// Laplace noise.
+func sparseRelease(unit int64) (Case, error) {
+	law, err := laplaceFor(oneEpsilon, unit)
+	if err != nil {
+		return Case{}, err
+	}
+	p := projection.Params{Transform: projection.Sparse, Rows: 2, Law: law}
+	return release("sparse release", pure(oneEpsilon), p, unit)
+}
+
+// denseRows is T of the dense releases audited.
+const denseRows = 8
+
+// denseRelease is the paper's projection with discrete Gaussian noise
+// calibrated to (ε, δ).
+func denseRelease(unit int64) (Case, error) {
+	sigma2, err := accounting.DiscreteSigmaSquared(oneEpsilon, someDelta,
+		accounting.Vector{Dimensions: denseRows, SquaredSensitivity: denseRows * unit * unit})
+	if err != nil {
+		return Case{}, err
+	}
+	law, err := noise.NewGaussian(sigma2)
+	if err != nil {
+		return Case{}, err
+	}
+	p := projection.Params{Transform: projection.Dense, Rows: denseRows, Independence: 4, Law: law}
+	return release("dense release", Claim{oneEpsilon.Float(), someDelta.Float()}, p, unit)
+}
+
+// paperRelease is the paper's projection with its own discrete Laplace noise
+// (Algorithm 2), at an ε at which there is something to see: at ε = 1 its claim
+// is some ten times above what it loses.
+func paperRelease(unit int64) (Case, error) {
+	const epsilon = 4 * oneEpsilon
+	scale, err := projection.PaperLaplaceScale(denseRows, epsilon.Rat(), someDelta.Rat())
+	if err != nil {
+		return Case{}, err
+	}
+	law, err := noise.NewLaplace(scale.Mul(scale, big.NewRat(unit, 1)))
+	if err != nil {
+		return Case{}, err
+	}
+	p := projection.Params{Transform: projection.Dense, Rows: denseRows, Independence: 4, Law: law}
+	return release("dense release, the paper's", Claim{epsilon.Float(), someDelta.Float()}, p, unit)
+}
+
+// release is a case that builds a release of a database with 3 records 0 and
+// one record 1, D′ with a unit more of records 0, and shows the estimates of
+// both, of a Dense release T times them: they are then exactly its sketch's
+// inner products with columns of the matrix.
+func release(name string, claim Claim, p projection.Params, unit int64) (Case, error) {
+	u, err := line(cells)
+	if err != nil {
+		return Case{}, err
+	}
+	weight := int64(1)
+	if p.Transform == projection.Dense {
+		weight = int64(p.Rows)
+	}
+	var asks [2]query.Query
+	for i, weights := range [2][cells]int64{{weight}, {0, weight}} {
+		if asks[i], err = query.Weighted(u, 0, weights[:]); err != nil {
+			return Case{}, err
+		}
+	}
+	return Case{
+		Name: name, Claim: claim, Shows: []string{"cell 0", "cell 1"},
+		Run: func(changed bool, src *noise.Source) (Output, error) {
+			return build(u, p, asks, rows(3, unit, changed), src)
+		},
+	}, nil
+}
+
+// build builds the release with n records 0 and asks it.
+func build(u *query.Universe, p projection.Params, asks [2]query.Query, n int64, src *noise.Source) (o Output, err error) {
+	b, err := projection.NewBuilder(u, p, src)
+	if err != nil {
+		return o, err
+	}
+	r, err := b.Build(func(yield func(query.Element, int64) bool) {
+		_ = yield(query.Element{Lo: 0}, n) && yield(query.Element{Lo: 1}, 1)
+	})
+	if err != nil {
+		return o, err
+	}
+	for i, q := range asks {
+		if o[i], err = r.Estimate(q); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}

@@ -1,0 +1,165 @@
+package audit
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"dpsql/noise"
+)
+
+// svt is the sparse vector technique as the figure of Lyu, Su and Li,
+// "Understanding the Sparse Vector Technique for Differential Privacy" (PVLDB
+// 10(6), 2017) has it, six times, word for word but with integer noise: given
+// queries of sensitivity 1 and the threshold 0, draw ρ; for each query draw ν,
+// answer ⊤ if q + ν ≥ ρ and else ⊥, and stop at the c-th ⊤.
+//
+// Their queries may change in both directions between neighbours, as counts and
+// their negatives do.
+type svt struct {
+	rho     noise.Law // of the threshold
+	nu      noise.Law // of the queries; nil: none
+	cutoff  int       // c; 0: never
+	numeric bool      // give q + ν with ⊤
+	refresh bool      // draw ρ anew after ⊤
+}
+
+// answers is a sequence of ⊥ (0) and ⊤ (1) as the digits of a binary number
+// after a leading 1, and the last q + ν that was given.
+type answers struct{ pattern, number int64 }
+
+func (s svt) run(queries []int64, src *noise.Source) (answers, error) {
+	rho, err := s.rho.Draw(src)
+	a, count := answers{pattern: 1}, 0
+	for _, q := range queries {
+		if err != nil {
+			break
+		}
+		nu := int64(0)
+		if s.nu != nil {
+			if nu, err = s.nu.Draw(src); err != nil {
+				break
+			}
+		}
+		a.pattern *= 2
+		if q+nu < rho {
+			continue
+		}
+		a.pattern++
+		if s.numeric {
+			a.number = q + nu
+		}
+		if s.refresh {
+			rho, err = s.rho.Draw(src)
+		}
+		if count++; count == s.cutoff {
+			break
+		}
+	}
+	return a, err
+}
+
+// The algorithms by their numbers, with ε₁ = ε/2 of Algorithm 4 ε/4, and
+// ε₂ = ε − ε₁; Δ = 1.
+func algorithm(t testing.TB, number int, epsilon float64, c int) svt {
+	e1, e2, k := epsilon/2, epsilon/2, float64(c)
+	law := func(scale float64) noise.Law { return dlap(t, scale) }
+	switch number {
+	case 1: // theirs: ε-differentially private
+		return svt{rho: law(1 / e1), nu: law(2 * k / e2), cutoff: c}
+	case 2: // Dwork and Roth 2014: ε-differentially private
+		return svt{rho: law(k / e1), nu: law(2 * k / e2), cutoff: c, refresh: true}
+	case 3: // Roth's lecture notes of 2011: the number given is compared, too
+		return svt{rho: law(1 / e1), nu: law(k / e2), cutoff: c, numeric: true}
+	case 4: // Lee and Clifton 2014: ν does not grow with c
+		return svt{rho: law(4 / epsilon), nu: law(4 / (3 * epsilon)), cutoff: c}
+	case 5: // Stoddard, Chen and Machanavajjhala 2014: no ν, no cutoff
+		return svt{rho: law(1 / e1)}
+	case 6: // Chen, Xiao, Zhang and Xu 2015: no cutoff
+		return svt{rho: law(1 / e1), nu: law(1 / e2)}
+	}
+	t.Fatalf("there is no algorithm %d", number)
+	return svt{}
+}
+
+func dlap(t testing.TB, scale float64) noise.Law {
+	t.Helper()
+	l, err := noise.NewLaplace(new(big.Rat).SetFloat64(scale))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// audited makes a case of the algorithm on queries in D and in D′.
+func (s svt) audited(name string, claim float64, in, changed []int64) Case {
+	return Case{
+		Name: name, Unit: 1, Claim: Claim{Epsilon: claim}, Shows: []string{"answers", "number"},
+		Run: func(other bool, src *noise.Source) (Output, error) {
+			queries := in
+			if other {
+				queries = changed
+			}
+			a, err := s.run(queries, src)
+			return Output{a.pattern, a.number}, err
+		},
+	}
+}
+
+// chance returns the probability that the answers to the queries begin with
+// the pattern and, where a number is given, that the last number is at most so
+// much: the sum over ρ of products, which holds while ρ is not drawn anew.
+func (s svt) chance(queries []int64, pattern []bool, number int64) (p float64) {
+	for _, rho := range values(s.rho) {
+		product := at(s.rho, rho)
+		for i, above := range pattern {
+			over := s.over(queries[i], rho)
+			switch last := i == len(pattern)-1; {
+			case !above:
+				product *= 1 - over
+			case last && s.numeric:
+				product *= max(0, over-s.over(queries[i], number+1))
+			default:
+				product *= over
+			}
+		}
+		p += product
+	}
+	return p
+}
+
+// over returns P(q + ν ≥ r).
+func (s svt) over(q, r int64) float64 {
+	if s.nu == nil {
+		if q >= r {
+			return 1
+		}
+		return 0
+	}
+	return s.nu.Tail(r - q)
+}
+
+// at returns P(X = k).
+func at(l noise.Law, k int64) float64 { return l.Tail(k) - l.Tail(k+1) }
+
+// values returns all integers but those beyond 40 deviations.
+func values(l noise.Law) []int64 {
+	most := int64(40*math.Sqrt(l.Variance())) + 40
+	var all []int64
+	for k := -most; k <= most; k++ {
+		all = append(all, k)
+	}
+	return all
+}
+
+// sequence returns n times a, then m times b.
+func sequence[T any](n int, a T, m int, b T) []T {
+	var s []T
+	for range n {
+		s = append(s, a)
+	}
+	for range m {
+		s = append(s, b)
+	}
+	return s
+}
