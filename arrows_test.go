@@ -1,0 +1,200 @@
+package dpsql_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// arrows says which packages of the module each package may import, its tests
+// included. ARCHITECTURE.md draws it. A new package needs a line here.
+var arrows = map[string][]string{
+	".":                     {"driver"},
+	"cmd/dpsql":             {"engine", "query", "sqlerr"},
+	"audit":                 {"accounting", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
+	"driver":                {"engine", "query", "sqlerr"},
+	"engine":                {"accounting", "catalog", "importer", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "source", "sqlerr", "sqlfront"},
+	"sqlfront":              {"query", "sqlerr"},
+	"source":                {"query", "sqlerr"},
+	"importer":              {"sqlerr"},
+	"catalog":               {"accounting", "query", "sqlerr"},
+	"mechanisms/direct":     {"noise", "query", "sqlerr"},
+	"mechanisms/projection": {"noise", "query", "sqlerr"},
+	"mechanisms/smw":        {"noise", "query", "sqlerr"},
+	"accounting":            {"sqlerr"},
+	"noise":                 {"sqlerr"},
+	"query":                 {"sqlerr"},
+	"sqlerr":                {},
+}
+
+// testArrows says what a package's tests may import beyond that.
+var testArrows = map[string][]string{
+	".": {"engine", "sqlerr"}, // the examples set a database up
+}
+
+// kept says which packages may use an import from outside the module, or one
+// below it, in code that is shipped. None means tests only.
+var kept = map[string][]string{
+	"math/rand":                         {},
+	"crypto/rand":                       {"noise"},
+	"gonum.org/v1/gonum":                {},
+	"pgregory.net/rapid":                {},
+	"github.com/rogpeppe/go-internal":   {},
+	"github.com/xwb1989/sqlparser":      {"sqlfront"},
+	"modernc.org/sqlite":                {"catalog"},
+	"github.com/gofrs/flock":            {"catalog"},
+	"github.com/olekukonko/tablewriter": {"cmd/dpsql"},
+	"github.com/peterh/liner":           {"cmd/dpsql"},
+}
+
+// maxLines keeps every file one thing.
+const maxLines = 400
+
+// goFile is what the rules look at in a file.
+type goFile struct {
+	path    string // from the top of the module, with slashes
+	imports []string
+	lines   int
+}
+
+func (f goFile) pkg() string { return path.Dir(f.path) }
+
+func (f goFile) test() bool { return strings.HasSuffix(f.path, "_test.go") }
+
+// faults returns the rules that the file breaks, in words.
+func (f goFile) faults() []string {
+	allowed, known := arrows[f.pkg()]
+	if !known {
+		return []string{fmt.Sprintf("%s: package %s has no line in arrows: add one, and draw it in ARCHITECTURE.md", f.path, f.pkg())}
+	}
+	if f.test() {
+		allowed = append(slices.Clone(allowed), testArrows[f.pkg()]...)
+	}
+	var out []string
+	for _, imported := range f.imports {
+		if inner, ok := inModule(imported); ok && inner != f.pkg() && !slices.Contains(allowed, inner) {
+			out = append(out, fmt.Sprintf("%s imports %q: %s may import only %v of the module", f.path, imported, f.pkg(), allowed))
+		}
+		for prefix, keepers := range kept {
+			if !f.test() && within(imported, prefix) && !slices.Contains(keepers, f.pkg()) {
+				out = append(out, fmt.Sprintf("%s imports %q: outside tests only %v may", f.path, imported, keepers))
+			}
+		}
+	}
+	if f.lines > maxLines {
+		out = append(out, fmt.Sprintf("%s has %d lines, more than %d: is it one thing?", f.path, f.lines, maxLines))
+	}
+	return out
+}
+
+// inModule returns the package's place in the module, if it is one of it.
+func inModule(imported string) (string, bool) {
+	if imported == "dpsql" {
+		return ".", true
+	}
+	return strings.CutPrefix(imported, "dpsql/")
+}
+
+// within reports whether the import path is the prefix or lies below it.
+func within(imported, prefix string) bool {
+	return imported == prefix || strings.HasPrefix(imported, prefix+"/")
+}
+
+// moduleFiles reads every Go file of the module, whatever it is built for.
+func moduleFiles(t *testing.T) []goFile {
+	t.Helper()
+	var files []goFile
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		hidden := name != "." && strings.HasPrefix(d.Name(), ".")
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (hidden || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || hidden || filepath.Ext(name) != ".go":
+			return nil
+		}
+		f, err := readFile(name)
+		files = append(files, f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func readFile(name string) (goFile, error) {
+	f := goFile{path: filepath.ToSlash(name)}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return f, err
+	}
+	f.lines = bytes.Count(text, []byte("\n"))
+	parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
+	if err != nil {
+		return f, err
+	}
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return f, err
+		}
+		f.imports = append(f.imports, imported)
+	}
+	return f, nil
+}
+
+// TestArrows holds the module to arrows, kept and maxLines.
+func TestArrows(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, f := range moduleFiles(t) {
+		seen[f.pkg()] = true
+		for _, fault := range f.faults() {
+			t.Error(fault)
+		}
+	}
+	for pkg := range arrows {
+		if !seen[pkg] {
+			t.Errorf("arrows has a line for %s, where no Go file is", pkg)
+		}
+	}
+}
+
+// TestArrowsAreChecked shows that each rule finds its breach.
+func TestArrowsAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		file goFile
+		want string // in the fault; "" for none
+	}{
+		{goFile{path: "source/a.go", imports: []string{"dpsql/query", "database/sql"}}, ""},
+		{goFile{path: "source/a_test.go", imports: []string{"dpsql/source", "math/rand/v2"}}, ""},
+		{goFile{path: "noise/a.go", imports: []string{"crypto/rand"}}, ""},
+		{goFile{path: "a_test.go", imports: []string{"dpsql", "dpsql/engine"}}, ""},
+		{goFile{path: "a.go", imports: []string{"dpsql/engine"}}, `a.go imports "dpsql/engine"`},
+		{goFile{path: "source/a.go", imports: []string{"dpsql/catalog"}}, `source/a.go imports "dpsql/catalog"`},
+		{goFile{path: "source/a_test.go", imports: []string{"dpsql/engine"}}, `source/a_test.go imports "dpsql/engine"`},
+		{goFile{path: "query/a.go", imports: []string{"dpsql/noise"}}, `query/a.go imports "dpsql/noise"`},
+		{goFile{path: "engine/a.go", imports: []string{"dpsql/driver"}}, `engine/a.go imports "dpsql/driver"`},
+		{goFile{path: "cmd/dpsql/a.go", imports: []string{"dpsql"}}, `cmd/dpsql/a.go imports "dpsql"`},
+		{goFile{path: "engine/a.go", imports: []string{"crypto/rand"}}, `engine/a.go imports "crypto/rand"`},
+		{goFile{path: "engine/a.go", imports: []string{"math/rand/v2"}}, `engine/a.go imports "math/rand/v2"`},
+		{goFile{path: "noise/a.go", imports: []string{"gonum.org/v1/gonum/stat"}}, `noise/a.go imports "gonum.org/v1/gonum/stat"`},
+		{goFile{path: "util/a.go"}, "package util has no line"},
+		{goFile{path: "engine/a.go", lines: maxLines + 1}, "engine/a.go has 401 lines"},
+	} {
+		got := c.file.faults()
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
+			t.Errorf("%+v: faults %q, want %q", c.file, got, c.want)
+		}
+	}
+}
