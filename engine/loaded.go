@@ -91,9 +91,9 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 		return c.failed(err)
 	}
 	if !c.known {
-		c.note = "outside its class of queries: unverified"
+		c.note = "no error bar for this query: unverified"
 		if !r.settings.Unverified {
-			c.refusal = "the query is outside its class, and SET unverified = off"
+			c.refusal = "no error bar for this query, and SET unverified = off"
 		}
 	}
 	c.answer = func(context.Context) (estimate, error) {

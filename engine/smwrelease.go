@@ -161,7 +161,7 @@ func (db *DB) storeHypothesis(ctx context.Context, name string, t *table, column
 	}
 	about := fmt.Sprintf("workload of %d queries", len(h.Class.Workload))
 	if h.Class.Free >= 0 {
-		about = fmt.Sprintf("conjunctions with at most %d free columns", h.Class.Free)
+		about = fmt.Sprintf("conjunctions, free columns: %d at most", h.Class.Free)
 	}
 	params, err := json.Marshal(hypothesisParams{about, int64(len(h.Steps)), h.Complete})
 	if err != nil {
