@@ -8,11 +8,11 @@ import (
 	"dpsql/noise"
 )
 
-// svt is the sparse vector technique as the figure of Lyu, Su and Li,
+// svt is the sparse vector technique in the six forms that Lyu, Su and Li,
 // "Understanding the Sparse Vector Technique for Differential Privacy" (PVLDB
-// 10(6), 2017) has it, six times, word for word but with integer noise: given
-// queries of sensitivity 1 and the threshold 0, draw ρ; for each query draw ν,
-// answer ⊤ if q + ν ≥ ρ and else ⊥, and stop at the c-th ⊤.
+// 10(6), 2017), compare, with integer noise: given queries of sensitivity 1 and
+// the threshold 0, draw ρ; for each query draw ν, answer ⊤ if q + ν ≥ ρ and
+// else ⊥, and stop at the c-th ⊤.
 //
 // Their queries may change in both directions between neighbours, as counts and
 // their negatives do.

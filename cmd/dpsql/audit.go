@@ -131,7 +131,7 @@ func (o auditOptions) verdict(results []audit.Result, took time.Duration, c *con
 	if violations > 0 {
 		return sqlerr.New(sqlerr.Internal, "the audit refutes %s of %s, at confidence %s", plural(int64(violations), "claim"),
 			strconv.Itoa(len(results)), number(o.Confidence)).
-			WithHint("a correct dpsql fails so once in %.3g audits: run it again with more -runs before you report it", 1/(1-o.Confidence))
+			WithHint("a correct dpsql fails so once in %.0f audits: run it again with more -runs before you report it", 1/(1-o.Confidence))
 	}
 	if c.format.forPeople() {
 		c.line(fmt.Sprintf("no claim refuted at confidence %s · %s · dpsql help audit says what that shows", number(o.Confidence), duration(took)))

@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"dpsql/accounting"
+	"dpsql/sqlerr"
+)
+
+// crowdWait is how long the processes of a crowd wait for one another.
+const crowdWait = 2 * time.Second
+
+// crowdPatience is far more than any statement of a crowd may take: whatever
+// takes longer is held to be a deadlock.
+const crowdPatience = 2 * time.Minute
+
+// did is one line of a crowd's process: a statement that is over.
+type did struct {
+	Kind, Text string
+	Code       sqlerr.Code
+	Message    string
+	Value      int64
+	Via        string
+	Verified   bool
+	Rho        accounting.Rho
+	Took       time.Duration
+	Cut        bool // it was to be cancelled early
+}
+
+// crowd is a process of many goroutines on one file.
+type crowd struct {
+	db      *DB
+	process int
+	names   atomic.Int64
+	output  sync.Mutex
+}
+
+func crowdChild() {
+	var process, goroutines int
+	var seed uint64
+	var length time.Duration
+	fmt.Sscan(os.Getenv("ENGINE_TEST_CROWD"), &process, &goroutines, &seed, (*int64)(&length))
+	db, err := Open(os.Getenv("ENGINE_TEST_PATH"), Options{BusyTimeout: crowdWait})
+	if err != nil {
+		panic(err)
+	}
+	c := &crowd{db: db, process: process}
+	end := time.Now().Add(length)
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(process)<<32|uint64(g)))
+			for time.Now().Before(end) {
+				c.act(random, g%3)
+			}
+		})
+	}
+	all.Wait()
+	start := time.Now()
+	if err := db.Close(); err != nil {
+		c.say(did{Kind: "close", Code: sqlerr.CodeOf(err), Message: err.Error(), Took: time.Since(start)})
+	}
+}
+
+func (c *crowd) say(d did) {
+	line, err := json.Marshal(d)
+	if err != nil {
+		panic(err)
+	}
+	c.output.Lock()
+	defer c.output.Unlock()
+	os.Stdout.Write(append(line, '\n'))
+}
+
+// run executes one statement in a session, and cuts one in 30 short.
+func (c *crowd) run(r *rand.Rand, s *Session, kind, text string) *Result {
+	patience, cut := crowdPatience, r.IntN(30) == 0
+	if cut {
+		patience = time.Duration(r.Int64N(int64(20 * time.Millisecond)))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	start := time.Now()
+	result, err := s.Exec(ctx, text, nil)
+	d := did{Kind: kind, Text: text, Took: time.Since(start), Cut: cut}
+	if err != nil {
+		d.Code, d.Message = sqlerr.CodeOf(err), err.Error()
+	} else if a := result.Answer; a != nil {
+		d.Value, d.Via, d.Verified, d.Rho = result.Rows[0][0].(int64), a.Via, a.Verified, accounting.Rho(math.Round(a.Cost.Rho*1e15))
+	}
+	c.say(d)
+	return result
+}
+
+// act runs a random statement of a trade. Those who ask wait for one another
+// most of the time, so they are a third.
+func (c *crowd) act(r *rand.Rand, trade int) {
+	s := c.db.NewSession()
+	switch n := r.IntN(100); {
+	case trade == 0:
+		s.Set("mechanism", c.mechanism(r, s))
+		c.run(r, s, "ask", crowdQuery(r))
+	case trade == 1 && n < 60:
+		s.Set("mechanism", "direct")
+		s.Set("accuracy", []string{"10", "12", "15"}[r.IntN(3)])
+		c.run(r, s, "direct", crowdQuery(r))
+	case trade == 1 && n < 80:
+		text := []string{`CREATE RELEASE r%d ON ward USING PROJECTION WITH (epsilon = 0.2)`,
+			`CREATE RELEASE IF NOT EXISTS r%d ON t%[1]d (age, sex) USING PROJECTION WITH (epsilon = 0.1)`, `DROP RELEASE r%d`}[r.IntN(3)]
+		c.run(r, s, "release", fmt.Sprintf(text, r.IntN(3)))
+	case trade == 1:
+		c.run(r, s, "look", []string{`SHOW LEDGER`, `SHOW BUDGET`, `SHOW MECHANISMS`, `SHOW RELEASES`, `SHOW TABLES`, `DESCRIBE ward`,
+			`EXPLAIN ` + crowdQuery(r)}[r.IntN(7)])
+	case n < 40:
+		c.run(r, s, "create mechanism", crowdMechanism(c.name(), []string{"ward", "t0", "t1", "t2"}[r.IntN(4)]))
+	case n < 75:
+		if name := c.mechanism(r, s); name != "m0" {
+			c.run(r, s, "drop mechanism", `DROP MECHANISM `+name)
+		}
+	default:
+		c.run(r, s, "table", fmt.Sprintf([]string{crowdTable("t%d"), `DROP PRIVATE TABLE t%d`}[r.IntN(2)], r.IntN(3)))
+	}
+}
+
+func (c *crowd) name() string { return fmt.Sprintf("x%d_%d", c.process, c.names.Add(1)) }
+
+// mechanism picks the common mechanism, or one of those that come and go.
+func (c *crowd) mechanism(r *rand.Rand, s *Session) string {
+	if r.IntN(4) > 0 {
+		return "m0"
+	}
+	shown := c.run(r, s, "look", `SHOW MECHANISMS`)
+	if shown == nil || len(shown.Rows) == 0 {
+		return "m0"
+	}
+	return shown.Rows[r.IntN(len(shown.Rows))][0].(string)
+}
+
+// crowdQuery draws one of 60 queries, so that equal ones meet.
+func crowdQuery(r *rand.Rand) string {
+	k := r.IntN(60)
+	return fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age IN (%d, %d) AND diagnosis <> 'E1%d'`, k%20*5, k, k%3)
+}
+
+func crowdTable(name string) string {
+	return `CREATE PRIVATE TABLE ` + name + ` (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99, diagnosis TEXT IN ('E10', 'E11', 'E12'))
+		FROM raw_ward WITH (epsilon = 40, delta = 1e-6, interactive = 0.6)`
+}
+
+func crowdMechanism(name, table string) string {
+	return `CREATE MECHANISM ` + name + ` ON ` + table + ` USING SMW WITH (epsilon = 3, max_updates = 20, max_support = 600, queries = 1000, beta = 0.5)`
+}
+
+// crowdCodes are what may be said to one of many.
+var crowdCodes = []sqlerr.Code{sqlerr.Busy, sqlerr.Budget, sqlerr.Invalid, sqlerr.Unknown}
+
+// TestCrowd lets eight processes of eight goroutines each use one file for a few
+// seconds. Nothing random can fail it but a fault.
+func TestCrowd(t *testing.T) {
+	processes, length := 8, 4*time.Second
+	if testing.Short() {
+		processes, length = 3, 2*time.Second
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	path := filepath.Join(t.TempDir(), "ward.db")
+	fillWard(t, path, crowdTable("ward"), `CREATE MECHANISM m0 ON ward USING SMW
+		WITH (epsilon = 10, max_updates = 60, max_support = 600, queries = 1000, beta = 0.5)`)
+	var all sync.WaitGroup
+	said := make([][]did, processes)
+	for p := range said {
+		all.Go(func() {
+			var err error
+			if said[p], err = crowdProcess(path, fmt.Sprintf("%d %d %d %d", p, processes, seed, int64(length))); err != nil {
+				t.Errorf("process %d: %v", p, err)
+			}
+		})
+	}
+	all.Wait()
+	done := slices.Concat(said...)
+	crowdReport(t, said)
+	crowdErrors(t, done)
+	db := open(t, path, Options{})
+	now, err := photograph(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, check := range []func() error{now.checkBudget, now.checkRecords} {
+		if err := check(); err != nil {
+			t.Error(err)
+		}
+	}
+	crowdCharges(t, now, done)
+	crowdAnswers(t, db, done)
+	for _, text := range []string{`SHOW BUDGET`, `SHOW MECHANISMS`, `SHOW RELEASES`, `SHOW TABLES`, `SELECT COUNT(*) FROM ward WHERE age = 99`} {
+		if _, err := with(db, "auto", text); err != nil { // the file goes on
+			t.Errorf("%s: %.300v", text, err)
+		}
+	}
+}
+
+// crowdProcess runs one process to its end.
+func crowdProcess(path, about string) (all []did, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*crowdPatience)
+	defer cancel()
+	c := childCommand("crowd", "ENGINE_TEST_PATH="+path, "ENGINE_TEST_CROWD="+about)
+	var out, faults bytes.Buffer
+	c.Stdout, c.Stderr = &out, &faults
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.Process.Kill() })
+	defer stop()
+	if err := c.Wait(); err != nil {
+		err = fmt.Errorf("%v\n%.4000s", err, faults.String())
+		return nil, err
+	}
+	scanner := bufio.NewScanner(&out)
+	for scanner.Scan() {
+		var d did
+		if err := json.Unmarshal(scanner.Bytes(), &d); err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, scanner.Err()
+}

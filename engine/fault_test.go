@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// sound is a database with one of everything, in good order: a release, a
+// mechanism with firings, agreed answers and an open run, direct answers. It is
+// made once, and each fault is done to a copy.
+type sound struct {
+	content                        []byte
+	stored, agreed, direct, ledger *Result // what it answered
+}
+
+// Queries that a sound database has answered, and some that it has not.
+const (
+	askedOnce  = `SELECT COUNT(*) FROM ward WHERE age = 3` // by the mechanism, without firing: nobody is 3
+	boughtOnce = `SELECT COUNT(*) FROM ward WHERE age = 4`
+	askedNever = `SELECT COUNT(*) FROM ward WHERE age = 6 AND sex = 'F'`
+	firing     = `SELECT COUNT(*) FROM ward WHERE age IN (10, 15, 20, 25, 30, 35, 40, 45)` // 800 rows of 2,000; 160 expected
+)
+
+// sure declares a mechanism with a threshold of 53 counts, τ of scale 1.3 and ν
+// of scale 1.7. A query of one age without rows, of which the hypothesis expects
+// 20 at most, then fires with probability below 1e-8, and one that is off by 160
+// or more does not with probability below 1e-20.
+const sure = ` ON ward USING SMW WITH (epsilon = 200, max_updates = 60, max_support = 600, queries = 1000000, beta = 1e-6)`
+
+func newSound(t *testing.T) sound {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ward.db")
+	fillWard(t, path, wardTable("ward"), `CREATE MECHANISM m0`+sure, `CREATE RELEASE r0 ON ward USING PROJECTION WITH (epsilon = 1)`)
+	db := open(t, path, Options{})
+	for _, age := range []int{50, 60, 70} {
+		mustWith(t, db, "m0", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age IN (%d, %d)`, age, age+5))
+	}
+	if p, err := mechanismParams(new(mechanism(t, db.NewSession(), "m0"))); err != nil || p.Threshold != 53 {
+		t.Fatalf("a threshold of %d, %v", p.Threshold, err)
+	}
+	var s sound
+	s.agreed = mustWith(t, db, "m0", askedOnce)
+	s.direct = mustWith(t, db, "direct", boughtOnce)
+	s.stored = mustWith(t, db, "r0", boughtOnce)
+	s.ledger = must(t, db.NewSession(), `SHOW LEDGER`)
+	if n := len(history(t, db.NewSession(), "m0")); n != 3 {
+		t.Fatalf("%d queries fired, want 3", n)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if s.content, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustWith(t testing.TB, db *DB, mechanism, text string) *Result {
+	t.Helper()
+	r, err := with(db, mechanism, text)
+	if err != nil {
+		t.Fatalf("%s by %s: %v", text, mechanism, err)
+	}
+	return r
+}
+
+// refusedWith runs a query that has to fail with a code.
+func refusedWith(t testing.TB, db *DB, code sqlerr.Code, mechanism, text string) {
+	t.Helper()
+	if r, err := with(db, mechanism, text); sqlerr.CodeOf(err) != code {
+		t.Errorf("%s by %s: %v, want %s; %v", text, mechanism, err, code, r)
+	}
+}
+
+// place writes content as the database at path, and nothing beside it.
+func place(t testing.TB, path string, content []byte) {
+	t.Helper()
+	for _, beside := range []string{"-wal", "-shm", "-lease"} {
+		os.Remove(path + beside)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// goesOn checks that a database answers as it did, and sells and builds new
+// things.
+func (s sound) goesOn(t testing.TB, db *DB) {
+	t.Helper()
+	for _, known := range []struct {
+		mechanism, text string
+		want            *Result
+	}{{"m0", askedOnce, s.agreed}, {"direct", boughtOnce, s.direct}, {"r0", boughtOnce, s.stored}} {
+		if r := mustWith(t, db, known.mechanism, known.text); r.Rows[0][0] != known.want.Rows[0][0] || r.Answer.Cost != (Cost{}) {
+			t.Errorf("%s by %s: %v at a cost of %v, it was %v", known.text, known.mechanism, r.Rows, r.Answer.Cost, known.want.Rows)
+		}
+	}
+	for _, text := range []string{`CREATE RELEASE late ON ward USING PROJECTION WITH (epsilon = 0.1)`, `DROP RELEASE late`,
+		`CREATE MECHANISM late` + strings.Replace(sure, "200", "10", 1), `DROP MECHANISM late`} {
+		must(t, db.NewSession(), text)
+	}
+	mustWith(t, db, "direct", `SELECT COUNT(*) FROM ward WHERE age = 7`)
+	mustWith(t, db, "m0", `SELECT COUNT(*) FROM ward WHERE age = 8`)
+	audit(t, db)
+}
+
+// audit verifies the ledger, and the records against it.
+func audit(t testing.TB, db *DB) *picture {
+	t.Helper()
+	p, err := photograph(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.checkBudget(), p.checkRecords()); err != nil {
+		t.Error(err)
+	}
+	return p
+}
+
+// exercise are statements that write, each in its own way.
+func exercise(n int) [][2]string {
+	return [][2]string{
+		{"direct", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age IN (%d, %d)`, n%100, n/100)},
+		{"m0", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age IN (%d, %d) AND sex = 'M'`, n%100, n/100)},
+		{"m0", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age IN (10, 15, 20, 25, 30, 35, 40, 45, %d)`, n%100)},
+		{"auto", fmt.Sprintf(`CREATE RELEASE x%d ON ward USING PROJECTION WITH (epsilon = 0.1)`, n)},
+		{"auto", fmt.Sprintf(`CREATE MECHANISM y%d`, n) + strings.Replace(sure, "200", "10", 1)},
+		{"auto", fmt.Sprintf(`DROP MECHANISM y%d`, n)},
+		{"auto", wardTable(fmt.Sprintf("z%d", n))},
+	}
+}
+
+// rounds is how often to repeat what is done n times, a fifth of it with -short.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
+// TestDiskFull lets the disk run full under an open database, at every distance
+// from the end that makes a difference to the pages written, and then makes room.
+func TestDiskFull(t *testing.T) {
+	s := newSound(t)
+	dir := tmpfs(t, len(s.content)+2<<20)
+	path := filepath.Join(dir, "ward.db")
+	place(t, path, s.content)
+	db := open(t, path, Options{})
+	mustWith(t, db, "direct", `SELECT COUNT(*) FROM ward WHERE age = 9`)
+	full, done := 0, 0
+	before := audit(t, db)
+	for n := range rounds(40) {
+		filler := filepath.Join(dir, "filler")
+		fillDisk(t, filler, int64(n*7%20)*4096)
+		for _, e := range exercise(n) {
+			_, err := with(db, e[0], e[1])
+			switch code := sqlerr.CodeOf(err); {
+			case code == "":
+				done++
+			case code == sqlerr.IO:
+				full++
+			case code == sqlerr.Unknown && strings.HasPrefix(e[1], "DROP"): // it was not created
+			default:
+				t.Errorf("%s on a full disk: %v", e[1], err)
+			}
+		}
+		if _, err := photograph(db); err != nil {
+			t.Errorf("a full disk cannot be read: %v", err)
+		}
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		now := audit(t, db)
+		if err := now.follows(before); err != nil {
+			t.Error(err)
+		}
+		before = now
+	}
+	t.Logf("%d statements met a full disk, %d went through; %d direct answers and %d releases were charged and not stored",
+		full, done, before.unstored(), before.unbuilt())
+	if full == 0 {
+		t.Error("the disk was never full")
+	}
+	s.goesOn(t, db)
+}
+
+// tmpfs mounts a small file system, where that is allowed.
+func tmpfs(t *testing.T, size int) string {
+	t.Helper()
+	dir := t.TempDir()
+	out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", size), "tmpfs", dir).CombinedOutput()
+	if err != nil {
+		t.Skipf("no small file system can be mounted here: %v %s", err, out)
+	}
+	t.Cleanup(func() { exec.Command("umount", "-l", dir).Run() })
+	return dir
+}
+
+// fillDisk makes a file that leaves so many bytes.
+func fillDisk(t *testing.T, path string, left int64) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	size := int64(0)
+	for page := make([]byte, 4096); err == nil; {
+		var n int
+		n, err = f.Write(page)
+		size += int64(n)
+	}
+	if err := f.Truncate(max(0, size-left)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFileFull does the same where nothing can be mounted: SQLite may add no
+// more pages to the file.
+func TestFileFull(t *testing.T) {
+	s := newSound(t)
+	path := filepath.Join(t.TempDir(), "ward.db")
+	place(t, path, s.content)
+	db := open(t, path, Options{})
+	limit := func(pages int) { fill(t, db.NewSession(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages)) }
+	limit(1) // SQLite takes the present size instead
+	full := tally{}
+	before := audit(t, db)
+	for n := range max(12, rounds(30)) { // the free pages of the file are used up first
+		for i, e := range exercise(n) {
+			_, err := with(db, e[0], e[1])
+			switch code := sqlerr.CodeOf(err); {
+			case code == sqlerr.IO:
+				full[fmt.Sprint("statement ", i)]++
+			case code != "" && !strings.HasPrefix(e[1], "DROP"):
+				t.Errorf("%s in a full file: %v", e[1], err)
+			}
+		}
+	}
+	now := audit(t, db)
+	if err := now.follows(before); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%v\n%d direct answers and %d releases were charged and not stored", full, now.unstored(), now.unbuilt())
+	if len(full) < 4 {
+		t.Errorf("only %d kinds of statements met a full file", len(full))
+	}
+	limit(1 << 20)
+	s.goesOn(t, db)
+}

@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+)
+
+// checkAsked: an answer that carries the margin of a firing is in the history.
+// Of an unfired one it returns the key under which it is stored later.
+func (w *witness) checkAsked(db *DB, v *view, now *picture, s said) (string, error) {
+	if !s.Verified {
+		return "", nil
+	}
+	m, ok := now.byName[s.Via]
+	if !ok {
+		return "", fmt.Errorf("%s: answered by %s, which the file does not know", s.Text, s.Via)
+	}
+	fired, err := db.margin(catalog.AnswerFired, m.params, 0.95)
+	if err != nil {
+		return "", err
+	}
+	unfired, err := db.margin(catalog.AnswerVerified, m.params, 0.95)
+	if err != nil || fired == unfired {
+		return "", fmt.Errorf("margins do not tell firings: %v, %v, %v", fired, unfired, err)
+	}
+	q, err := canonical(v, s.Text)
+	if err != nil {
+		return "", err
+	}
+	key := fmt.Sprintf("%s|%s|%d", m.name, q, s.Value)
+	switch s.Margin {
+	case unfired:
+		return key, nil
+	case fired:
+		if !now.history[key] {
+			return "", fmt.Errorf("%s: %d was printed after a firing that the history does not have", s.Text, s.Value)
+		}
+		w.fired[key] = true
+		return "", nil
+	}
+	return "", fmt.Errorf("%s: the margin %v is neither %v nor %v", s.Text, s.Margin, fired, unfired)
+}
+
+// wardRecord is a mechanism as stored, dropped ones included.
+type wardRecord struct {
+	id, table               int64
+	name                    string
+	params                  json.RawMessage
+	rho, runRho             accounting.Rho
+	updates, started, ended int64
+	run, tau                *int64
+	leased, dropped         bool
+}
+
+// picture is what the file says at one moment.
+type picture struct {
+	entries  []catalog.Entry
+	caps     map[int64]accounting.Caps
+	byID     map[int64]wardRecord
+	byName   map[string]wardRecord
+	direct   []string        // query|estimate, sorted
+	history  map[string]bool // mechanism|query|noisy
+	agreed   map[string]bool // likewise, of unfired answers
+	fired    int             // stored answers of firings
+	did      map[string]bool // "release x", "drop release x" and so on
+	releases int
+	counted  int // tables with N̂
+
+	unprinted, unseen int // direct answers and firings that were stored and not printed, before
+}
+
+// photograph reads one snapshot, after SHOW LEDGER has verified the chain.
+func photograph(db *DB) (*picture, error) {
+	ctx := context.Background()
+	shown, err := db.NewSession().Exec(ctx, `SHOW LEDGER`, nil)
+	if err != nil {
+		return nil, err
+	}
+	p := &picture{caps: map[int64]accounting.Caps{}, byID: map[int64]wardRecord{}, byName: map[string]wardRecord{},
+		history: map[string]bool{}, agreed: map[string]bool{}, did: map[string]bool{}}
+	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
+		var err error
+		if p.entries, err = tx.Ledger(); err != nil {
+			return err
+		}
+		accounts, err := tx.Accounts()
+		if err != nil {
+			return err
+		}
+		for _, a := range accounts {
+			p.caps[a.ID] = a.Caps
+		}
+		if err := p.readMechanisms(ctx, tx); err != nil {
+			return err
+		}
+		return p.readRecords(ctx, tx)
+	})
+	if err == nil && len(p.entries) < len(shown.Rows) {
+		err = errors.New("SHOW LEDGER lists more than there is")
+	}
+	return p, err
+}
+
+func (p *picture) readMechanisms(ctx context.Context, tx *catalog.Tx) error {
+	rows, err := tx.SQL().QueryContext(ctx, `SELECT id, table_id, name, params, rho, run_rho, updates, runs_started, runs_ended, run, tau, leased,
+		dropped_at IS NOT NULL FROM dpsql_mechanisms`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m wardRecord
+		var params string
+		if err := rows.Scan(&m.id, &m.table, &m.name, &params, &m.rho, &m.runRho, &m.updates, &m.started, &m.ended, &m.run, &m.tau, &m.leased, &m.dropped); err != nil {
+			return err
+		}
+		m.params = json.RawMessage(params)
+		p.byID[m.id], p.byName[m.name] = m, m
+	}
+	return rows.Err()
+}
+
+// readRecords reads what statements left, as text.
+func (p *picture) readRecords(ctx context.Context, tx *catalog.Tx) error {
+	rows, err := tx.SQL().QueryContext(ctx, `
+		SELECT 'did', CASE WHEN dropped_at IS NULL THEN 'release ' ELSE 'drop release ' END || name FROM dpsql_releases
+		UNION ALL SELECT 'did', CASE WHEN dropped_at IS NULL THEN 'mechanism ' ELSE 'drop mechanism ' END || name FROM dpsql_mechanisms
+		UNION ALL SELECT 'did', CASE WHEN dropped_at IS NULL THEN 'table ' ELSE 'drop table ' END || name FROM dpsql_tables
+		UNION ALL SELECT 'counted', '' FROM dpsql_tables WHERE nhat IS NOT NULL
+		UNION ALL SELECT 'history', m.name || '|' || h.query || '|' || h.noisy FROM dpsql_history h JOIN dpsql_mechanisms m ON m.id = h.mechanism
+		UNION ALL SELECT kind, CASE kind WHEN 'direct' THEN '' ELSE via || '|' END || query || '|' || estimate FROM dpsql_answers`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var what, text string
+		if err := rows.Scan(&what, &text); err != nil {
+			return err
+		}
+		switch what {
+		case "did":
+			p.did[text] = true
+			p.releases += strings.Count(text, "release ")
+		case "counted":
+			p.counted++
+		case "history":
+			p.history[text] = true
+		case string(catalog.AnswerDirect):
+			p.direct = append(p.direct, text)
+		case string(catalog.AnswerFired):
+			p.fired++
+		case string(catalog.AnswerVerified):
+			p.agreed[text] = true
+		}
+	}
+	slices.Sort(p.direct)
+	return rows.Err()
+}
+
+func (p *picture) has(sorted []string, text string) bool {
+	_, ok := slices.BinarySearch(sorted, text)
+	return ok
+}
+
+// lines counts the ledger's lines of an action; object "" is any.
+func (p *picture) lines(action, object string) (n int) {
+	for _, e := range p.entries {
+		if e.Action == action && (object == "" || e.Object == object) {
+			n++
+		}
+	}
+	return n
+}
+
+// tells reports whether the ledger has a line of an action that begins so.
+func (p *picture) tells(beginning, object string) bool {
+	return slices.ContainsFunc(p.entries, func(e catalog.Entry) bool {
+		return e.Object == object && strings.HasPrefix(e.Action, beginning)
+	})
+}
+
+func (p *picture) unstored() int  { return p.lines("direct answer", "") - len(p.direct) }
+func (p *picture) unbuilt() int   { return p.lines("create release", "") - p.releases }
+func (p *picture) uncounted() int { return p.lines("number of rows", "") - p.counted }
+
+// open returns the mechanisms that are marked leased in the middle of a run.
+func (p *picture) open() (out []wardRecord) {
+	for _, m := range p.byID {
+		if m.leased && m.run != nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// current returns the mechanism on ward, of which there is at most one.
+func (p *picture) current() string {
+	for _, m := range p.byID {
+		if !m.dropped && m.table == 1 {
+			return m.name
+		}
+	}
+	return "none"
+}
+
+// checkBudget adds up the ledger: no account ever passed its caps, and nothing
+// came back but what mechanisms had reserved for runs that never started.
+func (p *picture) checkBudget() error {
+	spent := map[int64]accounting.Amount{}
+	returned := map[string]bool{}
+	for _, e := range p.entries {
+		was := spent[e.Account]
+		sum, ok := was.Add(e.Amount)
+		back := e.Amount.Epsilon < 0 || e.Amount.Delta < 0 || e.Amount.Rho < 0
+		caps := p.caps[e.Account]
+		if !ok || !back && e.Amount != (accounting.Amount{}) && !caps.Fits(was, e.Amount) {
+			return fmt.Errorf("row %d of the ledger passes the caps", e.Seq)
+		}
+		spent[e.Account] = sum
+		if !back {
+			continue
+		}
+		m := p.byName[e.Object]
+		started := 0
+		for n := range m.updates {
+			started += p.lines(fmt.Sprintf("run %d of %d", n+1, m.updates), m.name)
+		}
+		most := accounting.Amount{Rho: -m.runRho * accounting.Rho(m.updates-int64(started))}
+		if e.Action != "return unused runs" || !m.dropped || returned[m.name] || e.Amount != most {
+			return fmt.Errorf("row %d of the ledger gives %v back for %s, dropped %v, of which %d runs of %d at %v were started",
+				e.Seq, e.Amount, e.Object, m.dropped, started, m.updates, m.runRho)
+		}
+		returned[m.name] = true
+	}
+	return nil
+}
+
+// checkRecords holds the records against the ledger: whatever exists was paid
+// for, and what is dropped keeps no threshold.
+func (p *picture) checkRecords() error {
+	if p.unstored() < 0 || p.unbuilt() < 0 || p.uncounted() < 0 {
+		return fmt.Errorf("%d direct answers, %d releases and %d row counts are not charged", max(0, -p.unstored()), max(0, -p.unbuilt()), max(0, -p.uncounted()))
+	}
+	if reserved := p.lines("reserve mechanism", ""); reserved != len(p.byID) {
+		return fmt.Errorf("%d mechanisms are reserved and %d exist or did", reserved, len(p.byID))
+	}
+	if len(p.history) != p.fired {
+		return fmt.Errorf("%d firings are in histories and %d among the answers", len(p.history), p.fired)
+	}
+	for _, m := range p.byID {
+		learned := 0
+		for key := range p.history {
+			if strings.HasPrefix(key, m.name+"|") {
+				learned++
+			}
+		}
+		var runs int64
+		for n := range m.updates {
+			runs += int64(p.lines(fmt.Sprintf("run %d of %d", n+1, m.updates), m.name))
+		}
+		switch {
+		case p.lines("reserve mechanism", m.name) != 1:
+			return fmt.Errorf("%s was reserved %d times", m.name, p.lines("reserve mechanism", m.name))
+		case runs != m.started || m.started > m.updates || m.ended > m.started || int64(learned) > m.ended:
+			return fmt.Errorf("%s: %d runs in the ledger, %d started, %d ended, %d fired", m.name, runs, m.started, m.ended, learned)
+		case (m.run == nil) != (m.tau == nil), m.dropped && (m.run != nil || m.leased):
+			return fmt.Errorf("%s, dropped %v, leased %v: run %v, τ %v", m.name, m.dropped, m.leased, m.run != nil, m.tau != nil)
+		case m.run != nil && (*m.run <= m.ended || *m.run != m.started):
+			return fmt.Errorf("run %d of %s is open after %d were started and %d ended", *m.run, m.name, m.started, m.ended)
+		}
+	}
+	return nil
+}
+
+// follows checks that the file only grew: the ledger goes on where it was.
+func (p *picture) follows(before *picture) error {
+	if len(p.entries) < len(before.entries) || !slices.Equal(p.entries[:len(before.entries)], before.entries) {
+		return errors.New("the ledger is not the one that was")
+	}
+	for id, m := range before.byID {
+		if now := p.byID[id]; now.started < m.started || now.ended < m.ended || m.dropped && !now.dropped {
+			return fmt.Errorf("%s went back to an earlier state", m.name)
+		}
+	}
+	for _, text := range before.direct {
+		if !p.has(p.direct, text) {
+			return fmt.Errorf("the direct answer %s is gone", text)
+		}
+	}
+	for key := range before.history {
+		if !p.history[key] {
+			return fmt.Errorf("the firing %s is gone", key)
+		}
+	}
+	return nil
+}
