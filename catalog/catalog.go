@@ -164,6 +164,8 @@ func (s *Store) identify() (exists bool, err error) {
 		return false, nil
 	case err != nil, s.file != nil && !os.SameFile(s.file, info):
 		return false, sqlerr.New(sqlerr.IO, "%s was moved or replaced while it was open", s.path).WithHint("open it again")
+	case s.file != nil && info.Size() < 512 && info.Size() < s.file.Size():
+		return false, corrupt("%s was cut while it was open", s.path)
 	case info.IsDir():
 		return false, sqlerr.New(sqlerr.IO, "%s is a directory", s.path)
 	case !info.Mode().IsRegular():

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -20,15 +21,15 @@ func each(tx *Tx, visit func(scanner) error, query string, args ...any) error {
 	}
 	rows, err := tx.sql.QueryContext(tx.ctx, query, args...)
 	if err != nil {
-		return err
+		return unreadable(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		if err := visit(rows); err != nil {
-			return err
+			return unreadable(err)
 		}
 	}
-	return rows.Err()
+	return unreadable(rows.Err())
 }
 
 // list reads all rows of a query on the catalog.
@@ -57,7 +58,7 @@ func find[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...an
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
 	case err != nil:
-		return nil, err
+		return nil, unreadable(err)
 	}
 	return &one, nil
 }
@@ -125,4 +126,15 @@ func encodeJSON(raw json.RawMessage) (string, error) {
 		return "", sqlerr.New(sqlerr.Internal, "parameters to be stored are not JSON")
 	}
 	return string(raw), nil
+}
+
+// unreadable reports a record that has not the form it was written in, or a
+// table of the catalog that has not.
+func unreadable(err error) error {
+	var known *sqlerr.Error
+	code, engine := engineCode(err)
+	if err == nil || errors.As(err, &known) || engine && code != 1 || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return corrupt("a record of the catalog cannot be read")
 }

@@ -41,7 +41,7 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 	if err != nil {
 		return err
 	}
-	if unused := m.Updates - m.RunsStarted; unused > 0 && t != nil {
+	if unused := m.Updates - m.RunsStarted; unused > 0 && t != nil && t.ID == m.TableID {
 		amount := accounting.Amount{Rho: m.RunRho * accounting.Rho(unused)}
 		if err := tx.Return(t.Account, catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil {
 			return err

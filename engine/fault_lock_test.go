@@ -255,3 +255,28 @@ func TestTruncatedFile(t *testing.T) {
 	place(t, path, s.content)
 	s.goesOn(t, open(t, path, Options{}))
 }
+
+// TestTruncatedWhileOpen cuts a file under an open database.
+func TestTruncatedWhileOpen(t *testing.T) {
+	s := newSound(t)
+	for _, size := range []int{0, 512, len(s.content) / 2 &^ 4095} {
+		path := filepath.Join(t.TempDir(), "ward.db")
+		place(t, path, s.content)
+		db := open(t, path, Options{BusyTimeout: lockWait})
+		must(t, db.NewSession(), `SHOW LEDGER`)
+		if err := os.Truncate(path, int64(size)); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range exercise(1) {
+			_, err := with(db, e[0], e[1])
+			switch code := sqlerr.CodeOf(err); code {
+			case sqlerr.Corrupt, sqlerr.IO, sqlerr.Unknown:
+			default:
+				t.Errorf("%d bytes, %s: %v", size, e[1], err)
+			}
+		}
+		db.Close()
+		place(t, path, s.content)
+		s.goesOn(t, open(t, path, Options{}))
+	}
+}

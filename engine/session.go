@@ -42,8 +42,9 @@ func (s *Session) path(name string) string {
 }
 
 // Exec runs one statement. The arguments stand for its placeholders. Every
-// error is a *sqlerr.Error; a refused statement has charged nothing unless it
-// is the one that bought the number of rows, which the ledger shows.
+// error is a *sqlerr.Error. A refused statement has charged nothing, unless it
+// bought the number of rows; one that fails or is cancelled after its charge has
+// spent it. The ledger shows both.
 func (s *Session) Exec(ctx context.Context, text string, args []query.Value) (*Result, error) {
 	start := time.Now()
 	r, err := s.exec(ctx, text, args)
