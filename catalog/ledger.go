@@ -36,6 +36,15 @@ type Entry struct {
 // Errors: Budget, which names what is needed and left; Corrupt when the ledger
 // does not verify.
 func (tx *Tx) Charge(account int64, kind Kind, action, object string, amount accounting.Amount) error {
+	if err := tx.Affords(account, kind, action, amount); err != nil {
+		return err
+	}
+	return tx.append(Entry{Account: account, Kind: kind, Action: action, Object: object, Amount: amount})
+}
+
+// Affords refuses with Charge's errors what Charge would refuse, and writes
+// nothing; another transaction may spend before a charge.
+func (tx *Tx) Affords(account int64, kind Kind, action string, amount accounting.Amount) error {
 	if amount.Epsilon < 0 || amount.Delta < 0 || amount.Rho < 0 {
 		return sqlerr.New(sqlerr.Internal, "a charge is negative")
 	}
@@ -50,7 +59,7 @@ func (tx *Tx) Charge(account int64, kind Kind, action, object string, amount acc
 	if free := amount == (accounting.Amount{}); !free && !a.Caps.Fits(spent, amount) {
 		return overCap(a, kind, action, amount, a.Caps.Left(spent))
 	}
-	return tx.append(Entry{Account: account, Kind: kind, Action: action, Object: object, Amount: amount})
+	return nil
 }
 
 // Return gives back what was reserved and never used; amount is positive.

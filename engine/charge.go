@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -19,22 +18,6 @@ func (db *DB) charge(ctx context.Context, t *table, kind catalog.Kind, action, o
 		}
 		return tx.Charge(t.Account, kind, action, object, amount)
 	})
-}
-
-// fits refuses what the account could not pay for, and charges nothing: the
-// charge is rolled back.
-func (db *DB) fits(ctx context.Context, t *table, kind catalog.Kind, amount accounting.Amount) error {
-	tried := errors.New("tried")
-	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := tx.Charge(t.Account, kind, "this statement", t.Name, amount); err != nil {
-			return err
-		}
-		return tried
-	})
-	if sqlerr.CodeOf(err) == sqlerr.Budget {
-		return err
-	}
-	return nil
 }
 
 // errRandom stands for a failure of the system's random source. Nothing drawn

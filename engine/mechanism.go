@@ -46,9 +46,6 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 		return nil, tooMuch(epsilon, a)
 	}
 	rho := accounting.RhoFor(epsilon, a.Caps.InteractiveDelta)
-	if why := affordable(a, accounting.Amount{Rho: rho}); why != "" {
-		return nil, sqlerr.New(sqlerr.Budget, "mechanism %s: %s", st.Name.Text, why).WithHint("SHOW BUDGET tells what is left")
-	}
 	n, left, err := s.db.rowCount(ctx, t, catalog.KindInteractive, accounting.Amount{Rho: rho})
 	if err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ func (db *DB) rowCount(ctx context.Context, t *table, kind catalog.Kind, about a
 	if t.NHat != nil {
 		return *t.NHat, about, nil
 	}
-	if err := db.fits(ctx, t, kind, about); err != nil {
+	err = db.store.Read(ctx, func(tx *catalog.Tx) error { return tx.Affords(t.Account, kind, "this statement", about) })
+	if err != nil {
 		return n, about, err
 	}
 	cost := accounting.Amount{Epsilon: about.Epsilon / 100, Rho: about.Rho / 100}
@@ -36,8 +37,8 @@ func (db *DB) rowCount(ctx context.Context, t *table, kind catalog.Kind, about a
 	if err := db.charge(ctx, t, kind, "number of rows", t.Name, cost); err != nil {
 		return n, about, err
 	}
-	rows, err := db.count(ctx, t, func(q source.Querier) (int64, error) {
-		return source.Rows(ctx, q, t.rows())
+	rows, err := reading(ctx, db, t, func(from source.Querier) (int64, error) {
+		return source.Rows(ctx, from, t.rows())
 	})
 	if err != nil {
 		return n, about, err
