@@ -11,7 +11,7 @@ type HistoryRow struct {
 // AppendHistory appends an update to the mechanism's history, which cannot be
 // changed afterwards, and returns its number.
 func (tx *Tx) AppendHistory(mechanism int64, query string, noisy int64) (seq int64, err error) {
-	if _, err := tx.mechanismByID(mechanism); err != nil {
+	if _, err := tx.MechanismByID(mechanism); err != nil {
 		return 0, err
 	}
 	last, err := find(tx, scanInt, `SELECT COALESCE(MAX(seq), 0) FROM dpsql_history WHERE mechanism = ?`, mechanism)

@@ -70,7 +70,9 @@ func (tx *Tx) Mechanism(name string) (*Mechanism, error) {
 	return find(tx, scanMechanism, selectMechanism+`AND m.name = ?`, name)
 }
 
-func (tx *Tx) mechanismByID(id int64) (*Mechanism, error) {
+// MechanismByID returns the mechanism with the id. Errors: Unknown when it was
+// dropped.
+func (tx *Tx) MechanismByID(id int64) (*Mechanism, error) {
 	m, err := find(tx, scanMechanism, selectMechanism+`AND m.id = ?`, id)
 	if err == nil && m == nil {
 		err = sqlerr.New(sqlerr.Unknown, "the mechanism was dropped")
@@ -129,7 +131,7 @@ func (tx *Tx) MechanismState(m *Mechanism) ([]byte, error) {
 // under a run, so counters that fall, a run that ended and opens again, and a
 // second Tau for an open run are refused (Internal): they are faults of dpsql.
 func (tx *Tx) UpdateMechanism(m *Mechanism) error {
-	stored, err := tx.mechanismByID(m.ID)
+	stored, err := tx.MechanismByID(m.ID)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/mechanisms/direct"
-	"dpsql/source"
 )
 
 // suggested is the accuracy, in counts, that hints price.
@@ -75,9 +74,7 @@ func (db *DB) buy(ctx context.Context, r request, p price) (estimate, error) {
 	if err := db.charge(ctx, r.table, catalog.KindInteractive, "direct answer", r.table.Name, p.cost()); err != nil {
 		return estimate{}, err
 	}
-	count, err := db.count(ctx, r.table, func(q source.Querier) (int64, error) {
-		return source.Count(ctx, q, r.table.rows(), r.query)
-	})
+	count, err := db.count(ctx, r)
 	if err != nil {
 		return estimate{}, err
 	}

@@ -177,7 +177,7 @@ func (db *DB) open(ctx context.Context, t *table, id int64) (*live, error) {
 	}
 	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
 		var err error
-		if record, err = mechanismByID(tx, t.ID, id); err != nil {
+		if record, err = tx.MechanismByID(id); err != nil {
 			return err
 		}
 		if record.Leased && record.Run != nil {
@@ -210,19 +210,6 @@ func (db *DB) open(ctx context.Context, t *table, id int64) (*live, error) {
 	}
 	db.live.byID[id] = l
 	return l, nil
-}
-
-func mechanismByID(tx *catalog.Tx, table, id int64) (*catalog.Mechanism, error) {
-	all, err := tx.Mechanisms(table)
-	if err != nil {
-		return nil, err
-	}
-	for i := range all {
-		if all[i].ID == id {
-			return &all[i], nil
-		}
-	}
-	return nil, sqlerr.New(sqlerr.Unknown, "the mechanism was dropped meanwhile")
 }
 
 // newLive returns a mechanism without updates.

@@ -9,7 +9,6 @@ import (
 	"dpsql/catalog"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
-	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -56,9 +55,7 @@ func (db *DB) ask(ctx context.Context, v *view, r request, id int64, q query.Que
 	if err := db.startRun(ctx, l); err != nil {
 		return estimate{}, err
 	}
-	count, err := db.count(ctx, l.table, func(from source.Querier) (int64, error) {
-		return source.Count(ctx, from, l.table.rows(), r.query)
-	})
+	count, err := db.count(ctx, r)
 	if err != nil {
 		return estimate{}, err
 	}

@@ -9,19 +9,26 @@ import (
 	"dpsql/sqlerr"
 )
 
-// count reads private rows on one snapshot, after checking that the source is
+// reading reads private rows on one snapshot, after checking that the source is
 // still what was declared. The caller has charged for what it will say of them.
-func (db *DB) count(ctx context.Context, t *table, read func(source.Querier) (int64, error)) (int64, error) {
-	var n int64
+func reading[T any](ctx context.Context, db *DB, t *table, read func(source.Querier) (T, error)) (T, error) {
+	var out T
 	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if err := unchanged(ctx, tx, t); err != nil {
 			return err
 		}
 		var err error
-		n, err = read(tx.SQL())
+		out, err = read(tx.SQL())
 		return err
 	})
-	return n, err
+	return out, err
+}
+
+// count reads the true count of a request.
+func (db *DB) count(ctx context.Context, r request) (int64, error) {
+	return reading(ctx, db, r.table, func(from source.Querier) (int64, error) {
+		return source.Count(ctx, from, r.table.rows(), r.query)
+	})
 }
 
 // cells reads the counts of the cells over some columns; nil are all.
@@ -29,16 +36,9 @@ func (db *DB) cells(ctx context.Context, t *table, columns []int, coder query.Co
 	if columns == nil {
 		columns = allColumns(t)
 	}
-	var cells map[query.Element]int64
-	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
-		if err := unchanged(ctx, tx, t); err != nil {
-			return err
-		}
-		var err error
-		cells, err = source.Cells(ctx, tx.SQL(), t.rows(), columns, coder)
-		return err
+	return reading(ctx, db, t, func(from source.Querier) (map[query.Element]int64, error) {
+		return source.Cells(ctx, from, t.rows(), columns, coder)
 	})
-	return cells, err
 }
 
 func allColumns(t *table) []int {

@@ -2,7 +2,6 @@ package query
 
 import (
 	"math/big"
-	"strings"
 
 	"dpsql/sqlerr"
 )
@@ -31,7 +30,7 @@ type Universe struct {
 func NewUniverse(columns []Column) (*Universe, error) {
 	seen := make(map[string]bool)
 	for _, c := range columns {
-		key := foldName(c.Name)
+		key := FoldName(c.Name)
 		if key == "" {
 			return nil, sqlerr.New(sqlerr.Invalid, "a column has an empty name")
 		}
@@ -68,17 +67,18 @@ func newUniverse(columns []Column) *Universe {
 
 // SameName reports whether two names are equal to SQLite: it ignores the case of
 // ASCII letters, and of no others.
-func SameName(a, b string) bool { return foldName(a) == foldName(b) }
+func SameName(a, b string) bool { return FoldName(a) == FoldName(b) }
 
-// foldName maps names that SQLite takes as equal to one text: ASCII letters
-// lose their case.
-func foldName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
+// FoldName maps names that SQLite takes as equal to one text: ASCII letters
+// lose their case, byte by byte.
+func FoldName(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
 		}
-		return r
-	}, name)
+	}
+	return string(b)
 }
 
 // Columns returns the columns in declared order. The slice must not be changed.
@@ -86,9 +86,9 @@ func (u *Universe) Columns() []Column { return u.columns }
 
 // Index returns the position of the named column, compared without ASCII case.
 func (u *Universe) Index(name string) (int, bool) {
-	key := foldName(name)
+	key := FoldName(name)
 	for i, c := range u.columns {
-		if foldName(c.Name) == key {
+		if FoldName(c.Name) == key {
 			return i, true
 		}
 	}

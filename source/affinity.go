@@ -19,7 +19,7 @@ func comparesStored(ctx context.Context, q Querier, t Table) ([]bool, error) {
 	}
 	sound := make([]bool, len(t.Columns))
 	for i, c := range t.Columns {
-		declared, ok := types[folded(c.Name)]
+		declared, ok := types[query.FoldName(c.Name)]
 		switch affinity := affinityOf(declared); c.Domain.Type() {
 		case query.TypeInteger:
 			sound[i] = ok && affinity == numericAffinity
@@ -46,7 +46,7 @@ func storedTypes(ctx context.Context, q Querier, source string) (map[string]stri
 		if err := found.Scan(&name, &declared); err != nil {
 			return nil, failure(ctx, err, source)
 		}
-		types[folded(name)] = declared
+		types[query.FoldName(name)] = declared
 	}
 	if err := found.Err(); err != nil {
 		return nil, failure(ctx, err, source)
@@ -77,16 +77,4 @@ func affinityOf(declared string) affinity {
 		return noAffinity
 	}
 	return numericAffinity
-}
-
-// folded maps names that SQLite takes as equal to one text: ASCII letters lose
-// their case.
-func folded(name string) string {
-	b := []byte(name)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -41,7 +42,7 @@ func Check(ctx context.Context, q Querier, t Table) (Schema, error) {
 // allowed refuses the names of dpsql's own tables and of SQLite's.
 func allowed(name string) error {
 	for _, prefix := range []string{"dpsql_", "sqlite_"} {
-		if strings.HasPrefix(folded(name), prefix) {
+		if strings.HasPrefix(query.FoldName(name), prefix) {
 			return sqlerr.New(sqlerr.Forbidden, "%s cannot be read: names beginning with %s are reserved", name, prefix)
 		}
 	}
@@ -81,7 +82,7 @@ func haveColumns(ctx context.Context, q Querier, t Table, source string) error {
 	}
 	have := make(map[string]bool)
 	for _, name := range names {
-		have[folded(name)] = true
+		have[query.FoldName(name)] = true
 	}
 	var needed []string
 	for _, c := range t.Columns {
@@ -91,7 +92,7 @@ func haveColumns(ctx context.Context, q Querier, t Table, source string) error {
 		needed = append(needed, t.Unit)
 	}
 	for _, name := range needed {
-		if !have[folded(name)] {
+		if !have[query.FoldName(name)] {
 			return sqlerr.New(sqlerr.Unknown, "%s has no column %s", source, name).
 				WithHint("its columns are %s", strings.Join(names, ", "))
 		}

@@ -41,7 +41,7 @@ func Count(ctx context.Context, q Querier, t Table, counted query.Query) (int64,
 // would be those of other values.
 func sameColumns(t Table, u *query.Universe) error {
 	same := slices.EqualFunc(t.Columns, u.Columns(), func(a, b query.Column) bool {
-		return folded(a.Name) == folded(b.Name) && a.Domain.Type() == b.Domain.Type()
+		return query.SameName(a.Name, b.Name) && a.Domain.Type() == b.Domain.Type()
 	})
 	if !same {
 		return sqlerr.New(sqlerr.Internal, "the query is not over the columns declared of %s", t.Source)

@@ -31,7 +31,7 @@ func countKept(ctx context.Context, q Querier, t Table, where condition, counted
 	if err != nil {
 		return 0, err
 	}
-	_, stored := types[folded(t.Unit)]
+	_, stored := types[query.FoldName(t.Unit)]
 	return weighed(counted, func(columns []int, f func([]query.Value)) error {
 		return streamKept(ctx, q, t, unitsWith(t, where, stored), columns, f)
 	})

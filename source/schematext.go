@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"dpsql/query"
 )
 
 // schemaText returns the schema SQL of the source, of its base tables and of
@@ -15,10 +17,10 @@ func schemaText(ctx context.Context, q Querier, source string, bases []string) (
 	if err != nil {
 		return "", err
 	}
-	reached := map[string]bool{folded(source): true}
-	queue := []string{folded(source)}
+	reached := map[string]bool{query.FoldName(source): true}
+	queue := []string{query.FoldName(source)}
 	for len(queue) > 0 {
-		text := folded(texts[queue[0]])
+		text := query.FoldName(texts[queue[0]])
 		queue = queue[1:]
 		for _, view := range views {
 			if !reached[view] && mentions(text, view) {
@@ -28,7 +30,7 @@ func schemaText(ctx context.Context, q Querier, source string, bases []string) (
 		}
 	}
 	for _, base := range bases {
-		reached[folded(base)] = true
+		reached[query.FoldName(base)] = true
 	}
 	var out []string
 	for name := range reached {
@@ -58,9 +60,9 @@ func definitions(ctx context.Context, q Querier, source string) (sql map[string]
 		if err := found.Scan(&kind, &name, &text); err != nil {
 			return nil, nil, failure(ctx, err, source)
 		}
-		sql[folded(name)] = text
+		sql[query.FoldName(name)] = text
 		if kind == "view" {
-			views = append(views, folded(name))
+			views = append(views, query.FoldName(name))
 		}
 	}
 	if err := found.Err(); err != nil {

@@ -3,7 +3,6 @@ package projection
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"strings"
 
 	"dpsql/noise"
 	"dpsql/query"
@@ -68,7 +67,7 @@ func digestOf(u *query.Universe) [sha256.Size]byte {
 		h.Write([]byte(s))
 	}
 	for _, c := range u.Columns() {
-		text(strings.ToLower(c.Name))
+		text(query.FoldName(c.Name))
 		h.Write([]byte{byte(c.Domain.Type())})
 		text(c.Domain.String())
 	}

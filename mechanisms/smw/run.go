@@ -25,7 +25,7 @@ type Outcome struct {
 // StartRun draws τ. The caller has charged ε₁ + ε₂ for the run, and stores Tau
 // before the first Test.
 func StartRun(p Params, src *noise.Source) (Run, error) {
-	law, _, err := p.laws()
+	law, nu, err := p.laws()
 	if err != nil {
 		return Run{}, err
 	}
@@ -33,7 +33,7 @@ func StartRun(p Params, src *noise.Source) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	return ResumeRun(p, tau)
+	return newRun(p, nu, tau)
 }
 
 // ResumeRun returns the run that was started with this τ and has not fired.
@@ -44,6 +44,10 @@ func ResumeRun(p Params, tau int64) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
+	return newRun(p, nu, tau)
+}
+
+func newRun(p Params, nu noise.Law, tau int64) (Run, error) {
 	if p.Threshold < 1 || p.Threshold > limit || tau < -limit || tau > limit {
 		return Run{}, sqlerr.New(sqlerr.Corrupt, "smw: the state of a run is out of range")
 	}
