@@ -49,11 +49,11 @@ func (c *conn) Prepare(text string) (driver.Stmt, error) {
 
 // PrepareContext checks the statement's syntax and counts its placeholders.
 func (c *conn) PrepareContext(_ context.Context, text string) (driver.Stmt, error) {
-	n, err := engine.NumParameters(text)
+	names, err := engine.Parameters(text)
 	if err != nil {
 		return nil, err
 	}
-	return &statement{c, text, n}, nil
+	return &statement{c, text, len(names)}, nil
 }
 
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
@@ -72,12 +72,9 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 }
 
 func (c *conn) run(ctx context.Context, text string, args []driver.NamedValue) (*engine.Result, error) {
-	values := make([]query.Value, len(args))
-	for i, a := range args {
-		if a.Name != "" {
-			return nil, sqlerr.New(sqlerr.Unsupported, "arguments have no names").WithHint("use ? and pass them in order")
-		}
-		values[i] = a.Value.(query.Value)
+	values, err := arguments(text, args)
+	if err != nil {
+		return nil, err
 	}
 	return c.session.Exec(ctx, text, values)
 }

@@ -176,9 +176,6 @@ func TestRefusals(t *testing.T) {
 	if _, err := db.Exec(`DROP RELEASE cells`); code(err) != sqlerr.Forbidden {
 		t.Errorf("DROP as analyst: %v, want forbidden", err)
 	}
-	if _, err := db.Exec(`SELECT COUNT(*) FROM visits WHERE age = ?`, sql.Named("a", 3)); code(err) != sqlerr.Unsupported {
-		t.Errorf("named argument: %v, want unsupported", err)
-	}
 	for _, name := range []string{"", "?role=analyst", path + "?role=root", path + "?colour=red", path + "?confidence=2",
 		path + "?busy_timeout=soon", path + "?clamp=on&clamp=off"} {
 		db, err := sql.Open("dpsql", name)

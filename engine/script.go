@@ -19,5 +19,6 @@ func NewScanner(r io.Reader) *Scanner { return sqlfront.NewScanner(r) }
 // on: no terminating semicolon yet, or an open string or comment.
 func Incomplete(text string) bool { return sqlfront.Incomplete(text) }
 
-// NumParameters returns the number of arguments a statement takes.
-func NumParameters(text string) (int, error) { return sqlfront.NumParameters(text) }
+// Parameters returns the names of the arguments a statement takes, in their
+// order; "" for those without a name.
+func Parameters(text string) ([]string, error) { return sqlfront.Parameters(text) }

@@ -6,11 +6,18 @@ import (
 	"dpsql/sqlerr"
 )
 
-// NumParameters returns the number of arguments that the statement takes: the
-// largest number of its parameters, 0 where there are none.
-func NumParameters(text string) (int, error) {
+// Parameters returns the names of the arguments that the statement takes, in
+// their order, without the sign before them: age for :age, @age and $age, and ""
+// for those that are known by their number alone.
+func Parameters(text string) ([]string, error) {
 	tokens, err := lexOne(text)
-	return countParameters(tokens), err
+	names := make([]string, countParameters(tokens))
+	for _, t := range tokens {
+		if t.parameter > 0 && len(t.text) > 1 && spanOf(t.text[1:], isDigit) < len(t.text)-1 {
+			names[t.parameter-1] = t.text[1:]
+		}
+	}
+	return names, err
 }
 
 func countParameters(tokens []token) int {

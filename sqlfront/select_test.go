@@ -1,6 +1,7 @@
 package sqlfront
 
 import (
+	"slices"
 	"testing"
 
 	"dpsql/query"
@@ -138,8 +139,26 @@ func TestParameters(t *testing.T) {
 		if got := mustBind(t, text, c.args...).Query.String(); got != c.want {
 			t.Errorf("%s is %s, want %s", c.where, got, c.want)
 		}
-		if n, err := NumParameters(text); err != nil || n != len(c.args) {
-			t.Errorf("%s has %d parameters, %v; want %d", c.where, n, err, len(c.args))
+		if names, err := Parameters(text); err != nil || len(names) != len(c.args) {
+			t.Errorf("%s has the parameters %q, %v; want %d", c.where, names, err, len(c.args))
+		}
+	}
+}
+
+func TestParameterNames(t *testing.T) {
+	cases := []struct {
+		where string
+		want  []string
+	}{
+		{"age = 40", nil},
+		{"age = ? AND sex = :sex", []string{"", "sex"}},
+		{"age = :a OR age = :a + 1 OR sex = @b OR sex = $c", []string{"a", "b", "c"}},
+		{"age = $2 OR age = ?1", []string{"", ""}},
+		{"zip = ':no' AND age = :yes -- :no", []string{"yes"}},
+	}
+	for _, c := range cases {
+		if got, err := Parameters("SELECT COUNT(*) FROM people WHERE " + c.where); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s has the parameters %q, %v; want %q", c.where, got, err, c.want)
 		}
 	}
 }
@@ -208,11 +227,11 @@ func TestWarnings(t *testing.T) {
 	}
 	for _, c := range cases {
 		text := "SELECT COUNT(*) FROM people WHERE " + c.where
-		n, err := NumParameters(text)
+		names, err := Parameters(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		args := make([]query.Value, n)
+		args := make([]query.Value, len(names))
 		for i := range args {
 			args[i] = query.Int(777)
 		}
