@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"dpsql/engine"
@@ -17,21 +18,37 @@ type command struct {
 	least   int // arguments
 	most    int
 	curator bool // it names files, which an analyst may not
+	rest    bool // its argument is the rest of the line as it stands
 	run     func(r *runner, ctx context.Context, args []string) error
 }
 
 // commands returns the table of dot-commands.
 func commands() []command {
 	return []command{
+		{name: ".budget", help: "list what is spent and left", run: listing("SHOW BUDGET")},
+		{name: ".chart", args: "[COLUMN]", most: 1, help: "draw the last answer as bars with error bars", run: (*runner).chart},
 		{name: ".exit", help: "leave", run: (*runner).quit},
+		{name: ".explain", args: "on|off|STATEMENT", least: 1, most: math.MaxInt, help: "say how SELECTs would be answered, for free",
+			run: (*runner).explainCommand, rest: true},
+		{name: ".export", args: "RELEASE FILE", least: 2, most: 2, curator: true, help: "write a release into a public file",
+			run: (*runner).export},
 		{name: ".help", help: "list these commands", run: (*runner).help},
 		{name: ".import", args: "[--csv|--tsv] [--append] [--if-missing] FILE TABLE", least: 2, most: 5, curator: true,
 			help: "load a file with a header into a table", run: (*runner).load},
+		{name: ".ledger", help: "list every charge", run: listing("SHOW LEDGER")},
 		{name: ".mode", args: "table|csv|json|markdown", most: 1, help: "write results in another format", run: (*runner).mode},
+		{name: ".once", args: "FILE", least: 1, most: 1, curator: true, help: "write the next result into a file", run: (*runner).once},
+		{name: ".output", args: "[FILE]", most: 1, curator: true, help: "write results into a file, or to the screen again",
+			run: (*runner).output},
+		{name: ".parameter", args: "[set NAME VALUE|unset NAME|clear]", most: 3, help: "give :NAME a value, or list them",
+			run: (*runner).parameter},
+		{name: ".plot", args: "FILE.svg [COLUMN]", least: 1, most: 2, curator: true, help: "draw the last answer into a file",
+			run: (*runner).plot},
+		{name: ".print", args: "TEXT", most: math.MaxInt, help: "write a text", run: (*runner).write, rest: true},
 		{name: ".quit", help: "leave", run: (*runner).quit},
 		{name: ".read", args: "FILE", least: 1, most: 1, curator: true, help: "run a script", run: (*runner).read},
 		{name: ".schema", args: "TABLE", least: 1, most: 1, help: "describe a table", run: (*runner).schema},
-		{name: ".tables", help: "list the declared tables", run: (*runner).tables},
+		{name: ".tables", help: "list the declared tables", run: listing("SHOW TABLES")},
 		{name: ".timer", args: "on|off", least: 1, most: 1, help: "state the time of every statement", run: (*runner).timer},
 	}
 }
@@ -52,11 +69,8 @@ func commandHelp() string {
 
 // command carries out the dot-command in a line.
 func (r *runner) command(ctx context.Context, line string) error {
-	words, err := splitWords(line)
-	if err != nil {
-		return err
-	}
-	c, err := findCommand(words[0])
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	c, err := findCommand(strings.TrimSpace(word))
 	if err != nil {
 		return err
 	}
@@ -64,7 +78,10 @@ func (r *runner) command(ctx context.Context, line string) error {
 		return sqlerr.New(sqlerr.Forbidden, "the analyst role may not name files, as %s does", c.name).
 			WithHint("open the database as curator")
 	}
-	args := words[1:]
+	args, err := c.arguments(rest)
+	if err != nil {
+		return err
+	}
 	if len(args) < c.least || len(args) > c.most {
 		return c.misused()
 	}
@@ -88,6 +105,17 @@ func findCommand(word string) (command, error) {
 	}
 	return command{}, sqlerr.New(sqlerr.Unknown, "there is no command %s", word).
 		WithHint(".help lists the commands")
+}
+
+// arguments cuts what follows the command's name.
+func (c command) arguments(rest string) ([]string, error) {
+	if !c.rest {
+		return splitWords(rest)
+	}
+	if rest = strings.TrimSpace(rest); rest == "" {
+		return nil, nil
+	}
+	return []string{rest}, nil
 }
 
 // misused is the error for wrong arguments.

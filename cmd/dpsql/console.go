@@ -24,6 +24,8 @@ type console struct {
 	width  func() int // of a line, in characters; 0 is no limit
 	timer  bool       // state the time of every statement
 	wrote  bool       // something stands above the next result
+	to     *redirect  // where results go instead; nil for standard output
+	color  bool       // colours mean something to errors' reader
 }
 
 // newConsole returns a console on the streams; without a format, terminals get
@@ -35,7 +37,7 @@ func newConsole(s streams, f format) *console {
 			f = formatTable
 		}
 	}
-	return &console{out: bufio.NewWriter(s.out), err: s.err, format: f, width: s.width, outTTY: s.outTTY, errTTY: s.errTTY}
+	return &console{out: bufio.NewWriter(s.out), err: s.err, format: f, width: s.width, outTTY: s.outTTY, errTTY: s.errTTY, color: s.color}
 }
 
 // result writes what a statement gave. The statement's text serves to confirm
@@ -127,6 +129,13 @@ func (c *console) report(text string) error {
 		c.line(visibleText(text))
 	}
 	return c.flush()
+}
+
+// caption writes the text of a statement above what is said of it.
+func (c *console) caption(statement string) {
+	if c.format.forPeople() {
+		c.line(visibleText(strings.Join(strings.Fields(statement), " ")))
+	}
 }
 
 // notice writes a line beside the results.

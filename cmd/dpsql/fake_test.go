@@ -53,5 +53,5 @@ func (f *fakeSession) SetDirectory(dir string) { f.seen = append(f.seen, "in "+d
 func testRunner(f format) (r *runner, session *fakeSession, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	session = new(fakeSession)
-	return &runner{session: session, role: engine.Curator, console: testConsole(out, errs, f)}, session, out, errs
+	return &runner{session: session, role: engine.Curator, console: testConsole(out, errs, f), args: make(arguments)}, session, out, errs
 }

@@ -20,6 +20,9 @@ type options struct {
 	format   format // "" when none was named
 	role     engine.Role
 	readonly bool
+	explain  bool
+	assigned []string // name=value, for args
+	args     arguments
 	version  bool
 	help     bool
 }
@@ -29,7 +32,7 @@ type options struct {
 // is a flag. An error is a wrong usage; the options then hold what was read up
 // to it, so that the error can be written in the format asked for.
 func parseFlags(args []string) (options, error) {
-	o := options{role: engine.Curator}
+	o := options{role: engine.Curator, args: make(arguments)}
 	words, err := positional(o.flagSet(), args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -51,6 +54,8 @@ func (o *options) flagSet() *flag.FlagSet {
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&o.script, "f", "", "")
 	fs.BoolVar(&o.readonly, "readonly", false, "")
+	fs.BoolVar(&o.explain, "explain", false, "")
+	fs.Func("v", "", func(text string) error { o.assigned = append(o.assigned, text); return nil })
 	fs.BoolVar(&o.version, "version", false, "")
 	fs.BoolVar(&o.help, "help", false, "")
 	fs.StringVar((*string)(&o.role), "role", string(o.role), "")
@@ -101,6 +106,21 @@ func (o *options) check() error {
 	if o.role != engine.Curator && o.role != engine.Analyst {
 		return sqlerr.New(sqlerr.Invalid, "there is no role %q", string(o.role)).
 			WithHint("the roles are curator and analyst")
+	}
+	return o.assign()
+}
+
+// assign reads the values of -v.
+func (o *options) assign() error {
+	for _, text := range o.assigned {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return sqlerr.New(sqlerr.Invalid, "-v takes name=value, not %q", text).
+				WithHint("dpsql -v zip=15213 -f script.sql clinic.db")
+		}
+		if err := o.args.assign(name, value); err != nil {
+			return err
+		}
 	}
 	return nil
 }

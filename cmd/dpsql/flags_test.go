@@ -1,10 +1,12 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"dpsql/engine"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -25,6 +27,8 @@ func TestParseFlags(t *testing.T) {
 		{"x.db -f s.sql", options{database: "x.db", script: "s.sql"}},
 		{"-f - x.db", options{database: "x.db", script: "-"}},
 		{"-role analyst x.db", options{database: "x.db", role: engine.Analyst}},
+		{"-explain x.db", options{database: "x.db", explain: true}},
+		{"-v zip=15213 x.db -v :city='New=York'", options{database: "x.db", args: arguments{"zip": query.Int(15213), "city": query.Text("New=York")}}},
 		{"-readonly x.db", options{database: "x.db", readonly: true}},
 		{"-json -- -odd.db -SQL", options{database: "-odd.db", sql: "-SQL", hasSQL: true, format: formatJSON}},
 		{"./help", options{database: "./help"}},
@@ -38,7 +42,11 @@ func TestParseFlags(t *testing.T) {
 			test.want.role = engine.Curator
 		}
 		got, err := parseFlags(strings.Fields(test.args))
-		if err != nil || got != test.want {
+		if test.want.args == nil {
+			test.want.args = arguments{}
+		}
+		got.assigned = nil
+		if err != nil || !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: got %+v, %v, want %+v", test.args, got, err, test.want)
 		}
 	}
@@ -54,6 +62,8 @@ func TestParseFlagsRefuses(t *testing.T) {
 		{"x.db -f", "the flag -f needs a value"},
 		{"-format xml x.db", `there is no format "xml"`},
 		{"-role root x.db", `there is no role "root"`},
+		{"-v zip x.db", `-v takes name=value, not "zip"`},
+		{"-v 1=2 x.db", `"1" is no name of a parameter`},
 		{"-json=maybe x.db", `invalid boolean value "maybe" for -json`},
 	}
 	for _, test := range tests {

@@ -24,13 +24,27 @@ func (c *console) fail(err error) {
 	if f.file != "" {
 		fmt.Fprintf(c.err, "%s:%d:%d: ", f.file, f.line, f.column)
 	}
-	fmt.Fprintf(c.err, "error %s: %s\n", f.err.Code, visibleText(f.err.Message))
+	fmt.Fprintf(c.err, "%s %s\n", c.colored(red, fmt.Sprintf("error %s:", f.err.Code)), visibleText(f.err.Message))
 	if c.errTTY && f.err.Position > 0 {
 		fmt.Fprint(c.err, f.caret())
 	}
 	if f.err.Hint != "" {
-		fmt.Fprintf(c.err, "hint: %s\n", visibleText(f.err.Hint))
+		fmt.Fprintf(c.err, "%s %s\n", c.colored(yellow, "hint:"), visibleText(f.err.Hint))
 	}
+}
+
+// The colours of messages, as terminals name them.
+const (
+	red    = 31
+	yellow = 33
+)
+
+// colored sets a text in a colour where that shows.
+func (c *console) colored(color int, text string) string {
+	if !c.color {
+		return text
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", color, text)
 }
 
 // jsonError is an error as programs read it.

@@ -86,7 +86,7 @@ func work(o options, s streams, c *console) (err error) {
 	}()
 	ctx, stop := untilSignal(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	r := &runner{session: db.NewSession(), role: o.role, console: c}
+	r := &runner{session: db.NewSession(), role: o.role, console: c, args: o.args, explain: o.explain}
 	if !o.hasSQL && o.script == "" && s.interactive() {
 		return newShell(r, o.database).run(ctx)
 	}

@@ -25,6 +25,9 @@ type runner struct {
 	console *console
 	dir     string // file names are relative to it; "" is the working directory
 	depth   int    // how many .read are open
+	args    arguments
+	explain bool           // SELECTs are explained, and nothing else is run
+	last    *engine.Result // the last answer, for .chart and .plot
 }
 
 // run carries out one statement or dot-command and writes its result. A panic
@@ -38,10 +41,28 @@ func (r *runner) run(ctx context.Context, input engine.Input) error {
 	})
 }
 
+// statement runs one statement, with its arguments, and writes its result.
 func (r *runner) statement(ctx context.Context, text string) error {
-	result, err := r.session.Exec(ctx, text, nil)
+	if r.explain {
+		return r.explained(ctx, text)
+	}
+	return r.exec(ctx, text)
+}
+
+func (r *runner) exec(ctx context.Context, text string) error {
+	values, err := r.args.of(text)
 	if err != nil {
 		return err
 	}
-	return r.console.result(text, result)
+	result, err := r.session.Exec(ctx, text, values)
+	if err != nil {
+		return err
+	}
+	if result.Answer != nil {
+		r.last = result
+	}
+	if err := r.console.result(text, result); err != nil {
+		return err
+	}
+	return r.console.after()
 }

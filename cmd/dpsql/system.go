@@ -14,6 +14,7 @@ type streams struct {
 	inTTY    bool
 	outTTY   bool
 	errTTY   bool
+	color    bool       // err shows colours
 	width    func() int // characters on a line of out; 0 is no limit
 }
 
@@ -22,6 +23,7 @@ func system() streams {
 	return streams{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		inTTY: isTerminal(os.Stdin), outTTY: isTerminal(os.Stdout), errTTY: isTerminal(os.Stderr),
+		color: isTerminal(os.Stderr) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		width: lineWidth,
 	}
 }

@@ -14,12 +14,23 @@ func (r *runner) quit(context.Context, []string) error { return errQuit }
 
 func (r *runner) help(context.Context, []string) error { return r.console.print(commandHelp()) }
 
-func (r *runner) tables(ctx context.Context, _ []string) error {
-	return r.statement(ctx, "SHOW TABLES")
+// listing is a command that stands for a statement.
+func listing(statement string) func(*runner, context.Context, []string) error {
+	return func(r *runner, ctx context.Context, _ []string) error { return r.exec(ctx, statement) }
 }
 
 func (r *runner) schema(ctx context.Context, args []string) error {
-	return r.statement(ctx, "DESCRIBE "+quoteName(args[0]))
+	return r.exec(ctx, "DESCRIBE "+quoteName(args[0]))
+}
+
+// export writes a release into a file of its own.
+func (r *runner) export(ctx context.Context, args []string) error {
+	return r.exec(ctx, "EXPORT RELEASE "+quoteName(args[0])+" TO '"+strings.ReplaceAll(args[1], "'", "''")+"'")
+}
+
+// write writes a text that stands in a script, to say what comes.
+func (r *runner) write(_ context.Context, args []string) error {
+	return r.console.print(visibleText(strings.Join(args, "")) + "\n")
 }
 
 // quoteName returns a name as a quoted identifier.
@@ -50,11 +61,15 @@ func (r *runner) timer(_ context.Context, args []string) error {
 
 // read runs another script.
 func (r *runner) read(ctx context.Context, args []string) error {
-	path := args[0]
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.dir, path)
+	return r.scriptFile(ctx, r.path(args[0]))
+}
+
+// path returns where a file is that a command names.
+func (r *runner) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
 	}
-	return r.scriptFile(ctx, path)
+	return filepath.Join(r.dir, name)
 }
 
 // load imports a file.

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"dpsql/sqlerr"
+)
+
+// explainCommand explains a statement, or every SELECT from now on.
+func (r *runner) explainCommand(ctx context.Context, args []string) error {
+	switch strings.ToLower(args[0]) {
+	case "on":
+		r.explain = true
+		return nil
+	case "off":
+		r.explain = false
+		return nil
+	}
+	return r.exec(ctx, "EXPLAIN "+strings.TrimSuffix(args[0], ";"))
+}
+
+// explained runs a statement of which nothing may be spent: a SELECT is
+// explained, what only shows or sets runs, and the rest is named and left out.
+func (r *runner) explained(ctx context.Context, text string) error {
+	switch firstWord(text) {
+	case "SELECT", "WITH":
+		r.console.caption(text)
+		return r.exec(ctx, "EXPLAIN "+text)
+	case "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "SET":
+		return r.exec(ctx, text)
+	}
+	return r.console.report("not run: " + tag(text))
+}
+
+// firstWord returns the word that a statement starts with, in capitals.
+func firstWord(text string) string {
+	text = strings.ToUpper(strings.TrimSpace(text))
+	if end := strings.IndexFunc(text, func(r rune) bool { return r < 'A' || r > 'Z' }); end >= 0 {
+		return text[:end]
+	}
+	return text
+}
+
+// parameter sets, forgets or lists the values of named parameters.
+func (r *runner) parameter(_ context.Context, args []string) error {
+	switch {
+	case len(args) == 0 || len(args) == 1 && args[0] == "list":
+		return r.listParameters()
+	case len(args) == 3 && args[0] == "set":
+		return r.args.assign(args[1], args[2])
+	case len(args) == 2 && args[0] == "unset":
+		delete(r.args, strings.TrimLeft(args[1], ":@$"))
+		return nil
+	case len(args) == 1 && args[0] == "clear":
+		clear(r.args)
+		return nil
+	}
+	return sqlerr.New(sqlerr.Invalid, ".parameter has wrong arguments").
+		WithHint(".parameter set zip 15213 gives :zip the value 15213")
+}
+
+func (r *runner) listParameters() error {
+	var b strings.Builder
+	for _, name := range r.args.names() {
+		b.WriteString(":" + name + " = " + visibleText(r.args[name].String()) + "\n")
+	}
+	return r.console.print(b.String())
+}

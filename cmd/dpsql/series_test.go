@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"pgregory.net/rapid"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// grouped is the answer to SELECT race, COUNT(*) AS n, MARGIN(n) … GROUP BY race.
+func grouped() *engine.Result {
+	return &engine.Result{
+		Columns: []engine.Column{{Name: "race", Type: "TEXT"}, {Name: "n", Type: "INTEGER"}, {Name: "margin", Type: "REAL"}},
+		Rows:    [][]any{{"a <b>", int64(100), 10.0}, {nil, int64(-20), 10.0}, {"c", int64(40), 60.0}},
+		Answer: &engine.Answer{Margins: [][]any{{nil, 10.0, nil}, {nil, 10.0, nil}, {nil, 60.0, nil}}, Confidence: 0.95,
+			Mechanism: "projection", Verified: true},
+	}
+}
+
+func TestChart(t *testing.T) {
+	s, err := newSeries(grouped(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := writeChart(&out, s, 47); err != nil {
+		t.Fatal(err)
+	}
+	want := `a <b>       │████████████████████▒▒▒─┤ 100 ± 10
+NULL  ├─▒▒▒██                          -20 ± 10
+c       ├────▒▒▒▒▒▒▒▒▒─────────────┤    40 ± 60
+      n, with error bars at 95 %
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// Whatever is drawn keeps to the width, one line a point.
+func TestChartFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := series{name: "n", confidence: 0.9}
+		for range rapid.IntRange(1, 20).Draw(t, "points") {
+			s.points = append(s.points, point{label: rapid.StringN(0, 50, 80).Draw(t, "label"),
+				value: rapid.Float64Range(-1e12, 1e12).Draw(t, "value"), margin: rapid.Float64Range(0, 1e12).Draw(t, "margin")})
+			s.points[len(s.points)-1].label = visibleText(s.points[len(s.points)-1].label)
+		}
+		var out bytes.Buffer
+		if err := writeChart(&out, s, 120); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if len(lines) != len(s.points)+1 {
+			t.Errorf("%d lines for %d points", len(lines), len(s.points))
+		}
+		for _, line := range lines {
+			if w := twwidth.Width(line); w > 120 {
+				t.Errorf("a line of %d characters: %s", w, line)
+			}
+		}
+	})
+}
+
+func TestPlotIsXML(t *testing.T) {
+	r, _, _, _ := testRunner(formatTable)
+	r.last, r.dir = grouped(), t.TempDir()
+	if err := r.command(context.Background(), ".plot out.svg N"); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.ReadFile(filepath.Join(r.dir, "out.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bars := 0
+	for d := xml.NewDecoder(bytes.NewReader(f)); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, f)
+		}
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "path" {
+			bars++
+		}
+	}
+	if bars != 3 || !bytes.Contains(f, []byte("a &lt;b&gt;")) || !bytes.Contains(f, []byte("-20 ± 10")) {
+		t.Errorf("%d error bars in\n%s", bars, f)
+	}
+}
+
+func TestTicks(t *testing.T) {
+	tests := []struct {
+		low, high float64
+		want      []float64
+	}{
+		{0, 100, []float64{0, 20, 40, 60, 80, 100}},
+		{-20, 110, []float64{-50, 0, 50, 100, 150}},
+		{0, 1, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}},
+		{0, 7, []float64{0, 2, 4, 6, 8}},
+		{-3e9, 0, []float64{-3e9, -2.5e9, -2e9, -1.5e9, -1e9, -5e8, 0}},
+	}
+	for _, test := range tests {
+		if got := ticks(test.low, test.high); !slices.Equal(got, test.want) {
+			t.Errorf("ticks(%g, %g) = %v, want %v", test.low, test.high, got, test.want)
+		}
+	}
+}
+
+func TestNothingToDraw(t *testing.T) {
+	tests := []struct {
+		line string
+		last *engine.Result
+		code sqlerr.Code
+	}{
+		{".chart", nil, sqlerr.Invalid},
+		{".chart", &engine.Result{Columns: []engine.Column{{Name: "a", Type: "TEXT"}}, Rows: [][]any{{"x"}}}, sqlerr.Invalid},
+		{".chart nothing", grouped(), sqlerr.Unknown},
+		{".chart race", grouped(), sqlerr.Invalid},
+		{".plot a.png", grouped(), sqlerr.Invalid},
+		{".plot no/such/folder.svg", grouped(), sqlerr.IO},
+	}
+	for _, test := range tests {
+		r, _, _, _ := testRunner(formatTable)
+		r.last, r.dir = test.last, t.TempDir()
+		if err := r.command(context.Background(), test.line); sqlerr.CodeOf(err) != test.code {
+			t.Errorf("%s: %v, want %s", test.line, err, test.code)
+		}
+	}
+}
