@@ -2,62 +2,102 @@ package main
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/reeflective/readline"
+
 	"dpsql/engine"
 )
 
-// completer finishes words at the Tab key: keywords, dot-commands, and the
-// names of declared tables and their columns. It knows nothing of what the
-// word stands next to.
+// completer finishes words at the Tab key: keywords, dot-commands, and declared
+// names and values, where they can stand.
 type completer struct {
 	session session
-	names   []string
+	words   engine.Vocabulary
 	asked   time.Time
 }
 
 func newCompleter(s session) *completer { return &completer{session: s} }
 
-// vocabulary are the words of the dialect that are worth finishing.
-var vocabulary = strings.Fields(`SELECT COUNT(*) SUM MARGIN FROM WHERE AND OR NOT IN BETWEEN IS NULL
-	GROUP BY ORDER LIMIT EXPLAIN SHOW TABLES RELEASES MECHANISMS BUDGET LEDGER SETTINGS DESCRIBE
-	CREATE PRIVATE PUBLIC TABLE IF EXISTS RELEASE MECHANISM ON USING PROJECTION SMW WITH INTEGER TEXT
-	DROP EXPORT TO SET mechanism accuracy confidence clamp unverified auto direct projection smw on off default`)
-
-// complete returns the text before the word that ends at pos, the ways to
-// finish it, and the text after.
-func (c *completer) complete(line string, pos int) (head string, words []string, tail string) {
-	runes := []rune(line)
-	pos = min(pos, len(runes))
-	before := string(runes[:pos])
-	start := strings.LastIndexAny(before, " \t(,=<>") + 1
-	head, tail = before[:start], string(runes[pos:])
-	return head, matching(before[start:], c.candidates(before)), tail
+// offer returns the ways to finish the word that a text ends with.
+func (c *completer) offer(text string) readline.Completions {
+	start, words := c.complete(text)
+	offered := readline.CompleteValues(words...)
+	offered.PREFIX = text[start:]
+	return offered
 }
 
-// candidates returns the words that can stand in a line.
-func (c *completer) candidates(line string) []string {
-	if strings.HasPrefix(line, ".") {
-		var names []string
-		for _, command := range commands() {
-			names = append(names, command.name)
-		}
-		for _, f := range formats {
-			names = append(names, string(f))
-		}
-		return append(names, c.declared()...)
+// complete returns where the word begins that a text ends with, and the ways to
+// finish it.
+func (c *completer) complete(text string) (start int, words []string) {
+	start = strings.LastIndexAny(text, " \t\n(,=<>;") + 1
+	if quote := openText(text); quote >= 0 {
+		start = quote
 	}
-	return append(slices.Clone(vocabulary), c.declared()...)
+	return start, matching(text[start:], c.candidates(text[:start]))
+}
+
+// openText returns where the text in quotes begins that is not closed yet, -1
+// where there is none.
+func openText(text string) int {
+	open := -1
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\'' {
+			continue
+		}
+		if open >= 0 {
+			open = -1
+		} else {
+			open = i
+		}
+	}
+	return open
+}
+
+var (
+	// afterColumn ends where a value of a column stands.
+	afterColumn = regexp.MustCompile(`(?i)("(?:[^"]|"")+"|[\pL_][\pL\pN_]*)\s*(?:=|<>|!=|<=?|>=?|(?:not\s+)?in\s*\((?:[^()]*,)?|(?:not\s+)?between)\s*$`)
+	// lastWord is the word before the one to finish.
+	lastWord = regexp.MustCompile(`(?i)([a-z]+)\s+$`)
+)
+
+// candidates returns the words that can follow a text.
+func (c *completer) candidates(before string) []string {
+	v := c.declared()
+	if m := afterColumn.FindStringSubmatch(before); m != nil {
+		if values := valuesOf(v, m[1]); values != nil {
+			return values
+		}
+	}
+	var last string
+	if m := lastWord.FindStringSubmatch(before); m != nil {
+		last = strings.ToUpper(m[1])
+	}
+	switch {
+	case before == "":
+		return append(commandNames(), "SELECT", "EXPLAIN", "SHOW", "DESCRIBE", "SET", "CREATE", "DROP", "EXPORT", "WITH")
+	case strings.HasPrefix(before, "."):
+		return append(tableNames(v), append(formatNames(), v.Releases...)...)
+	case last == "FROM" || last == "JOIN" || last == "DESCRIBE" || last == "TABLE":
+		return append(tableNames(v), v.Publics...)
+	case last == "SHOW":
+		return strings.Fields("TABLES RELEASES MECHANISMS BUDGET LEDGER SETTINGS")
+	case last == "SET":
+		return settings
+	case last == "RELEASE":
+		return v.Releases
+	case last == "MECHANISM":
+		return v.Mechanisms
+	}
+	return slices.Concat(keywords, tableNames(v), columnNames(v))
 }
 
 // matching returns the candidates that begin with the word in any letter case,
 // once each and in order.
 func matching(word string, candidates []string) []string {
-	if word == "" {
-		return nil
-	}
 	var found []string
 	for _, c := range candidates {
 		if len(c) >= len(word) && strings.EqualFold(c[:len(word)], word) {
@@ -68,41 +108,79 @@ func matching(word string, candidates []string) []string {
 	return slices.Compact(found)
 }
 
-// declared returns the names of tables and columns, read again when some time
-// has gone by. Without an answer there is nothing to complete.
-func (c *completer) declared() []string {
-	const fresh = 5 * time.Second
-	if time.Since(c.asked) < fresh {
-		return c.names
+func commandNames() []string {
+	var names []string
+	for _, command := range commands() {
+		names = append(names, command.name)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-	defer cancel()
-	c.names = nil
-	for _, table := range c.firstColumn(ctx, "SHOW TABLES") {
-		c.names = append(c.names, table)
-		c.names = append(c.names, c.firstColumn(ctx, "DESCRIBE "+quoteName(table))...)
-	}
-	c.asked = time.Now()
-	return c.names
+	return names
 }
 
-// firstColumn returns the texts in the first column of a statement's rows.
-func (c *completer) firstColumn(ctx context.Context, statement string) []string {
-	var result *engine.Result
-	err := guard(func() (err error) {
-		result, err = c.session.Exec(ctx, statement, nil)
-		return err
-	})
-	if err != nil {
-		return nil
-	}
+func formatNames() []string {
 	var names []string
-	for _, row := range result.Rows {
-		if len(row) > 0 {
-			if name, ok := row[0].(string); ok {
-				names = append(names, name)
-			}
+	for _, f := range formats {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+func tableNames(v engine.Vocabulary) []string {
+	var names []string
+	for _, t := range v.Tables {
+		names = append(names, plainName(t.Name))
+	}
+	return names
+}
+
+func columnNames(v engine.Vocabulary) []string {
+	var names []string
+	for _, t := range v.Tables {
+		for _, c := range t.Columns {
+			names = append(names, plainName(c.Name))
 		}
 	}
 	return names
+}
+
+// valuesOf returns the declared values of the columns of that name.
+func valuesOf(v engine.Vocabulary, name string) []string {
+	var values []string
+	for _, t := range v.Tables {
+		for _, c := range t.Columns {
+			if strings.EqualFold(name, c.Name) || strings.EqualFold(name, quoteName(c.Name)) {
+				values = append(values, c.Values...)
+			}
+		}
+	}
+	return values
+}
+
+var plain = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+
+// plainName returns a name as it stands in a statement, quoted where it must.
+func plainName(name string) string {
+	if plain.MatchString(name) && !slices.Contains(keywords, strings.ToUpper(name)) {
+		return name
+	}
+	return quoteName(name)
+}
+
+// declared returns the declared names and values, read again when some time has
+// gone by. Without an answer there is nothing to complete.
+func (c *completer) declared() engine.Vocabulary {
+	const fresh = 2 * time.Second
+	if time.Since(c.asked) < fresh {
+		return c.words
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	err := guard(func() (err error) {
+		c.words, err = c.session.Vocabulary(ctx)
+		return err
+	})
+	if err != nil {
+		c.words = engine.Vocabulary{}
+	}
+	c.asked = time.Now()
+	return c.words
 }

@@ -17,6 +17,7 @@ type fakeSession struct {
 	results map[string]*engine.Result
 	seen    []string // statements, and folders as "in FOLDER"
 	imports []engine.Import
+	words   engine.Vocabulary
 }
 
 func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*engine.Result, error) {
@@ -46,6 +47,8 @@ func (f *fakeSession) Import(_ context.Context, im engine.Import) (engine.Import
 	f.imports = append(f.imports, im)
 	return engine.ImportReport{Table: im.Table, Rows: 1, Skipped: im.IfMissing, Columns: make([]engine.Column, 2)}, nil
 }
+
+func (f *fakeSession) Vocabulary(context.Context) (engine.Vocabulary, error) { return f.words, nil }
 
 func (f *fakeSession) SetDirectory(dir string) { f.seen = append(f.seen, "in "+dir) }
 

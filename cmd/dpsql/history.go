@@ -1,88 +1,114 @@
 package main
 
 import (
-	"io"
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-
-	"github.com/peterh/liner"
 )
 
-// history keeps what was typed, and nothing that was answered, in a file that
-// only its owner can read. Without such a file it lasts as long as the shell.
+// history keeps what was typed at one database, and nothing that was answered,
+// in a file that only its owner can read: a JSON text a line. Without such a
+// file it lasts as long as the shell. It is the editor's source of history.
 type history struct {
-	remember func(entry string) // hands an entry to the line editor
-	file     *os.File           // nil when there is none
-	last     string
+	entries []string
+	file    *os.File // nil when there is none
 }
 
-// openHistory loads the earlier entries into the editor.
-func openHistory(line *liner.State) *history {
-	h := &history{remember: line.AppendHistory}
-	path, err := historyPath()
+// mostEntries are loaded; a file twice as long is cut.
+const (
+	mostEntries  = 1000
+	longestEntry = 1 << 20 // bytes
+)
+
+// openHistory loads the earlier entries of a database.
+func openHistory(database string) *history {
+	h := &history{}
+	path, err := historyPath(database)
 	if err != nil {
 		return h
 	}
-	h.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
+	if h.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 		h.file = nil
 		return h
 	}
-	if n, _ := line.ReadHistory(h.file); n > 2*liner.HistoryLimit {
-		// Drop all but the entries that the editor holds.
-		if h.file.Truncate(0) == nil {
-			line.WriteHistory(h.file)
-		}
-	}
+	h.load()
 	return h
 }
 
-// historyPath returns the file, in a folder that exists then.
-func historyPath() (string, error) {
+// load reads the file, and cuts it when it has grown long.
+func (h *history) load() {
+	lines := bufio.NewScanner(h.file)
+	lines.Buffer(nil, longestEntry)
+	for lines.Scan() {
+		var entry string
+		if json.Unmarshal(lines.Bytes(), &entry) == nil {
+			h.entries = append(h.entries, entry)
+		}
+	}
+	long := len(h.entries) > 2*mostEntries
+	h.entries = h.entries[max(0, len(h.entries)-mostEntries):]
+	if long && h.file.Truncate(0) == nil {
+		for _, entry := range h.entries {
+			h.store(entry)
+		}
+	}
+}
+
+// historyPath returns the file of a database, in a folder that exists then. It
+// is named after the database and told apart by a hash of its place.
+func historyPath(database string) (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
 		return "", err
 	}
-	dir = filepath.Join(dir, "dpsql")
-	return filepath.Join(dir, "history"), os.MkdirAll(dir, 0o700)
+	place, err := filepath.Abs(database)
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(dir, "dpsql", "history")
+	sum := sha256.Sum256([]byte(place))
+	return filepath.Join(dir, fmt.Sprintf("%s-%x", filepath.Base(place), sum[:4])), os.MkdirAll(dir, 0o700)
 }
 
-// add remembers a text. Each entry is appended at once, so that shells side by
-// side keep each other's.
-func (h *history) add(text string) {
-	for _, entry := range entries(text) {
-		if entry == h.last {
-			continue
-		}
-		h.last = entry
-		h.remember(entry)
-		if h.file != nil {
-			io.WriteString(h.file, entry+"\n")
-		}
+// Write remembers an entry, unless it repeats the last. Each entry is appended
+// at once, so that shells side by side keep each other's.
+func (h *history) Write(entry string) (int, error) {
+	if n := len(h.entries); entry == "" || n > 0 && h.entries[n-1] == entry {
+		return n, nil
 	}
+	h.entries = append(h.entries, entry)
+	return len(h.entries), h.store(entry)
 }
 
-// entries returns a text as lines to recall. A statement typed over several
-// lines is recalled as one, unless joining its lines would change it.
-func entries(text string) []string {
-	var lines []string
-	joinable := true
-	open := false // inside quotes
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		lines = append(lines, line)
-		open = open != (strings.Count(line, "'")%2 == 1) != (strings.Count(line, `"`)%2 == 1)
-		joinable = joinable && !open && !strings.Contains(line, "--")
+func (h *history) store(entry string) error {
+	if h.file == nil {
+		return nil
 	}
-	if joinable && len(lines) > 0 {
-		return []string{strings.Join(lines, " ")}
+	line, err := json.Marshal(entry)
+	if err != nil {
+		return err
 	}
-	return lines
+	_, err = h.file.Write(append(line, '\n'))
+	return err
 }
+
+// GetLine returns an entry.
+func (h *history) GetLine(i int) (string, error) {
+	if i < 0 || i >= len(h.entries) {
+		return "", errors.New("no such entry")
+	}
+	return h.entries[i], nil
+}
+
+// Len returns the number of entries.
+func (h *history) Len() int { return len(h.entries) }
+
+// Dump returns all entries.
+func (h *history) Dump() any { return h.entries }
 
 func (h *history) close() {
 	if h.file != nil {

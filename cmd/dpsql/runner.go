@@ -13,6 +13,7 @@ type session interface {
 	Exec(ctx context.Context, text string, args []query.Value) (*engine.Result, error)
 	Import(ctx context.Context, im engine.Import) (engine.ImportReport, error)
 	SetDirectory(dir string)
+	Vocabulary(ctx context.Context) (engine.Vocabulary, error)
 }
 
 // errQuit is how .quit leaves the loops around it.

@@ -8,27 +8,14 @@ import (
 	"os/signal"
 	"strings"
 
-	"github.com/peterh/liner"
-
 	"dpsql/engine"
 )
 
-// The prompts: of a new statement, and of one that goes on.
-const (
-	promptNew  = "dpsql> "
-	promptMore = "   ...> "
-)
+// prompt stands before a new statement.
+const prompt = "dpsql> "
 
-// editor reads lines from a person.
-type editor interface {
-	// Prompt returns a line without its end; io.EOF after Ctrl-D and
-	// liner.ErrPromptAborted after Ctrl-C.
-	Prompt(prompt string) (string, error)
-	Close() error
-}
-
-// shell talks with a person: it reads statements line by line, remembers them
-// and shows what comes of them. An error ends a statement, never the shell.
+// shell talks with a person: it reads statements, remembers them and shows what
+// comes of them. An error ends a statement, never the shell.
 type shell struct {
 	*runner
 	database string
@@ -38,12 +25,9 @@ type shell struct {
 
 // newShell returns a shell on the process's terminal.
 func newShell(r *runner, database string) *shell {
-	line := liner.NewLiner()
-	line.SetCtrlCAborts(true)
-	line.SetMultiLineMode(true) // long lines wrap instead of scrolling sideways
-	line.SetTabCompletionStyle(liner.TabPrints)
-	line.SetWordCompleter(newCompleter(r.session).complete)
-	return &shell{runner: r, database: database, editor: line, history: openHistory(line)}
+	h := openHistory(database)
+	return &shell{runner: r, database: database, history: h,
+		editor: newEditor(newCompleter(r.session), h, r.console.color)}
 }
 
 // run reads and runs until the person leaves or the context is done.
@@ -67,7 +51,6 @@ func (s *shell) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.history.add(text)
 		if err := s.carryOut(ctx, text); errors.Is(err, errQuit) {
 			return nil
 		} else if err != nil {
@@ -89,34 +72,16 @@ func (s *shell) banner() string {
 }
 
 // read returns the next text that can be run: one or more lines up to a
-// semicolon, or a dot-command. Ctrl-C drops what was typed so far.
+// semicolon, or a dot-command. The end of the context is the end of the input.
 func (s *shell) read(ctx context.Context) (string, error) {
-	var text string
-	for prompt := promptNew; ; prompt = promptMore {
-		line, err := s.line(ctx, prompt)
-		switch {
-		case errors.Is(err, liner.ErrPromptAborted):
-			return "", nil
-		case err != nil:
-			return "", err
-		}
-		if text == "" {
-			line = familiar(line)
-		}
-		text += line + "\n"
-		if !engine.Incomplete(text) {
-			return text, nil
-		}
-	}
-}
-
-// line prompts for a line; the end of the context is the end of the input.
-func (s *shell) line(ctx context.Context, prompt string) (string, error) {
-	line, err := await(ctx, func() (string, error) { return s.editor.Prompt(prompt) })
-	if ctx.Err() != nil {
+	text, err := await(ctx, s.editor.Read)
+	switch {
+	case ctx.Err() != nil:
 		return "", io.EOF
+	case errors.Is(err, errAborted):
+		return "", nil
 	}
-	return line, err
+	return familiar(text), err
 }
 
 // familiar turns words with which other shells are left or asked for help into

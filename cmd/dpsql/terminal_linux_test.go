@@ -97,6 +97,22 @@ func (tm *terminal) expect(want string) {
 	tm.t.Fatalf("no %q on the terminal:\n%s", want, tm.screen())
 }
 
+// settle waits until nothing more appears, and forgets all of it: the editor
+// draws a line anew for every key.
+func (tm *terminal) settle() {
+	for last := -1; ; time.Sleep(300 * time.Millisecond) {
+		tm.mu.Lock()
+		if n := tm.seen.Len(); n == last {
+			tm.seen.Reset()
+			tm.mu.Unlock()
+			return
+		} else {
+			last = n
+		}
+		tm.mu.Unlock()
+	}
+}
+
 func (tm *terminal) typeIn(text string) {
 	tm.t.Helper()
 	if _, err := io.WriteString(tm.master, text); err != nil {
@@ -136,41 +152,66 @@ func fixture(t *testing.T) string {
 }
 
 func TestShellOnTerminal(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
 	dir := fixture(t)
 	tm := openTerminal(t, dir, "people.db")
 	tm.expect("people.db · .help for help")
-	tm.expect(promptNew)
+	tm.settle()
 	tm.typeIn("SELECT COUNT(*) FROM people\r")
-	tm.expect(promptMore)
+	tm.settle()
 	tm.typeIn("WHERE sex = 'F';\r")
 	tm.expect("│     3 │")
 	tm.expect("± 0 at 95 % · release by_sex (projection, m = 1) · cost 0 · ")
-	tm.expect(promptNew)
+	tm.settle()
 
-	// Ctrl-C drops the line, an error does not end the shell, Tab completes,
-	// the arrow recalls the statement of two lines as one.
-	tm.typeIn("SELECT nonsense\x03")
-	tm.expect(promptNew)
-	tm.typeIn("SELECT COUNT(*) FROM people WHERE sexx = 'F';\r")
-	tm.expect("error unknown:")
-	tm.expect("^\r\n\x1b[33mhint:\x1b[0m did you mean sex?")
-	tm.expect(promptNew)
-	tm.typeIn("SELECT COUNT(*) FROM peo\t")
-	tm.expect("FROM people")
+	// Ctrl-C drops the line, an error does not end the shell, Tab completes a
+	// name and a value, the arrow recalls the statement of two lines whole.
+	tm.typeIn("SELECT nonsense")
+	tm.settle()
 	tm.typeIn("\x03")
-	tm.expect(promptNew)
-	tm.typeIn("\x1b[A\x1b[A")
-	tm.expect("SELECT COUNT(*) FROM people WHERE sex = 'F';")
+	tm.settle()
+	tm.typeIn("SELECT COUNT(*) FROM people WHERE sexx = 'F';\r")
+	tm.expect("error unknown: ")
+	tm.expect("^\r\nhint: did you mean sex?")
+	tm.settle()
+	for _, key := range []string{"\x1b[A", "\x1b[A"} {
+		tm.typeIn(key)
+		tm.settle()
+	}
 	tm.typeIn("\r")
 	tm.expect("│     3 │")
-	tm.expect(promptNew)
+	tm.settle()
+	for _, keys := range []string{"SELECT COUNT(*) FROM peo", "\t", " WHERE sex = 'F", "\t", ";"} {
+		tm.typeIn(keys)
+		tm.settle()
+	}
+	tm.typeIn("\r")
+	tm.expect("│     3 │")
+	tm.settle()
 	tm.typeIn("\x04")
 	tm.leaves(exitOK)
 
-	history, err := os.ReadFile(filepath.Join(dir, "config", "dpsql", "history"))
-	if want := "SELECT COUNT(*) FROM people WHERE sex = 'F';\n"; err != nil || !strings.HasPrefix(string(history), want) {
+	files, err := filepath.Glob(filepath.Join(dir, "config", "dpsql", "history", "people.db-*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("history files %q, %v", files, err)
+	}
+	history, err := os.ReadFile(files[0])
+	if want := `"SELECT COUNT(*) FROM people\nWHERE sex = 'F';"` + "\n"; err != nil || !strings.HasPrefix(string(history), want) {
 		t.Errorf("history %q, %v", history, err)
 	}
+}
+
+// Keywords are coloured as they are typed, and errors stand out.
+func TestColorsOnTerminal(t *testing.T) {
+	tm := openTerminal(t, fixture(t), "people.db")
+	tm.settle()
+	tm.typeIn("SELECT x FROM people;\r")
+	tm.expect("\x1b[34mFROM\x1b[0m people")
+	tm.expect("\x1b[31merror ")
+	tm.expect("\x1b[33mhint:\x1b[0m")
+	tm.settle()
+	tm.typeIn("\x04")
+	tm.leaves(exitOK)
 }
 
 // A shell that is told to end gives the terminal back as it was.
@@ -180,7 +221,7 @@ func TestShellRestoresTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tm.expect(promptNew)
+	tm.expect(prompt)
 	tm.cmd.Process.Signal(syscall.SIGTERM)
 	tm.leaves(exitOK)
 	after, err := unix.IoctlGetTermios(int(tm.master.Fd()), unix.TCGETS)

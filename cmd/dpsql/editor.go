@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/reeflective/readline"
+	"golang.org/x/term"
+
+	"dpsql/engine"
+)
+
+// errAborted is Ctrl-C: what was typed so far is dropped.
+var errAborted = errors.New("aborted")
+
+// editor reads texts from a person.
+type editor interface {
+	// Read returns a text that can be run, of one or more lines; io.EOF after
+	// Ctrl-D and errAborted after Ctrl-C.
+	Read() (string, error)
+	Close() error
+}
+
+// lineEditor is an editor on the process's terminal. Enter ends a complete
+// statement, and goes on with a new line of an incomplete one; all its lines
+// can be edited and are recalled together.
+type lineEditor struct {
+	shell  *readline.Shell
+	before *term.State // of the terminal
+}
+
+func newEditor(c *completer, h *history, color bool) *lineEditor {
+	e := &lineEditor{shell: readline.NewShell()}
+	e.before, _ = term.GetState(int(os.Stdin.Fd()))
+	e.shell.Prompt.Primary(func() string { return prompt })
+	e.shell.AcceptMultiline = func(text []rune) bool { return accepted(string(text)) }
+	e.shell.Completer = func(text []rune, at int) readline.Completions { return c.offer(string(text[:at])) }
+	if color {
+		e.shell.SyntaxHighlighter = func(text []rune) string { return highlighted(string(text)) }
+	}
+	e.shell.Config.Set("cursor-position-probe", false)
+	e.shell.Config.Set("menu-complete-display-prefix", true) // the first Tab inserts only what is certain
+	e.shell.History.Delete()
+	e.shell.History.Add("statements", h)
+	return e
+}
+
+// accepted reports whether Enter ends the text.
+func accepted(text string) bool {
+	return familiar(text) != text || !engine.Incomplete(text+"\n")
+}
+
+func (e *lineEditor) Read() (string, error) {
+	text, err := e.shell.Readline()
+	switch {
+	case errors.Is(err, io.EOF):
+		return "", io.EOF
+	case err != nil:
+		return "", errAborted
+	}
+	return strings.TrimRight(text, "\n") + "\n", nil
+}
+
+// Close leaves the terminal as it was, also under a Read that still waits.
+func (e *lineEditor) Close() error {
+	if e.before == nil {
+		return nil
+	}
+	return term.Restore(int(os.Stdin.Fd()), e.before)
+}
