@@ -14,6 +14,8 @@ type Import struct {
 	Append    bool // add to an existing table
 	IfMissing bool // do nothing when the table exists
 	Comma     rune // between fields; 0 goes by the file's name: a tab for .tsv and .tab, else a comma
+	// Progress, if there is one, is told how much of the work is done.
+	Progress func(done, all int64)
 }
 
 // ImportReport says what was loaded.
@@ -34,7 +36,7 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 	err := s.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		var err error
 		report, err = importer.Import(ctx, tx.SQL(), importer.Options{
-			Path: s.path(im.Path), Table: im.Table, Append: im.Append, IfMissing: im.IfMissing, Comma: im.Comma})
+			Path: s.path(im.Path), Table: im.Table, Append: im.Append, IfMissing: im.IfMissing, Comma: im.Comma, Progress: im.Progress})
 		return err
 	})
 	if err != nil {

@@ -18,6 +18,7 @@ type file struct {
 	from  io.ReadSeeker
 	disk  *os.File
 	gz    bool
+	meter meter
 }
 
 // open opens the file. What cannot be read twice, a pipe, is held in memory.
@@ -29,7 +30,7 @@ func open(o Options) (*file, error) {
 	if err != nil {
 		return nil, unreadable(o.Path, err)
 	}
-	f := &file{path: o.Path, disk: disk, from: disk, comma: o.Comma}
+	f := &file{path: o.Path, disk: disk, from: disk, comma: o.Comma, meter: meter{report: o.Progress}}
 	info, err := disk.Stat()
 	if err == nil && info.IsDir() {
 		disk.Close()
@@ -42,6 +43,9 @@ func open(o Options) (*file, error) {
 			return nil, unreadable(o.Path, err)
 		}
 		f.from = bytes.NewReader(all)
+		f.meter.size = passes * int64(len(all))
+	} else {
+		f.meter.size = passes * info.Size()
 	}
 	name := strings.ToLower(o.Path)
 	name, f.gz = strings.CutSuffix(name, ".gz")
@@ -61,10 +65,11 @@ func (f *file) start() (io.Reader, error) {
 	if _, err := f.from.Seek(0, io.SeekStart); err != nil {
 		return nil, unreadable(f.path, err)
 	}
+	metered := io.TeeReader(f.from, &f.meter)
 	if !f.gz {
-		return f.from, nil
+		return metered, nil
 	}
-	z, err := gzip.NewReader(f.from)
+	z, err := gzip.NewReader(metered)
 	if err != nil {
 		return nil, unreadable(f.path, err)
 	}

@@ -32,6 +32,9 @@ type Options struct {
 	Append    bool   // add to a table that exists; it must have the same columns
 	IfMissing bool   // do nothing where the table exists
 	Comma     rune   // between fields; 0 is a tab for .tsv and .tab files, else a comma
+	// Progress, if there is one, is told of the bytes read so far and of all
+	// that will be, which is twice the file's size.
+	Progress func(done, all int64)
 }
 
 // Column is a column of the imported table.

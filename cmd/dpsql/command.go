@@ -40,6 +40,7 @@ func commands() []command {
 		{name: ".once", args: "FILE", least: 1, most: 1, curator: true, help: "write the next result into a file", run: (*runner).once},
 		{name: ".output", args: "[FILE]", most: 1, curator: true, help: "write results into a file, or to the screen again",
 			run: (*runner).output},
+		{name: ".pager", args: "on|off", least: 1, most: 1, help: "show long results in $PAGER, in the shell", run: (*runner).pager},
 		{name: ".parameter", args: "[set NAME VALUE|unset NAME|clear]", most: 3, help: "give :NAME a value, or list them",
 			run: (*runner).parameter},
 		{name: ".plot", args: "FILE.svg [COLUMN]", least: 1, most: 2, curator: true, help: "draw the last answer into a file",

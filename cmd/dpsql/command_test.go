@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -84,8 +85,8 @@ func TestImportSwitches(t *testing.T) {
 		line, report string
 		want         engine.Import
 	}{
-		{".import a.csv t", "imported 1 row into t (2 columns)\n", engine.Import{Path: "a.csv", Table: "t"}},
-		{".import -csv --append 'a b.csv' t", "imported 1 row into t (2 columns)\n", engine.Import{Path: "a b.csv", Table: "t", Append: true, Comma: ','}},
+		{".import a.csv t", "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t"}},
+		{".import -csv --append 'a b.csv' t", "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a b.csv", Table: "t", Append: true, Comma: ','}},
 		{".import a.tsv t --if-missing --tsv", "t exists: nothing imported\n", engine.Import{Path: "a.tsv", Table: "t", IfMissing: true, Comma: '\t'}},
 	}
 	for _, test := range tests {
@@ -93,7 +94,7 @@ func TestImportSwitches(t *testing.T) {
 		if err := r.command(context.Background(), test.line); err != nil {
 			t.Errorf("%s: %v", test.line, err)
 		}
-		if len(session.imports) != 1 || session.imports[0] != test.want || out.String() != test.report {
+		if len(session.imports) != 1 || !reflect.DeepEqual(session.imports[0], test.want) || out.String() != test.report {
 			t.Errorf("%s: %+v, report %q", test.line, session.imports, out)
 		}
 	}

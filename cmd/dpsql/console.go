@@ -25,6 +25,7 @@ type console struct {
 	timer  bool       // state the time of every statement
 	wrote  bool       // something stands above the next result
 	to     *redirect  // where results go instead; nil for standard output
+	pager  *pager     // of long results; nil for none
 	color  bool       // colours mean something to errors' reader
 }
 
@@ -43,6 +44,10 @@ func newConsole(s streams, f format) *console {
 // result writes what a statement gave. The statement's text serves to confirm
 // one that has no rows.
 func (c *console) result(statement string, r *engine.Result) error {
+	return c.paged(func() error { return c.write(statement, r) })
+}
+
+func (c *console) write(statement string, r *engine.Result) error {
 	if len(r.Columns) == 0 {
 		c.confirm(statement, r)
 		return c.flush()

@@ -45,7 +45,7 @@ func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*
 
 func (f *fakeSession) Import(_ context.Context, im engine.Import) (engine.ImportReport, error) {
 	f.imports = append(f.imports, im)
-	return engine.ImportReport{Table: im.Table, Rows: 1, Skipped: im.IfMissing, Columns: make([]engine.Column, 2)}, nil
+	return engine.ImportReport{Table: im.Table, Rows: 1, Skipped: im.IfMissing, Columns: []engine.Column{{Name: "a", Type: "INTEGER"}, {Name: "b", Type: "TEXT"}}}, nil
 }
 
 func (f *fakeSession) Vocabulary(context.Context) (engine.Vocabulary, error) { return f.words, nil }

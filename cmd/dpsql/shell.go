@@ -26,6 +26,7 @@ type shell struct {
 // newShell returns a shell on the process's terminal.
 func newShell(r *runner, database string) *shell {
 	h := openHistory(database)
+	r.console.pager = newPager()
 	return &shell{runner: r, database: database, history: h,
 		editor: newEditor(newCompleter(r.session), h, r.console.color)}
 }

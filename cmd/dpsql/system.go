@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
 )
 
 // streams are the standard streams, and which of them are terminals.
@@ -38,7 +39,18 @@ func lineWidth() int {
 	if !isTerminal(os.Stdout) {
 		return 0
 	}
-	return terminalWidth()
+	width, _ := terminalSize()
+	return width
+}
+
+// terminalSize returns how many characters and lines standard output shows, 0
+// when that is unknown.
+func terminalSize() (width, height int) {
+	width, height, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return width, height
 }
 
 // interactive reports whether a person sits at both ends, so that a shell

@@ -47,16 +47,31 @@ func (r *runner) mode(_ context.Context, args []string) error {
 	return err
 }
 
-func (r *runner) timer(_ context.Context, args []string) error {
-	switch strings.ToLower(args[0]) {
-	case "on":
-		r.console.timer = true
-	case "off":
-		r.console.timer = false
-	default:
-		return sqlerr.New(sqlerr.Invalid, ".timer is on or off").WithHint(".timer on")
+func (r *runner) timer(_ context.Context, args []string) (err error) {
+	r.console.timer, err = onOff(".timer", args[0])
+	return err
+}
+
+func (r *runner) pager(_ context.Context, args []string) error {
+	on, err := onOff(".pager", args[0])
+	if err == nil {
+		r.console.pager = nil
 	}
-	return nil
+	if on && r.console.outTTY {
+		r.console.pager = newPager()
+	}
+	return err
+}
+
+// onOff reads a switch.
+func onOff(command, text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "on":
+		return true, nil
+	case "off":
+		return false, nil
+	}
+	return false, sqlerr.New(sqlerr.Invalid, "%s is on or off", command).WithHint("%s on", command)
 }
 
 // read runs another script.
@@ -78,20 +93,25 @@ func (r *runner) load(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	done := r.console.progress("importing "+im.Table, &im.Progress)
 	report, err := r.session.Import(ctx, im)
+	done()
 	if err != nil {
 		return err
 	}
 	return r.console.report(importReport(report))
 }
 
-// importReport says in a line what was loaded.
+// importReport says in a line what was loaded, and as what.
 func importReport(r engine.ImportReport) string {
 	if r.Skipped {
 		return r.Table + " exists: nothing imported"
 	}
-	return fmt.Sprintf("imported %s into %s (%s)",
-		plural(r.Rows, "row"), r.Table, plural(int64(len(r.Columns)), "column"))
+	columns := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
+		columns[i] = plainName(c.Name) + " " + c.Type
+	}
+	return fmt.Sprintf("imported %s into %s (%s)", plural(r.Rows, "row"), r.Table, strings.Join(columns, ", "))
 }
 
 func plural(n int64, what string) string {
