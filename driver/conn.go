@@ -12,7 +12,10 @@ import (
 
 // conn is one connection: a session. database/sql uses it from one goroutine
 // at a time.
-type conn struct{ session *engine.Session }
+type conn struct {
+	session *engine.Session
+	last    *engine.Answer // of the last statement, if it was an answer
+}
 
 var (
 	_ driver.QueryerContext     = (*conn)(nil)
@@ -31,6 +34,7 @@ func (c *conn) Ping(ctx context.Context) error { return ctx.Err() }
 
 // ResetSession restores the settings of the data source name.
 func (c *conn) ResetSession(context.Context) error {
+	c.last = nil
 	c.session.Reset()
 	return nil
 }
@@ -72,11 +76,16 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 }
 
 func (c *conn) run(ctx context.Context, text string, args []driver.NamedValue) (*engine.Result, error) {
+	c.last = nil
 	values, err := arguments(text, args)
 	if err != nil {
 		return nil, err
 	}
-	return c.session.Exec(ctx, text, values)
+	r, err := c.session.Exec(ctx, text, values)
+	if err == nil {
+		c.last = r.Answer
+	}
+	return r, err
 }
 
 // CheckNamedValue turns an argument into a value of the dialect: an integer, a

@@ -1,0 +1,90 @@
+package driver_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/jmoiron/sqlx"
+
+	"dpsql/driver"
+	"dpsql/engine"
+)
+
+// What is known of an answer besides its rows is reached through sql.Conn.Raw.
+func TestLastAnswer(t *testing.T) {
+	ctx := context.Background()
+	c, err := open(t, clinic(t)).Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	last := func() (a *engine.Answer) {
+		if err := c.Raw(func(raw any) error { a = raw.(driver.Answerer).LastAnswer(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	var n int64
+	var margin float64
+	text := `SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE sex = 'F' AND age = 40`
+	if err := c.QueryRowContext(ctx, text).Scan(&n, &margin); err != nil {
+		t.Fatal(err)
+	}
+	if a := last(); a == nil || a.Via != "cells" || a.Mechanism != "projection" || a.Support != "1" || !a.Verified ||
+		a.Cost != (engine.Cost{}) || a.Margins[0][0] != margin || a.Confidence != 0.95 {
+		t.Errorf("the answer %+v", a)
+	}
+	if _, err := c.ExecContext(ctx, `SET accuracy = 20`); err != nil {
+		t.Fatal(err)
+	}
+	if a := last(); a != nil {
+		t.Errorf("after SET there is an answer %+v", a)
+	}
+	if err := c.QueryRowContext(ctx, `SELECT COUNT(*) FROM visits WHERE sex = 'F' OR age > 3`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if a := last(); a == nil {
+		t.Error("there is no answer")
+	}
+	if c.QueryRowContext(ctx, `SELECT COUNT(*) FROM nothing`).Scan(&n) == nil || last() != nil {
+		t.Error("after an error there is an answer")
+	}
+}
+
+// A library on top of database/sql works unchanged.
+func TestUnderSqlx(t *testing.T) {
+	db, err := sqlx.Open("dpsql", clinic(t)+"?role=analyst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	type count struct {
+		N      int64           `db:"n"`
+		Margin sql.NullFloat64 `db:"margin"`
+	}
+	const text = `SELECT COUNT(*) AS n, MARGIN(n) AS margin FROM visits WHERE sex = 'F' AND age `
+	var one, same, some count
+	if err := db.Get(&one, text+`= ?`, 40); err != nil {
+		t.Fatal(err)
+	}
+	named, err := db.PrepareNamed(text + `= :age`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer named.Close()
+	if err := named.Get(&same, map[string]any{"age": 40}); err != nil || same != one {
+		t.Errorf("by name %+v, %v; by position %+v", same, err, one)
+	}
+	in, args, err := sqlx.In(text+`IN (?)`, []int{40, 41, 42})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Get(&some, db.Rebind(in), args...); err != nil || some.Margin.Float64 <= one.Margin.Float64 {
+		t.Errorf("three ages %+v, %v; one %+v", some, err, one)
+	}
+	var all []count
+	if err := db.Select(&all, text+`BETWEEN 40 AND 42`); err != nil || len(all) != 1 || all[0] != some {
+		t.Errorf("as a range %+v, %v; as a list %+v", all, err, some)
+	}
+}
