@@ -9,7 +9,7 @@ import (
 
 // Import says what to load into which table.
 type Import struct {
-	Path      string // a CSV or TSV file with a header, also gzipped; relative to the session's directory
+	Path      string // a CSV or TSV file with a header, also gzipped, or a .parquet file; relative to the session's directory
 	Table     string
 	Append    bool // add to an existing table
 	IfMissing bool // do nothing when the table exists

@@ -24,3 +24,7 @@ func classify(ctx context.Context, err error) (sqlerr.Code, string) {
 	}
 	return code, words
 }
+
+func cancelled(path string) error {
+	return sqlerr.New(sqlerr.Cancelled, "cancelled while reading file %s", path)
+}

@@ -1,9 +1,11 @@
-// Package importer loads a CSV or TSV file into an SQLite table, with the
-// types of its columns read off the whole file.
+// Package importer loads a CSV, TSV or Parquet file into an SQLite table, with
+// the types of its columns: those that a Parquet file states, or those read off
+// the whole text.
 //
 // A row of the file is a row of the table, in order; blank lines are skipped.
 // Nothing is guessed about a value: a column is INTEGER or REAL only if storing
 // it so loses nothing of the text's meaning (007 stays TEXT), and otherwise TEXT.
+// Memory does not grow with the file.
 //
 // Errors name lines and columns, and never quote the content of the file.
 package importer
@@ -11,7 +13,6 @@ package importer
 import (
 	"context"
 	"database/sql"
-	"io"
 	"strings"
 
 	"dpsql/sqlerr"
@@ -27,13 +28,13 @@ type DB interface {
 
 // Options say what to import.
 type Options struct {
-	Path      string // a .gz file is decompressed
+	Path      string // a .gz file is decompressed, a .parquet file is Parquet
 	Table     string // created in the main database
 	Append    bool   // add to a table that exists; it must have the same columns
 	IfMissing bool   // do nothing where the table exists
 	Comma     rune   // between fields; 0 is a tab for .tsv and .tab files, else a comma
-	// Progress, if there is one, is told of the bytes read so far and of all
-	// that will be, which is twice the file's size.
+	// Progress, if there is one, is told how much was read so far and how much
+	// will be: bytes of a text, twice its size, or rows of a Parquet file.
 	Progress func(done, all int64)
 }
 
@@ -51,9 +52,10 @@ type Report struct {
 	Columns []Column
 }
 
-// Import reads the file twice, once for the types and once for the rows, and
-// adds its rows to the table. The first record names the columns. An empty field
-// is NULL in an INTEGER or REAL column and the empty text in a TEXT column.
+// Import adds the rows of the file to the table. A text is read twice, once for
+// the types and once for the rows; its first record names the columns, and an
+// empty field is NULL in an INTEGER or REAL column and the empty text in a TEXT
+// column. Dates and times of a Parquet file become texts as SQLite writes them.
 func Import(ctx context.Context, db DB, o Options) (Report, error) {
 	report := Report{Table: o.Table}
 	if err := checkTable(o.Table); err != nil {
@@ -71,7 +73,7 @@ func Import(ctx context.Context, db DB, o Options) (Report, error) {
 		return report, sqlerr.New(sqlerr.Invalid, "table %s exists", o.Table).
 			WithHint("add to it with .import --append, or leave it with .import --if-missing")
 	}
-	f, err := open(o)
+	f, err := openInput(o)
 	if err != nil {
 		return report, err
 	}
@@ -79,9 +81,26 @@ func Import(ctx context.Context, db DB, o Options) (Report, error) {
 	return load(ctx, db, f, existing, report)
 }
 
+// input is a file of rows.
+type input interface {
+	// detect returns the columns and what they hold.
+	detect(ctx context.Context) (names []string, kinds []seen, err error)
+	// rows starts over, and returns a function that returns the next row, valid
+	// until the next call, or io.EOF.
+	rows(columns []Column) (func(context.Context) ([]any, error), error)
+	close()
+}
+
+func openInput(o Options) (input, error) {
+	if strings.HasSuffix(strings.ToLower(o.Path), ".parquet") {
+		return openParquet(o)
+	}
+	return open(o)
+}
+
 // load detects the types, prepares the table and inserts the rows.
-func load(ctx context.Context, db DB, f *file, existing []Column, report Report) (Report, error) {
-	names, kinds, err := detect(ctx, f)
+func load(ctx context.Context, db DB, f input, existing []Column, report Report) (Report, error) {
+	names, kinds, err := f.detect(ctx)
 	if err != nil {
 		return report, err
 	}
@@ -101,27 +120,6 @@ func load(ctx context.Context, db DB, f *file, existing []Column, report Report)
 	}
 	report.Rows, err = insert(ctx, db, f, report.Table, columns)
 	return report, err
-}
-
-// detect reads the file once and returns its columns and what they hold.
-func detect(ctx context.Context, f *file) (names []string, kinds []seen, err error) {
-	r, names, err := f.records()
-	if err != nil {
-		return nil, nil, err
-	}
-	kinds = make([]seen, len(names))
-	for {
-		fields, err := r.next(ctx)
-		if err == io.EOF {
-			return names, kinds, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		for i, field := range fields {
-			kinds[i].add(field)
-		}
-	}
 }
 
 func checkTable(name string) error {

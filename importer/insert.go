@@ -4,11 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
-
-	"dpsql/sqlerr"
 )
 
 // batchValues is about how many values travel in one statement. It is far within
@@ -27,13 +24,10 @@ type batch struct {
 }
 
 // insert reads the file and adds its rows to the table.
-func insert(ctx context.Context, db DB, f *file, table string, columns []Column) (int64, error) {
-	r, names, err := f.records()
+func insert(ctx context.Context, db DB, f input, table string, columns []Column) (int64, error) {
+	next, err := f.rows(columns)
 	if err != nil {
 		return 0, err
-	}
-	if !slices.EqualFunc(names, columns, func(name string, c Column) bool { return name == c.Name }) {
-		return 0, sqlerr.New(sqlerr.IO, "file %s changed while it was read", f.path)
 	}
 	b := &batch{db: db, table: table, columns: columns, rows: max(1, batchValues/len(columns))}
 	if b.full, err = db.PrepareContext(ctx, b.statement(b.rows)); err != nil {
@@ -41,14 +35,14 @@ func insert(ctx context.Context, db DB, f *file, table string, columns []Column)
 	}
 	defer b.full.Close()
 	for {
-		fields, err := r.next(ctx)
+		row, err := next(ctx)
 		if err == io.EOF {
 			return b.added, b.rest(ctx)
 		}
 		if err != nil {
 			return 0, err
 		}
-		if err := b.add(ctx, fields); err != nil {
+		if err := b.add(ctx, row); err != nil {
 			return 0, err
 		}
 	}
@@ -64,10 +58,8 @@ func (b *batch) statement(n int) string {
 	return "INSERT INTO main." + quoted(b.table) + " (" + strings.Join(names, ", ") + ") VALUES " + strings.Repeat(row+",", n-1) + row
 }
 
-func (b *batch) add(ctx context.Context, fields []string) error {
-	for i, field := range fields {
-		b.args = append(b.args, value(field, b.columns[i].Type))
-	}
+func (b *batch) add(ctx context.Context, row []any) error {
+	b.args = append(b.args, row...)
 	b.added++
 	if len(b.args) < b.rows*len(b.columns) {
 		return nil

@@ -1,19 +1,23 @@
 package importer
 
-// passes is how often a file is read: for the types and for the rows.
+// passes is how often a text file is read: for the types and for the rows.
 const passes = 2
 
-// meter counts the bytes that are read of a file, in all passes.
+// meter counts what is read of a file, in all passes.
 type meter struct {
 	report     func(done, all int64)
 	done, size int64
 }
 
-// Write counts what was read.
+// Write counts bytes that were read.
 func (m *meter) Write(p []byte) (int, error) {
-	m.done += int64(len(p))
+	m.add(int64(len(p)))
+	return len(p), nil
+}
+
+func (m *meter) add(n int64) {
+	m.done += n
 	if m.report != nil {
 		m.report(m.done, m.size)
 	}
-	return len(p), nil
 }

@@ -6,14 +6,12 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"dpsql/sqlerr"
 )
-
-// maxColumns is SQLite's limit on the columns of a table.
-const maxColumns = 2000
 
 // records reads the records behind the header.
 type records struct {
@@ -47,30 +45,18 @@ func (r *records) header() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(fields) > maxColumns {
-		return nil, sqlerr.New(sqlerr.Invalid, "file %s has %d columns; a table has at most %d", r.file.path, len(fields), maxColumns)
-	}
-	names, at := make([]string, len(fields)), make(map[string]int)
+	names := make([]string, len(fields))
 	for i, field := range fields {
-		name := strings.TrimSpace(field)
-		if name == "" || strings.ContainsFunc(name, isControl) {
-			return nil, sqlerr.New(sqlerr.Invalid, "column %d of file %s has no name, or one with a control character", i+1, r.file.path)
-		}
-		if j, twice := at[folded(name)]; twice {
-			return nil, sqlerr.New(sqlerr.Invalid, "columns %d and %d of file %s have the same name", j, i+1, r.file.path)
-		}
-		at[folded(name)], names[i] = i+1, name
+		names[i] = strings.TrimSpace(field)
 	}
-	return names, nil
+	return names, checkNames(r.file.path, names)
 }
-
-func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // next returns the fields of the next record, valid until the next call, or
 // io.EOF. The context is looked at now and then.
 func (r *records) next(ctx context.Context) ([]string, error) {
 	if r.read++; r.read&0xfff == 0 && ctx.Err() != nil {
-		return nil, sqlerr.New(sqlerr.Cancelled, "cancelled while reading file %s", r.file.path)
+		return nil, cancelled(r.file.path)
 	}
 	fields, err := r.csv.Read()
 	if err != nil {
@@ -105,4 +91,44 @@ func (r *records) failure(err error) error {
 		what = "has a quoted field that does not end as it should"
 	}
 	return sqlerr.New(sqlerr.Invalid, "line %d of file %s %s", at.StartLine, r.file.path, what)
+}
+
+// detect reads the file once and returns its columns and what they hold.
+func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err error) {
+	r, names, err := f.records()
+	if err != nil {
+		return nil, nil, err
+	}
+	kinds = make([]seen, len(names))
+	for {
+		fields, err := r.next(ctx)
+		if err == io.EOF {
+			return names, kinds, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, field := range fields {
+			kinds[i].add(field)
+		}
+	}
+}
+
+// rows reads the file again, with fields as the columns' types store them.
+func (f *file) rows(columns []Column) (func(context.Context) ([]any, error), error) {
+	r, names, err := f.records()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.EqualFunc(names, columns, func(name string, c Column) bool { return name == c.Name }) {
+		return nil, sqlerr.New(sqlerr.IO, "file %s changed while it was read", f.path)
+	}
+	row := make([]any, len(columns))
+	return func(ctx context.Context) ([]any, error) {
+		fields, err := r.next(ctx)
+		for i, field := range fields {
+			row[i] = value(field, columns[i].Type)
+		}
+		return row, err
+	}, nil
 }

@@ -34,7 +34,7 @@ func commands() []command {
 			run: (*runner).export},
 		{name: ".help", help: "list these commands", run: (*runner).help},
 		{name: ".import", args: "[--csv|--tsv] [--append] [--if-missing] FILE TABLE", least: 2, most: 5, curator: true,
-			help: "load a file with a header into a table", run: (*runner).load},
+			help: "load a CSV, TSV or Parquet file into a table", run: (*runner).load},
 		{name: ".ledger", help: "list every charge", run: listing("SHOW LEDGER")},
 		{name: ".mode", args: "table|csv|json|markdown", most: 1, help: "write results in another format", run: (*runner).mode},
 		{name: ".once", args: "FILE", least: 1, most: 1, curator: true, help: "write the next result into a file", run: (*runner).once},
