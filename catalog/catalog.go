@@ -45,6 +45,7 @@ type Store struct {
 	partSize int              // bytes of a stored part of a payload, at most
 	now      func() time.Time // the clock of ledger rows and creation dates
 	writing  chan struct{}    // holds a token while this Store writes
+	probe    probe
 
 	mu     sync.Mutex
 	closed bool
@@ -52,6 +53,7 @@ type Store struct {
 	reader *sql.DB
 	writer *sql.DB
 	chain  *chain // the committed ledger as far as this process verified it
+	rows   rowsState
 }
 
 // Open opens the catalog of the SQLite file at path and changes nothing on
@@ -78,7 +80,7 @@ func newStore(resolved string, o Options) *Store {
 		o.BusyTimeout = DefaultBusyTimeout
 	}
 	return &Store{path: resolved, options: o, journal: "wal", schema: migrations, partSize: maxPart,
-		now: time.Now, writing: make(chan struct{}, 1)}
+		now: time.Now, writing: make(chan struct{}, 1), probe: probe{turn: make(chan struct{}, 1)}}
 }
 
 // resolve returns the one name under which every Store finds the file, so that
@@ -113,6 +115,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) closePools() error {
+	s.probe.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var first error

@@ -17,13 +17,19 @@ type Tx struct {
 	sql      *guard
 	version  int // of the catalog's schema as this transaction sees it; 0: none
 	writable bool
+	touched  bool   // it may have changed tables outside the catalog
 	chain    *chain // the ledger as far as verified, this transaction's rows included
 }
 
 // SQL returns the transaction itself, for statements on the user's own tables.
 // Its errors are the engine's; returned from the function passed to Read or
 // Write they are translated. BEGIN, COMMIT and ROLLBACK must not be sent.
-func (tx *Tx) SQL() Querier { return tx.sql }
+func (tx *Tx) SQL() Querier {
+	if tx.writable {
+		return touching{tx.sql, tx}
+	}
+	return tx.sql
+}
 
 // Read runs fn on one consistent snapshot. On a missing file, or one without a
 // catalog, every listing is empty. Errors: fn's, IO, Corrupt, Busy, Cancelled.
@@ -80,8 +86,9 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer begun.Rollback() // a no-op after the commit
 	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, chain: verified}
+	defer tx.settle()
+	defer begun.Rollback() // a no-op after the commit
 	if err := tx.run(fn); err != nil {
 		return err
 	}

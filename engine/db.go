@@ -41,6 +41,7 @@ type DB struct {
 	settings Settings
 	random   func() *noise.Source // crypto/rand, but in tests
 
+	views    viewCache
 	releases releaseCache
 	margins  memo[marginKey, marginResult]
 	prices   memo[direct.Request, price]

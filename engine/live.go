@@ -33,7 +33,7 @@ var errReplan = sqlerr.New(sqlerr.Busy, "the mechanism was used up meanwhile").W
 // store, return. Known says that the plan promised a margin. One query at a time passes here, and looks again whether an
 // equal one was answered while it waited. An unfired test stores nothing: what
 // it says follows from the hypothesis and the open run.
-func (db *DB) ask(ctx context.Context, v *view, r request, id int64, q query.Query, known bool) (estimate, error) {
+func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known bool) (estimate, error) {
 	if err := db.live.enter(ctx); err != nil {
 		return estimate{}, err
 	}
@@ -42,7 +42,7 @@ func (db *DB) ask(ctx context.Context, v *view, r request, id int64, q query.Que
 	if err != nil {
 		return estimate{}, err
 	}
-	if e, ok, err := db.answered(ctx, v, r, l); err != nil || ok {
+	if e, ok, err := db.answered(ctx, r, l); err != nil || ok {
 		return e, err
 	}
 	h := l.hypothesis.Count(q)
@@ -71,7 +71,11 @@ func (db *DB) ask(ctx context.Context, v *view, r request, id int64, q query.Que
 }
 
 // answered returns the mechanism's own earlier answer to the query.
-func (db *DB) answered(ctx context.Context, v *view, r request, l *live) (estimate, bool, error) {
+func (db *DB) answered(ctx context.Context, r request, l *live) (estimate, bool, error) {
+	v, err := db.current(ctx) // what others stored while it waited is in it
+	if err != nil {
+		return estimate{}, false, err
+	}
 	all, err := db.stored(ctx, v, r)
 	if err != nil {
 		return estimate{}, false, err

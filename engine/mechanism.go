@@ -153,7 +153,7 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 		c.note = "its runs are spent: unverified"
 	}
 	c.answer = func(ctx context.Context) (estimate, error) {
-		return db.ask(ctx, v, r, m.ID, see.query, c.known)
+		return db.ask(ctx, r, m.ID, see.query, c.known)
 	}
 	return c, err
 }

@@ -59,13 +59,15 @@ const storedNote = "stored"
 // stored returns the answers this query got before: they serve again for free.
 func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, error) {
 	var answers []catalog.Answer
-	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
-		var err error
-		answers, err = tx.Answers(r.table.ID, r.query.String())
-		return err
-	})
-	if err != nil {
-		return nil, err
+	if v.answers.may(r) {
+		err := db.store.Read(ctx, func(tx *catalog.Tx) error {
+			var err error
+			answers, err = tx.Answers(r.table.ID, r.query.String())
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	answers = append(answers, db.live.memory.find(r)...)
 	var out []candidate

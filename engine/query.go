@@ -44,7 +44,7 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 // plan binds a SELECT against the present catalog and lists the ways to answer
 // it. It spends nothing and reads no private row.
 func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.Value) (request, []candidate, error) {
-	v, err := s.db.view(ctx)
+	v, err := s.db.current(ctx)
 	if err != nil {
 		return request{}, nil, err
 	}

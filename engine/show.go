@@ -24,7 +24,7 @@ func (s *Session) show(ctx context.Context, st *sqlfront.Show) (*Result, error) 
 	if st.What == sqlfront.Ledger {
 		return s.db.showLedger(ctx)
 	}
-	v, err := s.db.view(ctx)
+	v, err := s.db.current(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (v *view) showTables() *Result {
 
 // describe lists the columns of a private table with their domains.
 func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result, error) {
-	v, err := s.db.view(ctx)
+	v, err := s.db.current(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ type view struct {
 	releases   []catalog.Release
 	mechanisms []catalog.Mechanism
 	accounts   map[int64]account
+	answers    *answerKeys // of the stored answers; nil where they were not looked at
 }
 
 // account is a budget and what of it is spent.
@@ -51,7 +52,7 @@ func sourceOf(t catalog.Table) source.Table {
 // unit is a row.
 func (t *table) sensitivity() int64 { return max(1, t.MaxRows) }
 
-// view reads the public catalog.
+// view reads the public catalog anew.
 func (db *DB) view(ctx context.Context) (*view, error) {
 	var v *view
 	err := db.store.Read(ctx, func(tx *catalog.Tx) error {

@@ -1,0 +1,117 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+)
+
+// RowsVersion names a state of the tables outside the catalog, as one Store
+// sees it. Where it is the same twice, no commit in between can have changed
+// them; what this Store wrote into its catalog does not count. The zero
+// RowsVersion is of no state.
+type RowsVersion struct {
+	file    Version // where this Store has written nothing
+	writer  any     // the connection that writes, which foreign is a number of
+	foreign int64   // changes with the commits of others
+	own     uint64  // changes with those of this Store that touched other tables
+}
+
+// Known reports whether v names a state.
+func (v RowsVersion) Known() bool { return v != RowsVersion{} }
+
+// rowsState is what a Store remembers to tell RowsVersions apart. The Store's mu
+// guards it.
+type rowsState struct {
+	own    uint64      // begun and ended transactions that touched other tables
+	active int         // those of them that are not over
+	at     Version     // when latest was found out
+	latest RowsVersion // of the Store that writes
+}
+
+// RowsVersion returns the state of the tables outside the catalog now. It may
+// wait for a Write of this process to end, so it must not be called in one.
+// Errors: those of Read.
+func (s *Store) RowsVersion(ctx context.Context) (RowsVersion, error) {
+	at, err := s.Version(ctx)
+	if err != nil || !at.Known() {
+		return RowsVersion{}, err
+	}
+	s.mu.Lock()
+	own, active, writer := s.rows.own, s.rows.active, s.writer
+	known, latest := s.rows.at == at && s.rows.latest.own == own, s.rows.latest
+	s.mu.Unlock()
+	switch {
+	case active > 0:
+		return RowsVersion{}, nil
+	case writer == nil:
+		return RowsVersion{file: at}, nil
+	case known:
+		return latest, nil
+	}
+	now := RowsVersion{own: own}
+	if now.writer, now.foreign, err = dataVersion(ctx, writer); err != nil {
+		return RowsVersion{}, s.translate(ctx, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows.at, s.rows.latest = at, now
+	return now, nil
+}
+
+// dataVersion asks the pool's connection, and says which one it was: a pool may
+// replace a broken one, whose numbers do not compare with the next one's.
+func dataVersion(ctx context.Context, pool *sql.DB) (which any, data int64, err error) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer conn.Close()
+	if err := conn.Raw(func(c any) error { which = c; return nil }); err != nil {
+		return nil, 0, err
+	}
+	err = conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&data)
+	return which, data, err
+}
+
+// touching is a writing transaction in the hands of others: what they execute
+// can change tables outside the catalog.
+type touching struct {
+	*guard
+	tx *Tx
+}
+
+// ExecContext is that of the transaction.
+func (t touching) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	t.tx.touch()
+	return t.guard.ExecContext(ctx, query, args...)
+}
+
+// PrepareContext is that of the transaction.
+func (t touching) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	t.tx.touch()
+	return t.guard.PrepareContext(ctx, query)
+}
+
+// touch notes, before it happens, that the transaction changes tables outside
+// the catalog.
+func (tx *Tx) touch() {
+	if tx.touched {
+		return
+	}
+	tx.touched = true
+	tx.store.mu.Lock()
+	defer tx.store.mu.Unlock()
+	tx.store.rows.own++
+	tx.store.rows.active++
+}
+
+// settle notes that the transaction is over, whichever way.
+func (tx *Tx) settle() {
+	if !tx.touched {
+		return
+	}
+	tx.store.mu.Lock()
+	defer tx.store.mu.Unlock()
+	tx.store.rows.own++
+	tx.store.rows.active--
+}

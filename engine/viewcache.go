@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"dpsql/catalog"
+)
+
+// viewCache keeps the last view of the catalog while nothing was committed to
+// the file. A view in it is shared, and never changed.
+type viewCache struct {
+	mu      sync.Mutex
+	at      catalog.Version
+	view    *view
+	answers answerKeys
+}
+
+// current returns the public catalog as it is now: the last view, if there was
+// no commit since, by this process or another. It must not be changed;
+// declarations take a view of their own.
+func (db *DB) current(ctx context.Context) (*view, error) {
+	before, err := db.store.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &db.views
+	c.mu.Lock()
+	at, v := c.at, c.view
+	c.mu.Unlock()
+	if before.Known() && at == before {
+		return v, nil
+	}
+	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
+		var err error
+		if v, err = readView(tx); err != nil {
+			return err
+		}
+		v.answers = &c.answers
+		return c.answers.follow(tx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if after, err := db.store.Version(ctx); err == nil && after == before && after.Known() {
+		c.mu.Lock()
+		c.at, c.view = after, v
+		c.mu.Unlock()
+	}
+	return v, nil
+}
+
+// maxAnswerKeys bounds the memory for keys of stored answers, about 40 bytes
+// each. Past it every query is looked up in the file.
+const maxAnswerKeys = 1 << 20
+
+// answerKeys knows which queries may have a stored answer: all of those that
+// had one when it last followed the catalog, and perhaps later ones.
+type answerKeys struct {
+	mu      sync.RWMutex
+	last    int64 // the id up to which answers are known
+	count   int
+	byTable map[int64]map[uint64]struct{}
+	full    bool // there are too many to know
+}
+
+// follow takes in the answers that are new.
+func (a *answerKeys) follow(tx *catalog.Tx) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.full {
+		return nil
+	}
+	if a.byTable == nil {
+		a.byTable = make(map[int64]map[uint64]struct{})
+	}
+	err := tx.AnswerKeys(a.last, maxAnswerKeys+1-a.count, func(k catalog.AnswerKey) {
+		a.last = k.ID
+		a.count++
+		if a.byTable[k.TableID] == nil {
+			a.byTable[k.TableID] = make(map[uint64]struct{})
+		}
+		a.byTable[k.TableID][k.Key] = struct{}{}
+	})
+	if a.count > maxAnswerKeys {
+		a.full, a.byTable = true, nil
+	}
+	return err
+}
+
+// may reports whether the request can have a stored answer. No answerKeys
+// know nothing, and say yes.
+func (a *answerKeys) may(r request) bool {
+	if a == nil {
+		return true
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	keys := a.byTable[r.table.ID]
+	if a.full || len(keys) == 0 {
+		return a.full
+	}
+	_, found := keys[catalog.KeyOf(r.query.String())]
+	return found
+}

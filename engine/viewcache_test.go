@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// TestViewIsSharedUntilACommit asks for the view again and again: it is the
+// same one until somebody commits, and then it is a new one.
+func TestViewIsSharedUntilACommit(t *testing.T) {
+	s := clinic(t)
+	other := open(t, s.db.store.Path(), Options{}).NewSession()
+	now := func() *view {
+		t.Helper()
+		v, err := s.db.current(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	first := now()
+	if now() != first {
+		t.Error("the view was read again though nothing happened")
+	}
+	must(t, other, `CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.1)`)
+	second := now()
+	if second == first || second.release("r") == nil {
+		t.Fatal("a release of another database on the file is not seen")
+	}
+	must(t, s, `DROP RELEASE r`)
+	if now().release("r") != nil {
+		t.Error("a dropped release is still seen")
+	}
+	if second.release("r") == nil {
+		t.Error("a view was changed while it may be in use")
+	}
+}
+
+// TestOthersCommitsAreSeen runs every statement that uses the shared view right
+// after another database on the file has changed what it says.
+func TestOthersCommitsAreSeen(t *testing.T) {
+	s := clinic(t)
+	other := open(t, s.db.store.Path(), Options{}).NewSession()
+	const q = `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`
+	set := func(on *Session, name, value string) {
+		if err := on.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(t, s, sqlerr.Uncovered, q)
+	set(other, "accuracy", "50")
+	bought := count(t, other, q)
+	if got := must(t, s, q); got.Rows[0][0] != bought || got.Answer.Cost != (Cost{}) {
+		t.Errorf("the other's answer %d is not served: %v at %v", bought, got.Rows[0][0], got.Answer.Cost)
+	}
+	if a, b := ledger(t, s), ledger(t, other); a != b {
+		t.Error("the ledgers differ")
+	}
+	must(t, other, `CREATE PRIVATE TABLE again (age INTEGER BETWEEN 0 AND 9) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6)`)
+	must(t, s, `DESCRIBE again`)
+	must(t, other, `DROP PRIVATE TABLE again`)
+	refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM again`)
+}
+
+// TestManyAnswerKeys gives up knowing answers one by one when there are too
+// many, and still finds each.
+func TestManyAnswerKeys(t *testing.T) {
+	s := clinic(t)
+	if err := s.Set("accuracy", "50"); err != nil {
+		t.Fatal(err)
+	}
+	const q = `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`
+	bought := count(t, s, q)
+	keys := &s.db.views.answers
+	keys.mu.Lock()
+	keys.full, keys.byTable = true, nil
+	keys.mu.Unlock()
+	if got := must(t, s, q); got.Rows[0][0] != bought || got.Answer.Cost != (Cost{}) {
+		t.Errorf("the stored answer %d is not served: %v at %v", bought, got.Rows[0][0], got.Answer.Cost)
+	}
+}
