@@ -28,13 +28,13 @@ type rowsState struct {
 	latest RowsVersion // of the Store that writes
 }
 
-// RowsVersion returns the state of the tables outside the catalog now. It may
-// wait for a Write of this process to end, so it must not be called in one.
-// Errors: those of Read.
-func (s *Store) RowsVersion(ctx context.Context) (RowsVersion, error) {
+// RowsVersion returns the state of the tables outside the catalog now, and that
+// of the whole file. It may wait for a Write of this process to end, so it must
+// not be called in one. Errors: those of Read.
+func (s *Store) RowsVersion(ctx context.Context) (RowsVersion, Version, error) {
 	at, err := s.Version(ctx)
 	if err != nil || !at.Known() {
-		return RowsVersion{}, err
+		return RowsVersion{}, at, err
 	}
 	s.mu.Lock()
 	own, active, writer := s.rows.own, s.rows.active, s.writer
@@ -42,20 +42,20 @@ func (s *Store) RowsVersion(ctx context.Context) (RowsVersion, error) {
 	s.mu.Unlock()
 	switch {
 	case active > 0:
-		return RowsVersion{}, nil
+		return RowsVersion{}, at, nil
 	case writer == nil:
-		return RowsVersion{file: at}, nil
+		return RowsVersion{file: at}, at, nil
 	case known:
-		return latest, nil
+		return latest, at, nil
 	}
 	now := RowsVersion{own: own}
 	if now.writer, now.foreign, err = dataVersion(ctx, writer); err != nil {
-		return RowsVersion{}, s.translate(ctx, err)
+		return RowsVersion{}, at, s.translate(ctx, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rows.at, s.rows.latest = at, now
-	return now, nil
+	return now, at, nil
 }
 
 // dataVersion asks the pool's connection, and says which one it was: a pool may

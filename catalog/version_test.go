@@ -17,7 +17,7 @@ func version(t *testing.T, s *Store) Version {
 
 func rowsVersion(t *testing.T, s *Store) RowsVersion {
 	t.Helper()
-	v, err := s.RowsVersion(context.Background())
+	v, _, err := s.RowsVersion(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,12 +41,13 @@ type DB struct {
 	settings Settings
 	random   func() *noise.Source // crypto/rand, but in tests
 
-	views    viewCache
-	releases releaseCache
-	margins  memo[marginKey, marginResult]
-	prices   memo[direct.Request, price]
-	live     *liveMechanisms
-	building sync.Mutex // declarations of this process run one at a time
+	views     viewCache
+	releases  releaseCache
+	margins   memo[marginKey, marginResult]
+	prices    memo[direct.Request, price]
+	live      *liveMechanisms
+	cellCache cellCache
+	building  sync.Mutex // declarations of this process run one at a time
 }
 
 // Open opens the database file and changes nothing on disk: a missing file is

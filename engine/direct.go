@@ -74,7 +74,7 @@ func (db *DB) buy(ctx context.Context, r request, p price) (estimate, error) {
 	if err := db.charge(ctx, r.table, catalog.KindInteractive, "direct answer", r.table.Name, p.cost()); err != nil {
 		return estimate{}, err
 	}
-	count, err := db.count(ctx, r)
+	count, err := db.count(ctx, r, nil, r.query)
 	if err != nil {
 		return estimate{}, err
 	}

@@ -55,7 +55,7 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 	if err := db.startRun(ctx, l); err != nil {
 		return estimate{}, err
 	}
-	count, err := db.count(ctx, r)
+	count, err := db.count(ctx, r, l.record.Columns, q)
 	if err != nil {
 		return estimate{}, err
 	}

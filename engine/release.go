@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"math/big"
 
@@ -220,11 +219,11 @@ func (db *DB) buildProjection(ctx context.Context, name string, p projectionPlan
 	if err != nil {
 		return err
 	}
-	cells, err := db.cells(ctx, p.table, p.columns, builder.Coder())
+	cells, err := db.cells(ctx, p.table, p.columns, builder.Coder(), math.MaxInt)
 	if err != nil {
 		return err
 	}
-	release, err := builder.Build(maps.All(cells))
+	release, err := builder.Build(cells.All())
 	if err != nil {
 		return err
 	}

@@ -24,20 +24,21 @@ func reading[T any](ctx context.Context, db *DB, t *table, read func(source.Quer
 	return out, err
 }
 
-// count reads the true count of a request.
-func (db *DB) count(ctx context.Context, r request) (int64, error) {
+// countRows lets SQLite find the true count of a request.
+func (db *DB) countRows(ctx context.Context, r request) (int64, error) {
 	return reading(ctx, db, r.table, func(from source.Querier) (int64, error) {
 		return source.Count(ctx, from, r.table.rows(), r.query)
 	})
 }
 
-// cells reads the counts of the cells over some columns; nil are all.
-func (db *DB) cells(ctx context.Context, t *table, columns []int, coder query.Coder) (map[query.Element]int64, error) {
+// cells reads the counts of the cells over some columns, nil being all, unless
+// more than most are occupied.
+func (db *DB) cells(ctx context.Context, t *table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
 	if columns == nil {
 		columns = allColumns(t)
 	}
-	return reading(ctx, db, t, func(from source.Querier) (map[query.Element]int64, error) {
-		return source.Cells(ctx, from, t.rows(), columns, coder)
+	return reading(ctx, db, t, func(from source.Querier) (*source.Histogram, error) {
+		return source.Cells(ctx, from, t.rows(), columns, coder, most)
 	})
 }
 

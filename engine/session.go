@@ -105,6 +105,7 @@ func (s *Session) declare(ctx context.Context, statement sqlfront.Statement) (*R
 	case *sqlfront.CreateMechanism:
 		return s.createMechanism(ctx, st)
 	case *sqlfront.Drop:
+		s.db.cellCache.clear()
 		return s.drop(ctx, st)
 	case *sqlfront.Export:
 		return s.export(ctx, st)

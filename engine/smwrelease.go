@@ -132,16 +132,16 @@ func (db *DB) buildHypothesis(ctx context.Context, name string, t *table, column
 		return false, errRandom()
 	}
 	coder := query.NewCoder(t.over(columns), key)
-	cells, err := db.cells(ctx, t, columns, coder)
+	cells, err := db.cells(ctx, t, columns, coder, math.MaxInt)
 	if err != nil {
 		return false, err
 	}
 	count := func(q query.Query) (int64, error) {
-		total := int64(0)
-		for x, w := range coder.Elements(q) {
-			total += w * cells[x]
+		n, ok := cells.Count(q)
+		if !ok { // the class admits no such support
+			return 0, sqlerr.New(sqlerr.Internal, "a query of the class cannot be enumerated")
 		}
-		return total, ctx.Err()
+		return n, ctx.Err()
 	}
 	result, err := smw.Passes(smw.NewHypothesis(p, coder), c.queries(), count, src)
 	if err != nil {

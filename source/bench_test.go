@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"database/sql"
+	"math"
 	"math/rand"
 	"strconv"
 	"testing"
@@ -91,7 +92,7 @@ func BenchmarkCells(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Cells(context.Background(), db, table, columns, coder); err != nil {
+				if _, err := Cells(context.Background(), db, table, columns, coder, math.MaxInt); err != nil {
 					b.Fatal(err)
 				}
 			}

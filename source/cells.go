@@ -9,10 +9,10 @@ import (
 
 // Cells returns how many rows fall into each cell of the universe projected to
 // the given columns, by the cell's name under the coder, which is over that
-// universe. Empty cells are absent. A row with any declared column outside its
+// universe. It stops with ErrTooManyCells when more than most are occupied. A row with any declared column outside its
 // domain, projected or not, is in no cell, and neither is one that is not kept
 // of its unit.
-func Cells(ctx context.Context, q Querier, t Table, columns []int, coder query.Coder) (map[query.Element]int64, error) {
+func Cells(ctx context.Context, q Querier, t Table, columns []int, coder query.Coder, most int) (*Histogram, error) {
 	if err := checkPositions(t, columns); err != nil {
 		return nil, err
 	}
@@ -23,16 +23,21 @@ func Cells(ctx context.Context, q Querier, t Table, columns []int, coder query.C
 	if err := sameColumns(projected, coder.Universe()); err != nil {
 		return nil, err
 	}
-	cells := make(map[query.Element]int64)
-	err := stream(ctx, q, t, columns, func(tuple []query.Value) {
-		if e, ok := coder.Code(tuple); ok {
-			cells[e]++
+	cells := newTally(coder.Universe().Coded(), most)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	err := stream(reading, q, t, columns, func(tuple []query.Value) {
+		if e, ok := coder.Code(tuple); ok && !cells.add(e) {
+			stop()
 		}
 	})
-	if err != nil {
+	switch {
+	case cells.over:
+		return nil, ErrTooManyCells
+	case err != nil:
 		return nil, err
 	}
-	return cells, nil
+	return newHistogram(coder, cells), nil
 }
 
 // checkPositions refuses columns that the table does not have.

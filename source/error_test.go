@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"database/sql"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestErrorsCarryNoValues(t *testing.T) {
 	u := universe(t, table.Columns)
 	_, counted := Count(context.Background(), db, table, query.All(u))
 	_, streamed := countStreamed(context.Background(), db, table, query.All(u))
-	_, celled := Cells(context.Background(), db, table, []int{0}, query.NewCoder(u, [16]byte{}))
+	_, celled := Cells(context.Background(), db, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	_, valued := Values(context.Background(), db, "v", "a", query.TypeText, 9)
 	for _, err := range []error{counted, streamed, celled, valued} {
 		if sqlerr.CodeOf(err) != sqlerr.Invalid || strings.Contains(err.Error(), "secret") {
@@ -39,7 +40,7 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	_, checked := Check(ctx, db, table)
 	_, counted := Count(ctx, db, table, query.All(u))
-	_, celled := Cells(ctx, db, table, []int{0}, query.NewCoder(u, [16]byte{}))
+	_, celled := Cells(ctx, db, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	_, valued := Values(ctx, db, "raw", "a", query.TypeInteger, 9)
 	for _, err := range []error{checked, counted, celled, valued} {
 		if sqlerr.CodeOf(err) != sqlerr.Cancelled {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -76,10 +77,10 @@ func TestAllSeeTheRowsKept(t *testing.T) {
 			e, _ := coder.Code(pick(tuple, columns))
 			want[e]++
 		}
-		got, err := Cells(ctx, db, table, columns, coder)
+		got, err := Cells(ctx, db, table, columns, coder, math.MaxInt)
 		must(rt, err)
-		if !maps.Equal(got, want) {
-			rt.Fatalf("cells %v, naive %v", got, want)
+		if !maps.Equal(maps.Collect(got.All()), want) {
+			rt.Fatalf("cells %v, naive %v", maps.Collect(got.All()), want)
 		}
 	})
 }
@@ -99,9 +100,9 @@ func TestSensitivity(t *testing.T) {
 				must(rt, err)
 				counts = append(counts, n)
 			}
-			cells, err := Cells(ctx, db, table, allOf(table), coder)
+			h, err := Cells(ctx, db, table, allOf(table), coder, math.MaxInt)
 			must(rt, err)
-			return counts, cells
+			return counts, maps.Collect(h.All())
 		}
 		counts, cells := measure()
 		_, err := db.Exec("DELETE FROM raw WHERE (+" + quoted(table.Unit) + ") COLLATE BINARY = (SELECT (+" + quoted(table.Unit) + ") FROM raw WHERE " +

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"dpsql/query"
@@ -39,7 +40,7 @@ func BenchmarkUnits(b *testing.B) {
 	measure("half the rows", count(half))
 	measure("all rows", count(query.All(u)))
 	measure("cells", func() error {
-		_, err := Cells(context.Background(), db, table, []int{0, 1, 2, 3, 4}, coder)
+		_, err := Cells(context.Background(), db, table, []int{0, 1, 2, 3, 4}, coder, math.MaxInt)
 		return err
 	})
 	run(b, db, "CREATE INDEX i ON raw (diagnosis, sex, age)")

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"database/sql"
+	"math"
 	"strings"
 	"testing"
 
@@ -97,7 +98,7 @@ func TestUnitRefused(t *testing.T) {
 		test.table.Columns = columns
 		_, checked := Check(context.Background(), db, test.table)
 		_, counted := Count(context.Background(), db, test.table, query.All(u))
-		_, celled := Cells(context.Background(), db, test.table, []int{0}, query.NewCoder(u, [16]byte{}))
+		_, celled := Cells(context.Background(), db, test.table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 		for i, err := range []error{checked, counted, celled} {
 			if want := []sqlerr.Code{test.checked, test.asked, test.asked}[i]; sqlerr.CodeOf(err) != want {
 				t.Errorf("%+v: call %d: %v, want %q", test.table, i, err, want)
@@ -113,7 +114,7 @@ func TestUnitErrorsCarryNoValues(t *testing.T) {
 	table := Table{Source: "v", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
 	u := universe(t, table.Columns)
 	_, counted := Count(context.Background(), db, table, query.All(u))
-	_, celled := Cells(context.Background(), db, table, []int{0}, query.NewCoder(u, [16]byte{}))
+	_, celled := Cells(context.Background(), db, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	for _, err := range []error{counted, celled} {
 		if sqlerr.CodeOf(err) != sqlerr.Invalid || strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v, want invalid without the value", err)

@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"dpsql/catalog"
+	"dpsql/query"
+	"dpsql/source"
+)
+
+// cellCache keeps the counts of occupied cells in memory, so that the true
+// count of a query is a few look-ups. What it holds is private: it is no part of
+// any result, and whether it is used shows in nothing but the time.
+//
+// Cells are loaded when it pays: once the counts pushed down to SQLite since the
+// last time took as long as loading would, so that never more than about twice
+// the time is spent that would have been with foresight. They serve only while
+// nothing outside the catalog was committed since they were read.
+type cellCache struct {
+	mu    sync.Mutex
+	byKey map[cellsKey]*cells
+	held  int // cells of all
+}
+
+// cellsKey names a table and the columns that cells are over.
+type cellsKey struct {
+	table   int64
+	columns string
+}
+
+// cells is the state of one key. The cache's mu guards it.
+type cells struct {
+	histogram *source.Histogram   // nil while none is loaded
+	at        catalog.RowsVersion // of what was read
+	checked   catalog.Version     // of the file when the source was last found unchanged
+	spent     time.Duration       // on push-down since the last load, or attempt to
+	price     time.Duration       // of the last load; 0 before the first
+	loading   bool
+}
+
+const (
+	maxCells  = 1 << 22          // of one table and columns, 64 MiB; loading takes three times that
+	mostCells = 1 << 23          // of all together
+	perRow    = 2500             // nanoseconds to load a row, while nothing better is known
+	manyRows  = 1_000_000        // assumed, where not even a noisy number is known
+	maxProbes = 1 << 18          // elements looked up one by one, where cells have no codes
+	overflow  = 10 * time.Minute // the price of loading what turned out too large
+)
+
+// count returns the true count of a request, whose query over the columns is q:
+// from memory if the cells are there and current, else from SQLite. Both are
+// the count on one snapshot that is no older than the call.
+func (db *DB) count(ctx context.Context, r request, columns []int, q query.Query) (int64, error) {
+	h, err := db.currentCells(ctx, r.table, columns, q)
+	if err != nil {
+		return 0, err
+	}
+	if h != nil {
+		if n, ok := h.Count(q); ok {
+			return n, nil
+		}
+	}
+	start := time.Now()
+	n, err := db.countRows(ctx, r)
+	db.cellCache.noteWork(keyOfCells(r.table, columns), time.Since(start))
+	return n, err
+}
+
+func keyOfCells(t *table, columns []int) cellsKey { return cellsKey{t.ID, fmt.Sprint(columns)} }
+
+// get returns the state of a key. The cache is locked.
+func (c *cellCache) get(k cellsKey) *cells {
+	if c.byKey == nil {
+		c.byKey = make(map[cellsKey]*cells)
+	}
+	if c.byKey[k] == nil {
+		c.byKey[k] = &cells{}
+	}
+	return c.byKey[k]
+}
+
+func (c *cellCache) noteWork(k cellsKey, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.get(k).spent += took
+}
+
+// currentCells returns the cells as they are now, loading them if that pays;
+// nil where SQLite should count.
+func (db *DB) currentCells(ctx context.Context, t *table, columns []int, q query.Query) (*source.Histogram, error) {
+	if !q.Universe().Coded() {
+		if _, ok := q.SizeWithin(maxProbes); !ok {
+			return nil, nil
+		}
+	}
+	c, k := &db.cellCache, keyOfCells(t, columns)
+	c.mu.Lock()
+	s := *c.get(k)
+	c.mu.Unlock()
+	if s.histogram == nil && !s.pays(t) {
+		return nil, nil
+	}
+	at, file, err := db.store.RowsVersion(ctx)
+	if err != nil || !at.Known() {
+		return nil, err
+	}
+	if s.histogram == nil || s.at != at {
+		c.drop(k, s.histogram)
+		if s.pays(t) {
+			return db.loadCells(ctx, t, columns, at)
+		}
+		return nil, nil
+	}
+	return s.histogram, db.recheck(ctx, t, k, s.checked, file)
+}
+
+// recheck refuses a source that changed, as reading its rows would. What it
+// found holds until the next commit.
+func (db *DB) recheck(ctx context.Context, t *table, k cellsKey, checked, file catalog.Version) error {
+	if checked == file {
+		return nil
+	}
+	err := db.store.Read(ctx, func(tx *catalog.Tx) error { return unchanged(ctx, tx, t) })
+	if err != nil {
+		return err
+	}
+	c := &db.cellCache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.get(k).checked = file
+	return nil
+}
+
+// pays reports whether push-down has taken as long as loading would.
+func (s *cells) pays(t *table) bool {
+	price := s.price
+	if price == 0 {
+		rows := int64(manyRows)
+		if t.NHat != nil {
+			rows = t.NHat.Value
+		}
+		price = time.Duration(min(rows, 1e12)) * perRow
+	}
+	return !s.loading && s.spent >= price
+}
+
+// loadCells reads the cells on one snapshot, and keeps them if nothing was
+// committed meanwhile. Others push down in the meantime.
+func (db *DB) loadCells(ctx context.Context, t *table, columns []int, before catalog.RowsVersion) (*source.Histogram, error) {
+	c, k := &db.cellCache, keyOfCells(t, columns)
+	if !c.begin(k) {
+		return nil, nil
+	}
+	var key [16]byte
+	if err := db.random().Bytes(key[:]); err != nil {
+		c.end(k, nil, before, 0)
+		return nil, errRandom()
+	}
+	start := time.Now()
+	h, err := db.cells(ctx, t, columns, query.NewCoder(t.over(columns), key), maxCells)
+	if errors.Is(err, source.ErrTooManyCells) {
+		c.end(k, nil, before, overflow)
+		return nil, nil
+	}
+	price := time.Since(start)
+	if err != nil {
+		c.end(k, nil, before, 0)
+		return nil, err
+	}
+	after, _, err := db.store.RowsVersion(ctx)
+	if err != nil || after != before {
+		c.end(k, nil, before, price)
+		return h, err // what it says is true of this statement, and of no later one
+	}
+	c.end(k, h, before, price)
+	return h, nil
+}
+
+func (c *cellCache) begin(k cellsKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.get(k)
+	if s.loading {
+		return false
+	}
+	s.loading = true
+	return true
+}
+
+// end keeps what was loaded, and lets go of everything else where that would be
+// too much together.
+func (c *cellCache) end(k cellsKey, h *source.Histogram, at catalog.RowsVersion, price time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.get(k)
+	s.loading, s.spent = false, 0
+	if price > 0 {
+		s.price = price
+	}
+	if h == nil {
+		return
+	}
+	if c.held+h.Len() > mostCells {
+		for _, other := range c.byKey {
+			other.histogram = nil
+		}
+		c.held = 0
+	}
+	c.held += h.Len()
+	s.histogram, s.at, s.checked = h, at, catalog.Version{}
+}
+
+// drop lets go of cells that are not current any more.
+func (c *cellCache) drop(k cellsKey, stale *source.Histogram) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.get(k); s.histogram == stale && stale != nil {
+		c.held -= stale.Len()
+		s.histogram = nil
+	}
+}
+
+// clear lets go of everything, what was learned about times too.
+func (c *cellCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byKey, c.held = nil, 0
+}

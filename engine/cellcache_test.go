@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"dpsql/catalog"
+	"dpsql/sqlfront"
+)
+
+// trueCount counts as a mechanism over all columns would.
+func trueCount(t testing.TB, s *Session, text string) int64 {
+	t.Helper()
+	r := bindText(t, s, text)
+	n, err := s.db.count(context.Background(), r, nil, r.query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func bindText(t testing.TB, s *Session, text string) request {
+	t.Helper()
+	statement, err := sqlfront.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.db.current(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.bind(v, statement.(*sqlfront.Select), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// loadNow makes loading pay at the next count over all columns of a table.
+func loadNow(s *Session, table int64) {
+	c := &s.db.cellCache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	state := c.get(cellsKey{table, fmt.Sprint([]int(nil))})
+	state.spent, state.price = 1, 1
+}
+
+// inMemory reports whether cells over all columns of the first table are held.
+func inMemory(s *Session) bool {
+	c := &s.db.cellCache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.get(cellsKey{1, fmt.Sprint([]int(nil))}).histogram != nil
+}
+
+// TestCellsAreLoadedWhenItPays counts until the cells are in memory, and again
+// after each thing that may have changed the rows.
+func TestCellsAreLoadedWhenItPays(t *testing.T) {
+	s := clinic(t)
+	other := open(t, s.db.store.Path(), Options{}).NewSession()
+	const q = `SELECT COUNT(*) FROM admissions WHERE age < 10 AND zip IN ('15211', '15212')`
+	for i := 0; !inMemory(s); i++ {
+		if got := trueCount(t, s, q); got != 160 {
+			t.Fatalf("count %d: %d, want 160", i, got)
+		}
+		if i > 100_000 {
+			t.Fatal("the cells are never loaded")
+		}
+	}
+	if got := trueCount(t, s, q); got != 160 || !inMemory(s) {
+		t.Errorf("from memory: %d, want 160", got)
+	}
+	must(t, s, `SET accuracy = 50`)
+	must(t, s, `SELECT COUNT(*) FROM admissions WHERE age = 3`) // three commits of our own
+	if got := trueCount(t, s, q); got != 160 || !inMemory(s) {
+		t.Errorf("after own records: %d, want 160; still in memory: %v", got, inMemory(s))
+	}
+	const row = `INSERT INTO raw_admissions VALUES ('F', 5, 'E10', '15211')`
+	for i, on := range []*Session{other, s} {
+		loadNow(s, 1)
+		trueCount(t, s, q)
+		fill(t, on, row)
+		if got := trueCount(t, s, q); got != int64(161+i) {
+			t.Errorf("after a row of %d: %d, want %d", i, got, 161+i)
+		}
+	}
+	loadNow(s, 1)
+	trueCount(t, s, q)
+	fill(t, other, `ALTER TABLE raw_admissions ADD COLUMN more`)
+	r := bindText(t, s, q)
+	if _, err := s.db.count(context.Background(), r, nil, r.query); err == nil {
+		t.Error("a changed source is counted from memory")
+	}
+}
+
+// TestPublicTablesAreLookedAtAgain counts from memory over a view that reads a
+// table which stops being public: this process's own record, so the cells stay.
+func TestPublicTablesAreLookedAtAgain(t *testing.T) {
+	s := clinic(t)
+	fill(t, s, `CREATE VIEW coded AS SELECT a.age FROM raw_admissions a JOIN icd10 c ON c.code = a.diagnosis`)
+	must(t, s, `CREATE PRIVATE TABLE coded (age INTEGER BETWEEN 0 AND 120) FROM coded WITH (epsilon = 4, delta = 1e-6)`)
+	r := bindText(t, s, `SELECT COUNT(*) FROM coded WHERE age = 7`)
+	loadNow(s, r.table.ID)
+	for range 2 {
+		if n, err := s.db.count(context.Background(), r, nil, r.query); err != nil || n != 40 {
+			t.Fatalf("%d, %v, want 40", n, err)
+		}
+	}
+	err := s.db.store.Write(context.Background(), func(tx *catalog.Tx) error { return tx.DropPublic("icd10") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := s.db.cellCache.get(keyOfCells(r.table, nil)).histogram; h == nil {
+		t.Fatal("the cells are not in memory")
+	}
+	if _, err := s.db.count(context.Background(), r, nil, r.query); err == nil {
+		t.Error("rows of a table that is not public any more are counted")
+	}
+}
+
+// TestCellsAreOneSnapshot counts while another connection adds rows in pairs,
+// one to each of two cells, and this process writes records of its own. A count
+// of both cells must be even, not miss a pair that was there before it began,
+// and not have one that began after it ended.
+func TestCellsAreOneSnapshot(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "pairs.db"), Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (a INTEGER)`)
+	must(t, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 4, delta = 1e-6)`)
+	writer, err := sql.Open("sqlite", "file:"+s.db.store.Path()+"?_pragma=busy_timeout(5000)&_pragma=synchronous(off)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	var begun, done atomic.Int64
+	var readers sync.WaitGroup
+	const pairs, rounds = 400, 4
+	for i := range rounds {
+		readers.Add(1)
+		go func() {
+			defer readers.Done()
+			own := s.db.NewSession()
+			r := bindText(t, own, `SELECT COUNT(*) FROM t WHERE a IN (2, 7)`)
+			for n := 0; done.Load() < pairs; n++ {
+				if (n+i)%3 == 0 {
+					loadNow(own, 1)
+				}
+				least := 2 * done.Load()
+				got, err := own.db.count(context.Background(), r, nil, r.query)
+				if most := 2 * begun.Load(); err != nil || got%2 != 0 || got < least || got > most {
+					t.Errorf("counted %d (%v), want an even number from %d to %d", got, err, least, most)
+					return
+				}
+			}
+		}()
+	}
+	for i := range pairs {
+		begun.Add(1)
+		if _, err := writer.Exec(`INSERT INTO raw VALUES (2), (7)`); err != nil {
+			t.Fatal(err)
+		}
+		done.Add(1)
+		if i%50 == 0 {
+			must(t, s, fmt.Sprintf(`CREATE MECHANISM m%d ON t USING SMW WITH (epsilon = 0.01)`, i))
+		}
+	}
+	readers.Wait()
+}
+
+// TestMechanismCountsFromMemory asks a mechanism over some columns while its
+// cells are in memory, and holds the counts it compares to those of SQL.
+func TestMechanismCountsFromMemory(t *testing.T) {
+	s := clinic(t)
+	columns := []int{0, 1}
+	loaded := 0
+	for age := int64(0); age < 40; age++ {
+		r := bindText(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age BETWEEN %d AND %d`, age, 2*age))
+		see := cover(r.query, columns, 1<<20)
+		want, err := s.db.countRows(context.Background(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if age == 5 {
+			c := &s.db.cellCache
+			c.get(keyOfCells(r.table, columns)).spent = 1 << 60
+		}
+		got, err := s.db.count(context.Background(), r, columns, see.query)
+		if err != nil || got != want {
+			t.Errorf("ages %d to %d: %d, %v, want %d", age, 2*age, got, err, want)
+		}
+		if s.db.cellCache.get(keyOfCells(r.table, columns)).histogram != nil {
+			loaded++
+		}
+	}
+	if loaded != 35 {
+		t.Errorf("%d of 40 counts came after loading, want 35", loaded)
+	}
+}
+
+// TestCellsArePrintedNowhere looks for true counts in the printed forms of a
+// database and session that hold cells in memory.
+func TestCellsArePrintedNowhere(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "counts.db"), Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (a INTEGER)`, `INSERT INTO raw SELECT iif(i <= 27182, 3, 4) FROM `+numbers(31337))
+	must(t, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 4, delta = 1e-6)`)
+	r := bindText(t, s, `SELECT COUNT(*) FROM t WHERE a = 3`)
+	loadNow(s, 1)
+	if n, err := s.db.count(context.Background(), r, nil, r.query); err != nil || n != 27182 || !inMemory(s) {
+		t.Fatalf("%d, %v, in memory: %v", n, err, inMemory(s))
+	}
+	held := s.db.cellCache.byKey[cellsKey{1, fmt.Sprint([]int(nil))}]
+	encoded, err := json.Marshal(s.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{string(encoded)}
+	for _, v := range []any{s, s.db, *s, held, *held, held.histogram, *held.histogram} {
+		texts = append(texts, fmt.Sprintf("%v", v), fmt.Sprintf("%+v", v), fmt.Sprintf("%#v", v))
+	}
+	for _, text := range texts {
+		if found := regexp.MustCompile(`27182|31337|4155|6a2e|0x7a69`).FindString(text); found != "" {
+			t.Errorf("printed: %.300s", text)
+		}
+	}
+}
