@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/source"
 )
@@ -43,8 +44,9 @@ type cells struct {
 }
 
 const (
-	maxCells  = 1 << 22          // of one table and columns, 64 MiB; loading takes three times that
-	mostCells = 1 << 23          // of all together
+	maxCells  = 1 << 22 // of one table and columns, 64 MiB; loading takes three times that
+	mostCells = 1 << 23 // of all together
+	perLoad   = 20 * time.Millisecond
 	perRow    = 2500             // nanoseconds to load a row, while nothing better is known
 	manyRows  = 1_000_000        // assumed, where not even a noisy number is known
 	maxProbes = 1 << 18          // elements looked up one by one, where cells have no codes
@@ -143,7 +145,7 @@ func (s *cells) pays(t *table) bool {
 		if t.NHat != nil {
 			rows = t.NHat.Value
 		}
-		price = time.Duration(min(rows, 1e12)) * perRow
+		price = perLoad + time.Duration(min(rows, 1e12))*perRow
 	}
 	return !s.loading && s.spent >= price
 }
@@ -156,7 +158,7 @@ func (db *DB) loadCells(ctx context.Context, t *table, columns []int, before cat
 		return nil, nil
 	}
 	var key [16]byte
-	if err := db.random().Bytes(key[:]); err != nil {
+	if err := noise.NewSource().Bytes(key[:]); err != nil {
 		c.end(k, nil, before, 0)
 		return nil, errRandom()
 	}
