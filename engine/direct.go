@@ -70,9 +70,16 @@ func offer(a account, p price, accuracy, confidence float64) string {
 
 // buy answers directly: charge, draw, store, return. The ledger has the charge
 // before a row is read, so whatever fails afterwards costs budget, not privacy.
+// Equal queries that race are bought one after the other, in all processes, so
+// that the later ones find the first one's answer and charge nothing.
 func (db *DB) buy(ctx context.Context, r request, p price) (estimate, error) {
-	if err := db.charge(ctx, r.table, catalog.KindInteractive, "direct answer", r.table.Name, p.cost()); err != nil {
+	flight, err := db.store.AcquireFlight(ctx, r.digest(), db.live.patience)
+	if err != nil {
 		return estimate{}, err
+	}
+	defer flight.Land()
+	if e, ok, err := db.chargeOnce(ctx, r, p); err != nil || ok {
+		return e, err
 	}
 	count, err := db.count(ctx, r, nil, r.query)
 	if err != nil {
@@ -92,4 +99,41 @@ func (db *DB) buy(ctx context.Context, r request, p price) (estimate, error) {
 		return estimate{}, err
 	}
 	return estimate{value, float64(p.Width), true, p.cost()}, nil
+}
+
+// chargeOnce charges for a direct answer, unless one that is as good was stored
+// since the query was planned: then it returns that one and true.
+func (db *DB) chargeOnce(ctx context.Context, r request, p price) (e estimate, stored bool, err error) {
+	err = db.store.Write(ctx, func(tx *catalog.Tx) error {
+		if err := unchanged(ctx, tx, r.table); err != nil {
+			return err
+		}
+		answers, err := tx.Answers(r.table.ID, r.query.String())
+		if err != nil {
+			return err
+		}
+		if e, stored, err = db.bought(r, answers); err != nil || stored {
+			return err
+		}
+		return tx.Charge(r.table.Account, catalog.KindInteractive, "direct answer", r.table.Name, p.cost())
+	})
+	return e, stored, err
+}
+
+// bought returns the tightest of the direct answers that reach the accuracy
+// asked for.
+func (db *DB) bought(r request, answers []catalog.Answer) (e estimate, ok bool, err error) {
+	for _, a := range answers {
+		if a.Kind != catalog.AnswerDirect {
+			continue
+		}
+		margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
+		if err != nil {
+			return e, false, err
+		}
+		if margin <= r.settings.Accuracy && (!ok || margin < e.margin) {
+			e, ok = estimate{value: a.Estimate, margin: margin, verified: true}, true
+		}
+	}
+	return e, ok, nil
 }

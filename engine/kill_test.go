@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 		killChild()
 	case "crowd":
 		crowdChild()
+	case "flight":
+		flightChild()
 	default:
 		os.Exit(m.Run())
 	}

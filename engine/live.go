@@ -9,7 +9,6 @@ import (
 	"dpsql/catalog"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
-	"dpsql/sqlerr"
 )
 
 // live is one interactive mechanism in this process's memory: its record, and
@@ -25,9 +24,12 @@ type live struct {
 	over       bool     // a firing could not be stored: the open run must not be used again
 }
 
-// errReplan says that the mechanism was spent by queries that came between the
-// plan and the answer.
-var errReplan = sqlerr.New(sqlerr.Busy, "the mechanism was used up meanwhile").WithHint("ask again")
+// usedUp says that a mechanism was spent by queries that came between the plan
+// and the answer. It never reaches a user: the query is planned once more.
+type usedUp struct{ mechanism int64 }
+
+// Error says so.
+func (*usedUp) Error() string { return "the mechanism was used up meanwhile" }
 
 // ask answers a query from an interactive mechanism: lease, run, count, test,
 // store, return. Known says that the plan promised a margin. One query at a time passes here, and looks again whether an
@@ -48,7 +50,7 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 	h := l.hypothesis.Count(q)
 	if spent(&l.record, l.params) {
 		if known { // it was not when this was planned
-			return estimate{}, firstError(db.live.giveBack(db, false), errReplan)
+			return estimate{}, &usedUp{id}
 		}
 		return estimate{value: h}, nil
 	}

@@ -144,7 +144,7 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	if db.store.ReadOnly() {
 		return c.failed(errReadOnly())
 	}
-	c.known = !spent(m, p)
+	c.known = !spent(m, p) && !r.spent[m.ID]
 	if c.known {
 		c.margin, err = db.margin(catalog.AnswerVerified, m.Params, r.settings.Confidence)
 	} else if !r.settings.Unverified {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"sync"
 
 	"dpsql/catalog"
@@ -20,6 +22,12 @@ type answerKey struct {
 }
 
 func keyOf(r request) answerKey { return answerKey{r.table.ID, r.query.Digest()} }
+
+// digest names the query and its table in one word.
+func (r request) digest() [32]byte {
+	k := keyOf(r)
+	return sha256.Sum256(binary.BigEndian.AppendUint64(k.digest[:], uint64(k.table)))
+}
 
 func (m *answerMemory) find(r request) []catalog.Answer {
 	m.mu.RLock()

@@ -69,7 +69,11 @@ func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, erro
 			return nil, err
 		}
 	}
-	answers = append(answers, db.live.memory.find(r)...)
+	return db.again(v, r, append(answers, db.live.memory.find(r)...))
+}
+
+// again returns the candidates that stored answers are.
+func (db *DB) again(v *view, r request, answers []catalog.Answer) ([]candidate, error) {
 	var out []candidate
 	for _, a := range answers {
 		margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)

@@ -15,14 +15,16 @@ type request struct {
 	query    query.Query
 	settings Settings
 	warnings []string
+	spent    map[int64]bool // mechanisms known to be used up, whatever the view says
 }
 
 // query answers a SELECT: plan, choose, then let the chosen candidate charge,
 // draw, store and return. Every private access of the module passes here or
 // through a declaration.
 func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
-	for retried := false; ; retried = true {
-		r, candidates, err := s.plan(ctx, sel, args)
+	spent := make(map[int64]bool) // mechanisms found used up; each leads to one more plan at most
+	for {
+		r, candidates, err := s.plan(ctx, sel, args, spent)
 		if err != nil {
 			return nil, err
 		}
@@ -31,7 +33,9 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 			return nil, err
 		}
 		e, err := best.answer(ctx)
-		if errors.Is(err, errReplan) && !retried {
+		var used *usedUp
+		if errors.As(err, &used) && !spent[used.mechanism] {
+			spent[used.mechanism] = true
 			continue
 		}
 		if err != nil {
@@ -43,7 +47,7 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 
 // plan binds a SELECT against the present catalog and lists the ways to answer
 // it. It spends nothing and reads no private row.
-func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.Value) (request, []candidate, error) {
+func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.Value, spent map[int64]bool) (request, []candidate, error) {
 	v, err := s.db.current(ctx)
 	if err != nil {
 		return request{}, nil, err
@@ -52,6 +56,7 @@ func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.V
 	if err != nil {
 		return request{}, nil, err
 	}
+	r.spent = spent
 	candidates, err := s.db.candidates(ctx, v, r)
 	return r, candidates, err
 }
@@ -66,7 +71,7 @@ func (s *Session) bind(v *view, sel *sqlfront.Select, args []query.Value) (reque
 	if err != nil {
 		return request{}, err
 	}
-	return request{t, b.Items, b.Query, s.settings, b.Warnings}, nil
+	return request{table: t, items: b.Items, query: b.Query, settings: s.settings, warnings: b.Warnings}, nil
 }
 
 // result writes an estimate as the rows of a SELECT.
