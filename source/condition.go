@@ -90,12 +90,13 @@ func oneOf[T int64 | string](value, operator string, list []T) condition {
 	return joined(parts, " AND ", "1")
 }
 
-// bound compares with a list, value by value. A list of one is written as an
-// interval: SQLite would take column = constant for leave to put the constant
-// into other conditions on the column, where typeof then sees the constant's type.
+// bound compares with a list, value by value. A list of one is compared with a
+// sub-select: SQLite would take column = constant for leave to put the constant
+// into other conditions on the column, where typeof then sees the constant's
+// type; and a BETWEEN would keep it from using the next column of an index.
 func bound[T int64 | string](value, operator string, list []T) condition {
 	if operator == " IN " && len(list) == 1 {
-		return condition{value + " BETWEEN ? AND ?", []any{list[0], list[0]}}
+		return condition{value + " = (SELECT ?)", []any{list[0]}}
 	}
 	args := make([]any, len(list))
 	for i, v := range list {
