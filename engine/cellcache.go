@@ -38,6 +38,7 @@ type cells struct {
 	histogram *source.Histogram   // nil while none is loaded
 	at        catalog.RowsVersion // of what was read
 	checked   catalog.Version     // of the file when the source was last found unchanged
+	bases     []string            // that it read then
 	spent     time.Duration       // on push-down since the last load, or attempt to
 	price     time.Duration       // of the last load; 0 before the first
 	loading   bool
@@ -117,23 +118,34 @@ func (db *DB) currentCells(ctx context.Context, t *table, columns []int, q query
 		}
 		return nil, nil
 	}
-	return s.histogram, db.recheck(ctx, t, k, s.checked, file)
+	if s.checked == file {
+		return s.histogram, nil
+	}
+	return s.histogram, db.recheck(ctx, t, k, s.bases, file)
 }
 
 // recheck refuses a source that changed, as reading its rows would. What it
-// found holds until the next commit.
-func (db *DB) recheck(ctx context.Context, t *table, k cellsKey, checked, file catalog.Version) error {
-	if checked == file {
-		return nil
-	}
-	err := db.store.Read(ctx, func(tx *catalog.Tx) error { return unchanged(ctx, tx, t) })
+// finds holds until the next commit. Nothing outside the catalog was committed
+// since the cells were read, so its schema is looked at once, and then only
+// whether all tables it reads are still those of its budget or public.
+func (db *DB) recheck(ctx context.Context, t *table, k cellsKey, bases []string, file catalog.Version) error {
+	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
+		if bases == nil {
+			var err error
+			if bases, err = sameSchema(ctx, tx, t); err != nil {
+				return err
+			}
+		}
+		return covered(tx, t, bases)
+	})
 	if err != nil {
 		return err
 	}
 	c := &db.cellCache
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.get(k).checked = file
+	s := c.get(k)
+	s.checked, s.bases = file, bases
 	return nil
 }
 
@@ -213,7 +225,7 @@ func (c *cellCache) end(k cellsKey, h *source.Histogram, at catalog.RowsVersion,
 		c.held = 0
 	}
 	c.held += h.Len()
-	s.histogram, s.at, s.checked = h, at, catalog.Version{}
+	s.histogram, s.at, s.checked, s.bases = h, at, catalog.Version{}, nil
 }
 
 // drop lets go of cells that are not current any more.

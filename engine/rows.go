@@ -55,23 +55,39 @@ func allColumns(t *table) []int {
 // be those of another budget, which nobody has charged. Schemas are
 // public; whether rows changed is not looked at.
 func unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
+	bases, err := sameSchema(ctx, tx, t)
+	if err != nil {
+		return err
+	}
+	return covered(tx, t, bases)
+}
+
+// sameSchema refuses a source whose schema is no longer the declared one, and
+// returns the tables that it reads.
+func sameSchema(ctx context.Context, tx *catalog.Tx, t *table) (bases []string, err error) {
 	if t.Source == "" {
-		return sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).
+		return nil, sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).
 			WithHint("it is an exported release: only its queries are answered here")
 	}
 	schema, err := source.Check(ctx, tx.SQL(), t.rows())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if schema.Text != t.SourceSchema {
-		return sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.Source, t.Name).
+		return nil, sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.Source, t.Name).
 			WithHint("DROP PRIVATE TABLE %s and declare it again; its budget goes on", t.Name)
 	}
-	bases, err := privateBases(tx, schema.Bases)
+	return schema.Bases, nil
+}
+
+// covered refuses tables that the budget of t does not cover and that are not
+// public.
+func covered(tx *catalog.Tx, t *table, bases []string) error {
+	private, err := privateBases(tx, bases)
 	if err != nil {
 		return err
 	}
-	a, err := tx.AccountFor(bases)
+	a, err := tx.AccountFor(private)
 	if err != nil {
 		return err
 	}

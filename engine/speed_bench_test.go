@@ -78,26 +78,149 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 }
 
-// BenchmarkMechanism times comparisons that do not fire, with the cells in
-// memory and by push-down, and those that do.
+// BenchmarkMechanism times comparisons that do not fire, by push-down and with
+// the cells in memory.
 func BenchmarkMechanism(b *testing.B) {
 	s := crowded(b, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 1, max_updates = 10, max_support = 491520)`, `SET mechanism = m`)
 	b.Run("plain", func(b *testing.B) { plainSQL(b, s) })
-	b.Run("unfired", func(b *testing.B) {
-		warm(b, s)
+	b.Run("pushdown", func(b *testing.B) {
+		s.db.cellCache.get(cellsKey{1, "[]"}).price = 1 << 60
+		ask(b, s)
+	})
+	b.Run("memory", func(b *testing.B) {
+		state := s.db.cellCache.get(cellsKey{1, "[]"})
+		state.spent, state.price = 1, 1
+		must(b, s, thousand("t", 800_000))
+		if state.histogram == nil {
+			b.Fatal("the cells are not in memory")
+		}
 		ask(b, s)
 	})
 }
 
-// warm asks until the cells are in memory.
-func warm(b *testing.B, s *Session) {
-	b.Helper()
-	for i := 500_000; ; i++ {
-		must(b, s, thousand("t", i))
-		for _, c := range s.db.cellCache.byKey {
-			if c.histogram != nil {
-				return
+// BenchmarkFiring times comparisons that all fire: half of the pairs (a, b)
+// have all rows. Each makes three durable commits, which are timed beside it on
+// a file of their own.
+func BenchmarkFiring(b *testing.B) {
+	s := open(b, filepath.Join(b.TempDir(), "halves.db"), Options{}).NewSession()
+	fill(b, s, `CREATE TABLE raw (a INTEGER, b INTEGER, c INTEGER)`,
+		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
+			INSERT INTO raw SELECT 2 * (i % 32), i / 32 % 64, (i / 2048 * 5 + i % 2048 * 37) % 1200 FROM n`,
+		`CREATE INDEX covering ON raw (a, b, c)`)
+	must(b, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 63, b INTEGER BETWEEN 0 AND 63, c INTEGER BETWEEN 0 AND 1199)
+		FROM raw WITH (epsilon = 1000, delta = 1e-6)`)
+	must(b, s, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 499, max_updates = 1000, max_support = 1000, queries = 10000)`)
+	must(b, s, `SET mechanism = m`)
+	state := s.db.cellCache.get(cellsKey{1, "[]"})
+	state.spent, state.price = 1, 1
+	trueCount(b, s, thousand("t", 0))
+	if state.histogram == nil {
+		b.Fatal("the cells are not in memory")
+	}
+	b.Run("commits", func(b *testing.B) { commits(b, 3) })
+	b.Run("firing", func(b *testing.B) {
+		i := 0
+		for b.Loop() {
+			if i++; i > 1000 {
+				b.Fatal("the runs are spent: use a smaller -benchtime")
+			}
+			must(b, s, thousand("t", i))
+		}
+		ran := must(b, s, `SHOW MECHANISMS`).Rows[0][4]
+		b.Logf("runs: %v after %d queries", ran, i)
+	})
+}
+
+// commits times n durable transactions of one row each.
+func commits(b *testing.B, n int) {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "commits.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`CREATE TABLE t (a INTEGER)`); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		for range n {
+			if _, err := db.Exec(`INSERT INTO t VALUES (1)`); err != nil {
+				b.Fatal(err)
 			}
 		}
 	}
+}
+
+// BenchmarkBuild builds a release over five columns of a million rows, beside
+// reading the same columns through database/sql.
+func BenchmarkBuild(b *testing.B) {
+	s := open(b, filepath.Join(b.TempDir(), "five.db"), Options{}).NewSession()
+	fill(b, s, `CREATE TABLE raw (sex INTEGER, age INTEGER, educ INTEGER, diagnosis TEXT, zip TEXT)`,
+		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
+			INSERT INTO raw SELECT i % 2, i * 7 % 100, i * 11 % 16, 'd' || (i * 7919 % 500), 10000 + i * 104729 % 90000 FROM n`)
+	must(b, s, `CREATE PRIVATE TABLE t (sex INTEGER BETWEEN 0 AND 1, age INTEGER BETWEEN 0 AND 99, educ INTEGER BETWEEN 0 AND 15,
+		diagnosis TEXT, zip TEXT) FROM raw WITH (epsilon = 100, delta = 1e-6)`)
+	b.Run("streaming", func(b *testing.B) {
+		db, err := sql.Open("sqlite", s.db.store.Path())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer db.Close()
+		for b.Loop() {
+			streamRows(b, db)
+		}
+	})
+	b.Run("release", func(b *testing.B) {
+		for b.Loop() {
+			must(b, s, `CREATE RELEASE r ON t USING PROJECTION WITH (epsilon = 0.1, rows = 8388608)`)
+			b.StopTimer()
+			must(b, s, `DROP RELEASE r`)
+			b.StartTimer()
+		}
+	})
+}
+
+func streamRows(b *testing.B, db *sql.DB) {
+	rows, err := db.Query(`SELECT sex, age, educ, diagnosis, zip FROM raw`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer rows.Close()
+	var sex, age, educ int64
+	var diagnosis, zip string
+	for rows.Next() {
+		if err := rows.Scan(&sex, &age, &educ, &diagnosis, &zip); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkOpen times opening a database, and then the first query on a release
+// of 2^23 buckets.
+func BenchmarkOpen(b *testing.B) {
+	s := crowded(b, `CREATE RELEASE sketch ON t USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 8388608)`)
+	path := s.db.store.Path()
+	if err := s.db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	first := func(b *testing.B, ask bool) {
+		for b.Loop() {
+			db, err := Open(path, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if ask {
+				must(b, db.NewSession(), thousand("t", 1))
+			}
+			b.StopTimer()
+			if err := db.Close(); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+	}
+	b.Run("open", func(b *testing.B) { first(b, false) })
+	b.Run("and first query", func(b *testing.B) { first(b, true) })
 }
