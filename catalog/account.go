@@ -2,10 +2,12 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -21,16 +23,29 @@ type Account struct {
 }
 
 const selectAccount = `SELECT id, epsilon, delta, interactive, release_epsilon, release_delta,
-	interactive_rho, interactive_delta, interactive_epsilon, created_at FROM dpsql_accounts `
+	interactive_rho, interactive_delta, interactive_epsilon, created_at, digest FROM dpsql_accounts `
 
-func scanAccount(row scanner) (a Account, err error) {
+// scanAccount reads an account; bases are the base tables of all accounts.
+func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
 	var at string
+	var digest []byte
 	err = row.Scan(&a.ID, &a.Epsilon, &a.Delta, &a.Interactive, &a.Caps.ReleaseEpsilon, &a.Caps.ReleaseDelta,
-		&a.Caps.InteractiveRho, &a.Caps.InteractiveDelta, &a.Caps.InteractiveEpsilon, &at)
-	if err == nil {
-		a.CreatedAt, err = parseTime(at)
+		&a.Caps.InteractiveRho, &a.Caps.InteractiveDelta, &a.Caps.InteractiveEpsilon, &at, &digest)
+	if err != nil {
+		return a, err
 	}
-	return a, err
+	a.Bases = bases[a.ID]
+	if a.CreatedAt, err = parseTime(at); err != nil {
+		return a, err
+	}
+	return a, row.verify(fmt.Sprint("account ", a.ID), a.encoding(), digest)
+}
+
+func (a *Account) encoding() encoding {
+	c := a.Caps
+	return encode("account").numbers(a.ID).texts(a.Epsilon, a.Delta, a.Interactive).
+		numbers(int64(c.ReleaseEpsilon), int64(c.ReleaseDelta), int64(c.InteractiveRho), int64(c.InteractiveDelta), int64(c.InteractiveEpsilon)).
+		texts(formatTime(a.CreatedAt)).numbers(int64(len(a.Bases))).texts(a.Bases...)
 }
 
 // AccountFor returns the account that the base tables charge, nil when none of
@@ -38,58 +53,67 @@ func scanAccount(row scanner) (a Account, err error) {
 // the tables have an account and the others have another or none, because no
 // one ledger would then cover them.
 func (tx *Tx) AccountFor(bases []string) (*Account, error) {
-	var owner int64
+	all, err := tx.Accounts()
+	if err != nil {
+		return nil, err
+	}
+	var owner *Account
 	var without, with string
 	for _, base := range bases {
-		id, err := find(tx, scanInt, `SELECT account FROM dpsql_bases WHERE name = ?`, base)
-		switch {
-		case err != nil:
-			return nil, err
-		case id == nil:
+		switch a := accountOf(all, base); {
+		case a == nil:
 			without = base
-		case owner != 0 && *id != owner:
+		case owner != nil && a != owner:
 			return nil, sqlerr.New(sqlerr.Invalid, "%s and %s have different budgets", with, base).
 				WithHint("a private table can read base tables of one budget only")
 		default:
-			owner, with = *id, base
+			owner, with = a, base
 		}
 	}
-	if owner != 0 && without != "" {
+	if owner != nil && without != "" {
 		return nil, sqlerr.New(sqlerr.Invalid, "%s already has a budget, which does not cover %s", with, without).
 			WithHint("declare the private table over all of these base tables first, or over %s alone", with)
 	}
-	if owner == 0 {
-		return nil, nil
-	}
-	return tx.Account(owner)
+	return owner, nil
+}
+
+// accountOf returns the account that a base table charges, nil when none does.
+func accountOf(all []Account, base string) *Account {
+	return pick(all, func(a *Account) bool {
+		return slices.ContainsFunc(a.Bases, func(b string) bool { return query.SameName(b, base) })
+	})
 }
 
 // Account returns the account with the id. Errors: Corrupt when there is none.
 func (tx *Tx) Account(id int64) (*Account, error) {
-	a, err := find(tx, scanAccount, selectAccount+`WHERE id = ?`, id)
+	all, err := tx.Accounts()
 	if err != nil {
 		return nil, err
 	}
-	if a == nil {
-		return nil, corrupt("account %d is missing from the catalog", id)
+	if a := pick(all, func(a *Account) bool { return a.ID == id }); a != nil {
+		return a, nil
 	}
-	a.Bases, err = tx.bases(id)
-	return a, err
+	return nil, corrupt("account %d is missing from the catalog", id)
 }
 
 // Accounts lists all accounts, oldest first.
 func (tx *Tx) Accounts() ([]Account, error) {
-	accounts, err := list(tx, scanAccount, selectAccount+`ORDER BY id`)
-	for i := range accounts {
-		if err == nil {
-			accounts[i].Bases, err = tx.bases(accounts[i].ID)
-		}
+	bases := map[int64][]string{}
+	err := each(tx, func(row record) error {
+		var id int64
+		var name string
+		err := row.Scan(&id, &name)
+		bases[id] = append(bases[id], name)
+		return err
+	}, `SELECT account, name FROM dpsql_bases ORDER BY account, name`)
+	if err != nil {
+		return nil, err
 	}
-	return accounts, err
-}
-
-func (tx *Tx) bases(id int64) ([]string, error) {
-	return list(tx, scanText, `SELECT name FROM dpsql_bases WHERE account = ? ORDER BY name`, id)
+	accounts, err := list(tx, func(row record) (Account, error) { return scanAccount(row, bases) }, selectAccount+`ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	return accounts, complete(tx, rollAccounts, accounts, func(a *Account) string { return key(a.ID) })
 }
 
 // CreateAccount opens an account over a.Bases, sets a.ID and a.CreatedAt, and
@@ -116,11 +140,14 @@ func (tx *Tx) CreateAccount(a *Account) error {
 			return err
 		}
 	}
-	stored, err := tx.Account(id)
-	if err != nil {
+	a.ID, a.CreatedAt = id, created
+	slices.SortFunc(a.Bases, func(x, y string) int { return strings.Compare(query.FoldName(x), query.FoldName(y)) })
+	if err := tx.seal("dpsql_accounts", id, a.encoding()); err != nil {
 		return err
 	}
-	*a = *stored
+	if err := tx.join(rollAccounts, key(id)); err != nil {
+		return err
+	}
 	return tx.append(Entry{Account: id, Kind: KindReleases, Action: declaration(a), Object: strings.Join(a.Bases, ", ")})
 }
 

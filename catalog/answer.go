@@ -52,23 +52,43 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 	a.ID, err = tx.insert(`INSERT INTO dpsql_answers (table_id, sha256, query, kind, via, mechanism, estimate, law, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.TableID, checksum([]byte(a.Query)), a.Query, string(a.Kind), a.Via,
 		mechanism, a.Estimate, law, formatTime(a.CreatedAt))
-	return err
+	if err != nil {
+		return err
+	}
+	a.Law = json.RawMessage(law)
+	return tx.seal("dpsql_answers", a.ID, a.encoding())
 }
+
+func (a *Answer) encoding() encoding {
+	return encode("answer").numbers(a.ID, a.TableID).texts(a.Query, string(a.Kind), a.Via).
+		numbers(a.MechanismID, a.Estimate).texts(string(a.Law), formatTime(a.CreatedAt))
+}
+
+const selectAnswer = `SELECT id, table_id, query, kind, via, COALESCE(mechanism, 0), estimate, law, created_at, digest
+	FROM dpsql_answers `
 
 // Answers lists the stored answers to a query on a table, given as canonical
 // text, oldest first. Those of a dropped table are found only under its old id.
 func (tx *Tx) Answers(table int64, query string) ([]Answer, error) {
-	return list(tx, scanAnswer, `SELECT id, table_id, query, kind, via, COALESCE(mechanism, 0), estimate, law, created_at
-		FROM dpsql_answers WHERE table_id = ? AND sha256 = ? AND query = ? ORDER BY id`, table, checksum([]byte(query)), query)
+	all, err := list(tx, scanAnswer, selectAnswer+`WHERE table_id = ? AND sha256 = ? ORDER BY id`, table, checksum([]byte(query)))
+	for i := range all {
+		if all[i].TableID != table || all[i].Query != query { // no two texts have one SHA-256
+			return nil, corrupt("the stored answers of the catalog are not where they belong")
+		}
+	}
+	return all, err
 }
 
-func scanAnswer(row scanner) (a Answer, err error) {
+func scanAnswer(row record) (a Answer, err error) {
 	var law, at string
-	err = row.Scan(&a.ID, &a.TableID, &a.Query, &a.Kind, &a.Via, &a.MechanismID, &a.Estimate, &law, &at)
+	var digest []byte
+	err = row.Scan(&a.ID, &a.TableID, &a.Query, &a.Kind, &a.Via, &a.MechanismID, &a.Estimate, &law, &at, &digest)
 	if err != nil {
 		return a, err
 	}
 	a.Law = json.RawMessage(law)
-	a.CreatedAt, err = parseTime(at)
-	return a, err
+	if a.CreatedAt, err = parseTime(at); err != nil {
+		return a, err
+	}
+	return a, row.verify("a stored answer", a.encoding(), digest)
 }

@@ -21,7 +21,7 @@ func KeyOf(query string) uint64 {
 // AnswerKeys calls f for the stored answers with an id above after, in order
 // and limit at most. Answers are never changed or deleted, and get ascending ids.
 func (tx *Tx) AnswerKeys(after int64, limit int, f func(AnswerKey)) error {
-	return each(tx, func(row scanner) error {
+	return each(tx, func(row record) error {
 		var k AnswerKey
 		var sum []byte
 		if err := row.Scan(&k.ID, &k.TableID, &sum); err != nil {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -37,5 +38,34 @@ func BenchmarkAnswers(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		read(b, s, func(tx *Tx) error { _, err := tx.Answers(table.ID, "q500"); return err })
+	}
+}
+
+// BenchmarkListings reads what a statement reads before it is planned: the
+// public part of a catalog with two tables, four releases and two mechanisms.
+func BenchmarkListings(b *testing.B) {
+	s := open(b, dbPath(b))
+	for i := range 2 {
+		_, table := declare(b, s, fmt.Sprintf("t%dx", i))
+		write(b, s, func(tx *Tx) error {
+			for j := range 2 {
+				if err := tx.AddRelease(&Release{Name: fmt.Sprint("r", i, j), TableID: table}, nil); err != nil {
+					return err
+				}
+			}
+			return tx.AddMechanism(&Mechanism{Name: fmt.Sprint("m", i), TableID: table}, nil)
+		})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		read(b, s, func(tx *Tx) error {
+			_, err1 := tx.Publics()
+			_, err2 := tx.Tables()
+			_, err3 := tx.Releases(0)
+			_, err4 := tx.Mechanisms(0)
+			_, err5 := tx.Accounts()
+			_, err6 := tx.Spent(1)
+			return errors.Join(err1, err2, err3, err4, err5, err6)
+		})
 	}
 }

@@ -41,7 +41,7 @@ type Store struct {
 	path     string // absolute, symbolic links resolved
 	options  Options
 	journal  string           // the journal mode of files this Store writes
-	schema   []string         // one migration a version
+	schema   []migration      // one migration a version
 	partSize int              // bytes of a stored part of a payload, at most
 	now      func() time.Time // the clock of ledger rows and creation dates
 	writing  chan struct{}    // holds a token while this Store writes

@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"maps"
 
 	"dpsql/accounting"
@@ -23,6 +21,9 @@ func (c *chain) clone() *chain {
 	return &chain{seq: c.seq, hash: c.hash, spent: maps.Clone(c.spent)}
 }
 
+// end is what the catalog keeps of the chain apart from its lines.
+func (c *chain) end() roll { return roll{count: c.seq, sum: c.hash} }
+
 // line is a ledger row exactly as stored; the hash covers these texts.
 type line struct {
 	seq                  int64
@@ -35,7 +36,7 @@ type line struct {
 
 const selectLine = `SELECT seq, at, account, kind, action, object, epsilon, delta, rho, hash FROM dpsql_ledger `
 
-func scanLine(row scanner) (l line, err error) {
+func scanLine(row record) (l line, err error) {
 	err = row.Scan(&l.seq, &l.at, &l.account, &l.kind, &l.action, &l.object, &l.epsilon, &l.delta, &l.rho, &l.hash)
 	return l, err
 }
@@ -51,22 +52,11 @@ func (l line) entry() (Entry, error) {
 	return e, err
 }
 
-// digest is SHA-256 over the hash of the line before and the line's canonical
-// encoding: integers as 8 bytes, texts after their length.
+// digest is SHA-256 over the hash of the line before and the line's encoding.
 func (l line) digest(previous [32]byte) [32]byte {
-	b := append([]byte("dpsql ledger 1\x00"), previous[:]...)
-	number := func(n int64) { b = binary.BigEndian.AppendUint64(b, uint64(n)) }
-	text := func(s string) { number(int64(len(s))); b = append(b, s...) }
-	number(l.seq)
-	text(l.at)
-	number(l.account)
-	text(l.kind)
-	text(l.action)
-	text(l.object)
-	number(l.epsilon)
-	number(l.delta)
-	number(l.rho)
-	return sha256.Sum256(b)
+	e := append(encoding("dpsql ledger 1\x00"), previous[:]...)
+	return e.numbers(l.seq).texts(l.at).numbers(l.account).texts(l.kind, l.action, l.object).
+		numbers(l.epsilon, l.delta, l.rho).digest()
 }
 
 // add extends the chain by its next line; false when the line does not follow.

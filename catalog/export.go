@@ -10,8 +10,8 @@ import (
 )
 
 // ExportRelease writes a new SQLite file that holds what is needed to answer
-// from the release, all of it public: the table's name, columns and domains, the
-// release and its payload. No raw rows, source, account, ledger, answers or other
+// from the release, all of it public: the table's name, columns, domains and unit,
+// the release and its payload. No raw rows, source, account, ledger, answers or other
 // releases. The file is in journal mode DELETE, so it can be read anywhere; when
 // anything fails, no file is left. Errors: Unknown release; Invalid when the file
 // exists; IO.
@@ -70,7 +70,7 @@ func (s *Store) exported(ctx context.Context, name string) (table *Table, releas
 		if private == nil || private.ID != release.TableID {
 			return corrupt("the table of release %s is missing", name)
 		}
-		table = &Table{Name: private.Name, Columns: private.Columns}
+		table = &Table{Name: private.Name, Columns: private.Columns, Unit: private.Unit, MaxRows: private.MaxRows}
 		return nil
 	})
 	return table, release, payload, err

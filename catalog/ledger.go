@@ -63,15 +63,17 @@ func (tx *Tx) Affords(account int64, kind Kind, action string, amount accounting
 }
 
 // Return gives back what was reserved and never used; amount is positive.
-// Errors: Internal when more would come back than was spent.
+// Errors: Corrupt when more would come back than was spent.
 func (tx *Tx) Return(account int64, kind Kind, action, object string, amount accounting.Amount) error {
 	spent, err := tx.Spent(account)
 	if err != nil {
 		return err
 	}
-	if amount.Epsilon < 0 || amount.Delta < 0 || amount.Rho < 0 ||
-		amount.Epsilon > spent.Epsilon || amount.Delta > spent.Delta || amount.Rho > spent.Rho {
-		return sqlerr.New(sqlerr.Internal, "more of a budget would come back than was spent")
+	if amount.Epsilon < 0 || amount.Delta < 0 || amount.Rho < 0 {
+		return sqlerr.New(sqlerr.Internal, "a negative amount would come back to a budget")
+	}
+	if amount.Epsilon > spent.Epsilon || amount.Delta > spent.Delta || amount.Rho > spent.Rho {
+		return corrupt("more of a budget would come back than was spent")
 	}
 	back := accounting.Amount{Epsilon: -amount.Epsilon, Delta: -amount.Delta, Rho: -amount.Rho}
 	return tx.append(Entry{Account: account, Kind: kind, Action: action, Object: object, Amount: back})
@@ -93,7 +95,7 @@ func (tx *Tx) Spent(account int64) (accounting.Amount, error) {
 
 // Ledger lists all lines, oldest first, as stored; VerifyLedger checks them.
 func (tx *Tx) Ledger() ([]Entry, error) {
-	return list(tx, func(row scanner) (Entry, error) {
+	return list(tx, func(row record) (Entry, error) {
 		line, err := scanLine(row)
 		if err != nil {
 			return Entry{}, err

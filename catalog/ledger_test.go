@@ -105,11 +105,11 @@ func TestReturn(t *testing.T) {
 			return tx.Return(account, kind, "return unused runs of m", "m", a)
 		})
 	}
-	wantCode(t, giveBack(KindInteractive, rho(1)), sqlerr.Internal)
+	wantCode(t, giveBack(KindInteractive, rho(1)), sqlerr.Corrupt)
 	if err := charge(s, account, KindInteractive, rho(300)); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, giveBack(KindInteractive, rho(301)), sqlerr.Internal)
+	wantCode(t, giveBack(KindInteractive, rho(301)), sqlerr.Corrupt)
 	wantCode(t, giveBack(KindInteractive, rho(-1)), sqlerr.Internal)
 	if err := giveBack(KindInteractive, rho(100)); err != nil {
 		t.Fatal(err)

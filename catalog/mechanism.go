@@ -2,9 +2,11 @@ package catalog
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -36,17 +38,23 @@ type Mechanism struct {
 // the noise of its threshold; it is as secret as a row.
 type OpenRun struct{ Number, Tau int64 }
 
-const selectMechanism = `SELECT m.id, m.name, m.table_id, t.name, m.columns, m.params, m.epsilon, m.rho, m.run_rho, m.updates,
-	m.runs_started, m.runs_ended, m.comparisons, m.run, m.tau, m.leased, m.created_at, m.state_size, m.state_sha256
-	FROM dpsql_mechanisms m JOIN dpsql_tables t ON t.id = m.table_id WHERE m.dropped_at IS NULL `
+const nameOfTable = `(SELECT t.name FROM dpsql_tables t WHERE t.id = table_id)`
 
-func scanMechanism(row scanner) (m Mechanism, err error) {
+const selectMechanism = `SELECT id, name, table_id, ` + nameOfTable + `, columns, params, epsilon, rho, run_rho, updates,
+	runs_started, runs_ended, comparisons, run, tau, leased, created_at, state_size, state_sha256, digest
+	FROM dpsql_mechanisms WHERE dropped_at IS NULL `
+
+func scanMechanism(row record) (m Mechanism, err error) {
 	var columns, params, at string
 	var run, tau *int64
+	var digest []byte
 	err = row.Scan(&m.ID, &m.Name, &m.TableID, &m.Table, &columns, &params, &m.Epsilon, &m.Rho, &m.RunRho, &m.Updates,
-		&m.RunsStarted, &m.RunsEnded, &m.Comparisons, &run, &tau, &m.Leased, &at, &m.stateSize, &m.stateSum)
+		&m.RunsStarted, &m.RunsEnded, &m.Comparisons, &run, &tau, &m.Leased, &at, &m.stateSize, &m.stateSum, &digest)
 	if err != nil {
 		return m, err
+	}
+	if (run == nil) != (tau == nil) {
+		return m, corrupt("the open run of mechanism %s cannot be read", m.Name)
 	}
 	if run != nil && tau != nil {
 		m.Run = &OpenRun{Number: *run, Tau: *tau}
@@ -55,29 +63,66 @@ func scanMechanism(row scanner) (m Mechanism, err error) {
 	if m.Columns, err = decodeColumns(columns); err != nil {
 		return m, err
 	}
-	m.CreatedAt, err = parseTime(at)
-	return m, err
+	if m.CreatedAt, err = parseTime(at); err != nil {
+		return m, err
+	}
+	if !m.possible() {
+		return m, corrupt("the counters of mechanism %s contradict each other", m.Name)
+	}
+	return m, row.verify("mechanism "+m.Name, m.encoding(), digest)
+}
+
+// possible reports whether the counters can be those of a mechanism. Between a
+// run's charge and its τ a run has started and none is open; after a crash there
+// it stays so.
+func (m *Mechanism) possible() bool {
+	if m.Rho < 0 || m.RunRho < 0 || m.Comparisons < 0 || m.RunsEnded < 0 ||
+		m.RunsEnded > m.RunsStarted || m.RunsStarted > m.Updates {
+		return false
+	}
+	if m.Updates > 0 && m.RunRho > m.Rho/accounting.Rho(m.Updates) {
+		return false
+	}
+	return m.Run == nil || m.Run.Number == m.RunsStarted && m.Run.Number > m.RunsEnded
+}
+
+func (m *Mechanism) encoding() encoding {
+	e := encode("mechanism").numbers(m.ID).texts(m.Name).numbers(m.TableID).columns(m.Columns).texts(string(m.Params)).
+		numbers(int64(m.Epsilon), int64(m.Rho), int64(m.RunRho), m.Updates, m.RunsStarted, m.RunsEnded, m.Comparisons).
+		flag(m.Leased).flag(m.Run != nil)
+	if m.Run != nil {
+		e = e.numbers(m.Run.Number, m.Run.Tau)
+	}
+	return e.texts(formatTime(m.CreatedAt)).numbers(m.stateSize).texts(string(m.stateSum))
 }
 
 // Mechanisms lists the mechanisms of a table by name, of all tables when table
 // is 0.
 func (tx *Tx) Mechanisms(table int64) ([]Mechanism, error) {
-	return list(tx, scanMechanism, selectMechanism+`AND ? IN (0, m.table_id) ORDER BY m.name`, table)
+	all, err := list(tx, scanMechanism, selectMechanism+`ORDER BY name`)
+	if err == nil {
+		err = complete(tx, rollMechanisms, all, func(m *Mechanism) string { return key(m.ID) })
+	}
+	return slices.DeleteFunc(all, func(m Mechanism) bool { return table != 0 && m.TableID != table }), err
 }
 
 // Mechanism returns the mechanism of that name, nil when there is none.
 func (tx *Tx) Mechanism(name string) (*Mechanism, error) {
-	return find(tx, scanMechanism, selectMechanism+`AND m.name = ?`, name)
+	all, err := tx.Mechanisms(0)
+	return pick(all, func(m *Mechanism) bool { return query.SameName(m.Name, name) }), err
 }
 
 // MechanismByID returns the mechanism with the id. Errors: Unknown when it was
 // dropped.
 func (tx *Tx) MechanismByID(id int64) (*Mechanism, error) {
-	m, err := find(tx, scanMechanism, selectMechanism+`AND m.id = ?`, id)
-	if err == nil && m == nil {
-		err = sqlerr.New(sqlerr.Unknown, "the mechanism was dropped")
+	m, err := find(tx, scanMechanism, selectMechanism+`AND id = ?`, id)
+	if err != nil || m != nil {
+		return m, err
 	}
-	return m, err
+	if _, err := tx.Mechanisms(0); err != nil { // it is missing
+		return nil, err
+	}
+	return nil, sqlerr.New(sqlerr.Unknown, "the mechanism was dropped")
 }
 
 // AddMechanism stores a new mechanism, with the public state it starts from
@@ -109,7 +154,15 @@ func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 	if err != nil {
 		return err
 	}
-	m.ID, m.stateSize, m.stateSum = id, int64(len(state)), sum
+	m.ID, m.Params, m.stateSize, m.stateSum = id, json.RawMessage(params), int64(len(state)), sum
+	created := *m
+	created.RunsStarted, created.RunsEnded, created.Comparisons, created.Run, created.Leased = 0, 0, 0, nil, false
+	if err := tx.seal("dpsql_mechanisms", id, created.encoding()); err != nil {
+		return err
+	}
+	if err := tx.join(rollMechanisms, key(id)); err != nil {
+		return err
+	}
 	if err := tx.writePayload(ownerMechanism, id, state); err != nil {
 		return err
 	}
@@ -142,12 +195,14 @@ func (tx *Tx) UpdateMechanism(m *Mechanism) error {
 	if !follows(stored, m, ended) {
 		return sqlerr.New(sqlerr.Internal, "mechanism %s cannot go back to an earlier state", m.Name)
 	}
+	stored.RunsStarted, stored.RunsEnded, stored.Comparisons, stored.Run, stored.Leased = m.RunsStarted, ended, m.Comparisons, m.Run, m.Leased
 	var run, tau any
 	if m.Run != nil {
 		run, tau = m.Run.Number, m.Run.Tau
 	}
-	_, err = tx.exec(`UPDATE dpsql_mechanisms SET runs_started = ?, runs_ended = ?, comparisons = ?, run = ?, tau = ?, leased = ?
-		WHERE id = ?`, m.RunsStarted, ended, m.Comparisons, run, tau, m.Leased, m.ID)
+	digest := stored.encoding().digest()
+	_, err = tx.exec(`UPDATE dpsql_mechanisms SET runs_started = ?, runs_ended = ?, comparisons = ?, run = ?, tau = ?, leased = ?,
+		digest = ? WHERE id = ?`, m.RunsStarted, ended, m.Comparisons, run, tau, m.Leased, digest[:], m.ID)
 	if err == nil {
 		m.RunsEnded = ended
 	}
@@ -185,5 +240,8 @@ func (tx *Tx) DropMechanism(name string) error {
 	}
 	_, err = tx.exec(`UPDATE dpsql_mechanisms SET dropped_at = ?, run = NULL, tau = NULL, leased = FALSE WHERE id = ?`,
 		formatTime(tx.stamp()), m.ID)
-	return err
+	if err != nil {
+		return err
+	}
+	return tx.quit(rollMechanisms, key(m.ID))
 }

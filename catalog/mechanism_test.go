@@ -13,7 +13,7 @@ import (
 func TestMechanisms(t *testing.T) {
 	s := open(t, dbPath(t))
 	_, table := declare(t, s, "raws")
-	m := &Mechanism{Name: "live", TableID: table, Columns: []int{1}, Params: json.RawMessage(`{"beta":0.05}`), Epsilon: 1, Rho: 2, RunRho: 3, Updates: 2}
+	m := &Mechanism{Name: "live", TableID: table, Columns: []int{1}, Params: json.RawMessage(`{"beta":0.05}`), Epsilon: 1, Rho: 6, RunRho: 3, Updates: 2}
 	write(t, s, func(tx *Tx) error { return tx.AddMechanism(m, []byte("prior")) })
 	m.Table = "raw"
 	same := func() {

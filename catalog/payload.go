@@ -57,7 +57,7 @@ func (tx *Tx) deletePayload(owner string, id int64) error {
 	return err
 }
 
-func scanBytes(row scanner) (data []byte, err error) {
+func scanBytes(row record) (data []byte, err error) {
 	err = row.Scan(&data)
 	return data, err
 }

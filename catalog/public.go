@@ -1,15 +1,20 @@
 package catalog
 
-import "dpsql/sqlerr"
+import (
+	"slices"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
 
 // AddPublic declares a raw table public: domains and joins may read it. Errors:
 // Invalid when it is public already or a base of a private table.
 func (tx *Tx) AddPublic(name string) error {
-	base, err := find(tx, scanInt, `SELECT account FROM dpsql_bases WHERE name = ?`, name)
+	accounts, err := tx.Accounts()
 	if err != nil {
 		return err
 	}
-	if base != nil {
+	if accountOf(accounts, name) != nil {
 		return sqlerr.New(sqlerr.Invalid, "%s holds the rows of a private table and cannot be public", name)
 	}
 	if public, err := tx.IsPublic(name); err != nil || public {
@@ -18,26 +23,39 @@ func (tx *Tx) AddPublic(name string) error {
 		}
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO dpsql_public (name, declared_at) VALUES (?, ?)`, name, formatTime(tx.stamp()))
-	return err
+	if _, err := tx.exec(`INSERT INTO dpsql_public (name, declared_at) VALUES (?, ?)`, name, formatTime(tx.stamp())); err != nil {
+		return err
+	}
+	return tx.join(rollPublics, name)
 }
 
 // IsPublic reports whether the raw table was declared public.
 func (tx *Tx) IsPublic(name string) (bool, error) {
-	found, err := find(tx, scanText, `SELECT name FROM dpsql_public WHERE name = ?`, name)
-	return found != nil, err
+	all, err := tx.Publics()
+	return slices.ContainsFunc(all, func(p string) bool { return query.SameName(p, name) }), err
 }
 
 // Publics lists the names of the public tables, sorted.
 func (tx *Tx) Publics() ([]string, error) {
-	return list(tx, scanText, `SELECT name FROM dpsql_public ORDER BY name`)
+	all, err := list(tx, scanText, `SELECT name FROM dpsql_public ORDER BY name`)
+	if err == nil {
+		err = complete(tx, rollPublics, all, func(name *string) string { return *name })
+	}
+	return all, err
 }
 
 // DropPublic takes the declaration back. Errors: Unknown.
 func (tx *Tx) DropPublic(name string) error {
-	unknown := sqlerr.New(sqlerr.Unknown, "%s is not a public table", name)
-	if tx.version == 0 {
-		return unknown
+	all, err := tx.Publics()
+	if err != nil {
+		return err
 	}
-	return tx.change(unknown, `DELETE FROM dpsql_public WHERE name = ?`, name)
+	stored := pick(all, func(p *string) bool { return query.SameName(*p, name) })
+	if stored == nil {
+		return sqlerr.New(sqlerr.Unknown, "%s is not a public table", name)
+	}
+	if _, err := tx.exec(`DELETE FROM dpsql_public WHERE name = ?`, *stored); err != nil {
+		return err
+	}
+	return tx.quit(rollPublics, *stored)
 }

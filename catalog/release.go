@@ -3,9 +3,11 @@ package catalog
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -28,15 +30,15 @@ type Release struct {
 	sum []byte // SHA-256 of the payload
 }
 
-const selectRelease = `SELECT r.id, r.name, r.table_id, t.name, r.columns, r.method, r.params, r.epsilon, r.delta,
-	r.max_support, r.created_at, r.size, r.sha256
-	FROM dpsql_releases r JOIN dpsql_tables t ON t.id = r.table_id WHERE r.dropped_at IS NULL `
+const selectRelease = `SELECT id, name, table_id, ` + nameOfTable + `, columns, method, params, epsilon, delta,
+	max_support, created_at, size, sha256, digest FROM dpsql_releases WHERE dropped_at IS NULL ORDER BY name`
 
-func scanRelease(row scanner) (r Release, err error) {
+func scanRelease(row record) (r Release, err error) {
 	var columns, params, at string
 	var support int64
+	var digest []byte
 	err = row.Scan(&r.ID, &r.Name, &r.TableID, &r.Table, &columns, &r.Using, &params, &r.Epsilon, &r.Delta,
-		&support, &at, &r.Size, &r.sum)
+		&support, &at, &r.Size, &r.sum, &digest)
 	if err != nil {
 		return r, err
 	}
@@ -44,18 +46,31 @@ func scanRelease(row scanner) (r Release, err error) {
 	if r.Columns, err = decodeColumns(columns); err != nil {
 		return r, err
 	}
-	r.CreatedAt, err = parseTime(at)
-	return r, err
+	if r.CreatedAt, err = parseTime(at); err != nil {
+		return r, err
+	}
+	return r, row.verify("release "+r.Name, r.encoding(), digest)
+}
+
+func (r *Release) encoding() encoding {
+	return encode("release").numbers(r.ID).texts(r.Name).numbers(r.TableID).columns(r.Columns).texts(r.Using, string(r.Params)).
+		numbers(int64(r.Epsilon), int64(r.Delta), int64(r.MaxSupport)).texts(formatTime(r.CreatedAt)).
+		numbers(r.Size).texts(string(r.sum))
 }
 
 // Releases lists the releases of a table by name, of all tables when table is 0.
 func (tx *Tx) Releases(table int64) ([]Release, error) {
-	return list(tx, scanRelease, selectRelease+`AND ? IN (0, r.table_id) ORDER BY r.name`, table)
+	all, err := list(tx, scanRelease, selectRelease)
+	if err == nil {
+		err = complete(tx, rollReleases, all, func(r *Release) string { return key(r.ID) })
+	}
+	return slices.DeleteFunc(all, func(r Release) bool { return table != 0 && r.TableID != table }), err
 }
 
 // Release returns the release of that name, nil when there is none.
 func (tx *Tx) Release(name string) (*Release, error) {
-	return find(tx, scanRelease, selectRelease+`AND r.name = ?`, name)
+	all, err := tx.Releases(0)
+	return pick(all, func(r *Release) bool { return query.SameName(r.Name, name) }), err
 }
 
 // AddRelease stores a release with its payload and sets r.ID and r.Size, and
@@ -90,7 +105,13 @@ func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if err != nil {
 		return err
 	}
-	r.ID, r.Size, r.sum = id, int64(len(payload)), sum
+	r.ID, r.Params, r.Size, r.sum = id, json.RawMessage(params), int64(len(payload)), sum
+	if err := tx.seal("dpsql_releases", id, r.encoding()); err != nil {
+		return err
+	}
+	if err := tx.join(rollReleases, key(id)); err != nil {
+		return err
+	}
 	return tx.writePayload(ownerRelease, id, payload)
 }
 
@@ -117,14 +138,16 @@ func (tx *Tx) DropRelease(name string) error {
 	if err := tx.deletePayload(ownerRelease, r.ID); err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE dpsql_releases SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), r.ID)
-	return err
+	if _, err = tx.exec(`UPDATE dpsql_releases SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), r.ID); err != nil {
+		return err
+	}
+	return tx.quit(rollReleases, key(r.ID))
 }
 
 // checkTable refuses a table that was dropped: nothing can be declared on it.
 func (tx *Tx) checkTable(id int64) error {
-	name, err := find(tx, scanText, `SELECT name FROM dpsql_tables WHERE id = ? AND dropped_at IS NULL`, id)
-	if err == nil && name == nil {
+	all, err := tx.Tables()
+	if err == nil && pick(all, func(t *Table) bool { return t.ID == id }) == nil {
 		err = sqlerr.New(sqlerr.Unknown, "the private table was dropped meanwhile")
 	}
 	return err
@@ -133,18 +156,18 @@ func (tx *Tx) checkTable(id int64) error {
 // checkName refuses a name that a release or a mechanism has: statements refer
 // to both by name alone.
 func (tx *Tx) checkName(name string) error {
-	release, err := find(tx, scanText, `SELECT name FROM dpsql_releases WHERE name = ? AND dropped_at IS NULL`, name)
+	release, err := tx.Release(name)
 	if err != nil {
 		return err
 	}
-	mechanism, err := find(tx, scanText, `SELECT name FROM dpsql_mechanisms WHERE name = ? AND dropped_at IS NULL`, name)
+	mechanism, err := tx.Mechanism(name)
 	switch {
 	case err != nil:
 		return err
 	case release != nil:
-		return sqlerr.New(sqlerr.Invalid, "the release %s exists", *release)
+		return sqlerr.New(sqlerr.Invalid, "the release %s exists", release.Name)
 	case mechanism != nil:
-		return sqlerr.New(sqlerr.Invalid, "the mechanism %s exists", *mechanism)
+		return sqlerr.New(sqlerr.Invalid, "the mechanism %s exists", mechanism.Name)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestExportRelease(t *testing.T) {
 		if err := tx.CreateAccount(a); err != nil {
 			return err
 		}
-		table := &Table{Name: "admissions", Source: "raw_MARKERTABLE", Columns: clinicColumns(), Account: a.ID, Unit: "MARKERUNIT",
+		table := &Table{Name: "admissions", Source: "raw_MARKERTABLE", Columns: clinicColumns(), Account: a.ID, Unit: "patient",
 			MaxRows: 4, SourceSchema: "-- " + marker, Key: []byte(marker), NHat: &NHat{Value: 1, Law: marker}}
 		if err := tx.AddTable(table); err != nil {
 			return err
@@ -74,8 +74,8 @@ func TestExportRelease(t *testing.T) {
 			t.Fatalf("tables %+v, %v", tables, err)
 		}
 		table := tables[0]
-		if table.Name != "admissions" || table.Source != "" || table.Account != 0 || table.Unit != "" || table.NHat != nil ||
-			table.SourceSchema != "" || len(table.Key) != 0 || table.MaxRows != 0 {
+		if table.Name != "admissions" || table.Source != "" || table.Account != 0 || table.Unit != "patient" || table.NHat != nil ||
+			table.SourceSchema != "" || len(table.Key) != 0 || table.MaxRows != 4 {
 			t.Errorf("exported table %+v", table)
 		}
 		for i, c := range clinicColumns() {
@@ -104,7 +104,7 @@ func TestExportRelease(t *testing.T) {
 		return err
 	})
 	exported.Close()
-	leavesOnly(t, dir, "cells?.db", "clinic.db", "clinic.db-shm", "clinic.db-wal")
+	leavesOnly(t, dir, "cells?.db", "clinic.db", "clinic.db-mark", "clinic.db-shm", "clinic.db-wal")
 
 	wantCode(t, s.ExportRelease(context.Background(), "cells", out), sqlerr.Invalid)
 	wantCode(t, s.ExportRelease(context.Background(), "nobody", filepath.Join(dir, "n.db")), sqlerr.Unknown)
@@ -115,7 +115,7 @@ func TestExportRelease(t *testing.T) {
 	if again, _ := os.ReadFile(out); !bytes.Equal(again, data) {
 		t.Error("a refused export changed the file")
 	}
-	leavesOnly(t, dir, "cells?.db", "clinic.db", "clinic.db-shm", "clinic.db-wal")
+	leavesOnly(t, dir, "cells?.db", "clinic.db", "clinic.db-mark", "clinic.db-shm", "clinic.db-wal")
 }
 
 // An export that fails while it writes leaves nothing.
@@ -130,7 +130,7 @@ func TestFailedExport(t *testing.T) {
 		t.Error("exported a table without columns")
 	}
 	s.Close()
-	leavesOnly(t, dir, "x.db")
+	leavesOnly(t, dir, "x.db", "x.db-mark")
 }
 
 func names(t *testing.T, dir string) (all []string) {

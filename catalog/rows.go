@@ -5,27 +5,43 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"dpsql/sqlerr"
 )
 
-// scanner is a row: *sql.Row or *sql.Rows.
-type scanner interface{ Scan(dest ...any) error }
+// record is a row as it is read.
+type record struct {
+	row    interface{ Scan(dest ...any) error } // *sql.Row or *sql.Rows
+	sealed bool                                 // whether records have digests
+}
+
+func (r record) Scan(dest ...any) error { return r.row.Scan(dest...) }
+
+// phrase returns a query on records as this catalog can run it. Where there
+// are no digests yet, the column is read as NULL.
+func (tx *Tx) phrase(query string) (text string, sealed bool) {
+	if sealed = tx.version >= sealedVersion; !sealed {
+		query = strings.ReplaceAll(query, "digest", "NULL")
+	}
+	return query, sealed
+}
 
 // each visits the rows of a query on the catalog; without a catalog there are
 // none.
-func each(tx *Tx, visit func(scanner) error, query string, args ...any) error {
+func each(tx *Tx, visit func(record) error, query string, args ...any) error {
 	if tx.version == 0 {
 		return nil
 	}
-	rows, err := tx.sql.QueryContext(tx.ctx, query, args...)
+	text, sealed := tx.phrase(query)
+	rows, err := tx.sql.QueryContext(tx.ctx, text, args...)
 	if err != nil {
 		return unreadable(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := visit(rows); err != nil {
+		if err := visit(record{rows, sealed}); err != nil {
 			return unreadable(err)
 		}
 	}
@@ -33,9 +49,9 @@ func each(tx *Tx, visit func(scanner) error, query string, args ...any) error {
 }
 
 // list reads all rows of a query on the catalog.
-func list[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func list[T any](tx *Tx, scan func(record) (T, error), query string, args ...any) ([]T, error) {
 	var all []T
-	err := each(tx, func(row scanner) error {
+	err := each(tx, func(row record) error {
 		one, err := scan(row)
 		if err == nil {
 			all = append(all, one)
@@ -49,11 +65,12 @@ func list[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...an
 }
 
 // find reads the row of a query on the catalog, nil when there is none.
-func find[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...any) (*T, error) {
+func find[T any](tx *Tx, scan func(record) (T, error), query string, args ...any) (*T, error) {
 	if tx.version == 0 {
 		return nil, nil
 	}
-	one, err := scan(tx.sql.QueryRowContext(tx.ctx, query, args...))
+	text, sealed := tx.phrase(query)
+	one, err := scan(record{tx.sql.QueryRowContext(tx.ctx, text, args...), sealed})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
@@ -63,14 +80,19 @@ func find[T any](tx *Tx, scan func(scanner) (T, error), query string, args ...an
 	return &one, nil
 }
 
-func scanText(row scanner) (text string, err error) {
-	err = row.Scan(&text)
-	return text, err
+// pick returns the first record that is wanted, nil when there is none.
+func pick[T any](all []T, wanted func(*T) bool) *T {
+	for i := range all {
+		if wanted(&all[i]) {
+			return &all[i]
+		}
+	}
+	return nil
 }
 
-func scanInt(row scanner) (n int64, err error) {
-	err = row.Scan(&n)
-	return n, err
+func scanText(row record) (text string, err error) {
+	err = row.Scan(&text)
+	return text, err
 }
 
 // insert writes a row and returns its id.
@@ -80,18 +102,6 @@ func (tx *Tx) insert(query string, args ...any) (int64, error) {
 		return 0, err
 	}
 	return result.LastInsertId()
-}
-
-// change writes exactly one row, or fails with otherwise.
-func (tx *Tx) change(otherwise *sqlerr.Error, query string, args ...any) error {
-	result, err := tx.exec(query, args...)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n != 1 {
-		return otherwise
-	}
-	return nil
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

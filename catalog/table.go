@@ -21,6 +21,8 @@ type Table struct {
 	Key          []byte // secret key of the choice of the rows kept of a unit
 	NHat         *NHat  // nil until bought
 	CreatedAt    time.Time
+
+	domains []string // of the columns, as stored
 }
 
 // NHat is the noisy number of rows, bought once a table.
@@ -35,57 +37,90 @@ type NHat struct {
 func (t *Table) Universe() (*query.Universe, error) { return query.NewUniverse(t.Columns) }
 
 const selectTable = `SELECT id, name, source, COALESCE(account, 0), unit, max_rows, source_schema, key,
-	nhat, nhat_epsilon, nhat_rho, nhat_law, created_at FROM dpsql_tables WHERE dropped_at IS NULL `
+	nhat, nhat_epsilon, nhat_rho, nhat_law, created_at, digest FROM dpsql_tables `
 
-func scanTable(row scanner) (t Table, err error) {
+// scanTable reads a table; columns are those of all tables that are read.
+func scanTable(row record, columns map[int64][]storedColumn) (t Table, err error) {
 	var value *int64
 	var epsilon *accounting.Epsilon
 	var rho *accounting.Rho
 	var law *string
 	var at string
+	var digest []byte
 	err = row.Scan(&t.ID, &t.Name, &t.Source, &t.Account, &t.Unit, &t.MaxRows, &t.SourceSchema, &t.Key,
-		&value, &epsilon, &rho, &law, &at)
+		&value, &epsilon, &rho, &law, &at, &digest)
 	if err != nil {
 		return t, err
 	}
 	if value != nil && epsilon != nil && rho != nil && law != nil {
 		t.NHat = &NHat{Value: *value, Epsilon: *epsilon, Rho: *rho, Law: *law}
 	}
-	t.CreatedAt, err = parseTime(at)
-	return t, err
+	if t.CreatedAt, err = parseTime(at); err != nil {
+		return t, err
+	}
+	for _, c := range columns[t.ID] {
+		t.Columns = append(t.Columns, c.Column)
+		t.domains = append(t.domains, c.domain)
+	}
+	return t, row.verify("private table "+t.Name, t.encoding(), digest)
+}
+
+func (t *Table) encoding() encoding {
+	e := encode("private table").numbers(t.ID).texts(t.Name, t.Source).numbers(t.Account).texts(t.Unit).numbers(t.MaxRows).
+		texts(t.SourceSchema, string(t.Key), formatTime(t.CreatedAt)).flag(t.NHat != nil)
+	if n := t.NHat; n != nil {
+		e = e.numbers(n.Value, int64(n.Epsilon), int64(n.Rho)).texts(n.Law)
+	}
+	e = e.numbers(int64(len(t.Columns)))
+	for i, c := range t.Columns {
+		e = e.texts(c.Name, c.Domain.Type().String(), t.domains[i])
+	}
+	return e
 }
 
 // Tables lists the declared private tables by name.
 func (tx *Tx) Tables() ([]Table, error) {
-	tables, err := list(tx, scanTable, selectTable+`ORDER BY name`)
-	for i := range tables {
-		if err == nil {
-			tables[i].Columns, err = tx.columns(tables[i].ID)
-		}
+	return tx.tables(rollTables, `WHERE dropped_at IS NULL`, `ORDER BY name`)
+}
+
+// tables lists the tables of a set with their columns.
+func (tx *Tx) tables(set, where, order string) ([]Table, error) {
+	columns := map[int64][]storedColumn{}
+	err := each(tx, func(row record) error {
+		var table int64
+		c, err := scanColumn(row, &table)
+		columns[table] = append(columns[table], c)
+		return err
+	}, `SELECT table_id, name, type, domain FROM dpsql_columns WHERE table_id IN (SELECT id FROM dpsql_tables `+where+`)
+		ORDER BY table_id, position`)
+	if err != nil {
+		return nil, err
 	}
-	return tables, err
+	tables, err := list(tx, func(row record) (Table, error) { return scanTable(row, columns) }, selectTable+where+` `+order)
+	if err != nil {
+		return nil, err
+	}
+	return tables, complete(tx, set, tables, func(t *Table) string { return key(t.ID) })
 }
 
 // Table returns the private table of that name, nil when there is none.
 func (tx *Tx) Table(name string) (*Table, error) {
-	t, err := find(tx, scanTable, selectTable+`AND name = ?`, name)
-	if err != nil || t == nil {
-		return nil, err
-	}
-	t.Columns, err = tx.columns(t.ID)
-	return t, err
+	all, err := tx.Tables()
+	return pick(all, func(t *Table) bool { return query.SameName(t.Name, name) }), err
 }
 
-func (tx *Tx) columns(table int64) ([]query.Column, error) {
-	return list(tx, scanColumn, `SELECT name, type, domain FROM dpsql_columns WHERE table_id = ? ORDER BY position`, table)
+// storedColumn is a column, and its domain as stored.
+type storedColumn struct {
+	query.Column
+	domain string
 }
 
-func scanColumn(row scanner) (c query.Column, err error) {
-	var typeName, domain string
-	if err := row.Scan(&c.Name, &typeName, &domain); err != nil {
+func scanColumn(row record, table *int64) (c storedColumn, err error) {
+	var typeName string
+	if err := row.Scan(table, &c.Name, &typeName, &c.domain); err != nil {
 		return c, err
 	}
-	c.Domain, err = decodeDomain(typeName, domain)
+	c.Domain, err = decodeDomain(typeName, c.domain)
 	return c, err
 }
 
@@ -113,22 +148,32 @@ func (tx *Tx) AddTable(t *Table) error {
 	if err != nil {
 		return err
 	}
-	t.ID, t.CreatedAt = id, created
+	nhat := t.NHat
+	t.ID, t.CreatedAt, t.NHat = id, created, nil
 	if err := tx.addColumns(t); err != nil {
 		return err
 	}
-	if t.NHat != nil {
-		return tx.SetNHat(id, *t.NHat)
+	if err := tx.seal("dpsql_tables", id, t.encoding()); err != nil {
+		return err
 	}
-	return nil
+	if err := tx.join(rollTables, key(id)); err != nil {
+		return err
+	}
+	if err := tx.join(rollDeclared, key(id)); err != nil || nhat == nil {
+		return err
+	}
+	t.NHat = nhat
+	return tx.SetNHat(id, *nhat)
 }
 
 func (tx *Tx) addColumns(t *Table) error {
+	t.domains = make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		domain, err := encodeDomain(c.Domain)
 		if err != nil {
 			return err
 		}
+		t.domains[i] = domain
 		_, err = tx.exec(`INSERT INTO dpsql_columns (table_id, position, name, type, domain) VALUES (?, ?, ?, ?, ?)`,
 			t.ID, i, c.Name, c.Domain.Type().String(), domain)
 		if err != nil {
@@ -142,15 +187,31 @@ func (tx *Tx) addColumns(t *Table) error {
 // dropped ones included; nil when none was declared yet. One budget protects
 // one kind of unit.
 func (tx *Tx) AccountUnit(account int64) (*string, error) {
-	return find(tx, scanText, `SELECT unit FROM dpsql_tables WHERE account = ? ORDER BY id LIMIT 1`, account)
+	all, err := tx.tables(rollDeclared, ``, `ORDER BY id`)
+	if t := pick(all, func(t *Table) bool { return t.Account == account }); t != nil {
+		return &t.Unit, err
+	}
+	return nil, err
 }
 
 // SetNHat stores the table's noisy row count. Errors: Internal when it was
 // bought before, since a second draw would be paid for and could be averaged.
 func (tx *Tx) SetNHat(table int64, n NHat) error {
-	twice := sqlerr.New(sqlerr.Internal, "the row count of the table was bought before")
-	return tx.change(twice, `UPDATE dpsql_tables SET nhat = ?, nhat_epsilon = ?, nhat_rho = ?, nhat_law = ?
-		WHERE id = ? AND nhat IS NULL AND dropped_at IS NULL`, n.Value, n.Epsilon, n.Rho, n.Law, table)
+	all, err := tx.Tables()
+	if err != nil {
+		return err
+	}
+	t := pick(all, func(t *Table) bool { return t.ID == table })
+	if t == nil || t.NHat != nil {
+		return sqlerr.New(sqlerr.Internal, "the row count of the table was bought before")
+	}
+	_, err = tx.exec(`UPDATE dpsql_tables SET nhat = ?, nhat_epsilon = ?, nhat_rho = ?, nhat_law = ? WHERE id = ?`,
+		n.Value, n.Epsilon, n.Rho, n.Law, table)
+	if err != nil {
+		return err
+	}
+	t.NHat = &n
+	return tx.seal("dpsql_tables", table, t.encoding())
 }
 
 // DropTable removes the declaration. Its answers go out of reach with it; its
@@ -167,8 +228,10 @@ func (tx *Tx) DropTable(name string) error {
 	if err := tx.checkUnused(t); err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE dpsql_tables SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), t.ID)
-	return err
+	if _, err = tx.exec(`UPDATE dpsql_tables SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), t.ID); err != nil {
+		return err
+	}
+	return tx.quit(rollTables, key(t.ID))
 }
 
 func (tx *Tx) checkUnused(t *Table) error {

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"dpsql/sqlerr"
 )
 
@@ -17,8 +19,11 @@ type Tx struct {
 	sql      *guard
 	version  int // of the catalog's schema as this transaction sees it; 0: none
 	writable bool
-	touched  bool   // it may have changed tables outside the catalog
-	chain    *chain // the ledger as far as verified, this transaction's rows included
+	touched  bool                      // it may have changed tables outside the catalog
+	chain    *chain                    // the ledger as far as verified, this transaction's rows included
+	rolls    map[int64]map[string]roll // by owner, as far as read, this transaction's included
+	marks    []mark                    // of lines that the ledger must have; nil once it was verified
+	last     *mark                     // of the last line this transaction wrote; nil: it wrote none
 }
 
 // SQL returns the transaction itself, for statements on the user's own tables.
@@ -38,14 +43,17 @@ func (s *Store) Read(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (s *Store) read(ctx context.Context, fn func(*Tx) error) error {
-	verified := s.verified() // before the snapshot begins, so never ahead of it
+	verified, marks, err := s.known() // before the snapshot begins, so never ahead of it
+	if err != nil {
+		return err
+	}
 	snap, err := s.openSnapshot(ctx)
 	if err != nil {
 		return err
 	}
 	defer snap.close()
 	defer snap.tx.Rollback()
-	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: snap.tx}, version: snap.version, chain: verified}
+	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: snap.tx}, version: snap.version, chain: verified, marks: marks}
 	if err := fn(tx); err != nil {
 		return err
 	}
@@ -61,7 +69,9 @@ func (s *Store) read(ctx context.Context, fn func(*Tx) error) error {
 // panics. The file is created by the first Write, readable by its owner only,
 // and the catalog's schema by the first record written. Errors: fn's, ReadOnly,
 // Busy after the timeout, IO, Corrupt, Unsupported, Cancelled. After an error of
-// the commit itself (IO, Cancelled) the transaction counts as rolled back.
+// the commit itself (IO, Cancelled) the transaction counts as rolled back; where
+// the mark of a ledger line cannot be written (IO), the line stays, and what it
+// was for must not be drawn.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	return s.translate(ctx, s.write(ctx, fn))
 }
@@ -81,12 +91,15 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	verified := s.verified()
+	verified, marks, err := s.known()
+	if err != nil {
+		return err
+	}
 	begun, err := s.beginWrite(ctx, pool)
 	if err != nil {
 		return err
 	}
-	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, chain: verified}
+	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, chain: verified, marks: marks}
 	defer tx.settle()
 	defer begun.Rollback() // a no-op after the commit
 	if err := tx.run(fn); err != nil {
@@ -96,6 +109,9 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	s.publish(tx.chain)
+	if tx.last != nil {
+		return s.writeMark(*tx.last)
+	}
 	return nil
 }
 
@@ -107,7 +123,7 @@ func (tx *Tx) run(fn func(*Tx) error) error {
 	tx.version = version
 	if version > 0 {
 		if err := tx.migrate(); err != nil {
-			return err
+			return unreadable(err)
 		}
 	}
 	if err := fn(tx); err != nil {
@@ -164,7 +180,11 @@ func (tx *Tx) exec(query string, args ...any) (sql.Result, error) {
 			return nil, err
 		}
 	}
-	return tx.sql.ExecContext(tx.ctx, query, args...)
+	result, err := tx.sql.ExecContext(tx.ctx, query, args...)
+	if code, ok := engineCode(err); ok && code == sqlite3.SQLITE_CONSTRAINT { // statements are checked before
+		err = corrupt("the records of the catalog contradict each other")
+	}
+	return result, err
 }
 
 // stamp returns the present time to the second, in UTC.

@@ -25,15 +25,35 @@ func (tx *Tx) head() (*chain, error) {
 	if _, err := tx.extend(c); err != nil {
 		return nil, err
 	}
+	if err := tx.checkEnd(c); err != nil {
+		return nil, err
+	}
 	tx.chain = c
 	return c, nil
+}
+
+// checkEnd compares the last line with the one that the catalog knows of.
+func (tx *Tx) checkEnd(c *chain) error {
+	if tx.version < sealedVersion {
+		return nil
+	}
+	end, err := tx.roll(0, rollLedger)
+	switch {
+	case err != nil:
+		return err
+	case end.count > c.seq:
+		return corrupt("row %d of the ledger is missing", c.seq+1)
+	case end != c.end():
+		return corrupt("row %d of the ledger is not the last one", c.seq)
+	}
+	return nil
 }
 
 // extend verifies the lines after c, adds them to it, and returns the first
 // line of each account among them.
 func (tx *Tx) extend(c *chain) (map[int64]line, error) {
 	first := map[int64]line{}
-	err := each(tx, func(row scanner) error {
+	err := each(tx, func(row record) error {
 		l, err := scanLine(row)
 		if err != nil {
 			return err
@@ -69,6 +89,12 @@ func (tx *Tx) verify() (*chain, error) {
 	if known := tx.chain; known != nil && c.seq < known.seq {
 		return nil, corrupt("row %d of the ledger is missing", c.seq+1)
 	}
+	if err := tx.checkEnd(c); err != nil {
+		return nil, err
+	}
+	if err := tx.checkMarks(c); err != nil {
+		return nil, err
+	}
 	if err := tx.verifyAccounts(first); err != nil {
 		return nil, err
 	}
@@ -90,6 +116,9 @@ func (tx *Tx) verifyAccounts(first map[int64]line) error {
 		if l.action != declaration(&a) || l.object != strings.Join(a.Bases, ", ") || l.amount() != (accounting.Amount{}) {
 			return corrupt("account %d is not the one declared in row %d of the ledger", a.ID, l.seq)
 		}
+	}
+	if len(first) > len(accounts) {
+		return corrupt("an account that the ledger declares is missing from the catalog")
 	}
 	return nil
 }
@@ -124,17 +153,29 @@ func (tx *Tx) append(e Entry) error {
 	_, err = tx.exec(`INSERT INTO dpsql_ledger (seq, at, account, kind, action, object, epsilon, delta, rho, hash)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		l.seq, l.at, l.account, l.kind, l.action, l.object, l.epsilon, l.delta, l.rho, l.hash)
-	if err == nil {
-		tx.chain = next
+	if err != nil {
+		return err
 	}
+	if err := tx.setRoll(0, rollLedger, next.end()); err != nil {
+		return err
+	}
+	tx.chain = next
+	last, err := tx.mark(next)
+	tx.last = &last
 	return err
 }
 
-// verified returns the committed ledger as far as this Store verified it.
-func (s *Store) verified() *chain {
+// known returns the committed ledger as far as this Store verified it, and
+// where it did not yet, the marks beside the file.
+func (s *Store) known() (*chain, []mark, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.chain
+	c := s.chain
+	s.mu.Unlock()
+	if c != nil {
+		return c, nil, nil
+	}
+	marks, err := s.readMarks()
+	return nil, marks, err
 }
 
 // publish remembers what a finished transaction verified.

@@ -68,9 +68,14 @@ func TestTampering(t *testing.T) {
 		{`DELETE FROM dpsql_ledger WHERE seq = 3`, "row 4 of the ledger does not verify"},
 		{`DELETE FROM dpsql_ledger WHERE seq = 1`, "row 2 of the ledger does not verify"},
 		{`UPDATE dpsql_ledger SET seq = seq + 10; UPDATE dpsql_ledger SET seq = seq - 9`, "row 2 of the ledger does not verify"},
-		{`UPDATE dpsql_accounts SET release_epsilon = 2000 WHERE id = 1`, "account 1 is not the one declared in row 1 of the ledger"},
-		{`UPDATE dpsql_accounts SET interactive_rho = 2000 WHERE id = 2`, "account 2 is not the one declared in row 2 of the ledger"},
-		{`UPDATE dpsql_bases SET account = 1`, "account 1 is not the one declared in row 1 of the ledger"},
+		{`DELETE FROM dpsql_ledger WHERE seq = 5`, "row 5 of the ledger is missing"},
+		{`UPDATE dpsql_rolls SET count = count - 1 WHERE name = 'ledger'`, "row 5 of the ledger is not the last one"},
+		{`DELETE FROM dpsql_rolls WHERE name = 'ledger'`, "row 5 of the ledger is not the last one"},
+		{`DELETE FROM dpsql_bases WHERE account = 2; DELETE FROM dpsql_accounts WHERE id = 2`, "the catalog lists 2 accounts, which are not the 1 that it has"},
+		{`DELETE FROM dpsql_bases WHERE account = 2`, "the record of account 2 does not match its checksum"},
+		{`UPDATE dpsql_accounts SET release_epsilon = 2000 WHERE id = 1`, "the record of account 1 does not match its checksum"},
+		{`UPDATE dpsql_accounts SET interactive_rho = 2000 WHERE id = 2`, "the record of account 2 does not match its checksum"},
+		{`UPDATE dpsql_bases SET account = 1`, "the record of account 1 does not match its checksum"},
 	} {
 		path := dbPath(t)
 		s := open(t, path)
@@ -96,7 +101,7 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// A ledger cut at its end is a correct chain; the process that saw more knows.
+// A ledger cut at its end is a correct chain; the catalog knows of more.
 func TestTruncation(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
@@ -114,7 +119,7 @@ func TestTruncation(t *testing.T) {
 	}
 	raw(t, path, `DELETE FROM dpsql_ledger`) // all of it, which another process sees too
 	_, err = spentOf(open(t, path), account)
-	if e, ok := err.(*sqlerr.Error); !ok || e.Message != "account 1 is not declared in the ledger" {
+	if e, ok := err.(*sqlerr.Error); !ok || e.Message != "row 1 of the ledger is missing" {
 		t.Errorf("got %v", err)
 	}
 }

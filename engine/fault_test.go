@@ -83,7 +83,7 @@ func refusedWith(t testing.TB, db *DB, code sqlerr.Code, mechanism, text string)
 // place writes content as the database at path, and nothing beside it.
 func place(t testing.TB, path string, content []byte) {
 	t.Helper()
-	for _, beside := range []string{"-wal", "-shm", "-lease"} {
+	for _, beside := range []string{"-wal", "-shm", "-lease", "-mark"} {
 		os.Remove(path + beside)
 	}
 	if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -1,0 +1,130 @@
+package catalog
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+
+	"dpsql/sqlerr"
+)
+
+// mark says that the ledger of a database had a line: the line's number and
+// hash. Marks stand in a small file beside the database, written after the
+// commit of the line and before anything it paid for is drawn. So the file is
+// never ahead of the database, unless the database lost lines: SQLite drops the
+// end of a damaged write-ahead log without a word, and an older copy of the
+// file may have been put in its place.
+type mark struct {
+	catalog [16]byte // which database, chosen at random with the catalog
+	seq     int64
+	hash    [sha256.Size]byte
+}
+
+// The mark of line n is in slot n mod marks, so that processes which charge at
+// the same time do not overwrite each other's; a half-written one fails its check.
+const (
+	marks    = 64
+	markSize = 16 + 8 + sha256.Size + 8
+)
+
+func (s *Store) markPath() string { return s.path + "-mark" }
+
+func (m mark) encode() []byte {
+	b := binary.BigEndian.AppendUint64(m.catalog[:], uint64(m.seq))
+	b = append(b, m.hash[:]...)
+	check := sha256.Sum256(b)
+	return append(b, check[:8]...)
+}
+
+func decodeMark(b []byte) (m mark, ok bool) {
+	copy(m.catalog[:], b)
+	m.seq = int64(binary.BigEndian.Uint64(b[16:]))
+	copy(m.hash[:], b[24:])
+	return m, bytes.Equal(m.encode(), b)
+}
+
+// readMarks returns the marks beside the database. One must read them before a
+// transaction begins, as later ones may be of lines that it does not see.
+// Whoever may read the database and not the file goes without.
+func (s *Store) readMarks() ([]mark, error) {
+	b, err := os.ReadFile(s.markPath())
+	if os.IsNotExist(err) || os.IsPermission(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fileError("read", s.markPath(), err)
+	}
+	var all []mark
+	for ; len(b) >= markSize; b = b[markSize:] {
+		if m, ok := decodeMark(b[:markSize]); ok {
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+// writeMark makes a mark durable.
+func (s *Store) writeMark(m mark) error {
+	_, err := os.Stat(s.markPath())
+	missing := os.IsNotExist(err)
+	mode := os.FileMode(0o600)
+	if info, err := os.Stat(s.path); err == nil {
+		mode = info.Mode().Perm() // for everyone who may charge
+	}
+	f, err := os.OpenFile(s.markPath(), os.O_WRONLY|os.O_CREATE, mode)
+	if err != nil {
+		return fileError("write", s.markPath(), err)
+	}
+	_, err = f.WriteAt(m.encode(), m.seq%marks*markSize)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fileError("write", s.markPath(), err)
+	}
+	if missing {
+		return syncDirectory(filepath.Dir(s.path))
+	}
+	return nil
+}
+
+// mark returns the mark of the last line of a chain.
+func (tx *Tx) mark(c *chain) (m mark, err error) {
+	id, err := tx.roll(0, rollCatalog)
+	copy(m.catalog[:], id.sum[:])
+	m.seq, m.hash = c.seq, c.hash
+	return m, err
+}
+
+// checkMarks compares the ledger c with what the marks say was in it. Those of
+// another database that once had this name say nothing.
+func (tx *Tx) checkMarks(c *chain) error {
+	if tx.version < sealedVersion || len(tx.marks) == 0 {
+		return nil
+	}
+	this, err := tx.mark(c)
+	if err != nil {
+		return err
+	}
+	var last mark
+	for _, m := range tx.marks {
+		if m.catalog == this.catalog && m.seq > last.seq {
+			last = m
+		}
+	}
+	if last.seq == 0 {
+		return nil
+	}
+	l, err := find(tx, scanLine, selectLine+`WHERE seq = ?`, last.seq)
+	if err != nil || l != nil && bytes.Equal(l.hash, last.hash[:]) {
+		return err
+	}
+	return sqlerr.New(sqlerr.Corrupt, "row %d of the ledger was written and is gone", last.seq).
+		WithHint("the end of the write-ahead log was lost, or the file is an older copy; restore the newest one, "+
+			"or delete %s to accept that what was spent since is forgotten", tx.store.markPath())
+}
