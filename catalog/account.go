@@ -105,7 +105,7 @@ func (tx *Tx) Accounts() ([]Account, error) {
 		err := row.Scan(&id, &name)
 		bases[id] = append(bases[id], name)
 		return err
-	}, `SELECT account, name FROM dpsql_bases ORDER BY account, name`)
+	}, `SELECT account, name FROM dpsql_bases NOT INDEXED ORDER BY account, name`)
 	if err != nil {
 		return nil, err
 	}

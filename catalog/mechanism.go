@@ -38,11 +38,13 @@ type Mechanism struct {
 // the noise of its threshold; it is as secret as a row.
 type OpenRun struct{ Number, Tau int64 }
 
+// Records are read from their tables and not from an index, which can have
+// other values where one of the two is damaged.
 const nameOfTable = `(SELECT t.name FROM dpsql_tables t WHERE t.id = table_id)`
 
 const selectMechanism = `SELECT id, name, table_id, ` + nameOfTable + `, columns, params, epsilon, rho, run_rho, updates,
 	runs_started, runs_ended, comparisons, run, tau, leased, created_at, state_size, state_sha256, digest
-	FROM dpsql_mechanisms WHERE dropped_at IS NULL `
+	FROM dpsql_mechanisms NOT INDEXED WHERE dropped_at IS NULL `
 
 func scanMechanism(row record) (m Mechanism, err error) {
 	var columns, params, at string

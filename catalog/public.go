@@ -37,7 +37,7 @@ func (tx *Tx) IsPublic(name string) (bool, error) {
 
 // Publics lists the names of the public tables, sorted.
 func (tx *Tx) Publics() ([]string, error) {
-	all, err := list(tx, scanText, `SELECT name FROM dpsql_public ORDER BY name`)
+	all, err := list(tx, scanText, `SELECT name FROM dpsql_public NOT INDEXED ORDER BY name`)
 	if err == nil {
 		err = complete(tx, rollPublics, all, func(name *string) string { return *name })
 	}

@@ -39,7 +39,7 @@ func readVersion(ctx context.Context, q Querier, latest int) (int, error) {
 		return 0, sqlerr.New(sqlerr.Unsupported, "the catalog has version %d and this dpsql knows versions up to %d", version, latest).
 			WithHint("use the newer dpsql that wrote it")
 	}
-	return version, err
+	return version, unreadable(err)
 }
 
 // confirmAbsent tells a file without a catalog from one whose catalog cannot be

@@ -37,7 +37,7 @@ type NHat struct {
 func (t *Table) Universe() (*query.Universe, error) { return query.NewUniverse(t.Columns) }
 
 const selectTable = `SELECT id, name, source, COALESCE(account, 0), unit, max_rows, source_schema, key,
-	nhat, nhat_epsilon, nhat_rho, nhat_law, created_at, digest FROM dpsql_tables `
+	nhat, nhat_epsilon, nhat_rho, nhat_law, created_at, digest FROM dpsql_tables NOT INDEXED `
 
 // scanTable reads a table; columns are those of all tables that are read.
 func scanTable(row record, columns map[int64][]storedColumn) (t Table, err error) {

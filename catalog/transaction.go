@@ -181,10 +181,10 @@ func (tx *Tx) exec(query string, args ...any) (sql.Result, error) {
 		}
 	}
 	result, err := tx.sql.ExecContext(tx.ctx, query, args...)
-	if code, ok := engineCode(err); ok && code == sqlite3.SQLITE_CONSTRAINT { // statements are checked before
-		err = corrupt("the records of the catalog contradict each other")
+	if code, ok := engineCode(err); ok && (code == sqlite3.SQLITE_CONSTRAINT || code == sqlite3.SQLITE_MISMATCH) {
+		err = corrupt("the records of the catalog contradict each other") // what is written was checked before
 	}
-	return result, err
+	return result, unreadable(err)
 }
 
 // stamp returns the present time to the second, in UTC.

@@ -36,10 +36,11 @@ type candidate struct {
 }
 
 // failed returns the candidate refused by an error of its own, which does not
-// stand in the way of others. An end of the context does.
+// stand in the way of others. An end of the context does, and damage: what is
+// stored and cannot be read must not be bought a second time unnoticed.
 func (c candidate) failed(err error) (candidate, error) {
 	var e *sqlerr.Error
-	if !errors.As(err, &e) || e.Code == sqlerr.Cancelled {
+	if !errors.As(err, &e) || e.Code == sqlerr.Cancelled || e.Code == sqlerr.Corrupt {
 		return c, err
 	}
 	c.known, c.refusal, c.failure = false, e.Message, e

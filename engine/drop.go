@@ -41,7 +41,10 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 	if err != nil {
 		return err
 	}
-	if unused := m.Updates - m.RunsStarted; unused > 0 && t != nil && t.ID == m.TableID {
+	if t == nil || t.ID != m.TableID {
+		return sqlerr.New(sqlerr.Corrupt, "the private table of mechanism %s is missing", m.Name)
+	}
+	if unused := m.Updates - m.RunsStarted; unused > 0 {
 		amount := accounting.Amount{Rho: m.RunRho * accounting.Rho(unused)}
 		if err := tx.Return(t.Account, catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil {
 			return err

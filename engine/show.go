@@ -77,7 +77,8 @@ func (v *view) showTables() *Result {
 	return r
 }
 
-// describe lists the columns of a private table with their domains.
+// describe lists the columns of a private table with their domains, and says what
+// its unit is.
 func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result, error) {
 	v, err := s.db.current(ctx)
 	if err != nil {
@@ -87,9 +88,9 @@ func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}}}
+	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}, {"unit", "TEXT"}}}
 	for _, c := range t.Columns {
-		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil}
+		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, unitText(t.Unit, t.MaxRows)}
 		if c.Domain.Finite() {
 			row[2], row[3] = c.Domain.String(), int64(c.Domain.Size())
 		}

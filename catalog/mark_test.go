@@ -1,0 +1,211 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// snapshotFiles reads a database and the files beside it.
+func snapshotFiles(t *testing.T, path string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, beside := range []string{"", "-wal", "-mark"} {
+		data, err := os.ReadFile(path + beside)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if err == nil {
+			files[beside] = data
+		}
+	}
+	return files
+}
+
+// placeFiles puts them elsewhere, as a crash would have left them.
+func placeFiles(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	path := dbPath(t)
+	for beside, data := range files {
+		if err := os.WriteFile(path+beside, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// charged makes an account and charges it three times, with nothing moved from
+// the write-ahead log to the database since the first.
+func charged(t *testing.T) (s *Store, first, last map[string][]byte) {
+	t.Helper()
+	path := dbPath(t)
+	s = open(t, path)
+	account, _ := declare(t, s, "raws")
+	first = snapshotFiles(t, path)
+	for range 3 {
+		if err := charge(s, account, KindReleases, epsilon(100, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, first, snapshotFiles(t, path)
+}
+
+// Any flipped bit in the log after a crash makes SQLite drop what follows. The
+// ledger is either whole, or known not to be.
+func TestDamagedLog(t *testing.T) {
+	_, first, last := charged(t)
+	wal := last["-wal"]
+	lost := 0
+	for at := 0; at < len(wal); at += 1 + len(wal)/60 {
+		last["-wal"] = bytes.Clone(wal)
+		last["-wal"][at] ^= 4
+		spent, err := spentOf(open(t, placeFiles(t, last)), 1)
+		switch {
+		case err == nil && spent.Epsilon == 300:
+		case at < len(first["-wal"]) && spent.Epsilon == 0 && err == nil:
+			// not even the catalog is there, of which the mark could be
+		case sqlerr.CodeOf(err) == sqlerr.Corrupt:
+			lost++
+		default:
+			t.Errorf("byte %d of %d: %v spent, %v", at, len(wal), spent.Epsilon, err)
+		}
+	}
+	if lost == 0 {
+		t.Error("no damage was noticed")
+	}
+}
+
+func TestMarks(t *testing.T) {
+	const gone = "row 4 of the ledger was written and is gone"
+	for _, c := range []struct {
+		name    string
+		files   func(first, last map[string][]byte) map[string][]byte
+		message string // "" where nothing is wrong
+	}{
+		{"as it was", func(first, last map[string][]byte) map[string][]byte { return last }, ""},
+		{"an older copy", func(first, last map[string][]byte) map[string][]byte {
+			return map[string][]byte{"": first[""], "-wal": first["-wal"], "-mark": last["-mark"]}
+		}, gone},
+		{"an older copy elsewhere", func(first, last map[string][]byte) map[string][]byte { delete(first, "-mark"); return first }, ""},
+		{"an older mark", func(first, last map[string][]byte) map[string][]byte {
+			return map[string][]byte{"": last[""], "-wal": last["-wal"], "-mark": first["-mark"]}
+		}, ""},
+		{"a damaged mark", func(first, last map[string][]byte) map[string][]byte { last["-mark"][4*markSize+20] ^= 1; return last }, ""},
+		{"a short mark", func(first, last map[string][]byte) map[string][]byte {
+			last["-mark"] = last["-mark"][:len(last["-mark"])-1]
+			return last
+		}, ""},
+		{"the mark of another database", func(first, last map[string][]byte) map[string][]byte {
+			m, _ := decodeMark(last["-mark"][4*markSize:][:markSize])
+			m.catalog[0]++
+			m.seq = 1000
+			last["-mark"] = m.encode()
+			return last
+		}, ""},
+		{"another line", func(first, last map[string][]byte) map[string][]byte {
+			m, _ := decodeMark(last["-mark"][4*markSize:][:markSize])
+			m.hash[0]++
+			last["-mark"] = m.encode()
+			return last
+		}, gone},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, first, last := charged(t)
+			s := open(t, placeFiles(t, c.files(first, last)))
+			_, err := spentOf(s, 1)
+			var e *sqlerr.Error
+			if c.message == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.As(err, &e) || e.Message != c.message || !strings.Contains(e.Hint, s.markPath()) {
+				t.Errorf("got %v, want %s", err, c.message)
+			}
+			wantCode(t, charge(s, 1, KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
+			if err := os.Remove(s.markPath()); err != nil { // as the hint says
+				t.Fatal(err)
+			}
+			if err := charge(open(t, s.Path()), 1, KindReleases, epsilon(1, 0)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A database that is made anew under the same name has nothing to do with the
+// mark of the one before.
+func TestMarkOfDatabaseBefore(t *testing.T) {
+	path := dbPath(t)
+	for range 2 {
+		s := open(t, path)
+		account, _ := declare(t, s, "raws")
+		for range 2 {
+			if err := charge(s, account, KindReleases, epsilon(1, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Close()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Where the mark cannot be written, what was charged must not be drawn.
+func TestUnwrittenMark(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	account, _ := declare(t, s, "raws")
+	if err := os.Remove(s.markPath()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(s.markPath(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, charge(s, account, KindReleases, epsilon(1, 0)), sqlerr.IO)
+	if err := os.Remove(s.markPath()); err != nil {
+		t.Fatal(err)
+	}
+	if spent, err := spentOf(s, account); spent.Epsilon != 1 || err != nil {
+		t.Errorf("%v is spent, %v", spent, err)
+	}
+}
+
+// Stores that charge at the same time leave the mark of the last line, and one
+// that opens meanwhile never takes a mark for one of a lost line.
+func TestConcurrentMarks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	account, _ := declare(t, open(t, path), "raws")
+	var all sync.WaitGroup
+	for range 4 {
+		s := open(t, path)
+		all.Go(func() {
+			for range 25 {
+				if err := charge(s, account, KindReleases, epsilon(1, 0)); err != nil {
+					t.Error(err)
+				}
+				if _, err := spentOf(open(t, path), account); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	data, err := os.ReadFile(path + "-mark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := 101 % marks * markSize; binary.BigEndian.Uint64(data[last+16:]) != 101 {
+		t.Errorf("the slot of line 101 has line %d", binary.BigEndian.Uint64(data[last+16:]))
+	}
+	read(t, open(t, path), func(tx *Tx) error { return tx.VerifyLedger() })
+}
