@@ -110,8 +110,8 @@ func TestHistory(t *testing.T) {
 		return err
 	})
 	for _, text := range []string{
-		`UPDATE dpsql_history SET noisy = 0`, `DELETE FROM dpsql_history`, `REPLACE INTO dpsql_history VALUES (1, 1, 'x', 0)`,
-		`INSERT INTO dpsql_history VALUES (1, 7, 'x', 0)`, `UPDATE dpsql_ledger SET rho = 0`, `DELETE FROM dpsql_ledger`,
+		`UPDATE dpsql_history SET noisy = 0`, `DELETE FROM dpsql_history`, `REPLACE INTO dpsql_history VALUES (1, 1, 'x', 0, x'')`,
+		`INSERT INTO dpsql_history VALUES (1, 7, 'x', 0, x'')`, `UPDATE dpsql_ledger SET rho = 0`, `DELETE FROM dpsql_ledger`,
 		`REPLACE INTO dpsql_ledger SELECT * FROM dpsql_ledger`,
 	} {
 		err := s.Write(context.Background(), func(tx *Tx) error { _, err := tx.SQL().ExecContext(tx.ctx, text); return err })

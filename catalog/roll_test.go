@@ -1,0 +1,144 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// stocked makes a catalog with two of everything, one of which was dropped,
+// and a history of three updates.
+func stocked(t *testing.T) (path string) {
+	t.Helper()
+	path = dbPath(t)
+	s := open(t, path)
+	account, table := declare(t, s, "raws")
+	write(t, s, func(tx *Tx) error {
+		steps := []func() error{
+			func() error { return tx.AddPublic("icd10") },
+			func() error { return tx.AddPublic("zips") },
+			func() error { return tx.DropPublic("zips") },
+			func() error {
+				return tx.AddTable(&Table{Name: "gone", Source: "raws", Columns: clinicColumns(), Account: account, Unit: "patient", MaxRows: 3})
+			},
+			func() error { return tx.DropTable("gone") },
+			func() error { return tx.AddRelease(&Release{Name: "r", TableID: table}, []byte("payload")) },
+			func() error { return tx.AddRelease(&Release{Name: "s", TableID: table}, nil) },
+			func() error { return tx.DropRelease("s") },
+			func() error {
+				return tx.AddMechanism(&Mechanism{Name: "m", TableID: table, Rho: 60, RunRho: 3, Updates: 20, Params: json.RawMessage(`{}`)}, []byte("key"))
+			},
+			func() error { return tx.AddMechanism(&Mechanism{Name: "n", TableID: table}, nil) },
+			func() error { return tx.DropMechanism("n") },
+			func() error {
+				return tx.PutAnswer(&Answer{TableID: table, Query: "age{7: 1}", Kind: AnswerDirect, Via: "direct", Estimate: 3})
+			},
+		}
+		for _, step := range steps {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		for i := range int64(3) {
+			if _, err := tx.AppendHistory(1, "q", i); err != nil {
+				return err
+			}
+		}
+		return tx.SetNHat(table, NHat{Value: 100, Law: "dlap(1)"})
+	})
+	s.Close()
+	return path
+}
+
+func TestMissingRecords(t *testing.T) {
+	if _, err := readEverything(open(t, stocked(t))); err != nil {
+		t.Fatal(err)
+	}
+	const freely = `DROP TRIGGER dpsql_history_delete; DROP TRIGGER dpsql_history_update; DROP TRIGGER dpsql_history_insert; `
+	for _, damage := range []string{
+		`DELETE FROM dpsql_public`,
+		`INSERT INTO dpsql_public VALUES ('raws', '')`,
+		`DELETE FROM dpsql_bases`,
+		`INSERT INTO dpsql_bases VALUES ('others', 1)`,
+		`DELETE FROM dpsql_columns WHERE position = 2 AND table_id = 1`,
+		`DELETE FROM dpsql_columns WHERE table_id = 1`,
+		`UPDATE dpsql_columns SET position = position + 10 WHERE position = 0`,
+		`UPDATE dpsql_tables SET dropped_at = created_at WHERE id = 1`,
+		`UPDATE dpsql_tables SET dropped_at = NULL`,
+		`DELETE FROM dpsql_tables WHERE id = 2`,
+		`UPDATE dpsql_tables SET unit = '' WHERE id = 2`,
+		`UPDATE dpsql_tables SET nhat = NULL WHERE id = 1`,
+		`UPDATE dpsql_releases SET dropped_at = created_at WHERE id = 1`,
+		`UPDATE dpsql_releases SET dropped_at = NULL`,
+		`DELETE FROM dpsql_releases WHERE id = 1`,
+		`UPDATE dpsql_releases SET id = 3 WHERE id = 1`,
+		`UPDATE dpsql_mechanisms SET dropped_at = created_at WHERE id = 1`,
+		`UPDATE dpsql_mechanisms SET dropped_at = NULL`,
+		`UPDATE dpsql_mechanisms SET name = 'k' WHERE id = 1`,
+		freely + `DELETE FROM dpsql_history WHERE seq = 1`,
+		freely + `DELETE FROM dpsql_history WHERE seq = 2`,
+		freely + `DELETE FROM dpsql_history WHERE seq = 3`,
+		freely + `DELETE FROM dpsql_history`,
+		freely + `UPDATE dpsql_history SET noisy = 2 - noisy`,
+		freely + `INSERT INTO dpsql_history VALUES (1, 4, 'q', 0, x'')`,
+		`DELETE FROM dpsql_rolls WHERE name = 'history'`,
+		`DELETE FROM dpsql_rolls WHERE name = 'releases'`,
+		`DELETE FROM dpsql_rolls`,
+	} {
+		path := stocked(t)
+		raw(t, path, damage)
+		_, err := readEverything(open(t, path))
+		if sqlerr.CodeOf(err) != sqlerr.Corrupt {
+			t.Errorf("%s: %v", damage, err)
+		}
+	}
+}
+
+// A mechanism that is marked dropped by damage is not taken for one that was.
+func TestMissingMechanism(t *testing.T) {
+	path := stocked(t)
+	byID := func() error {
+		return open(t, path).Read(context.Background(), func(tx *Tx) error { _, err := tx.MechanismByID(2); return err })
+	}
+	wantCode(t, byID(), sqlerr.Unknown)
+	raw(t, path, `UPDATE dpsql_mechanisms SET dropped_at = created_at`)
+	wantCode(t, byID(), sqlerr.Corrupt)
+}
+
+// The history is verified from any update on.
+func TestHistoryFrom(t *testing.T) {
+	path := stocked(t)
+	for from, want := range map[int64]int{0: 3, 1: 3, 2: 2, 3: 1, 4: 0} {
+		read(t, open(t, path), func(tx *Tx) error {
+			rows, err := tx.History(1, from)
+			if len(rows) != want || want > 0 && rows[0].Seq != max(1, from) {
+				t.Errorf("from %d: %v", from, rows)
+			}
+			return err
+		})
+	}
+	raw(t, path, `DROP TRIGGER dpsql_history_update; UPDATE dpsql_history SET noisy = 9 WHERE seq = 2`)
+	for from, want := range map[int64]sqlerr.Code{1: sqlerr.Corrupt, 2: sqlerr.Corrupt, 3: ""} {
+		err := open(t, path).Read(context.Background(), func(tx *Tx) error { _, err := tx.History(1, from); return err })
+		if sqlerr.CodeOf(err) != want {
+			t.Errorf("from %d: %v", from, err)
+		}
+	}
+}
+
+// Encodings of different values differ, where lists and texts end.
+func TestEncodingIsUnambiguous(t *testing.T) {
+	seen := map[[32]byte]int{}
+	for i, e := range []encoding{
+		encode("a"), encode("b"), encode("a").texts(""), encode("a").texts("x", "y"), encode("a").texts("xy"),
+		encode("a").texts("xy", ""), encode("a").numbers(1, 2), encode("a").numbers(2, 1), encode("a").columns(nil),
+		encode("a").columns([]int{}), encode("a").columns([]int{0}), encode("a").columns([]int{0, 1}), encode("a").flag(true), encode("ab"),
+	} {
+		if other, found := seen[e.digest()]; found {
+			t.Errorf("%d and %d have one digest", other, i)
+		}
+		seen[e.digest()] = i
+	}
+}
