@@ -45,16 +45,17 @@ var testArrows = map[string][]string{
 // kept says which packages may use an import from outside the module, or one
 // below it, in code that is shipped. None means tests only.
 var kept = map[string][]string{
-	"math/rand":                         {},
-	"crypto/rand":                       {"noise"},
-	"gonum.org/v1/gonum":                {},
-	"pgregory.net/rapid":                {},
-	"github.com/rogpeppe/go-internal":   {},
-	"github.com/xwb1989/sqlparser":      {"sqlfront"},
-	"modernc.org/sqlite":                {"catalog"},
-	"github.com/gofrs/flock":            {"catalog"},
-	"github.com/olekukonko/tablewriter": {"cmd/dpsql"},
-	"github.com/peterh/liner":           {"cmd/dpsql"},
+	"math/rand":                              {},
+	"crypto/rand":                            {"noise"},
+	"gonum.org/v1/gonum":                     {},
+	"pgregory.net/rapid":                     {},
+	"github.com/google/differential-privacy": {},
+	"github.com/rogpeppe/go-internal":        {},
+	"github.com/xwb1989/sqlparser":           {"sqlfront"},
+	"modernc.org/sqlite":                     {"catalog"},
+	"github.com/gofrs/flock":                 {"catalog"},
+	"github.com/olekukonko/tablewriter":      {"cmd/dpsql"},
+	"github.com/peterh/liner":                {"cmd/dpsql"},
 }
 
 // maxLines keeps every file one thing.

@@ -1,0 +1,141 @@
+package noise
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	google "github.com/google/differential-privacy/go/v3/noise"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// google/differential-privacy adds Laplace noise to an integer by rounding
+// continuous noise to it. For k ≠ 0 that has probability e^(−|k|/s)·sinh(1/2s),
+// against e^(−|k|/s)·tanh(1/2s) here: given k ≠ 0 the two laws are one.
+
+// googleDraws returns draws of that noise but 0, for a unit of so many rows. They
+// come from the operating system: there is no seed to log.
+func googleDraws(t *testing.T, n int, rows int64, epsilon float64) []int64 {
+	t.Helper()
+	draws := make([]int64, 0, n)
+	for len(draws) < n {
+		x, err := google.Laplace().AddNoiseInt64(0, 1, rows, epsilon, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x != 0 {
+			draws = append(draws, x)
+		}
+	}
+	return draws
+}
+
+// twoSamples returns the p-value of the chi-squared test that two samples of
+// equal size, without zeros, have one law, over bins of which l expects equal
+// shares.
+func twoSamples(l Law, a, b []int64) float64 {
+	var statistic, cells float64
+	for _, bin := range newBins(l, float64(len(a))) {
+		var x, y float64
+		for i := range a {
+			if bin.from <= a[i] && a[i] <= bin.to {
+				x++
+			}
+			if bin.from <= b[i] && b[i] <= bin.to {
+				y++
+			}
+		}
+		if x+y > 0 {
+			statistic += (x - y) * (x - y) / (x + y)
+			cells++
+		}
+	}
+	return distuv.ChiSquared{K: cells - 1}.Survival(statistic)
+}
+
+// TestLaplaceAgainstGoogle compares our draws with those of another
+// implementation. Each comparison fails two samples of one law with probability
+// below 1e-6: it is made at 1e-7, as the test's approximation is not exact. What
+// it must not miss is tried as well: noise whose scale is an eighth too small, for
+// which the statistic is more than six deviations beyond that level.
+func TestLaplaceAgainstGoogle(t *testing.T) {
+	const n = 50_000
+	for i, c := range []struct {
+		rows    int64
+		epsilon float64
+	}{{1, 2}, {1, 0.5}, {3, 1}, {5, 0.01}, {1, 0x1p-20}} {
+		scale := new(big.Rat).SetFloat64(c.epsilon)
+		scale.Quo(new(big.Rat).SetInt64(c.rows), scale)
+		theirs := googleDraws(t, n, c.rows, c.epsilon)
+		ours := nonZero(t, scale, n, 700+uint64(i))
+		l := newLaplace(scale)
+		p := twoSamples(l, ours, theirs)
+		less := twoSamples(l, nonZero(t, new(big.Rat).Mul(scale, rat("7/8")), n, 750+uint64(i)), theirs)
+		t.Logf("%d rows at epsilon %v: p = %.3g, with 7/8 of the scale p = %.3g", c.rows, c.epsilon, p, less)
+		if p < 1e-7 {
+			t.Errorf("%s and google's noise for %d rows at epsilon %v differ: p = %g", l, c.rows, c.epsilon, p)
+		}
+		if less > 1e-7 {
+			t.Errorf("%s: noise at 7/8 of the scale is not told from google's: p = %g", l, less)
+		}
+	}
+}
+
+// nonZero returns draws of discrete Laplace noise but 0.
+func nonZero(t *testing.T, scale *big.Rat, n int, seed uint64) []int64 {
+	t.Helper()
+	l, s := newLaplace(scale), stream(t, seed)
+	draws := make([]int64, 0, n)
+	for len(draws) < n {
+		x, err := l.Draw(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x != 0 {
+			draws = append(draws, x)
+		}
+	}
+	return draws
+}
+
+// TestHalfWidthAgainstGoogle compares half-widths with another implementation's
+// confidence intervals, which are those of the continuous laws, rounded: they
+// differ by one at most.
+func TestHalfWidthAgainstGoogle(t *testing.T) {
+	for _, epsilon := range []float64{2, 1, 0.25, 0.01, 1e-4} {
+		for _, rows := range []int64{1, 4} {
+			for _, alpha := range []float64{0.5, 0.1, 0.05, 0.001, 1e-9} {
+				scale := new(big.Rat).SetFloat64(epsilon)
+				l, err := NewLaplace(scale.Quo(new(big.Rat).SetInt64(rows), scale))
+				if err != nil {
+					t.Fatal(err)
+				}
+				theirs, err := google.Laplace().ComputeConfidenceIntervalInt64(0, 1, rows, epsilon, 0, alpha)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sameWidth(t, l, alpha, theirs)
+
+				const delta = 1e-6
+				sigma := google.SigmaForGaussian(1, float64(rows), epsilon, delta)
+				square := new(big.Rat).SetFloat64(sigma * sigma)
+				if l, err = NewGaussian(square); err != nil {
+					t.Fatal(err)
+				}
+				theirs, err = google.Gaussian().ComputeConfidenceIntervalInt64(0, 1, rows, epsilon, delta, alpha)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sameWidth(t, l, alpha, theirs)
+			}
+		}
+	}
+}
+
+func sameWidth(t *testing.T, l Law, alpha float64, theirs google.ConfidenceInterval) {
+	t.Helper()
+	ours := float64(HalfWidth(l, 1-alpha))
+	if math.Abs(ours-theirs.UpperBound) > 1 || theirs.LowerBound != -theirs.UpperBound {
+		t.Errorf("%s at %g: half-width %v, google has %+v", l, alpha, ours, theirs)
+	}
+}
