@@ -19,7 +19,7 @@ func Cases(unit int64) ([]Case, error) {
 	for _, add := range []func(int64) (Case, error){
 		directCount, rowCount, interactiveRowCount, bulkNoise,
 		identityRelease, sparseRelease, denseRelease, paperRelease,
-		singleRun, severalRuns, hypothesisPasses,
+		singleRun, onward, firstGap, severalRuns, hypothesisPasses,
 	} {
 		c, err := add(unit)
 		if err != nil {

@@ -1,0 +1,95 @@
+package audit
+
+import (
+	"dpsql/mechanisms/smw"
+	"dpsql/noise"
+)
+
+// tester compares a true count with a hypothesis's answer, as smw.Run.Test does.
+type tester func(count, hypothesis int64, src *noise.Source) (smw.Outcome, error)
+
+// starter starts a run of the private test.
+type starter func(p smw.Params, src *noise.Source) (tester, error)
+
+func startRun(p smw.Params, src *noise.Source) (tester, error) {
+	run, err := smw.StartRun(p, src)
+	return run.Test, err
+}
+
+// onward is one run that is asked on after it fired, as often as it answers. If
+// it answered, each further firing would cost another ε₂: so the sequence has many
+// comparisons that the unit brings to the threshold, and as many that it takes
+// away from it. What is telling is that few of the first fire and most of the
+// others: it never happens in a run that ends.
+func onward(unit int64) (Case, error) { return onwardWith(unit, startRun) }
+
+// The sequence of onward, and when it is telling.
+const (
+	rising, falling      = 16, 16
+	fewRising, mostFalls = 6, 10
+)
+
+func onwardWith(unit int64, start starter) (Case, error) {
+	const epsilon = 3 * oneEpsilon
+	p, err := planned(1, rising+falling, unit, epsilon)
+	return Case{
+		Name: "SMW, asked on after a firing", Claim: pure(epsilon), Shows: []string{"rising fired", "falling fired"},
+		Run: func(changed bool, src *noise.Source) (o Output, err error) {
+			test, err := start(p, src)
+			fired := false
+			for i := 0; err == nil && i < rising+falling; i++ {
+				h, of := 100-p.Threshold+unit, 0
+				if i >= rising {
+					h, of = 100+p.Threshold, 1
+				}
+				var out smw.Outcome
+				if out, err = test(rows(100, unit, changed), h, src); err != nil && fired {
+					return o, nil // it refuses, as it should
+				}
+				fired = fired || out.Fired
+				if out.Fired && (of == 0 || out.Noisy < h) {
+					o[of]++
+				}
+			}
+			return o, err
+		},
+		Suspect: func(o Output) bool { return o[0] <= fewRising && o[1] >= mostFalls },
+	}, err
+}
+
+// firstGap is one run up to its firing, on a sequence that tells whether the
+// noisy count given is the gap to the noisy threshold, or betrays g itself. Of
+// the gap the least value is the threshold; a g of at most the threshold says that
+// τ is not above 0, and then every comparison before, all of them near the
+// threshold, costs up to ε₂/2 instead of all together ε₁.
+func firstGap(unit int64) (Case, error) { return firstGapWith(unit, startRun) }
+
+// The sequence of firstGap: comparisons near the threshold, then from the other
+// side.
+const (
+	before = 5
+	beyond = 2
+)
+
+func firstGapWith(unit int64, start starter) (Case, error) {
+	const epsilon = 4 * oneEpsilon
+	p, err := planned(1, before+beyond, unit, epsilon)
+	return Case{
+		Name: "SMW, the gap of a firing", Claim: pure(epsilon), Shows: []string{"fired at", "gap"},
+		Run: func(changed bool, src *noise.Source) (o Output, err error) {
+			test, err := start(p, src)
+			for i := 0; err == nil && i < before+beyond; i++ {
+				h := 100 - p.Threshold + unit
+				if i >= before {
+					h = 100 + p.Threshold
+				}
+				var out smw.Outcome
+				if out, err = test(rows(100, unit, changed), h, src); out.Fired {
+					return Output{int64(i) + 1, out.Noisy - h}, err
+				}
+			}
+			return o, err
+		},
+		Suspect: func(o Output) bool { return o[0] > before && o[1] < 0 && o[1] >= -p.Threshold },
+	}, err
+}
