@@ -1,0 +1,327 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"path/filepath"
+	"testing"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/mechanisms/projection"
+	"dpsql/mechanisms/smw"
+	"dpsql/noise"
+	"dpsql/query"
+)
+
+// These tests audit the wiring between the ledger and the noise. From the line
+// of the ledger, and from L as it was declared, they work out the law that the
+// charge pays for; they draw from it once more, out of the same random bits; and
+// they hold the answer to the true count with that draw. A sensitivity that is
+// forgotten, a cost that is charged at a wrong scale, or a draw made before its
+// line is written would each show.
+
+// watch gives a database known streams of random bits, and notes how many
+// lines the ledger had when each was asked for.
+type watch struct {
+	seed  uint64
+	seeds []uint64
+	lines []int
+}
+
+func watching(t *testing.T, db *DB, seed uint64) *watch {
+	w := &watch{seed: seed}
+	db.random = func() *noise.Source {
+		w.seed++
+		w.seeds, w.lines = append(w.seeds, w.seed), append(w.lines, len(entries(t, db)))
+		return stream(w.seed)
+	}
+	return w
+}
+
+// run runs a statement and returns the lines it wrote.
+func (w *watch) run(t *testing.T, s *Session, text string) (*Result, []catalog.Entry) {
+	t.Helper()
+	before := len(entries(t, s.db))
+	w.seeds, w.lines = nil, nil
+	r := must(t, s, text)
+	return r, entries(t, s.db)[before:]
+}
+
+func entries(t *testing.T, db *DB) (all []catalog.Entry) {
+	t.Helper()
+	err := db.store.Read(context.Background(), func(tx *catalog.Tx) (err error) {
+		all, err = tx.Ledger()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// appointments makes a table of 200 patients with two visits each, 40 on each
+// of ten days. Units are patients, of whom up to that many visits count, so all
+// of them; or, for 1, visits.
+func appointments(t *testing.T, unit int64) *Session {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "visits.db"), Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (patient INTEGER, day INTEGER)`,
+		`INSERT INTO raw SELECT i, i % 10 FROM `+numbers(200), `INSERT INTO raw SELECT i, (i + 3) % 10 FROM `+numbers(200))
+	units := ""
+	if unit > 1 {
+		units = fmt.Sprintf(", unit = patient, max_rows = %d", unit)
+	}
+	must(t, s, `CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 400, delta = 1e-6`+units+`)`)
+	return s
+}
+
+// gaussianFor is the discrete Gaussian law that ρ pays for, σ² = L²/(2ρ), and
+// laplaceFor the discrete Laplace law that ε pays for, of scale L/ε.
+func gaussianFor(t *testing.T, rho accounting.Rho, unit int64) string {
+	t.Helper()
+	if rho <= 0 {
+		t.Fatalf("no ρ was charged: %d", rho)
+	}
+	variance := new(big.Rat).Quo(big.NewRat(unit*unit, 2), rho.Rat())
+	return "dgauss(" + variance.RatString() + ")"
+}
+
+func laplaceFor(t *testing.T, epsilon *big.Rat, unit int64) string {
+	t.Helper()
+	if epsilon.Sign() <= 0 {
+		t.Fatalf("no ε was charged: %v", epsilon)
+	}
+	return "dlap(" + new(big.Rat).Quo(big.NewRat(unit, 1), epsilon).RatString() + ")"
+}
+
+func forEachUnit(t *testing.T, test func(t *testing.T, unit int64)) {
+	for _, unit := range []int64{1, 4} {
+		t.Run(fmt.Sprintf("L = %d", unit), func(t *testing.T) { test(t, unit) })
+	}
+}
+
+func TestDirectAnswersDrawWhatTheyCharge(t *testing.T) {
+	forEachUnit(t, func(t *testing.T, unit int64) {
+		s := appointments(t, unit)
+		w := watching(t, s.db, 3000)
+		must(t, s, `SET mechanism = direct`)
+		for i := range int64(20) {
+			must(t, s, fmt.Sprintf(`SET accuracy = %d`, 20*unit+7*(i%3)))
+			days := 1 + i/2
+			r, lines := w.run(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM visits WHERE day < %d`, days))
+			if len(lines) == 0 { // an earlier answer serves
+				continue
+			}
+			if len(lines) != 1 || len(w.seeds) != 1 || w.lines[0] != len(entries(t, s.db)) {
+				t.Fatalf("%d lines, and draws after %v of %d", len(lines), w.lines, len(entries(t, s.db)))
+			}
+			want := 40*days + lawDraw(t, gaussianFor(t, lines[0].Amount.Rho, unit))(w.seeds[0])
+			if got := r.Rows[0][0].(int64); got != want {
+				t.Errorf("answer %d, the charge %+v pays for %d", got, lines[0].Amount, want)
+			}
+		}
+		if n := len(entries(t, s.db)); n < 11 {
+			t.Errorf("only %d lines were written", n)
+		}
+	})
+}
+
+// Releases are built once more from the true cells with the law that was paid
+// for, and compared byte for byte.
+func TestReleasesDrawWhatTheyCharge(t *testing.T) {
+	gaussian := func(t *testing.T, a accounting.Amount, unit int64) string {
+		sigma2, err := accounting.DiscreteSigmaSquared(a.Epsilon, a.Delta, accounting.Vector{Dimensions: 64, SquaredSensitivity: 64 * unit * unit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "dgauss(" + sigma2.RatString() + ")"
+	}
+	papers := func(t *testing.T, a accounting.Amount, unit int64) string {
+		scale, err := projection.PaperLaplaceScale(64, a.Epsilon.Rat(), a.Delta.Rat())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return laplaceFor(t, scale.Inv(scale), unit)
+	}
+	pure := func(t *testing.T, a accounting.Amount, unit int64) string {
+		if a.Delta != 0 {
+			t.Errorf("a release without δ was charged %v", a.Delta)
+		}
+		return laplaceFor(t, a.Epsilon.Rat(), unit)
+	}
+	forEachUnit(t, func(t *testing.T, unit int64) {
+		s := appointments(t, unit)
+		w := watching(t, s.db, 4000)
+		for with, law := range map[string]func(*testing.T, accounting.Amount, int64) string{
+			`epsilon = 0.5, transform = identity`:                                                      pure,
+			`epsilon = 3.7, transform = identity`:                                                      pure,
+			`epsilon = 0.5, transform = sparse, rows = 64, delta = 0`:                                  pure,
+			`epsilon = 2.5, transform = sparse, rows = 4, delta = 0`:                                   pure,
+			`epsilon = 2, transform = dense, rows = 64, delta = 1e-8`:                                  gaussian,
+			`epsilon = 0.9, transform = dense, rows = 64, delta = 3e-8, noise = laplace`:               papers,
+			`epsilon = 0.25, transform = dense, rows = 64, delta = 1e-9, noise = gaussian`:             gaussian,
+			`epsilon = 0.01, transform = identity, delta = 1e-9`:                                       pure,
+			`epsilon = 0.123456789012345, transform = sparse, rows = 100, max_support = 64, delta = 0`: pure,
+		} {
+			_, lines := w.run(t, s, `CREATE RELEASE r ON visits USING PROJECTION WITH (`+with+`)`)
+			if len(lines) != 1 || len(w.seeds) != 1 || w.lines[0] != len(entries(t, s.db)) {
+				t.Fatalf("%s: %d lines, and draws after %v of %d", with, len(lines), w.lines, len(entries(t, s.db)))
+			}
+			rebuilt(t, s, law(t, lines[0].Amount, unit), w.seeds[0])
+			must(t, s, `DROP RELEASE r`)
+		}
+	})
+}
+
+// rebuilt compares the release r with what a law and a stream of random bits
+// make of the true cells.
+func rebuilt(t *testing.T, s *Session, law string, seed uint64) {
+	t.Helper()
+	ctx := context.Background()
+	v, err := s.db.view(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := v.table("visits", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored []byte
+	err = s.db.store.Read(ctx, func(tx *catalog.Tx) (err error) {
+		stored, err = tx.ReleasePayload(v.release("r"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := projection.Unmarshal(table.universe, stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.Params()
+	if got := p.Law.String(); got != law {
+		t.Errorf("the release draws from %s, and %s was paid for", got, law)
+	}
+	if p.Law, err = noise.ParseLaw(law); err != nil {
+		t.Fatal(err)
+	}
+	b, err := projection.NewBuilder(table.universe, p, stream(seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := make(map[query.Element]int64)
+	for e := range b.Coder().Elements(query.All(table.universe)) {
+		cells[e] = 40
+	}
+	again, err := b.Build(maps.All(cells))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := again.MarshalBinary(); err != nil || !bytes.Equal(data, stored) || len(cells) != 10 {
+		t.Errorf("%s: the release is not ten cells of 40 rows with the noise that was paid for (%v)", law, err)
+	}
+}
+
+// runsCost fails unless B runs of ε₁ + ε₂ each, which are B(ε₁+ε₂)²/2-zCDP, cost
+// at most ρ; and unless they use most of it.
+func runsCost(t *testing.T, p smw.Params, rho accounting.Rho) {
+	t.Helper()
+	each := new(big.Rat).Add(p.Eps1, p.Eps2)
+	cost := each.Mul(each, each).Mul(each, big.NewRat(p.Updates, 2))
+	if cost.Cmp(rho.Rat()) > 0 {
+		t.Errorf("%d runs cost ρ = %s, and %v was charged", p.Updates, cost.FloatString(9), rho)
+	}
+	if cost.Mul(cost, big.NewRat(2, 1)).Cmp(rho.Rat()) < 0 {
+		t.Errorf("%d runs cost less than half of the ρ = %v that was charged", p.Updates, rho)
+	}
+}
+
+func TestMechanismsDrawWhatTheyCharge(t *testing.T) {
+	forEachUnit(t, func(t *testing.T, unit int64) {
+		for seed := uint64(5000); seed < 5006; seed++ {
+			s := appointments(t, unit)
+			w := watching(t, s.db, 100*seed)
+			_, lines := w.run(t, s, fmt.Sprintf(`CREATE MECHANISM live ON visits USING SMW
+				WITH (epsilon = %d, max_updates = 3, queries = 30, beta = 0.5)`, 4*unit))
+			if len(lines) < 2 || w.lines[0] != 2 || lines[0].Action != "number of rows" {
+				t.Fatalf("lines %+v, draws after %v", lines, w.lines)
+			}
+			bought(t, s, gaussianFor(t, lines[0].Amount.Rho, unit), w.seeds[0])
+			p, err := mechanismParams(new(mechanism(t, s, "live")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			runsCost(t, p, lines[len(lines)-1].Amount.Rho)
+			fires(t, s, w, p, unit)
+		}
+	})
+}
+
+// bought compares N̂ with the true number of rows and the draw that was paid for.
+func bought(t *testing.T, s *Session, law string, seed uint64) {
+	t.Helper()
+	v, err := s.db.view(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, want := v.tables[0].NHat, 400+lawDraw(t, law)(seed); n == nil || n.Value != want || n.Law != law {
+		t.Errorf("N̂ is %+v, and %d by %s was paid for", n, want, law)
+	}
+}
+
+// fires asks the mechanism for all rows of few days until it fires, from above,
+// and compares τ and ν with draws of the scales L/ε₁ and 2L/ε₂.
+func fires(t *testing.T, s *Session, w *watch, p smw.Params, unit int64) {
+	t.Helper()
+	must(t, s, `SET mechanism = live`)
+	fill(t, s, `INSERT INTO raw SELECT 1000 + i, 5 FROM `+numbers(4000)) // far above the hypothesis
+	_, lines := w.run(t, s, `SELECT COUNT(*) FROM visits WHERE day = 5`)
+	if len(lines) != 1 || len(w.seeds) != 2 || w.lines[0] != len(entries(t, s.db)) {
+		t.Fatalf("lines %+v, draws after %v", lines, w.lines)
+	}
+	learned := history(t, s, "live")
+	if len(learned) != 1 {
+		t.Fatalf("%d firings", len(learned))
+	}
+	tau := lawDraw(t, laplaceFor(t, p.Eps1, unit))(w.seeds[0])
+	nu := lawDraw(t, laplaceFor(t, new(big.Rat).Quo(p.Eps2, big.NewRat(2, 1)), unit))(w.seeds[1])
+	if got, want := learned[0].Noisy, 4040+nu-tau; got != want {
+		t.Errorf("the firing gave %d, and %d with the noise that was paid for (τ = %d, ν = %d)", got, want, tau, nu)
+	}
+}
+
+func TestHypothesesDrawWhatTheyCharge(t *testing.T) {
+	forEachUnit(t, func(t *testing.T, unit int64) {
+		s := appointments(t, unit)
+		w := watching(t, s.db, 7000)
+		_, lines := w.run(t, s, `CREATE RELEASE r ON visits USING SMW WITH (epsilon = 20, delta = 1e-8, free_columns = 1, max_updates = 2)`)
+		if len(lines) != 2 || len(w.lines) != 2 || w.lines[0] != 2 || w.lines[1] != 3 {
+			t.Fatalf("lines %+v, draws after %v", lines, w.lines)
+		}
+		bought(t, s, laplaceFor(t, lines[0].Amount.Epsilon.Rat(), unit), w.seeds[0])
+		v, err := s.db.view(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var published publishedHypothesis
+		err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+			payload, err := tx.ReleasePayload(v.release("r"))
+			if err != nil {
+				return err
+			}
+			return json.Unmarshal(payload, &published)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runsCost(t, published.Params, accounting.RhoFor(lines[1].Amount.Epsilon, lines[1].Amount.Delta))
+		if published.Params.Sensitivity != unit {
+			t.Errorf("the runs are made for units of %d rows", published.Params.Sensitivity)
+		}
+	})
+}
