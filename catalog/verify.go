@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"math"
 	"strings"
 
 	"dpsql/accounting"
@@ -53,6 +54,10 @@ func (tx *Tx) checkEnd(c *chain) error {
 // line of each account among them.
 func (tx *Tx) extend(c *chain) (map[int64]line, error) {
 	first := map[int64]line{}
+	from := c.seq
+	if from == 0 {
+		from = math.MinInt64 // a line below 1 does not verify
+	}
 	err := each(tx, func(row record) error {
 		l, err := scanLine(row)
 		if err != nil {
@@ -65,7 +70,7 @@ func (tx *Tx) extend(c *chain) (map[int64]line, error) {
 			first[l.account] = l
 		}
 		return nil
-	}, selectLine+`WHERE seq > ? ORDER BY seq`, c.seq)
+	}, selectLine+`WHERE seq > ? ORDER BY seq`, from)
 	return first, err
 }
 
