@@ -23,7 +23,7 @@ type grid struct {
 func (grid) Name() string                { return "grid" }
 func (g grid) Universe() *query.Universe { return g.u }
 
-func newGrid(t *testing.T) grid {
+func newGrid(t testing.TB) grid {
 	t.Helper()
 	n, err := query.NewRange(-2, 3, true)
 	if err != nil {
@@ -51,7 +51,7 @@ func newGrid(t *testing.T) grid {
 }
 
 // fill makes the SQLite table; the rowid of a tuple is its index plus 1.
-func (g *grid) fill(t *testing.T) {
+func (g *grid) fill(t testing.TB) {
 	t.Helper()
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {

@@ -61,6 +61,12 @@ func (g *guarded) refuseReserved(i int) error {
 	switch t.upper {
 	case "ISNULL", "NOTNULL", "NULL":
 		return nil
+	case "ALL": // SELECT ALL, UNION ALL, COUNT(ALL x)
+		before := g.at(i - 1)
+		if before.is("SELECT") || before.is("UNION") || before.is("(") && g.at(i-2).isName() {
+			return nil
+		}
+		return t.malformed("unexpected keyword ALL")
 	case "INTERSECT", "VALUES":
 		return t.unsupported(t.upper).WithHint("ask for each count in a statement of its own")
 	}

@@ -88,6 +88,8 @@ func TestMalformed(t *testing.T) {
 		{"SELECT COUNT(*) FROM people WHERE age ‸! = 1", m, "unexpected character !", ""},
 		{"SELECT COUNT(*) FROM people WHERE age = 1 ‸&& married = 1", m, "&& is not an operator", "write AND"},
 		{"SELECT COUNT(*) FROM people WHERE ‸index = 1", m, "unexpected keyword INDEX", `"index"`},
+		{"SELECT COUNT(*) FROM people WHERE (age = 1) ‸ALL", m, "unexpected keyword ALL", ""},
+		{"SELECT COUNT(*) FROM people WHERE age IN (‸ALL 1)", m, "unexpected keyword ALL", ""},
 		{"SELECT COUNT(*) FROM people WHERE ‸group = 1", m, "unexpected GROUP", ""},
 		{"SELECT COUNT(*) FROM people p ‸q", m, "unexpected q", ""},
 		{"SELECT ‸COUNT() FROM people", m, "COUNT takes one argument", "COUNT(*)"},
