@@ -43,7 +43,7 @@ func computeMargin(k marginKey) marginResult {
 		return marginResult{width: float64(noise.HalfWidth(law, k.confidence))}
 	}
 	var p smw.Params
-	if err := json.Unmarshal([]byte(k.law), &p); err != nil {
+	if json.Unmarshal([]byte(k.law), &p) != nil || p.Check() != nil {
 		return marginResult{err: errStored()}
 	}
 	if k.kind == catalog.AnswerFired {

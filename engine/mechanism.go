@@ -160,7 +160,7 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 
 func mechanismParams(m *catalog.Mechanism) (smw.Params, error) {
 	var p smw.Params
-	if err := json.Unmarshal(m.Params, &p); err != nil {
+	if json.Unmarshal(m.Params, &p) != nil || p.Check() != nil {
 		return p, sqlerr.New(sqlerr.Corrupt, "the parameters of mechanism %s cannot be read", m.Name)
 	}
 	return p, nil

@@ -190,7 +190,7 @@ type hypothesis struct {
 func decodeHypothesis(u *query.Universe, payload []byte) (*hypothesis, error) {
 	h := &hypothesis{}
 	p := &h.published
-	if err := json.Unmarshal(payload, p); err != nil || p.Version != 1 || p.Class == nil || len(p.Key) != 16 {
+	if err := json.Unmarshal(payload, p); err != nil || p.Version != 1 || p.Class == nil || len(p.Key) != 16 || p.Params.Check() != nil {
 		return nil, sqlerr.New(sqlerr.Corrupt, "a release built by SMW cannot be read")
 	}
 	h.learned = smw.NewHypothesis(p.Params, query.NewCoder(u, [16]byte(p.Key)))
