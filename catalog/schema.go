@@ -50,7 +50,7 @@ func confirmAbsent(ctx context.Context, q Querier) error {
 	if err == nil && tables > 0 {
 		err = corrupt("the version of the catalog is missing")
 	}
-	return err
+	return unreadable(err)
 }
 
 // confirmUnsealed tells a catalog without digests from one whose version is
