@@ -11,7 +11,7 @@ import (
 // noise that costs at most r for the given ℓ2 sensitivity Δ, in counts:
 // Δ²/(2ρ), rounded up to 32 significant bits. [GaussianRho] of the result is
 // at most r. It holds in any dimension, since ρ adds over independent
-// coordinates ([BS16], Lemma 1.7; [CKS20], section 2); for a squared ℓ2
+// coordinates ([BS16], Lemma 1.7; [CKS20]); for a squared ℓ2
 // sensitivity of KΔ², as of K answers of sensitivity Δ, multiply the result by K.
 // A sensitivity or r that is not positive is an error with code invalid.
 func SigmaSquaredForRho(sensitivity int64, r Rho) (*big.Rat, error) {

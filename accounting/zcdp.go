@@ -23,7 +23,7 @@ var two = big.NewRat(2, 1)
 
 // GaussianRho returns the ρ of adding discrete Gaussian noise of parameter
 // sigma2 = σ² to an integer answer of the given sensitivity Δ, in counts:
-// Δ²/(2σ²) ([CKS20], section 2), as a charge: exact, rounded up. For a vector
+// Δ²/(2σ²) ([CKS20]), as a charge: exact, rounded up. For a vector
 // with independent noise it is the sum over the coordinates. A sigma2 that is
 // nil or not positive gives [Unpayable].
 func GaussianRho(sensitivity int64, sigma2 *big.Rat) Rho {
@@ -55,8 +55,8 @@ func RunEpsilon(r Rho, runs int64) Epsilon {
 //
 //	ε(ρ; δ) = min over λ > 1 of ρλ + ln((λ−1)/λ) − (ln δ + ln λ)/(λ−1)
 //
-// ([CKS20], Proposition 12 and Corollary 13; also [ALCKS20], Equation 20), and 0
-// where that is negative. Every λ gives a valid bound, so only the error in evaluating it
+// ([CKS20], Proposition 12; also [ALCKS20], Equation 20), and 0 where that is
+// negative. Every λ gives a valid bound, so only the error in evaluating it
 // matters: the result is raised by 2^-46 of the sum of the terms' absolute
 // values. Because of that rise EpsilonOf(RhoFor(e, d), d) can exceed e by some
 // parts in 10^13: charge ρ and compare ρ. With d = 0 and r > 0 it is +Inf.

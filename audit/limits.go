@@ -60,7 +60,7 @@ func atMost(x, n int64, p float64) float64 {
 // logBeta returns ln I_p(a, b), the regularised incomplete beta function, for p
 // not far above its mean a/(a+b), given also q = 1 − p and the logarithms of
 // both. It is the continued fraction of Didonato and Morris, "Algorithm 708"
-// (ACM TOMS 18, 1992), equation 9, here evaluated by the modified Lentz method.
+// (ACM TOMS 18, 1992), here evaluated by the modified Lentz method.
 func logBeta(a, b, p, q, logP, logQ float64) float64 {
 	front := a*logP + b*logQ + gamma(a+b) - gamma(a) - gamma(b)
 	lambda := a*q - b*p // (a+b)(mean − p)

@@ -18,8 +18,8 @@ import (
 //
 // The noise is discrete Laplace of scale L/ε, so ε-DP (Dwork, McSherry, Nissim
 // and Smith 2006), in the releases account, and discrete Gaussian with
-// σ² = L²/(2ρ), so ρ-zCDP (Canonne, Kamath and Steinke 2020, Theorem 4), in
-// the interactive one.
+// σ² = L²/(2ρ), so ρ-zCDP (Canonne, Kamath and Steinke 2020), in the
+// interactive one.
 func (db *DB) rowCount(ctx context.Context, t *table, kind catalog.Kind, about accounting.Amount) (n catalog.NHat, left accounting.Amount, err error) {
 	if t.NHat != nil {
 		return *t.NHat, about, nil

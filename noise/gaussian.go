@@ -23,7 +23,7 @@ type fastGaussian struct{ step, n, denom uint64 }
 
 // NewGaussian returns the discrete Gaussian law with P(k) proportional to
 // exp(-k²/(2 sigma2)). Adding a draw to a count of the given sensitivity is
-// sensitivity²/(2 sigma2)-zCDP (CKS20, Theorem 4). sigma2 must be above 0 and
+// sensitivity²/(2 sigma2)-zCDP (CKS20). sigma2 must be above 0 and
 // at most 1e30. Draws are fastest while the numerator and denominator of
 // sigma2 are so small that 2 n d t² (see the type) fits 64 bits.
 func NewGaussian(sigma2 *big.Rat) (Law, error) {

@@ -3,7 +3,7 @@
 //
 // It promises: an integer count that one unit changes by at most Δ, answered
 // with the noise of a Plan, is ρ-zCDP for ρ = Δ²/(2σ²) (Canonne, Kamath and
-// Steinke 2020, "The Discrete Gaussian for Differential Privacy", section 2),
+// Steinke 2020, "The Discrete Gaussian for Differential Privacy"),
 // and the answer is within the plan's half-width of the count at the
 // confidence that was asked for. What it does not: it neither charges nor
 // counts; the caller has paid for the plan before it calls Answer.
