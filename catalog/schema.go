@@ -25,13 +25,17 @@ var migrations = []migration{{version1, nil}, {version2, (*Tx).sealAll}}
 // readVersion returns the version of the catalog's schema, 0 where there is no
 // catalog, and refuses one newer than latest.
 func readVersion(ctx context.Context, q Querier, latest int) (int, error) {
-	var version int
-	err := q.QueryRowContext(ctx, `SELECT version FROM dpsql_schema`).Scan(&version)
-	if code, ok := engineCode(err); ok && code == sqlite3.SQLITE_ERROR {
-		return 0, confirmAbsent(ctx, q)
+	version, exists, err := storedVersion(ctx, q)
+	if !exists {
+		if tables, failed := countTables(ctx, q, `dpsql\_%`); failed != nil || tables == 0 {
+			return 0, unreadable(failed)
+		}
+		// Another process may have made it since the first look, which fixed no
+		// snapshot as it failed.
+		version, exists, err = storedVersion(ctx, q)
 	}
 	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && version < 1:
+	case !exists, errors.Is(err, sql.ErrNoRows), err == nil && version < 1:
 		return 0, corrupt("the version of the catalog is missing")
 	case err == nil && version < sealedVersion:
 		return version, confirmUnsealed(ctx, q)
@@ -42,26 +46,26 @@ func readVersion(ctx context.Context, q Querier, latest int) (int, error) {
 	return version, unreadable(err)
 }
 
-// confirmAbsent tells a file without a catalog from one whose catalog cannot be
-// read.
-func confirmAbsent(ctx context.Context, q Querier) error {
-	var tables int
-	err := q.QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_schema WHERE name LIKE 'dpsql\_%' ESCAPE '\'`).Scan(&tables)
-	if err == nil && tables > 0 {
-		err = corrupt("the version of the catalog is missing")
-	}
-	return unreadable(err)
+// storedVersion reads the version, if there is a place for it.
+func storedVersion(ctx context.Context, q Querier) (version int, exists bool, err error) {
+	err = q.QueryRowContext(ctx, `SELECT version FROM dpsql_schema`).Scan(&version)
+	code, ok := engineCode(err)
+	return version, !ok || code != sqlite3.SQLITE_ERROR, err
+}
+
+func countTables(ctx context.Context, q Querier, like string) (tables int, err error) {
+	err = q.QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_schema WHERE name LIKE ? ESCAPE '\'`, like).Scan(&tables)
+	return tables, err
 }
 
 // confirmUnsealed tells a catalog without digests from one whose version is
 // damaged: nothing would be verified in it.
 func confirmUnsealed(ctx context.Context, q Querier) error {
-	var tables int
-	err := q.QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_schema WHERE name = 'dpsql_rolls'`).Scan(&tables)
+	tables, err := countTables(ctx, q, `dpsql\_rolls`)
 	if err == nil && tables > 0 {
 		err = corrupt("the version of the catalog is not the one it has")
 	}
-	return err
+	return unreadable(err)
 }
 
 // migrate brings the catalog to the newest version, in this transaction.

@@ -21,6 +21,7 @@ type Tx struct {
 	writable bool
 	touched  bool                      // it may have changed tables outside the catalog
 	chain    *chain                    // the ledger as far as verified, this transaction's rows included
+	atEnd    bool                      // whether chain ends where the ledger does
 	rolls    map[int64]map[string]roll // by owner, as far as read, this transaction's included
 	marks    []mark                    // of lines that the ledger must have; nil once it was verified
 	last     *mark                     // of the last line this transaction wrote; nil: it wrote none

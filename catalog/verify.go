@@ -10,10 +10,14 @@ import (
 
 // head returns the chain up to the last line this transaction sees. The first
 // use in a process verifies every line; later ones that the last verified line
-// is still there, and the lines after it.
+// is still there, and the lines after it. A transaction does so once, as no
+// line but its own can come.
 func (tx *Tx) head() (*chain, error) {
 	if tx.chain == nil {
 		return tx.verify()
+	}
+	if tx.atEnd {
+		return tx.chain, nil
 	}
 	last, err := find(tx, scanLine, selectLine+`WHERE seq = ?`, tx.chain.seq)
 	if err != nil {
@@ -29,7 +33,7 @@ func (tx *Tx) head() (*chain, error) {
 	if err := tx.checkEnd(c); err != nil {
 		return nil, err
 	}
-	tx.chain = c
+	tx.chain, tx.atEnd = c, true
 	return c, nil
 }
 
@@ -103,7 +107,7 @@ func (tx *Tx) verify() (*chain, error) {
 	if err := tx.verifyAccounts(first); err != nil {
 		return nil, err
 	}
-	tx.chain = c
+	tx.chain, tx.atEnd = c, true
 	return c, nil
 }
 
