@@ -49,9 +49,10 @@ func (db *DB) direct(v *view, r request) candidate {
 		c.failure = errReadOnly()
 		c.refusal = c.failure.Message
 	}
-	c.note = offer(a, p, accuracy, r.settings.Confidence)
+	c.offer = offer(a, p, accuracy, r.settings.Confidence)
+	c.note = fmt.Sprintf("%d left", a.left().Rho/accounting.Rho(p.Rho))
 	if r.settings.Accuracy == 0 {
-		c.refusal = "it costs budget"
+		c.refusal = "SET accuracy = " + counts(accuracy) + " buys it"
 	}
 	c.answer = func(ctx context.Context) (estimate, error) { return db.buy(ctx, r, p) }
 	return c

@@ -34,7 +34,7 @@ func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []quer
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + "…"
 	}
-	out.Rows = append(out.Rows, []any{"query", nil, nil, supportText(r.query), nil, nil, text})
+	out.Rows = append(out.Rows, []any{"query", nil, nil, briefNumber(supportText(r.query)), nil, nil, text})
 	return out, nil
 }
 
@@ -64,7 +64,7 @@ func (c candidate) explained(r request, best bool) []any {
 	if !c.free() {
 		cost = "ρ " + short(c.cost.Rho.Float())
 	}
-	return []any{c.name, c.kind, c.columns, orNull(c.support), margin, cost, note}
+	return []any{c.name, c.kind, briefList(c.columns), orNull(briefNumber(c.support)), margin, cost, note}
 }
 
 func joinNotes(a, b string) string {
