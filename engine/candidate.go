@@ -31,7 +31,7 @@ type candidate struct {
 	cost    accounting.Amount
 	refusal string        // why it cannot answer; "" when it can
 	note    string        // what else EXPLAIN should say
-	offer   string        // of a direct answer: what it would cost, as a hint
+	offer   func() string // of a direct answer: what it would cost, as a hint
 	failure *sqlerr.Error // why it is refused, where that is a fault rather than a fact
 	answer  func(context.Context) (estimate, error)
 }

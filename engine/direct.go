@@ -45,13 +45,13 @@ func (db *DB) direct(v *view, r request) candidate {
 	}
 	c.margin, c.cost = float64(p.Width), p.cost()
 	c.refusal = affordable(a, c.cost)
-	if db.store.ReadOnly() {
+	c.offer = func() string { return offer(a, p, accuracy, r.settings.Confidence) }
+	c.note = fmt.Sprintf("%d left", a.left().Rho/accounting.Rho(p.Rho))
+	switch {
+	case r.settings.Accuracy > 0 && db.store.ReadOnly():
 		c.failure = errReadOnly()
 		c.refusal = c.failure.Message
-	}
-	c.offer = offer(a, p, accuracy, r.settings.Confidence)
-	c.note = fmt.Sprintf("%d left", a.left().Rho/accounting.Rho(p.Rho))
-	if r.settings.Accuracy == 0 {
+	case r.settings.Accuracy == 0:
 		c.refusal = "SET accuracy = " + counts(accuracy) + " buys it"
 	}
 	c.answer = func(ctx context.Context) (estimate, error) { return db.buy(ctx, r, p) }

@@ -14,11 +14,11 @@ import (
 // with a budget, or one of those given, which are about to have one. It is
 // asked whenever a public table is used, since a view can be redefined.
 func readsNoPrivateRows(ctx context.Context, tx *catalog.Tx, public string, also []string) error {
-	schema, err := source.Check(ctx, tx.SQL(), source.Table{Source: public})
+	bases, err := source.Bases(ctx, tx.SQL(), public)
 	if err != nil {
 		return err
 	}
-	for _, base := range schema.Bases {
+	for _, base := range bases {
 		a, err := tx.AccountFor([]string{base})
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func noPublicViewReads(ctx context.Context, tx *catalog.Tx, bases []string) erro
 		return err
 	}
 	for _, public := range publics {
-		if _, err := source.Check(ctx, tx.SQL(), source.Table{Source: public}); err != nil {
+		if _, err := source.Bases(ctx, tx.SQL(), public); err != nil {
 			continue // it cannot be read now, and is checked again whenever it is used
 		}
 		if err := readsNoPrivateRows(ctx, tx, public, bases); err != nil {

@@ -34,7 +34,7 @@ func uncovered(candidates []candidate, r request) error {
 	}
 	e := sqlerr.New(sqlerr.Uncovered, "no release or mechanism covers this query%s%s", within(s.Accuracy), why)
 	if direct != nil && s.Mechanism == "auto" {
-		return e.WithHint("%s", direct.offer)
+		return e.WithHint("%s", direct.offer())
 	}
 	return e.WithHint("SET mechanism = auto tries every way")
 }

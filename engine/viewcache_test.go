@@ -81,3 +81,15 @@ func TestManyAnswerKeys(t *testing.T) {
 		t.Errorf("the stored answer %d is not served: %v at %v", bought, got.Rows[0][0], got.Answer.Cost)
 	}
 }
+
+// TestPublicViewsMayCallAnyFunction declares a view public whose functions can
+// fail on a row, which is no secret; a private source may not call them.
+func TestPublicViewsMayCallAnyFunction(t *testing.T) {
+	s := clinic(t)
+	fill(t, s, `CREATE VIEW codes AS SELECT json_extract('{"a": "' || code || '"}', '$.a') AS code, abs(length(label)) AS n FROM icd10`,
+		`CREATE VIEW failing AS SELECT abs(age) AS age FROM raw_admissions`)
+	must(t, s, `CREATE PUBLIC TABLE codes`)
+	must(t, s, `CREATE PRIVATE TABLE coded (diagnosis TEXT IN (SELECT code FROM codes)) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6)`)
+	refused(t, s, sqlerr.Unsupported, `CREATE PRIVATE TABLE absolute (age INTEGER BETWEEN 0 AND 9) FROM failing WITH (epsilon = 4, delta = 1e-6)`)
+	refused(t, s, sqlerr.Invalid, `CREATE PUBLIC TABLE failing`) // it reads private rows
+}

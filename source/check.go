@@ -31,12 +31,23 @@ func Check(ctx context.Context, q Querier, t Table) (Schema, error) {
 	if err := haveColumns(ctx, q, t, name); err != nil {
 		return Schema{}, err
 	}
-	bases, err := basesOf(ctx, q, name)
+	bases, err := basesOf(ctx, q, name, cannotFail)
 	if err != nil {
 		return Schema{}, err
 	}
 	text, err := schemaText(ctx, q, name, bases)
 	return Schema{Bases: bases, Text: text}, err
+}
+
+// Bases returns the tables whose rows a public table or view reads, sorted. It
+// refuses what Check refuses, but for functions that can fail: an error on a
+// public row is no secret.
+func Bases(ctx context.Context, q Querier, public string) ([]string, error) {
+	name, err := resolve(ctx, q, public)
+	if err != nil {
+		return nil, err
+	}
+	return basesOf(ctx, q, name, func(string, any, string) error { return nil })
 }
 
 // allowed refuses the names of dpsql's own tables and of SQLite's.
