@@ -56,7 +56,7 @@ func (s *Session) Exec(ctx context.Context, text string, args []query.Value) (*R
 }
 
 func (s *Session) exec(ctx context.Context, text string, args []query.Value) (*Result, error) {
-	statement, err := sqlfront.Parse(text)
+	statement, err := s.db.parser.Parse(text)
 	if err != nil {
 		return nil, err
 	}

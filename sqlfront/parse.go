@@ -20,12 +20,15 @@ import "dpsql/sqlerr"
 // Parse parses exactly one statement, with or without its semicolon. It
 // refuses a SELECT that is outside the dialect whatever the table; what
 // depends on the table is left to Bind.
-func Parse(text string) (Statement, error) {
+func Parse(text string) (Statement, error) { return new(Parser).Parse(text) }
+
+// Parse is Parse, for one of many statements.
+func (shapes *Parser) Parse(text string) (Statement, error) {
 	tokens, err := lexOne(text)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{tokens: tokens}
+	p := &parser{tokens: tokens, shapes: shapes}
 	s, err := p.statement()
 	if err != nil {
 		return nil, err

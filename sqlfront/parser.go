@@ -11,6 +11,7 @@ import (
 type parser struct {
 	tokens []token
 	at     int
+	shapes *Parser
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }

@@ -23,7 +23,7 @@ func (p *parser) selectStatement() (*Select, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, err := g.parse()
+	node, err := p.shapes.syntax(g)
 	if err != nil {
 		return nil, err
 	}
