@@ -17,16 +17,36 @@ const maxBranches = 1 << 22
 type combiner struct {
 	u        *Universe
 	op       func(a, b int64) (int64, error)
+	short    func(a, b *node) *node // the result where it is known at once, else nil
 	done     map[[2 * sha256.Size]byte]*node
 	branches int
 }
 
 func combine(u *Universe, a, b *node, op func(a, b int64) (int64, error)) (*node, error) {
-	c := &combiner{u: u, op: op, done: make(map[[2 * sha256.Size]byte]*node)}
+	return combineShort(u, a, b, op, func(a, b *node) *node { return nil })
+}
+
+// combineShort is combine with a shortcut for parts whose result is one of them.
+func combineShort(u *Universe, a, b *node, op func(a, b int64) (int64, error), short func(a, b *node) *node) (*node, error) {
+	c := &combiner{u: u, op: op, short: short, done: make(map[[2 * sha256.Size]byte]*node)}
 	return c.apply(a, b)
 }
 
+// times returns a·b where one of them is 0 or 1.
+func times(a, b *node) *node {
+	switch {
+	case a.isZero() || b.isOne():
+		return a
+	case b.isZero() || a.isOne():
+		return b
+	}
+	return nil
+}
+
 func (c *combiner) apply(a, b *node) (*node, error) {
+	if n := c.short(a, b); n != nil {
+		return n, nil
+	}
 	if a.isLeaf() && b.isLeaf() {
 		w, err := c.op(a.weight, b.weight)
 		if err != nil {

@@ -41,17 +41,22 @@ const leafLevel = int(^uint(0) >> 1) // below every column
 var zero = leaf(0)
 
 func leaf(weight int64) *node {
-	n := &node{level: leafLevel, weight: weight}
-	h := sha256.New()
-	writeUint(h, 'L')
-	writeUint(h, uint64(weight))
-	h.Sum(n.digest[:0])
-	return n
+	n := leafNode(weight)
+	return &n
+}
+
+func leafNode(weight int64) node {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], 'L')
+	binary.BigEndian.PutUint64(b[8:], uint64(weight))
+	return node{level: leafLevel, weight: weight, digest: sha256.Sum256(b[:])}
 }
 
 func (n *node) isLeaf() bool { return n.level == leafLevel }
 
 func (n *node) isZero() bool { return n.isLeaf() && n.weight == 0 }
+
+func (n *node) isOne() bool { return n.isLeaf() && n.weight == 1 }
 
 func (n *node) is(m *node) bool { return n.digest == m.digest }
 

@@ -64,18 +64,13 @@ func Weighted(u *Universe, column int, weights []int64) (Query, error) {
 // It is refused as unsupported when the diagram grows beyond its limit, or a
 // weight beyond an int64; both queries share a universe.
 func (q Query) And(r Query) (Query, error) {
-	switch {
-	case q.root.isZero() || r.root.is(leaf(1)):
-		return q, nil
-	case r.root.isZero() || q.root.is(leaf(1)):
-		return r, nil
-	}
-	return q.combined(r, func(a, b int64) (int64, error) {
+	n, err := combineShort(q.u, q.root, r.root, func(a, b int64) (int64, error) {
 		if a != 0 && b > math.MaxInt64/a {
 			return 0, errWeight()
 		}
 		return a * b, nil
-	})
+	}, times)
+	return Query{q.u, n}, err
 }
 
 // Or returns the pointwise maximum, which for 0/1 queries is the disjunction.

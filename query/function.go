@@ -1,0 +1,99 @@
+package query
+
+import (
+	"math"
+
+	"dpsql/sqlerr"
+)
+
+// Function is an integer-valued function on the records of a universe, as a
+// diagram: what a SUM adds up, before it is scaled to weights. Unlike a
+// Query's its values can be negative. It is immutable.
+type Function struct {
+	u    *Universe
+	root *node
+}
+
+// maxSummed bounds the domain of a column whose values are added up: the
+// diagram has one branch a value.
+const maxSummed = 1 << 20
+
+// Constant returns the function with one value everywhere.
+func Constant(u *Universe, n int64) Function { return Function{u, leaf(n)} }
+
+// Indicator returns a query as a function.
+func (q Query) Indicator() Function { return Function{q.u, q.root} }
+
+// ColumnValue returns the function that is a column's value, and 0 where that
+// is NULL. The column must be INTEGER; a domain of more than 2^20 values is
+// refused as unsupported.
+func ColumnValue(u *Universe, column int) (Function, error) {
+	c := u.columns[column]
+	switch {
+	case c.Domain.Type() != TypeInteger:
+		return Function{}, sqlerr.New(sqlerr.Internal, "column %s is no number", c.Name)
+	case c.Domain.Size() > maxSummed:
+		return Function{}, sqlerr.New(sqlerr.Unsupported, "the domain of column %s has more than 2^20 values, too many to add up", c.Name).
+			WithHint("bin the column in a view, or declare a narrower domain")
+	}
+	leaves := make([]node, c.Domain.Size())
+	spans := make([]span, len(leaves))
+	for i := range leaves {
+		leaves[i] = leafNode(c.Domain.Value(uint64(i)).Int64())
+		spans[i] = span{Range{uint64(i), uint64(i)}, &leaves[i]}
+	}
+	return Function{u, newSpans(column, c.Domain, spans)}, nil
+}
+
+// Combine returns the function op(f, g), record by record. It is refused as
+// unsupported when the diagram grows beyond its limit.
+func (f Function) Combine(g Function, op func(a, b int64) (int64, error)) (Function, error) {
+	n, err := combine(f.u, f.root, g.root, op)
+	return Function{f.u, n}, err
+}
+
+// Extent is what is to be known of a function's values to scale them.
+type Extent struct {
+	Lo, Hi int64
+	Unit   int64 // their greatest common divisor, 0 where all are 0
+}
+
+// Extent returns the extent of the values where the query holds; false when it
+// holds nowhere.
+func (f Function) Extent(where Query) (x Extent, ok bool, err error) {
+	x = Extent{Lo: math.MaxInt64, Hi: math.MinInt64}
+	_, err = combine(f.u, f.root, where.root, func(v, holds int64) (int64, error) {
+		if holds != 0 {
+			x.Lo, x.Hi, x.Unit = min(x.Lo, v), max(x.Hi, v), divisor(x.Unit, v)
+		}
+		return 0, nil
+	})
+	return x, x.Lo <= x.Hi, err
+}
+
+// divisor returns the greatest common divisor, not negative; −2^63 counts as 1.
+func divisor(a, b int64) int64 {
+	if b == math.MinInt64 {
+		return 1
+	}
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(a, -a)
+}
+
+// Weigh returns the query with the weight of the function's value where a 0/1
+// query holds, and 0 elsewhere. The weight of no value may be negative.
+func (f Function) Weigh(where Query, weight func(v int64) int64) (Query, error) {
+	n, err := combine(f.u, f.root, where.root, func(v, holds int64) (int64, error) {
+		if holds == 0 {
+			return 0, nil
+		}
+		w := weight(v)
+		if w < 0 {
+			return 0, sqlerr.New(sqlerr.Internal, "a negative weight")
+		}
+		return w, nil
+	})
+	return Query{f.u, n}, err
+}

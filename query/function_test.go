@@ -1,0 +1,139 @@
+package query
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dpsql/sqlerr"
+)
+
+// TestFunctionAgainstRecordByRecord adds, scales and weighs columns' values and
+// looks each record up.
+func TestFunctionAgainstRecordByRecord(t *testing.T) {
+	a := must(NewRange(-2, 3, true))
+	b := must(NewList(TypeInteger, []Value{Int(-5), Int(0), Int(40), Null()}))
+	rapid.Check(t, func(t *rapid.T) {
+		u := must(NewUniverse([]Column{{"a", a}, {"s", must(NewList(TypeText, []Value{Text("x"), Null()}))}, {"b", b}}))
+		where, holds := predicate(t, u, 2)
+		k := rapid.Int64Range(-3, 3).Draw(t, "k")
+		sum := func(x, y int64) (int64, error) { return x + k*y, nil }
+		f := must(must(ColumnValue(u, 0)).Combine(must(ColumnValue(u, 2)), sum))
+		value := func(x []Value) int64 { return x[0].Int64() + k*x[2].Int64() }
+		lo, hi, unit, any := int64(math.MaxInt64), int64(math.MinInt64), int64(0), false
+		for _, x := range tuples(u) {
+			if holds(x) {
+				lo, hi, any = min(lo, value(x)), max(hi, value(x)), true
+				unit = new(big.Int).GCD(nil, nil, big.NewInt(unit), big.NewInt(max(value(x), -value(x)))).Int64()
+			}
+		}
+		got, ok, err := f.Extent(where)
+		if want := (Extent{lo, hi, unit}); err != nil || ok != any || any && got != want {
+			t.Fatalf("the extent is %v %v %v, want %v %v", got, ok, err, want, any)
+		}
+		q := must(f.Weigh(where, func(v int64) int64 { return 2 * (v - lo) }))
+		for _, x := range tuples(u) {
+			want := int64(0)
+			if holds(x) {
+				want = 2 * (value(x) - lo)
+			}
+			if got := q.Weight(x); got != want {
+				t.Fatalf("the weight of %v is %d, want %d", x, got, want)
+			}
+		}
+	})
+}
+
+func TestFunctionLimits(t *testing.T) {
+	wide := must(NewRange(0, 1<<20, false))
+	u := must(NewUniverse([]Column{{"wide", wide}, {"s", Unbounded()}}))
+	if _, err := ColumnValue(u, 0); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+		t.Errorf("a domain of 2^20 + 1 values: %v", err)
+	}
+	if _, err := ColumnValue(u, 1); sqlerr.CodeOf(err) != sqlerr.Internal {
+		t.Errorf("a column of texts: %v", err)
+	}
+	if _, err := Constant(u, -1).Weigh(All(u), func(v int64) int64 { return v }); sqlerr.CodeOf(err) != sqlerr.Internal {
+		t.Errorf("a negative weight: %v", err)
+	}
+}
+
+// TestValues holds Values to a search through all records.
+func TestValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := small(t)
+		q, holds := predicate(t, u, 3)
+		for column, c := range u.Columns() {
+			found := q.Values(column)
+			want := make(map[Value]bool)
+			for _, x := range tuples(u) {
+				if holds(x) {
+					want[x[column]] = true
+				}
+			}
+			if want[Text("listed nowhere")] != func() bool { _, finite := found.Size(); return !finite }() {
+				t.Fatalf("column %d of %v: %v", column, q, found)
+			}
+			for _, v := range values(c.Domain) {
+				if got := !c.Domain.Of(v).Intersect(found).IsEmpty(); got != want[v] {
+					t.Fatalf("column %d of %v has value %v: %v, want %v", column, q, v, got, want[v])
+				}
+			}
+		}
+	})
+}
+
+func TestEach(t *testing.T) {
+	d := must(NewRange(1, 9, true))
+	got := slices.Collect(d.Of(Int(3), Null(), Int(4), Int(9)).Each())
+	if want := []Value{Null(), Int(3), Int(4), Int(9)}; !slices.Equal(got, want) {
+		t.Errorf("the values are %v, want %v", got, want)
+	}
+	if got := slices.Collect(Unbounded().Of(Text("b"), Text("a")).Each()); !slices.Equal(got, []Value{Text("a"), Text("b")}) {
+		t.Errorf("the values are %v", got)
+	}
+}
+
+// TestLevels divides by a function's value and looks each record up.
+func TestLevels(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := must(NewUniverse([]Column{{"a", must(NewRange(-2, 3, true))}, {"s", Unbounded()}, {"b", must(NewRange(0, 2, false))}}))
+		where, holds := predicate(t, u, 3)
+		pick, picked := predicate(t, u, 2)
+		f := must(must(ColumnValue(u, 0)).Combine(must(ColumnValue(u, 2)), func(x, y int64) (int64, error) { return x * y, nil }))
+		f = must(f.Combine(pick.Indicator(), func(x, y int64) (int64, error) { return x + y, nil }))
+		value := func(x []Value) int64 {
+			if picked(x) {
+				return x[0].Int64()*x[2].Int64() + 1
+			}
+			return x[0].Int64() * x[2].Int64()
+		}
+		levels, ok, err := f.Levels(where, 100)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		found := make(map[int64]Query)
+		for i, l := range levels {
+			if i > 0 && l.Value <= levels[i-1].Value || l.Where.Equal(None(u)) {
+				t.Fatalf("the levels are %v", levels)
+			}
+			found[l.Value] = l.Where
+		}
+		for _, x := range tuples(u) {
+			for v, q := range found {
+				if got, want := q.Weight(x) == 1, holds(x) && value(x) == v; got != want {
+					t.Fatalf("%v is in level %d: %v, want %v", x, v, got, want)
+				}
+			}
+			if _, ok := found[value(x)]; holds(x) && !ok {
+				t.Fatalf("%v is in no level", x)
+			}
+		}
+		if _, ok, _ := f.Levels(where, len(levels)-1); ok && len(levels) > 0 {
+			t.Fatal("the limit is not kept")
+		}
+	})
+}
