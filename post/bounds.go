@@ -1,0 +1,169 @@
+package post
+
+import "math"
+
+// bounds encloses the true value of a number: the range that it takes while
+// each answer's true value runs through its interval. The expression is kept as
+// a quotient of linear forms as long as it is one, so that an answer that
+// stands in it twice counts once.
+type bounds struct {
+	lo, hi float64
+	known  bool
+	ratio  *ratio // nil where the value is no quotient of linear forms
+}
+
+// ratio is over/under; a nil under is 1.
+type ratio struct{ over, under *form }
+
+// form is the linear form constant + Σ factor·answer.
+type form struct {
+	constant float64
+	factors  map[int]float64
+}
+
+func constant(c float64) *form { return &form{constant: c} }
+
+func terms(ts []Term) *form {
+	f := &form{factors: make(map[int]float64)}
+	for _, t := range ts {
+		f.factors[t.Slot] += float64(t.Factor)
+	}
+	return f
+}
+
+// plus returns f + k·g.
+func (f *form) plus(g *form, k float64) *form {
+	sum := &form{constant: f.constant + k*g.constant, factors: make(map[int]float64)}
+	for s, x := range f.factors {
+		sum.factors[s] += x
+	}
+	for s, x := range g.factors {
+		sum.factors[s] += k * x
+	}
+	return sum
+}
+
+// times returns k·f.
+func (f *form) times(k float64) *form { return constant(0).plus(f, k) }
+
+// box is where the true answers are: each within its half-width, all of them
+// at once with the confidence asked for.
+type box struct {
+	row    *row
+	widths map[int]float64
+}
+
+// newBox splits 1 − confidence evenly over the answers used (the union bound),
+// which holds however they depend on each other; false where one promises
+// nothing.
+func newBox(r *row, used map[int]bool) (box, bool) {
+	b := box{r, make(map[int]float64, len(used))}
+	each := 1 - (1-r.confidence)/float64(len(used))
+	if len(used) == 1 {
+		each = r.confidence
+	}
+	for s := range used {
+		w, known := r.answers[s].HalfWidth(each)
+		if !known {
+			return box{}, false
+		}
+		b.widths[s] = w
+	}
+	return b, true
+}
+
+// center returns the form's value at the answers.
+func (b box) center(f *form) float64 {
+	sum := f.constant
+	for s, x := range f.factors {
+		sum += x * float64(b.row.answers[s].Value)
+	}
+	return sum
+}
+
+// width returns how far the form's value can be from its center.
+func (b box) width(f *form) float64 {
+	sum := 0.0
+	for s, x := range f.factors {
+		sum += math.Abs(x) * b.widths[s]
+	}
+	return sum
+}
+
+// of encloses a quotient of linear forms.
+func (b box) of(q *ratio) bounds {
+	if q.under == nil {
+		c, w := b.center(q.over), b.width(q.over)
+		return checked(c-w, c+w, q)
+	}
+	d, w := b.center(q.under), b.width(q.under)
+	if math.Abs(d) <= w {
+		return bounds{} // the denominator can be 0
+	}
+	if d < 0 {
+		q = &ratio{q.over.times(-1), q.under.times(-1)}
+	}
+	return checked(-b.largest(&ratio{q.over.times(-1), q.under}), b.largest(q), q)
+}
+
+// largest returns the largest value over the box of a quotient N/D whose D is
+// positive there: the r at which the largest value of N − rD is 0. This is
+// Fieller's construction (1954) for intervals: the ratios r for which N − rD
+// can be 0. The iteration of Dinkelbach (1967) climbs to it in few steps, since
+// the largest value is taken at a corner.
+func (b box) largest(q *ratio) float64 {
+	r := b.center(q.over) / b.center(q.under)
+	for range 100 {
+		f := q.over.plus(q.under, -r)
+		over, under := q.over.constant, q.under.constant
+		for s, x := range f.factors {
+			v := float64(b.row.answers[s].Value) + math.Copysign(b.widths[s], x)
+			over += q.over.factors[s] * v
+			under += q.under.factors[s] * v
+		}
+		next := over / under
+		if !(next > r) {
+			break
+		}
+		r = next
+	}
+	return r
+}
+
+// checked returns bounds, none where the range is beyond float64.
+func checked(lo, hi float64, q *ratio) bounds {
+	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+		return bounds{}
+	}
+	return bounds{lo, hi, true, q}
+}
+
+// between encloses a value that is no quotient of linear forms.
+func between(lo, hi float64) bounds { return checked(lo, hi, nil) }
+
+// isConstant returns the value of bounds that do not depend on answers.
+func (b bounds) isConstant() (float64, bool) {
+	return b.lo, b.known && b.lo == b.hi
+}
+
+// margin returns the half-width around an expression's value at the row's
+// confidence, and nil where none is known.
+func margin(e Expr, v any, r *row) any {
+	used := slots(e)
+	if _, text := v.(string); v == nil || text {
+		return nil
+	}
+	b, known := newBox(r, used)
+	if !known {
+		return nil
+	}
+	out := b.bounds(e)
+	if !out.known {
+		return nil
+	}
+	if out.ratio != nil && out.ratio.under == nil {
+		return b.width(out.ratio.over)
+	}
+	x := toReal(v)
+	return max(out.hi-x, x-out.lo, 0)
+}

@@ -1,0 +1,256 @@
+package post
+
+import "math"
+
+// Expr is an expression over a group's keys and answers: Constant, Key, Sum,
+// Mean, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, Is, Case
+// or Call.
+type Expr interface {
+	// Type is the type of the values that are not NULL.
+	Type() Type
+	value(r *row) any
+	// each calls f for each operand.
+	each(f func(Expr))
+}
+
+// Constant is a literal: int64, float64, string or nil.
+type Constant struct{ Value any }
+
+// Type is that of the value, INTEGER for NULL.
+func (c Constant) Type() Type {
+	switch c.Value.(type) {
+	case float64:
+		return Real
+	case string:
+		return Text
+	}
+	return Integer
+}
+
+func (c Constant) value(*row) any  { return c.Value }
+func (c Constant) each(func(Expr)) {}
+
+// Key is a grouped expression.
+type Key struct {
+	Index int
+	Of    Type
+}
+
+// Type is the declared type of the grouped expression.
+func (k Key) Type() Type      { return k.Of }
+func (k Key) each(func(Expr)) {}
+
+func (k Key) value(r *row) any {
+	switch v := r.keys[k.Index]; {
+	case v.IsInt():
+		return v.Int64()
+	case v.IsText():
+		return v.Str()
+	}
+	return nil
+}
+
+// Term is an answer times a factor.
+type Term struct {
+	Slot   int // of Group.Answers
+	Factor int64
+}
+
+// Sum is a linear combination of answers: a COUNT or a SUM. Beyond 64 bits it
+// stays at the end of their range. It is never NULL: where SQL's SUM of no rows
+// is NULL, that there are none is not known, and the noisy sum is given.
+type Sum struct {
+	Terms []Term
+	Real  bool // as SQLite's TOTAL
+}
+
+// Type is INTEGER, of TOTAL REAL.
+func (s Sum) Type() Type {
+	if s.Real {
+		return Real
+	}
+	return Integer
+}
+
+func (s Sum) each(func(Expr)) {}
+
+func (s Sum) value(r *row) any {
+	n := saturatingSum(s.Terms, r)
+	if s.Real {
+		return float64(n)
+	}
+	return n
+}
+
+// Mean is a linear combination of answers over a count: an AVG. It is NULL
+// where the count is not positive.
+type Mean struct {
+	Terms []Term
+	Count int // the slot of the count
+}
+
+// Type is REAL.
+func (m Mean) Type() Type      { return Real }
+func (m Mean) each(func(Expr)) {}
+
+func (m Mean) value(r *row) any {
+	n := r.answers[m.Count].Value
+	if n <= 0 {
+		return nil
+	}
+	return float64(saturatingSum(m.Terms, r)) / float64(n)
+}
+
+// Margin is the half-width of the confidence interval of an expression, NULL
+// where none is known.
+type Margin struct{ Of Expr }
+
+// Type is REAL.
+func (m Margin) Type() Type        { return Real }
+func (m Margin) each(f func(Expr)) { f(m.Of) }
+func (m Margin) value(r *row) any  { return margin(m.Of, m.Of.value(r), r) }
+
+// Operator is an arithmetic operator.
+type Operator byte
+
+// The operators.
+const (
+	Plus   Operator = '+'
+	Minus  Operator = '-'
+	Times  Operator = '*'
+	Over   Operator = '/'
+	Modulo Operator = '%'
+)
+
+// Negative is -x.
+type Negative struct{ Of Expr }
+
+// Type is that of the operand.
+func (n Negative) Type() Type        { return n.Of.Type() }
+func (n Negative) each(f func(Expr)) { f(n.Of) }
+func (n Negative) value(r *row) any  { return arithmetic(Minus, int64(0), n.Of.value(r)) }
+
+// Arithmetic is left op right. The operands are numbers.
+type Arithmetic struct {
+	Op          Operator
+	Left, Right Expr
+}
+
+// Type is REAL where an operand is, else INTEGER; integers that overflow give
+// a REAL all the same, as in SQLite.
+func (a Arithmetic) Type() Type        { return join(a.Left.Type(), a.Right.Type()) }
+func (a Arithmetic) each(f func(Expr)) { f(a.Left); f(a.Right) }
+
+func (a Arithmetic) value(r *row) any {
+	return arithmetic(a.Op, a.Left.value(r), a.Right.value(r))
+}
+
+// join returns the type of values that are of either type.
+func join(a, b Type) Type {
+	switch {
+	case a == b:
+		return a
+	case a == Text || b == Text:
+		return Text
+	}
+	return Real
+}
+
+// Function is a function of SQLite that Call knows.
+type Function string
+
+// The functions. COALESCE takes one argument or more, ROUND one or two, ABS one.
+const (
+	Round    Function = "round"
+	Abs      Function = "abs"
+	Coalesce Function = "coalesce"
+)
+
+// Call is a call of a function.
+type Call struct {
+	Name Function
+	Args []Expr
+}
+
+// Type is REAL for ROUND, else what the arguments have in common.
+func (c Call) Type() Type {
+	if c.Name == Round {
+		return Real
+	}
+	return common(c.Args)
+}
+
+func common(es []Expr) Type {
+	t := es[0].Type()
+	for _, e := range es[1:] {
+		t = join(t, e.Type())
+	}
+	return t
+}
+
+func (c Call) each(f func(Expr)) {
+	for _, a := range c.Args {
+		f(a)
+	}
+}
+
+func (c Call) value(r *row) any {
+	switch c.Name {
+	case Round:
+		return c.round(r)
+	case Abs:
+		v := c.Args[0].value(r)
+		if compare(v, int64(0)) < 0 && v != nil {
+			return arithmetic(Minus, int64(0), v)
+		}
+		return v
+	}
+	for _, a := range c.Args {
+		if v := a.value(r); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// round rounds halves away from zero to at most 30 decimal places.
+func (c Call) round(r *row) any {
+	v, places := c.Args[0].value(r), any(int64(0))
+	if len(c.Args) > 1 {
+		places = c.Args[1].value(r)
+	}
+	if v == nil || places == nil {
+		return nil
+	}
+	x := toReal(v)
+	if math.Abs(x) >= 1<<52 {
+		return x
+	}
+	n := int(min(max(toInteger(places), 0), 30))
+	return roundTo(x, n)
+}
+
+// slots returns the answers that an expression uses, each once.
+func slots(e Expr) map[int]bool {
+	used := make(map[int]bool)
+	var walk func(Expr)
+	walk = func(e Expr) {
+		switch e := e.(type) {
+		case Sum:
+			for _, t := range e.Terms {
+				used[t.Slot] = true
+			}
+		case Mean:
+			for _, t := range e.Terms {
+				used[t.Slot] = true
+			}
+			used[e.Count] = true
+		}
+		e.each(walk)
+	}
+	walk(e)
+	return used
+}
+
+// Private reports whether an expression uses an answer.
+func Private(e Expr) bool { return len(slots(e)) > 0 }

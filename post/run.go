@@ -1,0 +1,144 @@
+package post
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"dpsql/query"
+)
+
+// row is a group while its row is computed.
+type row struct {
+	keys       []query.Value
+	answers    []Answer
+	confidence float64
+}
+
+// result is a row of the result with what it is sorted by.
+type result struct {
+	from   *row
+	values []any
+	order  []any
+}
+
+// Run computes the rows of the groups, which are in the order that ties keep:
+// HAVING, the select list, DISTINCT, ORDER BY, LIMIT. Margins hold at the given
+// confidence, in (0, 1).
+func (p *Program) Run(groups []Group, confidence float64) Table {
+	results := make([]result, 0, len(groups))
+	seen := make(map[string]bool)
+	for _, g := range groups {
+		r := &row{g.Keys, g.Answers, confidence}
+		if p.Having != nil && truth(p.Having.value(r)) != yes {
+			continue
+		}
+		out := p.result(r)
+		if p.Distinct {
+			key := encode(out.values)
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+		}
+		results = append(results, out)
+	}
+	p.sort(results)
+	return p.table(p.cut(results))
+}
+
+func (p *Program) result(r *row) result {
+	out := result{from: r, values: make([]any, len(p.Columns)), order: make([]any, len(p.Order))}
+	for i, c := range p.Columns {
+		out.values[i] = c.Of.value(r)
+	}
+	for i, o := range p.Order {
+		out.order[i] = o.By.value(r)
+	}
+	return out
+}
+
+// sort orders rows as SQLite does, NULL first, and leaves ties as they were.
+func (p *Program) sort(results []result) {
+	if len(p.Order) == 0 {
+		return
+	}
+	slices.SortStableFunc(results, func(a, b result) int {
+		for i, o := range p.Order {
+			c := compare(a.order[i], b.order[i])
+			if o.Descending {
+				c = -c
+			}
+			if c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+}
+
+// cut keeps the rows that OFFSET and LIMIT leave.
+func (p *Program) cut(results []result) []result {
+	results = results[min(max(p.Offset, 0), int64(len(results))):]
+	if p.Limit >= 0 {
+		results = results[:min(p.Limit, int64(len(results)))]
+	}
+	return results
+}
+
+// table writes the rows that are left, and their margins.
+func (p *Program) table(results []result) Table {
+	private := make([]bool, len(p.Columns))
+	for i, c := range p.Columns {
+		private[i] = len(slots(c.Of)) > 0 && !isMargin(c.Of)
+	}
+	t := Table{Rows: make([][]any, len(results)), Margins: make([][]any, len(results))}
+	for i, r := range results {
+		t.Rows[i] = r.values
+		t.Margins[i] = make([]any, len(p.Columns))
+		for j, c := range p.Columns {
+			if private[j] {
+				t.Margins[i][j] = margin(c.Of, r.values[j], r.from)
+			}
+		}
+	}
+	return t
+}
+
+func isMargin(e Expr) bool {
+	_, yes := e.(Margin)
+	return yes
+}
+
+// encode gives rows that DISTINCT takes as equal one text: 1 and 1.0 are, and
+// so are two NULLs.
+func encode(values []any) string {
+	var b strings.Builder
+	for _, v := range values {
+		switch v := v.(type) {
+		case nil:
+			b.WriteByte('n')
+		case int64:
+			number(&b, float64(v), v)
+		case float64:
+			n := int64(0)
+			if math.Abs(v) < 1<<63 && v == math.Trunc(v) {
+				n = int64(v)
+			}
+			number(&b, v, n)
+		case string:
+			b.WriteByte('t')
+			b.Write(binary.AppendUvarint(nil, uint64(len(v))))
+			b.WriteString(v)
+		}
+	}
+	return b.String()
+}
+
+// number writes a number: the integer it is, if any, and its nearest real.
+func number(b *strings.Builder, x float64, n int64) {
+	b.WriteByte('#')
+	b.Write(binary.BigEndian.AppendUint64(nil, math.Float64bits(x+0))) // -0 is 0
+	b.Write(binary.BigEndian.AppendUint64(nil, uint64(n)))
+}
