@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 
+	"dpsql/post"
 	"dpsql/query"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
 // request is one query, bound and canonical, with the settings it is asked under.
 type request struct {
 	table    *table
-	items    []sqlfront.Item
+	bound    *sqlfront.Bound
 	query    query.Query
 	settings Settings
 	warnings []string
@@ -71,7 +73,11 @@ func (s *Session) bind(v *view, sel *sqlfront.Select, args []query.Value) (reque
 	if err != nil {
 		return request{}, err
 	}
-	return request{table: t, items: b.Items, query: b.Query, settings: s.settings, warnings: b.Warnings}, nil
+	if len(b.Queries) != 1 {
+		return request{}, sqlerr.New(sqlerr.Unsupported, "a statement of several numbers is outside the dialect").
+			WithHint("ask for each in a statement of its own")
+	}
+	return request{table: t, bound: b, query: b.Queries[0], settings: s.settings, warnings: b.Warnings}, nil
 }
 
 // result writes an estimate as the rows of a SELECT.
@@ -80,24 +86,15 @@ func (r request) result(c candidate, e estimate) *Result {
 	if r.settings.Clamp {
 		value = max(0, value)
 	}
-	var margin any
-	if e.verified {
-		margin = e.margin
-	}
 	out := &Result{Warnings: r.warnings, Answer: &Answer{
 		Confidence: r.settings.Confidence, Via: c.name, Mechanism: c.kind, Support: c.support,
 		Cost: Cost{e.cost.Epsilon.Float(), e.cost.Rho.Float()}, Verified: e.verified}}
-	row, margins := make([]any, len(r.items)), make([]any, len(r.items))
-	for i, item := range r.items {
-		if item.Kind == sqlfront.Margin {
-			out.Columns = append(out.Columns, Column{item.Name, "REAL"})
-			row[i] = margin
-			continue
-		}
-		out.Columns = append(out.Columns, Column{item.Name, "INTEGER"})
-		row[i], margins[i] = value, margin
+	answer := post.Answer{Value: value, HalfWidth: func(float64) (float64, bool) { return e.margin, e.verified }}
+	table := r.bound.Output.Run([]post.Group{{Keys: r.bound.Groups[0], Answers: []post.Answer{answer}}}, r.settings.Confidence)
+	for _, c := range r.bound.Output.Columns {
+		out.Columns = append(out.Columns, Column{c.Name, string(c.Of.Type())})
 	}
-	out.Rows, out.Answer.Margins = [][]any{row}, [][]any{margins}
+	out.Rows, out.Answer.Margins = table.Rows, table.Margins
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -16,14 +17,35 @@ type Table interface {
 	Universe() *query.Universe
 }
 
-// Bound is a SELECT as a linear query over its table's universe.
+// Bound is a SELECT as linear queries over its table's universe, and what is
+// made of their answers: the engine answers the queries, and Output computes
+// the rows from the answers alone.
+//
+// The queries are a table of Groups × Slots; that of slot k in group g is
+// Queries[g·len(Slots)+k]. The groups are disjoint: no record has a weight in
+// the queries of two groups of one slot. So a unit of L records changes the
+// answers of one slot, taken as a vector over the groups, by at most L·W in ℓ1
+// norm, W the slot's largest weight, however its records are spread over the
+// groups; and by no more in ℓ2 norm, which is never larger.
 type Bound struct {
-	Query    query.Query // what every item of the select list counts
-	Items    []Item
+	Queries  []query.Query
+	Slots    []Slot
+	Groups   [][]query.Value // the keys of each group; one group without keys where nothing is grouped
+	Output   post.Program
 	Warnings []string // literals that match nothing; at most maxWarnings
 }
 
-// Bind resolves the columns of the SELECT in its table, which the caller has
+// Slot is one linear query of the select list, asked in each group.
+type Slot struct {
+	// Scale is how wide an answer's interval may be for each unit of SET
+	// accuracy: 1 for a COUNT; for a SUM one over the factor its weights are
+	// scaled by; for the sum of an AVG, which is a quotient, its largest weight.
+	Scale float64
+	// Split is the number of answers that share the error probability of a value.
+	Split int
+}
+
+// Bind resolves the names of the SELECT in its table, which the caller has
 // looked up, and compiles it with the arguments in its parameters' places.
 // Comparisons follow SQLite's rules for the column's type, and NULLs SQL's
 // three-valued logic: a record counts when the condition is true.
@@ -31,22 +53,12 @@ func (s *Select) Bind(t Table, args []query.Value) (*Bound, error) {
 	if err := s.checkArguments(len(args)); err != nil {
 		return nil, err
 	}
-	b := &binder{s: s, g: s.g, u: t.Universe(), args: args, known: make(map[*sqlparser.IsExpr]pred)}
-	where := truth(true)
-	if s.where != nil {
-		var err error
-		if where, err = b.when(s.where, true); err != nil {
-			return nil, s.placed(err)
-		}
-	}
-	q, err := b.count(where)
+	b := &binder{s: s, g: s.g, table: t, u: t.Universe(), args: args, known: make(map[*sqlparser.IsExpr]pred)}
+	bound, err := b.bind()
 	if err != nil {
 		return nil, s.placed(err)
 	}
-	bound := &Bound{Query: q, Warnings: b.warnings}
-	for _, it := range s.items {
-		bound.Items = append(bound.Items, it.Item)
-	}
+	bound.Warnings = b.warnings
 	return bound, nil
 }
 
@@ -63,47 +75,46 @@ func (s *Select) placed(err error) error {
 type binder struct {
 	s        *Select
 	g        *guarded
+	table    Table
 	u        *query.Universe
 	args     []query.Value
+	scope    scope
+	rows     query.Query // which records FROM and WHERE leave
 	warnings []string
 	known    map[*sqlparser.IsExpr]pred // see whenKnown
 }
 
-// count returns the query that all items share.
-func (b *binder) count(where pred) (query.Query, error) {
-	var first query.Query
-	for i, it := range b.s.items {
-		p := where
-		if it.of != nil {
-			present, err := b.present(it.of)
-			if err != nil {
-				return query.Query{}, err
-			}
-			if p, err = b.merge([]pred{where, present}, true); err != nil {
-				return query.Query{}, err
-			}
-		}
-		q := p.query(b.u)
-		if i == 0 {
-			first = q
-		} else if !q.Equal(first) {
-			return query.Query{}, it.place.unsupported("a select list with different counts").
-				WithHint("ask for each count in a statement of its own")
-		}
+// bind compiles the clauses in the order in which SQL applies them.
+func (b *binder) bind() (*Bound, error) {
+	kept, err := b.restrict()
+	if err != nil {
+		return nil, err
 	}
-	return first, nil
+	b.rows = kept.query(b.u)
+	o := &outputs{binder: b}
+	if err := o.groupBy(); err != nil {
+		return nil, err
+	}
+	program, err := o.program()
+	if err != nil {
+		return nil, err
+	}
+	bound := &Bound{Slots: o.slots, Output: program}
+	bound.Groups, bound.Queries, err = o.divide()
+	return bound, err
 }
 
-// present returns where a column or literal is not NULL.
-func (b *binder) present(e sqlparser.Expr) (pred, error) {
-	o, err := b.value(e)
-	switch {
-	case err != nil:
-		return pred{}, err
-	case o.isColumn:
-		return where(o.column, b.domain(o.column).NotNull()), nil
+// restrict binds FROM and returns the records that it and WHERE leave.
+func (b *binder) restrict() (pred, error) {
+	kept, err := b.bindFrom()
+	if err != nil || b.s.where == nil {
+		return kept, err
 	}
-	return truth(!o.constant.isNull()), nil
+	where, err := b.when(b.s.where, true)
+	if err != nil {
+		return pred{}, err
+	}
+	return b.merge([]pred{kept, where}, true)
 }
 
 func (b *binder) domain(column int) query.Domain { return b.u.Columns()[column].Domain }

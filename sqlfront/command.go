@@ -11,7 +11,7 @@ func (p *parser) explain() (Statement, error) {
 	if t.is("QUERY") && p.after(1).is("PLAN") {
 		return nil, t.unsupported("EXPLAIN QUERY PLAN").WithHint("write EXPLAIN SELECT …")
 	}
-	if !t.is("SELECT") {
+	if !t.is("SELECT") && !t.is("WITH") {
 		if t.kind == kindEnd || !slices.Contains(native, t.upper) && !isForeign(t) {
 			return nil, p.unexpected("SELECT")
 		}

@@ -70,3 +70,15 @@ func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {
 	}
 	return "a condition as a value", "put it into WHERE"
 }
+
+// function returns the lower-case name of a plain function call, else "".
+func (g *guarded) function(e sqlparser.Expr) (string, *sqlparser.FuncExpr) {
+	f, ok := unwrap(e).(*sqlparser.FuncExpr)
+	if !ok || !f.Qualifier.IsEmpty() {
+		return "", nil
+	}
+	if t, ok := g.token(f.Name.String()); ok {
+		return lowerASCII(t.value), f
+	}
+	return strings.ToLower(f.Name.String()), f
+}

@@ -113,9 +113,9 @@ func TestDialect(t *testing.T) {
 		}
 		if want == "same" {
 			if same[argument] == "" {
-				same[argument] = b.Query.String()
+				same[argument] = b.Queries[0].String()
 			}
-			if got := b.Query.String(); got != same[argument] {
+			if got := b.Queries[0].String(); got != same[argument] {
 				t.Errorf("%s: got %s, want %s", e.text, got, same[argument])
 			}
 		}

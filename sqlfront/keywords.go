@@ -45,8 +45,7 @@ var foreign = map[string]string{
 	"UPDATE":    "change rows with another SQLite client",
 	"VACUUM":    "",
 	"VALUES":    "write SELECT COUNT(*) FROM table WHERE …",
-	"WITH":      "put the conditions of the common table expression into WHERE",
 }
 
 // native are the first words of the dialect's own statements.
-var native = []string{"SELECT", "EXPLAIN", "CREATE", "DROP", "SHOW", "DESCRIBE", "SET", "EXPORT"}
+var native = []string{"SELECT", "WITH", "EXPLAIN", "CREATE", "DROP", "SHOW", "DESCRIBE", "SET", "EXPORT"}

@@ -33,11 +33,11 @@ func TestAbsurdSizes(t *testing.T) {
 
 func TestNestingWithinLimits(t *testing.T) {
 	text := prefix + strings.Repeat("NOT (", 100) + "age = 1" + strings.Repeat(")", 100)
-	if got := mustBind(t, text).Query.String(); got != "age{1: 1}" {
+	if got := mustBind(t, text).Queries[0].String(); got != "age{1: 1}" {
 		t.Errorf("100 NOTs: %s", got)
 	}
 	text = prefix + strings.Repeat("(", maxNesting) + "age = 1" + strings.Repeat(")", maxNesting)
-	if got := mustBind(t, text).Query.String(); got != "age{1: 1}" {
+	if got := mustBind(t, text).Queries[0].String(); got != "age{1: 1}" {
 		t.Errorf("%d parentheses: %s", maxNesting, got)
 	}
 }
@@ -60,11 +60,11 @@ func TestLongStatements(t *testing.T) {
 		{"nested IS NULL", strings.Repeat("(married = 1 AND ", 140) + "age = 1" + strings.Repeat(" IS NULL)", 140), "0"},
 	}
 	for _, c := range cases {
-		if got := mustBind(t, prefix+c.where).Query.String(); got != c.want {
+		if got := mustBind(t, prefix+c.where).Queries[0].String(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	if n, _ := mustBind(t, prefix+"zip='0'"+text.String()).Query.SizeWithin(1 << 60); n != 0 {
+	if n, _ := mustBind(t, prefix+"zip='0'"+text.String()).Queries[0].SizeWithin(1 << 60); n != 0 {
 		// 10 000 zips times the other columns: 122 · 3 · 2 · 2.
 		if want := uint64(10_000 * 122 * 3 * 2 * 2); n != want {
 			t.Errorf("10 thousand zips: support %d, want %d", n, want)
@@ -87,7 +87,7 @@ func TestLongList(t *testing.T) {
 	list, args := listOf(100_000)
 	for _, where := range []string{list, "NOT (zip NOT " + list[len("zip "):] + ")", list + " AND age = 40 AND sex = 'F'"} {
 		b := mustBind(t, prefix+where, args...)
-		size, ok := b.Query.SizeWithin(1 << 60)
+		size, ok := b.Queries[0].SizeWithin(1 << 60)
 		want := uint64(100_000 * 122 * 3 * 2 * 2)
 		if strings.HasSuffix(where, "'F'") {
 			want = 100_000 * 2 * 2

@@ -2,13 +2,10 @@ package sqlfront
 
 import (
 	"math/big"
-	"slices"
-	"strings"
 
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/query"
-	"dpsql/sqlerr"
 )
 
 // operand is one side of a comparison: a column or a constant.
@@ -72,8 +69,8 @@ func (b *binder) literal(v *sqlparser.SQLVal) (operand, bool, error) {
 			return operand{}, false, err
 		}
 	case kindWord:
-		if column, ok := b.u.Index(t.value); ok && t.upper != "NULL" {
-			return operand{isColumn: true, column: column}, true, nil
+		if columns := b.scope.named("", t.value); len(columns) == 1 && t.upper != "NULL" {
+			return operand{isColumn: true, column: columns[0]}, true, nil
 		}
 		switch t.upper {
 		case "TRUE":
@@ -83,59 +80,6 @@ func (b *binder) literal(v *sqlparser.SQLVal) (operand, bool, error) {
 		}
 	}
 	return operand{constant: k}, true, nil
-}
-
-// column resolves a column's name.
-func (b *binder) column(e *sqlparser.ColName) (int, error) {
-	t, ok := b.g.token(e.Name.String())
-	if !ok {
-		return 0, b.g.place(e).unsupported("this name")
-	}
-	if err := b.qualifier(e.Qualifier); err != nil {
-		return 0, err
-	}
-	if column, ok := b.u.Index(t.value); ok {
-		return column, nil
-	}
-	return 0, sqlerr.New(sqlerr.Unknown, "no column %s in table %s", excerpt(t.value, 40), b.s.Table.Text).
-		WithHint("%s", b.columnHint(t)).At(t.position)
-}
-
-// columnHint says which column may have been meant.
-func (b *binder) columnHint(t token) string {
-	names := make([]string, len(b.u.Columns()))
-	for i, c := range b.u.Columns() {
-		names[i] = c.Name
-	}
-	hint := "the columns are " + excerpt(strings.Join(names, ", "), 120)
-	if near := closest(t.value, slices.Values(names)); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	if t.kind == kindQuoted && t.text[0] == '"' {
-		hint += " (a text is written in single quotes: '" + excerpt(strings.ReplaceAll(t.value, "'", "''"), 40) + "')"
-	}
-	return hint
-}
-
-// qualifier checks that a qualified name refers to the table of the FROM
-// clause; an alias hides the table's name.
-func (b *binder) qualifier(q sqlparser.TableName) error {
-	if q.Name.IsEmpty() {
-		return nil
-	}
-	table := b.s.Table.Text
-	if b.s.Alias.Text != "" {
-		table = b.s.Alias.Text
-	}
-	t, ok := b.g.token(q.Name.String())
-	if !ok || !equalFold(t.value, table) {
-		return sqlerr.New(sqlerr.Unknown, "no table or alias %s in this statement", excerpt(t.value, 40)).
-			WithHint("its columns are qualified by %s", table).At(t.position)
-	}
-	if schema, ok := b.g.token(q.Qualifier.String()); ok && !equalFold(schema.value, "main") {
-		return schema.unsupported("an attached database")
-	}
-	return nil
 }
 
 // constant is a literal or an argument.

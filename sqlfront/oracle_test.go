@@ -181,8 +181,8 @@ func TestAgainstSQLite(t *testing.T) {
 			}
 			compared++
 			for i, in := range g.selected(t, text) {
-				if got := b.Query.Weight(g.tuples[i]) == 1; got != in {
-					t.Fatalf("%s on %v: got %v, SQLite says %v; compiled to %v", text, g.tuples[i], got, in, b.Query)
+				if got := b.Queries[0].Weight(g.tuples[i]) == 1; got != in {
+					t.Fatalf("%s on %v: got %v, SQLite says %v; compiled to %v", text, g.tuples[i], got, in, b.Queries[0])
 				}
 			}
 		}

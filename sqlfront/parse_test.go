@@ -108,12 +108,12 @@ func TestSelectNames(t *testing.T) {
 		table Name
 		alias Name
 	}{
-		{"SELECT COUNT(*) FROM people", Name{"people", 22}, Name{}},
+		{"SELECT COUNT(*) FROM people", Name{"people", 22}, Name{"people", 22}},
 		{"SELECT COUNT(*) FROM \"my \"\"table\" AS p", Name{`my "table`, 22}, Name{"p", 38}},
 		{"SELECT COUNT(*) FROM main.[people] x", Name{"people", 27}, Name{"x", 36}},
-		{"SELECT COUNT(*) FROM (people)", Name{"people", 23}, Name{}},
-		{"SELECT COUNT(*) FROM dual", Name{"dual", 22}, Name{}},
-		{"EXPLAIN SELECT COUNT(*) FROM people", Name{"people", 30}, Name{}},
+		{"SELECT COUNT(*) FROM (people)", Name{"people", 23}, Name{"people", 23}},
+		{"SELECT COUNT(*) FROM dual", Name{"dual", 22}, Name{"dual", 22}},
+		{"EXPLAIN SELECT COUNT(*) FROM people", Name{"people", 30}, Name{"people", 30}},
 	} {
 		s, err := Parse(c.text)
 		if err != nil {
@@ -123,8 +123,8 @@ func TestSelectNames(t *testing.T) {
 		if e, ok := s.(*Explain); ok {
 			s = e.Select
 		}
-		if sel := s.(*Select); sel.Table != c.table || sel.Alias != c.alias {
-			t.Errorf("%s: table %v alias %v", c.text, sel.Table, sel.Alias)
+		if sel := s.(*Select); sel.Table != c.table || sel.from[0].alias != c.alias {
+			t.Errorf("%s: table %v alias %v", c.text, sel.Table, sel.from[0].alias)
 		}
 	}
 }

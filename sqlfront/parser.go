@@ -137,7 +137,7 @@ func (p *parser) noParameters() error {
 func (p *parser) statement() (Statement, error) {
 	t := p.next()
 	switch t.upper {
-	case "SELECT":
+	case "SELECT", "WITH":
 		p.at--
 		return p.selectStatement()
 	case "EXPLAIN":

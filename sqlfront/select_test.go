@@ -2,6 +2,7 @@ package sqlfront
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"dpsql/query"
@@ -105,7 +106,7 @@ func TestWhere(t *testing.T) {
 			b, err := bind(t, "SELECT COUNT(*) FROM people p WHERE "+w)
 			if err != nil {
 				t.Errorf("%s: %v", w, err)
-			} else if got := b.Query.String(); got != c.want {
+			} else if got := b.Queries[0].String(); got != c.want {
 				t.Errorf("%s is %s, want %s", w, got, c.want)
 			}
 		}
@@ -136,7 +137,7 @@ func TestParameters(t *testing.T) {
 	}
 	for _, c := range cases {
 		text := "SELECT COUNT(*) FROM people WHERE " + c.where
-		if got := mustBind(t, text, c.args...).Query.String(); got != c.want {
+		if got := mustBind(t, text, c.args...).Queries[0].String(); got != c.want {
 			t.Errorf("%s is %s, want %s", c.where, got, c.want)
 		}
 		if names, err := Parameters(text); err != nil || len(names) != len(c.args) {
@@ -163,44 +164,51 @@ func TestParameterNames(t *testing.T) {
 	}
 }
 
+// TestItems holds the headings of select lists, and the queries behind them.
 func TestItems(t *testing.T) {
 	cases := []struct {
-		list  string
-		items []Item
-		want  string
+		list     string
+		headings string
+		want     string
 	}{
-		{"COUNT(*)", []Item{{Count, "count"}}, "1"},
-		{"count( * ) AS n", []Item{{Count, "n"}}, "1"},
-		{"COUNT(1) n", []Item{{Count, "n"}}, "1"},
-		{"COUNT('x')", []Item{{Count, "count"}}, "1"},
-		{"COUNT(-1.5)", []Item{{Count, "count"}}, "1"},
-		{"COUNT(*) AS end", []Item{{Count, "end"}}, "1"},
-		{"COUNT(*) AS true", []Item{{Count, "true"}}, "1"},
-		{"(COUNT((1)))", []Item{{Count, "count"}}, "1"},
-		{"COUNT(NULL)", []Item{{Count, "count"}}, "0"},
-		{"COUNT(ALL age)", []Item{{Count, "count"}}, "age{0..120: 1}"},
-		{"COUNT(people.married) AS \"My n\"", []Item{{Count, "My n"}}, "1"},
-		{"COUNT(*) AS 'x y'", []Item{{Count, "x y"}}, "1"},
-		{"COUNT(*) 'x'", []Item{{Count, "x"}}, "1"},
-		{"ALL COUNT(*)", []Item{{Count, "count"}}, "1"},
-		{`"count"(*)`, []Item{{Count, "count"}}, "1"},
-		{"COUNT(*) AS n, MARGIN(n) AS m", []Item{{Count, "n"}, {Margin, "m"}}, "1"},
-		{"MARGIN(COUNT(*)), COUNT(*), COUNT(married)", []Item{{Margin, "margin"}, {Count, "count"}, {Count, "count"}}, "1"},
-		{"margin(N) m, COUNT(age) n", []Item{{Margin, "m"}, {Count, "n"}}, "age{0..120: 1}"},
+		{"COUNT(*)", "count", "1"},
+		{"count( * ) AS n", "n", "1"},
+		{"COUNT(1) n", "n", "1"},
+		{"COUNT('x')", "count", "1"},
+		{"COUNT(-1.5)", "count", "1"},
+		{"COUNT(*) AS end", "end", "1"},
+		{"COUNT(*) AS true", "true", "1"},
+		{"(COUNT((1)))", "count", "1"},
+		{"COUNT(NULL)", "count", "0"},
+		{"COUNT(ALL age)", "count", "age{0..120: 1}"},
+		{"COUNT(people.married) AS \"My n\"", "My n", "1"},
+		{"COUNT(*) AS 'x y'", "x y", "1"},
+		{"COUNT(*) 'x'", "x", "1"},
+		{"ALL COUNT(*)", "count", "1"},
+		{`"count"(*)`, "count", "1"},
+		{"COUNT(*) AS n, MARGIN(n) AS m", "n|m", "1"},
+		{"MARGIN(COUNT(*)), COUNT(*), COUNT(married)", "margin|count|count", "1"},
+		{"margin(N) m, COUNT(age) n", "m|n", "age{0..120: 1}"},
+		{"MARGIN(count), COUNT(*)", "margin|count", "1"},
+		{"COUNT(*)/1000.0, 'a,b', 1 AS one", "COUNT(*) / 1000.0|'a,b'|one", "1"},
+		{"ROUND( AVG(married) , 2 ), -COUNT(*)", "ROUND(AVG(married), 2)|- COUNT(*)", "1|married{1: 1}"},
+		{"COUNT(*), COUNT(age)", "count|count", "1|age{0..120: 1}"},
+		{"SUM(married), COUNT(*), AVG(married)", "sum|count|avg", "married{1: 1}|1"},
 	}
 	for _, c := range cases {
 		b := mustBind(t, "SELECT "+c.list+" FROM people")
-		if len(b.Items) != len(c.items) {
-			t.Errorf("%s has items %v, want %v", c.list, b.Items, c.items)
-			continue
+		var headings, queries []string
+		for _, column := range b.Output.Columns {
+			headings = append(headings, column.Name)
 		}
-		for i, it := range b.Items {
-			if it != c.items[i] {
-				t.Errorf("%s has items %v, want %v", c.list, b.Items, c.items)
-			}
+		for _, q := range b.Queries {
+			queries = append(queries, q.String())
 		}
-		if got := b.Query.String(); got != c.want {
-			t.Errorf("%s is %s, want %s", c.list, got, c.want)
+		if got := strings.Join(headings, "|"); got != c.headings {
+			t.Errorf("%s has headings %s, want %s", c.list, got, c.headings)
+		}
+		if got := strings.Join(queries, "|"); got != c.want {
+			t.Errorf("%s asks %s, want %s", c.list, got, c.want)
 		}
 	}
 }

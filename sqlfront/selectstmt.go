@@ -1,25 +1,70 @@
 package sqlfront
 
 import (
+	"slices"
+
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/sqlerr"
 )
 
-// Select is a SELECT within the dialect, not yet bound to its table.
+// Select is a SELECT as written: its clauses are taken apart, and no name in
+// it has been looked up.
 type Select struct {
-	Table      Name // as written in FROM
-	Alias      Name // empty where there is none
-	Parameters int  // the number of arguments that Bind takes
+	Table      Name   // the first table in FROM, sub-selects opened
+	Tables     []Name // all of them, in the order of the text
+	Parameters int    // the number of arguments that Bind takes
 
-	g     *guarded
-	items []item
-	where sqlparser.Expr // nil without a WHERE
+	g       *guarded
+	from    []source // what is selected from; the first, and what is joined to it
+	columns []Name   // of a common table expression that renames its columns
+	list    []item
+	where   sqlparser.Expr // nil without a WHERE
+	groupBy sqlparser.GroupBy
+	having  sqlparser.Expr // nil without a HAVING
+	orderBy sqlparser.OrderBy
+	limit   *sqlparser.Limit // nil without a LIMIT
+	unique  bool             // DISTINCT
 }
 
-// selectStatement parses the SELECT that starts at the next token.
+// item is one entry of the select list.
+type item struct {
+	expr  sqlparser.Expr // nil for a star
+	star  *sqlparser.StarExpr
+	alias string // as written behind it; "" where there is none
+	text  string // as written, to head the column where nothing better does
+	place token
+}
+
+// selectStatement parses the SELECT, or the WITH … SELECT, that starts at the
+// next token.
 func (p *parser) selectStatement() (*Select, error) {
-	g, err := guard(p.tokens[p.at:])
+	tokens := p.tokens[p.at:]
+	if err := checkDepth(tokens); err != nil {
+		return nil, err
+	}
+	s, err := parseSelect(tokens, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.Parameters = countParameters(tokens)
+	s.Tables = s.tables()
+	s.Table = s.Tables[0]
+	return s, nil
+}
+
+// parseSelect parses tokens that end with the SELECT's end. Names of common
+// table expressions are in with.
+func parseSelect(tokens []token, with []expression) (*Select, error) {
+	tokens, with, err := parseWith(tokens, with)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err = openFrom(tokens, with)
+	if err != nil {
+		return nil, err
+	}
+	g, err := guard(tokens)
 	if err != nil {
 		return nil, err
 	}
@@ -31,79 +76,89 @@ func (p *parser) selectStatement() (*Select, error) {
 	if !ok {
 		return nil, g.find("UNION").unsupported("UNION").WithHint("ask for each count in a statement of its own")
 	}
-	if err := g.checkClauses(sel); err != nil {
-		return nil, err
+	if sel.Cache != "" || sel.Hints != "" || sel.Lock != "" || len(sel.Comments) > 0 {
+		return nil, g.tokens[0].unsupported("this form of SELECT")
 	}
-	s := &Select{g: g, Parameters: countParameters(g.tokens)}
-	if err := s.from(sel.From); err != nil {
-		return nil, err
-	}
+	s := &Select{g: g, groupBy: sel.GroupBy, orderBy: sel.OrderBy, limit: sel.Limit, unique: sel.Distinct != ""}
 	if sel.Where != nil {
 		s.where = sel.Where.Expr
 	}
-	s.items, err = g.items(sel.SelectExprs)
+	if sel.Having != nil {
+		s.having = sel.Having.Expr
+	}
+	s.list = g.items(sel.SelectExprs)
+	s.from, err = g.sources(sel.From, with)
 	return s, err
 }
 
-// checkClauses refuses the clauses that are outside the dialect.
-func (g *guarded) checkClauses(sel *sqlparser.Select) error {
-	switch {
-	case sel.Distinct != "":
-		return g.find("DISTINCT").unsupported("SELECT DISTINCT")
-	case sel.GroupBy != nil:
-		return g.find("GROUP").unsupported("GROUP BY").WithHint("ask for each group's count in a statement of its own")
-	case sel.Having != nil:
-		return g.find("HAVING").unsupported("HAVING").WithHint("put conditions on rows into WHERE")
-	case sel.OrderBy != nil:
-		return g.find("ORDER").unsupported("ORDER BY").WithHint("a count is one row: leave it out")
-	case sel.Limit != nil:
-		return g.find("LIMIT").unsupported("LIMIT").WithHint("a count is one row: leave it out")
-	case sel.Cache != "" || sel.Hints != "" || sel.Lock != "" || len(sel.Comments) > 0:
-		return g.tokens[0].unsupported("this form of SELECT")
-	}
-	return nil
-}
-
-// from accepts one table with an optional alias.
-func (s *Select) from(from sqlparser.TableExprs) error {
-	if len(from) != 1 {
-		return s.g.place(from[1]).unsupported("a join")
-	}
-	switch e := from[0].(type) {
-	case *sqlparser.ParenTableExpr:
-		return s.from(e.Exprs)
-	case *sqlparser.JoinTableExpr:
-		return s.g.find("JOIN").unsupported("a join").WithHint("join the tables in a view and declare the view")
-	case *sqlparser.AliasedTableExpr:
-		if e.Hints == nil && e.Partitions == nil {
-			return s.table(e)
+// items returns the select list with the text of each entry.
+func (g *guarded) items(exprs sqlparser.SelectExprs) []item {
+	texts := g.listTexts()
+	items := make([]item, len(exprs))
+	for i, e := range exprs {
+		if i < len(texts) {
+			items[i].text = texts[i]
+		}
+		switch e := e.(type) {
+		case *sqlparser.StarExpr:
+			items[i].star, items[i].place = e, g.find("*")
+		case *sqlparser.AliasedExpr:
+			items[i].expr, items[i].place = e.Expr, g.start(e.Expr)
+			if t, ok := g.token(e.As.String()); ok {
+				items[i].alias = t.value
+			}
 		}
 	}
-	return s.g.place(from[0]).unsupported("this form of FROM")
+	return items
 }
 
-// table accepts a table name, qualified by main at most.
-func (s *Select) table(e *sqlparser.AliasedTableExpr) error {
-	name, ok := e.Expr.(sqlparser.TableName)
-	if !ok {
-		return s.g.find("FROM").unsupported("a sub-select in FROM").
-			WithHint("select from its table and put its conditions into WHERE")
+// listTexts writes each entry of the select list as it stands in the text,
+// blanks apart.
+func (g *guarded) listTexts() []string {
+	var texts []string
+	depth, text, before := 0, "", token{}
+	for _, t := range g.tokens[1:] {
+		switch {
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			depth--
+		case depth == 0 && (t.is("FROM") || t.kind == kindEnd):
+			return append(texts, text)
+		case depth == 0 && t.is(","):
+			texts, text, before = append(texts, text), "", token{}
+			continue
+		case depth == 0 && text == "" && (t.is("DISTINCT") || t.is("ALL")):
+			continue
+		}
+		if text != "" && !tight(before, t) {
+			text += " "
+		}
+		text, before = text+t.text, t
 	}
-	t, ok := s.g.token(name.Name.String())
-	if !ok {
-		return s.g.tokens[0].unsupported("SELECT without FROM").WithHint("write SELECT COUNT(*) FROM table")
+	return texts
+}
+
+// tight reports whether two tokens are written without a blank between them.
+func tight(before, t token) bool {
+	switch {
+	case before.is("(") || before.is("."), t.is(")") || t.is(",") || t.is("."):
+		return true
 	}
-	if schema, ok := s.g.token(name.Qualifier.String()); ok && !equalFold(schema.value, "main") {
-		return schema.unsupported("an attached database").WithHint("every table lives in the one database file")
+	return t.is("(") && before.isName()
+}
+
+// tables returns the tables that a SELECT reads, sub-selects opened.
+func (s *Select) tables() []Name {
+	var names []Name
+	for _, f := range s.from {
+		if f.sub == nil {
+			names = append(names, f.name)
+			continue
+		}
+		names = append(names, f.sub.tables()...)
 	}
-	if t.value == "" {
-		return t.malformed("a table's name is empty")
-	}
-	s.Table = Name{t.value, t.position}
-	if a, ok := s.g.token(e.As.String()); ok {
-		s.Alias = Name{a.value, a.position}
-	}
-	return nil
+	return slices.Clip(names)
 }
 
 // checkArguments refuses a number of arguments that the statement does not

@@ -30,7 +30,7 @@ func TestMySQLReadings(t *testing.T) {
 		{"integers beyond 64 bits, negative", "age > -" + strings.Repeat("9", 1000), "age{0..120: 1}"},
 	}
 	for _, c := range cases {
-		if got := mustBind(t, "SELECT COUNT(*) FROM people WHERE "+c.where).Query.String(); got != c.want {
+		if got := mustBind(t, "SELECT COUNT(*) FROM people WHERE "+c.where).Queries[0].String(); got != c.want {
 			t.Errorf("%s: %s is %s, want %s", c.name, c.where, got, c.want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestKeywordNames(t *testing.T) {
 			b, err := compile(declared{"t", u}, "SELECT COUNT("+spelling+") FROM t WHERE "+spelling+" = 1")
 			if err != nil {
 				t.Errorf("%s: %v", spelling, err)
-			} else if got, want := b.Query.String(), name+"{1: 1}"; got != want {
+			} else if got, want := b.Queries[0].String(), name+"{1: 1}"; got != want {
 				t.Errorf("%s: got %s, want %s", spelling, got, want)
 			}
 		}
@@ -86,7 +86,7 @@ func TestTrueIsAColumnFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := compile(declared{"t", u}, "SELECT COUNT(*) FROM t WHERE TRUE = 5")
-	if err != nil || b.Query.String() != "true{5: 1}" {
+	if err != nil || b.Queries[0].String() != "true{5: 1}" {
 		t.Errorf("got %v, %v", b, err)
 	}
 }
@@ -107,11 +107,11 @@ func TestQuotesInNames(t *testing.T) {
 	}
 	for _, where := range []string{"`a``b` = 1 AND `c\"d` = 2 AND [e f'] = 3", "[a`b] = 1 AND [c\"d] = 2 AND t.`e f'` = 3"} {
 		got, err := compile(declared{"t", u}, "SELECT COUNT(*) FROM t WHERE "+where)
-		if err != nil || !got.Query.Equal(want.Query) {
-			t.Errorf("%s: %v, %v; want %v", where, got, err, want.Query)
+		if err != nil || !got.Queries[0].Equal(want.Queries[0]) {
+			t.Errorf("%s: %v, %v; want %v", where, got, err, want.Queries[0])
 		}
 	}
-	if got := want.Query.Columns(); len(got) != 3 {
+	if got := want.Queries[0].Columns(); len(got) != 3 {
 		t.Errorf("the condition is on columns %v", got)
 	}
 }

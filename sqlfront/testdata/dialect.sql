@@ -43,19 +43,19 @@ SELECT COUNT(*) FROM pums WHERE (sex = 1 AND married = 0) OR (sex = 0 AND marrie
 SELECT COUNT(*) FROM pums WHERE (sex, married) IN ((0, 1), (1, 1)) AND age > 90;
 -- ok
 SELECT COUNT(*), MARGIN(COUNT(*)) FROM pums WHERE educ >= 13;
--- later
+-- ok
 SELECT SUM(age), AVG(age), COUNT(*) FROM pums WHERE sex = 0;
--- later
+-- ok
 SELECT SUM(CASE WHEN married = 1 THEN 1 ELSE 0 END) AS m, COUNT(*) AS n FROM pums WHERE race = 1;
--- later
+-- ok
 SELECT sex, COUNT(*) FROM pums GROUP BY sex;
--- later
+-- ok
 SELECT race, married, COUNT(*) AS n FROM pums WHERE age BETWEEN 18 AND 65 GROUP BY race, married HAVING n > 5 ORDER BY n DESC LIMIT 3;
--- later
+-- ok
 SELECT educ, AVG(age) FROM pums GROUP BY 1 ORDER BY 1;
--- later
+-- ok
 SELECT COUNT(*) / 1000.0 FROM pums WHERE sex = 1;
--- later
+-- ok
 SELECT COUNT(*) FROM (SELECT age, sex FROM pums WHERE race = 1) t WHERE age = 30;
 -- ok
 SELECT COUNT(*) FROM pums WHERE age = 1000;

@@ -1,0 +1,243 @@
+package sqlfront
+
+import (
+	"math"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/post"
+	"dpsql/query"
+)
+
+// outputs compiles what follows WHERE: the groups, and the expressions over
+// their keys and aggregates. Each aggregate becomes a combination of slots.
+type outputs struct {
+	*binder
+	keys       []key
+	slots      []Slot
+	bases      []query.Query // of each slot: what it asks before it is divided into groups
+	columns    []post.Column // of the select list, once compiled
+	open       []bool        // the entries of the select list being compiled
+	aggregates int           // how many there are
+}
+
+const countHint = "write SELECT COUNT(*) FROM table WHERE …"
+
+// aggregates are the aggregate functions of the dialect.
+var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total": true}
+
+// aggregate compiles a call of an aggregate function.
+func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, error) {
+	at := o.g.place(f)
+	upper := upperASCII(name)
+	o.aggregates++
+	if f.Distinct {
+		return nil, at.unsupported(upper + "(DISTINCT …)").WithHint("COUNT(*) counts rows; GROUP BY lists the declared values")
+	}
+	if len(f.Exprs) != 1 {
+		return nil, at.malformed("%s takes one argument", upper).WithHint("write COUNT(*), SUM(column) or AVG(column)")
+	}
+	arg, ok := f.Exprs[0].(*sqlparser.AliasedExpr)
+	star, _ := f.Exprs[0].(*sqlparser.StarExpr)
+	switch {
+	case star != nil && name == "count" && star.TableName.IsEmpty():
+		return o.count(o.rows)
+	case !ok || !arg.As.IsEmpty():
+		return nil, at.malformed("%s takes * or one expression", upper).WithHint("write COUNT(*)")
+	case name == "count":
+		return o.countOf(arg.Expr)
+	}
+	x, err := o.integer(arg.Expr)
+	if err != nil {
+		return nil, err
+	}
+	present, err := o.kept(x.present)
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "avg":
+		return o.mean(x, present)
+	case "total":
+		sum, err := o.sum(x, present)
+		sum.Real = true
+		return sum, err
+	}
+	return o.sum(x, present)
+}
+
+// kept returns the selected records for which a pred holds.
+func (o *outputs) kept(p pred) (query.Query, error) { return o.rows.And(p.query(o.u)) }
+
+// count is the number of records of a 0/1 query.
+func (o *outputs) count(q query.Query) (post.Expr, error) {
+	return post.Sum{Terms: o.shown([]part{{q, 1}})}, nil
+}
+
+// countOf counts the records for which an expression is not NULL.
+func (o *outputs) countOf(e sqlparser.Expr) (post.Expr, error) {
+	p, err := o.present(e)
+	if err != nil {
+		return nil, err
+	}
+	q, err := o.kept(p)
+	if err != nil {
+		return nil, err
+	}
+	return o.count(q)
+}
+
+// present returns where an expression is not NULL.
+func (o *outputs) present(e sqlparser.Expr) (pred, error) {
+	switch e := unwrap(e).(type) {
+	case *sqlparser.ColName, *sqlparser.SQLVal:
+		v, err := o.value(e)
+		switch {
+		case err != nil:
+			return pred{}, err
+		case v.isColumn:
+			return where(v.column, o.domain(v.column).NotNull()), nil
+		}
+		return truth(!v.constant.isNull()), nil
+	case *sqlparser.CaseExpr:
+		return o.casePresent(e)
+	case *sqlparser.UnaryExpr:
+		if v, ok, err := o.operand(e); err != nil || ok && !v.isColumn {
+			return truth(true), err
+		}
+	}
+	x, err := o.integer(e)
+	return x.present, err
+}
+
+// casePresent returns where a CASE gives anything but NULL.
+func (o *outputs) casePresent(e *sqlparser.CaseExpr) (pred, error) {
+	arms, err := o.arms(e)
+	if err != nil {
+		return pred{}, err
+	}
+	all := []pred{truth(false)}
+	for _, a := range arms {
+		if a.then == nil {
+			continue
+		}
+		then, err := o.present(a.then)
+		if err != nil {
+			return pred{}, err
+		}
+		p, err := o.merge([]pred{a.taken, then}, true)
+		if err != nil {
+			return pred{}, err
+		}
+		all = append(all, p)
+	}
+	return o.merge(all, false)
+}
+
+// part is a query with the factor of its answer in a sum.
+type part struct {
+	base   query.Query
+	factor int64
+}
+
+// sum adds an integer expression up where it is present, as factor times a
+// query of weights from 0 up: the values over their greatest common divisor.
+// Values of both signs are two queries, of the positive and of the negative
+// ones. A query of the values above the least one, and a count times that,
+// would do too; but where values reach from −a to b its error is that of
+// weights up to a, and up to a + b, where here it is up to a and up to b.
+func (o *outputs) sum(x integer, present query.Query) (post.Sum, error) {
+	parts, err := o.parts(x.value, present)
+	return post.Sum{Terms: o.shown(parts)}, err
+}
+
+func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
+	extent, some, err := f.Extent(present)
+	switch {
+	case err != nil:
+		return nil, err
+	case !some || extent.Unit == 0:
+		return nil, nil // nothing to add up, or zeros
+	case extent.Lo == math.MinInt64:
+		return nil, errOverflow()
+	case extent.Lo == extent.Hi:
+		return []part{{present, extent.Lo}}, nil
+	}
+	var parts []part
+	for _, sign := range []int64{1, -1} {
+		if sign > 0 && extent.Hi <= 0 || sign < 0 && extent.Lo >= 0 {
+			continue
+		}
+		q, err := f.Weigh(present, func(v int64) int64 { return max(sign*v, 0) / extent.Unit })
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{q, sign * extent.Unit})
+	}
+	return parts, nil
+}
+
+// mean is an AVG: a sum over a count. Where the values lie far from 0, or on
+// both sides of it, the sum is that of the values above the least one, and the
+// least value is added to the quotient: that error is smaller, since it is
+// that of the values' spread. Else it is the query that SUM asks.
+func (o *outputs) mean(x integer, present query.Query) (post.Expr, error) {
+	extent, some, err := x.value.Extent(present)
+	if err != nil {
+		return nil, err
+	}
+	var parts []part
+	spread, fits := extent.Hi-extent.Lo, extent.Hi-extent.Lo >= 0
+	switch {
+	case !some || extent.Lo == extent.Hi:
+		parts, err = o.parts(x.value, present)
+	case !fits:
+		return nil, errOverflow()
+	case extent.Lo < 0 && extent.Hi > 0 || spread <= max(extent.Hi, -extent.Lo)/2:
+		var above query.Function
+		if above, err = x.value.Combine(query.Constant(o.u, extent.Lo), subtract); err == nil {
+			parts, err = o.parts(above, present)
+		}
+		parts = append(parts, part{present, extent.Lo})
+	default:
+		parts, err = o.parts(x.value, present)
+	}
+	if err != nil {
+		return nil, err
+	}
+	count := o.slot(present, Slot{1, 1})
+	return post.Mean{Terms: o.inside(parts), Count: count}, nil
+}
+
+// shown gives a value's parts their slots: SET accuracy bounds the value, so
+// the error of n parts is shared evenly.
+func (o *outputs) shown(parts []part) []post.Term {
+	terms := make([]post.Term, len(parts))
+	n := float64(len(parts))
+	for i, p := range parts {
+		terms[i] = post.Term{Slot: o.slot(p.base, Slot{1 / (n * math.Abs(float64(p.factor))), len(parts)}), Factor: p.factor}
+	}
+	return terms
+}
+
+// inside gives the parts of a quotient their slots: how precise it gets is not
+// known before it is answered, so SET accuracy bounds the error in rows.
+func (o *outputs) inside(parts []part) []post.Term {
+	terms := make([]post.Term, len(parts))
+	for i, p := range parts {
+		terms[i] = post.Term{Slot: o.slot(p.base, Slot{float64(p.base.MaxWeight()), 1}), Factor: p.factor}
+	}
+	return terms
+}
+
+// slot returns the slot of a query, which serves every aggregate that asks it.
+func (o *outputs) slot(base query.Query, s Slot) int {
+	for i, b := range o.bases {
+		if b.Equal(base) {
+			o.slots[i] = Slot{min(o.slots[i].Scale, s.Scale), max(o.slots[i].Split, s.Split)}
+			return i
+		}
+	}
+	o.bases, o.slots = append(o.bases, base), append(o.slots, s)
+	return len(o.bases) - 1
+}

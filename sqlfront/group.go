@@ -1,0 +1,284 @@
+package sqlfront
+
+import (
+	"slices"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/post"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// maxNumbers bounds the answers of one statement: groups times slots.
+const maxNumbers = 100_000
+
+// key is an expression of GROUP BY.
+type key struct {
+	meaning string // see meaning
+	of      post.Type
+	cells   []cell
+}
+
+// cell is a value of a key and the records that have it.
+type cell struct {
+	value query.Value
+	where pred
+}
+
+// groupBy binds the GROUP BY clause.
+func (o *outputs) groupBy() error {
+	total := uint64(1)
+	for _, e := range o.s.groupBy {
+		e, err := o.grouped(e)
+		if err != nil {
+			return err
+		}
+		k, err := o.key(e)
+		if err != nil {
+			return err
+		}
+		if k.meaning, err = o.meaning(e); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(o.keys, func(before key) bool { return before.meaning == k.meaning }) {
+			continue
+		}
+		o.keys = append(o.keys, k)
+		if total *= uint64(len(k.cells)); total > maxNumbers {
+			return o.tooMany(e)
+		}
+	}
+	return nil
+}
+
+func (o *outputs) tooMany(e sqlparser.Expr) error {
+	return o.g.start(e).unsupported("a statement with more than 100000 groups").
+		WithHint("select fewer values in WHERE, or group by fewer columns")
+}
+
+// grouped returns the expression that an entry of GROUP BY stands for: an
+// ordinal, or an alias where no column has the name, names one of the list.
+func (o *outputs) grouped(e sqlparser.Expr) (sqlparser.Expr, error) {
+	if n, ok := o.ordinal(e); ok {
+		it, err := o.listed(n, "GROUP BY", e)
+		return it.expr, err
+	}
+	if name, ok := o.bareName(e); ok && len(o.scope.named("", name)) == 0 {
+		if it, ok := o.aliased(name); ok {
+			return it.expr, nil
+		}
+	}
+	return e, nil
+}
+
+// ordinal returns the number that an expression is, if it is a plain one.
+func (o *outputs) ordinal(e sqlparser.Expr) (int64, bool) {
+	v, ok := unwrap(e).(*sqlparser.SQLVal)
+	if !ok {
+		return 0, false
+	}
+	t, ok := o.g.token(string(v.Val))
+	if !ok || t.kind != kindInteger {
+		return 0, false
+	}
+	k, err := constant{source: t}.number(t.text)
+	return k.value.Int64(), err == nil && k.real == nil
+}
+
+// listed returns the entry of the select list with a number.
+func (o *outputs) listed(n int64, clause string, e sqlparser.Expr) (item, error) {
+	if n < 1 || n > int64(len(o.s.list)) {
+		return item{}, o.g.place(e).malformed("%s %d: the select list has %d columns", clause, n, len(o.s.list))
+	}
+	it := o.s.list[n-1]
+	if it.star != nil {
+		return item{}, it.place.unsupported("SELECT *").WithHint(countHint)
+	}
+	return it, nil
+}
+
+// bareName returns the name that an expression is, if it has no qualifier.
+func (o *outputs) bareName(e sqlparser.Expr) (string, bool) {
+	c, ok := unwrap(e).(*sqlparser.ColName)
+	if !ok || !c.Qualifier.IsEmpty() {
+		return "", false
+	}
+	t, ok := o.g.token(c.Name.String())
+	return t.value, ok
+}
+
+// aliased returns the first entry of the select list with an alias.
+func (o *outputs) aliased(name string) (item, bool) {
+	for _, it := range o.s.list {
+		if it.expr != nil && it.alias != "" && equalFold(it.alias, name) {
+			return it, true
+		}
+	}
+	return item{}, false
+}
+
+// key divides the selected records by the values of an expression.
+func (o *outputs) key(e sqlparser.Expr) (key, error) {
+	switch e := unwrap(e).(type) {
+	case *sqlparser.ColName:
+		return o.columnKey(e)
+	case *sqlparser.CaseExpr:
+		if k, ok, err := o.labelKey(e); ok || err != nil {
+			return k, err
+		}
+	case *sqlparser.SQLVal:
+		return key{}, o.g.place(e).unsupported("grouping by a constant").WithHint("group by a declared column")
+	}
+	if name, f := o.g.function(e); f != nil {
+		construct, _ := o.g.construct(e)
+		if aggregates[name] || name == "margin" {
+			return key{}, o.g.place(f).malformed("%s cannot stand in GROUP BY", upperASCII(name))
+		}
+		return key{}, o.g.place(f).unsupported(construct + " in GROUP BY").WithHint(binHint)
+	}
+	return o.integerKey(e)
+}
+
+// columnKey divides by the values of a column that the selected records can
+// have; they must be finitely many.
+func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
+	column, err := o.column(e)
+	if err != nil {
+		return key{}, err
+	}
+	c := o.u.Columns()[column]
+	values := o.rows.Values(column)
+	n, finite := values.Size()
+	switch {
+	case !finite:
+		return key{}, o.g.place(e).unsupported("GROUP BY "+c.Name+", which has no declared domain,").
+			WithHint("list the values to group by: WHERE %s IN ('…', '…') GROUP BY %s", c.Name, c.Name)
+	case n > maxNumbers:
+		return key{}, o.tooMany(e)
+	}
+	k := key{of: post.Integer}
+	if c.Domain.Type() == query.TypeText {
+		k.of = post.Text
+	}
+	for v := range values.Each() {
+		k.cells = append(k.cells, cell{v, where(column, c.Domain.Of(v))})
+	}
+	return k, nil
+}
+
+// labelKey divides by a CASE whose results are literals; false for another.
+func (o *outputs) labelKey(e *sqlparser.CaseExpr) (key, bool, error) {
+	arms, err := o.arms(e)
+	if err != nil {
+		return key{}, false, err
+	}
+	cells := make(map[query.Value][]pred)
+	k := key{of: post.Integer}
+	for _, a := range arms {
+		value := query.Null()
+		if a.then != nil {
+			v, ok, err := o.operand(a.then)
+			if err != nil || !ok || v.isColumn || v.constant.real != nil {
+				return key{}, false, err
+			}
+			value = v.constant.value
+		}
+		if value.IsText() {
+			k.of = post.Text
+		}
+		cells[value] = append(cells[value], a.taken)
+	}
+	for v, preds := range cells {
+		p, err := o.merge(preds, false)
+		if err != nil {
+			return key{}, false, err
+		}
+		k.cells = append(k.cells, cell{v, p})
+	}
+	slices.SortFunc(k.cells, func(a, b cell) int { return a.value.Compare(b.value) })
+	return k, true, nil
+}
+
+// integerKey divides by the values of an integer expression.
+func (o *outputs) integerKey(e sqlparser.Expr) (key, error) {
+	x, err := o.integer(e)
+	if err != nil {
+		return key{}, err
+	}
+	present, err := o.kept(x.present)
+	if err != nil {
+		return key{}, err
+	}
+	null, err := x.present.not()
+	if err != nil {
+		return key{}, err
+	}
+	levels, ok, err := x.value.Levels(present, maxNumbers)
+	switch {
+	case err != nil:
+		return key{}, o.at(err, e)
+	case !ok:
+		return key{}, o.tooMany(e)
+	}
+	k := key{of: post.Integer, cells: []cell{{query.Null(), null}}} // NULL is dropped where no record has it
+	for _, l := range levels {
+		k.cells = append(k.cells, cell{query.Int(l.Value), pred{shape: isDiagram, q: l.Where}})
+	}
+	return k, nil
+}
+
+// divide returns the groups that records can be in, in the order of their keys,
+// and each slot's query in each of them.
+func (o *outputs) divide() ([][]query.Value, []query.Query, error) {
+	d := divider{o: o}
+	if len(o.keys) == 0 {
+		return [][]query.Value{nil}, o.bases, nil
+	}
+	if err := d.divide(0, o.rows, o.bases, nil); err != nil {
+		return nil, nil, err
+	}
+	if len(d.groups)*max(1, len(o.bases)) > maxNumbers {
+		return nil, nil, sqlerr.New(sqlerr.Unsupported, "%d groups of %d numbers each are more than %d", len(d.groups), len(o.bases), maxNumbers).
+			WithHint("select fewer values in WHERE, or ask for the aggregates one by one").At(o.g.find("GROUP").position)
+	}
+	return d.groups, d.queries, nil
+}
+
+// divider collects groups.
+type divider struct {
+	o       *outputs
+	groups  [][]query.Value
+	queries []query.Query
+}
+
+// divide splits records and slots by the keys from depth on.
+func (d *divider) divide(depth int, rows query.Query, bases []query.Query, values []query.Value) error {
+	if depth == len(d.o.keys) {
+		d.groups = append(d.groups, slices.Clone(values))
+		d.queries = append(d.queries, bases...)
+		return nil
+	}
+	for _, c := range d.o.keys[depth].cells {
+		in := c.where.query(d.o.u)
+		here, err := rows.And(in)
+		if err != nil {
+			return err
+		}
+		if here.Equal(query.None(d.o.u)) {
+			continue
+		}
+		split := make([]query.Query, len(bases))
+		for i, b := range bases {
+			if b.Equal(rows) {
+				split[i] = here
+			} else if split[i], err = b.And(in); err != nil {
+				return err
+			}
+		}
+		if err := d.divide(depth+1, here, split, append(values, c.value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

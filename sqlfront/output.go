@@ -1,0 +1,301 @@
+package sqlfront
+
+import (
+	"slices"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/post"
+	"dpsql/sqlerr"
+)
+
+// expr compiles an expression over keys and aggregates. Aliases are names of
+// the select list, which SQL knows outside of it.
+func (o *outputs) expr(e sqlparser.Expr, aliases bool) (post.Expr, error) {
+	e = unwrap(e)
+	if k, ok, err := o.keyed(e); ok || err != nil {
+		return k, err
+	}
+	switch e := e.(type) {
+	case *sqlparser.FuncExpr:
+		return o.call(e, aliases)
+	case *sqlparser.ColName:
+		return o.named(e, aliases)
+	case *sqlparser.SQLVal:
+		v, _, err := o.literal(e)
+		return literalExpr(v.constant), err
+	case *sqlparser.UnaryExpr:
+		return o.signedExpr(e, aliases)
+	case *sqlparser.BinaryExpr:
+		return o.arithmetic(e, aliases)
+	case *sqlparser.CaseExpr:
+		return o.caseExpr(e, aliases)
+	case *sqlparser.ComparisonExpr, *sqlparser.RangeCond, *sqlparser.IsExpr, *sqlparser.AndExpr, *sqlparser.OrExpr, *sqlparser.NotExpr:
+		return o.condition(e, aliases)
+	}
+	return nil, o.outside(e)
+}
+
+// outside refuses an expression outside WHERE.
+func (o *outputs) outside(e sqlparser.Expr) error {
+	construct, _ := o.g.construct(e)
+	return o.g.start(e).unsupported(construct + " in the select list").WithHint(countHint)
+}
+
+// keyed returns the key that an expression is.
+func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
+	if len(o.keys) == 0 {
+		return nil, false, nil
+	}
+	if name, ok := o.bareName(e); ok && len(o.scope.named("", name)) == 0 {
+		return nil, false, nil // an alias
+	}
+	m, err := o.meaning(e)
+	if err != nil {
+		return nil, false, nil // what is wrong with it is said where it is compiled
+	}
+	i := slices.IndexFunc(o.keys, func(k key) bool { return k.meaning == m })
+	if i < 0 {
+		return nil, false, nil
+	}
+	return post.Key{Index: i, Of: o.keys[i].of}, true, nil
+}
+
+// named compiles a name: a column that is not grouped is refused.
+func (o *outputs) named(e *sqlparser.ColName, aliases bool) (post.Expr, error) {
+	if name, ok := o.bareName(e); ok && aliases && len(o.scope.named("", name)) == 0 {
+		if i, ok := o.aliasIndex(name); ok {
+			return o.entry(i)
+		}
+	}
+	if _, err := o.column(e); err != nil {
+		return nil, err
+	}
+	t, _ := o.g.token(e.Name.String())
+	at := o.g.place(e)
+	if len(o.keys) > 0 {
+		return nil, at.unsupported("column " + t.value + ", which is not grouped,").
+			WithHint("put it into GROUP BY, or into an aggregate")
+	}
+	return nil, at.unsupported("a bare column in the select list").
+		WithHint("%s; SELECT %s, COUNT(*) FROM table GROUP BY %s counts by its values", countHint, t.text, t.text)
+}
+
+func (o *outputs) aliasIndex(name string) (int, bool) {
+	i := slices.IndexFunc(o.s.list, func(it item) bool { return it.expr != nil && it.alias != "" && equalFold(it.alias, name) })
+	return i, i >= 0
+}
+
+// entry compiles an entry of the select list, once.
+func (o *outputs) entry(i int) (post.Expr, error) {
+	it := o.s.list[i]
+	if o.columns[i].Of != nil {
+		return o.columns[i].Of, nil
+	}
+	if it.star != nil {
+		return nil, it.place.unsupported("SELECT *").WithHint(countHint)
+	}
+	if o.open[i] {
+		return nil, it.place.malformed("the alias %s refers to itself", excerpt(it.alias, 40))
+	}
+	o.open[i] = true
+	e, err := o.expr(it.expr, false)
+	if err != nil {
+		return nil, err
+	}
+	o.columns[i] = post.Column{Name: o.heading(it), Of: e}
+	return e, nil
+}
+
+// heading names a column of the result.
+func (o *outputs) heading(it item) string {
+	if it.alias != "" {
+		return it.alias
+	}
+	if name, f := o.g.function(it.expr); f != nil && (aggregates[name] || name == "margin") {
+		return name
+	}
+	if c, ok := unwrap(it.expr).(*sqlparser.ColName); ok {
+		if t, ok := o.g.token(c.Name.String()); ok {
+			return t.value
+		}
+	}
+	return it.text
+}
+
+func literalExpr(k constant) post.Expr {
+	switch {
+	case k.real != nil:
+		x, _ := k.real.Float64()
+		return post.Constant{Value: x}
+	case k.value.IsNull():
+		return post.Constant{}
+	case k.value.IsInt():
+		return post.Constant{Value: k.value.Int64()}
+	}
+	return post.Constant{Value: k.value.Str()}
+}
+
+// number compiles an expression that must not be a text.
+func (o *outputs) number(e sqlparser.Expr, aliases bool, what string) (post.Expr, error) {
+	x, err := o.expr(e, aliases)
+	if err != nil {
+		return nil, err
+	}
+	if x.Type() == post.Text {
+		return nil, o.g.start(e).unsupported("a text as " + what).WithHint("compare it, or use an integer")
+	}
+	return x, nil
+}
+
+func (o *outputs) signedExpr(e *sqlparser.UnaryExpr, aliases bool) (post.Expr, error) {
+	if v, ok, err := o.operand(e); err == nil && ok && !v.isColumn {
+		return literalExpr(v.constant), nil // −2^63 is a literal
+	}
+	x, err := o.number(e.Expr, aliases, "an operand")
+	switch {
+	case err != nil:
+		return nil, err
+	case e.Operator == sqlparser.UMinusStr:
+		return post.Negative{Of: x}, nil
+	case e.Operator == sqlparser.UPlusStr:
+		return x, nil
+	}
+	return nil, o.g.place(e).unsupported("the operator " + e.Operator)
+}
+
+var arithmeticOps = map[string]post.Operator{
+	sqlparser.PlusStr: post.Plus, sqlparser.MinusStr: post.Minus, sqlparser.MultStr: post.Times,
+	sqlparser.DivStr: post.Over, sqlparser.ModStr: post.Modulo,
+}
+
+func (o *outputs) arithmetic(e *sqlparser.BinaryExpr, aliases bool) (post.Expr, error) {
+	op, ok := arithmeticOps[e.Operator]
+	if !ok {
+		return nil, o.g.place(e).unsupported("the operator " + e.Operator)
+	}
+	left, err := o.number(e.Left, aliases, "an operand")
+	if err != nil {
+		return nil, err
+	}
+	right, err := o.number(e.Right, aliases, "an operand")
+	return post.Arithmetic{Op: op, Left: left, Right: right}, err
+}
+
+func (o *outputs) caseExpr(e *sqlparser.CaseExpr, aliases bool) (post.Expr, error) {
+	var c post.Case
+	for _, w := range e.Whens {
+		condition := w.Cond
+		if e.Expr != nil {
+			condition = &sqlparser.ComparisonExpr{Operator: sqlparser.EqualStr, Left: e.Expr, Right: w.Cond}
+		}
+		holds, err := o.number(condition, aliases, "a condition")
+		if err != nil {
+			return nil, err
+		}
+		then, err := o.expr(w.Val, aliases)
+		if err != nil {
+			return nil, err
+		}
+		c.Arms = append(c.Arms, post.When{If: holds, Then: then})
+	}
+	if e.Else != nil {
+		var err error
+		if c.Else, err = o.expr(e.Else, aliases); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// functions are the functions over aggregates, with their numbers of arguments.
+var functions = map[string]struct {
+	name        post.Function
+	least, most int
+}{
+	"round": {post.Round, 1, 2}, "abs": {post.Abs, 1, 1}, "coalesce": {post.Coalesce, 1, 100}, "ifnull": {post.Coalesce, 2, 2},
+}
+
+func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
+	name, _ := o.g.function(e)
+	f, known := functions[name]
+	switch {
+	case aggregates[name]:
+		return o.aggregate(name, e)
+	case name == "margin":
+		return o.margin(e)
+	case moments[name]:
+		return nil, o.g.place(e).unsupported("the aggregate " + upperASCII(name)).
+			WithHint("write AVG(x * x) - AVG(x) * AVG(x), the variance, and MARGIN of it")
+	case !known:
+		return nil, o.outside(e)
+	case e.Distinct || len(e.Exprs) < f.least || len(e.Exprs) > f.most:
+		return nil, o.g.place(e).malformed("%s does not take these arguments", upperASCII(name))
+	}
+	call := post.Call{Name: f.name}
+	for _, x := range e.Exprs {
+		arg, ok := x.(*sqlparser.AliasedExpr)
+		if !ok || !arg.As.IsEmpty() {
+			return nil, o.g.place(e).malformed("%s takes expressions", upperASCII(name))
+		}
+		compile := o.number
+		if f.name == post.Coalesce {
+			compile = func(e sqlparser.Expr, aliases bool, _ string) (post.Expr, error) { return o.expr(e, aliases) }
+		}
+		v, err := compile(arg.Expr, aliases, "an argument")
+		if err != nil {
+			return nil, err
+		}
+		call.Args = append(call.Args, v)
+	}
+	return call, nil
+}
+
+// moments are the aggregates that SQL has and that are no sums.
+var moments = map[string]bool{"var": true, "var_pop": true, "var_samp": true, "variance": true,
+	"stddev": true, "stddev_pop": true, "stddev_samp": true, "stdev": true}
+
+// margin compiles MARGIN of an aggregate, of an alias or of an expression over
+// aggregates.
+func (o *outputs) margin(f *sqlparser.FuncExpr) (post.Expr, error) {
+	at := o.g.place(f)
+	if len(f.Exprs) != 1 || f.Distinct {
+		return nil, at.malformed("MARGIN takes one argument").WithHint("write MARGIN(COUNT(*))")
+	}
+	arg, ok := f.Exprs[0].(*sqlparser.AliasedExpr)
+	if !ok || !arg.As.IsEmpty() {
+		return nil, at.malformed("MARGIN takes an aggregate or its alias").WithHint("write MARGIN(COUNT(*))")
+	}
+	of, err := o.marginOf(arg.Expr)
+	if err != nil {
+		return nil, err
+	}
+	if !post.Private(of) {
+		return nil, at.unsupported("MARGIN of an expression without an aggregate").
+			WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n")
+	}
+	return post.Margin{Of: of}, nil
+}
+
+// marginOf compiles the argument of MARGIN. A name is that of an entry of the
+// select list with an aggregate, an alias or what heads the column.
+func (o *outputs) marginOf(e sqlparser.Expr) (post.Expr, error) {
+	name, ok := o.bareName(e)
+	if !ok {
+		return o.expr(e, true)
+	}
+	for i, it := range o.s.list {
+		if it.expr != nil && equalFold(o.heading(it), name) && !o.open[i] {
+			if x, err := o.entry(i); err != nil || post.Private(x) {
+				return x, err
+			}
+		}
+	}
+	for i, it := range o.s.list {
+		if it.expr != nil && equalFold(o.heading(it), name) && o.columns[i].Of != nil && post.Private(o.columns[i].Of) {
+			return o.columns[i].Of, nil
+		}
+	}
+	return nil, sqlerr.New(sqlerr.Unknown, "no aggregate of the select list is named %s", excerpt(name, 40)).
+		WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n").At(o.g.place(e).position)
+}

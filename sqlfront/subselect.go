@@ -1,0 +1,128 @@
+package sqlfront
+
+import (
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/sqlerr"
+)
+
+// bindFrom makes the scope of the FROM clause, and returns the records that it
+// leaves.
+func (b *binder) bindFrom() (pred, error) {
+	if len(b.s.from) > 1 {
+		return pred{}, b.s.from[1].place.unsupported("a join").WithHint(joinHint)
+	}
+	r, kept, err := b.relation(b.s.from[0])
+	b.scope = scope{r}
+	return kept, err
+}
+
+// relation binds the private table, or a sub-select of it.
+func (b *binder) relation(from source) (relation, pred, error) {
+	if from.sub == nil {
+		r := relation{name: from.alias.Text}
+		for i, c := range b.table.Universe().Columns() {
+			r.columns = append(r.columns, visible{c.Name, i})
+		}
+		return r, truth(true), nil
+	}
+	sub := &binder{s: from.sub, g: from.sub.g, table: b.table, u: b.u, args: b.args, known: make(map[*sqlparser.IsExpr]pred)}
+	columns, kept, err := sub.subselect()
+	for _, w := range sub.warnings {
+		b.warn(w)
+	}
+	if err != nil {
+		return relation{}, pred{}, from.sub.placed(err)
+	}
+	return relation{from.alias.Text, columns}, kept, nil
+}
+
+// subselect binds a SELECT that only renames columns and filters rows.
+func (b *binder) subselect() ([]visible, pred, error) {
+	s := b.s
+	switch {
+	case s.unique:
+		return nil, pred{}, b.notInside("DISTINCT")
+	case s.groupBy != nil:
+		return nil, pred{}, b.notInside("GROUP BY")
+	case s.having != nil:
+		return nil, pred{}, b.notInside("HAVING")
+	case s.limit != nil:
+		return nil, pred{}, b.notInside("LIMIT")
+	}
+	kept, err := b.restrict()
+	if err != nil {
+		return nil, pred{}, err
+	}
+	var columns []visible
+	for _, it := range s.list {
+		named, err := b.subselected(it)
+		if err != nil {
+			return nil, pred{}, err
+		}
+		columns = append(columns, named...)
+	}
+	columns, err = b.renamed(columns)
+	return columns, kept, err
+}
+
+func (b *binder) notInside(clause string) error {
+	first := clause
+	if clause == "GROUP BY" {
+		first = "GROUP"
+	}
+	return b.g.find(first).unsupported(clause + " in a sub-select").
+		WithHint("a sub-select can rename columns and filter rows; group and limit outside it")
+}
+
+// subselected returns the columns that an entry of the select list stands for.
+func (b *binder) subselected(it item) ([]visible, error) {
+	if it.star != nil {
+		return b.starred(it)
+	}
+	name, ok := unwrap(it.expr).(*sqlparser.ColName)
+	if !ok {
+		construct, _ := b.g.construct(it.expr)
+		return nil, it.place.unsupported(construct + " in the select list of a sub-select").
+			WithHint("a sub-select can rename columns and filter rows; compute outside it")
+	}
+	column, err := b.column(name)
+	if err != nil {
+		return nil, err
+	}
+	t, _ := b.g.token(name.Name.String())
+	if it.alias != "" {
+		return []visible{{it.alias, column}}, nil
+	}
+	return []visible{{t.value, column}}, nil
+}
+
+// starred returns every column of * or t.*.
+func (b *binder) starred(it item) ([]visible, error) {
+	qualifier, err := b.qualifier(it.star.TableName)
+	if err != nil {
+		return nil, err
+	}
+	var columns []visible
+	for _, r := range b.scope {
+		if qualifier == "" || equalFold(r.name, qualifier) {
+			columns = append(columns, r.columns...)
+		}
+	}
+	return columns, nil
+}
+
+// renamed gives the columns the names that a common table expression lists.
+func (b *binder) renamed(columns []visible) ([]visible, error) {
+	names := b.s.columns
+	if names == nil {
+		return columns, nil
+	}
+	if len(names) != len(columns) {
+		return nil, sqlerr.New(sqlerr.Malformed, "%d names are given to %d columns", len(names), len(columns)).At(names[0].Position)
+	}
+	for i, n := range names {
+		columns[i].name = n.Text
+	}
+	return columns, nil
+}
