@@ -78,3 +78,14 @@ func (s Set) Each() iter.Seq[Value] {
 		}
 	}
 }
+
+// Branches returns the number of branches of the diagram at columns up to one.
+func (q Query) Branches(column int) int {
+	n := 0
+	q.visit(func(m *node) {
+		if m.level <= column {
+			n += len(m.spans) + len(m.cases)
+		}
+	})
+	return n
+}

@@ -76,16 +76,20 @@ type binder struct {
 	s        *Select
 	g        *guarded
 	table    Table
-	u        *query.Universe
+	u        *query.Universe // the table's, with the columns of joined tables behind it
+	joins    joins
 	args     []query.Value
 	scope    scope
-	rows     query.Query // which records FROM and WHERE leave
+	rows     query.Query // which records FROM and WHERE leave, over u
 	warnings []string
 	known    map[*sqlparser.IsExpr]pred // see whenKnown
 }
 
 // bind compiles the clauses in the order in which SQL applies them.
 func (b *binder) bind() (*Bound, error) {
+	if err := b.bindJoins(); err != nil {
+		return nil, err
+	}
 	kept, err := b.restrict()
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 
 	"dpsql/post"
 	"dpsql/query"
-	"dpsql/sqlerr"
 )
 
 // maxNumbers bounds the answers of one statement: groups times slots.
@@ -164,7 +163,22 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	for v := range values.Each() {
 		k.cells = append(k.cells, cell{v, where(column, c.Domain.Of(v))})
 	}
+	if j, i, ok := o.joined(column); ok {
+		o.cellsOfKeys(&k, j, i)
+	}
 	return k, nil
+}
+
+// cellsOfKeys puts the keys that lead to a public value in the place of the
+// value, which saves resolving each cell.
+func (o *outputs) cellsOfKeys(k *key, j *join, column int) {
+	keys := make(map[query.Value][]query.Value)
+	for _, r := range j.lookup.Rows {
+		keys[r.Values[column]] = append(keys[r.Values[column]], r.Key)
+	}
+	for i, c := range k.cells {
+		k.cells[i].where = where(j.lookup.Key, o.domain(j.lookup.Key).Of(keys[c.value]...))
+	}
 }
 
 // labelKey divides by a CASE whose results are literals; false for another.
@@ -226,59 +240,4 @@ func (o *outputs) integerKey(e sqlparser.Expr) (key, error) {
 		k.cells = append(k.cells, cell{query.Int(l.Value), pred{shape: isDiagram, q: l.Where}})
 	}
 	return k, nil
-}
-
-// divide returns the groups that records can be in, in the order of their keys,
-// and each slot's query in each of them.
-func (o *outputs) divide() ([][]query.Value, []query.Query, error) {
-	d := divider{o: o}
-	if len(o.keys) == 0 {
-		return [][]query.Value{nil}, o.bases, nil
-	}
-	if err := d.divide(0, o.rows, o.bases, nil); err != nil {
-		return nil, nil, err
-	}
-	if len(d.groups)*max(1, len(o.bases)) > maxNumbers {
-		return nil, nil, sqlerr.New(sqlerr.Unsupported, "%d groups of %d numbers each are more than %d", len(d.groups), len(o.bases), maxNumbers).
-			WithHint("select fewer values in WHERE, or ask for the aggregates one by one").At(o.g.find("GROUP").position)
-	}
-	return d.groups, d.queries, nil
-}
-
-// divider collects groups.
-type divider struct {
-	o       *outputs
-	groups  [][]query.Value
-	queries []query.Query
-}
-
-// divide splits records and slots by the keys from depth on.
-func (d *divider) divide(depth int, rows query.Query, bases []query.Query, values []query.Value) error {
-	if depth == len(d.o.keys) {
-		d.groups = append(d.groups, slices.Clone(values))
-		d.queries = append(d.queries, bases...)
-		return nil
-	}
-	for _, c := range d.o.keys[depth].cells {
-		in := c.where.query(d.o.u)
-		here, err := rows.And(in)
-		if err != nil {
-			return err
-		}
-		if here.Equal(query.None(d.o.u)) {
-			continue
-		}
-		split := make([]query.Query, len(bases))
-		for i, b := range bases {
-			if b.Equal(rows) {
-				split[i] = here
-			} else if split[i], err = b.And(in); err != nil {
-				return err
-			}
-		}
-		if err := d.divide(depth+1, here, split, append(values, c.value)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

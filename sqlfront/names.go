@@ -60,6 +60,10 @@ func (b *binder) column(e *sqlparser.ColName) (int, error) {
 		return 0, sqlerr.New(sqlerr.Unknown, "no column %s in %s", excerpt(t.value, 40), b.scope.describe()).
 			WithHint("%s", b.columnHint(t)).At(t.position)
 	case 1:
+		if columns[0] == notBound {
+			return 0, t.unsupported("column " + excerpt(t.value, 40) + " of a public table, whose values are not all integers or all texts,").
+				WithHint("make a public view of the table with a column that is")
+		}
 		return columns[0], nil
 	}
 	return 0, t.malformed("the name %s is ambiguous", excerpt(t.value, 40)).

@@ -69,7 +69,7 @@ func (b *binder) literal(v *sqlparser.SQLVal) (operand, bool, error) {
 			return operand{}, false, err
 		}
 	case kindWord:
-		if columns := b.scope.named("", t.value); len(columns) == 1 && t.upper != "NULL" {
+		if columns := b.scope.named("", t.value); len(columns) == 1 && columns[0] != notBound && t.upper != "NULL" {
 			return operand{isColumn: true, column: columns[0]}, true, nil
 		}
 		switch t.upper {

@@ -9,16 +9,41 @@ import (
 // bindFrom makes the scope of the FROM clause, and returns the records that it
 // leaves.
 func (b *binder) bindFrom() (pred, error) {
-	if len(b.s.from) > 1 {
-		return pred{}, b.s.from[1].place.unsupported("a join").WithHint(joinHint)
+	all := []pred{truth(true)}
+	private := false
+	for i := range b.s.from {
+		from := &b.s.from[i]
+		if j := b.joins[from]; j != nil {
+			b.scope = append(b.scope, j.relation(from.alias.Text))
+			continue
+		}
+		if private {
+			return pred{}, from.place.unsupported("a join").WithHint(joinHint)
+		}
+		r, kept, err := b.relation(from)
+		if err != nil {
+			return pred{}, err
+		}
+		b.scope, all, private = append(b.scope, r), append(all, kept), true
 	}
-	r, kept, err := b.relation(b.s.from[0])
-	b.scope = scope{r}
-	return kept, err
+	for i := range b.s.from {
+		from := &b.s.from[i]
+		if j := b.joins[from]; i > 0 && (j != nil || b.joins[&b.s.from[0]] != nil) {
+			if j == nil { // the public table is written first
+				j = b.joins[&b.s.from[0]]
+			}
+			kept, err := b.bindOn(from, j)
+			if err != nil {
+				return pred{}, err
+			}
+			all = append(all, kept)
+		}
+	}
+	return b.merge(all, true)
 }
 
 // relation binds the private table, or a sub-select of it.
-func (b *binder) relation(from source) (relation, pred, error) {
+func (b *binder) relation(from *source) (relation, pred, error) {
 	if from.sub == nil {
 		r := relation{name: from.alias.Text}
 		for i, c := range b.table.Universe().Columns() {
@@ -26,7 +51,7 @@ func (b *binder) relation(from source) (relation, pred, error) {
 		}
 		return r, truth(true), nil
 	}
-	sub := &binder{s: from.sub, g: from.sub.g, table: b.table, u: b.u, args: b.args, known: make(map[*sqlparser.IsExpr]pred)}
+	sub := &binder{s: from.sub, g: from.sub.g, table: b.table, u: b.u, joins: b.joins, args: b.args, known: make(map[*sqlparser.IsExpr]pred)}
 	columns, kept, err := sub.subselect()
 	for _, w := range sub.warnings {
 		b.warn(w)

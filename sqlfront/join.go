@@ -1,0 +1,298 @@
+package sqlfront
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// Publics is a Table whose SELECTs may join public tables.
+type Publics interface {
+	// Public returns the content of a public table, as it is in the same
+	// snapshot of the catalog; nil where no public table has the name.
+	Public(name string) (*PublicRows, error)
+}
+
+// PublicRows is the content of a public table.
+type PublicRows struct {
+	Columns []string
+	Rows    [][]any // int64, float64, string, []byte or nil
+}
+
+// join is a public table in FROM. Its columns stand behind those of the private
+// table in the universe that is bound over, until resolve replaces them by what
+// they are: functions of the private column that the table is joined on.
+type join struct {
+	table   *PublicRows
+	columns []int // of the universe, one a public column; notBound for the unusable
+	key     int   // the public column joined on
+	lookup  query.Lookup
+}
+
+// notBound marks a public column whose values no column of a universe can have.
+const notBound = -1
+
+// joins are the public tables of a statement by where they stand.
+type joins map[*source]*join
+
+// bindJoins reads the public tables that the statement names, and returns the
+// universe with their columns.
+func (b *binder) bindJoins() error {
+	b.joins = make(joins)
+	columns := b.table.Universe().Columns()
+	names := make(map[string]bool)
+	for _, c := range columns {
+		names[query.FoldName(c.Name)] = true
+	}
+	add := func(name string, d query.Domain) int {
+		unique := name
+		for i := 2; names[query.FoldName(unique)] || unique == ""; i++ {
+			unique = name + " " + strconv.Itoa(i)
+		}
+		names[query.FoldName(unique)] = true
+		columns = append(columns[:len(columns):len(columns)], query.Column{Name: unique, Domain: d})
+		return len(columns) - 1
+	}
+	if err := b.addJoins(b.s, add); err != nil || len(b.joins) == 0 {
+		return err
+	}
+	u, err := query.NewUniverse(columns)
+	b.u = u
+	return err
+}
+
+// addJoins adds the public tables of a SELECT and its sub-selects.
+func (b *binder) addJoins(s *Select, add func(string, query.Domain) int) error {
+	for i := range s.from {
+		from := &s.from[i]
+		if from.sub != nil {
+			if err := b.addJoins(from.sub, add); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(s.from) == 1 || equalFold(from.name.Text, b.table.Name()) {
+			continue
+		}
+		t, err := b.public(from)
+		if err != nil {
+			return err
+		}
+		j := &join{table: t, columns: make([]int, len(t.Columns))}
+		for c, name := range t.Columns {
+			j.columns[c] = notBound
+			if d, ok := t.domain(c); ok {
+				j.columns[c] = add(name, d)
+			}
+		}
+		b.joins[from] = j
+	}
+	return nil
+}
+
+// public returns the content of a joined table.
+func (b *binder) public(from *source) (*PublicRows, error) {
+	var t *PublicRows
+	if p, ok := b.table.(Publics); ok {
+		var err error
+		if t, err = p.Public(from.name.Text); err != nil {
+			return nil, err
+		}
+	}
+	if t == nil {
+		return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s to join", excerpt(from.name.Text, 40)).
+			WithHint("CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared").At(from.place.position)
+	}
+	if len(t.Rows) == 0 {
+		return nil, from.place.unsupported("a join with an empty table").WithHint("fill %s first", excerpt(from.name.Text, 40))
+	}
+	return t, nil
+}
+
+// domain returns the values of a column; false where they are not all integers,
+// or all texts, NULL aside.
+func (t *PublicRows) domain(column int) (query.Domain, bool) {
+	typ := query.TypeText
+	seen := make(map[query.Value]bool)
+	var values []query.Value
+	for _, row := range t.Rows {
+		v, ok := publicValue(row[column])
+		if !ok {
+			return query.Domain{}, false
+		}
+		if v.IsInt() {
+			typ = query.TypeInteger
+		}
+		if !seen[v] {
+			seen[v] = true
+			values = append(values, v)
+		}
+	}
+	d, err := query.NewList(typ, values) // refuses a mixture
+	return d, err == nil
+}
+
+func publicValue(v any) (query.Value, bool) {
+	switch v := v.(type) {
+	case nil:
+		return query.Null(), true
+	case int64:
+		return query.Int(v), true
+	case string:
+		return query.Text(v), true
+	}
+	return query.Value{}, false
+}
+
+// relation returns a public table's columns under their names.
+func (j *join) relation(name string) relation {
+	r := relation{name: name}
+	for i, c := range j.table.Columns {
+		r.columns = append(r.columns, visible{c, j.columns[i]})
+	}
+	return r
+}
+
+// bindOn binds the condition of a join: an equality of a private column with a
+// public one whose values are unique, and what else a row must meet.
+func (b *binder) bindOn(from *source, j *join) (pred, error) {
+	conditions, err := b.conditions(from)
+	if err != nil {
+		return pred{}, err
+	}
+	on := slices.IndexFunc(conditions, func(c sqlparser.Expr) bool {
+		_, _, ok := b.equated(c, j)
+		return ok
+	})
+	if on < 0 {
+		return pred{}, from.place.unsupported("a join on anything but a private column that equals a public one").WithHint(joinHint)
+	}
+	private, public, _ := b.equated(conditions[on], j)
+	if err := b.lookUp(from, j, private, public); err != nil {
+		return pred{}, err
+	}
+	var rest []pred
+	for i, c := range conditions {
+		if i == on {
+			continue
+		}
+		p, err := b.when(c, true)
+		if err != nil {
+			return pred{}, err
+		}
+		rest = append(rest, p)
+	}
+	keys := make([]query.Value, len(j.lookup.Rows))
+	for i, r := range j.lookup.Rows {
+		keys[i] = r.Key
+	}
+	return b.merge(append(rest, where(j.lookup.Key, b.domain(j.lookup.Key).Of(keys...))), true)
+}
+
+// conditions returns the parts of ON.
+func (b *binder) conditions(from *source) ([]sqlparser.Expr, error) {
+	if from.on != nil {
+		return chain(from.on, true), nil
+	}
+	t, _ := b.g.token(from.using[0].String())
+	return nil, t.unsupported("USING").WithHint("write ON a.%s = b.%s", t.text, t.text)
+}
+
+// equated returns the columns of private = public.
+func (b *binder) equated(e sqlparser.Expr, j *join) (private, public int, ok bool) {
+	c, isEqual := unwrap(e).(*sqlparser.ComparisonExpr)
+	if !isEqual || c.Operator != sqlparser.EqualStr {
+		return 0, 0, false
+	}
+	left, ok := unwrap(c.Left).(*sqlparser.ColName)
+	right, both := unwrap(c.Right).(*sqlparser.ColName)
+	if !ok || !both {
+		return 0, 0, false
+	}
+	l, err := b.column(left)
+	r, err2 := b.column(right)
+	if err != nil || err2 != nil {
+		return 0, 0, false
+	}
+	if l >= len(b.table.Universe().Columns()) {
+		l, r = r, l
+	}
+	for i, column := range j.columns {
+		if column == r && l < len(b.table.Universe().Columns()) {
+			return l, i, true
+		}
+	}
+	return 0, 0, false
+}
+
+// lookUp reads a public table by its key.
+func (b *binder) lookUp(from *source, j *join, private, key int) error {
+	d := b.domain(private)
+	name := excerpt(j.table.Columns[key], 40)
+	if public := b.domain(j.columns[key]); public.Type() != d.Type() {
+		return from.place.unsupported("a join of columns of different types").
+			WithHint("%s is %v and %s is %v", b.u.Columns()[private].Name, d.Type(), name, public.Type())
+	}
+	j.lookup.Key = private
+	var bound []int
+	for i, c := range j.columns {
+		if c != notBound {
+			j.lookup.Columns = append(j.lookup.Columns, c)
+			bound = append(bound, i)
+		}
+	}
+	seen := make(map[query.Value]bool)
+	for _, row := range j.table.Rows {
+		k, _ := publicValue(row[key])
+		if k.IsNull() {
+			continue // equals nothing
+		}
+		if seen[k] {
+			return from.place.unsupported("a join on " + name + ", of which a value occurs twice in " + from.name.Text + ",").
+				WithHint("join on a column whose values are unique; rows would count several times")
+		}
+		seen[k] = true
+		r := query.LookupRow{Key: k}
+		for _, i := range bound {
+			v, _ := publicValue(row[i])
+			r.Values = append(r.Values, v)
+		}
+		j.lookup.Rows = append(j.lookup.Rows, r)
+	}
+	return nil
+}
+
+// resolve replaces the columns of public tables by what they are.
+func (b *binder) resolve(q query.Query) (query.Query, error) {
+	if len(b.joins) == 0 {
+		return q, nil
+	}
+	for _, j := range b.joins {
+		var err error
+		if q, err = q.Resolve(j.lookup); err != nil {
+			return query.Query{}, err
+		}
+	}
+	q, ok := q.Within(b.table.Universe())
+	if !ok {
+		return query.Query{}, sqlerr.New(sqlerr.Internal, "a joined column is not resolved")
+	}
+	return q, nil
+}
+
+// joined returns the public table that a column of the universe is of, and the
+// column's index among those looked up.
+func (b *binder) joined(column int) (*join, int, bool) {
+	for _, j := range b.joins {
+		for i, c := range j.lookup.Columns {
+			if c == column {
+				return j, i, true
+			}
+		}
+	}
+	return nil, 0, false
+}
