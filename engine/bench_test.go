@@ -80,15 +80,16 @@ func BenchmarkStages(b *testing.B) {
 	}
 	b.Run("bind", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.bind(v, st.(*sqlfront.Select), nil); err != nil {
+			if _, err := s.bind(ctx, v, st.(*sqlfront.Select), nil); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	r, err := s.bind(v, st.(*sqlfront.Select), nil)
+	bound, err := s.bind(ctx, v, st.(*sqlfront.Select), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
+	r := bound.asks[0].request
 	b.Run("stored", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := s.db.stored(ctx, v, r); err != nil {

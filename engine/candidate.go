@@ -14,9 +14,9 @@ import (
 // estimate is a private answer before it is written as a result.
 type estimate struct {
 	value    int64
-	margin   float64 // half-width in counts at the session's confidence
-	verified bool    // false: no margin is known
-	cost     accounting.Amount
+	margin   float64                                   // half-width in counts at the confidence it was asked at
+	verified bool                                      // false: no margin is known
+	at       func(confidence float64) (float64, error) // the half-width at another confidence
 }
 
 // candidate is one way to answer a query. Everything in it derives from the
@@ -29,11 +29,11 @@ type candidate struct {
 	margin  float64 // predicted half-width in counts at the session's confidence
 	known   bool    // false: the answer would carry no margin
 	cost    accounting.Amount
-	refusal string        // why it cannot answer; "" when it can
-	note    string        // what else EXPLAIN should say
-	offer   func() string // of a direct answer: what it would cost, as a hint
-	failure *sqlerr.Error // why it is refused, where that is a fault rather than a fact
-	answer  func(context.Context) (estimate, error)
+	refusal string                                  // why it cannot answer; "" when it can
+	note    string                                  // what else EXPLAIN should say
+	offer   func() string                           // of a direct answer: what it would cost, as a hint
+	failure *sqlerr.Error                           // why it is refused, where that is a fault rather than a fact
+	answer  func(context.Context) (estimate, error) // nil where it is bought with others
 }
 
 // failed returns the candidate refused by an error of its own, which does not

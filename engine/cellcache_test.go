@@ -36,7 +36,7 @@ func bindText(t testing.TB, s *Session, text string) request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.bind(v, statement.(*sqlfront.Select), nil)
+	r, err := s.bindOne(v, statement.(*sqlfront.Select))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,28 +14,38 @@ const longest = 2000
 // explain lists every way in which a query could be answered, and the query in
 // canonical form. It spends nothing and reads no private row.
 func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
-	r, candidates, err := s.plan(ctx, sel, args, nil)
+	st, err := s.plan(ctx, sel, args, nil)
 	if err != nil {
 		return nil, err
 	}
-	best, chooseErr := choose(candidates, r)
-	out := &Result{Warnings: r.warnings, Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"},
+	if len(st.asks) != 1 {
+		return st.explain(), nil
+	}
+	a := st.asks[0]
+	chooseErr := st.choose()
+	best := st.asks[0].best
+	out := &Result{Warnings: st.bound.Warnings, Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"},
 		{"margin", "REAL"}, {"cost", "TEXT"}, {"note", "TEXT"}}}
 	chosen := false
-	for _, c := range candidates {
+	for _, c := range a.candidates {
 		isBest := chooseErr == nil && !chosen && c.is(best)
 		chosen = chosen || isBest
-		out.Rows = append(out.Rows, c.explained(r, isBest))
+		out.Rows = append(out.Rows, c.explained(a.request, isBest))
 	}
 	if chooseErr != nil {
 		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
-	text := r.query.String()
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…"
-	}
-	out.Rows = append(out.Rows, []any{"query", nil, nil, briefNumber(supportText(r.query)), nil, nil, text})
+	out.Rows = append(out.Rows, []any{"query", nil, nil, briefNumber(supportText(a.query)), nil, nil, queryText(a.query)})
 	return out, nil
+}
+
+// queryText is a canonical query, cut where it is long.
+func queryText(q query.Query) string {
+	text := q.String()
+	if len(text) > longest {
+		return strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
 }
 
 // is reports whether two candidates of one list give the same answer.
@@ -46,15 +56,10 @@ func (c candidate) is(d candidate) bool {
 // explained is a candidate's row.
 func (c candidate) explained(r request, best bool) []any {
 	note := c.note
-	switch {
-	case best:
+	if best {
 		note = joinNotes("chosen", note)
-	case c.refusal != "":
-		note = joinNotes("not: "+c.refusal, note)
-	case !c.allowed(r.settings.Mechanism):
-		note = joinNotes("not: SET mechanism = "+r.settings.Mechanism, note)
-	case !c.reaches(r.settings.Accuracy):
-		note = joinNotes("not: beyond SET accuracy = "+counts(r.settings.Accuracy), note)
+	} else if why := c.why(r); why != "" {
+		note = joinNotes(why, note)
 	}
 	var margin any
 	if c.known && (c.refusal == "" || c.kind == "direct") {
@@ -67,8 +72,24 @@ func (c candidate) explained(r request, best bool) []any {
 	return []any{c.name, c.kind, briefList(c.columns), orNull(briefNumber(c.support)), margin, cost, note}
 }
 
+// why says why a candidate is passed over; "" where another one is better.
+func (c candidate) why(r request) string {
+	switch {
+	case c.refusal != "":
+		return "not: " + c.refusal
+	case !c.allowed(r.settings.Mechanism):
+		return "not: SET mechanism = " + r.settings.Mechanism
+	case !c.reaches(r.settings.Accuracy):
+		return "not: beyond SET accuracy = " + counts(r.asked)
+	}
+	return ""
+}
+
 func joinNotes(a, b string) string {
-	if b == "" {
+	switch {
+	case a == "":
+		return b
+	case b == "":
 		return a
 	}
 	return a + "; " + b

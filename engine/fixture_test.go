@@ -11,6 +11,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 )
 
 // open opens a database file for the length of a test.
@@ -99,4 +100,13 @@ func ledger(t testing.TB, s *Session) string {
 		fmt.Fprintln(&b, row...)
 	}
 	return b.String()
+}
+
+// bindOne binds a SELECT of one query.
+func (s *Session) bindOne(v *view, sel *sqlfront.Select) (request, error) {
+	st, err := s.bind(context.Background(), v, sel, nil)
+	if err != nil {
+		return request{}, err
+	}
+	return st.asks[0].request, nil
 }

@@ -312,7 +312,7 @@ func canonical(v *view, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := (&Session{settings: DefaultSettings()}).bind(v, statement.(*sqlfront.Select), nil)
+	r, err := (&Session{settings: DefaultSettings()}).bindOne(v, statement.(*sqlfront.Select))
 	if err != nil {
 		return "", err
 	}

@@ -135,7 +135,7 @@ func (db *DB) agree(l *live, r request, h int64) (estimate, error) {
 		return estimate{}, err
 	}
 	db.live.memory.put(r, a)
-	return estimate{value: h, margin: margin, verified: true}, nil
+	return db.estimate(a, margin), nil
 }
 
 func (l *live) stored(r request, kind catalog.AnswerKind, value int64) catalog.Answer {
@@ -172,5 +172,5 @@ func (db *DB) learn(ctx context.Context, l *live, r request, q query.Query, nois
 		return estimate{}, err
 	}
 	margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
-	return estimate{value: noisy, margin: margin, verified: true}, err
+	return db.estimate(a, margin), err
 }

@@ -98,7 +98,10 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 	}
 	c.answer = func(context.Context) (estimate, error) {
 		value, err := a.Estimate(see.query)
-		return estimate{value: value, margin: c.margin, verified: c.known}, err
+		return estimate{value: value, margin: c.margin, verified: c.known, at: func(confidence float64) (float64, error) {
+			m, _, err := a.Margin(see.query, confidence)
+			return m, err
+		}}, err
 	}
 	return c, nil
 }

@@ -25,6 +25,12 @@ func (db *DB) margin(kind catalog.AnswerKind, law json.RawMessage, confidence fl
 	return r.width, r.err
 }
 
+// estimate returns an answer with its margin at the confidence it was asked at.
+func (db *DB) estimate(a catalog.Answer, margin float64) estimate {
+	return estimate{value: a.Estimate, margin: margin, verified: true,
+		at: func(confidence float64) (float64, error) { return db.margin(a.Kind, a.Law, confidence) }}
+}
+
 type marginResult struct {
 	width float64
 	err   error

@@ -49,7 +49,7 @@ func constant(value int64) candidate {
 	return candidate{name: "constant", kind: "constant", columns: "none", support: "0", known: true,
 		note: "no record can satisfy the query",
 		answer: func(context.Context) (estimate, error) {
-			return estimate{value: value, verified: true}, nil
+			return estimate{value: value, verified: true, at: func(float64) (float64, error) { return 0, nil }}, nil
 		}}
 }
 
@@ -84,7 +84,7 @@ func (db *DB) again(v *view, r request, answers []catalog.Answer) ([]candidate, 
 		if a.Kind == catalog.AnswerDirect {
 			kind = "direct"
 		}
-		e := estimate{value: a.Estimate, margin: margin, verified: true}
+		e := db.estimate(a, margin)
 		out = append(out, candidate{name: a.Via, kind: kind, columns: "all", support: storedSupport(v, r, a),
 			margin: margin, known: true, note: storedNote,
 			answer: func(context.Context) (estimate, error) { return e, nil }})

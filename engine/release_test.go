@@ -40,7 +40,7 @@ func workload(t *testing.T, s *Session, d data, n int, random *rand.Rand) []aske
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.bind(v, st.(*sqlfront.Select), nil)
+		r, err := s.bindOne(v, st.(*sqlfront.Select))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 
 	"dpsql/catalog"
+	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -29,6 +33,75 @@ func (db *DB) countRows(ctx context.Context, r request) (int64, error) {
 	return reading(ctx, db, r.table, func(from source.Querier) (int64, error) {
 		return source.Count(ctx, from, r.table.rows(), r.query)
 	})
+}
+
+// countAll returns the true counts of queries over one table, on one snapshot:
+// of several from the cells over the columns that they name, read once, where
+// these are not too many.
+func (db *DB) countAll(ctx context.Context, t *table, queries []query.Query) ([]int64, error) {
+	if len(queries) == 1 {
+		n, err := db.count(ctx, request{table: t, query: queries[0]}, nil, queries[0])
+		return []int64{n}, err
+	}
+	if counts, ok, err := db.countCells(ctx, t, queries); err != nil || ok {
+		return counts, err
+	}
+	return reading(ctx, db, t, func(from source.Querier) ([]int64, error) {
+		counts := make([]int64, len(queries))
+		for i, q := range queries {
+			var err error
+			if counts[i], err = source.Count(ctx, from, t.rows(), q); err != nil {
+				return nil, err
+			}
+		}
+		return counts, nil
+	})
+}
+
+// countCells counts from cells; false where that cannot be done.
+func (db *DB) countCells(ctx context.Context, t *table, queries []query.Query) ([]int64, bool, error) {
+	columns := columnsOf(queries)
+	if len(columns) == 0 {
+		return nil, false, nil
+	}
+	narrow := make([]query.Query, len(queries))
+	for i, q := range queries {
+		narrow[i], _ = q.Project(columns)
+		if _, ok := narrow[i].SizeWithin(maxProbes); !narrow[i].Universe().Coded() && !ok {
+			return nil, false, nil
+		}
+	}
+	var key [16]byte
+	if err := noise.NewSource().Bytes(key[:]); err != nil {
+		return nil, false, errRandom()
+	}
+	h, err := db.cells(ctx, t, columns, query.NewCoder(t.over(columns), key), maxCells)
+	if errors.Is(err, source.ErrTooManyCells) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	counts := make([]int64, len(queries))
+	for i, q := range narrow {
+		n, ok := h.Count(q)
+		if !ok {
+			return nil, false, nil
+		}
+		counts[i] = n
+	}
+	return counts, true, nil
+}
+
+// columnsOf returns the columns that queries depend on, ascending.
+func columnsOf(queries []query.Query) []int {
+	used := make(map[int]bool)
+	for _, q := range queries {
+		for _, c := range q.Columns() {
+			used[c] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(used))
 }
 
 // cells reads the counts of the cells over some columns, nil being all, unless

@@ -32,7 +32,7 @@ func uncovered(candidates []candidate, r request) error {
 		return sqlerr.New(sqlerr.Unknown, "%s has no release or mechanism %s", r.table.Name, s.Mechanism).
 			WithHint("SET mechanism = auto")
 	}
-	e := sqlerr.New(sqlerr.Uncovered, "no release or mechanism covers this query%s%s", within(s.Accuracy), why)
+	e := sqlerr.New(sqlerr.Uncovered, "no release or mechanism covers this query%s%s", within(r.asked), why)
 	if direct != nil && s.Mechanism == "auto" {
 		return e.WithHint("%s", direct.offer())
 	}

@@ -8,6 +8,7 @@ import (
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 )
 
 // view is one consistent picture of the public catalog. It holds nothing that
@@ -34,12 +35,6 @@ type table struct {
 	catalog.Table
 	universe *query.Universe
 }
-
-// bound adapts a table to the front end's interface.
-type bound struct{ t *table }
-
-func (b bound) Name() string              { return b.t.Name }
-func (b bound) Universe() *query.Universe { return b.t.universe }
 
 // rows says where the table's private rows are.
 func (t *table) rows() source.Table { return sourceOf(t.Table) }
@@ -109,30 +104,54 @@ func (v *view) readAccounts(tx *catalog.Tx) error {
 	return nil
 }
 
-// table returns the named private table, or an error that helps to find it.
-func (v *view) table(name string, position int) (*table, error) {
-	for _, t := range v.tables {
-		if query.SameName(t.Name, name) {
+// selected returns the private table that a SELECT is on. Of several tables the
+// others are joined to it.
+func (v *view) selected(sel *sqlfront.Select) (*table, error) {
+	for _, name := range sel.Tables {
+		if t := v.private(name.Text); t != nil {
 			return t, nil
 		}
 	}
+	return nil, v.unknown(sel.Table.Text, sel.Table.Position)
+}
+
+// table returns the named private table, or an error that helps to find it.
+func (v *view) table(name string, position int) (*table, error) {
+	if t := v.private(name); t != nil {
+		return t, nil
+	}
+	return nil, v.unknown(name, position)
+}
+
+// private returns the named private table, nil when there is none.
+func (v *view) private(name string) *table {
+	for _, t := range v.tables {
+		if query.SameName(t.Name, name) {
+			return t
+		}
+	}
+	return nil
+}
+
+// unknown says why a name is not that of a private table.
+func (v *view) unknown(name string, position int) error {
 	for _, p := range v.publics {
 		if query.SameName(p, name) {
-			return nil, sqlerr.New(sqlerr.Unsupported, "%s is a public table", p).
-				WithHint("public tables serve in domains; read them with sqlite3").At(position)
+			return sqlerr.New(sqlerr.Unsupported, "%s is a public table", p).
+				WithHint("public tables serve in domains and joins; read them with sqlite3").At(position)
 		}
 	}
 	for _, t := range v.tables {
 		if query.SameName(t.Source, name) {
-			return nil, sqlerr.New(sqlerr.Unsupported, "%s holds private rows", t.Source).
+			return sqlerr.New(sqlerr.Unsupported, "%s holds private rows", t.Source).
 				WithHint("ask the private table %s instead", t.Name).At(position)
 		}
 	}
 	e := sqlerr.New(sqlerr.Unknown, "there is no private table %s", name).At(position)
 	if len(v.tables) > 0 {
-		return nil, e.WithHint("SHOW TABLES lists the private tables")
+		return e.WithHint("SHOW TABLES lists the private tables")
 	}
-	return nil, e.WithHint("CREATE PRIVATE TABLE declares one")
+	return e.WithHint("CREATE PRIVATE TABLE declares one")
 }
 
 // release returns the named release, nil when there is none.

@@ -205,7 +205,7 @@ func (o *outputs) mean(x integer, present query.Query) (post.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	count := o.slot(present, Slot{1, 1})
+	count := o.slot(present, Slot{Scale: 1, Split: 1})
 	return post.Mean{Terms: o.inside(parts), Count: count}, nil
 }
 
@@ -215,7 +215,7 @@ func (o *outputs) shown(parts []part) []post.Term {
 	terms := make([]post.Term, len(parts))
 	n := float64(len(parts))
 	for i, p := range parts {
-		terms[i] = post.Term{Slot: o.slot(p.base, Slot{1 / (n * math.Abs(float64(p.factor))), len(parts)}), Factor: p.factor}
+		terms[i] = post.Term{Slot: o.slot(p.base, Slot{Scale: 1 / (n * math.Abs(float64(p.factor))), Split: len(parts)}), Factor: p.factor}
 	}
 	return terms
 }
@@ -225,7 +225,7 @@ func (o *outputs) shown(parts []part) []post.Term {
 func (o *outputs) inside(parts []part) []post.Term {
 	terms := make([]post.Term, len(parts))
 	for i, p := range parts {
-		terms[i] = post.Term{Slot: o.slot(p.base, Slot{float64(p.base.MaxWeight()), 1}), Factor: p.factor}
+		terms[i] = post.Term{Slot: o.slot(p.base, Slot{Scale: float64(p.base.MaxWeight()), Split: 1}), Factor: p.factor}
 	}
 	return terms
 }
@@ -234,7 +234,7 @@ func (o *outputs) inside(parts []part) []post.Term {
 func (o *outputs) slot(base query.Query, s Slot) int {
 	for i, b := range o.bases {
 		if b.Equal(base) {
-			o.slots[i] = Slot{min(o.slots[i].Scale, s.Scale), max(o.slots[i].Split, s.Split)}
+			o.slots[i] = Slot{Scale: min(o.slots[i].Scale, s.Scale), Split: max(o.slots[i].Split, s.Split)}
 			return i
 		}
 	}

@@ -37,6 +37,7 @@ type Bound struct {
 
 // Slot is one linear query of the select list, asked in each group.
 type Slot struct {
+	Base query.Query // what the slot asks of all groups together
 	// Scale is how wide an answer's interval may be for each unit of SET
 	// accuracy: 1 for a COUNT; for a SUM one over the factor its weights are
 	// scaled by; for the sum of an AVG, which is a quotient, its largest weight.
@@ -103,8 +104,9 @@ func (b *binder) bind() (*Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	bound := &Bound{Slots: o.slots, Output: program}
+	bound := &Bound{Output: program}
 	bound.Groups, bound.Queries, err = o.divide()
+	bound.Slots = o.slots
 	return bound, err
 }
 

@@ -15,6 +15,9 @@ func (o *outputs) divide() ([][]query.Value, []query.Query, error) {
 		return nil, nil, err
 	}
 	bases, err := o.resolveAll(o.bases)
+	for k := range bases {
+		o.slots[k].Base = bases[k]
+	}
 	if err != nil || len(o.keys) == 0 {
 		return [][]query.Value{nil}, bases, err
 	}

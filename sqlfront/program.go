@@ -93,7 +93,10 @@ func (o *outputs) rowNumber(e sqlparser.Expr) (int64, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case !ok || v.isColumn || v.constant.real != nil || !v.constant.value.IsInt():
+	case !ok || v.isColumn:
+		construct, _ := o.g.construct(e)
+		return 0, o.g.start(e).unsupported(construct + " in LIMIT").WithHint("write an integer or a parameter")
+	case v.constant.real != nil || !v.constant.value.IsInt():
 		return 0, sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET take an integer").At(o.g.place(e).position)
 	}
 	return v.constant.value.Int64(), nil

@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/mechanisms/direct"
+	"dpsql/sqlerr"
+)
+
+// purchase is the direct answers of one slot, each with noise of one law. Its
+// groups are disjoint: together their counts change by at most Δ = L·W in ℓ2
+// norm when a unit is added or removed (see sqlfront.Bound), so independent
+// discrete Gaussian noise on each makes all of them together Δ²/(2σ²)-zCDP, the
+// price of one (Canonne, Kamath and Steinke 2020, Theorem 14).
+type purchase struct {
+	asks  []int
+	price price
+}
+
+// purchases groups what is bought by slot. A slot's price is that of its most
+// demanding query.
+func (st *statement) purchases() []purchase {
+	var asks []int
+	for i := range st.asks {
+		if st.asks[i].best.buys() {
+			asks = append(asks, i)
+		}
+	}
+	return st.priced(st.slotsOf(asks), st.settings.Accuracy)
+}
+
+// slotsOf sorts asks by slot.
+func (st *statement) slotsOf(asks []int) map[int][]int {
+	bySlot := make(map[int][]int)
+	for _, i := range asks {
+		bySlot[st.asks[i].slot] = append(bySlot[st.asks[i].slot], i)
+	}
+	return bySlot
+}
+
+// priced returns the purchases of asks by slot, at an accuracy.
+func (st *statement) priced(bySlot map[int][]int, accuracy float64) []purchase {
+	var all []purchase
+	for slot := range st.bound.Slots {
+		asks := bySlot[slot]
+		if len(asks) == 0 {
+			continue
+		}
+		r := direct.Request{Accuracy: accuracy * st.asks[asks[0]].scale}
+		weight := int64(1)
+		for _, i := range asks {
+			a := &st.asks[i]
+			r.Accuracy = min(r.Accuracy, accuracy*a.scale)
+			r.Confidence = max(r.Confidence, a.settings.Confidence)
+			weight = max(weight, a.query.MaxWeight())
+		}
+		r.Sensitivity = st.table.sensitivity() * weight
+		all = append(all, purchase{asks, st.db.price(r)})
+	}
+	return all
+}
+
+// total returns what purchases cost together; false where no noise is as small
+// as one of them needs.
+func total(all []purchase) (sum accounting.Amount, ok bool) {
+	for _, p := range all {
+		if !p.price.ok {
+			return sum, false
+		}
+		sum.Rho += p.price.cost().Rho
+	}
+	return sum, true
+}
+
+// affordable refuses a statement whose purchases cost more than is left.
+func (st *statement) affordable() error {
+	cost, ok := total(st.purchases())
+	if !ok {
+		return sqlerr.New(sqlerr.Budget, "no noise is within ±%s", counts(st.settings.Accuracy))
+	}
+	if why := affordable(st.view.accounts[st.table.Account], cost); why != "" {
+		return sqlerr.New(sqlerr.Budget, "%s", why).
+			WithHint("SHOW BUDGET tells what is left; a larger accuracy costs less")
+	}
+	return nil
+}
+
+// offer says what it would cost to answer queries directly.
+func (st *statement) offer(asks []int) string {
+	accuracy := st.settings.Accuracy
+	if accuracy == 0 {
+		accuracy = suggested
+	}
+	cost, ok := total(st.priced(st.slotsOf(asks), accuracy))
+	left := st.view.accounts[st.table.Account].left().Rho
+	if !ok || cost.Rho == 0 || cost.Rho > left {
+		return fmt.Sprintf("direct answers within ±%s need ρ = %s together; the interactive account has %s left",
+			counts(accuracy), short(cost.Rho.Float()), short(left.Float()))
+	}
+	return fmt.Sprintf("SET accuracy = %s answers them directly within ±%s (%s %%) for ρ = %s together; the interactive budget left pays for %d such statements",
+		counts(accuracy), counts(accuracy), counts(100*st.settings.Confidence), short(cost.Rho.Float()), int64(left/cost.Rho))
+}
+
+// buy answers directly: charge, count, draw, store, return. The ledger has the
+// charge before a row is read, so whatever fails afterwards costs budget, not
+// privacy. Equal statements that race are bought one after the other, in all
+// processes, so that the later ones find the first one's answers and charge
+// nothing.
+func (st *statement) buy(ctx context.Context, purchases []purchase, answers []estimate) error {
+	flight, err := st.db.store.AcquireFlight(ctx, st.digest(purchases), st.db.live.patience)
+	if err != nil {
+		return err
+	}
+	defer flight.Land()
+	purchases, err = st.charge(ctx, purchases, answers)
+	if err != nil || len(purchases) == 0 {
+		return err
+	}
+	stored, err := st.draw(ctx, purchases, answers)
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // it is paid for: keep it
+	return st.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		for i := range stored {
+			if err := tx.PutAnswer(&stored[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// draw counts what was paid for and adds noise.
+func (st *statement) draw(ctx context.Context, purchases []purchase, answers []estimate) ([]catalog.Answer, error) {
+	var asks []int
+	for _, p := range purchases {
+		asks = append(asks, p.asks...)
+	}
+	counts, err := st.db.countAll(ctx, st.table, st.queries(asks))
+	if err != nil {
+		return nil, err
+	}
+	var stored []catalog.Answer
+	for _, p := range purchases {
+		for _, n := range p.asks {
+			value, err := p.price.Answer(counts[len(stored)], st.db.random())
+			if err != nil {
+				return nil, errRandom()
+			}
+			a, err := p.price.stored(st.asks[n].request, value)
+			if err != nil {
+				return nil, err
+			}
+			margin, err := st.db.margin(a.Kind, a.Law, st.asks[n].settings.Confidence)
+			if err != nil {
+				return nil, err
+			}
+			stored, answers[n] = append(stored, a), st.db.estimate(a, margin)
+			if err := st.step(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return stored, nil
+}
+
+// charge pays for purchases, in one line of the ledger, but for answers that
+// are as good and were stored since they were planned: those it takes, and
+// returns what is left to be answered.
+func (st *statement) charge(ctx context.Context, purchases []purchase, answers []estimate) ([]purchase, error) {
+	var left []purchase
+	var cost accounting.Amount
+	err := st.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		if err := unchanged(ctx, tx, st.table); err != nil {
+			return err
+		}
+		left, cost = nil, accounting.Amount{}
+		n := 0
+		for _, p := range purchases {
+			asks, err := st.unbought(tx, p.asks, answers)
+			if err != nil {
+				return err
+			}
+			if len(asks) > 0 {
+				left = append(left, purchase{asks, p.price})
+				cost.Rho += p.price.cost().Rho
+				n += len(asks)
+			}
+		}
+		if n == 0 {
+			return nil
+		}
+		action := "direct answer"
+		if n > 1 {
+			action = fmt.Sprintf("%d direct answers", n)
+		}
+		return tx.Charge(st.table.Account, catalog.KindInteractive, action, st.table.Name, cost)
+	})
+	st.cost = cost
+	return left, err
+}
+
+// unbought returns the asks without a stored answer that is good enough, and
+// puts those that have one into answers.
+func (st *statement) unbought(tx *catalog.Tx, asks []int, answers []estimate) ([]int, error) {
+	var left []int
+	for _, n := range asks {
+		r := st.asks[n].request
+		stored, err := tx.Answers(r.table.ID, r.query.String())
+		if err != nil {
+			return nil, err
+		}
+		e, ok, err := st.db.bought(r, stored)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			answers[n] = e
+		} else {
+			left = append(left, n)
+		}
+	}
+	return left, nil
+}
+
+// digest names what is bought.
+func (st *statement) digest(purchases []purchase) [32]byte {
+	if len(purchases) == 1 && len(purchases[0].asks) == 1 {
+		return st.asks[purchases[0].asks[0]].digest()
+	}
+	h := sha256.New()
+	for _, p := range purchases {
+		for _, n := range p.asks {
+			d := st.asks[n].digest()
+			h.Write(d[:])
+		}
+	}
+	return [32]byte(h.Sum(nil))
+}

@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// explain lists the ways to answer a statement of several queries, each once:
+// the supports and predicted margins of its queries as ranges, its cost in all.
+func (st *statement) explain() *Result {
+	out := &Result{Warnings: st.bound.Warnings, Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"},
+		{"margin", "TEXT"}, {"cost", "TEXT"}, {"note", "TEXT"}}}
+	err := st.choose()
+	for _, m := range st.merged() {
+		out.Rows = append(out.Rows, m.row(st, err == nil))
+	}
+	if err != nil {
+		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, err.Error()})
+	}
+	for k, slot := range st.bound.Slots {
+		name := "query"
+		if len(st.bound.Slots) > 1 {
+			name += " " + strconv.Itoa(k+1)
+		}
+		note := queryText(slot.Base)
+		if n := len(st.bound.Groups); n > 1 {
+			note = fmt.Sprintf("in each of %d groups: %s", n, note)
+		}
+		out.Rows = append(out.Rows, []any{name, nil, nil, supportText(slot.Base), nil, nil, note})
+	}
+	return out
+}
+
+// manyCandidates is one way to answer, over all queries of a statement.
+type manyCandidates struct {
+	candidate                // as it is for the first query
+	asks      []int          // those it is a candidate of
+	refusals  map[string]int // how many it cannot answer, by the reason
+	reasons   []string       // in order of appearance
+	chosen    int
+	supports  []string
+	margins   []float64
+}
+
+// merged collects the candidates of the queries by name, in order of appearance.
+func (st *statement) merged() []*manyCandidates {
+	var all []*manyCandidates
+	index := make(map[string]*manyCandidates)
+	for i := range st.asks {
+		a := &st.asks[i]
+		taken := false
+		for _, c := range a.candidates {
+			key := c.kind + " " + c.name
+			if c.note == storedNote {
+				key += " stored"
+			}
+			m := index[key]
+			if m == nil {
+				m = &manyCandidates{candidate: c, refusals: make(map[string]int)}
+				index[key], all = m, append(all, m)
+			}
+			isBest := !taken && c.is(a.best) && a.best.name != ""
+			taken = taken || isBest
+			m.add(i, c, a.request, isBest)
+		}
+	}
+	return all
+}
+
+// add notes what a candidate is for one query.
+func (m *manyCandidates) add(i int, c candidate, r request, chosen bool) {
+	m.asks = append(m.asks, i)
+	if c.support != "" {
+		m.supports = appendNew(m.supports, c.support)
+	}
+	if c.known && (c.refusal == "" || c.kind == "direct") {
+		m.margins = append(m.margins, c.margin)
+	}
+	if chosen {
+		m.chosen++
+		return
+	}
+	if why := c.why(r); why != "" {
+		if m.refusals[why] == 0 {
+			m.reasons = append(m.reasons, why)
+		}
+		m.refusals[why]++
+	}
+}
+
+// row writes the candidate.
+func (m *manyCandidates) row(st *statement, planned bool) []any {
+	note := ""
+	if m.chosen > 0 && planned {
+		note = fmt.Sprintf("chosen for %d of %d queries", m.chosen, len(st.asks))
+	} else if n := len(m.asks); n < len(st.asks) {
+		note = fmt.Sprintf("for %d of %d queries", n, len(st.asks))
+	}
+	for _, why := range m.reasons {
+		n := m.refusals[why]
+		if n < len(m.asks) {
+			why = fmt.Sprintf("%s (%d)", why, n)
+		}
+		note = joinNotes(note, why)
+	}
+	if m.note == storedNote {
+		note = joinNotes(note, storedNote)
+	}
+	cost := "0"
+	if m.buys() {
+		cost = st.costOf(m.asks)
+	}
+	var support any
+	if len(m.supports) > 0 {
+		support = rangeOf(m.supports)
+	}
+	return []any{m.name, m.kind, m.columns, support, marginRange(m.margins), cost, note}
+}
+
+// costOf prices direct answers to queries.
+func (st *statement) costOf(asks []int) string {
+	accuracy := st.settings.Accuracy
+	if accuracy == 0 {
+		accuracy = suggested
+	}
+	cost, ok := total(st.priced(st.slotsOf(asks), accuracy))
+	if !ok {
+		return "unknown"
+	}
+	return "ρ " + short(cost.Rho.Float())
+}
+
+// marginRange writes half-widths as their range; nil where there are none.
+func marginRange(margins []float64) any {
+	if len(margins) == 0 {
+		return nil
+	}
+	least, most := margins[0], margins[0]
+	for _, m := range margins {
+		least, most = min(least, m), max(most, m)
+	}
+	if least == most {
+		return counts(most)
+	}
+	return counts(least) + " to " + counts(most)
+}

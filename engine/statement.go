@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"dpsql/accounting"
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// statement is a SELECT on its way from its queries to its rows. One plan and
+// one charge serve all of its queries.
+type statement struct {
+	db       *DB
+	view     *view
+	table    *table
+	bound    *sqlfront.Bound
+	settings Settings
+	asks     []linear // the distinct queries
+	index    []int // of each of bound.Queries: the one of asks that answers it
+
+	cost accounting.Amount // what was charged for it
+
+	progress    func(done, total int)
+	done, total int // steps: each query is planned, and answered
+}
+
+// linear is one distinct query of a statement.
+type linear struct {
+	request
+	slot       int // of the first of bound.Queries that it answers
+	candidates []candidate
+	best       candidate // once chosen
+}
+
+// newStatement finds the distinct queries of a bound SELECT. A query that
+// stands in several slots has to be as precise as each of them needs.
+func newStatement(s *Session, v *view, t *table, b *sqlfront.Bound) *statement {
+	st := &statement{db: s.db, view: v, table: t, bound: b, settings: s.settings,
+		index: make([]int, len(b.Queries)), progress: s.progress}
+	known := make(map[[32]byte]int, len(b.Queries))
+	for i, q := range b.Queries {
+		k := i % len(b.Slots)
+		n, ok := known[q.Digest()]
+		if !ok {
+			n = len(st.asks)
+			known[q.Digest()] = n
+			st.asks = append(st.asks, linear{slot: k, request: request{table: t, query: q, settings: s.settings, asked: s.settings.Accuracy, scale: b.Slots[k].Scale}})
+		}
+		st.index[i] = n
+		st.asks[n].need(s.settings, b.Slots[k])
+	}
+	st.total = 2 * len(st.asks)
+	return st
+}
+
+// need tightens what an answer has to meet by what a slot needs.
+func (a *linear) need(s Settings, k sqlfront.Slot) {
+	a.scale = min(a.scale, k.Scale)
+	a.settings.Accuracy = s.Accuracy * a.scale
+	a.settings.Confidence = max(a.settings.Confidence, 1-(1-s.Confidence)/float64(k.Split))
+}
+
+// choose takes the best candidate of every query, or refuses the statement as
+// a whole: nothing is answered unless everything can be.
+func (st *statement) choose() error {
+	var first error
+	var failed []int
+	for i := range st.asks {
+		a := &st.asks[i]
+		best, err := choose(a.candidates, a.request)
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			failed = append(failed, i)
+		}
+		a.best = best
+	}
+	if first != nil {
+		return st.refused(first, failed)
+	}
+	return st.affordable()
+}
+
+// refused says why a statement cannot be answered.
+func (st *statement) refused(first error, failed []int) error {
+	e, ok := first.(*sqlerr.Error)
+	if !ok || len(st.asks) == 1 {
+		return first
+	}
+	c := *e
+	c.Message += fmt.Sprintf(" (of %d queries of the statement %d cannot be answered)", len(st.asks), len(failed))
+	if c.Code == sqlerr.Uncovered && st.settings.Mechanism == "auto" {
+		c.Hint = st.offer(failed)
+	}
+	return &c
+}
+
+// answer has the chosen candidates answer: first those that cost nothing, then,
+// in one charge, what is bought.
+func (st *statement) answer(ctx context.Context) ([]estimate, error) {
+	answers := make([]estimate, len(st.asks))
+	for i, a := range st.asks {
+		if a.best.buys() {
+			continue
+		}
+		var err error
+		if answers[i], err = a.best.answer(ctx); err != nil {
+			return nil, err
+		}
+		if err := st.step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	purchases := st.purchases()
+	if len(purchases) == 0 {
+		return answers, nil
+	}
+	return answers, st.buy(ctx, purchases, answers)
+}
+
+// step reports progress, and ends where the context has.
+func (st *statement) step(ctx context.Context) error {
+	st.done++
+	if st.progress != nil {
+		st.progress(st.done, st.total)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// queries returns the queries of asks.
+func (st *statement) queries(asks []int) []query.Query {
+	queries := make([]query.Query, len(asks))
+	for i, n := range asks {
+		queries[i] = st.asks[n].query
+	}
+	return queries
+}

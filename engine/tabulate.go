@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"math/big"
+	"strings"
+
+	"dpsql/post"
+)
+
+// result computes the rows of a statement from the answers to its queries, and
+// says how these came about.
+func (st *statement) result(answers []estimate) *Result {
+	table := st.bound.Output.Run(st.groups(answers), st.settings.Confidence)
+	out := &Result{Warnings: st.bound.Warnings, Rows: table.Rows, Answer: &Answer{
+		Margins: table.Margins, Confidence: st.settings.Confidence, Support: st.support(), Verified: true,
+		Cost: Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}}}
+	for _, c := range st.bound.Output.Columns {
+		out.Columns = append(out.Columns, Column{c.Name, string(c.Of.Type())})
+	}
+	out.Answer.Via, out.Answer.Mechanism = st.origin()
+	for _, e := range answers {
+		out.Answer.Verified = out.Answer.Verified && e.verified
+	}
+	return out
+}
+
+// groups gives each group its keys and answers.
+func (st *statement) groups(answers []estimate) []post.Group {
+	converted := make([]post.Answer, len(answers))
+	for i, e := range answers {
+		converted[i] = st.asks[i].converted(e, st.settings.Clamp)
+	}
+	slots := len(st.bound.Slots)
+	groups := make([]post.Group, len(st.bound.Groups))
+	for g, keys := range st.bound.Groups {
+		groups[g] = post.Group{Keys: keys, Answers: make([]post.Answer, slots)}
+		for k := range slots {
+			groups[g].Answers[k] = converted[st.index[g*slots+k]]
+		}
+	}
+	return groups
+}
+
+// converted is an answer as rows are computed from it. No count is negative, so
+// that one that is clamped is no further from the truth.
+func (a *linear) converted(e estimate, clamp bool) post.Answer {
+	value := e.value
+	if clamp {
+		value = max(0, value)
+	}
+	return post.Answer{Value: value, HalfWidth: func(confidence float64) (float64, bool) {
+		if !e.verified {
+			return 0, false
+		}
+		if confidence == a.settings.Confidence {
+			return e.margin, true
+		}
+		width, err := e.at(confidence)
+		return width, err == nil
+	}}
+}
+
+// origin names what answered, and its kinds; what is constant is named where
+// there is nothing else.
+func (st *statement) origin() (via, kind string) {
+	var names, kinds []string
+	for i := range st.asks {
+		if c := &st.asks[i].best; c.kind != "constant" {
+			names, kinds = appendNew(names, c.name), appendNew(kinds, c.kind)
+		}
+	}
+	if len(names) == 0 {
+		return "constant", "constant"
+	}
+	return strings.Join(names, ", "), strings.Join(kinds, ", ")
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+// support returns m of the statement's queries: one number, or the least and
+// the largest.
+func (st *statement) support() string {
+	supports := make([]string, 0, len(st.asks))
+	for i := range st.asks {
+		if c := &st.asks[i].best; c.kind != "constant" {
+			supports = appendNew(supports, c.support)
+		}
+	}
+	return rangeOf(supports)
+}
+
+// rangeOf writes numbers, some of which may be infinite, as their range.
+func rangeOf(numbers []string) string {
+	if len(numbers) == 0 {
+		return "0"
+	}
+	least, most := numbers[0], numbers[0]
+	for _, n := range numbers[1:] {
+		if smaller(n, least) {
+			least = n
+		}
+		if smaller(most, n) {
+			most = n
+		}
+	}
+	if least == most {
+		return most
+	}
+	return least + " to " + most
+}
+
+// smaller compares numbers in decimal; anything else is infinite.
+func smaller(a, b string) bool {
+	x, finite := new(big.Int).SetString(a, 10)
+	y, ok := new(big.Int).SetString(b, 10)
+	if !finite || !ok {
+		return finite && !ok
+	}
+	return x.Cmp(y) < 0
+}
