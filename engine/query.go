@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
 
 	"dpsql/query"
 	"dpsql/sqlfront"
@@ -85,6 +87,9 @@ func (s *Session) bind(ctx context.Context, v *view, sel *sqlfront.Select, args 
 
 // supportText returns m as people read it.
 func supportText(q query.Query) string {
+	if m, ok := q.SizeWithin(math.MaxUint64); ok {
+		return strconv.FormatUint(m, 10)
+	}
 	if m := q.Size(); m != nil {
 		return m.String()
 	}

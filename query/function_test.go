@@ -137,3 +137,24 @@ func TestLevels(t *testing.T) {
 		}
 	})
 }
+
+// TestSizeInWords holds sizes counted in words to those counted in big numbers,
+// beyond 64 bits and in infinite universes too.
+func TestSizeInWords(t *testing.T) {
+	wide := must(NewRange(0, 1<<40, false))
+	rapid.Check(t, func(t *rapid.T) {
+		u := small(t)
+		q, _ := predicate(t, u, 4)
+		if rapid.Bool().Draw(t, "wide") {
+			q.u = must(NewUniverse(append(append([]Column{}, u.Columns()...), Column{"w", wide}, Column{"v", wide})))
+		}
+		want := q.measure(func(int64) *big.Int { return big.NewInt(1) })
+		if got := q.Size(); (got == nil) != (want == nil) || got != nil && got.Cmp(want) != 0 {
+			t.Fatalf("%v has size %v, want %v", q, got, want)
+		}
+		m, ok := q.SizeWithin(math.MaxUint64)
+		if fits := want != nil && want.IsUint64(); ok != fits || ok && m != want.Uint64() {
+			t.Fatalf("%v has size %d %v, want %v", q, m, ok, want)
+		}
+	})
+}

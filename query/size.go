@@ -8,6 +8,12 @@ import (
 // Size returns m, the sparsity of the query: the number of records with a
 // weight above 0 (the paper's Definition of sparsity); nil when infinite.
 func (q Query) Size() *big.Int {
+	if m, finite, fits := q.size(); fits || !finite {
+		if !finite {
+			return nil
+		}
+		return new(big.Int).SetUint64(m)
+	}
 	return q.measure(func(int64) *big.Int { return big.NewInt(1) })
 }
 
@@ -23,11 +29,11 @@ func (q Query) SumSquares() float64 {
 
 // SizeWithin returns m when it is at most limit, and false otherwise.
 func (q Query) SizeWithin(limit uint64) (uint64, bool) {
-	m := q.Size()
-	if m == nil || !m.IsUint64() || m.Uint64() > limit {
+	m, finite, fits := q.size()
+	if !finite || !fits || m > limit {
 		return 0, false
 	}
-	return m.Uint64(), true
+	return m, true
 }
 
 // measure sums f over the weights of the support; nil when it is infinite.
