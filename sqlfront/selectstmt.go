@@ -43,7 +43,7 @@ func (p *parser) selectStatement() (*Select, error) {
 	if err := checkDepth(tokens); err != nil {
 		return nil, err
 	}
-	s, err := parseSelect(tokens, nil)
+	s, err := p.shapes.parseSelect(tokens, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +55,12 @@ func (p *parser) selectStatement() (*Select, error) {
 
 // parseSelect parses tokens that end with the SELECT's end. Names of common
 // table expressions are in with.
-func parseSelect(tokens []token, with []expression) (*Select, error) {
-	tokens, with, err := parseWith(tokens, with)
+func (shapes *Parser) parseSelect(tokens []token, with []expression) (*Select, error) {
+	tokens, with, err := shapes.parseWith(tokens, with)
 	if err != nil {
 		return nil, err
 	}
-	tokens, err = openFrom(tokens, with)
+	tokens, err = shapes.openFrom(tokens, with)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func parseSelect(tokens []token, with []expression) (*Select, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, err := p.shapes.syntax(g)
+	node, err := shapes.syntax(g)
 	if err != nil {
 		return nil, err
 	}

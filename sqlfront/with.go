@@ -13,12 +13,12 @@ const maxExpressions = 100
 
 // parseWith parses the WITH clause that the tokens may start with, and returns
 // what follows it. An expression sees those before it.
-func parseWith(tokens []token, outer []expression) ([]token, []expression, error) {
+func (shapes *Parser) parseWith(tokens []token, outer []expression) ([]token, []expression, error) {
 	if !tokens[0].is("WITH") {
 		return tokens, outer, nil
 	}
 	with := slices.Clone(outer)
-	p := &parser{tokens: tokens, at: 1}
+	p := &parser{tokens: tokens, at: 1, shapes: shapes}
 	if t := p.peek(); t.is("RECURSIVE") && p.after(1).isName() {
 		return nil, nil, t.unsupported("WITH RECURSIVE")
 	}
@@ -68,7 +68,7 @@ func (p *parser) expression(with []expression) (expression, error) {
 	if err != nil {
 		return expression{}, err
 	}
-	body, err := parseSelect(inner, with)
+	body, err := p.shapes.parseSelect(inner, with)
 	if err != nil {
 		return expression{}, err
 	}
@@ -102,7 +102,7 @@ func inParentheses(tokens []token, open int) (inner []token, end int, err error)
 
 // openFrom parses the sub-selects in FROM and puts one name in the place of
 // each, so that the SELECT itself has none.
-func openFrom(tokens []token, with []expression) ([]token, error) {
+func (shapes *Parser) openFrom(tokens []token, with []expression) ([]token, error) {
 	out := make([]token, 0, len(tokens))
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
@@ -111,7 +111,7 @@ func openFrom(tokens []token, with []expression) ([]token, error) {
 			if err != nil {
 				return nil, err
 			}
-			sub, err := parseSelect(inner, with)
+			sub, err := shapes.parseSelect(inner, with)
 			if err != nil {
 				return nil, err
 			}
