@@ -92,10 +92,11 @@ func ask1(t *testing.T, s *Session, text string, truth float64, q, d int) (all [
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, candidates, err := s.plan(context.Background(), statement.(*sqlfront.Select), nil, nil)
+	planned, err := s.plan(context.Background(), statement.(*sqlfront.Select), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	r, candidates := planned.asks[0].request, planned.asks[0].candidates
 	best, err := choose(candidates, r)
 	if err != nil {
 		t.Fatal(err)

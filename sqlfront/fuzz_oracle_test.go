@@ -36,8 +36,8 @@ func FuzzAgainstSQLite(f *testing.F) {
 			return
 		}
 		for i, in := range g.holds(t, where) {
-			if got := b.Query.Weight(g.tuples[i]) == 1; got != in {
-				t.Fatalf("%s on %v: got %v, SQLite says %v; compiled to %v", text, g.tuples[i], got, in, b.Query)
+			if got := b.Queries[0].Weight(g.tuples[i]) == 1; got != in {
+				t.Fatalf("%s on %v: got %v, SQLite says %v; compiled to %v", text, g.tuples[i], got, in, b.Queries[0])
 			}
 		}
 	})
