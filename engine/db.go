@@ -47,6 +47,7 @@ type DB struct {
 	releases  releaseCache
 	margins   memo[marginKey, marginResult]
 	prices    memo[direct.Request, price]
+	params    memo[string, paramsResult] // of mechanisms, by their stored text
 	live      *liveMechanisms
 	cellCache cellCache
 	building  sync.Mutex // declarations of this process run one at a time

@@ -41,6 +41,7 @@ func (db *DB) direct(v *view, r request) candidate {
 	p := db.price(direct.Request{Accuracy: accuracy * r.scale, Confidence: r.settings.Confidence, Sensitivity: sensitivity})
 	if !p.ok {
 		c.refusal = fmt.Sprintf("no noise is within ±%s", counts(accuracy))
+		c.offer = func() string { return c.refusal + "; a larger accuracy costs less" }
 		return c
 	}
 	c.margin, c.cost = float64(p.Width), p.cost()

@@ -129,7 +129,11 @@ func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smw
 // prepaid, so it costs nothing.
 func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate, error) {
 	c := candidate{name: m.Name, kind: "smw", columns: columnNames(r.table, m.Columns)}
-	p, err := mechanismParams(m)
+	known := db.params.get(string(m.Params), func() paramsResult {
+		p, err := mechanismParams(m)
+		return paramsResult{p, err}
+	})
+	p, err := known.params, known.err
 	if err != nil {
 		return c, err
 	}
@@ -156,6 +160,12 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 		return db.ask(ctx, r, m.ID, see.query, c.known)
 	}
 	return c, err
+}
+
+// paramsResult is what a mechanism's stored parameters say.
+type paramsResult struct {
+	params smw.Params
+	err    error
 }
 
 func mechanismParams(m *catalog.Mechanism) (smw.Params, error) {

@@ -332,6 +332,7 @@ func shapes(t *testing.T, path string) (shown []string) {
 		`SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E10' AND zip = '15211'`, `SELECT COUNT(*) FROM admissions WHERE age < 50`,
 		`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND diagnosis = 'E10'`, `SET accuracy = 70`, `SET mechanism = direct`,
 		`SELECT COUNT(*) FROM admissions`, `SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions WHERE sex IS NULL OR zip = '1'`, `SELECT COUNT(*) FROM admissions WHERE age = 500`,
+		`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT sex, diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY 1, 2 ORDER BY 1, 2`,
 		`SET accuracy = 3`, `SELECT COUNT(*) FROM admissions`, `SELECT COUNT(*) FROM admissions WHERE age = 5`, `SHOW BUDGET`, `SHOW LEDGER`,
 	} {
 		r, err := s.Exec(context.Background(), text, nil)

@@ -176,6 +176,11 @@ var selects = []string{
 	`SELECT COUNT(*) FROM people WHERE 1 = 2`,
 	`SELECT COUNT(*) FROM labels WHERE label = 'type 1'`,
 	`SELECT COUNT(*) FROM labels WHERE label IS NULL`,
+	`SELECT sex, COUNT(*), MARGIN(COUNT(*)) FROM people GROUP BY sex HAVING COUNT(*) > 10 ORDER BY 2 DESC LIMIT 2`,
+	`SELECT age / 10, AVG(age), SUM(CASE WHEN sex = 'F' THEN 1 END) FROM people GROUP BY 1`,
+	`SELECT zip, COUNT(*) FROM people WHERE zip IN ('15213', '15214') AND diagnosis = 'E10' GROUP BY zip`,
+	`SELECT label, COUNT(*) FROM people JOIN icd10 ON diagnosis = code WHERE sex = 'M' GROUP BY label`,
+	`WITH p AS (SELECT age AS a FROM people WHERE sex = 'F') SELECT AVG(a), COUNT(*) FROM p WHERE a < 40`,
 }
 
 // strays are refused whatever the settings.
@@ -184,8 +189,9 @@ var strays = []string{
 	`SELECT COUNT(*) FROM people WHERE age = 'old'`,
 	`SELECT COUNT(*) FROM people WHERE age = sex`,
 	`SELECT COUNT(*) FROM people WHERE zip > '1'`,
-	`SELECT SUM(age) FROM people`,
-	`SELECT COUNT(*) FROM people GROUP BY sex`,
+	`SELECT SUM(zip) FROM people`,
+	`SELECT COUNT(*) FROM people GROUP BY zip`,
+	`SELECT COUNT(*) FROM people JOIN secret ON zip = name`,
 	`SELECT COUNT(*) FROM raw`,
 	`SELECT COUNT(*) FROM secret`,
 	`SELECT COUNT(*) FROM icd10`,
@@ -209,8 +215,9 @@ var commands = []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW
 // nothing: no candidate is chosen, or one that knows its answer.
 func free(r *Result) bool {
 	for _, row := range r.Rows {
-		if note, _ := row[len(row)-1].(string); strings.HasPrefix(note, "chosen") {
-			return row[5] == "0" && (row[0] != "live" || strings.Contains(note, storedNote))
+		note, _ := row[len(row)-1].(string)
+		if strings.HasPrefix(note, "chosen") && (row[5] != "0" || row[0] == "live" && !strings.Contains(note, storedNote)) {
+			return false
 		}
 	}
 	return true

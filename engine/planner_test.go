@@ -92,16 +92,15 @@ func ask1(t *testing.T, s *Session, text string, truth float64, q, d int) (all [
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, err := s.plan(context.Background(), statement.(*sqlfront.Select), nil, nil)
+	st, err := s.plan(context.Background(), statement.(*sqlfront.Select), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, candidates := planned.asks[0].request, planned.asks[0].candidates
-	best, err := choose(candidates, r)
-	if err != nil {
+	if err := st.choose(); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range candidates {
+	best := st.asks[0].best
+	for _, c := range st.asks[0].candidates {
 		if c.refusal != "" || !c.known || !c.free() {
 			continue
 		}

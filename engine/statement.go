@@ -19,7 +19,7 @@ type statement struct {
 	bound    *sqlfront.Bound
 	settings Settings
 	asks     []linear // the distinct queries
-	index    []int // of each of bound.Queries: the one of asks that answers it
+	index    []int    // of each of bound.Queries: the one of asks that answers it
 
 	cost accounting.Amount // what was charged for it
 

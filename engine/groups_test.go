@@ -1,0 +1,259 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/mechanisms/direct"
+	"dpsql/noise"
+	"dpsql/post"
+	"dpsql/sqlerr"
+)
+
+// shop makes a database with 300 rows, of which every combination of a in 0..4
+// and b in 'x', 'y', NULL has 20, and v = a·10, and a public table of a's names.
+func shop(t testing.TB, with string) *Session {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "shop.db"), Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (a INTEGER, b TEXT, v INTEGER, who INTEGER)`,
+		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 299)
+			INSERT INTO raw SELECT i % 5, CASE i / 5 % 3 WHEN 0 THEN 'x' WHEN 1 THEN 'y' END, i % 5 * 10, i / 2 FROM n`,
+		`CREATE TABLE names (a INTEGER, name TEXT, "group" TEXT)`,
+		`INSERT INTO names VALUES (0, 'nil', 'small'), (1, 'one', 'small'), (2, 'two', 'large'), (3, 'three', 'large')`)
+	must(t, s, `CREATE PUBLIC TABLE names`)
+	must(t, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 4, b TEXT IN ('x', 'y', NULL), v INTEGER BETWEEN 0 AND 100)
+		FROM raw WITH (`+with+`)`)
+	return s
+}
+
+// ledgerOf returns the interactive lines of the ledger as action and ρ.
+func ledgerOf(t *testing.T, s *Session) (lines []string) {
+	t.Helper()
+	for _, row := range must(t, s, `SHOW LEDGER`).Rows {
+		lines = append(lines, fmt.Sprint(row))
+	}
+	return lines
+}
+
+// TestGroupsAreOneCharge buys statements and looks at the ledger: one line each,
+// of one price for each aggregate however many groups there are, and none for
+// what was answered before.
+func TestGroupsAreOneCharge(t *testing.T) {
+	s := shop(t, `epsilon = 20, delta = 1e-6`)
+	must(t, s, `SET accuracy = 50`)
+	one := must(t, s, `SELECT COUNT(*) FROM t WHERE a = 0 AND v < 5`).Answer.Cost.Rho
+	for _, c := range []struct {
+		text   string
+		prices float64 // what it costs, in prices of one count
+		rows   int
+	}{
+		{`SELECT a, COUNT(*) FROM t GROUP BY a`, 1, 5},
+		{`SELECT a, COUNT(*) AS n FROM t GROUP BY a ORDER BY n DESC`, 0, 5},
+		{`SELECT COUNT(*) FROM t WHERE a = 3`, 0, 1},
+		{`SELECT a, b, COUNT(*), SUM(CASE WHEN v > 20 THEN 1 ELSE 0 END) FROM t GROUP BY 1, 2`, 2, 15},
+		{`SELECT b, COUNT(*) FROM t WHERE a < 2 GROUP BY b HAVING COUNT(*) > 1000`, 1, 0},
+		{`SELECT AVG(v) FROM t WHERE b = 'x'`, 2, 1},               // ±50 rows: ±5000 of the sum
+		{`SELECT SUM(10 * (v > 30)) FROM t WHERE b = 'y'`, 100, 1}, // ±50 of ten times a count
+	} {
+		before := len(ledgerOf(t, s))
+		r := must(t, s, c.text)
+		if len(r.Rows) != c.rows {
+			t.Errorf("%s has %d rows, want %d", c.text, len(r.Rows), c.rows)
+		}
+		if got := r.Answer.Cost.Rho / one; math.Abs(got-c.prices) > 0.2*c.prices { // half-widths are integers
+			t.Errorf("%s costs %g counts, want %g", c.text, got, c.prices)
+		}
+		lines := len(ledgerOf(t, s)) - before
+		if want := min(1, int(c.prices)); lines != want {
+			t.Errorf("%s has %d lines in the ledger, want %d", c.text, lines, want)
+		}
+		for _, row := range r.Answer.Margins {
+			for _, m := range row {
+				if m, ok := m.(float64); ok && !strings.Contains(c.text, "AVG") && m > 50 {
+					t.Errorf("%s has a margin of %g", c.text, m)
+				}
+			}
+		}
+	}
+}
+
+// TestStatementsAreRefusedAsAWhole: where one group cannot be answered nothing
+// is charged, and the error says what all of it would cost.
+func TestStatementsAreRefusedAsAWhole(t *testing.T) {
+	s := shop(t, `epsilon = 2, delta = 1e-6`)
+	must(t, s, `CREATE RELEASE r ON t (a) USING PROJECTION WITH (epsilon = 0.5)`)
+	before := len(ledgerOf(t, s))
+	e := refused(t, s, sqlerr.Uncovered, `SELECT a, COUNT(*), SUM(v) FROM t GROUP BY a`)
+	if !strings.Contains(e.Message, "of 10 queries of the statement 5 cannot") || !strings.Contains(e.Hint, "together") {
+		t.Errorf("%v (%s)", e, e.Hint)
+	}
+	must(t, s, `SET accuracy = 1`)
+	e = refused(t, s, sqlerr.Budget, `SELECT a, b, COUNT(*) FROM t GROUP BY a, b`)
+	if !strings.Contains(e.Message, "it needs ρ") {
+		t.Errorf("%v", e)
+	}
+	if after := len(ledgerOf(t, s)); after != before {
+		t.Errorf("refused statements left %d lines in the ledger", after-before)
+	}
+}
+
+// TestSharedAnswers: the queries of a statement are those of plain counts, and
+// give the same answers.
+func TestSharedAnswers(t *testing.T) {
+	s := shop(t, `epsilon = 4, delta = 1e-6`)
+	must(t, s, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 1, max_updates = 20)`)
+	rows := must(t, s, `SELECT a, COUNT(*), COUNT(*) * 2 FROM t GROUP BY a`).Rows
+	for i, row := range rows {
+		n := count(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM t WHERE a = %d`, i))
+		if row[0] != int64(i) || row[1] != n || row[2] != 2*n {
+			t.Errorf("group %d is %v, the count alone %d", i, row, n)
+		}
+	}
+	again := must(t, s, `SELECT COUNT(*), a FROM t GROUP BY 2`)
+	for i, row := range again.Rows {
+		if row[0] != rows[i][1] {
+			t.Errorf("group %d is %v, before it was %v", i, row, rows[i])
+		}
+	}
+	if p := again.Answer; p.Via != "m" || p.Mechanism != "smw" || p.Cost.Rho != 0 {
+		t.Errorf("the answer is %+v", p)
+	}
+}
+
+// TestMeansAreCovered draws 20,000 means of direct answers. By the union bound
+// the margins hold in at least 95 % of cases, so that fewer than 93.1 % have a
+// probability below 1e-6 (Hoeffding).
+func TestMeansAreCovered(t *testing.T) {
+	sum, _ := direct.For(direct.Request{Accuracy: 1500, Confidence: 0.95, Sensitivity: 100})
+	rows, _ := direct.For(direct.Request{Accuracy: 14, Confidence: 0.95, Sensitivity: 1})
+	mean := post.Mean{Terms: []post.Term{{Slot: 0, Factor: 1}}, Count: 1}
+	p := post.Program{Columns: []post.Column{{Name: "avg", Of: mean}}, Limit: -1}
+	widths := make(map[float64]float64) // of each law at each confidence, computed once
+	answer := func(plan direct.Plan, truth int64) post.Answer {
+		value, err := plan.Answer(truth, noise.NewSource())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return post.Answer{Value: value, HalfWidth: func(confidence float64) (float64, bool) {
+			key := confidence + float64(plan.Rho)
+			if widths[key] == 0 {
+				widths[key] = float64(noise.HalfWidth(plan.Law, confidence))
+			}
+			return widths[key], true
+		}}
+	}
+	const draws = 20_000
+	held := 0
+	for range draws {
+		out := p.Run([]post.Group{{Answers: []post.Answer{answer(sum, 15_000), answer(rows, 1000)}}}, 0.95)
+		if math.Abs(out.Rows[0][0].(float64)-15) <= out.Margins[0][0].(float64) {
+			held++
+		}
+	}
+	t.Logf("%d of %d margins hold", held, draws)
+	if held < draws*931/1000 {
+		t.Errorf("only %d of %d margins hold", held, draws)
+	}
+}
+
+// TestUnitsInGroups: with units of L rows the noise is that of sensitivity L,
+// whether or not the rows are spread over groups.
+func TestUnitsInGroups(t *testing.T) {
+	s := shop(t, `epsilon = 20, delta = 1e-6, unit = who, max_rows = 2`)
+	must(t, s, `SET accuracy = 50`)
+	one := must(t, s, `SELECT COUNT(*) FROM t WHERE v = 10`).Answer.Cost.Rho
+	many := must(t, s, `SELECT a, COUNT(*) FROM t GROUP BY a`).Answer.Cost.Rho
+	if one != many || math.Abs(one/(4*0.00077)-1) > 0.05 {
+		t.Errorf("a count costs ρ = %g and five groups %g, want 4 × 0.00077", one, many)
+	}
+}
+
+// TestJoinedPublicTable groups by a public attribute, and refuses the table
+// once it reads private rows.
+func TestJoinedPublicTable(t *testing.T) {
+	s := shop(t, `epsilon = 20, delta = 1e-6`)
+	must(t, s, `CREATE RELEASE r ON t (a) USING PROJECTION WITH (epsilon = 10)`)
+	r := must(t, s, `SELECT "group", COUNT(*) FROM t JOIN names ON t.a = names.a WHERE name <> 'one' GROUP BY "group" ORDER BY 2 DESC`)
+	if len(r.Rows) != 2 || r.Rows[0][0] != "large" || math.Abs(float64(r.Rows[0][1].(int64))-120) > 30 {
+		t.Errorf("the groups are %v, want large with about 120 of 180", r.Rows)
+	}
+	n, m := r.Rows[1][1].(int64), count(t, s, `SELECT COUNT(*) FROM t WHERE a = 0`)
+	if n != m {
+		t.Errorf("small is %d, and a = 0 is %d", n, m)
+	}
+	refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM t JOIN raw ON t.a = raw.a`)
+	fill(t, s, `ALTER TABLE names RENAME TO were`, `CREATE VIEW names AS SELECT a, b AS name, 'g' AS "group" FROM raw GROUP BY a`)
+	refused(t, s, sqlerr.Invalid, `SELECT COUNT(*) FROM t JOIN names ON t.a = names.a`)
+}
+
+// TestExplainGroups shows each way once, and spends nothing.
+func TestExplainGroups(t *testing.T) {
+	s := shop(t, `epsilon = 4, delta = 1e-6`)
+	must(t, s, `CREATE RELEASE r ON t (a, b) USING PROJECTION WITH (epsilon = 1)`)
+	before := len(ledgerOf(t, s))
+	r := must(t, s, `EXPLAIN SELECT a, COUNT(*), SUM(a * (b = 'x')) FROM t GROUP BY a`)
+	var names []string
+	for _, row := range r.Rows {
+		names = append(names, row[0].(string))
+	}
+	if got := strings.Join(names, " "); got != "r direct constant query 1 query 2" {
+		t.Errorf("the rows are %s:\n%v", got, r.Rows)
+	}
+	if got := r.Rows[0]; got[3] != "1 to 3" || !strings.Contains(got[6].(string), "chosen for 9 of 10 queries") {
+		t.Errorf("the release's row is %v", got)
+	}
+	if got := r.Rows[3][6].(string); got != "in each of 5 groups: 1" {
+		t.Errorf("the first query is %s", got)
+	}
+	if after := len(ledgerOf(t, s)); after != before {
+		t.Error("EXPLAIN charged")
+	}
+}
+
+func TestProgress(t *testing.T) {
+	s := shop(t, `epsilon = 4, delta = 1e-6`)
+	must(t, s, `SET accuracy = 50`)
+	last := 0
+	s.SetProgress(func(done, total int) {
+		if done != last+1 || total != 30 {
+			t.Errorf("%d of %d steps are done, after %d", done, total, last)
+		}
+		last = done
+	})
+	must(t, s, `SELECT a, b, COUNT(*) FROM t GROUP BY a, b`)
+	if last != 30 {
+		t.Errorf("%d steps were reported, want 30", last)
+	}
+}
+
+// TestStatementWithoutQueries: groups are declared, so that listing them asks
+// nothing of the rows.
+func TestStatementWithoutQueries(t *testing.T) {
+	s := shop(t, `epsilon = 4, delta = 1e-6`)
+	r := must(t, s, `SELECT b, 1 FROM t GROUP BY b`)
+	if got := fmt.Sprint(r.Rows); got != "[[<nil> 1] [x 1] [y 1]]" || r.Answer.Via != "constant" {
+		t.Errorf("the rows are %s via %s", got, r.Answer.Via)
+	}
+	if got := fmt.Sprint(must(t, s, `SELECT SUM(0), COUNT(NULL) FROM t`).Rows); got != "[[0 0]]" {
+		t.Errorf("sums of nothing are %s", got)
+	}
+}
+
+// TestCancelledGroups ends a statement of many queries between two of them.
+func TestCancelledGroups(t *testing.T) {
+	s := shop(t, `epsilon = 4, delta = 1e-6`)
+	must(t, s, `CREATE RELEASE r ON t USING PROJECTION WITH (epsilon = 1)`)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.SetProgress(func(done, total int) {
+		if done == 3 {
+			cancel()
+		}
+	})
+	if _, err := s.Exec(ctx, `SELECT a, COUNT(*) FROM t GROUP BY a`, nil); sqlerr.CodeOf(err) != sqlerr.Cancelled {
+		t.Errorf("%v, want it cancelled", err)
+	}
+}
