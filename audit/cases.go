@@ -16,11 +16,12 @@ func Cases(unit int64) ([]Case, error) {
 		return nil, sqlerr.New(sqlerr.Invalid, "a unit must have between 1 and 1000 rows")
 	}
 	var cases []Case
-	for _, add := range []func(int64) (Case, error){
+	all := []func(int64) (Case, error){
 		directCount, rowCount, interactiveRowCount, bulkNoise,
 		identityRelease, sparseRelease, denseRelease, paperRelease,
 		singleRun, onward, firstGap, severalRuns, hypothesisPasses,
-	} {
+	}
+	for _, add := range append(all, heavyReleases()...) {
 		c, err := add(unit)
 		if err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 )
 
@@ -126,4 +127,41 @@ func TestPublicationWithoutThreshold(t *testing.T) {
 		sound = histogram{clipped: split, threshold: calibrated(claim), fromZero: true}
 		mustHold(t, sound.audited("draws for excess 0 above the threshold", claim, inD), runs)
 	}
+}
+
+// The same faults in the code that is shipped, by its parameters: no threshold,
+// and the threshold for units of one row where a unit has three.
+func TestReleaseWithoutThreshold(t *testing.T) {
+	t.Parallel()
+	const runs = 20_000
+	p, err := clipParams(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	law := p.Law
+	bare := func(unit, threshold int64) func(int64) (projection.Params, error) {
+		return func(int64) (projection.Params, error) {
+			p, err := clipParams(unit)
+			p.Heavy.Threshold = threshold
+			return p, err
+		}
+	}
+	c, err := heavyRelease("a release without threshold, true loss ∞", bare(1, 1), func(int64) int64 { return clip })(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Unit, c.Suspect = 1, func(o Output) bool { return o[2] > 0 }
+	mustCatch(t, twin{c, law.Tail(0), 0, runs})
+
+	three, err := laplaceFor(oneEpsilon, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := p.Heavy.Threshold
+	c, err = heavyRelease("a threshold for one row, true loss ∞", bare(3, few), func(int64) int64 { return clip })(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Unit, c.Suspect = 3, func(o Output) bool { return o[2] > 0 }
+	mustCatch(t, twin{c, three.Tail(few - 3), 0, runs})
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"math/big"
 
 	"dpsql/accounting"
@@ -74,9 +75,20 @@ func paperRelease(unit int64) (Case, error) {
 // both, of a Dense release T times them: they are then exactly its sketch's
 // inner products with columns of the matrix.
 func release(name string, claim Claim, p projection.Params, unit int64) (Case, error) {
+	c, err := releaseOf(name, claim, p, func(changed bool) [cells]int64 {
+		return [cells]int64{rows(3, unit, changed), 1}
+	})
+	c.Shows = c.Shows[:2]
+	return c, err
+}
+
+// releaseOf is a case that builds a release of a database given by its cells, and
+// shows the estimates of the first two and how many heavy cells it names.
+func releaseOf(name string, claim Claim, p projection.Params, contents func(changed bool) [cells]int64) (Case, error) {
+	c := Case{Name: name, Claim: claim, Shows: []string{"cell 0", "cell 1", "published"}}
 	u, err := line(cells)
 	if err != nil {
-		return Case{}, err
+		return c, err
 	}
 	weight := int64(1)
 	if p.Transform == projection.Dense {
@@ -85,33 +97,38 @@ func release(name string, claim Claim, p projection.Params, unit int64) (Case, e
 	var asks [2]query.Query
 	for i, weights := range [2][cells]int64{{weight}, {0, weight}} {
 		if asks[i], err = query.Weighted(u, 0, weights[:]); err != nil {
-			return Case{}, err
+			return c, err
 		}
 	}
-	return Case{
-		Name: name, Claim: claim, Shows: []string{"cell 0", "cell 1"},
-		Run: func(changed bool, src *noise.Source) (Output, error) {
-			return build(u, p, asks, rows(3, unit, changed), src)
-		},
-	}, nil
+	c.Run = func(changed bool, src *noise.Source) (Output, error) {
+		return build(u, p, asks, contents(changed), src)
+	}
+	return c, nil
 }
 
-// build builds the release with n records 0 and asks it.
-func build(u *query.Universe, p projection.Params, asks [2]query.Query, n int64, src *noise.Source) (o Output, err error) {
+// build builds the release of the cells and asks it.
+func build(u *query.Universe, p projection.Params, asks [2]query.Query, counts [cells]int64, src *noise.Source) (o Output, err error) {
 	b, err := projection.NewBuilder(u, p, src)
 	if err != nil {
 		return o, err
 	}
 	r, err := b.Build(func(yield func(query.Element, int64) bool) {
-		_ = yield(query.Element{Lo: 0}, n) && yield(query.Element{Lo: 1}, 1)
+		for x, n := range counts {
+			if n > 0 && !yield(query.Element{Lo: uint64(x)}, n) {
+				return
+			}
+		}
 	})
 	if err != nil {
 		return o, err
 	}
 	for i, q := range asks {
-		if o[i], err = r.Estimate(q); err != nil {
+		a, err := r.Answer(context.Background(), q, 0.5)
+		if err != nil {
 			return o, err
 		}
+		o[i] = a.Value
 	}
+	o[2] = int64(r.Published())
 	return o, nil
 }

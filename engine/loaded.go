@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"sync"
 
@@ -11,11 +12,14 @@ import (
 	"dpsql/sqlerr"
 )
 
-// answerer is a release in memory. The margin is a half-width in counts; known
-// is false where the release promises none for the query.
+// answerer is a release in memory.
 type answerer interface {
-	Estimate(q query.Query) (int64, error)
-	Margin(q query.Query, confidence float64) (margin float64, known bool, err error)
+	// answer evaluates a query and its margin, in one pass.
+	answer(ctx context.Context, q query.Query, confidence float64) (estimate, error)
+	// predict returns the margin that the answer can be expected to have, a
+	// half-width in counts, without evaluating anything; known is false where the
+	// release promises none for the query.
+	predict(q query.Query, confidence float64) (margin float64, known bool, err error)
 }
 
 // sketch adapts a projection release: it has a margin for every query, which
@@ -23,9 +27,28 @@ type answerer interface {
 // half-width is within its integer part.
 type sketch struct{ *projection.Release }
 
-func (s sketch) Margin(q query.Query, confidence float64) (float64, bool, error) {
-	m, err := s.Release.Margin(q, confidence)
+func (s sketch) answer(ctx context.Context, q query.Query, confidence float64) (estimate, error) {
+	a, err := s.Answer(ctx, q, confidence)
+	return estimate{value: a.Value, margin: math.Floor(a.Margin), verified: true}, err
+}
+
+func (s sketch) predict(q query.Query, confidence float64) (float64, bool, error) {
+	m, err := s.Predict(q, confidence)
 	return math.Floor(m), true, err
+}
+
+// learned adapts a release built by SMW, whose margins are known beforehand.
+type learned struct{ *hypothesis }
+
+func (l learned) answer(_ context.Context, q query.Query, confidence float64) (e estimate, err error) {
+	if e.value, err = l.Estimate(q); err == nil {
+		e.margin, e.verified, err = l.Margin(q, confidence)
+	}
+	return e, err
+}
+
+func (l learned) predict(q query.Query, confidence float64) (float64, bool, error) {
+	return l.Margin(q, confidence)
 }
 
 // releaseCache keeps releases that were used once. A release never changes and
@@ -68,24 +91,45 @@ func (db *DB) load(ctx context.Context, t *table, r *catalog.Release) (answerer,
 
 func decode(u *query.Universe, r *catalog.Release, payload []byte) (answerer, error) {
 	if r.Using == "smw" {
-		return decodeHypothesis(u, payload)
+		h, err := decodeHypothesis(u, payload)
+		return learned{h}, err
 	}
 	release, err := projection.Unmarshal(u, payload)
 	return sketch{release}, err
 }
 
+// evaluatedSupport is m up to which a release is evaluated while planning, in
+// some ten microseconds, so that its margin is not predicted but known.
+const evaluatedSupport = 1 << 12
+
 // fromRelease is the candidate of a release. What it says is public and paid
 // for, so it costs nothing.
 func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) (candidate, error) {
-	c := candidate{name: rel.Name, kind: rel.Using, columns: columnNames(r.table, rel.Columns)}
+	c := candidate{name: rel.Name, kind: rel.Using, columns: columnNames(r.table, rel.Columns), note: releaseNote(rel)}
 	see := cover(r.query, rel.Columns, rel.MaxSupport)
 	c.support = see.size
 	if c.refusal = see.refusal; c.refusal != "" {
 		return c, nil
 	}
 	a, err := db.load(ctx, r.table, rel)
-	if err == nil {
-		c.margin, c.known, err = a.Margin(see.query, r.settings.Confidence)
+	if err != nil {
+		return c.failed(err)
+	}
+	c.answer = func(ctx context.Context) (estimate, error) {
+		e, err := a.answer(ctx, see.query, r.settings.Confidence)
+		e.at = func(confidence float64) (float64, error) {
+			other, err := a.answer(ctx, see.query, confidence)
+			return other.margin, err
+		}
+		return e, err
+	}
+	if _, few := see.query.SizeWithin(evaluatedSupport); few || r.settings.Accuracy > 0 {
+		var e estimate
+		e, err = c.answer(ctx)
+		c.margin, c.known = e.margin, e.verified
+		c.answer = func(context.Context) (estimate, error) { return e, nil }
+	} else {
+		c.margin, c.known, err = a.predict(see.query, r.settings.Confidence)
 	}
 	if err != nil {
 		return c.failed(err)
@@ -96,12 +140,14 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 			c.refusal = "no error bar for this query, and SET unverified = off"
 		}
 	}
-	c.answer = func(context.Context) (estimate, error) {
-		value, err := a.Estimate(see.query)
-		return estimate{value: value, margin: c.margin, verified: c.known, at: func(confidence float64) (float64, error) {
-			m, _, err := a.Margin(see.query, confidence)
-			return m, err
-		}}, err
-	}
 	return c, nil
+}
+
+// releaseNote says in EXPLAIN what was chosen for a release.
+func releaseNote(rel *catalog.Release) string {
+	var p releaseParams
+	if rel.Using != "projection" || json.Unmarshal(rel.Params, &p) != nil {
+		return ""
+	}
+	return p.shape()
 }

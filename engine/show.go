@@ -127,7 +127,7 @@ func method(r *catalog.Release) string {
 	if json.Unmarshal(r.Params, &p) != nil {
 		return r.Using
 	}
-	return fmt.Sprintf("projection, %s, %d rows, %s noise from the %s sampler", p.Transform, p.Rows, p.Law, p.Sampler)
+	return fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.shape(), p.Law, p.Sampler)
 }
 
 func (v *view) showMechanisms() (*Result, error) {

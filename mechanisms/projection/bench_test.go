@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -24,7 +25,7 @@ func BenchmarkEstimateSparse1000(b *testing.B) {
 	q := between(b, r.Universe(), 5000, 5999)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := r.Estimate(q); err != nil {
+		if _, err := r.Answer(context.Background(), q, 0.95); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -40,7 +41,7 @@ func benchmarkMargin(b *testing.B, m int64) {
 	q := between(b, r.Universe(), 5000, 5000+m-1)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := r.Margin(q, 0.95); err != nil {
+		if _, err := r.Answer(context.Background(), q, 0.95); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -52,7 +53,7 @@ func BenchmarkMarginSparse64First(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r.widths = newWidths()
-		if _, err := r.Margin(q, 0.95); err != nil {
+		if _, err := r.Answer(context.Background(), q, 0.95); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -68,7 +69,7 @@ func BenchmarkMarginSkewedFirst(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r.widths = newWidths()
-		if _, err := r.Margin(q, 0.95); err != nil {
+		if _, err := r.Answer(context.Background(), q, 0.95); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -83,7 +84,7 @@ func BenchmarkEstimateDense64(b *testing.B) {
 	q := between(b, u, 5000, 5063)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := r.Estimate(q); err != nil {
+		if _, err := r.Answer(context.Background(), q, 0.95); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -104,7 +105,7 @@ func BenchmarkEstimateUncoded1000(b *testing.B) {
 	r := build(b, u, Params{Transform: Sparse, Rows: 1 << 20, Law: laplace(b, 1, 1)}, src, counts{}.cells())
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := r.Estimate(q); err != nil {
+		if _, err := r.Answer(context.Background(), q, 0.95); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -133,8 +134,7 @@ func BenchmarkCountSketchColumn(b *testing.B) {
 	b.ReportAllocs()
 	x := rand.Uint64N(1 << 60)
 	for b.Loop() {
-		row, _ := c.atPoint(x)
-		x ^= row
+		x ^= c.atPoint(x).row()
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// batch is how many coordinates of a sparse vector are multiplied at a time:
-// enough to keep every core busy, few enough to stay in the cache.
-const batch = 512
+// denseBatch is how many coordinates of a sparse vector are multiplied at a
+// time: enough to keep every core busy, few enough to stay in the cache.
+const denseBatch = 512
 
 // eachBlock computes √T·A·v block by block, on all cores, and hands the rows of
 // each block to use, with the number of the worker that computed it. Calls of

@@ -9,14 +9,15 @@ import (
 )
 
 // Builder builds one release. The matrix is drawn by NewBuilder; Coder then
-// names the records, Add or Build takes the cells, and Build adds the noise.
-// It is not safe for concurrent use.
+// names the records, and Build takes the cells and adds the noise. It is not
+// safe for concurrent use.
 type Builder struct {
 	u      *query.Universe
 	p      Params
 	src    *noise.Source
 	matrix matrix
-	sketch vector  // A·D, or what was added of √T·A·D
+	sketch vector // A·D, or what was added of √T·A·D
+	heavy  heavyCells
 	sums   []int64 // Dense: √T·A·D of the cells multiplied so far
 	buffer []weighted
 	mass   int64 // Dense: Σ D, which bounds every sum
@@ -40,7 +41,7 @@ func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error
 	b := &Builder{u: u, p: p, src: src, matrix: m}
 	if p.Transform == Dense {
 		b.sums = make([]int64, blocksOf(p.Rows)*blockRows)
-		b.buffer = make([]weighted, 0, batch)
+		b.buffer = make([]weighted, 0, denseBatch)
 	} else {
 		b.sketch = newVector(p.Rows, widthFor(p.Law.Variance()))
 	}
@@ -51,26 +52,34 @@ func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error
 // universe without codes its key is part of the matrix.
 func (b *Builder) Coder() query.Coder { return query.NewCoder(b.u, b.matrix.key) }
 
-// Add adds count, at least 0, records named x to the database. A cell may come
-// in parts. Counts that do not fit 63 bits in sum, and names the coder of the
-// release cannot have made, are internal errors.
-func (b *Builder) Add(x query.Element, count int64) error {
+// add adds count, at least 0, records named x to the database. A cell must come
+// whole where the release has heavy cells.
+func (b *Builder) add(x query.Element, count int64) error {
 	switch {
-	case b.done:
-		return sqlerr.New(sqlerr.Internal, "the release is built already")
 	case count < 0:
 		return sqlerr.New(sqlerr.Internal, "a cell has a negative count")
-	case b.u.Coded() && (x.Hi != 0 || x.Lo >= b.u.Size().Uint64()):
+	case !inside(b.u, x):
 		return sqlerr.New(sqlerr.Internal, "a cell lies outside the universe")
 	}
 	switch b.p.Transform {
 	case Identity:
 		return added(b.sketch.add(x.Lo, count))
 	case Sparse:
-		row, sign := b.matrix.sketch.at(x)
-		return added(b.sketch.add(row, count^sign-sign))
+		return b.addSparse(x, count)
 	}
 	return b.addDense(x, count)
+}
+
+func (b *Builder) addSparse(x query.Element, count int64) error {
+	light, noisy, heavy, err := b.p.judge(count, b.src)
+	if err != nil {
+		return err
+	}
+	if heavy {
+		b.heavy = append(b.heavy, published{x, noisy})
+	}
+	p := b.matrix.sketch.at(x)
+	return added(b.sketch.add(p.row(), light^p.sign()-p.sign()))
 }
 
 func (b *Builder) addDense(x query.Element, count int64) error {
@@ -78,7 +87,7 @@ func (b *Builder) addDense(x query.Element, count int64) error {
 		return added(false)
 	}
 	b.buffer = append(b.buffer, weighted{x, count})
-	if len(b.buffer) == batch {
+	if len(b.buffer) == denseBatch {
 		b.flush()
 	}
 	return nil
@@ -96,28 +105,32 @@ func (b *Builder) flush() {
 	b.buffer = b.buffer[:0]
 }
 
-// Build adds the cells, then noise to every coordinate, and returns the
-// release. It can be called once; an error, too, ends the builder.
+// Build adds the cells, each of which must come once, then noise to every
+// coordinate, and returns the release. It can be called once; an error, too,
+// ends the builder. Counts that do not fit 63 bits in sum, and names the coder
+// of the release cannot have made, are internal errors.
 func (b *Builder) Build(cells iter.Seq2[query.Element, int64]) (*Release, error) {
-	for x, count := range cells {
-		if err := b.Add(x, count); err != nil {
-			b.done = true
-			return nil, err
-		}
-	}
 	if b.done {
 		return nil, sqlerr.New(sqlerr.Internal, "the release is built already")
 	}
 	b.done = true
+	for x, count := range cells {
+		if err := b.add(x, count); err != nil {
+			return nil, err
+		}
+	}
 	if b.p.Transform == Dense {
 		if err := b.gather(); err != nil {
 			return nil, err
 		}
 	}
+	if err := b.heavy.sorted(); err != nil {
+		return nil, err
+	}
 	if err := perturb(b.sketch, b.p, b.src); err != nil {
 		return nil, err
 	}
-	return newRelease(b.u, b.p, b.matrix, b.sketch), nil
+	return newRelease(b.u, b.p, b.matrix, narrowed(b.sketch), b.heavy), nil
 }
 
 // gather moves the sums into the sketch.

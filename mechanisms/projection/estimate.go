@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"context"
 	"math/big"
 	"math/bits"
 
@@ -8,36 +9,58 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Estimate returns the release's answer to q in counts, the sum of weight times
-// count over the support: ⟨Aq, u + ν⟩, rounded to the nearest integer where the
-// matrix is Dense and exact otherwise. It is unbiased over matrix and noise
-// and can be negative. The query is over the release's universe; one of
-// infinite support is uncovered. It takes time m (m·T·r/64 where Dense), so
-// the caller bounds m.
-func (r *Release) Estimate(q query.Query) (int64, error) {
-	m, err := r.sparsity(q)
-	if err != nil {
-		return 0, err
+// Answer is what a release says to a query.
+type Answer struct {
+	Value  int64   // the estimate, in counts
+	Margin float64 // half-width, in counts, of an interval around it
+}
+
+// Answer returns the release's answer to q, the sum of weight times count over
+// the support, and its margin, in one pass. Value is ⟨Aq, u + ν⟩ with the
+// published cells in place of theirs, rounded to the nearest integer where the
+// matrix is Dense and exact otherwise. It is unbiased over matrix and noise, but
+// for what unpublished cells have above a clip, and can be negative. Margin is
+// explained at margin.
+//
+// The query is over the release's universe; one of infinite support is
+// uncovered. It takes time m (m·T·r/64 where Dense), so the caller bounds m; an
+// end of the context is an error with code cancelled.
+func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64) (Answer, error) {
+	m, err := r.accepts(q, confidence)
+	if err != nil || m == 0 {
+		return Answer{}, err
 	}
-	if !r.fits(m, q.MaxWeight()) {
-		return 0, tooLarge()
-	}
-	var sum *big.Int
 	if r.p.Transform == Dense {
-		sum = r.projected(q)
-	} else {
-		sum = r.lookedUp(q).big()
+		return r.denseAnswer(ctx, q, m, confidence)
 	}
-	if !sum.IsInt64() {
-		return 0, tooLarge()
+	e := r.begin(ctx, m, r.near(confidence))
+	defer e.end()
+	if err := e.all(q); err != nil {
+		return Answer{}, err
 	}
-	return sum.Int64(), nil
+	value := e.sum.big()
+	if !value.IsInt64() {
+		return Answer{}, tooLarge()
+	}
+	return Answer{value.Int64(), e.margin(m, confidence)}, nil
+}
+
+// accepts returns m, or why the release cannot answer q.
+func (r *Release) accepts(q query.Query, confidence float64) (uint64, error) {
+	if !(confidence > 0 && confidence < 1) {
+		return 0, sqlerr.New(sqlerr.Invalid, "a confidence must lie between 0 and 1")
+	}
+	m, err := r.sparsity(q)
+	if err == nil && !r.fits(m, q.MaxWeight()) {
+		err = tooLarge()
+	}
+	return m, err
 }
 
 // fits reports whether sums of m coordinates and sums of m weights stay within
 // 62 bits, and the sums of products that answer a query within 126.
 func (r *Release) fits(m uint64, weight int64) bool {
-	support, value := bits.Len64(m), bits.Len64(uint64(r.summary.largest))
+	support, value := bits.Len64(m), bits.Len64(uint64(r.largest))
 	weights := support + bits.Len64(uint64(weight))
 	return support+value <= 62 && weights <= 62 && weights+value+bits.Len64(r.p.Rows) <= 126
 }
@@ -46,42 +69,16 @@ func tooLarge() error {
 	return sqlerr.New(sqlerr.Unsupported, "the answer of this release to the query may not fit 64 bits")
 }
 
-// lookedUp returns Σ weight·sign·û over the support, one coordinate an element.
-func (r *Release) lookedUp(q query.Query) (sum wide) {
-	if !r.u.Coded() {
-		for x, weight := range r.Coder().Elements(q) {
-			row, sign := r.matrix.sketch.at(x)
-			sum.addProduct(weight, r.sketch.at(row)^sign-sign)
-		}
-		return sum
-	}
-	for run, weight := range q.Runs() {
-		sum.addProduct(weight, r.runSum(run))
-	}
-	return sum
-}
-
-// runSum returns Σ sign·û over a run of codes. fits has bounded it.
-func (r *Release) runSum(run query.Run) (sum int64) {
-	if r.p.Transform == Identity {
-		for x := run.Start; x < run.Start+run.Len; x++ {
-			sum += r.sketch.at(x)
-		}
-		return sum
-	}
-	for x := run.Start; x < run.Start+run.Len; x++ {
-		row, sign := r.matrix.sketch.atPoint(x)
-		sum += r.sketch.at(row) ^ sign - sign
-	}
-	return sum
-}
-
-// projected returns (1/T)·⟨√T·A·q, √T·(u + ν)⟩ rounded to the nearest integer.
-func (r *Release) projected(q query.Query) *big.Int {
+// denseAnswer returns (1/T)·⟨√T·A·q, √T·(u + ν)⟩ rounded to the nearest integer,
+// with its margin.
+func (r *Release) denseAnswer(ctx context.Context, q query.Query, m uint64, confidence float64) (Answer, error) {
 	parts := make([]wide, workersFor(r.p.Rows))
-	buffer := make([]weighted, 0, batch)
+	buffer := make([]weighted, 0, denseBatch)
 	for x, weight := range r.Coder().Elements(q) {
-		if buffer = append(buffer, weighted{x, weight}); len(buffer) == batch {
+		if buffer = append(buffer, weighted{x, weight}); len(buffer) == denseBatch {
+			if err := ended(ctx); err != nil {
+				return Answer{}, err
+			}
 			r.addInner(buffer, parts)
 			buffer = buffer[:0]
 		}
@@ -91,7 +88,11 @@ func (r *Release) projected(q query.Query) *big.Int {
 	for _, p := range parts {
 		sum.plus(p)
 	}
-	return divideRounded(sum.big(), r.p.Rows)
+	value := divideRounded(sum.big(), r.p.Rows)
+	if !value.IsInt64() {
+		return Answer{}, tooLarge()
+	}
+	return Answer{value.Int64(), r.denseMargin(q, m, float64(value.Int64()), confidence)}, nil
 }
 
 // addInner adds ⟨√T·A·v, √T·(u + ν)⟩ to the workers' parts.

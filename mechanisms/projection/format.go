@@ -15,8 +15,9 @@ import (
 // with version and the number of sections as 16-bit, lengths as 64-bit numbers
 // and names of four bytes; all numbers are little-endian. The checksum covers
 // everything before it and guards against accidents, not against forgery.
-// Version 1 has the sections below, in this order. A reader refuses versions and
-// sections it does not know, so a section can be added without a new version.
+// Version 1 has the sections below, in this order, the last one only where heavy
+// cells are published. A reader refuses versions and sections it does not know,
+// so a section can be added without a new version.
 const (
 	magic   = "dpsqlprj"
 	version = 1
@@ -24,6 +25,7 @@ const (
 	sectionParams = "PARM"
 	sectionMatrix = "MATR"
 	sectionCells  = "CELL"
+	sectionHeavy  = "HEAV"
 )
 
 // The sizes of the parts of the envelope.
@@ -44,6 +46,9 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 		{sectionParams, r.encodeParams()},
 		{sectionMatrix, r.encodeMatrix()},
 		{sectionCells, encodeVector(r.sketch)},
+	}
+	if r.p.Heavy.Form != Whole {
+		sections = append(sections, section{sectionHeavy, r.encodeHeavy()})
 	}
 	size := headerSize + sha256.Size
 	for _, s := range sections {
@@ -83,7 +88,11 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRelease(u, r.p, m, sketch), nil
+	heavy, present := sections[sectionHeavy]
+	if err := r.decodeHeavy(heavy, present); err != nil {
+		return nil, err
+	}
+	return newRelease(u, r.p, m, sketch, r.heavy), nil
 }
 
 // open verifies the envelope and returns the payloads by name.
@@ -105,7 +114,7 @@ func open(data []byte) (map[string][]byte, error) {
 // split cuts the body into its sections, which must be those of this version.
 func split(body []byte, count int) (map[string][]byte, error) {
 	sections := make(map[string][]byte)
-	order := []string{sectionParams, sectionMatrix, sectionCells}
+	order := []string{sectionParams, sectionMatrix, sectionCells, sectionHeavy}
 	for i := range count {
 		if len(body) < sectionHeaderSize {
 			return nil, damaged("a section is cut short")
@@ -120,7 +129,7 @@ func split(body []byte, count int) (map[string][]byte, error) {
 		}
 		sections[name], body = body[:size], body[size:]
 	}
-	if len(body) > 0 || len(sections) != len(order) {
+	if len(body) > 0 || len(sections) < len(order)-1 {
 		return nil, damaged("its sections are incomplete")
 	}
 	return sections, nil

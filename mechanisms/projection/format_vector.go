@@ -1,6 +1,9 @@
 package projection
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // encodeVector writes the bytes of a word (1, 2, 4 or 8), a word for every
 // coordinate, the lowest word standing for one that does not fit, and then those
@@ -9,6 +12,9 @@ func encodeVector(v vector) []byte {
 	width := v.width()
 	out := make([]byte, 1, 1+v.len()*uint64(width))
 	out[0] = byte(width)
+	if c, ok := v.(*compact[int8]); ok {
+		return encodeBytes(out, c)
+	}
 	var large []int64
 	for i := range v.len() {
 		x := v.at(i)
@@ -43,6 +49,9 @@ func decodeVector(n uint64, b []byte) (vector, error) {
 	}
 	v := newVector(n, width)
 	words, large := b[:n*uint64(width)], b[n*uint64(width):]
+	if c, ok := v.(*compact[int8]); ok {
+		return decodeBytes(c, words, large)
+	}
 	for i := range n {
 		x := wordAt(words, i, width)
 		if x == lowest(width) {
@@ -62,6 +71,42 @@ func decodeVector(n uint64, b []byte) (vector, error) {
 		return nil, damaged("its sketch is too long")
 	}
 	return v, nil
+}
+
+// encodeBytes is encodeVector for words of one byte, which nearly all sketches
+// have.
+func encodeBytes(out []byte, c *compact[int8]) []byte {
+	var large []byte
+	for i, w := range c.words {
+		out = append(out, byte(w))
+		if int64(w) == c.escape {
+			large = binary.LittleEndian.AppendUint64(large, uint64(c.large[uint64(i)]))
+		}
+	}
+	return append(out, large...)
+}
+
+// decodeBytes is decodeVector for words of one byte.
+func decodeBytes(c *compact[int8], words, large []byte) (vector, error) {
+	for i, b := range words {
+		c.words[i] = int8(b)
+		if int64(int8(b)) != c.escape {
+			continue
+		}
+		if len(large) < 8 {
+			return nil, damaged("its sketch is cut short")
+		}
+		x := int64(binary.LittleEndian.Uint64(large))
+		large = large[8:]
+		if isWord(x, 1) || x == math.MinInt64 {
+			return nil, damaged("its sketch is not in normal form")
+		}
+		c.large[uint64(i)] = x
+	}
+	if len(large) > 0 {
+		return nil, damaged("its sketch is too long")
+	}
+	return c, nil
 }
 
 // isWord reports whether x is stored as a word of its own.

@@ -2,55 +2,55 @@ package projection
 
 import "math"
 
-// sumQuantile returns w with P(|S| <= w) >= confidence for the sum S of the
-// profile, X symmetric with P(|X| >= k) = tail(k). The law is cut at C, where the
-// lost mass counts as outside; the sum of what is left lies beyond B with a
-// probability that counts as outside (Bernstein's inequality); the law of the
-// sum on a circle of more than 2B points is then computed by Fourier transform.
-// So far the promise is strict, up to rounding errors of about 1e-13.
+// gridQuantile returns w with P(|S| <= w) >= confidence for the sum S of the
+// profile. The laws are cut at C, where the lost mass counts as outside; the sum
+// of what is left lies beyond B with a probability that counts as outside
+// (Bernstein's inequality); the law of the sum on a circle of more than 2B
+// points then follows from its Fourier transform. So far the promise is strict,
+// up to rounding errors of about 1e-13.
 //
 // Where a step of 1 would need too many points, X is rounded away from 0 to a
 // coarser grid, except what lies within one step of 0, which becomes a normal
 // law of the same variance: rare jumps among many small errors cost little.
-func sumQuantile(p profile, tail func(int64) float64) float64 {
-	g := plan(p, tail)
-	law := g.convolve(p)
-	target := p.confidence + g.beyond
-	inside := law[0]
-	w := int64(0)
-	for ; inside < target && w < g.bound; w++ {
-		inside += 2 * law[w+1]
-	}
-	return float64(g.step) * float64(w)
+func (r *Release) gridQuantile(p profile) float64 {
+	g := r.plan(p)
+	return float64(g.step) * float64(r.invert(g, r.product(g, p), p.confidence+g.beyond, r.guess(g, p)))
+}
+
+// circle is on what a law is computed: C and the points are powers of two.
+type circle struct {
+	law    int
+	step   int64 // counts a point
+	cut    int64 // C, in steps
+	points int   // of the circle
 }
 
 // grid is how the law of a sum is computed.
 type grid struct {
-	step   int64     // counts a point
-	mass   []float64 // of |X| by point, 0 … C
-	centre float64   // variance, in steps², of what is at point 0
-	bound  int64     // B, in steps
-	beyond float64   // P(|S| > B) is at most this once the law is cut
-	points int       // of the circle, a power of two
+	step   int64
+	cuts   [2]int64 // by law
+	bound  int64    // B, in steps
+	beyond float64  // P(|S| > B) is at most this once the laws are cut
+	points int
 }
 
-// maxPoints bounds the circle: 2^15 points take about 5 ms.
+// maxPoints bounds the circle: 2^15 points take some milliseconds at first.
 const maxPoints = 1 << 15
 
-// plan chooses the grid. It gives away a 128th of what the confidence leaves, or
-// up to an eighth rather than take a step above a 64th of the law's spread, and
-// takes a larger step in the end.
-func plan(p profile, tail func(int64) float64) grid {
+// plan chooses the grid. It gives away as little as a 2^17th of what the
+// confidence leaves, or up to an eighth rather than take a step above a 64th of
+// the law's spread, and takes a larger step in the end.
+func (r *Release) plan(p profile) grid {
 	rest := 1 - p.confidence
-	step := max(1, smallest(tail, 0.3)/64)
-	for lost := rest / 128; lost <= rest/8; lost *= 4 {
-		if g := layout(p, tail, step, lost); g.points <= maxPoints {
+	step := max(1, smallest(r.laws[0].tail, 0.3)/64)
+	for lost := rest / (1 << 17); lost <= rest/8; lost *= 4 {
+		if g := r.layout(p, step, lost); g.points <= maxPoints {
 			return g
 		}
 	}
 	for {
 		step *= 2
-		if g := layout(p, tail, step, rest/32); g.points <= maxPoints {
+		if g := r.layout(p, step, rest/32); g.points <= maxPoints {
 			return g
 		}
 	}
@@ -58,21 +58,25 @@ func plan(p profile, tail func(int64) float64) grid {
 
 // layout returns the grid that gives away the given mass, nine tenths of it by
 // cutting; one of too many points is left unfinished.
-func layout(p profile, tail func(int64) float64, step int64, lost float64) grid {
-	var terms, largest, squares float64
-	for _, f := range p.factors() {
-		largest = float64(f)
-		terms += float64(p.times[f])
-		squares += float64(p.times[f]) * largest * largest
-	}
+func (r *Release) layout(p profile, step int64, lost float64) grid {
 	g := grid{step: step, beyond: 0.1 * lost, points: 2 * maxPoints}
-	cut := (smallest(tail, 0.9*lost/terms) + step - 1) / step
-	if cut > maxPoints/2 {
-		return g
+	var terms, variance, largest float64
+	p.each(func(_, _ int, times float64) { terms += times })
+	for law := range g.cuts {
+		g.cuts[law] = 1
+		for cut := smallest(r.laws[law].tail, 0.9*lost/terms); g.cuts[law]*step < cut; {
+			if g.cuts[law] *= 2; g.cuts[law] > maxPoints {
+				return g
+			}
+		}
 	}
-	variance := g.discretise(tail, cut)
+	p.each(func(law, f int, times float64) {
+		jump := float64(f) * float64(g.cuts[law])
+		largest = max(largest, jump)
+		variance += times * float64(f*f) * r.gridVariance(law, step)
+	})
 	l := math.Log(2 / g.beyond)
-	bound := math.Ceil(math.Sqrt(2*squares*variance*l) + 2*largest*float64(cut)*l/3)
+	bound := math.Ceil(math.Sqrt(2*variance*l) + 2*largest*l/3)
 	if 2*bound+1 >= maxPoints {
 		return g
 	}
@@ -83,32 +87,134 @@ func layout(p profile, tail func(int64) float64, step int64, lost float64) grid 
 	return g
 }
 
-// discretise sets the masses of the points 0 … cut, to which |X| is rounded up
-// save for what is at most one step, and returns the variance in steps².
-func (g *grid) discretise(tail func(int64) float64, cut int64) float64 {
-	g.mass = make([]float64, cut+1)
-	first := int64(1) // the first point off the centre
-	if g.step > 1 {
-		first = 2
+// gridVariance bounds the variance, in steps², of a law on the grid: rounding
+// away from 0 adds less than one step to what is above one.
+func (r *Release) gridVariance(law int, step int64) float64 {
+	if step == 1 {
+		return r.laws[law].variance
 	}
-	from := tail((first-1)*g.step + 1)
-	g.mass[0] = 1 - from
-	if g.step > 1 && g.mass[0] > 0 {
-		g.centre = centre(tail, g.step) / g.mass[0]
-	}
-	variance := g.mass[0] * g.centre
-	for i := first; i <= cut; i++ {
-		to := tail(i*g.step + 1)
-		g.mass[i] = max(0, from-to)
-		variance += g.mass[i] * float64(i) * float64(i)
-		from = to
-	}
-	return variance
+	deviation := math.Sqrt(r.laws[law].variance)/float64(step) + 1
+	return deviation * deviation
 }
 
-// centre returns E[X²; |X| <= step] in steps², |X| rounded up to one of at most
-// 64 values.
-func centre(tail func(int64) float64, step int64) (variance float64) {
+// transform returns the characteristic function of a law on a circle, at the
+// first half of its points and the one after. What lies beyond the cut is lost.
+func (r *Release) transform(c circle) []float64 {
+	return kept(r.widths, r.widths.transforms, c, func() []float64 {
+		mass, centre := discretise(r.laws[c.law].tail, c.step, c.cut)
+		jumps := make([]float64, c.points)
+		for i, m := range mass[1:] {
+			jumps[(i+1)%c.points] += m / 2
+			jumps[(c.points-(i+1)%c.points)%c.points] += m / 2
+		}
+		evenTransform(jumps)
+		out := jumps[:c.points/2+1]
+		for k := range out {
+			w := 2 * math.Pi * float64(k) / float64(c.points)
+			out[k] += mass[0] * math.Exp(-centre*w*w/2)
+		}
+		return out
+	})
+}
+
+// product returns the characteristic function of the sum.
+func (r *Release) product(g grid, p profile) []float64 {
+	n := g.points
+	out := make([]float64, n/2+1)
+	for k := range out {
+		out[k] = 1
+	}
+	p.each(func(law, f int, times float64) {
+		one := r.transform(circle{law, g.step, g.cuts[law], n})
+		for k := range out {
+			at := f * k & (n - 1)
+			out[k] *= power(one[min(at, n-at)], uint32(times))
+		}
+	})
+	return out
+}
+
+// guess returns the quantile of a normal law of the same variance, in steps.
+func (r *Release) guess(g grid, p profile) int64 {
+	var variance float64
+	p.each(func(law, f int, times float64) { variance += times * float64(f*f) * r.laws[law].variance })
+	return int64(normalQuantile(p.confidence) * math.Sqrt(variance) / float64(g.step))
+}
+
+// invert returns the smallest w up to B with P(|S| <= w) >= target, beginning at
+// a guess.
+func (r *Release) invert(g grid, law []float64, target float64, guess int64) int64 {
+	sines := kept(r.widths, r.widths.sines, g.points, func() []float64 { return sineTable(g.points) })
+	enough := func(w int64) bool { return within(law, sines, w) >= target }
+	low, high, step := int64(-1), g.bound, int64(1)
+	for at := min(max(guess, 0), g.bound); low+1 < high; step *= 2 { // double the step until the answer is enclosed
+		if enough(at) {
+			high, at = at, at-step
+		} else {
+			low, at = at, at+step
+		}
+		if at <= low || at >= high {
+			break
+		}
+	}
+	for high-low > 1 {
+		if mid := low + (high-low)/2; enough(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
+}
+
+// sineTable returns sin(πj/n) for j = 0 … 2n − 1.
+func sineTable(n int) []float64 {
+	out := make([]float64, 2*n)
+	for j := range out {
+		out[j] = math.Sin(math.Pi * float64(j) / float64(n))
+	}
+	return out
+}
+
+// within returns P(|S| <= w) from the characteristic function on the circle, by
+// Dirichlet's kernel.
+func within(law, sines []float64, w int64) float64 {
+	half := len(law) - 1
+	n, mask := 2*half, 4*half-1
+	odd := int(2*w + 1)
+	sum := law[0] * float64(odd)
+	for k := 1; k < half; k++ {
+		sum += 2 * law[k] * sines[k*odd&mask] / sines[k]
+	}
+	sum += law[half] * sines[half*odd&mask]
+	return sum / float64(n)
+}
+
+// discretise returns the masses of the points 0 … cut, to which |X| is rounded up
+// save for what is at most one step, and the variance in steps² of what is at
+// point 0.
+func discretise(tail func(int64) float64, step, cut int64) (mass []float64, centre float64) {
+	mass = make([]float64, cut+1)
+	first := int64(1) // the first point off the centre
+	if step > 1 {
+		first = 2
+	}
+	from := tail((first-1)*step + 1)
+	mass[0] = 1 - from
+	if step > 1 && mass[0] > 0 {
+		centre = centreVariance(tail, step) / mass[0]
+	}
+	for i := first; i <= cut; i++ {
+		to := tail(i*step + 1)
+		mass[i] = max(0, from-to)
+		from = to
+	}
+	return mass, centre
+}
+
+// centreVariance returns E[X²; |X| <= step] in steps², |X| rounded up to one of at
+// most 64 values.
+func centreVariance(tail func(int64) float64, step int64) (variance float64) {
 	part := (step + 63) / 64
 	from := tail(1)
 	for low := int64(0); low < step; low += part {
@@ -119,38 +225,6 @@ func centre(tail func(int64) float64, step int64) (variance float64) {
 		from = to
 	}
 	return variance
-}
-
-// convolve returns the law of the sum on the circle.
-func (g *grid) convolve(p profile) []float64 {
-	n := g.points
-	jumps := make([]float64, n) // the law of X without its centre
-	for i, m := range g.mass[1:] {
-		jumps[(i+1)%n] += m / 2
-		jumps[(n-(i+1)%n)%n] += m / 2
-	}
-	evenTransform(jumps)
-	product := make([]float64, n)
-	factors := p.factors()
-	for k := range n/2 + 1 {
-		v := 1 / float64(n)
-		for _, f := range factors {
-			v *= power(jumps[f*k&(n-1)]+g.centreAt(float64(f*k)), p.times[f])
-		}
-		product[k], product[(n-k)%n] = v, v
-	}
-	evenTransform(product)
-	return product
-}
-
-// centreAt returns the part of the centre in the characteristic function of X
-// at the given multiple of 2π over the circle.
-func (g *grid) centreAt(k float64) float64 {
-	if g.centre == 0 {
-		return g.mass[0]
-	}
-	w := 2 * math.Pi * k / float64(g.points)
-	return g.mass[0] * math.Exp(-g.centre*w*w/2)
 }
 
 // power returns x^n.

@@ -13,8 +13,11 @@ import (
 // prime is the Mersenne prime 2^61 − 1, above every code of a coded universe.
 const prime = 1<<61 - 1
 
-// independence of the count-sketch's hash functions. The variance of an
-// estimate needs 4-wise independent signs and 2-wise independent buckets.
+// independence of the count-sketch's hash functions, k = 4. What it buys: with
+// signs that are 4-wise and buckets that are 2-wise independent an answer is
+// unbiased over the seed, and its variance is exactly that under fully random
+// hashing. It does not buy the law of the error beyond its variance, for which
+// margins take what is seen in the sketch. More would cost time and buy no more.
 const independence = 4
 
 // polynomial is a random polynomial of degree below 4 over the integers modulo
@@ -92,18 +95,20 @@ func drawCountSketch(rows uint64, coded bool, src *noise.Source) (*countSketch, 
 	return c, nil
 }
 
-// at returns the row of the only entry in the column of x, and its sign: 0 for
-// +1, −1 for −1, so that (v ^ sign) − sign is v with the sign.
-func (c *countSketch) at(x query.Element) (row uint64, sign int64) {
+// at returns the place of the only entry in the column of x.
+func (c *countSketch) at(x query.Element) place {
 	if !c.coded {
 		return c.atPoint(c.inner(x))
 	}
 	return c.atPoint(x.Lo)
 }
 
-func (c *countSketch) atPoint(x uint64) (row uint64, sign int64) {
-	row, _ = bits.Mul64(c.bucket.at(x)<<3, c.rows)
-	return row, -int64(c.sign.at(x) & 1)
+func (c *countSketch) atPoint(x uint64) place { return c.place(c.bucket.at(x), c.sign.at(x)) }
+
+// place returns the place that two hash values name.
+func (c *countSketch) place(bucket, sign uint64) place {
+	row, _ := bits.Mul64(bucket<<3, c.rows)
+	return place(row | sign<<63)
 }
 
 // inner maps a 128-bit name below 2^61 − 1 by a keyed hash: two names meet

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"context"
 	crand "crypto/rand"
 	"iter"
 	"maps"
@@ -138,18 +139,19 @@ func build(t testing.TB, u *query.Universe, p Params, src *noise.Source, cells i
 
 func estimate(t testing.TB, r *Release, q query.Query) int64 {
 	t.Helper()
-	a, err := r.Estimate(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return answer(t, r, q, 0.95).Value
 }
 
 func margin(t testing.TB, r *Release, q query.Query, confidence float64) float64 {
 	t.Helper()
-	w, err := r.Margin(q, confidence)
+	return answer(t, r, q, confidence).Margin
+}
+
+func answer(t testing.TB, r *Release, q query.Query, confidence float64) Answer {
+	t.Helper()
+	a, err := r.Answer(context.Background(), q, confidence)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return a
 }

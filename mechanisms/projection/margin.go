@@ -6,145 +6,135 @@ import (
 	"slices"
 
 	"dpsql/query"
-	"dpsql/sqlerr"
 )
 
-// exactTerms is the number of coordinates up to which a margin always comes from
-// the law of their sum, rather than from its normal approximation.
-const exactTerms = 64
-
-// normalKurtosis is the excess kurtosis up to which a longer sum is taken for
-// normal; that of 64 draws of discrete Laplace noise is about 3/64.
-const normalKurtosis = 0.05
-
-// Margin returns the half-width w, in counts, of an interval around Estimate(q)
+// margin returns the half-width w, in counts, of an interval around the answer
 // that holds the true count Σ weight·D with about the given confidence, over
 // the draws of matrix and noise, for a query chosen without looking at the
-// matrix. It is computed from the release alone and costs no privacy.
+// matrix. It is computed from the release alone and costs no privacy. Up to the
+// cases below it is the smallest integer of which that is true, for errors that
+// are a sum of independent coordinates:
 //
-//   - Identity: from the exact law of the noise.
-//   - Sparse: a bucket with the signed weight sum c and the square sum s of the
-//     support errs like c copies of one random coordinate û, but never less than
-//     weights that do not cancel would: variance max(c², s)·V, V = mean û².
-//     Collisions with other records are in û.
-//   - Dense: variance (Σq²·V + (1−2/m)·estimate²)/T, the second term for the
-//     part that the query has in the data itself; and 0.5 for the rounding.
+//   - Identity: each with the law of the noise.
+//   - Sparse: each with the law of a random coordinate û of the sketch,
+//     symmetrised; collisions with other records are in û.
+//   - A published cell: with the law of the noise. (One of excess e below the
+//     threshold t is published when ν ≥ t − e; then only the upper half of the
+//     noise can be too large. It is unpublished otherwise, when only a light
+//     estimate too far below the clip, the lower half, escapes the next rule:
+//     together no more than both halves.)
+//   - An unpublished cell whose light estimate is not clearly below the clip may
+//     have lost an excess: up to t − 1 + x, x the quantile of the noise. That is
+//     added to the margin.
+//   - Elements that meet in a bucket: see crowded.
+func (e *evaluation) margin(m uint64, confidence float64) float64 {
+	r := e.r
+	factors, crowd := e.factors(m)
+	w := r.sumQuantile(factors, confidence) + crowd
+	if e.lost > 0 {
+		w += e.lost * float64(r.p.Heavy.Threshold-1+r.laws[1].quantile(confidence))
+	}
+	return w
+}
+
+// near returns from which light estimate on an unpublished cell may have lost an
+// excess: the clip less what noise and collisions take away, except for a
+// thousandth or less.
+func (r *Release) near(confidence float64) int64 {
+	if r.p.Heavy.Form != Clipped {
+		return nowhere
+	}
+	c := r.p.Heavy.Clip
+	return c - min(r.laws[0].quantile(max(confidence, 0.999)), c/2)
+}
+
+// factors returns the coordinates of which the error is a sum, and what crowded
+// buckets add to that.
+func (e *evaluation) factors(m uint64) (factors []factor, crowd float64) {
+	for _, t := range e.light {
+		factors = append(factors, factor{0, t.weight, t.times})
+	}
+	for _, t := range e.heavy {
+		factors = append(factors, factor{1, t.weight, t.times})
+	}
+	if e.table.search(); len(e.table.found) == 0 {
+		return factors, 0
+	}
+	return e.crowded(factors, m)
+}
+
+// crowded replaces the factors of elements that share a bucket b: with the
+// signed weight sum c and the square sum s they err like c copies of û, but never
+// less than weights that do not cancel would, that is like the weights one by
+// one.
 //
-// Sums of up to 64 coordinates use the law of the sum. So do longer ones while
-// rare large collisions keep them far from normal; the others, and Dense, use the
-// normal law.
-func (r *Release) Margin(q query.Query, confidence float64) (float64, error) {
-	if !(confidence > 0 && confidence < 1) {
-		return 0, sqlerr.New(sqlerr.Invalid, "a confidence must lie between 0 and 1")
+// That is right for a query chosen without looking at the matrix, whose elements
+// meet rarely and where nothing is. Who looks can choose elements that meet
+// where a record is, whose count D is then taken c times instead of once, or
+// not at all. The bucket shows it: û is about ±D. So max(|c|, √s)·|û|, which
+// bounds that error, is added for the meetings that are more than chance has, the
+// worst of them first. (Against a list made with knowledge of several records
+// that meet there is no bound from a sketch: their counts cancel in it.)
+func (e *evaluation) crowded(factors []factor, m uint64) ([]factor, float64) {
+	var shifts []float64
+	alone := func(weight int64, times uint64) {
+		factors = append(factors, factor{0, max(weight, -weight), times})
 	}
-	m, err := r.sparsity(q)
-	switch {
-	case err != nil:
-		return 0, err
-	case m == 0:
-		return 0, nil
-	case !r.fits(m, q.MaxWeight()):
-		return 0, tooLarge()
-	case r.p.Transform == Dense:
-		return r.denseMargin(q, m, confidence)
-	case r.p.Transform == Identity && m > exactTerms:
-		return normalQuantile(confidence) * math.Sqrt(q.SumSquares()*r.variance()), nil
-	}
-	terms := r.terms(q, m)
-	squares, fourths := spread(terms)
-	if m > exactTerms && r.summary.kurtosis*fourths <= normalKurtosis*squares*squares {
-		return normalQuantile(confidence) * math.Sqrt(squares*r.variance()), nil
-	}
-	return r.sumQuantile(coefficients(terms), confidence), nil
-}
-
-// variance returns V, the mean square of a coordinate; never less than that of
-// the noise alone, and just that where there are no collisions.
-func (r *Release) variance() float64 {
-	if r.p.Transform == Identity {
-		return r.p.Law.Variance()
-	}
-	return max(r.summary.meanSquare, r.p.Law.Variance())
-}
-
-func (r *Release) denseMargin(q query.Query, m uint64, confidence float64) (float64, error) {
-	estimate, err := r.Estimate(q)
-	if err != nil {
-		return 0, err
-	}
-	aligned := float64(estimate) * float64(estimate) * max(0, 1-2/float64(m))
-	variance := (q.SumSquares()*r.variance() + aligned) / float64(r.p.Rows)
-	return normalQuantile(confidence)*math.Sqrt(variance) + 0.5, nil
-}
-
-// normalQuantile returns z with P(|Z| <= z) = confidence for a standard normal Z.
-func normalQuantile(confidence float64) float64 {
-	return math.Sqrt2 * math.Erfcinv(1-confidence)
-}
-
-// term is an element of a query's support: its row and signed weight.
-type term struct {
-	row    uint64
-	weight int64
-}
-
-// terms returns the terms of the query's support, sorted by row.
-func (r *Release) terms(q query.Query, m uint64) []term {
-	terms := make([]term, 0, min(m, 1<<20))
-	for x, weight := range r.Coder().Elements(q) {
-		if r.p.Transform == Identity {
-			terms = append(terms, term{x.Lo, weight})
-			continue
+	e.table.eachBucket(func(bucket []term, c int64, s float64) {
+		for _, t := range bucket {
+			drop(factors, max(t.weight, -t.weight))
 		}
-		row, sign := r.matrix.sketch.at(x)
-		terms = append(terms, term{row, weight ^ sign - sign})
-	}
-	slices.SortFunc(terms, func(a, b term) int { return cmp.Compare(a.row, b.row) })
-	return terms
-}
-
-// eachBucket splits sorted terms by row and hands over each bucket's terms with
-// c, the sum of their weights, and s, the sum of the squares.
-func eachBucket(terms []term, use func(bucket []term, c int64, s float64)) {
-	for len(terms) > 0 {
-		var c int64
-		var s float64
-		n := 0
-		for n < len(terms) && terms[n].row == terms[0].row {
-			w := terms[n].weight
-			c += w
-			s += float64(w) * float64(w)
-			n++
+		if square := float64(c) * float64(c); square >= s {
+			alone(c, 1)
+			s = square
+		} else {
+			for _, t := range bucket {
+				alone(t.weight, 1)
+			}
 		}
-		use(terms[:n], c, s)
-		terms = terms[n:]
-	}
-}
-
-// spread returns Σ max(c², s) over the buckets of the terms, and the sum of the
-// squares of that.
-func spread(terms []term) (squares, fourths float64) {
-	eachBucket(terms, func(_ []term, c int64, s float64) {
-		v := max(float64(c)*float64(c), s)
-		squares += v
-		fourths += v * v
+		shifts = append(shifts, math.Sqrt(s)*math.Abs(float64(e.r.sketch.at(bucket[0].row))))
 	})
-	return squares, fourths
+	slices.SortFunc(shifts, func(a, b float64) int { return cmp.Compare(b, a) })
+	shifts = shifts[:max(0, len(shifts)-forgiven(m, e.r.p.Rows))]
+	sum := 0.0
+	for _, s := range shifts {
+		sum += s
+	}
+	return slices.DeleteFunc(factors, func(f factor) bool { return f.times == 0 }), sum
 }
 
-// coefficients returns positive integers such that the answer errs like the sum
-// of independent coordinates with these factors: c for a bucket, or the bucket's
-// weights one by one where they cancel.
-func coefficients(terms []term) []int64 {
-	var cs []int64
-	eachBucket(terms, func(bucket []term, c int64, s float64) {
-		if float64(c)*float64(c) >= s {
-			cs = append(cs, max(c, -c))
+// drop takes a light coordinate of a weight out of the factors.
+func drop(factors []factor, weight int64) {
+	for i := range factors {
+		if f := &factors[i]; f.law == 0 && f.value == weight && f.times > 0 {
+			f.times--
 			return
 		}
-		for _, t := range bucket {
-			cs = append(cs, max(t.weight, -t.weight))
-		}
-	})
-	return cs
+	}
+}
+
+// Predict returns the margin that an answer to q can be expected to have, from
+// sizes alone: in constant time, without a look at the support. It is the
+// margin itself for an identity release and a query without weights; what the
+// support has of published or crowded cells is not known to it.
+func (r *Release) Predict(q query.Query, confidence float64) (float64, error) {
+	m, err := r.accepts(q, confidence)
+	if err != nil || m == 0 {
+		return 0, err
+	}
+	if r.p.Transform == Dense {
+		return r.denseMargin(q, m, 0, confidence), nil
+	}
+	weight := max(1, math.Round(math.Sqrt(q.SumSquares()/float64(m))))
+	return r.sumQuantile([]factor{{0, int64(weight), m}}, confidence), nil
+}
+
+// denseMargin is the margin where the matrix is Dense: by the normal law with
+// variance (Σq²·V + (1−2/m)·estimate²)/T, the second term for the part that the
+// query has in the data itself; and 0.5 for the rounding.
+func (r *Release) denseMargin(q query.Query, m uint64, estimate, confidence float64) float64 {
+	aligned := estimate * estimate * max(0, 1-2/float64(m))
+	v := max(r.summary.meanSquare, r.p.Law.Variance())
+	variance := (q.SumSquares()*v + aligned) / float64(r.p.Rows)
+	return normalQuantile(confidence)*math.Sqrt(variance) + 0.5
 }

@@ -1,9 +1,9 @@
 package projection
 
 import (
+	"context"
 	"fmt"
 	"math"
-	"math/big"
 	"sync"
 	"testing"
 
@@ -135,15 +135,21 @@ func TestMarginsAreTight(t *testing.T) {
 	}
 }
 
-// Weights that cancel in a bucket must not give a margin of 0, and weights that
-// meet with one sign must count as one larger weight.
-func TestMarginOfMeetingWeights(t *testing.T) {
-	terms := []term{{1, 2}, {1, -2}, {4, 3}, {4, 2}, {9, -5}}
-	if squares, fourths := spread(terms); squares != 8+25+25 || fourths != 64+625+625 {
-		t.Errorf("spread %v, %v", squares, fourths)
-	}
-	if got := fmt.Sprint(coefficients(terms)); got != "[2 2 5 5]" {
-		t.Errorf("coefficients %v", got)
+// A table finds the elements that share a coordinate, all of them, whatever the
+// order, and a margin counts what cancels and what adds up in one.
+func TestMeetings(t *testing.T) {
+	var table meetings
+	table.expect(8, 0x9e3779b97f4a7c15)
+	table.add([]place{1, 7, 4, 9 | negative}, 2)
+	table.add([]place{1 | negative, 5}, 2)
+	table.add([]place{4, 1}, 3)
+	table.search()
+	var got []string
+	table.eachBucket(func(bucket []term, c int64, s float64) {
+		got = append(got, fmt.Sprintf("%d: %d elements, c = %d, s = %v", bucket[0].row, len(bucket), c, s))
+	})
+	if want := "[1: 3 elements, c = 3, s = 17 4: 2 elements, c = 5, s = 13]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
 	}
 	src, _ := seeded(t)
 	u := line(t, 10)
@@ -160,7 +166,7 @@ func TestMarginRefusesConfidence(t *testing.T) {
 	u := line(t, 10)
 	r := build(t, u, Params{Transform: Identity, Rows: 10, Law: laplace(t, 1, 1)}, src, counts{}.cells())
 	for _, c := range []float64{0, 1, -1, 2, math.NaN(), math.Inf(1)} {
-		if _, err := r.Margin(among(u, 1), c); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		if _, err := r.Answer(context.Background(), among(u, 1), c); sqlerr.CodeOf(err) != sqlerr.Invalid {
 			t.Errorf("confidence %v: %v", c, err)
 		}
 	}
@@ -200,103 +206,5 @@ func TestConcurrentReaders(t *testing.T) {
 				t.Errorf("%s: reader %d sees something else", p.Transform, i)
 			}
 		}
-	}
-}
-
-// naiveQuantile convolves the law of Σ factor·X term by term.
-func naiveQuantile(factors []int64, law map[int64]float64, confidence float64) int64 {
-	sum := map[int64]float64{0: 1}
-	for _, f := range factors {
-		next := make(map[int64]float64)
-		for s, p := range sum {
-			for x, q := range law {
-				next[s+f*x] += p * q
-			}
-		}
-		sum = next
-	}
-	inside := sum[0]
-	w := int64(0)
-	for ; inside < confidence; w++ {
-		inside += sum[w+1] + sum[-w-1]
-	}
-	return w
-}
-
-func tailOf(law map[int64]float64) func(int64) float64 {
-	return func(k int64) (p float64) {
-		for x, q := range law {
-			if max(x, -x) >= k {
-				p += q
-			}
-		}
-		return p
-	}
-}
-
-func TestQuantileAgainstNaiveConvolution(t *testing.T) {
-	die := map[int64]float64{-3: 0.125, -1: 0.25, 0: 0.25, 1: 0.25, 3: 0.125}
-	jump := map[int64]float64{-1000: 0.001, -1: 0.2, 0: 0.598, 1: 0.2, 1000: 0.001}
-	for _, law := range []map[int64]float64{die, jump} {
-		for _, factors := range [][]int64{{1}, {1, 1}, {2, 1}, {1, 1, 1, 1, 1, 1, 1}, {5, 3, 3, 1}, {32, 32}, {7}} {
-			for _, confidence := range []float64{0.3, 0.9, 0.95, 0.99} {
-				unit, p := profileOf(factors, confidence)
-				got := unit * int64(sumQuantile(p, tailOf(law)))
-				low := naiveQuantile(factors, law, confidence)
-				// What plan gives away is at most an eighth of what is left, and
-				// steps above 1 round up.
-				high := naiveQuantile(factors, law, confidence+(1-confidence)/8)
-				step := plan(p, tailOf(law)).step
-				if got < low || got > high+2*unit*(step-1) {
-					t.Errorf("Σ %v·X at %v: %d in steps of %d, want %d … %d", factors, confidence, got, step, low, high)
-				}
-			}
-		}
-	}
-}
-
-// The quantile of one coordinate is the law's own half-width, the grid of wide
-// laws costs at most 3 %, and factors are units.
-func TestQuantileOfOneTerm(t *testing.T) {
-	gaussian, err := noise.NewGaussian(big.NewRat(1_000_000_000_000, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, law := range []noise.Law{laplace(t, 1, 2), laplace(t, 1, 1), laplace(t, 25, 1), laplace(t, 1_000_000, 1), gaussian} {
-		r := Release{p: Params{Transform: Identity, Law: law}, widths: newWidths()}
-		for _, confidence := range []float64{0.5, 0.9, 0.95, 0.999} {
-			want := float64(noise.HalfWidth(law, confidence))
-			got := r.sumQuantile([]int64{1}, confidence)
-			if got < want || got > 1.03*want+1 {
-				t.Errorf("%v at %v: %v, half-width %v", law, confidence, got, want)
-			}
-			if seven := r.sumQuantile([]int64{70}, confidence); seven < 70*want || seven > 70*(1.03*want+1)*96/70 {
-				t.Errorf("70 times %v at %v: %v", law, confidence, seven)
-			}
-		}
-	}
-}
-
-// Jumps so large and frequent that a fine grid cannot hold them widen the
-// margin; they must not be lost.
-func TestQuantileOfHeavyJumps(t *testing.T) {
-	law := map[int64]float64{-1 << 40: 0.01, 0: 0.98, 1 << 40: 0.01}
-	factors := make([]int64, 64)
-	for i := range factors {
-		factors[i] = 1
-	}
-	_, p := profileOf(factors, 0.95)
-	// 64 terms hold 1.3 jumps on average; the 95 % quantile of |sum| is 2 jumps.
-	if got := sumQuantile(p, tailOf(law)); got < 2<<40 || got > 2.5*(1<<40) {
-		t.Errorf("%v jumps", got/(1<<40))
-	}
-}
-
-// A law without small values has no centre.
-func TestQuantileOfLargeValuesOnly(t *testing.T) {
-	law := map[int64]float64{-1_000_000: 0.5, 1_000_000: 0.5}
-	_, p := profileOf([]int64{1}, 0.95)
-	if got := sumQuantile(p, tailOf(law)); !(got >= 1_000_000 && got <= 1_020_000) {
-		t.Errorf("quantile %v of ±10^6", got)
 	}
 }

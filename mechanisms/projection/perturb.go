@@ -16,10 +16,8 @@ func perturb(v vector, p Params, src *noise.Source) error {
 		if err := fill(chunk, src); err != nil {
 			return noRandomness()
 		}
-		for i, d := range chunk {
-			if !v.add(first+uint64(i), d) {
-				return added(false)
-			}
+		if !v.addAll(first, chunk) {
+			return added(false)
 		}
 	}
 	return nil

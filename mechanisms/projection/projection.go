@@ -11,8 +11,9 @@
 // count changes the sketch by 1 in one coordinate (identity, sparse) or by ±1
 // in each of the T coordinates of √T·A·D (dense), and every coordinate gets an
 // exact integer draw of the given law (or one at the stated distance from it,
-// when Bulk). What it does not: it neither calibrates nor charges. The caller
-// chooses the law for its ε and δ, and has paid before it calls.
+// when Bulk). Heavy cells of a sparse release are published apart, as Heavy
+// says and proves. What it does not: it neither calibrates nor charges. The
+// caller chooses the laws for its ε and δ, and has paid before it calls.
 package projection
 
 import (
@@ -56,6 +57,9 @@ type Params struct {
 	// caller has charged for every row, unless the law is too wide for a table.
 	// Otherwise, and then, the exact sampler is used.
 	Bulk bool
+	// Heavy says what becomes of cells too large to be hashed. It is for Sparse
+	// only; the zero Heavy hashes them all.
+	Heavy Heavy
 }
 
 // check refuses parameters no release over u can have.
@@ -67,9 +71,12 @@ func (p Params) check(u *query.Universe) error {
 		return sqlerr.New(sqlerr.Invalid, "a release cannot have %d rows", p.Rows).
 			WithHint("rows must lie between 1 and %d", uint64(MaxRows))
 	}
+	if p.Transform != Sparse && p.Heavy != (Heavy{}) {
+		return sqlerr.New(sqlerr.Invalid, "only the sparse transform has heavy cells")
+	}
 	switch p.Transform {
 	case Sparse:
-		return nil
+		return p.Heavy.check()
 	case Identity:
 		if !u.Coded() || u.Size().Uint64() != p.Rows {
 			return sqlerr.New(sqlerr.Invalid, "the identity transform needs one row for each of the possible records")

@@ -1,38 +1,54 @@
 package projection
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // maxFactor bounds the factors of a sum whose law is computed; larger ones are
 // rounded up to one of 32 multiples of a unit.
 const maxFactor = 32
 
-// profile names the law of a sum Σ factor·X with independent X, and a quantile.
+// factor says how many independent coordinates of a law are added with a factor.
+type factor struct {
+	law   int   // number of the law
+	value int64 // above 0
+	times uint64
+}
+
+// profile names the law of a sum Σ factor·X with independent X of two laws, and
+// a quantile.
 type profile struct {
-	times      [maxFactor + 1]uint32 // how often each factor occurs
+	times      [2][maxFactor + 1]uint32 // by law: how often each factor occurs
 	confidence float64
 }
 
-// factors returns the factors that occur, ascending.
-func (p *profile) factors() (fs []int) {
-	for f, n := range p.times {
-		if n > 0 {
-			fs = append(fs, f)
+// each calls use with every law and factor that occurs, and how often.
+func (p *profile) each(use func(law, factor int, times float64)) {
+	for law := range p.times {
+		for f, n := range p.times[law] {
+			if n > 0 {
+				use(law, f, float64(n))
+			}
 		}
 	}
-	return fs
 }
 
-// widths remembers the quantiles of sums found so far: they depend on the
-// release and on how many coordinates a query adds, not on which.
+// widths remembers what is costly about quantiles and does not depend on which
+// coordinates a query adds: those found so far, and the transforms of the laws.
 type widths struct {
-	mu    sync.Mutex
-	found map[profile]float64
+	mu         sync.Mutex
+	found      map[profile]float64
+	transforms map[circle][]float64
+	sines      map[int][]float64
 }
 
 // maxWidths bounds the memory of widths.
 const maxWidths = 1024
 
-func newWidths() *widths { return &widths{found: make(map[profile]float64)} }
+func newWidths() *widths {
+	return &widths{found: make(map[profile]float64), transforms: make(map[circle][]float64), sines: make(map[int][]float64)}
+}
 
 // of returns the quantile of a profile, found by find if it is not known yet.
 func (w *widths) of(p profile, find func() float64) float64 {
@@ -52,44 +68,78 @@ func (w *widths) of(p profile, find func() float64) float64 {
 	return width
 }
 
-// sumQuantile returns w with P(|Σ factor·û| <= w) >= confidence, for independent
-// random coordinates û: the exact noise where there are no collisions, else the
-// symmetrised empirical law of the sketch, or the noise's if that is wider.
-func (r *Release) sumQuantile(factors []int64, confidence float64) float64 {
-	unit, p := profileOf(factors, confidence)
-	return float64(unit) * r.widths.of(p, func() float64 {
-		w := sumQuantile(p, r.noiseTail)
-		if r.p.Transform == Sparse {
-			w = max(w, sumQuantile(p, r.summary.tail))
-		}
-		return w
-	})
+// kept returns what a map holds under a key, computed if it is not there yet.
+func kept[K comparable](w *widths, m map[K][]float64, key K, compute func() []float64) []float64 {
+	w.mu.Lock()
+	v, known := m[key]
+	w.mu.Unlock()
+	if known {
+		return v
+	}
+	v = compute()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(m) == maxTransforms {
+		clear(m)
+	}
+	m[key] = v
+	return v
 }
 
-// noiseTail returns P(|ν| >= k) for k >= 0.
-func (r *Release) noiseTail(k int64) float64 {
-	if k <= 0 {
-		return 1
+// maxTransforms bounds the transforms kept, of up to 128 KiB each.
+const maxTransforms = 64
+
+// sumQuantile returns the smallest w, or one hardly larger, with
+// P(|Σ factor·X| <= w) >= confidence, for independent X of the release's laws.
+func (r *Release) sumQuantile(factors []factor, confidence float64) float64 {
+	if len(factors) == 0 {
+		return 0
 	}
-	return min(1, 2*r.p.Law.Tail(k))
+	if f := factors[0]; len(factors) == 1 && f.times == 1 {
+		return float64(f.value) * float64(r.laws[f.law].quantile(confidence))
+	}
+	unit, p := profileOf(factors, confidence)
+	if n, ok := r.normal(factors, float64(unit)); ok {
+		return float64(unit) * n.quantile(confidence)
+	}
+	return float64(unit) * r.widths.of(p, func() float64 { return r.gridQuantile(p) })
+}
+
+// exactTerms is the number of coordinates up to which the law of a sum is always
+// computed.
+const exactTerms = 64
+
+// normal returns the law of the sum in units, where it is so near a normal one
+// that it need not be computed.
+func (r *Release) normal(factors []factor, unit float64) (nearNormal, bool) {
+	var terms uint64
+	var variance, fourth float64
+	for _, f := range factors {
+		square := float64(f.value) * float64(f.value) / (unit * unit)
+		terms += f.times
+		variance += float64(f.times) * square * r.laws[f.law].variance
+		fourth += float64(f.times) * square * square * r.laws[f.law].fourth
+	}
+	n := nearNormal{math.Sqrt(variance), fourth / (variance * variance)}
+	return n, terms > exactTerms && variance >= 16 && math.Abs(n.kurtosis) <= almostNormal
 }
 
 // profileOf expresses the factors, which are positive, in a unit: exactly by
 // their greatest common divisor, or rounded up where that leaves factors above
 // maxFactor. For the symmetric unimodal laws of noise a larger factor only
 // spreads the sum.
-func profileOf(factors []int64, confidence float64) (unit int64, p profile) {
+func profileOf(factors []factor, confidence float64) (unit int64, p profile) {
 	var largest int64
 	for _, f := range factors {
-		largest = max(largest, f)
-		for a := f; a != 0; {
+		largest = max(largest, f.value)
+		for a := f.value; a != 0; {
 			unit, a = a, unit%a
 		}
 	}
 	unit *= (largest/unit + maxFactor - 1) / maxFactor
 	p.confidence = confidence
 	for _, f := range factors {
-		p.times[(f+unit-1)/unit]++
+		p.times[f.law][(f.value+unit-1)/unit] += uint32(f.times)
 	}
 	return unit, p
 }

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"hash/maphash"
 	"math/big"
 
 	"dpsql/query"
@@ -8,20 +9,40 @@ import (
 )
 
 // Release is the paper's Random Projection Data Structure (u + ν, f): the noisy
-// sketch and the public description of the matrix. All of it is public. It is
-// immutable and safe for concurrent use.
+// sketch and the public description of the matrix, and the heavy cells that were
+// published apart. All of it is public. It is immutable and safe for concurrent
+// use.
 type Release struct {
 	u       *query.Universe
 	p       Params
 	matrix  matrix
 	sketch  vector
-	summary summary // of the sketch
-	widths  *widths // quantiles found for margins
+	heavy   heavyCells
+	index   map[query.Element]int // of heavy, where the universe is not coded
+	summary summary               // of the sketch
+	laws    [2]*coordinate        // of the error of a coordinate of the sketch, and of a published cell
+	widths  *widths               // quantiles found for margins
+	largest int64                 // what |û| and |answers of published cells| are at most
+	salt    uint64                // of the tables in which meetings are looked for
 }
 
-func newRelease(u *query.Universe, p Params, m matrix, sketch vector) *Release {
-	return &Release{u: u, p: p, matrix: m, sketch: sketch, summary: summarise(sketch), widths: newWidths()}
+func newRelease(u *query.Universe, p Params, m matrix, sketch vector, heavy heavyCells) *Release {
+	r := &Release{u: u, p: p, matrix: m, sketch: sketch, heavy: heavy, summary: summarise(sketch), widths: newWidths()}
+	r.salt = maphash.Bytes(maphash.MakeSeed(), nil) | 1
+	r.largest = max(r.summary.largest, heavy.largest(p.Heavy.Clip))
+	if !u.Coded() {
+		r.index = heavy.index()
+	}
+	noise := noiseOf(p.Law)
+	r.laws = [2]*coordinate{noise, noise}
+	if p.Transform == Sparse {
+		r.laws[0] = r.summary.coordinate(noise)
+	}
+	return r
 }
+
+// Published returns the number of heavy cells that the release names.
+func (r *Release) Published() int { return len(r.heavy) }
 
 // Universe returns the universe the release is over.
 func (r *Release) Universe() *query.Universe { return r.u }

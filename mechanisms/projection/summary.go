@@ -28,19 +28,18 @@ func summarise(v vector) summary {
 	counts := make([]uint64, exactBins)
 	var s summary
 	var squares, fourths float64
-	for i := range v.len() {
-		x := v.at(i)
+	v.tally(func(x int64, times uint64) {
 		square := float64(x) * float64(x)
-		squares += square
-		fourths += square * square
+		squares += square * float64(times)
+		fourths += square * square * float64(times)
 		x = max(x, -x)
 		s.largest = max(s.largest, x)
 		bin := binOf(x)
 		if bin >= len(counts) {
 			counts = append(counts, make([]uint64, bin+1-len(counts))...)
 		}
-		counts[bin]++
-	}
+		counts[bin] += times
+	})
 	n := float64(v.len())
 	s.meanSquare = squares / n
 	if squares > 0 {
@@ -62,4 +61,14 @@ func (s *summary) tail(k int64) float64 {
 		return 0
 	}
 	return s.atLeast[binOf(k)]
+}
+
+// coordinate returns the law of the error of one coordinate: what is seen in the
+// sketch, symmetrised, or the noise where that is wider.
+func (s *summary) coordinate(noise *coordinate) *coordinate {
+	return &coordinate{
+		tail:     func(k int64) float64 { return max(noise.tail(k), s.tail(k)) },
+		variance: max(noise.variance, s.meanSquare),
+		fourth:   max(noise.fourth, s.kurtosis*s.meanSquare*s.meanSquare),
+	}
 }

@@ -9,8 +9,31 @@ type vector interface {
 	len() uint64
 	at(i uint64) int64
 	add(i uint64, delta int64) bool
+	addAll(first uint64, deltas []int64) bool // to consecutive coordinates
+	// tally calls use with the values of the coordinates and how many have each;
+	// a value can come several times.
+	tally(use func(x int64, times uint64))
 	width() int // bytes a coordinate takes when it is small
+	// span returns the sum of n coordinates from the first on.
+	span(first, n uint64) int64
+	// gather returns the sum of the coordinates at the places, each with the
+	// place's sign, and how many of these signed coordinates are at least near.
+	gather(places []place, near int64) (sum, reach int64)
 }
+
+// place is a coordinate and a sign: the number of the coordinate, and the
+// highest bit where the sign is −1.
+type place uint64
+
+// negative marks a place whose sign is −1.
+const negative place = 1 << 63
+
+// row returns the number of the coordinate.
+func (p place) row() uint64 { return uint64(p &^ negative) }
+
+// sign returns 0 for +1 and −1 for −1, so that (v ^ sign) − sign is v with the
+// sign.
+func (p place) sign() int64 { return int64(p) >> 63 }
 
 // compact keeps coordinates as words W; the lowest value of W marks those that
 // do not fit and are kept aside.
@@ -66,6 +89,37 @@ func (c *compact[W]) at(i uint64) int64 {
 	return c.large[i]
 }
 
+func (c *compact[W]) span(first, n uint64) (sum int64) {
+	escape := W(c.escape)
+	for i, w := range c.words[first : first+n] {
+		if w == escape {
+			sum += c.large[first+uint64(i)]
+			continue
+		}
+		sum += int64(w)
+	}
+	return sum
+}
+
+// gather has no branch that depends on what it reads but the one for escapes,
+// so that the processor waits for many coordinates at a time.
+func (c *compact[W]) gather(places []place, near int64) (sum, reach int64) {
+	escape := W(c.escape)
+	for _, p := range places {
+		w := c.words[p.row()]
+		v := int64(w)
+		if w == escape {
+			v = c.large[p.row()]
+		}
+		v = v ^ p.sign() - p.sign()
+		sum += v
+		if v >= near {
+			reach++
+		}
+	}
+	return sum, reach
+}
+
 // fits reports whether v is kept as a word.
 func (c *compact[W]) fits(v int64) bool { return int64(W(v)) == v && v != c.escape }
 
@@ -85,4 +139,73 @@ func (c *compact[W]) add(i uint64, delta int64) bool {
 	}
 	c.words[i] = W(v)
 	return true
+}
+
+func (c *compact[W]) addAll(first uint64, deltas []int64) bool {
+	for i, delta := range deltas {
+		at := first + uint64(i)
+		if v := int64(c.words[at]) + delta; int64(c.words[at]) != c.escape && c.fits(v) && delta == int64(W(delta)) {
+			c.words[at] = W(v)
+			continue
+		}
+		if !c.add(at, delta) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *compact[W]) tally(use func(x int64, times uint64)) {
+	if c.bytes == 1 {
+		var counts [256]uint64
+		for _, w := range c.words {
+			counts[uint8(w)]++
+		}
+		for b, n := range counts {
+			if v := int64(int8(b)); n > 0 && v != c.escape {
+				use(v, n)
+			}
+		}
+		for _, v := range c.large {
+			use(v, 1)
+		}
+		return
+	}
+	for i := range c.words {
+		use(c.at(uint64(i)), 1)
+	}
+}
+
+// narrowest returns the bytes of a word with which v takes the least memory. It
+// is asked of noisy coordinates only, which are public.
+func narrowest(v vector) int {
+	const aside = 48 // bytes of a coordinate kept aside
+	var counts [9]uint64
+	v.tally(func(x int64, times uint64) {
+		for _, w := range [...]int{1, 2, 4} {
+			if !isWord(x, w) {
+				counts[w] += times
+			}
+		}
+	})
+	best := 8
+	for _, w := range [...]int{4, 2, 1} {
+		if v.len()*uint64(w)+aside*counts[w] <= v.len()*uint64(best)+aside*counts[best] {
+			best = w
+		}
+	}
+	return best
+}
+
+// narrowed returns v in the words with which it takes the least memory.
+func narrowed(v vector) vector {
+	w := narrowest(v)
+	if w == v.width() {
+		return v
+	}
+	out := newVector(v.len(), w)
+	for i := range v.len() {
+		out.add(i, v.at(i))
+	}
+	return out
 }

@@ -1,0 +1,204 @@
+package projection
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// clipped returns parameters of a sketch with heavy cells above a clip, at
+// ε = 1/scale and δ.
+func clipped(t testing.TB, rows uint64, clip int64, scale noise.Law, delta float64) Params {
+	t.Helper()
+	return Params{Transform: Sparse, Rows: rows, Law: scale, Bulk: true,
+		Heavy: Heavy{Form: Clipped, Clip: clip, Threshold: Threshold(scale, 1, delta)}}
+}
+
+// naming returns parameters of a sketch with named cells: nine tenths of ε = 1
+// for the counts, a tenth for the names.
+func naming(t testing.TB, rows uint64, delta float64) Params {
+	t.Helper()
+	names := laplace(t, 10, 1)
+	return Params{Transform: Sparse, Rows: rows, Law: laplace(t, 10, 9), Bulk: true,
+		Heavy: Heavy{Form: Named, Threshold: Threshold(names, 1, delta), NameLaw: names}}
+}
+
+// The threshold is L + ⌈(L/ε)·ln(L/((1 + e^{−ε/L})δ))⌉, and keeps what it
+// promises whatever cells a unit brings about: of each partition of L rows into
+// cells, none is published but with probability δ, computed exactly.
+func TestThreshold(t *testing.T) {
+	for _, epsilon := range []int64{1, 5, 10, 40} { // tenths
+		for _, unit := range []int64{1, 2, 3, 7, 20} {
+			for _, delta := range []float64{0.01, 1e-6, 1e-9} {
+				law := laplace(t, 10*unit, epsilon)
+				got := Threshold(law, unit, delta)
+				e, l := float64(epsilon)/10, float64(unit)
+				want := unit + int64(math.Ceil(l/e*math.Log(l/((1+math.Exp(-e/l))*delta))))
+				if got != want {
+					t.Errorf("ε = %v, L = %d, δ = %v: threshold %d, want %d", e, unit, delta, got, want)
+				}
+				eachPartition(unit, unit, 1, func(hidden float64) {
+					if 1-hidden > delta {
+						t.Errorf("ε = %v, L = %d, δ = %v: something is published with probability %v", e, unit, delta, 1-hidden)
+					}
+				}, func(excess int64) float64 { return 1 - law.Tail(got-excess) })
+			}
+		}
+	}
+}
+
+// eachPartition calls use with the probability that no cell is published, for
+// every way to split rows into cells of at most so many.
+func eachPartition(rows, most int64, hidden float64, use func(float64), silent func(int64) float64) {
+	if rows == 0 {
+		use(hidden)
+		return
+	}
+	for cell := min(rows, most); cell >= 1 && rows <= cell*8; cell-- { // at most eight of the largest size: 20 rows stay few ways
+		eachPartition(rows-cell, cell, hidden*silent(cell), use, silent)
+	}
+}
+
+// Answers must be those of a database of which published cells are taken out and
+// answered apart, element by element, in universes with codes and without.
+func TestHeavyAgainstExplicitMatrix(t *testing.T) {
+	src, random := seeded(t)
+	coded, text := line(t, 300), infinite(t)
+	pinned, err := query.Where(text, 0, text.Columns()[0].Domain.Of(query.Text("a"), query.Text("b"), query.Null())).
+		And(query.Where(text, 1, text.Columns()[1].Domain.NotNull()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := make([]int64, 300)
+	for i := range weights {
+		weights[i] = int64(i % 5)
+	}
+	weighted, err := query.Weighted(coded, 0, weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		u       *query.Universe
+		queries []query.Query
+	}{
+		{coded, []query.Query{query.All(coded), among(coded, 7), among(coded, 0, 3, 4, 5, 90, 299), between(t, coded, 20, 250), weighted}},
+		{text, []query.Query{pinned}},
+	} {
+		for _, p := range []Params{clipped(t, 40, 50, laplace(t, 1, 1), 1e-3), naming(t, 40, 0.01)} {
+			b, err := NewBuilder(c.u, p, src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, columns := someCells(b.Coder(), func(n int64) int64 { return random.Int64N(min(n, 400)) })
+			r, err := b.Build(data.cells())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Published() == 0 || r.Published() == len(data) {
+				t.Fatalf("%s: %d of %d cells are published", p.Heavy.Form, r.Published(), len(data))
+			}
+			a := r.explicitMatrix(columns)
+			for _, q := range c.queries {
+				w := vectorOf(r.Coder(), q, columns)
+				var apart int64
+				for _, h := range r.heavy {
+					for j, x := range columns {
+						if x == h.x {
+							apart += w[j] * (h.noisy + p.Heavy.Clip)
+							w[j] = 0
+						}
+					}
+				}
+				want := r.naiveEstimate(a, w)
+				want.Add(want, new(big.Rat).SetInt64(apart))
+				if got := estimate(t, r, q); want.Cmp(new(big.Rat).SetInt64(got)) != 0 {
+					t.Errorf("%s: %v: %d, want %v", p.Heavy.Form, q, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A cell is published as often as its excess and the threshold say, with a draw
+// that was not made again: what is published is at or above the threshold. A
+// cell at the clip or below is never drawn for: a law that would publish it
+// always, if asked, does not.
+func TestPublication(t *testing.T) {
+	src, _ := seeded(t)
+	u := line(t, 10)
+	const clip, runs = 20, 20_000
+	p := clipped(t, 4, clip, laplace(t, 2, 1), 0.01)
+	p.Bulk = false
+	for _, excess := range []int64{1, p.Heavy.Threshold - 3, p.Heavy.Threshold, p.Heavy.Threshold + 4} {
+		published := 0
+		for range runs {
+			r := build(t, u, p, src, counts{3: clip + excess, 4: clip, 5: 1}.cells())
+			for _, h := range r.heavy {
+				if h.x.Lo != 3 || h.noisy < p.Heavy.Threshold {
+					t.Fatalf("cell %d is published with %d", h.x.Lo, h.noisy)
+				}
+				published++
+			}
+		}
+		// Six standard deviations, and one event for the smallest: a correct
+		// program fails less than once in 10^7.
+		want := runs * p.Law.Tail(p.Heavy.Threshold-excess)
+		if off := math.Abs(float64(published) - want); off > 6*math.Sqrt(want)+6 {
+			t.Errorf("excess %d is published %d times, want %.1f", excess, published, want)
+		}
+	}
+	eager := Params{Transform: Sparse, Rows: 4, Law: always(1 << 30), Heavy: Heavy{Form: Clipped, Clip: clip, Threshold: 1}}
+	if r := build(t, u, eager, src, counts{3: clip + 1, 4: clip, 5: 1, 6: 0}.cells()); r.Published() != 1 {
+		t.Errorf("%d cells are published, want the one with an excess", r.Published())
+	}
+	named := Params{Transform: Sparse, Rows: 4, Law: silent{}, Heavy: Heavy{Form: Named, Threshold: 1, NameLaw: always(1 << 30)}}
+	if r := build(t, u, named, src, counts{3: 1, 4: 0}.cells()); r.Published() != 1 || r.heavy[0].noisy != 1 {
+		t.Errorf("published %v, want cell 3 with its second draw", r.heavy)
+	}
+}
+
+// always is the law of one value.
+type always int64
+
+func (a always) Draw(*noise.Source) (int64, error) { return int64(a), nil }
+func (a always) Variance() float64                 { return 1 }
+func (a always) String() string                    { return "always" }
+func (a always) Tail(k int64) float64 {
+	if k <= int64(a) {
+		return 1
+	}
+	return 1e-300
+}
+
+// A cell that comes in parts would lose its excess twice: it is refused.
+func TestHeavyCellsComeWhole(t *testing.T) {
+	src, _ := seeded(t)
+	b, err := NewBuilder(line(t, 10), clipped(t, 4, 5, laplace(t, 1, 1), 1e-6), src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := query.Element{Lo: 3}
+	if _, err := b.Build(named{{x, 500}, {x, 500}}.cells()); sqlerr.CodeOf(err) != sqlerr.Internal {
+		t.Errorf("a cell in two parts: %v", err)
+	}
+}
+
+func TestHeavyRefusals(t *testing.T) {
+	src, _ := seeded(t)
+	law := laplace(t, 1, 1)
+	for _, h := range []Heavy{
+		{Form: "some"}, {Clip: 3}, {Form: Clipped, Threshold: 3}, {Form: Clipped, Clip: 3}, {Form: Clipped, Clip: 3, Threshold: 3, NameLaw: law},
+		{Form: Clipped, Clip: maxClip + 1, Threshold: 3}, {Form: Named, Threshold: 3}, {Form: Named, Clip: 1, Threshold: 3, NameLaw: law},
+	} {
+		if _, err := NewBuilder(line(t, 10), Params{Transform: Sparse, Rows: 4, Law: law, Heavy: h}, src); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("%+v: %v", h, err)
+		}
+	}
+	if _, err := NewBuilder(line(t, 10), Params{Transform: Identity, Rows: 10, Law: law, Heavy: clipped(t, 1, 1, law, 0.1).Heavy}, src); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Errorf("identity with heavy cells: %v", err)
+	}
+}

@@ -1,0 +1,116 @@
+package projection
+
+import (
+	"math/big"
+	"testing"
+
+	"dpsql/noise"
+)
+
+// naiveQuantile convolves the law of Σ factor·X term by term.
+func naiveQuantile(factors []int64, law map[int64]float64, confidence float64) int64 {
+	sum := map[int64]float64{0: 1}
+	for _, f := range factors {
+		next := make(map[int64]float64)
+		for s, p := range sum {
+			for x, q := range law {
+				next[s+f*x] += p * q
+			}
+		}
+		sum = next
+	}
+	inside := sum[0]
+	w := int64(0)
+	for ; inside < confidence; w++ {
+		inside += sum[w+1] + sum[-w-1]
+	}
+	return w
+}
+
+// releaseOf returns a release whose errors have the law.
+func releaseOf(law map[int64]float64) *Release {
+	c := coordinate{tail: func(k int64) (p float64) {
+		for x, q := range law {
+			if max(x, -x) >= k {
+				p += q
+			}
+		}
+		return p
+	}}
+	for x, q := range law {
+		c.variance += q * float64(x) * float64(x)
+	}
+	return &Release{laws: [2]*coordinate{&c, &c}, widths: newWidths()}
+}
+
+// factorsOf gives the factors to both laws in turn.
+func factorsOf(values []int64) (fs []factor) {
+	for i, v := range values {
+		fs = append(fs, factor{i % 2, v, 1})
+	}
+	return fs
+}
+
+func TestQuantileAgainstNaiveConvolution(t *testing.T) {
+	die := map[int64]float64{-3: 0.125, -1: 0.25, 0: 0.25, 1: 0.25, 3: 0.125}
+	jump := map[int64]float64{-1000: 0.001, -1: 0.2, 0: 0.598, 1: 0.2, 1000: 0.001}
+	for _, law := range []map[int64]float64{die, jump} {
+		for _, factors := range [][]int64{{1}, {1, 1}, {2, 1}, {1, 1, 1, 1, 1, 1, 1}, {5, 3, 3, 1}, {32, 32}, {7}} {
+			for _, confidence := range []float64{0.3, 0.9, 0.95, 0.99} {
+				r := releaseOf(law)
+				unit, p := profileOf(factorsOf(factors), confidence)
+				got := unit * int64(r.gridQuantile(p))
+				low := naiveQuantile(factors, law, confidence)
+				// What plan gives away is at most an eighth of what is left, and
+				// steps above 1 round up.
+				high := naiveQuantile(factors, law, confidence+(1-confidence)/8)
+				step := r.plan(p).step
+				if got < low || got > high+2*unit*step*min(step-1, 1) {
+					t.Errorf("Σ %v·X at %v: %d in steps of %d, want %d … %d", factors, confidence, got, step, low, high)
+				}
+			}
+		}
+	}
+}
+
+// The quantile of one coordinate is the law's own half-width, and factors are
+// units.
+func TestQuantileOfOneTerm(t *testing.T) {
+	gaussian, err := noise.NewGaussian(big.NewRat(1_000_000_000_000, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, law := range []noise.Law{laplace(t, 1, 2), laplace(t, 1, 1), laplace(t, 25, 1), laplace(t, 1_000_000, 1), gaussian} {
+		r := Release{laws: [2]*coordinate{noiseOf(law), noiseOf(law)}, widths: newWidths()}
+		for _, confidence := range []float64{0.5, 0.9, 0.95, 0.999} {
+			want := float64(noise.HalfWidth(law, confidence))
+			got := r.sumQuantile([]factor{{0, 1, 1}}, confidence)
+			if got != want {
+				t.Errorf("%v at %v: %v, half-width %v", law, confidence, got, want)
+			}
+			if seven := r.sumQuantile([]factor{{0, 70, 1}}, confidence); seven != 70*want {
+				t.Errorf("70 times %v at %v: %v", law, confidence, seven)
+			}
+		}
+	}
+}
+
+// Jumps so large and frequent that a fine grid cannot hold them widen the
+// margin; they must not be lost.
+func TestQuantileOfHeavyJumps(t *testing.T) {
+	law := map[int64]float64{-1 << 40: 0.01, 0: 0.98, 1 << 40: 0.01}
+	_, p := profileOf([]factor{{0, 1, 64}}, 0.95)
+	// 64 terms hold 1.3 jumps on average; the 95 % quantile of |sum| is 2 jumps.
+	if got := releaseOf(law).gridQuantile(p); got < 2<<40 || got > 2.5*(1<<40) {
+		t.Errorf("%v jumps", got/(1<<40))
+	}
+}
+
+// A law without small values has no centre.
+func TestQuantileOfLargeValuesOnly(t *testing.T) {
+	law := map[int64]float64{-1_000_000: 0.5, 1_000_000: 0.5}
+	_, p := profileOf([]factor{{0, 1, 1}}, 0.95)
+	if got := releaseOf(law).gridQuantile(p); !(got >= 1_000_000 && got <= 1_020_000) {
+		t.Errorf("quantile %v of ±10^6", got)
+	}
+}
