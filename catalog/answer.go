@@ -56,7 +56,16 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 		return err
 	}
 	a.Law = json.RawMessage(law)
-	return tx.seal("dpsql_answers", a.ID, a.encoding())
+	if err := tx.seal("dpsql_answers", a.ID, a.encoding()); err != nil {
+		return err
+	}
+	return tx.join(rollAnswers, answerKey(a.ID, a.TableID, checksum([]byte(a.Query))))
+}
+
+// answerKey is what an answer is in the roll of all: what AnswerKeys reads of
+// it, and what it is found by.
+func answerKey(id, table int64, sum []byte) string {
+	return key(id) + " " + key(table) + " " + string(sum)
 }
 
 func (a *Answer) encoding() encoding {

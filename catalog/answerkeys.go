@@ -18,10 +18,19 @@ func KeyOf(query string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// AnswerKeys calls f for the stored answers with an id above after, in order
-// and limit at most. Answers are never changed or deleted, and get ascending ids.
-func (tx *Tx) AnswerKeys(after int64, limit int, f func(AnswerKey)) error {
-	return each(tx, func(row record) error {
+// AnswersRead remembers which answers AnswerKeys has read; at first none.
+type AnswersRead struct {
+	last int64 // the highest id
+	roll roll
+}
+
+// AnswerKeys calls f for the stored answers that were not read yet, in order
+// and limit at most. Answers are never changed or deleted, and get ascending
+// ids. Errors: Corrupt when some are missing, or are not for the queries they
+// were stored for.
+func (tx *Tx) AnswerKeys(read *AnswersRead, limit int, f func(AnswerKey)) error {
+	n := 0
+	err := each(tx, func(row record) error {
 		var k AnswerKey
 		var sum []byte
 		if err := row.Scan(&k.ID, &k.TableID, &sum); err != nil {
@@ -31,7 +40,17 @@ func (tx *Tx) AnswerKeys(after int64, limit int, f func(AnswerKey)) error {
 			return corrupt("a stored answer cannot be read")
 		}
 		k.Key = binary.BigEndian.Uint64(sum)
+		read.last, read.roll = k.ID, read.roll.with(answerKey(k.ID, k.TableID, sum), 1)
+		n++
 		f(k)
 		return nil
-	}, `SELECT id, table_id, sha256 FROM dpsql_answers WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
+	}, `SELECT id, table_id, sha256 FROM dpsql_answers NOT INDEXED WHERE id > ? ORDER BY id LIMIT ?`, read.last, limit)
+	if err != nil || n == limit || tx.version < sealedVersion {
+		return err
+	}
+	stored, err := tx.roll(0, rollAnswers)
+	if err != nil || n == 0 && stored.count < read.roll.count {
+		return err // what was read before is of a later snapshot
+	}
+	return stored.compare(rollAnswers, read.roll)
 }

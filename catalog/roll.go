@@ -23,6 +23,7 @@ const (
 	rollTables     = "private tables"
 	rollReleases   = "releases"
 	rollMechanisms = "mechanisms"
+	rollAnswers    = "stored answers"
 	rollLedger     = "ledger"
 	rollHistory    = "history"
 	rollCatalog    = "catalog" // of nothing; its sum is the catalog's random name
@@ -92,6 +93,14 @@ func (tx *Tx) turn(set, key string, by int64) error {
 	return tx.setRoll(0, set, r.with(key, by))
 }
 
+// rollOf returns the roll of a set.
+func rollOf[T any](all []T, key func(*T) string) (r roll) {
+	for i := range all {
+		r = r.with(key(&all[i]), 1)
+	}
+	return r
+}
+
 // complete checks that all records of a set, and no others, were read.
 func complete[T any](tx *Tx, set string, all []T, key func(*T) string) error {
 	if tx.version < sealedVersion {
@@ -101,12 +110,13 @@ func complete[T any](tx *Tx, set string, all []T, key func(*T) string) error {
 	if err != nil {
 		return err
 	}
-	var found roll
-	for i := range all {
-		found = found.with(key(&all[i]), 1)
-	}
-	if found != stored {
-		return corrupt("the catalog lists %d %s, which are not the %d that it has", stored.count, set, found.count)
+	return stored.compare(set, rollOf(all, key))
+}
+
+// compare refuses what was found of a set when it is not what was stored.
+func (r roll) compare(set string, found roll) error {
+	if found != r {
+		return corrupt("the catalog lists %d %s, which are not the %d that it has", r.count, set, found.count)
 	}
 	return nil
 }

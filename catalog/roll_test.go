@@ -83,6 +83,11 @@ func TestMissingRecords(t *testing.T) {
 		freely + `DELETE FROM dpsql_history`,
 		freely + `UPDATE dpsql_history SET noisy = 2 - noisy`,
 		freely + `INSERT INTO dpsql_history VALUES (1, 4, 'q', 0, x'')`,
+		`DELETE FROM dpsql_answers`,
+		`UPDATE dpsql_answers SET table_id = 2`,
+		`UPDATE dpsql_answers SET sha256 = zeroblob(32)`,
+		`UPDATE dpsql_answers SET id = 7`,
+		`DELETE FROM dpsql_rolls WHERE name = 'stored answers'`,
 		`DELETE FROM dpsql_rolls WHERE name = 'history'`,
 		`DELETE FROM dpsql_rolls WHERE name = 'releases'`,
 		`DELETE FROM dpsql_rolls`,
@@ -105,6 +110,35 @@ func TestMissingMechanism(t *testing.T) {
 	wantCode(t, byID(), sqlerr.Unknown)
 	raw(t, path, `UPDATE dpsql_mechanisms SET dropped_at = created_at`)
 	wantCode(t, byID(), sqlerr.Corrupt)
+}
+
+// Answers are read in parts, by transactions that see more or less of them.
+func TestAnswerKeysInParts(t *testing.T) {
+	path := stocked(t)
+	s := open(t, path)
+	put := func(query string) {
+		write(t, s, func(tx *Tx) error { return tx.PutAnswer(&Answer{TableID: 1, Query: query, Kind: AnswerDirect}) })
+	}
+	put("second")
+	var done AnswersRead
+	follow := func(tx *Tx, limit, want int) {
+		t.Helper()
+		n := 0
+		if err := tx.AnswerKeys(&done, limit, func(AnswerKey) { n++ }); err != nil || n != want {
+			t.Errorf("%d answers, want %d, %v", n, want, err)
+		}
+	}
+	read(t, s, func(tx *Tx) error { follow(tx, 1, 1); return nil })
+	read(t, s, func(old *Tx) error {
+		follow(old, 100, 1)
+		put("third")
+		read(t, s, func(tx *Tx) error { follow(tx, 100, 1); return nil })
+		follow(old, 100, 0)
+		return nil
+	})
+	raw(t, path, `INSERT INTO dpsql_answers (table_id, sha256, query, kind, via, estimate, law, created_at)
+		SELECT table_id, sha256, query, kind, via, estimate, law, created_at FROM dpsql_answers LIMIT 1`)
+	wantCode(t, s.Read(context.Background(), func(tx *Tx) error { return tx.AnswerKeys(&done, 100, func(AnswerKey) {}) }), sqlerr.Corrupt)
 }
 
 // The history is verified from any update on.

@@ -52,64 +52,64 @@ func (tx *Tx) sealAccounts() error {
 	if err != nil {
 		return err
 	}
-	for _, p := range publics {
-		if err := tx.join(rollPublics, p); err != nil {
-			return err
-		}
+	if err := tx.setRoll(0, rollPublics, rollOf(publics, func(name *string) string { return *name })); err != nil {
+		return err
 	}
 	accounts, err := tx.Accounts()
-	return sealEach(tx, "dpsql_accounts", accounts, err, func(a *Account) (int64, encoding) { return a.ID, a.encoding() }, rollAccounts)
+	return sealEach(tx, "dpsql_accounts", accounts, err, rollAccounts, func(a *Account) (int64, string, encoding) {
+		return a.ID, key(a.ID), a.encoding()
+	})
 }
 
 func (tx *Tx) sealTables() error {
 	all, err := tx.tables(rollDeclared, ``, ``)
-	err = sealEach(tx, "dpsql_tables", all, err, func(t *Table) (int64, encoding) { return t.ID, t.encoding() }, rollDeclared)
+	err = sealEach(tx, "dpsql_tables", all, err, rollDeclared, func(t *Table) (int64, string, encoding) {
+		return t.ID, key(t.ID), t.encoding()
+	})
 	if err != nil {
 		return err
 	}
 	live, err := tx.Tables()
-	for i := range live {
-		if err == nil {
-			err = tx.join(rollTables, key(live[i].ID))
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return tx.setRoll(0, rollTables, rollOf(live, func(t *Table) string { return key(t.ID) }))
 }
 
 func (tx *Tx) sealReleases() error {
 	all, err := tx.Releases(0)
-	return sealEach(tx, "dpsql_releases", all, err, func(r *Release) (int64, encoding) { return r.ID, r.encoding() }, rollReleases)
+	return sealEach(tx, "dpsql_releases", all, err, rollReleases, func(r *Release) (int64, string, encoding) {
+		return r.ID, key(r.ID), r.encoding()
+	})
 }
 
 func (tx *Tx) sealMechanisms() error {
 	all, err := tx.Mechanisms(0)
-	return sealEach(tx, "dpsql_mechanisms", all, err, func(m *Mechanism) (int64, encoding) { return m.ID, m.encoding() }, rollMechanisms)
+	return sealEach(tx, "dpsql_mechanisms", all, err, rollMechanisms, func(m *Mechanism) (int64, string, encoding) {
+		return m.ID, key(m.ID), m.encoding()
+	})
 }
 
 func (tx *Tx) sealAnswers() error {
 	all, err := list(tx, scanAnswer, selectAnswer)
-	return sealEach(tx, "dpsql_answers", all, err, func(a *Answer) (int64, encoding) { return a.ID, a.encoding() }, "")
+	return sealEach(tx, "dpsql_answers", all, err, rollAnswers, func(a *Answer) (int64, string, encoding) {
+		return a.ID, answerKey(a.ID, a.TableID, checksum([]byte(a.Query))), a.encoding()
+	})
 }
 
-// sealEach seals records that were read, or failed to be, and joins them to a
-// set.
-func sealEach[T any](tx *Tx, table string, all []T, err error, of func(*T) (int64, encoding), set string) error {
+// sealEach seals the records of a set that were read, or failed to be. Of each
+// it is told the id, the key in the set, and the encoding.
+func sealEach[T any](tx *Tx, table string, all []T, err error, set string, of func(*T) (int64, string, encoding)) error {
 	if err != nil {
 		return err
 	}
 	for i := range all {
-		id, e := of(&all[i])
+		id, _, e := of(&all[i])
 		if err := tx.seal(table, id, e); err != nil {
 			return err
 		}
-		if set == "" {
-			continue
-		}
-		if err := tx.join(set, key(id)); err != nil {
-			return err
-		}
 	}
-	return nil
+	return tx.setRoll(0, set, rollOf(all, func(one *T) string { _, key, _ := of(one); return key }))
 }
 
 func (tx *Tx) sealHistories() error {

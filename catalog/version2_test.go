@@ -36,7 +36,7 @@ type everything struct {
 
 func readEverything(s *Store) (all everything, err error) {
 	err = s.Read(context.Background(), func(tx *Tx) error {
-		var errs [10]error
+		var errs [11]error
 		all.Publics, errs[0] = tx.Publics()
 		all.Accounts, errs[1] = tx.Accounts()
 		all.Unit, errs[2] = tx.AccountUnit(1)
@@ -47,6 +47,7 @@ func readEverything(s *Store) (all everything, err error) {
 		all.Answers, errs[7] = tx.Answers(1, "age{7: 1}")
 		all.Ledger, errs[8] = tx.Ledger()
 		errs[9] = tx.VerifyLedger()
+		errs[10] = tx.AnswerKeys(new(AnswersRead), 100, func(AnswerKey) {})
 		for _, err := range errs {
 			if err != nil {
 				return err

@@ -12,7 +12,7 @@ type field struct {
 	start, end int // of its bytes
 }
 
-// fields finds the values of the records of a table that fits one page. What
+// fields finds the values of the records of a table or an index that fits one page. What
 // of a record is not of a value is a field "header".
 func fields(t *testing.T, content []byte, path, table string) (all []field) {
 	t.Helper()
@@ -27,7 +27,7 @@ func fields(t *testing.T, content []byte, path, table string) (all []field) {
 	}
 	at := (root - 1) * 4096
 	page := content[at : at+4096]
-	const tableLeaf, indexLeaf = 13, 10 // the latter of a table WITHOUT ROWID
+	const tableLeaf, indexLeaf = 13, 10 // the latter of a table WITHOUT ROWID too
 	if page[0] != tableLeaf && page[0] != indexLeaf {
 		t.Fatalf("%s does not fit one page", table)
 	}
@@ -55,7 +55,8 @@ func fields(t *testing.T, content []byte, path, table string) (all []field) {
 
 func columnNamesOf(t *testing.T, db *sql.DB, table string) (all []string) {
 	t.Helper()
-	rows, err := db.Query(`SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
+	rows, err := db.Query(`SELECT name FROM (SELECT name, cid AS n FROM pragma_table_info(?1)
+		UNION ALL SELECT COALESCE(name, 'id'), seqno FROM pragma_index_xinfo(?1)) ORDER BY n`, table)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/query"
+	"dpsql/sqlerr"
 )
 
 // candidates lists every way to answer a request: stored answers, releases,
@@ -59,12 +60,15 @@ const storedNote = "stored"
 // stored returns the answers this query got before: they serve again for free.
 func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, error) {
 	var answers []catalog.Answer
-	if v.answers.may(r) {
+	if can, known := v.answers.may(r); can {
 		err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 			var err error
 			answers, err = tx.Answers(r.table.ID, r.query.String())
 			return err
 		})
+		if err == nil && known && len(answers) == 0 { // its index is damaged
+			err = sqlerr.New(sqlerr.Corrupt, "the stored answer to the query is not found").WithHint("restore a backup")
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -58,7 +58,7 @@ const maxAnswerKeys = 1 << 20
 // had one when it last followed the catalog, and perhaps later ones.
 type answerKeys struct {
 	mu      sync.RWMutex
-	last    int64 // the id up to which answers are known
+	read    catalog.AnswersRead
 	count   int
 	byTable map[int64]map[uint64]struct{}
 	full    bool // there are too many to know
@@ -74,8 +74,7 @@ func (a *answerKeys) follow(tx *catalog.Tx) error {
 	if a.byTable == nil {
 		a.byTable = make(map[int64]map[uint64]struct{})
 	}
-	err := tx.AnswerKeys(a.last, maxAnswerKeys+1-a.count, func(k catalog.AnswerKey) {
-		a.last = k.ID
+	err := tx.AnswerKeys(&a.read, maxAnswerKeys+1-a.count, func(k catalog.AnswerKey) {
 		a.count++
 		if a.byTable[k.TableID] == nil {
 			a.byTable[k.TableID] = make(map[uint64]struct{})
@@ -88,18 +87,18 @@ func (a *answerKeys) follow(tx *catalog.Tx) error {
 	return err
 }
 
-// may reports whether the request can have a stored answer. No answerKeys
-// know nothing, and say yes.
-func (a *answerKeys) may(r request) bool {
+// may reports whether the request can have a stored answer, and whether it is
+// known to have one. No answerKeys know nothing, and say that it can.
+func (a *answerKeys) may(r request) (can, known bool) {
 	if a == nil {
-		return true
+		return true, false
 	}
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	keys := a.byTable[r.table.ID]
 	if a.full || len(keys) == 0 {
-		return a.full
+		return a.full, false
 	}
-	_, found := keys[catalog.KeyOf(r.query.String())]
-	return found
+	_, known = keys[catalog.KeyOf(r.query.String())]
+	return known, known
 }
