@@ -24,8 +24,9 @@ var plannerReleases = []string{
 	`CREATE RELEASE person ON adult (sex, race, "education-num") USING PROJECTION WITH (epsilon = 0.2)`,
 	`CREATE RELEASE family ON adult ("marital-status", relationship, "income>50K") USING PROJECTION WITH (epsilon = 0.1)`,
 	`CREATE RELEASE pair ON adult (sex, "income>50K") USING PROJECTION WITH (epsilon = 0.05)`,
-	`CREATE RELEASE sketch ON adult USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 4096, max_support = 512)`,
-	`CREATE RELEASE wide ON adult (race, "education-num", relationship) USING PROJECTION WITH (epsilon = 0.3, transform = sparse, rows = 65536)`,
+	`CREATE RELEASE sketch ON adult USING PROJECTION WITH (epsilon = 1, transform = sparse, heavy = none, rows = 4096, max_support = 512)`,
+	`CREATE RELEASE wide ON adult (race, "education-num", relationship) USING PROJECTION WITH (epsilon = 0.3, transform = sparse, heavy = none, rows = 65536)`,
+	`CREATE RELEASE clipped ON adult USING PROJECTION WITH (epsilon = 0.45, transform = sparse, rows = 1048576, max_support = 1024)`,
 	`CREATE RELEASE dense ON adult (sex, race) USING PROJECTION WITH (epsilon = 0.2, transform = dense, rows = 512)`,
 	`CREATE MECHANISM live ON adult (sex, "marital-status", "income>50K") USING SMW WITH (epsilon = 2, max_updates = 20, max_support = 84)`,
 }

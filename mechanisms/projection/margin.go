@@ -37,15 +37,16 @@ func (e *evaluation) margin(m uint64, confidence float64) float64 {
 	return w
 }
 
-// near returns from which light estimate on an unpublished cell may have lost an
-// excess: the clip less what noise and collisions take away, except for a
-// thousandth or less.
+// near returns from which light estimate on an unpublished cell is taken to have
+// lost an excess: the clip less the margin of one cell. At a low confidence that
+// margin is taken at 0.95, or of many cells too many would escape: of each
+// fortieth that does, t − 1 is lost at most, and the others have x too much.
 func (r *Release) near(confidence float64) int64 {
 	if r.p.Heavy.Form != Clipped {
 		return nowhere
 	}
 	c := r.p.Heavy.Clip
-	return c - min(r.laws[0].quantile(max(confidence, 0.999)), c/2)
+	return c - min(r.laws[0].quantile(max(confidence, 0.95)), c/2)
 }
 
 // factors returns the coordinates of which the error is a sum, and what crowded
