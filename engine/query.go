@@ -19,6 +19,7 @@ type request struct {
 	asked    float64        // SET accuracy as it is set
 	scale    float64        // what a unit of it is for this query: settings.Accuracy is asked·scale
 	spent    map[int64]bool // mechanisms known to be used up, whatever the view says
+	readOnly bool           // the file cannot be written
 }
 
 // query answers a SELECT: bind it to linear queries, plan them, choose, let the

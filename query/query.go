@@ -158,21 +158,49 @@ func (q Query) Columns() []int {
 
 // visit calls f once for each node.
 func (q Query) visit(f func(*node)) {
-	seen := make(map[*node]bool)
-	var walk func(n *node)
-	walk = func(n *node) {
-		if n == nil || seen[n] {
-			return
-		}
-		seen[n] = true
-		f(n)
-		walk(n.rest)
-		for _, s := range n.spans {
-			walk(s.to)
-		}
-		for _, c := range n.cases {
-			walk(c.to)
+	v := visitor{f: f}
+	v.walk(q.root)
+}
+
+// visitor remembers the nodes it has seen: few in an array, since most diagrams
+// are small and many are visited, and more in a map.
+type visitor struct {
+	f    func(*node)
+	few  [16]*node
+	n    int
+	more map[*node]bool
+}
+
+func (v *visitor) walk(n *node) {
+	if n == nil || v.seen(n) {
+		return
+	}
+	v.f(n)
+	v.walk(n.rest)
+	for _, s := range n.spans {
+		v.walk(s.to)
+	}
+	for _, c := range n.cases {
+		v.walk(c.to)
+	}
+}
+
+// seen reports whether a node was seen before, and remembers it.
+func (v *visitor) seen(n *node) bool {
+	for _, m := range v.few[:v.n] {
+		if m == n {
+			return true
 		}
 	}
-	walk(q.root)
+	switch {
+	case v.n < len(v.few):
+		v.few[v.n] = n
+		v.n++
+		return false
+	case v.more == nil:
+		v.more = make(map[*node]bool)
+	}
+	was := v.more[n]
+	v.more[n] = true
+	return was
 }
