@@ -19,7 +19,7 @@ const eachRun = 2 * oneEpsilon
 // more, and one other record.
 type adaptive struct {
 	params smw.Params
-	coder  query.Coder
+	u      *query.Universe
 	unit   int64
 	class  []query.Query
 	counts []int64 // of the class in D
@@ -33,11 +33,11 @@ func newAdaptive(runs int64, unit int64, off func(p smw.Params) [records - 1]int
 	if err != nil {
 		return a, err
 	}
-	a = adaptive{coder: query.NewCoder(u, [16]byte{}), unit: unit}
-	if a.params, err = planned(runs, runs*(nearing+leaving), unit, eachRun); err != nil {
+	a = adaptive{u: u, unit: unit}
+	if a.params, err = smw.Plan(request(runs, runs*(nearing+leaving), unit, eachRun)); err != nil {
 		return a, err
 	}
-	h := smw.NewHypothesis(a.params, a.coder)
+	h := smw.NewHypothesis(a.params, a.u, nil)
 	for i, by := range off(a.params) {
 		q := among(u, 0, int64(i)+1)
 		a.class = append(a.class, q)
@@ -70,7 +70,7 @@ func severalRuns(unit int64) (Case, error) {
 // often a count far below the hypothesis fired, the number of comparisons, and
 // two gaps.
 func (a adaptive) interact(changed bool, src *noise.Source) (o Output, err error) {
-	h, answers := smw.NewHypothesis(a.params, a.coder), a.start
+	h, answers := smw.NewHypothesis(a.params, a.u, nil), a.start
 	for first := true; int64(h.Updates()) < a.params.Updates; first = false {
 		run, err := smw.StartRun(a.params, src)
 		if err != nil {
@@ -155,7 +155,7 @@ func (a adaptive) publish(changed bool, src *noise.Source) (o Output, err error)
 	count := func(q query.Query) (int64, error) {
 		return rows(a.counts[a.number(q)], a.unit, changed), nil
 	}
-	h := smw.NewHypothesis(a.params, a.coder)
+	h := smw.NewHypothesis(a.params, a.u, nil)
 	result, err := smw.Passes(h, slices.Values(a.class), count, src)
 	for i, step := range result.Steps {
 		o[i] = int64(a.number(step.Query)) + 1

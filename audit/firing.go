@@ -31,7 +31,7 @@ const (
 
 func onwardWith(unit int64, start starter) (Case, error) {
 	const epsilon = 3 * oneEpsilon
-	p, err := planned(1, rising+falling, unit, epsilon)
+	p, err := smw.Plan(request(1, rising+falling, unit, epsilon))
 	return Case{
 		Name: "SMW, asked on after a firing", Claim: pure(epsilon), Shows: []string{"rising fired", "falling fired"},
 		Run: func(changed bool, src *noise.Source) (o Output, err error) {
@@ -73,7 +73,7 @@ const (
 
 func firstGapWith(unit int64, start starter) (Case, error) {
 	const epsilon = 4 * oneEpsilon
-	p, err := planned(1, before+beyond, unit, epsilon)
+	p, err := smw.Plan(request(1, before+beyond, unit, epsilon))
 	return Case{
 		Name: "SMW, the gap of a firing", Claim: pure(epsilon), Shows: []string{"fired at", "gap"},
 		Run: func(changed bool, src *noise.Source) (o Output, err error) {

@@ -45,7 +45,7 @@ func showsNoisy(p smw.Params, src *noise.Source) (tester, error) {
 // modelOf is the model of the run that a case plans.
 func modelOf(t *testing.T, comparisons int64, c Claim) model {
 	t.Helper()
-	p, err := planned(1, comparisons, 1, accounting.Epsilon(c.Epsilon*1e15))
+	p, err := smw.Plan(request(1, comparisons, 1, accounting.Epsilon(c.Epsilon*1e15)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,13 +16,17 @@ import (
 // large ε makes what is lost stand out from what chance does.
 func singleRun(unit int64) (Case, error) {
 	const epsilon = 4 * oneEpsilon
-	p, err := planned(1, nearing+leaving, unit, epsilon)
+	return oneRun("SMW, one run", request(1, nearing+leaving, unit, epsilon), unit, epsilon)
+}
+
+func oneRun(name string, r smw.Request, unit int64, epsilon accounting.Epsilon) (Case, error) {
+	p, err := smw.Plan(r)
 	if err != nil {
 		return Case{}, err
 	}
 	asked := hypotheses(p.Threshold, unit)
 	return Case{
-		Name: "SMW, one run", Claim: pure(epsilon), Shows: []string{"fired at", "gap", "firings"},
+		Name: name, Claim: pure(epsilon), Shows: []string{"fired at", "gap", "firings"},
 		Run: func(changed bool, src *noise.Source) (Output, error) {
 			run, err := smw.StartRun(p, src)
 			if err != nil {
@@ -69,14 +73,13 @@ func fired(run *smw.Run, count int64, asked []int64, src *noise.Source) (o Outpu
 	return o, nil
 }
 
-// planned returns the parameters of a mechanism with so many runs of the given
-// ε each, and so many comparisons, over the records of the audit. Its bounds may
-// fail half of the time: so the threshold stays near the noise, where the loss
-// is.
-func planned(runs, comparisons, unit int64, each accounting.Epsilon) (smw.Params, error) {
-	return smw.Plan(smw.Request{
+// request asks for a mechanism with so many runs of the given ε each, and so many
+// comparisons, over the records of the audit. Its bounds may fail half of the
+// time: so the threshold stays near the noise, where the loss is.
+func request(runs, comparisons, unit int64, each accounting.Epsilon) smw.Request {
+	return smw.Request{
 		MaxUpdates: runs, Queries: comparisons, MaxSupport: records, Beta: 0.5, NHat: 400 * unit,
 		UniverseSize: big.NewInt(records), Sensitivity: unit, MaxWeight: 1,
 		RunEpsilon: func(int64) *big.Rat { return each.Rat() },
-	})
+	}
 }

@@ -232,6 +232,9 @@ func rebuilt(t *testing.T, s *Session, law string, seed uint64) {
 func runsCost(t *testing.T, p smw.Params, rho accounting.Rho) {
 	t.Helper()
 	each := new(big.Rat).Add(p.Eps1, p.Eps2)
+	if p.Eps3 != nil {
+		each.Add(each, p.Eps3)
+	}
 	cost := each.Mul(each, each).Mul(each, big.NewRat(p.Updates, 2))
 	if cost.Cmp(rho.Rat()) > 0 {
 		t.Errorf("%d runs cost ρ = %s, and %v was charged", p.Updates, cost.FloatString(9), rho)
@@ -256,8 +259,8 @@ func TestMechanismsDrawWhatTheyCharge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			runsCost(t, p, lines[len(lines)-1].Amount.Rho)
-			fires(t, s, w, p, unit)
+			runsCost(t, p.Params, lines[len(lines)-1].Amount.Rho)
+			fires(t, s, w, p.Params, unit)
 		}
 	})
 }
@@ -319,7 +322,7 @@ func TestHypothesesDrawWhatTheyCharge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runsCost(t, published.Params, accounting.RhoFor(lines[1].Amount.Epsilon, lines[1].Amount.Delta))
+		runsCost(t, published.Params.Params, accounting.RhoFor(lines[1].Amount.Epsilon, lines[1].Amount.Delta))
 		if published.Params.Sensitivity != unit {
 			t.Errorf("the runs are made for units of %d rows", published.Params.Sensitivity)
 		}

@@ -32,7 +32,7 @@ const (
 // of scale 1.7. A query of one age without rows, of which the hypothesis expects
 // 20 at most, then fires with probability below 1e-8, and one that is off by 160
 // or more does not with probability below 1e-20.
-const sure = ` ON ward USING SMW WITH (epsilon = 200, max_updates = 60, max_support = 600, queries = 1000000, beta = 1e-6)`
+const sure = ` ON ward USING SMW WITH (epsilon = 200, max_updates = 60, max_support = 600, queries = 1000000, beta = 1e-6, prior = uniform)`
 
 func newSound(t *testing.T) sound {
 	t.Helper()

@@ -62,7 +62,7 @@ func readable(t *testing.T, err error) bool {
 	return false
 }
 
-// FuzzStoredMechanism decodes a mechanism's record, the key it is stored with, τ,
+// FuzzStoredMechanism decodes a mechanism's record, the prior it is stored with, τ,
 // and a history of lines "noisy query". Nothing of it makes dpsql fail otherwise
 // than with an error that says so; what is accepted is written back alike, and a
 // hypothesis made of it answers within the rows it stands for.
@@ -71,28 +71,29 @@ func FuzzStoredMechanism(f *testing.F) {
 		f.Add(p, []byte("0123456789abcdef"), int64(i-1), "70 age{3: zip{'x': 1}}\n-4 age{NULL, 2..3: zip{'a', 'b': 1}}")
 		f.Add(p, []byte("short"), int64(math.MaxInt64), "9000000000000000000 age{0..9: zip{NULL: 1}}\n0 0")
 	}
+	f.Add(append([]byte(`{"prior":"classes",`), fuzzParams(f, 0, smw.Projection)[1:]...), []byte("\x01\x01\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00"), int64(1), "")
 	f.Add([]byte(`{"s":1,"updates":-1,"max_weight":0,"eps1":"1/0","eps2":"1e999999"}`), []byte{}, int64(0), "1 1")
 	t := fuzzTable(f)
-	f.Fuzz(func(tt *testing.T, params, key []byte, tau int64, lines string) {
+	f.Fuzz(func(tt *testing.T, params, prior []byte, tau int64, lines string) {
 		m := &catalog.Mechanism{ID: 1, Name: "m", TableID: 1, Params: params, Updates: 20, RunsStarted: 1, Run: &catalog.OpenRun{Number: 1, Tau: tau}}
 		p, err := mechanismParams(m)
 		if !readable(tt, err) {
 			return
 		}
 		sameParams(tt, p)
-		l, err := newLive(t, m, key)
+		l, err := newLive(t, m, prior)
 		if !readable(tt, err) || !readable(tt, l.resume(m, parseHistory(lines))) {
 			return
 		}
 		if _, err := l.run.Test(50, 40, stream(1)); err != nil && sqlerr.CodeOf(err) != sqlerr.Internal {
 			tt.Fatal(err)
 		}
-		plausible(tt, t.universe, p, l.hypothesis)
+		plausible(tt, t.universe, p.Params, l.hypothesis)
 	})
 }
 
 // sameParams encodes the parameters and decodes them again.
-func sameParams(t *testing.T, p smw.Params) {
+func sameParams(t *testing.T, p smwParams) {
 	t.Helper()
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -143,7 +144,7 @@ func plausible(t *testing.T, u *query.Universe, p smw.Params, h *smw.Hypothesis)
 // within the rows it stands for, and states no margin below its threshold.
 func FuzzStoredHypothesis(f *testing.F) {
 	for _, c := range []*class{{Free: 1}, {Free: -1, Workload: []string{"age{3: zip{'x': 1}}", "1"}}} {
-		h := publishedHypothesis{Version: 1, Key: []byte("0123456789abcdef"), Class: c, Complete: true,
+		h := publishedHypothesis{Version: 1, Class: c, Complete: true,
 			Steps: []step{{"age{3: zip{'x': 1}}", 70}, {"age{NULL, 2..3: zip{'a', 'b': 1}}", -4}}}
 		if err := json.Unmarshal(fuzzParams(f, 0, smw.Projection), &h.Params); err != nil {
 			f.Fatal(err)
@@ -161,7 +162,7 @@ func FuzzStoredHypothesis(f *testing.F) {
 			return
 		}
 		p := h.published.Params
-		plausible(t, u, p, h.learned)
+		plausible(t, u, p.Params, h.learned)
 		q := query.Where(u, 0, u.Columns()[0].Domain.Of(query.Int(3)))
 		if w, known, err := h.Margin(q, 0.95); err != nil || known && !(w >= float64(p.Threshold)) {
 			t.Fatalf("margin %v, %v", w, err)

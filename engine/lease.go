@@ -218,12 +218,12 @@ func newLive(t *table, record *catalog.Mechanism, state []byte) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
-	var key [16]byte
-	if copy(key[:], state) != len(key) {
-		return nil, sqlerr.New(sqlerr.Corrupt, "the state of mechanism %s cannot be read", record.Name)
+	u := t.over(record.Columns)
+	prior, err := decodePrior(u, p.Prior, state)
+	if err != nil {
+		return nil, err
 	}
-	coder := query.NewCoder(t.over(record.Columns), key)
-	return &live{table: t, params: p, hypothesis: smw.NewHypothesis(p, coder)}, nil
+	return &live{table: t, params: p, hypothesis: smw.NewHypothesis(p.Params, u, prior)}, nil
 }
 
 // resume learns the updates that are new and takes up the open run. An update
@@ -243,7 +243,7 @@ func (l *live) resume(record *catalog.Mechanism, history []catalog.HistoryRow) e
 	}
 	l.record, l.run = *record, nil
 	if record.Run != nil {
-		run, err := smw.ResumeRun(l.params, record.Run.Tau)
+		run, err := smw.ResumeRun(l.params.Params, record.Run.Tau)
 		if err != nil {
 			return err
 		}

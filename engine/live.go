@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -16,7 +18,7 @@ import (
 type live struct {
 	table      *table
 	record     catalog.Mechanism
-	params     smw.Params
+	params     smwParams
 	hypothesis *smw.Hypothesis
 	learned    int64    // updates of the history that the hypothesis knows
 	run        *smw.Run // nil between runs
@@ -32,9 +34,10 @@ type usedUp struct{ mechanism int64 }
 func (*usedUp) Error() string { return "the mechanism was used up meanwhile" }
 
 // ask answers a query from an interactive mechanism: lease, run, count, test,
-// store, return. Known says that the plan promised a margin. One query at a time passes here, and looks again whether an
-// equal one was answered while it waited. An unfired test stores nothing: what
-// it says follows from the hypothesis and the open run.
+// store, return. Known says that the plan promised a margin. One query at a time
+// passes here, and looks again whether an equal one was answered while it
+// waited. An unfired test stores nothing: what it says follows from the
+// hypothesis and the open run.
 func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known bool) (estimate, error) {
 	if err := db.live.enter(ctx); err != nil {
 		return estimate{}, err
@@ -48,7 +51,7 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 		return e, err
 	}
 	h := l.hypothesis.Count(q)
-	if spent(&l.record, l.params) {
+	if spent(&l.record, l.params.Params) {
 		if known { // it was not when this was planned
 			return estimate{}, &usedUp{id}
 		}
@@ -115,7 +118,7 @@ func (db *DB) startRun(ctx context.Context, l *live) error {
 	}
 	ctx = context.WithoutCancel(ctx) // it is paid for: let it begin
 	l.record = next
-	run, err := smw.StartRun(l.params, db.random())
+	run, err := smw.StartRun(l.params.Params, db.random())
 	if err != nil {
 		return errRandom()
 	}
@@ -140,7 +143,16 @@ func (db *DB) agree(l *live, r request, h int64) (estimate, error) {
 
 func (l *live) stored(r request, kind catalog.AnswerKind, value int64) catalog.Answer {
 	return catalog.Answer{TableID: r.table.ID, Query: r.query.String(), Kind: kind,
-		Via: l.record.Name, MechanismID: l.record.ID, Estimate: value, Law: l.record.Params}
+		Via: l.record.Name, MechanismID: l.record.ID, Estimate: value, Law: l.law(kind)}
+}
+
+// law returns what the margin of an answer follows from: the mechanism's
+// parameters, or the law of the noise of an answer that was counted anew.
+func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
+	if law, err := l.params.FiredLaw(); kind == catalog.AnswerFired && err == nil && law != nil {
+		return json.RawMessage(strconv.Quote(law.String()))
+	}
+	return l.record.Params
 }
 
 // learn ends the run after a firing: the end of the run, the answer and the

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"strings"
 
 	"dpsql/catalog"
 	"dpsql/mechanisms/smw"
@@ -37,16 +38,8 @@ type marginResult struct {
 }
 
 func computeMargin(k marginKey) marginResult {
-	if k.kind == catalog.AnswerDirect {
-		var text string
-		if err := json.Unmarshal([]byte(k.law), &text); err != nil {
-			return marginResult{err: errStored()}
-		}
-		law, err := noise.ParseLaw(text)
-		if err != nil {
-			return marginResult{err: errStored()}
-		}
-		return marginResult{width: float64(noise.HalfWidth(law, k.confidence))}
+	if strings.HasPrefix(k.law, `"`) { // of a direct answer, or one that fired and was counted anew
+		return lawMargin(k)
 	}
 	var p smw.Params
 	if json.Unmarshal([]byte(k.law), &p) != nil || p.Check() != nil {
@@ -56,6 +49,19 @@ func computeMargin(k marginKey) marginResult {
 		return marginResult{width: float64(p.FiredMargin(k.confidence))}
 	}
 	return marginResult{width: float64(p.UnfiredMargin(k.confidence))}
+}
+
+// lawMargin is the half-width of noise of a known law.
+func lawMargin(k marginKey) marginResult {
+	var text string
+	if err := json.Unmarshal([]byte(k.law), &text); err != nil {
+		return marginResult{err: errStored()}
+	}
+	law, err := noise.ParseLaw(text)
+	if err != nil {
+		return marginResult{err: errStored()}
+	}
+	return marginResult{width: float64(noise.HalfWidth(law, k.confidence))}
 }
 
 func errStored() error { return sqlerr.New(sqlerr.Corrupt, "a stored answer cannot be read") }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"math/big"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -14,7 +13,6 @@ import (
 )
 
 const (
-	defaultUpdates = 50  // max_updates where neither it nor alpha is given
 	defaultQueries = 1e6 // k
 	defaultBeta    = 0.05
 	leastBeta      = 1e-12 // below it 1 − β is not far enough from 1 for a float
@@ -35,9 +33,10 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	if err != nil {
 		return nil, err
 	}
-	o := newOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update")
+	o := newOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
 	epsilon := o.epsilon()
 	r := readRequest(o, t, t.over(columns))
+	r.MaxWeight = o.integer("max_weight", 1, 1, 1e12)
 	if err := o.done(); err != nil {
 		return nil, err
 	}
@@ -54,9 +53,13 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	if err != nil {
 		return nil, err
 	}
+	state, err := s.db.buyPrior(ctx, t, st.Name.Text, columns, p, left)
+	if err != nil {
+		return nil, err
+	}
 	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Columns: columns, Epsilon: epsilon,
-		Rho: left.Rho, RunRho: left.Rho / accounting.Rho(p.Updates), Updates: p.Updates}
-	return &Result{Warnings: warnDelta(t, a)}, s.db.reserve(ctx, t, m, p)
+		Rho: p.runs, RunRho: p.runs / accounting.Rho(p.Updates), Updates: p.Updates}
+	return &Result{Warnings: warnDelta(t, a)}, s.db.reserve(ctx, t, m, p.smwParams, state)
 }
 
 func tooMuch(e accounting.Epsilon, a account) error {
@@ -68,13 +71,22 @@ func tooMuch(e accounting.Epsilon, a account) error {
 		WithHint("SHOW BUDGET tells what is left")
 }
 
+// smwRequest is what mechanisms and SMW releases are asked for in common.
+type smwRequest struct {
+	smw.Request
+	prior  string // auto, classes or uniform
+	tables []smw.Table
+}
+
 // readRequest reads the options that mechanisms and SMW releases share.
-func readRequest(o *options, t *table, u *query.Universe) smw.Request {
-	r := smw.Request{
+func readRequest(o *options, t *table, u *query.Universe) smwRequest {
+	r := smwRequest{prior: o.word("prior", "auto", "classes", "uniform")}
+	r.Request = smw.Request{
 		MaxUpdates: o.integer("max_updates", 0, 1, 1e6), Alpha: o.fraction("alpha", 0),
 		MaxSupport: uint64(o.integer("max_support", defaultSupport, 1, maxSupport)),
 		Queries:    o.integer("queries", defaultQueries, 1, 1e15), Beta: o.fraction("beta", defaultBeta),
 		Update:       smw.Update(o.word("update", string(smw.Projection), string(smw.Paper))),
+		Remeasure:    o.word("remeasure", "off", "on") == "on",
 		UniverseSize: u.Size(), Sensitivity: t.sensitivity(), MaxWeight: 1,
 	}
 	if r.Beta < leastBeta {
@@ -83,37 +95,25 @@ func readRequest(o *options, t *table, u *query.Universe) smw.Request {
 	if o.has("max_updates") && o.has("alpha") {
 		o.fail(sqlerr.New(sqlerr.Invalid, "max_updates and alpha exclude each other"), o.find("alpha").Name.Position)
 	}
-	if r.MaxUpdates == 0 && r.Alpha == 0 {
-		r.MaxUpdates = defaultUpdates
+	if r.prior != "uniform" {
+		r.tables = smw.PriorTables(u)
+	}
+	if r.prior == "classes" && len(r.tables) == 0 {
+		o.fail(sqlerr.New(sqlerr.Invalid, "a prior of classes needs two columns or more, and a domain for each").
+			WithHint("name the columns that have domains: ON t (a, b), or leave prior out"), o.find("prior").Name.Position)
 	}
 	return r
 }
 
-// planSMW completes a request with N̂ and a budget of ρ for all runs: B runs,
-// each ε-differentially private, are together Bε²/2-zCDP (Bun and Steinke
-// 2016, Proposition 1.4 and Lemma 1.7).
-func planSMW(r smw.Request, n catalog.NHat, rho accounting.Rho) (smw.Params, error) {
-	e, err := rowCountBound(n, r.Beta)
-	if err != nil {
-		return smw.Params{}, err
-	}
-	r.NHat, r.NHatBound = n.Value, e
-	r.RunEpsilon = func(runs int64) *big.Rat { return accounting.RunEpsilon(rho, runs).Rat() }
-	return smw.Plan(r)
-}
-
-// reserve charges the mechanism's ρ and stores it, in one transaction: a
-// mechanism without its budget, or a budget without its mechanism, cannot be.
-func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smw.Params) error {
+// reserve charges the ρ of the mechanism's runs and stores it with the state it
+// starts from, in one transaction: a mechanism without its budget, or a budget
+// without its mechanism, cannot be.
+func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smwParams, state []byte) error {
 	params, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
 	m.Params = params
-	key := make([]byte, 16) // names records of a universe without codes
-	if err := db.random().Bytes(key); err != nil {
-		return errRandom()
-	}
 	return db.store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := unchanged(ctx, tx, t); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smw
 		if err := tx.Charge(t.Account, catalog.KindInteractive, "reserve mechanism", m.Name, accounting.Amount{Rho: m.Rho}); err != nil {
 			return err
 		}
-		return tx.AddMechanism(m, key)
+		return tx.AddMechanism(m, state)
 	})
 }
 
@@ -148,7 +148,7 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	if r.readOnly {
 		return c.failed(errReadOnly())
 	}
-	c.known = !spent(m, p) && !r.spent[m.ID]
+	c.known = !spent(m, p.Params) && !r.spent[m.ID]
 	if c.known {
 		c.margin, err = db.margin(catalog.AnswerVerified, m.Params, r.settings.Confidence)
 	} else if !r.settings.Unverified {
@@ -162,14 +162,20 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	return c, err
 }
 
+// smwParams are the parameters of a mechanism as they are stored.
+type smwParams struct {
+	smw.Params
+	Prior string `json:"prior"` // classes or uniform
+}
+
 // paramsResult is what a mechanism's stored parameters say.
 type paramsResult struct {
-	params smw.Params
+	params smwParams
 	err    error
 }
 
-func mechanismParams(m *catalog.Mechanism) (smw.Params, error) {
-	var p smw.Params
+func mechanismParams(m *catalog.Mechanism) (smwParams, error) {
+	var p smwParams
 	if json.Unmarshal(m.Params, &p) != nil || p.Check() != nil {
 		return p, sqlerr.New(sqlerr.Corrupt, "the parameters of mechanism %s cannot be read", m.Name)
 	}

@@ -132,7 +132,7 @@ func method(r *catalog.Release) string {
 
 func (v *view) showMechanisms() (*Result, error) {
 	r := &Result{Columns: []Column{{"mechanism", "TEXT"}, {"table", "TEXT"}, {"columns", "TEXT"}, {"epsilon", "TEXT"}, {"runs", "TEXT"},
-		{"comparisons", "TEXT"}, {"max_support", "INTEGER"}, {"within", "INTEGER"}, {"guaranteed alpha", "REAL"}, {"paper's alpha", "REAL"}, {"created", "TEXT"}}}
+		{"comparisons", "TEXT"}, {"max_support", "INTEGER"}, {"prior", "TEXT"}, {"within", "INTEGER"}, {"guaranteed alpha", "REAL"}, {"paper's alpha", "REAL"}, {"created", "TEXT"}}}
 	for i := range v.mechanisms {
 		m := &v.mechanisms[i]
 		p, err := mechanismParams(m)
@@ -142,13 +142,13 @@ func (v *view) showMechanisms() (*Result, error) {
 		t := v.tableByID(m.TableID)
 		r.Rows = append(r.Rows, []any{m.Name, m.Table, columnNames(t, m.Columns), m.Epsilon.String(),
 			fmt.Sprintf("%d of %d", m.RunsStarted, m.Updates), fmt.Sprintf("%d of %d", m.Comparisons, p.Queries), int64(p.MaxSupport),
-			p.Threshold + p.Bound, guaranteed(p), paperAlpha(m, p, v.accounts[t.Account]), m.CreatedAt.Format(time.RFC3339)})
+			p.Prior, p.Threshold + p.Bound, guaranteed(p), paperAlpha(m, p.Params, v.accounts[t.Account]), m.CreatedAt.Format(time.RFC3339)})
 	}
 	return r, nil
 }
 
 // guaranteed is NULL where the number of updates was given instead of alpha.
-func guaranteed(p smw.Params) any {
+func guaranteed(p smwParams) any {
 	if p.Alpha == 0 {
 		return nil
 	}

@@ -18,12 +18,12 @@ import (
 // publishedHypothesis is the payload of a release built by SMW: what its
 // hypothesis learned, and for which queries it promises something.
 type publishedHypothesis struct {
-	Version  int        `json:"version"`
-	Params   smw.Params `json:"params"`
-	Key      []byte     `json:"key"`
-	Class    *class     `json:"class"`
-	Complete bool       `json:"complete"` // a whole pass over the class fired nothing
-	Steps    []step     `json:"steps"`
+	Version  int       `json:"version"`
+	Params   smwParams `json:"params"`
+	Prior    []byte    `json:"state,omitempty"`
+	Class    *class    `json:"class"`
+	Complete bool      `json:"complete"` // a whole pass over the class fired nothing
+	Steps    []step    `json:"steps"`
 }
 
 type step struct {
@@ -36,7 +36,8 @@ type step struct {
 // (ε, δ)-differentially private step of the releases account, made of B runs
 // that compose inside it by zCDP.
 func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view, t *table, columns []int) (*Result, error) {
-	o := newOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update", "workload", "free_columns")
+	o := newOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update",
+		"prior", "remeasure", "workload", "free_columns")
 	cost := accounting.Amount{Epsilon: o.epsilon()}
 	a := v.accounts[t.Account]
 	var given bool
@@ -91,7 +92,7 @@ func (s *Session) readClass(o *options, t *table, columns []int) (*class, error)
 }
 
 // sizeClass checks the class against the limits before anything is paid.
-func sizeClass(c *class, r *smw.Request) error {
+func sizeClass(c *class, r *smwRequest) error {
 	queries, support := c.size()
 	if queries > maxClass {
 		return sqlerr.New(sqlerr.Invalid, "the class has %.3g queries, more than %d", queries, maxClass).
@@ -106,8 +107,8 @@ func sizeClass(c *class, r *smw.Request) error {
 }
 
 // planClass plans for k = (B+1)·|class| comparisons, the most that passes can
-// take; with alpha, B itself depends on k.
-func planClass(r smw.Request, c *class, n catalog.NHat, rho accounting.Rho) (smw.Params, error) {
+// take; where B is not given it depends on k.
+func planClass(r smwRequest, c *class, n catalog.NHat, rho accounting.Rho) (smwPlan, error) {
 	size, _ := c.size()
 	updates := max(r.MaxUpdates, 1)
 	for {
@@ -120,19 +121,28 @@ func planClass(r smw.Request, c *class, n catalog.NHat, rho accounting.Rho) (smw
 	}
 }
 
-// buildHypothesis pays, reads the cells once, runs the passes and stores what
-// the hypothesis learned.
-func (db *DB) buildHypothesis(ctx context.Context, name string, t *table, columns []int, c *class, p smw.Params, cost accounting.Amount) (complete bool, err error) {
+// buildHypothesis pays, reads the cells once, buys the prior and runs the passes
+// from what was paid, and stores what the hypothesis learned.
+func (db *DB) buildHypothesis(ctx context.Context, name string, t *table, columns []int, c *class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
 	if err := db.charge(ctx, t, catalog.KindReleases, "create release", name, cost); err != nil {
 		return false, err
 	}
 	src := db.random()
-	var key [16]byte
+	var key [16]byte // names records of a universe without codes, here only
 	if err := src.Bytes(key[:]); err != nil {
 		return false, errRandom()
 	}
-	coder := query.NewCoder(t.over(columns), key)
+	u := t.over(columns)
+	coder := query.NewCoder(u, key)
 	cells, err := db.cells(ctx, t, columns, coder, math.MaxInt)
+	if err != nil {
+		return false, err
+	}
+	published := publishedHypothesis{Version: 1, Params: p.smwParams, Class: c}
+	if published.Prior, err = db.learnPrior(ctx, t, columns, p); err != nil {
+		return false, err
+	}
+	prior, err := decodePrior(u, p.Prior, published.Prior)
 	if err != nil {
 		return false, err
 	}
@@ -143,11 +153,11 @@ func (db *DB) buildHypothesis(ctx context.Context, name string, t *table, column
 		}
 		return n, ctx.Err()
 	}
-	result, err := smw.Passes(smw.NewHypothesis(p, coder), c.queries(), count, src)
+	result, err := smw.Passes(smw.NewHypothesis(p.Params, u, prior), c.queries(), count, src)
 	if err != nil {
 		return false, err
 	}
-	published := publishedHypothesis{Version: 1, Params: p, Key: key[:], Class: c, Complete: result.Complete}
+	published.Complete = result.Complete
 	for _, s := range result.Steps {
 		published.Steps = append(published.Steps, step{s.Query.String(), s.Noisy})
 	}
@@ -190,10 +200,14 @@ type hypothesis struct {
 func decodeHypothesis(u *query.Universe, payload []byte) (*hypothesis, error) {
 	h := &hypothesis{}
 	p := &h.published
-	if err := json.Unmarshal(payload, p); err != nil || p.Version != 1 || p.Class == nil || len(p.Key) != 16 || p.Params.Check() != nil {
+	if err := json.Unmarshal(payload, p); err != nil || p.Version != 1 || p.Class == nil || p.Params.Check() != nil {
 		return nil, sqlerr.New(sqlerr.Corrupt, "a release built by SMW cannot be read")
 	}
-	h.learned = smw.NewHypothesis(p.Params, query.NewCoder(u, [16]byte(p.Key)))
+	prior, err := decodePrior(u, p.Params.Prior, p.Prior)
+	if err != nil {
+		return nil, err
+	}
+	h.learned = smw.NewHypothesis(p.Params.Params, u, prior)
 	for _, s := range p.Steps {
 		q, err := query.Parse(u, s.Query)
 		if err != nil {

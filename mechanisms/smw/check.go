@@ -22,10 +22,13 @@ func (p Params) Check() error {
 		!in(p.Threshold, 1, limit) || !in(p.Bound, 1, limit) || !in(p.Floor, 1, limit) || !in(p.Replay, 0, limit),
 		!(p.Beta >= 1e-30 && p.Beta < 1) || !(p.Eta >= 0 && p.Eta <= 0.5) || !(p.Alpha >= 0 && p.Alpha <= 1),
 		p.Update != Projection && p.Update != Paper,
-		!isShare(p.Eps1) || !isShare(p.Eps2):
+		!isShare(p.Eps1) || !isShare(p.Eps2) || p.Eps3 != nil && !isShare(p.Eps3):
 		return errParams()
 	}
 	if _, _, err := p.laws(); err != nil {
+		return errParams()
+	}
+	if _, err := p.FiredLaw(); err != nil {
 		return errParams()
 	}
 	return nil

@@ -7,57 +7,73 @@ import (
 )
 
 // Hypothesis is the sparse multiplicative weights data structure (D, h, ind) of
-// the paper's Definition 3.4, in a form whose queries and updates touch only
-// the elements of their own support.
+// the paper's Definition 3.4, in a form whose time and memory depend on how the
+// queries of its history cross each other, and on their supports only as far as
+// these bound that.
 //
-// A variable of D is kept without the normalisation of Algorithm 1, which
-// multiplies all s of them alike: D[i] is weight/total, and only the total is
-// maintained. A variable that no element was assigned to has never been updated
-// since it stood at 1/s, so one number, unit, stands for all of them; s itself
-// is a number. Memory is proportional to the elements assigned, and with the
-// projection rule to the supports of the history, which it replays.
+// All elements that the same queries of the history hold, with the same
+// weights, have been multiplied alike ever since: they are one atom, and the
+// variables that Algorithm 1 assigned to them are kept as their sum. What a
+// query's support has of each atom is found by following its diagram along
+// those of the history (query.Arrangement), so that no element is stored and
+// few are enumerated. A variable is kept without the normalisation of
+// Algorithm 1, which multiplies all s of them alike: D[i] is weight/total, and
+// only the total is maintained. A variable that no element was assigned to has
+// never been updated since it stood at 1/s, so one number, unit, stands for all
+// of them; s itself is a number.
 //
-// The hypothesis is public: it is computed from the updates alone. It is not
-// safe for concurrent use.
+// The hypothesis is public: it is computed from the updates, and a prior that
+// is public, alone. It is not safe for concurrent use.
 type Hypothesis struct {
 	params Params
-	coder  query.Coder
-	prior  func(query.Element) float64 // initial weight; nil: 1 each, and s of them
+	prior  prior // nil: 1 for each element, and s of them
+	cut    *query.Arrangement
+	lambda []float64 // each step has multiplied x by e^{λq(x)}, relative to unit
 
-	slots    map[query.Element]uint32 // h: the variable of an assigned element
-	weights  []float64                // the assigned variables, unnormalised
-	assigned sum                      // Σ weights
-	peak     float64                  // the largest that assigned was since it was counted
-	unit     float64                  // an unassigned variable's weight per initial weight
-	rest     sum                      // initial weight of all that is unassigned
+	atoms    []atom
+	weights  []float64         // of the atoms, unnormalised
+	byKey    map[string]uint32 // the atom of the elements that these steps hold
+	entries  int               // how many places the pairs have for atoms
+	used     uint64            // ind − 1: the variables that are assigned
+	assigned sum               // Σ weights
+	peak     float64           // the largest that assigned was since it was counted
+	unit     float64           // an unassigned variable's weight per initial weight
+	rest     sum               // initial weight of all that is unassigned
 
-	updates int
-	history []pair // projection only
+	history []*pair
 }
 
-// NewHypothesis returns the data structure before its first update: every
-// variable is 1/s and no element is assigned. The coder names the elements of
-// the universe of all queries to come.
-func NewHypothesis(p Params, c query.Coder) *Hypothesis {
-	return &Hypothesis{
-		params: p, coder: c, unit: 1,
-		slots: make(map[query.Element]uint32),
+// prior is a distribution over a finite universe that the hypothesis starts
+// from: its mass on a cell.
+type prior interface {
+	mass(c *query.Cell) float64
+}
+
+// NewHypothesis returns the data structure before its first update, over the
+// universe of all queries to come. Without classes every variable is 1/s and no
+// element is assigned; with them, which Request.Prior has announced, s = |X| and
+// each element starts from its probability by the classes.
+func NewHypothesis(p Params, u *query.Universe, from *Classes) *Hypothesis {
+	if from == nil {
+		return newHypothesis(p, u, nil)
+	}
+	return newHypothesis(p, u, from)
+}
+
+func newHypothesis(p Params, u *query.Universe, from prior) *Hypothesis {
+	h := &Hypothesis{
+		params: p, prior: from, cut: query.NewArrangement(u), unit: 1,
+		byKey: make(map[string]uint32),
 		rest:  sum{}.plus(float64(p.S >> 32 << 32)).plus(float64(p.S & (1<<32 - 1))),
 	}
-}
-
-// NewHypothesisFrom returns a hypothesis over a finite universe, s = |X|, whose
-// element x has the weight prior(x) before its first update. The prior is
-// positive and sums to 1 over the universe.
-func NewHypothesisFrom(p Params, c query.Coder, prior func(query.Element) float64) *Hypothesis {
-	h := NewHypothesis(p, c)
-	h.prior = prior
-	h.rest = sum{hi: 1}
+	if from != nil {
+		h.rest = sum{hi: 1}
+	}
 	return h
 }
 
 // Updates returns the number of updates made.
-func (h *Hypothesis) Updates() int { return h.updates }
+func (h *Hypothesis) Updates() int { return len(h.history) }
 
 // Value returns q(D_t), a fraction in [0,1] relative to Params.MaxWeight: the
 // evaluation rule of Definition 3.4. Each element of the support that is not
@@ -65,21 +81,30 @@ func (h *Hypothesis) Updates() int { return h.updates }
 // when there is none. Where fewer variables are left than the query has
 // unassigned elements that sum can pass 1, and is cut off there.
 //
-// The query must be one that Params.Admits, over the coder's universe.
+// The query must be one that Params.Admits, over the hypothesis's universe.
 func (h *Hypothesis) Value(q query.Query) float64 {
 	inside, free := 0.0, 0.0
-	for e, w := range h.coder.Elements(q) {
-		if i, ok := h.slots[e]; ok {
-			inside += float64(w) * h.weights[i]
-		} else {
-			free += float64(w) * h.initial(e)
+	w := float64(h.params.MaxWeight)
+	h.cut.Cells(q, func(c *query.Cell) {
+		mass := float64(c.Weight) * h.mass(c)
+		if len(c.In) == 0 {
+			free += mass
+			return
 		}
-	}
+		exponent := 0.0
+		for _, m := range c.In {
+			exponent += h.lambda[m.Query] * float64(m.Weight)
+		}
+		inside += mass * math.Exp(min(exponent/w, steepest))
+	})
 	if h.rest.value() > 0 {
-		inside += free * h.unit
+		inside += free
 	}
-	return clip(inside/float64(h.params.MaxWeight)/h.total(), 0, 1)
+	return clip(inside*h.unit/w/h.total(), 0, 1)
 }
+
+// steepest is the largest exponent of a product of multipliers.
+const steepest = 690
 
 // Count returns the count that the hypothesis answers the query with,
 // round(N̂·W·q(D_t)). See Value.
@@ -87,13 +112,13 @@ func (h *Hypothesis) Count(q query.Query) int64 {
 	return int64(math.Round(h.params.mass() * h.Value(q)))
 }
 
-// initial returns the weight of an element before its first update, in units
-// of h.unit.
-func (h *Hypothesis) initial(e query.Element) float64 {
+// mass returns the weight of a cell's elements before their first update, in
+// units of h.unit.
+func (h *Hypothesis) mass(c *query.Cell) float64 {
 	if h.prior == nil {
-		return 1
+		return float64(c.Size)
 	}
-	return max(h.prior(e), smallest)
+	return max(h.prior.mass(c), smallest)
 }
 
 // total returns Σ D before normalisation.
@@ -112,7 +137,7 @@ const (
 
 // settle keeps the weights within range, and their running total exact enough:
 // it is counted anew after a fall so deep that the rounding of what is gone
-// could show. Both touch every variable, but only once in dozens of doublings.
+// could show. Both touch every atom, but only once in dozens of doublings.
 func (h *Hypothesis) settle() {
 	total := h.total()
 	if total > large || total < 1/large {

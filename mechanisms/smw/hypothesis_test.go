@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"dpsql/query"
@@ -33,7 +34,7 @@ func TestPaperStepFollowsAlgorithm1(t *testing.T) {
 	r := newRand(t)
 	for name, s := range spaces(t, r) {
 		p := testParams(2000, Paper, s.maxWeight)
-		fast, slow := NewHypothesis(p, s.coder), newTwin(2000, p.MaxWeight, s.pool)
+		fast, slow := NewHypothesis(p, s.u, nil), newTwin(2000, p.MaxWeight, s.pool)
 		for step := range 300 {
 			q := s.any()
 			noisy := r.Int64N(2*3000) - 1500
@@ -66,7 +67,7 @@ func TestProjectionFollowsItsTwin(t *testing.T) {
 	r := newRand(t)
 	for name, s := range spaces(t, r) {
 		p := testParams(500, Projection, s.maxWeight)
-		fast, slow := NewHypothesis(p, s.coder), newTwin(500, p.MaxWeight, s.pool)
+		fast, slow := NewHypothesis(p, s.u, nil), newTwin(500, p.MaxWeight, s.pool)
 		for step := range 150 {
 			q := s.any()
 			noisy := 60 + r.Int64N(700) // out of reach of the clipping
@@ -102,7 +103,7 @@ func TestReplayFollowsItsTwin(t *testing.T) {
 		for x := range data {
 			data[x] = p.mass() / float64(len(data)) * 2 * r.Float64()
 		}
-		fast, slow := NewHypothesis(p, s.coder), newTwin(150, p.MaxWeight, s.pool)
+		fast, slow := NewHypothesis(p, s.u, nil), newTwin(150, p.MaxWeight, s.pool)
 		var history []Step
 		replayed := 0
 		for step := range 30 {
@@ -134,7 +135,7 @@ func TestFailureIsThePapers(t *testing.T) {
 		for name, s := range spaces(t, r) {
 			size := 20 + r.IntN(90)
 			p := testParams(uint64(size), Paper, s.maxWeight)
-			fast, slow := NewHypothesis(p, s.coder), newTwin(size, p.MaxWeight, s.pool)
+			fast, slow := NewHypothesis(p, s.u, nil), newTwin(size, p.MaxWeight, s.pool)
 			for step := range 60 {
 				q := s.any()
 				noisy := r.Int64N(3000)
@@ -163,11 +164,30 @@ func TestFailureIsThePapers(t *testing.T) {
 	}
 }
 
+// A history that is cut into more atoms than are held fails like one without
+// variables, and changes nothing.
+func TestAtomsAreBounded(t *testing.T) {
+	s := codedSpace(t, newRand(t), 1)
+	h := NewHypothesis(testParams(1<<40, Projection, 1), s.u, nil)
+	one := query.Where(s.u, 0, s.u.Columns()[0].Domain.Of(query.Int(1)))
+	if err := h.Update(one, 700); err != nil {
+		t.Fatal(err)
+	}
+	before := h.Value(one)
+	h.entries = mostEntries
+	if err := h.Update(query.Where(s.u, 1, s.u.Columns()[1].Domain.Of(query.Int(1))), 700); !errors.Is(err, ErrFailure) {
+		t.Errorf("error %v", err)
+	}
+	if h.Value(one) != before || h.Updates() != 1 {
+		t.Errorf("a failed update changed %v to %v", before, h.Value(one))
+	}
+}
+
 func TestExhaustedVariablesCountAsZero(t *testing.T) {
 	r := newRand(t)
 	s := textSpace(t, r, 1)
 	p := testParams(4, Paper, s.maxWeight)
-	h := NewHypothesis(p, s.coder)
+	h := NewHypothesis(p, s.u, nil)
 	d := s.u.Columns()[0].Domain
 	at := func(name string) query.Query { return query.Where(s.u, 0, d.Of(query.Text(name))) }
 	if err := h.Update(at("x"), 2000); err != nil { // all four variables
@@ -187,7 +207,7 @@ func TestHypothesisStaysFiniteUnderAbsurdUpdates(t *testing.T) {
 		for name, s := range spaces(t, r) {
 			p := testParams(1<<62, rule, s.maxWeight)
 			p.NHat, p.Floor, p.Replay, p.Eta = 1e12, 1, 1000, 0.5
-			h := NewHypothesis(p, s.coder)
+			h := NewHypothesis(p, s.u, nil)
 			for range 120 {
 				noisy := []int64{-1 << 60, 0, 3e12, 1 << 60}[r.IntN(4)]
 				if err := h.Update(s.any(), noisy); err != nil {
@@ -217,7 +237,7 @@ func sumOf(h *Hypothesis) float64 {
 func TestProjectionOfTheWholeUniverseChangesNothing(t *testing.T) {
 	s := codedSpace(t, newRand(t), 1)
 	p := testParams(uint64(len(s.pool)), Projection, s.maxWeight)
-	h := NewHypothesis(p, s.coder)
+	h := NewHypothesis(p, s.u, nil)
 	if err := h.Update(query.All(s.u), 400); err != nil {
 		t.Fatal(err)
 	}
@@ -239,6 +259,26 @@ func TestProjectionOfTheWholeUniverseChangesNothing(t *testing.T) {
 	}
 }
 
+// elementwise is a prior that is known element by element.
+type elementwise struct {
+	space
+	of func(query.Element) float64
+}
+
+func (e elementwise) mass(c *query.Cell) (sum float64) {
+	for _, tuple := range e.pool {
+		in := true
+		for i, set := range c.Sets {
+			o, _ := e.u.Columns()[i].Domain.Ordinal(tuple[i])
+			in = in && (set == nil || slices.ContainsFunc(set, func(r query.Range) bool { return r.First <= o && o <= r.Last }))
+		}
+		if x, _ := e.coder.Code(tuple); in {
+			sum += e.of(x)
+		}
+	}
+	return sum
+}
+
 func TestPriorIsTheFirstHypothesis(t *testing.T) {
 	r := newRand(t)
 	s := codedSpace(t, r, 3)
@@ -249,8 +289,9 @@ func TestPriorIsTheFirstHypothesis(t *testing.T) {
 		total += prior[i]
 	}
 	of := func(e query.Element) float64 { return prior[e.Lo] / total }
+	from := elementwise{s, of}
 	p := testParams(uint64(len(s.pool)), Paper, s.maxWeight)
-	h, slow := NewHypothesisFrom(p, s.coder, of), newTwin(len(s.pool), p.MaxWeight, s.pool)
+	h, slow := newHypothesis(p, s.u, from), newTwin(len(s.pool), p.MaxWeight, s.pool)
 	for x, tuple := range s.pool { // the twin with every element assigned
 		e, _ := s.coder.Code(tuple)
 		slow.h[x] = x + 1
@@ -272,7 +313,7 @@ func TestUpdateRefusesWhatParamsDoNotAdmit(t *testing.T) {
 	s := textSpace(t, newRand(t), 1)
 	p := testParams(100, Projection, s.maxWeight)
 	p.MaxSupport = 4
-	h := NewHypothesis(p, s.coder)
+	h := NewHypothesis(p, s.u, nil)
 	d := s.u.Columns()[0].Domain
 	for name, q := range map[string]query.Query{
 		"infinite": query.All(s.u),

@@ -8,7 +8,8 @@ import (
 )
 
 // SimultaneousBound returns x_γ, in counts: with probability at least 1 − γ no
-// comparison of the first k has |ν − τ| above it, over B runs. Stated before
+// comparison of the first k has |ν − τ| above it, over B runs, nor the noise of
+// a count that is taken anew when one fires. Stated before
 // the run, for all k answers at once: an answer that did not fire is within
 // T + x_γ of its true count, and one that fired within x_γ. It is a sound
 // upper bound on that quantile, within about 1/50 of the noise's scale, and
@@ -16,7 +17,8 @@ import (
 // no such bound.
 func (p Params) SimultaneousBound(gamma float64) int64 {
 	tau, nu, err := p.laws()
-	if err != nil || !(gamma > 0) {
+	again, aerr := p.FiredLaw()
+	if err != nil || aerr != nil || !(gamma > 0) {
 		return math.MaxInt64
 	}
 	// The laws are symmetric: P(some |ν−τ| > x) ≤ 2·P(max ν + max τ > x) over
@@ -26,7 +28,13 @@ func (p Params) SimultaneousBound(gamma float64) int64 {
 	step := max(int64(deviation(nu)/512), 1)
 	// The union bound over both laws is above the answer, but for the blocks.
 	high := addCapped(oneSided(tau, float64(p.Updates), gamma/4), oneSided(nu, n, gamma/4))
-	ok := func(j int64) bool { return 2*m.sumAbove(nu, n, j*step) <= gamma }
+	ok := func(j int64) bool {
+		above := 2 * m.sumAbove(nu, n, j*step)
+		if again != nil {
+			above += 2 * float64(p.Updates) * again.Tail(j*step+1)
+		}
+		return above <= gamma
+	}
 	return least(ok, step, high/step+1)
 }
 
@@ -49,8 +57,12 @@ func (p Params) UnfiredMargin(confidence float64) int64 {
 // FiredMargin returns a half-width, in counts, for an answer that fired, valid
 // with the given confidence for all answers of the mechanism at once:
 // x_γ at γ = 1 − confidence. A single fired answer has no smaller one, as
-// firing selects large noise.
+// firing selects large noise; but one that was counted anew has, for itself and
+// given that it fired, the half-width of that noise.
 func (p Params) FiredMargin(confidence float64) int64 {
+	if law, err := p.FiredLaw(); err == nil && law != nil {
+		return noise.HalfWidth(law, confidence)
+	}
 	return p.SimultaneousBound((1 - confidence) * (1 - 1e-12))
 }
 

@@ -21,9 +21,12 @@ type Params struct {
 	Beta        float64 `json:"beta"`
 
 	// Eps1 and Eps2 are the shares of one run's ε spent on τ and on the
-	// comparisons; their sum is at most Request.RunEpsilon(Updates).
+	// comparisons; the sum of all shares is at most Request.RunEpsilon(Updates).
 	Eps1 *big.Rat `json:"eps1"`
 	Eps2 *big.Rat `json:"eps2"`
+	// Eps3, where it is not nil, is the share that counts a query anew when it
+	// fires; it is within that sum.
+	Eps3 *big.Rat `json:"eps3,omitempty"`
 
 	Threshold int64 `json:"threshold"` // T, counts
 	Bound     int64 `json:"bound"`     // x_β, counts: SimultaneousBound(Beta)
@@ -64,6 +67,20 @@ func (p Params) laws() (tau, nu noise.Law, err error) {
 	return tau, nu, err
 }
 
+// FiredLaw returns the law of the noise in an answer that fired, where that is
+// counted anew (Request.Remeasure): discrete Laplace of scale L·W/ε₃. It is nil
+// where the answer is what the comparison said, of which no law holds given
+// that it fired.
+func (p Params) FiredLaw() (noise.Law, error) {
+	if p.Eps3 == nil {
+		return nil, nil
+	}
+	if p.Eps3.Sign() <= 0 {
+		return nil, sqlerr.New(sqlerr.Corrupt, "smw: the stored parameters lack the ε of a run")
+	}
+	return noise.NewLaplace(new(big.Rat).Quo(p.change(), p.Eps3))
+}
+
 // share is 1/(1 + 2^(2/3)): of ε₁ : ε₂ = 1 : 2^(2/3), which makes the variance
 // of ν − τ smallest (Lyu, Su and Li 2017).
 var share = [2]int64{386488, 1000000}
@@ -72,9 +89,14 @@ var share = [2]int64{386488, 1000000}
 // rounded up to rationals of about 20 bits, which samplers handle in machine
 // words, and the shares follow from the scales: their sum is at most eps, and
 // within 2⁻¹⁹ of it.
-func (p *Params) split(eps *big.Rat) error {
+func (p *Params) split(eps *big.Rat, remeasure bool) error {
 	if eps == nil || eps.Sign() <= 0 {
 		return errNoBudget()
+	}
+	if remeasure { // a third of it counts anew
+		third := new(big.Rat).Quo(eps, big.NewRat(3, 1))
+		p.Eps3 = new(big.Rat).Quo(p.change(), short(new(big.Rat).Quo(p.change(), third)))
+		eps = new(big.Rat).Sub(eps, p.Eps3)
 	}
 	part := new(big.Rat).Mul(eps, big.NewRat(share[0], share[1]))
 	tau := short(new(big.Rat).Quo(p.change(), part))

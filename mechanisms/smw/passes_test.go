@@ -78,7 +78,7 @@ func TestPassesServeAWholeClass(t *testing.T) {
 		}
 		request.Queries = (request.MaxUpdates + 1) * int64(len(c.class))
 		p := must(Plan(request))(t)
-		h := NewHypothesis(p, c.coder)
+		h := NewHypothesis(p, c.u, nil)
 		r := newRand(t)
 		result, err := Passes(h, slices.Values(c.class), c.count, newSource(r))
 		if err != nil {
@@ -101,35 +101,18 @@ func TestPassesServeAWholeClass(t *testing.T) {
 	}
 }
 
-// checkRebuilt rebuilds the hypothesis from its steps, and from a snapshot.
+// checkRebuilt rebuilds the hypothesis from its steps, to the last bit.
 func checkRebuilt(t *testing.T, p Params, c cube, h *Hypothesis, steps []Step) {
 	t.Helper()
-	again, restored := NewHypothesis(p, c.coder), NewHypothesis(p, c.coder)
+	again := NewHypothesis(p, c.u, nil)
 	for _, s := range steps {
 		if err := again.Update(s.Query, s.Noisy); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := restored.Restore(steps, h.Snapshot()); err != nil {
-		t.Fatal(err)
-	}
 	for _, q := range c.class {
-		if again.Value(q) != h.Value(q) || math.Abs(restored.Value(q)-h.Value(q)) > 1e-15 {
-			t.Fatalf("%v: %v, rebuilt %v, restored %v", q, h.Value(q), again.Value(q), restored.Value(q))
-		}
-	}
-	q := c.class[0]
-	if err := errors.Join(restored.Update(q, 1000), h.Update(q, 1000)); err != nil {
-		t.Fatal(err)
-	}
-	if math.Abs(restored.Value(q)-h.Value(q)) > 1e-12 {
-		t.Error("a restored hypothesis learns differently")
-	}
-	for name, bad := range map[string][]byte{
-		"empty": nil, "short": h.Snapshot()[:20], "other": NewHypothesis(p, c.coder).Snapshot(),
-	} {
-		if NewHypothesis(p, c.coder).Restore(steps, bad) == nil {
-			t.Errorf("the snapshot %q is accepted", name)
+		if again.Value(q) != h.Value(q) {
+			t.Fatalf("%v: %v, rebuilt %v", q, h.Value(q), again.Value(q))
 		}
 	}
 }
@@ -142,17 +125,17 @@ func TestPassesSayWhenTheyDidNotFinish(t *testing.T) {
 	}
 	p := must(Plan(request))(t)
 	src := newSource(newRand(t))
-	out := must(Passes(NewHypothesis(p, c.coder), slices.Values(c.class), c.count, src))(t)
+	out := must(Passes(NewHypothesis(p, c.u, nil), slices.Values(c.class), c.count, src))(t)
 	if out.Complete || out.Runs != 3 || len(out.Steps) != 3 {
 		t.Errorf("three runs: %+v", out)
 	}
 	p.Updates, p.Queries = 100, 5
-	out = must(Passes(NewHypothesis(p, c.coder), slices.Values(c.class), c.count, src))(t)
+	out = must(Passes(NewHypothesis(p, c.u, nil), slices.Values(c.class), c.count, src))(t)
 	if out.Complete || out.Comparisons != 5 {
 		t.Errorf("five comparisons: %+v", out)
 	}
 	var none iter.Seq[query.Query] = func(func(query.Query) bool) {}
-	out = must(Passes(NewHypothesis(p, c.coder), none, c.count, src))(t)
+	out = must(Passes(NewHypothesis(p, c.u, nil), none, c.count, src))(t)
 	if !out.Complete || out.Runs != 0 {
 		t.Errorf("an empty class: %+v", out)
 	}
@@ -166,11 +149,11 @@ func TestPassesReturnTheCallersError(t *testing.T) {
 	}))(t)
 	src, cancelled := newSource(newRand(t)), errors.New("cancelled")
 	failing := func(query.Query) (int64, error) { return 0, cancelled }
-	if _, err := Passes(NewHypothesis(p, c.coder), slices.Values(c.class), failing, src); err != cancelled {
+	if _, err := Passes(NewHypothesis(p, c.u, nil), slices.Values(c.class), failing, src); err != cancelled {
 		t.Errorf("error %v", err)
 	}
 	wide := slices.Values([]query.Query{query.All(c.u)})
-	if _, err := Passes(NewHypothesis(p, c.coder), wide, c.count, src); err == nil {
+	if _, err := Passes(NewHypothesis(p, c.u, nil), wide, c.count, src); err == nil {
 		t.Error("a query wider than max_support is tested")
 	}
 }

@@ -10,8 +10,12 @@ import (
 
 // Plan computes the parameters of a mechanism.
 //
-// With MaxUpdates, T = x_β and s = m·B (at most |X|), so that FAILURE cannot
-// happen; x_β is SimultaneousBound(β).
+// With MaxUpdates, T = x_β, the SimultaneousBound(β). So that FAILURE cannot
+// happen, s is at least m·B or |X|. It is that with the paper's step, which
+// moves a weight by little and must begin near; a projection reaches any answer
+// in one step, and s is then as large as it can be, |X| or 2^62: a query begins
+// with the share of the records that it asks for, which of an infinite universe
+// is 0. Without MaxUpdates and Alpha, B is chosen by Updates.
 //
 // With Alpha, Theorem 3.5 is solved for the number of runs. Let x = x_β, and e
 // the bound on |N̂ − n|, in counts with the rounding of the hypothesis. With
@@ -30,6 +34,11 @@ func Plan(r Request) (Params, error) {
 	if r.Alpha > 0 {
 		return r.planAlpha()
 	}
+	if r.MaxUpdates == 0 {
+		if r.MaxUpdates, err = r.updates(); err != nil {
+			return Params{}, err
+		}
+	}
 	return r.planUpdates()
 }
 
@@ -39,7 +48,7 @@ func (r Request) planUpdates() (Params, error) {
 		return Params{}, err
 	}
 	p.S = r.universe()
-	if !r.Prior && p.MaxSupport <= p.S/uint64(p.Updates) {
+	if r.Update == Paper && !r.Prior && p.MaxSupport <= p.S/uint64(p.Updates) {
 		p.S = p.MaxSupport * uint64(p.Updates)
 	}
 	p.Threshold = p.Bound
@@ -63,7 +72,7 @@ func (r Request) withRuns(b int64) (Params, error) {
 		Updates: b, MaxSupport: r.MaxSupport, MaxWeight: r.MaxWeight, Queries: r.Queries,
 		NHat: r.NHat, Sensitivity: r.Sensitivity, Beta: r.Beta, Update: r.Update,
 	}
-	if err := p.split(r.RunEpsilon(b)); err != nil {
+	if err := p.split(r.RunEpsilon(b), r.Remeasure); err != nil {
 		return Params{}, err
 	}
 	p.Bound = max(p.SimultaneousBound(r.Beta), 1)
@@ -128,8 +137,10 @@ func (r Request) guarantee(p Params) (Params, float64) {
 	p.Replay = p.Threshold
 	gamma := 2 * float64(p.Floor) / (p.mass() + float64(e))
 	p.S = r.universe()
-	start := math.Log(float64(p.S)) + math.Ln10
-	if !r.Prior {
+	var start float64 // Ψ₀
+	if r.Prior {
+		start = r.logUniverse() - math.Log(uniformShare)
+	} else {
 		p.S = min(SizeFor(p.MaxSupport, gamma), p.S)
 		start = math.Log(float64(p.S))
 	}

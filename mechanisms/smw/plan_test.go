@@ -68,7 +68,7 @@ func TestPaperAlphaSolvesItsEquation(t *testing.T) {
 
 func TestPlanOfUpdates(t *testing.T) {
 	p := must(Plan(request()))(t)
-	if p.S != 50*64 || p.Updates != 50 || p.Update != Projection || p.Alpha != 0 {
+	if p.S != maxSize || p.Updates != 50 || p.Update != Projection || p.Alpha != 0 {
 		t.Errorf("plan %+v", p)
 	}
 	if p.Threshold != p.SimultaneousBound(0.05) {
@@ -83,9 +83,13 @@ func TestPlanOfUpdates(t *testing.T) {
 	if p := must(Plan(small))(t); p.MaxSupport != 100 {
 		t.Errorf("m = %d over 100 records", p.MaxSupport)
 	}
-	huge := request()
-	huge.MaxSupport = 1 << 61
-	if p := must(Plan(huge))(t); p.S != maxSize {
+	paper := request()
+	paper.Update = Paper
+	if p := must(Plan(paper))(t); p.S != 50*64 {
+		t.Errorf("s = %d for the paper's step", p.S)
+	}
+	paper.MaxSupport = 1 << 61
+	if p := must(Plan(paper))(t); p.S != maxSize {
 		t.Errorf("s = %d", p.S)
 	}
 }
@@ -107,7 +111,7 @@ func TestSplitNeverExceedsTheRun(t *testing.T) {
 	for range 2000 {
 		eps := new(big.Rat).SetFloat64(math.Exp(r.Float64()*30 - 20))
 		p := Params{Sensitivity: 1 + r.Int64N(100), MaxWeight: 1 + r.Int64N(1000)}
-		if err := p.split(eps); err != nil {
+		if err := p.split(eps, false); err != nil {
 			continue
 		}
 		total := new(big.Rat).Add(p.Eps1, p.Eps2)
@@ -180,7 +184,7 @@ func runsNeeded(t *testing.T, r Request, p Params) int64 {
 	gamma := (float64(p.Threshold) - x - e) / (p.mass() + e)
 	psi := math.Log(float64(p.S))
 	if r.Prior {
-		psi += math.Log(10)
+		psi += math.Log(1000)
 	}
 	if s := float64(p.S); !r.Prior && s/(math.Log(s)+1) < 4*float64(p.MaxSupport)/(gamma*gamma) &&
 		(r.UniverseSize == nil || r.UniverseSize.Uint64() != p.S) {
@@ -221,7 +225,6 @@ func TestPlanRefusesAnAlphaAndNamesOne(t *testing.T) {
 func TestPlanRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Request){
 		"both":          func(r *Request) { r.Alpha = 0.1 },
-		"neither":       func(r *Request) { r.MaxUpdates = 0 },
 		"negative":      func(r *Request) { r.MaxUpdates = -1 },
 		"NaN":           func(r *Request) { r.MaxUpdates, r.Alpha = 0, math.NaN() },
 		"alpha above 1": func(r *Request) { r.MaxUpdates, r.Alpha = 0, 1.5 },

@@ -25,7 +25,7 @@ func TestProjectionLowersThePotential(t *testing.T) {
 		p.Replay, p.Alpha = 3*p.Floor, 4*share
 		gamma := 2 * share
 		data := skewed(r, len(s.pool))
-		h, reader := NewHypothesis(p, s.coder), newTwin(len(s.pool), p.MaxWeight, s.pool)
+		h, reader := NewHypothesis(p, s.u, nil), newTwin(len(s.pool), p.MaxWeight, s.pool)
 		for range 300 {
 			q := s.any()
 			truth := 0.0

@@ -9,9 +9,9 @@ import (
 )
 
 // Request is what the curator asked for, and what is publicly known of the
-// table. Exactly one of MaxUpdates and Alpha is above 0.
+// table. At most one of MaxUpdates and Alpha is above 0.
 type Request struct {
-	MaxUpdates int64   // B, the number of runs
+	MaxUpdates int64   // B, the number of runs; 0: chosen, where Alpha is 0
 	Alpha      float64 // the accuracy to guarantee, as a fraction of the rows
 
 	MaxSupport uint64  // m, the largest support of a query
@@ -23,7 +23,8 @@ type Request struct {
 
 	Update       Update   // "" stands for Projection
 	UniverseSize *big.Int // |X|, nil when infinite
-	Prior        bool     // the hypothesis starts from a prior that is at least 1/(10|X|) everywhere
+	Prior        bool     // the hypothesis starts from Classes
+	Remeasure    bool     // a query that fires is counted anew, with a third of a run's ε
 
 	Sensitivity int64 // L, the rows one unit can change
 	MaxWeight   int64 // W, the largest weight of a query
@@ -48,8 +49,8 @@ func (r Request) normal() (Request, error) {
 	if r.NHat > limit/r.MaxWeight || r.NHatBound >= limit/r.MaxWeight || r.Sensitivity > limit/r.MaxWeight {
 		return r, sqlerr.New(sqlerr.Unsupported, "the weights are too large for this number of rows")
 	}
-	if r.Prior && r.universe() == maxSize {
-		return r, sqlerr.New(sqlerr.Invalid, "a prior needs a finite universe, of fewer than 2^62 records")
+	if r.Prior && r.UniverseSize == nil {
+		return r, sqlerr.New(sqlerr.Invalid, "a prior needs a domain for every column")
 	}
 	if u := r.universe(); u < r.MaxSupport {
 		r.MaxSupport = u
@@ -59,8 +60,8 @@ func (r Request) normal() (Request, error) {
 
 func (r Request) checkOptions() error {
 	switch {
-	case (r.MaxUpdates > 0) == (r.Alpha > 0) || r.MaxUpdates < 0 || r.Alpha < 0 || math.IsNaN(r.Alpha):
-		return sqlerr.New(sqlerr.Invalid, "exactly one of max_updates and alpha must be given, above 0")
+	case r.MaxUpdates > 0 && r.Alpha > 0 || r.MaxUpdates < 0 || r.Alpha < 0 || math.IsNaN(r.Alpha):
+		return sqlerr.New(sqlerr.Invalid, "max_updates and alpha exclude each other, and are above 0")
 	case r.MaxUpdates > 1e9:
 		return sqlerr.New(sqlerr.Invalid, "max_updates must be at most 1e9")
 	case r.Alpha > 1:
@@ -86,6 +87,14 @@ func (r Request) universe() uint64 {
 		return maxSize
 	}
 	return min(r.UniverseSize.Uint64(), maxSize)
+}
+
+// logUniverse returns ln |X| of a finite universe.
+func (r Request) logUniverse() float64 {
+	mantissa := new(big.Float)
+	exponent := new(big.Float).SetInt(r.UniverseSize).MantExp(mantissa)
+	m, _ := mantissa.Float64()
+	return math.Log(m) + float64(exponent)*math.Ln2
 }
 
 // Admits says whether the mechanism can take the query: m and W within what

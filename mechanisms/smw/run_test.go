@@ -71,6 +71,51 @@ func TestOutcomeLaw(t *testing.T) {
 	}
 }
 
+// TestRemeasuredLaw counts anew what fires: whatever made it fire, the noise is
+// discrete Laplace of scale Δ/ε₃, by itself. Of n firings the empirical
+// distribution function is within √(16/2n) of it except with probability
+// 2·exp(−16) a case (Dvoretzky, Kiefer, Wolfowitz and Massart).
+func TestRemeasuredLaw(t *testing.T) {
+	request := request()
+	request.MaxUpdates, request.Queries, request.Beta, request.RunEpsilon = 1, 1, 0.9, shareOf(2)
+	request.Remeasure = true
+	p := must(Plan(request))(t)
+	total := new(big.Rat).Add(p.Eps1, p.Eps2)
+	if total.Add(total, p.Eps3).Cmp(request.RunEpsilon(1)) > 0 {
+		t.Errorf("the shares sum to %v of %v", total, request.RunEpsilon(1))
+	}
+	law := must(p.FiredLaw())(t)
+	src := newSource(newRand(t))
+	for _, d := range []int64{0, p.Threshold, -2 * p.Threshold} {
+		counts, n := map[int64]int{}, 0
+		for range 40_000 {
+			run := must(StartRun(p, src))(t)
+			if out := must(run.Test(1000+d, 1000, src))(t); out.Fired {
+				counts[out.Noisy-1000-d]++
+				n++
+			}
+		}
+		if n < 1000 {
+			t.Fatalf("d = %d: only %d fired", d, n)
+		}
+		f, tolerance := 0.0, math.Sqrt(16/(2*float64(n)))
+		for v := int64(-60); v <= 60; v++ {
+			f += float64(counts[v]) / float64(n)
+			if exact := 1 - law.Tail(v+1); math.Abs(f-exact) > tolerance {
+				t.Fatalf("d = %d: P(noise ≤ %d) is %v, exactly %v", d, v, f, exact)
+			}
+		}
+	}
+	if w, want := p.FiredMargin(0.95), noise.HalfWidth(law, 0.95); w != want {
+		t.Errorf("margin %d, want %d", w, want)
+	}
+	plain := p
+	plain.Eps3 = nil
+	if p.SimultaneousBound(0.01) < plain.SimultaneousBound(0.01) {
+		t.Error("the bound for all answers leaves the fresh noise out")
+	}
+}
+
 // TestComparisonsShareTauAndNothingElse checks the chance that four comparisons
 // all stay silent: Σ_τ P(τ)·P(silent | τ)⁴. With 100 000 runs Hoeffding bounds
 // the deviation by 0.0086 except with probability 2·exp(−2·100000·0.0086²) <

@@ -124,7 +124,7 @@ func checkSequence(t *testing.T, a adversary) {
 		S: SizeFor(uint64(a.m), a.alpha), MaxSupport: uint64(a.m), MaxWeight: 1,
 		NHat: 1e9, Update: Paper, Eta: a.alpha / 2,
 	}
-	h := NewHypothesis(p, query.NewCoder(a.u, [16]byte{9}))
+	h := NewHypothesis(p, a.u, nil)
 	states, assigned := [][]float64{a.weights(h)}, map[int]bool{}
 	for {
 		records, truth, hyp := a.next(states[len(states)-1])

@@ -4,21 +4,19 @@ import "math"
 
 // paperStep is the update of Algorithm 1: a factor e^{−ηq(x)} where the noisy
 // count is below the hypothesis's answer, and e^{ηq(x)} otherwise.
-func (h *Hypothesis) paperStep(p pair) {
+func (h *Hypothesis) paperStep(p *pair) {
 	eta := h.params.Eta
 	if p.noisy/h.params.mass() < h.answer(p) {
 		eta = -eta
 	}
-	for _, g := range p.groups {
-		h.multiply(g, math.Exp(eta*g.q))
-	}
+	h.move(p, eta)
 }
 
 // project moves a 0/1 query's answer b to the noisy one, a, by the factor
 // a(1−b)/(b(1−a)) on its support: the projection in relative entropy onto the
 // hypotheses that answer a. It does not move away from a, which clipping could
 // ask for, and leaves a query alone whose support is all there is.
-func (h *Hypothesis) project(p pair) {
+func (h *Hypothesis) project(p *pair) {
 	g := p.groups[0]
 	inside := h.inside(g)
 	outside := h.assigned.sub(inside).value() + max(h.rest.value(), 0)*h.unit
@@ -34,12 +32,13 @@ func (h *Hypothesis) project(p pair) {
 		after = after.plus(h.weights[i])
 	}
 	h.assigned = h.assigned.sub(inside).add(after)
+	h.lambda[p.step] += math.Log(scale / now)
 }
 
 // target returns the answer that a projection aims at: the noisy count as a
 // fraction, short of it by so much, and clipped by Params.Floor. It is false
 // where that would turn the move round.
-func (h *Hypothesis) target(p pair, short float64) (float64, bool) {
+func (h *Hypothesis) target(p *pair, short float64) (float64, bool) {
 	b := h.answer(p)
 	a := p.noisy / h.params.mass()
 	up := a > b
@@ -64,7 +63,7 @@ func (h *Hypothesis) floor() float64 {
 // the true answer d, and as the variance of q is at most 1/4 the potential of
 // Lemma 3.7 falls by 2(b−d)² − 2(a−d)² at least, which is above γ²/4 where the
 // noisy answer is T = 3·Floor from b. The 0/1 projection needs no such care.
-func (h *Hypothesis) tilt(p pair) {
+func (h *Hypothesis) tilt(p *pair) {
 	short := 0.0
 	if h.params.Alpha > 0 {
 		short = h.floor()
@@ -75,9 +74,7 @@ func (h *Hypothesis) tilt(p pair) {
 	}
 	t := h.newTilted(p)
 	lambda := t.solve(min(a, t.top*(1-h.floor())))
-	for _, g := range p.groups {
-		h.multiply(g, math.Exp(lambda*g.q))
-	}
+	h.move(p, lambda)
 }
 
 // tilted is the law of q under the hypothesis, by distinct values of q.
@@ -87,7 +84,7 @@ type tilted struct {
 	top     float64 // the largest q
 }
 
-func (h *Hypothesis) newTilted(p pair) tilted {
+func (h *Hypothesis) newTilted(p *pair) tilted {
 	t := tilted{top: p.groups[len(p.groups)-1].q}
 	left := h.assigned
 	for _, g := range p.groups {
@@ -133,6 +130,14 @@ func (h *Hypothesis) inside(g group) sum {
 		s = s.plus(h.weights[i])
 	}
 	return s
+}
+
+// move multiplies the weight of x by e^{λq(x)}.
+func (h *Hypothesis) move(p *pair, lambda float64) {
+	for _, g := range p.groups {
+		h.multiply(g, math.Exp(lambda*g.q))
+	}
+	h.lambda[p.step] += lambda
 }
 
 // multiply multiplies the weights of a group, keeping the total.

@@ -1,12 +1,9 @@
 package smw
 
 import (
-	"maps"
 	"math"
-	"slices"
 
 	"dpsql/query"
-	"dpsql/sqlerr"
 )
 
 // Step is one update: a query and the noisy count the hypothesis learned. The
@@ -14,19 +11,6 @@ import (
 type Step struct {
 	Query query.Query
 	Noisy int64
-}
-
-// pair is a step in terms of the variables: those of the query's support,
-// grouped by weight, ascending.
-type pair struct {
-	noisy  float64
-	groups []group
-}
-
-// group is the part of a support that has one weight, as a fraction of W.
-type group struct {
-	q     float64
-	slots []uint32
 }
 
 // passes is how often the history is replayed after an update.
@@ -49,17 +33,17 @@ func (h *Hypothesis) Update(q query.Query, noisy int64) error {
 		return err
 	}
 	p.noisy = float64(noisy)
-	h.updates++
+	h.cut.Add(q)
+	h.history, h.lambda = append(h.history, p), append(h.lambda, 0)
 	h.learn(p)
 	if h.params.Update == Projection {
-		h.history = append(h.history, p)
 		h.replay()
 	}
 	return nil
 }
 
 // learn moves the weights of one pair by the update rule.
-func (h *Hypothesis) learn(p pair) {
+func (h *Hypothesis) learn(p *pair) {
 	if len(p.groups) == 0 {
 		return
 	}
@@ -90,7 +74,7 @@ func (h *Hypothesis) replay() {
 }
 
 // answer returns q(D_t) of a pair.
-func (h *Hypothesis) answer(p pair) float64 {
+func (h *Hypothesis) answer(p *pair) float64 {
 	inside := 0.0
 	for _, g := range p.groups {
 		part := 0.0
@@ -100,58 +84,4 @@ func (h *Hypothesis) answer(p pair) float64 {
 		inside += g.q * part
 	}
 	return clip(inside/h.total(), 0, 1)
-}
-
-// assign gives a variable to every element of the support that has none, and
-// returns the support as variables.
-func (h *Hypothesis) assign(q query.Query) (pair, error) {
-	fresh, byWeight := uint64(0), make(map[int64]int)
-	for e, w := range h.coder.Elements(q) {
-		byWeight[w]++
-		if _, ok := h.slots[e]; !ok {
-			fresh++
-		}
-	}
-	used := uint64(len(h.weights))
-	if used > h.params.S || fresh > h.params.S-used {
-		return pair{}, ErrFailure
-	}
-	if used+fresh > math.MaxUint32 {
-		return pair{}, sqlerr.New(sqlerr.Unsupported, "the mechanism has learned more elements than it can hold")
-	}
-	return h.grouped(q, byWeight), nil
-}
-
-// grouped returns the support as variables, assigning them as needed, given how
-// many elements have each weight.
-func (h *Hypothesis) grouped(q query.Query, byWeight map[int64]int) pair {
-	weights := slices.Sorted(maps.Keys(byWeight))
-	groups := make([]group, len(weights))
-	for i, w := range weights {
-		groups[i].q = float64(w) / float64(h.params.MaxWeight)
-		groups[i].slots = make([]uint32, 0, byWeight[w])
-		byWeight[w] = i
-	}
-	for e, w := range h.coder.Elements(q) {
-		g := &groups[byWeight[w]]
-		g.slots = append(g.slots, h.slot(e))
-	}
-	return pair{groups: groups}
-}
-
-// slot returns the variable of an element, a new one if it has none.
-func (h *Hypothesis) slot(e query.Element) uint32 {
-	if i, ok := h.slots[e]; ok {
-		return i
-	}
-	i := uint32(len(h.weights))
-	first := h.initial(e)
-	h.slots[e] = i
-	h.weights = append(h.weights, first*h.unit)
-	h.assigned = h.assigned.plus(first * h.unit)
-	h.rest = h.rest.plus(-first)
-	if h.prior == nil && uint64(len(h.weights)) == h.params.S {
-		h.rest = sum{}
-	}
-	return i
 }

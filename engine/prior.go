@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/big"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/mechanisms/direct"
+	"dpsql/mechanisms/smw"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+)
+
+// The priors a mechanism can start from.
+const (
+	classesPrior = "classes"
+	uniformPrior = "uniform"
+)
+
+// smwPlan is a mechanism before it is paid for: its ρ is divided between the
+// prior and all runs.
+type smwPlan struct {
+	smwParams
+	prior, runs accounting.Rho
+	tables      []smw.Table // what the prior counts
+}
+
+// planSMW completes a request with N̂ and a budget of ρ for the prior and all
+// runs: B runs, each ε-differentially private, are together Bε²/2-zCDP (Bun and
+// Steinke 2016, Proposition 1.4 and Lemma 1.7). Whether there is a prior is
+// decided by public numbers alone; where an accuracy is asked for, only one that
+// does not stand in its way is bought unasked.
+func planSMW(r smwRequest, n catalog.NHat, rho accounting.Rho) (smwPlan, error) {
+	e, err := rowCountBound(n, r.Beta)
+	if err != nil {
+		return smwPlan{}, err
+	}
+	r.NHat, r.NHatBound = n.Value, e
+	r.RunEpsilon = runEpsilon(rho)
+	r.Prior = r.prior == classesPrior || r.prior == "auto" && len(r.tables) > 0 && smw.PriorPays(r.Request)
+	if r.Prior {
+		p := smwPlan{prior: rho / 10, tables: r.tables}
+		tenth, _ := p.sigmaSquared(r.Sensitivity).Float64()
+		p.prior *= accounting.Rho(smw.PriorTenths(math.Sqrt(tenth), n.Value))
+		p.runs, p.smwParams.Prior = rho-p.prior, classesPrior
+		r.RunEpsilon = runEpsilon(p.runs)
+		p.Params, err = smw.Plan(r.Request)
+		if err == nil && p.prior > 0 || r.prior == classesPrior {
+			return p, err
+		}
+		r.Prior, r.RunEpsilon = false, runEpsilon(rho)
+	}
+	p := smwPlan{runs: rho}
+	p.smwParams.Prior = uniformPrior
+	p.Params, err = smw.Plan(r.Request)
+	return p, err
+}
+
+func runEpsilon(rho accounting.Rho) func(int64) *big.Rat {
+	return func(runs int64) *big.Rat { return accounting.RunEpsilon(rho, runs).Rat() }
+}
+
+// sigmaSquared returns the variance of the noise in the counts of the prior,
+// K·L²/(2ρ) for K tables; 0 where ρ is.
+func (p smwPlan) sigmaSquared(sensitivity int64) *big.Rat {
+	if p.prior == 0 {
+		return new(big.Rat)
+	}
+	s := direct.SigmaSquared(int64(p.prior), sensitivity)
+	return s.Mul(s, big.NewRat(int64(len(p.tables)), 1))
+}
+
+// buyPrior buys the state that a mechanism starts from, nothing for a uniform
+// one. It has a ledger line of its own, which is on disk before a row is read
+// and stays whatever comes of the mechanism: a prior is never given back. The
+// whole budget must be there, so that a mechanism that cannot be has cost
+// nothing yet.
+func (db *DB) buyPrior(ctx context.Context, t *table, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
+	if p.prior == 0 {
+		return nil, nil
+	}
+	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
+		return tx.Affords(t.Account, catalog.KindInteractive, name, whole)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.charge(ctx, t, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior}); err != nil {
+		return nil, err
+	}
+	return db.learnPrior(context.WithoutCancel(ctx), t, columns, p) // it is paid for
+}
+
+// learnPrior counts pairs of columns and learns the prior from the noisy counts.
+// The caller has charged it. K tables of counts with discrete Gaussian noise of
+// variance K·L²/(2ρ) are ρ-zCDP, see smw.Measure.
+func (db *DB) learnPrior(ctx context.Context, t *table, columns []int, p smwPlan) ([]byte, error) {
+	if p.prior == 0 {
+		return nil, nil
+	}
+	if columns == nil {
+		columns = allColumns(t)
+	}
+	_, err := reading(ctx, db, t, func(from source.Querier) (any, error) {
+		return nil, countPairs(ctx, from, t, columns, p.tables)
+	})
+	if err != nil {
+		return nil, err
+	}
+	prior, err := smw.LearnClasses(t.over(columns), p.tables, p.sigmaSquared(t.sensitivity()), p.NHat, db.random())
+	if err != nil {
+		return nil, err
+	}
+	return prior.Encode(), nil
+}
+
+// countPairs counts the rows by pairs of the given columns: in one pass where the
+// cells over all of them have codes and fit into memory, and else in one a pair.
+// Which it is shows in nothing but the time.
+func countPairs(ctx context.Context, from source.Querier, t *table, columns []int, tables []smw.Table) error {
+	u := t.over(columns)
+	if !u.Coded() {
+		return countEachPair(ctx, from, t, columns, tables)
+	}
+	cells, err := source.Cells(ctx, from, t.rows(), columns, query.NewCoder(u, [16]byte{}), maxCells)
+	if errors.Is(err, source.ErrTooManyCells) {
+		return countEachPair(ctx, from, t, columns, tables)
+	}
+	if err != nil {
+		return err
+	}
+	ordinals := make([]uint64, len(columns))
+	for x, n := range cells.All() {
+		for i, code := len(columns)-1, x.Lo; i >= 0; i-- {
+			size := u.Columns()[i].Domain.Size()
+			ordinals[i] = code % size
+			code /= size
+		}
+		for _, pair := range tables {
+			pair.Counts[ordinals[pair.A]*u.Columns()[pair.B].Domain.Size()+ordinals[pair.B]] += n
+		}
+	}
+	return nil
+}
+
+func countEachPair(ctx context.Context, from source.Querier, t *table, columns []int, tables []smw.Table) error {
+	for _, pair := range tables {
+		of := []int{columns[pair.A], columns[pair.B]}
+		cells, err := source.Cells(ctx, from, t.rows(), of, query.NewCoder(t.over(of), [16]byte{}), math.MaxInt)
+		if err != nil {
+			return err
+		}
+		for x, n := range cells.All() {
+			pair.Counts[x.Lo] += n
+		}
+	}
+	return nil
+}
+
+// decodePrior returns the prior that a state holds, nil for the uniform one.
+func decodePrior(u *query.Universe, prior string, state []byte) (*smw.Classes, error) {
+	switch prior {
+	case classesPrior:
+		return smw.DecodeClasses(u, state)
+	case uniformPrior, "": // "" as long as there was no choice
+		return nil, nil
+	}
+	return nil, sqlerr.New(sqlerr.Corrupt, "a stored prior is of no known kind")
+}

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"dpsql/catalog"
+	"dpsql/noise"
+	"dpsql/sqlerr"
+)
+
+// TestPriorIsChargedAndKept buys a prior: three tenths of the mechanism's ρ, as
+// the table has few rows, with a ledger line of its own before the mechanism's. The mechanism starts from it in
+// every process, and DROP does not give it back.
+func TestPriorIsChargedAndKept(t *testing.T) {
+	path := t.TempDir() + "/clinic.db"
+	s := clinicAt(t, path)
+	must(t, s, `CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1.9, prior = classes, queries = 1e6)`)
+	must(t, s, `SET mechanism = live`)
+	text := ledger(t, s)
+	prior, reserve := strings.Index(text, "prior of mechanism"), strings.Index(text, "reserve mechanism")
+	if prior < 0 || reserve < prior {
+		t.Fatalf("the prior is not charged before the mechanism:\n%s", text)
+	}
+	v, err := s.db.view(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, m := v.tables[0].NHat.Rho, mechanism(t, s, "live")
+	bought := v.accounts[1].spent.Rho - rows - m.Rho
+	if share := float64(bought) / float64(bought+m.Rho); math.Abs(share-0.3) > 1e-9 {
+		t.Errorf("the prior cost a share of %v", share)
+	}
+	// In the clinic the women are those of odd age: a uniform start says 330 of
+	// each sex here. The noise of the 120 counts that the odds stand for has
+	// deviation 90, and the test does not fire at a threshold above 700.
+	women, men := count(t, s, older("F", 1)), count(t, s, older("M", 1))
+	t.Logf("of 1200 women and no men of those ages there are %d and %d", women, men)
+	if women < men+100 {
+		t.Errorf("the prior did not learn who is of odd age: %d women, %d men", women, men)
+	}
+	s.db.Close()
+	again := open(t, path, Options{}).NewSession()
+	must(t, again, `SET mechanism = live`)
+	if got := count(t, again, older("M", 0)); got < count(t, again, older("F", 0))+100 {
+		t.Errorf("after a restart the prior says %d of 1200 men", got)
+	}
+	must(t, again, `DROP MECHANISM live`)
+	v, err = again.db.view(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spent := v.accounts[1].spent.Rho; spent < rows+bought {
+		t.Errorf("ρ = %v stays spent of the prior's %v and the rows' %v", spent, bought, rows)
+	}
+}
+
+// older asks for a sex at 30 ages with the given remainder by 2.
+func older(sex string, remainder int) string {
+	var ages []string
+	for i := range 30 {
+		ages = append(ages, fmt.Sprint(20+2*i+remainder))
+	}
+	return `SELECT COUNT(*) FROM admissions WHERE sex = '` + sex + `' AND age IN (` + strings.Join(ages, ", ") + `)`
+}
+
+// TestPriorChosenByPublicNumbers shows what starts from a prior unasked.
+func TestPriorChosenByPublicNumbers(t *testing.T) {
+	for _, c := range []struct{ columns, with, want string }{
+		{"sex, age", "epsilon = 1.9, queries = 10", classesPrior},
+		{"sex, age", "epsilon = 0.05, queries = 1e6, max_support = 1", uniformPrior}, // too small to be off
+		{"sex, age", "epsilon = 1.9, queries = 10, prior = uniform", uniformPrior},
+		{"age, zip", "epsilon = 1.9, queries = 10", uniformPrior}, // infinite
+		{"age", "epsilon = 1.9, queries = 10", uniformPrior},      // no pair of columns
+	} {
+		s := clinic(t)
+		must(t, s, `CREATE MECHANISM live ON admissions (`+c.columns+`) USING SMW WITH (`+c.with+`)`)
+		p, err := mechanismParams(new(mechanism(t, s, "live")))
+		if err != nil || p.Prior != c.want {
+			t.Errorf("(%s), %s: prior %q, %v; want %q", c.columns, c.with, p.Prior, err, c.want)
+		}
+	}
+	s := clinic(t)
+	before := ledger(t, s)
+	for _, columns := range []string{"age, zip", "age"} {
+		refused(t, s, sqlerr.Invalid, `CREATE MECHANISM live ON admissions (`+columns+`) USING SMW WITH (epsilon = 1, prior = classes)`)
+	}
+	refused(t, s, sqlerr.Invalid, `CREATE MECHANISM live ON admissions (age) USING SMW WITH (epsilon = 1, prior = best)`)
+	if ledger(t, s) != before {
+		t.Error("a refused mechanism has cost something")
+	}
+}
+
+// TestPriorIsChargedBeforeItIsDrawn lets the random source fail, and the budget:
+// the first loses the prior's charge and creates nothing, the second costs
+// nothing.
+func TestPriorIsChargedBeforeItIsDrawn(t *testing.T) {
+	s := clinic(t)
+	const create = `CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1.5, prior = classes, queries = 10)`
+	must(t, s, strings.Replace(create, "live ON", "first ON", 1)) // buys N̂
+	before := ledger(t, s)
+	refused(t, s, sqlerr.Budget, create)
+	if ledger(t, s) != before {
+		t.Error("a mechanism that the budget does not allow has cost something")
+	}
+	must(t, s, `DROP MECHANISM first`)
+	random := s.db.random
+	s.db.random = func() *noise.Source { return noise.NewSourceFrom(failing{}) }
+	refused(t, s, sqlerr.IO, strings.Replace(create, "1.5", "0.5", 1))
+	s.db.random = random
+	if text := ledger(t, s); strings.Count(text, "prior of mechanism") != 2 || strings.Count(text, "reserve mechanism") != 1 {
+		t.Errorf("a draw was tried before it was charged, or stored after it failed:\n%s", text)
+	}
+	refused(t, s, sqlerr.Unknown, `DROP MECHANISM live`)
+}
+
+// TestReleaseFromPrior builds a release by SMW that starts from a prior, inside
+// its one charge.
+func TestReleaseFromPrior(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING SMW WITH (epsilon = 1, free_columns = 1, prior = classes)`)
+	if text := ledger(t, s); strings.Contains(text, "prior") || strings.Count(text, "create release") != 1 {
+		t.Errorf("the release is not one charge:\n%s", text)
+	}
+	r := must(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`)
+	if n := r.Rows[0][0].(int64); n < 1500 || n > 2500 || !r.Answer.Verified {
+		t.Errorf("of 2000 women there are %d, verified %v", n, r.Answer.Verified)
+	}
+}
+
+// TestRemeasuredAnswer has the margin of its own fresh noise, at once and when
+// it is served again.
+func TestRemeasuredAnswer(t *testing.T) {
+	s, _ := asking(t, eager+`, remeasure = on`)
+	r := must(t, s, heavy)
+	m := mechanism(t, s, "live")
+	p, err := mechanismParams(&m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	law, err := p.FiredLaw()
+	if err != nil || law == nil {
+		t.Fatalf("law %v, %v", law, err)
+	}
+	if len(history(t, s, "live")) != 1 {
+		t.Fatal("heavy did not fire")
+	}
+	want := float64(noise.HalfWidth(law, 0.95))
+	if got := r.Answer.Margins[0][0]; got != want || p.SimultaneousBound(0.05) <= int64(want) {
+		t.Errorf("margin %v, want %v, below the bound for all answers %d", got, want, p.SimultaneousBound(0.05))
+	}
+	if again := must(t, s, heavy); again.Answer.Margins[0][0] != want || again.Rows[0][0] != r.Rows[0][0] {
+		t.Errorf("served again it is %v ± %v", again.Rows, again.Answer.Margins)
+	}
+	var stored []catalog.Answer
+	err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+		v, err := s.db.view(context.Background())
+		if err != nil {
+			return err
+		}
+		q := history(t, s, "live")[0].Query
+		stored, err = tx.Answers(v.tables[0].ID, q)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range stored {
+		if wanted, _ := json.Marshal(law.String()); string(a.Law) != string(wanted) {
+			t.Errorf("the stored law is %s, want %s", a.Law, wanted)
+		}
+	}
+}
+
+// TestUsedUpMechanismIsPlannedAgain lets many ask a mechanism of three
+// comparisons at once: those that come too late are answered without a margin,
+// not refused.
+func TestUsedUpMechanismIsPlannedAgain(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE MECHANISM live ON admissions (age, zip) USING SMW
+		WITH (epsilon = 1, max_updates = 2, max_support = 500, queries = 3)`)
+	var group sync.WaitGroup
+	var verified sync.Map
+	for i := range 12 {
+		group.Go(func() {
+			own := s.db.NewSession()
+			must(t, own, `SET mechanism = live`)
+			r, err := own.Exec(context.Background(), fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE age = %d AND zip = '99999'`, i), nil)
+			if err != nil {
+				t.Errorf("query %d: %v", i, err)
+			} else if r.Answer.Verified {
+				verified.Store(i, true)
+			}
+		})
+	}
+	group.Wait()
+	n := 0
+	verified.Range(func(any, any) bool { n++; return true })
+	if n > 3 || n == 0 {
+		t.Errorf("%d of 3 comparisons verified an answer", n)
+	}
+}

@@ -1,0 +1,133 @@
+package smw
+
+import (
+	"math"
+	"math/big"
+
+	"dpsql/noise"
+	"dpsql/query"
+)
+
+// Classes is a distribution over a finite universe to start a hypothesis from:
+// a mixture of a few classes, in each of which the columns are independent
+// (Lazarsfeld's latent class model), and a small share of the uniform
+// distribution. It is learned from noisy counts of pairs of columns, and is
+// public. The mass of a product of sets takes one product a class, whatever
+// the size of the sets.
+type Classes struct {
+	weights []float64
+	laws    [][][]float32 // of each column in each class, not normalised; nil where it is uniform
+	// upTo[c][j][x] is the probability in class c that column j is below x; nil
+	// where the column is uniform.
+	upTo  [][][]float64
+	sizes []float64
+}
+
+// What a prior is made of.
+const (
+	mostClasses = 32
+	mostValues  = 1 << 22 // of all columns in all classes
+	// uniformShare is what the uniform distribution has of the prior. It bounds
+	// the relative entropy from any database: Ψ₀ ≤ ln|X| + ln 1000.
+	uniformShare = 0.001
+	// Steps of the fit, and a bound on the multiplications of all of them.
+	fitSteps = 100
+	fitWork  = 4e8
+)
+
+// LearnClasses buys a prior: it measures the tables with noise of variance σ²,
+// in place, and fits the classes to what it then has and the public N̂ alone. See
+// Measure for what it costs.
+func LearnClasses(u *query.Universe, tables []Table, sigma2 *big.Rat, rows int64, src *noise.Source) (*Classes, error) {
+	if err := Measure(tables, sigma2, src); err != nil {
+		return nil, err
+	}
+	s, _ := sigma2.Float64()
+	laws, singles := pairLaws(u, tables, math.Sqrt(s), float64(rows))
+	f := newFit(laws, singles)
+	if err := f.scatter(src); err != nil {
+		return nil, err
+	}
+	f.run()
+	given := make([][][]float32, len(f.given))
+	for i, columns := range f.given {
+		given[i] = make([][]float32, len(columns))
+		for j, law := range columns {
+			for _, p := range law {
+				given[i][j] = append(given[i][j], float32(p))
+			}
+		}
+	}
+	return newClasses(u, f.weights, given), nil
+}
+
+// newClasses returns the mixture with these weights and laws, by class and
+// column.
+func newClasses(u *query.Universe, weights []float64, laws [][][]float32) *Classes {
+	c := &Classes{weights: weights, laws: laws, upTo: make([][][]float64, len(laws))}
+	for _, column := range u.Columns() {
+		c.sizes = append(c.sizes, float64(column.Domain.Size()))
+	}
+	for i, columns := range laws {
+		c.upTo[i] = make([][]float64, len(columns))
+		for j, law := range columns {
+			if law != nil {
+				c.upTo[i][j] = cumulate(law)
+			}
+		}
+	}
+	return c
+}
+
+// cumulate returns the sums of a law's first values, from none to all, divided
+// by the last.
+func cumulate(law []float32) []float64 {
+	sums := make([]float64, len(law)+1)
+	for x, p := range law {
+		sums[x+1] = sums[x] + float64(p)
+	}
+	total := sums[len(law)]
+	for x := range sums {
+		if total > 0 {
+			sums[x] /= total
+		} else {
+			sums[x] = float64(x) / float64(len(law))
+		}
+	}
+	return sums
+}
+
+// mass returns the probability of a cell.
+func (c *Classes) mass(cell *query.Cell) float64 {
+	sum, uniform := 0.0, 1.0
+	for j, set := range cell.Sets {
+		if set != nil {
+			n := 0.0
+			for _, r := range set {
+				n += float64(r.Last-r.First) + 1
+			}
+			uniform *= n / c.sizes[j]
+		}
+	}
+	for i, p := range c.weights {
+		for j, set := range cell.Sets {
+			if set != nil {
+				p *= of(c.upTo[i][j], set, c.sizes[j])
+			}
+		}
+		sum += p
+	}
+	return (1-uniformShare)*sum + uniformShare*uniform
+}
+
+// of returns the probability of a set.
+func of(upTo []float64, set []query.Range, size float64) (p float64) {
+	for _, r := range set {
+		if upTo == nil {
+			p += (float64(r.Last-r.First) + 1) / size
+		} else {
+			p += upTo[r.Last+1] - upTo[r.First]
+		}
+	}
+	return p
+}

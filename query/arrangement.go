@@ -1,0 +1,267 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Arrangement is a list of queries over one universe. It cuts the support of
+// another query into cells, on each of which that query and every query of the
+// list are constant: the diagrams are followed side by side, and a column that
+// none of them looks at is not looked at. So the number of cells depends on
+// where the queries of the list cross the support and not on its size, which
+// only bounds it. An Arrangement is not safe for concurrent use.
+type Arrangement struct {
+	u      *Universe
+	roots  []*node
+	active []member
+	levels []cutLevel
+	cell   Cell
+	yield  func(*Cell)
+}
+
+// Cell is a set of records: a product of sets, one a column.
+type Cell struct {
+	// Sets has the ordinals of each finite column, sorted and disjoint; nil is
+	// the whole domain. It says nothing of an unbounded column.
+	Sets   [][]Range
+	Size   uint64   // the number of records
+	Weight int64    // of the query that is cut
+	In     []Member // the queries of the list that are not 0 here
+}
+
+// Member is a query of the list, by its place from 0, and its weight.
+type Member struct {
+	Query  int
+	Weight int64
+}
+
+// NewArrangement returns an empty list.
+func NewArrangement(u *Universe) *Arrangement {
+	n := len(u.columns)
+	return &Arrangement{u: u, levels: make([]cutLevel, n), cell: Cell{Sets: make([][]Range, n)}}
+}
+
+// Add appends a query over the universe, of finite support.
+func (a *Arrangement) Add(q Query) { a.roots = append(a.roots, q.root) }
+
+// Cells calls f with each cell of the support of q, which has at most 2^64 − 1
+// records. The cell and what it points to are good until f returns.
+func (a *Arrangement) Cells(q Query, f func(*Cell)) {
+	a.yield, a.active = f, a.active[:0]
+	for i, r := range a.roots {
+		if !r.isZero() {
+			a.active = append(a.active, member{i, r})
+		}
+	}
+	a.walk(0, q.root, a.active, 1)
+	a.yield = nil
+}
+
+// member is where a query of the list has got to.
+type member struct {
+	query int
+	at    *node
+}
+
+// cutLevel is the scratch of one column; only one walk at a time is at it.
+type cutLevel struct {
+	here, later, next []member
+	cursors           []int
+	hits, open        []hit
+	whole             [1]span
+	one               [1]Range
+	bare              bare
+}
+
+// hit is a span of a query of the list, cut to the span that is walked.
+type hit struct {
+	span
+	query int
+}
+
+// bare gathers the values of a column at which no query of the list branches
+// and which lead q to one node: they are one cell.
+type bare struct {
+	to     *node
+	ranges []Range
+	size   uint64
+}
+
+// walk cuts n, reached by so many settings of the columns before from, along
+// the queries that are active.
+func (a *Arrangement) walk(from int, n *node, active []member, size uint64) {
+	if n.isZero() {
+		return
+	}
+	at := n.level
+	for _, m := range active {
+		at = min(at, m.at.level)
+	}
+	for i := from; i < min(at, len(a.levels)); i++ {
+		a.cell.Sets[i] = nil
+		size *= a.u.columns[i].Domain.Size()
+	}
+	if at == leafLevel {
+		a.emit(n, active, size)
+		return
+	}
+	l := &a.levels[at]
+	l.here, l.later, l.cursors, l.bare = l.here[:0], l.later[:0], l.cursors[:0], bare{ranges: l.bare.ranges[:0]}
+	for _, m := range active {
+		if m.at.level == at {
+			l.here, l.cursors = append(l.here, m), append(l.cursors, 0)
+		} else {
+			l.later = append(l.later, m)
+		}
+	}
+	if a.u.columns[at].Domain.Finite() {
+		a.cutSpans(at, n, size)
+	} else {
+		a.cutCases(at, n, size)
+	}
+	if l.bare.to != nil {
+		if a.cell.Sets[at] = nil; len(l.bare.ranges) > 0 {
+			a.cell.Sets[at] = l.bare.ranges
+		}
+		a.walk(at+1, l.bare.to, l.later, size*l.bare.size)
+	}
+}
+
+func (a *Arrangement) emit(n *node, active []member, size uint64) {
+	c := &a.cell
+	c.Size, c.Weight, c.In = size, n.weight, c.In[:0]
+	for _, m := range active {
+		c.In = append(c.In, Member{m.query, m.at.weight})
+	}
+	a.yield(c)
+}
+
+func (a *Arrangement) cutSpans(at int, n *node, size uint64) {
+	l := &a.levels[at]
+	spans := n.spans
+	if n.level != at {
+		l.whole[0] = span{Range{0, a.u.columns[at].Domain.Size() - 1}, n}
+		spans = l.whole[:]
+	}
+	for _, s := range spans {
+		l.hits = l.hits[:0]
+		for k, m := range l.here {
+			i := seekSpan(m.at.spans, l.cursors[k], s.First)
+			l.cursors[k] = i
+			for ; i < len(m.at.spans) && m.at.spans[i].First <= s.Last; i++ {
+				t := m.at.spans[i]
+				l.hits = append(l.hits, hit{span{Range{max(t.First, s.First), min(t.Last, s.Last)}, t.to}, m.query})
+			}
+		}
+		a.sweep(at, s, size)
+	}
+}
+
+// sweep walks a span of q in pieces at which the same queries branch alike.
+func (a *Arrangement) sweep(at int, s span, size uint64) {
+	l := &a.levels[at]
+	if len(l.hits) > 1 {
+		slices.SortFunc(l.hits, func(x, y hit) int { return cmp.Compare(x.First, y.First) })
+	}
+	l.open = l.open[:0]
+	for p, i := s.First, 0; ; {
+		l.open = slices.DeleteFunc(l.open, func(h hit) bool { return h.Last < p })
+		for ; i < len(l.hits) && l.hits[i].First == p; i++ {
+			l.open = append(l.open, l.hits[i])
+		}
+		end := s.Last
+		if i < len(l.hits) {
+			end = l.hits[i].First - 1
+		}
+		for _, h := range l.open {
+			end = min(end, h.Last)
+		}
+		a.piece(at, span{Range{p, end}, s.to}, size)
+		if end == s.Last {
+			return
+		}
+		p = end + 1
+	}
+}
+
+// piece walks the values of s, at which exactly the open queries branch.
+func (a *Arrangement) piece(at int, s span, size uint64) {
+	l := &a.levels[at]
+	if n := s.Last - s.First + 1; len(l.open) > 0 || !l.bare.add(s.to, n) {
+		l.next = append(l.next[:0], l.later...)
+		for _, h := range l.open {
+			l.next = append(l.next, member{h.query, h.to})
+		}
+		l.one[0] = s.Range
+		a.cell.Sets[at] = l.one[:]
+		a.walk(at+1, s.to, l.next, size*n)
+		return
+	}
+	l.bare.ranges = append(l.bare.ranges, s.Range)
+}
+
+// add counts n values in, unless they lead elsewhere.
+func (b *bare) add(to *node, n uint64) bool {
+	if b.to == nil {
+		b.to = to
+	}
+	if !b.to.is(to) {
+		return false
+	}
+	b.size += n
+	return true
+}
+
+// cutCases cuts at an unbounded column, of which q lists the values.
+func (a *Arrangement) cutCases(at int, n *node, size uint64) {
+	l := &a.levels[at]
+	a.cell.Sets[at] = nil
+	for _, c := range n.casesAt(at) {
+		l.next = append(l.next[:0], l.later...)
+		branched := false
+		for k, m := range l.here {
+			i := seekCase(m.at.cases, l.cursors[k], c.value)
+			l.cursors[k] = i
+			to := m.at.rest
+			if i < len(m.at.cases) && m.at.cases[i].value == c.value {
+				to = m.at.cases[i].to
+			}
+			if !to.isZero() {
+				l.next, branched = append(l.next, member{m.query, to}), true
+			}
+		}
+		if branched || !l.bare.add(c.to, 1) {
+			a.walk(at+1, c.to, l.next, size)
+		}
+	}
+}
+
+// seekSpan returns the first index from i on whose span does not end before x.
+func seekSpan(spans []span, i int, x uint64) int {
+	return seek(i, len(spans), func(j int) bool { return spans[j].Last < x })
+}
+
+// seekCase returns the first index from i on whose value is not below v.
+func seekCase(cases []valueCase, i int, v Value) int {
+	return seek(i, len(cases), func(j int) bool { return cases[j].value.Compare(v) < 0 })
+}
+
+// seek returns the first index in [i, n) at which before, true at first, is
+// false, in time logarithmic in the distance.
+func seek(i, n int, before func(int) bool) int {
+	step := 1
+	for i+step-1 < n && before(i+step-1) {
+		i += step
+		step *= 2
+	}
+	lo, hi := i, min(i+step-1, n)
+	for lo < hi {
+		if mid := (lo + hi) / 2; before(mid) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
