@@ -165,7 +165,7 @@ func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 			`epsilon = 2, transform = dense, rows = 64, delta = 1e-8`:                                  gaussian,
 			`epsilon = 0.9, transform = dense, rows = 64, delta = 3e-8, noise = laplace`:               papers,
 			`epsilon = 0.25, transform = dense, rows = 64, delta = 1e-9, noise = gaussian`:             gaussian,
-			`epsilon = 0.01, transform = identity, delta = 1e-9`:                                       pure,
+			`epsilon = 0.01, transform = identity`:                                                     pure,
 			`epsilon = 0.123456789012345, transform = sparse, rows = 100, max_support = 64, delta = 0`: pure,
 		} {
 			_, lines := w.run(t, s, `CREATE RELEASE r ON visits USING PROJECTION WITH (`+with+`)`)

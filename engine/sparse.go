@@ -24,7 +24,9 @@ func (db *DB) planSparse(ctx context.Context, p projectionPlan, w wishes, a acco
 		return p, sqlerr.New(sqlerr.Invalid, "heavy = %s needs a delta", w.heavy).
 			WithHint("give the table a delta, or use heavy = none, which needs none")
 	}
-	p.cost.Delta = delta
+	if p.cost.Delta = delta; delta == 0 {
+		w.heavy = "none"
+	}
 	var records float64 = 1
 	if !w.complete() {
 		n, left, err := db.rowCount(ctx, p.table, catalog.KindReleases, p.cost)
