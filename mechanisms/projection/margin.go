@@ -31,16 +31,31 @@ func (e *evaluation) margin(m uint64, confidence float64) float64 {
 	r := e.r
 	factors, crowd := e.factors(m)
 	w := r.sumQuantile(factors, confidence) + crowd
-	if e.lost > 0 {
-		w += e.lost * float64(r.p.Heavy.Threshold-1+r.laws[1].quantile(confidence))
+	if lost := e.lost + e.escaped(confidence); lost > 0 {
+		w += lost * float64(r.p.Heavy.Threshold-1+r.laws[1].quantile(confidence))
 	}
 	return w
+}
+
+// escaped returns the weight of a cell that may be about the clip and does not
+// look so: where collisions as large as half the clip are not rare enough for the
+// confidence, one is allowed for.
+func (e *evaluation) escaped(confidence float64) (most float64) {
+	h := e.r.p.Heavy
+	if h.Form != Clipped || e.r.laws[0].quantile(confidence) <= h.Clip/2 {
+		return 0
+	}
+	for _, t := range e.light {
+		most = max(most, float64(t.weight))
+	}
+	return most
 }
 
 // near returns from which light estimate on an unpublished cell is taken to have
 // lost an excess: the clip less the margin of one cell. At a low confidence that
 // margin is taken at 0.95, or of many cells too many would escape: of each
-// fortieth that does, t − 1 is lost at most, and the others have x too much.
+// fortieth that does, t − 1 is lost at most, and the others have x too much. At
+// a high one it ends at half the clip, see escaped.
 func (r *Release) near(confidence float64) int64 {
 	if r.p.Heavy.Form != Clipped {
 		return nowhere
