@@ -55,8 +55,9 @@ func (r *rows) ColumnTypeScanType(i int) reflect.Type {
 	return reflect.TypeFor[string]()
 }
 
-// ColumnTypeNullable says that counts are never NULL; margins can be, and so
-// can what SHOW and EXPLAIN list.
+// ColumnTypeNullable says that counts and sums are never NULL; margins, means
+// and the values of groups can be, and so can what SHOW and EXPLAIN list.
 func (r *rows) ColumnTypeNullable(i int) (nullable, ok bool) {
-	return r.result.Answer == nil || r.result.Columns[i].Type != "INTEGER", true
+	a := r.result.Answer
+	return a == nil || i >= len(a.NotNull) || !a.NotNull[i], true
 }

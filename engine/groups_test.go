@@ -217,8 +217,8 @@ func TestExplainGroups(t *testing.T) {
 func TestProgress(t *testing.T) {
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
 	must(t, s, `SET accuracy = 50`)
-	last := 0
-	s.SetProgress(func(done, total int) {
+	last := int64(0)
+	s.SetProgress(func(done, total int64) {
 		if done != last+1 || total != 30 {
 			t.Errorf("%d of %d steps are done, after %d", done, total, last)
 		}
@@ -248,7 +248,7 @@ func TestCancelledGroups(t *testing.T) {
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
 	must(t, s, `CREATE RELEASE r ON t USING PROJECTION WITH (epsilon = 1)`)
 	ctx, cancel := context.WithCancel(context.Background())
-	s.SetProgress(func(done, total int) {
+	s.SetProgress(func(done, total int64) {
 		if done == 3 {
 			cancel()
 		}

@@ -20,11 +20,12 @@ type Column struct {
 
 // Answer says how a differentially private answer came about.
 type Answer struct {
-	Margins    [][]any // shaped as Rows: half-widths in counts (float64), nil where none is known
-	Confidence float64 // that each true count lies within its margin
-	Via        string  // the release or mechanism, "direct", or "constant" for an empty query
-	Mechanism  string  // "projection", "smw", "direct" or "constant"
-	Support    string  // m, the sparsity of the query, in decimal, or "infinite"
+	Margins    [][]any // shaped as Rows: half-widths (float64), nil where none is known or the value is public
+	NotNull    []bool  // one a column: no value of it can be NULL
+	Confidence float64 // that a true value lies within its margin, each for itself
+	Via        string  // the release or mechanism, "direct", or "constant" for an empty query; several are joined by ", "
+	Mechanism  string  // "projection", "smw", "direct" or "constant"; several are joined by ", "
+	Support    string  // m, the sparsity of the query, in decimal, or "infinite"; of several queries "least to largest"
 	Cost       Cost    // what this statement was charged
 	Verified   bool    // false when a mechanism answers past its last run: no margin is known
 }

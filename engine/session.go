@@ -16,7 +16,7 @@ type Session struct {
 	db       *DB
 	settings Settings
 	dir      string
-	progress func(done, total int) // nil where nobody looks
+	progress func(done, all int64) // nil where nobody looks
 }
 
 // NewSession returns a session with the database's settings.
@@ -38,7 +38,7 @@ func (s *Session) SetDirectory(dir string) { s.dir = dir }
 // SetProgress sets a function that is called while a SELECT of several queries
 // is planned and answered, with the number of steps done and of all. It is
 // called on the goroutine that runs the statement; nil is none.
-func (s *Session) SetProgress(report func(done, total int)) { s.progress = report }
+func (s *Session) SetProgress(report func(done, all int64)) { s.progress = report }
 
 func (s *Session) path(name string) string {
 	if filepath.IsAbs(name) {

@@ -23,8 +23,8 @@ type statement struct {
 
 	cost accounting.Amount // what was charged for it
 
-	progress    func(done, total int)
-	done, total int // steps: each query is planned, and answered
+	progress  func(done, all int64)
+	done, all int64 // steps: each query is planned, and answered
 }
 
 // linear is one distinct query of a statement.
@@ -54,7 +54,7 @@ func newStatement(s *Session, v *view, t *table, b *sqlfront.Bound) *statement {
 		st.index[i] = n
 		st.asks[n].need(s.settings, b.Slots[k])
 	}
-	st.total = 2 * len(st.asks)
+	st.all = 2 * int64(len(st.asks))
 	return st
 }
 
@@ -128,7 +128,7 @@ func (st *statement) answer(ctx context.Context) ([]estimate, error) {
 func (st *statement) step(ctx context.Context) error {
 	st.done++
 	if st.progress != nil {
-		st.progress(st.done, st.total)
+		st.progress(st.done, st.all)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -16,6 +16,7 @@ func (st *statement) result(answers []estimate) *Result {
 		Cost: Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}}}
 	for _, c := range st.bound.Output.Columns {
 		out.Columns = append(out.Columns, Column{c.Name, string(c.Of.Type())})
+		out.Answer.NotNull = append(out.Answer.NotNull, post.NeverNull(c.Of))
 	}
 	out.Answer.Via, out.Answer.Mechanism = st.origin()
 	for _, e := range answers {

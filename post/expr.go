@@ -254,3 +254,15 @@ func slots(e Expr) map[int]bool {
 
 // Private reports whether an expression uses an answer.
 func Private(e Expr) bool { return len(slots(e)) > 0 }
+
+// NeverNull reports whether an expression is a sum or a literal, which are
+// never NULL; others can be.
+func NeverNull(e Expr) bool {
+	switch e := e.(type) {
+	case Sum:
+		return true
+	case Constant:
+		return e.Value != nil
+	}
+	return false
+}

@@ -43,6 +43,8 @@ func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*
 	return &engine.Result{}, nil
 }
 
+func (f *fakeSession) SetProgress(func(done, all int64)) {}
+
 func (f *fakeSession) Import(_ context.Context, im engine.Import) (engine.ImportReport, error) {
 	f.imports = append(f.imports, im)
 	return engine.ImportReport{Table: im.Table, Rows: 1, Skipped: im.IfMissing, Columns: []engine.Column{{Name: "a", Type: "INTEGER"}, {Name: "b", Type: "TEXT"}}}, nil

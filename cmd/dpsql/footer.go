@@ -76,6 +76,9 @@ func origin(a *engine.Answer) string {
 	if m == "infinite" {
 		m = "∞"
 	}
+	if strings.Contains(a.Mechanism, ", ") {
+		return fmt.Sprintf("%s (%s, m = %s)", visibleText(a.Via), a.Mechanism, m)
+	}
 	switch a.Mechanism {
 	case "direct":
 		return "direct"

@@ -13,6 +13,7 @@ type session interface {
 	Exec(ctx context.Context, text string, args []query.Value) (*engine.Result, error)
 	Import(ctx context.Context, im engine.Import) (engine.ImportReport, error)
 	SetDirectory(dir string)
+	SetProgress(report func(done, all int64))
 	Vocabulary(ctx context.Context) (engine.Vocabulary, error)
 }
 
@@ -55,7 +56,7 @@ func (r *runner) exec(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	result, err := r.session.Exec(ctx, text, values)
+	result, err := r.answer(ctx, text, values)
 	if err != nil {
 		return err
 	}
@@ -66,4 +67,13 @@ func (r *runner) exec(ctx context.Context, text string) error {
 		return err
 	}
 	return r.console.after()
+}
+
+// answer runs a statement under a bar of its progress.
+func (r *runner) answer(ctx context.Context, text string, args []query.Value) (*engine.Result, error) {
+	var report func(done, all int64)
+	end := r.console.progress("answering", &report)
+	defer end()
+	r.session.SetProgress(report)
+	return r.session.Exec(ctx, text, args)
 }
