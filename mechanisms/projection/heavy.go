@@ -42,8 +42,8 @@ const (
 // rest. So the release is (ε, δ)-differentially private, ε spent once. That is
 // the stability-based histogram of Korolova, Kenthapadi, Mishra and Ntoulas
 // ("Releasing search queries and clicks privately", 2009) and of Bun, Nissim
-// and Stemmer ("Simultaneous private learning of multiple concepts", 2016,
-// section 2), in integers, of the excesses, in parallel with the sketch.
+// and Stemmer ("Simultaneous private learning of multiple concepts", 2016), in
+// integers, of the excesses, in parallel with the sketch.
 //
 // Named. A stability-based histogram of whole counts with NameLaw names the
 // heavy cells and publishes nothing else: (ε₁, δ) by the same argument with
