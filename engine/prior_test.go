@@ -1,16 +1,21 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 	"sync"
 	"testing"
 
+	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -204,4 +209,69 @@ func TestUsedUpMechanismIsPlannedAgain(t *testing.T) {
 	if n > 3 || n == 0 {
 		t.Errorf("%d of 3 comparisons verified an answer", n)
 	}
+}
+
+// TestPriorDrawsWhatItCharges compares the stored prior with one learned from the
+// true counts, the noise that the ledger's line pays for, K·L²/(2ρ), and the same
+// random bits.
+func TestPriorDrawsWhatItCharges(t *testing.T) {
+	s := clinic(t)
+	script(t, s.db, 31, 32) // for N̂ and the prior
+	must(t, s, `CREATE MECHANISM live ON admissions (sex, age, diagnosis) USING SMW WITH (epsilon = 1, prior = classes, queries = 10)`)
+	v, err := s.db.view(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paid accounting.Rho
+	var state []byte
+	err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+		entries, err := tx.Ledger()
+		for _, e := range entries {
+			if e.Action == "prior of mechanism" {
+				paid = e.Amount.Rho
+			}
+		}
+		if err == nil {
+			state, err = tx.MechanismState(new(mechanism(t, s, "live")))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := v.tables[0].over([]int{0, 1, 2})
+	tables := smw.PriorTables(u)
+	raw := plain(t, s)
+	for _, pair := range tables {
+		a, b := u.Columns()[pair.A], u.Columns()[pair.B]
+		rows, err := raw.Query(`SELECT ` + a.Name + `, ` + b.Name + ` FROM raw_admissions`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var x, y any
+			if err := rows.Scan(&x, &y); err != nil {
+				t.Fatal(err)
+			}
+			i, _ := a.Domain.Ordinal(asValue(x))
+			j, _ := b.Domain.Ordinal(asValue(y))
+			pair.Counts[i*b.Domain.Size()+j]++
+		}
+		rows.Close()
+	}
+	sigma2 := new(big.Rat).Quo(big.NewRat(int64(len(tables)), 2), paid.Rat())
+	want, err := smw.LearnClasses(u, tables, sigma2, v.tables[0].NHat.Value, stream(32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tables) != 3 || !bytes.Equal(state, want.Encode()) {
+		t.Errorf("the prior of %d tables is not what ρ = %v paid for", len(tables), paid)
+	}
+}
+
+func asValue(x any) query.Value {
+	if n, ok := x.(int64); ok {
+		return query.Int(n)
+	}
+	return query.Text(fmt.Sprint(x))
 }
