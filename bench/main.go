@@ -1,0 +1,104 @@
+// The command bench measures every mechanism of dpsql, those of the paper and
+// three baselines on the same data, and writes docs/benchmarks.md with its
+// plots:
+//
+//	go run ./bench               all experiments, about twenty minutes on two cores
+//	go run ./bench -only adult   one of them, to standard output, without plots
+//	go run ./bench -quick        all of them, small: seconds
+//
+// Data sets are drawn with the seed that -seed gives; the noise is that of the
+// product, from crypto/rand, so that figures differ from run to run by what
+// their confidence intervals say.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"dpsql/bench/report"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if err != flag.ErrHelp {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+func run(args []string, out, progress io.Writer) error {
+	b := &bench{progress: progress, start: time.Now()}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	flags.BoolVar(&b.quick, "quick", false, "small sizes and two repetitions: to see that it works")
+	flags.Uint64Var(&b.seed, "seed", 20110101, "of the data that is drawn")
+	flags.IntVar(&b.reps, "reps", 10, "repetitions of every measurement of error")
+	flags.StringVar(&b.testdata, "testdata", "testdata", "where the real tables lie")
+	only := flags.String("only", "", "experiments, separated by commas: "+strings.Join(names(), ", "))
+	dir := flags.String("o", "", "write benchmarks.md and the plots into this folder (docs, unless -only or -quick is given)")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	if b.quick {
+		b.reps = min(b.reps, 2)
+	}
+	if *dir == "" && !b.quick && *only == "" {
+		*dir = "docs"
+	}
+	sections, err := b.sections(chosen)
+	if err != nil {
+		return err
+	}
+	return b.publish(sections, *dir, out)
+}
+
+// choose returns the experiments of a comma-separated list, all if it is empty.
+func choose(list string) ([]experiment, error) {
+	if list == "" {
+		return experiments, nil
+	}
+	var chosen []experiment
+	for _, name := range strings.Split(list, ",") {
+		found := false
+		for _, e := range experiments {
+			if e.name == name {
+				chosen, found = append(chosen, e), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no experiment %q: there are %s", name, strings.Join(names(), ", "))
+		}
+	}
+	return chosen, nil
+}
+
+// sections runs the experiments one after the other.
+func (b *bench) sections(chosen []experiment) ([]*report.Section, error) {
+	b.note("seed of the data %d, %d repetitions", b.seed, b.reps)
+	var sections []*report.Section
+	for _, e := range chosen {
+		b.note("%s", e.name)
+		s := &report.Section{Name: e.name, Title: e.title}
+		start := time.Now()
+		if err := e.run(b, s); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.name, err)
+		}
+		s.Say("`go run ./bench -only %s` (%.0f s)", e.name, time.Since(start).Seconds())
+		sections = append(sections, s)
+	}
+	return sections, nil
+}
+
+// note reports progress.
+func (b *bench) note(format string, args ...any) {
+	fmt.Fprintf(b.progress, "%6.0f s  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/bench/report"
+	"dpsql/bench/workload"
+)
+
+// The whole command, small: every experiment has its section, every plot is
+// there, and no figure is missing.
+func TestQuick(t *testing.T) {
+	dir := t.TempDir()
+	if err := run([]string{"-quick", "-testdata", "../testdata", "-o", dir}, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "benchmarks.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range experiments {
+		if !bytes.Contains(text, []byte("## "+e.title+"\n")) || !bytes.Contains(text, []byte("-only "+e.name)) {
+			t.Errorf("no section %q", e.title)
+		}
+	}
+	for _, wrong := range []string{"NaN", "%!", "!("} {
+		if strings.Contains(string(text), wrong) {
+			t.Errorf("the text has a %s", wrong)
+		}
+	}
+	plots, err := filepath.Glob(filepath.Join(dir, "*.svg"))
+	if err != nil || len(plots) != strings.Count(string(text), ".svg)") || len(plots) < 8 {
+		t.Errorf("%d plots: %v", len(plots), err)
+	}
+	size := 0
+	for _, p := range plots {
+		svg, err := os.ReadFile(p)
+		if err != nil || !bytes.Contains(text, []byte("("+filepath.Base(p)+")")) {
+			t.Errorf("%s is not shown: %v", p, err)
+		}
+		size += len(svg)
+	}
+	if size > 300_000 {
+		t.Errorf("the plots have %d bytes", size)
+	}
+}
+
+// One experiment goes to standard output, and an unknown one is refused.
+func TestOnly(t *testing.T) {
+	var out bytes.Buffer
+	if err := run([]string{"-quick", "-only", "build", "-testdata", "../testdata"}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "## Time to build against n") || strings.Contains(out.String(), "## W2") {
+		t.Errorf("got %s", out.String())
+	}
+	if err := run([]string{"-only", "speed"}, &out, io.Discard); err == nil {
+		t.Error("an experiment that does not exist was run")
+	}
+}
+
+// The largest error found without listing the products is the largest of the
+// 34,425 that are listed.
+func TestLargestProduct(t *testing.T) {
+	w, err := workload.Covid()
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3 {
+		off := make([]float64, w.Table.Size())
+		for i := range off {
+			off[i] = float64(random.IntN(200) - 100 - 10*(i%2))
+		}
+		want := 0.0
+		for _, q := range w.Queries {
+			sum := 0.0
+			for r := range q.Runs() {
+				for _, v := range off[r.Start : r.Start+r.Len] {
+					sum += v
+				}
+			}
+			want = max(want, math.Abs(sum))
+		}
+		if got := largestProduct(off); got != want {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+}
+
+func TestErrorsOf(t *testing.T) {
+	queries := make([]workload.Query, 20)
+	answers := make([]float64, 20)
+	for i := range answers {
+		answers[i] = float64(i + 1)
+	}
+	answers[3] = -4
+	e := errorsOf(answers, queries)
+	if e.max != 20 || e.p95 != 19 || math.Abs(e.rms-math.Sqrt(2870.0/20)) > 1e-9 {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	of := func(name string, r role, rms float64) result {
+		return result{mechanism{name: name, role: r}, outcome{rms: report.Estimate{Mean: rms, Half: 1}}}
+	}
+	for _, c := range []struct {
+		results []result
+		want    string
+	}{
+		{[]result{of("a", ours, 10), of("b", rival, 20)}, "The least RMS is that of a; the best baseline, b, has 2.0 times"},
+		{[]result{of("a", paper, 30), of("b", rival, 20)}, "**A baseline wins here:** b; the best of dpsql, a, has 1.50 times"},
+		{[]result{of("a", ours, 10), of("b", rival, 11)}, "not told apart"},
+		{[]result{of("a", ours, 10), of("c", ours, 9)}, "The least RMS is that of c."},
+		{[]result{of("a", ours, 10), of("0", idle, 11)}, "a; **no mechanism of dpsql is better than answering 0"},
+		{[]result{of("a", ours, 10), of("0", idle, 13)}, "The least RMS is that of a."},
+	} {
+		if got := verdict(c.results); !strings.Contains(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"dpsql/bench/report"
+)
+
+// publish writes the sections and their charts into a folder, or, where there is
+// none, the text alone to out.
+func (b *bench) publish(sections []*report.Section, dir string, out io.Writer) error {
+	var text bytes.Buffer
+	b.head(&text, sections)
+	for _, s := range sections {
+		save := func(c *report.Chart) (string, error) { return c.Name + ".svg", b.draw(c, dir) }
+		if err := s.Markdown(&text, save); err != nil {
+			return err
+		}
+	}
+	if dir == "" {
+		_, err := out.Write(text.Bytes())
+		return err
+	}
+	file := filepath.Join(dir, "benchmarks.md")
+	b.note("%s", file)
+	return os.WriteFile(file, text.Bytes(), 0o644)
+}
+
+// draw renders a chart, and stores it if there is a folder for it.
+func (b *bench) draw(c *report.Chart, dir string) error {
+	var svg bytes.Buffer
+	if err := c.SVG(&svg); err != nil {
+		return err
+	}
+	if dir == "" {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(dir, c.Name+".svg"), svg.Bytes(), 0o644)
+}
+
+// head says what was run, and on what.
+func (b *bench) head(w io.Writer, sections []*report.Section) {
+	fmt.Fprintf(w, `# Benchmarks
+
+Written by %s: do not edit. Each section ends with the command that makes it again, and its time.
+
+- Machine: %s, %d cores, %s, %s/%s.
+- Data are drawn with the seed %d (W2 and W3 have seeds of their own); noise comes from the system's generator and has none.
+- %d repetitions of every measurement of error, each with fresh noise; "a ± b" is their mean and the half-width of its 95 %% confidence interval
+  (Student's t), where RMS the root of the mean square over repetitions and queries. Errors are absolute and in counts. Neighbours differ by one row.
+- Times of answers and builds are the least of several, in %s. "Seconds" beside errors are on the wall, with two repetitions at a time.
+- The whole run took %.0f minutes.
+
+`, "`"+b.command()+"`", cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, b.seed, b.reps, aboutClock, time.Since(b.start).Minutes())
+	for _, s := range sections {
+		fmt.Fprintf(w, "- [%s](#%s)\n", s.Title, anchor(s.Title))
+	}
+	fmt.Fprintln(w)
+}
+
+func (b *bench) command() string {
+	if b.quick {
+		return "go run ./bench -quick"
+	}
+	return "go run ./bench"
+}
+
+// anchor is what a renderer of Markdown makes of a heading.
+func anchor(title string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(title) {
+		switch {
+		case r == ' ':
+			b.WriteByte('-')
+		case strings.ContainsRune(":,|=.'", r):
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// cpu returns the processor's model where the system tells it.
+func cpu() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return "an unnamed processor"
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "model name"); ok {
+			return strings.Trim(name, "\t :")
+		}
+	}
+	return "an unnamed processor"
+}

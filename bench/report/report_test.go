@@ -1,0 +1,111 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+// The 0.975 quantile of Student's t with 3 degrees of freedom is 3.182446.
+func TestOf(t *testing.T) {
+	e := Of([]float64{1, 2, 3, 6})
+	want := 3.182446305284263 * math.Sqrt((4+1+0+9)/3.0) / 2
+	if e.Mean != 3 || math.Abs(e.Half-want) > 1e-9 || e.N != 4 {
+		t.Errorf("%+v, want 3 ± %v", e, want)
+	}
+	if one := Of([]float64{5}); one.Mean != 5 || !math.IsNaN(one.Half) || one.String() != "5" {
+		t.Errorf("of one: %v", one)
+	}
+	if !(Estimate{Mean: 1, Half: 0.4}).Below(Estimate{Mean: 2, Half: 0.4}) || (Estimate{Mean: 1, Half: 0.6}).Below(Estimate{Mean: 2, Half: 0.6}) {
+		t.Error("intervals that do not touch, and some that do, are confused")
+	}
+}
+
+func TestRootMeanSquare(t *testing.T) {
+	squares := Of([]float64{1, 4, 9})
+	e := RootMeanSquare([]float64{1, 2, 3})
+	if math.Abs(e.Mean-math.Sqrt(14.0/3)) > 1e-12 || math.Abs(e.Half-squares.Half/(2*e.Mean)) > 1e-12 || e.N != 3 {
+		t.Errorf("%+v", e)
+	}
+	if zero := RootMeanSquare([]float64{0, 0}); zero.Mean != 0 || zero.Half != 0 {
+		t.Errorf("of zeros: %+v", zero)
+	}
+}
+
+// None in n draws: 1 − 0.05^(1/n).
+func TestUpperBound(t *testing.T) {
+	for _, n := range []int{10, 10_000} {
+		if got, want := UpperBound(0, n), 1-math.Pow(0.05, 1/float64(n)); math.Abs(got-want) > 1e-9 {
+			t.Errorf("none in %d: %v, want %v", n, got, want)
+		}
+	}
+	if UpperBound(7, 7) != 1 || UpperBound(1, 100) <= UpperBound(0, 100) {
+		t.Error("the bound does not grow with what was seen")
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0", 1: "1", 1.234: "1.23", 12.34: "12.3", 99.96: "100.0", 123.4: "123", 1234: "1,234", 1234567: "1,234,567",
+		-1234: "-1,234", 12345678: "1.2e+07", 0.0123: "0.0123", 0.000123: "0.00012", math.Inf(1): "∞",
+	} {
+		if got := Number(x); got != want {
+			t.Errorf("%v: %q, want %q", x, got, want)
+		}
+	}
+}
+
+func TestSection(t *testing.T) {
+	s := Section{Name: "a", Title: "A title"}
+	s.Say("%d words", 2)
+	table := &Table{Head: []string{"who", "how much"}}
+	table.Add("a|b", Estimate{Mean: 10, Half: 1, N: 3})
+	table.Add("c", 2.5)
+	s.Show(table)
+	s.Draw(&Chart{Name: "c", Title: "a chart"})
+	var b bytes.Buffer
+	if err := s.Markdown(&b, func(c *Chart) (string, error) { return c.Name + ".svg", nil }); err != nil {
+		t.Fatal(err)
+	}
+	want := "## A title\n\n2 words\n\n| who | how much |\n| --- | ---: |\n| a\\|b | 10.0 ± 1 |\n| c | 2.5 |\n\n![a chart](c.svg)\n\n"
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+// A chart is well-formed, has its words, and is small.
+func TestChart(t *testing.T) {
+	c := &Chart{Name: "c", Title: "error against m", X: "m", Y: "counts"}
+	for _, x := range []float64{1, 10, 1e3, 1e6} {
+		c.Add("ours", x, Estimate{Mean: 2 * x, Half: x / 3})
+		c.Add("theirs", x, Estimate{Mean: 3 * x, Half: 4 * x})
+		c.Refer("limit", x, x)
+	}
+	var b bytes.Buffer
+	if err := c.SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"error against m", "ours", "theirs", "limit"} {
+		if !strings.Contains(b.String(), word) {
+			t.Errorf("%q is missing", word)
+		}
+	}
+	d := xml.NewDecoder(bytes.NewReader(b.Bytes()))
+	for {
+		if _, err := d.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.Len() > 30_000 {
+		t.Errorf("%d bytes", b.Len())
+	}
+	c.Add("ours", 1e7, Estimate{Mean: 0})
+	if err := c.SVG(&b); err == nil {
+		t.Error("a zero was put on a logarithmic axis")
+	}
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"dpsql/bench/report"
+	"dpsql/engine"
+)
+
+// statementScript makes a table of n rows: a and its text k have 5,000 values,
+// b, c and d ten each, so that a = x counts about n/5,000 rows and has the
+// support m = 1,000 through the columns it leaves free.
+var statementScript = []string{
+	`CREATE TABLE raw (a INTEGER, k TEXT, b INTEGER, c INTEGER, d INTEGER)`,
+	`WITH RECURSIVE n (i, x) AS (SELECT 1, 88172645463325252 UNION ALL
+		SELECT i + 1, (x * 6364136223846793005 + 1442695040888963407) & 9223372036854775807 FROM n WHERE i < ROWS)
+		INSERT INTO raw SELECT (x >> 20) % 5000, 'k' || ((x >> 20) % 5000), (x >> 40) % 10, (x >> 45) % 10, (x >> 50) % 10 FROM n`,
+	`CREATE INDEX covering ON raw (a, b, c, d)`,
+	`CREATE INDEX texts ON raw (k, b, c, d)`,
+}
+
+var statementReleases = []string{
+	`CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 4999, k TEXT, b INTEGER BETWEEN 0 AND 9, c INTEGER BETWEEN 0 AND 9, d INTEGER BETWEEN 0 AND 9)
+		FROM raw WITH (epsilon = 8, delta = 1e-6)`,
+	`CREATE RELEASE cells ON t (a, b, c, d) USING PROJECTION WITH (epsilon = 1, transform = identity)`,
+	`CREATE RELEASE sketch ON t (a, b, c, d) USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = BUCKETS)`,
+	`CREATE RELEASE texts ON t (k, b, c, d) USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = BUCKETS)`,
+	`CREATE MECHANISM live ON t (a, b, c, d) USING SMW WITH (epsilon = 1, max_updates = 10)`,
+}
+
+// statement tabulates the time of whole statements, text to row, beside SQLite's
+// own count of the same rows.
+func (b *bench) statement(s *report.Section) error {
+	dir, err := os.MkdirTemp("", "dpsql-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "statement.db")
+	raw, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	rows := size(b, 1_000_000, 5_000)
+	for _, text := range statementScript {
+		if _, err := raw.Exec(strings.ReplaceAll(text, "ROWS", strconv.Itoa(rows))); err != nil {
+			return err
+		}
+	}
+	db, err := engine.Open(path, engine.Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	session := db.NewSession()
+	for _, text := range statementReleases {
+		b.note("  %.40s …", text)
+		if _, err := session.Exec(context.Background(), strings.ReplaceAll(text, "BUCKETS", strconv.Itoa(size(b, 1<<23, 1<<14))), nil); err != nil {
+			return err
+		}
+	}
+	s.Say(`A table of %s rows, of which a = x holds for about %s; the query's support comes from the columns it leaves free. Each statement is new text, and goes from text to row
+through the engine. Plain SQLite counts the same rows over the covering index (a, b, c, d), through database/sql. The least of %d series, in µs.`,
+		report.Number(float64(rows)), report.Number(float64(rows)/5000), b.reps)
+	return b.statements(s, session, raw)
+}
+
+// asked are the conditions of the statements, by their support, on a column
+// whose values differ from one statement to the next.
+var asked = []struct {
+	m     int
+	where string
+}{
+	{1, `= VALUE AND b = 3 AND c = 5 AND d = 7`},
+	{10, `= VALUE AND b = 3 AND c = 5`},
+	{100, `= VALUE AND b = 3`},
+	{1000, `= VALUE`},
+	{10_000, `IN (LIST)`},
+}
+
+func (b *bench) statements(s *report.Section, session *engine.Session, raw *sql.DB) error {
+	chart := &report.Chart{Name: "time-statement", Title: "Time of a statement, text to row, against m", X: "m", Y: "µs"}
+	t := &report.Table{Head: []string{"m", "plain SQLite", "identity", "sparse, codes", "sparse, text key", "SMW, unfired"}}
+	turn := 0
+	for _, a := range asked {
+		row := []any{report.Number(float64(a.m))}
+		for _, via := range []string{"", "cells", "sketch", "texts", "live"} {
+			if via != "" {
+				if err := session.Set("mechanism", via); err != nil {
+					return err
+				}
+			}
+			took, err := b.fastest(func() error {
+				turn++
+				return state(session, raw, via, a.where, turn)
+			})
+			if err != nil {
+				return err
+			}
+			name := t.Head[len(row)]
+			b.note("  m = %d, %s: %.3g µs", a.m, name, took*1e6)
+			chart.Add(name, float64(a.m), report.Estimate{Mean: took * 1e6, Half: math.NaN()})
+			row = append(row, took*1e6)
+		}
+		t.Add(row...)
+	}
+	s.Draw(chart)
+	s.Show(t)
+	return nil
+}
+
+// state runs one statement, plain where no release or mechanism is named.
+func state(session *engine.Session, raw *sql.DB, via, where string, turn int) error {
+	column, quote := "a", "%d"
+	if via == "texts" {
+		column, quote = "k", "'k%d'"
+	}
+	values := make([]string, 10)
+	for i := range values {
+		values[i] = fmt.Sprintf(quote, (turn*37+i*500)%5000)
+	}
+	where = strings.ReplaceAll(where, "LIST", strings.Join(values, ", "))
+	where = strings.ReplaceAll(where, "VALUE", values[0])
+	from := "t"
+	if via == "" {
+		from = "raw"
+	}
+	text := "SELECT COUNT(*) FROM " + from + " WHERE " + column + " " + where
+	if via == "" {
+		var n int64
+		return raw.QueryRow(text).Scan(&n)
+	}
+	_, err := session.Exec(context.Background(), text, nil)
+	return err
+}

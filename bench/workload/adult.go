@@ -1,0 +1,157 @@
+package workload
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// AdultConjunctions returns the 5,000 random conjunctions on six columns of the
+// Adult table, 13,440 cells, that peers were measured on; file is adult.csv.
+// A query confines four of the columns to one to three values each.
+func AdultConjunctions(file string) (*Workload, error) {
+	table, err := readGrid(file, "Adult, 6 columns",
+		[]string{"sex", "race", "education-num", "marital-status", "relationship", "income>50K"}, []int64{2, 5, 16, 7, 6, 2})
+	if err != nil {
+		return nil, err
+	}
+	w := &Workload{Name: "W2", Table: table}
+	random := NewSplitmix(20240607)
+	for range 5000 {
+		q, err := counted(table, adultConjunction(table, random))
+		if err != nil {
+			return nil, err
+		}
+		w.Queries = append(w.Queries, q)
+	}
+	return w, nil
+}
+
+// conjunction confines columns, ascending, to sets of ordinals.
+type conjunction struct {
+	columns []int
+	values  [][]uint64
+}
+
+func adultConjunction(t *Table, random *Splitmix) (c conjunction) {
+	columns := t.Universe.Columns()
+	all := make([]int, len(columns))
+	for i := range all {
+		all[i] = i
+	}
+	shuffle(all, 4, random)
+	c.columns = slices.Sorted(slices.Values(all[:4]))
+	for _, i := range c.columns {
+		size := columns[i].Domain.Size()
+		m := min(1+random.Below(3), size-1)
+		values := make([]uint64, size)
+		for v := range values {
+			values[v] = uint64(v)
+		}
+		shuffle(values, int(m), random)
+		c.values = append(c.values, slices.Sorted(slices.Values(values[:m])))
+	}
+	return c
+}
+
+// shuffle brings n random items to the front.
+func shuffle[T any](items []T, n int, random *Splitmix) {
+	for j := range n {
+		k := j + int(random.Below(uint64(len(items)-j)))
+		items[j], items[k] = items[k], items[j]
+	}
+}
+
+// String returns the conjunction as "column:value,value;column:value".
+func (c conjunction) String() string {
+	text := ""
+	for i, column := range c.columns {
+		if i > 0 {
+			text += ";"
+		}
+		text += strconv.Itoa(column) + ":"
+		for j, v := range c.values[i] {
+			if j > 0 {
+				text += ","
+			}
+			text += strconv.FormatUint(v, 10)
+		}
+	}
+	return text
+}
+
+// counted returns the conjunction as a query with its count.
+func counted(t *Table, c conjunction) (Query, error) {
+	q, err := product(t.Universe, c.columns, c.values)
+	return Query{q, t.Count(q)}, err
+}
+
+// Adult returns the Adult table over all of its 14 columns, 6.4e17 cells.
+func Adult(file string) (*Table, error) {
+	return readGrid(file, "Adult, 14 columns",
+		[]string{"age", "workclass", "fnlwgt", "education-num", "marital-status", "occupation", "relationship", "race",
+			"sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income>50K"},
+		[]int64{85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2})
+}
+
+// readGrid reads the named columns, coded 0 … size−1, of a CSV file.
+func readGrid(file, name string, names []string, sizes []int64) (*Table, error) {
+	u, err := grid(names, sizes)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	counts := make(map[uint64]int64)
+	err = eachRecord(f, names, func(fields []string) error {
+		code := uint64(0)
+		for i, text := range fields {
+			v, err := strconv.ParseInt(text, 10, 64)
+			if err != nil || v < 0 || v >= sizes[i] {
+				return fmt.Errorf("%s: %q is no code of column %s", file, text, names[i])
+			}
+			code = code*uint64(sizes[i]) + uint64(v)
+		}
+		counts[code]++
+		return nil
+	})
+	return newTable(name, u, counts), err
+}
+
+// eachRecord hands over the named fields of each record of a CSV with a header.
+func eachRecord(r io.Reader, names []string, use func(fields []string) error) error {
+	records := csv.NewReader(r)
+	records.ReuseRecord = true
+	header, err := records.Read()
+	if err != nil {
+		return err
+	}
+	at := make([]int, len(names))
+	for i, name := range names {
+		if at[i] = slices.Index(header, name); at[i] < 0 {
+			return fmt.Errorf("the file has no column %s", name)
+		}
+	}
+	fields := make([]string, len(names))
+	for {
+		record, err := records.Read()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i, j := range at {
+			fields[i] = record[j]
+		}
+		if err := use(fields); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package workload
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// newRand returns the generator of drawn data. PCG, the standard library's, is
+// the same everywhere for the same seed; stream tells data sets apart.
+func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
+// Streams of one seed.
+const (
+	zipfStream = iota + 1
+	correlatedStream
+	pointsStream
+	runsStream
+)
+
+// Zipf returns n rows over 2^bits cells: the cell of rank r = 0, 1, … has a
+// probability proportional to (1+r)^−s. Ranks are spread over the codes by a
+// fixed permutation.
+func Zipf(s float64, bits uint, n int64, seed uint64) (*Table, error) {
+	u, err := Line(1 << bits)
+	if err != nil {
+		return nil, err
+	}
+	random := rand.NewZipf(newRand(seed, zipfStream), s, 1, 1<<bits-1)
+	counts := make(map[uint64]int64)
+	for range n {
+		counts[spread(random.Uint64(), bits)]++
+	}
+	return newTable("Zipf", u, counts), nil
+}
+
+// spread permutes 0 … 2^bits−1: an odd factor and a shift downwards, twice.
+func spread(x uint64, bits uint) uint64 {
+	mask := uint64(1)<<bits - 1
+	for range 2 {
+		x = x * 0x9E3779B97F4A7C15 & mask
+		x ^= x >> (bits/2 + 1)
+	}
+	return x
+}
+
+// correlatedSizes are the domains of the correlated table's columns.
+var correlatedSizes = []int64{50, 50, 20, 10, 7, 2}
+
+// Correlated returns n rows over six columns, 7·10⁶ cells, that share a hidden
+// component: each row draws c of 0 … 4 uniformly, and column j of domain d_j is
+// (⌊|N(0,1)|·d_j/5⌋ + ⌊c·d_j/5⌋) mod d_j.
+func Correlated(n int64, seed uint64) (*Table, error) {
+	u, err := grid([]string{"a", "b", "c", "d", "e", "f"}, correlatedSizes)
+	if err != nil {
+		return nil, err
+	}
+	random := newRand(seed, correlatedStream)
+	counts := make(map[uint64]int64)
+	for range n {
+		component := random.Int64N(5)
+		code := uint64(0)
+		for _, d := range correlatedSizes {
+			v := (int64(math.Abs(random.NormFloat64())*float64(d)/5) + component*d/5) % d
+			code = code*uint64(d) + uint64(v)
+		}
+		counts[code]++
+	}
+	return newTable("correlated, 6 columns", u, counts), nil
+}
+
+// Runs returns k conjunctions on a table that fix the given columns to runs of
+// one to three consecutive values each and leave the others free.
+func Runs(t *Table, columns []int, k int, seed uint64) (*Workload, error) {
+	random := newRand(seed, runsStream)
+	projected := t.Project(columns)
+	w := &Workload{Name: "conjunctions", Table: t}
+	for range k {
+		values := make([][]uint64, len(columns))
+		for i, c := range columns {
+			size := t.Universe.Columns()[c].Domain.Size()
+			n := min(1+random.Uint64N(3), size)
+			from := random.Uint64N(size - n + 1)
+			for v := from; v < from+n; v++ {
+				values[i] = append(values[i], v)
+			}
+		}
+		q, err := product(t.Universe, columns, values)
+		if err != nil {
+			return nil, err
+		}
+		short, _ := q.Project(columns)
+		w.Queries = append(w.Queries, Query{q, projected.Count(short)})
+	}
+	return w, nil
+}

@@ -1,0 +1,129 @@
+package workload
+
+import (
+	"math"
+	"testing"
+
+	"dpsql/query"
+)
+
+func TestSpreadPermutes(t *testing.T) {
+	for _, bits := range []uint{8, 13} {
+		seen := make(map[uint64]bool)
+		for x := range uint64(1) << bits {
+			seen[spread(x, bits)] = true
+		}
+		if len(seen) != 1<<bits {
+			t.Errorf("%d bits: %d images", bits, len(seen))
+		}
+	}
+}
+
+func TestZipf(t *testing.T) {
+	table, err := Zipf(1.05, 20, 100_000, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// P(rank 0) = 1/Σ(1+r)^−1.05; the chance of a count further than 6σ from n·p
+	// is below 1e-8, and the seed is fixed.
+	sum := 0.0
+	for r := range 1 << 20 {
+		sum += math.Pow(float64(1+r), -1.05)
+	}
+	want := 1e5 / sum
+	if got := float64(table.At(spread(0, 20))); table.Rows != 100_000 || math.Abs(got-want) > 6*math.Sqrt(want) {
+		t.Errorf("%d rows, %v in the first cell, want about %v", table.Rows, got, want)
+	}
+}
+
+// Every true count is what its query's weight says, cell by cell.
+func TestCounts(t *testing.T) {
+	table, err := Correlated(20_000, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := table.OnLine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*Workload
+	for _, columns := range [][]int{{0, 1, 2, 3}, {0, 1, 3}, {2, 4}} {
+		w, err := Runs(table, columns, 5, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, w)
+	}
+	for _, f := range []Family{Uniform, Occupied, ByRows} {
+		w, err := Points(line, f, 100, 5, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, w)
+	}
+	total := int64(0)
+	for _, w := range all {
+		for _, q := range w.Queries {
+			if got := naive(w.Table, q.Query); got != q.Count || w.Table.Count(q.Query) != q.Count {
+				t.Errorf("%s: count %d and %d, want %d", w.Name, q.Count, w.Table.Count(q.Query), got)
+			}
+			total += q.Count
+		}
+	}
+	if total == 0 {
+		t.Error("every query counts 0")
+	}
+	if m := all[1].MaxSupport(); m > 27*20*7*2 || m < 20*7*2 {
+		t.Errorf("support %d of runs on three columns", m)
+	}
+	if m := all[4].MaxSupport(); m != 100 {
+		t.Errorf("support %d of a list of 100", m)
+	}
+}
+
+// naive looks at every occupied cell.
+func naive(t *Table, q query.Query) (sum int64) {
+	columns := t.Universe.Columns()
+	for _, c := range t.Cells {
+		tuple := make([]query.Value, len(columns))
+		for i, o := range t.ordinals(c.Code) {
+			tuple[i] = columns[i].Domain.Value(o)
+		}
+		sum += q.Weight(tuple) * c.Count
+	}
+	return sum
+}
+
+// The queries of a growing table count what their cells hold, whatever |X|.
+func TestGrow(t *testing.T) {
+	for _, bits := range []float64{5, 40, 50, 70, 100, math.Inf(1)} {
+		g, err := Grow(bits, 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := Free * math.Exp2(bits); math.Abs(g.Size/want-1) > 1e-9 && !math.IsInf(bits, 1) {
+			t.Errorf("%v bits: |X| = %v", bits, g.Size)
+		}
+		coder := query.NewCoder(g.Universe, [16]byte{1})
+		cells := make(map[query.Element]int64)
+		for x, count := range g.Elements(coder) {
+			cells[x] += count
+		}
+		if len(cells) != 20*Free/2 || len(g.Queries) != 20 {
+			t.Errorf("%v bits: %d cells, %d queries", bits, len(cells), len(g.Queries))
+		}
+		for _, q := range g.Queries {
+			sum, m := int64(0), 0
+			for x, w := range coder.Elements(q.Query) {
+				sum += w * cells[x]
+				m++
+			}
+			if sum != q.Count || m != Free {
+				t.Errorf("%v bits: the query counts %d of %d cells, should be %d", bits, sum, m, q.Count)
+			}
+		}
+	}
+	if _, err := Grow(4, 20); err == nil {
+		t.Error("20 keys were found among 16")
+	}
+}
