@@ -6,7 +6,7 @@ import "dpsql/bench/report"
 // those whose every step takes time |X|.
 func (b *bench) small(rows uint64) []mechanism {
 	return []mechanism{
-		identity(), heavyLight(smallMemory), sparse(rows), gaussianDense(size[uint64](b, 1024, 64)), paperDense(size[uint64](b, 1024, 64)),
+		identity(), heavyLight(b.memory(smallMemory)), sparse(rows), gaussianDense(size[uint64](b, 1024, 64)), paperDense(size[uint64](b, 1024, 64)),
 		interactive(), paperInteractive(200),
 		directGaussian(), directLaplace(), calibratedPMW(200), densePMW(),
 		mwem("MWEM, T = 10", 10, 0), mwem("MWEM, T = 10, 10 replays", 10, 10), mwem("MWEM, T = 30, 10 replays", 30, 10), stability(), zeros(),

@@ -42,10 +42,10 @@ func (b *bench) curve(s *report.Section, chart *report.Chart, parameter string, 
 var midway = []int{0, 1, 3}
 
 // unaided are the mechanisms compared on the correlated table.
-func unaided() []mechanism {
+func (b *bench) unaided() []mechanism {
 	return []mechanism{
 		interactive(), paperInteractive(1000),
-		directGaussian(), directLaplace(), identity(), heavyLight(smallMemory), stability(), zeros(),
+		directGaussian(), directLaplace(), identity(), heavyLight(b.memory(smallMemory)), stability(), zeros(),
 	}
 }
 
@@ -65,7 +65,7 @@ func (b *bench) queries(s *report.Section) error {
 				return nil, budget{}, nil, err
 			}
 			spend, err := newBudget(1)
-			return w, spend, unaided(), err
+			return w, spend, b.unaided(), err
 		})
 }
 
@@ -83,7 +83,7 @@ func (b *bench) rows(s *report.Section) error {
 				return nil, budget{}, nil, err
 			}
 			spend, err := newBudget(1)
-			return w, spend, unaided(), err
+			return w, spend, b.unaided(), err
 		})
 }
 
@@ -94,7 +94,7 @@ func (b *bench) epsilon(s *report.Section) error {
 	}
 	s.Say(`W2, 5,000 conjunctions on Adult, δ = 10⁻⁶.`)
 	chart := &report.Chart{Name: "error-epsilon", Title: "RMS error against ε: 5,000 conjunctions on Adult", X: "ε", Y: "RMS error in counts"}
-	list := []mechanism{identity(), heavyLight(smallMemory), sparse(1 << 13), interactive(), paperInteractive(200),
+	list := []mechanism{identity(), heavyLight(b.memory(smallMemory)), sparse(1 << 13), interactive(), paperInteractive(200),
 		directGaussian(), calibratedPMW(200), mwem("MWEM, T = 10, 10 replays", 10, 10), stability(), zeros()}
 	return b.curve(s, chart, "ε", size(b, []float64{0.1, 0.25, 0.5, 1, 2, 4}, []float64{0.5, 2}),
 		func(e float64) (*workload.Workload, budget, []mechanism, error) {
@@ -125,7 +125,7 @@ their maximum, and everywhere less than the paper's update from a uniform start.
 			return err
 		}
 		b.note(" columns %v", c.columns)
-		list := unaided()
+		list := b.unaided()
 		for i := range list {
 			if list[i].release && w.MaxSupport() > 1<<17 {
 				list[i].most = 500 // whose answers are all alike, and slow

@@ -40,6 +40,9 @@ const (
 	smallMemory = 8 << 20
 )
 
+// memory returns so many bytes in a full run, and few in a quick one.
+func (b *bench) memory(full uint64) uint64 { return size[uint64](b, full, 1<<16) }
+
 // defaultSupport is the support that a release is to serve.
 const defaultSupport = 1 << 16
 

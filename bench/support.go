@@ -24,7 +24,7 @@ func (b *bench) support(s *report.Section) error {
 	s.Say(`Zipf(1.05) over 2^26 cells, n = 10⁶ (seed %d); queries that list m cells drawn from the occupied ones; ε = 1, δ = 10⁻⁶. A release answers any number of
 queries, the one with heavy cells from 64 MiB, what identity takes; direct answers share the budget among %d. The baselines that hold a weight for each of the 2^26 cells are left out here: see "Time and error against
 |X|".`, b.seed, k)
-	list := []mechanism{identity(), heavyLight(size[uint64](b, someMemory, 1<<16)), sparse(b.buckets()), gaussianDense(size[uint64](b, 256, 64)), paperDense(size[uint64](b, 256, 64)), directGaussian(), directLaplace(), stability(), zeros()}
+	list := []mechanism{identity(), heavyLight(b.memory(someMemory)), sparse(b.buckets()), gaussianDense(size[uint64](b, 256, 64)), paperDense(size[uint64](b, 256, 64)), directGaussian(), directLaplace(), stability(), zeros()}
 	chart := &report.Chart{Name: "error-support", Title: fmt.Sprintf("RMS error against m: Zipf(1.05), 2^26 cells, n = 10⁶, ε = 1, k = %d", k), X: "m", Y: "RMS error in counts"}
 	t := &report.Table{Head: append([]string{"m"}, mechanismNames(list)...)}
 	t.Head = append(t.Head, "exact noise")
@@ -88,7 +88,7 @@ func (b *bench) ratio(s *report.Section) error {
 occupied cells, or half of them by rows. The aim is at most 1.10 for the first two, 1.20 for the third, and 1.02 for identity. Heavy and light are the product's defaults: at most 256 MiB.`)
 	t := &report.Table{Head: []string{"table", "mechanism", "cells drawn", "m = 1", "m = 16", "m = 256", "m = 4096"}}
 	for _, table := range tables {
-		list := []mechanism{heavyLight(size[uint64](b, fullMemory, 1<<16)), sparse(b.buckets())}
+		list := []mechanism{heavyLight(b.memory(fullMemory)), sparse(b.buckets())}
 		if table.Size() <= 1<<26 {
 			list = append(list, identity())
 		}

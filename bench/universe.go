@@ -79,7 +79,7 @@ that and where the key is text without a domain (drawn at 10^36). ε = 1. Times 
 // grown returns the time of an answer and the RMS error on a growing table.
 func (b *bench) grown(g *workload.Growing, identity bool) (float64, report.Estimate, error) {
 	src := noise.NewSource()
-	p, err := growingParams(g, identity, src)
+	p, err := b.growingParams(g, identity, src)
 	if err != nil {
 		return 0, report.Estimate{}, err
 	}
@@ -114,13 +114,13 @@ func (b *bench) grown(g *workload.Growing, identity bool) (float64, report.Estim
 	return seconds / float64(len(g.Queries)), report.RootMeanSquare(rms), err
 }
 
-func growingParams(g *workload.Growing, identity bool, src *noise.Source) (projection.Params, error) {
+func (b *bench) growingParams(g *workload.Growing, identity bool, src *noise.Source) (projection.Params, error) {
 	spend, err := newBudget(1)
 	if err != nil {
 		return projection.Params{}, err
 	}
 	if !identity {
-		return planHeavy(g.Universe.Size(), g.Rows(), smallMemory, spend, src)
+		return planHeavy(g.Universe.Size(), g.Rows(), b.memory(smallMemory), spend, src)
 	}
 	law, err := spend.laplace(1)
 	return projection.Params{Transform: projection.Identity, Rows: g.Universe.Size().Uint64(), Law: law, Bulk: true}, err

@@ -104,6 +104,9 @@ func (s Series) draw(p *plot.Plot, i int) error {
 	points := make(plotter.XYs, 0, len(s.Points))
 	var bars errorBars
 	for _, q := range s.Points {
+		if q.Y.Mean == 0 {
+			continue // it has no place on the axis; the table has it
+		}
 		if !(q.X > 0 && q.Y.Mean > 0) {
 			return fmt.Errorf("(%v, %v) cannot lie on logarithmic axes", q.X, q.Y.Mean)
 		}
@@ -113,6 +116,9 @@ func (s Series) draw(p *plot.Plot, i int) error {
 			bars.XYs = append(bars.XYs, plotter.XY{X: q.X, Y: q.Y.Mean})
 			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{half, q.Y.Half})
 		}
+	}
+	if len(points) == 0 {
+		return nil
 	}
 	line, marked, err := plotter.NewLinePoints(points)
 	if err != nil {

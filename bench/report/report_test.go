@@ -105,7 +105,12 @@ func TestChart(t *testing.T) {
 		t.Errorf("%d bytes", b.Len())
 	}
 	c.Add("ours", 1e7, Estimate{Mean: 0})
+	c.Add("nothing", 1e7, Estimate{Mean: 0})
+	if err := c.SVG(&b); err != nil {
+		t.Errorf("a zero was not left out: %v", err)
+	}
+	c.Add("ours", 0, Estimate{Mean: 1})
 	if err := c.SVG(&b); err == nil {
-		t.Error("a zero was put on a logarithmic axis")
+		t.Error("x = 0 was put on a logarithmic axis")
 	}
 }
