@@ -109,7 +109,7 @@ func BenchmarkFiring(b *testing.B) {
 		`CREATE INDEX covering ON raw (a, b, c)`)
 	must(b, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 63, b INTEGER BETWEEN 0 AND 63, c INTEGER BETWEEN 0 AND 1199)
 		FROM raw WITH (epsilon = 1000, delta = 1e-6)`)
-	must(b, s, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 499, max_updates = 1000, max_support = 1000, queries = 10000)`)
+	must(b, s, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 499, max_updates = 1000, max_support = 1000, queries = 10000, prior = uniform)`)
 	must(b, s, `SET mechanism = m`)
 	state := s.db.cellCache.get(cellsKey{1, "[]"})
 	state.spent, state.price = 1, 1
