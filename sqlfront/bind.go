@@ -4,8 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/xwb1989/sqlparser"
-
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -54,7 +52,7 @@ func (s *Select) Bind(t Table, args []query.Value) (*Bound, error) {
 	if err := s.checkArguments(len(args)); err != nil {
 		return nil, err
 	}
-	b := &binder{s: s, g: s.g, table: t, u: t.Universe(), args: args, known: make(map[*sqlparser.IsExpr]pred)}
+	b := &binder{s: s, g: s.g, table: t, u: t.Universe(), args: args, known: make(map[knownKey]pred), spent: new(effort)}
 	bound, err := b.bind()
 	if err != nil {
 		return nil, s.placed(err)
@@ -83,7 +81,12 @@ type binder struct {
 	scope    scope
 	rows     query.Query // which records FROM and WHERE leave, over u
 	warnings []string
-	known    map[*sqlparser.IsExpr]pred // see whenKnown
+	known    map[knownKey]pred // see whenKnown
+
+	spent    *effort
+	pins     map[int][]query.Value // columns without a domain that a conjunction pins, while its parts are compiled
+	pinning  int                   // which pins these are, 0 for none
+	pinnings int                   // how many there were
 }
 
 // bind compiles the clauses in the order in which SQL applies them.
@@ -96,6 +99,7 @@ func (b *binder) bind() (*Bound, error) {
 		return nil, err
 	}
 	b.rows = kept.query(b.u)
+	b.pinRows()
 	o := &outputs{binder: b}
 	if err := o.groupBy(); err != nil {
 		return nil, err

@@ -17,39 +17,51 @@ var mirrored = map[string]string{
 
 // whenComparison compiles =, <>, <, <=, >, >=, IN and NOT IN.
 func (b *binder) whenComparison(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
-	switch e.Operator {
-	case sqlparser.InStr:
+	if rows, ok, err := b.splitRows(e); err != nil {
+		return pred{}, err
+	} else if ok {
+		return b.when(rows, want)
+	}
+	switch {
+	case e.Operator == sqlparser.InStr:
 		return b.whenIn(e, want)
-	case sqlparser.NotInStr:
+	case e.Operator == sqlparser.NotInStr:
 		return b.whenIn(e, !want)
+	case mirrored[e.Operator] == "":
+		return b.whenComputed(e, want)
 	}
-	if mirrored[e.Operator] == "" || e.Escape != nil {
-		return pred{}, b.unsupported(e)
-	}
-	return b.compare(e.Left, e.Operator, e.Right, want)
+	return b.compare(e, want)
 }
 
-// compare compiles left operator right.
-func (b *binder) compare(left sqlparser.Expr, operator string, right sqlparser.Expr, want bool) (pred, error) {
-	l, err := b.value(left)
+// compare compiles a comparison: of a column with a constant at once, any other
+// by computing it.
+func (b *binder) compare(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
+	l, simple, err := b.operand(e.Left)
 	if err != nil {
 		return pred{}, err
 	}
-	r, err := b.value(right)
+	r, also, err := b.operand(e.Right)
 	if err != nil {
 		return pred{}, err
 	}
 	switch {
-	case l.isColumn && r.isColumn:
-		return pred{}, b.g.place(left).unsupported("a comparison of two columns").WithHint(binHint)
+	case !simple || !also || l.isColumn && r.isColumn:
+		return b.whenComputed(e, want)
+	case isOrdered(e.Operator) && (l.isColumn && b.isPinned(l.column) || r.isColumn && b.isPinned(r.column)):
+		return b.whenComputed(e, want)
 	case l.isColumn:
-		return b.compareColumn(l.column, operator, r.constant, want)
+		return b.compareColumn(l.column, e.Operator, r.constant, want)
 	case r.isColumn:
-		return b.compareColumn(r.column, mirrored[operator], l.constant, want)
+		return b.compareColumn(r.column, mirrored[e.Operator], l.constant, want)
 	case l.constant.isNull() || r.constant.isNull():
 		return truth(false), nil
 	}
-	return truth(holds(operator, l.constant.compare(r.constant)) == want), nil
+	return truth(holds(e.Operator, l.constant.compare(r.constant)) == want), nil
+}
+
+// isOrdered reports whether an operator asks for more than equality.
+func isOrdered(operator string) bool {
+	return operator != sqlparser.EqualStr && operator != sqlparser.NotEqualStr
 }
 
 // holds reports whether the operator accepts the result of a comparison.
@@ -121,11 +133,12 @@ func (b *binder) whenBetween(e *sqlparser.RangeCond, want bool) (pred, error) {
 	if e.Operator == sqlparser.NotBetweenStr {
 		want = !want
 	}
-	low, err := b.compare(e.Left, sqlparser.GreaterEqualStr, e.From, want)
+	from, to := rangeParts(e)
+	low, err := b.whenComparison(from, want)
 	if err != nil {
 		return pred{}, err
 	}
-	high, err := b.compare(e.Left, sqlparser.LessEqualStr, e.To, want)
+	high, err := b.whenComparison(to, want)
 	if err != nil {
 		return pred{}, err
 	}

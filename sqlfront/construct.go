@@ -58,7 +58,7 @@ func (g *guarded) constructFunction(e *sqlparser.FuncExpr) (name, hint string) {
 	case "cast":
 		return "CAST", binHint
 	case "sum", "avg", "min", "max", "total", "count", "margin", "group_concat":
-		return "the aggregate " + strings.ToUpper(name), countHint
+		return "the aggregate " + strings.ToUpper(name), "an aggregate stands in the select list, not in WHERE"
 	}
 	return "the function " + excerpt(name, 40) + "()", binHint
 }
@@ -67,6 +67,8 @@ func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {
 	switch e.Operator {
 	case sqlparser.LikeStr, sqlparser.NotLikeStr:
 		return "LIKE", "list the values with IN, or bin them in a view"
+	case globOperator, notGlobOperator:
+		return "GLOB", "list the values with IN, or bin them in a view"
 	}
 	return "a condition as a value", "put it into WHERE"
 }

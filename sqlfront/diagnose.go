@@ -3,7 +3,7 @@ package sqlfront
 import "slices"
 
 // comparisons are the operators and keywords that compare.
-var comparisons = words("= == <> != < <= > >= IN LIKE BETWEEN IS ISNULL NOTNULL")
+var comparisons = words("= == <> != < <= > >= IN LIKE GLOB BETWEEN IS ISNULL NOTNULL")
 
 // diagnose returns the error for a token at which the parser gave up: SQLite
 // reads a = b = c and 1 < x < 5, which is SQL and unlikely to be meant, and
@@ -12,6 +12,9 @@ func (g *guarded) diagnose(i int) error {
 	t := g.at(i)
 	switch {
 	case g.chained(i):
+		if t.is("IS") {
+			return t.unsupported("a comparison of a comparison").WithHint("set parentheses around the first one")
+		}
 		return t.unsupported("a comparison of a comparison").
 			WithHint("write lowest <= x AND x <= highest, or x BETWEEN lowest AND highest")
 	case t.is("(") && g.inCast(i):
@@ -39,19 +42,28 @@ var clauses = []string{"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "BE
 // comparison, as the second sign in 1 < x < 5.
 func (g *guarded) chained(i int) bool {
 	t := g.at(i)
-	if !comparisons[t.text] && !comparisons[t.upper] && !t.is("NOT") || !g.at(i-1).endsOperand() {
+	if !comparisons[t.text] && !comparisons[t.upper] && !t.is("NOT") ||
+		!g.at(i-1).endsOperand() && !g.at(i-1).is("ISNULL") && !g.at(i-1).is("NOTNULL") {
 		return false
 	}
-	depth := 0
+	depth, and := 0, false
 	for i--; i >= 0; i-- {
 		switch t := g.tokens[i]; {
-		case t.is(")"):
+		case t.is(")") || t.is("END"):
 			depth++
-		case t.is("(") && depth > 0:
+		case (t.is("(") || t.is("CASE")) && depth > 0:
 			depth--
 		case depth > 0:
+		case t.is("AND") && !and: // of a BETWEEN?
+			and = true
+		case and && t.is("BETWEEN"):
+			return true
+		case and && (comparisons[t.text] || comparisons[t.upper]):
+			return false
 		case t.is("(") || t.is(",") || t.is("AND") || t.is("OR") || t.is("WHERE") || t.is("WHEN"):
 			return false
+		case g.isNotNull(i):
+			return true
 		case t.kind != kindQuoted && t.kind != kindString && (comparisons[t.text] || comparisons[t.upper]):
 			return true
 		}

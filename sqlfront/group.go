@@ -224,7 +224,7 @@ func (o *outputs) integerKey(e sqlparser.Expr) (key, error) {
 	if err != nil {
 		return key{}, err
 	}
-	null, err := x.present.not()
+	null, err := o.not(x.present)
 	if err != nil {
 		return key{}, err
 	}

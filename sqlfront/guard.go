@@ -80,6 +80,7 @@ func (g *guarded) emit(i int) {
 	switch {
 	case t.kind == kindEnd:
 		g.write(i, "")
+	case g.skips(i):
 	case g.isAlias(i) || t.kind == kindQuoted:
 		g.write(i, "`i"+strconv.Itoa(i)+"`")
 	case t.kind == kindWord:
@@ -106,7 +107,7 @@ func (g *guarded) write(i int, text string) {
 // isAlias reports whether a string stands where only an alias can.
 func (g *guarded) isAlias(i int) bool {
 	before := g.at(i - 1)
-	return g.tokens[i].kind == kindString && (before.is("AS") || before.endsOperand())
+	return g.tokens[i].kind == kindString && (before.is("AS") || before.endsOperand() && !g.isGlob(i-1))
 }
 
 // emitWord writes an unquoted word as keyword, constant or identifier.
@@ -121,6 +122,10 @@ func (g *guarded) emitWord(i int) {
 		} else {
 			g.write(i, ":v"+strconv.Itoa(i))
 		}
+	case g.isGlob(i):
+		g.write(i, "REGEXP")
+	case g.isValue(i) > 0:
+		g.write(i, "<=>")
 	case t.upper == "ISNULL":
 		g.write(i, "IS NULL")
 	case t.upper == "NOTNULL":
@@ -138,8 +143,11 @@ func (g *guarded) emitWord(i int) {
 
 // afterIs reports whether token i follows IS or IS NOT.
 func (g *guarded) afterIs(i int) bool {
-	before := g.at(i - 1)
-	return before.is("IS") || before.is("NOT") && g.at(i-2).is("IS")
+	is := i - 1
+	if g.at(is).is("NOT") {
+		is--
+	}
+	return g.at(is).is("IS") && g.isValue(is) == 0
 }
 
 // isNotNull reports whether the tokens from i on are the NOT NULL of
@@ -159,7 +167,7 @@ func (g *guarded) parse() (node sqlparser.Statement, err error) {
 	if perr != nil {
 		return nil, g.diagnose(g.failed(perr.Error()))
 	}
-	return node, nil
+	return node, g.rename(node)
 }
 
 // failed returns the index of the token at which the parser gave up. Its

@@ -15,15 +15,19 @@ func (b *binder) whenIn(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
 	if !ok {
 		return pred{}, b.unsupported(e.Right.(sqlparser.Expr))
 	}
-	x, err := b.value(e.Left)
+	x, simple, err := b.operand(e.Left)
 	if err != nil {
 		return pred{}, err
 	}
-	elements, err := b.elements(list)
-	if err != nil {
+	elements, constant, err := b.elements(list)
+	switch {
+	case err != nil:
 		return pred{}, err
-	}
-	if !x.isColumn {
+	case !simple || !constant:
+		plain := *e
+		plain.Operator = sqlparser.InStr
+		return b.whenComputed(&plain, want)
+	case !x.isColumn:
 		return constantIn(x.constant, elements, want), nil
 	}
 	equal, null, err := b.equalToAny(x.column, elements)
@@ -36,20 +40,17 @@ func (b *binder) whenIn(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
 	return where(x.column, b.domain(x.column).NotNull().Minus(equal)), nil
 }
 
-// elements returns the constants of a list.
-func (b *binder) elements(list sqlparser.ValTuple) ([]constant, error) {
+// elements returns the constants of a list; false where one is computed.
+func (b *binder) elements(list sqlparser.ValTuple) ([]constant, bool, error) {
 	elements := make([]constant, len(list))
 	for i, e := range list {
-		o, err := b.value(e)
-		if err != nil {
-			return nil, err
-		}
-		if o.isColumn {
-			return nil, b.g.place(e).unsupported("a column in a list").WithHint("write x = a OR x = b")
+		o, ok, err := b.operand(e)
+		if err != nil || !ok || o.isColumn {
+			return nil, false, err
 		}
 		elements[i] = o.constant
 	}
-	return elements, nil
+	return elements, true, nil
 }
 
 // equalToAny returns the values of a column that equal an element, and whether

@@ -221,7 +221,7 @@ func (b *binder) arms(e *sqlparser.CaseExpr) ([]arm, error) {
 			return nil, err
 		}
 		arms = append(arms, arm{taken, w.Val})
-		fails, err := holds.not()
+		fails, err := b.not(holds)
 		if err != nil {
 			return nil, err
 		}

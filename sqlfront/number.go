@@ -15,7 +15,8 @@ import (
 // digits and is infinite or 0 to SQLite.
 const maxExponent = 1000
 
-// number returns k with the exact value of a number's text.
+// number returns k with the value of a number's text: an integer exactly, any
+// other as the nearest REAL of 64 bits, as far as there is one.
 func (k constant) number(text string) (constant, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		k.value = query.Int(n)
@@ -30,6 +31,9 @@ func (k constant) number(text string) (constant, error) {
 	real, ok := new(big.Rat).SetString(text)
 	if !ok {
 		return k, sqlerr.New(sqlerr.Malformed, "%s is not a number", excerpt(text, 40)).At(k.source.position)
+	}
+	if r, _ := real.Float64(); !math.IsInf(r, 0) {
+		real.SetFloat64(r)
 	}
 	k.real = real
 	return k, nil

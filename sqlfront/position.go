@@ -2,6 +2,7 @@ package sqlfront
 
 import (
 	"math"
+	"slices"
 
 	"github.com/xwb1989/sqlparser"
 )
@@ -30,6 +31,23 @@ func (g *guarded) place(node sqlparser.SQLNode) token {
 		return g.tokens[0]
 	}
 	return first
+}
+
+// columnNames returns the names of the columns in an expression, as written.
+func (g *guarded) columnNames(e sqlparser.Expr) []string {
+	var names []string
+	visit := func(n sqlparser.SQLNode) (bool, error) {
+		if c, ok := n.(*sqlparser.ColName); ok {
+			if t, ok := g.token(c.Name.String()); ok && !slices.Contains(names, t.value) && len(names) < 10 {
+				names = append(names, t.value)
+			}
+		}
+		return true, nil
+	}
+	if err := sqlparser.Walk(visit, e); err != nil {
+		return nil
+	}
+	return names
 }
 
 // find returns the first of the given keywords or operators that stands

@@ -43,12 +43,12 @@ func (p pred) query(u *query.Universe) query.Query {
 }
 
 // not returns where p does not hold.
-func (p pred) not() (pred, error) {
+func (b *binder) not(p pred) (pred, error) {
 	switch p.shape {
 	case isSet:
 		return where(p.column, p.set.Complement()), nil
 	case isDiagram:
-		q, err := p.q.Not()
+		q, err := b.spent.work.Not(p.q)
 		return pred{shape: isDiagram, q: q}, err
 	}
 	return truth(!p.always), nil
@@ -79,9 +79,9 @@ func (b *binder) merge(preds []pred, conjunction bool) (pred, error) {
 	for _, p := range merged {
 		diagrams = append(diagrams, p.query(b.u))
 	}
-	op := query.Query.Or
+	op := b.spent.work.Or
 	if conjunction {
-		op = query.Query.And
+		op = b.spent.work.And
 	}
 	q, err := fold(diagrams, op)
 	return pred{shape: isDiagram, q: q}, err

@@ -12,8 +12,6 @@ func (g *guarded) refuse(i int) error {
 		return g.refuseOperator(i)
 	case t.kind != kindWord || g.at(i-1).is("."):
 		return nil
-	case t.upper == "IS":
-		return g.refuseIs(i)
 	case reserved[t.upper]:
 		return g.refuseReserved(i)
 	}
@@ -30,27 +28,9 @@ func (g *guarded) refuseOperator(i int) error {
 	case "->", "->>":
 		return t.unsupported("the operator " + t.text).WithHint("extract the value in a view and declare it as a column")
 	case "(":
-		if g.at(i-1).isName() && (g.at(i-2).is("FROM") || g.at(i-2).is("JOIN")) {
+		if g.at(i-1).isName() && (g.at(i-2).is("FROM") && !g.at(i-3).is("DISTINCT") || g.at(i-2).is("JOIN")) {
 			return g.at(i - 1).unsupported("a table-valued function")
 		}
-	}
-	return nil
-}
-
-// refuseIs refuses IS and IS NOT in front of anything but NULL, TRUE, FALSE.
-func (g *guarded) refuseIs(i int) error {
-	next, operator := g.at(i+1), "="
-	if next.is("NOT") {
-		next, operator = g.at(i+2), "<>"
-	}
-	switch {
-	case next.is("NULL") || next.is("TRUE") || next.is("FALSE"):
-		return nil
-	case next.is("DISTINCT"):
-		return g.tokens[i].unsupported("IS DISTINCT FROM").WithHint("write = or <>, and IS NULL where NULL is meant")
-	case next.startsOperand():
-		return g.tokens[i].unsupported("IS with a value").
-			WithHint("write %s, and IS NULL where NULL is meant", operator)
 	}
 	return nil
 }
@@ -67,7 +47,15 @@ func (g *guarded) refuseReserved(i int) error {
 			return nil
 		}
 		return t.malformed("unexpected keyword ALL")
-	case "INTERSECT", "VALUES":
+	case "VALUES":
+		if g.skips(i) {
+			return nil
+		}
+		if g.at(i - 2).is("IN") {
+			return t.unsupported("VALUES with names").WithHint("list the values without VALUES")
+		}
+		fallthrough
+	case "INTERSECT":
 		return t.unsupported(t.upper).WithHint("ask for each count in a statement of its own")
 	}
 	if keywords[t.upper] {
@@ -80,9 +68,9 @@ func (g *guarded) refuseReserved(i int) error {
 // refuseWord refuses words that are keywords to SQLite in this place.
 func (g *guarded) refuseWord(i int) error {
 	t, before, next := g.tokens[i], g.at(i-1), g.at(i+1)
-	infix := (before.endsOperand() || before.is("NOT")) && next.startsOperand()
+	infix := g.infix(i)
 	switch t.upper {
-	case "GLOB", "REGEXP", "MATCH":
+	case "REGEXP", "MATCH":
 		if infix && !next.is("(") || infix && before.is("NOT") {
 			return t.unsupported(t.upper).WithHint("list the values with IN, or bin them in a view")
 		}

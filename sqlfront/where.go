@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/xwb1989/sqlparser"
+
+	"dpsql/query"
 )
 
 // when returns where a condition is true (want) or is false (!want). The two
@@ -23,14 +25,8 @@ func (b *binder) when(e sqlparser.Expr, want bool) (pred, error) {
 		return b.whenBetween(e, want)
 	case *sqlparser.IsExpr:
 		return b.whenIs(e, want)
-	case *sqlparser.SQLVal, *sqlparser.UnaryExpr:
-		return b.whenLiteral(e, want)
-	case *sqlparser.ColName:
-		if _, err := b.column(e); err != nil {
-			return pred{}, err
-		}
 	}
-	return pred{}, b.unsupported(e)
+	return b.whenComputed(e, want)
 }
 
 // unsupported refuses an expression.
@@ -39,11 +35,20 @@ func (b *binder) unsupported(e sqlparser.Expr) error {
 	return b.g.start(e).unsupported(construct).WithHint("%s", hint)
 }
 
-// whenChain compiles a whole chain of ANDs, or of ORs, at once.
+// whenChain compiles a whole chain of ANDs, or of ORs, at once. The parts of a
+// conjunction that can pin a column come first.
 func (b *binder) whenChain(e sqlparser.Expr, want bool) (pred, error) {
 	_, and := e.(*sqlparser.AndExpr)
-	var preds []pred
-	for _, part := range chain(e, and) {
+	parts := chain(e, and)
+	preds := make([]pred, 0, len(parts))
+	if and == want {
+		defer func(pins map[int][]query.Value, pinning int) { b.pins, b.pinning = pins, pinning }(b.pins, b.pinning)
+		var err error
+		if preds, parts, err = b.pin(parts, want); err != nil {
+			return pred{}, err
+		}
+	}
+	for _, part := range parts {
 		p, err := b.when(part, want)
 		if err != nil {
 			return pred{}, err
@@ -71,24 +76,6 @@ func chain(e sqlparser.Expr, and bool) []sqlparser.Expr {
 	return parts
 }
 
-// whenLiteral compiles a literal as a condition, as in WHERE TRUE.
-func (b *binder) whenLiteral(e sqlparser.Expr, want bool) (pred, error) {
-	o, ok, err := b.operand(e)
-	switch {
-	case err != nil:
-		return pred{}, err
-	case !ok:
-		return pred{}, b.unsupported(e)
-	case o.isColumn: // a column named true
-		return pred{}, b.unsupported(e)
-	case o.constant.isNull():
-		return truth(false), nil
-	case o.constant.value.IsText():
-		return pred{}, b.g.place(e).unsupported("a text as a condition")
-	}
-	return truth(o.constant.isZero() != want), nil
-}
-
 // whenIs compiles IS [NOT] NULL, TRUE and FALSE, which are never unknown.
 func (b *binder) whenIs(e *sqlparser.IsExpr, want bool) (pred, error) {
 	var p pred
@@ -109,7 +96,7 @@ func (b *binder) whenIs(e *sqlparser.IsExpr, want bool) (pred, error) {
 	if err != nil || want {
 		return p, err
 	}
-	return p.not()
+	return b.not(p)
 }
 
 // whenNotNull returns where the operand of an IS NULL is not NULL.
@@ -118,8 +105,10 @@ func (b *binder) whenNotNull(e *sqlparser.IsExpr, null bool) (pred, error) {
 	switch {
 	case err != nil:
 		return pred{}, err
-	case !ok:
+	case !ok && isCondition(e.Expr):
 		return b.whenKnown(e)
+	case !ok:
+		return b.whenComputed(&sqlparser.IsExpr{Operator: sqlparser.IsNotNullStr, Expr: e.Expr}, true)
 	case !o.isColumn:
 		return truth(!o.constant.isNull()), nil
 	}
@@ -131,11 +120,28 @@ func (b *binder) whenNotNull(e *sqlparser.IsExpr, null bool) (pred, error) {
 	return where(o.column, d.NotNull()), nil
 }
 
+// isCondition reports whether an expression is made of conditions.
+func isCondition(e sqlparser.Expr) bool {
+	switch unwrap(e).(type) {
+	case *sqlparser.ComparisonExpr, *sqlparser.RangeCond, *sqlparser.IsExpr, *sqlparser.NotExpr, *sqlparser.AndExpr, *sqlparser.OrExpr:
+		return true
+	}
+	return false
+}
+
 // whenKnown returns where a condition is true or false, and not unknown. It
-// is kept for the node: nested IS NULLs would ask for it twice a level.
+// is kept for the node: nested IS NULLs would ask for it twice a level. What
+// was compiled for the pinned values of a column holds while they are pinned;
+// how often that happens is bounded.
 func (b *binder) whenKnown(e *sqlparser.IsExpr) (pred, error) {
-	if p, ok := b.known[e]; ok {
+	key := knownKey{e, b.pinning}
+	if p, ok := b.known[key]; ok {
 		return p, nil
+	}
+	if b.pinning > 0 {
+		if err := b.part(); err != nil {
+			return pred{}, b.placedAt(err, e.Expr)
+		}
 	}
 	yes, err := b.when(e.Expr, true)
 	if err != nil {
@@ -146,6 +152,12 @@ func (b *binder) whenKnown(e *sqlparser.IsExpr) (pred, error) {
 		return pred{}, err
 	}
 	p, err := b.merge([]pred{yes, no}, false)
-	b.known[e] = p
+	b.known[key] = p
 	return p, err
+}
+
+// knownKey names a condition, and the pins it is compiled under.
+type knownKey struct {
+	e       *sqlparser.IsExpr
+	pinning int
 }

@@ -33,13 +33,13 @@ SELECT COUNT(1) FROM pums WHERE age = 40 AND sex = 1;
 SELECT COUNT(age) FROM pums WHERE race IN (2, 3) AND married = 1;
 -- ok
 SELECT COUNT(*) FROM pums WHERE age IN (20, 21, 22) OR educ = 16;
--- later
+-- same B
 SELECT COUNT(*) FROM pums WHERE (sex + married) % 2 = 1;
--- later
+-- same B
 SELECT COUNT(*) FROM pums WHERE sex <> married;
 -- same B
 SELECT COUNT(*) FROM pums WHERE (sex = 1 AND married = 0) OR (sex = 0 AND married = 1);
--- later
+-- ok
 SELECT COUNT(*) FROM pums WHERE (sex, married) IN ((0, 1), (1, 1)) AND age > 90;
 -- ok
 SELECT COUNT(*), MARGIN(COUNT(*)) FROM pums WHERE educ >= 13;

@@ -1,0 +1,206 @@
+package sqlfront
+
+import (
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// comparisonExpr compiles every operator that compares.
+func (b *binder) comparisonExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
+	if rows, ok, err := b.splitRows(e); err != nil || ok {
+		if err != nil {
+			return nil, err
+		}
+		return b.condition(rows)
+	}
+	switch e.Operator {
+	case sqlparser.InStr, sqlparser.NotInStr:
+		x, err := b.inExpr(e)
+		return negatedIf(e.Operator == sqlparser.NotInStr, x, err)
+	case sqlparser.LikeStr, sqlparser.NotLikeStr:
+		x, err := b.likeExpr(e)
+		return negatedIf(e.Operator == sqlparser.NotLikeStr, x, err)
+	case globOperator, notGlobOperator:
+		x, err := b.globExpr(e)
+		return negatedIf(e.Operator == notGlobOperator, x, err)
+	case isOperator, isNotOperator:
+		x, err := b.isValueExpr(e)
+		return negatedIf(e.Operator == isNotOperator, x, err)
+	}
+	return b.comparisonOf(e.Operator, e.Left, e.Right)
+}
+
+// comparisonOf compiles left operator right.
+func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*expr, error) {
+	x, y, err := b.pair(left, right)
+	if err != nil {
+		return nil, err
+	}
+	if operator != sameOperator {
+		if d := difference(x, y); d != nil {
+			return apply(comparison(operator), d, numberExpr(0)), nil
+		}
+	}
+	of := same
+	if operator != sameOperator {
+		of = comparison(operator)
+	}
+	return compared(of, x, y), nil
+}
+
+// compared applies a comparison. Only texts that the expression or a domain
+// lists are known to differ from the others of a column without a domain.
+func compared(of operation, x, y *expr) *expr {
+	if x.derived || y.derived {
+		of = named("a comparison with a computed text", of)
+	}
+	return apply(of, x, y)
+}
+
+// difference returns x − y where comparing it with 0 is comparing x with y:
+// for integers that it cannot make overflow. Constants are compared as they
+// are.
+func difference(x, y *expr) *expr {
+	if x.isConstant() || y.isConstant() || x.full.isNull() || y.full.isNull() {
+		return nil
+	}
+	if d := sum(x, y, true); d.terms != nil {
+		return d
+	}
+	return nil
+}
+
+// pair compiles two operands that are compared with each other.
+func (b *binder) pair(left, right sqlparser.Expr) (x, y *expr, err error) {
+	if x, err = b.expr(left); err != nil {
+		return nil, nil, err
+	}
+	if y, err = b.expr(right); err != nil {
+		return nil, nil, err
+	}
+	return b.affine(x, y, left)
+}
+
+// affine applies to each of two compared expressions the affinity of the
+// other: a number meets an INTEGER column, and a text a TEXT column.
+func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
+	ax, ay := x.affinity, y.affinity
+	x, err := b.converted(x, ax, y, ay)
+	if err != nil {
+		return nil, nil, err
+	}
+	if y, err = b.converted(y, ay, x, ax); err != nil {
+		return nil, nil, err
+	}
+	if x.full.isNumber() && y.full.isText() || x.full.isText() && y.full.isNumber() {
+		if !x.full.isNull() && !y.full.isNull() && !(x.isConstant() && y.isConstant()) {
+			return nil, nil, sqlerr.New(sqlerr.Invalid, "a number is compared with a text, which is never equal").
+				WithHint("write a number without quotes, and a text in quotes").At(b.g.start(left).position)
+		}
+	}
+	return x, y, nil
+}
+
+// converted returns x as it is compared with a value of the given affinity.
+func (b *binder) converted(x *expr, own query.Type, other *expr, affinity query.Type) (*expr, error) {
+	switch {
+	case affinity == query.TypeInteger && own != query.TypeInteger && !x.full.isNumber():
+		if x.literal != nil {
+			k, err := b.numeric(other.column, *x.literal)
+			return constantExpr(k), err
+		}
+		return apply(toNumber(), x), nil
+	case affinity == query.TypeText && own == 0 && !x.full.isText():
+		if x.literal != nil {
+			v, err := b.text(other.column, *x.literal)
+			return constantExpr(constant{value: v, source: x.literal.source}), err
+		}
+		x = apply(toText(), x)
+		x.derived = !x.isConstant()
+		return x, nil
+	}
+	return x, nil
+}
+
+// toNumber is the NUMERIC affinity: a text that is a number becomes one.
+func toNumber() operation {
+	return strict("a comparison with a number", just(anything), func(args []scalar) scalar {
+		if args[0].kind != isText {
+			return args[0]
+		}
+		k, ok, err := constant{}.readNumber(args[0].s)
+		switch {
+		case err != nil:
+			return refused("a number with an exponent this large")
+		case !ok:
+			return args[0]
+		}
+		return k.scalar()
+	})
+}
+
+// toText is the TEXT affinity: a number becomes its digits.
+func toText() operation {
+	return strict("", just(anyText), func(args []scalar) scalar {
+		if args[0].kind == isNull {
+			return args[0]
+		}
+		if s, ok := args[0].text(); ok {
+			return textOf(s)
+		}
+		return refused("a REAL as a text")
+	})
+}
+
+// isValueExpr compiles x IS y, and x IS TRUE with a TRUE in parentheses.
+func (b *binder) isValueExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
+	if t, ok := b.truthWord(e.Right); ok {
+		wanted := canBeFalse
+		if t {
+			wanted = canBeTrue
+		}
+		x, err := b.condition(e.Left)
+		return applied(err, test(wanted), x)
+	}
+	return b.comparisonOf(sameOperator, e.Left, e.Right)
+}
+
+// truthWord reports which of the words TRUE and FALSE an expression is.
+func (b *binder) truthWord(e sqlparser.Expr) (value, ok bool) {
+	v, ok := unwrap(e).(*sqlparser.SQLVal)
+	if !ok {
+		return false, false
+	}
+	o, ok, err := b.literal(v)
+	if t := o.constant.source; ok && err == nil && !o.isColumn {
+		return t.is("TRUE"), t.is("TRUE") || t.is("FALSE")
+	}
+	return false, false
+}
+
+// rangeExpr compiles x BETWEEN a AND b as x >= a AND x <= b.
+func (b *binder) rangeExpr(e *sqlparser.RangeCond) (*expr, error) {
+	low, high := rangeParts(e)
+	x, err := b.junctionExpr(&sqlparser.AndExpr{Left: low, Right: high}, true)
+	return negatedIf(e.Operator == sqlparser.NotBetweenStr, x, err)
+}
+
+// rangeParts returns the two comparisons that a BETWEEN stands for.
+func rangeParts(e *sqlparser.RangeCond) (low, high *sqlparser.ComparisonExpr) {
+	return &sqlparser.ComparisonExpr{Left: e.Left, Operator: sqlparser.GreaterEqualStr, Right: e.From},
+		&sqlparser.ComparisonExpr{Left: e.Left, Operator: sqlparser.LessEqualStr, Right: e.To}
+}
+
+// named makes an operation refuse texts of which only the column is known.
+func named(what string, of operation) operation {
+	return func(args []bounds) bounds {
+		for _, x := range args {
+			if x.known && x.lo.kind == isOther {
+				return known(noDomain(what, x.lo.n))
+			}
+		}
+		return of(args)
+	}
+}

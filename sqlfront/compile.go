@@ -1,0 +1,275 @@
+package sqlfront
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// maxSteps bounds the steps that are evaluated for one statement, and with them
+// time and memory: about a second, and a few hundred megabytes.
+const maxSteps = 1 << 24
+
+// branchCost is what a branch of the diagram counts as, in steps.
+const branchCost = 4
+
+// compilation makes a diagram of a program: column by column it divides the
+// domain into ranges until each of them decides the result or is one value,
+// and goes on to the next column. Equal states lead to one diagram.
+type compilation struct {
+	*program
+	b *binder
+	// weigh returns the weight of a result, and false while it is not decided.
+	weigh func(bounds) (int64, bool)
+	done  []map[string]query.Query
+	leaf  map[int64]query.Query // by weight
+}
+
+// diagram compiles an expression with the weights of its results.
+func (b *binder) diagram(x *expr, weigh func(bounds) (int64, bool)) (query.Query, error) {
+	c := &compilation{program: b.program(x), b: b, weigh: weigh, leaf: make(map[int64]query.Query)}
+	c.done = make([]map[string]query.Query, len(c.levels))
+	if w, ok, err := c.decided(c.now[c.result]); ok || err != nil {
+		return query.Everywhere(b.u, w), err
+	}
+	return c.from(0)
+}
+
+// decided returns the weight of a result; false while it is not decided.
+func (c *compilation) decided(x bounds) (int64, bool, error) {
+	if x.undefined() {
+		return 0, false, c.b.undefined(x.lo)
+	}
+	w, ok := c.weigh(x)
+	return w, ok, nil
+}
+
+// undefined returns the refusal of a result that is no value.
+func (b *binder) undefined(x scalar) error {
+	if x.n < 0 {
+		return sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", x.s).WithHint(binHint)
+	}
+	return sqlerr.New(sqlerr.Unsupported, "%s of column %s, which has no domain, is outside the dialect", x.s, b.u.Columns()[x.n].Name).
+		WithHint("pin it with = or IN")
+}
+
+// from compiles the levels from the k-th on, for the state of those before.
+func (c *compilation) from(k int) (query.Query, error) {
+	l := &c.levels[k]
+	state := c.state(l)
+	if q, ok := c.done[k][state]; ok {
+		return q, nil
+	}
+	q, err := c.level(k)
+	if err != nil {
+		return q, err
+	}
+	c.now[l.step] = l.full
+	if c.done[k] == nil {
+		c.done[k] = make(map[string]query.Query)
+	}
+	c.done[k][state] = q
+	return q, nil
+}
+
+func (c *compilation) level(k int) (query.Query, error) {
+	l := &c.levels[k]
+	d := c.u.Columns()[l.column].Domain
+	if !d.Finite() {
+		return c.texts(k)
+	}
+	var branches []query.Branch
+	if err := c.divide(k, query.Range{Last: d.Size() - 1}, &branches); err != nil {
+		return query.Query{}, err
+	}
+	return query.Switch(c.u, l.column, branches)
+}
+
+// divide adds the branches of a range of a column's values.
+func (c *compilation) divide(k int, r query.Range, branches *[]query.Branch) error {
+	l := &c.levels[k]
+	q, ok, err := c.at(k, boundsOf(c.u.Columns()[l.column].Domain, r.First, r.Last))
+	if err != nil {
+		return err
+	}
+	if ok {
+		*branches = append(*branches, query.Branch{Range: r, To: q})
+		return c.b.spend(branchCost)
+	}
+	middle := r.First + (r.Last-r.First)/2
+	if err := c.divide(k, query.Range{First: r.First, Last: middle}, branches); err != nil {
+		return err
+	}
+	return c.divide(k, query.Range{First: middle + 1, Last: r.Last}, branches)
+}
+
+// at compiles the rest for a column's values within bounds; false where these
+// must be divided first.
+func (c *compilation) at(k int, x bounds) (query.Query, bool, error) {
+	l := &c.levels[k]
+	c.now[l.step] = x
+	if err := c.b.spend(1 + l.cost); err != nil {
+		return query.Query{}, false, err
+	}
+	w, ok, err := c.decided(c.evaluate(l))
+	switch {
+	case err != nil:
+		return query.Query{}, false, err
+	case ok:
+		return c.everywhere(w), true, nil
+	case !x.known:
+		return query.Query{}, false, nil
+	}
+	q, err := c.from(k + 1)
+	return q, true, err
+}
+
+// everywhere returns the query with one weight.
+func (c *compilation) everywhere(weight int64) query.Query {
+	q, ok := c.leaf[weight]
+	if !ok {
+		q = query.Everywhere(c.u, weight)
+		c.leaf[weight] = q
+	}
+	return q
+}
+
+// texts compiles a column without a domain: NULL, the texts that the expression
+// can tell apart, and any other. Where the column is pinned the rest does not
+// matter.
+func (c *compilation) texts(k int) (query.Query, error) {
+	l := &c.levels[k]
+	values, pinned := c.b.pins[l.column]
+	if !pinned {
+		values = []query.Value{query.Null()}
+		for _, s := range c.named {
+			values = append(values, query.Text(s))
+		}
+		if err := c.b.spend(branchCost * len(values)); err != nil {
+			return query.Query{}, err
+		}
+		slices.SortFunc(values, query.Value.Compare)
+		values = slices.Compact(values)
+	}
+	cases := make([]query.Case, len(values))
+	for i, v := range values {
+		q, _, err := c.at(k, known(scalarOf(v)))
+		if err != nil {
+			return q, err
+		}
+		cases[i] = query.Case{Value: v, To: q}
+	}
+	rest := query.None(c.u)
+	if !pinned {
+		var err error
+		if rest, _, err = c.at(k, known(scalar{kind: isOther, n: int64(l.column)})); err != nil {
+			return rest, err
+		}
+	}
+	return query.SwitchText(c.u, l.column, cases, rest)
+}
+
+// spend notes that steps are evaluated, and refuses too many.
+func (b *binder) spend(steps int) error {
+	if b.spent.steps += steps; b.spent.steps > maxSteps {
+		return sqlerr.New(sqlerr.Unsupported, "the predicate is too complex: compiling it takes more than %d steps", maxSteps).
+			WithHint("%s, or compare fewer columns of large domains", binHint)
+	}
+	return nil
+}
+
+// whenComputed returns where a condition that computes is true, or false.
+func (b *binder) whenComputed(e sqlparser.Expr, want bool) (pred, error) {
+	x, err := b.condition(e)
+	if err != nil {
+		return pred{}, err
+	}
+	wanted := canBeFalse
+	if want {
+		wanted = canBeTrue
+	}
+	q, err := b.diagram(x, func(r bounds) (int64, bool) {
+		switch t := r.truths(); {
+		case t == wanted:
+			return 1, true
+		default:
+			return 0, t&wanted == 0
+		}
+	})
+	if err != nil {
+		return pred{}, b.placedAt(err, e)
+	}
+	p := b.simplest(q)
+	if p.shape == isConstant && !p.always && want {
+		b.warnNothing(e)
+	}
+	return p, nil
+}
+
+// warnNothing says that a condition on columns can hold for no record.
+func (b *binder) warnNothing(e sqlparser.Expr) {
+	if names := b.g.columnNames(e); len(names) > 0 {
+		b.warn("a condition on " + excerpt(strings.Join(names, ", "), 80) + " matches nothing in the declared domains")
+	}
+}
+
+// simplest returns a query as a set where it depends on one column.
+func (b *binder) simplest(q query.Query) pred {
+	switch columns := q.Columns(); len(columns) {
+	case 0:
+		return truth(q.Equal(query.All(b.u)))
+	case 1:
+		if sets, ok := q.Product(); ok {
+			return where(columns[0], sets[columns[0]])
+		}
+	}
+	return pred{shape: isDiagram, q: q}
+}
+
+// values returns the values that an expression takes, in the order in which it
+// meets them, and the query whose weight is 1 + the index of its value: what a
+// sum adds up, and what GROUP BY divides by.
+func (b *binder) values(x *expr) (query.Query, []query.Value, error) {
+	var values []query.Value
+	index := make(map[query.Value]int64)
+	var failed error
+	q, err := b.diagram(x, func(r bounds) (int64, bool) {
+		if !r.known {
+			return 0, false
+		}
+		v, err := b.storable(r.lo)
+		if err != nil {
+			failed = err
+			return 0, true
+		}
+		if index[v] == 0 {
+			values = append(values, v)
+			index[v] = int64(len(values))
+		}
+		return index[v], true
+	})
+	if err == nil {
+		err = failed
+	}
+	return q, values, err
+}
+
+// storable returns a result as a value of a column; a REAL is none.
+func (b *binder) storable(x scalar) (query.Value, error) {
+	switch x.kind {
+	case isNull:
+		return query.Null(), nil
+	case isInteger:
+		return query.Int(x.n), nil
+	case isText:
+		return query.Text(x.s), nil
+	case isOther:
+		return query.Value{}, b.undefined(noDomain("every value", x.n))
+	}
+	return query.Value{}, sqlerr.New(sqlerr.Unsupported, "a REAL result is outside the dialect").
+		WithHint("keep to integers: / cuts integers, and a literal with a point makes a REAL")
+}

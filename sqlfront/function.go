@@ -1,0 +1,264 @@
+package sqlfront
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/sqlerr"
+)
+
+// function is one of SQLite's functions on values.
+type function struct {
+	least, most int                   // arguments
+	rest        func([]bounds) bounds // what it can be while an argument is not known
+	text        bool                  // can be a text
+	of          func(args []scalar) scalar
+}
+
+// functionNamed returns the function with a lower-case name.
+func functionNamed(name string, arguments int) (function, bool) {
+	count := just(bounds{null: true, integral: true, lo: integerOf(0), hi: integerOf(math.MaxInt64)})
+	some := just(anyText)
+	switch name {
+	case "abs":
+		return function{1, 1, magnitudes, false, absolute}, true
+	case "length":
+		return function{1, 1, count, false, length}, true
+	case "lower":
+		return function{1, 1, some, true, mapped(lowerASCII)}, true
+	case "upper":
+		return function{1, 1, some, true, mapped(upperASCII)}, true
+	case "substr", "substring":
+		return function{2, 3, some, true, substring}, true
+	}
+	switch {
+	case name == "min" && arguments > 1:
+		return function{2, 100, union, true, extreme(-1)}, true
+	case name == "max" && arguments > 1:
+		return function{2, 100, union, true, extreme(+1)}, true
+	}
+	return function{}, false
+}
+
+// specials are the functions that are short for a CASE, with the arguments they
+// take at least.
+var specials = map[string]int{"coalesce": 2, "ifnull": 2, "nullif": 2, "iif": 3}
+
+// functionExpr compiles a call of a function.
+func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
+	name, _ := b.g.function(e)
+	f, ok := functionNamed(name, len(e.Exprs))
+	special := specials[name]
+	if !ok && special == 0 {
+		return nil, b.unsupported(e)
+	}
+	args, err := b.arguments(e)
+	if err != nil {
+		return nil, err
+	}
+	if special > 0 {
+		f.least, f.most = special, special
+		if name == "coalesce" {
+			f.most = 100
+		}
+	}
+	if len(args) < f.least || len(args) > f.most {
+		return nil, sqlerr.New(sqlerr.Malformed, "wrong number of arguments to %s()", name).At(b.g.place(e).position)
+	}
+	if special > 0 {
+		return b.specialExpr(name, e, args)
+	}
+	var x *expr
+	if name == "min" || name == "max" {
+		x = folded(f.operation(name), args)
+	} else {
+		x = apply(f.operation(name), args...)
+	}
+	x.derived = f.text && !x.isConstant()
+	return x, nil
+}
+
+// operation returns the function as an operation.
+func (f function) operation(name string) operation {
+	return strict("the function "+name+"()", f.rest, f.of)
+}
+
+// arguments compiles the arguments of a call.
+func (b *binder) arguments(e *sqlparser.FuncExpr) ([]*expr, error) {
+	if e.Distinct {
+		return nil, b.unsupported(e)
+	}
+	args := make([]*expr, len(e.Exprs))
+	for i, a := range e.Exprs {
+		aliased, ok := a.(*sqlparser.AliasedExpr)
+		if !ok || !aliased.As.IsEmpty() {
+			return nil, b.unsupported(e)
+		}
+		var err error
+		if args[i], err = b.expr(aliased.Expr); err != nil {
+			return nil, err
+		}
+	}
+	return args, nil
+}
+
+// specialExpr compiles the functions that are short for a CASE.
+func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (*expr, error) {
+	switch name {
+	case "iif":
+		if !args[0].full.isNumber() {
+			return nil, b.g.start(e.Exprs[0].(*sqlparser.AliasedExpr).Expr).unsupported("a text as a condition").
+				WithHint("compare it with a value")
+		}
+		return apply(choice, args...), nil
+	case "nullif": // compares without affinity
+		equal := compared(comparison(sqlparser.EqualStr), args[0], args[1])
+		return apply(choice, equal, fixed(known(scalar{})), args[0]), nil
+	}
+	last := len(args) - 1
+	var cases []*expr
+	for _, x := range args[:last] {
+		cases = append(cases, apply(negation, apply(missing, x)), x)
+	}
+	return apply(choice, append(cases, args[last])...), nil
+}
+
+// absolute is abs(x): SQLite fails where the result overflows.
+func absolute(args []scalar) scalar {
+	switch x := args[0]; {
+	case x.kind == isReal:
+		return realOf(math.Abs(x.float()))
+	case x.kind == isInteger && x.n == math.MinInt64:
+		return refused("abs() of the smallest integer")
+	case x.kind == isInteger:
+		return integerOf(max(x.n, -x.n))
+	case x.kind == isText:
+		return refused("abs() of a text")
+	}
+	return scalar{}
+}
+
+// magnitudes bounds abs(x).
+func magnitudes(args []bounds) bounds {
+	x := args[0]
+	switch {
+	case !x.integral || x.lo.n == math.MinInt64:
+		return anyNumber(x.null)
+	case x.lo.n >= 0:
+		return x
+	case x.hi.n <= 0:
+		return between(-x.hi.n, -x.lo.n, x.null)
+	}
+	return between(0, max(-x.lo.n, x.hi.n), x.null)
+}
+
+// union bounds a function that returns NULL or one of its arguments.
+func union(args []bounds) bounds {
+	u := args[0]
+	for _, x := range args[1:] {
+		if u.isNull() || x.isNull() {
+			return known(scalar{})
+		}
+		u = u.hull(x)
+	}
+	return u
+}
+
+// extreme is min(x, y, …), for -1, and max: NULL if one is NULL.
+func extreme(sign int) func([]scalar) scalar {
+	return func(args []scalar) scalar {
+		best := args[0]
+		for _, x := range args {
+			if x.kind == isNull {
+				return x
+			}
+			if x.compare(best)*sign > 0 {
+				best = x
+			}
+		}
+		return best
+	}
+}
+
+// onText applies f to the text of a value; NULL stays NULL.
+func onText(x scalar, f func(string) scalar) scalar {
+	if x.kind == isNull {
+		return x
+	}
+	s, ok := x.text()
+	switch {
+	case !ok:
+		return refused("a REAL as a text")
+	case !plainText(s):
+		return refused("a text with a NUL character")
+	}
+	return f(s)
+}
+
+// plainText reports whether the functions read all of a text, as characters.
+func plainText(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) }
+
+func mapped(f func(string) string) func([]scalar) scalar {
+	return func(args []scalar) scalar {
+		return onText(args[0], func(s string) scalar { return textOf(f(s)) })
+	}
+}
+
+// length counts characters.
+func length(args []scalar) scalar {
+	return onText(args[0], func(s string) scalar { return integerOf(int64(utf8.RuneCountInString(s))) })
+}
+
+// substring is substr(text, from, count): characters are counted from 1, from
+// the end where from is negative, and to the left where count is.
+func substring(args []scalar) scalar {
+	for _, x := range args[1:] {
+		if x.kind == isNull {
+			return x
+		}
+		if x.kind == isText {
+			return refused("a text as a number")
+		}
+	}
+	return onText(args[0], func(s string) scalar {
+		runes := []rune(s)
+		n, from, count := int64(len(runes)), args[1].integer(), int64(math.MaxInt64)
+		if len(args) == 3 {
+			count = args[2].integer()
+		}
+		first, last := sliceOf(n, from, count)
+		return textOf(string(runes[first:last]))
+	})
+}
+
+// sliceOf returns the part of n characters that substr takes.
+func sliceOf(n, from, count int64) (first, last int64) {
+	switch {
+	case from < 0:
+		from += n
+	case from > 0:
+		from--
+	case count > 0:
+		count-- // the place 0 stands before the first character
+	}
+	first, last = from, saturated(from, count)
+	if count < 0 {
+		first, last = last, first
+	}
+	first, last = max(first, 0), max(last, 0)
+	return min(first, n), min(last, n)
+}
+
+// saturated returns a + b, or the integer nearest to it.
+func saturated(a, b int64) int64 {
+	switch n, ok := addInt(a, b); {
+	case ok:
+		return n
+	case a < 0:
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}

@@ -1,0 +1,164 @@
+package sqlfront
+
+import (
+	"unicode/utf8"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/sqlerr"
+)
+
+// maxPattern is SQLite's limit on the bytes of a pattern.
+const maxPattern = 50_000
+
+// patternPart is how much of a pattern is matched in the time of a step.
+const patternPart = 16
+
+// likeExpr compiles x LIKE pattern [ESCAPE sign].
+func (b *binder) likeExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
+	escape := rune(-1)
+	if e.Escape != nil {
+		o, ok, err := b.operand(e.Escape)
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok || o.isColumn:
+			return nil, b.g.start(e.Escape).unsupported("an ESCAPE that is no literal").
+				WithHint("write one character in single quotes")
+		case o.constant.isNull():
+			return fixed(known(scalar{})), nil
+		}
+		s, _ := o.constant.scalar().text()
+		r, n := utf8.DecodeRuneInString(s)
+		if n == 0 || n < len(s) || r == utf8.RuneError || r == 0 {
+			return nil, sqlerr.New(sqlerr.Invalid, "the text behind ESCAPE is not one character").
+				WithHint(`write ESCAPE '\'`).At(b.g.start(e.Escape).position)
+		}
+		escape = r
+	}
+	return b.matchExpr("LIKE", e, func(text string) pattern { return likePattern(text, escape) })
+}
+
+// globExpr compiles x GLOB pattern.
+func (b *binder) globExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
+	return b.matchExpr("GLOB", e, globPattern)
+}
+
+// matchExpr compiles the match of a value, as a text, with a pattern.
+func (b *binder) matchExpr(what string, e *sqlparser.ComparisonExpr, read func(string) pattern) (*expr, error) {
+	x, err := b.expr(e.Left)
+	if err != nil {
+		return nil, err
+	}
+	y, err := b.expr(e.Right)
+	if err != nil {
+		return nil, err
+	}
+	rest := just(between(0, 1, true))
+	if y.isConstant() && y.full.lo.kind != isNull {
+		s, ok := y.full.lo.text()
+		if !ok || len(s) > maxPattern || !plainText(s) {
+			return nil, b.g.start(e.Right).unsupported("this pattern of "+what).
+				WithHint("write a text of at most %d bytes in single quotes", maxPattern)
+		}
+		p := read(s)
+		x = apply(strict(what, rest, func(args []scalar) scalar { return p.matches(args[0]) }), x)
+		x.cost = len(s) / patternPart
+		return x, nil
+	}
+	return apply(strict(what, rest, func(args []scalar) scalar {
+		return onText(args[1], func(s string) scalar {
+			if len(s) > maxPattern {
+				return refused("a pattern this long")
+			}
+			return read(s).matches(args[0])
+		})
+	}), x, y), nil
+}
+
+// pattern is a sequence of elements. One that can match nothing is dead.
+type pattern struct {
+	elements []element
+	dead     bool
+}
+
+// element matches one character, or any number of them.
+type element struct {
+	any   bool            // any number of any characters
+	match func(rune) bool // else one of these
+}
+
+func oneOf(c rune) element { return element{match: func(r rune) bool { return r == c }} }
+
+func anyOne(rune) bool { return true }
+
+// likePattern reads a pattern of LIKE: % stands for any characters, _ for one;
+// ASCII letters match in either case.
+func likePattern(text string, escape rune) pattern {
+	var p pattern
+	escaped := false
+	for _, r := range text {
+		switch {
+		case escaped:
+			p.elements, escaped = append(p.elements, eitherCase(r)), false
+		case r == escape:
+			escaped = true
+		case r == '%':
+			p.elements = append(p.elements, element{any: true})
+		case r == '_':
+			p.elements = append(p.elements, element{match: anyOne})
+		default:
+			p.elements = append(p.elements, eitherCase(r))
+		}
+	}
+	p.dead = escaped
+	return p
+}
+
+// eitherCase matches a character; an ASCII letter in either case.
+func eitherCase(c rune) element {
+	c = lowerRune(c)
+	return element{match: func(r rune) bool { return lowerRune(r) == c }}
+}
+
+func lowerRune(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + ('a' - 'A')
+	}
+	return r
+}
+
+// matches returns 1, 0 or, for NULL, NULL.
+func (p pattern) matches(x scalar) scalar {
+	return onText(x, func(s string) scalar {
+		if !p.dead && p.match([]rune(s)) {
+			return integerOf(1)
+		}
+		return integerOf(0)
+	})
+}
+
+// match goes back to the last "any" only: what an earlier one could take, the
+// last can.
+func (p pattern) match(text []rune) bool {
+	at, back, from := 0, -1, 0
+	for i := 0; i < len(text); {
+		switch {
+		case at < len(p.elements) && p.elements[at].any:
+			back, from = at, i
+			at++
+		case at < len(p.elements) && p.elements[at].match(text[i]):
+			at++
+			i++
+		case back >= 0:
+			from++
+			at, i = back+1, from
+		default:
+			return false
+		}
+	}
+	for at < len(p.elements) && p.elements[at].any {
+		at++
+	}
+	return at == len(p.elements)
+}

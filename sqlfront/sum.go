@@ -1,0 +1,121 @@
+package sqlfront
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/xwb1989/sqlparser"
+)
+
+// term is a summand, with its sign.
+type term struct {
+	x     *expr
+	minus bool
+}
+
+// maxSum bounds the sum of the magnitudes of terms that are reordered: no sum
+// of some of them overflows.
+const maxSum = 1 << 62
+
+// sum returns x + y, or x − y. Integers whose sum cannot overflow are added in
+// the order of their columns, whatever the text's: then all that has to be
+// remembered of the columns passed is one number.
+func sum(x, y *expr, minus bool) *expr {
+	plus := term{minus: minus}.operation()
+	s, other := x.asSum(), y.asSum()
+	if s == nil || other == nil || s.size+other.size >= maxSum {
+		return apply(plus, x, y)
+	}
+	full := plus([]bounds{x.full, y.full})
+	if full.known {
+		return fixed(full)
+	}
+	return &expr{column: -1, terms: slices.Concat(s.terms, negate(other.terms, minus)),
+		size: s.size + other.size, last: max(x.last, y.last), full: full}
+}
+
+// asSum returns the expression as a sum, nil where it can be no integer or a
+// large one.
+func (x *expr) asSum() *expr {
+	f := x.full
+	switch {
+	case x.terms != nil && x.modulus == 0:
+		return x
+	case !f.integral:
+		return nil
+	}
+	s := &expr{column: -1, terms: []term{{x: x}}, last: x.last, full: f}
+	if !f.isNull() {
+		s.size = max(magnitude(f.lo.n), magnitude(f.hi.n))
+	}
+	if s.size >= maxSum {
+		return nil
+	}
+	return s
+}
+
+func negate(terms []term, minus bool) []term {
+	if !minus {
+		return terms
+	}
+	out := slices.Clone(terms)
+	for i := range out {
+		out[i].minus = !out[i].minus
+	}
+	return out
+}
+
+func (t term) operation() operation {
+	if t.minus {
+		return arithmetical(sqlparser.MinusStr)
+	}
+	return arithmetical(sqlparser.PlusStr)
+}
+
+// modulo returns x % y. Of a sum that is never negative only the remainder of
+// what was added up so far matters.
+func modulo(x, y *expr) *expr {
+	s, m := x.asSum(), y.full
+	if s == nil || x.full.known || x.full.lo.n < 0 ||
+		!y.isConstant() || !m.integral || m.isNull() || m.lo.n == 0 || m.lo.n == math.MinInt64 {
+		return apply(arithmetical(sqlparser.ModStr), x, y)
+	}
+	n := max(m.lo.n, -m.lo.n)
+	full := remainders(x.full.lo.n, x.full.hi.n, n, n, x.full.null)
+	return &expr{column: -1, terms: s.terms, modulus: n, last: x.last, full: full}
+}
+
+// chain returns the sum as additions of one term after the other.
+func (x *expr) chain() *expr {
+	terms := slices.Clone(x.terms)
+	slices.SortStableFunc(terms, func(s, t term) int { return cmp.Compare(s.x.last, t.x.last) })
+	total := numberExpr(0)
+	for _, t := range terms {
+		total = apply(t.operation(), total, t.x)
+		if x.modulus > 0 {
+			total = apply(residue(x.modulus), total)
+		}
+	}
+	return total
+}
+
+// residue is the remainder in 0 … m−1.
+func residue(m int64) operation {
+	return func(args []bounds) bounds {
+		x := args[0]
+		switch {
+		case x.isNull() || x.undefined():
+			return x
+		case x.known:
+			n := x.lo.n % m
+			if n < 0 {
+				n += m
+			}
+			return known(integerOf(n))
+		case x.lo.n >= 0:
+			return remainders(x.lo.n, x.hi.n, m, m, x.null)
+		}
+		return between(0, m-1, x.null)
+	}
+}
