@@ -134,6 +134,9 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 		if aggregates[name] || name == "margin" {
 			return key{}, o.g.place(f).malformed("%s cannot stand in GROUP BY", upperASCII(name))
 		}
+		if o.isFunction(e) {
+			return o.functionKey(e)
+		}
 		return key{}, o.g.place(f).unsupported(construct + " in GROUP BY").WithHint(binHint)
 	}
 	return o.integerKey(e)

@@ -31,6 +31,9 @@ func (b *binder) integer(e sqlparser.Expr) (integer, error) {
 	case *sqlparser.ComparisonExpr, *sqlparser.AndExpr, *sqlparser.OrExpr, *sqlparser.NotExpr, *sqlparser.IsExpr, *sqlparser.RangeCond:
 		return b.indicator(e)
 	}
+	if b.isFunction(e) {
+		return b.integerFunction(e)
+	}
 	construct, _ := b.g.construct(e)
 	return integer{}, b.g.start(e).unsupported(construct+" inside an aggregate").WithHint("%s", sumHint)
 }

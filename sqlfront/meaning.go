@@ -42,7 +42,12 @@ func (o *outputs) write(b *strings.Builder, e sqlparser.Expr) error {
 		return o.writeParts(b, e.Left, e.Right)
 	case *sqlparser.ComparisonExpr:
 		b.WriteString(e.Operator)
+		if e.Escape != nil {
+			return o.writeParts(b, e.Left, e.Right, e.Escape)
+		}
 		return o.writeParts(b, e.Left, e.Right)
+	case *sqlparser.FuncExpr:
+		return o.writeCall(b, e)
 	case sqlparser.ValTuple:
 		return o.writeParts(b, e...)
 	case *sqlparser.RangeCond:
@@ -81,6 +86,25 @@ func (o *outputs) writeCase(b *strings.Builder, e *sqlparser.CaseExpr) error {
 		all = append(all, e.Else)
 	}
 	return o.writeParts(b, all...)
+}
+
+// writeCall writes a call of a function on values; an aggregate is no key.
+func (o *outputs) writeCall(b *strings.Builder, e *sqlparser.FuncExpr) error {
+	if !o.isFunction(e) {
+		return o.outside(e)
+	}
+	name, _ := o.g.function(e)
+	b.WriteString(name)
+	for _, a := range e.Exprs {
+		aliased, ok := a.(*sqlparser.AliasedExpr)
+		if !ok {
+			return o.outside(e)
+		}
+		if err := o.writeParts(b, aliased.Expr); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeParts writes operands in parentheses.

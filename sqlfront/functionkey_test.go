@@ -1,0 +1,38 @@
+package sqlfront
+
+import (
+	"fmt"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// TestFunctionsInShapes checks functions of columns in GROUP BY and inside
+// aggregates.
+func TestFunctionsInShapes(t *testing.T) {
+	for _, c := range []struct{ text, groups string }{
+		{"SELECT lower(sex), COUNT(*) FROM people GROUP BY lower(sex)", "[[NULL] ['f'] ['m']]"},
+		{"SELECT length(sex), COUNT(*) FROM people WHERE sex > 'A' GROUP BY 1", "[[1]]"},
+		{"SELECT abs(age - 50), COUNT(*) FROM people WHERE age BETWEEN 48 AND 53 GROUP BY abs(age-50)", "[[0] [1] [2] [3]]"},
+		{"SELECT substr(zip, 1, 1), COUNT(*) FROM people WHERE zip IN ('15', '16', '2') GROUP BY 1", "[['1'] ['2']]"},
+		{"SELECT SUM(length(zip)), AVG(max(age, 30)), SUM(zip LIKE '1%') FROM people WHERE zip IN ('15', '16', '2')", "[[]]"},
+	} {
+		b, err := bind(t, c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+		} else if got := fmt.Sprint(b.Groups); got != c.groups {
+			t.Errorf("%s: groups %s, want %s", c.text, got, c.groups)
+		}
+	}
+	sum := counted(mustBind(t, "SELECT SUM(length(zip)) FROM people WHERE zip IN ('15', '16', '222')"))
+	same := counted(mustBind(t, "SELECT SUM(CASE zip WHEN '222' THEN 3 ELSE 2 END) FROM people WHERE zip IN ('15', '16', '222')"))
+	if !sum.Equal(same) {
+		t.Errorf("got %v, want %v", sum, same)
+	}
+	checkRefusals(t, []refusal{
+		{"SELECT SUM(‸lower(sex)) FROM people", sqlerr.Unsupported, "a text inside an aggregate", "integer"},
+		{"SELECT COUNT(*) FROM people GROUP BY ‸length(zip)", sqlerr.Unsupported, "length() of column zip, which has no domain", "= or IN"},
+		{"SELECT ‸upper(sex), COUNT(*) FROM people GROUP BY lower(sex)", sqlerr.Unsupported, "the function upper() in the select list", ""},
+		{"SELECT ‸sex LIKE 'a' ESCAPE 'b', COUNT(*) FROM people GROUP BY sex LIKE 'a'", sqlerr.Unsupported, "LIKE outside WHERE", ""},
+	})
+}
