@@ -22,6 +22,12 @@ var damageAsked = []string{
 	`SET mechanism = learned`, `SELECT COUNT(*) FROM visits WHERE day = 2`, `SET mechanism = live`, `EXPLAIN SELECT COUNT(*) FROM visits WHERE day = 5`,
 }
 
+// losable are those of them that a stored answer serves. Damage can lose it: then
+// others serve, or it must be bought anew.
+var losable = map[string]bool{
+	`SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE day < 3`: true, `EXPLAIN SELECT COUNT(*) FROM visits WHERE day = 5`: true,
+}
+
 // damageable returns the bytes of a database that has one of each.
 func damageable(t testing.TB) []byte {
 	t.Helper()
@@ -71,9 +77,8 @@ func sights(t testing.TB, path string) (seen []any) {
 }
 
 // FuzzFile damages the bytes of a whole database. Nothing makes dpsql fail
-// otherwise than with an error of a code other than internal; the ledger and the
-// budget are what they were, or are refused; and rows that have a budget do not
-// get another.
+// otherwise than with an error of a code other than internal; what is said is what
+// was said before, or is refused; and rows that have a budget do not get another.
 func FuzzFile(f *testing.F) {
 	data := damageable(f)
 	path := filepath.Join(f.TempDir(), "base.db")
@@ -109,7 +114,7 @@ func FuzzFile(f *testing.F) {
 			switch {
 			case refused && (!errors.As(err, &e) || e.Code == sqlerr.Internal):
 				t.Errorf("%s: %v", damageAsked[i], err)
-			case !refused && strings.Contains(damageAsked[i], "LEDGER") && seen != want[i]:
+			case !refused && seen != want[i] && len(bytes) >= 512 && !losable[damageAsked[i]]: // less than 512 bytes are empty to SQLite
 				t.Errorf("%s\nsays %s\nand said %s", damageAsked[i], seen, want[i])
 			}
 		}
