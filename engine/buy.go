@@ -15,7 +15,7 @@ import (
 // groups are disjoint: together their counts change by at most Δ = L·W in ℓ2
 // norm when a unit is added or removed (see sqlfront.Bound), so independent
 // discrete Gaussian noise on each makes all of them together Δ²/(2σ²)-zCDP, the
-// price of one (Canonne, Kamath and Steinke 2020, Theorem 14).
+// price of one (Canonne, Kamath and Steinke 2020).
 type purchase struct {
 	asks  []int
 	price price
