@@ -17,13 +17,13 @@ const maxBranches = 1 << 22
 type combiner struct {
 	u        *Universe
 	op       func(a, b int64) (int64, error)
-	short    func(a, b *node) *node // the result where it is known at once, else nil
+	short    func(a, b *node) *node // the result where it is known at once, else nil; none where nothing is
 	done     map[[2 * sha256.Size]byte]*node
 	branches int
 }
 
 func combine(u *Universe, a, b *node, op func(a, b int64) (int64, error)) (*node, error) {
-	return combineShort(u, a, b, op, func(a, b *node) *node { return nil })
+	return combineShort(u, a, b, op, nil)
 }
 
 // combineShort is combine with a shortcut for parts whose result is one of them.
@@ -44,8 +44,10 @@ func times(a, b *node) *node {
 }
 
 func (c *combiner) apply(a, b *node) (*node, error) {
-	if n := c.short(a, b); n != nil {
-		return n, nil
+	if c.short != nil {
+		if n := c.short(a, b); n != nil {
+			return n, nil
+		}
 	}
 	if a.isLeaf() && b.isLeaf() {
 		w, err := c.op(a.weight, b.weight)

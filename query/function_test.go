@@ -158,3 +158,38 @@ func TestSizeInWords(t *testing.T) {
 		}
 	})
 }
+
+// TestRamps writes weights that grow by a step in short, and reads them back.
+func TestRamps(t *testing.T) {
+	u := must(NewUniverse([]Column{{"a", must(NewRange(0, 9, true))}, {"b", must(NewRange(0, 1, false))}}))
+	for _, c := range []struct {
+		weights []int64 // of NULL, 0, 1, … 9
+		want    string
+	}{
+		{[]int64{0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "a{1..9: 1+1}"},
+		{[]int64{0, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, "a{0..8: 9-1}"},
+		{[]int64{0, 1, 2, 3, 7, 7, 10, 20, 30, 40, 60}, "a{0: 1; 1: 2; 2: 3; 3..4: 7; 5..8: 10+10; 9: 60}"},
+		{[]int64{5, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0}, "a{NULL: 5; 0..3: 6+1}"},
+		{[]int64{0, 6, 7, 8, 0, 1, 2, 3, 4, 6, 8}, "a{0, 8: 6; 1: 7; 2, 9: 8; 4..7: 1+1}"},
+	} {
+		q := must(Weighted(u, 0, c.weights))
+		if got := q.String(); got != c.want {
+			t.Errorf("%v is %s, want %s", c.weights, got, c.want)
+		}
+		if back, err := Parse(u, c.want); err != nil || !back.Equal(q) {
+			t.Errorf("%s parses as %v, %v", c.want, back, err)
+		}
+	}
+	for _, text := range []string{"a{1..3: 1-1+1}", "a{1..9: 1-1}", "a{1, 2: 1+1}", "a{1..9: 1+}", "a{1..9: b{1: 1}+1}", "a{1..9: 9223372036854775807+1}", "1+1"} {
+		if _, err := Parse(u, text); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		q := must(Weighted(u, 0, rapid.SliceOfN(rapid.Int64Range(0, 4), 11, 11).Draw(t, "weights")))
+		q = must(q.And(Where(u, 1, u.Columns()[1].Domain.Of(Int(rapid.Int64Range(0, 1).Draw(t, "b"))))))
+		if back, err := Parse(u, q.String()); err != nil || !back.Equal(q) {
+			t.Fatalf("%v parses as %v, %v", q, back, err)
+		}
+	})
+}

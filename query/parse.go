@@ -119,6 +119,9 @@ func (p *parser) inner(above int) *node {
 			return p.fail()
 		}
 		b.lead(from, p.node(level))
+		if p.rest != "" && (p.rest[0] == '+' || p.rest[0] == '-') {
+			b.climb(from, p)
+		}
 		if p.take("}") {
 			return b.node(level, p)
 		}
@@ -205,6 +208,35 @@ func (b *branches) lead(from mark, to *node) {
 	}
 	if b.other {
 		b.rest = to
+	}
+}
+
+// climb makes a ramp of the one range read since the mark, which leads to its
+// first weight: the step follows.
+func (b *branches) climb(from mark, p *parser) {
+	sign := p.rest[:1]
+	p.rest = p.rest[1:]
+	step, err := strconv.ParseInt(sign+p.word(isDigit), 10, 64)
+	if err != nil || len(b.spans) != from.spans+1 || !b.spans[from.spans].to.isLeaf() {
+		p.fail()
+		return
+	}
+	r, weight := b.spans[from.spans].Range, b.spans[from.spans].to.weight
+	if r.Last-r.First >= maxSummed {
+		p.fail()
+		return
+	}
+	b.spans = b.spans[:from.spans]
+	for o := r.First; ; o++ {
+		b.spans = append(b.spans, span{Range{o, o}, leaf(weight)})
+		if o == r.Last {
+			return
+		}
+		if step > 0 && weight > math.MaxInt64-step || weight+step < 0 {
+			p.fail()
+			return
+		}
+		weight += step
 	}
 }
 

@@ -156,7 +156,7 @@ func (q Query) Columns() []int {
 	return columns
 }
 
-// visit calls f once for each node.
+// visit calls f once for each inner node, and for each leaf once or more.
 func (q Query) visit(f func(*node)) {
 	v := visitor{f: f}
 	v.walk(q.root)
@@ -172,7 +172,13 @@ type visitor struct {
 }
 
 func (v *visitor) walk(n *node) {
-	if n == nil || v.seen(n) {
+	switch {
+	case n == nil:
+		return
+	case n.isLeaf(): // not worth remembering, and a sum has many
+		v.f(n)
+		return
+	case v.seen(n):
 		return
 	}
 	v.f(n)

@@ -46,10 +46,11 @@ func (p *printer) count(root *node) {
 	walk(root)
 }
 
-// A group is the values of a node that lead to one child.
+// A group is the values of a node that lead to one child, or a ramp of leaves.
 type group struct {
 	to     *node
 	values []string
+	ramp   string // the first weight and the step; "" for one child
 }
 
 // groups returns the node's groups in the order of their first values, the
@@ -67,8 +68,16 @@ func (p *printer) groups(n *node) []group {
 		out[i].values = append(out[i].values, text...)
 	}
 	d := p.u.columns[n.level].Domain
-	for _, s := range n.spans {
-		add(s.to, rangeTexts(d, s.Range)...)
+	for i := 0; i < len(n.spans); {
+		if k := ramp(n.spans[i:]); k >= shortestRamp && !d.Value(n.spans[i].First).IsNull() {
+			first, last := n.spans[i], n.spans[i+k-1]
+			out = append(out, group{to: first.to, values: rangeTexts(d, Range{first.First, last.Last}),
+				ramp: fmt.Sprintf("%d%+d", first.to.weight, n.spans[i+1].to.weight-first.to.weight)})
+			i += k
+			continue
+		}
+		add(n.spans[i].to, rangeTexts(d, n.spans[i].Range)...)
+		i++
 	}
 	for _, c := range n.cases {
 		add(c.to, c.value.String())
@@ -78,6 +87,33 @@ func (p *printer) groups(n *node) []group {
 	}
 	return out
 }
+
+// shortestRamp is the least number of values that are written as a ramp.
+const shortestRamp = 4
+
+// ramp returns how many spans from the first on are single values in a row that
+// lead to leaves whose weights grow by one step.
+func ramp(spans []span) int {
+	n := 1
+	for n < len(spans) && continues(spans, n) {
+		n++
+	}
+	if n < 2 || !single(spans[0]) {
+		return 1
+	}
+	return n
+}
+
+// continues reports whether span n goes on where a ramp of those before it ends.
+func continues(spans []span, n int) bool {
+	s, before := spans[n], spans[n-1]
+	if !single(s) || !single(before) || s.First != before.Last+1 {
+		return false
+	}
+	return n == 1 || s.to.weight-before.to.weight == spans[1].to.weight-spans[0].to.weight
+}
+
+func single(s span) bool { return s.First == s.Last && s.to.isLeaf() }
 
 // rangeTexts writes a range of ordinals, NULL apart from the integers.
 func rangeTexts(d Domain, r Range) []string {
@@ -109,6 +145,10 @@ func (p *printer) node(n *node) {
 		p.b.WriteString([]string{"{", "; "}[min(i, 1)])
 		p.b.WriteString(strings.Join(g.values, ", "))
 		p.b.WriteString(": ")
+		if g.ramp != "" {
+			p.b.WriteString(g.ramp)
+			continue
+		}
 		p.node(g.to)
 	}
 	p.b.WriteString("}")

@@ -59,7 +59,7 @@ func (o *outputs) resolveAll(queries []query.Query) ([]query.Query, error) {
 
 // maxCopies bounds the branches that dividing copies: those of a slot's query
 // above the last column that is grouped by, once a group.
-const maxCopies = 1 << 24
+const maxCopies = 1 << 20
 
 // affordable refuses to divide long diagrams into many groups.
 func (o *outputs) affordable(cells [][]query.Query, bases []query.Query) error {
