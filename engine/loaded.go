@@ -20,17 +20,24 @@ type answerer interface {
 	// half-width in counts, without evaluating anything; known is false where the
 	// release promises none for the query.
 	predict(q query.Query, confidence float64) (margin float64, known bool, err error)
+	// note says in EXPLAIN what was chosen for the release.
+	note() string
 }
 
 // sketch adapts a projection release: it has a margin for every query, which
 // it rounds down. Estimates and counts are integers, so an error within a
 // half-width is within its integer part.
-type sketch struct{ *projection.Release }
+type sketch struct {
+	*projection.Release
+	shape string
+}
 
 func (s sketch) answer(ctx context.Context, q query.Query, confidence float64) (estimate, error) {
 	a, err := s.Answer(ctx, q, confidence)
 	return estimate{value: a.Value, margin: math.Floor(a.Margin), verified: true}, err
 }
+
+func (s sketch) note() string { return s.shape }
 
 func (s sketch) predict(q query.Query, confidence float64) (float64, bool, error) {
 	m, err := s.Predict(q, confidence)
@@ -46,6 +53,8 @@ func (l learned) answer(_ context.Context, q query.Query, confidence float64) (e
 	}
 	return e, err
 }
+
+func (l learned) note() string { return "" }
 
 func (l learned) predict(q query.Query, confidence float64) (float64, bool, error) {
 	return l.Margin(q, confidence)
@@ -95,7 +104,11 @@ func decode(u *query.Universe, r *catalog.Release, payload []byte) (answerer, er
 		return learned{h}, err
 	}
 	release, err := projection.Unmarshal(u, payload)
-	return sketch{release}, err
+	var p releaseParams
+	if json.Unmarshal(r.Params, &p) != nil { // it is for people only
+		return sketch{release, ""}, err
+	}
+	return sketch{release, p.shape()}, err
 }
 
 // evaluatedSupport is m up to which a release is evaluated while planning, in
@@ -105,7 +118,7 @@ const evaluatedSupport = 1 << 12
 // fromRelease is the candidate of a release. What it says is public and paid
 // for, so it costs nothing.
 func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) (candidate, error) {
-	c := candidate{name: rel.Name, kind: rel.Using, columns: columnNames(r.table, rel.Columns), note: releaseNote(rel)}
+	c := candidate{name: rel.Name, kind: rel.Using, columns: columnNames(r.table, rel.Columns)}
 	see := cover(r.query, rel.Columns, rel.MaxSupport)
 	c.support = see.size
 	if c.refusal = see.refusal; c.refusal != "" {
@@ -115,6 +128,7 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 	if err != nil {
 		return c.failed(err)
 	}
+	c.note = a.note()
 	c.answer = func(ctx context.Context) (estimate, error) {
 		e, err := a.answer(ctx, see.query, r.settings.Confidence)
 		e.at = func(confidence float64) (float64, error) {
@@ -123,7 +137,8 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 		}
 		return e, err
 	}
-	if _, few := see.query.SizeWithin(evaluatedSupport); few || r.settings.Accuracy > 0 {
+	_, few := see.query.SizeWithin(evaluatedSupport)
+	if c.allowed(r.settings.Mechanism) && (few || r.settings.Accuracy > 0) {
 		var e estimate
 		e, err = c.answer(ctx)
 		c.margin, c.known = e.margin, e.verified
@@ -141,13 +156,4 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 		}
 	}
 	return c, nil
-}
-
-// releaseNote says in EXPLAIN what was chosen for a release.
-func releaseNote(rel *catalog.Release) string {
-	var p releaseParams
-	if rel.Using != "projection" || json.Unmarshal(rel.Params, &p) != nil {
-		return ""
-	}
-	return p.shape()
 }
