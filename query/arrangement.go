@@ -14,6 +14,7 @@ import (
 type Arrangement struct {
 	u      *Universe
 	roots  []*node
+	index  []rootIndex // of the roots, by their level
 	active []member
 	levels []cutLevel
 	cell   Cell
@@ -39,11 +40,16 @@ type Member struct {
 // NewArrangement returns an empty list.
 func NewArrangement(u *Universe) *Arrangement {
 	n := len(u.columns)
-	return &Arrangement{u: u, levels: make([]cutLevel, n), cell: Cell{Sets: make([][]Range, n)}}
+	return &Arrangement{u: u, levels: make([]cutLevel, n), index: make([]rootIndex, n), cell: Cell{Sets: make([][]Range, n)}}
 }
 
 // Add appends a query over the universe, of finite support.
-func (a *Arrangement) Add(q Query) { a.roots = append(a.roots, q.root) }
+func (a *Arrangement) Add(q Query) {
+	if !q.root.isLeaf() {
+		a.index[q.root.level].add(len(a.roots), q.root)
+	}
+	a.roots = append(a.roots, q.root)
+}
 
 // Cells calls f with each cell of the support of q, which has at most 2^64 − 1
 // records. The cell and what it points to are good until f returns.
@@ -67,7 +73,8 @@ type member struct {
 // cutLevel is the scratch of one column; only one walk at a time is at it.
 type cutLevel struct {
 	here, later, next []member
-	cursors           []int
+	cursors           []int // in the spans or cases of here, and then in the index
+	inIndex           int
 	hits, open        []hit
 	whole             [1]span
 	one               [1]Range
@@ -108,12 +115,17 @@ func (a *Arrangement) walk(from int, n *node, active []member, size uint64) {
 	}
 	l := &a.levels[at]
 	l.here, l.later, l.cursors, l.bare = l.here[:0], l.later[:0], l.cursors[:0], bare{ranges: l.bare.ranges[:0]}
+	l.inIndex = 0
 	for _, m := range active {
-		if m.at.level == at {
-			l.here, l.cursors = append(l.here, m), append(l.cursors, 0)
-		} else {
+		switch {
+		case m.at.level != at:
 			l.later = append(l.later, m)
+		case m.at != a.roots[m.query]: // a root is found by the index
+			l.here, l.cursors = append(l.here, m), append(l.cursors, 0)
 		}
+	}
+	for range a.index[at].wide {
+		l.cursors = append(l.cursors, 0)
 	}
 	if a.u.columns[at].Domain.Finite() {
 		a.cutSpans(at, n, size)
@@ -147,15 +159,27 @@ func (a *Arrangement) cutSpans(at int, n *node, size uint64) {
 	for _, s := range spans {
 		l.hits = l.hits[:0]
 		for k, m := range l.here {
-			i := seekSpan(m.at.spans, l.cursors[k], s.First)
-			l.cursors[k] = i
-			for ; i < len(m.at.spans) && m.at.spans[i].First <= s.Last; i++ {
-				t := m.at.spans[i]
-				l.hits = append(l.hits, hit{span{Range{max(t.First, s.First), min(t.Last, s.Last)}, t.to}, m.query})
-			}
+			l.cross(s, m.query, m.at.spans, &l.cursors[k])
 		}
+		for k, w := range a.index[at].wide {
+			l.cross(s, w.query, w.spans, &l.cursors[len(l.here)+k])
+		}
+		l.inIndex = a.index[at].cross(s, l.inIndex, &l.hits)
 		a.sweep(at, s, size)
 	}
+}
+
+// cross adds what of a query's spans, from the cursor on, lies in s.
+func (l *cutLevel) cross(s span, query int, spans []span, cursor *int) {
+	i := seekSpan(spans, *cursor, s.First)
+	for *cursor = i; i < len(spans) && spans[i].First <= s.Last; i++ {
+		l.hits = append(l.hits, hit{spans[i].within(s.Range), query})
+	}
+}
+
+// within returns the part of a span that lies in r.
+func (s span) within(r Range) span {
+	return span{Range{max(s.First, r.First), min(s.Last, r.Last)}, s.to}
 }
 
 // sweep walks a span of q in pieces at which the same queries branch alike.
@@ -230,6 +254,10 @@ func (a *Arrangement) cutCases(at int, n *node, size uint64) {
 			if !to.isZero() {
 				l.next, branched = append(l.next, member{m.query, to}), true
 			}
+		}
+		x := a.index[at].cases
+		for l.inIndex = seekRoot(x, l.inIndex, c.value); l.inIndex < len(x) && x[l.inIndex].value == c.value; l.inIndex++ {
+			l.next, branched = append(l.next, member{x[l.inIndex].query, x[l.inIndex].to}), true
 		}
 		if branched || !l.bare.add(c.to, 1) {
 			a.walk(at+1, c.to, l.next, size)

@@ -1,7 +1,9 @@
 package query
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -104,6 +106,53 @@ func checkSets(t *rapid.T, u *Universe, list []Query, q Query, c *Cell) {
 	if n != c.Size {
 		t.Fatalf("a cell of %d records says %d", n, c.Size)
 	}
+}
+
+func TestMerge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.SliceOf(rapid.IntRange(0, 9)).Draw(t, "a"), rapid.SliceOf(rapid.IntRange(0, 9)).Draw(t, "b")
+		slices.Sort(a)
+		slices.Sort(b)
+		s := append(slices.Clone(a), b...)
+		merge(s, len(a), cmp.Compare[int])
+		if !slices.IsSorted(s) || len(s) != len(a)+len(b) {
+			t.Fatalf("%v and %v are merged to %v", a, b, s)
+		}
+	})
+}
+
+// Lists of many values, single and in runs of all lengths, are cut as by their
+// weights.
+func TestArrangementOfLongLists(t *testing.T) {
+	d := must(NewRange(0, 299, false))
+	u := must(NewUniverse([]Column{{"a", d}, {"b", must(NewRange(0, 2, false))}}))
+	rapid.Check(t, func(t *rapid.T) {
+		a := NewArrangement(u)
+		var list []Query
+		for range 5 {
+			set := d.None()
+			for range rapid.IntRange(1, 30).Draw(t, "runs") {
+				first := rapid.Uint64Range(0, 299).Draw(t, "first")
+				set = set.Union(d.ordinals(first, min(300, first+rapid.Uint64Range(1, 25).Draw(t, "length"))))
+			}
+			q := Where(u, 0, set)
+			if rapid.Bool().Draw(t, "both") {
+				q = must(q.And(Where(u, 1, u.Columns()[1].Domain.Of(Int(rapid.Int64Range(0, 2).Draw(t, "b"))))))
+			}
+			sizes, records := map[string]uint64{}, map[string]uint64{}
+			a.Cells(q, func(c *Cell) { sizes[signature(u, list, c)] += c.Size })
+			for _, x := range tuples(u) {
+				if w := q.Weight(x); w > 0 {
+					records[meaning(list, x, w)]++
+				}
+			}
+			if fmt.Sprint(sizes) != fmt.Sprint(records) {
+				t.Fatalf("cells %v, records %v", sizes, records)
+			}
+			list = append(list, q)
+			a.Add(q)
+		}
+	})
 }
 
 func TestSeek(t *testing.T) {
