@@ -31,6 +31,7 @@ func (b *bench) adult(s *report.Section) error {
 	}
 	s.Say(`48,842 rows over six columns, %s cells; each query confines four columns to one to three values. ε = 1 for the whole workload, δ = 10⁻⁶ where a
 mechanism needs one. Errors in counts, mean over %d repetitions ± the half-width of a 95 %% interval.`, report.Number(float64(w.Table.Size())), b.reps)
+	s.Say("%s", aboutRuns)
 	s.Show(tabulate(results))
 	s.Say("%s", verdict(results))
 	s.Say("The identity release is to have an RMS of at most %v counts: it has %v. %s", targetW2, results[0].rms, besidePeers(results, onW2))

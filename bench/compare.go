@@ -42,9 +42,9 @@ func (b *bench) compareAll(parts []*workload.Workload, spend budget, list []mech
 
 // tabulate shows results as a table, the least RMS first.
 func tabulate(results []result) *report.Table {
-	t := &report.Table{Head: []string{"mechanism", "whose", "RMS", "max", "95th percentile", "queries", "seconds"}}
+	t := &report.Table{Head: []string{"mechanism", "whose", "RMS", "max", "95th percentile", "queries"}}
 	for _, r := range byRMS(results) {
-		t.Add(r.name, r.role, r.rms, r.max, r.p95, r.answered, r.seconds)
+		t.Add(r.name, r.role, r.rms, r.max, r.p95, report.Number(float64(r.answered)))
 	}
 	return t
 }
@@ -52,6 +52,9 @@ func tabulate(results []result) *report.Table {
 func byRMS(results []result) []result {
 	return slices.SortedStableFunc(slices.Values(results), func(a, b result) int { return cmp.Compare(a.rms.Mean, b.rms.Mean) })
 }
+
+// lost marks what is said where something other than dpsql is better.
+const lost = "**"
 
 // verdict says in words who had the least RMS, whether a baseline did, and
 // whether the answers say anything at all.

@@ -57,6 +57,7 @@ func (b *bench) queries(s *report.Section) error {
 	s.Say(`The correlated table: six columns of 50·50·20·10·7·2 values, n = %s (seed %d); each row draws a component c of 0 to 4, and column j of domain d is
 (⌊|N(0,1)|·d/5⌋ + ⌊c·d/5⌋) mod d. Queries fix columns 0, 1 and 3 to runs of one to three values: m ≤ 7,560. ε = 1, δ = 10⁻⁶, all of it for the mechanism.`,
 		report.Number(float64(table.Rows)), b.seed)
+	s.Say("%s", aboutRuns)
 	chart := &report.Chart{Name: "error-queries", Title: "RMS error against k: correlated table, ε = 1", X: "k, queries", Y: "RMS error in counts"}
 	return b.curve(s, chart, "k", size(b, []float64{10, 100, 1000, 10_000}, []float64{10, 50}),
 		func(k float64) (*workload.Workload, budget, []mechanism, error) {
@@ -128,7 +129,7 @@ their maximum, and everywhere less than the paper's update from a uniform start.
 		list := b.unaided()
 		for i := range list {
 			if list[i].release && w.MaxSupport() > 1<<17 {
-				list[i].most = 500 // whose answers are all alike, and slow
+				list[i].most = 200 // whose answers are all alike, and slow
 			}
 		}
 		results, err := b.compare(w, spend, list)

@@ -5,23 +5,21 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"time"
 
 	"dpsql/bench/report"
 	"dpsql/bench/workload"
 	"dpsql/noise"
 )
 
-// outcome is how far off a mechanism was on a workload, in counts, and how long
-// it took, over independent repetitions with fresh noise.
+// outcome is how far off a mechanism was on a workload, in counts, over
+// independent repetitions with fresh noise.
 type outcome struct {
 	max, rms, p95 report.Estimate
-	seconds       float64 // the fastest repetition, build and all answers
-	answered      int     // queries
+	answered      int // queries
 }
 
 // misses are the errors of one repetition.
-type misses struct{ max, rms, p95, seconds float64 }
+type misses struct{ max, rms, p95 float64 }
 
 // workers is how many repetitions run at a time.
 const workers = 2
@@ -92,17 +90,13 @@ func once(m mechanism, parts []*workload.Workload, spend budget) ([]misses, erro
 	for _, w := range parts {
 		all.Queries = append(all.Queries, w.Queries...)
 	}
-	start := time.Now()
 	answers, err := m.answer(all, spend, noise.NewSource())
 	if err != nil {
 		return nil, err
 	}
-	seconds := time.Since(start).Seconds()
 	var each []misses
 	for _, w := range parts {
-		e := errorsOf(answers[:len(w.Queries)], w.Queries)
-		e.seconds = seconds
-		each = append(each, e)
+		each = append(each, errorsOf(answers[:len(w.Queries)], w.Queries))
 		answers = answers[len(w.Queries):]
 	}
 	return each, nil
@@ -130,12 +124,8 @@ func summarise(all []misses) outcome {
 		}
 		return values
 	}
-	o := outcome{
+	return outcome{
 		max: report.Of(each(func(e misses) float64 { return e.max })), rms: report.RootMeanSquare(each(func(e misses) float64 { return e.rms })),
-		p95: report.Of(each(func(e misses) float64 { return e.p95 })), seconds: math.Inf(1),
+		p95: report.Of(each(func(e misses) float64 { return e.p95 })),
 	}
-	for _, e := range all {
-		o.seconds = min(o.seconds, e.seconds)
-	}
-	return o
 }

@@ -24,6 +24,10 @@ func interactive() mechanism {
 	}}
 }
 
+// aboutRuns says what the mechanisms that are not tuned by themselves were given.
+const aboutRuns = `SMW chooses its number of runs itself, and whether to buy a prior. The paper's SMW and the dense PMW with today's accounting were given the number that
+was best for them by trial among 5 to 1,000. [HR10] and MWEM are told the number of rows, which their papers take for public; SMW buys it from its budget.`
+
 // paperInteractive is SMW with the paper's update rule and uniform start. The
 // number of runs that the product would choose is made for its own rule: this
 // one is given the one best for it.

@@ -56,12 +56,18 @@ Written by %s: do not edit. Each section ends with the command that makes it aga
 - Data are drawn with the seed %d (W2 and W3 have seeds of their own); noise comes from the system's generator and has none.
 - %d repetitions of every measurement of error, each with fresh noise; "a ± b" is their mean and the half-width of its 95 %% confidence interval
   (Student's t), where RMS the root of the mean square over repetitions and queries. Errors are absolute and in counts. Neighbours differ by one row.
-- Times of answers and builds are the least of several, in %s. "Seconds" beside errors are on the wall, with two repetitions at a time.
+- Times of answers and builds are the least of several, in %s.
 - The whole run took %.0f minutes.
 
 `, "`"+b.command()+"`", cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, b.seed, b.reps, aboutClock, time.Since(b.start).Minutes())
 	for _, s := range sections {
 		fmt.Fprintf(w, "- [%s](#%s)\n", s.Title, anchor(s.Title))
+	}
+	fmt.Fprint(w, "\n## Where dpsql is not the best\n\nSaid by the figures below, experiment by experiment:\n\n")
+	for _, s := range sections {
+		for _, text := range s.Saying(lost) {
+			fmt.Fprintf(w, "- [%s](#%s): %s\n", s.Title, anchor(s.Title), text)
+		}
 	}
 	fmt.Fprintln(w)
 }

@@ -77,12 +77,10 @@ func Number(x float64) string {
 		return "∞"
 	case a >= 1e7 || a > 0 && a < 1e-3:
 		return fmt.Sprintf("%.2g", x)
-	case a >= 100:
+	case a >= 100 || a == math.Trunc(a):
 		return commas(fmt.Sprintf("%.0f", x))
 	case a >= 10:
 		return fmt.Sprintf("%.1f", x)
-	case a == 0:
-		return "0"
 	}
 	return fmt.Sprintf("%.3g", x)
 }

@@ -49,7 +49,7 @@ func TestUpperBound(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	for x, want := range map[float64]string{
-		0: "0", 1: "1", 1.234: "1.23", 12.34: "12.3", 99.96: "100.0", 123.4: "123", 1234: "1,234", 1234567: "1,234,567",
+		0: "0", 1: "1", 10: "10", -42: "-42", 1.234: "1.23", 12.34: "12.3", 99.96: "100.0", 123.4: "123", 1234: "1,234", 1234567: "1,234,567",
 		-1234: "-1,234", 12345678: "1.2e+07", 0.0123: "0.0123", 0.000123: "0.00012", math.Inf(1): "∞",
 	} {
 		if got := Number(x); got != want {
@@ -66,11 +66,14 @@ func TestSection(t *testing.T) {
 	table.Add("c", 2.5)
 	s.Show(table)
 	s.Draw(&Chart{Name: "c", Title: "a chart"})
+	if found := s.Saying("words"); len(found) != 1 || len(s.Saying("none")) != 0 {
+		t.Errorf("found %q", found)
+	}
 	var b bytes.Buffer
 	if err := s.Markdown(&b, func(c *Chart) (string, error) { return c.Name + ".svg", nil }); err != nil {
 		t.Fatal(err)
 	}
-	want := "## A title\n\n2 words\n\n| who | how much |\n| --- | ---: |\n| a\\|b | 10.0 ± 1 |\n| c | 2.5 |\n\n![a chart](c.svg)\n\n"
+	want := "## A title\n\n2 words\n\n| who | how much |\n| --- | ---: |\n| a\\|b | 10 ± 1 |\n| c | 2.5 |\n\n![a chart](c.svg)\n\n"
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}

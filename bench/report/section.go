@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Section is what one experiment found: paragraphs, tables and charts in order.
@@ -22,6 +23,16 @@ type part struct {
 // Say adds a paragraph.
 func (s *Section) Say(format string, args ...any) {
 	s.parts = append(s.parts, part{text: fmt.Sprintf(format, args...)})
+}
+
+// Saying returns the paragraphs that hold a text.
+func (s *Section) Saying(text string) (found []string) {
+	for _, p := range s.parts {
+		if strings.Contains(p.text, text) {
+			found = append(found, p.text)
+		}
+	}
+	return found
 }
 
 // Show adds a table.
