@@ -58,8 +58,7 @@ func (st *statement) priced(bySlot map[int][]int, accuracy float64) []purchase {
 			r.Confidence = max(r.Confidence, a.settings.Confidence)
 			weight = max(weight, a.query.MaxWeight())
 		}
-		r.Sensitivity = st.table.sensitivity() * weight
-		all = append(all, purchase{asks, st.db.price(r)})
+		all = append(all, purchase{asks, st.db.priceOf(st.table, weight, r)})
 	}
 	return all
 }

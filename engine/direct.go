@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -26,6 +27,16 @@ func (db *DB) price(r direct.Request) price {
 	})
 }
 
+// priceOf is the price of queries with weights up to W, whose sensitivity is
+// L·W; there is none where that does not fit 64 bits.
+func (db *DB) priceOf(t *table, weight int64, r direct.Request) price {
+	if weight > math.MaxInt64/t.sensitivity() {
+		return price{}
+	}
+	r.Sensitivity = t.sensitivity() * weight
+	return db.price(r)
+}
+
 func (p price) cost() accounting.Amount { return accounting.Amount{Rho: accounting.Rho(p.Rho)} }
 
 // direct is the candidate that buys one count, or sum, with discrete Gaussian
@@ -33,12 +44,11 @@ func (p price) cost() accounting.Amount { return accounting.Amount{Rho: accounti
 func (db *DB) direct(v *view, r request) candidate {
 	c := candidate{name: "direct", kind: "direct", columns: "all", support: supportText(r.query), known: true}
 	a := v.accounts[r.table.Account]
-	sensitivity := r.table.sensitivity() * r.query.MaxWeight()
 	accuracy := r.asked
 	if accuracy == 0 {
 		accuracy = suggested
 	}
-	p := db.price(direct.Request{Accuracy: accuracy * r.scale, Confidence: r.settings.Confidence, Sensitivity: sensitivity})
+	p := db.priceOf(r.table, r.query.MaxWeight(), direct.Request{Accuracy: accuracy * r.scale, Confidence: r.settings.Confidence})
 	if !p.ok {
 		c.refusal = fmt.Sprintf("no noise is within ±%s", counts(accuracy))
 		c.offer = func() string { return c.refusal + "; a larger accuracy costs less" }

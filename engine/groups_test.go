@@ -172,6 +172,16 @@ func TestUnitsInGroups(t *testing.T) {
 	}
 }
 
+// TestHugeWeights: a sum whose sensitivity does not fit 64 bits is refused, and
+// not answered with the noise of what is left of it.
+func TestHugeWeights(t *testing.T) {
+	s := shop(t, `epsilon = 20, delta = 1e-6, unit = who, max_rows = 1000`)
+	must(t, s, `SET accuracy = 1e15`)
+	for _, text := range []string{`SELECT SUM(v * 90000000000000000 + (a = 1)) FROM t`, `SELECT AVG(v * 90000000000000000 + (a = 1)) FROM t`} {
+		refused(t, s, sqlerr.Budget, text)
+	}
+}
+
 // TestJoinedPublicTable groups by a public attribute, and refuses the table
 // once it reads private rows.
 func TestJoinedPublicTable(t *testing.T) {

@@ -60,9 +60,10 @@ func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.V
 	if err != nil {
 		return nil, err
 	}
+	readOnly := s.db.store.ReadOnly()
 	for i := range st.asks {
 		a := &st.asks[i]
-		a.spent = spent
+		a.spent, a.readOnly = spent, readOnly
 		if a.candidates, err = s.db.candidates(ctx, v, a.request); err != nil {
 			return nil, err
 		}

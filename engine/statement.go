@@ -41,15 +41,13 @@ func newStatement(s *Session, v *view, t *table, b *sqlfront.Bound) *statement {
 	st := &statement{db: s.db, view: v, table: t, bound: b, settings: s.settings,
 		index: make([]int, len(b.Queries)), progress: s.progress}
 	known := make(map[[32]byte]int, len(b.Queries))
-	readOnly := s.db.store.ReadOnly()
 	for i, q := range b.Queries {
 		k := i % len(b.Slots)
 		n, ok := known[q.Digest()]
 		if !ok {
 			n = len(st.asks)
 			known[q.Digest()] = n
-			st.asks = append(st.asks, linear{slot: k, request: request{table: t, query: q, settings: s.settings, asked: s.settings.Accuracy,
-				scale: b.Slots[k].Scale, readOnly: readOnly}})
+			st.asks = append(st.asks, linear{slot: k, request: request{table: t, query: q, settings: s.settings, asked: s.settings.Accuracy, scale: b.Slots[k].Scale}})
 		}
 		st.index[i] = n
 		st.asks[n].need(s.settings, b.Slots[k])
