@@ -303,8 +303,8 @@ func TestMechanismsDrawWhatTheyCharge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			runsCost(t, p, lines[len(lines)-1].Amount.Rho)
-			fires(t, s, w, p, unit)
+			runsCost(t, p.Params, lines[len(lines)-1].Amount.Rho)
+			fires(t, s, w, p.Params, unit)
 		}
 	})
 }
@@ -366,7 +366,7 @@ func TestHypothesesDrawWhatTheyCharge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runsCost(t, published.Params, accounting.RhoFor(lines[1].Amount.Epsilon, lines[1].Amount.Delta))
+		runsCost(t, published.Params.Params, accounting.RhoFor(lines[1].Amount.Epsilon, lines[1].Amount.Delta))
 		if published.Params.Sensitivity != unit {
 			t.Errorf("the runs are made for units of %d rows", published.Params.Sensitivity)
 		}
