@@ -312,11 +312,16 @@ func canonical(v *view, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := (&Session{settings: DefaultSettings()}).bindOne(v, statement.(*sqlfront.Select))
+	sel := statement.(*sqlfront.Select)
+	t, err := v.selected(sel)
 	if err != nil {
 		return "", err
 	}
-	return r.query.String(), nil
+	b, err := sel.Bind(bound{t}, nil)
+	if err != nil {
+		return "", err
+	}
+	return b.Queries[0].String(), nil
 }
 
 // checkDirect: an answer that was printed is stored, and there are as many
