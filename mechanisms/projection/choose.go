@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
-	"slices"
 
 	"dpsql/noise"
 	"dpsql/sqlerr"
@@ -47,7 +46,7 @@ func RowsWithin(memory uint64, law noise.Law) uint64 {
 
 // Choose completes one of the options: T, the clip and the form with which the
 // predicted squared error is smallest, or rather the smallest T with which the
-// RMS error is within 4 % of that. It looks at nothing but the plan, so it costs no
+// RMS error is within 4 % of that, and the largest clip within another 2 %. It looks at nothing but the plan, so it costs no
 // privacy. A T is a power of two, or what the memory holds.
 //
 // The prediction is for the model of Zipf's law, and the mean over queries of 1,
@@ -78,8 +77,7 @@ func Choose(p Plan) (Params, error) {
 		return choice, sqlerr.New(sqlerr.Invalid, "the memory is too small for the rows").
 			WithHint("raise memory, or lower rows")
 	}
-	slices.SortStableFunc(offers, func(a, b offer) int { return a.compare(b, best*worthwhile) })
-	return offers[0].params, nil
+	return pick(offers, best).params, nil
 }
 
 // offer is a completed option with its predicted error.
@@ -88,23 +86,29 @@ type offer struct {
 	error  float64
 }
 
-// compare puts what is good enough first; of that the smaller, then the better.
-func (o offer) compare(p offer, enough float64) int {
-	first := func(less bool) int {
-		if less {
-			return -1
+// cautious is the mean squared error, beside the least, at which a larger clip
+// is taken: where counts crowd about a clip, which the model does not know, a
+// larger one does less harm. It is 2 % of RMS.
+const cautious = 1.02 * 1.02
+
+// pick returns, of the offers that are good enough, one of the smallest size: the
+// best of these or, within what caution is worth, that of the largest clip.
+func pick(offers []offer, best float64) offer {
+	var small offer
+	for _, o := range offers {
+		if o.error <= best*worthwhile && (small.params.Rows == 0 || o.params.Rows < small.params.Rows ||
+			o.params.Rows == small.params.Rows && o.error < small.error) {
+			small = o
 		}
-		return 1
 	}
-	switch a, b := o.error <= enough, p.error <= enough; {
-	case a != b:
-		return first(a)
-	case o.params.Rows != p.params.Rows:
-		return first(o.params.Rows < p.params.Rows)
-	case o.error != p.error:
-		return first(o.error < p.error)
+	choice := small
+	for _, o := range offers {
+		if o.params.Rows == small.params.Rows && o.params.Heavy.Form == small.params.Heavy.Form &&
+			o.error <= small.error*cautious && o.params.Heavy.Clip > choice.params.Heavy.Clip {
+			choice = o
+		}
 	}
-	return 0
+	return choice
 }
 
 func cellsOf(size *big.Int) float64 {

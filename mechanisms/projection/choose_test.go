@@ -98,24 +98,25 @@ func TestPredictedCellErrors(t *testing.T) {
 		if o.Params.Heavy.Form == Clipped {
 			o.Params.Heavy.Clip = 10
 		}
-		for _, count := range []int64{0, 5, 10, 11, 14, 17, 20, 30, 60, 75, 200} {
+		for _, count := range []int64{0, 5, 8, 9, 10, 11, 14, 17, 20, 30, 60, 75, 200} {
 			var s sample
 			hashed := 0.0
+			l := o.Params.Heavy.liftOf(o.Params.Law)
 			for range runs {
 				light, noisy, heavy, err := o.Params.judge(count, src)
 				if err != nil {
 					t.Fatal(err)
 				}
-				answer := noisy + o.Params.Heavy.Clip
+				answer := float64(noisy + o.Params.Heavy.Clip)
 				if !heavy {
 					hashed++
 					draw, err := o.Params.Law.Draw(src)
 					if err != nil {
 						t.Fatal(err)
 					}
-					answer = light + draw
+					answer = float64(light+draw) + l.of(light+draw)
 				}
-				s.add(float64(answer - count))
+				s.add(answer - float64(count))
 			}
 			want := o.errors(model{{1, float64(count)}})[0]
 			mean, square := s.moment(0, 1), s.moment(0, 2)

@@ -2,6 +2,7 @@ package projection
 
 import (
 	"context"
+	"math"
 	"math/big"
 	"math/bits"
 
@@ -18,9 +19,9 @@ type Answer struct {
 // Answer returns the release's answer to q, the sum of weight times count over
 // the support, and its margin, in one pass. Value is ⟨Aq, u + ν⟩ with the
 // published cells in place of theirs, rounded to the nearest integer where the
-// matrix is Dense and exact otherwise. It is unbiased over matrix and noise, but
-// for what unpublished cells have above a clip, and can be negative. Margin is
-// explained at margin.
+// matrix is Dense and exact otherwise, and what cells about a clip are expected
+// to have above it (see lift). Without a clip it is unbiased over matrix and
+// noise. It can be negative. Margin is explained at margin.
 //
 // The query is over the release's universe; one of infinite support is
 // uncovered. It takes time m (m·T·r/64 where Dense), so the caller bounds m; an
@@ -39,6 +40,7 @@ func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64)
 		return Answer{}, err
 	}
 	value := e.sum.big()
+	value.Add(value, big.NewInt(int64(math.Round(e.lift))))
 	if !value.IsInt64() {
 		return Answer{}, tooLarge()
 	}

@@ -24,6 +24,9 @@ type evaluation struct {
 	sum   wide
 	near  int64    // a cell of so large a light estimate may have lost an excess
 	lost  float64  // Σ weight of such cells
+	lift  float64  // Σ weight·lift of all cells, which is added to the sum
+	raise float64  // that of the cells which may have lost an excess
+	close []int64  // light estimates that are lifted
 	light tally    // of the coordinates added
 	heavy tally    // of the published cells added
 	table meetings // Sparse: which elements share a coordinate
@@ -61,7 +64,8 @@ func (t *tally) add(weight int64, times uint64) {
 // begin prepares an evaluation of m elements.
 func (r *Release) begin(ctx context.Context, m uint64, near int64) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.r, e.ctx, e.sum, e.near, e.lost, e.left = r, ctx, wide{}, near, 0, patience
+	e.r, e.ctx, e.sum, e.near, e.left = r, ctx, wide{}, near, patience
+	e.lost, e.lift, e.raise = 0, 0, 0
 	e.coded, e.hashed = 0, 0
 	e.light, e.heavy = e.light[:0], e.heavy[:0]
 	e.table.forget()
@@ -243,9 +247,17 @@ func (e *evaluation) lookUp() {
 		return
 	}
 	places := e.places[:e.hashed]
-	sum, reach := e.r.sketch.gather(places, e.near)
+	var sum int64
+	sum, e.close = e.r.sketch.gather(places, min(e.near, e.r.lift.from), e.close[:0])
 	e.sum.addProduct(e.weight, sum)
-	e.lost += float64(reach) * float64(e.weight)
+	for _, v := range e.close {
+		g := float64(e.weight) * e.r.lift.of(v)
+		e.lift += g
+		if v >= e.near {
+			e.lost += float64(e.weight)
+			e.raise += g
+		}
+	}
 	e.light.add(e.weight, uint64(e.hashed))
 	e.table.add(places, e.weight)
 	e.left -= e.hashed

@@ -24,15 +24,17 @@ import (
 //     estimate too far below the clip, the lower half, escapes the next rule:
 //     together no more than both halves.)
 //   - An unpublished cell whose light estimate is not clearly below the clip may
-//     have lost an excess: up to t − 1 + x, x the quantile of the noise. That is
-//     added to the margin.
+//     have lost an excess: up to t − 1 + x, x the quantile of the noise, or
+//     nothing. What is between that and the lift that was added to the answer, on
+//     the worse of both sides, is added to the margin.
 //   - Elements that meet in a bucket: see crowded.
 func (e *evaluation) margin(m uint64, confidence float64) float64 {
 	r := e.r
 	factors, crowd := e.factors(m)
 	w := r.sumQuantile(factors, confidence) + crowd
-	if lost := e.lost + e.escaped(confidence); lost > 0 {
-		w += lost * float64(r.p.Heavy.Threshold-1+r.laws[1].quantile(confidence))
+	if lost := e.lost + e.escaped(confidence); lost > 0 || e.lift > 0 {
+		high := lost * float64(r.p.Heavy.Threshold-1+r.laws[1].quantile(confidence))
+		w += math.Ceil(max(high-e.raise, e.lift))
 	}
 	return w
 }

@@ -32,13 +32,17 @@ func (o Option) errors(m model) []cellError {
 	out := make([]cellError, len(m))
 	noise := geometricOf(o.Scale)
 	v := noise.variance()
+	l := o.Params.Heavy.liftOf(o.Params.Law)
+	shift, square := noise.lifted(l, 0)
 	for i, b := range m {
 		out[i] = cellError{0, v, 1}
 		h := o.Params.Heavy
 		switch excess := b.count - float64(h.Clip); {
 		case h.Form == Clipped && excess > 0:
 			p, first, second := noise.above(float64(h.Threshold) - excess)
-			out[i] = cellError{first - excess*(1-p), second + (1-p)*(excess*excess+v), 1 - p}
+			out[i] = cellError{first + (1-p)*(shift-excess), second + (1-p)*(square-2*excess*shift+excess*excess), 1 - p}
+		case h.Form == Clipped && excess > float64(l.from-l.clip)-10*o.Scale:
+			out[i].mean, out[i].square = noise.lifted(l, excess)
 		case h.Form == Named:
 			p, _, _ := geometricOf(o.NameScale).above(float64(h.Threshold) - b.count)
 			out[i].collide = 1 - p

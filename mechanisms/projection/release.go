@@ -22,12 +22,14 @@ type Release struct {
 	summary summary               // of the sketch
 	laws    [2]*coordinate        // of the error of a coordinate of the sketch, and of a published cell
 	widths  *widths               // quantiles found for margins
-	largest int64                 // what |û| and |answers of published cells| are at most
-	salt    uint64                // of the tables in which meetings are looked for
+	lift    lift
+	largest int64  // what |û| and |answers of published cells| are at most
+	salt    uint64 // of the tables in which meetings are looked for
 }
 
 func newRelease(u *query.Universe, p Params, m matrix, sketch vector, heavy heavyCells) *Release {
 	r := &Release{u: u, p: p, matrix: m, sketch: sketch, heavy: heavy, summary: summarise(sketch), widths: newWidths()}
+	r.lift = p.Heavy.liftOf(p.Law)
 	r.salt = maphash.Bytes(maphash.MakeSeed(), nil) | 1
 	r.largest = max(r.summary.largest, heavy.largest(p.Heavy.Clip))
 	if !u.Coded() {

@@ -17,8 +17,8 @@ type vector interface {
 	// span returns the sum of n coordinates from the first on.
 	span(first, n uint64) int64
 	// gather returns the sum of the coordinates at the places, each with the
-	// place's sign, and how many of these signed coordinates are at least near.
-	gather(places []place, near int64) (sum, reach int64)
+	// place's sign, and appends those of these that are at least near to close.
+	gather(places []place, near int64, close []int64) (sum int64, _ []int64)
 }
 
 // place is a coordinate and a sign: the number of the coordinate, and the
@@ -101,9 +101,9 @@ func (c *compact[W]) span(first, n uint64) (sum int64) {
 	return sum
 }
 
-// gather has no branch that depends on what it reads but the one for escapes,
-// so that the processor waits for many coordinates at a time.
-func (c *compact[W]) gather(places []place, near int64) (sum, reach int64) {
+// gather has no branch that depends on what it reads but those for the rare
+// large ones, so that the processor waits for many coordinates at a time.
+func (c *compact[W]) gather(places []place, near int64, close []int64) (sum int64, _ []int64) {
 	escape := W(c.escape)
 	for _, p := range places {
 		w := c.words[p.row()]
@@ -114,10 +114,10 @@ func (c *compact[W]) gather(places []place, near int64) (sum, reach int64) {
 		v = v ^ p.sign() - p.sign()
 		sum += v
 		if v >= near {
-			reach++
+			close = append(close, v)
 		}
 	}
-	return sum, reach
+	return sum, close
 }
 
 // fits reports whether v is kept as a word.
