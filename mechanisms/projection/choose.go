@@ -35,8 +35,8 @@ const fewestRows = 1 << 16
 
 // worthwhile is the mean squared error, beside the least, at which a smaller
 // sketch is taken: a sketch of half the size is quicker to build, to load and to
-// ask, and worth 4 % of RMS.
-const worthwhile = 1.04 * 1.04
+// ask, and worth 2 % of RMS.
+const worthwhile = 1.02 * 1.02
 
 // RowsWithin returns how many coordinates with noise of the law fit into so many
 // bytes, nearly all of them in words as small as the noise allows.
@@ -46,7 +46,7 @@ func RowsWithin(memory uint64, law noise.Law) uint64 {
 
 // Choose completes one of the options: T, the clip and the form with which the
 // predicted squared error is smallest, or rather the smallest T with which the
-// RMS error is within 4 % of that, and the largest clip within another 2 %. It looks at nothing but the plan, so it costs no
+// RMS error is within 2 % of that, and the largest clip within another 2 %. It looks at nothing but the plan, so it costs no
 // privacy. A T is a power of two, or what the memory holds.
 //
 // The prediction is for the model of Zipf's law, and the mean over queries of 1,
