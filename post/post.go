@@ -3,7 +3,7 @@
 // What it computes is post-processing: it gets integers that were released and
 // their error bars, the declared values that groups are made of, and the
 // expressions of the statement. It reads no table, and whatever it does with
-// the numbers costs no privacy (Dwork and Roth 2014, Proposition 2.1).
+// the numbers costs no privacy (Dwork and Roth 2014).
 //
 // Values are int64, float64, string and nil for NULL, and are computed as
 // SQLite computes them. A margin is a half-width around a value that holds the

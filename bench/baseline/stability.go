@@ -13,7 +13,7 @@ import (
 // and only those whose noisy count reaches a threshold are published; all others
 // answer 0. Korolova, Kenthapadi, Mishra and Ntoulas, "Releasing Search Queries
 // and Clicks Privately" (WWW 2009); Bun, Nissim and Stemmer, "Simultaneous
-// Private Learning of Multiple Concepts" (ITCS 2016), section 3. With noise
+// Private Learning of Multiple Concepts" (ITCS 2016). With noise
 // DLap(1/ε) and neighbours that differ in one row it is (ε, δ)-differentially
 // private: the one cell that a row can bring into being is published with
 // probability P(1 + DLap(1/ε) ≥ threshold) ≤ δ.

@@ -60,7 +60,7 @@ func PriorTables(u *query.Universe) []Table {
 // Measure adds discrete Gaussian noise of variance σ² to every count of the
 // tables. A unit of L rows moves each of the K tables by at most L in the ℓ2
 // norm, and all of them by √K·L at most: for σ² = K·L²/(2ρ) this is ρ-zCDP,
-// whatever the number of cells (Canonne, Kamath and Steinke 2020, Theorem 14).
+// whatever the number of cells (Canonne, Kamath and Steinke 2020).
 // The caller has charged ρ. Everything made of the tables afterwards is public.
 func Measure(tables []Table, sigma2 *big.Rat, src *noise.Source) error {
 	law, err := noise.NewGaussian(sigma2)
