@@ -196,7 +196,7 @@ func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 			{`epsilon = 0.5, transform = identity`, pure},
 			{`epsilon = 3.7, transform = identity`, pure},
 			{`epsilon = 0.01, transform = identity`, pure},
-			{`epsilon = 40, transform = sparse, rows = 64, delta = 0`, pure}, // buys N̂, to choose by
+			{`epsilon = 40, transform = sparse, memory = '64 KiB', delta = 0`, pure}, // buys N̂, to choose by
 			{`epsilon = 0.5, transform = sparse, rows = 64, delta = 0`, pure},
 			{`epsilon = 2.5, transform = sparse, rows = 4, delta = 0`, pure},
 			{`epsilon = 0.123456789012345, transform = sparse, rows = 100, max_support = 64, delta = 0`, pure},
@@ -279,6 +279,9 @@ func rebuilt(t *testing.T, s *Session, law string, seed uint64, unit int64, delt
 func runsCost(t *testing.T, p smw.Params, rho accounting.Rho) {
 	t.Helper()
 	each := new(big.Rat).Add(p.Eps1, p.Eps2)
+	if p.Eps3 != nil {
+		each.Add(each, p.Eps3)
+	}
 	cost := each.Mul(each, each).Mul(each, big.NewRat(p.Updates, 2))
 	if cost.Cmp(rho.Rat()) > 0 {
 		t.Errorf("%d runs cost ρ = %s, and %v was charged", p.Updates, cost.FloatString(9), rho)
