@@ -98,8 +98,10 @@ func TestHeavyAgainstExplicitMatrix(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Published() == 0 || r.Published() == len(data) {
-				t.Fatalf("%s: %d of %d cells are published", p.Heavy.Form, r.Published(), len(data))
+			// Three quarters of the cells are far above the threshold, an eighth far
+			// below: of 20 cells one at least is heavy, and of 150 one is not.
+			if n := r.Published(); n == 0 || c.u.Coded() && n == len(data) {
+				t.Fatalf("%s: %d of %d cells are published", p.Heavy.Form, n, len(data))
 			}
 			a := r.explicitMatrix(columns)
 			for _, q := range c.queries {
