@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 	"slices"
 )
 
@@ -39,6 +38,9 @@ const leafLevel = int(^uint(0) >> 1) // below every column
 
 // zero is the leaf of the elements outside a query's support.
 var zero = leaf(0)
+
+// one is the leaf of the elements within the support of a 0/1 query.
+var one = leaf(1)
 
 func leaf(weight int64) *node {
 	n := leafNode(weight)
@@ -105,36 +107,30 @@ func newCases(level int, cases []valueCase, rest *node) *node {
 // seal computes the digest, which names the function the node stands for:
 // SHA-256 is collision resistant, so equal digests mean equal diagrams.
 func (n *node) seal() {
-	h := sha256.New()
-	writeUint(h, 'N')
-	writeUint(h, uint64(n.level))
-	writeUint(h, uint64(len(n.spans)))
+	var room [512]byte
+	b := append(room[:0], 0, 0, 0, 0, 0, 0, 0, 'N')
+	b = binary.BigEndian.AppendUint64(b, uint64(n.level))
+	b = binary.BigEndian.AppendUint64(b, uint64(len(n.spans)))
 	for _, s := range n.spans {
-		writeUint(h, s.First)
-		writeUint(h, s.Last)
-		h.Write(s.to.digest[:])
+		b = binary.BigEndian.AppendUint64(b, s.First)
+		b = binary.BigEndian.AppendUint64(b, s.Last)
+		b = append(b, s.to.digest[:]...)
 	}
 	for _, c := range n.cases {
-		writeValue(h, c.value)
-		h.Write(c.to.digest[:])
+		b = appendValue(b, c.value)
+		b = append(b, c.to.digest[:]...)
 	}
 	if n.rest != nil {
-		h.Write(n.rest.digest[:])
+		b = append(b, n.rest.digest[:]...)
 	}
-	h.Sum(n.digest[:0])
+	n.digest = sha256.Sum256(b)
 }
 
-func writeUint(h hash.Hash, x uint64) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], x)
-	h.Write(b[:])
-}
-
-func writeValue(h hash.Hash, v Value) {
-	writeUint(h, uint64(v.kind))
-	writeUint(h, uint64(v.n))
-	writeUint(h, uint64(len(v.s)))
-	h.Write([]byte(v.s))
+func appendValue(b []byte, v Value) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(v.kind))
+	b = binary.BigEndian.AppendUint64(b, uint64(v.n))
+	b = binary.BigEndian.AppendUint64(b, uint64(len(v.s)))
+	return append(b, v.s...)
 }
 
 // child returns where v leads at an inner node over domain d.

@@ -16,31 +16,50 @@ type Query struct {
 }
 
 // All returns the query that is 1 everywhere.
-func All(u *Universe) Query { return Query{u, leaf(1)} }
+func All(u *Universe) Query { return Query{u, one} }
 
 // None returns the query that is 0 everywhere.
 func None(u *Universe) Query { return Query{u, zero} }
 
 // Where returns the query that is 1 where the column's value lies in s, a set
 // of the column's domain.
-func Where(u *Universe, column int, s Set) Query {
-	one := leaf(1)
+func Where(u *Universe, column int, s Set) Query { return Query{u, within(column, s, one)} }
+
+// Each is a set of a column's values.
+type Each struct {
+	Column int
+	Set    Set
+}
+
+// Conjunction returns the query that is 1 where each of the columns, which are
+// ascending, has its value in its set.
+func Conjunction(u *Universe, sets []Each) Query {
+	n := one
+	for i := len(sets) - 1; i >= 0; i-- {
+		n = within(sets[i].Column, sets[i].Set, n)
+	}
+	return Query{u, n}
+}
+
+// within returns the node that leads to another, of later columns, where the
+// column's value lies in the set.
+func within(column int, s Set, to *node) *node {
 	if s.dom.Finite() {
 		spans := make([]span, len(s.ranges))
 		for i, r := range s.ranges {
-			spans[i] = span{r, one}
+			spans[i] = span{r, to}
 		}
-		return Query{u, newSpans(column, s.dom, spans)}
+		return newSpans(column, s.dom, spans)
 	}
-	in, out := one, zero
+	in, out := to, zero
 	if s.except {
-		in, out = zero, one
+		in, out = zero, to
 	}
 	cases := make([]valueCase, len(s.values))
 	for i, v := range s.values {
 		cases[i] = valueCase{v, in}
 	}
-	return Query{u, newCases(column, cases, out)}
+	return newCases(column, cases, out)
 }
 
 // Weighted returns the query whose weight is that of the column's value. The

@@ -92,7 +92,7 @@ func (o *outputs) listed(n int64, clause string, e sqlparser.Expr) (item, error)
 	}
 	it := o.s.list[n-1]
 	if it.star != nil {
-		return item{}, it.place.unsupported("SELECT *").WithHint(countHint)
+		return item{}, o.g.placeOf(it).unsupported("SELECT *").WithHint(countHint)
 	}
 	return it, nil
 }

@@ -9,12 +9,17 @@ import (
 	"dpsql/sqlerr"
 )
 
-// guarded is a SELECT as the MySQL parser gets to see it. Identifiers become
-// `iN` and literals and parameters :vN, where N is the index of the token: no
-// name, string or number of the statement is ever read by that parser, and
-// every node it returns tells its place in the statement.
+// guarded is a SELECT that the MySQL parser may see. Every node which that
+// returns tells its place among the tokens.
 type guarded struct {
 	tokens []token // those of the statement
+}
+
+// disguise is a guarded SELECT as the MySQL parser gets to see it. Identifiers
+// become `iN` and literals and parameters :vN, where N is the index of the token:
+// no name, string or number of the statement is ever read by that parser.
+type disguise struct {
+	*guarded
 	text   strings.Builder
 	starts []int // byte offset in text of each emitted token
 	source []int // its index in tokens
@@ -26,20 +31,20 @@ const (
 	maxPrefixes = 100 // prefix operators in a row
 )
 
-// guard rewrites the tokens of a SELECT, refusing what the parser would
+// disguised rewrites the tokens of a SELECT, refusing what the parser would
 // misread and what it cannot read although SQLite can.
-func guard(tokens []token) (*guarded, error) {
-	if err := checkDepth(tokens); err != nil {
+func (g *guarded) disguised() (*disguise, error) {
+	if err := checkDepth(g.tokens); err != nil {
 		return nil, err
 	}
-	g := &guarded{tokens: tokens}
-	for i := range tokens {
+	d := &disguise{guarded: g}
+	for i := range g.tokens {
 		if err := g.refuse(i); err != nil {
 			return nil, err
 		}
-		g.emit(i)
+		d.emit(i)
 	}
-	return g, nil
+	return d, nil
 }
 
 // checkDepth bounds the nesting of parentheses and of prefix operators.
@@ -75,7 +80,7 @@ func (g *guarded) at(i int) token {
 }
 
 // emit writes one token for the parser.
-func (g *guarded) emit(i int) {
+func (g *disguise) emit(i int) {
 	t := g.tokens[i]
 	switch {
 	case t.kind == kindEnd:
@@ -97,7 +102,7 @@ func (g *guarded) emit(i int) {
 }
 
 // write appends text for the token with index i.
-func (g *guarded) write(i int, text string) {
+func (g *disguise) write(i int, text string) {
 	g.starts = append(g.starts, g.text.Len())
 	g.source = append(g.source, i)
 	g.text.WriteString(text)
@@ -111,7 +116,7 @@ func (g *guarded) isAlias(i int) bool {
 }
 
 // emitWord writes an unquoted word as keyword, constant or identifier.
-func (g *guarded) emitWord(i int) {
+func (g *disguise) emitWord(i int) {
 	t := g.tokens[i]
 	switch {
 	case g.at(i-1).is(".") || g.at(i-1).is("AS") && !reserved[t.upper]:
@@ -157,7 +162,7 @@ func (g *guarded) isNotNull(i int) bool {
 }
 
 // parse hands the guarded text to the MySQL parser.
-func (g *guarded) parse() (node sqlparser.Statement, err error) {
+func (g *disguise) parse() (node sqlparser.Statement, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			node, err = nil, sqlerr.New(sqlerr.Internal, "the parser failed on this statement").At(g.at(0).position)
@@ -172,7 +177,7 @@ func (g *guarded) parse() (node sqlparser.Statement, err error) {
 
 // failed returns the index of the token at which the parser gave up. Its
 // message states how far it had read: one character past that token.
-func (g *guarded) failed(message string) int {
+func (g *disguise) failed(message string) int {
 	read := g.text.Len() + 1
 	if _, rest, found := strings.Cut(message, " at position "); found {
 		digits, _, _ := strings.Cut(rest, " ")

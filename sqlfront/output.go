@@ -93,10 +93,10 @@ func (o *outputs) entry(i int) (post.Expr, error) {
 		return o.columns[i].Of, nil
 	}
 	if it.star != nil {
-		return nil, it.place.unsupported("SELECT *").WithHint(countHint)
+		return nil, o.g.placeOf(it).unsupported("SELECT *").WithHint(countHint)
 	}
 	if o.open[i] {
-		return nil, it.place.malformed("the alias %s refers to itself", excerpt(it.alias, 40))
+		return nil, o.g.placeOf(it).malformed("the alias %s refers to itself", excerpt(it.alias, 40))
 	}
 	o.open[i] = true
 	e, err := o.expr(it.expr, false)
@@ -120,7 +120,7 @@ func (o *outputs) heading(it item) string {
 			return t.value
 		}
 	}
-	return it.text
+	return o.g.textOf(it)
 }
 
 func literalExpr(k constant) post.Expr {

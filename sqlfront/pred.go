@@ -76,15 +76,26 @@ func (b *binder) merge(preds []pred, conjunction bool) (pred, error) {
 	case len(diagrams) == 0 && len(merged) == 1:
 		return merged[0], nil
 	}
-	for _, p := range merged {
-		diagrams = append(diagrams, p.query(b.u))
-	}
 	op := b.spent.work.Or
 	if conjunction {
 		op = b.spent.work.And
+		diagrams = append(diagrams, conjunctionOf(b.u, merged))
+		merged = nil
+	}
+	for _, p := range merged {
+		diagrams = append(diagrams, p.query(b.u))
 	}
 	q, err := fold(diagrams, op)
 	return pred{shape: isDiagram, q: q}, err
+}
+
+// conjunctionOf returns the diagram of sets of ascending columns, in one go.
+func conjunctionOf(u *query.Universe, sets []pred) query.Query {
+	each := make([]query.Each, len(sets))
+	for i, p := range sets {
+		each[i] = query.Each{Column: p.column, Set: p.set}
+	}
+	return query.Conjunction(u, each)
 }
 
 // mergeSets returns one set a column, in the columns' order.

@@ -39,10 +39,10 @@ func (o *outputs) aggregated() error {
 	}
 	it := o.s.list[0]
 	if it.expr == nil {
-		return it.place.unsupported("SELECT *").WithHint(countHint)
+		return o.g.placeOf(it).unsupported("SELECT *").WithHint(countHint)
 	}
 	construct, _ := o.g.construct(it.expr)
-	return it.place.unsupported(construct + " in the select list").WithHint(countHint)
+	return o.g.placeOf(it).unsupported(construct + " in the select list").WithHint(countHint)
 }
 
 // order compiles ORDER BY: an ordinal or an alias is the entry of the select

@@ -32,8 +32,7 @@ type item struct {
 	expr  sqlparser.Expr // nil for a star
 	star  *sqlparser.StarExpr
 	alias string // as written behind it; "" where there is none
-	text  string // as written, to head the column where nothing better does
-	place token
+	index int    // in the list
 }
 
 // selectStatement parses the SELECT, or the WITH … SELECT, that starts at the
@@ -64,10 +63,7 @@ func (shapes *Parser) parseSelect(tokens []token, with []expression) (*Select, e
 	if err != nil {
 		return nil, err
 	}
-	g, err := guard(tokens)
-	if err != nil {
-		return nil, err
-	}
+	g := &guarded{tokens}
 	node, err := shapes.syntax(g)
 	if err != nil {
 		return nil, err
@@ -91,25 +87,38 @@ func (shapes *Parser) parseSelect(tokens []token, with []expression) (*Select, e
 	return s, err
 }
 
-// items returns the select list with the text of each entry.
+// items returns the select list.
 func (g *guarded) items(exprs sqlparser.SelectExprs) []item {
-	texts := g.listTexts()
 	items := make([]item, len(exprs))
 	for i, e := range exprs {
-		if i < len(texts) {
-			items[i].text = texts[i]
-		}
+		items[i].index = i
 		switch e := e.(type) {
 		case *sqlparser.StarExpr:
-			items[i].star, items[i].place = e, g.find("*")
+			items[i].star = e
 		case *sqlparser.AliasedExpr:
-			items[i].expr, items[i].place = e.Expr, g.start(e.Expr)
+			items[i].expr = e.Expr
 			if t, ok := g.token(e.As.String()); ok {
 				items[i].alias = t.value
 			}
 		}
 	}
 	return items
+}
+
+// placeOf returns the token that an entry of the select list is found at.
+func (g *guarded) placeOf(it item) token {
+	if it.star != nil {
+		return g.find("*")
+	}
+	return g.start(it.expr)
+}
+
+// textOf returns an entry of the select list as written.
+func (g *guarded) textOf(it item) string {
+	if texts := g.listTexts(); it.index < len(texts) {
+		return texts[it.index]
+	}
+	return ""
 }
 
 // listTexts writes each entry of the select list as it stands in the text,

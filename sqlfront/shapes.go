@@ -6,9 +6,8 @@ import (
 	"github.com/xwb1989/sqlparser"
 )
 
-// Parser parses statements and remembers the syntax of SELECTs by their shape,
-// the text in which names and literals are numbered: statements that differ in
-// those only have one syntax. The zero value is ready, and good for several
+// Parser parses statements and remembers the syntax of SELECTs by their shape:
+// statements that differ in literals and quoted names only have one syntax. The zero value is ready, and good for several
 // goroutines at once.
 type Parser struct {
 	mu    sync.RWMutex
@@ -20,16 +19,21 @@ const (
 	maxShape  = 4096 // bytes of one that is
 )
 
-// syntax returns the syntax of a guarded SELECT.
+// syntax returns the syntax of the tokens of a SELECT.
 func (p *Parser) syntax(g *guarded) (sqlparser.Statement, error) {
-	shape := g.text.String()
+	var room [256]byte
+	shape := appendShape(room[:0], g.tokens)
 	p.mu.RLock()
-	node, ok := p.known[shape]
+	node, ok := p.known[string(shape)]
 	p.mu.RUnlock()
 	if ok {
 		return node, nil
 	}
-	node, err := g.parse()
+	d, err := g.disguised()
+	if err != nil {
+		return nil, err
+	}
+	node, err = d.parse()
 	if err != nil || len(shape) > maxShape {
 		return node, err
 	}
@@ -38,6 +42,22 @@ func (p *Parser) syntax(g *guarded) (sqlparser.Statement, error) {
 	if p.known == nil || len(p.known) >= maxShapes {
 		p.known = make(map[string]sqlparser.Statement)
 	}
-	p.known[shape] = node
+	p.known[string(shape)] = node
 	return node, nil
+}
+
+// appendShape appends all that disguising and parsing the tokens depend on: of
+// each its kind, and of words and operators the text.
+func appendShape(shape []byte, tokens []token) []byte {
+	for i := range tokens {
+		t := &tokens[i]
+		shape = append(shape, byte(t.kind))
+		switch t.kind {
+		case kindWord:
+			shape = append(append(shape, t.upper...), 0)
+		case kindOperator:
+			shape = append(append(shape, t.text...), 0)
+		}
+	}
+	return shape
 }

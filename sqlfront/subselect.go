@@ -108,7 +108,7 @@ func (b *binder) subselected(it item) ([]visible, error) {
 	name, ok := unwrap(it.expr).(*sqlparser.ColName)
 	if !ok {
 		construct, _ := b.g.construct(it.expr)
-		return nil, it.place.unsupported(construct + " in the select list of a sub-select").
+		return nil, b.g.placeOf(it).unsupported(construct + " in the select list of a sub-select").
 			WithHint("a sub-select can rename columns and filter rows; compute outside it")
 	}
 	column, err := b.column(name)
