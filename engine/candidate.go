@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"dpsql/accounting"
 	"dpsql/query"
@@ -76,16 +75,23 @@ func choose(candidates []candidate, r request) (candidate, error) {
 		return candidate{}, sqlerr.New(sqlerr.Invalid, "a direct answer needs an accuracy").
 			WithHint("SET accuracy = 50 asks for answers within ±50")
 	}
-	usable := slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool {
-		return c.refusal != "" || !c.allowed(s.Mechanism) || !c.reaches(s.Accuracy)
-	})
-	if len(usable) == 0 {
+	var best *candidate
+	for i := range candidates {
+		c := &candidates[i]
+		if c.refusal == "" && c.allowed(s.Mechanism) && c.reaches(s.Accuracy) && (best == nil || c.before(best)) {
+			best = c
+		}
+	}
+	if best == nil {
 		return candidate{}, uncovered(candidates, r)
 	}
-	return slices.MinFunc(usable, func(a, b candidate) int {
-		return cmp.Or(compareBool(b.free(), a.free()), compareBool(b.known, a.known),
-			cmp.Compare(a.cost.Rho, b.cost.Rho), cmp.Compare(a.margin, b.margin))
-	}), nil
+	return *best, nil
+}
+
+// before reports whether c is a better answer than d.
+func (c *candidate) before(d *candidate) bool {
+	return cmp.Or(compareBool(d.free(), c.free()), compareBool(d.known, c.known),
+		cmp.Compare(c.cost.Rho, d.cost.Rho), cmp.Compare(c.margin, d.margin)) < 0
 }
 
 // reaches reports whether the candidate meets SET accuracy; 0 asks nothing.

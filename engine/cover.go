@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"dpsql/query"
@@ -24,10 +25,13 @@ func cover(q query.Query, columns []int, maxSupport uint64) coverage {
 		}
 		q = p
 	}
+	if m, ok := q.SizeWithin(maxSupport); ok {
+		return coverage{query: q, size: strconv.FormatUint(m, 10)}
+	}
 	see := coverage{query: q, size: supportText(q)}
 	if q.Size() == nil {
 		see.refusal = infinite(q)
-	} else if _, ok := q.SizeWithin(maxSupport); !ok {
+	} else {
 		see.refusal = fmt.Sprintf("m = %s, above max_support = %d", see.size, maxSupport)
 	}
 	return see

@@ -145,7 +145,7 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	if err := p.Admits(see.query); err != nil {
 		return c.failed(err)
 	}
-	if r.readOnly {
+	if r.readOnly() {
 		return c.failed(errReadOnly())
 	}
 	c.known = !spent(m, p.Params) && !r.spent[m.ID]

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 
 	"dpsql/accounting"
@@ -21,6 +22,7 @@ func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, 
 	if err != nil {
 		return nil, err
 	}
+	all = slices.Grow(all, len(v.releases)+len(v.mechanisms)+1)
 	for i := range v.releases {
 		if v.releases[i].TableID == r.table.ID {
 			c, err := db.fromRelease(ctx, r, &v.releases[i])

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"sync"
 
 	"dpsql/query"
 	"dpsql/sqlfront"
@@ -19,7 +20,7 @@ type request struct {
 	asked    float64        // SET accuracy as it is set
 	scale    float64        // what a unit of it is for this query: settings.Accuracy is asked·scale
 	spent    map[int64]bool // mechanisms known to be used up, whatever the view says
-	readOnly bool           // the file cannot be written
+	readOnly func() bool    // whether the file cannot be written; asked where it matters
 }
 
 // query answers a SELECT: bind it to linear queries, plan them, choose, let the
@@ -60,7 +61,7 @@ func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.V
 	if err != nil {
 		return nil, err
 	}
-	readOnly := s.db.store.ReadOnly()
+	readOnly := sync.OnceValue(s.db.store.ReadOnly)
 	for i := range st.asks {
 		a := &st.asks[i]
 		a.spent, a.readOnly = spent, readOnly

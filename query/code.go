@@ -99,12 +99,13 @@ func (c Coder) Elements(q Query) iter.Seq2[Element, int64] {
 	}
 	return func(yield func(Element, int64) bool) {
 		f := fingerprinter{c: c, yield: yield}
-		f.walk(0, q.root, nil)
+		f.walk(0, q.root, make([]byte, 0, 256))
 	}
 }
 
 // fingerprinter enumerates a support along the diagram, extending the
-// encoding of the record by one column a step.
+// encoding of the record by one column a step. What stands behind a prefix is
+// overwritten by the records that follow.
 type fingerprinter struct {
 	c     Coder
 	yield func(Element, int64) bool

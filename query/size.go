@@ -19,6 +19,9 @@ func (q Query) Size() *big.Int {
 
 // SumSquares returns Σ weight² over the support; +Inf when it is infinite.
 func (q Query) SumSquares() float64 {
+	if m, finite, fits := q.size(); finite && fits && q.MaxWeight() == 1 {
+		return float64(m)
+	}
 	s := q.measure(func(w int64) *big.Int { b := big.NewInt(w); return b.Mul(b, b) })
 	if s == nil {
 		return math.Inf(1)

@@ -67,18 +67,33 @@ func newUniverse(columns []Column) *Universe {
 
 // SameName reports whether two names are equal to SQLite: it ignores the case of
 // ASCII letters, and of no others.
-func SameName(a, b string) bool { return FoldName(a) == FoldName(b) }
+func SameName(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if a[i] != b[i] && lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
 
 // FoldName maps names that SQLite takes as equal to one text: ASCII letters
 // lose their case, byte by byte.
 func FoldName(name string) string {
 	b := []byte(name)
 	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
+		b[i] = lower(c)
 	}
 	return string(b)
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // Columns returns the columns in declared order. The slice must not be changed.

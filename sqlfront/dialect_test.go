@@ -79,7 +79,7 @@ func compile(table Table, text string) (*Bound, error) {
 	if !ok {
 		return nil, nil
 	}
-	if !slices.ContainsFunc(sel.Tables, func(n Name) bool { return equalFold(n.Text, table.Name()) }) {
+	if !slices.ContainsFunc(sel.Tables, func(n Name) bool { return query.SameName(n.Text, table.Name()) }) {
 		return nil, errors.New("the SELECT names " + sel.Table.Text)
 	}
 	return sel.Bind(table, nil)

@@ -2,6 +2,8 @@ package sqlfront
 
 import (
 	"github.com/xwb1989/sqlparser"
+
+	"dpsql/query"
 )
 
 // source is a table, a sub-select or a common table expression in FROM.
@@ -67,14 +69,14 @@ func (g *guarded) sourceOf(e *sqlparser.AliasedTableExpr, with []expression) (so
 	}
 	schema, qualified := g.token(name.Qualifier.String())
 	switch {
-	case qualified && !equalFold(schema.value, "main"):
+	case qualified && !query.SameName(schema.value, "main"):
 		return source{}, schema.unsupported("an attached database").WithHint("every table lives in the one database file")
 	case t.value == "" && t.sub == nil:
 		return source{}, t.malformed("a table's name is empty")
 	}
 	s := source{name: Name{t.value, t.position}, sub: t.sub, place: t}
 	for i := len(with) - 1; i >= 0 && !qualified && s.sub == nil; i-- {
-		if equalFold(with[i].name.Text, t.value) {
+		if query.SameName(with[i].name.Text, t.value) {
 			s.sub = with[i].body
 		}
 	}

@@ -110,7 +110,7 @@ func (o *outputs) bareName(e sqlparser.Expr) (string, bool) {
 // aliased returns the first entry of the select list with an alias.
 func (o *outputs) aliased(name string) (item, bool) {
 	for _, it := range o.s.list {
-		if it.expr != nil && it.alias != "" && equalFold(it.alias, name) {
+		if it.expr != nil && it.alias != "" && query.SameName(it.alias, name) {
 			return it, true
 		}
 	}

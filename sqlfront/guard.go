@@ -197,6 +197,9 @@ func (g *disguise) failed(message string) int {
 // token returns the token that an emitted name or placeholder stands for.
 func (g *guarded) token(placeholder string) (token, bool) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(placeholder, ":v"), "i")
+	if digits == "" { // the statement has none here
+		return token{}, false
+	}
 	i, err := strconv.Atoi(digits)
 	if err != nil || i < 0 || i >= len(g.tokens) {
 		return token{}, false

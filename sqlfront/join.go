@@ -75,7 +75,7 @@ func (b *binder) addJoins(s *Select, add func(string, query.Domain) int) error {
 			}
 			continue
 		}
-		if len(s.from) == 1 || equalFold(from.name.Text, b.table.Name()) {
+		if len(s.from) == 1 || query.SameName(from.name.Text, b.table.Name()) {
 			continue
 		}
 		t, err := b.public(from)

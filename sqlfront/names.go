@@ -6,6 +6,7 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -28,11 +29,11 @@ type visible struct {
 func (s scope) named(qualifier, name string) []int {
 	var columns []int
 	for _, r := range s {
-		if qualifier != "" && !equalFold(r.name, qualifier) {
+		if qualifier != "" && !query.SameName(r.name, qualifier) {
 			continue
 		}
 		for _, v := range r.columns {
-			if equalFold(v.name, name) {
+			if query.SameName(v.name, name) {
 				columns = append(columns, v.column)
 			}
 		}
@@ -42,7 +43,7 @@ func (s scope) named(qualifier, name string) []int {
 
 // qualifies reports whether a name qualifies columns.
 func (s scope) qualifies(name string) bool {
-	return slices.ContainsFunc(s, func(r relation) bool { return equalFold(r.name, name) })
+	return slices.ContainsFunc(s, func(r relation) bool { return query.SameName(r.name, name) })
 }
 
 // column resolves a column's name.
@@ -120,7 +121,7 @@ func (b *binder) qualifier(q sqlparser.TableName) (string, error) {
 		return "", sqlerr.New(sqlerr.Unknown, "no table or alias %s in this statement", excerpt(t.value, 40)).
 			WithHint("its columns are qualified by %s", b.scope[0].name).At(t.position)
 	}
-	if schema, ok := b.g.token(q.Qualifier.String()); ok && !equalFold(schema.value, "main") {
+	if schema, ok := b.g.token(q.Qualifier.String()); ok && !query.SameName(schema.value, "main") {
 		return "", schema.unsupported("an attached database")
 	}
 	return t.value, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/post"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -82,7 +83,7 @@ func (o *outputs) named(e *sqlparser.ColName, aliases bool) (post.Expr, error) {
 }
 
 func (o *outputs) aliasIndex(name string) (int, bool) {
-	i := slices.IndexFunc(o.s.list, func(it item) bool { return it.expr != nil && it.alias != "" && equalFold(it.alias, name) })
+	i := slices.IndexFunc(o.s.list, func(it item) bool { return it.expr != nil && it.alias != "" && query.SameName(it.alias, name) })
 	return i, i >= 0
 }
 
@@ -285,14 +286,14 @@ func (o *outputs) marginOf(e sqlparser.Expr) (post.Expr, error) {
 		return o.expr(e, true)
 	}
 	for i, it := range o.s.list {
-		if it.expr != nil && equalFold(o.heading(it), name) && !o.open[i] {
+		if it.expr != nil && query.SameName(o.heading(it), name) && !o.open[i] {
 			if x, err := o.entry(i); err != nil || post.Private(x) {
 				return x, err
 			}
 		}
 	}
 	for i, it := range o.s.list {
-		if it.expr != nil && equalFold(o.heading(it), name) && o.columns[i].Of != nil && post.Private(o.columns[i].Of) {
+		if it.expr != nil && query.SameName(o.heading(it), name) && o.columns[i].Of != nil && post.Private(o.columns[i].Of) {
 			return o.columns[i].Of, nil
 		}
 	}

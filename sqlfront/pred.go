@@ -1,7 +1,7 @@
 package sqlfront
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 
 	"dpsql/query"
@@ -57,12 +57,12 @@ func (b *binder) not(p pred) (pred, error) {
 // merge returns the conjunction, or the disjunction, of preds. Those on one
 // column are merged as sets before any diagram is made.
 func (b *binder) merge(preds []pred, conjunction bool) (pred, error) {
-	sets := make(map[int][]query.Set)
+	var sets []pred
 	var diagrams []query.Query
 	for _, p := range preds {
 		switch {
 		case p.shape == isSet:
-			sets[p.column] = append(sets[p.column], p.set)
+			sets = append(sets, p)
 		case p.shape == isDiagram:
 			diagrams = append(diagrams, p.q)
 		case p.always != conjunction:
@@ -99,15 +99,20 @@ func conjunctionOf(u *query.Universe, sets []pred) query.Query {
 }
 
 // mergeSets returns one set a column, in the columns' order.
-func mergeSets(sets map[int][]query.Set, conjunction bool) []pred {
+func mergeSets(sets []pred, conjunction bool) []pred {
 	op := query.Set.Union
 	if conjunction {
 		op = query.Set.Intersect
 	}
+	slices.SortStableFunc(sets, func(a, b pred) int { return cmp.Compare(a.column, b.column) })
 	var merged []pred
-	for _, column := range slices.Sorted(maps.Keys(sets)) {
-		s, _ := fold(sets[column], func(a, b query.Set) (query.Set, error) { return op(a, b), nil })
-		merged = append(merged, where(column, s))
+	for len(sets) > 0 {
+		n := 1
+		for n < len(sets) && sets[n].column == sets[0].column {
+			n++
+		}
+		p, _ := fold(sets[:n], func(a, b pred) (pred, error) { return where(a.column, op(a.set, b.set)), nil })
+		merged, sets = append(merged, p), sets[n:]
 	}
 	return merged
 }

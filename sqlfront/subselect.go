@@ -3,6 +3,7 @@ package sqlfront
 import (
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -130,7 +131,7 @@ func (b *binder) starred(it item) ([]visible, error) {
 	}
 	var columns []visible
 	for _, r := range b.scope {
-		if qualifier == "" || equalFold(r.name, qualifier) {
+		if qualifier == "" || query.SameName(r.name, qualifier) {
 			columns = append(columns, r.columns...)
 		}
 	}

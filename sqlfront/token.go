@@ -101,16 +101,23 @@ func excerpt(s string, n int) string {
 
 // upperASCII folds as SQLite does: ASCII letters only.
 func upperASCII(s string) string {
+	i := 0
+	for i < len(s) && upper(s[i]) == s[i] {
+		i++
+	}
+	if i == len(s) {
+		return s
+	}
 	b := []byte(s)
-	for i, c := range b {
-		if 'a' <= c && c <= 'z' {
-			b[i] = c - ('a' - 'A')
-		}
+	for ; i < len(b); i++ {
+		b[i] = upper(b[i])
 	}
 	return string(b)
 }
 
-// equalFold compares identifiers as SQLite does.
-func equalFold(a, b string) bool {
-	return len(a) == len(b) && upperASCII(a) == upperASCII(b)
+func upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - ('a' - 'A')
+	}
+	return c
 }

@@ -103,10 +103,14 @@ func inParentheses(tokens []token, open int) (inner []token, end int, err error)
 // openFrom parses the sub-selects in FROM and puts one name in the place of
 // each, so that the SELECT itself has none.
 func (shapes *Parser) openFrom(tokens []token, with []expression) ([]token, error) {
+	selects := func(t token) bool { return t.is("SELECT") || t.is("WITH") }
+	if !slices.ContainsFunc(tokens[1:], selects) {
+		return tokens, nil
+	}
 	out := make([]token, 0, len(tokens))
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
-		if next := i + 1; t.is("(") && next < len(tokens) && (tokens[next].is("SELECT") || tokens[next].is("WITH")) && inFrom(out) {
+		if next := i + 1; t.is("(") && next < len(tokens) && selects(tokens[next]) && inFrom(out) {
 			inner, end, err := inParentheses(tokens, i)
 			if err != nil {
 				return nil, err

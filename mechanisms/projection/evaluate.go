@@ -184,7 +184,7 @@ func (e *evaluation) piece(start, end uint64, weight int64) {
 	}
 	for start < end {
 		n := int(min(end-start, uint64(batch-e.hashed)))
-		e.r.matrix.sketch.places(e.places[e.hashed:e.hashed+n], start)
+		e.r.matrix.sketch.places(e.places[e.hashed:e.hashed+n], start, 1)
 		start += uint64(n)
 		if e.hashed += n; e.hashed == batch {
 			e.lookUp()
@@ -231,8 +231,10 @@ func (e *evaluation) hash() {
 		e.lookUp()
 	}
 	places := e.places[e.hashed : e.hashed+e.coded]
-	for i, x := range e.codes[:e.coded] {
-		places[i] = e.r.matrix.sketch.atPoint(x)
+	for codes := e.codes[:e.coded]; len(codes) > 0; {
+		n, stride := progression(codes)
+		e.r.matrix.sketch.places(places[:n], codes[0], stride)
+		codes, places = codes[n:], places[n:]
 	}
 	e.hashed += e.coded
 	e.coded = 0

@@ -101,13 +101,29 @@ func (c *compact[W]) span(first, n uint64) (sum int64) {
 	return sum
 }
 
-// gather has no branch that depends on what it reads but those for the rare
-// large ones, so that the processor waits for many coordinates at a time.
+// gather first fetches the words and then adds them, a batch at a time: the loop
+// that fetches is so short that the processor waits for many words at once,
+// where one loop for both waits for a few (twice as fast beyond its caches).
 func (c *compact[W]) gather(places []place, near int64, close []int64) (sum int64, _ []int64) {
+	var fetched [batch]W
+	for len(places) > 0 {
+		n := min(len(places), batch)
+		words := fetched[:n]
+		for i, p := range places[:n] {
+			words[i] = c.words[p.row()]
+		}
+		var part int64
+		part, close = c.added(words, places[:n], near, close)
+		sum, places = sum+part, places[n:]
+	}
+	return sum, close
+}
+
+// added adds words fetched from places as gather does.
+func (c *compact[W]) added(words []W, places []place, near int64, close []int64) (sum int64, _ []int64) {
 	escape := W(c.escape)
-	for _, p := range places {
-		w := c.words[p.row()]
-		v := int64(w)
+	for i, w := range words {
+		v, p := int64(w), places[i]
 		if w == escape {
 			v = c.large[p.row()]
 		}
