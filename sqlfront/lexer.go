@@ -30,7 +30,7 @@ func lex(text string) ([]token, error) {
 		return nil, err
 	}
 	l := &lexer{text: text, position: 1}
-	tokens := make([]token, 0, len(text)/4+1)
+	tokens := make([]token, 0, len(text)/3+2)
 	for {
 		if err := l.skip(); err != nil {
 			return nil, err
