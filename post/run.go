@@ -28,7 +28,10 @@ type result struct {
 // confidence, in (0, 1).
 func (p *Program) Run(groups []Group, confidence float64) Table {
 	results := make([]result, 0, len(groups))
-	seen := make(map[string]bool)
+	var seen map[string]bool
+	if p.Distinct {
+		seen = make(map[string]bool)
+	}
 	for _, g := range groups {
 		r := &row{g.Keys, g.Answers, confidence}
 		if p.Having != nil && truth(p.Having.value(r)) != yes {

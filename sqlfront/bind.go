@@ -52,7 +52,7 @@ func (s *Select) Bind(t Table, args []query.Value) (*Bound, error) {
 	if err := s.checkArguments(len(args)); err != nil {
 		return nil, err
 	}
-	b := &binder{s: s, g: s.g, table: t, u: t.Universe(), args: args, known: make(map[knownKey]pred), spent: new(effort)}
+	b := &binder{s: s, g: s.g, table: t, u: t.Universe(), args: args, spent: new(effort)}
 	bound, err := b.bind()
 	if err != nil {
 		return nil, s.placed(err)

@@ -75,10 +75,14 @@ func (b *binder) merge(preds []pred, conjunction bool) (pred, error) {
 		return truth(conjunction), nil
 	case len(diagrams) == 0 && len(merged) == 1:
 		return merged[0], nil
+	case len(diagrams) == 1 && len(merged) == 0:
+		return pred{shape: isDiagram, q: diagrams[0]}, nil
 	}
 	op := b.spent.work.Or
 	if conjunction {
 		op = b.spent.work.And
+	}
+	if conjunction && len(merged) > 0 {
 		diagrams = append(diagrams, conjunctionOf(b.u, merged))
 		merged = nil
 	}

@@ -20,7 +20,7 @@ func valuesOf(t *testing.T, text string) (string, error) {
 		return "", err
 	}
 	sel, table := s.(*Select), newPeople(t)
-	b := &binder{s: sel, g: sel.g, table: table, u: table.u, known: make(map[knownKey]pred), spent: new(effort)}
+	b := &binder{s: sel, g: sel.g, table: table, u: table.u, spent: new(effort)}
 	if _, err := b.bindFrom(); err != nil {
 		return "", err
 	}

@@ -152,6 +152,9 @@ func (b *binder) whenKnown(e *sqlparser.IsExpr) (pred, error) {
 		return pred{}, err
 	}
 	p, err := b.merge([]pred{yes, no}, false)
+	if b.known == nil {
+		b.known = make(map[knownKey]pred)
+	}
 	b.known[key] = p
 	return p, err
 }
