@@ -17,14 +17,28 @@ type Run struct{ Start, Len uint64 }
 
 // Coder names the records of one universe. It is safe for concurrent use.
 type Coder struct {
-	u      *Universe
-	k0, k1 uint64
+	u       *Universe
+	k0, k1  uint64
+	chained bool
 }
 
 // NewCoder returns the coder of u. The key matters only where u is not coded:
-// there an element is the SipHash-2-4-128 of the record's canonical encoding.
+// there an element is the sum modulo 2^128, over the columns, of the
+// SipHash-2-4-128 of the column's number and value. For two records that differ
+// in a column the sums agree only if that column's two hashes differ by one
+// given number, which has probability 2^-128. Who knows the key can construct
+// records that share a name, by the generalised birthday search (Wagner 2002);
+// keys are drawn before any query and no answer's privacy depends on them.
 func NewCoder(u *Universe, key [16]byte) Coder {
-	return Coder{u, binary.LittleEndian.Uint64(key[:8]), binary.LittleEndian.Uint64(key[8:])}
+	return Coder{u, binary.LittleEndian.Uint64(key[:8]), binary.LittleEndian.Uint64(key[8:]), false}
+}
+
+// ChainedCoder is NewCoder as it was for the first stored releases: where u is
+// not coded an element is the hash of the record's whole encoding.
+func ChainedCoder(u *Universe, key [16]byte) Coder {
+	c := NewCoder(u, key)
+	c.chained = true
+	return c
 }
 
 // Universe returns the universe whose records the coder names.
@@ -33,9 +47,16 @@ func (c Coder) Universe() *Universe { return c.u }
 // Code returns the name of a record, which has one value a column; false when
 // the record lies outside the declared domains.
 func (c Coder) Code(tuple []Value) (Element, bool) {
-	if !c.u.Coded() {
-		return c.fingerprint(tuple)
+	switch {
+	case c.u.Coded():
+		return c.code(tuple)
+	case c.chained:
+		return c.chain(tuple)
 	}
+	return c.fingerprint(tuple)
+}
+
+func (c Coder) code(tuple []Value) (Element, bool) {
 	var code uint64
 	for i, col := range c.u.columns {
 		o, ok := col.Domain.Ordinal(tuple[i])
@@ -47,37 +68,6 @@ func (c Coder) Code(tuple []Value) (Element, bool) {
 	return Element{Lo: code}, true
 }
 
-func (c Coder) fingerprint(tuple []Value) (Element, bool) {
-	var stack [128]byte
-	buf := stack[:0]
-	for i, col := range c.u.columns {
-		if !col.Domain.Finite() {
-			if !col.Domain.Contains(tuple[i]) {
-				return Element{}, false
-			}
-			buf = appendText(buf, tuple[i])
-			continue
-		}
-		o, ok := col.Domain.Ordinal(tuple[i])
-		if !ok {
-			return Element{}, false
-		}
-		buf = binary.BigEndian.AppendUint64(buf, o)
-	}
-	return c.hash(buf), true
-}
-
-// appendText appends the canonical encoding of a value of an unbounded column,
-// which no other value's encoding begins with.
-func appendText(buf []byte, v Value) []byte {
-	if v.IsNull() {
-		return append(buf, 0)
-	}
-	buf = append(buf, 1)
-	buf = binary.AppendUvarint(buf, uint64(len(v.s)))
-	return append(buf, v.s...)
-}
-
 func (c Coder) hash(encoding []byte) Element {
 	hi, lo := siphash.Hash128(c.k0, c.k1, encoding)
 	return Element{hi, lo}
@@ -86,62 +76,25 @@ func (c Coder) hash(encoding []byte) Element {
 // Elements yields the support of q, a query of finite sparsity over the
 // coder's universe: each element once, with its weight.
 func (c Coder) Elements(q Query) iter.Seq2[Element, int64] {
-	if c.u.Coded() {
-		return func(yield func(Element, int64) bool) {
-			for r, w := range q.Runs() {
-				for i := uint64(0); i < r.Len; i++ {
-					if !yield(Element{Lo: r.Start + i}, w) {
-						return
-					}
-				}
-			}
-		}
-	}
 	return func(yield func(Element, int64) bool) {
-		f := fingerprinter{c: c, yield: yield}
-		f.walk(0, q.root, make([]byte, 0, 256))
+		switch {
+		case c.u.Coded():
+			eachCode(q, yield)
+		case c.chained:
+			chainer{c: c, yield: yield}.walk(0, q.root, make([]byte, 0, 256))
+		default:
+			f := fingerprinter{c: c, yield: yield, known: make(map[*node][]Element)}
+			f.walk(0, q.root, Element{})
+		}
 	}
 }
 
-// fingerprinter enumerates a support along the diagram, extending the
-// encoding of the record by one column a step. What stands behind a prefix is
-// overwritten by the records that follow.
-type fingerprinter struct {
-	c     Coder
-	yield func(Element, int64) bool
-}
-
-func (f *fingerprinter) walk(level int, n *node, prefix []byte) bool {
-	if n.isZero() {
-		return true
-	}
-	if level == len(f.c.u.columns) {
-		return f.yield(f.c.hash(prefix), n.weight)
-	}
-	d := f.c.u.columns[level].Domain
-	if n.level != level { // free: an infinite one cannot occur, m is finite
-		return f.each(level, Range{0, d.Size() - 1}, n, prefix)
-	}
-	for _, cs := range n.cases {
-		if !f.walk(level+1, cs.to, appendText(prefix, cs.value)) {
-			return false
-		}
-	}
-	for _, s := range n.spans {
-		if !f.each(level, s.Range, s.to, prefix) {
-			return false
-		}
-	}
-	return true
-}
-
-func (f *fingerprinter) each(level int, r Range, to *node, prefix []byte) bool {
-	for o := r.First; ; o++ {
-		if !f.walk(level+1, to, binary.BigEndian.AppendUint64(prefix, o)) {
-			return false
-		}
-		if o == r.Last {
-			return true
+func eachCode(q Query, yield func(Element, int64) bool) {
+	for r, w := range q.Runs() {
+		for i := uint64(0); i < r.Len; i++ {
+			if !yield(Element{Lo: r.Start + i}, w) {
+				return
+			}
 		}
 	}
 }

@@ -50,7 +50,7 @@ func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error
 
 // Coder returns the coder that names the records of the release: over a
 // universe without codes its key is part of the matrix.
-func (b *Builder) Coder() query.Coder { return query.NewCoder(b.u, b.matrix.key) }
+func (b *Builder) Coder() query.Coder { return b.matrix.coder(b.u) }
 
 // add adds count, at least 0, records named x to the database. A cell must come
 // whole where the release has heavy cells.

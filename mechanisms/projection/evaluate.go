@@ -125,10 +125,11 @@ func ended(ctx context.Context) error {
 func (e *evaluation) names(q query.Query) error {
 	r := e.r
 	for x, weight := range r.Coder().Elements(q) {
-		if i, ok := r.index[x]; ok {
-			e.published(r.heavy[i], weight)
+		if c, ok := r.index.find(x); ok {
+			e.published(c, weight)
 		} else {
-			e.put(r.matrix.sketch.at(x), weight)
+			e.weigh(weight)
+			e.put(r.matrix.sketch.point(x))
 		}
 		if err := e.interrupted(); err != nil {
 			return err
@@ -174,11 +175,7 @@ func (e *evaluation) piece(start, end uint64, weight int64) {
 	e.weigh(weight)
 	if end < start+shortRun {
 		for ; start < end; start++ {
-			if e.coded == batch {
-				e.hash()
-			}
-			e.codes[e.coded] = start
-			e.coded++
+			e.put(start)
 		}
 		return
 	}
@@ -203,13 +200,13 @@ func (e *evaluation) weigh(weight int64) {
 	}
 }
 
-// put adds one light cell.
-func (e *evaluation) put(p place, weight int64) {
-	e.weigh(weight)
-	e.places[e.hashed] = p
-	if e.hashed++; e.hashed == batch {
-		e.lookUp()
+// put adds one light cell, by the point that stands for it.
+func (e *evaluation) put(point uint64) {
+	if e.coded == batch {
+		e.hash()
 	}
+	e.codes[e.coded] = point
+	e.coded++
 }
 
 // published adds a published cell.

@@ -15,12 +15,14 @@ import (
 // with version and the number of sections as 16-bit, lengths as 64-bit numbers
 // and names of four bytes; all numbers are little-endian. The checksum covers
 // everything before it and guards against accidents, not against forgery.
-// Version 1 has the sections below, in this order, the last one only where heavy
-// cells are published. A reader refuses versions and sections it does not know,
+// It has the sections below, in this order, the last one only where heavy cells
+// are published. Version 2 differs from version 1 in how records of a universe
+// without codes are named. A reader refuses versions and sections it does not know,
 // so a section can be added without a new version.
 const (
 	magic   = "dpsqlprj"
-	version = 1
+	version = 2
+	first   = 1 // the earliest version that is read
 
 	sectionParams = "PARM"
 	sectionMatrix = "MATR"
@@ -55,7 +57,7 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 		size += sectionHeaderSize + len(s.payload)
 	}
 	out := append(make([]byte, 0, size), magic...)
-	out = binary.LittleEndian.AppendUint16(out, version)
+	out = binary.LittleEndian.AppendUint16(out, r.matrix.version)
 	out = binary.LittleEndian.AppendUint16(out, uint16(len(sections)))
 	for _, s := range sections {
 		out = append(out, s.name...)
@@ -71,7 +73,7 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 // section of a later dpsql is unsupported. It copies what it keeps of data and
 // takes no more memory than a small multiple of its length.
 func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
-	sections, err := open(data)
+	sections, v, err := open(data)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 	if err := r.decodeParams(sections[sectionParams]); err != nil {
 		return nil, err
 	}
-	m, err := decodeMatrix(u, r.p, sections[sectionMatrix])
+	m, err := decodeMatrix(u, r.p, v, sections[sectionMatrix])
 	if err != nil {
 		return nil, err
 	}
@@ -95,20 +97,21 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 	return newRelease(u, r.p, m, sketch, r.heavy), nil
 }
 
-// open verifies the envelope and returns the payloads by name.
-func open(data []byte) (map[string][]byte, error) {
+// open verifies the envelope and returns the payloads by name, and the version.
+func open(data []byte) (sections map[string][]byte, v uint16, err error) {
 	end := len(data) - sha256.Size
 	if end < headerSize || string(data[:len(magic)]) != magic {
-		return nil, damaged("it does not begin as a release")
+		return nil, 0, damaged("it does not begin as a release")
 	}
 	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
-		return nil, damaged("its checksum does not fit")
+		return nil, 0, damaged("its checksum does not fit")
 	}
-	if v := binary.LittleEndian.Uint16(data[len(magic):]); v != version {
-		return nil, newer("version %d", v)
+	if v = binary.LittleEndian.Uint16(data[len(magic):]); v < first || v > version {
+		return nil, 0, newer("version %d", v)
 	}
 	count := int(binary.LittleEndian.Uint16(data[len(magic)+2:]))
-	return split(data[headerSize:end], count)
+	sections, err = split(data[headerSize:end], count)
+	return sections, v, err
 }
 
 // split cuts the body into its sections, which must be those of this version.

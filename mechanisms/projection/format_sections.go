@@ -98,11 +98,11 @@ func (m *matrix) words() []*uint64 {
 	return ws
 }
 
-func decodeMatrix(u *query.Universe, p Params, b []byte) (matrix, error) {
-	var m matrix
+func decodeMatrix(u *query.Universe, p Params, v uint16, b []byte) (matrix, error) {
+	m := matrix{version: v}
 	switch p.Transform {
 	case Sparse:
-		m.sketch = &countSketch{rows: p.Rows, coded: u.Coded()}
+		m.sketch = &countSketch{rows: p.Rows, coded: u.Coded(), chained: v == first}
 	case Dense:
 		m.signs = make(signs, p.Independence)
 	}
@@ -114,7 +114,7 @@ func decodeMatrix(u *query.Universe, p Params, b []byte) (matrix, error) {
 	for i, w := range ws {
 		*w = binary.LittleEndian.Uint64(b[len(m.key)+8*i:])
 	}
-	if m.sketch != nil && !(m.sketch.bucket.reduced() && m.sketch.sign.reduced()) {
+	if m.sketch != nil && !m.sketch.reduced() {
 		return matrix{}, damaged("a coefficient of its matrix is out of range")
 	}
 	return m, nil

@@ -34,6 +34,10 @@ func stored(t testing.TB) map[string]*Release {
 	if err != nil {
 		t.Fatal(err)
 	}
+	early := *uncoded // under the names that releases of version 1 have
+	early.matrix.version, early.matrix.sketch = first, &countSketch{}
+	*early.matrix.sketch = *uncoded.matrix.sketch
+	early.matrix.sketch.chained = true
 	return map[string]*Release{
 		"identity":       build(t, u, Params{Transform: Identity, Rows: 40, Law: laplace(t, 1, 1), Bulk: true}, src, d.cells()),
 		"sparse":         build(t, u, Params{Transform: Sparse, Rows: 17, Law: laplace(t, 5, 2)}, src, d.cells()),
@@ -41,6 +45,7 @@ func stored(t testing.TB) map[string]*Release {
 		"widest":         build(t, u, Params{Transform: Sparse, Rows: 7, Law: laplace(t, 1e12, 1)}, src, d.cells()),
 		"dense":          build(t, u, Params{Transform: Dense, Rows: 70, Law: laplace(t, 9, 1), Independence: 4}, src, d.cells()),
 		"no codes":       uncoded,
+		"version 1":      &early,
 		"clip":           build(t, u, clipped(t, 17, 20, laplace(t, 1, 1), 0.1), src, d.cells()),
 		"named":          build(t, u, naming(t, 17, 0.1), src, d.cells()),
 		"clip, no codes": heavyText(t, text, src),
@@ -104,7 +109,7 @@ func texts(p Params) string { return fmt.Sprintf("%+v", p) }
 // The bytes of version 1, of a release written out by hand.
 func TestGoldenBytes(t *testing.T) {
 	u := line(t, 40)
-	m := matrix{sketch: &countSketch{
+	m := matrix{version: first, sketch: &countSketch{
 		bucket: polynomial{1, 2, 3, 4}, sign: polynomial{5, 6, 7, 8}, key: [2]uint64{9, 10}, rows: 4, coded: true}}
 	copy(m.key[:], "0123456789abcdef")
 	v := newVector(4, 1)
@@ -182,7 +187,7 @@ func TestSealedNonsense(t *testing.T) {
 		data []byte
 		code sqlerr.Code
 	}{
-		{"version 2", sparse, change(sparse, "dpsqlprj", 8, "\x02"), sqlerr.Unsupported},
+		{"version 3", sparse, change(sparse, "dpsqlprj", 8, "\x03"), sqlerr.Unsupported},
 		{"unknown section", sparse, change(sparse, "CELL", 0, "HEAV"), sqlerr.Unsupported},
 		{"repeated section", sparse, change(sparse, "CELL", 0, "MATR"), sqlerr.Unsupported},
 		{"a section less", sparse, change(sparse, "dpsqlprj", 10, "\x02"), sqlerr.Corrupt},

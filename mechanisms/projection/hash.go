@@ -76,6 +76,7 @@ type countSketch struct {
 	key          [2]uint64 // of the inner hash of names above 2^61 − 1
 	rows         uint64
 	coded        bool
+	chained      bool // of a release stored under version 1
 }
 
 func drawCountSketch(rows uint64, coded bool, src *noise.Source) (*countSketch, error) {
@@ -88,19 +89,33 @@ func drawCountSketch(rows uint64, coded bool, src *noise.Source) (*countSketch, 
 		return nil, err
 	}
 	for i := range c.key {
-		if c.key[i], err = src.Uint64(); err != nil {
+		if c.key[i], err = src.Below(prime); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
+// reduced reports whether all that is a number modulo 2^61 − 1 is below it.
+func (c *countSketch) reduced() bool {
+	linear := !c.coded && !c.chained
+	return c.bucket.reduced() && c.sign.reduced() && (!linear || max(c.key[0], c.key[1]) < prime)
+}
+
 // at returns the place of the only entry in the column of x.
 func (c *countSketch) at(x query.Element) place {
-	if !c.coded {
-		return c.atPoint(c.inner(x))
+	return c.atPoint(c.point(x))
+}
+
+// point returns the number below 2^61 − 1 that stands for a name.
+func (c *countSketch) point(x query.Element) uint64 {
+	switch {
+	case c.coded:
+		return x.Lo
+	case c.chained:
+		return c.hashed(x)
 	}
-	return c.atPoint(x.Lo)
+	return c.inner(x)
 }
 
 func (c *countSketch) atPoint(x uint64) place { return c.place(c.bucket.at(x), c.sign.at(x)) }
@@ -111,9 +126,18 @@ func (c *countSketch) place(bucket, sign uint64) place {
 	return place(row | sign<<63)
 }
 
-// inner maps a 128-bit name below 2^61 − 1 by a keyed hash: two names meet
-// with probability about 2^-61.
+// inner maps a 128-bit name below 2^61 − 1 by a random linear function of its
+// halves: two names whose halves differ modulo 2^61 − 1 meet with probability
+// 2^-61 (Carter and Wegman 1979).
 func (c *countSketch) inner(x query.Element) uint64 {
+	return addMod(mulMod(c.key[0], fold(x.Lo)), mulMod(c.key[1], fold(x.Hi)))
+}
+
+// fold returns x modulo 2^61 − 1.
+func fold(x uint64) uint64 { return addMod(x&prime, x>>61) }
+
+// hashed is inner for releases of version 1, by a keyed hash.
+func (c *countSketch) hashed(x query.Element) uint64 {
 	var name [16]byte
 	binary.LittleEndian.PutUint64(name[:], x.Lo)
 	binary.LittleEndian.PutUint64(name[8:], x.Hi)

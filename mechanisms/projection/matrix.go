@@ -7,14 +7,23 @@ import (
 
 // matrix is the public description of A, drawn before any cell is seen.
 type matrix struct {
-	key    [16]byte     // of the fingerprints that name elements of a universe without codes
-	sketch *countSketch // Sparse
-	signs  signs        // Dense
+	key     [16]byte     // of the fingerprints that name elements of a universe without codes
+	version uint16       // that it is stored under
+	sketch  *countSketch // Sparse
+	signs   signs        // Dense
+}
+
+// coder returns the coder that names elements.
+func (m *matrix) coder(u *query.Universe) query.Coder {
+	if m.version == first {
+		return query.ChainedCoder(u, m.key)
+	}
+	return query.NewCoder(u, m.key)
 }
 
 // drawMatrix draws the description of a matrix for the parameters.
 func drawMatrix(u *query.Universe, p Params, src *noise.Source) (matrix, error) {
-	var m matrix
+	m := matrix{version: version}
 	if err := src.Bytes(m.key[:]); err != nil {
 		return matrix{}, err
 	}

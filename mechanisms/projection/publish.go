@@ -86,18 +86,6 @@ func (h heavyCells) from(start uint64) heavyCells {
 	return h[i:]
 }
 
-// index returns the places of the cells by name, nil where there are none.
-func (h heavyCells) index() map[query.Element]int {
-	if len(h) == 0 {
-		return nil
-	}
-	m := make(map[query.Element]int, len(h))
-	for i, c := range h {
-		m[c.x] = i
-	}
-	return m
-}
-
 // largest returns the largest |answer| of the cells, clip included.
 func (h heavyCells) largest(clip int64) (most int64) {
 	for _, c := range h {

@@ -18,10 +18,10 @@ type Release struct {
 	matrix  matrix
 	sketch  vector
 	heavy   heavyCells
-	index   map[query.Element]int // of heavy, where the universe is not coded
-	summary summary               // of the sketch
-	laws    [2]*coordinate        // of the error of a coordinate of the sketch, and of a published cell
-	widths  *widths               // quantiles found for margins
+	index   index          // of heavy, where the universe is not coded
+	summary summary        // of the sketch
+	laws    [2]*coordinate // of the error of a coordinate of the sketch, and of a published cell
+	widths  *widths        // quantiles found for margins
 	lift    lift
 	largest int64  // what |û| and |answers of published cells| are at most
 	salt    uint64 // of the tables in which meetings are looked for
@@ -53,7 +53,7 @@ func (r *Release) Universe() *query.Universe { return r.u }
 func (r *Release) Params() Params { return r.p }
 
 // Coder returns the coder that names the records of the release.
-func (r *Release) Coder() query.Coder { return query.NewCoder(r.u, r.matrix.key) }
+func (r *Release) Coder() query.Coder { return r.matrix.coder(r.u) }
 
 // sparsity checks that the release can answer q, and returns m.
 func (r *Release) sparsity(q query.Query) (uint64, error) {
