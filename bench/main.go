@@ -4,6 +4,7 @@
 //
 //	go run ./bench               all experiments, about twenty minutes on two cores
 //	go run ./bench -only adult   one of them, to standard output, without plots
+//	go run ./bench -only adult -o docs   one of them, in place of what docs/benchmarks.md says of it
 //	go run ./bench -quick        all of them, small: seconds
 //
 // Data sets are drawn with the seed that -seed gives; the noise is that of the
@@ -57,6 +58,9 @@ func run(args []string, out, progress io.Writer) error {
 	sections, err := b.sections(chosen)
 	if err != nil {
 		return err
+	}
+	if *dir != "" && *only != "" {
+		return b.replace(sections, *dir)
 	}
 	return b.publish(sections, *dir, out)
 }

@@ -128,3 +128,32 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 }
+
+// One experiment with a folder replaces its section there, and nothing else.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "benchmarks.md")
+	before := "# Benchmarks\n\n## Where dpsql is not the best\n\n- [Time to build against n](#x): old\n- [W2](#w2): kept\n\n" +
+		"## W2\n\nkept\n\n## Time to build against n\n\nold\n\n## Last\n\nkept\n"
+	if err := os.WriteFile(file, []byte(before), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	quick := func(name string) error {
+		return run([]string{"-quick", "-only", name, "-testdata", "../testdata", "-o", dir}, io.Discard, io.Discard)
+	}
+	if err := quick("build"); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(after)
+	if strings.Contains(text, "old") || strings.Count(text, "kept") != 3 || strings.Count(text, "## Time to build against n\n") != 1 ||
+		!strings.Contains(text, "\n\n## Last\n") || !strings.Contains(text, "(time-build.svg)") {
+		t.Errorf("the report is now\n%s", text)
+	}
+	if err := quick("covid"); err == nil {
+		t.Error("a section that is not there was replaced")
+	}
+}

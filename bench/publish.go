@@ -20,8 +20,7 @@ func (b *bench) publish(sections []*report.Section, dir string, out io.Writer) e
 	var text bytes.Buffer
 	b.head(&text, sections)
 	for _, s := range sections {
-		save := func(c *report.Chart) (string, error) { return c.Name + ".svg", b.draw(c, dir) }
-		if err := s.Markdown(&text, save); err != nil {
+		if err := b.write(&text, s, dir); err != nil {
 			return err
 		}
 	}
@@ -32,6 +31,11 @@ func (b *bench) publish(sections []*report.Section, dir string, out io.Writer) e
 	file := filepath.Join(dir, "benchmarks.md")
 	b.note("%s", file)
 	return os.WriteFile(file, text.Bytes(), 0o644)
+}
+
+// write writes one section, and its charts into the folder.
+func (b *bench) write(w io.Writer, s *report.Section, dir string) error {
+	return s.Markdown(w, func(c *report.Chart) (string, error) { return c.Name + ".svg", b.draw(c, dir) })
 }
 
 // draw renders a chart, and stores it if there is a folder for it.
@@ -65,11 +69,18 @@ Written by %s: do not edit. Each section ends with the command that makes it aga
 	}
 	fmt.Fprint(w, "\n## Where dpsql is not the best\n\nSaid by the figures below, experiment by experiment:\n\n")
 	for _, s := range sections {
-		for _, text := range s.Saying(lost) {
-			fmt.Fprintf(w, "- [%s](#%s): %s\n", s.Title, anchor(s.Title), text)
-		}
+		fmt.Fprint(w, losses(s))
 	}
 	fmt.Fprintln(w)
+}
+
+// losses are the lines that say where a section finds something better.
+func losses(s *report.Section) string {
+	var b strings.Builder
+	for _, text := range s.Saying(lost) {
+		fmt.Fprintf(&b, "- [%s](#%s): %s\n", s.Title, anchor(s.Title), text)
+	}
+	return b.String()
 }
 
 func (b *bench) command() string {

@@ -14,7 +14,7 @@ const longest = 2000
 // explain lists every way in which a query could be answered, and the query in
 // canonical form. It spends nothing and reads no private row.
 func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
-	st, err := s.plan(ctx, sel, args, nil)
+	st, err := s.plan(ctx, sel, args, planning{explaining: true})
 	if err != nil {
 		return nil, err
 	}

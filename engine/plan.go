@@ -12,8 +12,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// candidates lists every way to answer a request: stored answers, releases,
-// mechanisms, and a direct answer, usable or not.
+// candidates lists the ways to answer a request, usable or not: stored answers,
+// releases, mechanisms, and a direct answer. What SET mechanism excludes is of
+// interest to EXPLAIN only.
 func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, error) {
 	if r.query.Equal(query.None(r.table.universe)) {
 		return []candidate{constant(0)}, nil
@@ -24,8 +25,9 @@ func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, 
 	}
 	all = slices.Grow(all, len(v.releases)+len(v.mechanisms)+1)
 	for i := range v.releases {
-		if v.releases[i].TableID == r.table.ID {
-			c, err := db.fromRelease(ctx, r, &v.releases[i])
+		rel := &v.releases[i]
+		if rel.TableID == r.table.ID && r.considers(rel.Using, rel.Name) {
+			c, err := db.fromRelease(ctx, r, rel)
 			if err != nil {
 				return nil, err
 			}
@@ -33,18 +35,24 @@ func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, 
 		}
 	}
 	for i := range v.mechanisms {
-		if v.mechanisms[i].TableID == r.table.ID {
-			c, err := db.fromMechanism(v, r, &v.mechanisms[i])
+		m := &v.mechanisms[i]
+		if m.TableID == r.table.ID && r.considers("smw", m.Name) {
+			c, err := db.fromMechanism(v, r, m)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, c)
 		}
 	}
-	if r.table.Source == "" { // an exported release: there are no rows to count
+	if r.table.Source == "" || !r.considers("direct", "direct") { // an exported release has no rows to count
 		return all, nil
 	}
 	return append(all, db.direct(v, r)), nil
+}
+
+// considers reports whether a kind of candidate, or one of the name, matters.
+func (r request) considers(kind, name string) bool {
+	return r.explaining || candidate{kind: kind, name: name}.allowed(r.settings.Mechanism)
 }
 
 // constant answers a query that no record can satisfy.

@@ -93,7 +93,7 @@ func ask1(t *testing.T, s *Session, text string, truth float64, q, d int) (all [
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := s.plan(context.Background(), statement.(*sqlfront.Select), nil, nil)
+	st, err := s.plan(context.Background(), statement.(*sqlfront.Select), nil, planning{explaining: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,17 @@ import (
 type request struct {
 	table    *table
 	query    query.Query
-	settings Settings       // accuracy and confidence are those that this query's answer has to meet
-	asked    float64        // SET accuracy as it is set
-	scale    float64        // what a unit of it is for this query: settings.Accuracy is asked·scale
-	spent    map[int64]bool // mechanisms known to be used up, whatever the view says
-	readOnly func() bool    // whether the file cannot be written; asked where it matters
+	settings Settings // accuracy and confidence are those that this query's answer has to meet
+	asked    float64  // SET accuracy as it is set
+	scale    float64  // what a unit of it is for this query: settings.Accuracy is asked·scale
+	planning
+	readOnly func() bool // whether the file cannot be written; asked where it matters
+}
+
+// planning says what a plan is for.
+type planning struct {
+	spent      map[int64]bool // mechanisms known to be used up, whatever the view says
+	explaining bool           // every candidate is shown, also those that SET mechanism excludes
 }
 
 // query answers a SELECT: bind it to linear queries, plan them, choose, let the
@@ -30,7 +36,7 @@ type request struct {
 func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
 	spent := make(map[int64]bool) // mechanisms found used up; each leads to one more plan at most
 	for {
-		st, err := s.plan(ctx, sel, args, spent)
+		st, err := s.plan(ctx, sel, args, planning{spent: spent})
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +58,7 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 
 // plan binds a SELECT against the present catalog and lists the ways to answer
 // each of its queries. It spends nothing and reads no private row.
-func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.Value, spent map[int64]bool) (*statement, error) {
+func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.Value, how planning) (*statement, error) {
 	v, err := s.db.current(ctx)
 	if err != nil {
 		return nil, err
@@ -64,7 +70,7 @@ func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.V
 	readOnly := sync.OnceValue(s.db.store.ReadOnly)
 	for i := range st.asks {
 		a := &st.asks[i]
-		a.spent, a.readOnly = spent, readOnly
+		a.planning, a.readOnly = how, readOnly
 		if a.candidates, err = s.db.candidates(ctx, v, a.request); err != nil {
 			return nil, err
 		}
