@@ -20,6 +20,7 @@ type Coder struct {
 	u       *Universe
 	k0, k1  uint64
 	chained bool
+	tables  []*hashTable // of a universe without codes, one a column
 }
 
 // NewCoder returns the coder of u. The key matters only where u is not coded:
@@ -30,7 +31,11 @@ type Coder struct {
 // records that share a name, by the generalised birthday search (Wagner 2002);
 // keys are drawn before any query and no answer's privacy depends on them.
 func NewCoder(u *Universe, key [16]byte) Coder {
-	return Coder{u, binary.LittleEndian.Uint64(key[:8]), binary.LittleEndian.Uint64(key[8:]), false}
+	c := Coder{u: u, k0: binary.LittleEndian.Uint64(key[:8]), k1: binary.LittleEndian.Uint64(key[8:])}
+	if !u.Coded() {
+		c.tables = newHashTables(u)
+	}
+	return c
 }
 
 // ChainedCoder is NewCoder as it was for the first stored releases: where u is
@@ -83,7 +88,7 @@ func (c Coder) Elements(q Query) iter.Seq2[Element, int64] {
 		case c.chained:
 			chainer{c: c, yield: yield}.walk(0, q.root, make([]byte, 0, 256))
 		default:
-			f := fingerprinter{c: c, yield: yield, known: make(map[*node][]Element)}
+			f := fingerprinter{c: c, yield: yield}
 			f.walk(0, q.root, Element{})
 		}
 	}

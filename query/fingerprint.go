@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync"
 )
 
 // fingerprint returns the sum of the hashes of a record's values.
@@ -31,7 +32,51 @@ func (e Element) plus(f Element) Element {
 	return Element{hi, lo}
 }
 
+// hashTable holds the hashes of the values of a finite column that has not too
+// many. It is filled when it is first needed.
+type hashTable struct {
+	once   sync.Once
+	hashes []Element // by ordinal
+}
+
+// maxHashes is the largest number of values of a column whose hashes are kept.
+const maxHashes = 1 << 16
+
+// newHashTables returns the tables of a universe, nil for columns without one.
+func newHashTables(u *Universe) []*hashTable {
+	tables := make([]*hashTable, len(u.columns))
+	for i, c := range u.columns {
+		if c.Domain.Finite() && c.Domain.Size() <= maxHashes {
+			tables[i] = new(hashTable)
+		}
+	}
+	return tables
+}
+
 func (c Coder) hashOrdinal(column int, o uint64) Element {
+	if kept := c.table(column); kept != nil {
+		return kept[o]
+	}
+	return c.hashAnew(column, o)
+}
+
+// table returns the hashes of a column by ordinal, nil where it has too many.
+func (c Coder) table(column int) []Element {
+	t := c.tables[column]
+	if t == nil {
+		return nil
+	}
+	t.once.Do(func() {
+		hashes := make([]Element, c.u.columns[column].Domain.Size())
+		for o := range hashes {
+			hashes[o] = c.hashAnew(column, uint64(o))
+		}
+		t.hashes = hashes
+	})
+	return t.hashes
+}
+
+func (c Coder) hashAnew(column int, o uint64) Element {
 	var buf [16]byte
 	binary.BigEndian.PutUint64(buf[:8], uint64(column))
 	binary.BigEndian.PutUint64(buf[8:], o)
@@ -45,17 +90,12 @@ func (c Coder) hashText(column int, v Value) Element {
 }
 
 // fingerprinter enumerates a support along the diagram, adding the hash of one
-// column's value a step. The records below a node that is met again take the
-// same hashes at its level, so they are computed once.
+// column's value a step.
 type fingerprinter struct {
 	c     Coder
 	yield func(Element, int64) bool
-	known map[*node][]Element // of the values that lead on from an inner node
-	free  [][]Element         // by level: of all values of a column that a node skips
+	texts map[*node][]Element // the hashes of the cases of a node: it can be met again
 }
-
-// maxHashes is the largest number of values whose hashes are kept for a node.
-const maxHashes = 1 << 12
 
 func (f *fingerprinter) walk(level int, n *node, sum Element) bool {
 	switch {
@@ -63,67 +103,26 @@ func (f *fingerprinter) walk(level int, n *node, sum Element) bool {
 		return true
 	case level == len(f.c.u.columns):
 		return f.yield(sum, n.weight)
-	case n.level != level:
-		return f.skipped(level, n, sum)
-	case len(n.cases) > 0:
-		return f.cases(level, n, sum)
-	}
-	kept, ok := f.known[n]
-	if !ok {
-		kept = f.hashes(level, n.spans)
-		f.known[n] = kept
+	case n.level != level: // free: an infinite one cannot occur, m is finite
+		return f.span(level, span{Range{0, f.c.u.columns[level].Domain.Size() - 1}, n}, sum)
 	}
 	for _, s := range n.spans {
-		if !f.span(level, s, kept, sum) {
+		if !f.span(level, s, sum) {
 			return false
 		}
-		if kept != nil {
-			kept = kept[s.Last-s.First+1:]
-		}
 	}
-	return true
+	return len(n.cases) == 0 || f.cases(level, n, sum)
 }
 
-// skipped adds a column that the diagram does not branch on: a finite one, since
-// m is finite.
-func (f *fingerprinter) skipped(level int, n *node, sum Element) bool {
-	all := span{Range{0, f.c.u.columns[level].Domain.Size() - 1}, n}
-	if f.free == nil {
-		f.free = make([][]Element, len(f.c.u.columns))
-	}
-	if f.free[level] == nil {
-		f.free[level] = f.hashes(level, []span{all})
-	}
-	return f.span(level, all, f.free[level], sum)
-}
-
-// hashes returns those of the ordinals in spans, in order; nil where these are
-// too many to keep.
-func (f *fingerprinter) hashes(level int, spans []span) []Element {
-	total := uint64(0)
-	for _, s := range spans {
-		if total += s.Last - s.First + 1; total > maxHashes || s.Last-s.First >= maxHashes {
-			return nil
-		}
-	}
-	kept := make([]Element, 0, total)
-	for _, s := range spans {
-		for o := s.First; o <= s.Last; o++ {
-			kept = append(kept, f.c.hashOrdinal(level, o))
-		}
-	}
-	return kept
-}
-
-// span walks on from each ordinal of a span, whose hashes come first in kept,
-// if they are kept.
-func (f *fingerprinter) span(level int, s span, kept []Element, sum Element) bool {
+// span walks on from each ordinal of a span.
+func (f *fingerprinter) span(level int, s span, sum Element) bool {
+	kept := f.c.table(level)
 	for o := s.First; ; o++ {
 		var h Element
 		if kept != nil {
-			h = kept[o-s.First]
+			h = kept[o]
 		} else {
-			h = f.c.hashOrdinal(level, o)
+			h = f.c.hashAnew(level, o)
 		}
 		if !f.walk(level+1, s.to, sum.plus(h)) {
 			return false
@@ -135,13 +134,16 @@ func (f *fingerprinter) span(level int, s span, kept []Element, sum Element) boo
 }
 
 func (f *fingerprinter) cases(level int, n *node, sum Element) bool {
-	kept, ok := f.known[n]
+	kept, ok := f.texts[n]
 	if !ok {
 		kept = make([]Element, len(n.cases))
 		for i, cs := range n.cases {
 			kept[i] = f.c.hashText(level, cs.value)
 		}
-		f.known[n] = kept
+		if f.texts == nil {
+			f.texts = make(map[*node][]Element)
+		}
+		f.texts[n] = kept
 	}
 	for i, cs := range n.cases {
 		if !f.walk(level+1, cs.to, sum.plus(kept[i])) {

@@ -16,6 +16,7 @@ type Builder struct {
 	p      Params
 	src    *noise.Source
 	matrix matrix
+	coder  query.Coder
 	sketch vector // A·D, or what was added of √T·A·D
 	heavy  heavyCells
 	sums   []int64 // Dense: √T·A·D of the cells multiplied so far
@@ -38,7 +39,7 @@ func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error
 	if err != nil {
 		return nil, noRandomness()
 	}
-	b := &Builder{u: u, p: p, src: src, matrix: m}
+	b := &Builder{u: u, p: p, src: src, matrix: m, coder: m.newCoder(u)}
 	if p.Transform == Dense {
 		b.sums = make([]int64, blocksOf(p.Rows)*blockRows)
 		b.buffer = make([]weighted, 0, denseBatch)
@@ -50,7 +51,7 @@ func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error
 
 // Coder returns the coder that names the records of the release: over a
 // universe without codes its key is part of the matrix.
-func (b *Builder) Coder() query.Coder { return b.matrix.coder(b.u) }
+func (b *Builder) Coder() query.Coder { return b.coder }
 
 // add adds count, at least 0, records named x to the database. A cell must come
 // whole where the release has heavy cells.

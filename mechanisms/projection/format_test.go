@@ -38,6 +38,7 @@ func stored(t testing.TB) map[string]*Release {
 	early.matrix.version, early.matrix.sketch = first, &countSketch{}
 	*early.matrix.sketch = *uncoded.matrix.sketch
 	early.matrix.sketch.chained = true
+	early.coder = early.matrix.newCoder(text)
 	return map[string]*Release{
 		"identity":       build(t, u, Params{Transform: Identity, Rows: 40, Law: laplace(t, 1, 1), Bulk: true}, src, d.cells()),
 		"sparse":         build(t, u, Params{Transform: Sparse, Rows: 17, Law: laplace(t, 5, 2)}, src, d.cells()),

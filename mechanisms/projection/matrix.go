@@ -13,8 +13,8 @@ type matrix struct {
 	signs   signs        // Dense
 }
 
-// coder returns the coder that names elements.
-func (m *matrix) coder(u *query.Universe) query.Coder {
+// newCoder returns a coder that names elements.
+func (m *matrix) newCoder(u *query.Universe) query.Coder {
 	if m.version == first {
 		return query.ChainedCoder(u, m.key)
 	}

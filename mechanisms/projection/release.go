@@ -16,6 +16,7 @@ type Release struct {
 	u       *query.Universe
 	p       Params
 	matrix  matrix
+	coder   query.Coder
 	sketch  vector
 	heavy   heavyCells
 	index   index          // of heavy, where the universe is not coded
@@ -28,7 +29,7 @@ type Release struct {
 }
 
 func newRelease(u *query.Universe, p Params, m matrix, sketch vector, heavy heavyCells) *Release {
-	r := &Release{u: u, p: p, matrix: m, sketch: sketch, heavy: heavy, summary: summarise(sketch), widths: newWidths()}
+	r := &Release{u: u, p: p, matrix: m, coder: m.newCoder(u), sketch: sketch, heavy: heavy, summary: summarise(sketch), widths: newWidths()}
 	r.lift = p.Heavy.liftOf(p.Law)
 	r.salt = maphash.Bytes(maphash.MakeSeed(), nil) | 1
 	r.largest = max(r.summary.largest, heavy.largest(p.Heavy.Clip))
@@ -53,7 +54,7 @@ func (r *Release) Universe() *query.Universe { return r.u }
 func (r *Release) Params() Params { return r.p }
 
 // Coder returns the coder that names the records of the release.
-func (r *Release) Coder() query.Coder { return r.matrix.coder(r.u) }
+func (r *Release) Coder() query.Coder { return r.coder }
 
 // sparsity checks that the release can answer q, and returns m.
 func (r *Release) sparsity(q query.Query) (uint64, error) {
