@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"dpsql/bench/report"
 	"dpsql/engine"
@@ -68,8 +69,11 @@ func (b *bench) statement(s *report.Section) error {
 		}
 	}
 	s.Say(`A table of %s rows, of which a = x holds for about %s; the query's support comes from the columns it leaves free. Each statement is new text, and goes from text to row
-through the engine. Plain SQLite counts the same rows over the covering index (a, b, c, d), through database/sql. The least of %d series, in µs.`,
-		report.Number(float64(rows)), report.Number(float64(rows)/5000), b.reps)
+through the engine. Plain SQLite counts the same rows over the covering index (a, b, c, d), through database/sql. SMW is asked often enough before to have its cells
+in memory. The least of %d series, in µs.`, report.Number(float64(rows)), report.Number(float64(rows)/5000), b.reps)
+	if err := warm(session); err != nil {
+		return err
+	}
 	return b.statements(s, session, raw)
 }
 
@@ -84,6 +88,25 @@ var asked = []struct {
 	{100, `= VALUE AND b = 3`},
 	{1000, `= VALUE`},
 	{10_000, `IN (LIST)`},
+}
+
+// warm asks the mechanism for about as long as it takes to load its cells, after
+// which they are in memory.
+func warm(session *engine.Session) error {
+	if err := session.Set("mechanism", "live"); err != nil {
+		return err
+	}
+	for start, i := time.Now(), 1; time.Since(start) < 20*time.Second; i++ {
+		text := fmt.Sprintf("SELECT COUNT(*) FROM t WHERE a = %d AND b <> %d", i%5000, i/5000%10)
+		begun := time.Now()
+		if _, err := session.Exec(context.Background(), text, nil); err != nil {
+			return err
+		}
+		if i > 100 && time.Since(begun) < time.Millisecond/4 {
+			return nil
+		}
+	}
+	return nil
 }
 
 func (b *bench) statements(s *report.Section, session *engine.Session, raw *sql.DB) error {
