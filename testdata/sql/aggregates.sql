@@ -1,0 +1,193 @@
+-- Sums and means of integers, several in one statement, and arithmetic over them.
+SELECT SUM(age) FROM visits;
+--> sum
+--> 1020
+--> under dense:
+--> sum
+--> 436
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.061; the interactive budget left pays for 68 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 756, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.061; the interactive budget left pays for 5876 such answers
+SELECT SUM(score), COUNT(*) FROM visits WHERE sex = 'M';
+--> sum | count
+--> 0 | 70
+--> under dense:
+--> sum | count
+--> 134 | 38
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.069 together; the interactive budget left pays for 59 such statements
+--> under smw release:
+--> sum | count
+--> 1 | 70
+SELECT AVG(age) FROM visits;
+--> avg
+--> 4.25
+--> under dense:
+--> avg
+--> 1.772357724
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 235888 such statements
+SELECT AVG(score) AS mean FROM visits WHERE age = 3;
+--> mean
+--> -0.5384615385
+--> under dense:
+--> mean
+--> 1.196969697
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5439 such statements
+--> under smw release:
+--> mean
+--> -0.5576923077
+SELECT AVG(age + score) FROM visits WHERE town = 'Elm';
+--> avg
+--> 4.166666667
+--> under dense:
+--> avg
+--> 3.420454545
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5428 such statements
+--> under smw release:
+--> avg
+--> -1.666666667
+SELECT SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) AS f, SUM(CASE sex WHEN 'M' THEN 1 ELSE 0 END) AS m, COUNT(*) AS n FROM visits;
+--> f | m | n
+--> 100 | 70 | 240
+--> under dense:
+--> f | m | n
+--> 207 | 38 | 246
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 3 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
+SELECT 100.0 * SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) / COUNT(*) FROM visits;
+--> 100.0 * SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) / COUNT(*)
+--> 41.66666667
+--> under dense:
+--> 100.0 * SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) / COUNT(*)
+--> 84.14634146
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
+SELECT COUNT(*) / 1000.0, COUNT(*) / 7, -COUNT(*), COUNT(*) % 7, 'visits', 1 FROM visits;
+--> COUNT(*) / 1000.0 | COUNT(*) / 7 | - COUNT(*) | COUNT(*) % 7 | 'visits' | 1
+--> 0.24 | 34 | -240 | 2 | 'visits' | 1
+--> under dense:
+--> COUNT(*) / 1000.0 | COUNT(*) / 7 | - COUNT(*) | COUNT(*) % 7 | 'visits' | 1
+--> 0.246 | 35 | -246 | 1 | 'visits' | 1
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT SUM(age * age) - 2 * SUM(age) FROM visits WHERE score = 1;
+--> SUM(age * age) - 2 * SUM(age)
+--> 1212
+--> under dense:
+--> SUM(age * age) - 2 * SUM(age)
+--> 670
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
+--> hint: direct answers within ±50 need ρ = 0 together; the interactive account has 4.2 left
+--> under smw release:
+--> SUM(age * age) - 2 * SUM(age)
+--> -240
+--> under direct:
+--> error budget at 0: it needs ρ = 1.2 and the interactive account has 0.049 left (of 2 queries of the statement 1 cannot be answered)
+--> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
+SELECT TOTAL(age), ROUND(AVG(age), 2) FROM visits WHERE age < 5;
+--> total | ROUND(AVG(age), 2)
+--> 400.0 | 2.86
+--> under dense:
+--> total | ROUND(AVG(age), 2)
+--> 671.0 | 2.31
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.012 together; the interactive budget left pays for 345 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 336, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.013 together; the interactive budget left pays for 28000 such statements
+SELECT SUM(age) FROM visits WHERE age > 5 AND age < 3;
+--> sum
+--> 0
+SELECT AVG(age) FROM visits WHERE age > 5 AND age < 3;
+--> avg
+--> NULL
+SELECT AVG(age), COUNT(*) FROM visits WHERE town = 'Oak';
+--> avg | count
+--> NULL | 0
+--> under dense:
+--> avg | count
+--> 7.363636364 | 33
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+
+-- The margins of answers, each at the session's confidence.
+SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3 AND sex = 'F';
+--> count | margin
+--> 52 | 14.0
+--> under sparse, named:
+--> count | margin
+--> 52 | 16.0
+--> under dense:
+--> count | margin
+--> 43 | 117.0
+--> under smw, classes:
+--> count | margin
+--> 52 | 25.0
+--> under smw release:
+--> count | margin
+--> 52 | 58.0
+--> under direct:
+--> count | margin
+--> 52 | 100.0
+SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town = 'Elm';
+--> n | margin | s | margin
+--> 180 | 39.0 | 750 | 206.0
+--> under sparse:
+--> n | margin | s | margin
+--> 180 | 39.0 | 750 | 209.0
+--> under sparse, named:
+--> n | margin | s | margin
+--> 180 | 44.0 | 750 | 234.0
+--> under dense:
+--> n | margin | s | margin
+--> 176 | 321.0 | 441 | 1707.0
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.061 together; the interactive budget left pays for 68 such statements
+--> under smw release:
+--> n | margin | s | margin
+--> 180 | 58.0 | 240 | NULL
+--> under direct:
+--> n | margin | s | margin
+--> 180 | 100.0 | 750 | 100.0
+
+-- What none is.
+SELECT MAX(age) FROM visits;
+--> error unsupported at 8: the aggregate MAX in the select list is outside the dialect
+--> hint: write SELECT COUNT(*) FROM table WHERE …
+SELECT MEDIAN(age) FROM visits;
+--> error unsupported at 8: the function median() in the select list is outside the dialect
+--> hint: write SELECT COUNT(*) FROM table WHERE …
+SELECT COUNT(DISTINCT age) FROM visits;
+--> error unsupported at 8: COUNT(DISTINCT …) is outside the dialect
+--> hint: COUNT(*) counts rows; GROUP BY lists the declared values
+SELECT SUM(zip) FROM visits;
+--> error unsupported at 12: adding up column zip, which is TEXT, is outside the dialect
+--> hint: group by it, or declare it as INTEGER over a view
+SELECT AVG(town) FROM visits;
+--> error unsupported at 12: adding up column town, which is TEXT, is outside the dialect
+--> hint: group by it, or declare it as INTEGER over a view
+SELECT SUM(age) OVER () FROM visits;
+--> error unsupported at 17: a window function is outside the dialect
+SELECT SUM(COUNT(*)) FROM visits;
+--> error unsupported at 12: the aggregate COUNT inside an aggregate is outside the dialect
+--> hint: SUM and AVG take integer columns, integers, + - * / % and CASE; multiply the aggregate by a fraction instead

@@ -1,0 +1,245 @@
+-- Every declared value has its row, empty ones too.
+SELECT town, COUNT(*) FROM visits GROUP BY town;
+--> town | count
+--> '100%' | 30
+--> 'Ash' | 30
+--> 'Elm' | 180
+--> 'Oak' | 0
+--> under dense:
+--> town | count
+--> '100%' | 18
+--> 'Ash' | 19
+--> 'Elm' | 176
+--> 'Oak' | 33
+--> under smw, uniform:
+--> town | count
+--> '100%' | 30
+--> 'Ash' | 30
+--> 'Elm' | 180
+--> 'Oak' | 11
+--> under smw release:
+--> town | count
+--> '100%' | 30
+--> 'Ash' | 29
+--> 'Elm' | 180
+--> 'Oak' | 0
+SELECT sex, town, COUNT(*) AS n FROM visits WHERE age < 5 GROUP BY sex, town;
+--> sex | town | n
+--> NULL | '100%' | 0
+--> NULL | 'Ash' | 0
+--> NULL | 'Elm' | 18
+--> NULL | 'Oak' | 0
+--> 'F' | '100%' | 12
+--> 'F' | 'Ash' | 0
+--> 'F' | 'Elm' | 52
+--> 'F' | 'Oak' | 0
+--> 'M' | '100%' | 0
+--> 'M' | 'Ash' | 18
+--> 'M' | 'Elm' | 40
+--> 'M' | 'Oak' | 0
+--> under dense:
+--> sex | town | n
+--> NULL | '100%' | 12
+--> NULL | 'Ash' | 0
+--> NULL | 'Elm' | 28
+--> NULL | 'Oak' | -19
+--> 'F' | '100%' | 23
+--> 'F' | 'Ash' | 30
+--> 'F' | 'Elm' | 76
+--> 'F' | 'Oak' | 34
+--> 'M' | '100%' | 7
+--> 'M' | 'Ash' | 51
+--> 'M' | 'Elm' | 53
+--> 'M' | 'Oak' | -4
+--> under smw, classes:
+--> sex | town | n
+--> NULL | '100%' | 0
+--> NULL | 'Ash' | 2
+--> NULL | 'Elm' | 15
+--> NULL | 'Oak' | 0
+--> 'F' | '100%' | 11
+--> 'F' | 'Ash' | 0
+--> 'F' | 'Elm' | 52
+--> 'F' | 'Oak' | 0
+--> 'M' | '100%' | 0
+--> 'M' | 'Ash' | 15
+--> 'M' | 'Elm' | 43
+--> 'M' | 'Oak' | 0
+--> under smw, uniform:
+--> sex | town | n
+--> NULL | '100%' | 4
+--> NULL | 'Ash' | 4
+--> NULL | 'Elm' | 30
+--> NULL | 'Oak' | 2
+--> 'F' | '100%' | 4
+--> 'F' | 'Ash' | 4
+--> 'F' | 'Elm' | 52
+--> 'F' | 'Oak' | 1
+--> 'M' | '100%' | 4
+--> 'M' | 'Ash' | 18
+--> 'M' | 'Elm' | 40
+--> 'M' | 'Oak' | 1
+--> under smw release:
+--> sex | town | n
+--> NULL | '100%' | 0
+--> NULL | 'Ash' | 0
+--> NULL | 'Elm' | 18
+--> NULL | 'Oak' | 0
+--> 'F' | '100%' | 12
+--> 'F' | 'Ash' | 0
+--> 'F' | 'Elm' | 52
+--> 'F' | 'Oak' | 0
+--> 'M' | '100%' | 0
+--> 'M' | 'Ash' | 17
+--> 'M' | 'Elm' | 40
+--> 'M' | 'Oak' | 0
+SELECT score, SUM(age), AVG(age) FROM visits WHERE sex = 'F' GROUP BY 1;
+--> score | sum | avg
+--> -3 | 0 | NULL
+--> -2 | 60 | 5.0
+--> -1 | 132 | 2.538461538
+--> 0 | 84 | 7.0
+--> 1 | 36 | 3.0
+--> 2 | 108 | 9.0
+--> 3 | 0 | NULL
+--> under dense:
+--> score | sum | avg
+--> -3 | 64 | 2.064516129
+--> -2 | 136 | 11.33333333
+--> -1 | 82 | 1.138888889
+--> 0 | -52 | -3.25
+--> 1 | -74 | NULL
+--> 2 | 221 | 10.04545455
+--> 3 | 251 | 4.254237288
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 14 queries of the statement 7 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.061 together; the interactive budget left pays for 68 such statements
+--> under smw release:
+--> score | sum | avg
+--> -3 | 0 | NULL
+--> -2 | 58 | 4.833333333
+--> -1 | 133 | 2.557692308
+--> 0 | 84 | 7.0
+--> 1 | 39 | 3.25
+--> 2 | 106 | 8.833333333
+--> 3 | 0 | NULL
+SELECT age % 2 AS odd, COUNT(*) FROM visits GROUP BY odd;
+--> odd | count
+--> 0 | 100
+--> 1 | 140
+--> under dense:
+--> odd | count
+--> 0 | 131
+--> 1 | 116
+--> under smw, classes:
+--> odd | count
+--> 0 | 99
+--> 1 | 141
+--> under smw, uniform:
+--> odd | count
+--> 0 | 100
+--> 1 | 139
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
+SELECT CASE WHEN age < 3 THEN 'small' WHEN age < 6 THEN 'medium' ELSE 'large' END AS size, COUNT(*) FROM visits GROUP BY size;
+--> size | count
+--> 'large' | 48
+--> 'medium' | 156
+--> 'small' | 36
+--> under dense:
+--> size | count
+--> 'large' | -63
+--> 'medium' | 187
+--> 'small' | 122
+--> under smw, classes:
+--> size | count
+--> 'large' | 48
+--> 'medium' | 157
+--> 'small' | 35
+--> under smw, uniform:
+--> size | count
+--> 'large' | 48
+--> 'medium' | 156
+--> 'small' | 42
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 336, above max_support = 280 (cells) (of 3 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
+SELECT COUNT(*) FROM visits GROUP BY sex;
+--> count
+--> 70
+--> 100
+--> 70
+--> under dense:
+--> count
+--> 1
+--> 207
+--> 38
+--> under smw, classes:
+--> count
+--> 69
+--> 100
+--> 70
+--> under smw, uniform:
+--> count
+--> 63
+--> 87
+--> 70
+SELECT UPPER(town) AS t, COUNT(*) FROM visits GROUP BY UPPER(town);
+--> t | count
+--> '100%' | 30
+--> 'ASH' | 30
+--> 'ELM' | 180
+--> 'OAK' | 0
+--> under dense:
+--> t | count
+--> '100%' | 18
+--> 'ASH' | 19
+--> 'ELM' | 176
+--> 'OAK' | 33
+--> under smw, uniform:
+--> t | count
+--> '100%' | 30
+--> 'ASH' | 30
+--> 'ELM' | 180
+--> 'OAK' | 11
+--> under smw release:
+--> t | count
+--> '100%' | 30
+--> 'ASH' | 29
+--> 'ELM' | 180
+--> 'OAK' | 0
+
+-- Text without a domain is grouped by the values that WHERE leaves.
+SELECT zip, COUNT(*) FROM visits WHERE zip IN ('15213', '15217', '99999') AND age = 4 GROUP BY zip;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 110 such statements
+--> under sparse; sparse, clip; sparse, named; direct:
+--> zip | count
+--> '15213' | 33
+--> '15217' | 17
+--> '99999' | 0
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (99.9999 %) for ρ = 0.0047 together; the interactive budget left pays for 17 such statements
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 5530 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
+SELECT zip, COUNT(*) FROM visits GROUP BY zip;
+--> error unsupported at 43: GROUP BY zip, which has no declared domain, is outside the dialect
+--> hint: list the values to group by: WHERE zip IN ('…', '…') GROUP BY zip
+
+-- What is not grouped has no single value.
+SELECT town, age, COUNT(*) FROM visits GROUP BY town;
+--> error unsupported at 14: column age, which is not grouped, is outside the dialect
+--> hint: put it into GROUP BY, or into an aggregate
+SELECT town FROM visits;
+--> error unsupported at 8: a bare column in the select list is outside the dialect
+--> hint: write SELECT COUNT(*) FROM table WHERE …; SELECT town, COUNT(*) FROM table GROUP BY town counts by its values
+SELECT town, COUNT(*) FROM visits GROUP BY 3;
+--> error malformed at 44: GROUP BY 3: the select list has 2 columns
+SELECT town, COUNT(*) FROM visits GROUP BY COUNT(*);
+--> error malformed at 44: COUNT cannot stand in GROUP BY

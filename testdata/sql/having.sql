@@ -1,0 +1,148 @@
+-- HAVING, ORDER BY, LIMIT and DISTINCT compute on answers, for nothing.
+SELECT town, COUNT(*) AS n FROM visits GROUP BY town HAVING n > 20 ORDER BY n DESC;
+--> town | n
+--> 'Elm' | 180
+--> '100%' | 30
+--> 'Ash' | 30
+--> under dense:
+--> town | n
+--> 'Elm' | 176
+--> 'Oak' | 33
+--> under smw release:
+--> town | n
+--> 'Elm' | 180
+--> '100%' | 30
+--> 'Ash' | 29
+SELECT town, COUNT(*) AS n FROM visits GROUP BY town HAVING COUNT(*) > 50 AND town <> 'Ash';
+--> town | n
+--> 'Elm' | 180
+--> under dense:
+--> town | n
+--> 'Elm' | 176
+SELECT age, COUNT(*) AS n FROM visits GROUP BY age ORDER BY 2 DESC, age LIMIT 3;
+--> age | n
+--> 3 | 52
+--> 4 | 52
+--> 5 | 52
+--> under dense:
+--> age | n
+--> 4 | 102
+--> 0 | 70
+--> 3 | 66
+--> under smw, classes:
+--> age | n
+--> 5 | 53
+--> 3 | 52
+--> 4 | 52
+SELECT age, COUNT(*) AS n FROM visits GROUP BY age ORDER BY age DESC LIMIT 2 OFFSET 1;
+--> age | n
+--> 8 | 12
+--> 7 | 12
+--> under dense:
+--> age | n
+--> 8 | 17
+--> 7 | -19
+--> under smw, uniform:
+--> age | n
+--> 8 | 13
+--> 7 | 13
+SELECT age, COUNT(*) AS n FROM visits GROUP BY age ORDER BY age LIMIT 1, 2;
+--> age | n
+--> 1 | 12
+--> 2 | 12
+--> under dense:
+--> age | n
+--> 1 | 39
+--> 2 | 13
+--> under smw, uniform:
+--> age | n
+--> 1 | 24
+--> 2 | 24
+SELECT DISTINCT sex FROM visits GROUP BY sex, town;
+--> sex
+--> NULL
+--> 'F'
+--> 'M'
+SELECT DISTINCT COUNT(*) > 10 AS many FROM visits GROUP BY town ORDER BY many;
+--> many
+--> 0
+--> 1
+--> under dense; smw, uniform:
+--> many
+--> 1
+SELECT sex, AVG(age) FROM visits GROUP BY sex HAVING AVG(age) > 3 ORDER BY AVG(age);
+--> sex | avg
+--> 'M' | 4.0
+--> 'F' | 4.2
+--> NULL | 4.571428571
+--> under dense:
+--> sex | avg
+--> 'F' | 3.028985507
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> under smw release:
+--> sex | avg
+--> NULL | 3.428571429
+--> 'M' | 3.428571429
+SELECT COUNT(*) FROM visits HAVING COUNT(*) > 1000000;
+--> count
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits LIMIT 0;
+--> count
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT age, COUNT(*) FROM visits GROUP BY age ORDER BY town;
+--> error unsupported at 56: column town, which is not grouped, is outside the dialect
+--> hint: put it into GROUP BY, or into an aggregate
+SELECT age, COUNT(*) FROM visits GROUP BY age LIMIT -1;
+--> age | count
+--> 0 | 12
+--> 1 | 12
+--> 2 | 12
+--> 3 | 52
+--> 4 | 52
+--> 5 | 52
+--> 6 | 12
+--> 7 | 12
+--> 8 | 12
+--> 9 | 12
+--> under dense:
+--> age | count
+--> 0 | 70
+--> 1 | 39
+--> 2 | 13
+--> 3 | 66
+--> 4 | 102
+--> 5 | 19
+--> 6 | -71
+--> 7 | -19
+--> 8 | 17
+--> 9 | 10
+--> under smw, classes:
+--> age | count
+--> 0 | 11
+--> 1 | 12
+--> 2 | 12
+--> 3 | 52
+--> 4 | 52
+--> 5 | 53
+--> 6 | 12
+--> 7 | 12
+--> 8 | 12
+--> 9 | 12
+--> under smw, uniform:
+--> age | count
+--> 0 | 24
+--> 1 | 24
+--> 2 | 24
+--> 3 | 52
+--> 4 | 52
+--> 5 | 52
+--> 6 | 13
+--> 7 | 13
+--> 8 | 13
+--> 9 | 13

@@ -1,0 +1,78 @@
+-- A public table, joined on a key, filters and groups by what is public of a private column.
+SELECT COUNT(*) FROM visits JOIN towns ON visits.town = towns.name WHERE region = 'north';
+--> count
+--> 210
+--> under dense:
+--> count
+--> 195
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT region, COUNT(*) AS n FROM visits JOIN towns ON town = name GROUP BY region;
+--> region | n
+--> 'north' | 210
+--> 'south' | 30
+--> under dense:
+--> region | n
+--> 'north' | 195
+--> 'south' | 52
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
+SELECT t.region, AVG(v.age) FROM visits AS v INNER JOIN towns AS t ON t.name = v.town WHERE v.sex = 'F' GROUP BY t.region ORDER BY 1 DESC;
+--> region | avg
+--> 'south' | 5.0
+--> 'north' | 3.857142857
+--> under dense:
+--> region | avg
+--> 'south' | 4.752066116
+--> 'north' | 0.6162790698
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 4 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> under smw release:
+--> region | avg
+--> 'south' | 5.066666667
+--> 'north' | 3.428571429
+SELECT height, COUNT(*) FROM visits LEFT JOIN towns ON town = name GROUP BY height;
+--> error unsupported at 42: this form of join is outside the dialect
+--> hint: join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared
+SELECT SUM(height) FROM visits JOIN towns ON town = name WHERE age = 4;
+--> sum
+--> 4400
+--> under dense:
+--> sum
+--> 6120
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
+--> hint: no noise is within ±50; a larger accuracy costs less
+--> under smw release:
+--> sum
+--> 4440
+--> under direct:
+--> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.083 left
+--> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
+SELECT COUNT(*) FROM visits JOIN towns ON town = name WHERE height > 100 AND age < 5;
+--> count
+--> 18
+--> under dense:
+--> count
+--> 81
+--> under smw release:
+--> count
+--> 17
+SELECT COUNT(*) FROM visits, towns WHERE town = name AND region = 'south';
+--> error unsupported at 30: a join is outside the dialect
+--> hint: join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared
+SELECT COUNT(*) FROM visits a JOIN visits b ON a.age = b.age;
+--> error unsupported at 36: a join is outside the dialect
+--> hint: join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared
+SELECT COUNT(*) FROM visits JOIN raw_visits ON visits.age = raw_visits.age;
+--> error unknown at 34: there is no public table raw_visits to join
+--> hint: CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared
+SELECT COUNT(*) FROM visits JOIN towns ON town = region;
+--> error unsupported at 34: a join on region, of which a value occurs twice in towns, is outside the dialect
+--> hint: join on a column whose values are unique; rows would count several times
+SELECT COUNT(*) FROM towns;
+--> error unsupported at 22: towns is a public table
+--> hint: public tables serve in domains and joins; read them with sqlite3

@@ -1,0 +1,135 @@
+-- Lists, and rows of values.
+SELECT COUNT(*) FROM visits WHERE age IN (1, 3, 5);
+--> count
+--> 116
+--> under dense:
+--> count
+--> 124
+--> under smw, classes:
+--> count
+--> 117
+SELECT COUNT(*) FROM visits WHERE age IN (3, 3, 99);
+--> count
+--> 52
+--> warning: age = 99 is outside the declared domain BETWEEN 0 AND 9: it matches nothing
+--> under dense:
+--> count
+--> 66
+--> warning: age = 99 is outside the declared domain BETWEEN 0 AND 9: it matches nothing
+--> under smw, uniform:
+--> count
+--> 39
+--> warning: age = 99 is outside the declared domain BETWEEN 0 AND 9: it matches nothing
+SELECT COUNT(*) FROM visits WHERE age NOT IN (3, 4, 5);
+--> count
+--> 84
+--> under dense:
+--> count
+--> 59
+--> under smw, classes:
+--> count
+--> 83
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 588, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE (sex, age) IN (('F', 3), ('M', 4));
+--> count
+--> 98
+--> under dense:
+--> count
+--> 80
+--> under smw, classes:
+--> count
+--> 97
+SELECT COUNT(*) FROM visits WHERE (sex, age) NOT IN (('F', 3), ('M', 4));
+--> count
+--> 136
+--> under dense:
+--> count
+--> 129
+--> under smw, uniform:
+--> count
+--> 130
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 728, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE (sex, age) = ('F', 3);
+--> count
+--> 52
+--> under dense:
+--> count
+--> 43
+--> under smw, uniform:
+--> count
+--> 50
+SELECT COUNT(*) FROM visits WHERE (age, score) < (3, 0);
+--> count
+--> 76
+--> under dense:
+--> count
+--> 152
+--> under smw, classes:
+--> count
+--> 75
+--> under smw, uniform:
+--> count
+--> 67
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 288, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE (age, score) >= (4, 1);
+--> count
+--> 112
+--> under dense:
+--> count
+--> -22
+--> under smw, classes:
+--> count
+--> 113
+--> under smw, uniform:
+--> count
+--> 100
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 456, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE (town, zip) IN (('Elm', '15213'), ('Ash', '15217'));
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip; sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column town (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under direct:
+--> count
+--> 126
+SELECT COUNT(*) FROM visits WHERE zip IN ('15213', '15217') AND sex = 'F' AND age = 3;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip; sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column sex (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under direct:
+--> count
+--> 50
+SELECT COUNT(*) FROM visits WHERE age IN ();
+--> error malformed at 43: the list of IN is empty
+--> hint: write at least one value
+SELECT COUNT(*) FROM visits WHERE (sex, age) IN (('F', 3), ('M', 4, 5));
+--> error invalid at 61: a row of 2 values is compared with a row of 3

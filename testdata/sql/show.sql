@@ -1,0 +1,147 @@
+-- The public catalog.
+SHOW TABLES;
+--> table | kind | columns | universe | unit | rows
+--> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | NULL
+--> 'towns' | 'public' | NULL | NULL | NULL | NULL
+--> under smw, classes; smw, uniform; smw release:
+--> table | kind | columns | universe | unit | rows
+--> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240
+--> 'towns' | 'public' | NULL | NULL | NULL | NULL
+DESCRIBE visits;
+--> column | type | domain | size | unit
+--> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows'
+--> 'age' | 'INTEGER' | 'BETWEEN 0 AND 9' | 10 | 'single rows'
+--> 'town' | 'TEXT' | 'IN (''100%'', ''Ash'', ''Elm'', ''Oak'')' | 4 | 'single rows'
+--> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows'
+--> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows'
+DESC Visits;
+--> column | type | domain | size | unit
+--> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows'
+--> 'age' | 'INTEGER' | 'BETWEEN 0 AND 9' | 10 | 'single rows'
+--> 'town' | 'TEXT' | 'IN (''100%'', ''Ash'', ''Elm'', ''Oak'')' | 4 | 'single rows'
+--> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows'
+--> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows'
+SHOW RELEASES;
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, identity, 840 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 988 | '(time)'
+--> under sparse:
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 65764 | '(time)'
+--> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)'
+--> under sparse, clip:
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 3 heavy cells published above clip 20, dlap(1) noise from the table sampler' | '1' | '1e-7' | 65536 | 65851 | '(time)'
+--> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)'
+--> under sparse, named:
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 0 heavy cells named, dlap(10/9) noise from the table sampler' | '1' | '1e-7' | 65536 | 65814 | '(time)'
+--> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)'
+--> under dense:
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, dense, 512 rows, dgauss(680253277/65536) noise from the exact sampler' | '1' | '2.5e-7' | 65536 | 1924 | '(time)'
+--> under smw, classes; smw, uniform; direct:
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created
+--> under smw release:
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'smw, conjunctions, free columns: 3 at most, 0 updates, complete' | '490.05' | '4.95e-7' | 280 | 4988 | '(time)'
+SHOW MECHANISMS;
+--> mechanism | table | columns | epsilon | runs | comparisons | max_support | prior | within | guaranteed alpha | paper's alpha | created
+--> under smw, classes:
+--> mechanism | table | columns | epsilon | runs | comparisons | max_support | prior | within | guaranteed alpha | paper's alpha | created
+--> 'live' | 'visits' | 'sex, age, town, score' | '495' | '0 of 60' | '0 of 1000' | 840 | 'classes' | 32 | NULL | 4.756 | '(time)'
+--> under smw, uniform:
+--> mechanism | table | columns | epsilon | runs | comparisons | max_support | prior | within | guaranteed alpha | paper's alpha | created
+--> 'live' | 'visits' | 'sex, age, town, score' | '495' | '0 of 60' | '0 of 1000' | 840 | 'uniform' | 28 | NULL | 4.756 | '(time)'
+SHOW BUDGET;
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 110 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1.5' | '0.5' | '25 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 110 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse, clip; sparse, named:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1.5' | '0.5' | '25 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 110 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under dense:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '2.5e-7' | '2.5e-7' | '50 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 17 more direct answers within ±50 (99.9999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under smw, classes; smw, uniform:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '0' | '500' | '100 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '354.301795066139904' | '4.16494805935104' | 'about 5530 more direct answers within ±50 (95 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under smw release:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '495' | '5' | '1 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '4.95e-7' | '5e-9' | '1 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '0' | '358.466743125490944' | 'about 476014 more direct answers within ±50 (95 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under direct:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '0' | '2' | '100 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 110 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+SHOW LEDGER;
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash)
+--> under sparse:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash)
+--> under sparse, clip; sparse, named:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
+--> under dense:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '2.5e-7' | NULL | (hash)
+--> under smw, classes:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash)
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'prior of mechanism' | 'live' | NULL | NULL | '105.22763313464355' | (hash)
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '245.531143980834955' | (hash)
+--> under smw, uniform:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash)
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '350.758777115478505' | (hash)
+--> under smw release:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'number of rows' | 'visits' | '4.95' | NULL | NULL | (hash)
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '490.05' | '4.95e-7' | NULL | (hash)
+--> under direct:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+SHOW SETTINGS;
+--> setting | value
+--> 'mechanism' | 'auto'
+--> 'accuracy' | 'default'
+--> 'confidence' | '0.95'
+--> 'clamp' | 'off'
+--> 'unverified' | 'on'
+--> under dense:
+--> setting | value
+--> 'mechanism' | 'auto'
+--> 'accuracy' | 'default'
+--> 'confidence' | '0.999999'
+--> 'clamp' | 'off'
+--> 'unverified' | 'on'
+--> under direct:
+--> setting | value
+--> 'mechanism' | 'auto'
+--> 'accuracy' | '100'
+--> 'confidence' | '0.95'
+--> 'clamp' | 'off'
+--> 'unverified' | 'on'
