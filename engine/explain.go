@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"dpsql/query"
@@ -24,7 +25,7 @@ func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []quer
 	a := st.asks[0]
 	chooseErr := st.choose()
 	best := st.asks[0].best
-	out := &Result{Warnings: st.bound.Warnings, Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"},
+	out := &Result{Warnings: st.warnings(chooseErr), Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"},
 		{"margin", "REAL"}, {"cost", "TEXT"}, {"note", "TEXT"}}}
 	chosen := false
 	for _, c := range a.candidates {
@@ -37,6 +38,14 @@ func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []quer
 	}
 	out.Rows = append(out.Rows, []any{"query", nil, nil, briefNumber(supportText(a.query)), nil, nil, queryText(a.query)})
 	return out, nil
+}
+
+// warnings are those that the statement would have.
+func (st *statement) warnings(chosen error) []string {
+	if warning := st.caution(); chosen == nil && warning != "" {
+		return append(slices.Clone(st.bound.Warnings), warning)
+	}
+	return st.bound.Warnings
 }
 
 // queryText is a canonical query, cut where it is long.

@@ -8,9 +8,9 @@ import (
 // explain lists the ways to answer a statement of several queries, each once:
 // the supports and predicted margins of its queries as ranges, its cost in all.
 func (st *statement) explain() *Result {
-	out := &Result{Warnings: st.bound.Warnings, Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"},
-		{"margin", "TEXT"}, {"cost", "TEXT"}, {"note", "TEXT"}}}
 	err := st.choose()
+	out := &Result{Warnings: st.warnings(err), Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"},
+		{"margin", "TEXT"}, {"cost", "TEXT"}, {"note", "TEXT"}}}
 	for _, m := range st.merged() {
 		out.Rows = append(out.Rows, m.row(st, err == nil))
 	}

@@ -43,6 +43,9 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 		if err := st.choose(); err != nil {
 			return nil, err
 		}
+		if err := s.agreed(st); err != nil {
+			return nil, err
+		}
 		answers, err := st.answer(ctx)
 		var used *usedUp
 		if errors.As(err, &used) && !spent[used.mechanism] {

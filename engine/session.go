@@ -16,7 +16,8 @@ type Session struct {
 	db       *DB
 	settings Settings
 	dir      string
-	progress func(done, all int64) // nil where nobody looks
+	progress func(done, all int64)     // nil where nobody looks
+	confirm  func(warning string) bool // nil where nobody is asked
 }
 
 // NewSession returns a session with the database's settings.

@@ -20,6 +20,9 @@ type editor interface {
 	// Read returns a text that can be run, of one or more lines; io.EOF after
 	// Ctrl-D and errAborted after Ctrl-C.
 	Read() (string, error)
+	// Ask shows a question and returns the line that is the answer; errors as
+	// those of Read.
+	Ask(question string) (string, error)
 	Close() error
 }
 
@@ -28,11 +31,12 @@ type editor interface {
 // can be edited and are recalled together.
 type lineEditor struct {
 	shell  *readline.Shell
-	before *term.State // of the terminal
+	asking *readline.Shell // without history, completion and further lines
+	before *term.State     // of the terminal
 }
 
 func newEditor(c *completer, h *history, color bool) *lineEditor {
-	e := &lineEditor{shell: readline.NewShell()}
+	e := &lineEditor{shell: readline.NewShell(), asking: readline.NewShell()}
 	e.before, _ = term.GetState(int(os.Stdin.Fd()))
 	e.shell.Prompt.Primary(func() string { return prompt })
 	e.shell.AcceptMultiline = func(text []rune) bool { return accepted(string(text)) }
@@ -40,9 +44,11 @@ func newEditor(c *completer, h *history, color bool) *lineEditor {
 	if color {
 		e.shell.SyntaxHighlighter = func(text []rune) string { return highlighted(string(text)) }
 	}
-	e.shell.Config.Set("cursor-position-probe", false)
+	for _, s := range []*readline.Shell{e.shell, e.asking} {
+		s.Config.Set("cursor-position-probe", false)
+		s.History.Delete()
+	}
 	e.shell.Config.Set("menu-complete-display-prefix", true) // the first Tab inserts only what is certain
-	e.shell.History.Delete()
 	e.shell.History.Add("statements", h)
 	return e
 }
@@ -52,8 +58,16 @@ func accepted(text string) bool {
 	return familiar(text) != text || !engine.Incomplete(text+"\n")
 }
 
-func (e *lineEditor) Read() (string, error) {
-	text, err := e.shell.Readline()
+func (e *lineEditor) Read() (string, error) { return line(e.shell) }
+
+func (e *lineEditor) Ask(question string) (string, error) {
+	e.asking.Prompt.Primary(func() string { return question })
+	return line(e.asking)
+}
+
+// line returns what is typed up to an Enter that ends it.
+func line(s *readline.Shell) (string, error) {
+	text, err := s.Readline()
 	switch {
 	case errors.Is(err, io.EOF):
 		return "", io.EOF

@@ -18,6 +18,7 @@ type fakeSession struct {
 	seen    []string // statements, and folders as "in FOLDER"
 	imports []engine.Import
 	words   engine.Vocabulary
+	confirm func(warning string) bool
 }
 
 func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*engine.Result, error) {
@@ -37,6 +38,9 @@ func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*
 		at := len([]rune(text[:strings.Index(text, "wrong")])) + 1
 		return nil, sqlerr.New(sqlerr.Unknown, "there is no column wrong").At(at).WithHint("did you mean right?")
 	}
+	if strings.Contains(text, "dear") && !f.confirm("this takes 20 %") {
+		return nil, sqlerr.New(sqlerr.Cancelled, "nothing was charged")
+	}
 	if r, ok := f.results[text]; ok {
 		return r, nil
 	}
@@ -44,6 +48,8 @@ func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*
 }
 
 func (f *fakeSession) SetProgress(func(done, all int64)) {}
+
+func (f *fakeSession) SetConfirm(confirm func(warning string) bool) { f.confirm = confirm }
 
 func (f *fakeSession) Import(_ context.Context, im engine.Import) (engine.ImportReport, error) {
 	f.imports = append(f.imports, im)

@@ -14,6 +14,7 @@ type session interface {
 	Import(ctx context.Context, im engine.Import) (engine.ImportReport, error)
 	SetDirectory(dir string)
 	SetProgress(report func(done, all int64))
+	SetConfirm(confirm func(warning string) bool)
 	Vocabulary(ctx context.Context) (engine.Vocabulary, error)
 }
 

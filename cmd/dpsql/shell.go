@@ -44,6 +44,7 @@ func (s *shell) run(ctx context.Context) error {
 	if err := s.console.print(s.banner()); err != nil {
 		return err
 	}
+	s.session.SetConfirm(s.confirm)
 	for {
 		text, err := s.read(ctx)
 		if err == io.EOF {
@@ -70,6 +71,19 @@ func (s *shell) banner() string {
 		parts = append(parts, string(s.role))
 	}
 	return strings.Join(append(parts, ".help for help"), " · ") + "\n"
+}
+
+// confirm asks whether to go on with a statement that takes much. Anything but a
+// yes is a no, so that text pasted behind the statement agrees to nothing.
+func (s *shell) confirm(warning string) bool {
+	s.console.notice("warning: " + visibleText(warning))
+	s.console.flush()
+	answer, err := s.editor.Ask("ask it all the same? [y/N] ")
+	if err != nil {
+		return false
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
 }
 
 // read returns the next text that can be run: one or more lines up to a

@@ -34,6 +34,19 @@ func (e *typist) Read() (string, error) {
 	return "", io.EOF
 }
 
+// Ask takes the next line, whatever it is.
+func (e *typist) Ask(string) (string, error) {
+	if len(e.lines) == 0 {
+		return "", io.EOF
+	}
+	line := e.lines[0]
+	e.lines = e.lines[1:]
+	if line == "^C" {
+		return "", errAborted
+	}
+	return line + "\n", nil
+}
+
 func (e *typist) Close() error { e.closed = true; return nil }
 
 // talk types lines into a shell and returns what it did.
@@ -70,6 +83,19 @@ func TestShellSurvivesErrors(t *testing.T) {
 	}
 }
 
+// Before a statement that takes much the shell asks, and only a yes is one.
+func TestShellAsksBeforeItSpends(t *testing.T) {
+	for answer, want := range map[string]bool{"y": true, " Yes ": true, "n": false, "": false, "SELECT 2;": false, "^C": false} {
+		_, out, errs := talk(t, "dear;", answer)
+		if !strings.Contains(out.String(), "warning: this takes 20 %\n") {
+			t.Errorf("%q: no warning:\n%s", answer, out)
+		}
+		if refused := strings.Contains(errs.String(), "nothing was charged"); refused == want {
+			t.Errorf("%q: refused: %v\n%s", answer, refused, errs)
+		}
+	}
+}
+
 func TestShellEndsWithItsContext(t *testing.T) {
 	r, _, _, _ := testRunner(formatTable)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -88,6 +114,8 @@ func (e readerEditor) Read() (string, error) {
 	_, err := e.r.Read(make([]byte, 1))
 	return "", err
 }
+
+func (e readerEditor) Ask(string) (string, error) { return e.Read() }
 
 func (e readerEditor) Close() error { return nil }
 

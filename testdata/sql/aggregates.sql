@@ -11,6 +11,10 @@ SELECT SUM(age) FROM visits;
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 756, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.061; the interactive budget left pays for 5876 such answers
+--> under direct:
+--> sum
+--> 1020
+--> warning: this takes 18 % of what is left for direct answers: ρ = 0.015 of 0.083
 SELECT SUM(score), COUNT(*) FROM visits WHERE sex = 'M';
 --> sum | count
 --> 0 | 70
@@ -23,6 +27,10 @@ SELECT SUM(score), COUNT(*) FROM visits WHERE sex = 'M';
 --> under smw release:
 --> sum | count
 --> 1 | 70
+--> under direct:
+--> sum | count
+--> 0 | 70
+--> warning: this takes 26 % of what is left for direct answers: ρ = 0.018 of 0.068
 SELECT AVG(age) FROM visits;
 --> avg
 --> 4.25
@@ -135,7 +143,7 @@ SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3 AND sex = 'F';
 --> 52 | 14.0
 --> under sparse, named:
 --> count | margin
---> 52 | 16.0
+--> 52 | 0.0
 --> under dense:
 --> count | margin
 --> 43 | 117.0
@@ -156,7 +164,7 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> 180 | 39.0 | 750 | 209.0
 --> under sparse, named:
 --> n | margin | s | margin
---> 180 | 44.0 | 750 | 234.0
+--> 180 | 6.0 | 750 | 6.0
 --> under dense:
 --> n | margin | s | margin
 --> 176 | 321.0 | 441 | 1707.0
@@ -169,6 +177,7 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> under direct:
 --> n | margin | s | margin
 --> 180 | 100.0 | 750 | 100.0
+--> warning: this takes 34 % of what is left for direct answers: ρ = 0.015 of 0.045
 
 -- What none is.
 SELECT MAX(age) FROM visits;

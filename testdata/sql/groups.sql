@@ -123,6 +123,16 @@ SELECT score, SUM(age), AVG(age) FROM visits WHERE sex = 'F' GROUP BY 1;
 --> 1 | 39 | 3.25
 --> 2 | 106 | 8.833333333
 --> 3 | 0 | NULL
+--> under direct:
+--> score | sum | avg
+--> -3 | 0 | NULL
+--> -2 | 60 | 5.0
+--> -1 | 132 | 2.538461538
+--> 0 | 84 | 7.0
+--> 1 | 36 | 3.0
+--> 2 | 108 | 9.0
+--> 3 | 0 | NULL
+--> warning: this takes 19 % of what is left for direct answers: ρ = 0.016 of 0.083
 SELECT age % 2 AS odd, COUNT(*) FROM visits GROUP BY odd;
 --> odd | count
 --> 0 | 100

@@ -95,9 +95,12 @@ SELECT COUNT(*) FROM visits WHERE (age, score) >= (4, 1);
 SELECT COUNT(*) FROM visits WHERE (town, zip) IN (('Elm', '15213'), ('Ash', '15217'));
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
---> under sparse; sparse, clip; sparse, named:
+--> under sparse; sparse, clip:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column town (zips)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column town (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
 --> under dense:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
@@ -113,9 +116,12 @@ SELECT COUNT(*) FROM visits WHERE (town, zip) IN (('Elm', '15213'), ('Ash', '152
 SELECT COUNT(*) FROM visits WHERE zip IN ('15213', '15217') AND sex = 'F' AND age = 3;
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
---> under sparse; sparse, clip; sparse, named:
+--> under sparse; sparse, clip:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column sex (zips)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column sex (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
 --> under dense:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers

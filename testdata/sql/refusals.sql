@@ -89,7 +89,7 @@ CREATE RELEASE r ON visits (age) USING PROJECTION WITH (epsilon = 1e6);
 CREATE PRIVATE TABLE visits (age INTEGER BETWEEN 0 AND 9) FROM raw_visits WITH (epsilon = 1);
 --> error invalid at 22: the rows of raw_visits already have the budget epsilon = 4, delta = 1e-6, interactive = 0.5
 --> hint: a budget belongs to the rows and cannot be declared anew: give the same one to continue it
---> under smw, classes; smw, uniform; smw release:
+--> under sparse, named; smw, classes; smw, uniform; smw release:
 --> error invalid at 22: the rows of raw_visits already have the budget epsilon = 1000, delta = 1e-6, interactive = 0.5
 --> hint: a budget belongs to the rows and cannot be declared anew: give the same one to continue it
 DROP RELEASE nowhere;

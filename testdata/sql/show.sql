@@ -34,7 +34,7 @@ SHOW RELEASES;
 --> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)'
 --> under sparse, named:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 0 heavy cells named, dlap(10/9) noise from the table sampler' | '1' | '1e-7' | 65536 | 65814 | '(time)'
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 3 heavy cells named, dlap(1/18) noise from the table sampler' | '20' | '1e-7' | 65536 | 65863 | '(time)'
 --> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)'
 --> under dense:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created
@@ -62,11 +62,16 @@ SHOW BUDGET;
 --> 'visits' | 'releases' | 'ε' | '2' | '1.5' | '0.5' | '25 % left for releases'
 --> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
 --> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 110 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
---> under sparse, clip; sparse, named:
+--> under sparse, clip:
 --> table | account | unit | total | spent | left | in words
 --> 'visits' | 'releases' | 'ε' | '2' | '1.5' | '0.5' | '25 % left for releases'
 --> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
 --> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 110 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse, named:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '20.5' | '479.5' | '96 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '0' | '358.466743125490944' | 'about 476014 more direct answers within ±50 (95 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
 --> under dense:
 --> table | account | unit | total | spent | left | in words
 --> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
@@ -96,11 +101,16 @@ SHOW LEDGER;
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
 --> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
 --> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash)
---> under sparse, clip; sparse, named:
+--> under sparse, clip:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
 --> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
 --> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
+--> under sparse, named:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '20' | '1e-7' | NULL | (hash)
 --> under dense:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)

@@ -23,11 +23,17 @@ SHOW LEDGER;
 --> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
 --> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash)
 --> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
---> under sparse, clip; sparse, named:
+--> under sparse, clip:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
 --> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
 --> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> under sparse, named:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '20' | '1e-7' | NULL | (hash)
 --> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
 --> under dense:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
@@ -69,6 +75,10 @@ SET accuracy = 30;
 SELECT COUNT(*) FROM visits WHERE age = 3 AND sex = 'F';
 --> count
 --> 52
+--> under dense:
+--> count
+--> 52
+--> warning: this takes 16 % of what is left for direct answers: ρ = 0.013 of 0.079
 
 -- A grouped statement is one charge a slot, and what it bought serves the group alone.
 SET accuracy = 100;
@@ -107,11 +117,20 @@ SHOW LEDGER;
 --> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
 --> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
 --> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
---> under sparse, clip; sparse, named:
+--> under sparse, clip:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
 --> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
 --> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> under sparse, named:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '20' | '1e-7' | NULL | (hash)
 --> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
 --> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
 --> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
@@ -164,9 +183,13 @@ SET accuracy = 0.1;
 SELECT COUNT(*) FROM visits WHERE age = 1;
 --> error budget at 0: it needs ρ = 3.6 and the interactive account has 0.08 left
 --> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
+--> under sparse, named; smw release:
+--> count
+--> 12
 --> under dense:
 --> error budget at 0: no noise is within ±0.1
 --> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
---> under smw, classes; smw, uniform; smw release:
+--> under smw, classes; smw, uniform:
 --> count
 --> 12
+--> warning: this takes 87 % of what is left for direct answers: ρ = 3.6 of 4.2

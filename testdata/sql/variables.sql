@@ -39,7 +39,7 @@ SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3;
 --> 52 | 34.0
 --> under sparse, named:
 --> count | margin
---> 52 | 37.0
+--> 52 | 6.0
 --> under dense:
 --> count | margin
 --> 66 | 107.0
