@@ -31,6 +31,7 @@ type candidate struct {
 	refusal string                                  // why it cannot answer; "" when it can
 	note    string                                  // what else EXPLAIN should say
 	offer   func() string                           // of a direct answer: what it would cost, as a hint
+	planned bool                                    // a rehearsal's: it is not there yet
 	failure *sqlerr.Error                           // why it is refused, where that is a fault rather than a fact
 	answer  func(context.Context) (estimate, error) // nil where it is bought with others
 }

@@ -78,7 +78,7 @@ type unit struct {
 }
 
 // readUnit reads the options unit and max_rows.
-func (db *DB) readUnit(o *options) (unit, error) {
+func readUnit(o *options) (unit, error) {
 	u := unit{column: o.name("unit"), rows: o.integer("max_rows", 1, 1, 1e6)}
 	switch {
 	case u.column == "":
@@ -87,8 +87,13 @@ func (db *DB) readUnit(o *options) (unit, error) {
 		o.fail(sqlerr.New(sqlerr.Invalid, "unit needs max_rows, the rows kept of each unit").
 			WithHint("WITH (…, unit = %s, max_rows = 4)", u.column), o.find("unit").Name.Position)
 	}
-	if err := o.done(); err != nil || u.column == "" {
-		return u, err
+	return u, o.done()
+}
+
+// keyed gives a unit that is a column its key.
+func (u unit) keyed(db *DB) (unit, error) {
+	if u.column == "" {
+		return u, nil
 	}
 	u.key = make([]byte, 32)
 	if err := db.random().Bytes(u.key); err != nil {
@@ -105,7 +110,10 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 	if err != nil {
 		return nil, err
 	}
-	unit, err := s.db.readUnit(o)
+	unit, err := readUnit(o)
+	if err == nil {
+		unit, err = unit.keyed(s.db)
+	}
 	if err != nil {
 		return nil, err
 	}

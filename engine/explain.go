@@ -19,14 +19,23 @@ func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []quer
 	if err != nil {
 		return nil, err
 	}
+	return st.explained(), nil
+}
+
+// explainColumns are the columns of EXPLAIN; its margins are numbers, or ranges.
+func explainColumns(margin string) []Column {
+	return []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"}, {"margin", margin}, {"cost", "TEXT"}, {"note", "TEXT"}}
+}
+
+// explained is what EXPLAIN says of a statement that was planned.
+func (st *statement) explained() *Result {
 	if len(st.asks) != 1 {
-		return st.explain(), nil
+		return st.explain()
 	}
-	a := st.asks[0]
 	chooseErr := st.choose()
-	best := st.asks[0].best
-	out := &Result{Warnings: st.warnings(chooseErr), Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"},
-		{"margin", "REAL"}, {"cost", "TEXT"}, {"note", "TEXT"}}}
+	a := st.asks[0]
+	best := a.best
+	out := &Result{Warnings: st.warnings(chooseErr), Columns: explainColumns("REAL")}
 	chosen := false
 	for _, c := range a.candidates {
 		isBest := chooseErr == nil && !chosen && c.is(best)
@@ -37,7 +46,7 @@ func (s *Session) explain(ctx context.Context, sel *sqlfront.Select, args []quer
 		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
 	out.Rows = append(out.Rows, []any{"query", nil, nil, briefNumber(supportText(a.query)), nil, nil, queryText(a.query)})
-	return out, nil
+	return out
 }
 
 // warnings are those that the statement would have.
@@ -88,6 +97,8 @@ func (c candidate) why(r request) string {
 		return "not: " + c.refusal
 	case !c.allowed(r.settings.Mechanism):
 		return "not: SET mechanism = " + r.settings.Mechanism
+	case c.planned && !c.reaches(r.settings.Accuracy):
+		return "not known to reach SET accuracy = " + counts(r.asked)
 	case !c.reaches(r.settings.Accuracy):
 		return "not: beyond SET accuracy = " + counts(r.asked)
 	}

@@ -9,8 +9,7 @@ import (
 // the supports and predicted margins of its queries as ranges, its cost in all.
 func (st *statement) explain() *Result {
 	err := st.choose()
-	out := &Result{Warnings: st.warnings(err), Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"},
-		{"margin", "TEXT"}, {"cost", "TEXT"}, {"note", "TEXT"}}}
+	out := &Result{Warnings: st.warnings(err), Columns: explainColumns("TEXT")}
 	for _, m := range st.merged() {
 		out.Rows = append(out.Rows, m.row(st, err == nil))
 	}

@@ -33,11 +33,8 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	if err != nil {
 		return nil, err
 	}
-	o := newOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
-	epsilon := o.epsilon()
-	r := readRequest(o, t, t.over(columns))
-	r.MaxWeight = o.integer("max_weight", 1, 1, 1e12)
-	if err := o.done(); err != nil {
+	epsilon, r, err := mechanismRequest(st, t, columns)
+	if err != nil {
 		return nil, err
 	}
 	a := v.accounts[t.Account]
@@ -60,6 +57,15 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Columns: columns, Epsilon: epsilon,
 		Rho: p.runs, RunRho: p.runs / accounting.Rho(p.Updates), Updates: p.Updates}
 	return &Result{Warnings: warnDelta(t, a)}, s.db.reserve(ctx, t, m, p.smwParams, state)
+}
+
+// mechanismRequest reads the options of CREATE MECHANISM.
+func mechanismRequest(st *sqlfront.CreateMechanism, t *table, columns []int) (accounting.Epsilon, smwRequest, error) {
+	o := newOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
+	epsilon := o.epsilon()
+	r := readRequest(o, t, t.over(columns))
+	r.MaxWeight = o.integer("max_weight", 1, 1, 1e12)
+	return epsilon, r, o.done()
 }
 
 func tooMuch(e accounting.Epsilon, a account) error {
@@ -129,6 +135,11 @@ func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smw
 // prepaid, so it costs nothing.
 func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate, error) {
 	c := candidate{name: m.Name, kind: "smw", columns: columnNames(r.table, m.Columns)}
+	if m.ID < 0 {
+		var p smwParams
+		err := json.Unmarshal(m.Params, &p)
+		return covering(c, cover(r.query, m.Columns, p.MaxSupport)), err
+	}
 	known := db.params.get(string(m.Params), func() paramsResult {
 		p, err := mechanismParams(m)
 		return paramsResult{p, err}

@@ -88,6 +88,10 @@ func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result,
 	if err != nil {
 		return nil, err
 	}
+	return describe(t), nil
+}
+
+func describe(t *table) *Result {
 	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}, {"unit", "TEXT"}}}
 	for _, c := range t.Columns {
 		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, unitText(t.Unit, t.MaxRows)}
@@ -96,7 +100,7 @@ func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result,
 		}
 		r.Rows = append(r.Rows, row)
 	}
-	return r, nil
+	return r
 }
 
 func (v *view) showReleases() *Result {

@@ -19,6 +19,7 @@ type command struct {
 	most    int
 	curator bool // it names files, which an analyst may not
 	rest    bool // its argument is the rest of the line as it stands
+	acts    bool // it changes something or needs an answer, so that a script that is explained leaves it out
 	run     func(r *runner, ctx context.Context, args []string) error
 }
 
@@ -26,14 +27,14 @@ type command struct {
 func commands() []command {
 	return []command{
 		{name: ".budget", help: "list what is spent and left", run: listing("SHOW BUDGET")},
-		{name: ".chart", args: "[COLUMN]", most: 1, help: "draw the last answer as bars with error bars", run: (*runner).chart},
+		{name: ".chart", args: "[COLUMN]", most: 1, acts: true, help: "draw the last answer as bars with error bars", run: (*runner).chart},
 		{name: ".exit", help: "leave", run: (*runner).quit},
 		{name: ".explain", args: "on|off|STATEMENT", least: 1, most: math.MaxInt, help: "say how SELECTs would be answered, for free",
 			run: (*runner).explainCommand, rest: true},
-		{name: ".export", args: "RELEASE FILE", least: 2, most: 2, curator: true, help: "write a release into a public file",
+		{name: ".export", args: "RELEASE FILE", least: 2, most: 2, curator: true, acts: true, help: "write a release into a public file",
 			run: (*runner).export},
 		{name: ".help", help: "list these commands", run: (*runner).help},
-		{name: ".import", args: "[--csv|--tsv] [--append] [--if-missing] FILE TABLE", least: 2, most: 5, curator: true,
+		{name: ".import", args: "[--csv|--tsv] [--append] [--if-missing] FILE TABLE", least: 2, most: 5, curator: true, acts: true,
 			help: "load a CSV, TSV or Parquet file into a table", run: (*runner).load},
 		{name: ".ledger", help: "list every charge", run: listing("SHOW LEDGER")},
 		{name: ".mode", args: "table|csv|json|markdown", most: 1, help: "write results in another format", run: (*runner).mode},
@@ -43,7 +44,7 @@ func commands() []command {
 		{name: ".pager", args: "on|off", least: 1, most: 1, help: "show long results in $PAGER, in the shell", run: (*runner).pager},
 		{name: ".parameter", args: "[set NAME VALUE|unset NAME|clear]", most: 3, help: "give :NAME a value, or list them",
 			run: (*runner).parameter},
-		{name: ".plot", args: "FILE.svg [COLUMN]", least: 1, most: 2, curator: true, help: "draw the last answer into a file",
+		{name: ".plot", args: "FILE.svg [COLUMN]", least: 1, most: 2, curator: true, acts: true, help: "draw the last answer into a file",
 			run: (*runner).plot},
 		{name: ".print", args: "TEXT", most: math.MaxInt, help: "write a text", run: (*runner).write, rest: true},
 		{name: ".quit", help: "leave", run: (*runner).quit},
@@ -85,6 +86,9 @@ func (r *runner) command(ctx context.Context, line string) error {
 	}
 	if len(args) < c.least || len(args) > c.most {
 		return c.misused()
+	}
+	if c.acts && r.plans != nil {
+		return r.console.report("not run: " + c.name)
 	}
 	return c.run(r, ctx, args)
 }

@@ -139,8 +139,17 @@ func (c *console) report(text string) error {
 // caption writes the text of a statement above what is said of it.
 func (c *console) caption(statement string) {
 	if c.format.forPeople() {
-		c.line(visibleText(strings.Join(strings.Fields(statement), " ")))
+		c.line(visibleText(shortened(strings.Join(strings.Fields(statement), " "))))
 	}
+}
+
+// shortened leaves SELECTs whole and cuts declarations, which can be long.
+func shortened(statement string) string {
+	const most = 76
+	if runes := []rune(statement); len(runes) > most && firstWord(statement) == "CREATE" {
+		return string(runes[:most]) + " …"
+	}
+	return statement
 }
 
 // notice writes a line beside the results.

@@ -20,9 +20,14 @@ func (r *runner) explainCommand(ctx context.Context, args []string) error {
 	return r.exec(ctx, "EXPLAIN "+strings.TrimSuffix(args[0], ";"))
 }
 
-// explained runs a statement of which nothing may be spent: a SELECT is
-// explained, what only shows or sets runs, and the rest is named and left out.
+// explained runs a statement of which nothing may be spent. Of a script it says
+// what the statement would do and cost after those before it. In the shell a
+// SELECT is explained, what only shows or sets runs, and the rest is named and
+// left out.
 func (r *runner) explained(ctx context.Context, text string) error {
+	if r.plans != nil {
+		return r.rehearse(ctx, text)
+	}
 	switch firstWord(text) {
 	case "SELECT", "WITH":
 		r.console.caption(text)
@@ -31,6 +36,26 @@ func (r *runner) explained(ctx context.Context, text string) error {
 		return r.exec(ctx, text)
 	}
 	return r.console.report("not run: " + tag(text))
+}
+
+// rehearse writes what a statement of a script would do.
+func (r *runner) rehearse(ctx context.Context, text string) error {
+	values, err := r.args.of(text)
+	if err != nil {
+		return err
+	}
+	result, err := r.plans.Plan(ctx, text, values)
+	if err != nil {
+		return err
+	}
+	r.console.caption(text)
+	return r.console.result(text, result)
+}
+
+// total writes what all statements of a script would cost together.
+func (r *runner) total() error {
+	r.console.caption("all statements together")
+	return r.console.result("", r.plans.Total())
 }
 
 // firstWord returns the word that a statement starts with, in capitals.

@@ -86,24 +86,35 @@ func work(o options, s streams, c *console) (err error) {
 	}()
 	ctx, stop := untilSignal(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	r := &runner{session: db.NewSession(), role: o.role, console: c, args: o.args, explain: o.explain}
+	session := db.NewSession()
+	r := &runner{session: session, role: o.role, console: c, args: o.args, explain: o.explain}
 	if !o.hasSQL && o.script == "" && s.interactive() {
 		return newShell(r, o.database).run(ctx)
 	}
 	ctx, stop = untilSignal(ctx, os.Interrupt)
 	defer stop()
+	if o.explain {
+		if r.plans, err = session.Rehearse(ctx); err != nil {
+			return err
+		}
+	}
 	return r.batch(ctx, o, in)
 }
 
 // batch runs what is to be run without a shell.
-func (r *runner) batch(ctx context.Context, o options, in io.Reader) error {
+func (r *runner) batch(ctx context.Context, o options, in io.Reader) (err error) {
 	switch {
 	case o.hasSQL:
-		return r.script(ctx, "", strings.NewReader(o.sql))
+		err = r.script(ctx, "", strings.NewReader(o.sql))
 	case o.script == "" || o.script == "-":
-		return r.script(ctx, "stdin", in)
+		err = r.script(ctx, "stdin", in)
+	default:
+		err = r.scriptIn(ctx, o.script, in)
 	}
-	return r.scriptIn(ctx, o.script, in)
+	if r.plans != nil && (err == nil || errors.Is(err, errQuit)) {
+		return r.total()
+	}
+	return err
 }
 
 // untilSignal returns a context that one of the signals ends. A second signal

@@ -18,6 +18,12 @@ type session interface {
 	Vocabulary(ctx context.Context) (engine.Vocabulary, error)
 }
 
+// rehearsal is what a runner needs of an engine.Rehearsal.
+type rehearsal interface {
+	Plan(ctx context.Context, text string, args []query.Value) (*engine.Result, error)
+	Total() *engine.Result
+}
+
 // errQuit is how .quit leaves the loops around it.
 var errQuit = errors.New("quit")
 
@@ -30,6 +36,7 @@ type runner struct {
 	depth   int    // how many .read are open
 	args    arguments
 	explain bool           // SELECTs are explained, and nothing else is run
+	plans   rehearsal      // of a script that is explained; nil in the shell
 	last    *engine.Result // the last answer, for .chart and .plot
 }
 

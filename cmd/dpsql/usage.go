@@ -17,7 +17,7 @@ Flags may stand before or after DB.
 
   -f FILE                        run the statements of FILE ("-" is standard input)
   -v NAME=VALUE                  the value of :NAME in the statements; may be repeated
-  -explain                       say how each SELECT would be answered and what it would cost; spend nothing
+  -explain                       say what each statement would do and cost, and all of them together; spend nothing
   -format FORMAT                 table, csv, json or markdown: table on a terminal, else csv
   -json, -csv, -markdown         the same, shorter
   -role ROLE                     curator (default); or analyst, who may only ask

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/noise"
+	"dpsql/sqlerr"
+)
+
+// rehearsed plans statements, and returns what it said and the total. Nothing may
+// be drawn meanwhile.
+func rehearsed(t *testing.T, s *Session, statements []string) (said string, total *Result) {
+	t.Helper()
+	random := s.db.random
+	s.db.random = func() *noise.Source {
+		t.Error("a rehearsal draws")
+		return noise.NewSource()
+	}
+	defer func() { s.db.random = random }()
+	r, err := s.Rehearse(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range statements {
+		out, err := r.Plan(context.Background(), text, nil)
+		if err != nil {
+			t.Fatalf("%s\n%v", text, err)
+		}
+		said += fmt.Sprintln(text) + strings.Join(outcome{result: out}.lines(), "\n") + "\n"
+	}
+	s.Reset()
+	total = r.Total()
+	return said + strings.Join(outcome{result: total}.lines(), "\n"), total
+}
+
+// setUp is a script of a curator, and what an analyst then asks.
+var setUp = []string{
+	`CREATE PUBLIC TABLE IF NOT EXISTS icd10`,
+	`CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`,
+	`CREATE RELEASE zips ON admissions (age, zip) USING PROJECTION WITH (epsilon = 0.3, transform = sparse, heavy = none, rows = 4096)`,
+	`CREATE RELEASE dense ON admissions (age) USING PROJECTION WITH (epsilon = 0.25, transform = dense, rows = 64)`,
+	`CREATE RELEASE cube ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 0.4, max_updates = 3, free_columns = 1)`,
+	`CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4)`,
+	`CREATE PRIVATE TABLE again (age INTEGER BETWEEN 0 AND 99) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`,
+	`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age = 3`,
+	`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND diagnosis = 'E10'`,
+	`DESCRIBE again`, `SHOW TABLES`,
+}
+
+var questions = []string{
+	`SET mechanism = direct`,
+	`SET accuracy = 50`,
+	`CREATE PRIVATE TABLE IF NOT EXISTS again (age INTEGER BETWEEN 0 AND 99) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`,
+	`SELECT COUNT(*) FROM again WHERE age = 3`,
+	`SELECT COUNT(*) FROM admissions WHERE age = 3`,
+	`SELECT COUNT(*) FROM admissions WHERE NOT age <> 3`,
+	`SELECT diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY diagnosis`,
+	`SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E11'`,
+	`SELECT COUNT(*) FROM admissions WHERE age = 200`,
+	`SET accuracy = 80`,
+	`SELECT COUNT(*) FROM admissions WHERE age = 3`,
+	`SET accuracy = 30`,
+	`SELECT COUNT(*) FROM admissions WHERE age = 3`,
+	`EXPLAIN SELECT COUNT(*) FROM admissions WHERE age = 4`,
+	`SET confidence = 0.5`,
+	`SELECT COUNT(*) FROM admissions WHERE age = 3`,
+	`SELECT COUNT(*) FROM admissions WHERE zip = '15210'`, // bought before
+}
+
+// TestRehearsalIsWhatARunCosts rehearses scripts and then carries them out: the
+// rehearsal changes nothing, and says what is left then, digit for digit but for
+// what SMW's runs, being equal, leave over of their share.
+func TestRehearsalIsWhatARunCosts(t *testing.T) {
+	for name, script := range map[string][]string{"set-up": setUp, "asking": questions, "both": append(append([]string{}, setUp...), questions...)} {
+		t.Run(name, func(t *testing.T) {
+			s := clinic(t)
+			must(t, s, `SET accuracy = 40`)
+			must(t, s, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`)
+			s.Reset()
+			before := ledger(t, s)
+			said, total := rehearsed(t, s, script)
+			if ledger(t, s) != before || len(must(t, s, `SHOW RELEASES`).Rows) > 0 || len(must(t, s, `SHOW TABLES`).Rows) != 2 {
+				t.Error("a rehearsal has changed the catalog")
+			}
+			for _, text := range script {
+				must(t, s, text)
+			}
+			s.Reset()
+			left := make(map[string]any)
+			for _, row := range must(t, s, `SHOW BUDGET`).Rows {
+				left[fmt.Sprint(row[:3])] = row[5]
+			}
+			for _, row := range total.Rows {
+				key := fmt.Sprint(row[:3])
+				got, want := fmt.Sprint(row[5]), fmt.Sprint(left[key])
+				if strings.Contains(key, "ρ") { // what is left is a little more
+					got, want = got[:12], want[:12]
+				}
+				if got != want {
+					t.Errorf("%s: the rehearsal leaves %v, the run %v\n%s", key, got, want, said)
+				}
+			}
+			if len(total.Warnings) > 0 || len(total.Rows) != len(left) {
+				t.Errorf("not known: %q, and %d rows of %d", total.Warnings, len(total.Rows), len(left))
+			}
+		})
+	}
+}
+
+// TestRehearsalReadsNoRows rehearses on tables with the rows, without any, and
+// with others.
+func TestRehearsalReadsNoRows(t *testing.T) {
+	script := append(append([]string{}, setUp...), questions...)
+	var first string
+	for _, change := range []string{``, `DELETE FROM raw_admissions`, `UPDATE raw_admissions SET age = 3, diagnosis = NULL`} {
+		s := clinic(t)
+		if change != "" {
+			fill(t, s, change)
+		}
+		said, _ := rehearsed(t, s, script)
+		if first == "" {
+			first = said
+		} else if said != first {
+			t.Errorf("after %s:\n%s\nbefore:\n%s", change, said, first)
+		}
+	}
+}
+
+// TestRehearsalOfANewFile plans a whole set-up before there is a file: the
+// domains that it reads are not known, and all else is.
+func TestRehearsalOfANewFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new.db")
+	s := open(t, path, Options{}).NewSession()
+	said, total := rehearsed(t, s, []string{
+		`CREATE PUBLIC TABLE icd10`,
+		`CREATE PRIVATE TABLE p (age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM icd10)) FROM raw WITH (epsilon = 2, delta = 1e-6)`,
+		`CREATE PRIVATE TABLE q (sex TEXT IN ('F', 'M')) FROM raw WITH (epsilon = 2, delta = 1e-6)`,
+		`CREATE RELEASE ages ON p (age) USING PROJECTION WITH (epsilon = 0.25)`,
+		`CREATE RELEASE all_of_it ON p USING PROJECTION WITH (epsilon = 0.5)`,
+		`SELECT COUNT(*) FROM p WHERE age = 7`,
+		`SELECT COUNT(*) FROM p WHERE diagnosis = 'E10'`,
+		`SET accuracy = 50`,
+		`SELECT COUNT(*) FROM q`,
+		`DROP RELEASE ages`,
+		`CREATE RELEASE ages ON p (age) USING PROJECTION WITH (epsilon = 0.125)`,
+		`EXPORT RELEASE ages TO 'x.db'`,
+	})
+	for _, want := range []string{"'δ' | '5e-7' | '2.5e-7'", "'ε' | '1' | '0.875' | '0.125'", "what SELECTs with diagnosis cost", "whether all_of_it admits",
+		"'interactive' | 'ρ' | '0.022937446688721' | '0.000753058854039'", "chosen; is created before"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+	if files, _ := filepath.Glob(path + "*"); len(files) > 0 || len(total.Rows) != 6 {
+		t.Errorf("files %q; total %v", files, total.Rows)
+	}
+}
+
+// TestRehearsalRefuses what a run would refuse.
+func TestRehearsalRefuses(t *testing.T) {
+	s := clinic(t)
+	r, err := s.Rehearse(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := func(text string) error { _, err := r.Plan(context.Background(), text, nil); return err }
+	for _, text := range []string{`CREATE RELEASE a ON admissions (sex) USING PROJECTION WITH (epsilon = 1.5)`,
+		`CREATE MECHANISM m ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1)`} {
+		if err := plan(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text, code := range map[string]sqlerr.Code{
+		`CREATE RELEASE b ON admissions (sex) USING PROJECTION WITH (epsilon = 0.6)`:                           sqlerr.Budget,
+		`CREATE MECHANISM c ON admissions (sex) USING SMW WITH (epsilon = 1.9)`:                                sqlerr.Budget,
+		`CREATE MECHANISM c ON admissions (sex) USING SMW WITH (epsilon = 3)`:                                  sqlerr.Budget,
+		`CREATE RELEASE a ON admissions (sex) USING PROJECTION WITH (epsilon = 0.1)`:                           sqlerr.Invalid,
+		`CREATE RELEASE b ON admissions (zip) USING PROJECTION WITH (epsilon = 0.1, transform = identity)`:     sqlerr.Invalid,
+		`CREATE RELEASE b ON admissions (sex) USING PROJECTION WITH (epsilon = 0.1, color = red)`:              sqlerr.Invalid,
+		`CREATE RELEASE b ON nowhere (sex) USING PROJECTION WITH (epsilon = 0.1)`:                              sqlerr.Unknown,
+		`CREATE PRIVATE TABLE admissions (age INTEGER BETWEEN 0 AND 9) FROM raw_admissions WITH (epsilon = 4)`: sqlerr.Invalid,
+		`CREATE PRIVATE TABLE other (age INTEGER BETWEEN 0 AND 9) FROM raw_admissions WITH (epsilon = 1)`:      sqlerr.Invalid,
+		`DROP RELEASE nowhere`:            sqlerr.Unknown,
+		`DROP PRIVATE TABLE admissions`:   sqlerr.Invalid,
+		`SELECT MAX(age) FROM admissions`: sqlerr.Unsupported,
+		`SELEC 1`:                         sqlerr.Malformed,
+	} {
+		if err := plan(text); sqlerr.CodeOf(err) != code {
+			t.Errorf("%s: got %v, want %s", text, err, code)
+		}
+	}
+	if err := plan(`DROP MECHANISM m`); err != nil {
+		t.Error(err)
+	}
+	if err := plan(`SELECT COUNT(*) FROM admissions WHERE zip = '1'`); err != nil {
+		t.Error(err)
+	}
+	if got := fmt.Sprint(r.Total().Warnings); !strings.Contains(got, "what dropping m gives back") || !strings.Contains(got, "where a run stops: uncovered") {
+		t.Errorf("not known: %s", got)
+	}
+	analyst := open(t, s.db.store.Path(), Options{Role: Analyst}).NewSession()
+	if r, err = analyst.Rehearse(context.Background()); err != nil || sqlerr.CodeOf(plan(setUp[1])) != sqlerr.Forbidden {
+		t.Errorf("an analyst plans a release: %v", err)
+	}
+}
