@@ -45,6 +45,15 @@ func visibleText(v any) string {
 	return b.String()
 }
 
+// visibleLines is visibleText of each line of a text.
+func visibleLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = visibleText(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // hidden reports whether a character has no place in a cell: controls, and the
 // marks that reorder the text around them.
 func hidden(r rune) bool {

@@ -28,11 +28,13 @@ func commands() []command {
 	return []command{
 		{name: ".budget", help: "list what is spent and left", run: listing("SHOW BUDGET")},
 		{name: ".chart", args: "[COLUMN]", most: 1, acts: true, help: "draw the last answer as bars with error bars", run: (*runner).chart},
+		{name: ".echo", args: "on|off", least: 1, most: 1, help: "write each statement before its result", run: (*runner).echo},
 		{name: ".exit", help: "leave", run: (*runner).quit},
 		{name: ".explain", args: "on|off|STATEMENT", least: 1, most: math.MaxInt, help: "say how SELECTs would be answered, for free",
 			run: (*runner).explainCommand, rest: true},
 		{name: ".export", args: "RELEASE FILE", least: 2, most: 2, curator: true, acts: true, help: "write a release into a public file",
 			run: (*runner).export},
+		{name: ".headers", args: "on|off", least: 1, most: 1, help: "begin results in csv with the names of the columns", run: (*runner).headers},
 		{name: ".help", help: "list these commands", run: (*runner).help},
 		{name: ".import", args: "[--csv|--tsv] [--append] [--if-missing] FILE TABLE", least: 2, most: 5, curator: true, acts: true,
 			help: "load a CSV, TSV or Parquet file into a table", run: (*runner).load},
@@ -49,7 +51,7 @@ func commands() []command {
 		{name: ".print", args: "TEXT", most: math.MaxInt, help: "write a text", run: (*runner).write, rest: true},
 		{name: ".quit", help: "leave", run: (*runner).quit},
 		{name: ".read", args: "FILE", least: 1, most: 1, curator: true, help: "run a script", run: (*runner).read},
-		{name: ".schema", args: "TABLE", least: 1, most: 1, help: "describe a table", run: (*runner).schema},
+		{name: ".schema", args: "[TABLE]", most: 1, help: "describe a private table, or all of them", run: (*runner).schema},
 		{name: ".tables", help: "list the declared tables", run: listing("SHOW TABLES")},
 		{name: ".timer", args: "on|off", least: 1, most: 1, help: "state the time of every statement", run: (*runner).timer},
 	}

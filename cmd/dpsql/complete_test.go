@@ -19,7 +19,7 @@ func TestComplete(t *testing.T) {
 		want  []string
 	}{
 		{"sel", 0, []string{"SELECT"}},
-		{".he", 0, []string{".help"}},
+		{".hel", 0, []string{".help"}},
 		{".mode j", 6, []string{"json"}},
 		{".schema ad", 8, []string{"adm_zip", "admissions"}},
 		{"SELECT COUNT(*) FROM ", 21, []string{"admissions", "icd10"}},

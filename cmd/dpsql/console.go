@@ -22,6 +22,7 @@ type console struct {
 	outTTY bool
 	errTTY bool
 	width  func() int // of a line, in characters; 0 is no limit
+	bare   bool       // results in csv have no header
 	timer  bool       // state the time of every statement
 	wrote  bool       // something stands above the next result
 	to     *redirect  // where results go instead; nil for standard output
@@ -70,7 +71,7 @@ func (c *console) write(statement string, r *engine.Result) error {
 func (c *console) rows(r *engine.Result) error {
 	switch c.format {
 	case formatCSV:
-		return writeCSV(c.out, r)
+		return writeCSV(c.out, r, !c.bare)
 	case formatJSON:
 		return writeJSON(c.out, r)
 	case formatMarkdown:

@@ -7,16 +7,18 @@ import (
 	"dpsql/engine"
 )
 
-// writeCSV writes a header and the rows, as RFC 4180 has it but for the line
+// writeCSV writes a header, if asked for, and the rows, as RFC 4180 has it but for the line
 // ends, which are those of Unix.
-func writeCSV(w io.Writer, r *engine.Result) error {
+func writeCSV(w io.Writer, r *engine.Result, header bool) error {
 	names := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
 		names[i] = c.Name
 	}
 	out := csv.NewWriter(w)
-	if err := out.Write(names); err != nil {
-		return err
+	if header {
+		if err := out.Write(names); err != nil {
+			return err
+		}
 	}
 	for _, row := range r.Rows {
 		if err := writeRecord(w, out, row); err != nil {

@@ -77,8 +77,22 @@ func (o *options) formatSwitch(f format) func(string) error {
 	}
 }
 
-// positional returns the arguments that are not flags.
+// positional returns the arguments that are not flags. One that begins with a
+// comment of SQL is a statement.
 func positional(fs *flag.FlagSet, args []string) ([]string, error) {
+	for i, a := range args {
+		if len(a) > 2 && strings.HasPrefix(a, "--") && strings.Contains(" \t\r\n", a[2:3]) {
+			before, err := positional(fs, args[:i])
+			if err != nil {
+				return before, err
+			}
+			after, err := positional(fs, args[i+1:])
+			return append(append(before, a), after...), err
+		}
+		if a == "--" {
+			break
+		}
+	}
 	var words []string
 	for {
 		if err := fs.Parse(args); err != nil {

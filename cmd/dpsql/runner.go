@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"dpsql/engine"
 	"dpsql/query"
@@ -35,6 +36,7 @@ type runner struct {
 	dir     string // file names are relative to it; "" is the working directory
 	depth   int    // how many .read are open
 	args    arguments
+	echoes  bool           // each input is written before what comes of it
 	explain bool           // SELECTs are explained, and nothing else is run
 	plans   rehearsal      // of a script that is explained; nil in the shell
 	last    *engine.Result // the last answer, for .chart and .plot
@@ -44,6 +46,9 @@ type runner struct {
 // inside is an internal error of this statement alone.
 func (r *runner) run(ctx context.Context, input engine.Input) error {
 	return guard(func() error {
+		if r.echoes {
+			r.console.notice(visibleLines(strings.TrimSpace(input.Text)))
+		}
 		if input.Command {
 			return r.command(ctx, input.Text)
 		}

@@ -116,7 +116,7 @@ func TestCSVReadsBack(t *testing.T) {
 			r.Rows = append(r.Rows, row)
 		}
 		var b bytes.Buffer
-		if err := writeCSV(&b, r); err != nil {
+		if err := writeCSV(&b, r, true); err != nil {
 			t.Fatal(err)
 		}
 		records, err := csv.NewReader(&b).ReadAll()

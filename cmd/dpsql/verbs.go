@@ -19,8 +19,24 @@ func listing(statement string) func(*runner, context.Context, []string) error {
 	return func(r *runner, ctx context.Context, _ []string) error { return r.exec(ctx, statement) }
 }
 
+// schema describes a table, or each private one under its name.
 func (r *runner) schema(ctx context.Context, args []string) error {
-	return r.exec(ctx, "DESCRIBE "+quoteName(args[0]))
+	if len(args) > 0 {
+		return r.exec(ctx, "DESCRIBE "+quoteName(args[0]))
+	}
+	tables, err := r.session.Exec(ctx, "SHOW TABLES", nil)
+	if err != nil {
+		return err
+	}
+	for _, row := range tables.Rows {
+		if name, ok := row[0].(string); ok && row[1] == "private" {
+			r.console.caption(name)
+			if err := r.exec(ctx, "DESCRIBE "+quoteName(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // export writes a release into a file of its own.
@@ -49,6 +65,19 @@ func (r *runner) mode(_ context.Context, args []string) error {
 
 func (r *runner) timer(_ context.Context, args []string) (err error) {
 	r.console.timer, err = onOff(".timer", args[0])
+	return err
+}
+
+func (r *runner) echo(_ context.Context, args []string) (err error) {
+	r.echoes, err = onOff(".echo", args[0])
+	return err
+}
+
+func (r *runner) headers(_ context.Context, args []string) error {
+	on, err := onOff(".headers", args[0])
+	if err == nil {
+		r.console.bare = !on
+	}
 	return err
 }
 
