@@ -14,6 +14,8 @@ func (b box) bounds(e Expr) bounds {
 		return b.of(&ratio{over: terms(e.Terms)})
 	case Mean:
 		return b.of(&ratio{terms(e.Terms), terms([]Term{{e.Count, 1}})})
+	case Variance:
+		return b.variance(e)
 	case Negative:
 		return b.combine(Minus, Arithmetic{Left: Constant{int64(0)}, Right: e.Of})
 	case Arithmetic:

@@ -3,7 +3,7 @@ package post
 import "math"
 
 // Expr is an expression over a group's keys and answers: Constant, Key, Sum,
-// Mean, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, Is, Case
+// Mean, Variance, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, Is, Case
 // or Call.
 type Expr interface {
 	// Type is the type of the values that are not NULL.

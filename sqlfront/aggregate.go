@@ -24,7 +24,8 @@ type outputs struct {
 const countHint = "write SELECT COUNT(*) FROM table WHERE …"
 
 // aggregates are the aggregate functions of the dialect.
-var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total": true}
+var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total": true, "var_pop": true, "var_samp": true, "variance": true,
+	"stddev_pop": true, "stddev_samp": true, "stddev": true}
 
 // aggregate compiles a call of an aggregate function.
 func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, error) {
@@ -57,13 +58,18 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	}
 	switch name {
 	case "avg":
-		return o.mean(x, present)
+		mean, err := o.mean(x, present)
+		return mean, o.at(err, arg.Expr)
+	case "sum":
+		sum, err := o.sum(x, present)
+		return sum, o.at(err, arg.Expr)
 	case "total":
 		sum, err := o.sum(x, present)
 		sum.Real = true
-		return sum, err
+		return sum, o.at(err, arg.Expr)
 	}
-	return o.sum(x, present)
+	v, err := o.variance(name, x, present)
+	return v, o.at(err, arg.Expr)
 }
 
 // kept returns the selected records for which a pred holds.
@@ -181,10 +187,10 @@ func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
 // both sides of it, the sum is that of the values above the least one, and the
 // least value is added to the quotient: that error is smaller, since it is
 // that of the values' spread. Else it is the query that SUM asks.
-func (o *outputs) mean(x integer, present query.Query) (post.Expr, error) {
+func (o *outputs) mean(x integer, present query.Query) (post.Mean, error) {
 	extent, some, err := x.value.Extent(present)
 	if err != nil {
-		return nil, err
+		return post.Mean{}, err
 	}
 	var parts []part
 	spread, fits := extent.Hi-extent.Lo, extent.Hi-extent.Lo >= 0
@@ -192,7 +198,7 @@ func (o *outputs) mean(x integer, present query.Query) (post.Expr, error) {
 	case !some || extent.Lo == extent.Hi:
 		parts, err = o.parts(x.value, present)
 	case !fits:
-		return nil, errOverflow()
+		return post.Mean{}, errOverflow()
 	case extent.Lo < 0 && extent.Hi > 0 || spread <= max(extent.Hi, -extent.Lo)/2:
 		var above query.Function
 		if above, err = x.value.Combine(query.Constant(o.u, extent.Lo), subtract); err == nil {
@@ -203,7 +209,7 @@ func (o *outputs) mean(x integer, present query.Query) (post.Expr, error) {
 		parts, err = o.parts(x.value, present)
 	}
 	if err != nil {
-		return nil, err
+		return post.Mean{}, err
 	}
 	count := o.slot(present, Slot{Scale: 1, Split: 1})
 	return post.Mean{Terms: o.inside(parts), Count: count}, nil

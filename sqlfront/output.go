@@ -227,7 +227,7 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 		return o.margin(e)
 	case moments[name]:
 		return nil, o.g.place(e).unsupported("the aggregate " + upperASCII(name)).
-			WithHint("write AVG(x * x) - AVG(x) * AVG(x), the variance, and MARGIN of it")
+			WithHint("write VARIANCE or STDDEV, those of a sample, or VAR_POP or STDDEV_POP")
 	case !known:
 		return nil, o.outside(e)
 	case e.Distinct || len(e.Exprs) < f.least || len(e.Exprs) > f.most:
@@ -252,9 +252,8 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 	return call, nil
 }
 
-// moments are the aggregates that SQL has and that are no sums.
-var moments = map[string]bool{"var": true, "var_pop": true, "var_samp": true, "variance": true,
-	"stddev": true, "stddev_pop": true, "stddev_samp": true, "stdev": true}
+// moments are names that aggregates of the dialect have elsewhere.
+var moments = map[string]bool{"var": true, "varp": true, "stdev": true, "stdevp": true, "std": true}
 
 // margin compiles MARGIN of an aggregate, of an alias or of an expression over
 // aggregates.

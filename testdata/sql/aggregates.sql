@@ -137,6 +137,69 @@ SELECT AVG(age), COUNT(*) FROM visits WHERE town = 'Oak';
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
 
+-- Variances and standard deviations, as PostgreSQL names them.
+SELECT VAR_POP(age), VAR_SAMP(age), VARIANCE(age) FROM visits WHERE age < 5;
+--> var_pop | var_samp | variance
+--> 1.551020408 | 1.562178828 | 1.562178828
+--> under dense:
+--> var_pop | var_samp | variance
+--> 2.636016647 | 2.645137812 | 2.645137812
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2724 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0023 together; the interactive budget left pays for 157086 such statements
+SELECT STDDEV_POP(age), STDDEV_SAMP(age), STDDEV(age) FROM visits WHERE age < 5;
+--> stddev_pop | stddev_samp | stddev
+--> 1.245399698 | 1.249871525 | 1.249871525
+--> under dense:
+--> stddev_pop | stddev_samp | stddev
+--> 1.623581426 | 1.626387965 | 1.626387965
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2724 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0023 together; the interactive budget left pays for 157086 such statements
+SELECT sex, AVG(score), STDDEV(score) AS d FROM visits GROUP BY sex HAVING d > 0 ORDER BY d DESC;
+--> sex | avg | d
+--> 'F' | -0.4 | 1.206045378
+--> NULL | 0.5714285714 | 1.057361065
+--> 'M' | 0.0 | 0.9325048082
+--> under dense:
+--> sex | avg | d
+--> 'F' | 0.1400966184 | 2.206496584
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 9 queries of the statement 6 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2718 such statements
+--> under smw release:
+--> sex | avg | d
+--> NULL | 0.4285714286 | 1.130235689
+--> 'F' | -0.6 | 1.110100551
+--> 'M' | 0.0 | 0.9479191551
+SELECT VARIANCE(age), VARIANCE(age), MARGIN(VARIANCE(age)) FROM visits WHERE town = 'Oak';
+--> variance | variance | margin
+--> NULL | NULL | NULL
+--> under dense:
+--> variance | variance | margin
+--> 4.832386364 | 4.832386364 | NULL
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2714 such statements
+SELECT VARIANCE(7), STDDEV_POP(CASE WHEN sex = 'F' THEN age END) FROM visits;
+--> variance | stddev_pop
+--> 0.0 | 2.4
+--> under dense:
+--> variance | stddev_pop
+--> 0.0 | 3.167487374
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 4 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2714 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 4 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
+
 -- The margins of answers, each at the session's confidence.
 SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3 AND sex = 'F';
 --> count | margin
@@ -177,7 +240,7 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> under direct:
 --> n | margin | s | margin
 --> 180 | 100.0 | 750 | 100.0
---> warning: this takes 34 % of what is left for direct answers: ρ = 0.015 of 0.045
+--> warning: this takes 35 % of what is left for direct answers: ρ = 0.015 of 0.044
 
 -- What none is.
 SELECT MAX(age) FROM visits;
@@ -189,6 +252,15 @@ SELECT MEDIAN(age) FROM visits;
 SELECT COUNT(DISTINCT age) FROM visits;
 --> error unsupported at 8: COUNT(DISTINCT …) is outside the dialect
 --> hint: COUNT(*) counts rows; GROUP BY lists the declared values
+SELECT STDEV(age) FROM visits;
+--> error unsupported at 8: the aggregate STDEV is outside the dialect
+--> hint: write VARIANCE or STDDEV, those of a sample, or VAR_POP or STDDEV_POP
+SELECT VARIANCE(town) FROM visits;
+--> error unsupported at 17: adding up column town, which is TEXT, is outside the dialect
+--> hint: group by it, or declare it as INTEGER over a view
+SELECT VARIANCE(age * 1000000000) FROM visits;
+--> error unsupported at 17: an expression inside an aggregate can exceed 64 bits
+--> hint: narrow the columns' domains or the numbers in it
 SELECT SUM(zip) FROM visits;
 --> error unsupported at 12: adding up column zip, which is TEXT, is outside the dialect
 --> hint: group by it, or declare it as INTEGER over a view

@@ -1,0 +1,89 @@
+package post
+
+import (
+	"math"
+	"math/big"
+)
+
+// Variance is a VAR_POP, or another of its kind, of values x of which three
+// answers tell: how many there are, n, the sum of x − c and the sum of (x − c)²
+// for some constant c. The variance is that of x, whatever c is:
+// (n·Σ(x−c)² − (Σ(x−c))²) / n², and with Sample n·(n−1) below the line. It is
+// NULL where n is not above 0, or with Sample not above 1, and 0 where noise
+// makes it negative.
+type Variance struct {
+	Mean    Mean   // of x − c
+	Squares []Term // the sum of (x − c)²
+	Sample  bool   // VAR_SAMP
+	Root    bool   // STDDEV: the square root
+}
+
+// Type is REAL.
+func (v Variance) Type() Type        { return Real }
+func (v Variance) each(f func(Expr)) { f(v.Mean); f(Sum{Terms: v.Squares}) }
+
+func (v Variance) value(r *row) any {
+	n := r.answers[v.Mean.Count].Value
+	if n <= v.least() {
+		return nil
+	}
+	count, first, second := big.NewInt(n), exactSum(v.Mean.Terms, r), exactSum(v.Squares, r)
+	over := second.Mul(second, count)
+	over.Sub(over, first.Mul(first, first))
+	if over.Sign() <= 0 {
+		return 0.0
+	}
+	under := new(big.Int).Mul(count, big.NewInt(n-v.least()))
+	x, _ := new(big.Rat).SetFrac(over, under).Float64()
+	if v.Root {
+		return math.Sqrt(x)
+	}
+	return x
+}
+
+// least is the largest n of which there is no variance.
+func (v Variance) least() int64 {
+	if v.Sample {
+		return 1
+	}
+	return 0
+}
+
+// exactSum adds factor·value over the terms.
+func exactSum(terms []Term, r *row) *big.Int {
+	sum := new(big.Int)
+	for _, t := range terms {
+		term := big.NewInt(t.Factor)
+		sum.Add(sum, term.Mul(term, big.NewInt(r.answers[t.Slot].Value)))
+	}
+	return sum
+}
+
+// variance encloses a variance: the mean square less the square of the mean,
+// each of them a quotient over the same count, and never below 0. Where the
+// count's interval holds a number of which there is none, nothing is known.
+func (b box) variance(v Variance) bounds {
+	n := terms([]Term{{v.Mean.Count, 1}})
+	count := b.of(&ratio{over: n})
+	least := float64(v.least())
+	if !count.known || count.lo <= least {
+		return bounds{}
+	}
+	mean, squares := b.of(&ratio{terms(v.Mean.Terms), n}), b.of(&ratio{terms(v.Squares), n})
+	if !mean.known || !squares.known {
+		return bounds{}
+	}
+	smallest, largest := mean.lo*mean.lo, mean.hi*mean.hi
+	if smallest > largest {
+		smallest, largest = largest, smallest
+	}
+	if mean.lo <= 0 && mean.hi >= 0 {
+		smallest = 0
+	}
+	lo, hi := max(0, squares.lo-largest), max(0, squares.hi-smallest)
+	lo, hi = lo*(count.hi/(count.hi-least)), hi*(count.lo/(count.lo-least))
+	if v.Root {
+		lo, hi = math.Sqrt(lo), math.Sqrt(hi)
+	}
+	return between(lo, hi)
+}

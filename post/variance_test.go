@@ -1,0 +1,126 @@
+package post
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// naiveVariance is the definition, in two passes.
+func naiveVariance(values []int64, v Variance) float64 {
+	mean, sum := 0.0, 0.0
+	for _, x := range values {
+		mean += float64(x) / float64(len(values))
+	}
+	for _, x := range values {
+		sum += (float64(x) - mean) * (float64(x) - mean)
+	}
+	sum /= float64(int64(len(values)) - v.least())
+	if v.Root {
+		return math.Sqrt(sum)
+	}
+	return sum
+}
+
+// answersOf are n, Σx and Σ(x−c)².
+func answersOf(values []int64, c int64) [3]int64 {
+	var out [3]int64
+	for _, x := range values {
+		out[0]++
+		out[1] += x
+		out[2] += (x - c) * (x - c)
+	}
+	return out
+}
+
+// of is a variance whose answers are n, Σx and Σ(x−c)².
+func (v Variance) of(c int64) Variance {
+	v.Mean = Mean{Terms: []Term{{Slot: 1, Factor: 1}, {Slot: 0, Factor: -c}}, Count: 0}
+	v.Squares = []Term{{Slot: 2, Factor: 1}}
+	return v
+}
+
+var kinds = []Variance{{}, {Sample: true}, {Root: true}, {Sample: true, Root: true}}
+
+func within(w float64) func(float64) (float64, bool) {
+	return func(float64) (float64, bool) { return w, true }
+}
+
+// TestVariance draws values and moves their three answers by random amounts
+// within random half-widths: without such a move it is the definition, and with
+// one the true value always lies within the margin, where there is one. Nothing
+// in it can fail by chance.
+func TestVariance(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	margins, close := 0, 0
+	for range 20_000 {
+		values := make([]int64, random.IntN(40))
+		lo, spread := random.Int64N(2000)-1000, random.Int64N(100)+1
+		for i := range values {
+			values[i] = lo + random.Int64N(spread)
+		}
+		c := lo + spread/2
+		v := kinds[random.IntN(4)].of(c)
+		truth, known := naiveVariance(values, v), int64(len(values)) > v.least()
+		exact := answersOf(values, c)
+		noisy, scale := &row{confidence: 0.95}, random.Float64()
+		r := &row{confidence: 0.95}
+		for i, n := range exact {
+			w := []float64{8, 8 * 50, 8 * 2500}[i] * scale
+			r.answers = append(r.answers, Answer{n, within(0)})
+			noisy.answers = append(noisy.answers, Answer{n + int64(w*(2*random.Float64()-1)), within(w)})
+		}
+		got := v.value(r)
+		if (got != nil) != known || known && math.Abs(got.(float64)-truth) > 1e-9*(1+truth) {
+			t.Fatalf("%v of %v: got %v, want %v", v, values, got, truth)
+		}
+		if m := margin(v, got, r); known && m.(float64) > 1e-6*(1+truth) {
+			t.Fatalf("%v of %v: margin %v of exact answers", v, values, m)
+		}
+		x := v.value(noisy)
+		m, some := margin(v, x, noisy).(float64)
+		if !some {
+			continue
+		}
+		margins++
+		if !known || math.Abs(x.(float64)-truth) > m+1e-9*(1+truth) {
+			t.Fatalf("%v of %v: %v ± %v, and it is %v", v, values, x, m, truth)
+		}
+		if m < 2*truth {
+			close++
+		}
+	}
+	if margins < 5000 || close < 500 {
+		t.Errorf("%d margins, %d of them below twice the value", margins, close)
+	}
+}
+
+// TestVarianceWithoutMargin: where the count can be one of which there is none,
+// nothing is known of the variance; a value below 0 is 0.
+func TestVarianceWithoutMargin(t *testing.T) {
+	for _, c := range []struct {
+		n      int64
+		w      float64
+		v      Variance
+		value  any
+		margin bool
+	}{
+		{0, 0, Variance{}, nil, false},
+		{-5, 1, Variance{}, nil, false},
+		{1, 0, Variance{}, 0.0, true},
+		{1, 0, Variance{Sample: true}, nil, false},
+		{2, 1, Variance{Sample: true}, 0.0, false},
+		{2, 2, Variance{}, 0.0, false},
+		{2, 1, Variance{}, 0.0, true},
+		{9, 3, Variance{Sample: true, Root: true}, 0.0, true},
+	} {
+		r := &row{confidence: 0.95, answers: []Answer{{c.n, within(c.w)}, {7 * c.n, within(1)}, {-3, within(1)}}}
+		v := c.v.of(5)
+		value := v.value(r)
+		if _, known := margin(v, value, r).(float64); value != c.value || known != c.margin {
+			t.Errorf("%+v: got %v, margin known: %v", c, value, known)
+		}
+	}
+}
