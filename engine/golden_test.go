@@ -110,6 +110,9 @@ func (w way) make(t *testing.T, path string) {
 //
 // go test ./engine -run TestGolden -update writes the files anew.
 func TestGolden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one statement at a time, for some seconds")
+	}
 	paths, err := filepath.Glob("../testdata/sql/*.sql")
 	if err != nil || len(paths) < 10 {
 		t.Fatalf("%d files: %v", len(paths), err)
