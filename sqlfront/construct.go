@@ -52,12 +52,12 @@ func (g *guarded) construct(e sqlparser.Expr) (name, hint string) {
 
 func (g *guarded) constructFunction(e *sqlparser.FuncExpr) (name, hint string) {
 	name, _ = g.function(e)
-	switch name {
-	case "":
+	switch {
+	case name == "":
 		return "a qualified function", ""
-	case "cast":
+	case name == "cast":
 		return "CAST", binHint
-	case "sum", "avg", "min", "max", "total", "count", "margin", "group_concat":
+	case aggregates[name], moments[name], name == "min", name == "max", name == "margin", name == "group_concat":
 		return "the aggregate " + strings.ToUpper(name), "an aggregate stands in the select list, not in WHERE"
 	}
 	return "the function " + excerpt(name, 40) + "()", binHint

@@ -38,6 +38,7 @@ func TestUnsupportedShapes(t *testing.T) {
 		{"SELECT COUNT(*) FROM people ORDER BY ‸age", u, "a bare column", ""},
 		{"SELECT ‸'x' FROM people ORDER BY 1", u, "a bare literal in the select list", ""},
 		{"SELECT DISTINCT ‸age FROM people", u, "a bare column", ""},
+		{"SELECT COUNT(*) FROM people WHERE ‸VARIANCE(age) > 1", u, "the aggregate VARIANCE", "not in WHERE"},
 		{"SELECT ‸VAR(age) FROM people", u, "the aggregate VAR", "VARIANCE"},
 		{"SELECT ‸stdev(age) FROM people", u, "the aggregate STDEV", "STDDEV"},
 		{"SELECT VARIANCE(‸sex) FROM people", u, "adding up column sex, which is TEXT,", ""},

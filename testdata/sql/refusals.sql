@@ -18,8 +18,8 @@ SELECT COUNT(*) FROM visits WHERE sex = "F";
 --> error unknown at 41: no column F in table visits
 --> hint: the columns are sex, age, town, score, zip (a text is written in single quotes: 'F')
 SELECT COUNT(*) FROM visits WHERE VARIANCE(age) > 1;
---> error unsupported at 35: the function variance() is outside the dialect
---> hint: compute it in a view and declare it as a column
+--> error unsupported at 35: the aggregate VARIANCE is outside the dialect
+--> hint: an aggregate stands in the select list, not in WHERE
 SELECT COUNT(*) FROM visits GROUP BY STDDEV(age);
 --> error malformed at 38: STDDEV cannot stand in GROUP BY
 SELECT COUNT(*) FROM visits WHERE random() > 0;
