@@ -198,10 +198,17 @@ func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
 func (db *DB) interactiveWords(a account, t *table, s Settings) string {
 	total := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
 	p := db.price(direct.Request{Accuracy: suggested, Confidence: s.Confidence, Sensitivity: t.sensitivity()})
-	if !p.ok || p.cost().Rho > a.left().Rho {
+	if !p.ok {
 		return total
 	}
-	return fmt.Sprintf("about %d more direct answers within ±%d (%s %%); %s", int64(a.left().Rho)/p.Rho, suggested, counts(100*s.Confidence), total)
+	answers := "too little for a direct answer"
+	switch n := int64(a.left().Rho) / p.Rho; {
+	case n == 1:
+		answers = "1 more direct answer"
+	case n > 1:
+		answers = fmt.Sprintf("about %d more direct answers", n)
+	}
+	return fmt.Sprintf("%s within ±%d (%s %%); %s", answers, suggested, counts(100*s.Confidence), total)
 }
 
 // showLedger lists every line, oldest first, after verifying the chain.

@@ -155,3 +155,168 @@ SHOW SETTINGS;
 --> 'confidence' | '0.95'
 --> 'clamp' | 'off'
 --> 'unverified' | 'on'
+
+-- What is left, in words: of answers that are ever dearer.
+SET mechanism = direct;
+--> done
+SET accuracy = 6;
+--> done
+SELECT COUNT(*) FROM visits WHERE age = 1;
+--> count
+--> 12
+--> warning: this takes 54 % of what is left for direct answers: ρ = 0.045 of 0.083
+--> under sparse, named; smw, classes; smw, uniform; smw release:
+--> count
+--> 12
+--> under dense:
+--> error budget at 0: it needs ρ = 0.27 and the interactive account has 0.083 left
+--> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
+SET accuracy = 8;
+--> done
+SELECT COUNT(*) FROM visits WHERE age = 2;
+--> count
+--> 12
+--> warning: this takes 69 % of what is left for direct answers: ρ = 0.026 of 0.038
+--> under sparse, named; smw, classes; smw, uniform; smw release:
+--> count
+--> 12
+--> under dense:
+--> error budget at 0: it needs ρ = 0.16 and the interactive account has 0.083 left
+--> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
+SHOW BUDGET;
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.071586674171483' | '0.011855043662192' | 'about 15 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1.5' | '0.5' | '25 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.071586674171483' | '0.011855043662192' | 'about 15 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse, clip:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1.5' | '0.5' | '25 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.071586674171483' | '0.011855043662192' | 'about 15 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse, named:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '20.5' | '479.5' | '96 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '0.071586674171483' | '358.395156451319461' | 'about 475919 more direct answers within ±50 (95 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under dense:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '2.5e-7' | '2.5e-7' | '50 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 17 more direct answers within ±50 (99.9999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under smw, classes; smw, uniform:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '0' | '500' | '100 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '354.373381740311387' | '4.093361385179557' | 'about 5435 more direct answers within ±50 (95 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under smw release:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '495' | '5' | '1 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '4.95e-7' | '5e-9' | '1 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '0.071586674171483' | '358.395156451319461' | 'about 475919 more direct answers within ±50 (95 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under direct:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '0' | '2' | '100 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.071586674171483' | '0.011855043662192' | 'about 15 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+SET accuracy = 50;
+--> done
+SET confidence = 0.999999999;
+--> done
+SHOW BUDGET;
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.071586674171483' | '0.011855043662192' | '1 more direct answer within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1.5' | '0.5' | '25 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.071586674171483' | '0.011855043662192' | '1 more direct answer within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse, clip:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1.5' | '0.5' | '25 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.071586674171483' | '0.011855043662192' | '1 more direct answer within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse, named:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '20.5' | '479.5' | '96 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '0.071586674171483' | '358.395156451319461' | 'about 49034 more direct answers within ±50 (99.9999999 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under dense:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '2.5e-7' | '2.5e-7' | '50 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 11 more direct answers within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under smw, classes; smw, uniform:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '0' | '500' | '100 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '354.373381740311387' | '4.093361385179557' | 'about 560 more direct answers within ±50 (99.9999999 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under smw release:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '495' | '5' | '1 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '4.95e-7' | '5e-9' | '1 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '0.071586674171483' | '358.395156451319461' | 'about 49034 more direct answers within ±50 (99.9999999 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under direct:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '0' | '2' | '100 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.071586674171483' | '0.011855043662192' | '1 more direct answer within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+SET confidence = 0.95;
+--> done
+SET accuracy = 15;
+--> done
+SELECT COUNT(*) FROM visits WHERE age = 3;
+--> count
+--> 52
+--> warning: this takes 67 % of what is left for direct answers: ρ = 0.008 of 0.012
+--> under sparse, named; dense; smw, classes; smw, uniform; smw release:
+--> count
+--> 52
+SET confidence = 0.999999999;
+--> done
+SHOW BUDGET;
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.079570748358007' | '0.003870969475668' | 'too little for a direct answer within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1.5' | '0.5' | '25 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.079570748358007' | '0.003870969475668' | 'too little for a direct answer within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse, clip:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1.5' | '0.5' | '25 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.079570748358007' | '0.003870969475668' | 'too little for a direct answer within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under sparse, named:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '20.5' | '479.5' | '96 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '0.079570748358007' | '358.387172377132937' | 'about 49033 more direct answers within ±50 (99.9999999 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under dense:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '2.5e-7' | '2.5e-7' | '50 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.007984074186524' | '0.075457643647151' | 'about 10 more direct answers within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under smw, classes; smw, uniform:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '0' | '500' | '100 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '354.381365814497911' | '4.085377310993033' | 'about 558 more direct answers within ±50 (99.9999999 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under smw release:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '500' | '495' | '5' | '1 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '4.95e-7' | '5e-9' | '1 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '358.466743125490944' | '0.079570748358007' | '358.387172377132937' | 'about 49033 more direct answers within ±50 (99.9999999 %); ρ = 3.6e+02 is ε = 500 at δ = 5e-7'
+--> under direct:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '0' | '2' | '100 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.079570748358007' | '0.003870969475668' | 'too little for a direct answer within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
