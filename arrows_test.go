@@ -31,6 +31,7 @@ var arrows = map[string][]string{
 	"mechanisms/direct":     {"noise", "query", "sqlerr"},
 	"mechanisms/projection": {"noise", "query", "sqlerr"},
 	"mechanisms/smw":        {"noise", "query", "sqlerr"},
+	"examples/plot":         {".", "sqlerr"}, // an ordinary program over database/sql
 	"bench":                 {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query"},
 	"bench/baseline":        {"mechanisms/smw", "noise", "query"},
 	"bench/report":          {},
@@ -43,8 +44,9 @@ var arrows = map[string][]string{
 
 // testArrows says what a package's tests may import beyond that.
 var testArrows = map[string][]string{
-	".":         {"engine", "sqlerr"}, // the examples set a database up
-	"cmd/dpsql": {"noise"},            // an audited mechanism draws from a source
+	".":             {"engine", "sqlerr"}, // the examples set a database up
+	"examples/plot": {"engine"},           // its tests set a database up
+	"cmd/dpsql":     {"noise"},            // an audited mechanism draws from a source
 }
 
 // kept says which packages may use an import from outside the module, or one
@@ -54,7 +56,7 @@ var kept = map[string][]string{
 	"math/rand":                              {"bench/workload"}, // draws data, never noise
 	"crypto/rand":                            {"noise"},
 	"gonum.org/v1/gonum":                     {"bench/report"},
-	"gonum.org/v1/plot":                      {"bench/report"}, // heavy: no binary but bench has it
+	"gonum.org/v1/plot":                      {"bench/report", "examples/plot"}, // heavy: no other binary has it
 	"pgregory.net/rapid":                     {},
 	"github.com/google/differential-privacy": {},
 	"github.com/rogpeppe/go-internal":        {},

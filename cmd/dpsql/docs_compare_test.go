@@ -1,0 +1,250 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpsql/engine"
+)
+
+// printedLine is a line of output.
+type printedLine struct {
+	text  string
+	cells []allowance // of a row of a private answer, one a column; else nil
+}
+
+// allowance is how far a number may be from the one that a page shows.
+type allowance struct {
+	absolute float64
+	relative float64
+}
+
+// nearly is the allowance of numbers that follow from the noisy number of rows,
+// such as margins of a release whose size was chosen by it.
+var nearly = allowance{relative: 0.25}
+
+func (a allowance) admits(want, got float64) bool {
+	return math.Abs(want-got) <= a.absolute+a.relative*math.Abs(want)+1e-9
+}
+
+// noisy is the allowance of a number with a margin. Where the noise is discrete
+// Laplace of scale b, a margin at confidence c is at least b·ln(1/(1−c)), and
+// two draws differ by more than t with probability (1 + t/2b)·exp(−t/b): below
+// 5e-10 at t = 24b. Sums of such noise and Gaussian noise have lighter tails for
+// the same margin. At 95 % it is 8 margins.
+func noisy(margin, confidence float64) allowance {
+	return allowance{absolute: 1 + 24*margin/math.Log(1/(1-confidence))}
+}
+
+// printed returns lines of which nothing is known.
+func printed(lines []string) []printedLine {
+	out := make([]printedLine, len(lines))
+	for i, l := range lines {
+		out[i].text = l
+	}
+	return out
+}
+
+func texts(lines []printedLine) string {
+	all := make([]string, len(lines))
+	for i, l := range lines {
+		all[i] = l.text
+	}
+	return strings.Join(all, "\n")
+}
+
+// tableHead is how many lines a table has above its rows.
+const tableHead = 3
+
+// annotated adds to the rows of a private answer, printed as a table, how far
+// each number may be from another answer's.
+func annotated(lines []string, r *engine.Result) []printedLine {
+	out := printed(lines)
+	if r == nil || len(lines) < tableHead+len(r.Rows) || !strings.HasPrefix(lines[0], "┌") {
+		return out
+	}
+	for i := range r.Rows {
+		cells := make([]allowance, len(r.Columns))
+		for j := range cells {
+			if m, ok := r.Answer.Margins[i][j].(float64); ok {
+				cells[j] = noisy(m, r.Answer.Confidence)
+			} else if r.Columns[j].Type == "REAL" { // a MARGIN
+				cells[j] = nearly
+			}
+		}
+		out[tableHead+i].cells = cells
+	}
+	return out
+}
+
+// compare returns what is wrong with the lines that a page shows.
+func compare(shown []string, got []printedLine, about bool) error {
+	if len(shown) != len(got) {
+		return fmt.Errorf("the page shows %d lines, and there are %d", len(shown), len(got))
+	}
+	for i, l := range got {
+		var header string
+		if i > 0 {
+			header = got[0].text
+		}
+		if !same(shown[i], l, header, about) {
+			return fmt.Errorf("the page shows\n%s\nfor\n%s", shown[i], l.text)
+		}
+	}
+	return nil
+}
+
+// same reports whether a page may show a line for one that was printed.
+func same(shown string, got printedLine, header string, about bool) bool {
+	a, b := steady(shown), steady(got.text)
+	switch {
+	case a == b:
+		return true
+	case got.cells != nil:
+		return sameFields(cellsOf(a), cellsOf(b), func(i int) allowance { return got.cells[i] })
+	case strings.HasPrefix(b, `{"columns":`):
+		return sameJSON(a, b)
+	case strings.Contains(b, " · cost "):
+		return sameFooter(a, b)
+	case strings.Contains(b, "±"):
+		return sameTokens(strings.Fields(a), strings.Fields(b))
+	case slices.Contains(strings.Split(header, ","), "margin"):
+		return sameCSV(strings.Split(header, ","), strings.Split(a, ","), strings.Split(b, ","))
+	case about:
+		return sameFields(strings.FieldsFunc(a, punctuation), strings.FieldsFunc(b, punctuation), func(int) allowance { return nearly })
+	}
+	return false
+}
+
+func punctuation(r rune) bool { return strings.ContainsRune(" │,%():", r) }
+
+// What is another time each time: times, digests, and how wide a table is.
+var (
+	moments   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	digests   = regexp.MustCompile(`(^|[ ,])[0-9a-f]{16}($|[ ,])`)
+	took      = regexp.MustCompile(`(^|· |^time )(< )?[0-9.]+ (ms|s)$`)
+	runs      = regexp.MustCompile(` +|─+`)
+	drawing   = regexp.MustCompile(`[█▒├┤─]+`)
+	workplace = regexp.MustCompile(`/[^ ]*/TestDocs[^ ]*/[0-9]+/`)
+)
+
+// steady takes out of a line what differs from run to run for no reason.
+func steady(l string) string {
+	l = moments.ReplaceAllString(l, "TIME")
+	l = digests.ReplaceAllString(l, "${1}DIGEST$2")
+	l = took.ReplaceAllString(l, "${1}TIME")
+	l = workplace.ReplaceAllString(l, "~/")
+	if !strings.Contains(l, " · cost ") && strings.Contains(l, "±") {
+		l = drawing.ReplaceAllString(l, " ")
+	}
+	return strings.TrimRight(runs.ReplaceAllStringFunc(l, func(s string) string { return s[:len(string([]rune(s)[:1]))] }), " ")
+}
+
+// cellsOf cuts a row of a table.
+func cellsOf(row string) []string {
+	cells := strings.Split(strings.Trim(row, "│ "), "│")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return cells
+}
+
+// sameFields compares texts, and numbers within what is allowed for each.
+func sameFields(a, b []string, allowed func(int) allowance) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] == b[i] {
+			continue
+		}
+		x, err := strconv.ParseFloat(a[i], 64)
+		y, err2 := strconv.ParseFloat(b[i], 64)
+		if err != nil || err2 != nil || !allowed(i).admits(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameFooter compares the lines below answers: the margins nearly.
+func sameFooter(a, b string) bool {
+	x, y := strings.Split(a, " · "), strings.Split(b, " · ")
+	return len(x) == len(y) && slices.Equal(x[1:], y[1:]) &&
+		sameFields(strings.Fields(x[0]), strings.Fields(y[0]), func(int) allowance { return nearly })
+}
+
+// sameTokens compares a line of a chart, in which a number with a margin stands
+// before its ±.
+func sameTokens(a, b []string) bool {
+	return sameFields(a, b, func(i int) allowance {
+		switch {
+		case i > 0 && b[i-1] == "±":
+			return nearly
+		case i+2 < len(b) && b[i+1] == "±":
+			if m, err := strconv.ParseFloat(b[i+2], 64); err == nil {
+				return noisy(m, 0.95)
+			}
+		}
+		return allowance{}
+	})
+}
+
+// sameCSV compares a row, in which a column called margin tells of the one
+// before it.
+func sameCSV(header, a, b []string) bool {
+	if len(header) != len(b) {
+		return false
+	}
+	return sameFields(a, b, func(i int) allowance {
+		switch {
+		case header[i] == "margin":
+			return nearly
+		case i+1 < len(b) && header[i+1] == "margin":
+			if m, err := strconv.ParseFloat(b[i+1], 64); err == nil {
+				return noisy(m, 0.95)
+			}
+		}
+		return allowance{}
+	})
+}
+
+// sameJSON compares answers as programs read them.
+func sameJSON(a, b string) bool {
+	var x, y map[string]any
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return false
+	}
+	confidence, _ := y["confidence"].(float64)
+	margins, _ := y["margins"].([]any)
+	near := func(p, q any, i, j int) bool {
+		m, ok := margins[i].([]any)[j].(float64)
+		v, isNumber := p.(float64)
+		w, both := q.(float64)
+		return p == q || ok && isNumber && both && noisy(m, confidence).admits(v, w)
+	}
+	rows, ok := x["rows"].([]any)
+	others, ok2 := y["rows"].([]any)
+	if !ok || !ok2 || len(rows) != len(others) || len(margins) != len(rows) {
+		return false
+	}
+	for i := range rows {
+		p, q := rows[i].([]any), others[i].([]any)
+		for j := range q {
+			if len(p) != len(q) || !near(p[j], q[j], i, j) {
+				return false
+			}
+		}
+	}
+	for _, name := range []string{"rows", "margins"} {
+		delete(x, name)
+		delete(y, name)
+	}
+	return reflect.DeepEqual(x, y)
+}
