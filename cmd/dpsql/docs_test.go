@@ -161,7 +161,7 @@ func (p *page) bash(text string) ([]string, error) {
 	if to, err := os.ReadFile(where); err == nil {
 		p.dir = strings.TrimSpace(string(to))
 	}
-	return split(string(out)), err
+	return p.split(string(out)), err
 }
 
 // environment returns that of a console: ~ is the home, go install installs
@@ -248,7 +248,7 @@ func (p *page) statements(text string) (lines []printedLine) {
 		if err != nil && !errors.Is(err, errQuit) {
 			p.shell.console.fail(err)
 		}
-		lines = append(lines, annotated(split(p.out.String()), p.record.last)...)
+		lines = append(lines, annotated(p.split(p.out.String()), p.record.last)...)
 	}
 }
 
@@ -273,8 +273,9 @@ func (r *recorder) Exec(ctx context.Context, text string, args []query.Value) (*
 	return result, err
 }
 
-// split cuts an output into its lines.
-func split(text string) []string {
+// split cuts an output into its lines, as a reader whose name is you sees them.
+func (p *page) split(text string) []string {
+	text = strings.ReplaceAll(text, p.home, "/home/you")
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return nil
 	}

@@ -22,4 +22,5 @@ CREATE PRIVATE TABLE visits (
 CREATE RELEASE by_age   ON visits (sex, age)             USING PROJECTION WITH (epsilon = 0.4);
 CREATE RELEASE by_group ON visits (sex, diagnosis, year) USING PROJECTION WITH (epsilon = 0.4);
 CREATE RELEASE by_stay  ON visits (diagnosis, days)      USING PROJECTION WITH (epsilon = 0.4);
-CREATE RELEASE by_zip   ON visits (diagnosis, zip)       USING PROJECTION WITH (epsilon = 0.4);
+CREATE RELEASE by_zip   ON visits (diagnosis, zip)       USING PROJECTION
+    WITH (epsilon = 0.4, transform = sparse, heavy = none, rows = 65536);

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// clauses are the words of a SELECT and of declarations that no error lists.
+var clauses = strings.Fields(`WITH DISTINCT AS FROM WHERE AND OR NOT IN IS NULL ISNULL NOTNULL TRUE FALSE BETWEEN LIKE ESCAPE GLOB
+	CASE WHEN THEN ELSE END GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET JOIN INNER CROSS ON MARGIN
+	PUBLIC PRIVATE TABLE RELEASE MECHANISM IF EXISTS INTEGER INT TEXT USING PROJECTION SMW TO`)
+
+// builtins are functions of SQLite. Those that the dialect has must be
+// documented; which these are is asked of it.
+var builtins = strings.Fields(`abs avg changes char coalesce concat count date datetime format glob group_concat hex ifnull iif instr
+	json length like lower ltrim max median min mod nullif octet_length power printf quote random replace round rtrim sign sqrt
+	stddev stddev_pop stddev_samp substr substring sum total trim trunc typeof unicode unixepoch upper var_pop var_samp variance`)
+
+// asked are statements whose errors list what could have stood there.
+var asked = []string{
+	"NOTHING",
+	"SHOW NOTHING",
+	"SET nothing = 1",
+	"CREATE PRIVATE TABLE t (age INTEGER BETWEEN 0 AND 9) FROM raw_visits WITH (epsilon = 1, nothing = 1)",
+	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, nothing = 1)",
+	"CREATE RELEASE r ON visits (sex) USING SMW WITH (epsilon = 1, nothing = 1)",
+	"CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 1, nothing = 1)",
+	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, transform = nothing)",
+	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, heavy = nothing)",
+	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, delta = 1e-9, transform = dense, noise = nothing)",
+	"CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 1, prior = nothing)",
+	"CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 1, update = nothing)",
+	"CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 1, remeasure = nothing)",
+}
+
+// listed finds the words that such an error lists.
+var listed = regexp.MustCompile(`(?:the statements are|SHOW lists|the settings are|the options are|must be one of) ([A-Za-z_, ]+)`)
+
+// TestDocsName holds the pages of docs/sql to what the parser knows: each of its
+// words is named there, and occurs in an example that is run. A new word is
+// found by an error that lists it, or needs a place in a list above.
+func TestDocsName(t *testing.T) {
+	named, run := documentedWords(t)
+	for _, word := range knownWords(t) {
+		if !named[strings.ToLower(word)] {
+			t.Errorf("no page of docs/sql names %s", word)
+		} else if !run[strings.ToLower(word)] {
+			t.Errorf("no example uses %s", word)
+		}
+	}
+}
+
+// word matches what a page can name: a name, a dot-command, a flag.
+var word = regexp.MustCompile(`[.-]?[A-Za-z_]+`)
+
+// documentedWords returns the words of docs/sql, and those of the examples of
+// all pages, in lower case.
+func documentedWords(t *testing.T) (named, run map[string]bool) {
+	named, run = make(map[string]bool), make(map[string]bool)
+	add := func(set map[string]bool, text string) {
+		for _, w := range word.FindAllString(text, -1) {
+			w = strings.ToLower(w)
+			set[w], set[strings.TrimLeft(w, ".-")] = true, true
+		}
+	}
+	for _, name := range pageNames(t) {
+		text, err := os.ReadFile(filepath.Join(docsDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(name, "sql") {
+			add(named, string(text))
+		}
+		for _, b := range parseDocument(string(text)).blocks {
+			switch b.lang {
+			case "sql":
+				add(run, strings.Join(b.body, "\n"))
+			case "console":
+				for _, c := range b.commands() {
+					add(run, c.text)
+				}
+			}
+		}
+	}
+	return named, run
+}
+
+// knownWords returns what the command and the parser know.
+func knownWords(t *testing.T) []string {
+	all := slices.Concat(clauses, keywords, engine.SettingNames)
+	for _, c := range commands() {
+		all = append(all, c.name)
+	}
+	new(options).flagSet().VisitAll(func(f *flag.Flag) { all = append(all, "-"+f.Name) })
+	s := clinic(t)
+	for _, text := range asked {
+		e := refusedBy(s, text)
+		if e == nil {
+			t.Fatalf("%s is accepted", text)
+		}
+		found := listed.FindStringSubmatch(e.Message + " " + e.Hint)
+		if found == nil {
+			t.Errorf("the error of %s lists nothing: %v (%s)", text, e, e.Hint)
+			continue
+		}
+		all = append(all, strings.FieldsFunc(found[1], func(r rune) bool { return r == ',' || r == ' ' })...)
+	}
+	return append(all, knownFunctions(s)...)
+}
+
+// knownFunctions returns the builtins that have a place in a SELECT.
+func knownFunctions(s *engine.Session) (known []string) {
+	for _, name := range builtins {
+		for _, text := range []string{"SELECT COUNT(*) FROM visits WHERE NAME(age) > 1", "SELECT COUNT(*) FROM visits WHERE NAME(sex, 1) = 'x'",
+			"SELECT COUNT(*) FROM visits WHERE NAME(age > 1, 1, 2) = 1", "SELECT NAME(age) FROM visits", "SELECT NAME(COUNT(*)) FROM visits"} {
+			e := refusedBy(s, "EXPLAIN "+strings.Replace(text, "NAME", name, 1))
+			if e == nil || e.Code != sqlerr.Unsupported && e.Code != sqlerr.Malformed {
+				known = append(known, name)
+				break
+			}
+		}
+	}
+	return known
+}
+
+// clinic returns a session on the database of the examples.
+func clinic(t *testing.T) *engine.Session {
+	t.Helper()
+	db, err := engine.Open(filepath.Join(t.TempDir(), "clinic.db"), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	s := db.NewSession()
+	c := testConsole(new(bytes.Buffer), new(bytes.Buffer), formatCSV)
+	r := &runner{session: s, role: engine.Curator, console: c, args: make(arguments)}
+	if err := r.scriptFile(context.Background(), filepath.Join(docsDir, "sql", "example.sql")); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// refusedBy returns the error of a statement, nil for none.
+func refusedBy(s *engine.Session, text string) *sqlerr.Error {
+	_, err := s.Exec(context.Background(), text, nil)
+	var e *sqlerr.Error
+	errors.As(err, &e)
+	return e
+}
