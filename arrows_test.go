@@ -44,9 +44,9 @@ var arrows = map[string][]string{
 
 // testArrows says what a package's tests may import beyond that.
 var testArrows = map[string][]string{
-	".":             {"engine", "sqlerr"}, // the examples set a database up
-	"examples/plot": {"engine"},           // its tests set a database up
-	"cmd/dpsql":     {"noise"},            // an audited mechanism draws from a source
+	".":             {"driver", "engine", "sqlerr"}, // the examples set a database up, and ask for answers
+	"examples/plot": {"engine"},                     // its tests set a database up
+	"cmd/dpsql":     {"noise"},                      // an audited mechanism draws from a source
 }
 
 // kept says which packages may use an import from outside the module, or one

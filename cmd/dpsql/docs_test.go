@@ -28,8 +28,8 @@ const docsDir, top = "../../docs", "../.."
 //     such as "dpsql clinic.db", opens the session of the blocks of SQL below it.
 //   - A block of SQL runs in that session, and the block of text that follows it
 //     shows the output. SET lasts, as in a shell.
-//   - A block of Go stands word for word in a file that another test runs; see
-//     TestDocsGo.
+//   - A block of Go stands word for word in a file that another test runs, and
+//     its output below it; see TestDocsGo.
 //
 // go test ./cmd/dpsql -run TestDocs -update writes outputs that differ anew.
 //
@@ -295,10 +295,15 @@ func TestDocsGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var before *block
 		for _, b := range parseDocument(string(text)).blocks {
-			if b.lang != "go" {
+			if b.lang == "text" && b.adjoins && before != nil && before.lang == "go" {
+				b.info = before.info // its output, in comments
+			} else if b.lang != "go" {
+				before = b
 				continue
 			}
+			before = b
 			blocks++
 			if !goBlock.MatchString(b.info) {
 				t.Errorf("%s, line %d: the block must name the file it is from, as in ```go example_test.go", name, b.line)
@@ -307,7 +312,7 @@ func TestDocsGo(t *testing.T) {
 			file, err := os.ReadFile(filepath.Join(top, b.info))
 			if err != nil {
 				t.Errorf("%s, line %d: %v", name, b.line, err)
-			} else if !strings.Contains(flush(strings.Split(string(file), "\n")), flush(b.body)) {
+			} else if !strings.Contains(flush(strings.Split(string(file), "\n"), b.lang), flush(b.body, b.lang)) {
 				t.Errorf("%s, line %d: the block does not stand in %s", name, b.line, b.info)
 			}
 		}
@@ -317,10 +322,14 @@ func TestDocsGo(t *testing.T) {
 	}
 }
 
-// flush returns lines without indentation and empty lines.
-func flush(lines []string) string {
+// flush returns lines without indentation and empty lines, and of a text without
+// the marks of an example's output.
+func flush(lines []string, lang string) string {
 	var b strings.Builder
 	for _, l := range lines {
+		if lang == "text" {
+			l = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(l), "//"), " Output:")
+		}
 		if l = strings.TrimSpace(l); l != "" {
 			b.WriteString("\n" + l)
 		}
