@@ -83,6 +83,9 @@ func origin(a *engine.Answer) string {
 	case "direct":
 		return "direct"
 	case "constant":
+		if _, _, known := marginRange(a.Margins); !known {
+			return "public values only"
+		}
 		return "constant: no row can match"
 	case "smw":
 		return fmt.Sprintf("mechanism %s (smw, m = %s)", visibleText(a.Via), m)
