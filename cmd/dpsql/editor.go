@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/reeflective/readline"
 	"golang.org/x/term"
 
@@ -41,9 +43,8 @@ func newEditor(c *completer, h *history, color bool) *lineEditor {
 	e.shell.Prompt.Primary(func() string { return prompt })
 	e.shell.AcceptMultiline = func(text []rune) bool { return accepted(string(text)) }
 	e.shell.Completer = func(text []rune, at int) readline.Completions { return c.offer(string(text[:at])) }
-	if color {
-		e.shell.SyntaxHighlighter = func(text []rune) string { return highlighted(string(text)) }
-	}
+	e.shell.SyntaxHighlighter = func(text []rune) string { return drawn(string(text), color) }
+	e.asking.SyntaxHighlighter = func(text []rune) string { return drawn(string(text), false) }
 	for _, s := range []*readline.Shell{e.shell, e.asking} {
 		s.Config.Set("cursor-position-probe", false)
 		s.History.Delete()
@@ -56,6 +57,33 @@ func newEditor(c *completer, h *history, color bool) *lineEditor {
 // accepted reports whether Enter ends the text.
 func accepted(text string) bool {
 	return familiar(text) != text || !engine.Incomplete(text+"\n")
+}
+
+// drawn returns a text as the editor is to draw it, with room below.
+func drawn(text string, color bool) string {
+	width, height := terminalSize()
+	room := roomBelow(text, width, height)
+	if color {
+		return room + highlighted(text)
+	}
+	return room + text
+}
+
+// roomBelow returns what scrolls the screen up until the rows of a text that is
+// drawn at the cursor, and one more, fit above its bottom; the cursor stays
+// before the text. The editor steps into the row below the text and back. At the
+// bottom of the screen there is none, so it would end up a row higher and erase
+// what stands there; and it learns where the bottom is only from terminals that
+// answer when asked, and waits for ever for those that do not.
+func roomBelow(text string, width, height int) string {
+	rows := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		rows += 1 + (len(prompt)+twwidth.Width(line))/max(width, 1)
+	}
+	if rows = min(rows, height-1); rows <= 0 {
+		return ""
+	}
+	return strings.Repeat("\x1bD", rows) + fmt.Sprintf("\x1b[%dA", rows)
 }
 
 func (e *lineEditor) Read() (string, error) { return line(e.shell) }
