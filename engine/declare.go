@@ -168,12 +168,17 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bas
 	if err != nil {
 		return query.Domain{}, err
 	}
+	reads := readsNoPrivateRows(ctx, tx, from.Table.Text, bases)
 	if !public {
+		hint := "CREATE PUBLIC TABLE " + from.Table.Text + "; says that its contents are no secret"
+		if sqlerr.CodeOf(reads) == sqlerr.Invalid {
+			hint = "its rows are private: list the values as a code book has them"
+		}
 		return query.Domain{}, sqlerr.New(sqlerr.Forbidden, "a domain cannot read %s: it is not declared public", from.Table.Text).
-			WithHint("CREATE PUBLIC TABLE %s; says that its contents are no secret", from.Table.Text).At(from.Table.Position)
+			WithHint("%s", hint).At(from.Table.Position)
 	}
-	if err := readsNoPrivateRows(ctx, tx, from.Table.Text, bases); err != nil {
-		return query.Domain{}, at(err, from.Table.Position)
+	if reads != nil {
+		return query.Domain{}, at(reads, from.Table.Position)
 	}
 	values, err := source.Values(ctx, tx.SQL(), from.Table.Text, from.Column.Text, def.Type, maxListed)
 	if err != nil {

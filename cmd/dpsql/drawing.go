@@ -29,7 +29,10 @@ func (r *runner) plot(_ context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(r.path(args[0]), func(w io.Writer) error { return writePlot(w, s) })
+	if err := writeFile(r.path(args[0]), func(w io.Writer) error { return writePlot(w, s) }); err != nil {
+		return err
+	}
+	return r.console.report("drew " + s.name + " into " + args[0])
 }
 
 // output sends the results to come into a file, or back to the screen.
