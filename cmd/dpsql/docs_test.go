@@ -36,6 +36,9 @@ const docsDir, top = "../../docs", "../.."
 // False failures: a number is off by more than its allowance (see allowances)
 // with a probability below 5e-10, and the pages have fewer than 1,000, so 5e-7.
 func TestDocs(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("the examples need a shell: ", err)
+	}
 	for _, name := range pageNames(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +170,7 @@ func (p *page) bash(text string) ([]string, error) {
 // environment returns that of a console: ~ is the home, go install installs
 // into it, and Go finds its caches, which a home of one's own would hide.
 func environment(t *testing.T, home string) []string {
-	out, err := exec.Command("go", "env", "-json", "GOPATH", "GOCACHE", "GOMODCACHE").Output()
+	out, err := exec.Command("go", "env", "-json", "GOPATH", "GOCACHE", "GOMODCACHE", "GOENV", "GOFLAGS").Output()
 	var places map[string]string
 	if err == nil {
 		err = json.Unmarshal(out, &places)
@@ -177,6 +180,7 @@ func environment(t *testing.T, home string) []string {
 	}
 	bin := filepath.Join(home, "bin")
 	env := append(os.Environ(), "HOME="+home, "GOBIN="+bin, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	places["GOFLAGS"] += " -buildvcs=false" // git's own settings are at home, too
 	for name, value := range places {
 		env = append(env, name+"="+value)
 	}
