@@ -20,7 +20,7 @@ func TestDocsAreCompared(t *testing.T) {
 		return []string{"┌──────┬─────┬────────┐", "│ year │   n │ margin │", "├──────┼─────┼────────┤", row, "└──────┴─────┴────────┘",
 			"± 10 at 95 % · release r (projection, m = 1) · cost 0 · 1.2 ms"}
 	}
-	printed := annotated(table("│ 2025 │ 400 │     10 │"), answer)
+	printed := annotated(table("│ 2025 │ 400 │     10 │"), answer, false)
 	for _, c := range []struct {
 		row  string
 		same bool
@@ -40,6 +40,16 @@ func TestDocsAreCompared(t *testing.T) {
 	}
 	if compare(table("│ 2025 │ 400 │     10 │")[1:], printed, false) == nil {
 		t.Error("a line too few passes")
+	}
+	sketch := annotated(table("│ 2025 │ 400 │     10 │"), answer, true)
+	if compare(table("│ 2025 │ 900 │     10 │"), sketch, false) != nil || compare(table("│ 2024 │ 900 │     10 │"), sketch, false) == nil {
+		t.Error("a row of a sketch is not held to what is public in it, or to more")
+	}
+	listing := []printedLine{{text: "┌───┐"}, {text: "│ release │ bytes │"}, {text: "├───┤"}, {text: "│ r │ 500 │"}, {text: "└───┘"}}
+	for row, same := range map[string]bool{"│ r │ 900 │": true, "│ s │ 500 │": false} {
+		if err := compare([]string{"┌───┐", "│ release │ bytes │", "├───┤", row, "└───┘"}, listing, false); (err == nil) != same {
+			t.Errorf("%s: %v", row, err)
+		}
 	}
 	for _, c := range []struct {
 		shown, got  string

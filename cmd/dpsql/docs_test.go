@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -252,8 +253,26 @@ func (p *page) statements(text string) (lines []printedLine) {
 		if err != nil && !errors.Is(err, errQuit) {
 			p.shell.console.fail(err)
 		}
-		lines = append(lines, annotated(p.split(p.out.String()), p.record.last)...)
+		lines = append(lines, annotated(p.split(p.out.String()), p.record.last, p.sketched(p.record.last))...)
 	}
+}
+
+// sketched reports whether a sketch gave an answer, or a part of it.
+func (p *page) sketched(r *engine.Result) bool {
+	if r == nil {
+		return false
+	}
+	releases, err := p.record.session.Exec(context.Background(), "SHOW RELEASES", nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	const name, method = 0, 3 // columns
+	for _, row := range releases.Rows {
+		if strings.Contains(row[method].(string), "sparse") && slices.Contains(strings.Split(r.Answer.Via, ", "), row[name].(string)) {
+			return true
+		}
+	}
+	return false
 }
 
 // differs reports what a page shows wrongly, unless it is written anew.
