@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"dpsql/sqlerr"
@@ -73,10 +72,11 @@ func (s *Store) readerPool() (*sql.DB, error) {
 }
 
 func openPool(name string, connections int) (*sql.DB, error) {
-	pool, err := sql.Open("sqlite", name)
+	c, err := newConnector(name)
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.Internal, "the database engine did not start")
 	}
+	pool := sql.OpenDB(c)
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(4)
 	return pool, nil
