@@ -139,7 +139,7 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 // tables are read.
 func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate) (catalog.Table, error) {
 	t := catalog.Table{Name: st.Name.Text, Source: st.Source.Text}
-	schema, err := source.Check(ctx, tx.SQL(), source.Table{Source: t.Source})
+	schema, err := source.SQLite(tx.SQL()).Check(ctx, source.Table{Source: t.Source})
 	if err != nil {
 		return t, at(err, st.Source.Position)
 	}
@@ -194,7 +194,7 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bas
 // addPrivate stores a declaration under the budget of its base tables, which
 // is opened by the first declaration over them and continued by later ones.
 func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget) error {
-	schema, err := source.Check(ctx, tx.SQL(), sourceOf(t))
+	schema, err := source.SQLite(tx.SQL()).Check(ctx, sourceOf(t))
 	if err != nil {
 		return err
 	}

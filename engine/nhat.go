@@ -7,6 +7,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
+	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
 )
@@ -37,8 +38,8 @@ func (db *DB) rowCount(ctx context.Context, t *table, kind catalog.Kind, about a
 	if err := db.charge(ctx, t, kind, "number of rows", t.Name, cost); err != nil {
 		return n, about, err
 	}
-	rows, err := reading(ctx, db, t, func(from source.Querier) (int64, error) {
-		return source.Rows(ctx, from, t.rows())
+	rows, err := reading(ctx, db, t, func(from source.Reader) (int64, error) {
+		return from.Count(ctx, t.rows(), query.All(t.universe))
 	})
 	if err != nil {
 		return n, about, err

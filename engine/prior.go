@@ -105,7 +105,7 @@ func (db *DB) learnPrior(ctx context.Context, t *table, columns []int, p smwPlan
 	if columns == nil {
 		columns = allColumns(t)
 	}
-	_, err := reading(ctx, db, t, func(from source.Querier) (any, error) {
+	_, err := reading(ctx, db, t, func(from source.Reader) (any, error) {
 		return nil, countPairs(ctx, from, t, columns, p.tables)
 	})
 	if err != nil {
@@ -121,12 +121,12 @@ func (db *DB) learnPrior(ctx context.Context, t *table, columns []int, p smwPlan
 // countPairs counts the rows by pairs of the given columns: in one pass where the
 // cells over all of them have codes and fit into memory, and else in one a pair.
 // Which it is shows in nothing but the time.
-func countPairs(ctx context.Context, from source.Querier, t *table, columns []int, tables []smw.Table) error {
+func countPairs(ctx context.Context, from source.Reader, t *table, columns []int, tables []smw.Table) error {
 	u := t.over(columns)
 	if !u.Coded() {
 		return countEachPair(ctx, from, t, columns, tables)
 	}
-	cells, err := source.Cells(ctx, from, t.rows(), columns, query.NewCoder(u, [16]byte{}), maxCells)
+	cells, err := from.Cells(ctx, t.rows(), columns, query.NewCoder(u, [16]byte{}), maxCells)
 	if errors.Is(err, source.ErrTooManyCells) {
 		return countEachPair(ctx, from, t, columns, tables)
 	}
@@ -147,10 +147,10 @@ func countPairs(ctx context.Context, from source.Querier, t *table, columns []in
 	return nil
 }
 
-func countEachPair(ctx context.Context, from source.Querier, t *table, columns []int, tables []smw.Table) error {
+func countEachPair(ctx context.Context, from source.Reader, t *table, columns []int, tables []smw.Table) error {
 	for _, pair := range tables {
 		of := []int{columns[pair.A], columns[pair.B]}
-		cells, err := source.Cells(ctx, from, t.rows(), of, query.NewCoder(t.over(of), [16]byte{}), math.MaxInt)
+		cells, err := from.Cells(ctx, t.rows(), of, query.NewCoder(t.over(of), [16]byte{}), math.MaxInt)
 		if err != nil {
 			return err
 		}

@@ -134,7 +134,7 @@ func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, err
 	bases := []string{t.Source} // where it is not there yet: a table of that name
 	var real *catalog.Account
 	err := r.s.db.store.Read(ctx, func(tx *catalog.Tx) error {
-		schema, err := source.Check(ctx, tx.SQL(), source.Table{Source: t.Source})
+		schema, err := source.SQLite(tx.SQL()).Check(ctx, source.Table{Source: t.Source})
 		if sqlerr.CodeOf(err) == sqlerr.Unknown {
 			return nil
 		}

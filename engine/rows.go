@@ -15,14 +15,14 @@ import (
 
 // reading reads private rows on one snapshot, after checking that the source is
 // still what was declared. The caller has charged for what it will say of them.
-func reading[T any](ctx context.Context, db *DB, t *table, read func(source.Querier) (T, error)) (T, error) {
+func reading[T any](ctx context.Context, db *DB, t *table, read func(source.Reader) (T, error)) (T, error) {
 	var out T
 	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if err := unchanged(ctx, tx, t); err != nil {
 			return err
 		}
 		var err error
-		out, err = read(tx.SQL())
+		out, err = read(source.SQLite(tx.SQL()))
 		return err
 	})
 	return out, err
@@ -30,8 +30,8 @@ func reading[T any](ctx context.Context, db *DB, t *table, read func(source.Quer
 
 // countRows lets SQLite find the true count of a request.
 func (db *DB) countRows(ctx context.Context, r request) (int64, error) {
-	return reading(ctx, db, r.table, func(from source.Querier) (int64, error) {
-		return source.Count(ctx, from, r.table.rows(), r.query)
+	return reading(ctx, db, r.table, func(from source.Reader) (int64, error) {
+		return from.Count(ctx, r.table.rows(), r.query)
 	})
 }
 
@@ -46,11 +46,11 @@ func (db *DB) countAll(ctx context.Context, t *table, queries []query.Query) ([]
 	if counts, ok, err := db.countCells(ctx, t, queries); err != nil || ok {
 		return counts, err
 	}
-	return reading(ctx, db, t, func(from source.Querier) ([]int64, error) {
+	return reading(ctx, db, t, func(from source.Reader) ([]int64, error) {
 		counts := make([]int64, len(queries))
 		for i, q := range queries {
 			var err error
-			if counts[i], err = source.Count(ctx, from, t.rows(), q); err != nil {
+			if counts[i], err = from.Count(ctx, t.rows(), q); err != nil {
 				return nil, err
 			}
 		}
@@ -110,8 +110,8 @@ func (db *DB) cells(ctx context.Context, t *table, columns []int, coder query.Co
 	if columns == nil {
 		columns = allColumns(t)
 	}
-	return reading(ctx, db, t, func(from source.Querier) (*source.Histogram, error) {
-		return source.Cells(ctx, from, t.rows(), columns, coder, most)
+	return reading(ctx, db, t, func(from source.Reader) (*source.Histogram, error) {
+		return from.Cells(ctx, t.rows(), columns, coder, most)
 	})
 }
 
@@ -142,7 +142,7 @@ func sameSchema(ctx context.Context, tx *catalog.Tx, t *table) (bases []string, 
 		return nil, sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).
 			WithHint("it is an exported release: only its queries are answered here")
 	}
-	schema, err := source.Check(ctx, tx.SQL(), t.rows())
+	schema, err := source.SQLite(tx.SQL()).Check(ctx, t.rows())
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func TestMessyRowsChangeCountsOnly(t *testing.T) {
 	}
 }
 
-// countsAgree compares source.Count with a count in Go, for every value in
+// countsAgree compares the reader's Count with a count in Go, for every value in
 // every column, and for its negation beside another condition.
 func countsAgree(t *testing.T, s *Session, name string, meant [][4]*query.Value) {
 	t.Helper()
@@ -141,7 +141,7 @@ func countsAgree(t *testing.T, s *Session, name string, meant [][4]*query.Value)
 			}
 		}
 		err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
-			got, err := source.Count(context.Background(), tx.SQL(), table.rows(), q)
+			got, err := source.SQLite(tx.SQL()).Count(context.Background(), table.rows(), q)
 			if err == nil && got != want {
 				t.Errorf("%s, %s: counted %d, want %d", name, what, got, want)
 			}

@@ -7,12 +7,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Cells returns how many rows fall into each cell of the universe projected to
-// the given columns, by the cell's name under the coder, which is over that
-// universe. It stops with ErrTooManyCells when more than most are occupied. A row with any declared column outside its
-// domain, projected or not, is in no cell, and neither is one that is not kept
-// of its unit.
-func Cells(ctx context.Context, q Querier, t Table, columns []int, coder query.Coder, most int) (*Histogram, error) {
+// Cells implements Reader. The rows stream by once.
+func (s sqlite) Cells(ctx context.Context, t Table, columns []int, coder query.Coder, most int) (*Histogram, error) {
 	if err := checkPositions(t, columns); err != nil {
 		return nil, err
 	}
@@ -23,21 +19,18 @@ func Cells(ctx context.Context, q Querier, t Table, columns []int, coder query.C
 	if err := sameColumns(projected, coder.Universe()); err != nil {
 		return nil, err
 	}
-	cells := newTally(coder.Universe().Coded(), most)
+	cells := NewTally(coder, most)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	err := stream(reading, q, t, columns, func(tuple []query.Value) {
-		if e, ok := coder.Code(tuple); ok && !cells.add(e) {
+	err := stream(reading, s.q, t, columns, func(tuple []query.Value) {
+		if e, ok := coder.Code(tuple); ok && !cells.Add(e, 1) {
 			stop()
 		}
 	})
-	switch {
-	case cells.over:
-		return nil, ErrTooManyCells
-	case err != nil:
+	if err != nil && !cells.over {
 		return nil, err
 	}
-	return newHistogram(coder, cells), nil
+	return cells.Histogram()
 }
 
 // checkPositions refuses columns that the table does not have.

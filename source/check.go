@@ -10,17 +10,10 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Schema is what a source reads, as public text.
-type Schema struct {
-	Bases []string // the tables whose rows it reads, views resolved; sorted
-	Text  string   // the schema SQL of the source, its tables and the views between; equal texts mean an unchanged source
-}
-
-// Check reports what the table's source reads, once it has found that the
-// source is a table or view of the main database, readable, and has every
-// declared column and the unit's. The columns may be none. Refused are virtual and temporary
-// tables, and those whose names begin with dpsql_ or sqlite_, also behind views.
-func Check(ctx context.Context, q Querier, t Table) (Schema, error) {
+// Check implements Reader. Refused are virtual and temporary tables, and those
+// whose names begin with dpsql_ or sqlite_, also behind views.
+func (s sqlite) Check(ctx context.Context, t Table) (Schema, error) {
+	q := s.q
 	if err := checkUnit(t); err != nil {
 		return Schema{}, err
 	}

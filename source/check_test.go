@@ -27,13 +27,13 @@ func TestCheckResolvesBases(t *testing.T) {
 		"a_view_of_view": {"a", "b", `odd "name`},
 	}
 	for source, want := range tests {
-		got, err := Check(context.Background(), db, Table{Source: source})
+		got, err := SQLite(db).Check(context.Background(), Table{Source: source})
 		if err != nil || !slices.Equal(got.Bases, want) {
 			t.Errorf("%s reads %q, %v; want %q", source, got.Bases, err, want)
 		}
 	}
 	// A left join without a use for its right side reads nothing of it.
-	if got, err := Check(context.Background(), db, Table{Source: "cte"}); err != nil || !slices.Contains(got.Bases, `odd "name`) {
+	if got, err := SQLite(db).Check(context.Background(), Table{Source: "cte"}); err != nil || !slices.Contains(got.Bases, `odd "name`) {
 		t.Errorf("cte reads %q, %v", got.Bases, err)
 	}
 }
@@ -41,11 +41,11 @@ func TestCheckResolvesBases(t *testing.T) {
 func TestCheckColumns(t *testing.T) {
 	db := memory(t, "CREATE TABLE a (x INTEGER, [Odd Name] TEXT, g AS (x + 1))")
 	ok := Table{Source: "a", Columns: []query.Column{{Name: "X"}, {Name: "odd name"}, {Name: "g"}}}
-	if _, err := Check(context.Background(), db, ok); err != nil {
+	if _, err := SQLite(db).Check(context.Background(), ok); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"nosuch", "rowid", "", `x"`} {
-		_, err := Check(context.Background(), db, Table{Source: "a", Columns: []query.Column{{Name: name}}})
+		_, err := SQLite(db).Check(context.Background(), Table{Source: "a", Columns: []query.Column{{Name: name}}})
 		if sqlerr.CodeOf(err) != sqlerr.Unknown {
 			t.Errorf("column %q: %v, want unknown", name, err)
 		}
@@ -68,7 +68,7 @@ func TestCheckRefuses(t *testing.T) {
 		"gone": sqlerr.Invalid, "lost": sqlerr.Invalid,
 	}
 	for source, want := range tests {
-		_, err := Check(context.Background(), db, Table{Source: source})
+		_, err := SQLite(db).Check(context.Background(), Table{Source: source})
 		if sqlerr.CodeOf(err) != want {
 			t.Errorf("%q: %v, want %s", source, err, want)
 		}
@@ -81,10 +81,10 @@ func TestTemporaryTableDoesNotShadow(t *testing.T) {
 	db := memory(t, "CREATE TABLE a (x INTEGER)", "INSERT INTO a VALUES (1)", "CREATE VIEW v AS SELECT * FROM a", "CREATE TEMP TABLE a (x INTEGER)")
 	for _, source := range []string{"a", "v"} {
 		table := Table{Source: source, Columns: []query.Column{{Name: "x", Domain: between(t, 0, 9)}}}
-		if _, err := Check(context.Background(), db, table); err != nil {
+		if _, err := SQLite(db).Check(context.Background(), table); err != nil {
 			t.Error(err)
 		}
-		if n, err := Rows(context.Background(), db, table); err != nil || n != 1 {
+		if n, err := countAll(context.Background(), db, table); err != nil || n != 1 {
 			t.Errorf("%s: %d rows, %v, want the one of the main database", source, n, err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestTemporaryTableDoesNotShadow(t *testing.T) {
 func TestSchemaText(t *testing.T) {
 	db := memory(t, "CREATE TABLE a (x)", "CREATE TABLE b (x)", "CREATE VIEW inner_view AS SELECT * FROM a", "CREATE VIEW v AS SELECT x FROM INNER_VIEW")
 	text := func() string {
-		s, err := Check(context.Background(), db, Table{Source: "v"})
+		s, err := SQLite(db).Check(context.Background(), Table{Source: "v"})
 		if err != nil {
 			t.Fatal(err)
 		}

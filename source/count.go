@@ -9,15 +9,14 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Count returns the true count of a query over the table's columns: the sum,
-// over the rows that count, of the row's weight. A sum beyond 2^63-1 stays at
-// 2^63-1.
+// Count implements Reader.
 //
 // A conjunction is one COUNT statement of SQLite, which uses the indexes there
 // are; any other query is evaluated on each row as it streams by. Of a table
 // with a unit the rows kept stream by: for a conjunction that few rows meet,
 // only those of units that have such a row.
-func Count(ctx context.Context, q Querier, t Table, counted query.Query) (int64, error) {
+func (s sqlite) Count(ctx context.Context, t Table, counted query.Query) (int64, error) {
+	q := s.q
 	if err := sameColumns(t, counted.Universe()); err != nil {
 		return 0, err
 	}

@@ -21,9 +21,9 @@ func TestErrorsCarryNoValues(t *testing.T) {
 	}
 	table := Table{Source: "v", Columns: []query.Column{{Name: "a", Domain: query.Unbounded()}}}
 	u := universe(t, table.Columns)
-	_, counted := Count(context.Background(), db, table, query.All(u))
+	_, counted := SQLite(db).Count(context.Background(), table, query.All(u))
 	_, streamed := countStreamed(context.Background(), db, table, query.All(u))
-	_, celled := Cells(context.Background(), db, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+	_, celled := SQLite(db).Cells(context.Background(), table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	_, valued := Values(context.Background(), db, "v", "a", query.TypeText, 9)
 	for _, err := range []error{counted, streamed, celled, valued} {
 		if sqlerr.CodeOf(err) != sqlerr.Invalid || strings.Contains(err.Error(), "secret") {
@@ -38,9 +38,9 @@ func TestCancelled(t *testing.T) {
 	u := universe(t, table.Columns)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, checked := Check(ctx, db, table)
-	_, counted := Count(ctx, db, table, query.All(u))
-	_, celled := Cells(ctx, db, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+	_, checked := SQLite(db).Check(ctx, table)
+	_, counted := SQLite(db).Count(ctx, table, query.All(u))
+	_, celled := SQLite(db).Cells(ctx, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	_, valued := Values(ctx, db, "raw", "a", query.TypeInteger, 9)
 	for _, err := range []error{checked, counted, celled, valued} {
 		if sqlerr.CodeOf(err) != sqlerr.Cancelled {
@@ -54,9 +54,12 @@ func TestCancelledMidway(t *testing.T) {
 	db := memory(t, "CREATE VIEW forever AS WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT a FROM n")
 	table := Table{Source: "forever", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 9)}}}
 	u := universe(t, table.Columns)
-	for name, count := range map[string]func(context.Context, Querier, Table, query.Query) (int64, error){"pushed": Count, "streamed": countStreamed} {
+	for name, count := range map[string]func(context.Context) (int64, error){
+		"pushed":   func(ctx context.Context) (int64, error) { return SQLite(db).Count(ctx, table, query.All(u)) },
+		"streamed": func(ctx context.Context) (int64, error) { return countStreamed(ctx, db, table, query.All(u)) },
+	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 50e6)
-		if _, err := count(ctx, db, table, query.All(u)); sqlerr.CodeOf(err) != sqlerr.Cancelled {
+		if _, err := count(ctx); sqlerr.CodeOf(err) != sqlerr.Cancelled {
 			t.Errorf("%s: %v, want cancelled", name, err)
 		}
 		cancel()
@@ -79,7 +82,7 @@ func TestBusy(t *testing.T) {
 	run(t, writer, "BEGIN EXCLUSIVE")
 	defer run(t, writer, "ROLLBACK")
 	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 9)}}}
-	if _, err := Rows(context.Background(), reader, table); sqlerr.CodeOf(err) != sqlerr.Busy {
+	if _, err := countAll(context.Background(), reader, table); sqlerr.CodeOf(err) != sqlerr.Busy {
 		t.Errorf("got %v, want busy", err)
 	}
 }
@@ -91,7 +94,7 @@ func TestNoDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	_, err = Check(context.Background(), db, Table{Source: "raw"})
+	_, err = SQLite(db).Check(context.Background(), Table{Source: "raw"})
 	if sqlerr.CodeOf(err) != sqlerr.IO {
 		t.Errorf("got %v, want io", err)
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"database/sql"
 	"testing"
 
@@ -70,4 +71,13 @@ func where(t testing.TB, u *query.Universe, sets ...query.Set) query.Query {
 		}
 	}
 	return q
+}
+
+// countAll counts the rows that count.
+func countAll(ctx context.Context, q Querier, t Table) (int64, error) {
+	u, err := query.NewUniverse(t.Columns)
+	if err != nil {
+		return 0, err
+	}
+	return SQLite(q).Count(ctx, t, query.All(u))
 }

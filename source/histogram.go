@@ -21,21 +21,6 @@ type Histogram struct {
 	prints map[query.Element]int64 // of any other universe
 }
 
-// newHistogram returns what was tallied.
-func newHistogram(coder query.Coder, t *tally) *Histogram {
-	h := &Histogram{coder: coder, prints: t.prints}
-	if !t.coded {
-		return h
-	}
-	codes, counts := t.sorted()
-	h.codes, h.sums = codes, make([]int64, len(codes)+1)
-	for i, n := range counts {
-		h.sums[i+1] = h.sums[i] + n
-	}
-	h.buildIndex()
-	return h
-}
-
 // buildIndex makes about one bucket a code.
 func (h *Histogram) buildIndex() {
 	if len(h.codes) == 0 {

@@ -28,7 +28,7 @@ func TestHistogramCountsAsSQL(t *testing.T) {
 				columns = append(columns, i)
 			}
 		}
-		h, err := Cells(ctx, db, table, columns, query.NewCoder(u.Project(columns), [16]byte{1}), math.MaxInt)
+		h, err := SQLite(db).Cells(ctx, table, columns, query.NewCoder(u.Project(columns), [16]byte{1}), math.MaxInt)
 		must(rt, err)
 		narrow, ok := q.Project(columns)
 		if !ok {
@@ -41,7 +41,7 @@ func TestHistogramCountsAsSQL(t *testing.T) {
 			}
 			return
 		}
-		want, err := Count(ctx, db, table, q)
+		want, err := SQLite(db).Count(ctx, table, q)
 		must(rt, err)
 		if naive := naive(t, db, table, q); got != want || got != naive {
 			rt.Fatalf("%v over %v: %d in memory, %d by SQL, %d by definition", q, columns, got, want, naive)
@@ -55,11 +55,11 @@ func TestHistogramIndex(t *testing.T) {
 	for name, codes := range map[string][]uint64{"none": nil, "first": {0}, "last": {99}, "dense": {3, 4, 5, 6, 7, 8}, "ends": {0, 99},
 		"some": {1, 2, 30, 31, 64, 65, 98}} {
 		u := universe(t, []query.Column{{Name: "a", Domain: between(t, 0, 99)}})
-		cells := newTally(true, math.MaxInt)
+		cells := NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt)
 		for _, c := range codes {
-			cells.addCode(c, int64(c)+1)
+			cells.Add(query.Element{Lo: c}, int64(c)+1)
 		}
-		h := newHistogram(query.NewCoder(u, [16]byte{}), cells)
+		h := histogram(t, cells)
 		for lo := int64(0); lo < 100; lo++ {
 			for hi := lo; hi < 100; hi++ {
 				d := u.Columns()[0].Domain
@@ -79,16 +79,25 @@ func TestHistogramIndex(t *testing.T) {
 	}
 }
 
+func histogram(t *testing.T, cells *Tally) *Histogram {
+	t.Helper()
+	h, err := cells.Histogram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 // TestTallyGrows counts many codes, some of them often.
 func TestTallyGrows(t *testing.T) {
 	u := universe(t, []query.Column{{Name: "a", Domain: between(t, 0, 1<<40)}})
-	cells, want := newTally(true, math.MaxInt), make(map[uint64]int64)
+	cells, want := NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt), make(map[uint64]int64)
 	for i := range uint64(20_000) {
 		code := i * i % 9_973 << (i % 27)
-		cells.add(query.Element{Lo: code})
+		cells.Add(query.Element{Lo: code}, 1)
 		want[code]++
 	}
-	h := newHistogram(query.NewCoder(u, [16]byte{}), cells)
+	h := histogram(t, cells)
 	if h.Len() != len(want) {
 		t.Errorf("%d cells, want %d", h.Len(), len(want))
 	}
@@ -106,10 +115,10 @@ func TestCellsStopAtALimit(t *testing.T) {
 	for _, column := range []query.Column{{Name: "a", Domain: between(t, 0, 9)}, {Name: "b", Domain: query.Unbounded()}} {
 		table := Table{Source: "raw", Columns: []query.Column{column}}
 		coder := query.NewCoder(universe(t, table.Columns), [16]byte{})
-		if _, err := Cells(context.Background(), db, table, []int{0}, coder, 2); !errors.Is(err, ErrTooManyCells) {
+		if _, err := SQLite(db).Cells(context.Background(), table, []int{0}, coder, 2); !errors.Is(err, ErrTooManyCells) {
 			t.Errorf("%s: three cells of at most two: %v", column.Name, err)
 		}
-		if h, err := Cells(context.Background(), db, table, []int{0}, coder, 3); err != nil || h.Len() != 3 {
+		if h, err := SQLite(db).Cells(context.Background(), table, []int{0}, coder, 3); err != nil || h.Len() != 3 {
 			t.Errorf("%s: three cells of at most three: %v", column.Name, err)
 		}
 	}
@@ -127,11 +136,12 @@ func TestWeightedSumsSaturate(t *testing.T) {
 }
 
 func TestHistogramPrintsNothing(t *testing.T) {
-	cells := newTally(true, math.MaxInt)
-	cells.addCode(7, 31337)
-	h := newHistogram(query.NewCoder(universe(t, []query.Column{{Name: "a", Domain: between(t, 0, 9)}}), [16]byte{}), cells)
+	u := universe(t, []query.Column{{Name: "a", Domain: between(t, 0, 9)}})
+	cells := NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt)
+	cells.Add(query.Element{Lo: 7}, 31337)
+	h := histogram(t, cells)
 	for _, format := range []string{"%v", "%+v", "%#v", "%d", "%s", "%x"} {
-		if text := fmt.Sprintf(format, struct{ H *Histogram }{h}) + fmt.Sprintf(format, *h); strings.Contains(text, "31337") || strings.Contains(text, "7a69") {
+		if text := fmt.Sprintf(format, struct{ H *Histogram }{h}) + fmt.Sprintf(format, *h) + fmt.Sprintf(format, cells); strings.Contains(text, "31337") || strings.Contains(text, "7a69") {
 			t.Errorf("%s prints %s", format, text)
 		}
 	}

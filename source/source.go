@@ -1,6 +1,7 @@
-// Package source is the only code that reads private rows. It counts the rows
-// of an SQLite table or view: those that a query weighs (Count), all of them
-// (Rows), or those of every cell (Cells).
+// Package source is the only code that reads private rows, with the readers of
+// other databases below it. A Reader counts the rows of a table or view: those
+// that a query weighs (Count), or those of every cell (Cells). SQLite returns the
+// reader of an SQLite file.
 //
 // Its results are true counts: they must pass a mechanism before anyone sees
 // them. Its errors are safe to show. They name tables and columns, and never
@@ -28,6 +29,36 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
 }
 
+// Reader reads the rows of private tables in one database, on one snapshot.
+// Where the methods are called in turn they see the same schema and rows. All
+// readers agree on which rows count and on what their values stand for. Errors
+// are *sqlerr.Error, but for ErrTooManyCells, and never have a value of a row.
+type Reader interface {
+	// Check reports what the table's source reads, once it has found that it is
+	// a table or view of the database, readable, and has every declared column
+	// and the unit's. The columns may be none. Errors: Unknown for a source or
+	// column that is not there, Unsupported or Forbidden for one that is refused.
+	Check(ctx context.Context, t Table) (Schema, error)
+
+	// Count returns the true count of a query over the table's columns: the sum,
+	// over the rows that count, of the row's weight. A sum beyond 2^63-1 stays at
+	// 2^63-1.
+	Count(ctx context.Context, t Table, q query.Query) (int64, error)
+
+	// Cells returns how many rows fall into each cell of the universe projected
+	// to the given columns, by the cell's name under the coder, which is over
+	// that universe. It stops with ErrTooManyCells when more than most are
+	// occupied. A row with any declared column outside its domain, projected or
+	// not, is in no cell, and neither is one that is not kept of its unit.
+	Cells(ctx context.Context, t Table, columns []int, coder query.Coder, most int) (*Histogram, error)
+}
+
+// Schema is what a source reads, as public text.
+type Schema struct {
+	Bases []string // the tables whose rows it reads, views resolved; sorted
+	Text  string   // the schema of the source, its tables and the views between; equal texts mean an unchanged source
+}
+
 // Table says where the rows of a private table come from, and which of them
 // count.
 //
@@ -40,22 +71,13 @@ type Querier interface {
 // changes a count by at most MaxRows times the query's largest weight, and the
 // cells by at most MaxRows in all.
 //
-// Units are equal as stored values are under SQLite's = with the BINARY
+// Units in SQLite are equal as stored values are under SQLite's = with the BINARY
 // collation and no affinity: 1 and 1.0 are one unit; 1 and '1', 'a' and 'A', and
 // 'a' and the blob x'61' are two.
 type Table struct {
-	Source  string         // an SQLite table or view of the main database
+	Source  string         // a table or view, as its database names it: in SQLite one of the main database
 	Columns []query.Column // the declared columns
 	Unit    string         // the column that names a row's unit, declared or not; "" where a unit is a row
 	MaxRows int64          // L ≥ 1, the rows kept of each unit; without Unit ignored
 	Key     []byte         // secret and of one table, chooses the rows kept; without Unit ignored
-}
-
-// Rows returns n, the number of rows that count.
-func Rows(ctx context.Context, q Querier, t Table) (int64, error) {
-	u, err := query.NewUniverse(t.Columns)
-	if err != nil {
-		return 0, err
-	}
-	return Count(ctx, q, t, query.All(u))
 }

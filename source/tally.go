@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"dpsql/query"
@@ -11,9 +12,10 @@ import (
 // memory. It depends on private rows, and must not reach a user.
 var ErrTooManyCells = errors.New("too many cells are occupied")
 
-// tally counts rows by the names of their cells: codes in a table of its own,
-// open addressed, fingerprints in a map.
-type tally struct {
+// Tally counts rows by the names of their cells: codes in a table of its own,
+// open addressed, fingerprints in a map. It prints as its type only.
+type Tally struct {
+	coder  query.Coder
 	most   int // cells
 	over   bool
 	coded  bool
@@ -26,41 +28,67 @@ type tally struct {
 
 const firstSlots = 10 // bits
 
-func newTally(coded bool, most int) *tally {
-	if !coded {
-		return &tally{most: most, prints: make(map[query.Element]int64)}
+// NewTally returns an empty tally of cells named by the coder, at most most of
+// them.
+func NewTally(coder query.Coder, most int) *Tally {
+	t := &Tally{coder: coder, most: most, coded: coder.Universe().Coded()}
+	if !t.coded {
+		t.prints = make(map[query.Element]int64)
+		return t
 	}
-	t := &tally{most: most, coded: true}
 	t.make(firstSlots)
 	return t
 }
 
-func (t *tally) make(bits uint) {
+// Format prints the type and none of the counts.
+func (t *Tally) Format(s fmt.State, _ rune) { fmt.Fprint(s, "tally") }
+
+// Histogram returns the counts. Nothing may be added afterwards. It fails with
+// ErrTooManyCells once an Add was false.
+func (t *Tally) Histogram() (*Histogram, error) {
+	if t.over {
+		return nil, ErrTooManyCells
+	}
+	h := &Histogram{coder: t.coder, prints: t.prints}
+	if !t.coded {
+		return h, nil
+	}
+	codes, counts := t.sorted()
+	h.codes, h.sums = codes, make([]int64, len(codes)+1)
+	for i, n := range counts {
+		h.sums[i+1] = h.sums[i] + n
+	}
+	h.buildIndex()
+	return h, nil
+}
+
+func (t *Tally) make(bits uint) {
 	t.codes, t.counts, t.shift = make([]uint64, 1<<bits), make([]int64, 1<<bits), 64-bits
 }
 
-func (t *tally) len() int {
+func (t *Tally) len() int {
 	if t.coded {
 		return t.used
 	}
 	return len(t.prints)
 }
 
-// add counts a row, and is false once there are too many cells.
-func (t *tally) add(e query.Element) bool {
+// Add counts n rows of a cell, none where n is not positive. It is false once
+// more than most cells are occupied.
+func (t *Tally) Add(e query.Element, n int64) bool {
 	switch {
-	case t.over:
-		return false
+	case t.over || n <= 0:
+		return !t.over
 	case t.coded:
-		t.addCode(e.Lo, 1)
+		t.addCode(e.Lo, n)
 	default:
-		t.prints[e]++
+		t.prints[e] += n
 	}
 	t.over = t.len() > t.most
 	return !t.over
 }
 
-func (t *tally) addCode(code uint64, n int64) {
+func (t *Tally) addCode(code uint64, n int64) {
 	if 4*t.used >= 3*len(t.codes) {
 		t.grow()
 	}
@@ -74,7 +102,7 @@ func (t *tally) addCode(code uint64, n int64) {
 
 // slot returns where a code is, or would be. The multiplier is 2^64 over the
 // golden ratio, which spreads neighbouring codes (Knuth, volume 3, section 6.4).
-func (t *tally) slot(code uint64) uint64 {
+func (t *Tally) slot(code uint64) uint64 {
 	i := (code * 0x9E3779B97F4A7C15) >> t.shift
 	for t.counts[i] != 0 && t.codes[i] != code {
 		if i++; i == uint64(len(t.codes)) {
@@ -84,7 +112,7 @@ func (t *tally) slot(code uint64) uint64 {
 	return i
 }
 
-func (t *tally) grow() {
+func (t *Tally) grow() {
 	codes, counts := t.codes, t.counts
 	t.make(64 - t.shift + 1)
 	t.used = 0
@@ -96,7 +124,7 @@ func (t *tally) grow() {
 }
 
 // sorted returns the codes in ascending order, and n(c) for each.
-func (t *tally) sorted() (codes []uint64, counts []int64) {
+func (t *Tally) sorted() (codes []uint64, counts []int64) {
 	for i, n := range t.counts {
 		if n != 0 {
 			codes = append(codes, t.codes[i])

@@ -23,7 +23,7 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
-	if n, err := Rows(context.Background(), db, table); err != nil || n != int64(len(same)) {
+	if n, err := countAll(context.Background(), db, table); err != nil || n != int64(len(same)) {
 		t.Errorf("%d rows of one a unit, %v, want %d", n, err, len(same))
 	}
 }
@@ -37,7 +37,7 @@ func TestTextsAndBlobs(t *testing.T) {
 			run(t, db, "INSERT INTO raw VALUES (1, ?), (1, ?)", v, v)
 		}
 		table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
-		if n, err := Rows(context.Background(), db, table); err != nil || n != 2 {
+		if n, err := countAll(context.Background(), db, table); err != nil || n != 2 {
 			t.Errorf("%q: %d rows of one a unit, %v, want 2", texts, n, err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestTextsAndBlobs(t *testing.T) {
 func TestUnitsOfDates(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, d DATE)", "INSERT INTO raw VALUES (1, '2024-05-01'), (1, '2024-05-01 00:00:00'), (1, 20240501), (1, 20240501)")
 	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "d", MaxRows: 1, Key: []byte{1}}
-	if n, err := Rows(context.Background(), db, table); err != nil || n != 3 {
+	if n, err := countAll(context.Background(), db, table); err != nil || n != 3 {
 		t.Errorf("%d rows, %v, want 3", n, err)
 	}
 }
@@ -58,7 +58,7 @@ func TestUnitsInUTF16(t *testing.T) {
 	db := memory(t, "PRAGMA encoding = 'UTF-16le'", "CREATE TABLE raw (a INTEGER, person TEXT)",
 		"INSERT INTO raw VALUES (1, CAST(x'00D8' AS TEXT)), (1, CAST(x'01D8' AS TEXT)), (1, CAST(x'01D8' AS TEXT)), (1, 'é'), (1, 'é')")
 	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
-	if n, err := Rows(context.Background(), db, table); err != nil || n != 3 {
+	if n, err := countAll(context.Background(), db, table); err != nil || n != 3 {
 		t.Errorf("%d rows, %v, want 3", n, err)
 	}
 }
@@ -70,7 +70,7 @@ func TestDomainsBeforeUnits(t *testing.T) {
 		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) INSERT INTO raw SELECT 1, i, 1 FROM n")
 	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}, {Name: "b", Domain: between(t, 40, 41)}}, Unit: "person", MaxRows: 2, Key: []byte{1}}
 	q := query.Where(universe(t, table.Columns), 0, table.Columns[0].Domain.Of(query.Int(1)))
-	if n, err := Count(context.Background(), db, table, q); err != nil || n != 2 {
+	if n, err := SQLite(db).Count(context.Background(), table, q); err != nil || n != 2 {
 		t.Errorf("counted %d, %v, want 2", n, err)
 	}
 }
@@ -96,9 +96,9 @@ func TestUnitRefused(t *testing.T) {
 	}
 	for _, test := range tests {
 		test.table.Columns = columns
-		_, checked := Check(context.Background(), db, test.table)
-		_, counted := Count(context.Background(), db, test.table, query.All(u))
-		_, celled := Cells(context.Background(), db, test.table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+		_, checked := SQLite(db).Check(context.Background(), test.table)
+		_, counted := SQLite(db).Count(context.Background(), test.table, query.All(u))
+		_, celled := SQLite(db).Cells(context.Background(), test.table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 		for i, err := range []error{checked, counted, celled} {
 			if want := []sqlerr.Code{test.checked, test.asked, test.asked}[i]; sqlerr.CodeOf(err) != want {
 				t.Errorf("%+v: call %d: %v, want %q", test.table, i, err, want)
@@ -113,8 +113,8 @@ func TestUnitErrorsCarryNoValues(t *testing.T) {
 		"CREATE VIEW v AS SELECT a, json_extract('{}', person) AS person FROM raw")
 	table := Table{Source: "v", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
 	u := universe(t, table.Columns)
-	_, counted := Count(context.Background(), db, table, query.All(u))
-	_, celled := Cells(context.Background(), db, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+	_, counted := SQLite(db).Count(context.Background(), table, query.All(u))
+	_, celled := SQLite(db).Cells(context.Background(), table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	for _, err := range []error{counted, celled} {
 		if sqlerr.CodeOf(err) != sqlerr.Invalid || strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v, want invalid without the value", err)
@@ -127,7 +127,7 @@ func TestUnitCancelled(t *testing.T) {
 	table := Table{Source: "forever", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 9)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
 	ctx, cancel := context.WithTimeout(context.Background(), 50e6)
 	defer cancel()
-	if _, err := Rows(ctx, db, table); sqlerr.CodeOf(err) != sqlerr.Cancelled {
+	if _, err := countAll(ctx, db, table); sqlerr.CodeOf(err) != sqlerr.Cancelled {
 		t.Errorf("got %v, want cancelled", err)
 	}
 }
