@@ -40,6 +40,9 @@ var arrows = map[string][]string{
 	"noise":                 {"sqlerr"},
 	"query":                 {"sqlerr"},
 	"sqlerr":                {},
+
+	// It starts servers for tests: no line above names it.
+	"source/postgres/pgtest": {},
 }
 
 // testArrows says what a package's tests may import beyond that.
@@ -47,6 +50,9 @@ var testArrows = map[string][]string{
 	".":             {"driver", "engine", "sqlerr"}, // the examples set a database up, and ask for answers
 	"examples/plot": {"engine"},                     // its tests set a database up
 	"cmd/dpsql":     {"noise"},                      // an audited mechanism draws from a source
+
+	"engine":          {"source/postgres/pgtest"},
+	"source/postgres": {"source/postgres/pgtest"},
 }
 
 // kept says which packages may use an import from outside the module, or one

@@ -1,0 +1,71 @@
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// fast are settings for data that nobody will miss.
+var fast = []string{
+	"listen_addresses=''", "port=5432", "fsync=off", "full_page_writes=off",
+	"wal_level=minimal", "max_wal_senders=0", "max_wal_size=4GB", "autovacuum=off", "max_connections=40",
+	"shared_buffers=64MB", "jit=off", "timezone='UTC'", "log_timezone='UTC'",
+}
+
+// create makes the data of the cluster and starts it.
+func (c *Cluster) create(settings []string) error {
+	run := c.tools.command("initdb", "--pgdata="+c.data(), "--username=postgres", "--auth=trust",
+		"--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	run.Dir = c.folder
+	if out, err := run.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	config, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	lines := append([]string{fmt.Sprintf("unix_socket_directories='%s'", c.folder)}, fast...)
+	_, err = config.WriteString(strings.Join(append(lines, settings...), "\n") + "\n")
+	if closed := config.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return c.Start()
+}
+
+// patience is how long a server may take to start on a busy machine.
+const patience = time.Minute
+
+// await returns when the server takes connections.
+func (c *Cluster) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := c.tools.command("pg_isready", "-q", "-d", c.DSN()).Run()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-c.runs.over:
+			return fmt.Errorf("the server did not start: %s", c.log())
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not answer: %w: %s", err, c.log())
+		}
+	}
+}
+
+// log returns the end of what the server wrote.
+func (c *Cluster) log() string {
+	text, err := os.ReadFile(filepath.Join(c.folder, logName))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-2000):])
+}

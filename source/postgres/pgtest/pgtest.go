@@ -1,0 +1,168 @@
+// Package pgtest starts PostgreSQL servers of the machine's own packages for
+// tests and benchmarks: in a temporary folder, on Unix sockets only, as an
+// unprivileged user, and gone when the process that started them is, however it
+// ends. Their settings trade durability for speed; nothing that is shipped may
+// import this package.
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// ErrMissing is wrapped by the error of New where PostgreSQL cannot be started
+// at all: it is not installed, or the system has no Unix sockets.
+var ErrMissing = errors.New("PostgreSQL's server is missing")
+
+// Cluster is one PostgreSQL server with its data. Its superuser is "postgres",
+// who needs no password. It is not for concurrent use, but its DSN is.
+type Cluster struct {
+	tools  tools
+	folder string // short, for the path of a socket has at most 107 bytes
+	runs   *ward  // nil while stopped
+}
+
+// New makes and starts a cluster; Close stops and removes it. Each setting is
+// one of postgresql.conf, as in "work_mem=64MB".
+func New(settings ...string) (*Cluster, error) {
+	found, err := findTools()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{tools: found}
+	if c.folder, err = found.owner.mkdir(); err != nil {
+		return nil, err
+	}
+	if err := c.create(settings); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Start is New for one test, which it skips, saying why, where PostgreSQL is
+// missing. The cluster goes when the test ends.
+func Start(t testing.TB, settings ...string) *Cluster {
+	t.Helper()
+	c, err := New(settings...)
+	need(t, err)
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// Shared is Start with one cluster for all tests of the process, since making
+// one takes a second. It is removed when the process ends. Tests that stop it or
+// leave something in it must Start their own.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	c, err := shared()
+	need(t, err)
+	return c
+}
+
+var shared = sync.OnceValues(func() (*Cluster, error) { return New() })
+
+// need ends the test if there is an error, and skips it if that is ErrMissing.
+func need(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case errors.Is(err, ErrMissing):
+		t.Skipf("%v (apt-get install postgresql postgresql-contrib, or brew install postgresql)", err)
+	case err != nil:
+		t.Fatal(err)
+	}
+}
+
+// DSN returns the connection string of the cluster's database "postgres".
+func (c *Cluster) DSN() string { return dsn(c.folder) }
+
+func dsn(folder string) string {
+	return fmt.Sprintf("host=%s port=5432 user=postgres dbname=postgres sslmode=disable", folder)
+}
+
+// Database makes a database, with the options of CREATE DATABASE, such as
+// "TEMPLATE template0 ENCODING 'LATIN1'", and returns its connection string.
+func (c *Cluster) Database(name, options string) (string, error) {
+	if _, err := c.Exec(fmt.Sprintf("CREATE DATABASE %q %s", name, options)); err != nil {
+		return "", err
+	}
+	return strings.Replace(c.DSN(), "dbname=postgres", "dbname="+name, 1), nil
+}
+
+// Exec runs statements in the database "postgres", one after another, up to the
+// first error. It returns the rows of all, a line each, columns parted by "|".
+func (c *Cluster) Exec(statements string) (string, error) {
+	return c.psql(strings.NewReader(statements))
+}
+
+// MustExec is Exec that ends the test on an error.
+func (c *Cluster) MustExec(t testing.TB, statements string) string {
+	t.Helper()
+	out, err := c.Exec(statements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Copy appends the records of a CSV file to a table, which is named as in SQL,
+// columns in parentheses included. The file's first line is passed over.
+func (c *Cluster) Copy(table string, csv io.Reader) error {
+	_, err := c.psql(csv, "-c", "COPY "+table+" FROM STDIN (FORMAT csv, HEADER)")
+	return err
+}
+
+func (c *Cluster) psql(in io.Reader, args ...string) (string, error) {
+	args = append([]string{"-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", c.DSN()}, args...)
+	run := exec.Command(c.tools.path("psql"), args...)
+	var out, problems bytes.Buffer
+	run.Stdin, run.Stdout, run.Stderr = in, &out, &problems
+	run.Env = append(os.Environ(), "PGOPTIONS=-c client_min_messages=warning")
+	if err := run.Run(); err != nil {
+		return "", fmt.Errorf("psql: %w: %s", err, problems.Bytes())
+	}
+	return strings.TrimSuffix(out.String(), "\n"), nil
+}
+
+// Start starts a cluster that was stopped, with the data that it had.
+func (c *Cluster) Start() error {
+	if c.runs != nil {
+		return errors.New("the cluster runs already")
+	}
+	runs, err := c.tools.guard(c.folder)
+	if err != nil {
+		return err
+	}
+	c.runs = runs
+	return c.await(context.Background())
+}
+
+// Stop ends the server at once, as a crash of it would: connections are cut.
+// What was committed is there again after Start.
+func (c *Cluster) Stop() error {
+	if c.runs == nil {
+		return nil
+	}
+	err := c.runs.end()
+	c.runs = nil
+	return err
+}
+
+// Close stops the cluster and removes its data.
+func (c *Cluster) Close() error {
+	return errors.Join(c.Stop(), os.RemoveAll(c.folder))
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.folder, "data") }

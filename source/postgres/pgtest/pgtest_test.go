@@ -1,0 +1,88 @@
+package pgtest
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestClusterKeepsItsDataWhenStopped starts, stops and starts again.
+func TestClusterKeepsItsDataWhenStopped(t *testing.T) {
+	c := Start(t)
+	c.MustExec(t, "CREATE TABLE t (a integer, b text)")
+	if err := c.Copy("t", strings.NewReader("a,b\n1,x\n2,\"y,z\"\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec("SELECT 1"); err == nil {
+		t.Error("a stopped cluster answers")
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.MustExec(t, "SELECT * FROM t ORDER BY a"); got != "1|x\n2|y,z" {
+		t.Errorf("rows %q", got)
+	}
+	if _, err := c.Exec("SELECT 1; SELECT nothing; SELECT 2"); err == nil || !strings.Contains(err.Error(), "nothing") {
+		t.Errorf("error %v", err)
+	}
+	if got := c.MustExec(t, "SHOW listen_addresses"); got != "" {
+		t.Errorf("it listens on %q", got)
+	}
+}
+
+// TestClusterGoesWithItsProcess kills a process that has started a cluster.
+func TestClusterGoesWithItsProcess(t *testing.T) {
+	if os.Getenv(holds) != "" {
+		hold(t)
+		return
+	}
+	_, err := findTools()
+	need(t, err)
+	child := exec.Command(os.Args[0], "-test.run=^TestClusterGoesWithItsProcess$", "-test.v")
+	child.Env = append(os.Environ(), holds+"=1")
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	folder := ""
+	for lines := bufio.NewScanner(out); folder == "" && lines.Scan(); {
+		_, folder, _ = strings.Cut(lines.Text(), holds+"=")
+	}
+	if _, err := os.Stat(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait() // killed
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is still there", folder)
+		}
+	}
+}
+
+const holds = "PGTEST_HOLDS"
+
+// hold starts a cluster, prints its folder and waits to be killed.
+func hold(t *testing.T) {
+	c, err := New()
+	need(t, err)
+	if _, err := os.Stdout.WriteString(holds + "=" + c.folder + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(patience)
+}
