@@ -42,6 +42,7 @@ var arrows = map[string][]string{
 	"sqlerr":                {},
 
 	// It starts servers for tests: no line above names it.
+	"source/postgres":        {"query", "source", "sqlerr"},
 	"source/postgres/pgtest": {},
 }
 
@@ -68,6 +69,7 @@ var kept = map[string][]string{
 	"github.com/rogpeppe/go-internal":        {},
 	"github.com/xwb1989/sqlparser":           {"sqlfront"},
 	"modernc.org/sqlite":                     {"catalog"},
+	"github.com/jackc/pgx":                   {"source/postgres"},
 	"github.com/gofrs/flock":                 {"catalog"},
 	"github.com/olekukonko/tablewriter":      {"cmd/dpsql"},
 	"github.com/peterh/liner":                {"cmd/dpsql"},

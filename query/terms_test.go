@@ -1,0 +1,45 @@
+package query
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestTermsAreTheQuery weighs every record by the terms it meets, of which there
+// is at most one.
+func TestTermsAreTheQuery(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := small(t)
+		q, _ := predicate(t, u, 3)
+		more, _ := predicate(t, u, 2)
+		q = must(q.Plus(more))
+		terms, ok := q.Terms(1 << 20)
+		if !ok {
+			t.Fatalf("%s has too many terms", q)
+		}
+		if _, ok := q.Terms(len(terms) - 1); ok && len(terms) > 0 {
+			t.Fatalf("%s has %d terms, and fewer", q, len(terms))
+		}
+		for _, tuple := range tuples(u) {
+			met, weight := 0, int64(0)
+			for _, term := range terms {
+				if inAll(term.Sets, tuple) {
+					met, weight = met+1, term.Weight
+				}
+			}
+			if met > 1 || weight != q.Weight(tuple) {
+				t.Fatalf("%s: %v meets %d terms, of weight %d", q, tuple, met, weight)
+			}
+		}
+	})
+}
+
+func inAll(sets []Set, tuple []Value) bool {
+	for i, s := range sets {
+		if s.Intersect(s.Domain().Of(tuple[i])).IsEmpty() {
+			return false
+		}
+	}
+	return true
+}

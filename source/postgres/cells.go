@@ -1,0 +1,51 @@
+package postgres
+
+import (
+	"context"
+
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+)
+
+// Cells implements source.Reader. The server counts by value, and its groups
+// stream by once: memory is needed for the cells only.
+func (r *reader) Cells(ctx context.Context, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
+	projected := make([]query.Column, len(columns))
+	for i, c := range columns {
+		if c < 0 || c >= len(t.Columns) {
+			return nil, sqlerr.New(sqlerr.Internal, "%s has no declared column %d", t.Source, c)
+		}
+		projected[i] = t.Columns[c]
+	}
+	if err := sameColumns(projected, coder.Universe(), t.Source); err != nil {
+		return nil, err
+	}
+	var cells *source.Histogram
+	err := r.read(ctx, t, func(rel *relation) error {
+		have, err := columnsOf(rel, t)
+		if err != nil {
+			return err
+		}
+		tally := source.NewTally(coder, most)
+		if err := r.tally(ctx, newPlan(rel, have, columns), coder, tally); err != nil {
+			return err
+		}
+		cells, err = tally.Histogram()
+		return err
+	})
+	r.answered = r.answered || err == nil
+	return cells, err
+}
+
+// tally adds the groups of rows to the cells, until there are too many.
+func (r *reader) tally(ctx context.Context, p plan, coder query.Coder, cells *source.Tally) error {
+	tuple := make([]query.Value, len(p.fetch))
+	return r.rows(ctx, p.statement(), func(row [][]byte) bool {
+		if !p.tuple(row, tuple) {
+			return true
+		}
+		e, ok := coder.Code(tuple[:p.asked])
+		return !ok || cells.Add(e, int8Of(row[len(p.fetch)]))
+	})
+}

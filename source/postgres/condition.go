@@ -1,0 +1,216 @@
+package postgres
+
+import (
+	"strconv"
+	"strings"
+
+	"dpsql/query"
+)
+
+// Limits of what is pushed down. Beyond them the server counts by value, and
+// the values are weighed here.
+const (
+	maxIntervals = 64      // BETWEENs of one condition
+	maxExpanded  = 100_000 // values of intervals written out as a list instead
+	maxTerms     = 64      // conjunctions of one statement
+	maxLevels    = 16      // different weights of one statement
+)
+
+// writer collects the parameters of a statement.
+type writer struct{ args [][]byte }
+
+// arg adds a parameter and returns it as an expression of a type.
+func (w *writer) arg(value, typ string) string {
+	w.args = append(w.args, []byte(value))
+	return "$" + strconv.Itoa(len(w.args)) + "::" + typ
+}
+
+const (
+	always = ""      // the condition that is true of every row
+	never  = "false" // of none
+)
+
+// within returns the condition that the column's value is in a set of its
+// domain; false if that cannot be said in SQL.
+func (w *writer) within(c column, set query.Set) (string, bool) {
+	if c.array == "" {
+		return "", false
+	}
+	values, except := []query.Value(nil), false
+	var intervals []interval
+	if !set.Domain().Finite() {
+		values, except = set.Listed()
+	} else if c.Domain.Type() == query.TypeText {
+		for v := range set.Each() {
+			values = append(values, v)
+		}
+	} else {
+		var ok bool
+		if values, intervals, ok = integersOf(c, set); !ok {
+			return "", false
+		}
+	}
+	return w.members(c, values, intervals, except), true
+}
+
+// members returns the condition that the value is one listed, or in an
+// interval, or, if except, none of those listed.
+func (w *writer) members(c column, values []query.Value, intervals []interval, except bool) string {
+	null, elements := false, []string(nil)
+	for _, v := range values {
+		if v.IsNull() {
+			null = true
+		} else if s, ok := c.literal(v); ok {
+			elements = append(elements, s)
+		}
+	}
+	if except {
+		return w.except(c, elements, null)
+	}
+	var parts []string
+	for _, i := range intervals {
+		parts = append(parts, "("+w.interval(c, i)+")")
+	}
+	if len(elements) > 0 {
+		parts = append(parts, c.text+" = ANY ("+w.arg(array(elements), c.array)+")")
+	}
+	if null {
+		parts = append(parts, c.text+" IS NULL")
+	}
+	return anyOf(parts)
+}
+
+func (w *writer) except(c column, elements []string, null bool) string {
+	switch {
+	case len(elements) == 0 && !null:
+		return always
+	case len(elements) == 0:
+		return c.text + " IS NOT NULL"
+	}
+	differs := c.text + " <> ALL (" + w.arg(array(elements), c.array) + ")"
+	if null {
+		return differs
+	}
+	return anyOf([]string{differs, c.text + " IS NULL"})
+}
+
+func (w *writer) interval(c column, i interval) string {
+	lo, hi := strconv.FormatInt(i.first, 10), strconv.FormatInt(i.last, 10)
+	if c.array == "float8[]" {
+		lo, hi = realBounds(i)
+	}
+	w.args = append(w.args, []byte(lo), []byte(hi))
+	n := len(w.args)
+	return strings.NewReplacer("?", c.text, "$lo", "$"+strconv.Itoa(n-1), "$hi", "$"+strconv.Itoa(n)).Replace(c.between)
+}
+
+// array writes an array of the server, each element in quotes.
+func array(elements []string) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, e := range elements {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('"')
+		for _, r := range []byte(e) {
+			if r == '"' || r == '\\' {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(r)
+		}
+		b.WriteByte('"')
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+func anyOf(parts []string) string {
+	switch len(parts) {
+	case 0:
+		return never
+	case 1:
+		return parts[0]
+	}
+	return "(" + strings.Join(parts, " OR ") + ")"
+}
+
+// allOf joins conditions of which some are always true.
+func allOf(parts []string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != always {
+			kept = append(kept, p)
+		}
+	}
+	if len(kept) == 0 {
+		return "true"
+	}
+	return strings.Join(kept, " AND ")
+}
+
+// interval is a set of consecutive integers, both ends included.
+type interval struct{ first, last int64 }
+
+// integersOf takes a set of integers apart into values and intervals; false if
+// it is too scattered. A type that has no intervals gets all of it as values.
+func integersOf(c column, set query.Set) (values []query.Value, longer []interval, ok bool) {
+	var all []interval
+	d := c.Domain
+	for _, r := range set.Ranges() {
+		if r.First == 0 && d.HasNull() {
+			values = append(values, query.Null())
+			if r.First++; r.First > r.Last {
+				continue
+			}
+		}
+		all = appendIntervals(all, d, r)
+	}
+	size, long := uint64(0), 0
+	for _, i := range all {
+		size += min(uint64(i.last)-uint64(i.first)+1, maxExpanded+1)
+		if i.first < i.last {
+			long++
+		}
+	}
+	expand := long > maxIntervals
+	if expand && size > maxExpanded {
+		return nil, nil, false
+	}
+	for _, i := range all {
+		switch {
+		case i.first < i.last && c.between != "" && !expand:
+			longer = append(longer, i)
+		case c.between == "": // of type boolean
+			for _, n := range []int64{0, 1} {
+				if i.first <= n && n <= i.last {
+					values = append(values, query.Int(n))
+				}
+			}
+		default:
+			for v := i.first; ; v++ {
+				values = append(values, query.Int(v))
+				if v == i.last {
+					break
+				}
+			}
+		}
+	}
+	return values, longer, true
+}
+
+// appendIntervals adds the integers of a range of ordinals without NULL.
+func appendIntervals(all []interval, d query.Domain, r query.Range) []interval {
+	if d.IsRange() {
+		return append(all, interval{d.Value(r.First).Int64(), d.Value(r.Last).Int64()})
+	}
+	for o := r.First; o <= r.Last; o++ {
+		v := d.Value(o).Int64()
+		if k := len(all); k > 0 && v-1 == all[k-1].last {
+			all[k-1].last = v
+			continue
+		}
+		all = append(all, interval{v, v})
+	}
+	return all
+}

@@ -1,0 +1,295 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	_ "modernc.org/sqlite"
+	"pgregory.net/rapid"
+
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/source/postgres/pgtest"
+)
+
+// opened returns a pool on a new database of the shared cluster, and its
+// connection string.
+func opened(t testing.TB) (*Pool, string) {
+	t.Helper()
+	c := pgtest.Shared(t)
+	name := strings.ToLower(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, t.Name()))
+	dsn, err := c.Database(name, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := c.Exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	pool, err := Open(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool, dsn
+}
+
+// dialled returns a connection that runs any statement.
+func dialled(t testing.TB, dsn string) *pgx.Conn {
+	t.Helper()
+	config, err := pgx.ParseConfig(dsn)
+	must(t, err)
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	conn, err := pgx.ConnectConfig(context.Background(), config)
+	must(t, err)
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// execute runs statements one after another.
+func execute(t rapid.TB, conn *pgx.Conn, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := conn.Exec(context.Background(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// memory returns an empty SQLite database on one connection.
+func memory(t testing.TB) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", ":memory:")
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	return db
+}
+
+// pair is one value in both databases: what PostgreSQL reads and what SQLite
+// stores.
+type pair struct{ server, file any }
+
+// same are values that are written alike.
+func same(values ...any) []pair {
+	out := []pair{{nil, nil}}
+	for _, v := range values {
+		out = append(out, pair{fmt.Sprint(v), v})
+	}
+	return out
+}
+
+var integers = same(int64(0), int64(1), int64(2), int64(7), int64(-1), int64(300))
+
+var nasty = same("", "a", "A", "a ", " a", "b", "é", "e\u0301", "É", "ß", "SS", "0", "1", " 1", "01", "1.0", "2e0", "+7", "1x", "\t7\n", "7e-0", ".7e1", "0x1", "-0",
+	"9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775808.0", "1e400", "1e", "٣", "%", `\`, `{"`, "NULL", "inf", "nan",
+	"9007199254740993.0", "1.0000000000000000000001", "\u00a01", "1 2", "--1", "2024-01-31")
+
+// types are the types of the server with values, and the types they can be
+// declared as.
+var types = []struct {
+	name     string
+	values   []pair
+	declared []query.Type
+}{
+	{"smallint", integers, both},
+	{"integer", slices.Concat(integers, same(int64(math.MaxInt32), int64(math.MinInt32))), both},
+	{"bigint", slices.Concat(integers, same(int64(math.MaxInt64), int64(math.MinInt64), int64(1)<<53+1)), both},
+	{"whole", integers, both},
+	{"numeric", slices.Concat(integers, same(1.5, 0.25, int64(math.MaxInt64), int64(math.MinInt64), int64(10000), int64(100000000)),
+		[]pair{{"1.0", 1.0}, {"7.00000", 7.0}, {"NaN", "NaN"}, {"9223372036854775808", 9223372036854775808.0}, {"-Infinity", math.Inf(-1)}, {"1e200", 1e200}}), numbers},
+	{"numeric(12,2)", slices.Concat(integers, []pair{{"1.50", 1.5}, {"2.00", 2.0}}), numbers},
+	{"double precision", slices.Concat(integers, []pair{{"1.5", 1.5}, {"-0", math.Copysign(0, -1)}, {"NaN", "NaN"}, {"Infinity", math.Inf(1)}, {"9223372036854775808", 9223372036854775808.0},
+		{"-9223372036854775808", -9223372036854775808.0}, {"-9223372036854774784", -9223372036854774784.0}, {"9223372036854774784", 9223372036854774784.0}}), numbers},
+	{"real", slices.Concat(integers, []pair{{"1.5", 1.5}, {"NaN", "NaN"}, {"9223372036854775808", 9223372036854775808.0}, {"-9223372036854775808", -9223372036854775808.0}}), numbers},
+	{"text", nasty, both},
+	{"varchar(40)", nasty, both},
+	{"word", nasty, both},
+	{`text COLLATE "C"`, nasty, both},
+	{"text COLLATE careless", nasty, both},
+	{"citext", nasty, words},
+	{"char(4)", []pair{{nil, nil}, {"a", "a"}, {"a   ", "a"}, {"A", "A"}, {" a", " a"}, {"", ""}, {"1", "1"}, {"é", "é"}}, words},
+	{"char(4) COLLATE careless", []pair{{nil, nil}, {"a", "a"}, {"a   ", "a"}, {"A", "A"}, {" a", " a"}, {"", ""}}, words},
+	{"boolean", []pair{{nil, nil}, {"true", int64(1)}, {"false", int64(0)}}, numbers},
+	{"uuid", []pair{{nil, nil}, {"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}, {"00000000000000000000000000000000", "00000000-0000-0000-0000-000000000000"}}, words},
+	{"date", []pair{{nil, nil}, {"2024-01-31", "2024-01-31"}, {"1999-12-31", "1999-12-31"}, {"0044-03-15 BC", "0044-03-15 BC"}, {"0001-01-01 BC", "0001-01-01 BC"},
+		{"infinity", "infinity"}, {"-infinity", "-infinity"}, {"10000-02-29", "10000-02-29"}, {"5874897-12-31", "5874897-12-31"}, {"4713-11-24 BC", "4713-11-24 BC"}}, words},
+	{"mood", []pair{{nil, nil}, {"a", "a"}, {"A", "A"}, {`q"u,o\te`, `q"u,o\te`}, {"1", "1"}}, words},
+}
+
+var (
+	both    = []query.Type{query.TypeInteger, query.TypeText}
+	numbers = []query.Type{query.TypeInteger}
+	words   = []query.Type{query.TypeText}
+)
+
+// prepare makes the types that the tests use.
+func prepare(t testing.TB, conn *pgx.Conn) {
+	t.Helper()
+	execute(t, conn, "CREATE EXTENSION citext", `CREATE TYPE mood AS ENUM ('a', 'A', 'q"u,o\te', '1')`,
+		"CREATE DOMAIN part AS integer", "CREATE DOMAIN whole AS part CHECK (VALUE > -1000)", "CREATE DOMAIN word AS text",
+		"CREATE COLLATION careless (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
+}
+
+func someDomain(t *rapid.T, declared query.Type, values []pair) query.Domain {
+	if declared == query.TypeText {
+		if rapid.Bool().Draw(t, "unbounded") {
+			return query.Unbounded()
+		}
+		d, err := query.NewList(declared, subset(t, someTexts(values)))
+		must(t, err)
+		return d
+	}
+	switch rapid.IntRange(0, 3).Draw(t, "domain") {
+	case 0:
+		d, err := query.NewList(declared, subset(t, []query.Value{query.Null(), query.Int(0), query.Int(1), query.Int(2), query.Int(7), query.Int(10000),
+			query.Int(math.MinInt64), query.Int(math.MaxInt64), query.Int(1<<53 + 1), query.Int(math.MaxInt64 - 1023)}))
+		must(t, err)
+		return d
+	case 1:
+		d, err := query.NewRange(math.MaxInt64-2000, math.MaxInt64, false)
+		must(t, err)
+		return d
+	case 2:
+		d, err := query.NewRange(math.MinInt64, math.MinInt64+3000, true)
+		must(t, err)
+		return d
+	}
+	lo := rapid.Int64Range(-2, 2).Draw(t, "lo")
+	d, err := query.NewRange(lo, lo+rapid.Int64Range(0, 10).Draw(t, "width"), rapid.Bool().Draw(t, "null"))
+	must(t, err)
+	return d
+}
+
+// someTexts are texts that rows have, and some that they cannot have.
+func someTexts(values []pair) []query.Value {
+	out := []query.Value{query.Null(), query.Text("a\x00"), query.Text("\xff"), query.Text("a  "), query.Text("2024-1-31"), query.Text("A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11")}
+	seen := map[query.Value]bool{query.Text("a  "): true}
+	for _, v := range values {
+		if v.file == nil {
+			continue
+		}
+		if text := query.Text(fmt.Sprint(v.file)); !seen[text] {
+			seen[text] = true
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+func subset(t *rapid.T, values []query.Value) []query.Value {
+	return rapid.SliceOfNDistinct(rapid.SampledFrom(values), 1, 8, func(v query.Value) query.Value { return v }).Draw(t, "values")
+}
+
+func someSet(t *rapid.T, d query.Domain, values []pair) query.Set {
+	if !d.Finite() {
+		s := d.Of(subset(t, someTexts(values))...)
+		if rapid.Bool().Draw(t, "except") {
+			return s.Complement()
+		}
+		return s
+	}
+	first := rapid.Uint64Range(0, d.Size()-1).Draw(t, "first")
+	last := rapid.Uint64Range(first, d.Size()-1).Draw(t, "last")
+	var in []query.Value
+	for o := first; o <= last; o++ {
+		in = append(in, d.Value(o))
+	}
+	return d.Of(in...)
+}
+
+// scenario is one random table in both databases.
+type scenario struct {
+	table  source.Table // of the server; SQLite has it as "raw"
+	values [][]pair     // of each column's type
+}
+
+func (s scenario) inFile() source.Table {
+	t := s.table
+	t.Source = "raw"
+	return t
+}
+
+func newScenario(t *rapid.T, db *sql.DB, conn *pgx.Conn, more ...string) scenario {
+	s := scenario{table: source.Table{Source: "public.raw"}}
+	var defs, names, holes, marks []string
+	for i := range rapid.IntRange(1, 3).Draw(t, "columns") {
+		name := []string{"a", "select", `q"T`}[i]
+		ty := types[rapid.IntRange(0, len(types)-1).Draw(t, "type")]
+		d := someDomain(t, rapid.SampledFrom(ty.declared).Draw(t, "declared"), ty.values)
+		s.table.Columns = append(s.table.Columns, query.Column{Name: name, Domain: d})
+		s.values = append(s.values, ty.values)
+		defs, names = append(defs, quoted(name)+" "+ty.name), append(names, quoted(name))
+		holes, marks = append(holes, "?"), append(marks, fmt.Sprintf("$%d", i+1))
+	}
+	execute(t, conn, "DROP TABLE IF EXISTS raw CASCADE", "CREATE TABLE raw ("+strings.Join(append(defs, more...), ", ")+")")
+	for _, statement := range []string{"DROP TABLE IF EXISTS raw", "CREATE TABLE raw (" + strings.Join(append(names, more...), ", ") + ")"} {
+		_, err := db.Exec(statement)
+		must(t, err)
+	}
+	for range rapid.IntRange(0, 25).Draw(t, "rows") {
+		server, file := make([]any, len(names)), make([]any, len(names))
+		for i := range names {
+			p := rapid.SampledFrom(s.values[i]).Draw(t, "value")
+			server[i], file[i] = p.server, p.file
+		}
+		columns := "(" + strings.Join(names, ", ") + ")"
+		_, err := conn.PgConn().ExecParams(context.Background(), "INSERT INTO raw "+columns+" VALUES ("+strings.Join(marks, ", ")+")", arguments(server), nil, nil, nil).Close()
+		must(t, err)
+		_, err = db.Exec("INSERT INTO raw "+columns+" VALUES ("+strings.Join(holes, ", ")+")", file...)
+		must(t, err)
+	}
+	return s
+}
+
+func arguments(values []any) [][]byte {
+	out := make([][]byte, len(values))
+	for i, v := range values {
+		if v != nil {
+			out[i] = append([]byte{}, v.(string)...)
+		}
+	}
+	return out
+}
+
+// query draws a conjunction, or a sum or disjunction of some.
+func (s scenario) query(t *rapid.T, u *query.Universe) query.Query {
+	conjunction := func() query.Query {
+		q := query.All(u)
+		for i, c := range u.Columns() {
+			if rapid.Bool().Draw(t, "restrict") {
+				var err error
+				q, err = q.And(query.Where(u, i, someSet(t, c.Domain, s.values[i])))
+				must(t, err)
+			}
+		}
+		return q
+	}
+	q := conjunction()
+	for range rapid.IntRange(0, 2).Draw(t, "terms") {
+		combine := rapid.SampledFrom([]func(query.Query, query.Query) (query.Query, error){query.Query.Or, query.Query.Plus}).Draw(t, "operator")
+		var err error
+		q, err = combine(q, conjunction())
+		must(t, err)
+	}
+	return q
+}

@@ -1,0 +1,212 @@
+package postgres
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// kind is how values of a type of the server stand for declared values.
+//
+// Comparisons are written so that equal means the same declared value, and that
+// none can fail on a row: a declared value is turned into the column's type,
+// never a row's value into another. One that no row can have is left out.
+type kind struct {
+	array   string                               // the type of a list of values; "" where only Go tells what a row's value stands for
+	literal func(query.Value) (string, bool)     // a declared value in the list; false for one that no row has
+	value   func(raw []byte) (query.Value, bool) // the declared value of a row's, which is not NULL; false where there is none
+	between string                               // the condition that ? is an integer from $lo to $hi; "" where such values are listed
+	all     bool                                 // every value of the type stands for a declared value
+}
+
+// column is a declared column with the expression that is compared, grouped by
+// and read for it.
+type column struct {
+	query.Column
+	kind
+	text string
+}
+
+// column returns how the relation has a declared column.
+func (rel *relation) column(c query.Column, source string) (column, error) {
+	a, err := rel.attribute(c.Name, source)
+	if err != nil {
+		return column{}, err
+	}
+	k, ok := a.kind(c.Domain.Type())
+	if !ok {
+		return column{}, a.refused(c, source)
+	}
+	return column{c, k, a.text()}, nil
+}
+
+// text is the attribute as an expression whose equality is that of bytes, where
+// it is a text. What needs no cast has none, so that foreign servers get it.
+func (a attribute) text() string {
+	text := "r." + quoted(a.name)
+	if a.citext || a.builtIn && a.typ == "bpchar" && !a.deterministic {
+		text += "::text"
+	}
+	if !a.deterministic {
+		text = "(" + text + `) COLLATE "C"`
+	}
+	return text
+}
+
+// kind says how the attribute's values stand for values of the declared type.
+// It is false where they cannot with the same meaning as in SQLite.
+func (a attribute) kind(declared query.Type) (kind, bool) {
+	name := a.typ
+	switch {
+	case a.enum:
+		name = "enum"
+	case a.citext:
+		name = "text"
+	case !a.builtIn:
+		return kind{}, false
+	case name == "bpchar" && !a.deterministic:
+		name = "text"
+	}
+	if declared == query.TypeInteger {
+		return a.integerKind(name)
+	}
+	return a.textKind(name)
+}
+
+func (a attribute) integerKind(name string) (kind, bool) {
+	switch name {
+	case "int2", "int4", "int8":
+		return kind{array: "int8[]", literal: integerLiteral, value: integerOf, all: true,
+			between: "? BETWEEN $lo::int8 AND $hi::int8"}, true
+	case "bool":
+		return kind{array: "bool[]", literal: boolLiteral, value: boolOf, all: true}, true
+	case "numeric":
+		return kind{array: "numeric[]", literal: integerLiteral, value: numericOf,
+			between: "? BETWEEN $lo::numeric AND $hi::numeric AND ? = trunc(?)"}, true
+	case "float4", "float8":
+		return kind{array: "float8[]", literal: realLiteral, value: realOf,
+			between: "? BETWEEN $lo::float8 AND $hi::float8 AND ? = trunc(?)"}, true
+	case "text", "varchar":
+		return kind{value: integerOfText}, true
+	}
+	return kind{}, false
+}
+
+func (a attribute) textKind(name string) (kind, bool) {
+	switch name {
+	case "text", "varchar":
+		return kind{array: "text[]", literal: textLiteral, value: textOf, all: true}, true
+	case "bpchar":
+		return kind{array: "bpchar[]", literal: paddedLiteral, value: paddedOf, all: true}, true
+	case "int2", "int4", "int8":
+		return kind{array: "int8[]", literal: digitsLiteral, value: digitsOf, all: true}, true
+	case "uuid":
+		return kind{array: "uuid[]", literal: uuidLiteral, value: uuidOf, all: true}, true
+	case "date":
+		return kind{array: "date[]", literal: dateLiteral, value: dateOf, all: true}, true
+	case "enum":
+		return kind{array: a.array, literal: labelLiteral(a.labels), value: textOf, all: true}, true
+	}
+	return kind{}, false
+}
+
+// refused is the error for a column that cannot be read as declared.
+func (a attribute) refused(c query.Column, source string) error {
+	err := sqlerr.New(sqlerr.Unsupported, "column %s of %s is of type %s, which is not read as %s", c.Name, source, a.typ, c.Domain.Type())
+	switch {
+	case a.typ == "bool":
+		return err.WithHint("declare it INTEGER IN (0, 1), or make a view with CASE WHEN %s THEN 'yes' ELSE 'no' END", quoted(a.name))
+	case c.Domain.Type() == query.TypeText:
+		return err.WithHint("make a view that bins it, or has it as %s::text, and declare that", quoted(a.name))
+	}
+	return err.WithHint("declare it TEXT, or make a view with an integer column that bins it")
+}
+
+func jsonTexts(raw []byte) []string {
+	var out []string
+	_ = json.Unmarshal(raw, &out) // NULL, and so nothing, for what is no enum
+	return out
+}
+
+func integerLiteral(v query.Value) (string, bool) { return strconv.FormatInt(v.Int64(), 10), true }
+
+func integerOf(raw []byte) (query.Value, bool) {
+	n, ok := bigEndian(raw)
+	return query.Int(n), ok
+}
+
+// digitsLiteral reads a text that is an integer as the server writes one.
+func digitsLiteral(v query.Value) (string, bool) {
+	n, err := strconv.ParseInt(v.Str(), 10, 64)
+	return v.Str(), err == nil && strconv.FormatInt(n, 10) == v.Str()
+}
+
+func digitsOf(raw []byte) (query.Value, bool) {
+	n, ok := bigEndian(raw)
+	return query.Text(strconv.FormatInt(n, 10)), ok
+}
+
+func boolLiteral(v query.Value) (string, bool) {
+	n := v.Int64()
+	return strconv.FormatBool(n == 1), n == 0 || n == 1
+}
+
+func boolOf(raw []byte) (query.Value, bool) {
+	if len(raw) != 1 {
+		return query.Value{}, false
+	}
+	return query.Int(int64(raw[0])), true
+}
+
+// textLiteral leaves out what no text of the server can be.
+func textLiteral(v query.Value) (string, bool) {
+	return v.Str(), utf8.ValidString(v.Str()) && !strings.ContainsRune(v.Str(), 0)
+}
+
+func textOf(raw []byte) (query.Value, bool) { return query.Text(string(raw)), true }
+
+// paddedLiteral reads a value of char(n), whose trailing blanks are not part of
+// it.
+func paddedLiteral(v query.Value) (string, bool) {
+	s, ok := textLiteral(v)
+	return s, ok && !strings.HasSuffix(s, " ")
+}
+
+func paddedOf(raw []byte) (query.Value, bool) {
+	return query.Text(strings.TrimRight(string(raw), " ")), true
+}
+
+func labelLiteral(labels []string) func(query.Value) (string, bool) {
+	known := make(map[string]bool)
+	for _, l := range labels {
+		known[l] = true
+	}
+	return func(v query.Value) (string, bool) { return v.Str(), known[v.Str()] }
+}
+
+// uuidLiteral reads the form that the server writes: lower case, with hyphens.
+func uuidLiteral(v query.Value) (string, bool) {
+	s := v.Str()
+	if len(s) != 36 {
+		return "", false
+	}
+	for i := range len(s) {
+		hyphen := i == 8 || i == 13 || i == 18 || i == 23
+		if hyphen != (s[i] == '-') || !hyphen && !strings.Contains("0123456789abcdef", s[i:i+1]) {
+			return "", false
+		}
+	}
+	return s, true
+}
+
+func uuidOf(raw []byte) (query.Value, bool) {
+	if len(raw) != 16 {
+		return query.Value{}, false
+	}
+	return query.Text(fmt.Sprintf("%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:])), true
+}

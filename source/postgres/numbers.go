@@ -1,0 +1,207 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+
+	"dpsql/query"
+)
+
+// bigEndian reads a smallint, an integer or a bigint.
+func bigEndian(raw []byte) (int64, bool) {
+	switch len(raw) {
+	case 2:
+		return int64(int16(binary.BigEndian.Uint16(raw))), true
+	case 4:
+		return int64(int32(binary.BigEndian.Uint32(raw))), true
+	case 8:
+		return int64(binary.BigEndian.Uint64(raw)), true
+	}
+	return 0, false
+}
+
+// numericOf reads a numeric that is a 64-bit integer. Its binary form is the
+// number of base-10000 digits, the weight of the first, the sign, the scale, and
+// the digits. A fraction however small makes it none: unlike a real it is exact.
+func numericOf(raw []byte) (query.Value, bool) {
+	const negative, positive = 0x4000, 0x0000
+	if len(raw) < 8 {
+		return query.Value{}, false
+	}
+	word := func(i int) int { return int(binary.BigEndian.Uint16(raw[2*i:])) }
+	count, weight, sign := word(0), int(int16(word(1))), word(2)
+	if sign != negative && sign != positive || len(raw) != 8+2*count {
+		return query.Value{}, false
+	}
+	var n uint64 // no more than 2^63
+	for i := range max(count, weight+1) {
+		digit := uint64(0)
+		if i < count {
+			digit = uint64(word(4 + i))
+		}
+		if i > weight {
+			if digit != 0 {
+				return query.Value{}, false
+			}
+			continue
+		}
+		if n > (1<<63)/10_000 {
+			return query.Value{}, false
+		}
+		if n = n*10_000 + digit; n > 1<<63 {
+			return query.Value{}, false
+		}
+	}
+	if sign == negative {
+		return query.Int(int64(-n)), true
+	}
+	return query.Int(int64(n)), n < 1<<63
+}
+
+// realLiteral writes an integer that a real can be. SQLite takes no real for
+// -2^63.
+func realLiteral(v query.Value) (string, bool) {
+	x := float64(v.Int64())
+	n, ok := integerOfReal(x)
+	return strconv.FormatFloat(x, 'g', -1, 64), ok && n == v.Int64()
+}
+
+// integerOfReal returns the integer that a real stands for: itself, if it is one
+// between -2^63 and 2^63, both left out.
+func integerOfReal(x float64) (int64, bool) {
+	if x != math.Trunc(x) || x <= -1<<63 || x >= 1<<63 {
+		return 0, false
+	}
+	return int64(x), true
+}
+
+// realBounds returns the least and the greatest real of an interval that stand
+// for integers of it; the first is above the second where there are none.
+func realBounds(i interval) (lo, hi string) {
+	a, b := float64(i.first), float64(i.last)
+	if a == -1<<63 || a < 1<<63 && int64(a) < i.first {
+		a = math.Nextafter(a, math.Inf(1))
+	}
+	if b == 1<<63 || int64(b) > i.last {
+		b = math.Nextafter(b, math.Inf(-1))
+	}
+	return strconv.FormatFloat(a, 'g', -1, 64), strconv.FormatFloat(b, 'g', -1, 64)
+}
+
+// realOf reads a real or a double precision.
+func realOf(raw []byte) (query.Value, bool) {
+	var x float64
+	switch len(raw) {
+	case 4:
+		x = float64(math.Float32frombits(binary.BigEndian.Uint32(raw)))
+	case 8:
+		x = math.Float64frombits(binary.BigEndian.Uint64(raw))
+	default:
+		return query.Value{}, false
+	}
+	n, ok := integerOfReal(x)
+	return query.Int(n), ok
+}
+
+// integerOfText reads a text as SQLite's INTEGER affinity does: blanks about it
+// are no part of it, digits are an integer where they fit into 64 bits, and any
+// other decimal number is first a real and then an integer if it stands for one.
+func integerOfText(raw []byte) (query.Value, bool) {
+	s := strings.Trim(string(raw), " \t\n\v\f\r")
+	switch shapeOf(s) {
+	case digits:
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return query.Int(n), true
+		}
+	case decimal:
+	default:
+		return query.Value{}, false
+	}
+	n, ok := integerOfReal(realOfText(s))
+	return query.Int(n), ok
+}
+
+// realOfText reads a decimal number as SQLite does: of its digits those behind
+// the first 18 to 20, which fill 64 bits, are taken for zeros.
+func realOfText(s string) float64 {
+	const full = (math.MaxUint64 - 9) / 10
+	var mantissa uint64
+	exponent, behind := 0, false
+	mark := len(s)
+	for i := 0; i < len(s) && mark == len(s); i++ {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9' && mantissa < full:
+			mantissa = mantissa*10 + uint64(c-'0')
+			if behind {
+				exponent--
+			}
+		case c >= '0' && c <= '9' && !behind:
+			exponent++
+		case c == '.':
+			behind = true
+		case c == 'e' || c == 'E':
+			mark = i
+		}
+	}
+	if mark < len(s) {
+		e, _ := strconv.Atoi(s[mark+1:]) // one that does not fit is as good as the greatest or the least
+		exponent += max(-100_000, min(e, 100_000))
+	}
+	text := strconv.FormatUint(mantissa, 10) + "e" + strconv.Itoa(exponent)
+	if strings.HasPrefix(s, "-") {
+		text = "-" + text
+	}
+	x, _ := strconv.ParseFloat(text, 64) // out of range is infinite, which is no integer
+	return x
+}
+
+type shape uint8
+
+const (
+	noNumber shape = iota
+	digits         // with or without a sign
+	decimal        // with a point, an exponent or both
+)
+
+// shapeOf tells what SQLite takes for a number: [+-] digits [. digits] [e [+-]
+// digits], with a digit before or behind the point.
+func shapeOf(s string) shape {
+	s = withoutSign(s)
+	whole, s := leadingDigits(s)
+	found, n := digits, whole
+	if strings.HasPrefix(s, ".") {
+		found = decimal
+		var fraction int
+		fraction, s = leadingDigits(s[1:])
+		n += fraction
+	}
+	if n == 0 {
+		return noNumber
+	}
+	if s != "" && (s[0] == 'e' || s[0] == 'E') {
+		found = decimal
+		if n, s = leadingDigits(withoutSign(s[1:])); n == 0 {
+			return noNumber
+		}
+	}
+	if s != "" {
+		return noNumber
+	}
+	return found
+}
+
+func withoutSign(s string) string {
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		return s[1:]
+	}
+	return s
+}
+
+func leadingDigits(s string) (n int, rest string) {
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n, s[n:]
+}

@@ -1,0 +1,224 @@
+package postgres
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// relation is a table or view of the server, as the snapshot sees it.
+type relation struct {
+	schema, name string
+	oid          int64
+	kind         byte // of pg_class: r, p, f, v or m
+	lockable     bool
+	attributes   []attribute
+}
+
+// attribute is a column of a relation.
+type attribute struct {
+	name          string
+	typ           string // of pg_type, domains resolved
+	builtIn       bool   // the type is of pg_catalog
+	enum          bool
+	citext        bool
+	deterministic bool     // its collation takes only equal bytes as equal
+	array         string   // the type of its arrays, for an enum
+	labels        []string // of an enum
+}
+
+// from is the relation under the alias by which its columns are named.
+func (rel *relation) from() string {
+	return " FROM " + quoted(rel.schema) + "." + quoted(rel.name) + " AS r"
+}
+
+// open returns the relation that a source names. The first one is locked before
+// the snapshot is taken, so that its schema is the one of the snapshot; the lock
+// is the one that reading takes.
+func (r *reader) open(ctx context.Context, source string) (*relation, error) {
+	if rel, ok := r.relations[source]; ok {
+		return rel, nil
+	}
+	if r.conn == nil {
+		conn, err := r.pool.pool.Acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.conn = conn
+	}
+	rel, err := r.resolve(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.lock(ctx, rel); err != nil {
+		return nil, err
+	}
+	if rel.attributes, err = r.attributes(ctx, rel); err != nil {
+		return nil, err
+	}
+	r.relations[source] = rel
+	return rel, nil
+}
+
+// lock begins the transaction, if it has not begun, and locks the relation
+// where the server lets it: LOCK takes no foreign table, and wants more rights
+// than reading some columns does.
+func (r *reader) lock(ctx context.Context, rel *relation) error {
+	if r.begun {
+		return nil
+	}
+	r.begun = true
+	text := begin
+	if rel.lockable {
+		text += "; LOCK TABLE " + quoted(rel.schema) + "." + quoted(rel.name) + " IN ACCESS SHARE MODE"
+	}
+	err := r.run(ctx, text)
+	if state := stateOf(err); state == "42501" || state == "42809" {
+		return r.run(ctx, "ROLLBACK; "+begin)
+	}
+	return err
+}
+
+const resolveText = `SELECT n.nspname::text, c.relname::text, c.oid::int8, c.relkind::text,
+	c.relkind IN ('r', 'p', 'v') AND has_table_privilege(c.oid, 'SELECT'), current_setting('server_encoding')
+	FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+	WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND `
+
+const (
+	exactName = `n.nspname = $1 AND c.relname = $2`
+	upper     = `'ABCDEFGHIJKLMNOPQRSTUVWXYZ'`
+	lower     = `'abcdefghijklmnopqrstuvwxyz'`
+	anyCase   = `translate(n.nspname::text, ` + upper + `, ` + lower + `) = $1 AND translate(c.relname::text, ` + upper + `, ` + lower + `) = $2`
+)
+
+// resolve finds the relation. It asks by the likely name first, which has an
+// index.
+func (r *reader) resolve(ctx context.Context, source string) (*relation, error) {
+	schema, table, err := split(source)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.candidates(ctx, source, exactName, schema.likely(), table.likely())
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		found, err = r.candidates(ctx, source, anyCase, query.FoldName(schema.name), query.FoldName(table.name))
+		if err != nil {
+			return nil, err
+		}
+	}
+	found, err = only(found, schema, source, func(rel *relation) string { return rel.schema })
+	if err == nil {
+		found, err = only(found, table, source, func(rel *relation) string { return rel.name })
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, sqlerr.New(sqlerr.Unknown, "no such table or view: %s", source).
+			WithHint("see \\d in psql; a name with capitals may need double quotes")
+	}
+	return found[0], allowed(found[0].schema, source)
+}
+
+// likely is the name that PostgreSQL itself would look for.
+func (p part) likely() string {
+	if p.quoted {
+		return p.name
+	}
+	return query.FoldName(p.name)
+}
+
+// only keeps the relations whose schema or name is the one meant.
+func only(found []*relation, p part, source string, of func(*relation) string) ([]*relation, error) {
+	var names []string
+	seen := make(map[string]bool)
+	for _, rel := range found {
+		if !seen[of(rel)] {
+			seen[of(rel)] = true
+			names = append(names, of(rel))
+		}
+	}
+	i := p.choose(names)
+	if i == -2 {
+		return nil, sqlerr.New(sqlerr.Invalid, "%s can be more than one table or view", source).
+			WithHint("write it as the server does, in double quotes")
+	}
+	var out []*relation
+	for _, rel := range found {
+		if i >= 0 && of(rel) == names[i] {
+			out = append(out, rel)
+		}
+	}
+	return out, nil
+}
+
+func (r *reader) candidates(ctx context.Context, source, where, schema, table string) ([]*relation, error) {
+	if strings.ContainsRune(schema+table, 0) {
+		return nil, nil // no name has it, and no parameter may
+	}
+	var found []*relation
+	encoding := "UTF8"
+	err := r.rows(ctx, statement{resolveText + where, texts(schema, table)}, func(row [][]byte) bool {
+		found = append(found, &relation{schema: string(row[0]), name: string(row[1]), oid: int8Of(row[2]),
+			kind: row[3][0], lockable: row[4][0] == 1})
+		encoding = string(row[5])
+		return true
+	})
+	if err == nil && encoding != "UTF8" {
+		return nil, sqlerr.New(sqlerr.Unsupported, "the database of %s has the encoding %s", source, encoding).
+			WithHint("only UTF8 is read: in another encoding some texts cannot be compared without errors")
+	}
+	return found, err
+}
+
+const attributesText = `WITH RECURSIVE base(attnum, typ) AS (
+		SELECT attnum, atttypid FROM pg_attribute WHERE attrelid = $1::oid AND attnum > 0 AND NOT attisdropped
+		UNION ALL SELECT b.attnum, t.typbasetype FROM base AS b JOIN pg_type AS t ON t.oid = b.typ WHERE t.typtype = 'd')
+	SELECT a.attname::text, t.typname::text, n.nspname = 'pg_catalog', t.typtype = 'e',
+		EXISTS (SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid WHERE d.classid = 'pg_type'::regclass
+			AND d.objid = t.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'citext'),
+		coalesce(c.collisdeterministic, true), format('%I.%I', n.nspname, l.typname),
+		(SELECT array_to_json(array_agg(enumlabel ORDER BY enumsortorder))::text FROM pg_enum WHERE enumtypid = t.oid)
+	FROM base AS b JOIN pg_attribute AS a ON a.attrelid = $1::oid AND a.attnum = b.attnum
+		JOIN pg_type AS t ON t.oid = b.typ AND t.typtype <> 'd' JOIN pg_namespace AS n ON n.oid = t.typnamespace
+		LEFT JOIN pg_type AS l ON l.oid = t.typarray LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
+	ORDER BY a.attnum`
+
+func (r *reader) attributes(ctx context.Context, rel *relation) ([]attribute, error) {
+	var out []attribute
+	err := r.rows(ctx, statement{attributesText, texts(strconv.FormatInt(rel.oid, 10))}, func(row [][]byte) bool {
+		yes := func(i int) bool { return len(row[i]) == 1 && row[i][0] == 1 }
+		out = append(out, attribute{name: string(row[0]), typ: string(row[1]), builtIn: yes(2), enum: yes(3), citext: yes(4),
+			deterministic: yes(5), array: string(row[6]), labels: jsonTexts(row[7])})
+		return true
+	})
+	return out, err
+}
+
+// attribute returns the column that a declared name means.
+func (rel *relation) attribute(name, source string) (attribute, error) {
+	names := make([]string, len(rel.attributes))
+	for i, a := range rel.attributes {
+		names[i] = a.name
+	}
+	i := part{name: name}.choose(names)
+	for j, n := range names { // as written, before PostgreSQL's rule
+		if n == name {
+			i = j
+		}
+	}
+	switch {
+	case i == -2:
+		return attribute{}, sqlerr.New(sqlerr.Invalid, "%s has several columns that %s can be", source, name).
+			WithHint("write it as the server does: they are %s", strings.Join(names, ", "))
+	case i < 0:
+		return attribute{}, sqlerr.New(sqlerr.Unknown, "%s has no column %s", source, name).
+			WithHint("its columns are %s", strings.Join(names, ", "))
+	}
+	return rel.attributes[i], nil
+}

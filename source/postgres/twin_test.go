@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dpsql/query"
+	"dpsql/source"
+)
+
+// TestSameAsSQLite holds the reader to the one of SQLite over the same rows:
+// columns of every type, values that are alike in some ways and not in others,
+// and any query.
+func TestSameAsSQLite(t *testing.T) {
+	pool, dsn := opened(t)
+	conn, db := dialled(t, dsn), memory(t)
+	prepare(t, conn)
+	rapid.Check(t, func(t *rapid.T) {
+		s := newScenario(t, db, conn)
+		compare(t, pool, s, source.SQLite(db))
+	})
+}
+
+// compare asks both readers for counts and cells.
+func compare(t *rapid.T, pool *Pool, s scenario, file source.Reader) {
+	ctx := context.Background()
+	u, err := query.NewUniverse(s.table.Columns)
+	must(t, err)
+	must(t, pool.Snapshot(ctx, func(server source.Reader) error {
+		for range 4 {
+			q := s.query(t, u)
+			want, err := file.Count(ctx, s.inFile(), q)
+			must(t, err)
+			if got, err := server.Count(ctx, s.table, q); err != nil || got != want {
+				t.Fatalf("%s: the server counts %d (%v), SQLite %d", q, got, err, want)
+			}
+		}
+		columns := []int{}
+		for i := range s.table.Columns {
+			if rapid.Bool().Draw(t, "asked") {
+				columns = append(columns, i)
+			}
+		}
+		if len(columns) == 0 {
+			columns = append(columns, 0)
+		}
+		coder := query.NewCoder(u.Project(columns), [16]byte{1})
+		want, err := file.Cells(ctx, s.inFile(), columns, coder, 1000)
+		must(t, err)
+		got, err := server.Cells(ctx, s.table, columns, coder, 1000)
+		must(t, err)
+		if !maps.Equal(maps.Collect(got.All()), maps.Collect(want.All())) {
+			t.Fatalf("the server has the cells %v, SQLite %v", maps.Collect(got.All()), maps.Collect(want.All()))
+		}
+		return nil
+	}))
+}
