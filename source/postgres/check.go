@@ -2,17 +2,158 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
+	"dpsql/query"
 	"dpsql/source"
+	"dpsql/sqlerr"
 )
 
-// Check implements source.Reader.
+// Check implements source.Reader. Views are followed to the tables below.
+//
+// A base is named by the server, the database, the schema and the table: the
+// server by the number that initdb gave it, which its replicas share, or, where
+// the user may not ask for that, by host and port. A partition, and a table that
+// inherits, stands under the topmost table that it is part of, so that all
+// declarations over parts of one table share its budget, whichever comes first
+// and whatever partitions come later. A foreign table is named by the server
+// that is asked, not by the one that holds its rows; asked directly, that one is
+// another database.
 func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, error) {
+	if err := checkUnit(t); err != nil {
+		return source.Schema{}, err
+	}
 	var schema source.Schema
 	err := r.read(ctx, t, func(rel *relation) error {
-		_, err := columnsOf(rel, t)
-		schema = source.Schema{Bases: []string{rel.schema + "." + rel.name}}
+		if err := r.readable(ctx, rel, t); err != nil {
+			return err
+		}
+		var err error
+		schema, err = r.schema(ctx, rel, t.Source)
 		return err
 	})
+	if err == nil {
+		r.schemas[t.Source] = schema
+	}
 	return schema, err
+}
+
+// readable asks for no row of the columns.
+func (r *reader) readable(ctx context.Context, rel *relation, t source.Table) error {
+	columns, err := columnsOf(rel, t)
+	if err != nil {
+		return err
+	}
+	fields := make([]string, len(columns))
+	for i, c := range columns {
+		fields[i] = c.text
+	}
+	if t.Unit != "" {
+		u, err := rel.unit(t)
+		if err != nil {
+			return err
+		}
+		fields = append(fields, u.text)
+	}
+	return r.rows(ctx, statement{"SELECT " + strings.Join(fields, ", ") + rel.from() + " WHERE false", nil}, func([][]byte) bool { return true })
+}
+
+// reachedText lists the relations that one is made of, views followed, with the
+// stored definitions of views, and then the tables at the top of those.
+const reachedText = `WITH RECURSIVE reached(oid) AS (
+		SELECT $1::oid
+		UNION SELECT d.refobjid FROM reached AS x JOIN pg_rewrite AS w ON w.ev_class = x.oid AND w.ev_type = '1'
+			JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass),
+	down(oid) AS (
+		SELECT x.oid FROM reached AS x JOIN pg_class AS c ON c.oid = x.oid AND c.relkind IN ('r', 'p', 'f')
+		UNION SELECT i.inhrelid FROM down AS d JOIN pg_class AS c ON c.oid = d.oid AND c.relkind <> 'p' AND c.relhassubclass
+			JOIN pg_inherits AS i ON i.inhparent = d.oid),
+	up(oid) AS (SELECT oid FROM down UNION SELECT i.inhparent FROM up AS u JOIN pg_inherits AS i ON i.inhrelid = u.oid)
+SELECT x.oid::text, n.nspname::text, format('%I.%I', n.nspname, c.relname), false,
+	c.relkind::text || ' ' || format('%I.%I', n.nspname, c.relname) || ' (' || coalesce((` + columnsText + `), '') || ')'
+		|| coalesce((SELECT ' SERVER ' || quote_ident(s.srvname) || ' ' || coalesce(array_to_string(f.ftoptions, ', '), '')
+			FROM pg_foreign_table AS f JOIN pg_foreign_server AS s ON s.oid = f.ftserver WHERE f.ftrelid = c.oid), '')
+		|| CASE WHEN c.relkind IN ('v', 'm') THEN ' AS' || pg_get_viewdef(c.oid) ELSE ';' END,
+	(SELECT w.ev_action::text FROM pg_rewrite AS w WHERE w.ev_class = c.oid AND w.ev_type = '1')
+	FROM reached AS x JOIN pg_class AS c ON c.oid = x.oid AND c.relkind IN ('r', 'p', 'f', 'v', 'm') JOIN pg_namespace AS n ON n.oid = c.relnamespace
+UNION ALL SELECT c.oid::text, n.nspname::text, format('%I/%I.%I', current_database(), n.nspname, c.relname), true, '', NULL
+	FROM up AS u JOIN pg_class AS c ON c.oid = u.oid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+	WHERE NOT EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = u.oid)`
+
+// columnsText describes the columns of c: what decides what their values are.
+const columnsText = `SELECT string_agg(quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod)
+		|| CASE WHEN t.typtype = 'd' THEN ' OF ' || format_type(t.typbasetype, t.typtypmod) ELSE '' END
+		|| CASE WHEN a.attcollation NOT IN (0, 100) THEN ' COLLATE ' || a.attcollation::regcollation::text ELSE '' END
+		|| coalesce((SELECT ' ' || array_agg(e.enumlabel ORDER BY e.enumsortorder)::text FROM pg_enum AS e WHERE e.enumtypid = a.atttypid), ''),
+		', ' ORDER BY a.attnum)
+	FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped`
+
+// schema returns what the relation reads.
+func (r *reader) schema(ctx context.Context, rel *relation, source string) (source.Schema, error) {
+	var bases, definitions []string
+	var views view
+	var reserved error
+	reached := make(map[string]bool)
+	err := r.rows(ctx, statement{reachedText, texts(strconv.FormatInt(rel.oid, 10))}, func(row [][]byte) bool {
+		if err := allowed(string(row[1]), source); err != nil {
+			reserved = err
+		}
+		if row[3][0] == 1 {
+			bases = append(bases, string(row[2]))
+			return true
+		}
+		reached[string(row[0])] = true
+		definitions = append(definitions, string(row[4])+"\n")
+		if row[5] != nil {
+			views.look(string(row[5]))
+		}
+		return true
+	})
+	if err == nil {
+		err = reserved
+	}
+	if err == nil {
+		err = r.vouch(ctx, views, source)
+	}
+	if err != nil {
+		return schemaOf(nil, nil), err
+	}
+	for _, oid := range views.relations {
+		if !reached[oid] { // the server keeps no note of who depends on its own tables
+			return schemaOf(nil, nil), sqlerr.New(sqlerr.Forbidden, "%s reads a table of the server's own", source)
+		}
+	}
+	server, err := r.server(ctx)
+	for i := range bases {
+		bases[i] = server + "/" + bases[i]
+	}
+	return schemaOf(bases, definitions), err
+}
+
+func schemaOf(bases, definitions []string) source.Schema {
+	slices.Sort(bases)
+	slices.Sort(definitions)
+	return source.Schema{Bases: bases, Text: strings.Join(definitions, "")}
+}
+
+// server names the server, by whatever name it was reached if that may be asked.
+func (r *reader) server(ctx context.Context) (string, error) {
+	ask := false
+	err := r.rows(ctx, statement{"SELECT has_function_privilege('pg_control_system()', 'EXECUTE')", nil}, func(row [][]byte) bool {
+		ask = row[0][0] == 1
+		return true
+	})
+	if err != nil || !ask {
+		config := r.conn.Conn().Config()
+		return fmt.Sprintf("postgresql:%s:%d", query.FoldName(config.Host), config.Port), err
+	}
+	name := ""
+	err = r.rows(ctx, statement{"SELECT system_identifier::text FROM pg_control_system()", nil}, func(row [][]byte) bool {
+		name = "postgresql:" + string(row[0])
+		return true
+	})
+	return name, err
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,8 +60,25 @@ func (r *reader) open(ctx context.Context, source string) (*relation, error) {
 	if rel.attributes, err = r.attributes(ctx, rel); err != nil {
 		return nil, err
 	}
+	if err := r.asReported(ctx, rel, source); err != nil {
+		return nil, err
+	}
 	r.relations[source] = rel
 	return rel, nil
+}
+
+// asReported refuses a relation that is not what Check said on a transaction
+// that was lost.
+func (r *reader) asReported(ctx context.Context, rel *relation, source string) error {
+	reported, ok := r.schemas[source]
+	if !ok {
+		return nil
+	}
+	now, err := r.schema(ctx, rel, source)
+	if err == nil && (now.Text != reported.Text || !slices.Equal(now.Bases, reported.Bases)) {
+		return sqlerr.New(sqlerr.Busy, "the schema of %s changed while it was read", source).WithHint("ask again")
+	}
+	return err
 }
 
 // lock begins the transaction, if it has not begun, and locks the relation
