@@ -21,14 +21,19 @@ func (r *reader) Cells(ctx context.Context, t source.Table, columns []int, coder
 	if err := sameColumns(projected, coder.Universe(), t.Source); err != nil {
 		return nil, err
 	}
+	if err := checkUnit(t); err != nil {
+		return nil, err
+	}
 	var cells *source.Histogram
 	err := r.read(ctx, t, func(rel *relation) error {
-		have, err := columnsOf(rel, t)
-		if err != nil {
-			return err
-		}
 		tally := source.NewTally(coder, most)
-		if err := r.tally(ctx, newPlan(rel, have, columns), coder, tally); err != nil {
+		rows, err := rowsOf(rel, t)
+		if err == nil && t.Unit == "" {
+			err = r.tally(ctx, newPlan(rows, columns), coder, tally)
+		} else if err == nil {
+			err = r.tallyKept(ctx, rel, rows, t, columns, coder, tally)
+		}
+		if err != nil {
 			return err
 		}
 		cells, err = tally.Histogram()
@@ -47,5 +52,20 @@ func (r *reader) tally(ctx context.Context, p plan, coder query.Coder, cells *so
 		}
 		e, ok := coder.Code(tuple[:p.asked])
 		return !ok || cells.Add(e, int8Of(row[len(p.fetch)]))
+	})
+}
+
+// tallyKept is tally for the rows that are kept of each unit.
+func (r *reader) tallyKept(ctx context.Context, rel *relation, all rowset, t source.Table, columns []int, coder query.Coder, cells *source.Tally) error {
+	u, err := rel.unit(t)
+	if err != nil {
+		return err
+	}
+	if rows, ok := kept(all, t, u, "", nil); ok {
+		return r.tally(ctx, newPlan(rows, columns), coder, cells)
+	}
+	return r.streamKept(ctx, all, t, u, columns, func(tuple []query.Value) bool {
+		e, ok := coder.Code(tuple)
+		return !ok || cells.Add(e, 1)
 	})
 }

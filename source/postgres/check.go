@@ -43,12 +43,12 @@ func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, erro
 
 // readable asks for no row of the columns.
 func (r *reader) readable(ctx context.Context, rel *relation, t source.Table) error {
-	columns, err := columnsOf(rel, t)
+	rows, err := rowsOf(rel, t)
 	if err != nil {
 		return err
 	}
-	fields := make([]string, len(columns))
-	for i, c := range columns {
+	fields := make([]string, len(rows.columns))
+	for i, c := range rows.columns {
 		fields[i] = c.text
 	}
 	if t.Unit != "" {

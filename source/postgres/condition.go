@@ -19,6 +19,29 @@ const (
 // writer collects the parameters of a statement.
 type writer struct{ args [][]byte }
 
+// conjunction returns the condition that each column lies in its set; false if
+// that cannot be said in SQL.
+func (w *writer) conjunction(columns []column, sets []query.Set) (string, bool) {
+	var parts []string
+	for i, c := range columns {
+		condition, ok := w.within(c, sets[i])
+		if !ok {
+			return "", false
+		}
+		parts = append(parts, condition)
+	}
+	return allOf(parts), true
+}
+
+// domains are the sets of all values that the columns are declared to have.
+func domains(columns []column) []query.Set {
+	sets := make([]query.Set, len(columns))
+	for i, c := range columns {
+		sets[i] = c.Domain.All()
+	}
+	return sets
+}
+
 // arg adds a parameter and returns it as an expression of a type.
 func (w *writer) arg(value, typ string) string {
 	w.args = append(w.args, []byte(value))
@@ -33,7 +56,10 @@ const (
 // within returns the condition that the column's value is in a set of its
 // domain; false if that cannot be said in SQL.
 func (w *writer) within(c column, set query.Set) (string, bool) {
-	if c.array == "" {
+	switch {
+	case c.inside && set.IsAll():
+		return always, true
+	case c.array == "":
 		return "", false
 	}
 	values, except := []query.Value(nil), false

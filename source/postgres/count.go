@@ -4,84 +4,136 @@ import (
 	"context"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"dpsql/query"
 	"dpsql/source"
-	"dpsql/sqlerr"
 )
 
 // Count implements source.Reader. A query of few terms is one count, or one for
 // each weight, in one statement; any other is counted by value of the columns it
-// depends on.
+// depends on. Of a table with a unit the server counts the rows that are kept of
+// each unit which has a row that the query weighs.
 func (r *reader) Count(ctx context.Context, t source.Table, counted query.Query) (int64, error) {
+	if err := checkUnit(t); err != nil {
+		return 0, err
+	}
 	if err := sameColumns(t.Columns, counted.Universe(), t.Source); err != nil {
 		return 0, err
 	}
 	var total int64
 	err := r.read(ctx, t, func(rel *relation) error {
-		columns, err := columnsOf(rel, t)
+		rows, err := rowsOf(rel, t)
 		if err != nil {
 			return err
 		}
-		if s, weights, ok := pushed(rel, columns, counted); ok {
-			total, err = r.countPushed(ctx, s, weights)
-			return err
+		if t.Unit != "" {
+			total, err = r.countKept(ctx, rel, rows, t, counted)
+		} else {
+			total, err = r.count(ctx, rows, counted)
 		}
-		total, err = r.countGrouped(ctx, rel, columns, counted)
 		return err
 	})
 	r.answered = r.answered || err == nil
 	return total, err
 }
 
-// pushed returns the statement that counts the rows of each weight; false if
-// there is none.
-func pushed(rel *relation, columns []column, counted query.Query) (s statement, weights []int64, ok bool) {
-	terms, ok := counted.Terms(maxTerms)
-	if !ok {
-		return statement{}, nil, false
+// count weighs the rows.
+func (r *reader) count(ctx context.Context, rows rowset, counted query.Query) (int64, error) {
+	if s, weights, ok := pushed(rows, counted); ok {
+		return r.countPushed(ctx, s, weights)
 	}
-	var w writer
-	conditions := make(map[int64][]string)
-	for _, term := range terms {
-		var parts []string
-		for i, c := range columns {
-			condition, ok := w.within(c, term.Sets[i])
-			if !ok {
-				return statement{}, nil, false
-			}
-			parts = append(parts, condition)
-		}
-		if conditions[term.Weight] == nil {
-			weights = append(weights, term.Weight)
-		}
-		conditions[term.Weight] = append(conditions[term.Weight], allOf(parts))
-	}
-	if len(weights) > maxLevels || len(w.args) > maxArguments {
-		return statement{}, nil, false
-	}
-	return statement{levels(rel, weights, conditions), w.args}, weights, true
+	return r.countGrouped(ctx, rows, counted)
 }
 
-// maxArguments is the server's own limit.
-const maxArguments = math.MaxUint16
+// countKept weighs the rows that are kept of each unit.
+func (r *reader) countKept(ctx context.Context, rel *relation, all rowset, t source.Table, counted query.Query) (int64, error) {
+	u, err := rel.unit(t)
+	if err != nil {
+		return 0, err
+	}
+	var w writer
+	units := ""
+	if l, ok := w.levels(all.columns, counted); ok && len(counted.Columns()) > 0 {
+		units = anyOf(l.all())
+	} else {
+		w.args = nil
+	}
+	if rows, ok := kept(all, t, u, units, w.args); ok {
+		return r.count(ctx, rows, counted)
+	}
+	var total int64
+	asked, weight := weigher(counted)
+	err = r.streamKept(ctx, all, t, u, asked, func(tuple []query.Value) bool {
+		total = addWeighted(total, weight(tuple), 1)
+		return true
+	})
+	return total, err
+}
 
-// levels returns the text that counts the rows for each weight. A single weight
-// is a condition on the rows, for which an index can be used.
-func levels(rel *relation, weights []int64, conditions map[int64][]string) string {
-	switch len(weights) {
-	case 0:
-		return "SELECT WHERE false"
-	case 1:
-		return "SELECT count(*)" + rel.from() + " WHERE " + anyOf(conditions[weights[0]])
+// levels are the conditions of rows by their weights, no row meeting two.
+type levels struct {
+	weights    []int64
+	conditions [][]string
+}
+
+// levels returns those of a query; false if they cannot be said in SQL.
+func (w *writer) levels(columns []column, counted query.Query) (levels, bool) {
+	terms, ok := counted.Terms(maxTerms)
+	if !ok {
+		return levels{}, false
 	}
-	var fields, all []string
-	for _, weight := range weights {
-		fields = append(fields, "count(*) FILTER (WHERE "+anyOf(conditions[weight])+")")
-		all = append(all, conditions[weight]...)
+	var l levels
+	place := make(map[int64]int)
+	for _, term := range terms {
+		condition, ok := w.conjunction(columns, term.Sets)
+		if !ok {
+			return levels{}, false
+		}
+		i, known := place[term.Weight]
+		if !known {
+			i = len(l.weights)
+			place[term.Weight] = i
+			l.weights, l.conditions = append(l.weights, term.Weight), append(l.conditions, nil)
+		}
+		l.conditions[i] = append(l.conditions[i], condition)
 	}
-	return "SELECT " + strings.Join(fields, ", ") + rel.from() + " WHERE " + anyOf(all)
+	return l, len(l.weights) <= maxLevels && len(w.args) <= maxArguments
+}
+
+func (l levels) all() []string {
+	var out []string
+	for _, c := range l.conditions {
+		out = append(out, c...)
+	}
+	return out
+}
+
+// maxArguments is below the server's own limit, and leaves room for others.
+const maxArguments = math.MaxUint16 - 1_000
+
+// pushed returns the statement that counts the rows of each weight; false if
+// there is none. A single weight is a condition on the rows, for which an index
+// can be used.
+func pushed(rows rowset, counted query.Query) (statement, []int64, bool) {
+	w := writer{slices.Clip(rows.args)}
+	l, ok := w.levels(rows.columns, counted)
+	switch {
+	case !ok:
+		return statement{}, nil, false
+	case len(l.weights) == 0:
+		return statement{"SELECT WHERE false", nil}, nil, true
+	}
+	fields := []string{"count(*)"}
+	if len(l.weights) > 1 {
+		fields = nil
+		for _, conditions := range l.conditions {
+			fields = append(fields, "count(*) FILTER (WHERE "+anyOf(conditions)+")")
+		}
+	}
+	text := "SELECT " + strings.Join(fields, ", ") + rows.from + " WHERE " + allOf([]string{rows.limit, anyOf(l.all())})
+	return statement{text, w.args}, l.weights, true
 }
 
 func (r *reader) countPushed(ctx context.Context, s statement, weights []int64) (int64, error) {
@@ -96,31 +148,32 @@ func (r *reader) countPushed(ctx context.Context, s statement, weights []int64) 
 }
 
 // countGrouped weighs each group of rows with equal values.
-func (r *reader) countGrouped(ctx context.Context, rel *relation, columns []column, counted query.Query) (int64, error) {
-	asked := counted.Columns()
-	narrow, ok := query.Query{}, true
-	if len(asked) > 0 {
-		narrow, ok = counted.Project(asked)
-	}
-	if !ok {
-		return 0, sqlerr.New(sqlerr.Internal, "a query depends on a column it does not name")
-	}
-	p := newPlan(rel, columns, asked)
+func (r *reader) countGrouped(ctx context.Context, rows rowset, counted query.Query) (int64, error) {
+	asked, weight := weigher(counted)
+	p := newPlan(rows, asked)
 	tuple := make([]query.Value, len(p.fetch))
 	var total int64
 	err := r.rows(ctx, p.statement(), func(row [][]byte) bool {
 		if p.tuple(row, tuple) {
-			weight := int64(1)
-			if len(asked) > 0 {
-				weight = narrow.Weight(tuple[:p.asked])
-			} else {
-				weight = counted.MaxWeight()
-			}
-			total = addWeighted(total, weight, int8Of(row[len(p.fetch)]))
+			total = addWeighted(total, weight(tuple[:p.asked]), int8Of(row[len(p.fetch)]))
 		}
 		return true
 	})
 	return total, err
+}
+
+// weigher returns the columns that a query depends on, and the weight of their
+// values.
+func weigher(counted query.Query) ([]int, func([]query.Value) int64) {
+	asked := counted.Columns()
+	if narrow, ok := counted.Project(asked); ok && len(asked) > 0 {
+		return asked, narrow.Weight
+	}
+	weight := counted.MaxWeight()
+	if terms, _ := counted.Terms(1); len(terms) == 0 {
+		weight = 0
+	}
+	return nil, func([]query.Value) int64 { return weight }
 }
 
 // addWeighted returns total + w·n, at most 2^63-1; none of them is negative.

@@ -150,6 +150,16 @@ func prepare(t testing.TB, conn *pgx.Conn) {
 		"CREATE COLLATION careless (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
 }
 
+// unitTypes are the types that a unit can have.
+var unitTypes = func() (out []int) {
+	for i, ty := range types {
+		if ty.name != "real" && ty.name != "double precision" && !strings.HasPrefix(ty.name, "numeric") {
+			out = append(out, i)
+		}
+	}
+	return out
+}()
+
 func someDomain(t *rapid.T, declared query.Type, values []pair) query.Domain {
 	if declared == query.TypeText {
 		if rapid.Bool().Draw(t, "unbounded") {
@@ -229,9 +239,17 @@ func (s scenario) inFile() source.Table {
 	return t
 }
 
-func newScenario(t *rapid.T, db *sql.DB, conn *pgx.Conn, more ...string) scenario {
+func newScenario(t *rapid.T, db *sql.DB, conn *pgx.Conn, withUnit bool) scenario {
 	s := scenario{table: source.Table{Source: "public.raw"}}
 	var defs, names, holes, marks []string
+	var unit []pair
+	if withUnit {
+		ty := types[rapid.SampledFrom(unitTypes).Draw(t, "unit's type")]
+		unit = rapid.SliceOfN(rapid.SampledFrom(ty.values), 1, 4).Draw(t, "units")
+		s.table.Unit, s.table.MaxRows = rapid.SampledFrom([]string{"unit", "Group", `u"n.it`}).Draw(t, "unit"), rapid.Int64Range(1, 4).Draw(t, "max_rows")
+		s.table.Key = rapid.SliceOfN(rapid.Byte(), 1, 80).Draw(t, "key")
+		defs, names, holes, marks = []string{quoted(s.table.Unit) + " " + ty.name}, []string{quoted(s.table.Unit)}, []string{"?"}, []string{"$1"}
+	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "columns") {
 		name := []string{"a", "select", `q"T`}[i]
 		ty := types[rapid.IntRange(0, len(types)-1).Draw(t, "type")]
@@ -239,17 +257,21 @@ func newScenario(t *rapid.T, db *sql.DB, conn *pgx.Conn, more ...string) scenari
 		s.table.Columns = append(s.table.Columns, query.Column{Name: name, Domain: d})
 		s.values = append(s.values, ty.values)
 		defs, names = append(defs, quoted(name)+" "+ty.name), append(names, quoted(name))
-		holes, marks = append(holes, "?"), append(marks, fmt.Sprintf("$%d", i+1))
+		holes, marks = append(holes, "?"), append(marks, fmt.Sprintf("$%d", len(marks)+1))
 	}
-	execute(t, conn, "DROP TABLE IF EXISTS raw CASCADE", "CREATE TABLE raw ("+strings.Join(append(defs, more...), ", ")+")")
-	for _, statement := range []string{"DROP TABLE IF EXISTS raw", "CREATE TABLE raw (" + strings.Join(append(names, more...), ", ") + ")"} {
+	execute(t, conn, "DROP TABLE IF EXISTS raw CASCADE", "CREATE TABLE raw ("+strings.Join(defs, ", ")+")")
+	for _, statement := range []string{"DROP TABLE IF EXISTS raw", "CREATE TABLE raw (" + strings.Join(names, ", ") + ")"} {
 		_, err := db.Exec(statement)
 		must(t, err)
 	}
 	for range rapid.IntRange(0, 25).Draw(t, "rows") {
 		server, file := make([]any, len(names)), make([]any, len(names))
 		for i := range names {
-			p := rapid.SampledFrom(s.values[i]).Draw(t, "value")
+			from := unit
+			if c := i + len(s.values) - len(names); c >= 0 {
+				from = s.values[c]
+			}
+			p := rapid.SampledFrom(from).Draw(t, "value")
 			server[i], file[i] = p.server, p.file
 		}
 		columns := "(" + strings.Join(names, ", ") + ")"

@@ -21,6 +21,7 @@ type kind struct {
 	literal func(query.Value) (string, bool)     // a declared value in the list; false for one that no row has
 	value   func(raw []byte) (query.Value, bool) // the declared value of a row's, which is not NULL; false where there is none
 	between string                               // the condition that ? is an integer from $lo to $hi; "" where such values are listed
+	integer string                               // ? as a bigint, where it stands for an INTEGER, in rows inside the domain; "" for a TEXT
 	all     bool                                 // every value of the type stands for a declared value
 }
 
@@ -29,7 +30,8 @@ type kind struct {
 type column struct {
 	query.Column
 	kind
-	text string
+	text   string
+	inside bool // only rows whose value is in the domain are left
 }
 
 // column returns how the relation has a declared column.
@@ -42,7 +44,7 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 	if !ok {
 		return column{}, a.refused(c, source)
 	}
-	return column{c, k, a.text()}, nil
+	return column{Column: c, kind: k, text: a.text()}, nil
 }
 
 // text is the attribute as an expression whose equality is that of bytes, where
@@ -82,15 +84,15 @@ func (a attribute) integerKind(name string) (kind, bool) {
 	switch name {
 	case "int2", "int4", "int8":
 		return kind{array: "int8[]", literal: integerLiteral, value: integerOf, all: true,
-			between: "? BETWEEN $lo::int8 AND $hi::int8"}, true
+			between: "? BETWEEN $lo::int8 AND $hi::int8", integer: "?::int8"}, true
 	case "bool":
-		return kind{array: "bool[]", literal: boolLiteral, value: boolOf, all: true}, true
+		return kind{array: "bool[]", literal: boolLiteral, value: boolOf, all: true, integer: "?::int4::int8"}, true
 	case "numeric":
 		return kind{array: "numeric[]", literal: integerLiteral, value: numericOf,
-			between: "? BETWEEN $lo::numeric AND $hi::numeric AND ? = trunc(?)"}, true
+			between: "? BETWEEN $lo::numeric AND $hi::numeric AND ? = trunc(?)", integer: "?::int8"}, true
 	case "float4", "float8":
 		return kind{array: "float8[]", literal: realLiteral, value: realOf,
-			between: "? BETWEEN $lo::float8 AND $hi::float8 AND ? = trunc(?)"}, true
+			between: "? BETWEEN $lo::float8 AND $hi::float8 AND ? = trunc(?)", integer: "?::int8"}, true
 	case "text", "varchar":
 		return kind{value: integerOfText}, true
 	}

@@ -1,45 +1,52 @@
 package postgres
 
 import (
+	"slices"
 	"strings"
 
 	"dpsql/query"
 	"dpsql/source"
 )
 
-// plan is how the rows of a table that count are grouped: by the columns asked
-// for and by those of which only Go tells whether the domain has the value.
-type plan struct {
-	rel     *relation
-	columns []column // all that are declared
-	fetch   []int    // the columns grouped by, those asked for first
-	asked   int      // how many they are
-	where   string   // the conditions that the server checks
+// rowset is where rows are read from: a relation, or what is kept of one.
+type rowset struct {
+	from    string // " FROM … AS r"
 	args    [][]byte
+	columns []column // all that are declared
+	limit   string   // a condition that every row must meet; "" where there is none
 }
 
-// columnsOf returns how the relation has the declared columns.
-func columnsOf(rel *relation, t source.Table) ([]column, error) {
-	out := make([]column, len(t.Columns))
+// rowsOf returns the rows of a relation.
+func rowsOf(rel *relation, t source.Table) (rowset, error) {
+	s := rowset{from: rel.from(), columns: make([]column, len(t.Columns))}
 	for i, c := range t.Columns {
 		var err error
-		if out[i], err = rel.column(c, t.Source); err != nil {
-			return nil, err
+		if s.columns[i], err = rel.column(c, t.Source); err != nil {
+			return rowset{}, err
 		}
 	}
-	return out, nil
+	return s, nil
+}
+
+// plan is how rows inside the domains are grouped: by the columns asked for and
+// by those of which only Go tells whether the domain has the value.
+type plan struct {
+	rowset
+	fetch []int // the columns grouped by, those asked for first
+	asked int   // how many they are
+	where string
 }
 
 // newPlan returns the plan for some of the columns.
-func newPlan(rel *relation, columns []column, asked []int) plan {
-	p := plan{rel: rel, columns: columns, fetch: append([]int(nil), asked...), asked: len(asked)}
-	fetched := make([]bool, len(columns))
+func newPlan(rows rowset, asked []int) plan {
+	p := plan{rowset: rows, fetch: append([]int(nil), asked...), asked: len(asked)}
+	fetched := make([]bool, len(rows.columns))
 	for _, c := range asked {
 		fetched[c] = true
 	}
-	var w writer
-	var parts []string
-	for i, c := range columns {
+	w := writer{slices.Clip(rows.args)}
+	parts := []string{rows.limit}
+	for i, c := range rows.columns {
 		condition, ok := w.within(c, c.Domain.All())
 		switch {
 		case ok:
@@ -54,18 +61,23 @@ func newPlan(rel *relation, columns []column, asked []int) plan {
 
 // statement counts the rows by their values.
 func (p plan) statement() statement {
-	fields := make([]string, len(p.fetch), len(p.fetch)+1)
-	for i, c := range p.fetch {
-		fields[i] = p.columns[c].text
-	}
-	text := "SELECT " + strings.Join(append(fields, "count(*)"), ", ") + p.rel.from() + " WHERE " + p.where
-	if len(p.fetch) > 0 {
-		text += " GROUP BY " + strings.Join(fields[:len(p.fetch)], ", ")
+	fields := p.fields()
+	text := "SELECT " + strings.Join(append(fields, "count(*)"), ", ") + p.from + " WHERE " + p.where
+	if len(fields) > 0 {
+		text += " GROUP BY " + strings.Join(fields, ", ")
 	}
 	return statement{text, p.args}
 }
 
-// tuple reads the values of a group, the columns asked for first, and reports
+func (p plan) fields() []string {
+	fields := make([]string, len(p.fetch), len(p.fetch)+1)
+	for i, c := range p.fetch {
+		fields[i] = p.columns[c].text
+	}
+	return fields
+}
+
+// tuple reads the values of a row, the columns asked for first, and reports
 // whether all of them lie in their domains.
 func (p plan) tuple(row [][]byte, into []query.Value) bool {
 	for i, c := range p.fetch {

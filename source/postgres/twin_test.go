@@ -19,7 +19,19 @@ func TestSameAsSQLite(t *testing.T) {
 	conn, db := dialled(t, dsn), memory(t)
 	prepare(t, conn)
 	rapid.Check(t, func(t *rapid.T) {
-		s := newScenario(t, db, conn)
+		s := newScenario(t, db, conn, false)
+		compare(t, pool, s, source.SQLite(db))
+	})
+}
+
+// TestUnitsSameAsSQLite holds the rows kept of units to those that SQLite's
+// reader keeps, whether the server or Go ranks them.
+func TestUnitsSameAsSQLite(t *testing.T) {
+	pool, dsn := opened(t)
+	conn, db := dialled(t, dsn), memory(t)
+	prepare(t, conn)
+	rapid.Check(t, func(t *rapid.T) {
+		s := newScenario(t, db, conn, true)
 		compare(t, pool, s, source.SQLite(db))
 	})
 }

@@ -1,0 +1,145 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"dpsql/query"
+	"dpsql/source"
+)
+
+// kept returns the rows that are kept of each unit, as a subquery that the
+// server computes; false where it cannot tell which rows lie in the domains. The
+// units are those of which a condition on rows is true, unless it is empty; it
+// must have its parameters in args.
+//
+// The ranks are those of package source, byte for byte: HMAC-SHA256 of the
+// unit, the canonical values and the row's number among the unit's equal rows,
+// written as two SHA-256 (RFC 2104). They are computed for units of more rows
+// than are kept.
+func kept(all rowset, t source.Table, u column, units string, args [][]byte) (rowset, bool) {
+	w := writer{args}
+	where, ok := w.conjunction(all.columns, domains(all.columns))
+	if !ok {
+		return rowset{}, false
+	}
+	where += " AND " + u.text + " IS NOT NULL"
+	if units != "" {
+		where += " AND " + u.text + " IN (SELECT " + u.text + all.from + " WHERE " + units + ")"
+	}
+	out := rowset{columns: make([]column, len(all.columns))}
+	fields, texts := make([]string, len(all.columns)), make([]string, len(all.columns))
+	for i, c := range all.columns {
+		name := "k" + strconv.Itoa(i)
+		fields[i], texts[i] = c.text+" AS "+name, c.text
+		out.columns[i] = c
+		out.columns[i].text, out.columns[i].inside = "r."+name, true
+	}
+	unit := u.bytewise()
+	numbered := "SELECT " + strings.Join(fields, ", ") + ", " + u.text + " AS u, count(*) OVER (PARTITION BY " + unit + ") AS n, row_number() OVER (PARTITION BY " +
+		strings.Join(append([]string{unit}, texts...), ", ") + ") AS i" + all.from + " WHERE " + where
+	most := w.arg(strconv.FormatInt(t.MaxRows, 10), "int8")
+	u.text = "r.u"
+	out.from = " FROM (SELECT *, row_number() OVER (PARTITION BY " + u.bytewise() + " ORDER BY CASE WHEN r.n > " + most + " THEN " + w.rank(t.Key, u, out.columns) +
+		" END) AS place FROM (" + numbered + ") AS r) AS r"
+	out.limit = "r.place <= " + most
+	out.args = w.args
+	return out, true
+}
+
+// bytewise is the column's text under the collation that compares fastest,
+// where it has one.
+func (c column) bytewise() string {
+	if c.array == "text[]" || c.array == "bpchar[]" {
+		return "(" + c.text + `) COLLATE "C"`
+	}
+	return c.text
+}
+
+// rank returns an expression for the rank of a row.
+func (w *writer) rank(key []byte, unit column, columns []column) string {
+	const block = 64
+	if len(key) > block {
+		hashed := sha256.Sum256(key)
+		key = hashed[:]
+	}
+	inner, outer := make([]byte, block), make([]byte, block)
+	copy(inner, key)
+	copy(outer, key)
+	for i := range block {
+		inner[i] ^= 0x36
+		outer[i] ^= 0x5c
+	}
+	message := []string{w.arg(`\x`+hex.EncodeToString(inner), "bytea"), unit.encoded(1, 3)}
+	for _, c := range columns {
+		message = append(message, "CASE WHEN "+c.text+` IS NULL THEN '\x00'::bytea ELSE `+c.encoded(1, 2)+" END")
+	}
+	message = append(message, "int8send(r.i - 1)")
+	return "sha256(" + w.arg(`\x`+hex.EncodeToString(outer), "bytea") + " || sha256(" + strings.Join(message, " || ") + "))"
+}
+
+// encoded returns an expression for the encoding of a value that is not NULL: a
+// byte for its type, and eight bytes or a length and the text.
+func (c column) encoded(integer, text byte) string {
+	if c.integer != "" {
+		return fmt.Sprintf(`'\x%02x'::bytea || int8send(%s)`, integer, strings.ReplaceAll(c.integer, "?", c.text))
+	}
+	value := c.text + "::text"
+	return fmt.Sprintf(`'\x%02x'::bytea || %s || convert_to(%s, 'UTF8')`, text, uvarint("octet_length("+value+")"), value)
+}
+
+// uvarint returns an expression for a length as encoding/binary writes it: seven
+// bits a byte, the low ones first, and the eighth where more follow.
+func uvarint(n string) string {
+	var b strings.Builder
+	b.WriteString("CASE")
+	for size := 1; size <= 5; size++ { // a text has less than 2^30 bytes
+		value := `'\x` + strings.Repeat("00", size) + `'::bytea`
+		for i := range size {
+			digit := fmt.Sprintf("((%s) >> %d) & 127", n, 7*i)
+			if i < size-1 {
+				digit = "(" + digit + ") | 128"
+			}
+			value = fmt.Sprintf("set_byte(%s, %d, %s)", value, i, digit)
+		}
+		if size < 5 {
+			fmt.Fprintf(&b, " WHEN %s < %d THEN %s", n, 1<<(7*size), value)
+		} else {
+			b.WriteString(" ELSE " + value)
+		}
+	}
+	return b.String() + " END"
+}
+
+// streamKept calls f with the values of the columns of each row that is kept, of
+// rows that the server sorts by unit, while it returns true.
+func (r *reader) streamKept(ctx context.Context, all rowset, t source.Table, u column, columns []int, f func([]query.Value) bool) error {
+	every := make([]int, len(all.columns))
+	for i := range every {
+		every[i] = i
+	}
+	p := newPlan(all, every)
+	asked, more := make([]query.Value, len(columns)), true
+	keeper := source.NewKeeper(t, func(tuple []query.Value) {
+		for i, c := range columns {
+			asked[i] = tuple[c]
+		}
+		more = more && f(asked)
+	})
+	text := "SELECT " + strings.Join(append(p.fields(), u.text), ", ") + p.from + " WHERE " + p.where + " AND " + u.text + " IS NOT NULL ORDER BY " + u.bytewise()
+	tuple := make([]query.Value, len(every))
+	err := r.rows(ctx, statement{text, p.args}, func(row [][]byte) bool {
+		if unit, ok := u.value(row[len(every)]); ok && p.tuple(row, tuple) {
+			keeper.Add(unit, tuple)
+		}
+		return more
+	})
+	if err == nil {
+		keeper.Flush()
+	}
+	return err
+}
