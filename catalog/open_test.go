@@ -68,7 +68,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"/dev/null", sqlerr.IO, ""},
 		{"", sqlerr.Invalid, ""},
 		{"a\x00b", sqlerr.Invalid, ""},
-		{newer, sqlerr.Unsupported, "the catalog has version 99 and this dpsql knows versions up to 2"},
+		{newer, sqlerr.Unsupported, "the catalog has version 99 and this dpsql knows versions up to 3"},
 		{versionless, sqlerr.Corrupt, ""},
 		{foreign, sqlerr.Corrupt, ""},
 	} {
@@ -204,7 +204,7 @@ func TestImmutableSnapshotNoticesAWriter(t *testing.T) {
 	} {
 		os.Remove(path + "-wal")
 		snap, err := s.immutableSnapshot(context.Background())
-		if err != nil || snap.version != 2 {
+		if err != nil || snap.version != 3 {
 			t.Fatalf("%s: %+v, %v", name, snap, err)
 		}
 		disturb()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"dpsql/sqlerr"
 )
@@ -35,6 +36,12 @@ func stocked(t *testing.T) (path string) {
 			func() error {
 				return tx.PutAnswer(&Answer{TableID: table, Query: "age{7: 1}", Kind: AnswerDirect, Via: "direct", Estimate: 3})
 			},
+			func() error {
+				return tx.AddSource(&Source{Name: "warehouse", Kind: Postgres, DSNEnv: "WAREHOUSE_DSN", Timeout: 30 * time.Second})
+			},
+			func() error { return tx.AddSource(&Source{Name: "old", Kind: Postgres, DSNEnv: "OLD_DSN"}) },
+			func() error { return tx.DropSource("old") },
+			func() error { return afar(tx, "visits", 1) },
 		}
 		for _, step := range steps {
 			if err := step(); err != nil {
@@ -61,6 +68,19 @@ func TestMissingRecords(t *testing.T) {
 		`DELETE FROM dpsql_public`,
 		`INSERT INTO dpsql_public VALUES ('raws', '')`,
 		`DELETE FROM dpsql_bases`,
+		`DELETE FROM dpsql_sources WHERE id = 1`,
+		`DELETE FROM dpsql_sources WHERE id = 1; UPDATE dpsql_tables SET source_id = NULL`,
+		`UPDATE dpsql_sources SET dropped_at = created_at`,
+		`UPDATE dpsql_sources SET dropped_at = NULL`,
+		`UPDATE dpsql_sources SET name = 'house'`,
+		`UPDATE dpsql_sources SET kind = ''`,
+		`UPDATE dpsql_sources SET dsn_env = 'OLD_DSN'`,
+		`UPDATE dpsql_sources SET timeout = 0`,
+		`UPDATE dpsql_sources SET timeout = 31 + (1 << 60)`,
+		`UPDATE dpsql_sources SET created_at = '2020-01-01T00:00:00Z'`,
+		`UPDATE dpsql_tables SET source_id = 2 WHERE source_id = 1`,
+		`UPDATE dpsql_tables SET source_id = NULL WHERE source_id = 1`,
+		`UPDATE dpsql_tables SET source_id = 1 WHERE id = 1`,
 		`INSERT INTO dpsql_bases VALUES ('others', 1)`,
 		`DELETE FROM dpsql_columns WHERE position = 2 AND table_id = 1`,
 		`DELETE FROM dpsql_columns WHERE table_id = 1`,
@@ -90,6 +110,7 @@ func TestMissingRecords(t *testing.T) {
 		`DELETE FROM dpsql_rolls WHERE name = 'stored answers'`,
 		`DELETE FROM dpsql_rolls WHERE name = 'history'`,
 		`DELETE FROM dpsql_rolls WHERE name = 'releases'`,
+		`DELETE FROM dpsql_rolls WHERE name = 'sources'`,
 		`DELETE FROM dpsql_rolls`,
 	} {
 		path := stocked(t)

@@ -19,11 +19,14 @@ type record struct {
 
 func (r record) Scan(dest ...any) error { return r.row.Scan(dest...) }
 
-// phrase returns a query on records as this catalog can run it. Where there
-// are no digests yet, the column is read as NULL.
+// phrase returns a query on records as this catalog can run it. Columns that it
+// does not have yet, digests or sources, are read as NULL.
 func (tx *Tx) phrase(query string) (text string, sealed bool) {
 	if sealed = tx.version >= sealedVersion; !sealed {
 		query = strings.ReplaceAll(query, "digest", "NULL")
+	}
+	if tx.version < sourcesVersion {
+		query = strings.ReplaceAll(query, "source_id", "NULL")
 	}
 	return query, sealed
 }

@@ -20,7 +20,7 @@ type migration struct {
 
 // migrations[i] takes a catalog from version i to i+1. A migration, once
 // shipped, never changes; a new one is appended.
-var migrations = []migration{{version1, nil}, {version2, (*Tx).sealAll}}
+var migrations = []migration{{version1, nil}, {version2, (*Tx).sealAll}, {version3, nil}}
 
 // readVersion returns the version of the catalog's schema, 0 where there is no
 // catalog, and refuses one newer than latest.
@@ -37,8 +37,8 @@ func readVersion(ctx context.Context, q Querier, latest int) (int, error) {
 	switch {
 	case !exists, errors.Is(err, sql.ErrNoRows), err == nil && version < 1:
 		return 0, corrupt("the version of the catalog is missing")
-	case err == nil && version < sealedVersion:
-		return version, confirmUnsealed(ctx, q)
+	case err == nil && version < latest:
+		return version, confirmOld(ctx, q, version)
 	case err == nil && version > latest:
 		return 0, sqlerr.New(sqlerr.Unsupported, "the catalog has version %d and this dpsql knows versions up to %d", version, latest).
 			WithHint("use the newer dpsql that wrote it")
@@ -58,14 +58,23 @@ func countTables(ctx context.Context, q Querier, like string) (tables int, err e
 	return tables, err
 }
 
-// confirmUnsealed tells a catalog without digests from one whose version is
-// damaged: nothing would be verified in it.
-func confirmUnsealed(ctx context.Context, q Querier) error {
-	tables, err := countTables(ctx, q, `dpsql\_rolls`)
-	if err == nil && tables > 0 {
-		err = corrupt("the version of the catalog is not the one it has")
+// confirmOld tells a catalog of an older version from one whose version is
+// damaged, by a table that a later version has: what that version brought would
+// not be verified in it.
+func confirmOld(ctx context.Context, q Querier, version int) error {
+	for later, table := range map[int]string{sealedVersion: `dpsql\_rolls`, sourcesVersion: `dpsql\_sources`} {
+		if version >= later {
+			continue
+		}
+		tables, err := countTables(ctx, q, table)
+		if err == nil && tables > 0 {
+			err = corrupt("the version of the catalog is not the one it has")
+		}
+		if err != nil {
+			return unreadable(err)
+		}
 	}
-	return unreadable(err)
+	return nil
 }
 
 // migrate brings the catalog to the newest version, in this transaction.

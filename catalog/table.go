@@ -13,6 +13,7 @@ type Table struct {
 	ID           int64
 	Name         string
 	Source       string // the raw table or view; "" in an exported file, which has no rows
+	SourceID     int64  // the source that has it; 0 for the file itself
 	Columns      []query.Column
 	Account      int64  // 0 in an exported file
 	Unit         string // the unit column of the source; "" when a unit is a row
@@ -36,7 +37,7 @@ type NHat struct {
 // Universe returns the product of the declared domains.
 func (t *Table) Universe() (*query.Universe, error) { return query.NewUniverse(t.Columns) }
 
-const selectTable = `SELECT id, name, source, COALESCE(account, 0), unit, max_rows, source_schema, key,
+const selectTable = `SELECT id, name, source, COALESCE(source_id, 0), COALESCE(account, 0), unit, max_rows, source_schema, key,
 	nhat, nhat_epsilon, nhat_rho, nhat_law, created_at, digest FROM dpsql_tables NOT INDEXED `
 
 // scanTable reads a table; columns are those of all tables that are read.
@@ -47,7 +48,7 @@ func scanTable(row record, columns map[int64][]storedColumn) (t Table, err error
 	var law *string
 	var at string
 	var digest []byte
-	err = row.Scan(&t.ID, &t.Name, &t.Source, &t.Account, &t.Unit, &t.MaxRows, &t.SourceSchema, &t.Key,
+	err = row.Scan(&t.ID, &t.Name, &t.Source, &t.SourceID, &t.Account, &t.Unit, &t.MaxRows, &t.SourceSchema, &t.Key,
 		&value, &epsilon, &rho, &law, &at, &digest)
 	if err != nil {
 		return t, err
@@ -74,6 +75,9 @@ func (t *Table) encoding() encoding {
 	e = e.numbers(int64(len(t.Columns)))
 	for i, c := range t.Columns {
 		e = e.texts(c.Name, c.Domain.Type().String(), t.domains[i])
+	}
+	if t.SourceID != 0 { // at the end, and only then: before there were sources it was not there
+		e = e.numbers(t.SourceID)
 	}
 	return e
 }
@@ -137,14 +141,10 @@ func (tx *Tx) AddTable(t *Table) error {
 	if _, err := t.Universe(); err != nil {
 		return err
 	}
-	var account any
-	if t.Account != 0 {
-		account = t.Account
-	}
 	created := tx.stamp()
-	id, err := tx.insert(`INSERT INTO dpsql_tables (name, source, account, unit, max_rows, source_schema, key, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.Name, t.Source, account, t.Unit, t.MaxRows, t.SourceSchema, nonNil(t.Key), formatTime(created))
+	id, err := tx.insert(`INSERT INTO dpsql_tables (name, source, source_id, account, unit, max_rows, source_schema, key, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.Name, t.Source, reference(t.SourceID), reference(t.Account), t.Unit, t.MaxRows, t.SourceSchema, nonNil(t.Key), formatTime(created))
 	if err != nil {
 		return err
 	}
@@ -164,6 +164,14 @@ func (tx *Tx) AddTable(t *Table) error {
 	}
 	t.NHat = nhat
 	return tx.SetNHat(id, *nhat)
+}
+
+// reference stores the id of a record, NULL for 0.
+func reference(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
 }
 
 func (tx *Tx) addColumns(t *Table) error {

@@ -10,9 +10,11 @@ import (
 )
 
 // version1File makes a database as the first version of the schema left it.
-func version1File(t *testing.T) string {
+func version1File(t *testing.T) string { return fileOf(t, "version1") }
+
+func fileOf(t *testing.T, version string) string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/version1.sql")
+	text, err := os.ReadFile("testdata/" + version + ".sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,6 +26,7 @@ func version1File(t *testing.T) string {
 // everything is all that a catalog lists of one table and its mechanism.
 type everything struct {
 	Publics    []string
+	Sources    []Source
 	Accounts   []Account
 	Unit       *string
 	Tables     []Table
@@ -36,7 +39,7 @@ type everything struct {
 
 func readEverything(s *Store) (all everything, err error) {
 	err = s.Read(context.Background(), func(tx *Tx) error {
-		var errs [11]error
+		var errs [12]error
 		all.Publics, errs[0] = tx.Publics()
 		all.Accounts, errs[1] = tx.Accounts()
 		all.Unit, errs[2] = tx.AccountUnit(1)
@@ -47,6 +50,7 @@ func readEverything(s *Store) (all everything, err error) {
 		all.Answers, errs[7] = tx.Answers(1, "age{7: 1}")
 		all.Ledger, errs[8] = tx.Ledger()
 		errs[9] = tx.VerifyLedger()
+		all.Sources, errs[11] = tx.Sources()
 		errs[10] = tx.AnswerKeys(new(AnswersRead), 100, func(AnswerKey) {})
 		for _, err := range errs {
 			if err != nil {
@@ -73,7 +77,7 @@ func TestFirstVersionIsSealed(t *testing.T) {
 	s := open(t, path)
 	write(t, s, func(tx *Tx) error { return tx.AddPublic("zips") })
 	read(t, s, func(tx *Tx) error {
-		if tx.version != sealedVersion {
+		if tx.version != sourcesVersion {
 			t.Errorf("version %d", tx.version)
 		}
 		return nil
