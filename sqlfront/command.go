@@ -30,7 +30,7 @@ func isForeign(t token) bool {
 }
 
 // topics are what SHOW can list.
-var topics = []Topic{Tables, Releases, Mechanisms, Budget, Ledger, Settings}
+var topics = []Topic{Tables, Releases, Mechanisms, Budget, Ledger, Settings, Sources}
 
 // show parses what follows SHOW.
 func (p *parser) show() (Statement, error) {
@@ -70,6 +70,8 @@ func (p *parser) dropped() (Object, error) {
 		return Release, nil
 	case p.accept("MECHANISM"):
 		return Mechanism, nil
+	case p.accept("SOURCE"):
+		return SourceObject, nil
 	case p.accept("PRIVATE"):
 		return PrivateTable, p.expect("TABLE")
 	case p.accept("PUBLIC"):
@@ -78,7 +80,7 @@ func (p *parser) dropped() (Object, error) {
 		return "", t.unsupported("DROP " + t.upper).
 			WithHint("DROP PRIVATE TABLE and DROP PUBLIC TABLE withdraw a declaration; the rows stay")
 	}
-	return "", p.unexpected("RELEASE, MECHANISM, PRIVATE TABLE or PUBLIC TABLE")
+	return "", p.unexpected("RELEASE, MECHANISM, SOURCE, PRIVATE TABLE or PUBLIC TABLE")
 }
 
 // schemaObjects are what SQLite's own CREATE and DROP make and remove.

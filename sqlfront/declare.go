@@ -9,6 +9,8 @@ func (p *parser) create() (Statement, error) {
 		return p.createPublic()
 	case p.accept("PRIVATE"):
 		return p.createPrivate()
+	case p.accept("SOURCE"):
+		return p.createSource()
 	case p.accept("RELEASE"):
 		return p.createRelease()
 	case p.accept("MECHANISM"):
@@ -21,7 +23,7 @@ func (p *parser) create() (Statement, error) {
 		return nil, t.unsupported("CREATE " + t.upper).
 			WithHint("load tables with .import or make them with another SQLite client, then declare them with CREATE PRIVATE TABLE or CREATE PUBLIC TABLE")
 	}
-	return nil, p.unexpected("PUBLIC TABLE, PRIVATE TABLE, RELEASE or MECHANISM")
+	return nil, p.unexpected("PUBLIC TABLE, PRIVATE TABLE, SOURCE, RELEASE or MECHANISM")
 }
 
 // createPublic parses what follows CREATE PUBLIC.
@@ -54,7 +56,7 @@ func (p *parser) createPrivate() (Statement, error) {
 	if err = p.expect("FROM"); err != nil {
 		return nil, err
 	}
-	if s.Source, err = p.name("the table or view with the rows"); err != nil {
+	if s.In, s.Source, err = p.place(); err != nil {
 		return nil, err
 	}
 	s.Options, err = p.with()

@@ -3,12 +3,13 @@ package sqlfront
 import "dpsql/query"
 
 // Statement is one parsed statement: *CreatePublic, *CreatePrivate,
-// *CreateRelease, *CreateMechanism, *Drop, *Show, *Describe, *Explain, *Set,
+// *CreateSource, *CreateRelease, *CreateMechanism, *Drop, *Show, *Describe, *Explain, *Set,
 // *Export or *Select. It is syntax: no name in it has been looked up.
 type Statement interface{ statement() }
 
 func (*CreatePublic) statement()    {}
 func (*CreatePrivate) statement()   {}
+func (*CreateSource) statement()    {}
 func (*CreateRelease) statement()   {}
 func (*CreateMechanism) statement() {}
 func (*Drop) statement()            {}
@@ -49,12 +50,13 @@ type CreatePublic struct {
 	IfNotExists bool
 }
 
-// CreatePrivate is CREATE PRIVATE TABLE … FROM source WITH (…).
+// CreatePrivate is CREATE PRIVATE TABLE … FROM [source.]table WITH (…).
 type CreatePrivate struct {
 	Name        Name
 	IfNotExists bool
 	Columns     []ColumnDef // at least one; names differ
-	Source      Name
+	In          Name        // the declared source; its text is "" where the rows are in the file
+	Source      Name        // the table or view; in a declared source schema.table, in double quotes what was quoted
 	Options     []Option
 }
 
@@ -70,6 +72,14 @@ type ColumnDef struct {
 type DomainSource struct {
 	Column, Table Name
 	OrNull        bool
+}
+
+// CreateSource is CREATE SOURCE … USING POSTGRES WITH (…). PostgreSQL is the only
+// kind.
+type CreateSource struct {
+	Name        Name
+	IfNotExists bool
+	Options     []Option
 }
 
 // Algorithm is what a USING clause names.
@@ -110,9 +120,10 @@ const (
 	Mechanism    Object = "mechanism"
 	PrivateTable Object = "private table"
 	PublicTable  Object = "public table"
+	SourceObject Object = "source"
 )
 
-// Drop is DROP RELEASE, MECHANISM, PRIVATE TABLE or PUBLIC TABLE.
+// Drop is DROP RELEASE, MECHANISM, PRIVATE TABLE, PUBLIC TABLE or SOURCE.
 type Drop struct {
 	Kind     Object
 	Name     Name
@@ -125,6 +136,7 @@ type Topic string
 // The topics.
 const (
 	Tables     Topic = "tables"
+	Sources    Topic = "sources"
 	Releases   Topic = "releases"
 	Mechanisms Topic = "mechanisms"
 	Budget     Topic = "budget"

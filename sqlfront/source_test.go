@@ -1,0 +1,100 @@
+package sqlfront
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+func TestSourceStatements(t *testing.T) {
+	for text, want := range map[string]Statement{
+		"CREATE SOURCE warehouse USING POSTGRES WITH (dsn_env = 'WAREHOUSE_DSN')": &CreateSource{Name: Name{"warehouse", 15},
+			Options: []Option{{Name{"dsn_env", 46}, "WAREHOUSE_DSN", String, 56}}},
+		`create source if not exists "my house" using postgresql with (DSN_ENV = W, timeout = 30);`: &CreateSource{Name: Name{"my house", 29}, IfNotExists: true,
+			Options: []Option{{Name{"dsn_env", 63}, "W", Word, 73}, {Name{"timeout", 76}, "30", Number, 86}}},
+		"DROP SOURCE warehouse":         &Drop{Kind: SourceObject, Name: Name{"warehouse", 13}},
+		"DROP SOURCE IF EXISTS \"w h\"": &Drop{Kind: SourceObject, Name: Name{"w h", 23}, IfExists: true},
+		"SHOW SOURCES":                  &Show{Sources},
+	} {
+		got, err := Parse(text)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	for from, want := range map[string][2]string{
+		"raw":                             {"", "raw"},
+		"main.raw":                        {"", "raw"},
+		`MAIN."raw data"`:                 {"", "raw data"},
+		`"main".[raw]`:                    {"", "raw"},
+		"warehouse.flights":               {"warehouse", "public.flights"},
+		"warehouse.public.flights":        {"warehouse", "public.flights"},
+		"Warehouse.Public.Flights":        {"Warehouse", "Public.Flights"},
+		`w . "Public" . "odd ""name.x"""`: {"w", `"Public"."odd ""name.x"""`},
+		"w.[a b].`c`":                     {"w", `"a b"."c"`},
+		`"my house".t`:                    {"my house", "public.t"},
+		`w."main".t`:                      {"w", `"main".t`},
+	} {
+		s, err := Parse("CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM " + from + " WITH (epsilon = 1)")
+		if err != nil {
+			t.Errorf("%s: %v", from, err)
+			continue
+		}
+		if c := s.(*CreatePrivate); c.In.Text != want[0] || c.Source.Text != want[1] || len(c.Options) != 1 {
+			t.Errorf("%s: %+v, want %s", from, c, want)
+		}
+	}
+}
+
+func TestSourceRefusals(t *testing.T) {
+	m, private := sqlerr.Malformed, "CREATE PRIVATE TABLE t (a TEXT) FROM "
+	checkRefusals(t, []refusal{
+		{"CREATE SOURC‸E", m, "expected the name of a source", ""},
+		{"CREATE SOURCE ‸'w' USING POSTGRES", m, "found a string", "names are quoted with"},
+		{"CREATE SOURCE w ‸WITH (dsn_env = 'W')", m, "expected USING", ""},
+		{"CREATE SOURCE w USING ‸mysql WITH (dsn_env = 'W')", sqlerr.Unsupported, "no kind of source mysql", "POSTGRES"},
+		{"CREATE SOURCE w USING ‸5", m, "expected POSTGRES", ""},
+		{"CREATE SOURCE w USING POSTGRES ‸x", m, "unexpected x after the end", ""},
+		{"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'W', ‸dsn_env = 'V')", sqlerr.Invalid, "given twice", ""},
+		{"DROP SOURC‸E", m, "expected the name of a source", ""},
+		{"SHOW ‸SOURCE", sqlerr.Unsupported, "SHOW SOURCE", "did you mean SHOW SOURCES?"},
+		{private + "w‸.", m, "expected a schema, table or view", ""},
+		{private + "w.‸'flights'", m, "found a string", ""},
+		{private + "a.b.c.‸d", sqlerr.Invalid, "at most three names", ""},
+		{private + "main.‸public.flights", sqlerr.Invalid, "main is the file itself", ""},
+	})
+}
+
+// What could be a connection string or a password is refused wherever it stands,
+// and never quoted.
+func TestSecretsAreNotQuoted(t *testing.T) {
+	const secret = "hunter2"
+	for _, text := range []string{
+		"CREATE SOURCE w USING POSTGRES WITH (dsn_env = ‸'postgres://u:%s@h/d')",
+		"CREATE SOURCE w USING POSTGRES WITH (dsn = ‸'postgres://u:%s@h/d')",
+		"CREATE SOURCE w USING POSTGRES ‸'postgres://u:%s@h/d'",
+		"CREATE SOURCE w USING POSTGRES WITH (‸'postgres://u:%s@h/d')",
+		"CREATE SOURCE w USING ‸'postgres://u:%s@h/d'",
+		"CREATE SOURCE ‸'host=h password=%s'",
+		"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'W', ‸password = '%s')",
+		"CREATE SOURCE w USING POSTGRES WITH (dsn_env = host=h ‸password=%s)",
+	} {
+		text, position := marked(fmt.Sprintf(text, secret))
+		e := failure(t, text)
+		if e.Code != sqlerr.Invalid || !strings.Contains(e.Hint, "dsn_env = 'WAREHOUSE_DSN'") {
+			t.Errorf("%s: %v", text, e)
+		}
+		if e.Position != position || strings.Contains(e.Error()+e.Hint, secret) {
+			t.Errorf("%s: %v at %d, want position %d", text, e, e.Position, position)
+		}
+	}
+	e := failure(t, "CREATE SOURCE w USING POSTGRES WITH (dsn_env = postgres://u:"+secret+"@h/d)") // no text without quotes
+	if e.Code != sqlerr.Malformed || strings.Contains(e.Error()+e.Hint, secret) {
+		t.Error(e)
+	}
+}
