@@ -174,6 +174,9 @@ func (st *statement) draw(ctx context.Context, purchases []purchase, answers []e
 func (st *statement) charge(ctx context.Context, purchases []purchase, answers []estimate) ([]purchase, error) {
 	var left []purchase
 	var cost accounting.Amount
+	if err := st.db.ready(ctx, st.table); err != nil {
+		return nil, err
+	}
 	err := st.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := unchanged(ctx, tx, st.table); err != nil {
 			return err

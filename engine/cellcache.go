@@ -20,7 +20,8 @@ import (
 // Cells are loaded when it pays: once the counts pushed down to SQLite since the
 // last time took as long as loading would, so that never more than about twice
 // the time is spent that would have been with foresight. They serve only while
-// nothing outside the catalog was committed since they were read.
+// nothing outside the catalog was committed since they were read. Rows outside
+// the file have no such mark: they are counted where they are, every time.
 type cellCache struct {
 	mu    sync.Mutex
 	byKey map[cellsKey]*cells
@@ -55,9 +56,12 @@ const (
 )
 
 // count returns the true count of a request, whose query over the columns is q:
-// from memory if the cells are there and current, else from SQLite. Both are
+// from memory if the cells are there and current, else from the database. Both are
 // the count on one snapshot that is no older than the call.
 func (db *DB) count(ctx context.Context, r request, columns []int, q query.Query) (int64, error) {
+	if r.table.outside != nil {
+		return db.countRows(ctx, r)
+	}
 	h, err := db.currentCells(ctx, r.table, columns, q)
 	if err != nil {
 		return 0, err
@@ -132,7 +136,7 @@ func (db *DB) recheck(ctx context.Context, t *table, k cellsKey, bases []string,
 	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if bases == nil {
 			var err error
-			if bases, err = sameSchema(ctx, tx, t); err != nil {
+			if bases, err = sameSchema(ctx, source.SQLite(tx.SQL()), t); err != nil {
 				return err
 			}
 		}

@@ -49,6 +49,7 @@ type DB struct {
 	prices    memo[direct.Request, price]
 	params    memo[string, paramsResult] // of mechanisms, by their stored text
 	live      *liveMechanisms
+	pools     pools // of the sources outside the file
 	cellCache cellCache
 	building  sync.Mutex // declarations of this process run one at a time
 }
@@ -72,13 +73,15 @@ func Open(path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, live: newLiveMechanisms(o.BusyTimeout)}, nil
+	return &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, live: newLiveMechanisms(o.BusyTimeout),
+		pools: pools{open: openPool}}, nil
 }
 
 // Close gives back what the process holds, so that another may go on where it
 // was, and closes the file. Sessions must be done.
 func (db *DB) Close() error {
 	err := db.live.release(db)
+	db.pools.closeAll()
 	if cerr := db.store.Close(); err == nil {
 		err = cerr
 	}

@@ -117,7 +117,14 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 	if err != nil {
 		return nil, err
 	}
+	out, err := s.lookOutside(ctx, st, unit)
+	if err != nil {
+		return nil, err
+	}
 	result := &Result{}
+	if out != nil {
+		result.Warnings = append(result.Warnings, notShared)
+	}
 	return result, s.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		existing, err := tx.Table(st.Name.Text)
 		if err != nil || existing != nil && st.IfNotExists {
@@ -126,26 +133,40 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 		if public, err := tx.IsPublic(st.Name.Text); err != nil || public {
 			return firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a public table", st.Name.Text).At(st.Name.Position))
 		}
-		t, err := declared(ctx, tx, st)
+		var in *catalog.Source
+		if st.In.Text != "" {
+			if in, err = sourceOfName(tx, st.In); err != nil {
+				return err
+			}
+			if out == nil || out.source.ID != in.ID {
+				return sqlerr.New(sqlerr.Busy, "%s was declared anew meanwhile", st.In.Text).WithHint("try again").At(st.In.Position)
+			}
+		}
+		t, err := declared(ctx, tx, st, in)
 		if err != nil {
 			return err
 		}
 		t.Unit, t.MaxRows, t.Key = unit.column, unit.rows, unit.key
-		return at(addPrivate(ctx, tx, t, b), st.Name.Position)
+		return at(addPrivate(ctx, tx, t, b, out), st.Name.Position)
 	})
 }
 
 // declared resolves the domains of the declaration; only declared public
-// tables are read.
-func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate) (catalog.Table, error) {
+// tables are read. The rows are in a source outside the file, or where that is
+// nil in the file.
+func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, in *catalog.Source) (catalog.Table, error) {
 	t := catalog.Table{Name: st.Name.Text, Source: st.Source.Text}
-	schema, err := source.SQLite(tx.SQL()).Check(ctx, source.Table{Source: t.Source})
-	if err != nil {
-		return t, at(err, st.Source.Position)
-	}
-	bases, err := privateBases(tx, schema.Bases)
-	if err != nil {
-		return t, err
+	var bases []string
+	if in != nil {
+		t.SourceID = in.ID // no table of the file reads what is there
+	} else {
+		schema, err := source.SQLite(tx.SQL()).Check(ctx, source.Table{Source: t.Source})
+		if err != nil {
+			return t, at(err, st.Source.Position)
+		}
+		if bases, err = privateBases(tx, schema.Bases); err != nil {
+			return t, err
+		}
 	}
 	for _, def := range st.Columns {
 		d := def.Domain
@@ -191,23 +212,33 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bas
 	return d, at(err, from.Column.Position)
 }
 
-// addPrivate stores a declaration under the budget of its base tables, which
-// is opened by the first declaration over them and continued by later ones.
-func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget) error {
+// protected returns the schema text of a declared table, and the base tables
+// whose rows it reads. What is known of rows outside the file was asked before;
+// out is nil for the file.
+func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *outside) (text string, bases []string, err error) {
+	if out != nil {
+		return out.schema.Text, distinct(out.schema.Bases), nil
+	}
 	schema, err := source.SQLite(tx.SQL()).Check(ctx, sourceOf(t))
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	t.SourceSchema = schema.Text
-	bases, err := privateBases(tx, schema.Bases)
+	if bases, err = privateBases(tx, schema.Bases); err != nil {
+		return "", nil, err
+	}
+	return schema.Text, bases, noPublicViewReads(ctx, tx, bases)
+}
+
+// addPrivate stores a declaration under the budget of its base tables, which
+// is opened by the first declaration over them and continued by later ones.
+func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, out *outside) error {
+	text, bases, err := protected(ctx, tx, t, out)
 	if err != nil {
 		return err
 	}
+	t.SourceSchema = text
 	if len(bases) == 0 {
 		return sqlerr.New(sqlerr.Invalid, "%s reads public tables only", t.Source).WithHint("there is nothing in it to protect")
-	}
-	if err := noPublicViewReads(ctx, tx, bases); err != nil {
-		return err
 	}
 	a, err := tx.AccountFor(bases)
 	switch {

@@ -12,6 +12,9 @@ import (
 // drop removes a declaration. What was spent stays spent; a mechanism's runs
 // that never started are given back.
 func (s *Session) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error) {
+	if st.Kind == sqlfront.SourceObject {
+		return &Result{}, at(forgiven(st, s.dropSource(ctx, st.Name.Text)), st.Name.Position)
+	}
 	err := s.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		switch st.Kind {
 		case sqlfront.Release:
@@ -23,10 +26,15 @@ func (s *Session) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error) 
 		}
 		return tx.DropPublic(st.Name.Text)
 	})
+	return &Result{}, at(forgiven(st, err), st.Name.Position)
+}
+
+// forgiven leaves out that a thing is not there, where IF EXISTS says it may not.
+func forgiven(st *sqlfront.Drop, err error) error {
 	if st.IfExists && sqlerr.CodeOf(err) == sqlerr.Unknown {
-		err = nil
+		return nil
 	}
-	return &Result{}, at(err, st.Name.Position)
+	return err
 }
 
 func dropMechanism(tx *catalog.Tx, name string) error {

@@ -27,7 +27,7 @@ func fuzzTable(t testing.TB) *table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &table{catalog.Table{ID: 1, Name: "p", Source: "raw", Columns: columns, Account: 1, MaxRows: 1}, u}
+	return &table{Table: catalog.Table{ID: 1, Name: "p", Source: "raw", Columns: columns, Account: 1, MaxRows: 1}, universe: u}
 }
 
 // fuzzParams are parameters as a mechanism stores them.

@@ -104,6 +104,9 @@ func (db *DB) startRun(ctx context.Context, l *live) error {
 	next := l.record
 	next.RunsStarted++
 	action := fmt.Sprintf("run %d of %d", next.RunsStarted, next.Updates)
+	if err := db.ready(ctx, l.table); err != nil {
+		return err
+	}
 	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := unchanged(ctx, tx, l.table); err != nil {
 			return err

@@ -120,6 +120,9 @@ func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smw
 		return err
 	}
 	m.Params = params
+	if err := db.ready(ctx, t); err != nil {
+		return err
+	}
 	return db.store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := unchanged(ctx, tx, t); err != nil {
 			return err

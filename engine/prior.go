@@ -92,7 +92,10 @@ func (db *DB) buyPrior(ctx context.Context, t *table, name string, columns []int
 	if err := db.charge(ctx, t, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior}); err != nil {
 		return nil, err
 	}
-	return db.learnPrior(context.WithoutCancel(ctx), t, columns, p) // it is paid for
+	if t.outside == nil {
+		ctx = context.WithoutCancel(ctx) // it is paid for; but another server may never answer
+	}
+	return db.learnPrior(ctx, t, columns, p)
 }
 
 // learnPrior counts pairs of columns and learns the prior from the noisy counts.

@@ -17,18 +17,52 @@ import (
 // still what was declared. The caller has charged for what it will say of them.
 func reading[T any](ctx context.Context, db *DB, t *table, read func(source.Reader) (T, error)) (T, error) {
 	var out T
-	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
-		if err := unchanged(ctx, tx, t); err != nil {
-			return err
-		}
+	err := db.snapshot(ctx, t, func(from source.Reader) error {
 		var err error
-		out, err = read(source.SQLite(tx.SQL()))
+		out, err = read(from)
 		return err
 	})
 	return out, err
 }
 
-// countRows lets SQLite find the true count of a request.
+// snapshot calls read with the reader of the database that has the table's rows.
+// What is checked before and what is read are on one snapshot there.
+func (db *DB) snapshot(ctx context.Context, t *table, read func(source.Reader) error) error {
+	if t.outside == nil {
+		return db.store.Read(ctx, func(tx *catalog.Tx) error {
+			if err := unchanged(ctx, tx, t); err != nil {
+				return err
+			}
+			return read(source.SQLite(tx.SQL()))
+		})
+	}
+	pool, err := db.pools.get(t.outside)
+	if err != nil {
+		return err
+	}
+	return pool.Snapshot(ctx, func(from source.Reader) error {
+		bases, err := sameSchema(ctx, from, t)
+		if err != nil {
+			return err
+		}
+		if err := db.store.Read(ctx, func(tx *catalog.Tx) error { return covered(tx, t, bases) }); err != nil {
+			return err
+		}
+		return read(from)
+	})
+}
+
+// ready refuses a table outside the file that cannot be read now, or that
+// changed since it was declared, so that nothing is charged for what could not
+// be answered. A table of the file is checked where it is charged.
+func (db *DB) ready(ctx context.Context, t *table) error {
+	if t.outside == nil {
+		return nil
+	}
+	return db.snapshot(ctx, t, func(source.Reader) error { return nil })
+}
+
+// countRows lets the database find the true count of a request.
 func (db *DB) countRows(ctx context.Context, r request) (int64, error) {
 	return reading(ctx, db, r.table, func(from source.Reader) (int64, error) {
 		return from.Count(ctx, r.table.rows(), r.query)
@@ -126,9 +160,13 @@ func allColumns(t *table) []int {
 // unchanged refuses a source whose schema is no longer the declared one, or
 // that reads a table which was public then and is not any more: its rows could
 // be those of another budget, which nobody has charged. Schemas are
-// public; whether rows changed is not looked at.
+// public; whether rows changed is not looked at. Rows outside the file are
+// checked on the snapshot they are read on.
 func unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
-	bases, err := sameSchema(ctx, tx, t)
+	if t.outside != nil {
+		return nil
+	}
+	bases, err := sameSchema(ctx, source.SQLite(tx.SQL()), t)
 	if err != nil {
 		return err
 	}
@@ -137,17 +175,17 @@ func unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
 
 // sameSchema refuses a source whose schema is no longer the declared one, and
 // returns the tables that it reads.
-func sameSchema(ctx context.Context, tx *catalog.Tx, t *table) (bases []string, err error) {
+func sameSchema(ctx context.Context, from source.Reader, t *table) (bases []string, err error) {
 	if t.Source == "" {
 		return nil, sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).
 			WithHint("it is an exported release: only its queries are answered here")
 	}
-	schema, err := source.SQLite(tx.SQL()).Check(ctx, t.rows())
+	schema, err := from.Check(ctx, t.rows())
 	if err != nil {
 		return nil, err
 	}
 	if schema.Text != t.SourceSchema {
-		return nil, sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.Source, t.Name).
+		return nil, sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.place(), t.Name).
 			WithHint("DROP PRIVATE TABLE %s and declare it again; its budget goes on", t.Name)
 	}
 	return schema.Bases, nil
@@ -156,17 +194,23 @@ func sameSchema(ctx context.Context, tx *catalog.Tx, t *table) (bases []string, 
 // covered refuses tables that the budget of t does not cover and that are not
 // public.
 func covered(tx *catalog.Tx, t *table, bases []string) error {
-	private, err := privateBases(tx, bases)
-	if err != nil {
-		return err
+	private := distinct(bases)
+	if t.outside == nil {
+		var err error
+		if private, err = privateBases(tx, bases); err != nil {
+			return err
+		}
 	}
 	a, err := tx.AccountFor(private)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case a != nil && a.ID == t.Account:
+		return nil
+	case t.outside != nil:
+		return sqlerr.New(sqlerr.Invalid, "%s reads tables that the budget of %s does not cover", t.place(), t.Name).
+			WithHint("does %s name another database now? DROP PRIVATE TABLE %s and declare it anew for what is there", t.outside.DSNEnv, t.Name)
 	}
-	if a == nil || a.ID != t.Account {
-		return sqlerr.New(sqlerr.Invalid, "%s reads tables that are no longer public, which its budget does not cover", t.Source).
-			WithHint("declare them public again, or DROP PRIVATE TABLE %s and declare it anew", t.Name)
-	}
-	return nil
+	return sqlerr.New(sqlerr.Invalid, "%s reads tables that are no longer public, which its budget does not cover", t.Source).
+		WithHint("declare them public again, or DROP PRIVATE TABLE %s and declare it anew", t.Name)
 }

@@ -107,6 +107,8 @@ func (s *Session) declare(ctx context.Context, statement sqlfront.Statement) (*R
 		return s.createPublic(ctx, st)
 	case *sqlfront.CreatePrivate:
 		return s.createPrivate(ctx, st)
+	case *sqlfront.CreateSource:
+		return s.createSource(ctx, st)
 	case *sqlfront.CreateRelease:
 		return s.createRelease(ctx, st)
 	case *sqlfront.CreateMechanism:

@@ -31,6 +31,8 @@ func (s *Session) show(ctx context.Context, st *sqlfront.Show) (*Result, error) 
 	switch st.What {
 	case sqlfront.Tables:
 		return v.showTables(), nil
+	case sqlfront.Sources:
+		return v.showSources(), nil
 	case sqlfront.Releases:
 		return v.showReleases(), nil
 	case sqlfront.Mechanisms:
@@ -59,7 +61,7 @@ func (s *Session) showSettings() *Result {
 }
 
 func (v *view) showTables() *Result {
-	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"unit", "TEXT"}, {"rows", "INTEGER"}}}
+	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"unit", "TEXT"}, {"rows", "INTEGER"}, {"source", "TEXT"}}}
 	for _, t := range v.tables {
 		size := "infinite"
 		if n := t.universe.Size(); n != nil {
@@ -69,16 +71,24 @@ func (v *view) showTables() *Result {
 		if t.NHat != nil {
 			rows = t.NHat.Value
 		}
-		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, unitText(t.Unit, t.MaxRows), rows})
+		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, unitText(t.Unit, t.MaxRows), rows, textOrNull(t.place())})
 	}
 	for _, p := range v.publics {
-		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil})
+		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil, p})
 	}
 	return r
 }
 
+// textOrNull is NULL for an empty text.
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
 // describe lists the columns of a private table with their domains, and says what
-// its unit is.
+// its unit is and where its rows are.
 func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result, error) {
 	v, err := s.db.current(ctx)
 	if err != nil {
@@ -92,9 +102,9 @@ func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result,
 }
 
 func describe(t *table) *Result {
-	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}, {"unit", "TEXT"}}}
+	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}, {"unit", "TEXT"}, {"source", "TEXT"}}}
 	for _, c := range t.Columns {
-		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, unitText(t.Unit, t.MaxRows)}
+		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, unitText(t.Unit, t.MaxRows), textOrNull(t.place())}
 		if c.Domain.Finite() {
 			row[2], row[3] = c.Domain.String(), int64(c.Domain.Size())
 		}

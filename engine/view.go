@@ -15,6 +15,7 @@ import (
 // depends on private rows but what was released.
 type view struct {
 	publics    []string
+	sources    []catalog.Source
 	tables     []*table
 	releases   []catalog.Release
 	mechanisms []catalog.Mechanism
@@ -34,6 +35,15 @@ func (a account) left() accounting.Amount { return a.Caps.Left(a.spent) }
 type table struct {
 	catalog.Table
 	universe *query.Universe
+	outside  *catalog.Source // the source that has its rows; nil for the file
+}
+
+// place names where the table's rows are, for people; "" in an exported file.
+func (t *table) place() string {
+	if t.outside == nil {
+		return t.Source
+	}
+	return t.outside.Name + "." + t.Source
 }
 
 // rows says where the table's private rows are.
@@ -64,6 +74,9 @@ func readView(tx *catalog.Tx) (*view, error) {
 	if v.publics, err = tx.Publics(); err != nil {
 		return nil, err
 	}
+	if v.sources, err = tx.Sources(); err != nil {
+		return nil, err
+	}
 	tables, err := tx.Tables()
 	if err != nil {
 		return nil, err
@@ -73,7 +86,13 @@ func readView(tx *catalog.Tx) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.tables = append(v.tables, &table{t, u})
+		known := &table{Table: t, universe: u}
+		if t.SourceID != 0 {
+			if known.outside, err = tx.SourceByID(t.SourceID); err != nil {
+				return nil, err
+			}
+		}
+		v.tables = append(v.tables, known)
 	}
 	if v.releases, err = tx.Releases(0); err != nil {
 		return nil, err
@@ -142,7 +161,7 @@ func (v *view) unknown(name string, position int) error {
 		}
 	}
 	for _, t := range v.tables {
-		if query.SameName(t.Source, name) {
+		if t.outside == nil && query.SameName(t.Source, name) {
 			return sqlerr.New(sqlerr.Unsupported, "%s holds private rows", t.Source).
 				WithHint("ask the private table %s instead", t.Name).At(position)
 		}

@@ -10,6 +10,7 @@ import (
 // completing what someone types.
 type Vocabulary struct {
 	Tables     []TableWords // private tables
+	Sources    []string
 	Publics    []string
 	Releases   []string
 	Mechanisms []string
@@ -38,6 +39,9 @@ func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
 		return Vocabulary{}, public(ctx, err)
 	}
 	out := Vocabulary{Publics: v.publics}
+	for _, s := range v.sources {
+		out.Sources = append(out.Sources, s.Name)
+	}
 	for _, t := range v.tables {
 		words := TableWords{Name: t.Name}
 		for _, c := range t.Columns {

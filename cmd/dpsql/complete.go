@@ -82,15 +82,17 @@ func (c *completer) candidates(before string) []string {
 	case strings.HasPrefix(before, "."):
 		return append(tableNames(v), append(formatNames(), v.Releases...)...)
 	case last == "FROM" || last == "JOIN" || last == "DESCRIBE" || last == "TABLE":
-		return append(tableNames(v), v.Publics...)
+		return slices.Concat(tableNames(v), v.Publics, v.Sources)
 	case last == "SHOW":
-		return strings.Fields("TABLES RELEASES MECHANISMS BUDGET LEDGER SETTINGS")
+		return strings.Fields("TABLES RELEASES MECHANISMS BUDGET LEDGER SETTINGS SOURCES")
 	case last == "SET":
 		return settings
 	case last == "RELEASE":
 		return v.Releases
 	case last == "MECHANISM":
 		return v.Mechanisms
+	case last == "SOURCE":
+		return v.Sources
 	}
 	return slices.Concat(keywords, tableNames(v), columnNames(v))
 }

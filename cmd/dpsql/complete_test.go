@@ -11,7 +11,7 @@ func TestComplete(t *testing.T) {
 	c := newCompleter(&fakeSession{words: engine.Vocabulary{
 		Tables: []engine.TableWords{{Name: "admissions", Columns: []engine.ColumnWords{
 			{Name: "sex", Values: []string{"'F'", "'M'", "NULL"}}, {Name: "diagnosis"}, {Name: "größe"}, {Name: "order", Values: []string{"7", "70"}}}}},
-		Publics: []string{"icd10"}, Releases: []string{"adm_zip"}, Mechanisms: []string{"live"},
+		Publics: []string{"icd10"}, Releases: []string{"adm_zip"}, Mechanisms: []string{"live"}, Sources: []string{"warehouse"},
 	}})
 	tests := []struct {
 		text  string
@@ -22,7 +22,7 @@ func TestComplete(t *testing.T) {
 		{".hel", 0, []string{".help"}},
 		{".mode j", 6, []string{"json"}},
 		{".schema ad", 8, []string{"adm_zip", "admissions"}},
-		{"SELECT COUNT(*) FROM ", 21, []string{"admissions", "icd10"}},
+		{"SELECT COUNT(*) FROM ", 21, []string{"admissions", "icd10", "warehouse"}},
 		{"SELECT COUNT(*)\nFROM adm", 21, []string{"admissions"}},
 		{"SELECT COUNT(*) FROM t WHERE (di", 30, []string{"DIRECT", "DISTINCT", "diagnosis"}},
 		{"größe=gr", 8, []string{"GROUP", "größe"}},
@@ -36,6 +36,9 @@ func TestComplete(t *testing.T) {
 		{"SET acc", 4, []string{"accuracy"}},
 		{"DROP RELEASE ", 13, []string{"adm_zip"}},
 		{"DROP MECHANISM ", 15, []string{"live"}},
+		{"DROP SOURCE ", 12, []string{"warehouse"}},
+		{"CREATE SOU", 7, []string{"SOURCE", "SOURCES"}},
+		{"SHOW S", 5, []string{"SETTINGS", "SOURCES"}},
 		{"nothing", 0, nil},
 	}
 	for _, test := range tests {

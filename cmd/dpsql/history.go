@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 )
 
 // history keeps what was typed at one database, and nothing that was answered,
@@ -74,10 +75,14 @@ func historyPath(database string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%s-%x", filepath.Base(place), sum[:4])), os.MkdirAll(dir, 0o700)
 }
 
-// Write remembers an entry, unless it repeats the last. Each entry is appended
+// secretive tells a declaration in which someone wrote how to reach a database,
+// rather than the name of a variable. It is refused, and must not stay.
+var secretive = regexp.MustCompile(`(?is)\bcreate\s+source\b.*(://|password)`)
+
+// Write remembers an entry, unless it repeats the last or has a secret. Each entry is appended
 // at once, so that shells side by side keep each other's.
 func (h *history) Write(entry string) (int, error) {
-	if n := len(h.entries); entry == "" || n > 0 && h.entries[n-1] == entry {
+	if n := len(h.entries); entry == "" || secretive.MatchString(entry) || n > 0 && h.entries[n-1] == entry {
 		return n, nil
 	}
 	h.entries = append(h.entries, entry)

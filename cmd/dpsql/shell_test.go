@@ -147,7 +147,8 @@ func TestHistoryFile(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	for range 2 {
 		h := openHistory("clinic.db")
-		for _, text := range []string{"SELECT 1;", "SELECT 1;", "SELECT\n2;", ""} {
+		for _, text := range []string{"SELECT 1;", "SELECT 1;", "SELECT\n2;", "",
+			"create  source w using postgres with (dsn_env =\n'postgres://u:hunter2@h/d');", "CREATE SOURCE w USING POSTGRES WITH (password = 'x');"} {
 			if _, err := h.Write(text); err != nil {
 				t.Fatal(err)
 			}

@@ -89,6 +89,8 @@ func TestTag(t *testing.T) {
 		"create private table if not exists t": "CREATE PRIVATE TABLE",
 		"CREATE\n  RELEASE r ON t":             "CREATE RELEASE",
 		"DROP MECHANISM m;":                    "DROP MECHANISM",
+		"create source w using postgres":       "CREATE SOURCE",
+		"DROP SOURCE w":                        "DROP SOURCE",
 		"SET accuracy = 5;":                    "SET",
 		"SET mechanism = auto;":                "SET",
 		";":                                    "",

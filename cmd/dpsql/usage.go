@@ -27,6 +27,8 @@ Flags may stand before or after DB.
 
 The exit status is 0, 1 when a statement failed (a script stops there), 2 for a wrong usage.
 A database named like a sub-command is written with its folder: dpsql ./help
+Rows may also be in PostgreSQL: CREATE SOURCE name USING POSTGRES WITH (dsn_env = 'VARIABLE') says which
+environment variable has the connection string.
 
 In the shell, in scripts and on standard input:
 

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"dpsql/catalog"
+	"dpsql/source"
+	"dpsql/source/postgres"
+	"dpsql/sqlerr"
+)
+
+// pool reads from one database outside the file.
+type pool interface {
+	// Snapshot calls read once, with a reader of one snapshot of the database.
+	Snapshot(ctx context.Context, read func(source.Reader) error) error
+	Close()
+}
+
+// pools keeps the pools of the declared sources, by their number. One is made
+// when rows are first needed, and kept until its source is dropped or the
+// database closed.
+type pools struct {
+	mu   sync.Mutex
+	byID map[int64]pool
+	open func(kind, dsn string) (pool, error) // openPool, but in tests
+}
+
+// openPool makes a pool, which connects when it is first used.
+func openPool(kind, dsn string) (pool, error) {
+	switch kind {
+	case catalog.Postgres:
+		return postgres.Open(dsn)
+	}
+	return nil, sqlerr.New(sqlerr.Unsupported, "this dpsql knows no sources of the kind %s", kind).
+		WithHint("use the newer dpsql that declared it")
+}
+
+// get returns the pool of a source. Where its secret is missing, nothing else
+// is tried.
+func (p *pools) get(s *catalog.Source) (pool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, ok := p.byID[s.ID]; ok {
+		return known, nil
+	}
+	dsn := os.Getenv(s.DSNEnv)
+	if dsn == "" {
+		return nil, sqlerr.New(sqlerr.Invalid, "the environment variable %s, which says how to reach the source %s, is not set", s.DSNEnv, s.Name).
+			WithHint("start dpsql where it is set to a connection string, such as postgres://user@host/database")
+	}
+	made, err := p.open(s.Kind, withTimeout(dsn, int64(s.Timeout.Seconds())))
+	if err != nil {
+		return nil, err
+	}
+	if p.byID == nil {
+		p.byID = make(map[int64]pool)
+	}
+	p.byID[s.ID] = made
+	return made, nil
+}
+
+// close closes the pool of a source, if there is one.
+func (p *pools) close(id int64) {
+	p.mu.Lock()
+	known := p.byID[id]
+	delete(p.byID, id)
+	p.mu.Unlock()
+	if known != nil {
+		known.Close()
+	}
+}
+
+// closeAll closes all pools.
+func (p *pools) closeAll() {
+	p.mu.Lock()
+	all := p.byID
+	p.byID = nil
+	p.mu.Unlock()
+	for _, known := range all {
+		known.Close()
+	}
+}
+
+// withTimeout puts the server's limit for one statement into a connection
+// string, before one that is there: of a setting given twice the URL's first
+// counts, and of keywords the last.
+func withTimeout(dsn string, seconds int64) string {
+	if seconds == 0 {
+		return dsn
+	}
+	setting := fmt.Sprintf("statement_timeout=%d", 1000*seconds)
+	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
+		return dsn + " " + setting
+	}
+	url, fragment, cut := strings.Cut(dsn, "#")
+	if cut {
+		fragment = "#" + fragment
+	}
+	if before, after, ok := strings.Cut(url, "?"); ok {
+		return before + "?" + setting + "&" + after + fragment
+	}
+	return url + "?" + setting + fragment
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"dpsql/catalog"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// variable is what the name of an environment variable looks like. The front
+// end lets nothing else through in quotes; here names without are checked too.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// createSource declares a database outside the file. It is not asked for
+// anything: that needs its secret, which is read when rows are.
+func (s *Session) createSource(ctx context.Context, st *sqlfront.CreateSource) (*Result, error) {
+	o := newOptions(st.Options, "dsn_env", "timeout")
+	declared := catalog.Source{Name: st.Name.Text, Kind: catalog.Postgres,
+		Timeout: time.Duration(o.integer("timeout", 0, 1, 1e6)) * time.Second}
+	switch given := o.find("dsn_env"); {
+	case given == nil:
+		o.fail(sqlerr.New(sqlerr.Invalid, "dsn_env is missing").
+			WithHint("put the connection string into an environment variable and name that: WITH (dsn_env = 'WAREHOUSE_DSN')"), st.Name.Position)
+	case given.Kind == sqlfront.Number || !variable.MatchString(given.Value):
+		o.fail(sqlerr.New(sqlerr.Invalid, "dsn_env must be the name of an environment variable").
+			WithHint("WITH (dsn_env = 'WAREHOUSE_DSN')"), given.Position)
+	default:
+		declared.DSNEnv = given.Value
+	}
+	if err := o.done(); err != nil {
+		return nil, err
+	}
+	if slices.Contains([]string{"main", "temp"}, query.FoldName(declared.Name)) {
+		return nil, sqlerr.New(sqlerr.Invalid, "a source cannot be called %s, as SQLite's own are", declared.Name).At(st.Name.Position)
+	}
+	result := &Result{}
+	if os.Getenv(declared.DSNEnv) == "" {
+		result.Warnings = append(result.Warnings, declared.DSNEnv+" is not set where dpsql runs now: it is needed when rows are read")
+	}
+	return result, s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		existing, err := tx.Source(declared.Name)
+		if err != nil || existing != nil && st.IfNotExists {
+			return err
+		}
+		return at(tx.AddSource(&declared), st.Name.Position)
+	})
+}
+
+// dropSource removes a source that no private table uses.
+func (s *Session) dropSource(ctx context.Context, name string) error {
+	var dropped *catalog.Source
+	err := s.db.store.Write(ctx, func(tx *catalog.Tx) (err error) {
+		if dropped, err = tx.Source(name); err != nil {
+			return err
+		}
+		return tx.DropSource(name)
+	})
+	if err == nil && dropped != nil {
+		s.db.pools.close(dropped.ID)
+	}
+	return err
+}
+
+// outside is what is known of rows outside the file when a table over them is
+// declared.
+type outside struct {
+	source catalog.Source
+	schema source.Schema
+}
+
+// lookOutside asks the source that a declaration names for the schema of its
+// rows. It is nil where the rows are in the file, and where the table is there
+// already. No lock on the file is held meanwhile.
+func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u unit) (*outside, error) {
+	if st.In.Text == "" {
+		return nil, nil
+	}
+	var t catalog.Table
+	var found *catalog.Source
+	err := s.db.store.Read(ctx, func(tx *catalog.Tx) error {
+		existing, err := tx.Table(st.Name.Text)
+		switch {
+		case err != nil, existing != nil && st.IfNotExists:
+			return err
+		case existing != nil:
+			return sqlerr.New(sqlerr.Invalid, "the private table %s exists", existing.Name).At(st.Name.Position)
+		}
+		if found, err = sourceOfName(tx, st.In); err != nil {
+			return err
+		}
+		t, err = declared(ctx, tx, st, found)
+		return err
+	})
+	if err != nil || found == nil {
+		return nil, err
+	}
+	t.Unit, t.MaxRows, t.Key = u.column, u.rows, u.key
+	pool, err := s.db.pools.get(found)
+	if err != nil {
+		return nil, at(err, st.In.Position)
+	}
+	out := &outside{source: *found}
+	err = pool.Snapshot(ctx, func(from source.Reader) error {
+		if _, err := from.Check(ctx, source.Table{Source: t.Source}); err != nil {
+			return at(err, st.Source.Position)
+		}
+		var err error
+		out.schema, err = from.Check(ctx, sourceOf(t))
+		return at(err, st.Name.Position)
+	})
+	return out, err
+}
+
+// sourceOfName returns the declared source of that name.
+func sourceOfName(tx *catalog.Tx, name sqlfront.Name) (*catalog.Source, error) {
+	found, err := tx.Source(name.Text)
+	if err == nil && found == nil {
+		err = sqlerr.New(sqlerr.Unknown, "there is no source %s", name.Text).
+			WithHint("SHOW SOURCES lists them, CREATE SOURCE declares one").At(name.Position)
+	}
+	return found, err
+}
+
+// notShared says at a declaration what no other place could.
+const notShared = "the budget is kept in this file: another dpsql file that declares the same rows has a budget of its own, and neither knows what the other spends"
+
+// distinct returns the names of base tables outside the file, of each that differ
+// in case only the first: they are compared as all names are.
+func distinct(bases []string) []string {
+	sorted := slices.SortedFunc(slices.Values(bases), func(a, b string) int {
+		return cmp.Or(strings.Compare(query.FoldName(a), query.FoldName(b)), strings.Compare(a, b))
+	})
+	return slices.CompactFunc(sorted, query.SameName)
+}
+
+func (v *view) showSources() *Result {
+	r := &Result{Columns: []Column{{"source", "TEXT"}, {"kind", "TEXT"}, {"dsn_env", "TEXT"}, {"timeout", "TEXT"}, {"tables", "INTEGER"}, {"created", "TEXT"}}}
+	for _, s := range v.sources {
+		var timeout any
+		if s.Timeout > 0 {
+			timeout = fmt.Sprintf("%d s", int64(s.Timeout.Seconds()))
+		}
+		tables := int64(0)
+		for _, t := range v.tables {
+			if t.SourceID == s.ID {
+				tables++
+			}
+		}
+		r.Rows = append(r.Rows, []any{s.Name, s.Kind, s.DSNEnv, timeout, tables, s.CreatedAt.Format(time.RFC3339)})
+	}
+	return r
+}
