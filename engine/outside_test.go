@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dpsql/noise"
+	"dpsql/sqlerr"
+)
+
+// sameScript uses all that reads rows.
+var sameScript = []string{
+	`CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2)`,
+	`CREATE RELEASE zips ON admissions (zip, sex) USING PROJECTION WITH (epsilon = 0.2, rows = 512, heavy = none)`,
+	`CREATE RELEASE cube ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 0.3, free_columns = 1, max_updates = 2)`,
+	`CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1, max_support = 9, queries = 100)`,
+	`SHOW TABLES`, `SHOW BUDGET`,
+	`SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions WHERE sex = 'F' AND age < 30`,
+	`SET mechanism = live`, `SELECT COUNT(*) FROM admissions WHERE age = 7`, `SELECT COUNT(*) FROM admissions WHERE age = 107`,
+	`SET mechanism = direct`, `SET accuracy = 200`,
+	`SELECT COUNT(*) FROM admissions WHERE (age + 1) % 2 = 1`,
+	`SELECT COUNT(*) FROM admissions JOIN icd10 ON code = diagnosis WHERE label = 'pressure'`,
+	`SELECT diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY diagnosis`,
+	`SELECT COUNT(*) FROM admissions WHERE zip IN ('15210', '15211') AND sex = 'M'`,
+	`SET mechanism = zips`, `SET accuracy = 2000`, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`,
+	`SET mechanism = cube`, `SET accuracy = 2000`, `SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E10'`,
+	`SHOW RELEASES`, `SHOW MECHANISMS`, `DROP MECHANISM live`, `SHOW BUDGET`,
+}
+
+// sayings runs a script under fixed noise, and returns what it says with the place
+// of the rows and times left out.
+func sayings(t *testing.T, s *Session, place string) (all []string) {
+	t.Helper()
+	fixed(s.db, 3000)
+	for _, text := range sameScript {
+		r := must(t, s, text)
+		for _, row := range r.Rows {
+			for i, v := range row {
+				if v == place || strings.HasPrefix(fmt.Sprint(v), "20") && strings.HasSuffix(fmt.Sprint(v), "Z") {
+					row[i] = nil
+				}
+			}
+		}
+		line := fmt.Sprint(text, r.Columns, r.Rows, r.Warnings)
+		if r.Answer != nil {
+			line += fmt.Sprint(*r.Answer)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// TestOutsideIsAsInside runs one script on rows of the file and on the same rows
+// outside of it, under the same noise: all it says is the same.
+func TestOutsideIsAsInside(t *testing.T) {
+	want := sayings(t, clinic(t), "raw_admissions")
+	f := newFar(t)
+	got := sayings(t, outsideClinic(t, f), "warehouse.public.raw_admissions")
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("outside: %s\ninside:  %s", got[i], want[i])
+		}
+	}
+	if want := []string{farDSN + "?statement_timeout=30000"}; !slices.Equal(f.opened, want) {
+		t.Errorf("opened %q, want %q", f.opened, want)
+	}
+}
+
+// TestNothingConnectsUntilRowsAreNeeded takes the secret away and lets every
+// snapshot fail, and does all that needs no rows.
+func TestNothingConnectsUntilRowsAreNeeded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	f := newFar(t)
+	s := outsideClinicAt(t, f, path)
+	fixed(s.db, 3000)
+	for _, text := range sameScript[:len(sameScript)-2] {
+		must(t, s, text)
+	}
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f.closed != 1 {
+		t.Errorf("%d pools were closed, want 1", f.closed)
+	}
+	t.Setenv("WAREHOUSE_DSN", "")
+	f.opened = nil
+	again := open(t, path, Options{}).NewSession()
+	f.dial(again.db)
+	for _, text := range []string{`SHOW TABLES`, `SHOW SOURCES`, `SHOW BUDGET`, `SHOW LEDGER`, `SHOW RELEASES`, `SHOW MECHANISMS`, `DESCRIBE admissions`,
+		`SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions WHERE sex = 'F' AND age < 30`,
+		`EXPLAIN SELECT COUNT(*) FROM admissions WHERE age = 99`,
+		`SET mechanism = zips`, `SELECT COUNT(*) FROM admissions WHERE zip = '15213'`,
+		`SET mechanism = cube`, `SET accuracy = 2000`, `SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E11'`,
+		`SET mechanism = direct`, `SET accuracy = 200`, `SELECT COUNT(*) FROM admissions WHERE (age + 1) % 2 = 1`,
+		`EXPLAIN SELECT diagnosis, COUNT(*) FROM admissions GROUP BY diagnosis`,
+		`SET mechanism = live`, `SET accuracy = 2000`, `SELECT COUNT(*) FROM admissions WHERE age = 7`,
+		`EXPORT RELEASE cells TO '` + filepath.Join(t.TempDir(), "out.db") + `'`, `DROP MECHANISM live`, `DROP RELEASE cube`,
+	} {
+		must(t, again, text)
+	}
+	if len(f.opened) != 0 {
+		t.Errorf("%d pools were opened", len(f.opened))
+	}
+	refused(t, again, sqlerr.Invalid, `CREATE RELEASE more ON admissions (sex) USING PROJECTION WITH (epsilon = 0.1)`)
+}
+
+// TestUnsetVariable: without its secret a source cannot be read; it is said
+// which one, and nothing is charged.
+func TestUnsetVariable(t *testing.T) {
+	f := newFar(t)
+	s := outsideClinic(t, f)
+	other := open(t, s.db.store.Path(), Options{}).NewSession()
+	f.dial(other.db)
+	t.Setenv("WAREHOUSE_DSN", "")
+	before := ledger(t, other)
+	must(t, other, `SET accuracy = 200`)
+	for _, text := range []string{
+		`SELECT COUNT(*) FROM admissions WHERE age = 3`,
+		`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`,
+		`CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2)`,
+		`CREATE RELEASE cube ON admissions (sex) USING SMW WITH (epsilon = 0.3, free_columns = 1, max_updates = 2)`,
+		`CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1, max_support = 9)`,
+		strings.Replace(from("warehouse.raw_admissions"), "admissions", "again", 1),
+	} {
+		e := refused(t, other, sqlerr.Invalid, text)
+		if !strings.Contains(e.Message, "WAREHOUSE_DSN") || !strings.Contains(e.Message, "warehouse") || !strings.Contains(e.Hint, "set") {
+			t.Errorf("%s: %v (%s)", text, e, e.Hint)
+		}
+	}
+	if after := ledger(t, other); after != before {
+		t.Errorf("charged:\n%s", after)
+	}
+}
+
+// TestSecretStaysOut looks for the secret in all that a source leaves behind.
+func TestSecretStaysOut(t *testing.T) {
+	f := newFar(t)
+	s := outsideClinic(t, f)
+	said := fmt.Sprint(must(t, s, `SHOW SOURCES`).Rows, must(t, s, `DESCRIBE admissions`).Rows, ledger(t, s))
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2)`)
+	exported := filepath.Join(t.TempDir(), "out.db")
+	must(t, s, `EXPORT RELEASE cells TO '`+exported+`'`)
+	f.fail = func(string, int) error { return fmt.Errorf("connecting to %s failed", farDSN) }
+	must(t, s, `SET mechanism = direct`)
+	must(t, s, `SET accuracy = 200`)
+	said += refused(t, s, sqlerr.Internal, `SELECT COUNT(*) FROM admissions WHERE age = 3`).Error()
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(said, "hunter2") || strings.Contains(said, "@far") {
+		t.Errorf("said: %s", said)
+	}
+	for _, path := range []string{s.db.store.Path(), exported} {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"hunter2", "@far", "reader:"} {
+			if bytes.Contains(content, []byte(part)) {
+				t.Errorf("%s holds %s", filepath.Base(path), part)
+			}
+		}
+		if has := bytes.Contains(content, []byte("WAREHOUSE_DSN")); has != (path != exported) {
+			t.Errorf("%s holds the name of the variable: %v", filepath.Base(path), has)
+		}
+	}
+}
+
+// TestLostConnection: a connection that is lost after the charge is an error;
+// the charge stays, and nothing is drawn or stored.
+func TestLostConnection(t *testing.T) {
+	lost := sqlerr.New(sqlerr.IO, "the connection to the database failed while reading public.raw_admissions")
+	for text, action := range map[string]string{
+		`SELECT COUNT(*) FROM admissions WHERE age = 3`:                                                             "direct answer",
+		`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`:                                                         "3 direct answers",
+		`CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2, transform = identity)`: "create release",
+	} {
+		f := newFar(t)
+		s := outsideClinic(t, f)
+		must(t, s, `SET accuracy = 200`)
+		before := ledger(t, s)
+		f.fail = func(what string, n int) error {
+			if what == "read" {
+				return lost
+			}
+			return nil
+		}
+		draws := 0
+		s.db.random = func() *noise.Source { draws++; return noise.NewSource() }
+		refused(t, s, sqlerr.IO, text)
+		after := ledger(t, s)
+		if n := strings.Count(after, "\n") - strings.Count(before, "\n"); n != 1 || !strings.Contains(after[len(before):], action) {
+			t.Errorf("%s: %d lines more in the ledger:\n%s", text, n, after)
+		}
+		if draws > 0 && action != "create release" { // whose builder draws names of records first
+			t.Errorf("%s: %d sources of noise were used", text, draws)
+		}
+		if r := must(t, s, `SHOW RELEASES`); len(r.Rows) != 0 {
+			t.Errorf("%s: left %v", text, r.Rows)
+		}
+		f.fail = nil
+		must(t, s, text)
+		if n := strings.Count(ledger(t, s), "\n") - strings.Count(after, "\n"); n != 1 {
+			t.Errorf("%s: %d lines for the second attempt", text, n)
+		}
+	}
+}
+
+// TestUnreachableSource: a server that is away before the charge costs nothing.
+func TestUnreachableSource(t *testing.T) {
+	f := newFar(t)
+	s := outsideClinic(t, f)
+	must(t, s, `CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1, max_support = 9)`)
+	must(t, s, `SET accuracy = 200`)
+	before := ledger(t, s)
+	f.fail = func(string, int) error { return sqlerr.New(sqlerr.IO, "the connection to the database failed") }
+	for _, text := range []string{`SELECT COUNT(*) FROM admissions WHERE age = 3`,
+		`CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2)`,
+		`CREATE MECHANISM more ON admissions (sex, age) USING SMW WITH (epsilon = 0.1, max_support = 9)`} {
+		refused(t, s, sqlerr.IO, text)
+	}
+	refusedWith(t, s.db, sqlerr.IO, "live", `SELECT COUNT(*) FROM admissions WHERE age = 3`)
+	if after := ledger(t, s); after != before {
+		t.Errorf("charged:\n%s", after)
+	}
+}
+
+// TestCancelledOutside: what cancels a statement reaches the server, and the
+// charge stays.
+func TestCancelledOutside(t *testing.T) {
+	f := newFar(t)
+	s := outsideClinic(t, f)
+	must(t, s, `SET accuracy = 200`)
+	before := ledger(t, s)
+	ctx, cancel := context.WithCancel(context.Background())
+	f.wait = func(reading context.Context) error {
+		cancel()
+		<-reading.Done()
+		return reading.Err()
+	}
+	_, err := s.Exec(ctx, `SELECT COUNT(*) FROM admissions WHERE age = 3`, nil)
+	if sqlerr.CodeOf(err) != sqlerr.Cancelled {
+		t.Errorf("%v, want cancelled", err)
+	}
+	if n := strings.Count(ledger(t, s), "\n") - strings.Count(before, "\n"); n != 1 {
+		t.Errorf("%d lines more in the ledger", n)
+	}
+}
+
+// TestCellsOutsideAreNotKept counts rows that change, where those of the file
+// would be counted from memory until a commit.
+func TestCellsOutsideAreNotKept(t *testing.T) {
+	f := newFar(t)
+	s := outsideClinic(t, f)
+	table := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`).table
+	s.db.cellCache.noteWork(keyOfCells(table, []int{0}), 1<<60) // loading would pay
+	for _, want := range []int64{2000, 2001} {
+		r := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`)
+		q, _ := r.query.Project([]int{0})
+		if n, err := s.db.count(context.Background(), r, []int{0}, q); err != nil || n != want {
+			t.Errorf("%d rows, %v, want %d", n, err, want)
+		}
+		f.exec(t, `INSERT INTO raw_admissions VALUES ('F', 1, 'E10', '15210', 9999)`)
+	}
+	if s.db.cellCache.held != 0 {
+		t.Errorf("%d cells are held", s.db.cellCache.held)
+	}
+}
