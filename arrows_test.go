@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	"cmd/dpsql":             {"audit", "engine", "query", "sqlerr"},
 	"audit":                 {"accounting", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"driver":                {"engine", "query", "sqlerr"},
-	"engine":                {"accounting", "catalog", "importer", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "source", "sqlerr", "sqlfront"},
+	"engine":                {"accounting", "catalog", "importer", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "source", "source/postgres", "sqlerr", "sqlfront"},
 	"sqlfront":              {"post", "query", "sqlerr"},
 	"post":                  {"query"},
 	"source":                {"query", "sqlerr"},

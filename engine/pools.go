@@ -86,8 +86,7 @@ func (p *pools) closeAll() {
 }
 
 // withTimeout puts the server's limit for one statement into a connection
-// string, before one that is there: of a setting given twice the URL's first
-// counts, and of keywords the last.
+// string, after one that is there: of a setting given twice the last counts.
 func withTimeout(dsn string, seconds int64) string {
 	if seconds == 0 {
 		return dsn
@@ -100,8 +99,11 @@ func withTimeout(dsn string, seconds int64) string {
 	if cut {
 		fragment = "#" + fragment
 	}
-	if before, after, ok := strings.Cut(url, "?"); ok {
-		return before + "?" + setting + "&" + after + fragment
+	separator := "?"
+	if _, query, ok := strings.Cut(url, "?"); ok && query == "" {
+		separator = ""
+	} else if ok {
+		separator = "&"
 	}
-	return url + "?" + setting + fragment
+	return url + separator + setting + fragment
 }

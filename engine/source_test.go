@@ -65,7 +65,7 @@ func TestSourceRefusals(t *testing.T) {
 		{`CREATE SOURCE ‸main USING POSTGRES WITH (dsn_env = W)`, sqlerr.Invalid, "SQLite", ""},
 		{`CREATE SOURCE ‸WAREHOUSE USING POSTGRES WITH (dsn_env = W)`, sqlerr.Invalid, "the source warehouse exists", ""},
 		{table(`age INTEGER BETWEEN 0 AND 9`, `‸nowhere.public.raw_admissions`), sqlerr.Unknown, "no source nowhere", "SHOW SOURCES"},
-		{table(`age INTEGER BETWEEN 0 AND 9`, `warehouse.‸nothing`), sqlerr.Unknown, "nothing", ""},
+		{table(`age INTEGER BETWEEN 0 AND 9`, `warehouse.‸absent`), sqlerr.Unknown, "absent", ""},
 		{strings.Replace(table(`years INTEGER BETWEEN 0 AND 9`, `warehouse.raw_admissions`), " t ", " ‸t ", 1), sqlerr.Unknown, "years", "its columns are"},
 		{table(`age INTEGER IN (SELECT a FROM ‸secrets)`, `warehouse.raw_admissions`), sqlerr.Forbidden, "not declared public", ""},
 		{strings.Replace(table(`age INTEGER BETWEEN 0 AND 9`, `warehouse.ages`), "epsilon = 4", "epsilon = 5", 1), sqlerr.Invalid, "already have the budget", "continue it"},
@@ -189,7 +189,7 @@ func TestWithTimeout(t *testing.T) {
 		"postgres://h?", "host=h user=u password='p q' statement_timeout=5", "dbname=d", ""} {
 		c, err := pgconn.ParseConfig(withTimeout(dsn, 30))
 		if err != nil || c.RuntimeParams["statement_timeout"] != "30000" {
-			t.Errorf("%s: %v, %v", dsn, c, err)
+			t.Fatalf("%s: %v, %v", dsn, c, err)
 		}
 		plain, err := pgconn.ParseConfig(withTimeout(dsn, 0))
 		if want, _ := pgconn.ParseConfig(dsn); err != nil || plain.Host != want.Host || c.Host != want.Host || c.Password != want.Password || c.Database != want.Database ||
