@@ -48,10 +48,11 @@ var arrows = map[string][]string{
 
 // testArrows says what a package's tests may import beyond that.
 var testArrows = map[string][]string{
-	".":             {"driver", "engine", "sqlerr"}, // the examples set a database up, and ask for answers
-	"examples/plot": {"engine"},                     // its tests set a database up
-	"cmd/dpsql":     {"noise"},                      // an audited mechanism draws from a source
+	".":             {"driver", "engine", "sqlerr"},      // the examples set a database up, and ask for answers
+	"examples/plot": {"engine"},                          // its tests set a database up
+	"cmd/dpsql":     {"noise", "source/postgres/pgtest"}, // an audited mechanism draws from a source
 
+	"driver":          {"source/postgres/pgtest"},
 	"engine":          {"source/postgres/pgtest"},
 	"source/postgres": {"source/postgres/pgtest"},
 }

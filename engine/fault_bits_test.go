@@ -25,18 +25,20 @@ type trial struct {
 const other = `SELECT COUNT(*) FROM ward WHERE age = 7`
 
 // firstWrite is the first trial that changes anything.
-const firstWrite = 12
+const firstWrite = 15
 
 // trials read and use every kind of record. They are run in order.
 var trials = []trial{
 	{"auto", `SHOW LEDGER`, false}, {"auto", `SHOW TABLES`, false}, {"auto", `DESCRIBE ward`, false}, {"auto", `SHOW BUDGET`, false},
 	{"auto", `SHOW RELEASES`, false}, {"auto", `SHOW MECHANISMS`, false},
+	{"auto", `SHOW SOURCES`, false}, {"auto", `DESCRIBE afar`, false}, {"direct", `EXPLAIN SELECT COUNT(*) FROM afar WHERE age = 7`, false},
 	{"r0", boughtOnce, false}, {"direct", boughtOnce, false}, {"m0", askedOnce, false},
 	{"m0", `SELECT COUNT(*) FROM ward WHERE age IN (60, 65)`, false}, // fired
 	{"m0", `EXPLAIN ` + askedNever, false}, {"direct", `EXPLAIN ` + askedNever, false},
 	{"m0", askedNever, false}, // fires with probability below 1e-8
 	{"direct", askedNever, true},
 	{"auto", `CREATE PRIVATE TABLE again (diagnosis TEXT IN (SELECT code FROM codes)) FROM raw_ward WITH (epsilon = 1000, delta = 1e-6, interactive = 0.5)`, true},
+	{"auto", `CREATE SOURCE lake USING POSTGRES WITH (dsn_env = 'LAKE_DSN')`, false}, {"auto", `SHOW SOURCES`, true},
 	{"auto", `DROP MECHANISM m0`, false}, {"auto", `SHOW BUDGET`, false},
 	{"auto", `CREATE RELEASE r1 ON ward USING PROJECTION WITH (epsilon = 1)`, false}, {"r1", `EXPLAIN ` + other, false},
 	{"auto", `CREATE MECHANISM m1` + sure, false}, {"m1", `EXPLAIN ` + other, false}, {"auto", `SHOW BUDGET`, false},
@@ -85,6 +87,7 @@ func known(t *testing.T) (content []byte, says []string) {
 		`CREATE MECHANISM gone1` + strings.Replace(sure, "200", "10", 1), `DROP MECHANISM gone1`, `DROP PRIVATE TABLE gone`} {
 		must(t, db.NewSession(), text)
 	}
+	outsideOf(t, db)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +117,9 @@ func TestFlippedBits(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 3))
-	for _, table := range []string{"schema", "public", "accounts", "bases", "tables", "columns", "releases", "mechanisms",
+	for _, table := range []string{"schema", "public", "sources", "accounts", "bases", "tables", "columns", "releases", "mechanisms",
 		"payloads", "history", "answers", "ledger", "rolls",
-		"answers_query", "tables_live", "releases_live", "mechanisms_live"} {
+		"answers_query", "sources_live", "tables_live", "releases_live", "mechanisms_live"} {
 		t.Run(table, func(t *testing.T) {
 			noticed, harmless := tally{}, tally{}
 			place(t, path, content)

@@ -9,10 +9,10 @@ import (
 	"dpsql/sqlerr"
 )
 
-// oldDatabase makes a database as the first version of the catalog left it.
-func oldDatabase(t *testing.T) string {
+// oldDatabase makes a database as an older version of the catalog left it.
+func oldDatabase(t *testing.T, version string) string {
 	t.Helper()
-	text, err := os.ReadFile("../catalog/testdata/version1.sql")
+	text, err := os.ReadFile("../catalog/testdata/" + version + ".sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,10 +28,16 @@ func oldDatabase(t *testing.T) string {
 	return path
 }
 
-// TestOldDatabase answers from a database of the first version what it answered
+// TestOldDatabase answers from a database of each older version what it answered
 // then, for reading only and when it may be taken to the present version.
 func TestOldDatabase(t *testing.T) {
-	path := oldDatabase(t)
+	for _, version := range []string{"version1", "version2"} {
+		t.Run(version, func(t *testing.T) { answersAsBefore(t, oldDatabase(t, version)) })
+	}
+}
+
+func answersAsBefore(t *testing.T, path string) {
+	t.Helper()
 	remembers := func(db *DB) {
 		t.Helper()
 		for _, known := range []struct {

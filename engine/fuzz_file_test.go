@@ -16,7 +16,7 @@ import (
 // damageAsked are statements that open and use every kind of record, and change
 // nothing.
 var damageAsked = []string{
-	`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`, `DESCRIBE visits`,
+	`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`, `DESCRIBE visits`, `SHOW SOURCES`, `DESCRIBE afar`,
 	`SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE day < 3`, `EXPLAIN SELECT COUNT(*) FROM visits WHERE day = 1`,
 	`SET mechanism = cells`, `SELECT COUNT(*) FROM visits WHERE day = 2`, `SET mechanism = hashed`, `SELECT COUNT(*) FROM visits WHERE day = 2`,
 	`SET mechanism = learned`, `SELECT COUNT(*) FROM visits WHERE day = 2`, `SET mechanism = live`, `EXPLAIN SELECT COUNT(*) FROM visits WHERE day = 5`,
@@ -46,6 +46,7 @@ func damageable(t testing.TB) []byte {
 	} {
 		must(t, s, text)
 	}
+	outsideOf(t, s.db)
 	if err := s.db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func oneBudget(t *testing.T, path string) {
 	if err != nil {
 		return
 	}
-	if n := strings.Count(fmt.Sprint(r.Rows), "budget declared"); n != 1 {
+	if n := strings.Count(fmt.Sprint(r.Rows), "raw releases budget declared"); n != 1 {
 		t.Errorf("%d budgets are declared: %v", n, r.Rows)
 	}
 }

@@ -172,5 +172,17 @@ func outsideClinicAt(t testing.TB, f *far, path string) *Session {
 	return s
 }
 
+// outsideOf declares a table outside of a database that has others, and a source
+// that is dropped.
+func outsideOf(t testing.TB, db *DB) {
+	t.Helper()
+	t.Setenv("WAREHOUSE_DSN", farDSN)
+	newFar(t).dial(db)
+	for _, text := range []string{createWarehouse, `CREATE SOURCE gone USING POSTGRES WITH (dsn_env = 'GONE_DSN')`, `DROP SOURCE gone`,
+		`CREATE PRIVATE TABLE afar (age INTEGER BETWEEN 0 AND 120) FROM warehouse.raw_admissions WITH (epsilon = 1, delta = 1e-6)`} {
+		must(t, db.NewSession(), text)
+	}
+}
+
 // from is the declaration of admissions over a place.
 func from(place string) string { return strings.Replace(admissionsOver, "SOURCE", place, 1) }

@@ -30,7 +30,7 @@ var sameScript = []string{
 	`SELECT COUNT(*) FROM admissions WHERE zip IN ('15210', '15211') AND sex = 'M'`,
 	`SET mechanism = zips`, `SET accuracy = 2000`, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`,
 	`SET mechanism = cube`, `SET accuracy = 2000`, `SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E10'`,
-	`SHOW RELEASES`, `SHOW MECHANISMS`, `DROP MECHANISM live`, `SHOW BUDGET`,
+	`SHOW RELEASES`, `DROP MECHANISM live`, `SHOW BUDGET`,
 }
 
 // sayings runs a script under fixed noise, and returns what it says with the place

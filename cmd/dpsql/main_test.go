@@ -10,6 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite" // registers "sqlite" for sqlite3
+
+	"dpsql/source/postgres/pgtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -40,6 +42,29 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
+			return os.CopyFS(e.WorkDir, os.DirFS("testdata/fixture"))
+		},
+	})
+}
+
+// TestScriptsOnPostgres runs scripts on rows in PostgreSQL beside those of the
+// file. It is skipped where PostgreSQL is missing.
+func TestScriptsOnPostgres(t *testing.T) {
+	cluster := pgtest.Start(t)
+	people, err := os.Open("testdata/fixture/people.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer people.Close()
+	cluster.MustExec(t, `CREATE TABLE people (sex text, age integer, town text)`)
+	if err := cluster.Copy("people", people); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/postgres",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("WAREHOUSE_DSN", cluster.DSN())
 			return os.CopyFS(e.WorkDir, os.DirFS("testdata/fixture"))
 		},
 	})
