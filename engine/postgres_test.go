@@ -72,6 +72,22 @@ func TestPostgresStops(t *testing.T) {
 	must(t, s, `SELECT COUNT(*) FROM admissions WHERE zip = '15211'`)
 }
 
+// TestPostgresChanges alters the table under the declaration.
+func TestPostgresChanges(t *testing.T) {
+	s, c := onServer(t)
+	must(t, s, `SET accuracy = 200`)
+	c.MustExec(t, `ALTER TABLE raw_admissions ALTER COLUMN age TYPE bigint`)
+	before := ledger(t, s)
+	if e := refused(t, s, sqlerr.Invalid, `SELECT COUNT(*) FROM admissions WHERE zip = '15211'`); !strings.Contains(e.Message, "changed since") {
+		t.Error(e)
+	}
+	c.MustExec(t, `DROP TABLE raw_admissions`)
+	refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM admissions WHERE zip = '15211'`)
+	if after := ledger(t, s); after != before {
+		t.Errorf("charged:\n%s", after)
+	}
+}
+
 // TestPostgresIsCancelled cancels a statement that waits on the server, which
 // then no longer has it, and lets another run into its timeout.
 func TestPostgresIsCancelled(t *testing.T) {
