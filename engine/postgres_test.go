@@ -89,6 +89,23 @@ func TestPostgresChanges(t *testing.T) {
 	}
 }
 
+// TestPostgresReader reads with no more rights than docs/postgres.md says to grant.
+func TestPostgresReader(t *testing.T) {
+	s, c := onServer(t)
+	c.MustExec(t, `CREATE ROLE reader LOGIN PASSWORD 'secret'; GRANT CONNECT ON DATABASE postgres TO reader;
+		GRANT USAGE ON SCHEMA public TO reader; GRANT SELECT ON public.raw_admissions TO reader; CREATE TABLE other (age integer)`)
+	t.Setenv("READER_DSN", strings.Replace(c.DSN(), "user=postgres", "user=reader password=secret", 1))
+	must(t, s, `CREATE SOURCE reader USING POSTGRES WITH (dsn_env = READER_DSN)`)
+	must(t, s, strings.Replace(from("reader.raw_admissions"), "admissions (", "readable (", 1)) // continues the budget
+	must(t, s, `SET accuracy = 200`)
+	must(t, s, `SELECT COUNT(*) FROM readable WHERE zip = '15210'`)
+	must(t, s, `CREATE RELEASE cells ON readable (sex, age) USING PROJECTION WITH (epsilon = 0.2)`)
+	refused(t, s, sqlerr.Forbidden, `CREATE PRIVATE TABLE other (age INTEGER BETWEEN 0 AND 9) FROM reader.other WITH (epsilon = 1)`)
+	if n := strings.Count(ledger(t, s), "budget declared"); n != 1 {
+		t.Errorf("%d budgets, want one for both sources", n)
+	}
+}
+
 // TestPostgresIsCancelled lets statements wait for a lock on the server: one runs
 // into the timeout of its source, another is cancelled, and the server has
 // neither any more. Neither was charged, as what they asked before was not there.
