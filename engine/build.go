@@ -8,6 +8,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/mechanisms/projection"
+	"dpsql/source"
 )
 
 // releaseParams describe a release in the catalog, for people.
@@ -24,14 +25,19 @@ type releaseParams struct {
 
 // buildProjection pays for a planned release, builds it and stores it.
 func (db *DB) buildProjection(ctx context.Context, name string, p projectionPlan) error {
-	if err := db.charge(ctx, p.table, catalog.KindReleases, "create release", name, p.cost); err != nil {
+	var builder *projection.Builder
+	var cells *source.Histogram
+	err := db.onSnapshot(ctx, p.table, func(ctx context.Context) error {
+		err := db.charge(ctx, p.table, catalog.KindReleases, "create release", name, p.cost)
+		if err != nil {
+			return err
+		}
+		if builder, err = projection.NewBuilder(p.universe, p.params, db.random()); err != nil {
+			return err
+		}
+		cells, err = db.cells(ctx, p.table, p.columns, builder.Coder(), math.MaxInt)
 		return err
-	}
-	builder, err := projection.NewBuilder(p.universe, p.params, db.random())
-	if err != nil {
-		return err
-	}
-	cells, err := db.cells(ctx, p.table, p.columns, builder.Coder(), math.MaxInt)
+	})
 	if err != nil {
 		return err
 	}

@@ -115,12 +115,16 @@ func (st *statement) buy(ctx context.Context, purchases []purchase, answers []es
 		return err
 	}
 	defer flight.Land()
-	purchases, err = st.charge(ctx, purchases, answers)
-	if err != nil || len(purchases) == 0 {
+	var stored []catalog.Answer
+	err = st.db.onSnapshot(ctx, st.table, func(ctx context.Context) error {
+		purchases, err := st.charge(ctx, purchases, answers)
+		if err != nil || len(purchases) == 0 {
+			return err
+		}
+		stored, err = st.draw(ctx, purchases, answers)
 		return err
-	}
-	stored, err := st.draw(ctx, purchases, answers)
-	if err != nil {
+	})
+	if err != nil || len(stored) == 0 {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // it is paid for: keep it
@@ -174,9 +178,6 @@ func (st *statement) draw(ctx context.Context, purchases []purchase, answers []e
 func (st *statement) charge(ctx context.Context, purchases []purchase, answers []estimate) ([]purchase, error) {
 	var left []purchase
 	var cost accounting.Amount
-	if err := st.db.ready(ctx, st.table); err != nil {
-		return nil, err
-	}
 	err := st.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := unchanged(ctx, tx, st.table); err != nil {
 			return err

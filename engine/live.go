@@ -57,10 +57,15 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 		}
 		return estimate{value: h}, nil
 	}
-	if err := db.startRun(ctx, l); err != nil {
-		return estimate{}, err
-	}
-	count, err := db.count(ctx, r, l.record.Columns, q)
+	var count int64
+	err = db.onSnapshot(ctx, r.table, func(ctx context.Context) error {
+		if err := db.startRun(ctx, l); err != nil {
+			return err
+		}
+		var err error
+		count, err = db.count(ctx, r, l.record.Columns, q)
+		return err
+	})
 	if err != nil {
 		return estimate{}, err
 	}
@@ -104,9 +109,6 @@ func (db *DB) startRun(ctx context.Context, l *live) error {
 	next := l.record
 	next.RunsStarted++
 	action := fmt.Sprintf("run %d of %d", next.RunsStarted, next.Updates)
-	if err := db.ready(ctx, l.table); err != nil {
-		return err
-	}
 	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := unchanged(ctx, tx, l.table); err != nil {
 			return err

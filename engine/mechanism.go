@@ -120,17 +120,16 @@ func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smw
 		return err
 	}
 	m.Params = params
-	if err := db.ready(ctx, t); err != nil {
-		return err
-	}
-	return db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := unchanged(ctx, tx, t); err != nil {
-			return err
-		}
-		if err := tx.Charge(t.Account, catalog.KindInteractive, "reserve mechanism", m.Name, accounting.Amount{Rho: m.Rho}); err != nil {
-			return err
-		}
-		return tx.AddMechanism(m, state)
+	return db.onSnapshot(ctx, t, func(ctx context.Context) error {
+		return db.store.Write(ctx, func(tx *catalog.Tx) error {
+			if err := unchanged(ctx, tx, t); err != nil {
+				return err
+			}
+			if err := tx.Charge(t.Account, catalog.KindInteractive, "reserve mechanism", m.Name, accounting.Amount{Rho: m.Rho}); err != nil {
+				return err
+			}
+			return tx.AddMechanism(m, state)
+		})
 	})
 }
 

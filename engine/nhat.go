@@ -35,11 +35,15 @@ func (db *DB) rowCount(ctx context.Context, t *table, kind catalog.Kind, about a
 	if err != nil {
 		return n, about, err
 	}
-	if err := db.charge(ctx, t, kind, "number of rows", t.Name, cost); err != nil {
-		return n, about, err
-	}
-	rows, err := reading(ctx, db, t, func(from source.Reader) (int64, error) {
-		return from.Count(ctx, t.rows(), query.All(t.universe))
+	var rows int64
+	err = db.onSnapshot(ctx, t, func(ctx context.Context) error {
+		if err := db.charge(ctx, t, kind, "number of rows", t.Name, cost); err != nil {
+			return err
+		}
+		rows, err = reading(ctx, db, t, func(from source.Reader) (int64, error) {
+			return from.Count(ctx, t.rows(), query.All(t.universe))
+		})
+		return err
 	})
 	if err != nil {
 		return n, about, err

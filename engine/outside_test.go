@@ -172,6 +172,24 @@ func TestSecretStaysOut(t *testing.T) {
 	}
 }
 
+// TestOneSnapshot: what is looked at before a charge and what is read after it are
+// on one snapshot, checked once.
+func TestOneSnapshot(t *testing.T) {
+	f := newFar(t)
+	s := outsideClinic(t, f)
+	must(t, s, `CREATE RELEASE zips ON admissions (zip) USING PROJECTION WITH (epsilon = 0.2, rows = 512)`) // buys the number of rows
+	must(t, s, `SET accuracy = 200`)
+	for _, text := range []string{`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`,
+		`CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2, transform = identity)`,
+		`CREATE RELEASE cube ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 0.3, free_columns = 1, max_updates = 2)`} {
+		snapshots, checks := f.snapshots, f.checks
+		must(t, s, text)
+		if f.snapshots != snapshots+1 || f.checks != checks+1 {
+			t.Errorf("%s: %d snapshots and %d checks", text, f.snapshots-snapshots, f.checks-checks)
+		}
+	}
+}
+
 // TestLostConnection: a connection that is lost after the charge is an error;
 // the charge stays, and nothing is drawn or stored.
 func TestLostConnection(t *testing.T) {

@@ -89,13 +89,19 @@ func (db *DB) buyPrior(ctx context.Context, t *table, name string, columns []int
 	if err != nil {
 		return nil, err
 	}
-	if err := db.charge(ctx, t, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior}); err != nil {
-		return nil, err
-	}
-	if t.outside == nil {
-		ctx = context.WithoutCancel(ctx) // it is paid for; but another server may never answer
-	}
-	return db.learnPrior(ctx, t, columns, p)
+	var state []byte
+	err = db.onSnapshot(ctx, t, func(ctx context.Context) error {
+		err := db.charge(ctx, t, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
+		if err != nil {
+			return err
+		}
+		if t.outside == nil {
+			ctx = context.WithoutCancel(ctx) // it is paid for; but another server may never answer
+		}
+		state, err = db.learnPrior(ctx, t, columns, p)
+		return err
+	})
+	return state, err
 }
 
 // learnPrior counts pairs of columns and learns the prior from the noisy counts.

@@ -28,38 +28,15 @@ func reading[T any](ctx context.Context, db *DB, t *table, read func(source.Read
 // snapshot calls read with the reader of the database that has the table's rows.
 // What is checked before and what is read are on one snapshot there.
 func (db *DB) snapshot(ctx context.Context, t *table, read func(source.Reader) error) error {
-	if t.outside == nil {
-		return db.store.Read(ctx, func(tx *catalog.Tx) error {
-			if err := unchanged(ctx, tx, t); err != nil {
-				return err
-			}
-			return read(source.SQLite(tx.SQL()))
-		})
+	if t.outside != nil {
+		return db.onSnapshot(ctx, t, func(ctx context.Context) error { return read(readerOf(ctx, t)) })
 	}
-	pool, err := db.pools.get(t.outside)
-	if err != nil {
-		return err
-	}
-	return pool.Snapshot(ctx, func(from source.Reader) error {
-		bases, err := sameSchema(ctx, from, t)
-		if err != nil {
+	return db.store.Read(ctx, func(tx *catalog.Tx) error {
+		if err := unchanged(ctx, tx, t); err != nil {
 			return err
 		}
-		if err := db.store.Read(ctx, func(tx *catalog.Tx) error { return covered(tx, t, bases) }); err != nil {
-			return err
-		}
-		return read(from)
+		return read(source.SQLite(tx.SQL()))
 	})
-}
-
-// ready refuses a table outside the file that cannot be read now, or that
-// changed since it was declared, so that nothing is charged for what could not
-// be answered. A table of the file is checked where it is charged.
-func (db *DB) ready(ctx context.Context, t *table) error {
-	if t.outside == nil {
-		return nil
-	}
-	return db.snapshot(ctx, t, func(source.Reader) error { return nil })
 }
 
 // countRows lets the database find the true count of a request.
@@ -160,10 +137,13 @@ func allColumns(t *table) []int {
 // unchanged refuses a source whose schema is no longer the declared one, or
 // that reads a table which was public then and is not any more: its rows could
 // be those of another budget, which nobody has charged. Schemas are
-// public; whether rows changed is not looked at. Rows outside the file are
-// checked on the snapshot they are read on.
+// public; whether rows changed is not looked at. Rows outside the file were
+// checked where their snapshot was opened.
 func unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
 	if t.outside != nil {
+		if readerOf(ctx, t) == nil {
+			return sqlerr.New(sqlerr.Internal, "%s is charged without having been looked at", t.Name)
+		}
 		return nil
 	}
 	bases, err := sameSchema(ctx, source.SQLite(tx.SQL()), t)

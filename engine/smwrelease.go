@@ -10,7 +10,9 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/mechanisms/smw"
+	"dpsql/noise"
 	"dpsql/query"
+	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
@@ -124,22 +126,27 @@ func planClass(r smwRequest, c *class, n catalog.NHat, rho accounting.Rho) (smwP
 // buildHypothesis pays, reads the cells once, buys the prior and runs the passes
 // from what was paid, and stores what the hypothesis learned.
 func (db *DB) buildHypothesis(ctx context.Context, name string, t *table, columns []int, c *class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
-	if err := db.charge(ctx, t, catalog.KindReleases, "create release", name, cost); err != nil {
-		return false, err
-	}
-	src := db.random()
-	var key [16]byte // names records of a universe without codes, here only
-	if err := src.Bytes(key[:]); err != nil {
-		return false, errRandom()
-	}
-	u := t.over(columns)
-	coder := query.NewCoder(u, key)
-	cells, err := db.cells(ctx, t, columns, coder, math.MaxInt)
-	if err != nil {
-		return false, err
-	}
 	published := publishedHypothesis{Version: 1, Params: p.smwParams, Class: c}
-	if published.Prior, err = db.learnPrior(ctx, t, columns, p); err != nil {
+	var cells *source.Histogram
+	var src *noise.Source
+	u := t.over(columns)
+	err = db.onSnapshot(ctx, t, func(ctx context.Context) error {
+		err := db.charge(ctx, t, catalog.KindReleases, "create release", name, cost)
+		if err != nil {
+			return err
+		}
+		src = db.random()
+		var key [16]byte // names records of a universe without codes, here only
+		if err := src.Bytes(key[:]); err != nil {
+			return errRandom()
+		}
+		if cells, err = db.cells(ctx, t, columns, query.NewCoder(u, key), math.MaxInt); err != nil {
+			return err
+		}
+		published.Prior, err = db.learnPrior(ctx, t, columns, p)
+		return err
+	})
+	if err != nil {
 		return false, err
 	}
 	prior, err := decodePrior(u, p.Prior, published.Prior)
