@@ -70,7 +70,8 @@ func (g *guarded) sourceOf(e *sqlparser.AliasedTableExpr, with []expression) (so
 	schema, qualified := g.token(name.Qualifier.String())
 	switch {
 	case qualified && !query.SameName(schema.value, "main"):
-		return source{}, schema.unsupported("an attached database").WithHint("every table lives in the one database file")
+		return source{}, schema.unsupported("a table of another database").
+			WithHint("ask the private table that is declared over it, by its own name: SHOW TABLES lists them")
 	case t.value == "" && t.sub == nil:
 		return source{}, t.malformed("a table's name is empty")
 	}

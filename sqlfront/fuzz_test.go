@@ -22,6 +22,7 @@ func addExamples(f *testing.F) {
 		"SELECT COUNT(age) FROM [people] WHERE (age IS NULL) IS NOT TRUE AND 1 = 1.5 -- x\n/* y */;",
 		"SELECT COUNT(*) FROM people WHERE age NOTNULL AND `sex` ISNULL OR age NOT NULL", ".help\n'",
 		"CREATE PRIVATE TABLE t (a INT BETWEEN -1 AND 2 OR NULL, b TEXT IN (SELECT c FROM d) OR NULL) FROM r WITH (a = 'b', c = -1e-6)",
+		"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'W', timeout = 30)", `CREATE PRIVATE TABLE t (a TEXT) FROM w."S".t`, "DROP SOURCE IF EXISTS w",
 	} {
 		f.Add(text)
 	}

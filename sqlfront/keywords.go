@@ -29,11 +29,11 @@ var keywords = words(`SELECT DISTINCT FROM WHERE AND OR NOT IN IS BETWEEN LIKE E
 var foreign = map[string]string{
 	"ALTER":     "change the schema with another SQLite client",
 	"ANALYZE":   "",
-	"ATTACH":    "every table lives in the one database file",
+	"ATTACH":    "rows of a PostgreSQL database are reached by CREATE SOURCE",
 	"BEGIN":     "every statement is a transaction of its own",
 	"COMMIT":    "every statement is a transaction of its own",
 	"DELETE":    "change rows with another SQLite client",
-	"DETACH":    "every table lives in the one database file",
+	"DETACH":    "rows of a PostgreSQL database are reached by CREATE SOURCE",
 	"END":       "every statement is a transaction of its own",
 	"INSERT":    "load rows with .import or another SQLite client",
 	"PRAGMA":    "settings are read by SHOW SETTINGS and written by SET name = value",
