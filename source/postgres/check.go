@@ -58,7 +58,7 @@ func (r *reader) readable(ctx context.Context, rel *relation, t source.Table) er
 		}
 		fields = append(fields, u.text)
 	}
-	return r.rows(ctx, statement{"SELECT " + strings.Join(fields, ", ") + rel.from() + " WHERE false", nil}, func([][]byte) bool { return true })
+	return r.rows(ctx, statement{"SELECT " + strings.Join(fields, ", ") + rel.from() + " WHERE false", nil, ""}, func([][]byte) bool { return true })
 }
 
 // reachedText lists the relations that one is made of, views followed, with the
@@ -97,7 +97,7 @@ func (r *reader) schema(ctx context.Context, rel *relation, source string) (sour
 	var views view
 	var reserved error
 	reached := make(map[string]bool)
-	err := r.rows(ctx, statement{reachedText, texts(strconv.FormatInt(rel.oid, 10))}, func(row [][]byte) bool {
+	err := r.rows(ctx, statement{reachedText, texts(strconv.FormatInt(rel.oid, 10)), "dpsql_reached"}, func(row [][]byte) bool {
 		if err := allowed(string(row[1]), source); err != nil {
 			reserved = err
 		}
@@ -140,20 +140,28 @@ func schemaOf(bases, definitions []string) source.Schema {
 }
 
 // server names the server, by whatever name it was reached if that may be asked.
+// It stays the same while the connection lasts.
 func (r *reader) server(ctx context.Context) (string, error) {
-	ask := false
-	err := r.rows(ctx, statement{"SELECT has_function_privilege('pg_control_system()', 'EXECUTE')", nil}, func(row [][]byte) bool {
+	known := r.conn.Conn().PgConn().CustomData()
+	if name, ok := known["dpsql"].(string); ok {
+		return name, nil
+	}
+	ask, name := false, ""
+	err := r.rows(ctx, statement{text: "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')"}, func(row [][]byte) bool {
 		ask = row[0][0] == 1
 		return true
 	})
-	if err != nil || !ask {
+	if err == nil && ask {
+		err = r.rows(ctx, statement{text: "SELECT system_identifier::text FROM pg_control_system()"}, func(row [][]byte) bool {
+			name = "postgresql:" + string(row[0])
+			return true
+		})
+	} else {
 		config := r.conn.Conn().Config()
-		return fmt.Sprintf("postgresql:%s:%d", query.FoldName(config.Host), config.Port), err
+		name = fmt.Sprintf("postgresql:%s:%d", query.FoldName(config.Host), config.Port)
 	}
-	name := ""
-	err = r.rows(ctx, statement{"SELECT system_identifier::text FROM pg_control_system()", nil}, func(row [][]byte) bool {
-		name = "postgresql:" + string(row[0])
-		return true
-	})
+	if err == nil {
+		known["dpsql"] = name
+	}
 	return name, err
 }

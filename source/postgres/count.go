@@ -123,7 +123,7 @@ func pushed(rows rowset, counted query.Query) (statement, []int64, bool) {
 	case !ok:
 		return statement{}, nil, false
 	case len(l.weights) == 0:
-		return statement{"SELECT WHERE false", nil}, nil, true
+		return statement{text: "SELECT WHERE false"}, nil, true
 	}
 	fields := []string{"count(*)"}
 	if len(l.weights) > 1 {
@@ -133,7 +133,7 @@ func pushed(rows rowset, counted query.Query) (statement, []int64, bool) {
 		}
 	}
 	text := "SELECT " + strings.Join(fields, ", ") + rows.from + " WHERE " + allOf([]string{rows.limit, anyOf(l.all())})
-	return statement{text, w.args}, l.weights, true
+	return statement{text: text, args: w.args}, l.weights, true
 }
 
 func (r *reader) countPushed(ctx context.Context, s statement, weights []int64) (int64, error) {

@@ -14,8 +14,9 @@ import (
 
 // kept returns the rows that are kept of each unit, as a subquery that the
 // server computes; false where it cannot tell which rows lie in the domains. The
-// units are those of which a condition on rows is true, unless it is empty; it
-// must have its parameters in args.
+// units are those with a row of which a condition is true, unless it is empty; its
+// parameters are args. Rows of few units are best chosen so; those of all come
+// faster by streamKept.
 //
 // The ranks are those of package source, byte for byte: HMAC-SHA256 of the
 // unit, the canonical values and the row's number among the unit's equal rows,
@@ -89,30 +90,44 @@ func (c column) encoded(integer, text byte) string {
 		return fmt.Sprintf(`'\x%02x'::bytea || int8send(%s)`, integer, strings.ReplaceAll(c.integer, "?", c.text))
 	}
 	value := c.text + "::text"
-	return fmt.Sprintf(`'\x%02x'::bytea || %s || convert_to(%s, 'UTF8')`, text, uvarint("octet_length("+value+")"), value)
+	return fmt.Sprintf(`'\x%02x'::bytea || %s || convert_to(%s, 'UTF8')`, text, uvarint("octet_length("+value+")", c.longest()), value)
 }
 
-// uvarint returns an expression for a length as encoding/binary writes it: seven
-// bits a byte, the low ones first, and the eighth where more follow.
-func uvarint(n string) string {
-	var b strings.Builder
-	b.WriteString("CASE")
-	for size := 1; size <= 5; size++ { // a text has less than 2^30 bytes
-		value := `'\x` + strings.Repeat("00", size) + `'::bytea`
+// longest returns how many bytes a text inside the domain has at most.
+func (c column) longest() int {
+	if c.Domain.Type() != query.TypeText || !c.Domain.Finite() {
+		return 1 << 30 // no text of the server has more
+	}
+	longest := 0
+	for v := range c.Domain.All().Each() {
+		longest = max(longest, len(v.Str()))
+	}
+	return longest
+}
+
+// uvarint returns an expression for a length, up to the longest, as
+// encoding/binary writes it: seven bits a byte, the low ones first, and the
+// eighth where more follow.
+func uvarint(n string, longest int) string {
+	cases, last := "", ""
+	for size := 1; ; size++ {
+		last = `'\x` + strings.Repeat("00", size) + `'::bytea`
 		for i := range size {
 			digit := fmt.Sprintf("((%s) >> %d) & 127", n, 7*i)
 			if i < size-1 {
 				digit = "(" + digit + ") | 128"
 			}
-			value = fmt.Sprintf("set_byte(%s, %d, %s)", value, i, digit)
+			last = fmt.Sprintf("set_byte(%s, %d, %s)", last, i, digit)
 		}
-		if size < 5 {
-			fmt.Fprintf(&b, " WHEN %s < %d THEN %s", n, 1<<(7*size), value)
-		} else {
-			b.WriteString(" ELSE " + value)
+		if longest < 1<<(7*size) {
+			break
 		}
+		cases += fmt.Sprintf(" WHEN %s < %d THEN %s", n, 1<<(7*size), last)
 	}
-	return b.String() + " END"
+	if cases == "" {
+		return last
+	}
+	return "CASE" + cases + " ELSE " + last + " END"
 }
 
 // streamKept calls f with the values of the columns of each row that is kept, of
@@ -132,7 +147,7 @@ func (r *reader) streamKept(ctx context.Context, all rowset, t source.Table, u c
 	})
 	text := "SELECT " + strings.Join(append(p.fields(), u.text), ", ") + p.from + " WHERE " + p.where + " AND " + u.text + " IS NOT NULL ORDER BY " + u.bytewise()
 	tuple := make([]query.Value, len(every))
-	err := r.rows(ctx, statement{text, p.args}, func(row [][]byte) bool {
+	err := r.rows(ctx, statement{text: text, args: p.args}, func(row [][]byte) bool {
 		if unit, ok := u.value(row[len(every)]); ok && p.tuple(row, tuple) {
 			keeper.Add(unit, tuple)
 		}

@@ -44,11 +44,39 @@ func TestKeptOfLongTexts(t *testing.T) {
 		want, err := source.SQLite(db).Cells(ctx, file, []int{0, 1}, coder, 1000)
 		must(t, err)
 		must(t, pool.Snapshot(ctx, func(r source.Reader) error {
-			got, err := r.Cells(ctx, table, []int{0, 1}, coder, 1000)
-			if err == nil && !maps.Equal(maps.Collect(got.All()), maps.Collect(want.All())) {
-				t.Errorf("a key of %d bytes: the server keeps %d cells %v, SQLite %d %v", len(table.Key), got.Len(), maps.Collect(got.All()), want.Len(), maps.Collect(want.All()))
+			streamed, err := r.Cells(ctx, table, []int{0, 1}, coder, 1000)
+			must(t, err)
+			for how, got := range map[string]*source.Histogram{"Go": streamed, "the server": ranked(t, r.(*reader), table, coder)} {
+				if !maps.Equal(maps.Collect(got.All()), maps.Collect(want.All())) {
+					t.Errorf("a key of %d bytes: %s keeps %d cells %v, SQLite %d %v", len(table.Key), how, got.Len(), maps.Collect(got.All()), want.Len(), maps.Collect(want.All()))
+				}
 			}
-			return err
+			return nil
 		}))
 	}
+}
+
+// ranked returns the cells of all columns, of rows that the server ranks.
+func ranked(t testing.TB, r *reader, table source.Table, coder query.Coder) *source.Histogram {
+	t.Helper()
+	ctx := context.Background()
+	rel, err := r.open(ctx, table.Source)
+	must(t, err)
+	all, err := rowsOf(rel, table)
+	must(t, err)
+	unit, err := rel.unit(table)
+	must(t, err)
+	rows, ok := kept(all, table, unit, "", nil)
+	if !ok {
+		t.Fatal("the server cannot rank the rows")
+	}
+	columns := make([]int, len(table.Columns))
+	for i := range columns {
+		columns[i] = i
+	}
+	tally := source.NewTally(coder, 1<<20)
+	must(t, r.tally(ctx, newPlan(rows, columns), coder, tally))
+	cells, err := tally.Histogram()
+	must(t, err)
+	return cells
 }

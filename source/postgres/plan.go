@@ -66,7 +66,7 @@ func (p plan) statement() statement {
 	if len(fields) > 0 {
 		text += " GROUP BY " + strings.Join(fields, ", ")
 	}
-	return statement{text, p.args}
+	return statement{text: text, args: p.args}
 }
 
 func (p plan) fields() []string {

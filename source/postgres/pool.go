@@ -27,8 +27,8 @@ import (
 
 // Pool holds connections to one database. It is safe for concurrent use.
 type Pool struct {
-	pool *pgxpool.Pool
-	name string // of the database that is asked for, before it says who it is
+	pool     *pgxpool.Pool
+	prepares bool // statements, which is of no use to some that share connections
 }
 
 // cancelWithin is how long a server has to obey a cancellation before its
@@ -37,7 +37,9 @@ const cancelWithin = 5 * time.Second
 
 // Open returns a pool for a connection string, a URL or keywords and values as
 // libpq reads them. It connects at the first use. The settings that the string
-// gives, statement_timeout for one, hold for every connection. Errors: Invalid.
+// gives, statement_timeout for one, hold for every connection. Behind a proxy that
+// hands transactions to any connection it needs default_query_exec_mode=exec, so
+// that nothing is prepared. Errors: Invalid.
 func Open(dsn string) (*Pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil { // its text has the string
@@ -45,13 +47,13 @@ func Open(dsn string) (*Pool, error) {
 			WithHint("it is postgres://user@host:5432/database?sslmode=verify-full, or host=… user=… dbname=…")
 	}
 	config.ConnConfig.Tracer = nil
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelWithin}
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 30 * time.Second
 	}
+	config.ConnConfig.RuntimeParams["client_encoding"] = "UTF8"
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "dpsql"
 	}
@@ -59,7 +61,7 @@ func Open(dsn string) (*Pool, error) {
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.Invalid, "the connection string of the source cannot be used")
 	}
-	return &Pool{pool: pool}, nil
+	return &Pool{pool, config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}, nil
 }
 
 // Close closes all connections and waits for those in use.

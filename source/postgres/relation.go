@@ -119,12 +119,12 @@ func (r *reader) resolve(ctx context.Context, source string) (*relation, error) 
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.candidates(ctx, source, exactName, schema.likely(), table.likely())
+	found, err := r.candidates(ctx, source, "exact", exactName, schema.likely(), table.likely())
 	if err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		found, err = r.candidates(ctx, source, anyCase, query.FoldName(schema.name), query.FoldName(table.name))
+		found, err = r.candidates(ctx, source, "any", anyCase, query.FoldName(schema.name), query.FoldName(table.name))
 		if err != nil {
 			return nil, err
 		}
@@ -175,13 +175,13 @@ func only(found []*relation, p part, source string, of func(*relation) string) (
 	return out, nil
 }
 
-func (r *reader) candidates(ctx context.Context, source, where, schema, table string) ([]*relation, error) {
+func (r *reader) candidates(ctx context.Context, source, name, where, schema, table string) ([]*relation, error) {
 	if strings.ContainsRune(schema+table, 0) {
 		return nil, nil // no name has it, and no parameter may
 	}
 	var found []*relation
 	encoding := "UTF8"
-	err := r.rows(ctx, statement{resolveText + where, texts(schema, table)}, func(row [][]byte) bool {
+	err := r.rows(ctx, statement{resolveText + where, texts(schema, table), "dpsql_resolve_" + name}, func(row [][]byte) bool {
 		found = append(found, &relation{schema: string(row[0]), name: string(row[1]), oid: int8Of(row[2]),
 			kind: row[3][0], lockable: row[4][0] == 1})
 		encoding = string(row[5])
@@ -209,7 +209,7 @@ const attributesText = `WITH RECURSIVE base(attnum, typ) AS (
 
 func (r *reader) attributes(ctx context.Context, rel *relation) ([]attribute, error) {
 	var out []attribute
-	err := r.rows(ctx, statement{attributesText, texts(strconv.FormatInt(rel.oid, 10))}, func(row [][]byte) bool {
+	err := r.rows(ctx, statement{attributesText, texts(strconv.FormatInt(rel.oid, 10)), "dpsql_attributes"}, func(row [][]byte) bool {
 		yes := func(i int) bool { return len(row[i]) == 1 && row[i][0] == 1 }
 		out = append(out, attribute{name: string(row[0]), typ: string(row[1]), builtIn: yes(2), enum: yes(3), citext: yes(4),
 			deterministic: yes(5), array: string(row[6]), labels: jsonTexts(row[7])})

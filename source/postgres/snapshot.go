@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpsql/query"
@@ -85,7 +86,10 @@ func (r *reader) read(ctx context.Context, t source.Table, f func(*relation) err
 func (r *reader) rows(ctx context.Context, s statement, f func(row [][]byte) bool) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	result := r.conn.Conn().PgConn().ExecParams(reading, s.text, s.args, nil, nil, []int16{1})
+	result, err := r.result(reading, s)
+	if err != nil {
+		return err
+	}
 	stopped := false
 	for result.NextRow() {
 		if !stopped && !f(result.Values()) {
@@ -93,11 +97,24 @@ func (r *reader) rows(ctx context.Context, s statement, f func(row [][]byte) boo
 			stop()
 		}
 	}
-	_, err := result.Close()
+	_, err = result.Close()
 	if stopped {
 		return nil
 	}
 	return err
+}
+
+// result starts a statement. One with a name is prepared once a connection, since
+// the server takes longer to plan it than to run it.
+func (r *reader) result(ctx context.Context, s statement) (*pgconn.ResultReader, error) {
+	conn := r.conn.Conn()
+	if s.name == "" || !r.pool.prepares {
+		return conn.PgConn().ExecParams(ctx, s.text, s.args, nil, nil, []int16{1}), nil
+	}
+	if _, err := conn.Prepare(ctx, s.name, s.text); err != nil {
+		return nil, err
+	}
+	return conn.PgConn().ExecPrepared(ctx, s.name, s.args, nil, []int16{1}), nil
 }
 
 // run runs a statement that has no parameters and no result.
@@ -109,6 +126,7 @@ func (r *reader) run(ctx context.Context, text string) error {
 type statement struct {
 	text string
 	args [][]byte
+	name string // of one that is prepared; "" for one that is run once
 }
 
 func texts(args ...string) [][]byte {

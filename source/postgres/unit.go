@@ -29,7 +29,7 @@ func (rel *relation) unit(t source.Table) (column, error) {
 	}
 	for _, declared := range []query.Type{query.TypeInteger, query.TypeText} {
 		if k, ok := a.kind(declared); ok && k.all {
-			return column{Column: query.Column{Name: t.Unit}, kind: k, text: a.text()}, nil
+			return column{Column: query.Column{Name: t.Unit, Domain: query.Unbounded()}, kind: k, text: a.text()}, nil
 		}
 	}
 	return column{}, sqlerr.New(sqlerr.Unsupported, "the unit %s of %s is of type %s", t.Unit, t.Source, a.typ).

@@ -173,7 +173,7 @@ func (r *reader) vouch(ctx context.Context, v view, source string) error {
 	}
 	names := make(map[string]string)
 	err := r.rows(ctx, statement{`SELECT oid::text, oid::regprocedure::text FROM pg_proc WHERE oid = ANY ($1::oid[])
-		AND pronamespace = 'pg_catalog'::regnamespace AND oid < 16384 AND provolatile <> 'v'`, texts(array(oids))}, func(row [][]byte) bool {
+		AND pronamespace = 'pg_catalog'::regnamespace AND oid < 16384 AND provolatile <> 'v'`, texts(array(oids)), "dpsql_functions"}, func(row [][]byte) bool {
 		names[string(row[0])] = string(row[1])
 		return true
 	})

@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpsql/query"
+	"dpsql/source"
+)
+
+const benchRows = "1000000"
+
+// loaded makes a table of a million rows in 100,000 units and some 40,000 cells.
+func loaded(b *testing.B) (*Pool, *pgx.Conn, source.Table) {
+	pool, dsn := opened(b)
+	conn := dialled(b, dsn)
+	execute(b, conn, `CREATE TABLE visits AS SELECT (i * 79::bigint) % 100000 AS patient, (i * 31) % 120 AS age, 'E' || (i * 17) % 97 AS diagnosis, ((i * 13) % 7)::smallint AS ward
+		FROM generate_series(1, `+benchRows+`) AS i`, "CREATE INDEX ON visits (diagnosis, age)", "VACUUM ANALYZE visits")
+	var codes []query.Value
+	for i := range 97 {
+		codes = append(codes, query.Text("E"+string(rune('0'+i/10))+string(rune('0'+i%10))))
+		if i < 10 {
+			codes[i] = query.Text("E" + string(rune('0'+i)))
+		}
+	}
+	age, err := query.NewRange(0, 119, false)
+	must(b, err)
+	diagnosis, err := query.NewList(query.TypeText, codes)
+	must(b, err)
+	ward, err := query.NewRange(0, 6, false)
+	must(b, err)
+	return pool, conn, source.Table{Source: "public.visits", Columns: []query.Column{{Name: "age", Domain: age}, {Name: "diagnosis", Domain: diagnosis}, {Name: "ward", Domain: ward}}}
+}
+
+// bare runs a statement and reads its rows, no more.
+func bare(b *testing.B, conn *pgx.Conn, text string) {
+	b.Helper()
+	result := conn.PgConn().ExecParams(context.Background(), text, nil, nil, nil, []int16{1})
+	for result.NextRow() {
+	}
+	if _, err := result.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// within runs a read on a snapshot of its own, the schema checked first.
+func within(b *testing.B, pool *Pool, t source.Table, f func(source.Reader) error) {
+	b.Helper()
+	err := pool.Snapshot(context.Background(), func(r source.Reader) error {
+		if _, err := r.Check(context.Background(), t); err != nil {
+			return err
+		}
+		return f(r)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkCells compares the cells of a table with the bare GROUP BY.
+func BenchmarkCells(b *testing.B) {
+	pool, conn, t := loaded(b)
+	u, err := query.NewUniverse(t.Columns)
+	must(b, err)
+	coder := query.NewCoder(u, [16]byte{})
+	cells := func(t source.Table) func(*testing.B) {
+		return func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				within(b, pool, t, func(r source.Reader) error {
+					_, err := r.Cells(context.Background(), t, []int{0, 1, 2}, coder, 1<<20)
+					return err
+				})
+			}
+		}
+	}
+	b.Run("bare", func(b *testing.B) {
+		for b.Loop() {
+			bare(b, conn, "SELECT age, diagnosis, ward, count(*) FROM visits GROUP BY age, diagnosis, ward")
+		}
+	})
+	b.Run("cells", cells(t))
+	t.Unit, t.Key, t.MaxRows = "patient", []byte("key"), 20
+	b.Run("units, all kept", cells(t))
+	t.MaxRows = 3
+	b.Run("units, 3 of 10 kept", cells(t))
+	b.Run("units, 3 of 10 kept, by the server", func(b *testing.B) {
+		for b.Loop() {
+			within(b, pool, t, func(r source.Reader) error {
+				ranked(b, r.(*reader), t, coder)
+				return nil
+			})
+		}
+	})
+}
+
+// BenchmarkCount compares counts with the bare ones.
+func BenchmarkCount(b *testing.B) {
+	pool, conn, t := loaded(b)
+	u, err := query.NewUniverse(t.Columns)
+	must(b, err)
+	few, err := query.Where(u, 1, t.Columns[1].Domain.Of(query.Text("E17"))).And(query.Where(u, 0, t.Columns[0].Domain.Of(query.Int(31))))
+	must(b, err)
+	many := query.Where(u, 2, t.Columns[2].Domain.Of(query.Int(3)))
+	for name, c := range map[string]struct {
+		q    query.Query
+		text string
+	}{"indexed": {few, "SELECT count(*) FROM visits WHERE diagnosis = 'E17' AND age = 31"}, "scanned": {many, "SELECT count(*) FROM visits WHERE ward = 3"}} {
+		b.Run(name+"/bare", func(b *testing.B) {
+			for b.Loop() {
+				bare(b, conn, c.text)
+			}
+		})
+		b.Run(name+"/count", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				within(b, pool, t, func(r source.Reader) error {
+					_, err := r.Count(context.Background(), t, c.q)
+					return err
+				})
+			}
+		})
+	}
+}
