@@ -63,7 +63,7 @@ func (r *reader) tallyKept(ctx context.Context, rel *relation, all rowset, t sou
 	if err != nil {
 		return err
 	}
-	return r.streamKept(ctx, all, t, u, columns, func(tuple []query.Value) bool {
+	return r.streamKept(ctx, rel, all, t, u, columns, func(tuple []query.Value) bool {
 		e, ok := coder.Code(tuple)
 		return !ok || cells.Add(e, 1)
 	})

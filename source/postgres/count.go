@@ -60,12 +60,12 @@ func (r *reader) countKept(ctx context.Context, rel *relation, all rowset, t sou
 	} else {
 		w.args = nil
 	}
-	if rows, ok := kept(all, t, u, units, w.args); ok {
+	if rows, ok := kept(rel, all, t, u, units, w.args); ok {
 		return r.count(ctx, rows, counted)
 	}
 	var total int64
 	asked, weight := weigher(counted)
-	err = r.streamKept(ctx, all, t, u, asked, func(tuple []query.Value) bool {
+	err = r.streamKept(ctx, rel, all, t, u, asked, func(tuple []query.Value) bool {
 		total = addWeighted(total, weight(tuple), 1)
 		return true
 	})
@@ -132,7 +132,7 @@ func pushed(rows rowset, counted query.Query) (statement, []int64, bool) {
 			fields = append(fields, "count(*) FILTER (WHERE "+anyOf(conditions)+")")
 		}
 	}
-	text := "SELECT " + strings.Join(fields, ", ") + rows.from + " WHERE " + allOf([]string{rows.limit, anyOf(l.all())})
+	text := rows.each("SELECT "+strings.Join(fields, ", "), " WHERE "+allOf([]string{rows.limit, anyOf(l.all())}))
 	return statement{text: text, args: w.args}, l.weights, true
 }
 

@@ -22,7 +22,7 @@ import (
 // unit, the canonical values and the row's number among the unit's equal rows,
 // written as two SHA-256 (RFC 2104). They are computed for units of more rows
 // than are kept.
-func kept(all rowset, t source.Table, u column, units string, args [][]byte) (rowset, bool) {
+func kept(rel *relation, all rowset, t source.Table, u column, units string, args [][]byte) (rowset, bool) {
 	w := writer{args}
 	where, ok := w.conjunction(all.columns, domains(all.columns))
 	if !ok {
@@ -30,7 +30,7 @@ func kept(all rowset, t source.Table, u column, units string, args [][]byte) (ro
 	}
 	where += " AND " + u.text + " IS NOT NULL"
 	if units != "" {
-		where += " AND " + u.text + " IN (SELECT " + u.text + all.from + " WHERE " + units + ")"
+		where += " AND " + u.text + " IN (SELECT " + u.text + rel.from() + " WHERE " + units + ")"
 	}
 	out := rowset{columns: make([]column, len(all.columns))}
 	fields, texts := make([]string, len(all.columns)), make([]string, len(all.columns))
@@ -42,11 +42,12 @@ func kept(all rowset, t source.Table, u column, units string, args [][]byte) (ro
 	}
 	unit := u.bytewise()
 	numbered := "SELECT " + strings.Join(fields, ", ") + ", " + u.text + " AS u, count(*) OVER (PARTITION BY " + unit + ") AS n, row_number() OVER (PARTITION BY " +
-		strings.Join(append([]string{unit}, texts...), ", ") + ") AS i" + all.from + " WHERE " + where
+		strings.Join(append([]string{unit}, texts...), ", ") + ") AS i" + rel.from() + " WHERE " + where
 	most := w.arg(strconv.FormatInt(t.MaxRows, 10), "int8")
 	u.text = "r.u"
-	out.from = " FROM (SELECT *, row_number() OVER (PARTITION BY " + u.bytewise() + " ORDER BY CASE WHEN r.n > " + most + " THEN " + w.rank(t.Key, u, out.columns) +
+	from := " FROM (SELECT *, row_number() OVER (PARTITION BY " + u.bytewise() + " ORDER BY CASE WHEN r.n > " + most + " THEN " + w.rank(t.Key, u, out.columns) +
 		" END) AS place FROM (" + numbered + ") AS r) AS r"
+	out.from = []string{from}
 	out.limit = "r.place <= " + most
 	out.args = w.args
 	return out, true
@@ -132,7 +133,7 @@ func uvarint(n string, longest int) string {
 
 // streamKept calls f with the values of the columns of each row that is kept, of
 // rows that the server sorts by unit, while it returns true.
-func (r *reader) streamKept(ctx context.Context, all rowset, t source.Table, u column, columns []int, f func([]query.Value) bool) error {
+func (r *reader) streamKept(ctx context.Context, rel *relation, all rowset, t source.Table, u column, columns []int, f func([]query.Value) bool) error {
 	every := make([]int, len(all.columns))
 	for i := range every {
 		every[i] = i
@@ -145,7 +146,7 @@ func (r *reader) streamKept(ctx context.Context, all rowset, t source.Table, u c
 		}
 		more = more && f(asked)
 	})
-	text := "SELECT " + strings.Join(append(p.fields(), u.text), ", ") + p.from + " WHERE " + p.where + " AND " + u.text + " IS NOT NULL ORDER BY " + u.bytewise()
+	text := "SELECT " + strings.Join(append(p.fields(), u.text), ", ") + rel.from() + " WHERE " + p.where + " AND " + u.text + " IS NOT NULL ORDER BY " + u.bytewise()
 	tuple := make([]query.Value, len(every))
 	err := r.rows(ctx, statement{text: text, args: p.args}, func(row [][]byte) bool {
 		if unit, ok := u.value(row[len(every)]); ok && p.tuple(row, tuple) {

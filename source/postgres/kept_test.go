@@ -66,7 +66,7 @@ func ranked(t testing.TB, r *reader, table source.Table, coder query.Coder) *sou
 	must(t, err)
 	unit, err := rel.unit(table)
 	must(t, err)
-	rows, ok := kept(all, table, unit, "", nil)
+	rows, ok := kept(rel, all, table, unit, "", nil)
 	if !ok {
 		t.Fatal("the server cannot rank the rows")
 	}

@@ -8,17 +8,18 @@ import (
 	"dpsql/source"
 )
 
-// rowset is where rows are read from: a relation, or what is kept of one.
+// rowset is where rows are read from: a relation, its parts, or what is kept of
+// one.
 type rowset struct {
-	from    string // " FROM … AS r"
-	args    [][]byte
+	from    []string // each " FROM … AS r"; together they have all rows
+	args    [][]byte // the parameters in them
 	columns []column // all that are declared
 	limit   string   // a condition that every row must meet; "" where there is none
 }
 
 // rowsOf returns the rows of a relation.
 func rowsOf(rel *relation, t source.Table) (rowset, error) {
-	s := rowset{from: rel.from(), columns: make([]column, len(t.Columns))}
+	s := rowset{from: rel.sources(), columns: make([]column, len(t.Columns))}
 	for i, c := range t.Columns {
 		var err error
 		if s.columns[i], err = rel.column(c, t.Source); err != nil {
@@ -62,11 +63,21 @@ func newPlan(rows rowset, asked []int) plan {
 // statement counts the rows by their values.
 func (p plan) statement() statement {
 	fields := p.fields()
-	text := "SELECT " + strings.Join(append(fields, "count(*)"), ", ") + p.from + " WHERE " + p.where
+	end := " WHERE " + p.where
 	if len(fields) > 0 {
-		text += " GROUP BY " + strings.Join(fields, ", ")
+		end += " GROUP BY " + strings.Join(fields, ", ")
 	}
-	return statement{text: text, args: p.args}
+	return statement{text: p.each("SELECT "+strings.Join(append(fields, "count(*)"), ", "), end), args: p.args}
+}
+
+// each returns a statement over all rows: for each part what it begins and ends
+// with.
+func (s rowset) each(begin, end string) string {
+	parts := make([]string, len(s.from))
+	for i, from := range s.from {
+		parts[i] = begin + from + end
+	}
+	return strings.Join(parts, " UNION ALL ")
 }
 
 func (p plan) fields() []string {

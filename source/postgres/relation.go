@@ -17,6 +17,7 @@ type relation struct {
 	kind         byte // of pg_class: r, p, f, v or m
 	lockable     bool
 	attributes   []attribute
+	parts        []*relation // that are read one by one instead; none for most
 }
 
 // attribute is a column of a relation.
@@ -61,6 +62,9 @@ func (r *reader) open(ctx context.Context, source string) (*relation, error) {
 		return nil, err
 	}
 	if err := r.asReported(ctx, rel, source); err != nil {
+		return nil, err
+	}
+	if rel.parts, err = r.parts(ctx, rel); err != nil {
 		return nil, err
 	}
 	r.relations[source] = rel
