@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 
 	"dpsql/query"
 	"dpsql/source"
@@ -26,22 +27,52 @@ func (r *reader) Cells(ctx context.Context, t source.Table, columns []int, coder
 	}
 	var cells *source.Histogram
 	err := r.read(ctx, t, func(rel *relation) error {
-		tally := source.NewTally(coder, most)
 		rows, err := rowsOf(rel, t)
-		if err == nil && t.Unit == "" {
-			err = r.tally(ctx, newPlan(rows, columns), coder, tally)
-		} else if err == nil {
-			err = r.tallyKept(ctx, rel, rows, t, columns, coder, tally)
-		}
 		if err != nil {
 			return err
 		}
-		cells, err = tally.Histogram()
+		tally := source.NewTally(coder, most)
+		cells, err = r.bounded(ctx, tally, most, func() error {
+			if t.Unit == "" {
+				return r.tally(ctx, newPlan(rows, columns), coder, tally)
+			}
+			return r.tallyKept(ctx, rel, rows, t, columns, coder, tally)
+		})
 		return err
 	})
 	r.answered = r.answered || err == nil
 	return cells, err
 }
+
+// bounded runs a reading that stops the server's statement where there are too
+// many cells. A statement that was stopped would end the transaction, and with
+// it the snapshot; so it goes back to a savepoint. That there are too many is
+// private, and must not show.
+func (r *reader) bounded(ctx context.Context, cells *source.Tally, most int, read func() error) (*source.Histogram, error) {
+	if most < math.MaxInt {
+		if err := r.run(ctx, "SAVEPOINT cells"); err != nil {
+			return nil, err
+		}
+	}
+	if err := read(); err != nil {
+		return nil, err
+	}
+	h, err := cells.Histogram()
+	if err == nil {
+		return h, nil
+	}
+	back := r.run(ctx, "ROLLBACK TO SAVEPOINT cells")
+	if stateOf(back) == cancelled && ctx.Err() == nil { // what stopped the statement came late
+		back = r.run(ctx, "ROLLBACK TO SAVEPOINT cells")
+	}
+	if back != nil {
+		return nil, back
+	}
+	return nil, err
+}
+
+// cancelled is the SQLSTATE of a statement that was asked to stop.
+const cancelled = "57014"
 
 // tally adds the groups of rows to the cells, until there are too many.
 func (r *reader) tally(ctx context.Context, p plan, coder query.Coder, cells *source.Tally) error {
