@@ -82,6 +82,16 @@ func BenchmarkCells(b *testing.B) {
 		}
 	})
 	b.Run("cells", cells(t))
+	execute(b, conn, "CREATE TABLE parted (LIKE visits) PARTITION BY HASH (patient)", "CREATE TABLE parted0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0)",
+		"CREATE TABLE parted1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1)", "INSERT INTO parted SELECT * FROM visits", "VACUUM ANALYZE parted")
+	b.Run("two partitions, bare", func(b *testing.B) {
+		for b.Loop() {
+			bare(b, conn, "SELECT age, diagnosis, ward, count(*) FROM parted GROUP BY age, diagnosis, ward")
+		}
+	})
+	parted := t
+	parted.Source = "public.parted"
+	b.Run("two partitions, cells", cells(parted))
 	t.Unit, t.Key, t.MaxRows = "patient", []byte("key"), 20
 	b.Run("units, all kept", cells(t))
 	t.MaxRows = 3

@@ -32,12 +32,15 @@ func (r *reader) Cells(ctx context.Context, t source.Table, columns []int, coder
 			return err
 		}
 		tally := source.NewTally(coder, most)
-		cells, err = r.bounded(ctx, tally, most, func() error {
-			if t.Unit == "" {
-				return r.tally(ctx, newPlan(rows, columns), coder, tally)
-			}
-			return r.tallyKept(ctx, rel, rows, t, columns, coder, tally)
-		})
+		p := newPlan(rows, columns)
+		switch {
+		case t.Unit != "":
+			cells, err = r.bounded(ctx, tally, most, func() error { return r.tallyKept(ctx, rel, rows, t, columns, coder, tally) })
+		case len(rel.shares) > 0 && len(p.fetch) == p.asked && !r.alone && !r.answered:
+			cells, err = r.share(ctx, rel.shares, p, coder, tally, most)
+		default:
+			cells, err = r.bounded(ctx, tally, most, func() error { return r.tally(ctx, p, coder, tally) })
+		}
 		return err
 	})
 	r.answered = r.answered || err == nil
@@ -61,12 +64,13 @@ func (r *reader) bounded(ctx context.Context, cells *source.Tally, most int, rea
 	if err == nil {
 		return h, nil
 	}
-	back := r.run(ctx, "ROLLBACK TO SAVEPOINT cells")
-	if stateOf(back) == cancelled && ctx.Err() == nil { // what stopped the statement came late
-		back = r.run(ctx, "ROLLBACK TO SAVEPOINT cells")
+	const back = "ROLLBACK TO SAVEPOINT cells; RELEASE SAVEPOINT cells"
+	late := r.run(ctx, back)
+	if stateOf(late) == cancelled && ctx.Err() == nil { // what stopped the statement came late
+		late = r.run(ctx, back)
 	}
-	if back != nil {
-		return nil, back
+	if late != nil {
+		return nil, late
 	}
 	return nil, err
 }

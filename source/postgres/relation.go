@@ -18,6 +18,7 @@ type relation struct {
 	lockable     bool
 	attributes   []attribute
 	parts        []*relation // that are read one by one instead; none for most
+	shares       []*relation // that can be read by several connections; none for most
 }
 
 // attribute is a column of a relation.
@@ -64,7 +65,7 @@ func (r *reader) open(ctx context.Context, source string) (*relation, error) {
 	if err := r.asReported(ctx, rel, source); err != nil {
 		return nil, err
 	}
-	if rel.parts, err = r.parts(ctx, rel); err != nil {
+	if err := r.divide(ctx, rel); err != nil {
 		return nil, err
 	}
 	r.relations[source] = rel

@@ -30,9 +30,12 @@ func (p *Pool) Snapshot(ctx context.Context, f func(source.Reader) error) error 
 // depend on the server's settings; where row security would hide rows it is an
 // error; and aggregates of partitioned tables are computed partition by
 // partition, on the servers that hold them.
-const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path = pg_catalog;
-SET LOCAL datestyle = 'ISO, YMD'; SET LOCAL intervalstyle = 'postgres'; SET LOCAL timezone = 'UTC'; SET LOCAL extra_float_digits = 1;
-SET LOCAL row_security = off; SET LOCAL enable_partitionwise_aggregate = on`
+const (
+	transaction = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
+	begin       = transaction + settings
+	settings    = `; SET LOCAL search_path = pg_catalog; SET LOCAL datestyle = 'ISO, YMD'; SET LOCAL intervalstyle = 'postgres'; SET LOCAL timezone = 'UTC';
+SET LOCAL extra_float_digits = 1; SET LOCAL row_security = off; SET LOCAL enable_partitionwise_aggregate = on`
+)
 
 // maxAttempts is how often a read is begun, all in all.
 const maxAttempts = 3
@@ -45,6 +48,7 @@ type reader struct {
 	answered  bool // a count or cells were given; no later one may be of another snapshot
 	relations map[string]*relation
 	schemas   map[string]source.Schema // as they were reported
+	alone     bool                     // the server cannot share the snapshot with other connections
 }
 
 // reset gives the connection back, its transaction ended. What was read is
@@ -74,7 +78,7 @@ func (r *reader) read(ctx context.Context, t source.Table, f func(*relation) err
 		switch {
 		case err == nil || errors.Is(err, source.ErrTooManyCells):
 			return err
-		case r.answered || attempt == maxAttempts || !lost(ctx, err):
+		case r.answered || attempt == maxAttempts || !errors.Is(err, errAlone) && !lost(ctx, err):
 			return failure(ctx, err, t.Source)
 		}
 		r.reset()

@@ -1,0 +1,203 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"dpsql/query"
+	"dpsql/source"
+)
+
+const (
+	maxSharing = 4               // connections of one read
+	waitForOne = 2 * time.Second // for another connection of the pool
+)
+
+// errAlone says that the snapshot cannot be shared, so that one connection has
+// to read all.
+var errAlone = errors.New("the server does not share its snapshot")
+
+// sharing is a read of several partitions by several connections, on one
+// snapshot. The server's own parallel aggregate leaves the groups of all
+// partitions to one process, and is chosen only where it expects few.
+type sharing struct {
+	snapshot string
+	parts    []*relation
+	plan     plan
+	coder    query.Coder
+	most     int // cells
+	stop     context.CancelFunc
+
+	sync.Mutex
+	next  int // of the parts
+	cells *source.Tally
+	over  bool  // there are too many cells
+	err   error // the first
+}
+
+// share adds the groups of rows of the parts to the cells. The reader's own
+// connection is one of those that read; if it is lost the snapshot is, and the
+// caller starts over. Any other that is lost is replaced by one on the same
+// snapshot, which reads its partition anew.
+func (r *reader) share(ctx context.Context, parts []*relation, p plan, coder query.Coder, cells *source.Tally, most int) (*source.Histogram, error) {
+	snapshot, err := r.export(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	s := &sharing{snapshot: snapshot, parts: parts, plan: p, coder: coder, most: most, stop: stop, cells: cells}
+	return r.bounded(ctx, cells, most, func() error { return s.read(reading, r) })
+}
+
+// read reads all parts.
+func (s *sharing) read(ctx context.Context, r *reader) error {
+	var others sync.WaitGroup
+	for range min(maxSharing, len(s.parts), int(r.pool.pool.Config().MaxConns)) - 1 {
+		others.Go(func() { s.help(ctx, &reader{pool: r.pool}) })
+	}
+	err := s.work(ctx, r)
+	if err != nil {
+		s.fail(err)
+	}
+	others.Wait()
+	if err == nil && s.err == nil {
+		err = s.work(ctx, r) // what others took and lost
+	}
+	switch {
+	case s.over:
+		return nil
+	case err != nil && !errors.Is(err, context.Canceled):
+		return err // of the connection that has the snapshot
+	case s.err != nil:
+		return s.err
+	}
+	return err
+}
+
+// export names the snapshot for other connections.
+func (r *reader) export(ctx context.Context) (snapshot string, err error) {
+	err = r.rows(ctx, statement{text: "SELECT pg_export_snapshot()"}, func(row [][]byte) bool {
+		snapshot = string(row[0])
+		return true
+	})
+	if err == nil && snapshot != "" && strings.Trim(snapshot, "0123456789ABCDEF-") == "" {
+		return snapshot, nil
+	}
+	if err != nil && lost(ctx, err) {
+		return "", err
+	}
+	r.alone = true
+	return "", errAlone
+}
+
+// attach begins a transaction on a snapshot of another connection.
+func (r *reader) attach(ctx context.Context, snapshot string) error {
+	waiting, cancel := context.WithTimeout(ctx, waitForOne)
+	defer cancel()
+	conn, err := r.pool.pool.Acquire(waiting)
+	if err != nil {
+		return err
+	}
+	r.conn, r.begun = conn, true
+	return r.run(ctx, transaction+"; SET TRANSACTION SNAPSHOT '"+snapshot+"'"+settings)
+}
+
+// help reads parts on another connection, if there is one: without it the others
+// read all.
+func (s *sharing) help(ctx context.Context, r *reader) {
+	defer r.reset()
+	for attempt := 1; ; attempt++ {
+		if err := r.attach(ctx, s.snapshot); err != nil {
+			return
+		}
+		err := s.work(ctx, r)
+		if err == nil {
+			return
+		}
+		if attempt == maxAttempts || !lost(ctx, err) {
+			s.fail(err)
+			return
+		}
+		r.reset()
+	}
+}
+
+// work reads parts until none is left. One that failed is left for the next.
+func (s *sharing) work(ctx context.Context, r *reader) error {
+	for {
+		part := s.take()
+		if part == nil {
+			return nil
+		}
+		groups, err := s.groups(ctx, r, part)
+		if err != nil {
+			s.give(part)
+			return err
+		}
+		s.add(groups)
+	}
+}
+
+func (s *sharing) take() *relation {
+	s.Lock()
+	defer s.Unlock()
+	if s.next == len(s.parts) {
+		return nil
+	}
+	s.next++
+	return s.parts[s.next-1]
+}
+
+func (s *sharing) give(part *relation) {
+	s.Lock()
+	defer s.Unlock()
+	s.parts = append(s.parts[:len(s.parts):len(s.parts)], part)
+}
+
+func (s *sharing) fail(err error) {
+	s.Lock()
+	defer s.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+	s.stop()
+}
+
+// group is a cell with its number of rows in one part.
+type group struct {
+	cell query.Element
+	rows int64
+}
+
+// groups reads a part whole before any of it counts, so that one of which a
+// connection was lost counts once.
+func (s *sharing) groups(ctx context.Context, r *reader, part *relation) (groups []group, err error) {
+	p := s.plan
+	p.from = []string{part.from()}
+	tuple := make([]query.Value, len(p.fetch))
+	err = r.rows(ctx, p.statement(), func(row [][]byte) bool {
+		if p.tuple(row, tuple) {
+			if e, ok := s.coder.Code(tuple[:p.asked]); ok {
+				groups = append(groups, group{e, int8Of(row[len(p.fetch)])})
+			}
+		}
+		return len(groups) <= s.most // more groups are more cells, as all columns are asked for
+	})
+	return groups, err
+}
+
+func (s *sharing) add(groups []group) {
+	s.Lock()
+	defer s.Unlock()
+	for _, g := range groups {
+		if !s.cells.Add(g.cell, g.rows) {
+			s.over = true
+			s.stop()
+			return
+		}
+	}
+}
