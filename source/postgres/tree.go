@@ -20,6 +20,15 @@ func (n *tree) atom(field string) string {
 	return ""
 }
 
+// node returns a field's first value, if it is a node, else nil.
+func (n *tree) node(field string) *tree {
+	if len(n.fields[field]) > 0 {
+		below, _ := n.fields[field][0].(*tree)
+		return below
+	}
+	return nil
+}
+
 // has reports whether a field has a value.
 func (n *tree) has(field string) bool {
 	values := n.fields[field]

@@ -118,7 +118,7 @@ func subLink(n *tree) string {
 	case exists, all, some:
 		return ""
 	case expression:
-		if below, ok := n.fields["subselect"][0].(*tree); ok && below.atom("hasAggs") == "true" && !below.has("groupClause") && !below.has("groupingSets") {
+		if below := n.node("subselect"); below != nil && below.atom("hasAggs") == "true" && !below.has("groupClause") && !below.has("groupingSets") {
 			return ""
 		}
 	}
