@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,6 +87,29 @@ func TestPostgresChanges(t *testing.T) {
 	refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM admissions WHERE zip = '15211'`)
 	if after := ledger(t, s); after != before {
 		t.Errorf("charged:\n%s", after)
+	}
+}
+
+// TestPostgresCrowd asks from several goroutines at once, more than the pool has
+// connections: each question is charged once.
+func TestPostgresCrowd(t *testing.T) {
+	s, _ := onServer(t)
+	before := strings.Count(ledger(t, s), "direct answer")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			mine := s.db.NewSession()
+			for _, text := range []string{`SET mechanism = direct`, `SET accuracy = 500`, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`,
+				`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT COUNT(*) FROM admissions WHERE age % 7 = 1`} {
+				if _, err := mine.Exec(context.Background(), text, nil); err != nil {
+					t.Errorf("%s: %v", text, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := strings.Count(ledger(t, s), "direct answer") - before; n != 3 {
+		t.Errorf("%d charges for three questions", n)
 	}
 }
 
