@@ -290,3 +290,43 @@ func TestCellsOutsideAreNotKept(t *testing.T) {
 		t.Errorf("%d cells are held", s.db.cellCache.held)
 	}
 }
+
+// TestRehearsalAsksNoServer goes through a script that declares a source and uses
+// it, where there is no server and no secret; nothing is declared by it.
+func TestRehearsalAsksNoServer(t *testing.T) {
+	f := newFar(t)
+	s := open(t, filepath.Join(t.TempDir(), "clinic.db"), Options{}).NewSession()
+	f.dial(s.db)
+	fill(t, s, `CREATE TABLE icd10 (code TEXT)`, `INSERT INTO icd10 VALUES ('E10'), ('E11')`)
+	must(t, s, `CREATE PUBLIC TABLE icd10`)
+	r, err := s.Rehearse(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{createWarehouse, from("warehouse.raw_admissions"), `DESCRIBE admissions`,
+		strings.Replace(from("warehouse.raw_admissions"), "admissions (", "again (", 1),
+		`CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1.5)`,
+		`SET accuracy = 200`, `SET mechanism = direct`, `SELECT COUNT(*) FROM again WHERE age = 3`} {
+		if _, err := r.Plan(t.Context(), text, nil); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for text, code := range map[string]sqlerr.Code{createWarehouse: sqlerr.Invalid, `DROP SOURCE warehouse`: sqlerr.Invalid, `DROP SOURCE lake`: sqlerr.Unknown,
+		`CREATE SOURCE lake USING POSTGRES`: sqlerr.Invalid, strings.Replace(from("lake.raw_admissions"), "admissions (", "other (", 1): sqlerr.Unknown,
+		`CREATE RELEASE more ON again (sex) USING PROJECTION WITH (epsilon = 1)`: sqlerr.Budget} { // one budget for both tables
+		if _, err := r.Plan(t.Context(), text, nil); sqlerr.CodeOf(err) != code {
+			t.Errorf("%s: %v, want %s", text, err, code)
+		}
+	}
+	for _, text := range []string{`DROP RELEASE cells`, `DROP PRIVATE TABLE admissions`, `DROP PRIVATE TABLE again`, `DROP SOURCE warehouse`} {
+		if _, err := r.Plan(t.Context(), text, nil); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if total := r.Total(); !strings.Contains(fmt.Sprint(total.Warnings), "server is not asked") {
+		t.Errorf("%v %q", total.Rows, total.Warnings)
+	}
+	if rows := must(t, s, `SHOW SOURCES`).Rows; len(rows) != 0 || len(f.opened) != 0 {
+		t.Errorf("declared %v, opened %d pools", rows, len(f.opened))
+	}
+}

@@ -67,7 +67,7 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 		if t := r.view.private(st.Table.Text); t != nil {
 			return describe(t), nil
 		}
-	case *sqlfront.CreatePublic, *sqlfront.CreatePrivate, *sqlfront.CreateRelease, *sqlfront.CreateMechanism, *sqlfront.Drop, *sqlfront.Export:
+	case *sqlfront.CreatePublic, *sqlfront.CreatePrivate, *sqlfront.CreateSource, *sqlfront.CreateRelease, *sqlfront.CreateMechanism, *sqlfront.Drop, *sqlfront.Export:
 		if err := r.s.db.curatorOnly("declare, drop or export"); err != nil {
 			return nil, err
 		}

@@ -32,6 +32,8 @@ func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (
 		return planned(st.Name.Text, "public table", "0", "is declared"), nil
 	case *sqlfront.CreatePrivate:
 		return r.private(ctx, st)
+	case *sqlfront.CreateSource:
+		return r.source(st)
 	case *sqlfront.CreateRelease:
 		return r.release(ctx, st)
 	case *sqlfront.CreateMechanism:
@@ -64,6 +66,9 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 		return nil, err
 	}
 	t := &table{Table: catalog.Table{ID: r.id(), Name: st.Name.Text, Source: st.Source.Text, Unit: u.column, MaxRows: u.rows}}
+	if err = r.place(st, t); err != nil {
+		return nil, err
+	}
 	if t.Account, err = r.account(ctx, t, b); err != nil {
 		return nil, at(err, st.Name.Position)
 	}
@@ -131,9 +136,13 @@ func singleton(t query.Type) (query.Domain, error) {
 
 // account returns the account that the table's rows have or would get.
 func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, error) {
-	bases := []string{t.Source} // where it is not there yet: a table of that name
+	bases := []string{t.place()} // where it is not there yet: a table of that name
 	var real *catalog.Account
-	err := r.s.db.store.Read(ctx, func(tx *catalog.Tx) error {
+	err := r.s.db.store.Read(ctx, func(tx *catalog.Tx) (err error) {
+		if t.outside != nil {
+			real, err = r.accountOutside(tx, t)
+			return err
+		}
 		schema, err := source.SQLite(tx.SQL()).Check(ctx, source.Table{Source: t.Source})
 		if sqlerr.CodeOf(err) == sqlerr.Unknown {
 			return nil
@@ -159,7 +168,7 @@ func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, err
 		}
 		if a.Caps != b.caps {
 			return 0, sqlerr.New(sqlerr.Invalid, "the rows of %s already have the budget epsilon = %s, delta = %s, interactive = %s",
-				t.Source, a.Epsilon, a.Delta, a.Interactive)
+				t.place(), a.Epsilon, a.Delta, a.Interactive)
 		}
 		return id, nil
 	}
@@ -196,6 +205,13 @@ func (r *Rehearsal) drop(st *sqlfront.Drop) (*Result, error) {
 			return nil, sqlerr.New(sqlerr.Invalid, "the private table %s has releases or mechanisms", t.Name).At(st.Name.Position)
 		}
 		r.view.tables = slices.DeleteFunc(r.view.tables, func(x *table) bool { return same(x.Name) })
+	case sqlfront.SourceObject:
+		for _, t := range r.view.tables {
+			if t.outside != nil && query.SameName(t.outside.Name, st.Name.Text) {
+				return nil, sqlerr.New(sqlerr.Invalid, "%s has the rows of the private table %s", t.outside.Name, t.Name).At(st.Name.Position)
+			}
+		}
+		r.view.sources = slices.DeleteFunc(r.view.sources, func(x catalog.Source) bool { return same(x.Name) })
 	case sqlfront.PublicTable:
 		r.view.publics = slices.DeleteFunc(r.view.publics, same)
 	}

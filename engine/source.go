@@ -21,9 +21,8 @@ import (
 // end lets nothing else through in quotes; here names without are checked too.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// createSource declares a database outside the file. It is not asked for
-// anything: that needs its secret, which is read when rows are.
-func (s *Session) createSource(ctx context.Context, st *sqlfront.CreateSource) (*Result, error) {
+// readSource reads the declaration of a database outside the file.
+func readSource(st *sqlfront.CreateSource) (catalog.Source, error) {
 	o := newOptions(st.Options, "dsn_env", "timeout")
 	declared := catalog.Source{Name: st.Name.Text, Kind: catalog.Postgres,
 		Timeout: time.Duration(o.integer("timeout", 0, 1, 1e6)) * time.Second}
@@ -37,11 +36,18 @@ func (s *Session) createSource(ctx context.Context, st *sqlfront.CreateSource) (
 	default:
 		declared.DSNEnv = given.Value
 	}
-	if err := o.done(); err != nil {
-		return nil, err
-	}
 	if slices.Contains([]string{"main", "temp"}, query.FoldName(declared.Name)) {
-		return nil, sqlerr.New(sqlerr.Invalid, "a source cannot be called %s, as SQLite's own are", declared.Name).At(st.Name.Position)
+		o.fail(sqlerr.New(sqlerr.Invalid, "a source cannot be called %s, as SQLite's own are", declared.Name), st.Name.Position)
+	}
+	return declared, o.done()
+}
+
+// createSource declares a database outside the file. It is not asked for
+// anything: that needs its secret, which is read when rows are.
+func (s *Session) createSource(ctx context.Context, st *sqlfront.CreateSource) (*Result, error) {
+	declared, err := readSource(st)
+	if err != nil {
+		return nil, err
 	}
 	result := &Result{}
 	if os.Getenv(declared.DSNEnv) == "" {
