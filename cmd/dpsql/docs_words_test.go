@@ -19,7 +19,7 @@ import (
 // clauses are the words of a SELECT and of declarations that no error lists.
 var clauses = strings.Fields(`WITH DISTINCT AS FROM WHERE AND OR NOT IN IS NULL ISNULL NOTNULL TRUE FALSE BETWEEN LIKE ESCAPE GLOB
 	CASE WHEN THEN ELSE END GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET JOIN INNER CROSS ON MARGIN
-	PUBLIC PRIVATE TABLE RELEASE MECHANISM IF EXISTS INTEGER INT TEXT USING PROJECTION SMW TO`)
+	PUBLIC PRIVATE TABLE RELEASE MECHANISM SOURCE POSTGRES IF EXISTS INTEGER INT TEXT USING PROJECTION SMW TO`)
 
 // builtins are functions of SQLite. Those that the dialect has must be
 // documented; which these are is asked of it.
@@ -33,6 +33,7 @@ var asked = []string{
 	"SHOW NOTHING",
 	"SET nothing = 1",
 	"CREATE PRIVATE TABLE t (age INTEGER BETWEEN 0 AND 9) FROM raw_visits WITH (epsilon = 1, nothing = 1)",
+	"CREATE SOURCE s USING POSTGRES WITH (dsn_env = V, nothing = 1)",
 	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, nothing = 1)",
 	"CREATE RELEASE r ON visits (sex) USING SMW WITH (epsilon = 1, nothing = 1)",
 	"CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 1, nothing = 1)",
