@@ -56,7 +56,7 @@ func (r *reader) countKept(ctx context.Context, rel *relation, all rowset, t sou
 	var w writer
 	units := ""
 	if l, ok := w.levels(all.columns, counted); ok && len(counted.Columns()) > 0 {
-		units = anyOf(l.all())
+		units = l.any()
 	} else {
 		w.args = nil
 	}
@@ -76,18 +76,22 @@ func (r *reader) countKept(ctx context.Context, rel *relation, all rowset, t sou
 type levels struct {
 	weights    []int64
 	conditions [][]string
+	common     string // what every row must meet besides
 }
 
-// levels returns those of a query; false if they cannot be said in SQL.
+// levels returns those of a query; false if they cannot be said in SQL. Columns
+// that every term leaves free are in the common condition: their domains can be
+// long lists.
 func (w *writer) levels(columns []column, counted query.Query) (levels, bool) {
 	terms, ok := counted.Terms(maxTerms)
 	if !ok {
 		return levels{}, false
 	}
+	free, bound := divided(columns, terms)
 	var l levels
 	place := make(map[int64]int)
 	for _, term := range terms {
-		condition, ok := w.conjunction(columns, term.Sets)
+		condition, ok := w.conjunction(picked(columns, bound), picked(term.Sets, bound))
 		if !ok {
 			return levels{}, false
 		}
@@ -99,15 +103,33 @@ func (w *writer) levels(columns []column, counted query.Query) (levels, bool) {
 		}
 		l.conditions[i] = append(l.conditions[i], condition)
 	}
-	return l, len(l.weights) <= maxLevels && len(w.args) <= maxArguments
+	l.common, ok = w.conjunction(picked(columns, free), domains(picked(columns, free)))
+	return l, ok && len(l.weights) <= maxLevels && len(w.args) <= maxArguments
 }
 
-func (l levels) all() []string {
-	var out []string
-	for _, c := range l.conditions {
-		out = append(out, c...)
+// divided tells the columns that every term leaves free from the others.
+func divided(columns []column, terms []query.Term) (free, bound []int) {
+	for i := range columns {
+		if slices.ContainsFunc(terms, func(t query.Term) bool { return !t.Sets[i].IsAll() }) {
+			bound = append(bound, i)
+		} else {
+			free = append(free, i)
+		}
+	}
+	return free, bound
+}
+
+func picked[T any](all []T, places []int) []T {
+	out := make([]T, len(places))
+	for i, p := range places {
+		out[i] = all[p]
 	}
 	return out
+}
+
+// any is the condition of a row that has a weight.
+func (l levels) any() string {
+	return allOf([]string{anyOf(slices.Concat(l.conditions...)), l.common})
 }
 
 // maxArguments is below the server's own limit, and leaves room for others.
@@ -132,7 +154,7 @@ func pushed(rows rowset, counted query.Query) (statement, []int64, bool) {
 			fields = append(fields, "count(*) FILTER (WHERE "+anyOf(conditions)+")")
 		}
 	}
-	text := rows.each("SELECT "+strings.Join(fields, ", "), " WHERE "+allOf([]string{rows.limit, anyOf(l.all())}))
+	text := rows.each("SELECT "+strings.Join(fields, ", "), " WHERE "+allOf([]string{rows.limit, l.any()}))
 	return statement{text: text, args: w.args}, l.weights, true
 }
 
