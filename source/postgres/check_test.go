@@ -77,7 +77,7 @@ func TestCheckRefuses(t *testing.T) {
 		"scalar": "SELECT (SELECT b.x FROM a AS b WHERE b.x = a.x) AS x FROM a", "escaped": `SELECT y LIKE 'a%\' AS x FROM a`, "patterned": "SELECT y LIKE y AS x FROM a", "next": "SELECT nextval('seq') AS x FROM a",
 		"first": "SELECT DISTINCT ON (x) y FROM a ORDER BY x", "json": "SELECT j->>'a' AS x FROM a", "recursive": "WITH RECURSIVE r AS (SELECT x FROM a UNION SELECT x FROM r) SELECT x FROM r",
 		"catalog": "SELECT relpages AS x FROM pg_class", "activity": "SELECT pid AS x FROM a, pg_stat_activity", "series": "SELECT x FROM a, generate_series(1, 2)", "summed": "SELECT sum(x) AS x FROM a", "locked": "SELECT x FROM a FOR UPDATE",
-		"inside": "SELECT x FROM a WHERE 1 / x = 1", "joined": "SELECT a.x FROM a JOIN a AS b ON a.x / b.x = 1", "ordered": "SELECT x FROM a ORDER BY 1 / x", "had": "SELECT x FROM a GROUP BY x HAVING 1 / x = 1",
+		"field": "SELECT date_part(y, ts::timestamp) AS x FROM a", "nofield": "SELECT date_part('nothing', timestamp '2024-01-01') AS x FROM a", "inside": "SELECT x FROM a WHERE 1 / x = 1", "joined": "SELECT a.x FROM a JOIN a AS b ON a.x / b.x = 1", "ordered": "SELECT x FROM a ORDER BY 1 / x", "had": "SELECT x FROM a GROUP BY x HAVING 1 / x = 1",
 	} {
 		execute(t, conn, "CREATE VIEW "+name+" AS "+text)
 		want := sqlerr.Unsupported

@@ -17,7 +17,6 @@ var total = regexp.MustCompile(`^(` +
 	`|(floor|ceil|ceiling|round|trunc|sign)\((double precision|numeric)\)` +
 	`|int4\((smallint|boolean)\)|int8\((smallint|integer)\)|float8\((smallint|integer|bigint|real)\)|"?numeric"?\((smallint|integer|bigint)\)` +
 	`|text\((boolean|character|name|"char")\)|date\(timestamp with(out)? time zone\)` +
-	`|("extract"|date_part)\(text, ?(date|timestamp without time zone|time without time zone)\)` +
 	`|(count|min|max|bool_and|bool_or|every)\(.*` +
 	`|avg\((smallint|integer|bigint|real|double precision)\)` +
 	`)$`)
@@ -25,6 +24,12 @@ var total = regexp.MustCompile(`^(` +
 // byConstant matches functions that never fail if their last argument is a
 // constant, not 0 and not -1: int4div of the least integer by -1 overflows.
 var byConstant = regexp.MustCompile(`^(int[248]{1,2}(div|mod)|mod)\((smallint|integer|bigint),\s?(smallint|integer|bigint)\)$`)
+
+// byField matches functions that never fail if their first argument is a constant
+// that names one of fields.
+var byField = regexp.MustCompile(`^("extract"\(text,\s?(date|timestamp without time zone)|date_part\(text,\s?timestamp without time zone)\)$`)
+
+var fields = wordsOf("century day decade dow doy epoch isodow isoyear julian millennium month quarter week year")
 
 // byPattern matches functions that never fail if their last argument is a
 // constant without a backslash: one at the end of a pattern is an error where it

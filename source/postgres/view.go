@@ -11,8 +11,8 @@ import (
 
 // call is a use of a function by a view.
 type call struct {
-	function string // its number
-	last     []byte // the last argument, if it is a constant
+	function    string // its number
+	first, last []byte // its arguments, where they are constants
 }
 
 // view is what the definitions of views say.
@@ -59,11 +59,11 @@ func (v *view) look(definition string) {
 				v.refuse("a cast of a text, which can fail")
 			}
 		case "OPEXPR", "DISTINCTEXPR", "NULLIFEXPR", "SCALARARRAYOPEXPR":
-			v.calls = append(v.calls, call{n.atom("opfuncid"), constant(n)})
+			v.calls = append(v.calls, callOf(n, "opfuncid"))
 		case "FUNCEXPR":
-			v.calls = append(v.calls, call{n.atom("funcid"), constant(n)})
+			v.calls = append(v.calls, callOf(n, "funcid"))
 		case "AGGREF":
-			v.calls = append(v.calls, call{n.atom("aggfnoid"), nil})
+			v.calls = append(v.calls, call{function: n.atom("aggfnoid")})
 		}
 	})
 }
@@ -125,15 +125,18 @@ func subLink(n *tree) string {
 	return "a subquery that fails where it has more than one row"
 }
 
-// constant returns the bytes of a call's last argument, if it is a constant and
-// not NULL. A word of the server's machine is as long as its value is short, or
-// longer.
-func constant(n *tree) []byte {
-	args := n.list("args")
-	if len(args) == 0 {
-		return nil
+func callOf(n *tree, field string) call {
+	c, args := call{function: n.atom(field)}, n.list("args")
+	if len(args) > 0 {
+		c.first, c.last = constant(args[0]), constant(args[len(args)-1])
 	}
-	c, ok := args[len(args)-1].(*tree)
+	return c
+}
+
+// constant returns the bytes of an argument, if it is a constant and not NULL. A
+// word of the server's machine is as long as its value is short, or longer.
+func constant(argument any) []byte {
+	c, ok := argument.(*tree)
 	if !ok || c.kind != "CONST" || c.atom("constisnull") != "false" || len(c.fields["constvalue"]) != 2 {
 		return nil
 	}
@@ -199,6 +202,9 @@ func (c call) safe(name string) bool {
 		zero := slices.IndexFunc(c.last, func(b byte) bool { return b != 0 }) < 0
 		ones := slices.IndexFunc(c.last, func(b byte) bool { return b != 0xff }) < 0
 		return !zero && !ones
+	case byField.MatchString(name):
+		const header = 4 // bytes before those of a text
+		return len(c.first) > header && fields[string(c.first[header:])]
 	case byPattern.MatchString(name):
 		return len(c.last) > 0 && !slices.Contains(c.last, '\\')
 	}
