@@ -76,6 +76,28 @@ func TestSharedSnapshot(t *testing.T) {
 	}
 }
 
+// TestUnsharedSnapshot reads all by one connection where the server does not
+// share the snapshot, as within a subtransaction.
+func TestUnsharedSnapshot(t *testing.T) {
+	ctx := context.Background()
+	pool, dsn := opened(t)
+	conn := dialled(t, dsn)
+	execute(t, conn, "CREATE TABLE a (x int) PARTITION BY HASH (x)", "CREATE TABLE a0 PARTITION OF a FOR VALUES WITH (MODULUS 2, REMAINDER 0)",
+		"CREATE TABLE a1 PARTITION OF a FOR VALUES WITH (MODULUS 2, REMAINDER 1)", "INSERT INTO a SELECT generate_series(1, 100)", "ANALYZE a", "UPDATE pg_class SET reltuples = 1e6 WHERE relname = 'a0'")
+	table, q := counting(t, "public.a")
+	must(t, pool.Snapshot(ctx, func(reading source.Reader) error {
+		r := reading.(*reader)
+		_, err := r.Check(ctx, table)
+		must(t, err)
+		must(t, r.run(ctx, "SAVEPOINT outer_one"))
+		h, err := r.Cells(ctx, table, []int{0}, query.NewCoder(q.Universe(), [16]byte{}), 1000)
+		if err != nil || h.Len() != 100 || !r.alone {
+			t.Errorf("%v, alone %v", err, r.alone)
+		}
+		return nil
+	}))
+}
+
 // TestLostSnapshot ends the connection that has the snapshot amid a shared read:
 // the read starts over, on a new snapshot.
 func TestLostSnapshot(t *testing.T) {
