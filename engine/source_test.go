@@ -59,7 +59,7 @@ func TestSourceRefusals(t *testing.T) {
 	}{
 		{`CREATE SOURCE ‸w USING POSTGRES`, sqlerr.Invalid, "dsn_env is missing", "environment variable"},
 		{`CREATE SOURCE w USING POSTGRES WITH (dsn_env = ‸5)`, sqlerr.Invalid, "name of an environment variable", "WAREHOUSE_DSN"},
-		{`CREATE SOURCE w USING POSTGRES WITH (dsn_env = ‸"host=h")`, sqlerr.Invalid, "name of an environment variable", ""},
+		{`CREATE SOURCE w USING POSTGRES WITH (dsn_env = ‸"host=h")`, sqlerr.Invalid, "does not belong into a statement", "name that"},
 		{`CREATE SOURCE w USING POSTGRES WITH (dsn_env = W, ‸dsn = x)`, sqlerr.Invalid, "no option dsn", "dsn_env, timeout"},
 		{`CREATE SOURCE w USING POSTGRES WITH (dsn_env = W, timeout = ‸0)`, sqlerr.Invalid, "timeout must be a whole number", ""},
 		{`CREATE SOURCE ‸main USING POSTGRES WITH (dsn_env = W)`, sqlerr.Invalid, "SQLite", ""},

@@ -13,7 +13,7 @@ func TestSourceStatements(t *testing.T) {
 	for text, want := range map[string]Statement{
 		"CREATE SOURCE warehouse USING POSTGRES WITH (dsn_env = 'WAREHOUSE_DSN')": &CreateSource{Name: Name{"warehouse", 15},
 			Options: []Option{{Name{"dsn_env", 46}, "WAREHOUSE_DSN", String, 56}}},
-		`create source if not exists "my house" using postgresql with (DSN_ENV = W, timeout = 30);`: &CreateSource{Name: Name{"my house", 29}, IfNotExists: true,
+		`create source if not exists "my_house" using postgresql with (DSN_ENV = W, timeout = 30);`: &CreateSource{Name: Name{"my_house", 29}, IfNotExists: true,
 			Options: []Option{{Name{"dsn_env", 63}, "W", Word, 73}, {Name{"timeout", 76}, "30", Number, 86}}},
 		"DROP SOURCE warehouse":         &Drop{Kind: SourceObject, Name: Name{"warehouse", 13}},
 		"DROP SOURCE IF EXISTS \"w h\"": &Drop{Kind: SourceObject, Name: Name{"w h", 23}, IfExists: true},
@@ -55,7 +55,7 @@ func TestSourceRefusals(t *testing.T) {
 	m, private := sqlerr.Malformed, "CREATE PRIVATE TABLE t (a TEXT) FROM "
 	checkRefusals(t, []refusal{
 		{"CREATE SOURC‸E", m, "expected the name of a source", ""},
-		{"CREATE SOURCE ‸'w' USING POSTGRES", m, "found a string", "names are quoted with"},
+		{"CREATE SOURCE ‸'w' USING POSTGRES", sqlerr.Invalid, "does not belong into a statement", "name that"},
 		{"CREATE SOURCE w ‸WITH (dsn_env = 'W')", m, "expected USING", ""},
 		{"CREATE SOURCE w USING ‸mysql WITH (dsn_env = 'W')", sqlerr.Unsupported, "no kind of source mysql", "POSTGRES"},
 		{"CREATE SOURCE w USING ‸5", m, "expected POSTGRES", ""},
@@ -81,6 +81,11 @@ func TestSecretsAreNotQuoted(t *testing.T) {
 		"CREATE SOURCE w USING POSTGRES WITH (‸'postgres://u:%s@h/d')",
 		"CREATE SOURCE w USING ‸'postgres://u:%s@h/d'",
 		"CREATE SOURCE ‸'host=h password=%s'",
+		"CREATE SOURCE w USING ‸'%s'",
+		"CREATE SOURCE w USING ‸\"postgres://u:%s@h/d\"",
+		"CREATE SOURCE ‸\"postgres://u:%s@h/d\" USING POSTGRES WITH (dsn_env = 'W')",
+		"CREATE SOURCE w USING POSTGRES WITH (‸\"postgres://u:%s@h/d\" = 1)",
+		"CREATE SOURCE w USING POSTGRES WITH (timeout = ‸'%s')",
 		"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'W', ‸password = '%s')",
 		"CREATE SOURCE w USING POSTGRES WITH (dsn_env = host=h ‸password=%s)",
 	} {
