@@ -1,0 +1,165 @@
+package pgtest
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Proxy passes connections on to a cluster, and can be a bad network. Its
+// methods may be called at any time.
+type Proxy struct {
+	folder, target string
+	listener       net.Listener
+
+	mu    sync.Mutex
+	open  map[net.Conn]struct{} // both ends of each connection; nil once closed
+	sent  int64                 // bytes from the server
+	cut   int64                 // at which sent all connections are cut; 0 for never
+	delay time.Duration
+}
+
+// Proxy returns a proxy before the cluster, for one test.
+func (c *Cluster) Proxy(t testing.TB) *Proxy {
+	t.Helper()
+	folder, err := c.tools.owner.mkdir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{folder: folder, target: socket(c.folder), open: make(map[net.Conn]struct{})}
+	t.Cleanup(func() {
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if p.listener, err = net.Listen("unix", socket(folder)); err != nil {
+		t.Fatal(err)
+	}
+	// A coordinator that is another user's connects, too.
+	if err := os.Chmod(socket(folder), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	go p.serve()
+	return p
+}
+
+func socket(folder string) string { return filepath.Join(folder, ".s.PGSQL.5432") }
+
+// DSN returns the connection string of the cluster's database "postgres"
+// through the proxy.
+func (p *Proxy) DSN() string { return dsn(p.folder) }
+
+// Sent returns the bytes that came from the server until now.
+func (p *Proxy) Sent() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sent
+}
+
+// CutAfter lets n more bytes come from the server, over all connections, and
+// then cuts these, once. Later connections are as good as new.
+func (p *Proxy) CutAfter(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = p.sent + n
+}
+
+// Delay holds back what comes from the server by d for each 32 KiB or less.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
+}
+
+func (p *Proxy) serve() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		server, err := net.Dial("unix", p.target)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		if !p.keep(client, server) {
+			return
+		}
+		go p.pass(client, server, false)
+		go p.pass(server, client, true)
+	}
+}
+
+// keep notes both ends of a connection, or closes them where the proxy is closed.
+func (p *Proxy) keep(ends ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, end := range ends {
+		if p.open == nil {
+			end.Close()
+			continue
+		}
+		p.open[end] = struct{}{}
+	}
+	return p.open != nil
+}
+
+// pass hands on what comes from one end, up to its close or a cut.
+func (p *Proxy) pass(from, to net.Conn, fromServer bool) {
+	defer p.drop(from, to)
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if fromServer {
+			n = p.allow(n)
+		}
+		if _, failed := to.Write(buffer[:n]); failed != nil || err != nil {
+			return
+		}
+	}
+}
+
+// allow counts n bytes from the server, waits as asked, and cuts all
+// connections where it is time, returning how many bytes still pass.
+func (p *Proxy) allow(n int) int {
+	p.mu.Lock()
+	delay := p.delay
+	p.sent += int64(n)
+	if p.cut > 0 && p.sent >= p.cut {
+		n -= int(p.sent - p.cut)
+		p.sent, p.cut = p.cut, 0
+		for end := range p.open {
+			end.Close()
+		}
+	}
+	p.mu.Unlock()
+	time.Sleep(delay)
+	return n
+}
+
+func (p *Proxy) drop(ends ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, end := range ends {
+		end.Close()
+		delete(p.open, end)
+	}
+}
+
+func (p *Proxy) close() error {
+	p.mu.Lock()
+	for end := range p.open {
+		end.Close()
+	}
+	p.open = nil
+	p.mu.Unlock()
+	var err error
+	if p.listener != nil {
+		err = p.listener.Close()
+	}
+	return errors.Join(err, os.RemoveAll(p.folder))
+}

@@ -1,0 +1,84 @@
+package pgtest
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// Shards is a coordinator whose tables are spread over other clusters, as
+// foreign partitions of postgres_fdw. The coordinator holds no rows.
+type Shards struct {
+	*Cluster            // the coordinator
+	Shard    []*Cluster // where the rows are
+	Link     []*Proxy   // between the coordinator and each shard
+}
+
+// Sharded starts a coordinator and n shards for one test, which is skipped
+// where PostgreSQL or its package of contributed modules is missing.
+func Sharded(t testing.TB, n int) *Shards {
+	t.Helper()
+	s := &Shards{Cluster: Start(t, "enable_partitionwise_aggregate=on", "enable_partitionwise_join=on")}
+	if s.MustExec(t, "SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'") == "0" {
+		t.Skip("postgres_fdw is missing (apt-get install postgresql-contrib)")
+	}
+	s.MustExec(t, "CREATE EXTENSION postgres_fdw")
+	for i := range n {
+		shard := Start(t)
+		link := shard.Proxy(t)
+		s.MustExec(t, fmt.Sprintf(`CREATE SERVER shard%d FOREIGN DATA WRAPPER postgres_fdw
+				OPTIONS (host '%s', port '5432', dbname 'postgres', fetch_size '5000', batch_size '1000');
+			CREATE USER MAPPING FOR postgres SERVER shard%d OPTIONS (user 'postgres')`, i, link.folder, i))
+		s.Shard, s.Link = append(s.Shard, shard), append(s.Link, link)
+	}
+	return s
+}
+
+// Create makes a table of the coordinator with the columns, "a text, b integer",
+// which is spread over the shards by a hash of one of them.
+func (s *Shards) Create(t testing.TB, table, columns, key string) {
+	t.Helper()
+	s.MustExec(t, fmt.Sprintf("CREATE TABLE %s (%s) PARTITION BY HASH (%s)", table, columns, key))
+	for i, shard := range s.Shard {
+		shard.MustExec(t, fmt.Sprintf("CREATE TABLE %s (%s)", table, columns))
+		s.MustExec(t, fmt.Sprintf(`CREATE FOREIGN TABLE %s_%d PARTITION OF %s
+			FOR VALUES WITH (MODULUS %d, REMAINDER %d) SERVER shard%d OPTIONS (table_name '%s')`,
+			table, i, table, len(s.Shard), i, i, table))
+	}
+}
+
+// Fill appends the records of a CSV file with a heading to a table of Create.
+func (s *Shards) Fill(t testing.TB, table string, csv io.Reader) {
+	t.Helper()
+	// INSERT sends rows in batches, COPY one by one.
+	s.MustExec(t, fmt.Sprintf("CREATE TABLE arriving (LIKE %s)", table))
+	if err := s.Copy("arriving", csv); err != nil {
+		t.Fatal(err)
+	}
+	s.Generate(t, table, "SELECT * FROM arriving")
+	s.MustExec(t, "DROP TABLE arriving")
+}
+
+// Generate appends the rows of a query on the coordinator to a table of Create.
+func (s *Shards) Generate(t testing.TB, table, query string) {
+	t.Helper()
+	s.MustExec(t, fmt.Sprintf("INSERT INTO %s %s", table, query))
+	s.Analyze(t, table)
+}
+
+// Analyze gives the planner the statistics of a table of Create.
+func (s *Shards) Analyze(t testing.TB, table string) {
+	t.Helper()
+	for _, shard := range s.Shard {
+		shard.MustExec(t, "ANALYZE "+table)
+	}
+	s.MustExec(t, "ANALYZE "+table)
+}
+
+// Explain returns the coordinator's plan of a statement, with what it sends to
+// the shards.
+func (s *Shards) Explain(t testing.TB, statement string) string {
+	t.Helper()
+	return s.MustExec(t, "EXPLAIN (VERBOSE, COSTS OFF) "+strings.TrimSuffix(statement, ";"))
+}
