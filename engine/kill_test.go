@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 		crowdChild()
 	case "flight":
 		flightChild()
+	case "peak":
+		peakChild()
 	default:
 		os.Exit(m.Run())
 	}

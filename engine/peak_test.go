@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+var peakRows = flag.Int("peak", 1_000_000, "the rows that TestPeakMemory compares with a tenth of them")
+
+// peakSlack is by how much the peak of a process may grow with ten times the
+// rows. A collector's pace moves it by some MiB; a million rows are 27 MiB as a
+// file and 160 as values.
+const peakSlack = 12 << 20
+
+// TestPeakMemory imports files and builds releases of them in processes of
+// their own, which do not get larger with the file. Both sizes have rows in all
+// cells, so that the cells are the same.
+func TestPeakMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("files of a million rows")
+	}
+	if _, err := vmHWM(); err != nil {
+		t.Skipf("the system does not say how large a process was: %v", err)
+	}
+	for _, c := range []struct{ name, with string }{
+		{"flights.csv", "epsilon = 1"},
+		{"flights.parquet", "epsilon = 1, unit = 'passenger', max_rows = 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			small, large := peakOf(t, c.name, *peakRows/10, c.with), peakOf(t, c.name, *peakRows, c.with)
+			t.Logf("%d rows %.1f MiB, %d rows %.1f MiB", *peakRows/10, mib(small), *peakRows, mib(large))
+			if large > small+peakSlack {
+				t.Errorf("the peak grew by %.1f MiB with ten times the rows", mib(large-small))
+			}
+		})
+	}
+}
+
+func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
+
+// peakOf returns the peak memory of a process that imports n rows from a file
+// of the name's format and builds a release of them.
+func peakOf(t *testing.T, name string, n int, with string) int64 {
+	t.Helper()
+	folder := t.TempDir()
+	path := filepath.Join(folder, name)
+	writePassengers(t, path, n)
+	child := childCommand("peak", "PEAK_FILE="+path, "PEAK_DB="+filepath.Join(folder, "peak.db"), "PEAK_WITH="+with)
+	var problems bytes.Buffer
+	child.Stderr = &problems
+	out, err := child.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, problems.Bytes())
+	}
+	peak, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peak
+}
+
+// peakChild imports, builds, and prints how large it was.
+func peakChild() {
+	err := func() error {
+		db, err := Open(os.Getenv("PEAK_DB"), Options{})
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		s := db.NewSession()
+		if _, err := s.Import(context.Background(), Import{Path: os.Getenv("PEAK_FILE"), Table: "raw"}); err != nil {
+			return err
+		}
+		for _, text := range []string{
+			`CREATE PRIVATE TABLE flights (origin INTEGER BETWEEN 0 AND 19, destination INTEGER BETWEEN 0 AND 19,
+				hour INTEGER BETWEEN 0 AND 23) FROM raw WITH (` + os.Getenv("PEAK_WITH") + `)`,
+			`CREATE RELEASE r ON flights USING projection WITH (epsilon = 1)`,
+		} {
+			if _, err := s.Exec(context.Background(), text, nil); err != nil {
+				return err
+			}
+		}
+		peak, err := vmHWM()
+		fmt.Println(peak)
+		return err
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// vmHWM returns the most memory that this process has had at a time, in bytes.
+func vmHWM() (int64, error) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		var kib int64
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kib); err == nil {
+			return kib << 10, nil
+		}
+	}
+	return 0, fmt.Errorf("no VmHWM")
+}
+
+// passenger is a row of a generated file.
+type passenger struct {
+	Passenger   int64  `parquet:"passenger"`
+	Origin      int64  `parquet:"origin"`
+	Destination int64  `parquet:"destination"`
+	Hour        int64  `parquet:"hour"`
+	Remark      string `parquet:"remark"`
+}
+
+// writePassengers writes n rows, about three of each passenger.
+func writePassengers(t *testing.T, path string, n int) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text := bufio.NewWriter(f)
+	fmt.Fprintln(text, "passenger,origin,destination,hour,remark")
+	put, done := func(p passenger) error {
+		_, err := fmt.Fprintf(text, "%d,%d,%d,%d,%s\n", p.Passenger, p.Origin, p.Destination, p.Hour, p.Remark)
+		return err
+	}, text.Flush
+	if strings.HasSuffix(path, ".parquet") {
+		w := parquet.NewGenericWriter[passenger](f, parquet.MaxRowsPerRowGroup(50_000))
+		put, done = func(p passenger) error { _, err := w.Write([]passenger{p}); return err }, w.Close
+	}
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	for i := range n {
+		p := passenger{r.Int64N(int64(n/3 + 1)), r.Int64N(20), r.Int64N(20), r.Int64N(24), fmt.Sprintf("seat %d", i)}
+		if err := put(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := put(passenger{Hour: -1}); err != nil { // outside the domains
+		t.Fatal(err)
+	}
+	if err := done(); err != nil {
+		t.Fatal(err)
+	}
+}
