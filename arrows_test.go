@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"mechanisms/projection": {"noise", "query", "sqlerr"},
 	"mechanisms/smw":        {"noise", "query", "sqlerr"},
 	"examples/plot":         {".", "sqlerr"}, // an ordinary program over database/sql
-	"bench":                 {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query"},
+	"bench":                 {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "source/postgres/pgtest"},
 	"bench/baseline":        {"mechanisms/smw", "noise", "query"},
 	"bench/report":          {},
 	"bench/workload":        {"query"},
@@ -41,8 +41,8 @@ var arrows = map[string][]string{
 	"query":                 {"sqlerr"},
 	"sqlerr":                {},
 
-	// It starts servers for tests: no line above names it.
 	"source/postgres":        {"query", "source", "sqlerr"},
+	// It starts servers for tests and for bench: no other line names it.
 	"source/postgres/pgtest": {},
 }
 

@@ -16,6 +16,8 @@ type bench struct {
 	testdata string
 	progress io.Writer
 	start    time.Time
+	upto     int      // the most rows of the scale experiments
+	known    measured // what those have found
 }
 
 // experiment answers one question. Its name selects it on the command line.
@@ -40,8 +42,8 @@ var experiments = []experiment{
 	{"build", "Time to build against n", (*bench).build},
 }
 
-func names() (list []string) {
-	for _, e := range experiments {
+func names(of []experiment) (list []string) {
+	for _, e := range of {
 		list = append(list, e.name)
 	}
 	return list

@@ -6,6 +6,7 @@
 //	go run ./bench -only adult   one of them, to standard output, without plots
 //	go run ./bench -only adult -o docs   one of them, in place of what docs/benchmarks.md says of it
 //	go run ./bench -quick        all of them, small: seconds
+//	go run ./bench -scale        docs/scale.md instead: growth with the rows, in files and in PostgreSQL
 //
 // Data sets are drawn with the seed that -seed gives; the noise is that of the
 // product, from crypto/rand, so that figures differ from run to run by what
@@ -24,6 +25,9 @@ import (
 )
 
 func main() {
+	if child, code := isChild(); child {
+		os.Exit(code)
+	}
 	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		if err != flag.ErrHelp {
 			fmt.Fprintln(os.Stderr, "bench:", err)
@@ -40,12 +44,18 @@ func run(args []string, out, progress io.Writer) error {
 	flags.Uint64Var(&b.seed, "seed", 20110101, "of the data that is drawn")
 	flags.IntVar(&b.reps, "reps", 10, "repetitions of every measurement of error")
 	flags.StringVar(&b.testdata, "testdata", "testdata", "where the real tables lie")
-	only := flags.String("only", "", "experiments, separated by commas: "+strings.Join(names(), ", "))
-	dir := flags.String("o", "", "write benchmarks.md and the plots into this folder (docs, unless -only or -quick is given)")
+	scale := flags.Bool("scale", false, "the experiments of scale.md: "+strings.Join(names(scaleExperiments), ", "))
+	flags.IntVar(&b.upto, "rows", 100_000_000, "the most rows of the experiments of scale.md")
+	only := flags.String("only", "", "experiments, separated by commas: "+strings.Join(names(experiments), ", "))
+	dir := flags.String("o", "", "write benchmarks.md, or scale.md, and the plots into this folder (docs, unless -only or -quick is given)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	chosen, err := choose(*only)
+	kind := benchmarks
+	if *scale {
+		kind = scaleReport
+	}
+	chosen, err := choose(*only, kind.of)
 	if err != nil {
 		return err
 	}
@@ -55,38 +65,38 @@ func run(args []string, out, progress io.Writer) error {
 	if *dir == "" && !b.quick && *only == "" {
 		*dir = "docs"
 	}
-	sections, err := b.sections(chosen)
+	sections, err := b.sections(kind, chosen)
 	if err != nil {
 		return err
 	}
 	if *dir != "" && *only != "" {
-		return b.replace(sections, *dir)
+		return b.replace(kind, sections, *dir)
 	}
-	return b.publish(sections, *dir, out)
+	return b.publish(kind, sections, *dir, out)
 }
 
 // choose returns the experiments of a comma-separated list, all if it is empty.
-func choose(list string) ([]experiment, error) {
+func choose(list string, of []experiment) ([]experiment, error) {
 	if list == "" {
-		return experiments, nil
+		return of, nil
 	}
 	var chosen []experiment
 	for _, name := range strings.Split(list, ",") {
 		found := false
-		for _, e := range experiments {
+		for _, e := range of {
 			if e.name == name {
 				chosen, found = append(chosen, e), true
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("there is no experiment %q: there are %s", name, strings.Join(names(), ", "))
+			return nil, fmt.Errorf("there is no experiment %q: there are %s", name, strings.Join(names(of), ", "))
 		}
 	}
 	return chosen, nil
 }
 
 // sections runs the experiments one after the other.
-func (b *bench) sections(chosen []experiment) ([]*report.Section, error) {
+func (b *bench) sections(kind kind, chosen []experiment) ([]*report.Section, error) {
 	b.note("seed of the data %d, %d repetitions", b.seed, b.reps)
 	var sections []*report.Section
 	for _, e := range chosen {
@@ -96,7 +106,7 @@ func (b *bench) sections(chosen []experiment) ([]*report.Section, error) {
 		if err := e.run(b, s); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.name, err)
 		}
-		s.Say("`go run ./bench -only %s` (%.0f s)", e.name, time.Since(start).Seconds())
+		s.Say("`%s -only %s` (%.0f s)", kind.command, e.name, time.Since(start).Seconds())
 		sections = append(sections, s)
 	}
 	return sections, nil

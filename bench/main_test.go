@@ -14,6 +14,14 @@ import (
 	"dpsql/bench/workload"
 )
 
+// TestMain is also the beginning of the processes that measure themselves.
+func TestMain(m *testing.M) {
+	if child, code := isChild(); child {
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
 // The whole command, small: every experiment has its section, every plot is
 // there, and no figure is missing.
 func TestQuick(t *testing.T) {

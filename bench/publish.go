@@ -14,11 +14,23 @@ import (
 	"dpsql/bench/report"
 )
 
+// kind is one of the two reports.
+type kind struct {
+	file, command string
+	of            []experiment
+	head          func(*bench, io.Writer, kind, []*report.Section)
+}
+
+var (
+	benchmarks  = kind{"benchmarks.md", "go run ./bench", experiments, (*bench).head}
+	scaleReport = kind{"scale.md", "go run ./bench -scale", scaleExperiments, (*bench).scaleHead}
+)
+
 // publish writes the sections and their charts into a folder, or, where there is
 // none, the text alone to out.
-func (b *bench) publish(sections []*report.Section, dir string, out io.Writer) error {
+func (b *bench) publish(kind kind, sections []*report.Section, dir string, out io.Writer) error {
 	var text bytes.Buffer
-	b.head(&text, sections)
+	kind.head(b, &text, kind, sections)
 	for _, s := range sections {
 		if err := b.write(&text, s, dir); err != nil {
 			return err
@@ -28,7 +40,7 @@ func (b *bench) publish(sections []*report.Section, dir string, out io.Writer) e
 		_, err := out.Write(text.Bytes())
 		return err
 	}
-	file := filepath.Join(dir, "benchmarks.md")
+	file := filepath.Join(dir, kind.file)
 	b.note("%s", file)
 	return os.WriteFile(file, text.Bytes(), 0o644)
 }
@@ -51,7 +63,7 @@ func (b *bench) draw(c *report.Chart, dir string) error {
 }
 
 // head says what was run, and on what.
-func (b *bench) head(w io.Writer, sections []*report.Section) {
+func (b *bench) head(w io.Writer, kind kind, sections []*report.Section) {
 	fmt.Fprintf(w, `# Benchmarks
 
 Written by %s: do not edit. Each section ends with the command that makes it again, and its time.
@@ -63,7 +75,7 @@ Written by %s: do not edit. Each section ends with the command that makes it aga
 - Times of answers and builds are the least of several, in %s.
 - The whole run took %.0f minutes.
 
-`, "`"+b.command()+"`", cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, b.seed, b.reps, aboutClock, time.Since(b.start).Minutes())
+`, "`"+b.command(kind)+"`", cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, b.seed, b.reps, aboutClock, time.Since(b.start).Minutes())
 	for _, s := range sections {
 		fmt.Fprintf(w, "- [%s](#%s)\n", s.Title, anchor(s.Title))
 	}
@@ -83,11 +95,11 @@ func losses(s *report.Section) string {
 	return b.String()
 }
 
-func (b *bench) command() string {
+func (b *bench) command(kind kind) string {
 	if b.quick {
-		return "go run ./bench -quick"
+		return kind.command + " -quick"
 	}
-	return "go run ./bench"
+	return kind.command
 }
 
 // anchor is what a renderer of Markdown makes of a heading.

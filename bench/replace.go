@@ -16,8 +16,8 @@ var wholeRun = regexp.MustCompile(`(?m)^- The whole run took .*\n`)
 
 // replace puts sections and their charts in the places of those that the report
 // in the folder has, and leaves the others as they are.
-func (b *bench) replace(sections []*report.Section, dir string) error {
-	file := filepath.Join(dir, "benchmarks.md")
+func (b *bench) replace(kind kind, sections []*report.Section, dir string) error {
+	file := filepath.Join(dir, kind.file)
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return err

@@ -26,25 +26,34 @@ type Proxy struct {
 // Proxy returns a proxy before the cluster, for one test.
 func (c *Cluster) Proxy(t testing.TB) *Proxy {
 	t.Helper()
-	folder, err := c.tools.owner.mkdir()
+	p, err := c.NewProxy()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{folder: folder, target: socket(c.folder), open: make(map[net.Conn]struct{})}
 	t.Cleanup(func() {
-		if err := p.close(); err != nil {
+		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if p.listener, err = net.Listen("unix", socket(folder)); err != nil {
-		t.Fatal(err)
+	return p
+}
+
+// NewProxy returns a proxy before the cluster, to be closed.
+func (c *Cluster) NewProxy() (*Proxy, error) {
+	folder, err := c.tools.owner.mkdir()
+	if err != nil {
+		return nil, err
 	}
-	// A coordinator that is another user's connects, too.
-	if err := os.Chmod(socket(folder), 0o777); err != nil {
-		t.Fatal(err)
+	p := &Proxy{folder: folder, target: socket(c.folder), open: make(map[net.Conn]struct{})}
+	if p.listener, err = net.Listen("unix", socket(folder)); err == nil {
+		// A coordinator that is another user's connects, too.
+		err = os.Chmod(socket(folder), 0o777)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
 	go p.serve()
-	return p
+	return p, nil
 }
 
 func socket(folder string) string { return filepath.Join(folder, ".s.PGSQL.5432") }
@@ -150,7 +159,8 @@ func (p *Proxy) drop(ends ...net.Conn) {
 	}
 }
 
-func (p *Proxy) close() error {
+// Close cuts all connections and takes no more.
+func (p *Proxy) Close() error {
 	p.mu.Lock()
 	for end := range p.open {
 		end.Close()

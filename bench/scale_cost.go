@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpsql/bench/report"
+)
+
+// cost compares builds and direct counts over PostgreSQL with the statements
+// that one would send without privacy.
+func (b *bench) cost(s *report.Section) error {
+	n := min(b.upto, size(b, 10_000_000, 10_000))
+	server, err := newServerPlace()
+	if err != nil {
+		return missing(err, s)
+	}
+	defer server.close()
+	if err := server.grow(n); err != nil {
+		return err
+	}
+	s.Say(`%s rows in one table of PostgreSQL %s. The bare statements are timed by psql (\timing), rows received and dropped; dpsql's from outside, in processes of their own. The least
+of %d builds and of %d counts, psql's and dpsql's in turn.`, report.Number(float64(n)), server.version(), costReps, countReps)
+	t := &report.Table{Head: []string{"what", "bare, ms", "dpsql, ms", "ratio", "target"}}
+	for _, shape := range shapes {
+		bare, built, err := b.costOfBuild(server, shape)
+		if err != nil {
+			return err
+		}
+		b.known.rowTime, b.known.rows, b.known.perCell = bare, float64(n), max(0, built-bare)/float64(shape.cells)
+		t.Add("release of "+shape.name, 1000*bare, 1000*built, built/bare, "at most 1.5")
+		b.note("  %s: %.3g s, bare %.3g s", shape.name, built, bare)
+	}
+	bare, counted, err := b.costOfCount(server)
+	if err != nil {
+		return err
+	}
+	b.note("  count: %.3g ms, bare %.3g ms", 1000*counted, 1000*bare)
+	t.Add("direct count", 1000*bare, 1000*counted, counted/bare, fmt.Sprintf("at most %s ms", report.Number(1000*(1.1*bare+0.002))))
+	s.Show(t)
+	return b.wire(s, server)
+}
+
+// costReps and countReps are how often the two sides are timed.
+const costReps, countReps = 5, 20
+
+// costOfBuild returns the least times of the bare GROUP BY and of a build.
+func (b *bench) costOfBuild(p *serverPlace, sh shape) (bare, built float64, err error) {
+	bare, built = math.Inf(1), math.Inf(1)
+	for range costReps {
+		plain, err := p.timed(fmt.Sprintf("SELECT %s, count(*) FROM flights GROUP BY %s", sh.columns, sh.columns))
+		if err != nil {
+			return 0, 0, err
+		}
+		out, err := p.run(buildOf(sh, p.serial()))
+		if err != nil {
+			return 0, 0, err
+		}
+		bare, built = min(bare, slices.Min(plain)), min(built, out.Seconds[0])
+	}
+	return bare, built, nil
+}
+
+// costOfCount returns the least times of a bare count and of a direct answer.
+// Each answer is to a condition of its own, or it would be in store.
+func (b *bench) costOfCount(p *serverPlace) (bare, counted float64, err error) {
+	var plain, private []string
+	for i := range countReps {
+		condition := fmt.Sprintf("hour = %d AND destination < %d", i%24, 150+i)
+		plain = append(plain, "SELECT count(*) FROM flights WHERE "+condition)
+		private = append(private, "SELECT COUNT(*) FROM flights WHERE "+condition)
+	}
+	bareTimes, err := p.timed(plain...)
+	if err != nil {
+		return 0, 0, err
+	}
+	out, err := p.run(append([]string{"SET accuracy = 10", "SET mechanism = direct"}, private...)...)
+	if err != nil {
+		return 0, 0, err
+	}
+	return slices.Min(bareTimes), slices.Min(out.Seconds[2:]), nil
+}
+
+// timed returns how long psql waited for the rows of each statement, in seconds.
+func (p *serverPlace) timed(statements ...string) ([]float64, error) {
+	text, err := p.cluster.Exec("\\timing on\n\\o /dev/null\n" + strings.Join(statements, ";\n") + ";\n")
+	if err != nil {
+		return nil, err
+	}
+	var times []float64
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 || fields[0] != "Time:" {
+			continue
+		}
+		ms, err := strconv.ParseFloat(fields[1], 64)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, ms/1000)
+	}
+	if len(times) != len(statements) {
+		return nil, fmt.Errorf("psql timed %d of %d statements", len(times), len(statements))
+	}
+	return times, nil
+}
+
+func (p *serverPlace) version() string {
+	v, err := p.cluster.Exec("SHOW server_version")
+	if err != nil {
+		return "of unknown version"
+	}
+	return v
+}
+
+// wire counts what a build receives.
+func (b *bench) wire(s *report.Section, p *serverPlace) error {
+	if _, err := p.run(`CREATE SOURCE link USING POSTGRES WITH (dsn_env = 'DPSQL_BENCH_LINK')`,
+		strings.Replace(fmt.Sprintf(declareFlights, "link.public.flights"), "TABLE flights", "TABLE linked", 1)); err != nil {
+		return err
+	}
+	t := &report.Table{Head: []string{"release", "cells of the universe", "bytes received", "bytes a cell"}}
+	for _, shape := range shapes {
+		before := p.link.Sent()
+		if _, err := p.run(strings.Replace(buildOf(shape, p.serial()), "ON flights", "ON linked", 1)); err != nil {
+			return err
+		}
+		sent := float64(p.link.Sent() - before)
+		b.known.cellBytes = sent / float64(shape.cells)
+		t.Add(shape.columns, float64(shape.cells), sent, b.known.cellBytes)
+	}
+	s.Say("What comes over the wire is cells, not rows:")
+	s.Show(t)
+	return nil
+}
