@@ -54,18 +54,24 @@ func (c *Cluster) await(ctx context.Context) error {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-c.runs.over:
-			return fmt.Errorf("the server did not start: %s", c.log())
+			return fmt.Errorf("the server did not start: %s", c.tail())
 		case <-ctx.Done():
-			return fmt.Errorf("the server does not answer: %w: %s", err, c.log())
+			return fmt.Errorf("the server does not answer: %w: %s", err, c.tail())
 		}
 	}
 }
 
-// log returns the end of what the server wrote.
-func (c *Cluster) log() string {
+// Log returns what the server has written so far.
+func (c *Cluster) Log() (string, error) {
 	text, err := os.ReadFile(filepath.Join(c.folder, logName))
+	return string(text), err
+}
+
+// tail returns the end of the log.
+func (c *Cluster) tail() string {
+	text, err := c.Log()
 	if err != nil {
 		return err.Error()
 	}
-	return string(text[max(0, len(text)-2000):])
+	return text[max(0, len(text)-2000):]
 }

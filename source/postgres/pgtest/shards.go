@@ -8,7 +8,8 @@ import (
 )
 
 // Shards is a coordinator whose tables are spread over other clusters, as
-// foreign partitions of postgres_fdw. The coordinator holds no rows.
+// foreign partitions of postgres_fdw. The coordinator holds no rows, and logs
+// the plan of each statement, with what it sends to the shards.
 type Shards struct {
 	*Cluster            // the coordinator
 	Shard    []*Cluster // where the rows are
@@ -19,16 +20,18 @@ type Shards struct {
 // where PostgreSQL or its package of contributed modules is missing.
 func Sharded(t testing.TB, n int) *Shards {
 	t.Helper()
-	s := &Shards{Cluster: Start(t, "enable_partitionwise_aggregate=on", "enable_partitionwise_join=on")}
+	s := &Shards{Cluster: Start(t)}
 	if s.MustExec(t, "SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'") == "0" {
 		t.Skip("postgres_fdw is missing (apt-get install postgresql-contrib)")
 	}
-	s.MustExec(t, "CREATE EXTENSION postgres_fdw")
+	s.MustExec(t, `CREATE EXTENSION postgres_fdw; LOAD 'auto_explain'; ALTER SYSTEM SET enable_partitionwise_aggregate = on;
+		ALTER SYSTEM SET session_preload_libraries = 'auto_explain'; ALTER SYSTEM SET auto_explain.log_min_duration = 0;
+		ALTER SYSTEM SET auto_explain.log_verbose = on; SELECT pg_reload_conf()`)
 	for i := range n {
 		shard := Start(t)
 		link := shard.Proxy(t)
 		s.MustExec(t, fmt.Sprintf(`CREATE SERVER shard%d FOREIGN DATA WRAPPER postgres_fdw
-				OPTIONS (host '%s', port '5432', dbname 'postgres', fetch_size '5000', batch_size '1000');
+				OPTIONS (host '%s', port '5432', dbname 'postgres', fetch_size '5000', batch_size '1000', async_capable 'true');
 			CREATE USER MAPPING FOR postgres SERVER shard%d OPTIONS (user 'postgres')`, i, link.folder, i))
 		s.Shard, s.Link = append(s.Shard, shard), append(s.Link, link)
 	}
