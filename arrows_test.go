@@ -41,7 +41,7 @@ var arrows = map[string][]string{
 	"query":                 {"sqlerr"},
 	"sqlerr":                {},
 
-	"source/postgres":        {"query", "source", "sqlerr"},
+	"source/postgres": {"query", "source", "sqlerr"},
 	// It starts servers for tests and for bench: no other line names it.
 	"source/postgres/pgtest": {},
 }
