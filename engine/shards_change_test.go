@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// changes alters what private tables were declared over, on the coordinator and
+// on a shard.
+func (w *warehouse) changes(t *testing.T) {
+	const build = `CREATE RELEASE r ON seen (day) USING PROJECTION WITH (epsilon = 1)`
+	for _, c := range []struct {
+		name, made, changed string
+		code                sqlerr.Code
+		charges             int
+	}{
+		{"a column is dropped", `CREATE TABLE seen (day integer, class text)`, `ALTER TABLE seen DROP COLUMN class`, sqlerr.Unknown, 0},
+		{"a type is changed", `CREATE TABLE seen (day integer, class text)`, `ALTER TABLE seen ALTER COLUMN class TYPE bytea USING class::bytea`, sqlerr.Unsupported, 0},
+		{"a type is widened", `CREATE TABLE seen (day integer, class text)`, `ALTER TABLE seen ALTER COLUMN day TYPE bigint`, sqlerr.Invalid, 0},
+		{"a view is replaced", `CREATE VIEW seen AS SELECT day, class FROM bookings WHERE day < 30`,
+			`CREATE OR REPLACE VIEW seen AS SELECT day, class FROM bookings`, sqlerr.Invalid, 0},
+		{"a table is dropped", `CREATE TABLE seen (day integer, class text)`, `DROP TABLE seen`, sqlerr.Unknown, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w.MustExec(t, c.made)
+			defer w.MustExec(t, `DROP TABLE IF EXISTS seen`)
+			if c.made[7] == 'V' {
+				defer w.MustExec(t, `DROP VIEW seen`)
+			}
+			s := w.remote(t)
+			must(t, s, `CREATE PRIVATE TABLE seen (day INTEGER BETWEEN 0 AND 59, class TEXT IN ('A', 'B', NULL)) FROM shards.public.seen WITH (epsilon = 2)`)
+			m, declared := metered(s.db), len(entries(t, s.db))
+			w.MustExec(t, c.changed)
+			refused(t, s, c.code, build)
+			if n := len(entries(t, s.db)) - declared; n != c.charges || m.taken > oneRead || len(released(t, s)) > 0 {
+				t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
+			}
+		})
+	}
+	t.Run("a shard's column is dropped", w.changedShard)
+}
+
+// changedShard drops a column behind the coordinator's back, which shows only
+// when the rows are read, and so after the charge.
+func (w *warehouse) changedShard(t *testing.T) {
+	w.Create(t, "gone", "passenger bigint, day integer, class text", "passenger")
+	w.Generate(t, "gone", bookings+"generate_series(1, 1000) AS i")
+	s := w.remote(t)
+	must(t, s, `CREATE PRIVATE TABLE gone (day INTEGER BETWEEN 0 AND 59) FROM shards.public.gone WITH (epsilon = 2)`)
+	m, declared := metered(s.db), len(entries(t, s.db))
+	w.Shard[0].MustExec(t, `ALTER TABLE gone DROP COLUMN day`)
+	refused(t, s, sqlerr.Invalid, `CREATE RELEASE r ON gone USING PROJECTION WITH (epsilon = 1)`)
+	if n := len(entries(t, s.db)) - declared; n != 1 || m.taken > oneRead || len(released(t, s)) > 0 {
+		t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
+	}
+}
