@@ -60,7 +60,7 @@ func run(args []string, out, progress io.Writer) error {
 		return err
 	}
 	if b.quick {
-		b.reps = min(b.reps, 2)
+		b.reps, b.upto = min(b.reps, 2), min(b.upto, 10_000)
 	}
 	if *dir == "" && !b.quick && *only == "" {
 		*dir = "docs"
