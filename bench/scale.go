@@ -31,6 +31,7 @@ var shapes = []shape{
 
 // measured is what the experiments of a run tell one another.
 type measured struct {
+	memCell   float64 // bytes that a cell takes in the memory of a build
 	cellBytes float64 // over the wire, for one cell
 	rowTime   float64 // of the bare GROUP BY at the largest n, in seconds
 	rows      float64 // that n
@@ -59,8 +60,10 @@ opens the database and runs one CREATE RELEASE; time is that of the statement, t
 			if err := p.grow(n); err != nil {
 				return fmt.Errorf("%s: %w", p.name(), err)
 			}
-			for _, shape := range shapes {
+			peaks := make([]float64, len(shapes))
+			for i, shape := range shapes {
 				seconds, peak, err := b.build1(p, shape)
+				peaks[i] = peak
 				if err != nil {
 					return fmt.Errorf("%s: %w", p.name(), err)
 				}
@@ -70,11 +73,13 @@ opens the database and runs one CREATE RELEASE; time is that of the statement, t
 				time.Add(series, float64(n), report.Estimate{Mean: seconds, Half: math.NaN()})
 				t.Add(power(n), p.name(), shape.name, float64(occupied(n, shape)), seconds, 1e9*seconds/float64(n), peak)
 			}
+			b.known.memCell = (peaks[1] - peaks[0]) * (1 << 20) / float64(occupied(n, shapes[1])-occupied(n, shapes[0]))
 		}
 	}
 	s.Draw(memory)
 	s.Draw(time)
 	s.Show(t)
+	s.Say(`Memory follows the occupied cells, and stays where it is once all are: at the largest n the cells of the larger release take %s bytes each.`, report.Number(b.known.memCell))
 	return nil
 }
 

@@ -46,10 +46,13 @@ its own rows, and groups are all that leaves it. Measured above on %s rows: %s n
 	t.Add("memory in dpsql", "that of the largest n above: cells decide", "see Growth")
 	t.Add("in all", "shards side by side, then dpsql", duration(scan+cells*k.perCell))
 	s.Show(t)
+	memory := ""
+	if k.memCell > 0 {
+		memory = fmt.Sprintf(" and, at the %s bytes each of above, %s of memory", report.Number(k.memCell), size10(1e9*k.memCell))
+	}
 	s.Say(`A true count of 10¹² is far within 63 bits, and the noise is the one of any n: at ε = 0.1 a cell is off by about 14 rows (√2/ε), which is nothing beside 10⁶ rows a cell.
 What does not scale is the number of occupied cells: a release of columns that tell each row apart (10¹² cells) would bring %s over the wire, and its tally does not fit into a
-machine. A billion cells are %s and, at 75 bytes each while they are counted, 75 GB of memory: about the end. Beyond it, release fewer columns, coarser domains, or views of
-parts (a month each; the parts are disjoint, but each has its own charge here).`, size10(1e12*k.cellBytes), size10(1e9*k.cellBytes))
+machine. A billion cells are %s%s: about the end. Beyond it, release fewer columns or coarser domains.`, size10(1e12*k.cellBytes), size10(1e9*k.cellBytes), memory)
 	return nil
 }
 
