@@ -85,7 +85,7 @@ func (b *bench) costOfBuild(p *serverPlace, sh shape) (bare, built float64, err 
 func (b *bench) costOfCount(p *serverPlace) (bare, counted float64, err error) {
 	var plain, private []string
 	for i := range countReps {
-		condition := fmt.Sprintf("hour = %d AND destination < %d", i%24, 150+i)
+		condition := fmt.Sprintf("hour = %d AND destination < %d", i%24, 50+p.serial()%170)
 		plain = append(plain, "SELECT count(*) FROM flights WHERE "+condition)
 		private = append(private, "SELECT COUNT(*) FROM flights WHERE "+condition)
 	}
