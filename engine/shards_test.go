@@ -101,15 +101,33 @@ func charges(t *testing.T, s *Session) (all []string) {
 	return all
 }
 
-// plans holds what is sent to the shards to counts: they send groups, and no
-// rows, where the groups follow the partitions or one shard has all of them.
+// plans holds what is sent to the shards, by the plans that the coordinator
+// logs, to counts: whether a release has the column that spreads the rows or
+// not, and for a direct answer.
 func (w *warehouse) plans(t *testing.T) {
 	s := w.remote(t)
-	plans := w.plansOf(t, func() {
-		must(t, s, `CREATE RELEASE grouped ON flights (dow, origin) USING PROJECTION WITH (epsilon = 1, transform = identity)`)
-	})
-	if n := strings.Count(plans, "count(*) FROM public.flights"); n != 2 || !strings.Contains(plans, "GROUP BY") || strings.Contains(plans, "HashAggregate") {
-		t.Errorf("%d of 2 shards counted:\n%s", n, plans)
+	must(t, s, `SET mechanism = direct`)
+	must(t, s, `SET accuracy = 100`)
+	for _, text := range []string{
+		`CREATE RELEASE grouped ON flights (dow, origin) USING PROJECTION WITH (epsilon = 1, transform = identity)`,
+		`CREATE RELEASE scattered ON flights (dow, dep_hour) USING PROJECTION WITH (epsilon = 1, transform = identity)`,
+		`SELECT COUNT(*) FROM flights WHERE destination = 'LAX' AND distance < 999`,
+		`SELECT destination, COUNT(*) FROM flights WHERE dow = 'Sun' GROUP BY destination`,
+	} {
+		plans := w.plansOf(t, func() { must(t, s, text) })
+		counts := 0
+		for line := range strings.Lines(plans) {
+			_, sent, _ := strings.Cut(line, "Remote SQL: ")
+			if !strings.Contains(sent, "public.flights") {
+				continue
+			}
+			if counts++; !strings.Contains(sent, "count(*)") {
+				t.Errorf("%s\na shard is asked for rows: %s", text, sent)
+			}
+		}
+		if counts != len(w.Shard) {
+			t.Errorf("%s\n%d shards are asked:\n%s", text, counts, plans)
+		}
 	}
 }
 
