@@ -14,6 +14,7 @@ import (
 // place is where private rows are kept.
 type place interface {
 	name() string
+	most() int // rows that fill it within minutes
 	grow(n int) error
 	run(statements ...string) (childOutput, error) // in a process of its own
 	serial() int                                   // a number that was not given yet
@@ -83,6 +84,8 @@ func newFilePlace(dir string) (*filePlace, error) {
 
 func (p *filePlace) name() string { return "SQLite" }
 
+func (p *filePlace) most() int { return 10_000_000 }
+
 func (p *filePlace) grow(n int) error {
 	_, err := p.raw.Exec(fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT %d UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 		INSERT INTO raw SELECT `+rowsBetween+` FROM n`, p.rows+1, n))
@@ -133,6 +136,8 @@ func (p *serverPlace) declare() error {
 }
 
 func (p *serverPlace) name() string { return "PostgreSQL" }
+
+func (p *serverPlace) most() int { return 1_000_000_000 }
 
 func (p *serverPlace) grow(n int) error {
 	_, err := p.cluster.Exec(fmt.Sprintf(`INSERT INTO flights SELECT `+rowsBetween+` FROM generate_series(%d::bigint, %d) AS i;
