@@ -27,7 +27,7 @@ func (b *bench) cost(s *report.Section) error {
 		return err
 	}
 	s.Say(`Up to %s rows in one table of PostgreSQL %s. The bare statements are timed by psql (\timing), rows received and dropped; dpsql's from outside, in processes of their own. The least
-of %d builds and of %d counts, psql's and dpsql's in turn.`, report.Number(float64(n)), server.version(), costReps, countReps)
+of %d builds and of %d counts, psql's and dpsql's in turn.`, power(n), server.version(), costReps, countReps)
 	for _, shape := range shapes {
 		bare, built, err := b.costOfBuild(server, shape)
 		if err != nil {
@@ -138,7 +138,7 @@ func (b *bench) wire(s *report.Section, p *serverPlace) error {
 		strings.Replace(fmt.Sprintf(declareFlights, "link.public.flights"), "TABLE flights", "TABLE linked", 1)); err != nil {
 		return err
 	}
-	t := &report.Table{Head: []string{"release", "cells of the universe", "bytes received", "bytes a cell"}}
+	t := &report.Table{Head: []string{"release", "cells of the universe", "received", "bytes a cell"}}
 	for _, shape := range shapes {
 		before := p.link.Sent()
 		if _, err := p.run(strings.Replace(buildOf(shape, p.serial()), "ON flights", "ON linked", 1)); err != nil {
@@ -146,7 +146,7 @@ func (b *bench) wire(s *report.Section, p *serverPlace) error {
 		}
 		sent := float64(p.link.Sent() - before)
 		b.known.cellBytes = sent / float64(shape.cells)
-		t.Add(shape.columns, float64(shape.cells), sent, b.known.cellBytes)
+		t.Add(shape.columns, float64(shape.cells), size10(sent), b.known.cellBytes)
 	}
 	s.Say("What comes over the wire is cells, not rows:")
 	s.Show(t)

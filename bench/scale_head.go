@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"dpsql/bench/report"
@@ -31,7 +33,20 @@ What is bounded by what:
 
 `+"`go test ./engine -run TestPeakMemory -v`"+` holds imports and builds from files to that, with `+"`-args -peak=10000000`"+` at ten million rows.
 
-- Machine: %s, %d cores, %s, %s/%s. The whole run took %.0f minutes.
+- Machine: %s, %d cores, %s, %s/%s. The whole run took %.0f minutes%s.
 
-`, "`"+b.command(kind)+"`", cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, time.Since(b.start).Minutes())
+`, "`"+b.command(kind)+"`", cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, time.Since(b.start).Minutes(), load())
+}
+
+// load says how busy the machine was towards the end, where the system tells it.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 3 {
+		return ""
+	}
+	return ", with a load average of " + fields[2] + " in its last quarter of an hour: times are those of a machine that does other things too"
 }

@@ -32,18 +32,20 @@ func (b *bench) warehouse(s *report.Section) error {
 	scan := paperRows / paperShards * core / paperCores
 	s.Say(`The release of %s with %s cells, of 10¹² rows on %d shards of %d cores each, spread by a hash of origin. dpsql sends one statement, each shard groups
 its own rows, and groups are all that leaves it. Measured above on %s rows: %s ns of one core for a row of the GROUP BY, %s bytes for a cell over the wire,
-%s µs for a cell in dpsql (receiving, tallying, noise, storing).`, shapes[1].columns, report.Number(cells), int(paperShards), int(paperCores), report.Number(k.rows),
+%s µs for a cell in dpsql (receiving, tallying, noise, storing).`, shapes[1].columns, report.Number(cells), int(paperShards), int(paperCores), power(int(k.rows)),
 		report.Number(1e9*core), report.Number(k.cellBytes), report.Number(1e6*k.perCell))
 	t := &report.Table{Head: []string{"what", "arithmetic", "result"}}
 	t.Add("rows of a shard", "10¹² / 1,000", "10⁹")
 	t.Add("time of a shard", fmt.Sprintf("10⁹ × %s ns / %d cores", report.Number(1e9*core), int(paperCores)), duration(scan))
 	t.Add("cells that leave the shards", "each origin is on one shard, so each cell leaves one", report.Number(cells))
-	t.Add("the same, spread by a column that is not released", "each shard can have each cell: × 1,000", report.Number(1000*cells))
+	t.Add("the same, spread by a column that is not released", "each shard can have each cell: × 1,000", fmt.Sprintf("%.3g × 10⁹", cells/1e6))
 	t.Add("bytes to dpsql", fmt.Sprintf("%s × %s", report.Number(cells), report.Number(k.cellBytes)), size10(cells*k.cellBytes))
 	t.Add("bytes to the coordinator, spread badly", "× 1,000", size10(1000*cells*k.cellBytes))
 	t.Add("time in dpsql", fmt.Sprintf("%s × %s µs", report.Number(cells), report.Number(1e6*k.perCell)), duration(cells*k.perCell))
 	t.Add("noise draws, bytes stored", "one for each bucket of the identity", report.Number(cells))
-	t.Add("memory in dpsql", "that of the largest n above: cells decide", "see Growth")
+	if k.memCell > 0 {
+		t.Add("memory in dpsql beside the process's own", fmt.Sprintf("%s × %s bytes, as in Growth", report.Number(cells), report.Number(k.memCell)), size10(cells*k.memCell))
+	}
 	t.Add("in all", "shards side by side, then dpsql", duration(scan+cells*k.perCell))
 	s.Show(t)
 	memory := ""
