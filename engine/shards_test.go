@@ -125,8 +125,8 @@ func (w *warehouse) plans(t *testing.T) {
 				t.Errorf("%s\na shard is asked for rows: %s", text, sent)
 			}
 		}
-		if counts != len(w.Shard) {
-			t.Errorf("%s\n%d shards are asked:\n%s", text, counts, plans)
+		if side := strings.Count(plans, "Async Foreign Scan"); counts != len(w.Shard) || side != counts {
+			t.Errorf("%s\n%d shards are asked, %d of them at a time:\n%s", text, counts, side, plans)
 		}
 	}
 }
