@@ -25,40 +25,40 @@ var paid = []struct{ name, text string }{
 // fault is what happens to the servers while a statement runs.
 type fault struct {
 	name    string
-	happen  func(t *testing.T, w *warehouse) (heal func())
-	builds  bool          // it is for releases only, which bring many cells
-	within  time.Duration // of the statement's context; 0 for none
-	limit   int           // seconds that the source allows a statement; 0 for none
+	happen  func(t *testing.T, w *warehouse, cancel func()) (heal func())
+	builds  bool // it is for releases only, which bring many cells
+	limit   int  // seconds that the source allows a statement; 0 for none
 	code    sqlerr.Code
 	charges int // lines that the failed statement leaves
 }
 
 var shardFaults = []fault{
-	{name: "a shard is down", happen: func(t *testing.T, w *warehouse) func() {
+	{name: "a shard is down", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		stop(t, w.Shard[1])
 		return func() { start(t, w.Shard[1]) }
 	}, code: sqlerr.IO, charges: 1},
-	{name: "a shard stops when it is asked", happen: func(t *testing.T, w *warehouse) func() {
+	{name: "a shard stops when it is asked", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Shard[1], 1)
 	}, code: sqlerr.IO, charges: 1},
-	{name: "a shard stops amid its cells", happen: func(t *testing.T, w *warehouse) func() {
+	{name: "a shard stops amid its cells", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Shard[1], 100_000)
 	}, builds: true, code: sqlerr.IO, charges: 1},
-	{name: "the coordinator stops amid the cells", happen: func(t *testing.T, w *warehouse) func() {
+	{name: "the coordinator stops amid the cells", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Cluster, 100_000)
 	}, builds: true, code: sqlerr.IO, charges: 1},
-	{name: "the coordinator is down", happen: func(t *testing.T, w *warehouse) func() {
+	{name: "the coordinator is down", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		stop(t, w.Cluster)
 		return func() { start(t, w.Cluster) }
 	}, code: sqlerr.IO, charges: 0},
-	{name: "a slow shard and a deadline", happen: func(t *testing.T, w *warehouse) func() {
-		w.Link[1].Delay(time.Second)
+	{name: "a slow shard and a cancellation", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		w.Link[1].Delay(500 * time.Millisecond)
+		done := when(w.Link[1], 1, cancel)
+		return func() { <-done; w.quick() }
+	}, code: sqlerr.Cancelled, charges: 1},
+	{name: "a slow shard and the source's timeout", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		w.Link[1].Delay(3 * time.Second)
 		return w.quick
-	}, within: 1500 * time.Millisecond, code: sqlerr.Cancelled, charges: 1},
-	{name: "a slow shard and the source's timeout", happen: func(t *testing.T, w *warehouse) func() {
-		w.Link[1].Delay(2 * time.Second)
-		return w.quick
-	}, limit: 3, builds: true, code: sqlerr.IO, charges: 1},
+	}, limit: 4, builds: true, code: sqlerr.IO, charges: 1},
 }
 
 // stopAfter stops a server once so many bytes have come from the second shard,
@@ -150,11 +150,8 @@ func (w *warehouse) fault(t *testing.T, f fault, text string) {
 	must(t, s, `SET mechanism = direct`)
 	must(t, s, `SET accuracy = 100`)
 	m, declared := metered(s.db), len(entries(t, s.db))
-	ctx, cancel := context.Background(), func() {}
-	heal := f.happen(t, w)
-	if f.within > 0 {
-		ctx, cancel = context.WithTimeout(ctx, f.within)
-	}
+	ctx, cancel := context.WithCancel(context.Background())
+	heal := f.happen(t, w, cancel)
 	r, err := s.Exec(ctx, text, nil)
 	cancel()
 	heal()
