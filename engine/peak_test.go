@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"dpsql/source/postgres/pgtest"
 )
 
 var peakRows = flag.Int("peak", 1_000_000, "the rows that TestPeakMemory compares with a tenth of them")
@@ -23,8 +25,8 @@ var peakRows = flag.Int("peak", 1_000_000, "the rows that TestPeakMemory compare
 // file and 160 as values.
 const peakSlack = 12 << 20
 
-// TestPeakMemory imports files and builds releases of them in processes of
-// their own, which do not get larger with the file. Both sizes have rows in all
+// TestPeakMemory imports files and builds releases of them, or of rows on a
+// server, in processes of their own, which do not get larger with the rows. Both sizes have rows in all
 // cells, so that the cells are the same.
 func TestPeakMemory(t *testing.T) {
 	if testing.Short() {
@@ -36,9 +38,15 @@ func TestPeakMemory(t *testing.T) {
 	for _, c := range []struct{ name, with string }{
 		{"flights.csv", "epsilon = 1"},
 		{"flights.parquet", "epsilon = 1, unit = 'passenger', max_rows = 2"},
+		{"PostgreSQL", "epsilon = 1"},
+		{"PostgreSQL", "epsilon = 1, unit = 'passenger', max_rows = 2"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			small, large := peakOf(t, c.name, *peakRows/10, c.with), peakOf(t, c.name, *peakRows, c.with)
+		t.Run(c.name+" "+c.with, func(t *testing.T) {
+			of := peakOfFile
+			if c.name == "PostgreSQL" {
+				of = peakOfServer
+			}
+			small, large := of(t, c.name, *peakRows/10, c.with), of(t, c.name, *peakRows, c.with)
 			t.Logf("%d rows %.1f MiB, %d rows %.1f MiB", *peakRows/10, mib(small), *peakRows, mib(large))
 			if large > small+peakSlack {
 				t.Errorf("the peak grew by %.1f MiB with ten times the rows", mib(large-small))
@@ -49,14 +57,27 @@ func TestPeakMemory(t *testing.T) {
 
 func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
-// peakOf returns the peak memory of a process that imports n rows from a file
-// of the name's format and builds a release of them.
-func peakOf(t *testing.T, name string, n int, with string) int64 {
+// peakOfFile returns the peak memory of a process that imports n rows from a
+// file of the name's format and builds a release of them.
+func peakOfFile(t *testing.T, name string, n int, with string) int64 {
 	t.Helper()
-	folder := t.TempDir()
-	path := filepath.Join(folder, name)
+	path := filepath.Join(t.TempDir(), name)
 	writePassengers(t, path, n)
-	child := childCommand("peak", "PEAK_FILE="+path, "PEAK_DB="+filepath.Join(folder, "peak.db"), "PEAK_WITH="+with)
+	return peakOf(t, "PEAK_FILE="+path, "PEAK_FROM=raw", "PEAK_WITH="+with)
+}
+
+// peakOfServer returns that of one that builds a release of rows on a server.
+func peakOfServer(t *testing.T, _ string, n int, with string) int64 {
+	t.Helper()
+	c := pgtest.Shared(t)
+	c.MustExec(t, fmt.Sprintf(`DROP TABLE IF EXISTS raw; CREATE TABLE raw AS SELECT i * 7919 %% %d AS passenger,
+		i * 31 %% 20 AS origin, i * 37 / 20 %% 20 AS destination, i / 7 %% 24 AS hour FROM generate_series(1::bigint, %d) AS i; ANALYZE raw`, n/3+1, n))
+	return peakOf(t, "PEAK_DSN="+c.DSN(), "PEAK_FROM=peak.public.raw", "PEAK_WITH="+with)
+}
+
+func peakOf(t *testing.T, environment ...string) int64 {
+	t.Helper()
+	child := childCommand("peak", append(environment, "PEAK_DB="+filepath.Join(t.TempDir(), "peak.db"))...)
 	var problems bytes.Buffer
 	child.Stderr = &problems
 	out, err := child.Output()
@@ -70,7 +91,7 @@ func peakOf(t *testing.T, name string, n int, with string) int64 {
 	return peak
 }
 
-// peakChild imports, builds, and prints how large it was.
+// peakChild imports, if it is given a file, builds, and prints how large it was.
 func peakChild() {
 	err := func() error {
 		db, err := Open(os.Getenv("PEAK_DB"), Options{})
@@ -79,13 +100,18 @@ func peakChild() {
 		}
 		defer db.Close()
 		s := db.NewSession()
-		if _, err := s.Import(context.Background(), Import{Path: os.Getenv("PEAK_FILE"), Table: "raw"}); err != nil {
-			return err
+		first := `CREATE SOURCE peak USING POSTGRES WITH (dsn_env = 'PEAK_DSN')`
+		if file := os.Getenv("PEAK_FILE"); file != "" {
+			if _, err := s.Import(context.Background(), Import{Path: file, Table: "raw"}); err != nil {
+				return err
+			}
+			first = `SHOW TABLES`
 		}
 		for _, text := range []string{
+			first,
 			`CREATE PRIVATE TABLE flights (origin INTEGER BETWEEN 0 AND 19, destination INTEGER BETWEEN 0 AND 19,
-				hour INTEGER BETWEEN 0 AND 23) FROM raw WITH (` + os.Getenv("PEAK_WITH") + `)`,
-			`CREATE RELEASE r ON flights USING projection WITH (epsilon = 1)`,
+				hour INTEGER BETWEEN 0 AND 23) FROM ` + os.Getenv("PEAK_FROM") + ` WITH (` + os.Getenv("PEAK_WITH") + `)`,
+			`CREATE RELEASE r ON flights USING PROJECTION WITH (epsilon = 1)`,
 		} {
 			if _, err := s.Exec(context.Background(), text, nil); err != nil {
 				return err
