@@ -29,6 +29,8 @@ type Cluster struct {
 	tools  tools
 	folder string // short, for the path of a socket has at most 107 bytes
 	runs   *ward  // nil while stopped
+
+	proxies int // that were made
 }
 
 // New makes and starts a cluster; Close stops and removes it. Each setting is

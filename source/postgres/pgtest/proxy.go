@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -40,7 +41,12 @@ func (c *Cluster) Proxy(t testing.TB) *Proxy {
 
 // NewProxy returns a proxy before the cluster, to be closed.
 func (c *Cluster) NewProxy() (*Proxy, error) {
-	folder, err := c.tools.owner.mkdir()
+	c.proxies++
+	folder := filepath.Join(c.folder, fmt.Sprintf("p%d", c.proxies)) // so that it goes with the cluster
+	err := os.Mkdir(folder, 0o700)
+	if err == nil {
+		err = c.tools.owner.give(folder)
+	}
 	if err != nil {
 		return nil, err
 	}
