@@ -31,7 +31,7 @@ What is bounded by what:
 | what a coordinator receives from its shards | occupied cells of each, a number for a count; with a unit column the rows | rows: `+"`go test ./engine -run 'TestShards$'`"+` reads what it asks them |
 | ledger | statements that were charged | all else |
 
-`+"`go test ./engine -run TestPeakMemory -v`"+` holds imports and builds from files to that, with `+"`-args -peak=10000000`"+` at ten million rows.
+`+"`go test ./engine -run TestPeakMemory -v`"+` holds imports, and builds from files and from PostgreSQL, to that, with `+"`-args -peak=10000000`"+` at ten million rows.
 
 - Machine: %s, %d cores, %s, %s/%s. The whole run took %.0f minutes%s.
 
