@@ -31,6 +31,11 @@ func (r *reader) Cells(ctx context.Context, t source.Table, columns []int, coder
 		if err != nil {
 			return err
 		}
+		if t.Unit == "" {
+			if err := r.loosen(ctx, rel, rows, columns); err != nil {
+				return err
+			}
+		}
 		tally := source.NewTally(coder, most)
 		p := newPlan(rows, columns)
 		switch {

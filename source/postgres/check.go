@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"dpsql/query"
@@ -97,7 +96,7 @@ func (r *reader) schema(ctx context.Context, rel *relation, source string) (sour
 	var views view
 	var reserved error
 	reached := make(map[string]bool)
-	err := r.rows(ctx, statement{reachedText, texts(strconv.FormatInt(rel.oid, 10)), "dpsql_reached"}, func(row [][]byte) bool {
+	err := r.rows(ctx, statement{reachedText, texts(rel.number()), "dpsql_reached"}, func(row [][]byte) bool {
 		if err := allowed(string(row[1]), source); err != nil {
 			reserved = err
 		}

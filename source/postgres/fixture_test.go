@@ -280,6 +280,9 @@ func newScenario(t *rapid.T, db *sql.DB, conn *pgx.Conn, withUnit bool) scenario
 		_, err = db.Exec("INSERT INTO raw "+columns+" VALUES ("+strings.Join(holes, ", ")+")", file...)
 		must(t, err)
 	}
+	if rapid.Bool().Draw(t, "analyzed") {
+		execute(t, conn, "ANALYZE raw")
+	}
 	return s
 }
 

@@ -30,8 +30,9 @@ type kind struct {
 type column struct {
 	query.Column
 	kind
-	text   string
-	inside bool // only rows whose value is in the domain are left
+	text      string
+	attribute string // its name
+	inside    bool   // no condition is needed for rows to lie in the domain: they do, or it is checked later
 }
 
 // column returns how the relation has a declared column.
@@ -44,7 +45,7 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 	if !ok {
 		return column{}, a.refused(c, source)
 	}
-	return column{Column: c, kind: k, text: a.text()}, nil
+	return column{Column: c, kind: k, text: a.text(), attribute: a.name}, nil
 }
 
 // text is the attribute as an expression whose equality is that of bytes, where

@@ -1,9 +1,6 @@
 package postgres
 
-import (
-	"context"
-	"strconv"
-)
+import "context"
 
 // maxParts is the most partitions of which a statement is made, and manyRows
 // the least rows, by the server's estimate, that are worth several connections.
@@ -31,7 +28,7 @@ func (r *reader) divide(ctx context.Context, rel *relation) error {
 	}
 	var parts []*relation
 	foreign, readable, rows := false, true, int64(0)
-	err := r.rows(ctx, statement{partsText, texts(strconv.FormatInt(rel.oid, 10)), "dpsql_parts"}, func(row [][]byte) bool {
+	err := r.rows(ctx, statement{partsText, texts(rel.number()), "dpsql_parts"}, func(row [][]byte) bool {
 		parts = append(parts, &relation{schema: string(row[0]), name: string(row[1])})
 		foreign = foreign || row[2][0] == 1
 		readable = readable && row[3][0] == 1

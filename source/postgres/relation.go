@@ -33,6 +33,8 @@ type attribute struct {
 	labels        []string // of an enum
 }
 
+func (rel *relation) number() string { return strconv.FormatInt(rel.oid, 10) }
+
 // from is the relation under the alias by which its columns are named.
 func (rel *relation) from() string {
 	return " FROM " + quoted(rel.schema) + "." + quoted(rel.name) + " AS r"
@@ -214,7 +216,7 @@ const attributesText = `WITH RECURSIVE base(attnum, typ) AS (
 
 func (r *reader) attributes(ctx context.Context, rel *relation) ([]attribute, error) {
 	var out []attribute
-	err := r.rows(ctx, statement{attributesText, texts(strconv.FormatInt(rel.oid, 10)), "dpsql_attributes"}, func(row [][]byte) bool {
+	err := r.rows(ctx, statement{attributesText, texts(rel.number()), "dpsql_attributes"}, func(row [][]byte) bool {
 		yes := func(i int) bool { return len(row[i]) == 1 && row[i][0] == 1 }
 		out = append(out, attribute{name: string(row[0]), typ: string(row[1]), builtIn: yes(2), enum: yes(3), citext: yes(4),
 			deterministic: yes(5), array: string(row[6]), labels: jsonTexts(row[7])})

@@ -106,19 +106,19 @@ func (r *reader) attach(ctx context.Context, snapshot string) error {
 	return r.run(ctx, transaction+"; SET TRANSACTION SNAPSHOT '"+snapshot+"'"+settings)
 }
 
-// help reads parts on another connection, if there is one: without it the others
-// read all.
+// help reads parts on another connection, if there is one, or on the next where
+// it is lost: without it the others read all.
 func (s *sharing) help(ctx context.Context, r *reader) {
 	defer r.reset()
-	for attempt := 1; ; attempt++ {
+	for range maxAttempts {
 		if err := r.attach(ctx, s.snapshot); err != nil {
 			return
 		}
 		err := s.work(ctx, r)
-		if err == nil {
+		switch {
+		case err == nil:
 			return
-		}
-		if attempt == maxAttempts || !lost(ctx, err) {
+		case !lost(ctx, err):
 			s.fail(err)
 			return
 		}
