@@ -24,14 +24,16 @@ type releaseParams struct {
 }
 
 // buildProjection pays for a planned release, builds it and stores it.
-func (db *DB) buildProjection(ctx context.Context, name string, p projectionPlan) error {
+func (db *DB) buildProjection(ctx context.Context, name string, p projectionPlan, report func(done, all int64)) error {
+	steps := &buildSteps{report: report}
 	var builder *projection.Builder
 	var cells *source.Histogram
-	err := db.onSnapshot(ctx, p.table, func(ctx context.Context) error {
+	err := db.onSnapshot(steps.within(ctx), p.table, func(ctx context.Context) error {
 		err := db.charge(ctx, p.table, catalog.KindReleases, "create release", name, p.cost)
 		if err != nil {
 			return err
 		}
+		steps.read(0, 1)
 		if builder, err = projection.NewBuilder(p.universe, p.params, db.random()); err != nil {
 			return err
 		}
@@ -41,10 +43,12 @@ func (db *DB) buildProjection(ctx context.Context, name string, p projectionPlan
 	if err != nil {
 		return err
 	}
+	steps.done(1)
 	release, err := builder.Build(cells.All())
 	if err != nil {
 		return err
 	}
+	steps.done(2)
 	return db.storeRelease(ctx, name, p, release)
 }
 

@@ -240,6 +240,21 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestBuildProgress: reading in one part, noise, storing; nothing of the rows.
+func TestBuildProgress(t *testing.T) {
+	s := shop(t, `epsilon = 4, delta = 1e-6`)
+	var steps []int64
+	s.SetProgress(func(done, all int64) {
+		if steps = append(steps, done); all != 3 {
+			t.Errorf("there are %d steps, want 3", all)
+		}
+	})
+	must(t, s, `CREATE RELEASE r ON t USING PROJECTION WITH (epsilon = 1)`)
+	if fmt.Sprint(steps) != "[0 1 2]" {
+		t.Errorf("the steps were %v", steps)
+	}
+}
+
 // TestStatementWithoutQueries: groups are declared, so that listing them asks
 // nothing of the rows.
 func TestStatementWithoutQueries(t *testing.T) {

@@ -32,7 +32,7 @@ func (s *Session) createRelease(ctx context.Context, st *sqlfront.CreateRelease)
 		return nil, err
 	}
 	warnings := append(p.warnings, warnDelta(t, v.accounts[t.Account])...)
-	return &Result{Warnings: warnings}, s.db.buildProjection(ctx, st.Name.Text, p)
+	return &Result{Warnings: warnings}, s.db.buildProjection(ctx, st.Name.Text, p, s.progress)
 }
 
 // nameFree reports whether a statement has nothing to do because the thing

@@ -122,7 +122,9 @@ func (db *DB) cells(ctx context.Context, t *table, columns []int, coder query.Co
 		columns = allColumns(t)
 	}
 	return reading(ctx, db, t, func(from source.Reader) (*source.Histogram, error) {
-		return from.Cells(ctx, t.rows(), columns, coder, most)
+		rows := t.rows()
+		rows.Progress = partsRead(ctx)
+		return from.Cells(ctx, rows, columns, coder, most)
 	})
 }
 

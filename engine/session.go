@@ -36,7 +36,8 @@ func (s *Session) Settings() Settings { return s.settings }
 // "" is the working directory.
 func (s *Session) SetDirectory(dir string) { s.dir = dir }
 
-// SetProgress sets a function that is called while a SELECT of several queries
+// SetProgress sets a function that is called while a release is built, part by
+// part of its rows where these are in partitions, and while a SELECT of several queries
 // is planned and answered, with the number of steps done and of all. It is
 // called on the goroutine that runs the statement; nil is none.
 func (s *Session) SetProgress(report func(done, all int64)) { s.progress = report }

@@ -80,4 +80,9 @@ type Table struct {
 	Unit    string         // the column that names a row's unit, declared or not; "" where a unit is a row
 	MaxRows int64          // L ≥ 1, the rows kept of each unit; without Unit ignored
 	Key     []byte         // secret and of one table, chooses the rows kept; without Unit ignored
+
+	// Progress is called with how many of its parts have been read, where cells
+	// are read part by part: the partitions that PostgreSQL reads side by side. It
+	// must not call back, and tells nothing of the rows. nil where nobody looks.
+	Progress func(done, all int)
 }

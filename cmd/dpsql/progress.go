@@ -1,6 +1,7 @@
 package main
 
 import (
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -13,22 +14,66 @@ func (c *console) progress(what string, report *func(done, all int64)) (end func
 	if !c.errTTY {
 		return func() {}
 	}
-	const patience = 500 * time.Millisecond
-	start := time.Now()
-	var bar *progressbar.ProgressBar
+	m := &meter{stop: make(chan struct{})}
 	*report = func(done, all int64) {
-		if bar == nil {
-			if time.Since(start) < patience {
-				return
-			}
-			bar = progressbar.NewOptions64(all, progressbar.OptionSetWriter(c.err), progressbar.OptionSetDescription(visibleText(what)),
+		m.set(done, all, func() *progressbar.ProgressBar {
+			return progressbar.NewOptions64(all, progressbar.OptionSetWriter(c.err), progressbar.OptionSetDescription(visibleText(what)),
 				progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
-		}
-		bar.Set64(min(done, all))
+		})
 	}
-	return func() {
-		if bar != nil {
-			bar.Clear()
+	return m.end
+}
+
+// meter draws a bar again and again, so that it shows how long it has been there
+// also while nothing is reported.
+type meter struct {
+	mu    sync.Mutex
+	done  int64
+	all   int64
+	bar   func() *progressbar.ProgressBar // nil before the first report
+	shown *progressbar.ProgressBar
+	stop  chan struct{}
+	ended sync.WaitGroup
+}
+
+func (m *meter) set(done, all int64, bar func() *progressbar.ProgressBar) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done, m.all = min(done, all), all
+	if m.bar == nil {
+		m.bar = bar
+		m.ended.Go(m.run)
+	}
+}
+
+func (m *meter) run() {
+	const patience = 500 * time.Millisecond
+	for wait := patience; ; wait = patience / 2 {
+		select {
+		case <-m.stop:
+			return
+		case <-time.After(wait):
+			m.draw()
 		}
+	}
+}
+
+func (m *meter) draw() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.shown == nil {
+		m.shown = m.bar()
+	}
+	m.shown.ChangeMax64(m.all)
+	m.shown.Set64(m.done)
+	m.shown.RenderBlank()
+}
+
+// end waits until nothing is drawn any more, and clears the line.
+func (m *meter) end() {
+	close(m.stop)
+	m.ended.Wait()
+	if m.shown != nil {
+		m.shown.Clear()
 	}
 }

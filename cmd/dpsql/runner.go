@@ -85,7 +85,7 @@ func (r *runner) exec(ctx context.Context, text string) error {
 // answer runs a statement under a bar of its progress.
 func (r *runner) answer(ctx context.Context, text string, args []query.Value) (*engine.Result, error) {
 	var report func(done, all int64)
-	end := r.console.progress("answering", &report)
+	end := r.console.progress("running", &report)
 	defer end()
 	r.session.SetProgress(report)
 	return r.session.Exec(ctx, text, args)

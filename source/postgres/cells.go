@@ -42,7 +42,7 @@ func (r *reader) Cells(ctx context.Context, t source.Table, columns []int, coder
 		case t.Unit != "":
 			cells, err = r.bounded(ctx, tally, most, func() error { return r.tallyKept(ctx, rel, rows, t, columns, coder, tally) })
 		case len(rel.shares) > 0 && len(p.fetch) == p.asked && !r.alone && !r.answered:
-			cells, err = r.share(ctx, rel.shares, p, coder, tally, most)
+			cells, err = r.share(ctx, rel.shares, p, coder, tally, most, t.Progress)
 		default:
 			cells, err = r.bounded(ctx, tally, most, func() error { return r.tally(ctx, p, coder, tally) })
 		}

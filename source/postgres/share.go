@@ -30,9 +30,11 @@ type sharing struct {
 	coder    query.Coder
 	most     int // cells
 	stop     context.CancelFunc
+	progress func(done, all int) // nil where nobody looks
 
 	sync.Mutex
 	next  int // of the parts
+	done  int // of them
 	cells *source.Tally
 	over  bool  // there are too many cells
 	err   error // the first
@@ -42,14 +44,14 @@ type sharing struct {
 // connection is one of those that read; if it is lost the snapshot is, and the
 // caller starts over. Any other that is lost is replaced by one on the same
 // snapshot, which reads its partition anew.
-func (r *reader) share(ctx context.Context, parts []*relation, p plan, coder query.Coder, cells *source.Tally, most int) (*source.Histogram, error) {
+func (r *reader) share(ctx context.Context, parts []*relation, p plan, coder query.Coder, cells *source.Tally, most int, progress func(done, all int)) (*source.Histogram, error) {
 	snapshot, err := r.export(ctx)
 	if err != nil {
 		return nil, err
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &sharing{snapshot: snapshot, parts: parts, plan: p, coder: coder, most: most, stop: stop, cells: cells}
+	s := &sharing{snapshot: snapshot, parts: parts, plan: p, coder: coder, most: most, stop: stop, progress: progress, cells: cells}
 	return r.bounded(ctx, cells, most, func() error { return s.read(reading, r) })
 }
 
@@ -199,5 +201,8 @@ func (s *sharing) add(groups []group) {
 			s.stop()
 			return
 		}
+	}
+	if s.done++; s.progress != nil {
+		s.progress(s.done, len(s.parts))
 	}
 }

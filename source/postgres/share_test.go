@@ -36,6 +36,12 @@ func TestSharedSnapshot(t *testing.T) {
 			want[e]++
 		}
 	}
+	var read int
+	table.Progress = func(done, all int) {
+		if read = done; all != parts {
+			t.Errorf("%d parts are to be read, want %d", all, parts)
+		}
+	}
 	for round := range 6 {
 		must(t, pool.Snapshot(ctx, func(reading source.Reader) error {
 			r := reading.(*reader)
@@ -69,6 +75,9 @@ func TestSharedSnapshot(t *testing.T) {
 			<-ended
 			if err != nil || !maps.Equal(maps.Collect(got.All()), want) {
 				t.Errorf("round %d: other cells, %v", round, err)
+			}
+			if !r.alone && read != parts {
+				t.Errorf("round %d: %d of %d parts are said to be read", round, read, parts)
 			}
 			execute(t, conn, "DELETE FROM a WHERE y = 'new'")
 			return nil
