@@ -60,7 +60,7 @@ BEGIN;
 --> hint: every statement is a transaction of its own
 ATTACH 'x.db' AS x;
 --> error unsupported at 1: ATTACH is outside the dialect
---> hint: every table lives in the one database file
+--> hint: rows of a PostgreSQL database are reached by CREATE SOURCE
 SET colour = red;
 --> error unknown at 5: there is no setting colour
 --> hint: the settings are mechanism, accuracy, confidence, clamp, unverified
@@ -69,7 +69,7 @@ SET accuracy = -1;
 --> hint: SET accuracy = 50 asks for answers within ±50; SET accuracy = default buys nothing
 SHOW NONSENSE;
 --> error unsupported at 6: SHOW NONSENSE is outside the dialect
---> hint: SHOW lists TABLES, RELEASES, MECHANISMS, BUDGET, LEDGER, SETTINGS
+--> hint: SHOW lists TABLES, RELEASES, MECHANISMS, BUDGET, LEDGER, SETTINGS, SOURCES
 DESCRIBE nowhere;
 --> error unknown at 10: there is no private table nowhere
 --> hint: SHOW TABLES lists the private tables

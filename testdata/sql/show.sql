@@ -1,26 +1,26 @@
 -- The public catalog.
 SHOW TABLES;
---> table | kind | columns | universe | unit | rows
---> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | NULL
---> 'towns' | 'public' | NULL | NULL | NULL | NULL
+--> table | kind | columns | universe | unit | rows | source
+--> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | NULL | 'raw_visits'
+--> 'towns' | 'public' | NULL | NULL | NULL | NULL | 'towns'
 --> under smw, classes; smw, uniform; smw release:
---> table | kind | columns | universe | unit | rows
---> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240
---> 'towns' | 'public' | NULL | NULL | NULL | NULL
+--> table | kind | columns | universe | unit | rows | source
+--> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240 | 'raw_visits'
+--> 'towns' | 'public' | NULL | NULL | NULL | NULL | 'towns'
 DESCRIBE visits;
---> column | type | domain | size | unit
---> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows'
---> 'age' | 'INTEGER' | 'BETWEEN 0 AND 9' | 10 | 'single rows'
---> 'town' | 'TEXT' | 'IN (''100%'', ''Ash'', ''Elm'', ''Oak'')' | 4 | 'single rows'
---> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows'
---> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows'
+--> column | type | domain | size | unit | source
+--> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows' | 'raw_visits'
+--> 'age' | 'INTEGER' | 'BETWEEN 0 AND 9' | 10 | 'single rows' | 'raw_visits'
+--> 'town' | 'TEXT' | 'IN (''100%'', ''Ash'', ''Elm'', ''Oak'')' | 4 | 'single rows' | 'raw_visits'
+--> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows' | 'raw_visits'
+--> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows' | 'raw_visits'
 DESC Visits;
---> column | type | domain | size | unit
---> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows'
---> 'age' | 'INTEGER' | 'BETWEEN 0 AND 9' | 10 | 'single rows'
---> 'town' | 'TEXT' | 'IN (''100%'', ''Ash'', ''Elm'', ''Oak'')' | 4 | 'single rows'
---> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows'
---> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows'
+--> column | type | domain | size | unit | source
+--> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows' | 'raw_visits'
+--> 'age' | 'INTEGER' | 'BETWEEN 0 AND 9' | 10 | 'single rows' | 'raw_visits'
+--> 'town' | 'TEXT' | 'IN (''100%'', ''Ash'', ''Elm'', ''Oak'')' | 4 | 'single rows' | 'raw_visits'
+--> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows' | 'raw_visits'
+--> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows' | 'raw_visits'
 SHOW RELEASES;
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created
 --> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, identity, 840 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 988 | '(time)'
