@@ -14,6 +14,7 @@ type bench struct {
 	seed     uint64
 	reps     int
 	testdata string
+	flights  string // a file of real ones
 	progress io.Writer
 	start    time.Time
 	upto     int      // the most rows of the scale experiments

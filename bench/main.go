@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -46,10 +47,14 @@ func run(args []string, out, progress io.Writer) error {
 	flags.StringVar(&b.testdata, "testdata", "testdata", "where the real tables lie")
 	scale := flags.Bool("scale", false, "the experiments of scale.md: "+strings.Join(names(scaleExperiments), ", "))
 	flags.IntVar(&b.upto, "rows", 100_000_000, "the most rows of the experiments of scale.md")
+	flags.StringVar(&b.flights, "flights", "", "a file of flights with origin, destination and delay: by default the testdata's, or the 3,000,000 of data/flights-3m.parquet in the npm package vega-datasets")
 	only := flags.String("only", "", "experiments, separated by commas: "+strings.Join(names(experiments), ", "))
 	dir := flags.String("o", "", "write benchmarks.md, or scale.md, and the plots into this folder (docs, unless -only or -quick is given)")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if b.flights == "" {
+		b.flights = filepath.Join(b.testdata, "flights", "flights.csv.gz")
 	}
 	kind := benchmarks
 	if *scale {

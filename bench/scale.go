@@ -14,6 +14,7 @@ import (
 var scaleExperiments = []experiment{
 	{"growth", "Growth with the rows", (*bench).growth},
 	{"cost", "Cost over the bare statements", (*bench).cost},
+	{"flights", "Real flights", (*bench).realFlights},
 	{"warehouse", "On paper: 10¹² rows", (*bench).warehouse},
 }
 

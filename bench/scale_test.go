@@ -13,7 +13,7 @@ import (
 // missing. Where PostgreSQL is missing the text says so.
 func TestScale(t *testing.T) {
 	dir := t.TempDir()
-	if err := run([]string{"-scale", "-quick", "-o", dir}, io.Discard, io.Discard); err != nil {
+	if err := run([]string{"-scale", "-quick", "-testdata", "../testdata", "-o", dir}, io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, scaleReport.file))
