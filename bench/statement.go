@@ -96,14 +96,16 @@ func warm(session *engine.Session) error {
 	if err := session.Set("mechanism", "live"); err != nil {
 		return err
 	}
-	for start, i := time.Now(), 1; time.Since(start) < 20*time.Second; i++ {
+	const streak, fast = 20, 150 * time.Microsecond // counting in the file takes longer
+	quick := 0
+	for start, i := time.Now(), 1; quick < streak && time.Since(start) < 20*time.Second; i++ {
 		text := fmt.Sprintf("SELECT COUNT(*) FROM t WHERE a = %d AND b <> %d", i%5000, i/5000%10)
 		begun := time.Now()
 		if _, err := session.Exec(context.Background(), text, nil); err != nil {
 			return err
 		}
-		if i > 100 && time.Since(begun) < time.Millisecond/4 {
-			return nil
+		if quick++; time.Since(begun) > fast {
+			quick = 0
 		}
 	}
 	return nil
@@ -113,6 +115,7 @@ func (b *bench) statements(s *report.Section, session *engine.Session, raw *sql.
 	chart := &report.Chart{Name: "time-statement", Title: "Time of a statement, text to row, against m", X: "m", Y: "µs"}
 	t := &report.Table{Head: []string{"m", "plain SQLite", "identity", "sparse, codes", "sparse, text key", "SMW, unfired"}}
 	turn := 0
+	var thousand []any // the times at m = 1,000
 	for _, a := range asked {
 		row := []any{report.Number(float64(a.m))}
 		for _, via := range []string{"", "cells", "sketch", "texts", "live"} {
@@ -134,9 +137,17 @@ func (b *bench) statements(s *report.Section, session *engine.Session, raw *sql.
 			row = append(row, took*1e6)
 		}
 		t.Add(row...)
+		if a.m == 1000 {
+			thousand = row[1:]
+		}
 	}
 	s.Draw(chart)
 	s.Show(t)
+	plain, identity, codes, texts := thousand[0].(float64), thousand[1].(float64), thousand[2].(float64), thousand[3].(float64)
+	s.Say(`At m = 1,000 the aim is half of the time of plain SQLite: identity has %s times it, codes %s, a text key %s. Across the ways to name records the aim is at most 3:
+the slowest takes %s times as long as the fastest. (SQLite counts its 200 rows in a scan of one stretch of the index; of an answer from a release most is the text: what it asks,
+by which release, and whether the file has changed since the last statement.)`, report.Number(identity/plain), report.Number(codes/plain), report.Number(texts/plain),
+		report.Number(max(identity, codes, texts)/min(identity, codes, texts)))
 	return nil
 }
 

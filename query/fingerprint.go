@@ -33,10 +33,14 @@ func (e Element) plus(f Element) Element {
 }
 
 // hashTable holds the hashes of the values of a finite column that has not too
-// many. It is filled when it is first needed.
+// many, and the sums of those of this and all later columns where these are not
+// too many either. Both are filled when they are first needed.
 type hashTable struct {
 	once   sync.Once
 	hashes []Element // by ordinal
+
+	sumOnce sync.Once
+	sums    []Element // of all ways to set the columns from this one on
 }
 
 // maxHashes is the largest number of values of a column whose hashes are kept.
@@ -76,6 +80,32 @@ func (c Coder) table(column int) []Element {
 	return t.hashes
 }
 
+// tail returns the sums of the columns from the given one on, nil where these
+// can be set in too many ways.
+func (c Coder) tail(column int) []Element {
+	t := c.tables[column]
+	if t == nil {
+		return nil
+	}
+	t.sumOnce.Do(func() {
+		rest := []Element{{}}
+		if column+1 < len(c.tables) {
+			rest = c.tail(column + 1)
+		}
+		hashes := c.table(column)
+		if rest == nil || len(rest)*len(hashes) > maxHashes {
+			return
+		}
+		t.sums = make([]Element, 0, len(rest)*len(hashes))
+		for _, h := range hashes {
+			for _, r := range rest {
+				t.sums = append(t.sums, h.plus(r))
+			}
+		}
+	})
+	return t.sums
+}
+
 func (c Coder) hashAnew(column int, o uint64) Element {
 	var buf [16]byte
 	binary.BigEndian.PutUint64(buf[:8], uint64(column))
@@ -103,6 +133,13 @@ func (f *fingerprinter) walk(level int, n *node, sum Element) bool {
 		return true
 	case level == len(f.c.u.columns):
 		return f.yield(sum, n.weight)
+	case n.isLeaf() && f.c.tail(level) != nil:
+		for _, t := range f.c.tail(level) {
+			if !f.yield(sum.plus(t), n.weight) {
+				return false
+			}
+		}
+		return true
 	case n.level != level: // free: an infinite one cannot occur, m is finite
 		return f.span(level, span{Range{0, f.c.u.columns[level].Domain.Size() - 1}, n}, sum)
 	}

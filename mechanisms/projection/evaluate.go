@@ -224,15 +224,14 @@ func (e *evaluation) flush() {
 
 // hash looks up the codes that wait.
 func (e *evaluation) hash() {
+	if e.coded == 0 {
+		return
+	}
 	if e.coded > batch-e.hashed {
 		e.lookUp()
 	}
 	places := e.places[e.hashed : e.hashed+e.coded]
-	for codes := e.codes[:e.coded]; len(codes) > 0; {
-		n, stride := progression(codes)
-		e.r.matrix.sketch.places(places[:n], codes[0], stride)
-		codes, places = codes[n:], places[n:]
-	}
+	e.r.matrix.sketch.placesOf(places, e.codes[:e.coded])
 	e.hashed += e.coded
 	e.coded = 0
 	if e.hashed == batch {

@@ -17,6 +17,22 @@ func (p *polynomial) walk(x, stride uint64) walk {
 	return w
 }
 
+// placesOf sets dst to the places of the points. Those of a universe with codes
+// ascend, and often at one distance.
+func (c *countSketch) placesOf(dst []place, points []uint64) {
+	if !c.coded {
+		for i, x := range points {
+			dst[i] = c.atPoint(x)
+		}
+		return
+	}
+	for len(points) > 0 {
+		n, stride := progression(points)
+		c.places(dst[:n], points[0], stride)
+		points, dst = points[n:], dst[n:]
+	}
+}
+
 // progression returns how many of the codes, which ascend, are at one distance
 // from each other, and the distance.
 func progression(codes []uint64) (n int, stride uint64) {
