@@ -71,7 +71,8 @@ that and where the key is text without a domain (drawn at 10^36). ε = 1. Times 
 	s.Draw(times)
 	s.Draw(errs)
 	s.Show(t)
-	s.Say("The aim is at most 1.10 within a regime and 3 across them.")
+	s.Say(`The aim is at most 1.10 within a regime, and 3 across them, which is that of whole statements (see their time): these are times of the release alone, and
+a run of an identity is added up without naming a record.`)
 	s.Show(spread)
 	return nil
 }
