@@ -207,7 +207,7 @@ const attributesText = `WITH RECURSIVE base(attnum, typ) AS (
 	SELECT a.attname::text, t.typname::text, n.nspname = 'pg_catalog', t.typtype = 'e',
 		EXISTS (SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid WHERE d.classid = 'pg_type'::regclass
 			AND d.objid = t.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'citext'),
-		coalesce(c.collisdeterministic, true), format('%I.%I', n.nspname, l.typname),
+		coalesce(c.collisdeterministic, true), coalesce(quote_ident(n.nspname) || '.' || quote_ident(l.typname), ''),
 		(SELECT array_to_json(array_agg(enumlabel ORDER BY enumsortorder))::text FROM pg_enum WHERE enumtypid = t.oid)
 	FROM base AS b JOIN pg_attribute AS a ON a.attrelid = $1::oid AND a.attnum = b.attnum
 		JOIN pg_type AS t ON t.oid = b.typ AND t.typtype <> 'd' JOIN pg_namespace AS n ON n.oid = t.typnamespace
