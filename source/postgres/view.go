@@ -1,32 +1,23 @@
 package postgres
 
-import (
-	"context"
-	"slices"
-	"strconv"
-	"strings"
-
-	"dpsql/sqlerr"
-)
-
-// call is a use of a function by a view.
-type call struct {
-	function    string // its number
-	first, last []byte // its arguments, where they are constants
-}
+import "strings"
 
 // view is what the definitions of views say.
 type view struct {
 	relations []string // the numbers of those that are read
 	calls     []call
+	operators []string // the numbers of those by which rows are sorted or grouped
+	uses      []use
+	collated  []collated
 	refused   string // what a view must not have; "" if it has none of it
 }
 
-// plain are the kinds of nodes that cannot fail, under the names of several
-// versions of the server. What other kinds need is in look.
+// plain are the kinds of nodes that may stand in a definition, under the names of
+// several versions of the server: those that cannot fail, and those of which look
+// and lookAtTypes say what they need.
 var plain = wordsOf(`RANGETBLENTRY RTEPERMISSIONINFO ALIAS FROMEXPR RANGETBLREF JOINEXPR TARGETENTRY SORTGROUPCLAUSE SETOPERATIONSTMT
 	COMMONTABLEEXPR GROUPINGSET QUERY VAR CONST PARAM CASE CASEEXPR WHEN CASEWHEN CASETESTEXPR COALESCE COALESCEEXPR MINMAX MINMAXEXPR
-	BOOLEXPR NULLTEST BOOLEANTEST RELABELTYPE COLLATE COLLATEEXPR ROW ROWEXPR ROWCOMPARE ROWCOMPAREEXPR ARRAY ARRAYEXPR SUBLINK
+	BOOLEXPR NULLTEST BOOLEANTEST RELABELTYPE COLLATE COLLATEEXPR ARRAY ARRAYEXPR SUBLINK
 	COERCEVIAIO OPEXPR DISTINCTEXPR NULLIFEXPR SCALARARRAYOPEXPR FUNCEXPR AGGREF`)
 
 func wordsOf(text string) map[string]bool {
@@ -54,17 +45,16 @@ func (v *view) look(definition string) {
 			v.lookAtRange(n)
 		case "SUBLINK":
 			v.refuse(subLink(n))
-		case "COERCEVIAIO":
-			if !slices.Contains([]string{"25", "1042", "1043"}, n.atom("resulttype")) {
-				v.refuse("a cast of a text, which can fail")
-			}
 		case "OPEXPR", "DISTINCTEXPR", "NULLIFEXPR", "SCALARARRAYOPEXPR":
-			v.calls = append(v.calls, callOf(n, "opfuncid"))
+			v.calls = append(v.calls, callOf(n, "opno", true))
 		case "FUNCEXPR":
-			v.calls = append(v.calls, callOf(n, "funcid"))
+			v.calls = append(v.calls, callOf(n, "funcid", false))
 		case "AGGREF":
-			v.calls = append(v.calls, call{function: n.atom("aggfnoid")})
+			v.calls = append(v.calls, callOf(n, "aggfnoid", false))
+		case "SORTGROUPCLAUSE":
+			v.lookAtOrder(n)
 		}
+		v.lookAtTypes(n)
 	})
 }
 
@@ -111,6 +101,15 @@ func (v *view) lookAtRange(n *tree) {
 	}
 }
 
+// lookAtOrder adds the operators by which GROUP BY, DISTINCT, UNION or ORDER BY
+// compares. Some compare by hash alone, and have none to sort by.
+func (v *view) lookAtOrder(n *tree) {
+	v.operators = append(v.operators, n.atom("eqop"))
+	if by := n.atom("sortop"); by != "0" {
+		v.operators = append(v.operators, by)
+	}
+}
+
 // subLink refuses a subquery that fails where it has more than one row.
 func subLink(n *tree) string {
 	const exists, all, some, expression = "0", "1", "2", "4"
@@ -123,90 +122,4 @@ func subLink(n *tree) string {
 		}
 	}
 	return "a subquery that fails where it has more than one row"
-}
-
-func callOf(n *tree, field string) call {
-	c, args := call{function: n.atom(field)}, n.list("args")
-	if len(args) > 0 {
-		c.first, c.last = constant(args[0]), constant(args[len(args)-1])
-	}
-	return c
-}
-
-// constant returns the bytes of an argument, if it is a constant and not NULL. A
-// word of the server's machine is as long as its value is short, or longer.
-func constant(argument any) []byte {
-	c, ok := argument.(*tree)
-	if !ok || c.kind != "CONST" || c.atom("constisnull") != "false" || len(c.fields["constvalue"]) != 2 {
-		return nil
-	}
-	list, _ := c.fields["constvalue"][1].([]any)
-	var out []byte
-	for _, b := range list {
-		text, _ := b.(string)
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return nil
-		}
-		out = append(out, byte(n))
-	}
-	if length, _ := strconv.Atoi(c.atom("constlen")); length > 0 && length < len(out) && c.atom("constbyval") == "true" {
-		out = out[:length] // of a machine that stores the low bytes first
-	}
-	return out
-}
-
-// vouch refuses views that can fail on a row, or vary. What is not looked at,
-// and so vouched for by who declares the table: that a view works row by row, or
-// unit by unit, where it groups or joins.
-func (r *reader) vouch(ctx context.Context, v view, source string) error {
-	refuse := func(what string) error {
-		return sqlerr.New(sqlerr.Unsupported, "%s has %s: it could fail on a row, or vary between calls", source, what).
-			WithHint("prepare the column in a table, where a fault shows before anyone asks")
-	}
-	if v.refused != "" {
-		return refuse(v.refused)
-	}
-	if len(v.calls) == 0 {
-		return nil
-	}
-	oids := make([]string, len(v.calls))
-	for i, c := range v.calls {
-		oids[i] = c.function
-	}
-	names := make(map[string]string)
-	err := r.rows(ctx, statement{`SELECT oid::text, oid::regprocedure::text FROM pg_proc WHERE oid = ANY ($1::oid[])
-		AND pronamespace = 'pg_catalog'::regnamespace AND oid < 16384 AND provolatile <> 'v'`, texts(array(oids)), "dpsql_functions"}, func(row [][]byte) bool {
-		names[string(row[0])] = string(row[1])
-		return true
-	})
-	if err != nil {
-		return err
-	}
-	for _, c := range v.calls {
-		if name := names[c.function]; name == "" {
-			return refuse("a call of a function that is not PostgreSQL's own, or is volatile")
-		} else if !c.safe(name) {
-			return refuse("a call of " + name)
-		}
-	}
-	return nil
-}
-
-// safe reports whether a call gives a value for every row.
-func (c call) safe(name string) bool {
-	switch {
-	case total.MatchString(name):
-		return true
-	case byConstant.MatchString(name):
-		zero := slices.IndexFunc(c.last, func(b byte) bool { return b != 0 }) < 0
-		ones := slices.IndexFunc(c.last, func(b byte) bool { return b != 0xff }) < 0
-		return !zero && !ones
-	case byField.MatchString(name):
-		const header = 4 // bytes before those of a text
-		return len(c.first) > header && fields[string(c.first[header:])]
-	case byPattern.MatchString(name):
-		return len(c.last) > 0 && !slices.Contains(c.last, '\\')
-	}
-	return false
 }

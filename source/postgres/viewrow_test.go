@@ -1,0 +1,177 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dpsql/source"
+	"dpsql/sqlerr"
+)
+
+// fallible makes a table and views of it, on which no view fails until fall adds
+// a row on which each of them does.
+func fallible(t testing.TB, dsn string) (views map[string]string, fall func()) {
+	t.Helper()
+	conn := dialled(t, dsn)
+	execute(t, conn, `CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
+		`CREATE TABLE a (p text, x float8, n numeric, d date, u text, s text COLLATE "C", o text COLLATE "POSIX", i int[], k int[], j json[], f text COLLATE folded)`,
+		`INSERT INTO a VALUES ('p', 1, 1, '2024-01-01', 'year', 'a', 'b', '{1}', '{2}', NULL, 'a')`,
+		"CREATE FUNCTION rejecting(int, int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN 1 / ($1 - 9) = 0; END'", "CREATE OPERATOR public.=== (LEFTARG = int, RIGHTARG = int, FUNCTION = rejecting)")
+	views = map[string]string{
+		"averaged":   "SELECT CASE WHEN avg(x) < 3 THEN 1 ELSE 0 END AS y FROM a GROUP BY p",
+		"part":       "SELECT date_part('year', d) = 2024 AS y FROM a",
+		"named":      "SELECT date_part(u, t) = 2024 AS y FROM (SELECT u, TIMESTAMP '2024-01-01' AS t FROM a) AS a",
+		"hour":       "SELECT CASE WHEN p = 'q' THEN (extract(hour FROM d) = 1)::int ELSE 0 END AS y FROM a",
+		"arrays":     "SELECT 1 = ANY (ARRAY[i, k]) AS y FROM a",
+		"pair":       "SELECT ARRAY[i, k] IS NULL AS y FROM a",
+		"alike":      "SELECT p = 'q' AND s COLLATE folded LIKE 'z%' AS y FROM a",
+		"folding":    "SELECT p = 'q' AND f LIKE 'z%' AS y FROM a",
+		"beginning":  "SELECT p = 'q' AND starts_with(s COLLATE folded, 'z') AS y FROM a",
+		"position":   "SELECT CASE WHEN p = 'q' THEN strpos(s COLLATE folded, 'z') ELSE 0 END AS y FROM a",
+		"lowered":    "SELECT CASE WHEN p = 'q' THEN length(lower(textcat(s, o))) ELSE 0 END AS y FROM a",
+		"compared":   "SELECT p = 'q' AND s < o AS y FROM a",
+		"equal":      "SELECT p = 'q' AND s = o AS y FROM a",
+		"rounded":    "SELECT round(n) = 1 AS y FROM a",
+		"ceiled":     "SELECT ceil(n) = 1 AS y FROM a",
+		"floored":    "SELECT floor(n) = 1 AS y FROM a",
+		"maximum":    "SELECT max(j) IS NULL AS y FROM a GROUP BY p",
+		"greatest":   "SELECT p = 'q' AND GREATEST(s, o) = 'z' AS y FROM a",
+		"rowcompare": "SELECT p = 'q' AND (s, 1) < (o, 2) AS y FROM a",
+		"own":        "SELECT CASE WHEN p = 'q' THEN 9 ELSE 1 END OPERATOR(public.===) 1 AS y FROM a",
+	}
+	return views, func() {
+		execute(t, conn, `INSERT INTO a VALUES ('q', 1e200, (repeat('9', 131072) || '.5')::numeric, '5874897-01-01', 'nonsense', 'z', 'z', '{1}', '{1,2}', ARRAY['1'::json], 'z'),
+			('q', 1, ('-' || repeat('9', 131072) || '.5')::numeric, '2024-01-01', 'year', 'z', 'y', '{1}', '{1}', ARRAY['2'::json], 'z')`)
+	}
+}
+
+// TestViewsThatCanFail refuses views of which one row makes the server fail where
+// it is reached, and no other does.
+func TestViewsThatCanFail(t *testing.T) {
+	ctx := context.Background()
+	pool, dsn := opened(t)
+	views, fall := fallible(t, dsn)
+	conn := dialled(t, dsn)
+	for name, text := range views {
+		execute(t, conn, "CREATE VIEW "+name+" AS "+text)
+		_, err := check(pool, source.Table{Source: "public." + name})
+		fails(t, err, sqlerr.Unsupported)
+		if err == nil {
+			t.Errorf("%s is not refused: %s", name, text)
+		}
+	}
+	works := make(map[string]bool)
+	for name := range views {
+		_, err := conn.Exec(ctx, "SELECT * FROM "+name)
+		works[name] = err == nil
+	}
+	fall()
+	for name, text := range views {
+		if _, err := conn.Exec(ctx, "SELECT * FROM "+name); !works[name] || err == nil {
+			t.Errorf("%s does not show what it is refused for: %s", name, text)
+		}
+	}
+}
+
+// TestViewsThatVary refuses views over values that differ and compare as equal,
+// of which a group shows any.
+func TestViewsThatVary(t *testing.T) {
+	pool, dsn := opened(t)
+	conn := dialled(t, dsn)
+	execute(t, conn, `CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`, "CREATE TABLE a (f text COLLATE folded, g text COLLATE folded, s text)")
+	for name, text := range map[string]string{"grouped": "SELECT f FROM a GROUP BY f", "merged": "SELECT f FROM a UNION SELECT g FROM a", "most": "SELECT max(f) AS f FROM a",
+		"greater": "SELECT GREATEST(f, g) AS f FROM a", "alike": "SELECT f = g AS f FROM a", "explicit": "SELECT DISTINCT s COLLATE folded AS f FROM a"} {
+		execute(t, conn, "CREATE VIEW "+name+" AS "+text)
+		if _, err := check(pool, source.Table{Source: "public." + name}); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestViewsThatCannotFail reads views on the rows that fail others.
+func TestViewsThatCannotFail(t *testing.T) {
+	pool, dsn := opened(t)
+	_, fall := fallible(t, dsn)
+	fall()
+	conn := dialled(t, dsn)
+	execute(t, conn, "CREATE EXTENSION citext", "CREATE TYPE mood AS ENUM ('good', 'bad')", "CREATE DOMAIN word AS text", "CREATE DOMAIN small AS int", "CREATE TABLE b (c citext, m mood, w word, l small, v varchar(9), h char(3))",
+		"INSERT INTO b VALUES ('C', 'good', 'w', 1, 'v', 'h'), (NULL, NULL, NULL, NULL, NULL, NULL)")
+	for name, text := range map[string]string{
+		"passed": "SELECT f, i, j, x, n FROM a", "collated": `SELECT s < o COLLATE "C" AS y, lower(f COLLATE "C") AS l FROM a`, "clamped": "SELECT LEAST(GREATEST(x, 0), 9) AS y, trunc(n) AS n, sign(n) AS s FROM a",
+		"listed": "SELECT p IN ('p', 'q') AS y, x IN (1, 2) AS z, 1 = ANY (i) AS e FROM a", "grouped": "SELECT p, d, count(DISTINCT s) AS c, max(n) AS n, min(d) AS e FROM a GROUP BY p, d", "merged": "SELECT p, s FROM a UNION SELECT o, s FROM a",
+		"texts": "SELECT c::text AS c, m::text AS m, w::text AS w, l::text AS l, v::text AS v, h::text AS h, l::bigint AS b FROM b", "moods": "SELECT m = 'good' AS g, m < 'bad' AS l, GREATEST(m, 'bad') AS b FROM b",
+		"shapes": "SELECT CASE m WHEN 'good' THEN 1 ELSE 2 END AS y, (v, l) IN (SELECT v, l FROM b) AS i, NULLIF(l, 1) AS n, v IS DISTINCT FROM w AS d, COALESCE(v, 'x') LIKE 'v%' AS k FROM b",
+	} {
+		execute(t, conn, "CREATE VIEW "+name+" AS "+text, "SELECT * FROM "+name)
+		if _, err := check(pool, source.Table{Source: "public." + name}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestVouchedViewsDoNotFail makes views at random, of what is allowed and what is
+// not, and reads those that are vouched for on rows that fail others.
+func TestVouchedViewsDoNotFail(t *testing.T) {
+	pool, dsn := opened(t)
+	_, fall := fallible(t, dsn)
+	fall()
+	conn := dialled(t, dsn)
+	execute(t, conn, "SET client_min_messages = warning", "INSERT INTO a (p) VALUES (NULL)", `INSERT INTO a VALUES ('', 'NaN', 'NaN', 'infinity', '\', '%', 'é', '{}', NULL, NULL, 'ß'), ('q', '-Infinity', '-Infinity', '-infinity', 'İ', 'z', '', '{NULL}', '{{1}}', '{}', '')`)
+	made, vouched := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		text := "SELECT " + someExpression(rt, rapid.SampledFrom([]string{"text", "numeric", "boolean", "integer", "date"}).Draw(rt, "type"), 3) + " AS y FROM a"
+		if rapid.Bool().Draw(rt, "filtered") {
+			text += " WHERE " + someExpression(rt, "boolean", 2)
+		}
+		if rapid.Bool().Draw(rt, "grouped") {
+			text = "SELECT " + rapid.SampledFrom([]string{"max(y)", "min(y)", "avg(y)", "count(DISTINCT y)", "y"}).Draw(rt, "aggregate") + " AS z FROM (" + text + ") AS a GROUP BY y"
+		}
+		execute(rt, conn, "DROP VIEW IF EXISTS made")
+		if _, err := conn.Exec(context.Background(), "CREATE VIEW made AS "+text); err != nil {
+			return // no statement
+		}
+		made++
+		if _, err := check(pool, source.Table{Source: "public.made"}); err != nil {
+			return // refused, or an error of its constants
+		}
+		vouched++
+		if _, err := conn.Exec(context.Background(), "SELECT * FROM made"); err != nil {
+			rt.Errorf("%s: %v", text, err)
+		}
+	})
+	if t.Logf("%d of %d views are vouched for", vouched, made); vouched == 0 {
+		t.Error("no view is vouched for")
+	}
+}
+
+// someExpression draws an expression of a type, most of which the server takes.
+func someExpression(t *rapid.T, typ string, depth int) string {
+	pick := func(of ...string) string { return rapid.SampledFrom(of).Draw(t, "choice") }
+	if depth == 0 {
+		return pick(map[string][]string{"text": {"p", "u", "s", "o", "f", "'z'", `o COLLATE "C"`, "s COLLATE folded", "NULL::text"}, "real": {"x", "1e300::float8"},
+			"numeric": {"n", "0.5"}, "date": {"d"}, "boolean": {"true", "p = 'q'"}, "integer": {"1", "-1", "0", "length(p)"}, "array": {"i", "k"}}[typ]...)
+	}
+	some := func(typ string) string { return someExpression(t, typ, rapid.IntRange(0, depth-1).Draw(t, "depth")) }
+	if rapid.IntRange(0, 3).Draw(t, "any type") == 0 {
+		return pick("CASE WHEN "+some("boolean")+" THEN "+some(typ)+" ELSE "+some(typ)+" END", "GREATEST("+some(typ)+", "+some(typ)+")", "COALESCE("+some(typ)+", "+some(typ)+")",
+			"NULLIF("+some(typ)+", "+some(typ)+")", "(SELECT max("+some(typ)+") FROM a)")
+	}
+	all := []string{"text", "real", "numeric", "date", "boolean", "integer", "array"}
+	other := pick(all...)
+	switch typ {
+	case "text":
+		return pick("lower", "upper", "initcap", "reverse", "btrim", "") + "(" + pick(some(typ), some(typ)+" || "+some(typ), some(other)+"::text", `"left"(`+some(typ)+", "+some("integer")+")") + ")"
+	case "real", "numeric":
+		return pick("round", "ceil", "floor", "trunc", "sign", "abs", "exp", "-") + "(" + some(typ) + ")"
+	case "integer":
+		return pick(some(typ)+" / 7", some(typ)+" % 7", some(typ)+" / "+some(typ), some(typ)+" + 1", "length("+some("text")+")", "strpos("+some("text")+", "+some("text")+")", "("+some("boolean")+")::int")
+	case "date":
+		return pick(some(typ), "date("+some(typ)+"::timestamp)", some(typ)+" + 1")
+	case "array":
+		return pick(some(typ), "ARRAY["+some("integer")+"]", "ARRAY["+some(typ)+"]", some(typ)+" || "+some(typ))
+	}
+	return "(" + pick(some(other)+pick(" = ", " < ", " >= ", " <> ", " IS DISTINCT FROM ")+some(other), some(other)+" IN ("+some(other)+", "+some(other)+")", some("text")+pick(" LIKE ", " NOT LIKE ", " ILIKE ", " ~ ")+pick("'z%'", `'z\'`, some("text")),
+		some("integer")+" = ANY ("+some("array")+")", "extract("+pick("year", "hour", "dow", "epoch")+" FROM "+some("date")+") = 1", "date_part("+some("text")+", "+some("date")+") = 1", "NOT "+some("boolean"), "("+some(other)+", "+some("text")+") < ("+some(other)+", "+some("text")+")") + ")"
+}
