@@ -19,8 +19,10 @@ import (
 // inherits, stands under the topmost table that it is part of, so that all
 // declarations over parts of one table share its budget, whichever comes first
 // and whatever partitions come later. A foreign table is named by the server
-// that is asked, not by the one that holds its rows; asked directly, that one is
-// another database.
+// that is asked and the address that it knows the rows by, so that all foreign
+// tables over the same rows share their budget; where one of them is part of a
+// table here, it is that table's. The server that holds the rows is another
+// database when it is asked directly.
 func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, error) {
 	if err := checkUnit(t); err != nil {
 		return source.Schema{}, err
@@ -69,17 +71,23 @@ const reachedText = `WITH RECURSIVE reached(oid) AS (
 		SELECT x.oid FROM reached AS x JOIN pg_class AS c ON c.oid = x.oid AND c.relkind IN ('r', 'p', 'f')
 		UNION SELECT i.inhrelid FROM down AS d JOIN pg_class AS c ON c.oid = d.oid AND c.relkind <> 'p' AND c.relhassubclass
 			JOIN pg_inherits AS i ON i.inhparent = d.oid),
-	up(oid) AS (SELECT oid FROM down UNION SELECT i.inhparent FROM up AS u JOIN pg_inherits AS i ON i.inhrelid = u.oid)
-SELECT x.oid::text, n.nspname::text, format('%I.%I', n.nspname, c.relname), false,
+	parts(oid) AS (SELECT oid FROM down UNION SELECT i.inhrelid FROM parts AS p JOIN pg_inherits AS i ON i.inhparent = p.oid),
+	` + farText + `,
+	alike(oid) AS (SELECT oid FROM down UNION SELECT b.oid FROM down AS d JOIN far AS a ON a.oid = d.oid JOIN far AS b ON b.address = a.address),
+	up(oid) AS (SELECT oid FROM alike UNION SELECT i.inhparent FROM up AS u JOIN pg_inherits AS i ON i.inhrelid = u.oid)
+SELECT x.oid::text, n.nspname::text, format('%I.%I', n.nspname, c.relname), 'definition',
 	c.relkind::text || ' ' || format('%I.%I', n.nspname, c.relname) || ' (' || coalesce((` + columnsText + `), '') || ')'
 		|| coalesce((SELECT ' SERVER ' || quote_ident(s.srvname) || ' ' || coalesce(array_to_string(f.ftoptions, ', '), '')
 			FROM pg_foreign_table AS f JOIN pg_foreign_server AS s ON s.oid = f.ftserver WHERE f.ftrelid = c.oid), '')
 		|| CASE WHEN c.relkind IN ('v', 'm') THEN ' AS' || pg_get_viewdef(c.oid) ELSE ';' END,
 	(SELECT w.ev_action::text FROM pg_rewrite AS w WHERE w.ev_class = c.oid AND w.ev_type = '1')
 	FROM reached AS x JOIN pg_class AS c ON c.oid = x.oid AND c.relkind IN ('r', 'p', 'f', 'v', 'm') JOIN pg_namespace AS n ON n.oid = c.relnamespace
-UNION ALL SELECT c.oid::text, n.nspname::text, format('%I/%I.%I', current_database(), n.nspname, c.relname), true, '', NULL
-	FROM up AS u JOIN pg_class AS c ON c.oid = u.oid JOIN pg_namespace AS n ON n.oid = c.relnamespace
-	WHERE NOT EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = u.oid)`
+UNION ALL SELECT c.oid::text, n.nspname::text, coalesce('postgres_fdw:' || f.address, format('%I/%I.%I', current_database(), n.nspname, c.relname)), 'base', '', NULL
+	FROM up AS u JOIN pg_class AS c ON c.oid = u.oid JOIN pg_namespace AS n ON n.oid = c.relnamespace LEFT JOIN far AS f ON f.oid = u.oid
+	WHERE NOT EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = u.oid)
+		AND NOT EXISTS (SELECT FROM far AS b JOIN pg_inherits AS i ON i.inhrelid = b.oid WHERE b.address = f.address)
+UNION ALL SELECT c.oid::text, '', '', 'other wrapper', '', NULL
+	FROM parts AS p JOIN pg_class AS c ON c.oid = p.oid WHERE c.relkind = 'f' AND NOT EXISTS (SELECT FROM far AS f WHERE f.oid = c.oid)`
 
 // columnsText describes the columns of c: what decides what their values are.
 const columnsText = `SELECT string_agg(quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod)
@@ -99,8 +107,12 @@ func (r *reader) schema(ctx context.Context, rel *relation, source string) (sour
 		if err := allowed(string(row[1]), source); err != nil {
 			reserved = err
 		}
-		if row[3][0] == 1 {
+		switch string(row[3]) {
+		case "base":
 			bases = append(bases, string(row[2]))
+			return true
+		case "other wrapper":
+			reserved = otherWrapper(source)
 			return true
 		}
 		reached[string(row[0])] = true
@@ -134,7 +146,7 @@ func (r *reader) schema(ctx context.Context, rel *relation, source string) (sour
 func schemaOf(bases, definitions []string) source.Schema {
 	slices.Sort(bases)
 	slices.Sort(definitions)
-	return source.Schema{Bases: bases, Text: strings.Join(definitions, "")}
+	return source.Schema{Bases: slices.Compact(bases), Text: strings.Join(definitions, "")}
 }
 
 // server names the server, by whatever name it was reached if that may be asked.
