@@ -11,7 +11,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Check implements source.Reader. Views are followed to the tables below.
+// Check implements source.Reader. Views are followed to the tables below. A table
+// on a row of which reading has failed before is refused.
 //
 // A base is named by the server, the database, the schema and the table: the
 // server by the number that initdb gave it, which its replicas share, or, where
@@ -31,6 +32,9 @@ func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, erro
 	err := r.read(ctx, t, func(rel *relation) error {
 		var err error
 		if schema, err = r.schema(ctx, rel, t.Source); err != nil {
+			return err
+		}
+		if err := r.pool.unfit.refused(schema.Bases, t.Source); err != nil {
 			return err
 		}
 		return r.readable(ctx, rel, t) // planning calls functions, which are vouched for now

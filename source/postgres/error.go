@@ -17,12 +17,7 @@ func failure(ctx context.Context, err error, source string) error {
 	if errors.As(err, &own) {
 		return own
 	}
-	f := faultOf(ctx, err)
-	e := sqlerr.New(f.code, "%s while reading %s", f.words, source)
-	if f.hint != "" {
-		e = e.WithHint("%s", f.hint)
-	}
-	return e
+	return faultOf(ctx, err).of(source)
 }
 
 // fault is what is said of an error.
@@ -32,25 +27,29 @@ type fault struct {
 	hint  string
 }
 
+func (f fault) of(source string) *sqlerr.Error {
+	e := sqlerr.New(f.code, "%s while reading %s", f.words, source)
+	if f.hint != "" {
+		e = e.WithHint("%s", f.hint)
+	}
+	return e
+}
+
 var (
 	faultCancelled  = fault{sqlerr.Cancelled, "cancelled", ""}
 	faultConnection = fault{sqlerr.IO, "the connection to the database failed", "see that the server runs and that the connection string of the source is right"}
 	faultUnknown    = fault{sqlerr.Internal, "the database failed", ""}
 )
 
-// faults says what a SQLSTATE stands for, by the longest beginning that is
-// listed (PostgreSQL's documentation, appendix A).
+// faults says what a SQLSTATE stands for that cannot depend on a row, by the
+// longest beginning that is listed (PostgreSQL's documentation, appendix A).
 var faults = map[string]fault{
 	"08":    faultConnection,
 	"57P":   faultConnection,
 	"28":    {sqlerr.Forbidden, "the server refused the user", "see the user, password and certificate that the connection string names"},
 	"3D":    {sqlerr.Unknown, "the server has no such database", "see the database that the connection string names"},
 	"42501": {sqlerr.Forbidden, "the server did not permit it", "GRANT SELECT to the user of the connection, on a table without row security for that user"},
-	"42":    {sqlerr.Invalid, "the database refused a column or an expression", "look at its definition: a table, a column or what a view calls may have changed"},
 	"3F":    {sqlerr.Invalid, "the database refused a column or an expression", "look at its definition: a schema may be gone"},
-	"0A":    {sqlerr.Unsupported, "the database cannot do what was asked", ""},
-	"21":    {sqlerr.Invalid, "the database refused a column or an expression", ""},
-	"22":    {sqlerr.Invalid, "the database refused a column or an expression", ""},
 	"25":    {sqlerr.Unsupported, "the database refused something that is not reading", "a view must not call functions that write"},
 	"40":    {sqlerr.IO, "the database gave the transaction up", "ask again"},
 	"53":    {sqlerr.IO, "the server lacks memory, disk or connections", ""},
@@ -66,6 +65,9 @@ var faults = map[string]fault{
 func faultOf(ctx context.Context, err error) fault {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return faultCancelled
+	}
+	if ofRow(err) {
+		return faultRow
 	}
 	state := stateOf(err)
 	for n := len(state); n > 0; n-- {

@@ -29,6 +29,7 @@ import (
 type Pool struct {
 	pool     *pgxpool.Pool
 	prepares bool // statements, which is of no use to some that share connections
+	unfit    unfit
 }
 
 // cancelWithin is how long a server has to obey a cancellation before its
@@ -61,7 +62,7 @@ func Open(dsn string) (*Pool, error) {
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.Invalid, "the connection string of the source cannot be used")
 	}
-	return &Pool{pool, config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}, nil
+	return &Pool{pool: pool, prepares: config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}, nil
 }
 
 // Close closes all connections and waits for those in use.

@@ -79,6 +79,9 @@ func (r *reader) read(ctx context.Context, t source.Table, f func(*relation) err
 		case err == nil || errors.Is(err, source.ErrTooManyCells):
 			return err
 		case r.answered || attempt == maxAttempts || !errors.Is(err, errAlone) && !lost(ctx, err):
+			if ctx.Err() == nil && ofRow(err) {
+				r.pool.unfit.add(r.schemas[t.Source].Bases) // those of what was checked
+			}
 			return failure(ctx, err, t.Source)
 		}
 		r.reset()
