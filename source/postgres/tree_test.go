@@ -1,6 +1,9 @@
 package postgres
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestTrees(t *testing.T) {
 	n, ok := readTree(`({QUERY :a 1 :b <> :name :c :list (1 {X :y "a\ b" :z z} (b 8 9)) :constvalue 4 [ 2 0 ]})`)
@@ -22,18 +25,34 @@ func TestTrees(t *testing.T) {
 }
 
 // FuzzViews looks at any text as a definition, which must not panic, and is
-// refused unless it is one.
+// refused unless it is one of which all calls, operators and types are asked for:
+// of a server that vouches for nothing, nothing that calls is accepted.
 func FuzzViews(f *testing.F) {
 	f.Add(`({QUERY :commandType 1 :limitCount <> :rtable ({RANGETBLENTRY :rtekind 0 :relid 16384 :tablesample <>})})`)
-	f.Add(`{SUBLINK :subLinkType 4 :subselect {QUERY :hasAggs true}} {OPEXPR :opfuncid 65 :args ({CONST :constisnull false :constlen 4 :constbyval true :constvalue 4 [ 2 0 0 0 0 0 0 0 ]})}`)
+	f.Add(`{SUBLINK :subLinkType 4 :subselect {QUERY :hasAggs true}} {OPEXPR :opno 528 :opfuncid 65 :args ({CONST :constisnull false :constlen 4 :constbyval true :constvalue 4 [ 2 0 0 0 0 0 0 0 ]})}`)
+	f.Add(`({TARGETENTRY :expr {MINMAXEXPR :minmaxtype 25 :minmaxcollid 0 :inputcollid 0 :args ({VAR :vartype 25 :varcollid 950} {COLLATEEXPR :arg <> :collOid 100})} :ressortgroupref 1})`)
+	f.Add(`({SETOPERATIONSTMT :colTypes (o 25) :colCollations (o 100 0) :groupClauses ({SORTGROUPCLAUSE :eqop 98 :sortop 0})} {ARRAYEXPR :array_typeid 1007 :element_typeid 23 :multidims false} {COERCEVIAIO :arg {SUBLINK :subLinkType 4 :subselect {QUERY :targetList ({TARGETENTRY :expr <>})}} :resulttype 25})`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var v view
 		v.look(text)
+		nothing := v.refused + v.refusedFor(catalog{})
+		everything := catalog{map[string]string{}, map[string]string{}, map[string]typ{}, map[string]bool{}}
 		for _, c := range v.calls {
-			c.safe("int4div(integer,integer)")
+			everything.functions[c.number], everything.operators[c.number], everything.collations[c.collation] = "int4div(integer,integer)", "texteq(text,text)", true
+			for _, number := range c.types {
+				everything.types[number] = typ{"text", true}
+			}
 		}
-		if _, ok := readTree(text); !ok && v.refused == "" {
+		v.refusedFor(everything)
+		root, ok := readTree(text)
+		if !ok && v.refused == "" {
 			t.Errorf("%q is accepted", text)
 		}
+		each(root, func(n *tree) {
+			calls := strings.HasSuffix(n.kind, "OPEXPR") || n.kind == "FUNCEXPR" || n.kind == "AGGREF" || n.kind == "SORTGROUPCLAUSE" || n.kind == "RELABELTYPE" || n.kind == "COERCEVIAIO" || strings.HasPrefix(n.kind, "ARRAY") || strings.HasPrefix(n.kind, "MINMAX")
+			if (calls || !plain[n.kind]) && ok && nothing == "" {
+				t.Errorf("%q is accepted without a look at %s", text, n.kind)
+			}
+		})
 	})
 }
