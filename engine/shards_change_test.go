@@ -39,7 +39,8 @@ func (w *warehouse) changes(t *testing.T) {
 }
 
 // changedShard drops a column behind the coordinator's back, which shows only
-// when the rows are read, and so after the charge.
+// when the rows are read, and so after the charge; from then on the table is
+// refused before it.
 func (w *warehouse) changedShard(t *testing.T) {
 	w.Create(t, "gone", "passenger bigint, day integer, class text", "passenger")
 	w.Generate(t, "gone", bookings+"generate_series(1, 1000) AS i")
@@ -47,8 +48,10 @@ func (w *warehouse) changedShard(t *testing.T) {
 	must(t, s, `CREATE PRIVATE TABLE gone (day INTEGER BETWEEN 0 AND 59) FROM shards.public.gone WITH (epsilon = 2)`)
 	m, declared := metered(s.db), len(entries(t, s.db))
 	w.Shard[0].MustExec(t, `ALTER TABLE gone DROP COLUMN day`)
-	refused(t, s, sqlerr.Invalid, `CREATE RELEASE r ON gone USING PROJECTION WITH (epsilon = 1)`)
-	if n := len(entries(t, s.db)) - declared; n != 1 || m.taken > oneRead || len(released(t, s)) > 0 {
-		t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
+	for range 3 { // told once, for one charge
+		refused(t, s, sqlerr.Invalid, `CREATE RELEASE r ON gone USING PROJECTION WITH (epsilon = 0.5)`)
+		if n := len(entries(t, s.db)) - declared; n != 1 || m.taken > oneRead || len(released(t, s)) > 0 {
+			t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
+		}
 	}
 }
