@@ -17,28 +17,35 @@ func (r *runner) explainCommand(ctx context.Context, args []string) error {
 		r.explain = false
 		return nil
 	}
-	return r.exec(ctx, "EXPLAIN "+strings.TrimSuffix(args[0], ";"))
-}
-
-// explained runs a statement of which nothing may be spent. Of a script it says
-// what the statement would do and cost after those before it. In the shell a
-// SELECT is explained, what only shows or sets runs, and the rest is named and
-// left out.
-func (r *runner) explained(ctx context.Context, text string) error {
+	text := "EXPLAIN " + strings.TrimSuffix(args[0], ";")
 	if r.plans != nil {
 		return r.rehearse(ctx, text)
 	}
+	return r.exec(ctx, text)
+}
+
+// explained runs a statement of which nothing may be spent, after .explain on: a
+// SELECT is explained, what only shows or sets runs, and the rest is named and
+// left out.
+func (r *runner) explained(ctx context.Context, text string) error {
+	run := r.exec
+	if r.plans != nil {
+		run = r.rehearse
+	}
 	switch firstWord(text) {
 	case "SELECT", "WITH":
-		r.console.caption(text)
-		return r.exec(ctx, "EXPLAIN "+text)
+		if r.plans == nil { // which writes it itself
+			r.console.caption(text)
+		}
+		return run(ctx, "EXPLAIN "+text)
 	case "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "SET":
-		return r.exec(ctx, text)
+		return run(ctx, text)
 	}
 	return r.console.report("not run: " + tag(text))
 }
 
-// rehearse writes what a statement of a script would do.
+// rehearse writes what a statement of a script would do and cost after those
+// before it. Whatever the script itself says of .explain, none of it is run.
 func (r *runner) rehearse(ctx context.Context, text string) error {
 	values, err := r.args.of(text)
 	if err != nil {

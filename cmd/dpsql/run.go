@@ -97,6 +97,7 @@ func work(o options, s streams, c *console) (err error) {
 		if r.plans, err = session.Rehearse(ctx); err != nil {
 			return err
 		}
+		r.explain = false
 	}
 	return r.batch(ctx, o, in)
 }

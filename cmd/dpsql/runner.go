@@ -37,8 +37,8 @@ type runner struct {
 	depth   int    // how many .read are open
 	args    arguments
 	echoes  bool           // each input is written before what comes of it
-	explain bool           // SELECTs are explained, and nothing else is run
-	plans   rehearsal      // of a script that is explained; nil in the shell
+	explain bool           // .explain is on: SELECTs are explained, and nothing else is run
+	plans   rehearsal      // of a script that is explained as a whole; else nil
 	last    *engine.Result // the last answer, for .chart and .plot
 }
 
@@ -58,8 +58,11 @@ func (r *runner) run(ctx context.Context, input engine.Input) error {
 
 // statement runs one statement, with its arguments, and writes its result.
 func (r *runner) statement(ctx context.Context, text string) error {
-	if r.explain {
+	switch {
+	case r.explain:
 		return r.explained(ctx, text)
+	case r.plans != nil:
+		return r.rehearse(ctx, text)
 	}
 	return r.exec(ctx, text)
 }
