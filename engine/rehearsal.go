@@ -24,6 +24,7 @@ type Rehearsal struct {
 	vague   map[int64]map[string]string // by table the columns, in lower case, whose domain cannot be known, and why
 	answers map[string][]catalog.Answer // that the statements so far would buy, by table and query
 	before  map[int64]accounting.Amount // what is spent of each account as things are
+	dropped []*table                    // by the statements so far; what is spent on their rows stays spent
 	last    int64                       // id of what was planned last; they are below 0
 	unknown []string                    // what the total leaves open
 }
@@ -191,7 +192,7 @@ func (r *Rehearsal) leaves(format string, args ...any) {
 // nothing would be charged for count 0, and equal queries once.
 func (r *Rehearsal) Total() *Result {
 	out := &Result{Columns: texts("table", "account", "unit", "left", "this script", "left then", "in words")}
-	for _, t := range r.view.tables {
+	for _, t := range r.charged() {
 		a, ok := r.view.accounts[t.Account]
 		if !ok {
 			continue
@@ -214,4 +215,16 @@ func (r *Rehearsal) Total() *Result {
 		out.Warnings = append(out.Warnings, "not known before the script has run: "+u)
 	}
 	return out
+}
+
+// charged returns the tables, and of those that were dropped one for each account
+// that no table is left of.
+func (r *Rehearsal) charged() []*table {
+	all := slices.Clone(r.view.tables)
+	for _, t := range r.dropped {
+		if !slices.ContainsFunc(all, func(other *table) bool { return other.Account == t.Account }) {
+			all = append(all, t)
+		}
+	}
+	return all
 }

@@ -111,6 +111,25 @@ func TestRehearsalIsWhatARunCosts(t *testing.T) {
 	}
 }
 
+// TestRehearsalOfDroppedTables: what a script spends on the rows of tables that it
+// drops is in its total, once for each budget.
+func TestRehearsalOfDroppedTables(t *testing.T) {
+	s := clinic(t)
+	_, kept := rehearsed(t, s, []string{`SET accuracy = 50`, `SELECT COUNT(*) FROM admissions WHERE age = 3`})
+	said, total := rehearsed(t, s, []string{
+		`CREATE PRIVATE TABLE again (age INTEGER BETWEEN 0 AND 99) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`,
+		`SET accuracy = 50`, `SELECT COUNT(*) FROM again WHERE age = 3`, `DROP PRIVATE TABLE again`, `DROP PRIVATE TABLE admissions`,
+	})
+	if len(total.Rows) != len(kept.Rows) || len(kept.Rows) == 0 {
+		t.Fatalf("%d rows, want %d\n%s", len(total.Rows), len(kept.Rows), said)
+	}
+	for i, row := range total.Rows {
+		if fmt.Sprint(row[1:6]) != fmt.Sprint(kept.Rows[i][1:6]) {
+			t.Errorf("%v, want %v", row, kept.Rows[i])
+		}
+	}
+}
+
 // TestRehearsalReadsNoRows rehearses on tables with the rows, without any, and
 // with others.
 func TestRehearsalReadsNoRows(t *testing.T) {

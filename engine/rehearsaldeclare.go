@@ -201,8 +201,11 @@ func (r *Rehearsal) drop(st *sqlfront.Drop) (*Result, error) {
 		}
 		r.view.mechanisms = slices.DeleteFunc(r.view.mechanisms, func(x catalog.Mechanism) bool { return same(x.Name) })
 	case sqlfront.PrivateTable:
-		if t := r.view.private(st.Name.Text); t != nil && r.used(t) {
-			return nil, sqlerr.New(sqlerr.Invalid, "the private table %s has releases or mechanisms", t.Name).At(st.Name.Position)
+		if t := r.view.private(st.Name.Text); t != nil {
+			if r.used(t) {
+				return nil, sqlerr.New(sqlerr.Invalid, "the private table %s has releases or mechanisms", t.Name).At(st.Name.Position)
+			}
+			r.dropped = append(r.dropped, t)
 		}
 		r.view.tables = slices.DeleteFunc(r.view.tables, func(x *table) bool { return same(x.Name) })
 	case sqlfront.SourceObject:
