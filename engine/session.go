@@ -37,9 +37,10 @@ func (s *Session) Settings() Settings { return s.settings }
 func (s *Session) SetDirectory(dir string) { s.dir = dir }
 
 // SetProgress sets a function that is called while a release is built, part by
-// part of its rows where these are in partitions, and while a SELECT of several queries
-// is planned and answered, with the number of steps done and of all. It is
-// called on the goroutine that runs the statement; nil is none.
+// part of its rows where these are in partitions, and while a SELECT of several
+// queries is planned and answered, with the number of steps done and of all.
+// Calls come one after the other, of a build on whatever goroutine has read a
+// part; nil is none.
 func (s *Session) SetProgress(report func(done, all int64)) { s.progress = report }
 
 func (s *Session) path(name string) string {

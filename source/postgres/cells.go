@@ -46,10 +46,22 @@ func (r *reader) Cells(ctx context.Context, t source.Table, columns []int, coder
 		default:
 			cells, err = r.bounded(ctx, tally, most, func() error { return r.tally(ctx, p, coder, tally) })
 		}
+		if err == nil {
+			allRead(t, rel)
+		}
 		return err
 	})
 	r.answered = r.answered || err == nil
 	return cells, err
+}
+
+// allRead reports that all partitions were read where they were not read one by
+// one, which follows from how many rows the server expects: how many steps there
+// are must not tell.
+func allRead(t source.Table, rel *relation) {
+	if t.Progress != nil && rel.leaves > 0 {
+		t.Progress(rel.leaves, rel.leaves)
+	}
 }
 
 // bounded runs a reading that stops the server's statement where there are too

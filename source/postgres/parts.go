@@ -35,6 +35,7 @@ func (r *reader) divide(ctx context.Context, rel *relation) error {
 		rows += int8Of(row[4])
 		return true
 	})
+	rel.leaves = len(parts)
 	switch {
 	case err != nil || !readable:
 	case foreign && len(parts) <= maxParts:

@@ -127,3 +127,26 @@ func TestShardsCount(t *testing.T) {
 		return nil
 	}))
 }
+
+// TestStepsDoNotTellOfRows reads a partitioned table of which the server expects
+// few rows, and then many: there are as many steps either way.
+func TestStepsDoNotTellOfRows(t *testing.T) {
+	ctx := context.Background()
+	pool, dsn := opened(t)
+	conn := dialled(t, dsn)
+	execute(t, conn, "CREATE TABLE a (x int) PARTITION BY HASH (x)", "CREATE TABLE a0 PARTITION OF a FOR VALUES WITH (MODULUS 2, REMAINDER 0)",
+		"CREATE TABLE a1 PARTITION OF a FOR VALUES WITH (MODULUS 2, REMAINDER 1)", "INSERT INTO a SELECT generate_series(1, 100)", "ANALYZE a")
+	table, q := counting(t, "public.a")
+	for _, expected := range []string{"100", "2e6"} {
+		execute(t, conn, "UPDATE pg_class SET reltuples = "+expected+" WHERE relname = 'a0'")
+		var read, parts int
+		table.Progress = func(done, all int) { read, parts = done, all }
+		must(t, pool.Snapshot(ctx, func(r source.Reader) error {
+			_, err := r.Cells(ctx, table, []int{0}, query.NewCoder(q.Universe(), [16]byte{}), 1000)
+			return err
+		}))
+		if read != 2 || parts != 2 {
+			t.Errorf("where %s rows are expected, %d of %d parts are said to be read", expected, read, parts)
+		}
+	}
+}

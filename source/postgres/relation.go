@@ -17,6 +17,7 @@ type relation struct {
 	kind         byte // of pg_class: r, p, f, v or m
 	lockable     bool
 	attributes   []attribute
+	leaves       int         // its partitions; 0 where it has none
 	parts        []*relation // that are read one by one instead; none for most
 	shares       []*relation // that can be read by several connections; none for most
 }

@@ -34,7 +34,8 @@ type sharing struct {
 
 	sync.Mutex
 	next  int // of the parts
-	done  int // of them
+	done  int // of all
+	all   int // the parts, without those given back
 	cells *source.Tally
 	over  bool  // there are too many cells
 	err   error // the first
@@ -51,7 +52,7 @@ func (r *reader) share(ctx context.Context, parts []*relation, p plan, coder que
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &sharing{snapshot: snapshot, parts: parts, plan: p, coder: coder, most: most, stop: stop, progress: progress, cells: cells}
+	s := &sharing{snapshot: snapshot, parts: parts, plan: p, coder: coder, most: most, stop: stop, progress: progress, all: len(parts), cells: cells}
 	return r.bounded(ctx, cells, most, func() error { return s.read(reading, r) })
 }
 
@@ -203,6 +204,6 @@ func (s *sharing) add(groups []group) {
 		}
 	}
 	if s.done++; s.progress != nil {
-		s.progress(s.done, len(s.parts))
+		s.progress(s.done, s.all)
 	}
 }
