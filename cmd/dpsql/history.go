@@ -75,9 +75,10 @@ func historyPath(database string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%s-%x", filepath.Base(place), sum[:4])), os.MkdirAll(dir, 0o700)
 }
 
-// secretive tells a declaration in which someone wrote how to reach a database,
-// rather than the name of a variable. It is refused, and must not stay.
-var secretive = regexp.MustCompile(`(?is)\bcreate\s+source\b.*(://|password)`)
+// secretive tells a declaration in which someone may have written how to reach a
+// database, rather than the name of a variable: in quotes stands what is none, or
+// what does not follow dsn_env. It is refused, and must not stay.
+var secretive = regexp.MustCompile(`(?is)\bcreate\s+source\b.*(://|password|"[^"]*[^"\w][^"]*"|'[^']*[^'\w][^']*'|[^=\s]\s*'\w)`)
 
 // Write remembers an entry, unless it repeats the last or has a secret. Each entry is appended
 // at once, so that shells side by side keep each other's.

@@ -148,7 +148,9 @@ func TestHistoryFile(t *testing.T) {
 	for range 2 {
 		h := openHistory("clinic.db")
 		for _, text := range []string{"SELECT 1;", "SELECT 1;", "SELECT\n2;", "",
-			"create  source w using postgres with (dsn_env =\n'postgres://u:hunter2@h/d');", "CREATE SOURCE w USING POSTGRES WITH (password = 'x');"} {
+			"create  source w using postgres with (dsn_env =\n'postgres://u:hunter2@h/d');", "CREATE SOURCE w USING POSTGRES WITH (password = 'x');",
+			"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'host=h pass=hunter2');", "CREATE SOURCE \"h hunter2\" USING POSTGRES", "CREATE SOURCE w USING 'hunter2';",
+			"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'WDSN', timeout = 5);"} {
 			if _, err := h.Write(text); err != nil {
 				t.Fatal(err)
 			}
@@ -157,14 +159,14 @@ func TestHistoryFile(t *testing.T) {
 	}
 	h := openHistory("./clinic.db")
 	defer h.close()
-	if want := []string{"SELECT 1;", "SELECT\n2;", "SELECT 1;", "SELECT\n2;"}; !slices.Equal(h.entries, want) {
+	if want := strings.Split(strings.Repeat("SELECT 1;|SELECT\n2;|CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'WDSN', timeout = 5);|", 2), "|")[:6]; !slices.Equal(h.entries, want) {
 		t.Errorf("remembered %q, want %q", h.entries, want)
 	}
-	if line, err := h.GetLine(1); err != nil || line != "SELECT\n2;" || h.Len() != 4 {
+	if line, err := h.GetLine(1); err != nil || line != "SELECT\n2;" || h.Len() != 6 {
 		t.Errorf("line 1 of %d is %q, %v", h.Len(), line, err)
 	}
-	if _, err := h.GetLine(4); err == nil {
-		t.Error("line 4 of 4 exists")
+	if _, err := h.GetLine(6); err == nil {
+		t.Error("line 6 of 6 exists")
 	}
 	if info, err := h.file.Stat(); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
