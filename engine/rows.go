@@ -191,7 +191,8 @@ func covered(tx *catalog.Tx, t *table, bases []string) error {
 		return nil
 	case t.outside != nil:
 		return sqlerr.New(sqlerr.Invalid, "%s reads tables that the budget of %s does not cover", t.place(), t.Name).
-			WithHint("does %s name another database now? DROP PRIVATE TABLE %s and declare it anew for what is there", t.outside.DSNEnv, t.Name)
+			WithHint("does %s name another database now? DROP PRIVATE TABLE %s and declare it anew for what is there; if these are the same rows, "+
+				"carried there, the new budget does not know what was spent on them", t.outside.DSNEnv, t.Name)
 	}
 	return sqlerr.New(sqlerr.Invalid, "%s reads tables that are no longer public, which its budget does not cover", t.Source).
 		WithHint("declare them public again, or DROP PRIVATE TABLE %s and declare it anew", t.Name)
