@@ -9,20 +9,17 @@ import (
 
 // Cells implements Reader. The rows stream by once.
 func (s sqlite) Cells(ctx context.Context, t Table, columns []int, coder query.Coder, most int) (*Histogram, error) {
-	if err := checkPositions(t, columns); err != nil {
-		return nil, err
+	projected, err := t.Project(columns)
+	if err == nil {
+		err = projected.Over(coder.Universe())
 	}
-	projected := Table{Source: t.Source, Columns: make([]query.Column, len(columns))}
-	for i, c := range columns {
-		projected.Columns[i] = t.Columns[c]
-	}
-	if err := sameColumns(projected, coder.Universe()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	cells := NewTally(coder, most)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	err := stream(reading, s.q, t, columns, func(tuple []query.Value) {
+	err = stream(reading, s.q, t, columns, func(tuple []query.Value) {
 		if e, ok := coder.Code(tuple); ok && !cells.Add(e, 1) {
 			stop()
 		}
@@ -33,12 +30,16 @@ func (s sqlite) Cells(ctx context.Context, t Table, columns []int, coder query.C
 	return cells.Histogram()
 }
 
-// checkPositions refuses columns that the table does not have.
-func checkPositions(t Table, columns []int) error {
-	for _, c := range columns {
+// Project returns the table with the columns at the given positions alone, and
+// refuses, as internal, those that it does not have.
+func (t Table) Project(columns []int) (Table, error) {
+	projected := t
+	projected.Columns = make([]query.Column, len(columns))
+	for i, c := range columns {
 		if c < 0 || c >= len(t.Columns) {
-			return sqlerr.New(sqlerr.Internal, "%s has no declared column %d", t.Source, c)
+			return Table{}, sqlerr.New(sqlerr.Internal, "%s has no declared column %d", t.Source, c)
 		}
+		projected.Columns[i] = t.Columns[c]
 	}
-	return nil
+	return projected, nil
 }

@@ -14,7 +14,7 @@ import (
 // whose names begin with dpsql_ or sqlite_, also behind views.
 func (s sqlite) Check(ctx context.Context, t Table) (Schema, error) {
 	q := s.q
-	if err := checkUnit(t); err != nil {
+	if err := t.CheckUnit(); err != nil {
 		return Schema{}, err
 	}
 	name, err := resolve(ctx, q, t.Source)

@@ -17,7 +17,7 @@ import (
 // only those of units that have such a row.
 func (s sqlite) Count(ctx context.Context, t Table, counted query.Query) (int64, error) {
 	q := s.q
-	if err := sameColumns(t, counted.Universe()); err != nil {
+	if err := t.Over(counted.Universe()); err != nil {
 		return 0, err
 	}
 	sets, ok := counted.Product()
@@ -36,9 +36,9 @@ func (s sqlite) Count(ctx context.Context, t Table, counted query.Query) (int64,
 	return countWhere(ctx, q, t.Source, where)
 }
 
-// sameColumns refuses a query that is not over the table's columns: its weights
-// would be those of other values.
-func sameColumns(t Table, u *query.Universe) error {
+// Over refuses, as internal, a universe that is not that of the table's columns:
+// the weights of a query over it would be those of other values.
+func (t Table) Over(u *query.Universe) error {
 	same := slices.EqualFunc(t.Columns, u.Columns(), func(a, b query.Column) bool {
 		return query.SameName(a.Name, b.Name) && a.Domain.Type() == b.Domain.Type()
 	})

@@ -15,7 +15,7 @@ const maxMatched = 10_000
 // weighs 1. Only units that have such a row are read, but those whole: which
 // rows are kept of a unit depends on all of them, and on no other unit.
 func countKept(ctx context.Context, q Querier, t Table, where condition, counted query.Query) (int64, error) {
-	if err := checkUnit(t); err != nil {
+	if err := t.CheckUnit(); err != nil {
 		return 0, err
 	}
 	matched, err := countUpTo(ctx, q, t.Source, where, maxMatched+1)

@@ -12,9 +12,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// checkUnit refuses a unit of which it is not said how many rows are kept, or
-// that has no key to choose them by. Without a unit both are ignored.
-func checkUnit(t Table) error {
+// CheckUnit refuses, as invalid, a unit of which it is not said how many rows are
+// kept, or that has no key to choose them by. Without a unit both are ignored.
+func (t Table) CheckUnit() error {
 	switch {
 	case t.Unit == "":
 		return nil
@@ -32,7 +32,7 @@ func checkUnit(t Table) error {
 // and the number of each of its distinct rows. Units of which the condition
 // units is not true are not read; it must hold of all rows of a unit or of none.
 func streamKept(ctx context.Context, q Querier, t Table, units condition, columns []int, f func([]query.Value)) error {
-	if err := checkUnit(t); err != nil {
+	if err := t.CheckUnit(); err != nil {
 		return err
 	}
 	p := plan{fetch: t.Columns, where: units}

@@ -6,27 +6,23 @@ import (
 
 	"dpsql/query"
 	"dpsql/source"
-	"dpsql/sqlerr"
 )
 
 // Cells implements source.Reader. The server counts by value, and its groups
 // stream by once: memory is needed for the cells only.
 func (r *reader) Cells(ctx context.Context, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
-	projected := make([]query.Column, len(columns))
-	for i, c := range columns {
-		if c < 0 || c >= len(t.Columns) {
-			return nil, sqlerr.New(sqlerr.Internal, "%s has no declared column %d", t.Source, c)
-		}
-		projected[i] = t.Columns[c]
+	projected, err := t.Project(columns)
+	if err == nil {
+		err = projected.Over(coder.Universe())
 	}
-	if err := sameColumns(projected, coder.Universe(), t.Source); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if err := checkUnit(t); err != nil {
+	if err := t.CheckUnit(); err != nil {
 		return nil, err
 	}
 	var cells *source.Histogram
-	err := r.read(ctx, t, func(rel *relation) error {
+	err = r.read(ctx, t, func(rel *relation) error {
 		rows, err := rowsOf(rel, t)
 		if err != nil {
 			return err

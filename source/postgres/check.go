@@ -25,7 +25,7 @@ import (
 // table here, it is that table's. The server that holds the rows is another
 // database when it is asked directly.
 func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, error) {
-	if err := checkUnit(t); err != nil {
+	if err := t.CheckUnit(); err != nil {
 		return source.Schema{}, err
 	}
 	var schema source.Schema

@@ -16,10 +16,10 @@ import (
 // depends on. Of a table with a unit the server counts the rows that are kept of
 // each unit which has a row that the query weighs.
 func (r *reader) Count(ctx context.Context, t source.Table, counted query.Query) (int64, error) {
-	if err := checkUnit(t); err != nil {
+	if err := t.CheckUnit(); err != nil {
 		return 0, err
 	}
-	if err := sameColumns(t.Columns, counted.Universe(), t.Source); err != nil {
+	if err := t.Over(counted.Universe()); err != nil {
 		return 0, err
 	}
 	var total int64

@@ -8,9 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"dpsql/query"
 	"dpsql/source"
-	"dpsql/sqlerr"
 )
 
 // Snapshot calls f with a reader of one read-only, repeatable-read transaction,
@@ -150,17 +148,4 @@ func int8Of(raw []byte) int64 {
 		return 0
 	}
 	return int64(binary.BigEndian.Uint64(raw))
-}
-
-// sameColumns refuses a query that is not over the columns.
-func sameColumns(columns []query.Column, u *query.Universe, name string) error {
-	over := u.Columns()
-	same := len(columns) == len(over)
-	for i := 0; same && i < len(over); i++ {
-		same = query.SameName(columns[i].Name, over[i].Name) && columns[i].Domain.Type() == over[i].Domain.Type()
-	}
-	if !same {
-		return sqlerr.New(sqlerr.Internal, "the query is not over the columns declared of %s", name)
-	}
-	return nil
 }

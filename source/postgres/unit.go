@@ -6,20 +6,6 @@ import (
 	"dpsql/sqlerr"
 )
 
-// checkUnit refuses a unit of which it is not said how many rows are kept, or
-// that has no key to choose them by. Without a unit both are ignored.
-func checkUnit(t source.Table) error {
-	switch {
-	case t.Unit == "":
-		return nil
-	case t.MaxRows < 1:
-		return sqlerr.New(sqlerr.Invalid, "max_rows must be at least 1 where %s is the unit of %s", t.Unit, t.Source)
-	case len(t.Key) == 0:
-		return sqlerr.New(sqlerr.Invalid, "there is no key to choose the rows of a unit of %s by", t.Source)
-	}
-	return nil
-}
-
 // unit returns how the relation has the unit: as an INTEGER where its type is
 // one, else as a TEXT.
 func (rel *relation) unit(t source.Table) (column, error) {
