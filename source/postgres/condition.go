@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,22 +22,37 @@ const (
 type writer struct{ args [][]byte }
 
 // conjunction returns the condition that each column lies in its set; false if
-// that cannot be said in SQL. Conditions that select come first, those that only
-// check a domain last: the server keeps the order where they cost it the same.
+// that cannot be said in SQL. Conditions that leave least come first.
 func (w *writer) conjunction(columns []column, sets []query.Set) (string, bool) {
-	var selecting, checking []string
-	for i, c := range columns {
-		condition, ok := w.within(c, sets[i])
-		switch {
-		case !ok:
+	order := make([]int, len(columns))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(share(sets[i]), share(sets[j])) })
+	conditions := make([]string, len(columns))
+	for at, i := range order {
+		var ok bool
+		if conditions[at], ok = w.within(columns[i], sets[i]); !ok {
 			return "", false
-		case sets[i].IsAll():
-			checking = append(checking, condition)
-		default:
-			selecting = append(selecting, condition)
 		}
 	}
-	return allOf(append(selecting, checking...)), true
+	return allOf(conditions), true
+}
+
+// share is the share of its domain that a set is: the server looks at conditions
+// in their order, where they cost the same, and at no more of a row once one does
+// not hold.
+func share(s query.Set) float64 {
+	size, finite := s.Size()
+	switch {
+	case s.IsAll():
+		return 1
+	case !finite:
+		return 0.99
+	case !s.Domain().Finite():
+		return 0
+	}
+	return float64(size) / float64(s.Domain().Size())
 }
 
 // domains are the sets of all values that the columns are declared to have.
