@@ -19,6 +19,7 @@ type outputs struct {
 	columns    []post.Column // of the select list, once compiled
 	open       []bool        // the entries of the select list being compiled
 	aggregates int           // how many there are
+	texts      []string      // the entries of the select list as written, once asked for
 }
 
 const countHint = "write SELECT COUNT(*) FROM table WHERE …"

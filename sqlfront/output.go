@@ -121,7 +121,18 @@ func (o *outputs) heading(it item) string {
 			return t.value
 		}
 	}
-	return o.g.textOf(it)
+	return o.textOf(it)
+}
+
+// textOf returns an entry of the select list as written.
+func (o *outputs) textOf(it item) string {
+	if o.texts == nil {
+		o.texts = o.g.listTexts()
+	}
+	if it.index < len(o.texts) {
+		return o.texts[it.index]
+	}
+	return ""
 }
 
 func literalExpr(k constant) post.Expr {

@@ -113,14 +113,6 @@ func (g *guarded) placeOf(it item) token {
 	return g.start(it.expr)
 }
 
-// textOf returns an entry of the select list as written.
-func (g *guarded) textOf(it item) string {
-	if texts := g.listTexts(); it.index < len(texts) {
-		return texts[it.index]
-	}
-	return ""
-}
-
 // listTexts writes each entry of the select list as it stands in the text,
 // blanks apart.
 func (g *guarded) listTexts() []string {
