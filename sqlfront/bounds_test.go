@@ -130,3 +130,8 @@ func TestIntegerOverflow(t *testing.T) {
 		}
 	}
 }
+
+// negative is -x, which SQLite computes as 0 - x.
+func negative(args []bounds) bounds {
+	return arithmetical(sqlparser.MinusStr)([]bounds{known(integerOf(0)), args[0]})
+}

@@ -39,6 +39,17 @@ func just(x bounds) func([]bounds) bounds { return func([]bounds) bounds { retur
 
 // arithmetical returns the operation of + - * / % & | << >>.
 func arithmetical(operator string) operation {
+	return ofBoth(func(x, y bounds) bounds {
+		if x.known && y.known {
+			return known(arithmetic(operator, x.lo, y.lo))
+		}
+		return intervals(operator, x, y)
+	})
+}
+
+// ofBoth returns the operation that is undefined where an operand is, NULL where
+// one is NULL, and else what of says.
+func ofBoth(of func(x, y bounds) bounds) operation {
 	return func(args []bounds) bounds {
 		x, y := args[0], args[1]
 		switch {
@@ -48,10 +59,8 @@ func arithmetical(operator string) operation {
 			return y
 		case x.isNull() || y.isNull():
 			return known(scalar{})
-		case x.known && y.known:
-			return known(arithmetic(operator, x.lo, y.lo))
 		}
-		return intervals(operator, x, y)
+		return of(x, y)
 	}
 }
 
@@ -160,9 +169,4 @@ func complement(args []bounds) bounds {
 		return between(^x.hi.n, ^x.lo.n, x.null)
 	}
 	return between(math.MinInt64, math.MaxInt64, x.null)
-}
-
-// negative is -x, which SQLite computes as 0 - x.
-func negative(args []bounds) bounds {
-	return arithmetical(sqlparser.MinusStr)([]bounds{known(integerOf(0)), args[0]})
 }

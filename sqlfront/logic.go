@@ -5,16 +5,8 @@ import "github.com/xwb1989/sqlparser"
 // comparison returns the operation of = <> < <= > >=.
 func comparison(operator string) operation {
 	equality := operator == sqlparser.EqualStr || operator == sqlparser.NotEqualStr
-	return func(args []bounds) bounds {
-		x, y := args[0], args[1]
-		switch {
-		case x.undefined():
-			return x
-		case y.undefined():
-			return y
-		case x.isNull() || y.isNull():
-			return known(scalar{})
-		case x.lo.kind == isOther || y.lo.kind == isOther:
+	return ofBoth(func(x, y bounds) bounds {
+		if x.lo.kind == isOther || y.lo.kind == isOther {
 			if x.lo == y.lo {
 				return truthOf(holds(operator, 0))
 			}
@@ -25,7 +17,7 @@ func comparison(operator string) operation {
 			t = canBeUnknown
 		}
 		return (t | outcomes(operator, x, y)).bounds()
-	}
+	})
 }
 
 // outcomes returns whether the operator can hold and fail between values that
