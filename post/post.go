@@ -21,11 +21,6 @@ type Answer struct {
 	HalfWidth func(confidence float64) (float64, bool)
 }
 
-// Exact returns an answer without noise: of a query that no record satisfies.
-func Exact(value int64) Answer {
-	return Answer{value, func(float64) (float64, bool) { return 0, true }}
-}
-
 // Group is what a row of the result is made of.
 type Group struct {
 	Keys    []query.Value // the values of the grouped expressions

@@ -53,7 +53,7 @@ func TestMarginsHoldTheTruth(t *testing.T) {
 		for range 3 {
 			v, w := rapid.Int64Range(-20, 200).Draw(t, "value"), rapid.Int64Range(0, 9).Draw(t, "width")
 			estimate.answers = append(estimate.answers, noisy(v, float64(w)))
-			truth.answers = append(truth.answers, Exact(v+rapid.Int64Range(-w, w).Draw(t, "error")))
+			truth.answers = append(truth.answers, exact(v+rapid.Int64Range(-w, w).Draw(t, "error")))
 		}
 		v := e.value(&estimate)
 		m, ok := margin(e, v, &estimate).(float64)
@@ -118,7 +118,7 @@ func TestUnverifiedAnswersHaveNoMargin(t *testing.T) {
 }
 
 func TestSumSaturates(t *testing.T) {
-	big := []Answer{Exact(math.MaxInt64), Exact(math.MinInt64), Exact(-1)}
+	big := []Answer{exact(math.MaxInt64), exact(math.MinInt64), exact(-1)}
 	cases := []struct {
 		terms []Term
 		want  int64
@@ -146,7 +146,7 @@ func TestOrder(t *testing.T) {
 	var groups []Group
 	for i, v := range []query.Value{query.Int(1), query.Null(), query.Int(2), query.Text("x")} {
 		for j := range int64(2) {
-			groups = append(groups, Group{[]query.Value{v, query.Int(j)}, []Answer{Exact(int64(i) % 2)}})
+			groups = append(groups, Group{[]query.Value{v, query.Int(j)}, []Answer{exact(int64(i) % 2)}})
 		}
 	}
 	count := Sum{Terms: []Term{{0, 1}}}
@@ -165,4 +165,9 @@ func TestOrder(t *testing.T) {
 	if got := p.Run(groups, 0.95).Rows; len(got) != 4 {
 		t.Errorf("the rows are %v, want four", got)
 	}
+}
+
+// exact returns an answer without noise.
+func exact(value int64) Answer {
+	return Answer{value, func(float64) (float64, bool) { return 0, true }}
 }

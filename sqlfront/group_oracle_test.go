@@ -87,7 +87,7 @@ func (s sample) answer(b *Bound) post.Table {
 			for _, tuple := range s.tuples {
 				total += b.Queries[g*len(b.Slots)+k].Weight(tuple)
 			}
-			groups[g].Answers = append(groups[g].Answers, post.Exact(total))
+			groups[g].Answers = append(groups[g].Answers, post.Answer{Value: total, HalfWidth: func(float64) (float64, bool) { return 0, true }})
 		}
 	}
 	return b.Output.Run(groups, 0.95)

@@ -94,14 +94,6 @@ func (k constant) isNull() bool { return k.real == nil && k.value.IsNull() }
 
 func (k constant) isNumber() bool { return k.real != nil || k.value.IsInt() }
 
-// isZero reports whether a number is 0.
-func (k constant) isZero() bool {
-	if k.real != nil {
-		return k.real.Sign() == 0
-	}
-	return k.value == query.Int(0)
-}
-
 // label shows the constant in a message; an argument is named by its number
 // and never shown.
 func (k constant) label() string {

@@ -162,8 +162,3 @@ func (x scalar) appendTo(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(x.s)))
 	return append(b, x.s...)
 }
-
-// isTrue reports whether a number is a true condition.
-func (x scalar) isTrue() bool {
-	return x.kind == isInteger && x.n != 0 || x.kind == isReal && x.float() != 0
-}

@@ -12,12 +12,6 @@ type wide struct {
 	lo uint64
 }
 
-func (w *wide) add(v int64) {
-	lo, carry := bits.Add64(w.lo, uint64(v), 0)
-	w.lo = lo
-	w.hi += v>>63 + int64(carry)
-}
-
 // addProduct adds a·b.
 func (w *wide) addProduct(a, b int64) {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
