@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,10 +16,6 @@ import (
 	"dpsql/sqlfront"
 )
 
-// variable is what the name of an environment variable looks like. The front
-// end lets nothing else through in quotes; here names without are checked too.
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
 // readSource reads the declaration of a database outside the file.
 func readSource(st *sqlfront.CreateSource) (catalog.Source, error) {
 	o := newOptions(st.Options, "dsn_env", "timeout")
@@ -30,7 +25,7 @@ func readSource(st *sqlfront.CreateSource) (catalog.Source, error) {
 	case given == nil:
 		o.fail(sqlerr.New(sqlerr.Invalid, "dsn_env is missing").
 			WithHint("put the connection string into an environment variable and name that: WITH (dsn_env = 'WAREHOUSE_DSN')"), st.Name.Position)
-	case given.Kind == sqlfront.Number || !variable.MatchString(given.Value):
+	case given.Kind == sqlfront.Number || !sqlfront.IsVariable(given.Value):
 		o.fail(sqlerr.New(sqlerr.Invalid, "dsn_env must be the name of an environment variable").
 			WithHint("WITH (dsn_env = 'WAREHOUSE_DSN')"), given.Position)
 	default:

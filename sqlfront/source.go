@@ -38,13 +38,16 @@ func (p *parser) createSource() (Statement, error) {
 // variable is what the name of an environment variable looks like.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// IsVariable reports whether a text can be the name of an environment variable.
+func IsVariable(name string) bool { return variable.MatchString(name) }
+
 // noSecrets refuses what could be a connection string or a password: a text that
 // does not stand where the name of a variable does, or is none, and a quoted name
 // that needs its quotes.
 func (p *parser) noSecrets() error {
 	for i, t := range p.tokens[p.at:] {
 		named := i >= 2 && p.after(i-2).is("DSN_ENV") && p.after(i-1).is("=")
-		if t.kind == kindString && !(named && variable.MatchString(t.value)) || t.kind == kindQuoted && !variable.MatchString(t.value) ||
+		if t.kind == kindString && !(named && IsVariable(t.value)) || t.kind == kindQuoted && !IsVariable(t.value) ||
 			t.is("/") || strings.EqualFold(t.text, "password") {
 			return sqlerr.New(sqlerr.Invalid, "a connection string or password does not belong into a statement").
 				WithHint("put it into an environment variable and name that: WITH (dsn_env = 'WAREHOUSE_DSN')").At(t.position)
