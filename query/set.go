@@ -150,6 +150,40 @@ func (s Set) Ranges() []Range { return s.ranges }
 // if except, those not in it. The slice must not be changed.
 func (s Set) Listed() (values []Value, except bool) { return s.values, s.except }
 
+// Interval is a set of consecutive integers, both ends included.
+type Interval struct{ First, Last int64 }
+
+// Integers takes a set of a finite INTEGER domain apart: whether NULL is in it,
+// and its integers as ascending intervals.
+func (s Set) Integers() (null bool, intervals []Interval) {
+	for _, r := range s.ranges {
+		if r.First == 0 && s.dom.HasNull() {
+			null = true
+			if r.First++; r.First > r.Last {
+				continue
+			}
+		}
+		intervals = s.dom.appendIntervals(intervals, r)
+	}
+	return null, intervals
+}
+
+// appendIntervals adds the integers of a range of ordinals without NULL.
+func (d Domain) appendIntervals(all []Interval, r Range) []Interval {
+	if d.IsRange() {
+		return append(all, Interval{d.Value(r.First).Int64(), d.Value(r.Last).Int64()})
+	}
+	for o := r.First; o <= r.Last; o++ {
+		v := d.Value(o).Int64()
+		if k := len(all); k > 0 && v-1 == all[k-1].Last {
+			all[k-1].Last = v
+			continue
+		}
+		all = append(all, Interval{v, v})
+	}
+	return all
+}
+
 // IsEmpty reports whether the set has no value.
 func (s Set) IsEmpty() bool { return !s.except && len(s.ranges) == 0 && len(s.values) == 0 }
 

@@ -40,7 +40,7 @@ func (m members) roughly(c query.Column) condition {
 func (m members) condition(column, value string) condition {
 	var parts []condition
 	for _, i := range m.intervals {
-		parts = append(parts, condition{value + " BETWEEN ? AND ?", []any{i.first, i.last}})
+		parts = append(parts, condition{value + " BETWEEN ? AND ?", []any{i.First, i.Last}})
 	}
 	if len(m.integers) > 0 {
 		parts = append(parts, oneOf(value, " IN ", m.integers))

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"dpsql/query"
@@ -103,11 +102,7 @@ func weighed(counted query.Query, stream func([]int, func([]query.Value)) error)
 	}
 	var total int64
 	err := stream(columns, func(tuple []query.Value) {
-		w := narrow.Weight(tuple)
-		if total > math.MaxInt64-w {
-			w = math.MaxInt64 - total
-		}
-		total += w
+		total = AddWeighted(total, narrow.Weight(tuple), 1)
 	})
 	return total, err
 }

@@ -78,7 +78,7 @@ func (h *Histogram) Count(q query.Query) (int64, bool) {
 		if looked++; looked > len(h.codes)/2+1 {
 			return h.scan(q), true
 		}
-		total = addWeighted(total, w, h.sums[h.below(r.Start+r.Len)]-h.sums[h.below(r.Start)])
+		total = AddWeighted(total, w, h.sums[h.below(r.Start+r.Len)]-h.sums[h.below(r.Start)])
 	}
 	return total, true
 }
@@ -105,7 +105,7 @@ func (h *Histogram) scan(q query.Query) int64 {
 	total := int64(0)
 	for i, c := range h.codes {
 		if w := q.WeightOf(c); w != 0 {
-			total = addWeighted(total, w, h.sums[i+1]-h.sums[i])
+			total = AddWeighted(total, w, h.sums[i+1]-h.sums[i])
 		}
 	}
 	return total
@@ -117,13 +117,13 @@ func (h *Histogram) countPrints(q query.Query) (int64, bool) {
 	}
 	total := int64(0)
 	for e, w := range h.coder.Elements(q) {
-		total = addWeighted(total, w, h.prints[e])
+		total = AddWeighted(total, w, h.prints[e])
 	}
 	return total, true
 }
 
-// addWeighted returns total + w·n, at most 2^63-1; none of them is negative.
-func addWeighted(total, w, n int64) int64 {
+// AddWeighted returns total + w·n, at most 2^63-1; none of them is negative.
+func AddWeighted(total, w, n int64) int64 {
 	hi, lo := bits.Mul64(uint64(w), uint64(n))
 	sum, carry := bits.Add64(lo, uint64(total), 0)
 	if hi != 0 || carry != 0 || sum > math.MaxInt64 {

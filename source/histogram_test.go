@@ -129,7 +129,7 @@ func TestWeightedSumsSaturate(t *testing.T) {
 		{1, 2, 3, 7}, {math.MaxInt64, 1, 1, math.MaxInt64}, {math.MaxInt64 - 1, 1, 1, math.MaxInt64},
 		{0, 1 << 40, 1 << 40, math.MaxInt64}, {1, math.MaxInt64, 1, math.MaxInt64}, {5, 0, 9, 5},
 	} {
-		if got := addWeighted(c.total, c.w, c.n); got != c.want {
+		if got := AddWeighted(c.total, c.w, c.n); got != c.want {
 			t.Errorf("%d + %d·%d = %d, want %d", c.total, c.w, c.n, got, c.want)
 		}
 	}

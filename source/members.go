@@ -13,13 +13,10 @@ const (
 type members struct {
 	null      bool
 	except    bool // the texts are those left out
-	intervals []interval
+	intervals []query.Interval
 	integers  []int64
 	texts     []string
 }
-
-// interval is a set of consecutive integers, both ends included.
-type interval struct{ first, last int64 }
 
 // newMembers returns the members of a set, and false if it is too scattered to
 // be pushed down.
@@ -62,59 +59,32 @@ func textMembers(set query.Set) members {
 }
 
 func integerMembers(set query.Set) (members, bool) {
-	d := set.Domain()
-	var m members
-	var all []interval
-	for _, r := range set.Ranges() {
-		if r.First == 0 && d.HasNull() {
-			m.null = true
-			if r.First++; r.First > r.Last {
-				continue
-			}
-		}
-		all = appendIntervals(all, d, r)
-	}
-	return m.withIntervals(all)
-}
-
-// appendIntervals adds the integers of a range of ordinals without NULL.
-func appendIntervals(all []interval, d query.Domain, r query.Range) []interval {
-	if d.IsRange() {
-		return append(all, interval{d.Value(r.First).Int64(), d.Value(r.Last).Int64()})
-	}
-	for o := r.First; o <= r.Last; o++ {
-		v := d.Value(o).Int64()
-		if k := len(all); k > 0 && v-1 == all[k-1].last {
-			all[k-1].last = v
-			continue
-		}
-		all = append(all, interval{v, v})
-	}
-	return all
+	null, all := set.Integers()
+	return members{null: null}.withIntervals(all)
 }
 
 // withIntervals sorts intervals into single values and longer ones. Where there
 // are too many longer ones they are written out, if they are small.
-func (m members) withIntervals(all []interval) (members, bool) {
+func (m members) withIntervals(all []query.Interval) (members, bool) {
 	longer, size := 0, uint64(0)
 	for _, i := range all {
-		if i.first < i.last {
+		if i.First < i.Last {
 			longer++
 		}
-		size += min(uint64(i.last)-uint64(i.first)+1, maxExpanded+1)
+		size += min(uint64(i.Last)-uint64(i.First)+1, maxExpanded+1)
 	}
 	expand := longer > maxIntervals
 	if expand && size > maxExpanded {
 		return members{}, false
 	}
 	for _, i := range all {
-		if i.first < i.last && !expand {
+		if i.First < i.Last && !expand {
 			m.intervals = append(m.intervals, i)
 			continue
 		}
-		for v := i.first; ; v++ {
+		for v := i.First; ; v++ {
 			m.integers = append(m.integers, v)
-			if v == i.last {
+			if v == i.Last {
 				break
 			}
 		}

@@ -85,7 +85,7 @@ func (w *writer) within(c column, set query.Set) (string, bool) {
 		return "", false
 	}
 	values, except := []query.Value(nil), false
-	var intervals []interval
+	var intervals []query.Interval
 	if !set.Domain().Finite() {
 		values, except = set.Listed()
 	} else if c.Domain.Type() == query.TypeText {
@@ -103,7 +103,7 @@ func (w *writer) within(c column, set query.Set) (string, bool) {
 
 // members returns the condition that the value is one listed, or in an
 // interval, or, if except, none of those listed.
-func (w *writer) members(c column, values []query.Value, intervals []interval, except bool) string {
+func (w *writer) members(c column, values []query.Value, intervals []query.Interval, except bool) string {
 	null, elements := false, []string(nil)
 	for _, v := range values {
 		if v.IsNull() {
@@ -151,8 +151,8 @@ func (w *writer) except(c column, elements []string, null bool) string {
 	return anyOf([]string{differs, c.text + " IS NULL"})
 }
 
-func (w *writer) interval(c column, i interval) string {
-	lo, hi := strconv.FormatInt(i.first, 10), strconv.FormatInt(i.last, 10)
+func (w *writer) interval(c column, i query.Interval) string {
+	lo, hi := strconv.FormatInt(i.First, 10), strconv.FormatInt(i.Last, 10)
 	if c.array == "float8[]" {
 		lo, hi = realBounds(i)
 	}
@@ -206,27 +206,17 @@ func allOf(parts []string) string {
 	return strings.Join(kept, " AND ")
 }
 
-// interval is a set of consecutive integers, both ends included.
-type interval struct{ first, last int64 }
-
 // integersOf takes a set of integers apart into values and intervals; false if
 // it is too scattered. A type that has no intervals gets all of it as values.
-func integersOf(c column, set query.Set) (values []query.Value, longer []interval, ok bool) {
-	var all []interval
-	d := c.Domain
-	for _, r := range set.Ranges() {
-		if r.First == 0 && d.HasNull() {
-			values = append(values, query.Null())
-			if r.First++; r.First > r.Last {
-				continue
-			}
-		}
-		all = appendIntervals(all, d, r)
+func integersOf(c column, set query.Set) (values []query.Value, longer []query.Interval, ok bool) {
+	null, all := set.Integers()
+	if null {
+		values = append(values, query.Null())
 	}
 	size, long := uint64(0), 0
 	for _, i := range all {
-		size += min(uint64(i.last)-uint64(i.first)+1, maxExpanded+1)
-		if i.first < i.last {
+		size += min(uint64(i.Last)-uint64(i.First)+1, maxExpanded+1)
+		if i.First < i.Last {
 			long++
 		}
 	}
@@ -236,38 +226,22 @@ func integersOf(c column, set query.Set) (values []query.Value, longer []interva
 	}
 	for _, i := range all {
 		switch {
-		case i.first < i.last && c.between != "" && !expand:
+		case i.First < i.Last && c.between != "" && !expand:
 			longer = append(longer, i)
 		case c.between == "": // of type boolean
 			for _, n := range []int64{0, 1} {
-				if i.first <= n && n <= i.last {
+				if i.First <= n && n <= i.Last {
 					values = append(values, query.Int(n))
 				}
 			}
 		default:
-			for v := i.first; ; v++ {
+			for v := i.First; ; v++ {
 				values = append(values, query.Int(v))
-				if v == i.last {
+				if v == i.Last {
 					break
 				}
 			}
 		}
 	}
 	return values, longer, true
-}
-
-// appendIntervals adds the integers of a range of ordinals without NULL.
-func appendIntervals(all []interval, d query.Domain, r query.Range) []interval {
-	if d.IsRange() {
-		return append(all, interval{d.Value(r.First).Int64(), d.Value(r.Last).Int64()})
-	}
-	for o := r.First; o <= r.Last; o++ {
-		v := d.Value(o).Int64()
-		if k := len(all); k > 0 && v-1 == all[k-1].last {
-			all[k-1].last = v
-			continue
-		}
-		all = append(all, interval{v, v})
-	}
-	return all
 }

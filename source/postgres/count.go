@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func (r *reader) countKept(ctx context.Context, rel *relation, all rowset, t sou
 	var total int64
 	asked, weight := weigher(counted)
 	err = r.streamKept(ctx, rel, all, t, u, asked, func(tuple []query.Value) bool {
-		total = addWeighted(total, weight(tuple), 1)
+		total = source.AddWeighted(total, weight(tuple), 1)
 		return true
 	})
 	return total, err
@@ -162,7 +161,7 @@ func (r *reader) countPushed(ctx context.Context, s statement, weights []int64) 
 	var total int64
 	err := r.rows(ctx, s, func(row [][]byte) bool {
 		for i, w := range weights {
-			total = addWeighted(total, w, int8Of(row[i]))
+			total = source.AddWeighted(total, w, int8Of(row[i]))
 		}
 		return true
 	})
@@ -177,7 +176,7 @@ func (r *reader) countGrouped(ctx context.Context, rows rowset, counted query.Qu
 	var total int64
 	err := r.rows(ctx, p.statement(), func(row [][]byte) bool {
 		if p.tuple(row, tuple) {
-			total = addWeighted(total, weight(tuple[:p.asked]), int8Of(row[len(p.fetch)]))
+			total = source.AddWeighted(total, weight(tuple[:p.asked]), int8Of(row[len(p.fetch)]))
 		}
 		return true
 	})
@@ -196,14 +195,4 @@ func weigher(counted query.Query) ([]int, func([]query.Value) int64) {
 		weight = 0
 	}
 	return nil, func([]query.Value) int64 { return weight }
-}
-
-// addWeighted returns total + w·n, at most 2^63-1; none of them is negative.
-func addWeighted(total, w, n int64) int64 {
-	hi, lo := bits.Mul64(uint64(w), uint64(n))
-	sum, carry := bits.Add64(lo, uint64(total), 0)
-	if hi != 0 || carry != 0 || sum > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(sum)
 }

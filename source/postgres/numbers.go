@@ -79,12 +79,12 @@ func integerOfReal(x float64) (int64, bool) {
 
 // realBounds returns the least and the greatest real of an interval that stand
 // for integers of it; the first is above the second where there are none.
-func realBounds(i interval) (lo, hi string) {
-	a, b := float64(i.first), float64(i.last)
-	if a == -1<<63 || a < 1<<63 && int64(a) < i.first {
+func realBounds(i query.Interval) (lo, hi string) {
+	a, b := float64(i.First), float64(i.Last)
+	if a == -1<<63 || a < 1<<63 && int64(a) < i.First {
 		a = math.Nextafter(a, math.Inf(1))
 	}
-	if b == 1<<63 || int64(b) > i.last {
+	if b == 1<<63 || int64(b) > i.Last {
 		b = math.Nextafter(b, math.Inf(-1))
 	}
 	return strconv.FormatFloat(a, 'g', -1, 64), strconv.FormatFloat(b, 'g', -1, 64)

@@ -43,7 +43,7 @@ func TestRealBounds(t *testing.T) {
 			var c column
 			c.array, c.text, c.between = "float8[]", "x", "$lo $hi"
 			var w writer
-			w.interval(c, interval{lo, hi})
+			w.interval(c, query.Interval{First: lo, Last: hi})
 			var a, b float64
 			if _, err := fmt.Sscan(string(w.args[0]), &a); err != nil {
 				t.Fatal(err)

@@ -92,7 +92,10 @@ func (r *reader) lookUp(ctx context.Context, v view, known *catalog) error {
 	for c := range deterministic {
 		known.collations[c] = true
 	}
-	return r.rows(ctx, statement{typesText, texts(array(numbered(types))), "dpsql_types"}, func(row [][]byte) bool {
+	if types = numbered(types); len(types) == 0 {
+		return nil
+	}
+	return r.rows(ctx, statement{typesText, texts(array(types)), "dpsql_types"}, func(row [][]byte) bool {
 		known.types[string(row[0])] = typ{string(row[1]), row[2][0] == 1}
 		return true
 	})
