@@ -100,7 +100,7 @@ func (r *Release) gridVariance(law int, step int64) float64 {
 // transform returns the characteristic function of a law on a circle, at the
 // first half of its points and the one after. What lies beyond the cut is lost.
 func (r *Release) transform(c circle) []float64 {
-	return kept(r.widths, r.widths.transforms, c, func() []float64 {
+	return kept(r.widths, r.widths.transforms, maxTransforms, c, func() []float64 {
 		mass, centre := discretise(r.laws[c.law].tail, c.step, c.cut)
 		jumps := make([]float64, c.points)
 		for i, m := range mass[1:] {
@@ -144,7 +144,7 @@ func (r *Release) guess(g grid, p profile) int64 {
 // invert returns the smallest w up to B with P(|S| <= w) >= target, beginning at
 // a guess.
 func (r *Release) invert(g grid, law []float64, target float64, guess int64) int64 {
-	sines := kept(r.widths, r.widths.sines, g.points, func() []float64 { return sineTable(g.points) })
+	sines := kept(r.widths, r.widths.sines, maxTransforms, g.points, func() []float64 { return sineTable(g.points) })
 	enough := func(w int64) bool { return within(law, sines, w) >= target }
 	low, high, step := int64(-1), g.bound, int64(1)
 	for at := min(max(guess, 0), g.bound); low+1 < high; step *= 2 { // double the step until the answer is enclosed

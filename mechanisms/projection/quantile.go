@@ -52,24 +52,12 @@ func newWidths() *widths {
 
 // of returns the quantile of a profile, found by find if it is not known yet.
 func (w *widths) of(p profile, find func() float64) float64 {
-	w.mu.Lock()
-	width, known := w.found[p]
-	w.mu.Unlock()
-	if known {
-		return width
-	}
-	width = find()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.found) == maxWidths {
-		clear(w.found)
-	}
-	w.found[p] = width
-	return width
+	return kept(w, w.found, maxWidths, p, find)
 }
 
-// kept returns what a map holds under a key, computed if it is not there yet.
-func kept[K comparable](w *widths, m map[K][]float64, key K, compute func() []float64) []float64 {
+// kept returns what a map holds under a key, computed if it is not there yet. A
+// map of most entries starts anew.
+func kept[K comparable, V any](w *widths, m map[K]V, most int, key K, compute func() V) V {
 	w.mu.Lock()
 	v, known := m[key]
 	w.mu.Unlock()
@@ -79,7 +67,7 @@ func kept[K comparable](w *widths, m map[K][]float64, key K, compute func() []fl
 	v = compute()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(m) == maxTransforms {
+	if len(m) == most {
 		clear(m)
 	}
 	m[key] = v
