@@ -229,6 +229,12 @@ func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *outsid
 	return schema.Text, bases, noPublicViewReads(ctx, tx, bases)
 }
 
+// otherBudget refuses to give rows a second budget.
+func otherBudget(rows string, a catalog.Account) *sqlerr.Error {
+	return sqlerr.New(sqlerr.Invalid, "the rows of %s already have the budget epsilon = %s, delta = %s, interactive = %s",
+		rows, a.Epsilon, a.Delta, a.Interactive)
+}
+
 // addPrivate stores a declaration under the budget of its base tables, which
 // is opened by the first declaration over them and continued by later ones.
 func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, out *outside) error {
@@ -251,8 +257,7 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 			return err
 		}
 	case a.Caps != b.caps:
-		return sqlerr.New(sqlerr.Invalid, "the rows of %s already have the budget epsilon = %s, delta = %s, interactive = %s",
-			t.Source, a.Epsilon, a.Delta, a.Interactive).
+		return otherBudget(t.Source, *a).
 			WithHint("a budget belongs to the rows and cannot be declared anew: give the same one to continue it")
 	}
 	other, err := tx.AccountUnit(a.ID)

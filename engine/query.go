@@ -70,18 +70,23 @@ func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.V
 	if err != nil {
 		return nil, err
 	}
-	readOnly := sync.OnceValue(s.db.store.ReadOnly)
+	return st, st.plan(ctx, how)
+}
+
+// plan lists the ways to answer each query.
+func (st *statement) plan(ctx context.Context, how planning) (err error) {
+	readOnly := sync.OnceValue(st.db.store.ReadOnly)
 	for i := range st.asks {
 		a := &st.asks[i]
 		a.planning, a.readOnly = how, readOnly
-		if a.candidates, err = s.db.candidates(ctx, v, a.request); err != nil {
-			return nil, err
+		if a.candidates, err = st.db.candidates(ctx, st.view, a.request); err != nil {
+			return err
 		}
 		if err := st.step(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return st, nil
+	return nil
 }
 
 // bind resolves the names of a SELECT and compiles it to linear queries.

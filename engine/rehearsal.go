@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -84,7 +83,7 @@ func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, text string
 		return nil, err
 	}
 	for column, why := range r.vague[t.ID] {
-		if strings.Contains(lower(text), column) {
+		if strings.Contains(query.FoldName(text), column) {
 			r.leaves("what SELECTs with %s cost: %s", column, why)
 			return planned("unknown", "", "unknown", why), nil
 		}
@@ -93,19 +92,16 @@ func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, text string
 	if err != nil {
 		return nil, err
 	}
-	readOnly := sync.OnceValue(r.s.db.store.ReadOnly)
+	if err := st.plan(ctx, planning{explaining: true}); err != nil {
+		return nil, err
+	}
 	for i := range st.asks {
 		a := &st.asks[i]
-		a.planning, a.readOnly = planning{explaining: true}, readOnly
-		all, err := r.s.db.candidates(ctx, r.view, a.request)
-		if err != nil {
-			return nil, err
-		}
 		again, err := r.s.db.again(r.view, a.request, r.answers[a.key()])
 		if err != nil {
 			return nil, err
 		}
-		a.candidates = append(again, all...)
+		a.candidates = append(again, a.candidates...)
 		r.doubt(t, a.candidates)
 	}
 	out := st.explained()
@@ -133,7 +129,7 @@ func (r *Rehearsal) doubt(t *table, candidates []candidate) {
 	for i := range candidates {
 		c := &candidates[i]
 		for column, why := range r.vague[t.ID] {
-			if c.planned && c.refusal == "" && (c.columns == "all" || slices.ContainsFunc(strings.Split(c.columns, ", "), func(name string) bool { return lower(name) == column })) {
+			if c.planned && c.refusal == "" && (c.columns == "all" || slices.ContainsFunc(strings.Split(c.columns, ", "), func(name string) bool { return query.FoldName(name) == column })) {
 				c.support, c.note = "", joinNotes(c.note, "m is not known")
 				r.leaves("whether %s admits the supports of queries: %s", c.name, why)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -81,7 +80,7 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 	}
 	r.view.tables = append(r.view.tables, t)
 	for _, c := range t.Columns {
-		if why, ok := r.vague[t.ID][lower(c.Name)]; ok {
+		if why, ok := r.vague[t.ID][query.FoldName(c.Name)]; ok {
 			note = joinNotes(note, why)
 		}
 	}
@@ -93,8 +92,6 @@ func (r *Rehearsal) id() int64 {
 	r.last--
 	return r.last
 }
-
-func lower(name string) string { return strings.ToLower(name) }
 
 // columns resolves the domains. In the place of one that cannot be known it puts
 // a single value, and says why.
@@ -111,7 +108,7 @@ func (r *Rehearsal) columns(ctx context.Context, st *sqlfront.CreatePrivate, t *
 				if public {
 					d, err = domainFrom(ctx, tx, def, nil)
 				} else {
-					vague[lower(def.Name.Text)] = fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet",
+					vague[query.FoldName(def.Name.Text)] = fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet",
 						def.Name.Text, def.Source.Table.Text)
 					d, err = singleton(def.Type)
 				}
@@ -167,8 +164,7 @@ func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, err
 			continue
 		}
 		if a.Caps != b.caps {
-			return 0, sqlerr.New(sqlerr.Invalid, "the rows of %s already have the budget epsilon = %s, delta = %s, interactive = %s",
-				t.place(), a.Epsilon, a.Delta, a.Interactive)
+			return 0, otherBudget(t.place(), a.Account)
 		}
 		return id, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
+	"dpsql/query"
 	"dpsql/sqlfront"
 )
 
@@ -23,7 +24,7 @@ func (r *Rehearsal) unclear(t *table, columns []int) string {
 		columns = allColumns(t)
 	}
 	for _, c := range columns {
-		if why, ok := r.vague[t.ID][lower(t.Columns[c].Name)]; ok {
+		if why, ok := r.vague[t.ID][query.FoldName(t.Columns[c].Name)]; ok {
 			return why
 		}
 	}
