@@ -46,6 +46,7 @@ type Store struct {
 	now      func() time.Time // the clock of ledger rows and creation dates
 	writing  chan struct{}    // holds a token while this Store writes
 	probe    probe
+	commits  commits
 
 	mu     sync.Mutex
 	closed bool
@@ -111,6 +112,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	s.commits.close()
 	return s.closePools()
 }
 

@@ -57,7 +57,7 @@ func (s *Store) readMarks() ([]mark, error) {
 		return nil, fileError("read", s.markPath(), err)
 	}
 	var all []mark
-	for ; len(b) >= markSize; b = b[markSize:] {
+	for b = b[:min(len(b), marks*markSize)]; len(b) >= markSize; b = b[markSize:] {
 		if m, ok := decodeMark(b[:markSize]); ok {
 			all = append(all, m)
 		}

@@ -109,6 +109,7 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := begun.Commit(); err != nil {
 		return err
 	}
+	s.commits.count(s.markPath())
 	s.publish(tx.chain)
 	if tx.last != nil {
 		return s.writeMark(*tx.last)

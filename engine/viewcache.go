@@ -17,10 +17,10 @@ type viewCache struct {
 }
 
 // current returns the public catalog as it is now: the last view, if there was
-// no commit since, by this process or another. It must not be changed;
-// declarations take a view of their own.
+// no commit since, by this process or another (see catalog.Store.Recent). It
+// must not be changed; declarations take a view of their own.
 func (db *DB) current(ctx context.Context) (*view, error) {
-	before, err := db.store.Version(ctx)
+	before, err := db.store.Recent(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +42,9 @@ func (db *DB) current(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if after, err := db.store.Version(ctx); err == nil && after == before && after.Known() {
+	if before.Known() { // what was read is not older than that
 		c.mu.Lock()
-		c.at, c.view = after, v
+		c.at, c.view = before, v
 		c.mu.Unlock()
 	}
 	return v, nil
