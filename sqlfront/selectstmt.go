@@ -16,6 +16,7 @@ type Select struct {
 	Parameters int    // the number of arguments that Bind takes
 
 	g       *guarded
+	plain   *plain   // nil where the statement is not
 	from    []source // what is selected from; the first, and what is joined to it
 	columns []Name   // of a common table expression that renames its columns
 	list    []item
@@ -64,18 +65,18 @@ func (shapes *Parser) parseSelect(tokens []token, with []expression) (*Select, e
 		return nil, err
 	}
 	g := &guarded{tokens}
-	node, err := shapes.syntax(g)
+	known, err := shapes.syntax(g)
 	if err != nil {
 		return nil, err
 	}
-	sel, ok := node.(*sqlparser.Select)
+	sel, ok := known.node.(*sqlparser.Select)
 	if !ok {
 		return nil, g.find("UNION").unsupported("UNION").WithHint("ask for each count in a statement of its own")
 	}
 	if sel.Cache != "" || sel.Hints != "" || sel.Lock != "" || len(sel.Comments) > 0 {
 		return nil, g.tokens[0].unsupported("this form of SELECT")
 	}
-	s := &Select{g: g, groupBy: sel.GroupBy, orderBy: sel.OrderBy, limit: sel.Limit, unique: sel.Distinct != ""}
+	s := &Select{g: g, plain: known.plain, groupBy: sel.GroupBy, orderBy: sel.OrderBy, limit: sel.Limit, unique: sel.Distinct != ""}
 	if sel.Where != nil {
 		s.where = sel.Where.Expr
 	}

@@ -11,7 +11,13 @@ import (
 // goroutines at once.
 type Parser struct {
 	mu    sync.RWMutex
-	known map[string]sqlparser.Statement // never changed once it is parsed
+	known map[string]syntax
+}
+
+// syntax is a SELECT without its literals, never changed once it is parsed.
+type syntax struct {
+	node  sqlparser.Statement
+	plain *plain // nil where it is not
 }
 
 const (
@@ -20,30 +26,34 @@ const (
 )
 
 // syntax returns the syntax of the tokens of a SELECT.
-func (p *Parser) syntax(g *guarded) (sqlparser.Statement, error) {
+func (p *Parser) syntax(g *guarded) (syntax, error) {
 	var room [256]byte
 	shape := appendShape(room[:0], g.tokens)
 	p.mu.RLock()
-	node, ok := p.known[string(shape)]
+	s, ok := p.known[string(shape)]
 	p.mu.RUnlock()
 	if ok {
-		return node, nil
+		return s, nil
 	}
 	d, err := g.disguised()
 	if err != nil {
-		return nil, err
+		return syntax{}, err
 	}
-	node, err = d.parse()
-	if err != nil || len(shape) > maxShape {
-		return node, err
+	s.node, err = d.parse()
+	if err != nil {
+		return syntax{}, err
+	}
+	s.plain = g.plainOf(s.node)
+	if len(shape) > maxShape {
+		return s, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.known == nil || len(p.known) >= maxShapes {
-		p.known = make(map[string]sqlparser.Statement)
+		p.known = make(map[string]syntax)
 	}
-	p.known[string(shape)] = node
-	return node, nil
+	p.known[string(shape)] = s
+	return s, nil
 }
 
 // appendShape appends all that disguising and parsing the tokens depend on: of
