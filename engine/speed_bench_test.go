@@ -32,20 +32,20 @@ func thousand(table string, i int) string {
 	return fmt.Sprintf(`SELECT COUNT(*) FROM %s WHERE a = %d AND b = %d AND c BETWEEN %d AND %d`, table, i%64, i/64%64, lo, lo+999)
 }
 
-// ask times fresh queries of m = 1,000, SQL text to row.
-func ask(b *testing.B, s *Session) {
+// ask times queries of m = 1,000, SQL text to row.
+func ask(b *testing.B, s *Session, text func(i int) string) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
 		i++
-		if _, err := s.Exec(context.Background(), thousand("t", i), nil); err != nil {
+		if _, err := s.Exec(context.Background(), text(i), nil); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 // plainSQL times the same predicates as plain SQL on a connection of its own.
-func plainSQL(b *testing.B, s *Session) {
+func plainSQL(b *testing.B, s *Session, text func(i int) string) {
 	db, err := sql.Open("sqlite", s.db.store.Path())
 	if err != nil {
 		b.Fatal(err)
@@ -56,7 +56,7 @@ func plainSQL(b *testing.B, s *Session) {
 	for b.Loop() {
 		i++
 		var n int64
-		if err := db.QueryRow(thousand("raw", i)).Scan(&n); err != nil {
+		if err := db.QueryRow(text(i)).Scan(&n); err != nil {
 			b.Fatal(err)
 		}
 		total += n
@@ -64,28 +64,75 @@ func plainSQL(b *testing.B, s *Session) {
 	b.ReportMetric(float64(total)/float64(i), "rows/op")
 }
 
-// BenchmarkAnswer compares answers of releases of 2^23 buckets with plain SQL.
+// BenchmarkAnswer compares answers of releases of 2^23 buckets with plain SQL,
+// which has a covering index: of one condition, which leaves 1,000 elements by
+// the columns that it does not fix, and of three.
 func BenchmarkAnswer(b *testing.B) {
-	s := crowded(b,
-		`CREATE RELEASE sketch ON t USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 8388608)`,
-		`CREATE RELEASE cells ON t USING PROJECTION WITH (epsilon = 1, transform = identity)`)
-	b.Run("plain", func(b *testing.B) { plainSQL(b, s) })
-	for _, name := range []string{"sketch", "cells"} {
-		b.Run(name, func(b *testing.B) {
-			must(b, s, `SET mechanism = `+name)
-			ask(b, s)
-		})
+	b.Run("1 condition", func(b *testing.B) {
+		s := spread(b)
+		where := func(table, column string) func(int) string {
+			return func(i int) string { return fmt.Sprintf(`SELECT COUNT(*) FROM %s WHERE `+column, table, i*37%5000) }
+		}
+		b.Run("plain", func(b *testing.B) { plainSQL(b, s, where("raw", "a = %d")) })
+		for _, name := range []string{"cells", "sketch", "texts"} {
+			b.Run(name, func(b *testing.B) {
+				must(b, s, `SET mechanism = `+name)
+				if name == "texts" {
+					ask(b, s, where("t", "k = 'k%d'"))
+				} else {
+					ask(b, s, where("t", "a = %d"))
+				}
+			})
+		}
+	})
+	b.Run("3 conditions", func(b *testing.B) {
+		s := crowded(b,
+			`CREATE RELEASE sketch ON t USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 8388608)`,
+			`CREATE RELEASE cells ON t USING PROJECTION WITH (epsilon = 1, transform = identity)`)
+		b.Run("plain", func(b *testing.B) { plainSQL(b, s, of("raw")) })
+		for _, name := range []string{"cells", "sketch"} {
+			b.Run(name, func(b *testing.B) {
+				must(b, s, `SET mechanism = `+name)
+				ask(b, s, of("t"))
+			})
+		}
+	})
+}
+
+// of returns the queries thousand of a table.
+func of(table string) func(int) string {
+	return func(i int) string { return thousand(table, i) }
+}
+
+// spread makes a table of a million rows, of which a = x holds for about 200, as
+// does k = 'kx', and releases over a or k and the columns b, c and d of ten values.
+func spread(b *testing.B) *Session {
+	b.Helper()
+	s := open(b, filepath.Join(b.TempDir(), "spread.db"), Options{}).NewSession()
+	fill(b, s, `CREATE TABLE raw (a INTEGER, k TEXT, b INTEGER, c INTEGER, d INTEGER)`,
+		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
+			INSERT INTO raw SELECT i % 5000, 'k' || (i % 5000), i / 5000 % 10, i / 50000 % 10, i / 500000 % 10 FROM n`,
+		`CREATE INDEX covering ON raw (a, b, c, d)`)
+	must(b, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 4999, k TEXT, b INTEGER BETWEEN 0 AND 9, c INTEGER BETWEEN 0 AND 9, d INTEGER BETWEEN 0 AND 9)
+		FROM raw WITH (epsilon = 8, delta = 1e-6)`)
+	for _, text := range []string{
+		`CREATE RELEASE cells ON t (a, b, c, d) USING PROJECTION WITH (epsilon = 1, transform = identity)`,
+		`CREATE RELEASE sketch ON t (a, b, c, d) USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 8388608)`,
+		`CREATE RELEASE texts ON t (k, b, c, d) USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 8388608)`,
+	} {
+		must(b, s, text)
 	}
+	return s
 }
 
 // BenchmarkMechanism times comparisons that do not fire, by push-down and with
 // the cells in memory.
 func BenchmarkMechanism(b *testing.B) {
 	s := crowded(b, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 1, max_updates = 10, max_support = 491520)`, `SET mechanism = m`)
-	b.Run("plain", func(b *testing.B) { plainSQL(b, s) })
+	b.Run("plain", func(b *testing.B) { plainSQL(b, s, of("raw")) })
 	b.Run("pushdown", func(b *testing.B) {
 		s.db.cellCache.get(cellsKey{1, "[]"}).price = 1 << 60
-		ask(b, s)
+		ask(b, s, of("t"))
 	})
 	b.Run("memory", func(b *testing.B) {
 		state := s.db.cellCache.get(cellsKey{1, "[]"})
@@ -94,7 +141,7 @@ func BenchmarkMechanism(b *testing.B) {
 		if state.histogram == nil {
 			b.Fatal("the cells are not in memory")
 		}
-		ask(b, s)
+		ask(b, s, of("t"))
 	})
 }
 
