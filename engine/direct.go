@@ -59,7 +59,7 @@ func (db *DB) direct(v *view, r request) candidate {
 	c.offer = func() string { return offer(a, p, accuracy, r.settings.Confidence) }
 	c.note = fmt.Sprintf("%d left", a.left().Rho/accounting.Rho(p.Rho))
 	switch {
-	case r.settings.Accuracy > 0 && r.readOnly():
+	case r.settings.Accuracy > 0 && r.file.isReadOnly():
 		c.failure = errReadOnly()
 		c.refusal = c.failure.Message
 	case r.settings.Accuracy == 0:

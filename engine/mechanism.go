@@ -158,7 +158,7 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	if err := p.Admits(see.query); err != nil {
 		return c.failed(err)
 	}
-	if r.readOnly() {
+	if r.file.isReadOnly() {
 		return c.failed(errReadOnly())
 	}
 	c.known = !spent(m, p.Params) && !r.spent[m.ID]

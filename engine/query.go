@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"strconv"
-	"sync"
 
 	"dpsql/query"
 	"dpsql/sqlfront"
@@ -20,7 +19,21 @@ type request struct {
 	asked    float64  // SET accuracy as it is set
 	scale    float64  // what a unit of it is for this query: settings.Accuracy is asked·scale
 	planning
-	readOnly func() bool // whether the file cannot be written; asked where it matters
+	file *file
+}
+
+// file says whether the file cannot be written, which is asked where it matters,
+// and once a statement.
+type file struct {
+	db              *DB
+	asked, readOnly bool
+}
+
+func (f *file) isReadOnly() bool {
+	if !f.asked {
+		f.asked, f.readOnly = true, f.db.store.ReadOnly()
+	}
+	return f.readOnly
 }
 
 // planning says what a plan is for.
@@ -34,7 +47,7 @@ type planning struct {
 // the answers. Every private access of the module passes here or through a
 // declaration.
 func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
-	spent := make(map[int64]bool) // mechanisms found used up; each leads to one more plan at most
+	var spent map[int64]bool // mechanisms found used up; each leads to one more plan at most
 	for {
 		st, err := s.plan(ctx, sel, args, planning{spent: spent})
 		if err != nil {
@@ -49,6 +62,9 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 		answers, err := st.answer(ctx)
 		var used *usedUp
 		if errors.As(err, &used) && !spent[used.mechanism] {
+			if spent == nil {
+				spent = make(map[int64]bool)
+			}
 			spent[used.mechanism] = true
 			continue
 		}
@@ -75,10 +91,10 @@ func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.V
 
 // plan lists the ways to answer each query.
 func (st *statement) plan(ctx context.Context, how planning) (err error) {
-	readOnly := sync.OnceValue(st.db.store.ReadOnly)
+	f := &file{db: st.db}
 	for i := range st.asks {
 		a := &st.asks[i]
-		a.planning, a.readOnly = how, readOnly
+		a.planning, a.file = how, f
 		if a.candidates, err = st.db.candidates(ctx, st.view, a.request); err != nil {
 			return err
 		}

@@ -40,13 +40,18 @@ type linear struct {
 func newStatement(s *Session, v *view, t *table, b *sqlfront.Bound) *statement {
 	st := &statement{db: s.db, view: v, table: t, bound: b, settings: s.settings,
 		index: make([]int, len(b.Queries)), progress: s.progress}
-	known := make(map[[32]byte]int, len(b.Queries))
+	var known map[[32]byte]int
+	if len(b.Queries) > 1 {
+		known = make(map[[32]byte]int, len(b.Queries))
+	}
 	for i, q := range b.Queries {
 		k := i % len(b.Slots)
 		n, ok := known[q.Digest()]
 		if !ok {
 			n = len(st.asks)
-			known[q.Digest()] = n
+			if known != nil {
+				known[q.Digest()] = n
+			}
 			st.asks = append(st.asks, linear{slot: k, request: request{table: t, query: q, settings: s.settings, asked: s.settings.Accuracy, scale: b.Slots[k].Scale}})
 		}
 		st.index[i] = n

@@ -14,9 +14,11 @@ func (st *statement) result(answers []estimate) *Result {
 	out := &Result{Warnings: st.bound.Warnings, Rows: table.Rows, Answer: &Answer{
 		Margins: table.Margins, Confidence: st.settings.Confidence, Support: st.support(), Verified: true,
 		Cost: Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}}}
-	for _, c := range st.bound.Output.Columns {
-		out.Columns = append(out.Columns, Column{c.Name, string(c.Of.Type())})
-		out.Answer.NotNull = append(out.Answer.NotNull, post.NeverNull(c.Of))
+	columns := st.bound.Output.Columns
+	out.Columns, out.Answer.NotNull = make([]Column, len(columns)), make([]bool, len(columns))
+	for i, c := range columns {
+		out.Columns[i] = Column{c.Name, string(c.Of.Type())}
+		out.Answer.NotNull[i] = post.NeverNull(c.Of)
 	}
 	out.Answer.Via, out.Answer.Mechanism = st.origin()
 	for _, e := range answers {
@@ -64,6 +66,9 @@ func (a *linear) converted(e estimate, clamp bool) post.Answer {
 // origin names what answered, and its kinds; what is constant is named where
 // there is nothing else.
 func (st *statement) origin() (via, kind string) {
+	if len(st.asks) == 1 {
+		return st.asks[0].best.name, st.asks[0].best.kind
+	}
 	var names, kinds []string
 	for i := range st.asks {
 		if c := &st.asks[i].best; c.kind != "constant" {
@@ -88,6 +93,9 @@ func appendNew(list []string, s string) []string {
 // support returns m of the statement's queries: one number, or the least and
 // the largest.
 func (st *statement) support() string {
+	if len(st.asks) == 1 {
+		return st.asks[0].best.support
+	}
 	supports := make([]string, 0, len(st.asks))
 	for i := range st.asks {
 		if c := &st.asks[i].best; c.kind != "constant" {

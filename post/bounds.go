@@ -149,10 +149,13 @@ func (b bounds) isConstant() (float64, bool) {
 // margin returns the half-width around an expression's value at the row's
 // confidence, and nil where none is known.
 func margin(e Expr, v any, r *row) any {
-	used := slots(e)
 	if _, text := v.(string); v == nil || text {
 		return nil
 	}
+	if s, ok := e.(Sum); ok && len(s.Terms) == 1 {
+		return s.Terms[0].margin(r)
+	}
+	used := slots(e)
 	b, known := newBox(r, used)
 	if !known {
 		return nil
@@ -166,4 +169,13 @@ func margin(e Expr, v any, r *row) any {
 	}
 	x := toReal(v)
 	return max(out.hi-x, x-out.lo, 0)
+}
+
+// margin is that of the one term of a sum: its answer's, times its factor.
+func (t Term) margin(r *row) any {
+	w, known := r.answers[t.Slot].HalfWidth(r.confidence)
+	if w *= math.Abs(float64(t.Factor)); !known || math.IsInf(w, 0) || math.IsNaN(w) {
+		return nil
+	}
+	return w
 }

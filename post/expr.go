@@ -253,7 +253,12 @@ func slots(e Expr) map[int]bool {
 }
 
 // Private reports whether an expression uses an answer.
-func Private(e Expr) bool { return len(slots(e)) > 0 }
+func Private(e Expr) bool {
+	if s, ok := e.(Sum); ok {
+		return len(s.Terms) > 0
+	}
+	return len(slots(e)) > 0
+}
 
 // NeverNull reports whether an expression is a sum or a literal, which are
 // never NULL; others can be.

@@ -94,7 +94,7 @@ func (p *Program) cut(results []result) []result {
 func (p *Program) table(results []result) Table {
 	private := make([]bool, len(p.Columns))
 	for i, c := range p.Columns {
-		private[i] = len(slots(c.Of)) > 0 && !isMargin(c.Of)
+		private[i] = Private(c.Of) && !isMargin(c.Of)
 	}
 	t := Table{Rows: make([][]any, len(results)), Margins: make([][]any, len(results))}
 	for i, r := range results {

@@ -55,38 +55,70 @@ func (n *node) onlyCase(d Domain) (Set, *node, bool) {
 // Project returns the same query over the universe of the given columns, which
 // are ascending; false when the query depends on another column.
 func (q Query) Project(columns []int) (Query, bool) {
-	to := make(map[int]int, len(columns))
+	r := relabeler{to: make([]int, len(q.u.columns))}
+	for i := range r.to {
+		r.to[i] = -1
+	}
 	for i, c := range columns {
-		to[c] = i
+		r.to[c] = i
 	}
-	for _, c := range q.Columns() {
-		if _, ok := to[c]; !ok {
-			return Query{}, false
-		}
+	root, ok := r.relabel(q.root)
+	if !ok {
+		return Query{}, false
 	}
-	p := q.u.Project(columns)
-	return Query{p, relabel(q.root, to, make(map[*node]*node))}, true
+	return Query{q.u.Project(columns), root}, true
 }
 
-// relabel returns the diagram with its levels renamed in the same order.
-func relabel(n *node, to map[int]int, done map[*node]*node) *node {
+// relabeler renames the levels of a diagram, in the same order.
+type relabeler struct {
+	to   []int // the new name of each level; -1 where it has none
+	done map[*node]*node
+}
+
+// relabel returns the diagram renamed; false where a level has no new name.
+func (r *relabeler) relabel(n *node) (*node, bool) {
 	if n.isLeaf() {
-		return n
+		return n, true
 	}
-	if m, ok := done[n]; ok {
-		return m
+	if r.to[n.level] < 0 {
+		return nil, false
 	}
-	m := &node{level: to[n.level]}
-	for _, s := range n.spans {
-		m.spans = append(m.spans, span{s.Range, relabel(s.to, to, done)})
+	if done := r.done[n]; done != nil {
+		return done, true
 	}
-	for _, c := range n.cases {
-		m.cases = append(m.cases, valueCase{c.value, relabel(c.to, to, done)})
+	m, ok := &node{level: r.to[n.level]}, true
+	var last, renamed *node // neighbours often lead to the same node
+	child := func(to *node) *node {
+		if to != last && ok {
+			last = to
+			renamed, ok = r.relabel(to)
+		}
+		return renamed
+	}
+	if len(n.spans) > 0 {
+		m.spans = make([]span, len(n.spans))
+	}
+	for i, s := range n.spans {
+		m.spans[i] = span{s.Range, child(s.to)}
+	}
+	if len(n.cases) > 0 {
+		m.cases = make([]valueCase, len(n.cases))
+	}
+	for i, c := range n.cases {
+		m.cases[i] = valueCase{c.value, child(c.to)}
 	}
 	if n.rest != nil {
-		m.rest = relabel(n.rest, to, done)
+		m.rest = child(n.rest)
+	}
+	if !ok {
+		return nil, false
 	}
 	m.seal()
-	done[n] = m
-	return m
+	if len(n.spans)+len(n.cases) > 1 || r.done != nil { // a chain is renamed once without it
+		if r.done == nil {
+			r.done = make(map[*node]*node)
+		}
+		r.done[n] = m
+	}
+	return m, true
 }

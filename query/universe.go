@@ -2,6 +2,8 @@ package query
 
 import (
 	"math/big"
+	"slices"
+	"sync"
 
 	"dpsql/sqlerr"
 )
@@ -23,7 +25,20 @@ type Universe struct {
 	columns []Column
 	size    *big.Int // nil when infinite
 	stride  []uint64 // of a coded universe: what one step of a column adds to the code
+
+	projecting  sync.RWMutex
+	projections []projection // that were asked for
 }
+
+// projection is the universe of some of the columns.
+type projection struct {
+	columns []int
+	u       *Universe
+}
+
+// maxProjections bounds how many a universe keeps: releases and mechanisms are
+// over few lists of columns.
+const maxProjections = 64
 
 // NewUniverse returns the universe of the columns. Names are compared without
 // case, as SQLite does; an empty or repeated name is refused.
@@ -101,9 +116,8 @@ func (u *Universe) Columns() []Column { return u.columns }
 
 // Index returns the position of the named column, compared without ASCII case.
 func (u *Universe) Index(name string) (int, bool) {
-	key := FoldName(name)
-	for i, c := range u.columns {
-		if FoldName(c.Name) == key {
+	for i := range u.columns {
+		if SameName(u.columns[i].Name, name) {
 			return i, true
 		}
 	}
@@ -122,9 +136,23 @@ func (u *Universe) Coded() bool {
 // Project returns the universe of the given columns, in ascending order of
 // their positions in u.
 func (u *Universe) Project(columns []int) *Universe {
+	u.projecting.RLock()
+	known := u.projections
+	u.projecting.RUnlock()
+	for i := range known {
+		if slices.Equal(known[i].columns, columns) {
+			return known[i].u
+		}
+	}
 	picked := make([]Column, len(columns))
 	for i, c := range columns {
 		picked[i] = u.columns[c]
 	}
-	return newUniverse(picked)
+	p := newUniverse(picked)
+	u.projecting.Lock()
+	defer u.projecting.Unlock()
+	if len(u.projections) < maxProjections {
+		u.projections = append(u.projections, projection{slices.Clone(columns), p})
+	}
+	return p
 }
