@@ -50,16 +50,19 @@ func (g *guarded) disguised() (*disguise, error) {
 // checkDepth bounds the nesting of parentheses and of prefix operators.
 func checkDepth(tokens []token) error {
 	depth, run := 0, 0
-	for _, t := range tokens {
+	for i := range tokens {
+		t := &tokens[i]
+		operator := t.kind == kindOperator
+		not := t.kind == kindWord && t.upper == "NOT"
 		switch {
-		case t.is("("):
+		case operator && t.text == "(":
 			depth++
-		case t.is(")"):
+		case operator && t.text == ")":
 			depth--
-		case t.is("NOT") || t.is("-") || t.is("+") || t.is("~"):
+		case not, operator && (t.text == "-" || t.text == "+" || t.text == "~"):
 			run++
 		}
-		if t.kind == kindOperator || t.is("NOT") {
+		if operator || not {
 			if depth > maxNesting || run > maxPrefixes {
 				return t.unsupported("an expression nested this deeply").
 					WithHint("at most %d parentheses and %d NOTs or signs stand inside each other", maxNesting, maxPrefixes)

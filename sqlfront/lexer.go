@@ -19,17 +19,18 @@ func errTooLong() *sqlerr.Error {
 // lexer cuts a statement into tokens.
 type lexer struct {
 	text     string
-	at       int // byte offset of the next token
-	position int // 1-based character at that offset
+	at       int  // byte offset of the next token
+	position int  // 1-based character at that offset
+	ascii    bool // the text is, so that a character is a byte
 }
 
 // lex returns the tokens of a text, with parameters numbered. The last token
 // is the end, placed at the last character that is not blank.
 func lex(text string) ([]token, error) {
+	l := &lexer{text: text, position: 1, ascii: isASCII(text)}
 	if err := checkText(text); err != nil {
 		return nil, err
 	}
-	l := &lexer{text: text, position: 1}
 	tokens := make([]token, 0, len(text)/3+2)
 	for {
 		if err := l.skip(); err != nil {
@@ -44,15 +45,28 @@ func lex(text string) ([]token, error) {
 		}
 		tokens = append(tokens, t)
 	}
-	last := utf8.RuneCountInString(strings.TrimRight(text, blanks))
-	tokens = append(tokens, token{kind: kindEnd, position: max(last, 1)})
+	last := strings.TrimRight(text, blanks)
+	tokens = append(tokens, token{kind: kindEnd, position: max(utf8.RuneCountInString(last), 1)})
 	return tokens, numberParameters(tokens)
+}
+
+// isASCII reports whether a text is of ASCII characters other than NUL.
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c == 0 || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // checkText refuses texts that are too long or are not text.
 func checkText(text string) error {
 	if len(text) > maxStatement {
 		return errTooLong()
+	}
+	if isASCII(text) {
+		return nil
 	}
 	position := 1
 	for i, r := range text {
@@ -101,7 +115,11 @@ func lengthTo(text, end string, from int) int {
 }
 
 func (l *lexer) advance(n int) {
-	l.position += utf8.RuneCountInString(l.text[l.at : l.at+n])
+	if l.ascii {
+		l.position += n
+	} else {
+		l.position += utf8.RuneCountInString(l.text[l.at : l.at+n])
+	}
 	l.at += n
 }
 
@@ -144,8 +162,15 @@ func (l *lexer) word() (token, error) {
 
 // spanOf returns the length of the longest prefix of accepted characters.
 func spanOf(text string, accept func(rune) bool) int {
-	if i := strings.IndexFunc(text, func(r rune) bool { return !accept(r) }); i >= 0 {
-		return i
+	for i := 0; i < len(text); {
+		r, n := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(text[i:])
+		}
+		if !accept(r) {
+			return i
+		}
+		i += n
 	}
 	return len(text)
 }
@@ -155,20 +180,30 @@ func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 // isLetter accepts what starts a name: ASCII letters, the underscore and, of
 // the characters beyond ASCII (all of which SQLite accepts), the letters, so
 // that a typographic quote or space is not silently part of a name.
-func isLetter(r rune) bool { return r == '_' || unicode.IsLetter(r) }
+func isLetter(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	}
+	return unicode.IsLetter(r)
+}
 
 func isNamePart(r rune) bool {
 	return isLetter(r) || isDigit(r) || r == '$' || r > unicode.MaxASCII && (unicode.IsMark(r) || unicode.IsNumber(r))
 }
 
-// operators in the order they are tried: longer ones first.
+// single are the operators of one character that no other starts with.
+const single = "(),;.+*/%~"
+
+// operators are the others, in the order they are tried: longer ones first.
 var operators = []string{
-	"->>", "->", "==", "=", "<>", "!=", "<=", "<<", "<", ">=", ">>", ">", "||", "|", "&&", "&",
-	"(", ")", ",", ";", ".", "+", "-", "*", "/", "%", "~",
+	"->>", "->", "==", "=", "<>", "!=", "<=", "<<", "<", ">=", ">>", ">", "||", "|", "&&", "&", "-",
 }
 
 func (l *lexer) operator() (token, error) {
 	rest := l.text[l.at:]
+	if strings.IndexByte(single, rest[0]) >= 0 {
+		return l.take(kindOperator, 1), nil
+	}
 	for _, op := range operators {
 		if strings.HasPrefix(rest, op) {
 			return l.take(kindOperator, len(op)), nil

@@ -22,8 +22,8 @@ func Parameters(text string) ([]string, error) {
 
 func countParameters(tokens []token) int {
 	n := 0
-	for _, t := range tokens {
-		n = max(n, t.parameter)
+	for i := range tokens {
+		n = max(n, tokens[i].parameter)
 	}
 	return n
 }
@@ -49,7 +49,7 @@ const maxParameter = 1 << 18
 // anything else is one more than the largest so far.
 func numberParameters(tokens []token) error {
 	largest := 0
-	named := make(map[string]int)
+	var named map[string]int
 	for i := range tokens {
 		t := &tokens[i]
 		if t.kind != kindParameter {
@@ -62,6 +62,9 @@ func numberParameters(tokens []token) error {
 		if n == 0 {
 			n = largest + 1
 			if len(t.text) > 1 {
+				if named == nil {
+					named = make(map[string]int)
+				}
 				named[t.text] = n
 			}
 		}

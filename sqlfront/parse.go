@@ -46,8 +46,8 @@ func lexOne(text string) ([]token, error) {
 	for len(tokens) > 1 && tokens[0].is(";") {
 		tokens = tokens[1:]
 	}
-	for i, t := range tokens {
-		if t.is(";") {
+	for i := range tokens {
+		if tokens[i].kind == kindOperator && tokens[i].text == ";" {
 			return cut(tokens, i)
 		}
 	}

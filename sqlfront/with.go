@@ -103,14 +103,17 @@ func inParentheses(tokens []token, open int) (inner []token, end int, err error)
 // openFrom parses the sub-selects in FROM and puts one name in the place of
 // each, so that the SELECT itself has none.
 func (shapes *Parser) openFrom(tokens []token, with []expression) ([]token, error) {
-	selects := func(t token) bool { return t.is("SELECT") || t.is("WITH") }
-	if !slices.ContainsFunc(tokens[1:], selects) {
+	nested := false
+	for i := 1; i < len(tokens) && !nested; i++ {
+		nested = tokens[i].selects()
+	}
+	if !nested {
 		return tokens, nil
 	}
 	out := make([]token, 0, len(tokens))
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
-		if next := i + 1; t.is("(") && next < len(tokens) && selects(tokens[next]) && inFrom(out) {
+		if next := i + 1; t.is("(") && next < len(tokens) && tokens[next].selects() && inFrom(out) {
 			inner, end, err := inParentheses(tokens, i)
 			if err != nil {
 				return nil, err
@@ -125,6 +128,11 @@ func (shapes *Parser) openFrom(tokens []token, with []expression) ([]token, erro
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+// selects reports whether a SELECT can start with the token.
+func (t *token) selects() bool {
+	return t.kind == kindWord && (t.upper == "SELECT" || t.upper == "WITH")
 }
 
 // inFrom reports whether a table can stand behind the tokens.
