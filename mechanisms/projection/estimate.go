@@ -39,12 +39,13 @@ func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64)
 	if err := e.all(q); err != nil {
 		return Answer{}, err
 	}
-	value := e.sum.big()
-	value.Add(value, big.NewInt(int64(math.Round(e.lift))))
-	if !value.IsInt64() {
+	lift := int64(math.Round(e.lift))
+	e.sum.plus(wide{lift >> 63, uint64(lift)})
+	value, ok := e.sum.int64()
+	if !ok {
 		return Answer{}, tooLarge()
 	}
-	return Answer{value.Int64(), e.margin(m, confidence)}, nil
+	return Answer{value, e.margin(m, confidence)}, nil
 }
 
 // accepts returns m, or why the release cannot answer q.

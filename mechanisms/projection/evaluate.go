@@ -3,6 +3,7 @@ package projection
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 
 	"dpsql/query"
@@ -11,7 +12,7 @@ import (
 
 // batch is how many elements of a support are looked up at a time: enough that
 // their coordinates are fetched side by side, few enough for the fastest cache.
-const batch = 256
+const batch = maxWalk
 
 // patience is how many elements are looked up between two looks at the context.
 const patience = 1 << 16
@@ -23,20 +24,20 @@ type evaluation struct {
 	ctx   context.Context
 	sum   wide
 	near  int64    // a cell of so large a light estimate may have lost an excess
+	close int64    // the least light estimate of which a look is worth
 	lost  float64  // Σ weight of such cells
 	lift  float64  // Σ weight·lift of all cells, which is added to the sum
 	raise float64  // that of the cells which may have lost an excess
-	close []int64  // light estimates that are lifted
 	light tally    // of the coordinates added
 	heavy tally    // of the published cells added
-	table meetings // Sparse: which elements share a coordinate
+	table meetings // Sparse: the coordinates, and which elements share one
 	left  int      // elements until the context is looked at again
+	over  bool     // the context is
 
-	weight int64 // of the elements that wait
-	coded  int   // codes that wait to be hashed
-	hashed int   // places that wait to be looked up
-	codes  [batch]uint64
-	places [batch]place
+	powers powers // of the stride that was walked last
+	weight int64  // of the elements that are added
+	mixed  tally  // the elements that wait, in order, but for those of this weight
+	values [batch]int64
 }
 
 // evaluations keeps evaluations for use by later queries: most of one is memory.
@@ -64,13 +65,12 @@ func (t *tally) add(weight int64, times uint64) {
 // begin prepares an evaluation of m elements.
 func (r *Release) begin(ctx context.Context, m uint64, near int64) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.r, e.ctx, e.sum, e.near, e.left = r, ctx, wide{}, near, patience
-	e.lost, e.lift, e.raise = 0, 0, 0
-	e.coded, e.hashed = 0, 0
-	e.light, e.heavy = e.light[:0], e.heavy[:0]
+	e.r, e.ctx, e.sum, e.near, e.close, e.left, e.over = r, ctx, wide{}, near, min(near, r.lift.from), patience, false
+	e.lost, e.lift, e.raise, e.powers = 0, 0, 0, powersOf(1)
+	e.light, e.heavy, e.mixed = e.light[:0], e.heavy[:0], e.mixed[:0]
 	e.table.forget()
 	if r.p.Transform == Sparse {
-		e.table.expect(m, r.salt)
+		e.table.expect(m, r.p.Rows, r.salt)
 	}
 	return e
 }
@@ -87,31 +87,28 @@ func (e *evaluation) end() {
 
 // all looks up the support of the query.
 func (e *evaluation) all(q query.Query) error {
-	if !e.r.u.Coded() {
-		return e.names(q)
+	switch {
+	case e.r.p.Transform == Identity:
+		e.runs(q)
+	case e.r.u.Coded():
+		e.boxes(q)
+	default:
+		e.names(q)
 	}
-	heavy := e.r.heavy
-	for run, weight := range q.Runs() {
-		if e.r.p.Transform == Identity {
-			e.span(run, weight)
-		} else {
-			heavy = e.run(run, weight, heavy)
-		}
-		if err := e.interrupted(); err != nil {
-			return err
-		}
+	e.lookUp()
+	if e.over {
+		return ended(e.ctx)
 	}
-	e.flush()
-	return e.interrupted()
+	return nil
 }
 
-// interrupted returns an error once the context is over.
-func (e *evaluation) interrupted() error {
-	if e.left > 0 {
-		return nil
+// spend notes that n elements were looked up, and from time to time whether the
+// context is over.
+func (e *evaluation) spend(n int) {
+	if e.left -= n; e.left <= 0 {
+		e.left = patience
+		e.over = e.over || ended(e.ctx) != nil
 	}
-	e.left = patience
-	return ended(e.ctx)
 }
 
 func ended(ctx context.Context) error {
@@ -121,145 +118,102 @@ func ended(ctx context.Context) error {
 	return sqlerr.New(sqlerr.Cancelled, "the query was interrupted")
 }
 
-// names looks up a support without codes.
-func (e *evaluation) names(q query.Query) error {
-	r := e.r
-	for x, weight := range r.Coder().Elements(q) {
-		if c, ok := r.index.find(x); ok {
-			e.published(c, weight)
-		} else {
-			e.weigh(weight)
-			e.put(r.matrix.sketch.point(x))
+// runs adds the support of a query to an identity release.
+func (e *evaluation) runs(q query.Query) {
+	for run, weight := range q.Runs() {
+		for first, end := run.Start, run.Start+run.Len; first < end && !e.over; {
+			n := min(end-first, patience)
+			e.sum.addProduct(weight, e.r.sketch.span(first, n))
+			first += n
+			e.spend(int(n))
 		}
-		if err := e.interrupted(); err != nil {
-			return err
-		}
-	}
-	e.flush()
-	return nil
-}
-
-// span adds a run of an identity release.
-func (e *evaluation) span(run query.Run, weight int64) {
-	for first, end := run.Start, run.Start+run.Len; first < end; {
-		n := min(end-first, patience)
-		e.sum.addProduct(weight, e.r.sketch.span(first, n))
-		first += n
-		e.left -= int(n)
-		if e.left <= 0 && ended(e.ctx) != nil {
-			return // all will see it too
+		if e.light.add(weight, run.Len); e.over {
+			return
 		}
 	}
-	e.light.add(weight, run.Len)
-}
-
-// run adds a run of a sparse release. Of the heavy cells, which are all at or
-// beyond the run's start or before it, it returns those beyond its end.
-func (e *evaluation) run(run query.Run, weight int64, heavy heavyCells) heavyCells {
-	start, end := run.Start, run.Start+run.Len
-	if len(heavy) > 0 && heavy[0].x.Lo < start {
-		heavy = heavy.from(start)
-	}
-	for len(heavy) > 0 && heavy[0].x.Lo < end {
-		e.piece(start, heavy[0].x.Lo, weight)
-		e.published(heavy[0], weight)
-		start, heavy = heavy[0].x.Lo+1, heavy[1:]
-	}
-	e.piece(start, end, weight)
-	return heavy
-}
-
-// piece adds the light cells of the codes from start to before end: short runs
-// gather their codes, to be hashed side by side, long ones are hashed in a walk.
-func (e *evaluation) piece(start, end uint64, weight int64) {
-	e.weigh(weight)
-	if end < start+shortRun {
-		for ; start < end; start++ {
-			e.put(start)
-		}
-		return
-	}
-	for start < end {
-		n := int(min(end-start, uint64(batch-e.hashed)))
-		e.r.matrix.sketch.places(e.places[e.hashed:e.hashed+n], start, 1)
-		start += uint64(n)
-		if e.hashed += n; e.hashed == batch {
-			e.lookUp()
-			if e.left <= 0 && ended(e.ctx) != nil {
-				return // all will see it too
-			}
-		}
-	}
-}
-
-// weigh makes sure that what waits has the weight.
-func (e *evaluation) weigh(weight int64) {
-	if weight != e.weight {
-		e.flush()
-		e.weight = weight
-	}
-}
-
-// put adds one light cell, by the point that stands for it.
-func (e *evaluation) put(point uint64) {
-	if e.coded == batch {
-		e.hash()
-	}
-	e.codes[e.coded] = point
-	e.coded++
 }
 
 // published adds a published cell.
 func (e *evaluation) published(c published, weight int64) {
 	e.sum.addProduct(weight, c.noisy+e.r.p.Heavy.Clip)
 	e.heavy.add(weight, 1)
-	e.left--
+	e.spend(1)
 }
 
-// flush looks up all that waits.
-func (e *evaluation) flush() {
-	e.hash()
-	e.lookUp()
+// room returns where to put places of elements of a weight: for at least one,
+// and for at most n.
+func (e *evaluation) room(n uint64, weight int64) []place {
+	t := &e.table
+	if len(t.places)-t.looked == batch || len(t.places) == maxTable {
+		e.lookUp()
+	}
+	if len(t.places) == maxTable {
+		t.search()
+		t.restart()
+		clear(t.taken)
+	}
+	if weight != e.weight {
+		e.turn()
+		e.weight = weight
+	}
+	held := len(t.places)
+	n = min(n, uint64(batch-(held-t.looked)), uint64(maxTable-held))
+	t.places = slices.Grow(t.places, int(n))[:held+int(n)]
+	return t.places[held:]
 }
 
-// hash looks up the codes that wait.
-func (e *evaluation) hash() {
-	if e.coded == 0 {
-		return
+// turn notes the weight of the elements added last, before another one comes.
+func (e *evaluation) turn() {
+	n := len(e.table.places) - e.table.looked
+	for _, w := range e.mixed {
+		n -= int(w.times)
 	}
-	if e.coded > batch-e.hashed {
-		e.lookUp()
-	}
-	places := e.places[e.hashed : e.hashed+e.coded]
-	e.r.matrix.sketch.placesOf(places, e.codes[:e.coded])
-	e.hashed += e.coded
-	e.coded = 0
-	if e.hashed == batch {
-		e.lookUp()
+	if n > 0 {
+		e.mixed = append(e.mixed, weightCount{e.weight, uint64(n)})
 	}
 }
 
 // lookUp looks up the places that wait.
 func (e *evaluation) lookUp() {
-	if e.hashed == 0 {
+	t := &e.table
+	places := t.places[t.looked:]
+	if len(places) == 0 {
 		return
 	}
-	places := e.places[:e.hashed]
+	e.turn()
+	values := e.values[:len(places)]
+	sum, most := e.r.sketch.gather(places, values)
+	for _, w := range e.mixed {
+		e.light.add(w.weight, w.times)
+		t.weigh(w.weight, w.times)
+		if len(e.mixed) == 1 && most < e.close {
+			e.sum.addProduct(w.weight, sum)
+			break
+		}
+		e.add(values[:w.times], w.weight)
+		values = values[w.times:]
+	}
+	e.mixed = e.mixed[:0]
+	t.look()
+	e.spend(len(places))
+}
+
+// add adds light estimates of one weight.
+func (e *evaluation) add(values []int64, weight int64) {
 	var sum int64
-	sum, e.close = e.r.sketch.gather(places, min(e.near, e.r.lift.from), e.close[:0])
-	e.sum.addProduct(e.weight, sum)
-	for _, v := range e.close {
-		g := float64(e.weight) * e.r.lift.of(v)
+	for _, v := range values {
+		sum += v
+		if v < e.close {
+			continue
+		}
+		g := float64(weight) * e.r.lift.of(v)
 		e.lift += g
 		if v >= e.near {
-			e.lost += float64(e.weight)
+			e.lost += float64(weight)
 			e.raise += g
 		}
 	}
-	e.light.add(e.weight, uint64(e.hashed))
-	e.table.add(places, e.weight)
-	e.left -= e.hashed
-	e.hashed = 0
+	e.sum.addProduct(weight, sum)
 }
 
 // nowhere is an estimate that no cell reaches.

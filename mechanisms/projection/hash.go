@@ -33,12 +33,23 @@ func drawPolynomial(src *noise.Source) (p polynomial, err error) {
 	return p, nil
 }
 
-// at returns the value at x < 2^61 − 1.
+// at returns the value at x < 2^61 − 1. Only the last sum is reduced: with x in
+// 61 bits and coefficients below p, a product of v takes it to less than
+// v + 2^61, so that three steps end below 7·2^61.
 func (p *polynomial) at(x uint64) uint64 {
-	v := p[3]
-	v = addMod(mulMod(v, x), p[2])
-	v = addMod(mulMod(v, x), p[1])
-	return addMod(mulMod(v, x), p[0])
+	x <<= 3 // so that the high word of a product is its quotient by 2^61
+	high, low := bits.Mul64(p[3], x)
+	high, low = bits.Mul64(high+low>>3+p[2], x)
+	high, low = bits.Mul64(high+low>>3+p[1], x)
+	return fold(high + low>>3 + p[0])
+}
+
+// halved returns the polynomial of half the values, modulo 2^61 − 1.
+func (p *polynomial) halved() (h polynomial) {
+	for i, c := range p {
+		h[i] = mulMod(c, (prime+1)/2)
+	}
+	return h
 }
 
 // reduced reports whether every coefficient is below the modulus.
@@ -73,7 +84,8 @@ func addMod(a, b uint64) uint64 {
 // probability is off 1/T by less than 2^-60.
 type countSketch struct {
 	bucket, sign polynomial
-	key          [2]uint64 // of the inner hash of names above 2^61 − 1
+	half         polynomial // half of sign, for walks
+	key          [2]uint64  // of the inner hash of names above 2^61 − 1
 	rows         uint64
 	coded        bool
 	chained      bool // of a release stored under version 1

@@ -1,7 +1,6 @@
 package projection
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -94,31 +93,44 @@ func (e *evaluation) factors(m uint64) (factors []factor, crowd float64) {
 // worst of them first. (Against a list made with knowledge of several records
 // that meet there is no bound from a sketch: their counts cancel in it.)
 func (e *evaluation) crowded(factors []factor, m uint64) ([]factor, float64) {
-	var shifts []float64
-	alone := func(weight int64, times uint64) {
-		factors = append(factors, factor{0, max(weight, -weight), times})
-	}
+	var alone tally
+	buckets := 0
 	e.table.eachBucket(func(bucket []term, c int64, s float64) {
 		for _, t := range bucket {
 			drop(factors, max(t.weight, -t.weight))
 		}
-		if square := float64(c) * float64(c); square >= s {
-			alone(c, 1)
-			s = square
-		} else {
-			for _, t := range bucket {
-				alone(t.weight, 1)
-			}
+		buckets++
+		if float64(c)*float64(c) >= s {
+			alone.add(max(c, -c), 1)
+			return
 		}
+		for _, t := range bucket {
+			alone.add(max(t.weight, -t.weight), 1)
+		}
+	})
+	for _, t := range alone {
+		factors = append(factors, factor{0, t.weight, t.times})
+	}
+	factors = slices.DeleteFunc(factors, func(f factor) bool { return f.times == 0 })
+	if most := forgiven(m, e.r.p.Rows); buckets > most {
+		return factors, e.shifts(most)
+	}
+	return factors, 0
+}
+
+// shifts returns the sum of the shifts of the buckets but for as many as are
+// forgiven, the smallest.
+func (e *evaluation) shifts(forgiven int) (sum float64) {
+	var shifts []float64
+	e.table.eachBucket(func(bucket []term, c int64, s float64) {
+		s = max(s, float64(c)*float64(c))
 		shifts = append(shifts, math.Sqrt(s)*math.Abs(float64(e.r.sketch.at(bucket[0].row))))
 	})
-	slices.SortFunc(shifts, func(a, b float64) int { return cmp.Compare(b, a) })
-	shifts = shifts[:max(0, len(shifts)-forgiven(m, e.r.p.Rows))]
-	sum := 0.0
-	for _, s := range shifts {
+	slices.Sort(shifts)
+	for _, s := range slices.Backward(shifts[forgiven:]) {
 		sum += s
 	}
-	return slices.DeleteFunc(factors, func(f factor) bool { return f.times == 0 }), sum
+	return sum
 }
 
 // drop takes a light coordinate of a weight out of the factors.

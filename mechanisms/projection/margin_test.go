@@ -139,10 +139,15 @@ func TestMarginsAreTight(t *testing.T) {
 // order, and a margin counts what cancels and what adds up in one.
 func TestMeetings(t *testing.T) {
 	var table meetings
-	table.expect(8, 0x9e3779b97f4a7c15)
-	table.add([]place{1, 7, 4, 9 | negative}, 2)
-	table.add([]place{1 | negative, 5}, 2)
-	table.add([]place{4, 1}, 3)
+	table.expect(8, 1<<20, 0x9e3779b97f4a7c15)
+	for _, c := range []struct {
+		places []place
+		weight int64
+	}{{[]place{1, 7, 4, 9 | negative}, 2}, {[]place{1 | negative, 5}, 2}, {[]place{4, 1}, 3}} {
+		table.places = append(table.places, c.places...)
+		table.weigh(c.weight, uint64(len(c.places)))
+		table.look()
+	}
 	table.search()
 	var got []string
 	table.eachBucket(func(bucket []term, c int64, s float64) {

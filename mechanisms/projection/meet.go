@@ -12,15 +12,23 @@ import (
 const maxTable = 1 << 20
 
 // meetings finds elements of a support that share a coordinate of the sketch.
-// Coordinates are thrown into sixteen slots an element, by a multiplier of its
-// own: the matrix is public, and a query could be made to fill one slot. Only
-// what falls into a slot that was taken, a thirtieth, is looked at again.
+// Each coordinate takes a slot, a bit, of a table with sixty-four or more slots
+// an element, or one for each coordinate where that is less: so a slot that was
+// taken is rare, and mostly nothing else has to be done. The elements of the
+// slots that were taken twice are then searched in a second pass. Slots are
+// chosen by a multiplier of the process's own, as the matrix is public and a
+// query could be made to fill one slot.
 type meetings struct {
-	taken, crowded []uint64 // slots, a bit each
-	mask, salt     uint64
-	places         []place
-	weights        []weightCount // of the places, in order
-	found          []term        // all elements of coordinates with more than one
+	taken   []uint64 // slots, a bit each
+	salt    uint64
+	shift   uint    // a slot is the high bits of the coordinate times the salt
+	exact   bool    // a slot is the coordinate
+	places  []place // of the elements, in order
+	looked  int     // of these, how many have their slots
+	weights []weightCount
+	twice   []uint64 // slots that were taken twice
+	found   []term   // all elements of coordinates with more than one
+	spare   []term
 }
 
 // term is an element of a query's support: its coordinate and signed weight.
@@ -29,76 +37,119 @@ type term struct {
 	weight int64
 }
 
-// expect empties the table and makes room for m elements.
-func (t *meetings) expect(m, salt uint64) {
-	words := 1 << bits.Len64(min(m, maxTable)/4)
-	if words > cap(t.taken) {
-		t.taken, t.crowded = make([]uint64, words), make([]uint64, words)
+// mostSlots bounds the slots, which are to stay in the processor's cache.
+const mostSlots = 1 << 23
+
+// expect empties the slots and makes room for m elements of a sketch of the
+// given rows.
+func (t *meetings) expect(m, rows, salt uint64) {
+	m = min(m, maxTable)
+	slots := uint(max(6, min(bits.Len64(64*m-1), bits.Len64(mostSlots-1))))
+	if t.exact = rows <= 1<<slots; t.exact {
+		slots = uint(max(6, bits.Len64(rows-1)))
 	}
-	t.taken, t.crowded = t.taken[:words], t.crowded[:words]
-	t.mask, t.salt = uint64(64*words-1), salt
+	t.salt, t.shift = salt, 64-slots
+	t.taken = slices.Grow(t.taken[:0], 1<<slots/64)[:1<<slots/64]
+	t.places = slices.Grow(t.places[:0], int(m))
 	clear(t.taken)
-	clear(t.crowded)
 }
 
-// forget drops the elements, held and found.
+// restart drops the elements held, but not those found.
+func (t *meetings) restart() {
+	t.places, t.looked, t.weights, t.twice = t.places[:0], 0, t.weights[:0], t.twice[:0]
+}
+
+// forget drops the elements held and those found.
 func (t *meetings) forget() {
-	t.places, t.weights, t.found = t.places[:0], t.weights[:0], t.found[:0]
+	t.restart()
+	t.found = t.found[:0]
+}
+
+// weigh says that the n places that were added last are of a weight.
+func (t *meetings) weigh(weight int64, n uint64) {
+	if last := len(t.weights) - 1; last >= 0 && t.weights[last].weight == weight {
+		t.weights[last].times += n
+		return
+	}
+	t.weights = append(t.weights, weightCount{weight, n})
+}
+
+// look gives the places that were added last their slots.
+func (t *meetings) look() {
+	places := t.places[t.looked:]
+	t.looked = len(t.places)
+	taken := t.taken
+	last := uint64(len(taken) - 1) // a power of 2 less 1
+	if t.exact {
+		for _, p := range places {
+			row := p.row()
+			word := &taken[row>>6&last]
+			if *word>>(row&63)&1 != 0 {
+				t.twice = append(t.twice, row)
+			}
+			*word |= 1 << (row & 63)
+		}
+		return
+	}
+	salt, shift := t.salt, t.shift&63
+	for _, p := range places {
+		slot := p.row() * salt >> shift
+		word := &taken[slot>>6&last]
+		if *word>>(slot&63)&1 != 0 {
+			t.twice = append(t.twice, slot)
+		}
+		*word |= 1 << (slot & 63)
+	}
 }
 
 // slot returns the number of the slot of a coordinate.
 func (t *meetings) slot(row uint64) uint64 {
-	hi, lo := bits.Mul64(row+1, t.salt)
-	return (hi ^ lo>>32) & t.mask
+	if t.exact {
+		return row
+	}
+	return row * t.salt >> t.shift
 }
 
-// add adds elements of one weight.
-func (t *meetings) add(places []place, weight int64) {
-	if len(t.places)+len(places) > maxTable {
-		t.search()
-		t.places, t.weights = t.places[:0], t.weights[:0]
-		clear(t.taken)
-		clear(t.crowded)
-	}
-	t.places = append(t.places, places...)
-	t.weights = append(t.weights, weightCount{weight, uint64(len(places))})
-	for _, p := range places {
-		slot := t.slot(p.row())
-		bit := uint64(1) << (slot & 63)
-		t.crowded[slot>>6] |= t.taken[slot>>6] & bit
-		t.taken[slot>>6] |= bit
-	}
-}
-
-// search finds the elements that share a coordinate among those held.
+// search finds the elements that share a coordinate among those held. They end
+// up by coordinate, and those of one coordinate in their order.
 func (t *meetings) search() {
+	if len(t.twice) == 0 {
+		return
+	}
+	clear(t.taken)
+	for _, slot := range t.twice {
+		t.taken[slot>>6] |= 1 << (slot & 63)
+	}
 	first := len(t.found)
 	rest := t.places
 	for _, w := range t.weights {
 		for _, p := range rest[:w.times] {
-			if slot := t.slot(p.row()); t.crowded[slot>>6]>>(slot&63)&1 == 1 {
+			if slot := t.slot(p.row()); t.taken[slot>>6]>>(slot&63)&1 == 1 {
 				t.found = append(t.found, term{p.row(), w.weight ^ p.sign() - p.sign()})
 			}
 		}
 		rest = rest[w.times:]
 	}
 	suspects := t.found[first:]
-	slices.SortFunc(suspects, byRow)
+	t.spare = sortTerms(suspects, t.spare)
 	kept := suspects[:0]
-	for i, s := range suspects {
-		if i > 0 && suspects[i-1].row == s.row || i+1 < len(suspects) && suspects[i+1].row == s.row {
-			kept = append(kept, s)
+	for i := 0; i < len(suspects); {
+		n := 1
+		for i+n < len(suspects) && suspects[i+n].row == suspects[i].row {
+			n++
 		}
+		if n > 1 {
+			kept = append(kept, suspects[i:i+n]...)
+		}
+		i += n
 	}
 	t.found = t.found[:first+len(kept)]
 }
 
-func byRow(a, b term) int { return cmp.Compare(a.row, b.row) }
-
 // eachBucket splits the elements found by coordinate and hands over those of
 // each with c, the sum of their weights, and s, the sum of the squares.
 func (t *meetings) eachBucket(use func(bucket []term, c int64, s float64)) {
-	slices.SortFunc(t.found, byRow)
+	t.spare = sortTerms(t.found, t.spare)
 	for terms := t.found; len(terms) > 0; {
 		var c int64
 		var s float64
@@ -112,6 +163,41 @@ func (t *meetings) eachBucket(use func(bucket []term, c int64, s float64)) {
 		use(terms[:n], c, s)
 		terms = terms[n:]
 	}
+}
+
+// sortTerms sorts terms by row, those of one row in their order, with the help
+// of memory for as many: a digit of eleven bits at a time, or directly if they
+// are few. It returns the memory, for the next time.
+func sortTerms(terms, spare []term) []term {
+	byRow := func(a, b term) int { return cmp.Compare(a.row, b.row) }
+	if len(terms) < 512 || slices.IsSortedFunc(terms, byRow) {
+		slices.SortStableFunc(terms, byRow)
+		return spare
+	}
+	spare = slices.Grow(spare[:0], len(terms))[:len(terms)]
+	var all uint64
+	for _, t := range terms {
+		all |= t.row
+	}
+	from, to := terms, spare
+	for shift := 0; all>>shift != 0; shift += 11 {
+		var starts [1 << 11]int
+		for _, t := range from {
+			starts[t.row>>shift&(1<<11-1)]++
+		}
+		sum := 0
+		for i, n := range starts {
+			starts[i], sum = sum, sum+n
+		}
+		for _, t := range from {
+			at := &starts[t.row>>shift&(1<<11-1)]
+			to[*at] = t
+			*at++
+		}
+		from, to = to, from
+	}
+	copy(terms, from)
+	return spare
 }
 
 // forgiven returns how many meetings a query of m elements that was chosen

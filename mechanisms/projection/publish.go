@@ -79,13 +79,6 @@ func (h heavyCells) sorted() error {
 	return nil
 }
 
-// from returns the cells from the first one on whose code is at least start. The
-// universe is coded.
-func (h heavyCells) from(start uint64) heavyCells {
-	i, _ := slices.BinarySearchFunc(h, start, func(c published, start uint64) int { return cmp.Compare(c.x.Lo, start) })
-	return h[i:]
-}
-
 // largest returns the largest |answer| of the cells, clip included.
 func (h heavyCells) largest(clip int64) (most int64) {
 	for _, c := range h {

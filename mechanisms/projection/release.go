@@ -39,6 +39,7 @@ func newRelease(u *query.Universe, p Params, m matrix, sketch vector, heavy heav
 	noise := noiseOf(p.Law)
 	r.laws = [2]*coordinate{noise, noise}
 	if p.Transform == Sparse {
+		m.sketch.half = m.sketch.sign.halved()
 		r.laws[0] = r.summary.coordinate(noise)
 	}
 	return r

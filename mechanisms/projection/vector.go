@@ -16,9 +16,9 @@ type vector interface {
 	width() int // bytes a coordinate takes when it is small
 	// span returns the sum of n coordinates from the first on.
 	span(first, n uint64) int64
-	// gather returns the sum of the coordinates at the places, each with the
-	// place's sign, and appends those of these that are at least near to close.
-	gather(places []place, near int64, close []int64) (sum int64, _ []int64)
+	// gather sets values to the coordinates at the places, each with the place's
+	// sign, and returns their sum and the largest; there are at most batch.
+	gather(places []place, values []int64) (sum, most int64)
 }
 
 // place is a coordinate and a sign: the number of the coordinate, and the
@@ -28,8 +28,8 @@ type place uint64
 // negative marks a place whose sign is −1.
 const negative place = 1 << 63
 
-// row returns the number of the coordinate.
-func (p place) row() uint64 { return uint64(p &^ negative) }
+// row returns the number of the coordinate, which is at most MaxRows.
+func (p place) row() uint64 { return uint64(uint32(p)) }
 
 // sign returns 0 for +1 and −1 for −1, so that (v ^ sign) − sign is v with the
 // sign.
@@ -101,39 +101,29 @@ func (c *compact[W]) span(first, n uint64) (sum int64) {
 	return sum
 }
 
-// gather first fetches the words and then adds them, a batch at a time: the loop
-// that fetches is so short that the processor waits for many words at once,
-// where one loop for both waits for a few (twice as fast beyond its caches).
-func (c *compact[W]) gather(places []place, near int64, close []int64) (sum int64, _ []int64) {
+// gather first fetches the words and then adds them: the loop that fetches is so
+// short that the processor waits for many words at once, where one loop for both
+// waits for a few (twice as fast beyond its caches).
+func (c *compact[W]) gather(places []place, values []int64) (sum, most int64) {
 	var fetched [batch]W
-	for len(places) > 0 {
-		n := min(len(places), batch)
-		words := fetched[:n]
-		for i, p := range places[:n] {
-			words[i] = c.words[p.row()]
-		}
-		var part int64
-		part, close = c.added(words, places[:n], near, close)
-		sum, places = sum+part, places[n:]
+	words, all := fetched[:len(places)], c.words
+	for i, p := range places {
+		words[i] = all[p.row()]
 	}
-	return sum, close
-}
-
-// added adds words fetched from places as gather does.
-func (c *compact[W]) added(words []W, places []place, near int64, close []int64) (sum int64, _ []int64) {
 	escape := W(c.escape)
+	values = values[:len(words)]
+	most = math.MinInt64
 	for i, w := range words {
-		v, p := int64(w), places[i]
+		v, sign := int64(w), places[i].sign()
 		if w == escape {
-			v = c.large[p.row()]
+			v = c.large[places[i].row()]
 		}
-		v = v ^ p.sign() - p.sign()
+		v = v ^ sign - sign
+		values[i] = v
 		sum += v
-		if v >= near {
-			close = append(close, v)
-		}
+		most = max(most, v)
 	}
-	return sum, close
+	return sum, most
 }
 
 // fits reports whether v is kept as a word.

@@ -1,68 +1,103 @@
 package projection
 
-// walk evaluates a polynomial at points of equal distance by its differences:
-// the third ones of a polynomial of degree 3 are constant, so a step is three
-// additions where an evaluation is three multiplications.
+import "math/bits"
+
+// A walk evaluates a polynomial at the points of a progression by its
+// differences: the third ones of a polynomial of degree 3 are constant, so a
+// step is three additions where an evaluation is three multiplications.
+//
+// It does so in fractions of the modulus p: a value v stands as about
+// 2^64·v/p, so that the additions modulo p are those of the machine. What
+// rounding costs, see slack, leaves a place undecided once in some hundred
+// thousand steps; that one is computed exactly.
 type walk [independence]uint64
 
-// walk returns the walk that begins at x, of which at least the next three
-// points are below the modulus.
-func (p *polynomial) walk(x, stride uint64) walk {
-	w := walk{p.at(x), p.at(x + stride), p.at(x + 2*stride), p.at(x + 3*stride)}
-	for order := 1; order < independence; order++ {
-		for i := independence - 1; i >= order; i-- {
-			w[i] = addMod(w[i], prime-w[i-1])
-		}
+// maxWalk is the number of points of a walk.
+const maxWalk = 256
+
+// slack is above what a fraction in a walk is off. Each difference is rounded
+// down by less than 2 units, and after n < 256 steps the errors add up to less
+// than 2·(1 + n + C(n,2) + C(n,3)) < 2^22.5; 8 more units are lost where 2^64·v/p
+// stands for 8v. So the exact number lies in [fraction, fraction + slack).
+const slack = 1 << 23
+
+// fraction returns 2^64·v/p, rounded down by less than 2 units.
+func fraction(v uint64) uint64 { return v<<3 | v>>58 }
+
+// walk returns the walk from x in steps of the stride.
+func (p *polynomial) walk(x uint64, s *powers) walk {
+	u0, u1, u2, u3 := p.shifted(x)
+	if s.one != 1 {
+		u1, u2, u3 = mulMod(u1, s.one), mulMod(u2, s.two), mulMod(u3, s.three)
 	}
-	return w
+	double := addMod(u2, u2)
+	six := addMod(addMod(u3, u3), u3)
+	six = addMod(six, six)
+	return walk{fraction(u0), fraction(addMod(addMod(u1, u2), u3)), fraction(addMod(double, six)), fraction(six)}
 }
 
-// placesOf sets dst to the places of the points. Those of a universe with codes
-// ascend, and often at one distance.
-func (c *countSketch) placesOf(dst []place, points []uint64) {
-	if !c.coded {
-		for i, x := range points {
-			dst[i] = c.atPoint(x)
-		}
-		return
+// shifted returns the coefficients of p(x + t), a polynomial in t.
+func (p *polynomial) shifted(x uint64) (u0, u1, u2, u3 uint64) {
+	cubic := mulMod(p[3], x)
+	a := addMod(cubic, p[2])
+	b := addMod(cubic, a)
+	u2 = addMod(cubic, b)
+	linear := mulMod(a, x)
+	a = addMod(linear, p[1])
+	u1 = addMod(a, mulMod(b, x))
+	return addMod(mulMod(a, x), p[0]), u1, u2, p[3]
+}
+
+// powers are those of a stride modulo 2^61 − 1.
+type powers struct{ one, two, three uint64 }
+
+func powersOf(stride uint64) powers {
+	if stride == 1 {
+		return powers{1, 1, 1}
 	}
-	for len(points) > 0 {
-		n, stride := progression(points)
-		c.places(dst[:n], points[0], stride)
-		points, dst = points[n:], dst[n:]
+	two := mulMod(stride, stride)
+	return powers{stride, two, mulMod(two, stride)}
+}
+
+// shortWalk is the length below which points are evaluated one by one.
+const shortWalk = 6
+
+// places sets dst to the places of the codes start, start + stride, and so on,
+// all below the modulus; s holds the stride's powers.
+func (c *countSketch) places(dst []place, start uint64, s *powers) {
+	for len(dst) >= shortWalk {
+		bucket, sign := c.bucket.walk(start, s), c.half.walk(start, s)
+		bucket[0] -= 8
+		n := c.steps(dst[:min(len(dst), maxWalk)], &bucket, &sign)
+		dst, start = dst[n:], start+uint64(n)*s.one
+		if n < maxWalk && len(dst) > 0 { // undecided
+			dst[0] = c.atPoint(start)
+			dst, start = dst[1:], start+s.one
+		}
+	}
+	for i := range dst {
+		dst[i] = c.atPoint(start)
+		start += s.one
 	}
 }
 
-// progression returns how many of the codes, which ascend, are at one distance
-// from each other, and the distance.
-func progression(codes []uint64) (n int, stride uint64) {
-	if len(codes) < 2 {
-		return len(codes), 1
-	}
-	stride = codes[1] - codes[0]
-	for n = 2; n < len(codes) && codes[n]-codes[n-1] == stride; n++ {
-	}
-	return n, stride
-}
-
-// shortRun is the length below which a run is hashed point by point: eight
-// evaluations begin a pair of walks.
-const shortRun = 8
-
-// places sets dst to the places of the codes start, start + stride, and so on.
-func (c *countSketch) places(dst []place, start, stride uint64) {
-	if len(dst) < shortRun {
-		for i := range dst {
-			dst[i] = c.atPoint(start + uint64(i)*stride)
-		}
-		return
-	}
-	bucket, sign := c.bucket.walk(start, stride), c.sign.walk(start, stride)
+// steps sets dst to the places along a pair of walks, up to the first that is
+// undecided, and returns their number. The second walk is that of the halves
+// modulo p of the values whose lowest bit is the sign: a value v is odd where
+// its half, (v + p)/2, is above p/2.
+func (c *countSketch) steps(dst []place, bucket, sign *walk) int {
 	b0, b1, b2, b3 := bucket[0], bucket[1], bucket[2], bucket[3]
 	s0, s1, s2, s3 := sign[0], sign[1], sign[2], sign[3]
+	rows := c.rows
+	decided := -(slack * rows)
 	for i := range dst {
-		dst[i] = c.place(b0, s0)
-		b0, b1, b2 = addMod(b0, b1), addMod(b1, b2), addMod(b2, b3)
-		s0, s1, s2 = addMod(s0, s1), addMod(s1, s2), addMod(s2, s3)
+		row, rest := bits.Mul64(b0, rows)
+		if rest >= decided || s0<<1 >= -(2*slack)&(1<<64-1) {
+			return i
+		}
+		dst[i] = place(row | s0&(1<<63))
+		b0, b1, b2 = b0+b1, b1+b2, b2+b3
+		s0, s1, s2 = s0+s1, s1+s2, s2+s3
 	}
+	return len(dst)
 }

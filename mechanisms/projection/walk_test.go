@@ -1,43 +1,52 @@
 package projection
 
-import (
-	"slices"
-	"testing"
-)
+import "testing"
 
-// TestPlacesOfProgressions compares walks with single evaluations.
+// TestPlacesOfProgressions compares walks with single evaluations, of as many
+// points as make thousands of places undecided where there are many rows.
 func TestPlacesOfProgressions(t *testing.T) {
-	src, _ := seeded(t)
-	c, err := drawCountSketch(1<<23, true, src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, stride := range []uint64{1, 2, 1200, 1 << 40} {
-		for _, n := range []int{0, 1, 2, shortRun - 1, shortRun, 100} {
-			got, want := make([]place, n), make([]place, n)
-			start := uint64(prime) - 1 - 200*stride
-			c.places(got, start, stride)
-			for i := range want {
-				want[i] = c.atPoint(start + uint64(i)*stride)
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%d places at distance %d: %v, want %v", n, stride, got, want)
+	src, random := seeded(t)
+	for _, rows := range []uint64{1, 3, 1 << 10, 1 << 23, 1<<23 + 12345, MaxRows} {
+		c, err := drawCountSketch(rows, true, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.half = c.sign.halved()
+		for _, stride := range []uint64{1, 2, 1200, 1 << 33, random.Uint64N(1 << 40)} {
+			for _, n := range []int{0, 1, 2, shortWalk - 1, shortWalk, 100, maxWalk, maxWalk + 1, 10_000} {
+				got := make([]place, n)
+				start := uint64(prime) - 1 - 10_000*stride
+				s := powersOf(stride)
+				c.places(got, start, &s)
+				for i, p := range got {
+					if want := c.atPoint(start + uint64(i)*stride); p != want {
+						t.Fatalf("%d rows, place %d of %d at distance %d: %x, want %x", rows, i, n, stride, p, want)
+					}
+				}
 			}
 		}
 	}
 }
 
-func TestProgression(t *testing.T) {
-	for _, c := range []struct {
-		codes  []uint64
-		n      int
-		stride uint64
+// TestWalkStops checks that a walk ends before a place that it cannot tell.
+func TestWalkStops(t *testing.T) {
+	c := &countSketch{rows: 1 << 10}
+	for _, k := range []struct {
+		bucket, sign walk
+		steps        int
 	}{
-		{nil, 0, 1}, {[]uint64{7}, 1, 1}, {[]uint64{7, 9}, 2, 2}, {[]uint64{7, 9, 11}, 3, 2},
-		{[]uint64{7, 9, 12, 15}, 2, 2}, {[]uint64{0, 5, 10, 15, 16}, 4, 5},
+		{walk{1 << 60}, walk{1 << 60}, 9},
+		{walk{1<<60 - slack}, walk{1 << 60}, 0},
+		{walk{1<<60 - slack - 1}, walk{1 << 60}, 9},
+		{walk{1 << 60, 1<<53 - slack/2}, walk{1 << 60}, 2},
+		{walk{1 << 60}, walk{1<<63 - slack}, 0},
+		{walk{1 << 60}, walk{1<<63 - slack - 1}, 9},
+		{walk{1 << 60}, walk{1 << 63}, 9},
+		{walk{1 << 60}, walk{-slack & (1<<64 - 1)}, 0},
+		{walk{1 << 60}, walk{0, 0, 1<<63 - slack}, 2},
 	} {
-		if n, stride := progression(c.codes); n != c.n || stride != c.stride {
-			t.Errorf("progression(%v) = %d, %d", c.codes, n, stride)
+		if n := c.steps(make([]place, 9), &k.bucket, &k.sign); n != k.steps {
+			t.Errorf("%v, %v: %d steps, want %d", k.bucket, k.sign, n, k.steps)
 		}
 	}
 }

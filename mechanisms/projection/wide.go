@@ -34,3 +34,9 @@ func (w wide) big() *big.Int {
 	b := big.NewInt(w.hi)
 	return b.Add(b.Lsh(b, 64), new(big.Int).SetUint64(w.lo))
 }
+
+// int64 returns the value, and whether it fits.
+func (w wide) int64() (v int64, ok bool) {
+	v = int64(w.lo)
+	return v, w.hi == v>>63
+}

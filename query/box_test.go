@@ -1,0 +1,101 @@
+package query
+
+import (
+	"maps"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestBoxesAgainstRuns compares the codes of boxes with those of runs, on
+// random queries with weights and free columns.
+func TestBoxesAgainstRuns(t *testing.T) {
+	u := codedUniverse(t, 3, 1, 5, 4, 2, 7)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		q := randomQuery(t, u, random)
+		want := make(map[uint64]int64)
+		for r, w := range q.Runs() {
+			for i := range r.Len {
+				want[r.Start+i] = w
+			}
+		}
+		got := make(map[uint64]int64)
+		for b, w := range q.Boxes() {
+			last := uint64(0)
+			eachOf(b, func(code uint64) {
+				if got[code] != 0 {
+					t.Fatalf("%d comes twice", code)
+				}
+				got[code], last = w, max(last, code)
+			})
+			if b.Last() != last {
+				t.Fatalf("%v ends at %d, not %d", b, last, b.Last())
+			}
+			for i, s := range b.Steps {
+				if s.Count < 2 || i > 0 && b.Steps[i-1].Stride <= s.Stride*s.Count-s.Stride {
+					t.Fatalf("steps %v", b.Steps)
+				}
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	}
+}
+
+func eachOf(b Box, use func(code uint64)) {
+	if len(b.Steps) == 0 {
+		use(b.Start)
+		return
+	}
+	for i := range b.Steps[0].Count {
+		eachOf(Box{b.Start + i*b.Steps[0].Stride, b.Steps[1:]}, use)
+	}
+}
+
+// codedUniverse has integer columns of the given sizes.
+func codedUniverse(t *testing.T, sizes ...int64) *Universe {
+	t.Helper()
+	var columns []Column
+	for i, n := range sizes {
+		d, err := NewRange(0, n-1, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns = append(columns, Column{Name: string(rune('a' + i)), Domain: d})
+	}
+	u, err := NewUniverse(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// randomQuery adds up some conjunctions of random sets.
+func randomQuery(t *testing.T, u *Universe, random *rand.Rand) Query {
+	t.Helper()
+	sum := None(u)
+	for range 1 + random.IntN(3) {
+		part := All(u)
+		for i, c := range u.Columns() {
+			if random.IntN(2) == 0 {
+				continue
+			}
+			var values []Value
+			for o := range c.Domain.Size() {
+				if random.IntN(3) > 0 {
+					values = append(values, c.Domain.Value(o))
+				}
+			}
+			var err error
+			if part, err = part.And(Where(u, i, c.Domain.Of(values...))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var err error
+		if sum, err = sum.Plus(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sum
+}
