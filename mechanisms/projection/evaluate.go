@@ -150,7 +150,7 @@ func (e *evaluation) room(n uint64, weight int64) []place {
 	if len(t.places) == maxTable {
 		t.search()
 		t.restart()
-		clear(t.taken)
+		t.slots(64*maxTable, t.rows, t.factor)
 	}
 	if weight != e.weight {
 		e.turn()

@@ -19,16 +19,16 @@ const maxTable = 1 << 20
 // chosen by a multiplier of the process's own, as the matrix is public and a
 // query could be made to fill one slot.
 type meetings struct {
-	taken   []uint64 // slots, a bit each
-	salt    uint64
-	shift   uint    // a slot is the high bits of the coordinate times the salt
-	exact   bool    // a slot is the coordinate
-	places  []place // of the elements, in order
-	looked  int     // of these, how many have their slots
-	weights []weightCount
-	twice   []uint64 // slots that were taken twice
-	found   []term   // all elements of coordinates with more than one
-	spare   []term
+	rows, factor uint64   // of the sketch, and the process's multiplier
+	taken        []uint64 // slots, a bit each
+	salt         uint64   // a slot is a coordinate times the salt,
+	shift        uint     // shifted by this: its high bits
+	places       []place  // of the elements, in order
+	looked       int      // of these, how many have their slots
+	weights      []weightCount
+	twice        []uint64 // coordinates whose slots were taken
+	found        []term   // all elements of coordinates with more than one
+	spare        []term
 }
 
 // term is an element of a query's support: its coordinate and signed weight.
@@ -40,18 +40,12 @@ type term struct {
 // mostSlots bounds the slots, which are to stay in the processor's cache.
 const mostSlots = 1 << 23
 
-// expect empties the slots and makes room for m elements of a sketch of the
-// given rows.
+// expect makes room for m elements of a sketch of the given rows.
 func (t *meetings) expect(m, rows, salt uint64) {
 	m = min(m, maxTable)
-	slots := uint(max(6, min(bits.Len64(64*m-1), bits.Len64(mostSlots-1))))
-	if t.exact = rows <= 1<<slots; t.exact {
-		slots = uint(max(6, bits.Len64(rows-1)))
-	}
-	t.salt, t.shift = salt, 64-slots
-	t.taken = slices.Grow(t.taken[:0], 1<<slots/64)[:1<<slots/64]
+	t.rows, t.factor = rows, salt
 	t.places = slices.Grow(t.places[:0], int(m))
-	clear(t.taken)
+	t.slots(64*m, rows, salt)
 }
 
 // restart drops the elements held, but not those found.
@@ -78,36 +72,29 @@ func (t *meetings) weigh(weight int64, n uint64) {
 func (t *meetings) look() {
 	places := t.places[t.looked:]
 	t.looked = len(t.places)
-	taken := t.taken
+	taken, salt, shift := t.taken, t.salt, t.shift&63
 	last := uint64(len(taken) - 1) // a power of 2 less 1
-	if t.exact {
-		for _, p := range places {
-			row := p.row()
-			word := &taken[row>>6&last]
-			if *word>>(row&63)&1 != 0 {
-				t.twice = append(t.twice, row)
-			}
-			*word |= 1 << (row & 63)
-		}
-		return
-	}
-	salt, shift := t.salt, t.shift&63
 	for _, p := range places {
 		slot := p.row() * salt >> shift
 		word := &taken[slot>>6&last]
 		if *word>>(slot&63)&1 != 0 {
-			t.twice = append(t.twice, slot)
+			t.twice = append(t.twice, p.row())
 		}
 		*word |= 1 << (slot & 63)
 	}
 }
 
-// slot returns the number of the slot of a coordinate.
-func (t *meetings) slot(row uint64) uint64 {
-	if t.exact {
-		return row
+// slots sets the number of slots to at least some and to no more than are in
+// the cache, and empties them; where there are as many as rows, a slot is a row.
+func (t *meetings) slots(some, rows, salt uint64) {
+	n := max(6, min(bits.Len64(some-1), bits.Len64(mostSlots-1)))
+	if rows <= 1<<n {
+		n = max(6, bits.Len64(rows-1))
+		salt = 1 << (64 - n)
 	}
-	return row * t.salt >> t.shift
+	t.salt, t.shift = salt, uint(64-n)
+	t.taken = slices.Grow(t.taken[:0], 1<<n/64)[:1<<n/64]
+	clear(t.taken)
 }
 
 // search finds the elements that share a coordinate among those held. They end
@@ -116,20 +103,8 @@ func (t *meetings) search() {
 	if len(t.twice) == 0 {
 		return
 	}
-	clear(t.taken)
-	for _, slot := range t.twice {
-		t.taken[slot>>6] |= 1 << (slot & 63)
-	}
 	first := len(t.found)
-	rest := t.places
-	for _, w := range t.weights {
-		for _, p := range rest[:w.times] {
-			if slot := t.slot(p.row()); t.taken[slot>>6]>>(slot&63)&1 == 1 {
-				t.found = append(t.found, term{p.row(), w.weight ^ p.sign() - p.sign()})
-			}
-		}
-		rest = rest[w.times:]
-	}
+	t.suspect()
 	suspects := t.found[first:]
 	t.spare = sortTerms(suspects, t.spare)
 	kept := suspects[:0]
@@ -144,6 +119,28 @@ func (t *meetings) search() {
 		i += n
 	}
 	t.found = t.found[:first+len(kept)]
+}
+
+// suspect adds the elements of slots that were taken twice, and a few more, to
+// those found: slots that were not taken twice are few enough for less memory.
+func (t *meetings) suspect() {
+	t.slots(max(1<<12, 64*uint64(len(t.twice))), t.rows, t.factor)
+	taken, salt, shift := t.taken, t.salt, t.shift&63
+	last := uint64(len(taken) - 1)
+	for _, row := range t.twice {
+		slot := row * salt >> shift
+		taken[slot>>6&last] |= 1 << (slot & 63)
+	}
+	rest := t.places
+	for _, w := range t.weights {
+		for _, p := range rest[:w.times] {
+			slot := p.row() * salt >> shift
+			if taken[slot>>6&last]>>(slot&63)&1 != 0 {
+				t.found = append(t.found, term{p.row(), w.weight ^ p.sign() - p.sign()})
+			}
+		}
+		rest = rest[w.times:]
+	}
 }
 
 // eachBucket splits the elements found by coordinate and hands over those of
