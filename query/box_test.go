@@ -20,16 +20,17 @@ func TestBoxesAgainstRuns(t *testing.T) {
 			}
 		}
 		got := make(map[uint64]int64)
-		for b, w := range q.Boxes() {
+		for b, w := range NewCoder(u, [16]byte{}).Boxes(q) {
 			last := uint64(0)
-			eachOf(b, func(code uint64) {
-				if got[code] != 0 {
-					t.Fatalf("%d comes twice", code)
+			b.each(b.Start, func(x Element) bool {
+				if got[x.Lo] != 0 || x.Hi != 0 {
+					t.Fatalf("%v comes twice", x)
 				}
-				got[code], last = w, max(last, code)
+				got[x.Lo], last = w, max(last, x.Lo)
+				return true
 			})
-			if b.Last() != last {
-				t.Fatalf("%v ends at %d, not %d", b, last, b.Last())
+			if b.Last() != (Element{Lo: last}) {
+				t.Fatalf("%v ends at %d, not %v", b, last, b.Last())
 			}
 			for i, s := range b.Steps {
 				if s.Count < 2 || i > 0 && b.Steps[i-1].Stride <= s.Stride*s.Count-s.Stride {
@@ -40,16 +41,6 @@ func TestBoxesAgainstRuns(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
-	}
-}
-
-func eachOf(b Box, use func(code uint64)) {
-	if len(b.Steps) == 0 {
-		use(b.Start)
-		return
-	}
-	for i := range b.Steps[0].Count {
-		eachOf(Box{b.Start + i*b.Steps[0].Stride, b.Steps[1:]}, use)
 	}
 }
 

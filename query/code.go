@@ -8,8 +8,7 @@ import (
 )
 
 // Element names one record of a universe: its code (Hi = 0) where the universe
-// is coded, else a 128-bit keyed fingerprint. Two records share a fingerprint
-// with probability 2^-128 a pair, for records chosen without the key.
+// is coded, else a keyed fingerprint of 126 bits and a code in one, see NewCoder.
 type Element struct{ Hi, Lo uint64 }
 
 // Run is a run of consecutive codes of a coded universe.
@@ -20,20 +19,38 @@ type Coder struct {
 	u       *Universe
 	k0, k1  uint64
 	chained bool
-	tables  []*hashTable // of a universe without codes, one a column
+	stride  []uint64     // of each column: what one step of it adds to the code; 0 where it is hashed
+	tables  []*hashTable // of each column: the hashes that are kept
+	mask    uint64       // what the code leaves of the low half to the hashes
 }
 
-// NewCoder returns the coder of u. The key matters only where u is not coded:
-// there an element is the sum modulo 2^128, over the columns, of the
-// SipHash-2-4-128 of the column's number and value. For two records that differ
-// in a column the sums agree only if that column's two hashes differ by one
-// given number, which has probability 2^-128. Who knows the key can construct
-// records that share a name, by the generalised birthday search (Wagner 2002);
-// keys are drawn before any query and no answer's privacy depends on them.
+// NewCoder returns the coder of u. The key matters only where u is not coded.
+//
+// There the columns are divided: of those with a domain, from the last one on,
+// each is coded with which codes stay below 2^61 − 1, as the columns of a coded
+// universe are, and the others are hashed. An element is the sum modulo 2^128, over the
+// columns that are hashed, of the SipHash-2-4-128 of the column's number and
+// value, with two bits of its low half cleared, plus the code of the others. So
+// the records that differ in coded columns only have names at known distances,
+// and two that differ in a hashed one share a name only if two hashes differ by
+// one given number in 126 bits, which has probability 2^-126. Who knows the key
+// can construct records that share a name, by the generalised birthday search
+// (Wagner 2002); keys are drawn before any query and no answer's privacy depends
+// on them.
 func NewCoder(u *Universe, key [16]byte) Coder {
-	c := Coder{u: u, k0: binary.LittleEndian.Uint64(key[:8]), k1: binary.LittleEndian.Uint64(key[8:])}
+	c := newCoder(u, key)
 	if !u.Coded() {
-		c.tables = newHashTables(u)
+		c.stride, c.mask = partialStrides(u.columns), 1<<62-1
+	}
+	return c
+}
+
+// SummedCoder is NewCoder as it was for stored releases of version 2: where u is
+// not coded all columns are hashed.
+func SummedCoder(u *Universe, key [16]byte) Coder {
+	c := newCoder(u, key)
+	if !u.Coded() {
+		c.stride, c.mask = make([]uint64, len(u.columns)), 1<<64-1
 	}
 	return c
 }
@@ -41,9 +58,29 @@ func NewCoder(u *Universe, key [16]byte) Coder {
 // ChainedCoder is NewCoder as it was for the first stored releases: where u is
 // not coded an element is the hash of the record's whole encoding.
 func ChainedCoder(u *Universe, key [16]byte) Coder {
-	c := NewCoder(u, key)
-	c.chained = true
+	c := SummedCoder(u, key)
+	c.chained = !u.Coded()
 	return c
+}
+
+func newCoder(u *Universe, key [16]byte) Coder {
+	return Coder{u: u, k0: binary.LittleEndian.Uint64(key[:8]), k1: binary.LittleEndian.Uint64(key[8:]),
+		stride: u.stride, tables: newHashTables(u)}
+}
+
+// partialStrides returns the strides of the columns that are coded: of those
+// with a domain, from the last one on, each with which codes stay below 2^61 − 1.
+func partialStrides(columns []Column) []uint64 {
+	strides := make([]uint64, len(columns))
+	for i, step := len(columns)-1, uint64(1); i >= 0; i-- {
+		d := columns[i].Domain
+		if !d.Finite() || d.Size() > (maxCode-1)/step {
+			continue
+		}
+		strides[i] = step
+		step *= d.Size()
+	}
+	return strides
 }
 
 // Universe returns the universe whose records the coder names.
@@ -52,26 +89,34 @@ func (c Coder) Universe() *Universe { return c.u }
 // Code returns the name of a record, which has one value a column; false when
 // the record lies outside the declared domains.
 func (c Coder) Code(tuple []Value) (Element, bool) {
-	switch {
-	case c.u.Coded():
-		return c.code(tuple)
-	case c.chained:
+	if c.chained {
 		return c.chain(tuple)
 	}
-	return c.fingerprint(tuple)
-}
-
-func (c Coder) code(tuple []Value) (Element, bool) {
+	var sum Element
 	var code uint64
 	for i, col := range c.u.columns {
+		if !col.Domain.Finite() {
+			if !col.Domain.Contains(tuple[i]) {
+				return Element{}, false
+			}
+			sum = sum.plus(c.hashText(i, tuple[i]))
+			continue
+		}
 		o, ok := col.Domain.Ordinal(tuple[i])
 		if !ok {
 			return Element{}, false
 		}
-		code += o * c.u.stride[i]
+		if s := c.stride[i]; s > 0 {
+			code += o * s
+		} else {
+			sum = sum.plus(c.hashOrdinal(i, o))
+		}
 	}
-	return Element{Lo: code}, true
+	return c.name(sum, code), true
 }
+
+// name returns the element of a sum of hashes and a code.
+func (c Coder) name(sum Element, code uint64) Element { return Element{sum.Hi, sum.Lo&c.mask + code} }
 
 func (c Coder) hash(encoding []byte) Element {
 	hi, lo := siphash.Hash128(c.k0, c.k1, encoding)
@@ -79,17 +124,18 @@ func (c Coder) hash(encoding []byte) Element {
 }
 
 // Elements yields the support of q, a query of finite sparsity over the
-// coder's universe: each element once, with its weight.
+// coder's universe: each element once, with its weight; of a coded universe in
+// ascending order.
 func (c Coder) Elements(q Query) iter.Seq2[Element, int64] {
 	return func(yield func(Element, int64) bool) {
-		switch {
-		case c.u.Coded():
+		if c.u.Coded() {
 			eachCode(q, yield)
-		case c.chained:
-			chainer{c: c, yield: yield}.walk(0, q.root, make([]byte, 0, 256))
-		default:
-			f := fingerprinter{c: c, yield: yield}
-			f.walk(0, q.root, Element{})
+			return
+		}
+		for b, w := range c.Boxes(q) {
+			if !b.each(b.Start, func(x Element) bool { return yield(x, w) }) {
+				return
+			}
 		}
 	}
 }

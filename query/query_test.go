@@ -104,7 +104,7 @@ func TestQueryAgainstRecordByRecord(t *testing.T) {
 		u := small(t)
 		q, f := predicate(t, u, 4)
 		all := tuples(u)
-		coder := rapid.SampledFrom([]Coder{NewCoder(u, [16]byte{1, 2, 3}), ChainedCoder(u, [16]byte{1, 2, 3})}).Draw(t, "coder")
+		coder := rapid.SampledFrom([]Coder{NewCoder(u, [16]byte{1, 2, 3}), SummedCoder(u, [16]byte{1, 2, 3}), ChainedCoder(u, [16]byte{1, 2, 3})}).Draw(t, "coder")
 		want := make(map[Element]int64)
 		for _, x := range all {
 			w := int64(0)

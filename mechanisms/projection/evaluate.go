@@ -34,7 +34,8 @@ type evaluation struct {
 	left  int      // elements until the context is looked at again
 	over  bool     // the context is
 
-	powers powers // of the stride that was walked last
+	stride uint64 // that was walked last; 0 at first
+	powers powers // of what it moves points by
 	weight int64  // of the elements that are added
 	mixed  tally  // the elements that wait, in order, but for those of this weight
 	values [batch]int64
@@ -66,7 +67,7 @@ func (t *tally) add(weight int64, times uint64) {
 func (r *Release) begin(ctx context.Context, m uint64, near int64) *evaluation {
 	e := evaluations.Get().(*evaluation)
 	e.r, e.ctx, e.sum, e.near, e.close, e.left, e.over = r, ctx, wide{}, near, min(near, r.lift.from), patience, false
-	e.lost, e.lift, e.raise, e.powers = 0, 0, 0, powersOf(1)
+	e.lost, e.lift, e.raise, e.stride = 0, 0, 0, 0
 	e.light, e.heavy, e.mixed = e.light[:0], e.heavy[:0], e.mixed[:0]
 	e.table.forget()
 	if r.p.Transform == Sparse {
@@ -87,13 +88,10 @@ func (e *evaluation) end() {
 
 // all looks up the support of the query.
 func (e *evaluation) all(q query.Query) error {
-	switch {
-	case e.r.p.Transform == Identity:
+	if e.r.p.Transform == Identity {
 		e.runs(q)
-	case e.r.u.Coded():
+	} else {
 		e.boxes(q)
-	default:
-		e.names(q)
 	}
 	e.lookUp()
 	if e.over {

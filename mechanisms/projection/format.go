@@ -16,12 +16,13 @@ import (
 // and names of four bytes; all numbers are little-endian. The checksum covers
 // everything before it and guards against accidents, not against forgery.
 // It has the sections below, in this order, the last one only where heavy cells
-// are published. Version 2 differs from version 1 in how records of a universe
-// without codes are named. A reader refuses versions and sections it does not know,
+// are published. Versions differ in how records of a universe without codes are
+// named. A reader refuses versions and sections it does not know,
 // so a section can be added without a new version.
 const (
 	magic   = "dpsqlprj"
-	version = 2
+	version = 3
+	second  = 2
 	first   = 1 // the earliest version that is read
 
 	sectionParams = "PARM"

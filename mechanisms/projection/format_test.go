@@ -39,6 +39,9 @@ func stored(t testing.TB) map[string]*Release {
 	*early.matrix.sketch = *uncoded.matrix.sketch
 	early.matrix.sketch.chained = true
 	early.coder = early.matrix.newCoder(text)
+	summed := *uncoded // and those of version 2
+	summed.matrix.version = second
+	summed.coder = summed.matrix.newCoder(text)
 	return map[string]*Release{
 		"identity":       build(t, u, Params{Transform: Identity, Rows: 40, Law: laplace(t, 1, 1), Bulk: true}, src, d.cells()),
 		"sparse":         build(t, u, Params{Transform: Sparse, Rows: 17, Law: laplace(t, 5, 2)}, src, d.cells()),
@@ -47,6 +50,7 @@ func stored(t testing.TB) map[string]*Release {
 		"dense":          build(t, u, Params{Transform: Dense, Rows: 70, Law: laplace(t, 9, 1), Independence: 4}, src, d.cells()),
 		"no codes":       uncoded,
 		"version 1":      &early,
+		"version 2":      &summed,
 		"clip":           build(t, u, clipped(t, 17, 20, laplace(t, 1, 1), 0.1), src, d.cells()),
 		"named":          build(t, u, naming(t, 17, 0.1), src, d.cells()),
 		"clip, no codes": heavyText(t, text, src),
@@ -188,7 +192,7 @@ func TestSealedNonsense(t *testing.T) {
 		data []byte
 		code sqlerr.Code
 	}{
-		{"version 3", sparse, change(sparse, "dpsqlprj", 8, "\x03"), sqlerr.Unsupported},
+		{"version 4", sparse, change(sparse, "dpsqlprj", 8, "\x04"), sqlerr.Unsupported},
 		{"unknown section", sparse, change(sparse, "CELL", 0, "HEAV"), sqlerr.Unsupported},
 		{"repeated section", sparse, change(sparse, "CELL", 0, "MATR"), sqlerr.Unsupported},
 		{"a section less", sparse, change(sparse, "dpsqlprj", 10, "\x02"), sqlerr.Corrupt},

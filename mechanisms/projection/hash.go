@@ -140,7 +140,8 @@ func (c *countSketch) place(bucket, sign uint64) place {
 
 // inner maps a 128-bit name below 2^61 − 1 by a random linear function of its
 // halves: two names whose halves differ modulo 2^61 − 1 meet with probability
-// 2^-61 (Carter and Wegman 1979).
+// 2^-61 (Carter and Wegman 1979). Names at one distance, as those of a box, have
+// points at one distance.
 func (c *countSketch) inner(x query.Element) uint64 {
 	return addMod(mulMod(c.key[0], fold(x.Lo)), mulMod(c.key[1], fold(x.Hi)))
 }

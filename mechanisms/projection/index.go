@@ -6,44 +6,31 @@ import (
 	"dpsql/query"
 )
 
-// index finds published cells by name. Nearly all cells that are looked for are
-// not published, which a bit for each name tells, sixteen bits a cell apart.
-type index struct {
-	cells heavyCells
-	at    map[query.Element]int
-	some  []uint64 // bit Lo mod its length is set for each name
-}
+// index tells of nearly all cells that are not published that they are not: it
+// has a bit for each name, sixteen bits a cell apart.
+type index []uint64 // bit Lo mod its length is set for each name
 
 func (h heavyCells) index() index {
-	ix := index{cells: h}
 	if len(h) == 0 {
-		return ix
+		return nil
 	}
-	ix.at = make(map[query.Element]int, len(h))
-	ix.some = make([]uint64, 1<<bits.Len(uint(len(h)/4)))
-	for i, c := range h {
-		ix.at[c.x] = i
+	ix := make(index, 1<<bits.Len(uint(len(h)/4)))
+	for _, c := range h {
 		word, bit := ix.bit(c.x)
-		ix.some[word] |= bit
+		ix[word] |= bit
 	}
 	return ix
 }
 
-func (ix *index) bit(x query.Element) (word int, bit uint64) {
-	return int(x.Lo >> 6 & uint64(len(ix.some)-1)), 1 << (x.Lo & 63)
+func (ix index) bit(x query.Element) (word int, bit uint64) {
+	return int(x.Lo >> 6 & uint64(len(ix)-1)), 1 << (x.Lo & 63)
 }
 
-// find returns the cell of the name, if it is published.
-func (ix *index) find(x query.Element) (published, bool) {
-	if len(ix.some) == 0 {
-		return published{}, false
+// may reports whether a cell may be published.
+func (ix index) may(x query.Element) bool {
+	if len(ix) == 0 {
+		return false
 	}
-	if word, bit := ix.bit(x); ix.some[word]&bit == 0 {
-		return published{}, false
-	}
-	i, ok := ix.at[x]
-	if !ok {
-		return published{}, false
-	}
-	return ix.cells[i], true
+	word, bit := ix.bit(x)
+	return ix[word]&bit != 0
 }

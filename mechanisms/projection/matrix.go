@@ -15,8 +15,11 @@ type matrix struct {
 
 // newCoder returns a coder that names elements.
 func (m *matrix) newCoder(u *query.Universe) query.Coder {
-	if m.version == first {
+	switch m.version {
+	case first:
 		return query.ChainedCoder(u, m.key)
+	case second:
+		return query.SummedCoder(u, m.key)
 	}
 	return query.NewCoder(u, m.key)
 }

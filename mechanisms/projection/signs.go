@@ -37,8 +37,8 @@ func drawSigns(r int, src *noise.Source) (signs, error) {
 }
 
 // point packs the low 96 bits of a name and the number of a block into one
-// field element. Codes fit; of a fingerprint 96 bits are left, so two of N
-// records share a column with probability below N²/2^97.
+// field element. Codes fit; of a fingerprint 94 bits are left, so two of N
+// records share a column with probability below N²/2^95.
 func point(x query.Element, block uint32) gf128 {
 	return gf128{x.Hi<<32 | x.Lo>>32, x.Lo<<32 | uint64(block)}
 }

@@ -1,56 +1,55 @@
 package projection
 
 import (
-	"cmp"
 	"slices"
 
 	"dpsql/query"
 )
 
-// boxes adds the support of a query over a coded universe, box by box.
+// boxes adds the support of a query, box by box.
 func (e *evaluation) boxes(q query.Query) {
-	for b, weight := range q.Boxes() {
-		heavy := e.r.heavy
-		if len(heavy) > 0 {
-			heavy = heavy.between(b.Start, b.Last())
-		}
-		e.box(b.Start, b.Steps, weight, heavy)
-		if e.over {
+	for b, weight := range e.r.coder.Boxes(q) {
+		if e.box(b, weight); e.over {
 			return
 		}
 	}
 }
 
-// box adds the elements of a box, along its longest step: of what is published
-// between its ends it is given all.
-func (e *evaluation) box(start uint64, steps []query.Step, weight int64, heavy heavyCells) {
-	if len(steps) == 0 {
-		e.line(start, 1, weight, heavy)
+// box adds the elements of a box, along its longest step.
+func (e *evaluation) box(b query.Box, weight int64) {
+	if len(b.Steps) == 0 {
+		e.single(b.Start, weight)
 		return
 	}
-	along, longest := 0, query.Step{Stride: 1, Count: 1}
-	for i, s := range steps {
+	heavy := e.r.heavy
+	if len(heavy) > 0 {
+		heavy = heavy.between(b.Start, b.Last())
+	}
+	along, longest := 0, query.Step{}
+	for i, s := range b.Steps {
 		if s.Count >= longest.Count {
 			along, longest = i, s
 		}
 	}
-	if longest.Stride != e.powers.one {
-		e.powers = powersOf(longest.Stride)
+	if longest.Stride != e.stride {
+		e.stride, e.powers = longest.Stride, e.r.matrix.sketch.powers(longest.Stride)
 	}
+	start := b.Start
 	var digits [64]uint64 // as many steps of two or more codes there can be
 	for {
 		e.line(start, longest.Count, weight, heavy)
-		i := len(steps) - 1
+		i := len(b.Steps) - 1
 		for ; i >= 0; i-- {
 			if i == along {
 				continue
 			}
-			if digits[i]++; digits[i] < steps[i].Count {
-				start += steps[i].Stride
+			s := b.Steps[i]
+			if digits[i]++; digits[i] < s.Count {
+				start.Lo += s.Stride
 				break
 			}
 			digits[i] = 0
-			start -= steps[i].Stride * (steps[i].Count - 1)
+			start.Lo -= s.Stride * (s.Count - 1)
 		}
 		if i < 0 || e.over {
 			return
@@ -58,79 +57,75 @@ func (e *evaluation) box(start uint64, steps []query.Step, weight int64, heavy h
 	}
 }
 
-// line adds count codes from start on, at the distance of e.powers.
-func (e *evaluation) line(start, count uint64, weight int64, heavy heavyCells) {
+// single adds one element.
+func (e *evaluation) single(x query.Element, weight int64) {
+	if e.r.index.may(x) {
+		if c := e.r.heavy.between(x, x); len(c) > 0 {
+			e.published(c[0], weight)
+			return
+		}
+	}
+	e.room(1, weight)[0] = e.r.matrix.sketch.at(x)
+}
+
+// line adds count elements from start on, at the distance of the stride. What is
+// published in the whole box it is given.
+func (e *evaluation) line(start query.Element, count uint64, weight int64, heavy heavyCells) {
 	if len(heavy) == 0 {
 		e.walk(start, count, weight)
 		return
 	}
-	stride := e.powers.one
-	heavy = heavy.between(start, start+stride*(count-1))
-	done := uint64(0) // codes added
+	last := query.Element{Hi: start.Hi, Lo: start.Lo + e.stride*(count-1)}
+	heavy = heavy.between(start, last)
+	done := uint64(0) // elements added
 	pass := func(c published, i uint64) {
-		e.walk(start+done*stride, i-done, weight)
+		e.walk(query.Element{Hi: start.Hi, Lo: start.Lo + done*e.stride}, i-done, weight)
 		e.published(c, weight)
 		done = i + 1
 	}
 	if uint64(len(heavy)) <= 4*count {
 		for _, c := range heavy {
-			if off := c.x.Lo - start; off%stride == 0 {
-				pass(c, off/stride)
+			if off := c.x.Lo - start.Lo; off%e.stride == 0 {
+				pass(c, off/e.stride)
 			}
 		}
 	} else {
 		for i := range count {
-			code := start + i*stride
-			if heavy = heavy.from(code); len(heavy) > 0 && heavy[0].x.Lo == code {
+			x := query.Element{Hi: start.Hi, Lo: start.Lo + i*e.stride}
+			if heavy = heavy.from(x); len(heavy) > 0 && heavy[0].x == x {
 				pass(heavy[0], i)
 			}
 		}
 	}
-	e.walk(start+done*stride, count-done, weight)
+	e.walk(query.Element{Hi: start.Hi, Lo: start.Lo + done*e.stride}, count-done, weight)
 }
 
-// walk adds unpublished cells, count codes from start on at the distance of
-// e.powers.
-func (e *evaluation) walk(start, count uint64, weight int64) {
+// walk adds unpublished cells, count elements from start on at the distance of
+// the stride.
+func (e *evaluation) walk(start query.Element, count uint64, weight int64) {
+	if count == 0 {
+		return
+	}
+	point := e.r.matrix.sketch.point(start)
 	for count > 0 && !e.over {
 		dst := e.room(count, weight)
-		e.r.matrix.sketch.places(dst, start, &e.powers)
-		start += uint64(len(dst)) * e.powers.one
+		point = e.r.matrix.sketch.places(dst, point, &e.powers)
 		count -= uint64(len(dst))
 	}
 }
 
-// names adds a support without codes.
-func (e *evaluation) names(q query.Query) {
-	r := e.r
-	for x, weight := range r.Coder().Elements(q) {
-		if c, ok := r.index.find(x); ok {
-			e.published(c, weight)
-		} else {
-			e.room(1, weight)[0] = r.matrix.sketch.at(x)
-		}
-		if e.over {
-			return
-		}
-	}
-}
-
-// between returns the cells whose codes lie between two, both included. The
-// universe is coded.
-func (h heavyCells) between(first, last uint64) heavyCells {
+// between returns the cells whose names lie between two, both included.
+func (h heavyCells) between(first, last query.Element) heavyCells {
 	h = h.from(first)
-	end, found := slices.BinarySearchFunc(h, last, byCode)
+	end, found := slices.BinarySearchFunc(h, published{x: last}, byName)
 	if found {
 		end++
 	}
 	return h[:end]
 }
 
-// from returns the cells from the first one on whose code is at least start. The
-// universe is coded.
-func (h heavyCells) from(start uint64) heavyCells {
-	i, _ := slices.BinarySearchFunc(h, start, byCode)
+// from returns the cells from the first one on whose name is at least start.
+func (h heavyCells) from(start query.Element) heavyCells {
+	i, _ := slices.BinarySearchFunc(h, published{x: start}, byName)
 	return h[i:]
 }
-
-func byCode(c published, code uint64) int { return cmp.Compare(c.x.Lo, code) }

@@ -62,23 +62,32 @@ func powersOf(stride uint64) powers {
 // shortWalk is the length below which points are evaluated one by one.
 const shortWalk = 6
 
-// places sets dst to the places of the codes start, start + stride, and so on,
-// all below the modulus; s holds the stride's powers.
-func (c *countSketch) places(dst []place, start uint64, s *powers) {
+// powers returns those of what a step of a name moves its point by.
+func (c *countSketch) powers(stride uint64) powers {
+	if c.coded {
+		return powersOf(stride)
+	}
+	return powersOf(mulMod(c.key[0], stride))
+}
+
+// places sets dst to the places of the points start, start + stride, and so on,
+// modulo the modulus, and returns the point after them; s holds the stride's powers.
+func (c *countSketch) places(dst []place, start uint64, s *powers) uint64 {
 	for len(dst) >= shortWalk {
 		bucket, sign := c.bucket.walk(start, s), c.half.walk(start, s)
 		bucket[0] -= 8
 		n := c.steps(dst[:min(len(dst), maxWalk)], &bucket, &sign)
-		dst, start = dst[n:], start+uint64(n)*s.one
+		dst, start = dst[n:], addMod(start, mulMod(uint64(n), s.one))
 		if n < maxWalk && len(dst) > 0 { // undecided
 			dst[0] = c.atPoint(start)
-			dst, start = dst[1:], start+s.one
+			dst, start = dst[1:], addMod(start, s.one)
 		}
 	}
 	for i := range dst {
 		dst[i] = c.atPoint(start)
-		start += s.one
+		start = addMod(start, s.one)
 	}
+	return start
 }
 
 // steps sets dst to the places along a pair of walks, up to the first that is

@@ -14,13 +14,19 @@ func TestPlacesOfProgressions(t *testing.T) {
 		c.half = c.sign.halved()
 		for _, stride := range []uint64{1, 2, 1200, 1 << 33, random.Uint64N(1 << 40)} {
 			for _, n := range []int{0, 1, 2, shortWalk - 1, shortWalk, 100, maxWalk, maxWalk + 1, 10_000} {
-				got := make([]place, n)
-				start := uint64(prime) - 1 - 10_000*stride
-				s := powersOf(stride)
-				c.places(got, start, &s)
-				for i, p := range got {
-					if want := c.atPoint(start + uint64(i)*stride); p != want {
-						t.Fatalf("%d rows, place %d of %d at distance %d: %x, want %x", rows, i, n, stride, p, want)
+				for _, start := range []uint64{prime - 1 - 10_000*stride, prime - 1} { // the latter runs over the modulus
+					got := make([]place, n)
+					s := powersOf(stride)
+					after := c.places(got, start, &s)
+					x := start
+					for i, p := range got {
+						if want := c.atPoint(x); p != want {
+							t.Fatalf("%d rows, place %d of %d at distance %d: %x, want %x", rows, i, n, stride, p, want)
+						}
+						x = addMod(x, stride)
+					}
+					if after != x {
+						t.Fatalf("%d points at distance %d end at %d, not %d", n, stride, after, x)
 					}
 				}
 			}
