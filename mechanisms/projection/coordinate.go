@@ -10,7 +10,8 @@ import (
 type coordinate struct {
 	tail     func(k int64) float64 // P(|X| >= k)
 	variance float64
-	fourth   float64 // the fourth cumulant
+	fourth   float64              // the fourth cumulant
+	last     last[float64, int64] // quantile
 }
 
 // noiseOf returns the law of noise alone.
@@ -42,4 +43,6 @@ func (c *coordinate) moment4() (sum float64) {
 }
 
 // quantile returns the smallest w with P(|X| <= w) >= confidence.
-func (c *coordinate) quantile(confidence float64) int64 { return smallest(c.tail, 1-confidence) }
+func (c *coordinate) quantile(confidence float64) int64 {
+	return c.last.of(confidence, func() int64 { return smallest(c.tail, 1-confidence) })
+}

@@ -12,7 +12,7 @@ import (
 
 // batch is how many elements of a support are looked up at a time: enough that
 // their coordinates are fetched side by side, few enough for the fastest cache.
-const batch = maxWalk
+const batch = 512
 
 // patience is how many elements are looked up between two looks at the context.
 const patience = 1 << 16

@@ -37,6 +37,7 @@ func (p *profile) each(use func(law, factor int, times float64)) {
 // widths remembers what is costly about quantiles and does not depend on which
 // coordinates a query adds: those found so far, and the transforms of the laws.
 type widths struct {
+	last       last[normalAt, float64] // quantiles of sums that are nearly normal
 	mu         sync.Mutex
 	found      map[profile]float64
 	transforms map[circle][]float64
@@ -86,10 +87,12 @@ func (r *Release) sumQuantile(factors []factor, confidence float64) float64 {
 	if f := factors[0]; len(factors) == 1 && f.times == 1 {
 		return float64(f.value) * float64(r.laws[f.law].quantile(confidence))
 	}
-	unit, p := profileOf(factors, confidence)
+	unit := unitOf(factors)
 	if n, ok := r.normal(factors, float64(unit)); ok {
-		return float64(unit) * n.quantile(confidence)
+		w := r.widths.last.of(normalAt{n, confidence}, func() float64 { return n.quantile(confidence) })
+		return float64(unit) * w
 	}
+	p := profileOf(factors, unit, confidence)
 	return float64(unit) * r.widths.of(p, func() float64 { return r.gridQuantile(p) })
 }
 
@@ -112,11 +115,16 @@ func (r *Release) normal(factors []factor, unit float64) (nearNormal, bool) {
 	return n, terms > exactTerms && variance >= 16 && math.Abs(n.kurtosis) <= almostNormal
 }
 
-// profileOf expresses the factors, which are positive, in a unit: exactly by
-// their greatest common divisor, or rounded up where that leaves factors above
-// maxFactor. For the symmetric unimodal laws of noise a larger factor only
-// spreads the sum.
-func profileOf(factors []factor, confidence float64) (unit int64, p profile) {
+// normalAt names a quantile of a nearly normal law.
+type normalAt struct {
+	nearNormal
+	confidence float64
+}
+
+// unitOf returns the unit in which factors, which are positive, are expressed:
+// their greatest common divisor, or where that leaves factors above maxFactor a
+// multiple of it.
+func unitOf(factors []factor) (unit int64) {
 	var largest int64
 	for _, f := range factors {
 		largest = max(largest, f.value)
@@ -124,10 +132,15 @@ func profileOf(factors []factor, confidence float64) (unit int64, p profile) {
 			unit, a = a, unit%a
 		}
 	}
-	unit *= (largest/unit + maxFactor - 1) / maxFactor
+	return unit * ((largest/unit + maxFactor - 1) / maxFactor)
+}
+
+// profileOf expresses the factors in the unit, rounded up. For the symmetric
+// unimodal laws of noise a larger factor only spreads the sum.
+func profileOf(factors []factor, unit int64, confidence float64) (p profile) {
 	p.confidence = confidence
 	for _, f := range factors {
 		p.times[f.law][(f.value+unit-1)/unit] += uint32(f.times)
 	}
-	return unit, p
+	return p
 }

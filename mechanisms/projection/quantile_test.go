@@ -58,7 +58,8 @@ func TestQuantileAgainstNaiveConvolution(t *testing.T) {
 		for _, factors := range [][]int64{{1}, {1, 1}, {2, 1}, {1, 1, 1, 1, 1, 1, 1}, {5, 3, 3, 1}, {32, 32}, {7}} {
 			for _, confidence := range []float64{0.3, 0.9, 0.95, 0.99} {
 				r := releaseOf(law)
-				unit, p := profileOf(factorsOf(factors), confidence)
+				unit := unitOf(factorsOf(factors))
+				p := profileOf(factorsOf(factors), unit, confidence)
 				got := unit * int64(r.gridQuantile(p))
 				low := naiveQuantile(factors, law, confidence)
 				// What plan gives away is at most an eighth of what is left, and
@@ -99,7 +100,7 @@ func TestQuantileOfOneTerm(t *testing.T) {
 // margin; they must not be lost.
 func TestQuantileOfHeavyJumps(t *testing.T) {
 	law := map[int64]float64{-1 << 40: 0.01, 0: 0.98, 1 << 40: 0.01}
-	_, p := profileOf([]factor{{0, 1, 64}}, 0.95)
+	p := profileOf([]factor{{0, 1, 64}}, 1, 0.95)
 	// 64 terms hold 1.3 jumps on average; the 95 % quantile of |sum| is 2 jumps.
 	if got := releaseOf(law).gridQuantile(p); got < 2<<40 || got > 2.5*(1<<40) {
 		t.Errorf("%v jumps", got/(1<<40))
@@ -109,7 +110,7 @@ func TestQuantileOfHeavyJumps(t *testing.T) {
 // A law without small values has no centre.
 func TestQuantileOfLargeValuesOnly(t *testing.T) {
 	law := map[int64]float64{-1_000_000: 0.5, 1_000_000: 0.5}
-	_, p := profileOf([]factor{{0, 1, 1}}, 0.95)
+	p := profileOf([]factor{{0, 1, 1}}, 1, 0.95)
 	if got := releaseOf(law).gridQuantile(p); !(got >= 1_000_000 && got <= 1_020_000) {
 		t.Errorf("quantile %v of ±10^6", got)
 	}

@@ -2,7 +2,6 @@ package projection
 
 import (
 	"hash/maphash"
-	"math/big"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -60,15 +59,15 @@ func (r *Release) sparsity(q query.Query) (uint64, error) {
 	if !sameUniverse(q.Universe(), r.u) {
 		return 0, sqlerr.New(sqlerr.Internal, "the query is over another universe than the release")
 	}
+	if m, ok := q.SizeWithin(maxSupport); ok {
+		return m, nil
+	}
 	m := q.Size()
 	if m == nil {
 		return 0, sqlerr.New(sqlerr.Uncovered, "the support of the query is infinite").
 			WithHint("pin every column without a domain by = or IN")
 	}
-	if m.Cmp(big.NewInt(maxSupport)) > 0 {
-		return 0, sqlerr.New(sqlerr.Uncovered, "the support of the query, %v records, is too large to enumerate", m)
-	}
-	return m.Uint64(), nil
+	return 0, sqlerr.New(sqlerr.Uncovered, "the support of the query, %v records, is too large to enumerate", m)
 }
 
 // maxSupport is far above what anyone waits for.
