@@ -9,7 +9,7 @@ import (
 // TestBoxesAgainstRuns compares the codes of boxes with those of runs, on
 // random queries with weights and free columns.
 func TestBoxesAgainstRuns(t *testing.T) {
-	u := codedUniverse(t, 3, 1, 5, 4, 2, 7)
+	u := ofSizes(t, 3, 1, 5, 4, 2, 7)
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		q := randomQuery(t, u, random)
@@ -44,8 +44,8 @@ func TestBoxesAgainstRuns(t *testing.T) {
 	}
 }
 
-// codedUniverse has integer columns of the given sizes.
-func codedUniverse(t *testing.T, sizes ...int64) *Universe {
+// ofSizes returns a universe of integer columns of the given sizes.
+func ofSizes(t *testing.T, sizes ...int64) *Universe {
 	t.Helper()
 	var columns []Column
 	for i, n := range sizes {

@@ -8,18 +8,8 @@ import (
 // TestElementsOfLargeUniverses enumerates supports in a universe without codes,
 // where the hashes of some columns are kept and those of others are not.
 func TestElementsOfLargeUniverses(t *testing.T) {
-	var columns []Column
-	for i, most := range []int64{maxHashes, 1 << 40, 3, 1 << 40} {
-		d, err := NewRange(0, most, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns = append(columns, Column{Name: string(rune('a' + i)), Domain: d})
-	}
-	u, err := NewUniverse(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := ofSizes(t, maxHashes+1, 1<<40+1, 4, 1<<40+1)
+	columns := u.Columns()
 	pinned := []Each{{1, columns[1].Domain.Of(Int(1), Int(2), Int(1<<39))}, {3, columns[3].Domain.Of(Int(5), Int(1<<40))}}
 	some, err := columns[0].Domain.Less(Int(1000), true)
 	if err != nil {
