@@ -70,18 +70,45 @@ func (t *meetings) weigh(weight int64, n uint64) {
 
 // look gives the places that were added last their slots.
 func (t *meetings) look() {
-	places := t.places[t.looked:]
+	for places := t.places[t.looked:]; ; {
+		n := t.take(places)
+		if n == len(places) {
+			break
+		}
+		t.twice = append(t.twice, places[n].row())
+		places = places[n+1:]
+	}
 	t.looked = len(t.places)
+}
+
+// take takes the slots of the places up to the first whose slot was taken, and
+// returns its number. (A loop that does nothing else keeps all in registers.)
+func (t *meetings) take(places []place) int {
 	taken, salt, shift := t.taken, t.salt, t.shift&63
 	last := uint64(len(taken) - 1) // a power of 2 less 1
-	for _, p := range places {
+	for i, p := range places {
 		slot := p.row() * salt >> shift
 		word := &taken[slot>>6&last]
-		if *word>>(slot&63)&1 != 0 {
-			t.twice = append(t.twice, p.row())
+		old := *word
+		if old>>(slot&63)&1 != 0 {
+			return i
 		}
-		*word |= 1 << (slot & 63)
+		*word = old | 1<<(slot&63)
 	}
+	return len(places)
+}
+
+// find returns the number of the first place whose slot is taken.
+func (t *meetings) find(places []place) int {
+	taken, salt, shift := t.taken, t.salt, t.shift&63
+	last := uint64(len(taken) - 1)
+	for i, p := range places {
+		slot := p.row() * salt >> shift
+		if taken[slot>>6&last]>>(slot&63)&1 != 0 {
+			return i
+		}
+	}
+	return len(places)
 }
 
 // slots sets the number of slots to at least some and to no more than are in
@@ -106,6 +133,10 @@ func (t *meetings) search() {
 	first := len(t.found)
 	t.suspect()
 	suspects := t.found[first:]
+	if !meet(suspects) {
+		t.found = t.found[:first]
+		return
+	}
 	t.spare = sortTerms(suspects, t.spare)
 	kept := suspects[:0]
 	for i := 0; i < len(suspects); {
@@ -121,23 +152,37 @@ func (t *meetings) search() {
 	t.found = t.found[:first+len(kept)]
 }
 
+// meet reports whether any of the terms are of one coordinate, and of many that
+// they may be.
+func meet(terms []term) bool {
+	if len(terms) > 32 {
+		return true
+	}
+	for i, a := range terms {
+		for _, b := range terms[:i] {
+			if a.row == b.row {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // suspect adds the elements of slots that were taken twice, and a few more, to
 // those found: slots that were not taken twice are few enough for less memory.
 func (t *meetings) suspect() {
 	t.slots(max(1<<12, 64*uint64(len(t.twice))), t.rows, t.factor)
-	taken, salt, shift := t.taken, t.salt, t.shift&63
-	last := uint64(len(taken) - 1)
 	for _, row := range t.twice {
-		slot := row * salt >> shift
-		taken[slot>>6&last] |= 1 << (slot & 63)
+		slot := row * t.salt >> t.shift
+		t.taken[slot>>6] |= 1 << (slot & 63)
 	}
 	rest := t.places
 	for _, w := range t.weights {
-		for _, p := range rest[:w.times] {
-			slot := p.row() * salt >> shift
-			if taken[slot>>6&last]>>(slot&63)&1 != 0 {
-				t.found = append(t.found, term{p.row(), w.weight ^ p.sign() - p.sign()})
-			}
+		places := rest[:w.times]
+		for n := t.find(places); n < len(places); n = t.find(places) {
+			p := places[n]
+			t.found = append(t.found, term{p.row(), w.weight ^ p.sign() - p.sign()})
+			places = places[n+1:]
 		}
 		rest = rest[w.times:]
 	}
