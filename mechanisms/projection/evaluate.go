@@ -78,9 +78,9 @@ func (r *Release) begin(ctx context.Context, m uint64, near int64) *evaluation {
 
 // end gives the evaluation back.
 func (e *evaluation) end() {
-	const most = 1 << 18 // elements; larger tables are not worth keeping
-	if cap(e.table.places) > most {
-		e.table = meetings{}
+	const most = 1 << 18 // elements that met; more are not worth keeping
+	if cap(e.table.found) > most {
+		e.table.found, e.table.spare = nil, nil
 	}
 	e.r, e.ctx = nil, nil
 	evaluations.Put(e)

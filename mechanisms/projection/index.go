@@ -7,14 +7,14 @@ import (
 )
 
 // index tells of nearly all cells that are not published that they are not: it
-// has a bit for each name, sixteen bits a cell apart.
+// has a bit for each name, one of sixty-four or more for each cell.
 type index []uint64 // bit Lo mod its length is set for each name
 
 func (h heavyCells) index() index {
 	if len(h) == 0 {
 		return nil
 	}
-	ix := make(index, 1<<bits.Len(uint(len(h)/4)))
+	ix := make(index, 1<<bits.Len(uint(len(h))))
 	for _, c := range h {
 		word, bit := ix.bit(c.x)
 		ix[word] |= bit
