@@ -212,7 +212,10 @@ func (t *meetings) eachBucket(use func(bucket []term, c int64, s float64)) {
 // are few. It returns the memory, for the next time.
 func sortTerms(terms, spare []term) []term {
 	byRow := func(a, b term) int { return cmp.Compare(a.row, b.row) }
-	if len(terms) < 512 || slices.IsSortedFunc(terms, byRow) {
+	if slices.IsSortedFunc(terms, byRow) {
+		return spare
+	}
+	if len(terms) < 512 {
 		slices.SortStableFunc(terms, byRow)
 		return spare
 	}
