@@ -45,10 +45,7 @@ func (r *Release) explicitMatrix(columns []query.Element) [][]int64 {
 
 // naiveColumn is countSketch.at in big integers.
 func naiveColumn(c *countSketch, x query.Element) (row uint64, sign int64) {
-	point := x.Lo
-	if !c.coded {
-		point = c.inner(x)
-	}
+	point := c.point(x)
 	at := func(p polynomial) *big.Int {
 		v := new(big.Int)
 		for i := 3; i >= 0; i-- {

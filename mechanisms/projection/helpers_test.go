@@ -67,6 +67,15 @@ func infinite(t testing.TB) *query.Universe {
 	return universe(t, query.Column{Name: "name", Domain: query.Unbounded()}, query.Column{Name: "digit", Domain: d})
 }
 
+func ints(t testing.TB, name string, n int64) query.Column {
+	t.Helper()
+	d, err := query.NewRange(0, n-1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return query.Column{Name: name, Domain: d}
+}
+
 func universe(t testing.TB, columns ...query.Column) *query.Universe {
 	t.Helper()
 	u, err := query.NewUniverse(columns)

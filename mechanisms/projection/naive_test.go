@@ -90,40 +90,50 @@ func grouped(factors []factor) (out []factor) {
 }
 
 // TestAnswersAgainstNaive answers random queries of mixed weights, with single
-// codes, runs and progressions, over universes with codes and without, few rows
-// and many, with published cells and without.
+// codes, runs and progressions, over universes whose columns are coded, hashed or
+// both, few rows and many, with published cells and without.
 func TestAnswersAgainstNaive(t *testing.T) {
 	src, random := seeded(t)
 	codes := universe(t, ints(t, "a", 1<<20), ints(t, "b", 12), ints(t, "c", 1), ints(t, "d", 300), ints(t, "e", 1<<20))
 	names := universe(t, query.Column{Name: "k", Domain: query.Unbounded()}, ints(t, "b", 12), ints(t, "c", 1), ints(t, "d", 300), ints(t, "e", 1<<40))
-	for _, u := range []*query.Universe{codes, names} {
+	hashed := universe(t, ints(t, "a", 1<<20), ints(t, "b", 12), ints(t, "c", 1<<50), ints(t, "d", 300), ints(t, "e", 1<<40))
+	for _, u := range []*query.Universe{codes, names, hashed} {
 		for _, p := range []Params{
 			{Transform: Sparse, Rows: 1, Law: laplace(t, 1, 1)},
 			{Transform: Sparse, Rows: 5000, Law: laplace(t, 300, 1), Bulk: true},
 			clipped(t, 1<<16, 8, laplace(t, 1, 1), 1e-3),
 			clipped(t, 1<<20+7, 8, laplace(t, 1, 1), 1e-3),
 		} {
-			r := someRelease(t, u, p, src, random)
-			for i := range 12 {
-				q, confidence := someQuery(t, u, random), []float64{0.5, 0.95, 0.999}[i%3]
-				got, err := r.Answer(context.Background(), q, confidence)
-				if want := r.naiveAnswer(q, confidence); err != nil || got.Value != want.Value || math.Abs(got.Margin-want.Margin) > 1e-9*want.Margin {
-					t.Fatalf("%d rows, %d published, m = %v, weights to %d: %v, %v, want %v",
-						p.Rows, r.Published(), q.Size(), q.MaxWeight(), got, err, want)
-				}
-			}
+			checkAnswers(t, someRelease(t, u, p, version, src, random), 12, random)
+		}
+	}
+	for _, v := range []uint16{first, second} { // whose names are hashed whole, and column by column
+		checkAnswers(t, someRelease(t, names, clipped(t, 1<<16, 8, laplace(t, 1, 1), 1e-3), v, src, random), 12, random)
+	}
+}
+
+func checkAnswers(t *testing.T, r *Release, n int, random *rand.Rand) {
+	t.Helper()
+	for i := range n {
+		q, confidence := someQuery(t, r.u, random), []float64{0.5, 0.95, 0.999}[i%3]
+		got, err := r.Answer(context.Background(), q, confidence)
+		if want := r.naiveAnswer(q, confidence); err != nil || got.Value != want.Value || math.Abs(got.Margin-want.Margin) > 1e-9*want.Margin {
+			t.Fatalf("version %d, %d rows, %d published, m = %v, weights to %d: %v, %v, want %v",
+				r.matrix.version, r.p.Rows, r.Published(), q.Size(), q.MaxWeight(), got, err, want)
 		}
 	}
 }
 
 // someRelease is of a few thousand cells of up to 60 rows, half of them about
 // the first values of the columns, where someQuery asks.
-func someRelease(t *testing.T, u *query.Universe, p Params, src *noise.Source, random *rand.Rand) *Release {
+func someRelease(t *testing.T, u *query.Universe, p Params, v uint16, src *noise.Source, random *rand.Rand) *Release {
 	t.Helper()
 	b, err := NewBuilder(u, p, src)
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.matrix.version, b.matrix.sketch.chained = v, v == first
+	b.coder = b.matrix.newCoder(u)
 	cells := make(map[query.Element]int64)
 	for i := range 3000 {
 		tuple := make([]query.Value, len(u.Columns()))
