@@ -29,7 +29,7 @@ queries, the one with heavy cells from 64 MiB, what identity takes; direct answe
 	t := &report.Table{Head: append([]string{"m"}, mechanismNames(list)...)}
 	t.Head = append(t.Head, "exact noise")
 	supports := size(b, []int{1, 4, 16, 64, 256, 1024, 4096}, []int{1, 16})
-	parts, err := b.points(table, []workload.Family{workload.Occupied}, supports, k)
+	parts, err := b.points(table, []workload.Family{workload.Occupied}, supports, func(int) int { return k })
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ occupied cells, or half of them by rows. The aim is at most 1.10 for the first t
 func (b *bench) ratios(t *report.Table, table *workload.Table, list []mechanism, spend budget) error {
 	families := []workload.Family{workload.Uniform, workload.Occupied, workload.ByRows}
 	supports := []int{1, 16, 256, 4096}
-	parts, err := b.points(table, families, supports, size(b, 400, 10))
+	parts, err := b.points(table, families, supports, func(m int) int { return size(b, max(400, 1<<17/m), 10) })
 	if err != nil {
 		return err
 	}
@@ -126,12 +126,14 @@ func (b *bench) ratios(t *report.Table, table *workload.Table, list []mechanism,
 	return nil
 }
 
-// points returns a workload of k queries for each family and support.
-func (b *bench) points(table *workload.Table, families []workload.Family, supports []int, k int) ([]*workload.Workload, error) {
+// points returns a workload for each family and support, of so many queries: a
+// few cells that meet large ones make up much of the error, and it takes many
+// cells to have seen some.
+func (b *bench) points(table *workload.Table, families []workload.Family, supports []int, k func(m int) int) ([]*workload.Workload, error) {
 	var parts []*workload.Workload
 	for _, f := range families {
 		for _, m := range supports {
-			w, err := workload.Points(table, f, m, k, b.seed+uint64(m))
+			w, err := workload.Points(table, f, m, k(m), b.seed+uint64(m))
 			if err != nil {
 				return nil, err
 			}
