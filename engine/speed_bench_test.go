@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -146,8 +147,10 @@ func BenchmarkMechanism(b *testing.B) {
 }
 
 // BenchmarkFiring times comparisons that all fire: half of the pairs (a, b)
-// have all rows. Each makes three durable commits, which are timed beside it on
-// a file of their own.
+// have all rows. Each makes three durable commits, the run's charge, its τ and
+// the answer, and the first writes a line of the ledger, whose mark is written
+// and synced too. Beside it are timed, on files of their own: three commits of
+// one row, and the same with that mark.
 func BenchmarkFiring(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "halves.db"), Options{}).NewSession()
 	fill(b, s, `CREATE TABLE raw (a INTEGER, b INTEGER, c INTEGER)`,
@@ -164,7 +167,8 @@ func BenchmarkFiring(b *testing.B) {
 	if state.histogram == nil {
 		b.Fatal("the cells are not in memory")
 	}
-	b.Run("commits", func(b *testing.B) { commits(b, 3) })
+	b.Run("commits", func(b *testing.B) { commits(b, false) })
+	b.Run("commits and mark", func(b *testing.B) { commits(b, true) })
 	b.Run("firing", func(b *testing.B) {
 		i := 0
 		for b.Loop() {
@@ -178,9 +182,12 @@ func BenchmarkFiring(b *testing.B) {
 	})
 }
 
-// commits times n durable transactions of one row each.
-func commits(b *testing.B, n int) {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "commits.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
+// commits times three durable transactions of one row each, the least that a
+// firing could do; with a mark, 64 bytes of another file are written and synced
+// after the first.
+func commits(b *testing.B, marked bool) {
+	path := filepath.Join(b.TempDir(), "commits.db")
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -188,10 +195,25 @@ func commits(b *testing.B, n int) {
 	if _, err := db.Exec(`CREATE TABLE t (a INTEGER)`); err != nil {
 		b.Fatal(err)
 	}
+	mark, err := os.Create(path + "-mark")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer mark.Close()
+	var slots int64
 	for b.Loop() {
-		for range n {
+		for i := range 3 {
 			if _, err := db.Exec(`INSERT INTO t VALUES (1)`); err != nil {
 				b.Fatal(err)
+			}
+			if marked && i == 0 {
+				slots++
+				if _, err := mark.WriteAt(make([]byte, 64), slots%64*64); err != nil {
+					b.Fatal(err)
+				}
+				if err := mark.Sync(); err != nil {
+					b.Fatal(err)
+				}
 			}
 		}
 	}
