@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"dpsql/sqlerr"
@@ -49,17 +50,29 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 	if a.CreatedAt.IsZero() {
 		a.CreatedAt = tx.stamp()
 	}
-	a.ID, err = tx.insert(`INSERT INTO dpsql_answers (table_id, sha256, query, kind, via, mechanism, estimate, law, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.TableID, checksum([]byte(a.Query)), a.Query, string(a.Kind), a.Via,
+	sum := checksum([]byte(a.Query))
+	result, err := tx.put(`INSERT INTO dpsql_answers (table_id, sha256, query, kind, via, mechanism, estimate, law, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.TableID, sum, a.Query, string(a.Kind), a.Via,
 		mechanism, a.Estimate, law, formatTime(a.CreatedAt))
 	if err != nil {
 		return err
 	}
-	a.Law = json.RawMessage(law)
-	if err := tx.seal("dpsql_answers", a.ID, a.encoding()); err != nil {
+	if a.ID, err = result.LastInsertId(); err != nil {
 		return err
 	}
-	return tx.join(rollAnswers, answerKey(a.ID, a.TableID, checksum([]byte(a.Query))))
+	a.Law = json.RawMessage(law)
+	digest := a.encoding().digest()
+	if _, err := tx.put(`UPDATE dpsql_answers SET digest = ? WHERE id = ?`, digest[:], a.ID); err != nil {
+		return err
+	}
+	if err := tx.join(rollAnswers, answerKey(a.ID, a.TableID, sum)); err != nil {
+		return err
+	}
+	if len(tx.answers) == mostAnswers {
+		tx.answers = slices.Delete(tx.answers, 0, mostAnswers/2)
+	}
+	tx.answers = append(tx.answers, AnswerKey{ID: a.ID, TableID: a.TableID, Key: keyOf(sum), sum: [32]byte(sum)})
+	return nil
 }
 
 // answerKey is what an answer is in the roll of all: what AnswerKeys reads of

@@ -55,6 +55,9 @@ type Store struct {
 	writer *sql.DB
 	chain  *chain // the committed ledger as far as this process verified it
 	rows   rowsState
+	memory *memory // nil while a transaction writes, and where nothing is known
+	eras   Era     // the latest
+	mark   markFile
 }
 
 // Open opens the catalog of the SQLite file at path and changes nothing on
@@ -118,6 +121,7 @@ func (s *Store) Close() error {
 
 func (s *Store) closePools() error {
 	s.probe.close()
+	s.mark.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var first error
@@ -146,6 +150,9 @@ func (s *Store) ReadOnly() bool {
 // directory is missing, making it says so better.
 func (s *Store) diskWritable() bool {
 	dir := filepath.Dir(s.path)
+	if writable(s.path) && writable(dir) {
+		return true
+	}
 	if _, err := os.Stat(dir); err == nil && !writable(dir) {
 		return false
 	}

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"errors"
 )
 
 // RowsVersion names a state of the tables outside the catalog, as one Store
@@ -66,10 +67,20 @@ func dataVersion(ctx context.Context, pool *sql.DB) (which any, data int64, err 
 		return nil, 0, err
 	}
 	defer conn.Close()
-	if err := conn.Raw(func(c any) error { which = c; return nil }); err != nil {
-		return nil, 0, err
-	}
-	err = conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&data)
+	return dataVersionOf(ctx, conn)
+}
+
+// dataVersionOf asks a connection, in its transaction if there is one.
+func dataVersionOf(ctx context.Context, conn *sql.Conn) (which any, data int64, err error) {
+	err = conn.Raw(func(c any) error {
+		kept, ok := c.(*keeping)
+		if !ok {
+			return errors.New("a connection of another kind")
+		}
+		which = kept
+		data, err = kept.dataVersion(ctx)
+		return err
+	})
 	return which, data, err
 }
 
@@ -95,6 +106,7 @@ func (t touching) PrepareContext(ctx context.Context, query string) (*sql.Stmt, 
 // touch notes, before it happens, that the transaction changes tables outside
 // the catalog.
 func (tx *Tx) touch() {
+	tx.declare()
 	if tx.touched {
 		return
 	}

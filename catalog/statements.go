@@ -134,6 +134,28 @@ func (k *keeping) QueryContext(ctx context.Context, text string, args []driver.N
 	return &keptRows{rows, s}, nil
 }
 
+// dataVersion asks SQLite's data_version. Every transaction that writes begins
+// with it, so it goes past database/sql.
+func (k *keeping) dataVersion(ctx context.Context) (int64, error) {
+	s, err := k.take(ctx, `PRAGMA data_version`)
+	if err != nil {
+		return 0, err
+	}
+	var got [1]driver.Value
+	rows, err := s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, nil)
+	if err == nil {
+		err = errors.Join(rows.Next(got[:]), rows.Close())
+	}
+	if err := s.leave(err); err != nil {
+		return 0, err
+	}
+	data, ok := got[0].(int64)
+	if !ok {
+		return 0, errors.New("data_version is not a number")
+	}
+	return data, nil
+}
+
 // Close closes the connection and its statements.
 func (k *keeping) Close() error {
 	var errs []error

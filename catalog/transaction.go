@@ -17,14 +17,12 @@ type Tx struct {
 	store    *Store
 	ctx      context.Context // of the Read or Write this transaction is the body of
 	sql      *guard
-	version  int // of the catalog's schema as this transaction sees it; 0: none
 	writable bool
-	touched  bool                      // it may have changed tables outside the catalog
-	chain    *chain                    // the ledger as far as verified, this transaction's rows included
-	atEnd    bool                      // whether chain ends where the ledger does
-	rolls    map[int64]map[string]roll // by owner, as far as read, this transaction's included
-	marks    []mark                    // of lines that the ledger must have; nil once it was verified
-	last     *mark                     // of the last line this transaction wrote; nil: it wrote none
+	touched  bool   // it may have changed tables outside the catalog
+	declares bool   // it may have changed more of the catalog than belongs to an era
+	marks    []mark // of lines that the ledger must have; nil once it was verified
+	last     *mark  // of the last line this transaction wrote; nil: it wrote none
+	*memory         // what it needs not read again, with what it wrote itself
 }
 
 // SQL returns the transaction itself, for statements on the user's own tables.
@@ -54,7 +52,7 @@ func (s *Store) read(ctx context.Context, fn func(*Tx) error) error {
 	}
 	defer snap.close()
 	defer snap.tx.Rollback()
-	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: snap.tx}, version: snap.version, chain: verified, marks: marks}
+	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: snap.tx}, marks: marks, memory: &memory{version: snap.version, chain: verified}}
 	if err := fn(tx); err != nil {
 		return err
 	}
@@ -96,13 +94,25 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	begun, err := s.beginWrite(ctx, pool)
+	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, chain: verified, marks: marks}
-	defer tx.settle()
-	defer begun.Rollback() // a no-op after the commit
+	defer conn.Close()
+	begun, err := s.beginWrite(ctx, conn)
+	if err != nil {
+		return err
+	}
+	defer begun.Rollback() // nothing after the commit
+	known, err := s.recall(ctx, conn, verified)
+	if err != nil {
+		return err
+	}
+	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, marks: marks, memory: known}
+	defer func() {
+		begun.Rollback()
+		tx.settle()
+	}()
 	if err := tx.run(fn); err != nil {
 		return err
 	}
@@ -111,6 +121,7 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	}
 	s.commits.count(s.markPath())
 	s.publish(tx.chain)
+	s.remember(tx)
 	if tx.last != nil {
 		return s.writeMark(*tx.last)
 	}
@@ -118,12 +129,14 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (tx *Tx) run(fn func(*Tx) error) error {
-	version, err := readVersion(tx.ctx, tx.sql, len(tx.store.schema))
-	if err != nil {
-		return err
+	if tx.version == 0 {
+		version, err := readVersion(tx.ctx, tx.sql, len(tx.store.schema))
+		if err != nil {
+			return err
+		}
+		tx.version = version
 	}
-	tx.version = version
-	if version > 0 {
+	if tx.version > 0 {
 		if err := tx.migrate(); err != nil {
 			return unreadable(err)
 		}
@@ -157,10 +170,10 @@ func (s *Store) takeTurn(ctx context.Context) error {
 // beginWrite begins the transaction. Turning a rollback-journal file into a WAL
 // one needs it alone and does not wait by itself, so a first attempt that finds
 // it busy is repeated until the timeout.
-func (s *Store) beginWrite(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
+func (s *Store) beginWrite(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 	deadline := time.Now().Add(s.options.BusyTimeout)
 	for {
-		tx, err := pool.BeginTx(ctx, nil)
+		tx, err := conn.BeginTx(ctx, nil)
 		if err == nil || !isBusy(err) || !time.Now().Before(deadline) {
 			return tx, err
 		}
@@ -172,8 +185,16 @@ func (s *Store) beginWrite(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
 	}
 }
 
-// exec writes records; the first one in a file creates the schema.
+// exec writes records that declare something, which ends the era.
 func (tx *Tx) exec(query string, args ...any) (sql.Result, error) {
+	tx.declare()
+	return tx.put(query, args...)
+}
+
+// put writes records of a mechanism's progress, the ledger's and answers, which
+// the caller keeps the memory up to date with. The first record in a file
+// creates the schema.
+func (tx *Tx) put(query string, args ...any) (sql.Result, error) {
 	if !tx.writable {
 		return nil, sqlerr.New(sqlerr.Internal, "a read transaction tried to write")
 	}
