@@ -179,7 +179,7 @@ func (st *statement) charge(ctx context.Context, purchases []purchase, answers [
 	var left []purchase
 	var cost accounting.Amount
 	err := st.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := unchanged(ctx, tx, st.table); err != nil {
+		if err := st.db.unchanged(ctx, tx, st.table); err != nil {
 			return err
 		}
 		left, cost = nil, accounting.Amount{}

@@ -129,10 +129,31 @@ func (db *DB) currentCells(ctx context.Context, t *table, columns []int, q query
 }
 
 // recheck refuses a source that changed, as reading its rows would. What it
-// finds holds until the next commit. Nothing outside the catalog was committed
+// finds holds until the next commit, and what the transaction of a charge found
+// for its era. Nothing outside the catalog was committed
 // since the cells were read, so its schema is looked at once, and then only
 // whether all tables it reads are still those of its budget or public.
 func (db *DB) recheck(ctx context.Context, t *table, k cellsKey, bases []string, file catalog.Version) error {
+	era, err := db.store.Era(ctx)
+	if err != nil {
+		return err
+	}
+	if !db.unchangedIn.holds(t, era) {
+		if bases, err = db.stillCovered(ctx, t, bases); err != nil {
+			return err
+		}
+	}
+	c := &db.cellCache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.get(k)
+	s.checked, s.bases = file, bases
+	return nil
+}
+
+// stillCovered looks at a source again, and returns the tables that it reads,
+// which it is told where they are known.
+func (db *DB) stillCovered(ctx context.Context, t *table, bases []string) ([]string, error) {
 	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if bases == nil {
 			var err error
@@ -142,15 +163,7 @@ func (db *DB) recheck(ctx context.Context, t *table, k cellsKey, bases []string,
 		}
 		return covered(tx, t, bases)
 	})
-	if err != nil {
-		return err
-	}
-	c := &db.cellCache
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.get(k)
-	s.checked, s.bases = file, bases
-	return nil
+	return bases, err
 }
 
 // pays reports whether push-down has taken as long as loading would.

@@ -14,7 +14,7 @@ import (
 // that was looked at where the snapshot was opened, see onSnapshot.
 func (db *DB) charge(ctx context.Context, t *table, kind catalog.Kind, action, object string, amount accounting.Amount) error {
 	return db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := unchanged(ctx, tx, t); err != nil {
+		if err := db.unchanged(ctx, tx, t); err != nil {
 			return err
 		}
 		return tx.Charge(t.Account, kind, action, object, amount)

@@ -110,7 +110,7 @@ func (db *DB) startRun(ctx context.Context, l *live) error {
 	next.RunsStarted++
 	action := fmt.Sprintf("run %d of %d", next.RunsStarted, next.Updates)
 	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := unchanged(ctx, tx, l.table); err != nil {
+		if err := db.unchanged(ctx, tx, l.table); err != nil {
 			return err
 		}
 		if err := tx.UpdateMechanism(&next); err != nil {

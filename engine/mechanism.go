@@ -122,7 +122,7 @@ func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smw
 	m.Params = params
 	return db.onSnapshot(ctx, t, func(ctx context.Context) error {
 		return db.store.Write(ctx, func(tx *catalog.Tx) error {
-			if err := unchanged(ctx, tx, t); err != nil {
+			if err := db.unchanged(ctx, tx, t); err != nil {
 				return err
 			}
 			if err := tx.Charge(t.Account, catalog.KindInteractive, "reserve mechanism", m.Name, accounting.Amount{Rho: m.Rho}); err != nil {

@@ -32,7 +32,7 @@ func (db *DB) snapshot(ctx context.Context, t *table, read func(source.Reader) e
 		return db.onSnapshot(ctx, t, func(ctx context.Context) error { return read(readerOf(ctx, t)) })
 	}
 	return db.store.Read(ctx, func(tx *catalog.Tx) error {
-		if err := unchanged(ctx, tx, t); err != nil {
+		if err := db.unchanged(ctx, tx, t); err != nil {
 			return err
 		}
 		return read(source.SQLite(tx.SQL()))
@@ -134,25 +134,6 @@ func allColumns(t *table) []int {
 		columns[i] = i
 	}
 	return columns
-}
-
-// unchanged refuses a source whose schema is no longer the declared one, or
-// that reads a table which was public then and is not any more: its rows could
-// be those of another budget, which nobody has charged. Schemas are
-// public; whether rows changed is not looked at. Rows outside the file were
-// checked where their snapshot was opened.
-func unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
-	if t.outside != nil {
-		if readerOf(ctx, t) == nil {
-			return sqlerr.New(sqlerr.Internal, "%s is charged without having been looked at", t.Name)
-		}
-		return nil
-	}
-	bases, err := sameSchema(ctx, source.SQLite(tx.SQL()), t)
-	if err != nil {
-		return err
-	}
-	return covered(tx, t, bases)
 }
 
 // sameSchema refuses a source whose schema is no longer the declared one, and

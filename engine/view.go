@@ -100,12 +100,19 @@ func readView(tx *catalog.Tx) (*view, error) {
 	if v.mechanisms, err = tx.Mechanisms(0); err != nil {
 		return nil, err
 	}
-	for i := range v.mechanisms { // whether a run is open is public, its τ is not
-		if run := v.mechanisms[i].Run; run != nil {
-			v.mechanisms[i].Run = &catalog.OpenRun{Number: run.Number}
-		}
+	for i, m := range v.mechanisms {
+		v.mechanisms[i] = published(m)
 	}
 	return v, v.readAccounts(tx)
+}
+
+// published returns what is public of a mechanism: whether a run is open, but
+// not its τ.
+func published(m catalog.Mechanism) catalog.Mechanism {
+	if m.Run != nil {
+		m.Run = &catalog.OpenRun{Number: m.Run.Number}
+	}
+	return m
 }
 
 func (v *view) readAccounts(tx *catalog.Tx) error {

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"dpsql/catalog"
@@ -13,12 +15,15 @@ type viewCache struct {
 	mu      sync.Mutex
 	at      catalog.Version
 	view    *view
+	era     catalog.Era // of the view; 0 where that is not known
 	answers answerKeys
 }
 
 // current returns the public catalog as it is now: the last view, if there was
-// no commit since, by this process or another (see catalog.Store.Recent). It
-// must not be changed; declarations take a view of their own.
+// no commit since, by this process or another (see catalog.Store.Recent); the
+// last view with the progress of this process's mechanisms, if there was no
+// other; or one that is read. It must not be changed; declarations take a view
+// of their own.
 func (db *DB) current(ctx context.Context) (*view, error) {
 	before, err := db.store.Recent(ctx)
 	if err != nil {
@@ -26,10 +31,20 @@ func (db *DB) current(ctx context.Context) (*view, error) {
 	}
 	c := &db.views
 	c.mu.Lock()
-	at, v := c.at, c.view
+	at, v, era := c.at, c.view, c.era
 	c.mu.Unlock()
 	if before.Known() && at == before {
 		return v, nil
+	}
+	p, err := db.store.Progress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if before.Known() && era != 0 && era == p.Era {
+		if next := v.after(p); next != nil && c.answers.know(p) {
+			c.keep(before, next, era)
+			return next, nil
+		}
 	}
 	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
 		var err error
@@ -42,12 +57,41 @@ func (db *DB) current(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before.Known() { // what was read is not older than that
-		c.mu.Lock()
-		c.at, c.view = before, v
-		c.mu.Unlock()
+	if before.Known() { // what was read is not older than that, nor than the era
+		c.keep(before, v, p.Era)
 	}
 	return v, nil
+}
+
+// keep keeps a view that is of a version of the file and an era, or of later
+// ones, and serves while these are the present ones.
+func (c *viewCache) keep(at catalog.Version, v *view, era catalog.Era) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at, c.view, c.era = at, v, era
+}
+
+// after returns the view after what was committed in its era, nil where that
+// does not belong to it. In an era only counters and runs of mechanisms change,
+// and what is spent.
+func (v *view) after(p catalog.Progress) *view {
+	next := *v
+	next.mechanisms = slices.Clone(v.mechanisms)
+	for _, m := range p.Mechanisms {
+		i := slices.IndexFunc(next.mechanisms, func(known catalog.Mechanism) bool { return known.ID == m.ID })
+		if i < 0 {
+			return nil
+		}
+		next.mechanisms[i] = published(m)
+	}
+	if p.Spent != nil {
+		next.accounts = maps.Clone(v.accounts)
+		for id, a := range next.accounts {
+			a.spent = p.Spent[id]
+			next.accounts[id] = a
+		}
+	}
+	return &next
 }
 
 // maxAnswerKeys bounds the memory for keys of stored answers, about 40 bytes
@@ -74,17 +118,28 @@ func (a *answerKeys) follow(tx *catalog.Tx) error {
 	if a.byTable == nil {
 		a.byTable = make(map[int64]map[uint64]struct{})
 	}
-	err := tx.AnswerKeys(&a.read, maxAnswerKeys+1-a.count, func(k catalog.AnswerKey) {
-		a.count++
-		if a.byTable[k.TableID] == nil {
-			a.byTable[k.TableID] = make(map[uint64]struct{})
-		}
-		a.byTable[k.TableID][k.Key] = struct{}{}
-	})
+	err := tx.AnswerKeys(&a.read, maxAnswerKeys+1-a.count, a.add)
 	if a.count > maxAnswerKeys {
 		a.full, a.byTable = true, nil
 	}
 	return err
+}
+
+// know takes in the answers that were stored in an era, and reports whether
+// these are all that are new.
+func (a *answerKeys) know(p catalog.Progress) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.full || a.byTable != nil && a.count < maxAnswerKeys/2 && p.NewAnswers(&a.read, a.add)
+}
+
+// add takes in an answer. The keys are locked.
+func (a *answerKeys) add(k catalog.AnswerKey) {
+	a.count++
+	if a.byTable[k.TableID] == nil {
+		a.byTable[k.TableID] = make(map[uint64]struct{})
+	}
+	a.byTable[k.TableID][k.Key] = struct{}{}
 }
 
 // may reports whether the request can have a stored answer, and whether it is
