@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -208,4 +209,34 @@ func TestConcurrentMarks(t *testing.T) {
 		t.Errorf("the slot of line 101 has line %d", binary.BigEndian.Uint64(data[last+16:]))
 	}
 	read(t, open(t, path), func(tx *Tx) error { return tx.VerifyLedger() })
+}
+
+// A Store keeps the file of the marks open. Where it is gone, or another, the
+// next mark goes to the one that has the name.
+func TestMarksGoToTheFileOfTheName(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	account, _ := declare(t, s, "raws")
+	for i, change := range []func() error{
+		func() error { return nil },
+		func() error { return os.Remove(s.markPath()) },
+		func() error { return os.Rename(s.markPath(), s.markPath()+"-old") },
+		func() error {
+			return errors.Join(os.WriteFile(s.markPath()+"-new", nil, 0o600), os.Rename(s.markPath()+"-new", s.markPath()))
+		},
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if err := charge(s, account, KindReleases, epsilon(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		all, err := s.readMarks()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := int64(i) + 2; !slices.ContainsFunc(all, func(m mark) bool { return m.seq == last }) {
+			t.Errorf("%d: line %d has no mark", i, last)
+		}
+	}
 }

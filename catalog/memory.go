@@ -17,8 +17,8 @@ import (
 // once it has committed; if it fails, nothing is remembered. A transaction that
 // reads has a memory of its own.
 type memory struct {
-	conn    any   // the connection that writes
-	foreign int64 // its data_version, which changes with the commits of all others
+	conn    *connection // the one that writes
+	foreign int64       // its data_version, which changes with the commits of all others
 	era     Era
 
 	version    int                       // of the catalog's schema; 0: none, or not read

@@ -11,10 +11,10 @@ import (
 // them; what this Store wrote into its catalog does not count. The zero
 // RowsVersion is of no state.
 type RowsVersion struct {
-	file    Version // where this Store has written nothing
-	writer  any     // the connection that writes, which foreign is a number of
-	foreign int64   // changes with the commits of others
-	own     uint64  // changes with those of this Store that touched other tables
+	file    Version     // where this Store has written nothing
+	writer  *connection // the one that writes, which foreign is a number of
+	foreign int64       // changes with the commits of others
+	own     uint64      // changes with those of this Store that touched other tables
 }
 
 // Known reports whether v names a state.
@@ -61,7 +61,7 @@ func (s *Store) RowsVersion(ctx context.Context) (RowsVersion, Version, error) {
 
 // dataVersion asks the pool's connection, and says which one it was: a pool may
 // replace a broken one, whose numbers do not compare with the next one's.
-func dataVersion(ctx context.Context, pool *sql.DB) (which any, data int64, err error) {
+func dataVersion(ctx context.Context, pool *sql.DB) (which *connection, data int64, err error) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -71,13 +71,13 @@ func dataVersion(ctx context.Context, pool *sql.DB) (which any, data int64, err 
 }
 
 // dataVersionOf asks a connection, in its transaction if there is one.
-func dataVersionOf(ctx context.Context, conn *sql.Conn) (which any, data int64, err error) {
+func dataVersionOf(ctx context.Context, conn *sql.Conn) (which *connection, data int64, err error) {
 	err = conn.Raw(func(c any) error {
 		kept, ok := c.(*keeping)
 		if !ok {
 			return errors.New("a connection of another kind")
 		}
-		which = kept
+		which = kept.name
 		data, err = kept.dataVersion(ctx)
 		return err
 	})

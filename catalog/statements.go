@@ -28,7 +28,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		opened.Close()
 		return nil, errors.New("the SQLite driver has other connections than expected")
 	}
-	return &keeping{sqliteConn: conn, idle: make(map[string]driver.Stmt)}, nil
+	return &keeping{sqliteConn: conn, idle: make(map[string]driver.Stmt), name: new(connection)}, nil
 }
 
 // sqliteConn is what a connection of the driver can do.
@@ -50,7 +50,12 @@ type sqliteConn interface {
 type keeping struct {
 	sqliteConn
 	idle map[string]driver.Stmt // by text; not those of rows that are open
+	name *connection
 }
+
+// connection stands for a connection and holds nothing of it: the numbers of
+// one say nothing about those of another.
+type connection struct{ _ byte }
 
 const (
 	maxIdle = 256  // statements kept

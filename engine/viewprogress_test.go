@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// sameView holds a view to one that is read from the file, with its answers.
+func sameView(t *testing.T, db *DB, v *view) {
+	t.Helper()
+	fresh, err := db.view(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys answerKeys
+	if err := db.store.Read(context.Background(), keys.follow); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(keys.byTable, v.answers.byTable) {
+		t.Errorf("the stored answers are %v and known as %v", keys.byTable, v.answers.byTable)
+	}
+	fresh.answers = v.answers
+	if !reflect.DeepEqual(fresh, v) {
+		t.Errorf("the view is\n%+v\nand read it would be\n%+v", *v, *fresh)
+	}
+}
+
+// firingOften makes a database whose mechanisms have a budget so large that they
+// fire at most queries, on a view of rows of which all have one age.
+func firingOften(t *testing.T) *Session {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "firing.db"), Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (sex TEXT, age INTEGER, code TEXT)`, `CREATE TABLE codes (code TEXT)`, `INSERT INTO codes VALUES ('E10')`,
+		`CREATE VIEW v AS SELECT sex, age FROM raw WHERE code IN (SELECT code FROM codes)`,
+		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 3999)
+			INSERT INTO raw SELECT CASE WHEN i % 2 THEN 'F' ELSE 'M' END, 60, 'E10' FROM n`)
+	must(t, s, `CREATE PUBLIC TABLE codes`)
+	must(t, s, `CREATE PRIVATE TABLE t (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM v WITH (epsilon = 1000, delta = 1e-6)`)
+	for _, m := range []string{"first", "second"} {
+		must(t, s, `CREATE MECHANISM `+m+` ON t USING SMW WITH (epsilon = 200, max_updates = 80, queries = 1000, prior = uniform)`)
+	}
+	return s
+}
+
+// between asks for an age from lo to hi.
+func between(lo, hi int) string {
+	return fmt.Sprintf(`SELECT COUNT(*) FROM t WHERE age BETWEEN %d AND %d`, lo, hi)
+}
+
+// TestViewAfterProgressIsAFreshRead asks mechanisms in two databases on one
+// file, with declarations and purchases in between. After every statement the
+// view that either has is what the file says, whether it was read or is the one
+// before with what was committed since.
+func TestViewAfterProgressIsAFreshRead(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := firingOften(t)
+	sessions := []*Session{s, open(t, s.db.store.Path(), Options{}).NewSession()}
+	now := func(s *Session) *view {
+		v, err := s.db.current(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	who, read, kept := 0, 0, 0
+	for i := range 200 {
+		if random.IntN(40) == 0 {
+			who = 1 - who
+		}
+		before := now(sessions[who])
+		text := between(random.IntN(50), 50+random.IntN(50))
+		switch random.IntN(30) {
+		case 0:
+			text = fmt.Sprintf(`CREATE RELEASE r%d ON t (sex) USING PROJECTION WITH (epsilon = 1)`, i)
+		case 1:
+			must(t, sessions[who], `DROP PUBLIC TABLE codes`)
+			sameView(t, sessions[who].db, now(sessions[who]))
+			text = `CREATE PUBLIC TABLE codes`
+		case 2, 3, 4, 5, 6, 7, 8, 9:
+			must(t, sessions[who], `SET mechanism = direct`)
+			must(t, sessions[who], `SET accuracy = 60`)
+		case 10:
+			fill(t, sessions[who], `INSERT INTO codes VALUES ('x')`)
+		default:
+			must(t, sessions[who], `SET mechanism = `+[]string{"first", "second"}[random.IntN(2)])
+			must(t, sessions[who], `SET accuracy = off`)
+		}
+		if _, err := sessions[who].Exec(context.Background(), text, nil); sqlerr.CodeOf(err) == sqlerr.Internal || sqlerr.CodeOf(err) == sqlerr.Corrupt {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for j, one := range sessions {
+			v := now(one)
+			sameView(t, one.db, v)
+			if j != who || v == before {
+				continue
+			}
+			if v.tables[0] == before.tables[0] { // a view that is read has tables of its own
+				kept++
+			} else {
+				read++
+			}
+		}
+	}
+	t.Logf("%d views were read and %d followed from those before", read, kept)
+	if read < 5 || kept < 20 {
+		t.Error("the statements do not do what they are for")
+	}
+}
+
+// TestChangesBetweenRuns changes what a mechanism reads between its runs, while
+// this process holds the lease and its cells: the next run is refused, and
+// nothing is charged for it.
+func TestChangesBetweenRuns(t *testing.T) {
+	for _, change := range []struct {
+		what string
+		do   func(t *testing.T, s *Session)
+	}{
+		{"the view, here", func(t *testing.T, s *Session) {
+			fill(t, s, `DROP VIEW v`, `CREATE VIEW v AS SELECT sex, age FROM raw WHERE age > 3`)
+		}},
+		{"the view, elsewhere", func(t *testing.T, s *Session) {
+			other := open(t, s.db.store.Path(), Options{}).NewSession()
+			fill(t, other, `DROP VIEW v`, `CREATE VIEW v AS SELECT sex, age FROM raw WHERE age > 3`)
+		}},
+		{"a public table, here", func(t *testing.T, s *Session) { must(t, s, `DROP PUBLIC TABLE codes`) }},
+		{"a public table, elsewhere", func(t *testing.T, s *Session) {
+			must(t, open(t, s.db.store.Path(), Options{}).NewSession(), `DROP PUBLIC TABLE codes`)
+		}},
+	} {
+		for _, memory := range []bool{false, true} {
+			t.Run(fmt.Sprint(change.what, memory), func(t *testing.T) {
+				s := firingOften(t)
+				must(t, s, `SET mechanism = first`)
+				if memory {
+					state := s.db.cellCache.get(cellsKey{1, "[]"})
+					state.spent, state.price = 1, 1
+				}
+				for i := range 3 {
+					must(t, s, between(0, 70+i))
+					must(t, s, between(0, 20+i))
+				}
+				if loaded := s.db.cellCache.get(cellsKey{1, "[]"}).histogram != nil; loaded != memory {
+					t.Errorf("the cells are in memory: %v", loaded)
+				}
+				if m := mechanism(t, s, "first"); m.RunsEnded < 2 {
+					t.Fatalf("%d runs ended", m.RunsEnded)
+				}
+				change.do(t, s)
+				before := ledger(t, s)
+				refused(t, s, sqlerr.Invalid, between(50, 77))
+				if after := ledger(t, s); after != before {
+					t.Errorf("the ledger changed to\n%s", after)
+				}
+			})
+		}
+	}
+}
