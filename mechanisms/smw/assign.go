@@ -31,6 +31,9 @@ type group struct {
 	slots  []uint32 // atoms
 }
 
+// plain reports whether the query's weights are 0 and 1.
+func (p *pair) plain() bool { return len(p.groups) == 1 && p.groups[0].q == 1 }
+
 func (p *pair) group(weight int64) *group {
 	i, _ := slices.BinarySearchFunc(p.groups, weight, func(g group, w int64) int { return cmp.Compare(g.weight, w) })
 	return &p.groups[i]

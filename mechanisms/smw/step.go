@@ -20,7 +20,7 @@ func (h *Hypothesis) project(p *pair) {
 	g := p.groups[0]
 	inside := h.inside(g)
 	outside := h.assigned.sub(inside).value() + max(h.rest.value(), 0)*h.unit
-	a, ok := h.target(p, 0)
+	a, ok := h.target(p, h.answer(p), 0)
 	if !ok || outside <= 0 || inside.value() <= 0 {
 		return
 	}
@@ -35,11 +35,10 @@ func (h *Hypothesis) project(p *pair) {
 	h.lambda[p.step] += math.Log(scale / now)
 }
 
-// target returns the answer that a projection aims at: the noisy count as a
-// fraction, short of it by so much, and clipped by Params.Floor. It is false
+// target returns the answer that a projection from b aims at: the noisy count
+// as a fraction, short of it by so much, and clipped by Params.Floor. It is false
 // where that would turn the move round.
-func (h *Hypothesis) target(p *pair, short float64) (float64, bool) {
-	b := h.answer(p)
+func (h *Hypothesis) target(p *pair, b, short float64) (float64, bool) {
 	a := p.noisy / h.params.mass()
 	up := a > b
 	if up {
@@ -64,17 +63,21 @@ func (h *Hypothesis) floor() float64 {
 // Lemma 3.7 falls by 2(b−d)² − 2(a−d)² at least, which is above γ²/4 where the
 // noisy answer is T = 3·Floor from b. The 0/1 projection needs no such care.
 func (h *Hypothesis) tilt(p *pair) {
-	short := 0.0
-	if h.params.Alpha > 0 {
-		short = h.floor()
-	}
-	a, ok := h.target(p, short)
+	a, ok := h.target(p, h.answer(p), h.shortfall())
 	if !ok {
 		return
 	}
 	t := h.newTilted(p)
 	lambda := t.solve(min(a, t.top*(1-h.floor())))
 	h.move(p, lambda)
+}
+
+// shortfall is how far a tilt stays short of the noisy answer.
+func (h *Hypothesis) shortfall() float64 {
+	if h.params.Alpha > 0 {
+		return h.floor()
+	}
+	return 0
 }
 
 // tilted is the law of q under the hypothesis, by distinct values of q.

@@ -50,7 +50,7 @@ func (h *Hypothesis) learn(p *pair) {
 	switch {
 	case h.params.Update == Paper:
 		h.paperStep(p)
-	case len(p.groups) == 1 && p.groups[0].q == 1:
+	case p.plain():
 		h.project(p)
 	default:
 		h.tilt(p)
@@ -62,7 +62,8 @@ func (h *Hypothesis) replay() {
 	for range passes {
 		moved := false
 		for _, p := range h.history {
-			if math.Abs(h.answer(p)*h.params.mass()-p.noisy) > float64(h.params.Replay) {
+			b := h.answer(p)
+			if math.Abs(b*h.params.mass()-p.noisy) > float64(h.params.Replay) && h.moves(p, b) {
 				h.learn(p)
 				moved = true
 			}
@@ -71,6 +72,18 @@ func (h *Hypothesis) replay() {
 			return
 		}
 	}
+}
+
+// moves reports whether learning a pair once more would move its answer, which
+// is b, by a count or more. A pair whose noisy count lies beyond Params.Floor is
+// off for good once its answer is at the floor.
+func (h *Hypothesis) moves(p *pair, b float64) bool {
+	short := 0.0
+	if !p.plain() {
+		short = h.shortfall()
+	}
+	a, ok := h.target(p, b, short)
+	return ok && math.Abs(a-b)*h.params.mass() >= 1
 }
 
 // answer returns q(D_t) of a pair.
