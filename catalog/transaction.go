@@ -86,37 +86,15 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := s.createFile(); err != nil {
 		return err
 	}
-	pool, err := s.writerPool()
+	tx, end, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
-	verified, marks, err := s.known()
-	if err != nil {
-		return err
-	}
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	begun, err := s.beginWrite(ctx, conn)
-	if err != nil {
-		return err
-	}
-	defer begun.Rollback() // nothing after the commit
-	known, err := s.recall(ctx, conn, verified)
-	if err != nil {
-		return err
-	}
-	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, marks: marks, memory: known}
-	defer func() {
-		begun.Rollback()
-		tx.settle()
-	}()
+	defer end()
 	if err := tx.run(fn); err != nil {
 		return err
 	}
-	if err := begun.Commit(); err != nil {
+	if err := tx.sql.tx.Commit(); err != nil {
 		return err
 	}
 	s.commits.count(s.markPath())
@@ -126,6 +104,38 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 		return s.writeMark(*tx.last)
 	}
 	return nil
+}
+
+// begin begins a transaction that writes, with what the Store remembers. End
+// ends it, if it was not committed.
+func (s *Store) begin(ctx context.Context) (tx *Tx, end func(), err error) {
+	pool, err := s.writerPool()
+	if err != nil {
+		return nil, nil, err
+	}
+	verified, marks, err := s.known()
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	begun, err := s.beginWrite(ctx, conn)
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	tx = &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, marks: marks}
+	end = func() {
+		begun.Rollback() // does nothing after the commit
+		tx.settle()
+		conn.Close()
+	}
+	if tx.memory, err = s.recall(ctx, conn, verified); err != nil {
+		end()
+	}
+	return tx, end, err
 }
 
 func (tx *Tx) run(fn func(*Tx) error) error {
