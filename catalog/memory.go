@@ -93,7 +93,7 @@ func (s *Store) remember(tx *Tx) {
 // Progress is what one Store committed in an era, where it is the present one.
 type Progress struct {
 	Era        Era
-	Mechanisms []Mechanism                 // as they are now; others are as before the era
+	Mechanisms []Mechanism                 // as they are now, with τ; others are as before the era
 	Spent      map[int64]accounting.Amount // by account; nil: as before the era
 	answers    []AnswerKey
 	roll       roll // of all answers

@@ -51,9 +51,9 @@ type DB struct {
 	live      *liveMechanisms
 	pools     pools // of the sources outside the file
 	cellCache cellCache
+	building  sync.Mutex // declarations of this process run one at a time
 
 	unchangedIn sourceEras
-	building    sync.Mutex // declarations of this process run one at a time
 }
 
 // Open opens the database file and changes nothing on disk: a missing file is
