@@ -14,7 +14,7 @@ import (
 	"dpsql/accounting"
 )
 
-var memorySteps = flag.Int("memory-steps", 300, "transactions of TestMemoryAfterFaults")
+var memorySteps = flag.Int("memory-steps", 150, "transactions of TestMemoryAfterFaults")
 
 // fault is what happens at one statement of a transaction.
 type fault int
@@ -261,6 +261,23 @@ func TestMemoryAfterFaults(t *testing.T) {
 	if failed < *memorySteps/20 || kept < *memorySteps/2 {
 		t.Error("the transactions do not do what they are for")
 	}
+}
+
+// TestBrokenConnectionEndsTheTransaction loses the connection where it is asked
+// for the state of the file, at the beginning of a transaction.
+func TestBrokenConnectionEndsTheTransaction(t *testing.T) {
+	s := open(t, dbPath(t))
+	account, _ := declare(t, s, "raws")
+	f := injectFaults(t, s)
+	free := func(tx *Tx) error {
+		return tx.Charge(account, KindInteractive, "run", "m", accounting.Amount{})
+	}
+	write(t, s, free)
+	f.left, f.what = 1, badConnection
+	if err := s.Write(context.Background(), free); err == nil || f.met != 1 {
+		t.Errorf("%d faults were met: %v", f.met, err)
+	}
+	write(t, s, free)
 }
 
 // tryWrite is Write, with a panic for an error.

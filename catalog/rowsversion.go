@@ -70,17 +70,23 @@ func dataVersion(ctx context.Context, pool *sql.DB) (which *connection, data int
 	return dataVersionOf(ctx, conn)
 }
 
-// dataVersionOf asks a connection, in its transaction if there is one.
+// dataVersionOf asks a connection, in its transaction if there is one. Its own
+// errors are kept from database/sql, which at driver.ErrBadConn would wait for
+// the end of that transaction, and so for ever.
 func dataVersionOf(ctx context.Context, conn *sql.Conn) (which *connection, data int64, err error) {
-	err = conn.Raw(func(c any) error {
+	failed := conn.Raw(func(c any) error {
 		kept, ok := c.(*keeping)
 		if !ok {
-			return errors.New("a connection of another kind")
+			err = errors.New("a connection of another kind")
+			return nil
 		}
 		which = kept.name
 		data, err = kept.dataVersion(ctx)
-		return err
+		return nil
 	})
+	if err == nil {
+		err = failed
+	}
 	return which, data, err
 }
 
