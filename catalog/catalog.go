@@ -45,6 +45,7 @@ type Store struct {
 	partSize int              // bytes of a stored part of a payload, at most
 	now      func() time.Time // the clock of ledger rows and creation dates
 	writing  chan struct{}    // holds a token while this Store writes
+	work     sync.Mutex       // held by who writes, and for a moment by who looks at the memory
 	probe    probe
 	commits  commits
 

@@ -129,14 +129,13 @@ func (s *Store) Era(ctx context.Context) (era Era, err error) {
 }
 
 // atRest calls look with the Store's memory, if it is that of the file as it is
-// now. It does not wait for a transaction that writes, and none begins meanwhile.
+// now. It does not wait for a transaction that writes, and none begins meanwhile;
+// nor does it take such a one's turn, as a Store may wait for no other writer.
 func (s *Store) atRest(ctx context.Context, look func(*memory)) error {
-	select {
-	case s.writing <- struct{}{}:
-		defer func() { <-s.writing }()
-	default:
+	if !s.work.TryLock() {
 		return nil
 	}
+	defer s.work.Unlock()
 	s.mu.Lock()
 	m, writer := s.memory, s.writer
 	s.mu.Unlock()

@@ -83,6 +83,8 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	defer func() { <-s.writing }()
+	s.work.Lock()
+	defer s.work.Unlock()
 	if err := s.createFile(); err != nil {
 		return err
 	}

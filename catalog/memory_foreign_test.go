@@ -1,0 +1,234 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"sync"
+	"testing"
+
+	"dpsql/accounting"
+	"dpsql/sqlerr"
+)
+
+// firedOften makes a store that remembers a run of a mechanism with all that a
+// firing reads and writes.
+func firedOften(t *testing.T, path string) (s *Store, account int64, fire func(*Tx) error) {
+	t.Helper()
+	s = open(t, path)
+	account, table := declare(t, s, "raws")
+	m := &Mechanism{Name: "m", TableID: table, Params: json.RawMessage(`{}`), Epsilon: 1, Rho: 9000, RunRho: 1, Updates: 900}
+	write(t, s, func(tx *Tx) error {
+		if err := tx.AddPublic("public"); err != nil {
+			return err
+		}
+		return tx.AddMechanism(m, nil)
+	})
+	fire = func(tx *Tx) error {
+		if _, err := tx.Publics(); err != nil {
+			return err
+		}
+		one, err := tx.MechanismByID(m.ID)
+		if err != nil {
+			return err
+		}
+		one.RunsStarted++
+		one.Run = &OpenRun{Number: one.RunsStarted, Tau: 77}
+		if err := tx.UpdateMechanism(one); err != nil {
+			return err
+		}
+		if err := tx.Charge(account, KindInteractive, "run", "m", accounting.Amount{Rho: 1}); err != nil {
+			return err
+		}
+		one.Run = nil
+		if err := tx.UpdateMechanism(one); err != nil {
+			return err
+		}
+		if _, err := tx.AppendHistory(m.ID, "q", 1); err != nil {
+			return err
+		}
+		return tx.PutAnswer(&Answer{TableID: table, Query: "q", Kind: AnswerFired, Via: "m", MechanismID: m.ID})
+	}
+	for range 3 {
+		write(t, s, fire)
+	}
+	return s, account, fire
+}
+
+// TestForeignEditsEndTheMemory damages, as another program, each record that a
+// store remembers. The next transaction does not go by what it knew.
+func TestForeignEditsEndTheMemory(t *testing.T) {
+	for _, edit := range []string{
+		`UPDATE dpsql_accounts SET interactive_rho = interactive_rho * 2`,
+		`DELETE FROM dpsql_bases`,
+		`UPDATE dpsql_bases SET name = 'other'`,
+		`DELETE FROM dpsql_public`,
+		`INSERT INTO dpsql_public (name, declared_at) VALUES ('raws', '2026-01-01T00:00:00Z')`,
+		`UPDATE dpsql_mechanisms SET runs_started = 0, runs_ended = 0`,
+		`UPDATE dpsql_mechanisms SET run = runs_started, tau = 3`,
+		`UPDATE dpsql_mechanisms SET dropped_at = '2026-01-01T00:00:00Z'`,
+		`UPDATE dpsql_rolls SET count = count - 1 WHERE name = 'ledger'`,
+		`UPDATE dpsql_rolls SET count = count + 1 WHERE name = 'accounts'`,
+		`DELETE FROM dpsql_rolls`,
+		`DROP TRIGGER dpsql_ledger_delete; DELETE FROM dpsql_ledger WHERE seq = (SELECT MAX(seq) FROM dpsql_ledger)`,
+		`DROP TRIGGER dpsql_ledger_update; UPDATE dpsql_ledger SET hash = randomblob(32) WHERE seq = (SELECT MAX(seq) FROM dpsql_ledger)`,
+		`DELETE FROM dpsql_schema`,
+		`UPDATE dpsql_schema SET version = 1`,
+	} {
+		t.Run(edit, func(t *testing.T) {
+			path := dbPath(t)
+			s, _, fire := firedOften(t, path)
+			raw(t, path, edit)
+			wantCode(t, s.Write(context.Background(), fire), sqlerr.Corrupt)
+		})
+	}
+}
+
+// TestNewerCatalogEndsTheMemory writes a newer version into a file that a store
+// remembers.
+func TestNewerCatalogEndsTheMemory(t *testing.T) {
+	path := dbPath(t)
+	s, _, fire := firedOften(t, path)
+	raw(t, path, `UPDATE dpsql_schema SET version = version + 1`)
+	wantCode(t, s.Write(context.Background(), fire), sqlerr.Unsupported)
+}
+
+// TestReplacedFileIsNotRemembered puts an older copy in the place of a file that
+// a store remembers.
+func TestReplacedFileIsNotRemembered(t *testing.T) {
+	path := dbPath(t)
+	s, _, fire := firedOften(t, path)
+	raw(t, path, `VACUUM INTO '`+path+`.copy'`)
+	write(t, s, fire)
+	if err := os.Rename(path+".copy", path); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, s.Write(context.Background(), fire), sqlerr.IO)
+	if _, err := s.Version(context.Background()); err == nil {
+		t.Error("a replaced file has a version")
+	}
+	for _, side := range []string{"-wal", "-shm"} {
+		os.Remove(path + side)
+	}
+	again := open(t, path)
+	wantCode(t, again.Write(context.Background(), fire), sqlerr.Corrupt) // by the mark
+}
+
+// TestMarkThatFailsLeavesWhatIsStored makes the mark fail after the commit of a
+// line. What is remembered is what was committed.
+func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
+	path := dbPath(t)
+	s, account, fire := firedOften(t, path)
+	if err := os.Remove(s.markPath()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(s.markPath(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, s.Write(context.Background(), fire), sqlerr.IO)
+	if err := os.Remove(s.markPath()); err != nil {
+		t.Fatal(err)
+	}
+	fresh := open(t, path)
+	compareMemory(t, s, fresh)
+	write(t, s, fire)
+	read(t, fresh, func(tx *Tx) error {
+		if spent, err := tx.Spent(account); err != nil || spent.Rho != 5 {
+			t.Errorf("spent ρ = %v, want 5 (%v)", spent.Rho, err)
+		}
+		return nil
+	})
+}
+
+// TestMemoryOfManyGoroutines fires from many goroutines on two stores of one
+// file, while others ask both for their progress.
+func TestMemoryOfManyGoroutines(t *testing.T) {
+	ctx := context.Background()
+	path := dbPath(t)
+	s, account, fire := firedOften(t, path)
+	stores := []*Store{s, open(t, path)}
+	var writers, askers sync.WaitGroup
+	done := make(chan struct{})
+	for i := range 6 {
+		one := stores[i%2]
+		askers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				p, err := one.Progress(ctx)
+				if err != nil {
+					t.Error(err)
+				}
+				if p.Spent != nil && len(p.Mechanisms) > 0 && int64(p.Spent[account].Rho) != p.Mechanisms[0].RunsEnded {
+					t.Errorf("ρ = %v is spent on %d runs", p.Spent[account].Rho, p.Mechanisms[0].RunsEnded)
+				}
+				if _, _, err := one.RowsVersion(ctx); err != nil {
+					t.Error(err)
+				}
+				if _, err := one.Recent(ctx); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		writers.Go(func() {
+			for range 20 {
+				if err := one.Write(ctx, fire); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	askers.Wait()
+	fresh := open(t, path)
+	for _, one := range stores {
+		write(t, one, fire)
+		compareMemory(t, one, fresh)
+	}
+	read(t, fresh, func(tx *Tx) error {
+		if err := tx.VerifyLedger(); err != nil {
+			return err
+		}
+		if spent, err := tx.Spent(account); err != nil || spent.Rho != 3+120+2 {
+			t.Errorf("spent ρ = %v, want 125 (%v)", spent.Rho, err)
+		}
+		return nil
+	})
+}
+
+// TestAskingIsNotWriting asks for the era all the time, in a store whose
+// transactions wait for nobody. They have nobody to wait for.
+func TestAskingIsNotWriting(t *testing.T) {
+	ctx := context.Background()
+	path := dbPath(t)
+	_, _, fire := firedOften(t, path)
+	s := openWith(t, path, Options{BusyTimeout: -1})
+	done := make(chan struct{})
+	var askers sync.WaitGroup
+	for range 4 {
+		askers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, err := s.Era(ctx); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 50 {
+		if err := s.Write(ctx, fire); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(done)
+	askers.Wait()
+}
