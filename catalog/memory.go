@@ -43,7 +43,7 @@ type Era uint64
 // Era returns the era in which a writing transaction is; 0 for one that reads,
 // or that has changed more.
 func (tx *Tx) Era() Era {
-	if tx.declares || tx.touched {
+	if tx.declares {
 		return 0
 	}
 	return tx.era

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -55,9 +56,10 @@ func firedOften(t *testing.T, path string) (s *Store, account int64, fire func(*
 	return s, account, fire
 }
 
-// TestForeignEditsEndTheMemory damages, as another program, each record that a
-// store remembers. The next transaction does not go by what it knew.
-func TestForeignEditsEndTheMemory(t *testing.T) {
+// TestEditsEndTheMemory damages each record that a store remembers, as another
+// program and by what the store executes for others. The next transaction does
+// not go by what it knew.
+func TestEditsEndTheMemory(t *testing.T) {
 	for _, edit := range []string{
 		`UPDATE dpsql_accounts SET interactive_rho = interactive_rho * 2`,
 		`DELETE FROM dpsql_bases`,
@@ -75,12 +77,19 @@ func TestForeignEditsEndTheMemory(t *testing.T) {
 		`DELETE FROM dpsql_schema`,
 		`UPDATE dpsql_schema SET version = 1`,
 	} {
-		t.Run(edit, func(t *testing.T) {
-			path := dbPath(t)
-			s, _, fire := firedOften(t, path)
-			raw(t, path, edit)
-			wantCode(t, s.Write(context.Background(), fire), sqlerr.Corrupt)
-		})
+		for _, own := range []bool{false, true} {
+			t.Run(fmt.Sprint(edit, own), func(t *testing.T) {
+				ctx := context.Background()
+				path := dbPath(t)
+				s, _, fire := firedOften(t, path)
+				if own {
+					write(t, s, func(tx *Tx) error { _, err := tx.SQL().ExecContext(ctx, edit); return err })
+				} else {
+					raw(t, path, edit)
+				}
+				wantCode(t, s.Write(ctx, fire), sqlerr.Corrupt)
+			})
+		}
 	}
 }
 
@@ -91,6 +100,35 @@ func TestNewerCatalogEndsTheMemory(t *testing.T) {
 	s, _, fire := firedOften(t, path)
 	raw(t, path, `UPDATE dpsql_schema SET version = version + 1`)
 	wantCode(t, s.Write(context.Background(), fire), sqlerr.Unsupported)
+}
+
+// TestMemoryIsOfOneConnection replaces the connection that writes, as a pool
+// may, while another process commits. The next one's numbers are those that the
+// last one had.
+func TestMemoryIsOfOneConnection(t *testing.T) {
+	ctx := context.Background()
+	path := dbPath(t)
+	s, _, fire := firedOften(t, path)
+	other := open(t, path)
+	for range 3 { // the first connection may have other numbers than the later ones
+		before, err := s.Era(ctx)
+		if err != nil || before == 0 {
+			t.Fatalf("no era has begun: %v", err)
+		}
+		was, number := s.memory.conn, s.memory.foreign
+		s.writer.SetMaxIdleConns(-1)
+		write(t, other, fire)
+		s.writer.SetMaxIdleConns(1)
+		if now, err := s.Era(ctx); err != nil || now != 0 {
+			t.Errorf("the era is %d after another's commit, before it %d (%v)", now, before, err)
+		}
+		write(t, s, fire)
+		compareMemory(t, s, other)
+		if s.memory.conn == was {
+			t.Error("the connection was not replaced")
+		}
+		t.Logf("number %d, then %d", number, s.memory.foreign)
+	}
 }
 
 // TestReplacedFileIsNotRemembered puts an older copy in the place of a file that

@@ -139,6 +139,7 @@ type memoryWorkload struct {
 	account, table int64
 	mechanisms     []int64
 	names          int
+	undead         int // mechanisms found after they were dropped
 }
 
 func (w *memoryWorkload) addMechanism(t *testing.T, s *Store) {

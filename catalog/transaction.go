@@ -18,14 +18,16 @@ type Tx struct {
 	ctx      context.Context // of the Read or Write this transaction is the body of
 	sql      *guard
 	writable bool
-	touched  bool   // it may have changed tables outside the catalog
-	declares bool   // it may have changed more of the catalog than belongs to an era
+	touched  bool   // it may have changed tables outside the catalog, and so declares
+	declares bool   // it may have changed more than belongs to an era
 	marks    []mark // of lines that the ledger must have; nil once it was verified
 	last     *mark  // of the last line this transaction wrote; nil: it wrote none
 	*memory         // what it needs not read again, with what it wrote itself
 }
 
 // SQL returns the transaction itself, for statements on the user's own tables.
+// Those that change anything go through ExecContext or PrepareContext, by which
+// it is known that they do; QueryContext is for reading.
 // Its errors are the engine's; returned from the function passed to Read or
 // Write they are translated. BEGIN, COMMIT and ROLLBACK must not be sent.
 func (tx *Tx) SQL() Querier {
