@@ -21,14 +21,16 @@ type memory struct {
 	foreign int64       // its data_version, which changes with the commits of all others
 	era     Era
 
-	version    int                       // of the catalog's schema; 0: none, or not read
-	rolls      map[int64]map[string]roll // by owner, as far as read
-	chain      *chain                    // the ledger as far as verified
+	// What the transaction itself changes is kept up to date where it is
+	// written, or forgotten before that, by declare.
+	version    int                       // of the catalog's schema; 0: none, or not read. Migrate changes it
+	rolls      map[int64]map[string]roll // by owner, as far as read. SetRoll changes them
+	chain      *chain                    // the ledger as far as verified. Append changes it
 	atEnd      bool                      // whether chain ends where the ledger does
-	accounts   []Account                 // nil: not read
+	accounts   []Account                 // nil: not read. Whatever changes them declares, as for publics
 	publics    []string                  // nil: not read
-	mechanisms map[int64]Mechanism       // as far as read
-	answers    []AnswerKey               // stored in this era, the last of them
+	mechanisms map[int64]Mechanism       // as far as read. UpdateMechanism changes them; making and dropping declares
+	answers    []AnswerKey               // stored in this era, the last of them. PutAnswer adds to them
 }
 
 // mostAnswers bounds the answers in memory.

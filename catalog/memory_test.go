@@ -59,7 +59,7 @@ func compareRecords(t *testing.T, m *memory, tx *Tx) {
 
 // compareAnswers follows the answers in one Store's progress, and where that
 // says that it cannot tell, in the file; in either case it must know all. It
-// reports whether the progress could tell.
+// reports whether the progress could tell. What it says is spent is so too.
 func compareAnswers(t *testing.T, s, fresh *Store, known *AnswersRead, keys map[int64]AnswerKey) bool {
 	t.Helper()
 	learn := func(k AnswerKey) { keys[k.ID] = AnswerKey{ID: k.ID, TableID: k.TableID, Key: k.Key} }
@@ -70,6 +70,9 @@ func compareAnswers(t *testing.T, s, fresh *Store, known *AnswersRead, keys map[
 	told := p.Era != 0 && p.NewAnswers(known, learn)
 	all := map[int64]AnswerKey{}
 	read(t, fresh, func(tx *Tx) error {
+		if c, err := tx.head(); p.Spent != nil && (err != nil || !maps.Equal(c.spent, p.Spent)) {
+			t.Errorf("%v is spent, and by progress %v (%v)", c.spent, p.Spent, err)
+		}
 		if !told {
 			if err := tx.AnswerKeys(known, 1<<20, learn); err != nil {
 				return err
