@@ -255,4 +255,16 @@ func TestEras(t *testing.T) {
 		}
 		return nil
 	})
+	write(t, s, func(tx *Tx) error {
+		if tx.Era() == 0 {
+			t.Error("a transaction is in no era")
+		}
+		if _, err := tx.SQL().ExecContext(ctx, `INSERT INTO raws VALUES (3)`); err != nil {
+			return err
+		}
+		if tx.Era() != 0 {
+			t.Error("a transaction that changed rows says that it is in an era")
+		}
+		return nil
+	})
 }

@@ -7,21 +7,47 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
 
 	"dpsql/sqlerr"
 )
 
-// sameView holds a view to one that is read from the file, with its answers.
-func sameView(t *testing.T, db *DB, v *view) {
+// sameView returns the view that the database has now, and holds it to one that
+// is read from the file, with its answers. An idle lease that is given back
+// meanwhile commits, and then it looks again.
+func sameView(t *testing.T, db *DB) *view {
 	t.Helper()
-	fresh, err := db.view(context.Background())
-	if err != nil {
-		t.Fatal(err)
+	ctx := context.Background()
+	for {
+		before, err := db.store.Version(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := db.current(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := db.view(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys answerKeys
+		if err := db.store.Read(ctx, keys.follow); err != nil {
+			t.Fatal(err)
+		}
+		after, err := db.store.Version(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after == before {
+			compareViews(t, v, fresh, &keys)
+			return v
+		}
 	}
-	var keys answerKeys
-	if err := db.store.Read(context.Background(), keys.follow); err != nil {
-		t.Fatal(err)
-	}
+}
+
+func compareViews(t *testing.T, v, fresh *view, keys *answerKeys) {
+	t.Helper()
 	if !reflect.DeepEqual(keys.byTable, v.answers.byTable) {
 		t.Errorf("the stored answers are %v and known as %v", keys.byTable, v.answers.byTable)
 	}
@@ -63,26 +89,19 @@ func TestViewAfterProgressIsAFreshRead(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := firingOften(t)
 	sessions := []*Session{s, open(t, s.db.store.Path(), Options{}).NewSession()}
-	now := func(s *Session) *view {
-		v, err := s.db.current(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 	who, read, kept := 0, 0, 0
 	for i := range 200 {
 		if random.IntN(40) == 0 {
 			who = 1 - who
 		}
-		before := now(sessions[who])
+		before := sameView(t, sessions[who].db)
 		text := between(random.IntN(50), 50+random.IntN(50))
 		switch random.IntN(30) {
 		case 0:
 			text = fmt.Sprintf(`CREATE RELEASE r%d ON t (sex) USING PROJECTION WITH (epsilon = 1)`, i)
 		case 1:
 			must(t, sessions[who], `DROP PUBLIC TABLE codes`)
-			sameView(t, sessions[who].db, now(sessions[who]))
+			sameView(t, sessions[who].db)
 			text = `CREATE PUBLIC TABLE codes`
 		case 2, 3, 4, 5, 6, 7, 8, 9:
 			must(t, sessions[who], `SET mechanism = direct`)
@@ -97,8 +116,7 @@ func TestViewAfterProgressIsAFreshRead(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		for j, one := range sessions {
-			v := now(one)
-			sameView(t, one.db, v)
+			v := sameView(t, one.db)
 			if j != who || v == before {
 				continue
 			}
@@ -139,8 +157,8 @@ func TestChangesBetweenRuns(t *testing.T) {
 			t.Run(fmt.Sprint(change.what, memory), func(t *testing.T) {
 				s := firingOften(t)
 				must(t, s, `SET mechanism = first`)
-				if memory {
-					state := s.db.cellCache.get(cellsKey{1, "[]"})
+				state := s.db.cellCache.get(cellsKey{1, "[]"})
+				if state.price = time.Hour; memory {
 					state.spent, state.price = 1, 1
 				}
 				for i := range 3 {
