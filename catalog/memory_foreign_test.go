@@ -131,6 +131,32 @@ func TestMemoryIsOfOneConnection(t *testing.T) {
 	}
 }
 
+// TestThresholdInMemoryIsTheStores changes the threshold of an open run in what
+// the caller gave to the store, and in what he got from it. Neither is what the
+// store compares the next update with.
+func TestThresholdInMemoryIsTheStores(t *testing.T) {
+	ctx := context.Background()
+	s, _, _ := firedOften(t, dbPath(t))
+	m := s.memory.mechanisms[1]
+	m.RunsStarted++
+	m.Run = &OpenRun{Number: m.RunsStarted, Tau: 5}
+	update := func(tx *Tx) error { return tx.UpdateMechanism(&m) }
+	write(t, s, update)
+	m.Run.Tau = 6
+	wantCode(t, s.Write(ctx, update), sqlerr.Internal)
+	write(t, s, func(tx *Tx) error {
+		for _, tau := range []int64{7, 8} { // first it is read, then known
+			got, err := tx.MechanismByID(m.ID)
+			if err != nil {
+				return err
+			}
+			got.Run.Tau = tau
+			wantCode(t, tx.UpdateMechanism(got), sqlerr.Internal)
+		}
+		return nil
+	})
+}
+
 // TestReplacedFileIsNotRemembered puts an older copy in the place of a file that
 // a store remembers.
 func TestReplacedFileIsNotRemembered(t *testing.T) {
@@ -164,6 +190,9 @@ func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCode(t, s.Write(context.Background(), fire), sqlerr.IO)
+	if s.mark.file != nil {
+		t.Error("the file of a mark that failed is kept open")
+	}
 	if err := os.Remove(s.markPath()); err != nil {
 		t.Fatal(err)
 	}

@@ -95,6 +95,7 @@ func TestViewAfterProgressIsAFreshRead(t *testing.T) {
 			who = 1 - who
 		}
 		before := sameView(t, sessions[who].db)
+		was := fmt.Sprint(before.mechanisms, before.accounts)
 		text := between(random.IntN(50), 50+random.IntN(50))
 		switch random.IntN(30) {
 		case 0:
@@ -125,6 +126,9 @@ func TestViewAfterProgressIsAFreshRead(t *testing.T) {
 			} else {
 				read++
 			}
+		}
+		if is := fmt.Sprint(before.mechanisms, before.accounts); is != was {
+			t.Errorf("a view that others may have was changed from\n%s\nto\n%s", was, is)
 		}
 	}
 	t.Logf("%d views were read and %d followed from those before", read, kept)
@@ -179,5 +183,36 @@ func TestChangesBetweenRuns(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestChangesUnderAnOpenRun changes what a mechanism reads while its run is open
+// and no process has the file. Going on with the run is no charge, and refused
+// all the same.
+func TestChangesUnderAnOpenRun(t *testing.T) {
+	s := firingOften(t)
+	path := s.db.store.Path()
+	must(t, s, `CREATE MECHANISM calm ON t USING SMW WITH (epsilon = 20, max_updates = 9, queries = 1000, prior = uniform)`)
+	must(t, s, `SET mechanism = calm`)
+	for i := 1; mechanism(t, s, "calm").Run == nil; i++ {
+		must(t, s, between(0, 99-i))
+		if i > 9 {
+			t.Fatal("every run has fired")
+		}
+	}
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, path, Options{}).NewSession()
+	fill(t, other, `DROP VIEW v`, `CREATE VIEW v AS SELECT sex, age FROM raw WHERE age > 3`)
+	if err := other.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, path, Options{}).NewSession()
+	must(t, again, `SET mechanism = calm`)
+	before := ledger(t, again)
+	refused(t, again, sqlerr.Invalid, between(50, 77))
+	if m := mechanism(t, again, "calm"); m.Run == nil || ledger(t, again) != before {
+		t.Error("the run did not go on as it was")
 	}
 }
