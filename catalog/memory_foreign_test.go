@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"dpsql/accounting"
 	"dpsql/sqlerr"
@@ -190,18 +192,18 @@ func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCode(t, s.Write(context.Background(), fire), sqlerr.IO)
-	if s.mark.file != nil {
-		t.Error("the file of a mark that failed is kept open")
-	}
 	if err := os.Remove(s.markPath()); err != nil {
 		t.Fatal(err)
 	}
+	write(t, s, fire)
+	s.mark.file.Close()
+	wantCode(t, s.Write(context.Background(), fire), sqlerr.IO)
 	fresh := open(t, path)
 	compareMemory(t, s, fresh)
 	write(t, s, fire)
 	read(t, fresh, func(tx *Tx) error {
-		if spent, err := tx.Spent(account); err != nil || spent.Rho != 5 {
-			t.Errorf("spent ρ = %v, want 5 (%v)", spent.Rho, err)
+		if spent, err := tx.Spent(account); err != nil || spent.Rho != 7 {
+			t.Errorf("spent ρ = %v, want 7 (%v)", spent.Rho, err)
 		}
 		return nil
 	})
@@ -298,4 +300,29 @@ func TestAskingIsNotWriting(t *testing.T) {
 	}
 	close(done)
 	askers.Wait()
+}
+
+// TestNoWriteBeginsWhileTheMemoryIsLookedAt starts a transaction while someone
+// looks, and gives it time to change what is looked at.
+func TestNoWriteBeginsWhileTheMemoryIsLookedAt(t *testing.T) {
+	ctx := context.Background()
+	s, _, fire := firedOften(t, dbPath(t))
+	var writer sync.WaitGroup
+	var begun atomic.Bool
+	err := s.atRest(ctx, func(*memory) {
+		writer.Go(func() {
+			err := s.Write(ctx, func(tx *Tx) error { begun.Store(true); return fire(tx) })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(20 * time.Millisecond)
+		if begun.Load() {
+			t.Error("a transaction has begun")
+		}
+	})
+	writer.Wait()
+	if err != nil || !begun.Load() {
+		t.Errorf("the transaction has begun: %v (%v)", begun.Load(), err)
+	}
 }
