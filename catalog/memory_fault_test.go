@@ -207,7 +207,11 @@ func TestMemoryAfterFaults(t *testing.T) {
 	keys := []map[int64]AnswerKey{{}, {}, {}}
 	known := make([]AnswersRead, len(stores))
 	failed, kept := 0, 0
-	for i := range *memorySteps {
+	steps := *memorySteps
+	if testing.Short() {
+		steps /= 4
+	}
+	for i := range steps {
 		who := 0
 		if random.IntN(6) == 0 {
 			who = random.IntN(len(stores))
@@ -260,8 +264,8 @@ func TestMemoryAfterFaults(t *testing.T) {
 			})
 		}
 	}
-	t.Logf("%d of %d transactions failed, %d memories", failed, *memorySteps, kept)
-	if failed < *memorySteps/20 || kept < *memorySteps/2 {
+	t.Logf("%d of %d transactions failed, %d memories", failed, steps, kept)
+	if !testing.Short() && (failed == 0 || kept < steps/4) { // by chance less often than once in 10^10 times
 		t.Error("the transactions do not do what they are for")
 	}
 }
