@@ -2,7 +2,7 @@
 // three baselines on the same data, and writes docs/benchmarks.md with its
 // plots:
 //
-//	go run ./bench               all experiments, about twenty minutes on two cores
+//	go run ./bench               all experiments, about ten minutes on two cores
 //	go run ./bench -only adult   one of them, to standard output, without plots
 //	go run ./bench -only adult -o docs   one of them, in place of what docs/benchmarks.md says of it
 //	go run ./bench -quick        all of them, small: seconds

@@ -38,27 +38,6 @@ func (b *bench) fastest(call func() error) (float64, error) {
 	return best, nil
 }
 
-// fastestInTurn is fastest for several calls, of each of which a series is made in
-// turn.
-func (b *bench) fastestInTurn(calls []func() error) ([]float64, error) {
-	best := make([]float64, len(calls))
-	for i := range best {
-		best[i] = math.Inf(1)
-	}
-	for range b.reps {
-		for i, call := range calls {
-			once := *b
-			once.reps = 1
-			seconds, err := once.fastest(call)
-			if err != nil {
-				return nil, err
-			}
-			best[i] = min(best[i], seconds)
-		}
-	}
-	return best, nil
-}
-
 // micro adds a time to a chart.
 func micro(seconds float64) report.Estimate {
 	return report.Estimate{Mean: seconds * 1e6, Half: math.NaN()}
