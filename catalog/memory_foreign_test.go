@@ -220,26 +220,19 @@ func TestMemoryOfManyGoroutines(t *testing.T) {
 	done := make(chan struct{})
 	for i := range 6 {
 		one := stores[i%2]
-		askers.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				p, err := one.Progress(ctx)
-				if err != nil {
-					t.Error(err)
-				}
-				if p.Spent != nil && len(p.Mechanisms) > 0 && int64(p.Spent[account].Rho) != p.Mechanisms[0].RunsEnded {
-					t.Errorf("ρ = %v is spent on %d runs", p.Spent[account].Rho, p.Mechanisms[0].RunsEnded)
-				}
-				if _, _, err := one.RowsVersion(ctx); err != nil {
-					t.Error(err)
-				}
-				if _, err := one.Recent(ctx); err != nil {
-					t.Error(err)
-				}
+		until(done, &askers, func() {
+			p, err := one.Progress(ctx)
+			if err != nil {
+				t.Error(err)
+			}
+			if p.Spent != nil && len(p.Mechanisms) > 0 && int64(p.Spent[account].Rho) != p.Mechanisms[0].RunsEnded {
+				t.Errorf("ρ = %v is spent on %d runs", p.Spent[account].Rho, p.Mechanisms[0].RunsEnded)
+			}
+			if _, _, err := one.RowsVersion(ctx); err != nil {
+				t.Error(err)
+			}
+			if _, err := one.Recent(ctx); err != nil {
+				t.Error(err)
 			}
 		})
 		writers.Go(func() {
@@ -269,6 +262,20 @@ func TestMemoryOfManyGoroutines(t *testing.T) {
 	})
 }
 
+// until starts a goroutine that asks again and again until done is closed.
+func until(done <-chan struct{}, g *sync.WaitGroup, ask func()) {
+	g.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				ask()
+			}
+		}
+	})
+}
+
 // TestAskingIsNotWriting asks for the era all the time, in a store whose
 // transactions wait for nobody. They have nobody to wait for.
 func TestAskingIsNotWriting(t *testing.T) {
@@ -279,16 +286,9 @@ func TestAskingIsNotWriting(t *testing.T) {
 	done := make(chan struct{})
 	var askers sync.WaitGroup
 	for range 4 {
-		askers.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				if _, err := s.Era(ctx); err != nil {
-					t.Error(err)
-				}
+		until(done, &askers, func() {
+			if _, err := s.Era(ctx); err != nil {
+				t.Error(err)
 			}
 		})
 	}

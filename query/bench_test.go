@@ -2,45 +2,43 @@ package query
 
 import "testing"
 
-// BenchmarkRuns enumerates 2^20 elements in runs of 1, 10 and 1,000 codes.
-func BenchmarkRuns(b *testing.B) {
+// scattered calls f with queries of about 2^20 codes, in runs of 1, 10 and 1,000.
+func scattered(b *testing.B, f func(b *testing.B, q Query)) {
 	for _, last := range []int64{1, 10, 1000} {
 		u := must(NewUniverse([]Column{
 			{"a", must(NewRange(0, 1<<20/last-1, false))}, {"b", must(NewRange(0, 2*last, false))}}))
 		q := Where(u, 1, must(u.Columns()[1].Domain.Less(Int(last), false)))
-		m := q.Size().Int64()
 		b.Run(Int(last).String(), func(b *testing.B) {
 			b.ReportAllocs()
-			var sum uint64
-			for b.Loop() {
-				for r := range q.Runs() {
-					sum += r.Len
-				}
-			}
-			b.ReportMetric(float64(m)*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
+			f(b, q)
+			b.ReportMetric(float64(q.Size().Int64())*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
 		})
 	}
 }
 
-// BenchmarkBoxes enumerates the same 2^20 elements by boxes, code by code.
-func BenchmarkBoxes(b *testing.B) {
-	for _, last := range []int64{1, 10, 1000} {
-		u := must(NewUniverse([]Column{
-			{"a", must(NewRange(0, 1<<20/last-1, false))}, {"b", must(NewRange(0, 2*last, false))}}))
-		q := Where(u, 1, must(u.Columns()[1].Domain.Less(Int(last), false)))
-		m := q.Size().Int64()
-		coder := NewCoder(u, [16]byte{})
-		b.Run(Int(last).String(), func(b *testing.B) {
-			b.ReportAllocs()
-			var sum uint64
-			for b.Loop() {
-				for box := range coder.Boxes(q) {
-					sum += codes(box.Start.Lo, box.Steps)
-				}
+// BenchmarkRuns enumerates runs.
+func BenchmarkRuns(b *testing.B) {
+	scattered(b, func(b *testing.B, q Query) {
+		var sum uint64
+		for b.Loop() {
+			for r := range q.Runs() {
+				sum += r.Len
 			}
-			b.ReportMetric(float64(m)*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
-		})
-	}
+		}
+	})
+}
+
+// BenchmarkBoxes enumerates the same elements by boxes, code by code.
+func BenchmarkBoxes(b *testing.B) {
+	scattered(b, func(b *testing.B, q Query) {
+		coder := NewCoder(q.Universe(), [16]byte{})
+		var sum uint64
+		for b.Loop() {
+			for box := range coder.Boxes(q) {
+				sum += codes(box.Start.Lo, box.Steps)
+			}
+		}
+	})
 }
 
 // codes adds the codes of a box up.
