@@ -61,8 +61,7 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 		return err
 	}
 	a.Law = json.RawMessage(law)
-	digest := a.encoding().digest()
-	if _, err := tx.put(`UPDATE dpsql_answers SET digest = ? WHERE id = ?`, digest[:], a.ID); err != nil {
+	if err := tx.seal("dpsql_answers", a.ID, a.encoding()); err != nil {
 		return err
 	}
 	if err := tx.join(rollAnswers, answerKey(a.ID, a.TableID, sum)); err != nil {

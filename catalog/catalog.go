@@ -151,14 +151,12 @@ func (s *Store) ReadOnly() bool {
 // directory is missing, making it says so better.
 func (s *Store) diskWritable() bool {
 	dir := filepath.Dir(s.path)
-	if writable(s.path) && writable(dir) {
-		return true
-	}
-	if _, err := os.Stat(dir); err == nil && !writable(dir) {
-		return false
-	}
-	_, err := os.Stat(s.path)
-	return err != nil || writable(s.path)
+	return (writable(dir) || missing(dir)) && (writable(s.path) || missing(s.path))
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return err != nil
 }
 
 // identify checks that the file is the one seen before, and reports whether it

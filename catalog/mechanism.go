@@ -118,10 +118,7 @@ func (tx *Tx) Mechanism(name string) (*Mechanism, error) {
 // dropped.
 func (tx *Tx) MechanismByID(id int64) (*Mechanism, error) {
 	if m, known := tx.mechanisms[id]; known {
-		if m.Run != nil {
-			run := *m.Run
-			m.Run = &run
-		}
+		m = m.apart()
 		return &m, nil
 	}
 	m, err := find(tx, scanMechanism, selectMechanism+`AND id = ?`, id)
@@ -229,11 +226,17 @@ func (tx *Tx) keep(m Mechanism) {
 	if tx.mechanisms == nil {
 		tx.mechanisms = map[int64]Mechanism{}
 	}
+	tx.mechanisms[m.ID] = m.apart()
+}
+
+// apart returns the mechanism with a run of its own: what the caller does to one
+// does not reach the memory's.
+func (m Mechanism) apart() Mechanism {
 	if m.Run != nil {
-		run := *m.Run // the caller's own
+		run := *m.Run
 		m.Run = &run
 	}
-	tx.mechanisms[m.ID] = m
+	return m
 }
 
 // follows reports whether next may come after stored, when the runs up to ended

@@ -3,15 +3,13 @@ package catalog
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"errors"
 )
 
 // Version names a state of the file as one Store sees it. Where Version
 // returned the same one twice, nothing was committed in between, by this process
 // or another. The zero Version is of no state.
 type Version struct {
-	probe uint64 // the connection that was asked: only its own numbers compare
+	probe *connection // that was asked: only its own numbers compare
 	data  int64
 }
 
@@ -21,10 +19,8 @@ func (v Version) Known() bool { return v != Version{} }
 // probe is the connection that is asked for the file's state. It never writes,
 // so that SQLite's data_version changes for it with every commit there is.
 type probe struct {
-	turn   chan struct{} // holds a token while someone asks
-	number uint64        // of the connection; the next one gets another
-	conn   *sql.Conn
-	ask    driver.StmtQueryContext // PRAGMA data_version
+	turn chan struct{} // holds a token while someone asks
+	conn *sql.Conn     // nil before the first use, and after an error
 }
 
 // Version returns the state of the file now. It is not Known where there is no
@@ -53,66 +49,23 @@ func (s *Store) version(ctx context.Context) (Version, error) {
 		if err != nil {
 			return Version{}, err
 		}
-		if err := s.probe.open(ctx, pool); err != nil {
+		if s.probe.conn, err = pool.Conn(ctx); err != nil {
+			s.probe.conn = nil
 			return Version{}, err
 		}
 	}
-	data, err := s.probe.data(ctx)
+	asked, data, err := dataVersionOf(ctx, s.probe.conn)
 	if err != nil {
 		s.probe.drop()
 		return Version{}, err
 	}
-	return Version{s.probe.number, data}, nil
-}
-
-// open takes a connection. The turn is held, as for drop.
-func (p *probe) open(ctx context.Context, pool *sql.DB) error {
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	err = conn.Raw(func(c any) error {
-		stmt, err := c.(driver.ConnPrepareContext).PrepareContext(ctx, `PRAGMA data_version`)
-		if err == nil {
-			p.ask = stmt.(driver.StmtQueryContext)
-		}
-		return err
-	})
-	if err != nil {
-		conn.Close()
-		return err
-	}
-	p.conn = conn
-	p.number++
-	return nil
-}
-
-// data asks. It is asked before every statement, so it goes past database/sql,
-// which takes as long again as SQLite does.
-func (p *probe) data(ctx context.Context) (int64, error) {
-	var got [1]driver.Value
-	err := p.conn.Raw(func(any) error {
-		rows, err := p.ask.QueryContext(ctx, nil)
-		if err != nil {
-			return err
-		}
-		return errors.Join(rows.Next(got[:]), rows.Close())
-	})
-	if err != nil {
-		return 0, err
-	}
-	data, ok := got[0].(int64)
-	if !ok {
-		return 0, errors.New("data_version is not a number")
-	}
-	return data, nil
+	return Version{asked, data}, nil
 }
 
 func (p *probe) drop() {
 	if p.conn != nil {
-		p.conn.Raw(func(any) error { return p.ask.(driver.Stmt).Close() })
 		p.conn.Close()
-		p.conn, p.ask = nil, nil
+		p.conn = nil
 	}
 }
 

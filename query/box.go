@@ -26,12 +26,16 @@ func (b Box) each(x Element, f func(Element) bool) bool {
 	if len(b.Steps) == 0 {
 		return f(x)
 	}
-	inner := Box{Steps: b.Steps[1:]}
-	for range b.Steps[0].Count {
-		if !inner.each(x, f) {
+	first, inner := b.Steps[0], Box{Steps: b.Steps[1:]}
+	for range first.Count {
+		if len(inner.Steps) == 0 {
+			if !f(x) {
+				return false
+			}
+		} else if !inner.each(x, f) {
 			return false
 		}
-		x.Lo += b.Steps[0].Stride
+		x.Lo += first.Stride
 	}
 	return true
 }

@@ -27,10 +27,11 @@ type lexer struct {
 // lex returns the tokens of a text, with parameters numbered. The last token
 // is the end, placed at the last character that is not blank.
 func lex(text string) ([]token, error) {
-	l := &lexer{text: text, position: 1, ascii: isASCII(text)}
-	if err := checkText(text); err != nil {
+	ascii, err := checkText(text)
+	if err != nil {
 		return nil, err
 	}
+	l := &lexer{text: text, position: 1, ascii: ascii}
 	tokens := make([]token, 0, len(text)/3+2)
 	for {
 		if err := l.skip(); err != nil {
@@ -60,25 +61,26 @@ func isASCII(text string) bool {
 	return true
 }
 
-// checkText refuses texts that are too long or are not text.
-func checkText(text string) error {
+// checkText refuses texts that are too long or are not text, and reports whether
+// a text is ASCII.
+func checkText(text string) (ascii bool, err error) {
 	if len(text) > maxStatement {
-		return errTooLong()
+		return false, errTooLong()
 	}
 	if isASCII(text) {
-		return nil
+		return true, nil
 	}
 	position := 1
 	for i, r := range text {
 		if r == 0 {
-			return sqlerr.New(sqlerr.Malformed, "the statement contains a NUL byte").At(position)
+			return false, sqlerr.New(sqlerr.Malformed, "the statement contains a NUL byte").At(position)
 		}
 		if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
-			return sqlerr.New(sqlerr.Malformed, "the statement is not valid UTF-8").At(position)
+			return false, sqlerr.New(sqlerr.Malformed, "the statement is not valid UTF-8").At(position)
 		}
 		position++
 	}
-	return nil
+	return false, nil
 }
 
 const blanks = " \t\n\f\r"
