@@ -40,7 +40,7 @@ type Coder struct {
 func NewCoder(u *Universe, key [16]byte) Coder {
 	c := newCoder(u, key)
 	if !u.Coded() {
-		c.stride, c.mask = partialStrides(u.columns), 1<<62-1
+		c.stride, c.mask = strides(u.columns), 1<<62-1
 	}
 	return c
 }
@@ -68,9 +68,10 @@ func newCoder(u *Universe, key [16]byte) Coder {
 		stride: u.stride, tables: newHashTables(u)}
 }
 
-// partialStrides returns the strides of the columns that are coded: of those
-// with a domain, from the last one on, each with which codes stay below 2^61 − 1.
-func partialStrides(columns []Column) []uint64 {
+// strides returns those of the columns that are coded, which are all of a coded
+// universe's: of those with a domain, from the last one on, each with which codes
+// stay below 2^61 − 1.
+func strides(columns []Column) []uint64 {
 	strides := make([]uint64, len(columns))
 	for i, step := len(columns)-1, uint64(1); i >= 0; i-- {
 		d := columns[i].Domain

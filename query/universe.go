@@ -70,12 +70,7 @@ func newUniverse(columns []Column) *Universe {
 		u.size.Mul(u.size, new(big.Int).SetUint64(c.Domain.Size()))
 	}
 	if u.Coded() {
-		u.stride = make([]uint64, len(columns))
-		step := uint64(1)
-		for i := len(columns) - 1; i >= 0; i-- {
-			u.stride[i] = step
-			step *= columns[i].Domain.Size()
-		}
+		u.stride = strides(columns)
 	}
 	return u
 }
