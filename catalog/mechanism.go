@@ -101,7 +101,7 @@ func (m *Mechanism) encoding() encoding {
 // Mechanisms lists the mechanisms of a table by name, of all tables when table
 // is 0.
 func (tx *Tx) Mechanisms(table int64) ([]Mechanism, error) {
-	all, err := list(tx, scanMechanism, selectMechanism+`ORDER BY name`)
+	all, err := list(tx, scanMechanism, selectMechanism+`ORDER BY CAST(name AS TEXT)`)
 	if err == nil {
 		err = complete(tx, rollMechanisms, all, func(m *Mechanism) string { return key(m.ID) })
 	}

@@ -40,7 +40,7 @@ func (tx *Tx) Publics() ([]string, error) {
 	if tx.publics != nil {
 		return slices.Clone(tx.publics), nil
 	}
-	all, err := list(tx, scanText, `SELECT name FROM dpsql_public NOT INDEXED ORDER BY name`)
+	all, err := list(tx, scanText, `SELECT name FROM dpsql_public NOT INDEXED ORDER BY CAST(name AS TEXT)`)
 	if err == nil {
 		err = complete(tx, rollPublics, all, func(name *string) string { return *name })
 	}

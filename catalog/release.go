@@ -31,7 +31,7 @@ type Release struct {
 }
 
 const selectRelease = `SELECT id, name, table_id, ` + nameOfTable + `, columns, method, params, epsilon, delta,
-	max_support, created_at, size, sha256, digest FROM dpsql_releases NOT INDEXED WHERE dropped_at IS NULL ORDER BY name`
+	max_support, created_at, size, sha256, digest FROM dpsql_releases NOT INDEXED WHERE dropped_at IS NULL ORDER BY CAST(name AS TEXT)`
 
 func scanRelease(row record) (r Release, err error) {
 	var columns, params, at string

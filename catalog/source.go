@@ -49,7 +49,7 @@ func (tx *Tx) Sources() ([]Source, error) {
 	if tx.version < sourcesVersion {
 		return nil, nil
 	}
-	all, err := list(tx, scanSource, selectSource+`WHERE dropped_at IS NULL ORDER BY name`)
+	all, err := list(tx, scanSource, selectSource+`WHERE dropped_at IS NULL ORDER BY CAST(name AS TEXT)`)
 	if err != nil {
 		return nil, err
 	}

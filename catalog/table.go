@@ -84,7 +84,7 @@ func (t *Table) encoding() encoding {
 
 // Tables lists the declared private tables by name.
 func (tx *Tx) Tables() ([]Table, error) {
-	return tx.tables(rollTables, `WHERE dropped_at IS NULL`, `ORDER BY name`)
+	return tx.tables(rollTables, `WHERE dropped_at IS NULL`, `ORDER BY CAST(name AS TEXT)`)
 }
 
 // tables lists the tables of a set with their columns.

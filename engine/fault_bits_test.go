@@ -144,6 +144,27 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
+// TestStorageClasses turns over the lowest bit of each byte of the headers of
+// records with names: it makes a text a blob of the same bytes, which nothing may
+// be said differently for.
+func TestStorageClasses(t *testing.T) {
+	content, want := known(t)
+	path := filepath.Join(t.TempDir(), "ward.db")
+	place(t, path, content)
+	for _, table := range []string{"releases", "mechanisms"} {
+		place(t, path, content)
+		for _, f := range fields(t, content, path, "dpsql_"+table) {
+			if f.name != "header" {
+				continue
+			}
+			for at := f.start; at < f.end; at++ {
+				flip(t, content, path, 8*at)
+				changed(t, fmt.Sprintf("byte %d of the header of %s", at-f.start, table), tryAll(path), want)
+			}
+		}
+	}
+}
+
 // changed reports whether damage was noticed, and an error where a statement
 // neither says what it said nor is refused as corrupt. A version of the catalog
 // that does not exist is unsupported.
