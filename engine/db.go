@@ -71,6 +71,9 @@ func Open(path string, o Options) (*DB, error) {
 	if o.Settings != nil {
 		settings = *o.Settings
 	}
+	if err := settings.check(); err != nil {
+		return nil, err
+	}
 	store, err := catalog.Open(context.Background(), path, catalog.Options{ReadOnly: o.ReadOnly, BusyTimeout: o.BusyTimeout})
 	if err != nil {
 		return nil, err

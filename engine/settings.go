@@ -25,9 +25,19 @@ func DefaultSettings() Settings {
 // SettingNames are the names SET knows, in the order SHOW SETTINGS lists them.
 var SettingNames = []string{"mechanism", "accuracy", "confidence", "clamp", "unverified"}
 
-// Set changes one setting, as SET name = value does. The value is the text that stood in the statement.
+// Set changes one setting, as SET name = value does. The value is the text that
+// stood in the statement. A value that is refused changes nothing.
 func (s *Settings) Set(name, value string) error {
-	var err error
+	next := *s
+	if err := next.assign(name, value); err != nil {
+		return err
+	}
+	*s = next
+	return nil
+}
+
+// assign changes a setting. Where it fails the settings are of no use.
+func (s *Settings) assign(name, value string) (err error) {
 	switch strings.ToLower(name) {
 	case "mechanism":
 		s.Mechanism = mechanismName(value)
@@ -43,7 +53,24 @@ func (s *Settings) Set(name, value string) error {
 		return sqlerr.New(sqlerr.Unknown, "there is no setting %s", name).
 			WithHint("the settings are %s", strings.Join(SettingNames, ", "))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.check()
+}
+
+// check refuses values that no query could be answered under.
+func (s *Settings) check() error {
+	switch {
+	case s.Mechanism == "":
+		return sqlerr.New(sqlerr.Invalid, "mechanism must be a word or a name").
+			WithHint("SET mechanism = auto tries every way")
+	case !(s.Accuracy >= 0) || math.IsInf(s.Accuracy, 0):
+		return errAccuracy()
+	case !(s.Confidence > 0 && s.Confidence < 1):
+		return errConfidence()
+	}
+	return nil
 }
 
 // mechanismName keeps names as written and the four words in lower case.
@@ -55,25 +82,33 @@ func mechanismName(value string) string {
 	return value
 }
 
+// parseAccuracy returns 0 for the words that unset it.
 func parseAccuracy(value string) (float64, error) {
 	if w := strings.ToLower(value); w == "default" || w == "off" || w == "none" {
 		return 0, nil
 	}
 	x, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(x > 0) || math.IsInf(x, 0) {
-		return 0, sqlerr.New(sqlerr.Invalid, "accuracy must be a positive number of counts").
-			WithHint("SET accuracy = 50 asks for answers within ±50; SET accuracy = default buys nothing")
+	if err != nil || x == 0 {
+		return 0, errAccuracy()
 	}
 	return x, nil
 }
 
 func parseConfidence(value string) (float64, error) {
 	x, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(x > 0 && x < 1) {
-		return 0, sqlerr.New(sqlerr.Invalid, "confidence must lie between 0 and 1").
-			WithHint("SET confidence = 0.95")
+	if err != nil {
+		return 0, errConfidence()
 	}
 	return x, nil
+}
+
+func errAccuracy() error {
+	return sqlerr.New(sqlerr.Invalid, "accuracy must be a positive number of counts").
+		WithHint("SET accuracy = 50 asks for answers within ±50; SET accuracy = default buys nothing")
+}
+
+func errConfidence() error {
+	return sqlerr.New(sqlerr.Invalid, "confidence must lie between 0 and 1").WithHint("SET confidence = 0.95")
 }
 
 func parseSwitch(value string) (bool, error) {

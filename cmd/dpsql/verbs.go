@@ -63,13 +63,19 @@ func (r *runner) mode(_ context.Context, args []string) error {
 	return err
 }
 
-func (r *runner) timer(_ context.Context, args []string) (err error) {
-	r.console.timer, err = onOff(".timer", args[0])
+func (r *runner) timer(_ context.Context, args []string) error {
+	on, err := onOff(".timer", args[0])
+	if err == nil {
+		r.console.timer = on
+	}
 	return err
 }
 
-func (r *runner) echo(_ context.Context, args []string) (err error) {
-	r.echoes, err = onOff(".echo", args[0])
+func (r *runner) echo(_ context.Context, args []string) error {
+	on, err := onOff(".echo", args[0])
+	if err == nil {
+		r.echoes = on
+	}
 	return err
 }
 

@@ -1,0 +1,99 @@
+package driver_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// badSettings are values that SET and the data source name refuse.
+var badSettings = map[string][]string{
+	"mechanism":  {""},
+	"accuracy":   {"0", "-1", "inf", "nan", "1e999", "fifty", ""},
+	"confidence": {"0", "1", "95", "-0.5", "nan", "high", ""},
+	"clamp":      {"maybe", "2", ""},
+	"unverified": {"maybe", "2", ""},
+}
+
+// A SET that is refused leaves a connection as it was.
+func TestRefusedSetChangesNothing(t *testing.T) {
+	db := open(t, clinic(t)+"?role=analyst&accuracy=60&confidence=0.9&clamp=on&unverified=off&mechanism=direct")
+	ctx := t.Context()
+	c, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const shown = `SHOW SETTINGS; SHOW BUDGET`
+	before := listings(t, c, shown)
+	for name, values := range badSettings {
+		for _, value := range values {
+			text := fmt.Sprintf(`SET %s = '%s'`, name, value)
+			if _, err := c.ExecContext(ctx, text); sqlerr.CodeOf(err) != sqlerr.Invalid {
+				t.Errorf("%s: %v", text, err)
+			}
+			if after := listings(t, c, shown); after != before {
+				t.Fatalf("after %s:\n%s\nbefore:\n%s", text, after, before)
+			}
+		}
+	}
+}
+
+// A data source name with a bad value opens nothing.
+func TestBadValueInDataSourceName(t *testing.T) {
+	path := clinic(t)
+	for name, values := range badSettings {
+		for _, value := range values {
+			dsn := path + "?clamp=on&" + name + "=" + url.QueryEscape(value)
+			if name == "clamp" {
+				dsn = path + "?clamp=" + url.QueryEscape(value)
+			}
+			db, err := sql.Open("dpsql", dsn)
+			if err == nil {
+				err = db.Ping()
+				db.Close()
+			}
+			if sqlerr.CodeOf(err) != sqlerr.Invalid {
+				t.Errorf("%s: %v", dsn[len(path):], err)
+			}
+		}
+	}
+}
+
+// listings returns what statements that list things list, as text.
+func listings(t *testing.T, c *sql.Conn, statements string) string {
+	t.Helper()
+	var b strings.Builder
+	for text := range strings.SplitSeq(statements, ";") {
+		rows, err := c.QueryContext(context.Background(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			values := make([]any, len(columns))
+			for i := range values {
+				values[i] = new(any)
+			}
+			if err := rows.Scan(values...); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range values {
+				fmt.Fprint(&b, *v.(*any), "\t")
+			}
+			b.WriteString("\n")
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}

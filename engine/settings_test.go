@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"math"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// badSettings are values that SET refuses, by setting.
+var badSettings = map[string][]string{
+	"mechanism":  {`''`},
+	"accuracy":   {`0`, `-1`, `-0.0`, `inf`, `nan`, `1e999`, `'fifty'`, `''`, `on`},
+	"confidence": {`0`, `1`, `95`, `-0.5`, `nan`, `1e-999`, `0.99999999999999999999`, `default`, `'high'`, `''`},
+	"clamp":      {`maybe`, `2`, `-1`, `0.5`, `''`},
+	"unverified": {`maybe`, `2`, `-1`, `0.5`, `''`},
+	"colour":     {`on`, `0.5`},
+}
+
+// A SET that is refused changes nothing: not the settings, not what an answer
+// says of itself, not what SHOW BUDGET promises.
+func TestRefusedSetChangesNothing(t *testing.T) {
+	for _, name := range SettingNames {
+		if len(badSettings[name]) == 0 {
+			t.Errorf("no value of %s is tried", name)
+		}
+	}
+	s := clinic(t)
+	must(t, s, `SET mechanism = direct`)
+	must(t, s, `SET accuracy = 60`)
+	must(t, s, `SET confidence = 0.9`)
+	must(t, s, `SET clamp = on`)
+	must(t, s, `SET unverified = off`)
+	const ask = `SELECT COUNT(*) FROM admissions WHERE age < 50`
+	must(t, s, ask)
+	before, listed, budget, answer := s.Settings(), must(t, s, `SHOW SETTINGS`).Rows, must(t, s, `SHOW BUDGET`).Rows, must(t, s, ask)
+	for name, values := range badSettings {
+		for _, value := range values {
+			text := `SET ` + name + ` = ` + value
+			_, err := s.Exec(t.Context(), text, nil)
+			if code := sqlerr.CodeOf(err); code != sqlerr.Invalid && !(name == "colour" && code == sqlerr.Unknown) {
+				t.Errorf("%s: %v", text, err)
+			}
+			if s.Set(name, strings.Trim(value, "'")) == nil {
+				t.Errorf("Session.Set accepts %s", text)
+			}
+			if s.Settings() != before || !reflect.DeepEqual(must(t, s, `SHOW SETTINGS`).Rows, listed) {
+				t.Fatalf("after %s: %+v, before %+v", text, s.Settings(), before)
+			}
+			if got := must(t, s, `SHOW BUDGET`).Rows; !reflect.DeepEqual(got, budget) {
+				t.Fatalf("after %s: SHOW BUDGET is %v, before %v", text, got, budget)
+			}
+			if got := must(t, s, ask); !reflect.DeepEqual(got.Rows, answer.Rows) || !reflect.DeepEqual(got.Answer, answer.Answer) {
+				t.Fatalf("after %s: %v %+v, before %v %+v", text, got.Rows, got.Answer, answer.Rows, answer.Answer)
+			}
+		}
+	}
+}
+
+// Settings that SET would refuse do not open a database either.
+func TestOpenRefusesSettings(t *testing.T) {
+	for _, change := range []func(*Settings){
+		func(s *Settings) { s.Mechanism = "" },
+		func(s *Settings) { s.Accuracy = -1 }, func(s *Settings) { s.Accuracy = math.Inf(1) }, func(s *Settings) { s.Accuracy = math.NaN() },
+		func(s *Settings) { s.Confidence = 0 }, func(s *Settings) { s.Confidence = 1 }, func(s *Settings) { s.Confidence = math.NaN() },
+	} {
+		settings := DefaultSettings()
+		change(&settings)
+		db, err := Open(filepath.Join(t.TempDir(), "a.db"), Options{Settings: &settings})
+		if sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("%+v: %v", settings, err)
+		}
+		if err == nil {
+			db.Close()
+		}
+	}
+}
