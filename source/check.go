@@ -75,7 +75,7 @@ func resolve(ctx context.Context, q Querier, source string) (string, error) {
 
 func errVirtual(source string) error {
 	return sqlerr.New(sqlerr.Unsupported, "%s reads a virtual table or a table-valued function", source).
-		WithHint("copy the rows into an ordinary table")
+		WithHint("only ordinary tables, and views over them, can be declared")
 }
 
 // haveColumns refuses declared columns, and a unit, that the source does not have.

@@ -35,5 +35,5 @@ func cannotFail(opcode string, p4 any, source string) error {
 		return nil
 	}
 	return sqlerr.New(sqlerr.Unsupported, "%s calls the function %s, which can fail on a row or vary between calls", source, name).
-		WithHint("prepare the column in a table, where a fault shows before anyone asks")
+		WithHint("write it with what cannot fail, such as CASE, substr and lower, or leave it out of the view")
 }

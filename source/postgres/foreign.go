@@ -22,5 +22,5 @@ const farText = `far(oid, address) AS (
 // reads a file, for one, fails on the line that does not fit its columns.
 func otherWrapper(source string) error {
 	return sqlerr.New(sqlerr.Unsupported, "%s has rows in a foreign table that is not one of postgres_fdw: it could fail on a row", source).
-		WithHint("copy the rows into a table of the server, where a fault shows before anyone asks")
+		WithHint("only tables of the server itself, and foreign tables of postgres_fdw, can be declared")
 }

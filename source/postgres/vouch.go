@@ -23,7 +23,7 @@ func (r *reader) vouch(ctx context.Context, v view, source string) error {
 		return nil
 	}
 	return sqlerr.New(sqlerr.Unsupported, "%s has %s: it could fail on a row, or vary between calls", source, what).
-		WithHint("prepare the column in a table, where a fault shows before anyone asks")
+		WithHint("write it with what cannot fail, such as CASE, substr and lower, or leave it out of the view")
 }
 
 // catalog is what the server says of what a view uses, by numbers.
