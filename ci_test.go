@@ -1,0 +1,79 @@
+package dpsql_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFuzzScript runs .ci/fuzz with a stand-in for the go command that ends as it
+// may: only the end at the time limit, without an input that fails, is no finding.
+func TestFuzzScript(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash is not there")
+	}
+	const (
+		limit   = "--- FAIL: FuzzX (20.10s)\n    context deadline exceeded\n"
+		written = "    Failing input written to testdata/fuzz/FuzzX/new\n    To re-run:\n    go test -run=FuzzX/new\n"
+		end     = "FAIL\nexit status 1\nFAIL\tdpsql/p\t20.2s\n"
+	)
+	for _, c := range []struct {
+		name, says    string
+		code          int
+		writes, fails bool // an input, and what .ci/fuzz then tries
+		finding       bool
+	}{
+		{name: "nothing found", says: "PASS\nok  \tdpsql/p\t20.2s\n"},
+		{name: "cut off", says: limit + end, code: 1},
+		{name: "cut off while minimizing", says: limit + written + end, code: 1, writes: true},
+		{name: "cut off with an input that fails", says: limit + written + end, code: 1, writes: true, fails: true, finding: true},
+		{name: "cut off while minimizing a failure", says: "fuzz: minimizing 40-byte failing input file\n" + limit + end, code: 1, writes: true, finding: true},
+		{name: "found", says: "--- FAIL: FuzzX (1.10s)\n    --- FAIL: FuzzX (0.00s)\n        x_test.go:9: wrong\n    \n" + written + end, code: 1, writes: true, finding: true},
+		{name: "found what speaks of a deadline", says: "--- FAIL: FuzzX (1.10s)\n    --- FAIL: FuzzX (0.00s)\n        x_test.go:9: context deadline exceeded\n    \n" + written + end,
+			code: 1, writes: true, finding: true},
+		{name: "seed fails", says: "failure while testing seed corpus entry: FuzzX/old\n--- FAIL: FuzzX (0.10s)\n    --- FAIL: FuzzX (0.00s)\n        x_test.go:9: wrong\n    \n" + end, code: 1, finding: true},
+		{name: "cut off and failed", says: limit + "    fuzzing process hung or terminated unexpectedly: exit status 2\n" + end, code: 1, finding: true},
+		{name: "hung", says: "--- FAIL: FuzzX (20.10s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n" + written + end, code: 1, writes: true, finding: true},
+		{name: "not built", says: "FAIL\tdpsql/p [build failed]\n", code: 1, finding: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			corpus := filepath.Join(dir, "p/testdata/fuzz/FuzzX")
+			stub := "#!/bin/sh\ncase \"$*\" in\n*-fuzztime*)\n"
+			if c.writes {
+				stub += "echo input >p/testdata/fuzz/FuzzX/new\n"
+			}
+			stub += "cat says\nexit " + map[bool]string{true: "1", false: "0"}[c.code != 0] + ";;\nesac\n"
+			if c.fails {
+				stub += "exit 1\n"
+			}
+			for name, text := range map[string]string{"go": stub, "says": c.says, "p/testdata/fuzz/FuzzX/old": "input"} {
+				if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			script, err := filepath.Abs(".ci/fuzz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("bash", script, "./p", "FuzzX", "20s")
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+			out, err := cmd.CombinedOutput()
+			if (err != nil) != c.finding || !strings.Contains(string(out), c.says) {
+				t.Errorf("%v, want a finding: %v; it said\n%s", err, c.finding, out)
+			}
+			left, err := os.ReadDir(corpus)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := 1 + map[bool]int{true: 1}[c.writes && c.finding]; len(left) != want {
+				t.Errorf("%d inputs are left, want %d", len(left), want)
+			}
+		})
+	}
+}
