@@ -35,6 +35,7 @@ func (w *witness) checkAsked(db *DB, v *view, now *picture, s said) (string, err
 		return "", err
 	}
 	key := fmt.Sprintf("%s|%s|%d", m.name, q, s.Value)
+	w.compared[key] = true
 	switch s.Margin {
 	case unfired:
 		return key, nil
@@ -55,8 +56,32 @@ type wardRecord struct {
 	params                  json.RawMessage
 	rho, runRho             accounting.Rho
 	updates, started, ended int64
+	comparisons             int64
 	run, tau                *int64
 	leased, dropped         bool
+}
+
+// checkComparisons: no mechanism was asked more than the file counts, with the
+// block that a process reserves by leaving its run open.
+func (w *witness) checkComparisons(now *picture) error {
+	made := map[string]int64{}
+	for key := range w.compared {
+		made[key[:strings.Index(key, "|")]]++
+	}
+	for _, m := range now.byID {
+		var p smwParams
+		if err := json.Unmarshal(m.params, &p); err != nil {
+			return err
+		}
+		counted := m.comparisons
+		if m.leased && m.run != nil {
+			counted += comparisonBlock(p.Params)
+		}
+		if made[m.name] > counted && !m.dropped {
+			return fmt.Errorf("%s answered %d queries, and the file counts %d comparisons", m.name, made[m.name], counted)
+		}
+	}
+	return nil
 }
 
 // picture is what the file says at one moment.
@@ -109,7 +134,7 @@ func photograph(db *DB) (*picture, error) {
 }
 
 func (p *picture) readMechanisms(ctx context.Context, tx *catalog.Tx) error {
-	rows, err := tx.SQL().QueryContext(ctx, `SELECT id, table_id, name, params, rho, run_rho, updates, runs_started, runs_ended, run, tau, leased,
+	rows, err := tx.SQL().QueryContext(ctx, `SELECT id, table_id, name, params, rho, run_rho, updates, runs_started, runs_ended, comparisons, run, tau, leased,
 		dropped_at IS NOT NULL FROM dpsql_mechanisms`)
 	if err != nil {
 		return err
@@ -118,7 +143,7 @@ func (p *picture) readMechanisms(ctx context.Context, tx *catalog.Tx) error {
 	for rows.Next() {
 		var m wardRecord
 		var params string
-		if err := rows.Scan(&m.id, &m.table, &m.name, &params, &m.rho, &m.runRho, &m.updates, &m.started, &m.ended, &m.run, &m.tau, &m.leased, &m.dropped); err != nil {
+		if err := rows.Scan(&m.id, &m.table, &m.name, &params, &m.rho, &m.runRho, &m.updates, &m.started, &m.ended, &m.comparisons, &m.run, &m.tau, &m.leased, &m.dropped); err != nil {
 			return err
 		}
 		m.params = json.RawMessage(params)

@@ -44,13 +44,15 @@ type witness struct {
 	over   map[runKey]bool        // runs seen open and later not
 	direct map[accounting.Rho]int // printed direct answers by their cost
 	fired  map[string]bool        // printed firings
+
+	compared map[string]bool // answers that mechanisms printed
 }
 
 type runKey struct{ mechanism, run int64 }
 
 func newWitness(t *testing.T, path string, random *rand.Rand, counts tally) *witness {
 	return &witness{t: t, path: path, random: random, tally: counts, last: &picture{},
-		tau: map[runKey]int64{}, over: map[runKey]bool{}, direct: map[accounting.Rho]int{}, fired: map[string]bool{}}
+		tau: map[runKey]int64{}, over: map[runKey]bool{}, direct: map[accounting.Rho]int{}, fired: map[string]bool{}, compared: map[string]bool{}}
 }
 
 // watch lets children live and kills them.
@@ -215,6 +217,7 @@ func (w *witness) look(printed []said) error {
 		func() error { return now.follows(w.last) },
 		func() error { return w.checkRuns(now) },
 		func() error { return w.checkPrinted(db, now, printed) },
+		func() error { return w.checkComparisons(now) },
 	} {
 		if err := check(); err != nil {
 			return err

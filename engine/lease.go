@@ -148,7 +148,7 @@ func (l *live) close(tx *catalog.Tx, answers []catalog.Answer) error {
 // lease takes the lease, if this process does not hold it, and returns the
 // mechanism opened under it. A mechanism that is marked open while nobody held
 // the lease was left by a crash: its run may have fired unseen, so it is over,
-// its τ erased and its charge kept.
+// its τ erased and its charge kept, and a block of comparisons counts as made.
 func (db *DB) lease(ctx context.Context, t *table, id int64) (*live, error) {
 	m := db.live
 	if m.lease == nil {
@@ -183,6 +183,9 @@ func (db *DB) open(ctx context.Context, t *table, id int64) (*live, error) {
 		if record.Leased && record.Run != nil {
 			action := fmt.Sprintf("run %d of %d ended: its process did not close it", record.Run.Number, record.Updates)
 			if err := tx.Charge(t.Account, catalog.KindInteractive, action, record.Name, accounting.Amount{}); err != nil {
+				return err
+			}
+			if err := countCrash(record); err != nil {
 				return err
 			}
 			record.Run = nil
@@ -241,7 +244,8 @@ func (l *live) resume(record *catalog.Mechanism, history []catalog.HistoryRow) e
 		}
 		l.learned = row.Seq
 	}
-	l.record, l.run = *record, nil
+	l.keep(*record)
+	l.run = nil
 	if record.Run != nil {
 		run, err := smw.ResumeRun(l.params.Params, record.Run.Tau)
 		if err != nil {

@@ -21,6 +21,7 @@ type live struct {
 	params     smwParams
 	hypothesis *smw.Hypothesis
 	learned    int64    // updates of the history that the hypothesis knows
+	counted    int64    // comparisons that the catalog knows of
 	run        *smw.Run // nil between runs
 	open       bool     // marked leased in the catalog by this process
 	over       bool     // a firing could not be stored: the open run must not be used again
@@ -36,8 +37,8 @@ func (*usedUp) Error() string { return "the mechanism was used up meanwhile" }
 // ask answers a query from an interactive mechanism: lease, run, count, test,
 // store, return. Known says that the plan promised a margin. One query at a time
 // passes here, and looks again whether an equal one was answered while it
-// waited. An unfired test stores nothing: what it says follows from the
-// hypothesis and the open run.
+// waited. An unfired test stores nothing, as long as its block of comparisons
+// lasts: what it says follows from the hypothesis and the open run.
 func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known bool) (estimate, error) {
 	if err := db.live.enter(ctx); err != nil {
 		return estimate{}, err
@@ -60,6 +61,9 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 	var count int64
 	err = db.onSnapshot(ctx, r.table, func(ctx context.Context) error {
 		if err := db.startRun(ctx, l); err != nil {
+			return err
+		}
+		if err := db.reserveComparison(ctx, l); err != nil {
 			return err
 		}
 		var err error
@@ -122,7 +126,7 @@ func (db *DB) startRun(ctx context.Context, l *live) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // it is paid for: let it begin
-	l.record = next
+	l.keep(next)
 	run, err := smw.StartRun(l.params.Params, db.random())
 	if err != nil {
 		return errRandom()
@@ -131,7 +135,44 @@ func (db *DB) startRun(ctx context.Context, l *live) error {
 	if err := db.store.Write(ctx, func(tx *catalog.Tx) error { return tx.UpdateMechanism(&next) }); err != nil {
 		return err
 	}
-	l.record, l.run = next, &run
+	l.keep(next)
+	l.run = &run
+	return nil
+}
+
+// keep keeps a record that the catalog has.
+func (l *live) keep(stored catalog.Mechanism) { l.record, l.counted = stored, stored.Comparisons }
+
+// comparisonBlock is how many comparisons a process may make before it stores
+// their number again: a hundredth of k, which all together cost about a hundred
+// commits. The commit that marks a mechanism leased reserves a block, and so does
+// each that stores the number: after a crash a block counts as made. So the size
+// is part of what a file means; a version that made larger blocks would be
+// miscounted by this one.
+func comparisonBlock(p smw.Params) int64 { return max(1, p.Queries/100) }
+
+// reserveComparison stores the number of comparisons where their block is used
+// up, which reserves the next one. The margins of all answers together assume
+// that no more than k are ever made.
+func (db *DB) reserveComparison(ctx context.Context, l *live) error {
+	if l.record.Comparisons < l.counted+comparisonBlock(l.params.Params) {
+		return nil
+	}
+	next := l.record
+	if err := db.store.Write(ctx, func(tx *catalog.Tx) error { return tx.UpdateMechanism(&next) }); err != nil {
+		return err
+	}
+	l.keep(next)
+	return nil
+}
+
+// countCrash counts the comparisons that a process may have made and not stored.
+func countCrash(record *catalog.Mechanism) error {
+	p, err := mechanismParams(record)
+	if err != nil {
+		return err
+	}
+	record.Comparisons += max(0, min(comparisonBlock(p.Params), p.Queries-record.Comparisons))
 	return nil
 }
 
@@ -183,8 +224,8 @@ func (db *DB) learn(ctx context.Context, l *live, r request, q query.Query, nois
 	if err != nil {
 		return estimate{}, err
 	}
-	l.record, l.over = next, false
-	l.learned = seq
+	l.keep(next)
+	l.over, l.learned = false, seq
 	if err := l.hypothesis.Update(q, noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
 		return estimate{}, err
 	}
