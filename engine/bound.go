@@ -15,6 +15,9 @@ type bound struct{ t *table }
 func (b bound) Name() string              { return b.t.Name }
 func (b bound) Universe() *query.Universe { return b.t.universe }
 
+// Undecided makes the binder refuse names of columns without a known domain.
+func (b bound) Undecided(column int) bool { return b.t.undecided[column] != "" }
+
 // joinable is a table to which public ones can be joined.
 type joinable struct {
 	bound

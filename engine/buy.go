@@ -26,7 +26,7 @@ type purchase struct {
 func (st *statement) purchases() []purchase {
 	var asks []int
 	for i := range st.asks {
-		if st.asks[i].best.buys() {
+		if best := st.asks[i].best; best != nil && best.buys() {
 			asks = append(asks, i)
 		}
 	}

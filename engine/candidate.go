@@ -18,20 +18,34 @@ type estimate struct {
 	at       func(confidence float64) (float64, error) // the half-width at another confidence
 }
 
+// origin says where a candidate's answer comes from. What is paid for follows
+// from it alone.
+type origin int
+
+const (
+	_             origin = iota
+	fromConstant         // no record can satisfy the query
+	fromStored           // the query was answered before
+	fromRelease          // of a release
+	fromMechanism        // of an interactive mechanism, whose runs are prepaid
+	fromRows             // counted on the rows and bought: a direct answer
+	fromScript           // of what a rehearsed script has planned, and nobody built
+)
+
 // candidate is one way to answer a query. Everything in it derives from the
 // query, the public catalog and what was released before.
 type candidate struct {
-	name    string // the release or mechanism, or "direct"
-	kind    string // "projection", "smw", "direct" or "constant"
-	columns string
+	origin  origin
+	name    string  // the release or mechanism, or "direct"
+	kind    string  // what SET mechanism calls it: "projection", "smw", "direct" or "constant"
+	columns []int   // of the table that it looks at, nil for all
 	support string  // m over those columns
 	margin  float64 // predicted half-width in counts at the session's confidence
 	known   bool    // false: the answer would carry no margin
 	cost    accounting.Amount
 	refusal string                                  // why it cannot answer; "" when it can
-	note    string                                  // what else EXPLAIN should say
+	note    string                                  // what else EXPLAIN says; nothing follows from it
 	offer   func() string                           // of a direct answer: what it would cost, as a hint
-	planned bool                                    // a rehearsal's: it is not there yet
 	failure *sqlerr.Error                           // why it is refused, where that is a fault rather than a fact
 	answer  func(context.Context) (estimate, error) // nil where it is bought with others
 }
@@ -54,6 +68,9 @@ func errReadOnly() *sqlerr.Error {
 		WithHint("releases and stored answers are still there; a new answer needs a file that can be charged")
 }
 
+// buys reports whether the candidate is a new direct answer.
+func (c candidate) buys() bool { return c.origin == fromRows }
+
 func (c candidate) free() bool { return c.cost == accounting.Amount{} }
 
 // allowed reports whether SET mechanism admits the candidate.
@@ -62,18 +79,18 @@ func (c candidate) allowed(mechanism string) bool {
 	case "auto":
 		return true
 	case "smw", "projection", "direct":
-		return c.kind == mechanism || c.kind == "constant"
+		return c.kind == mechanism || c.origin == fromConstant
 	}
-	return query.SameName(c.name, mechanism) || c.kind == "constant"
+	return query.SameName(c.name, mechanism) || c.origin == fromConstant
 }
 
 // choose returns the candidate that answers: the tightest of those that cost
 // nothing, one without a margin last; under SET accuracy only those that reach
 // it, and after them what can be bought.
-func choose(candidates []candidate, r request) (candidate, error) {
+func choose(candidates []candidate, r request) (*candidate, error) {
 	s := r.settings
 	if s.Mechanism == "direct" && s.Accuracy == 0 {
-		return candidate{}, sqlerr.New(sqlerr.Invalid, "a direct answer needs an accuracy").
+		return nil, sqlerr.New(sqlerr.Invalid, "a direct answer needs an accuracy").
 			WithHint("SET accuracy = 50 asks for answers within ±50")
 	}
 	var best *candidate
@@ -84,9 +101,9 @@ func choose(candidates []candidate, r request) (candidate, error) {
 		}
 	}
 	if best == nil {
-		return candidate{}, uncovered(candidates, r)
+		return nil, uncovered(candidates, r)
 	}
-	return *best, nil
+	return best, nil
 }
 
 // before reports whether c is a better answer than d.

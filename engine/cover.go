@@ -65,10 +65,14 @@ func infinite(q query.Query) string {
 	return "infinite support, as " + strings.Join(names, ", ") + " have no domains and are not all pinned"
 }
 
-// columnNames lists the columns of a release or mechanism; nil are all.
+// columnNames lists the columns that a release or mechanism is over, or a candidate
+// looks at; nil are all.
 func columnNames(t *table, columns []int) string {
-	if columns == nil {
+	switch {
+	case columns == nil:
 		return "all"
+	case len(columns) == 0:
+		return "none"
 	}
 	names := make([]string, len(columns))
 	for i, c := range columns {

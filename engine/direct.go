@@ -42,7 +42,7 @@ func (p price) cost() accounting.Amount { return accounting.Amount{Rho: accounti
 // direct is the candidate that buys one count, or sum, with discrete Gaussian
 // noise.
 func (db *DB) direct(v *view, r request) candidate {
-	c := candidate{name: "direct", kind: "direct", columns: "all", support: supportText(r.query), known: true}
+	c := candidate{origin: fromRows, name: "direct", kind: "direct", support: supportText(r.query), known: true}
 	a := v.accounts[r.table.Account]
 	accuracy := r.asked
 	if accuracy == 0 {

@@ -33,19 +33,16 @@ func (st *statement) explained() *Result {
 		return st.explain()
 	}
 	chooseErr := st.choose()
-	a := st.asks[0]
-	best := a.best
+	a := &st.asks[0]
 	out := &Result{Warnings: st.warnings(chooseErr), Columns: explainColumns("REAL")}
-	chosen := false
-	for _, c := range a.candidates {
-		isBest := chooseErr == nil && !chosen && c.is(best)
-		chosen = chosen || isBest
-		out.Rows = append(out.Rows, c.explained(a.request, isBest))
+	for i := range a.candidates {
+		c := &a.candidates[i]
+		out.Rows = append(out.Rows, c.explained(a.request, chooseErr == nil && c == a.best))
 	}
 	if chooseErr != nil {
 		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
-	out.Rows = append(out.Rows, []any{"query", nil, nil, briefNumber(supportText(a.query)), nil, nil, queryText(a.query)})
+	out.Rows = append(out.Rows, []any{"query", nil, nil, a.table.shown(nil, supportText(a.query)), nil, nil, queryText(a.query)})
 	return out
 }
 
@@ -66,11 +63,6 @@ func queryText(q query.Query) string {
 	return text
 }
 
-// is reports whether two candidates of one list give the same answer.
-func (c candidate) is(d candidate) bool {
-	return c.name == d.name && c.note == d.note && c.margin == d.margin && c.refusal == d.refusal
-}
-
 // explained is a candidate's row.
 func (c candidate) explained(r request, best bool) []any {
 	note := c.note
@@ -80,14 +72,23 @@ func (c candidate) explained(r request, best bool) []any {
 		note = joinNotes(why, note)
 	}
 	var margin any
-	if c.known && (c.refusal == "" || c.kind == "direct") {
+	if c.known && (c.refusal == "" || c.buys()) {
 		margin = c.margin
 	}
 	cost := "0"
 	if !c.free() {
 		cost = "ρ " + short(c.cost.Rho.Float())
 	}
-	return []any{c.name, c.kind, briefList(c.columns), orNull(briefNumber(c.support)), margin, cost, note}
+	return []any{c.name, c.kind, briefList(columnNames(r.table, c.columns)), r.table.shown(c.columns, c.support), margin, cost, note}
+}
+
+// shown is a support over some columns as EXPLAIN prints it, NULL where it is
+// not known.
+func (t *table) shown(columns []int, support string) any {
+	if support == "" || t.unclear(columns) != "" {
+		return nil
+	}
+	return briefNumber(support)
 }
 
 // why says why a candidate is passed over; "" where another one is better.
@@ -97,7 +98,7 @@ func (c candidate) why(r request) string {
 		return "not: " + c.refusal
 	case !c.allowed(r.settings.Mechanism):
 		return "not: SET mechanism = " + r.settings.Mechanism
-	case c.planned && !c.reaches(r.settings.Accuracy):
+	case c.origin == fromScript && !c.reaches(r.settings.Accuracy):
 		return "not known to reach SET accuracy = " + counts(r.asked)
 	case !c.reaches(r.settings.Accuracy):
 		return "not: beyond SET accuracy = " + counts(r.asked)
@@ -113,12 +114,4 @@ func joinNotes(a, b string) string {
 		return a
 	}
 	return a + "; " + b
-}
-
-// orNull gives NULL for an empty text.
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }

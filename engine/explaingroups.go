@@ -25,7 +25,11 @@ func (st *statement) explain() *Result {
 		if n := len(st.bound.Groups); n > 1 {
 			note = fmt.Sprintf("in each of %d groups: %s", n, note)
 		}
-		out.Rows = append(out.Rows, []any{name, nil, nil, supportText(slot.Base), nil, nil, note})
+		var support any
+		if st.table.unclear(nil) == "" {
+			support = supportText(slot.Base)
+		}
+		out.Rows = append(out.Rows, []any{name, nil, nil, support, nil, nil, note})
 	}
 	return out
 }
@@ -44,23 +48,22 @@ type manyCandidates struct {
 // merged collects the candidates of the queries by name, in order of appearance.
 func (st *statement) merged() []*manyCandidates {
 	var all []*manyCandidates
-	index := make(map[string]*manyCandidates)
+	type way struct {
+		origin     origin
+		kind, name string
+	}
+	index := make(map[way]*manyCandidates)
 	for i := range st.asks {
 		a := &st.asks[i]
-		taken := false
-		for _, c := range a.candidates {
-			key := c.kind + " " + c.name
-			if c.note == storedNote {
-				key += " stored"
-			}
+		for j := range a.candidates {
+			c := &a.candidates[j]
+			key := way{c.origin, c.kind, c.name}
 			m := index[key]
 			if m == nil {
-				m = &manyCandidates{candidate: c, refusals: make(map[string]int)}
+				m = &manyCandidates{candidate: *c, refusals: make(map[string]int)}
 				index[key], all = m, append(all, m)
 			}
-			isBest := !taken && c.is(a.best) && a.best.name != ""
-			taken = taken || isBest
-			m.add(i, c, a.request, isBest)
+			m.add(i, *c, a.request, c == a.best)
 		}
 	}
 	return all
@@ -72,7 +75,7 @@ func (m *manyCandidates) add(i int, c candidate, r request, chosen bool) {
 	if c.support != "" {
 		m.supports = appendNew(m.supports, c.support)
 	}
-	if c.known && (c.refusal == "" || c.kind == "direct") {
+	if c.known && (c.refusal == "" || c.buys()) {
 		m.margins = append(m.margins, c.margin)
 	}
 	if chosen {
@@ -102,7 +105,7 @@ func (m *manyCandidates) row(st *statement, planned bool) []any {
 		}
 		note = joinNotes(note, why)
 	}
-	if m.note == storedNote {
+	if m.origin == fromStored {
 		note = joinNotes(note, storedNote)
 	}
 	cost := "0"
@@ -110,10 +113,10 @@ func (m *manyCandidates) row(st *statement, planned bool) []any {
 		cost = st.costOf(m.asks)
 	}
 	var support any
-	if len(m.supports) > 0 {
+	if len(m.supports) > 0 && st.table.unclear(m.columns) == "" {
 		support = rangeOf(m.supports)
 	}
-	return []any{m.name, m.kind, m.columns, support, marginRange(m.margins), cost, note}
+	return []any{m.name, m.kind, columnNames(st.table, m.columns), support, marginRange(m.margins), cost, note}
 }
 
 // costOf prices direct answers to queries.

@@ -118,11 +118,8 @@ const evaluatedSupport = 1 << 12
 // fromRelease is the candidate of a release. What it says is public and paid
 // for, so it costs nothing.
 func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) (candidate, error) {
-	c := candidate{name: rel.Name, kind: rel.Using, columns: columnNames(r.table, rel.Columns)}
+	c := candidate{origin: fromRelease, name: rel.Name, kind: rel.Using, columns: rel.Columns}
 	see := cover(r.query, rel.Columns, rel.MaxSupport)
-	if rel.ID < 0 {
-		return covering(c, see), nil
-	}
 	c.support = see.size
 	if c.refusal = see.refusal; c.refusal != "" {
 		return c, nil

@@ -136,12 +136,7 @@ func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smw
 // fromMechanism is the candidate of an interactive mechanism. Its runs are
 // prepaid, so it costs nothing.
 func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate, error) {
-	c := candidate{name: m.Name, kind: "smw", columns: columnNames(r.table, m.Columns)}
-	if m.ID < 0 {
-		var p smwParams
-		err := json.Unmarshal(m.Params, &p)
-		return covering(c, cover(r.query, m.Columns, p.MaxSupport)), err
-	}
+	c := candidate{origin: fromMechanism, name: m.Name, kind: "smw", columns: m.Columns}
 	known := db.params.get(string(m.Params), func() paramsResult {
 		p, err := mechanismParams(m)
 		return paramsResult{p, err}

@@ -10,6 +10,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 )
 
 // candidates lists the ways to answer a request, usable or not: stored answers,
@@ -34,6 +35,7 @@ func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, 
 			all = append(all, c)
 		}
 	}
+	all = append(all, v.fromScript(r, sqlfront.Release)...)
 	for i := range v.mechanisms {
 		m := &v.mechanisms[i]
 		if m.TableID == r.table.ID && r.considers("smw", m.Name) {
@@ -44,6 +46,7 @@ func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, 
 			all = append(all, c)
 		}
 	}
+	all = append(all, v.fromScript(r, sqlfront.Mechanism)...)
 	if r.table.Source == "" || !r.considers("direct", "direct") { // an exported release has no rows to count
 		return all, nil
 	}
@@ -57,14 +60,14 @@ func (r request) considers(kind, name string) bool {
 
 // constant answers a query that no record can satisfy.
 func constant(value int64) candidate {
-	return candidate{name: "constant", kind: "constant", columns: "none", support: "0", known: true,
+	return candidate{origin: fromConstant, name: "constant", kind: "constant", columns: []int{}, support: "0", known: true,
 		note: "no record can satisfy the query",
 		answer: func(context.Context) (estimate, error) {
 			return estimate{value: value, verified: true, at: func(float64) (float64, error) { return 0, nil }}, nil
 		}}
 }
 
-// storedNote marks candidates that are stored answers.
+// storedNote is what EXPLAIN says of stored answers.
 const storedNote = "stored"
 
 // stored returns the answers this query got before: they serve again for free.
@@ -99,7 +102,7 @@ func (db *DB) again(v *view, r request, answers []catalog.Answer) ([]candidate, 
 			kind = "direct"
 		}
 		e := db.estimate(a, margin)
-		out = append(out, candidate{name: a.Via, kind: kind, columns: "all", support: storedSupport(v, r, a),
+		out = append(out, candidate{origin: fromStored, name: a.Via, kind: kind, support: storedSupport(v, r, a),
 			margin: margin, known: true, note: storedNote,
 			answer: func(context.Context) (estimate, error) { return e, nil }})
 	}

@@ -101,7 +101,8 @@ func ask1(t *testing.T, s *Session, text string, truth float64, q, d int) (all [
 		t.Fatal(err)
 	}
 	best := st.asks[0].best
-	for _, c := range st.asks[0].candidates {
+	for i := range st.asks[0].candidates {
+		c := &st.asks[0].candidates[i]
 		if c.refusal != "" || !c.known || !c.free() {
 			continue
 		}
@@ -113,7 +114,7 @@ func ask1(t *testing.T, s *Session, text string, truth float64, q, d int) (all [
 			continue
 		}
 		all = append(all, forecast{query: q, database: d, name: c.name, bound: c.kind == "smw", margin: c.margin,
-			error: math.Abs(float64(e.value) - truth), chosen: c.is(best)})
+			error: math.Abs(float64(e.value) - truth), chosen: c == best})
 	}
 	return all
 }

@@ -2,9 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -20,7 +20,6 @@ import (
 type Rehearsal struct {
 	s       *Session
 	view    *view                       // the catalog as the statements so far would leave it
-	vague   map[int64]map[string]string // by table the columns, in lower case, whose domain cannot be known, and why
 	answers map[string][]catalog.Answer // that the statements so far would buy, by table and query
 	before  map[int64]accounting.Amount // what is spent of each account as things are
 	dropped []*table                    // by the statements so far; what is spent on their rows stays spent
@@ -35,7 +34,7 @@ func (s *Session) Rehearse(ctx context.Context) (*Rehearsal, error) {
 	if err != nil {
 		return nil, public(ctx, err)
 	}
-	r := &Rehearsal{s: s, view: v, vague: make(map[int64]map[string]string), answers: make(map[string][]catalog.Answer),
+	r := &Rehearsal{s: s, view: v, answers: make(map[string][]catalog.Answer),
 		before: make(map[int64]accounting.Amount)}
 	for id, a := range v.accounts {
 		r.before[id] = a.spent
@@ -60,9 +59,9 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 	}
 	switch st := statement.(type) {
 	case *sqlfront.Select:
-		return r.query(ctx, st, text, args, true)
+		return r.query(ctx, st, args, true)
 	case *sqlfront.Explain:
-		return r.query(ctx, st.Select, text, args, false)
+		return r.query(ctx, st.Select, args, false)
 	case *sqlfront.Describe:
 		if t := r.view.private(st.Table.Text); t != nil {
 			return describe(t), nil
@@ -77,18 +76,18 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 }
 
 // query explains a SELECT, and takes down what it would buy.
-func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, text string, args []query.Value, buys bool) (*Result, error) {
-	t, err := r.view.selected(sel)
-	if err != nil {
-		return nil, err
-	}
-	for column, why := range r.vague[t.ID] {
-		if strings.Contains(query.FoldName(text), column) {
-			r.leaves("what SELECTs with %s cost: %s", column, why)
-			return planned("unknown", "", "unknown", why), nil
-		}
-	}
+func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, args []query.Value, buys bool) (*Result, error) {
 	st, err := r.s.bind(ctx, r.view, sel, args)
+	var names *sqlfront.UndecidedError
+	if errors.As(err, &names) {
+		t, err := r.view.selected(sel)
+		if err != nil {
+			return nil, err
+		}
+		why := t.undecided[names.Column]
+		r.leaves("what SELECTs with %s cost: %s", names.Name, why)
+		return planned("unknown", "", "unknown", why), nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -102,16 +101,9 @@ func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, text string
 			return nil, err
 		}
 		a.candidates = append(again, a.candidates...)
-		r.doubt(t, a.candidates)
+		r.doubt(st.table, a.candidates)
 	}
 	out := st.explained()
-	if len(r.vague[t.ID]) > 0 { // the supports over all columns are not known
-		for _, row := range out.Rows {
-			if row[2] == nil || row[2] == "all" {
-				row[3] = nil
-			}
-		}
-	}
 	if err := st.choose(); err != nil {
 		if buys {
 			r.leaves("what follows a SELECT that is refused, where a run stops: %s", err)
@@ -128,11 +120,9 @@ func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, text string
 func (r *Rehearsal) doubt(t *table, candidates []candidate) {
 	for i := range candidates {
 		c := &candidates[i]
-		for column, why := range r.vague[t.ID] {
-			if c.planned && c.refusal == "" && (c.columns == "all" || slices.ContainsFunc(strings.Split(c.columns, ", "), func(name string) bool { return query.FoldName(name) == column })) {
-				c.support, c.note = "", joinNotes(c.note, "m is not known")
-				r.leaves("whether %s admits the supports of queries: %s", c.name, why)
-			}
+		if why := t.unclear(c.columns); why != "" && c.origin == fromScript && c.refusal == "" {
+			c.note = joinNotes(c.note, "m is not known")
+			r.leaves("whether %s admits the supports of queries: %s", c.name, why)
 		}
 	}
 }
@@ -152,7 +142,9 @@ func (r *Rehearsal) buy(st *statement) error {
 				return err
 			}
 			r.answers[a.key()] = append(r.answers[a.key()], stored)
-			if slices.ContainsFunc(a.candidates, func(c candidate) bool { return c.planned && c.refusal == "" && c.allowed(a.settings.Mechanism) }) {
+			if slices.ContainsFunc(a.candidates, func(c candidate) bool {
+				return c.origin == fromScript && c.refusal == "" && c.allowed(a.settings.Mechanism)
+			}) {
 				r.leaves("whether what this script creates answers within SET accuracy: where it does, less is bought")
 			}
 		}

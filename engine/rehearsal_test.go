@@ -226,3 +226,58 @@ func TestRehearsalRefuses(t *testing.T) {
 		t.Errorf("an analyst plans a release: %v", err)
 	}
 }
+
+// TestRehearsalKnowsTheColumnsNamed: a SELECT is unknown where it names a column
+// whose domain cannot be known yet, however it does, and not where its text only
+// happens to hold the column's name.
+func TestRehearsalKnowsTheColumnsNamed(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "new.db"), Options{}).NewSession()
+	r, err := s.Rehearse(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := func(text string) *Result {
+		t.Helper()
+		out, err := r.Plan(context.Background(), text, nil)
+		if err != nil {
+			t.Fatalf("%s\n%v", text, err)
+		}
+		return out
+	}
+	plan(`CREATE PUBLIC TABLE codes`)
+	plan(`CREATE PRIVATE TABLE p (age INTEGER BETWEEN 0 AND 9, c TEXT IN (SELECT code FROM codes), t INTEGER IN (SELECT number FROM codes))
+		FROM raw WITH (epsilon = 2, delta = 1e-6)`)
+	plan(`CREATE RELEASE ages ON p (age) USING PROJECTION WITH (epsilon = 0.25)`)
+	for _, known := range []string{
+		`SELECT COUNT(*) FROM p WHERE age = 7`,
+		`SELECT COUNT(*) AS c FROM p WHERE age = 6`,
+		`SELECT age AS t, COUNT(*) FROM p GROUP BY age`,
+		`SELECT 'c', COUNT(*) FROM p WHERE age IN (1, 2) -- not c`,
+		`SELECT COUNT(*) FROM (SELECT * FROM p) AS c WHERE c.age = 5`,
+		`SELECT COUNT(*) FROM (SELECT age AS c FROM p) WHERE c = 5`,
+	} {
+		if out := plan(known); out.Rows[0][0] == "unknown" {
+			t.Errorf("%s\n%v", known, out.Rows)
+		}
+	}
+	if got := r.Total().Warnings; len(got) > 0 {
+		t.Errorf("not known: %q", got)
+	}
+	for _, unknown := range []string{
+		`SELECT COUNT(*) FROM p WHERE c = 'x'`,
+		`SELECT COUNT(*) FROM p WHERE age = 3 AND NOT p."C" = 'x'`,
+		`SELECT c, COUNT(*) FROM p GROUP BY c`,
+		`SELECT SUM(t) FROM p`,
+		`SELECT COUNT(*) FROM p WHERE age + t > 3`,
+		`SELECT COUNT(*) FROM (SELECT c AS age FROM p) WHERE age = 'x'`,
+		`SELECT COUNT(*) FROM (SELECT * FROM p) WHERE t = 1`,
+		`EXPLAIN SELECT COUNT(*) FROM p WHERE c IN ('x', 'y')`,
+	} {
+		if out := plan(unknown); out.Rows[0][0] != "unknown" {
+			t.Errorf("%s\n%v", unknown, out.Rows)
+		}
+	}
+	if got := fmt.Sprint(r.Total().Warnings); !strings.Contains(got, "what SELECTs with c cost") || !strings.Contains(got, "what SELECTs with t cost") {
+		t.Errorf("not known: %s", got)
+	}
+}

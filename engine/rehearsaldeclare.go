@@ -72,17 +72,15 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 		return nil, at(err, st.Name.Position)
 	}
 	note := fmt.Sprintf("is declared; its budget is ε = %v, δ = %v", b.epsilon, b.delta)
-	if r.vague[t.ID], err = r.columns(ctx, st, t); err != nil {
+	if err = r.columns(ctx, st, t); err != nil {
 		return nil, err
 	}
 	if t.universe, err = t.Table.Universe(); err != nil {
 		return nil, err
 	}
 	r.view.tables = append(r.view.tables, t)
-	for _, c := range t.Columns {
-		if why, ok := r.vague[t.ID][query.FoldName(c.Name)]; ok {
-			note = joinNotes(note, why)
-		}
+	for i := range t.Columns {
+		note = joinNotes(note, t.undecided[i])
 	}
 	return planned(t.Name, "private table", "0", note), nil
 }
@@ -95,10 +93,10 @@ func (r *Rehearsal) id() int64 {
 
 // columns resolves the domains. In the place of one that cannot be known it puts
 // a single value, and says why.
-func (r *Rehearsal) columns(ctx context.Context, st *sqlfront.CreatePrivate, t *table) (vague map[string]string, err error) {
-	vague = make(map[string]string)
-	err = r.s.db.store.Read(ctx, func(tx *catalog.Tx) error {
-		for _, def := range st.Columns {
+func (r *Rehearsal) columns(ctx context.Context, st *sqlfront.CreatePrivate, t *table) error {
+	t.undecided = make(map[int]string)
+	return r.s.db.store.Read(ctx, func(tx *catalog.Tx) error {
+		for i, def := range st.Columns {
 			d := def.Domain
 			if def.Source != nil {
 				public, err := tx.IsPublic(def.Source.Table.Text)
@@ -108,7 +106,7 @@ func (r *Rehearsal) columns(ctx context.Context, st *sqlfront.CreatePrivate, t *
 				if public {
 					d, err = domainFrom(ctx, tx, def, nil)
 				} else {
-					vague[query.FoldName(def.Name.Text)] = fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet",
+					t.undecided[i] = fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet",
 						def.Name.Text, def.Source.Table.Text)
 					d, err = singleton(def.Type)
 				}
@@ -120,7 +118,6 @@ func (r *Rehearsal) columns(ctx context.Context, st *sqlfront.CreatePrivate, t *
 		}
 		return nil
 	})
-	return vague, err
 }
 
 // singleton is a domain of one value.
@@ -160,7 +157,7 @@ func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, err
 		return slices.ContainsFunc(r.view.publics, func(p string) bool { return query.SameName(p, base) })
 	})
 	for id, a := range r.view.accounts {
-		if real == nil && id > 0 || real != nil && id != real.ID || real == nil && !overlap(a.Bases, bases) {
+		if real == nil && !a.unbuilt || real != nil && id != real.ID || real == nil && !overlap(a.Bases, bases) {
 			continue
 		}
 		if a.Caps != b.caps {
@@ -169,7 +166,7 @@ func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, err
 		return id, nil
 	}
 	id := r.id()
-	r.view.accounts[id] = account{Account: catalog.Account{ID: id, Epsilon: b.epsilon.String(), Delta: b.delta.String(),
+	r.view.accounts[id] = account{unbuilt: true, Account: catalog.Account{ID: id, Epsilon: b.epsilon.String(), Delta: b.delta.String(),
 		Interactive: decimal(b.interactive), Caps: b.caps, Bases: bases}}
 	return id, nil
 }
@@ -194,6 +191,8 @@ func (r *Rehearsal) drop(st *sqlfront.Drop) (*Result, error) {
 	case sqlfront.Mechanism:
 		if m := r.view.mechanism(st.Name.Text); m != nil {
 			r.giveBack(m)
+		} else if m := r.view.planned(st.Name.Text); m != nil && m.object == sqlfront.Mechanism {
+			r.leaves("what dropping %s gives back", m.name)
 		}
 		r.view.mechanisms = slices.DeleteFunc(r.view.mechanisms, func(x catalog.Mechanism) bool { return same(x.Name) })
 	case sqlfront.PrivateTable:
@@ -214,6 +213,7 @@ func (r *Rehearsal) drop(st *sqlfront.Drop) (*Result, error) {
 	case sqlfront.PublicTable:
 		r.view.publics = slices.DeleteFunc(r.view.publics, same)
 	}
+	r.view.unbuilt = slices.DeleteFunc(r.view.unbuilt, func(x unbuilt) bool { return x.object == st.Kind && same(x.name) })
 	if !found && !st.IfExists {
 		return nil, sqlerr.New(sqlerr.Unknown, "there is no %s %s", kind, st.Name.Text).At(st.Name.Position)
 	}
@@ -224,17 +224,14 @@ func (r *Rehearsal) drop(st *sqlfront.Drop) (*Result, error) {
 }
 
 func (r *Rehearsal) used(t *table) bool {
-	return slices.ContainsFunc(r.view.releases, func(x catalog.Release) bool { return x.TableID == t.ID }) ||
+	return slices.ContainsFunc(r.view.unbuilt, func(x unbuilt) bool { return x.table == t.ID }) ||
+		slices.ContainsFunc(r.view.releases, func(x catalog.Release) bool { return x.TableID == t.ID }) ||
 		slices.ContainsFunc(r.view.mechanisms, func(x catalog.Mechanism) bool { return x.TableID == t.ID })
 }
 
 // giveBack returns the runs of a mechanism that never started.
 func (r *Rehearsal) giveBack(m *catalog.Mechanism) {
 	t := r.view.tableByID(m.TableID)
-	if m.ID < 0 || t == nil {
-		r.leaves("what dropping %s gives back", m.Name)
-		return
-	}
 	a := r.view.accounts[t.Account]
 	a.spent.Rho -= m.RunRho * accounting.Rho(max(0, m.Updates-m.RunsStarted))
 	r.view.accounts[t.Account] = a

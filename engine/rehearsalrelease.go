@@ -2,14 +2,13 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/mechanisms/projection"
-	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlfront"
 )
@@ -18,23 +17,56 @@ import (
 // yet, and which decides nothing of what a rehearsal says.
 const stated = 1_000_000
 
-// unclear says why one of the columns, nil being all, has no known domain.
-func (r *Rehearsal) unclear(t *table, columns []int) string {
-	if columns == nil {
-		columns = allColumns(t)
-	}
-	for _, c := range columns {
-		if why, ok := r.vague[t.ID][query.FoldName(t.Columns[c].Name)]; ok {
-			return why
+// unbuilt is a release or mechanism that a rehearsal has planned, and that is not
+// there.
+type unbuilt struct {
+	object     sqlfront.Object
+	name, kind string // as a candidate's
+	table      int64
+	columns    []int // nil for all
+	maxSupport uint64
+}
+
+// planned returns the planned release or mechanism of that name, nil when there
+// is none.
+func (v *view) planned(name string) *unbuilt {
+	for i := range v.unbuilt {
+		if query.SameName(v.unbuilt[i].name, name) {
+			return &v.unbuilt[i]
 		}
 	}
-	return ""
+	return nil
+}
+
+// exists reports whether a release or mechanism of that name is there or planned.
+func (v *view) exists(object sqlfront.Object, name string) bool {
+	if u := v.planned(name); u != nil && u.object == object {
+		return true
+	}
+	return object == sqlfront.Release && v.release(name) != nil || object == sqlfront.Mechanism && v.mechanism(name) != nil
+}
+
+// fromScript are the candidates of what a rehearsal has planned: they cover the
+// query or not, and how well they answer it is not known.
+func (v *view) fromScript(r request, object sqlfront.Object) (all []candidate) {
+	for _, u := range v.unbuilt {
+		if u.object != object || u.table != r.table.ID || !r.considers(u.kind, u.name) {
+			continue
+		}
+		see := cover(r.query, u.columns, u.maxSupport)
+		c := candidate{origin: fromScript, name: u.name, kind: u.kind, columns: u.columns, support: see.size, refusal: see.refusal}
+		if c.refusal == "" {
+			c.note = "is created before: its error is known then"
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // release plans a release: what it costs, and for queries that follow what it
 // covers. Its errors are known when it is built.
 func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*Result, error) {
-	if done, err := r.view.nameFree(st.Name, st.IfNotExists, r.view.release(st.Name.Text) != nil); done || err != nil {
+	if done, err := r.view.nameFree(st.Name, st.IfNotExists, r.view.exists(sqlfront.Release, st.Name.Text)); done || err != nil {
 		return planned(st.Name.Text, string(st.Using), "0", doneNote), err
 	}
 	t, columns, err := r.view.target(st.Table, st.Columns)
@@ -45,12 +77,12 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 	if known.NHat == nil {
 		known.NHat = &catalog.NHat{Value: stated}
 	}
-	rel := catalog.Release{ID: r.id(), Name: st.Name.Text, TableID: t.ID, Columns: columns, Using: string(st.Using)}
+	rel := unbuilt{object: sqlfront.Release, name: st.Name.Text, kind: string(st.Using), table: t.ID, columns: columns}
 	cost, note := accounting.Amount{}, ""
 	if st.Using == sqlfront.SMW {
-		cost, rel.MaxSupport, err = r.smwRelease(st, &known, columns)
+		cost, rel.maxSupport, note, err = r.smwRelease(st, &known, columns)
 	} else {
-		cost, rel.MaxSupport, note, err = r.projection(ctx, st, t, &known, columns)
+		cost, rel.maxSupport, note, err = r.projection(ctx, st, t, &known, columns)
 	}
 	if err == nil {
 		err = r.charge(t.Account, cost)
@@ -58,8 +90,8 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 	if err != nil {
 		return nil, err
 	}
-	r.view.releases = append(r.view.releases, rel)
-	out := planned(rel.Name, rel.Using, amount(cost), joinNotes("is created", note))
+	r.view.unbuilt = append(r.view.unbuilt, rel)
+	out := planned(rel.name, rel.kind, amount(cost), joinNotes("is created", note))
 	out.Rows[0][2] = briefList(columnNames(t, columns))
 	return out, nil
 }
@@ -82,7 +114,7 @@ func (r *Rehearsal) projection(ctx context.Context, st *sqlfront.CreateRelease, 
 	if w.transform == "identity" || w.heavy == "none" {
 		most.Delta = 0
 	}
-	unclear := r.unclear(t, columns)
+	unclear := t.unclear(columns)
 	if unclear == "" && (w.transform != "dense" || w.rows != 0 || t.NHat != nil) {
 		p, err := r.s.db.planProjection(ctx, st, r.view, known, columns)
 		if err != nil || t.NHat != nil || w.complete() || p.params.Transform != projection.Sparse {
@@ -98,8 +130,9 @@ func (r *Rehearsal) projection(ctx context.Context, st *sqlfront.CreateRelease, 
 	return most, support, joinNotes(note, unclear), nil
 }
 
-// smwRelease prices a release built by SMW.
-func (r *Rehearsal) smwRelease(st *sqlfront.CreateRelease, t *table, columns []int) (cost accounting.Amount, support uint64, err error) {
+// smwRelease prices a release built by SMW. A workload that names columns without
+// a known domain is not read.
+func (r *Rehearsal) smwRelease(st *sqlfront.CreateRelease, t *table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
 	o := newOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update",
 		"prior", "remeasure", "workload", "free_columns")
 	cost.Epsilon = o.epsilon()
@@ -109,15 +142,19 @@ func (r *Rehearsal) smwRelease(st *sqlfront.CreateRelease, t *table, columns []i
 	}
 	q := readRequest(o, t, t.over(columns))
 	c, err := r.s.readClass(o, t, columns)
+	var names *sqlfront.UndecidedError
+	if errors.As(err, &names) {
+		return cost, q.MaxSupport, t.undecided[names.Column], nil
+	}
 	if err == nil {
 		err = sizeClass(c, &q)
 	}
-	return cost, q.MaxSupport, err
+	return cost, q.MaxSupport, "", err
 }
 
 // mechanism plans a mechanism, which reserves all it can ever cost.
 func (r *Rehearsal) mechanism(st *sqlfront.CreateMechanism) (*Result, error) {
-	if done, err := r.view.nameFree(st.Name, st.IfNotExists, r.view.mechanism(st.Name.Text) != nil); done || err != nil {
+	if done, err := r.view.nameFree(st.Name, st.IfNotExists, r.view.exists(sqlfront.Mechanism, st.Name.Text)); done || err != nil {
 		return planned(st.Name.Text, "smw", "0", doneNote), err
 	}
 	t, columns, err := r.view.target(st.Table, st.Columns)
@@ -136,24 +173,10 @@ func (r *Rehearsal) mechanism(st *sqlfront.CreateMechanism) (*Result, error) {
 	if err := r.charge(t.Account, cost); err != nil {
 		return nil, err
 	}
-	params, err := json.Marshal(smwParams{Params: smw.Params{MaxSupport: q.MaxSupport}})
-	if err != nil {
-		return nil, err
-	}
-	r.view.mechanisms = append(r.view.mechanisms, catalog.Mechanism{ID: r.id(), Name: st.Name.Text, TableID: t.ID, Columns: columns, Params: params})
+	r.view.unbuilt = append(r.view.unbuilt, unbuilt{sqlfront.Mechanism, st.Name.Text, "smw", t.ID, columns, q.MaxSupport})
 	out := planned(st.Name.Text, "smw", amount(cost), "is created; its ρ is reserved")
 	out.Rows[0][2] = briefList(columnNames(t, columns))
 	return out, nil
-}
-
-// covering is the candidate of what a rehearsal has planned and nobody built:
-// it covers the query, and how well it answers is not known.
-func covering(c candidate, see coverage) candidate {
-	c.planned, c.support, c.refusal = true, see.size, see.refusal
-	if c.refusal == "" {
-		c.note = "is created before: its error is known then"
-	}
-	return c
 }
 
 // amount writes a cost.

@@ -52,7 +52,7 @@ func (r *Rehearsal) place(st *sqlfront.CreatePrivate, t *table) error {
 // catalog knows, nil where that is none. Their server is not asked.
 func (r *Rehearsal) accountOutside(tx *catalog.Tx, t *table) (*catalog.Account, error) {
 	for _, other := range r.view.tables {
-		if other.SourceID == t.SourceID && query.SameName(other.Source, t.Source) && other.Account > 0 {
+		if other.SourceID == t.SourceID && query.SameName(other.Source, t.Source) && !r.view.accounts[other.Account].unbuilt {
 			return tx.Account(other.Account)
 		}
 	}

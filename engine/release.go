@@ -41,7 +41,7 @@ func (v *view) nameFree(name sqlfront.Name, ifNotExists, same bool) (done bool, 
 	if same && ifNotExists {
 		return true, nil
 	}
-	if v.release(name.Text) != nil || v.mechanism(name.Text) != nil {
+	if v.release(name.Text) != nil || v.mechanism(name.Text) != nil || v.planned(name.Text) != nil {
 		return false, sqlerr.New(sqlerr.Invalid, "the name %s is taken", name.Text).
 			WithHint("releases and mechanisms share one list of names").At(name.Position)
 	}

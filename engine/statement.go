@@ -32,7 +32,7 @@ type linear struct {
 	request
 	slot       int // of the first of bound.Queries that it answers
 	candidates []candidate
-	best       candidate // once chosen
+	best       *candidate // the one chosen; nil before, and where there is none
 }
 
 // newStatement finds the distinct queries of a bound SELECT. A query that

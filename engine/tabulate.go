@@ -71,7 +71,7 @@ func (st *statement) origin() (via, kind string) {
 	}
 	var names, kinds []string
 	for i := range st.asks {
-		if c := &st.asks[i].best; c.kind != "constant" {
+		if c := st.asks[i].best; c.origin != fromConstant {
 			names, kinds = appendNew(names, c.name), appendNew(kinds, c.kind)
 		}
 	}
@@ -98,7 +98,7 @@ func (st *statement) support() string {
 	}
 	supports := make([]string, 0, len(st.asks))
 	for i := range st.asks {
-		if c := &st.asks[i].best; c.kind != "constant" {
+		if c := st.asks[i].best; c.origin != fromConstant {
 			supports = appendNew(supports, c.support)
 		}
 	}

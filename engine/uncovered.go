@@ -39,9 +39,6 @@ func uncovered(candidates []candidate, r request) error {
 	return e.WithHint("SET mechanism = auto tries every way")
 }
 
-// buys reports whether the candidate is a new direct answer.
-func (c candidate) buys() bool { return c.kind == "direct" && c.note != storedNote }
-
 // namesOne reports whether a value of SET mechanism is a name.
 func namesOne(mechanism string) bool {
 	switch mechanism {

@@ -19,6 +19,7 @@ type view struct {
 	tables     []*table
 	releases   []catalog.Release
 	mechanisms []catalog.Mechanism
+	unbuilt    []unbuilt // in a rehearsal
 	accounts   map[int64]account
 	answers    *answerKeys // of the stored answers; nil where they were not looked at
 }
@@ -26,7 +27,8 @@ type view struct {
 // account is a budget and what of it is spent.
 type account struct {
 	catalog.Account
-	spent accounting.Amount
+	spent   accounting.Amount
+	unbuilt bool // in a rehearsal: no statement has opened it yet
 }
 
 func (a account) left() accounting.Amount { return a.Caps.Left(a.spent) }
@@ -36,6 +38,27 @@ type table struct {
 	catalog.Table
 	universe *query.Universe
 	outside  *catalog.Source // the source that has its rows; nil for the file
+
+	// undecided are in a rehearsal the columns whose domain cannot be known yet,
+	// and why. The domain that they have is a single value.
+	undecided map[int]string
+}
+
+// unclear says why one of the columns, nil being all, has no known domain; "" where
+// all of them have one.
+func (t *table) unclear(columns []int) string {
+	if len(t.undecided) == 0 {
+		return ""
+	}
+	if columns == nil {
+		columns = allColumns(t)
+	}
+	for _, c := range columns {
+		if why := t.undecided[c]; why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // place names where the table's rows are, for people; "" in an exported file.
@@ -125,7 +148,7 @@ func (v *view) readAccounts(tx *catalog.Tx) error {
 		if err != nil {
 			return err
 		}
-		v.accounts[a.ID] = account{a, spent}
+		v.accounts[a.ID] = account{Account: a, spent: spent}
 	}
 	return nil
 }

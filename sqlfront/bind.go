@@ -15,6 +15,25 @@ type Table interface {
 	Universe() *query.Universe
 }
 
+// Undecided is a Table that may have columns whose domain is not known yet, as
+// those of a table that a script declares further up.
+type Undecided interface {
+	// Undecided reports whether the domain of the column is not known yet.
+	Undecided(column int) bool
+}
+
+// UndecidedError says that a SELECT names a column whose domain is not known
+// yet. What the statement asks cannot be said.
+type UndecidedError struct {
+	Column int    // of the table
+	Name   string // of the column
+}
+
+// Error names the column.
+func (e *UndecidedError) Error() string {
+	return "the domain of column " + e.Name + " is not known yet"
+}
+
 // Bound is a SELECT as linear queries over its table's universe, and what is
 // made of their answers: the engine answers the queries, and Output computes
 // the rows from the answers alone.
@@ -47,7 +66,9 @@ type Slot struct {
 // Bind resolves the names of the SELECT in its table, which the caller has
 // looked up, and compiles it with the arguments in its parameters' places.
 // Comparisons follow SQLite's rules for the column's type, and NULLs SQL's
-// three-valued logic: a record counts when the condition is true.
+// three-valued logic: a record counts when the condition is true. The error is
+// an UndecidedError where the table is Undecided and the statement names such a
+// column, and else one for the user.
 func (s *Select) Bind(t Table, args []query.Value) (*Bound, error) {
 	if err := s.checkArguments(len(args)); err != nil {
 		return nil, err
@@ -60,6 +81,9 @@ func (s *Select) Bind(t Table, args []query.Value) (*Bound, error) {
 		b.warnings = nil
 	}
 	bound, err := b.bind()
+	if b.undecided != nil {
+		return nil, b.undecided
+	}
 	if err != nil {
 		return nil, s.placed(err)
 	}
@@ -88,6 +112,8 @@ type binder struct {
 	rows     query.Query // which records FROM and WHERE leave, over u
 	warnings []string
 	known    map[knownKey]pred // see whenKnown
+
+	undecided *UndecidedError // of the first such column that is named
 
 	spent    *effort
 	pins     map[int][]query.Value // columns without a domain that a conjunction pins, while its parts are compiled
@@ -131,6 +157,16 @@ func (b *binder) restrict() (pred, error) {
 		return pred{}, err
 	}
 	return b.merge([]pred{kept, where}, true)
+}
+
+// decided refuses a column whose domain is not known yet.
+func (b *binder) decided(column int) error {
+	t, ok := b.table.(Undecided)
+	if !ok || column >= len(b.table.Universe().Columns()) || !t.Undecided(column) {
+		return nil
+	}
+	b.undecided = &UndecidedError{column, b.u.Columns()[column].Name}
+	return b.undecided
 }
 
 func (b *binder) domain(column int) query.Domain { return b.u.Columns()[column].Domain }

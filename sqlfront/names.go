@@ -65,7 +65,7 @@ func (b *binder) column(e *sqlparser.ColName) (int, error) {
 			return 0, t.unsupported("column " + excerpt(t.value, 40) + " of a public table, whose values are not all integers or all texts,").
 				WithHint("make a public view of the table with a column that is")
 		}
-		return columns[0], nil
+		return columns[0], b.decided(columns[0])
 	}
 	return 0, t.malformed("the name %s is ambiguous", excerpt(t.value, 40)).
 		WithHint("qualify it by its table, or rename one of the columns")

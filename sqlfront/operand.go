@@ -70,7 +70,8 @@ func (b *binder) literal(v *sqlparser.SQLVal) (operand, bool, error) {
 		}
 	case kindWord:
 		if columns := b.scope.named("", t.value); len(columns) == 1 && columns[0] != notBound && t.upper != "NULL" {
-			return operand{isColumn: true, column: columns[0]}, true, nil
+			err := b.decided(columns[0])
+			return operand{isColumn: true, column: columns[0]}, err == nil, err
 		}
 		switch t.upper {
 		case "TRUE":

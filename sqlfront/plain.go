@@ -132,7 +132,7 @@ func (b *binder) bindPlain(p *plain) (*Bound, bool) {
 // its columns, or something to be said of it.
 func (b *binder) set(t *plainTerm) (each query.Each, ok bool) {
 	name, _ := b.g.token(t.column.Name.String())
-	if each.Column, ok = b.u.Index(name.value); !ok {
+	if each.Column, ok = b.u.Index(name.value); !ok || b.decided(each.Column) != nil {
 		return each, false
 	}
 	var p pred

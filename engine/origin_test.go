@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"testing"
+
+	"dpsql/sqlfront"
+)
+
+// What is paid for follows from where an answer comes from, and not from what
+// EXPLAIN says of it: with any other note the same is chosen for the same price.
+func TestNotesDecideNothing(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
+	must(t, s, `CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4)`)
+	must(t, s, `SET accuracy = 60`)
+	must(t, s, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`) // stored
+	must(t, s, `SET accuracy = 50`)
+	for _, text := range []string{
+		`SELECT COUNT(*) FROM admissions WHERE zip = '15210'`,
+		`SELECT COUNT(*) FROM admissions WHERE zip = '15211'`,
+		`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age = 3`,
+		`SELECT COUNT(*) FROM admissions WHERE age = 999`,
+		`SELECT sex, COUNT(*), AVG(age) FROM admissions GROUP BY sex`,
+	} {
+		statement, err := sqlfront.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := s.plan(t.Context(), statement.(*sqlfront.Select), nil, planning{explaining: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		price := func() (cost, paid string) {
+			if err := st.choose(); err != nil {
+				t.Fatalf("%s\n%v", text, err)
+			}
+			amounts, _ := total(st.purchases())
+			via, kind := st.origin()
+			return amount(amounts), via + " " + kind
+		}
+		cost, paid := price()
+		for _, note := range []string{"", "stored", "direct", "chosen", "not: stored"} {
+			for i := range st.asks {
+				for j := range st.asks[i].candidates {
+					st.asks[i].candidates[j].note = note
+				}
+			}
+			if c, p := price(); c != cost || p != paid {
+				t.Errorf("%s\nwith the note %q %s by %s, before %s by %s", text, note, c, p, cost, paid)
+			}
+		}
+	}
+}
