@@ -27,6 +27,7 @@ type console struct {
 	wrote  bool       // something stands above the next result
 	to     *redirect  // where results go instead; nil for standard output
 	pager  *pager     // of long results; nil for none
+	meter  *meter     // of the running statement; nil for none
 	color  bool       // colours mean something to errors' reader
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/reeflective/readline"
+	"github.com/reeflective/readline/inputrc"
 	"golang.org/x/term"
 
 	"dpsql/engine"
@@ -47,11 +48,32 @@ func newEditor(c *completer, h *history, color bool) *lineEditor {
 	e.asking.SyntaxHighlighter = func(text []rune) string { return drawn(string(text), false) }
 	for _, s := range []*readline.Shell{e.shell, e.asking} {
 		s.Config.Set("cursor-position-probe", false)
+		s.Config.Set("enable-bracketed-paste", true)
 		s.History.Delete()
+		keepPastedTabs(s)
 	}
 	e.shell.Config.Set("menu-complete-display-prefix", true) // the first Tab inserts only what is certain
 	e.shell.History.Add("statements", h)
 	return e
+}
+
+// keepPastedTabs makes a Tab that has further keys behind it a character of the
+// text. A person's Tab comes alone; a paste arrives at once, and terminals that
+// do not bracket it send its tabs as if they were typed.
+func keepPastedTabs(s *readline.Shell) {
+	const command = "complete-or-insert-tab"
+	commands := s.Keymap.Commands()
+	complete, insert := commands["complete"], commands["tab-insert"]
+	s.Keymap.Register(map[string]func(){command: func() {
+		if s.Keys.Empty() {
+			complete()
+		} else {
+			insert()
+		}
+	}})
+	for _, keymap := range []string{"emacs", "emacs-standard", "vi-insert"} {
+		s.Config.Bind(keymap, inputrc.Unescape(`\C-i`), command, false)
+	}
 }
 
 // accepted reports whether Enter ends the text.

@@ -19,6 +19,7 @@ type fakeSession struct {
 	imports []engine.Import
 	words   engine.Vocabulary
 	confirm func(warning string) bool
+	report  func(done, all int64)
 }
 
 func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*engine.Result, error) {
@@ -38,6 +39,9 @@ func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*
 		at := len([]rune(text[:strings.Index(text, "wrong")])) + 1
 		return nil, sqlerr.New(sqlerr.Unknown, "there is no column wrong").At(at).WithHint("did you mean right?")
 	}
+	if f.report != nil {
+		f.report(1, 2)
+	}
 	if strings.Contains(text, "dear") && !f.confirm("this takes 20 %") {
 		return nil, sqlerr.New(sqlerr.Cancelled, "nothing was charged")
 	}
@@ -47,7 +51,7 @@ func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*
 	return &engine.Result{}, nil
 }
 
-func (f *fakeSession) SetProgress(func(done, all int64)) {}
+func (f *fakeSession) SetProgress(report func(done, all int64)) { f.report = report }
 
 func (f *fakeSession) SetConfirm(confirm func(warning string) bool) { f.confirm = confirm }
 

@@ -15,13 +15,27 @@ func (c *console) progress(what string, report *func(done, all int64)) (end func
 		return func() {}
 	}
 	m := &meter{stop: make(chan struct{})}
+	c.meter = m
 	*report = func(done, all int64) {
 		m.set(done, all, func() *progressbar.ProgressBar {
 			return progressbar.NewOptions64(all, progressbar.OptionSetWriter(c.err), progressbar.OptionSetDescription(visibleText(what)),
-				progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+				progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish())
 		})
 	}
-	return m.end
+	return func() {
+		m.end()
+		c.meter = nil
+	}
+}
+
+// pauseProgress takes a bar off the screen until resume is called, so that it
+// does not draw over a question.
+func (c *console) pauseProgress() (resume func()) {
+	if c.meter == nil {
+		return func() {}
+	}
+	c.meter.pause(true)
+	return func() { c.meter.pause(false) }
 }
 
 // meter draws a bar again and again, so that it shows how long it has been there
@@ -32,6 +46,7 @@ type meter struct {
 	all   int64
 	bar   func() *progressbar.ProgressBar // nil before the first report
 	shown *progressbar.ProgressBar
+	quiet bool // nothing is drawn for now
 	stop  chan struct{}
 	ended sync.WaitGroup
 }
@@ -61,12 +76,24 @@ func (m *meter) run() {
 func (m *meter) draw() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.quiet {
+		return
+	}
 	if m.shown == nil {
 		m.shown = m.bar()
 	}
 	m.shown.ChangeMax64(m.all)
 	m.shown.Set64(m.done)
 	m.shown.RenderBlank()
+}
+
+func (m *meter) pause(quiet bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.quiet = quiet
+	if quiet && m.shown != nil {
+		m.shown.Clear()
+	}
 }
 
 // end waits until nothing is drawn any more, and clears the line.

@@ -76,6 +76,7 @@ func (s *shell) banner() string {
 // confirm asks whether to go on with a statement that takes much. Anything but a
 // yes is a no, so that text pasted behind the statement agrees to nothing.
 func (s *shell) confirm(warning string) bool {
+	defer s.console.pauseProgress()()
 	s.console.notice("warning: " + visibleText(warning))
 	s.console.flush()
 	answer, err := s.editor.Ask("ask it all the same? [y/N] ")

@@ -15,6 +15,7 @@ import (
 type typist struct {
 	lines  []string
 	closed bool
+	asked  func() // nil, or what happens while a question waits for its answer
 }
 
 // Read returns lines up to one at which Enter ends the text.
@@ -36,6 +37,9 @@ func (e *typist) Read() (string, error) {
 
 // Ask takes the next line, whatever it is.
 func (e *typist) Ask(string) (string, error) {
+	if e.asked != nil {
+		e.asked()
+	}
 	if len(e.lines) == 0 {
 		return "", io.EOF
 	}
@@ -93,6 +97,53 @@ func TestShellAsksBeforeItSpends(t *testing.T) {
 		if refused := strings.Contains(errs.String(), "nothing was charged"); refused == want {
 			t.Errorf("%q: refused: %v\n%s", answer, refused, errs)
 		}
+	}
+}
+
+// The bar of a statement's progress leaves the screen to a question.
+func TestQuestionStandsAloneOnTheScreen(t *testing.T) {
+	r, _, _, errs := testRunner(formatTable)
+	r.console.errTTY = true
+	before, during := "", ""
+	s := &shell{runner: r, database: filepath.Join(t.TempDir(), "clinic.db"), history: &history{}}
+	s.editor = &typist{lines: []string{"dear;", "y"}, asked: func() {
+		before = errs.String()
+		r.console.meter.draw()
+		during = errs.String()[len(before):]
+	}}
+	if err := s.run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if during != "" {
+		t.Errorf("over the question is drawn %q", during)
+	}
+	if r.console.meter != nil {
+		t.Error("a bar is left behind")
+	}
+}
+
+// A bar that is paused draws again afterwards.
+func TestPausedProgressGoesOn(t *testing.T) {
+	r, _, _, errs := testRunner(formatTable)
+	r.console.errTTY = true
+	var report func(done, all int64)
+	end := r.console.progress("running", &report)
+	defer end()
+	report(1, 2)
+	r.console.meter.draw()
+	if !strings.Contains(errs.String(), "running") {
+		t.Fatalf("no bar is drawn: %q", errs)
+	}
+	resume := r.console.pauseProgress()
+	errs.Reset()
+	r.console.meter.draw()
+	if errs.Len() != 0 {
+		t.Errorf("while paused %q is drawn", errs)
+	}
+	resume()
+	r.console.meter.draw()
+	if !strings.Contains(errs.String(), "running") {
+		t.Error("nothing is drawn after the pause")
 	}
 }
 

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A pasted tab is a character of the text, whether or not the terminal brackets what is pasted.
+func TestPastedTabsOnTerminal(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	dir := fixture(t)
+	tm := openTerminal(t, dir, "people.db")
+	tm.expect(prompt)
+	tm.settle()
+	const text = "SELECT\tCOUNT(*)\tFROM people\r\tWHERE sex\t= 'F' AND 'a\tb' = 'a\tb';"
+	for _, pasted := range []string{text, "\x1b[200~" + text + "\x1b[201~"} {
+		tm.typeIn(pasted)
+		tm.settle()
+		tm.typeIn("\r")
+		tm.expect("│     3 │")
+		tm.settle()
+	}
+	tm.typeIn("\x04")
+	tm.leaves(exitOK)
+
+	files, err := filepath.Glob(filepath.Join(dir, "config", "dpsql", "history", "people.db-*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("history files %q, %v", files, err)
+	}
+	history, err := os.ReadFile(files[0])
+	if err != nil || !strings.Contains(string(history), `SELECT\tCOUNT(*)\tFROM people`) || !strings.Contains(string(history), `'a\tb' = 'a\tb'`) {
+		t.Errorf("the history is %q, %v", history, err)
+	}
+}
