@@ -110,6 +110,12 @@ func resolve(path string) (string, error) {
 // Path returns the absolute path of the database file.
 func (s *Store) Path() string { return s.path }
 
+// Missing reports whether there is no file at the path.
+func (s *Store) Missing() bool {
+	_, err := os.Stat(s.path)
+	return os.IsNotExist(err)
+}
+
 // Close releases the connections; it waits for no transaction. Calls after it
 // fail.
 func (s *Store) Close() error {

@@ -22,6 +22,7 @@ type view struct {
 	unbuilt    []unbuilt // in a rehearsal
 	accounts   map[int64]account
 	answers    *answerKeys // of the stored answers; nil where they were not looked at
+	missing    string      // the name of the database file where there is none; else ""
 }
 
 // account is a budget and what of it is spent.
@@ -197,6 +198,10 @@ func (v *view) unknown(name string, position int) error {
 		}
 	}
 	e := sqlerr.New(sqlerr.Unknown, "there is no private table %s", name).At(position)
+	if v.missing != "" {
+		e.Message += ": the file " + v.missing + " does not exist"
+		return e.WithHint("check the name of the database; the first CREATE or .import makes a new file")
+	}
 	if len(v.tables) > 0 {
 		return e.WithHint("SHOW TABLES lists the private tables")
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -50,6 +51,9 @@ func (db *DB) current(ctx context.Context) (*view, error) {
 		var err error
 		if v, err = readView(tx); err != nil {
 			return err
+		}
+		if len(v.tables) == 0 && db.store.Missing() {
+			v.missing = filepath.Base(db.store.Path())
 		}
 		v.answers = &c.answers
 		return c.answers.follow(tx)

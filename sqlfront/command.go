@@ -3,6 +3,8 @@ package sqlfront
 import (
 	"slices"
 	"strings"
+
+	"dpsql/sqlerr"
 )
 
 // explain parses what follows EXPLAIN.
@@ -46,7 +48,7 @@ func (p *parser) show() (Statement, error) {
 		return nil, p.unexpected("one of " + strings.Join(list, ", "))
 	}
 	err := t.unsupported("SHOW " + excerpt(t.upper, 40))
-	if near := closest(t.upper, slices.Values(list)); near != "" {
+	if near := sqlerr.Closest(t.upper, slices.Values(list)); near != "" {
 		return nil, err.WithHint("did you mean SHOW %s?", near)
 	}
 	return nil, err.WithHint("SHOW lists %s", strings.Join(list, ", "))

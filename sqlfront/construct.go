@@ -57,7 +57,7 @@ func (g *guarded) constructFunction(e *sqlparser.FuncExpr) (name, hint string) {
 		return "a qualified function", ""
 	case name == "cast":
 		return "CAST", binHint
-	case aggregates[name], moments[name], name == "min", name == "max", name == "margin", name == "group_concat":
+	case isAggregate(name):
 		return "the aggregate " + strings.ToUpper(name), "an aggregate stands in the select list, not in WHERE"
 	}
 	return "the function " + excerpt(name, 40) + "()", binHint

@@ -1,6 +1,10 @@
 package sqlfront
 
-import "slices"
+import (
+	"slices"
+
+	"dpsql/sqlerr"
+)
 
 // comparisons are the operators and keywords that compare.
 var comparisons = words("= == <> != < <= > >= IN LIKE GLOB BETWEEN IS ISNULL NOTNULL")
@@ -27,8 +31,13 @@ func (g *guarded) diagnose(i int) error {
 		return t.malformed("unexpected %s", t.upper)
 	}
 	err := t.malformed("unexpected %s", t.describe())
+	if t.kind == kindWord && !keywords[t.upper] {
+		if near := sqlerr.Closest(t.upper, slices.Values(connectives)); near != "" {
+			return err.WithHint("did you mean %s?", near)
+		}
+	}
 	if before := g.at(i - 1); before.kind == kindWord && !keywords[before.upper] {
-		if near := closest(before.upper, slices.Values(clauses)); near != "" {
+		if near := sqlerr.Closest(before.upper, slices.Values(clauses)); near != "" {
 			return err.WithHint("did you mean %s instead of %s?", near, before.text)
 		}
 	}
@@ -37,6 +46,10 @@ func (g *guarded) diagnose(i int) error {
 
 // clauses are the keywords whose misspelling reads as an alias.
 var clauses = []string{"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "BETWEEN"}
+
+// connectives are the keywords that a misspelt word behind a whole expression
+// may mean.
+var connectives = append([]string{"AND", "OR", "LIKE", "ASC", "DESC", "OFFSET"}, clauses...)
 
 // chained reports whether token i compares something that is itself a
 // comparison, as the second sign in 1 < x < 5.

@@ -101,7 +101,7 @@ func (s scope) names() []string {
 func (b *binder) columnHint(t token) string {
 	names := b.scope.names()
 	hint := "the columns are " + excerpt(strings.Join(names, ", "), 120)
-	if near := closest(t.value, slices.Values(names)); near != "" {
+	if near := sqlerr.Closest(t.value, slices.Values(names)); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	if t.kind == kindQuoted && t.text[0] == '"' {

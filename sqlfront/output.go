@@ -236,11 +236,8 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 		return o.aggregate(name, e)
 	case name == "margin":
 		return o.margin(e)
-	case moments[name]:
-		return nil, o.g.place(e).unsupported("the aggregate " + upperASCII(name)).
-			WithHint("write VARIANCE or STDDEV, those of a sample, or VAR_POP or STDDEV_POP")
 	case !known:
-		return nil, o.outside(e)
+		return nil, o.unknownFunction(e, name)
 	case e.Distinct || len(e.Exprs) < f.least || len(e.Exprs) > f.most:
 		return nil, o.g.place(e).malformed("%s does not take these arguments", upperASCII(name))
 	}
@@ -262,9 +259,6 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 	}
 	return call, nil
 }
-
-// moments are names that aggregates of the dialect have elsewhere.
-var moments = map[string]bool{"var": true, "varp": true, "stdev": true, "stdevp": true, "std": true}
 
 // margin compiles MARGIN of an aggregate, of an alias or of an expression over
 // aggregates.

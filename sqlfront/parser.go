@@ -183,7 +183,7 @@ func noStatement(t token) error {
 		return t.unsupported(t.upper).WithHint("%s", hint)
 	}
 	err := t.malformed("no statement starts with %s", t.describe())
-	if near := closest(t.upper, slices.Values(native)); near != "" {
+	if near := sqlerr.Closest(t.upper, slices.Values(native)); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("the statements are %s", strings.Join(native, ", "))

@@ -65,6 +65,8 @@ func (g *guarded) refuseReserved(i int) error {
 		WithHint("a name that is a keyword is quoted: \"%s\"", t.text)
 }
 
+const filterHint = "put the condition into WHERE, or beside other aggregates into this one: SUM(x > 7) counts the rows where x > 7"
+
 // refuseWord refuses words that are keywords to SQLite in this place.
 func (g *guarded) refuseWord(i int) error {
 	t, before, next := g.tokens[i], g.at(i-1), g.at(i+1)
@@ -80,7 +82,7 @@ func (g *guarded) refuseWord(i int) error {
 		}
 	case "FILTER":
 		if before.is(")") && next.is("(") {
-			return t.unsupported("FILTER").WithHint("put the condition into WHERE")
+			return t.unsupported("FILTER").WithHint("%s", filterHint)
 		}
 	case "NULLS":
 		if next.is("FIRST") || next.is("LAST") {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"strings"
 
@@ -110,8 +111,21 @@ func findCommand(word string) (command, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return command{}, sqlerr.New(sqlerr.Unknown, "there is no command %s", word).
-		WithHint(".help lists the commands")
+	err := sqlerr.New(sqlerr.Unknown, "there is no command %s", word)
+	if near := sqlerr.Closest(word, names(commands())); near != "" {
+		return command{}, err.WithHint("did you mean %s?", near)
+	}
+	return command{}, err.WithHint(".help lists the commands")
+}
+
+func names(commands []command) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, c := range commands {
+			if !yield(c.name) {
+				return
+			}
+		}
+	}
 }
 
 // arguments cuts what follows the command's name.

@@ -245,15 +245,15 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 -- What none is.
 SELECT MAX(age) FROM visits;
 --> error unsupported at 8: the aggregate MAX in the select list is outside the dialect
---> hint: write SELECT COUNT(*) FROM table WHERE …
+--> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
 SELECT MEDIAN(age) FROM visits;
---> error unsupported at 8: the function median() in the select list is outside the dialect
---> hint: write SELECT COUNT(*) FROM table WHERE …
+--> error unsupported at 8: the aggregate MEDIAN in the select list is outside the dialect
+--> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
 SELECT COUNT(DISTINCT age) FROM visits;
 --> error unsupported at 8: COUNT(DISTINCT …) is outside the dialect
 --> hint: COUNT(*) counts rows; GROUP BY lists the declared values
 SELECT STDEV(age) FROM visits;
---> error unsupported at 8: the aggregate STDEV is outside the dialect
+--> error unsupported at 8: the aggregate STDEV in the select list is outside the dialect
 --> hint: write VARIANCE or STDDEV, those of a sample, or VAR_POP or STDDEV_POP
 SELECT VARIANCE(town) FROM visits;
 --> error unsupported at 17: adding up column town, which is TEXT, is outside the dialect

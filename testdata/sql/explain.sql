@@ -266,7 +266,7 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 EXPLAIN SELECT MAX(age) FROM visits;
 --> error unsupported at 16: the aggregate MAX in the select list is outside the dialect
---> hint: write SELECT COUNT(*) FROM table WHERE …
+--> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
 EXPLAIN SHOW TABLES;
 --> error unsupported at 9: EXPLAIN SHOW is outside the dialect
 --> hint: EXPLAIN takes a SELECT

@@ -1,13 +1,17 @@
-package sqlfront
+package sqlerr
 
-import "iter"
+import (
+	"iter"
+	"strings"
+)
 
-// closest returns the candidate nearest to a word in edit distance, without
-// ASCII case; "" when none is near enough to be a slip of the pen.
-func closest(word string, candidates iter.Seq[string]) string {
+// Closest returns the candidate nearest to a word in edit distance, without
+// case, for a hint that asks whether it was meant; "" when none is near enough to
+// be a slip of the pen.
+func Closest(word string, candidates iter.Seq[string]) string {
 	best, limit := "", min(2, len([]rune(word))/2)
 	for c := range candidates {
-		if d := distance(upperASCII(word), upperASCII(c), limit); d <= limit {
+		if d := distance(strings.ToUpper(word), strings.ToUpper(c), limit); d <= limit {
 			best, limit = c, d-1
 		}
 	}
