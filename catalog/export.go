@@ -6,12 +6,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
 // ExportRelease writes a new SQLite file that holds what is needed to answer
-// from the release, all of it public: the table's name, columns, domains and unit,
-// the release and its payload. No raw rows, source, account, ledger, answers or other
+// from the release, all of it public: the table's name and unit, the columns that
+// the release covers with their domains, the release and its payload. No raw rows, source, account, ledger, answers or other
 // releases. The file is in journal mode DELETE, so it can be read anywhere; when
 // anything fails, no file is left. Errors: Unknown release; Invalid when the file
 // exists; IO.
@@ -70,10 +71,22 @@ func (s *Store) exported(ctx context.Context, name string) (table *Table, releas
 		if private == nil || private.ID != release.TableID {
 			return corrupt("the table of release %s is missing", name)
 		}
-		table = &Table{Name: private.Name, Columns: private.Columns, Unit: private.Unit, MaxRows: private.MaxRows}
+		table = &Table{Name: private.Name, Columns: release.over(private.Columns), Unit: private.Unit, MaxRows: private.MaxRows}
 		return nil
 	})
 	return table, release, payload, err
+}
+
+// over returns those of the table's columns that the release covers.
+func (r *Release) over(columns []query.Column) []query.Column {
+	if r.Columns == nil {
+		return columns
+	}
+	covered := make([]query.Column, len(r.Columns))
+	for i, c := range r.Columns {
+		covered[i] = columns[c]
+	}
+	return covered
 }
 
 // writeExport fills the empty file at temp.
@@ -85,7 +98,7 @@ func (s *Store) writeExport(ctx context.Context, temp string, table *Table, rele
 			return err
 		}
 		copied := *release
-		copied.TableID = table.ID
+		copied.TableID, copied.Columns = table.ID, nil // the table has what it covers
 		return tx.AddRelease(&copied, payload)
 	})
 	if closed := out.Close(); err == nil {

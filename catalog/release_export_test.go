@@ -78,7 +78,10 @@ func TestExportRelease(t *testing.T) {
 			table.SourceSchema != "" || len(table.Key) != 0 || table.MaxRows != 4 {
 			t.Errorf("exported table %+v", table)
 		}
-		for i, c := range clinicColumns() {
+		if len(table.Columns) != 2 {
+			t.Errorf("%d exported columns, and the release covers two", len(table.Columns))
+		}
+		for i, c := range clinicColumns()[:2] {
 			if table.Columns[i].Name != c.Name || table.Columns[i].Domain.String() != c.Domain.String() {
 				t.Errorf("column %v, want %v", table.Columns[i], c)
 			}
@@ -89,7 +92,7 @@ func TestExportRelease(t *testing.T) {
 		}
 		r := releases[0]
 		if r.Name != "cells" || r.Table != "admissions" || r.Epsilon != 5 || r.Delta != 6 || r.MaxSupport != 64 ||
-			string(r.Params) != `{"clip":32}` || !r.CreatedAt.Equal(release.CreatedAt) || len(r.Columns) != 2 || r.Using != "projection" {
+			string(r.Params) != `{"clip":32}` || !r.CreatedAt.Equal(release.CreatedAt) || r.Columns != nil || r.Using != "projection" {
 			t.Errorf("exported release %+v", r)
 		}
 		got, err := tx.ReleasePayload(&r)

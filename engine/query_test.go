@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -218,9 +219,59 @@ func TestExportedRelease(t *testing.T) {
 			t.Errorf("%s: the export says %v, its origin %v", code, got.Rows, want.Rows)
 		}
 	}
-	refused(t, out, sqlerr.Uncovered, `SELECT COUNT(*) FROM admissions WHERE age = 3`)
-	must(t, out, `SET accuracy = 50`)
-	refused(t, out, sqlerr.Uncovered, `SELECT COUNT(*) FROM admissions WHERE age = 3`)
+	const everyZip = `SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E10'`
+	for range 2 {
+		e := refused(t, out, sqlerr.Uncovered, everyZip)
+		if want := "the file has no rows: SHOW RELEASES lists what it answers from"; e.Hint != want {
+			t.Errorf("the hint is %q, want %q", e.Hint, want)
+		}
+		must(t, out, `SET accuracy = 50`)
+	}
+}
+
+// TestExportedTableHasTheColumnsOfItsRelease lists nothing that the file cannot
+// answer about.
+func TestExportedTableHasTheColumnsOfItsRelease(t *testing.T) {
+	s := clinic(t)
+	dir := t.TempDir()
+	s.SetDirectory(dir)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, diagnosis) USING PROJECTION WITH (epsilon = 1)`)
+	must(t, s, `EXPORT RELEASE cells TO 'cells.db'`)
+	out := open(t, filepath.Join(dir, "cells.db"), Options{ReadOnly: true}).NewSession()
+	var names []any
+	for _, row := range must(t, out, `DESCRIBE admissions`).Rows {
+		names = append(names, row[0])
+	}
+	if fmt.Sprint(names) != "[sex diagnosis]" {
+		t.Errorf("DESCRIBE lists %v", names)
+	}
+	if e := refused(t, out, sqlerr.Unknown, `SELECT COUNT(*) FROM admissions WHERE age = 3`); !strings.Contains(e.Hint, "sex, diagnosis") {
+		t.Errorf("the hint is %q", e.Hint)
+	}
+}
+
+// TestShowTablesHasTheMarginOfItsRows shows no noisy number without its error.
+func TestShowTablesHasTheMarginOfItsRows(t *testing.T) {
+	s := clinic(t)
+	rows := func() (n, margin any) {
+		r := must(t, s, `SHOW TABLES`)
+		column := func(name string) int {
+			return slices.IndexFunc(r.Columns, func(c Column) bool { return c.Name == name })
+		}
+		return r.Rows[0][column("rows")], r.Rows[0][column("margin")]
+	}
+	if n, margin := rows(); n != nil || margin != nil {
+		t.Fatalf("before it was bought: %v, %v", n, margin)
+	}
+	must(t, s, `CREATE MECHANISM live ON admissions (sex) USING SMW WITH (epsilon = 1, max_updates = 5)`)
+	n, margin := rows()
+	if width, ok := margin.(int64); n == nil || !ok || width < 1 {
+		t.Fatalf("once bought: %v ± %v", n, margin)
+	}
+	must(t, s, `SET confidence = 0.5`)
+	if _, narrow := rows(); narrow.(int64) >= margin.(int64) {
+		t.Errorf("at 50 %% ± %v, at 95 %% ± %v", narrow, margin)
+	}
 }
 
 // TestResultsHaveJSONValues keeps results to what every front end can print.

@@ -30,7 +30,7 @@ func (s *Session) show(ctx context.Context, st *sqlfront.Show) (*Result, error) 
 	}
 	switch st.What {
 	case sqlfront.Tables:
-		return v.showTables(), nil
+		return v.showTables(s.settings.Confidence)
 	case sqlfront.Sources:
 		return v.showSources(), nil
 	case sqlfront.Releases:
@@ -60,23 +60,30 @@ func (s *Session) showSettings() *Result {
 	return r
 }
 
-func (v *view) showTables() *Result {
-	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"unit", "TEXT"}, {"rows", "INTEGER"}, {"source", "TEXT"}}}
+// showTables lists the tables. A private table's number of rows is the noisy one
+// that was bought, beside its margin at the confidence; NULL before that.
+func (v *view) showTables(confidence float64) (*Result, error) {
+	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"unit", "TEXT"},
+		{"rows", "INTEGER"}, {"margin", "INTEGER"}, {"source", "TEXT"}}}
 	for _, t := range v.tables {
 		size := "infinite"
 		if n := t.universe.Size(); n != nil {
 			size = n.String()
 		}
-		var rows any // the noisy number, once it was bought
+		var rows, margin any
 		if t.NHat != nil {
-			rows = t.NHat.Value
+			bound, err := rowCountBound(*t.NHat, 1-confidence)
+			if err != nil {
+				return nil, err
+			}
+			rows, margin = t.NHat.Value, bound
 		}
-		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, unitText(t.Unit, t.MaxRows), rows, textOrNull(t.place())})
+		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, unitText(t.Unit, t.MaxRows), rows, margin, textOrNull(t.place())})
 	}
 	for _, p := range v.publics {
-		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil, p})
+		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil, nil, p})
 	}
-	return r
+	return r, nil
 }
 
 // textOrNull is NULL for an empty text.

@@ -33,7 +33,10 @@ func uncovered(candidates []candidate, r request) error {
 			WithHint("SET mechanism = auto")
 	}
 	e := sqlerr.New(sqlerr.Uncovered, "no release or mechanism covers this query%s%s", within(r.asked), why)
-	if direct != nil && s.Mechanism == "auto" {
+	switch {
+	case r.table.Source == "":
+		return e.WithHint("the file has no rows: SHOW RELEASES lists what it answers from")
+	case direct != nil && s.Mechanism == "auto":
 		return e.WithHint("%s", direct.offer())
 	}
 	return e.WithHint("SET mechanism = auto tries every way")

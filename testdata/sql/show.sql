@@ -1,12 +1,16 @@
 -- The public catalog.
 SHOW TABLES;
---> table | kind | columns | universe | unit | rows | source
---> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | NULL | 'raw_visits'
---> 'towns' | 'public' | NULL | NULL | NULL | NULL | 'towns'
---> under smw, classes; smw, uniform; smw release:
---> table | kind | columns | universe | unit | rows | source
---> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240 | 'raw_visits'
---> 'towns' | 'public' | NULL | NULL | NULL | NULL | 'towns'
+--> table | kind | columns | universe | unit | rows | margin | source
+--> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | NULL | NULL | 'raw_visits'
+--> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns'
+--> under smw, classes; smw, uniform:
+--> table | kind | columns | universe | unit | rows | margin | source
+--> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240 | 1 | 'raw_visits'
+--> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns'
+--> under smw release:
+--> table | kind | columns | universe | unit | rows | margin | source
+--> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240 | 0 | 'raw_visits'
+--> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns'
 DESCRIBE visits;
 --> column | type | domain | size | unit | source
 --> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows' | 'raw_visits'
