@@ -18,10 +18,17 @@ import (
 const maxClass = 1 << 22
 
 // class is the set of queries that a non-interactive release answers: all
-// conjunctions that fix every column but up to Free of them to one value (the
-// paper's section 3.1), or those of a workload.
+// conjunctions that fix every column but up to Free of them to one value, or
+// those of a workload.
+//
+// Monotone keeps the conjunctions of the paper's section 3.1 alone, over columns
+// of two values: Q_S(x) = ∏_{i∈S} x_i, where x_i says that column i has the
+// greater of its values. With Free = k they are C_{d−k}, …, C_d: they have
+// supports of 2^k at most, and there are Σ_{i≤k} (d choose i) of them, where
+// there are Σ_{i≤k} (d choose i)·2^{d−i} with every value.
 type class struct {
 	Free     int      `json:"free_columns"`
+	Monotone bool     `json:"monotone,omitempty"`
 	Workload []string `json:"workload,omitempty"` // canonical texts
 	universe *query.Universe
 	listed   []query.Query
@@ -29,12 +36,34 @@ type class struct {
 }
 
 // freeColumns returns the class of conjunctions with at most j free columns.
-func freeColumns(u *query.Universe, j int) (*class, error) {
+func freeColumns(u *query.Universe, j int, monotone bool) (*class, error) {
 	if u.Size() == nil {
 		return nil, sqlerr.New(sqlerr.Invalid, "free_columns needs a domain for every column").
 			WithHint("name the columns that have domains: ON t (a, b), or give a workload")
 	}
-	return &class{Free: j, universe: u}, nil
+	if c := notBinary(u); monotone && c != nil {
+		return nil, sqlerr.New(sqlerr.Invalid, "class = monotone needs columns of two values, and %s has %d", c.Name, c.Domain.Size()).
+			WithHint("name the columns that have two: ON t (a, b), or leave class out")
+	}
+	return &class{Free: j, Monotone: monotone, universe: u}, nil
+}
+
+// notBinary returns a column that does not have two values, nil where all do.
+func notBinary(u *query.Universe) *query.Column {
+	for i, c := range u.Columns() {
+		if c.Domain.Size() != 2 {
+			return &u.Columns()[i]
+		}
+	}
+	return nil
+}
+
+// first returns the ordinal of the least value that the class fixes a column to.
+func (c *class) first(d query.Domain) uint64 {
+	if c.Monotone {
+		return d.Size() - 1
+	}
+	return 0
 }
 
 // listedClass returns the class of the given queries, without repetitions.
@@ -60,15 +89,15 @@ func (c *class) size() (queries, support float64) {
 		return float64(len(c.listed)), support
 	}
 	// by[f] counts the conjunctions with f free columns among those seen so far:
-	// the coefficients of the product of (d + z) over the domain sizes d.
+	// the coefficients of the product of (n + z) over the columns, n being how
+	// many values each is fixed to.
 	by := make([]float64, c.Free+1)
 	by[0] = 1
 	var sizes []float64
 	for _, col := range c.universe.Columns() {
-		d := float64(col.Domain.Size())
-		sizes = append(sizes, d)
+		sizes = append(sizes, float64(col.Domain.Size()))
 		for f := c.Free; f >= 0; f-- {
-			by[f] *= d
+			by[f] *= float64(col.Domain.Size() - c.first(col.Domain))
 			if f > 0 {
 				by[f] += by[f-1]
 			}
@@ -134,7 +163,7 @@ func (c *class) fix(q query.Query, free []bool, i int, yield func(query.Query) b
 		return c.fix(q, free, i+1, yield)
 	}
 	d := c.universe.Columns()[i].Domain
-	for o := uint64(0); o < d.Size(); o++ {
+	for o := c.first(d); o < d.Size(); o++ {
 		r, err := q.And(query.Where(c.universe, i, d.Of(d.Value(o))))
 		if err != nil || !c.fix(r, free, i+1, yield) {
 			return false
@@ -156,7 +185,7 @@ func (c *class) contains(q query.Query) bool {
 	for _, s := range sets {
 		n, _ := s.Size()
 		switch {
-		case n == 1:
+		case n == 1 && s.Ranges()[0].First >= c.first(s.Domain()):
 		case s.IsAll():
 			free++
 		default:

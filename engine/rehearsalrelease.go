@@ -133,8 +133,7 @@ func (r *Rehearsal) projection(ctx context.Context, st *sqlfront.CreateRelease, 
 // smwRelease prices a release built by SMW. A workload that names columns without
 // a known domain is not read.
 func (r *Rehearsal) smwRelease(st *sqlfront.CreateRelease, t *table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
-	o := newOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update",
-		"prior", "remeasure", "workload", "free_columns")
+	o := smwReleaseOptions(st)
 	cost.Epsilon = o.epsilon()
 	var given bool
 	if cost.Delta, given = o.delta(); !given {

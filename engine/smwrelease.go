@@ -38,8 +38,7 @@ type step struct {
 // (ε, δ)-differentially private step of the releases account, made of B runs
 // that compose inside it by zCDP.
 func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view, t *table, columns []int) (*Result, error) {
-	o := newOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update",
-		"prior", "remeasure", "workload", "free_columns")
+	o := smwReleaseOptions(st)
 	cost := accounting.Amount{Epsilon: o.epsilon()}
 	a := v.accounts[t.Account]
 	var given bool
@@ -78,8 +77,17 @@ func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 	return result, nil
 }
 
+func smwReleaseOptions(st *sqlfront.CreateRelease) *options {
+	return newOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update",
+		"prior", "remeasure", "workload", "free_columns", "class")
+}
+
 func (s *Session) readClass(o *options, t *table, columns []int) (*class, error) {
 	file, free := o.file("workload"), int(o.integer("free_columns", -1, 0, 64))
+	monotone := o.word("class", "all", "monotone") == "monotone"
+	if free < 0 {
+		o.refuse("without free_columns", "class")
+	}
 	if err := o.done(); err != nil {
 		return nil, err
 	}
@@ -90,15 +98,19 @@ func (s *Session) readClass(o *options, t *table, columns []int) (*class, error)
 	case file != "":
 		return s.workload(file, t, columns)
 	}
-	return freeColumns(t.over(columns), free)
+	return freeColumns(t.over(columns), free, monotone)
 }
 
 // sizeClass checks the class against the limits before anything is paid.
 func sizeClass(c *class, r *smwRequest) error {
 	queries, support := c.size()
 	if queries > maxClass {
+		smaller := ""
+		if !c.Monotone && c.Free >= 0 && notBinary(c.universe) == nil {
+			smaller = "class = monotone asks for the greater values only; or "
+		}
 		return sqlerr.New(sqlerr.Invalid, "the class has %.3g queries, more than %d", queries, maxClass).
-			WithHint("name fewer columns, or give a workload")
+			WithHint("%sname fewer columns, or give a workload", smaller)
 	}
 	if support > float64(r.MaxSupport) {
 		return sqlerr.New(sqlerr.Invalid, "queries of the class have supports up to %.0f, more than max_support = %d", support, r.MaxSupport).
@@ -179,6 +191,9 @@ func (db *DB) storeHypothesis(ctx context.Context, name string, t *table, column
 	about := fmt.Sprintf("workload of %d queries", len(h.Class.Workload))
 	if h.Class.Free >= 0 {
 		about = fmt.Sprintf("conjunctions, free columns: %d at most", h.Class.Free)
+	}
+	if h.Class.Monotone {
+		about = "monotone " + about
 	}
 	params, err := json.Marshal(hypothesisParams{about, int64(len(h.Steps)), h.Complete})
 	if err != nil {

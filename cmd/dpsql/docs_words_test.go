@@ -40,6 +40,7 @@ var asked = []string{
 	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, transform = nothing)",
 	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, heavy = nothing)",
 	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, delta = 1e-9, transform = dense, noise = nothing)",
+	"CREATE RELEASE r ON visits (sex) USING SMW WITH (epsilon = 1, free_columns = 1, class = nothing)",
 	"CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 1, prior = nothing)",
 	"CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 1, update = nothing)",
 	"CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 1, remeasure = nothing)",
