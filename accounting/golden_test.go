@@ -1,44 +1,61 @@
 package accounting
 
 import (
-	"encoding/csv"
-	"fmt"
 	"math"
 	"math/big"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
+
+	"dpsql/accounting/goldentest"
 )
 
-// goldenInputs are a row's inputs. Its accessors panic on a malformed row; the
-// test reports that as a failure of the row.
-type goldenInputs map[string]string
+// TestGolden holds this package to published and independently computed figures.
+func TestGolden(t *testing.T) {
+	goldentest.Run(t, "accounting", map[string]goldentest.Check{
+		"cdp_eps":          goldentest.Exact(func(in goldentest.Inputs) float64 { return EpsilonOf(rhoOf(in, "rho"), deltaOf(in)) }),
+		"cdp_rho":          goldentest.Exact(func(in goldentest.Inputs) float64 { return RhoFor(epsilonOf(in), deltaOf(in)).Float() }),
+		"cdp_delta":        goldentest.Exact(deltaOfRho),
+		"cdp_eps_sum_of_2": goldentest.Exact(twiceFixedDelta),
+		"cdp_eps_standard": goldentest.Below(func(in goldentest.Inputs) float64 { return EpsilonOf(rhoOf(in, "rho"), deltaOf(in)) }),
+		"rdp_to_eps_gaussian": goldentest.Exact(func(in goldentest.Inputs) float64 {
+			return EpsilonOf(GaussianRho(1, sigma2Of(in)), deltaOf(in))
+		}),
+		"rdp_to_eps_single_order":         goldentest.Exact(epsilonAtOrder),
+		"rdp_to_eps_single_order_mironov": goldentest.Below(epsilonAtOrder),
 
-func (in goldenInputs) number(name string) float64 { return goldenNumber(in[name]) }
+		"gaussian_rho": goldentest.Exact(func(in goldentest.Inputs) float64 {
+			return GaussianRho(int64(in.Number("l2")), sigma2Of(in)).Float()
+		}),
+		"countsketch_sigma2_for_rho":     goldentest.Exact(sketchSigma2),
+		"pure_to_zcdp_plus_gaussian_rho": goldentest.Exact(pureAndGaussian),
+		"rdp_gaussian":                   goldentest.Exact(gaussianRenyi),
+		"rdp_gaussian_composed":          goldentest.Exact(gaussianRenyi),
+		"rdp_discrete_gaussian_exact": goldentest.Above(func(in goldentest.Inputs) float64 {
+			return in.Number("alpha") * GaussianRho(1, ratOf(in["sigma2"])).Float()
+		}),
+		"rdp_laplace":          goldentest.Above(pureRenyi),
+		"rdp_laplace_kl":       goldentest.Above(pureRenyi),
+		"rdp_discrete_laplace": goldentest.Above(pureRenyi),
 
-func (in goldenInputs) or(name string, otherwise float64) float64 {
-	if _, ok := in[name]; !ok {
-		return otherwise
-	}
-	return in.number(name)
-}
+		"analytic_gaussian_sigma":           goldentest.Exact(func(in goldentest.Inputs) float64 { return analytic(in) * sensitivityOf(in) }),
+		"classical_minus_analytic_sigma":    goldentest.Exact(classicalMinusAnalytic),
+		"gaussian_delta":                    goldentest.Exact(composedDelta),
+		"gaussian_delta_composed":           goldentest.Exact(composedDelta),
+		"gaussian_delta_of_classical_sigma": goldentest.Exact(composedDelta),
+		"gaussian_epsilon":                  goldentest.Exact(composedEpsilon),
+		"gaussian_eps_composed":             goldentest.Exact(composedEpsilon),
 
-func (in goldenInputs) epsilon() Epsilon { return must(ParseEpsilon(in["eps"])) }
-func (in goldenInputs) delta() Delta     { return must(ParseDelta(in["delta"])) }
+		"discrete_gaussian_delta":               goldentest.Exact(discreteDelta),
+		"discrete_gaussian_sigma_for_eps_delta": goldentest.Exact(discreteSigma),
 
-func (in goldenInputs) rho(name string) Rho {
-	return Rho(must(ParseEpsilon(in[name]))) // the same unit
-}
-
-// sensitivity is the ℓ2 sensitivity: given, or √(l0)·linf.
-func (in goldenInputs) sensitivity() float64 {
-	return in.or("l2", math.Sqrt(in.or("l0", 1))*in.or("linf", 1))
-}
-
-func (in goldenInputs) sigma2() *big.Rat {
-	sigma := must2(new(big.Rat).SetString(in["sigma"]))
-	return sigma.Mul(sigma, sigma)
+		"pure_composed_eps":                 goldentest.Exact(sumOfEpsilons),
+		"laplace_composed_max_eps":          goldentest.Exact(sumOfEpsilons),
+		"discrete_laplace_composed_max_eps": goldentest.Exact(sumOfEpsilons),
+		"optimal_composition_eps":           goldentest.Above(pureComposed),
+		"pure_dp_eps_composed":              goldentest.Above(pureComposed),
+		"laplace_eps_composed":              goldentest.Above(pureComposed),
+		"laplace_eps_composed_upper_kov":    goldentest.Above(pureComposed),
+	})
 }
 
 func must[T any](x T, err error) T {
@@ -55,124 +72,158 @@ func must2[T any](x T, ok bool) T {
 	return x
 }
 
-// goldenNumber reads a number or one of the two expressions that the file uses.
-func goldenNumber(s string) float64 {
-	switch s {
-	case "ln(3)":
-		return math.Log(3)
-	case "sqrt(2 ln(1.25/0.1))/8":
-		return math.Sqrt(2*math.Log(12.5)) / 8
+func ratOf(text string) *big.Rat             { return must2(new(big.Rat).SetString(text)) }
+func ratFloat(r *big.Rat) float64            { f, _ := r.Float64(); return f }
+func epsilonOf(in goldentest.Inputs) Epsilon { return must(ParseEpsilon(in["eps"])) }
+func deltaOf(in goldentest.Inputs) Delta     { return must(ParseDelta(in["delta"])) }
+
+func rhoOf(in goldentest.Inputs, name string) Rho {
+	if in[name] == "0" { // no epsilon
+		return 0
 	}
-	return must(strconv.ParseFloat(s, 64))
+	return Rho(must(ParseEpsilon(in[name]))) // the same unit
 }
 
-func ratFloat(r *big.Rat) float64 { f, _ := r.Float64(); return f }
+func sigma2Of(in goldentest.Inputs) *big.Rat {
+	sigma := ratOf(in["sigma"])
+	return sigma.Mul(sigma, sigma)
+}
 
-// goldenQuantities are what this package computes, by the file's names.
-var goldenQuantities = map[string]func(goldenInputs) float64{
-	"cdp_eps": func(in goldenInputs) float64 { return EpsilonOf(in.rho("rho"), in.delta()) },
-	"cdp_rho": func(in goldenInputs) float64 { return RhoFor(in.epsilon(), in.delta()).Float() },
-	"cdp_eps_sum_of_2": func(in goldenInputs) float64 {
-		delta, _, _ := strings.Cut(in["delta_each"], " ")
-		return 2 * EpsilonOf(in.rho("rho_each"), must(ParseDelta(delta)))
-	},
-	"gaussian_rho": func(in goldenInputs) float64 {
-		return GaussianRho(int64(in.number("l2")), in.sigma2()).Float()
-	},
-	"pure_to_zcdp_plus_gaussian_rho": func(in goldenInputs) float64 {
-		pure := Amount{Rho: PureRho(must(ParseEpsilon(in["laplace_eps"])))}
-		total := must2(pure.Add(Amount{Rho: GaussianRho(1, in.sigma2())}))
-		return total.Rho.Float()
-	},
-	"countsketch_sigma2_for_rho": func(in goldenInputs) float64 {
-		rows := new(big.Rat).SetFloat64(in.number("rows"))
-		return ratFloat(rows.Mul(rows, must(SigmaSquaredForRho(1, in.rho("rho")))))
-	},
-	"analytic_gaussian_sigma": func(in goldenInputs) float64 {
-		return ratFloat(must(AnalyticSigma(in.epsilon(), in.delta()))) * in.sensitivity()
-	},
-	"classical_minus_analytic_sigma": func(in goldenInputs) float64 {
-		classical := math.Sqrt(2*math.Log(1.25/in.number("delta"))) / in.number("eps")
-		return classical - ratFloat(must(AnalyticSigma(in.epsilon(), in.delta())))
-	},
-	"gaussian_delta": func(in goldenInputs) float64 {
-		return gaussianDelta(in.number("eps"), in.number("sigma")/in.sensitivity())
-	},
-	"gaussian_delta_of_classical_sigma": func(in goldenInputs) float64 {
-		return gaussianDelta(in.number("eps"), in.number("sigma"))
-	},
-	"pure_composed_eps": func(in goldenInputs) float64 {
-		var total Amount
-		for _, e := range strings.Split(in["eps"], "+") {
-			total = must2(total.Add(Amount{Epsilon: must(ParseEpsilon(e))}))
+// sensitivityOf is the ℓ2 sensitivity: given, or √l0·linf.
+func sensitivityOf(in goldentest.Inputs) float64 {
+	return in.Or("l2", math.Sqrt(in.Or("l0", 1))*in.Or("linf", 1))
+}
+
+// deltaOfRho is the least δ at which EpsilonOf is at most ε.
+func deltaOfRho(in goldentest.Inputs) float64 {
+	rho, epsilon := rhoOf(in, "rho"), in.Number("eps")
+	if EpsilonOf(rho, 0) <= epsilon {
+		return 0
+	}
+	low, high := Delta(0), Delta(deltaUnits) // ε holds at high
+	for high-low > 1 {
+		if mid := low + (high-low)/2; EpsilonOf(rho, mid) <= epsilon {
+			high = mid
+		} else {
+			low = mid
 		}
-		return total.Epsilon.Float()
-	},
+	}
+	return high.Float()
 }
 
-// TestGolden runs every row of the golden file whose quantity this package
-// computes, and fails when a quantity has no row left.
-func TestGolden(t *testing.T) {
-	file, err := os.Open("../testdata/golden/accounting.csv")
-	if err != nil {
-		t.Fatal(err)
+func twiceFixedDelta(in goldentest.Inputs) float64 {
+	return 2 * EpsilonOf(rhoOf(in, "rho_each"), must(ParseDelta(in["delta_each"])))
+}
+
+// epsilonAtOrder is what EpsilonOf minimises over orders λ, at λ = alpha, of a
+// Rényi divergence rdp instead of ρλ.
+func epsilonAtOrder(in goldentest.Inputs) float64 {
+	u := in.Number("alpha") - 1
+	tail, _ := tailTerm(logInverse(deltaOf(in)), u)
+	return in.Number("rdp") - math.Log1p(1/u) + tail
+}
+
+func sketchSigma2(in goldentest.Inputs) float64 {
+	rows := ratOf(in["rows"])
+	return ratFloat(rows.Mul(rows, must(SigmaSquaredForRho(1, rhoOf(in, "rho")))))
+}
+
+func pureAndGaussian(in goldentest.Inputs) float64 {
+	pure := Amount{Rho: PureRho(must(ParseEpsilon(in["laplace_eps"])))}
+	return must2(pure.Add(Amount{Rho: GaussianRho(1, sigma2Of(in))})).Rho.Float()
+}
+
+// gaussianRenyi is ρα, ρ the sum for all the noises.
+func gaussianRenyi(in goldentest.Inputs) float64 {
+	var total Amount
+	for sigma := range strings.SplitSeq(in["sigma"], ",") {
+		s := ratOf(sigma)
+		total = must2(total.Add(Amount{Rho: GaussianRho(1, s.Mul(s, s))}))
 	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
+	return in.Number("alpha") * total.Rho.Float()
+}
+
+// pureRenyi is ρα, at least the Rényi divergence of Laplace noise.
+func pureRenyi(in goldentest.Inputs) float64 {
+	return in.Number("alpha") * in.Or("k", 1) * PureRho(Epsilon(epsilonUnits/in.Or("b", 1))).Float()
+}
+
+func analytic(in goldentest.Inputs) float64 {
+	return ratFloat(must(AnalyticSigma(epsilonOf(in), deltaOf(in))))
+}
+
+func classicalMinusAnalytic(in goldentest.Inputs) float64 {
+	return math.Sqrt(2*math.Log(1.25/in.Number("delta")))/in.Number("eps") - analytic(in)
+}
+
+// composedSigma is the σ of sensitivity 1 that k noises together are worth.
+func composedSigma(in goldentest.Inputs) float64 {
+	return in.Number("sigma") / sensitivityOf(in) / math.Sqrt(in.Or("k", 1))
+}
+
+func composedDelta(in goldentest.Inputs) float64 {
+	return gaussianDelta(in.Number("eps"), composedSigma(in))
+}
+
+// composedEpsilon is the ε at which gaussianDelta is δ.
+func composedEpsilon(in goldentest.Inputs) float64 {
+	_, epsilon := bisect(1e-3, 1e3, func(epsilon float64) bool { return gaussianDelta(epsilon, composedSigma(in)) > in.Number("delta") })
+	return epsilon
+}
+
+func discreteDelta(in goldentest.Inputs) float64 {
+	return exactDelta(in.Number("eps"), in.Number("sigma2"), []int{int(in.Number("sens"))})
+}
+
+// discreteSigma is the least σ at which the exact δ is within the one asked for,
+// which DiscreteSigmaSquared must not be below.
+func discreteSigma(in goldentest.Inputs) float64 {
+	shift := int(in.Number("sens"))
+	_, sigma := bisect(0.1, 100, func(sigma float64) bool {
+		return exactDelta(in.Number("eps"), sigma*sigma, []int{shift}) > in.Number("delta")
+	})
+	sound := must(DiscreteSigmaSquared(epsilonOf(in), deltaOf(in), Vector{1, int64(shift * shift)}))
+	if ratFloat(sound) < sigma*sigma*(1-1e-9) {
+		panic("DiscreteSigmaSquared gives too little noise")
 	}
-	ran := map[string]int{}
-	for _, row := range rows[1:] {
-		id, quantity, inputs, expected, tolerance := row[0], row[1], row[2], row[3], row[4]
-		if compute, ok := goldenQuantities[quantity]; ok {
-			ran[quantity]++
-			if err := runGolden(compute, inputs, expected, tolerance); err != nil {
-				t.Errorf("%s: %s(%s): %v", id, quantity, inputs, err)
+	return sigma
+}
+
+// sumOfEpsilons adds ε = 1+2, or those of a = 1/scale and b = scale: "b=1 x3, b=2
+// x2" is three of scale 1 and two of scale 2.
+func sumOfEpsilons(in goldentest.Inputs) float64 {
+	var total Amount
+	add := func(epsilon float64) {
+		total = must2(total.Add(Amount{Epsilon: Epsilon(epsilon * epsilonUnits)}))
+	}
+	for e := range strings.SplitSeq(in["eps"], "+") {
+		if e != "" {
+			add(goldentest.Inputs{"": e}.Number(""))
+		}
+	}
+	for name, epsilon := range map[string]func(float64) float64{"a": func(x float64) float64 { return x }, "b": func(x float64) float64 { return 1 / x }} {
+		if in[name] == "" {
+			continue
+		}
+		for part := range strings.SplitSeq(name+"="+in[name], ", ") {
+			of, times, _ := strings.Cut(strings.TrimPrefix(part, name+"="), " x")
+			for range int(goldentest.Inputs{"": times}.Number("")) {
+				add(epsilon(goldentest.Inputs{"": of}.Number("")))
 			}
 		}
 	}
-	total := 0
-	for quantity := range goldenQuantities {
-		if ran[quantity] == 0 {
-			t.Errorf("no row of %s", quantity)
-		}
-		total += ran[quantity]
-	}
-	t.Logf("ran %d of %d rows: %v", total, len(rows)-1, ran)
+	return total.Epsilon.Float()
 }
 
-func runGolden(compute func(goldenInputs) float64, inputs, expected, tolerance string) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("row cannot be run: %v", r)
-		}
-	}()
-	in := goldenInputs{}
-	for _, pair := range strings.Split(inputs, ";") {
-		name, value, _ := strings.Cut(pair, "=")
-		in[strings.TrimSpace(name)] = strings.TrimSpace(value)
+// pureComposed is the lesser of what the two accounts charge for k steps of pure
+// differential privacy: the sum of their ε, or the ε at δ of the sum of their ρ.
+func pureComposed(in goldentest.Inputs) float64 {
+	each := in.Or("eps0", in.Or("eps", 1/in.Or("b", 1)))
+	k := in.Number("k")
+	rho := Rho(k) * PureRho(Epsilon(each*epsilonUnits))
+	delta := must(ParseDelta(in["delta"]))
+	if total, ok := in["total_delta"]; ok {
+		delta = must(ParseDelta(total))
 	}
-	got, want := compute(in), goldenNumber(expected)
-	if !goldenWithin(got, want, tolerance) {
-		return fmt.Errorf("got %.17g, want %.17g (%s)", got, want, tolerance)
-	}
-	return nil
-}
-
-func goldenWithin(got, want float64, tolerance string) bool {
-	kind, size, _ := strings.Cut(tolerance, ":")
-	switch kind {
-	case "exact":
-		return got == want
-	case "abs":
-		return math.Abs(got-want) <= goldenNumber(size)
-	case "rel":
-		return math.Abs(got-want) <= goldenNumber(size)*math.Abs(want)
-	case "le":
-		return got <= want
-	case "ge":
-		return got >= want
-	}
-	panic("unknown tolerance " + tolerance)
+	return min(k*each, EpsilonOf(rho, delta))
 }

@@ -1,44 +1,75 @@
 package noise
 
 import (
-	"encoding/csv"
 	"math"
 	"math/big"
-	"os"
 	"strings"
 	"testing"
+
+	"dpsql/accounting/goldentest"
 )
 
-// TestGolden checks published and independently computed figures; the source
-// column of the file says where each comes from.
+// TestGolden holds the laws to published and independently computed figures.
 func TestGolden(t *testing.T) {
-	file, err := os.Open("testdata/golden.csv")
-	if err != nil {
-		t.Fatal(err)
+	lawful := func(get func(l enclosed, in goldentest.Inputs) float64) goldentest.Check {
+		return goldentest.Exact(func(in goldentest.Inputs) float64 { return get(goldenLaw(in, 1), in) })
 	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range rows[1:] {
-		id, quantity, inputs, expected, tolerance := row[0], row[1], row[2], row[3], row[4]
-		t.Run(id, func(t *testing.T) { checkGolden(t, quantity, goldenInputs(inputs), rat(expected), tolerance) })
-	}
-	if len(rows) != 28 {
-		t.Errorf("%d rows, want a header and 27 facts", len(rows))
-	}
+	pmf := lawful(func(l enclosed, in goldentest.Inputs) float64 { return probability(l, int64(in.Number("k"))) })
+	variance := lawful(func(l enclosed, _ goldentest.Inputs) float64 { return l.Variance() })
+	tail := lawful(func(l enclosed, in goldentest.Inputs) float64 { return l.Tail(int64(in.Number("m"))) })
+	delta := goldentest.Exact(hockeyStick)
+	goldentest.Run(t, "noise", map[string]goldentest.Check{
+		"discrete_laplace_pmf":       pmf,
+		"discrete_gaussian_pmf":      pmf,
+		"discrete_laplace_variance":  variance,
+		"discrete_gaussian_variance": variance,
+
+		"discrete_laplace_tail_P[X>=m]":        tail,
+		"discrete_gaussian_tail_P[X>=m]":       tail,
+		"discrete_gaussian_tail_P[X>=m]_upper": tail,
+		"discrete_laplace_smallest_m_with_P[|X|>=m]<=alpha": lawful(func(l enclosed, in goldentest.Inputs) float64 {
+			return float64(HalfWidth(l, 1-in.Number("alpha")) + 1)
+		}),
+		"discrete_gaussian_entropy_bits_pmf_sum": lawful(func(l enclosed, _ goldentest.Inputs) (sum float64) {
+			for k := int64(-60); k <= 60; k++ {
+				sum += probability(l, k)
+			}
+			return sum
+		}),
+
+		"laplace_quantile":      goldentest.Exact(quantile),
+		"gaussian_quantile":     goldentest.Exact(quantile),
+		"gaussian_ci_halfwidth": goldentest.Exact(halfWidth),
+		"laplace_ci_lower":      goldentest.Exact(func(in goldentest.Inputs) float64 { return in.Number("x") - halfWidth(in) }),
+		"laplace_ci_upper":      goldentest.Exact(func(in goldentest.Inputs) float64 { return in.Number("x") + halfWidth(in) }),
+
+		"laplace_delta":                      delta,
+		"discrete_laplace_delta":             delta,
+		"discrete_laplace_privacy_loss_mass": lawful(lossMass),
+	})
 }
 
-// goldenInputs reads "scale=1/0.5;k=-3 (remark)".
-func goldenInputs(text string) map[string]string {
-	text, _, _ = strings.Cut(text, " ")
-	inputs := map[string]string{}
-	for part := range strings.SplitSeq(text, ";") {
-		name, value, _ := strings.Cut(part, "=")
-		inputs[name] = value
+// goldenLaw returns the law of a fact, stretched so many times: of a continuous
+// one, b or sigma, the discrete law at a stretch is the rounding.
+func goldenLaw(in goldentest.Inputs, stretch int64) enclosed {
+	s := new(big.Rat).SetInt64(stretch)
+	var l Law
+	var err error
+	switch {
+	case in["scale"] != "":
+		l, err = NewLaplace(s.Mul(s, quotientOf(in["scale"])))
+	case in["b"] != "":
+		l, err = NewLaplace(s.Mul(s, rat(in["b"])))
+	case in["sigma"] != "":
+		s.Mul(s, rat(in["sigma"]))
+		l, err = NewGaussian(s.Mul(s, s))
+	default:
+		l, err = NewGaussian(s.Mul(s, s).Mul(s, rat(in["sigma2"])))
 	}
-	return inputs
+	if err != nil {
+		panic(err)
+	}
+	return l.(enclosed)
 }
 
 // quotientOf reads "0.3" or "1/0.5".
@@ -48,47 +79,6 @@ func quotientOf(text string) *big.Rat {
 		return rat(num)
 	}
 	return new(big.Rat).Quo(rat(num), rat(den))
-}
-
-func goldenLaw(t *testing.T, inputs map[string]string) enclosed {
-	t.Helper()
-	var l Law
-	var err error
-	if scale, ok := inputs["scale"]; ok {
-		l, err = NewLaplace(quotientOf(scale))
-	} else {
-		l, err = NewGaussian(quotientOf(inputs["sigma2"]))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l.(enclosed)
-}
-
-func checkGolden(t *testing.T, quantity string, inputs map[string]string, expected *big.Rat, tolerance string) {
-	l := goldenLaw(t, inputs)
-	integer := func(name string) int64 { return rat(inputs[name]).Num().Int64() }
-	_, name, _ := strings.Cut(quantity, "_") // discrete_...
-	_, name, _ = strings.Cut(name, "_")      // laplace_ or gaussian_
-	var got float64
-	switch name {
-	case "pmf":
-		got = probability(l, integer("k"))
-	case "variance":
-		got = l.Variance()
-	case "tail_P[X>=m]", "tail_P[X>=m]_upper":
-		got = l.Tail(integer("m"))
-	case "smallest_m_with_P[|X|>=m]<=alpha":
-		alpha, _ := rat(inputs["alpha"]).Float64()
-		got = float64(HalfWidth(l, 1-alpha) + 1)
-	case "entropy_bits_pmf_sum":
-		for k := int64(-60); k <= 60; k++ {
-			got += probability(l, k)
-		}
-	default:
-		t.Fatalf("no check for %s", quantity)
-	}
-	checkTolerance(t, got, expected, tolerance)
 }
 
 // probability returns P(X = k) from the enclosures.
@@ -102,26 +92,44 @@ func probability(l enclosed, k int64) float64 {
 	return math.Ldexp(f*share, -int(p.bits))
 }
 
-func checkTolerance(t *testing.T, got float64, expected *big.Rat, tolerance string) {
-	t.Helper()
-	want, _ := expected.Float64()
-	kind, size, _ := strings.Cut(tolerance, ":")
-	off, ok := math.Abs(got-want), false
-	switch kind {
-	case "exact":
-		ok = off == 0
-	case "le":
-		ok = got <= want
-	case "abs", "rel":
-		limit, _ := rat(size).Float64()
-		if kind == "rel" {
-			limit *= math.Abs(want)
-		}
-		ok = off <= limit
-	default:
-		t.Fatalf("tolerance %q", tolerance)
-	}
-	if !ok {
-		t.Errorf("got %.17g, want %.17g (%s)", got, want, tolerance)
-	}
+// fine is a stretch at which rounding is below the tolerance of every fact about
+// quantiles of continuous laws.
+const fine = 1e12
+
+func halfWidth(in goldentest.Inputs) float64 {
+	return float64(HalfWidth(goldenLaw(in, fine), 1-in.Number("alpha"))) / fine
 }
+
+func quantile(in goldentest.Inputs) float64 {
+	p := in.Number("p")
+	return math.Copysign(float64(HalfWidth(goldenLaw(in, fine), math.Abs(1-2*p)))/fine, p-0.5)
+}
+
+// hockeyStick returns the least δ of noise on a count that changes by sens. The
+// likelihood ratio is monotone, so the best event is that of a tail.
+func hockeyStick(in goldentest.Inputs) (delta float64) {
+	stretch := int64(1)
+	if in["b"] != "" {
+		stretch = 20_000
+	}
+	l, sens := goldenLaw(in, stretch), stretch*int64(in.Number("sens"))
+	delta = max(0, -math.Expm1(in.Number("eps"))) // of the certain event
+	for k := -sens; k <= 2*sens; k++ {
+		delta = max(delta, l.Tail(k-sens)-math.Exp(in.Number("eps"))*l.Tail(k))
+	}
+	return delta
+}
+
+// lossMass returns the probability of a privacy loss, in units of 1/scale, of
+// noise on a count that grows by sens: (|X − sens| − |X|)/scale is the loss at X.
+func lossMass(l enclosed, in goldentest.Inputs) (mass float64) {
+	sens, loss := int64(in.Number("sens")), int64(in.Number("loss"))
+	for k := int64(-200); k <= 200; k++ {
+		if abs(k-sens)-abs(k) == loss {
+			mass += probability(l, k)
+		}
+	}
+	return mass
+}
+
+func abs(k int64) int64 { return max(k, -k) }
