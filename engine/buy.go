@@ -24,13 +24,18 @@ type purchase struct {
 // purchases groups what is bought by slot. A slot's price is that of its most
 // demanding query.
 func (st *statement) purchases() []purchase {
+	return st.priced(st.slotsOf(st.bought()), st.settings.Accuracy)
+}
+
+// bought returns the asks that a direct answer was chosen for.
+func (st *statement) bought() []int {
 	var asks []int
 	for i := range st.asks {
 		if best := st.asks[i].best; best != nil && best.buys() {
 			asks = append(asks, i)
 		}
 	}
-	return st.priced(st.slotsOf(asks), st.settings.Accuracy)
+	return asks
 }
 
 // slotsOf sorts asks by slot.
@@ -78,14 +83,14 @@ func total(all []purchase) (sum accounting.Amount, ok bool) {
 // affordable refuses a statement whose purchases cost more than is left.
 func (st *statement) affordable() error {
 	cost, ok := total(st.purchases())
+	why := affordable(st.view.accounts[st.table.Account], cost)
 	if !ok {
-		return sqlerr.New(sqlerr.Budget, "no noise is within ±%s", counts(st.settings.Accuracy))
+		why = "no noise is within ±" + counts(st.settings.Accuracy)
 	}
-	if why := affordable(st.view.accounts[st.table.Account], cost); why != "" {
-		return sqlerr.New(sqlerr.Budget, "%s", why).
-			WithHint("SHOW BUDGET tells what is left; a larger accuracy costs less")
+	if why == "" {
+		return nil
 	}
-	return nil
+	return sqlerr.New(sqlerr.Budget, "%s", why).WithHint("%s", st.offer(st.bought()))
 }
 
 // offer says what it would cost to answer queries directly.
@@ -94,14 +99,12 @@ func (st *statement) offer(asks []int) string {
 	if accuracy == 0 {
 		accuracy = suggested
 	}
-	cost, ok := total(st.priced(st.slotsOf(asks), accuracy))
-	left := st.view.accounts[st.table.Account].left().Rho
-	if !ok || cost.Rho == 0 || cost.Rho > left {
-		return fmt.Sprintf("direct answers within ±%s need ρ = %s together; the interactive account has %s left",
-			counts(accuracy), short(cost.Rho.Float()), short(left.Float()))
-	}
-	return fmt.Sprintf("SET accuracy = %s answers them directly within ±%s (%s %%) for ρ = %s together; the interactive budget left pays for %d such statements",
-		counts(accuracy), counts(accuracy), counts(100*st.settings.Confidence), short(cost.Rho.Float()), int64(left/cost.Rho))
+	bySlot := st.slotsOf(asks)
+	return offerHint(accuracy, st.settings.Confidence, st.view.accounts[st.table.Account].left().Rho, true,
+		func(accuracy float64) (accounting.Rho, bool) {
+			cost, ok := total(st.priced(bySlot, accuracy))
+			return cost.Rho, ok && cost.Rho > 0
+		})
 }
 
 // buy answers directly: charge, count, draw, store, return. The ledger has the

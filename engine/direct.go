@@ -48,15 +48,22 @@ func (db *DB) direct(v *view, r request) candidate {
 	if accuracy == 0 {
 		accuracy = suggested
 	}
-	p := db.priceOf(r.table, r.query.MaxWeight(), direct.Request{Accuracy: accuracy * r.scale, Confidence: r.settings.Confidence})
+	price := func(accuracy float64) price {
+		return db.priceOf(r.table, r.query.MaxWeight(), direct.Request{Accuracy: accuracy * r.scale, Confidence: r.settings.Confidence})
+	}
+	c.offer = func() string {
+		return offerHint(accuracy, r.settings.Confidence, a.left().Rho, false, func(accuracy float64) (accounting.Rho, bool) {
+			p := price(accuracy)
+			return p.cost().Rho, p.ok
+		})
+	}
+	p := price(accuracy)
 	if !p.ok {
 		c.refusal = fmt.Sprintf("no noise is within ±%s", counts(accuracy))
-		c.offer = func() string { return c.refusal + "; a larger accuracy costs less" }
 		return c
 	}
 	c.margin, c.cost = float64(p.Width), p.cost()
 	c.refusal = affordable(a, c.cost)
-	c.offer = func() string { return offer(a, p, accuracy, r.settings.Confidence) }
 	c.note = fmt.Sprintf("%d left", a.left().Rho/accounting.Rho(p.Rho))
 	switch {
 	case r.settings.Accuracy > 0 && r.file.isReadOnly():
@@ -66,17 +73,6 @@ func (db *DB) direct(v *view, r request) candidate {
 		c.refusal = "SET accuracy = " + counts(accuracy) + " buys it"
 	}
 	return c // it is bought with what else the statement buys
-}
-
-// offer says what a direct answer would cost, and how many are left.
-func offer(a account, p price, accuracy, confidence float64) string {
-	n := int64(a.left().Rho) / p.Rho
-	if n == 0 {
-		return fmt.Sprintf("a direct answer within ±%s needs ρ = %s; the interactive account has %s left",
-			counts(accuracy), short(p.cost().Rho.Float()), short(a.left().Rho.Float()))
-	}
-	return fmt.Sprintf("SET accuracy = %s answers it directly within ±%s (%s %%) for ρ = %s; the interactive budget left pays for %d such answers",
-		counts(accuracy), counts(accuracy), counts(100*confidence), short(p.cost().Rho.Float()), n)
 }
 
 // stored is a direct answer as the catalog keeps it.

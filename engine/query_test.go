@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -290,4 +292,43 @@ func TestResultsHaveJSONValues(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestHintsOfferWhatCanBePaid takes the accuracy of a hint at its word, for
+// counts and for sums, one query and several: the statement is then answered.
+func TestHintsOfferWhatCanBePaid(t *testing.T) {
+	accuracy := regexp.MustCompile(`^SET accuracy = \d+`)
+	for _, text := range []string{
+		`SELECT COUNT(*) FROM admissions`,
+		`SELECT SUM(age) FROM admissions`,
+		`SELECT SUM(age * age), COUNT(*) FROM admissions`,
+		`SELECT SUM(age * 1000000) FROM admissions`,
+		`SELECT AVG(age) FROM admissions WHERE sex = 'F'`,
+	} {
+		for _, first := range []string{"auto", "5"} {
+			s := clinic(t)
+			if first != "auto" {
+				must(t, s, `SET accuracy = `+first)
+			}
+			_, err := s.Exec(context.Background(), text, nil)
+			if err == nil {
+				continue // it can be paid as it is
+			}
+			set := accuracy.FindString(hintOf(err))
+			if set == "" {
+				t.Errorf("%s at %s: %v, and the hint %q offers no accuracy", text, first, err, hintOf(err))
+				continue
+			}
+			must(t, s, set)
+			must(t, s, text)
+		}
+	}
+}
+
+func hintOf(err error) string {
+	var e *sqlerr.Error
+	if errors.As(err, &e) {
+		return e.Hint
+	}
+	return ""
 }

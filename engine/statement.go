@@ -98,8 +98,8 @@ func (st *statement) refused(first error, failed []int) error {
 	}
 	c := *e
 	c.Message += fmt.Sprintf(" (of %d queries of the statement %d cannot be answered)", len(st.asks), len(failed))
-	if c.Code == sqlerr.Uncovered && st.settings.Mechanism == "auto" {
-		c.Hint = st.offer(failed)
+	if offers := c.Code == sqlerr.Budget || c.Code == sqlerr.Uncovered && st.settings.Mechanism == "auto"; offers && st.table.Source != "" {
+		c.Hint = st.offer(append(st.bought(), failed...))
 	}
 	return &c
 }

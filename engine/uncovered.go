@@ -26,8 +26,7 @@ func uncovered(candidates []candidate, r request) error {
 	case direct != nil && direct.allowed(s.Mechanism) && s.Accuracy > 0 && direct.failure != nil:
 		return direct.failure
 	case direct != nil && direct.allowed(s.Mechanism) && s.Accuracy > 0:
-		return sqlerr.New(sqlerr.Budget, "%s", direct.refusal).
-			WithHint("SHOW BUDGET tells what is left; a larger accuracy costs less")
+		return sqlerr.New(sqlerr.Budget, "%s", direct.refusal).WithHint("%s", direct.offer())
 	case len(why.list) == 0 && namesOne(s.Mechanism):
 		return sqlerr.New(sqlerr.Unknown, "%s has no release or mechanism %s", r.table.Name, s.Mechanism).
 			WithHint("SET mechanism = auto")

@@ -102,13 +102,13 @@ SELECT SUM(age * age) - 2 * SUM(age) FROM visits WHERE score = 1;
 --> 670
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
---> hint: direct answers within ±50 need ρ = 0 together; the interactive account has 4.2 left
+--> hint: SET accuracy = 200 answers them directly within ±200 (95 %) for ρ = 0.32 together; the interactive budget left pays for 13 such statements
 --> under smw release:
 --> SUM(age * age) - 2 * SUM(age)
 --> -240
 --> under direct:
 --> error budget at 0: it needs ρ = 1.2 and the interactive account has 0.049 left (of 2 queries of the statement 1 cannot be answered)
---> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
+--> hint: SET accuracy = 2000 answers them directly within ±2000 (95 %) for ρ = 0.0032 together; the interactive budget left pays for 15 such statements
 SELECT TOTAL(age), ROUND(AVG(age), 2) FROM visits WHERE age < 5;
 --> total | ROUND(AVG(age), 2)
 --> 400.0 | 2.86

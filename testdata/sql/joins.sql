@@ -45,13 +45,13 @@ SELECT SUM(height) FROM visits JOIN towns ON town = name WHERE age = 4;
 --> 6120
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
---> hint: no noise is within ±50; a larger accuracy costs less
+--> hint: SET accuracy = 500 answers it directly within ±500 (95 %) for ρ = 0.11; the interactive budget left pays for 37 such answers
 --> under smw release:
 --> sum
 --> 4440
 --> under direct:
 --> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.083 left
---> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
+--> hint: SET accuracy = 2000 answers it directly within ±2000 (95 %) for ρ = 0.0068; the interactive budget left pays for 12 such answers
 SELECT COUNT(*) FROM visits JOIN towns ON town = name WHERE height > 100 AND age < 5;
 --> count
 --> 18

@@ -182,13 +182,13 @@ SET accuracy = 0.1;
 --> done
 SELECT COUNT(*) FROM visits WHERE age = 1;
 --> error budget at 0: it needs ρ = 3.6 and the interactive account has 0.08 left
---> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
+--> hint: SET accuracy = 20 answers it directly within ±20 (95 %) for ρ = 0.0046; the interactive budget left pays for 17 such answers
 --> under sparse, named; smw release:
 --> count
 --> 12
 --> under dense:
 --> error budget at 0: no noise is within ±0.1
---> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 13 such answers
 --> under smw, classes; smw, uniform:
 --> count
 --> 12

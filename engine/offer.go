@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"dpsql/accounting"
+)
+
+// maxOffered is the largest accuracy, in counts, that a hint offers.
+const maxOffered = 1e12
+
+// offered returns an accuracy that an account can pay, and its cost: the one
+// that is wanted, or else the smallest of 1, 2 and 5 times a power of ten above
+// it that takes no more than a tenth of what is left. False where none does.
+func offered(wanted float64, left accounting.Rho, cost func(accuracy float64) (accounting.Rho, bool)) (float64, accounting.Rho, bool) {
+	if rho, ok := cost(wanted); ok && rho <= left {
+		return wanted, rho, true
+	}
+	for power := math.Pow(10, math.Floor(math.Log10(wanted))); power <= maxOffered; power *= 10 {
+		for _, accuracy := range []float64{power, 2 * power, 5 * power} {
+			if accuracy <= wanted {
+				continue
+			}
+			if rho, ok := cost(accuracy); ok && rho <= left/cautiousShare {
+				return accuracy, rho, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// offerHint says which accuracy would be answered directly, and for how much.
+// Of several queries the cost is that of all.
+func offerHint(wanted, confidence float64, left accounting.Rho, several bool, cost func(accuracy float64) (accounting.Rho, bool)) string {
+	accuracy, rho, ok := offered(wanted, left, cost)
+	if !ok {
+		return fmt.Sprintf("no direct answer can be bought either: the interactive account has ρ = %s left", short(left.Float()))
+	}
+	it, together, answers := "it", "", "answers"
+	if several {
+		it, together, answers = "them", " together", "statements"
+	}
+	return fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the interactive budget left pays for %d such %s",
+		counts(accuracy), it, counts(accuracy), counts(100*confidence), short(rho.Float()), together, int64(left/rho), answers)
+}
