@@ -18,6 +18,7 @@ type roll struct {
 // history has one too, whose owner is the mechanism.
 const (
 	rollPublics    = "public tables"
+	rollSteps      = "columns of public tables"
 	rollSources    = "sources"
 	rollAccounts   = "accounts"
 	rollDeclared   = "declared tables" // dropped ones included

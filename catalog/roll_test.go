@@ -3,11 +3,22 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+	"math/big"
 	"testing"
 	"time"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
+
+// inTenths is a column of shares from 0 to 1, in tenths.
+func inTenths(name string) PublicColumn {
+	steps, err := query.NewSteps(big.NewRat(0, 1), big.NewRat(1, 1), big.NewRat(1, 10), false)
+	if err != nil {
+		panic(err)
+	}
+	return PublicColumn{Name: name, Steps: steps}
+}
 
 // stocked makes a catalog with two of everything, one of which was dropped,
 // and a history of three updates.
@@ -18,8 +29,8 @@ func stocked(t *testing.T) (path string) {
 	account, table := declare(t, s, "raws")
 	write(t, s, func(tx *Tx) error {
 		steps := []func() error{
-			func() error { return tx.AddPublic("icd10") },
-			func() error { return tx.AddPublic("zips") },
+			func() error { return tx.AddPublic("icd10", inTenths("severity"), inTenths("cost")) },
+			func() error { return tx.AddPublic("zips", inTenths("risk")) },
 			func() error { return tx.DropPublic("zips") },
 			func() error {
 				return tx.AddTable(&Table{Name: "gone", Source: "raws", Columns: clinicColumns(), Account: account, Unit: "patient", MaxRows: 3})
@@ -67,6 +78,15 @@ func TestMissingRecords(t *testing.T) {
 	for _, damage := range []string{
 		`DELETE FROM dpsql_public`,
 		`INSERT INTO dpsql_public VALUES ('raws', '')`,
+		`DELETE FROM dpsql_public_columns WHERE name = 'cost'`,
+		`UPDATE dpsql_public_columns SET step = '0.05' WHERE name = 'cost'`,
+		`UPDATE dpsql_public_columns SET step = '1e1000000000' WHERE name = 'cost'`,
+		`UPDATE dpsql_public_columns SET step = '-0.1' WHERE name = 'cost'`,
+		`UPDATE dpsql_public_columns SET highest = '2' WHERE name = 'cost'`,
+		`UPDATE dpsql_public_columns SET lowest = 'x' WHERE name = 'cost'`,
+		`UPDATE dpsql_public_columns SET or_null = 1`,
+		`UPDATE dpsql_public_columns SET public = 'zips'`,
+		`INSERT INTO dpsql_public_columns VALUES ('icd10', 'risk', '0', '1', '0.1', 0)`,
 		`DELETE FROM dpsql_bases`,
 		`DELETE FROM dpsql_sources WHERE id = 1`,
 		`DELETE FROM dpsql_sources WHERE id = 1; UPDATE dpsql_tables SET source_id = NULL`,

@@ -2,10 +2,11 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"dpsql/catalog"
 	"dpsql/query"
-	"dpsql/source"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
@@ -25,14 +26,12 @@ type joinable struct {
 	db  *DB
 }
 
-// maxPublicRows bounds the public tables that are joined.
-const maxPublicRows = 1 << 20
-
 // Public reads a public table, after checking in the same snapshot that it is
-// one, and that it is not computed from private rows.
-func (b joinable) Public(name string) (*sqlfront.PublicRows, error) {
-	var rows *sqlfront.PublicRows
-	err := b.db.store.Read(b.ctx, func(tx *catalog.Tx) error {
+// one, that it is not computed from private rows, and that its REAL columns hold
+// what they are declared to. So the weights that the noise is scaled to are those
+// of the rows that were read.
+func (b joinable) Public(name string) (rows *sqlfront.PublicRows, err error) {
+	err = b.db.store.Read(b.ctx, func(tx *catalog.Tx) error {
 		public, err := tx.IsPublic(name)
 		if err != nil || !public {
 			return err
@@ -40,9 +39,24 @@ func (b joinable) Public(name string) (*sqlfront.PublicRows, error) {
 		if err := readsNoPrivateRows(b.ctx, tx, name, nil); err != nil {
 			return err
 		}
-		columns, values, err := source.Content(b.ctx, tx.SQL(), name, maxPublicRows)
-		rows = &sqlfront.PublicRows{Columns: columns, Rows: values}
-		return err
+		columns, err := tx.PublicColumns(name)
+		if err != nil {
+			return err
+		}
+		if rows, err = publicRows(b.ctx, tx, name); err != nil {
+			return err
+		}
+		for _, c := range columns {
+			i := slices.IndexFunc(rows.Columns, func(name string) bool { return query.SameName(name, c.Name) })
+			if i < 0 {
+				return sqlerr.New(sqlerr.Invalid, "%s no longer has the column %s that it was declared with", name, c.Name).
+					WithHint("drop the declaration and declare it anew: DROP PUBLIC TABLE %s", name)
+			}
+			if err := inSteps(rows, i, c); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return rows, err
 }

@@ -29,7 +29,13 @@ func (s *Session) createPublic(ctx context.Context, st *sqlfront.CreatePublic) (
 		if err := readsNoPrivateRows(ctx, tx, st.Name.Text, nil); err != nil {
 			return at(err, st.Name.Position)
 		}
-		return at(tx.AddPublic(st.Name.Text), st.Name.Position)
+		var columns []catalog.PublicColumn
+		if !public { // else AddPublic says so
+			if columns, err = declaredPublic(ctx, tx, st); err != nil {
+				return err
+			}
+		}
+		return at(tx.AddPublic(st.Name.Text, columns...), st.Name.Position)
 	})
 }
 
@@ -252,7 +258,7 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 		return err
 	case a == nil:
 		a = &catalog.Account{Epsilon: b.epsilon.String(), Delta: b.delta.String(),
-			Interactive: decimal(b.interactive), Caps: b.caps, Bases: bases}
+			Interactive: query.Decimal(b.interactive), Caps: b.caps, Bases: bases}
 		if err := tx.CreateAccount(a); err != nil {
 			return err
 		}
@@ -297,10 +303,4 @@ func privateBases(tx *catalog.Tx, bases []string) ([]string, error) {
 		}
 	}
 	return private, nil
-}
-
-// decimal writes a fraction that was read from decimal text.
-func decimal(r *big.Rat) string {
-	n, _ := r.FloatPrec()
-	return r.FloatString(n)
 }

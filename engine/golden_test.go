@@ -69,6 +69,8 @@ var goldenTable = []string{
 	`CREATE TABLE raw_visits (sex TEXT, age INTEGER, town TEXT, score INTEGER, zip TEXT)`,
 	`CREATE TABLE towns (name TEXT, region TEXT, height INTEGER)`,
 	`INSERT INTO towns VALUES ('Ash', 'north', 120), ('Elm', 'north', 80), ('Oak', 'south', 80), ('100%', 'south', NULL)`,
+	`CREATE TABLE risks (town TEXT, weight REAL, cost REAL)`,
+	`INSERT INTO risks VALUES ('Ash', 0.1, 1.5), ('Elm', 0.35, -0.5), ('Oak', 1, 4), ('100%', 0.8, NULL)`,
 	`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 239)
 		INSERT INTO raw_visits SELECT
 			CASE WHEN i < 120 THEN CASE i / 40 WHEN 0 THEN 'F' WHEN 1 THEN 'M' END WHEN i % 4 = 0 THEN NULL WHEN i % 2 THEN 'F' ELSE 'M' END,
@@ -93,6 +95,7 @@ func (w way) make(t *testing.T, path string) {
 	s := db.NewSession()
 	fill(t, s, goldenTable...)
 	must(t, s, `CREATE PUBLIC TABLE towns`)
+	must(t, s, `CREATE PUBLIC TABLE risks (town TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.05, cost REAL BETWEEN -1 AND 5 STEP 0.5 OR NULL)`)
 	must(t, s, fmt.Sprintf(goldenDeclaration, cmp.Or(w.budget, smallBudget)))
 	for _, text := range w.declare {
 		must(t, s, text)

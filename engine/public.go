@@ -2,12 +2,15 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"dpsql/catalog"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 )
 
 // readsNoPrivateRows refuses a public table or view that reads a base table
@@ -29,6 +32,98 @@ func readsNoPrivateRows(ctx context.Context, tx *catalog.Tx, public string, also
 		}
 	}
 	return nil
+}
+
+// declaredPublic returns the REAL columns of a declaration, after a look at the
+// table: every declared column must be there and hold what it is declared to.
+// The table is public, so an error may show a value of it.
+func declaredPublic(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePublic) ([]catalog.PublicColumn, error) {
+	if st.Columns == nil {
+		return nil, nil
+	}
+	rows, err := publicRows(ctx, tx, st.Name.Text)
+	if err != nil {
+		return nil, at(err, st.Name.Position)
+	}
+	var columns []catalog.PublicColumn
+	for _, c := range st.Columns {
+		i := slices.IndexFunc(rows.Columns, func(name string) bool { return query.SameName(name, c.Name.Text) })
+		if i < 0 {
+			return nil, sqlerr.New(sqlerr.Unknown, "%s has no column %s", st.Name.Text, c.Name.Text).At(c.Name.Position)
+		}
+		if c.Steps == nil {
+			if err := allOfType(rows, i, c.Type); err != nil {
+				return nil, at(err, c.Name.Position)
+			}
+			continue
+		}
+		column := catalog.PublicColumn{Name: rows.Columns[i], Steps: *c.Steps}
+		if err := inSteps(rows, i, column); err != nil {
+			return nil, at(err, c.Name.Position)
+		}
+		columns = append(columns, column)
+	}
+	return columns, nil
+}
+
+// maxPublicRows bounds the public tables that are joined.
+const maxPublicRows = 1 << 20
+
+// publicRows reads a table, which must be public.
+func publicRows(ctx context.Context, tx *catalog.Tx, name string) (*sqlfront.PublicRows, error) {
+	columns, values, err := source.Content(ctx, tx.SQL(), name, maxPublicRows)
+	return &sqlfront.PublicRows{Columns: columns, Rows: values, Steps: make([]*query.Steps, len(columns))}, err
+}
+
+// allOfType refuses a column with a value of another type.
+func allOfType(rows *sqlfront.PublicRows, column int, t query.Type) error {
+	for _, row := range rows.Rows {
+		_, isInt := row[column].(int64)
+		_, isText := row[column].(string)
+		if row[column] != nil && !(isInt && t == query.TypeInteger || isText && t == query.TypeText) {
+			return sqlerr.New(sqlerr.Invalid, "column %s has %s, which is not %v", rows.Columns[column], shown(row[column]), t).
+				WithHint("declare the type that the values have; numbers with fractions are REAL BETWEEN … AND … STEP …")
+		}
+	}
+	return nil
+}
+
+// shown writes a public value for a message.
+func shown(v any) string {
+	switch v := v.(type) {
+	case []byte:
+		return "a BLOB"
+	case string:
+		return fmt.Sprintf("%.40q", v)
+	}
+	return fmt.Sprint(v)
+}
+
+// inSteps puts the values of a column in steps.
+func inSteps(rows *sqlfront.PublicRows, column int, c catalog.PublicColumn) error {
+	for _, row := range rows.Rows {
+		v, err := c.Steps.Value(row[column])
+		if err != nil {
+			return inColumn(err, rows.Columns[column])
+		}
+		row[column] = nil
+		if !v.IsNull() {
+			row[column] = v.Int64()
+		}
+	}
+	rows.Steps[column] = &c.Steps
+	return nil
+}
+
+// inColumn names the column in an error of a value.
+func inColumn(err error, column string) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Message = "column " + column + ": " + e.Message
+	return &c
 }
 
 // noPublicViewReads refuses base tables that a declared public view reads: its

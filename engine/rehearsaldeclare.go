@@ -167,7 +167,7 @@ func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, err
 	}
 	id := r.id()
 	r.view.accounts[id] = account{unbuilt: true, Account: catalog.Account{ID: id, Epsilon: b.epsilon.String(), Delta: b.delta.String(),
-		Interactive: decimal(b.interactive), Caps: b.caps, Bases: bases}}
+		Interactive: query.Decimal(b.interactive), Caps: b.caps, Bases: bases}}
 	return id, nil
 }
 

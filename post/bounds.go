@@ -1,6 +1,9 @@
 package post
 
-import "math"
+import (
+	"math"
+	"math/big"
+)
 
 // bounds encloses the true value of a number: the range that it takes while
 // each answer's true value runs through its interval. The expression is kept as
@@ -29,6 +32,15 @@ func terms(ts []Term) *form {
 		f.factors[t.Slot] += float64(t.Factor)
 	}
 	return f
+}
+
+// inUnits is the form of terms that are multiples of a unit; nil is 1.
+func inUnits(ts []Term, unit *big.Rat) *form {
+	if unit == nil {
+		return terms(ts)
+	}
+	u, _ := unit.Float64()
+	return terms(ts).times(u)
 }
 
 // plus returns f + k·g.
@@ -153,7 +165,7 @@ func margin(e Expr, v any, r *row) any {
 		return nil
 	}
 	if s, ok := e.(Sum); ok && len(s.Terms) == 1 {
-		return s.Terms[0].margin(r)
+		return s.Terms[0].margin(r, s.Unit)
 	}
 	used := slots(e)
 	b, known := newBox(r, used)
@@ -171,11 +183,15 @@ func margin(e Expr, v any, r *row) any {
 	return max(out.hi-x, x-out.lo, 0)
 }
 
-// margin is that of the one term of a sum: its answer's, times its factor.
-func (t Term) margin(r *row) any {
+// margin is that of the one term of a sum: its answer's, times its factor and
+// the unit, nil for 1.
+func (t Term) margin(r *row, unit *big.Rat) any {
 	w, known := r.answers[t.Slot].HalfWidth(r.confidence)
 	if w *= math.Abs(float64(t.Factor)); !known || math.IsInf(w, 0) || math.IsNaN(w) {
 		return nil
+	}
+	if unit != nil {
+		return quotient(new(big.Rat).Mul(new(big.Rat).SetFloat64(w), unit), 1)
 	}
 	return w
 }

@@ -11,9 +11,9 @@ func (b box) bounds(e Expr) bounds {
 	case Key:
 		return exactly(e.value(b.row))
 	case Sum:
-		return b.of(&ratio{over: terms(e.Terms)})
+		return b.of(&ratio{over: inUnits(e.Terms, e.Unit)})
 	case Mean:
-		return b.of(&ratio{terms(e.Terms), terms([]Term{{e.Count, 1}})})
+		return b.of(&ratio{inUnits(e.Terms, e.Unit), terms([]Term{{e.Count, 1}})})
 	case Variance:
 		return b.variance(e)
 	case Negative:

@@ -1,6 +1,9 @@
 package post
 
-import "math"
+import (
+	"math"
+	"math/big"
+)
 
 // Expr is an expression over a group's keys and answers: Constant, Key, Sum,
 // Mean, Variance, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, Is, Case
@@ -34,6 +37,7 @@ func (c Constant) each(func(Expr)) {}
 type Key struct {
 	Index int
 	Of    Type
+	Unit  *big.Rat // what a value of 1 is worth; nil where values are as they are
 }
 
 // Type is the declared type of the grouped expression.
@@ -42,6 +46,8 @@ func (k Key) each(func(Expr)) {}
 
 func (k Key) value(r *row) any {
 	switch v := r.keys[k.Index]; {
+	case v.IsInt() && k.Unit != nil:
+		return quotient(units(big.NewInt(v.Int64()), k.Unit), 1)
 	case v.IsInt():
 		return v.Int64()
 	case v.IsText():
@@ -61,12 +67,13 @@ type Term struct {
 // is NULL, that there are none is not known, and the noisy sum is given.
 type Sum struct {
 	Terms []Term
-	Real  bool // as SQLite's TOTAL
+	Real  bool     // as SQLite's TOTAL
+	Unit  *big.Rat // what the terms are multiples of, where these are REAL; nil for integers
 }
 
-// Type is INTEGER, of TOTAL REAL.
+// Type is INTEGER, of TOTAL and of multiples of a unit REAL.
 func (s Sum) Type() Type {
-	if s.Real {
+	if s.Real || s.Unit != nil {
 		return Real
 	}
 	return Integer
@@ -75,18 +82,33 @@ func (s Sum) Type() Type {
 func (s Sum) each(func(Expr)) {}
 
 func (s Sum) value(r *row) any {
-	n := saturatingSum(s.Terms, r)
-	if s.Real {
-		return float64(n)
+	switch {
+	case s.Unit != nil:
+		return quotient(units(exactSum(s.Terms, r), s.Unit), 1)
+	case s.Real:
+		return float64(saturatingSum(s.Terms, r))
 	}
-	return n
+	return saturatingSum(s.Terms, r)
+}
+
+// units returns a number of units, exactly.
+func units(n *big.Int, unit *big.Rat) *big.Rat {
+	x := new(big.Rat).SetInt(n)
+	return x.Mul(x, unit)
+}
+
+// quotient returns the REAL nearest to x/n.
+func quotient(x *big.Rat, n int64) float64 {
+	f, _ := new(big.Rat).Quo(x, new(big.Rat).SetInt64(n)).Float64()
+	return f
 }
 
 // Mean is a linear combination of answers over a count: an AVG. It is NULL
 // where the count is not positive.
 type Mean struct {
 	Terms []Term
-	Count int // the slot of the count
+	Count int      // the slot of the count
+	Unit  *big.Rat // as of a Sum
 }
 
 // Type is REAL.
@@ -97,6 +119,9 @@ func (m Mean) value(r *row) any {
 	n := r.answers[m.Count].Value
 	if n <= 0 {
 		return nil
+	}
+	if m.Unit != nil {
+		return quotient(units(exactSum(m.Terms, r), m.Unit), n)
 	}
 	return float64(saturatingSum(m.Terms, r)) / float64(n)
 }

@@ -2,6 +2,7 @@ package post
 
 import (
 	"math"
+	"math/big"
 	"reflect"
 	"testing"
 
@@ -22,11 +23,11 @@ func arithmeticExpr(t *rapid.T, depth int) Expr {
 		case 0:
 			return Constant{rapid.SampledFrom([]any{int64(3), int64(-2), 2.5, 1000.0}).Draw(t, "constant")}
 		case 1:
-			return Key{0, Integer}
+			return Key{Of: Integer}
 		case 2:
-			return Mean{[]Term{{0, 2}, {1, -1}, {2, 7}}, 2}
+			return Mean{[]Term{{0, 2}, {1, -1}, {2, 7}}, 2, unit(t)}
 		}
-		return Sum{Terms: []Term{{rapid.IntRange(0, 2).Draw(t, "slot"), rapid.Int64Range(-3, 3).Draw(t, "factor")}, {1, 1}}}
+		return Sum{Unit: unit(t), Terms: []Term{{rapid.IntRange(0, 2).Draw(t, "slot"), rapid.Int64Range(-3, 3).Draw(t, "factor")}, {1, 1}}}
 	}
 	left := arithmeticExpr(t, depth-1)
 	switch rapid.IntRange(0, 4).Draw(t, "operator") {
@@ -39,6 +40,11 @@ func arithmeticExpr(t *rapid.T, depth int) Expr {
 	}
 	op := rapid.SampledFrom([]Operator{Plus, Minus, Times, Over, Modulo}).Draw(t, "op")
 	return Arithmetic{op, left, arithmeticExpr(t, depth-1)}
+}
+
+// unit draws the unit of a sum.
+func unit(t *rapid.T) *big.Rat {
+	return rapid.SampledFrom([]*big.Rat{nil, nil, big.NewRat(1, 1000), big.NewRat(5, 2)}).Draw(t, "unit")
 }
 
 // TestMarginsHoldTheTruth moves the true answers anywhere within their
@@ -73,14 +79,14 @@ func TestMarginsHoldTheTruth(t *testing.T) {
 
 // TestFieller holds the margin of a mean to the roots of Fieller's equation.
 func TestFieller(t *testing.T) {
-	e := Mean{[]Term{{0, 1}}, 1}
+	e := Mean{[]Term{{0, 1}}, 1, nil}
 	r := &row{answers: []Answer{noisy(1000, 30), noisy(50, 5)}, confidence: 0.95}
 	got := margin(e, e.value(r), r)
 	// N − rD is 0 within the box up to (1000+30)/(50−5).
 	if want := 1030.0/45 - 20; math.Abs(got.(float64)-want) > 1e-9 {
 		t.Errorf("the margin is %v, want %v", got, want)
 	}
-	shared := Mean{[]Term{{0, 1}, {1, 100}}, 1} // 100 + N/D: the same range, moved
+	shared := Mean{[]Term{{0, 1}, {1, 100}}, 1, nil} // 100 + N/D: the same range, moved
 	if moved := margin(shared, shared.value(r), r); math.Abs(moved.(float64)-got.(float64)) > 1e-9 {
 		t.Errorf("the margin of 100 + N/D is %v, want %v", moved, got)
 	}
@@ -150,14 +156,14 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	count := Sum{Terms: []Term{{0, 1}}}
-	p := Program{Columns: []Column{{"k", Key{0, Text}}, {"j", Key{1, Integer}}},
-		Order: []Order{{count, true}, {Key{0, Text}, false}}, Offset: 1, Limit: 5}
+	p := Program{Columns: []Column{{"k", Key{Index: 0, Of: Text}}, {"j", Key{Index: 1, Of: Integer}}},
+		Order: []Order{{count, true}, {Key{Index: 0, Of: Text}, false}}, Offset: 1, Limit: 5}
 	got := p.Run(groups, 0.95).Rows
 	want := [][]any{{nil, int64(1)}, {"x", int64(0)}, {"x", int64(1)}, {int64(1), int64(0)}, {int64(1), int64(1)}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the rows are %v, want %v", got, want)
 	}
-	p = Program{Columns: []Column{{"k", Key{0, Text}}}, Distinct: true, Limit: -1, Offset: 9}
+	p = Program{Columns: []Column{{"k", Key{Index: 0, Of: Text}}}, Distinct: true, Limit: -1, Offset: 9}
 	if got := p.Run(groups, 0.95).Rows; len(got) != 0 {
 		t.Errorf("the rows are %v, want none", got)
 	}

@@ -12,10 +12,18 @@ import (
 // NULL where n is not above 0, or with Sample not above 1, and 0 where noise
 // makes it negative.
 type Variance struct {
-	Mean    Mean   // of x − c
+	Mean    Mean   // of x − c; its Unit is that of the squares' root
 	Squares []Term // the sum of (x − c)²
 	Sample  bool   // VAR_SAMP
 	Root    bool   // STDDEV: the square root
+}
+
+// unit returns what a value of 1 is worth.
+func (v Variance) unit() *big.Rat {
+	if v.Mean.Unit == nil {
+		return big.NewRat(1, 1)
+	}
+	return v.Mean.Unit
 }
 
 // Type is REAL.
@@ -34,7 +42,8 @@ func (v Variance) value(r *row) any {
 		return 0.0
 	}
 	under := new(big.Int).Mul(count, big.NewInt(n-v.least()))
-	x, _ := new(big.Rat).SetFrac(over, under).Float64()
+	square := new(big.Rat).Mul(v.unit(), v.unit())
+	x, _ := square.Mul(square, new(big.Rat).SetFrac(over, under)).Float64()
 	if v.Root {
 		return math.Sqrt(x)
 	}
@@ -69,7 +78,8 @@ func (b box) variance(v Variance) bounds {
 	if !count.known || count.lo <= least {
 		return bounds{}
 	}
-	mean, squares := b.of(&ratio{terms(v.Mean.Terms), n}), b.of(&ratio{terms(v.Squares), n})
+	square := new(big.Rat).Mul(v.unit(), v.unit())
+	mean, squares := b.of(&ratio{inUnits(v.Mean.Terms, v.unit()), n}), b.of(&ratio{inUnits(v.Squares, square), n})
 	if !mean.known || !squares.known {
 		return bounds{}
 	}

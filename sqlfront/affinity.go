@@ -36,17 +36,27 @@ func (b *binder) text(column int, k constant) (query.Value, error) {
 }
 
 // numeric returns the number that a constant is compared as with an INTEGER
-// column.
+// column, or, in steps, with a REAL one.
 func (b *binder) numeric(column int, k constant) (constant, error) {
-	if k.isNumber() {
-		return k, nil
+	steps := b.joins.steps(column)
+	if !k.isNumber() {
+		n, ok, err := k.readNumber(k.value.Str())
+		switch {
+		case err != nil:
+			return n, err
+		case !ok && steps != nil:
+			return n, sqlerr.New(sqlerr.Invalid, "column %s is REAL and is compared with %s, which is not a number",
+				b.u.Columns()[column].Name, k.label()).WithHint("compare it with a number").At(k.source.position)
+		case !ok:
+			return n, sqlerr.New(sqlerr.Invalid, "column %s is INTEGER and is compared with %s, which is not a number",
+				b.u.Columns()[column].Name, k.label()).WithHint("compare it with an integer").At(k.source.position)
+		}
+		k = n
 	}
-	n, ok, err := k.readNumber(k.value.Str())
-	if err == nil && !ok {
-		err = sqlerr.New(sqlerr.Invalid, "column %s is INTEGER and is compared with %s, which is not a number",
-			b.u.Columns()[column].Name, k.label()).WithHint("compare it with an integer").At(k.source.position)
+	if steps != nil {
+		k.real = steps.In(k.rat())
 	}
-	return n, err
+	return k, nil
 }
 
 // ordered returns the values of a column on one side of a constant.

@@ -78,7 +78,7 @@ func (o *outputs) kept(p pred) (query.Query, error) { return o.rows.And(p.query(
 
 // count is the number of records of a 0/1 query.
 func (o *outputs) count(q query.Query) (post.Expr, error) {
-	return post.Sum{Terms: o.shown([]part{{q, 1}})}, nil
+	return post.Sum{Terms: o.shown([]part{{q, 1}}, 1)}, nil
 }
 
 // countOf counts the records for which an expression is not NULL.
@@ -147,7 +147,7 @@ type part struct {
 	factor int64
 }
 
-// sum adds an integer expression up where it is present, as factor times a
+// sum adds an expression up where it is present, as factor times a
 // query of weights from 0 up: the values over their greatest common divisor.
 // Values of both signs are two queries, of the positive and of the negative
 // ones. A query of the values above the least one, and a count times that,
@@ -155,7 +155,8 @@ type part struct {
 // weights up to a, and up to a + b, where here it is up to a and up to b.
 func (o *outputs) sum(x integer, present query.Query) (post.Sum, error) {
 	parts, err := o.parts(x.value, present)
-	return post.Sum{Terms: o.shown(parts)}, err
+	unit, _ := x.worth().Float64()
+	return post.Sum{Terms: o.shown(parts, unit), Unit: x.unit}, err
 }
 
 func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
@@ -213,16 +214,16 @@ func (o *outputs) mean(x integer, present query.Query) (post.Mean, error) {
 		return post.Mean{}, err
 	}
 	count := o.slot(present, Slot{Scale: 1, Split: 1})
-	return post.Mean{Terms: o.inside(parts), Count: count}, nil
+	return post.Mean{Terms: o.inside(parts), Count: count, Unit: x.unit}, nil
 }
 
-// shown gives a value's parts their slots: SET accuracy bounds the value, so
-// the error of n parts is shared evenly.
-func (o *outputs) shown(parts []part) []post.Term {
+// shown gives a value's parts, which count units, their slots: SET accuracy
+// bounds the value, so the error of n parts is shared evenly.
+func (o *outputs) shown(parts []part, unit float64) []post.Term {
 	terms := make([]post.Term, len(parts))
 	n := float64(len(parts))
 	for i, p := range parts {
-		terms[i] = post.Term{Slot: o.slot(p.base, Slot{Scale: 1 / (n * math.Abs(float64(p.factor))), Split: len(parts)}), Factor: p.factor}
+		terms[i] = post.Term{Slot: o.slot(p.base, Slot{Scale: 1 / (n * unit * math.Abs(float64(p.factor))), Split: len(parts)}), Factor: p.factor}
 	}
 	return terms
 }

@@ -14,6 +14,10 @@ func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
 	}
 	e = unwrap(e)
 	if o, ok, err := b.operand(e); err != nil || ok {
+		if o.isColumn && err == nil && b.joins.steps(o.column) != nil {
+			return nil, b.g.start(e).unsupported("computing with REAL column " + b.u.Columns()[o.column].Name + " in a condition or function").
+				WithHint("compare it with a number, or add it up")
+		}
 		if o.isColumn {
 			return b.columnExpr(o.column), err
 		}

@@ -124,8 +124,11 @@ func (b *binder) warnOutside(column int, what, matches string) {
 	if matches == "they match" {
 		is = "are"
 	}
-	b.warn(fmt.Sprintf("%s %s %s outside the declared domain %s: %s nothing",
-		c.Name, what, is, excerpt(c.Domain.String(), 80), matches))
+	where := "outside the declared domain " + excerpt(c.Domain.String(), 80)
+	if b.joins.steps(column) != nil { // which has no domain but its values
+		where = "in no row of the public table"
+	}
+	b.warn(fmt.Sprintf("%s %s %s %s: %s nothing", c.Name, what, is, where, matches))
 }
 
 // whenBetween compiles x BETWEEN a AND b as x >= a AND x <= b.

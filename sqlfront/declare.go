@@ -32,12 +32,15 @@ func (p *parser) createPublic() (Statement, error) {
 		return nil, err
 	}
 	s := &CreatePublic{IfNotExists: p.accept("IF", "NOT", "EXISTS")}
-	name, err := p.name("the name of a table")
-	s.Name = name
+	var err error
+	if s.Name, err = p.name("the name of a table"); err != nil || !p.peek().is("(") {
+		return s, err
+	}
+	s.Columns, err = columnDefs(p, (*parser).publicColumn, func(c *PublicColumnDef) Name { return c.Name })
 	return s, err
 }
 
-// maxColumns is the largest number of columns of a private table.
+// maxColumns is the largest number of columns of a table that is declared.
 const maxColumns = 1000
 
 // createPrivate parses what follows CREATE PRIVATE.
@@ -50,7 +53,7 @@ func (p *parser) createPrivate() (Statement, error) {
 	if s.Name, err = p.name("the name of a private table"); err != nil {
 		return nil, err
 	}
-	if s.Columns, err = p.columnDefs(); err != nil {
+	if s.Columns, err = columnDefs(p, (*parser).columnDef, func(c *ColumnDef) Name { return c.Name }); err != nil {
 		return nil, err
 	}
 	if err = p.expect("FROM"); err != nil {
@@ -63,25 +66,26 @@ func (p *parser) createPrivate() (Statement, error) {
 	return s, err
 }
 
-// columnDefs parses the parenthesised columns of a private table.
-func (p *parser) columnDefs() ([]ColumnDef, error) {
+// columnDefs parses the parenthesised columns of a table.
+func columnDefs[T any](p *parser, column func(*parser) (T, error), nameOf func(*T) Name) ([]T, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
-	var columns []ColumnDef
+	var columns []T
 	seen := make(map[string]bool)
 	for {
-		c, err := p.columnDef()
+		c, err := column(p)
 		if err != nil {
 			return nil, err
 		}
-		if seen[upperASCII(c.Name.Text)] {
-			return nil, sqlerr.New(sqlerr.Invalid, "column %s is declared twice", c.Name.Text).At(c.Name.Position)
+		name := nameOf(&c)
+		if seen[upperASCII(name.Text)] {
+			return nil, sqlerr.New(sqlerr.Invalid, "column %s is declared twice", name.Text).At(name.Position)
 		}
-		seen[upperASCII(c.Name.Text)] = true
+		seen[upperASCII(name.Text)] = true
 		if columns = append(columns, c); len(columns) > maxColumns {
 			return nil, sqlerr.New(sqlerr.Unsupported, "a table of more than %d columns is outside the dialect", maxColumns).
-				WithHint("declare the columns that are asked for").At(c.Name.Position)
+				WithHint("declare the columns that are asked for").At(name.Position)
 		}
 		if !p.accept(",") {
 			return columns, p.expectColumnEnd()

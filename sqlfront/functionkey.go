@@ -43,7 +43,7 @@ func (b *binder) integerFunction(e sqlparser.Expr) (integer, error) {
 		return integer{}, b.at(err, e)
 	}
 	present, err := q.Indicator().Weigh(query.All(b.u), func(index int64) int64 { return of(!at(index).IsNull()) })
-	return integer{value, b.simplest(present)}, b.at(err, e)
+	return integer{value: value, present: b.simplest(present)}, b.at(err, e)
 }
 
 // functionKey divides by the values of a call of a function.

@@ -1,6 +1,7 @@
 package sqlfront
 
 import (
+	"math/big"
 	"slices"
 
 	"github.com/xwb1989/sqlparser"
@@ -16,6 +17,7 @@ const maxNumbers = 100_000
 type key struct {
 	meaning string // see meaning
 	of      post.Type
+	unit    *big.Rat // of REAL values, which the cells have in units
 	cells   []cell
 }
 
@@ -166,6 +168,9 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	for v := range values.Each() {
 		k.cells = append(k.cells, cell{v, where(column, c.Domain.Of(v))})
 	}
+	if steps := o.joins.steps(column); steps != nil {
+		k.of, k.unit = post.Real, steps.Step()
+	}
 	if j, i, ok := o.joined(column); ok {
 		o.cellsOfKeys(&k, j, i)
 	}
@@ -239,6 +244,9 @@ func (o *outputs) integerKey(e sqlparser.Expr) (key, error) {
 		return key{}, o.tooMany(e)
 	}
 	k := key{of: post.Integer, cells: []cell{{query.Null(), null}}} // NULL is dropped where no record has it
+	if x.unit != nil {
+		k.of, k.unit = post.Real, x.unit
+	}
 	for _, l := range levels {
 		k.cells = append(k.cells, cell{query.Int(l.Value), pred{shape: isDiagram, q: l.Where}})
 	}

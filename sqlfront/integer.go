@@ -2,6 +2,7 @@ package sqlfront
 
 import (
 	"math"
+	"math/big"
 
 	"github.com/xwb1989/sqlparser"
 
@@ -9,15 +10,17 @@ import (
 	"dpsql/sqlerr"
 )
 
-// integer is an integer expression over the columns of a row: what SUM adds up.
+// integer is an expression over the columns of a row whose values are integers,
+// or multiples of a unit: what SUM adds up.
 type integer struct {
-	value   query.Function // anything where it is NULL
+	value   query.Function // in units; anything where it is NULL
 	present pred           // where it is not NULL
+	unit    *big.Rat       // nil: 1, and the values are INTEGER; else they are REAL
 }
 
-const sumHint = "SUM and AVG take integer columns, integers, + - * / % and CASE; multiply the aggregate by a fraction instead"
+const sumHint = "SUM and AVG take integer columns, REAL columns of public tables, integers, + - * / % and CASE; multiply the aggregate by a fraction instead"
 
-// integer compiles an integer expression.
+// integer compiles an expression of integers, or multiples of a unit.
 func (b *binder) integer(e sqlparser.Expr) (integer, error) {
 	switch e := unwrap(e).(type) {
 	case *sqlparser.ColName, *sqlparser.SQLVal:
@@ -48,9 +51,9 @@ func (b *binder) integerOperand(e sqlparser.Expr) (integer, error) {
 	if !o.isColumn {
 		switch k := o.constant; {
 		case k.isNull():
-			return integer{query.Constant(b.u, 0), truth(false)}, nil
+			return integer{value: query.Constant(b.u, 0), present: truth(false)}, nil
 		case k.real == nil && k.value.IsInt():
-			return integer{query.Constant(b.u, k.value.Int64()), truth(true)}, nil
+			return integer{value: query.Constant(b.u, k.value.Int64()), present: truth(true)}, nil
 		case k.real != nil:
 			return integer{}, at.unsupported("a number with a fraction inside an aggregate").WithHint("%s", sumHint)
 		}
@@ -62,7 +65,11 @@ func (b *binder) integerOperand(e sqlparser.Expr) (integer, error) {
 			WithHint("group by it, or declare it as INTEGER over a view")
 	}
 	f, err := query.ColumnValue(b.u, o.column)
-	return integer{f, where(o.column, c.Domain.NotNull())}, b.at(err, e)
+	x := integer{value: f, present: where(o.column, c.Domain.NotNull())}
+	if steps := b.joins.steps(o.column); steps != nil {
+		x.unit = steps.Step()
+	}
+	return x, b.at(err, e)
 }
 
 // at places an error that has no place yet.
@@ -96,7 +103,7 @@ func (b *binder) literalInteger(k constant, e sqlparser.Expr) (integer, error) {
 	if k.real != nil {
 		return integer{}, b.g.place(e).unsupported("a number with a fraction inside an aggregate").WithHint("%s", sumHint)
 	}
-	return integer{query.Constant(b.u, k.value.Int64()), truth(!k.isNull())}, nil
+	return integer{value: query.Constant(b.u, k.value.Int64()), present: truth(!k.isNull())}, nil
 }
 
 // computed compiles arithmetic. Dividing by 0 gives NULL, and a quotient is cut
@@ -123,6 +130,9 @@ func (b *binder) computed(e *sqlparser.BinaryExpr) (integer, error) {
 		present = append(present, pred{shape: isDiagram, q: q})
 	}
 	var out integer
+	if x, y, out.unit, err = b.inOneUnit(e, x, y); err != nil {
+		return integer{}, b.at(err, e)
+	}
 	if out.value, err = x.value.Combine(y.value, op); err != nil {
 		return integer{}, b.at(err, e)
 	}
@@ -197,7 +207,7 @@ func (b *binder) indicator(e sqlparser.Expr) (integer, error) {
 		return integer{}, err
 	}
 	present, err := b.merge([]pred{yes, no}, false)
-	return integer{yes.query(b.u).Indicator(), present}, err
+	return integer{value: yes.query(b.u).Indicator(), present: present}, err
 }
 
 // arm is one arm of a CASE: where it is taken, and its result.
@@ -235,13 +245,13 @@ func (b *binder) arms(e *sqlparser.CaseExpr) ([]arm, error) {
 	return append(arms, arm{rest, e.Else}), nil
 }
 
-// integerCase compiles a CASE whose results are integers.
+// integerCase compiles a CASE whose results are integers, or multiples of a unit.
 func (b *binder) integerCase(e *sqlparser.CaseExpr) (integer, error) {
 	arms, err := b.arms(e)
 	if err != nil {
 		return integer{}, err
 	}
-	out := integer{query.Constant(b.u, 0), truth(false)}
+	out := integer{value: query.Constant(b.u, 0), present: truth(false)}
 	for _, a := range arms {
 		if a.then == nil {
 			continue
@@ -249,6 +259,9 @@ func (b *binder) integerCase(e *sqlparser.CaseExpr) (integer, error) {
 		then, err := b.integer(a.then)
 		if err != nil {
 			return integer{}, err
+		}
+		if out, then, err = b.sameUnit(out, then); err != nil {
+			return integer{}, b.at(err, a.then)
 		}
 		taken, err := then.value.Combine(a.taken.query(b.u).Indicator(), multiply)
 		if err != nil {

@@ -17,10 +17,19 @@ type Publics interface {
 	Public(name string) (*PublicRows, error)
 }
 
-// PublicRows is the content of a public table.
+// PublicRows is the content of a public table. A column that was declared with
+// steps has its values in them, as integers.
 type PublicRows struct {
 	Columns []string
-	Rows    [][]any // int64, float64, string, []byte or nil
+	Steps   []*query.Steps // one a column, nil for one without; or nil for none
+	Rows    [][]any        // int64, float64, string, []byte or nil
+}
+
+func (t *PublicRows) steps(column int) *query.Steps {
+	if t.Steps == nil {
+		return nil
+	}
+	return t.Steps[column]
 }
 
 // join is a public table in FROM. Its columns stand behind those of the private
@@ -38,6 +47,17 @@ const notBound = -1
 
 // joins are the public tables of a statement by where they stand.
 type joins map[*source]*join
+
+// steps returns the steps in which the universe has a REAL column of a public
+// table, nil for other columns.
+func (all joins) steps(column int) *query.Steps {
+	for _, j := range all {
+		if i := slices.Index(j.columns, column); i >= 0 {
+			return j.table.steps(i)
+		}
+	}
+	return nil
+}
 
 // bindJoins reads the public tables that the statement names, and returns the
 // universe with their columns.
@@ -117,6 +137,9 @@ func (b *binder) public(from *source) (*PublicRows, error) {
 // or all texts, NULL aside.
 func (t *PublicRows) domain(column int) (query.Domain, bool) {
 	typ := query.TypeText
+	if t.steps(column) != nil {
+		typ = query.TypeInteger
+	}
 	seen := make(map[query.Value]bool)
 	var values []query.Value
 	for _, row := range t.Rows {
@@ -222,7 +245,7 @@ func (b *binder) equated(e sqlparser.Expr, j *join) (private, public int, ok boo
 		l, r = r, l
 	}
 	for i, column := range j.columns {
-		if column == r && l < len(b.table.Universe().Columns()) {
+		if column == r && l < len(b.table.Universe().Columns()) && j.table.steps(i) == nil {
 			return l, i, true
 		}
 	}

@@ -24,12 +24,12 @@ func (j joinable) Public(name string) (*PublicRows, error) {
 func newJoinable(t *testing.T) joinable {
 	t.Helper()
 	j := joinable{newSample(t), map[string]*PublicRows{
-		"codes": {[]string{"code", "kind", "Name", "share"}, [][]any{
+		"codes": {Columns: []string{"code", "kind", "Name", "share"}, Rows: [][]any{
 			{int64(-2), "low", "a", 0.5}, {int64(0), "low", nil, 1.5}, {int64(1), "high", "B", int64(2)},
 			{int64(3), nil, "a", nil}, {int64(99), "high", "c", "x"}, {nil, "none", "n", nil}}},
-		"zips": {[]string{"z", "county", "pop"}, [][]any{{"x", "North", int64(10)}, {"y", "South", int64(20)}, {"w", "South", int64(30)}}},
-		"many": {[]string{"code", "kind"}, [][]any{{int64(1), "a"}, {int64(1), "b"}}},
-		"none": {[]string{"code"}, nil},
+		"zips": {Columns: []string{"z", "county", "pop"}, Rows: [][]any{{"x", "North", int64(10)}, {"y", "South", int64(20)}, {"w", "South", int64(30)}}},
+		"many": {Columns: []string{"code", "kind"}, Rows: [][]any{{int64(1), "a"}, {int64(1), "b"}}},
+		"none": {Columns: []string{"code"}},
 	}}
 	for name, p := range j.publics {
 		var rows []string

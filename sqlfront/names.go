@@ -62,8 +62,8 @@ func (b *binder) column(e *sqlparser.ColName) (int, error) {
 			WithHint("%s", b.columnHint(t)).At(t.position)
 	case 1:
 		if columns[0] == notBound {
-			return 0, t.unsupported("column " + excerpt(t.value, 40) + " of a public table, whose values are not all integers or all texts,").
-				WithHint("make a public view of the table with a column that is")
+			return 0, t.unsupported("column "+excerpt(t.value, 40)+" of a public table, whose values are not all integers or all texts,").
+				WithHint("declare a column of numbers with CREATE PUBLIC TABLE … (%s REAL BETWEEN 0 AND 1 STEP 0.001), or make a public view of the table with a column that is", t.text)
 		}
 		return columns[0], b.decided(columns[0])
 	}

@@ -22,21 +22,29 @@ func (k constant) number(text string) (constant, error) {
 		k.value = query.Int(n)
 		return k, nil
 	}
-	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		if e, err := strconv.Atoi(text[i+1:]); err != nil || e < -maxExponent || e > maxExponent {
-			return k, sqlerr.New(sqlerr.Unsupported, "a number with an exponent beyond %d is outside the dialect", maxExponent).
-				At(k.source.position)
-		}
-	}
-	real, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return k, sqlerr.New(sqlerr.Malformed, "%s is not a number", excerpt(text, 40)).At(k.source.position)
+	real, err := rational(text)
+	if err != nil {
+		return k, err.At(k.source.position)
 	}
 	if r, _ := real.Float64(); !math.IsInf(r, 0) {
 		real.SetFloat64(r)
 	}
 	k.real = real
 	return k, nil
+}
+
+// rational returns the number that a text is, exactly.
+func rational(text string) (*big.Rat, *sqlerr.Error) {
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		if e, err := strconv.Atoi(text[i+1:]); err != nil || e < -maxExponent || e > maxExponent {
+			return nil, sqlerr.New(sqlerr.Unsupported, "a number with an exponent beyond %d is outside the dialect", maxExponent)
+		}
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.Malformed, "%s is not a number", excerpt(text, 40))
+	}
+	return r, nil
 }
 
 // negated returns the number with the other sign.

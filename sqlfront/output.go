@@ -59,7 +59,7 @@ func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
 	if i < 0 {
 		return nil, false, nil
 	}
-	return post.Key{Index: i, Of: o.keys[i].of}, true, nil
+	return post.Key{Index: i, Of: o.keys[i].of, Unit: o.keys[i].unit}, true, nil
 }
 
 // named compiles a name: a column that is not grouped is refused.

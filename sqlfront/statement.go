@@ -44,10 +44,18 @@ type Option struct {
 	Position int // of the value
 }
 
-// CreatePublic is CREATE PUBLIC TABLE.
+// CreatePublic is CREATE PUBLIC TABLE … (columns).
 type CreatePublic struct {
 	Name        Name
 	IfNotExists bool
+	Columns     []PublicColumnDef // those declared, none or some; names differ
+}
+
+// PublicColumnDef is what a declaration says of a column of a public table.
+type PublicColumnDef struct {
+	Name  Name
+	Type  query.Type   // of an INTEGER or TEXT column
+	Steps *query.Steps // of a REAL one, else nil
 }
 
 // CreatePrivate is CREATE PRIVATE TABLE … FROM [source.]table WITH (…).

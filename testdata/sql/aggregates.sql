@@ -271,4 +271,4 @@ SELECT SUM(age) OVER () FROM visits;
 --> error unsupported at 17: a window function is outside the dialect
 SELECT SUM(COUNT(*)) FROM visits;
 --> error unsupported at 12: the aggregate COUNT inside an aggregate is outside the dialect
---> hint: SUM and AVG take integer columns, integers, + - * / % and CASE; multiply the aggregate by a fraction instead
+--> hint: SUM and AVG take integer columns, REAL columns of public tables, integers, + - * / % and CASE; multiply the aggregate by a fraction instead

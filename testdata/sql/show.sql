@@ -2,14 +2,17 @@
 SHOW TABLES;
 --> table | kind | columns | universe | unit | rows | margin | source
 --> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | NULL | NULL | 'raw_visits'
+--> 'risks' | 'public' | NULL | NULL | NULL | NULL | NULL | 'risks'
 --> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns'
 --> under smw, classes; smw, uniform:
 --> table | kind | columns | universe | unit | rows | margin | source
 --> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240 | 1 | 'raw_visits'
+--> 'risks' | 'public' | NULL | NULL | NULL | NULL | NULL | 'risks'
 --> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns'
 --> under smw release:
 --> table | kind | columns | universe | unit | rows | margin | source
 --> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240 | 0 | 'raw_visits'
+--> 'risks' | 'public' | NULL | NULL | NULL | NULL | NULL | 'risks'
 --> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns'
 DESCRIBE visits;
 --> column | type | domain | size | unit | source
