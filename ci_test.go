@@ -4,9 +4,35 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// TestFuzzCorpora: fuzzing goes on from a committed corpus, whatever the target.
+func TestFuzzCorpora(t *testing.T) {
+	target := regexp.MustCompile(`(?m)^func (Fuzz\w*)`)
+	found := 0
+	for _, f := range moduleFiles(t) {
+		if !f.test() {
+			continue
+		}
+		text, err := os.ReadFile(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range target.FindAllStringSubmatch(string(text), -1) {
+			found++
+			corpus, _ := os.ReadDir(filepath.Join(f.pkg(), "testdata/fuzz", m[1]))
+			if len(corpus) < 10 {
+				t.Errorf("%s: %d inputs of %s are committed", f.pkg(), len(corpus), m[1])
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no targets were found")
+	}
+}
 
 // TestFuzzScript runs .ci/fuzz with a stand-in for the go command that ends as it
 // may: only the end at the time limit, without an input that fails, is no finding.
