@@ -167,9 +167,10 @@ func missing(path string) bool {
 
 // identify checks that the file is the one seen before, and reports whether it
 // exists. The file is never opened here: closing a descriptor would drop the
-// POSIX locks that SQLite holds in this process.
+// POSIX locks that SQLite holds in this process. A symbolic link has been resolved
+// when the Store was opened; one that is there now is another file's name.
 func (s *Store) identify() (exists bool, err error) {
-	info, err := os.Stat(s.path)
+	info, err := os.Lstat(s.path)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -185,6 +186,8 @@ func (s *Store) identify() (exists bool, err error) {
 		return false, corrupt("%s was cut while it was open", s.path)
 	case info.IsDir():
 		return false, sqlerr.New(sqlerr.IO, "%s is a directory", s.path)
+	case info.Mode().Type() == fs.ModeSymlink:
+		return false, sqlerr.New(sqlerr.IO, "%s is a symbolic link to a file that does not exist", s.path).WithHint("name the file itself")
 	case !info.Mode().IsRegular():
 		return false, sqlerr.New(sqlerr.IO, "%s is not a regular file", s.path)
 	}

@@ -24,6 +24,10 @@ func TestMain(m *testing.M) {
 		holdLease(os.Getenv("CATALOG_TEST_PATH"))
 	case "read-only":
 		readOnlyChild(os.Getenv("CATALOG_TEST_PATH"))
+	case "spend":
+		spendChild(os.Getenv("CATALOG_TEST_PATH"))
+	case "mounted":
+		mountedChild(os.Getenv("CATALOG_TEST_PATH"))
 	default:
 		fmt.Println("unknown role", role)
 		os.Exit(2)

@@ -45,6 +45,9 @@ func (s *Store) writerPool() (*sql.DB, error) {
 	if s.writer != nil {
 		return s.writer, nil
 	}
+	if err := s.notMounted(); err != nil {
+		return nil, err
+	}
 	pool, err := openPool(dsn(s.path, s.options.BusyTimeout, "mode=rw", "_txlock=immediate",
 		"_pragma="+pragma("foreign_keys", "1"),
 		"_pragma="+pragma("journal_mode", s.journal),
@@ -180,7 +183,7 @@ func (s *Store) createFile() error {
 	if err != nil || exists {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(s.path), ".dpsql-new-*") // mode 0600
+	temp, err := os.CreateTemp(filepath.Dir(s.path), newFile) // mode 0600
 	if err != nil {
 		return fileError("create", s.path, err)
 	}
@@ -191,6 +194,7 @@ func (s *Store) createFile() error {
 	if err := placeNew(temp.Name(), s.path); err != nil && !os.IsExist(err) {
 		return fileError("create", s.path, err)
 	}
+	os.Remove(temp.Name()) // now, so that the file has one name
 	_, err = s.identify()
 	return err
 }

@@ -32,7 +32,7 @@ func (s *Store) exportRelease(ctx context.Context, name, path string) error {
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(target), ".dpsql-export-*")
+	temp, err := os.CreateTemp(filepath.Dir(target), newFile)
 	if err != nil {
 		return fileError("create", target, err)
 	}

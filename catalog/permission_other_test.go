@@ -3,3 +3,5 @@
 package catalog
 
 func readOnlyChild(string) {}
+
+func spendChild(string) {}

@@ -90,6 +90,9 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := s.createFile(); err != nil {
 		return err
 	}
+	if err := s.oneName(); err != nil {
+		return err
+	}
 	tx, end, err := s.begin(ctx)
 	if err != nil {
 		return err

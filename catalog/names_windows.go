@@ -1,0 +1,26 @@
+package catalog
+
+import (
+	"os"
+	"syscall"
+)
+
+// links returns how many names a file has. A handle without access takes no
+// lock, and its end gives none up.
+func links(path string, _ os.FileInfo) uint64 {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return 1
+	}
+	const everyone = syscall.FILE_SHARE_READ | syscall.FILE_SHARE_WRITE | syscall.FILE_SHARE_DELETE
+	h, err := syscall.CreateFile(name, 0, everyone, nil, syscall.OPEN_EXISTING, 0, 0)
+	if err != nil {
+		return 1
+	}
+	defer syscall.CloseHandle(h)
+	var about syscall.ByHandleFileInformation
+	if err := syscall.GetFileInformationByHandle(h, &about); err != nil {
+		return 1
+	}
+	return uint64(about.NumberOfLinks)
+}
