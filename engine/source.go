@@ -112,7 +112,9 @@ func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u
 	}
 	out := &outside{source: *found}
 	err = pool.Snapshot(ctx, func(from source.Reader) error {
-		if _, err := from.Check(ctx, source.Table{Source: t.Source}); err != nil {
+		whole := sourceOf(t)
+		whole.Columns = nil
+		if _, err := from.Check(ctx, whole); err != nil {
 			return at(err, st.Source.Position)
 		}
 		var err error

@@ -31,7 +31,7 @@ func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, erro
 	var schema source.Schema
 	err := r.read(ctx, t, func(rel *relation) error {
 		var err error
-		if schema, err = r.schema(ctx, rel, t.Source); err != nil {
+		if schema, err = r.schema(ctx, rel, t); err != nil {
 			return err
 		}
 		if err := r.pool.unfit.refused(schema.Bases, t.Source); err != nil {
@@ -102,13 +102,12 @@ const columnsText = `SELECT string_agg(quote_ident(a.attname) || ' ' || format_t
 	FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped`
 
 // schema returns what the relation reads.
-func (r *reader) schema(ctx context.Context, rel *relation, source string) (source.Schema, error) {
+func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (source.Schema, error) {
 	var bases, definitions []string
 	var views view
 	var reserved error
-	reached := make(map[string]bool)
 	err := r.rows(ctx, statement{reachedText, texts(rel.number()), "dpsql_reached"}, func(row [][]byte) bool {
-		if err := allowed(string(row[1]), source); err != nil {
+		if err := allowed(string(row[1]), t.Source); err != nil {
 			reserved = err
 		}
 		switch string(row[3]) {
@@ -116,29 +115,30 @@ func (r *reader) schema(ctx context.Context, rel *relation, source string) (sour
 			bases = append(bases, string(row[2]))
 			return true
 		case "other wrapper":
-			reserved = otherWrapper(source)
+			reserved = otherWrapper(t.Source)
 			return true
 		}
-		reached[string(row[0])] = true
 		definitions = append(definitions, string(row[4])+"\n")
-		if row[5] != nil {
-			views.look(string(row[5]))
-		}
+		views.reach(string(row[0]), row[4][0], row[5]) // a definition begins with its kind
 		return true
 	})
 	if err == nil {
 		err = reserved
 	}
+	var known catalog
 	if err == nil {
-		err = r.vouch(ctx, views, source)
+		known, err = r.vouch(ctx, views, t.Source)
 	}
 	if err != nil {
 		return schemaOf(nil, nil), err
 	}
 	for _, oid := range views.relations {
-		if !reached[oid] { // the server keeps no note of who depends on its own tables
-			return schemaOf(nil, nil), sqlerr.New(sqlerr.Forbidden, "%s reads a table of the server's own", source)
+		if views.kinds[oid] == 0 { // the server keeps no note of who depends on its own tables
+			return schemaOf(nil, nil), sqlerr.New(sqlerr.Forbidden, "%s reads a table of the server's own", t.Source)
 		}
+	}
+	if err := r.whose(ctx, rel, t, views, known); err != nil {
+		return schemaOf(nil, nil), err
 	}
 	server, err := r.server(ctx)
 	for i := range bases {

@@ -25,23 +25,26 @@ func TestCheckResolvesBases(t *testing.T) {
 	conn := dialled(t, dsn)
 	execute(t, conn, "CREATE TABLE a (x int, y text, d date)", `CREATE TABLE "Odd ""name" (x int)`, "CREATE TABLE unread (x int)", "CREATE SCHEMA s", "CREATE TABLE s.a (x int)",
 		"CREATE VIEW one AS SELECT x, y FROM a WHERE y = 'unread'", "CREATE VIEW nested AS SELECT o.x FROM one AS o JOIN s.a USING (x)",
-		"CREATE VIEW semi AS SELECT x FROM a WHERE EXISTS (SELECT FROM s.a AS b WHERE b.x = a.x) OR x IN (SELECT x FROM one) OR x = (SELECT max(x) FROM s.a)",
-		`CREATE VIEW cte AS WITH c AS (SELECT x FROM "Odd ""name") SELECT c.x FROM c LEFT JOIN a ON a.x = c.x UNION ALL VALUES (1)`,
+		`CREATE VIEW cte AS WITH c AS (SELECT x FROM "Odd ""name") SELECT c.x FROM c LEFT JOIN a ON a.x = c.x UNION ALL SELECT x FROM c`,
 		"CREATE VIEW binned AS SELECT x / 10 AS ten, x % 2 AS odd, extract(year FROM d) AS year, CASE WHEN y LIKE 'E1%' THEN lower(left(y, 3)) ELSE x::text END AS y, x::bigint AS big FROM a",
-		"CREATE VIEW grouped AS SELECT y, count(*) AS n, min(x) AS x FROM a GROUP BY y", "CREATE VIEW constant AS SELECT 1 AS x", "CREATE MATERIALIZED VIEW kept AS SELECT x FROM one",
+		"CREATE VIEW grouped AS SELECT x, count(*) AS n, min(y) AS y FROM a GROUP BY x", "CREATE VIEW constant AS SELECT 1 AS x", "CREATE MATERIALIZED VIEW kept AS SELECT x FROM a",
 		"CREATE TABLE whole (x int, y int) PARTITION BY RANGE (x)", "CREATE TABLE part PARTITION OF whole FOR VALUES FROM (0) TO (9) PARTITION BY LIST (y)",
 		"CREATE TABLE leaf PARTITION OF part FOR VALUES IN (1, 2)", "CREATE TABLE heir (z int) INHERITS (unread)", "CREATE TABLE extra (q int)", "CREATE TABLE grandchild () INHERITS (heir, extra)",
 		"CREATE VIEW named AS SELECT x FROM leaf", `CREATE VIEW ":relid 5" AS SELECT x AS ":limitCount" FROM a AS ":rtekind 3"`)
 	tests := map[string][]string{
 		"public.a": {"public.a"}, "PUBLIC.A": {"public.a"}, `"public".a`: {"public.a"}, "s.a": {"s.a"}, `public."Odd ""name"`: {`public."Odd ""name"`}, `public.odd "name`: nil,
-		"public.one": {"public.a"}, "public.nested": {"public.a", "s.a"}, "public.semi": {"public.a", "s.a"}, "public.cte": {`public."Odd ""name"`, "public.a"},
+		"public.one": {"public.a"}, "public.nested": {"public.a", "s.a"}, "public.cte": {`public."Odd ""name"`, "public.a"},
 		"public.binned": {"public.a"}, "public.grouped": {"public.a"}, "public.constant": {}, "public.kept": {"public.a"},
 		"public.whole": {"public.whole"}, "public.part": {"public.whole"}, "public.leaf": {"public.whole"}, "public.named": {"public.whole"},
 		"public.unread": {"public.extra", "public.unread"}, "public.heir": {"public.extra", "public.unread"}, "public.grandchild": {"public.extra", "public.unread"},
 		`public.":relid 5"`: {"public.a"},
 	}
 	for name, want := range tests {
-		got, err := check(pool, source.Table{Source: name})
+		table := source.Table{Source: name}
+		if slices.Contains([]string{"public.nested", "public.cte", "public.grouped"}, name) {
+			table = ofUnit(name, "x")
+		}
+		got, err := check(pool, table)
 		if want == nil {
 			if err == nil {
 				t.Errorf("%s is read", name)

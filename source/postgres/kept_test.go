@@ -60,7 +60,7 @@ func TestKeptOfLongTexts(t *testing.T) {
 func ranked(t testing.TB, r *reader, table source.Table, coder query.Coder) *source.Histogram {
 	t.Helper()
 	ctx := context.Background()
-	rel, err := r.open(ctx, table.Source)
+	rel, err := r.open(ctx, table)
 	must(t, err)
 	all, err := rowsOf(rel, table)
 	must(t, err)

@@ -107,7 +107,7 @@ func TestShardsCount(t *testing.T) {
 			}
 		}
 		r := reading.(*reader)
-		rel, err := r.open(ctx, table.Source)
+		rel, err := r.open(ctx, table)
 		must(t, err)
 		rows, err := rowsOf(rel, table)
 		must(t, err)

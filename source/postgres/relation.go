@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dpsql/query"
+	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -44,8 +45,8 @@ func (rel *relation) from() string {
 // open returns the relation that a source names. The first one is locked before
 // the snapshot is taken, so that its schema is the one of the snapshot; the lock
 // is the one that reading takes.
-func (r *reader) open(ctx context.Context, source string) (*relation, error) {
-	if rel, ok := r.relations[source]; ok {
+func (r *reader) open(ctx context.Context, t source.Table) (*relation, error) {
+	if rel, ok := r.relations[t.Source]; ok {
 		return rel, nil
 	}
 	if r.conn == nil {
@@ -55,7 +56,7 @@ func (r *reader) open(ctx context.Context, source string) (*relation, error) {
 		}
 		r.conn = conn
 	}
-	rel, err := r.resolve(ctx, source)
+	rel, err := r.resolve(ctx, t.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -65,26 +66,26 @@ func (r *reader) open(ctx context.Context, source string) (*relation, error) {
 	if rel.attributes, err = r.attributes(ctx, rel); err != nil {
 		return nil, err
 	}
-	if err := r.asReported(ctx, rel, source); err != nil {
+	if err := r.asReported(ctx, rel, t); err != nil {
 		return nil, err
 	}
 	if err := r.divide(ctx, rel); err != nil {
 		return nil, err
 	}
-	r.relations[source] = rel
+	r.relations[t.Source] = rel
 	return rel, nil
 }
 
 // asReported refuses a relation that is not what Check said on a transaction
 // that was lost.
-func (r *reader) asReported(ctx context.Context, rel *relation, source string) error {
-	reported, ok := r.schemas[source]
+func (r *reader) asReported(ctx context.Context, rel *relation, t source.Table) error {
+	reported, ok := r.schemas[t.Source]
 	if !ok {
 		return nil
 	}
-	now, err := r.schema(ctx, rel, source)
+	now, err := r.schema(ctx, rel, t)
 	if err == nil && (now.Text != reported.Text || !slices.Equal(now.Bases, reported.Bases)) {
-		return sqlerr.New(sqlerr.Busy, "the schema of %s changed while it was read", source).WithHint("ask again")
+		return sqlerr.New(sqlerr.Busy, "the schema of %s changed while it was read", t.Source).WithHint("ask again")
 	}
 	return err
 }
@@ -224,6 +225,13 @@ func (r *reader) attributes(ctx context.Context, rel *relation) ([]attribute, er
 		return true
 	})
 	return out, err
+}
+
+// columnNumber returns the number of a column of a view, which none is ever
+// dropped from.
+func (rel *relation) columnNumber(name, source string) (string, error) {
+	a, err := rel.attribute(name, source)
+	return strconv.Itoa(1 + slices.IndexFunc(rel.attributes, func(b attribute) bool { return b.name == a.name })), err
 }
 
 // attribute returns the column that a declared name means.

@@ -47,7 +47,7 @@ func TestSharedSnapshot(t *testing.T) {
 			r := reading.(*reader)
 			_, err := r.Check(ctx, table)
 			must(t, err)
-			if rel, err := r.open(ctx, table.Source); err != nil || len(rel.shares) != parts {
+			if rel, err := r.open(ctx, table); err != nil || len(rel.shares) != parts {
 				t.Fatalf("%d parts, %v", len(rel.shares), err)
 			}
 			if round == 5 {

@@ -69,7 +69,7 @@ func (r *reader) reset() {
 // must start over each time.
 func (r *reader) read(ctx context.Context, t source.Table, f func(*relation) error) error {
 	for attempt := 1; ; attempt++ {
-		rel, err := r.open(ctx, t.Source)
+		rel, err := r.open(ctx, t)
 		if err == nil {
 			err = f(rel)
 		}

@@ -32,6 +32,8 @@ func FuzzViews(f *testing.F) {
 	f.Add(`{SUBLINK :subLinkType 4 :subselect {QUERY :hasAggs true}} {OPEXPR :opno 528 :opfuncid 65 :args ({CONST :constisnull false :constlen 4 :constbyval true :constvalue 4 [ 2 0 0 0 0 0 0 0 ]})}`)
 	f.Add(`({TARGETENTRY :expr {MINMAXEXPR :minmaxtype 25 :minmaxcollid 0 :inputcollid 0 :args ({VAR :vartype 25 :varcollid 950} {COLLATEEXPR :arg <> :collOid 100})} :ressortgroupref 1})`)
 	f.Add(`({SETOPERATIONSTMT :colTypes (o 25) :colCollations (o 100 0) :groupClauses ({SORTGROUPCLAUSE :eqop 98 :sortop 0})} {ARRAYEXPR :array_typeid 1007 :element_typeid 23 :multidims false} {COERCEVIAIO :arg {SUBLINK :subLinkType 4 :subselect {QUERY :targetList ({TARGETENTRY :expr <>})}} :resulttype 25})`)
+	f.Add(`({QUERY :hasSubLinks true :rtable ({RANGETBLENTRY :rtekind 0 :relid 1} {RANGETBLENTRY :rtekind 6 :ctename c :ctelevelsup 0 :self_reference false}) :cteList ({COMMONTABLEEXPR :ctename c :cterecursive false :ctequery {QUERY :jointree {FROMEXPR :fromlist <>}}}) :jointree {FROMEXPR :fromlist ({JOINEXPR :jointype 0 :larg {RANGETBLREF :rtindex 1} :rarg {RANGETBLREF :rtindex 2} :quals {OPEXPR :opno 98 :args ({VAR :varno 1 :varattno 1 :varlevelsup 0} {VAR :varno 2 :varattno 1 :varlevelsup 0})}}) :quals {SUBLINK :subLinkType 2 :testexpr <> :subselect {QUERY :jointree {FROMEXPR}}}} :targetList ({TARGETENTRY :resno 1 :expr {VAR :varno 1 :varattno 1 :varlevelsup 0}})})`)
+	f.Add(`({QUERY :setOperations {SETOPERATIONSTMT :larg {RANGETBLREF :rtindex 1}} :rtable ({RANGETBLENTRY :rtekind 1 :lateral false :subquery {QUERY :targetList ({TARGETENTRY :resno 1 :expr {CONST}}) :jointree {FROMEXPR :fromlist ({RANGETBLREF :rtindex 1})} :rtable ({RANGETBLENTRY :rtekind 2 :joinaliasvars ({COALESCEEXPR :args ({VAR :varno 1 :varattno 1 :varlevelsup 0})})})}})})`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var v view
 		v.look(text)
@@ -44,6 +46,13 @@ func FuzzViews(f *testing.F) {
 			}
 		}
 		v.refusedFor(everything)
+		var w view
+		w.reach("1", 'v', []byte(text))
+		o := originsOf(w, everything)
+		if _, below, _ := o.relation(nil, "1"); below != nil {
+			o.rowByRow(below)
+			o.unitByUnit(below, "1")
+		}
 		root, ok := readTree(text)
 		if !ok && v.refused == "" {
 			t.Errorf("%q is accepted", text)

@@ -4,7 +4,9 @@ import "strings"
 
 // view is what the definitions of views say.
 type view struct {
-	relations []string // the numbers of those that are read
+	queries   map[string]*tree // by the numbers of the views
+	kinds     map[string]byte  // of all that is reached, tables included, by number
+	relations []string         // the numbers of those that are read
 	calls     []call
 	operators []string // the numbers of those by which rows are sorted or grouped
 	uses      []use
@@ -28,8 +30,23 @@ func wordsOf(text string) map[string]bool {
 	return out
 }
 
-// look adds what a definition says.
-func (v *view) look(definition string) {
+// reach adds a relation, of a kind of pg_class, and the definition that it has if
+// it is a view.
+func (v *view) reach(number string, kind byte, definition []byte) {
+	if v.kinds == nil {
+		v.queries, v.kinds = make(map[string]*tree), make(map[string]byte)
+	}
+	v.kinds[number] = kind
+	if definition == nil {
+		return
+	}
+	if actions, ok := v.look(string(definition)).([]any); ok && len(actions) == 1 {
+		v.queries[number], _ = actions[0].(*tree)
+	}
+}
+
+// look adds what a definition says, and returns it.
+func (v *view) look(definition string) any {
 	root, ok := readTree(definition)
 	if !ok {
 		v.refuse("a definition that is not understood")
@@ -56,6 +73,7 @@ func (v *view) look(definition string) {
 		}
 		v.lookAtTypes(n)
 	})
+	return root
 }
 
 func (v *view) refuse(what string) {
@@ -110,11 +128,13 @@ func (v *view) lookAtOrder(n *tree) {
 	}
 }
 
+const anySubLink = "2" // the type of x IN (SELECT …)
+
 // subLink refuses a subquery that fails where it has more than one row.
 func subLink(n *tree) string {
-	const exists, all, some, expression = "0", "1", "2", "4"
+	const exists, all, expression = "0", "1", "4"
 	switch n.atom("subLinkType") {
-	case exists, all, some:
+	case exists, all, anySubLink:
 		return ""
 	case expression:
 		if below := n.node("subselect"); below != nil && below.atom("hasAggs") == "true" && !below.has("groupClause") && !below.has("groupingSets") {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -47,6 +48,11 @@ func fallible(t testing.TB, dsn string) (views map[string]string, fall func()) {
 	}
 }
 
+// ofUnit is a view whose rows are those of units.
+func ofUnit(name, unit string) source.Table {
+	return source.Table{Source: name, Unit: unit, MaxRows: 2, Key: []byte("key")}
+}
+
 // TestViewsThatCanFail refuses views of which one row makes the server fail where
 // it is reached, and no other does.
 func TestViewsThatCanFail(t *testing.T) {
@@ -84,7 +90,7 @@ func TestViewsThatVary(t *testing.T) {
 	for name, text := range map[string]string{"grouped": "SELECT f FROM a GROUP BY f", "merged": "SELECT f FROM a UNION SELECT g FROM a", "most": "SELECT max(f) AS f FROM a",
 		"greater": "SELECT GREATEST(f, g) AS f FROM a", "alike": "SELECT f = g AS f FROM a", "explicit": "SELECT DISTINCT s COLLATE folded AS f FROM a"} {
 		execute(t, conn, "CREATE VIEW "+name+" AS "+text)
-		if _, err := check(pool, source.Table{Source: "public." + name}); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+		if _, err := check(pool, source.Table{Source: "public." + name}); sqlerr.CodeOf(err) != sqlerr.Unsupported || !strings.Contains(err.Error(), "collation") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -100,12 +106,16 @@ func TestViewsThatCannotFail(t *testing.T) {
 		"INSERT INTO b VALUES ('C', 'good', 'w', 1, 'v', 'h'), (NULL, NULL, NULL, NULL, NULL, NULL)")
 	for name, text := range map[string]string{
 		"passed": "SELECT f, i, j, x, n FROM a", "collated": `SELECT s < o COLLATE "C" AS y, lower(f COLLATE "C") AS l FROM a`, "clamped": "SELECT LEAST(GREATEST(x, 0), 9) AS y, trunc(n) AS n, sign(n) AS s FROM a",
-		"listed": "SELECT p IN ('p', 'q') AS y, x IN (1, 2) AS z, 1 = ANY (i) AS e FROM a", "grouped": "SELECT p, d, count(DISTINCT s) AS c, max(n) AS n, min(d) AS e FROM a GROUP BY p, d", "merged": "SELECT p, s FROM a UNION SELECT o, s FROM a",
+		"listed": "SELECT p IN ('p', 'q') AS y, x IN (1, 2) AS z, 1 = ANY (i) AS e FROM a", "grouped": "SELECT p, d, count(DISTINCT s) AS c, max(n) AS n, min(d) AS e FROM a GROUP BY p, d", "merged": "SELECT p, s FROM a UNION SELECT p, u FROM a",
 		"texts": "SELECT c::text AS c, m::text AS m, w::text AS w, l::text AS l, v::text AS v, h::text AS h, l::bigint AS b FROM b", "moods": "SELECT m = 'good' AS g, m < 'bad' AS l, GREATEST(m, 'bad') AS b FROM b",
-		"shapes": "SELECT CASE m WHEN 'good' THEN 1 ELSE 2 END AS y, (v, l) IN (SELECT v, l FROM b) AS i, NULLIF(l, 1) AS n, v IS DISTINCT FROM w AS d, COALESCE(v, 'x') LIKE 'v%' AS k FROM b",
+		"shapes": "SELECT CASE m WHEN 'good' THEN 1 ELSE 2 END AS y, NULLIF(l, 1) AS n, v IS DISTINCT FROM w AS d, COALESCE(v, 'x') LIKE 'v%' AS k FROM b",
 	} {
 		execute(t, conn, "CREATE VIEW "+name+" AS "+text, "SELECT * FROM "+name)
-		if _, err := check(pool, source.Table{Source: "public." + name}); err != nil {
+		table := source.Table{Source: "public." + name}
+		if name == "grouped" || name == "merged" {
+			table = ofUnit(table.Source, "p")
+		}
+		if _, err := check(pool, table); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -125,15 +135,17 @@ func TestVouchedViewsDoNotFail(t *testing.T) {
 		if rapid.Bool().Draw(rt, "filtered") {
 			text += " WHERE " + someExpression(rt, "boolean", 2)
 		}
+		table := source.Table{Source: "public.made"}
 		if rapid.Bool().Draw(rt, "grouped") {
-			text = "SELECT " + rapid.SampledFrom([]string{"max(y)", "min(y)", "avg(y)", "count(DISTINCT y)", "y"}).Draw(rt, "aggregate") + " AS z FROM (" + text + ") AS a GROUP BY y"
+			table = ofUnit(table.Source, "y")
+			text = "SELECT y, " + rapid.SampledFrom([]string{"max(y)", "min(y)", "avg(y)", "count(DISTINCT y)", "y"}).Draw(rt, "aggregate") + " AS z FROM (" + text + ") AS a GROUP BY y"
 		}
 		execute(rt, conn, "DROP VIEW IF EXISTS made")
 		if _, err := conn.Exec(context.Background(), "CREATE VIEW made AS "+text); err != nil {
 			return // no statement
 		}
 		made++
-		if _, err := check(pool, source.Table{Source: "public.made"}); err != nil {
+		if _, err := check(pool, table); err != nil {
 			return // refused, or an error of its constants
 		}
 		vouched++

@@ -7,22 +7,20 @@ import (
 	"dpsql/sqlerr"
 )
 
-// vouch refuses views that can fail on a row, or vary. What is not looked at,
-// and so vouched for by who declares the table: that a view works row by row, or
-// unit by unit, where it groups or joins.
-func (r *reader) vouch(ctx context.Context, v view, source string) error {
+// vouch refuses views that can fail on a row, or vary. It returns what the server
+// says of what they use.
+func (r *reader) vouch(ctx context.Context, v view, source string) (known catalog, err error) {
 	what := v.refused
 	if what == "" {
-		var known catalog
 		if err := r.lookUp(ctx, v, &known); err != nil {
-			return err
+			return known, err
 		}
 		what = v.refusedFor(known)
 	}
 	if what == "" {
-		return nil
+		return known, nil
 	}
-	return sqlerr.New(sqlerr.Unsupported, "%s has %s: it could fail on a row, or vary between calls", source, what).
+	return known, sqlerr.New(sqlerr.Unsupported, "%s has %s: it could fail on a row, or vary between calls", source, what).
 		WithHint("write it with what cannot fail, such as CASE, substr and lower, or leave it out of the view")
 }
 

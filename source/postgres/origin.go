@@ -1,0 +1,197 @@
+package postgres
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// origins follows the rows of a view down to those of tables, by the stored
+// definitions. It says whose rows they are from a closed list of what it
+// understands.
+//
+// Without a unit a view must be row by row: each row of one table brings about
+// at most one row of the view, which nothing else decides. A chain is: the only
+// member of FROM is a table or again a chain, and above it stand columns and
+// conditions that see one row. No row multiplies, none is read twice, and one
+// row less in the table is at most one row less in the view.
+//
+// With a unit a view may join, group and merge private tables, where it is unit
+// by unit: its rows with the value v in the unit's column are a function of the
+// rows of v in the tables, so that what is kept of another unit does not change
+// with v (Table in package source). Say that a set S of columns carries the unit
+// of rows if in each row all values of S that are not NULL are one value v, and
+// if the rows with v in S are a function of the rows of v in the tables. That
+// holds of one column of a table, its unit, and of an expression over the rows of
+// one table, if that is the only one. It is kept
+//   - by conditions that see one row;
+//   - by a join, inner or outer, that compares a column of S on one side with one
+//     of S' on the other by = in its condition, for S ∪ S': a row of v meets, or
+//     fails to meet, rows of v alone, as NULL equals nothing;
+//   - by a subquery in an expression whose WHERE compares so with a column of S of
+//     the query around it; and by u IN (SELECT …), of a column that carries the
+//     unit there, as a condition in WHERE, where it matters only whether it is true;
+//   - by GROUP BY, DISTINCT, UNION, INTERSECT and EXCEPT, for those columns of S
+//     by which they compare: equal rows have equal units.
+//
+// Rows without a value in S can come from anywhere; the last of all columns is in
+// S, and a row without a unit counts nowhere. Of each table one column is the
+// unit, however often a view reads it: rows that are v's by one column and
+// somebody else's by another would carry one unit into the other.
+type origins struct {
+	queries map[string]*tree // of the views, by number
+	kinds   map[string]byte  // of pg_class, of all that is read, by number
+	equals  func(operator string) bool
+	units   []unitColumn // of the tables that were followed to
+	steps   int
+}
+
+// unitColumn is a column that is taken for a table's unit, by their numbers; none
+// where the unit is computed.
+type unitColumn struct{ table, column string }
+
+// maxSteps bounds how many members of FROM are looked at: views can read views
+// twice, and so on, or themselves.
+const maxSteps = 10_000
+
+// scope is a query with those around it, whose common table expressions it sees.
+type scope struct {
+	query  *tree
+	outer  *scope
+	stored bool // of a materialized view
+}
+
+// Fields of a QUERY that say nothing of which rows there are; those that a view
+// may have that is unit by unit, and what they are called.
+var (
+	quiet  = wordsOf(`commandType canSetTag rtable rteperminfos jointree targetList sortClause cteList stmt_location stmt_len`)
+	byUnit = wordsOf(`hasAggs groupClause havingQual distinctClause setOperations constraintDeps hasSubLinks`)
+	called = map[string]string{"hasAggs": "an aggregate", "groupClause": "GROUP BY", "havingQual": "HAVING", "groupingSets": "GROUPING SETS",
+		"distinctClause": "DISTINCT", "setOperations": "UNION, INTERSECT or EXCEPT", "hasSubLinks": "a subquery in an expression"}
+)
+
+const (
+	aJoin    = "a join"
+	noTable  = "something in FROM that is no table, view or subquery"
+	noColumn = "a unit that is no column of its tables"
+)
+
+// odd names a field of a query that is neither empty nor among those allowed.
+func odd(query *tree, allowed ...map[string]bool) string {
+	for _, field := range slices.Sorted(maps.Keys(query.fields)) {
+		value := query.atom(field)
+		empty := query.fields[field] != nil && !query.has(field) || value == "false" || value == "0"
+		if empty || slices.ContainsFunc(allowed, func(a map[string]bool) bool { return a[field] }) {
+			continue
+		}
+		if name, ok := called[field]; ok {
+			return name
+		}
+		return "a query with " + field
+	}
+	return ""
+}
+
+// rowByRow names what keeps a view from being row by row, "" if nothing does.
+func (o *origins) rowByRow(s *scope) string {
+	if what := odd(s.query, quiet); what != "" {
+		return what
+	}
+	from := s.query.node("jointree")
+	if from == nil {
+		return noTable
+	}
+	switch members := from.list("fromlist"); len(members) {
+	case 0:
+		return "" // a row of constants
+	case 1:
+		_, below, what := o.member(s, members[0])
+		if below != nil {
+			return o.rowByRow(below)
+		}
+		return what
+	}
+	return aJoin
+}
+
+// member returns what a member of FROM is: a table, by its number, or the query
+// of a view, a subquery or a common table expression.
+func (o *origins) member(s *scope, value any) (table string, below *scope, what string) {
+	if o.steps++; o.steps > maxSteps {
+		return "", nil, "too many views of views"
+	}
+	n, _ := value.(*tree)
+	if n != nil && n.kind == "JOINEXPR" {
+		return "", nil, aJoin
+	}
+	entry := entryOf(s, n)
+	if entry == nil || entry.atom("lateral") == "true" {
+		return "", nil, noTable
+	}
+	switch entry.atom("rtekind") {
+	case "0":
+		return o.relation(s, entry.atom("relid"))
+	case "1":
+		if query := entry.node("subquery"); query != nil {
+			return "", &scope{query, s, s.stored}, ""
+		}
+	case "6":
+		if below = common(s, entry); below != nil {
+			return "", below, ""
+		}
+	}
+	return "", nil, noTable
+}
+
+// relation returns the table, or the query of the view, of a number. What a
+// materialized view has of a view is what that was when it was filled.
+func (o *origins) relation(s *scope, number string) (table string, below *scope, what string) {
+	query, kind := o.queries[number], o.kinds[number]
+	switch {
+	case query == nil && (kind == 'r' || kind == 'p' || kind == 'f'):
+		return number, nil, ""
+	case query == nil || kind != 'v' && kind != 'm':
+		return "", nil, noTable
+	case s != nil && s.stored:
+		return "", nil, "a materialized view of a view, which may have been another when that was filled"
+	}
+	return "", &scope{query: query, stored: kind == 'm'}, ""
+}
+
+// entryOf returns the range table's entry that a RANGETBLREF refers to.
+func entryOf(s *scope, ref *tree) *tree {
+	if ref == nil || ref.kind != "RANGETBLREF" {
+		return nil
+	}
+	entry, _ := nth(s.query.list("rtable"), ref.atom("rtindex")).(*tree)
+	return entry
+}
+
+// nth returns a value of a list by its number, which is counted from 1.
+func nth(values []any, number string) any {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > len(values) {
+		return nil
+	}
+	return values[n-1]
+}
+
+// common returns the query of a common table expression.
+func common(s *scope, entry *tree) *scope {
+	levels, err := strconv.Atoi(entry.atom("ctelevelsup"))
+	if err != nil {
+		return nil
+	}
+	for ; s != nil && levels > 0; levels-- {
+		s = s.outer
+	}
+	if s == nil || entry.atom("self_reference") != "false" {
+		return nil
+	}
+	for _, value := range s.query.list("cteList") {
+		if c, ok := value.(*tree); ok && c.atom("ctename") == entry.atom("ctename") && c.atom("cterecursive") == "false" && c.node("ctequery") != nil {
+			return &scope{c.node("ctequery"), s, s.stored}
+		}
+	}
+	return nil
+}
