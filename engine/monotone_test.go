@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/bits"
@@ -203,5 +204,32 @@ func TestMonotoneClassIsRefused(t *testing.T) {
 	}
 	if ledger(t, s) != before {
 		t.Error("a refused release has cost something")
+	}
+}
+
+// TestRehearsalOfAMonotoneClass plans a class over a column whose domain is read
+// from a table that is not there yet: whether it has two values is not known, and
+// the release is planned. Where the domain is known it is refused as in a run.
+func TestRehearsalOfAMonotoneClass(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "new.db"), Options{}).NewSession()
+	r, err := s.Rehearse(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := func(text string) (*Result, error) { return r.Plan(context.Background(), text, nil) }
+	for _, text := range []string{`CREATE PUBLIC TABLE words`,
+		`CREATE PRIVATE TABLE p (a INTEGER BETWEEN 0 AND 1, b TEXT IN (SELECT word FROM words), c INTEGER BETWEEN 0 AND 9)
+			FROM raw WITH (epsilon = 2, delta = 1e-6)`} {
+		if _, err := plan(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := plan(`CREATE RELEASE r ON p (a, b) USING SMW WITH (epsilon = 0.25, free_columns = 1, class = monotone)`)
+	if err != nil || !strings.Contains(fmt.Sprint(out.Rows), "the domain of b is read from words") {
+		t.Errorf("%v, %v", out, err)
+	}
+	_, err = plan(`CREATE RELEASE q ON p (a, c) USING SMW WITH (epsilon = 0.25, free_columns = 1, class = monotone)`)
+	if sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Errorf("a column of ten values: %v", err)
 	}
 }

@@ -130,8 +130,8 @@ func (r *Rehearsal) projection(ctx context.Context, st *sqlfront.CreateRelease, 
 	return most, support, joinNotes(note, unclear), nil
 }
 
-// smwRelease prices a release built by SMW. A workload that names columns without
-// a known domain is not read.
+// smwRelease prices a release built by SMW. A class that names columns without a
+// known domain is not looked into.
 func (r *Rehearsal) smwRelease(st *sqlfront.CreateRelease, t *table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
 	o := smwReleaseOptions(st)
 	cost.Epsilon = o.epsilon()

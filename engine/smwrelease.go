@@ -98,6 +98,9 @@ func (s *Session) readClass(o *options, t *table, columns []int) (*class, error)
 	case file != "":
 		return s.workload(file, t, columns)
 	}
+	if i := t.firstUndecided(columns); i >= 0 {
+		return nil, &sqlfront.UndecidedError{Column: i, Name: t.Columns[i].Name}
+	}
 	return freeColumns(t.over(columns), free, monotone)
 }
 

@@ -48,18 +48,24 @@ type table struct {
 // unclear says why one of the columns, nil being all, has no known domain; "" where
 // all of them have one.
 func (t *table) unclear(columns []int) string {
+	return t.undecided[t.firstUndecided(columns)]
+}
+
+// firstUndecided returns the first of the columns without a known domain, -1 where
+// all of them have one.
+func (t *table) firstUndecided(columns []int) int {
 	if len(t.undecided) == 0 {
-		return ""
+		return -1
 	}
 	if columns == nil {
 		columns = allColumns(t)
 	}
 	for _, c := range columns {
-		if why := t.undecided[c]; why != "" {
-			return why
+		if t.undecided[c] != "" {
+			return c
 		}
 	}
-	return ""
+	return -1
 }
 
 // place names where the table's rows are, for people; "" in an exported file.
