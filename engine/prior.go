@@ -35,7 +35,7 @@ type smwPlan struct {
 // decided by public numbers alone; where an accuracy is asked for, only one that
 // does not stand in its way is bought unasked.
 func planSMW(r smwRequest, n catalog.NHat, rho accounting.Rho) (smwPlan, error) {
-	e, err := rowCountBound(n, r.Beta)
+	e, err := rowCountBound(n, r.Beta/2) // the other half is the mechanism's own
 	if err != nil {
 		return smwPlan{}, err
 	}

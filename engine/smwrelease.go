@@ -61,7 +61,7 @@ func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 	if err != nil {
 		return nil, err
 	}
-	p, err := planClass(r, c, n, accounting.RhoFor(left.Epsilon, left.Delta))
+	p, err := planSMW(r, n, accounting.RhoFor(left.Epsilon, left.Delta))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,8 @@ func (s *Session) readClass(o *options, t *table, columns []int) (*class, error)
 	return freeColumns(t.over(columns), free, monotone)
 }
 
-// sizeClass checks the class against the limits before anything is paid.
+// sizeClass checks the class against the limits before anything is paid, and asks
+// for a plan for passes over it.
 func sizeClass(c *class, r *smwRequest) error {
 	queries, support := c.size()
 	if queries > maxClass {
@@ -120,22 +121,8 @@ func sizeClass(c *class, r *smwRequest) error {
 			WithHint("raise max_support, or lower free_columns")
 	}
 	r.MaxSupport = uint64(max(1, support))
+	r.Queries, r.Class = 0, int64(queries)
 	return nil
-}
-
-// planClass plans for k = (B+1)·|class| comparisons, the most that passes can
-// take; where B is not given it depends on k.
-func planClass(r smwRequest, c *class, n catalog.NHat, rho accounting.Rho) (smwPlan, error) {
-	size, _ := c.size()
-	updates := max(r.MaxUpdates, 1)
-	for {
-		r.Queries = int64(math.Min(float64(updates+1)*size, 1e15))
-		p, err := planSMW(r, n, rho)
-		if err != nil || p.Updates <= updates {
-			return p, err
-		}
-		updates = p.Updates
-	}
 }
 
 // buildHypothesis pays, reads the cells once, buys the prior and runs the passes

@@ -29,10 +29,10 @@ type Params struct {
 	Eps3 *big.Rat `json:"eps3,omitempty"`
 
 	Threshold int64 `json:"threshold"` // T, counts
-	Bound     int64 `json:"bound"`     // x_β, counts: SimultaneousBound(Beta)
+	Bound     int64 `json:"bound"`     // counts: SimultaneousBound of Beta, or of Beta/2 with Alpha
 
 	// Alpha is the accuracy guaranteed for all k answers with probability at
-	// least 1 − 2β, as a fraction of the rows. It is 0 where B was given:
+	// least 1 − β, as a fraction of the rows. It is 0 where B was given:
 	// then answers are good within T + x_β for as long as runs last, and that
 	// they last is not promised.
 	Alpha float64 `json:"alpha"`

@@ -17,15 +17,32 @@ import (
 // with the share of the records that it asks for, which of an infinite universe
 // is 0. Without MaxUpdates and Alpha, B is chosen by Updates.
 //
-// With Alpha, Theorem 3.5 is solved for the number of runs. Let x = x_β, and e
-// the bound on |N̂ − n|, in counts with the rounding of the hypothesis. With
-// T = 3(x+e) the private test fires only where the hypothesis is off by at
-// least γ = (T−x−e)/(N̂+e), as a fraction, and then with a noisy count off by
-// less: a database update sequence for γ (Definition 3.1), so that
-// B(γ) = 4(Ψ₀+1)/γ² runs suffice; and every answer is good within
-// T + x ≤ α·n. As x grows with the number of runs, the smallest B that
-// suffices for itself is taken; T = 3(x+e) makes the resulting α smallest.
-// When that α is above the one asked for, the request is refused, naming it.
+// With Alpha, all answers are within α·n·W of the truth with probability 1 − β at
+// least, and with the runs that are left. Let x be x_β/2, and e the bound on
+// |N̂ − n| that fails with probability β/2, in counts with the rounding of the
+// hypothesis: outside of both,
+//
+//   - an answer is within T + x of its count c = n·W·q(D), and so within
+//     αN̂W − e ≤ αnW where T + x + e ≤ αN̂W;
+//   - a test fires only where |c − h| ≥ T − x, so that the hypothesis D_t is off by
+//     |q(D) − q(D_t)| ≥ γ = (T−x−e)/(N̂W+e), as a fraction;
+//   - the noisy count it then gives is within x of c, and within (x+e)/(N̂W) < γ
+//     of q(D) as a fraction.
+//
+// By the last two the updates are a database update sequence for γ (Definition
+// 3.1). Each lowers the potential by γ²/4: the paper's step with η = γ/2 by Lemma
+// 3.7, a projection where T ≥ 3(x+e) (TestProjectionLowersThePotential). The
+// potential begins at Ψ₀ ≤ ln s, or ln|X| + ln 1000 with a prior, and stays
+// above −1/e (Claim 3.6), so that there are fewer than B(γ) = 4(Ψ₀+1)/γ² of
+// them, and runs are left; s with s/(ln s+1) ≥ 4m/γ² suffices for so many
+// (Theorem 3.5).
+//
+// So T follows α: T = αN̂W − x − e is the largest that keeps the first, and with it
+// γ and η grow with α, and s and B(γ) fall. As x grows with the number of runs, and
+// γ falls with x, the smallest B is taken that suffices for itself. Fewer runs are
+// less noisy ones. As x grows with √B, and the γ that B runs suffice for falls with
+// it, T + x + e = 2(x+e) + γ(N̂W+e) is smallest where these are equal, at T =
+// 3(x+e). When that is above αN̂W the request is refused, naming the smallest α.
 func Plan(r Request) (Params, error) {
 	r, err := r.normal()
 	if err != nil {
@@ -72,10 +89,17 @@ func (r Request) withRuns(b int64) (Params, error) {
 		Updates: b, MaxSupport: r.MaxSupport, MaxWeight: r.MaxWeight, Queries: r.Queries,
 		NHat: r.NHat, Sensitivity: r.Sensitivity, Beta: r.Beta, Update: r.Update,
 	}
+	if r.Class > 0 {
+		p.Queries = int64(min(float64(b+1)*float64(r.Class), mostQueries))
+	}
 	if err := p.split(r.RunEpsilon(b), r.Remeasure); err != nil {
 		return Params{}, err
 	}
-	p.Bound = max(p.SimultaneousBound(r.Beta), 1)
+	beta := r.Beta
+	if r.Alpha > 0 { // the other half is that N̂ is off by more than e
+		beta /= 2
+	}
+	p.Bound = max(p.SimultaneousBound(beta), 1)
 	if p.Bound >= limit/8 {
 		return Params{}, errNoBudget()
 	}
@@ -83,59 +107,75 @@ func (r Request) withRuns(b int64) (Params, error) {
 }
 
 func (r Request) planAlpha() (Params, error) {
-	least, err := r.fewestRuns()
+	least, err := r.leastAlpha()
 	if err != nil {
 		return Params{}, err
 	}
-	p, err := r.withRuns(least)
+	if least.Alpha > r.Alpha {
+		return Params{}, r.errAlpha(least.Alpha)
+	}
+	b := r.fewestRuns(least.Updates, r.Alpha)
+	p, err := r.withRuns(b)
+	if err != nil {
+		return Params{}, err
+	}
+	p, _ = r.guarantee(p, r.Alpha)
+	return p, nil
+}
+
+// mostRuns is far more than can be made. Where more are needed, leastAlpha finds
+// that so many do not suffice.
+const mostRuns = 1e12
+
+// leastAlpha returns the parameters for the smallest α.
+func (r Request) leastAlpha() (Params, error) {
+	p, err := r.withRuns(1)
 	if err != nil {
 		return Params{}, r.errAlpha(math.Inf(1))
 	}
-	p, need := r.guarantee(p)
+	_, most := r.guarantee(p, 0)
+	if p, err = r.withRuns(r.fewestRuns(int64(min(most, mostRuns)), 0)); err != nil {
+		return Params{}, r.errAlpha(math.Inf(1))
+	}
+	p, need := r.guarantee(p, 0)
 	if need > float64(p.Updates) {
 		return Params{}, sqlerr.New(sqlerr.Unsupported, "alpha needs more updates than can be made")
-	}
-	if p.Alpha > r.Alpha {
-		return Params{}, r.errAlpha(p.Alpha)
 	}
 	return p, nil
 }
 
-// mostRuns is far more than can be made. Where more are needed, planAlpha finds
-// that so many do not suffice.
-const mostRuns = 1e12
-
-// fewestRuns returns the smallest B with which B runs suffice. More runs mean
-// noisier ones, a larger γ and a smaller B(γ): the condition is monotone.
-func (r Request) fewestRuns() (int64, error) {
-	p, err := r.withRuns(1)
-	if err != nil {
-		return 0, r.errAlpha(math.Inf(1))
-	}
-	_, most := r.guarantee(p)
-	n := int(min(math.Ceil(most), mostRuns))
-	return 1 + int64(sort.Search(n, func(i int) bool {
+// fewestRuns returns the smallest B, at most most, with which B runs suffice for
+// alpha; most is returned untried. With an alpha of 0, at T = 3(x+e), more runs
+// mean noisier ones, a larger γ and a smaller B(γ), so the condition is monotone.
+// With an alpha that least.Updates runs of leastAlpha suffice for, it is up to
+// these: there √B grows faster than 1/γ.
+func (r Request) fewestRuns(most int64, alpha float64) int64 {
+	return 1 + int64(sort.Search(int(max(most, 1)-1), func(i int) bool {
 		p, err := r.withRuns(int64(i) + 1)
 		if err != nil { // too many runs for the budget: the noise has no bound
 			return true
 		}
-		_, need := r.guarantee(p)
+		_, need := r.guarantee(p, alpha)
 		return need <= float64(p.Updates)
-	})), nil
+	}))
 }
 
-// guarantee completes the parameters with what Theorem 3.5 gives at their x,
-// and returns the number of runs it needs.
-func (r Request) guarantee(p Params) (Params, float64) {
+// guarantee completes the parameters for answers within alpha with what Theorem
+// 3.5 gives at their x, and returns the number of runs it needs. Where alpha is 0,
+// or too small, it gives the smallest that T = 3(x+e) allows.
+func (r Request) guarantee(p Params, alpha float64) (Params, float64) {
 	e := r.NHatBound*r.MaxWeight + 1 // and at most 1/2 of rounding
 	if e >= limit/8 {
 		p.Alpha = math.Inf(1)
 		return p, 0
 	}
 	p.Floor = p.Bound + e
-	p.Threshold = 3 * p.Floor
-	p.Replay = p.Threshold
-	gamma := 2 * float64(p.Floor) / (p.mass() + float64(e))
+	p.Replay = 3 * p.Floor
+	p.Threshold, p.Alpha = 3*p.Floor, 4*float64(p.Floor)/p.mass()*(1+1e-12)
+	if t := int64(alpha*p.mass()) - p.Floor; t > p.Threshold {
+		p.Threshold, p.Alpha = t, alpha
+	}
+	gamma := float64(p.Threshold-p.Floor) / (p.mass() + float64(e))
 	p.S = r.universe()
 	var start float64 // Ψ₀
 	if r.Prior {
@@ -145,7 +185,6 @@ func (r Request) guarantee(p Params) (Params, float64) {
 		start = math.Log(float64(p.S))
 	}
 	p.Eta = min(gamma, 1) / 2
-	p.Alpha = 4 * float64(p.Floor) / p.mass() * (1 + 1e-12)
 	return p, math.Ceil(4 * (start + 1) / (gamma * gamma))
 }
 

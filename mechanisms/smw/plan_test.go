@@ -147,26 +147,58 @@ func TestParamsSurviveJSON(t *testing.T) {
 // TestPlanOfAlpha checks the result against Theorem 3.5's conditions, written
 // out again, and that one run less would not do.
 func TestPlanOfAlpha(t *testing.T) {
-	for _, r := range []Request{alphaRequest(0.2), priorRequest(), {
+	weighted := Request{
 		Alpha: 0.9, MaxSupport: 5, Queries: 100, Beta: 0.01, NHat: 2e5, NHatBound: 10,
 		Sensitivity: 2, MaxWeight: 10, RunEpsilon: shareOf(1), UniverseSize: big.NewInt(1000), Update: Paper,
-	}} {
+	}
+	unsure := alphaRequest(0.5) // N̂ is worse known than counts
+	unsure.NHatBound = 40_000
+	for _, r := range []Request{alphaRequest(0.15), alphaRequest(0.2), alphaRequest(1), priorRequest(), weighted, unsure} {
 		p := must(Plan(r))(t)
-		t.Logf("asked %v: α = %v, B = %d, s = %d, T = %d", r.Alpha, p.Alpha, p.Updates, p.S, p.Threshold)
+		t.Logf("α = %v: B = %d, s = %d, T = %d, x = %d, η = %.3g", r.Alpha, p.Updates, p.S, p.Threshold, p.Bound, p.Eta)
 		if need := runsNeeded(t, r, p); need > p.Updates {
-			t.Errorf("%d runs, Theorem 3.5 needs %d", p.Updates, need)
+			t.Errorf("α = %v: %d runs, Theorem 3.5 needs %d", r.Alpha, p.Updates, need)
 		}
-		e := float64(r.NHatBound*r.MaxWeight + 1)
-		if good := float64(p.Threshold+p.Bound) + e; good > p.Alpha*p.mass() || p.Alpha > r.Alpha {
-			t.Errorf("answers within %v of %v rows·W, α = %v", good, p.mass(), p.Alpha)
+		x, e := p.SimultaneousBound(r.Beta/2), r.NHatBound*r.MaxWeight+1
+		if good := float64(p.Threshold + x + e); good > r.Alpha*p.mass() || good < r.Alpha*p.mass()-1 || p.Alpha != r.Alpha {
+			t.Errorf("answers within %v of %v rows·W, α = %v, asked %v", good, p.mass(), p.Alpha, r.Alpha)
+		}
+		if p.Threshold < 3*(x+e) || p.Floor != x+e || p.Replay != 3*(x+e) {
+			t.Errorf("T = %d, floor %d, replay at %d with x + e = %d", p.Threshold, p.Floor, p.Replay, x+e)
 		}
 		if p.Updates > 1 {
 			less := must(r.normal())(t)
 			q := must(less.withRuns(p.Updates - 1))(t)
-			q, _ = less.guarantee(q)
+			q, _ = less.guarantee(q, r.Alpha)
 			if runsNeeded(t, r, q) <= q.Updates {
-				t.Errorf("%d runs would do as well", q.Updates)
+				t.Errorf("α = %v: %d runs would do as well", r.Alpha, q.Updates)
 			}
+		}
+	}
+}
+
+// TestPlanFollowsAlpha asks for ever more room, and gets it: a larger T and η,
+// fewer variables, and fewer runs, each with more of the budget.
+func TestPlanFollowsAlpha(t *testing.T) {
+	for name, change := range map[string]func(*Request){
+		"paper": func(r *Request) { r.Update, r.Sensitivity, r.MaxWeight = Paper, 3, 7 },
+		"prior": func(r *Request) { r.UniverseSize, r.Prior, r.Queries, r.Class = big.NewInt(1e9), true, 0, 5000 },
+	} {
+		var last Params
+		for _, alpha := range []float64{0.06, 0.3, 0.9} {
+			r := alphaRequest(alpha)
+			r.NHat = 3e7
+			change(&r)
+			p := must(Plan(r))(t)
+			t.Logf("%s, α = %v: B = %d, s = %d, T = %d, x = %d, η = %.3g, k = %d", name, alpha, p.Updates, p.S, p.Threshold, p.Bound, p.Eta, p.Queries)
+			if last.Updates > 0 && (p.Threshold <= last.Threshold || p.Eta <= last.Eta || p.Updates >= last.Updates ||
+				p.Bound >= last.Bound || p.Eps2.Cmp(last.Eps2) <= 0 || !r.Prior && p.S >= last.S || p.Alpha <= last.Alpha) {
+				t.Errorf("%s: α = %v gives %+v, after %+v", name, alpha, p, last)
+			}
+			if r.Class > 0 && p.Queries != (p.Updates+1)*r.Class {
+				t.Errorf("%s: k = %d for %d runs over %d queries", name, p.Queries, p.Updates, r.Class)
+			}
+			last = p
 		}
 	}
 }
@@ -180,7 +212,7 @@ func priorRequest() Request {
 func runsNeeded(t *testing.T, r Request, p Params) int64 {
 	t.Helper()
 	e := float64(r.NHatBound*r.MaxWeight + 1)
-	x := float64(p.SimultaneousBound(r.Beta))
+	x := float64(p.SimultaneousBound(r.Beta / 2))
 	gamma := (float64(p.Threshold) - x - e) / (p.mass() + e)
 	psi := math.Log(float64(p.S))
 	if r.Prior {

@@ -8,9 +8,9 @@ import (
 	"dpsql/query"
 )
 
-// TestProjectionLowersThePotential runs hypotheses as an alpha plan does, on
-// random databases, with the noisy counts as far off as the plan allows, and
-// measures the relative entropy from the database before and after each update
+// TestProjectionLowersThePotential runs hypotheses as alpha plans do, with T from
+// the smallest, 3(x+e), to ten times that, on random databases, with the noisy
+// counts as far off as the plan allows, and measures the relative entropy from the database before and after each update
 // that the private test could cause: it falls by γ²/4 at least, replays
 // included, for 0/1 queries and weighted ones.
 func TestProjectionLowersThePotential(t *testing.T) {
@@ -22,8 +22,10 @@ func TestProjectionLowersThePotential(t *testing.T) {
 		p.NHat = 1e9
 		share := 0.005 + 0.05*r.Float64() // of N̂·W
 		p.Floor = int64(share * p.mass())
-		p.Replay, p.Alpha = 3*p.Floor, 4*share
-		gamma := 2 * share
+		p.Replay = 3 * p.Floor
+		p.Threshold = p.Replay + []int64{0, r.Int64N(7 * p.Floor)}[i/2%2]
+		p.Alpha = float64(p.Threshold+p.Floor) / p.mass()
+		gamma := float64(p.Threshold-p.Floor) / p.mass()
 		data := skewed(r, len(s.pool))
 		h, reader := NewHypothesis(p, s.u, nil), newTwin(len(s.pool), p.MaxWeight, s.pool)
 		for range 300 {
@@ -34,7 +36,7 @@ func TestProjectionLowersThePotential(t *testing.T) {
 			}
 			off := []float64{-0.999, 0.999, 2*r.Float64() - 1}[r.IntN(3)] * share
 			noisy := int64((truth + off) * p.mass())
-			if abs(noisy-h.Count(q)) < 3*p.Floor { // T: it would not have fired
+			if abs(noisy-h.Count(q)) < p.Threshold { // it would not have fired
 				continue
 			}
 			before := entropy(s, data, h)

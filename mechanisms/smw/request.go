@@ -16,10 +16,11 @@ type Request struct {
 
 	MaxSupport uint64  // m, the largest support of a query
 	Queries    int64   // k, the number of comparisons the bounds speak of
+	Class      int64   // or, above 0: the queries of a class that Passes goes over, which makes k = (B+1)·Class
 	Beta       float64 // β, the probability with which the bounds may fail
 
 	NHat      int64 // N̂, the noisy number of rows, at least 1
-	NHatBound int64 // e, with |N̂ − n| ≤ e except with probability β; in rows
+	NHatBound int64 // e, with |N̂ − n| ≤ e except with probability β/2; in rows
 
 	Update       Update   // "" stands for Projection
 	UniverseSize *big.Int // |X|, nil when infinite
@@ -33,6 +34,9 @@ type Request struct {
 	// reserve is divided into so many equal runs.
 	RunEpsilon func(runs int64) *big.Rat
 }
+
+// mostQueries is the largest k.
+const mostQueries = 1e15
 
 // normal returns the request with its defaults filled in, or says what of it
 // cannot be accepted.
@@ -68,7 +72,9 @@ func (r Request) checkOptions() error {
 		return sqlerr.New(sqlerr.Invalid, "alpha is a fraction of the rows: it must be at most 1")
 	case r.MaxSupport < 1 || r.MaxSupport > maxSize:
 		return sqlerr.New(sqlerr.Invalid, "max_support must be at least 1 and at most 2^62")
-	case r.Queries < 1 || r.Queries > 1e15:
+	case r.Class < 0 || r.Class > 0 && r.Queries > 0:
+		return sqlerr.New(sqlerr.Internal, "smw: the number of queries is given twice")
+	case r.Class == 0 && r.Queries < 1 || r.Queries > mostQueries || r.Class > mostQueries:
 		return sqlerr.New(sqlerr.Invalid, "queries must be at least 1 and at most 1e15")
 	case !(r.Beta >= 1e-30 && r.Beta < 1):
 		return sqlerr.New(sqlerr.Invalid, "beta must be at least 1e-30 and below 1")

@@ -37,7 +37,7 @@ const (
 // ErrFailure is the paper's FAILURE: an update needs more variables than are
 // left unassigned. The hypothesis is then unchanged. With parameters from Plan
 // it cannot happen before the runs are spent: for max_updates not at all, for
-// alpha except with probability 2β.
+// alpha except with probability β.
 var ErrFailure error = sqlerr.New(sqlerr.Budget,
 	"the mechanism has too few variables left to learn this query").
 	WithHint("create the mechanism with a larger max_support or more max_updates")
