@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"strings"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -81,11 +82,19 @@ type unit struct {
 	column string
 	rows   int64
 	key    []byte // secret: it decides which rows of a unit are kept
+	fixed  bool   // no row moves between servers
 }
 
-// readUnit reads the options unit and max_rows.
-func readUnit(o *options) (unit, error) {
-	u := unit{column: o.name("unit"), rows: o.integer("max_rows", 1, 1, 1e6)}
+// readUnit reads the options unit, max_rows and placement, for rows in a source or,
+// where that has no name, in the file.
+func readUnit(o *options, in sqlfront.Name) (unit, error) {
+	u := unit{column: o.name("unit"), rows: o.integer("max_rows", 1, 1, 1e6), fixed: o.word("placement", "free", "fixed") == "fixed"}
+	switch {
+	case in.Text == "":
+		o.refuse("for rows of the file", "placement")
+	case u.column != "":
+		o.refuse("with a unit, of which max_rows rows count wherever they are", "placement")
+	}
 	switch {
 	case u.column == "":
 		o.refuse("without unit", "max_rows")
@@ -108,15 +117,18 @@ func (u unit) keyed(db *DB) (unit, error) {
 	return u, nil
 }
 
+// tableOptions are those of CREATE PRIVATE TABLE.
+var tableOptions = []string{"epsilon", "delta", "interactive", "unit", "max_rows", "placement"}
+
 // createPrivate declares a private table: its columns and domains, where its
 // rows are, and the budget of the base tables behind them.
 func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate) (*Result, error) {
-	o := newOptions(st.Options, "epsilon", "delta", "interactive", "unit", "max_rows")
+	o := newOptions(st.Options, tableOptions...)
 	b, err := readBudget(o)
 	if err != nil {
 		return nil, err
 	}
-	unit, err := readUnit(o)
+	unit, err := readUnit(o, st.In)
 	if err == nil {
 		unit, err = unit.keyed(s.db)
 	}
@@ -130,6 +142,9 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 	result := &Result{}
 	if out != nil {
 		result.Warnings = append(result.Warnings, notShared)
+		if strings.HasSuffix(out.schema.Text, source.Apart) {
+			result.Warnings = append(result.Warnings, moving)
+		}
 	}
 	return result, s.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		existing, err := tx.Table(st.Name.Text)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dpsql/query"
+	"dpsql/source"
 	"dpsql/sqlfront"
 )
 
@@ -46,12 +47,16 @@ func (st *statement) explained() *Result {
 	return out
 }
 
-// warnings are those that the statement would have.
+// warnings are those that the statement would have, and what the table relies on.
 func (st *statement) warnings(chosen error) []string {
+	all := slices.Clone(st.bound.Warnings)
 	if warning := st.caution(); chosen == nil && warning != "" {
-		return append(slices.Clone(st.bound.Warnings), warning)
+		all = append(all, warning)
 	}
-	return st.bound.Warnings
+	if st.table.outside != nil && strings.HasSuffix(st.table.SourceSchema, source.Apart) {
+		all = append(all, moving)
+	}
+	return all
 }
 
 // queryText is a canonical query, cut where it is long.

@@ -55,12 +55,12 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 		}
 		return nil, sqlerr.New(sqlerr.Invalid, "the private table %s exists", st.Name.Text).At(st.Name.Position)
 	}
-	o := newOptions(st.Options, "epsilon", "delta", "interactive", "unit", "max_rows")
+	o := newOptions(st.Options, tableOptions...)
 	b, err := readBudget(o)
 	if err != nil {
 		return nil, err
 	}
-	u, err := readUnit(o)
+	u, err := readUnit(o, st.In)
 	if err != nil {
 		return nil, err
 	}

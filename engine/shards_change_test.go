@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"dpsql/sqlerr"
@@ -45,7 +47,7 @@ func (w *warehouse) changedShard(t *testing.T) {
 	w.Create(t, "gone", "passenger bigint, day integer, class text", "passenger")
 	w.Generate(t, "gone", bookings+"generate_series(1, 1000) AS i")
 	s := w.remote(t)
-	must(t, s, `CREATE PRIVATE TABLE gone (day INTEGER BETWEEN 0 AND 59) FROM shards.public.gone WITH (epsilon = 2)`)
+	must(t, s, `CREATE PRIVATE TABLE gone (day INTEGER BETWEEN 0 AND 59) FROM shards.public.gone WITH (epsilon = 2, placement = fixed)`)
 	m, declared := metered(s.db), len(entries(t, s.db))
 	w.Shard[0].MustExec(t, `ALTER TABLE gone DROP COLUMN day`)
 	for range 3 { // told once, for one charge
@@ -53,5 +55,43 @@ func (w *warehouse) changedShard(t *testing.T) {
 		if n := len(entries(t, s.db)) - declared; n != 1 || m.taken > oneRead || len(released(t, s)) > 0 {
 			t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
 		}
+	}
+}
+
+// apart declares rows of several servers: without a unit only where the curator
+// says that none moves, which is told wherever it matters.
+func (w *warehouse) apart(t *testing.T) {
+	w.Create(t, "stays", "passenger bigint, day integer", "passenger")
+	defer w.MustExec(t, `DROP TABLE stays`)
+	s := w.remote(t)
+	const declare = `CREATE PRIVATE TABLE stays (day INTEGER BETWEEN 0 AND 59) FROM shards.public.stays WITH (epsilon = 2, delta = 1e-6`
+	e := refused(t, s, sqlerr.Invalid, declare+`)`)
+	if !strings.Contains(e.Message, "several servers") || !strings.Contains(e.Hint, "max_rows = 1") || !strings.Contains(e.Hint, "placement = fixed") {
+		t.Errorf("%v (%s)", e, e.Hint)
+	}
+	warned := func(r *Result) bool { return slices.Contains(r.Warnings, moving) }
+	if !warned(must(t, s, declare+`, placement = fixed)`)) {
+		t.Error("the declaration does not say what it relies on")
+	}
+	for _, text := range []string{`EXPLAIN SELECT COUNT(*) FROM stays WHERE day = 3`, `EXPLAIN SELECT day, COUNT(*) FROM stays GROUP BY day`} {
+		if !warned(must(t, s, text)) {
+			t.Errorf("%s does not say what the table relies on", text)
+		}
+	}
+	must(t, s, `DROP PRIVATE TABLE stays`)
+	must(t, s, declare+`, placement = fixed)`)
+	w.MustExec(t, `CREATE TABLE here (passenger bigint, day integer)`)
+	defer w.MustExec(t, `DROP TABLE here`)
+	must(t, s, `CREATE PRIVATE TABLE here (day INTEGER BETWEEN 0 AND 59) FROM shards.public.here WITH (epsilon = 2, delta = 1e-6, interactive = 1)`)
+	w.MustExec(t, `CREATE FOREIGN TABLE there () INHERITS (here) SERVER shard0 OPTIONS (table_name 'stays')`)
+	defer w.MustExec(t, `DROP FOREIGN TABLE there`)
+	must(t, s, `SET accuracy = 200`)
+	if e := refused(t, s, sqlerr.Invalid, `SELECT COUNT(*) FROM here WHERE day = 3`); !strings.Contains(e.Message, "changed since") {
+		t.Error(e)
+	}
+	refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE airlines (iata TEXT) FROM airports WITH (epsilon = 2, placement = fixed)`)
+	refused(t, s, sqlerr.Invalid, declare+`, unit = passenger, max_rows = 1, placement = fixed)`)
+	if e := must(t, s, `EXPLAIN SELECT COUNT(*) FROM bookings WHERE day = 3`); warned(e) {
+		t.Error("a table with a unit relies on no placement")
 	}
 }

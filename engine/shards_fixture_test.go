@@ -69,7 +69,7 @@ func (w *warehouse) remoteWith(t *testing.T, options string) *Session {
 	t.Helper()
 	s := airports(t)
 	must(t, s, `CREATE SOURCE shards USING POSTGRES WITH (dsn_env = 'SHARDS_DSN'`+options+`)`)
-	must(t, s, declareFlights+`shards.public.flights`+withBudget+`)`)
+	must(t, s, declareFlights+`shards.public.flights`+withBudget+`, placement = fixed)`)
 	must(t, s, declareBookings+`shards.public.bookings`+withUnit)
 	return s
 }

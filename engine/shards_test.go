@@ -55,6 +55,7 @@ func TestShards(t *testing.T) {
 	t.Run("wire", w.wire)
 	t.Run("faults", w.faults)
 	t.Run("changes", w.changes)
+	t.Run("apart", w.apart)
 }
 
 // equal asks the shards and an SQLite file the same, under the same random

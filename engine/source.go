@@ -119,10 +119,18 @@ func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u
 		}
 		var err error
 		out.schema, err = from.Check(ctx, sourceOf(t))
+		if err == nil && strings.HasSuffix(out.schema.Text, source.Apart) && !u.fixed {
+			err = sqlerr.New(sqlerr.Invalid, "the rows of %s are on several servers, which share no snapshot: one that moves while it is read could count twice", t.Source).
+				WithHint("say whose rows they are, WITH (…, unit = …, max_rows = …), where a key as the unit needs max_rows = 1; or that none ever moves, WITH (…, placement = fixed)")
+		}
 		return at(err, st.Name.Position)
 	})
 	return out, err
 }
+
+// moving says what a table without a unit relies on where its rows are on several
+// servers.
+const moving = "the rows are on several servers, which share no snapshot: a row that moves from one to another while it is read counts twice, which placement = fixed rules out"
 
 // sourceOfName returns the declared source of that name.
 func sourceOfName(tx *catalog.Tx, name sqlfront.Name) (*catalog.Source, error) {

@@ -59,6 +59,12 @@ type Schema struct {
 	Text  string   // the schema of the source, its tables and the views between; equal texts mean an unchanged source
 }
 
+// Apart ends the Text of a source whose rows are on several servers and without a
+// unit. These share no snapshot, so that a row which moves between them while it is
+// read counts once on each, and is no unit: with a unit it is L rows at most that
+// count, wherever they came from.
+const Apart = "on several servers\n"
+
 // Table says where the rows of a private table come from, and which of them
 // count.
 //

@@ -91,7 +91,9 @@ UNION ALL SELECT c.oid::text, n.nspname::text, coalesce('postgres_fdw:' || f.add
 	WHERE NOT EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = u.oid)
 		AND NOT EXISTS (SELECT FROM far AS b JOIN pg_inherits AS i ON i.inhrelid = b.oid WHERE b.address = f.address)
 UNION ALL SELECT c.oid::text, '', '', 'other wrapper', '', NULL
-	FROM parts AS p JOIN pg_class AS c ON c.oid = p.oid WHERE c.relkind = 'f' AND NOT EXISTS (SELECT FROM far AS f WHERE f.oid = c.oid)`
+	FROM parts AS p JOIN pg_class AS c ON c.oid = p.oid WHERE c.relkind = 'f' AND NOT EXISTS (SELECT FROM far AS f WHERE f.oid = c.oid)
+UNION ALL SELECT '', '', '', 'apart', '', NULL WHERE 1 < (SELECT count(DISTINCT coalesce(f.ftserver, 0))
+	FROM parts AS p JOIN pg_class AS c ON c.oid = p.oid AND c.relkind IN ('r', 'f') LEFT JOIN pg_foreign_table AS f ON f.ftrelid = p.oid)`
 
 // columnsText describes the columns of c: what decides what their values are.
 const columnsText = `SELECT string_agg(quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod)
@@ -106,6 +108,7 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 	var bases, definitions []string
 	var views view
 	var reserved error
+	apart := false
 	err := r.rows(ctx, statement{reachedText, texts(rel.number()), "dpsql_reached"}, func(row [][]byte) bool {
 		if err := allowed(string(row[1]), t.Source); err != nil {
 			reserved = err
@@ -113,6 +116,9 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 		switch string(row[3]) {
 		case "base":
 			bases = append(bases, string(row[2]))
+			return true
+		case "apart":
+			apart = true
 			return true
 		case "other wrapper":
 			reserved = otherWrapper(t.Source)
@@ -144,7 +150,11 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 	for i := range bases {
 		bases[i] = server + "/" + bases[i]
 	}
-	return schemaOf(bases, definitions), err
+	schema := schemaOf(bases, definitions)
+	if apart && t.Unit == "" {
+		schema.Text += source.Apart
+	}
+	return schema, err
 }
 
 func schemaOf(bases, definitions []string) source.Schema {
