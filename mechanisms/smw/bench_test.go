@@ -53,14 +53,14 @@ func benchWorkload(b *testing.B) (*Hypothesis, []asked) {
 	request.Prior, request.MaxUpdates = true, 200
 	h := NewHypothesis(must(Plan(request))(b), c.u, c.learn(b, workloadRho/10, src))
 	for _, columns := range columnSets {
-		for _, a := range c.ask(b, r, columns, 17) {
+		for _, a := range c.ask(b, r, columns, 3, 17) {
 			if err := h.Update(a.q, a.count); err != nil {
 				b.Fatal(err)
 			}
 		}
 	}
 	var list []asked
-	for _, a := range c.ask(b, r, []int{0, 1, 3}, 2000) {
+	for _, a := range c.ask(b, r, []int{0, 1, 3}, 3, 2000) {
 		if m, _ := a.q.SizeWithin(1 << 40); m > 800 && m < 1200 {
 			list = append(list, a)
 		}
