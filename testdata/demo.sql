@@ -58,8 +58,9 @@ CREATE RELEASE IF NOT EXISTS adult_cells
     ON adult ("education-num", "marital-status", relationship, race, sex, "income>50K")
     USING PROJECTION WITH (epsilon = 0.6, transform = identity);
 
--- sparse: 10,602,900 records are possible, so they are hashed into 2^20 noisy sums. Good for queries that pin most
--- columns: the error grows with √m, where m, the support, is the number of possible records that satisfy the query.
+-- sparse: 10,602,900 records are possible, so they are hashed into fewer noisy sums; SHOW RELEASES below says how many.
+-- Good for queries that pin most columns: the error grows with √m, where m, the support, is the number of possible
+-- records that satisfy the query.
 CREATE RELEASE IF NOT EXISTS adult_jobs
     ON adult (age, occupation, sex, "hours-per-week", "native-country")
     USING PROJECTION WITH (epsilon = 0.4, transform = sparse);
@@ -81,11 +82,13 @@ CREATE MECHANISM IF NOT EXISTS adult_live
     USING SMW WITH (epsilon = 1.6, max_updates = 10, queries = 100);
 
 -- SMW, asked every conjunction that leaves at most one of three columns free, until a whole pass agrees with the rows:
--- 44 queries, good at once. Its error does not grow with the number of possible records; for 48,842 rows, ±1,942 is wide.
+-- 44 queries, good at once. It starts from a uniform guess here, so that it has something to learn: SHOW RELEASES says how
+-- many updates it made. Its error does not grow with the number of possible records; for 48,842 rows it is wide.
 CREATE RELEASE IF NOT EXISTS adult_cube
     ON adult (race, sex, "income>50K")
-    USING SMW WITH (epsilon = 0.7, max_updates = 12, free_columns = 1);
+    USING SMW WITH (epsilon = 0.7, max_updates = 12, free_columns = 1, prior = uniform);
 
+SHOW RELEASES;
 SHOW TABLES;
 
 -- 4. Ask. Nothing here costs anything: the tightest release that covers a query answers it. ----------------------------
