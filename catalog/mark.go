@@ -170,3 +170,28 @@ func (tx *Tx) checkMarks(c *chain) error {
 		WithHint("the end of the write-ahead log was lost, or the file is an older copy; restore the newest one, "+
 			"or delete %s to accept that what was spent since is forgotten", tx.store.markPath())
 }
+
+// CheckFirst refuses the first budget of a catalog where the marks beside it are of
+// a ledger that is gone: the database that had the name was deleted or replaced,
+// and its budget is not known to this one. A ledger of one line says that a budget
+// was declared, and nothing was charged. Errors: Corrupt.
+func (tx *Tx) CheckFirst() error {
+	accounts, err := tx.Accounts()
+	if err != nil || len(accounts) > 0 {
+		return err
+	}
+	all, err := tx.store.readMarks()
+	if err != nil {
+		return err
+	}
+	var lines int64
+	for _, m := range all {
+		lines = max(lines, m.seq)
+	}
+	if lines <= 1 {
+		return nil
+	}
+	return sqlerr.New(sqlerr.Corrupt, "another database had this name, and its ledger of %d lines is gone", lines).
+		WithHint("restore it, or delete %s to begin anew: for other rows, or accepting that for the same rows the two budgets add up",
+			tx.store.markPath())
+}

@@ -2,8 +2,10 @@ package catalog
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,23 +144,68 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// A database that is made anew under the same name has nothing to do with the
-// mark of the one before.
-func TestMarkOfDatabaseBefore(t *testing.T) {
+// A database that is deleted and made anew has a new budget for what may be the
+// same rows. The mark of the one before tells: nothing can be declared until
+// somebody accepts it by deleting the mark. Where the one before had charged
+// nothing, nothing is lost.
+func TestBudgetOfDatabaseBefore(t *testing.T) {
 	path := dbPath(t)
-	for range 2 {
+	refused := func(lines int) {
+		t.Helper()
+		s := open(t, path)
+		write(t, s, func(tx *Tx) error { // what has no budget may be made
+			_, err := tx.SQL().ExecContext(tx.ctx, `CREATE TABLE IF NOT EXISTS raws (a)`)
+			return err
+		})
+		first := func(tx *Tx) error {
+			a := &Account{Epsilon: "2", Delta: "1e-6", Interactive: "0.5", Caps: someCaps(), Bases: []string{"raws"}}
+			return tx.CreateAccount(a)
+		}
+		err := s.Write(context.Background(), first)
+		wantCode(t, err, sqlerr.Corrupt)
+		e := err.(*sqlerr.Error)
+		if want := fmt.Sprintf("another database had this name, and its ledger of %d lines is gone", lines); e.Message != want || !strings.Contains(e.Hint, s.markPath()) {
+			t.Errorf("got %v, %s, want %s", e, e.Hint, want)
+		}
+		s.Close()
+	}
+	begin := func(charges int) {
+		t.Helper()
 		s := open(t, path)
 		account, _ := declare(t, s, "raws")
-		for range 2 {
+		for range charges {
 			if err := charge(s, account, KindReleases, epsilon(1, 0)); err != nil {
 				t.Fatal(err)
 			}
 		}
+		declare(t, s, "others") // in a ledger that is there
 		s.Close()
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
 	}
+	s := open(t, path)
+	declare(t, s, "raws")
+	s.Close()
+	if err := os.Remove(path); err != nil { // nothing was charged
+		t.Fatal(err)
+	}
+	begin(2)
+	refused(4)
+	refused(4)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	refused(4) // in another file
+	if err := errors.Join(os.Remove(path), os.Remove(path+"-mark")); err != nil {
+		t.Fatal(err)
+	}
+	begin(70) // more than there are marks
+	refused(72)
+	if err := os.Remove(path + "-mark"); err != nil { // as the hint says
+		t.Fatal(err)
+	}
+	begin(1)
 }
 
 // Where the mark cannot be written, what was charged must not be drawn.

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -279,5 +281,28 @@ func TestRehearsalKnowsTheColumnsNamed(t *testing.T) {
 	}
 	if got := fmt.Sprint(r.Total().Warnings); !strings.Contains(got, "what SELECTs with c cost") || !strings.Contains(got, "what SELECTs with t cost") {
 		t.Errorf("not known: %s", got)
+	}
+}
+
+// TestRehearsalOfStartingOver plans the first declaration in a file whose name a
+// deleted database had: it says that it will be refused.
+func TestRehearsalOfStartingOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	s := clinicAt(t, path)
+	must(t, s, setUp[1])
+	if err := errors.Join(s.db.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, path, Options{}).NewSession()
+	r, err := again.Rehearse(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = `CREATE PRIVATE TABLE admissions (age INTEGER BETWEEN 0 AND 99) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`
+	_, planned := r.Plan(context.Background(), text, nil)
+	fill(t, again, `CREATE TABLE raw_admissions (age INTEGER)`)
+	_, done := again.Exec(context.Background(), text, nil)
+	if sqlerr.CodeOf(planned) != sqlerr.Corrupt || done == nil || planned.Error() != done.Error() {
+		t.Errorf("planned: %v; done: %v", planned, done)
 	}
 }

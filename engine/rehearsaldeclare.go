@@ -133,6 +133,9 @@ func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, err
 	bases := []string{t.place()} // where it is not there yet: a table of that name
 	var real *catalog.Account
 	err := r.s.db.store.Read(ctx, func(tx *catalog.Tx) (err error) {
+		if err := tx.CheckFirst(); err != nil {
+			return err
+		}
 		if t.outside != nil {
 			real, err = r.accountOutside(tx, t)
 			return err
