@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"testing"
+
+	"dpsql/sqlerr"
 )
 
 // calls has 250,000 calls by hour and day, most of them in few hours.
@@ -68,7 +71,7 @@ func callCells(t *testing.T, s *Session) map[[2]int64]int64 {
 func TestAlphaSteersMechanisms(t *testing.T) {
 	s := calls(t)
 	cells := callCells(t, s)
-	alphas := []float64{0.06, 0.3, 0.9}
+	alphas := []float64{0.06, 0.3, 0.55}
 	lastRuns, lastWithin := int64(math.MaxInt64), int64(0)
 	for i, alpha := range alphas {
 		name := fmt.Sprintf("m%d", i)
@@ -130,5 +133,26 @@ func TestAlphaSteersReleases(t *testing.T) {
 			t.Errorf("α = %v: the worst answer off by %v of ± %v", alpha, worst, margin)
 		}
 		last = margin
+	}
+}
+
+// TestAlphaThatIsNamedIsGranted asks for what cannot be, and then for what the
+// hint names: of a release, whose k depends on B, and over a universe without end.
+func TestAlphaThatIsNamedIsGranted(t *testing.T) {
+	s := calls(t)
+	must(t, s, `CREATE PRIVATE TABLE texts (hour TEXT, day INTEGER BETWEEN 0 AND 6) FROM raw_calls WITH (epsilon = 400, delta = 1e-7, interactive = 0.5)`)
+	for _, create := range []string{
+		`CREATE RELEASE r ON calls USING SMW WITH (epsilon = 4, alpha = %v, free_columns = 1, prior = uniform)`,
+		`CREATE RELEASE p ON calls USING SMW WITH (epsilon = 4, alpha = %v, free_columns = 1, prior = classes)`,
+		`CREATE MECHANISM m ON calls USING SMW WITH (epsilon = 4, alpha = %v, queries = 1000, max_support = 24)`,
+		`CREATE MECHANISM i ON texts USING SMW WITH (epsilon = 4, alpha = %v, queries = 1000, max_support = 7)`,
+	} {
+		hint := refused(t, s, sqlerr.Invalid, fmt.Sprintf(create, 0.001)).Hint
+		found := regexp.MustCompile(`smallest alpha that can be guaranteed is ([0-9.]+);`).FindStringSubmatch(hint)
+		if found == nil {
+			t.Fatalf("%s: the hint is %q", create, hint)
+		}
+		t.Logf("%s: %s", create, found[1])
+		must(t, s, fmt.Sprintf(create, found[1]))
 	}
 }

@@ -173,7 +173,7 @@ func guaranteed(p smwParams) any {
 	if p.Alpha == 0 {
 		return nil
 	}
-	return threeDigits(p.Alpha)
+	return math.Ceil(p.Alpha*1e6*(1-1e-12)) / 1e6 // as it was asked for
 }
 
 // threeDigits rounds a fraction up.

@@ -35,7 +35,8 @@ import (
 // potential begins at Ψ₀ ≤ ln s, or ln|X| + ln 1000 with a prior, and stays
 // above −1/e (Claim 3.6), so that there are fewer than B(γ) = 4(Ψ₀+1)/γ² of
 // them, and runs are left; s with s/(ln s+1) ≥ 4m/γ² suffices for so many
-// (Theorem 3.5).
+// (Theorem 3.5). A run that a crash ended counts among them, and so does an update
+// that would need more than mostAtoms.
 //
 // So T follows α: T = αN̂W − x − e is the largest that keeps the first, and with it
 // γ and η grow with α, and s and B(γ) fall. As x grows with the number of runs, and
@@ -120,6 +121,7 @@ func (r Request) planAlpha() (Params, error) {
 		return Params{}, err
 	}
 	p, _ = r.guarantee(p, r.Alpha)
+	p.Alpha = r.Alpha // less than a count above it
 	return p, nil
 }
 
@@ -171,10 +173,8 @@ func (r Request) guarantee(p Params, alpha float64) (Params, float64) {
 	}
 	p.Floor = p.Bound + e
 	p.Replay = 3 * p.Floor
-	p.Threshold, p.Alpha = 3*p.Floor, 4*float64(p.Floor)/p.mass()*(1+1e-12)
-	if t := int64(alpha*p.mass()) - p.Floor; t > p.Threshold {
-		p.Threshold, p.Alpha = t, alpha
-	}
+	p.Threshold = max(3*p.Floor, int64(alpha*p.mass())-p.Floor)
+	p.Alpha = float64(p.Threshold+p.Floor) / p.mass() * (1 + 1e-12)
 	gamma := float64(p.Threshold-p.Floor) / (p.mass() + float64(e))
 	p.S = r.universe()
 	var start float64 // Ψ₀
