@@ -41,10 +41,10 @@ func mustParse(t testing.TB, text string) enclosed {
 }
 
 // checkLaw tests draws against the law: chi-squared over about 80 bins, the
-// numbers of draws in four tails, and the sum of the draws. Each check fails a
-// correct sampler with probability below 1e-6: the chi-squared test is made at
-// 1e-7, as its approximation is not exact; the tails are held to a Chernoff
-// bound at 1e-6; the sum is held to 6 standard deviations (2e-9).
+// numbers of draws in eight tails, and the sum of the draws. It fails a correct
+// sampler with probability 4e-8 at most: 3e-8 for the chi-squared test, made at
+// 1e-8 as its approximation is not exact, 1e-9 for each tail by Chernoff, and 2e-9
+// for the sum, held to 6 standard deviations. So a test may check 25 laws.
 func checkLaw(t *testing.T, l Law, draws []int64) {
 	t.Helper()
 	checkChiSquared(t, l, draws)
@@ -72,7 +72,7 @@ func checkChiSquared(t *testing.T, l Law, draws []int64) {
 	}
 	p := distuv.ChiSquared{K: float64(len(bins) - 1)}.Survival(statistic)
 	t.Logf("%s: chi-squared %.1f over %d bins, p = %.3g", l, statistic, len(bins), p)
-	if p < 1e-7 {
+	if p < 1e-8 {
 		t.Errorf("%s: chi-squared test failed, p = %g", l, p)
 	}
 }
@@ -120,8 +120,7 @@ func lastAbove(l Law, p float64) int64 {
 }
 
 // checkTails compares the number of draws at or beyond the k whose tail is
-// about p, on both sides, with the Chernoff bound
-// P(|share - P| as far as seen) <= 2 exp(-n KL(share, P)).
+// about p, on both sides, with what chance allows.
 func checkTails(t *testing.T, l Law, draws []int64, p float64) {
 	t.Helper()
 	k := max(1, lastAbove(l, p))
@@ -136,11 +135,16 @@ func checkTails(t *testing.T, l Law, draws []int64, p float64) {
 	}
 	n, tail := float64(len(draws)), l.Tail(k)
 	for _, seen := range []float64{up, down} {
-		if exponent := n * divergence(seen/n, tail); exponent > math.Log(2e6) {
+		if improbable(seen, n, tail) {
 			t.Errorf("%s: %.0f of %.0f draws at or beyond ±%d, expected %.1f", l, seen, n, k, n*tail)
 		}
 	}
 }
+
+// improbable reports whether a share as far from p as that seen of n draws, on
+// either side, has probability 1e-9 at most by the Chernoff bound
+// P(share as far as seen) <= 2 exp(-n KL(share, p)).
+func improbable(seen, n, p float64) bool { return n*divergence(seen/n, p) > math.Log(2e9) }
 
 // divergence is the Kullback-Leibler divergence of two coins.
 func divergence(a, b float64) float64 {

@@ -54,12 +54,14 @@ func twoSamples(l Law, a, b []int64) float64 {
 }
 
 // TestLaplaceAgainstGoogle compares our draws with those of another
-// implementation. Each comparison fails two samples of one law with probability
-// below 1e-6: it is made at 1e-7, as the test's approximation is not exact. What
-// it must not miss is tried as well: noise whose scale is an eighth too small, for
-// which the statistic is more than six deviations beyond that level.
+// implementation, whose noise has no seed. Each of the 5 comparisons fails two
+// samples of one law with probability 1e-8, as far as the statistic is chi-squared:
+// 5e-8 in all, and ten times that if the approximation is off so much. What it
+// must not miss is tried as well: noise whose scale is a quarter too small, for
+// which the statistic is more than six deviations beyond that level, so that it
+// is missed with probability 1e-9.
 func TestLaplaceAgainstGoogle(t *testing.T) {
-	const n = 50_000
+	const n = 20_000
 	for i, c := range []struct {
 		rows    int64
 		epsilon float64
@@ -70,13 +72,13 @@ func TestLaplaceAgainstGoogle(t *testing.T) {
 		ours := nonZero(t, scale, n, 700+uint64(i))
 		l := newLaplace(scale)
 		p := twoSamples(l, ours, theirs)
-		less := twoSamples(l, nonZero(t, new(big.Rat).Mul(scale, rat("7/8")), n, 750+uint64(i)), theirs)
-		t.Logf("%d rows at epsilon %v: p = %.3g, with 7/8 of the scale p = %.3g", c.rows, c.epsilon, p, less)
-		if p < 1e-7 {
+		less := twoSamples(l, nonZero(t, new(big.Rat).Mul(scale, rat("3/4")), n, 750+uint64(i)), theirs)
+		t.Logf("%d rows at epsilon %v: p = %.3g, with 3/4 of the scale p = %.3g", c.rows, c.epsilon, p, less)
+		if p < 1e-8 {
 			t.Errorf("%s and google's noise for %d rows at epsilon %v differ: p = %g", l, c.rows, c.epsilon, p)
 		}
-		if less > 1e-7 {
-			t.Errorf("%s: noise at 7/8 of the scale is not told from google's: p = %g", l, less)
+		if less > 1e-8 {
+			t.Errorf("%s: noise at 3/4 of the scale is not told from google's: p = %g", l, less)
 		}
 	}
 }

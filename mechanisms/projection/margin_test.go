@@ -21,10 +21,10 @@ func zipf(n uint64, cells int, top float64) counts {
 	return d
 }
 
-// Margins must hold the truth as often as they say, over matrix and noise. A
-// correct program fails a case less than once in 10^6, by the exact binomial
-// law, if its coverage is the stated confidence less half a point. That half a
-// point is for the normal law and for V, which is estimated.
+// Margins must hold the truth as often as they say, over matrix and noise. The
+// test compares 56 times, and so fails a correct program once in 3·10^6 by
+// leastHits, if its coverage is the stated confidence less half a point. That half
+// a point is for the normal law and for V, which is estimated.
 func TestMarginCoverage(t *testing.T) {
 	src, _ := seeded(t)
 	const n = 5000
@@ -101,14 +101,18 @@ func TestDenseMarginCoversAlignedQuery(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d at 95 %%", hits, trials)
-	// Below this with probability 1e-6 at a coverage of 94 %; without the term
+	// Below this with probability 5e-9 at a coverage of 94 %; without the term
 	// the coverage is 84 %.
 	if least := leastHits(trials, 0.94); hits < least {
 		t.Errorf("%d of %d at 95 %%, want at least %d", hits, trials, least)
 	}
 }
 
-// A margin must not only hold but be about as narrow as the noise allows.
+// A margin must not only hold but be about as narrow as the noise allows. It is
+// wider in a release whose matrix lets more elements of the query meet than is
+// forgiven: of 1,000 elements in 2^20 buckets two or more, which is Poisson with
+// mean 0.476 and has probability 0.083. So the narrowest of 7 releases counts, and
+// a correct program fails with probability 0.083^7 < 3e-8.
 func TestMarginsAreTight(t *testing.T) {
 	src, _ := seeded(t)
 	u := line(t, 1<<40)
@@ -117,7 +121,10 @@ func TestMarginsAreTight(t *testing.T) {
 	for i := range uint64(1000) {
 		d[i*i*i] = int64(i % 5)
 	}
-	r := build(t, u, Params{Transform: Sparse, Rows: 1 << 20, Law: law, Bulk: true}, src, d.cells())
+	var releases []*Release
+	for range 7 {
+		releases = append(releases, build(t, u, Params{Transform: Sparse, Rows: 1 << 20, Law: law, Bulk: true}, src, d.cells()))
+	}
 	for _, c := range []struct {
 		q    query.Query
 		want float64
@@ -127,10 +134,13 @@ func TestMarginsAreTight(t *testing.T) {
 		{between(t, u, 1000, 1064), 1.96 * math.Sqrt(65*law.Variance())},
 		{between(t, u, 5000, 5999), 1.96 * math.Sqrt(1000*law.Variance())},
 	} {
-		got := margin(t, r, c.q, 0.95)
-		t.Logf("m = %v: ± %.1f, noise alone %.1f", c.q.Size(), got, c.want)
-		if got > 1.06*c.want+1 || got < 0.97*c.want-1 {
-			t.Errorf("m = %v: ± %v, want about %v", c.q.Size(), got, c.want)
+		least := math.Inf(1)
+		for _, r := range releases {
+			least = min(least, margin(t, r, c.q, 0.95))
+		}
+		t.Logf("m = %v: ± %.1f, noise alone %.1f", c.q.Size(), least, c.want)
+		if least > 1.06*c.want+1 || least < 0.97*c.want-1 {
+			t.Errorf("m = %v: ± %v, want about %v", c.q.Size(), least, c.want)
 		}
 	}
 }

@@ -19,9 +19,9 @@ func (s *sample) moment(center float64, k float64) (m float64) {
 }
 
 // expect compares mean and variance with what they should be. Both statistics
-// are nearly normal over the thousands of values here and are allowed six
-// standard deviations, so a correct program fails less than once in 10^7 (2e-9
-// by the normal law; the rest is for what is left of the skew).
+// are nearly normal over the thousands of values here and are allowed six standard
+// deviations: 2e-9 each by the normal law, so that the ten comparisons of a test
+// fail a correct program once in 10^7, were its tails five times heavier.
 func (s *sample) expect(t *testing.T, mean, variance float64) {
 	t.Helper()
 	n := float64(len(s.values))
@@ -36,8 +36,9 @@ func (s *sample) expect(t *testing.T, mean, variance float64) {
 	}
 }
 
-// leastHits returns the largest k such that at least k of n events of the given
-// probability happen except with probability 1e-6, by the exact binomial law.
+// leastHits returns the largest k such that at least k of n independent events of
+// the given probability happen except with probability 5e-9, by the exact binomial
+// law: a test may compare 200 times.
 func leastHits(n int, probability float64) int {
 	below := 0.0 // P(hits < k)
 	for k := range n + 1 {
@@ -45,7 +46,7 @@ func leastHits(n int, probability float64) int {
 		lk, _ := math.Lgamma(float64(k + 1))
 		lr, _ := math.Lgamma(float64(n - k + 1))
 		below += math.Exp(lc - lk - lr + float64(k)*math.Log(probability) + float64(n-k)*math.Log1p(-probability))
-		if below > 1e-6 {
+		if below > 5e-9 {
 			return k
 		}
 	}
