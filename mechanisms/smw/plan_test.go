@@ -153,7 +153,7 @@ func TestPlanOfAlpha(t *testing.T) {
 	}
 	unsure := alphaRequest(0.5) // N̂ is worse known than counts
 	unsure.NHatBound = 40_000
-	for _, r := range []Request{alphaRequest(0.15), alphaRequest(0.2), alphaRequest(1), priorRequest(), weighted, unsure} {
+	for _, r := range []Request{alphaRequest(0.15), alphaRequest(1), priorRequest(), weighted, unsure} {
 		p := must(Plan(r))(t)
 		t.Logf("α = %v: B = %d, s = %d, T = %d, x = %d, η = %.3g", r.Alpha, p.Updates, p.S, p.Threshold, p.Bound, p.Eta)
 		if need := runsNeeded(t, r, p); need > p.Updates {
