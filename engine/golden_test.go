@@ -25,6 +25,7 @@ type way struct {
 	begin   []string
 	inexact string // why its answers may differ from the true ones, within their margins, all the same
 	budget  string // of the table; smallBudget by default
+	only    string // the file it is for, all by default
 }
 
 // ways are all mechanisms and transforms. A sketch of 2¹⁶ buckets is so wide
@@ -44,6 +45,10 @@ var ways = []way{
 		inexact: "as above"},
 	{name: "smw release", declare: []string{`CREATE RELEASE cells ON visits (sex, age, town, score) USING SMW WITH (epsilon = 495, max_updates = 100, free_columns = 3)`},
 		budget: largeBudget, inexact: "as above; and beyond conjunctions a hypothesis promises nothing"},
+	{name: "smw, weights", declare: []string{`CREATE MECHANISM live ON visits (sex, age, town, score) USING SMW WITH (epsilon = 495, max_updates = 60, queries = 1000, max_weight = 180)`},
+		budget: largeBudget, inexact: "as above", only: "weights.sql"},
+	{name: "smw release, weights", declare: []string{`CREATE RELEASE cells ON visits (sex, age, town, score) USING SMW WITH (epsilon = 495, max_updates = 100, workload = 'weights.workload')`},
+		budget: largeBudget, inexact: "as above", only: "weights.sql"},
 	{name: "direct", begin: []string{`SET accuracy = 100`}},
 }
 
@@ -93,6 +98,7 @@ func (w way) make(t *testing.T, path string) {
 	}
 	quieten(db)
 	s := db.NewSession()
+	s.SetDirectory("../testdata/sql")
 	fill(t, s, goldenTable...)
 	must(t, s, `CREATE PUBLIC TABLE towns`)
 	must(t, s, `CREATE PUBLIC TABLE risks (town TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.05, cost REAL BETWEEN -1 AND 5 STEP 0.5 OR NULL)`)
@@ -141,8 +147,13 @@ func goldenFile(t *testing.T, path string, made []string) {
 		t.Fatal(err)
 	}
 	cases := readGolden(string(data))
-	outcomes := make([][]outcome, len(cases)) // of each case: of each way
+	outcomes := make([][]outcome, len(cases)) // of each case: of each way that is for the file
+	var here []way
 	for i, w := range ways {
+		if w.only != "" && w.only != filepath.Base(path) {
+			continue
+		}
+		here = append(here, w)
 		copied := filepath.Join(t.TempDir(), "copy.db")
 		if err := os.CopyFS(filepath.Dir(copied), os.DirFS(filepath.Dir(made[i]))); err != nil {
 			t.Fatal(err)
@@ -153,7 +164,7 @@ func goldenFile(t *testing.T, path string, made []string) {
 	}
 	raw := goldenSQLite(t)
 	for n := range cases {
-		check(t, &cases[n], outcomes[n])
+		check(t, &cases[n], here, outcomes[n])
 		sameAsSQLite(t, raw, &cases[n], outcomes[n][0])
 	}
 	if text := writeGolden(cases); *update && text != string(data) {
@@ -206,7 +217,7 @@ func argumentsOf(text string, args map[string]query.Value) (values []query.Value
 
 // check compares the outcomes of a case with what is expected, and with one
 // another.
-func check(t *testing.T, c *goldenCase, outcomes []outcome) {
+func check(t *testing.T, c *goldenCase, ways []way, outcomes []outcome) {
 	var got []expectation
 	for i, o := range outcomes {
 		n := slices.IndexFunc(got, func(e expectation) bool { return slices.Equal(e.lines, o.text) })

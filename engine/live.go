@@ -11,6 +11,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
+	"dpsql/source"
 )
 
 // live is one interactive mechanism in this process's memory: its record, and
@@ -51,12 +52,16 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 	if e, ok, err := db.answered(ctx, r, l); err != nil || ok {
 		return e, err
 	}
-	h := l.hypothesis.Count(q)
+	asked, err := l.params.Scaled(q)
+	if err != nil {
+		return estimate{}, err
+	}
+	h := l.hypothesis.Count(asked.Query)
 	if spent(&l.record, l.params.Params) {
 		if known { // it was not when this was planned
 			return estimate{}, &usedUp{id}
 		}
-		return estimate{value: h}, nil
+		return estimate{value: asked.Count(h)}, nil
 	}
 	var count int64
 	err = db.onSnapshot(ctx, r.table, func(ctx context.Context) error {
@@ -73,15 +78,15 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 	if err != nil {
 		return estimate{}, err
 	}
-	out, err := l.run.Test(count, h, db.random())
+	out, err := l.run.Test(source.AddWeighted(0, count, asked.Factor), h, db.random())
 	if err != nil {
 		return estimate{}, err
 	}
 	l.record.Comparisons++
 	if !out.Fired {
-		return db.agree(l, r, h)
+		return db.agree(l, r, asked, h)
 	}
-	return db.learn(ctx, l, r, q, out.Noisy)
+	return db.learn(ctx, l, r, asked, out.Noisy)
 }
 
 // answered returns the mechanism's own earlier answer to the query.
@@ -177,8 +182,8 @@ func countCrash(record *catalog.Mechanism) error {
 }
 
 // agree keeps an unfired answer in memory until the lease is given back.
-func (db *DB) agree(l *live, r request, h int64) (estimate, error) {
-	a := l.stored(r, catalog.AnswerVerified, h)
+func (db *DB) agree(l *live, r request, asked smw.Scaled, h int64) (estimate, error) {
+	a := l.stored(r, catalog.AnswerVerified, asked, h)
 	margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
 	if err != nil {
 		return estimate{}, err
@@ -187,13 +192,14 @@ func (db *DB) agree(l *live, r request, h int64) (estimate, error) {
 	return db.estimate(a, margin), nil
 }
 
-func (l *live) stored(r request, kind catalog.AnswerKind, value int64) catalog.Answer {
-	return catalog.Answer{TableID: r.table.ID, Query: r.query.String(), Kind: kind,
-		Via: l.record.Name, MechanismID: l.record.ID, Estimate: value, Law: l.law(kind)}
+func (l *live) stored(r request, kind catalog.AnswerKind, asked smw.Scaled, value int64) catalog.Answer {
+	return catalog.Answer{TableID: r.table.ID, Query: r.query.String(), Kind: kind, Via: l.record.Name, MechanismID: l.record.ID,
+		Estimate: asked.Count(value), Law: scaledLaw(l.law(kind), asked)}
 }
 
-// law returns what the margin of an answer follows from: the mechanism's
-// parameters, or the law of the noise of an answer that was counted anew.
+// law returns what the margin of an answer follows from, as it was compared: the
+// mechanism's parameters, or the law of the noise of an answer that was counted
+// anew.
 func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
 	if law, err := l.params.FiredLaw(); kind == catalog.AnswerFired && err == nil && law != nil {
 		return json.RawMessage(strconv.Quote(law.String()))
@@ -204,10 +210,10 @@ func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
 // learn ends the run after a firing: the end of the run, the answer and the
 // update are stored in one transaction, and only then is the answer given. If
 // that fails the run is over in this process too.
-func (db *DB) learn(ctx context.Context, l *live, r request, q query.Query, noisy int64) (estimate, error) {
+func (db *DB) learn(ctx context.Context, l *live, r request, asked smw.Scaled, noisy int64) (estimate, error) {
 	ctx = context.WithoutCancel(ctx) // it has fired: it must be stored
 	l.run, l.over = nil, true
-	a := l.stored(r, catalog.AnswerFired, noisy)
+	a := l.stored(r, catalog.AnswerFired, asked, noisy)
 	next := l.record
 	next.Run = nil
 	var seq int64
@@ -216,7 +222,7 @@ func (db *DB) learn(ctx context.Context, l *live, r request, q query.Query, nois
 			return err
 		}
 		var err error
-		if seq, err = tx.AppendHistory(next.ID, q.String(), noisy); err != nil {
+		if seq, err = tx.AppendHistory(next.ID, asked.Query.String(), noisy); err != nil {
 			return err
 		}
 		return tx.PutAnswer(&a)
@@ -226,7 +232,7 @@ func (db *DB) learn(ctx context.Context, l *live, r request, q query.Query, nois
 	}
 	l.keep(next)
 	l.over, l.learned = false, seq
-	if err := l.hypothesis.Update(q, noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
+	if err := l.hypothesis.Update(asked.Query, noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
 		return estimate{}, err
 	}
 	margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)

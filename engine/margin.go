@@ -2,6 +2,8 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
 	"strings"
 
 	"dpsql/catalog"
@@ -37,7 +39,24 @@ type marginResult struct {
 	err   error
 }
 
+// factored is the law of an answer whose query was compared several times over.
+type factored struct {
+	Factor int64           `json:"factor"`
+	Law    json.RawMessage `json:"law"` // of what was compared
+}
+
+// scaledLaw returns what the margin of an answer follows from.
+func scaledLaw(law json.RawMessage, asked smw.Scaled) json.RawMessage {
+	if asked.Factor == 1 {
+		return law
+	}
+	return json.RawMessage(fmt.Sprintf(`{"factor":%d,"law":%s}`, asked.Factor, law))
+}
+
 func computeMargin(k marginKey) marginResult {
+	if strings.HasPrefix(k.law, `{"factor":`) {
+		return factoredMargin(k)
+	}
 	if strings.HasPrefix(k.law, `"`) { // of a direct answer, or one that fired and was counted anew
 		return lawMargin(k)
 	}
@@ -49,6 +68,20 @@ func computeMargin(k marginKey) marginResult {
 		return marginResult{width: float64(p.FiredMargin(k.confidence))}
 	}
 	return marginResult{width: float64(p.UnfiredMargin(k.confidence))}
+}
+
+// factoredMargin is that of what was compared, divided.
+func factoredMargin(k marginKey) marginResult {
+	var f factored
+	if json.Unmarshal([]byte(k.law), &f) != nil || f.Factor < 1 || strings.HasPrefix(string(f.Law), `{"factor":`) {
+		return marginResult{err: errStored()}
+	}
+	k.law = string(f.Law)
+	r := computeMargin(k)
+	if r.err == nil && r.width < math.MaxInt64 {
+		r.width = float64(smw.Scaled{Factor: f.Factor}.Margin(int64(r.width)))
+	}
+	return r
 }
 
 // lawMargin is the half-width of noise of a known law.

@@ -158,7 +158,8 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	}
 	c.known = !spent(m, p.Params) && !r.spent[m.ID]
 	if c.known {
-		c.margin, err = db.margin(catalog.AnswerVerified, m.Params, r.settings.Confidence)
+		asked := smw.Scaled{Factor: p.Factor(see.query)}
+		c.margin, err = db.margin(catalog.AnswerVerified, scaledLaw(m.Params, asked), r.settings.Confidence)
 	} else if !r.settings.Unverified {
 		c.refusal = "its runs are spent, and SET unverified = off"
 	} else {

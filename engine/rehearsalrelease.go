@@ -80,7 +80,7 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 	rel := unbuilt{object: sqlfront.Release, name: st.Name.Text, kind: string(st.Using), table: t.ID, columns: columns}
 	cost, note := accounting.Amount{}, ""
 	if st.Using == sqlfront.SMW {
-		cost, rel.maxSupport, note, err = r.smwRelease(st, &known, columns)
+		cost, rel.maxSupport, note, err = r.smwRelease(ctx, st, &known, columns)
 	} else {
 		cost, rel.maxSupport, note, err = r.projection(ctx, st, t, &known, columns)
 	}
@@ -132,7 +132,7 @@ func (r *Rehearsal) projection(ctx context.Context, st *sqlfront.CreateRelease, 
 
 // smwRelease prices a release built by SMW. A class that names columns without a
 // known domain is not looked into.
-func (r *Rehearsal) smwRelease(st *sqlfront.CreateRelease, t *table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
+func (r *Rehearsal) smwRelease(ctx context.Context, st *sqlfront.CreateRelease, t *table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
 	o := smwReleaseOptions(st)
 	cost.Epsilon = o.epsilon()
 	var given bool
@@ -140,7 +140,7 @@ func (r *Rehearsal) smwRelease(st *sqlfront.CreateRelease, t *table, columns []i
 		cost.Delta = deltaShare(r.view.accounts[t.Account], cost.Epsilon)
 	}
 	q := readRequest(o, t, t.over(columns))
-	c, err := r.s.readClass(o, t, columns)
+	c, err := r.s.readClass(ctx, o, t, columns)
 	var names *sqlfront.UndecidedError
 	if errors.As(err, &names) {
 		return cost, q.MaxSupport, t.undecided[names.Column], nil

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"sync"
 
 	"dpsql/accounting"
@@ -46,7 +48,7 @@ func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 		cost.Delta = deltaShare(a, cost.Epsilon)
 	}
 	r := readRequest(o, t, t.over(columns))
-	c, err := s.readClass(o, t, columns)
+	c, err := s.readClass(ctx, o, t, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func smwReleaseOptions(st *sqlfront.CreateRelease) *options {
 		"prior", "remeasure", "workload", "free_columns", "class")
 }
 
-func (s *Session) readClass(o *options, t *table, columns []int) (*class, error) {
+func (s *Session) readClass(ctx context.Context, o *options, t *table, columns []int) (*class, error) {
 	file, free := o.file("workload"), int(o.integer("free_columns", -1, 0, 64))
 	monotone := o.word("class", "all", "monotone") == "monotone"
 	if free < 0 {
@@ -96,7 +98,7 @@ func (s *Session) readClass(o *options, t *table, columns []int) (*class, error)
 		return nil, sqlerr.New(sqlerr.Invalid, "a release built by SMW needs either a workload or free_columns").
 			WithHint("workload = 'queries.sql' or free_columns = 2")
 	case file != "":
-		return s.workload(file, t, columns)
+		return s.workload(ctx, file, t, columns)
 	}
 	if i := t.firstUndecided(columns); i >= 0 {
 		return nil, &sqlfront.UndecidedError{Column: i, Name: t.Columns[i].Name}
@@ -120,7 +122,7 @@ func sizeClass(c *class, r *smwRequest) error {
 		return sqlerr.New(sqlerr.Invalid, "queries of the class have supports up to %.0f, more than max_support = %d", support, r.MaxSupport).
 			WithHint("raise max_support, or lower free_columns")
 	}
-	r.MaxSupport = uint64(max(1, support))
+	r.MaxSupport, r.MaxWeight = uint64(max(1, support)), c.maxWeight()
 	r.Queries, r.Class = 0, int64(queries)
 	return nil
 }
@@ -162,7 +164,11 @@ func (db *DB) buildHypothesis(ctx context.Context, name string, t *table, column
 		}
 		return n, ctx.Err()
 	}
-	result, err := smw.Passes(smw.NewHypothesis(p.Params, u, prior), c.queries(), count, src)
+	scaled, err := scaledClass(c, p.Params)
+	if err != nil {
+		return false, err
+	}
+	result, err := smw.Passes(smw.NewHypothesis(p.Params, u, prior), scaled, count, src)
 	if err != nil {
 		return false, err
 	}
@@ -171,6 +177,23 @@ func (db *DB) buildHypothesis(ctx context.Context, name string, t *table, column
 		published.Steps = append(published.Steps, step{s.Query.String(), s.Noisy})
 	}
 	return result.Complete, db.storeHypothesis(ctx, name, t, columns, published, cost)
+}
+
+// scaledClass returns the queries of a class as they are compared. It fails
+// before any is compared.
+func scaledClass(c *class, p smw.Params) (iter.Seq[query.Query], error) {
+	if p.MaxWeight == 1 {
+		return c.queries(), nil
+	}
+	var all []query.Query
+	for q := range c.queries() {
+		s, err := p.Scaled(q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s.Query)
+	}
+	return slices.Values(all), nil
 }
 
 func (db *DB) storeHypothesis(ctx context.Context, name string, t *table, columns []int, h publishedHypothesis, cost accounting.Amount) error {
@@ -252,9 +275,13 @@ func (c *class) restore(u *query.Universe) error {
 
 // Estimate evaluates the hypothesis.
 func (h *hypothesis) Estimate(q query.Query) (int64, error) {
+	asked, err := h.published.Params.Scaled(q)
+	if err != nil {
+		return 0, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.learned.Count(q), nil
+	return asked.Count(h.learned.Count(asked.Query)), nil
 }
 
 // Margin is T + x for all queries of the class at once, when a whole pass over
@@ -264,5 +291,6 @@ func (h *hypothesis) Margin(q query.Query, confidence float64) (float64, bool, e
 		return 0, false, nil
 	}
 	p := h.published.Params
-	return float64(p.Threshold + p.SimultaneousBound(1-confidence)), true, nil
+	asked := smw.Scaled{Factor: p.Factor(q)}
+	return float64(asked.Margin(p.Threshold + p.SimultaneousBound(1-confidence))), true, nil
 }

@@ -107,6 +107,17 @@ func (q Query) Plus(r Query) (Query, error) {
 	})
 }
 
+// Times returns the query with all weights multiplied by n, which is not
+// negative. It is refused as unsupported when one does not fit an int64.
+func (q Query) Times(n int64) (Query, error) {
+	return q.combined(All(q.u), func(a, _ int64) (int64, error) {
+		if a > 0 && n > math.MaxInt64/a {
+			return 0, errWeight()
+		}
+		return a * n, nil
+	})
+}
+
 // Not returns the complement of a 0/1 query.
 func (q Query) Not() (Query, error) {
 	return q.combined(All(q.u), func(a, b int64) (int64, error) {

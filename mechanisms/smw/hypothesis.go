@@ -81,7 +81,8 @@ func (h *Hypothesis) Updates() int { return len(h.history) }
 // when there is none. Where fewer variables are left than the query has
 // unassigned elements that sum can pass 1, and is cut off there.
 //
-// The query must be one that Params.Admits, over the hypothesis's universe.
+// The query is over the hypothesis's universe. Of one that Params.Admits not, as
+// its weights reach w above W, the value is a fraction in [0,w/W].
 func (h *Hypothesis) Value(q query.Query) float64 {
 	inside, free := 0.0, 0.0
 	w := float64(h.params.MaxWeight)
@@ -100,7 +101,11 @@ func (h *Hypothesis) Value(q query.Query) float64 {
 	if h.rest.value() > 0 {
 		inside += free
 	}
-	return clip(inside*h.unit/w/h.total(), 0, 1)
+	value := max(inside*h.unit/w/h.total(), 0)
+	if value > 1 {
+		value = min(value, max(1, float64(q.MaxWeight())/w))
+	}
+	return value
 }
 
 // steepest is the largest exponent of a product of multipliers.

@@ -66,7 +66,7 @@ SELECT AVG(age + score) FROM visits WHERE town = 'Elm';
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5428 such statements
 --> under smw release:
 --> avg
---> -1.666666667
+--> 4.177777778
 SELECT SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) AS f, SUM(CASE sex WHEN 'M' THEN 1 ELSE 0 END) AS m, COUNT(*) AS n FROM visits;
 --> f | m | n
 --> 100 | 70 | 240
@@ -105,7 +105,7 @@ SELECT SUM(age * age) - 2 * SUM(age) FROM visits WHERE score = 1;
 --> hint: SET accuracy = 200 answers them directly within ±200 (95 %) for ρ = 0.32 together; the interactive budget left pays for 13 such statements
 --> under smw release:
 --> SUM(age * age) - 2 * SUM(age)
---> -240
+--> 1216
 --> under direct:
 --> error budget at 0: it needs ρ = 1.2 and the interactive account has 0.049 left (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 2000 answers them directly within ±2000 (95 %) for ρ = 0.0032 together; the interactive budget left pays for 15 such statements
@@ -175,8 +175,8 @@ SELECT sex, AVG(score), STDDEV(score) AS d FROM visits GROUP BY sex HAVING d > 0
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2718 such statements
 --> under smw release:
 --> sex | avg | d
---> NULL | 0.4285714286 | 1.130235689
---> 'F' | -0.6 | 1.110100551
+--> 'F' | -0.39 | 1.200967623
+--> NULL | 0.5571428571 | 1.071849469
 --> 'M' | 0.0 | 0.9479191551
 SELECT VARIANCE(age), VARIANCE(age), MARGIN(VARIANCE(age)) FROM visits WHERE town = 'Oak';
 --> variance | variance | margin
@@ -236,7 +236,7 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.061 together; the interactive budget left pays for 68 such statements
 --> under smw release:
 --> n | margin | s | margin
---> 180 | 58.0 | 240 | NULL
+--> 180 | 58.0 | 748 | NULL
 --> under direct:
 --> n | margin | s | margin
 --> 180 | 100.0 | 750 | 100.0

@@ -83,8 +83,9 @@ SELECT sex, AVG(age) FROM visits GROUP BY sex HAVING AVG(age) > 3 ORDER BY AVG(a
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
 --> under smw release:
 --> sex | avg
---> NULL | 3.428571429
---> 'M' | 3.428571429
+--> 'M' | 4.0
+--> 'F' | 4.2
+--> NULL | 4.585714286
 SELECT COUNT(*) FROM visits HAVING COUNT(*) > 1000000;
 --> count
 --> under smw release:

@@ -33,7 +33,7 @@ SELECT t.region, AVG(v.age) FROM visits AS v INNER JOIN towns AS t ON t.name = v
 --> under smw release:
 --> region | avg
 --> 'south' | 5.066666667
---> 'north' | 3.428571429
+--> 'north' | 3.828571429
 SELECT height, COUNT(*) FROM visits LEFT JOIN towns ON town = name GROUP BY height;
 --> error unsupported at 42: this form of join is outside the dialect
 --> hint: join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared

@@ -11,6 +11,12 @@ SELECT SUM(weight) FROM visits JOIN risks ON visits.town = risks.town;
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00077; the interactive budget left pays for 467043 such answers
+--> under smw, weights:
+--> sum
+--> 90.15
+--> under smw release, weights:
+--> sum
+--> 90.25
 SELECT SUM(weight), COUNT(*) FROM visits JOIN risks ON visits.town = risks.town WHERE sex = 'F';
 --> sum | count
 --> 48.5 | 100
@@ -20,9 +26,9 @@ SELECT SUM(weight), COUNT(*) FROM visits JOIN risks ON visits.town = risks.town 
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
---> under smw release:
+--> under smw release; smw, weights; smw release, weights:
 --> sum | count
---> 12.0 | 100
+--> 48.55 | 100
 SELECT AVG(weight) FROM visits JOIN risks ON visits.town = risks.town WHERE age = 3;
 --> avg
 --> 0.4019230769
@@ -32,16 +38,16 @@ SELECT AVG(weight) FROM visits JOIN risks ON visits.town = risks.town WHERE age 
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
---> under smw release:
+--> under smw, weights:
 --> avg
---> 0.2307692308
+--> 0.4057692308
 SELECT ROUND(MARGIN(SUM(weight)), 2) >= 0 AS known FROM visits JOIN risks ON visits.town = risks.town WHERE sex = 'F' AND age = 3 AND score = -1;
 --> known
 --> 1
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00077; the interactive budget left pays for 5426 such answers
---> under smw release:
+--> under smw release; smw release, weights:
 --> known
 --> NULL
 SELECT sex, SUM(weight) AS risk FROM visits JOIN risks ON visits.town = risks.town WHERE sex IS NOT NULL GROUP BY sex ORDER BY sex;
@@ -55,10 +61,14 @@ SELECT sex, SUM(weight) AS risk FROM visits JOIN risks ON visits.town = risks.to
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
---> under smw release:
+--> under smw release; smw release, weights:
 --> sex | risk
---> 'F' | 12.0
---> 'M' | 12.0
+--> 'F' | 48.55
+--> 'M' | 17.2
+--> under smw, weights:
+--> sex | risk
+--> 'F' | 48.55
+--> 'M' | 17.8
 SELECT SUM(cost), COUNT(cost), TOTAL(cost) FROM visits JOIN risks ON visits.town = risks.town WHERE age = 4;
 --> sum | count | total
 --> -14.0 | 52 | -14.0
@@ -68,7 +78,7 @@ SELECT SUM(cost), COUNT(cost), TOTAL(cost) FROM visits JOIN risks ON visits.town
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.063 together; the interactive budget left pays for 66 such statements
---> under smw release:
+--> under smw release; smw, weights; smw release, weights:
 --> sum | count | total
 --> -12.5 | 52 | -12.5
 --> under direct:
@@ -84,9 +94,12 @@ SELECT SUM(weight * age) FROM visits JOIN risks ON visits.town = risks.town WHER
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.062; the interactive budget left pays for 66 such answers
---> under smw release:
+--> under smw release; smw release, weights:
 --> sum
 --> 8.8
+--> under smw, weights:
+--> sum
+--> 8.7
 --> under direct:
 --> sum
 --> 8.4
@@ -103,9 +116,12 @@ SELECT SUM(1 - weight), SUM(weight - cost) FROM visits JOIN risks ON visits.town
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0032 together; the interactive budget left pays for 1292 such statements
---> under smw release:
+--> under smw release; smw release, weights:
 --> sum | sum
---> 12.0 | 12.0
+--> 29.8 | 38.95
+--> under smw, weights:
+--> sum | sum
+--> 29.45 | 38.5
 SELECT SUM(CASE WHEN age < 5 THEN weight ELSE cost END) FROM visits JOIN risks ON visits.town = risks.town WHERE sex = 'F';
 --> sum
 --> 18.8
@@ -115,9 +131,9 @@ SELECT SUM(CASE WHEN age < 5 THEN weight ELSE cost END) FROM visits JOIN risks O
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.065 together; the interactive budget left pays for 63 such statements
---> under smw release:
+--> under smw, weights:
 --> sum
---> 3.1
+--> 18.7
 --> under direct:
 --> sum
 --> 18.8
@@ -131,9 +147,12 @@ SELECT STDDEV_POP(weight) FROM visits JOIN risks ON visits.town = risks.town WHE
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2712 such statements
---> under smw release:
+--> under smw release; smw release, weights:
 --> stddev_pop
---> 0.0
+--> 0.1439355954
+--> under smw, weights:
+--> stddev_pop
+--> 0.1482765887
 SELECT COUNT(*) FROM visits JOIN risks ON visits.town = risks.town WHERE weight > 0.3 AND weight < 1 AND age = 7;
 --> count
 --> 12
@@ -167,9 +186,12 @@ SELECT SUM(weight * weight) FROM visits JOIN risks ON visits.town = risks.town W
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00077; the interactive budget left pays for 5421 such answers
---> under smw release:
+--> under smw release; smw release, weights:
 --> sum
---> 0.6
+--> 0.9525
+--> under smw, weights:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 180 (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00077; the interactive budget left pays for 5421 such answers
 SELECT region, SUM(weight) FROM visits JOIN towns ON visits.town = name JOIN risks ON visits.town = risks.town WHERE age = 4 GROUP BY region;
 --> region | sum
 --> 'north' | 16.7
@@ -181,9 +203,9 @@ SELECT region, SUM(weight) FROM visits JOIN towns ON visits.town = name JOIN ris
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
---> under smw release:
+--> under smw release; smw, weights; smw release, weights:
 --> region | sum
---> 'north' | 12.0
+--> 'north' | 16.5
 --> 'south' | 0.0
 SELECT SUM(weight) FROM visits JOIN risks ON visits.town = risks.town WHERE weight + 1 > 1;
 --> error unsupported at 77: computing with REAL column weight in a condition or function is outside the dialect
@@ -229,7 +251,10 @@ SELECT TOTAL(height), AVG(height) FROM visits JOIN towns ON town = name WHERE ag
 --> 4560.0 | 90.19607843
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 1 cannot be answered)
---> hint: direct answers within ±50 need ρ = 0 together; the interactive account has 4.2 left
+--> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.11 together; the interactive budget left pays for 37 such statements
+--> under smw, weights:
+--> total | avg
+--> 3640.0 | 80.0
 --> under direct:
 --> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.032 left (of 3 queries of the statement 1 cannot be answered)
---> hint: SHOW BUDGET tells what is left; a larger accuracy costs less
+--> hint: SET accuracy = 5000 answers them directly within ±5000 (95 %) for ρ = 0.0011 together; the interactive budget left pays for 29 such statements

@@ -1,0 +1,320 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"dpsql/catalog"
+	"dpsql/noise"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// The weights of towns, in steps of 0.05, and costs of both signs.
+const riskRows = `INSERT INTO risks VALUES ('Ash', 0.1, 1.5), ('Elm', 0.35, -0.5), ('Oak', 1, 4), ('Yew', 0.8, -1)`
+
+// weighted makes a table of 9,000 rows in four towns with a public table of
+// weights, in a file that is then copied, with one more row of a town where
+// that is not "".
+func weighted(t testing.TB, more string) *Session {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "weighted.db"), Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (town TEXT, age INTEGER)`, `CREATE TABLE risks (name TEXT, weight REAL, cost REAL)`, riskRows,
+		`INSERT INTO raw SELECT substr('AshElmElmYew', 1 + 3 * (i % 4), 3), i % 10 FROM `+numbers(9000))
+	if more != "" {
+		fill(t, s, `INSERT INTO raw VALUES ('`+more+`', 3)`)
+	}
+	must(t, s, `CREATE PUBLIC TABLE risks (name TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.05, cost REAL BETWEEN -1 AND 4 STEP 0.5)`)
+	must(t, s, `CREATE PRIVATE TABLE visits (town TEXT IN ('Ash', 'Elm', 'Oak', 'Yew', 'Fir'), age INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 40, delta = 1e-6)`)
+	return s
+}
+
+const sumOfWeights = `SELECT SUM(weight) FROM visits JOIN risks ON town = name`
+
+// TestChargeCoversAnyRow buys a sum of weights on two databases that differ in
+// one row, with the same random bits: the answers then differ by what the row
+// changes the sum by. Δ of it with the Gaussian noise that was drawn is
+// Δ²/(2σ²)-zCDP, and the ledger must have that for every row there can be; and
+// for the one that weighs most, not more. Nothing in it is random.
+func TestChargeCoversAnyRow(t *testing.T) {
+	for _, c := range []struct{ statement, step string }{{sumOfWeights, "1/20"}, {`SELECT SUM(cost) FROM visits JOIN risks ON town = name`, "1/2"},
+		{`SELECT SUM(weight) FROM visits JOIN risks ON town = name WHERE town <> 'Oak'`, "1/20"}} {
+		answer := func(more string) (value, rho float64, laws []*big.Rat) {
+			s := weighted(t, more)
+			fixed(s.db, 7)
+			must(t, s, `SET accuracy = 30`)
+			r := must(t, s, c.statement)
+			v, err := s.db.view(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, sum := range strings.Split(strings.TrimSpace(answersOf(t, s)), "\n") {
+				variance, ok := new(big.Rat).SetString(strings.TrimSuffix(strings.TrimPrefix(sum, `"dgauss(`), `)"`))
+				if !ok {
+					t.Fatalf("the law is %s", sum)
+				}
+				laws = append(laws, variance)
+			}
+			return r.Rows[0][0].(float64), v.accounts[v.tables[0].Account].spent.Rho.Float(), laws
+		}
+		base, rho, variances := answer("")
+		unit, _ := new(big.Rat).SetString(c.step)
+		step, _ := unit.Float64()
+		largest := 0.0
+		for _, town := range []string{"Ash", "Elm", "Oak", "Yew", "Fir"} {
+			value, _, _ := answer(town)
+			change := math.Abs(value-base) / step
+			// A row changes one of the parts of a sum, whichever: the dearest counts.
+			least := math.Inf(1)
+			for _, v := range variances {
+				f, _ := v.Float64()
+				least = min(least, f)
+			}
+			loss := change * change / 2 / least
+			largest = max(largest, loss)
+			if loss > rho*(1+1e-9) {
+				t.Errorf("%s: a row of %s changes the answer by %.3f steps, which is %.3g-zCDP; charged was %.3g", c.statement, town, change, loss, rho)
+			}
+		}
+		if len(variances) == 1 && largest < rho*0.999 {
+			t.Errorf("%s: no row is worth more than %.3g, and charged was %.3g", c.statement, largest, rho)
+		}
+	}
+}
+
+// answersOf lists the laws of the stored answers.
+func answersOf(t *testing.T, s *Session) (laws string) {
+	t.Helper()
+	err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+		return tx.SQL().QueryRowContext(context.Background(), `SELECT group_concat(law, char(10)) FROM dpsql_answers`).Scan(&laws)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return laws
+}
+
+// draws is how many noisy answers the tests of margins look at, at a confidence
+// of 0.9.
+const draws = 20_000
+
+// mostMisses is how often the truth may be outside of a margin that holds it with
+// a probability of 0.9: more are only with one of 5·10⁻⁷, by the exact binomial law.
+func mostMisses() int {
+	n := draws / 10
+	for (distuv.Binomial{N: draws, P: 0.1}).CDF(float64(n)) < 1-5e-7 {
+		n++
+	}
+	return n
+}
+
+// fewestMisses is how often it must be for the margin not to be idle: fewer are
+// only with that probability where 0.07 of them are, as rounding can make it.
+func fewestMisses() int {
+	n := 0
+	for (distuv.Binomial{N: draws, P: 0.07}).CDF(float64(n)) < 5e-7 {
+		n++
+	}
+	return n
+}
+
+// plannedAt returns a statement with its plan, at a confidence of 0.9.
+func plannedAt(t *testing.T, s *Session, text string) *statement {
+	t.Helper()
+	must(t, s, `SET confidence = 0.9`)
+	parsed, err := sqlfront.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.plan(context.Background(), parsed.(*sqlfront.Select), nil, planning{})
+	if err == nil {
+		err = st.choose()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// TestDirectMarginsOfWeights draws direct answers to sums of weights. The
+// false-failure rate of each case is below 10⁻⁶, see mostMisses and fewestMisses.
+func TestDirectMarginsOfWeights(t *testing.T) {
+	for _, c := range []struct {
+		column string
+		truth  float64
+		one    bool // the margin is that of one answer, and not of two together
+	}{{"weight", 0.1*2250 + 0.35*4500 + 0.8*2250, true}, {"cost", 1.5*2250 - 0.5*4500 - 2250, false}} {
+		s := weighted(t, "")
+		must(t, s, `SET accuracy = 20`)
+		st := plannedAt(t, s, strings.Replace(sumOfWeights, "weight", c.column, 1))
+		purchases, src := st.purchases(), noise.NewSource()
+		counts := make([]int64, len(st.asks))
+		for i := range counts {
+			all, err := s.db.countAll(context.Background(), st.table, st.queries([]int{i}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts[i] = all[0]
+		}
+		n := 0
+		answers := make([]estimate, len(st.asks))
+		for range draws {
+			for _, p := range purchases {
+				for _, i := range p.asks {
+					answers[i] = st.drawn(t, p, i, counts[i], src)
+				}
+			}
+			r := st.result(answers)
+			if margin := r.Answer.Margins[0][0].(float64); math.Abs(r.Rows[0][0].(float64)-c.truth) > margin*(1+1e-12) {
+				n++
+			}
+		}
+		t.Logf("%s: the truth is outside %d times of %d", c.column, n, draws)
+		if n > mostMisses() {
+			t.Errorf("%s: the truth is outside %d times of %d, and the limit is %d", c.column, n, draws, mostMisses())
+		}
+		if c.one && n < fewestMisses() {
+			t.Errorf("%s: the truth is outside only %d times", c.column, n)
+		}
+	}
+}
+
+// drawn is a direct answer to one of the queries of a purchase.
+func (st *statement) drawn(t *testing.T, p purchase, ask int, count int64, src *noise.Source) estimate {
+	t.Helper()
+	value, err := p.price.Answer(count, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := p.price.stored(st.asks[ask].request, value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	margin, err := st.db.margin(a.Kind, a.Law, st.asks[ask].settings.Confidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.db.estimate(a, margin)
+}
+
+// TestReleaseMarginsOfWeights asks releases for sums of weights in 20,000 groups,
+// of which each has noise of its own. The false-failure rate of each case is
+// below 10⁻⁶, see mostMisses and fewestMisses; those of a sketch are not
+// independent, but share a bucket once in thousands of times.
+func TestReleaseMarginsOfWeights(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "weighted.db"), Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (town TEXT, k INTEGER)`, `CREATE TABLE risks (name TEXT, weight REAL, cost REAL)`, riskRows,
+		`INSERT INTO raw SELECT substr('AshElmElmYewFir', 1 + 3 * (i % 5), 3), (i * 7919) % 20000 FROM `+numbers(50_000))
+	must(t, s, `CREATE PUBLIC TABLE risks (name TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.05, cost REAL BETWEEN -1 AND 4 STEP 0.5)`)
+	must(t, s, `CREATE PRIVATE TABLE visits (town TEXT IN ('Ash', 'Elm', 'Oak', 'Yew', 'Fir'), k INTEGER BETWEEN 0 AND 19999) FROM raw WITH (epsilon = 40, delta = 1e-6)`)
+	must(t, s, `SET confidence = 0.9`)
+	raw := plain(t, s)
+	for _, transform := range []string{"identity", "sparse, heavy = none, rows = 1048576"} {
+		must(t, s, `CREATE RELEASE cells ON visits USING PROJECTION WITH (epsilon = 0.5, transform = `+transform+`)`)
+		for _, column := range []string{"weight", "cost"} {
+			if column == "cost" && transform != "identity" {
+				continue
+			}
+			truth := make(map[int64]float64)
+			rows, err := raw.Query(fmt.Sprintf(`SELECT k, SUM(%s) FROM raw JOIN risks ON town = name GROUP BY k`, column))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for rows.Next() {
+				var k int64
+				var sum float64
+				if err := rows.Scan(&k, &sum); err != nil {
+					t.Fatal(err)
+				}
+				truth[k] = sum
+			}
+			rows.Close()
+			r := must(t, s, fmt.Sprintf(`SELECT k, SUM(%s) FROM visits JOIN risks ON town = name GROUP BY k`, column))
+			if len(r.Rows) != draws {
+				t.Fatalf("%d groups", len(r.Rows))
+			}
+			n := 0
+			for i, row := range r.Rows {
+				if math.Abs(row[1].(float64)-truth[row[0].(int64)]) > r.Answer.Margins[i][1].(float64)*(1+1e-12) {
+					n++
+				}
+			}
+			t.Logf("%s, %s: the truth is outside %d times of %d", transform, column, n, draws)
+			if n > mostMisses() {
+				t.Errorf("%s, %s: the truth is outside %d times of %d, and the limit is %d", transform, column, n, draws, mostMisses())
+			}
+			if column == "weight" && n < fewestMisses() {
+				t.Errorf("%s, %s: the truth is outside only %d times", transform, column, n)
+			}
+		}
+		must(t, s, `DROP RELEASE cells`)
+	}
+}
+
+// TestMechanismOfWeights asks a mechanism of weights up to 20 for sums of weights
+// and for counts, with real noise: every answer is within its margin, at a
+// confidence at which that fails once in 10⁹ answers; and a count is as exact as
+// from a mechanism of counts, up to rounding.
+func TestMechanismOfWeights(t *testing.T) {
+	s := weighted(t, "")
+	const with = ` ON visits (town, age) USING SMW WITH (epsilon = 8, max_updates = 20, queries = 1000, prior = uniform`
+	must(t, s, `CREATE MECHANISM weights`+with+`, max_weight = 20)`)
+	must(t, s, `CREATE MECHANISM counts`+with+`)`)
+	raw := plain(t, s)
+	must(t, s, `SET confidence = 0.999999999`)
+	fired := 0
+	margins := map[string]float64{}
+	for _, mechanism := range []string{"weights", "counts"} {
+		must(t, s, `SET mechanism = `+mechanism)
+		for age := range 10 {
+			for _, of := range []string{"COUNT(*)", "SUM(weight)", "SUM(weight) FILTER"} {
+				where := fmt.Sprintf(" WHERE age >= %d", age)
+				if strings.HasSuffix(of, " FILTER") {
+					where += " AND town <> 'Elm'"
+				}
+				of = strings.TrimSuffix(of, " FILTER")
+				from := ` FROM %s JOIN risks ON town = name` + where
+				r, err := s.Exec(context.Background(), `SELECT `+of+fmt.Sprintf(from, "visits"), nil)
+				if mechanism == "counts" && of != "COUNT(*)" {
+					if sqlerr.CodeOf(err) != sqlerr.Uncovered {
+						t.Fatalf("a mechanism of counts: %v", err)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want float64
+				if err := raw.QueryRow(`SELECT ` + of + fmt.Sprintf(from, "raw")).Scan(&want); err != nil {
+					t.Fatal(err)
+				}
+				got, margin := asFloat(r.Rows[0][0]), r.Answer.Margins[0][0].(float64)
+				if math.Abs(got-want) > margin+1e-9 {
+					t.Errorf("%s%s from %s: %v ± %v, and the truth is %v", of, where, mechanism, got, margin, want)
+				}
+				margins[mechanism+of] = max(margins[mechanism+of], margin)
+			}
+		}
+	}
+	if w, c := margins["weightsCOUNT(*)"], margins["countsCOUNT(*)"]; w > 1.05*c+1 || w < 0.9*c {
+		t.Errorf("the margin of a count is %v from the mechanism of weights, and %v from that of counts", w, c)
+	}
+	v, err := s.db.view(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range v.mechanisms {
+		fired += int(m.RunsStarted)
+	}
+	t.Logf("%d runs, margins %v", fired, margins)
+	if fired < 4 { // both starts are off by 1,800 rows, of which no run fails to notice once in 10⁹
+		t.Errorf("only %d runs were started: nothing fired", fired)
+	}
+}
