@@ -157,7 +157,7 @@ func (db *DB) stillCovered(ctx context.Context, t *table, bases []string) ([]str
 	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if bases == nil {
 			var err error
-			if bases, err = sameSchema(ctx, source.SQLite(tx.SQL()), t); err != nil {
+			if bases, err = sameInFile(ctx, tx, t); err != nil {
 				return err
 			}
 		}

@@ -181,11 +181,11 @@ func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, i
 	if in != nil {
 		t.SourceID = in.ID // no table of the file reads what is there
 	} else {
-		schema, err := source.SQLite(tx.SQL()).Check(ctx, source.Table{Source: t.Source})
+		all, err := source.Bases(ctx, tx.SQL(), t.Source)
 		if err != nil {
 			return t, at(err, st.Source.Position)
 		}
-		if bases, err = privateBases(tx, schema.Bases); err != nil {
+		if bases, err = privateBases(tx, all); err != nil {
 			return t, err
 		}
 	}
@@ -240,7 +240,11 @@ func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *outsid
 	if out != nil {
 		return out.schema.Text, distinct(out.schema.Bases), nil
 	}
-	schema, err := source.SQLite(tx.SQL()).Check(ctx, sourceOf(t))
+	rows := sourceOf(t)
+	if rows.Public, err = tx.Publics(); err != nil {
+		return "", nil, err
+	}
+	schema, err := source.SQLite(tx.SQL()).Check(ctx, rows)
 	if err != nil {
 		return "", nil, err
 	}

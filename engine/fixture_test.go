@@ -80,7 +80,7 @@ func clinicAt(t testing.TB, path string) *Session {
 	t.Helper()
 	s := open(t, path, Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw_admissions (sex TEXT, age INTEGER, diagnosis TEXT, zip TEXT)`,
-		`CREATE TABLE icd10 (code TEXT, label TEXT)`,
+		`CREATE TABLE icd10 (code TEXT UNIQUE, label TEXT)`,
 		`INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 3999)
 			INSERT INTO raw_admissions SELECT CASE WHEN i % 2 THEN 'F' ELSE 'M' END, i % 100,

@@ -62,7 +62,7 @@ func hospital(t *testing.T, n int) string {
 	s := open(t, path, Options{}).NewSession()
 	fixed(s.db, 1000)
 	fill(t, s, `CREATE TABLE raw (sex, age, diagnosis, zip)`, `CREATE INDEX by_age ON raw (age)`,
-		`CREATE TABLE icd10 (code TEXT, label TEXT)`, `INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2')`,
+		`CREATE TABLE icd10 (code TEXT UNIQUE, label TEXT)`, `INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2')`,
 		`CREATE TABLE secret (name TEXT)`,
 		`CREATE VIEW labelled AS SELECT r.sex, r.age, c.label FROM raw r LEFT JOIN icd10 c ON c.code = r.diagnosis`,
 		`INSERT INTO raw SELECT iif(i % 2, 'F', 'M'), i % 50, iif(i % 3, 'E10', 'E11'), '1521' || (i % 5) FROM `+numbers(n),

@@ -31,7 +31,7 @@ func (db *DB) onSnapshot(ctx context.Context, t *table, do func(context.Context)
 		return err
 	}
 	return pool.Snapshot(ctx, func(from source.Reader) error {
-		bases, err := sameSchema(ctx, from, t)
+		bases, err := sameSchema(ctx, from, t, nil)
 		if err != nil {
 			return err
 		}

@@ -140,7 +140,8 @@ func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, err
 			real, err = r.accountOutside(tx, t)
 			return err
 		}
-		schema, err := source.SQLite(tx.SQL()).Check(ctx, source.Table{Source: t.Source})
+		rows := source.Table{Source: t.Source, Unit: t.Unit, MaxRows: t.MaxRows, Key: make([]byte, 1), Public: r.view.publics} // it reads no row
+		schema, err := source.SQLite(tx.SQL()).Check(ctx, rows)
 		if sqlerr.CodeOf(err) == sqlerr.Unknown {
 			return nil
 		}

@@ -136,14 +136,17 @@ func allColumns(t *table) []int {
 	return columns
 }
 
-// sameSchema refuses a source whose schema is no longer the declared one, and
-// returns the tables that it reads.
-func sameSchema(ctx context.Context, from source.Reader, t *table) (bases []string, err error) {
+// sameSchema refuses a source whose schema is no longer the declared one, or
+// that is not understood any more, and returns the tables that it reads. Publics
+// are the tables of the file that are public now.
+func sameSchema(ctx context.Context, from source.Reader, t *table, publics []string) (bases []string, err error) {
 	if t.Source == "" {
 		return nil, sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).
 			WithHint("it is an exported release: only its queries are answered here")
 	}
-	schema, err := from.Check(ctx, t.rows())
+	rows := t.rows()
+	rows.Public = publics
+	schema, err := from.Check(ctx, rows)
 	if err != nil {
 		return nil, err
 	}

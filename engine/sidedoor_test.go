@@ -139,36 +139,47 @@ var poison = [][]any{{int64(math.MinInt64), "b"}, {int64(math.MaxInt64), marker}
 // rows do not decide, or no row makes an answer fail: an error would tell of that
 // row without noise.
 func TestNoRowFails(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "views.db"), Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw (age, note)`, `INSERT INTO raw VALUES (1, 'a')`)
-	accepted := make(map[string]string)
-	for form, list := range map[string][]string{` AS SELECT %s AS a FROM raw`: fragile, ` AS SELECT 1 AS a FROM raw WHERE %s`: fragile,
-		` AS SELECT %s AS a FROM raw GROUP BY note`: folds} {
-		for i, e := range list {
-			view := fmt.Sprintf("v%d_%d", len(form), i)
-			fill(t, s, `CREATE VIEW `+view+fmt.Sprintf(form, e))
-			if declaredOver(t, s, view, e) {
-				accepted[view] = fmt.Sprintf(form, e)
+	for _, unit := range []bool{false, true} {
+		s := open(t, filepath.Join(t.TempDir(), "views.db"), Options{}).NewSession()
+		fill(t, s, `CREATE TABLE raw (age, note)`, `INSERT INTO raw VALUES (1, 'a')`)
+		forms := map[string][]string{` AS SELECT %s AS a FROM raw`: fragile, ` AS SELECT 1 AS a FROM raw WHERE %s`: fragile}
+		if unit {
+			forms = map[string][]string{` AS SELECT note, %s AS a FROM raw GROUP BY note`: folds}
+		}
+		accepted, made := make(map[string]string), 0
+		for form, list := range forms {
+			for i, e := range list {
+				view := fmt.Sprintf("v%d_%d", len(form), i)
+				fill(t, s, `CREATE VIEW `+view+fmt.Sprintf(form, e))
+				if made++; declaredOver(t, s, view, e, unit) {
+					accepted[view] = fmt.Sprintf(form, e)
+				}
 			}
 		}
+		poisoned(t, s, accepted)
+		if t.Logf("%d of %d views are accepted", len(accepted), made); len(accepted) == 0 {
+			t.Error("no view is accepted")
+		}
 	}
-	poisoned(t, s, accepted)
-	t.Logf("%d of %d views are accepted", len(accepted), 2*len(fragile)+len(folds))
 	for _, e := range fragile {
 		s := open(t, filepath.Join(t.TempDir(), "column.db"), Options{}).NewSession()
 		fill(t, s, `CREATE TABLE raw (age, note)`, `INSERT INTO raw VALUES (1, 'a')`)
 		_, err := plain(t, s).Exec(`ALTER TABLE raw ADD COLUMN a AS (` + e + `)`)
-		if err == nil && declaredOver(t, s, "raw", e) { // SQLite itself refuses some
+		if err == nil && declaredOver(t, s, "raw", e, false) { // SQLite itself refuses some
 			poisoned(t, s, map[string]string{"raw": e})
 		}
 	}
 }
 
-// declaredOver declares a private table over a source and reports whether that
-// was accepted.
-func declaredOver(t *testing.T, s *Session, from, about string) bool {
+// declaredOver declares a private table over a source, with the unit note or
+// without, and reports whether that was accepted.
+func declaredOver(t *testing.T, s *Session, from, about string, unit bool) bool {
 	t.Helper()
-	_, err := s.Exec(context.Background(), `CREATE PRIVATE TABLE p_`+from+` (a INTEGER IN (0, 1)) FROM `+from+` WITH (epsilon = 10, delta = 1e-6)`, nil)
+	with := ` WITH (epsilon = 10, delta = 1e-6)`
+	if unit {
+		with = ` WITH (epsilon = 10, delta = 1e-6, unit = note, max_rows = 2)`
+	}
+	_, err := s.Exec(context.Background(), `CREATE PRIVATE TABLE p_`+from+` (a INTEGER IN (0, 1)) FROM `+from+with, nil)
 	if err != nil && sqlerr.CodeOf(err) != sqlerr.Unsupported {
 		t.Errorf("%s: the declaration is refused with %v", about, err)
 	}

@@ -26,7 +26,7 @@ func (db *DB) unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
 	if db.unchangedIn.holds(t, era) {
 		return nil
 	}
-	bases, err := sameSchema(ctx, source.SQLite(tx.SQL()), t)
+	bases, err := sameInFile(ctx, tx, t)
 	if err == nil {
 		err = covered(tx, t, bases)
 	}
@@ -34,6 +34,15 @@ func (db *DB) unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
 		db.unchangedIn.note(t, era)
 	}
 	return err
+}
+
+// sameInFile is sameSchema for a table of the file.
+func sameInFile(ctx context.Context, tx *catalog.Tx, t *table) (bases []string, err error) {
+	publics, err := tx.Publics()
+	if err != nil {
+		return nil, err
+	}
+	return sameSchema(ctx, source.SQLite(tx.SQL()), t, publics)
 }
 
 // sourceEras remembers in which era the source of a table in the file was last

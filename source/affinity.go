@@ -60,6 +60,7 @@ const (
 	noAffinity      affinity = iota // values are stored as they come
 	numericAffinity                 // INTEGER, REAL or NUMERIC: a text that is a number is stored as a number
 	textAffinity                    // numbers are stored as texts
+	unknownAffinity
 )
 
 // affinityOf applies SQLite's rules for a declared type (its documentation,

@@ -11,7 +11,8 @@ import (
 )
 
 // Check implements Reader. Refused are virtual and temporary tables, and those
-// whose names begin with dpsql_ or sqlite_, also behind views.
+// whose names begin with dpsql_ or sqlite_, also behind views, and a view that is
+// not understood to work row by row or unit by unit.
 func (s sqlite) Check(ctx context.Context, t Table) (Schema, error) {
 	q := s.q
 	if err := t.CheckUnit(); err != nil {
@@ -28,8 +29,14 @@ func (s sqlite) Check(ctx context.Context, t Table) (Schema, error) {
 	if err != nil {
 		return Schema{}, err
 	}
-	text, err := schemaText(ctx, q, name, bases)
-	return Schema{Bases: bases, Text: text}, err
+	objects, err := objectsOf(ctx, q, name)
+	if err != nil {
+		return Schema{}, err
+	}
+	if o := objects[query.FoldName(name)]; o.kind == "view" {
+		err = understood(ctx, q, t, o, objects, bases)
+	}
+	return Schema{Bases: bases, Text: schemaText(objects, name, bases)}, err
 }
 
 // Bases returns the tables whose rows a public table or view reads, sorted. It

@@ -10,7 +10,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-func TestCheckResolvesBases(t *testing.T) {
+func TestBasesAreResolved(t *testing.T) {
 	db := memory(t,
 		"CREATE TABLE a (x INTEGER PRIMARY KEY, y TEXT, z)", "CREATE INDEX ay ON a (y)", "CREATE INDEX az ON a (z)",
 		"CREATE TABLE b (k TEXT PRIMARY KEY, v) WITHOUT ROWID", `CREATE TABLE "odd ""name" (x UNIQUE)`, "CREATE TABLE unread (x)",
@@ -27,14 +27,13 @@ func TestCheckResolvesBases(t *testing.T) {
 		"a_view_of_view": {"a", "b", `odd "name`},
 	}
 	for source, want := range tests {
-		got, err := SQLite(db).Check(context.Background(), Table{Source: source})
-		if err != nil || !slices.Equal(got.Bases, want) {
-			t.Errorf("%s reads %q, %v; want %q", source, got.Bases, err, want)
+		if got, err := Bases(context.Background(), db, source); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s reads %q, %v; want %q", source, got, err, want)
 		}
 	}
 	// A left join without a use for its right side reads nothing of it.
-	if got, err := SQLite(db).Check(context.Background(), Table{Source: "cte"}); err != nil || !slices.Contains(got.Bases, `odd "name`) {
-		t.Errorf("cte reads %q, %v", got.Bases, err)
+	if got, err := Bases(context.Background(), db, "cte"); err != nil || !slices.Contains(got, `odd "name`) {
+		t.Errorf("cte reads %q, %v", got, err)
 	}
 }
 

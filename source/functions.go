@@ -34,6 +34,10 @@ func cannotFail(opcode string, p4 any, source string) error {
 	if safe[strings.ToLower(name)] {
 		return nil
 	}
+	return errUnsafe(source, name)
+}
+
+func errUnsafe(source, name string) error {
 	return sqlerr.New(sqlerr.Unsupported, "%s calls the function %s, which can fail on a row or vary between calls", source, name).
 		WithHint("write it with what cannot fail, such as CASE, substr and lower, or leave it out of the view")
 }

@@ -12,20 +12,16 @@ import (
 // the views that it may pass through, sorted. A view counts as passed when its
 // name occurs in the text of one that counts: more may be named than is read,
 // never less, so that a change is never overlooked.
-func schemaText(ctx context.Context, q Querier, source string, bases []string) (string, error) {
-	texts, views, err := definitions(ctx, q, source)
-	if err != nil {
-		return "", err
-	}
+func schemaText(objects map[string]object, source string, bases []string) string {
 	reached := map[string]bool{query.FoldName(source): true}
 	queue := []string{query.FoldName(source)}
 	for len(queue) > 0 {
-		text := query.FoldName(texts[queue[0]])
+		text := query.FoldName(objects[queue[0]].text)
 		queue = queue[1:]
-		for _, view := range views {
-			if !reached[view] && mentions(text, view) {
-				reached[view] = true
-				queue = append(queue, view)
+		for name, o := range objects {
+			if o.kind == "view" && !reached[name] && mentions(text, name) {
+				reached[name] = true
+				queue = append(queue, name)
 			}
 		}
 	}
@@ -34,10 +30,10 @@ func schemaText(ctx context.Context, q Querier, source string, bases []string) (
 	}
 	var out []string
 	for name := range reached {
-		out = append(out, texts[name]+";\n")
+		out = append(out, objects[name].text+";\n")
 	}
 	slices.Sort(out)
-	return strings.Join(out, ""), nil
+	return strings.Join(out, "")
 }
 
 // mentions reports whether a text may name a view. A quote inside a name can be
@@ -46,27 +42,26 @@ func mentions(text, view string) bool {
 	return strings.Contains(text, view) || strings.ContainsAny(view, "\"'`")
 }
 
-// definitions returns the schema SQL of tables and views by folded name, and
-// the folded names of the views.
-func definitions(ctx context.Context, q Querier, source string) (sql map[string]string, views []string, err error) {
+// object is a table or view of the schema.
+type object struct{ kind, name, text string }
+
+// objectsOf returns the tables and views by folded name.
+func objectsOf(ctx context.Context, q Querier, source string) (map[string]object, error) {
 	found, err := q.QueryContext(ctx, `SELECT type, name, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')`)
 	if err != nil {
-		return nil, nil, failure(ctx, err, source)
+		return nil, failure(ctx, err, source)
 	}
 	defer found.Close()
-	sql = make(map[string]string)
+	objects := make(map[string]object)
 	for found.Next() {
-		var kind, name, text string
-		if err := found.Scan(&kind, &name, &text); err != nil {
-			return nil, nil, failure(ctx, err, source)
+		var o object
+		if err := found.Scan(&o.kind, &o.name, &o.text); err != nil {
+			return nil, failure(ctx, err, source)
 		}
-		sql[query.FoldName(name)] = text
-		if kind == "view" {
-			views = append(views, query.FoldName(name))
-		}
+		objects[query.FoldName(o.name)] = o
 	}
 	if err := found.Err(); err != nil {
-		return nil, nil, failure(ctx, err, source)
+		return nil, failure(ctx, err, source)
 	}
-	return sql, views, nil
+	return objects, nil
 }

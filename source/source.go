@@ -85,6 +85,7 @@ type Table struct {
 	Columns []query.Column // the declared columns
 	Unit    string         // the column that names a row's unit, declared or not; "" where a unit is a row
 	MaxRows int64          // L ≥ 1, the rows kept of each unit; without Unit ignored
+	Public  []string       // the tables of an SQLite file that are declared public: a view may join them
 	Key     []byte         // secret and of one table, chooses the rows kept; without Unit ignored
 
 	// Progress is called with how many of its parts have been read, where cells

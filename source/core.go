@@ -1,0 +1,146 @@
+package source
+
+import (
+	"slices"
+	"strconv"
+
+	"dpsql/query"
+	"dpsql/source/definition"
+)
+
+// core resolves a SELECT up to HAVING, with the ORDER BY behind it.
+func (d *definer) core(c *definition.Core, order []*definition.Expr, e *environment, around *scope) (part, leaves, error) {
+	s := &scope{definer: d, ctes: e, around: around}
+	r, err := s.from(c.From)
+	if err == nil {
+		err = s.groupBy(c)
+	}
+	if err != nil {
+		return part{}, 0, err
+	}
+	columns, err := s.columns(c.Columns)
+	if err != nil {
+		return part{}, 0, err
+	}
+	s.aliases = columns
+	if c.Having != nil {
+		if _, err := s.value(c.Having); err != nil {
+			return part{}, 0, err
+		}
+	}
+	bare := s.bare
+	where, err := s.condition(c.Where)
+	if err == nil {
+		_, err = s.values(order) // they can be aggregates, too
+	}
+	if err != nil {
+		return part{}, 0, err
+	}
+	filtered := *r
+	filtered.where = append(filtered.where[:len(filtered.where):len(filtered.where)], where...)
+	p := part{relation: &filtered, columns: columns}
+	p.groups, err = s.groups(c, p, bare)
+	return p, s.outside, err
+}
+
+// groupBy resolves the expressions of GROUP BY: numbers of columns, aliases, and
+// others. A column's name goes before an alias.
+func (s *scope) groupBy(c *definition.Core) error {
+	for _, x := range c.GroupBy {
+		if x.Kind == definition.Literal {
+			n, err := strconv.Atoi(x.Name)
+			if err != nil || n < 1 || n > len(c.Columns) || slices.ContainsFunc(c.Columns, func(c definition.Column) bool { return c.Expr == nil }) {
+				return mixedf("groups by a number that is not understood")
+			}
+			x = c.Columns[n-1].Expr
+		} else if x.Kind == definition.Ref && x.Table == "" {
+			if _, ok := s.own("", query.FoldName(x.Name)); !ok {
+				for _, column := range c.Columns {
+					if column.Expr != nil && query.SameName(column.Alias, x.Name) {
+						x = column.Expr
+						break
+					}
+				}
+			}
+		}
+		v, err := s.value(x)
+		if err != nil {
+			return err
+		}
+		s.keys = append(s.keys, groupKey{x, v})
+	}
+	s.bare = nil
+	return nil
+}
+
+// columns resolves a select list.
+func (s *scope) columns(list []definition.Column) ([]field, error) {
+	var out []field
+	for _, c := range list {
+		if c.Expr == nil {
+			fields, ok := s.star(c.Table)
+			if !ok {
+				return nil, mixedf("names %s.*, which is not understood", c.Table)
+			}
+			for _, f := range fields {
+				s.bare = append(s.bare, f.value)
+			}
+			out = append(out, fields...)
+			continue
+		}
+		v, err := s.value(c.Expr)
+		if err != nil {
+			return nil, err
+		}
+		f := field{name: query.FoldName(c.Alias), value: v}
+		if c.Alias == "" && c.Expr.Kind == definition.Ref {
+			f.name = query.FoldName(c.Expr.Name)
+		}
+		out = append(out, s.passed(f))
+	}
+	return out, nil
+}
+
+// passed makes a field of a select list one that other SELECTs can name. An
+// expression is a column there; what it compares by is not gone into.
+func (s *scope) passed(f field) field {
+	if f.value.leaf == nil {
+		if f.value.computed == 0 {
+			s.numbers++
+			f.value.computed = s.numbers
+		}
+		f.value.affinity, f.value.collation = unknownAffinity, unknownCollation
+	}
+	f.value.collates = false
+	return f
+}
+
+// groups returns the ways in which a SELECT takes rows together. Of private rows
+// a group may show nothing but aggregates and what it is grouped by: which row
+// another column is from, SQLite does not say.
+func (s *scope) groups(c *definition.Core, p part, bare []value) ([]group, error) {
+	var out []group
+	switch {
+	case len(s.keys) > 0:
+		g := group{what: "groups rows"}
+		for _, k := range s.keys {
+			g.by = append(g.by, k.value)
+		}
+		for _, b := range bare {
+			if p.relation.private != 0 && !slices.ContainsFunc(g.by, b.equal) {
+				return nil, mixedf("shows a column of grouped rows that is neither in GROUP BY nor in an aggregate")
+			}
+		}
+		out = append(out, g)
+	case s.aggregate != "", c.Having != nil:
+		out = append(out, group{what: "has the aggregate " + s.aggregate})
+	}
+	if len(out) > 0 && len(s.windows) > 0 && p.relation.private != 0 {
+		return nil, mixedf("has a window over groups")
+	}
+	out = append(out, s.windows...)
+	if c.Distinct {
+		out = append(out, group{what: "has a DISTINCT", by: values(p.columns)})
+	}
+	return out, nil
+}

@@ -1,0 +1,252 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"dpsql/query"
+	"dpsql/source/definition"
+)
+
+// maxViews bounds how deep views may stand on views.
+const maxViews = 50
+
+// definer resolves the definition of a view, and of the views below it, into a
+// relation. It refuses what it does not understand.
+type definer struct {
+	ctx     context.Context
+	q       Querier
+	source  string
+	public  func(table string) bool
+	objects map[string]object // tables and views by folded name
+	bases   map[string]base   // read so far
+	reads   map[string]bool   // the tables that are named, as the schema spells them
+	leaves  int
+	numbers int // of computed fields
+	views   int // how deep in views
+}
+
+// understood refuses a view as the source of a table unless it is understood to
+// work row by row or, with a unit, unit by unit. The bases are the tables that the
+// compiled view reads: were one of them not among those that were found here,
+// the text would have been read otherwise than SQLite does.
+func understood(ctx context.Context, q Querier, t Table, view object, objects map[string]object, bases []string) error {
+	d := &definer{ctx: ctx, q: q, source: view.name, objects: objects, bases: make(map[string]base), reads: make(map[string]bool), public: func(table string) bool {
+		return slices.ContainsFunc(t.Public, func(p string) bool { return query.SameName(p, table) })
+	}}
+	r, err := d.view(view)
+	switch {
+	case err != nil:
+	case slices.ContainsFunc(bases, func(b string) bool { return !d.reads[b] }):
+		err = mixedf("reads more than is understood")
+	case r.private == 0: // nothing in it is private, as who asks will find
+	case t.Unit == "":
+		err = r.rowwise()
+	default:
+		err = r.unitwise(t.Unit)
+	}
+	if m, ok := err.(mixed); ok {
+		return Mixes(view.name, t.Unit, string(m))
+	}
+	return err
+}
+
+// mixed is what is not understood of a view, in words that follow "it".
+type mixed string
+
+func (m mixed) Error() string { return string(m) }
+
+func mixedf(format string, args ...any) error { return mixed(fmt.Sprintf(format, args...)) }
+
+// environment has the common table expressions that can be named.
+type environment struct {
+	ctes   []definition.CTE
+	busy   map[string]bool
+	around *environment
+}
+
+// find returns the common table expression of a name, and where its own names
+// are looked up.
+func (e *environment) find(name string) (*definition.CTE, *environment) {
+	for ; e != nil; e = e.around {
+		for i := range e.ctes {
+			if query.SameName(e.ctes[i].Name, name) {
+				return &e.ctes[i], e
+			}
+		}
+	}
+	return nil, nil
+}
+
+// table resolves a table or view of the schema.
+func (d *definer) table(name string) (*relation, *value, error) {
+	o, ok := d.objects[query.FoldName(name)]
+	switch {
+	case !ok:
+		return nil, nil, mixedf("reads %s, which is no table or view of the file", name)
+	case o.kind == "view":
+		r, err := d.view(o)
+		return r, nil, err
+	}
+	return d.base(o)
+}
+
+// base makes a leaf of a table, and a value of the number of its rows.
+func (d *definer) base(o object) (*relation, *value, error) {
+	b, ok := d.bases[o.name]
+	if !ok {
+		var err error
+		if b, err = baseOf(d.ctx, d.q, o.name, o.text); err != nil {
+			return nil, nil, err
+		}
+		d.bases[o.name] = b
+	}
+	d.reads[o.name] = true
+	r, err := d.leaf(&leaf{table: o.name, name: o.name, private: !d.public(o.name), keys: b.keys})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range b.columns {
+		f.value.leaf, f.value.reads = r.leaf, r.leaves
+		r.columns = append(r.columns, f)
+	}
+	if !b.rowid {
+		return r, nil, nil
+	}
+	return r, &value{leaf: r.leaf, column: rowidName, reads: r.leaves, affinity: numericAffinity, collation: binaryCollation}, nil
+}
+
+// leaf gives a leaf its bit.
+func (d *definer) leaf(l *leaf) (*relation, error) {
+	if d.leaves == maxLeaves {
+		return nil, mixedf("reads more than %d tables", maxLeaves)
+	}
+	l.bit = 1 << d.leaves
+	d.leaves++
+	r := &relation{leaf: l, leaves: l.bit}
+	if l.private {
+		r.private = l.bit
+	}
+	return r, nil
+}
+
+// view resolves a view. The schema says what its columns are called.
+func (d *definer) view(o object) (*relation, error) {
+	if d.views++; d.views > maxViews {
+		return nil, mixedf("stands on more than %d views", maxViews)
+	}
+	defer func() { d.views-- }()
+	parsed, err := definition.ParseView(o.text)
+	if err != nil {
+		return nil, mixedf("has in %s a form that is not understood", o.name)
+	}
+	r, _, err := d.query(parsed.Select, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	names, err := columnNames(d.ctx, d.q, o.name)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.rename(names)
+}
+
+// rename gives the columns names. A column that is not there would be a fault.
+func (r *relation) rename(names []string) error {
+	if len(names) != len(r.columns) {
+		return mixedf("has columns that are not understood")
+	}
+	for i, name := range names {
+		r.columns[i].name = query.FoldName(name)
+	}
+	return nil
+}
+
+// query resolves a SELECT. It also returns which leaves of the SELECTs around it
+// are read.
+func (d *definer) query(s *definition.Select, e *environment, around *scope) (*relation, leaves, error) {
+	if len(s.With) > 0 {
+		e = &environment{ctes: s.With, busy: make(map[string]bool), around: e}
+	}
+	if len(s.Cores) > 1 && slices.ContainsFunc(s.OrderBy, func(x *definition.Expr) bool { return x.Kind > definition.Literal || x.Args != nil }) {
+		return nil, 0, mixedf("orders a compound by an expression")
+	}
+	l := &leaf{name: "a sub-select"}
+	var outside leaves
+	for i, c := range s.Cores {
+		var order []*definition.Expr
+		if len(s.Cores) == 1 {
+			order = s.OrderBy
+		}
+		p, out, err := d.core(c, order, e, around)
+		if err != nil {
+			return nil, 0, err
+		}
+		if i > 0 && len(p.columns) != len(l.parts[0].columns) {
+			return nil, 0, mixedf("has columns that are not understood")
+		}
+		outside |= out
+		l.private = l.private || p.relation.private != 0
+		l.parts = append(l.parts, p)
+	}
+	l.compound(s)
+	if len(l.parts) == 1 && len(l.parts[0].groups) == 0 {
+		r := *l.parts[0].relation
+		r.columns = l.parts[0].columns
+		return &r, outside, nil
+	}
+	r, err := d.leaf(l)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, f := range l.parts[0].columns {
+		r.columns = append(r.columns, field{name: f.name, value: l.column(i)})
+	}
+	return r, outside, nil
+}
+
+// compound notes what the operators between the parts, and a LIMIT, take
+// together.
+func (l *leaf) compound(s *definition.Select) {
+	for _, operator := range s.Operators {
+		if operator == "UNION ALL" {
+			continue
+		}
+		for i := range l.parts {
+			l.parts[i].groups = append(l.parts[i].groups, group{"combines rows by " + operator, values(l.parts[i].columns)})
+		}
+	}
+	if s.Limited {
+		for i := range l.parts {
+			l.parts[i].groups = append(l.parts[i].groups, group{what: "has a LIMIT"})
+		}
+	}
+}
+
+func values(columns []field) []value {
+	out := make([]value, len(columns))
+	for i, f := range columns {
+		out[i] = f.value
+	}
+	return out
+}
+
+// column is the value of a column of a SELECT that is a leaf: named by its place,
+// with what can be told of it in all parts.
+func (l *leaf) column(i int) value {
+	v := l.parts[0].columns[i].value
+	for _, p := range l.parts[1:] {
+		w := p.columns[i].value
+		if w.affinity != v.affinity {
+			v.affinity = unknownAffinity
+		}
+		if w.collation != v.collation {
+			v.collation = unknownCollation
+		}
+	}
+	if v.leaf == nil {
+		v.affinity, v.collation = unknownAffinity, unknownCollation
+	}
+	return value{leaf: l, column: fmt.Sprint(i), reads: l.bit, affinity: v.affinity, collation: v.collation}
+}

@@ -1,0 +1,101 @@
+// Package definition reads the definitions of SQLite's views, as the schema
+// stores them, into trees. What a view does with rows is decided on these.
+//
+// It reads a part of SQLite's grammar and refuses the rest, and it never reads a
+// text otherwise than SQLite does: the lexer is SQLite's to the byte, and each
+// operator binds as SQLite's. So what is refused is lost, and nothing is
+// misunderstood. SQLite has accepted the text before, so that it need not be
+// found out whether it is a correct one.
+//
+// There are parsers of SQLite's grammar in Go. That of rqlite takes more white
+// space for white space than SQLite, so that a name can fall into two; knows no
+// RIGHT JOIN, so that RIGHT becomes an alias; does not look whether a parenthesis
+// is closed; and nests joins otherwise. Here each of these would be a way to have
+// a view counted that repeats rows.
+package definition
+
+// View is CREATE VIEW.
+type View struct {
+	Columns []string // the names given in parentheses; none where there are none
+	Select  *Select
+}
+
+// Select is a SELECT with what may stand before and behind it.
+type Select struct {
+	With      []CTE
+	Cores     []*Core  // one, or the parts of a compound
+	Operators []string // between the cores: UNION ALL, UNION, INTERSECT or EXCEPT
+	OrderBy   []*Expr
+	Limited   bool // a LIMIT, of constants
+}
+
+// CTE is a common table expression.
+type CTE struct {
+	Name    string
+	Columns []string
+	Select  *Select
+}
+
+// Core is a SELECT up to GROUP BY and HAVING.
+type Core struct {
+	Distinct bool
+	Columns  []Column
+	From     *From // nil where there is none
+	Where    *Expr
+	GroupBy  []*Expr
+	Having   *Expr
+}
+
+// Column is a column of a select list: an expression, or all columns.
+type Column struct {
+	Expr  *Expr  // nil for *
+	Alias string // "" where none is given
+	Table string // of table.*; "" for a bare *
+}
+
+// From is a table, a SELECT or a join of two.
+type From struct {
+	Table  string
+	Main   bool // main stands before the table's name, which is then no common table expression's
+	Select *Select
+	Alias  string
+
+	Left, Right *From // of a join; else nil
+	Outer       bool  // LEFT JOIN
+	Natural     bool
+	On          *Expr
+	Using       []string
+}
+
+// Kind says what an expression is.
+type Kind uint8
+
+const (
+	Other   Kind = iota // an operator or form that needs no kind of its own
+	Ref                 // a name, which may be that of a column
+	Literal             // a number, text, blob or NULL
+	Call                // of a function
+	And
+	Equal   // = or ==
+	Collate // with an explicit collation, Name
+	Cast    // to the type Name
+	Query   // (SELECT …), EXISTS (SELECT …) or the list of IN (SELECT …)
+)
+
+// Expr is an expression.
+type Expr struct {
+	Kind   Kind
+	Table  string // before a column's name; "" where none is given
+	Name   string // of a column, function, collation or type; the text of a number
+	Quoted bool   // the name stands in double quotes: where it names nothing, SQLite takes it for a text
+	Args   []*Expr
+	Select *Select
+	Filter *Expr // of a call of an aggregate
+	Over   *Over // a call as a window function
+}
+
+// Over is the window of a call.
+type Over struct {
+	Partition []*Expr
+	OrderBy   []*Expr
+}

@@ -1,0 +1,154 @@
+package definition
+
+import (
+	"errors"
+	"strings"
+)
+
+type tokenKind uint8
+
+const (
+	end     tokenKind = iota
+	word              // an unquoted name or keyword
+	name              // a quoted name
+	text              // a string, without quotes
+	literal           // a number or blob
+	sign              // an operator, or punctuation
+)
+
+type token struct {
+	kind   tokenKind
+	text   string // of a name or string, without quotes; of a word as it stands
+	double bool   // a name in double quotes
+}
+
+// errText is what cannot be read.
+var errText = errors.New("the definition is not understood")
+
+// signs are SQLite's operators, longer ones before those that they begin with.
+var signs = []string{"->>", "->", "<<", "<=", "<>", ">>", ">=", "==", "!=", "||",
+	"(", ")", ",", ".", ";", "+", "-", "*", "/", "%", "=", "<", ">", "&", "|", "~"}
+
+// scan cuts a text into tokens as SQLite does.
+func scan(s string) ([]token, error) {
+	var out []token
+	for {
+		s = skip(s)
+		if s == "" {
+			return out, nil
+		}
+		t, rest, err := next(s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+		s = rest
+	}
+}
+
+// skip drops white space and comments.
+func skip(s string) string {
+	for {
+		s = strings.TrimLeft(s, " \t\n\f\r")
+		var closing string
+		switch {
+		case strings.HasPrefix(s, "--"):
+			closing = "\n"
+		case strings.HasPrefix(s, "/*") && len(s) > 2: // SQLite takes a /* that ends the text for two operators
+			closing = "*/"
+		default:
+			return s
+		}
+		_, after, found := strings.Cut(s[2:], closing)
+		if !found {
+			return ""
+		}
+		s = after
+	}
+}
+
+func next(s string) (token, string, error) {
+	switch c := s[0]; {
+	case c == '\'':
+		return quoted(s, text, '\'')
+	case c == '"', c == '`':
+		return quoted(s, name, c)
+	case c == '[':
+		inner, rest, found := strings.Cut(s[1:], "]")
+		if !found {
+			return token{}, "", errText
+		}
+		return token{kind: name, text: inner}, rest, nil
+	case (c == 'x' || c == 'X') && strings.HasPrefix(s[1:], "'"):
+		t, rest, err := quoted(s[1:], literal, '\'')
+		return t, rest, err
+	case digit(c), c == '.' && len(s) > 1 && digit(s[1]):
+		n := number(s)
+		if n < len(s) && inWord(s[n]) {
+			return token{}, "", errText
+		}
+		return token{kind: literal, text: s[:n]}, s[n:], nil
+	case inWord(c) && c != '$':
+		n := 1
+		for n < len(s) && inWord(s[n]) {
+			n++
+		}
+		return token{kind: word, text: s[:n]}, s[n:], nil
+	}
+	for _, sign_ := range signs {
+		if rest, ok := strings.CutPrefix(s, sign_); ok {
+			return token{kind: sign, text: sign_}, rest, nil
+		}
+	}
+	return token{}, "", errText
+}
+
+// quoted reads up to the closing quote; two quotes stand for one.
+func quoted(s string, kind tokenKind, quote byte) (token, string, error) {
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] != quote:
+			b.WriteByte(s[i])
+		case i+1 < len(s) && s[i+1] == quote:
+			b.WriteByte(quote)
+			i++
+		default:
+			return token{kind: kind, text: b.String(), double: quote == '"'}, s[i+1:], nil
+		}
+	}
+	return token{}, "", errText
+}
+
+// number returns the length of a number.
+func number(s string) int {
+	i := 0
+	digits := func() {
+		for i < len(s) && digit(s[i]) {
+			i++
+		}
+	}
+	if digits(); i < len(s) && s[i] == '.' {
+		i++
+		digits()
+	}
+	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
+		j := i
+		if i++; i < len(s) && (s[i] == '+' || s[i] == '-') {
+			i++
+		}
+		if i == len(s) || !digit(s[i]) {
+			return j // refused, as a letter behind a number is
+		}
+		digits()
+	}
+	return i
+}
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+// inWord reports whether a byte may stand in an unquoted name. All bytes from
+// 0x80 up may: SQLite knows no other letters or blanks there.
+func inWord(c byte) bool {
+	return c >= 0x80 || c == '_' || c == '$' || digit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

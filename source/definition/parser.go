@@ -1,0 +1,340 @@
+package definition
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxDepth bounds how deep a definition may nest.
+const maxDepth = 200
+
+// ParseView reads the text of a CREATE VIEW. An error means that it is not
+// understood.
+func ParseView(text string) (View, error) {
+	tokens, err := scan(text)
+	if err != nil {
+		return View{}, err
+	}
+	p := &parser{tokens: tokens}
+	p.expect("CREATE")
+	p.expect("VIEW")
+	p.name()
+	v := View{Columns: p.names()}
+	p.expect("AS")
+	v.Select = p.query()
+	if p.failed || p.at < len(p.tokens) {
+		return View{}, errText
+	}
+	return v, nil
+}
+
+// parser reads tokens. Once something is not understood, failed is set and it
+// stays at the end.
+type parser struct {
+	tokens []token
+	at     int
+	depth  int
+	failed bool
+}
+
+func (p *parser) fail() {
+	p.failed = true
+	p.at = len(p.tokens)
+}
+
+// peek returns the token that many places ahead.
+func (p *parser) peek(ahead int) token {
+	if p.at+ahead < len(p.tokens) {
+		return p.tokens[p.at+ahead]
+	}
+	return token{}
+}
+
+// sees reports whether the next tokens are these words or signs.
+func (p *parser) sees(these ...string) bool {
+	for i, s := range these {
+		t := p.peek(i)
+		if t.kind != word && t.kind != sign || !strings.EqualFold(t.text, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// takes passes the words or signs if they are next.
+func (p *parser) takes(these ...string) bool {
+	if !p.sees(these...) {
+		return false
+	}
+	p.at += len(these)
+	return true
+}
+
+// takesOne passes one of the words or signs, and returns it; "" if none is next.
+func (p *parser) takesOne(these ...string) string {
+	for _, s := range these {
+		if p.takes(s) {
+			return s
+		}
+	}
+	return ""
+}
+
+func (p *parser) expect(s string) {
+	if !p.takes(s) {
+		p.fail()
+	}
+}
+
+// named reports whether the next token is a name.
+func (p *parser) named() bool {
+	t := p.peek(0)
+	return t.kind == name || t.kind == word && !keywords[strings.ToUpper(t.text)]
+}
+
+func (p *parser) name() string {
+	if !p.named() {
+		p.fail()
+		return ""
+	}
+	p.at++
+	return p.tokens[p.at-1].text
+}
+
+// names reads a list of names in parentheses, if one is next.
+func (p *parser) names() []string {
+	if !p.takes("(") {
+		return nil
+	}
+	out := list(p, p.name)
+	p.expect(")")
+	return out
+}
+
+// list reads what is separated by commas.
+func list[T any](p *parser, one func() T) []T {
+	out := []T{one()}
+	for p.takes(",") {
+		out = append(out, one())
+	}
+	return out
+}
+
+// deeper counts a level of nesting; the function that it returns ends it.
+func (p *parser) deeper() func() {
+	if p.depth++; p.depth > maxDepth {
+		p.fail()
+	}
+	return func() { p.depth-- }
+}
+
+// query reads a SELECT, with WITH before and ORDER BY and LIMIT behind it.
+func (p *parser) query() *Select {
+	defer p.deeper()()
+	s := &Select{}
+	if p.takes("WITH") {
+		p.takes("RECURSIVE") // a name is recursive if it is used in its own body, whatever stands here
+		s.With = list(p, p.cte)
+	}
+	s.Cores = []*Core{p.core()}
+	for {
+		operator := p.takesOne("UNION", "INTERSECT", "EXCEPT")
+		if operator == "" {
+			break
+		}
+		if operator == "UNION" && p.takes("ALL") {
+			operator = "UNION ALL"
+		}
+		s.Operators = append(s.Operators, operator)
+		s.Cores = append(s.Cores, p.core())
+	}
+	if p.takes("ORDER", "BY") {
+		s.OrderBy = list(p, p.orderTerm)
+	}
+	if p.takes("LIMIT") {
+		s.Limited = true
+		p.constant()
+		if p.takesOne("OFFSET", ",") != "" {
+			p.constant()
+		}
+	}
+	return s
+}
+
+// constant passes a number: a LIMIT that is computed would read more.
+func (p *parser) constant() {
+	p.takes("-")
+	if p.peek(0).kind != literal {
+		p.fail()
+		return
+	}
+	p.at++
+}
+
+func (p *parser) orderTerm() *Expr {
+	e := p.expr()
+	p.takesOne("ASC", "DESC")
+	if p.takes("NULLS") && !p.takes("FIRST") && !p.takes("LAST") {
+		p.fail()
+	}
+	return e
+}
+
+func (p *parser) cte() CTE {
+	c := CTE{Name: p.name(), Columns: p.names()}
+	p.expect("AS")
+	if p.takes("NOT") {
+		p.expect("MATERIALIZED")
+	} else {
+		p.takes("MATERIALIZED")
+	}
+	p.expect("(")
+	c.Select = p.query()
+	p.expect(")")
+	return c
+}
+
+func (p *parser) core() *Core {
+	c := &Core{}
+	p.expect("SELECT")
+	if c.Distinct = p.takes("DISTINCT"); !c.Distinct {
+		p.takes("ALL")
+	}
+	c.Columns = list(p, p.column)
+	if p.takes("FROM") {
+		c.From = p.from()
+	}
+	if p.takes("WHERE") {
+		c.Where = p.expr()
+	}
+	if p.takes("GROUP", "BY") {
+		c.GroupBy = list(p, p.expr)
+	}
+	if p.takes("HAVING") {
+		c.Having = p.expr()
+	}
+	return c
+}
+
+func (p *parser) column() Column {
+	if p.takes("*") {
+		return Column{}
+	}
+	if p.named() && p.peek(1) == (token{kind: sign, text: "."}) && p.peek(2) == (token{kind: sign, text: "*"}) {
+		table := p.name()
+		p.at += 2
+		return Column{Table: table}
+	}
+	return Column{Expr: p.expr(), Alias: p.alias()}
+}
+
+// alias reads a name that is given, with AS or without; "" if there is none.
+func (p *parser) alias() string {
+	if p.takes("AS") || p.named() {
+		return p.name()
+	}
+	return ""
+}
+
+// from reads tables and their joins, which bind from left to right.
+func (p *parser) from() *From {
+	f := p.table()
+	for {
+		j := &From{Left: f}
+		if !p.operator(j) {
+			return f
+		}
+		j.Right = p.table()
+		if p.takes("ON") {
+			j.On = p.expr()
+		} else if p.takes("USING") {
+			if j.Using = p.names(); j.Using == nil {
+				p.fail()
+			}
+		}
+		f = j
+	}
+}
+
+// operator passes what joins two tables; false if nothing does.
+func (p *parser) operator(j *From) bool {
+	if p.takes(",") {
+		return true
+	}
+	start := p.at
+	j.Natural = p.takes("NATURAL")
+	if p.takes("LEFT") {
+		j.Outer = true
+		p.takes("OUTER")
+	} else {
+		p.takesOne("INNER", "CROSS")
+	}
+	if p.takes("JOIN") {
+		return true
+	}
+	if p.at > start {
+		p.fail()
+	}
+	return false
+}
+
+// table reads what is joined. A join in parentheses must not have an alias.
+func (p *parser) table() *From {
+	defer p.deeper()()
+	if p.takes("(") {
+		var f *From
+		if p.sees("SELECT") || p.sees("WITH") {
+			f = &From{Select: p.query()}
+			p.expect(")")
+			f.Alias = p.alias()
+		} else {
+			f = p.from()
+			p.expect(")")
+		}
+		return f
+	}
+	f := &From{Table: p.name()}
+	if p.takes(".") {
+		if !strings.EqualFold(f.Table, "main") {
+			p.fail()
+		}
+		f.Table, f.Main = p.name(), true
+	}
+	if f.Alias = p.alias(); f.Alias == "" {
+		f.Alias = f.Table
+	}
+	return f
+}
+
+// Collations returns the collations of a table's columns that have another than
+// BINARY, by folded name, from the text of CREATE TABLE. It is false where that
+// is not understood.
+func Collations(createTable string, fold func(string) string) (map[string]string, bool) {
+	tokens, err := scan(createTable)
+	start := slices.Index(tokens, token{kind: sign, text: "("})
+	if err != nil || start < 0 {
+		return nil, false
+	}
+	out := make(map[string]string)
+	depth, column := 0, ""
+	for i, t := range tokens[start:] {
+		at := start + i
+		switch {
+		case t == token{kind: sign, text: ")"}:
+			depth--
+		case t == token{kind: sign, text: "("}:
+			depth++
+		}
+		first := t == token{kind: sign, text: "("} || t == token{kind: sign, text: ","}
+		if depth == 1 && first && at+1 < len(tokens) {
+			column = fold(tokens[at+1].text)
+		}
+		if depth == 1 && t.kind == word && strings.EqualFold(t.text, "COLLATE") {
+			if at+1 == len(tokens) {
+				return nil, false
+			}
+			out[column] = strings.ToUpper(tokens[at+1].text)
+		}
+	}
+	return out, true
+}

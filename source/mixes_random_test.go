@@ -1,0 +1,377 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var randomViews = flag.Int("views", 400, "how many random views TestRandomViews makes for each of its two properties")
+
+// viewMaker makes the texts of random views over the tables of randomSchema, most
+// of which repeat or mix rows. Each view has the columns u, x0 and x1.
+type viewMaker struct {
+	*rand.Rand
+	aliases int
+	tame    bool // one private table first, joins by keys or the unit, and little else
+}
+
+// made is a table or sub-select under its alias.
+type made struct {
+	alias   string
+	columns []string
+	private bool
+}
+
+var randomTables = []struct {
+	name    string
+	columns string
+	private bool
+}{
+	{"raw", "id u a b c f", true}, {"raw", "id u a b c f", true}, {"raw", "id u a b c f", true}, {"more", "u a b", true},
+	{"keyed", "k n t", false}, {"num", "k t", false}, {"multi", "k n", false}, {"fold", "k t", false}, {"loose", "k t", false},
+	{"pair", "k n t", false}, {"partial", "k t", false}, {"bare", "k t", false},
+}
+
+var randomSchema = []string{
+	"CREATE TABLE raw (id INTEGER PRIMARY KEY, u TEXT, a INTEGER, b TEXT, c TEXT COLLATE NOCASE, f)", "CREATE INDEX raw_b ON raw (b)",
+	"CREATE TABLE more (u TEXT, a INTEGER, b TEXT)",
+	"CREATE TABLE keyed (k TEXT PRIMARY KEY, n INTEGER, t TEXT)", "CREATE TABLE num (k INTEGER PRIMARY KEY, t TEXT)",
+	"CREATE TABLE multi (k TEXT, n INTEGER)", "CREATE TABLE fold (k TEXT COLLATE NOCASE UNIQUE, t TEXT)",
+	"CREATE TABLE loose (k UNIQUE, t TEXT)", "CREATE TABLE pair (k TEXT, n INTEGER, t TEXT, UNIQUE (k, n))",
+	"CREATE TABLE partial (k TEXT, t TEXT)", "CREATE UNIQUE INDEX partial_k ON partial (k) WHERE t > 'b'",
+	"CREATE TABLE bare (k TEXT COLLATE NOCASE, t TEXT)", "CREATE UNIQUE INDEX bare_k ON bare (k COLLATE BINARY)",
+}
+
+func (m *viewMaker) pick(all ...string) string { return all[m.IntN(len(all))] }
+
+func (m *viewMaker) chance(percent int) bool { return m.IntN(100) < percent }
+
+// column names a column, of a private table more often than not.
+func (m *viewMaker) column(from []made) string {
+	t := from[m.IntN(len(from))]
+	return t.alias + "." + m.pick(t.columns...)
+}
+
+// unit names what is most often the unit's column.
+func (m *viewMaker) unit(from []made) string {
+	for _, t := range from {
+		if t.private && slices.Contains(t.columns, "u") && m.chance(80) {
+			return t.alias + ".u"
+		}
+	}
+	return m.expr(from, 1)
+}
+
+func (m *viewMaker) expr(from []made, depth int) string {
+	if depth == 0 || m.chance(60) || m.tame && m.chance(70) {
+		return m.column(from)
+	}
+	a, b := m.expr(from, depth-1), m.expr(from, depth-1)
+	switch m.IntN(9) {
+	case 0:
+		return a + m.pick(" || ", " + ", " % ", " = ", " < ") + b
+	case 1:
+		return "CAST(" + a + " AS " + m.pick("INTEGER", "TEXT", "REAL") + ")"
+	case 2:
+		return m.pick("lower", "upper", "length", "typeof") + "(" + a + ")"
+	case 3:
+		return "coalesce(" + a + ", " + b + ")"
+	case 4:
+		return "+" + a
+	case 5:
+		return m.pick("1", "'a'", "NULL")
+	case 6:
+		return a + " COLLATE " + m.pick("NOCASE", "BINARY")
+	case 7:
+		return "(SELECT " + m.pick("max(", "count(", "total(") + m.pick("k", b) + ") FROM " + m.pick("multi", "keyed", "raw", "num") + " WHERE " + m.pick("1", "k = "+a) + ")"
+	}
+	return "CASE WHEN " + m.cond(from, depth-1) + " THEN " + a + " ELSE " + b + " END"
+}
+
+func (m *viewMaker) cond(from []made, depth int) string {
+	a, b := m.column(from), m.column(from)
+	switch m.IntN(12) {
+	case 0:
+		return a + " IS " + b
+	case 1:
+		return a + " > " + b
+	case 2:
+		return a + " = " + m.expr(from, 1)
+	case 3:
+		return a + " IN (SELECT k FROM " + m.pick("multi", "keyed", "num") + ")"
+	case 4:
+		return "EXISTS (SELECT 1 FROM " + m.pick("multi AS e", "keyed AS e", "more AS e") + " WHERE e." + m.pick("k", "u") + " = " + a + ")"
+	}
+	if depth > 0 && m.chance(30) {
+		return "(" + m.cond(from, depth-1) + ")" + m.pick(" OR ", " AND ", " AND ") + m.cond(from, depth-1)
+	}
+	return a + " = " + b
+}
+
+// link joins a table to others, by its key or by the unit more often than not.
+func (m *viewMaker) link(from []made, t made) string {
+	other := m.column(from)
+	var keys []string
+	for _, c := range t.columns {
+		if c == "k" || c == "u" {
+			keys = append(keys, c)
+		}
+	}
+	if len(keys) == 0 || !m.tame && m.chance(15) {
+		return m.cond(append(slices.Clone(from), t), 1)
+	}
+	if keys[0] == "u" && m.chance(80) {
+		other = m.unit(from)
+	}
+	link := m.pick(t.alias+"."+keys[0]+" = "+other, other+" = "+t.alias+"."+keys[0])
+	if slices.Contains(t.columns, "n") && m.chance(50) {
+		link += " AND " + t.alias + ".n = " + m.pick("1", m.column(from))
+	}
+	return link
+}
+
+func (m *viewMaker) table(depth int, first bool) (string, made) {
+	m.aliases++
+	alias := fmt.Sprintf("t%d", m.aliases)
+	if depth > 0 && (first || !m.tame) && m.chance(25) {
+		return "(" + m.query(depth-1) + ") AS " + alias, made{alias, []string{"u", "x0", "x1"}, true}
+	}
+	t := randomTables[m.IntN(len(randomTables))]
+	for m.tame && (t.private != first) && m.chance(85) {
+		t = randomTables[m.IntN(len(randomTables))]
+	}
+	return t.name + " AS " + alias, made{alias, strings.Fields(t.columns), t.private}
+}
+
+// query makes a SELECT with the columns u, x0 and x1.
+func (m *viewMaker) query(depth int) string {
+	text, first := m.table(depth, true)
+	from := []made{first}
+	for range m.IntN(3) {
+		joined, t := m.table(depth, false)
+		kind := m.IntN(12)
+		if m.tame && m.chance(85) {
+			kind = 5
+		}
+		switch kind {
+		case 0:
+			text += ", " + joined
+		case 1:
+			text += " NATURAL " + m.pick("", "LEFT ") + "JOIN " + joined
+		case 2:
+			text += " JOIN " + joined + " USING (" + m.pick(t.columns...) + ")"
+		case 3:
+			text += m.pick(" RIGHT", " FULL", " CROSS") + " JOIN " + joined + " ON " + m.link(from, t)
+		case 4:
+			more, t2 := m.table(depth, false)
+			text += " LEFT JOIN (" + joined + " JOIN " + more + " ON " + m.link([]made{t}, t2) + ") ON " + m.link(from, t)
+			from = append(from, t2)
+		default:
+			text += m.pick(" JOIN ", " LEFT JOIN ") + joined + " ON " + m.link(from, t)
+		}
+		from = append(from, t)
+	}
+	u, where, tail := m.unit(from), "", ""
+	if m.chance(30) {
+		where = " WHERE " + m.cond(from, 1)
+	}
+	x0, x1, distinct := m.expr(from, 2), m.expr(from, 1), ""
+	shape := m.IntN(14)
+	if m.tame && m.chance(60) {
+		shape = 4
+	}
+	switch shape {
+	case 0:
+		distinct = "DISTINCT "
+	case 1:
+		x1, tail = m.pick("count(*)", "max("+x1+")"), " GROUP BY "+m.pick(u, "u", u+", "+x0, "1, 2", x0)
+	case 2:
+		x1 = "count(*) OVER (" + m.pick("", "PARTITION BY "+u, "PARTITION BY "+x0) + ")"
+	case 3:
+		tail = " LIMIT 2"
+	}
+	out := "SELECT " + distinct + u + " AS u, " + x0 + " AS x0, " + x1 + " AS x1 FROM " + text + where + tail
+	if depth > 0 && tail == "" && m.chance(15) {
+		out += m.pick(" UNION ALL ", " UNION ALL ", " UNION ", " EXCEPT ") + m.query(0)
+	}
+	return out
+}
+
+// fillRandom gives every table a few rows, of values that collide under one
+// comparison and not under another.
+func fillRandom(t *testing.T, m *viewMaker, db *sql.DB) {
+	t.Helper()
+	text := func() string { return m.pick("'a'", "'A'", "'b'", "'1'", "'01'", "'1.0'", "NULL") }
+	number := func() string { return m.pick("0", "1", "1", "2", "'a'", "NULL") }
+	free := func() string { return m.pick("1", "'1'", "'a'", "'A'", "1.0", "x'61'", "NULL") }
+	for range 5 {
+		run(t, db, fmt.Sprintf("INSERT INTO raw VALUES (NULL, %s, %s, %s, %s, %s)", text(), number(), text(), text(), free()))
+		run(t, db, fmt.Sprintf("INSERT INTO more VALUES (%s, %s, %s)", text(), number(), text()))
+		run(t, db, fmt.Sprintf("INSERT OR IGNORE INTO keyed VALUES (%s, %s, %s)", text(), number(), text()))
+		run(t, db, fmt.Sprintf("INSERT OR IGNORE INTO num VALUES (%d, %s)", m.IntN(4), text()))
+		run(t, db, fmt.Sprintf("INSERT INTO multi VALUES (%s, %s)", text(), number()))
+		run(t, db, fmt.Sprintf("INSERT OR IGNORE INTO pair VALUES (%s, %s, %s)", text(), number(), text()))
+		run(t, db, fmt.Sprintf("INSERT OR IGNORE INTO loose VALUES (%s, %s)", free(), text()))
+		for _, table := range []string{"fold", "partial", "bare"} {
+			run(t, db, fmt.Sprintf("INSERT OR IGNORE INTO %s VALUES (%s, %s)", table, text(), text()))
+		}
+	}
+}
+
+// rowsOf returns how often each row of the view is there, by its unit.
+func rowsOf(t *testing.T, db *sql.DB) map[string]map[string]int {
+	t.Helper()
+	found, err := db.Query("SELECT CASE WHEN u IS NULL THEN '' ELSE typeof(u) || quote(u) END, quote(x0), quote(x1) FROM made")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close()
+	out := make(map[string]map[string]int)
+	for found.Next() {
+		var u, x0, x1 string
+		if err := found.Scan(&u, &x0, &x1); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(u, "real") { // 1.0 is the unit 1
+			u = strings.TrimSuffix("integer"+strings.TrimPrefix(u, "real"), ".0")
+		}
+		if out[u] == nil {
+			out[u] = make(map[string]int)
+		}
+		out[u][x0+","+x1]++
+	}
+	return out
+}
+
+// TestRandomViews makes random views over random rows and removes each private
+// row, and then all. Of a view that is accepted without a unit, the multiset loses
+// at most one row and gains none. Of one that is accepted with the unit u, the rows
+// of at most one unit change, always of the same, and none are left in the end.
+//
+// Floors keep it from passing by refusing all. Of 4000 views 619 were accepted without
+// a unit, 187 of them joins, and 1553 with one, 1080 of them joins. What is accepted
+// depends on the text alone, so that of 400 views none is a join with a chance of
+// (1 - 187/4000)^400 = 5e-9, and fewer than 4 are accepted with less. Nothing else
+// is left to chance: a failure is a fault.
+func TestRandomViews(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for _, unit := range []string{"", "u"} {
+		m := &viewMaker{Rand: rand.New(rand.NewPCG(seed, 1))}
+		db := memory(t, randomSchema...)
+		fillRandom(t, m, db)
+		accepted, joins, valid := 0, 0, 0
+		for i := range *randomViews {
+			if i%50 == 49 {
+				for _, table := range []string{"raw", "more", "keyed", "num", "multi", "fold", "loose", "pair", "partial", "bare"} {
+					run(t, db, "DELETE FROM "+table)
+				}
+				fillRandom(t, m, db)
+			}
+			m.tame = i%2 == 0
+			text := m.query(1)
+			if _, err := db.Exec("CREATE VIEW made AS " + text); err != nil {
+				continue
+			}
+			table := Table{Source: "made", Unit: unit, MaxRows: 3, Key: []byte{1}, Public: []string{"keyed", "num", "multi", "fold", "loose", "pair", "partial", "bare"}}
+			schema, err := SQLite(db).Check(context.Background(), table)
+			valid++
+			if err == nil && (slices.Contains(schema.Bases, "raw") || slices.Contains(schema.Bases, "more")) {
+				accepted++
+				if strings.Contains(text, "JOIN") {
+					joins++
+				}
+				removeEach(t, db, unit, text)
+			}
+			run(t, db, "DROP VIEW made")
+			if t.Failed() {
+				return
+			}
+		}
+		t.Logf("unit %q: %d of %d views accepted, %d of them joins; %d could be made", unit, accepted, *randomViews, joins, valid)
+		if accepted < *randomViews/100 || joins < *randomViews/250 {
+			t.Errorf("unit %q: only %d views of %d are accepted, %d of them joins", unit, accepted, *randomViews, joins)
+		}
+	}
+}
+
+// removeEach removes each private row, and then all one after the other, and looks
+// at what that changes.
+func removeEach(t *testing.T, db *sql.DB, unit, text string) {
+	t.Helper()
+	owner := make(map[string]string)
+	for _, stay := range []bool{false, true} {
+		run(t, db, "SAVEPOINT whole")
+		before := rowsOf(t, db)
+		for _, table := range []string{"raw", "more"} {
+			ids, err := texts(context.Background(), db, table, "SELECT CAST(rowid AS TEXT) FROM "+table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range ids {
+				if !stay {
+					run(t, db, "SAVEPOINT one")
+				}
+				run(t, db, "DELETE FROM "+table+" WHERE rowid = "+id)
+				after := rowsOf(t, db)
+				what := changed(before, after, unit, owner, table+id)
+				if what != "" {
+					t.Errorf("CREATE VIEW made AS %s\nwithout row %s of %s: %s\nbefore %v\nafter  %v", text, id, table, what, before, after)
+				}
+				if stay {
+					before = after
+				} else {
+					run(t, db, "ROLLBACK TO one")
+					run(t, db, "RELEASE one")
+				}
+			}
+		}
+		if delete(before, ""); stay && unit != "" && len(before) > 0 {
+			t.Errorf("CREATE VIEW made AS %s\nwithout any private row there are %v", text, before)
+		}
+		run(t, db, "ROLLBACK TO whole")
+		run(t, db, "RELEASE whole")
+	}
+}
+
+// changed says what is wrong with how the removal of a row changed the view.
+func changed(before, after map[string]map[string]int, unit string, owner map[string]string, row string) string {
+	lost, of := 0, make(map[string]bool)
+	for _, m := range []map[string]map[string]int{before, after} {
+		for u := range m {
+			for x := range m[u] {
+				d := before[u][x] - after[u][x]
+				if d < 0 && unit == "" {
+					return "a row is gained"
+				}
+				if d != 0 && u != "" {
+					of[u] = true
+				}
+			}
+		}
+	}
+	if unit == "" {
+		for u := range before {
+			for x := range before[u] {
+				lost += before[u][x] - after[u][x]
+			}
+		}
+		if lost > 1 {
+			return fmt.Sprintf("%d rows are lost", lost)
+		}
+		return ""
+	}
+	for u := range of {
+		if had, ok := owner[row]; ok && had != u || len(of) > 1 {
+			return fmt.Sprintf("rows of %v change, before of %q", of, had)
+		}
+		owner[row] = u
+	}
+	return ""
+}

@@ -1,0 +1,255 @@
+package source
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// mixesSchema has two private tables, raw and visits, and public ones with and
+// without keys.
+var mixesSchema = []string{
+	"CREATE TABLE raw (id INTEGER PRIMARY KEY, person TEXT, age INTEGER, code TEXT, zip TEXT COLLATE NOCASE, free)",
+	"CREATE TABLE visits (person TEXT, year INTEGER, ward TEXT, number INTEGER, guest TEXT COLLATE NOCASE)",
+	"CREATE TABLE lists (k TEXT, v TEXT)", "CREATE INDEX lists_k ON lists (k)",
+	"CREATE TABLE codes (k TEXT PRIMARY KEY, label TEXT, chapter INTEGER)",
+	"CREATE TABLE years (k INTEGER PRIMARY KEY, label TEXT)",
+	"CREATE TABLE pairs (a TEXT, b INTEGER, label TEXT, UNIQUE (a, b))",
+	"CREATE TABLE loose (k UNIQUE, label TEXT)",
+	"CREATE TABLE folded (k TEXT COLLATE NOCASE UNIQUE, label TEXT)",
+	"CREATE TABLE exact (k TEXT UNIQUE COLLATE BINARY, label TEXT)",
+	"CREATE TABLE partly (k TEXT, label TEXT)", "CREATE UNIQUE INDEX partly_k ON partly (k) WHERE label IS NOT NULL",
+	"CREATE TABLE lowered (k TEXT, label TEXT)", "CREATE UNIQUE INDEX lowered_k ON lowered (lower(k))",
+	"CREATE TABLE insensitive (k TEXT COLLATE NOCASE, label TEXT)", "CREATE UNIQUE INDEX insensitive_k ON insensitive (k COLLATE BINARY)",
+	"CREATE TABLE wr (k TEXT PRIMARY KEY, label TEXT) WITHOUT ROWID",
+	"CREATE VIEW seen AS SELECT id, person, age, code FROM raw WHERE age > 17",
+	"CREATE VIEW chapters AS SELECT k AS key, chapter FROM codes WHERE chapter > 0",
+	"CREATE VIEW twice AS SELECT a.person FROM raw AS a, raw AS b WHERE a.id = b.id",
+}
+
+var mixesPublic = []string{"lists", "codes", "years", "pairs", "loose", "folded", "exact", "partly", "lowered", "insensitive", "wr"}
+
+// checkView declares a table over a view as far as Check goes.
+func checkView(t testing.TB, q Querier, source, unit string) error {
+	t.Helper()
+	_, err := SQLite(q).Check(context.Background(), Table{Source: source, Unit: unit, MaxRows: 3, Key: []byte{1}, Public: mixesPublic})
+	return err
+}
+
+// TestRowwise has what is accepted without a unit, and what is refused and why.
+func TestRowwise(t *testing.T) {
+	db := memory(t, mixesSchema...)
+	for text, want := range map[string]string{ // "" for what is accepted
+		"SELECT * FROM raw":             "",
+		"SELECT raw.*, 1 AS x FROM raw": "",
+		"SELECT age / 10 AS decade, CASE WHEN age > 9 THEN upper(code) ELSE 'x' END AS c, -age || 'a' AS d, CAST(age AS TEXT) AS e FROM raw WHERE age BETWEEN 1 AND 99 AND code IN ('a', 'b') OR NOT zip IS NULL": "",
+		"SELECT age FROM raw ORDER BY age":                                                                                     "",
+		`SELECT "age", [code], ` + "`zip`" + ` AS "the ""zip""" FROM "raw" AS r -- a comment`:                                  "",
+		"SELECT age FROM seen /* two */ WHERE code = 'x'":                                                                      "",
+		"WITH a AS (SELECT * FROM raw), b (x) AS (SELECT age FROM a) SELECT x FROM b":                                          "",
+		"SELECT x.age FROM (SELECT age, code FROM (SELECT * FROM main.raw)) AS x":                                              "",
+		"SELECT age FROM raw UNION ALL SELECT year FROM visits":                                                                "",
+		"SELECT code FROM raw UNION ALL SELECT k FROM codes":                                                                   "",
+		"SELECT r.age, c.label FROM raw r JOIN codes c ON r.code = c.k":                                                        "",
+		"SELECT r.age, c.label FROM raw r JOIN codes c ON c.k = r.code AND c.chapter > 3":                                      "",
+		"SELECT r.age, c.label FROM codes c, raw r WHERE c.k = r.code":                                                         "",
+		"SELECT r.age, c.label FROM raw r LEFT JOIN codes c ON r.code = c.k":                                                   "",
+		"SELECT r.age, c.label FROM raw r LEFT OUTER JOIN codes c ON r.code == c.k WHERE c.k > 1":                              "",
+		"SELECT age, label FROM (SELECT age, code AS k FROM raw) JOIN codes USING (k)":                                         "",
+		"SELECT age, label FROM (SELECT age, code AS k FROM raw) NATURAL JOIN codes":                                           "",
+		"SELECT age, y.label FROM raw JOIN years y ON y.k = raw.age":                                                           "",
+		"SELECT age, y.label FROM raw JOIN years y ON y.k = raw.code":                                                          "", // the text becomes a number
+		"SELECT age, y.label FROM raw JOIN years y ON y.rowid = raw.age / 10":                                                  "",
+		"SELECT age, y.v FROM raw JOIN lists y ON y.oid = raw.age":                                                             "",
+		"SELECT age, c.label FROM raw JOIN codes c ON c.k = substr(raw.code, 1, 3)":                                            "",
+		"SELECT age, p.label FROM raw JOIN pairs p ON p.a = raw.code AND p.b = 7":                                              "",
+		"SELECT age, p.label FROM raw JOIN codes c ON c.k = raw.code JOIN pairs p ON p.a = c.label AND p.b = c.chapter":        "",
+		"SELECT age, p.label FROM raw LEFT JOIN (codes c JOIN pairs p ON p.a = c.label AND p.b = c.chapter) ON c.k = raw.code": "",
+		"SELECT age, key FROM raw JOIN chapters ON key = code":                                                                 "",
+		"SELECT age, label FROM raw JOIN wr ON wr.k = code":                                                                    "",
+		"SELECT age, e.label FROM raw JOIN exact e ON e.k = code":                                                              "",
+		"SELECT age, f.label FROM raw JOIN folded f ON f.k = code":                                                             "",
+		"SELECT age, f.label FROM raw JOIN folded f ON code = f.k":                                                             "", // BINARY
+		"SELECT age, l.label FROM raw JOIN loose l ON l.k = free":                                                              "",
+		"SELECT age FROM raw WHERE code IN (SELECT k FROM lists)":                                                              "",
+		"SELECT age FROM raw r WHERE EXISTS (SELECT 1 FROM lists l WHERE l.k = r.code) AND NOT EXISTS (SELECT * FROM years)":   "",
+		"SELECT age, (SELECT max(v) FROM lists WHERE k = code) AS m, (SELECT count(*) FROM lists) AS n FROM raw":               "",
+		"SELECT age, (SELECT v FROM lists ORDER BY v LIMIT 1) AS m FROM raw":                                                   "",
+		"SELECT age FROM raw WHERE code = \"E10\"":                                                                             "", // a text
+
+		// The cases of the demonstration, and their kin.
+		"SELECT r.age, m.v FROM raw r JOIN lists m ON r.code = m.k":                 "joins lists",
+		"SELECT a.age FROM raw a JOIN raw b ON a.id = b.id":                         "reads the private table raw twice",
+		"SELECT a.age FROM raw a, raw b":                                            "reads the private table raw twice",
+		"SELECT * FROM raw UNION ALL SELECT * FROM raw UNION ALL SELECT * FROM raw": "reads raw twice",
+		"SELECT age, (SELECT count(*) FROM raw) AS n FROM raw":                      "reads private rows of raw in a sub-select",
+		"SELECT age FROM raw LIMIT 10":                                              "has a LIMIT",
+		"SELECT age FROM raw ORDER BY age LIMIT 10 OFFSET 3":                        "has a LIMIT",
+
+		"SELECT r.age FROM raw r JOIN lists m":                                                                                               "joins lists",
+		"SELECT r.age FROM raw r LEFT JOIN lists m ON r.code = m.k":                                                                          "joins lists",
+		"SELECT r.age FROM raw r JOIN codes c ON r.code IS c.k":                                                                              "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c ON NOT r.code = c.k":                                                                           "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c ON r.code = c.k OR 1":                                                                          "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c ON r.code = c.k IS NOT NULL":                                                                   "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c ON r.code >= c.k AND r.code <= c.k":                                                            "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c ON r.code IN (c.k)":                                                                            "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c ON r.age = c.k":                                                                                "joins codes", // '1' and '01' both equal 1
+		"SELECT r.age FROM raw r JOIN codes c ON r.age + 0 = c.k":                                                                            "",            // an expression has no affinity: TEXT is applied to it
+		"SELECT r.age FROM raw r JOIN codes c ON CAST(r.code AS INTEGER) = c.k":                                                              "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c ON r.code = c.k COLLATE NOCASE":                                                                "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c ON r.zip = c.k":                                                                                "joins codes", // zip's NOCASE
+		"SELECT r.age FROM raw r JOIN codes c ON c.k = r.zip":                                                                                "",
+		"SELECT r.age FROM raw r JOIN codes c ON r.code = c.k || ''":                                                                         "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c ON r.code = +c.k":                                                                              "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c ON c.k = c.label":                                                                              "joins codes",
+		"SELECT r.age FROM raw r JOIN codes c JOIN codes d ON d.k = c.k":                                                                     "joins codes",
+		"SELECT r.age FROM raw r JOIN pairs p ON p.a = r.code":                                                                               "joins pairs",
+		"SELECT r.age FROM raw r JOIN loose l ON l.k = r.code":                                                                               "joins loose", // 1 and '1'
+		"SELECT r.age FROM raw r JOIN loose l ON l.k = r.age":                                                                                "joins loose",
+		"SELECT r.age FROM raw r JOIN partly p ON p.k = r.code":                                                                              "joins partly",
+		"SELECT r.age FROM raw r JOIN lowered p ON lower(p.k) = r.code":                                                                      "joins lowered",
+		"SELECT r.age FROM raw r JOIN insensitive i ON i.k = r.code":                                                                         "joins insensitive", // NOCASE over a BINARY index
+		"SELECT r.age FROM raw r JOIN insensitive i ON r.code = i.k":                                                                         "",
+		"SELECT r.age FROM raw r JOIN years y ON y.k = r.age LEFT JOIN codes c ON c.k = r.code JOIN lists l ON l.k = c.label":                "joins lists",
+		"SELECT r.age FROM raw r JOIN lists m ON 1 LEFT JOIN codes c ON c.k = r.code AND m.rowid = c.chapter":                                "joins lists",
+		"SELECT r.age FROM raw r JOIN lists m LEFT JOIN codes c ON c.k = r.code AND m.v = 5 WHERE m.rowid = coalesce(c.chapter, 3)":          "joins lists",
+		"SELECT c.label FROM codes c LEFT JOIN raw r ON c.k = r.code":                                                                        "on the right of a LEFT JOIN",
+		"SELECT c.label FROM codes c LEFT JOIN (years y JOIN raw r ON y.k = r.age) ON c.k = r.code":                                          "on the right of a LEFT JOIN",
+		"SELECT c.label FROM raw r RIGHT JOIN codes c ON c.k = r.code":                                                                       "is not understood",
+		"SELECT c.label FROM raw r FULL JOIN codes c ON c.k = r.code":                                                                        "is not understood",
+		"SELECT c.label FROM raw right JOIN codes c ON c.k = code":                                                                           "is not understood",
+		"SELECT DISTINCT age FROM raw":                                                                                                       "has a DISTINCT",
+		"SELECT age, count(*) AS n FROM raw GROUP BY age":                                                                                    "groups rows",
+		"SELECT count(*) AS n FROM raw":                                                                                                      "has the aggregate count",
+		"SELECT age, count(*) OVER () AS n FROM raw":                                                                                         "has a window function",
+		"SELECT age, max(age) OVER (PARTITION BY id ORDER BY age ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS n FROM raw":                    "has a window function",
+		"SELECT age FROM raw UNION SELECT year FROM visits":                                                                                  "combines rows by UNION",
+		"SELECT age FROM raw INTERSECT SELECT year FROM visits":                                                                              "combines rows by INTERSECT",
+		"SELECT age FROM raw EXCEPT SELECT k FROM years":                                                                                     "combines rows by EXCEPT",
+		"SELECT age FROM (SELECT age FROM raw LIMIT 3)":                                                                                      "has a LIMIT",
+		"SELECT r.age FROM raw r JOIN (SELECT k FROM years LIMIT (SELECT count(*) FROM raw)) y ON y.k = r.age":                               "is not understood",
+		"SELECT r.age FROM raw r JOIN (SELECT 1 AS k UNION ALL SELECT 2) y":                                                                  "joins a sub-select",
+		"SELECT age FROM raw JOIN twice USING (person)":                                                                                      "reads the private table raw twice",
+		"SELECT r.age FROM raw r JOIN visits v ON v.person = r.person":                                                                       "reads the private tables raw and visits",
+		"SELECT age FROM raw WHERE person IN (SELECT person FROM visits)":                                                                    "reads private rows of visits in a sub-select",
+		"SELECT k FROM codes WHERE k IN (SELECT code FROM raw)":                                                                              "reads private rows of raw in a sub-select",
+		"SELECT 'x' AS x WHERE EXISTS (SELECT 1 FROM raw)":                                                                                   "reads private rows of raw in a sub-select",
+		"SELECT age FROM raw ORDER BY (SELECT max(year) FROM visits)":                                                                        "reads private rows of visits in a sub-select",
+		"SELECT (SELECT max(r.age) FROM lists) AS m FROM raw r":                                                                              "has the aggregate max of columns of a SELECT around",
+		"SELECT (SELECT count(r.one) FROM lists) AS m FROM (SELECT 1 AS one, age FROM raw) r":                                                "has the aggregate count of columns of a SELECT around",
+		"SELECT age FROM raw JOIN (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT i FROM n) ON i = age": "has the recursive table n",
+		"WITH n (i) AS (SELECT age FROM raw UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT i FROM n":                                      "has the recursive table n",
+		"SELECT age FROM raw NOT INDEXED":                                                                                                    "is not understood",
+		"VALUES (1)":                                                                                                                         "is not understood",
+		"SELECT age FROM raw JOIN (VALUES (1))":                                                                                              "is not understood",
+		"SELECT sum(age) OVER w AS s FROM raw WINDOW w AS ()":                                                                                "can fail on a row",
+		"SELECT max(age) OVER w AS s FROM raw WINDOW w AS ()":                                                                                "is not understood",
+		"SELECT abs(age) AS a FROM raw":                                                                                                      "can fail on a row",
+		"SELECT age FROM raw WHERE random() % 2":                                                                                             "can fail on a row",
+		"SELECT CURRENT_TIMESTAMP AS a FROM raw":                                                                                             "can fail on a row",
+	} {
+		if _, err := db.Exec("CREATE VIEW made AS " + text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		err := checkView(t, db, "made", "")
+		judged(t, text, want, err)
+		run(t, db, "DROP VIEW made")
+	}
+}
+
+// judged compares a refusal with what it should say, "" for none.
+func judged(t *testing.T, text, want string, err error) {
+	t.Helper()
+	var e *sqlerr.Error
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("%s\n%v", text, err)
+	case want == "":
+	case err == nil:
+		t.Errorf("%s\nis accepted, want: it %s", text, want)
+	default:
+		e = err.(*sqlerr.Error)
+		if !strings.Contains(e.Message, want) || e.Hint == "" {
+			t.Errorf("%s\n%v (%s), want %q", text, e, e.Hint, want)
+		}
+	}
+}
+
+// TestUnitwise is TestRowwise with the unit person.
+func TestUnitwise(t *testing.T) {
+	db := memory(t, mixesSchema...)
+	for text, want := range map[string]string{
+		"SELECT * FROM raw": "",
+		"SELECT r.person, m.v FROM raw r JOIN lists m ON r.code = m.k":                                                             "",
+		"SELECT r.person, m.v FROM raw r, lists m":                                                                                 "",
+		"SELECT person, v FROM lists m LEFT JOIN raw r ON r.code = m.k":                                                            "",
+		"SELECT person, v FROM raw r LEFT JOIN lists m ON r.code > m.k":                                                            "",
+		"SELECT r.person, r.age, v.year FROM raw r JOIN visits v ON r.person = v.person":                                           "",
+		"SELECT v.person, r.age, v.year FROM raw r JOIN visits v USING (person)":                                                   "",
+		"SELECT person, age, year FROM raw NATURAL JOIN visits":                                                                    "",
+		"SELECT r.person, v.year FROM raw r, visits v WHERE v.person = r.person":                                                   "",
+		"SELECT r.person, v.year FROM raw r LEFT JOIN visits v ON v.person = r.person":                                             "",
+		"SELECT v.person, v.year FROM raw r LEFT JOIN visits v ON v.person = r.person":                                             "",
+		"SELECT a.person FROM raw a JOIN raw b ON a.person = b.person":                                                             "",
+		"SELECT a.person FROM raw a JOIN visits v ON a.person = v.person JOIN raw b ON v.person = b.person":                        "",
+		"SELECT a.person FROM raw a JOIN codes c ON c.k = a.person JOIN raw b ON c.k = b.person":                                   "",
+		"SELECT person FROM raw UNION ALL SELECT person FROM raw":                                                                  "",
+		"SELECT person FROM raw UNION SELECT person FROM visits":                                                                   "",
+		"SELECT person FROM raw EXCEPT SELECT person FROM visits":                                                                  "",
+		"SELECT person FROM raw INTERSECT SELECT person FROM visits":                                                               "",
+		"SELECT person FROM raw EXCEPT SELECT guest FROM visits":                                                                   "combines rows by EXCEPT, but not by the unit's column",
+		"SELECT person FROM raw EXCEPT SELECT k FROM codes":                                                                        "has rows of no unit",
+		"SELECT person, count(*) AS n, max(age) AS a FROM raw GROUP BY person":                                                     "",
+		"SELECT person, age / 10 AS d, count(*) AS n FROM raw GROUP BY 1, age / 10":                                                "",
+		"SELECT person, age / 10 AS d, count(*) AS n FROM raw GROUP BY d, person HAVING n > 2 AND avg(age) > 2":                    "",
+		"SELECT person, d, total(d) AS n FROM (SELECT person, age / 10 AS d FROM raw) GROUP BY person, d":                          "",
+		"SELECT DISTINCT person, zip FROM raw":                                                                                     "",
+		"SELECT person, count(*) OVER (PARTITION BY person ORDER BY age) AS n FROM raw":                                            "",
+		"SELECT v.person, n.n FROM visits v JOIN (SELECT person, count(*) AS n FROM raw GROUP BY person) n ON n.person = v.person": "",
+		"SELECT CAST(person AS INTEGER) AS person, age FROM raw":                                                                   "",
+		"SELECT lower(guest) AS person FROM visits":                                                                                "",
+		"SELECT c.label AS person FROM raw r JOIN codes c ON c.k = r.code":                                                         "", // households, say
+		"SELECT guest AS person FROM visits":                                                                                       "",
+		"SELECT person COLLATE NOCASE AS person FROM raw":                                                                          "",
+		"SELECT person FROM raw UNION ALL SELECT CAST(number AS TEXT) FROM visits":                                                 "",
+
+		"SELECT a.person FROM raw a JOIN raw b ON a.id = b.id":                                         "joins raw",
+		"SELECT a.person FROM raw a, raw b":                                                            "joins raw",
+		"SELECT a.person FROM raw a JOIN raw b ON a.person = b.person OR a.age = 1":                    "joins raw",
+		"SELECT a.person FROM raw a JOIN raw b ON a.person = b.code":                                   "joins raw", // two units of one row
+		"SELECT a.person FROM raw a LEFT JOIN raw b ON a.age = b.age":                                  "joins raw",
+		"SELECT a.person FROM raw a LEFT JOIN raw b ON a.age = b.age WHERE b.person = a.person":        "",
+		"SELECT a.person FROM raw a JOIN visits v ON a.person = v.person JOIN raw b ON v.year = b.age": "joins raw",
+		"SELECT a.person FROM raw a JOIN visits v ON a.person = v.number":                              "joins visits", // another affinity
+		"SELECT a.person FROM raw a JOIN visits v ON v.guest = a.person":                               "joins visits", // NOCASE
+		"SELECT a.person FROM raw a JOIN visits v ON a.person = v.guest":                               "",
+		"SELECT a.person FROM raw a JOIN visits v ON a.person IS v.person":                             "joins visits",
+		"SELECT a.person FROM raw a JOIN visits v ON a.person = v.person COLLATE NOCASE":               "joins visits",
+		"SELECT m.k AS person FROM lists m JOIN raw r ON m.k = r.code":                                 "takes the unit from more than the private row",
+		"SELECT m.v AS person FROM lists m JOIN raw r ON m.k = r.code":                                 "takes the unit from more than the private row",
+		"SELECT coalesce(r.person, 'x') AS person FROM lists m LEFT JOIN raw r ON m.k = r.code":        "takes the unit from more than the private row",
+		"SELECT person FROM raw UNION ALL SELECT k FROM codes":                                         "has rows of no unit",
+		"SELECT person FROM raw UNION ALL SELECT CAST(person AS TEXT) FROM raw":                        "takes the unit of raw from two",
+		"SELECT person FROM raw UNION ALL SELECT code FROM raw":                                        "takes the unit of raw from two",
+		"SELECT guest AS person, count(*) AS n FROM visits GROUP BY guest":                             "groups rows, but not by the unit's column",
+		"SELECT max(person) AS person, age FROM raw GROUP BY age":                                      "groups rows, but not by the unit's column",
+		"SELECT person, age FROM raw GROUP BY age":                                                     "shows a column of grouped rows",
+		"SELECT person, max(age) AS a, zip FROM raw GROUP BY person":                                   "shows a column of grouped rows",
+		"SELECT person, (SELECT count(*) FROM raw) AS n FROM raw":                                      "reads private rows of raw in a sub-select",
+		"SELECT person, count(*) OVER () AS n FROM raw":                                                "has a window function",
+		"SELECT person, count(*) OVER (PARTITION BY age) AS n FROM raw":                                "has a window function, but not by the unit's column",
+		"SELECT DISTINCT guest AS person FROM visits":                                                  "has a DISTINCT, but not by the unit's column",
+		"SELECT person FROM raw LIMIT 10":                                                              "has a LIMIT",
+		"SELECT person FROM (SELECT person FROM raw ORDER BY age LIMIT 10)":                            "has a LIMIT",
+		"SELECT 'all' AS person, age FROM raw JOIN visits ON raw.person = visits.person":               "joins private rows",
+	} {
+		if _, err := db.Exec("CREATE VIEW made AS " + text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		judged(t, text, want, checkView(t, db, "made", "person"))
+		run(t, db, "DROP VIEW made")
+	}
+}

@@ -1,0 +1,121 @@
+package source
+
+import (
+	"slices"
+
+	"dpsql/query"
+	"dpsql/source/definition"
+)
+
+// scope is where the names of a SELECT are looked up: in its tables, then in its
+// own aliases, then in the SELECT around it.
+type scope struct {
+	*definer
+	ctes    *environment
+	tables  []named
+	aliases []field
+	keys    []groupKey // of GROUP BY
+	around  *scope
+	outside leaves // those of SELECTs around that were named
+	outer   int    // how many columns of SELECTs around were named
+
+	aggregate string  // one of this SELECT's; "" if it has none
+	windows   []group // what its window functions divide rows by
+	bare      []value // columns that were named outside aggregates
+	inside    bool    // of an aggregate's arguments
+}
+
+// groupKey is an expression of GROUP BY.
+type groupKey struct {
+	expr  *definition.Expr
+	value value
+}
+
+// named is a table or SELECT under its alias.
+type named struct {
+	alias  string // folded
+	fields []field
+	rowid  *value // of a table; nil where there is none
+}
+
+// column looks a column up. Where several tables have the name, USING has made
+// them one, and the first is meant: anything else SQLite has refused.
+func (s *scope) column(table, name string) (value, bool) {
+	for at := s; at != nil; at = at.around {
+		v, ok := at.own(table, name)
+		if !ok && table == "" {
+			v, ok = at.alias(name)
+		} else if ok && !at.inside {
+			at.bare = append(at.bare, v)
+		}
+		if !ok {
+			continue
+		}
+		for in := s; in != at; in = in.around {
+			in.outside |= v.reads
+			in.outer++
+		}
+		return v, true
+	}
+	return value{}, false
+}
+
+func (s *scope) own(table, name string) (value, bool) {
+	for _, t := range s.tables {
+		if table != "" && t.alias != table {
+			continue
+		}
+		if i := slices.IndexFunc(t.fields, func(f field) bool { return f.name == name }); i >= 0 {
+			return t.fields[i].value, true
+		}
+		if t.rowid != nil && isRowid(name) && (table != "" || len(s.tables) == 1) {
+			return *t.rowid, true
+		}
+	}
+	return value{}, false
+}
+
+func (s *scope) alias(name string) (value, bool) {
+	i := slices.IndexFunc(s.aliases, func(f field) bool { return f.name == name })
+	if i < 0 {
+		return value{}, false
+	}
+	return s.aliases[i].value, true
+}
+
+// star returns the fields of all tables, or of one; false if there is none of
+// the name.
+func (s *scope) star(table string) ([]field, bool) {
+	var out []field
+	found := table == ""
+	for _, t := range s.tables {
+		if table != "" && t.alias != query.FoldName(table) {
+			continue
+		}
+		found = true
+		for _, f := range t.fields {
+			if !f.twice || table != "" {
+				f.twice = false
+				out = append(out, f)
+			}
+		}
+	}
+	return out, found
+}
+
+// knowsAll reports whether the names of all columns are known, here and in the
+// SELECTs around.
+func (s *scope) knowsAll() bool {
+	for ; s != nil; s = s.around {
+		for _, t := range s.tables {
+			names := make(map[string]bool)
+			for _, f := range t.fields {
+				if f.name == "" || names[f.name] {
+					return false
+				}
+				names[f.name] = true
+			}
+		}
+	}
+	return true
+}
