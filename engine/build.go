@@ -29,7 +29,7 @@ func (db *DB) buildProjection(ctx context.Context, name string, p projectionPlan
 	var builder *projection.Builder
 	var cells *source.Histogram
 	err := db.onSnapshot(steps.within(ctx), p.table, func(ctx context.Context) error {
-		err := db.charge(ctx, p.table, catalog.KindReleases, "create release", name, p.cost)
+		err := db.charge(ctx, p.bill, p.table, catalog.KindReleases, "create release", name, p.cost)
 		if err != nil {
 			return err
 		}
@@ -43,6 +43,7 @@ func (db *DB) buildProjection(ctx context.Context, name string, p projectionPlan
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // it is paid for, and all is read: keep it
 	steps.done(1)
 	release, err := builder.Build(cells.All())
 	if err != nil {

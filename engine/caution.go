@@ -47,7 +47,7 @@ func (s *Session) agreed(st *statement) error {
 		b.Warnings = append(slices.Clone(b.Warnings), warning)
 		st.bound = &b
 	case !s.confirm(warning):
-		return sqlerr.New(sqlerr.Cancelled, "the statement was not carried out, and nothing was charged")
+		return sqlerr.New(sqlerr.Cancelled, "the statement was not carried out")
 	}
 	return nil
 }

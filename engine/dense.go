@@ -75,7 +75,7 @@ func denseLaw(law string, rows uint64, cost accounting.Amount, sensitivity int64
 // what then remains of the release's cost. At n = 10⁴ and m = 64 it is 10²⁰: it
 // is refused, with the number, where no computer could hold it.
 func (db *DB) paperRows(ctx context.Context, p projectionPlan, queries int64, beta float64) (rows uint64, left accounting.Amount, err error) {
-	n, left, err := db.rowCount(ctx, p.table, catalog.KindReleases, p.cost)
+	n, left, err := db.rowCount(ctx, p.bill, p.table, catalog.KindReleases, p.cost)
 	if err != nil {
 		return 0, left, err
 	}

@@ -42,7 +42,7 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 		return nil, tooMuch(epsilon, a)
 	}
 	rho := accounting.RhoFor(epsilon, a.Caps.InteractiveDelta)
-	n, left, err := s.db.rowCount(ctx, t, catalog.KindInteractive, accounting.Amount{Rho: rho})
+	n, left, err := s.db.rowCount(ctx, &s.bill, t, catalog.KindInteractive, accounting.Amount{Rho: rho})
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +50,15 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	if err != nil {
 		return nil, err
 	}
-	state, err := s.db.buyPrior(ctx, t, st.Name.Text, columns, p, left)
+	state, err := s.db.buyPrior(ctx, &s.bill, t, st.Name.Text, columns, p, left)
 	if err != nil {
 		return nil, err
 	}
 	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Columns: columns, Epsilon: epsilon,
 		Rho: p.runs, RunRho: p.runs / accounting.Rho(p.Updates), Updates: p.Updates}
+	if state != nil && t.outside == nil {
+		ctx = context.WithoutCancel(ctx) // the prior is paid for: keep it
+	}
 	return &Result{Warnings: warnDelta(t, a)}, s.db.reserve(ctx, t, m, p.smwParams, state)
 }
 

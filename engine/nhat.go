@@ -21,7 +21,7 @@ import (
 // and Smith 2006), in the releases account, and discrete Gaussian with
 // σ² = L²/(2ρ), so ρ-zCDP (Canonne, Kamath and Steinke 2020), in the
 // interactive one.
-func (db *DB) rowCount(ctx context.Context, t *table, kind catalog.Kind, about accounting.Amount) (n catalog.NHat, left accounting.Amount, err error) {
+func (db *DB) rowCount(ctx context.Context, b *bill, t *table, kind catalog.Kind, about accounting.Amount) (n catalog.NHat, left accounting.Amount, err error) {
 	if t.NHat != nil {
 		return *t.NHat, about, nil
 	}
@@ -37,7 +37,7 @@ func (db *DB) rowCount(ctx context.Context, t *table, kind catalog.Kind, about a
 	}
 	var rows int64
 	err = db.onSnapshot(ctx, t, func(ctx context.Context) error {
-		if err := db.charge(ctx, t, kind, "number of rows", t.Name, cost); err != nil {
+		if err := db.charge(ctx, b, t, kind, "number of rows", t.Name, cost); err != nil {
 			return err
 		}
 		rows, err = reading(ctx, db, t, func(from source.Reader) (int64, error) {
@@ -55,6 +55,7 @@ func (db *DB) rowCount(ctx context.Context, t *table, kind catalog.Kind, about a
 	n = catalog.NHat{Value: max(1, rows+draw), Epsilon: cost.Epsilon, Rho: cost.Rho, Law: law.String()}
 	if n, err = db.keepRowCount(context.WithoutCancel(ctx), t, n); err == nil {
 		t.NHat = &n
+		b.keep()
 	}
 	return n, left, err
 }

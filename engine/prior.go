@@ -79,7 +79,7 @@ func (p smwPlan) sigmaSquared(sensitivity int64) *big.Rat {
 // and stays whatever comes of the mechanism: a prior is never given back. The
 // whole budget must be there, so that a mechanism that cannot be has cost
 // nothing yet.
-func (db *DB) buyPrior(ctx context.Context, t *table, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
+func (db *DB) buyPrior(ctx context.Context, b *bill, t *table, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
 	if p.prior == 0 {
 		return nil, nil
 	}
@@ -91,7 +91,7 @@ func (db *DB) buyPrior(ctx context.Context, t *table, name string, columns []int
 	}
 	var state []byte
 	err = db.onSnapshot(ctx, t, func(ctx context.Context) error {
-		err := db.charge(ctx, t, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
+		err := db.charge(ctx, b, t, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
 		if err != nil {
 			return err
 		}

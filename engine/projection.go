@@ -21,6 +21,7 @@ const (
 
 // projectionPlan is a projection release before it is paid for.
 type projectionPlan struct {
+	bill     *bill // of the statement, which buys N̂ where it needs it
 	table    *table
 	columns  []int
 	universe *query.Universe
@@ -44,9 +45,9 @@ type wishes struct {
 // planProjection chooses transform, rows, noise and the treatment of heavy
 // cells from the options and public data, and works out the cost. What needs N̂
 // buys it.
-func (db *DB) planProjection(ctx context.Context, st *sqlfront.CreateRelease, v *view, t *table, columns []int) (projectionPlan, error) {
+func (db *DB) planProjection(ctx context.Context, b *bill, st *sqlfront.CreateRelease, v *view, t *table, columns []int) (projectionPlan, error) {
 	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta")
-	p := projectionPlan{table: t, columns: columns, universe: t.over(columns)}
+	p := projectionPlan{bill: b, table: t, columns: columns, universe: t.over(columns)}
 	p.cost.Epsilon = o.epsilon()
 	p.support = uint64(o.integer("max_support", defaultSupport, 1, maxSupport))
 	w := readWishes(o)

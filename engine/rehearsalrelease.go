@@ -116,7 +116,7 @@ func (r *Rehearsal) projection(ctx context.Context, st *sqlfront.CreateRelease, 
 	}
 	unclear := t.unclear(columns)
 	if unclear == "" && (w.transform != "dense" || w.rows != 0 || t.NHat != nil) {
-		p, err := r.s.db.planProjection(ctx, st, r.view, known, columns)
+		p, err := r.s.db.planProjection(ctx, &bill{}, st, r.view, known, columns)
 		if err != nil || t.NHat != nil || w.complete() || p.params.Transform != projection.Sparse {
 			return p.cost, support, "", err
 		}

@@ -27,7 +27,7 @@ func (s *Session) createRelease(ctx context.Context, st *sqlfront.CreateRelease)
 	if st.Using == sqlfront.SMW {
 		return s.createSMWRelease(ctx, st, v, t, columns)
 	}
-	p, err := s.db.planProjection(ctx, st, v, t, columns)
+	p, err := s.db.planProjection(ctx, &s.bill, st, v, t, columns)
 	if err != nil {
 		return nil, err
 	}

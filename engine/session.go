@@ -18,6 +18,7 @@ type Session struct {
 	dir      string
 	progress func(done, all int64)     // nil where nobody looks
 	confirm  func(warning string) bool // nil where nobody is asked
+	bill     bill                      // of the statement that runs
 }
 
 // NewSession returns a session with the database's settings.
@@ -53,12 +54,13 @@ func (s *Session) path(name string) string {
 // Exec runs one statement. The arguments stand for its placeholders. Every
 // error is a *sqlerr.Error. A refused statement has charged nothing, unless it
 // bought the number of rows; one that fails or is cancelled after its charge has
-// spent it. The ledger shows both.
+// spent it, and says so. The ledger shows both.
 func (s *Session) Exec(ctx context.Context, text string, args []query.Value) (*Result, error) {
 	start := time.Now()
+	s.bill = bill{}
 	r, err := s.exec(ctx, text, args)
 	if err != nil {
-		return nil, public(ctx, err)
+		return nil, s.bill.tell(public(ctx, err))
 	}
 	r.Elapsed = time.Since(start)
 	return r, nil

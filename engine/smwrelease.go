@@ -59,7 +59,7 @@ func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 		return nil, sqlerr.New(sqlerr.Invalid, "a release built by SMW needs a delta").
 			WithHint("give the table a delta, or use PROJECTION, which needs none")
 	}
-	n, left, err := s.db.rowCount(ctx, t, catalog.KindReleases, cost)
+	n, left, err := s.db.rowCount(ctx, &s.bill, t, catalog.KindReleases, cost)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 	if err != nil {
 		return nil, err
 	}
-	complete, err := s.db.buildHypothesis(ctx, st.Name.Text, t, columns, c, p, left)
+	complete, err := s.db.buildHypothesis(ctx, &s.bill, st.Name.Text, t, columns, c, p, left)
 	if err != nil {
 		return nil, err
 	}
@@ -129,13 +129,13 @@ func sizeClass(c *class, r *smwRequest) error {
 
 // buildHypothesis pays, reads the cells once, buys the prior and runs the passes
 // from what was paid, and stores what the hypothesis learned.
-func (db *DB) buildHypothesis(ctx context.Context, name string, t *table, columns []int, c *class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
+func (db *DB) buildHypothesis(ctx context.Context, b *bill, name string, t *table, columns []int, c *class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
 	published := publishedHypothesis{Version: 1, Params: p.smwParams, Class: c}
 	var cells *source.Histogram
 	var src *noise.Source
 	u := t.over(columns)
 	err = db.onSnapshot(ctx, t, func(ctx context.Context) error {
-		err := db.charge(ctx, t, catalog.KindReleases, "create release", name, cost)
+		err := db.charge(ctx, b, t, catalog.KindReleases, "create release", name, cost)
 		if err != nil {
 			return err
 		}
@@ -176,6 +176,7 @@ func (db *DB) buildHypothesis(ctx context.Context, name string, t *table, column
 	for _, s := range result.Steps {
 		published.Steps = append(published.Steps, step{s.Query.String(), s.Noisy})
 	}
+	ctx = context.WithoutCancel(ctx) // it is paid for: keep it
 	return result.Complete, db.storeHypothesis(ctx, name, t, columns, published, cost)
 }
 

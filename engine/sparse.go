@@ -29,7 +29,7 @@ func (db *DB) planSparse(ctx context.Context, p projectionPlan, w wishes, a acco
 	}
 	var records float64 = 1
 	if !w.complete() {
-		n, left, err := db.rowCount(ctx, p.table, catalog.KindReleases, p.cost)
+		n, left, err := db.rowCount(ctx, p.bill, p.table, catalog.KindReleases, p.cost)
 		if err != nil {
 			return p, err
 		}

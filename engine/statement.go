@@ -22,6 +22,7 @@ type statement struct {
 	index    []int    // of each of bound.Queries: the one of asks that answers it
 
 	cost accounting.Amount // what was charged for it
+	bill *bill
 
 	progress  func(done, all int64)
 	done, all int64 // steps: each query is planned, and answered
@@ -38,7 +39,7 @@ type linear struct {
 // newStatement finds the distinct queries of a bound SELECT. A query that
 // stands in several slots has to be as precise as each of them needs.
 func newStatement(s *Session, v *view, t *table, b *sqlfront.Bound) *statement {
-	st := &statement{db: s.db, view: v, table: t, bound: b, settings: s.settings,
+	st := &statement{db: s.db, view: v, table: t, bound: b, settings: s.settings, bill: &s.bill,
 		index: make([]int, len(b.Queries)), progress: s.progress}
 	var known map[[32]byte]int
 	if len(b.Queries) > 1 {

@@ -37,7 +37,7 @@ CREATE PRIVATE TABLE p (sex TEXT IN ('F', 'M')) FROM raw WITH (epsilon = 1, delt
 		tm.expect("[y/N] ")
 		tm.settle()
 		tm.typeIn(no)
-		tm.expect("error cancelled: the statement was not carried out, and nothing was charged")
+		tm.expect("error cancelled: the statement was not carried out; nothing was charged")
 		tm.settle()
 	}
 	if n := charges(); n != 0 {
