@@ -14,7 +14,9 @@ import (
 	"dpsql/sqlfront"
 )
 
-// open opens a database file for the length of a test.
+// open opens a database file for the length of a test. Its noise is the product's,
+// from crypto/rand, unless a test scripts, fixes or quietens it: there is no seed
+// to log. A test that such noise could fail says how rarely it does.
 func open(t testing.TB, path string, o Options) *DB {
 	t.Helper()
 	db, err := Open(path, o)

@@ -199,11 +199,11 @@ func TestChangesBetweenRuns(t *testing.T) {
 func TestChangesUnderAnOpenRun(t *testing.T) {
 	s := firingOften(t)
 	path := s.db.store.Path()
-	must(t, s, `CREATE MECHANISM calm ON t USING SMW WITH (epsilon = 20, max_updates = 9, queries = 1000, prior = uniform)`)
+	must(t, s, `CREATE MECHANISM calm ON t USING SMW WITH (epsilon = 20, max_updates = 9, queries = 1e6, beta = 1e-6, prior = uniform)`)
 	must(t, s, `SET mechanism = calm`)
 	must(t, s, `SELECT COUNT(*) FROM t WHERE sex = 'F'`) // half of them, as it supposes
 	if mechanism(t, s, "calm").Run == nil {
-		t.Fatal("the run has fired, which happens once in a million times")
+		t.Fatal("the run has fired: of a million comparisons one does so once in a million times")
 	}
 	if err := s.db.Close(); err != nil {
 		t.Fatal(err)
