@@ -66,8 +66,9 @@ func (c cube) count(q query.Query) (int64, error) {
 }
 
 // TestPassesServeAWholeClass publishes all conjunctions of a cube of 6 columns
-// that leave at most 2 free, with each rule. The guarantee fails with
-// probability β = 1e-7 a run.
+// that leave at most 2 free, with each rule. The guarantee fails with probability
+// β = 1e-7 a rule. Of the 1,000 runs 46 and 321 at most were used in 12 trials, and
+// 22 at least.
 func TestPassesServeAWholeClass(t *testing.T) {
 	const rows, beta = 20000, 1e-7
 	c := newCube(t, 6, 2, rows)
