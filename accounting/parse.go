@@ -57,6 +57,34 @@ func ParseDelta(text string) (Delta, error) {
 	return Delta(units), nil
 }
 
+// MaxRho is the largest ρ that [ParseRho] accepts: more than any budget is worth.
+const MaxRho Rho = 1000 * rhoUnits
+
+// ParseRho reads ρ from a decimal such as 0.001 or 1e-4, exactly, and rounds it
+// down to a whole unit of 1e-15. Whatever is no plain decimal number, zero, less
+// than a unit, or above [MaxRho] is an error with code invalid and a hint, which
+// calls it by the name.
+func ParseRho(name, text string) (Rho, error) {
+	value, fault := parseDecimal(text)
+	if fault == "" && value.Sign() == 0 {
+		fault = "must be positive"
+	}
+	if fault == "" && value.Cmp(MaxRho.Rat()) > 0 {
+		fault = "is above 1000"
+	}
+	var units int64
+	if fault == "" {
+		units = floorUnits(value, rhoUnits)
+		if units == 0 {
+			fault = "is below the unit of 1e-15"
+		}
+	}
+	if fault != "" {
+		return 0, refuse(name, text, fault, "give "+name+" as a decimal number between 1e-15 and 1000, such as 0.001")
+	}
+	return Rho(units), nil
+}
+
 // ParseShare reads a share of the budget, a decimal from 0 to 1 such as 0.5,
 // exactly. Anything else is an error with code invalid and a hint.
 func ParseShare(text string) (*big.Rat, error) {

@@ -38,6 +38,20 @@ func TestParseEpsilon(t *testing.T) {
 	}
 }
 
+func TestParseRho(t *testing.T) {
+	for text, want := range map[string]Rho{
+		"0.001": 1e12, "1e-4": 1e11, ".5": 5e14, "1e-15": 1, "1000": 1e18, "1.9e-15": 1, "0.0000000000000019": 1, // rounded down
+	} {
+		if got, err := ParseRho("max_charge", text); err != nil || got != want {
+			t.Errorf("ParseRho(%q) = %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "0.0", "-1", "-0", "+1", "1e-16", "1000.0000000001", "1e9", "NaN", "Inf", "0x1", "none"} {
+		got, err := ParseRho("max_charge", text)
+		checkRefused(t, "ParseRho", text, got != 0, err)
+	}
+}
+
 func TestParseDelta(t *testing.T) {
 	good := map[string]Delta{
 		"0": 0, "0.0": 0, "0e9": 0, "1e-6": 1e12, ".5": 5e17, "1e-18": 1, "0.999999999999999999": 1e18 - 1,

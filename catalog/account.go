@@ -18,22 +18,25 @@ type Account struct {
 	ID                          int64
 	Epsilon, Delta, Interactive string // decimal text, as declared
 	Caps                        accounting.Caps
+	Limits                      Limits
 	Bases                       []string // sorted
 	CreatedAt                   time.Time
 }
 
 const selectAccount = `SELECT id, epsilon, delta, interactive, release_epsilon, release_delta,
-	interactive_rho, interactive_delta, interactive_epsilon, created_at, digest FROM dpsql_accounts `
+	interactive_rho, interactive_delta, interactive_epsilon, COALESCE(max_charge, 0), COALESCE(analysts_buy, 1), created_at, digest FROM dpsql_accounts `
 
 // scanAccount reads an account; bases are the base tables of all accounts.
 func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
 	var at string
 	var digest []byte
+	var buy bool
 	err = row.Scan(&a.ID, &a.Epsilon, &a.Delta, &a.Interactive, &a.Caps.ReleaseEpsilon, &a.Caps.ReleaseDelta,
-		&a.Caps.InteractiveRho, &a.Caps.InteractiveDelta, &a.Caps.InteractiveEpsilon, &at, &digest)
+		&a.Caps.InteractiveRho, &a.Caps.InteractiveDelta, &a.Caps.InteractiveEpsilon, &a.Limits.MaxCharge, &buy, &at, &digest)
 	if err != nil {
 		return a, err
 	}
+	a.Limits.BuyOff = !buy
 	a.Bases = bases[a.ID]
 	if a.CreatedAt, err = parseTime(at); err != nil {
 		return a, err
@@ -43,9 +46,13 @@ func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
 
 func (a *Account) encoding() encoding {
 	c := a.Caps
-	return encode("account").numbers(a.ID).texts(a.Epsilon, a.Delta, a.Interactive).
+	e := encode("account").numbers(a.ID).texts(a.Epsilon, a.Delta, a.Interactive).
 		numbers(int64(c.ReleaseEpsilon), int64(c.ReleaseDelta), int64(c.InteractiveRho), int64(c.InteractiveDelta), int64(c.InteractiveEpsilon)).
 		texts(formatTime(a.CreatedAt)).numbers(int64(len(a.Bases))).texts(a.Bases...)
+	if a.Limits != (Limits{}) { // at the end, and only then: before there were limits they were not there
+		e = e.numbers(int64(a.Limits.MaxCharge)).flag(a.Limits.BuyOff)
+	}
+	return e
 }
 
 // AccountFor returns the account that the base tables charge, nil when none of

@@ -91,6 +91,7 @@ var edits = []string{
 	`UPDATE dpsql_accounts SET release_epsilon = ?2 WHERE id = ?1`, `UPDATE dpsql_accounts SET release_delta = ?2 WHERE id = ?1`,
 	`UPDATE dpsql_accounts SET interactive_rho = ?2 WHERE id = ?1`, `UPDATE dpsql_accounts SET interactive_delta = ?2 WHERE id = ?1`,
 	`UPDATE dpsql_accounts SET interactive_epsilon = ?2 WHERE id = ?1`, `UPDATE OR IGNORE dpsql_accounts SET id = ?2 WHERE id = ?1`,
+	`UPDATE dpsql_accounts SET max_charge = ?2 WHERE id = ?1`, `UPDATE dpsql_accounts SET analysts_buy = ?2 WHERE id = ?1`,
 	`DELETE FROM dpsql_accounts WHERE id = ?1 AND ?2 IS NOT 1`,
 	`UPDATE OR IGNORE dpsql_bases SET name = ?2 WHERE rowid = ?1`, `UPDATE dpsql_bases SET account = ?2 WHERE rowid = ?1`,
 	`DELETE FROM dpsql_bases WHERE rowid = ?1 AND ?2 IS NOT 1`,

@@ -20,13 +20,16 @@ type record struct {
 func (r record) Scan(dest ...any) error { return r.row.Scan(dest...) }
 
 // phrase returns a query on records as this catalog can run it. Columns that it
-// does not have yet, digests or sources, are read as NULL.
+// does not have yet, digests, sources or limits, are read as NULL.
 func (tx *Tx) phrase(query string) (text string, sealed bool) {
 	if sealed = tx.version >= sealedVersion; !sealed {
 		query = strings.ReplaceAll(query, "digest", "NULL")
 	}
 	if tx.version < sourcesVersion {
 		query = strings.ReplaceAll(query, "source_id", "NULL")
+	}
+	if tx.version < limitsVersion {
+		query = strings.NewReplacer("max_charge", "NULL", "analysts_buy", "NULL").Replace(query)
 	}
 	return query, sealed
 }

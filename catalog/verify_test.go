@@ -75,6 +75,8 @@ func TestTampering(t *testing.T) {
 		{`DELETE FROM dpsql_bases WHERE account = 2`, "the record of account 2 does not match its checksum"},
 		{`UPDATE dpsql_accounts SET release_epsilon = 2000 WHERE id = 1`, "the record of account 1 does not match its checksum"},
 		{`UPDATE dpsql_accounts SET interactive_rho = 2000 WHERE id = 2`, "the record of account 2 does not match its checksum"},
+		{`UPDATE dpsql_accounts SET max_charge = max_charge + 1 WHERE id = 1`, "the record of account 1 does not match its checksum"},
+		{`UPDATE dpsql_accounts SET analysts_buy = 0 WHERE id = 2`, "the record of account 2 does not match its checksum"},
 		{`UPDATE dpsql_bases SET account = 1`, "the record of account 1 does not match its checksum"},
 		{`INSERT INTO dpsql_ledger SELECT 0, at, account, kind, action, object, epsilon, delta, rho, hash FROM dpsql_ledger WHERE seq = 2`,
 			"row 0 of the ledger does not verify"},

@@ -38,6 +38,20 @@ func (st *statement) bought() []int {
 	return asks
 }
 
+// starts returns what the statement takes of mechanisms' reserves at least: a run
+// of each of those chosen that have none open. How many more its own firings lead
+// to is not known before.
+func (st *statement) starts() (sum accounting.Rho) {
+	seen := make(map[string]bool)
+	for i := range st.asks {
+		if best := st.asks[i].best; best != nil && best.starts > 0 && !seen[best.name] {
+			seen[best.name] = true
+			sum += best.starts
+		}
+	}
+	return sum
+}
+
 // slotsOf sorts asks by slot.
 func (st *statement) slotsOf(asks []int) map[int][]int {
 	bySlot := make(map[int][]int)
@@ -80,12 +94,19 @@ func total(all []purchase) (sum accounting.Amount, ok bool) {
 	return sum, true
 }
 
-// affordable refuses a statement whose purchases cost more than is left.
+// affordable refuses a statement whose purchases cost more than is left, or than
+// one statement may take.
 func (st *statement) affordable() error {
 	cost, ok := total(st.purchases())
 	why := affordable(st.view.accounts[st.table.Account], cost)
 	if !ok {
 		why = "no noise is within ±" + counts(st.settings.Accuracy)
+	}
+	if takes := cost.Rho + st.starts(); why == "" && takes > 0 {
+		err := st.view.limits(st.table).Check(*st.buyer, takes)
+		if limit := hinted(err, func() string { return st.offer(st.bought()) }); limit != nil {
+			return limit
+		}
 	}
 	if why == "" {
 		return nil
@@ -100,7 +121,7 @@ func (st *statement) offer(asks []int) string {
 		accuracy = suggested
 	}
 	bySlot := st.slotsOf(asks)
-	return offerHint(accuracy, st.settings.Confidence, st.view.accounts[st.table.Account].left().Rho, true,
+	return offerHint(accuracy, st.settings.Confidence, st.view.purse(st.table, st.buyer, st.starts()), true,
 		func(accuracy float64) (accounting.Rho, bool) {
 			cost, ok := total(st.priced(bySlot, accuracy))
 			return cost.Rho, ok && cost.Rho > 0
@@ -203,13 +224,15 @@ func (st *statement) charge(ctx context.Context, purchases []purchase, answers [
 		if n > 1 {
 			action = fmt.Sprintf("%d direct answers", n)
 		}
-		return tx.Charge(st.table.Account, catalog.KindInteractive, action, st.table.Name, cost)
+		return tx.Buy(*st.buyer, catalog.Payment{Account: st.table.Account, Action: action, Object: st.table.Name, Rho: cost.Rho})
 	})
-	if err == nil {
-		st.bill.add(cost)
+	if err != nil {
+		return nil, err
 	}
 	st.cost = cost
-	return left, err
+	st.bill.add(cost)
+	st.buyer.Taken += cost.Rho
+	return left, nil
 }
 
 // unbought returns the asks without a stored answer that is good enough, and

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/big"
@@ -56,6 +57,7 @@ type budget struct {
 	delta       accounting.Delta
 	interactive *big.Rat
 	caps        accounting.Caps
+	limits      limitOptions
 }
 
 // readBudget reads the budget options. Without interactive, half goes to the
@@ -68,6 +70,7 @@ func readBudget(o *options) (budget, error) {
 		half = new(big.Rat)
 	}
 	b.interactive = o.share("interactive", half)
+	b.limits = readLimits(o)
 	if err := o.done(); err != nil {
 		return budget{}, err
 	}
@@ -118,7 +121,7 @@ func (u unit) keyed(db *DB) (unit, error) {
 }
 
 // tableOptions are those of CREATE PRIVATE TABLE.
-var tableOptions = []string{"epsilon", "delta", "interactive", "unit", "max_rows", "placement"}
+var tableOptions = []string{"epsilon", "delta", "interactive", "unit", "max_rows", "placement", "max_charge", "buy"}
 
 // createPrivate declares a private table: its columns and domains, where its
 // rows are, and the budget of the base tables behind them.
@@ -254,10 +257,18 @@ func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *outsid
 	return schema.Text, bases, noPublicViewReads(ctx, tx, bases)
 }
 
-// otherBudget refuses to give rows a second budget.
-func otherBudget(rows string, a catalog.Account) *sqlerr.Error {
-	return sqlerr.New(sqlerr.Invalid, "the rows of %s already have the budget epsilon = %s, delta = %s, interactive = %s",
-		rows, a.Epsilon, a.Delta, a.Interactive)
+// continues refuses to give rows a second budget, or other limits in passing.
+func (b budget) continues(rows string, a catalog.Account) error {
+	if a.Caps != b.caps {
+		return sqlerr.New(sqlerr.Invalid, "the rows of %s already have the budget epsilon = %s, delta = %s, interactive = %s",
+			rows, a.Epsilon, a.Delta, a.Interactive).
+			WithHint("a budget belongs to the rows and cannot be declared anew: give the same one to continue it")
+	}
+	if b.limits.over(a.Limits) != a.Limits {
+		return sqlerr.New(sqlerr.Invalid, "the rows of %s already have %s", rows, cmp.Or(a.Limits.String(), "no limits")).
+			WithHint("limits belong to the rows: ALTER PRIVATE TABLE … SET (…) changes them for all tables over these")
+	}
+	return nil
 }
 
 // addPrivate stores a declaration under the budget of its base tables, which
@@ -281,9 +292,13 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 		if err := tx.CreateAccount(a); err != nil {
 			return err
 		}
-	case a.Caps != b.caps:
-		return otherBudget(t.Source, *a).
-			WithHint("a budget belongs to the rows and cannot be declared anew: give the same one to continue it")
+		if err := tx.SetLimits(a.ID, t.Name, b.limits.over(a.Limits)); err != nil {
+			return err
+		}
+	default:
+		if err := b.continues(t.Source, *a); err != nil {
+			return err
+		}
 	}
 	other, err := tx.AccountUnit(a.ID)
 	if err != nil {

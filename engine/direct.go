@@ -8,6 +8,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/mechanisms/direct"
+	"dpsql/sqlerr"
 )
 
 // suggested is the accuracy, in counts, that hints price.
@@ -44,19 +45,22 @@ func (p price) cost() accounting.Amount { return accounting.Amount{Rho: accounti
 func (db *DB) direct(v *view, r request) candidate {
 	c := candidate{origin: fromRows, name: "direct", kind: "direct", support: supportText(r.query), known: true}
 	a := v.accounts[r.table.Account]
-	accuracy := r.asked
-	if accuracy == 0 {
-		accuracy = suggested
-	}
 	price := func(accuracy float64) price {
 		return db.priceOf(r.table, r.query.MaxWeight(), direct.Request{Accuracy: accuracy * r.scale, Confidence: r.settings.Confidence})
 	}
-	c.offer = func() string {
-		return offerHint(accuracy, r.settings.Confidence, a.left().Rho, false, func(accuracy float64) (accounting.Rho, bool) {
-			p := price(accuracy)
-			return p.cost().Rho, p.ok
-		})
+	cost := func(accuracy float64) (accounting.Rho, bool) {
+		p := price(accuracy)
+		return p.cost().Rho, p.ok
 	}
+	purse := v.purse(r.table, r.buyer, 0)
+	accuracy := r.asked
+	if accuracy == 0 {
+		accuracy = suggested
+		if other, _, ok := offered(suggested, purse, cost); ok && a.Limits.MaxCharge > 0 {
+			accuracy = other
+		}
+	}
+	c.offer = func() string { return offerHint(accuracy, r.settings.Confidence, purse, false, cost) }
 	p := price(accuracy)
 	if !p.ok {
 		c.refusal = fmt.Sprintf("no noise is within ±%s", counts(accuracy))
@@ -65,7 +69,10 @@ func (db *DB) direct(v *view, r request) candidate {
 	c.margin, c.cost = float64(p.Width), p.cost()
 	c.refusal = affordable(a, c.cost)
 	c.note = fmt.Sprintf("%d left", a.left().Rho/accounting.Rho(p.Rho))
+	limit := hinted(a.Limits.Check(*r.buyer, c.cost.Rho), c.offer)
 	switch {
+	case limit != nil && (limit.Code == sqlerr.Forbidden || r.settings.Accuracy > 0):
+		c.failure, c.refusal = limit, limit.Message
 	case r.settings.Accuracy > 0 && r.file.isReadOnly():
 		c.failure = errReadOnly()
 		c.refusal = c.failure.Message

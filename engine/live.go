@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/source"
+	"dpsql/sqlerr"
 )
 
 // live is one interactive mechanism in this process's memory: its record, and
@@ -34,6 +34,17 @@ type usedUp struct{ mechanism int64 }
 
 // Error says so.
 func (*usedUp) Error() string { return "the mechanism was used up meanwhile" }
+
+// unpaidRun says that a mechanism has no open run, and that limits keep the
+// statement from paying for the next. The query is planned once more, so that
+// something else may answer.
+type unpaidRun struct {
+	mechanism int64
+	error
+}
+
+// Unwrap returns the error of the limit.
+func (e *unpaidRun) Unwrap() error { return e.error }
 
 // ask answers a query from an interactive mechanism: lease, run, count, test,
 // store, return. Known says that the plan promised a margin. One query at a time
@@ -65,7 +76,7 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 	}
 	var count int64
 	err = db.onSnapshot(ctx, r.table, func(ctx context.Context) error {
-		if err := db.startRun(ctx, l); err != nil {
+		if err := db.startRun(ctx, l, r.buyer); err != nil {
 			return err
 		}
 		if err := db.reserveComparison(ctx, l); err != nil {
@@ -110,14 +121,17 @@ func (db *DB) answered(ctx context.Context, r request, l *live) (estimate, bool,
 
 // startRun pays for the next run where none is open: the run is charged, then
 // τ drawn, then τ stored, each durable before the next; only then is anything
-// compared with it.
-func (db *DB) startRun(ctx context.Context, l *live) error {
+// compared with it. The account was charged when the mechanism was created. What
+// the buyer takes is the run's share of that. Whether a run is open is public: what
+// ends one is released.
+func (db *DB) startRun(ctx context.Context, l *live, by *catalog.Buyer) error {
 	if l.run != nil {
 		return nil
 	}
 	next := l.record
 	next.RunsStarted++
-	action := fmt.Sprintf("run %d of %d", next.RunsStarted, next.Updates)
+	payment := catalog.Payment{Account: l.table.Account, Object: next.Name, Prepaid: next.RunRho,
+		Action: fmt.Sprintf("run %d of %d", next.RunsStarted, next.Updates)}
 	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := db.unchanged(ctx, tx, l.table); err != nil {
 			return err
@@ -125,11 +139,15 @@ func (db *DB) startRun(ctx context.Context, l *live) error {
 		if err := tx.UpdateMechanism(&next); err != nil {
 			return err
 		}
-		return tx.Charge(l.table.Account, catalog.KindInteractive, action, next.Name, accounting.Amount{}) // reserved at creation
+		return tx.Buy(*by, payment)
 	})
+	if code := sqlerr.CodeOf(err); code == sqlerr.Forbidden || code == sqlerr.Budget {
+		return &unpaidRun{next.ID, err}
+	}
 	if err != nil {
 		return err
 	}
+	by.Taken += payment.Cost()
 	ctx = context.WithoutCancel(ctx) // it is paid for: let it begin
 	l.keep(next)
 	run, err := smw.StartRun(l.params.Params, db.random())

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -59,7 +60,11 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	if state != nil && t.outside == nil {
 		ctx = context.WithoutCancel(ctx) // the prior is paid for: keep it
 	}
-	return &Result{Warnings: warnDelta(t, a)}, s.db.reserve(ctx, t, m, p.smwParams, state)
+	warnings := warnDelta(t, a)
+	if err := a.Limits.Check(catalog.Buyer{Principal: catalog.Curator}, m.RunRho); err != nil {
+		warnings = append(warnings, "no SELECT can begin one of its runs: each takes ρ = "+m.RunRho.String()+" of the reserve, which is above max_charge")
+	}
+	return &Result{Warnings: warnings}, s.db.reserve(ctx, t, m, p.smwParams, state)
 }
 
 // mechanismRequest reads the options of CREATE MECHANISM.
@@ -160,6 +165,12 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 		return c.failed(errReadOnly())
 	}
 	c.known = !spent(m, p.Params) && !r.spent[m.ID]
+	if c.known && (m.Run == nil || r.between[m.ID]) {
+		c.starts = max(1, m.RunRho)
+		if err := v.limits(r.table).Check(*r.buyer, c.starts); err != nil {
+			return c.failed(inAdvance(err, m))
+		}
+	}
 	if c.known {
 		asked := smw.Scaled{Factor: p.Factor(see.query)}
 		c.margin, err = db.margin(catalog.AnswerVerified, scaledLaw(m.Params, asked), r.settings.Confidence)
@@ -172,6 +183,18 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 		return db.ask(ctx, r, m.ID, see.query, c.known)
 	}
 	return c, err
+}
+
+// inAdvance says of a limit's refusal that it is the next run it keeps from being
+// paid for.
+func inAdvance(err error, m *catalog.Mechanism) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Message = "the next run of " + m.Name + " has to be paid for: " + e.Message
+	return &c
 }
 
 // smwParams are the parameters of a mechanism as they are stored.

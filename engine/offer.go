@@ -10,11 +10,11 @@ import (
 // maxOffered is the largest accuracy, in counts, that a hint offers.
 const maxOffered = 1e12
 
-// offered returns an accuracy that an account can pay, and its cost: the one
+// offered returns an accuracy that a statement can pay, and its cost: the one
 // that is wanted, or else the smallest of 1, 2 and 5 times a power of ten above
 // it that takes no more than a tenth of what is left. False where none does.
-func offered(wanted float64, left accounting.Rho, cost func(accuracy float64) (accounting.Rho, bool)) (float64, accounting.Rho, bool) {
-	if rho, ok := cost(wanted); ok && rho <= left {
+func offered(wanted float64, p purse, cost func(accuracy float64) (accounting.Rho, bool)) (float64, accounting.Rho, bool) {
+	if rho, ok := cost(wanted); ok && rho <= p.most {
 		return wanted, rho, true
 	}
 	for power := math.Pow(10, math.Floor(math.Log10(wanted))); power <= maxOffered; power *= 10 {
@@ -22,7 +22,7 @@ func offered(wanted float64, left accounting.Rho, cost func(accuracy float64) (a
 			if accuracy <= wanted {
 				continue
 			}
-			if rho, ok := cost(accuracy); ok && rho <= left/cautiousShare {
+			if rho, ok := cost(accuracy); ok && rho <= min(p.most, p.left/cautiousShare) {
 				return accuracy, rho, true
 			}
 		}
@@ -32,15 +32,21 @@ func offered(wanted float64, left accounting.Rho, cost func(accuracy float64) (a
 
 // offerHint says which accuracy would be answered directly, and for how much.
 // Of several queries the cost is that of all.
-func offerHint(wanted, confidence float64, left accounting.Rho, several bool, cost func(accuracy float64) (accounting.Rho, bool)) string {
-	accuracy, rho, ok := offered(wanted, left, cost)
+func offerHint(wanted, confidence float64, p purse, several bool, cost func(accuracy float64) (accounting.Rho, bool)) string {
+	if p.closed != nil {
+		return "no direct answer either: " + p.closed.Message
+	}
+	accuracy, rho, ok := offered(wanted, p, cost)
+	if !ok && p.most < p.left {
+		return fmt.Sprintf("no direct answer can be bought either: the statement may take ρ = %s more", short(max(0, p.most).Float()))
+	}
 	if !ok {
-		return fmt.Sprintf("no direct answer can be bought either: the interactive account has ρ = %s left", short(left.Float()))
+		return fmt.Sprintf("no direct answer can be bought either: the interactive account has ρ = %s left", short(p.left.Float()))
 	}
 	it, together, answers := "it", "", "answers"
 	if several {
 		it, together, answers = "them", " together", "statements"
 	}
 	return fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the interactive budget left pays for %d such %s",
-		counts(accuracy), it, counts(accuracy), counts(100*confidence), short(rho.Float()), together, int64(left/rho), answers)
+		counts(accuracy), it, counts(accuracy), counts(100*confidence), short(rho.Float()), together, int64(p.left/rho), answers)
 }

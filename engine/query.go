@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"dpsql/catalog"
 	"dpsql/query"
 	"dpsql/sqlfront"
 )
@@ -38,8 +39,15 @@ func (f *file) isReadOnly() bool {
 
 // planning says what a plan is for.
 type planning struct {
+	buyer      *catalog.Buyer // what the statement pays as; nil for one that has taken nothing yet
 	spent      map[int64]bool // mechanisms known to be used up, whatever the view says
+	between    map[int64]bool // mechanisms known to have no open run, whatever the view says
 	explaining bool           // every candidate is shown, also those that SET mechanism excludes
+}
+
+// buyer returns what a new statement pays as: it has taken nothing yet.
+func (s *Session) buyer() *catalog.Buyer {
+	return &catalog.Buyer{Principal: catalog.Principal(s.db.role)}
 }
 
 // query answers a SELECT: bind it to linear queries, plan them, choose, let the
@@ -47,9 +55,10 @@ type planning struct {
 // the answers. Every private access of the module passes here or through a
 // declaration.
 func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
-	var spent map[int64]bool // mechanisms found used up; each leads to one more plan at most
+	// Each mechanism found otherwise than planned leads to one more plan at most.
+	how := planning{buyer: s.buyer(), spent: make(map[int64]bool), between: make(map[int64]bool)}
 	for {
-		st, err := s.plan(ctx, sel, args, planning{spent: spent})
+		st, err := s.plan(ctx, sel, args, how)
 		if err != nil {
 			return nil, err
 		}
@@ -61,11 +70,13 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 		}
 		answers, err := st.answer(ctx)
 		var used *usedUp
-		if errors.As(err, &used) && !spent[used.mechanism] {
-			if spent == nil {
-				spent = make(map[int64]bool)
-			}
-			spent[used.mechanism] = true
+		if errors.As(err, &used) && !how.spent[used.mechanism] {
+			how.spent[used.mechanism] = true
+			continue
+		}
+		var unpaid *unpaidRun
+		if errors.As(err, &unpaid) && !how.between[unpaid.mechanism] {
+			how.between[unpaid.mechanism] = true
 			continue
 		}
 		if err != nil {
@@ -78,6 +89,9 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 // plan binds a SELECT against the present catalog and lists the ways to answer
 // each of its queries. It spends nothing and reads no private row.
 func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.Value, how planning) (*statement, error) {
+	if how.buyer == nil {
+		how.buyer = s.buyer()
+	}
 	v, err := s.db.current(ctx)
 	if err != nil {
 		return nil, err
@@ -92,6 +106,7 @@ func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.V
 // plan lists the ways to answer each query.
 func (st *statement) plan(ctx context.Context, how planning) (err error) {
 	f := &file{db: st.db}
+	st.buyer = how.buyer
 	for i := range st.asks {
 		a := &st.asks[i]
 		a.planning, a.file = how, f

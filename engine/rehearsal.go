@@ -64,9 +64,9 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 		return r.query(ctx, st.Select, args, false)
 	case *sqlfront.Describe:
 		if t := r.view.private(st.Table.Text); t != nil {
-			return describe(t), nil
+			return r.view.describe(t), nil
 		}
-	case *sqlfront.CreatePublic, *sqlfront.CreatePrivate, *sqlfront.CreateSource, *sqlfront.CreateRelease, *sqlfront.CreateMechanism, *sqlfront.Drop, *sqlfront.Export:
+	case *sqlfront.CreatePublic, *sqlfront.CreatePrivate, *sqlfront.CreateSource, *sqlfront.CreateRelease, *sqlfront.CreateMechanism, *sqlfront.AlterPrivate, *sqlfront.Drop, *sqlfront.Export:
 		if err := r.s.db.curatorOnly("declare, drop or export"); err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, args []quer
 	if err != nil {
 		return nil, err
 	}
-	if err := st.plan(ctx, planning{explaining: true}); err != nil {
+	if err := st.plan(ctx, planning{explaining: true, buyer: r.s.buyer()}); err != nil {
 		return nil, err
 	}
 	for i := range st.asks {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -37,6 +38,8 @@ func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (
 		return r.release(ctx, st)
 	case *sqlfront.CreateMechanism:
 		return r.mechanism(st)
+	case *sqlfront.AlterPrivate:
+		return r.alterPrivate(st)
 	case *sqlfront.Drop:
 		return r.drop(st)
 	case *sqlfront.Export:
@@ -83,6 +86,24 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 		note = joinNotes(note, t.undecided[i])
 	}
 	return planned(t.Name, "private table", "0", note), nil
+}
+
+// alterPrivate plans a change of limits, under which the SELECTs that follow are
+// planned.
+func (r *Rehearsal) alterPrivate(st *sqlfront.AlterPrivate) (*Result, error) {
+	t, err := r.view.altered(st)
+	if err != nil {
+		return nil, err
+	}
+	o := newOptions(st.Options, limitNames...)
+	limits := readLimits(o)
+	if err := o.done(); err != nil {
+		return nil, err
+	}
+	a := r.view.accounts[t.Account]
+	a.Limits = limits.over(a.Limits)
+	r.view.accounts[t.Account] = a
+	return planned(t.Name, "private table", "0", "is changed: "+cmp.Or(a.Limits.String(), "no limits")), nil
 }
 
 // id names what is planned.
@@ -164,14 +185,11 @@ func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, err
 		if real == nil && !a.unbuilt || real != nil && id != real.ID || real == nil && !overlap(a.Bases, bases) {
 			continue
 		}
-		if a.Caps != b.caps {
-			return 0, otherBudget(t.place(), a.Account)
-		}
-		return id, nil
+		return id, b.continues(t.place(), a.Account)
 	}
 	id := r.id()
 	r.view.accounts[id] = account{unbuilt: true, Account: catalog.Account{ID: id, Epsilon: b.epsilon.String(), Delta: b.delta.String(),
-		Interactive: query.Decimal(b.interactive), Caps: b.caps, Bases: bases}}
+		Interactive: query.Decimal(b.interactive), Caps: b.caps, Limits: b.limits.over(catalog.Limits{}), Bases: bases}}
 	return id, nil
 }
 

@@ -117,6 +117,8 @@ func (s *Session) declare(ctx context.Context, statement sqlfront.Statement) (*R
 		return s.createRelease(ctx, st)
 	case *sqlfront.CreateMechanism:
 		return s.createMechanism(ctx, st)
+	case *sqlfront.AlterPrivate:
+		return s.alterPrivate(ctx, st)
 	case *sqlfront.Drop:
 		s.db.cellCache.clear()
 		return s.drop(ctx, st)

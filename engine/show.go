@@ -64,7 +64,7 @@ func (s *Session) showSettings() *Result {
 // that was bought, beside its margin at the confidence; NULL before that.
 func (v *view) showTables(confidence float64) (*Result, error) {
 	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"unit", "TEXT"},
-		{"rows", "INTEGER"}, {"margin", "INTEGER"}, {"source", "TEXT"}}}
+		{"rows", "INTEGER"}, {"margin", "INTEGER"}, {"source", "TEXT"}, {"limits", "TEXT"}}}
 	for _, t := range v.tables {
 		size := "infinite"
 		if n := t.universe.Size(); n != nil {
@@ -78,10 +78,10 @@ func (v *view) showTables(confidence float64) (*Result, error) {
 			}
 			rows, margin = t.NHat.Value, bound
 		}
-		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, unitText(t.Unit, t.MaxRows), rows, margin, textOrNull(t.place())})
+		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, unitText(t.Unit, t.MaxRows), rows, margin, textOrNull(t.place()), textOrNull(v.limits(t).String())})
 	}
 	for _, p := range v.publics {
-		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil, nil, p})
+		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil, nil, p, nil})
 	}
 	return r, nil
 }
@@ -95,7 +95,7 @@ func textOrNull(s string) any {
 }
 
 // describe lists the columns of a private table with their domains, and says what
-// its unit is and where its rows are.
+// its unit is, where its rows are and what SELECTs may take of their budget.
 func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result, error) {
 	v, err := s.db.current(ctx)
 	if err != nil {
@@ -105,13 +105,13 @@ func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	return describe(t), nil
+	return v.describe(t), nil
 }
 
-func describe(t *table) *Result {
-	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}, {"unit", "TEXT"}, {"source", "TEXT"}}}
+func (v *view) describe(t *table) *Result {
+	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}, {"unit", "TEXT"}, {"source", "TEXT"}, {"limits", "TEXT"}}}
 	for _, c := range t.Columns {
-		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, unitText(t.Unit, t.MaxRows), textOrNull(t.place())}
+		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, unitText(t.Unit, t.MaxRows), textOrNull(t.place()), textOrNull(v.limits(t).String())}
 		if c.Domain.Finite() {
 			row[2], row[3] = c.Domain.String(), int64(c.Domain.Size())
 		}
@@ -214,6 +214,9 @@ func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
 // interactiveWords says what the interactive account is worth.
 func (db *DB) interactiveWords(a account, t *table, s Settings) string {
 	total := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
+	if limits := a.Limits.String(); limits != "" {
+		total += "; " + limits
+	}
 	p := db.price(direct.Request{Accuracy: suggested, Confidence: s.Confidence, Sensitivity: t.sensitivity()})
 	if !p.ok {
 		return total

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -21,8 +22,9 @@ type statement struct {
 	asks     []linear // the distinct queries
 	index    []int    // of each of bound.Queries: the one of asks that answers it
 
-	cost accounting.Amount // what was charged for it
-	bill *bill
+	buyer *catalog.Buyer    // which it pays as
+	cost  accounting.Amount // what was charged for direct answers
+	bill  *bill
 
 	progress  func(done, all int64)
 	done, all int64 // steps: each query is planned, and answered

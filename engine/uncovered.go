@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -12,10 +13,14 @@ func uncovered(candidates []candidate, r request) error {
 	s := r.settings
 	var why reasons
 	var direct *candidate
+	var limit *sqlerr.Error // of one that would answer if its next run could be paid for
 	for i, c := range candidates {
 		switch {
 		case c.buys():
 			direct = &candidates[i]
+		case c.allowed(s.Mechanism) && c.starts > 0 && c.failure != nil:
+			limit = cmp.Or(limit, c.failure)
+			why.add(c.name, c.refusal)
 		case c.allowed(s.Mechanism) && c.failure != nil && c.failure.Code != sqlerr.Uncovered:
 			return c.failure
 		case c.allowed(s.Mechanism):
@@ -27,6 +32,8 @@ func uncovered(candidates []candidate, r request) error {
 		return direct.failure
 	case direct != nil && direct.allowed(s.Mechanism) && s.Accuracy > 0:
 		return sqlerr.New(sqlerr.Budget, "%s", direct.refusal).WithHint("%s", direct.offer())
+	case limit != nil:
+		return limit
 	case len(why.list) == 0 && namesOne(s.Mechanism):
 		return sqlerr.New(sqlerr.Unknown, "%s has no release or mechanism %s", r.table.Name, s.Mechanism).
 			WithHint("SET mechanism = auto")

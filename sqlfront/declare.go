@@ -66,6 +66,19 @@ func (p *parser) createPrivate() (Statement, error) {
 	return s, err
 }
 
+// alter parses what follows ALTER PRIVATE TABLE.
+func (p *parser) alter() (Statement, error) {
+	name, err := p.name("the name of a private table")
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect("SET"); err != nil {
+		return nil, err
+	}
+	options, err := p.options()
+	return &AlterPrivate{name, options}, err
+}
+
 // columnDefs parses the parenthesised columns of a table.
 func columnDefs[T any](p *parser, column func(*parser) (T, error), nameOf func(*T) Name) ([]T, error) {
 	if err := p.expect("("); err != nil {

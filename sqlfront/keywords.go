@@ -27,7 +27,7 @@ var keywords = words(`SELECT DISTINCT FROM WHERE AND OR NOT IN IS BETWEEN LIKE E
 // foreign are the first words of SQLite's statements that have no place here,
 // with what to do instead.
 var foreign = map[string]string{
-	"ALTER":     "change the schema with another SQLite client",
+	"ALTER":     "ALTER PRIVATE TABLE changes what SELECTs may take; change the schema with another SQLite client",
 	"ANALYZE":   "",
 	"ATTACH":    "rows of a PostgreSQL database are reached by CREATE SOURCE",
 	"BEGIN":     "every statement is a transaction of its own",
@@ -48,4 +48,4 @@ var foreign = map[string]string{
 }
 
 // native are the first words of the dialect's own statements.
-var native = []string{"SELECT", "WITH", "EXPLAIN", "CREATE", "DROP", "SHOW", "DESCRIBE", "SET", "EXPORT"}
+var native = []string{"SELECT", "WITH", "EXPLAIN", "CREATE", "ALTER", "DROP", "SHOW", "DESCRIBE", "SET", "EXPORT"}

@@ -14,6 +14,11 @@ func (p *parser) with() ([]Option, error) {
 	if !p.accept("WITH") {
 		return nil, nil
 	}
+	return p.options()
+}
+
+// options parses (name = value, …).
+func (p *parser) options() ([]Option, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}

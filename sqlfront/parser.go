@@ -158,6 +158,10 @@ func (p *parser) command(first token) (Statement, error) {
 	switch first.upper {
 	case "CREATE":
 		return p.create()
+	case "ALTER":
+		if p.accept("PRIVATE", "TABLE") {
+			return p.alter()
+		}
 	case "DROP":
 		return p.drop()
 	case "SHOW":

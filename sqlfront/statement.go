@@ -3,7 +3,7 @@ package sqlfront
 import "dpsql/query"
 
 // Statement is one parsed statement: *CreatePublic, *CreatePrivate,
-// *CreateSource, *CreateRelease, *CreateMechanism, *Drop, *Show, *Describe, *Explain, *Set,
+// *CreateSource, *CreateRelease, *CreateMechanism, *AlterPrivate, *Drop, *Show, *Describe, *Explain, *Set,
 // *Export or *Select. It is syntax: no name in it has been looked up.
 type Statement interface{ statement() }
 
@@ -12,6 +12,7 @@ func (*CreatePrivate) statement()   {}
 func (*CreateSource) statement()    {}
 func (*CreateRelease) statement()   {}
 func (*CreateMechanism) statement() {}
+func (*AlterPrivate) statement()    {}
 func (*Drop) statement()            {}
 func (*Show) statement()            {}
 func (*Describe) statement()        {}
@@ -117,6 +118,12 @@ type CreateMechanism struct {
 	Columns     []Name // empty: all; names differ
 	Using       Algorithm
 	Options     []Option
+}
+
+// AlterPrivate is ALTER PRIVATE TABLE … SET (…).
+type AlterPrivate struct {
+	Name    Name
+	Options []Option // at least one
 }
 
 // Object is a kind of thing that DROP removes.

@@ -78,7 +78,7 @@ func (c *completer) candidates(before string) []string {
 	}
 	switch {
 	case before == "":
-		return append(commandNames(), "SELECT", "EXPLAIN", "SHOW", "DESCRIBE", "SET", "CREATE", "DROP", "EXPORT", "WITH")
+		return append(commandNames(), "SELECT", "EXPLAIN", "SHOW", "DESCRIBE", "SET", "CREATE", "ALTER", "DROP", "EXPORT", "WITH")
 	case strings.HasPrefix(before, "."):
 		return append(tableNames(v), append(formatNames(), v.Releases...)...)
 	case last == "FROM" || last == "JOIN" || last == "DESCRIBE" || last == "TABLE":

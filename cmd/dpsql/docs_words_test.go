@@ -34,6 +34,8 @@ var asked = []string{
 	"SET nothing = 1",
 	"CREATE PRIVATE TABLE t (age INTEGER BETWEEN 0 AND 9) FROM raw_visits WITH (epsilon = 1, nothing = 1)",
 	"CREATE PRIVATE TABLE t (age INTEGER BETWEEN 0 AND 9) FROM s.raw_visits WITH (epsilon = 1, placement = nothing)",
+	"ALTER PRIVATE TABLE visits SET (nothing = 1)",
+	"ALTER PRIVATE TABLE visits SET (buy = nothing)",
 	"CREATE SOURCE s USING POSTGRES WITH (dsn_env = V, nothing = 1)",
 	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, nothing = 1)",
 	"CREATE RELEASE r ON visits (sex) USING SMW WITH (epsilon = 1, nothing = 1)",

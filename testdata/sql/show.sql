@@ -1,33 +1,33 @@
 -- The public catalog.
 SHOW TABLES;
---> table | kind | columns | universe | unit | rows | margin | source
---> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | NULL | NULL | 'raw_visits'
---> 'risks' | 'public' | NULL | NULL | NULL | NULL | NULL | 'risks'
---> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns'
+--> table | kind | columns | universe | unit | rows | margin | source | limits
+--> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | NULL | NULL | 'raw_visits' | NULL
+--> 'risks' | 'public' | NULL | NULL | NULL | NULL | NULL | 'risks' | NULL
+--> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns' | NULL
 --> under smw, classes; smw, uniform:
---> table | kind | columns | universe | unit | rows | margin | source
---> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240 | 1 | 'raw_visits'
---> 'risks' | 'public' | NULL | NULL | NULL | NULL | NULL | 'risks'
---> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns'
+--> table | kind | columns | universe | unit | rows | margin | source | limits
+--> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240 | 1 | 'raw_visits' | NULL
+--> 'risks' | 'public' | NULL | NULL | NULL | NULL | NULL | 'risks' | NULL
+--> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns' | NULL
 --> under smw release:
---> table | kind | columns | universe | unit | rows | margin | source
---> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240 | 0 | 'raw_visits'
---> 'risks' | 'public' | NULL | NULL | NULL | NULL | NULL | 'risks'
---> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns'
+--> table | kind | columns | universe | unit | rows | margin | source | limits
+--> 'visits' | 'private' | 5 | 'infinite' | 'single rows' | 240 | 0 | 'raw_visits' | NULL
+--> 'risks' | 'public' | NULL | NULL | NULL | NULL | NULL | 'risks' | NULL
+--> 'towns' | 'public' | NULL | NULL | NULL | NULL | NULL | 'towns' | NULL
 DESCRIBE visits;
---> column | type | domain | size | unit | source
---> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows' | 'raw_visits'
---> 'age' | 'INTEGER' | 'BETWEEN 0 AND 9' | 10 | 'single rows' | 'raw_visits'
---> 'town' | 'TEXT' | 'IN (''100%'', ''Ash'', ''Elm'', ''Oak'')' | 4 | 'single rows' | 'raw_visits'
---> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows' | 'raw_visits'
---> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows' | 'raw_visits'
+--> column | type | domain | size | unit | source | limits
+--> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows' | 'raw_visits' | NULL
+--> 'age' | 'INTEGER' | 'BETWEEN 0 AND 9' | 10 | 'single rows' | 'raw_visits' | NULL
+--> 'town' | 'TEXT' | 'IN (''100%'', ''Ash'', ''Elm'', ''Oak'')' | 4 | 'single rows' | 'raw_visits' | NULL
+--> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows' | 'raw_visits' | NULL
+--> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows' | 'raw_visits' | NULL
 DESC Visits;
---> column | type | domain | size | unit | source
---> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows' | 'raw_visits'
---> 'age' | 'INTEGER' | 'BETWEEN 0 AND 9' | 10 | 'single rows' | 'raw_visits'
---> 'town' | 'TEXT' | 'IN (''100%'', ''Ash'', ''Elm'', ''Oak'')' | 4 | 'single rows' | 'raw_visits'
---> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows' | 'raw_visits'
---> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows' | 'raw_visits'
+--> column | type | domain | size | unit | source | limits
+--> 'sex' | 'TEXT' | 'IN (''F'', ''M'', NULL)' | 3 | 'single rows' | 'raw_visits' | NULL
+--> 'age' | 'INTEGER' | 'BETWEEN 0 AND 9' | 10 | 'single rows' | 'raw_visits' | NULL
+--> 'town' | 'TEXT' | 'IN (''100%'', ''Ash'', ''Elm'', ''Oak'')' | 4 | 'single rows' | 'raw_visits' | NULL
+--> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows' | 'raw_visits' | NULL
+--> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows' | 'raw_visits' | NULL
 SHOW RELEASES;
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created
 --> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, identity, 840 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 988 | '(time)'

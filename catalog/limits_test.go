@@ -1,0 +1,188 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"dpsql/accounting"
+	"dpsql/sqlerr"
+)
+
+func TestLimits(t *testing.T) {
+	limited, closed, both := Limits{MaxCharge: 100}, Limits{BuyOff: true}, Limits{MaxCharge: 100, BuyOff: true}
+	for _, c := range []struct {
+		limits      Limits
+		by          Principal
+		taken, cost accounting.Rho
+		want        sqlerr.Code
+	}{
+		{Limits{}, Analyst, 1 << 40, 1 << 40, ""},
+		{limited, Analyst, 0, 100, ""},
+		{limited, Analyst, 0, 101, sqlerr.Budget},
+		{limited, Curator, 0, 101, sqlerr.Budget},
+		{limited, Analyst, 60, 40, ""},
+		{limited, Analyst, 60, 41, sqlerr.Budget},
+		{limited, Analyst, 100, 0, ""},
+		{limited, Analyst, 101, 0, sqlerr.Budget},
+		{limited, Analyst, 1<<63 - 1, 1<<63 - 1, sqlerr.Budget},
+		{closed, Curator, 0, 1 << 40, ""},
+		{closed, Analyst, 0, 1, sqlerr.Forbidden},
+		{closed, Analyst, 0, 0, sqlerr.Forbidden},
+		{both, Curator, 0, 101, sqlerr.Budget},
+		{both, Analyst, 0, 1, sqlerr.Forbidden},
+	} {
+		if err := c.limits.Check(Buyer{c.by, c.taken}, c.cost); sqlerr.CodeOf(err) != c.want {
+			t.Errorf("{%v}, %s after %d: %d gives %v, want %q", c.limits, c.by, c.taken, c.cost, err, c.want)
+		}
+	}
+	for want, l := range map[string]Limits{"": {}, "max_charge = 1e-13": limited, "buy = off": closed, "max_charge = 1e-13, buy = off": both} {
+		if got := l.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A purchase is checked against the limits as they are in its own transaction,
+// is one line of the ledger, and a refused one is none.
+func TestBuy(t *testing.T) {
+	s := open(t, dbPath(t))
+	account, _ := declare(t, s, "raws")
+	buy := func(by Buyer, off, prepaid accounting.Rho) error {
+		return s.Write(context.Background(), func(tx *Tx) error {
+			return tx.Buy(by, Payment{Account: account, Action: "direct answer", Object: "raw", Rho: off, Prepaid: prepaid})
+		})
+	}
+	set := func(l Limits) {
+		t.Helper()
+		write(t, s, func(tx *Tx) error { return tx.SetLimits(account, "raw", l) })
+	}
+	lines := func() (all []Entry) {
+		t.Helper()
+		read(t, s, func(tx *Tx) (err error) {
+			if err = tx.VerifyLedger(); err == nil {
+				all, err = tx.Ledger()
+			}
+			return err
+		})
+		return all
+	}
+	analyst := Buyer{Principal: Analyst}
+	if err := buy(analyst, 10, 0); err != nil {
+		t.Fatal(err)
+	}
+	set(Limits{MaxCharge: 20})
+	wantCode(t, buy(analyst, 21, 0), sqlerr.Budget)
+	wantCode(t, buy(analyst, 0, 21), sqlerr.Budget)
+	wantCode(t, buy(analyst, 11, 10), sqlerr.Budget)
+	wantCode(t, buy(Buyer{Curator, 15}, 6, 0), sqlerr.Budget)
+	if err := buy(Buyer{Analyst, 5}, 5, 10); err != nil {
+		t.Fatal(err)
+	}
+	set(Limits{MaxCharge: 20, BuyOff: true})
+	set(Limits{MaxCharge: 20, BuyOff: true}) // says nothing new
+	wantCode(t, buy(analyst, 1, 0), sqlerr.Forbidden)
+	wantCode(t, buy(analyst, 0, 1), sqlerr.Forbidden)
+	if err := buy(Buyer{Principal: Curator}, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	set(Limits{})
+	if err := buy(analyst, 21, 0); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	var spent accounting.Rho
+	for _, e := range lines()[1:] {
+		said = append(said, e.Action)
+		spent += e.Amount.Rho
+	}
+	want := "direct answer; limits set: max_charge = 2e-14; direct answer; limits set: max_charge = 2e-14, buy = off; direct answer; limits lifted; direct answer"
+	if got := strings.Join(said, "; "); got != want || spent != 10+5+1+21 {
+		t.Errorf("the ledger has %s, ρ = %d in all\nwant %s", got, spent, want)
+	}
+}
+
+// Limits are kept, other Stores see them, and a record without them has the
+// digest that it had before there were limits.
+func TestLimitsAreKept(t *testing.T) {
+	path := dbPath(t)
+	s, other := open(t, path), open(t, path)
+	account, _ := declare(t, s, "raws")
+	second, _ := declare(t, s, "others")
+	limits := Limits{MaxCharge: 7, BuyOff: true}
+	var before string
+	digest := func() (text string) {
+		t.Helper()
+		read(t, s, func(tx *Tx) error {
+			return tx.SQL().QueryRowContext(context.Background(), `SELECT hex(digest) FROM dpsql_accounts WHERE id = ?`, account).Scan(&text)
+		})
+		return text
+	}
+	of := func(store *Store, id int64) (l Limits) {
+		t.Helper()
+		read(t, store, func(tx *Tx) error {
+			a, err := tx.Account(id)
+			l = a.Limits
+			return err
+		})
+		return l
+	}
+	before = digest()
+	write(t, s, func(tx *Tx) error { return tx.SetLimits(account, "raw", limits) })
+	for _, store := range []*Store{s, other, open(t, path)} {
+		if got := of(store, account); got != limits || of(store, second) != (Limits{}) {
+			t.Errorf("limits %v", got)
+		}
+	}
+	if digest() == before {
+		t.Error("the checksum does not cover the limits")
+	}
+	write(t, other, func(tx *Tx) error { return tx.SetLimits(account, "raw", Limits{}) })
+	if digest() != before || of(s, account) != (Limits{}) {
+		t.Error("an account without limits is not as it was")
+	}
+}
+
+// Purchases that race with a change of the limits pass by one or the other.
+func TestBuyAndSetLimitsRace(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	account, _ := declare(t, s, "raws")
+	var wg sync.WaitGroup
+	for range 4 {
+		store := open(t, path)
+		wg.Go(func() {
+			for i := range 10 {
+				err := store.Write(context.Background(), func(tx *Tx) error {
+					return tx.Buy(Buyer{Principal: Analyst}, Payment{Account: account, Action: "direct answer", Object: "raw", Rho: 1})
+				})
+				if code := sqlerr.CodeOf(err); code != "" && code != sqlerr.Forbidden {
+					t.Errorf("purchase %d: %v", i, err)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for i := range 10 {
+			err := s.Write(context.Background(), func(tx *Tx) error { return tx.SetLimits(account, "raw", Limits{BuyOff: i%2 == 0}) })
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+	closed := false
+	read(t, s, func(tx *Tx) error {
+		all, err := tx.Ledger()
+		for _, e := range all {
+			switch {
+			case strings.HasPrefix(e.Action, "limits"):
+				closed = e.Action != "limits lifted"
+			case closed && e.Amount.Rho > 0:
+				t.Errorf("line %d was bought while buy = off", e.Seq)
+			}
+		}
+		return err
+	})
+}

@@ -1,0 +1,360 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/sqlerr"
+)
+
+// asAnalyst returns a session of the analyst role on the curator's file.
+func asAnalyst(t *testing.T, s *Session) *Session {
+	t.Helper()
+	return open(t, s.db.store.Path(), Options{Role: Analyst}).NewSession()
+}
+
+// rhoLine is a line of the ledger that took ρ, or a run of a mechanism.
+type rhoLine struct {
+	action string
+	rho    accounting.Rho
+}
+
+// interactiveLines returns the interactive account's lines of an action.
+func interactiveLines(t *testing.T, s *Session, prefix string) (lines []rhoLine) {
+	t.Helper()
+	err := s.db.store.Read(t.Context(), func(tx *catalog.Tx) error {
+		all, err := tx.Ledger()
+		for _, e := range all {
+			if e.Kind == catalog.KindInteractive && strings.Contains(e.Action, prefix) {
+				lines = append(lines, rhoLine{e.Action, e.Amount.Rho})
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+func maxCharge(t *testing.T, text string) accounting.Rho {
+	t.Helper()
+	rho, err := accounting.ParseRho("max_charge", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rho
+}
+
+// One COUNT of an analyst takes most of the account. With max_charge it takes
+// nothing, whoever asks, and the hint names an accuracy that can be had.
+func TestMaxChargeKeepsAnAccountFromBeingDrained(t *testing.T) {
+	const ask = `SELECT COUNT(*) FROM admissions WHERE age < 50`
+	s := clinic(t)
+	fill(t, s, `CREATE TABLE raw_visits AS SELECT age FROM raw_admissions`)
+	must(t, s, `CREATE PRIVATE TABLE visits (age INTEGER BETWEEN 0 AND 99) FROM raw_visits WITH (epsilon = 2, delta = 1e-6)`)
+	drain := asAnalyst(t, s)
+	must(t, drain, `SET accuracy = 9`)
+	must(t, drain, `SELECT COUNT(*) FROM visits WHERE age < 50`)
+	v, err := s.db.view(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := v.accounts[v.private("visits").Account]
+	if share := a.spent.Rho.Float() / a.Caps.InteractiveRho.Float(); share < 0.9 {
+		t.Fatalf("without a limit the statement takes %.2f of the account", share)
+	}
+	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.001)`)
+	before := ledger(t, s)
+	for _, who := range []*Session{asAnalyst(t, s), s} {
+		must(t, who, `SET accuracy = 5`)
+		e := refused(t, who, sqlerr.Budget, ask)
+		var accuracy float64
+		if _, err := fmt.Sscanf(e.Hint, "SET accuracy = %g answers it directly", &accuracy); err != nil || accuracy < 30 || accuracy > 60 {
+			t.Errorf("%v: the hint is %q", e, e.Hint)
+		}
+		refused(t, who, sqlerr.Budget, `SELECT COUNT(*), AVG(age) FROM admissions`)
+		refused(t, who, sqlerr.Budget, `SELECT sex, COUNT(*) FROM admissions GROUP BY sex`)
+		must(t, who, `EXPLAIN `+ask)
+		if ledger(t, s) != before {
+			t.Fatal("a refused statement is in the ledger")
+		}
+	}
+	analyst := asAnalyst(t, s)
+	e := refused(t, analyst, sqlerr.Uncovered, ask)
+	var accuracy float64
+	if _, err := fmt.Sscanf(e.Hint, "SET accuracy = %g answers it directly", &accuracy); err != nil {
+		t.Errorf("%v: the hint is %q", e, e.Hint)
+	}
+	must(t, analyst, fmt.Sprintf(`SET accuracy = %g`, accuracy))
+	must(t, analyst, ask)
+	if lines := interactiveLines(t, s, "direct answer"); len(lines) != 2 || lines[1].rho > maxCharge(t, "0.001") { // the first is the other table's
+		t.Errorf("the ledger has %v", lines)
+	}
+	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = none)`)
+	must(t, s, ask)
+}
+
+// What counts is all that a statement takes: of several aggregates and of groups
+// together, and no line of the ledger is above the limit.
+func TestMaxChargeCountsTheWholeStatement(t *testing.T) {
+	s := clinic(t)
+	analyst := asAnalyst(t, s)
+	price := func(text string) accounting.Rho {
+		t.Helper()
+		v, err := s.db.view(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := v.accounts[v.tables[0].Account].spent
+		must(t, analyst, text)
+		if v, err = s.db.view(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return v.accounts[v.tables[0].Account].spent.Rho - before.Rho
+	}
+	must(t, analyst, `SET accuracy = 100`)
+	one := price(`SELECT COUNT(*) FROM admissions WHERE age = 1`)
+	for i, c := range []struct {
+		text  string
+		least accounting.Rho // in the price of one count
+	}{
+		{`SELECT COUNT(*) FROM admissions WHERE zip = 'z%d'`, 1},
+		{`SELECT sex, COUNT(*) FROM admissions WHERE zip = 'z%d' GROUP BY sex`, 1},
+		{`SELECT COUNT(*), AVG(age) FROM admissions WHERE zip = 'z%d'`, 2},
+		{`SELECT sex, COUNT(*), AVG(age) FROM admissions WHERE zip = 'z%d' GROUP BY sex`, 2},
+	} {
+		takes := price(fmt.Sprintf(c.text, 20+i))
+		if takes < c.least*one {
+			t.Errorf("%s takes %v", c.text, takes)
+		}
+		for _, limit := range []struct {
+			rho  accounting.Rho
+			code sqlerr.Code
+		}{{takes - 1, sqlerr.Budget}, {takes, ""}} {
+			must(t, s, fmt.Sprintf(`ALTER PRIVATE TABLE admissions SET (max_charge = %v)`, limit.rho))
+			before := len(interactiveLines(t, s, "direct answer"))
+			text := fmt.Sprintf(c.text, 40+i)
+			if limit.code != "" {
+				refused(t, analyst, limit.code, text)
+				if after := len(interactiveLines(t, s, "direct answer")); after != before {
+					t.Errorf("%s: refused and charged", text)
+				}
+				continue
+			}
+			must(t, analyst, text)
+			if lines := interactiveLines(t, s, "direct answer"); len(lines) != before+1 || lines[before].rho != limit.rho {
+				t.Errorf("%s: %v", text, lines[before:])
+			}
+		}
+		must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = none)`)
+	}
+}
+
+// With buy = off the analyst role gets what costs nothing, and a curator buys.
+func TestAnalystsMayNotBuy(t *testing.T) {
+	s := clinic(t)
+	const ask, other = `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`, `SELECT COUNT(*) FROM admissions WHERE zip = '15211'`
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
+	must(t, s, `ALTER PRIVATE TABLE admissions SET (buy = off)`)
+	analyst := asAnalyst(t, s)
+	must(t, analyst, `SET accuracy = 50`)
+	e := refused(t, analyst, sqlerr.Forbidden, ask)
+	if !strings.Contains(e.Hint, "stay free") {
+		t.Errorf("the hint is %q", e.Hint)
+	}
+	refused(t, analyst, sqlerr.Forbidden, `SELECT diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY diagnosis`)
+	must(t, s, `SET accuracy = 50`)
+	must(t, s, ask)
+	if r := must(t, analyst, ask); r.Answer.Cost != (Cost{}) {
+		t.Errorf("a stored answer costs %v", r.Answer.Cost)
+	}
+	must(t, analyst, `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age < 2`)
+	must(t, analyst, `SET accuracy = default`)
+	if e := refused(t, analyst, sqlerr.Uncovered, other); strings.Contains(e.Hint, "SET accuracy") || !strings.Contains(e.Hint, "may not buy") {
+		t.Errorf("the hint is %q", e.Hint)
+	}
+	if rows := fmt.Sprint(must(t, analyst, `EXPLAIN `+other).Rows); !strings.Contains(rows, "not: the analyst role may not buy") {
+		t.Errorf("EXPLAIN says %s", rows)
+	}
+	must(t, s, `ALTER PRIVATE TABLE admissions SET (buy = on)`)
+	must(t, analyst, `SET accuracy = 50`)
+	must(t, analyst, other)
+}
+
+// Statements that race are limited one by one, and the cap holds for all.
+func TestMaxChargeInARace(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.0008)`)
+	var wg sync.WaitGroup
+	for i := range 6 {
+		db := s.db
+		if i%2 == 1 {
+			db = asAnalyst(t, s).db
+		}
+		wg.Go(func() {
+			session := db.NewSession()
+			for j, accuracy := range []string{"50", "40", "60", "20"} {
+				if err := session.Set("accuracy", accuracy); err != nil {
+					t.Error(err)
+				}
+				_, err := session.Exec(t.Context(), fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE age = %d`, 10*i+j), nil)
+				if code := sqlerr.CodeOf(err); code != "" && code != sqlerr.Budget && code != sqlerr.Busy {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	lines := interactiveLines(t, s, "direct answer")
+	for _, l := range lines {
+		if l.rho > maxCharge(t, "0.0008") {
+			t.Errorf("%s took %v", l.action, l.rho)
+		}
+	}
+	if len(lines) != 12 { // those at 50 and at 60
+		t.Errorf("%d statements paid", len(lines))
+	}
+}
+
+// Declarations are a curator's, say what they take, and are not limited; nor is
+// the number of rows that they buy.
+func TestLimitsLeaveDeclarationsAlone(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 1e-9, buy = off)`)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, zip) USING PROJECTION WITH (epsilon = 0.5)`)
+	r := must(t, s, `CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4)`)
+	if !strings.Contains(fmt.Sprint(r.Warnings), "no SELECT can begin one of its runs") {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+	must(t, s, `DROP MECHANISM live`)
+}
+
+// Limits belong to the account: another declaration over the same rows is held to
+// them, and cannot change them in passing.
+func TestLimitsBelongToTheRows(t *testing.T) {
+	s := clinic(t)
+	const again = `CREATE PRIVATE TABLE %s (age INTEGER BETWEEN 0 AND 99) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5%s)`
+	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.001, buy = off)`)
+	must(t, s, fmt.Sprintf(again, "a", ""))
+	must(t, s, fmt.Sprintf(again, "b", ", max_charge = 1e-3"))
+	must(t, s, fmt.Sprintf(again, "c", ", buy = off"))
+	for _, other := range []string{", max_charge = 0.002", ", max_charge = none", ", buy = on", ", max_charge = 0.001, buy = on"} {
+		e := refused(t, s, sqlerr.Invalid, fmt.Sprintf(again, "d", other))
+		if !strings.Contains(e.Message, "max_charge = 0.001, buy = off") || !strings.Contains(e.Hint, "ALTER PRIVATE TABLE") {
+			t.Errorf("%v (%s)", e, e.Hint)
+		}
+	}
+	analyst := asAnalyst(t, s)
+	must(t, analyst, `SET accuracy = 100`)
+	refused(t, analyst, sqlerr.Forbidden, `SELECT COUNT(*) FROM a WHERE age = 4`)
+	must(t, s, `DROP PRIVATE TABLE a`)
+	must(t, s, fmt.Sprintf(again, "a", ""))
+	refused(t, analyst, sqlerr.Forbidden, `SELECT COUNT(*) FROM a WHERE age = 4`)
+	must(t, s, `ALTER PRIVATE TABLE c SET (buy = on)`)
+	must(t, analyst, `SELECT COUNT(*) FROM a WHERE age = 4`)
+	must(t, analyst, `SET accuracy = 5`)
+	refused(t, analyst, sqlerr.Budget, `SELECT COUNT(*) FROM a WHERE age = 5`)
+	refused(t, analyst, sqlerr.Forbidden, `ALTER PRIVATE TABLE a SET (max_charge = none)`)
+	if got := interactiveLines(t, s, "limits"); len(got) != 2 {
+		t.Errorf("the ledger has %v", got)
+	}
+}
+
+func TestBadLimits(t *testing.T) {
+	s := clinic(t)
+	before := ledger(t, s)
+	for text, code := range map[string]sqlerr.Code{
+		`ALTER PRIVATE TABLE admissions SET (max_charge = 0)`:         sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET (max_charge = -1)`:        sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET (max_charge = 1e-16)`:     sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET (max_charge = 1e9)`:       sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET (max_charge = '0.1')`:     sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET (max_charge = lots)`:      sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET (buy = 1)`:                sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET (buy = maybe)`:            sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET (epsilon = 5)`:            sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET (buy = off, epsilon = 5)`: sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET (buy = off, buy = on)`:    sqlerr.Invalid,
+		`ALTER PRIVATE TABLE admissions SET ()`:                       sqlerr.Malformed,
+		`ALTER PRIVATE TABLE admissions SET`:                          sqlerr.Malformed,
+		`ALTER PRIVATE TABLE admissions WITH (buy = off)`:             sqlerr.Malformed,
+		`ALTER PRIVATE TABLE SET (buy = off)`:                         sqlerr.Malformed,
+		`ALTER PRIVATE TABLE nowhere SET (buy = off)`:                 sqlerr.Unknown,
+		`ALTER PRIVATE TABLE icd10 SET (buy = off)`:                   sqlerr.Unsupported,
+		`ALTER TABLE admissions ADD COLUMN x`:                         sqlerr.Unsupported,
+		`CREATE PRIVATE TABLE b (age INTEGER BETWEEN 0 AND 9) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5, max_charge = no)`: sqlerr.Invalid,
+	} {
+		refused(t, s, code, text)
+	}
+	if ledger(t, s) != before {
+		t.Error("a refused statement is in the ledger")
+	}
+}
+
+// A rehearsal plans under the limits as the script would leave them.
+func TestRehearsalKnowsTheLimits(t *testing.T) {
+	s := clinic(t)
+	r, err := s.Rehearse(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ text, says string }{
+		{`SET accuracy = 20`, ""},
+		{`SELECT COUNT(*) FROM admissions WHERE age = 1`, "chosen"},
+		{`ALTER PRIVATE TABLE admissions SET (max_charge = 0.001)`, "is changed: max_charge = 0.001"},
+		{`SELECT COUNT(*) FROM admissions WHERE age = 2`, "not: it takes ρ = 0.00"},
+		{`ALTER PRIVATE TABLE admissions SET (max_charge = none)`, "is changed: no limits"},
+		{`SELECT COUNT(*) FROM admissions WHERE age = 3`, "chosen"},
+		{`CREATE PRIVATE TABLE b (age INTEGER BETWEEN 0 AND 9) FROM other WITH (epsilon = 4, delta = 1e-6, max_charge = 0.001)`, "is declared"},
+		{`SELECT COUNT(*) FROM b WHERE age = 3`, "not: it takes ρ = 0.00"},
+	} {
+		out, err := r.Plan(t.Context(), step.text, nil)
+		if err != nil {
+			t.Fatalf("%s\n%v", step.text, err)
+		}
+		if got := fmt.Sprint(out.Rows); !strings.Contains(got, step.says) {
+			t.Errorf("%s\n%s", step.text, got)
+		}
+	}
+	if v, err := s.db.view(t.Context()); err != nil || v.limits(v.tables[0]) != (catalog.Limits{}) {
+		t.Error("a rehearsal has set limits")
+	}
+}
+
+// Refusals of limits say the same whatever the rows are.
+func TestLimitsAreBlindToRows(t *testing.T) {
+	var first [][]any
+	for _, change := range []string{``, `DELETE FROM raw_admissions`, `UPDATE raw_admissions SET age = 3, zip = '15210'`} {
+		s := clinic(t)
+		must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.001, buy = off)`)
+		if change != "" {
+			fill(t, s, change)
+		}
+		var said [][]any
+		for _, who := range []*Session{s, asAnalyst(t, s)} {
+			for _, accuracy := range []string{"default", "5", "60"} {
+				if err := who.Set("accuracy", accuracy); err != nil {
+					t.Fatal(err)
+				}
+				for _, text := range []string{`SELECT COUNT(*) FROM admissions WHERE zip = '15210'`, `SELECT sex, COUNT(*), AVG(age) FROM admissions GROUP BY sex`} {
+					said = append(said, must(t, who, `EXPLAIN `+text).Rows...)
+					if accuracy != "60" || who.db.role == Analyst {
+						_, err := who.Exec(t.Context(), text, nil)
+						said = append(said, []any{fmt.Sprintf("%+v", err)})
+					}
+				}
+			}
+		}
+		if first == nil {
+			first = said
+		} else if !reflect.DeepEqual(first, said) {
+			t.Errorf("after %s:\n%v\nbefore:\n%v", change, said, first)
+		}
+	}
+}
