@@ -19,8 +19,8 @@ import (
 //
 // With Alpha, all answers are within α·n·W of the truth with probability 1 − β at
 // least, and with the runs that are left. Let x be x_β/2, and e the bound on
-// |N̂ − n| that fails with probability β/2, in counts with the rounding of the
-// hypothesis: outside of both,
+// |N̂ − n| that fails with probability β/2, in counts with what
+// rounding takes, of h to a count and of a Scaled answer to rows: outside of both,
 //
 //   - an answer is within T + x of its count c = n·W·q(D), and so within
 //     αN̂W − e ≤ αnW where T + x + e ≤ αN̂W;
@@ -166,7 +166,7 @@ func (r Request) fewestRuns(most int64, alpha float64) int64 {
 // 3.5 gives at their x, and returns the number of runs it needs. Where alpha is 0,
 // or too small, it gives the smallest that T = 3(x+e) allows.
 func (r Request) guarantee(p Params, alpha float64) (Params, float64) {
-	e := r.NHatBound*r.MaxWeight + 1 // and at most 1/2 of rounding
+	e := (r.NHatBound + 1) * r.MaxWeight // and at most 1/2 of rounding, and W/2 of rounding to rows
 	if e >= limit/8 {
 		p.Alpha = math.Inf(1)
 		return p, 0

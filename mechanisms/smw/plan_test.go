@@ -159,7 +159,7 @@ func TestPlanOfAlpha(t *testing.T) {
 		if need := runsNeeded(t, r, p); need > p.Updates {
 			t.Errorf("α = %v: %d runs, Theorem 3.5 needs %d", r.Alpha, p.Updates, need)
 		}
-		x, e := p.SimultaneousBound(r.Beta/2), r.NHatBound*r.MaxWeight+1
+		x, e := p.SimultaneousBound(r.Beta/2), (r.NHatBound+1)*r.MaxWeight
 		if good := float64(p.Threshold + x + e); good > r.Alpha*p.mass() || good < r.Alpha*p.mass()-1 || p.Alpha != r.Alpha {
 			t.Errorf("answers within %v of %v rows·W, α = %v, asked %v", good, p.mass(), p.Alpha, r.Alpha)
 		}
@@ -211,7 +211,7 @@ func priorRequest() Request {
 
 func runsNeeded(t *testing.T, r Request, p Params) int64 {
 	t.Helper()
-	e := float64(r.NHatBound*r.MaxWeight + 1)
+	e := float64((r.NHatBound + 1) * r.MaxWeight)
 	x := float64(p.SimultaneousBound(r.Beta / 2))
 	gamma := (float64(p.Threshold) - x - e) / (p.mass() + e)
 	psi := math.Log(float64(p.S))
