@@ -87,7 +87,7 @@ func extendedCode(err error) int {
 }
 
 // fileError names the file and the system's reason, never file contents.
-func fileError(verb, path string, err error) error {
+func fileError(verb, path string, err error) *sqlerr.Error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err

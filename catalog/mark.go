@@ -80,7 +80,8 @@ func (s *Store) writeMark(m mark) error {
 	}
 	if err != nil {
 		s.mark.drop()
-		return fileError("write", s.markPath(), err)
+		return fileError("write", s.markPath(), err).
+			WithHint("what the statement charged stays charged, and nothing was drawn for it: SHOW LEDGER tells")
 	}
 	if missing {
 		_ = syncDirectory(filepath.Dir(s.path)) // a name that is lost is a mark fewer, and not all systems can

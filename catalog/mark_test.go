@@ -219,7 +219,11 @@ func TestUnwrittenMark(t *testing.T) {
 	if err := os.Mkdir(s.markPath(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, charge(s, account, KindReleases, epsilon(1, 0)), sqlerr.IO)
+	err := charge(s, account, KindReleases, epsilon(1, 0))
+	wantCode(t, err, sqlerr.IO)
+	if hint := err.(*sqlerr.Error).Hint; !strings.Contains(hint, "stays charged") {
+		t.Errorf("the hint is %q", hint)
+	}
 	if err := os.Remove(s.markPath()); err != nil {
 		t.Fatal(err)
 	}
