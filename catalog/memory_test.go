@@ -131,7 +131,8 @@ func TestMemoryIsWhatIsStored(t *testing.T) {
 		}
 	}
 	t.Logf("remembered after %d of 400 transactions, %d of 800 times told of answers", remembered, told)
-	if remembered < 200 || told < 200 {
+	// In 14 runs they were 291 to 321, and 256 to 290: 150 is ten deviations below.
+	if remembered < 150 || told < 150 {
 		t.Error("the transactions do not do what they are for")
 	}
 }
