@@ -211,6 +211,7 @@ func TestPredicatesAgainstSQLite(t *testing.T) {
 		}
 	})
 	t.Logf("compared %d of %d conditions; refused: %v", compared, drawn, reasons)
+	// Three quarters are: of 100 less than half with probability 1e-8.
 	if compared*2 < drawn {
 		t.Errorf("only %d of %d conditions were compared", compared, drawn)
 	}
