@@ -56,39 +56,73 @@ func (a *Account) encoding() encoding {
 }
 
 // AccountFor returns the account that the base tables charge, nil when none of
-// them has one. Names are compared as SQLite does. Errors: Invalid when some of
-// the tables have an account and the others have another or none, because no
-// one ledger would then cover them.
-func (tx *Tx) AccountFor(bases []string) (*Account, error) {
+// them has one. Names are compared as SQLite does. Tables of which also may have
+// the same rows must have that account or none, and where the base tables have none
+// it is theirs. Errors: Invalid when some of the tables have an account and the
+// others have another or none, because no one ledger would then cover them.
+func (tx *Tx) AccountFor(bases []string, also ...string) (*Account, error) {
 	all, err := tx.Accounts()
 	if err != nil {
 		return nil, err
 	}
 	var owner *Account
 	var without, with string
-	for _, base := range bases {
-		switch a := accountOf(all, base); {
-		case a == nil:
-			without = base
-		case owner != nil && a != owner:
-			return nil, sqlerr.New(sqlerr.Invalid, "%s and %s have different budgets", with, base).
-				WithHint("a private table can read base tables of one budget only")
-		default:
+	take := func(base string, found []*Account) error {
+		for _, a := range found {
+			if owner != nil && a != owner {
+				return sqlerr.New(sqlerr.Invalid, "%s and %s have different budgets", with, base).WithHint("%s", differs(base))
+			}
 			owner, with = a, base
+		}
+		return nil
+	}
+	for _, base := range bases {
+		found := accountsOf(all, base)
+		if len(found) == 0 {
+			without = base
+		}
+		if err := take(base, found); err != nil {
+			return nil, err
 		}
 	}
 	if owner != nil && without != "" {
 		return nil, sqlerr.New(sqlerr.Invalid, "%s already has a budget, which does not cover %s", with, without).
 			WithHint("declare the private table over all of these base tables first, or over %s alone", with)
 	}
+	for _, base := range also {
+		if err := take(base, accountsOf(all, base)); err != nil {
+			return nil, err
+		}
+	}
 	return owner, nil
 }
 
-// accountOf returns the account that a base table charges, nil when none does.
-func accountOf(all []Account, base string) *Account {
-	return pick(all, func(a *Account) bool {
-		return slices.ContainsFunc(a.Bases, func(b string) bool { return query.SameName(b, base) })
-	})
+// differs says what to do about tables of different budgets.
+func differs(base string) string {
+	if strings.HasPrefix(base, outside) {
+		return "a private table can read base tables of one budget only; what is in another database can be told apart where its catalog is read, as docs/postgres.md says"
+	}
+	return "a private table can read base tables of one budget only"
+}
+
+// accountsOf returns the accounts that a base table charges: one at most, but
+// where its name stands for several tables.
+func accountsOf(all []Account, base string) (found []*Account) {
+	for i := range all {
+		if slices.ContainsFunc(all[i].Bases, func(b string) bool { return query.SameName(b, base) || within(b, base) || within(base, b) }) {
+			found = append(found, &all[i])
+		}
+	}
+	return found
+}
+
+// outside begins the names of base tables outside the file.
+const outside = "postgresql:"
+
+// within reports whether a name of a table outside the file begins with that of a
+// database, which stands for all of its tables.
+func within(table, database string) bool {
+	return strings.HasPrefix(database, outside) && strings.HasPrefix(query.FoldName(table), query.FoldName(database)+"/")
 }
 
 // Account returns the account with the id. Errors: Corrupt when there is none.

@@ -34,6 +34,43 @@ func TestPublic(t *testing.T) {
 	}
 }
 
+// TestAccountsOutside finds the account of tables outside the file whose name stands
+// for a whole database, or is within such a name, and of those that may have the same
+// rows under another.
+func TestAccountsOutside(t *testing.T) {
+	s := open(t, dbPath(t))
+	const one, two = "postgresql:1/postgres_fdw:h:5432/one", "postgresql:1/postgres_fdw:h:5432/two"
+	write(t, s, func(tx *Tx) error {
+		for _, bases := range [][]string{{one}, {two + "/public.a"}, {two + "/public.b"}, {"postgresql:1/d/public.p"}, {"file"}} {
+			if err := tx.CreateAccount(&Account{Epsilon: "1", Delta: "0", Interactive: "0", Caps: someCaps(), Bases: bases}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, c := range []struct {
+		bases, also string
+		id          int64 // 0: none; -1: refused
+	}{
+		{one, "", 1}, {one + "/public.a", "", 1}, {strings.ToUpper(one[len(outside):]), "", 0}, {outside + strings.ToUpper(one[len(outside):]), "", 1}, {one + "more", "", 0},
+		{two + "/public.a", "", 2}, {two + "/public.c", "", 0}, {two, "", -1}, {"postgresql:1/postgres_fdw:h:5432/three", "", 0},
+		{"postgresql:1/d/public.q", one, 1}, {"postgresql:1/d/public.p", "postgresql:1/d/public.q", 4}, {"postgresql:1/d/public.p", one, -1}, {"postgresql:1/d/public.q", two, -1},
+		{"file/more", "", 0}, {"postgresql:1/d/public.p postgresql:1/d/public.q", one, -1}, {"postgresql:1/d", "", 4},
+	} {
+		var got *Account
+		err := s.Read(context.Background(), func(tx *Tx) (err error) {
+			got, err = tx.AccountFor(strings.Fields(c.bases), strings.Fields(c.also)...)
+			return err
+		})
+		switch {
+		case c.id == -1:
+			wantCode(t, err, sqlerr.Invalid)
+		case err != nil, (got == nil) != (c.id == 0), got != nil && got.ID != c.id:
+			t.Errorf("%s, also %s: got %+v, %v; want account %d", c.bases, c.also, got, err, c.id)
+		}
+	}
+}
+
 func TestAccounts(t *testing.T) {
 	s := open(t, dbPath(t))
 	two := &Account{Epsilon: "2.0", Delta: "1e-6", Interactive: "0.50", Caps: someCaps(), Bases: []string{"visits", "Admissions"}}

@@ -24,7 +24,7 @@ func (tx *Tx) AddPublic(name string, columns ...PublicColumn) error {
 	if err != nil {
 		return err
 	}
-	if accountOf(accounts, name) != nil {
+	if len(accountsOf(accounts, name)) > 0 {
 		return sqlerr.New(sqlerr.Invalid, "%s holds the rows of a private table and cannot be public", name)
 	}
 	if public, err := tx.IsPublic(name); err != nil || public {

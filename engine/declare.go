@@ -144,7 +144,7 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 	}
 	result := &Result{}
 	if out != nil {
-		result.Warnings = append(result.Warnings, notShared)
+		result.Warnings = append(append(result.Warnings, notShared), out.schema.Notes...)
 		if strings.HasSuffix(out.schema.Text, source.Apart) {
 			result.Warnings = append(result.Warnings, moving)
 		}
@@ -282,13 +282,17 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 	if len(bases) == 0 {
 		return sqlerr.New(sqlerr.Invalid, "%s reads public tables only", t.Source).WithHint("there is nothing in it to protect")
 	}
-	a, err := tx.AccountFor(bases)
+	var others, also []string
+	if out != nil {
+		others, also = out.schema.Others(), out.schema.Also
+	}
+	a, err := tx.AccountFor(bases, others...)
 	switch {
 	case err != nil:
 		return err
 	case a == nil:
 		a = &catalog.Account{Epsilon: b.epsilon.String(), Delta: b.delta.String(),
-			Interactive: query.Decimal(b.interactive), Caps: b.caps, Bases: bases}
+			Interactive: query.Decimal(b.interactive), Caps: b.caps, Bases: distinct(append(bases, also...))}
 		if err := tx.CreateAccount(a); err != nil {
 			return err
 		}

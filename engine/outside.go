@@ -31,11 +31,11 @@ func (db *DB) onSnapshot(ctx context.Context, t *table, do func(context.Context)
 		return err
 	}
 	return pool.Snapshot(ctx, func(from source.Reader) error {
-		bases, err := sameSchema(ctx, from, t, nil)
+		schema, err := sameSchema(ctx, from, t, nil)
 		if err != nil {
 			return err
 		}
-		if err := db.store.Read(ctx, func(tx *catalog.Tx) error { return covered(tx, t, bases) }); err != nil {
+		if err := db.store.Read(ctx, func(tx *catalog.Tx) error { return covered(tx, t, schema.Bases, schema.Others()...) }); err != nil {
 			return err
 		}
 		return do(context.WithValue(ctx, heldKey{t.ID}, from))

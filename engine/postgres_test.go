@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -127,6 +129,70 @@ func TestPostgresReader(t *testing.T) {
 	refused(t, s, sqlerr.Forbidden, `CREATE PRIVATE TABLE other (age INTEGER BETWEEN 0 AND 9) FROM reader.other WITH (epsilon = 1)`)
 	if n := strings.Count(ledger(t, s), "budget declared"); n != 1 {
 		t.Errorf("%d budgets, want one for both sources", n)
+	}
+}
+
+// TestPostgresForeign declares one table of another database three times: by a
+// foreign table over it, by one over a view of it, and by one over its partition.
+// Either all have one budget, or the catalog there can be read, and then a view is
+// refused and other tables have their own. So has a server that leads back here.
+func TestPostgresForeign(t *testing.T) {
+	s, c := onServer(t)
+	if c.MustExec(t, "SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'") == "0" {
+		t.Skip("postgres_fdw is missing (apt-get install postgresql-contrib)")
+	}
+	host := c.MustExec(t, "SHOW unix_socket_directories")
+	c.MustExec(t, "CREATE DATABASE far")
+	c.MustExec(t, fmt.Sprintf(`CREATE EXTENSION postgres_fdw; CREATE SCHEMA seen;
+		CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%[1]s', port '5432', dbname 'far'); CREATE USER MAPPING FOR postgres SERVER far OPTIONS (user 'postgres');
+		CREATE SERVER back FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%[1]s', dbname 'postgres'); CREATE USER MAPPING FOR postgres SERVER back OPTIONS (user 'postgres');
+		CREATE FOREIGN TABLE mirror (sex text) SERVER back OPTIONS (table_name 'raw_admissions');
+		CREATE FOREIGN TABLE whole (a integer) SERVER far; CREATE FOREIGN TABLE part (a integer) SERVER far; CREATE FOREIGN TABLE glass (a integer) SERVER far; CREATE FOREIGN TABLE other (a integer) SERVER far`, host))
+	conn, err := pgx.Connect(context.Background(), strings.Replace(c.DSN(), "dbname=postgres", "dbname=far", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	for _, text := range []string{`CREATE TABLE whole (a integer) PARTITION BY LIST (a)`, `CREATE TABLE part PARTITION OF whole DEFAULT`, `CREATE VIEW glass AS SELECT a FROM whole`, `CREATE TABLE other (a integer)`} {
+		if _, err := conn.Exec(context.Background(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	declare := func(name, epsilon string) string {
+		return fmt.Sprintf(`CREATE PRIVATE TABLE %s (a INTEGER BETWEEN 0 AND 9) FROM warehouse.%[1]s WITH (epsilon = %s)`, name, epsilon)
+	}
+	if r := must(t, s, declare("glass", "0.5")); !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "share one budget") }) {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+	budgets := func() int { return strings.Count(ledger(t, s), "budget declared") }
+	had := budgets()
+	for _, name := range []string{"whole", "part", "other"} {
+		if e := refused(t, s, sqlerr.Invalid, declare(name, "0.7")); !strings.Contains(e.Message, "already have the budget") {
+			t.Errorf("%s: %v", name, e)
+		}
+	}
+	must(t, s, declare("part", "0.5"))
+	must(t, s, `DROP PRIVATE TABLE part`)
+	must(t, s, `DROP PRIVATE TABLE glass`)
+	c.MustExec(t, "IMPORT FOREIGN SCHEMA pg_catalog LIMIT TO (pg_class, pg_namespace, pg_inherits) FROM SERVER far INTO seen")
+	refused(t, s, sqlerr.Unsupported, declare("glass", "0.5"))
+	for _, name := range []string{"whole", "part", "other"} { // what was spent before is on the whole database
+		refused(t, s, sqlerr.Invalid, declare(name, "0.7"))
+	}
+	if e := refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE mirror (sex TEXT IN ('F', 'M')) FROM warehouse.mirror WITH (epsilon = 0.7)`); !strings.Contains(e.Message, "already have the budget") {
+		t.Error(e)
+	}
+	if n := budgets(); n != had {
+		t.Errorf("%d budgets, were %d", n, had)
+	}
+	fresh := open(t, filepath.Join(t.TempDir(), "fresh.db"), Options{}).NewSession()
+	must(t, fresh, createWarehouse)
+	must(t, fresh, declare("part", "0.5"))
+	refused(t, fresh, sqlerr.Invalid, declare("whole", "0.7"))
+	must(t, fresh, declare("whole", "0.5"))
+	must(t, fresh, declare("other", "0.7"))
+	if n := strings.Count(ledger(t, fresh), "budget declared"); n != 2 {
+		t.Errorf("%d budgets for two tables", n)
 	}
 }
 

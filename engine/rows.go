@@ -137,29 +137,28 @@ func allColumns(t *table) []int {
 }
 
 // sameSchema refuses a source whose schema is no longer the declared one, or
-// that is not understood any more, and returns the tables that it reads. Publics
-// are the tables of the file that are public now.
-func sameSchema(ctx context.Context, from source.Reader, t *table, publics []string) (bases []string, err error) {
+// that is not understood any more, and returns what it reads. Publics are the
+// tables of the file that are public now.
+func sameSchema(ctx context.Context, from source.Reader, t *table, publics []string) (schema source.Schema, err error) {
 	if t.Source == "" {
-		return nil, sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).
+		return schema, sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).
 			WithHint("it is an exported release: only its queries are answered here")
 	}
 	rows := t.rows()
 	rows.Public = publics
-	schema, err := from.Check(ctx, rows)
-	if err != nil {
-		return nil, err
+	if schema, err = from.Check(ctx, rows); err != nil {
+		return schema, err
 	}
 	if schema.Text != t.SourceSchema {
-		return nil, sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.place(), t.Name).
+		return schema, sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.place(), t.Name).
 			WithHint("DROP PRIVATE TABLE %s and declare it again; its budget goes on", t.Name)
 	}
-	return schema.Bases, nil
+	return schema, nil
 }
 
 // covered refuses tables that the budget of t does not cover and that are not
-// public.
-func covered(tx *catalog.Tx, t *table, bases []string) error {
+// public. What may have the same rows, too, must not have another budget.
+func covered(tx *catalog.Tx, t *table, bases []string, also ...string) error {
 	private := distinct(bases)
 	if t.outside == nil {
 		var err error
@@ -167,7 +166,7 @@ func covered(tx *catalog.Tx, t *table, bases []string) error {
 			return err
 		}
 	}
-	a, err := tx.AccountFor(private)
+	a, err := tx.AccountFor(private, also...)
 	switch {
 	case err != nil:
 		return err

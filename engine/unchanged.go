@@ -42,7 +42,8 @@ func sameInFile(ctx context.Context, tx *catalog.Tx, t *table) (bases []string, 
 	if err != nil {
 		return nil, err
 	}
-	return sameSchema(ctx, source.SQLite(tx.SQL()), t, publics)
+	schema, err := sameSchema(ctx, source.SQLite(tx.SQL()), t, publics)
+	return schema.Bases, err
 }
 
 // sourceEras remembers in which era the source of a table in the file was last

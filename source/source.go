@@ -17,6 +17,7 @@ package source
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"dpsql/query"
 )
@@ -53,11 +54,18 @@ type Reader interface {
 	Cells(ctx context.Context, t Table, columns []int, coder query.Coder, most int) (*Histogram, error)
 }
 
-// Schema is what a source reads, as public text.
+// Schema is what a source reads, as public text. The name of a base outside the
+// file that another begins with, up to a "/", stands for all of these.
 type Schema struct {
-	Bases []string // the tables whose rows it reads, views resolved; sorted
-	Text  string   // the schema of the source, its tables and the views between; equal texts mean an unchanged source
+	Bases  []string // the tables whose rows it reads, views resolved; sorted
+	Also   []string // tables that may have some of these rows, too; sorted
+	Before []string // what may have had a budget of these rows when less was known of it; sorted
+	Text   string   // the schema of the source, its tables and the views between; equal texts mean an unchanged source
+	Notes  []string // what the declaration relies on and cannot be looked at, for people
 }
+
+// Others returns the tables whose budget would be that of the rows.
+func (s Schema) Others() []string { return append(slices.Clone(s.Also), s.Before...) }
 
 // Apart ends the Text of a source whose rows are on several servers and without a
 // unit. These share no snapshot, so that a row which moves between them while it is

@@ -19,11 +19,8 @@ import (
 // the user may not ask for that, by host and port. A partition, and a table that
 // inherits, stands under the topmost table that it is part of, so that all
 // declarations over parts of one table share its budget, whichever comes first
-// and whatever partitions come later. A foreign table is named by the server
-// that is asked and the address that it knows the rows by, so that all foreign
-// tables over the same rows share their budget; where one of them is part of a
-// table here, it is that table's. The server that holds the rows is another
-// database when it is asked directly.
+// and whatever partitions come later. Rows on other servers have the names of
+// farBases beside those.
 func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, error) {
 	if err := t.CheckUnit(); err != nil {
 		return source.Schema{}, err
@@ -65,9 +62,9 @@ func (r *reader) readable(ctx context.Context, rel *relation, t source.Table) er
 	return r.rows(ctx, statement{"SELECT " + strings.Join(fields, ", ") + rel.from() + " WHERE false", nil, ""}, func([][]byte) bool { return true })
 }
 
-// reachedText lists the relations that one is made of, views followed, with the
-// stored definitions of views, and then the tables at the top of those.
-const reachedText = `WITH RECURSIVE reached(oid) AS (
+// reachedWith finds the relations that one is made of, views followed, and all
+// that inherit from these.
+const reachedWith = `WITH RECURSIVE reached(oid) AS (
 		SELECT $1::oid
 		UNION SELECT d.refobjid FROM reached AS x JOIN pg_rewrite AS w ON w.ev_class = x.oid AND w.ev_type = '1'
 			JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass),
@@ -75,10 +72,13 @@ const reachedText = `WITH RECURSIVE reached(oid) AS (
 		SELECT x.oid FROM reached AS x JOIN pg_class AS c ON c.oid = x.oid AND c.relkind IN ('r', 'p', 'f')
 		UNION SELECT i.inhrelid FROM down AS d JOIN pg_class AS c ON c.oid = d.oid AND c.relkind <> 'p' AND c.relhassubclass
 			JOIN pg_inherits AS i ON i.inhparent = d.oid),
-	parts(oid) AS (SELECT oid FROM down UNION SELECT i.inhrelid FROM parts AS p JOIN pg_inherits AS i ON i.inhparent = p.oid),
-	` + farText + `,
-	alike(oid) AS (SELECT oid FROM down UNION SELECT b.oid FROM down AS d JOIN far AS a ON a.oid = d.oid JOIN far AS b ON b.address = a.address),
-	up(oid) AS (SELECT oid FROM alike UNION SELECT i.inhparent FROM up AS u JOIN pg_inherits AS i ON i.inhrelid = u.oid)
+	parts(oid) AS (SELECT oid FROM down UNION SELECT i.inhrelid FROM parts AS p JOIN pg_inherits AS i ON i.inhparent = p.oid)`
+
+// reachedText lists them, with the stored definitions of views, then the tables of
+// this database at the top of those, and where rows are: 0 for here, or the number
+// of a foreign server.
+const reachedText = reachedWith + `,
+	up(oid) AS (SELECT oid FROM down UNION SELECT i.inhparent FROM up AS u JOIN pg_inherits AS i ON i.inhrelid = u.oid)
 SELECT x.oid::text, n.nspname::text, format('%I.%I', n.nspname, c.relname), 'definition',
 	c.relkind::text || ' ' || format('%I.%I', n.nspname, c.relname) || ' (' || coalesce((` + columnsText + `), '') || ')'
 		|| coalesce((SELECT ' SERVER ' || quote_ident(s.srvname) || ' ' || coalesce(array_to_string(f.ftoptions, ', '), '')
@@ -86,14 +86,12 @@ SELECT x.oid::text, n.nspname::text, format('%I.%I', n.nspname, c.relname), 'def
 		|| CASE WHEN c.relkind IN ('v', 'm') THEN ' AS' || pg_get_viewdef(c.oid) ELSE ';' END,
 	(SELECT w.ev_action::text FROM pg_rewrite AS w WHERE w.ev_class = c.oid AND w.ev_type = '1')
 	FROM reached AS x JOIN pg_class AS c ON c.oid = x.oid AND c.relkind IN ('r', 'p', 'f', 'v', 'm') JOIN pg_namespace AS n ON n.oid = c.relnamespace
-UNION ALL SELECT c.oid::text, n.nspname::text, coalesce('postgres_fdw:' || f.address, format('%I/%I.%I', current_database(), n.nspname, c.relname)), 'base', '', NULL
-	FROM up AS u JOIN pg_class AS c ON c.oid = u.oid JOIN pg_namespace AS n ON n.oid = c.relnamespace LEFT JOIN far AS f ON f.oid = u.oid
+UNION ALL SELECT c.oid::text, n.nspname::text, format('%I/%I.%I', current_database(), n.nspname, c.relname), 'base', '', NULL
+	FROM up AS u JOIN pg_class AS c ON c.oid = u.oid AND c.relkind <> 'f' JOIN pg_namespace AS n ON n.oid = c.relnamespace
 	WHERE NOT EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = u.oid)
-		AND NOT EXISTS (SELECT FROM far AS b JOIN pg_inherits AS i ON i.inhrelid = b.oid WHERE b.address = f.address)
-UNION ALL SELECT c.oid::text, '', '', 'other wrapper', '', NULL
-	FROM parts AS p JOIN pg_class AS c ON c.oid = p.oid WHERE c.relkind = 'f' AND NOT EXISTS (SELECT FROM far AS f WHERE f.oid = c.oid)
-UNION ALL SELECT '', '', '', 'apart', '', NULL WHERE 1 < (SELECT count(DISTINCT coalesce(f.ftserver, 0))
-	FROM parts AS p JOIN pg_class AS c ON c.oid = p.oid AND c.relkind IN ('r', 'f') LEFT JOIN pg_foreign_table AS f ON f.ftrelid = p.oid)`
+UNION ALL SELECT DISTINCT '', '', coalesce(f.ftserver, 0)::text, CASE WHEN c.relkind = 'f' AND NOT coalesce(` + isFdw + `, false) THEN 'other wrapper' ELSE 'place' END, '', NULL
+	FROM parts AS p JOIN pg_class AS c ON c.oid = p.oid AND c.relkind IN ('r', 'f') LEFT JOIN pg_foreign_table AS f ON f.ftrelid = p.oid
+		LEFT JOIN pg_foreign_server AS s ON s.oid = f.ftserver LEFT JOIN pg_foreign_data_wrapper AS w ON w.oid = s.srvfdw LEFT JOIN pg_proc AS h ON h.oid = w.fdwhandler`
 
 // columnsText describes the columns of c: what decides what their values are.
 const columnsText = `SELECT string_agg(quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod)
@@ -108,7 +106,7 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 	var bases, definitions []string
 	var views view
 	var reserved error
-	apart := false
+	var places []string
 	err := r.rows(ctx, statement{reachedText, texts(rel.number()), "dpsql_reached"}, func(row [][]byte) bool {
 		if err := allowed(string(row[1]), t.Source); err != nil {
 			reserved = err
@@ -117,8 +115,8 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 		case "base":
 			bases = append(bases, string(row[2]))
 			return true
-		case "apart":
-			apart = true
+		case "place":
+			places = append(places, string(row[2]))
 			return true
 		case "other wrapper":
 			reserved = otherWrapper(t.Source)
@@ -136,31 +134,44 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 		known, err = r.vouch(ctx, views, t.Source)
 	}
 	if err != nil {
-		return schemaOf(nil, nil), err
+		return source.Schema{}, err
 	}
 	for _, oid := range views.relations {
 		if views.kinds[oid] == 0 { // the server keeps no note of who depends on its own tables
-			return schemaOf(nil, nil), sqlerr.New(sqlerr.Forbidden, "%s reads a table of the server's own", t.Source)
+			return source.Schema{}, sqlerr.New(sqlerr.Forbidden, "%s reads a table of the server's own", t.Source)
 		}
 	}
 	if err := r.whose(ctx, rel, t, views, known); err != nil {
-		return schemaOf(nil, nil), err
+		return source.Schema{}, err
 	}
 	server, err := r.server(ctx)
+	if err != nil {
+		return source.Schema{}, err
+	}
 	for i := range bases {
 		bases[i] = server + "/" + bases[i]
 	}
-	schema := schemaOf(bases, definitions)
-	if apart && t.Unit == "" {
+	schema := source.Schema{Bases: bases, Text: joined(definitions)}
+	if slices.ContainsFunc(places, func(place string) bool { return place != "0" }) {
+		if err := r.farBases(ctx, rel, t, server, &schema); err != nil {
+			return source.Schema{}, err
+		}
+	}
+	schema.Bases, schema.Also, schema.Before = sortedOnce(schema.Bases), sortedOnce(schema.Also), sortedOnce(schema.Before)
+	if len(places) > 1 && t.Unit == "" {
 		schema.Text += source.Apart
 	}
-	return schema, err
+	return schema, nil
 }
 
-func schemaOf(bases, definitions []string) source.Schema {
-	slices.Sort(bases)
+func joined(definitions []string) string {
 	slices.Sort(definitions)
-	return source.Schema{Bases: slices.Compact(bases), Text: strings.Join(definitions, "")}
+	return strings.Join(definitions, "")
+}
+
+func sortedOnce(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // server names the server, by whatever name it was reached if that may be asked.

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"dpsql/source"
+	"dpsql/source/postgres/pgtest"
 	"dpsql/sqlerr"
 )
 
@@ -24,32 +28,91 @@ func TestForeignTablesOfOneTable(t *testing.T) {
 		"CREATE FOREIGN TABLE secret (y int) SERVER far", "CREATE FOREIGN TABLE f3 (x int) SERVER again OPTIONS (table_name 'secret')", "CREATE VIEW f4 AS SELECT x FROM f3",
 		"CREATE FOREIGN TABLE other (x int) SERVER far OPTIONS (table_name 'other')", "CREATE FOREIGN TABLE away (x int) SERVER elsewhere OPTIONS (table_name 'secret')", `CREATE FOREIGN TABLE "public.secret" (x int) SERVER far`,
 		"CREATE FOREIGN TABLE alone (id int) SERVER shard OPTIONS (table_name 'part1')")
-	bases := func(name string) string {
-		t.Helper()
+	schemas := make(map[string]source.Schema)
+	groups := [][]string{{"public.f1", "public.f2", "public.secret", "public.f3", "public.f4", "public.other", `public."public.secret"`}, {"public.away"}, {"public.visits", "public.part0", "public.part1", "public.alone"}}
+	for _, name := range slices.Concat(groups...) {
 		s, err := check(pool, source.Table{Source: name})
 		must(t, err)
-		if len(s.Bases) != 1 {
-			t.Errorf("%s has the bases %q", name, s.Bases)
+		if len(s.Notes) == 0 {
+			t.Errorf("%s: nothing is said of the database that all share a budget of", name)
 		}
-		return strings.Join(s.Bases, " ")
+		schemas[name] = s
 	}
-	all := make(map[string]string)
-	for _, group := range [][]string{{"public.f1", "public.f2", "public.secret", "public.f3", "public.f4"}, {"public.other"}, {"public.away"}, {`public."public.secret"`}, {"public.visits", "public.part0", "public.part1", "public.alone"}} {
-		base := bases(group[0])
-		if all[base] != "" {
-			t.Errorf("%s and %s have the base %s", all[base], group[0], base)
-		}
-		for _, name := range group {
-			all[base] = name
-			if also := bases(name); also != base {
-				t.Errorf("foreign tables over the same rows, %s and %s, have the bases %s and %s", group[0], name, base, also)
+	for i, group := range groups {
+		for j, other := range groups {
+			for _, a := range group {
+				for _, b := range other {
+					if got := shares(schemas[a], schemas[b]); got != (i == j) {
+						t.Errorf("%s and %s share a budget: %v; their bases are %q and %q", a, b, got, schemas[a], schemas[b])
+					}
+				}
 			}
 		}
 	}
-	execute(t, conn, "ALTER TABLE visits DETACH PARTITION part1")
-	if bases("public.alone") != bases("public.part1") || bases("public.alone") == bases("public.visits") {
-		t.Error("a partition that stands by itself has not the base of its rows")
+}
+
+// shares reports whether what is declared after another source has its account.
+func shares(first, then source.Schema) bool {
+	return overlap(append(slices.Clone(first.Bases), first.Also...), append(slices.Clone(then.Bases), then.Others()...))
+}
+
+// TestForeignCatalogs reads the catalog of another database, by foreign tables over
+// it, and of this one where a foreign server leads back to it: what has the same
+// rows there has one account, and other tables have their own.
+func TestForeignCatalogs(t *testing.T) {
+	pool, conn, _ := spread(t, 0)
+	config, err := pgx.ParseConfig(pgtest.Shared(t).DSN())
+	must(t, err)
+	config.Database = strings.ToLower(t.Name()) + "_shard"
+	far, err := pgx.ConnectConfig(context.Background(), config)
+	must(t, err)
+	t.Cleanup(func() { far.Close(context.Background()) })
+	execute(t, far, "CREATE TABLE whole (x int) PARTITION BY LIST (x)", "CREATE TABLE leaf PARTITION OF whole DEFAULT", "CREATE TABLE plain (x int)", "CREATE VIEW seen AS SELECT x FROM plain",
+		"CREATE TABLE heir () INHERITS (plain)", "CREATE TABLE guarded (x int)", "ALTER TABLE guarded ENABLE ROW LEVEL SECURITY", "CREATE TABLE other (x int)")
+	execute(t, conn, fmt.Sprintf("CREATE SERVER back FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%s', port '5432', dbname '%s')", config.Host, strings.ToLower(t.Name())), "CREATE USER MAPPING FOR postgres SERVER back OPTIONS (user 'postgres')",
+		"CREATE TABLE mine (x int)", "CREATE VIEW glass AS SELECT x FROM mine", "CREATE FOREIGN TABLE mirror (x int) SERVER back OPTIONS (table_name 'mine')", "CREATE FOREIGN TABLE lens (x int) SERVER back OPTIONS (table_name 'glass')",
+		"CREATE FOREIGN TABLE names (oid oid) SERVER shard OPTIONS (schema_name 'pg_catalog', table_name 'pg_class')")
+	for _, name := range []string{"whole", "leaf", "plain", "seen", "heir", "guarded", "other"} {
+		execute(t, conn, fmt.Sprintf("CREATE FOREIGN TABLE %s (x int) SERVER shard", name))
 	}
+	schema := func(name string) source.Schema {
+		t.Helper()
+		s, err := check(pool, source.Table{Source: "public." + name})
+		must(t, err)
+		return s
+	}
+	one := func(a, b string, want bool) {
+		t.Helper()
+		if got := shares(schema(a), schema(b)); got != want {
+			t.Errorf("%s and %s share a budget: %v; their bases are %v and %v", a, b, got, schema(a), schema(b))
+		}
+	}
+	one("plain", "seen", true)
+	one("plain", "other", true)
+	unread := schema("seen")
+	_, err = check(pool, source.Table{Source: "public.names"})
+	fails(t, err, sqlerr.Forbidden)
+	execute(t, conn, "DROP FOREIGN TABLE names", "CREATE SCHEMA shard_catalog", "IMPORT FOREIGN SCHEMA pg_catalog LIMIT TO (pg_class, pg_namespace, pg_inherits) FROM SERVER shard INTO shard_catalog")
+	if notes := schema("plain").Notes; len(notes) > 0 {
+		t.Errorf("notes %q", notes)
+	}
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{{"whole", "leaf", true}, {"plain", "heir", true}, {"plain", "other", false}, {"plain", "whole", false}, {"visits", "plain", false}, {"visits", "part0", true}, {"mine", "mirror", true}, {"mirror", "plain", false}} {
+		one(c.a, c.b, c.same)
+	}
+	for _, name := range []string{"seen", "guarded", "lens"} {
+		_, err := check(pool, source.Table{Source: "public." + name})
+		fails(t, err, sqlerr.Unsupported)
+	}
+	if !shares(unread, schema("plain")) || !shares(unread, schema("other")) {
+		t.Error("a budget from before the catalog could be read is not found again")
+	}
+	execute(t, conn, "DROP SCHEMA shard_catalog CASCADE", "CREATE SCHEMA shard_catalog", "CREATE FOREIGN TABLE shard_catalog.pg_class (oid oid) SERVER shard OPTIONS (schema_name 'pg_catalog')", "CREATE FOREIGN TABLE shard_catalog.pg_namespace (oid oid) SERVER shard OPTIONS (schema_name 'pg_catalog')",
+		"CREATE FOREIGN TABLE shard_catalog.pg_inherits (inhrelid oid) SERVER shard OPTIONS (schema_name 'pg_catalog')")
+	_, err = check(pool, source.Table{Source: "public.plain"})
+	fails(t, err, sqlerr.Invalid)
 }
 
 // TestOtherWrappers refuses foreign tables that fail on what their rows are.

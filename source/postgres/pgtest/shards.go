@@ -8,8 +8,9 @@ import (
 )
 
 // Shards is a coordinator whose tables are spread over other clusters, as
-// foreign partitions of postgres_fdw. The coordinator holds no rows, and logs
-// the plan of each statement, with what it sends to the shards.
+// foreign partitions of postgres_fdw. The coordinator holds no rows, can read the
+// catalogs of the shards, and logs the plan of each statement, with what it sends to
+// the shards.
 type Shards struct {
 	*Cluster            // the coordinator
 	Shard    []*Cluster // where the rows are
@@ -32,7 +33,8 @@ func Sharded(t testing.TB, n int) *Shards {
 		link := shard.Proxy(t)
 		s.MustExec(t, fmt.Sprintf(`CREATE SERVER shard%d FOREIGN DATA WRAPPER postgres_fdw
 				OPTIONS (host '%s', port '5432', dbname 'postgres', fetch_size '5000', batch_size '1000', async_capable 'true');
-			CREATE USER MAPPING FOR postgres SERVER shard%d OPTIONS (user 'postgres')`, i, link.folder, i))
+			CREATE USER MAPPING FOR postgres SERVER shard%d OPTIONS (user 'postgres'); CREATE SCHEMA catalog%d;
+			IMPORT FOREIGN SCHEMA pg_catalog LIMIT TO (pg_class, pg_namespace, pg_inherits) FROM SERVER shard%d INTO catalog%d`, i, link.folder, i, i, i, i))
 		s.Shard, s.Link = append(s.Shard, shard), append(s.Link, link)
 	}
 	return s
