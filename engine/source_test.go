@@ -26,7 +26,7 @@ func TestSources(t *testing.T) {
 	if rows := must(t, s, `SHOW TABLES`).Rows; fmt.Sprint(rows[0]) != "[admissions private 4 infinite single rows <nil> <nil> warehouse.public.raw_admissions]" {
 		t.Errorf("SHOW TABLES: %v", rows)
 	}
-	if rows := must(t, s, `DESCRIBE admissions`).Rows; fmt.Sprint(rows[0]) != "[sex TEXT IN ('F', 'M', NULL) 3 single rows warehouse.public.raw_admissions]" {
+	if rows := must(t, s, `DESCRIBE admissions`).Rows; fmt.Sprint(rows[0]) != "[sex TEXT IN ('F', 'M', NULL) 3 single rows warehouse.public.raw_admissions <nil>]" {
 		t.Errorf("DESCRIBE: %v", rows)
 	}
 	if e := refused(t, s, sqlerr.Invalid, `DROP SOURCE warehouse`); !strings.Contains(e.Message, "admissions") || !strings.Contains(e.Hint, "DROP PRIVATE TABLE admissions") {
