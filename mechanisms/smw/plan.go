@@ -2,7 +2,6 @@ package smw
 
 import (
 	"math"
-	"sort"
 	"strconv"
 
 	"dpsql/sqlerr"
@@ -108,16 +107,14 @@ func (r Request) withRuns(b int64) (Params, error) {
 }
 
 func (r Request) planAlpha() (Params, error) {
-	least, err := r.leastAlpha()
+	p, err := r.leastAlpha()
 	if err != nil {
 		return Params{}, err
 	}
-	if least.Alpha > r.Alpha {
-		return Params{}, r.errAlpha(least.Alpha)
+	if p.Alpha > r.Alpha {
+		return Params{}, r.errAlpha(p.Alpha)
 	}
-	b := r.fewestRuns(least.Updates, r.Alpha)
-	p, err := r.withRuns(b)
-	if err != nil {
+	if p, err = r.withRuns(r.fewestRuns(p.Updates, r.Alpha)); err != nil {
 		return Params{}, err
 	}
 	p, _ = r.guarantee(p, r.Alpha)
@@ -125,41 +122,40 @@ func (r Request) planAlpha() (Params, error) {
 	return p, nil
 }
 
-// mostRuns is far more than can be made. Where more are needed, leastAlpha finds
-// that so many do not suffice.
+// mostRuns is far more than can be made.
 const mostRuns = 1e12
 
 // leastAlpha returns the parameters for the smallest α.
 func (r Request) leastAlpha() (Params, error) {
-	p, err := r.withRuns(1)
+	b := r.fewestRuns(1<<10, 0)
+	if b > mostRuns {
+		return Params{}, sqlerr.New(sqlerr.Unsupported, "alpha needs more updates than can be made")
+	}
+	p, err := r.withRuns(b)
 	if err != nil {
 		return Params{}, r.errAlpha(math.Inf(1))
 	}
-	_, most := r.guarantee(p, 0)
-	if p, err = r.withRuns(r.fewestRuns(int64(min(most, mostRuns)), 0)); err != nil {
-		return Params{}, r.errAlpha(math.Inf(1))
-	}
-	p, need := r.guarantee(p, 0)
-	if need > float64(p.Updates) {
-		return Params{}, sqlerr.New(sqlerr.Unsupported, "alpha needs more updates than can be made")
-	}
+	p, _ = r.guarantee(p, 0)
 	return p, nil
 }
 
-// fewestRuns returns the smallest B, at most most, with which B runs suffice for
-// alpha; most is returned untried. With an alpha of 0, at T = 3(x+e), more runs
-// mean noisier ones, a larger γ and a smaller B(γ), so the condition is monotone.
-// With an alpha that least.Updates runs of leastAlpha suffice for, it is up to
-// these: there √B grows faster than 1/γ.
-func (r Request) fewestRuns(most int64, alpha float64) int64 {
-	return 1 + int64(sort.Search(int(max(most, 1)-1), func(i int) bool {
-		p, err := r.withRuns(int64(i) + 1)
+// fewestRuns returns the smallest B with which B runs suffice for alpha, or more
+// than the budget can be divided into; it looks below hi first. With an alpha of 0,
+// at T = 3(x+e), more runs mean noisier ones, a larger γ and a smaller B(γ), so the
+// condition is monotone. With one that hi runs suffice for at T = 3(x+e), it is
+// monotone up to hi: there √B grows faster than 1/γ.
+func (r Request) fewestRuns(hi int64, alpha float64) int64 {
+	return least(func(b int64) bool {
+		if b < 1 {
+			return false
+		}
+		p, err := r.withRuns(b)
 		if err != nil { // too many runs for the budget: the noise has no bound
 			return true
 		}
 		_, need := r.guarantee(p, alpha)
-		return need <= float64(p.Updates)
-	}))
+		return need <= float64(b)
+	}, 1, hi)
 }
 
 // guarantee completes the parameters for answers within alpha with what Theorem
