@@ -41,8 +41,18 @@ func (s *Session) SetDirectory(dir string) { s.dir = dir }
 // part of its rows where these are in partitions, and while a SELECT of several
 // queries is planned and answered, with the number of steps done and of all.
 // Calls come one after the other, of a build on whatever goroutine has read a
-// part; nil is none.
-func (s *Session) SetProgress(report func(done, all int64)) { s.progress = report }
+// part; nil is none. For the analyst role there are none, see told.
+func (s *Session) SetProgress(report func(done, all int64)) {
+	if s.told() {
+		s.progress = report
+	}
+}
+
+// told reports whether the session is told how long statements take and how far
+// they are. The analyst role is not: rows are counted on the way, and their number
+// and whether counts are in memory show in times. It holds for free answers too, so
+// that nobody has to know which statements read rows.
+func (s *Session) told() bool { return s.db.role == Curator }
 
 func (s *Session) path(name string) string {
 	if filepath.IsAbs(name) {
@@ -62,7 +72,9 @@ func (s *Session) Exec(ctx context.Context, text string, args []query.Value) (*R
 	if err != nil {
 		return nil, s.bill.tell(public(ctx, err))
 	}
-	r.Elapsed = time.Since(start)
+	if s.told() {
+		r.Elapsed = time.Since(start)
+	}
 	return r, nil
 }
 

@@ -59,7 +59,7 @@ func (c *console) write(statement string, r *engine.Result) error {
 	}
 	if r.Answer != nil && c.format.forPeople() {
 		c.line(footer(r.Answer, r.Elapsed))
-	} else if c.timer {
+	} else if c.timer && r.Elapsed > 0 {
 		c.notice("time " + duration(r.Elapsed))
 	}
 	if c.format != formatJSON {
@@ -105,11 +105,11 @@ func (c *console) confirm(statement string, r *engine.Result) {
 	switch {
 	case c.format.forPeople() && c.outTTY:
 		text := tag(statement)
-		if c.timer || r.Elapsed >= worthTelling {
+		if c.timer && r.Elapsed > 0 || r.Elapsed >= worthTelling {
 			text += " · " + duration(r.Elapsed)
 		}
 		c.line(text)
-	case c.timer:
+	case c.timer && r.Elapsed > 0:
 		c.notice("time " + duration(r.Elapsed))
 	}
 	c.warn(r.Warnings)

@@ -11,9 +11,12 @@ import (
 )
 
 // footer is the line under a private answer: how far off it may be, where it
-// came from, what it cost and how long it took.
+// came from, what it cost and, where that is told, how long it took.
 func footer(a *engine.Answer, elapsed time.Duration) string {
-	parts := []string{errorBar(a), origin(a), "cost " + cost(a.Cost), duration(elapsed)}
+	parts := []string{errorBar(a), origin(a), "cost " + cost(a.Cost)}
+	if elapsed > 0 {
+		parts = append(parts, duration(elapsed))
+	}
 	return strings.Join(parts, " · ")
 }
 

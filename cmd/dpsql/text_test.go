@@ -70,6 +70,9 @@ func TestFooter(t *testing.T) {
 		if got := footer(&test.answer, ms); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
+		if got, want := footer(&test.answer, 0), strings.TrimSuffix(test.want, " · 0.1 ms"); got != want {
+			t.Errorf("untimed: got  %s\nwant %s", got, want)
+		}
 	}
 }
 

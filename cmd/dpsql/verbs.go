@@ -65,10 +65,14 @@ func (r *runner) mode(_ context.Context, args []string) error {
 
 func (r *runner) timer(_ context.Context, args []string) error {
 	on, err := onOff(".timer", args[0])
-	if err == nil {
-		r.console.timer = on
+	if err != nil {
+		return err
 	}
-	return err
+	r.console.timer = on
+	if on && r.role != engine.Curator {
+		r.console.notice("the analyst role is told no times: how long a statement takes can tell of private rows")
+	}
+	return nil
 }
 
 func (r *runner) echo(_ context.Context, args []string) error {
