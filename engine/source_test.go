@@ -23,7 +23,7 @@ func TestSources(t *testing.T) {
 	if len(rows) != 2 || fmt.Sprint(rows[0][:5], rows[1][:5]) != "[lake postgres WAREHOUSE_DSN <nil> 0] [warehouse postgres WAREHOUSE_DSN 30 s 1]" {
 		t.Errorf("SHOW SOURCES: %v", rows)
 	}
-	if rows := must(t, s, `SHOW TABLES`).Rows; fmt.Sprint(rows[0]) != "[admissions private 4 infinite single rows <nil> <nil> warehouse.public.raw_admissions]" {
+	if rows := must(t, s, `SHOW TABLES`).Rows; fmt.Sprint(rows[0]) != "[admissions private 4 infinite single rows <nil> <nil> warehouse.public.raw_admissions <nil>]" {
 		t.Errorf("SHOW TABLES: %v", rows)
 	}
 	if rows := must(t, s, `DESCRIBE admissions`).Rows; fmt.Sprint(rows[0]) != "[sex TEXT IN ('F', 'M', NULL) 3 single rows warehouse.public.raw_admissions <nil>]" {
