@@ -76,12 +76,7 @@ func TestFuzzScript(t *testing.T) {
 				stub += "exit 1\n"
 			}
 			for name, text := range map[string]string{"go": stub, "says": c.says, "p/testdata/fuzz/FuzzX/old": "input"} {
-				if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				write(t, filepath.Join(dir, name), text)
 			}
 			script, err := filepath.Abs(".ci/fuzz")
 			if err != nil {
@@ -101,5 +96,41 @@ func TestFuzzScript(t *testing.T) {
 				t.Errorf("%d inputs are left, want %d", len(left), want)
 			}
 		})
+	}
+}
+
+// TestRepeatScript runs .ci/repeat with a stand-in for the go command that fails
+// in its second run of three.
+func TestRepeatScript(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash is not there")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "go"), `#!/bin/sh
+echo "$*" >>"$0.asked"
+[ "$(wc -l <"$0.asked")" -eq 2 ] || exit 0
+printf -- '--- FAIL: TestA (0.10s)\n    --- FAIL: TestA/part (0.10s)\n        a_test.go:1: wrong\nFAIL\nFAIL\tdpsql/p\t0.2s\n'
+exit 1
+`)
+	for times, want := range map[string]string{"3": "1 of 3 runs failed:\n      1 TestA/part\n      1 TestA\n", "1": "run 1 of 1 passed\n"} {
+		os.Remove(filepath.Join(dir, "go.asked"))
+		cmd := exec.Command("bash", ".ci/repeat", times, "./p", "-run", "A")
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "TMPDIR="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		asked, _ := os.ReadFile(filepath.Join(dir, "go.asked"))
+		if !strings.HasSuffix(string(out), want) || (err != nil) != (times == "3") || !strings.HasPrefix(string(asked), "test -count=1 ./p -run A\n") {
+			t.Errorf("%s times: %v, asked for %q; it said\n%s", times, err, asked, out)
+		}
+	}
+}
+
+// write makes a file, and the folders that it lies in.
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
 	}
 }
