@@ -318,3 +318,35 @@ func TestMechanismOfWeights(t *testing.T) {
 		t.Errorf("only %d runs were started: nothing fired", fired)
 	}
 }
+
+// TestLongList asks for more keys than fit into a statement, and for as many
+// weights, by a join: of a column without a domain, and of one whose domain is
+// the list. The noise is quiet, so the answers are SQLite's.
+func TestLongList(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "long.db"), Options{}).NewSession()
+	quieten(s.db)
+	fill(t, s, `CREATE TABLE raw (k TEXT, age INTEGER)`, `CREATE TABLE list (k TEXT, weight REAL)`,
+		`INSERT INTO list SELECT printf('key-%07d', i * 2), (i * 37 % 1001) / 1000.0 FROM `+numbers(100_000),
+		`INSERT INTO raw SELECT printf('key-%07d', (i * 7919) % 300000), i % 10 FROM `+numbers(20_000))
+	must(t, s, `CREATE PUBLIC TABLE list (k TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.001)`)
+	must(t, s, `CREATE PRIVATE TABLE visits (k TEXT, age INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 10, delta = 1e-6)`)
+	must(t, s, `CREATE PRIVATE TABLE listed (k TEXT IN (SELECT k FROM list)) FROM raw WITH (epsilon = 10, delta = 1e-6)`)
+	must(t, s, `CREATE RELEASE cells ON listed USING PROJECTION WITH (epsilon = 1, transform = identity, max_support = 100000)`)
+	raw := plain(t, s)
+	for _, c := range []struct{ table, query string }{
+		{"listed", `SELECT SUM(weight) FROM %s JOIN list ON %[1]s.k = list.k`}, // from the release
+		{"visits", `SELECT COUNT(*) FROM %s JOIN list ON %[1]s.k = list.k WHERE age < 5`},
+		{"visits", `SELECT SUM(weight) FROM %s JOIN list ON %[1]s.k = list.k`},
+	} {
+		if c.table == "visits" {
+			must(t, s, `SET accuracy = 100`)
+		}
+		var want float64
+		if err := raw.QueryRow(fmt.Sprintf(c.query, "raw")).Scan(&want); err != nil {
+			t.Fatal(err)
+		}
+		if got := asFloat(must(t, s, fmt.Sprintf(c.query, c.table)).Rows[0][0]); math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s: %v, want %v", c.query, got, want)
+		}
+	}
+}

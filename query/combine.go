@@ -187,10 +187,14 @@ func nextCase(a, b []valueCase, i, j int) (Value, bool) {
 func (c *combiner) count(branches int) error {
 	c.branches += branches
 	if c.branches > maxBranches {
-		return sqlerr.New(sqlerr.Unsupported, "the predicate is too complex: its decision diagram exceeds %d branches", maxBranches).
-			WithHint("fix more columns, or ask several smaller queries")
+		return errBranches()
 	}
 	return nil
+}
+
+func errBranches() error {
+	return sqlerr.New(sqlerr.Unsupported, "the predicate is too complex: its decision diagram exceeds %d branches", maxBranches).
+		WithHint("fix more columns, or ask several smaller queries")
 }
 
 // searchCase returns the index of v among sorted cases.

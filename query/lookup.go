@@ -5,7 +5,7 @@ package query
 // record's value in column Key. A record without a row is not in the join.
 type Lookup struct {
 	Key     int   // a column of the records
-	Columns []int // what is looked up
+	Columns []int // what is looked up, behind Key
 	Rows    []LookupRow
 }
 
@@ -16,63 +16,139 @@ type LookupRow struct {
 }
 
 // Resolve returns the query with the looked-up columns replaced by what they
-// are, so that it no longer depends on them: the sum over the distinct
-// combinations of looked-up values of the query with these values put in, where
-// the key is one that has them. A query that does not depend on them is
-// returned as it is.
+// are, so that it no longer depends on them: for each key the query with the
+// values of its row put in, and 0 where there is no row. A query that does not
+// depend on them is returned as it is. It is refused as unsupported when the
+// diagram grows beyond its limit.
 func (q Query) Resolve(l Lookup) (Query, error) {
 	used := l.used(q)
 	if len(used) == 0 {
 		return q, nil
 	}
-	type combination struct {
-		values map[int]Value
-		keys   []Value
-	}
-	index := make(map[string]int)
-	var all []combination
-	for _, r := range l.Rows {
-		values := make(map[int]Value, len(used))
-		name := ""
+	r := resolver{q: q, key: l.Key, rows: make(map[Value]int, len(l.Rows)),
+		put: make(map[substitution]*node), done: make(map[*node]*node)}
+	index := make(map[string]int) // of the rows that differ in what is used
+	for _, row := range l.Rows {
+		var name []byte
 		for _, i := range used {
-			values[l.Columns[i]] = r.Values[i]
-			name += r.Values[i].String() + ","
+			name = appendValue(name, row.Values[i])
 		}
-		k, ok := index[name]
+		k, ok := index[string(name)]
 		if !ok {
-			k = len(all)
-			index[name] = k
-			all = append(all, combination{values: values})
-		}
-		all[k].keys = append(all[k].keys, r.Key)
-	}
-	d := q.u.columns[l.Key].Domain
-	parts := []Query{None(q.u)}
-	for _, c := range all {
-		put := Query{q.u, q.put(c.values)}
-		part, err := put.And(Where(q.u, l.Key, d.Of(c.keys...)))
-		if err != nil {
-			return Query{}, err
-		}
-		if !part.root.isZero() {
-			parts = append(parts, part)
-		}
-	}
-	for len(parts) > 1 { // pairwise, so that n small parts cost n log n
-		var sums []Query
-		for i := 0; i+1 < len(parts); i += 2 {
-			sum, err := parts[i].Plus(parts[i+1])
-			if err != nil {
-				return Query{}, err
+			k = len(r.values)
+			index[string(name)] = k
+			values := make(map[int]Value, len(used))
+			for _, i := range used {
+				values[l.Columns[i]] = row.Values[i]
 			}
-			sums = append(sums, sum)
+			r.values = append(r.values, values)
 		}
-		if len(parts)%2 == 1 {
-			sums = append(sums, parts[len(parts)-1])
-		}
-		parts = sums
+		r.rows[row.Key] = k
 	}
-	return parts[0], nil
+	n, err := r.resolve(q.root)
+	return Query{q.u, n}, err
+}
+
+// resolver replaces looked-up columns in one pass over a diagram.
+type resolver struct {
+	q        Query
+	key      int
+	rows     map[Value]int   // of a key, which of values its row has
+	values   []map[int]Value // by column
+	put      map[substitution]*node
+	done     map[*node]*node
+	branches int
+}
+
+// substitution is a node with some of resolver.values put in.
+type substitution struct {
+	n      *node
+	values int
+}
+
+// resolve returns what a node stands for, with a branch for each key.
+func (r *resolver) resolve(n *node) (*node, error) {
+	if n.isZero() {
+		return zero, nil
+	}
+	if m, ok := r.done[n]; ok {
+		return m, nil
+	}
+	m, err := r.branch(n)
+	if err == nil {
+		r.done[n] = m
+	}
+	return m, err
+}
+
+func (r *resolver) branch(n *node) (*node, error) {
+	if n.level >= r.key {
+		return r.keys(n)
+	}
+	if r.branches += len(n.spans) + len(n.cases); r.branches > maxBranches {
+		return nil, errBranches()
+	}
+	if n.rest == nil {
+		spans := make([]span, len(n.spans))
+		for i, s := range n.spans {
+			to, err := r.resolve(s.to)
+			if err != nil {
+				return nil, err
+			}
+			spans[i] = span{s.Range, to}
+		}
+		return newSpans(n.level, r.q.u.columns[n.level].Domain, spans), nil
+	}
+	rest, err := r.resolve(n.rest)
+	if err != nil {
+		return nil, err
+	}
+	cases := make([]valueCase, len(n.cases))
+	for i, c := range n.cases {
+		to, err := r.resolve(c.to)
+		if err != nil {
+			return nil, err
+		}
+		cases[i] = valueCase{c.value, to}
+	}
+	return newCases(n.level, cases, rest), nil
+}
+
+// keys returns a node that branches on the key: to where n leads with it, with
+// what is looked up put in.
+func (r *resolver) keys(n *node) (*node, error) {
+	d := r.q.u.columns[r.key].Domain
+	if r.branches += len(r.rows); r.branches > maxBranches {
+		return nil, errBranches()
+	}
+	var spans []span
+	var cases []valueCase
+	for key, values := range r.rows {
+		to := n
+		if n.level == r.key {
+			to = n.child(d, key)
+		}
+		if to.isZero() {
+			continue
+		}
+		with := substitution{to, values}
+		m, ok := r.put[with]
+		if !ok {
+			m = Query{r.q.u, to}.put(r.values[values])
+			r.put[with] = m
+		}
+		if o, ok := d.Ordinal(key); ok {
+			spans = append(spans, span{Range{o, o}, m})
+		} else if !d.Finite() && d.Contains(key) {
+			cases = append(cases, valueCase{key, m})
+		}
+	}
+	if d.Finite() {
+		sortSpans(spans)
+		return newSpans(r.key, d, spans), nil
+	}
+	sortCases(cases)
+	return newCases(r.key, cases, zero), nil
 }
 
 // used returns the indices of the looked-up columns that a query depends on.

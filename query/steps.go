@@ -14,11 +14,16 @@ type Steps struct {
 	lo, hi int64 // in steps
 	step   *big.Rat
 	null   bool
+
+	over, under float64 // the step's, where n·over/under rounds once for each n; else under is 0
 }
 
 // maxSteps bounds the bounds of a domain, in steps. Up to it the rounding of a
 // float64 is far below a step.
 const maxSteps = 1e9
+
+// maxExact is up to where all integers are float64s.
+const maxExact = 1 << 53
 
 // NewSteps returns the domain of the multiples of step from lo to hi, which are
 // such multiples too, and of NULL if orNull.
@@ -30,6 +35,9 @@ func NewSteps(lo, hi, step *big.Rat, orNull bool) (Steps, error) {
 		return Steps{}, sqlerr.New(sqlerr.Invalid, "the range is empty").WithHint("write the smaller bound first")
 	}
 	s := Steps{step: new(big.Rat).Set(step), null: orNull}
+	if p, q := step.Num(), step.Denom(); p.IsInt64() && p.Int64() <= maxExact/int64(maxSteps) && q.IsInt64() && q.Int64() <= maxExact {
+		s.over, s.under = float64(p.Int64()), float64(q.Int64())
+	}
 	for _, bound := range []struct {
 		of *big.Rat
 		to *int64
@@ -100,6 +108,9 @@ func (s Steps) Value(v any) (Value, error) {
 	}
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return Value{}, sqlerr.New(sqlerr.Invalid, "%g is not in the declared domain %v", x, s)
+	}
+	if n := math.Round(x / s.over * s.under); n >= float64(s.lo) && n <= float64(s.hi) && n*s.over/s.under == x {
+		return Int(int64(n)), nil // x is the REAL nearest to a multiple, as nearly all are
 	}
 	slack := big.NewRat(max(s.hi, -s.lo, 1), 1<<50)
 	return s.number(new(big.Rat).SetFloat64(x), slack.Mul(slack, s.step))

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -61,6 +62,24 @@ func (t *tally) add(weight int64, times uint64) {
 		}
 	}
 	*t = append(*t, weightCount{weight, times})
+}
+
+// merged sorts the coordinates by weight, and counts those of one weight
+// together: a sum over many keys has each weight many times, far apart.
+func (t tally) merged() tally {
+	if len(t) < 2 {
+		return t
+	}
+	slices.SortFunc(t, func(a, b weightCount) int { return cmp.Compare(a.weight, b.weight) })
+	out := t[:1]
+	for _, c := range t[1:] {
+		if last := &out[len(out)-1]; last.weight == c.weight {
+			last.times += c.times
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // begin prepares an evaluation of m elements.

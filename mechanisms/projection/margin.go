@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -68,16 +69,18 @@ func (r *Release) near(confidence float64) int64 {
 // factors returns the coordinates of which the error is a sum, and what crowded
 // buckets add to that.
 func (e *evaluation) factors(m uint64) (factors []factor, crowd float64) {
+	e.light, e.heavy = e.light.merged(), e.heavy.merged()
 	for _, t := range e.light {
 		factors = append(factors, factor{0, t.weight, t.times})
 	}
+	lights := len(factors)
 	for _, t := range e.heavy {
 		factors = append(factors, factor{1, t.weight, t.times})
 	}
 	if e.table.search(); len(e.table.found) == 0 {
 		return factors, 0
 	}
-	return e.crowded(factors, m)
+	return e.crowded(factors, lights, m)
 }
 
 // crowded replaces the factors of elements that share a bucket b: with the
@@ -92,12 +95,14 @@ func (e *evaluation) factors(m uint64) (factors []factor, crowd float64) {
 // bounds that error, is added for the meetings that are more than chance has, the
 // worst of them first. (Against a list made with knowledge of several records
 // that meet there is no bound from a sketch: their counts cancel in it.)
-func (e *evaluation) crowded(factors []factor, m uint64) ([]factor, float64) {
+//
+// The first factors, of ascending weights, are those of the light part.
+func (e *evaluation) crowded(factors []factor, lights int, m uint64) ([]factor, float64) {
 	var alone tally
 	buckets := 0
 	e.table.eachBucket(func(bucket []term, c int64, s float64) {
 		for _, t := range bucket {
-			drop(factors, max(t.weight, -t.weight))
+			drop(factors[:lights], max(t.weight, -t.weight))
 		}
 		buckets++
 		if float64(c)*float64(c) >= s {
@@ -108,7 +113,7 @@ func (e *evaluation) crowded(factors []factor, m uint64) ([]factor, float64) {
 			alone.add(max(t.weight, -t.weight), 1)
 		}
 	})
-	for _, t := range alone {
+	for _, t := range alone.merged() {
 		factors = append(factors, factor{0, t.weight, t.times})
 	}
 	factors = slices.DeleteFunc(factors, func(f factor) bool { return f.times == 0 })
@@ -133,13 +138,11 @@ func (e *evaluation) shifts(forgiven int) (sum float64) {
 	return sum
 }
 
-// drop takes a light coordinate of a weight out of the factors.
+// drop takes a coordinate of a weight out of factors of ascending weights.
 func drop(factors []factor, weight int64) {
-	for i := range factors {
-		if f := &factors[i]; f.law == 0 && f.value == weight && f.times > 0 {
-			f.times--
-			return
-		}
+	i, ok := slices.BinarySearchFunc(factors, weight, func(f factor, w int64) int { return cmp.Compare(f.value, w) })
+	if ok && factors[i].times > 0 {
+		factors[i].times--
 	}
 }
 
