@@ -110,6 +110,9 @@ func shared(f *definition.From, left, right []named) ([]equality, error) {
 	if (f.Natural || names != nil) && len(right) != 1 {
 		return nil, mixedf("joins several tables by USING or NATURAL")
 	}
+	if f.Natural && !known(append(slices.Clone(left), right...)) {
+		return nil, mixedf("joins by NATURAL columns without a name of their own")
+	}
 	if f.Natural {
 		for _, column := range right[0].fields {
 			if _, ok := first(left, column.name); ok {

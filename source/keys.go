@@ -20,7 +20,7 @@ type key []keyColumn
 
 type keyColumn struct {
 	name      string // folded
-	collation string // by which values are told apart
+	collation string // by which values are told apart; "" of integers, for which all are alike
 }
 
 const rowidName = "rowid"
@@ -76,7 +76,7 @@ func (b *base) readKeys(ctx context.Context, q Querier, table string, primary []
 	}
 	b.rowid = !without && !slices.ContainsFunc(b.columns, func(f field) bool { return f.name == rowidName })
 	if b.rowid {
-		b.keys = append(b.keys, key{{rowidName, binaryCollation}})
+		b.keys = append(b.keys, key{{name: rowidName}})
 	}
 	found, err := q.QueryContext(ctx, `SELECT l.seq, l.origin = 'pk', l."unique" AND NOT l.partial, coalesce(x.name, ''), coalesce(x.coll, '')
 		FROM pragma_index_list(?, 'main') AS l, pragma_index_xinfo(l.name, 'main') AS x WHERE x.key ORDER BY l.seq, x.seqno`, table)
@@ -107,7 +107,7 @@ func (b *base) readKeys(ctx context.Context, q Querier, table string, primary []
 		return failure(ctx, err, table)
 	}
 	if len(primary) == 1 && !indexed {
-		b.keys = append(b.keys, key{{primary[0], binaryCollation}}) // integers only: no collation tells more of them apart
+		b.keys = append(b.keys, key{{name: primary[0]}})
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (c keyColumn) metBy(l *leaf, column, other value, collation string, known l
 	if column.leaf != l || column.column != c.name || !known.has(other.reads) {
 		return false
 	}
-	if collation != binaryCollation && collation != c.collation {
+	if c.collation != "" && collation != binaryCollation && collation != c.collation {
 		return false
 	}
 	switch column.affinity {

@@ -129,6 +129,9 @@ func (m *viewMaker) link(from []made, t made) string {
 	if keys[0] == "u" && m.chance(80) {
 		other = m.unit(from)
 	}
+	if m.chance(20) {
+		other = m.expr(from, 1)
+	}
 	link := m.pick(t.alias+"."+keys[0]+" = "+other, other+" = "+t.alias+"."+keys[0])
 	if slices.Contains(t.columns, "n") && m.chance(50) {
 		link += " AND " + t.alias + ".n = " + m.pick("1", m.column(from))

@@ -61,6 +61,8 @@ func TestRowwise(t *testing.T) {
 		"SELECT age, label FROM (SELECT age, code AS k FROM raw) NATURAL JOIN codes":                                           "",
 		"SELECT age, y.label FROM raw JOIN years y ON y.k = raw.age":                                                           "",
 		"SELECT age, y.label FROM raw JOIN years y ON y.k = raw.code":                                                          "", // the text becomes a number
+		"SELECT age, y.label FROM raw JOIN years y ON raw.zip = y.k":                                                           "",
+		"SELECT age FROM (SELECT age, code || 'a' FROM raw) NATURAL JOIN codes":                                                "without a name of their own",
 		"SELECT age, y.label FROM raw JOIN years y ON y.rowid = raw.age / 10":                                                  "",
 		"SELECT age, y.v FROM raw JOIN lists y ON y.oid = raw.age":                                                             "",
 		"SELECT age, c.label FROM raw JOIN codes c ON c.k = substr(raw.code, 1, 3)":                                            "",

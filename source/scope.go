@@ -107,14 +107,23 @@ func (s *scope) star(table string) ([]field, bool) {
 // SELECTs around.
 func (s *scope) knowsAll() bool {
 	for ; s != nil; s = s.around {
-		for _, t := range s.tables {
-			names := make(map[string]bool)
-			for _, f := range t.fields {
-				if f.name == "" || names[f.name] {
-					return false
-				}
-				names[f.name] = true
+		if !known(s.tables) {
+			return false
+		}
+	}
+	return true
+}
+
+// known reports whether each column has a name that is its own in its table.
+// SQLite makes up names for others, which are not known here.
+func known(tables []named) bool {
+	for _, t := range tables {
+		names := make(map[string]bool)
+		for _, f := range t.fields {
+			if f.name == "" || names[f.name] {
+				return false
 			}
+			names[f.name] = true
 		}
 	}
 	return true
