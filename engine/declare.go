@@ -149,7 +149,8 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 			result.Warnings = append(result.Warnings, moving)
 		}
 	}
-	return result, s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+	another := ""
+	err = s.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		existing, err := tx.Table(st.Name.Text)
 		if err != nil || existing != nil && st.IfNotExists {
 			return err
@@ -171,8 +172,13 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 			return err
 		}
 		t.Unit, t.MaxRows, t.Key = unit.column, unit.rows, unit.key
-		return at(addPrivate(ctx, tx, t, b, out), st.Name.Position)
+		another, err = addPrivate(ctx, tx, t, b, out)
+		return at(err, st.Name.Position)
 	})
+	if err == nil && another != "" {
+		result.Warnings = append(result.Warnings, another)
+	}
+	return result, err
 }
 
 // declared resolves the domains of the declaration; only declared public
@@ -272,15 +278,16 @@ func (b budget) continues(rows string, a catalog.Account) error {
 }
 
 // addPrivate stores a declaration under the budget of its base tables, which
-// is opened by the first declaration over them and continued by later ones.
-func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, out *outside) error {
+// is opened by the first declaration over them and continued by later ones. Where
+// it opens one beside others it returns what to warn of.
+func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, out *outside) (warning string, err error) {
 	text, bases, err := protected(ctx, tx, t, out)
 	if err != nil {
-		return err
+		return "", err
 	}
 	t.SourceSchema = text
 	if len(bases) == 0 {
-		return sqlerr.New(sqlerr.Invalid, "%s reads public tables only", t.Source).WithHint("there is nothing in it to protect")
+		return "", sqlerr.New(sqlerr.Invalid, "%s reads public tables only", t.Source).WithHint("there is nothing in it to protect")
 	}
 	var others, also []string
 	if out != nil {
@@ -289,31 +296,58 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 	a, err := tx.AccountFor(bases, others...)
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case a == nil:
+		if warning, err = besideOthers(tx, bases); err != nil {
+			return "", err
+		}
 		a = &catalog.Account{Epsilon: b.epsilon.String(), Delta: b.delta.String(),
 			Interactive: query.Decimal(b.interactive), Caps: b.caps, Bases: distinct(append(bases, also...))}
 		if err := tx.CreateAccount(a); err != nil {
-			return err
+			return "", err
 		}
 		if err := tx.SetLimits(a.ID, t.Name, b.limits.over(a.Limits)); err != nil {
-			return err
+			return "", err
 		}
 	default:
 		if err := b.continues(t.Source, *a); err != nil {
-			return err
+			return "", err
 		}
 	}
 	other, err := tx.AccountUnit(a.ID)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if other != nil && !query.SameName(*other, t.Unit) {
-		return sqlerr.New(sqlerr.Invalid, "the budget of %s protects %s", t.Source, unitText(*other, 0)).
+		return "", sqlerr.New(sqlerr.Invalid, "the budget of %s protects %s", t.Source, unitText(*other, 0)).
 			WithHint("every table over these rows must be declared with the same unit")
 	}
 	t.Account = a.ID
-	return tx.AddTable(&t)
+	return warning, tx.AddTable(&t)
+}
+
+// besideOthers warns of a budget that is opened while other rows have one: dpsql
+// does not see whether the new table was made from them. "" where it is the first.
+func besideOthers(tx *catalog.Tx, bases []string) (string, error) {
+	accounts, err := tx.Accounts()
+	if err != nil || len(accounts) == 0 {
+		return "", err
+	}
+	var others []string
+	for _, a := range accounts {
+		others = append(others, a.Bases...)
+	}
+	return fmt.Sprintf("%s gets a budget of its own and must not be made from rows that have one (%s): derive from those in a view, where the budget stays",
+		firstFew(bases), firstFew(others)), nil
+}
+
+// firstFew lists the first names.
+func firstFew(names []string) string {
+	const most = 3
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
 }
 
 // unitText names a unit for people; rows of 0 leaves the bound out.

@@ -35,7 +35,7 @@ func TestViewsThatMultiply(t *testing.T) {
 	} {
 		fill(t, s, `CREATE VIEW seen AS `+text)
 		e := refused(t, s, sqlerr.Unsupported, `CREATE PRIVATE TABLE people (age INTEGER BETWEEN 0 AND 1000) FROM seen WITH (epsilon = 1, delta = 1e-6)`)
-		if !strings.Contains(e.Message, "row by row") || !strings.Contains(e.Hint, "unit") {
+		if !strings.Contains(e.Message, "more than once") || !strings.Contains(e.Hint, "unit") {
 			t.Errorf("%s: %v (%s)", text, e, e.Hint)
 		}
 		fill(t, s, `DROP VIEW seen`)
@@ -72,7 +72,28 @@ func TestUnitOfAJoin(t *testing.T) {
 	}
 	fill(t, s, `CREATE VIEW friends AS SELECT a.person, b.age FROM raw AS a JOIN raw AS b ON a.age = b.age`)
 	e := refused(t, s, sqlerr.Unsupported, `CREATE PRIVATE TABLE friends (age INTEGER BETWEEN 0 AND 99) FROM friends WITH (epsilon = 1, delta = 1e-6, unit = person, max_rows = 2)`)
-	if !strings.Contains(e.Message, "unit by unit") {
+	if !strings.Contains(e.Message, "several units") {
 		t.Error(e)
+	}
+}
+
+// TestASecondBudgetWarns declares tables of which one could be made from the rows
+// of another, and a view, which has their budget.
+func TestASecondBudgetWarns(t *testing.T) {
+	s := mapped(t)
+	const with = ` WITH (epsilon = 1, delta = 1e-6)`
+	if r := must(t, s, `CREATE PRIVATE TABLE people (age INTEGER BETWEEN 0 AND 99) FROM raw`+with); len(r.Warnings) > 0 {
+		t.Errorf("the first declaration warns: %q", r.Warnings)
+	}
+	fill(t, s, `CREATE VIEW decades AS SELECT age / 10 AS decade FROM raw`, `CREATE TABLE copy AS SELECT person, age FROM raw`)
+	if r := must(t, s, `CREATE PRIVATE TABLE decades (decade INTEGER BETWEEN 0 AND 9) FROM decades`+with); len(r.Warnings) > 0 {
+		t.Errorf("a view over rows with a budget warns: %q", r.Warnings)
+	}
+	r := must(t, s, `CREATE PRIVATE TABLE copy (age INTEGER BETWEEN 0 AND 99) FROM copy`+with)
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "copy gets a budget of its own") || !strings.Contains(r.Warnings[0], "(raw)") {
+		t.Errorf("a copy of the rows is declared with the warnings %q", r.Warnings)
+	}
+	if r := must(t, s, `CREATE PRIVATE TABLE IF NOT EXISTS copy (age INTEGER BETWEEN 0 AND 99) FROM copy`+with); len(r.Warnings) > 0 {
+		t.Errorf("nothing is declared, which warns: %q", r.Warnings)
 	}
 }

@@ -46,13 +46,18 @@ func understood(ctx context.Context, q Querier, t Table, view object, objects ma
 	default:
 		err = r.unitwise(t.Unit)
 	}
-	if m, ok := err.(mixed); ok {
-		return Mixes(view.name, t.Unit, string(m))
+	m, ok := err.(mixed)
+	switch {
+	case !ok:
+		return err
+	case t.Unit == "":
+		return Mixes(view.name, "", string(m)).WithHint("without a unit a view takes columns and conditions of one table, and joins public tables by = on a key; " +
+			"with WITH (…, unit = …, max_rows = …) it may join and group by the unit's column")
 	}
-	return err
+	return Mixes(view.name, t.Unit, string(m)).WithHint("join its private tables by = on their columns of the unit, and group by the unit, too")
 }
 
-// mixed is what is not understood of a view, in words that follow "it".
+// mixed is what is not understood of a view, in words that follow its name.
 type mixed string
 
 func (m mixed) Error() string { return string(m) }

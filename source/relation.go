@@ -48,7 +48,7 @@ type part struct {
 // group is a way in which a SELECT takes rows together: those that agree on the
 // values.
 type group struct {
-	what string // for people: what follows "it"
+	what string // for people: what follows the view's name
 	by   []value
 }
 

@@ -21,7 +21,7 @@ func (p *parser) create() (Statement, error) {
 		return mechanism(r)
 	case schemaObjects[t.upper]:
 		return nil, t.unsupported("CREATE " + t.upper).
-			WithHint("load tables with .import or make them with another SQLite client, then declare them with CREATE PRIVATE TABLE or CREATE PUBLIC TABLE")
+			WithHint("load tables with .import, make views with another SQLite client, then declare them with CREATE PRIVATE TABLE or CREATE PUBLIC TABLE")
 	}
 	return nil, p.unexpected("PUBLIC TABLE, PRIVATE TABLE, SOURCE, RELEASE or MECHANISM")
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"dpsql/source"
-	"dpsql/sqlerr"
 )
 
 func originsOf(v view, known catalog) *origins {
@@ -30,7 +29,7 @@ func (r *reader) whose(ctx context.Context, rel *relation, t source.Table, v vie
 		return nil
 	}
 	if t.Unit == "" {
-		return sqlerr.New(sqlerr.Unsupported, "%s has %s: a row of a table could count in it more than once, or change other rows", t.Source, what).
+		return source.Mixes(t.Source, "", "has "+what).
 			WithHint("without a unit a view takes columns and conditions of one table; with WITH (…, unit = …, max_rows = …) it may join and group by the unit's column")
 	}
 	number, err := rel.columnNumber(t.Unit, t.Source)
@@ -43,7 +42,7 @@ func (r *reader) whose(ctx context.Context, rel *relation, t source.Table, v vie
 	if err != nil || what == "" {
 		return err
 	}
-	return sqlerr.New(sqlerr.Unsupported, "%s has %s: its rows could be those of several units", t.Source, what).
+	return source.Mixes(t.Source, t.Unit, "has "+what).
 		WithHint("join its tables by = on their columns of the unit, and group by the unit, too")
 }
 
