@@ -157,25 +157,28 @@ func (c *class) queries() iter.Seq[query.Query] {
 			return
 		}
 		for _, free := range c.freeSets() {
-			if !c.fix(query.All(c.universe), free, 0, yield) {
+			if !c.fix(query.All(c.universe), free, len(free), yield) {
 				return
 			}
 		}
 	}
 }
 
-// fix extends q by a value of each column from i on that is not free.
+// fix extends q, which is about the columns from i on, by a value of each column
+// before it that is not free. The last column comes first, so that each step adds
+// one node above a diagram that stays as it is.
 func (c *class) fix(q query.Query, free []bool, i int, yield func(query.Query) bool) bool {
-	if i == len(free) {
+	if i == 0 {
 		return yield(q)
 	}
+	i--
 	if free[i] {
-		return c.fix(q, free, i+1, yield)
+		return c.fix(q, free, i, yield)
 	}
 	d := c.universe.Columns()[i].Domain
 	for o := c.first(d); o < d.Size(); o++ {
 		r, err := q.And(query.Where(c.universe, i, d.Of(d.Value(o))))
-		if err != nil || !c.fix(r, free, i+1, yield) {
+		if err != nil || !c.fix(r, free, i, yield) {
 			return false
 		}
 	}
