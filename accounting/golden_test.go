@@ -189,26 +189,24 @@ func discreteSigma(in goldentest.Inputs) float64 {
 	return sigma
 }
 
-// sumOfEpsilons adds ε = 1+2, or those of a = 1/scale and b = scale: "b=1 x3, b=2
-// x2" is three of scale 1 and two of scale 2.
+// sumOfEpsilons adds up what "1+2" lists, or ε = a or 1/b of "a=1 x3, a=0.5 x2",
+// three of 1 and two of 0.5.
 func sumOfEpsilons(in goldentest.Inputs) float64 {
 	var total Amount
-	add := func(epsilon float64) {
-		total = must2(total.Add(Amount{Epsilon: Epsilon(epsilon * epsilonUnits)}))
-	}
-	for e := range strings.SplitSeq(in["eps"], "+") {
-		if e != "" {
-			add(goldentest.Inputs{"": e}.Number(""))
+	add := func(epsilon float64, times int) {
+		for range times {
+			total = must2(total.Add(Amount{Epsilon: Epsilon(epsilon * epsilonUnits)}))
 		}
 	}
-	for name, epsilon := range map[string]func(float64) float64{"a": func(x float64) float64 { return x }, "b": func(x float64) float64 { return 1 / x }} {
-		if in[name] == "" {
-			continue
+	if in["eps"] != "" {
+		for e := range strings.SplitSeq(in["eps"], "+") {
+			add(goldentest.Number(e), 1)
 		}
-		for part := range strings.SplitSeq(name+"="+in[name], ", ") {
-			of, times, _ := strings.Cut(strings.TrimPrefix(part, name+"="), " x")
-			for range int(goldentest.Inputs{"": times}.Number("")) {
-				add(epsilon(goldentest.Inputs{"": of}.Number("")))
+	}
+	for name, epsilon := range map[string]func(float64) float64{"a": func(a float64) float64 { return a }, "b": func(b float64) float64 { return 1 / b }} {
+		for part := range strings.SplitSeq(in[name], ", "+name+"=") {
+			if of, times, ok := strings.Cut(part, " x"); ok {
+				add(epsilon(goldentest.Number(of)), int(goldentest.Number(times)))
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (in Inputs) Number(name string) float64 {
 	if !ok {
 		panic("no input " + name)
 	}
-	return number(text)
+	return Number(text)
 }
 
 // Or returns an input, or another number where there is none.
@@ -39,20 +39,21 @@ func (in Inputs) Or(name string, otherwise float64) float64 {
 	return in.Number(name)
 }
 
-// number reads a decimal, inf, √ and ln of integers, and quotients and products.
-func number(text string) float64 {
+// Number reads a decimal, inf, √ and ln of integers, and quotients and products. It
+// panics on what is none of it.
+func Number(text string) float64 {
 	if text == "sqrt(2 ln(1.25/0.1))/8" {
 		return math.Sqrt(2*math.Log(12.5)) / 8
 	}
 	if left, right, ok := strings.Cut(text, "*"); ok {
-		return number(left) * number(right)
+		return Number(left) * Number(right)
 	}
 	if left, right, ok := strings.Cut(text, "/"); ok {
-		return number(left) / number(right)
+		return Number(left) / Number(right)
 	}
 	for prefix, f := range map[string]func(float64) float64{"ln": math.Log, "sqrt": math.Sqrt} {
 		if inner, ok := strings.CutPrefix(text, prefix); ok {
-			return f(number(strings.Trim(inner, "()")))
+			return f(Number(strings.Trim(inner, "()")))
 		}
 	}
 	x, err := strconv.ParseFloat(text, 64)
@@ -178,7 +179,7 @@ func (f Fact) holds(check Check) (err error) {
 	if rule == "" {
 		rule = f.Tolerance
 	}
-	if got, want := check.Get(in), number(f.Expected); !within(got, want, rule) {
+	if got, want := check.Get(in), Number(f.Expected); !within(got, want, rule) {
 		return fmt.Errorf("got %.17g, want %.17g (%s)", got, want, rule)
 	}
 	return nil
@@ -190,9 +191,9 @@ func within(got, want float64, rule string) bool {
 	case "exact":
 		return got == want
 	case "abs":
-		return math.Abs(got-want) <= number(size)
+		return math.Abs(got-want) <= Number(size)
 	case "rel":
-		return math.Abs(got-want) <= number(size)*math.Abs(want)
+		return math.Abs(got-want) <= Number(size)*math.Abs(want)
 	case "le":
 		return got <= want
 	case "ge":
