@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -57,6 +58,51 @@ func within(b *testing.B, pool *Pool, t source.Table, f func(source.Reader) erro
 	})
 	if err != nil {
 		b.Fatal(err)
+	}
+}
+
+// BenchmarkSteps takes a count of 1,000 of 100,000 rows apart: the bare statement, a
+// bare round trip, and the steps that a reader takes before and after it. Of each it
+// gives the least time.
+func BenchmarkSteps(b *testing.B) {
+	ctx := context.Background()
+	pool, dsn := opened(b)
+	conn := dialled(b, dsn)
+	execute(b, conn, "CREATE TABLE visits AS SELECT i % 2 AS sex, i % 100 AS age FROM generate_series(1, 100000) AS i", "VACUUM ANALYZE visits")
+	age, err := query.NewRange(0, 200, false)
+	must(b, err)
+	table := source.Table{Source: "public.visits", Columns: []query.Column{{Name: "age", Domain: age}}}
+	const count = "SELECT count(*) FROM public.visits WHERE age = 3"
+	least := make(map[string]time.Duration)
+	step := func(name string, f func() error) {
+		begun := time.Now()
+		err := f()
+		took := time.Since(begun)
+		must(b, err)
+		if known, ok := least[name]; !ok || took < known {
+			least[name] = took
+		}
+	}
+	for b.Loop() {
+		step("bare", func() error { bare(b, conn, count); return nil })
+		step("round-trip", func() error { return conn.PgConn().Exec(ctx, "").Close() })
+		must(b, pool.Snapshot(ctx, func(from source.Reader) (err error) {
+			r := from.(*reader)
+			var rel *relation
+			if r.conn, err = pool.pool.Acquire(ctx); err != nil {
+				return err
+			}
+			step("resolve", func() (err error) { rel, err = r.resolve(ctx, table.Source); return err })
+			step("begin", func() error { return r.lock(ctx, rel) })
+			step("attributes", func() (err error) { rel.attributes, err = r.attributes(ctx, rel); return err })
+			step("schema", func() error { _, err := r.schema(ctx, rel, table); return err })
+			step("readable", func() error { return r.readable(ctx, rel, table) })
+			step("rollback", func() error { r.reset(); return nil })
+			return nil
+		}))
+	}
+	for name, took := range least {
+		b.ReportMetric(float64(took.Microseconds()), name+"-µs")
 	}
 }
 
