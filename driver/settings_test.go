@@ -65,6 +65,33 @@ func TestBadValueInDataSourceName(t *testing.T) {
 	}
 }
 
+// A connection of the analyst role is held to the limits of the table, and buys
+// nothing where it may not.
+func TestLimitsOfTheAnalystRole(t *testing.T) {
+	path := clinic(t)
+	curator, analyst := open(t, path), open(t, path+"?role=analyst&mechanism=direct&accuracy=9")
+	ask := func(db *sql.DB) error {
+		return db.QueryRow(`SELECT COUNT(*) FROM visits WHERE age = 3`).Scan(new(int64))
+	}
+	for _, step := range []struct {
+		set  string
+		want sqlerr.Code
+	}{
+		{`max_charge = 0.001`, sqlerr.Budget}, {`max_charge = none, buy = off`, sqlerr.Forbidden}, {`buy = on`, ""},
+		{`max_charge = 0.001, buy = off`, ""}, // it is stored
+	} {
+		if _, err := curator.Exec(`ALTER PRIVATE TABLE visits SET (` + step.set + `)`); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(analyst); sqlerr.CodeOf(err) != step.want {
+			t.Errorf("with %s: %v, want %q", step.set, err, step.want)
+		}
+	}
+	if _, err := analyst.Exec(`ALTER PRIVATE TABLE visits SET (buy = on)`); sqlerr.CodeOf(err) != sqlerr.Forbidden {
+		t.Errorf("an analyst sets limits: %v", err)
+	}
+}
+
 // listings returns what statements that list things list, as text.
 func listings(t *testing.T, c *sql.Conn, statements string) string {
 	t.Helper()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -227,12 +228,34 @@ func TestMaxChargeInARace(t *testing.T) {
 func TestLimitsLeaveDeclarationsAlone(t *testing.T) {
 	s := clinic(t)
 	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 1e-9, buy = off)`)
-	must(t, s, `CREATE RELEASE cells ON admissions (sex, zip) USING PROJECTION WITH (epsilon = 0.5)`)
 	r := must(t, s, `CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4)`)
+	if rows := interactiveLines(t, s, "number of rows"); len(rows) != 1 || rows[0].rho <= maxCharge(t, "1e-9") {
+		t.Errorf("the number of rows was bought by %v", rows)
+	}
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, zip) USING PROJECTION WITH (epsilon = 0.5)`)
 	if !strings.Contains(fmt.Sprint(r.Warnings), "no SELECT can begin one of its runs") {
 		t.Errorf("warnings %q", r.Warnings)
 	}
 	must(t, s, `DROP MECHANISM live`)
+}
+
+// What may be bought is nothing to a file that has no rows: a release is exported
+// without it.
+func TestExportHasNoLimits(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
+	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.001, buy = off)`)
+	if r := must(t, s, `DESCRIBE admissions`); r.Rows[0][6] != "max_charge = 0.001, buy = off" {
+		t.Errorf("DESCRIBE shows %v", r.Rows[0])
+	}
+	path := filepath.Join(t.TempDir(), "cells.db")
+	must(t, s, `EXPORT RELEASE cells TO '`+path+`'`)
+	exported := open(t, path, Options{}).NewSession()
+	tables := must(t, exported, `SHOW TABLES`)
+	if last := len(tables.Columns) - 1; tables.Columns[last].Name != "limits" || tables.Rows[0][last] != nil || must(t, exported, `DESCRIBE admissions`).Rows[0][6] != nil {
+		t.Errorf("the exported table shows %v", tables.Rows)
+	}
+	refused(t, exported, sqlerr.Invalid, `ALTER PRIVATE TABLE admissions SET (buy = off)`)
 }
 
 // Limits belong to the account: another declaration over the same rows is held to

@@ -45,6 +45,16 @@ type planning struct {
 	explaining bool           // every candidate is shown, also those that SET mechanism excludes
 }
 
+// noted adds a mechanism to a set, which is nil before the first: few statements
+// find one otherwise than planned.
+func noted(set map[int64]bool, mechanism int64) map[int64]bool {
+	if set == nil {
+		set = make(map[int64]bool)
+	}
+	set[mechanism] = true
+	return set
+}
+
 // buyer returns what a new statement pays as: it has taken nothing yet.
 func (s *Session) buyer() *catalog.Buyer {
 	return &catalog.Buyer{Principal: catalog.Principal(s.db.role)}
@@ -56,7 +66,7 @@ func (s *Session) buyer() *catalog.Buyer {
 // declaration.
 func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
 	// Each mechanism found otherwise than planned leads to one more plan at most.
-	how := planning{buyer: s.buyer(), spent: make(map[int64]bool), between: make(map[int64]bool)}
+	how := planning{buyer: s.buyer()}
 	for {
 		st, err := s.plan(ctx, sel, args, how)
 		if err != nil {
@@ -71,12 +81,12 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 		answers, err := st.answer(ctx)
 		var used *usedUp
 		if errors.As(err, &used) && !how.spent[used.mechanism] {
-			how.spent[used.mechanism] = true
+			how.spent = noted(how.spent, used.mechanism)
 			continue
 		}
 		var unpaid *unpaidRun
 		if errors.As(err, &unpaid) && !how.between[unpaid.mechanism] {
-			how.between[unpaid.mechanism] = true
+			how.between = noted(how.between, unpaid.mechanism)
 			continue
 		}
 		if err != nil {

@@ -9,7 +9,7 @@ type Result struct {
 	Rows     [][]any  // int64, float64, string or nil
 	Answer   *Answer  // nil unless the rows are a private answer
 	Warnings []string
-	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, see Session.told
+	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is told no times
 }
 
 // Column is a column of a result.

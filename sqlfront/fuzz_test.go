@@ -23,6 +23,7 @@ func addExamples(f *testing.F) {
 		"SELECT COUNT(*) FROM people WHERE age NOTNULL AND `sex` ISNULL OR age NOT NULL", ".help\n'",
 		"CREATE PRIVATE TABLE t (a INT BETWEEN -1 AND 2 OR NULL, b TEXT IN (SELECT c FROM d) OR NULL) FROM r WITH (a = 'b', c = -1e-6)",
 		"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'W', timeout = 30)", `CREATE PRIVATE TABLE t (a TEXT) FROM w."S".t`, "DROP SOURCE IF EXISTS w",
+		"ALTER PRIVATE TABLE t SET (max_charge = 1e-3, buy = off)",
 	} {
 		f.Add(text)
 	}
