@@ -149,7 +149,7 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 			result.Warnings = append(result.Warnings, moving)
 		}
 	}
-	another := ""
+	var warnings []string
 	err = s.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		existing, err := tx.Table(st.Name.Text)
 		if err != nil || existing != nil && st.IfNotExists {
@@ -172,12 +172,21 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 			return err
 		}
 		t.Unit, t.MaxRows, t.Key = unit.column, unit.rows, unit.key
-		another, err = addPrivate(ctx, tx, t, b, out)
-		return at(err, st.Name.Position)
+		another, err := addPrivate(ctx, tx, t, b, out)
+		if err != nil {
+			return at(err, st.Name.Position)
+		}
+		if in == nil {
+			if warnings, err = source.Misfits(ctx, tx.SQL(), sourceOf(t)); err != nil {
+				return at(err, st.Name.Position)
+			}
+		}
+		if another != "" {
+			warnings = append(warnings, another)
+		}
+		return nil
 	})
-	if err == nil && another != "" {
-		result.Warnings = append(result.Warnings, another)
-	}
+	result.Warnings = append(result.Warnings, warnings...)
 	return result, err
 }
 

@@ -1,0 +1,110 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// Misfits says of which columns the declared type of the source lets values be
+// stored that belong to no value of the declared domain, for people: rows with
+// such a value are counted nowhere, and nothing tells of them. It refuses, as
+// unsupported, a column that can hold no declared value at all. It reads the
+// schema and no row. An expression of a view has no type, and is not judged.
+func Misfits(ctx context.Context, q Querier, t Table) ([]string, error) {
+	types, err := declaredTypes(ctx, q, t.Source)
+	if err != nil {
+		return nil, err
+	}
+	kind, strict := "", false
+	err = q.QueryRowContext(ctx, `SELECT type, strict FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE`, t.Source).Scan(&kind, &strict)
+	if err != nil {
+		return nil, failure(ctx, err, t.Source)
+	}
+	var out []string
+	for _, c := range t.Columns {
+		declared := types[query.FoldName(c.Name)]
+		if isBlob := strings.Contains(strings.ToUpper(declared), "BLOB"); isBlob && strict {
+			return nil, sqlerr.New(sqlerr.Unsupported, "column %s of %s holds blobs alone, and none is a value of %s", c.Name, t.Source, c.Domain.Type()).
+				WithHint("make a view with a column that has the values, as CASE or CAST gives them, and declare the view")
+		} else if isBlob && kind == "view" {
+			continue // so views show a column without a type
+		}
+		if why := misfit(c, declared, t.Source); why != "" {
+			out = append(out, fmt.Sprintf("%s is declared %s in %s: %s", c.Name, declared, t.Source, why))
+		}
+	}
+	return out, nil
+}
+
+// declaredTypes returns the types that columns are declared with, by folded name.
+func declaredTypes(ctx context.Context, q Querier, source string) (map[string]string, error) {
+	found, err := texts(ctx, q, source, `SELECT name || char(0) || type FROM pragma_table_xinfo(?, 'main')`, source)
+	if err != nil {
+		return nil, err
+	}
+	types := make(map[string]string)
+	for _, f := range found {
+		name, declared, _ := strings.Cut(f, "\x00")
+		types[query.FoldName(name)] = declared
+	}
+	return types, nil
+}
+
+// misfit says which values of a column of that type belong to no value of the
+// domain, "" if the type does not suggest any.
+func misfit(c query.Column, declared, source string) string {
+	up := strings.ToUpper(declared)
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(up, p) {
+				return true
+			}
+		}
+		return false
+	}
+	affinity := affinityOf(declared)
+	fractions := has("REAL", "FLOA", "DOUB", "DEC") && !has("INT")
+	switch {
+	case c.Domain.Type() == query.TypeInteger && (fractions || has("DATE", "TIME", "BLOB") && !has("INT") || affinity == textAffinity):
+		column := quoted(c.Name)
+		return fmt.Sprintf("rows where it is no whole number are counted nowhere; SELECT COUNT(*) FROM %s WHERE %s <> CAST(%s AS INTEGER) tells how many, and a view can bin them",
+			quoted(source), column, column)
+	case c.Domain.Type() == query.TypeText && has("REAL", "FLOA", "DOUB") && !has("INT"):
+		return "a number there is the text '40.0', not '40'"
+	case c.Domain.Type() == query.TypeText && has("INT"):
+		if v, ok := numberLike(c.Domain); ok {
+			return fmt.Sprintf("'%s' is stored as a number there, which is another text, and no row has it", v)
+		}
+	}
+	return ""
+}
+
+// numberLike returns a value of a list of texts that SQLite stores in an INTEGER
+// column as a number, and reads as another text, as '01' is read as '1'.
+func numberLike(d query.Domain) (string, bool) {
+	if !d.Finite() {
+		return "", false
+	}
+	for i := range d.Size() {
+		v := d.Value(i)
+		if v.IsNull() {
+			continue
+		}
+		trimmed := strings.Trim(v.Str(), " \t\n\v\f\r")
+		if trimmed == "" || !strings.Contains("+-.0123456789", trimmed[:1]) {
+			continue // no NaN, Inf or hexadecimal: SQLite takes none for a number
+		}
+		if _, err := strconv.ParseFloat(trimmed, 64); err != nil || strings.ContainsAny(trimmed, "xX_pPiIn") {
+			continue
+		}
+		if n, err := strconv.ParseInt(v.Str(), 10, 64); err != nil || strconv.FormatInt(n, 10) != v.Str() {
+			return v.Str(), true
+		}
+	}
+	return "", false
+}
