@@ -336,6 +336,7 @@ func TestLongList(t *testing.T) {
 	for _, c := range []struct{ table, query string }{
 		{"listed", `SELECT SUM(weight) FROM %s JOIN list ON %[1]s.k = list.k`}, // from the release
 		{"visits", `SELECT COUNT(*) FROM %s JOIN list ON %[1]s.k = list.k WHERE age < 5`},
+		{"visits", `SELECT COUNT(*) FROM %s WHERE k IN (SELECT k FROM list) AND age >= 5`},
 		{"visits", `SELECT SUM(weight) FROM %s JOIN list ON %[1]s.k = list.k`},
 	} {
 		if c.table == "visits" {

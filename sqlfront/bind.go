@@ -73,7 +73,7 @@ func (s *Select) Bind(t Table, args []query.Value) (*Bound, error) {
 	if err := s.checkArguments(len(args)); err != nil {
 		return nil, err
 	}
-	b := &binder{s: s, g: s.g, table: t, u: t.Universe(), args: args, spent: new(effort)}
+	b := &binder{s: s, g: s.g, table: t, u: t.Universe(), args: args, read: make(map[string]*PublicRows), spent: new(effort)}
 	if s.plain != nil {
 		if bound, ok := b.bindPlain(s.plain); ok {
 			return bound, nil
@@ -107,6 +107,7 @@ type binder struct {
 	table    Table
 	u        *query.Universe // the table's, with the columns of joined tables behind it
 	joins    joins
+	read     map[string]*PublicRows // the public tables, by folded name
 	args     []query.Value
 	scope    scope
 	rows     query.Query // which records FROM and WHERE leave, over u

@@ -37,7 +37,7 @@ func (g *guarded) construct(e sqlparser.Expr) (name, hint string) {
 	case *sqlparser.CaseExpr:
 		return "CASE", "write the condition with AND, OR and NOT"
 	case *sqlparser.Subquery:
-		return "a sub-select", "write its result as a literal"
+		return "a sub-select", "write its result as a literal; a list may be that of a public table: IN (SELECT column FROM table)"
 	case *sqlparser.ExistsExpr:
 		return "EXISTS", ""
 	case sqlparser.ValTuple:

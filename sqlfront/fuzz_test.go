@@ -18,6 +18,8 @@ func addExamples(f *testing.F) {
 	for _, text := range []string{
 		"SELECT COUNT(*) n, MARGIN(n) FROM people p WHERE p.age IN (1, ?, -2.5e3) OR NOT \"sex\" >= 'a''b' AND zip NOT BETWEEN :a AND $2",
 		"SELECT sex, AVG(age), MARGIN(avg) m, ROUND(SUM(CASE WHEN age > ? THEN 1 END) * 1.0 / COUNT(*), 2) FROM people GROUP BY 1, age % 2 HAVING m < 5 ORDER BY 2 DESC LIMIT 3 OFFSET 1",
+		"SELECT COUNT(*) FROM people WHERE zip IN (SELECT code FROM codes) AND age NOT IN (SELECT DISTINCT [a b] FROM main.codes c)",
+		"CREATE PUBLIC TABLE risk (k TEXT, w REAL BETWEEN -1e-3 AND 2.50 STEP 5e-4 OR NULL)",
 		"WITH x(a, b) AS (SELECT age, sex FROM (SELECT * FROM people WHERE married = 1)) SELECT DISTINCT CASE a WHEN 1 THEN 'x' END, COUNT(b) FROM x GROUP BY a, b",
 		"SELECT COUNT(age) FROM [people] WHERE (age IS NULL) IS NOT TRUE AND 1 = 1.5 -- x\n/* y */;",
 		"SELECT COUNT(*) FROM people WHERE age NOTNULL AND `sex` ISNULL OR age NOT NULL", ".help\n'",

@@ -11,6 +11,9 @@ import (
 // whenIn compiles x IN (list): true where x equals an element, unknown where
 // it does not and x or an element is NULL, else false.
 func (b *binder) whenIn(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
+	if sub, ok := e.Right.(*sqlparser.Subquery); ok {
+		return b.whenInPublic(e, sub, want)
+	}
 	list, ok := e.Right.(sqlparser.ValTuple)
 	if !ok {
 		return pred{}, b.unsupported(e.Right.(sqlparser.Expr))
@@ -31,13 +34,19 @@ func (b *binder) whenIn(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
 		return constantIn(x.constant, elements, want), nil
 	}
 	equal, null, err := b.equalToAny(x.column, elements)
+	return b.among(x.column, equal, null, want), err
+}
+
+// among returns where a column is in a list, or is not: where it has none of the
+// values, and the list no NULL.
+func (b *binder) among(column int, listed query.Set, null, want bool) pred {
 	switch {
-	case err != nil || want:
-		return where(x.column, equal), err
+	case want:
+		return where(column, listed)
 	case null:
-		return truth(false), nil
+		return truth(false)
 	}
-	return where(x.column, b.domain(x.column).NotNull().Minus(equal)), nil
+	return where(column, b.domain(column).NotNull().Minus(listed))
 }
 
 // elements returns the constants of a list; false where one is computed.

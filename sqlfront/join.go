@@ -98,7 +98,7 @@ func (b *binder) addJoins(s *Select, add func(string, query.Domain) int) error {
 		if len(s.from) == 1 || query.SameName(from.name.Text, b.table.Name()) {
 			continue
 		}
-		t, err := b.public(from)
+		t, err := b.public(from.name, from.place)
 		if err != nil {
 			return err
 		}
@@ -114,22 +114,27 @@ func (b *binder) addJoins(s *Select, add func(string, query.Domain) int) error {
 	return nil
 }
 
-// public returns the content of a joined table.
-func (b *binder) public(from *source) (*PublicRows, error) {
+// public returns the content of a public table, which is read once a statement.
+func (b *binder) public(name Name, place token) (*PublicRows, error) {
+	folded := query.FoldName(name.Text)
+	if t, ok := b.read[folded]; ok {
+		return t, nil
+	}
 	var t *PublicRows
 	if p, ok := b.table.(Publics); ok {
 		var err error
-		if t, err = p.Public(from.name.Text); err != nil {
+		if t, err = p.Public(name.Text); err != nil {
 			return nil, err
 		}
 	}
 	if t == nil {
-		return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s to join", excerpt(from.name.Text, 40)).
-			WithHint("CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared").At(from.place.position)
+		return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s to join", excerpt(name.Text, 40)).
+			WithHint("CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared").At(place.position)
 	}
 	if len(t.Rows) == 0 {
-		return nil, from.place.unsupported("a join with an empty table").WithHint("fill %s first", excerpt(from.name.Text, 40))
+		return nil, place.unsupported("a join with an empty table").WithHint("fill %s first", excerpt(name.Text, 40))
 	}
+	b.read[folded] = t
 	return t, nil
 }
 

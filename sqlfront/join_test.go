@@ -75,6 +75,12 @@ func TestJoinsAgainstSQLite(t *testing.T) {
 		"SELECT k, COUNT(*) FROM (SELECT kind AS k, s FROM sample JOIN codes ON n = code WHERE m > 0) GROUP BY k HAVING COUNT(*) > 0 ORDER BY k",
 		"WITH t AS (SELECT n, s FROM sample WHERE m >= 10) SELECT kind, COUNT(*) FROM t JOIN codes ON t.n = codes.code GROUP BY kind HAVING COUNT(*) > 0 ORDER BY 1",
 		"SELECT COUNT(*) FROM sample JOIN codes ON n = code WHERE code + m > 9",
+		"SELECT COUNT(*), SUM(m) FROM sample WHERE z IN (SELECT z FROM zips)",
+		"SELECT COUNT(*) FROM sample WHERE z NOT IN (SELECT z FROM zips) OR n IN (SELECT code FROM codes)",
+		"SELECT COUNT(*) FROM sample WHERE n NOT IN (SELECT code FROM codes)", // a NULL is listed
+		"SELECT z, COUNT(*) FROM sample WHERE z IN (SELECT DISTINCT z FROM zips) AND z LIKE 'x%' GROUP BY z",
+		"SELECT COUNT(*), SUM(n IN (SELECT code FROM codes)) FROM (SELECT * FROM sample WHERE z IN (SELECT z FROM zips)) WHERE NOT (m IN (SELECT pop FROM zips))",
+		"SELECT kind, COUNT(*) FROM sample JOIN codes ON n = code AND code IN (SELECT code FROM many) WHERE n IN (SELECT code FROM codes) GROUP BY kind HAVING COUNT(*) > 0",
 		"SELECT CASE WHEN kind = 'low' THEN 'l' ELSE 'h' END, COUNT(*) FROM sample JOIN codes ON n = code GROUP BY 1 HAVING COUNT(*) > 0 ORDER BY 1",
 	}
 	compared := 0
@@ -152,6 +158,20 @@ func TestRefusedJoins(t *testing.T) {
 		{"SELECT COUNT(*) FROM sample JOIN codes ON n = code WHERE share > 1", sqlerr.Unsupported, "share of a public table"},
 		{"SELECT COUNT(*) FROM sample JOIN zips ON sample.z = zips.z WHERE z = 'x'", sqlerr.Malformed, "z is ambiguous"},
 		{"SELECT COUNT(*) FROM sample JOIN none ON n = code", sqlerr.Unsupported, "a join with an empty table"},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT z FROM nosuch)", sqlerr.Unknown, "there is no public table nosuch"},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT z FROM sample)", sqlerr.Unknown, "there is no public table sample"},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT town FROM zips)", sqlerr.Unknown, "no column town in the public table zips"},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT pop FROM zips)", sqlerr.Unsupported, "a list of values of another type"},
+		{"SELECT COUNT(*) FROM sample WHERE n IN (SELECT share FROM codes)", sqlerr.Unsupported, "a list of values of another type"},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT z FROM zips WHERE pop > 10)", sqlerr.Unsupported, "a sub-select"},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT zips.z FROM zips JOIN codes ON pop = code)", sqlerr.Unsupported, "a sub-select"},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT z || 'a' FROM zips)", sqlerr.Unsupported, ""},
+		{"SELECT COUNT(*) FROM sample WHERE n + 1 IN (SELECT code FROM codes)", sqlerr.Unsupported, "a sub-select"},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT z FROM zips UNION SELECT z FROM zips)", sqlerr.Unsupported, ""},
+		{"SELECT COUNT(*) FROM sample WHERE (n, z) IN (SELECT code, kind FROM codes)", sqlerr.Unsupported, ""},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT z FROM zips LIMIT 1)", sqlerr.Unsupported, "a sub-select"},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT z FROM (SELECT z FROM zips))", sqlerr.Unsupported, "a sub-select"},
+		{"SELECT COUNT(*) FROM sample WHERE z IN (SELECT * FROM zips)", sqlerr.Unsupported, "a sub-select"},
 	} {
 		_, err := compile(j, c.text)
 		if sqlerr.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.message) {

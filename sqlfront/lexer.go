@@ -13,7 +13,7 @@ const maxStatement = 256 << 10
 
 func errTooLong() *sqlerr.Error {
 	return sqlerr.New(sqlerr.Unsupported, "a statement of more than %d KiB is outside the dialect", maxStatement>>10).
-		WithHint("load a long list into a table, declare it with CREATE PUBLIC TABLE, and join it: FROM t JOIN list ON t.code = list.code")
+		WithHint("load a long list into a table, declare it with CREATE PUBLIC TABLE, and write IN (SELECT code FROM list), or JOIN list ON t.code = list.code")
 }
 
 // lexer cuts a statement into tokens.

@@ -82,6 +82,9 @@ func (b *binder) about(e sqlparser.Expr) (int, bool) {
 			if list, ok := e.Right.(sqlparser.ValTuple); ok {
 				return b.onlyColumn(append([]sqlparser.Expr{e.Left}, list...)...)
 			}
+			if _, public := e.Right.(*sqlparser.Subquery); public {
+				return b.onlyColumn(e.Left)
+			}
 		}
 	}
 	return 0, false

@@ -52,7 +52,7 @@ func (b *binder) relation(from *source) (relation, pred, error) {
 		}
 		return r, truth(true), nil
 	}
-	sub := &binder{s: from.sub, g: from.sub.g, table: b.table, u: b.u, joins: b.joins, args: b.args, known: make(map[knownKey]pred), spent: b.spent}
+	sub := &binder{s: from.sub, g: from.sub.g, table: b.table, u: b.u, joins: b.joins, read: b.read, args: b.args, known: make(map[knownKey]pred), spent: b.spent}
 	columns, kept, err := sub.subselect()
 	for _, w := range sub.warnings {
 		b.warn(w)

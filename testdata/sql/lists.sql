@@ -139,3 +139,48 @@ SELECT COUNT(*) FROM visits WHERE age IN ();
 --> hint: write at least one value
 SELECT COUNT(*) FROM visits WHERE (sex, age) IN (('F', 3), ('M', 4, 5));
 --> error invalid at 61: a row of 2 values is compared with a row of 3
+SELECT COUNT(*) FROM visits WHERE town IN (SELECT name FROM towns) AND age = 3;
+--> count
+--> 52
+--> under dense:
+--> count
+--> 66
+--> under smw, uniform:
+--> count
+--> 39
+SELECT COUNT(*) FROM visits WHERE age = 3 AND town NOT IN (SELECT DISTINCT town FROM risks);
+--> count
+--> 0
+SELECT zip, COUNT(*) FROM visits WHERE zip IN (SELECT name FROM towns) AND age = 3 GROUP BY zip;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 4 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 110 such statements
+--> under sparse; sparse, clip; sparse, named; direct:
+--> zip | count
+--> '100%' | 0
+--> 'Ash' | 0
+--> 'Elm' | 0
+--> 'Oak' | 0
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 4 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (99.9999 %) for ρ = 0.0047 together; the interactive budget left pays for 17 such statements
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live) (of 4 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 5530 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 4 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
+SELECT COUNT(*) FROM visits WHERE age IN (SELECT height FROM towns);
+--> count
+--> 0
+SELECT COUNT(*) FROM visits WHERE town IN (SELECT height FROM towns);
+--> error unsupported at 51: a list of values of another type is outside the dialect
+--> hint: town is TEXT; the values of height must all be, or NULL
+SELECT COUNT(*) FROM visits WHERE town IN (SELECT name FROM towns WHERE region = 'north');
+--> error unsupported at 44: a sub-select is outside the dialect
+--> hint: write column IN (SELECT column FROM a public table)
+SELECT COUNT(*) FROM visits WHERE town IN (SELECT town FROM raw_visits);
+--> error unknown at 61: there is no public table raw_visits to join
+--> hint: CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared
+SELECT COUNT(*) FROM visits WHERE town IN (SELECT town FROM visits);
+--> error unknown at 61: there is no public table visits to join
+--> hint: CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared

@@ -49,7 +49,7 @@ SELECT COUNT(*) FROM (SELECT age FROM visits LIMIT 5);
 --> hint: a sub-select can rename columns and filter rows; group and limit outside it
 SELECT COUNT(*) FROM visits WHERE age = (SELECT 3);
 --> error unsupported at 42: a sub-select is outside the dialect
---> hint: write its result as a literal
+--> hint: write its result as a literal; a list may be that of a public table: IN (SELECT column FROM table)
 SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM towns);
 --> error unsupported at 35: EXISTS is outside the dialect
 WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT 2) SELECT COUNT(*) FROM n;
