@@ -103,7 +103,7 @@ func (r *reader) farBases(ctx context.Context, rel *relation, t source.Table, se
 		if len(f.tops) == 0 {
 			schema.Bases = append(schema.Bases, f.bases...)
 		}
-		note := "what " + f.address + " is in the database " + f.place + " cannot be told from here: all rows there share one budget, and you vouch that it is a table"
+		note := "what there is in the database " + f.place + " cannot be told from here: all rows there share one budget, and you vouch that foreign tables stand for tables"
 		if f.whole && !slices.Contains(schema.Notes, note) {
 			schema.Notes = append(schema.Notes, note)
 		}
