@@ -200,8 +200,11 @@ func TestJoinedPublicTable(t *testing.T) {
 		t.Errorf("small is %d, and a = 0 is %d", n, m)
 	}
 	refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM t JOIN raw ON t.a = raw.a`)
+	refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM t WHERE a IN (SELECT a FROM raw)`)
+	must(t, s, `SELECT COUNT(*) FROM t WHERE a IN (SELECT a FROM names)`)
 	fill(t, s, `ALTER TABLE names RENAME TO were`, `CREATE VIEW names AS SELECT a, b AS name, 'g' AS "group" FROM raw GROUP BY a`)
 	refused(t, s, sqlerr.Invalid, `SELECT COUNT(*) FROM t JOIN names ON t.a = names.a`)
+	refused(t, s, sqlerr.Invalid, `SELECT COUNT(*) FROM t WHERE a IN (SELECT a FROM names)`)
 }
 
 // TestExplainGroups shows each way once, and spends nothing.

@@ -89,6 +89,37 @@ func TestChargeCoversAnyRow(t *testing.T) {
 	}
 }
 
+// TestChangedWeights changes a public table after its declaration: what its REAL
+// columns are declared to hold is looked at whenever it is joined, and the charge
+// follows the weights that are there then. Nothing in it is random but the noise.
+func TestChangedWeights(t *testing.T) {
+	s := weighted(t, "")
+	must(t, s, `SET accuracy = 30`)
+	rho := func() float64 {
+		v, err := s.db.view(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.accounts[v.tables[0].Account].spent.Rho.Float()
+	}
+	price := func() float64 { before := rho(); must(t, s, sumOfWeights); return rho() - before }
+	heavy := price()
+	fill(t, s, `UPDATE risks SET weight = 0.9 WHERE name = 'Oak'`)
+	if lighter := price(); math.Abs(lighter-heavy*0.81) > heavy*0.01 {
+		t.Errorf("a largest weight of 0.9 costs %g, and one of 1 %g", lighter, heavy)
+	}
+	before := rho()
+	for _, change := range []string{`UPDATE risks SET weight = 1.05 WHERE name = 'Oak'`, `UPDATE risks SET weight = -0.05 WHERE name = 'Oak'`,
+		`UPDATE risks SET weight = 0.333 WHERE name = 'Oak'`, `UPDATE risks SET weight = NULL WHERE name = 'Oak'`,
+		`UPDATE risks SET weight = 'much' WHERE name = 'Oak'`, `ALTER TABLE risks RENAME COLUMN weight TO burden`} {
+		fill(t, s, change)
+		refused(t, s, sqlerr.Invalid, sumOfWeights)
+	}
+	if rho() != before {
+		t.Error("a refused statement was charged")
+	}
+}
+
 // answersOf lists the laws of the stored answers.
 func answersOf(t *testing.T, s *Session) (laws string) {
 	t.Helper()
