@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"dpsql/query"
@@ -12,7 +11,7 @@ import (
 // query projected to them and its sparsity there, or why it cannot answer.
 type coverage struct {
 	query   query.Query
-	size    string // m over the columns, as people read it
+	size    supportSize // m over the columns
 	refusal string
 }
 
@@ -26,10 +25,10 @@ func cover(q query.Query, columns []int, maxSupport uint64) coverage {
 		q = p
 	}
 	if m, ok := q.SizeWithin(maxSupport); ok {
-		return coverage{query: q, size: strconv.FormatUint(m, 10)}
+		return coverage{query: q, size: finiteSupport(m)}
 	}
-	see := coverage{query: q, size: supportText(q)}
-	if q.Size() == nil {
+	see := coverage{query: q, size: supportOf(q)}
+	if see.size.infinite {
 		see.refusal = infinite(q)
 	} else {
 		see.refusal = fmt.Sprintf("m = %s, above max_support = %d", see.size, maxSupport)

@@ -43,7 +43,7 @@ func (p price) cost() accounting.Amount { return accounting.Amount{Rho: accounti
 // direct is the candidate that buys one count, or sum, with discrete Gaussian
 // noise.
 func (db *DB) direct(v *view, r request) candidate {
-	c := candidate{origin: fromRows, name: "direct", kind: "direct", support: supportText(r.query), known: true}
+	c := candidate{origin: fromRows, name: "direct", kind: "direct", support: supportOf(r.query), known: true}
 	a := v.accounts[r.table.Account]
 	price := func(accuracy float64) price {
 		return db.priceOf(r.table, r.query.MaxWeight(), direct.Request{Accuracy: accuracy * r.scale, Confidence: r.settings.Confidence})

@@ -43,7 +43,7 @@ func (st *statement) explained() *Result {
 	if chooseErr != nil {
 		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
-	out.Rows = append(out.Rows, []any{"query", nil, nil, a.table.shown(nil, supportText(a.query)), nil, nil, queryText(a.query)})
+	out.Rows = append(out.Rows, []any{"query", nil, nil, a.table.shown(nil, supportOf(a.query)), nil, nil, queryText(a.query)})
 	return out
 }
 
@@ -89,11 +89,11 @@ func (c candidate) explained(r request, best bool) []any {
 
 // shown is a support over some columns as EXPLAIN prints it, NULL where it is
 // not known.
-func (t *table) shown(columns []int, support string) any {
-	if support == "" || t.unclear(columns) != "" {
+func (t *table) shown(columns []int, support supportSize) any {
+	if !support.known() || t.unclear(columns) != "" {
 		return nil
 	}
-	return briefNumber(support)
+	return briefNumber(support.String())
 }
 
 // why says why a candidate is passed over; "" where another one is better.

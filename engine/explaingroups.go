@@ -27,7 +27,7 @@ func (st *statement) explain() *Result {
 		}
 		var support any
 		if st.table.unclear(nil) == "" {
-			support = supportText(slot.Base)
+			support = supportOf(slot.Base).String()
 		}
 		out.Rows = append(out.Rows, []any{name, nil, nil, support, nil, nil, note})
 	}
@@ -41,7 +41,7 @@ type manyCandidates struct {
 	refusals  map[string]int // how many it cannot answer, by the reason
 	reasons   []string       // in order of appearance
 	chosen    int
-	supports  []string
+	supports  supportRange
 	margins   []float64
 }
 
@@ -72,9 +72,7 @@ func (st *statement) merged() []*manyCandidates {
 // add notes what a candidate is for one query.
 func (m *manyCandidates) add(i int, c candidate, r request, chosen bool) {
 	m.asks = append(m.asks, i)
-	if c.support != "" {
-		m.supports = appendNew(m.supports, c.support)
-	}
+	m.supports.add(c.support)
 	if c.known && (c.refusal == "" || c.buys()) {
 		m.margins = append(m.margins, c.margin)
 	}
@@ -113,8 +111,8 @@ func (m *manyCandidates) row(st *statement, planned bool) []any {
 		cost = st.costOf(m.asks)
 	}
 	var support any
-	if len(m.supports) > 0 && st.table.unclear(m.columns) == "" {
-		support = rangeOf(m.supports)
+	if m.supports.least.known() && st.table.unclear(m.columns) == "" {
+		support = m.supports.String()
 	}
 	return []any{m.name, m.kind, columnNames(st.table, m.columns), support, marginRange(m.margins), cost, note}
 }

@@ -60,7 +60,7 @@ func (r request) considers(kind, name string) bool {
 
 // constant answers a query that no record can satisfy.
 func constant(value int64) candidate {
-	return candidate{origin: fromConstant, name: "constant", kind: "constant", columns: []int{}, support: "0", known: true,
+	return candidate{origin: fromConstant, name: "constant", kind: "constant", columns: []int{}, support: finiteSupport(0), known: true,
 		note: "no record can satisfy the query",
 		answer: func(context.Context) (estimate, error) {
 			return estimate{value: value, verified: true, at: func(float64) (float64, error) { return 0, nil }}, nil
@@ -110,13 +110,13 @@ func (db *DB) again(v *view, r request, answers []catalog.Answer) ([]candidate, 
 }
 
 // storedSupport returns m as the mechanism saw it that gave the answer.
-func storedSupport(v *view, r request, a catalog.Answer) string {
+func storedSupport(v *view, r request, a catalog.Answer) supportSize {
 	for _, m := range v.mechanisms {
 		if m.ID == a.MechanismID {
 			return cover(r.query, m.Columns, math.MaxUint64).size
 		}
 	}
-	return supportText(r.query)
+	return supportOf(r.query)
 }
 
 // affordable returns why an amount cannot be charged, "" when it can.

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"math"
-	"strconv"
 
 	"dpsql/catalog"
 	"dpsql/query"
@@ -141,15 +139,4 @@ func (s *Session) bind(ctx context.Context, v *view, sel *sqlfront.Select, args 
 		return nil, err
 	}
 	return newStatement(s, v, t, b), nil
-}
-
-// supportText returns m as people read it.
-func supportText(q query.Query) string {
-	if m, ok := q.SizeWithin(math.MaxUint64); ok {
-		return strconv.FormatUint(m, 10)
-	}
-	if m := q.Size(); m != nil {
-		return m.String()
-	}
-	return "infinite"
 }

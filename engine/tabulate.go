@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math/big"
 	"strings"
 
 	"dpsql/post"
@@ -94,43 +93,16 @@ func appendNew(list []string, s string) []string {
 // the largest.
 func (st *statement) support() string {
 	if len(st.asks) == 1 {
-		return st.asks[0].best.support
+		return st.asks[0].best.support.String()
 	}
-	supports := make([]string, 0, len(st.asks))
+	var all supportRange
 	for i := range st.asks {
 		if c := st.asks[i].best; c.origin != fromConstant {
-			supports = appendNew(supports, c.support)
+			all.add(c.support)
 		}
 	}
-	return rangeOf(supports)
-}
-
-// rangeOf writes numbers, some of which may be infinite, as their range.
-func rangeOf(numbers []string) string {
-	if len(numbers) == 0 {
+	if !all.least.known() {
 		return "0"
 	}
-	least, most := numbers[0], numbers[0]
-	for _, n := range numbers[1:] {
-		if smaller(n, least) {
-			least = n
-		}
-		if smaller(most, n) {
-			most = n
-		}
-	}
-	if least == most {
-		return most
-	}
-	return least + " to " + most
-}
-
-// smaller compares numbers in decimal; anything else is infinite.
-func smaller(a, b string) bool {
-	x, finite := new(big.Int).SetString(a, 10)
-	y, ok := new(big.Int).SetString(b, 10)
-	if !finite || !ok {
-		return finite && !ok
-	}
-	return x.Cmp(y) < 0
+	return all.String()
 }
