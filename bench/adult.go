@@ -6,10 +6,10 @@ import "dpsql/bench/report"
 // those whose every step takes time |X|.
 func (b *bench) small(rows uint64) []mechanism {
 	return []mechanism{
-		identity(), heavyLight(b.memory(smallMemory)), sparse(rows), gaussianDense(size[uint64](b, 1024, 64)), paperDense(size[uint64](b, 1024, 64)),
-		interactive(), paperInteractive(200),
-		directGaussian(), directLaplace(), calibratedPMW(200), densePMW(),
-		mwem("MWEM, T = 10", 10, 0), mwem("MWEM, T = 10, 10 replays", 10, 10), mwem("MWEM, T = 30, 10 replays", 30, 10), stability(), zeros(),
+		identity(), heavyLight(b.memory(smallMemory)), sparse(rows), b.bestDense(gaussianDense), b.bestDense(paperDense),
+		interactive(), onlyPrior(), b.paperInteractive(),
+		directGaussian(), directLaplace(), b.calibratedPMW(), densePMW(),
+		b.mwem("MWEM", 0), b.replayed(), stability(), zeros(),
 	}
 }
 
@@ -31,9 +31,11 @@ func (b *bench) adult(s *report.Section) error {
 	}
 	s.Say(`48,842 rows over six columns, %s cells; each query confines four columns to one to three values. ε = 1 for the whole workload, δ = 10⁻⁶ where a
 mechanism needs one. Errors in counts, mean over %d repetitions ± the half-width of a 95 %% interval.`, report.Number(float64(w.Table.Size())), b.reps)
-	s.Say("%s", aboutRuns)
+	s.Say("%s", b.aboutRuns())
+	s.Say("%s", aboutParts)
 	s.Show(tabulate(results))
 	s.Say("%s", verdict(results))
+	s.Say("%s", earned(results))
 	s.Say("The identity release is to have an RMS of at most %v counts: it has %v. %s", targetW2, results[0].rms, besidePeers(results, onW2))
 	s.Show(tabulatePeers(onW2))
 	s.Say("%s", aboutPeers)

@@ -35,6 +35,7 @@ var experiments = []experiment{
 	{"ratio", "Releases against the exact noise", (*bench).ratio},
 	{"queries", "Error against k", (*bench).queries},
 	{"wide", "The correlated workload at k = 20,000", (*bench).wide},
+	{"parity", "Where pairs of columns say nothing", (*bench).parity},
 	{"rows", "Error against n", (*bench).rows},
 	{"epsilon", "Error against ε", (*bench).epsilon},
 	{"time", "Time against m", (*bench).time},

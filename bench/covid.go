@@ -32,8 +32,11 @@ func (b *bench) covid(s *report.Section) error {
 		return err
 	}
 	s.Say(`50,000 rows over 128 cells, and every product of non-empty sets of values of the four columns. ε = 1 for all of them, δ = 10⁻⁶ where needed.`)
+	s.Say("%s", b.aboutRuns())
+	s.Say("%s", aboutParts)
 	s.Show(tabulate(results))
 	s.Say("%s %s", verdict(results), besidePeers(results, onW3))
+	s.Say("%s", earned(results))
 	s.Show(tabulatePeers(onW3))
 	return b.turbo(s, all)
 }

@@ -1,8 +1,8 @@
 // The command bench measures every mechanism of dpsql, those of the paper and
 // three baselines on the same data, and writes docs/benchmarks.md with its
-// plots:
+// plots, and the figures of it that README.md quotes:
 //
-//	go run ./bench               all experiments, about ten minutes on two cores
+//	go run ./bench               all experiments
 //	go run ./bench -only adult   one of them, to standard output, without plots
 //	go run ./bench -only adult -o docs   one of them, in place of what docs/benchmarks.md says of it
 //	go run ./bench -quick        all of them, small: seconds
@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ func run(args []string, out, progress io.Writer) error {
 		return err
 	}
 	if b.flights == "" {
-		b.flights = filepath.Join(b.testdata, "flights", "flights.csv.gz")
+		b.flights = b.ownFlights()
 	}
 	kind := benchmarks
 	if *scale {
@@ -75,9 +76,14 @@ func run(args []string, out, progress io.Writer) error {
 		return err
 	}
 	if *dir != "" && *only != "" {
-		return b.replace(kind, sections, *dir)
+		err = b.replace(kind, sections, *dir)
+	} else {
+		err = b.publish(kind, sections, *dir, out)
 	}
-	return b.publish(kind, sections, *dir, out)
+	if err != nil || *dir == "" {
+		return err
+	}
+	return quote(*dir)
 }
 
 // choose returns the experiments of a comma-separated list, all if it is empty.
@@ -111,11 +117,28 @@ func (b *bench) sections(kind kind, chosen []experiment) ([]*report.Section, err
 		if err := e.run(b, s); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.name, err)
 		}
-		s.Say("`%s -only %s` (%.0f s)", kind.command, e.name, time.Since(start).Seconds())
+		s.Say("%s", b.made(kind, e.name, time.Since(start)))
 		sections = append(sections, s)
 	}
 	return sections, nil
 }
+
+// made says by which command a section was made, when and on what: sections can
+// be made at different times.
+func (b *bench) made(kind kind, name string, took time.Duration) string {
+	command := kind.command + " -only " + name
+	if b.quick {
+		command += " -quick"
+	}
+	if name == "flights" && b.flights != b.ownFlights() {
+		command += " -flights " + filepath.Base(b.flights)
+	}
+	return fmt.Sprintf("`%s` (%.0f s; seed %d, %d repetitions; %s, %d cores, %s, %s/%s%s)", command, took.Seconds(), b.seed, b.reps,
+		cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, load())
+}
+
+// ownFlights is the file of flights in the repository.
+func (b *bench) ownFlights() string { return filepath.Join(b.testdata, "flights", "flights.csv.gz") }
 
 // note reports progress.
 func (b *bench) note(format string, args ...any) {

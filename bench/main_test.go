@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,5 +164,42 @@ func TestReplace(t *testing.T) {
 	}
 	if err := quick("covid"); err == nil {
 		t.Error("a section that is not there was replaced")
+	}
+}
+
+// No statement that is timed asks what another asked: it would be answered from
+// store. Values in a list may come in any order.
+func TestStatementsDiffer(t *testing.T) {
+	for _, a := range asked {
+		seen := make(map[string]bool)
+		for turn := range min(a.different, 6_000) {
+			where := condition(a.where, turn%2 == 0, turn)
+			first, rest, _ := strings.Cut(strings.NewReplacer("'", "", "k", "", "a ", "").Replace(where), "(")
+			list, rest, _ := strings.Cut(rest, ")")
+			values := strings.Split(list, ", ")
+			slices.Sort(values)
+			if key := first + strings.Join(values, ",") + rest; seen[key] {
+				t.Fatalf("m = %d, turn %d: %s was asked before", a.m, turn, where)
+			} else {
+				seen[key] = true
+			}
+		}
+	}
+}
+
+// The README quotes docs/benchmarks.md, and nothing else.
+func TestReadmeQuotes(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := os.ReadFile("../docs/benchmarks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := quoted(string(readme), string(report)); err != nil {
+		t.Error(err)
+	} else if want != string(readme) {
+		t.Error("README.md has other figures than docs/benchmarks.md: go run ./bench -only adult -o docs writes both")
 	}
 }

@@ -16,19 +16,29 @@ import (
 type outcome struct {
 	max, rms, p95 report.Estimate
 	answered      int // queries
+	setting       string
+
+	learns              bool
+	updates, unverified report.Estimate
+	before              *outcome // the same repetitions without their updates, where that is known
 }
 
 // misses are the errors of one repetition.
-type misses struct{ max, rms, p95 float64 }
+type misses struct {
+	max, rms, p95 float64
+	learned       *learned
+	before        *misses
+}
 
 // workers is how many repetitions run at a time.
 const workers = 2
 
 // measure runs a mechanism on workloads of one table, b.reps times, and returns
 // an outcome for each. A release answers all of them from one build, any other
-// mechanism has the whole budget for each.
+// mechanism has the whole budget for each; and one that has to be given a number
+// is given the best for each.
 func (b *bench) measure(m mechanism, parts []*workload.Workload, spend budget) ([]outcome, error) {
-	if !m.release && len(parts) > 1 {
+	if (!m.release || m.settings != nil) && len(parts) > 1 {
 		var all []outcome
 		for _, w := range parts {
 			o, err := b.measure(m, []*workload.Workload{w}, spend)
@@ -39,13 +49,20 @@ func (b *bench) measure(m mechanism, parts []*workload.Workload, spend budget) (
 		}
 		return all, nil
 	}
+	if m.settings != nil {
+		return b.search(m, parts[0], spend)
+	}
 	if m.most > 0 {
 		parts = slices.Clone(parts)
 		for i, w := range parts {
 			parts[i] = w.First(m.most)
 		}
 	}
-	reps, err := b.repeat(func() ([]misses, error) { return once(m, parts, spend) })
+	asked := make([]distinct, len(parts))
+	for i, w := range parts {
+		asked[i] = newDistinct(w)
+	}
+	reps, err := b.repeat(func() ([]misses, error) { return once(m, asked, spend) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
@@ -57,22 +74,92 @@ func (b *bench) measure(m mechanism, parts []*workload.Workload, spend budget) (
 		}
 		outcomes[i] = summarise(of)
 		outcomes[i].answered = len(w.Queries)
-		b.note("  %-30s %-12s RMS %-18v max %-18v", m.name, w.Name, outcomes[i].rms, outcomes[i].max)
+		b.note("  %-30s %-12s RMS %-18v max %-18v %s", m.name, w.Name, outcomes[i].rms, outcomes[i].max, outcomes[i].learning())
 	}
 	return outcomes, nil
 }
 
-// repeat calls once b.reps times, on two cores.
+// search measures a mechanism with the setting that is best in a trial.
+func (b *bench) search(m mechanism, w *workload.Workload, spend budget) ([]outcome, error) {
+	if m.most > 0 {
+		w = w.First(m.most)
+	}
+	asked := []distinct{newDistinct(w)}
+	trials, err := parallel(len(m.settings), func(i int) ([]misses, error) { return once(m.settings[i].mechanism, asked, spend) })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.name, err)
+	}
+	best := 0
+	for i, t := range trials {
+		b.note("    %s, %s: RMS %s", m.name, m.settings[i].text, report.Number(t[0].rms))
+		if t[0].rms < trials[best][0].rms {
+			best = i
+		}
+	}
+	chosen := m.settings[best]
+	chosen.name = m.name + ", " + chosen.text
+	all, err := b.measure(chosen.mechanism, []*workload.Workload{w}, spend)
+	if err == nil {
+		all[0].setting = chosen.text
+	}
+	return all, err
+}
+
+// learning says what a mechanism learned.
+func (o outcome) learning() string {
+	if !o.learns {
+		return ""
+	}
+	return report.Number(o.updates.Mean) + " updates"
+}
+
+// distinct are the different queries of a workload. As in the product, one that
+// is asked again gets the answer of the first time, and costs nothing.
+type distinct struct {
+	of, asked *workload.Workload
+	at        []int // where the queries of the workload are among those asked
+}
+
+func newDistinct(w *workload.Workload) distinct {
+	d := distinct{of: w, asked: &workload.Workload{Name: w.Name, Table: w.Table}}
+	seen := make(map[[32]byte]int)
+	for _, q := range w.Queries {
+		i, ok := seen[q.Digest()]
+		if !ok {
+			i = len(d.asked.Queries)
+			seen[q.Digest()] = i
+			d.asked.Queries = append(d.asked.Queries, q)
+		}
+		d.at = append(d.at, i)
+	}
+	return d
+}
+
+// spread returns the answers to the workload, given those to the queries asked.
+func (d distinct) spread(answers []float64) []float64 {
+	all := make([]float64, len(d.at))
+	for i, at := range d.at {
+		all[i] = answers[at]
+	}
+	return all
+}
+
+// repeat calls once b.reps times.
 func (b *bench) repeat(once func() ([]misses, error)) ([][]misses, error) {
-	all := make([][]misses, b.reps)
-	failures := make([]error, b.reps)
+	return parallel(b.reps, func(int) ([]misses, error) { return once() })
+}
+
+// parallel calls work n times, on two cores.
+func parallel(n int, work func(i int) ([]misses, error)) ([][]misses, error) {
+	all := make([][]misses, n)
+	failures := make([]error, n)
 	var wg sync.WaitGroup
 	turn := make(chan struct{}, workers)
-	for i := range b.reps {
+	for i := range n {
 		wg.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			all[i], failures[i] = once()
+			all[i], failures[i] = work(i)
 		})
 	}
 	wg.Wait()
@@ -85,19 +172,28 @@ func (b *bench) repeat(once func() ([]misses, error)) ([][]misses, error) {
 }
 
 // once answers the workloads once.
-func once(m mechanism, parts []*workload.Workload, spend budget) ([]misses, error) {
-	all := &workload.Workload{Table: parts[0].Table}
-	for _, w := range parts {
-		all.Queries = append(all.Queries, w.Queries...)
+func once(m mechanism, parts []distinct, spend budget) ([]misses, error) {
+	all := &workload.Workload{Table: parts[0].of.Table}
+	for _, d := range parts {
+		all.Queries = append(all.Queries, d.asked.Queries...)
 	}
-	answers, err := m.answer(all, spend, noise.NewSource())
+	a, err := m.answer(all, spend, noise.NewSource())
 	if err != nil {
 		return nil, err
 	}
 	var each []misses
-	for _, w := range parts {
-		each = append(each, errorsOf(answers[:len(w.Queries)], w.Queries))
-		answers = answers[len(w.Queries):]
+	for _, d := range parts {
+		k := len(d.asked.Queries)
+		e := errorsOf(d.spread(a.counts[:k]), d.of.Queries)
+		if a.learned != nil { // then there is one part
+			e.learned = a.learned
+			if a.learned.before != nil {
+				before := errorsOf(d.spread(a.learned.before), d.of.Queries)
+				e.before = &before
+			}
+		}
+		each = append(each, e)
+		a.counts = a.counts[k:]
 	}
 	return each, nil
 }
@@ -124,8 +220,21 @@ func summarise(all []misses) outcome {
 		}
 		return values
 	}
-	return outcome{
+	o := outcome{
 		max: report.Of(each(func(e misses) float64 { return e.max })), rms: report.RootMeanSquare(each(func(e misses) float64 { return e.rms })),
 		p95: report.Of(each(func(e misses) float64 { return e.p95 })),
 	}
+	if o.learns = all[0].learned != nil; o.learns {
+		o.updates = report.Of(each(func(e misses) float64 { return float64(e.learned.updates) }))
+		o.unverified = report.Of(each(func(e misses) float64 { return float64(e.learned.unverified) }))
+	}
+	if all[0].before != nil {
+		var before []misses
+		for _, e := range all {
+			before = append(before, *e.before)
+		}
+		b := summarise(before)
+		o.before = &b
+	}
+	return o
 }

@@ -1,16 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 
 	"dpsql/accounting"
-	"dpsql/bench/baseline"
+	"dpsql/bench/report"
 	"dpsql/bench/workload"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
-	"dpsql/query"
 )
 
 // beta is the chance that bounds of one experiment may fail.
@@ -18,35 +18,90 @@ const beta = 0.05
 
 // interactive is SMW as the product makes it by default, asked a workload in its
 // order.
-func interactive() mechanism {
-	return mechanism{name: "SMW", role: ours, answer: func(w *workload.Workload, spend budget, src *noise.Source) ([]float64, error) {
-		return online(w, spend, smw.Request{Prior: true}, src)
-	}}
-}
+func interactive() mechanism { return online("SMW", ours, interactiveRequest) }
 
-// aboutRuns says what the mechanisms that are not tuned by themselves were given.
-const aboutRuns = `SMW chooses its number of runs itself, and whether to buy a prior. The paper's SMW and the dense PMW with today's accounting were given the number that
-was best for them by trial among 5 to 1,000. [HR10] and MWEM are told the number of rows, which their papers take for public; SMW buys it from its budget.`
+var interactiveRequest = smw.Request{Prior: true}
 
 // paperInteractive is SMW with the paper's update rule and uniform start. The
 // number of runs that the product would choose is made for its own rule: this
 // one is given the one best for it.
-func paperInteractive(runs int64) mechanism {
-	return mechanism{name: "paper's SMW", role: paper, answer: func(w *workload.Workload, spend budget, src *noise.Source) ([]float64, error) {
-		return online(w, spend, smw.Request{Update: smw.Paper, MaxUpdates: runs}, src)
+func (b *bench) paperInteractive() mechanism {
+	return tuned("paper's SMW", paper, "B", b.runs(), func(runs int) mechanism {
+		return online("", paper, smw.Request{Update: smw.Paper, MaxUpdates: int64(runs)})
+	})
+}
+
+// runs are the numbers of runs that are tried where one has to be given.
+func (b *bench) runs() []int {
+	return size(b, []int{5, 10, 20, 50, 120, 200, 500, 1000}, []int{5, 20})
+}
+
+// tuned is a mechanism that is given the best of some numbers.
+func tuned(name string, r role, number string, values []int, with func(value int) mechanism) mechanism {
+	m := mechanism{name: name, role: r}
+	for _, v := range values {
+		m.settings = append(m.settings, setting{fmt.Sprintf("%s = %s", number, report.Number(float64(v))), with(v)})
+	}
+	return m
+}
+
+// aboutRuns says what the mechanisms that are not tuned by themselves were given.
+func (b *bench) aboutRuns() string {
+	return fmt.Sprintf(`SMW chooses its number of runs B itself, and whether to buy a prior and for how much. The paper's SMW and the dense PMW with today's accounting are given the B of %s
+that has the least RMS in a trial on this workload; MWEM likewise its number of rounds T of %s, and the dense releases their number of rows T of %s. The table says which.
+(Such a search is paid for by nobody: who has one budget has to guess.) [HR10] and MWEM are told the number of rows, which their papers take for public; SMW buys it from its budget.`,
+		enumerate(b.runs()), enumerate(b.rounds()), enumerate(b.denseRows()))
+}
+
+// aboutParts says what the rows about SMW's parts are.
+const aboutParts = `"SMW, updates off" is the prior alone in the same runs: what SMW would have answered had it never found its hypothesis wrong. "All on SMW's prior" spends on such a prior what SMW
+spends on prior and runs. "The paper's SMW, updates off" is the uniform distribution. "Updates" are how many were made; "unverified" are answers given after the last run, with which
+nothing was compared.`
+
+func enumerate(values []int) string {
+	text := ""
+	for i, v := range values {
+		switch {
+		case i > 0 && i == len(values)-1:
+			text += " and "
+		case i > 0:
+			text += ", "
+		}
+		text += report.Number(float64(v))
+	}
+	return text
+}
+
+// online is SMW by a request, completed as the engine completes it.
+func online(name string, r role, request smw.Request) mechanism {
+	return mechanism{name: name, role: r, answer: func(w *workload.Workload, spend budget, src *noise.Source) (answers, error) {
+		p, err := planOnline(w, spend, request, src)
+		if err != nil {
+			return answers{}, err
+		}
+		classes, err := p.learn(w.Table, src)
+		if err != nil {
+			return answers{}, err
+		}
+		return ask(p.Params, classes, w, src)
 	}}
 }
 
-func online(w *workload.Workload, spend budget, r smw.Request, src *noise.Source) ([]float64, error) {
-	p, err := planOnline(w, spend, r, src)
-	if err != nil {
-		return nil, err
-	}
-	classes, err := p.learn(w.Table, src)
-	if err != nil {
-		return nil, err
-	}
-	return ask(smw.NewHypothesis(p.Params, w.Table.Universe, classes), p.Params, w, src)
+// onlyPrior spends the whole budget on SMW's prior, and answers from it.
+func onlyPrior() mechanism {
+	return mechanism{name: "all on SMW's prior", role: piece, answer: func(w *workload.Workload, spend budget, src *noise.Source) (answers, error) {
+		n, left, err := countRows(w, spend, src)
+		if err != nil {
+			return answers{}, err
+		}
+		p := onlinePlan{Params: smw.Params{NHat: n.value, MaxWeight: 1, S: w.Table.Size()}, prior: left, tables: smw.PriorTables(w.Table.Universe)}
+		classes, err := p.learn(w.Table, src)
+		if err != nil {
+			return answers{}, err
+		}
+		h := smw.NewHypothesis(p.Params, w.Table.Universe, classes)
+		return eachAlone(w, func(q workload.Query) (float64, error) { return float64(h.Count(q.Query)), nil })
+	}}
 }
 
 // onlinePlan is SMW's parameters and what its prior is made from.
@@ -56,27 +111,41 @@ type onlinePlan struct {
 	tables []smw.Table
 }
 
-// planOnline completes a request as the engine does: it buys N̂ from a hundredth
-// of ρ, plans SMW for the workload with the rest, and sets a tenth of that aside
-// for a prior where one is allowed and pays.
-func planOnline(w *workload.Workload, spend budget, r smw.Request, src *noise.Source) (onlinePlan, error) {
+// rowCount is N̂, and how far off it may be.
+type rowCount struct{ value, bound int64 }
+
+// countRows buys N̂ from a hundredth of ρ, as the engine does, and returns what is
+// left.
+func countRows(w *workload.Workload, spend budget, src *noise.Source) (rowCount, accounting.Rho, error) {
 	rho := spend.rho()
 	law, err := noise.NewGaussian(direct.SigmaSquared(int64(rho/100), 1))
 	if err != nil {
-		return onlinePlan{}, err
+		return rowCount{}, 0, err
 	}
 	draw, err := law.Draw(src)
+	return rowCount{max(1, w.Table.Rows+draw), noise.HalfWidth(law, 1-beta)}, rho - rho/100, err
+}
+
+// planOnline completes a request as the engine does: it buys N̂, plans SMW for the
+// workload, and divides what is left between a prior, where one is allowed and
+// pays, and the runs (TestPlanIsTheProducts).
+func planOnline(w *workload.Workload, spend budget, r smw.Request, src *noise.Source) (onlinePlan, error) {
+	n, left, err := countRows(w, spend, src)
 	if err != nil {
 		return onlinePlan{}, err
 	}
-	left := rho - rho/100
 	r.MaxSupport, r.Queries, r.Beta = w.MaxSupport(), int64(len(w.Queries)), beta
-	r.NHat, r.NHatBound = max(1, w.Table.Rows+draw), noise.HalfWidth(law, 1-beta)
+	if r.Update == smw.Paper { // s is m·B, and better |X|
+		r.MaxSupport = w.Table.Size()
+	}
+	r.NHat, r.NHatBound = n.value, n.bound
 	r.UniverseSize, r.Sensitivity, r.MaxWeight = w.Table.Universe.Size(), 1, 1
 	r.RunEpsilon = runEpsilon(left)
 	p := onlinePlan{tables: smw.PriorTables(w.Table.Universe)}
 	if r.Prior = r.Prior && len(p.tables) > 0 && smw.PriorPays(r); r.Prior {
 		p.prior = left / 10
+		tenth, _ := p.sigmaSquared().Float64()
+		p.prior *= accounting.Rho(smw.PriorTenths(math.Sqrt(tenth), n.value))
 		r.RunEpsilon = runEpsilon(left - p.prior)
 	}
 	p.Params, err = smw.Plan(r)
@@ -87,123 +156,63 @@ func runEpsilon(rho accounting.Rho) func(runs int64) *big.Rat {
 	return func(runs int64) *big.Rat { return accounting.RunEpsilon(rho, runs).Rat() }
 }
 
+// sigmaSquared is the variance of the noise in the counts of the prior.
+func (p onlinePlan) sigmaSquared() *big.Rat {
+	s := direct.SigmaSquared(int64(p.prior), 1)
+	return s.Mul(s, big.NewRat(int64(len(p.tables)), 1))
+}
+
 // learn measures and fits the prior, nil for a uniform start.
 func (p onlinePlan) learn(t *workload.Table, src *noise.Source) (*smw.Classes, error) {
 	if p.prior == 0 {
 		return nil, nil
 	}
-	for _, pair := range p.tables {
-		counts := t.Project([]int{pair.A, pair.B})
-		for _, c := range counts.Cells {
-			pair.Counts[c.Code] = c.Count
+	ordinals := make([]uint64, len(t.Universe.Columns()))
+	for _, c := range t.Cells {
+		t.Ordinals(c.Code, ordinals)
+		for _, pair := range p.tables {
+			pair.Counts[ordinals[pair.A]*t.Universe.Columns()[pair.B].Domain.Size()+ordinals[pair.B]] += c.Count
 		}
 	}
-	sigma2 := direct.SigmaSquared(int64(p.prior), 1)
-	sigma2.Mul(sigma2, big.NewRat(int64(len(p.tables)), 1))
-	return smw.LearnClasses(t.Universe, p.tables, sigma2, p.NHat, src)
+	return smw.LearnClasses(t.Universe, p.tables, p.sigmaSquared(), p.NHat, src)
 }
 
 // ask puts the queries to the mechanism one after the other; once its runs are
-// spent the hypothesis answers alone.
-func ask(h *smw.Hypothesis, p smw.Params, w *workload.Workload, src *noise.Source) ([]float64, error) {
-	answers := make([]float64, len(w.Queries))
+// spent the hypothesis answers alone. Beside it goes a hypothesis that learns
+// nothing.
+func ask(p smw.Params, from *smw.Classes, w *workload.Workload, src *noise.Source) (answers, error) {
+	h, first := smw.NewHypothesis(p, w.Table.Universe, from), smw.NewHypothesis(p, w.Table.Universe, from)
+	a := answers{make([]float64, len(w.Queries)), &learned{before: make([]float64, len(w.Queries))}}
 	var run smw.Run
 	open, started := false, int64(0)
 	for i, q := range w.Queries {
 		guess := h.Count(q.Query)
-		answers[i] = float64(guess)
+		a.counts[i], a.learned.before[i] = float64(guess), float64(first.Count(q.Query))
 		if !open && started == p.Updates {
+			a.learned.unverified++
 			continue
 		}
 		if !open {
 			var err error
 			if run, err = smw.StartRun(p, src); err != nil {
-				return nil, err
+				return answers{}, err
 			}
 			open = true
 			started++
 		}
 		out, err := run.Test(q.Count, guess, src)
 		if err != nil {
-			return nil, err
+			return answers{}, err
 		}
 		if !out.Fired {
 			continue
 		}
 		open = false
-		answers[i] = float64(out.Noisy)
+		a.counts[i] = float64(out.Noisy)
+		a.learned.updates++
 		if err := h.Update(q.Query, out.Noisy); err != nil {
-			return nil, err
+			return answers{}, err
 		}
 	}
-	return answers, nil
-}
-
-// densePMW is the mechanism of Hardt and Rothblum with their constants.
-func densePMW() mechanism {
-	return mechanism{name: "dense PMW, [HR10]'s constants", role: rival, answer: func(w *workload.Workload, spend budget, src *noise.Source) ([]float64, error) {
-		t := w.Table
-		p := baseline.PaperPMW(t.Size(), t.Rows, len(w.Queries), spend.epsilon.Float(), spend.delta.Float(), beta)
-		m := baseline.NewPMW(t.Size(), t.Rows)
-		answers := make([]float64, len(w.Queries))
-		for i, q := range w.Queries {
-			var err error
-			var ok bool
-			if answers[i], ok, err = m.Answer(q.Query, q.Count, p, src); err != nil {
-				return nil, err
-			}
-			if !ok {
-				answers[i] = math.NaN()
-			}
-		}
-		return answers, nil
-	}}
-}
-
-// calibratedPMW is the same algorithm with SMW's private test and accounting.
-func calibratedPMW(runs int64) mechanism {
-	return mechanism{name: "dense PMW, today's accounting", role: rival, answer: func(w *workload.Workload, spend budget, src *noise.Source) ([]float64, error) {
-		p, err := planOnline(w, spend, smw.Request{Update: smw.Paper, MaxUpdates: runs}, src)
-		if err != nil {
-			return nil, err
-		}
-		queries, counts := split(w)
-		return baseline.NewPMW(w.Table.Size(), w.Table.Rows).AnswerAll(queries, counts, p.Params, src)
-	}}
-}
-
-// mwem is MWEM with T rounds.
-func mwem(name string, rounds, replays int) mechanism {
-	return mechanism{name: name, role: rival, answer: func(w *workload.Workload, spend budget, src *noise.Source) ([]float64, error) {
-		m := baseline.MWEM{Rounds: rounds, Epsilon: spend.epsilon.Float(), Rows: w.Table.Rows, Replays: replays}
-		queries, counts := split(w)
-		return m.Answer(w.Table.Size(), queries, counts, src)
-	}}
-}
-
-// stability is the stability histogram.
-func stability() mechanism {
-	return mechanism{name: "stability histogram", role: rival, release: true, answer: func(w *workload.Workload, spend budget, src *noise.Source) ([]float64, error) {
-		law, err := spend.laplace(1)
-		if err != nil {
-			return nil, err
-		}
-		threshold := baseline.StabilityThreshold(spend.epsilon.Float(), spend.delta.Float())
-		s, err := baseline.NewStability(w.Table.Elements(), law, threshold, src)
-		if err != nil {
-			return nil, err
-		}
-		answers := make([]float64, len(w.Queries))
-		for i, q := range w.Queries {
-			answers[i] = float64(s.Answer(q.Query))
-		}
-		return answers, nil
-	}}
-}
-
-func split(w *workload.Workload) (queries []query.Query, counts []int64) {
-	for _, q := range w.Queries {
-		queries, counts = append(queries, q.Query), append(counts, q.Count)
-	}
-	return queries, counts
+	return a, nil
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -66,16 +65,16 @@ func (b *bench) draw(c *report.Chart, dir string) error {
 func (b *bench) head(w io.Writer, kind kind, sections []*report.Section) {
 	fmt.Fprintf(w, `# Benchmarks
 
-Written by %s: do not edit. Each section ends with the command that makes it again, and its time.
+Written by %s: do not edit. Each section ends with the command that makes it again, the time that it took, the seed of its data, its repetitions and the machine.
 
-- Machine: %s, %d cores, %s, %s/%s.
-- Data are drawn with the seed %d (W2 and W3 have seeds of their own); noise comes from the system's generator and has none.
-- %d repetitions of every measurement of error, each with fresh noise; "a ± b" is their mean and the half-width of its 95 %% confidence interval
+- Data are drawn with the seed (W2 and W3 have seeds of their own); noise comes from the system's generator and has none.
+- Measurements of error are repeated with fresh noise; "a ± b" is their mean and the half-width of its 95 %% confidence interval
   (Student's t), where RMS the root of the mean square over repetitions and queries. Errors are absolute and in counts. Neighbours differ by one row.
+- A query that is asked again gets the answer of the first time, as in the product, and costs nothing.
 - Times of answers and builds are the least of several, in %s.
 - The whole run took %.0f minutes.
 
-`, "`"+b.command(kind)+"`", cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, b.seed, b.reps, aboutClock, time.Since(b.start).Minutes())
+`, "`"+b.command(kind)+"`", aboutClock, time.Since(b.start).Minutes())
 	for _, s := range sections {
 		fmt.Fprintf(w, "- [%s](#%s)\n", s.Title, anchor(s.Title))
 	}
@@ -115,6 +114,19 @@ func anchor(title string) string {
 		}
 	}
 	return b.String()
+}
+
+// load says how busy the machine was of late, where the system tells it.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 3 {
+		return ""
+	}
+	return ", load average " + fields[2]
 }
 
 // cpu returns the processor's model where the system tells it.

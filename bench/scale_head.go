@@ -3,9 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"runtime"
-	"strings"
 	"time"
 
 	"dpsql/bench/report"
@@ -15,7 +12,8 @@ import (
 func (b *bench) scaleHead(w io.Writer, kind kind, sections []*report.Section) {
 	fmt.Fprintf(w, `# Scale
 
-Written by %s: do not edit. Each section ends with the command that makes it again, and its time.
+Written by %s: do not edit. Each section ends with the command that makes it again, the time that it took and the machine. Times are those of a machine
+that may do other things too: the load average is of the last quarter of an hour.
 
 What is bounded by what:
 
@@ -33,20 +31,7 @@ What is bounded by what:
 
 `+"`go test ./engine -run TestPeakMemory -v`"+` holds imports, and builds from files and from PostgreSQL, to that, with `+"`-args -peak=10000000`"+` at ten million rows.
 
-- Machine: %s, %d cores, %s, %s/%s. The whole run took %.0f minutes%s.
+- The whole run took %.0f minutes.
 
-`, "`"+b.command(kind)+"`", cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, time.Since(b.start).Minutes(), load())
-}
-
-// load says how busy the machine was towards the end, where the system tells it.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return ""
-	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 3 {
-		return ""
-	}
-	return ", with a load average of " + fields[2] + " in its last quarter of an hour: times are those of a machine that does other things too"
+`, "`"+b.command(kind)+"`", time.Since(b.start).Minutes())
 }

@@ -31,7 +31,7 @@ func (b *bench) warehouse(s *report.Section) error {
 	core := k.rowTime / k.rows * float64(min(runtime.NumCPU(), serverProcesses))
 	scan := paperRows / paperShards * core / paperCores
 	s.Say(`The release of %s with %s cells, of 10¹² rows on %d shards of %d cores each, spread by a hash of origin. dpsql sends one statement, each shard groups
-its own rows, and groups are all that leaves it. Measured above on %s rows: %s ns of one core for a row of the GROUP BY, %s bytes for a cell over the wire,
+its own rows, and groups are all that leaves it. Measured in the run that made this section, on %s rows of PostgreSQL: %s ns of one core for a row of the GROUP BY, %s bytes for a cell over the wire,
 %s µs for a cell in dpsql (receiving, tallying, noise, storing).`, shapes[1].columns, report.Number(cells), int(paperShards), int(paperCores), power(int(k.rows)),
 		report.Number(1e9*core), report.Number(k.cellBytes), report.Number(1e6*k.perCell))
 	t := &report.Table{Head: []string{"what", "arithmetic", "result"}}
@@ -44,13 +44,13 @@ its own rows, and groups are all that leaves it. Measured above on %s rows: %s n
 	t.Add("time in dpsql", fmt.Sprintf("%s × %s µs", report.Number(cells), report.Number(1e6*k.perCell)), duration(cells*k.perCell))
 	t.Add("noise draws, bytes stored", "one for each bucket of the identity", report.Number(cells))
 	if k.memCell > 0 {
-		t.Add("memory in dpsql beside the process's own", fmt.Sprintf("%s × %s bytes, as in Growth", report.Number(cells), report.Number(k.memCell)), size10(cells*k.memCell))
+		t.Add("memory in dpsql beside the process's own", fmt.Sprintf("%s × %s bytes, as measured by growth", report.Number(cells), report.Number(k.memCell)), size10(cells*k.memCell))
 	}
 	t.Add("in all", "shards side by side, then dpsql", duration(scan+cells*k.perCell))
 	s.Show(t)
 	memory := ""
 	if k.memCell > 0 {
-		memory = fmt.Sprintf(" and, at the %s bytes each of above, %s of memory", report.Number(k.memCell), size10(1e9*k.memCell))
+		memory = fmt.Sprintf(" and, at %s bytes each, %s of memory", report.Number(k.memCell), size10(1e9*k.memCell))
 	}
 	s.Say(`A true count of 10¹² is far within 63 bits, and the noise is the one of any n: at ε = 0.1 a cell is off by about 14 rows (√2/ε), which is nothing beside 10⁶ rows a cell.
 What does not scale is the number of occupied cells: a release of columns that tell each row apart (10¹² cells) would bring %s over the wire, and its tally does not fit into a

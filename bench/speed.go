@@ -154,7 +154,7 @@ func (b *bench) answerers(table *workload.Table, spend budget) ([]answerer, erro
 			return err
 		}})
 	}
-	h, err := learned(table.Universe, spend)
+	h, err := trained(table.Universe, spend)
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +174,8 @@ func (b *bench) answerers(table *workload.Table, spend budget) ([]answerer, erro
 	}}), nil
 }
 
-// learned returns a hypothesis after 50 updates of 1,000 elements each.
-func learned(u *query.Universe, spend budget) (*smw.Hypothesis, error) {
+// trained returns a hypothesis after 50 updates of 1,000 elements each.
+func trained(u *query.Universe, spend budget) (*smw.Hypothesis, error) {
 	p := smw.Params{S: 1 << 40, MaxSupport: 1 << 20, MaxWeight: 1, NHat: 1_000_000, Update: smw.Projection, Floor: 1000, Replay: 500, Threshold: 1000}
 	h := smw.NewHypothesis(p, u, nil)
 	for i := range int64(50) {

@@ -92,26 +92,29 @@ func ceilRat(x float64) *big.Rat {
 // The constants of Figure 1 promise nothing below millions of rows; this is the
 // same algorithm with the accounting of today, and what a comparison of the two
 // hypotheses should look at.
-func (m *PMW) AnswerAll(queries []query.Query, counts []int64, p smw.Params, src *noise.Source) ([]float64, error) {
-	answers := make([]float64, len(queries))
+//
+// Unverified is the number of answers that were compared with nothing, as the
+// runs were spent.
+func (m *PMW) AnswerAll(queries []query.Query, counts []int64, p smw.Params, src *noise.Source) (answers []float64, unverified int, err error) {
+	answers = make([]float64, len(queries))
 	var run smw.Run
 	open := false
 	for i, q := range queries {
 		hypothesis := count(m.x.value(q), m.rows)
 		answers[i] = hypothesis
 		if !open && int64(m.Updates) == p.Updates {
+			unverified++
 			continue
 		}
 		if !open {
-			var err error
 			if run, err = smw.StartRun(p, src); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			open = true
 		}
 		out, err := run.Test(counts[i], int64(hypothesis), src)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if out.Fired {
 			answers[i] = float64(out.Noisy)
@@ -119,5 +122,5 @@ func (m *PMW) AnswerAll(queries []query.Query, counts []int64, p smw.Params, src
 			open = false
 		}
 	}
-	return answers, nil
+	return answers, unverified, nil
 }

@@ -15,6 +15,7 @@ const (
 	correlatedStream
 	pointsStream
 	runsStream
+	parityStream
 )
 
 // Zipf returns n rows over 2^bits cells: the cell of rank r = 0, 1, … has a
@@ -68,9 +69,42 @@ func Correlated(n int64, seed uint64) (*Table, error) {
 	return newTable("correlated, 6 columns", u, counts), nil
 }
 
+// paritySizes are the domains of the parity table's columns.
+var paritySizes = []int64{32, 32, 2, 256, 32}
+
+// Parity returns n rows over five columns, 2^24 cells, of which every two are
+// independent and uniform, but not every three. Call a value high in the upper
+// half of its domain. Column c is high where exactly one of a and b is, and e where
+// exactly one of c and d is, each but for a tenth of the rows.
+func Parity(n int64, seed uint64) (*Table, error) {
+	u, err := grid([]string{"a", "b", "c", "d", "e"}, paritySizes)
+	if err != nil {
+		return nil, err
+	}
+	random := newRand(seed, parityStream)
+	xor := func(x, y int64) int64 {
+		if random.IntN(10) == 0 {
+			return 1 - x ^ y
+		}
+		return x ^ y
+	}
+	counts := make(map[uint64]int64)
+	for range n {
+		a, b, d := random.Int64N(32), random.Int64N(32), random.Int64N(256)
+		c := xor(a/16, b/16)
+		e := 16*xor(c, d/128) + random.Int64N(16)
+		code := uint64(0)
+		for i, v := range []int64{a, b, c, d, e} {
+			code = code*uint64(paritySizes[i]) + uint64(v)
+		}
+		counts[code]++
+	}
+	return newTable("parity, 5 columns", u, counts), nil
+}
+
 // Runs returns k conjunctions on a table that fix the given columns to runs of
-// one to three consecutive values each and leave the others free.
-func Runs(t *Table, columns []int, k int, seed uint64) (*Workload, error) {
+// consecutive values, of one to the longest of each, and leave the others free.
+func Runs(t *Table, columns []int, longest []uint64, k int, seed uint64) (*Workload, error) {
 	random := newRand(seed, runsStream)
 	projected := t.Project(columns)
 	w := &Workload{Name: "conjunctions", Table: t}
@@ -78,7 +112,7 @@ func Runs(t *Table, columns []int, k int, seed uint64) (*Workload, error) {
 		values := make([][]uint64, len(columns))
 		for i, c := range columns {
 			size := t.Universe.Columns()[c].Domain.Size()
-			n := min(1+random.Uint64N(3), size)
+			n := min(1+random.Uint64N(longest[i]), size)
 			from := random.Uint64N(size - n + 1)
 			for v := from; v < from+n; v++ {
 				values[i] = append(values[i], v)

@@ -108,8 +108,9 @@ func (t *Table) At(code uint64) int64 { return t.counts[code] }
 func (t *Table) Project(columns []int) *Table {
 	all := t.Universe.Columns()
 	counts := make(map[uint64]int64)
+	ordinals := make([]uint64, len(all))
 	for _, c := range t.Cells {
-		ordinals := t.ordinals(c.Code)
+		t.Ordinals(c.Code, ordinals)
 		code := uint64(0)
 		for _, i := range columns {
 			code = code*all[i].Domain.Size() + ordinals[i]
@@ -119,16 +120,14 @@ func (t *Table) Project(columns []int) *Table {
 	return newTable(t.Name, t.Universe.Project(columns), counts)
 }
 
-// ordinals takes a code apart.
-func (t *Table) ordinals(code uint64) []uint64 {
+// Ordinals takes a code apart into the ordinals of its values.
+func (t *Table) Ordinals(code uint64, out []uint64) {
 	columns := t.Universe.Columns()
-	out := make([]uint64, len(columns))
 	for i := len(columns) - 1; i >= 0; i-- {
 		size := columns[i].Domain.Size()
 		out[i] = code % size
 		code /= size
 	}
-	return out
 }
 
 // grid returns the universe of columns 0 … size−1.
