@@ -33,23 +33,22 @@ func comparesStored(ctx context.Context, q Querier, t Table) ([]bool, error) {
 // storedTypes returns the declared types of the columns, by folded name, if the
 // source is an ordinary table.
 func storedTypes(ctx context.Context, q Querier, source string) (map[string]string, error) {
-	found, err := q.QueryContext(ctx, `SELECT x.name, x.type
+	return typesOf(ctx, q, source, `SELECT x.name || char(0) || x.type
 		FROM main.sqlite_schema AS s, pragma_table_xinfo(s.name, 'main') AS x
-		WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = ? COLLATE NOCASE`, source)
+		WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = ? COLLATE NOCASE`)
+}
+
+// typesOf returns types by folded name, from a statement that gives each column's
+// name and type with a NUL between.
+func typesOf(ctx context.Context, q Querier, source, statement string) (map[string]string, error) {
+	found, err := texts(ctx, q, source, statement, source)
 	if err != nil {
-		return nil, failure(ctx, err, source)
+		return nil, err
 	}
-	defer found.Close()
 	types := make(map[string]string)
-	for found.Next() {
-		var name, declared string
-		if err := found.Scan(&name, &declared); err != nil {
-			return nil, failure(ctx, err, source)
-		}
+	for _, f := range found {
+		name, declared, _ := strings.Cut(f, "\x00")
 		types[query.FoldName(name)] = declared
-	}
-	if err := found.Err(); err != nil {
-		return nil, failure(ctx, err, source)
 	}
 	return types, nil
 }

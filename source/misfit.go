@@ -16,7 +16,7 @@ import (
 // unsupported, a column that can hold no declared value at all. It reads the
 // schema and no row. An expression of a view has no type, and is not judged.
 func Misfits(ctx context.Context, q Querier, t Table) ([]string, error) {
-	types, err := declaredTypes(ctx, q, t.Source)
+	types, err := typesOf(ctx, q, t.Source, `SELECT name || char(0) || type FROM pragma_table_xinfo(?, 'main')`)
 	if err != nil {
 		return nil, err
 	}
@@ -39,20 +39,6 @@ func Misfits(ctx context.Context, q Querier, t Table) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// declaredTypes returns the types that columns are declared with, by folded name.
-func declaredTypes(ctx context.Context, q Querier, source string) (map[string]string, error) {
-	found, err := texts(ctx, q, source, `SELECT name || char(0) || type FROM pragma_table_xinfo(?, 'main')`, source)
-	if err != nil {
-		return nil, err
-	}
-	types := make(map[string]string)
-	for _, f := range found {
-		name, declared, _ := strings.Cut(f, "\x00")
-		types[query.FoldName(name)] = declared
-	}
-	return types, nil
 }
 
 // misfit says which values of a column of that type belong to no value of the
