@@ -34,7 +34,10 @@ func (b *binder) whenIn(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
 		return constantIn(x.constant, elements, want), nil
 	}
 	equal, null, err := b.equalToAny(x.column, elements)
-	return b.among(x.column, equal, null, want), err
+	if err != nil {
+		return pred{}, err
+	}
+	return b.among(x.column, equal, null, want), nil
 }
 
 // among returns where a column is in a list, or is not: where it has none of the

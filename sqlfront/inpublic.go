@@ -19,7 +19,7 @@ func (b *binder) whenInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Subque
 		return pred{}, err
 	}
 	table, column, ok := b.selectedColumn(sub)
-	if !simple || !x.isColumn || !ok {
+	if !simple || !x.isColumn || !ok || query.SameName(table.value, b.table.Name()) {
 		return pred{}, b.g.start(sub).unsupported("a sub-select").WithHint(inPublicHint)
 	}
 	t, err := b.public(Name{table.value, table.position}, table)

@@ -182,5 +182,5 @@ SELECT COUNT(*) FROM visits WHERE town IN (SELECT town FROM raw_visits);
 --> error unknown at 61: there is no public table raw_visits to join
 --> hint: CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared
 SELECT COUNT(*) FROM visits WHERE town IN (SELECT town FROM visits);
---> error unknown at 61: there is no public table visits to join
---> hint: CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared
+--> error unsupported at 44: a sub-select is outside the dialect
+--> hint: write column IN (SELECT column FROM a public table)
