@@ -21,9 +21,10 @@ func TestMain(m *testing.M) {
 }
 
 // sqlite3 stands in for the command of that name, which not every machine has:
-// it runs the statements of its second argument on the file of its first.
+// it runs the statements of its second argument on the file of its first. An open
+// shell may be writing that a mechanism is free: it waits for that.
 func sqlite3() {
-	db, err := sql.Open("sqlite", os.Args[1])
+	db, err := sql.Open("sqlite", os.Args[1]+"?_pragma=busy_timeout(10000)")
 	if err == nil {
 		_, err = db.Exec(os.Args[2])
 	}
