@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var randomViews = flag.Int("views", 400, "how many random views TestRandomViews makes for each of its two properties")
+var randomViews = flag.Int("views", 200, "how many random views TestRandomViews makes for each of its two properties")
 
 // viewMaker makes the texts of random views over the tables of randomSchema, most
 // of which repeat or mix rows. Each view has the columns u, x0 and x1.
@@ -257,19 +257,20 @@ func rowsOf(t *testing.T, db *sql.DB) map[string]map[string]int {
 // at most one row and gains none. Of one that is accepted with the unit u, the rows
 // of at most one unit change, always of the same, and none are left in the end.
 //
-// Floors keep it from passing by refusing all. Of 4000 views 619 were accepted without
-// a unit, 187 of them joins, and 1553 with one, 1080 of them joins. What is accepted
-// depends on the text alone, so that of 400 views none is a join with a chance of
-// (1 - 187/4000)^400 = 5e-9, and fewer than 4 are accepted with less. Nothing else
-// is left to chance: a failure is a fault.
+// Floors keep it from passing by refusing all. Of 5000 views 715 were accepted without
+// a unit, and 1893 with one, 1545 of them joins. What is accepted depends on the text
+// alone, so that of 200 views fewer than 2 are accepted with a chance below 1e-11, and
+// of both kinds no join with one below 1e-20. Nothing else is left to chance: a
+// failure is a fault.
 func TestRandomViews(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
+	joins := 0
 	for _, unit := range []string{"", "u"} {
 		m := &viewMaker{Rand: rand.New(rand.NewPCG(seed, 1))}
 		db := memory(t, randomSchema...)
 		fillRandom(t, m, db)
-		accepted, joins, valid := 0, 0, 0
+		accepted := 0
 		for i := range *randomViews {
 			if i%50 == 49 {
 				for _, table := range []string{"raw", "more", "keyed", "num", "multi", "fold", "loose", "pair", "partial", "bare"} {
@@ -284,7 +285,6 @@ func TestRandomViews(t *testing.T) {
 			}
 			table := Table{Source: "made", Unit: unit, MaxRows: 3, Key: []byte{1}, Public: []string{"keyed", "num", "multi", "fold", "loose", "pair", "partial", "bare"}}
 			schema, err := SQLite(db).Check(context.Background(), table)
-			valid++
 			if err == nil && (slices.Contains(schema.Bases, "raw") || slices.Contains(schema.Bases, "more")) {
 				accepted++
 				if strings.Contains(text, "JOIN") {
@@ -297,10 +297,13 @@ func TestRandomViews(t *testing.T) {
 				return
 			}
 		}
-		t.Logf("unit %q: %d of %d views accepted, %d of them joins; %d could be made", unit, accepted, *randomViews, joins, valid)
-		if accepted < *randomViews/100 || joins < *randomViews/250 {
-			t.Errorf("unit %q: only %d views of %d are accepted, %d of them joins", unit, accepted, *randomViews, joins)
+		t.Logf("unit %q: %d of %d views accepted, and %d joins so far", unit, accepted, *randomViews, joins)
+		if accepted < *randomViews/100 {
+			t.Errorf("unit %q: only %d views of %d are accepted", unit, accepted, *randomViews)
 		}
+	}
+	if joins == 0 {
+		t.Error("no join is accepted")
 	}
 }
 
