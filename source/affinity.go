@@ -66,14 +66,14 @@ const (
 // "Datatypes In SQLite", section 3.1). ANY is NUMERIC in an ordinary table, but
 // in a STRICT one has no affinity.
 func affinityOf(declared string) affinity {
-	up := strings.ToUpper(declared)
-	has := func(part string) bool { return strings.Contains(up, part) }
+	folded := query.FoldName(declared) // of ASCII only, as SQLite does
+	has := func(part string) bool { return strings.Contains(folded, part) }
 	switch {
-	case has("INT"):
+	case has("int"):
 		return numericAffinity
-	case has("CHAR"), has("CLOB"), has("TEXT"):
+	case has("char"), has("clob"), has("text"):
 		return textAffinity
-	case has("BLOB"), up == "", up == "ANY":
+	case has("blob"), folded == "", folded == "any":
 		return noAffinity
 	}
 	return numericAffinity

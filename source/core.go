@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -18,11 +19,15 @@ func (d *definer) core(c *definition.Core, order []*definition.Expr, e *environm
 	if err != nil {
 		return part{}, 0, err
 	}
-	columns, err := s.columns(c.Columns)
+	early := s.constants
+	columns, aliases, err := s.columns(c.Columns)
 	if err != nil {
 		return part{}, 0, err
 	}
-	s.aliases = columns
+	s.aliases = aliases
+	if err := s.constantly(early); err != nil {
+		return part{}, 0, err
+	}
 	if c.Having != nil {
 		if _, err := s.value(c.Having); err != nil {
 			return part{}, 0, err
@@ -73,14 +78,14 @@ func (s *scope) groupBy(c *definition.Core) error {
 	return nil
 }
 
-// columns resolves a select list.
-func (s *scope) columns(list []definition.Column) ([]field, error) {
-	var out []field
+// columns resolves a select list. It returns the columns as other SELECTs name
+// them, and as aliases: an alias stands for the expression, COLLATE included.
+func (s *scope) columns(list []definition.Column) (out, aliases []field, err error) {
 	for _, c := range list {
 		if c.Expr == nil {
 			fields, ok := s.star(c.Table)
 			if !ok {
-				return nil, mixedf("names %s.*, which is not understood", c.Table)
+				return nil, nil, mixedf("names %s.*, which is not understood", c.Table)
 			}
 			for _, f := range fields {
 				s.bare = append(s.bare, f.value)
@@ -90,15 +95,37 @@ func (s *scope) columns(list []definition.Column) ([]field, error) {
 		}
 		v, err := s.value(c.Expr)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		f := field{name: query.FoldName(c.Alias), value: v}
-		if c.Alias == "" && c.Expr.Kind == definition.Ref {
-			f.name = query.FoldName(c.Expr.Name)
-		}
-		out = append(out, s.passed(f))
+		f := s.passed(field{nameOf(c), v, false})
+		alias := f
+		alias.value.collates = v.collates
+		aliases = append(aliases, alias)
+		f.name = columnName(f.name, len(out))
+		out = append(out, f)
 	}
-	return out, nil
+	return out, aliases, nil
+}
+
+// nameOf returns the folded name of a column, "" where it is none of its own.
+func nameOf(c definition.Column) string {
+	x := c.Expr
+	for x.Kind == definition.Collate {
+		x = x.Args[0]
+	}
+	if c.Alias == "" && x.Kind == definition.Ref {
+		return query.FoldName(x.Name)
+	}
+	return query.FoldName(c.Alias)
+}
+
+// columnName returns what SQLite calls the column of a SELECT at a place: as it
+// is named, but for truth values.
+func columnName(name string, place int) string {
+	if isTruth(name) {
+		return fmt.Sprintf("column%d", place+1)
+	}
+	return name
 }
 
 // passed makes a field of a select list one that other SELECTs can name. An

@@ -163,7 +163,7 @@ func (r *relation) rename(names []string) error {
 		return mixedf("has columns that are not understood")
 	}
 	for i, name := range names {
-		r.columns[i].name = query.FoldName(name)
+		r.columns[i].name = columnName(query.FoldName(name), i)
 	}
 	return nil
 }

@@ -180,6 +180,43 @@ func judged(t *testing.T, text, want string, err error) {
 	}
 }
 
+// TestMisread has views of which SQLite reads a name, a type or a byte otherwise
+// than one might. Each repeats rows, or takes rows of several units together.
+func TestMisread(t *testing.T) {
+	db := memory(t, mixesSchema...)
+	const key, word, unit = "joins codes, but not by =", "which is not understood", "but not by = on the unit's column"
+	for _, c := range []struct{ unit, text, want string }{
+		// ON sees aliases, and the tables to its right: these are no texts.
+		{"", `SELECT r.age, c.k AS x FROM raw r JOIN codes c ON c.k = "x"`, word},
+		{"", `SELECT r.age, c.k AS "true" FROM raw r JOIN codes c ON c.k = true`, word},
+		{"", `SELECT r.age FROM raw r JOIN codes c ON c.k = "b" JOIN (SELECT k, label AS b FROM years) y ON y.k = c.chapter`, word},
+		{"", `SELECT r.age FROM (SELECT age FROM raw) r JOIN codes c ON c.k = "rowid"`, word},
+		{"", `SELECT age FROM raw r JOIN codes c ON c.k = r.code AND c.label <> "x"`, ""},
+		{"", `SELECT "x" AS x, age FROM raw r JOIN codes c ON c.k = 'x'`, ""},
+		// An alias stands for the expression with its COLLATE.
+		{"", "SELECT r.age, c.k COLLATE NOCASE AS x FROM raw r, codes c WHERE r.code = x", key},
+		{"person", "SELECT r.person, v.person COLLATE NOCASE AS x FROM raw r, visits v WHERE r.person = x", unit},
+		// A column goes before an alias, also one that SQLite has named.
+		{"", "SELECT r.code AS label FROM raw r JOIN (SELECT k AS key, label COLLATE BINARY FROM codes) c WHERE c.key = label", key},
+		{"", "SELECT r.code AS [label||''] FROM raw r JOIN (SELECT k AS key, label||'' FROM codes) c WHERE c.key = [label||'']", word},
+		{"", `SELECT r.code AS column2 FROM raw r JOIN (SELECT k AS key, label AS "true" FROM codes) c WHERE c.key = column2`, key},
+		{"person", `SELECT r.person FROM raw r JOIN (SELECT person AS "true" FROM visits) v ON r.person = true`, unit},
+		// A byte order mark before a word is white space.
+		{"", "SELECT age FROM codes \ufeffLEFT JOIN raw ON k = code", "has private rows on the right of a LEFT JOIN"},
+		// Comments are part of a type, and no type is NUMERIC.
+		{"", "SELECT age FROM raw JOIN codes ON k = CAST(1 AS)", key},
+		{"", `SELECT age FROM raw JOIN codes ON k = CAST(1 AS "")`, key},
+		{"", "SELECT age FROM raw JOIN codes ON k = CAST(1 AS BLOB/*INT*/x)", key},
+		{"", "SELECT age FROM raw JOIN codes ON k = CAST(code AS VARCHAR(10))", ""},
+	} {
+		if _, err := db.Exec("CREATE VIEW made AS " + c.text); err != nil {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		judged(t, c.text, c.want, checkView(t, db, "made", c.unit))
+		run(t, db, "DROP VIEW made")
+	}
+}
+
 // TestUnitwise is TestRowwise with the unit person.
 func TestUnitwise(t *testing.T) {
 	db := memory(t, mixesSchema...)

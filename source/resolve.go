@@ -77,7 +77,7 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 		}
 		v.collation, v.collates = x.Name, true
 	case definition.Cast:
-		if v.affinity = affinityOf(x.Name); query.SameName(x.Name, "any") {
+		if v.affinity = affinityOf(x.Name); x.Name == "" || query.SameName(x.Name, "any") {
 			v.affinity = unknownAffinity
 		}
 	}
@@ -91,7 +91,10 @@ func (s *scope) ref(x *definition.Expr) (value, error) {
 	if v, ok := s.column(table, name); ok {
 		return v, nil
 	}
-	if table == "" && (x.Quoted && s.knowsAll() || name == "true" || name == "false") {
+	if table == "" && !isRowid(name) && (x.Quoted && s.knowsAll() || isTruth(name)) {
+		for at := s; at != nil; at = at.around {
+			at.constants = append(at.constants, name)
+		}
 		return value{}, nil
 	}
 	return value{}, mixedf("names %s, which is not understood", x.Name)

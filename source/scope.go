@@ -2,6 +2,8 @@ package source
 
 import (
 	"slices"
+	"strings"
+	"unicode"
 
 	"dpsql/query"
 	"dpsql/source/definition"
@@ -18,6 +20,8 @@ type scope struct {
 	around  *scope
 	outside leaves // those of SELECTs around that were named
 	outer   int    // how many columns of SELECTs around were named
+
+	constants []string // names, folded, that were taken for a text or a truth value
 
 	aggregate string  // one of this SELECT's; "" if it has none
 	windows   []group // what its window functions divide rows by
@@ -43,6 +47,9 @@ type named struct {
 func (s *scope) column(table, name string) (value, bool) {
 	for at := s; at != nil; at = at.around {
 		v, ok := at.own(table, name)
+		if !ok && !isWord(name) && !known(at.tables) {
+			return value{}, false // it may be a name that SQLite has made up
+		}
 		if !ok && table == "" {
 			v, ok = at.alias(name)
 		} else if ok && !at.inside {
@@ -81,6 +88,29 @@ func (s *scope) alias(name string) (value, bool) {
 		return value{}, false
 	}
 	return s.aliases[i].value, true
+}
+
+// constantly refuses a name that was taken for a constant before it could be
+// looked up: SQLite looks the names of ON and of GROUP BY up in all tables, those
+// to the right included, and then in the aliases.
+func (s *scope) constantly(names []string) error {
+	for _, name := range names {
+		_, column := s.own("", name)
+		if _, alias := s.alias(name); column || alias {
+			return mixedf("names %s, which is not understood", name)
+		}
+	}
+	return nil
+}
+
+// isTruth reports whether a folded name is a truth value where it names no column.
+func isTruth(name string) bool { return name == "true" || name == "false" }
+
+// isWord reports whether a name can be that of a column or an alias alone: SQLite
+// calls an expression by its text, and the second k of a SELECT k:1.
+func isWord(name string) bool {
+	return !strings.ContainsFunc(name, func(c rune) bool { return c < 0x80 && c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) &&
+		(name == "" || !unicode.IsDigit(rune(name[0])))
 }
 
 // star returns the fields of all tables, or of one; false if there is none of

@@ -86,7 +86,7 @@ const (
 type Expr struct {
 	Kind   Kind
 	Table  string // before a column's name; "" where none is given
-	Name   string // of a column, function, collation or type; the text of a number
+	Name   string // of a column, function, collation or type; the text of a number; "" for a type that is not given or not known
 	Quoted bool   // the name stands in double quotes: where it names nothing, SQLite takes it for a text
 	Args   []*Expr
 	Select *Select

@@ -207,7 +207,9 @@ func (p *parser) cast() *Expr {
 		list(p, func() int { p.constant(); return 0 })
 		p.expect(")")
 	}
-	e.Name = strings.Join(words, " ")
+	if !p.comments { // SQLite takes those within a type for a part of it
+		e.Name = strings.Join(words, " ")
+	}
 	p.expect(")")
 	return e
 }

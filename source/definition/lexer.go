@@ -46,12 +46,18 @@ func scan(s string) ([]token, error) {
 	}
 }
 
+// byteOrderMark is white space where a token could begin, and else part of a name.
+const byteOrderMark = "\ufeff"
+
 // skip drops white space and comments.
 func skip(s string) string {
 	for {
 		s = strings.TrimLeft(s, " \t\n\f\r")
 		var closing string
 		switch {
+		case strings.HasPrefix(s, byteOrderMark):
+			s = s[len(byteOrderMark):]
+			continue
 		case strings.HasPrefix(s, "--"):
 			closing = "\n"
 		case strings.HasPrefix(s, "/*") && len(s) > 2: // SQLite takes a /* that ends the text for two operators

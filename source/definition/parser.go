@@ -15,7 +15,7 @@ func ParseView(text string) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	p := &parser{tokens: tokens}
+	p := &parser{tokens: tokens, comments: strings.Contains(text, "--") || strings.Contains(text, "/*")}
 	p.expect("CREATE")
 	p.expect("VIEW")
 	p.name()
@@ -35,6 +35,8 @@ type parser struct {
 	at     int
 	depth  int
 	failed bool
+
+	comments bool // there may be some
 }
 
 func (p *parser) fail() {
@@ -54,7 +56,7 @@ func (p *parser) peek(ahead int) token {
 func (p *parser) sees(these ...string) bool {
 	for i, s := range these {
 		t := p.peek(i)
-		if t.kind != word && t.kind != sign || !strings.EqualFold(t.text, s) {
+		if t.kind != word && t.kind != sign || len(t.text) != len(s) || !strings.EqualFold(t.text, s) { // of ASCII only: ſ folds to s
 			return false
 		}
 	}
