@@ -81,8 +81,8 @@ func (b *bench) measure(m mechanism, parts []*workload.Workload, spend budget) (
 
 // search measures a mechanism with the setting that is best in a trial.
 func (b *bench) search(m mechanism, w *workload.Workload, spend budget) ([]outcome, error) {
-	if m.most > 0 {
-		w = w.First(m.most)
+	if most := m.settings[0].most; most > 0 {
+		w = w.First(most)
 	}
 	asked := []distinct{newDistinct(w)}
 	trials, err := parallel(len(m.settings), func(i int) ([]misses, error) { return once(m.settings[i].mechanism, asked, spend) })

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"dpsql/bench/report"
@@ -12,8 +13,11 @@ import (
 
 // off answers each query so much above its count, and notes how many it was asked.
 func off(by int, asked *int) mechanism {
+	var mu sync.Mutex
 	return mechanism{name: "off", role: rival, answer: func(w *workload.Workload, _ budget, _ *noise.Source) (answers, error) {
-		*asked = len(w.Queries)
+		mu.Lock()
+		defer mu.Unlock()
+		*asked = max(*asked, len(w.Queries))
 		return eachAlone(w, func(q workload.Query) (float64, error) { return float64(q.Count) + float64(by), nil })
 	}}
 }
@@ -50,12 +54,17 @@ func TestSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &bench{reps: 3, progress: io.Discard}
-	m := tuned("off", rival, "B", []int{30, 10, 20}, func(by int) mechanism { return off(by, new(int)) })
+	most := 0 // queries asked in a trial
+	m := tuned("off", rival, "B", []int{30, 10, 20}, func(by int) mechanism {
+		slow := off(by, &most)
+		slow.most = 4
+		return slow
+	})
 	results, err := b.compare(w, budget{}, []mechanism{m})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := results[0]; r.title() != "off, B = 10" || r.rms.Mean != 10 || r.rms.N != 3 || r.brief() != "10 ± 0 (B = 10)" {
+	if r := results[0]; r.title() != "off, B = 10" || r.rms.Mean != 10 || r.rms.N != 3 || r.brief() != "10 ± 0 (B = 10)" || most != 4 || r.answered != 4 {
 		t.Errorf("%s: %+v", r.title(), r.outcome)
 	}
 }
