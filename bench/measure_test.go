@@ -3,7 +3,7 @@ package main
 import (
 	"io"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"dpsql/bench/report"
@@ -12,12 +12,9 @@ import (
 )
 
 // off answers each query so much above its count, and notes how many it was asked.
-func off(by int, asked *int) mechanism {
-	var mu sync.Mutex
+func off(by int, asked *atomic.Int64) mechanism {
 	return mechanism{name: "off", role: rival, answer: func(w *workload.Workload, _ budget, _ *noise.Source) (answers, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		*asked = max(*asked, len(w.Queries))
+		asked.Store(int64(len(w.Queries)))
 		return eachAlone(w, func(q workload.Query) (float64, error) { return float64(q.Count) + float64(by), nil })
 	}}
 }
@@ -33,13 +30,13 @@ func TestDistinct(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &bench{reps: 2, progress: io.Discard}
-	asked := 0
+	var asked atomic.Int64
 	results, err := b.compare(w, budget{}, []mechanism{off(7, &asked)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := results[0]; asked != 2 || r.answered != 30 || r.rms.Mean != 7 || r.max.Mean != 7 {
-		t.Errorf("%d queries were asked, %+v", asked, r.outcome)
+	if r := results[0]; asked.Load() != 2 || r.answered != 30 || r.rms.Mean != 7 || r.max.Mean != 7 {
+		t.Errorf("%d queries were asked, %+v", asked.Load(), r.outcome)
 	}
 }
 
@@ -54,7 +51,7 @@ func TestSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &bench{reps: 3, progress: io.Discard}
-	most := 0 // queries asked in a trial
+	var most atomic.Int64 // queries asked in a trial
 	m := tuned("off", rival, "B", []int{30, 10, 20}, func(by int) mechanism {
 		slow := off(by, &most)
 		slow.most = 4
@@ -64,7 +61,7 @@ func TestSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := results[0]; r.title() != "off, B = 10" || r.rms.Mean != 10 || r.rms.N != 3 || r.brief() != "10 ± 0 (B = 10)" || most != 4 || r.answered != 4 {
+	if r := results[0]; r.title() != "off, B = 10" || r.rms.Mean != 10 || r.rms.N != 3 || r.brief() != "10 ± 0 (B = 10)" || most.Load() != 4 || r.answered != 4 {
 		t.Errorf("%s: %+v", r.title(), r.outcome)
 	}
 }
@@ -80,8 +77,8 @@ func TestUpdatesOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	learns := mechanism{name: "SMW", role: ours, answer: func(w *workload.Workload, _ budget, src *noise.Source) (answers, error) {
-		a, err := off(10, new(int)).answer(w, budget{}, src)
-		before, _ := off(30, new(int)).answer(w, budget{}, src)
+		a, err := off(10, new(atomic.Int64)).answer(w, budget{}, src)
+		before, _ := off(30, new(atomic.Int64)).answer(w, budget{}, src)
 		a.learned = &learned{updates: 3, unverified: 1, before: before.counts}
 		return a, err
 	}}
