@@ -34,12 +34,36 @@ func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, erro
 		if err := r.pool.unfit.refused(schema.Bases, t.Source); err != nil {
 			return err
 		}
+		schema.Notes = append(schema.Notes, misfits(rel, t)...)
 		return r.readable(ctx, rel, t) // planning calls functions, which are vouched for now
 	})
 	if err == nil {
 		r.schemas[t.Source] = schema
 	}
 	return schema, err
+}
+
+// misfits says of which columns the type lets values be stored that belong to no
+// value of the declared domain: rows with such a value are counted nowhere, and
+// nothing tells of them. It reads types and no row.
+func misfits(rel *relation, t source.Table) (notes []string) {
+	for _, c := range t.Columns {
+		a, err := rel.attribute(c.Name, t.Source)
+		if err != nil || c.Domain.Type() != query.TypeInteger {
+			continue
+		}
+		if k, ok := a.kind(query.TypeInteger); !ok || k.all {
+			continue
+		}
+		column := quoted(a.name)
+		fractional := column + " <> trunc(" + column + ")"
+		if a.typ == "text" || a.typ == "varchar" {
+			fractional = column + " !~ '^[+-]?[0-9]+$'"
+		}
+		notes = append(notes, fmt.Sprintf("%s is of type %s in %s: rows where it is no whole number are counted nowhere; SELECT count(*) FROM %s.%s WHERE %s tells how many, and a view can bin them",
+			a.name, a.typ, t.Source, quoted(rel.schema), quoted(rel.name), fractional))
+	}
+	return notes
 }
 
 // readable asks for no row of the columns.

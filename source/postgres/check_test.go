@@ -65,6 +65,33 @@ func TestCheckResolvesBases(t *testing.T) {
 	}
 }
 
+// TestWrongTypesAreNoted has a note for each column whose type can hold more than
+// whole numbers where those are declared, with a statement that runs.
+func TestWrongTypesAreNoted(t *testing.T) {
+	pool, dsn := opened(t)
+	conn := dialled(t, dsn)
+	execute(t, conn, "CREATE TABLE mixed (i int, b bool, n numeric, f float8, s text, v varchar(9))", "INSERT INTO mixed VALUES (1, true, 1.5, 1.5, '1.5', 'x'), (1, true, 1, 1, '1', '-1')")
+	table := source.Table{Source: "public.mixed"}
+	for _, name := range []string{"i", "b", "n", "f", "s", "v"} {
+		domain, err := query.NewRange(0, 1, false)
+		must(t, err)
+		table.Columns = append(table.Columns, query.Column{Name: name, Domain: domain})
+	}
+	schema, err := check(pool, table)
+	must(t, err)
+	if len(schema.Notes) != 4 {
+		t.Fatalf("%d notes, want those of n, f, s and v: %q", len(schema.Notes), schema.Notes)
+	}
+	for _, note := range schema.Notes {
+		_, statement, _ := strings.Cut(note, "; ")
+		statement, _, found := strings.Cut(statement, " tells how many")
+		var n int
+		if err := conn.QueryRow(t.Context(), statement).Scan(&n); err != nil || n != 1 || !found {
+			t.Errorf("%s: %d rows, %v", note, n, err)
+		}
+	}
+}
+
 func TestCheckRefuses(t *testing.T) {
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
