@@ -59,7 +59,7 @@ func (s *scope) groupBy(c *definition.Core) error {
 			}
 			x = c.Columns[n-1].Expr
 		} else if x.Kind == definition.Ref && x.Table == "" {
-			if _, ok := s.own("", query.FoldName(x.Name)); !ok {
+			if _, ok := s.own("", query.FoldName(x.Name)); !ok && !isRowid(query.FoldName(x.Name)) {
 				for _, column := range c.Columns {
 					if column.Expr != nil && query.SameName(column.Alias, x.Name) {
 						x = column.Expr
@@ -79,8 +79,8 @@ func (s *scope) groupBy(c *definition.Core) error {
 }
 
 // columns resolves a select list. It returns the columns as other SELECTs name
-// them, and as aliases: an alias stands for the expression, COLLATE included.
-func (s *scope) columns(list []definition.Column) (out, aliases []field, err error) {
+// them, and the names that its own conditions may use.
+func (s *scope) columns(list []definition.Column) (out []field, aliases []string, err error) {
 	for _, c := range list {
 		if c.Expr == nil {
 			fields, ok := s.star(c.Table)
@@ -97,23 +97,25 @@ func (s *scope) columns(list []definition.Column) (out, aliases []field, err err
 		if err != nil {
 			return nil, nil, err
 		}
-		f := s.passed(field{nameOf(c), v, false})
-		alias := f
-		alias.value.collates = v.collates
-		aliases = append(aliases, alias)
+		f := s.passed(field{nameOf(c, v), v, false})
+		aliases = append(aliases, f.name, query.FoldName(c.Alias))
 		f.name = columnName(f.name, len(out))
 		out = append(out, f)
 	}
 	return out, aliases, nil
 }
 
-// nameOf returns the folded name of a column, "" where it is none of its own.
-func nameOf(c definition.Column) string {
+// nameOf returns the folded name of a column, "" where it is none of its own. The
+// number of a row is called by the table's primary key, and a text by its quotes, too.
+func nameOf(c definition.Column, v value) string {
 	x := c.Expr
 	for x.Kind == definition.Collate {
 		x = x.Args[0]
 	}
 	if c.Alias == "" && x.Kind == definition.Ref {
+		if isRowid(query.FoldName(x.Name)) && v.column == rowidName || v.reads == unresolved.reads {
+			return ""
+		}
 		return query.FoldName(x.Name)
 	}
 	return query.FoldName(c.Alias)

@@ -205,7 +205,26 @@ func TestMisread(t *testing.T) {
 		{"", "SELECT age FROM codes \ufeffLEFT JOIN raw ON k = code", "has private rows on the right of a LEFT JOIN"},
 		// Comments are part of a type, and no type is NUMERIC.
 		{"", "SELECT age FROM raw JOIN codes ON k = CAST(1 AS)", key},
-		{"", `SELECT age FROM raw JOIN codes ON k = CAST(1 AS "")`, key},
+		{"", `SELECT age FROM raw JOIN codes ON k = CAST(1 AS "")`, "a form that is not understood"},
+		{"", `SELECT age FROM raw JOIN codes ON k = CAST(1 AS "x" TEXT)`, key},
+		// A blob is no number of a column.
+		{"person", "SELECT person, count(*) AS n FROM raw GROUP BY x'01'", "groups by a number"},
+		{"person", "SELECT person, count(*) AS n FROM raw GROUP BY 1", ""},
+		// A name can be empty, and is then still one.
+		{"", `SELECT r.age FROM raw r JOIN (SELECT k, label AS code FROM codes) AS "" ON "".k = "".code`, "a form that is not understood"},
+		{"", `SELECT c.k AS code FROM (SELECT age, code AS "" FROM raw) r JOIN codes c WHERE c.k = code`, "a form that is not understood"},
+		// The number of a row goes before an alias, also where one of two tables has it.
+		{"", "SELECT r.age AS rowid FROM (SELECT age FROM raw) r JOIN years y WHERE y.k = rowid", word},
+		{"person", "SELECT person AS rowid, person, count(*) AS n FROM (SELECT person FROM raw) r JOIN years y GROUP BY rowid", word},
+		// In a sub-select it is called by the primary key, and a text by its quotes.
+		{"", "SELECT r.age FROM (SELECT rowid, age FROM raw) r JOIN years y ON y.k = rowid", word},
+		{"", `SELECT c.k AS zz FROM (SELECT age, "zz" FROM raw) r JOIN codes c WHERE c.k = zz`, key},
+		// Expressions that differ in an operator or a text are two.
+		{"person", "SELECT person, age - year AS x, count(*) AS n FROM (SELECT person, age, age AS year FROM raw) GROUP BY person, age + year", "shows a column of grouped rows"},
+		{"person", "SELECT person, age || 'a' AS x, count(*) AS n FROM raw GROUP BY person, age || 'b'", "shows a column of grouped rows"},
+		{"person", "SELECT person, age + (SELECT v FROM lists LIMIT 1) AS x, count(*) AS n FROM raw GROUP BY person, age + (SELECT v FROM lists LIMIT 2)", "shows a column of grouped rows"},
+		{"person", "SELECT person, age + (SELECT v FROM lists LIMIT 1) AS x, count(*) AS n FROM raw GROUP BY person, 2", ""},
+		{"person", "SELECT person, age + 1 AS x, count(*) AS n FROM raw GROUP BY person, age + 1", ""},
 		{"", "SELECT age FROM raw JOIN codes ON k = CAST(1 AS BLOB/*INT*/x)", key},
 		{"", "SELECT age FROM raw JOIN codes ON k = CAST(code AS VARCHAR(10))", ""},
 	} {

@@ -54,7 +54,7 @@ func (s *scope) values(all []*definition.Expr) (value, error) {
 // value resolves an expression.
 func (s *scope) value(x *definition.Expr) (value, error) {
 	for _, k := range s.keys {
-		if reflect.DeepEqual(k.expr, x) {
+		if k.expr == x || !k.expr.Selects() && reflect.DeepEqual(k.expr, x) {
 			return k.value, nil
 		}
 	}
@@ -84,6 +84,12 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 	return v, err
 }
 
+// unresolved is the value of a name that is not of exactly one column of the
+// tables here or around: a text, a truth value, or an alias. SQLite has rules for
+// which of them it is, and none of these needs to be known: no key is found by it, and
+// no unit. It is as what all rows together decide.
+var unresolved = value{reads: ^leaves(0), affinity: unknownAffinity, collation: unknownCollation}
+
 // ref resolves a name. In double quotes SQLite takes what names nothing for a
 // text; but not all names of expressions are known here.
 func (s *scope) ref(x *definition.Expr) (value, error) {
@@ -95,7 +101,8 @@ func (s *scope) ref(x *definition.Expr) (value, error) {
 		for at := s; at != nil; at = at.around {
 			at.constants = append(at.constants, name)
 		}
-		return value{}, nil
+		s.outside |= unresolved.reads
+		return unresolved, nil
 	}
 	return value{}, mixedf("names %s, which is not understood", x.Name)
 }

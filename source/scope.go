@@ -15,7 +15,7 @@ type scope struct {
 	*definer
 	ctes    *environment
 	tables  []named
-	aliases []field
+	aliases []string   // folded
 	keys    []groupKey // of GROUP BY
 	around  *scope
 	outside leaves // those of SELECTs around that were named
@@ -50,8 +50,11 @@ func (s *scope) column(table, name string) (value, bool) {
 		if !ok && !isWord(name) && !known(at.tables) {
 			return value{}, false // it may be a name that SQLite has made up
 		}
+		if !ok && table == "" && isRowid(name) && len(at.tables) > 0 {
+			return value{}, false // it may be that of the only table that has one
+		}
 		if !ok && table == "" {
-			v, ok = at.alias(name)
+			v, ok = unresolved, slices.Contains(at.aliases, name)
 		} else if ok && !at.inside {
 			at.bare = append(at.bare, v)
 		}
@@ -82,21 +85,12 @@ func (s *scope) own(table, name string) (value, bool) {
 	return value{}, false
 }
 
-func (s *scope) alias(name string) (value, bool) {
-	i := slices.IndexFunc(s.aliases, func(f field) bool { return f.name == name })
-	if i < 0 {
-		return value{}, false
-	}
-	return s.aliases[i].value, true
-}
-
 // constantly refuses a name that was taken for a constant before it could be
 // looked up: SQLite looks the names of ON and of GROUP BY up in all tables, those
 // to the right included, and then in the aliases.
 func (s *scope) constantly(names []string) error {
 	for _, name := range names {
-		_, column := s.own("", name)
-		if _, alias := s.alias(name); column || alias {
+		if _, column := s.own("", name); column || slices.Contains(s.aliases, name) {
 			return mixedf("names %s, which is not understood", name)
 		}
 	}

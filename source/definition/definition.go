@@ -14,6 +14,8 @@
 // a view counted that repeats rows.
 package definition
 
+import "slices"
+
 // View is CREATE VIEW.
 type View struct {
 	Columns []string // the names given in parentheses; none where there are none
@@ -84,14 +86,21 @@ const (
 
 // Expr is an expression.
 type Expr struct {
-	Kind   Kind
-	Table  string // before a column's name; "" where none is given
-	Name   string // of a column, function, collation or type; the text of a number; "" for a type that is not given or not known
-	Quoted bool   // the name stands in double quotes: where it names nothing, SQLite takes it for a text
-	Args   []*Expr
-	Select *Select
-	Filter *Expr // of a call of an aggregate
-	Over   *Over // a call as a window function
+	Kind     Kind
+	Table    string // before a column's name; "" where none is given
+	Name     string // of a column, function, collation, type or operator; the text of a literal, after a quote if it is none of a number; "" for a type that is not given or not known
+	Quoted   bool   // the name stands in double quotes: where it names nothing, SQLite takes it for a text
+	Args     []*Expr
+	Select   *Select
+	Distinct bool  // a call of an aggregate of distinct values
+	Filter   *Expr // of a call of an aggregate
+	Over     *Over // a call as a window function
+}
+
+// Selects reports whether there is a SELECT in the expression: not all of its text
+// is kept, such as the number of a LIMIT.
+func (e *Expr) Selects() bool {
+	return e.Select != nil || e.Filter != nil && e.Filter.Selects() || slices.ContainsFunc(e.Args, (*Expr).Selects)
 }
 
 // Over is the window of a call.

@@ -16,7 +16,7 @@ func (p *parser) expr() *Expr {
 	defer p.deeper()()
 	left := p.and()
 	for p.takes("OR") {
-		left = &Expr{Args: []*Expr{left, p.and()}}
+		left = &Expr{Name: "OR", Args: []*Expr{left, p.and()}}
 	}
 	return left
 }
@@ -36,7 +36,7 @@ func (p *parser) not() *Expr {
 	}
 	e := p.equality()
 	if negated {
-		e = &Expr{Args: []*Expr{e}}
+		e = &Expr{Name: "NOT", Args: []*Expr{e}}
 	}
 	return e
 }
@@ -51,32 +51,42 @@ func (p *parser) equality() *Expr {
 			left = &Expr{Kind: Equal, Args: []*Expr{left, p.binary(0)}}
 			continue
 		case p.takesOne("<>", "!=") != "":
-			left = &Expr{Args: []*Expr{left, p.binary(0)}}
+			left = &Expr{Name: "<>", Args: []*Expr{left, p.binary(0)}}
 			continue
 		case p.takes("IS"):
-			p.takes("NOT")
+			operator := "IS"
+			if p.takes("NOT") {
+				operator += " NOT"
+			}
 			if p.takes("DISTINCT") {
+				operator += " DISTINCT"
 				p.expect("FROM")
 			}
-			left = &Expr{Args: []*Expr{left, p.binary(0)}}
+			left = &Expr{Name: operator, Args: []*Expr{left, p.binary(0)}}
 			continue
-		case p.takesOne("ISNULL", "NOTNULL") != "", p.takes("NOT", "NULL"):
-			left = &Expr{Args: []*Expr{left}}
+		case p.takes("ISNULL"):
+			left = &Expr{Name: "ISNULL", Args: []*Expr{left}}
+			continue
+		case p.takes("NOTNULL"), p.takes("NOT", "NULL"):
+			left = &Expr{Name: "NOTNULL", Args: []*Expr{left}}
 			continue
 		}
-		negated := p.takes("NOT")
-		switch {
-		case p.takesOne("LIKE", "GLOB") != "":
-			left = &Expr{Args: []*Expr{left, p.binary(0)}}
+		negated, not := p.takes("NOT"), ""
+		if negated {
+			not = "NOT "
+		}
+		switch operator := p.takesOne("LIKE", "GLOB"); {
+		case operator != "":
+			left = &Expr{Name: not + operator, Args: []*Expr{left, p.binary(0)}}
 			if p.takes("ESCAPE") {
 				left.Args = append(left.Args, p.binary(0))
 			}
 		case p.takes("BETWEEN"):
 			low := p.binary(0)
 			p.expect("AND")
-			left = &Expr{Args: []*Expr{left, low, p.binary(0)}}
+			left = &Expr{Name: not + "BETWEEN", Args: []*Expr{left, low, p.binary(0)}}
 		case p.takes("IN"):
-			left = &Expr{Args: append([]*Expr{left}, p.members()...)}
+			left = &Expr{Name: not + "IN", Args: append([]*Expr{left}, p.members()...)}
 		case negated:
 			p.fail()
 		default:
@@ -107,10 +117,13 @@ func (p *parser) binary(level int) *Expr {
 		return p.collated()
 	}
 	left := p.binary(level + 1)
-	for p.takesOne(levels[level]...) != "" {
-		left = &Expr{Args: []*Expr{left, p.binary(level + 1)}}
+	for {
+		operator := p.takesOne(levels[level]...)
+		if operator == "" {
+			return left
+		}
+		left = &Expr{Name: operator, Args: []*Expr{left, p.binary(level + 1)}}
 	}
-	return left
 }
 
 func (p *parser) collated() *Expr {
@@ -122,9 +135,9 @@ func (p *parser) collated() *Expr {
 }
 
 func (p *parser) unary() *Expr {
-	if p.takesOne("-", "+", "~") != "" {
+	if operator := p.takesOne("-", "+", "~"); operator != "" {
 		defer p.deeper()()
-		return &Expr{Args: []*Expr{p.unary()}}
+		return &Expr{Name: operator, Args: []*Expr{p.unary()}}
 	}
 	return p.primary()
 }
@@ -134,9 +147,11 @@ func (p *parser) primary() *Expr {
 	case t.kind == literal:
 		p.at++
 		return &Expr{Kind: Literal, Name: t.text}
-	case t.kind == text, p.sees("NULL"):
+	case t.kind == text:
 		p.at++
-		return &Expr{Kind: Literal}
+		return &Expr{Kind: Literal, Name: "'" + t.text}
+	case p.takes("NULL"):
+		return &Expr{Kind: Literal, Name: "NULL"}
 	case p.takes("("):
 		return p.parenthesis()
 	case p.takes("CASE"):
@@ -145,7 +160,7 @@ func (p *parser) primary() *Expr {
 		return p.cast()
 	case p.takes("EXISTS"):
 		p.expect("(")
-		e := &Expr{Kind: Query, Select: p.query()}
+		e := &Expr{Kind: Query, Name: "EXISTS", Select: p.query()}
 		p.expect(")")
 		return e
 	case p.named() && p.peek(1) == token{kind: sign, text: "("}:
@@ -179,8 +194,9 @@ func (p *parser) parenthesis() *Expr {
 
 func (p *parser) caseOf() *Expr {
 	defer p.deeper()()
-	e := &Expr{}
+	e := &Expr{Name: "CASE"}
 	if !p.sees("WHEN") {
+		e.Name = "CASE OF"
 		e.Args = append(e.Args, p.expr())
 	}
 	for p.takes("WHEN") {
@@ -189,6 +205,7 @@ func (p *parser) caseOf() *Expr {
 		e.Args = append(e.Args, p.expr())
 	}
 	if p.takes("ELSE") {
+		e.Name += " ELSE"
 		e.Args = append(e.Args, p.expr())
 	}
 	p.expect("END")
@@ -200,14 +217,16 @@ func (p *parser) cast() *Expr {
 	e := &Expr{Kind: Cast, Args: []*Expr{p.expr()}}
 	p.expect("AS")
 	var words []string
+	plain := !p.comments // SQLite takes those within a type for a part of it
 	for p.named() {
+		plain = plain && p.peek(0).kind == word // of a type that begins with a quoted name, SQLite drops the rest
 		words = append(words, p.name())
 	}
 	if p.takes("(") { // VARCHAR(10): lengths change nothing
 		list(p, func() int { p.constant(); return 0 })
 		p.expect(")")
 	}
-	if !p.comments { // SQLite takes those within a type for a part of it
+	if plain {
 		e.Name = strings.Join(words, " ")
 	}
 	p.expect(")")
@@ -218,7 +237,7 @@ func (p *parser) call() *Expr {
 	e := &Expr{Kind: Call, Name: strings.ToLower(p.name())}
 	p.expect("(")
 	if !p.takes("*") && !p.sees(")") {
-		p.takes("DISTINCT")
+		e.Distinct = p.takes("DISTINCT")
 		e.Args = list(p, p.expr)
 	}
 	p.expect(")")

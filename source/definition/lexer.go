@@ -87,6 +87,7 @@ func next(s string) (token, string, error) {
 		return token{kind: name, text: inner}, rest, nil
 	case (c == 'x' || c == 'X') && strings.HasPrefix(s[1:], "'"):
 		t, rest, err := quoted(s[1:], literal, '\'')
+		t.text = "x'" + t.text // no number
 		return t, rest, err
 	case digit(c), c == '.' && len(s) > 1 && digit(s[1]):
 		n := number(s)

@@ -94,8 +94,9 @@ func (p *parser) named() bool {
 	return t.kind == name || t.kind == word && !keywords[strings.ToUpper(t.text)]
 }
 
+// name passes a name. An empty one is refused: here it would be as none.
 func (p *parser) name() string {
-	if !p.named() {
+	if !p.named() || p.peek(0).text == "" {
 		p.fail()
 		return ""
 	}
