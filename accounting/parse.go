@@ -15,11 +15,18 @@ const MaxEpsilon Epsilon = 1000 * epsilonUnits
 // number (NaN, Inf, hexadecimal, signs, the empty text), zero, less than a
 // unit, or above [MaxEpsilon] is an error with code invalid and a hint.
 func ParseEpsilon(text string) (Epsilon, error) {
+	units, err := parseAmount("epsilon", text, "0.5", MaxEpsilon.Rat())
+	return Epsilon(units), err
+}
+
+// parseAmount reads a positive ε or ρ, whose units are the same, and of which both
+// allow 1000 at most.
+func parseAmount(name, text, example string, most *big.Rat) (int64, error) {
 	value, fault := parseDecimal(text)
 	if fault == "" && value.Sign() == 0 {
 		fault = "must be positive"
 	}
-	if fault == "" && value.Cmp(MaxEpsilon.Rat()) > 0 {
+	if fault == "" && value.Cmp(most) > 0 {
 		fault = "is above 1000"
 	}
 	var units int64
@@ -30,9 +37,9 @@ func ParseEpsilon(text string) (Epsilon, error) {
 		}
 	}
 	if fault != "" {
-		return 0, refuse("epsilon", text, fault, "give epsilon as a decimal number between 1e-15 and 1000, such as 0.5")
+		return 0, refuse(name, text, fault, "give "+name+" as a decimal number between 1e-15 and 1000, such as "+example)
 	}
-	return Epsilon(units), nil
+	return units, nil
 }
 
 // ParseDelta reads δ from a decimal such as 1e-6 or 0, exactly, and rounds it
@@ -65,24 +72,8 @@ const MaxRho Rho = 1000 * rhoUnits
 // than a unit, or above [MaxRho] is an error with code invalid and a hint, which
 // calls it by the name.
 func ParseRho(name, text string) (Rho, error) {
-	value, fault := parseDecimal(text)
-	if fault == "" && value.Sign() == 0 {
-		fault = "must be positive"
-	}
-	if fault == "" && value.Cmp(MaxRho.Rat()) > 0 {
-		fault = "is above 1000"
-	}
-	var units int64
-	if fault == "" {
-		units = floorUnits(value, rhoUnits)
-		if units == 0 {
-			fault = "is below the unit of 1e-15"
-		}
-	}
-	if fault != "" {
-		return 0, refuse(name, text, fault, "give "+name+" as a decimal number between 1e-15 and 1000, such as 0.001")
-	}
-	return Rho(units), nil
+	units, err := parseAmount(name, text, "0.001", MaxRho.Rat())
+	return Rho(units), err
 }
 
 // ParseShare reads a share of the budget, a decimal from 0 to 1 such as 0.5,
