@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -38,6 +39,18 @@ func BenchmarkAnswers(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		read(b, s, func(tx *Tx) error { _, err := tx.Answers(table.ID, "q500"); return err })
+	}
+}
+
+// BenchmarkVersion asks for the state of the file, as every statement does.
+func BenchmarkVersion(b *testing.B) {
+	s := open(b, dbPath(b))
+	addPublic(b, s, "p")
+	b.ReportAllocs()
+	for b.Loop() {
+		if v, err := s.Version(context.Background()); err != nil || !v.Known() {
+			b.Fatal(v, err)
+		}
 	}
 }
 

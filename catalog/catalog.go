@@ -47,7 +47,6 @@ type Store struct {
 	writing  chan struct{}    // holds a token while this Store writes
 	work     sync.Mutex       // held by who writes, and for a moment by who looks at the memory
 	probe    probe
-	commits  commits
 
 	mu     sync.Mutex
 	closed bool
@@ -122,7 +121,6 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.commits.close()
 	return s.closePools()
 }
 

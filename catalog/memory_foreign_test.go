@@ -231,7 +231,7 @@ func TestMemoryOfManyGoroutines(t *testing.T) {
 			if _, _, err := one.RowsVersion(ctx); err != nil {
 				t.Error(err)
 			}
-			if _, err := one.Recent(ctx); err != nil {
+			if _, err := one.Version(ctx); err != nil {
 				t.Error(err)
 			}
 		})

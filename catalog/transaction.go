@@ -104,7 +104,6 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := tx.sql.tx.Commit(); err != nil {
 		return err
 	}
-	s.commits.count(s.markPath())
 	s.publish(tx.chain)
 	s.remember(tx)
 	if tx.last != nil {

@@ -24,7 +24,7 @@ func rowsVersion(t *testing.T, s *Store) RowsVersion {
 	return v
 }
 
-func addPublic(t *testing.T, s *Store, name string) {
+func addPublic(t testing.TB, s *Store, name string) {
 	t.Helper()
 	write(t, s, func(tx *Tx) error { return tx.AddPublic(name) })
 }
@@ -62,6 +62,7 @@ func TestVersions(t *testing.T) {
 		{"a write that changes nothing", func() { write(t, s, func(*Tx) error { return nil }) }, false, false},
 		{"own rows", func() { insertRow(t, s) }, true, true},
 		{"a record of another", func() { addPublic(t, other, "theirs") }, true, true},
+		{"a table of another program", func() { raw(t, path, `CREATE TABLE theirs (a)`) }, true, true},
 		{"rows of another", func() { insertRow(t, other) }, true, true},
 		{"an own record after that", func() { addPublic(t, s, "own4") }, true, false},
 		{"both at once", func() { addPublic(t, s, "own5"); insertRow(t, other) }, true, true},

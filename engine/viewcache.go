@@ -21,12 +21,11 @@ type viewCache struct {
 }
 
 // current returns the public catalog as it is now: the last view, if there was
-// no commit since, by this process or another (see catalog.Store.Recent); the
-// last view with the progress of this process's mechanisms, if there was no
-// other; or one that is read. It must not be changed; declarations take a view
-// of their own.
+// no commit since, by this process or another; the last view with the progress
+// of this process's mechanisms, if there was no other; or one that is read. It
+// must not be changed; declarations take a view of their own.
 func (db *DB) current(ctx context.Context) (*view, error) {
-	before, err := db.store.Recent(ctx)
+	before, err := db.store.Version(ctx)
 	if err != nil {
 		return nil, err
 	}

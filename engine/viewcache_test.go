@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 
 	"dpsql/sqlerr"
@@ -35,6 +36,18 @@ func TestViewIsSharedUntilACommit(t *testing.T) {
 	}
 	if second.release("r") == nil {
 		t.Error("a view was changed while it may be in use")
+	}
+	third := now()
+	program, err := sql.Open("sqlite", s.db.store.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	if _, err := program.Exec(`CREATE TABLE theirs (a)`); err != nil {
+		t.Fatal(err)
+	}
+	if now() == third {
+		t.Error("a commit of another program is not noticed at once")
 	}
 }
 
