@@ -72,7 +72,7 @@ func TestRunThatGoesOn(t *testing.T) {
 				(1 - distuv.Binomial{N: falling, P: down}.CDF(mostFalls-1))
 		})
 	}
-	mustCatch(t, twin{c, p(0), p(1), keptRuns})
+	mustCatch(t, twin{c, p(0), p(1)})
 }
 
 // A run that gives g itself loses up to ε₂/2 with each comparison before, 5·2.46/2
@@ -96,5 +96,5 @@ func TestRunThatShowsItsNoisyValue(t *testing.T) {
 			return power(m.silent(T-1+more, tau), before) * fires * (1 + m.silent(d, tau))
 		})
 	}
-	mustCatch(t, twin{c, p(0), p(1), keptGaps})
+	mustCatch(t, twin{c, p(0), p(1)})
 }

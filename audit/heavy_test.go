@@ -36,7 +36,7 @@ func (c clipped) release(n int64, src *noise.Source) (Output, error) {
 // the clip changes both, and the loss is ε twice.
 func TestPartsThatOverlap(t *testing.T) {
 	t.Parallel()
-	const epsilon, clip, runs = 2, 5, 20_000
+	const epsilon, clip = 2, 5
 	model := clipped{law: dlap(t, 1.0/epsilon), clip: clip, overlap: 1}
 	audited := func(name string, m clipped, inD int64) Case {
 		return Case{
@@ -48,10 +48,10 @@ func TestPartsThatOverlap(t *testing.T) {
 		}
 	}
 	none, fewer := 1-model.law.Tail(1), 1-model.law.Tail(0) // P(X ≤ 0), P(X ≤ −1)
-	mustCatch(t, twin{audited("parts that overlap by one, true loss 2 ε", model, clip-1), none * none, fewer * fewer, runs})
+	mustCatch(t, twin{audited("parts that overlap by one, true loss 2 ε", model, clip-1), none * none, fewer * fewer})
 	model.overlap = 0
 	for _, inD := range []int64{0, clip - 1, clip, clip + 3} {
-		mustHold(t, audited("parts that do not overlap", model, inD), runs)
+		mustHold(t, audited("parts that do not overlap", model, inD), keptRuns)
 	}
 }
 
@@ -104,28 +104,28 @@ func (h histogram) audited(name string, claim Claim, inD int64) Case {
 // P(X ≥ 1) = 0.27. The true loss of both is infinite.
 func TestPublicationWithoutThreshold(t *testing.T) {
 	t.Parallel()
-	const clip, runs = 5, 20_000
+	const clip = 5
 	claim := Claim{Epsilon: 1, Delta: 0.01}
 	split := clipped{law: dlap(t, 1), clip: clip}
 
 	bare := histogram{clipped: split, threshold: math.MinInt64}
-	mustCatch(t, twin{bare.audited("no threshold, true loss ∞", claim, clip), 1, 0, runs})
+	mustCatch(t, twin{bare.audited("no threshold, true loss ∞", claim, clip), 1, 0})
 
 	stable := histogram{clipped: clipped{law: dlap(t, 1)}, threshold: math.MinInt64} // clip 0: whole counts
-	mustCatch(t, twin{stable.audited("a histogram by stability, no threshold, true loss ∞", claim, 0), 1, 0, runs})
+	mustCatch(t, twin{stable.audited("a histogram by stability, no threshold, true loss ∞", claim, 0), 1, 0})
 
 	zero := histogram{clipped: split, threshold: 1, fromZero: true}
-	mustCatch(t, twin{zero.audited("draws for excess 0, true loss ∞", claim, 0), split.law.Tail(1), 0, runs})
+	mustCatch(t, twin{zero.audited("draws for excess 0, true loss ∞", claim, 0), split.law.Tail(1), 0})
 
 	for _, inD := range []int64{0, clip - 1, clip, clip + 3} {
 		sound := histogram{clipped: split, threshold: calibrated(claim)}
-		mustHold(t, sound.audited("heavy cells above the threshold", claim, inD), runs)
+		mustHold(t, sound.audited("heavy cells above the threshold", claim, inD), keptRuns)
 		sound.clip = 0
-		mustHold(t, sound.audited("a histogram by stability", claim, inD), runs)
+		mustHold(t, sound.audited("a histogram by stability", claim, inD), keptRuns)
 		// At the threshold for excess 1 a draw for excess 0 is published with
 		// probability e^−ε·δ at most: it wastes δ and does not break the claim.
 		sound = histogram{clipped: split, threshold: calibrated(claim), fromZero: true}
-		mustHold(t, sound.audited("draws for excess 0 above the threshold", claim, inD), runs)
+		mustHold(t, sound.audited("draws for excess 0 above the threshold", claim, inD), keptRuns)
 	}
 }
 
@@ -133,7 +133,6 @@ func TestPublicationWithoutThreshold(t *testing.T) {
 // and the threshold for units of one row where a unit has three.
 func TestReleaseWithoutThreshold(t *testing.T) {
 	t.Parallel()
-	const runs = 20_000
 	p, err := clipParams(1)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +150,7 @@ func TestReleaseWithoutThreshold(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Unit, c.Suspect = 1, func(o Output) bool { return o[2] > 0 }
-	mustCatch(t, twin{c, law.Tail(0), 0, runs})
+	mustCatch(t, twin{c, law.Tail(0), 0})
 
 	three, err := laplaceFor(oneEpsilon, 3)
 	if err != nil {
@@ -163,5 +162,5 @@ func TestReleaseWithoutThreshold(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Unit, c.Suspect = 3, func(o Output) bool { return o[2] > 0 }
-	mustCatch(t, twin{c, three.Tail(few - 3), 0, runs})
+	mustCatch(t, twin{c, three.Tail(few - 3), 0})
 }

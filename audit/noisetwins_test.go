@@ -27,13 +27,12 @@ func identity(t *testing.T, name string, epsilon float64, unit int64) (Case, noi
 // unit has two.
 func TestReleaseWithHalfTheNoise(t *testing.T) {
 	t.Parallel()
-	const runs = 20_000
 	half, law := identity(t, "identity, noise at half scale, true loss 4", 4, 1)
-	mustCatch(t, twin{half, 1 - law.Tail(1), 1 - law.Tail(0), runs})
+	mustCatch(t, twin{half, 1 - law.Tail(1), 1 - law.Tail(0)})
 	two, law := identity(t, "identity, sensitivity 2 as 1, true loss 4", 2, 2)
-	mustCatch(t, twin{two, 1 - law.Tail(1), 1 - law.Tail(-1), runs})
+	mustCatch(t, twin{two, 1 - law.Tail(1), 1 - law.Tail(-1)})
 	right, _ := identity(t, "identity", 2, 1)
-	mustHold(t, right, runs)
+	mustHold(t, right, keptRuns)
 }
 
 // Gaussian noise at half its σ is 4ρ-zCDP and no better. The suspect is the tail
@@ -41,7 +40,7 @@ func TestReleaseWithHalfTheNoise(t *testing.T) {
 // zCDP is 2.75.
 func TestCountWithHalfTheNoise(t *testing.T) {
 	t.Parallel()
-	const from, runs = 22, 60_000
+	const from = 22
 	law, err := noise.NewGaussian(direct.SigmaSquared(4*int64(someRho), 1))
 	if err != nil {
 		t.Fatal(err)
@@ -50,11 +49,11 @@ func TestCountWithHalfTheNoise(t *testing.T) {
 		Name: "direct count, noise at half σ", Unit: 1, Claim: concentrated(someRho, someDelta), Shows: []string{"answer"},
 		Run: noisy(law, 19, 1), Suspect: func(o Output) bool { return o[0] >= from },
 	}
-	mustCatch(t, twin{c, law.Tail(from - 20), law.Tail(from - 19), runs})
+	mustCatch(t, twin{c, law.Tail(from - 20), law.Tail(from - 19)})
 	right, err := directCount(1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	right.Unit = 1
-	mustHold(t, right, runs)
+	mustHold(t, right, keptRuns)
 }

@@ -16,35 +16,34 @@ const twinMiss = 1e-7
 type twin struct {
 	Case
 	p, q float64
-	runs int
 }
 
 // loss returns the loss that the suspect shows, a lower bound on the true ε of
 // the twin at the claim's δ.
 func (w twin) loss() float64 { return math.Log((w.p - w.Claim.Delta) / w.q) }
 
-// mustCatch audits a twin and fails unless a violation is found. First it makes
-// sure that the setting shows something, a loss of 1.5 times the claim, and
-// that the audit misses it with probability 1e-6 at most; then that the suspect
-// is as frequent as was computed, by limits that hold but for 4e-8. What the
-// audit finds without being told the suspect is logged.
+// mustCatch audits a twin and fails unless a violation is found. The suspect must
+// show a loss of at least 1.5 times the claim, and be as frequent as was computed,
+// by limits that fail with probability 4e-8. mustCatch makes just as many runs as
+// the audit needs to miss the twin with probability 1e-6 at most. It logs what the
+// audit finds without being told the suspect.
 func mustCatch(t *testing.T, w twin) {
 	t.Helper()
 	if w.loss() < 1.5*w.Claim.Epsilon {
 		t.Fatalf("%s: the event shows a loss of %.3f only, for a claim of %.3f", w.Name, w.loss(), w.Claim.Epsilon)
 	}
-	rate := w.missRate()
+	runs, rate := w.runs()
 	if rate > 1e-6 {
-		t.Fatalf("%s: %d runs are too few to be sure (p = %.4g, q = %.4g, loss %.3f)", w.Name, w.runs, w.p, w.q, w.loss())
+		t.Fatalf("%s: %d runs are too few to be sure (p = %.4g, q = %.4g, loss %.3f)", w.Name, runs, w.p, w.q, w.loss())
 	}
-	on, off := mustSample(t, w.Case, w.runs)
+	on, off := mustSample(t, w.Case, runs)
 	w.checkShares(t, on, off)
 	bound, event := w.examine(on, off, twinMiss)
 	blind := w.Case
 	blind.Suspect = nil
 	unaided, _ := blind.examine(on, off, twinMiss)
 	t.Logf("%s: claim %.2f, true loss ≥ %.3f, bound %.3f (not told the event: %.3f), %d runs, missed ≤ %.0g; %s, ≥ %.4f against ≤ %.4f",
-		w.Name, w.Claim.Epsilon, w.loss(), bound, unaided, w.runs, rate, event.What, event.Low, event.High)
+		w.Name, w.Claim.Epsilon, w.loss(), bound, unaided, runs, rate, event.What, event.Low, event.High)
 	if bound <= w.Claim.Epsilon {
 		t.Errorf("%s: not caught: bound %.3f", w.Name, bound)
 	}
@@ -80,14 +79,27 @@ func (w twin) checkShares(t *testing.T, on, off []Output) {
 	}
 }
 
-// missRate bounds the probability that the audit misses the twin; 1 stands for
-// no bound. But for two tails the suspect's counts are no worse than two that
+// maxTwinRuns bounds the runs of a twin.
+const maxTwinRuns = 1_000_000
+
+// runs returns how often the twin has to run on each database, to an eighth, and
+// the bound on the probability that the audit then misses it.
+func (w twin) runs() (n int, missRate float64) {
+	for n = MinRuns; n < maxTwinRuns; n += n / 8 {
+		if missRate = w.missRate(int64(n)); missRate <= 1e-6 {
+			break
+		}
+	}
+	return n, missRate
+}
+
+// missRate bounds the probability that the audit misses the twin with n runs on
+// each database; 1 stands for no bound. But for two tails the suspect's counts are no worse than two that
 // give a bound above the claim; each of four events has a quarter of twinMiss,
 // and each of its limits half of that. (That a chosen event does better can only
 // help.)
-func (w twin) missRate() float64 {
+func (w twin) missRate(n int64) float64 {
 	const tail, alpha = 1e-8, twinMiss / 8
-	n := int64(w.runs)
 	low, high := lower(fewest(n, w.p, tail), n, alpha), upper(most(n, w.q, tail), n, alpha)
 	if epsilon(low, high, w.Claim.Delta) <= w.Claim.Epsilon {
 		return 1

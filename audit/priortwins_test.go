@@ -40,9 +40,9 @@ func TestPriorChargedAsOneTable(t *testing.T) {
 			q += chance
 		}
 	}
-	mustCatch(t, twin{c, p, q, 60_000})
+	mustCatch(t, twin{c, p, q})
 	c.Run, c.Name = priorRun(u, 1, sigma2.Mul(sigma2, big.NewRat(int64(tables), 1))), "the same with the noise for all of them"
-	mustHold(t, c, 20_000)
+	mustHold(t, c, keptRuns)
 }
 
 // sums returns the law of the sum of n draws.
@@ -82,5 +82,5 @@ func TestRemeasuredByTheComparedDraw(t *testing.T) {
 	pattern := sequence(belows, false, 1, true)
 	c := s.audited("counted anew by the compared draw, true loss grows with the silent comparisons", 4, in, changed)
 	c.Suspect = func(o Output) bool { return o[0] == 1<<(belows+1)+1 && o[1] <= 0 }
-	mustCatch(t, twin{c, s.chance(in, pattern, 0), s.chance(changed, pattern, 0), 400_000})
+	mustCatch(t, twin{c, s.chance(in, pattern, 0), s.chance(changed, pattern, 0)})
 }

@@ -90,11 +90,11 @@ func TestTauReusedAfterFiring(t *testing.T) {
 	p := func(more int64) float64 {
 		return m.over(func(tau int64) float64 { return s.chance(m, more, tau) })
 	}
-	mustCatch(t, twin{c, p(0), p(1), 40_000})
+	mustCatch(t, twin{c, p(0), p(1)})
 
 	c.Name = "one run, ended by its firing"
 	single(&c, m, s, 1)
-	mustHold(t, c, 40_000)
+	mustHold(t, c, keptRuns)
 }
 
 // single makes the case a run as it should be, on the script and a unit of so
@@ -128,8 +128,8 @@ func TestThresholdWithoutNoise(t *testing.T) {
 		}
 		return o, err
 	}
-	mustCatch(t, twin{c, s.chance(m, 0, 0), s.chance(m, 1, 0), 30_000})
-	mustHold(t, sound, 30_000)
+	mustCatch(t, twin{c, s.chance(m, 0, 0), s.chance(m, 1, 0)})
+	mustHold(t, sound, keptRuns)
 }
 
 // Units of two rows with the noise for one: group privacy makes the true loss
@@ -144,10 +144,10 @@ func TestSensitivityTwoAsOne(t *testing.T) {
 	p := func(more int64) float64 {
 		return m.over(func(tau int64) float64 { return s.chance(m, more, tau) })
 	}
-	mustCatch(t, twin{c, p(0), p(2), 30_000})
+	mustCatch(t, twin{c, p(0), p(2)})
 	single(&c, m, s, 1)
 	c.Name, c.Unit = "the same with units of one row", 1
-	mustHold(t, c, 30_000)
+	mustHold(t, c, keptRuns)
 }
 
 // A run that ends by an error after its comparisons, whose budget is given
@@ -188,7 +188,7 @@ func TestRefundOnError(t *testing.T) {
 		silent := m.over(func(tau int64) float64 { return power(m.silent(s.off(m, 0)+more, tau), s.near) })
 		return power(silent, refunded) * m.over(func(tau int64) float64 { return s.chance(m, more, tau) })
 	}
-	mustCatch(t, twin{c, p(0), p(1), 100_000})
+	mustCatch(t, twin{c, p(0), p(1)})
 	c.Name, c.Claim.Epsilon = "the same runs, all paid for", 4*(refunded+1)
-	mustHold(t, c, 30_000)
+	mustHold(t, c, keptRuns)
 }

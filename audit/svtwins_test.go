@@ -7,7 +7,7 @@ import "testing"
 // then just at it, farther in D′; in D the expected answers are ⊥ … ⊥ ⊤ … ⊤.
 func TestVariantsOfLyuSuLi(t *testing.T) {
 	t.Parallel()
-	const epsilon, runs = 2, 30_000
+	const epsilon = 2
 	for _, v := range []struct {
 		name          string
 		number, c     int
@@ -37,11 +37,11 @@ func TestVariantsOfLyuSuLi(t *testing.T) {
 		c.Suspect = func(o Output) bool {
 			return o[0] == 1<<(v.belows+v.tops)+1<<v.tops-1 && (!s.numeric || o[1] <= v.atMost)
 		}
-		mustCatch(t, twin{c, s.chance(in, pattern, v.atMost), s.chance(changed, pattern, v.atMost), runs})
+		mustCatch(t, twin{c, s.chance(in, pattern, v.atMost), s.chance(changed, pattern, v.atMost)})
 		for _, right := range []int{1, 2} {
 			sound := algorithm(t, right, epsilon, max(1, v.c)).audited("Lyu Su Li 1 or 2", epsilon, in, changed)
 			sound.Suspect = c.Suspect
-			mustHold(t, sound, runs)
+			mustHold(t, sound, keptRuns)
 		}
 	}
 }
