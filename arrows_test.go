@@ -257,3 +257,20 @@ func TestArrowsAreChecked(t *testing.T) {
 		t.Errorf("crowd does not hold packages to %d files", maxFiles)
 	}
 }
+
+// TestContextsCarryNoValues: what a function needs is among its arguments, where
+// its callers see it. A context carries an end and nothing else.
+func TestContextsCarryNoValues(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		if f.test() {
+			continue
+		}
+		text, err := os.ReadFile(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "context.WithValue(") {
+			t.Errorf("%s puts a value into a context", f.path)
+		}
+	}
+}

@@ -28,8 +28,8 @@ func (db *DB) buildProjection(ctx context.Context, name string, p projectionPlan
 	steps := &buildSteps{report: report}
 	var builder *projection.Builder
 	var cells *source.Histogram
-	err := db.onSnapshot(steps.within(ctx), p.table, func(ctx context.Context) error {
-		err := db.charge(ctx, p.bill, p.table, catalog.KindReleases, "create release", name, p.cost)
+	err := db.onSnapshot(ctx, p.table, func(sn *snapshot) error {
+		err := sn.charge(ctx, p.bill, catalog.KindReleases, "create release", name, p.cost)
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (db *DB) buildProjection(ctx context.Context, name string, p projectionPlan
 		if builder, err = projection.NewBuilder(p.universe, p.params, db.random()); err != nil {
 			return err
 		}
-		cells, err = db.cells(ctx, p.table, p.columns, builder.Coder(), math.MaxInt)
+		cells, err = sn.cells(ctx, p.columns, builder.Coder(), math.MaxInt, steps.read)
 		return err
 	})
 	if err != nil {

@@ -140,12 +140,12 @@ func (st *statement) buy(ctx context.Context, purchases []purchase, answers []es
 	}
 	defer flight.Land()
 	var stored []catalog.Answer
-	err = st.db.onSnapshot(ctx, st.table, func(ctx context.Context) error {
-		purchases, err := st.charge(ctx, purchases, answers)
+	err = st.db.onSnapshot(ctx, st.table, func(sn *snapshot) error {
+		purchases, err := st.charge(ctx, sn, purchases, answers)
 		if err != nil || len(purchases) == 0 {
 			return err
 		}
-		stored, err = st.draw(ctx, purchases, answers)
+		stored, err = st.draw(ctx, sn, purchases, answers)
 		return err
 	})
 	if err != nil || len(stored) == 0 {
@@ -163,12 +163,12 @@ func (st *statement) buy(ctx context.Context, purchases []purchase, answers []es
 }
 
 // draw counts what was paid for and adds noise.
-func (st *statement) draw(ctx context.Context, purchases []purchase, answers []estimate) ([]catalog.Answer, error) {
+func (st *statement) draw(ctx context.Context, sn *snapshot, purchases []purchase, answers []estimate) ([]catalog.Answer, error) {
 	var asks []int
 	for _, p := range purchases {
 		asks = append(asks, p.asks...)
 	}
-	counts, err := st.db.countAll(ctx, st.table, st.queries(asks))
+	counts, err := sn.countAll(ctx, st.queries(asks))
 	if err != nil {
 		return nil, err
 	}
@@ -197,11 +197,11 @@ func (st *statement) draw(ctx context.Context, purchases []purchase, answers []e
 // charge pays for purchases, in one line of the ledger, but for answers that
 // are as good and were stored since they were planned: those it takes, and
 // returns what is left to be answered.
-func (st *statement) charge(ctx context.Context, purchases []purchase, answers []estimate) ([]purchase, error) {
+func (st *statement) charge(ctx context.Context, sn *snapshot, purchases []purchase, answers []estimate) ([]purchase, error) {
 	var left []purchase
 	var cost accounting.Amount
 	err := st.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := st.db.unchanged(ctx, tx, st.table); err != nil {
+		if err := sn.unchanged(ctx, tx); err != nil {
 			return err
 		}
 		left, cost = nil, accounting.Amount{}

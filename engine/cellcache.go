@@ -55,28 +55,6 @@ const (
 	overflow  = 10 * time.Minute // the price of loading what turned out too large
 )
 
-// count returns the true count of a request, whose query over the columns is q:
-// from memory if the cells are there and current, else from the database. Both are
-// the count on one snapshot that is no older than the call.
-func (db *DB) count(ctx context.Context, r request, columns []int, q query.Query) (int64, error) {
-	if r.table.outside != nil {
-		return db.countRows(ctx, r)
-	}
-	h, err := db.currentCells(ctx, r.table, columns, q)
-	if err != nil {
-		return 0, err
-	}
-	if h != nil {
-		if n, ok := h.Count(q); ok {
-			return n, nil
-		}
-	}
-	start := time.Now()
-	n, err := db.countRows(ctx, r)
-	db.cellCache.noteWork(keyOfCells(r.table, columns), time.Since(start))
-	return n, err
-}
-
 func keyOfCells(t *table, columns []int) cellsKey { return cellsKey{t.ID, fmt.Sprint(columns)} }
 
 // get returns the state of a key. The cache is locked.
@@ -98,7 +76,8 @@ func (c *cellCache) noteWork(k cellsKey, took time.Duration) {
 
 // currentCells returns the cells as they are now, loading them if that pays;
 // nil where SQLite should count.
-func (db *DB) currentCells(ctx context.Context, t *table, columns []int, q query.Query) (*source.Histogram, error) {
+func (sn *snapshot) currentCells(ctx context.Context, columns []int, q query.Query) (*source.Histogram, error) {
+	db, t := sn.db, sn.table
 	if !q.Universe().Coded() {
 		if _, ok := q.SizeWithin(maxProbes); !ok {
 			return nil, nil
@@ -118,7 +97,7 @@ func (db *DB) currentCells(ctx context.Context, t *table, columns []int, q query
 	if s.histogram == nil || s.at != at {
 		c.drop(k, s.histogram)
 		if s.pays(t) {
-			return db.loadCells(ctx, t, columns, at)
+			return sn.loadCells(ctx, columns, at)
 		}
 		return nil, nil
 	}
@@ -181,7 +160,8 @@ func (s *cells) pays(t *table) bool {
 
 // loadCells reads the cells on one snapshot, and keeps them if nothing was
 // committed meanwhile. Others push down in the meantime.
-func (db *DB) loadCells(ctx context.Context, t *table, columns []int, before catalog.RowsVersion) (*source.Histogram, error) {
+func (sn *snapshot) loadCells(ctx context.Context, columns []int, before catalog.RowsVersion) (*source.Histogram, error) {
+	db, t := sn.db, sn.table
 	c, k := &db.cellCache, keyOfCells(t, columns)
 	if !c.begin(k) {
 		return nil, nil
@@ -192,7 +172,7 @@ func (db *DB) loadCells(ctx context.Context, t *table, columns []int, before cat
 		return nil, errRandom()
 	}
 	start := time.Now()
-	h, err := db.cells(ctx, t, columns, query.NewCoder(t.over(columns), key), maxCells)
+	h, err := sn.cells(ctx, columns, query.NewCoder(t.over(columns), key), maxCells, nil)
 	if errors.Is(err, source.ErrTooManyCells) {
 		c.end(k, nil, before, overflow)
 		return nil, nil

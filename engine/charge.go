@@ -11,14 +11,13 @@ import (
 
 // charge writes a cost into the ledger and returns when it is on disk. What it
 // pays for comes afterwards. A source whose schema changed is refused first:
-// nothing is charged for what could not be answered. Of a table outside the file
-// that was looked at where the snapshot was opened, see onSnapshot.
-func (db *DB) charge(ctx context.Context, b *bill, t *table, kind catalog.Kind, action, object string, amount accounting.Amount) error {
-	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := db.unchanged(ctx, tx, t); err != nil {
+// nothing is charged for what could not be answered.
+func (s *snapshot) charge(ctx context.Context, b *bill, kind catalog.Kind, action, object string, amount accounting.Amount) error {
+	err := s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		if err := s.unchanged(ctx, tx); err != nil {
 			return err
 		}
-		return tx.Charge(t.Account, kind, action, object, amount)
+		return tx.Charge(s.table.Account, kind, action, object, amount)
 	})
 	if err == nil {
 		b.add(amount)

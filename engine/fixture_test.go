@@ -112,3 +112,14 @@ func (s *Session) bindOne(v *view, sel *sqlfront.Select) (request, error) {
 	}
 	return st.asks[0].request, nil
 }
+
+// countNow counts a request, whose query over the columns is narrow, on a snapshot
+// of its own.
+func countNow(db *DB, r request, columns []int, narrow query.Query) (n int64, err error) {
+	ctx := context.Background()
+	err = db.onSnapshot(ctx, r.table, func(sn *snapshot) error {
+		n, err = sn.count(ctx, r.query, columns, narrow)
+		return err
+	})
+	return n, err
+}

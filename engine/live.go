@@ -75,15 +75,15 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 		return estimate{value: asked.Count(h)}, nil
 	}
 	var count int64
-	err = db.onSnapshot(ctx, r.table, func(ctx context.Context) error {
-		if err := db.startRun(ctx, l, r.buyer); err != nil {
+	err = db.onSnapshot(ctx, r.table, func(sn *snapshot) error {
+		if err := db.startRun(ctx, sn, l, r.buyer); err != nil {
 			return err
 		}
 		if err := db.reserveComparison(ctx, l); err != nil {
 			return err
 		}
 		var err error
-		count, err = db.count(ctx, r, l.record.Columns, q)
+		count, err = sn.count(ctx, r.query, l.record.Columns, q)
 		return err
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func (db *DB) answered(ctx context.Context, r request, l *live) (estimate, bool,
 // compared with it. The account was charged when the mechanism was created. What
 // the buyer takes is the run's share of that. Whether a run is open is public: what
 // ends one is released.
-func (db *DB) startRun(ctx context.Context, l *live, by *catalog.Buyer) error {
+func (db *DB) startRun(ctx context.Context, sn *snapshot, l *live, by *catalog.Buyer) error {
 	if l.run != nil {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (db *DB) startRun(ctx context.Context, l *live, by *catalog.Buyer) error {
 	payment := catalog.Payment{Account: l.table.Account, Object: next.Name, Prepaid: next.RunRho,
 		Action: fmt.Sprintf("run %d of %d", next.RunsStarted, next.Updates)}
 	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := db.unchanged(ctx, tx, l.table); err != nil {
+		if err := sn.unchanged(ctx, tx); err != nil {
 			return err
 		}
 		if err := tx.UpdateMechanism(&next); err != nil {

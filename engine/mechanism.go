@@ -128,9 +128,9 @@ func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smw
 		return err
 	}
 	m.Params = params
-	return db.onSnapshot(ctx, t, func(ctx context.Context) error {
+	return db.onSnapshot(ctx, t, func(sn *snapshot) error {
 		return db.store.Write(ctx, func(tx *catalog.Tx) error {
-			if err := db.unchanged(ctx, tx, t); err != nil {
+			if err := sn.unchanged(ctx, tx); err != nil {
 				return err
 			}
 			if err := tx.Charge(t.Account, catalog.KindInteractive, "reserve mechanism", m.Name, accounting.Amount{Rho: m.Rho}); err != nil {

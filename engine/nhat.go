@@ -8,7 +8,6 @@ import (
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/query"
-	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -36,13 +35,11 @@ func (db *DB) rowCount(ctx context.Context, b *bill, t *table, kind catalog.Kind
 		return n, about, err
 	}
 	var rows int64
-	err = db.onSnapshot(ctx, t, func(ctx context.Context) error {
-		if err := db.charge(ctx, b, t, kind, "number of rows", t.Name, cost); err != nil {
+	err = db.onSnapshot(ctx, t, func(sn *snapshot) error {
+		if err := sn.charge(ctx, b, kind, "number of rows", t.Name, cost); err != nil {
 			return err
 		}
-		rows, err = reading(ctx, db, t, func(from source.Reader) (int64, error) {
-			return from.Count(ctx, t.rows(), query.All(t.universe))
-		})
+		rows, err = sn.countRows(ctx, query.All(t.universe))
 		return err
 	})
 	if err != nil {

@@ -90,15 +90,15 @@ func (db *DB) buyPrior(ctx context.Context, b *bill, t *table, name string, colu
 		return nil, err
 	}
 	var state []byte
-	err = db.onSnapshot(ctx, t, func(ctx context.Context) error {
-		err := db.charge(ctx, b, t, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
+	err = db.onSnapshot(ctx, t, func(sn *snapshot) error {
+		err := sn.charge(ctx, b, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
 		if err != nil {
 			return err
 		}
 		if t.outside == nil {
 			ctx = context.WithoutCancel(ctx) // it is paid for; but another server may never answer
 		}
-		state, err = db.learnPrior(ctx, t, columns, p)
+		state, err = db.learnPrior(ctx, sn, columns, p)
 		return err
 	})
 	return state, err
@@ -107,16 +107,15 @@ func (db *DB) buyPrior(ctx context.Context, b *bill, t *table, name string, colu
 // learnPrior counts pairs of columns and learns the prior from the noisy counts.
 // The caller has charged it. K tables of counts with discrete Gaussian noise of
 // variance K·L²/(2ρ) are ρ-zCDP, see smw.Measure.
-func (db *DB) learnPrior(ctx context.Context, t *table, columns []int, p smwPlan) ([]byte, error) {
+func (db *DB) learnPrior(ctx context.Context, sn *snapshot, columns []int, p smwPlan) ([]byte, error) {
 	if p.prior == 0 {
 		return nil, nil
 	}
+	t := sn.table
 	if columns == nil {
 		columns = allColumns(t)
 	}
-	_, err := reading(ctx, db, t, func(from source.Reader) (any, error) {
-		return nil, countPairs(ctx, from, t, columns, p.tables)
-	})
+	err := sn.read(ctx, func(from source.Reader) error { return countPairs(ctx, from, t, columns, p.tables) })
 	if err != nil {
 		return nil, err
 	}

@@ -13,64 +13,31 @@ import (
 	"dpsql/sqlerr"
 )
 
-// reading reads private rows on one snapshot, after checking that the source is
-// still what was declared. The caller has charged for what it will say of them.
-func reading[T any](ctx context.Context, db *DB, t *table, read func(source.Reader) (T, error)) (T, error) {
-	var out T
-	err := db.snapshot(ctx, t, func(from source.Reader) error {
-		var err error
-		out, err = read(from)
-		return err
-	})
-	return out, err
-}
-
-// snapshot calls read with the reader of the database that has the table's rows.
-// What is checked before and what is read are on one snapshot there.
-func (db *DB) snapshot(ctx context.Context, t *table, read func(source.Reader) error) error {
-	if t.outside != nil {
-		return db.onSnapshot(ctx, t, func(ctx context.Context) error { return read(readerOf(ctx, t)) })
-	}
-	return db.store.Read(ctx, func(tx *catalog.Tx) error {
-		if err := db.unchanged(ctx, tx, t); err != nil {
-			return err
-		}
-		return read(source.SQLite(tx.SQL()))
-	})
-}
-
-// countRows lets the database find the true count of a request.
-func (db *DB) countRows(ctx context.Context, r request) (int64, error) {
-	return reading(ctx, db, r.table, func(from source.Reader) (int64, error) {
-		return from.Count(ctx, r.table.rows(), r.query)
-	})
-}
-
-// countAll returns the true counts of queries over one table, on one snapshot:
-// of several from the cells over the columns that they name, read once, where
-// these are not too many.
-func (db *DB) countAll(ctx context.Context, t *table, queries []query.Query) ([]int64, error) {
+// countAll returns the true counts of queries. Those of several come from the
+// cells over the columns that they name, read once, where these are not too many.
+func (s *snapshot) countAll(ctx context.Context, queries []query.Query) ([]int64, error) {
 	if len(queries) == 1 {
-		n, err := db.count(ctx, request{table: t, query: queries[0]}, nil, queries[0])
+		n, err := s.count(ctx, queries[0], nil, queries[0])
 		return []int64{n}, err
 	}
-	if counts, ok, err := db.countCells(ctx, t, queries); err != nil || ok {
+	if counts, ok, err := s.countCells(ctx, queries); err != nil || ok {
 		return counts, err
 	}
-	return reading(ctx, db, t, func(from source.Reader) ([]int64, error) {
-		counts := make([]int64, len(queries))
+	counts := make([]int64, len(queries))
+	err := s.read(ctx, func(from source.Reader) (err error) {
 		for i, q := range queries {
-			var err error
-			if counts[i], err = from.Count(ctx, t.rows(), q); err != nil {
-				return nil, err
+			if counts[i], err = from.Count(ctx, s.table.rows(), q); err != nil {
+				return err
 			}
 		}
-		return counts, nil
+		return nil
 	})
+	return counts, err
 }
 
-// countCells counts from cells; false where that cannot be done.
-func (db *DB) countCells(ctx context.Context, t *table, queries []query.Query) ([]int64, bool, error) {
+// countCells counts queries from cells. It returns false if they name no column or
+// the cells are too many.
+func (s *snapshot) countCells(ctx context.Context, queries []query.Query) ([]int64, bool, error) {
 	columns := columnsOf(queries)
 	if len(columns) == 0 {
 		return nil, false, nil
@@ -86,7 +53,7 @@ func (db *DB) countCells(ctx context.Context, t *table, queries []query.Query) (
 	if err := noise.NewSource().Bytes(key[:]); err != nil {
 		return nil, false, errRandom()
 	}
-	h, err := db.cells(ctx, t, columns, query.NewCoder(t.over(columns), key), maxCells)
+	h, err := s.cells(ctx, columns, query.NewCoder(s.table.over(columns), key), maxCells, nil)
 	if errors.Is(err, source.ErrTooManyCells) {
 		return nil, false, nil
 	}
@@ -113,19 +80,6 @@ func columnsOf(queries []query.Query) []int {
 		}
 	}
 	return slices.Sorted(maps.Keys(used))
-}
-
-// cells reads the counts of the cells over some columns, nil being all, unless
-// more than most are occupied.
-func (db *DB) cells(ctx context.Context, t *table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
-	if columns == nil {
-		columns = allColumns(t)
-	}
-	return reading(ctx, db, t, func(from source.Reader) (*source.Histogram, error) {
-		rows := t.rows()
-		rows.Progress = partsRead(ctx)
-		return from.Cells(ctx, rows, columns, coder, most)
-	})
 }
 
 func allColumns(t *table) []int {

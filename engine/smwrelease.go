@@ -134,8 +134,8 @@ func (db *DB) buildHypothesis(ctx context.Context, b *bill, name string, t *tabl
 	var cells *source.Histogram
 	var src *noise.Source
 	u := t.over(columns)
-	err = db.onSnapshot(ctx, t, func(ctx context.Context) error {
-		err := db.charge(ctx, b, t, catalog.KindReleases, "create release", name, cost)
+	err = db.onSnapshot(ctx, t, func(sn *snapshot) error {
+		err := sn.charge(ctx, b, catalog.KindReleases, "create release", name, cost)
 		if err != nil {
 			return err
 		}
@@ -144,10 +144,10 @@ func (db *DB) buildHypothesis(ctx context.Context, b *bill, name string, t *tabl
 		if err := src.Bytes(key[:]); err != nil {
 			return errRandom()
 		}
-		if cells, err = db.cells(ctx, t, columns, query.NewCoder(u, key), math.MaxInt); err != nil {
+		if cells, err = sn.cells(ctx, columns, query.NewCoder(u, key), math.MaxInt, nil); err != nil {
 			return err
 		}
-		published.Prior, err = db.learnPrior(ctx, t, columns, p)
+		published.Prior, err = db.learnPrior(ctx, sn, columns, p)
 		return err
 	})
 	if err != nil {

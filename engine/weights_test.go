@@ -188,7 +188,7 @@ func TestDirectMarginsOfWeights(t *testing.T) {
 		purchases, src := st.purchases(), noise.NewSource()
 		counts := make([]int64, len(st.asks))
 		for i := range counts {
-			all, err := s.db.countAll(context.Background(), st.table, st.queries([]int{i}))
+			all, err := (&snapshot{db: s.db, table: st.table}).countAll(context.Background(), st.queries([]int{i}))
 			if err != nil {
 				t.Fatal(err)
 			}
