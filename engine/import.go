@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"dpsql/catalog"
-	"dpsql/importer"
+	"dpsql/internal/importer"
 )
 
 // Import says what to load into which table.
