@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"dpsql/audit"
 	"dpsql/engine"
+	"dpsql/internal/audit"
 	"dpsql/sqlerr"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dpsql/audit"
+	"dpsql/internal/audit"
 	"dpsql/noise"
 )
 

@@ -43,7 +43,7 @@ func TestGolden(t *testing.T) {
 	all["svt_alg6_log_ratio_lower_bound"] = goldentest.Above(func(in goldentest.Inputs) float64 { return withoutCutoff(t, in) })
 	// The scales of a run are rounded to 20 bits, and their ratio with them.
 	all["svt_optimal_eps2_over_eps1_general"] = goldentest.Check{Get: func(goldentest.Inputs) float64 { return runRatio(t) }, Rule: "rel:4e-6"}
-	goldentest.Run(t, "audit", all)
+	goldentest.Run(t, "internal/audit", all)
 }
 
 // goldenLaw returns the noise of a fact about thresholds, of so many lattice points
