@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 	"mechanisms/smw":        {"noise", "query", "sqlerr"},
 	"examples/ask":          {"."}, // an ordinary program over database/sql
 	"examples/plot":         {".", "sqlerr"},
-	"bench":                 {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "source/postgres/pgtest"},
+	"bench":                 {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "internal/pgtest"},
 	"bench/baseline":        {"mechanisms/smw", "noise", "query"},
 	"bench/report":          {},
 	"bench/workload":        {"query"},
@@ -44,20 +44,20 @@ var arrows = map[string][]string{
 
 	"source/postgres": {"query", "source", "sqlerr"},
 	// It starts servers for tests and for bench: no other line names it.
-	"source/postgres/pgtest": {},
+	"internal/pgtest": {},
 	// It holds packages to published figures, in their tests.
 	"accounting/goldentest": {},
 }
 
 // testArrows says what a package's tests may import beyond that.
 var testArrows = map[string][]string{
-	".":             {"driver", "engine", "sqlerr"},      // the examples set a database up, and ask for answers
-	"examples/plot": {"engine"},                          // its tests set a database up
-	"cmd/dpsql":     {"noise", "source/postgres/pgtest"}, // an audited mechanism draws from a source
+	".":             {"driver", "engine", "sqlerr"}, // the examples set a database up, and ask for answers
+	"examples/plot": {"engine"},                     // its tests set a database up
+	"cmd/dpsql":     {"noise", "internal/pgtest"},   // an audited mechanism draws from a source
 
-	"driver":          {"source/postgres/pgtest"},
-	"engine":          {"source/postgres/pgtest"},
-	"source/postgres": {"source/postgres/pgtest"},
+	"driver":          {"internal/pgtest"},
+	"engine":          {"internal/pgtest"},
+	"source/postgres": {"internal/pgtest"},
 
 	"accounting":            {"accounting/goldentest"},
 	"internal/audit":        {"accounting/goldentest"},

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"dpsql/bench/report"
-	"dpsql/source/postgres/pgtest"
+	"dpsql/internal/pgtest"
 )
 
 // place is where private rows are kept.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"dpsql/source/postgres/pgtest"
+	"dpsql/internal/pgtest"
 	"dpsql/sqlerr"
 )
 

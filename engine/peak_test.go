@@ -15,7 +15,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"dpsql/source/postgres/pgtest"
+	"dpsql/internal/pgtest"
 )
 
 var peakRows = flag.Int("peak", 1_000_000, "the rows that TestPeakMemory compares with a tenth of them")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"dpsql/source/postgres/pgtest"
+	"dpsql/internal/pgtest"
 )
 
 // BenchmarkPostgres counts 10,000 of a million rows in PostgreSQL: the bare

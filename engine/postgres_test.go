@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"dpsql/source/postgres/pgtest"
+	"dpsql/internal/pgtest"
 	"dpsql/sqlerr"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/internal/pgtest"
 	"dpsql/noise"
-	"dpsql/source/postgres/pgtest"
 	"dpsql/sqlerr"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
-	"dpsql/source/postgres/pgtest"
+	"dpsql/internal/pgtest"
 )
 
 // warehouse is a coordinator with two shards of flights and bookings.

@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite" // registers "sqlite" for sqlite3
 
-	"dpsql/source/postgres/pgtest"
+	"dpsql/internal/pgtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -9,9 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpsql/internal/pgtest"
 	"dpsql/query"
 	"dpsql/source"
-	"dpsql/source/postgres/pgtest"
 	"dpsql/sqlerr"
 )
 

@@ -13,9 +13,9 @@ import (
 	_ "modernc.org/sqlite"
 	"pgregory.net/rapid"
 
+	"dpsql/internal/pgtest"
 	"dpsql/query"
 	"dpsql/source"
-	"dpsql/source/postgres/pgtest"
 )
 
 // opened returns a pool on a new database of the shared cluster, and its

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpsql/internal/pgtest"
 	"dpsql/source"
-	"dpsql/source/postgres/pgtest"
 	"dpsql/sqlerr"
 )
 

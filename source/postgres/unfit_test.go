@@ -7,9 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpsql/internal/pgtest"
 	"dpsql/query"
 	"dpsql/source"
-	"dpsql/source/postgres/pgtest"
 	"dpsql/sqlerr"
 )
 
