@@ -24,12 +24,12 @@ type releaseParams struct {
 }
 
 // buildProjection pays for a planned release, builds it and stores it.
-func (db *DB) buildProjection(ctx context.Context, name string, p projectionPlan, report func(done, all int64)) error {
+func (db *DB) buildProjection(ctx context.Context, b *bill, name string, p projectionPlan, report func(done, all int64)) error {
 	steps := &buildSteps{report: report}
 	var builder *projection.Builder
 	var cells *source.Histogram
 	err := db.onSnapshot(ctx, p.table, func(sn *snapshot) error {
-		err := sn.charge(ctx, p.bill, catalog.KindReleases, "create release", name, p.cost)
+		err := sn.charge(ctx, b, catalog.KindReleases, "create release", name, p.cost)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"math/big"
 	"strconv"
 
@@ -19,7 +18,7 @@ const mostDenseRows = 1 << 20
 // planDense plans the paper's Algorithm 2 (SparseProject), with its Laplace
 // noise or, by default, Gaussian noise. Without rows it takes the paper's T at
 // N̂, and says so where that is absurd.
-func (db *DB) planDense(ctx context.Context, o *options, p projectionPlan, a account) (projectionPlan, error) {
+func planDense(o *options, p projectionPlan) (projectionPlan, error) {
 	law := o.word("noise", "gaussian", "laplace")
 	queries := o.integer("queries", 1e6, 1, 1e15)
 	beta := o.fraction("beta", 0.05)
@@ -31,12 +30,22 @@ func (db *DB) planDense(ctx context.Context, o *options, p projectionPlan, a acc
 		return p, sqlerr.New(sqlerr.Invalid, "the dense transform needs a delta").
 			WithHint("give the table a delta, or use transform = sparse, which needs none")
 	}
-	if rows == 0 {
-		var err error
-		if rows, p.cost, err = db.paperRows(ctx, p, queries, beta); err != nil {
+	if rows != 0 {
+		return p.dense(law, rows, queries, beta)
+	}
+	p.complete = func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) {
+		p.complete, p.cost = nil, left
+		rows, err := paperRows(n, p.support, queries, beta)
+		if err != nil {
 			return p, err
 		}
+		return p.dense(law, rows, queries, beta)
 	}
+	return p, nil
+}
+
+// dense completes the plan of a dense release of T rows.
+func (p projectionPlan) dense(law string, rows uint64, queries int64, beta float64) (projectionPlan, error) {
 	r := projection.PaperIndependence(float64(queries), float64(rows), beta)
 	p.params = projection.Params{Transform: projection.Dense, Rows: rows, Independence: r}
 	var err error
@@ -71,19 +80,14 @@ func denseLaw(law string, rows uint64, cost accounting.Amount, sensitivity int64
 	return noise.NewGaussian(sigma2)
 }
 
-// paperRows computes Algorithm 2's T at N̂, which it buys if need be; left is
-// what then remains of the release's cost. At n = 10⁴ and m = 64 it is 10²⁰: it
-// is refused, with the number, where no computer could hold it.
-func (db *DB) paperRows(ctx context.Context, p projectionPlan, queries int64, beta float64) (rows uint64, left accounting.Amount, err error) {
-	n, left, err := db.rowCount(ctx, p.bill, p.table, catalog.KindReleases, p.cost)
-	if err != nil {
-		return 0, left, err
-	}
-	t := projection.PaperRows(float64(n.Value), float64(p.support), float64(queries), beta)
+// paperRows computes Algorithm 2's T at N̂. At n = 10⁴ and m = 64 it is 10²⁰: it is
+// refused, with the number, where no computer could hold it.
+func paperRows(n catalog.NHat, support uint64, queries int64, beta float64) (uint64, error) {
+	t := projection.PaperRows(float64(n.Value), float64(support), float64(queries), beta)
 	if t > mostDenseRows {
-		return 0, left, sqlerr.New(sqlerr.Invalid, "the paper's T is %s rows at N̂ = %d, m = %d and k = %d",
-			strconv.FormatFloat(t, 'g', 2, 64), n.Value, p.support, queries).
+		return 0, sqlerr.New(sqlerr.Invalid, "the paper's T is %s rows at N̂ = %d, m = %d and k = %d",
+			strconv.FormatFloat(t, 'g', 2, 64), n.Value, support, queries).
 			WithHint("give rows = …, up to %d: privacy does not depend on it", mostDenseRows)
 	}
-	return uint64(t), left, nil
+	return uint64(t), nil
 }

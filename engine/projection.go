@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"context"
 	"math/big"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/query"
@@ -19,9 +19,11 @@ const (
 	mostMemory     = 16 << 30
 )
 
-// projectionPlan is a projection release before it is paid for.
+// projectionPlan is a projection release before it is paid for. Planning spends
+// nothing. A plan that depends on the number of rows is made in two steps: where
+// complete is set, N̂ has to be found or bought first, and complete then makes the
+// plan from it and from what is left of the cost.
 type projectionPlan struct {
-	bill     *bill // of the statement, which buys N̂ where it needs it
 	table    *table
 	columns  []int
 	universe *query.Universe
@@ -29,6 +31,7 @@ type projectionPlan struct {
 	cost     accounting.Amount
 	support  uint64
 	warnings []string
+	complete func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) // nil: nothing is missing
 }
 
 // wishes are the options of a projection release as they were given.
@@ -42,12 +45,12 @@ type wishes struct {
 	given     bool // delta was given
 }
 
-// planProjection chooses transform, rows, noise and the treatment of heavy
-// cells from the options and public data, and works out the cost. What needs N̂
-// buys it.
-func (db *DB) planProjection(ctx context.Context, b *bill, st *sqlfront.CreateRelease, v *view, t *table, columns []int) (projectionPlan, error) {
+// planProjection chooses transform, rows, noise and the treatment of heavy cells
+// from the options and public data, and works out the cost. It spends nothing. The
+// plan has to be completed where complete is not nil.
+func planProjection(st *sqlfront.CreateRelease, v *view, t *table, columns []int) (projectionPlan, error) {
 	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta")
-	p := projectionPlan{bill: b, table: t, columns: columns, universe: t.over(columns)}
+	p := projectionPlan{table: t, columns: columns, universe: t.over(columns)}
 	p.cost.Epsilon = o.epsilon()
 	p.support = uint64(o.integer("max_support", defaultSupport, 1, maxSupport))
 	w := readWishes(o)
@@ -61,10 +64,10 @@ func (db *DB) planProjection(ctx context.Context, b *bill, st *sqlfront.CreateRe
 		if !w.given {
 			p.cost.Delta = deltaShare(a, p.cost.Epsilon)
 		}
-		return db.planDense(ctx, o, p, a)
+		return planDense(o, p)
 	}
 	o.refuse("without transform = dense", "noise", "queries", "beta")
-	return db.planSketch(ctx, o, p, w, a)
+	return planSketch(o, p, w, a)
 }
 
 func readWishes(o *options) (w wishes) {
@@ -102,7 +105,7 @@ func laplaceScale(e accounting.Epsilon, sensitivity int64) *big.Rat {
 // L/ε on integer coordinates, of which one row changes one by one. Without heavy
 // cells such a release is ε-differentially private; with them (ε, δ), by the
 // proof at projection.Heavy.
-func (db *DB) planSketch(ctx context.Context, o *options, p projectionPlan, w wishes, a account) (projectionPlan, error) {
+func planSketch(o *options, p projectionPlan, w wishes, a account) (projectionPlan, error) {
 	law, err := noise.NewLaplace(laplaceScale(p.cost.Epsilon, p.table.sensitivity()))
 	if err != nil {
 		return p, err
@@ -127,7 +130,7 @@ func (db *DB) planSketch(ctx context.Context, o *options, p projectionPlan, w wi
 	if err := o.done(); err != nil {
 		return p, err
 	}
-	return db.planSparse(ctx, p, w, a)
+	return planSparse(p, w, a)
 }
 
 // pure completes the plan of an identity release. A delta that was given for

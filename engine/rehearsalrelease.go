@@ -82,7 +82,7 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 	if st.Using == sqlfront.SMW {
 		cost, rel.maxSupport, note, err = r.smwRelease(ctx, st, &known, columns)
 	} else {
-		cost, rel.maxSupport, note, err = r.projection(ctx, st, t, &known, columns)
+		cost, rel.maxSupport, note, err = r.projection(st, t, &known, columns)
 	}
 	if err == nil {
 		err = r.charge(t.Account, cost)
@@ -99,7 +99,7 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 // projection prices a projection release. All but δ is as it will be: whether
 // heavy cells are worth theirs depends on the number of rows, and on domains,
 // unless these are known.
-func (r *Rehearsal) projection(ctx context.Context, st *sqlfront.CreateRelease, t, known *table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
+func (r *Rehearsal) projection(st *sqlfront.CreateRelease, t, known *table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
 	a := r.view.accounts[t.Account]
 	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta")
 	cost.Epsilon, support = o.epsilon(), uint64(o.integer("max_support", defaultSupport, 1, maxSupport))
@@ -116,7 +116,10 @@ func (r *Rehearsal) projection(ctx context.Context, st *sqlfront.CreateRelease, 
 	}
 	unclear := t.unclear(columns)
 	if unclear == "" && (w.transform != "dense" || w.rows != 0 || t.NHat != nil) {
-		p, err := r.s.db.planProjection(ctx, &bill{}, st, r.view, known, columns)
+		p, err := planProjection(st, r.view, known, columns)
+		if err == nil && p.complete != nil {
+			p, err = p.complete(*known.NHat, p.cost)
+		}
 		if err != nil || t.NHat != nil || w.complete() || p.params.Transform != projection.Sparse {
 			return p.cost, support, "", err
 		}

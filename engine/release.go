@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math"
 
+	"dpsql/catalog"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
-// createRelease builds a release: plan from public data, charge, stream the
-// cells, draw, store.
+// createRelease builds a release: plan from public data, buy N̂ where the plan
+// needs it, charge, read the cells, draw, store.
 func (s *Session) createRelease(ctx context.Context, st *sqlfront.CreateRelease) (*Result, error) {
 	v, err := s.db.view(ctx)
 	if err != nil {
@@ -27,12 +28,21 @@ func (s *Session) createRelease(ctx context.Context, st *sqlfront.CreateRelease)
 	if st.Using == sqlfront.SMW {
 		return s.createSMWRelease(ctx, st, v, t, columns)
 	}
-	p, err := s.db.planProjection(ctx, &s.bill, st, v, t, columns)
+	p, err := planProjection(st, v, t, columns)
 	if err != nil {
 		return nil, err
 	}
+	if p.complete != nil { // it depends on the number of rows, which is bought first
+		n, left, err := s.db.rowCount(ctx, &s.bill, t, catalog.KindReleases, p.cost)
+		if err != nil {
+			return nil, err
+		}
+		if p, err = p.complete(n, left); err != nil {
+			return nil, err
+		}
+	}
 	warnings := append(p.warnings, warnDelta(t, v.accounts[t.Account])...)
-	return &Result{Warnings: warnings}, s.db.buildProjection(ctx, st.Name.Text, p, s.progress)
+	return &Result{Warnings: warnings}, s.db.buildProjection(ctx, &s.bill, st.Name.Text, p, s.progress)
 }
 
 // nameFree reports whether a statement has nothing to do because the thing

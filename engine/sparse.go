@@ -1,9 +1,9 @@
 package engine
 
 import (
-	"context"
 	"math/big"
 
+	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
@@ -12,7 +12,7 @@ import (
 
 // planSparse plans a sketch: what becomes of heavy cells, T and the clip, where
 // they are not given, by the squared error predicted from public data.
-func (db *DB) planSparse(ctx context.Context, p projectionPlan, w wishes, a account) (projectionPlan, error) {
+func planSparse(p projectionPlan, w wishes, a account) (projectionPlan, error) {
 	delta := w.delta
 	switch {
 	case w.heavy == "none":
@@ -27,14 +27,19 @@ func (db *DB) planSparse(ctx context.Context, p projectionPlan, w wishes, a acco
 	if p.cost.Delta = delta; delta == 0 {
 		w.heavy = "none"
 	}
-	var records float64 = 1
-	if !w.complete() {
-		n, left, err := db.rowCount(ctx, p.bill, p.table, catalog.KindReleases, p.cost)
-		if err != nil {
-			return p, err
-		}
-		records, p.cost = float64(n.Value), left
+	if w.complete() {
+		return p.sparse(w, 1)
 	}
+	p.complete = func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) {
+		p.cost = left
+		return p.sparse(w, float64(n.Value))
+	}
+	return p, nil
+}
+
+// sparse completes the plan of a sketch of so many records.
+func (p projectionPlan) sparse(w wishes, records float64) (projectionPlan, error) {
+	p.complete = nil
 	options, err := p.options(w)
 	if err != nil {
 		return p, err

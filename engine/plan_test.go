@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"context"
+	"testing"
+
+	"dpsql/sqlfront"
+)
+
+// TestPlanningSpendsNothing plans releases that need the number of rows, which
+// nobody has bought: the ledger stays as it is.
+func TestPlanningSpendsNothing(t *testing.T) {
+	s := clinic(t)
+	before := ledger(t, s)
+	for _, text := range []string{
+		`CREATE RELEASE zips ON admissions (age, zip) USING PROJECTION WITH (epsilon = 0.3)`,
+		`CREATE RELEASE dense ON admissions (age) USING PROJECTION WITH (epsilon = 0.25, transform = dense)`,
+	} {
+		statement, err := sqlfront.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := statement.(*sqlfront.CreateRelease)
+		v, err := s.db.view(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, columns, err := v.target(st.Table, st.Columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := planProjection(st, v, table, columns)
+		if err != nil || p.complete == nil {
+			t.Fatalf("the plan of %s does not ask for the number of rows: %v", text, err)
+		}
+		if after := ledger(t, s); after != before {
+			t.Errorf("planning %s\nwrote into the ledger, which is now\n%s", text, after)
+		}
+	}
+}
