@@ -1,6 +1,9 @@
 package dpsql_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,6 +124,31 @@ exit 1
 		if !strings.HasSuffix(string(out), want) || (err != nil) != (times == "3") || !strings.HasPrefix(string(asked), "test -count=1 ./p -run A\n") {
 			t.Errorf("%s times: %v, asked for %q; it said\n%s", times, err, asked, out)
 		}
+	}
+}
+
+// TestPeople holds the labelled Adult table to the program that writes it, row
+// by row: compressors differ, what they compress does not.
+func TestPeople(t *testing.T) {
+	want, err := exec.Command("go", "run", "testdata/adult/label.go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open("testdata/adult/people.csv.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unzipped, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(unzipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("testdata/adult/people.csv.gz is not what testdata/adult/label.go writes: its comment has the command")
 	}
 }
 

@@ -1,6 +1,6 @@
 // The command bench measures every mechanism of dpsql, those of the paper and
 // three baselines on the same data, and writes docs/benchmarks.md with its
-// plots, and the figures of it that README.md quotes:
+// plots, and the figures of it that docs/choosing.md quotes:
 //
 //	go run ./bench               all experiments
 //	go run ./bench -only adult   one of them, to standard output, without plots

@@ -187,9 +187,9 @@ func TestStatementsDiffer(t *testing.T) {
 	}
 }
 
-// The README quotes docs/benchmarks.md, and nothing else.
-func TestReadmeQuotes(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
+// TestChoosingQuotes: docs/choosing.md has the figures of docs/benchmarks.md.
+func TestChoosingQuotes(t *testing.T) {
+	page, err := os.ReadFile("../docs/choosing.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,9 +197,9 @@ func TestReadmeQuotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, err := quoted(string(readme), string(report)); err != nil {
+	if want, err := quoted(string(page), string(report)); err != nil {
 		t.Error(err)
-	} else if want != string(readme) {
-		t.Error("README.md has other figures than docs/benchmarks.md: go run ./bench -only adult -o docs writes both")
+	} else if want != string(page) {
+		t.Error("docs/choosing.md has other figures than docs/benchmarks.md: go run ./bench -only adult -o docs writes both")
 	}
 }

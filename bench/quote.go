@@ -12,23 +12,23 @@ import (
 	"text/template"
 )
 
-// passage is what README.md says of the figures, a template: each figure in it is
+// passage is what docs/choosing.md says of the figures, a template: each figure in it is
 // read off docs/benchmarks.md.
 //
 //go:embed passage.md
 var passage string
 
-// The passage stands in README.md between these lines.
+// The passage stands in docs/choosing.md between these lines.
 const (
 	quoteBegin = "<!-- Written by go run ./bench from bench/passage.md and docs/benchmarks.md: do not edit. -->\n"
 	quoteEnd   = "<!-- The end of what go run ./bench writes. -->\n"
 )
 
-// quote puts the figures of the report in a folder into the README beside the
-// folder, where there are both.
+// quote puts the figures of the report in a folder into the folder's choosing.md,
+// if there is one.
 func quote(dir string) error {
-	file := filepath.Join(dir, "..", "README.md")
-	readme, err := os.ReadFile(file)
+	file := filepath.Join(dir, "choosing.md")
+	page, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
 		return nil
 	}
@@ -39,19 +39,19 @@ func quote(dir string) error {
 	if err != nil {
 		return err
 	}
-	text, err := quoted(string(readme), string(report))
+	text, err := quoted(string(page), string(report))
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// quoted returns the README with the figures of a report.
-func quoted(readme, report string) (string, error) {
-	before, rest, found := strings.Cut(readme, quoteBegin)
+// quoted returns the page with the figures of a report.
+func quoted(page, report string) (string, error) {
+	before, rest, found := strings.Cut(page, quoteBegin)
 	_, after, ended := strings.Cut(rest, quoteEnd)
 	if !found || !ended {
-		return "", fmt.Errorf("README.md has no place for the figures")
+		return "", fmt.Errorf("choosing.md has no place for the figures")
 	}
 	f := figures(report)
 	t, err := template.New("passage.md").Funcs(template.FuncMap{"figure": f.figure, "least": f.least, "most": f.most}).Parse(passage)
