@@ -4,17 +4,16 @@ import (
 	"database/sql/driver"
 	"slices"
 
-	"dpsql/engine"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
 // arguments returns the values of a statement's parameters in their order.
 // Either all arguments have a name, as sql.Named gives it, or none has.
-func arguments(text string, args []driver.NamedValue) ([]query.Value, error) {
+func arguments(names []string, args []driver.NamedValue) ([]query.Value, error) {
 	named := slices.ContainsFunc(args, func(a driver.NamedValue) bool { return a.Name != "" })
 	if named {
-		return byName(text, args)
+		return byName(names, args)
 	}
 	values := make([]query.Value, len(args))
 	for i, a := range args {
@@ -24,11 +23,7 @@ func arguments(text string, args []driver.NamedValue) ([]query.Value, error) {
 }
 
 // byName puts named arguments in the order of the statement's parameters.
-func byName(text string, args []driver.NamedValue) ([]query.Value, error) {
-	names, err := engine.Parameters(text)
-	if err != nil {
-		return nil, err
-	}
+func byName(names []string, args []driver.NamedValue) ([]query.Value, error) {
 	if slices.Contains(names, "") || slices.ContainsFunc(args, func(a driver.NamedValue) bool { return a.Name == "" }) {
 		return nil, sqlerr.New(sqlerr.Invalid, "arguments with and without names are mixed").
 			WithHint("write :name and pass sql.Named, or ? and pass the values in order")

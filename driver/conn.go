@@ -51,37 +51,40 @@ func (c *conn) Prepare(text string) (driver.Stmt, error) {
 	return c.PrepareContext(context.Background(), text)
 }
 
-// PrepareContext checks the statement's syntax and counts its placeholders.
+// PrepareContext parses the statement. Running it does not parse it again.
 func (c *conn) PrepareContext(_ context.Context, text string) (driver.Stmt, error) {
-	names, err := engine.Parameters(text)
+	p, err := engine.Prepare(text)
 	if err != nil {
 		return nil, err
 	}
-	return &statement{c, text, len(names)}, nil
+	return &statement{c, p}, nil
 }
 
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	r, err := c.run(ctx, text, args)
+	c.last = nil
+	st, err := c.PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	return &rows{result: r}, nil
+	return st.(*statement).QueryContext(ctx, args)
 }
 
 func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	if _, err := c.run(ctx, text, args); err != nil {
-		return nil, err
-	}
-	return driver.ResultNoRows, nil
-}
-
-func (c *conn) run(ctx context.Context, text string, args []driver.NamedValue) (*engine.Result, error) {
 	c.last = nil
-	values, err := arguments(text, args)
+	st, err := c.PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.session.Exec(ctx, text, values)
+	return st.(*statement).ExecContext(ctx, args)
+}
+
+func (c *conn) run(ctx context.Context, p *engine.Prepared, args []driver.NamedValue) (*engine.Result, error) {
+	c.last = nil
+	values, err := arguments(p.Parameters(), args)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.session.ExecPrepared(ctx, p, values)
 	if err == nil {
 		c.last = r.Answer
 	}
@@ -132,20 +135,26 @@ func unusable(nv *driver.NamedValue) error {
 
 // statement is a prepared statement.
 type statement struct {
-	conn   *conn
-	text   string
-	inputs int
+	conn     *conn
+	prepared *engine.Prepared
 }
 
 func (s *statement) Close() error  { return nil }
-func (s *statement) NumInput() int { return s.inputs }
+func (s *statement) NumInput() int { return len(s.prepared.Parameters()) }
 
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return s.conn.QueryContext(ctx, s.text, args)
+	r, err := s.conn.run(ctx, s.prepared, args)
+	if err != nil {
+		return nil, err
+	}
+	return &rows{result: r}, nil
 }
 
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	return s.conn.ExecContext(ctx, s.text, args)
+	if _, err := s.conn.run(ctx, s.prepared, args); err != nil {
+		return nil, err
+	}
+	return driver.ResultNoRows, nil
 }
 
 // Query and Exec are never called: database/sql prefers the forms with a context.

@@ -76,6 +76,13 @@ func TestQueryRow(t *testing.T) {
 	}
 }
 
+func TestPrepareParses(t *testing.T) {
+	db := open(t, clinic(t))
+	if _, err := db.Prepare(`SELECT COUNT(*) FROM visits WHERE age = = ?`); sqlerr.CodeOf(err) != sqlerr.Malformed {
+		t.Errorf("preparing what is no statement: %v", err)
+	}
+}
+
 func TestPreparedArgumentsOfEveryType(t *testing.T) {
 	db := open(t, clinic(t))
 	st, err := db.Prepare(`SELECT COUNT(*) FROM visits WHERE age = ?`)

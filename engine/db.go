@@ -13,7 +13,6 @@ import (
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
 )
 
 // Role says what a session may do. It guards front ends; whoever can read the
@@ -42,7 +41,6 @@ type DB struct {
 	settings Settings
 	random   func() *noise.Source // crypto/rand, but in tests
 
-	parser    sqlfront.Parser
 	views     viewCache
 	releases  releaseCache
 	margins   memo[marginKey, marginResult]

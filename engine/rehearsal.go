@@ -53,7 +53,7 @@ func (r *Rehearsal) Plan(ctx context.Context, text string, args []query.Value) (
 }
 
 func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (*Result, error) {
-	statement, err := r.s.db.parser.Parse(text)
+	statement, err := sqlfront.Parse(text)
 	if err != nil {
 		return nil, err
 	}

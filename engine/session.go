@@ -61,14 +61,48 @@ func (s *Session) path(name string) string {
 	return filepath.Join(s.dir, name)
 }
 
-// Exec runs one statement. The arguments stand for its placeholders. Every
-// error is a *sqlerr.Error. A refused statement has charged nothing, unless it
-// bought the number of rows; one that fails or is cancelled after its charge has
-// spent it, and says so. The ledger shows both.
+// Prepared is a parsed statement. It never changes, so any number of sessions
+// may run it at the same time.
+type Prepared struct {
+	statement  sqlfront.Statement
+	parameters []string
+}
+
+// Prepare parses one statement. No name in it is looked up before it runs. The
+// error is a *sqlerr.Error.
+func Prepare(text string) (*Prepared, error) {
+	statement, parameters, err := sqlfront.ParseWithParameters(text)
+	if err != nil {
+		return nil, public(context.Background(), err)
+	}
+	return &Prepared{statement, parameters}, nil
+}
+
+// Parameters returns the names of the arguments that the statement takes, in
+// their order; "" for those without a name.
+func (p *Prepared) Parameters() []string { return p.parameters }
+
+// Exec prepares a statement and runs it, see ExecPrepared.
 func (s *Session) Exec(ctx context.Context, text string, args []query.Value) (*Result, error) {
 	start := time.Now()
+	p, err := Prepare(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.execSince(ctx, start, p, args)
+}
+
+// ExecPrepared runs a prepared statement. The arguments stand for its
+// placeholders. Every error is a *sqlerr.Error. A refused statement has charged
+// nothing, unless it bought the number of rows; one that fails or is cancelled
+// after its charge has spent it, and says so. The ledger shows both.
+func (s *Session) ExecPrepared(ctx context.Context, p *Prepared, args []query.Value) (*Result, error) {
+	return s.execSince(ctx, time.Now(), p, args)
+}
+
+func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, args []query.Value) (*Result, error) {
 	s.bill = bill{}
-	r, err := s.exec(ctx, text, args)
+	r, err := s.exec(ctx, p.statement, args)
 	if err != nil {
 		return nil, s.bill.tell(public(ctx, err))
 	}
@@ -78,11 +112,7 @@ func (s *Session) Exec(ctx context.Context, text string, args []query.Value) (*R
 	return r, nil
 }
 
-func (s *Session) exec(ctx context.Context, text string, args []query.Value) (*Result, error) {
-	statement, err := s.db.parser.Parse(text)
-	if err != nil {
-		return nil, err
-	}
+func (s *Session) exec(ctx context.Context, statement sqlfront.Statement, args []query.Value) (*Result, error) {
 	if sel, ok := statement.(*sqlfront.Select); ok {
 		return s.query(ctx, sel, args)
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"dpsql/query"
 )
 
 // crowded makes a database of a million rows, and returns a session. Each of
@@ -40,6 +42,24 @@ func ask(b *testing.B, s *Session, text func(i int) string) {
 	for b.Loop() {
 		i++
 		if _, err := s.Exec(context.Background(), text(i), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// askPrepared times the queries thousand as one prepared statement.
+func askPrepared(b *testing.B, s *Session) {
+	p, err := Prepare(`SELECT COUNT(*) FROM t WHERE a = ? AND b = ? AND c BETWEEN ? AND ?`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	i := int64(0)
+	for b.Loop() {
+		i++
+		lo := i / 4096 % 200
+		args := []query.Value{query.Int(i % 64), query.Int(i / 64 % 64), query.Int(lo), query.Int(lo + 999)}
+		if _, err := s.ExecPrepared(context.Background(), p, args); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -96,6 +116,7 @@ func BenchmarkAnswer(b *testing.B) {
 				must(b, s, `SET mechanism = `+name)
 				ask(b, s, of("t"))
 			})
+			b.Run(name+" prepared", func(b *testing.B) { askPrepared(b, s) })
 		}
 	})
 }

@@ -74,12 +74,6 @@ func (s *Select) Bind(t Table, args []query.Value) (*Bound, error) {
 		return nil, err
 	}
 	b := &binder{s: s, g: s.g, table: t, u: t.Universe(), args: args, read: make(map[string]*PublicRows), spent: new(effort)}
-	if s.plain != nil {
-		if bound, ok := b.bindPlain(s.plain); ok {
-			return bound, nil
-		}
-		b.warnings = nil
-	}
 	bound, err := b.bind()
 	if b.undecided != nil {
 		return nil, b.undecided

@@ -20,9 +20,10 @@ type guarded struct {
 // no name, string or number of the statement is ever read by that parser.
 type disguise struct {
 	*guarded
-	text   strings.Builder
-	starts []int // byte offset in text of each emitted token
-	source []int // its index in tokens
+	text    strings.Builder
+	starts  []int // byte offset in text of each emitted token
+	source  []int // its index in tokens
+	renamed bool  // some operator was emitted as another
 }
 
 // Limits on what the parser and the compiler recurse into.
@@ -132,8 +133,10 @@ func (g *disguise) emitWord(i int) {
 		}
 	case g.isGlob(i):
 		g.write(i, "REGEXP")
+		g.renamed = true
 	case g.isValue(i) > 0:
 		g.write(i, "<=>")
+		g.renamed = true
 	case t.upper == "ISNULL":
 		g.write(i, "IS NULL")
 	case t.upper == "NOTNULL":
@@ -174,6 +177,9 @@ func (g *disguise) parse() (node sqlparser.Statement, err error) {
 	node, perr := sqlparser.Parse(g.text.String())
 	if perr != nil {
 		return nil, g.diagnose(g.failed(perr.Error()))
+	}
+	if !g.renamed {
+		return node, nil
 	}
 	return node, g.rename(node)
 }

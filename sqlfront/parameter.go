@@ -11,13 +11,17 @@ import (
 // for those that are known by their number alone.
 func Parameters(text string) ([]string, error) {
 	tokens, err := lexOne(text)
+	return parameterNames(tokens), err
+}
+
+func parameterNames(tokens []token) []string {
 	names := make([]string, countParameters(tokens))
 	for _, t := range tokens {
 		if t.parameter > 0 && len(t.text) > 1 && spanOf(t.text[1:], isDigit) < len(t.text)-1 {
 			names[t.parameter-1] = t.text[1:]
 		}
 	}
-	return names, err
+	return names
 }
 
 func countParameters(tokens []token) int {

@@ -19,21 +19,26 @@ import "dpsql/sqlerr"
 
 // Parse parses exactly one statement, with or without its semicolon. It
 // refuses a SELECT that is outside the dialect whatever the table; what
-// depends on the table is left to Bind.
-func Parse(text string) (Statement, error) { return new(Parser).Parse(text) }
+// depends on the table is left to Bind. A statement does not change after it is
+// parsed: a Select may be bound by several goroutines at once.
+func Parse(text string) (Statement, error) {
+	s, _, err := ParseWithParameters(text)
+	return s, err
+}
 
-// Parse is Parse, for one of many statements.
-func (shapes *Parser) Parse(text string) (Statement, error) {
+// ParseWithParameters parses a statement as Parse does, and returns what
+// Parameters returns for it.
+func ParseWithParameters(text string) (Statement, []string, error) {
 	tokens, err := lexOne(text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	p := &parser{tokens: tokens, shapes: shapes}
+	p := &parser{tokens: tokens}
 	s, err := p.statement()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s, nil
+	return s, parameterNames(tokens), nil
 }
 
 // lexOne returns the tokens of the one statement in the text, without its

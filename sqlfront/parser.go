@@ -11,7 +11,6 @@ import (
 type parser struct {
 	tokens []token
 	at     int
-	shapes *Parser
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }

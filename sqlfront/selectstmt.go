@@ -16,7 +16,6 @@ type Select struct {
 	Parameters int    // the number of arguments that Bind takes
 
 	g       *guarded
-	plain   *plain   // nil where the statement is not
 	from    []source // what is selected from; the first, and what is joined to it
 	columns []Name   // of a common table expression that renames its columns
 	list    []item
@@ -43,7 +42,7 @@ func (p *parser) selectStatement() (*Select, error) {
 	if err := checkDepth(tokens); err != nil {
 		return nil, err
 	}
-	s, err := p.shapes.parseSelect(tokens, nil)
+	s, err := parseSelect(tokens, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -55,28 +54,32 @@ func (p *parser) selectStatement() (*Select, error) {
 
 // parseSelect parses tokens that end with the SELECT's end. Names of common
 // table expressions are in with.
-func (shapes *Parser) parseSelect(tokens []token, with []expression) (*Select, error) {
-	tokens, with, err := shapes.parseWith(tokens, with)
+func parseSelect(tokens []token, with []expression) (*Select, error) {
+	tokens, with, err := parseWith(tokens, with)
 	if err != nil {
 		return nil, err
 	}
-	tokens, err = shapes.openFrom(tokens, with)
+	tokens, err = openFrom(tokens, with)
 	if err != nil {
 		return nil, err
 	}
 	g := &guarded{tokens}
-	known, err := shapes.syntax(g)
+	d, err := g.disguised()
 	if err != nil {
 		return nil, err
 	}
-	sel, ok := known.node.(*sqlparser.Select)
+	node, err := d.parse()
+	if err != nil {
+		return nil, err
+	}
+	sel, ok := node.(*sqlparser.Select)
 	if !ok {
 		return nil, g.find("UNION").unsupported("UNION").WithHint("ask for each count in a statement of its own")
 	}
 	if sel.Cache != "" || sel.Hints != "" || sel.Lock != "" || len(sel.Comments) > 0 {
 		return nil, g.tokens[0].unsupported("this form of SELECT")
 	}
-	s := &Select{g: g, plain: known.plain, groupBy: sel.GroupBy, orderBy: sel.OrderBy, limit: sel.Limit, unique: sel.Distinct != ""}
+	s := &Select{g: g, groupBy: sel.GroupBy, orderBy: sel.OrderBy, limit: sel.Limit, unique: sel.Distinct != ""}
 	if sel.Where != nil {
 		s.where = sel.Where.Expr
 	}

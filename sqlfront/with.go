@@ -13,12 +13,12 @@ const maxExpressions = 100
 
 // parseWith parses the WITH clause that the tokens may start with, and returns
 // what follows it. An expression sees those before it.
-func (shapes *Parser) parseWith(tokens []token, outer []expression) ([]token, []expression, error) {
+func parseWith(tokens []token, outer []expression) ([]token, []expression, error) {
 	if !tokens[0].is("WITH") {
 		return tokens, outer, nil
 	}
 	with := slices.Clone(outer)
-	p := &parser{tokens: tokens, at: 1, shapes: shapes}
+	p := &parser{tokens: tokens, at: 1}
 	if t := p.peek(); t.is("RECURSIVE") && p.after(1).isName() {
 		return nil, nil, t.unsupported("WITH RECURSIVE")
 	}
@@ -68,7 +68,7 @@ func (p *parser) expression(with []expression) (expression, error) {
 	if err != nil {
 		return expression{}, err
 	}
-	body, err := p.shapes.parseSelect(inner, with)
+	body, err := parseSelect(inner, with)
 	if err != nil {
 		return expression{}, err
 	}
@@ -102,7 +102,7 @@ func inParentheses(tokens []token, open int) (inner []token, end int, err error)
 
 // openFrom parses the sub-selects in FROM and puts one name in the place of
 // each, so that the SELECT itself has none.
-func (shapes *Parser) openFrom(tokens []token, with []expression) ([]token, error) {
+func openFrom(tokens []token, with []expression) ([]token, error) {
 	nested := false
 	for i := 1; i < len(tokens) && !nested; i++ {
 		nested = tokens[i].selects()
@@ -118,7 +118,7 @@ func (shapes *Parser) openFrom(tokens []token, with []expression) ([]token, erro
 			if err != nil {
 				return nil, err
 			}
-			sub, err := shapes.parseSelect(inner, with)
+			sub, err := parseSelect(inner, with)
 			if err != nil {
 				return nil, err
 			}

@@ -1,0 +1,44 @@
+package sqlfront
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// TestSharedStatement binds each example in several goroutines at once: binding
+// leaves a parsed statement as it was.
+func TestSharedStatement(t *testing.T) {
+	var table declared
+	for _, e := range examples(t) {
+		if e.want == "table" {
+			table = declare(t, e.text)
+			continue
+		}
+		s, err := Parse(e.text)
+		if ex, ok := s.(*Explain); ok {
+			s = ex.Select
+		}
+		sel, ok := s.(*Select)
+		if err != nil || !ok {
+			continue
+		}
+		bind := func() string {
+			b, err := sel.Bind(table, nil)
+			if err != nil {
+				return err.Error()
+			}
+			return fmt.Sprintf("%+v", *b)
+		}
+		want := bind()
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if got := bind(); got != want {
+					t.Errorf("%s\nbound once: %s\nbound again: %s", e.text, want, got)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
