@@ -43,12 +43,12 @@ type candidate struct {
 	margin  float64     // predicted half-width in counts at the session's confidence
 	known   bool        // false: the answer would carry no margin
 	cost    accounting.Amount
-	starts  accounting.Rho                          // of a mechanism between runs: what the next one takes of its reserve
-	refusal string                                  // why it cannot answer; "" when it can
-	note    string                                  // what else EXPLAIN says; nothing follows from it
-	offer   func() string                           // of a direct answer: what it would cost, as a hint
-	failure *sqlerr.Error                           // why it is refused, where that is a fault rather than a fact
-	answer  func(context.Context) (estimate, error) // nil where it is bought with others
+	starts  accounting.Rho                       // of a mechanism between runs: what the next one takes of its reserve
+	refusal string                               // why it cannot answer; "" when it can
+	note    string                               // what else EXPLAIN says; nothing follows from it
+	offer   func() string                        // of a direct answer: what it would cost, as a hint
+	failure *sqlerr.Error                        // why it is refused, where that is a fault rather than a fact
+	answer  func(context.Context) (reply, error) // nil where it is bought with others
 }
 
 // failed returns the candidate refused by an error of its own, which does not

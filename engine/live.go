@@ -28,92 +28,98 @@ type live struct {
 	over       bool     // a firing could not be stored: the open run must not be used again
 }
 
-// usedUp says that a mechanism was spent by queries that came between the plan
-// and the answer. It never reaches a user: the query is planned once more.
-type usedUp struct{ mechanism int64 }
-
-// Error says so.
-func (*usedUp) Error() string { return "the mechanism was used up meanwhile" }
-
-// unpaidRun says that a mechanism has no open run, and that limits keep the
-// statement from paying for the next. The query is planned once more, so that
-// something else may answer.
-type unpaidRun struct {
-	mechanism int64
-	error
+// reply is what a mechanism gives when it is asked: an estimate, or what has
+// changed since the plan.
+type reply struct {
+	estimate
+	stale *stale // nil: the estimate is an answer
 }
 
-// Unwrap returns the error of the limit.
-func (e *unpaidRun) Unwrap() error { return e.error }
+// stale says that a plan no longer holds: nothing was answered, and the statement
+// has to be planned again.
+type stale struct {
+	mechanism int64
+	why       staleReason
+	err       error // for the user, where another plan comes to the same
+}
+
+type staleReason int
+
+const (
+	spentMeanwhile staleReason = iota // other queries used the mechanism's last run or comparison
+	runUnpaid                         // no run is open, and limits keep the statement from paying for the next
+)
 
 // ask answers a query from an interactive mechanism: lease, run, count, test,
 // store, return. Known says that the plan promised a margin. One query at a time
 // passes here, and looks again whether an equal one was answered while it
 // waited. An unfired test stores nothing, as long as its block of comparisons
 // lasts: what it says follows from the hypothesis and the open run.
-func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known bool) (estimate, error) {
+func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known bool) (reply, error) {
 	if err := db.live.enter(ctx); err != nil {
-		return estimate{}, err
+		return reply{}, err
 	}
 	defer db.live.leave(db)
 	l, err := db.lease(ctx, r.table, id)
 	if err != nil {
-		return estimate{}, err
+		return reply{}, err
 	}
 	if e, ok, err := db.answered(ctx, r, l); err != nil || ok {
-		return e, err
+		return reply{estimate: e}, err
 	}
 	asked, err := l.params.Scaled(q)
 	if err != nil {
-		return estimate{}, err
+		return reply{}, err
 	}
 	h := l.hypothesis.Count(asked.Query)
-	if spent(&l.record, l.params.Params) {
-		if known { // it was not when this was planned
-			return estimate{}, &usedUp{id}
-		}
-		return estimate{value: asked.Count(h)}, nil
+	switch {
+	case spent(&l.record, l.params.Params) && known:
+		return reply{stale: &stale{id, spentMeanwhile,
+			sqlerr.New(sqlerr.Busy, "other queries used %s up meanwhile", l.record.Name).WithHint("try again")}}, nil
+	case spent(&l.record, l.params.Params):
+		return reply{estimate: estimate{value: asked.Count(h)}}, nil
 	}
 	var count int64
+	var stale *stale
 	err = db.onSnapshot(ctx, r.table, func(sn *snapshot) error {
-		if err := db.startRun(ctx, sn, l, r.buyer); err != nil {
+		var err error
+		if stale, err = db.startRun(ctx, sn, l, r.buyer); err != nil || stale != nil {
 			return err
 		}
 		if err := db.reserveComparison(ctx, l); err != nil {
 			return err
 		}
-		var err error
 		count, err = sn.count(ctx, r.query, l.record.Columns, q)
 		return err
 	})
-	if err != nil {
-		return estimate{}, err
+	if err != nil || stale != nil {
+		return reply{stale: stale}, err
 	}
 	out, err := l.run.Test(source.AddWeighted(0, count, asked.Factor), h, db.random())
 	if err != nil {
-		return estimate{}, err
+		return reply{}, err
 	}
 	l.record.Comparisons++
-	if !out.Fired {
-		return db.agree(l, r, asked, h)
+	var e estimate
+	if out.Fired {
+		e, err = db.learn(ctx, l, r, asked, out.Noisy)
+	} else {
+		e, err = db.agree(l, r, asked, h)
 	}
-	return db.learn(ctx, l, r, asked, out.Noisy)
+	return reply{estimate: e}, err
 }
 
-// answered returns the mechanism's own earlier answer to the query.
+// answered returns the mechanism's own earlier answer to the query, which others
+// may have stored while this one waited.
 func (db *DB) answered(ctx context.Context, r request, l *live) (estimate, bool, error) {
-	v, err := db.current(ctx) // what others stored while it waited is in it
+	answers, err := db.storedAnswers(ctx, nil, r)
 	if err != nil {
 		return estimate{}, false, err
 	}
-	all, err := db.stored(ctx, v, r)
-	if err != nil {
-		return estimate{}, false, err
-	}
-	for _, c := range all {
-		if query.SameName(c.name, l.record.Name) {
-			e, err := c.answer(ctx)
-			return e, true, err
+	for _, a := range answers {
+		if a.MechanismID == l.record.ID {
+			margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
+			return db.estimate(a, margin), err == nil, err
 		}
 	}
 	return estimate{}, false, nil
@@ -123,10 +129,10 @@ func (db *DB) answered(ctx context.Context, r request, l *live) (estimate, bool,
 // τ drawn, then τ stored, each durable before the next; only then is anything
 // compared with it. The account was charged when the mechanism was created. What
 // the buyer takes is the run's share of that. Whether a run is open is public: what
-// ends one is released.
-func (db *DB) startRun(ctx context.Context, sn *snapshot, l *live, by *catalog.Buyer) error {
+// ends one is released. It returns stale if the buyer may not pay.
+func (db *DB) startRun(ctx context.Context, sn *snapshot, l *live, by *catalog.Buyer) (*stale, error) {
 	if l.run != nil {
-		return nil
+		return nil, nil
 	}
 	next := l.record
 	next.RunsStarted++
@@ -142,25 +148,25 @@ func (db *DB) startRun(ctx context.Context, sn *snapshot, l *live, by *catalog.B
 		return tx.Buy(*by, payment)
 	})
 	if code := sqlerr.CodeOf(err); code == sqlerr.Forbidden || code == sqlerr.Budget {
-		return &unpaidRun{next.ID, err}
+		return &stale{next.ID, runUnpaid, err}, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	by.Taken += payment.Cost()
 	ctx = context.WithoutCancel(ctx) // it is paid for: let it begin
 	l.keep(next)
 	run, err := smw.StartRun(l.params.Params, db.random())
 	if err != nil {
-		return errRandom()
+		return nil, errRandom()
 	}
 	next.Run = &catalog.OpenRun{Number: next.RunsStarted, Tau: run.Tau()}
 	if err := db.store.Write(ctx, func(tx *catalog.Tx) error { return tx.UpdateMechanism(&next) }); err != nil {
-		return err
+		return nil, err
 	}
 	l.keep(next)
 	l.run = &run
-	return nil
+	return nil, nil
 }
 
 // keep keeps a record that the catalog has.

@@ -129,7 +129,7 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 		return c.failed(err)
 	}
 	c.note = a.note()
-	c.answer = func(ctx context.Context) (estimate, error) {
+	evaluate := func(ctx context.Context) (estimate, error) {
 		e, err := a.answer(ctx, see.query, r.settings.Confidence)
 		e.at = func(confidence float64) (float64, error) {
 			other, err := a.answer(ctx, see.query, confidence)
@@ -137,12 +137,16 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 		}
 		return e, err
 	}
+	c.answer = func(ctx context.Context) (reply, error) {
+		e, err := evaluate(ctx)
+		return reply{estimate: e}, err
+	}
 	_, few := see.query.SizeWithin(evaluatedSupport)
 	if c.allowed(r.settings.Mechanism) && (few || r.settings.Accuracy > 0) {
 		var e estimate
-		e, err = c.answer(ctx)
+		e, err = evaluate(ctx)
 		c.margin, c.known = e.margin, e.verified
-		c.answer = func(context.Context) (estimate, error) { return e, nil }
+		c.answer = answeredBy(e)
 	} else {
 		c.margin, c.known, err = a.predict(see.query, r.settings.Confidence)
 	}

@@ -164,8 +164,8 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	if r.file.isReadOnly() {
 		return c.failed(errReadOnly())
 	}
-	c.known = !spent(m, p.Params) && !r.spent[m.ID]
-	if c.known && (m.Run == nil || r.between[m.ID]) {
+	c.known = !spent(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
+	if c.known && (m.Run == nil || r.changed[foundLater{m.ID, runUnpaid}]) {
 		c.starts = max(1, m.RunRho)
 		if err := v.limits(r.table).Check(*r.buyer, c.starts); err != nil {
 			return c.failed(inAdvance(err, m))
@@ -179,7 +179,7 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	} else {
 		c.note = "its runs are spent: unverified"
 	}
-	c.answer = func(ctx context.Context) (estimate, error) {
+	c.answer = func(ctx context.Context) (reply, error) {
 		return db.ask(ctx, r, m.ID, see.query, c.known)
 	}
 	return c, err

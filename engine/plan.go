@@ -61,10 +61,13 @@ func (r request) considers(kind, name string) bool {
 // constant answers a query that no record can satisfy.
 func constant(value int64) candidate {
 	return candidate{origin: fromConstant, name: "constant", kind: "constant", columns: []int{}, support: finiteSupport(0), known: true,
-		note: "no record can satisfy the query",
-		answer: func(context.Context) (estimate, error) {
-			return estimate{value: value, verified: true, at: func(float64) (float64, error) { return 0, nil }}, nil
-		}}
+		note:   "no record can satisfy the query",
+		answer: answeredBy(estimate{value: value, verified: true, at: func(float64) (float64, error) { return 0, nil }})}
+}
+
+// answeredBy is the answer of a candidate whose estimate is known.
+func answeredBy(e estimate) func(context.Context) (reply, error) {
+	return func(context.Context) (reply, error) { return reply{estimate: e}, nil }
 }
 
 // storedNote is what EXPLAIN says of stored answers.
@@ -72,8 +75,17 @@ const storedNote = "stored"
 
 // stored returns the answers this query got before: they serve again for free.
 func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, error) {
-	var answers []catalog.Answer
-	if can, known := v.answers.may(r); can {
+	answers, err := db.storedAnswers(ctx, v.answers, r)
+	if err != nil {
+		return nil, err
+	}
+	return db.again(v, r, answers)
+}
+
+// storedAnswers returns the answers that are stored, and those that the present lease
+// remembers. Keys may save looking.
+func (db *DB) storedAnswers(ctx context.Context, keys *answerKeys, r request) (answers []catalog.Answer, err error) {
+	if can, known := keys.may(r); can {
 		err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 			var err error
 			answers, err = tx.Answers(r.table.ID, r.query.String())
@@ -86,7 +98,7 @@ func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, erro
 			return nil, err
 		}
 	}
-	return db.again(v, r, append(answers, db.live.memory.find(r)...))
+	return append(answers, db.live.memory.find(r)...), nil
 }
 
 // again returns the candidates that stored answers are.
@@ -104,7 +116,7 @@ func (db *DB) again(v *view, r request, answers []catalog.Answer) ([]candidate, 
 		e := db.estimate(a, margin)
 		out = append(out, candidate{origin: fromStored, name: a.Via, kind: kind, support: storedSupport(v, r, a),
 			margin: margin, known: true, note: storedNote,
-			answer: func(context.Context) (estimate, error) { return e, nil }})
+			answer: answeredBy(e)})
 	}
 	return out, nil
 }

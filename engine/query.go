@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"dpsql/catalog"
 	"dpsql/query"
@@ -35,22 +34,30 @@ func (f *file) isReadOnly() bool {
 	return f.readOnly
 }
 
-// planning says what a plan is for.
+// planning says what a plan is for, and what was found since the first one.
 type planning struct {
-	buyer      *catalog.Buyer // what the statement pays as; nil for one that has taken nothing yet
-	spent      map[int64]bool // mechanisms known to be used up, whatever the view says
-	between    map[int64]bool // mechanisms known to have no open run, whatever the view says
-	explaining bool           // every candidate is shown, also those that SET mechanism excludes
+	buyer      *catalog.Buyer      // what the statement pays as; nil for one that has taken nothing yet
+	changed    map[foundLater]bool // holds whatever the view says
+	explaining bool                // every candidate is shown, also those that SET mechanism excludes
 }
 
-// noted adds a mechanism to a set, which is nil before the first: few statements
-// find one otherwise than planned.
-func noted(set map[int64]bool, mechanism int64) map[int64]bool {
-	if set == nil {
-		set = make(map[int64]bool)
+// foundLater names what was found of a mechanism after a plan was made.
+type foundLater struct {
+	mechanism int64
+	why       staleReason
+}
+
+// learn notes why a plan was stale. It returns false if the plan knew of it already.
+func (p *planning) learn(c *stale) bool {
+	key := foundLater{c.mechanism, c.why}
+	if p.changed[key] {
+		return false
 	}
-	set[mechanism] = true
-	return set
+	if p.changed == nil {
+		p.changed = make(map[foundLater]bool)
+	}
+	p.changed[key] = true
+	return true
 }
 
 // buyer returns what a new statement pays as: it has taken nothing yet.
@@ -61,9 +68,9 @@ func (s *Session) buyer() *catalog.Buyer {
 // query answers a SELECT: bind it to linear queries, plan them, choose, let the
 // chosen candidates charge, draw, store and return, and compute the rows from
 // the answers. Every private access of the module passes here or through a
-// declaration.
+// declaration. A mechanism that other queries spent between plan and answer leads to
+// another plan, at most twice each.
 func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.Value) (*Result, error) {
-	// Each mechanism found otherwise than planned leads to one more plan at most.
 	how := planning{buyer: s.buyer()}
 	for {
 		st, err := s.plan(ctx, sel, args, how)
@@ -76,21 +83,15 @@ func (s *Session) query(ctx context.Context, sel *sqlfront.Select, args []query.
 		if err := s.agreed(st); err != nil {
 			return nil, err
 		}
-		answers, err := st.answer(ctx)
-		var used *usedUp
-		if errors.As(err, &used) && !how.spent[used.mechanism] {
-			how.spent = noted(how.spent, used.mechanism)
-			continue
-		}
-		var unpaid *unpaidRun
-		if errors.As(err, &unpaid) && !how.between[unpaid.mechanism] {
-			how.between = noted(how.between, unpaid.mechanism)
-			continue
-		}
-		if err != nil {
+		answers, stale, err := st.answer(ctx)
+		switch {
+		case err != nil:
 			return nil, err
+		case stale == nil:
+			return st.result(answers), nil
+		case !how.learn(stale):
+			return nil, stale.err
 		}
-		return st.result(answers), nil
 	}
 }
 

@@ -108,26 +108,28 @@ func (st *statement) refused(first error, failed []int) error {
 }
 
 // answer has the chosen candidates answer: first those that cost nothing, then,
-// in one charge, what is bought.
-func (st *statement) answer(ctx context.Context) ([]estimate, error) {
+// in one charge, what is bought. It stops where something changed since the plan;
+// what was answered until then is stored, or its mechanism remembers it.
+func (st *statement) answer(ctx context.Context) ([]estimate, *stale, error) {
 	answers := make([]estimate, len(st.asks))
 	for i, a := range st.asks {
 		if a.best.buys() {
 			continue
 		}
-		var err error
-		if answers[i], err = a.best.answer(ctx); err != nil {
-			return nil, err
+		r, err := a.best.answer(ctx)
+		if err != nil || r.stale != nil {
+			return nil, r.stale, err
 		}
+		answers[i] = r.estimate
 		if err := st.step(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	purchases := st.purchases()
 	if len(purchases) == 0 {
-		return answers, nil
+		return answers, nil, nil
 	}
-	return answers, st.buy(ctx, purchases, answers)
+	return answers, nil, st.buy(ctx, purchases, answers)
 }
 
 // step reports progress, and ends where the context has.
