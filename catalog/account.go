@@ -139,9 +139,6 @@ func (tx *Tx) Account(id int64) (*Account, error) {
 
 // Accounts lists all accounts, oldest first.
 func (tx *Tx) Accounts() ([]Account, error) {
-	if tx.accounts != nil {
-		return slices.Clone(tx.accounts), nil
-	}
 	bases := map[int64][]string{}
 	err := each(tx, func(row record) error {
 		var id int64
@@ -157,11 +154,7 @@ func (tx *Tx) Accounts() ([]Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := complete(tx, rollAccounts, accounts, func(a *Account) string { return key(a.ID) }); err != nil {
-		return nil, err
-	}
-	tx.accounts = accounts
-	return slices.Clone(accounts), nil
+	return accounts, complete(tx, rollAccounts, accounts, func(a *Account) string { return key(a.ID) })
 }
 
 // CreateAccount opens an account over a.Bases, sets a.ID and a.CreatedAt, and

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"dpsql/sqlerr"
@@ -51,27 +50,17 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 		a.CreatedAt = tx.stamp()
 	}
 	sum := checksum([]byte(a.Query))
-	result, err := tx.put(`INSERT INTO dpsql_answers (table_id, sha256, query, kind, via, mechanism, estimate, law, created_at)
+	a.ID, err = tx.insert(`INSERT INTO dpsql_answers (table_id, sha256, query, kind, via, mechanism, estimate, law, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.TableID, sum, a.Query, string(a.Kind), a.Via,
 		mechanism, a.Estimate, law, formatTime(a.CreatedAt))
 	if err != nil {
-		return err
-	}
-	if a.ID, err = result.LastInsertId(); err != nil {
 		return err
 	}
 	a.Law = json.RawMessage(law)
 	if err := tx.seal("dpsql_answers", a.ID, a.encoding()); err != nil {
 		return err
 	}
-	if err := tx.join(rollAnswers, answerKey(a.ID, a.TableID, sum)); err != nil {
-		return err
-	}
-	if len(tx.answers) == mostAnswers {
-		tx.answers = slices.Delete(tx.answers, 0, mostAnswers/2)
-	}
-	tx.answers = append(tx.answers, AnswerKey{ID: a.ID, TableID: a.TableID, Key: keyOf(sum), sum: [32]byte(sum)})
-	return nil
+	return tx.join(rollAnswers, answerKey(a.ID, a.TableID, sum))
 }
 
 // answerKey is what an answer is in the roll of all: what AnswerKeys reads of

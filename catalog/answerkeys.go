@@ -10,8 +10,6 @@ import (
 type AnswerKey struct {
 	ID, TableID int64 // of the answer, and of its table
 	Key         uint64
-
-	sum [sha256.Size]byte // of the query, of which Key is the beginning
 }
 
 // KeyOf returns the Key that answers to a query have, given as canonical text.
@@ -57,26 +55,4 @@ func (tx *Tx) AnswerKeys(read *AnswersRead, limit int, f func(AnswerKey)) error 
 		return err // what was read before is of a later snapshot
 	}
 	return stored.compare(rollAnswers, read.roll)
-}
-
-// NewAnswers calls f for the stored answers that were not read yet, as
-// AnswerKeys does, if they are all known to the Store that stored them; it
-// returns false, without having called f, where they must be read.
-func (p Progress) NewAnswers(read *AnswersRead, f func(AnswerKey)) bool {
-	now := *read
-	var fresh []AnswerKey
-	for _, k := range p.answers {
-		if k.ID > now.last {
-			now.last, now.roll = k.ID, now.roll.with(answerKey(k.ID, k.TableID, k.sum[:]), 1)
-			fresh = append(fresh, k)
-		}
-	}
-	if !p.counted || now.roll != p.roll {
-		return false
-	}
-	*read = now
-	for _, k := range fresh {
-		f(k)
-	}
-	return true
 }

@@ -45,7 +45,6 @@ type Store struct {
 	partSize int              // bytes of a stored part of a payload, at most
 	now      func() time.Time // the clock of ledger rows and creation dates
 	writing  chan struct{}    // holds a token while this Store writes
-	work     sync.Mutex       // held by who writes, and for a moment by who looks at the memory
 	probe    probe
 
 	mu     sync.Mutex
@@ -55,8 +54,6 @@ type Store struct {
 	writer *sql.DB
 	chain  *chain // the committed ledger as far as this process verified it
 	rows   rowsState
-	memory *memory // nil while a transaction writes, and where nothing is known
-	eras   Era     // the latest
 	mark   markFile
 }
 

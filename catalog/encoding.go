@@ -57,9 +57,9 @@ func (r record) verify(what string, e encoding, stored []byte) error {
 	return corrupt("the record of %s does not match its checksum", what)
 }
 
-// seal stores the digest of a record that was just written, by exec or by put.
+// seal stores the digest of a record that was just written.
 func (tx *Tx) seal(table string, id int64, e encoding) error {
 	digest := e.digest()
-	_, err := tx.put(`UPDATE `+table+` SET digest = ? WHERE id = ?`, digest[:], id)
+	_, err := tx.exec(`UPDATE `+table+` SET digest = ? WHERE id = ?`, digest[:], id)
 	return err
 }

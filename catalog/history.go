@@ -27,7 +27,7 @@ func (tx *Tx) AppendHistory(mechanism int64, query string, noisy int64) (seq int
 	}
 	h := HistoryRow{Seq: last.count + 1, Query: query, Noisy: noisy}
 	next := h.follow(mechanism, last)
-	_, err = tx.put(`INSERT INTO dpsql_history (mechanism, seq, query, noisy, digest) VALUES (?, ?, ?, ?, ?)`,
+	_, err = tx.exec(`INSERT INTO dpsql_history (mechanism, seq, query, noisy, digest) VALUES (?, ?, ?, ?, ?)`,
 		mechanism, h.Seq, query, noisy, next.sum[:])
 	if err != nil {
 		return 0, err

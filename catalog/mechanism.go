@@ -117,17 +117,9 @@ func (tx *Tx) Mechanism(name string) (*Mechanism, error) {
 // MechanismByID returns the mechanism with the id. Errors: Unknown when it was
 // dropped.
 func (tx *Tx) MechanismByID(id int64) (*Mechanism, error) {
-	if m, known := tx.mechanisms[id]; known {
-		m = m.apart()
-		return &m, nil
-	}
 	m, err := find(tx, scanMechanism, selectMechanism+`AND id = ?`, id)
-	if err != nil {
-		return nil, err
-	}
-	if m != nil {
-		tx.keep(*m)
-		return m, nil
+	if err != nil || m != nil {
+		return m, err
 	}
 	if _, err := tx.Mechanisms(0); err != nil { // it is missing
 		return nil, err
@@ -211,32 +203,12 @@ func (tx *Tx) UpdateMechanism(m *Mechanism) error {
 		run, tau = m.Run.Number, m.Run.Tau
 	}
 	digest := stored.encoding().digest()
-	_, err = tx.put(`UPDATE dpsql_mechanisms SET runs_started = ?, runs_ended = ?, comparisons = ?, run = ?, tau = ?, leased = ?,
+	_, err = tx.exec(`UPDATE dpsql_mechanisms SET runs_started = ?, runs_ended = ?, comparisons = ?, run = ?, tau = ?, leased = ?,
 		digest = ? WHERE id = ?`, m.RunsStarted, ended, m.Comparisons, run, tau, m.Leased, digest[:], m.ID)
-	if err != nil {
-		return err
+	if err == nil {
+		m.RunsEnded = ended
 	}
-	m.RunsEnded = ended
-	tx.keep(*stored)
-	return nil
-}
-
-// keep keeps a mechanism in the transaction's memory.
-func (tx *Tx) keep(m Mechanism) {
-	if tx.mechanisms == nil {
-		tx.mechanisms = map[int64]Mechanism{}
-	}
-	tx.mechanisms[m.ID] = m.apart()
-}
-
-// apart returns the mechanism with a run of its own: what the caller does to one
-// does not reach the memory's.
-func (m Mechanism) apart() Mechanism {
-	if m.Run != nil {
-		run := *m.Run
-		m.Run = &run
-	}
-	return m
+	return err
 }
 
 // follows reports whether next may come after stored, when the runs up to ended

@@ -56,15 +56,9 @@ func (tx *Tx) IsPublic(name string) (bool, error) {
 
 // Publics lists the names of the public tables, sorted.
 func (tx *Tx) Publics() ([]string, error) {
-	if tx.publics != nil {
-		return slices.Clone(tx.publics), nil
-	}
 	all, err := list(tx, scanText, `SELECT name FROM dpsql_public NOT INDEXED ORDER BY CAST(name AS TEXT)`)
 	if err == nil {
 		err = complete(tx, rollPublics, all, func(name *string) string { return *name })
-	}
-	if err == nil {
-		tx.publics = append([]string{}, all...)
 	}
 	return all, err
 }

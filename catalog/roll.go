@@ -73,7 +73,7 @@ func (tx *Tx) roll(owner int64, name string) (roll, error) {
 }
 
 func (tx *Tx) setRoll(owner int64, name string, r roll) error {
-	_, err := tx.put(`INSERT INTO dpsql_rolls (owner, name, count, sum) VALUES (?, ?, ?, ?)
+	_, err := tx.exec(`INSERT INTO dpsql_rolls (owner, name, count, sum) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET count = excluded.count, sum = excluded.sum`, owner, name, r.count, r.sum[:])
 	if all, read := tx.rolls[owner]; read && err == nil {
 		all[name] = r

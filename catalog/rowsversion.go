@@ -70,23 +70,17 @@ func dataVersion(ctx context.Context, pool *sql.DB) (which *connection, data int
 	return dataVersionOf(ctx, conn)
 }
 
-// dataVersionOf asks a connection, in its transaction if there is one. Its own
-// errors are kept from database/sql, which at driver.ErrBadConn would wait for
-// the end of that transaction, and so for ever.
+// dataVersionOf asks a connection.
 func dataVersionOf(ctx context.Context, conn *sql.Conn) (which *connection, data int64, err error) {
-	failed := conn.Raw(func(c any) error {
+	err = conn.Raw(func(c any) error {
 		kept, ok := c.(*keeping)
 		if !ok {
-			err = errors.New("a connection of another kind")
-			return nil
+			return errors.New("a connection of another kind")
 		}
 		which = kept.name
 		data, err = kept.dataVersion(ctx)
-		return nil
+		return err
 	})
-	if err == nil {
-		err = failed
-	}
 	return which, data, err
 }
 
@@ -112,7 +106,6 @@ func (t touching) PrepareContext(ctx context.Context, query string) (*sql.Stmt, 
 // touch notes, before it happens, that the transaction changes tables outside
 // the catalog.
 func (tx *Tx) touch() {
-	tx.declare()
 	if tx.touched {
 		return
 	}

@@ -80,7 +80,6 @@ func confirmOld(ctx context.Context, q Querier, version int) error {
 // migrate brings the catalog to the newest version, in this transaction.
 func (tx *Tx) migrate() error {
 	for v := tx.version; v < len(tx.store.schema); v++ {
-		tx.declare()
 		step := tx.store.schema[v]
 		if _, err := tx.sql.ExecContext(tx.ctx, step.statements); err != nil {
 			return err

@@ -139,8 +139,8 @@ func (k *keeping) QueryContext(ctx context.Context, text string, args []driver.N
 	return &keptRows{rows, s}, nil
 }
 
-// dataVersion asks SQLite's data_version. Every transaction that writes begins
-// with it, so it goes past database/sql.
+// dataVersion asks SQLite's data_version. Every statement begins with it, so it
+// goes past database/sql.
 func (k *keeping) dataVersion(ctx context.Context) (int64, error) {
 	s, err := k.take(ctx, `PRAGMA data_version`)
 	if err != nil {

@@ -17,12 +17,14 @@ type Tx struct {
 	store    *Store
 	ctx      context.Context // of the Read or Write this transaction is the body of
 	sql      *guard
+	version  int // of the catalog's schema as this transaction sees it; 0: none
 	writable bool
-	touched  bool   // it may have changed tables outside the catalog, and so declares
-	declares bool   // it may have changed more than belongs to an era
-	marks    []mark // of lines that the ledger must have; nil once it was verified
-	last     *mark  // of the last line this transaction wrote; nil: it wrote none
-	*memory         // what it needs not read again, with what it wrote itself
+	touched  bool                      // it may have changed tables outside the catalog
+	chain    *chain                    // the ledger as far as verified, this transaction's lines included
+	atEnd    bool                      // whether chain ends where the ledger does
+	rolls    map[int64]map[string]roll // by owner, as far as read, this transaction's included
+	marks    []mark                    // of lines that the ledger must have; nil once it was verified
+	last     *mark                     // of the last line this transaction wrote; nil: it wrote none
 }
 
 // SQL returns the transaction itself, for statements on the user's own tables.
@@ -54,7 +56,7 @@ func (s *Store) read(ctx context.Context, fn func(*Tx) error) error {
 	}
 	defer snap.close()
 	defer snap.tx.Rollback()
-	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: snap.tx}, marks: marks, memory: &memory{version: snap.version, chain: verified}}
+	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: snap.tx}, version: snap.version, chain: verified, marks: marks}
 	if err := fn(tx); err != nil {
 		return err
 	}
@@ -85,19 +87,27 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	defer func() { <-s.writing }()
-	s.work.Lock()
-	defer s.work.Unlock()
 	if err := s.createFile(); err != nil {
 		return err
 	}
 	if err := s.oneName(); err != nil {
 		return err
 	}
-	tx, end, err := s.begin(ctx)
+	pool, err := s.writerPool()
 	if err != nil {
 		return err
 	}
-	defer end()
+	verified, marks, err := s.known()
+	if err != nil {
+		return err
+	}
+	begun, err := s.beginWrite(ctx, pool)
+	if err != nil {
+		return err
+	}
+	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, chain: verified, marks: marks}
+	defer tx.settle()
+	defer begun.Rollback() // does nothing after the commit
 	if err := tx.run(fn); err != nil {
 		return err
 	}
@@ -105,54 +115,19 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	s.publish(tx.chain)
-	s.remember(tx)
 	if tx.last != nil {
 		return s.writeMark(*tx.last)
 	}
 	return nil
 }
 
-// begin begins a transaction that writes, with what the Store remembers. End
-// ends it, if it was not committed.
-func (s *Store) begin(ctx context.Context) (tx *Tx, end func(), err error) {
-	pool, err := s.writerPool()
-	if err != nil {
-		return nil, nil, err
-	}
-	verified, marks, err := s.known()
-	if err != nil {
-		return nil, nil, err
-	}
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	begun, err := s.beginWrite(ctx, conn)
-	if err != nil {
-		conn.Close()
-		return nil, nil, err
-	}
-	tx = &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, marks: marks}
-	end = func() {
-		begun.Rollback() // does nothing after the commit
-		tx.settle()
-		conn.Close()
-	}
-	if tx.memory, err = s.recall(ctx, conn, verified); err != nil {
-		end()
-	}
-	return tx, end, err
-}
-
 func (tx *Tx) run(fn func(*Tx) error) error {
-	if tx.version == 0 {
-		version, err := readVersion(tx.ctx, tx.sql, len(tx.store.schema))
-		if err != nil {
-			return err
-		}
-		tx.version = version
+	version, err := readVersion(tx.ctx, tx.sql, len(tx.store.schema))
+	if err != nil {
+		return err
 	}
-	if tx.version > 0 {
+	tx.version = version
+	if version > 0 {
 		if err := tx.migrate(); err != nil {
 			return unreadable(err)
 		}
@@ -186,10 +161,10 @@ func (s *Store) takeTurn(ctx context.Context) error {
 // beginWrite begins the transaction. Turning a rollback-journal file into a WAL
 // one needs it alone and does not wait by itself, so a first attempt that finds
 // it busy is repeated until the timeout.
-func (s *Store) beginWrite(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
+func (s *Store) beginWrite(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
 	deadline := time.Now().Add(s.options.BusyTimeout)
 	for {
-		tx, err := conn.BeginTx(ctx, nil)
+		tx, err := pool.BeginTx(ctx, nil)
 		if err == nil || !isBusy(err) || !time.Now().Before(deadline) {
 			return tx, err
 		}
@@ -201,16 +176,8 @@ func (s *Store) beginWrite(ctx context.Context, conn *sql.Conn) (*sql.Tx, error)
 	}
 }
 
-// exec writes records that declare something, which ends the era.
+// exec writes records. The first one in a file creates the schema.
 func (tx *Tx) exec(query string, args ...any) (sql.Result, error) {
-	tx.declare()
-	return tx.put(query, args...)
-}
-
-// put writes records of a mechanism's progress, the ledger's and answers, which
-// the caller keeps the memory up to date with. The first record in a file
-// creates the schema.
-func (tx *Tx) put(query string, args ...any) (sql.Result, error) {
 	if !tx.writable {
 		return nil, sqlerr.New(sqlerr.Internal, "a read transaction tried to write")
 	}

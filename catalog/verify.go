@@ -159,7 +159,7 @@ func (tx *Tx) append(e Entry) error {
 	if !next.add(l) {
 		return sqlerr.New(sqlerr.Internal, "the ledger's sums overflow")
 	}
-	_, err = tx.put(`INSERT INTO dpsql_ledger (seq, at, account, kind, action, object, epsilon, delta, rho, hash)
+	_, err = tx.exec(`INSERT INTO dpsql_ledger (seq, at, account, kind, action, object, epsilon, delta, rho, hash)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		l.seq, l.at, l.account, l.kind, l.action, l.object, l.epsilon, l.delta, l.rho, l.hash)
 	if err != nil {

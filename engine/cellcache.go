@@ -108,19 +108,13 @@ func (sn *snapshot) currentCells(ctx context.Context, columns []int, q query.Que
 }
 
 // recheck refuses a source that changed, as reading its rows would. What it
-// finds holds until the next commit, and what the transaction of a charge found
-// for its era. Nothing outside the catalog was committed
+// finds holds until the next commit. Nothing outside the catalog was committed
 // since the cells were read, so its schema is looked at once, and then only
 // whether all tables it reads are still those of its budget or public.
 func (db *DB) recheck(ctx context.Context, t *table, k cellsKey, bases []string, file catalog.Version) error {
-	era, err := db.store.Era(ctx)
+	bases, err := db.stillCovered(ctx, t, bases)
 	if err != nil {
 		return err
-	}
-	if !db.unchangedIn.holds(t, era) {
-		if bases, err = db.stillCovered(ctx, t, bases); err != nil {
-			return err
-		}
 	}
 	c := &db.cellCache
 	c.mu.Lock()

@@ -51,7 +51,6 @@ type DB struct {
 	cellCache cellCache
 	building  sync.Mutex // declarations of this process run one at a time
 
-	unchangedIn sourceEras
 }
 
 // Open opens the database file and changes nothing on disk: a missing file is

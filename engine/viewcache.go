@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"maps"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"dpsql/catalog"
@@ -16,14 +14,12 @@ type viewCache struct {
 	mu      sync.Mutex
 	at      catalog.Version
 	view    *view
-	era     catalog.Era // of the view; 0 where that is not known
 	answers answerKeys
 }
 
 // current returns the public catalog as it is now: the last view, if there was
-// no commit since, by this process or another; the last view with the progress
-// of this process's mechanisms, if there was no other; or one that is read. It
-// must not be changed; declarations take a view of their own.
+// no commit since, by this process or another; or one that is read. It must not
+// be changed; declarations take a view of their own.
 func (db *DB) current(ctx context.Context) (*view, error) {
 	before, err := db.store.Version(ctx)
 	if err != nil {
@@ -31,20 +27,10 @@ func (db *DB) current(ctx context.Context) (*view, error) {
 	}
 	c := &db.views
 	c.mu.Lock()
-	at, v, era := c.at, c.view, c.era
+	at, v := c.at, c.view
 	c.mu.Unlock()
 	if before.Known() && at == before {
 		return v, nil
-	}
-	p, err := db.store.Progress(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if before.Known() && era != 0 && era == p.Era {
-		if next := v.after(p); next != nil && c.answers.know(p) {
-			c.keep(before, next, era)
-			return next, nil
-		}
 	}
 	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
 		var err error
@@ -60,41 +46,17 @@ func (db *DB) current(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before.Known() { // what was read is not older than that, nor than the era
-		c.keep(before, v, p.Era)
+	if before.Known() { // what was read is not older than that
+		c.keep(before, v)
 	}
 	return v, nil
 }
 
-// keep keeps a view that is of a version of the file and an era, or of later
-// ones, and serves while these are the present ones.
-func (c *viewCache) keep(at catalog.Version, v *view, era catalog.Era) {
+// keep keeps a view that is of a version of the file or of a later one.
+func (c *viewCache) keep(at catalog.Version, v *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at, c.view, c.era = at, v, era
-}
-
-// after returns the view after what was committed in its era, nil where that
-// does not belong to it. In an era only counters and runs of mechanisms change,
-// and what is spent.
-func (v *view) after(p catalog.Progress) *view {
-	next := *v
-	next.mechanisms = slices.Clone(v.mechanisms)
-	for _, m := range p.Mechanisms {
-		i := slices.IndexFunc(next.mechanisms, func(known catalog.Mechanism) bool { return known.ID == m.ID })
-		if i < 0 {
-			return nil
-		}
-		next.mechanisms[i] = published(m)
-	}
-	if p.Spent != nil {
-		next.accounts = maps.Clone(v.accounts)
-		for id, a := range next.accounts {
-			a.spent = p.Spent[id]
-			next.accounts[id] = a
-		}
-	}
-	return &next
+	c.at, c.view = at, v
 }
 
 // maxAnswerKeys bounds the memory for keys of stored answers, about 40 bytes
@@ -126,14 +88,6 @@ func (a *answerKeys) follow(tx *catalog.Tx) error {
 		a.full, a.byTable = true, nil
 	}
 	return err
-}
-
-// know takes in the answers that were stored in an era, and reports whether
-// these are all that are new.
-func (a *answerKeys) know(p catalog.Progress) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.full || a.byTable != nil && a.count < maxAnswerKeys/2 && p.NewAnswers(&a.read, a.add)
 }
 
 // add takes in an answer. The keys are locked.

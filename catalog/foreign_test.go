@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"dpsql/accounting"
 	"dpsql/sqlerr"
 )
 
-// firedOften makes a store that remembers a run of a mechanism with all that a
-// firing reads and writes.
+// firedOften makes a store that has fired a mechanism, and a function that does
+// all that a firing reads and writes.
 func firedOften(t *testing.T, path string) (s *Store, account int64, fire func(*Tx) error) {
 	t.Helper()
 	s = open(t, path)
@@ -58,10 +56,9 @@ func firedOften(t *testing.T, path string) (s *Store, account int64, fire func(*
 	return s, account, fire
 }
 
-// TestEditsEndTheMemory damages each record that a store remembers, as another
-// program and by what the store executes for others. The next transaction does
-// not go by what it knew.
-func TestEditsEndTheMemory(t *testing.T) {
+// TestEditsAreNoticed damages each record that a firing reads, as another
+// program and by what the store executes for others. The next firing notices.
+func TestEditsAreNoticed(t *testing.T) {
 	for _, edit := range []string{
 		`UPDATE dpsql_accounts SET interactive_rho = interactive_rho * 2`,
 		`DELETE FROM dpsql_bases`,
@@ -95,59 +92,49 @@ func TestEditsEndTheMemory(t *testing.T) {
 	}
 }
 
-// TestNewerCatalogEndsTheMemory writes a newer version into a file that a store
-// remembers.
-func TestNewerCatalogEndsTheMemory(t *testing.T) {
+// TestNewerCatalogIsNoticed writes a newer version into a file that a store uses.
+func TestNewerCatalogIsNoticed(t *testing.T) {
 	path := dbPath(t)
 	s, _, fire := firedOften(t, path)
 	raw(t, path, `UPDATE dpsql_schema SET version = version + 1`)
 	wantCode(t, s.Write(context.Background(), fire), sqlerr.Unsupported)
 }
 
-// TestMemoryIsOfOneConnection replaces the connection that writes, as a pool
-// may, while another process commits. The next one's numbers are those that the
-// last one had.
-func TestMemoryIsOfOneConnection(t *testing.T) {
-	ctx := context.Background()
+// TestRowsVersionIsOfOneConnection replaces the connection that writes, as a pool
+// may, while another process commits. The next one's numbers can be those that
+// the last one had, and yet the versions differ.
+func TestRowsVersionIsOfOneConnection(t *testing.T) {
 	path := dbPath(t)
 	s, _, fire := firedOften(t, path)
 	other := open(t, path)
 	for range 3 { // the first connection may have other numbers than the later ones
-		before, err := s.Era(ctx)
-		if err != nil || before == 0 {
-			t.Fatalf("no era has begun: %v", err)
-		}
-		was, number := s.memory.conn, s.memory.foreign
+		before := rowsVersion(t, s)
 		s.writer.SetMaxIdleConns(-1)
 		write(t, other, fire)
 		s.writer.SetMaxIdleConns(1)
-		if now, err := s.Era(ctx); err != nil || now != 0 {
-			t.Errorf("the era is %d after another's commit, before it %d (%v)", now, before, err)
+		now := rowsVersion(t, s)
+		if now == before || now.writer == before.writer {
+			t.Errorf("the connection was not replaced, or the commit not noticed: %v, before %v", now, before)
 		}
-		write(t, s, fire)
-		compareMemory(t, s, other)
-		if s.memory.conn == was {
-			t.Error("the connection was not replaced")
-		}
-		t.Logf("number %d, then %d", number, s.memory.foreign)
+		t.Logf("number %d, then %d", before.foreign, now.foreign)
 	}
 }
 
-// TestThresholdInMemoryIsTheStores changes the threshold of an open run in what
-// the caller gave to the store, and in what he got from it. Neither is what the
-// store compares the next update with.
-func TestThresholdInMemoryIsTheStores(t *testing.T) {
+// TestThresholdOfAnOpenRunStays changes the threshold of an open run. It is
+// refused, whoever's record the caller changes.
+func TestThresholdOfAnOpenRunStays(t *testing.T) {
 	ctx := context.Background()
 	s, _, _ := firedOften(t, dbPath(t))
-	m := s.memory.mechanisms[1]
+	var m *Mechanism
+	read(t, s, func(tx *Tx) (err error) { m, err = tx.MechanismByID(1); return err })
 	m.RunsStarted++
 	m.Run = &OpenRun{Number: m.RunsStarted, Tau: 5}
-	update := func(tx *Tx) error { return tx.UpdateMechanism(&m) }
+	update := func(tx *Tx) error { return tx.UpdateMechanism(m) }
 	write(t, s, update)
 	m.Run.Tau = 6
 	wantCode(t, s.Write(ctx, update), sqlerr.Internal)
 	write(t, s, func(tx *Tx) error {
-		for _, tau := range []int64{7, 8} { // first it is read, then known
+		for _, tau := range []int64{7, 8} {
 			got, err := tx.MechanismByID(m.ID)
 			if err != nil {
 				return err
@@ -159,9 +146,9 @@ func TestThresholdInMemoryIsTheStores(t *testing.T) {
 	})
 }
 
-// TestReplacedFileIsNotRemembered puts an older copy in the place of a file that
-// a store remembers.
-func TestReplacedFileIsNotRemembered(t *testing.T) {
+// TestReplacedFileIsNoticed puts an older copy in the place of a file that a
+// store uses.
+func TestReplacedFileIsNoticed(t *testing.T) {
 	path := dbPath(t)
 	s, _, fire := firedOften(t, path)
 	raw(t, path, `VACUUM INTO '`+path+`.copy'`)
@@ -181,7 +168,7 @@ func TestReplacedFileIsNotRemembered(t *testing.T) {
 }
 
 // TestMarkThatFailsLeavesWhatIsStored makes the mark fail after the commit of a
-// line. What is remembered is what was committed.
+// line. The line stays.
 func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 	path := dbPath(t)
 	s, account, fire := firedOften(t, path)
@@ -198,10 +185,8 @@ func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 	write(t, s, fire)
 	s.mark.file.Close()
 	wantCode(t, s.Write(context.Background(), fire), sqlerr.IO)
-	fresh := open(t, path)
-	compareMemory(t, s, fresh)
 	write(t, s, fire)
-	read(t, fresh, func(tx *Tx) error {
+	read(t, open(t, path), func(tx *Tx) error {
 		if spent, err := tx.Spent(account); err != nil || spent.Rho != 7 {
 			t.Errorf("spent ρ = %v, want 7 (%v)", spent.Rho, err)
 		}
@@ -209,9 +194,9 @@ func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 	})
 }
 
-// TestMemoryOfManyGoroutines fires from many goroutines on two stores of one
-// file, while others ask both for their progress.
-func TestMemoryOfManyGoroutines(t *testing.T) {
+// TestManyGoroutines fires from many goroutines on two stores of one file, while
+// others ask both for versions and what was spent.
+func TestManyGoroutines(t *testing.T) {
 	ctx := context.Background()
 	path := dbPath(t)
 	s, account, fire := firedOften(t, path)
@@ -221,12 +206,19 @@ func TestMemoryOfManyGoroutines(t *testing.T) {
 	for i := range 6 {
 		one := stores[i%2]
 		until(done, &askers, func() {
-			p, err := one.Progress(ctx)
+			err := one.Read(ctx, func(tx *Tx) error {
+				spent, err := tx.Spent(account)
+				if err != nil {
+					return err
+				}
+				all, err := tx.Mechanisms(0)
+				if err == nil && int64(spent.Rho) != all[0].RunsEnded {
+					t.Errorf("ρ = %v is spent on %d runs", spent.Rho, all[0].RunsEnded)
+				}
+				return err
+			})
 			if err != nil {
 				t.Error(err)
-			}
-			if p.Spent != nil && len(p.Mechanisms) > 0 && int64(p.Spent[account].Rho) != p.Mechanisms[0].RunsEnded {
-				t.Errorf("ρ = %v is spent on %d runs", p.Spent[account].Rho, p.Mechanisms[0].RunsEnded)
 			}
 			if _, _, err := one.RowsVersion(ctx); err != nil {
 				t.Error(err)
@@ -246,12 +238,10 @@ func TestMemoryOfManyGoroutines(t *testing.T) {
 	writers.Wait()
 	close(done)
 	askers.Wait()
-	fresh := open(t, path)
 	for _, one := range stores {
 		write(t, one, fire)
-		compareMemory(t, one, fresh)
 	}
-	read(t, fresh, func(tx *Tx) error {
+	read(t, open(t, path), func(tx *Tx) error {
 		if err := tx.VerifyLedger(); err != nil {
 			return err
 		}
@@ -276,8 +266,8 @@ func until(done <-chan struct{}, g *sync.WaitGroup, ask func()) {
 	})
 }
 
-// TestAskingIsNotWriting asks for the era all the time, in a store whose
-// transactions wait for nobody. They have nobody to wait for.
+// TestAskingIsNotWriting asks for the version of the rows all the time, in a
+// store whose transactions wait for nobody. They have nobody to wait for.
 func TestAskingIsNotWriting(t *testing.T) {
 	ctx := context.Background()
 	path := dbPath(t)
@@ -287,7 +277,7 @@ func TestAskingIsNotWriting(t *testing.T) {
 	var askers sync.WaitGroup
 	for range 4 {
 		until(done, &askers, func() {
-			if _, err := s.Era(ctx); err != nil {
+			if _, _, err := s.RowsVersion(ctx); err != nil {
 				t.Error(err)
 			}
 		})
@@ -300,29 +290,4 @@ func TestAskingIsNotWriting(t *testing.T) {
 	}
 	close(done)
 	askers.Wait()
-}
-
-// TestNoWriteBeginsWhileTheMemoryIsLookedAt starts a transaction while someone
-// looks, and gives it time to change what is looked at.
-func TestNoWriteBeginsWhileTheMemoryIsLookedAt(t *testing.T) {
-	ctx := context.Background()
-	s, _, fire := firedOften(t, dbPath(t))
-	var writer sync.WaitGroup
-	var begun atomic.Bool
-	err := s.atRest(ctx, func(*memory) {
-		writer.Go(func() {
-			err := s.Write(ctx, func(tx *Tx) error { begun.Store(true); return fire(tx) })
-			if err != nil {
-				t.Error(err)
-			}
-		})
-		time.Sleep(20 * time.Millisecond)
-		if begun.Load() {
-			t.Error("a transaction has begun")
-		}
-	})
-	writer.Wait()
-	if err != nil || !begun.Load() {
-		t.Errorf("the transaction has begun: %v (%v)", begun.Load(), err)
-	}
 }

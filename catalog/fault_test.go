@@ -14,7 +14,7 @@ import (
 	"dpsql/accounting"
 )
 
-var memorySteps = flag.Int("memory-steps", 150, "transactions of TestMemoryAfterFaults")
+var faultSteps = flag.Int("fault-steps", 150, "transactions of TestTransactionsAfterFaults")
 
 // fault is what happens at one statement of a transaction.
 type fault int
@@ -184,11 +184,11 @@ func knowledge(t *testing.T, tx *Tx, account int64) string {
 	return string(text)
 }
 
-// TestMemoryAfterFaults runs random transactions on Stores of one file, many of
-// which fail at a statement, at their commit or after it, while another program
-// writes as well. After each, the next transaction of every Store knows what
-// one that remembers nothing reads.
-func TestMemoryAfterFaults(t *testing.T) {
+// TestTransactionsAfterFaults runs random transactions on Stores of one file,
+// many of which fail at a statement, at their commit or after it, while another
+// program writes as well. After each, the next transaction of every Store knows
+// what a Store that wrote nothing reads.
+func TestTransactionsAfterFaults(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -200,14 +200,12 @@ func TestMemoryAfterFaults(t *testing.T) {
 	for _, s := range stores {
 		breaks = append(breaks, injectFaults(t, s))
 	}
-	w := &memoryWorkload{random: random, account: account, table: table}
+	w := &workload{random: random, account: account, table: table}
 	for range 3 {
 		w.addMechanism(t, stores[0])
 	}
-	keys := []map[int64]AnswerKey{{}, {}, {}}
-	known := make([]AnswersRead, len(stores))
-	failed, kept := 0, 0
-	steps := *memorySteps
+	failed := 0
+	steps := *faultSteps
 	if testing.Short() {
 		steps /= 4
 	}
@@ -247,10 +245,6 @@ func TestMemoryAfterFaults(t *testing.T) {
 		f.left = 0
 		w.forget(t, fresh)
 		for j, s := range stores {
-			if compareMemory(t, s, fresh) {
-				kept++
-			}
-			compareAnswers(t, s, fresh, &known[j], keys[j])
 			if random.IntN(4) > 0 && j != who {
 				continue
 			}
@@ -264,27 +258,10 @@ func TestMemoryAfterFaults(t *testing.T) {
 			})
 		}
 	}
-	t.Logf("%d of %d transactions failed, %d memories", failed, steps, kept)
-	if !testing.Short() && (failed == 0 || kept < steps/4) { // by chance less often than once in 10^10 times
+	t.Logf("%d of %d transactions failed", failed, steps)
+	if !testing.Short() && failed == 0 { // by chance less often than once in 10^10 times
 		t.Error("the transactions do not do what they are for")
 	}
-}
-
-// TestBrokenConnectionEndsTheTransaction loses the connection where it is asked
-// for the state of the file, at the beginning of a transaction.
-func TestBrokenConnectionEndsTheTransaction(t *testing.T) {
-	s := open(t, dbPath(t))
-	account, _ := declare(t, s, "raws")
-	f := injectFaults(t, s)
-	free := func(tx *Tx) error {
-		return tx.Charge(account, KindInteractive, "run", "m", accounting.Amount{})
-	}
-	write(t, s, free)
-	f.left, f.what = 1, badConnection
-	if err := s.Write(context.Background(), free); err == nil || f.met != 1 {
-		t.Errorf("%d faults were met: %v", f.met, err)
-	}
-	write(t, s, free)
 }
 
 // tryWrite is Write, with a panic for an error.
@@ -312,8 +289,61 @@ func foreign(t *testing.T, path string, random *rand.Rand, i int) {
 	}
 }
 
+// workload makes the steps of random transactions.
+type workload struct {
+	random         *rand.Rand
+	account, table int64
+	mechanisms     []int64
+	names          int
+	undead         int // mechanisms found after they were dropped
+}
+
+func (w *workload) addMechanism(t *testing.T, s *Store) {
+	w.names++
+	m := &Mechanism{Name: fmt.Sprint("m", w.names), TableID: w.table, Params: json.RawMessage(`{}`), Epsilon: 1, Rho: 1000, RunRho: 1, Updates: 1000}
+	write(t, s, func(tx *Tx) error { return tx.AddMechanism(m, []byte("prior")) })
+	w.mechanisms = append(w.mechanisms, m.ID)
+}
+
+// step does what a firing does, or at times a declaration.
+func (w *workload) step(tx *Tx) error {
+	id := w.mechanisms[w.random.IntN(len(w.mechanisms))]
+	switch w.random.IntN(16) {
+	case 0:
+		w.names++
+		return tx.AddPublic(fmt.Sprint("public", w.names))
+	case 1:
+		_, err := tx.SQL().ExecContext(context.Background(), `CREATE TABLE IF NOT EXISTS kept (a)`)
+		return err
+	case 2, 3, 4:
+		return tx.Charge(w.account, KindInteractive, "run", "m", accounting.Amount{})
+	case 5:
+		return tx.Charge(w.account, KindReleases, "build", "r", accounting.Amount{Epsilon: 1})
+	case 6, 7, 8:
+		_, err := tx.AppendHistory(id, fmt.Sprint("q", w.random.IntN(9)), w.random.Int64N(9))
+		return err
+	case 9, 10, 11:
+		return tx.PutAnswer(&Answer{TableID: w.table, Query: fmt.Sprint("q", w.random.IntN(9)), Kind: AnswerFired, Via: "m", MechanismID: id})
+	}
+	m, err := tx.MechanismByID(id)
+	if err != nil {
+		return err
+	}
+	m.Comparisons += w.random.Int64N(3)
+	m.Leased = w.random.IntN(2) == 0
+	switch {
+	case m.Run != nil:
+		m.Run = nil
+	case m.RunsStarted < m.Updates && m.RunsStarted == m.RunsEnded:
+		m.RunsStarted++
+	case m.RunsStarted > m.RunsEnded:
+		m.Run = &OpenRun{Number: m.RunsStarted, Tau: w.random.Int64N(100)}
+	}
+	return tx.UpdateMechanism(m)
+}
+
 // wider does what step does, or a declaration.
-func (w *memoryWorkload) wider(tx *Tx) error {
+func (w *workload) wider(tx *Tx) error {
 	w.names++
 	switch name := fmt.Sprint("x", w.names); w.random.IntN(40) {
 	case 0:
@@ -346,7 +376,7 @@ func (w *memoryWorkload) wider(tx *Tx) error {
 }
 
 // anew drops a mechanism and makes another of its name.
-func (w *memoryWorkload) anew(tx *Tx) error {
+func (w *workload) anew(tx *Tx) error {
 	id := w.mechanisms[w.random.IntN(len(w.mechanisms))]
 	m, err := tx.MechanismByID(id)
 	if err != nil {
@@ -365,7 +395,7 @@ func (w *memoryWorkload) anew(tx *Tx) error {
 }
 
 // forget lets go of mechanisms that there are none of.
-func (w *memoryWorkload) forget(t *testing.T, s *Store) {
+func (w *workload) forget(t *testing.T, s *Store) {
 	t.Helper()
 	read(t, s, func(tx *Tx) error {
 		all, err := tx.Mechanisms(0)

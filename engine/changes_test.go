@@ -79,17 +79,17 @@ func between(lo, hi int) string {
 	return fmt.Sprintf(`SELECT COUNT(*) FROM t WHERE age BETWEEN %d AND %d`, lo, hi)
 }
 
-// TestViewAfterProgressIsAFreshRead asks mechanisms in two databases on one
-// file, with declarations and purchases in between. After every statement the
-// view that either has is what the file says, whether it was read or is the one
-// before with what was committed since.
-func TestViewAfterProgressIsAFreshRead(t *testing.T) {
+// TestViewIsAFreshRead asks mechanisms in two databases on one file, with
+// declarations and purchases in between. After every statement the view that
+// either has is what the file says, whether it was read or is the one before,
+// and a view that others may have is never changed.
+func TestViewIsAFreshRead(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := firingOften(t)
 	sessions := []*Session{s, open(t, s.db.store.Path(), Options{}).NewSession()}
-	who, read, kept := 0, 0, 0
+	who := 0
 	for i, kind := range random.Perm(200) {
 		if random.IntN(40) == 0 {
 			who = 1 - who
@@ -116,24 +116,12 @@ func TestViewAfterProgressIsAFreshRead(t *testing.T) {
 		if _, err := sessions[who].Exec(context.Background(), text, nil); sqlerr.CodeOf(err) == sqlerr.Internal || sqlerr.CodeOf(err) == sqlerr.Corrupt {
 			t.Fatalf("%s: %v", text, err)
 		}
-		for j, one := range sessions {
-			v := sameView(t, one.db)
-			if j != who || v == before {
-				continue
-			}
-			if v.tables[0] == before.tables[0] { // a view that is read has tables of its own
-				kept++
-			} else {
-				read++
-			}
+		for _, one := range sessions {
+			sameView(t, one.db)
 		}
 		if is := fmt.Sprint(before.mechanisms, before.accounts); is != was {
 			t.Errorf("a view that others may have was changed from\n%s\nto\n%s", was, is)
 		}
-	}
-	t.Logf("%d views were read and %d followed from those before", read, kept)
-	if read < 5 || kept < 20 {
-		t.Error("the statements do not do what they are for")
 	}
 }
 
