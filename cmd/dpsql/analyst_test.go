@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/sqlerr"
 )
@@ -19,7 +20,7 @@ func TestAnalystHasNoCommandForFiles(t *testing.T) {
 		}
 		files++
 		for _, line := range []string{c.name, c.name + " x", c.name + " x.db y", c.name[:len(c.name)-1] + " /etc/passwd t", "  " + c.name + "\tx y z"} {
-			r, session, out, _ := testRunner(formatCSV)
+			r, session, out, _ := testRunner(render.CSV)
 			r.role = engine.Analyst
 			err := r.command(context.Background(), line)
 			if code := sqlerr.CodeOf(err); code != sqlerr.Forbidden && code != sqlerr.Unknown || len(session.imports) > 0 || out.Len() > 0 {

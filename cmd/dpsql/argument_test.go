@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -37,7 +38,7 @@ func TestArgumentsOfStatements(t *testing.T) {
 		{"SELECT COUNT(*) FROM t WHERE a = ?", nil, sqlerr.Invalid},
 	}
 	for _, test := range tests {
-		got, err := arguments{"a": query.Int(1), "b": query.Text("x")}.of(test.statement)
+		got, err := arguments{"a": query.Int(1), "b": query.Text("x")}.forStatement(test.statement)
 		if sqlerr.CodeOf(err) != test.code || !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, %v", test.statement, got, err)
 		}
@@ -45,7 +46,7 @@ func TestArgumentsOfStatements(t *testing.T) {
 }
 
 func TestParameterCommand(t *testing.T) {
-	r, _, out, _ := testRunner(formatCSV)
+	r, _, out, _ := testRunner(render.CSV)
 	for line, code := range map[string]sqlerr.Code{
 		".parameter set :zip 15213": "", ".parameter set 1 2": sqlerr.Invalid, ".parameter frobnicate": sqlerr.Invalid,
 		".parameter set city 'New York'": "", ".parameter unset nothing": "",
@@ -64,7 +65,7 @@ func TestParameterCommand(t *testing.T) {
 
 // Results go where they are sent, and back.
 func TestRedirection(t *testing.T) {
-	r, session, out, _ := testRunner(formatCSV)
+	r, session, out, _ := testRunner(render.CSV)
 	r.dir = t.TempDir()
 	session.results = map[string]*engine.Result{"SELECT 1": ints("one", int64(1)), "SELECT 2": ints("two", int64(2))}
 	script := ".once a.csv\nSELECT 1;\nSELECT 2;\n.output b.csv\nSELECT 1;\nSELECT 2;\n.output\nSELECT 1;\n"
@@ -83,7 +84,7 @@ func TestRedirection(t *testing.T) {
 
 // Nothing that could be charged for is run under .explain on.
 func TestExplaining(t *testing.T) {
-	r, session, _, _ := testRunner(formatCSV)
+	r, session, _, _ := testRunner(render.CSV)
 	script := ".explain SELECT 0;\n.explain on\nSELECT 1; WITH a AS (b) SELECT 2; SET x = 1; SHOW TABLES; DESCRIBE t; CREATE RELEASE r; DROP RELEASE r; select(3);\n.explain off\nSELECT 4;"
 	if err := r.script(context.Background(), "", strings.NewReader(script)); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/internal/audit"
 	"dpsql/noise"
 )
@@ -28,7 +29,7 @@ func constant() audit.Case {
 }
 
 // onCases audits the cases as the command does, and returns the exit status.
-func onCases(f format, terminal bool, cases ...audit.Case) (status int, out, errs string) {
+func onCases(f render.Format, terminal bool, cases ...audit.Case) (status int, out, errs string) {
 	var stdout, stderr bytes.Buffer
 	c := testConsole(&stdout, &stderr, f)
 	c.errTTY = terminal
@@ -38,7 +39,7 @@ func onCases(f format, terminal bool, cases ...audit.Case) (status int, out, err
 }
 
 func TestAuditReportsAViolation(t *testing.T) {
-	status, out, errs := onCases(formatTable, false, constant(), bare())
+	status, out, errs := onCases(render.Table, false, constant(), bare())
 	if status != exitFailed || !strings.Contains(errs, "the audit refutes 1 claim of 2, at confidence 0.999") {
 		t.Errorf("status %d, %s", status, errs)
 	}
@@ -47,7 +48,7 @@ func TestAuditReportsAViolation(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	status, out, errs = onCases(formatJSON, false, bare())
+	status, out, errs = onCases(render.JSON, false, bare())
 	var result struct {
 		Columns []string
 		Rows    [][]any
@@ -64,14 +65,14 @@ func TestAuditReportsAViolation(t *testing.T) {
 }
 
 func TestAuditFindsNothing(t *testing.T) {
-	status, out, errs := onCases(formatTable, true, constant())
+	status, out, errs := onCases(render.Table, true, constant())
 	if status != exitOK || !strings.Contains(out, "no claim refuted at confidence 0.999 · ") {
 		t.Errorf("status %d, %s", status, out)
 	}
 	if !strings.Contains(errs, clearLine+"100 %  nothing") || !strings.HasSuffix(errs, clearLine) {
 		t.Errorf("progress %q", errs)
 	}
-	if _, out, errs = onCases(formatJSON, false, constant()); errs != "" || strings.Count(out, "\n") != 1 {
+	if _, out, errs = onCases(render.JSON, false, constant()); errs != "" || strings.Count(out, "\n") != 1 {
 		t.Errorf("%s%s", out, errs)
 	}
 }
@@ -80,7 +81,7 @@ func TestAuditFindsNothing(t *testing.T) {
 func TestAuditOfWhatFails(t *testing.T) {
 	broken := bare()
 	broken.Shows = nil
-	if status, out, errs := onCases(formatTable, false, broken); status != exitFailed || out != "" || !strings.Contains(errs, "internal") {
+	if status, out, errs := onCases(render.Table, false, broken); status != exitFailed || out != "" || !strings.Contains(errs, "internal") {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
 }

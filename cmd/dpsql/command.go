@@ -3,15 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math"
+	"slices"
 	"strings"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
-// command is a dot-command. The table of them drives both dispatch and .help.
+// command is a dot-command. Their table drives dispatch, .help and completion.
 type command struct {
 	name    string
 	args    string // as .help shows them
@@ -19,33 +20,33 @@ type command struct {
 	least   int // arguments
 	most    int
 	curator bool // it names files, which an analyst may not
-	rest    bool // its argument is the rest of the line as it stands
-	acts    bool // it changes something or needs an answer, so that a script that is explained leaves it out
+	rest    bool // its one argument is the rest of the line
+	acts    bool // it writes something or needs an answer: -explain leaves it out
 	run     func(r *runner, ctx context.Context, args []string) error
 }
 
 // commands returns the table of dot-commands.
 func commands() []command {
 	return []command{
-		{name: ".budget", help: "list what is spent and left", run: listing("SHOW BUDGET")},
+		{name: ".budget", help: "list the budgets: spent and left", run: listing("SHOW BUDGET")},
 		{name: ".chart", args: "[COLUMN]", most: 1, acts: true, help: "draw the last answer as bars with error bars", run: (*runner).chart},
-		{name: ".echo", args: "on|off", least: 1, most: 1, help: "write each statement before its result", run: (*runner).echo},
+		{name: ".echo", args: "on|off", least: 1, most: 1, help: "write each statement before its result", run: (*runner).setEcho},
 		{name: ".exit", help: "leave", run: (*runner).quit},
-		{name: ".explain", args: "on|off|STATEMENT", least: 1, most: math.MaxInt, help: "say how SELECTs would be answered, for free",
+		{name: ".explain", args: "on|off|STATEMENT", least: 1, most: math.MaxInt, help: "show how SELECTs would be answered; free",
 			run: (*runner).explainCommand, rest: true},
 		{name: ".export", args: "RELEASE FILE", least: 2, most: 2, curator: true, acts: true, help: "write a release into a public file",
 			run: (*runner).export},
-		{name: ".headers", args: "on|off", least: 1, most: 1, help: "begin results in csv with the names of the columns", run: (*runner).headers},
+		{name: ".headers", args: "on|off", least: 1, most: 1, help: "write the names of columns above results in csv", run: (*runner).headers},
 		{name: ".help", help: "list these commands", run: (*runner).help},
 		{name: ".import", args: "[--csv|--tsv] [--append] [--if-missing] FILE TABLE", least: 2, most: 5, curator: true, acts: true,
 			help: "load a CSV, TSV or Parquet file into a table", run: (*runner).load},
 		{name: ".ledger", help: "list every charge", run: listing("SHOW LEDGER")},
 		{name: ".mode", args: "table|csv|json|markdown", most: 1, help: "write results in another format", run: (*runner).mode},
 		{name: ".once", args: "FILE", least: 1, most: 1, curator: true, acts: true, help: "write the next result into a file", run: (*runner).once},
-		{name: ".output", args: "[FILE]", most: 1, curator: true, acts: true, help: "write results into a file, or to the screen again",
+		{name: ".output", args: "[FILE]", most: 1, curator: true, acts: true, help: "write results into a file, or on the screen again",
 			run: (*runner).output},
 		{name: ".pager", args: "on|off", least: 1, most: 1, help: "show long results in $PAGER, in the shell", run: (*runner).pager},
-		{name: ".parameter", args: "[set NAME VALUE|unset NAME|clear]", most: 3, help: "give :NAME a value, or list them",
+		{name: ".parameter", args: "[set NAME VALUE|unset NAME|clear]", most: 3, help: "give :NAME a value, or list all values",
 			run: (*runner).parameter},
 		{name: ".plot", args: "FILE.svg [COLUMN]", least: 1, most: 2, curator: true, acts: true, help: "draw the last answer into a file",
 			run: (*runner).plot},
@@ -54,7 +55,7 @@ func commands() []command {
 		{name: ".read", args: "FILE", least: 1, most: 1, curator: true, help: "run a script", run: (*runner).read},
 		{name: ".schema", args: "[TABLE]", most: 1, help: "describe a private table, or all of them", run: (*runner).schema},
 		{name: ".tables", help: "list the declared tables", run: listing("SHOW TABLES")},
-		{name: ".timer", args: "on|off", least: 1, most: 1, help: "state the time of every statement", run: (*runner).timer},
+		{name: ".timer", args: "on|off", least: 1, most: 1, help: "show the time of every statement", run: (*runner).timer},
 	}
 }
 
@@ -68,7 +69,7 @@ func commandHelp() string {
 		}
 		fmt.Fprintf(&b, "  %-31s%s\n", left, c.help)
 	}
-	b.WriteString("\nStatements end with a semicolon. Ctrl-C clears the line or stops a statement, Ctrl-D leaves.\n")
+	b.WriteString("\nStatements end with a semicolon. Ctrl-C clears the line or stops a statement; Ctrl-D leaves.\n")
 	return b.String()
 }
 
@@ -83,21 +84,21 @@ func (r *runner) command(ctx context.Context, line string) error {
 		return sqlerr.New(sqlerr.Forbidden, "the analyst role may not name files, as %s does", c.name).
 			WithHint("open the database as curator")
 	}
-	args, err := c.arguments(rest)
+	args, err := c.cut(rest)
 	if err != nil {
 		return err
 	}
 	if len(args) < c.least || len(args) > c.most {
 		return c.misused()
 	}
-	if c.acts && r.plans != nil {
+	if c.acts && r.rehearsal != nil {
 		return r.console.report("not run: " + c.name)
 	}
 	return c.run(r, ctx, args)
 }
 
-// findCommand returns the command of that name or of that beginning, if only
-// one has it.
+// findCommand returns the command of that name, or the only one whose name begins
+// so.
 func findCommand(word string) (command, error) {
 	var found []command
 	for _, c := range commands() {
@@ -112,24 +113,30 @@ func findCommand(word string) (command, error) {
 		return found[0], nil
 	}
 	err := sqlerr.New(sqlerr.Unknown, "there is no command %s", word)
-	if near := sqlerr.Closest(word, names(commands())); near != "" {
+	if near := sqlerr.Closest(word, slices.Values(commandNames())); near != "" {
 		return command{}, err.WithHint("did you mean %s?", near)
 	}
 	return command{}, err.WithHint(".help lists the commands")
 }
 
-func names(commands []command) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, c := range commands {
-			if !yield(c.name) {
-				return
-			}
-		}
+func commandNames() []string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
 	}
+	return names
 }
 
-// arguments cuts what follows the command's name.
-func (c command) arguments(rest string) ([]string, error) {
+func formatNames() []string {
+	var names []string
+	for _, f := range render.Formats {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+// cut returns the arguments in the text that follows the command's name.
+func (c command) cut(rest string) ([]string, error) {
 	if !c.rest {
 		return splitWords(rest)
 	}
@@ -139,7 +146,7 @@ func (c command) arguments(rest string) ([]string, error) {
 	return []string{rest}, nil
 }
 
-// misused is the error for wrong arguments.
+// misused returns the error for wrong arguments.
 func (c command) misused() error {
 	if c.most == 0 {
 		return sqlerr.New(sqlerr.Invalid, "%s takes no arguments", c.name)
@@ -148,8 +155,8 @@ func (c command) misused() error {
 		WithHint("%s %s", c.name, c.args)
 }
 
-// splitWords cuts a line at blanks. Quotes of either kind keep blanks
-// together and are removed; inside them the same quote doubled is one.
+// splitWords cuts a line at blanks. Quotes of either kind keep blanks together and
+// are removed; a doubled quote inside them stands for one.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	for line = strings.TrimLeft(line, " \t\r"); line != ""; line = strings.TrimLeft(line, " \t\r") {
@@ -162,6 +169,7 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
+// cutWord cuts the first word off a line.
 func cutWord(line string) (word, rest string, err error) {
 	quote := line[:1]
 	if quote != "'" && quote != `"` {
@@ -174,7 +182,7 @@ func cutWord(line string) (word, rest string, err error) {
 	for {
 		part, after, closed := strings.Cut(rest, quote)
 		if !closed {
-			return "", "", sqlerr.New(sqlerr.Malformed, "a %s in the command is not closed", quote)
+			return "", "", sqlerr.New(sqlerr.Malformed, "the %s in the command is not closed", quote)
 		}
 		word += part
 		if !strings.HasPrefix(after, quote) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/sqlerr"
 )
@@ -66,7 +67,7 @@ func TestCommands(t *testing.T) {
 		{".help", "", nil},
 	}
 	for _, test := range tests {
-		r, session, _, _ := testRunner(formatCSV)
+		r, session, _, _ := testRunner(render.CSV)
 		err := r.command(context.Background(), test.line)
 		if sqlerr.CodeOf(err) != test.code || !slices.Equal(session.seen, test.seen) {
 			t.Errorf("%s: %v, statements %q", test.line, err, session.seen)
@@ -76,7 +77,7 @@ func TestCommands(t *testing.T) {
 
 func TestQuit(t *testing.T) {
 	for _, line := range []string{".quit", ".exit", ".q"} {
-		r, _, _, _ := testRunner(formatCSV)
+		r, _, _, _ := testRunner(render.CSV)
 		if err := r.command(context.Background(), line); !errors.Is(err, errQuit) {
 			t.Errorf("%s: %v", line, err)
 		}
@@ -93,7 +94,7 @@ func TestImportSwitches(t *testing.T) {
 		{".import a.tsv t --if-missing --tsv", "t exists: nothing imported\n", engine.Import{Path: "a.tsv", Table: "t", IfMissing: true, Comma: '\t'}},
 	}
 	for _, test := range tests {
-		r, session, out, _ := testRunner(formatTable)
+		r, session, out, _ := testRunner(render.Table)
 		if err := r.command(context.Background(), test.line); err != nil {
 			t.Errorf("%s: %v", test.line, err)
 		}
@@ -106,7 +107,7 @@ func TestImportSwitches(t *testing.T) {
 // An analyst is refused whatever names a file, before anything is looked at.
 func TestAnalystNamesNoFiles(t *testing.T) {
 	for _, line := range []string{".read x.sql", ".import x.csv t", ".import", ".read"} {
-		r, session, _, _ := testRunner(formatCSV)
+		r, session, _, _ := testRunner(render.CSV)
 		r.role = engine.Analyst
 		err := r.command(context.Background(), line)
 		if sqlerr.CodeOf(err) != sqlerr.Forbidden || len(session.imports) > 0 {

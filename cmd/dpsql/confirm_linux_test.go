@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"dpsql/cmd/dpsql/internal/terminal"
 )
 
 // On a terminal a direct answer that takes more than a tenth of what is left is
@@ -26,7 +28,7 @@ CREATE PRIVATE TABLE p (sex TEXT IN ('F', 'M')) FROM raw WITH (epsilon = 1, delt
 	charges := func() int { return strings.Count(dpsql("-csv", "poor.db", "SHOW LEDGER"), "direct answer") }
 
 	tm := openTerminal(t, dir, "poor.db")
-	tm.expect(prompt)
+	tm.expect(terminal.Prompt)
 	tm.settle()
 	tm.typeIn("SET accuracy = 20;\r")
 	tm.settle()

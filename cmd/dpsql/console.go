@@ -2,120 +2,134 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
-// console writes results and messages. Results go to standard output, each
-// flushed before its method returns. Messages go there too in the formats that
-// people read, in their place among the results, and to standard error in
-// those that programs read.
+// console writes results and messages. Results go to standard output and are
+// flushed before a method returns. In formats for people messages stand among the
+// results; in formats for programs they go to standard error.
 type console struct {
-	out    *bufio.Writer
-	err    io.Writer
-	format format
-	outTTY bool
-	errTTY bool
-	width  func() int // of a line, in characters; 0 is no limit
-	bare   bool       // results in csv have no header
-	timer  bool       // state the time of every statement
-	wrote  bool       // something stands above the next result
-	to     *redirect  // where results go instead; nil for standard output
-	pager  *pager     // of long results; nil for none
-	meter  *meter     // of the running statement; nil for none
-	color  bool       // colours mean something to errors' reader
+	out      *bufio.Writer
+	err      io.Writer
+	format   render.Format
+	outTTY   bool
+	errTTY   bool
+	width    func() int // of a line of out, in characters; 0 is no limit
+	errWidth func() int // the same of err
+	color    bool       // err shows colours
+	noHeader bool       // leave out the header of csv
+	timer    bool       // show the time of every statement
+	wrote    bool       // something stands above the next result
+	pager    pager      // of long results; nil for none
+	meter    *meter     // of the running statement; nil for none
+	file     *redirect  // where results go instead; nil for standard output
 }
 
-// newConsole returns a console on the streams; without a format, terminals get
-// tables and anything else csv.
-func newConsole(s streams, f format) *console {
+// pager shows a text if it is longer than the terminal, and reports whether it
+// did.
+type pager interface{ Show(text []byte) bool }
+
+// newConsole returns a console on the streams. Without a format a terminal gets
+// tables, and anything else CSV.
+func newConsole(s streams, f render.Format) *console {
 	if f == "" {
-		f = formatCSV
+		f = render.CSV
 		if s.outTTY {
-			f = formatTable
+			f = render.Table
 		}
 	}
-	return &console{out: bufio.NewWriter(s.out), err: s.err, format: f, width: s.width, outTTY: s.outTTY, errTTY: s.errTTY, color: s.color}
+	return &console{out: bufio.NewWriter(s.out), err: s.err, format: f, width: s.width, errWidth: s.errWidth,
+		outTTY: s.outTTY, errTTY: s.errTTY, color: s.color}
 }
 
-// result writes what a statement gave. The statement's text serves to confirm
-// one that has no rows.
+// result writes the result of a statement, through the pager if it is longer than
+// the terminal. The statement's text confirms one that has no rows.
 func (c *console) result(statement string, r *engine.Result) error {
-	return c.paged(func() error { return c.write(statement, r) })
+	if c.pager == nil || c.file != nil {
+		return c.write(statement, r)
+	}
+	var all bytes.Buffer
+	out := c.out
+	c.out = bufio.NewWriter(&all)
+	err := c.write(statement, r)
+	c.out.Flush()
+	c.out = out
+	if c.pager.Show(all.Bytes()) {
+		return err
+	}
+	io.Copy(c.out, &all)
+	if ferr := c.flush(); err == nil {
+		err = ferr
+	}
+	return err
 }
 
+// write writes a result with its footer, its time and its warnings.
 func (c *console) write(statement string, r *engine.Result) error {
 	if len(r.Columns) == 0 {
 		c.confirm(statement, r)
 		return c.flush()
 	}
-	if err := c.rows(r); err != nil {
+	c.separate()
+	if err := c.format.Rows(c.out, r, c.width(), !c.noHeader); err != nil {
 		return cannotWrite(err)
 	}
-	if r.Answer != nil && c.format.forPeople() {
-		c.line(footer(r.Answer, r.Elapsed))
+	if r.Answer != nil && c.format.ForPeople() {
+		c.line(render.Footer(r.Answer, r.Elapsed))
 	} else if c.timer && r.Elapsed > 0 {
-		c.notice("time " + duration(r.Elapsed))
+		c.notice("time " + render.Duration(r.Elapsed))
 	}
-	if c.format != formatJSON {
+	if c.format != render.JSON { // where they are part of the result
 		c.warn(r.Warnings)
 	}
 	return c.flush()
 }
 
-// rows writes the rows in the console's format.
-func (c *console) rows(r *engine.Result) error {
-	switch c.format {
-	case formatCSV:
-		return writeCSV(c.out, r, !c.bare)
-	case formatJSON:
-		return writeJSON(c.out, r)
-	case formatMarkdown:
-		c.apart()
-		return writeMarkdown(c.out, r)
-	}
-	return writeTable(c.out, r, c.width())
-}
-
-// line writes a line for people among the results.
+// line writes a line for people among the results. On a terminal it breaks
+// between words.
 func (c *console) line(text string) {
-	c.apart()
-	fmt.Fprintln(c.out, text)
+	c.separate()
+	fmt.Fprintln(c.out, render.Wrap(text, c.width()))
 }
 
-// apart begins a block of output. In Markdown a blank line sets blocks apart,
-// or a line under a table would be one of its rows.
-func (c *console) apart() {
-	if c.format == formatMarkdown && c.wrote {
+// separate begins a block of output. In Markdown a blank line must separate
+// blocks, or a line below a table would be one of its rows.
+func (c *console) separate() {
+	if c.format == render.Markdown && c.wrote {
 		fmt.Fprintln(c.out)
 	}
 	c.wrote = true
 }
 
-// worthTelling is the time from which on it is stated without being asked for.
-const worthTelling = time.Millisecond
+// minShown is the shortest duration that is printed without .timer on.
+const minShown = time.Millisecond
 
 // confirm tells a person that a statement without rows was carried out.
 func (c *console) confirm(statement string, r *engine.Result) {
 	switch {
-	case c.format.forPeople() && c.outTTY:
+	case c.format.ForPeople() && c.outTTY:
 		text := tag(statement)
-		if c.timer && r.Elapsed > 0 || r.Elapsed >= worthTelling {
-			text += " · " + duration(r.Elapsed)
+		if c.timer && r.Elapsed > 0 || r.Elapsed >= minShown {
+			text += " · " + render.Duration(r.Elapsed)
 		}
 		c.line(text)
 	case c.timer && r.Elapsed > 0:
-		c.notice("time " + duration(r.Elapsed))
+		c.notice("time " + render.Duration(r.Elapsed))
 	}
 	c.warn(r.Warnings)
 }
 
-// tag names what a statement did by its first words: CREATE PRIVATE TABLE, SET.
+// tag returns the first words of a statement that say what it did: CREATE PRIVATE
+// TABLE, SET.
 func tag(statement string) string {
 	words := strings.Fields(strings.ToUpper(strings.TrimRight(statement, "; \t\r\n")))
 	n := min(1, len(words))
@@ -126,37 +140,37 @@ func tag(statement string) string {
 			}
 		}
 	}
-	return visibleText(strings.Join(words[:n], " "))
+	return render.Visible(strings.Join(words[:n], " "))
 }
 
-// report tells a person about something that is no result; programs are not
-// told.
+// report writes a line for people. Programs do not get it.
 func (c *console) report(text string) error {
-	if c.format.forPeople() {
-		c.line(visibleText(text))
+	if c.format.ForPeople() {
+		c.line(render.Visible(text))
 	}
 	return c.flush()
 }
 
-// caption writes the text of a statement above what is said of it.
+// caption writes the text of a statement above its explanation.
 func (c *console) caption(statement string) {
-	if c.format.forPeople() {
-		c.line(visibleText(shortened(strings.Join(strings.Fields(statement), " "))))
+	if c.format.ForPeople() {
+		c.line(render.Visible(shortened(strings.Join(strings.Fields(statement), " "))))
 	}
 }
 
-// shortened leaves SELECTs whole and cuts declarations, which can be long.
+// shortened cuts declarations, which can be long, and leaves SELECTs whole.
 func shortened(statement string) string {
-	const most = 76
-	if runes := []rune(statement); len(runes) > most && firstWord(statement) == "CREATE" {
-		return string(runes[:most]) + " …"
+	const limit = 76 // characters
+	if runes := []rune(statement); len(runes) > limit && firstWord(statement) == "CREATE" {
+		return string(runes[:limit]) + " …"
 	}
 	return statement
 }
 
-// notice writes a line beside the results.
+// notice writes a line beside the results: among them for people, else to
+// standard error.
 func (c *console) notice(text string) {
-	if c.format.forPeople() {
+	if c.format.ForPeople() {
 		c.line(text)
 		return
 	}
@@ -164,27 +178,34 @@ func (c *console) notice(text string) {
 	fmt.Fprintln(c.err, text)
 }
 
-// warn writes warnings that are not part of a result.
+// warn writes warnings beside a result.
 func (c *console) warn(warnings []string) {
 	for _, w := range warnings {
-		if c.format != formatJSON {
-			c.notice("warning: " + visibleText(w))
+		if c.format != render.JSON {
+			c.notice("warning: " + render.Visible(w))
 			continue
 		}
 		c.flush()
-		writeLine(c.err, struct {
+		render.JSONLine(c.err, struct {
 			Warning string `json:"warning"`
 		}{w})
 	}
 }
 
-// print writes a text that was asked for, whatever the format.
+// print writes a text in any format.
 func (c *console) print(text string) error {
 	io.WriteString(c.out, text)
 	return c.flush()
 }
 
-// flush hands everything written so far to the system.
+// fail writes an error to standard error, after everything that came before.
+func (c *console) fail(err error) {
+	c.out.Flush()
+	style := render.ErrorStyle{Format: c.format, Terminal: c.errTTY, Color: c.color, Width: c.errWidth()}
+	style.Write(c.err, err)
+}
+
+// flush writes what is buffered.
 func (c *console) flush() error {
 	if err := c.out.Flush(); err != nil {
 		return cannotWrite(err)
@@ -194,4 +215,73 @@ func (c *console) flush() error {
 
 func cannotWrite(err error) error {
 	return sqlerr.New(sqlerr.IO, "cannot write the result: %v", systemReason(err))
+}
+
+// redirect is a file that results go to in place of standard output.
+type redirect struct {
+	file *os.File
+	once bool // for one statement
+
+	// The console's fields before.
+	out    *bufio.Writer
+	outTTY bool
+	width  func() int
+	wrote  bool
+}
+
+// redirect sends the result of the next statement, or all further results, to a
+// file. It overwrites an existing file, as sqlite3 does.
+func (c *console) redirect(path string, once bool) error {
+	if err := c.restore(); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return cannotOpen(path, err)
+	}
+	c.file = &redirect{file: f, once: once, out: c.out, outTTY: c.outTTY, width: c.width, wrote: c.wrote}
+	c.out, c.outTTY, c.width, c.wrote = bufio.NewWriter(f), false, func() int { return 0 }, false
+	return nil
+}
+
+// restore sends results to standard output again. Its error is that of the last
+// write to the file.
+func (c *console) restore() error {
+	if c.file == nil {
+		return nil
+	}
+	err := c.out.Flush()
+	if cerr := c.file.file.Close(); err == nil {
+		err = cerr
+	}
+	c.out, c.outTTY, c.width, c.wrote = c.file.out, c.file.outTTY, c.file.width, c.file.wrote
+	c.file = nil
+	if err != nil {
+		return cannotWrite(err)
+	}
+	return nil
+}
+
+// endOnce ends a redirection that was for one statement.
+func (c *console) endOnce() error {
+	if c.file == nil || !c.file.once {
+		return nil
+	}
+	return c.restore()
+}
+
+// writeFile makes a file and calls write to fill it.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return cannotOpen(path, err)
+	}
+	err = write(f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return sqlerr.New(sqlerr.IO, "cannot write %s: %v", path, systemReason(err))
+	}
+	return nil
 }

@@ -1,6 +1,8 @@
 package main
 
-import "strings"
+import (
+	"strings"
+)
 
 // document is a page of Markdown, as lines, with its fenced blocks.
 type document struct {

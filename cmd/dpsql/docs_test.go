@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/query"
 )
@@ -202,9 +203,9 @@ func (p *page) openShell(o options) {
 	p.db, p.record = db, &recorder{session: db.NewSession()}
 	f := o.format
 	if f == "" {
-		f = formatTable
+		f = render.Table
 	}
-	c := newConsole(streams{out: p.out, err: p.out, width: func() int { return 0 }}, f)
+	c := newConsole(streams{out: p.out, err: p.out, width: func() int { return 0 }, errWidth: func() int { return 0 }}, f)
 	p.shell = &runner{session: p.record, role: o.role, console: c, args: o.args, explain: o.explain}
 	p.shell.enter(p.dir, 0)
 }

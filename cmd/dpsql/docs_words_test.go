@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/cmd/dpsql/internal/render"
+	"dpsql/cmd/dpsql/internal/terminal"
 	"dpsql/engine"
 	"dpsql/sqlerr"
 )
@@ -103,7 +105,7 @@ func documentedWords(t *testing.T) (named, run map[string]bool) {
 
 // knownWords returns what the command and the parser know.
 func knownWords(t *testing.T) []string {
-	all := slices.Concat(clauses, keywords, engine.SettingNames)
+	all := slices.Concat(clauses, terminal.Keywords, engine.SettingNames)
 	for _, c := range commands() {
 		all = append(all, c.name)
 	}
@@ -148,7 +150,7 @@ func clinic(t *testing.T) *engine.Session {
 	}
 	t.Cleanup(func() { db.Close() })
 	s := db.NewSession()
-	c := testConsole(new(bytes.Buffer), new(bytes.Buffer), formatCSV)
+	c := testConsole(new(bytes.Buffer), new(bytes.Buffer), render.CSV)
 	r := &runner{session: s, role: engine.Curator, console: c, args: make(arguments)}
 	if err := r.scriptFile(context.Background(), filepath.Join(docsDir, "sql", "example.sql")); err != nil {
 		t.Fatal(err)

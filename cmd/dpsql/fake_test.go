@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -65,7 +66,7 @@ func (f *fakeSession) Vocabulary(context.Context) (engine.Vocabulary, error) { r
 func (f *fakeSession) SetDirectory(dir string) { f.seen = append(f.seen, "in "+dir) }
 
 // testRunner returns a runner on a fake session, and what it writes.
-func testRunner(f format) (r *runner, session *fakeSession, out, errs *bytes.Buffer) {
+func testRunner(f render.Format) (r *runner, session *fakeSession, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	session = new(fakeSession)
 	return &runner{session: session, role: engine.Curator, console: testConsole(out, errs, f), args: make(arguments)}, session, out, errs

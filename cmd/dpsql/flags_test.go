@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -17,20 +18,20 @@ func TestParseFlags(t *testing.T) {
 	}{
 		{"x.db", options{database: "x.db"}},
 		{"x.db SQL", options{database: "x.db", sql: "SQL", hasSQL: true}},
-		{"-json x.db SQL", options{database: "x.db", sql: "SQL", hasSQL: true, format: formatJSON}},
-		{"x.db --json SQL", options{database: "x.db", sql: "SQL", hasSQL: true, format: formatJSON}},
-		{"x.db SQL -csv", options{database: "x.db", sql: "SQL", hasSQL: true, format: formatCSV}},
-		{"x.db -markdown", options{database: "x.db", format: formatMarkdown}},
-		{"-format=table x.db", options{database: "x.db", format: formatTable}},
-		{"-json -format csv x.db", options{database: "x.db", format: formatCSV}},
-		{"-csv -json=false x.db", options{database: "x.db", format: formatCSV}},
+		{"-json x.db SQL", options{database: "x.db", sql: "SQL", hasSQL: true, format: render.JSON}},
+		{"x.db --json SQL", options{database: "x.db", sql: "SQL", hasSQL: true, format: render.JSON}},
+		{"x.db SQL -csv", options{database: "x.db", sql: "SQL", hasSQL: true, format: render.CSV}},
+		{"x.db -markdown", options{database: "x.db", format: render.Markdown}},
+		{"-format=table x.db", options{database: "x.db", format: render.Table}},
+		{"-json -format csv x.db", options{database: "x.db", format: render.CSV}},
+		{"-csv -json=false x.db", options{database: "x.db", format: render.CSV}},
 		{"x.db -f s.sql", options{database: "x.db", script: "s.sql"}},
 		{"-f - x.db", options{database: "x.db", script: "-"}},
 		{"-role analyst x.db", options{database: "x.db", role: engine.Analyst}},
 		{"-explain x.db", options{database: "x.db", explain: true}},
 		{"-v zip=15213 x.db -v :city='New=York'", options{database: "x.db", args: arguments{"zip": query.Int(15213), "city": query.Text("New=York")}}},
 		{"-readonly x.db", options{database: "x.db", readonly: true}},
-		{"-json -- -odd.db -SQL", options{database: "-odd.db", sql: "-SQL", hasSQL: true, format: formatJSON}},
+		{"-json -- -odd.db -SQL", options{database: "-odd.db", sql: "-SQL", hasSQL: true, format: render.JSON}},
 		{"./help", options{database: "./help"}},
 		{"-help", options{help: true}},
 		{"-h", options{help: true}},
@@ -56,14 +57,14 @@ func TestParseFlagsRefuses(t *testing.T) {
 	tests := []struct{ args, message string }{
 		{"", "no database is named"},
 		{"-json", "no database is named"},
-		{"x.db a b", "2 arguments follow the database, and at most one statement is taken"},
+		{"x.db a b", "2 arguments follow the database, where one statement may stand"},
 		{"x.db -f s.sql SQL", "both -f and a statement are given"},
 		{"-jsn x.db", "there is no flag -jsn"},
 		{"x.db -f", "the flag -f needs a value"},
 		{"-format xml x.db", `there is no format "xml"`},
 		{"-role root x.db", `there is no role "root"`},
 		{"-v zip x.db", `-v takes name=value, not "zip"`},
-		{"-v 1=2 x.db", `"1" is no name of a parameter`},
+		{"-v 1=2 x.db", `"1" is not a name for a parameter`},
 		{"-json=maybe x.db", `invalid boolean value "maybe" for -json`},
 	}
 	for _, test := range tests {
@@ -79,7 +80,7 @@ func TestParseFlagsRefuses(t *testing.T) {
 // the flag stands behind what is wrong with it.
 func TestParseFlagsKeepsFormatOnError(t *testing.T) {
 	for _, args := range []string{"-json -role root x.db", "x.db a b -json", "-json -nonsense"} {
-		if o, err := parseFlags(strings.Fields(args)); err == nil || o.format != formatJSON {
+		if o, err := parseFlags(strings.Fields(args)); err == nil || o.format != render.JSON {
 			t.Errorf("%s: format %q, error %v", args, o.format, err)
 		}
 	}

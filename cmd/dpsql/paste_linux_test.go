@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"dpsql/cmd/dpsql/internal/terminal"
 )
 
 // A pasted tab is a character of the text, whether or not the terminal brackets what is pasted.
@@ -12,7 +14,7 @@ func TestPastedTabsOnTerminal(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	dir := fixture(t)
 	tm := openTerminal(t, dir, "people.db")
-	tm.expect(prompt)
+	tm.expect(terminal.Prompt)
 	tm.settle()
 	const text = "SELECT\tCOUNT(*)\tFROM people\r\tWHERE sex\t= 'F' AND 'a\tb' = 'a\tb';"
 	for _, pasted := range []string{text, "\x1b[200~" + text + "\x1b[201~"} {

@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"dpsql/cmd/dpsql/internal/render"
 )
 
-// progress sets a function to call with how much is done of how much, which
-// shows a bar on a terminal where the work takes a while. The function it
-// returns takes the bar away.
+// progress sets report to a function that takes how much is done of how much. On a
+// terminal a bar shows it once the work has taken a while. The function that
+// progress returns removes the bar.
 func (c *console) progress(what string, report *func(done, all int64)) (end func()) {
 	if !c.errTTY {
 		return func() {}
@@ -18,7 +20,7 @@ func (c *console) progress(what string, report *func(done, all int64)) (end func
 	c.meter = m
 	*report = func(done, all int64) {
 		m.set(done, all, func() *progressbar.ProgressBar {
-			return progressbar.NewOptions64(all, progressbar.OptionSetWriter(c.err), progressbar.OptionSetDescription(visibleText(what)),
+			return progressbar.NewOptions64(all, progressbar.OptionSetWriter(c.err), progressbar.OptionSetDescription(render.Visible(what)),
 				progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish())
 		})
 	}
@@ -28,8 +30,8 @@ func (c *console) progress(what string, report *func(done, all int64)) (end func
 	}
 }
 
-// pauseProgress takes a bar off the screen until resume is called, so that it
-// does not draw over a question.
+// pauseProgress removes the bar until resume is called, so that it does not draw
+// over a question.
 func (c *console) pauseProgress() (resume func()) {
 	if c.meter == nil {
 		return func() {}
@@ -38,25 +40,25 @@ func (c *console) pauseProgress() (resume func()) {
 	return func() { c.meter.pause(false) }
 }
 
-// meter draws a bar again and again, so that it shows how long it has been there
-// also while nothing is reported.
+// meter draws a bar again and again, so that the bar shows the time that has passed
+// even while nothing is reported.
 type meter struct {
-	mu    sync.Mutex
-	done  int64
-	all   int64
-	bar   func() *progressbar.ProgressBar // nil before the first report
-	shown *progressbar.ProgressBar
-	quiet bool // nothing is drawn for now
-	stop  chan struct{}
-	ended sync.WaitGroup
+	mu     sync.Mutex
+	done   int64
+	all    int64
+	newBar func() *progressbar.ProgressBar // nil before the first report
+	bar    *progressbar.ProgressBar        // nil before it is drawn
+	paused bool
+	stop   chan struct{}
+	ended  sync.WaitGroup
 }
 
-func (m *meter) set(done, all int64, bar func() *progressbar.ProgressBar) {
+func (m *meter) set(done, all int64, newBar func() *progressbar.ProgressBar) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.done, m.all = min(done, all), all
-	if m.bar == nil {
-		m.bar = bar
+	if m.newBar == nil {
+		m.newBar = newBar
 		m.ended.Go(m.run)
 	}
 }
@@ -76,31 +78,31 @@ func (m *meter) run() {
 func (m *meter) draw() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.quiet {
+	if m.paused {
 		return
 	}
-	if m.shown == nil {
-		m.shown = m.bar()
+	if m.bar == nil {
+		m.bar = m.newBar()
 	}
-	m.shown.ChangeMax64(m.all)
-	m.shown.Set64(m.done)
-	m.shown.RenderBlank()
+	m.bar.ChangeMax64(m.all)
+	m.bar.Set64(m.done)
+	m.bar.RenderBlank()
 }
 
-func (m *meter) pause(quiet bool) {
+func (m *meter) pause(paused bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.quiet = quiet
-	if quiet && m.shown != nil {
-		m.shown.Clear()
+	m.paused = paused
+	if paused && m.bar != nil {
+		m.bar.Clear()
 	}
 }
 
-// end waits until nothing is drawn any more, and clears the line.
+// end stops the drawing and clears the line.
 func (m *meter) end() {
 	close(m.stop)
 	m.ended.Wait()
-	if m.shown != nil {
-		m.shown.Clear()
+	if m.bar != nil {
+		m.bar.Clear()
 	}
 }

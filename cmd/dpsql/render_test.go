@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 )
 
@@ -67,7 +69,7 @@ func examples() []example {
 }
 
 // onConsole renders the examples one after the other and returns both streams.
-func onConsole(f format, terminal bool, width int) (out, errs string) {
+func onConsole(f render.Format, terminal bool, width int) (out, errs string) {
 	var o, e bytes.Buffer
 	c := testConsole(&o, &e, f)
 	c.outTTY, c.width = terminal, func() int { return width }
@@ -79,29 +81,70 @@ func onConsole(f format, terminal bool, width int) (out, errs string) {
 	return o.String(), e.String()
 }
 
-func testConsole(out, errs *bytes.Buffer, f format) *console {
-	return &console{out: bufio.NewWriter(out), err: errs, format: f, width: func() int { return 0 }}
+func testConsole(out, errs *bytes.Buffer, f render.Format) *console {
+	return &console{out: bufio.NewWriter(out), err: errs, format: f, width: func() int { return 0 }, errWidth: func() int { return 0 }}
 }
 
 func TestRendering(t *testing.T) {
 	tests := []struct {
 		name     string
-		format   format
+		format   render.Format
 		terminal bool
 		width    int
 	}{
-		{"table", formatTable, false, 0},
-		{"terminal", formatTable, true, 60},
-		{"narrow", formatTable, true, 40},
-		{"records", formatTable, true, 30},
-		{"csv", formatCSV, false, 0},
-		{"json", formatJSON, false, 0},
-		{"markdown", formatMarkdown, false, 0},
+		{"table", render.Table, false, 0},
+		{"terminal", render.Table, true, 60},
+		{"narrow", render.Table, true, 40},
+		{"records", render.Table, true, 30},
+		{"csv", render.CSV, false, 0},
+		{"json", render.JSON, false, 0},
+		{"markdown", render.Markdown, false, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			out, errs := onConsole(test.format, test.terminal, test.width)
 			golden(t, test.name+".txt", "--- standard output\n"+out+"--- standard error\n"+errs)
 		})
+	}
+}
+
+func TestTag(t *testing.T) {
+	tests := map[string]string{
+		"create private table if not exists t": "CREATE PRIVATE TABLE",
+		"CREATE\n  RELEASE r ON t":             "CREATE RELEASE",
+		"DROP MECHANISM m;":                    "DROP MECHANISM",
+		"create source w using postgres":       "CREATE SOURCE",
+		"DROP SOURCE w":                        "DROP SOURCE",
+		"SET accuracy = 5;":                    "SET",
+		"SET mechanism = auto;":                "SET",
+		";":                                    "",
+	}
+	for statement, want := range tests {
+		if got := tag(statement); got != want {
+			t.Errorf("tag(%q) = %q, want %q", statement, got, want)
+		}
+	}
+}
+
+// fakePager takes every text, or none.
+type fakePager struct {
+	takes bool
+	seen  []byte
+}
+
+func (p *fakePager) Show(text []byte) bool { p.seen = text; return p.takes }
+
+// What the pager does not show is printed.
+func TestPagedResult(t *testing.T) {
+	for _, takes := range []bool{true, false} {
+		r, _, out, _ := testRunner(render.Table)
+		p := &fakePager{takes: takes}
+		r.console.pager = p
+		if err := r.console.result("SHOW LEDGER", ints("n", int64(1), int64(2))); err != nil {
+			t.Fatal(err)
+		}
+		if want := string(p.seen); strings.Count(want, "\n") != 6 || takes && out.Len() > 0 || !takes && out.String() != want {
+			t.Errorf("taken %v: the pager saw %q, printed %q", takes, p.seen, out)
+		}
 	}
 }

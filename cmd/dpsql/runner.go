@@ -1,12 +1,21 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
+	"dpsql/cmd/dpsql/internal/render"
+	"dpsql/cmd/dpsql/internal/terminal"
 	"dpsql/engine"
 	"dpsql/query"
+	"dpsql/sqlerr"
 )
 
 // session is what a runner needs of an engine.Session.
@@ -30,24 +39,24 @@ var errQuit = errors.New("quit")
 
 // runner carries out statements and dot-commands, from wherever they come.
 type runner struct {
-	session session
-	role    engine.Role
-	console *console
-	dir     string // file names are relative to it; "" is the working directory
-	depth   int    // how many .read are open
-	args    arguments
-	echoes  bool           // each input is written before what comes of it
-	explain bool           // .explain is on: SELECTs are explained, and nothing else is run
-	plans   rehearsal      // of a script that is explained as a whole; else nil
-	last    *engine.Result // the last answer, for .chart and .plot
+	session   session
+	role      engine.Role
+	console   *console
+	dir       string // file names are relative to it; "" is the working directory
+	depth     int    // how many .read are open
+	args      arguments
+	echo      bool           // write each statement before its result
+	explain   bool           // .explain is on: explain SELECTs and run nothing that could be charged
+	rehearsal rehearsal      // explains a whole script, for -explain; else nil
+	last      *engine.Result // the last answer, for .chart and .plot
 }
 
 // run carries out one statement or dot-command and writes its result. A panic
 // inside is an internal error of this statement alone.
 func (r *runner) run(ctx context.Context, input engine.Input) error {
-	return guard(func() error {
-		if r.echoes {
-			r.console.notice(visibleLines(strings.TrimSpace(input.Text)))
+	return sqlerr.Guard(func() error {
+		if r.echo {
+			r.console.notice(render.VisibleLines(strings.TrimSpace(input.Text)))
 		}
 		if input.Command {
 			return r.command(ctx, input.Text)
@@ -56,23 +65,24 @@ func (r *runner) run(ctx context.Context, input engine.Input) error {
 	})
 }
 
-// statement runs one statement, with its arguments, and writes its result.
+// statement runs, explains or rehearses a statement.
 func (r *runner) statement(ctx context.Context, text string) error {
 	switch {
 	case r.explain:
 		return r.explained(ctx, text)
-	case r.plans != nil:
+	case r.rehearsal != nil:
 		return r.rehearse(ctx, text)
 	}
 	return r.exec(ctx, text)
 }
 
+// exec runs a statement with its arguments and writes its result.
 func (r *runner) exec(ctx context.Context, text string) error {
-	values, err := r.args.of(text)
+	values, err := r.args.forStatement(text)
 	if err != nil {
 		return err
 	}
-	result, err := r.answer(ctx, text, values)
+	result, err := r.withProgress(ctx, text, values)
 	if err != nil {
 		return err
 	}
@@ -82,14 +92,180 @@ func (r *runner) exec(ctx context.Context, text string) error {
 	if err := r.console.result(text, result); err != nil {
 		return err
 	}
-	return r.console.after()
+	return r.console.endOnce()
 }
 
-// answer runs a statement under a bar of its progress.
-func (r *runner) answer(ctx context.Context, text string, args []query.Value) (*engine.Result, error) {
+// withProgress runs a statement and shows its progress.
+func (r *runner) withProgress(ctx context.Context, text string, args []query.Value) (*engine.Result, error) {
 	var report func(done, all int64)
 	end := r.console.progress("running", &report)
 	defer end()
 	r.session.SetProgress(report)
 	return r.session.Exec(ctx, text, args)
+}
+
+// explained runs a statement under .explain on. It explains a SELECT, runs what
+// only shows or sets something, and names what it leaves out.
+func (r *runner) explained(ctx context.Context, text string) error {
+	run := r.exec
+	if r.rehearsal != nil {
+		run = r.rehearse
+	}
+	switch firstWord(text) {
+	case "SELECT", "WITH":
+		if r.rehearsal == nil { // which writes the caption itself
+			r.console.caption(text)
+		}
+		return run(ctx, "EXPLAIN "+text)
+	case "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "SET":
+		return run(ctx, text)
+	}
+	return r.console.report("not run: " + tag(text))
+}
+
+// rehearse writes what a statement of a script would do and cost after the
+// statements before it. It runs none of them, whatever the script says of
+// .explain.
+func (r *runner) rehearse(ctx context.Context, text string) error {
+	values, err := r.args.forStatement(text)
+	if err != nil {
+		return err
+	}
+	result, err := r.rehearsal.Plan(ctx, text, values)
+	if err != nil {
+		return err
+	}
+	r.console.caption(text)
+	return r.console.result(text, result)
+}
+
+// total writes what all statements of a script would cost together.
+func (r *runner) total() error {
+	r.console.caption("all statements together")
+	return r.console.result("", r.rehearsal.Total())
+}
+
+// firstWord returns the first word of a statement, in capitals.
+func firstWord(text string) string {
+	text = strings.ToUpper(strings.TrimSpace(text))
+	if end := strings.IndexFunc(text, func(r rune) bool { return r < 'A' || r > 'Z' }); end >= 0 {
+		return text[:end]
+	}
+	return text
+}
+
+// maxDepth is how many scripts may be open at once, each read by the one before
+// it.
+const maxDepth = 16
+
+// script runs the statements of in one by one, as they arrive: each result is
+// written before the next statement is read. It stops at the first error, which
+// it returns with its place in the file of that name. A name of "" stands for
+// text that has no file.
+func (r *runner) script(ctx context.Context, name string, in io.Reader) error {
+	scanner := engine.NewScanner(in)
+	for {
+		input, err := nextInput(ctx, scanner)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = r.run(ctx, input)
+		}
+		if errors.Is(err, errQuit) {
+			return err
+		}
+		if err != nil {
+			return render.Locate(err, name, input)
+		}
+	}
+}
+
+// nextInput returns the scanner's next input. A script that comes through a pipe
+// can be interrupted between its statements.
+func nextInput(ctx context.Context, scanner *engine.Scanner) (engine.Input, error) {
+	input, err := terminal.Await(ctx, scanner.Next)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return input, sqlerr.New(sqlerr.Cancelled, "the script was interrupted")
+	}
+	return input, err
+}
+
+// scriptFile runs a script with file names relative to its folder.
+func (r *runner) scriptFile(ctx context.Context, path string) error {
+	f, err := openScript(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return r.scriptIn(ctx, path, f)
+}
+
+// scriptIn runs an open script with file names relative to its folder.
+func (r *runner) scriptIn(ctx context.Context, path string, f io.Reader) error {
+	if r.depth == maxDepth {
+		return sqlerr.New(sqlerr.Unsupported, "scripts that read scripts may be nested %d deep", maxDepth).
+			WithHint("does the script read itself?")
+	}
+	outer := r.dir
+	r.enter(filepath.Dir(path), r.depth+1)
+	defer func() { r.enter(outer, r.depth-1) }()
+	return r.script(ctx, path, withoutByteOrderMark(f))
+}
+
+func (r *runner) enter(dir string, depth int) {
+	r.dir, r.depth = dir, depth
+	r.session.SetDirectory(dir)
+}
+
+// path returns the path of a file that a command names.
+func (r *runner) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(r.dir, name)
+}
+
+// openScript opens a file to read statements from.
+func openScript(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cannotOpen(path, err)
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, cannotOpen(path, syscall.EISDIR)
+	}
+	return f, nil
+}
+
+// withoutByteOrderMark skips the byte order mark that some editors write.
+func withoutByteOrderMark(f io.Reader) io.Reader {
+	b := bufio.NewReader(f)
+	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
+		b.Discard(3)
+	}
+	return b
+}
+
+// cannotOpen returns the error for a file that cannot be opened.
+func cannotOpen(name string, err error) error {
+	e := sqlerr.New(sqlerr.IO, "cannot open %s: %v", name, systemReason(err))
+	if errors.Is(err, fs.ErrNotExist) {
+		return e.WithHint("a path is relative to the script that names it, else to the working directory")
+	}
+	return e
+}
+
+// systemReason strips an error about a file of everything but its reason.
+func systemReason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		return call.Err
+	}
+	return err
 }

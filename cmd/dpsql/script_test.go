@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/sqlerr"
 )
@@ -21,8 +22,8 @@ import (
 func TestScriptAnswersAsItArrives(t *testing.T) {
 	in, inEnd := io.Pipe()
 	outEnd, out := io.Pipe()
-	r, session, _, _ := testRunner(formatCSV)
-	r.console = newConsole(streams{out: out, err: io.Discard, width: func() int { return 0 }}, formatCSV)
+	r, session, _, _ := testRunner(render.CSV)
+	r.console = newConsole(streams{out: out, err: io.Discard, width: func() int { return 0 }, errWidth: func() int { return 0 }}, render.CSV)
 	session.results = map[string]*engine.Result{"SELECT 1": ints("one", int64(1)), "SELECT 2": ints("two", int64(2))}
 	done := make(chan error, 1)
 	go func() { done <- r.script(context.Background(), "stdin", in) }()
@@ -54,17 +55,17 @@ func TestScriptLocatesErrors(t *testing.T) {
 		{"\n\nSELECT strange;", 3, 1, sqlerr.Internal},
 	}
 	for _, test := range tests {
-		r, _, _, _ := testRunner(formatCSV)
+		r, _, _, _ := testRunner(render.CSV)
 		err := r.script(context.Background(), "x.sql", strings.NewReader(test.script))
-		var f *failure
-		if !errors.As(err, &f) || f.line != test.line || f.column != test.column || f.err.Code != test.code || f.file != "x.sql" {
+		var f *render.Failure
+		if !errors.As(err, &f) || f.Line != test.line || f.Column != test.column || f.Err.Code != test.code || f.File != "x.sql" {
 			t.Errorf("%q: got %+v, want %d:%d %s", test.script, f, test.line, test.column, test.code)
 		}
 	}
 }
 
 func TestScriptStopsAtFirstError(t *testing.T) {
-	r, session, _, _ := testRunner(formatCSV)
+	r, session, _, _ := testRunner(render.CSV)
 	err := r.script(context.Background(), "x.sql", strings.NewReader("a; wrong; b;"))
 	if err == nil || !slices.Equal(session.seen, []string{"a", "wrong"}) {
 		t.Errorf("%v after %q", err, session.seen)
@@ -74,7 +75,7 @@ func TestScriptStopsAtFirstError(t *testing.T) {
 // Nothing of a panic's or a foreign error's text may be shown.
 func TestErrorsKeepValuesBack(t *testing.T) {
 	for _, statement := range []string{"SELECT panic;", "SELECT strange;"} {
-		for _, f := range []format{formatTable, formatJSON} {
+		for _, f := range []render.Format{render.Table, render.JSON} {
 			r, _, _, errs := testRunner(f)
 			err := r.script(context.Background(), "", strings.NewReader(statement))
 			if finish(r.console, err) != exitFailed || sqlerr.CodeOf(err) != sqlerr.Internal {
@@ -88,19 +89,19 @@ func TestErrorsKeepValuesBack(t *testing.T) {
 }
 
 func TestPanicSite(t *testing.T) {
-	err := guard(func() error { panic("secret") })
+	err := sqlerr.Guard(func() error { panic("secret") })
 	if !strings.Contains(err.Error(), "at script_test.go:") || strings.Contains(err.Error(), "secret") {
 		t.Error(err)
 	}
 	var none []int
-	if err := guard(func() error { return fmt.Errorf("%d", none[3]) }); !strings.Contains(err.Error(), "at script_test.go:") {
+	if err := sqlerr.Guard(func() error { return fmt.Errorf("%d", none[3]) }); !strings.Contains(err.Error(), "at script_test.go:") {
 		t.Error(err)
 	}
 }
 
 func TestScriptIsInterrupted(t *testing.T) {
 	for _, script := range []string{"wait;", ""} {
-		r, _, _, _ := testRunner(formatCSV)
+		r, _, _, _ := testRunner(render.CSV)
 		in, inEnd := io.Pipe()
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
@@ -136,7 +137,7 @@ func TestReadIsRelativeToItsScript(t *testing.T) {
 	main := write(t, filepath.Join(dir, "main.sql"), "\ufeffa;\n.read sub/inner.sql\nb;\n")
 	write(t, filepath.Join(dir, "sub", "inner.sql"), "c;\n.read leaf.sql\n")
 	write(t, filepath.Join(dir, "sub", "leaf.sql"), "d;\n")
-	r, session, _, _ := testRunner(formatCSV)
+	r, session, _, _ := testRunner(render.CSV)
 	if err := r.scriptFile(context.Background(), main); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func TestReadIsRelativeToItsScript(t *testing.T) {
 
 func TestReadIsNotEndless(t *testing.T) {
 	main := write(t, filepath.Join(t.TempDir(), "main.sql"), ".read main.sql\n")
-	r, _, _, _ := testRunner(formatCSV)
+	r, _, _, _ := testRunner(render.CSV)
 	err := r.scriptFile(context.Background(), main)
 	if sqlerr.CodeOf(err) != sqlerr.Unsupported || r.depth != 0 || r.dir != "" {
 		t.Errorf("%v, depth %d", err, r.depth)
@@ -161,7 +162,7 @@ func TestQuitInInnerScript(t *testing.T) {
 	dir := t.TempDir()
 	main := write(t, filepath.Join(dir, "main.sql"), "a;\n.read inner.sql\nb;\n")
 	write(t, filepath.Join(dir, "inner.sql"), ".quit\nc;\n")
-	r, session, _, _ := testRunner(formatCSV)
+	r, session, _, _ := testRunner(render.CSV)
 	err := r.scriptFile(context.Background(), main)
 	if finish(r.console, err) != exitOK || slices.Contains(session.seen, "b") || slices.Contains(session.seen, "c") {
 		t.Errorf("%v after %q", err, session.seen)
@@ -174,22 +175,22 @@ func TestFailureForms(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	tests := []struct {
 		name, file, script string
-		format             format
+		format             render.Format
 		terminal           bool
 		want               string
 	}{
-		{"script", "clinic.sql", "a;\nSELECT wrong;", formatTable, false,
+		{"script", "clinic.sql", "a;\nSELECT wrong;", render.Table, false,
 			"clinic.sql:2:8: error unknown: there is no column wrong\nhint: did you mean right?\n"},
-		{"one statement", "", "SELECT wrong;", formatCSV, false,
+		{"one statement", "", "SELECT wrong;", render.CSV, false,
 			"error unknown: there is no column wrong\nhint: did you mean right?\n"},
-		{"terminal", "", "SELECT\n  日本 wrong\nFROM t;", formatTable, true,
+		{"terminal", "", "SELECT\n  日本 wrong\nFROM t;", render.Table, true,
 			"error unknown: there is no column wrong\n    日本 wrong\n         ^\nhint: did you mean right?\n"},
-		{"long line", "", long + " wrong " + long, formatTable, true,
+		{"long line", "", long + " wrong " + long, render.Table, true,
 			"error unknown: there is no column wrong\n  …" + strings.Repeat("x", 49) + " wrong " + strings.Repeat("x", 19) + "…\n" +
 				strings.Repeat(" ", 53) + "^\nhint: did you mean right?\n"},
-		{"json script", "clinic.sql", "a;\nSELECT wrong;", formatJSON, true,
+		{"json script", "clinic.sql", "a;\nSELECT wrong;", render.JSON, true,
 			`{"error":{"code":"unknown","message":"there is no column wrong","hint":"did you mean right?","position":8,"file":"clinic.sql","line":2,"column":8}}` + "\n"},
-		{"json statement", "", "SELECT strange;", formatJSON, false,
+		{"json statement", "", "SELECT strange;", render.JSON, false,
 			`{"error":{"code":"internal","message":"the statement failed inside dpsql"}}` + "\n"},
 	}
 	for _, test := range tests {
@@ -212,11 +213,11 @@ type failing struct{}
 func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 func TestUnwritableOutputIsAnError(t *testing.T) {
-	for _, f := range formats {
+	for _, f := range render.Formats {
 		r, session, _, _ := testRunner(f)
 		session.results = map[string]*engine.Result{"SELECT 1": ints("one", int64(1))}
 		var errs bytes.Buffer
-		r.console = newConsole(streams{out: failing{}, err: &errs, width: func() int { return 0 }}, f)
+		r.console = newConsole(streams{out: failing{}, err: &errs, width: func() int { return 0 }, errWidth: func() int { return 0 }}, f)
 		err := r.script(context.Background(), "", strings.NewReader("SELECT 1;"))
 		if finish(r.console, err) != exitFailed || sqlerr.CodeOf(err) != sqlerr.IO {
 			t.Errorf("%s: %v", f, err)

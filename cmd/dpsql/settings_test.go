@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 )
 
-// realShell returns a shell on a new database with a private table.
-func realShell(t *testing.T, role engine.Role) (s *shell, out, errs *bytes.Buffer) {
+// realShell returns a runner on a new database with a private table.
+func realShell(t *testing.T, role engine.Role) (r *runner, out, errs *bytes.Buffer) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "people.db")
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
@@ -21,7 +22,7 @@ func realShell(t *testing.T, role engine.Role) (s *shell, out, errs *bytes.Buffe
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		return &runner{session: db.NewSession(), role: role, console: testConsole(out, errs, formatCSV), args: make(arguments)}
+		return &runner{session: db.NewSession(), role: role, console: testConsole(out, errs, render.CSV), args: make(arguments)}
 	}
 	script, err := filepath.Abs("testdata/fixture/people.sql")
 	if err != nil {
@@ -30,16 +31,15 @@ func realShell(t *testing.T, role engine.Role) (s *shell, out, errs *bytes.Buffe
 	if err := runnerFor(engine.Curator).scriptFile(t.Context(), script); err != nil {
 		t.Fatal(err)
 	}
-	return &shell{runner: runnerFor(role), database: path, history: &history{}}, out, errs
+	return runnerFor(role), out, errs
 }
 
 // types runs lines in the shell, each on its own, and returns what it wrote.
-func (s *shell) types(t *testing.T, out, errs *bytes.Buffer, lines ...string) (stdout, stderr string) {
+func (r *runner) types(t *testing.T, out, errs *bytes.Buffer, lines ...string) (stdout, stderr string) {
 	t.Helper()
 	out.Reset()
 	errs.Reset()
-	s.editor = &typist{lines: lines}
-	if err := s.run(context.Background()); err != nil {
+	if err := r.talk(context.Background(), "", &typist{lines: lines}); err != nil {
 		t.Fatal(err)
 	}
 	_, stdout, _ = strings.Cut(out.String(), "\n") // the banner
@@ -48,24 +48,24 @@ func (s *shell) types(t *testing.T, out, errs *bytes.Buffer, lines ...string) (s
 
 // A switch that is mistyped in the shell stays as it was, and so does a setting.
 func TestMistakesInTheShellChangeNothing(t *testing.T) {
-	s, out, errs := realShell(t, engine.Curator)
-	s.types(t, out, errs, "SET mechanism = direct;", "SET accuracy = 60;", "SET confidence = 0.9;", "SET clamp = on;", "SET unverified = off;", ".timer on", ".echo on", ".headers on")
+	r, out, errs := realShell(t, engine.Curator)
+	r.types(t, out, errs, "SET mechanism = direct;", "SET accuracy = 60;", "SET confidence = 0.9;", "SET clamp = on;", "SET unverified = off;", ".timer on", ".echo on", ".headers on")
 	shown := []string{"SHOW SETTINGS;", "SHOW BUDGET;", ".mode"}
-	s.console.timer, s.echoes = false, false // times differ
-	before, _ := s.types(t, out, errs, shown...)
+	r.console.timer, r.echo = false, false // times differ
+	before, _ := r.types(t, out, errs, shown...)
 	for _, mistake := range []string{"SET mechanism = '';", "SET accuracy = -5;", "SET accuracy = fifty;", "SET confidence = 95;", "SET confidence = high;",
 		"SET clamp = maybe;", "SET unverified = 7;", "SET colour = on;", ".mode sideways", ".headers maybe", ".pager maybe"} {
-		_, stderr := s.types(t, out, errs, mistake)
+		_, stderr := r.types(t, out, errs, mistake)
 		if !strings.HasPrefix(stderr, "error ") {
 			t.Errorf("%s: %q", mistake, stderr)
 		}
-		if after, _ := s.types(t, out, errs, shown...); after != before {
+		if after, _ := r.types(t, out, errs, shown...); after != before {
 			t.Errorf("after %s:\n%s\nbefore:\n%s", mistake, after, before)
 		}
 	}
-	s.console.timer, s.echoes = true, true
-	s.types(t, out, errs, ".timer maybe", ".echo maybe")
-	if !s.console.timer || !s.echoes {
-		t.Errorf("after a mistake .timer is on: %v, .echo is on: %v", s.console.timer, s.echoes)
+	r.console.timer, r.echo = true, true
+	r.types(t, out, errs, ".timer maybe", ".echo maybe")
+	if !r.console.timer || !r.echo {
+		t.Errorf("after a mistake .timer is on: %v, .echo is on: %v", r.console.timer, r.echo)
 	}
 }

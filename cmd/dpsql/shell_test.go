@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"dpsql/cmd/dpsql/internal/render"
+	"dpsql/cmd/dpsql/internal/terminal"
 )
 
 // typist is an editor at which the lines are typed; "^C" is the key.
@@ -25,10 +27,10 @@ func (e *typist) Read() (string, error) {
 		line := e.lines[0]
 		e.lines = e.lines[1:]
 		if line == "^C" {
-			return "", errAborted
+			return "", terminal.ErrAborted
 		}
 		text += line + "\n"
-		if accepted(strings.TrimSuffix(text, "\n")) {
+		if terminal.Complete(strings.TrimSuffix(text, "\n")) {
 			return text, nil
 		}
 	}
@@ -46,7 +48,7 @@ func (e *typist) Ask(string) (string, error) {
 	line := e.lines[0]
 	e.lines = e.lines[1:]
 	if line == "^C" {
-		return "", errAborted
+		return "", terminal.ErrAborted
 	}
 	return line + "\n", nil
 }
@@ -56,10 +58,9 @@ func (e *typist) Close() error { e.closed = true; return nil }
 // talk types lines into a shell and returns what it did.
 func talk(t *testing.T, lines ...string) (session *fakeSession, out, errs *bytes.Buffer) {
 	t.Helper()
-	r, session, out, errs := testRunner(formatTable)
+	r, session, out, errs := testRunner(render.Table)
 	e := &typist{lines: lines}
-	s := &shell{runner: r, database: filepath.Join(t.TempDir(), "clinic.db"), editor: e, history: &history{}}
-	if err := s.run(context.Background()); err != nil || !e.closed {
+	if err := r.talk(context.Background(), filepath.Join(t.TempDir(), "clinic.db"), e); err != nil || !e.closed {
 		t.Errorf("left with %v, editor closed: %v", err, e.closed)
 	}
 	return session, out, errs
@@ -102,16 +103,15 @@ func TestShellAsksBeforeItSpends(t *testing.T) {
 
 // The bar of a statement's progress leaves the screen to a question.
 func TestQuestionStandsAloneOnTheScreen(t *testing.T) {
-	r, _, _, errs := testRunner(formatTable)
+	r, _, _, errs := testRunner(render.Table)
 	r.console.errTTY = true
 	before, during := "", ""
-	s := &shell{runner: r, database: filepath.Join(t.TempDir(), "clinic.db"), history: &history{}}
-	s.editor = &typist{lines: []string{"dear;", "y"}, asked: func() {
+	e := &typist{lines: []string{"dear;", "y"}, asked: func() {
 		before = errs.String()
 		r.console.meter.draw()
 		during = errs.String()[len(before):]
 	}}
-	if err := s.run(context.Background()); err != nil {
+	if err := r.talk(context.Background(), filepath.Join(t.TempDir(), "clinic.db"), e); err != nil {
 		t.Fatal(err)
 	}
 	if during != "" {
@@ -124,7 +124,7 @@ func TestQuestionStandsAloneOnTheScreen(t *testing.T) {
 
 // A bar that is paused draws again afterwards.
 func TestPausedProgressGoesOn(t *testing.T) {
-	r, _, _, errs := testRunner(formatTable)
+	r, _, _, errs := testRunner(render.Table)
 	r.console.errTTY = true
 	var report func(done, all int64)
 	end := r.console.progress("running", &report)
@@ -148,12 +148,11 @@ func TestPausedProgressGoesOn(t *testing.T) {
 }
 
 func TestShellEndsWithItsContext(t *testing.T) {
-	r, _, _, _ := testRunner(formatTable)
+	r, _, _, _ := testRunner(render.Table)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	blocked, _ := io.Pipe()
-	s := &shell{runner: r, editor: readerEditor{blocked}, history: &history{}}
-	if err := s.run(ctx); err != nil {
+	if err := r.talk(ctx, "", readerEditor{blocked}); err != nil {
 		t.Error(err)
 	}
 }
@@ -169,79 +168,3 @@ func (e readerEditor) Read() (string, error) {
 func (e readerEditor) Ask(string) (string, error) { return e.Read() }
 
 func (e readerEditor) Close() error { return nil }
-
-func TestFamiliar(t *testing.T) {
-	for line, want := range map[string]string{
-		"exit": ".quit", " QUIT; ": ".quit", `\q`: ".quit", "help": ".help", `\d`: ".tables",
-		"quit it": "quit it", "SELECT 1;": "SELECT 1;", "": "",
-	} {
-		if got := familiar(line); got != want {
-			t.Errorf("familiar(%q) = %q, want %q", line, got, want)
-		}
-	}
-}
-
-// What Enter does: it ends a complete statement and goes on with another.
-func TestEnterEndsCompleteStatements(t *testing.T) {
-	for text, want := range map[string]bool{
-		"SELECT a": false, "SELECT a;": true, "SELECT ';": false, "SELECT ';'": false, "SELECT a; -- b": true, ".tables": true, "exit": true,
-		"": true, "/* ;": false, "SELECT a;\nSELECT": false,
-	} {
-		if got := accepted(text); got != want {
-			t.Errorf("%q accepted: %v", text, got)
-		}
-	}
-}
-
-func TestHistoryFile(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	t.Setenv("HOME", t.TempDir())
-	for range 2 {
-		h := openHistory("clinic.db")
-		for _, text := range []string{"SELECT 1;", "SELECT 1;", "SELECT\n2;", "",
-			"create  source w using postgres with (dsn_env =\n'postgres://u:hunter2@h/d');", "CREATE SOURCE w USING POSTGRES WITH (password = 'x');",
-			"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'host=h pass=hunter2');", "CREATE SOURCE \"h hunter2\" USING POSTGRES", "CREATE SOURCE w USING 'hunter2';",
-			"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'WDSN', timeout = 5);"} {
-			if _, err := h.Write(text); err != nil {
-				t.Fatal(err)
-			}
-		}
-		h.close()
-	}
-	h := openHistory("./clinic.db")
-	defer h.close()
-	if want := strings.Split(strings.Repeat("SELECT 1;|SELECT\n2;|CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'WDSN', timeout = 5);|", 2), "|")[:6]; !slices.Equal(h.entries, want) {
-		t.Errorf("remembered %q, want %q", h.entries, want)
-	}
-	if line, err := h.GetLine(1); err != nil || line != "SELECT\n2;" || h.Len() != 6 {
-		t.Errorf("line 1 of %d is %q, %v", h.Len(), line, err)
-	}
-	if _, err := h.GetLine(6); err == nil {
-		t.Error("line 6 of 6 exists")
-	}
-	if info, err := h.file.Stat(); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	other := openHistory("other.db")
-	defer other.close()
-	if other.Len() != 0 {
-		t.Errorf("another database remembers %q", other.entries)
-	}
-}
-
-func TestHistoryFileStaysShort(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	t.Setenv("HOME", t.TempDir())
-	path, err := historyPath("clinic.db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, path, strings.Repeat("\"SELECT 1;\"\nnot JSON\n\"SELECT 2;\"\n", 2*mostEntries))
-	h := openHistory("clinic.db")
-	h.Write("SELECT 3;")
-	h.close()
-	got, err := os.ReadFile(path)
-	if n := bytes.Count(got, []byte("\n")); err != nil || n != mostEntries+1 || !bytes.HasSuffix(got, []byte("\n\"SELECT 3;\"\n")) {
-		t.Errorf("%d lines, %v", n, err)
-	}
-}

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"dpsql/cmd/dpsql/internal/terminal"
 )
 
-// terminal is a pseudo-terminal with dpsql at its other end.
-type terminal struct {
+// screen is a pseudo-terminal with dpsql at its other end.
+type screen struct {
 	t      *testing.T
 	master *os.File
 	cmd    *exec.Cmd
@@ -26,7 +28,7 @@ type terminal struct {
 }
 
 // openTerminal starts dpsql on a terminal of 100 characters a line.
-func openTerminal(t *testing.T, dir string, args ...string) *terminal {
+func openTerminal(t *testing.T, dir string, args ...string) *screen {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -56,13 +58,13 @@ func openTerminal(t *testing.T, dir string, args ...string) *terminal {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	tm := &terminal{t: t, master: master, cmd: cmd}
+	tm := &screen{t: t, master: master, cmd: cmd}
 	go tm.watch()
 	return tm
 }
 
 // watch collects what appears.
-func (tm *terminal) watch() {
+func (tm *screen) watch() {
 	buffer := make([]byte, 4096)
 	for {
 		n, err := tm.master.Read(buffer)
@@ -75,14 +77,14 @@ func (tm *terminal) watch() {
 	}
 }
 
-func (tm *terminal) screen() string {
+func (tm *screen) text() string {
 	tm.mu.Lock()
 	defer tm.mu.Unlock()
 	return tm.seen.String()
 }
 
 // expect waits until the text has appeared, and forgets everything up to it.
-func (tm *terminal) expect(want string) {
+func (tm *screen) expect(want string) {
 	tm.t.Helper()
 	for range 600 {
 		tm.mu.Lock()
@@ -94,12 +96,12 @@ func (tm *terminal) expect(want string) {
 		tm.mu.Unlock()
 		time.Sleep(50 * time.Millisecond)
 	}
-	tm.t.Fatalf("no %q on the terminal:\n%s", want, tm.screen())
+	tm.t.Fatalf("no %q on the terminal:\n%s", want, tm.text())
 }
 
 // settle waits until nothing more appears, and forgets all of it: the editor
 // draws a line anew for every key.
-func (tm *terminal) settle() {
+func (tm *screen) settle() {
 	for last := -1; ; time.Sleep(300 * time.Millisecond) {
 		tm.mu.Lock()
 		if n := tm.seen.Len(); n == last {
@@ -113,7 +115,7 @@ func (tm *terminal) settle() {
 	}
 }
 
-func (tm *terminal) typeIn(text string) {
+func (tm *screen) typeIn(text string) {
 	tm.t.Helper()
 	if _, err := io.WriteString(tm.master, text); err != nil {
 		tm.t.Fatal(err)
@@ -121,7 +123,7 @@ func (tm *terminal) typeIn(text string) {
 }
 
 // leaves waits for the end of the program.
-func (tm *terminal) leaves(status int) {
+func (tm *screen) leaves(status int) {
 	tm.t.Helper()
 	done := make(chan struct{})
 	go func() { tm.cmd.Wait(); close(done) }()
@@ -129,7 +131,7 @@ func (tm *terminal) leaves(status int) {
 	case <-done:
 	case <-time.After(time.Minute):
 		tm.cmd.Process.Kill()
-		tm.t.Fatalf("dpsql goes on:\n%s", tm.screen())
+		tm.t.Fatalf("dpsql goes on:\n%s", tm.text())
 	}
 	if got := tm.cmd.ProcessState.ExitCode(); got != status {
 		tm.t.Errorf("status %d, want %d", got, status)
@@ -221,7 +223,7 @@ func TestShellRestoresTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tm.expect(prompt)
+	tm.expect(terminal.Prompt)
 	tm.cmd.Process.Signal(syscall.SIGTERM)
 	tm.leaves(exitOK)
 	after, err := unix.IoctlGetTermios(int(tm.master.Fd()), unix.TCGETS)

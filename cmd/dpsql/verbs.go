@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
+	"dpsql/cmd/dpsql/internal/render"
+	"dpsql/cmd/dpsql/internal/terminal"
 	"dpsql/engine"
 	"dpsql/sqlerr"
 )
@@ -14,7 +15,7 @@ func (r *runner) quit(context.Context, []string) error { return errQuit }
 
 func (r *runner) help(context.Context, []string) error { return r.console.print(commandHelp()) }
 
-// listing is a command that stands for a statement.
+// listing returns a command that runs a statement.
 func listing(statement string) func(*runner, context.Context, []string) error {
 	return func(r *runner, ctx context.Context, _ []string) error { return r.exec(ctx, statement) }
 }
@@ -22,7 +23,7 @@ func listing(statement string) func(*runner, context.Context, []string) error {
 // schema describes a table, or each private one under its name.
 func (r *runner) schema(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return r.exec(ctx, "DESCRIBE "+quoteName(args[0]))
+		return r.exec(ctx, "DESCRIBE "+terminal.QuoteName(args[0]))
 	}
 	tables, err := r.session.Exec(ctx, "SHOW TABLES", nil)
 	if err != nil {
@@ -31,7 +32,7 @@ func (r *runner) schema(ctx context.Context, args []string) error {
 	for _, row := range tables.Rows {
 		if name, ok := row[0].(string); ok && row[1] == "private" {
 			r.console.caption(name)
-			if err := r.exec(ctx, "DESCRIBE "+quoteName(name)); err != nil {
+			if err := r.exec(ctx, "DESCRIBE "+terminal.QuoteName(name)); err != nil {
 				return err
 			}
 		}
@@ -39,24 +40,21 @@ func (r *runner) schema(ctx context.Context, args []string) error {
 	return nil
 }
 
-// export writes a release into a file of its own.
+// export writes a release into a public file.
 func (r *runner) export(ctx context.Context, args []string) error {
-	return r.exec(ctx, "EXPORT RELEASE "+quoteName(args[0])+" TO '"+strings.ReplaceAll(args[1], "'", "''")+"'")
+	return r.exec(ctx, "EXPORT RELEASE "+terminal.QuoteName(args[0])+" TO '"+strings.ReplaceAll(args[1], "'", "''")+"'")
 }
 
-// write writes a text that stands in a script, to say what comes.
+// write writes the text of .print.
 func (r *runner) write(_ context.Context, args []string) error {
-	return r.console.print(visibleText(strings.Join(args, "")) + "\n")
+	return r.console.print(render.Visible(strings.Join(args, "")) + "\n")
 }
-
-// quoteName returns a name as a quoted identifier.
-func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func (r *runner) mode(_ context.Context, args []string) error {
 	if len(args) == 0 {
 		return r.console.print("mode " + string(r.console.format) + "\n")
 	}
-	f, err := parseFormat(args[0])
+	f, err := render.ParseFormat(args[0])
 	if err == nil {
 		r.console.format = f
 	}
@@ -70,15 +68,15 @@ func (r *runner) timer(_ context.Context, args []string) error {
 	}
 	r.console.timer = on
 	if on && r.role != engine.Curator {
-		r.console.notice("the analyst role is told no times: how long a statement takes can tell of private rows")
+		r.console.notice("the analyst role is not told times: how long a statement takes can reveal private rows")
 	}
 	return nil
 }
 
-func (r *runner) echo(_ context.Context, args []string) error {
+func (r *runner) setEcho(_ context.Context, args []string) error {
 	on, err := onOff(".echo", args[0])
 	if err == nil {
-		r.echoes = on
+		r.echo = on
 	}
 	return err
 }
@@ -86,7 +84,7 @@ func (r *runner) echo(_ context.Context, args []string) error {
 func (r *runner) headers(_ context.Context, args []string) error {
 	on, err := onOff(".headers", args[0])
 	if err == nil {
-		r.console.bare = !on
+		r.console.noHeader = !on
 	}
 	return err
 }
@@ -96,13 +94,13 @@ func (r *runner) pager(_ context.Context, args []string) error {
 	if err == nil {
 		r.console.pager = nil
 	}
-	if on && r.console.outTTY {
-		r.console.pager = newPager()
+	if p := terminal.NewPager(); on && r.console.outTTY && p != nil {
+		r.console.pager = p
 	}
 	return err
 }
 
-// onOff reads a switch.
+// onOff parses the argument of a switch.
 func onOff(command, text string) (bool, error) {
 	switch strings.ToLower(text) {
 	case "on":
@@ -118,12 +116,47 @@ func (r *runner) read(ctx context.Context, args []string) error {
 	return r.scriptFile(ctx, r.path(args[0]))
 }
 
-// path returns where a file is that a command names.
-func (r *runner) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
+// explainCommand explains a statement, or every further SELECT.
+func (r *runner) explainCommand(ctx context.Context, args []string) error {
+	switch strings.ToLower(args[0]) {
+	case "on":
+		r.explain = true
+		return nil
+	case "off":
+		r.explain = false
+		return nil
 	}
-	return filepath.Join(r.dir, name)
+	text := "EXPLAIN " + strings.TrimSuffix(args[0], ";")
+	if r.rehearsal != nil {
+		return r.rehearse(ctx, text)
+	}
+	return r.exec(ctx, text)
+}
+
+// parameter sets, forgets or lists the values of named parameters.
+func (r *runner) parameter(_ context.Context, args []string) error {
+	switch {
+	case len(args) == 0 || len(args) == 1 && args[0] == "list":
+		return r.listParameters()
+	case len(args) == 3 && args[0] == "set":
+		return r.args.assign(args[1], args[2])
+	case len(args) == 2 && args[0] == "unset":
+		delete(r.args, strings.TrimLeft(args[1], ":@$"))
+		return nil
+	case len(args) == 1 && args[0] == "clear":
+		clear(r.args)
+		return nil
+	}
+	return sqlerr.New(sqlerr.Invalid, ".parameter has wrong arguments").
+		WithHint(".parameter set zip 15213 gives :zip the value 15213")
+}
+
+func (r *runner) listParameters() error {
+	var b strings.Builder
+	for _, name := range r.args.names() {
+		b.WriteString(":" + name + " = " + render.Visible(r.args[name].String()) + "\n")
+	}
+	return r.console.print(b.String())
 }
 
 // load imports a file.
@@ -141,21 +174,86 @@ func (r *runner) load(ctx context.Context, args []string) error {
 	return r.console.report(importReport(report))
 }
 
-// importReport says in a line what was loaded, and as what.
+// importReport returns a line that says what was loaded into which columns.
 func importReport(r engine.ImportReport) string {
 	if r.Skipped {
 		return r.Table + " exists: nothing imported"
 	}
 	columns := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
-		columns[i] = plainName(c.Name) + " " + c.Type
+		columns[i] = terminal.Name(c.Name) + " " + c.Type
 	}
-	return fmt.Sprintf("imported %s into %s (%s)", plural(r.Rows, "row"), r.Table, strings.Join(columns, ", "))
+	return fmt.Sprintf("imported %s into %s (%s)", render.Plural(r.Rows, "row"), r.Table, strings.Join(columns, ", "))
 }
 
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
+// parseImport parses the arguments of .import: a file, a table, and switches with
+// one dash or two anywhere among them.
+func parseImport(args []string) (engine.Import, error) {
+	var im engine.Import
+	var words []string
+	for _, arg := range args {
+		if !strings.HasPrefix(arg, "-") {
+			words = append(words, arg)
+			continue
+		}
+		switch name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"); name {
+		case "append":
+			im.Append = true
+		case "if-missing":
+			im.IfMissing = true
+		case "csv":
+			im.Comma = ','
+		case "tsv":
+			im.Comma = '\t'
+		default:
+			return im, sqlerr.New(sqlerr.Invalid, ".import has no switch %s", arg).
+				WithHint("the switches are --csv, --tsv, --append and --if-missing")
+		}
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	if len(words) != 2 {
+		return im, sqlerr.New(sqlerr.Invalid, ".import takes a file and a table").
+			WithHint(".import [--csv|--tsv] [--append] [--if-missing] FILE TABLE")
+	}
+	im.Path, im.Table = words[0], words[1]
+	return im, nil
+}
+
+// chart draws the last answer on the screen.
+func (r *runner) chart(_ context.Context, args []string) error {
+	s, err := render.NewSeries(r.last, strings.Join(args, ""))
+	if err != nil {
+		return err
+	}
+	if err := s.Chart(r.console.out, r.console.width()); err != nil {
+		return cannotWrite(err)
+	}
+	return r.console.flush()
+}
+
+// plot draws the last answer into an SVG file.
+func (r *runner) plot(_ context.Context, args []string) error {
+	if !strings.HasSuffix(strings.ToLower(args[0]), ".svg") {
+		return sqlerr.New(sqlerr.Invalid, "a plot is written as SVG").WithHint(".plot counts.svg")
+	}
+	s, err := render.NewSeries(r.last, strings.Join(args[1:], ""))
+	if err != nil {
+		return err
+	}
+	if err := writeFile(r.path(args[0]), s.Plot); err != nil {
+		return err
+	}
+	return r.console.report("drew " + s.Name + " into " + args[0])
+}
+
+// output sends further results into a file, or back to the screen.
+func (r *runner) output(_ context.Context, args []string) error {
+	if len(args) == 0 || args[0] == "stdout" {
+		return r.console.restore()
+	}
+	return r.console.redirect(r.path(args[0]), false)
+}
+
+// once sends the next result into a file.
+func (r *runner) once(_ context.Context, args []string) error {
+	return r.console.redirect(r.path(args[0]), true)
 }

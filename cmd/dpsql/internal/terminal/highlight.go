@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ const (
 	gray  = 90
 )
 
-// highlighted colours keywords, texts and comments. It knows where these begin
-// and end and nothing else: an unfinished statement has no syntax.
-func highlighted(text string) string {
+// highlight colours keywords, texts and comments. It knows where these begin and
+// end and nothing else, because an unfinished statement has no syntax.
+func highlight(text string) string {
 	var b strings.Builder
 	for text != "" {
-		n, color := piece(text)
+		n, color := firstToken(text)
 		if color == 0 {
 			b.WriteString(text[:n])
 		} else {
@@ -29,18 +29,17 @@ func highlighted(text string) string {
 	return b.String()
 }
 
-// piece returns the length of the first piece of a text, and its colour, 0 for
-// none.
-func piece(text string) (length, color int) {
+// firstToken returns the length of the first token of a text, and its colour or 0.
+func firstToken(text string) (length, color int) {
 	switch {
 	case text[0] == '\'':
-		return through(text, "'"), green
+		return lengthThrough(text, "'"), green
 	case text[0] == '"':
-		return through(text, `"`), 0
+		return lengthThrough(text, `"`), 0
 	case strings.HasPrefix(text, "--"):
-		return before(text, "\n"), gray
+		return lengthBefore(text, "\n"), gray
 	case strings.HasPrefix(text, "/*"):
-		return through(text[1:], "*/") + 1, gray
+		return lengthThrough(text[1:], "*/") + 1, gray
 	}
 	n := strings.IndexFunc(text, func(r rune) bool { return !isWordPart(r) })
 	switch {
@@ -49,7 +48,7 @@ func piece(text string) (length, color int) {
 	case n == 0:
 		return len(string([]rune(text)[0])), 0
 	}
-	if slices.Contains(keywords, strings.ToUpper(text[:n])) {
+	if slices.Contains(Keywords, strings.ToUpper(text[:n])) {
 		return n, blue
 	}
 	return n, 0
@@ -60,17 +59,17 @@ func isWordPart(r rune) bool {
 	return r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80
 }
 
-// through returns the length up to the end mark behind the first character, or
-// all of the text.
-func through(text, end string) int {
+// lengthThrough returns the length up to and including the first end mark behind
+// the first character, or the length of the text.
+func lengthThrough(text, end string) int {
 	if i := strings.Index(text[1:], end); i >= 0 {
 		return 1 + i + len(end)
 	}
 	return len(text)
 }
 
-// before returns the length up to a mark, or all of the text.
-func before(text, mark string) int {
+// lengthBefore returns the length up to a mark, or the length of the text.
+func lengthBefore(text, mark string) int {
 	if i := strings.Index(text, mark); i >= 0 {
 		return i
 	}

@@ -1,12 +1,7 @@
-package main
+package render
 
 import (
 	"bytes"
-	"context"
-	"encoding/xml"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"dpsql/engine"
-	"dpsql/sqlerr"
 )
 
 // grouped is the answer to SELECT race, COUNT(*) AS n, MARGIN(n) … GROUP BY race.
@@ -29,12 +23,12 @@ func grouped() *engine.Result {
 }
 
 func TestChart(t *testing.T) {
-	s, err := newSeries(grouped(), "")
+	s, err := NewSeries(grouped(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := writeChart(&out, s, 47); err != nil {
+	if err := s.Chart(&out, 47); err != nil {
 		t.Fatal(err)
 	}
 	want := `a <b>       │████████████████████▒▒▒─┤ 100 ± 10
@@ -50,14 +44,14 @@ c       ├────▒▒▒▒▒▒▒▒▒──────────
 // Whatever is drawn keeps to the width, one line a point.
 func TestChartFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := series{name: "n", confidence: 0.9}
+		s := Series{Name: "n", confidence: 0.9}
 		for range rapid.IntRange(1, 20).Draw(t, "points") {
 			s.points = append(s.points, point{label: rapid.StringN(0, 50, 80).Draw(t, "label"),
 				value: rapid.Float64Range(-1e12, 1e12).Draw(t, "value"), margin: rapid.Float64Range(0, 1e12).Draw(t, "margin")})
-			s.points[len(s.points)-1].label = visibleText(s.points[len(s.points)-1].label)
+			s.points[len(s.points)-1].label = Visible(s.points[len(s.points)-1].label)
 		}
 		var out bytes.Buffer
-		if err := writeChart(&out, s, 120); err != nil {
+		if err := s.Chart(&out, 120); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
@@ -70,34 +64,6 @@ func TestChartFits(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestPlotIsXML(t *testing.T) {
-	r, _, _, _ := testRunner(formatTable)
-	r.last, r.dir = grouped(), t.TempDir()
-	if err := r.command(context.Background(), ".plot out.svg N"); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.ReadFile(filepath.Join(r.dir, "out.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bars := 0
-	for d := xml.NewDecoder(bytes.NewReader(f)); ; {
-		token, err := d.Token()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, f)
-		}
-		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "path" {
-			bars++
-		}
-	}
-	if bars != 3 || !bytes.Contains(f, []byte("a &lt;b&gt;")) || !bytes.Contains(f, []byte("-20 ± 10")) {
-		t.Errorf("%d error bars in\n%s", bars, f)
-	}
 }
 
 func TestTicks(t *testing.T) {
@@ -114,28 +80,6 @@ func TestTicks(t *testing.T) {
 	for _, test := range tests {
 		if got := ticks(test.low, test.high); !slices.Equal(got, test.want) {
 			t.Errorf("ticks(%g, %g) = %v, want %v", test.low, test.high, got, test.want)
-		}
-	}
-}
-
-func TestNothingToDraw(t *testing.T) {
-	tests := []struct {
-		line string
-		last *engine.Result
-		code sqlerr.Code
-	}{
-		{".chart", nil, sqlerr.Invalid},
-		{".chart", &engine.Result{Columns: []engine.Column{{Name: "a", Type: "TEXT"}}, Rows: [][]any{{"x"}}}, sqlerr.Invalid},
-		{".chart nothing", grouped(), sqlerr.Unknown},
-		{".chart race", grouped(), sqlerr.Invalid},
-		{".plot a.png", grouped(), sqlerr.Invalid},
-		{".plot no/such/folder.svg", grouped(), sqlerr.IO},
-	}
-	for _, test := range tests {
-		r, _, _, _ := testRunner(formatTable)
-		r.last, r.dir = test.last, t.TempDir()
-		if err := r.command(context.Background(), test.line); sqlerr.CodeOf(err) != test.code {
-			t.Errorf("%s: %v, want %s", test.line, err, test.code)
 		}
 	}
 }

@@ -1,27 +1,26 @@
-package main
+package sqlerr
 
 import (
 	"fmt"
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"dpsql/sqlerr"
 )
 
-// guard runs f and turns a panic into an error that says where it happened and
-// nothing of what the panic said, for that could be a private value.
-func guard(f func() error) (err error) {
+// Guard runs f and turns a panic into an Internal error that says where it
+// happened. What the panic said is dropped, because it could hold a private
+// value.
+func Guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = sqlerr.New(sqlerr.Internal, "dpsql itself failed%s", panicSite()).
+			err = New(Internal, "dpsql itself failed%s", panicSite()).
 				WithHint("this is a fault of dpsql: please report the statement and this place")
 		}
 	}()
 	return f()
 }
 
-// panicSite returns the function and line that panicked.
+// panicSite returns the file and line that panicked.
 func panicSite() string {
 	callers := make([]uintptr, 32)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func TestRoomBelow(t *testing.T) {
 	for _, text := range []string{"", "SELECT 1", "SELECT\n1\n;", strings.Repeat("é", 75), strings.Repeat("x", 200) + "\n"} {
 		rows := 0 // that the text takes, in lines of 80 after the prompt
 		for _, line := range strings.Split(text, "\n") {
-			rows += 1 + (len(prompt)+len([]rune(line)))/80
+			rows += 1 + (len(Prompt)+len([]rune(line)))/80
 		}
 		for row := range 24 {
 			s := scrolled{height: 24, row: row}

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bufio"
@@ -11,18 +11,17 @@ import (
 	"regexp"
 )
 
-// history keeps what was typed at one database, and nothing that was answered,
-// in a file that only its owner can read: a JSON text a line. Without such a
-// file it lasts as long as the shell. It is the editor's source of history.
+// history keeps what was typed for one database, and no answers. Its file can be
+// read by its owner alone and holds one JSON text a line. If there is no file the
+// history lasts as long as the shell. It is the editor's source of history.
 type history struct {
 	entries []string
 	file    *os.File // nil when there is none
 }
 
-// mostEntries are loaded; a file twice as long is cut.
 const (
-	mostEntries  = 1000
-	longestEntry = 1 << 20 // bytes
+	maxEntries = 1000    // that are loaded; a file twice as long is cut
+	maxEntry   = 1 << 20 // bytes
 )
 
 // openHistory loads the earlier entries of a database.
@@ -40,18 +39,18 @@ func openHistory(database string) *history {
 	return h
 }
 
-// load reads the file, and cuts it when it has grown long.
+// load reads the file, and cuts it if it has grown long.
 func (h *history) load() {
 	lines := bufio.NewScanner(h.file)
-	lines.Buffer(nil, longestEntry)
+	lines.Buffer(nil, maxEntry)
 	for lines.Scan() {
 		var entry string
 		if json.Unmarshal(lines.Bytes(), &entry) == nil {
 			h.entries = append(h.entries, entry)
 		}
 	}
-	long := len(h.entries) > 2*mostEntries
-	h.entries = h.entries[max(0, len(h.entries)-mostEntries):]
+	long := len(h.entries) > 2*maxEntries
+	h.entries = h.entries[max(0, len(h.entries)-maxEntries):]
 	if long && h.file.Truncate(0) == nil {
 		for _, entry := range h.entries {
 			h.store(entry)
@@ -59,31 +58,32 @@ func (h *history) load() {
 	}
 }
 
-// historyPath returns the file of a database, in a folder that exists then. It
-// is named after the database and told apart by a hash of its place.
+// historyPath returns the history file of a database and makes its folder. The
+// file is named after the database and a hash of its full path.
 func historyPath(database string) (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
 		return "", err
 	}
-	place, err := filepath.Abs(database)
+	full, err := filepath.Abs(database)
 	if err != nil {
 		return "", err
 	}
 	dir = filepath.Join(dir, "dpsql", "history")
-	sum := sha256.Sum256([]byte(place))
-	return filepath.Join(dir, fmt.Sprintf("%s-%x", filepath.Base(place), sum[:4])), os.MkdirAll(dir, 0o700)
+	sum := sha256.Sum256([]byte(full))
+	return filepath.Join(dir, fmt.Sprintf("%s-%x", filepath.Base(full), sum[:4])), os.MkdirAll(dir, 0o700)
 }
 
-// secretive tells a declaration in which someone may have written how to reach a
-// database, rather than the name of a variable: in quotes stands what is none, or
-// what does not follow dsn_env. It is refused, and must not stay.
-var secretive = regexp.MustCompile(`(?is)\bcreate\s+source\b.*(://|password|"[^"]*[^"\w][^"]*"|'[^']*[^'\w][^']*'|[^=\s]\s*'\w)`)
+// connectionString matches a CREATE SOURCE that may hold a connection string in
+// place of the name of an environment variable: a quoted text that is not a name,
+// or that does not follow dsn_env. Such a statement is refused, and must not stay
+// in the history.
+var connectionString = regexp.MustCompile(`(?is)\bcreate\s+source\b.*(://|password|"[^"]*[^"\w][^"]*"|'[^']*[^'\w][^']*'|[^=\s]\s*'\w)`)
 
-// Write remembers an entry, unless it repeats the last or has a secret. Each entry is appended
-// at once, so that shells side by side keep each other's.
+// Write adds an entry, unless it repeats the last one or may hold a secret. Each
+// entry is appended at once, so that two shells keep each other's entries.
 func (h *history) Write(entry string) (int, error) {
-	if n := len(h.entries); entry == "" || secretive.MatchString(entry) || n > 0 && h.entries[n-1] == entry {
+	if n := len(h.entries); entry == "" || connectionString.MatchString(entry) || n > 0 && h.entries[n-1] == entry {
 		return n, nil
 	}
 	h.entries = append(h.entries, entry)

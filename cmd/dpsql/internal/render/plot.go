@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"bufio"
@@ -21,9 +21,9 @@ const (
 	plotBottom = 40
 )
 
-// writePlot draws the series as an SVG document: a horizontal bar for every
-// point with its error bar, and a scale below.
-func writePlot(w io.Writer, s series) error {
+// Plot draws the series as an SVG document: a horizontal bar for every point with
+// its error bar, and a scale below.
+func (s Series) Plot(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	height := plotTop + plotLine*len(s.points) + plotBottom
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="sans-serif" font-size="12">`+"\n",
@@ -42,7 +42,7 @@ func writePlot(w io.Writer, s series) error {
 // plot draws a series along an axis with ticks.
 type plot struct {
 	w     io.Writer
-	s     series
+	s     Series
 	ticks []float64 // ascending; the first and last are the ends of the axis
 }
 
@@ -56,7 +56,7 @@ func (p plot) x(v float64) float64 {
 func (p plot) scale(bottom int) {
 	for _, t := range p.ticks {
 		fmt.Fprintf(p.w, `<line x1="%.1f" y1="%d" x2="%.1[1]f" y2="%d" stroke="#ddd"/>`, p.x(t), plotTop-4, bottom)
-		fmt.Fprintf(p.w, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", p.x(t), bottom+16, number(t))
+		fmt.Fprintf(p.w, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", p.x(t), bottom+16, Number(t))
 	}
 }
 
@@ -64,9 +64,9 @@ func (p plot) scale(bottom int) {
 func (p plot) point(q point, top int) {
 	middle := top + plotLine/2
 	from, to := p.x(min(0, q.value)), p.x(max(0, q.value))
-	fmt.Fprintf(p.w, `<text x="%d" y="%d" text-anchor="end">%s</text>`, plotLabels-8, middle+4, escaped(shorten(q.label, mostLabel)))
+	fmt.Fprintf(p.w, `<text x="%d" y="%d" text-anchor="end">%s</text>`, plotLabels-8, middle+4, escaped(shorten(q.label, maxLabel)))
 	fmt.Fprintf(p.w, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#4878a8"/>`, from, middle-plotBar/2, to-from, plotBar)
-	if q.reach() > 0 {
+	if q.halfBar() > 0 {
 		low, high := p.x(q.low()), p.x(q.high())
 		fmt.Fprintf(p.w, `<path d="M%.1f %d H%.1f M%.1[1]f %d v8 M%.1[3]f %[4]d v8" stroke="black" fill="none"/>`, low, middle, high, middle-4)
 	}

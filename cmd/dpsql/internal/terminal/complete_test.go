@@ -1,6 +1,7 @@
-package main
+package terminal
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -8,11 +9,13 @@ import (
 )
 
 func TestComplete(t *testing.T) {
-	c := newCompleter(&fakeSession{words: engine.Vocabulary{
+	declared := engine.Vocabulary{
 		Tables: []engine.TableWords{{Name: "admissions", Columns: []engine.ColumnWords{
 			{Name: "sex", Values: []string{"'F'", "'M'", "NULL"}}, {Name: "diagnosis"}, {Name: "größe"}, {Name: "order", Values: []string{"7", "70"}}}}},
 		Publics: []string{"icd10"}, Releases: []string{"adm_zip"}, Mechanisms: []string{"live"}, Sources: []string{"warehouse"},
-	}})
+	}
+	c := &completer{Config: Config{Commands: []string{".help", ".quit"}, Formats: []string{"csv", "json"},
+		Vocabulary: func(context.Context) (engine.Vocabulary, error) { return declared, nil }}}
 	tests := []struct {
 		text  string
 		start int
@@ -61,7 +64,7 @@ func TestHighlight(t *testing.T) {
 		"":                      "",
 	}
 	for text, want := range tests {
-		if got := highlighted(text); got != want {
+		if got := highlight(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"bytes"
@@ -24,8 +24,8 @@ func TestNumber(t *testing.T) {
 		{0.00077, "0.00077"}, {1e-6, "0.000001"}, {5e-7, "5e-7"}, {1e-15, "1e-15"}, {1.9e20, "190000000000000000000"}, {1e21, "1e+21"},
 	}
 	for _, test := range tests {
-		if got := number(test.x); got != test.want {
-			t.Errorf("number(%g) = %s, want %s", test.x, got, test.want)
+		if got := Number(test.x); got != test.want {
+			t.Errorf("Number(%g) = %s, want %s", test.x, got, test.want)
 		}
 	}
 }
@@ -41,8 +41,8 @@ func TestDuration(t *testing.T) {
 		{2 * time.Hour, "2h0m0s"},
 	}
 	for _, test := range tests {
-		if got := duration(test.d); got != test.want {
-			t.Errorf("duration(%v) = %s, want %s", test.d, got, test.want)
+		if got := Duration(test.d); got != test.want {
+			t.Errorf("Duration(%v) = %s, want %s", test.d, got, test.want)
 		}
 	}
 }
@@ -67,10 +67,10 @@ func TestFooter(t *testing.T) {
 			`± 11 at 95 % · release r\x1b[2J (projection, m = ∞) · cost 0 · 0.1 ms`},
 	}
 	for _, test := range tests {
-		if got := footer(&test.answer, ms); got != test.want {
+		if got := Footer(&test.answer, ms); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
-		if got, want := footer(&test.answer, 0), strings.TrimSuffix(test.want, " · 0.1 ms"); got != want {
+		if got, want := Footer(&test.answer, 0), strings.TrimSuffix(test.want, " · 0.1 ms"); got != want {
 			t.Errorf("untimed: got  %s\nwant %s", got, want)
 		}
 	}
@@ -83,24 +83,6 @@ func TestRoundUp(t *testing.T) {
 	} {
 		if got := roundUp(x); got != want {
 			t.Errorf("roundUp(%v) = %s, want %s", x, got, want)
-		}
-	}
-}
-
-func TestTag(t *testing.T) {
-	tests := map[string]string{
-		"create private table if not exists t": "CREATE PRIVATE TABLE",
-		"CREATE\n  RELEASE r ON t":             "CREATE RELEASE",
-		"DROP MECHANISM m;":                    "DROP MECHANISM",
-		"create source w using postgres":       "CREATE SOURCE",
-		"DROP SOURCE w":                        "DROP SOURCE",
-		"SET accuracy = 5;":                    "SET",
-		"SET mechanism = auto;":                "SET",
-		";":                                    "",
-	}
-	for statement, want := range tests {
-		if got := tag(statement); got != want {
-			t.Errorf("tag(%q) = %q, want %q", statement, got, want)
 		}
 	}
 }
@@ -130,7 +112,7 @@ func TestCSVReadsBack(t *testing.T) {
 		}
 		for i, row := range r.Rows {
 			for j, v := range row {
-				if records[i+1][j] != cellText(v) {
+				if records[i+1][j] != CellText(v) {
 					t.Fatalf("row %d: got %q, want %q", i, records[i+1], row)
 				}
 			}
@@ -165,8 +147,8 @@ func TestJSONIsALine(t *testing.T) {
 
 func TestSupport(t *testing.T) {
 	for m, want := range map[string]string{"0": "0", "42": "42", "infinite": `"infinite"`, "": `""`, "007": `"007"`, "-1": `"-1"`, "1e3": `"1e3"`} {
-		if got := string(support(m)); got != want {
-			t.Errorf("support(%q) = %s, want %s", m, got, want)
+		if got := string(jsonSupport(m)); got != want {
+			t.Errorf("jsonSupport(%q) = %s, want %s", m, got, want)
 		}
 	}
 }

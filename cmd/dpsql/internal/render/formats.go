@@ -1,0 +1,244 @@
+package render
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// Format is how results are written.
+type Format string
+
+// The formats.
+const (
+	Table    Format = "table"
+	CSV      Format = "csv"
+	JSON     Format = "json"
+	Markdown Format = "markdown"
+)
+
+// Formats lists the formats.
+var Formats = []Format{Table, CSV, JSON, Markdown}
+
+// ParseFormat returns the format of that name.
+func ParseFormat(name string) (Format, error) {
+	names := make([]string, len(Formats))
+	for i, f := range Formats {
+		if string(f) == name {
+			return f, nil
+		}
+		names[i] = string(f)
+	}
+	return "", sqlerr.New(sqlerr.Invalid, "there is no format %q", name).
+		WithHint("the formats are %s", strings.Join(names, ", "))
+}
+
+// ForPeople reports whether people read the format. They see footers and
+// confirmations between results; programs do not.
+func (f Format) ForPeople() bool { return f == Table || f == Markdown }
+
+// Rows writes the rows of a result. A table is at most width characters wide; 0
+// is no limit. CSV begins with the names of the columns if header is set.
+func (f Format) Rows(w io.Writer, r *engine.Result, width int, header bool) error {
+	switch f {
+	case CSV:
+		return writeCSV(w, r, header)
+	case JSON:
+		return writeJSON(w, r)
+	case Markdown:
+		return writeMarkdown(w, r)
+	}
+	return writeTable(w, r, width)
+}
+
+// writeCSV writes rows as RFC 4180 has them, but with the line ends of Unix.
+func writeCSV(w io.Writer, r *engine.Result, header bool) error {
+	out := csv.NewWriter(w)
+	if header {
+		names := make([]string, len(r.Columns))
+		for i, c := range r.Columns {
+			names[i] = c.Name
+		}
+		if err := out.Write(names); err != nil {
+			return err
+		}
+	}
+	for _, row := range r.Rows {
+		if err := writeRecord(w, out, row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func writeRecord(w io.Writer, out *csv.Writer, row []any) error {
+	cells := make([]string, len(row))
+	for i, v := range row {
+		cells[i] = CellText(v)
+	}
+	if len(cells) != 1 || cells[0] != "" {
+		return out.Write(cells)
+	}
+	// Package csv writes a single empty field as an empty line, which its own
+	// reader and others skip.
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, `""`+"\n")
+	return err
+}
+
+// jsonRows is a result that is not a private answer.
+type jsonRows struct {
+	Columns  []string `json:"columns"`
+	Rows     [][]any  `json:"rows"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// jsonAnswer is a private answer. The order of the keys is part of the format.
+type jsonAnswer struct {
+	Columns    []string        `json:"columns"`
+	Rows       [][]any         `json:"rows"`
+	Margins    [][]any         `json:"margins"`
+	Confidence any             `json:"confidence"`
+	Via        string          `json:"via"`
+	Mechanism  string          `json:"mechanism"`
+	Support    json.RawMessage `json:"support"`
+	Cost       jsonCost        `json:"cost"`
+	Warnings   []string        `json:"warnings,omitempty"`
+}
+
+type jsonCost struct {
+	Epsilon any `json:"epsilon"`
+	Rho     any `json:"rho"`
+}
+
+// writeJSON writes one object on one line.
+func writeJSON(w io.Writer, r *engine.Result) error {
+	rows := jsonRows{Columns: make([]string, len(r.Columns)), Rows: finiteRows(r.Rows), Warnings: r.Warnings}
+	for i, c := range r.Columns {
+		rows.Columns[i] = c.Name
+	}
+	a := r.Answer
+	if a == nil {
+		return JSONLine(w, rows)
+	}
+	answer := jsonAnswer{
+		Columns: rows.Columns, Rows: rows.Rows, Warnings: r.Warnings,
+		Confidence: finite(a.Confidence), Via: a.Via, Mechanism: a.Mechanism, Support: jsonSupport(a.Support),
+		Cost: jsonCost{finite(a.Cost.Epsilon), finite(a.Cost.Rho)},
+	}
+	if a.Margins != nil {
+		answer.Margins = finiteRows(a.Margins)
+	}
+	return JSONLine(w, answer)
+}
+
+// JSONLine writes a value on one line, without the escapes that are meant for
+// web pages.
+func JSONLine(w io.Writer, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// jsonSupport returns m as a number of any size, or as a text if it is not
+// finite.
+func jsonSupport(m string) json.RawMessage {
+	if isNatural(m) {
+		return json.RawMessage(m)
+	}
+	return json.RawMessage(strconv.Quote(m))
+}
+
+// isNatural reports whether a text is a natural number in JSON.
+func isNatural(s string) bool {
+	return s == "0" || s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
+}
+
+// finiteRows copies rows, with null for numbers that JSON does not have.
+func finiteRows(rows [][]any) [][]any {
+	out := make([][]any, len(rows))
+	for i, row := range rows {
+		out[i] = make([]any, len(row))
+		for j, v := range row {
+			out[i][j] = v
+			if x, ok := v.(float64); ok {
+				out[i][j] = finite(x)
+			}
+		}
+	}
+	return out
+}
+
+func finite(x float64) any {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	return x
+}
+
+// writeMarkdown writes a table of GitHub's Markdown.
+func writeMarkdown(w io.Writer, r *engine.Result) error {
+	b := bufio.NewWriter(w)
+	markdownLine(b, visibleNames(r.Columns))
+	rule := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
+		rule[i] = "---"
+		if isNumber(c) {
+			rule[i] = "---:"
+		}
+	}
+	b.WriteString("| " + strings.Join(rule, " | ") + " |\n")
+	for _, row := range r.Rows {
+		markdownLine(b, visibleRow(row))
+	}
+	return b.Flush()
+}
+
+// markdownEscaper escapes what would have a meaning inside a cell.
+var markdownEscaper = strings.NewReplacer(
+	`\`, `\\`, `|`, `\|`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `&`, `&amp;`, `[`, `\[`, `~`, `\~`)
+
+func markdownLine(b *bufio.Writer, cells []string) {
+	for _, cell := range cells {
+		b.WriteString("| ")
+		b.WriteString(markdownEscaper.Replace(cell))
+		b.WriteByte(' ')
+	}
+	b.WriteString("|\n")
+}
+
+// isNumber reports whether the column holds numbers, which are right-aligned.
+func isNumber(c engine.Column) bool { return c.Type == "INTEGER" || c.Type == "REAL" }
+
+func visibleNames(columns []engine.Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = Visible(c.Name)
+	}
+	return names
+}
+
+func visibleRow(row []any) []string {
+	cells := make([]string, len(row))
+	for i, v := range row {
+		cells[i] = Visible(v)
+	}
+	return cells
+}

@@ -1,0 +1,178 @@
+package terminal
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reeflective/readline"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// Keywords are the words of the dialect, which the editor colours and completes.
+var Keywords = strings.Fields(`ABS ALL ALTER AND AS ASC AUTO AVG BETWEEN BUDGET BY CASE COALESCE COUNT CREATE CROSS DESC DESCRIBE DIRECT DISTINCT DROP ELSE END ESCAPE
+	EXISTS EXPLAIN EXPORT FROM GLOB GROUP HAVING IF IFNULL IIF IN INNER INTEGER IS JOIN LEDGER LENGTH LIKE LIMIT LOWER MARGIN MAX MECHANISM
+	MECHANISMS MIN NOT NULL OFF OFFSET ON OR ORDER POSTGRES PRIVATE PROJECTION PUBLIC RELEASE RELEASES ROUND SELECT SET SETTINGS SHOW SMW SOURCE SOURCES STDDEV
+	STDDEV_POP STDDEV_SAMP SUBSTR SUM TABLE TABLES TEXT THEN TO TOTAL UPPER USING VARIANCE VAR_POP VAR_SAMP WHEN WHERE WITH`)
+
+// completer completes words at the Tab key: keywords, dot-commands, and declared
+// names and values, each where it can stand.
+type completer struct {
+	Config
+	declared engine.Vocabulary // as of readAt
+	readAt   time.Time
+}
+
+// offer returns the completions of the last word of a text, for the editor.
+func (c *completer) offer(text string) readline.Completions {
+	start, words := c.complete(text)
+	offered := readline.CompleteValues(words...)
+	offered.PREFIX = text[start:]
+	return offered
+}
+
+// complete returns where the last word of a text begins, and its completions.
+func (c *completer) complete(text string) (start int, words []string) {
+	start = strings.LastIndexAny(text, " \t\n(,=<>;") + 1
+	if quote := openQuote(text); quote >= 0 {
+		start = quote
+	}
+	return start, matching(text[start:], c.candidates(text[:start]))
+}
+
+// openQuote returns the index of the single quote that is not closed yet, or -1.
+func openQuote(text string) int {
+	open := -1
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\'' {
+			continue
+		}
+		if open >= 0 {
+			open = -1
+		} else {
+			open = i
+		}
+	}
+	return open
+}
+
+var (
+	// afterColumn matches a text behind which a value of a column can stand.
+	afterColumn = regexp.MustCompile(`(?i)("(?:[^"]|"")+"|[\pL_][\pL\pN_]*)\s*(?:=|<>|!=|<=?|>=?|(?:not\s+)?in\s*\((?:[^()]*,)?|(?:not\s+)?between)\s*$`)
+	// lastWord matches the word before the one to complete.
+	lastWord = regexp.MustCompile(`(?i)([a-z]+)\s+$`)
+)
+
+// candidates returns words that can follow a text.
+func (c *completer) candidates(before string) []string {
+	v := c.names()
+	if m := afterColumn.FindStringSubmatch(before); m != nil {
+		if values := columnValues(v, m[1]); values != nil {
+			return values
+		}
+	}
+	var last string
+	if m := lastWord.FindStringSubmatch(before); m != nil {
+		last = strings.ToUpper(m[1])
+	}
+	switch {
+	case before == "":
+		return append(slices.Clone(c.Commands), "SELECT", "EXPLAIN", "SHOW", "DESCRIBE", "SET", "CREATE", "ALTER", "DROP", "EXPORT", "WITH")
+	case strings.HasPrefix(before, "."):
+		return append(tableNames(v), append(slices.Clone(c.Formats), v.Releases...)...)
+	case last == "FROM" || last == "JOIN" || last == "DESCRIBE" || last == "TABLE":
+		return slices.Concat(tableNames(v), v.Publics, v.Sources)
+	case last == "SHOW":
+		return strings.Fields("TABLES RELEASES MECHANISMS BUDGET LEDGER SETTINGS SOURCES")
+	case last == "SET":
+		return engine.SettingNames
+	case last == "RELEASE":
+		return v.Releases
+	case last == "MECHANISM":
+		return v.Mechanisms
+	case last == "SOURCE":
+		return v.Sources
+	}
+	return slices.Concat(Keywords, tableNames(v), columnNames(v))
+}
+
+// matching returns the candidates that begin with the word in any letter case. It
+// sorts them and drops duplicates.
+func matching(word string, candidates []string) []string {
+	var found []string
+	for _, c := range candidates {
+		if len(c) >= len(word) && strings.EqualFold(c[:len(word)], word) {
+			found = append(found, c)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+func tableNames(v engine.Vocabulary) []string {
+	var names []string
+	for _, t := range v.Tables {
+		names = append(names, Name(t.Name))
+	}
+	return names
+}
+
+func columnNames(v engine.Vocabulary) []string {
+	var names []string
+	for _, t := range v.Tables {
+		for _, c := range t.Columns {
+			names = append(names, Name(c.Name))
+		}
+	}
+	return names
+}
+
+// columnValues returns the declared values of all columns of that name.
+func columnValues(v engine.Vocabulary, name string) []string {
+	var values []string
+	for _, t := range v.Tables {
+		for _, c := range t.Columns {
+			if strings.EqualFold(name, c.Name) || strings.EqualFold(name, QuoteName(c.Name)) {
+				values = append(values, c.Values...)
+			}
+		}
+	}
+	return values
+}
+
+var plainName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+
+// Name returns a name as it stands in a statement, quoted where it must be.
+func Name(name string) string {
+	if plainName.MatchString(name) && !slices.Contains(Keywords, strings.ToUpper(name)) {
+		return name
+	}
+	return QuoteName(name)
+}
+
+// QuoteName returns a name as a quoted identifier.
+func QuoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// names returns the declared names and values. It reads them again after
+// maxAge. If they cannot be read there are none to offer.
+func (c *completer) names() engine.Vocabulary {
+	const maxAge = 2 * time.Second
+	if time.Since(c.readAt) < maxAge {
+		return c.declared
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	err := sqlerr.Guard(func() (err error) {
+		c.declared, err = c.Vocabulary(ctx)
+		return err
+	})
+	if err != nil {
+		c.declared = engine.Vocabulary{}
+	}
+	c.readAt = time.Now()
+	return c.declared
+}

@@ -1,0 +1,88 @@
+package terminal
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFamiliar(t *testing.T) {
+	for line, want := range map[string]string{
+		"exit": ".quit", " QUIT; ": ".quit", `\q`: ".quit", "help": ".help", `\d`: ".tables",
+		"quit it": "quit it", "SELECT 1;": "SELECT 1;", "": "",
+	} {
+		if got := familiar(line); got != want {
+			t.Errorf("familiar(%q) = %q, want %q", line, got, want)
+		}
+	}
+}
+
+// What Enter does: it ends a complete statement and goes on with another.
+func TestEnterEndsCompleteStatements(t *testing.T) {
+	for text, want := range map[string]bool{
+		"SELECT a": false, "SELECT a;": true, "SELECT ';": false, "SELECT ';'": false, "SELECT a; -- b": true, ".tables": true, "exit": true,
+		"": true, "/* ;": false, "SELECT a;\nSELECT": false,
+	} {
+		if got := Complete(text); got != want {
+			t.Errorf("%q accepted: %v", text, got)
+		}
+	}
+}
+
+func TestHistoryFile(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	for range 2 {
+		h := openHistory("clinic.db")
+		for _, text := range []string{"SELECT 1;", "SELECT 1;", "SELECT\n2;", "",
+			"create  source w using postgres with (dsn_env =\n'postgres://u:hunter2@h/d');", "CREATE SOURCE w USING POSTGRES WITH (password = 'x');",
+			"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'host=h pass=hunter2');", "CREATE SOURCE \"h hunter2\" USING POSTGRES", "CREATE SOURCE w USING 'hunter2';",
+			"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'WDSN', timeout = 5);"} {
+			if _, err := h.Write(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.close()
+	}
+	h := openHistory("./clinic.db")
+	defer h.close()
+	if want := strings.Split(strings.Repeat("SELECT 1;|SELECT\n2;|CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'WDSN', timeout = 5);|", 2), "|")[:6]; !slices.Equal(h.entries, want) {
+		t.Errorf("remembered %q, want %q", h.entries, want)
+	}
+	if line, err := h.GetLine(1); err != nil || line != "SELECT\n2;" || h.Len() != 6 {
+		t.Errorf("line 1 of %d is %q, %v", h.Len(), line, err)
+	}
+	if _, err := h.GetLine(6); err == nil {
+		t.Error("line 6 of 6 exists")
+	}
+	if info, err := h.file.Stat(); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	other := openHistory("other.db")
+	defer other.close()
+	if other.Len() != 0 {
+		t.Errorf("another database remembers %q", other.entries)
+	}
+}
+
+func TestHistoryFileStaysShort(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	path, err := historyPath("clinic.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := strings.Repeat("\"SELECT 1;\"\nnot JSON\n\"SELECT 2;\"\n", 2*maxEntries)
+	if err := os.WriteFile(path, []byte(entries), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := openHistory("clinic.db")
+	h.Write("SELECT 3;")
+	h.close()
+	got, err := os.ReadFile(path)
+	if n := bytes.Count(got, []byte("\n")); err != nil || n != maxEntries+1 || !bytes.HasSuffix(got, []byte("\n\"SELECT 3;\"\n")) {
+		t.Errorf("%d lines, %v", n, err)
+	}
+}
