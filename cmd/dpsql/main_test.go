@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,13 +21,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"dpsql": main, "sqlite3": sqlite3})
 }
 
-// sqlite3 stands in for the command of that name, which not every machine has:
-// it runs the statements of its second argument on the file of its first. An open
-// shell may be writing that a mechanism is free: it waits for that.
+// sqlite3 stands in for the command of that name, which not every machine has.
+// It runs the statements of its second argument on the file of its first, and
+// prints the first column of a SELECT. An open shell may be writing that a
+// mechanism is free: it waits for that.
 func sqlite3() {
 	db, err := sql.Open("sqlite", os.Args[1]+"?_pragma=busy_timeout(10000)")
 	if err == nil {
-		_, err = db.Exec(os.Args[2])
+		err = runStatements(db, os.Args[2])
 	}
 	if err == nil {
 		err = db.Close()
@@ -35,6 +37,26 @@ func sqlite3() {
 		fmt.Fprintln(os.Stderr, "error", err)
 		os.Exit(1)
 	}
+}
+
+func runStatements(db *sql.DB, text string) error {
+	if !strings.HasPrefix(text, "SELECT") {
+		_, err := db.Exec(text)
+		return err
+	}
+	rows, err := db.Query(text)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var value string
+		if err := rows.Scan(&value); err != nil {
+			return err
+		}
+		fmt.Println(value)
+	}
+	return rows.Err()
 }
 
 func TestScripts(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-const question = `SELECT age + 16 AS years, COUNT(*) AS persons, MARGIN(persons) FROM adult GROUP BY age`
+const question = `SELECT age, COUNT(*) AS persons, MARGIN(persons) FROM adult GROUP BY age`
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
