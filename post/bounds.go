@@ -3,6 +3,8 @@ package post
 import (
 	"math"
 	"math/big"
+
+	"dpsql/sqlvalue"
 )
 
 // bounds encloses the true value of a number: the range that it takes while
@@ -160,8 +162,8 @@ func (b bounds) isConstant() (float64, bool) {
 
 // margin returns the half-width around an expression's value at the row's
 // confidence, and nil where none is known.
-func margin(e Expr, v any, r *row) any {
-	if _, text := v.(string); v == nil || text {
+func margin(e Expr, v sqlvalue.Value, r *row) any {
+	if !v.IsNumber() {
 		return nil
 	}
 	if s, ok := e.(Sum); ok && len(s.Terms) == 1 {
@@ -179,7 +181,7 @@ func margin(e Expr, v any, r *row) any {
 	if out.ratio != nil && out.ratio.under == nil {
 		return b.width(out.ratio.over)
 	}
-	x := toReal(v)
+	x := v.Float()
 	return max(out.hi-x, x-out.lo, 0)
 }
 

@@ -1,21 +1,52 @@
 package post
 
-// Relation is a comparison operator.
-type Relation string
+import "dpsql/sqlvalue"
 
-// The relations.
+// truth is SQL's three-valued truth.
+type truth uint8
+
 const (
-	Equal          Relation = "="
-	NotEqual       Relation = "<>"
-	Less           Relation = "<"
-	LessOrEqual    Relation = "<="
-	Greater        Relation = ">"
-	GreaterOrEqual Relation = ">="
+	unknown truth = iota
+	no
+	yes
 )
+
+// truthOf reads a value as a condition. It is never a text.
+func truthOf(v sqlvalue.Value) truth {
+	if v.IsNull() {
+		return unknown
+	}
+	return truthIf(v.Compare(sqlvalue.Int(0)) != 0)
+}
+
+func truthIf(holds bool) truth {
+	if holds {
+		return yes
+	}
+	return no
+}
+
+func (t truth) not() truth {
+	switch t {
+	case yes:
+		return no
+	case no:
+		return yes
+	}
+	return unknown
+}
+
+// value returns 1, 0 or NULL.
+func (t truth) value() sqlvalue.Value {
+	if t == unknown {
+		return sqlvalue.Null()
+	}
+	return sqlvalue.Bool(t == yes)
+}
 
 // Comparison is left relation right, of two numbers or two texts: 1, 0 or NULL.
 type Comparison struct {
-	Op          Relation
+	Op          sqlvalue.Relation
 	Left, Right Expr
 }
 
@@ -23,28 +54,12 @@ type Comparison struct {
 func (c Comparison) Type() Type        { return Integer }
 func (c Comparison) each(f func(Expr)) { f(c.Left); f(c.Right) }
 
-func (c Comparison) value(r *row) any {
+func (c Comparison) value(r *row) sqlvalue.Value {
 	a, b := c.Left.value(r), c.Right.value(r)
-	if a == nil || b == nil {
-		return nil
+	if a.IsNull() || b.IsNull() {
+		return sqlvalue.Null()
 	}
-	return of(c.Op.holds(compare(a, b))).value()
-}
-
-func (op Relation) holds(c int) bool {
-	switch op {
-	case Equal:
-		return c == 0
-	case NotEqual:
-		return c != 0
-	case Less:
-		return c < 0
-	case LessOrEqual:
-		return c <= 0
-	case Greater:
-		return c > 0
-	}
-	return c >= 0
+	return sqlvalue.Bool(c.Op.Holds(a.Compare(b)))
 }
 
 // Logic is AND, or OR, of conditions.
@@ -62,11 +77,11 @@ func (l Logic) each(f func(Expr)) {
 	}
 }
 
-func (l Logic) value(r *row) any {
-	decisive := of(!l.And) // FALSE AND x is false, TRUE OR x is true
+func (l Logic) value(r *row) sqlvalue.Value {
+	decisive := truthIf(!l.And) // FALSE AND x is false, TRUE OR x is true
 	all := decisive.not()
 	for _, e := range l.Of {
-		switch truth(e.value(r)) {
+		switch truthOf(e.value(r)) {
 		case decisive:
 			return decisive.value()
 		case unknown:
@@ -80,17 +95,17 @@ func (l Logic) value(r *row) any {
 type Not struct{ Of Expr }
 
 // Type is INTEGER.
-func (n Not) Type() Type        { return Integer }
-func (n Not) each(f func(Expr)) { f(n.Of) }
-func (n Not) value(r *row) any  { return truth(n.Of.value(r)).not().value() }
+func (n Not) Type() Type                  { return Integer }
+func (n Not) each(f func(Expr))           { f(n.Of) }
+func (n Not) value(r *row) sqlvalue.Value { return truthOf(n.Of.value(r)).not().value() }
 
 // IsNull is 1 where the operand is NULL, else 0.
 type IsNull struct{ Of Expr }
 
 // Type is INTEGER.
-func (n IsNull) Type() Type        { return Integer }
-func (n IsNull) each(f func(Expr)) { f(n.Of) }
-func (n IsNull) value(r *row) any  { return of(n.Of.value(r) == nil).value() }
+func (n IsNull) Type() Type                  { return Integer }
+func (n IsNull) each(f func(Expr))           { f(n.Of) }
+func (n IsNull) value(r *row) sqlvalue.Value { return sqlvalue.Bool(n.Of.value(r).IsNull()) }
 
 // Is tells whether a condition is true, or is false, and not NULL.
 type Is struct {
@@ -101,7 +116,9 @@ type Is struct {
 // Type is INTEGER.
 func (i Is) Type() Type        { return Integer }
 func (i Is) each(f func(Expr)) { f(i.Of) }
-func (i Is) value(r *row) any  { return of(truth(i.Of.value(r)) == of(i.True)).value() }
+func (i Is) value(r *row) sqlvalue.Value {
+	return sqlvalue.Bool(truthOf(i.Of.value(r)) == truthIf(i.True))
+}
 
 // When is one arm of a Case.
 type When struct{ If, Then Expr }
@@ -135,14 +152,14 @@ func (c Case) each(f func(Expr)) {
 	}
 }
 
-func (c Case) value(r *row) any {
+func (c Case) value(r *row) sqlvalue.Value {
 	for _, a := range c.Arms {
-		if truth(a.If.value(r)) == yes {
+		if truthOf(a.If.value(r)) == yes {
 			return a.Then.value(r)
 		}
 	}
 	if c.Else == nil {
-		return nil
+		return sqlvalue.Null()
 	}
 	return c.Else.value(r)
 }

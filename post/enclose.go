@@ -1,13 +1,17 @@
 package post
 
-import "math"
+import (
+	"math"
+
+	"dpsql/sqlvalue"
+)
 
 // bounds encloses the true value of an expression. Where it has no rule it
 // knows nothing, and the margin is NULL.
 func (b box) bounds(e Expr) bounds {
 	switch e := e.(type) {
 	case Constant:
-		return exactly(e.Value)
+		return exactly(e.value(b.row))
 	case Key:
 		return exactly(e.value(b.row))
 	case Sum:
@@ -17,7 +21,7 @@ func (b box) bounds(e Expr) bounds {
 	case Variance:
 		return b.variance(e)
 	case Negative:
-		return b.combine(Minus, Arithmetic{Left: Constant{int64(0)}, Right: e.Of})
+		return b.combine(sqlvalue.Minus, Arithmetic{Left: Constant{int64(0)}, Right: e.Of})
 	case Arithmetic:
 		return b.combine(e.Op, e)
 	case Call:
@@ -26,28 +30,27 @@ func (b box) bounds(e Expr) bounds {
 	return bounds{}
 }
 
-func exactly(v any) bounds {
-	switch v.(type) {
-	case int64, float64:
-		x := toReal(v)
-		return checked(x, x, &ratio{over: constant(x)})
+func exactly(v sqlvalue.Value) bounds {
+	if !v.IsNumber() {
+		return bounds{}
 	}
-	return bounds{}
+	x := v.Float()
+	return checked(x, x, &ratio{over: constant(x)})
 }
 
-func (b box) combine(op Operator, e Arithmetic) bounds {
+func (b box) combine(op sqlvalue.Operator, e Arithmetic) bounds {
 	x, y := b.bounds(e.Left), b.bounds(e.Right)
 	if !x.known || !y.known {
 		return bounds{}
 	}
 	switch op {
-	case Plus:
+	case sqlvalue.Plus:
 		return b.plus(x, y, 1)
-	case Minus:
+	case sqlvalue.Minus:
 		return b.plus(x, y, -1)
-	case Times:
+	case sqlvalue.Times:
 		return b.times(x, y)
-	case Over:
+	case sqlvalue.Over:
 		q := b.over(x, y)
 		if e.Type() == Integer && q.known { // SQLite cuts the quotient
 			return between(math.Trunc(q.lo), math.Trunc(q.hi))
@@ -146,13 +149,13 @@ func (b box) call(c Call) bounds {
 		}
 		return between(0, max(-x.lo, x.hi))
 	}
-	places := 0
+	places := int64(0)
 	if len(c.Args) > 1 {
 		n, ok := c.Args[1].(Constant)
 		if !ok {
 			return bounds{}
 		}
-		places = int(min(max(toInteger(n.Value), 0), 30))
+		places = n.value(b.row).Int64()
 	}
 	return between(roundTo(x.lo, places), roundTo(x.hi, places))
 }

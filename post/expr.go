@@ -3,6 +3,9 @@ package post
 import (
 	"math"
 	"math/big"
+	"strconv"
+
+	"dpsql/sqlvalue"
 )
 
 // Expr is an expression over a group's keys and answers: Constant, Key, Sum,
@@ -11,7 +14,7 @@ import (
 type Expr interface {
 	// Type is the type of the values that are not NULL.
 	Type() Type
-	value(r *row) any
+	value(r *row) sqlvalue.Value
 	// each calls f for each operand.
 	each(f func(Expr))
 }
@@ -30,8 +33,8 @@ func (c Constant) Type() Type {
 	return Integer
 }
 
-func (c Constant) value(*row) any  { return c.Value }
-func (c Constant) each(func(Expr)) {}
+func (c Constant) value(*row) sqlvalue.Value { return sqlvalue.OfAny(c.Value) }
+func (c Constant) each(func(Expr))           {}
 
 // Key is a grouped expression.
 type Key struct {
@@ -44,16 +47,12 @@ type Key struct {
 func (k Key) Type() Type      { return k.Of }
 func (k Key) each(func(Expr)) {}
 
-func (k Key) value(r *row) any {
-	switch v := r.keys[k.Index]; {
-	case v.IsInt() && k.Unit != nil:
-		return quotient(units(big.NewInt(v.Int64()), k.Unit), 1)
-	case v.IsInt():
-		return v.Int64()
-	case v.IsText():
-		return v.Str()
+func (k Key) value(r *row) sqlvalue.Value {
+	v := r.keys[k.Index]
+	if v.IsInt() && k.Unit != nil {
+		return sqlvalue.Real(quotient(units(big.NewInt(v.Int64()), k.Unit), 1))
 	}
-	return nil
+	return sqlvalue.OfColumn(v)
 }
 
 // Term is an answer times a factor.
@@ -81,14 +80,14 @@ func (s Sum) Type() Type {
 
 func (s Sum) each(func(Expr)) {}
 
-func (s Sum) value(r *row) any {
+func (s Sum) value(r *row) sqlvalue.Value {
 	switch {
 	case s.Unit != nil:
-		return quotient(units(exactSum(s.Terms, r), s.Unit), 1)
+		return sqlvalue.Real(quotient(units(exactSum(s.Terms, r), s.Unit), 1))
 	case s.Real:
-		return float64(saturatingSum(s.Terms, r))
+		return sqlvalue.Real(float64(saturatingSum(s.Terms, r)))
 	}
-	return saturatingSum(s.Terms, r)
+	return sqlvalue.Int(saturatingSum(s.Terms, r))
 }
 
 // units returns a number of units, exactly.
@@ -115,15 +114,15 @@ type Mean struct {
 func (m Mean) Type() Type      { return Real }
 func (m Mean) each(func(Expr)) {}
 
-func (m Mean) value(r *row) any {
+func (m Mean) value(r *row) sqlvalue.Value {
 	n := r.answers[m.Count].Value
 	if n <= 0 {
-		return nil
+		return sqlvalue.Null()
 	}
 	if m.Unit != nil {
-		return quotient(units(exactSum(m.Terms, r), m.Unit), n)
+		return sqlvalue.Real(quotient(units(exactSum(m.Terms, r), m.Unit), n))
 	}
-	return float64(saturatingSum(m.Terms, r)) / float64(n)
+	return sqlvalue.Real(float64(saturatingSum(m.Terms, r)) / float64(n))
 }
 
 // Margin is the half-width of the confidence interval of an expression, NULL
@@ -133,19 +132,10 @@ type Margin struct{ Of Expr }
 // Type is REAL.
 func (m Margin) Type() Type        { return Real }
 func (m Margin) each(f func(Expr)) { f(m.Of) }
-func (m Margin) value(r *row) any  { return margin(m.Of, m.Of.value(r), r) }
 
-// Operator is an arithmetic operator.
-type Operator byte
-
-// The operators.
-const (
-	Plus   Operator = '+'
-	Minus  Operator = '-'
-	Times  Operator = '*'
-	Over   Operator = '/'
-	Modulo Operator = '%'
-)
+func (m Margin) value(r *row) sqlvalue.Value {
+	return sqlvalue.OfAny(margin(m.Of, m.Of.value(r), r))
+}
 
 // Negative is -x.
 type Negative struct{ Of Expr }
@@ -153,11 +143,14 @@ type Negative struct{ Of Expr }
 // Type is that of the operand.
 func (n Negative) Type() Type        { return n.Of.Type() }
 func (n Negative) each(f func(Expr)) { f(n.Of) }
-func (n Negative) value(r *row) any  { return arithmetic(Minus, int64(0), n.Of.value(r)) }
+
+func (n Negative) value(r *row) sqlvalue.Value {
+	return sqlvalue.Arithmetic(sqlvalue.Minus, sqlvalue.Int(0), n.Of.value(r))
+}
 
 // Arithmetic is left op right. The operands are numbers.
 type Arithmetic struct {
-	Op          Operator
+	Op          sqlvalue.Operator
 	Left, Right Expr
 }
 
@@ -166,8 +159,8 @@ type Arithmetic struct {
 func (a Arithmetic) Type() Type        { return join(a.Left.Type(), a.Right.Type()) }
 func (a Arithmetic) each(f func(Expr)) { f(a.Left); f(a.Right) }
 
-func (a Arithmetic) value(r *row) any {
-	return arithmetic(a.Op, a.Left.value(r), a.Right.value(r))
+func (a Arithmetic) value(r *row) sqlvalue.Value {
+	return sqlvalue.Arithmetic(a.Op, a.Left.value(r), a.Right.value(r))
 }
 
 // join returns the type of values that are of either type.
@@ -219,40 +212,51 @@ func (c Call) each(f func(Expr)) {
 	}
 }
 
-func (c Call) value(r *row) any {
+func (c Call) value(r *row) sqlvalue.Value {
 	switch c.Name {
 	case Round:
 		return c.round(r)
 	case Abs:
 		v := c.Args[0].value(r)
-		if compare(v, int64(0)) < 0 && v != nil {
-			return arithmetic(Minus, int64(0), v)
+		if zero := sqlvalue.Int(0); !v.IsNull() && v.Compare(zero) < 0 {
+			return sqlvalue.Arithmetic(sqlvalue.Minus, zero, v)
 		}
 		return v
 	}
 	for _, a := range c.Args {
-		if v := a.value(r); v != nil {
+		if v := a.value(r); !v.IsNull() {
 			return v
 		}
 	}
-	return nil
+	return sqlvalue.Null()
 }
 
 // round rounds halves away from zero to at most 30 decimal places.
-func (c Call) round(r *row) any {
-	v, places := c.Args[0].value(r), any(int64(0))
+func (c Call) round(r *row) sqlvalue.Value {
+	v, places := c.Args[0].value(r), sqlvalue.Int(0)
 	if len(c.Args) > 1 {
 		places = c.Args[1].value(r)
 	}
-	if v == nil || places == nil {
-		return nil
+	if v.IsNull() || places.IsNull() {
+		return sqlvalue.Null()
 	}
-	x := toReal(v)
+	return sqlvalue.Real(roundTo(v.Float(), places.Int64()))
+}
+
+// roundTo rounds to a number of decimal places, at most 30; halves go away from
+// zero where a half can be told.
+func roundTo(x float64, places int64) float64 {
 	if math.Abs(x) >= 1<<52 {
 		return x
 	}
-	n := int(min(max(toInteger(places), 0), 30))
-	return roundTo(x, n)
+	if places <= 0 {
+		return math.Trunc(x + math.Copysign(0.5, x))
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', int(min(places, 30)), 64), 64)
+	if err != nil {
+		return x
+	}
+	return rounded
 }
 
 // slots returns the answers that an expression uses, each once.

@@ -1,12 +1,10 @@
 package post
 
 import (
-	"encoding/binary"
-	"math"
 	"slices"
-	"strings"
 
 	"dpsql/query"
+	"dpsql/sqlvalue"
 )
 
 // row is a group while its row is computed.
@@ -19,8 +17,8 @@ type row struct {
 // result is a row of the result with what it is sorted by.
 type result struct {
 	from   *row
-	values []any
-	order  []any
+	values []sqlvalue.Value
+	order  []sqlvalue.Value
 }
 
 // Run computes the rows of the groups, which are in the order that ties keep:
@@ -34,7 +32,7 @@ func (p *Program) Run(groups []Group, confidence float64) Table {
 	}
 	for _, g := range groups {
 		r := &row{g.Keys, g.Answers, confidence}
-		if p.Having != nil && truth(p.Having.value(r)) != yes {
+		if p.Having != nil && truthOf(p.Having.value(r)) != yes {
 			continue
 		}
 		out := p.result(r)
@@ -52,7 +50,7 @@ func (p *Program) Run(groups []Group, confidence float64) Table {
 }
 
 func (p *Program) result(r *row) result {
-	out := result{from: r, values: make([]any, len(p.Columns)), order: make([]any, len(p.Order))}
+	out := result{from: r, values: make([]sqlvalue.Value, len(p.Columns)), order: make([]sqlvalue.Value, len(p.Order))}
 	for i, c := range p.Columns {
 		out.values[i] = c.Of.value(r)
 	}
@@ -69,7 +67,7 @@ func (p *Program) sort(results []result) {
 	}
 	slices.SortStableFunc(results, func(a, b result) int {
 		for i, o := range p.Order {
-			c := compare(a.order[i], b.order[i])
+			c := a.order[i].Compare(b.order[i])
 			if o.Descending {
 				c = -c
 			}
@@ -98,9 +96,9 @@ func (p *Program) table(results []result) Table {
 	}
 	t := Table{Rows: make([][]any, len(results)), Margins: make([][]any, len(results))}
 	for i, r := range results {
-		t.Rows[i] = r.values
-		t.Margins[i] = make([]any, len(p.Columns))
+		t.Rows[i], t.Margins[i] = make([]any, len(p.Columns)), make([]any, len(p.Columns))
 		for j, c := range p.Columns {
+			t.Rows[i][j] = r.values[j].Any()
 			if private[j] {
 				t.Margins[i][j] = margin(c.Of, r.values[j], r.from)
 			}
@@ -116,32 +114,10 @@ func isMargin(e Expr) bool {
 
 // encode gives rows that DISTINCT takes as equal one text: 1 and 1.0 are, and
 // so are two NULLs.
-func encode(values []any) string {
-	var b strings.Builder
+func encode(values []sqlvalue.Value) string {
+	var b []byte
 	for _, v := range values {
-		switch v := v.(type) {
-		case nil:
-			b.WriteByte('n')
-		case int64:
-			number(&b, float64(v), v)
-		case float64:
-			n := int64(0)
-			if math.Abs(v) < 1<<63 && v == math.Trunc(v) {
-				n = int64(v)
-			}
-			number(&b, v, n)
-		case string:
-			b.WriteByte('t')
-			b.Write(binary.AppendUvarint(nil, uint64(len(v))))
-			b.WriteString(v)
-		}
+		b = v.Canonical().AppendTo(b)
 	}
-	return b.String()
-}
-
-// number writes a number: the integer it is, if any, and its nearest real.
-func number(b *strings.Builder, x float64, n int64) {
-	b.WriteByte('#')
-	b.Write(binary.BigEndian.AppendUint64(nil, math.Float64bits(x+0))) // -0 is 0
-	b.Write(binary.BigEndian.AppendUint64(nil, uint64(n)))
+	return string(b)
 }

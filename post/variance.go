@@ -3,6 +3,8 @@ package post
 import (
 	"math"
 	"math/big"
+
+	"dpsql/sqlvalue"
 )
 
 // Variance is a VAR_POP, or another of its kind, of values x of which three
@@ -30,24 +32,24 @@ func (v Variance) unit() *big.Rat {
 func (v Variance) Type() Type        { return Real }
 func (v Variance) each(f func(Expr)) { f(v.Mean); f(Sum{Terms: v.Squares}) }
 
-func (v Variance) value(r *row) any {
+func (v Variance) value(r *row) sqlvalue.Value {
 	n := r.answers[v.Mean.Count].Value
 	if n <= v.least() {
-		return nil
+		return sqlvalue.Null()
 	}
 	count, first, second := big.NewInt(n), exactSum(v.Mean.Terms, r), exactSum(v.Squares, r)
 	over := second.Mul(second, count)
 	over.Sub(over, first.Mul(first, first))
 	if over.Sign() <= 0 {
-		return 0.0
+		return sqlvalue.Real(0)
 	}
 	under := new(big.Int).Mul(count, big.NewInt(n-v.least()))
 	square := new(big.Rat).Mul(v.unit(), v.unit())
 	x, _ := square.Mul(square, new(big.Rat).SetFrac(over, under)).Float64()
 	if v.Root {
-		return math.Sqrt(x)
+		x = math.Sqrt(x)
 	}
-	return x
+	return sqlvalue.Real(x)
 }
 
 // least is the largest n of which there is no variance.
@@ -66,6 +68,31 @@ func exactSum(terms []Term, r *row) *big.Int {
 		sum.Add(sum, term.Mul(term, big.NewInt(r.answers[t.Slot].Value)))
 	}
 	return sum
+}
+
+// saturatingSum adds factor·value over the terms; beyond 64 bits it stays at
+// the end of their range.
+func saturatingSum(terms []Term, r *row) int64 {
+	var sum int64
+	for _, t := range terms {
+		product, fits := sqlvalue.Integers(sqlvalue.Times, t.Factor, r.answers[t.Slot].Value)
+		total, also := sqlvalue.Integers(sqlvalue.Plus, sum, product)
+		if !fits || !also {
+			return saturated(exactSum(terms, r))
+		}
+		sum = total
+	}
+	return sum
+}
+
+func saturated(n *big.Int) int64 {
+	switch {
+	case n.IsInt64():
+		return n.Int64()
+	case n.Sign() < 0:
+		return math.MinInt64
+	}
+	return math.MaxInt64
 }
 
 // variance encloses a variance: the mean square less the square of the mean,

@@ -73,8 +73,8 @@ func TestVariance(t *testing.T) {
 			noisy.answers = append(noisy.answers, Answer{n + int64(w*(2*random.Float64()-1)), within(w)})
 		}
 		got := v.value(r)
-		if (got != nil) != known || known && math.Abs(got.(float64)-truth) > 1e-9*(1+truth) {
-			t.Fatalf("%v of %v: got %v, want %v", v, values, got, truth)
+		if !got.IsNull() != known || known && math.Abs(got.Float()-truth) > 1e-9*(1+truth) {
+			t.Fatalf("%v of %v: got %v, want %v", v, values, got.Any(), truth)
 		}
 		if m := margin(v, got, r); known && m.(float64) > 1e-6*(1+truth) {
 			t.Fatalf("%v of %v: margin %v of exact answers", v, values, m)
@@ -85,8 +85,8 @@ func TestVariance(t *testing.T) {
 			continue
 		}
 		margins++
-		if !known || math.Abs(x.(float64)-truth) > m+1e-9*(1+truth) {
-			t.Fatalf("%v of %v: %v ± %v, and it is %v", v, values, x, m, truth)
+		if !known || math.Abs(x.Float()-truth) > m+1e-9*(1+truth) {
+			t.Fatalf("%v of %v: %v ± %v, and it is %v", v, values, x.Any(), m, truth)
 		}
 		if m < 2*truth {
 			close++
@@ -119,8 +119,8 @@ func TestVarianceWithoutMargin(t *testing.T) {
 		r := &row{confidence: 0.95, answers: []Answer{{c.n, within(c.w)}, {7 * c.n, within(1)}, {-3, within(1)}}}
 		v := c.v.of(5)
 		value := v.value(r)
-		if _, known := margin(v, value, r).(float64); value != c.value || known != c.margin {
-			t.Errorf("%+v: got %v, margin known: %v", c, value, known)
+		if _, known := margin(v, value, r).(float64); value.Any() != c.value || known != c.margin {
+			t.Errorf("%+v: got %v, margin known: %v", c, value.Any(), known)
 		}
 	}
 }

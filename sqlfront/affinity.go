@@ -1,10 +1,9 @@
 package sqlfront
 
 import (
-	"github.com/xwb1989/sqlparser"
-
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlvalue"
 )
 
 // convert returns the value of a column that equals a constant under the
@@ -60,10 +59,10 @@ func (b *binder) numeric(column int, k constant) (constant, error) {
 }
 
 // ordered returns the values of a column on one side of a constant.
-func (b *binder) ordered(column int, operator string, k constant) (query.Set, error) {
+func (b *binder) ordered(column int, relation sqlvalue.Relation, k constant) (query.Set, error) {
 	d := b.domain(column)
-	less := operator == sqlparser.LessThanStr || operator == sqlparser.LessEqualStr
-	inclusive := operator == sqlparser.LessEqualStr || operator == sqlparser.GreaterEqualStr
+	less := relation == sqlvalue.Less || relation == sqlvalue.LessOrEqual
+	inclusive := relation == sqlvalue.LessOrEqual || relation == sqlvalue.GreaterOrEqual
 	if d.Type() == query.TypeText {
 		return b.orderedText(column, k, less, inclusive)
 	}
@@ -71,11 +70,11 @@ func (b *binder) ordered(column int, operator string, k constant) (query.Set, er
 	if err != nil {
 		return query.Set{}, err
 	}
-	n, relation := k.integer()
-	if relation != 0 {
+	n, side := k.integer()
+	if side != 0 {
 		// Nothing lies between n and the constant: x < 40.5 is x <= 40, and
 		// x > 40.5 is x > 40.
-		inclusive = less == (relation > 0)
+		inclusive = less == (side > 0)
 	}
 	if less {
 		return d.Less(query.Int(n), inclusive)

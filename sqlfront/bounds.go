@@ -1,10 +1,6 @@
 package sqlfront
 
-import (
-	"math"
-
-	"dpsql/query"
-)
+import "dpsql/query"
 
 // bounds is what is known of a value while some columns are known by ranges
 // only: it is lo where known is set, and otherwise NULL, if null is set, or
@@ -17,7 +13,7 @@ type bounds struct {
 }
 
 func known(x scalar) bounds {
-	return bounds{known: true, null: x.kind == isNull, integral: x.kind == isInteger || x.kind == isNull, lo: x, hi: x}
+	return bounds{known: true, null: x.isNull(), integral: x.isInteger() || x.isNull(), lo: x, hi: x}
 }
 
 // between returns the bounds of the integers from lo to hi.
@@ -29,10 +25,8 @@ func between(lo, hi int64, null bool) bounds {
 }
 
 var (
-	lowest   = realOf(math.Inf(-1))
-	highest  = realOf(math.Inf(+1))
-	anything = bounds{null: true, lo: lowest, hi: scalar{kind: isTop}}
-	anyText  = bounds{null: true, lo: textOf(""), hi: scalar{kind: isTop}}
+	anything = bounds{null: true, lo: lowest, hi: scalar{standIn: isTop}}
+	anyText  = bounds{null: true, lo: textOf(""), hi: scalar{standIn: isTop}}
 )
 
 // anyNumber returns the bounds of every number.
@@ -49,21 +43,21 @@ func boundsOf(d query.Domain, first, last uint64) bounds {
 		first++
 	}
 	lo, hi := scalarOf(d.Value(first)), scalarOf(d.Value(last))
-	return bounds{null: null, integral: lo.kind == isInteger, lo: lo, hi: hi}
+	return bounds{null: null, integral: lo.isInteger(), lo: lo, hi: hi}
 }
 
 // isNull reports whether the value can only be NULL.
-func (x bounds) isNull() bool { return x.known && x.lo.kind == isNull }
+func (x bounds) isNull() bool { return x.known && x.lo.isNull() }
 
 // undefined reports whether the value is no value.
-func (x bounds) undefined() bool { return x.known && x.lo.kind == isUndefined }
+func (x bounds) undefined() bool { return x.known && x.lo.standIn == isUndefined }
 
 // isNumber reports whether whatever is not NULL is a number.
 func (x bounds) isNumber() bool { return x.isNull() || x.lo.isNumber() && x.hi.isNumber() }
 
 // isText reports whether whatever is not NULL is a text.
 func (x bounds) isText() bool {
-	return x.isNull() || x.lo.kind == isText || x.lo.kind == isOther
+	return x.isNull() || x.lo.isText() || x.lo.standIn == isOther
 }
 
 // hull returns bounds that hold for the values of both.
@@ -71,7 +65,7 @@ func (x bounds) hull(y bounds) bounds {
 	switch {
 	case x.known && y.known && x.lo == y.lo:
 		return x
-	case x.undefined() || y.undefined() || x.lo.kind == isOther || y.lo.kind == isOther:
+	case x.undefined() || y.undefined() || x.lo.standIn == isOther || y.lo.standIn == isOther:
 		return anything
 	case x.isNull():
 		y.known, y.null = false, true

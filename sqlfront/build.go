@@ -4,6 +4,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlvalue"
 )
 
 // expr compiles a syntax tree to an expression that has SQLite's value for
@@ -132,12 +133,12 @@ func (b *binder) binaryExpr(e *sqlparser.BinaryExpr) (*expr, error) {
 	case sqlparser.ModStr:
 		return modulo(x, y), nil
 	case sqlparser.MultStr, sqlparser.DivStr:
-		return apply(arithmetical(e.Operator), x, y), nil
+		return apply(arithmetical(sqlvalue.Operator(e.Operator)), x, y), nil
 	}
 	if !bitOperators[e.Operator] {
 		return nil, b.unsupported(e)
 	}
-	return apply(arithmetical(e.Operator), x, y), nil
+	return apply(arithmetical(sqlvalue.Operator(e.Operator)), x, y), nil
 }
 
 // mixes reports whether an operand is itself another bit operation.

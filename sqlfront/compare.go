@@ -6,13 +6,29 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/query"
+	"dpsql/sqlvalue"
 )
 
-// mirrored is a comparison operator read from right to left.
-var mirrored = map[string]string{
-	sqlparser.EqualStr: sqlparser.EqualStr, sqlparser.NotEqualStr: sqlparser.NotEqualStr,
-	sqlparser.LessThanStr: sqlparser.GreaterThanStr, sqlparser.GreaterThanStr: sqlparser.LessThanStr,
-	sqlparser.LessEqualStr: sqlparser.GreaterEqualStr, sqlparser.GreaterEqualStr: sqlparser.LessEqualStr,
+// relations are the comparison operators as the parser writes them.
+var relations = map[string]sqlvalue.Relation{
+	sqlparser.EqualStr: sqlvalue.Equal, sqlparser.NotEqualStr: sqlvalue.NotEqual,
+	sqlparser.LessThanStr: sqlvalue.Less, sqlparser.LessEqualStr: sqlvalue.LessOrEqual,
+	sqlparser.GreaterThanStr: sqlvalue.Greater, sqlparser.GreaterEqualStr: sqlvalue.GreaterOrEqual,
+}
+
+// mirrored returns the relation read from right to left.
+func mirrored(r sqlvalue.Relation) sqlvalue.Relation {
+	switch r {
+	case sqlvalue.Less:
+		return sqlvalue.Greater
+	case sqlvalue.LessOrEqual:
+		return sqlvalue.GreaterOrEqual
+	case sqlvalue.Greater:
+		return sqlvalue.Less
+	case sqlvalue.GreaterOrEqual:
+		return sqlvalue.LessOrEqual
+	}
+	return r
 }
 
 // whenComparison compiles =, <>, <, <=, >, >=, IN and NOT IN.
@@ -27,7 +43,7 @@ func (b *binder) whenComparison(e *sqlparser.ComparisonExpr, want bool) (pred, e
 		return b.whenIn(e, want)
 	case e.Operator == sqlparser.NotInStr:
 		return b.whenIn(e, !want)
-	case mirrored[e.Operator] == "":
+	case relations[e.Operator] == "":
 		return b.whenComputed(e, want)
 	}
 	return b.compare(e, want)
@@ -44,49 +60,31 @@ func (b *binder) compare(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
 	if err != nil {
 		return pred{}, err
 	}
+	relation := relations[e.Operator]
 	switch {
 	case !simple || !also || l.isColumn && r.isColumn:
 		return b.whenComputed(e, want)
-	case isOrdered(e.Operator) && (l.isColumn && b.isPinned(l.column) || r.isColumn && b.isPinned(r.column)):
+	case isOrdered(relation) && (l.isColumn && b.isPinned(l.column) || r.isColumn && b.isPinned(r.column)):
 		return b.whenComputed(e, want)
 	case l.isColumn:
-		return b.compareColumn(l.column, e.Operator, r.constant, want)
+		return b.compareColumn(l.column, relation, r.constant, want)
 	case r.isColumn:
-		return b.compareColumn(r.column, mirrored[e.Operator], l.constant, want)
+		return b.compareColumn(r.column, mirrored(relation), l.constant, want)
 	case l.constant.isNull() || r.constant.isNull():
 		return truth(false), nil
 	}
-	return truth(holds(e.Operator, l.constant.compare(r.constant)) == want), nil
+	return truth(relation.Holds(l.constant.compare(r.constant)) == want), nil
 }
 
-// isOrdered reports whether an operator asks for more than equality.
-func isOrdered(operator string) bool {
-	return operator != sqlparser.EqualStr && operator != sqlparser.NotEqualStr
-}
+// isOrdered reports whether a relation asks for more than equality.
+func isOrdered(r sqlvalue.Relation) bool { return r != sqlvalue.Equal && r != sqlvalue.NotEqual }
 
-// holds reports whether the operator accepts the result of a comparison.
-func holds(operator string, c int) bool {
-	switch operator {
-	case sqlparser.EqualStr:
-		return c == 0
-	case sqlparser.NotEqualStr:
-		return c != 0
-	case sqlparser.LessThanStr:
-		return c < 0
-	case sqlparser.LessEqualStr:
-		return c <= 0
-	case sqlparser.GreaterThanStr:
-		return c > 0
-	}
-	return c >= 0
-}
-
-// compareColumn compiles column operator constant; with NULL it is unknown.
-func (b *binder) compareColumn(column int, operator string, k constant, want bool) (pred, error) {
+// compareColumn compiles column relation constant; with NULL it is unknown.
+func (b *binder) compareColumn(column int, relation sqlvalue.Relation, k constant, want bool) (pred, error) {
 	if k.isNull() {
 		return truth(false), nil
 	}
-	yes, err := b.matching(column, operator, k)
+	yes, err := b.matching(column, relation, k)
 	if err != nil || want {
 		return where(column, yes), err
 	}
@@ -94,10 +92,10 @@ func (b *binder) compareColumn(column int, operator string, k constant, want boo
 }
 
 // matching returns the values of a column for which the comparison is true.
-func (b *binder) matching(column int, operator string, k constant) (query.Set, error) {
+func (b *binder) matching(column int, relation sqlvalue.Relation, k constant) (query.Set, error) {
 	d := b.domain(column)
-	switch operator {
-	case sqlparser.EqualStr, sqlparser.NotEqualStr:
+	switch relation {
+	case sqlvalue.Equal, sqlvalue.NotEqual:
 		v, ok, err := b.convert(column, k)
 		if err != nil {
 			return query.Set{}, err
@@ -106,7 +104,7 @@ func (b *binder) matching(column int, operator string, k constant) (query.Set, e
 		if ok {
 			equal = d.Of(v)
 		}
-		if operator == sqlparser.NotEqualStr {
+		if relation == sqlvalue.NotEqual {
 			return d.NotNull().Minus(equal), nil
 		}
 		if equal.IsEmpty() {
@@ -114,7 +112,7 @@ func (b *binder) matching(column int, operator string, k constant) (query.Set, e
 		}
 		return equal, nil
 	}
-	return b.ordered(column, operator, k)
+	return b.ordered(column, relation, k)
 }
 
 // warnOutside says that a literal can match nothing.

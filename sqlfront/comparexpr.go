@@ -40,12 +40,12 @@ func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*exp
 	}
 	if operator != sameOperator {
 		if d := difference(x, y); d != nil {
-			return apply(comparison(operator), d, numberExpr(0)), nil
+			return apply(comparison(relations[operator]), d, numberExpr(0)), nil
 		}
 	}
 	of := same
 	if operator != sameOperator {
-		of = comparison(operator)
+		of = comparison(relations[operator])
 	}
 	return compared(of, x, y), nil
 }
@@ -127,10 +127,10 @@ func (b *binder) converted(x *expr, own query.Type, other *expr, affinity query.
 // toNumber is the NUMERIC affinity: a text that is a number becomes one.
 func toNumber() operation {
 	return strict("a comparison with a number", just(anything), func(args []scalar) scalar {
-		if args[0].kind != isText {
+		if !args[0].isText() {
 			return args[0]
 		}
-		k, ok, err := constant{}.readNumber(args[0].s)
+		k, ok, err := constant{}.readNumber(args[0].value.Str())
 		switch {
 		case err != nil:
 			return refused("a number with an exponent this large")
@@ -144,7 +144,7 @@ func toNumber() operation {
 // toText is the TEXT affinity: a number becomes its digits.
 func toText() operation {
 	return strict("", just(anyText), func(args []scalar) scalar {
-		if args[0].kind == isNull {
+		if args[0].isNull() {
 			return args[0]
 		}
 		if s, ok := args[0].text(); ok {
@@ -197,8 +197,8 @@ func rangeParts(e *sqlparser.RangeCond) (low, high *sqlparser.ComparisonExpr) {
 func named(what string, of operation) operation {
 	return func(args []bounds) bounds {
 		for _, x := range args {
-			if x.known && x.lo.kind == isOther {
-				return known(noDomain(what, x.lo.n))
+			if x.known && x.lo.standIn == isOther {
+				return known(noDomain(what, x.lo.column))
 			}
 		}
 		return of(args)

@@ -50,10 +50,10 @@ func (c *compilation) decided(x bounds) (int64, bool, error) {
 
 // undefined returns the refusal of a result that is no value.
 func (b *binder) undefined(x scalar) error {
-	if x.n < 0 {
-		return sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", x.s).WithHint(binHint)
+	if x.column < 0 {
+		return sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", x.value.Str()).WithHint(binHint)
 	}
-	return sqlerr.New(sqlerr.Unsupported, "%s of column %s, which has no domain, is outside the dialect", x.s, b.u.Columns()[x.n].Name).
+	return sqlerr.New(sqlerr.Unsupported, "%s of column %s, which has no domain, is outside the dialect", x.value.Str(), b.u.Columns()[x.column].Name).
 		WithHint("pin it with = or IN")
 }
 
@@ -166,7 +166,7 @@ func (c *compilation) texts(k int) (query.Query, error) {
 	rest := query.None(c.u)
 	if !pinned {
 		var err error
-		if rest, _, err = c.at(k, known(scalar{kind: isOther, n: int64(l.column)})); err != nil {
+		if rest, _, err = c.at(k, known(scalar{standIn: isOther, column: l.column})); err != nil {
 			return rest, err
 		}
 	}
@@ -260,15 +260,15 @@ func (b *binder) values(x *expr) (query.Query, []query.Value, error) {
 
 // storable returns a result as a value of a column; a REAL is none.
 func (b *binder) storable(x scalar) (query.Value, error) {
-	switch x.kind {
-	case isNull:
+	switch {
+	case x.isNull():
 		return query.Null(), nil
-	case isInteger:
-		return query.Int(x.n), nil
-	case isText:
-		return query.Text(x.s), nil
-	case isOther:
-		return query.Value{}, b.undefined(noDomain("every value", x.n))
+	case x.isInteger():
+		return query.Int(x.integer()), nil
+	case x.isText():
+		return query.Text(x.value.Str()), nil
+	case x.standIn == isOther:
+		return query.Value{}, b.undefined(noDomain("every value", x.column))
 	}
 	return query.Value{}, sqlerr.New(sqlerr.Unsupported, "a REAL result is outside the dialect").
 		WithHint("keep to integers: / cuts integers, and a literal with a point makes a REAL")

@@ -36,11 +36,6 @@ func (o *outputs) condition(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 	return nil, o.outside(e)
 }
 
-var relations = map[string]post.Relation{
-	sqlparser.EqualStr: post.Equal, sqlparser.NotEqualStr: post.NotEqual, sqlparser.LessThanStr: post.Less,
-	sqlparser.LessEqualStr: post.LessOrEqual, sqlparser.GreaterThanStr: post.Greater, sqlparser.GreaterEqualStr: post.GreaterOrEqual,
-}
-
 // comparison compiles left operator right: of two numbers, or of two texts.
 func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlparser.Expr, aliases bool) (post.Expr, error) {
 	op, ok := relations[operator]

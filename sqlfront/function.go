@@ -8,6 +8,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlvalue"
 )
 
 // function is one of SQLite's functions on values.
@@ -115,7 +116,7 @@ func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (
 		}
 		return apply(choice, args...), nil
 	case "nullif": // compares without affinity
-		equal := compared(comparison(sqlparser.EqualStr), args[0], args[1])
+		equal := compared(comparison(sqlvalue.Equal), args[0], args[1])
 		return apply(choice, equal, fixed(known(scalar{})), args[0]), nil
 	}
 	last := len(args) - 1
@@ -129,13 +130,13 @@ func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (
 // absolute is abs(x): SQLite fails where the result overflows.
 func absolute(args []scalar) scalar {
 	switch x := args[0]; {
-	case x.kind == isReal:
-		return realOf(math.Abs(x.float()))
-	case x.kind == isInteger && x.n == math.MinInt64:
+	case x.value.IsReal():
+		return realOf(math.Abs(x.value.Float()))
+	case x.isInteger() && x.integer() == math.MinInt64:
 		return refused("abs() of the smallest integer")
-	case x.kind == isInteger:
-		return integerOf(max(x.n, -x.n))
-	case x.kind == isText:
+	case x.isInteger():
+		return integerOf(max(x.integer(), -x.integer()))
+	case x.isText():
 		return refused("abs() of a text")
 	}
 	return scalar{}
@@ -145,14 +146,14 @@ func absolute(args []scalar) scalar {
 func magnitudes(args []bounds) bounds {
 	x := args[0]
 	switch {
-	case !x.integral || x.lo.n == math.MinInt64:
+	case !x.integral || x.lo.integer() == math.MinInt64:
 		return anyNumber(x.null)
-	case x.lo.n >= 0:
+	case x.lo.integer() >= 0:
 		return x
-	case x.hi.n <= 0:
-		return between(-x.hi.n, -x.lo.n, x.null)
+	case x.hi.integer() <= 0:
+		return between(-x.hi.integer(), -x.lo.integer(), x.null)
 	}
-	return between(0, max(-x.lo.n, x.hi.n), x.null)
+	return between(0, max(-x.lo.integer(), x.hi.integer()), x.null)
 }
 
 // union bounds a function that returns NULL or one of its arguments.
@@ -172,7 +173,7 @@ func extreme(sign int) func([]scalar) scalar {
 	return func(args []scalar) scalar {
 		best := args[0]
 		for _, x := range args {
-			if x.kind == isNull {
+			if x.isNull() {
 				return x
 			}
 			if x.compare(best)*sign > 0 {
@@ -185,7 +186,7 @@ func extreme(sign int) func([]scalar) scalar {
 
 // onText applies f to the text of a value; NULL stays NULL.
 func onText(x scalar, f func(string) scalar) scalar {
-	if x.kind == isNull {
+	if x.isNull() {
 		return x
 	}
 	s, ok := x.text()
@@ -216,10 +217,10 @@ func length(args []scalar) scalar {
 // the end where from is negative, and to the left where count is.
 func substring(args []scalar) scalar {
 	for _, x := range args[1:] {
-		if x.kind == isNull {
+		if x.isNull() {
 			return x
 		}
-		if x.kind == isText {
+		if x.isText() {
 			return refused("a text as a number")
 		}
 	}
@@ -254,7 +255,7 @@ func sliceOf(n, from, count int64) (first, last int64) {
 
 // saturated returns a + b, or the integer nearest to it.
 func saturated(a, b int64) int64 {
-	switch n, ok := addInt(a, b); {
+	switch n, ok := sqlvalue.Integers(sqlvalue.Plus, a, b); {
 	case ok:
 		return n
 	case a < 0:

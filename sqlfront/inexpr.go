@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/xwb1989/sqlparser"
+
+	"dpsql/sqlvalue"
 )
 
 // inExpr compiles x IN (list). Of the elements' affinities none counts, only
@@ -26,7 +28,7 @@ func (b *binder) inExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 		case y.isConstant() && !y.full.undefined():
 			constants = append(constants, y)
 		default:
-			equal = append(equal, compared(comparison(sqlparser.EqualStr), x, y))
+			equal = append(equal, compared(comparison(sqlvalue.Equal), x, y))
 		}
 	}
 	if len(constants) > 0 {
@@ -52,15 +54,15 @@ func (x *expr) in(constants []*expr) *expr {
 	l := &list{in: make(map[scalar]bool)}
 	var mentions []string
 	for _, y := range constants {
-		v := y.full.lo.plain()
+		v := y.full.lo.canonical()
 		switch {
-		case v.kind == isNull:
+		case v.isNull():
 			l.null = true
 		case !l.in[v]:
 			l.in[v] = true
 			l.sorted = append(l.sorted, v)
-			if v.kind == isText {
-				mentions = append(mentions, v.s)
+			if v.isText() {
+				mentions = append(mentions, v.value.Str())
 			}
 		}
 	}
@@ -83,7 +85,7 @@ func (l *list) contains(args []bounds) bounds {
 	switch {
 	case x.undefined() || x.isNull():
 		return x
-	case x.known && l.in[x.lo.plain()]:
+	case x.known && l.in[x.lo.canonical()]:
 		return truthOf(true)
 	case x.known:
 		return l.missed().bounds()

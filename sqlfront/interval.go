@@ -3,7 +3,7 @@ package sqlfront
 import (
 	"math"
 
-	"github.com/xwb1989/sqlparser"
+	"dpsql/sqlvalue"
 )
 
 // operation computes bounds of a result from bounds of its operands. Where
@@ -22,8 +22,8 @@ func strict(what string, rest func([]bounds) bounds, f func(args []scalar) scala
 			switch {
 			case x.undefined():
 				return x
-			case x.known && x.lo.kind == isOther:
-				return known(noDomain(what, x.lo.n))
+			case x.known && x.lo.standIn == isOther:
+				return known(noDomain(what, x.lo.column))
 			}
 			values[i], complete = x.lo, complete && x.known
 		}
@@ -38,10 +38,10 @@ func strict(what string, rest func([]bounds) bounds, f func(args []scalar) scala
 func just(x bounds) func([]bounds) bounds { return func([]bounds) bounds { return x } }
 
 // arithmetical returns the operation of + - * / % & | << >>.
-func arithmetical(operator string) operation {
+func arithmetical(operator sqlvalue.Operator) operation {
 	return ofBoth(func(x, y bounds) bounds {
 		if x.known && y.known {
-			return known(arithmetic(operator, x.lo, y.lo))
+			return known(scalar{value: sqlvalue.Arithmetic(operator, x.lo.value, y.lo.value)})
 		}
 		return intervals(operator, x, y)
 	})
@@ -65,37 +65,37 @@ func ofBoth(of func(x, y bounds) bounds) operation {
 }
 
 // intervals bounds the result for operands that are not both known.
-func intervals(operator string, x, y bounds) bounds {
+func intervals(operator sqlvalue.Operator, x, y bounds) bounds {
 	null := x.null || y.null
-	if operator == sqlparser.DivStr || operator == sqlparser.ModStr {
+	if operator == sqlvalue.Over || operator == sqlvalue.Modulo {
 		zero := integerOf(0)
-		null = null || operator == sqlparser.ModStr && !y.integral || y.lo.compare(zero) <= 0 && y.hi.compare(zero) >= 0
+		null = null || operator == sqlvalue.Modulo && !y.integral || y.lo.compare(zero) <= 0 && y.hi.compare(zero) >= 0
 	}
 	if !x.integral || !y.integral {
 		return reals(operator, x, y, null)
 	}
-	a, b, c, d := x.lo.n, x.hi.n, y.lo.n, y.hi.n
+	a, b, c, d := x.lo.integer(), x.hi.integer(), y.lo.integer(), y.hi.integer()
 	switch operator {
-	case sqlparser.PlusStr, sqlparser.MinusStr, sqlparser.MultStr:
+	case sqlvalue.Plus, sqlvalue.Minus, sqlvalue.Times:
 		return corners(operator, a, b, c, d, null)
-	case sqlparser.DivStr:
+	case sqlvalue.Over:
 		return quotients(a, b, c, d, null)
-	case sqlparser.ModStr:
+	case sqlvalue.Modulo:
 		return remainders(a, b, c, d, null)
 	}
 	return between(math.MinInt64, math.MaxInt64, null)
 }
 
 // corners bounds a monotone operator on [a, b] and [c, d].
-func corners(operator string, a, b, c, d int64, null bool) bounds {
+func corners(operator sqlvalue.Operator, a, b, c, d int64, null bool) bounds {
 	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, x := range [2]int64{a, b} {
 		for _, y := range [2]int64{c, d} {
-			n, ok := integers(operator, x, y)
+			n, ok := sqlvalue.Integers(operator, x, y)
 			if !ok {
 				return anyNumber(null)
 			}
-			lo, hi = min(lo, n.n), max(hi, n.n)
+			lo, hi = min(lo, n), max(hi, n)
 		}
 	}
 	return bounds{null: null, integral: true, lo: integerOf(lo), hi: integerOf(hi)}
@@ -104,24 +104,24 @@ func corners(operator string, a, b, c, d int64, null bool) bounds {
 // reals bounds + - * / where an operand may be a REAL: by the corners, and a
 // little beyond, for of two numbers in between that are integers the result is
 // not rounded. Infinities have results that are no numbers, which are NULL.
-func reals(operator string, x, y bounds, null bool) bounds {
-	if operator == sqlparser.ModStr || bitOperators[operator] {
+func reals(operator sqlvalue.Operator, x, y bounds, null bool) bounds {
+	if operator == sqlvalue.Modulo || bitOperators[string(operator)] {
 		return anyNumber(null)
 	}
 	largest := 0.0
 	for _, end := range [4]scalar{x.lo, x.hi, y.lo, y.hi} {
-		largest = max(largest, math.Abs(end.float()))
+		largest = max(largest, math.Abs(end.value.Float()))
 	}
 	if math.IsInf(largest, 0) {
 		return anyNumber(true)
 	}
-	if operator == sqlparser.DivStr && y.lo.float() <= 0 && y.hi.float() >= 0 {
+	if operator == sqlvalue.Over && y.lo.value.Float() <= 0 && y.hi.value.Float() >= 0 {
 		return anyNumber(true)
 	}
 	lo, hi := math.Inf(+1), math.Inf(-1)
 	for _, a := range [2]scalar{x.lo, x.hi} {
 		for _, b := range [2]scalar{y.lo, y.hi} {
-			r := arithmetic(operator, realOf(a.float()), realOf(b.float())).float()
+			r := sqlvalue.Arithmetic(operator, sqlvalue.Real(a.value.Float()), sqlvalue.Real(b.value.Float())).Float()
 			lo, hi = min(lo, r), max(hi, r)
 		}
 	}
@@ -134,7 +134,7 @@ func reals(operator string, x, y bounds, null bool) bounds {
 // in between, and by the dividend else.
 func quotients(a, b, c, d int64, null bool) bounds {
 	if c > 0 || d < 0 {
-		return corners(sqlparser.DivStr, a, b, c, d, null)
+		return corners(sqlvalue.Over, a, b, c, d, null)
 	}
 	if a == math.MinInt64 {
 		return anyNumber(null)
@@ -166,7 +166,7 @@ func complement(args []bounds) bounds {
 	case x.known:
 		return known(integerOf(^x.lo.integer()))
 	case x.integral:
-		return between(^x.hi.n, ^x.lo.n, x.null)
+		return between(^x.hi.integer(), ^x.lo.integer(), x.null)
 	}
 	return between(math.MinInt64, math.MaxInt64, x.null)
 }

@@ -55,7 +55,7 @@ func (b *binder) matchExpr(what string, e *sqlparser.ComparisonExpr, read func(s
 		return nil, err
 	}
 	rest := just(between(0, 1, true))
-	if y.isConstant() && y.full.lo.kind != isNull {
+	if y.isConstant() && !y.full.lo.isNull() {
 		s, ok := y.full.lo.text()
 		if !ok || len(s) > maxPattern || !plainText(s) {
 			return nil, b.g.start(e.Right).unsupported("this pattern of "+what).

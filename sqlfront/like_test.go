@@ -67,7 +67,7 @@ func (x scalar) String() string {
 	switch s, ok := x.text(); {
 	case ok:
 		return s
-	case x.kind == isReal:
+	case x.value.IsReal():
 		return "real"
 	}
 	return "NULL"

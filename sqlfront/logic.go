@@ -1,28 +1,28 @@
 package sqlfront
 
-import "github.com/xwb1989/sqlparser"
+import "dpsql/sqlvalue"
 
 // comparison returns the operation of = <> < <= > >=.
-func comparison(operator string) operation {
-	equality := operator == sqlparser.EqualStr || operator == sqlparser.NotEqualStr
+func comparison(relation sqlvalue.Relation) operation {
+	equality := relation == sqlvalue.Equal || relation == sqlvalue.NotEqual
 	return ofBoth(func(x, y bounds) bounds {
-		if x.lo.kind == isOther || y.lo.kind == isOther {
+		if x.lo.standIn == isOther || y.lo.standIn == isOther {
 			if x.lo == y.lo {
-				return truthOf(holds(operator, 0))
+				return truthOf(relation.Holds(0))
 			}
-			return compareOther(x, y, equality, operator == sqlparser.NotEqualStr)
+			return compareOther(x, y, equality, relation == sqlvalue.NotEqual)
 		}
 		var t truths
 		if x.null || y.null {
 			t = canBeUnknown
 		}
-		return (t | outcomes(operator, x, y)).bounds()
+		return (t | outcomes(relation, x, y)).bounds()
 	})
 }
 
-// outcomes returns whether the operator can hold and fail between values that
+// outcomes returns whether the relation can hold and fail between values that
 // are not NULL.
-func outcomes(operator string, x, y bounds) truths {
+func outcomes(relation sqlvalue.Relation, x, y bounds) truths {
 	least, most := -1, +1
 	if c := x.lo.compare(y.hi); c >= 0 {
 		least = c
@@ -32,7 +32,7 @@ func outcomes(operator string, x, y bounds) truths {
 	}
 	var t truths
 	for c := least; c <= most; c++ {
-		if holds(operator, c) {
+		if relation.Holds(c) {
 			t |= canBeTrue
 		} else {
 			t |= canBeFalse
@@ -44,14 +44,14 @@ func outcomes(operator string, x, y bounds) truths {
 // compareOther compares a text that is none of those the expression names: it
 // equals none of them, and no more is known of it.
 func compareOther(x, y bounds, equality, negated bool) bounds {
-	if x.lo.kind != isOther {
+	if x.lo.standIn != isOther {
 		x, y = y, x
 	}
 	switch {
 	case !equality:
-		return known(noDomain("an ordered comparison", x.lo.n))
-	case y.lo.kind == isOther:
-		return known(noDomain("a comparison with another column", x.lo.n))
+		return known(noDomain("an ordered comparison", x.lo.column))
+	case y.lo.standIn == isOther:
+		return known(noDomain("a comparison with another column", x.lo.column))
 	case y.known || y.isNumber():
 		t := canBeFalse
 		if negated {
@@ -80,7 +80,7 @@ func same(args []bounds) bounds {
 	case x.isNull() || y.isNull():
 		return between(0, 1, false)
 	}
-	equal := comparison(sqlparser.EqualStr)(args)
+	equal := comparison(sqlvalue.Equal)(args)
 	if equal.undefined() || !equal.null {
 		return equal
 	}

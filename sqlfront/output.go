@@ -8,6 +8,7 @@ import (
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlvalue"
 )
 
 // expr compiles an expression over keys and aggregates. Aliases are names of
@@ -176,14 +177,11 @@ func (o *outputs) signedExpr(e *sqlparser.UnaryExpr, aliases bool) (post.Expr, e
 	return nil, o.g.place(e).unsupported("the operator " + e.Operator)
 }
 
-var arithmeticOps = map[string]post.Operator{
-	sqlparser.PlusStr: post.Plus, sqlparser.MinusStr: post.Minus, sqlparser.MultStr: post.Times,
-	sqlparser.DivStr: post.Over, sqlparser.ModStr: post.Modulo,
-}
-
 func (o *outputs) arithmetic(e *sqlparser.BinaryExpr, aliases bool) (post.Expr, error) {
-	op, ok := arithmeticOps[e.Operator]
-	if !ok {
+	op := sqlvalue.Operator(e.Operator)
+	switch op {
+	case sqlvalue.Plus, sqlvalue.Minus, sqlvalue.Times, sqlvalue.Over, sqlvalue.Modulo:
+	default:
 		return nil, o.g.place(e).unsupported("the operator " + e.Operator)
 	}
 	left, err := o.number(e.Left, aliases, "an operand")

@@ -34,7 +34,7 @@ func (b *binder) splitRows(e *sqlparser.ComparisonExpr) (sqlparser.Expr, bool, e
 		x, err = b.rowEqual(sqlparser.EqualStr, left, right)
 		return notIf(e.Operator == sqlparser.NotEqualStr, x), true, err
 	}
-	if mirrored[e.Operator] == "" {
+	if relations[e.Operator] == "" {
 		return nil, false, nil
 	}
 	x, err = b.rowOrdered(e.Operator, left, right)

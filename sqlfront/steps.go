@@ -105,8 +105,8 @@ func (p *program) add(x *expr, columns map[int]int) int {
 		columns[x.column] = i
 	}
 	p.named = append(p.named, x.mentions...)
-	if x.full.known && x.full.lo.kind == isText {
-		p.named = append(p.named, x.full.lo.s)
+	if x.full.known && x.full.lo.isText() {
+		p.named = append(p.named, x.full.lo.value.Str())
 	}
 	return i
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/xwb1989/sqlparser"
+	"dpsql/sqlvalue"
 )
 
 // term is a summand, with its sign.
@@ -47,7 +47,7 @@ func (x *expr) asSum() *expr {
 	}
 	s := &expr{column: -1, terms: []term{{x: x}}, last: x.last, full: f}
 	if !f.isNull() {
-		s.size = max(magnitude(f.lo.n), magnitude(f.hi.n))
+		s.size = max(sqlvalue.Magnitude(f.lo.integer()), sqlvalue.Magnitude(f.hi.integer()))
 	}
 	if s.size >= maxSum {
 		return nil
@@ -68,21 +68,21 @@ func negate(terms []term, minus bool) []term {
 
 func (t term) operation() operation {
 	if t.minus {
-		return arithmetical(sqlparser.MinusStr)
+		return arithmetical(sqlvalue.Minus)
 	}
-	return arithmetical(sqlparser.PlusStr)
+	return arithmetical(sqlvalue.Plus)
 }
 
 // modulo returns x % y. Of a sum that is never negative only the remainder of
 // what was added up so far matters.
 func modulo(x, y *expr) *expr {
 	s, m := x.asSum(), y.full
-	if s == nil || x.full.known || x.full.lo.n < 0 ||
-		!y.isConstant() || !m.integral || m.isNull() || m.lo.n == 0 || m.lo.n == math.MinInt64 {
-		return apply(arithmetical(sqlparser.ModStr), x, y)
+	if s == nil || x.full.known || x.full.lo.integer() < 0 ||
+		!y.isConstant() || !m.integral || m.isNull() || m.lo.integer() == 0 || m.lo.integer() == math.MinInt64 {
+		return apply(arithmetical(sqlvalue.Modulo), x, y)
 	}
-	n := max(m.lo.n, -m.lo.n)
-	full := remainders(x.full.lo.n, x.full.hi.n, n, n, x.full.null)
+	n := max(m.lo.integer(), -m.lo.integer())
+	full := remainders(x.full.lo.integer(), x.full.hi.integer(), n, n, x.full.null)
 	return &expr{column: -1, terms: s.terms, modulus: n, last: x.last, full: full}
 }
 
@@ -108,13 +108,13 @@ func residue(m int64) operation {
 		case x.isNull() || x.undefined():
 			return x
 		case x.known:
-			n := x.lo.n % m
+			n := x.lo.integer() % m
 			if n < 0 {
 				n += m
 			}
 			return known(integerOf(n))
-		case x.lo.n >= 0:
-			return remainders(x.lo.n, x.hi.n, m, m, x.null)
+		case x.lo.integer() >= 0:
+			return remainders(x.lo.integer(), x.hi.integer(), m, m, x.null)
 		}
 		return between(0, m-1, x.null)
 	}

@@ -1,0 +1,238 @@
+// Package sqlvalue computes with values as SQLite does: its arithmetic, its
+// comparisons and its order. Conditions before the answers (sqlfront) and
+// expressions over them (post) share it, so an expression has one meaning.
+package sqlvalue
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"dpsql/query"
+)
+
+// Value is NULL, an INTEGER, a REAL or a TEXT. The zero Value is NULL. Values
+// are comparable with ==, which tells 1 from 1.0; Compare does not.
+type Value struct {
+	kind kind
+	n    int64  // an integer, or the bits of a real
+	s    string // a text
+}
+
+type kind uint8
+
+// The kinds are in SQLite's order; numbers compare with each other.
+const (
+	null kind = iota
+	integer
+	real
+	text
+)
+
+// Null returns NULL.
+func Null() Value { return Value{} }
+
+// Int returns an INTEGER.
+func Int(n int64) Value { return Value{kind: integer, n: n} }
+
+// Real returns a REAL. What is not a number is NULL, as in SQLite.
+func Real(r float64) Value {
+	if math.IsNaN(r) {
+		return Value{}
+	}
+	return Value{kind: real, n: int64(math.Float64bits(r))}
+}
+
+// Text returns a TEXT.
+func Text(s string) Value { return Value{kind: text, s: s} }
+
+// Bool returns a condition's value: 1 or 0.
+func Bool(b bool) Value {
+	if b {
+		return Int(1)
+	}
+	return Int(0)
+}
+
+// OfColumn returns a column's value.
+func OfColumn(v query.Value) Value {
+	switch {
+	case v.IsInt():
+		return Int(v.Int64())
+	case v.IsText():
+		return Text(v.Str())
+	}
+	return Value{}
+}
+
+// OfAny returns an int64, a float64 or a string as a value, and anything else as
+// NULL.
+func OfAny(v any) Value {
+	switch v := v.(type) {
+	case int64:
+		return Int(v)
+	case float64:
+		return Real(v)
+	case string:
+		return Text(v)
+	}
+	return Value{}
+}
+
+// Any returns the value as an int64, a float64, a string, or nil for NULL.
+func (x Value) Any() any {
+	switch x.kind {
+	case integer:
+		return x.n
+	case real:
+		return x.Float()
+	case text:
+		return x.s
+	}
+	return nil
+}
+
+// IsNull reports whether x is NULL.
+func (x Value) IsNull() bool { return x.kind == null }
+
+// IsInt reports whether x is an INTEGER.
+func (x Value) IsInt() bool { return x.kind == integer }
+
+// IsReal reports whether x is a REAL.
+func (x Value) IsReal() bool { return x.kind == real }
+
+// IsText reports whether x is a TEXT.
+func (x Value) IsText() bool { return x.kind == text }
+
+// IsNumber reports whether x is an INTEGER or a REAL.
+func (x Value) IsNumber() bool { return x.kind == integer || x.kind == real }
+
+// Str returns the text of a TEXT, else "".
+func (x Value) Str() string { return x.s }
+
+// Float returns a number as a float64; NULL and texts are 0.
+func (x Value) Float() float64 {
+	switch x.kind {
+	case integer:
+		return float64(x.n)
+	case real:
+		return math.Float64frombits(uint64(x.n))
+	}
+	return 0
+}
+
+// Int64 returns a number cut to an integer of 64 bits, as CAST does; beyond
+// them it is the nearest one. NULL and texts are 0.
+func (x Value) Int64() int64 {
+	switch x.kind {
+	case integer:
+		return x.n
+	case text, null:
+		return 0
+	}
+	switch r := x.Float(); {
+	case r <= math.MinInt64:
+		return math.MinInt64
+	case r >= math.MaxInt64:
+		return math.MaxInt64
+	default:
+		return int64(r)
+	}
+}
+
+// AsText returns the text that SQLite makes of an integer or a text. It is false
+// for NULL, and for a REAL, whose digits are SQLite's own.
+func (x Value) AsText() (string, bool) {
+	switch x.kind {
+	case integer:
+		return strconv.FormatInt(x.n, 10), true
+	case text:
+		return x.s, true
+	}
+	return "", false
+}
+
+// Compare orders values as SQLite does where no affinity applies: NULL, then
+// numbers by value, then texts byte by byte. The result is -1, 0 or +1.
+func (x Value) Compare(y Value) int {
+	switch {
+	case x.IsNumber() && y.IsNumber():
+		return x.compareNumber(y)
+	case x.kind == text && y.kind == text:
+		return cmp.Compare(x.s, y.s)
+	}
+	return cmp.Compare(x.kind, y.kind)
+}
+
+// compareNumber is exact: not every integer is a float64.
+func (x Value) compareNumber(y Value) int {
+	switch {
+	case x.kind == integer && y.kind == integer:
+		return cmp.Compare(x.n, y.n)
+	case x.kind == real && y.kind == real:
+		return cmp.Compare(x.Float(), y.Float())
+	case x.kind == real:
+		return -y.compareNumber(x)
+	}
+	r := y.Float()
+	if r < math.MinInt64 {
+		return +1
+	}
+	if r >= math.MaxInt64 {
+		return -1
+	}
+	if c := cmp.Compare(x.n, int64(r)); c != 0 {
+		return c
+	}
+	return cmp.Compare(float64(x.n), r)
+}
+
+// Canonical maps values that compare as equal to one value: a REAL that is an
+// integer becomes that integer.
+func (x Value) Canonical() Value {
+	if x.kind == real {
+		if n := Int(x.Int64()); n.compareNumber(x) == 0 {
+			return n
+		}
+	}
+	return x
+}
+
+// AppendTo appends an encoding that tells the value from all others.
+func (x Value) AppendTo(b []byte) []byte {
+	b = append(b, byte(x.kind))
+	b = binary.BigEndian.AppendUint64(b, uint64(x.n))
+	b = binary.AppendUvarint(b, uint64(len(x.s)))
+	return append(b, x.s...)
+}
+
+// Relation is a comparison operator.
+type Relation string
+
+// The relations.
+const (
+	Equal          Relation = "="
+	NotEqual       Relation = "<>"
+	Less           Relation = "<"
+	LessOrEqual    Relation = "<="
+	Greater        Relation = ">"
+	GreaterOrEqual Relation = ">="
+)
+
+// Holds reports whether the relation accepts the result of a comparison.
+func (r Relation) Holds(c int) bool {
+	switch r {
+	case Equal:
+		return c == 0
+	case NotEqual:
+		return c != 0
+	case Less:
+		return c < 0
+	case LessOrEqual:
+		return c <= 0
+	case Greater:
+		return c > 0
+	}
+	return c >= 0
+}
