@@ -41,6 +41,7 @@ var (
 // judgeRMS. The noise is the product's, from crypto/rand: the seed is that of the
 // queries.
 func TestAccuracy(t *testing.T) {
+	t.Parallel()
 	for _, c := range []accuracyCase{
 		{"zipf, 20,000 rows over 2^40", zipfTable(20_000, 40), "", false, sparseTargets},
 		{"adult, nine columns", adultTable, "", false, sparseTargets},
@@ -289,10 +290,7 @@ func zipfTable(rows, bits int) func(t *testing.T) (*Session, string) {
 
 func adultTable(t *testing.T) (*Session, string) {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "adult.db"), Options{}).NewSession()
-	if _, err := s.Import(context.Background(), Import{Path: "../testdata/adult/adult.csv", Table: "raw"}); err != nil {
-		t.Fatal(err)
-	}
+	s := open(t, imported(t, "adult/adult.csv", "raw"), Options{}).NewSession()
 	return s, `(age INTEGER BETWEEN 0 AND 84, "education-num" INTEGER BETWEEN 0 AND 15, occupation INTEGER BETWEEN 0 AND 14,
 		relationship INTEGER BETWEEN 0 AND 5, race INTEGER BETWEEN 0 AND 4, sex INTEGER BETWEEN 0 AND 1,
 		"hours-per-week" INTEGER BETWEEN 0 AND 98, "native-country" INTEGER BETWEEN 0 AND 41, "income>50K" INTEGER BETWEEN 0 AND 1) FROM raw`

@@ -69,6 +69,7 @@ func callCells(t *testing.T, s *Session) map[[2]int64]int64 {
 // promise, for all answers and with runs left. False-failure rate: β = 1e-7 each,
 // 3e-7.
 func TestAlphaSteersMechanisms(t *testing.T) {
+	t.Parallel()
 	s := calls(t)
 	cells := callCells(t, s)
 	alphas := []float64{0.06, 0.3, 0.55}
@@ -111,6 +112,7 @@ func TestAlphaSteersMechanisms(t *testing.T) {
 // TestAlphaSteersReleases does the same for releases of a class, which are
 // complete and good for each query of it: false-failure rate 2e-7.
 func TestAlphaSteersReleases(t *testing.T) {
+	t.Parallel()
 	s := calls(t)
 	cells := callCells(t, s)
 	must(t, s, `SET confidence = 0.9999999`)
@@ -139,6 +141,7 @@ func TestAlphaSteersReleases(t *testing.T) {
 // TestAlphaThatIsNamedIsGranted asks for what cannot be, and then for what the
 // hint names: of a release, whose k depends on B, and over a universe without end.
 func TestAlphaThatIsNamedIsGranted(t *testing.T) {
+	t.Parallel()
 	s := calls(t)
 	must(t, s, `CREATE PRIVATE TABLE texts (hour TEXT, day INTEGER BETWEEN 0 AND 6) FROM raw_calls WITH (epsilon = 400, delta = 1e-7, interactive = 0.5)`)
 	for _, create := range []string{

@@ -3,10 +3,13 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -29,10 +32,7 @@ var pumsData = data{"pums", "pums/PUMS.csv", []dataColumn{{"age", 0, 100}, {"sex
 // declare imports the table and declares the columns private.
 func (d data) declare(t testing.TB, with string) *Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), d.name+".db"), Options{}).NewSession()
-	if _, err := s.Import(context.Background(), Import{Path: "../testdata/" + d.file, Table: "raw_" + d.name}); err != nil {
-		t.Fatal(err)
-	}
+	s := open(t, imported(t, d.file, "raw_"+d.name), Options{}).NewSession()
 	var columns []string
 	for _, c := range d.columns {
 		columns = append(columns, fmt.Sprintf("%q INTEGER BETWEEN %d AND %d", c.name, c.lo, c.hi))
@@ -40,6 +40,57 @@ func (d data) declare(t testing.TB, with string) *Session {
 	fill(t, s, `CREATE INDEX covering ON raw_`+d.name+` (`+d.list()+`)`)
 	must(t, s, `CREATE PRIVATE TABLE `+d.name+` (`+strings.Join(columns, ", ")+`) FROM raw_`+d.name+` WITH (`+with+`)`)
 	return s
+}
+
+// templates are databases with one imported file each, which is imported once and
+// then copied.
+var templates struct {
+	sync.Mutex
+	dir   string
+	paths map[[2]string]string
+}
+
+// imported returns the path of a new database that has a file of testdata in a table.
+func imported(t testing.TB, file, table string) string {
+	t.Helper()
+	content, err := os.ReadFile(template(t, file, table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "data.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// template returns the path of the database that imported copies.
+func template(t testing.TB, file, table string) string {
+	t.Helper()
+	templates.Lock()
+	defer templates.Unlock()
+	key := [2]string{file, table}
+	if path, ok := templates.paths[key]; ok {
+		return path
+	}
+	if templates.paths == nil {
+		dir, err := os.MkdirTemp("", "dpsql-engine-test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		templates.dir, templates.paths = dir, make(map[[2]string]string)
+	}
+	path := filepath.Join(templates.dir, fmt.Sprintf("%d.db", len(templates.paths)))
+	db, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.NewSession().Import(context.Background(), Import{Path: "../testdata/" + file, Table: table})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	templates.paths[key] = path
+	return path
 }
 
 func (d data) list() string {

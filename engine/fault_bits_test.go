@@ -14,7 +14,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-var flips = flag.Int("flips", 2, "bits that TestFlippedBits turns over in each column of each table")
+var flips = flag.Int("flips", 0, "bits that TestFlippedBits turns over in each column of each table; 0 means 1, or 4 with -long")
 
 // trial is a statement, and whether what it says is drawn anew each time.
 type trial struct {
@@ -111,6 +111,7 @@ func known(t *testing.T) (content []byte, says []string) {
 // changes what is said, or, with probability below 1e-6 in all, if a query that
 // should not fire does.
 func TestFlippedBits(t *testing.T) {
+	t.Parallel()
 	content, want := known(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	place(t, path, content)
@@ -128,7 +129,7 @@ func TestFlippedBits(t *testing.T) {
 				byName[f.name] = append(byName[f.name], f)
 			}
 			for name, all := range byName {
-				for range *flips {
+				for range sized(*flips, 1, 4) {
 					f := all[random.IntN(len(all))]
 					bit := 8*f.start + random.IntN(8*(f.end-f.start))
 					flip(t, content, path, bit)
@@ -146,11 +147,16 @@ func TestFlippedBits(t *testing.T) {
 
 // TestStorageClasses turns over the lowest bit of each byte of the headers of
 // records with names: it makes a text a blob of the same bytes, which nothing may
-// be said differently for.
+// be said differently for. By default it turns over every fourth byte, from a random
+// one on, and with -long each of them.
 func TestStorageClasses(t *testing.T) {
+	t.Parallel()
 	content, want := known(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	place(t, path, content)
+	every := sized(0, 4, 1)
+	n := rand.IntN(every)
+	t.Logf("every %d bytes, from byte %d on", every, n)
 	for _, table := range []string{"releases", "mechanisms"} {
 		place(t, path, content)
 		for _, f := range fields(t, content, path, "dpsql_"+table) {
@@ -158,6 +164,9 @@ func TestStorageClasses(t *testing.T) {
 				continue
 			}
 			for at := f.start; at < f.end; at++ {
+				if n++; n%every != 0 {
+					continue
+				}
 				flip(t, content, path, 8*at)
 				changed(t, fmt.Sprintf("byte %d of the header of %s", at-f.start, table), tryAll(path), want)
 			}
@@ -199,13 +208,14 @@ func dependsOnRefused(got []string, i int) bool {
 // and free space included. No statement may panic or end in an internal error,
 // no damage may give budget back, and nothing stored may answer otherwise. Which bits are turned is random.
 func TestDamageAnywhere(t *testing.T) {
+	t.Parallel()
 	content, want := known(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 4))
 	counts := tally{}
-	for range 40 * *flips {
+	for range 40 * sized(*flips, 1, 4) {
 		bit := random.IntN(8 * len(content))
 		switch random.IntN(3) {
 		case 0:

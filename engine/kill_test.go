@@ -13,6 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,11 +25,35 @@ import (
 	"dpsql/sqlerr"
 )
 
-var killCount = flag.Int("kills", 0, "how often TestKill kills a process; 0 means 300, or 30 with -short")
+// long makes the campaigns of this package as large as .ci/run wants them. A flag
+// of a campaign's own wins over it.
+var long = flag.Bool("long", false, "run the campaigns at full size")
+
+// sized returns the size of a campaign: the one that was given, if it is not 0, and
+// else the small or the full one.
+func sized(given, small, full int) int {
+	switch {
+	case given != 0:
+		return given
+	case *long:
+		return full
+	}
+	return small
+}
+
+// waiting is how many parallel tests run at a time. Many of them wait for a server,
+// a child process or the disk.
+const waiting = 6
+
+var killCount = flag.Int("kills", 0, "how often TestKill kills a process; 0 means 60, or 300 with -long")
 
 // TestMain is also the beginning of the child processes of this package's tests.
 func TestMain(m *testing.M) {
-	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(max(waiting, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
+	}
+	flag.Parse()                       // which may set it otherwise
+	os.Setenv("WAREHOUSE_DSN", farDSN) // for parallel tests, which cannot call t.Setenv
 	switch os.Getenv("ENGINE_TEST_CHILD") {
 	case "kill":
 		killChild()
@@ -38,7 +64,9 @@ func TestMain(m *testing.M) {
 	case "peak":
 		peakChild()
 	default:
-		os.Exit(m.Run())
+		code := m.Run()
+		os.RemoveAll(templates.dir)
+		os.Exit(code)
 	}
 }
 
@@ -291,13 +319,8 @@ func (l *life) unfinished() map[int]string {
 // run statements, two at a time, so that this has probability below 1e-6 for 30
 // kills.
 func TestKill(t *testing.T) {
-	total := *killCount
-	if total == 0 {
-		total = 300
-		if testing.Short() {
-			total = 30
-		}
-	}
+	t.Parallel()
+	total := sized(*killCount, 60, 300)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	dir := t.TempDir()

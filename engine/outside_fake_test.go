@@ -176,7 +176,6 @@ func outsideClinicAt(t testing.TB, f *far, path string) *Session {
 // that is dropped.
 func outsideOf(t testing.TB, db *DB) {
 	t.Helper()
-	t.Setenv("WAREHOUSE_DSN", farDSN)
 	newFar(t).dial(db)
 	for _, text := range []string{createWarehouse, `CREATE SOURCE gone USING POSTGRES WITH (dsn_env = 'GONE_DSN')`, `DROP SOURCE gone`,
 		`CREATE PRIVATE TABLE afar (age INTEGER BETWEEN 0 AND 120) FROM warehouse.raw_admissions WITH (epsilon = 1, delta = 1e-6)`} {

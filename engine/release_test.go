@@ -52,16 +52,19 @@ func workload(t *testing.T, s *Session, d data, n int, random *rand.Rand) []aske
 	return out
 }
 
-// TestReleasesOnRealData builds 20 independent releases of each kind at ε = 1
-// and asks each 1,000 conjunctions of four fixed columns. The mean over releases
-// of the coverage of the 95 % margins must not be below 0.95, and the mean
+// TestReleasesOnRealData builds 20 independent releases of each kind at ε = 1 and
+// asks each 250 conjunctions of four fixed columns, or 1,000 with -long. The mean
+// over releases of the coverage of the 95 % margins must not be below 0.95. The mean
 // squared error, in units of m·Var DLap(1), must be what noise and collisions
-// predict. The noise is the product's, from crypto/rand: the seed is that of the
-// queries. Each of the 5 cases makes a one-sided and a two-sided t-test over the
-// releases at 5e-8 a side, so the test fails a correct program with probability
-// 7.5e-7, as far as means of 1,000 queries are normal.
+// predict. The noise is from crypto/rand; the seed is that of the queries.
+//
+// False failures. Each of the 5 cases makes a one-sided and a two-sided t-test over
+// the releases at 5e-8 a side. So the test fails a correct program with probability
+// 7.5e-7, as far as the means over a release's queries are normal.
 func TestReleasesOnRealData(t *testing.T) {
-	const releases, queries = 20, 1000
+	t.Parallel()
+	const releases = 20
+	queries := sized(0, 250, 1000)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	for _, c := range []struct {
@@ -183,6 +186,7 @@ func report(t *testing.T, coverage, excess []float64, slack float64) {
 // TestDenseOnRealData does the same for the paper's matrix with 256 rows and
 // both kinds of noise: 10 releases, 50 queries on three columns each.
 func TestDenseOnRealData(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	d := data{"pums", "pums/PUMS.csv", []dataColumn{{"sex", 0, 1}, {"educ", 1, 16}, {"race", 1, 6}, {"married", 0, 1}}}
@@ -233,6 +237,7 @@ func TestPaperRowsAreRefused(t *testing.T) {
 // counts are several times that bound, so that neither zeros nor the uniform start
 // would do.
 func TestConjunctionsBySMW(t *testing.T) {
+	t.Parallel()
 	s := adultData.declare(t, `epsilon = 20, delta = 1e-6`)
 	must(t, s, `CREATE RELEASE cube ON adult (sex, race, "income>50K") USING SMW
 		WITH (epsilon = 8, free_columns = 1, max_updates = 40, beta = 1e-7, prior = uniform)`)
@@ -292,6 +297,7 @@ func oneFree() (all []string) {
 // TestWorkloadBySMW builds a release from a file of queries, and says where a
 // faulty file is wrong. The answers hold but for a chance of 1e-7.
 func TestWorkloadBySMW(t *testing.T) {
+	t.Parallel()
 	s := adultData.declare(t, `epsilon = 20, delta = 1e-6`)
 	dir := t.TempDir()
 	s.SetDirectory(dir)

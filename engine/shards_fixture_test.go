@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,9 +19,36 @@ import (
 type warehouse struct {
 	*pgtest.Shards
 	front *pgtest.Proxy // between dpsql and the coordinator
+	file  string        // has the same flights
 }
 
-const flightsFile = "../testdata/flights/flights.csv.gz"
+// flightRows is how many of the 300,000 flights the warehouse has.
+func flightRows() int { return sized(0, 60_000, 300_000) }
+
+// flightsFile writes the first flights into a file of a test's own.
+func flightsFile(t *testing.T) string {
+	t.Helper()
+	packed, err := os.Open("../testdata/flights/flights.csv.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	content, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var some bytes.Buffer
+	lines := bufio.NewScanner(content)
+	for n := 0; n <= flightRows() && lines.Scan(); n++ { // and the header
+		some.Write(lines.Bytes())
+		some.WriteByte('\n')
+	}
+	path := filepath.Join(t.TempDir(), "flights.csv")
+	if err := errors.Join(lines.Err(), os.WriteFile(path, some.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // bookings are seven of each of some 2,900 passengers, on 60 days.
 const bookings = `SELECT i * 7919 % 2861, i * 31 % 60, CASE i % 3 WHEN 0 THEN 'A' WHEN 1 THEN 'B' ELSE NULL END FROM `
@@ -27,21 +57,18 @@ const bookingRows = 20_000
 
 func newWarehouse(t *testing.T) *warehouse {
 	t.Helper()
-	w := &warehouse{Shards: pgtest.Sharded(t, 2)}
+	w := &warehouse{Shards: pgtest.Sharded(t, 2), file: flightsFile(t)}
 	w.front = w.Cluster.Proxy(t)
-	t.Setenv("SHARDS_DSN", w.front.DSN())
+	os.Setenv("SHARDS_DSN", w.front.DSN()) // t.Setenv would keep the test from being parallel; nothing else uses the name
+	t.Cleanup(func() { os.Unsetenv("SHARDS_DSN") })
 	w.Create(t, "flights", `date text, month integer, dow text, dep_hour integer, origin text, origin_state text,
 		destination text, dest_state text, distance integer, delay integer`, "origin")
-	file, err := os.Open(flightsFile)
+	file, err := os.Open(w.file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	rows, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Fill(t, "flights", rows)
+	w.Fill(t, "flights", file)
 	w.Create(t, "bookings", "passenger bigint, day integer, class text", "passenger")
 	w.Generate(t, "bookings", bookings+"generate_series(1, 20000) AS i")
 	return w
@@ -75,10 +102,10 @@ func (w *warehouse) remoteWith(t *testing.T, options string) *Session {
 }
 
 // local returns a session of a new file that has the same rows itself.
-func local(t *testing.T) *Session {
+func (w *warehouse) local(t *testing.T) *Session {
 	t.Helper()
 	s := airports(t)
-	if _, err := s.Import(context.Background(), Import{Path: flightsFile, Table: "raw_flights"}); err != nil {
+	if _, err := s.Import(context.Background(), Import{Path: w.file, Table: "raw_flights"}); err != nil {
 		t.Fatal(err)
 	}
 	fill(t, s, `CREATE TABLE raw_bookings (passenger INTEGER, day INTEGER, class TEXT)`, `INSERT INTO raw_bookings `+bookings+numbers(bookingRows))

@@ -350,19 +350,20 @@ func TestMechanismOfWeights(t *testing.T) {
 	}
 }
 
-// TestLongList asks for more keys than fit into a statement, and for as many
+// TestLongList asks for 40,000 keys, more than fit into a statement, and for as many
 // weights, by a join: of a column without a domain, and of one whose domain is
 // the list. The noise is quiet, so the answers are SQLite's.
 func TestLongList(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "long.db"), Options{}).NewSession()
 	quieten(s.db)
 	fill(t, s, `CREATE TABLE raw (k TEXT, age INTEGER)`, `CREATE TABLE list (k TEXT, weight REAL)`,
-		`INSERT INTO list SELECT printf('key-%07d', i * 2), (i * 37 % 1001) / 1000.0 FROM `+numbers(100_000),
-		`INSERT INTO raw SELECT printf('key-%07d', (i * 7919) % 300000), i % 10 FROM `+numbers(20_000))
+		`INSERT INTO list SELECT printf('key-%07d', i * 2), (i * 37 % 1001) / 1000.0 FROM `+numbers(40_000),
+		`INSERT INTO raw SELECT printf('key-%07d', (i * 7919) % 120000), i % 10 FROM `+numbers(20_000))
 	must(t, s, `CREATE PUBLIC TABLE list (k TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.001)`)
 	must(t, s, `CREATE PRIVATE TABLE visits (k TEXT, age INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 10, delta = 1e-6)`)
 	must(t, s, `CREATE PRIVATE TABLE listed (k TEXT IN (SELECT k FROM list)) FROM raw WITH (epsilon = 10, delta = 1e-6)`)
-	must(t, s, `CREATE RELEASE cells ON listed USING PROJECTION WITH (epsilon = 1, transform = identity, max_support = 100000)`)
+	must(t, s, `CREATE RELEASE cells ON listed USING PROJECTION WITH (epsilon = 1, transform = identity, max_support = 40000)`)
 	raw := plain(t, s)
 	for _, c := range []struct{ table, query string }{
 		{"listed", `SELECT SUM(weight) FROM %s JOIN list ON %[1]s.k = list.k`}, // from the release
