@@ -7,73 +7,117 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
 // The measures of a plot, in pixels.
 const (
-	plotWidth  = 720
-	plotLabels = 180 // left of the axis
-	plotRight  = 120 // for the numbers
-	plotTop    = 40
-	plotLine   = 24 // from bar to bar
+	plotBars   = 460 // the width of the axis
+	plotTop    = 64  // for the title and the names of the columns
+	plotLine   = 24  // from bar to bar
 	plotBar    = 14
-	plotBottom = 40
+	plotBottom = 50 // for the ticks and the name of the axis
+	plotMargin = 12
+	halfTick   = 20 // of the widest tick that stands at an end of the axis
+
+	// plotCharacter is the width of a character at the font size of 12. It is
+	// more than the average of common fonts, so that texts fit.
+	plotCharacter = 7
 )
 
 // Plot draws the series as an SVG document: a horizontal bar for every point with
-// its error bar, and a scale below.
+// its error bar, label and number, and a scale below.
 func (s Series) Plot(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	height := plotTop + plotLine*len(s.points) + plotBottom
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="sans-serif" font-size="12">`+"\n",
-		plotWidth, height)
-	fmt.Fprintf(b, `<rect width="%d" height="%d" fill="white"/>`+"\n", plotWidth, height)
-	fmt.Fprintf(b, `<text x="%d" y="22" font-size="14">%s</text>`+"\n", plotLabels, escaped(s.legend()))
-	p := plot{b, s, ticks(s.limits())}
-	p.scale(height - plotBottom)
-	for i := range s.points {
-		p.point(s.points[i], plotTop+plotLine*i)
+	p := newPlot(bufio.NewWriter(w), s)
+	p.frame()
+	for i, q := range s.points {
+		p.point(q, plotTop+plotLine*i+plotLine/2)
 	}
-	fmt.Fprintln(b, `</svg>`)
-	return b.Flush()
+	fmt.Fprintln(p.w, `</svg>`)
+	return p.w.Flush()
 }
 
-// plot draws a series along an axis with ticks.
+// plot is a plot being drawn.
 type plot struct {
-	w     io.Writer
-	s     Series
-	ticks []float64 // ascending; the first and last are the ends of the axis
+	w           *bufio.Writer
+	series      Series
+	low, high   float64 // the ends of the axis
+	left, right float64 // where they are
+	width       float64
+	bottom      int // of the bars
 }
+
+// newPlot lays a plot out: its columns are as wide as the labels and numbers.
+func newPlot(w *bufio.Writer, s Series) *plot {
+	labels, amounts := twwidth.Width(shorten(s.groups, maxLabel)), twwidth.Width(amountHead(s))
+	for _, q := range s.points {
+		labels = max(labels, twwidth.Width(shorten(q.label, maxLabel)))
+		amounts = max(amounts, twwidth.Width(q.amount()))
+	}
+	p := &plot{w: w, series: s, bottom: plotTop + plotLine*len(s.points)}
+	p.low, p.high = s.limits()
+	p.left = float64(plotMargin + max(labels*plotCharacter+plotMargin, halfTick))
+	p.right = p.left + plotBars
+	p.width = p.right + plotMargin + float64(max(amounts*plotCharacter, halfTick)) + plotMargin
+	if title := float64(plotMargin*2 + twwidth.Width(s.legend())*(plotCharacter+1)); p.width < title {
+		p.width = title
+	}
+	return p
+}
+
+// amountHead names the column of numbers.
+func amountHead(s Series) string { return shorten(Visible(s.Name), maxLabel) + " ± margin" }
 
 // x returns where a number lies.
-func (p plot) x(v float64) float64 {
-	low, high := p.ticks[0], p.ticks[len(p.ticks)-1]
-	return plotLabels + (v-low)/(high-low)*(plotWidth-plotLabels-plotRight)
+func (p *plot) x(v float64) float64 {
+	return p.left + (v-p.low)/(p.high-p.low)*(p.right-p.left)
 }
 
-// scale draws the ticks, each with a line through the plot.
-func (p plot) scale(bottom int) {
-	for _, t := range p.ticks {
-		fmt.Fprintf(p.w, `<line x1="%.1f" y1="%d" x2="%.1[1]f" y2="%d" stroke="#ddd"/>`, p.x(t), plotTop-4, bottom)
-		fmt.Fprintf(p.w, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", p.x(t), bottom+16, Number(t))
+// text writes a text. The anchor is "start", "middle" or "end".
+func (p *plot) text(x float64, y int, anchor, style, text string) {
+	fmt.Fprintf(p.w, `<text x="%.1f" y="%d" text-anchor="%s"%s>`, x, y, anchor, style)
+	xml.EscapeText(p.w, []byte(text))
+	fmt.Fprintln(p.w, `</text>`)
+}
+
+// frame draws everything but the points: the title, the names of the columns and
+// the scale, each tick with a line through the bars.
+func (p *plot) frame() {
+	height := p.bottom + plotBottom
+	fmt.Fprintf(p.w, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%d" viewBox="0 0 %[1]g %[2]d" font-family="sans-serif" font-size="12">`+"\n",
+		p.width, height)
+	fmt.Fprintf(p.w, `<rect width="%.0f" height="%d" fill="white"/>`+"\n", p.width, height)
+	const gray = ` fill="#555"`
+	p.text(plotMargin, 24, "start", ` font-size="14"`, p.series.legend())
+	p.text(p.left-plotMargin, plotTop-10, "end", gray, shorten(p.series.groups, maxLabel))
+	p.text(p.right+plotMargin, plotTop-10, "start", gray, amountHead(p.series))
+	for _, t := range ticks(p.low, p.high) {
+		color := "#ddd"
+		if t == 0 {
+			color = "#888"
+		}
+		fmt.Fprintf(p.w, `<path d="M%.1f %d V%d" stroke="%s"/>`+"\n", p.x(t), plotTop-4, p.bottom+4, color)
+		p.text(p.x(t), p.bottom+18, "middle", gray, Number(t))
 	}
+	p.text((p.left+p.right)/2, p.bottom+38, "middle", gray, Visible(p.series.Name))
 }
 
-// point draws one bar, its error bar, its label and its number.
-func (p plot) point(q point, top int) {
-	middle := top + plotLine/2
+// point draws one bar, its error bar, its label and its number. The whiskers at
+// the ends of the error bar are centred on it.
+func (p *plot) point(q point, middle int) {
 	from, to := p.x(min(0, q.value)), p.x(max(0, q.value))
-	fmt.Fprintf(p.w, `<text x="%d" y="%d" text-anchor="end">%s</text>`, plotLabels-8, middle+4, escaped(shorten(q.label, maxLabel)))
-	fmt.Fprintf(p.w, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#4878a8"/>`, from, middle-plotBar/2, to-from, plotBar)
+	p.text(p.left-plotMargin, middle+4, "end", "", shorten(q.label, maxLabel))
+	fmt.Fprintf(p.w, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#86aed3"/>`+"\n", from, middle-plotBar/2, to-from, plotBar)
 	if q.halfBar() > 0 {
-		low, high := p.x(q.low()), p.x(q.high())
-		fmt.Fprintf(p.w, `<path d="M%.1f %d H%.1f M%.1[1]f %d v8 M%.1[3]f %[4]d v8" stroke="black" fill="none"/>`, low, middle, high, middle-4)
+		const whisker = 8
+		fmt.Fprintf(p.w, `<path d="M%.1f %d H%.1f M%.1[1]f %[4]d v%[5]d M%.1[3]f %[4]d v%[5]d" class="error" stroke="black" fill="none"/>`+"\n",
+			p.x(q.low()), middle, p.x(q.high()), middle-whisker/2, whisker)
 	}
-	fmt.Fprintf(p.w, `<text x="%d" y="%d">%s</text>`+"\n", plotWidth-plotRight+8, middle+4, escaped(q.amount()))
+	p.text(p.right+plotMargin, middle+4, "start", "", q.amount())
 }
 
-// ticks returns about five round numbers that span an interval.
+// ticks returns about five round numbers within an interval.
 func ticks(low, high float64) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/5)))
 	for _, factor := range []float64{2, 2.5, 2} { // 1, 2, 5, 10
@@ -83,19 +127,12 @@ func ticks(low, high float64) []float64 {
 		step *= factor
 	}
 	var all []float64
-	first, last := math.Floor(low/step), math.Ceil(high/step)
-	for i := first; i <= last; i++ {
+	for i := math.Ceil(low / step); i <= math.Floor(high/step); i++ {
 		t, err := strconv.ParseFloat(strconv.FormatFloat(i*step, 'g', 12, 64), 64)
 		if err != nil {
 			t = i * step
 		}
-		all = append(all, t)
+		all = append(all, t+0) // not -0
 	}
 	return all
-}
-
-func escaped(text string) string {
-	var b strings.Builder
-	xml.EscapeText(&b, []byte(text))
-	return b.String()
 }
