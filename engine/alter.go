@@ -21,7 +21,7 @@ func (s *Session) alterPrivate(ctx context.Context, st *sqlfront.AlterPrivate) (
 		if err != nil {
 			return err
 		}
-		t, err := v.altered(st)
+		t, err := altered(v, st)
 		if err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (s *Session) alterPrivate(ctx context.Context, st *sqlfront.AlterPrivate) (
 }
 
 // altered returns the table that an ALTER names.
-func (v *view) altered(st *sqlfront.AlterPrivate) (*table, error) {
+func altered(v *view, st *sqlfront.AlterPrivate) (*table, error) {
 	t, err := v.table(st.Name.Text, st.Name.Position)
 	if err == nil && t.Source == "" {
 		err = sqlerr.New(sqlerr.Invalid, "%s has no budget: it was exported with a release", t.Name).At(st.Name.Position)

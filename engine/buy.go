@@ -121,7 +121,7 @@ func (st *statement) offer(asks []int) string {
 		accuracy = suggested
 	}
 	bySlot := st.slotsOf(asks)
-	return offerHint(accuracy, st.settings.Confidence, st.view.purse(st.table, st.buyer, st.starts()), true,
+	return offerHint(accuracy, st.settings.Confidence, purseOf(st.view, st.table, st.buyer, st.starts()), true,
 		func(accuracy float64) (accounting.Rho, bool) {
 			cost, ok := total(st.priced(bySlot, accuracy))
 			return cost.Rho, ok && cost.Rho > 0

@@ -98,3 +98,15 @@ func (db *DB) curatorOnly(what string) error {
 	return sqlerr.New(sqlerr.Forbidden, "the analyst role may not %s", what).
 		WithHint("open the database as curator")
 }
+
+// view reads the public catalog anew.
+func (db *DB) view(ctx context.Context) (v *view, err error) {
+	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
+		v, err = readView(tx)
+		return err
+	})
+	return v, err
+}
+
+// current returns the public catalog as it is now. It must not be changed.
+func (db *DB) current(ctx context.Context) (*view, error) { return db.views.current(ctx, db.store) }

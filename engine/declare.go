@@ -359,17 +359,6 @@ func firstFew(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// unitText names a unit for people; rows of 0 leaves the bound out.
-func unitText(column string, rows int64) string {
-	switch {
-	case column == "":
-		return "single rows"
-	case rows == 0:
-		return "all rows with one value of " + column
-	}
-	return fmt.Sprintf("up to %d rows with one value of %s", rows, column)
-}
-
 // privateBases leaves out the base tables that are declared public: a view may
 // join them, and they carry no budget.
 func privateBases(tx *catalog.Tx, bases []string) ([]string, error) {

@@ -52,7 +52,7 @@ func (db *DB) direct(v *view, r request) candidate {
 		p := price(accuracy)
 		return p.cost().Rho, p.ok
 	}
-	purse := v.purse(r.table, r.buyer, 0)
+	purse := purseOf(v, r.table, r.buyer, 0)
 	accuracy := r.asked
 	if accuracy == 0 {
 		accuracy = suggested

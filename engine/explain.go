@@ -43,7 +43,7 @@ func (st *statement) explained() *Result {
 	if chooseErr != nil {
 		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
-	out.Rows = append(out.Rows, []any{"query", nil, nil, a.table.shown(nil, supportOf(a.query)), nil, nil, queryText(a.query)})
+	out.Rows = append(out.Rows, []any{"query", nil, nil, shownSupport(a.table, nil, supportOf(a.query)), nil, nil, queryText(a.query)})
 	return out
 }
 
@@ -84,12 +84,12 @@ func (c candidate) explained(r request, best bool) []any {
 	if !c.free() {
 		cost = "ρ " + short(c.cost.Rho.Float())
 	}
-	return []any{c.name, c.kind, briefList(columnNames(r.table, c.columns)), r.table.shown(c.columns, c.support), margin, cost, note}
+	return []any{c.name, c.kind, briefList(columnNames(r.table, c.columns)), shownSupport(r.table, c.columns, c.support), margin, cost, note}
 }
 
 // shown is a support over some columns as EXPLAIN prints it, NULL where it is
 // not known.
-func (t *table) shown(columns []int, support supportSize) any {
+func shownSupport(t *table, columns []int, support supportSize) any {
 	if !support.known() || t.unclear(columns) != "" {
 		return nil
 	}

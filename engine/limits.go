@@ -48,9 +48,6 @@ func (l limitOptions) over(limits catalog.Limits) catalog.Limits {
 	return limits
 }
 
-// limits returns the limits of a table's account.
-func (v *view) limits(t *table) catalog.Limits { return v.accounts[t.Account].Limits }
-
 // purse is what a statement can pay from.
 type purse struct {
 	left   accounting.Rho // of the account
@@ -58,8 +55,8 @@ type purse struct {
 	closed *sqlerr.Error  // why it may buy nothing, nil where it may
 }
 
-// purse returns what a statement can pay from that also begins runs.
-func (v *view) purse(t *table, by *catalog.Buyer, runs accounting.Rho) purse {
+// purseOf returns what a statement can pay from that also begins runs.
+func purseOf(v *view, t *table, by *catalog.Buyer, runs accounting.Rho) purse {
 	a := v.accounts[t.Account]
 	p := purse{left: a.left().Rho, most: a.left().Rho}
 	if a.Limits.MaxCharge > 0 {

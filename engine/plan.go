@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strconv"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -35,7 +34,7 @@ func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, 
 			all = append(all, c)
 		}
 	}
-	all = append(all, v.fromScript(r, sqlfront.Release)...)
+	all = append(all, scriptCandidates(v, r, sqlfront.Release)...)
 	for i := range v.mechanisms {
 		m := &v.mechanisms[i]
 		if m.TableID == r.table.ID && r.considers("smw", m.Name) {
@@ -46,7 +45,7 @@ func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, 
 			all = append(all, c)
 		}
 	}
-	all = append(all, v.fromScript(r, sqlfront.Mechanism)...)
+	all = append(all, scriptCandidates(v, r, sqlfront.Mechanism)...)
 	if r.table.Source == "" || !r.considers("direct", "direct") { // an exported release has no rows to count
 		return all, nil
 	}
@@ -85,7 +84,7 @@ func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, erro
 // storedAnswers returns the answers that are stored, and those that the present lease
 // remembers. Keys may save looking.
 func (db *DB) storedAnswers(ctx context.Context, keys *answerKeys, r request) (answers []catalog.Answer, err error) {
-	if can, known := keys.may(r); can {
+	if can, known := keys.may(r.table.ID, r.query.String()); can {
 		err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 			var err error
 			answers, err = tx.Answers(r.table.ID, r.query.String())
@@ -138,9 +137,3 @@ func affordable(a account, amount accounting.Amount) string {
 	}
 	return "it needs ρ = " + short(amount.Rho.Float()) + " and the interactive account has " + short(a.left().Rho.Float()) + " left"
 }
-
-// counts writes a half-width in counts.
-func counts(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-
-// short writes a cost to two significant digits.
-func short(x float64) string { return strconv.FormatFloat(x, 'g', 2, 64) }

@@ -64,7 +64,7 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 		return r.query(ctx, st.Select, args, false)
 	case *sqlfront.Describe:
 		if t := r.view.private(st.Table.Text); t != nil {
-			return r.view.describe(t), nil
+			return describe(r.view, t), nil
 		}
 	case *sqlfront.CreatePublic, *sqlfront.CreatePrivate, *sqlfront.CreateSource, *sqlfront.CreateRelease, *sqlfront.CreateMechanism, *sqlfront.AlterPrivate, *sqlfront.Drop, *sqlfront.Export:
 		if err := r.s.db.curatorOnly("declare, drop or export"); err != nil {

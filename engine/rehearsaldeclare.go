@@ -91,7 +91,7 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 // alterPrivate plans a change of limits, under which the SELECTs that follow are
 // planned.
 func (r *Rehearsal) alterPrivate(st *sqlfront.AlterPrivate) (*Result, error) {
-	t, err := r.view.altered(st)
+	t, err := altered(r.view, st)
 	if err != nil {
 		return nil, err
 	}

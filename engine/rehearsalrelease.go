@@ -3,13 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/mechanisms/projection"
-	"dpsql/query"
 	"dpsql/sqlfront"
 )
 
@@ -17,38 +14,9 @@ import (
 // yet, and which decides nothing of what a rehearsal says.
 const stated = 1_000_000
 
-// unbuilt is a release or mechanism that a rehearsal has planned, and that is not
-// there.
-type unbuilt struct {
-	object     sqlfront.Object
-	name, kind string // as a candidate's
-	table      int64
-	columns    []int // nil for all
-	maxSupport uint64
-}
-
-// planned returns the planned release or mechanism of that name, nil when there
-// is none.
-func (v *view) planned(name string) *unbuilt {
-	for i := range v.unbuilt {
-		if query.SameName(v.unbuilt[i].name, name) {
-			return &v.unbuilt[i]
-		}
-	}
-	return nil
-}
-
-// exists reports whether a release or mechanism of that name is there or planned.
-func (v *view) exists(object sqlfront.Object, name string) bool {
-	if u := v.planned(name); u != nil && u.object == object {
-		return true
-	}
-	return object == sqlfront.Release && v.release(name) != nil || object == sqlfront.Mechanism && v.mechanism(name) != nil
-}
-
-// fromScript are the candidates of what a rehearsal has planned: they cover the
+// scriptCandidates are those of what a rehearsal has planned: they cover the
 // query or not, and how well they answer it is not known.
-func (v *view) fromScript(r request, object sqlfront.Object) (all []candidate) {
+func scriptCandidates(v *view, r request, object sqlfront.Object) (all []candidate) {
 	for _, u := range v.unbuilt {
 		if u.object != object || u.table != r.table.ID || !r.considers(u.kind, u.name) {
 			continue
@@ -179,22 +147,4 @@ func (r *Rehearsal) mechanism(st *sqlfront.CreateMechanism) (*Result, error) {
 	out := planned(st.Name.Text, "smw", amount(cost), "is created; its ρ is reserved")
 	out.Rows[0][2] = briefList(columnNames(t, columns))
 	return out, nil
-}
-
-// amount writes a cost.
-func amount(a accounting.Amount) string {
-	var parts []string
-	if a.Epsilon != 0 {
-		parts = append(parts, fmt.Sprintf("ε %v", a.Epsilon))
-	}
-	if a.Delta != 0 {
-		parts = append(parts, fmt.Sprintf("δ %v", a.Delta))
-	}
-	if a.Rho != 0 {
-		parts = append(parts, "ρ "+short(a.Rho.Float()))
-	}
-	if parts == nil {
-		return "0"
-	}
-	return strings.Join(parts, ", ")
 }

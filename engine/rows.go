@@ -82,14 +82,6 @@ func columnsOf(queries []query.Query) []int {
 	return slices.Sorted(maps.Keys(used))
 }
 
-func allColumns(t *table) []int {
-	columns := make([]int, len(t.Columns))
-	for i := range columns {
-		columns[i] = i
-	}
-	return columns
-}
-
 // sameSchema refuses a source whose schema is no longer the declared one, or
 // that is not understood any more, and returns what it reads. Publics are the
 // tables of the file that are public now.

@@ -30,13 +30,13 @@ func (s *Session) show(ctx context.Context, st *sqlfront.Show) (*Result, error) 
 	}
 	switch st.What {
 	case sqlfront.Tables:
-		return v.showTables(s.settings.Confidence)
+		return showTables(v, s.settings.Confidence)
 	case sqlfront.Sources:
-		return v.showSources(), nil
+		return showSources(v), nil
 	case sqlfront.Releases:
-		return v.showReleases(), nil
+		return showReleases(v), nil
 	case sqlfront.Mechanisms:
-		return v.showMechanisms()
+		return showMechanisms(v)
 	case sqlfront.Budget:
 		return s.db.showBudget(v, s.settings), nil
 	}
@@ -62,7 +62,7 @@ func (s *Session) showSettings() *Result {
 
 // showTables lists the tables. A private table's number of rows is the noisy one
 // that was bought, beside its margin at the confidence; NULL before that.
-func (v *view) showTables(confidence float64) (*Result, error) {
+func showTables(v *view, confidence float64) (*Result, error) {
 	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"unit", "TEXT"},
 		{"rows", "INTEGER"}, {"margin", "INTEGER"}, {"source", "TEXT"}, {"limits", "TEXT"}}}
 	for _, t := range v.tables {
@@ -105,10 +105,10 @@ func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	return v.describe(t), nil
+	return describe(v, t), nil
 }
 
-func (v *view) describe(t *table) *Result {
+func describe(v *view, t *table) *Result {
 	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}, {"unit", "TEXT"}, {"source", "TEXT"}, {"limits", "TEXT"}}}
 	for _, c := range t.Columns {
 		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, unitText(t.Unit, t.MaxRows), textOrNull(t.place()), textOrNull(v.limits(t).String())}
@@ -120,7 +120,7 @@ func (v *view) describe(t *table) *Result {
 	return r
 }
 
-func (v *view) showReleases() *Result {
+func showReleases(v *view) *Result {
 	r := &Result{Columns: []Column{{"release", "TEXT"}, {"table", "TEXT"}, {"columns", "TEXT"}, {"method", "TEXT"}, {"epsilon", "TEXT"},
 		{"delta", "TEXT"}, {"max_support", "INTEGER"}, {"bytes", "INTEGER"}, {"created", "TEXT"}}}
 	for i := range v.releases {
@@ -151,7 +151,7 @@ func method(r *catalog.Release) string {
 	return fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.shape(), p.Law, p.Sampler)
 }
 
-func (v *view) showMechanisms() (*Result, error) {
+func showMechanisms(v *view) (*Result, error) {
 	r := &Result{Columns: []Column{{"mechanism", "TEXT"}, {"table", "TEXT"}, {"columns", "TEXT"}, {"epsilon", "TEXT"}, {"runs", "TEXT"},
 		{"comparisons", "TEXT"}, {"max_support", "INTEGER"}, {"prior", "TEXT"}, {"within", "INTEGER"}, {"guaranteed alpha", "REAL"}, {"paper's alpha", "REAL"}, {"created", "TEXT"}}}
 	for i := range v.mechanisms {

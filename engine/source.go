@@ -154,7 +154,7 @@ func distinct(bases []string) []string {
 	return slices.CompactFunc(sorted, query.SameName)
 }
 
-func (v *view) showSources() *Result {
+func showSources(v *view) *Result {
 	r := &Result{Columns: []Column{{"source", "TEXT"}, {"kind", "TEXT"}, {"dsn_env", "TEXT"}, {"timeout", "TEXT"}, {"tables", "INTEGER"}, {"created", "TEXT"}}}
 	for _, s := range v.sources {
 		var timeout any

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"context"
-
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/query"
@@ -87,17 +85,7 @@ func sourceOf(t catalog.Table) source.Table {
 // unit is a row.
 func (t *table) sensitivity() int64 { return max(1, t.MaxRows) }
 
-// view reads the public catalog anew.
-func (db *DB) view(ctx context.Context) (*view, error) {
-	var v *view
-	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
-		var err error
-		v, err = readView(tx)
-		return err
-	})
-	return v, err
-}
-
+// readView reads the public catalog in a transaction.
 func readView(tx *catalog.Tx) (*view, error) {
 	v := &view{accounts: make(map[int64]account)}
 	var err error
@@ -242,4 +230,93 @@ func (v *view) tableByID(id int64) *table {
 		}
 	}
 	return nil
+}
+
+// limits returns the limits of a table's account.
+func (v *view) limits(t *table) catalog.Limits { return v.accounts[t.Account].Limits }
+
+// unbuilt is a release or mechanism that a rehearsal has planned, and that is not
+// there.
+type unbuilt struct {
+	object     sqlfront.Object
+	name, kind string // as a candidate's
+	table      int64
+	columns    []int // nil for all
+	maxSupport uint64
+}
+
+// planned returns the planned release or mechanism of that name, nil when there
+// is none.
+func (v *view) planned(name string) *unbuilt {
+	for i := range v.unbuilt {
+		if query.SameName(v.unbuilt[i].name, name) {
+			return &v.unbuilt[i]
+		}
+	}
+	return nil
+}
+
+// exists reports whether a release or mechanism of that name is there or planned.
+func (v *view) exists(object sqlfront.Object, name string) bool {
+	if u := v.planned(name); u != nil && u.object == object {
+		return true
+	}
+	return object == sqlfront.Release && v.release(name) != nil || object == sqlfront.Mechanism && v.mechanism(name) != nil
+}
+
+// nameFree reports whether a statement has nothing to do because the thing
+// exists, and refuses a name that is taken.
+func (v *view) nameFree(name sqlfront.Name, ifNotExists, same bool) (done bool, err error) {
+	if same && ifNotExists {
+		return true, nil
+	}
+	if v.release(name.Text) != nil || v.mechanism(name.Text) != nil || v.planned(name.Text) != nil {
+		return false, sqlerr.New(sqlerr.Invalid, "the name %s is taken", name.Text).
+			WithHint("releases and mechanisms share one list of names").At(name.Position)
+	}
+	for _, word := range []string{"auto", "smw", "projection", "direct", "constant"} {
+		if query.SameName(name.Text, word) {
+			return false, sqlerr.New(sqlerr.Invalid, "%s means something else in SET mechanism", name.Text).At(name.Position)
+		}
+	}
+	return false, nil
+}
+
+// target resolves ON table (columns). No column list means all columns, nil.
+func (v *view) target(name sqlfront.Name, list []sqlfront.Name) (*table, []int, error) {
+	t, err := v.table(name.Text, name.Position)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.Source == "" {
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).At(name.Position)
+	}
+	picked := make([]bool, len(t.Columns))
+	for _, c := range list {
+		i, ok := t.universe.Index(c.Text)
+		if !ok {
+			return nil, nil, sqlerr.New(sqlerr.Unknown, "%s has no column %s", t.Name, c.Text).
+				WithHint("DESCRIBE %s lists its columns", t.Name).At(c.Position)
+		}
+		picked[i] = true
+	}
+	var columns []int
+	for i, yes := range picked {
+		if yes {
+			columns = append(columns, i)
+		}
+	}
+	if len(columns) == len(t.Columns) {
+		columns = nil
+	}
+	return t, columns, nil
+}
+
+// allColumns lists the columns of a table.
+func allColumns(t *table) []int {
+	columns := make([]int, len(t.Columns))
+	for i := range columns {
+		columns[i] = i
+	}
+	return columns
 }

@@ -20,25 +20,24 @@ type viewCache struct {
 // current returns the public catalog as it is now: the last view, if there was
 // no commit since, by this process or another; or one that is read. It must not
 // be changed; declarations take a view of their own.
-func (db *DB) current(ctx context.Context) (*view, error) {
-	before, err := db.store.Version(ctx)
+func (c *viewCache) current(ctx context.Context, store *catalog.Store) (*view, error) {
+	before, err := store.Version(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &db.views
 	c.mu.Lock()
 	at, v := c.at, c.view
 	c.mu.Unlock()
 	if before.Known() && at == before {
 		return v, nil
 	}
-	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
+	err = store.Read(ctx, func(tx *catalog.Tx) error {
 		var err error
 		if v, err = readView(tx); err != nil {
 			return err
 		}
-		if len(v.tables) == 0 && db.store.Missing() {
-			v.missing = filepath.Base(db.store.Path())
+		if len(v.tables) == 0 && store.Missing() {
+			v.missing = filepath.Base(store.Path())
 		}
 		v.answers = &c.answers
 		return c.answers.follow(tx)
@@ -99,18 +98,18 @@ func (a *answerKeys) add(k catalog.AnswerKey) {
 	a.byTable[k.TableID][k.Key] = struct{}{}
 }
 
-// may reports whether the request can have a stored answer, and whether it is
+// may reports whether a query of a table, by its canonical text, can have a stored answer, and whether it is
 // known to have one. No answerKeys know nothing, and say that it can.
-func (a *answerKeys) may(r request) (can, known bool) {
+func (a *answerKeys) may(table int64, text string) (can, known bool) {
 	if a == nil {
 		return true, false
 	}
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	keys := a.byTable[r.table.ID]
+	keys := a.byTable[table]
 	if a.full || len(keys) == 0 {
 		return a.full, false
 	}
-	_, known = keys[catalog.KeyOf(r.query.String())]
+	_, known = keys[catalog.KeyOf(text)]
 	return known, known
 }
