@@ -21,7 +21,8 @@ var arrows = map[string][]string{
 	"cmd/dpsql":             {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "query", "sqlerr"},
 	"internal/audit":        {"accounting", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"driver":                {"engine", "query", "sqlerr"},
-	"engine":                {"accounting", "catalog", "internal/importer", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "source", "source/postgres", "sqlerr", "sqlfront"},
+	"engine":                {"accounting", "catalog", "engine/internal/view", "internal/importer", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "source", "source/postgres", "sqlerr", "sqlfront"},
+	"engine/internal/view":  {"accounting", "catalog", "query", "source", "sqlerr", "sqlfront"},
 	"sqlfront":              {"post", "query", "sqlerr", "sqlvalue"},
 	"sqlvalue":              {"query"},
 	"post":                  {"query", "sqlvalue"},
@@ -96,7 +97,7 @@ const maxFiles = 25
 var crowded = map[string]int{
 	"bench":                 30,
 	"catalog":               45,
-	"engine":                62,
+	"engine":                58,
 	"mechanisms/projection": 37,
 	"query":                 27,
 	"source":                34,

@@ -125,12 +125,12 @@ func accuracyWorkload(t *testing.T, s *Session) *cellwise {
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	w := &cellwise{u: v.tables[0].universe, random: rand.New(rand.NewPCG(seed, 4)), counts: make(map[string]int64)}
+	w := &cellwise{u: v.Tables[0].Universe, random: rand.New(rand.NewPCG(seed, 4)), counts: make(map[string]int64)}
 	var names []string
 	for _, c := range w.u.Columns() {
 		names = append(names, fmt.Sprintf("%q", c.Name))
 	}
-	found, err := plain(t, s).Query(`SELECT COUNT(*), ` + strings.Join(names, ", ") + ` FROM ` + v.tables[0].Source + ` GROUP BY ` + strings.Join(names, ", "))
+	found, err := plain(t, s).Query(`SELECT COUNT(*), ` + strings.Join(names, ", ") + ` FROM ` + v.Tables[0].Source + ` GROUP BY ` + strings.Join(names, ", "))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +187,8 @@ func (w *cellwise) measure(t *testing.T, s *Session, name string, found map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := v.release(name)
-	a, err := s.db.load(context.Background(), v.tables[0], r)
+	r := v.Release(name)
+	a, err := s.db.load(context.Background(), v.Tables[0], r)
 	if err != nil {
 		t.Fatal(err)
 	}

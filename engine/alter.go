@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
@@ -17,7 +18,7 @@ func (s *Session) alterPrivate(ctx context.Context, st *sqlfront.AlterPrivate) (
 		return nil, err
 	}
 	return &Result{}, s.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		v, err := readView(tx)
+		v, err := view.Read(tx)
 		if err != nil {
 			return err
 		}
@@ -25,13 +26,13 @@ func (s *Session) alterPrivate(ctx context.Context, st *sqlfront.AlterPrivate) (
 		if err != nil {
 			return err
 		}
-		return tx.SetLimits(t.Account, t.Name, limits.over(v.limits(t)))
+		return tx.SetLimits(t.Account, t.Name, limits.over(v.Limits(t)))
 	})
 }
 
 // altered returns the table that an ALTER names.
-func altered(v *view, st *sqlfront.AlterPrivate) (*table, error) {
-	t, err := v.table(st.Name.Text, st.Name.Position)
+func altered(v *view.View, st *sqlfront.AlterPrivate) (*view.Table, error) {
+	t, err := v.Table(st.Name.Text, st.Name.Position)
 	if err == nil && t.Source == "" {
 		err = sqlerr.New(sqlerr.Invalid, "%s has no budget: it was exported with a release", t.Name).At(st.Name.Position)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
@@ -80,7 +81,7 @@ func cancelledBill(t *testing.T, s *Session, before int) string {
 		}
 		for _, e := range entries[before:] {
 			if e.Action == "number of rows" && table.NHat != nil {
-				bill += "; " + amount(e.Amount) + " was charged for the number of rows, which is kept"
+				bill += "; " + view.Amount(e.Amount) + " was charged for the number of rows, which is kept"
 			} else {
 				gone, _ = gone.Add(e.Amount)
 			}
@@ -92,7 +93,7 @@ func cancelledBill(t *testing.T, s *Session, before int) string {
 	}
 	switch {
 	case gone != accounting.Amount{}:
-		bill += "; " + amount(gone) + " was charged for it and is gone"
+		bill += "; " + view.Amount(gone) + " was charged for it and is gone"
 	case bill == "the statement was cancelled":
 		bill += "; nothing was charged"
 	}

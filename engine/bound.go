@@ -5,19 +5,20 @@ import (
 	"slices"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
 // bound adapts a table to the front end's interface.
-type bound struct{ t *table }
+type bound struct{ t *view.Table }
 
 func (b bound) Name() string              { return b.t.Name }
-func (b bound) Universe() *query.Universe { return b.t.universe }
+func (b bound) Universe() *query.Universe { return b.t.Universe }
 
 // Undecided makes the binder refuse names of columns without a known domain.
-func (b bound) Undecided(column int) bool { return b.t.undecided[column] != "" }
+func (b bound) Undecided(column int) bool { return b.t.Undecided[column] != "" }
 
 // joinable is a table to which public ones can be joined.
 type joinable struct {

@@ -3,6 +3,8 @@ package engine
 import (
 	"strings"
 	"unicode/utf8"
+
+	"dpsql/engine/internal/view"
 )
 
 // Widths that let EXPLAIN fit a terminal, where names are of usual length.
@@ -21,7 +23,7 @@ func briefList(list string) string {
 	for i := 1; i < len(names); i++ {
 		next := shown + ", " + names[i]
 		if utf8.RuneCountInString(next) > briefColumns-4 {
-			return shown + ", +" + counts(float64(len(names)-i))
+			return shown + ", +" + view.Counts(float64(len(names)-i))
 		}
 		shown = next
 	}
@@ -33,5 +35,5 @@ func briefNumber(digits string) string {
 	if len(digits) <= briefDigits || strings.Trim(digits, "0123456789") != "" {
 		return digits
 	}
-	return "≈" + digits[:1] + "." + digits[1:3] + "e" + counts(float64(len(digits)-1))
+	return "≈" + digits[:1] + "." + digits[1:3] + "e" + view.Counts(float64(len(digits)-1))
 }

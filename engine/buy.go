@@ -7,6 +7,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/sqlerr"
 )
@@ -98,12 +99,12 @@ func total(all []purchase) (sum accounting.Amount, ok bool) {
 // one statement may take.
 func (st *statement) affordable() error {
 	cost, ok := total(st.purchases())
-	why := affordable(st.view.accounts[st.table.Account], cost)
+	why := affordable(st.view.Accounts[st.table.Account], cost)
 	if !ok {
-		why = "no noise is within ±" + counts(st.settings.Accuracy)
+		why = "no noise is within ±" + view.Counts(st.settings.Accuracy)
 	}
 	if takes := cost.Rho + st.starts(); why == "" && takes > 0 {
-		err := st.view.limits(st.table).Check(*st.buyer, takes)
+		err := st.view.Limits(st.table).Check(*st.buyer, takes)
 		if limit := hinted(err, func() string { return st.offer(st.bought()) }); limit != nil {
 			return limit
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"dpsql/accounting"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -36,12 +37,12 @@ const (
 // query, the public catalog and what was released before.
 type candidate struct {
 	origin  origin
-	name    string      // the release or mechanism, or "direct"
-	kind    string      // what SET mechanism calls it: "projection", "smw", "direct" or "constant"
-	columns []int       // of the table that it looks at, nil for all
-	support supportSize // m over those columns
-	margin  float64     // predicted half-width in counts at the session's confidence
-	known   bool        // false: the answer would carry no margin
+	name    string           // the release or mechanism, or "direct"
+	kind    string           // what SET mechanism calls it: "projection", "smw", "direct" or "constant"
+	columns []int            // of the table that it looks at, nil for all
+	support view.SupportSize // m over those columns
+	margin  float64          // predicted half-width in counts at the session's confidence
+	known   bool             // false: the answer would carry no margin
 	cost    accounting.Amount
 	starts  accounting.Rho                       // of a mechanism between runs: what the next one takes of its reserve
 	refusal string                               // why it cannot answer; "" when it can

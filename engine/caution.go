@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dpsql/accounting"
+	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 )
 
@@ -17,12 +18,12 @@ const cautiousShare = 10
 // from the statement's price and the account alone, so it is public.
 func (st *statement) caution() string {
 	cost, ok := total(st.purchases())
-	left := st.view.accounts[st.table.Account].left().Rho
+	left := st.view.Accounts[st.table.Account].Left().Rho
 	if !ok || cost.Rho <= left/cautiousShare || left <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("this takes %s of what is left for direct answers: ρ = %s of %s", share(cost.Rho, left),
-		short(cost.Rho.Float()), short(left.Float()))
+		view.Short(cost.Rho.Float()), view.Short(left.Float()))
 }
 
 // share writes a part of a whole in percent.

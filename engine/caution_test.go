@@ -23,7 +23,7 @@ func TestCaution(t *testing.T) {
 			break // it can no longer be afforded
 		}
 		v, _ := s.db.current(t.Context())
-		left := v.accounts[v.tables[0].Account].left().Rho.Float()
+		left := v.Accounts[v.Tables[0].Account].Left().Rho.Float()
 		r := must(t, s, text)
 		dear := r.Answer.Cost.Rho > left/10
 		if warned(explained) != dear || warned(r) != dear {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/source"
@@ -55,7 +56,7 @@ const (
 	overflow  = 10 * time.Minute // the price of loading what turned out too large
 )
 
-func keyOfCells(t *table, columns []int) cellsKey { return cellsKey{t.ID, fmt.Sprint(columns)} }
+func keyOfCells(t *view.Table, columns []int) cellsKey { return cellsKey{t.ID, fmt.Sprint(columns)} }
 
 // get returns the state of a key. The cache is locked.
 func (c *cellCache) get(k cellsKey) *cells {
@@ -111,7 +112,7 @@ func (sn *snapshot) currentCells(ctx context.Context, columns []int, q query.Que
 // finds holds until the next commit. Nothing outside the catalog was committed
 // since the cells were read, so its schema is looked at once, and then only
 // whether all tables it reads are still those of its budget or public.
-func (db *DB) recheck(ctx context.Context, t *table, k cellsKey, bases []string, file catalog.Version) error {
+func (db *DB) recheck(ctx context.Context, t *view.Table, k cellsKey, bases []string, file catalog.Version) error {
 	bases, err := db.stillCovered(ctx, t, bases)
 	if err != nil {
 		return err
@@ -126,7 +127,7 @@ func (db *DB) recheck(ctx context.Context, t *table, k cellsKey, bases []string,
 
 // stillCovered looks at a source again, and returns the tables that it reads,
 // which it is told where they are known.
-func (db *DB) stillCovered(ctx context.Context, t *table, bases []string) ([]string, error) {
+func (db *DB) stillCovered(ctx context.Context, t *view.Table, bases []string) ([]string, error) {
 	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if bases == nil {
 			var err error
@@ -140,7 +141,7 @@ func (db *DB) stillCovered(ctx context.Context, t *table, bases []string) ([]str
 }
 
 // pays reports whether push-down has taken as long as loading would.
-func (s *cells) pays(t *table) bool {
+func (s *cells) pays(t *view.Table) bool {
 	price := s.price
 	if price == 0 {
 		rows := int64(manyRows)
@@ -166,7 +167,7 @@ func (sn *snapshot) loadCells(ctx context.Context, columns []int, before catalog
 		return nil, errRandom()
 	}
 	start := time.Now()
-	h, err := sn.cells(ctx, columns, query.NewCoder(t.over(columns), key), maxCells, nil)
+	h, err := sn.cells(ctx, columns, query.NewCoder(t.Over(columns), key), maxCells, nil)
 	if errors.Is(err, source.ErrTooManyCells) {
 		c.end(k, nil, before, overflow)
 		return nil, nil

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/sqlfront"
 )
 
@@ -181,7 +182,7 @@ func TestMechanismCountsFromMemory(t *testing.T) {
 	loaded := 0
 	for age := int64(0); age < 40; age++ {
 		r := bindText(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age BETWEEN %d AND %d`, age, 2*age))
-		see := cover(r.query, columns, 1<<20)
+		see := view.Cover(r.query, columns, 1<<20)
 		want, err := (&snapshot{db: s.db, table: r.table}).countRows(context.Background(), r.query)
 		if err != nil {
 			t.Fatal(err)
@@ -190,7 +191,7 @@ func TestMechanismCountsFromMemory(t *testing.T) {
 			c := &s.db.cellCache
 			c.get(keyOfCells(r.table, columns)).spent = 1 << 60
 		}
-		got, err := countNow(s.db, r, columns, see.query)
+		got, err := countNow(s.db, r, columns, see.Query)
 		if err != nil || got != want {
 			t.Errorf("ages %d to %d: %d, %v, want %d", age, 2*age, got, err, want)
 		}

@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 )
 
 // sameView returns the view that the database has now, and holds it to one that
 // is read from the file, with its answers. An idle lease that is given back
 // meanwhile commits, and then it looks again.
-func sameView(t *testing.T, db *DB) *view {
+func sameView(t *testing.T, db *DB) *view.View {
 	t.Helper()
 	ctx := context.Background()
 	for {
@@ -31,8 +32,8 @@ func sameView(t *testing.T, db *DB) *view {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var keys answerKeys
-		if err := db.store.Read(ctx, keys.follow); err != nil {
+		var keys view.AnswerKeys
+		if err := db.store.Read(ctx, keys.Follow); err != nil {
 			t.Fatal(err)
 		}
 		after, err := db.store.Version(ctx)
@@ -46,12 +47,12 @@ func sameView(t *testing.T, db *DB) *view {
 	}
 }
 
-func compareViews(t *testing.T, v, fresh *view, keys *answerKeys) {
+func compareViews(t *testing.T, v, fresh *view.View, keys *view.AnswerKeys) {
 	t.Helper()
-	if !reflect.DeepEqual(keys.byTable, v.answers.byTable) {
-		t.Errorf("the stored answers are %v and known as %v", keys.byTable, v.answers.byTable)
+	if !reflect.DeepEqual(keys.ByTable, v.Answers.ByTable) {
+		t.Errorf("the stored answers are %v and known as %v", keys.ByTable, v.Answers.ByTable)
 	}
-	fresh.answers = v.answers
+	fresh.Answers = v.Answers
 	if !reflect.DeepEqual(fresh, v) {
 		t.Errorf("the view is\n%+v\nand read it would be\n%+v", *v, *fresh)
 	}
@@ -95,7 +96,7 @@ func TestViewIsAFreshRead(t *testing.T) {
 			who = 1 - who
 		}
 		before := sameView(t, sessions[who].db)
-		was := fmt.Sprint(before.mechanisms, before.accounts)
+		was := fmt.Sprint(before.Mechanisms, before.Accounts)
 		text := between(random.IntN(50), 50+random.IntN(50))
 		switch kind % 30 { // each at least 6 times
 		case 0:
@@ -119,7 +120,7 @@ func TestViewIsAFreshRead(t *testing.T) {
 		for _, one := range sessions {
 			sameView(t, one.db)
 		}
-		if is := fmt.Sprint(before.mechanisms, before.accounts); is != was {
+		if is := fmt.Sprint(before.Mechanisms, before.Accounts); is != was {
 			t.Errorf("a view that others may have was changed from\n%s\nto\n%s", was, is)
 		}
 	}

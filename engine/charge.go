@@ -6,6 +6,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 )
 
@@ -44,10 +45,10 @@ func (b *bill) tell(e *sqlerr.Error) *sqlerr.Error {
 	var told []string
 	cancelled := e.Code == sqlerr.Cancelled
 	if cancelled && b.nhat != (accounting.Amount{}) {
-		told = append(told, amount(b.nhat)+" was charged for the number of rows, which is kept")
+		told = append(told, view.Amount(b.nhat)+" was charged for the number of rows, which is kept")
 	}
 	if b.gone != (accounting.Amount{}) {
-		told = append(told, amount(b.gone)+" was charged for it and is gone")
+		told = append(told, view.Amount(b.gone)+" was charged for it and is gone")
 		if e.Hint == "" {
 			e = e.WithHint("SHOW LEDGER has the charge; the statement costs as much again")
 		}

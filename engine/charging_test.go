@@ -229,19 +229,19 @@ func rebuilt(t *testing.T, s *Session, law string, seed uint64, unit int64, delt
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := v.table("visits", 0)
+	table, err := v.Table("visits", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var stored []byte
 	err = s.db.store.Read(ctx, func(tx *catalog.Tx) (err error) {
-		stored, err = tx.ReleasePayload(v.release("r"))
+		stored, err = tx.ReleasePayload(v.Release("r"))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := projection.Unmarshal(table.universe, stored)
+	r, err := projection.Unmarshal(table.Universe, stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,12 +255,12 @@ func rebuilt(t *testing.T, s *Session, law string, seed uint64, unit int64, delt
 	if few := float64(unit) * p.Law.Tail(p.Heavy.Threshold-unit); p.Heavy.Form == projection.Clipped && few > delta.Float() {
 		t.Errorf("a unit's cells are published with probability %g, and %v was paid for", few, delta)
 	}
-	b, err := projection.NewBuilder(table.universe, p, stream(seed))
+	b, err := projection.NewBuilder(table.Universe, p, stream(seed))
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, err := b.Build(func(yield func(query.Element, int64) bool) {
-		for e := range b.Coder().Elements(query.All(table.universe)) {
+		for e := range b.Coder().Elements(query.All(table.Universe)) {
 			if !yield(e, 40) {
 				return
 			}
@@ -319,7 +319,7 @@ func numberOfRows(t *testing.T, s *Session, law string, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, want := v.tables[0].NHat, max(1, 400+lawDraw(t, law)(seed)); n == nil || n.Value != want || n.Law != law {
+	if n, want := v.Tables[0].NHat, max(1, 400+lawDraw(t, law)(seed)); n == nil || n.Value != want || n.Law != law {
 		t.Errorf("N̂ is %+v, and %d by %s was paid for", n, want, law)
 	}
 }
@@ -360,7 +360,7 @@ func TestHypothesesDrawWhatTheyCharge(t *testing.T) {
 		}
 		var published publishedHypothesis
 		err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
-			payload, err := tx.ReleasePayload(v.release("r"))
+			payload, err := tx.ReleasePayload(v.Release("r"))
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -209,7 +210,7 @@ func (c *class) contains(q query.Query) bool {
 }
 
 // workload reads a file of SELECT statements over the table.
-func (s *Session) workload(ctx context.Context, name string, t *table, columns []int) (*class, error) {
+func (s *Session) workload(ctx context.Context, name string, t *view.Table, columns []int) (*class, error) {
 	f, err := os.Open(s.path(name))
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.IO, "cannot read the workload %s", name).WithHint("file names are relative to the script")
@@ -234,12 +235,12 @@ func (s *Session) workload(ctx context.Context, name string, t *table, columns [
 	if len(queries) == 0 || len(queries) > maxClass {
 		return nil, sqlerr.New(sqlerr.Invalid, "the workload has %d queries; it can have 1 to %d", len(queries), maxClass)
 	}
-	return listedClass(t.over(columns), queries), nil
+	return listedClass(t.Over(columns), queries), nil
 }
 
 // workloadQueries returns what a statement of a workload asks: one query, or
 // one for each group and aggregate.
-func (s *Session) workloadQueries(ctx context.Context, in sqlfront.Input, t *table, columns []int) ([]query.Query, error) {
+func (s *Session) workloadQueries(ctx context.Context, in sqlfront.Input, t *view.Table, columns []int) ([]query.Query, error) {
 	statement, err := sqlfront.Parse(in.Text)
 	if err != nil {
 		return nil, err
@@ -254,11 +255,11 @@ func (s *Session) workloadQueries(ctx context.Context, in sqlfront.Input, t *tab
 	}
 	queries := make([]query.Query, len(b.Queries))
 	for i, q := range b.Queries {
-		see := cover(q, columns, maxSupport)
-		if see.refusal != "" {
-			return nil, sqlerr.New(sqlerr.Invalid, "the release cannot hold this query: %s", see.refusal)
+		see := view.Cover(q, columns, maxSupport)
+		if see.Refusal != "" {
+			return nil, sqlerr.New(sqlerr.Invalid, "the release cannot hold this query: %s", see.Refusal)
 		}
-		queries[i] = see.query
+		queries[i] = see.Query
 	}
 	return queries, nil
 }

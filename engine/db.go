@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/sqlerr"
@@ -41,7 +42,7 @@ type DB struct {
 	settings Settings
 	random   func() *noise.Source // crypto/rand, but in tests
 
-	views     viewCache
+	views     view.Cache
 	releases  releaseCache
 	margins   memo[marginKey, marginResult]
 	prices    memo[direct.Request, price]
@@ -100,13 +101,15 @@ func (db *DB) curatorOnly(what string) error {
 }
 
 // view reads the public catalog anew.
-func (db *DB) view(ctx context.Context) (v *view, err error) {
+func (db *DB) view(ctx context.Context) (v *view.View, err error) {
 	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
-		v, err = readView(tx)
+		v, err = view.Read(tx)
 		return err
 	})
 	return v, err
 }
 
 // current returns the public catalog as it is now. It must not be changed.
-func (db *DB) current(ctx context.Context) (*view, error) { return db.views.current(ctx, db.store) }
+func (db *DB) current(ctx context.Context) (*view.View, error) {
+	return db.views.Current(ctx, db.store)
+}

@@ -9,6 +9,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -177,7 +178,7 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 			return at(err, st.Name.Position)
 		}
 		if in == nil {
-			if warnings, err = source.Misfits(ctx, tx.SQL(), sourceOf(t)); err != nil {
+			if warnings, err = source.Misfits(ctx, tx.SQL(), view.SourceTable(t)); err != nil {
 				return at(err, st.Name.Position)
 			}
 		}
@@ -258,7 +259,7 @@ func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *outsid
 	if out != nil {
 		return out.schema.Text, distinct(out.schema.Bases), nil
 	}
-	rows := sourceOf(t)
+	rows := view.SourceTable(t)
 	if rows.Public, err = tx.Publics(); err != nil {
 		return "", nil, err
 	}
@@ -328,7 +329,7 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 		return "", err
 	}
 	if other != nil && !query.SameName(*other, t.Unit) {
-		return "", sqlerr.New(sqlerr.Invalid, "the budget of %s protects %s", t.Source, unitText(*other, 0)).
+		return "", sqlerr.New(sqlerr.Invalid, "the budget of %s protects %s", t.Source, view.UnitText(*other, 0)).
 			WithHint("every table over these rows must be declared with the same unit")
 	}
 	t.Account = a.ID

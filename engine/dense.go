@@ -49,7 +49,7 @@ func (p projectionPlan) dense(law string, rows uint64, queries int64, beta float
 	r := projection.PaperIndependence(float64(queries), float64(rows), beta)
 	p.params = projection.Params{Transform: projection.Dense, Rows: rows, Independence: r}
 	var err error
-	p.params.Law, err = denseLaw(law, rows, p.cost, p.table.sensitivity())
+	p.params.Law, err = denseLaw(law, rows, p.cost, p.table.Sensitivity())
 	return p, err
 }
 

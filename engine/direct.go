@@ -7,6 +7,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/sqlerr"
 )
@@ -30,11 +31,11 @@ func (db *DB) price(r direct.Request) price {
 
 // priceOf is the price of queries with weights up to W, whose sensitivity is
 // L·W; there is none where that does not fit 64 bits.
-func (db *DB) priceOf(t *table, weight int64, r direct.Request) price {
-	if weight > math.MaxInt64/t.sensitivity() {
+func (db *DB) priceOf(t *view.Table, weight int64, r direct.Request) price {
+	if weight > math.MaxInt64/t.Sensitivity() {
 		return price{}
 	}
-	r.Sensitivity = t.sensitivity() * weight
+	r.Sensitivity = t.Sensitivity() * weight
 	return db.price(r)
 }
 
@@ -42,9 +43,9 @@ func (p price) cost() accounting.Amount { return accounting.Amount{Rho: accounti
 
 // direct is the candidate that buys one count, or sum, with discrete Gaussian
 // noise.
-func (db *DB) direct(v *view, r request) candidate {
-	c := candidate{origin: fromRows, name: "direct", kind: "direct", support: supportOf(r.query), known: true}
-	a := v.accounts[r.table.Account]
+func (db *DB) direct(v *view.View, r request) candidate {
+	c := candidate{origin: fromRows, name: "direct", kind: "direct", support: view.SupportOf(r.query), known: true}
+	a := v.Accounts[r.table.Account]
 	price := func(accuracy float64) price {
 		return db.priceOf(r.table, r.query.MaxWeight(), direct.Request{Accuracy: accuracy * r.scale, Confidence: r.settings.Confidence})
 	}
@@ -63,12 +64,12 @@ func (db *DB) direct(v *view, r request) candidate {
 	c.offer = func() string { return offerHint(accuracy, r.settings.Confidence, purse, false, cost) }
 	p := price(accuracy)
 	if !p.ok {
-		c.refusal = fmt.Sprintf("no noise is within ±%s", counts(accuracy))
+		c.refusal = fmt.Sprintf("no noise is within ±%s", view.Counts(accuracy))
 		return c
 	}
 	c.margin, c.cost = float64(p.Width), p.cost()
 	c.refusal = affordable(a, c.cost)
-	c.note = fmt.Sprintf("%d left", a.left().Rho/accounting.Rho(p.Rho))
+	c.note = fmt.Sprintf("%d left", a.Left().Rho/accounting.Rho(p.Rho))
 	limit := hinted(a.Limits.Check(*r.buyer, c.cost.Rho), c.offer)
 	switch {
 	case limit != nil && (limit.Code == sqlerr.Forbidden || r.settings.Accuracy > 0):
@@ -77,7 +78,7 @@ func (db *DB) direct(v *view, r request) candidate {
 		c.failure = errReadOnly()
 		c.refusal = c.failure.Message
 	case r.settings.Accuracy == 0:
-		c.refusal = "SET accuracy = " + counts(accuracy) + " buys it"
+		c.refusal = "SET accuracy = " + view.Counts(accuracy) + " buys it"
 	}
 	return c // it is bought with what else the statement buys
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlfront"
@@ -43,7 +44,7 @@ func (st *statement) explained() *Result {
 	if chooseErr != nil {
 		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
-	out.Rows = append(out.Rows, []any{"query", nil, nil, shownSupport(a.table, nil, supportOf(a.query)), nil, nil, queryText(a.query)})
+	out.Rows = append(out.Rows, []any{"query", nil, nil, shownSupport(a.table, nil, view.SupportOf(a.query)), nil, nil, queryText(a.query)})
 	return out
 }
 
@@ -53,7 +54,7 @@ func (st *statement) warnings(chosen error) []string {
 	if warning := st.caution(); chosen == nil && warning != "" {
 		all = append(all, warning)
 	}
-	if st.table.outside != nil && strings.HasSuffix(st.table.SourceSchema, source.Apart) {
+	if st.table.Outside != nil && strings.HasSuffix(st.table.SourceSchema, source.Apart) {
 		all = append(all, moving)
 	}
 	return all
@@ -82,15 +83,15 @@ func (c candidate) explained(r request, best bool) []any {
 	}
 	cost := "0"
 	if !c.free() {
-		cost = "ρ " + short(c.cost.Rho.Float())
+		cost = "ρ " + view.Short(c.cost.Rho.Float())
 	}
-	return []any{c.name, c.kind, briefList(columnNames(r.table, c.columns)), shownSupport(r.table, c.columns, c.support), margin, cost, note}
+	return []any{c.name, c.kind, briefList(view.ColumnNames(r.table, c.columns)), shownSupport(r.table, c.columns, c.support), margin, cost, note}
 }
 
 // shown is a support over some columns as EXPLAIN prints it, NULL where it is
 // not known.
-func shownSupport(t *table, columns []int, support supportSize) any {
-	if !support.known() || t.unclear(columns) != "" {
+func shownSupport(t *view.Table, columns []int, support view.SupportSize) any {
+	if !support.Known() || t.Unclear(columns) != "" {
 		return nil
 	}
 	return briefNumber(support.String())
@@ -104,9 +105,9 @@ func (c candidate) why(r request) string {
 	case !c.allowed(r.settings.Mechanism):
 		return "not: SET mechanism = " + r.settings.Mechanism
 	case c.origin == fromScript && !c.reaches(r.settings.Accuracy):
-		return "not known to reach SET accuracy = " + counts(r.asked)
+		return "not known to reach SET accuracy = " + view.Counts(r.asked)
 	case !c.reaches(r.settings.Accuracy):
-		return "not: beyond SET accuracy = " + counts(r.asked)
+		return "not: beyond SET accuracy = " + view.Counts(r.asked)
 	}
 	return ""
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"strconv"
+
+	"dpsql/engine/internal/view"
 )
 
 // explain lists the ways to answer a statement of several queries, each once:
@@ -26,8 +28,8 @@ func (st *statement) explain() *Result {
 			note = fmt.Sprintf("in each of %d groups: %s", n, note)
 		}
 		var support any
-		if st.table.unclear(nil) == "" {
-			support = supportOf(slot.Base).String()
+		if st.table.Unclear(nil) == "" {
+			support = view.SupportOf(slot.Base).String()
 		}
 		out.Rows = append(out.Rows, []any{name, nil, nil, support, nil, nil, note})
 	}
@@ -41,7 +43,7 @@ type manyCandidates struct {
 	refusals  map[string]int // how many it cannot answer, by the reason
 	reasons   []string       // in order of appearance
 	chosen    int
-	supports  supportRange
+	supports  view.SupportRange
 	margins   []float64
 }
 
@@ -72,7 +74,7 @@ func (st *statement) merged() []*manyCandidates {
 // add notes what a candidate is for one query.
 func (m *manyCandidates) add(i int, c candidate, r request, chosen bool) {
 	m.asks = append(m.asks, i)
-	m.supports.add(c.support)
+	m.supports.Add(c.support)
 	if c.known && (c.refusal == "" || c.buys()) {
 		m.margins = append(m.margins, c.margin)
 	}
@@ -111,10 +113,10 @@ func (m *manyCandidates) row(st *statement, planned bool) []any {
 		cost = st.costOf(m.asks)
 	}
 	var support any
-	if m.supports.least.known() && st.table.unclear(m.columns) == "" {
+	if m.supports.Least.Known() && st.table.Unclear(m.columns) == "" {
 		support = m.supports.String()
 	}
-	return []any{m.name, m.kind, columnNames(st.table, m.columns), support, marginRange(m.margins), cost, note}
+	return []any{m.name, m.kind, view.ColumnNames(st.table, m.columns), support, marginRange(m.margins), cost, note}
 }
 
 // costOf prices direct answers to queries.
@@ -127,7 +129,7 @@ func (st *statement) costOf(asks []int) string {
 	if !ok {
 		return "unknown"
 	}
-	return "ρ " + short(cost.Rho.Float())
+	return "ρ " + view.Short(cost.Rho.Float())
 }
 
 // marginRange writes half-widths as their range; nil where there are none.
@@ -140,7 +142,7 @@ func marginRange(margins []float64) any {
 		least, most = min(least, m), max(most, m)
 	}
 	if least == most {
-		return counts(most)
+		return view.Counts(most)
 	}
-	return counts(least) + " to " + counts(most)
+	return view.Counts(least) + " to " + view.Counts(most)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -105,7 +106,7 @@ func ledger(t testing.TB, s *Session) string {
 }
 
 // bindOne binds a SELECT of one query.
-func (s *Session) bindOne(v *view, sel *sqlfront.Select) (request, error) {
+func (s *Session) bindOne(v *view.View, sel *sqlfront.Select) (request, error) {
 	st, err := s.bind(context.Background(), v, sel, nil)
 	if err != nil {
 		return request{}, err

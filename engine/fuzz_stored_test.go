@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
 // fuzzTable is a table of two columns, one of any text, without a file.
-func fuzzTable(t testing.TB) *table {
+func fuzzTable(t testing.TB) *view.Table {
 	t.Helper()
 	age, err := query.NewRange(0, 9, true)
 	if err != nil {
@@ -27,7 +28,7 @@ func fuzzTable(t testing.TB) *table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &table{Table: catalog.Table{ID: 1, Name: "p", Source: "raw", Columns: columns, Account: 1, MaxRows: 1}, universe: u}
+	return &view.Table{Table: catalog.Table{ID: 1, Name: "p", Source: "raw", Columns: columns, Account: 1, MaxRows: 1}, Universe: u}
 }
 
 // fuzzParams are parameters as a mechanism stores them.
@@ -88,7 +89,7 @@ func FuzzStoredMechanism(f *testing.F) {
 		if _, err := l.run.Test(50, 40, stream(1)); err != nil && sqlerr.CodeOf(err) != sqlerr.Internal {
 			tt.Fatal(err)
 		}
-		plausible(tt, t.universe, p.Params, l.hypothesis)
+		plausible(tt, t.Universe, p.Params, l.hypothesis)
 	})
 }
 
@@ -155,7 +156,7 @@ func FuzzStoredHypothesis(f *testing.F) {
 		}
 		f.Add(payload)
 	}
-	u := fuzzTable(f).universe
+	u := fuzzTable(f).Universe
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		h, err := decodeHypothesis(u, payload)
 		if !readable(t, err) {

@@ -10,11 +10,12 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 )
 
 // checkAsked: an answer that carries the margin of a firing is in the history.
 // Of an unfired one it returns the key under which it is stored later.
-func (w *witness) checkAsked(db *DB, v *view, now *picture, s said) (string, error) {
+func (w *witness) checkAsked(db *DB, v *view.View, now *picture, s said) (string, error) {
 	if !s.Verified {
 		return "", nil
 	}

@@ -16,6 +16,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
@@ -310,13 +311,13 @@ var expectedCodes = map[string][]sqlerr.Code{
 }
 
 // canonical returns the canonical text of a SELECT on ward.
-func canonical(v *view, text string) (string, error) {
+func canonical(v *view.View, text string) (string, error) {
 	statement, err := sqlfront.Parse(text)
 	if err != nil {
 		return "", err
 	}
 	sel := statement.(*sqlfront.Select)
-	t, err := v.selected(sel)
+	t, err := v.Selected(sel)
 	if err != nil {
 		return "", err
 	}
@@ -329,7 +330,7 @@ func canonical(v *view, text string) (string, error) {
 
 // checkDirect: an answer that was printed is stored, and there are as many
 // charges of its cost as there are such answers.
-func (w *witness) checkDirect(v *view, now *picture, s said) error {
+func (w *witness) checkDirect(v *view.View, now *picture, s said) error {
 	q, err := canonical(v, s.Text)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -149,7 +150,7 @@ func (l *live) close(tx *catalog.Tx, answers []catalog.Answer) error {
 // mechanism opened under it. A mechanism that is marked open while nobody held
 // the lease was left by a crash: its run may have fired unseen, so it is over,
 // its τ erased and its charge kept, and a block of comparisons counts as made.
-func (db *DB) lease(ctx context.Context, t *table, id int64) (*live, error) {
+func (db *DB) lease(ctx context.Context, t *view.Table, id int64) (*live, error) {
 	m := db.live
 	if m.lease == nil {
 		time.Sleep(yielding - time.Since(m.yields))
@@ -166,7 +167,7 @@ func (db *DB) lease(ctx context.Context, t *table, id int64) (*live, error) {
 }
 
 // open marks a mechanism leased and brings its state into memory.
-func (db *DB) open(ctx context.Context, t *table, id int64) (*live, error) {
+func (db *DB) open(ctx context.Context, t *view.Table, id int64) (*live, error) {
 	l := db.live.byID[id]
 	var record *catalog.Mechanism
 	var state []byte
@@ -216,12 +217,12 @@ func (db *DB) open(ctx context.Context, t *table, id int64) (*live, error) {
 }
 
 // newLive returns a mechanism without updates.
-func newLive(t *table, record *catalog.Mechanism, state []byte) (*live, error) {
+func newLive(t *view.Table, record *catalog.Mechanism, state []byte) (*live, error) {
 	p, err := mechanismParams(record)
 	if err != nil {
 		return nil, err
 	}
-	u := t.over(record.Columns)
+	u := t.Over(record.Columns)
 	prior, err := decodePrior(u, p.Prior, state)
 	if err != nil {
 		return nil, err
@@ -233,7 +234,7 @@ func newLive(t *table, record *catalog.Mechanism, state []byte) (*live, error) {
 // that finds no variable left (the paper's FAILURE) leaves the hypothesis as it
 // is: its answer was given, and nothing was promised of the next.
 func (l *live) resume(record *catalog.Mechanism, history []catalog.HistoryRow) error {
-	u := l.table.over(record.Columns)
+	u := l.table.Over(record.Columns)
 	for _, row := range history {
 		q, err := query.Parse(u, row.Query)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
@@ -56,9 +57,9 @@ type purse struct {
 }
 
 // purseOf returns what a statement can pay from that also begins runs.
-func purseOf(v *view, t *table, by *catalog.Buyer, runs accounting.Rho) purse {
-	a := v.accounts[t.Account]
-	p := purse{left: a.left().Rho, most: a.left().Rho}
+func purseOf(v *view.View, t *view.Table, by *catalog.Buyer, runs accounting.Rho) purse {
+	a := v.Accounts[t.Account]
+	p := purse{left: a.Left().Rho, most: a.Left().Rho}
 	if a.Limits.MaxCharge > 0 {
 		p.most = min(p.most, a.Limits.MaxCharge-by.Taken-runs)
 	}

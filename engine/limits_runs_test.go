@@ -19,7 +19,7 @@ func runsOf(t *testing.T, s *Session) accounting.Rho {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v.mechanism("live").RunRho
+	return v.Mechanism("live").RunRho
 }
 
 // To begin a run of a mechanism counts as buying, although its ρ was reserved; to

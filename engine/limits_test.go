@@ -66,8 +66,8 @@ func TestMaxChargeKeepsAnAccountFromBeingDrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := v.accounts[v.private("visits").Account]
-	if share := a.spent.Rho.Float() / a.Caps.InteractiveRho.Float(); share < 0.9 {
+	a := v.Accounts[v.Private("visits").Account]
+	if share := a.Spent.Rho.Float() / a.Caps.InteractiveRho.Float(); share < 0.9 {
 		t.Fatalf("without a limit the statement takes %.2f of the account", share)
 	}
 	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.001)`)
@@ -112,12 +112,12 @@ func TestMaxChargeCountsTheWholeStatement(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := v.accounts[v.tables[0].Account].spent
+		before := v.Accounts[v.Tables[0].Account].Spent
 		must(t, analyst, text)
 		if v, err = s.db.view(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return v.accounts[v.tables[0].Account].spent.Rho - before.Rho
+		return v.Accounts[v.Tables[0].Account].Spent.Rho - before.Rho
 	}
 	must(t, analyst, `SET accuracy = 100`)
 	one := price(`SELECT COUNT(*) FROM admissions WHERE age = 1`)
@@ -345,7 +345,7 @@ func TestRehearsalKnowsTheLimits(t *testing.T) {
 			t.Errorf("%s\n%s", step.text, got)
 		}
 	}
-	if v, err := s.db.view(t.Context()); err != nil || v.limits(v.tables[0]) != (catalog.Limits{}) {
+	if v, err := s.db.view(t.Context()); err != nil || v.Limits(v.Tables[0]) != (catalog.Limits{}) {
 		t.Error("a rehearsal has set limits")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/source"
@@ -17,7 +18,7 @@ import (
 // live is one interactive mechanism in this process's memory: its record, and
 // the hypothesis rebuilt from its history.
 type live struct {
-	table      *table
+	table      *view.Table
 	record     catalog.Mechanism
 	params     smwParams
 	hypothesis *smw.Hypothesis

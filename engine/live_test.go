@@ -34,7 +34,7 @@ func mechanism(t testing.TB, s *Session, name string) catalog.Mechanism {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return *v.mechanism(name)
+	return *v.Mechanism(name)
 }
 
 // TestMechanismOnAdult asks one mechanism 500 queries, or 2,000 with -long. At most max_updates
@@ -299,7 +299,7 @@ func TestDroppedMechanismReturnsItsRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spent := v.accounts[1].spent.Rho
+	spent := v.Accounts[1].Spent.Rho
 	if want := m.RunRho; spent < want || spent > m.Rho {
 		t.Errorf("ρ = %v stays spent, want at least the started run's %v", spent, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -68,7 +69,7 @@ type releaseCache struct {
 }
 
 // load returns a release, reading it from the catalog at its first use.
-func (db *DB) load(ctx context.Context, t *table, r *catalog.Release) (answerer, error) {
+func (db *DB) load(ctx context.Context, t *view.Table, r *catalog.Release) (answerer, error) {
 	c := &db.releases
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +88,7 @@ func (db *DB) load(ctx context.Context, t *table, r *catalog.Release) (answerer,
 	if err != nil {
 		return nil, err
 	}
-	a, err := decode(t.over(r.Columns), r, payload)
+	a, err := decode(t.Over(r.Columns), r, payload)
 	if err != nil {
 		return nil, err
 	}
@@ -119,9 +120,9 @@ const evaluatedSupport = 1 << 12
 // for, so it costs nothing.
 func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) (candidate, error) {
 	c := candidate{origin: fromRelease, name: rel.Name, kind: rel.Using, columns: rel.Columns}
-	see := cover(r.query, rel.Columns, rel.MaxSupport)
-	c.support = see.size
-	if c.refusal = see.refusal; c.refusal != "" {
+	see := view.Cover(r.query, rel.Columns, rel.MaxSupport)
+	c.support = see.Size
+	if c.refusal = see.Refusal; c.refusal != "" {
 		return c, nil
 	}
 	a, err := db.load(ctx, r.table, rel)
@@ -130,9 +131,9 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 	}
 	c.note = a.note()
 	evaluate := func(ctx context.Context) (estimate, error) {
-		e, err := a.answer(ctx, see.query, r.settings.Confidence)
+		e, err := a.answer(ctx, see.Query, r.settings.Confidence)
 		e.at = func(confidence float64) (float64, error) {
-			other, err := a.answer(ctx, see.query, confidence)
+			other, err := a.answer(ctx, see.Query, confidence)
 			return other.margin, err
 		}
 		return e, err
@@ -141,14 +142,14 @@ func (db *DB) fromRelease(ctx context.Context, r request, rel *catalog.Release) 
 		e, err := evaluate(ctx)
 		return reply{estimate: e}, err
 	}
-	_, few := see.query.SizeWithin(evaluatedSupport)
+	_, few := see.Query.SizeWithin(evaluatedSupport)
 	if c.allowed(r.settings.Mechanism) && (few || r.settings.Accuracy > 0) {
 		var e estimate
 		e, err = evaluate(ctx)
 		c.margin, c.known = e.margin, e.verified
 		c.answer = answeredBy(e)
 	} else {
-		c.margin, c.known, err = a.predict(see.query, r.settings.Confidence)
+		c.margin, c.known, err = a.predict(see.Query, r.settings.Confidence)
 	}
 	if err != nil {
 		return c.failed(err)

@@ -7,6 +7,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -27,10 +28,10 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	if err != nil {
 		return nil, err
 	}
-	if done, err := v.nameFree(st.Name, st.IfNotExists, v.mechanism(st.Name.Text) != nil); done || err != nil {
+	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Mechanism(st.Name.Text) != nil); done || err != nil {
 		return &Result{}, err
 	}
-	t, columns, err := v.target(st.Table, st.Columns)
+	t, columns, err := v.Target(st.Table, st.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	if err != nil {
 		return nil, err
 	}
-	a := v.accounts[t.Account]
+	a := v.Accounts[t.Account]
 	if epsilon > a.Caps.InteractiveEpsilon {
 		return nil, tooMuch(epsilon, a)
 	}
@@ -57,7 +58,7 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	}
 	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Columns: columns, Epsilon: epsilon,
 		Rho: p.runs, RunRho: p.runs / accounting.Rho(p.Updates), Updates: p.Updates}
-	if state != nil && t.outside == nil {
+	if state != nil && t.Outside == nil {
 		ctx = context.WithoutCancel(ctx) // the prior is paid for: keep it
 	}
 	warnings := warnDelta(t, a)
@@ -68,15 +69,15 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 }
 
 // mechanismRequest reads the options of CREATE MECHANISM.
-func mechanismRequest(st *sqlfront.CreateMechanism, t *table, columns []int) (accounting.Epsilon, smwRequest, error) {
+func mechanismRequest(st *sqlfront.CreateMechanism, t *view.Table, columns []int) (accounting.Epsilon, smwRequest, error) {
 	o := newOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
 	epsilon := o.epsilon()
-	r := readRequest(o, t, t.over(columns))
+	r := readRequest(o, t, t.Over(columns))
 	r.MaxWeight = o.integer("max_weight", 1, 1, 1e12)
 	return epsilon, r, o.done()
 }
 
-func tooMuch(e accounting.Epsilon, a account) error {
+func tooMuch(e accounting.Epsilon, a view.Account) error {
 	if a.Caps.InteractiveEpsilon == 0 {
 		return sqlerr.New(sqlerr.Budget, "the table has no interactive account").
 			WithHint("declare it with a delta and interactive = 0.5")
@@ -93,7 +94,7 @@ type smwRequest struct {
 }
 
 // readRequest reads the options that mechanisms and SMW releases share.
-func readRequest(o *options, t *table, u *query.Universe) smwRequest {
+func readRequest(o *options, t *view.Table, u *query.Universe) smwRequest {
 	r := smwRequest{prior: o.word("prior", "auto", "classes", "uniform")}
 	r.Request = smw.Request{
 		MaxUpdates: o.integer("max_updates", 0, 1, 1e6), Alpha: o.fraction("alpha", 0),
@@ -101,7 +102,7 @@ func readRequest(o *options, t *table, u *query.Universe) smwRequest {
 		Queries:    o.integer("queries", defaultQueries, 1, 1e15), Beta: o.fraction("beta", defaultBeta),
 		Update:       smw.Update(o.word("update", string(smw.Projection), string(smw.Paper))),
 		Remeasure:    o.word("remeasure", "off", "on") == "on",
-		UniverseSize: u.Size(), Sensitivity: t.sensitivity(), MaxWeight: 1,
+		UniverseSize: u.Size(), Sensitivity: t.Sensitivity(), MaxWeight: 1,
 	}
 	if r.Beta < leastBeta {
 		o.fail(sqlerr.New(sqlerr.Invalid, "beta must be at least %g", leastBeta), o.find("beta").Name.Position)
@@ -122,7 +123,7 @@ func readRequest(o *options, t *table, u *query.Universe) smwRequest {
 // reserve charges the ρ of the mechanism's runs and stores it with the state it
 // starts from, in one transaction: a mechanism without its budget, or a budget
 // without its mechanism, cannot be.
-func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smwParams, state []byte) error {
+func (db *DB) reserve(ctx context.Context, t *view.Table, m *catalog.Mechanism, p smwParams, state []byte) error {
 	params, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func (db *DB) reserve(ctx context.Context, t *table, m *catalog.Mechanism, p smw
 
 // fromMechanism is the candidate of an interactive mechanism. Its runs are
 // prepaid, so it costs nothing.
-func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate, error) {
+func (db *DB) fromMechanism(v *view.View, r request, m *catalog.Mechanism) (candidate, error) {
 	c := candidate{origin: fromMechanism, name: m.Name, kind: "smw", columns: m.Columns}
 	known := db.params.get(string(m.Params), func() paramsResult {
 		p, err := mechanismParams(m)
@@ -153,12 +154,12 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	if err != nil {
 		return c, err
 	}
-	see := cover(r.query, m.Columns, p.MaxSupport)
-	c.support = see.size
-	if c.refusal = see.refusal; c.refusal != "" {
+	see := view.Cover(r.query, m.Columns, p.MaxSupport)
+	c.support = see.Size
+	if c.refusal = see.Refusal; c.refusal != "" {
 		return c, nil
 	}
-	if err := p.Admits(see.query); err != nil {
+	if err := p.Admits(see.Query); err != nil {
 		return c.failed(err)
 	}
 	if r.file.isReadOnly() {
@@ -167,12 +168,12 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 	c.known = !spent(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
 	if c.known && (m.Run == nil || r.changed[foundLater{m.ID, runUnpaid}]) {
 		c.starts = max(1, m.RunRho)
-		if err := v.limits(r.table).Check(*r.buyer, c.starts); err != nil {
+		if err := v.Limits(r.table).Check(*r.buyer, c.starts); err != nil {
 			return c.failed(inAdvance(err, m))
 		}
 	}
 	if c.known {
-		asked := smw.Scaled{Factor: p.Factor(see.query)}
+		asked := smw.Scaled{Factor: p.Factor(see.Query)}
 		c.margin, err = db.margin(catalog.AnswerVerified, scaledLaw(m.Params, asked), r.settings.Confidence)
 	} else if !r.settings.Unverified {
 		c.refusal = "its runs are spent, and SET unverified = off"
@@ -180,7 +181,7 @@ func (db *DB) fromMechanism(v *view, r request, m *catalog.Mechanism) (candidate
 		c.note = "its runs are spent: unverified"
 	}
 	c.answer = func(ctx context.Context) (reply, error) {
-		return db.ask(ctx, r, m.ID, see.query, c.known)
+		return db.ask(ctx, r, m.ID, see.Query, c.known)
 	}
 	return c, err
 }

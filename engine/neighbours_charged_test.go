@@ -93,8 +93,8 @@ func histogramDraw(t *testing.T, s *Session) func(uint64) [3]int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := v.release("cells")
-	u := v.tableByID(r.TableID).over(r.Columns)
+	r := v.Release("cells")
+	u := v.TableByID(r.TableID).Over(r.Columns)
 	var about releaseParams
 	if err := json.Unmarshal(r.Params, &about); err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func pair(t *testing.T, s *Session, seeds [streams]uint64, difference int64) [st
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := lawDraw(t, v.tables[0].NHat.Law)
+	rows := lawDraw(t, v.Tables[0].NHat.Law)
 	out[ofRows] = seedFor(t, rows, rows(seeds[ofRows])-difference)
 	l := mechanismLaws(t, s)
 	out[ofTau] = seedFor(t, l.tau, l.tau(seeds[ofTau])+1)

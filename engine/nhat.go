@@ -5,6 +5,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/query"
@@ -20,7 +21,7 @@ import (
 // and Smith 2006), in the releases account, and discrete Gaussian with
 // σ² = L²/(2ρ), so ρ-zCDP (Canonne, Kamath and Steinke 2020), in the
 // interactive one.
-func (db *DB) rowCount(ctx context.Context, b *bill, t *table, kind catalog.Kind, about accounting.Amount) (n catalog.NHat, left accounting.Amount, err error) {
+func (db *DB) rowCount(ctx context.Context, b *bill, t *view.Table, kind catalog.Kind, about accounting.Amount) (n catalog.NHat, left accounting.Amount, err error) {
 	if t.NHat != nil {
 		return *t.NHat, about, nil
 	}
@@ -30,7 +31,7 @@ func (db *DB) rowCount(ctx context.Context, b *bill, t *table, kind catalog.Kind
 	}
 	cost := accounting.Amount{Epsilon: about.Epsilon / 100, Rho: about.Rho / 100}
 	left = accounting.Amount{Epsilon: about.Epsilon - cost.Epsilon, Delta: about.Delta, Rho: about.Rho - cost.Rho}
-	law, err := rowCountLaw(cost, t.sensitivity())
+	law, err := rowCountLaw(cost, t.Sensitivity())
 	if err != nil {
 		return n, about, err
 	}
@@ -39,7 +40,7 @@ func (db *DB) rowCount(ctx context.Context, b *bill, t *table, kind catalog.Kind
 		if err := sn.charge(ctx, b, kind, "number of rows", t.Name, cost); err != nil {
 			return err
 		}
-		rows, err = sn.countRows(ctx, query.All(t.universe))
+		rows, err = sn.countRows(ctx, query.All(t.Universe))
 		return err
 	})
 	if err != nil {
@@ -59,7 +60,7 @@ func (db *DB) rowCount(ctx context.Context, b *bill, t *table, kind catalog.Kind
 
 // keepRowCount stores N̂. Where another process bought one meanwhile, that one
 // is kept and returned: the first is what everything after shares.
-func (db *DB) keepRowCount(ctx context.Context, t *table, n catalog.NHat) (catalog.NHat, error) {
+func (db *DB) keepRowCount(ctx context.Context, t *view.Table, n catalog.NHat) (catalog.NHat, error) {
 	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
 		stored, err := tx.Table(t.Name)
 		if err != nil {

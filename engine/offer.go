@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"dpsql/accounting"
+	"dpsql/engine/internal/view"
 )
 
 // maxOffered is the largest accuracy, in counts, that a hint offers.
@@ -38,15 +39,15 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 	}
 	accuracy, rho, ok := offered(wanted, p, cost)
 	if !ok && p.most < p.left {
-		return fmt.Sprintf("no direct answer can be bought either: the statement may take ρ = %s more", short(max(0, p.most).Float()))
+		return fmt.Sprintf("no direct answer can be bought either: the statement may take ρ = %s more", view.Short(max(0, p.most).Float()))
 	}
 	if !ok {
-		return fmt.Sprintf("no direct answer can be bought either: the interactive account has ρ = %s left", short(p.left.Float()))
+		return fmt.Sprintf("no direct answer can be bought either: the interactive account has ρ = %s left", view.Short(p.left.Float()))
 	}
 	it, together, answers := "it", "", "answers"
 	if several {
 		it, together, answers = "them", " together", "statements"
 	}
 	return fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the interactive budget left pays for %d such %s",
-		counts(accuracy), it, counts(accuracy), counts(100*confidence), short(rho.Float()), together, int64(p.left/rho), answers)
+		view.Counts(accuracy), it, view.Counts(accuracy), view.Counts(100*confidence), view.Short(rho.Float()), together, int64(p.left/rho), answers)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"testing"
 
+	"dpsql/engine/internal/view"
 	"dpsql/sqlfront"
 )
 
@@ -36,7 +37,7 @@ func TestNotesDecideNothing(t *testing.T) {
 			}
 			amounts, _ := total(st.purchases())
 			via, kind := st.origin()
-			return amount(amounts), via + " " + kind
+			return view.Amount(amounts), via + " " + kind
 		}
 		cost, paid := price()
 		for _, note := range []string{"", "stored", "direct", "chosen", "not: stored"} {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
 )
@@ -15,7 +16,7 @@ import (
 // It is for one goroutine.
 type snapshot struct {
 	db      *DB
-	table   *table
+	table   *view.Table
 	outside source.Reader // of rows outside the file, already checked; nil for the file
 }
 
@@ -23,11 +24,11 @@ type snapshot struct {
 // file one transaction of its server is open meanwhile, and its schema has been
 // checked there. A table of the file is checked by unchanged, in the transaction
 // that charges, and again in each one that reads.
-func (db *DB) onSnapshot(ctx context.Context, t *table, do func(*snapshot) error) error {
-	if t.outside == nil {
+func (db *DB) onSnapshot(ctx context.Context, t *view.Table, do func(*snapshot) error) error {
+	if t.Outside == nil {
 		return do(&snapshot{db: db, table: t})
 	}
-	pool, err := db.pools.get(t.outside)
+	pool, err := db.pools.get(t.Outside)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (s *snapshot) read(ctx context.Context, f func(source.Reader) error) error 
 // countRows has the database find the true count of a query.
 func (s *snapshot) countRows(ctx context.Context, q query.Query) (n int64, err error) {
 	err = s.read(ctx, func(from source.Reader) error {
-		n, err = from.Count(ctx, s.table.rows(), q)
+		n, err = from.Count(ctx, s.table.Rows(), q)
 		return err
 	})
 	return n, err
@@ -80,10 +81,10 @@ func (s *snapshot) countRows(ctx context.Context, q query.Query) (n int64, err e
 // nil.
 func (s *snapshot) cells(ctx context.Context, columns []int, coder query.Coder, most int, progress func(done, all int)) (h *source.Histogram, err error) {
 	if columns == nil {
-		columns = allColumns(s.table)
+		columns = view.AllColumns(s.table)
 	}
 	err = s.read(ctx, func(from source.Reader) error {
-		rows := s.table.rows()
+		rows := s.table.Rows()
 		rows.Progress = progress
 		h, err = from.Cells(ctx, rows, columns, coder, most)
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -15,17 +16,17 @@ import (
 // candidates lists the ways to answer a request, usable or not: stored answers,
 // releases, mechanisms, and a direct answer. What SET mechanism excludes is of
 // interest to EXPLAIN only.
-func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, error) {
-	if r.query.Equal(query.None(r.table.universe)) {
+func (db *DB) candidates(ctx context.Context, v *view.View, r request) ([]candidate, error) {
+	if r.query.Equal(query.None(r.table.Universe)) {
 		return []candidate{constant(0)}, nil
 	}
 	all, err := db.stored(ctx, v, r)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.Grow(all, len(v.releases)+len(v.mechanisms)+1)
-	for i := range v.releases {
-		rel := &v.releases[i]
+	all = slices.Grow(all, len(v.Releases)+len(v.Mechanisms)+1)
+	for i := range v.Releases {
+		rel := &v.Releases[i]
 		if rel.TableID == r.table.ID && r.considers(rel.Using, rel.Name) {
 			c, err := db.fromRelease(ctx, r, rel)
 			if err != nil {
@@ -35,8 +36,8 @@ func (db *DB) candidates(ctx context.Context, v *view, r request) ([]candidate, 
 		}
 	}
 	all = append(all, scriptCandidates(v, r, sqlfront.Release)...)
-	for i := range v.mechanisms {
-		m := &v.mechanisms[i]
+	for i := range v.Mechanisms {
+		m := &v.Mechanisms[i]
 		if m.TableID == r.table.ID && r.considers("smw", m.Name) {
 			c, err := db.fromMechanism(v, r, m)
 			if err != nil {
@@ -59,7 +60,7 @@ func (r request) considers(kind, name string) bool {
 
 // constant answers a query that no record can satisfy.
 func constant(value int64) candidate {
-	return candidate{origin: fromConstant, name: "constant", kind: "constant", columns: []int{}, support: finiteSupport(0), known: true,
+	return candidate{origin: fromConstant, name: "constant", kind: "constant", columns: []int{}, support: view.FiniteSupport(0), known: true,
 		note:   "no record can satisfy the query",
 		answer: answeredBy(estimate{value: value, verified: true, at: func(float64) (float64, error) { return 0, nil }})}
 }
@@ -73,8 +74,8 @@ func answeredBy(e estimate) func(context.Context) (reply, error) {
 const storedNote = "stored"
 
 // stored returns the answers this query got before: they serve again for free.
-func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, error) {
-	answers, err := db.storedAnswers(ctx, v.answers, r)
+func (db *DB) stored(ctx context.Context, v *view.View, r request) ([]candidate, error) {
+	answers, err := db.storedAnswers(ctx, v.Answers, r)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +84,8 @@ func (db *DB) stored(ctx context.Context, v *view, r request) ([]candidate, erro
 
 // storedAnswers returns the answers that are stored, and those that the present lease
 // remembers. Keys may save looking.
-func (db *DB) storedAnswers(ctx context.Context, keys *answerKeys, r request) (answers []catalog.Answer, err error) {
-	if can, known := keys.may(r.table.ID, r.query.String()); can {
+func (db *DB) storedAnswers(ctx context.Context, keys *view.AnswerKeys, r request) (answers []catalog.Answer, err error) {
+	if can, known := keys.May(r.table.ID, r.query.String()); can {
 		err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 			var err error
 			answers, err = tx.Answers(r.table.ID, r.query.String())
@@ -101,7 +102,7 @@ func (db *DB) storedAnswers(ctx context.Context, keys *answerKeys, r request) (a
 }
 
 // again returns the candidates that stored answers are.
-func (db *DB) again(v *view, r request, answers []catalog.Answer) ([]candidate, error) {
+func (db *DB) again(v *view.View, r request, answers []catalog.Answer) ([]candidate, error) {
 	var out []candidate
 	for _, a := range answers {
 		margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
@@ -121,19 +122,19 @@ func (db *DB) again(v *view, r request, answers []catalog.Answer) ([]candidate, 
 }
 
 // storedSupport returns m as the mechanism saw it that gave the answer.
-func storedSupport(v *view, r request, a catalog.Answer) supportSize {
-	for _, m := range v.mechanisms {
+func storedSupport(v *view.View, r request, a catalog.Answer) view.SupportSize {
+	for _, m := range v.Mechanisms {
 		if m.ID == a.MechanismID {
-			return cover(r.query, m.Columns, math.MaxUint64).size
+			return view.Cover(r.query, m.Columns, math.MaxUint64).Size
 		}
 	}
-	return supportOf(r.query)
+	return view.SupportOf(r.query)
 }
 
 // affordable returns why an amount cannot be charged, "" when it can.
-func affordable(a account, amount accounting.Amount) string {
-	if a.Caps.Fits(a.spent, amount) {
+func affordable(a view.Account, amount accounting.Amount) string {
+	if a.Caps.Fits(a.Spent, amount) {
 		return ""
 	}
-	return "it needs ρ = " + short(amount.Rho.Float()) + " and the interactive account has " + short(a.left().Rho.Float()) + " left"
+	return "it needs ρ = " + view.Short(amount.Rho.Float()) + " and the interactive account has " + view.Short(a.Left().Rho.Float()) + " left"
 }

@@ -25,7 +25,7 @@ func TestPlanningSpendsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, columns, err := v.target(st.Table, st.Columns)
+		table, columns, err := v.Target(st.Table, st.Columns)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
@@ -79,7 +80,7 @@ func (p smwPlan) sigmaSquared(sensitivity int64) *big.Rat {
 // and stays whatever comes of the mechanism: a prior is never given back. The
 // whole budget must be there, so that a mechanism that cannot be has cost
 // nothing yet.
-func (db *DB) buyPrior(ctx context.Context, b *bill, t *table, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
+func (db *DB) buyPrior(ctx context.Context, b *bill, t *view.Table, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
 	if p.prior == 0 {
 		return nil, nil
 	}
@@ -95,7 +96,7 @@ func (db *DB) buyPrior(ctx context.Context, b *bill, t *table, name string, colu
 		if err != nil {
 			return err
 		}
-		if t.outside == nil {
+		if t.Outside == nil {
 			ctx = context.WithoutCancel(ctx) // it is paid for; but another server may never answer
 		}
 		state, err = db.learnPrior(ctx, sn, columns, p)
@@ -113,13 +114,13 @@ func (db *DB) learnPrior(ctx context.Context, sn *snapshot, columns []int, p smw
 	}
 	t := sn.table
 	if columns == nil {
-		columns = allColumns(t)
+		columns = view.AllColumns(t)
 	}
 	err := sn.read(ctx, func(from source.Reader) error { return countPairs(ctx, from, t, columns, p.tables) })
 	if err != nil {
 		return nil, err
 	}
-	prior, err := smw.LearnClasses(t.over(columns), p.tables, p.sigmaSquared(t.sensitivity()), p.NHat, db.random())
+	prior, err := smw.LearnClasses(t.Over(columns), p.tables, p.sigmaSquared(t.Sensitivity()), p.NHat, db.random())
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +130,12 @@ func (db *DB) learnPrior(ctx context.Context, sn *snapshot, columns []int, p smw
 // countPairs counts the rows by pairs of the given columns: in one pass where the
 // cells over all of them have codes and fit into memory, and else in one a pair.
 // Which it is shows in nothing but the time.
-func countPairs(ctx context.Context, from source.Reader, t *table, columns []int, tables []smw.Table) error {
-	u := t.over(columns)
+func countPairs(ctx context.Context, from source.Reader, t *view.Table, columns []int, tables []smw.Table) error {
+	u := t.Over(columns)
 	if !u.Coded() {
 		return countEachPair(ctx, from, t, columns, tables)
 	}
-	cells, err := from.Cells(ctx, t.rows(), columns, query.NewCoder(u, [16]byte{}), maxCells)
+	cells, err := from.Cells(ctx, t.Rows(), columns, query.NewCoder(u, [16]byte{}), maxCells)
 	if errors.Is(err, source.ErrTooManyCells) {
 		return countEachPair(ctx, from, t, columns, tables)
 	}
@@ -155,10 +156,10 @@ func countPairs(ctx context.Context, from source.Reader, t *table, columns []int
 	return nil
 }
 
-func countEachPair(ctx context.Context, from source.Reader, t *table, columns []int, tables []smw.Table) error {
+func countEachPair(ctx context.Context, from source.Reader, t *view.Table, columns []int, tables []smw.Table) error {
 	for _, pair := range tables {
 		of := []int{columns[pair.A], columns[pair.B]}
-		cells, err := from.Cells(ctx, t.rows(), of, query.NewCoder(t.over(of), [16]byte{}), math.MaxInt)
+		cells, err := from.Cells(ctx, t.Rows(), of, query.NewCoder(t.Over(of), [16]byte{}), math.MaxInt)
 		if err != nil {
 			return err
 		}

@@ -36,8 +36,8 @@ func TestPriorIsChargedAndKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, m := v.tables[0].NHat.Rho, mechanism(t, s, "live")
-	bought := v.accounts[1].spent.Rho - rows - m.Rho
+	rows, m := v.Tables[0].NHat.Rho, mechanism(t, s, "live")
+	bought := v.Accounts[1].Spent.Rho - rows - m.Rho
 	if share := float64(bought) / float64(bought+m.Rho); math.Abs(share-0.3) > 1e-9 {
 		t.Errorf("the prior cost a share of %v", share)
 	}
@@ -60,7 +60,7 @@ func TestPriorIsChargedAndKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if spent := v.accounts[1].spent.Rho; spent < rows+bought {
+	if spent := v.Accounts[1].Spent.Rho; spent < rows+bought {
 		t.Errorf("ρ = %v stays spent of the prior's %v and the rows' %v", spent, bought, rows)
 	}
 }
@@ -174,7 +174,7 @@ func TestRemeasuredAnswer(t *testing.T) {
 			return err
 		}
 		q := history(t, s, "live")[0].Query
-		stored, err = tx.Answers(v.tables[0].ID, q)
+		stored, err = tx.Answers(v.Tables[0].ID, q)
 		return err
 	})
 	if err != nil {
@@ -244,7 +244,7 @@ func TestPriorDrawsWhatItCharges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := v.tables[0].over([]int{0, 1, 2})
+	u := v.Tables[0].Over([]int{0, 1, 2})
 	tables := smw.PriorTables(u)
 	raw := plain(t, s)
 	for _, pair := range tables {
@@ -265,7 +265,7 @@ func TestPriorDrawsWhatItCharges(t *testing.T) {
 		rows.Close()
 	}
 	sigma2 := new(big.Rat).Quo(big.NewRat(int64(len(tables)), 2), paid.Rat())
-	want, err := smw.LearnClasses(u, tables, sigma2, v.tables[0].NHat.Value, stream(32))
+	want, err := smw.LearnClasses(u, tables, sigma2, v.Tables[0].NHat.Value, stream(32))
 	if err != nil {
 		t.Fatal(err)
 	}

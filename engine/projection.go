@@ -5,6 +5,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/query"
@@ -24,7 +25,7 @@ const (
 // complete is set, N̂ has to be found or bought first, and complete then makes the
 // plan from it and from what is left of the cost.
 type projectionPlan struct {
-	table    *table
+	table    *view.Table
 	columns  []int
 	universe *query.Universe
 	params   projection.Params
@@ -48,16 +49,16 @@ type wishes struct {
 // planProjection chooses transform, rows, noise and the treatment of heavy cells
 // from the options and public data, and works out the cost. It spends nothing. The
 // plan has to be completed where complete is not nil.
-func planProjection(st *sqlfront.CreateRelease, v *view, t *table, columns []int) (projectionPlan, error) {
+func planProjection(st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (projectionPlan, error) {
 	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta")
-	p := projectionPlan{table: t, columns: columns, universe: t.over(columns)}
+	p := projectionPlan{table: t, columns: columns, universe: t.Over(columns)}
 	p.cost.Epsilon = o.epsilon()
 	p.support = uint64(o.integer("max_support", defaultSupport, 1, maxSupport))
 	w := readWishes(o)
 	if err := o.done(); err != nil {
 		return p, err
 	}
-	a := v.accounts[t.Account]
+	a := v.Accounts[t.Account]
 	if w.transform == "dense" {
 		o.refuse("with transform = dense", "heavy", "clip", "memory")
 		p.cost.Delta = w.delta
@@ -88,7 +89,7 @@ func readWishes(o *options) (w wishes) {
 
 // deltaShare returns the part of the releases account's δ that a release with
 // no delta of its own takes: that of its ε in the account.
-func deltaShare(a account, e accounting.Epsilon) accounting.Delta {
+func deltaShare(a view.Account, e accounting.Epsilon) accounting.Delta {
 	if a.Caps.ReleaseEpsilon <= 0 {
 		return 0
 	}
@@ -105,8 +106,8 @@ func laplaceScale(e accounting.Epsilon, sensitivity int64) *big.Rat {
 // L/ε on integer coordinates, of which one row changes one by one. Without heavy
 // cells such a release is ε-differentially private; with them (ε, δ), by the
 // proof at projection.Heavy.
-func planSketch(o *options, p projectionPlan, w wishes, a account) (projectionPlan, error) {
-	law, err := noise.NewLaplace(laplaceScale(p.cost.Epsilon, p.table.sensitivity()))
+func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
+	law, err := noise.NewLaplace(laplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
 	if err != nil {
 		return p, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlfront"
 )
@@ -11,7 +12,7 @@ import (
 // request is one linear query, bound and canonical, with the settings it is
 // asked under.
 type request struct {
-	table    *table
+	table    *view.Table
 	query    query.Query
 	settings Settings // accuracy and confidence are those that this query's answer has to meet
 	asked    float64  // SET accuracy as it is set
@@ -130,8 +131,8 @@ func (st *statement) plan(ctx context.Context, how planning) (err error) {
 }
 
 // bind resolves the names of a SELECT and compiles it to linear queries.
-func (s *Session) bind(ctx context.Context, v *view, sel *sqlfront.Select, args []query.Value) (*statement, error) {
-	t, err := v.selected(sel)
+func (s *Session) bind(ctx context.Context, v *view.View, sel *sqlfront.Select, args []query.Value) (*statement, error) {
+	t, err := v.Selected(sel)
 	if err != nil {
 		return nil, err
 	}

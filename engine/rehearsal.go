@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -19,10 +20,10 @@ import (
 // statements, the public catalog and what was released before.
 type Rehearsal struct {
 	s       *Session
-	view    *view                       // the catalog as the statements so far would leave it
+	view    *view.View                  // the catalog as the statements so far would leave it
 	answers map[string][]catalog.Answer // that the statements so far would buy, by table and query
 	before  map[int64]accounting.Amount // what is spent of each account as things are
-	dropped []*table                    // by the statements so far; what is spent on their rows stays spent
+	dropped []*view.Table               // by the statements so far; what is spent on their rows stays spent
 	last    int64                       // id of what was planned last; they are below 0
 	unknown []string                    // what the total leaves open
 }
@@ -36,8 +37,8 @@ func (s *Session) Rehearse(ctx context.Context) (*Rehearsal, error) {
 	}
 	r := &Rehearsal{s: s, view: v, answers: make(map[string][]catalog.Answer),
 		before: make(map[int64]accounting.Amount)}
-	for id, a := range v.accounts {
-		r.before[id] = a.spent
+	for id, a := range v.Accounts {
+		r.before[id] = a.Spent
 	}
 	return r, nil
 }
@@ -63,7 +64,7 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 	case *sqlfront.Explain:
 		return r.query(ctx, st.Select, args, false)
 	case *sqlfront.Describe:
-		if t := r.view.private(st.Table.Text); t != nil {
+		if t := r.view.Private(st.Table.Text); t != nil {
 			return describe(r.view, t), nil
 		}
 	case *sqlfront.CreatePublic, *sqlfront.CreatePrivate, *sqlfront.CreateSource, *sqlfront.CreateRelease, *sqlfront.CreateMechanism, *sqlfront.AlterPrivate, *sqlfront.Drop, *sqlfront.Export:
@@ -80,11 +81,11 @@ func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, args []quer
 	st, err := r.s.bind(ctx, r.view, sel, args)
 	var names *sqlfront.UndecidedError
 	if errors.As(err, &names) {
-		t, err := r.view.selected(sel)
+		t, err := r.view.Selected(sel)
 		if err != nil {
 			return nil, err
 		}
-		why := t.undecided[names.Column]
+		why := t.Undecided[names.Column]
 		r.leaves("what SELECTs with %s cost: %s", names.Name, why)
 		return planned("unknown", "", "unknown", why), nil
 	}
@@ -117,10 +118,10 @@ func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, args []quer
 }
 
 // doubt marks candidates whose support depends on a domain that cannot be known.
-func (r *Rehearsal) doubt(t *table, candidates []candidate) {
+func (r *Rehearsal) doubt(t *view.Table, candidates []candidate) {
 	for i := range candidates {
 		c := &candidates[i]
-		if why := t.unclear(c.columns); why != "" && c.origin == fromScript && c.refusal == "" {
+		if why := t.Unclear(c.columns); why != "" && c.origin == fromScript && c.refusal == "" {
 			c.note = joinNotes(c.note, "m is not known")
 			r.leaves("whether %s admits the supports of queries: %s", c.name, why)
 		}
@@ -157,14 +158,14 @@ func (r request) key() string { return fmt.Sprint(r.table.ID, " ", r.query.Strin
 
 // charge takes an amount out of the account as it would be.
 func (r *Rehearsal) charge(id int64, cost accounting.Amount) error {
-	a := r.view.accounts[id]
-	if !a.Caps.Fits(a.spent, cost) {
-		left := a.left()
+	a := r.view.Accounts[id]
+	if !a.Caps.Fits(a.Spent, cost) {
+		left := a.Left()
 		return sqlerr.New(sqlerr.Budget, "it needs %s, and after the statements before it the accounts have ε = %v, δ = %v and ρ = %s left",
-			amount(cost), left.Epsilon, left.Delta, short(left.Rho.Float())).WithHint("SHOW BUDGET tells what is left")
+			view.Amount(cost), left.Epsilon, left.Delta, view.Short(left.Rho.Float())).WithHint("SHOW BUDGET tells what is left")
 	}
-	a.spent, _ = a.spent.Add(cost)
-	r.view.accounts[id] = a
+	a.Spent, _ = a.Spent.Add(cost)
+	r.view.Accounts[id] = a
 	return nil
 }
 
@@ -181,7 +182,7 @@ func (r *Rehearsal) leaves(format string, args ...any) {
 func (r *Rehearsal) Total() *Result {
 	out := &Result{Columns: texts("table", "account", "unit", "left", "this script", "left then", "in words")}
 	for _, t := range r.charged() {
-		a, ok := r.view.accounts[t.Account]
+		a, ok := r.view.Accounts[t.Account]
 		if !ok {
 			continue
 		}
@@ -194,7 +195,7 @@ func (r *Rehearsal) Total() *Result {
 			out.Rows = append(out.Rows, []any{t.Name, account, unit, of(left).String(), of(spent).String(), of(then).String(), words})
 		}
 		caps := accounting.Amount{Epsilon: a.Caps.ReleaseEpsilon, Delta: a.Caps.ReleaseDelta, Rho: a.Caps.InteractiveRho}
-		then := a.left()
+		then := a.Left()
 		row("releases", "ε", caps, was, then, func(a accounting.Amount) fmt.Stringer { return a.Epsilon }, percent(then.Epsilon, caps.Epsilon))
 		row("releases", "δ", caps, was, then, func(a accounting.Amount) fmt.Stringer { return a.Delta }, percent(then.Delta, caps.Delta))
 		row("interactive", "ρ", caps, was, then, func(a accounting.Amount) fmt.Stringer { return a.Rho }, r.s.db.interactiveWords(a, t, r.s.settings))
@@ -207,10 +208,10 @@ func (r *Rehearsal) Total() *Result {
 
 // charged returns the tables, and of those that were dropped one for each account
 // that no table is left of.
-func (r *Rehearsal) charged() []*table {
-	all := slices.Clone(r.view.tables)
+func (r *Rehearsal) charged() []*view.Table {
+	all := slices.Clone(r.view.Tables)
 	for _, t := range r.dropped {
-		if !slices.ContainsFunc(all, func(other *table) bool { return other.Account == t.Account }) {
+		if !slices.ContainsFunc(all, func(other *view.Table) bool { return other.Account == t.Account }) {
 			all = append(all, t)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -25,10 +26,10 @@ const doneNote = "exists: nothing to do"
 func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (*Result, error) {
 	switch st := statement.(type) {
 	case *sqlfront.CreatePublic:
-		if slices.ContainsFunc(r.view.publics, func(p string) bool { return query.SameName(p, st.Name.Text) }) {
+		if slices.ContainsFunc(r.view.Publics, func(p string) bool { return query.SameName(p, st.Name.Text) }) {
 			return planned(st.Name.Text, "public table", "0", doneNote), nil
 		}
-		r.view.publics = append(r.view.publics, st.Name.Text)
+		r.view.Publics = append(r.view.Publics, st.Name.Text)
 		return planned(st.Name.Text, "public table", "0", "is declared"), nil
 	case *sqlfront.CreatePrivate:
 		return r.private(ctx, st)
@@ -52,7 +53,7 @@ func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (
 // yet. A domain that a public table has is known if that is declared public now:
 // the script alone does not make it so.
 func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*Result, error) {
-	if r.view.private(st.Name.Text) != nil {
+	if r.view.Private(st.Name.Text) != nil {
 		if st.IfNotExists {
 			return planned(st.Name.Text, "private table", "0", doneNote), nil
 		}
@@ -67,7 +68,7 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 	if err != nil {
 		return nil, err
 	}
-	t := &table{Table: catalog.Table{ID: r.id(), Name: st.Name.Text, Source: st.Source.Text, Unit: u.column, MaxRows: u.rows}}
+	t := &view.Table{Table: catalog.Table{ID: r.id(), Name: st.Name.Text, Source: st.Source.Text, Unit: u.column, MaxRows: u.rows}}
 	if err = r.place(st, t); err != nil {
 		return nil, err
 	}
@@ -78,12 +79,12 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 	if err = r.columns(ctx, st, t); err != nil {
 		return nil, err
 	}
-	if t.universe, err = t.Table.Universe(); err != nil {
+	if t.Universe, err = t.Table.Universe(); err != nil {
 		return nil, err
 	}
-	r.view.tables = append(r.view.tables, t)
+	r.view.Tables = append(r.view.Tables, t)
 	for i := range t.Columns {
-		note = joinNotes(note, t.undecided[i])
+		note = joinNotes(note, t.Undecided[i])
 	}
 	return planned(t.Name, "private table", "0", note), nil
 }
@@ -100,9 +101,9 @@ func (r *Rehearsal) alterPrivate(st *sqlfront.AlterPrivate) (*Result, error) {
 	if err := o.done(); err != nil {
 		return nil, err
 	}
-	a := r.view.accounts[t.Account]
+	a := r.view.Accounts[t.Account]
 	a.Limits = limits.over(a.Limits)
-	r.view.accounts[t.Account] = a
+	r.view.Accounts[t.Account] = a
 	return planned(t.Name, "private table", "0", "is changed: "+cmp.Or(a.Limits.String(), "no limits")), nil
 }
 
@@ -114,8 +115,8 @@ func (r *Rehearsal) id() int64 {
 
 // columns resolves the domains. In the place of one that cannot be known it puts
 // a single value, and says why.
-func (r *Rehearsal) columns(ctx context.Context, st *sqlfront.CreatePrivate, t *table) error {
-	t.undecided = make(map[int]string)
+func (r *Rehearsal) columns(ctx context.Context, st *sqlfront.CreatePrivate, t *view.Table) error {
+	t.Undecided = make(map[int]string)
 	return r.s.db.store.Read(ctx, func(tx *catalog.Tx) error {
 		for i, def := range st.Columns {
 			d := def.Domain
@@ -127,7 +128,7 @@ func (r *Rehearsal) columns(ctx context.Context, st *sqlfront.CreatePrivate, t *
 				if public {
 					d, err = domainFrom(ctx, tx, def, nil)
 				} else {
-					t.undecided[i] = fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet",
+					t.Undecided[i] = fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet",
 						def.Name.Text, def.Source.Table.Text)
 					d, err = singleton(def.Type)
 				}
@@ -150,18 +151,18 @@ func singleton(t query.Type) (query.Domain, error) {
 }
 
 // account returns the account that the table's rows have or would get.
-func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, error) {
-	bases := []string{t.place()} // where it is not there yet: a table of that name
+func (r *Rehearsal) account(ctx context.Context, t *view.Table, b budget) (int64, error) {
+	bases := []string{t.Place()} // where it is not there yet: a table of that name
 	var real *catalog.Account
 	err := r.s.db.store.Read(ctx, func(tx *catalog.Tx) (err error) {
 		if err := tx.CheckFirst(); err != nil {
 			return err
 		}
-		if t.outside != nil {
+		if t.Outside != nil {
 			real, err = r.accountOutside(tx, t)
 			return err
 		}
-		rows := source.Table{Source: t.Source, Unit: t.Unit, MaxRows: t.MaxRows, Key: make([]byte, 1), Public: r.view.publics} // it reads no row
+		rows := source.Table{Source: t.Source, Unit: t.Unit, MaxRows: t.MaxRows, Key: make([]byte, 1), Public: r.view.Publics} // it reads no row
 		schema, err := source.SQLite(tx.SQL()).Check(ctx, rows)
 		if sqlerr.CodeOf(err) == sqlerr.Unknown {
 			return nil
@@ -179,16 +180,16 @@ func (r *Rehearsal) account(ctx context.Context, t *table, b budget) (int64, err
 		return 0, err
 	}
 	bases = slices.DeleteFunc(bases, func(base string) bool {
-		return slices.ContainsFunc(r.view.publics, func(p string) bool { return query.SameName(p, base) })
+		return slices.ContainsFunc(r.view.Publics, func(p string) bool { return query.SameName(p, base) })
 	})
-	for id, a := range r.view.accounts {
-		if real == nil && !a.unbuilt || real != nil && id != real.ID || real == nil && !overlap(a.Bases, bases) {
+	for id, a := range r.view.Accounts {
+		if real == nil && !a.Unbuilt || real != nil && id != real.ID || real == nil && !overlap(a.Bases, bases) {
 			continue
 		}
-		return id, b.continues(t.place(), a.Account)
+		return id, b.continues(t.Place(), a.Account)
 	}
 	id := r.id()
-	r.view.accounts[id] = account{unbuilt: true, Account: catalog.Account{ID: id, Epsilon: b.epsilon.String(), Delta: b.delta.String(),
+	r.view.Accounts[id] = view.Account{Unbuilt: true, Account: catalog.Account{ID: id, Epsilon: b.epsilon.String(), Delta: b.delta.String(),
 		Interactive: query.Decimal(b.interactive), Caps: b.caps, Limits: b.limits.over(catalog.Limits{}), Bases: bases}}
 	return id, nil
 }
@@ -209,33 +210,33 @@ func (r *Rehearsal) drop(st *sqlfront.Drop) (*Result, error) {
 	}
 	switch st.Kind {
 	case sqlfront.Release:
-		r.view.releases = slices.DeleteFunc(r.view.releases, func(x catalog.Release) bool { return same(x.Name) })
+		r.view.Releases = slices.DeleteFunc(r.view.Releases, func(x catalog.Release) bool { return same(x.Name) })
 	case sqlfront.Mechanism:
-		if m := r.view.mechanism(st.Name.Text); m != nil {
+		if m := r.view.Mechanism(st.Name.Text); m != nil {
 			r.giveBack(m)
-		} else if m := r.view.planned(st.Name.Text); m != nil && m.object == sqlfront.Mechanism {
-			r.leaves("what dropping %s gives back", m.name)
+		} else if m := r.view.Planned(st.Name.Text); m != nil && m.Object == sqlfront.Mechanism {
+			r.leaves("what dropping %s gives back", m.Name)
 		}
-		r.view.mechanisms = slices.DeleteFunc(r.view.mechanisms, func(x catalog.Mechanism) bool { return same(x.Name) })
+		r.view.Mechanisms = slices.DeleteFunc(r.view.Mechanisms, func(x catalog.Mechanism) bool { return same(x.Name) })
 	case sqlfront.PrivateTable:
-		if t := r.view.private(st.Name.Text); t != nil {
+		if t := r.view.Private(st.Name.Text); t != nil {
 			if r.used(t) {
 				return nil, sqlerr.New(sqlerr.Invalid, "the private table %s has releases or mechanisms", t.Name).At(st.Name.Position)
 			}
 			r.dropped = append(r.dropped, t)
 		}
-		r.view.tables = slices.DeleteFunc(r.view.tables, func(x *table) bool { return same(x.Name) })
+		r.view.Tables = slices.DeleteFunc(r.view.Tables, func(x *view.Table) bool { return same(x.Name) })
 	case sqlfront.SourceObject:
-		for _, t := range r.view.tables {
-			if t.outside != nil && query.SameName(t.outside.Name, st.Name.Text) {
-				return nil, sqlerr.New(sqlerr.Invalid, "%s has the rows of the private table %s", t.outside.Name, t.Name).At(st.Name.Position)
+		for _, t := range r.view.Tables {
+			if t.Outside != nil && query.SameName(t.Outside.Name, st.Name.Text) {
+				return nil, sqlerr.New(sqlerr.Invalid, "%s has the rows of the private table %s", t.Outside.Name, t.Name).At(st.Name.Position)
 			}
 		}
-		r.view.sources = slices.DeleteFunc(r.view.sources, func(x catalog.Source) bool { return same(x.Name) })
+		r.view.Sources = slices.DeleteFunc(r.view.Sources, func(x catalog.Source) bool { return same(x.Name) })
 	case sqlfront.PublicTable:
-		r.view.publics = slices.DeleteFunc(r.view.publics, same)
+		r.view.Publics = slices.DeleteFunc(r.view.Publics, same)
 	}
-	r.view.unbuilt = slices.DeleteFunc(r.view.unbuilt, func(x unbuilt) bool { return x.object == st.Kind && same(x.name) })
+	r.view.Unbuilt = slices.DeleteFunc(r.view.Unbuilt, func(x view.Unbuilt) bool { return x.Object == st.Kind && same(x.Name) })
 	if !found && !st.IfExists {
 		return nil, sqlerr.New(sqlerr.Unknown, "there is no %s %s", kind, st.Name.Text).At(st.Name.Position)
 	}
@@ -245,16 +246,16 @@ func (r *Rehearsal) drop(st *sqlfront.Drop) (*Result, error) {
 	return planned(st.Name.Text, kind, "0", "is dropped; what was spent stays spent"), nil
 }
 
-func (r *Rehearsal) used(t *table) bool {
-	return slices.ContainsFunc(r.view.unbuilt, func(x unbuilt) bool { return x.table == t.ID }) ||
-		slices.ContainsFunc(r.view.releases, func(x catalog.Release) bool { return x.TableID == t.ID }) ||
-		slices.ContainsFunc(r.view.mechanisms, func(x catalog.Mechanism) bool { return x.TableID == t.ID })
+func (r *Rehearsal) used(t *view.Table) bool {
+	return slices.ContainsFunc(r.view.Unbuilt, func(x view.Unbuilt) bool { return x.Table == t.ID }) ||
+		slices.ContainsFunc(r.view.Releases, func(x catalog.Release) bool { return x.TableID == t.ID }) ||
+		slices.ContainsFunc(r.view.Mechanisms, func(x catalog.Mechanism) bool { return x.TableID == t.ID })
 }
 
 // giveBack returns the runs of a mechanism that never started.
 func (r *Rehearsal) giveBack(m *catalog.Mechanism) {
-	t := r.view.tableByID(m.TableID)
-	a := r.view.accounts[t.Account]
-	a.spent.Rho -= m.RunRho * accounting.Rho(max(0, m.Updates-m.RunsStarted))
-	r.view.accounts[t.Account] = a
+	t := r.view.TableByID(m.TableID)
+	a := r.view.Accounts[t.Account]
+	a.Spent.Rho -= m.RunRho * accounting.Rho(max(0, m.Updates-m.RunsStarted))
+	r.view.Accounts[t.Account] = a
 }

@@ -6,6 +6,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
 	"dpsql/sqlfront"
 )
@@ -16,13 +17,13 @@ const stated = 1_000_000
 
 // scriptCandidates are those of what a rehearsal has planned: they cover the
 // query or not, and how well they answer it is not known.
-func scriptCandidates(v *view, r request, object sqlfront.Object) (all []candidate) {
-	for _, u := range v.unbuilt {
-		if u.object != object || u.table != r.table.ID || !r.considers(u.kind, u.name) {
+func scriptCandidates(v *view.View, r request, object sqlfront.Object) (all []candidate) {
+	for _, u := range v.Unbuilt {
+		if u.Object != object || u.Table != r.table.ID || !r.considers(u.Kind, u.Name) {
 			continue
 		}
-		see := cover(r.query, u.columns, u.maxSupport)
-		c := candidate{origin: fromScript, name: u.name, kind: u.kind, columns: u.columns, support: see.size, refusal: see.refusal}
+		see := view.Cover(r.query, u.Columns, u.MaxSupport)
+		c := candidate{origin: fromScript, name: u.Name, kind: u.Kind, columns: u.Columns, support: see.Size, refusal: see.Refusal}
 		if c.refusal == "" {
 			c.note = "is created before: its error is known then"
 		}
@@ -34,10 +35,10 @@ func scriptCandidates(v *view, r request, object sqlfront.Object) (all []candida
 // release plans a release: what it costs, and for queries that follow what it
 // covers. Its errors are known when it is built.
 func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*Result, error) {
-	if done, err := r.view.nameFree(st.Name, st.IfNotExists, r.view.exists(sqlfront.Release, st.Name.Text)); done || err != nil {
+	if done, err := r.view.NameFree(st.Name, st.IfNotExists, r.view.Exists(sqlfront.Release, st.Name.Text)); done || err != nil {
 		return planned(st.Name.Text, string(st.Using), "0", doneNote), err
 	}
-	t, columns, err := r.view.target(st.Table, st.Columns)
+	t, columns, err := r.view.Target(st.Table, st.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +46,12 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 	if known.NHat == nil {
 		known.NHat = &catalog.NHat{Value: stated}
 	}
-	rel := unbuilt{object: sqlfront.Release, name: st.Name.Text, kind: string(st.Using), table: t.ID, columns: columns}
+	rel := view.Unbuilt{Object: sqlfront.Release, Name: st.Name.Text, Kind: string(st.Using), Table: t.ID, Columns: columns}
 	cost, note := accounting.Amount{}, ""
 	if st.Using == sqlfront.SMW {
-		cost, rel.maxSupport, note, err = r.smwRelease(ctx, st, &known, columns)
+		cost, rel.MaxSupport, note, err = r.smwRelease(ctx, st, &known, columns)
 	} else {
-		cost, rel.maxSupport, note, err = r.projection(st, t, &known, columns)
+		cost, rel.MaxSupport, note, err = r.projection(st, t, &known, columns)
 	}
 	if err == nil {
 		err = r.charge(t.Account, cost)
@@ -58,17 +59,17 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 	if err != nil {
 		return nil, err
 	}
-	r.view.unbuilt = append(r.view.unbuilt, rel)
-	out := planned(rel.name, rel.kind, amount(cost), joinNotes("is created", note))
-	out.Rows[0][2] = briefList(columnNames(t, columns))
+	r.view.Unbuilt = append(r.view.Unbuilt, rel)
+	out := planned(rel.Name, rel.Kind, view.Amount(cost), joinNotes("is created", note))
+	out.Rows[0][2] = briefList(view.ColumnNames(t, columns))
 	return out, nil
 }
 
 // projection prices a projection release. All but δ is as it will be: whether
 // heavy cells are worth theirs depends on the number of rows, and on domains,
 // unless these are known.
-func (r *Rehearsal) projection(st *sqlfront.CreateRelease, t, known *table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
-	a := r.view.accounts[t.Account]
+func (r *Rehearsal) projection(st *sqlfront.CreateRelease, t, known *view.Table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
+	a := r.view.Accounts[t.Account]
 	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta")
 	cost.Epsilon, support = o.epsilon(), uint64(o.integer("max_support", defaultSupport, 1, maxSupport))
 	w := readWishes(o)
@@ -77,12 +78,12 @@ func (r *Rehearsal) projection(st *sqlfront.CreateRelease, t, known *table, colu
 	}
 	most := cost
 	if most.Delta = w.delta; !w.given {
-		most.Delta = min(deltaShare(a, cost.Epsilon), a.left().Delta)
+		most.Delta = min(deltaShare(a, cost.Epsilon), a.Left().Delta)
 	}
 	if w.transform == "identity" || w.heavy == "none" {
 		most.Delta = 0
 	}
-	unclear := t.unclear(columns)
+	unclear := t.Unclear(columns)
 	if unclear == "" && (w.transform != "dense" || w.rows != 0 || t.NHat != nil) {
 		p, err := planProjection(st, r.view, known, columns)
 		if err == nil && p.complete != nil {
@@ -103,18 +104,18 @@ func (r *Rehearsal) projection(st *sqlfront.CreateRelease, t, known *table, colu
 
 // smwRelease prices a release built by SMW. A class that names columns without a
 // known domain is not looked into.
-func (r *Rehearsal) smwRelease(ctx context.Context, st *sqlfront.CreateRelease, t *table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
+func (r *Rehearsal) smwRelease(ctx context.Context, st *sqlfront.CreateRelease, t *view.Table, columns []int) (cost accounting.Amount, support uint64, note string, err error) {
 	o := smwReleaseOptions(st)
 	cost.Epsilon = o.epsilon()
 	var given bool
 	if cost.Delta, given = o.delta(); !given {
-		cost.Delta = deltaShare(r.view.accounts[t.Account], cost.Epsilon)
+		cost.Delta = deltaShare(r.view.Accounts[t.Account], cost.Epsilon)
 	}
-	q := readRequest(o, t, t.over(columns))
+	q := readRequest(o, t, t.Over(columns))
 	c, err := r.s.readClass(ctx, o, t, columns)
 	var names *sqlfront.UndecidedError
 	if errors.As(err, &names) {
-		return cost, q.MaxSupport, t.undecided[names.Column], nil
+		return cost, q.MaxSupport, t.Undecided[names.Column], nil
 	}
 	if err == nil {
 		err = sizeClass(c, &q)
@@ -124,10 +125,10 @@ func (r *Rehearsal) smwRelease(ctx context.Context, st *sqlfront.CreateRelease, 
 
 // mechanism plans a mechanism, which reserves all it can ever cost.
 func (r *Rehearsal) mechanism(st *sqlfront.CreateMechanism) (*Result, error) {
-	if done, err := r.view.nameFree(st.Name, st.IfNotExists, r.view.exists(sqlfront.Mechanism, st.Name.Text)); done || err != nil {
+	if done, err := r.view.NameFree(st.Name, st.IfNotExists, r.view.Exists(sqlfront.Mechanism, st.Name.Text)); done || err != nil {
 		return planned(st.Name.Text, "smw", "0", doneNote), err
 	}
-	t, columns, err := r.view.target(st.Table, st.Columns)
+	t, columns, err := r.view.Target(st.Table, st.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +136,7 @@ func (r *Rehearsal) mechanism(st *sqlfront.CreateMechanism) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := r.view.accounts[t.Account]
+	a := r.view.Accounts[t.Account]
 	if epsilon > a.Caps.InteractiveEpsilon {
 		return nil, tooMuch(epsilon, a)
 	}
@@ -143,8 +144,8 @@ func (r *Rehearsal) mechanism(st *sqlfront.CreateMechanism) (*Result, error) {
 	if err := r.charge(t.Account, cost); err != nil {
 		return nil, err
 	}
-	r.view.unbuilt = append(r.view.unbuilt, unbuilt{sqlfront.Mechanism, st.Name.Text, "smw", t.ID, columns, q.MaxSupport})
-	out := planned(st.Name.Text, "smw", amount(cost), "is created; its ρ is reserved")
-	out.Rows[0][2] = briefList(columnNames(t, columns))
+	r.view.Unbuilt = append(r.view.Unbuilt, view.Unbuilt{Object: sqlfront.Mechanism, Name: st.Name.Text, Kind: "smw", Table: t.ID, Columns: columns, MaxSupport: q.MaxSupport})
+	out := planned(st.Name.Text, "smw", view.Amount(cost), "is created; its ρ is reserved")
+	out.Rows[0][2] = briefList(view.ColumnNames(t, columns))
 	return out, nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -20,22 +21,22 @@ func (r *Rehearsal) source(st *sqlfront.CreateSource) (*Result, error) {
 		return nil, sqlerr.New(sqlerr.Invalid, "the source %s exists", known.Name).At(st.Name.Position)
 	}
 	declared.ID = r.id()
-	r.view.sources = append(r.view.sources, declared)
+	r.view.Sources = append(r.view.Sources, declared)
 	return planned(st.Name.Text, "source", "0", "is declared"), nil
 }
 
 // sourceOf returns the source of that name, nil when there is none.
 func (r *Rehearsal) sourceOf(name string) *catalog.Source {
-	for i := range r.view.sources {
-		if query.SameName(r.view.sources[i].Name, name) {
-			return &r.view.sources[i]
+	for i := range r.view.Sources {
+		if query.SameName(r.view.Sources[i].Name, name) {
+			return &r.view.Sources[i]
 		}
 	}
 	return nil
 }
 
 // place says which source has the rows of a table to be declared.
-func (r *Rehearsal) place(st *sqlfront.CreatePrivate, t *table) error {
+func (r *Rehearsal) place(st *sqlfront.CreatePrivate, t *view.Table) error {
 	if st.In.Text == "" {
 		return nil
 	}
@@ -44,18 +45,18 @@ func (r *Rehearsal) place(st *sqlfront.CreatePrivate, t *table) error {
 		return sqlerr.New(sqlerr.Unknown, "there is no source %s", st.In.Text).At(st.In.Position)
 	}
 	in := *known
-	t.outside, t.SourceID = &in, in.ID
+	t.Outside, t.SourceID = &in, in.ID
 	return nil
 }
 
 // accountOutside returns the account that rows outside the file have by what the
 // catalog knows, nil where that is none. Their server is not asked.
-func (r *Rehearsal) accountOutside(tx *catalog.Tx, t *table) (*catalog.Account, error) {
-	for _, other := range r.view.tables {
-		if other.SourceID == t.SourceID && query.SameName(other.Source, t.Source) && !r.view.accounts[other.Account].unbuilt {
+func (r *Rehearsal) accountOutside(tx *catalog.Tx, t *view.Table) (*catalog.Account, error) {
+	for _, other := range r.view.Tables {
+		if other.SourceID == t.SourceID && query.SameName(other.Source, t.Source) && !r.view.Accounts[other.Account].Unbuilt {
 			return tx.Account(other.Account)
 		}
 	}
-	r.leaves("whether the rows of %s have a budget already, and whether %s is what is declared: its server is not asked", t.place(), t.Name)
+	r.leaves("whether the rows of %s have a budget already, and whether %s is what is declared: its server is not asked", t.Place(), t.Name)
 	return nil, nil
 }

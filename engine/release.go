@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/sqlfront"
 )
 
@@ -16,10 +17,10 @@ func (s *Session) createRelease(ctx context.Context, st *sqlfront.CreateRelease)
 	if err != nil {
 		return nil, err
 	}
-	if done, err := v.nameFree(st.Name, st.IfNotExists, v.release(st.Name.Text) != nil); done || err != nil {
+	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Release(st.Name.Text) != nil); done || err != nil {
 		return &Result{}, err
 	}
-	t, columns, err := v.target(st.Table, st.Columns)
+	t, columns, err := v.Target(st.Table, st.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -39,16 +40,16 @@ func (s *Session) createRelease(ctx context.Context, st *sqlfront.CreateRelease)
 			return nil, err
 		}
 	}
-	warnings := append(p.warnings, warnDelta(t, v.accounts[t.Account])...)
+	warnings := append(p.warnings, warnDelta(t, v.Accounts[t.Account])...)
 	return &Result{Warnings: warnings}, s.db.buildProjection(ctx, &s.bill, st.Name.Text, p, s.progress)
 }
 
 // warnDelta warns when δ is no longer small beside one row in N̂.
-func warnDelta(t *table, a account) []string {
+func warnDelta(t *view.Table, a view.Account) []string {
 	delta := (a.Caps.ReleaseDelta + a.Caps.InteractiveDelta).Float()
 	if t.NHat == nil || delta*float64(t.NHat.Value) <= 0.1 {
 		return nil
 	}
-	return []string{fmt.Sprintf("delta = %s is large for about %.0f rows: keep it well below 1/%.0f", short(delta),
+	return []string{fmt.Sprintf("delta = %s is large for about %.0f rows: keep it well below 1/%.0f", view.Short(delta),
 		float64(t.NHat.Value), math.Ceil(float64(t.NHat.Value)))}
 }

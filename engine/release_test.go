@@ -106,8 +106,8 @@ func judge(t *testing.T, s *Session, name string, work []asked) (coverage, squar
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := v.release(name)
-	a, err := s.db.load(context.Background(), v.tableByID(r.TableID), r)
+	r := v.Release(name)
+	a, err := s.db.load(context.Background(), v.TableByID(r.TableID), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func predicted(t *testing.T, s *Session, d data, name string) (square, slack flo
 		t.Fatal(err)
 	}
 	var p releaseParams
-	if err := json.Unmarshal(v.release(name).Params, &p); err != nil {
+	if err := json.Unmarshal(v.Release(name).Params, &p); err != nil {
 		t.Fatal(err)
 	}
 	law, err := noise.ParseLaw(p.Law)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/source"
@@ -26,7 +27,7 @@ func (s *snapshot) countAll(ctx context.Context, queries []query.Query) ([]int64
 	counts := make([]int64, len(queries))
 	err := s.read(ctx, func(from source.Reader) (err error) {
 		for i, q := range queries {
-			if counts[i], err = from.Count(ctx, s.table.rows(), q); err != nil {
+			if counts[i], err = from.Count(ctx, s.table.Rows(), q); err != nil {
 				return err
 			}
 		}
@@ -53,7 +54,7 @@ func (s *snapshot) countCells(ctx context.Context, queries []query.Query) ([]int
 	if err := noise.NewSource().Bytes(key[:]); err != nil {
 		return nil, false, errRandom()
 	}
-	h, err := s.cells(ctx, columns, query.NewCoder(s.table.over(columns), key), maxCells, nil)
+	h, err := s.cells(ctx, columns, query.NewCoder(s.table.Over(columns), key), maxCells, nil)
 	if errors.Is(err, source.ErrTooManyCells) {
 		return nil, false, nil
 	}
@@ -85,18 +86,18 @@ func columnsOf(queries []query.Query) []int {
 // sameSchema refuses a source whose schema is no longer the declared one, or
 // that is not understood any more, and returns what it reads. Publics are the
 // tables of the file that are public now.
-func sameSchema(ctx context.Context, from source.Reader, t *table, publics []string) (schema source.Schema, err error) {
+func sameSchema(ctx context.Context, from source.Reader, t *view.Table, publics []string) (schema source.Schema, err error) {
 	if t.Source == "" {
 		return schema, sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).
 			WithHint("it is an exported release: only its queries are answered here")
 	}
-	rows := t.rows()
+	rows := t.Rows()
 	rows.Public = publics
 	if schema, err = from.Check(ctx, rows); err != nil {
 		return schema, err
 	}
 	if schema.Text != t.SourceSchema {
-		return schema, sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.place(), t.Name).
+		return schema, sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.Place(), t.Name).
 			WithHint("DROP PRIVATE TABLE %s and declare it again; its budget goes on", t.Name)
 	}
 	return schema, nil
@@ -104,9 +105,9 @@ func sameSchema(ctx context.Context, from source.Reader, t *table, publics []str
 
 // covered refuses tables that the budget of t does not cover and that are not
 // public. What may have the same rows, too, must not have another budget.
-func covered(tx *catalog.Tx, t *table, bases []string, also ...string) error {
+func covered(tx *catalog.Tx, t *view.Table, bases []string, also ...string) error {
 	private := distinct(bases)
-	if t.outside == nil {
+	if t.Outside == nil {
 		var err error
 		if private, err = privateBases(tx, bases); err != nil {
 			return err
@@ -118,10 +119,10 @@ func covered(tx *catalog.Tx, t *table, bases []string, also ...string) error {
 		return err
 	case a != nil && a.ID == t.Account:
 		return nil
-	case t.outside != nil:
-		return sqlerr.New(sqlerr.Invalid, "%s reads tables that the budget of %s does not cover", t.place(), t.Name).
+	case t.Outside != nil:
+		return sqlerr.New(sqlerr.Invalid, "%s reads tables that the budget of %s does not cover", t.Place(), t.Name).
 			WithHint("does %s name another database now? DROP PRIVATE TABLE %s and declare it anew for what is there; if these are the same rows, "+
-				"carried there, the new budget does not know what was spent on them", t.outside.DSNEnv, t.Name)
+				"carried there, the new budget does not know what was spent on them", t.Outside.DSNEnv, t.Name)
 	}
 	return sqlerr.New(sqlerr.Invalid, "%s reads tables that are no longer public, which its budget does not cover", t.Source).
 		WithHint("declare them public again, or DROP PRIVATE TABLE %s and declare it anew", t.Name)

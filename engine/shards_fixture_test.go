@@ -135,7 +135,7 @@ func payload(t *testing.T, s *Session, name string) (stored []byte) {
 		if err != nil {
 			return err
 		}
-		stored, err = tx.ReleasePayload(v.release(name))
+		stored, err = tx.ReleasePayload(v.Release(name))
 		return err
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
 	"dpsql/sqlerr"
@@ -62,12 +63,12 @@ func (s *Session) showSettings() *Result {
 
 // showTables lists the tables. A private table's number of rows is the noisy one
 // that was bought, beside its margin at the confidence; NULL before that.
-func showTables(v *view, confidence float64) (*Result, error) {
+func showTables(v *view.View, confidence float64) (*Result, error) {
 	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"unit", "TEXT"},
 		{"rows", "INTEGER"}, {"margin", "INTEGER"}, {"source", "TEXT"}, {"limits", "TEXT"}}}
-	for _, t := range v.tables {
+	for _, t := range v.Tables {
 		size := "infinite"
-		if n := t.universe.Size(); n != nil {
+		if n := t.Universe.Size(); n != nil {
 			size = n.String()
 		}
 		var rows, margin any
@@ -78,9 +79,9 @@ func showTables(v *view, confidence float64) (*Result, error) {
 			}
 			rows, margin = t.NHat.Value, bound
 		}
-		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, unitText(t.Unit, t.MaxRows), rows, margin, textOrNull(t.place()), textOrNull(v.limits(t).String())})
+		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, view.UnitText(t.Unit, t.MaxRows), rows, margin, textOrNull(t.Place()), textOrNull(v.Limits(t).String())})
 	}
-	for _, p := range v.publics {
+	for _, p := range v.Publics {
 		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil, nil, p, nil})
 	}
 	return r, nil
@@ -101,17 +102,17 @@ func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	t, err := v.table(st.Table.Text, st.Table.Position)
+	t, err := v.Table(st.Table.Text, st.Table.Position)
 	if err != nil {
 		return nil, err
 	}
 	return describe(v, t), nil
 }
 
-func describe(v *view, t *table) *Result {
+func describe(v *view.View, t *view.Table) *Result {
 	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}, {"unit", "TEXT"}, {"source", "TEXT"}, {"limits", "TEXT"}}}
 	for _, c := range t.Columns {
-		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, unitText(t.Unit, t.MaxRows), textOrNull(t.place()), textOrNull(v.limits(t).String())}
+		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, view.UnitText(t.Unit, t.MaxRows), textOrNull(t.Place()), textOrNull(v.Limits(t).String())}
 		if c.Domain.Finite() {
 			row[2], row[3] = c.Domain.String(), int64(c.Domain.Size())
 		}
@@ -120,12 +121,12 @@ func describe(v *view, t *table) *Result {
 	return r
 }
 
-func showReleases(v *view) *Result {
+func showReleases(v *view.View) *Result {
 	r := &Result{Columns: []Column{{"release", "TEXT"}, {"table", "TEXT"}, {"columns", "TEXT"}, {"method", "TEXT"}, {"epsilon", "TEXT"},
 		{"delta", "TEXT"}, {"max_support", "INTEGER"}, {"bytes", "INTEGER"}, {"created", "TEXT"}}}
-	for i := range v.releases {
-		rel := &v.releases[i]
-		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, columnNames(v.tableByID(rel.TableID), rel.Columns), method(rel),
+	for i := range v.Releases {
+		rel := &v.Releases[i]
+		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, view.ColumnNames(v.TableByID(rel.TableID), rel.Columns), method(rel),
 			rel.Epsilon.String(), rel.Delta.String(), int64(rel.MaxSupport), rel.Size, rel.CreatedAt.Format(time.RFC3339)})
 	}
 	return r
@@ -151,19 +152,19 @@ func method(r *catalog.Release) string {
 	return fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.shape(), p.Law, p.Sampler)
 }
 
-func showMechanisms(v *view) (*Result, error) {
+func showMechanisms(v *view.View) (*Result, error) {
 	r := &Result{Columns: []Column{{"mechanism", "TEXT"}, {"table", "TEXT"}, {"columns", "TEXT"}, {"epsilon", "TEXT"}, {"runs", "TEXT"},
 		{"comparisons", "TEXT"}, {"max_support", "INTEGER"}, {"prior", "TEXT"}, {"within", "INTEGER"}, {"guaranteed alpha", "REAL"}, {"paper's alpha", "REAL"}, {"created", "TEXT"}}}
-	for i := range v.mechanisms {
-		m := &v.mechanisms[i]
+	for i := range v.Mechanisms {
+		m := &v.Mechanisms[i]
 		p, err := mechanismParams(m)
 		if err != nil {
 			return nil, err
 		}
-		t := v.tableByID(m.TableID)
-		r.Rows = append(r.Rows, []any{m.Name, m.Table, columnNames(t, m.Columns), m.Epsilon.String(),
+		t := v.TableByID(m.TableID)
+		r.Rows = append(r.Rows, []any{m.Name, m.Table, view.ColumnNames(t, m.Columns), m.Epsilon.String(),
 			fmt.Sprintf("%d of %d", m.RunsStarted, m.Updates), fmt.Sprintf("%d of %d", m.Comparisons, p.Queries), int64(p.MaxSupport),
-			p.Prior, p.Threshold + p.Bound, guaranteed(p), paperAlpha(m, p.Params, v.accounts[t.Account]), m.CreatedAt.Format(time.RFC3339)})
+			p.Prior, p.Threshold + p.Bound, guaranteed(p), paperAlpha(m, p.Params, v.Accounts[t.Account]), m.CreatedAt.Format(time.RFC3339)})
 	}
 	return r, nil
 }
@@ -180,29 +181,29 @@ func guaranteed(p smwParams) any {
 func threeDigits(x float64) float64 { return math.Ceil(x*1000) / 1000 }
 
 // paperAlpha is what the paper's theorem itself promises for the same ε, δ, m, k, β.
-func paperAlpha(m *catalog.Mechanism, p smw.Params, a account) float64 {
+func paperAlpha(m *catalog.Mechanism, p smw.Params, a view.Account) float64 {
 	return threeDigits(smw.PaperAlpha(smw.PaperParams{MaxSupport: p.MaxSupport, Queries: p.Queries, Beta: p.Beta,
 		Epsilon: m.Epsilon.Float(), Delta: a.Caps.InteractiveDelta.Float(), Rows: p.NHat}))
 }
 
 // showBudget shows the two accounts of each table's rows, and in words what is
 // left of them.
-func (db *DB) showBudget(v *view, s Settings) *Result {
+func (db *DB) showBudget(v *view.View, s Settings) *Result {
 	r := &Result{Columns: texts("table", "account", "unit", "total", "spent", "left", "in words")}
-	for _, t := range v.tables {
-		a, ok := v.accounts[t.Account]
+	for _, t := range v.Tables {
+		a, ok := v.Accounts[t.Account]
 		if !ok {
 			continue
 		}
-		left := a.left()
+		left := a.Left()
 		row := func(account, unit string, total, spent, left fmt.Stringer, words string) {
 			if total.String() != "0" {
 				r.Rows = append(r.Rows, []any{t.Name, account, unit, total.String(), spent.String(), left.String(), words})
 			}
 		}
-		row("releases", "ε", a.Caps.ReleaseEpsilon, a.spent.Epsilon, left.Epsilon, percent(left.Epsilon, a.Caps.ReleaseEpsilon))
-		row("releases", "δ", a.Caps.ReleaseDelta, a.spent.Delta, left.Delta, percent(left.Delta, a.Caps.ReleaseDelta))
-		row("interactive", "ρ", a.Caps.InteractiveRho, a.spent.Rho, left.Rho, db.interactiveWords(a, t, s))
+		row("releases", "ε", a.Caps.ReleaseEpsilon, a.Spent.Epsilon, left.Epsilon, percent(left.Epsilon, a.Caps.ReleaseEpsilon))
+		row("releases", "δ", a.Caps.ReleaseDelta, a.Spent.Delta, left.Delta, percent(left.Delta, a.Caps.ReleaseDelta))
+		row("interactive", "ρ", a.Caps.InteractiveRho, a.Spent.Rho, left.Rho, db.interactiveWords(a, t, s))
 	}
 	return r
 }
@@ -212,23 +213,23 @@ func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
 }
 
 // interactiveWords says what the interactive account is worth.
-func (db *DB) interactiveWords(a account, t *table, s Settings) string {
-	total := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
+func (db *DB) interactiveWords(a view.Account, t *view.Table, s Settings) string {
+	total := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", view.Short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
 	if limits := a.Limits.String(); limits != "" {
 		total += "; " + limits
 	}
-	p := db.price(direct.Request{Accuracy: suggested, Confidence: s.Confidence, Sensitivity: t.sensitivity()})
+	p := db.price(direct.Request{Accuracy: suggested, Confidence: s.Confidence, Sensitivity: t.Sensitivity()})
 	if !p.ok {
 		return total
 	}
 	answers := "too little for a direct answer"
-	switch n := int64(a.left().Rho) / p.Rho; {
+	switch n := int64(a.Left().Rho) / p.Rho; {
 	case n == 1:
 		answers = "1 more direct answer"
 	case n > 1:
 		answers = fmt.Sprintf("about %d more direct answers", n)
 	}
-	return fmt.Sprintf("%s within ±%d (%s %%); %s", answers, suggested, counts(100*s.Confidence), total)
+	return fmt.Sprintf("%s within ±%d (%s %%); %s", answers, suggested, view.Counts(100*s.Confidence), total)
 }
 
 // showLedger lists every line, oldest first, after verifying the chain.

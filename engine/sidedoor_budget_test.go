@@ -171,8 +171,8 @@ func TestOneBudgetForTheSameRows(t *testing.T) {
 	}
 	must(t, s, `CREATE RELEASE rest ON p7 USING PROJECTION WITH (epsilon = 0.5, rows = 64)`)
 	v, err := s.db.view(context.Background())
-	if err != nil || len(v.accounts) != 1 {
-		t.Errorf("the same rows have %d budgets (%v)", len(v.accounts), err)
+	if err != nil || len(v.Accounts) != 1 {
+		t.Errorf("the same rows have %d budgets (%v)", len(v.Accounts), err)
 	}
 }
 
@@ -252,10 +252,10 @@ func TestRowCountIsPaidOnce(t *testing.T) {
 			before := lines(t, s)
 			refused(t, s, c.code, c.text)
 			v, err := s.db.view(context.Background())
-			if err != nil || v.tables[0].NHat == nil {
+			if err != nil || v.Tables[0].NHat == nil {
 				t.Fatalf("the number of rows was not bought (%v)", err)
 			}
-			if n := v.tables[0].NHat; (accounting.Amount{Epsilon: n.Epsilon, Rho: n.Rho}) != c.cost {
+			if n := v.Tables[0].NHat; (accounting.Amount{Epsilon: n.Epsilon, Rho: n.Rho}) != c.cost {
 				t.Errorf("the number of rows cost %v and %v, want %+v", n.Epsilon, n.Rho, c.cost)
 			}
 			if got := lines(t, s); got != before+1 || !strings.Contains(ledger(t, s), "number of rows") {

@@ -130,7 +130,7 @@ func countsAgree(t *testing.T, s *Session, name string, meant [][4]*query.Value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := v.table(name, 0)
+	table, err := v.Table(name, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func countsAgree(t *testing.T, s *Session, name string, meant [][4]*query.Value)
 			}
 		}
 		err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
-			got, err := source.SQLite(tx.SQL()).Count(context.Background(), table.rows(), q)
+			got, err := source.SQLite(tx.SQL()).Count(context.Background(), table.Rows(), q)
 			if err == nil && got != want {
 				t.Errorf("%s, %s: counted %d, want %d", name, what, got, want)
 			}
@@ -152,7 +152,7 @@ func countsAgree(t *testing.T, s *Session, name string, meant [][4]*query.Value)
 			t.Errorf("%s, %s: %v", name, what, err)
 		}
 	}
-	u := table.universe
+	u := table.Universe
 	check("all", query.All(u), func([4]*query.Value) bool { return true })
 	seven := query.Where(u, 1, u.Columns()[1].Domain.Of(query.Int(7)))
 	for column, c := range u.Columns() {

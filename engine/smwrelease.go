@@ -11,6 +11,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
 	"dpsql/query"
@@ -39,15 +40,15 @@ type step struct {
 // (section 3.1): SMW asked every query of a class, in passes. It is one
 // (ε, δ)-differentially private step of the releases account, made of B runs
 // that compose inside it by zCDP.
-func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view, t *table, columns []int) (*Result, error) {
+func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (*Result, error) {
 	o := smwReleaseOptions(st)
 	cost := accounting.Amount{Epsilon: o.epsilon()}
-	a := v.accounts[t.Account]
+	a := v.Accounts[t.Account]
 	var given bool
 	if cost.Delta, given = o.delta(); !given {
 		cost.Delta = deltaShare(a, cost.Epsilon)
 	}
-	r := readRequest(o, t, t.over(columns))
+	r := readRequest(o, t, t.Over(columns))
 	c, err := s.readClass(ctx, o, t, columns)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func smwReleaseOptions(st *sqlfront.CreateRelease) *options {
 		"prior", "remeasure", "workload", "free_columns", "class")
 }
 
-func (s *Session) readClass(ctx context.Context, o *options, t *table, columns []int) (*class, error) {
+func (s *Session) readClass(ctx context.Context, o *options, t *view.Table, columns []int) (*class, error) {
 	file, free := o.file("workload"), int(o.integer("free_columns", -1, 0, 64))
 	monotone := o.word("class", "all", "monotone") == "monotone"
 	if free < 0 {
@@ -100,10 +101,10 @@ func (s *Session) readClass(ctx context.Context, o *options, t *table, columns [
 	case file != "":
 		return s.workload(ctx, file, t, columns)
 	}
-	if i := t.firstUndecided(columns); i >= 0 {
+	if i := t.FirstUndecided(columns); i >= 0 {
 		return nil, &sqlfront.UndecidedError{Column: i, Name: t.Columns[i].Name}
 	}
-	return freeColumns(t.over(columns), free, monotone)
+	return freeColumns(t.Over(columns), free, monotone)
 }
 
 // sizeClass checks the class against the limits before anything is paid, and asks
@@ -129,11 +130,11 @@ func sizeClass(c *class, r *smwRequest) error {
 
 // buildHypothesis pays, reads the cells once, buys the prior and runs the passes
 // from what was paid, and stores what the hypothesis learned.
-func (db *DB) buildHypothesis(ctx context.Context, b *bill, name string, t *table, columns []int, c *class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
+func (db *DB) buildHypothesis(ctx context.Context, b *bill, name string, t *view.Table, columns []int, c *class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
 	published := publishedHypothesis{Version: 1, Params: p.smwParams, Class: c}
 	var cells *source.Histogram
 	var src *noise.Source
-	u := t.over(columns)
+	u := t.Over(columns)
 	err = db.onSnapshot(ctx, t, func(sn *snapshot) error {
 		err := sn.charge(ctx, b, catalog.KindReleases, "create release", name, cost)
 		if err != nil {
@@ -197,7 +198,7 @@ func scaledClass(c *class, p smw.Params) (iter.Seq[query.Query], error) {
 	return slices.Values(all), nil
 }
 
-func (db *DB) storeHypothesis(ctx context.Context, name string, t *table, columns []int, h publishedHypothesis, cost accounting.Amount) error {
+func (db *DB) storeHypothesis(ctx context.Context, name string, t *view.Table, columns []int, h publishedHypothesis, cost accounting.Amount) error {
 	payload, err := json.Marshal(h)
 	if err != nil {
 		return err

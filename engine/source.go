@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -112,13 +113,13 @@ func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u
 	}
 	out := &outside{source: *found}
 	err = pool.Snapshot(ctx, func(from source.Reader) error {
-		whole := sourceOf(t)
+		whole := view.SourceTable(t)
 		whole.Columns = nil
 		if _, err := from.Check(ctx, whole); err != nil {
 			return at(err, st.Source.Position)
 		}
 		var err error
-		out.schema, err = from.Check(ctx, sourceOf(t))
+		out.schema, err = from.Check(ctx, view.SourceTable(t))
 		if err == nil && strings.HasSuffix(out.schema.Text, source.Apart) && !u.fixed {
 			err = sqlerr.New(sqlerr.Invalid, "the rows of %s are on several servers, which share no snapshot: one that moves while it is read could count twice", t.Source).
 				WithHint("say whose rows they are, WITH (…, unit = …, max_rows = …), where a key as the unit needs max_rows = 1; or that none ever moves, WITH (…, placement = fixed)")
@@ -154,15 +155,15 @@ func distinct(bases []string) []string {
 	return slices.CompactFunc(sorted, query.SameName)
 }
 
-func showSources(v *view) *Result {
+func showSources(v *view.View) *Result {
 	r := &Result{Columns: []Column{{"source", "TEXT"}, {"kind", "TEXT"}, {"dsn_env", "TEXT"}, {"timeout", "TEXT"}, {"tables", "INTEGER"}, {"created", "TEXT"}}}
-	for _, s := range v.sources {
+	for _, s := range v.Sources {
 		var timeout any
 		if s.Timeout > 0 {
 			timeout = fmt.Sprintf("%d s", int64(s.Timeout.Seconds()))
 		}
 		tables := int64(0)
-		for _, t := range v.tables {
+		for _, t := range v.Tables {
 			if t.SourceID == s.ID {
 				tables++
 			}

@@ -5,6 +5,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/sqlerr"
@@ -12,13 +13,13 @@ import (
 
 // planSparse plans a sketch: what becomes of heavy cells, T and the clip, where
 // they are not given, by the squared error predicted from public data.
-func planSparse(p projectionPlan, w wishes, a account) (projectionPlan, error) {
+func planSparse(p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
 	delta := w.delta
 	switch {
 	case w.heavy == "none":
 		delta = 0
 	case !w.given:
-		delta = min(deltaShare(a, p.cost.Epsilon), a.left().Delta)
+		delta = min(deltaShare(a, p.cost.Epsilon), a.Left().Delta)
 	}
 	if delta == 0 && (w.heavy == "clip" || w.heavy == "named") {
 		return p, sqlerr.New(sqlerr.Invalid, "heavy = %s needs a delta", w.heavy).
@@ -83,7 +84,7 @@ func (p projectionPlan) options(w wishes) (options []projection.Option, err erro
 
 // laplace returns noise of scale L over a part of ε, and the scale.
 func (p projectionPlan) laplace(part *big.Rat) (noise.Law, float64, error) {
-	scale := laplaceScale(p.cost.Epsilon, p.table.sensitivity())
+	scale := laplaceScale(p.cost.Epsilon, p.table.Sensitivity())
 	scale.Quo(scale, part)
 	law, err := noise.NewLaplace(scale)
 	f, _ := scale.Float64()
@@ -123,5 +124,5 @@ func (p projectionPlan) named(wishes) (o projection.Option, err error) {
 }
 
 func (p projectionPlan) threshold(law noise.Law) int64 {
-	return projection.Threshold(law, p.table.sensitivity(), p.cost.Delta.Float())
+	return projection.Threshold(law, p.table.Sensitivity(), p.cost.Delta.Float())
 }

@@ -6,6 +6,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -15,8 +16,8 @@ import (
 // one charge serve all of its queries.
 type statement struct {
 	db       *DB
-	view     *view
-	table    *table
+	view     *view.View
+	table    *view.Table
 	bound    *sqlfront.Bound
 	settings Settings
 	asks     []linear // the distinct queries
@@ -40,7 +41,7 @@ type linear struct {
 
 // newStatement finds the distinct queries of a bound SELECT. A query that
 // stands in several slots has to be as precise as each of them needs.
-func newStatement(s *Session, v *view, t *table, b *sqlfront.Bound) *statement {
+func newStatement(s *Session, v *view.View, t *view.Table, b *sqlfront.Bound) *statement {
 	st := &statement{db: s.db, view: v, table: t, bound: b, settings: s.settings, bill: &s.bill,
 		index: make([]int, len(b.Queries)), progress: s.progress}
 	var known map[[32]byte]int

@@ -3,22 +3,24 @@ package engine
 import (
 	"math/big"
 	"testing"
+
+	"dpsql/engine/internal/view"
 )
 
 func TestSupportRanges(t *testing.T) {
-	infinite, huge := supportSize{infinite: true}, supportSize{m: new(big.Int).Lsh(big.NewInt(1), 70)}
+	infinite, huge := view.SupportSize{Infinite: true}, view.SupportSize{M: new(big.Int).Lsh(big.NewInt(1), 70)}
 	for _, c := range []struct {
-		sizes []supportSize
+		sizes []view.SupportSize
 		want  string
 	}{
-		{nil, ""}, {[]supportSize{{}}, ""}, {[]supportSize{finiteSupport(7)}, "7"}, {[]supportSize{finiteSupport(7), finiteSupport(7)}, "7"},
-		{[]supportSize{finiteSupport(10), finiteSupport(9), {}}, "9 to 10"}, {[]supportSize{infinite}, "infinite"},
-		{[]supportSize{infinite, infinite}, "infinite"}, {[]supportSize{infinite, finiteSupport(0)}, "0 to infinite"},
-		{[]supportSize{finiteSupport(3), infinite, huge}, "3 to infinite"}, {[]supportSize{huge, finiteSupport(99)}, "99 to 1180591620717411303424"},
+		{nil, ""}, {[]view.SupportSize{{}}, ""}, {[]view.SupportSize{view.FiniteSupport(7)}, "7"}, {[]view.SupportSize{view.FiniteSupport(7), view.FiniteSupport(7)}, "7"},
+		{[]view.SupportSize{view.FiniteSupport(10), view.FiniteSupport(9), {}}, "9 to 10"}, {[]view.SupportSize{infinite}, "infinite"},
+		{[]view.SupportSize{infinite, infinite}, "infinite"}, {[]view.SupportSize{infinite, view.FiniteSupport(0)}, "0 to infinite"},
+		{[]view.SupportSize{view.FiniteSupport(3), infinite, huge}, "3 to infinite"}, {[]view.SupportSize{huge, view.FiniteSupport(99)}, "99 to 1180591620717411303424"},
 	} {
-		var r supportRange
+		var r view.SupportRange
 		for _, s := range c.sizes {
-			r.add(s)
+			r.Add(s)
 		}
 		if got := r.String(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.sizes, got, c.want)

@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"dpsql/engine/internal/view"
 	"dpsql/post"
 )
 
@@ -95,13 +96,13 @@ func (st *statement) support() string {
 	if len(st.asks) == 1 {
 		return st.asks[0].best.support.String()
 	}
-	var all supportRange
+	var all view.SupportRange
 	for i := range st.asks {
 		if c := st.asks[i].best; c.origin != fromConstant {
-			all.add(c.support)
+			all.Add(c.support)
 		}
 	}
-	if !all.least.known() {
+	if !all.Least.Known() {
 		return "0"
 	}
 	return all.String()

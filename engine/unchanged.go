@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/source"
 )
 
@@ -11,7 +12,7 @@ import (
 // that reads a table which was public then and is not any more: its rows could
 // be those of another budget, which nobody has charged. Schemas are
 // public; whether rows changed is not looked at.
-func (db *DB) unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
+func (db *DB) unchanged(ctx context.Context, tx *catalog.Tx, t *view.Table) error {
 	bases, err := sameInFile(ctx, tx, t)
 	if err != nil {
 		return err
@@ -20,7 +21,7 @@ func (db *DB) unchanged(ctx context.Context, tx *catalog.Tx, t *table) error {
 }
 
 // sameInFile is sameSchema for a table of the file.
-func sameInFile(ctx context.Context, tx *catalog.Tx, t *table) (bases []string, err error) {
+func sameInFile(ctx context.Context, tx *catalog.Tx, t *view.Table) (bases []string, err error) {
 	publics, err := tx.Publics()
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 )
 
@@ -61,7 +62,7 @@ func within(accuracy float64) string {
 	if accuracy == 0 {
 		return ""
 	}
-	return " within ±" + counts(accuracy)
+	return " within ±" + view.Counts(accuracy)
 }
 
 // shortcoming says why the candidate does not answer.
@@ -72,7 +73,7 @@ func (c candidate) shortcoming() string {
 	case !c.known:
 		return "no error bar for this query"
 	}
-	return "±" + counts(c.margin)
+	return "±" + view.Counts(c.margin)
 }
 
 // reasons collects names by why they do not answer, in order of appearance.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"testing"
 
+	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestViewIsSharedUntilACommit(t *testing.T) {
 	s := clinic(t)
 	other := open(t, s.db.store.Path(), Options{}).NewSession()
-	now := func() *view {
+	now := func() *view.View {
 		t.Helper()
 		v, err := s.db.current(context.Background())
 		if err != nil {
@@ -27,14 +28,14 @@ func TestViewIsSharedUntilACommit(t *testing.T) {
 	}
 	must(t, other, `CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.1)`)
 	second := now()
-	if second == first || second.release("r") == nil {
+	if second == first || second.Release("r") == nil {
 		t.Fatal("a release of another database on the file is not seen")
 	}
 	must(t, s, `DROP RELEASE r`)
-	if now().release("r") != nil {
+	if now().Release("r") != nil {
 		t.Error("a dropped release is still seen")
 	}
-	if second.release("r") == nil {
+	if second.Release("r") == nil {
 		t.Error("a view was changed while it may be in use")
 	}
 	third := now()
@@ -86,10 +87,10 @@ func TestManyAnswerKeys(t *testing.T) {
 	}
 	const q = `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`
 	bought := count(t, s, q)
-	keys := &s.db.views.answers
-	keys.mu.Lock()
-	keys.full, keys.byTable = true, nil
-	keys.mu.Unlock()
+	keys := &s.db.views.Answers
+	keys.Mu.Lock()
+	keys.Full, keys.ByTable = true, nil
+	keys.Mu.Unlock()
 	if got := must(t, s, q); got.Rows[0][0] != bought || got.Answer.Cost != (Cost{}) {
 		t.Errorf("the stored answer %d is not served: %v at %v", bought, got.Rows[0][0], got.Answer.Cost)
 	}

@@ -38,21 +38,21 @@ func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
 	if err != nil {
 		return Vocabulary{}, public(ctx, err)
 	}
-	out := Vocabulary{Publics: v.publics}
-	for _, s := range v.sources {
+	out := Vocabulary{Publics: v.Publics}
+	for _, s := range v.Sources {
 		out.Sources = append(out.Sources, s.Name)
 	}
-	for _, t := range v.tables {
+	for _, t := range v.Tables {
 		words := TableWords{Name: t.Name}
 		for _, c := range t.Columns {
 			words.Columns = append(words.Columns, ColumnWords{c.Name, literals(c.Domain)})
 		}
 		out.Tables = append(out.Tables, words)
 	}
-	for _, r := range v.releases {
+	for _, r := range v.Releases {
 		out.Releases = append(out.Releases, r.Name)
 	}
-	for _, m := range v.mechanisms {
+	for _, m := range v.Mechanisms {
 		out.Mechanisms = append(out.Mechanisms, m.Name)
 	}
 	return out, nil

@@ -62,7 +62,7 @@ func TestChargeCoversAnyRow(t *testing.T) {
 				}
 				laws = append(laws, variance)
 			}
-			return r.Rows[0][0].(float64), v.accounts[v.tables[0].Account].spent.Rho.Float(), laws
+			return r.Rows[0][0].(float64), v.Accounts[v.Tables[0].Account].Spent.Rho.Float(), laws
 		}
 		base, rho, variances := answer("")
 		unit, _ := new(big.Rat).SetString(c.step)
@@ -100,7 +100,7 @@ func TestChangedWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v.accounts[v.tables[0].Account].spent.Rho.Float()
+		return v.Accounts[v.Tables[0].Account].Spent.Rho.Float()
 	}
 	price := func() float64 { before := rho(); must(t, s, sumOfWeights); return rho() - before }
 	heavy := price()
@@ -341,7 +341,7 @@ func TestMechanismOfWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range v.mechanisms {
+	for _, m := range v.Mechanisms {
 		fired += int(m.RunsStarted)
 	}
 	t.Logf("%d runs, margins %v", fired, margins)

@@ -1,4 +1,4 @@
-package engine
+package view
 
 import (
 	"context"
@@ -8,19 +8,19 @@ import (
 	"dpsql/catalog"
 )
 
-// viewCache keeps the last view of the catalog while nothing was committed to
+// Cache keeps the last view of the catalog while nothing was committed to
 // the file. A view in it is shared, and never changed.
-type viewCache struct {
+type Cache struct {
 	mu      sync.Mutex
 	at      catalog.Version
-	view    *view
-	answers answerKeys
+	view    *View
+	Answers AnswerKeys
 }
 
-// current returns the public catalog as it is now: the last view, if there was
+// Current returns the public catalog as it is now: the last view, if there was
 // no commit since, by this process or another; or one that is read. It must not
 // be changed; declarations take a view of their own.
-func (c *viewCache) current(ctx context.Context, store *catalog.Store) (*view, error) {
+func (c *Cache) Current(ctx context.Context, store *catalog.Store) (*View, error) {
 	before, err := store.Version(ctx)
 	if err != nil {
 		return nil, err
@@ -33,14 +33,14 @@ func (c *viewCache) current(ctx context.Context, store *catalog.Store) (*view, e
 	}
 	err = store.Read(ctx, func(tx *catalog.Tx) error {
 		var err error
-		if v, err = readView(tx); err != nil {
+		if v, err = Read(tx); err != nil {
 			return err
 		}
-		if len(v.tables) == 0 && store.Missing() {
+		if len(v.Tables) == 0 && store.Missing() {
 			v.missing = filepath.Base(store.Path())
 		}
-		v.answers = &c.answers
-		return c.answers.follow(tx)
+		v.Answers = &c.Answers
+		return c.Answers.Follow(tx)
 	})
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (c *viewCache) current(ctx context.Context, store *catalog.Store) (*view, e
 }
 
 // keep keeps a view that is of a version of the file or of a later one.
-func (c *viewCache) keep(at catalog.Version, v *view) {
+func (c *Cache) keep(at catalog.Version, v *View) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at, c.view = at, v
@@ -62,53 +62,53 @@ func (c *viewCache) keep(at catalog.Version, v *view) {
 // each. Past it every query is looked up in the file.
 const maxAnswerKeys = 1 << 20
 
-// answerKeys knows which queries may have a stored answer: all of those that
+// AnswerKeys knows which queries may have a stored answer: all of those that
 // had one when it last followed the catalog, and perhaps later ones.
-type answerKeys struct {
-	mu      sync.RWMutex
+type AnswerKeys struct {
+	Mu      sync.RWMutex
 	read    catalog.AnswersRead
 	count   int
-	byTable map[int64]map[uint64]struct{}
-	full    bool // there are too many to know
+	ByTable map[int64]map[uint64]struct{}
+	Full    bool // there are too many to know
 }
 
-// follow takes in the answers that are new.
-func (a *answerKeys) follow(tx *catalog.Tx) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.full {
+// Follow takes in the answers that are new.
+func (a *AnswerKeys) Follow(tx *catalog.Tx) error {
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
+	if a.Full {
 		return nil
 	}
-	if a.byTable == nil {
-		a.byTable = make(map[int64]map[uint64]struct{})
+	if a.ByTable == nil {
+		a.ByTable = make(map[int64]map[uint64]struct{})
 	}
 	err := tx.AnswerKeys(&a.read, maxAnswerKeys+1-a.count, a.add)
 	if a.count > maxAnswerKeys {
-		a.full, a.byTable = true, nil
+		a.Full, a.ByTable = true, nil
 	}
 	return err
 }
 
 // add takes in an answer. The keys are locked.
-func (a *answerKeys) add(k catalog.AnswerKey) {
+func (a *AnswerKeys) add(k catalog.AnswerKey) {
 	a.count++
-	if a.byTable[k.TableID] == nil {
-		a.byTable[k.TableID] = make(map[uint64]struct{})
+	if a.ByTable[k.TableID] == nil {
+		a.ByTable[k.TableID] = make(map[uint64]struct{})
 	}
-	a.byTable[k.TableID][k.Key] = struct{}{}
+	a.ByTable[k.TableID][k.Key] = struct{}{}
 }
 
-// may reports whether a query of a table, by its canonical text, can have a stored answer, and whether it is
+// May reports whether a query of a table, by its canonical text, can have a stored answer, and whether it is
 // known to have one. No answerKeys know nothing, and say that it can.
-func (a *answerKeys) may(table int64, text string) (can, known bool) {
+func (a *AnswerKeys) May(table int64, text string) (can, known bool) {
 	if a == nil {
 		return true, false
 	}
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	keys := a.byTable[table]
-	if a.full || len(keys) == 0 {
-		return a.full, false
+	a.Mu.RLock()
+	defer a.Mu.RUnlock()
+	keys := a.ByTable[table]
+	if a.Full || len(keys) == 0 {
+		return a.Full, false
 	}
 	_, known = keys[catalog.KeyOf(text)]
 	return known, known

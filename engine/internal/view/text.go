@@ -1,4 +1,4 @@
-package engine
+package view
 
 import (
 	"fmt"
@@ -8,14 +8,14 @@ import (
 	"dpsql/accounting"
 )
 
-// counts writes a half-width in counts.
-func counts(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+// Counts writes a half-width in counts.
+func Counts(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// short writes a cost to two significant digits.
-func short(x float64) string { return strconv.FormatFloat(x, 'g', 2, 64) }
+// Short writes a cost to two significant digits.
+func Short(x float64) string { return strconv.FormatFloat(x, 'g', 2, 64) }
 
-// amount writes a cost.
-func amount(a accounting.Amount) string {
+// Amount writes a cost.
+func Amount(a accounting.Amount) string {
 	var parts []string
 	if a.Epsilon != 0 {
 		parts = append(parts, fmt.Sprintf("ε %v", a.Epsilon))
@@ -24,7 +24,7 @@ func amount(a accounting.Amount) string {
 		parts = append(parts, fmt.Sprintf("δ %v", a.Delta))
 	}
 	if a.Rho != 0 {
-		parts = append(parts, "ρ "+short(a.Rho.Float()))
+		parts = append(parts, "ρ "+Short(a.Rho.Float()))
 	}
 	if parts == nil {
 		return "0"
@@ -32,8 +32,8 @@ func amount(a accounting.Amount) string {
 	return strings.Join(parts, ", ")
 }
 
-// unitText names a unit for people; rows of 0 leaves the bound out.
-func unitText(column string, rows int64) string {
+// UnitText names a unit for people; rows of 0 leaves the bound out.
+func UnitText(column string, rows int64) string {
 	switch {
 	case column == "":
 		return "single rows"

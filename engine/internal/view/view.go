@@ -1,0 +1,326 @@
+// Package view is the public picture of a database's catalog: tables with their
+// domains, releases, mechanisms and budgets. What it holds is declared or was
+// released before, so nothing in it depends on private rows in a way that was not
+// paid for. Plans are made from it alone.
+package view
+
+import (
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// View is one consistent picture of the public catalog. It holds nothing that
+// depends on private rows but what was released.
+type View struct {
+	Publics    []string
+	Sources    []catalog.Source
+	Tables     []*Table
+	Releases   []catalog.Release
+	Mechanisms []catalog.Mechanism
+	Unbuilt    []Unbuilt // in a rehearsal
+	Accounts   map[int64]Account
+	Answers    *AnswerKeys // of the stored answers; nil where they were not looked at
+	missing    string      // the name of the database file where there is none; else ""
+}
+
+// Account is a budget and what of it is spent.
+type Account struct {
+	catalog.Account
+	Spent   accounting.Amount
+	Unbuilt bool // in a rehearsal: no statement has opened it yet
+}
+
+func (a Account) Left() accounting.Amount { return a.Caps.Left(a.Spent) }
+
+// Table is a private table as the front end binds against it.
+type Table struct {
+	catalog.Table
+	Universe *query.Universe
+	Outside  *catalog.Source // the source that has its rows; nil for the file
+
+	// undecided are in a rehearsal the columns whose domain cannot be known yet,
+	// and why. The domain that they have is a single value.
+	Undecided map[int]string
+}
+
+// Unclear says why one of the columns, nil being all, has no known domain; "" where
+// all of them have one.
+func (t *Table) Unclear(columns []int) string {
+	return t.Undecided[t.FirstUndecided(columns)]
+}
+
+// FirstUndecided returns the first of the columns without a known domain, -1 where
+// all of them have one.
+func (t *Table) FirstUndecided(columns []int) int {
+	if len(t.Undecided) == 0 {
+		return -1
+	}
+	if columns == nil {
+		columns = AllColumns(t)
+	}
+	for _, c := range columns {
+		if t.Undecided[c] != "" {
+			return c
+		}
+	}
+	return -1
+}
+
+// Place names where the table's rows are, for people; "" in an exported file.
+func (t *Table) Place() string {
+	if t.Outside == nil {
+		return t.Source
+	}
+	return t.Outside.Name + "." + t.Source
+}
+
+// Rows says where the table's private rows are.
+func (t *Table) Rows() source.Table { return SourceTable(t.Table) }
+
+func SourceTable(t catalog.Table) source.Table {
+	return source.Table{Source: t.Source, Columns: t.Columns, Unit: t.Unit, MaxRows: t.MaxRows, Key: t.Key}
+}
+
+// Sensitivity returns L, the most rows that one unit can change: 1 where a
+// unit is a row.
+func (t *Table) Sensitivity() int64 { return max(1, t.MaxRows) }
+
+// Read reads the public catalog in a transaction.
+func Read(tx *catalog.Tx) (*View, error) {
+	v := &View{Accounts: make(map[int64]Account)}
+	var err error
+	if v.Publics, err = tx.Publics(); err != nil {
+		return nil, err
+	}
+	if v.Sources, err = tx.Sources(); err != nil {
+		return nil, err
+	}
+	tables, err := tx.Tables()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		u, err := t.Universe()
+		if err != nil {
+			return nil, err
+		}
+		known := &Table{Table: t, Universe: u}
+		if t.SourceID != 0 {
+			if known.Outside, err = tx.SourceByID(t.SourceID); err != nil {
+				return nil, err
+			}
+		}
+		v.Tables = append(v.Tables, known)
+	}
+	if v.Releases, err = tx.Releases(0); err != nil {
+		return nil, err
+	}
+	if v.Mechanisms, err = tx.Mechanisms(0); err != nil {
+		return nil, err
+	}
+	for i, m := range v.Mechanisms {
+		v.Mechanisms[i] = published(m)
+	}
+	return v, v.readAccounts(tx)
+}
+
+// published returns what is public of a mechanism: whether a run is open, but
+// not its τ.
+func published(m catalog.Mechanism) catalog.Mechanism {
+	if m.Run != nil {
+		m.Run = &catalog.OpenRun{Number: m.Run.Number}
+	}
+	return m
+}
+
+func (v *View) readAccounts(tx *catalog.Tx) error {
+	accounts, err := tx.Accounts()
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		spent, err := tx.Spent(a.ID)
+		if err != nil {
+			return err
+		}
+		v.Accounts[a.ID] = Account{Account: a, Spent: spent}
+	}
+	return nil
+}
+
+// Selected returns the private table that a SELECT is on. Of several tables the
+// others are joined to it.
+func (v *View) Selected(sel *sqlfront.Select) (*Table, error) {
+	for _, name := range sel.Tables {
+		if t := v.Private(name.Text); t != nil {
+			return t, nil
+		}
+	}
+	return nil, v.unknown(sel.Table.Text, sel.Table.Position)
+}
+
+// Table returns the named private table, or an error that helps to find it.
+func (v *View) Table(name string, position int) (*Table, error) {
+	if t := v.Private(name); t != nil {
+		return t, nil
+	}
+	return nil, v.unknown(name, position)
+}
+
+// Private returns the named private table, nil when there is none.
+func (v *View) Private(name string) *Table {
+	for _, t := range v.Tables {
+		if query.SameName(t.Name, name) {
+			return t
+		}
+	}
+	return nil
+}
+
+// unknown says why a name is not that of a private table.
+func (v *View) unknown(name string, position int) error {
+	for _, p := range v.Publics {
+		if query.SameName(p, name) {
+			return sqlerr.New(sqlerr.Unsupported, "%s is a public table", p).
+				WithHint("public tables serve in domains and joins; read them with sqlite3").At(position)
+		}
+	}
+	for _, t := range v.Tables {
+		if t.Outside == nil && query.SameName(t.Source, name) {
+			return sqlerr.New(sqlerr.Unsupported, "%s holds private rows", t.Source).
+				WithHint("ask the private table %s instead", t.Name).At(position)
+		}
+	}
+	e := sqlerr.New(sqlerr.Unknown, "there is no private table %s", name).At(position)
+	if v.missing != "" {
+		e.Message += ": the file " + v.missing + " does not exist"
+		return e.WithHint("check the name of the database; the first CREATE or .import makes a new file")
+	}
+	if len(v.Tables) > 0 {
+		return e.WithHint("SHOW TABLES lists the private tables")
+	}
+	return e.WithHint("CREATE PRIVATE TABLE declares one")
+}
+
+// Release returns the named release, nil when there is none.
+func (v *View) Release(name string) *catalog.Release {
+	for i := range v.Releases {
+		if query.SameName(v.Releases[i].Name, name) {
+			return &v.Releases[i]
+		}
+	}
+	return nil
+}
+
+// Mechanism returns the named mechanism, nil when there is none.
+func (v *View) Mechanism(name string) *catalog.Mechanism {
+	for i := range v.Mechanisms {
+		if query.SameName(v.Mechanisms[i].Name, name) {
+			return &v.Mechanisms[i]
+		}
+	}
+	return nil
+}
+
+// TableByID returns the table that a release or mechanism is on.
+func (v *View) TableByID(id int64) *Table {
+	for _, t := range v.Tables {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// Limits returns the limits of a table's account.
+func (v *View) Limits(t *Table) catalog.Limits { return v.Accounts[t.Account].Limits }
+
+// Unbuilt is a release or mechanism that a rehearsal has planned, and that is not
+// there.
+type Unbuilt struct {
+	Object     sqlfront.Object
+	Name, Kind string // as a candidate's
+	Table      int64
+	Columns    []int // nil for all
+	MaxSupport uint64
+}
+
+// Planned returns the planned release or mechanism of that name, nil when there
+// is none.
+func (v *View) Planned(name string) *Unbuilt {
+	for i := range v.Unbuilt {
+		if query.SameName(v.Unbuilt[i].Name, name) {
+			return &v.Unbuilt[i]
+		}
+	}
+	return nil
+}
+
+// Exists reports whether a release or mechanism of that name is there or planned.
+func (v *View) Exists(object sqlfront.Object, name string) bool {
+	if u := v.Planned(name); u != nil && u.Object == object {
+		return true
+	}
+	return object == sqlfront.Release && v.Release(name) != nil || object == sqlfront.Mechanism && v.Mechanism(name) != nil
+}
+
+// NameFree reports whether a statement has nothing to do because the thing
+// exists, and refuses a name that is taken.
+func (v *View) NameFree(name sqlfront.Name, ifNotExists, same bool) (done bool, err error) {
+	if same && ifNotExists {
+		return true, nil
+	}
+	if v.Release(name.Text) != nil || v.Mechanism(name.Text) != nil || v.Planned(name.Text) != nil {
+		return false, sqlerr.New(sqlerr.Invalid, "the name %s is taken", name.Text).
+			WithHint("releases and mechanisms share one list of names").At(name.Position)
+	}
+	for _, word := range []string{"auto", "smw", "projection", "direct", "constant"} {
+		if query.SameName(name.Text, word) {
+			return false, sqlerr.New(sqlerr.Invalid, "%s means something else in SET mechanism", name.Text).At(name.Position)
+		}
+	}
+	return false, nil
+}
+
+// Target resolves ON table (columns). No column list means all columns, nil.
+func (v *View) Target(name sqlfront.Name, list []sqlfront.Name) (*Table, []int, error) {
+	t, err := v.Table(name.Text, name.Position)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.Source == "" {
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).At(name.Position)
+	}
+	picked := make([]bool, len(t.Columns))
+	for _, c := range list {
+		i, ok := t.Universe.Index(c.Text)
+		if !ok {
+			return nil, nil, sqlerr.New(sqlerr.Unknown, "%s has no column %s", t.Name, c.Text).
+				WithHint("DESCRIBE %s lists its columns", t.Name).At(c.Position)
+		}
+		picked[i] = true
+	}
+	var columns []int
+	for i, yes := range picked {
+		if yes {
+			columns = append(columns, i)
+		}
+	}
+	if len(columns) == len(t.Columns) {
+		columns = nil
+	}
+	return t, columns, nil
+}
+
+// AllColumns lists the columns of a table.
+func AllColumns(t *Table) []int {
+	columns := make([]int, len(t.Columns))
+	for i := range columns {
+		columns[i] = i
+	}
+	return columns
+}
