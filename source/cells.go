@@ -19,13 +19,11 @@ func (s sqlite) Cells(ctx context.Context, t Table, columns []int, coder query.C
 	cells := NewTally(coder, most)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	rows := newRelay(len(columns), func(tuple []query.Value) {
+	err = stream(reading, s.q, t, columns, func(tuple []query.Value) {
 		if e, ok := coder.Code(tuple); ok && !cells.Add(e, 1) {
 			stop()
 		}
 	})
-	err = stream(reading, s.q, t, columns, rows.add)
-	rows.end()
 	if err != nil && !cells.over {
 		return nil, err
 	}
