@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"dpsql/query"
@@ -135,4 +137,206 @@ func texts(ctx context.Context, q Querier, source, statement string, args ...any
 		return nil, failure(ctx, err, source)
 	}
 	return out, nil
+}
+
+// basesOf returns the tables whose rows a source reads. It does not interpret
+// the text of views: SQLite compiles SELECT * FROM source, and the cursors of
+// the program name the root pages that it opens, those of tables and of indexes.
+// Each instruction is checked, too.
+func basesOf(ctx context.Context, q Querier, source string, check checker) ([]string, error) {
+	pages, err := openedPages(ctx, q, source, check)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := pageOwners(ctx, q, source)
+	if err != nil {
+		return nil, err
+	}
+	bases := []string{}
+	for _, page := range pages {
+		table, ok := owners[page]
+		if !ok {
+			return nil, sqlerr.New(sqlerr.Internal, "%s reads a page that no table owns", source)
+		}
+		if err := allowed(table); err != nil {
+			return nil, err
+		}
+		bases = append(bases, table)
+	}
+	slices.Sort(bases)
+	return slices.Compact(bases), nil
+}
+
+// checker refuses an instruction of a source's program, given its P4.
+type checker func(opcode string, p4 any, source string) error
+
+// openedPages returns the root pages opened by a scan of the source.
+func openedPages(ctx context.Context, q Querier, source string, check checker) ([]int64, error) {
+	program, err := q.QueryContext(ctx, "EXPLAIN SELECT *"+from(source))
+	if err != nil {
+		return nil, unreadable(ctx, err, source)
+	}
+	defer program.Close()
+	var pages []int64
+	for program.Next() {
+		var address, p1, page, database, p5 int64
+		var opcode string
+		var p4, comment any
+		if err := program.Scan(&address, &opcode, &p1, &page, &database, &p4, &p5, &comment); err != nil {
+			return nil, failure(ctx, err, source)
+		}
+		opened, err := opensPage(opcode, database, source)
+		if err != nil {
+			return nil, err
+		}
+		if err := check(opcode, p4, source); err != nil {
+			return nil, err
+		}
+		if opened {
+			pages = append(pages, page)
+		}
+	}
+	if err := program.Err(); err != nil {
+		return nil, unreadable(ctx, err, source)
+	}
+	return pages, nil
+}
+
+// opensPage reports whether an instruction opens a table or index, and refuses
+// what is none of the main database (number 0).
+func opensPage(opcode string, database int64, source string) (bool, error) {
+	switch opcode {
+	case "VOpen":
+		return false, errVirtual(source)
+	case "OpenRead", "ReopenIdx", "OpenWrite":
+		if database != 0 {
+			return false, sqlerr.New(sqlerr.Unsupported, "%s reads a temporary or attached table", source)
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// unreadable is failure for a source that does not compile.
+func unreadable(ctx context.Context, err error, source string) error {
+	if code, _ := classify(ctx, err); code != sqlerr.Invalid {
+		return failure(ctx, err, source)
+	}
+	return sqlerr.New(sqlerr.Invalid, "%s cannot be read: it names something that does not exist", source).
+		WithHint("run SELECT * FROM %s LIMIT 0 in sqlite3 to see why", quoted(source))
+}
+
+// pageOwners maps root pages to the tables they belong to.
+func pageOwners(ctx context.Context, q Querier, source string) (map[int64]string, error) {
+	found, err := q.QueryContext(ctx, `SELECT rootpage, tbl_name FROM main.sqlite_schema WHERE rootpage > 0`)
+	if err != nil {
+		return nil, failure(ctx, err, source)
+	}
+	defer found.Close()
+	owners := map[int64]string{1: "sqlite_schema"}
+	for found.Next() {
+		var page int64
+		var table string
+		if err := found.Scan(&page, &table); err != nil {
+			return nil, failure(ctx, err, source)
+		}
+		owners[page] = table
+	}
+	if err := found.Err(); err != nil {
+		return nil, failure(ctx, err, source)
+	}
+	return owners, nil
+}
+
+// safe are SQL functions that give a value for every argument. A view may call
+// no other: a function that fails on one row, as json_extract does on text that
+// is no JSON, would turn an answer into an error, and the error would tell of
+// that row without noise. Random functions are left out too: a row must count
+// the same each time. That a date function does not read 'now' is for the
+// curator to see to.
+var safe = map[string]bool{
+	"char": true, "coalesce": true, "ifnull": true, "iif": true, "instr": true, "length": true,
+	"lower": true, "ltrim": true, "max": true, "min": true, "nullif": true, "octet_length": true,
+	"round": true, "rtrim": true, "sign": true, "substr": true, "substring": true, "trim": true, "typeof": true,
+	"unicode": true, "upper": true,
+	"avg": true, "count": true, "total": true, // over the rows of a unit; sum can overflow
+	"date": true, "datetime": true, "julianday": true, "strftime": true, "time": true, "unixepoch": true,
+}
+
+// cannotFail refuses an instruction of a source's program that calls a function
+// other than the safe ones. p4 names it with its number of arguments.
+func cannotFail(opcode string, p4 any, source string) error {
+	switch opcode {
+	case "Function", "PureFunc", "AggStep", "AggStep1", "AggInverse", "AggFinal", "AggValue":
+	default:
+		return nil
+	}
+	name, _, _ := strings.Cut(fmt.Sprint(p4), "(")
+	if safe[strings.ToLower(name)] {
+		return nil
+	}
+	return errUnsafe(source, name)
+}
+
+func errUnsafe(source, name string) error {
+	return sqlerr.New(sqlerr.Unsupported, "%s calls the function %s, which can fail on a row or vary between calls", source, name).
+		WithHint("write it with what cannot fail, such as CASE, substr and lower, or leave it out of the view")
+}
+
+// schemaText returns the schema SQL of the source, of its base tables and of
+// the views that it may pass through, sorted. A view counts as passed when its
+// name occurs in the text of one that counts: more may be named than is read,
+// never less, so that a change is never overlooked.
+func schemaText(objects map[string]object, source string, bases []string) string {
+	reached := map[string]bool{query.FoldName(source): true}
+	queue := []string{query.FoldName(source)}
+	for len(queue) > 0 {
+		text := query.FoldName(objects[queue[0]].text)
+		queue = queue[1:]
+		for name, o := range objects {
+			if o.kind == "view" && !reached[name] && mentions(text, name) {
+				reached[name] = true
+				queue = append(queue, name)
+			}
+		}
+	}
+	for _, base := range bases {
+		reached[query.FoldName(base)] = true
+	}
+	var out []string
+	for name := range reached {
+		out = append(out, objects[name].text+";\n")
+	}
+	slices.Sort(out)
+	return strings.Join(out, "")
+}
+
+// mentions reports whether a text may name a view. A quote inside a name can be
+// written in several ways, so that such a view always counts.
+func mentions(text, view string) bool {
+	return strings.Contains(text, view) || strings.ContainsAny(view, "\"'`")
+}
+
+// object is a table or view of the schema.
+type object struct{ kind, name, text string }
+
+// objectsOf returns the tables and views by folded name.
+func objectsOf(ctx context.Context, q Querier, source string) (map[string]object, error) {
+	found, err := q.QueryContext(ctx, `SELECT type, name, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')`)
+	if err != nil {
+		return nil, failure(ctx, err, source)
+	}
+	defer found.Close()
+	objects := make(map[string]object)
+	for found.Next() {
+		var o object
+		if err := found.Scan(&o.kind, &o.name, &o.text); err != nil {
+			return nil, failure(ctx, err, source)
+		}
+		objects[query.FoldName(o.name)] = o
+	}
+	if err := found.Err(); err != nil {
+		return nil, failure(ctx, err, source)
+	}
+	return objects, nil
 }

@@ -2,17 +2,23 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
+	"errors"
 	"hash"
+	"math"
+	"strings"
 
 	"dpsql/query"
 )
 
-// keeper keeps at most L rows of each unit. It is given the rows inside the
+// Keeper keeps at most L rows of each unit. It is given the rows inside the
 // declared domains, those of a unit one after the other, and yields the ones
-// that are kept.
+// that are kept. It holds at most L rows of one unit in memory, and the number of
+// each of the unit's distinct rows.
 //
 // Every row of a unit has a rank, the HMAC-SHA256 of the unit, the row's
 // canonical values and its number among the unit's rows equal to it, and the L
@@ -23,7 +29,7 @@ import (
 // alone, all units would keep the same few values and lose the others. A unit that comes or goes therefore takes at
 // most L kept rows with it and leaves all others as they are, which bounds the
 // change of a count of weights up to W by L·W, and of the cells by L in ℓ1.
-type keeper struct {
+type Keeper struct {
 	limit int64
 	yield func([]query.Value)
 	mac   hash.Hash
@@ -40,14 +46,26 @@ type ranked struct {
 	tuple []query.Value
 }
 
-func newKeeper(t Table, yield func([]query.Value)) *keeper {
-	return &keeper{limit: t.MaxRows, yield: yield, mac: hmac.New(sha256.New, t.Key)}
+// NewKeeper returns a keeper for a table with a unit. It calls yield with the
+// canonical values of each row that is kept, which are good until yield returns.
+func NewKeeper(t Table, yield func([]query.Value)) *Keeper {
+	return &Keeper{limit: t.MaxRows, yield: yield, mac: hmac.New(sha256.New, t.Key)}
 }
 
-// add takes a row of a unit. The tuple may be reused afterwards.
-func (k *keeper) add(u unit, tuple []query.Value) {
+// Add takes a row inside the declared domains, with all its canonical values,
+// which may be reused afterwards. The unit is an INTEGER or a TEXT.
+func (k *Keeper) Add(u query.Value, tuple []query.Value) {
+	if u.IsInt() {
+		k.add(unit{kind: unitInteger, n: u.Int64()}, tuple)
+		return
+	}
+	k.add(unit{kind: unitText, bytes: u.Str()}, tuple)
+}
+
+// add is Add for a unit of SQLite.
+func (k *Keeper) add(u unit, tuple []query.Value) {
 	if u != k.unit {
-		k.flush()
+		k.Flush()
 		k.unit = u
 	}
 	if int64(len(k.rows)) < k.limit {
@@ -64,8 +82,8 @@ func (k *keeper) add(u unit, tuple []query.Value) {
 	}
 }
 
-// flush yields the rows kept of the unit and forgets them.
-func (k *keeper) flush() {
+// Flush ends the rows of the last unit: it yields the rows kept of it and forgets them.
+func (k *Keeper) Flush() {
 	for _, r := range k.rows {
 		k.yield(r.tuple)
 	}
@@ -73,7 +91,7 @@ func (k *keeper) flush() {
 }
 
 // append adds a copy of the row, in the memory of an earlier unit's if it can.
-func (k *keeper) append(tuple []query.Value) {
+func (k *Keeper) append(tuple []query.Value) {
 	n := len(k.rows)
 	if n == cap(k.rows) {
 		k.rows = append(k.rows, ranked{})
@@ -83,7 +101,7 @@ func (k *keeper) append(tuple []query.Value) {
 }
 
 // rankAll ranks the first L rows of a unit when it turns out to have more.
-func (k *keeper) rankAll() {
+func (k *Keeper) rankAll() {
 	k.seen = make(map[string]uint64)
 	for i := range k.rows {
 		k.rows[i].rank = k.rank(k.rows[i].tuple)
@@ -94,7 +112,7 @@ func (k *keeper) rankAll() {
 }
 
 // rank returns the rank of the next row of the unit.
-func (k *keeper) rank(tuple []query.Value) (rank [sha256.Size]byte) {
+func (k *Keeper) rank(tuple []query.Value) (rank [sha256.Size]byte) {
 	k.buffer = appendCanonical(k.unit.appendTo(k.buffer[:0]), tuple)
 	earlier := k.seen[string(k.buffer)]
 	k.seen[string(k.buffer)] = earlier + 1
@@ -106,7 +124,7 @@ func (k *keeper) rank(tuple []query.Value) (rank [sha256.Size]byte) {
 }
 
 // sink restores the heap below position i.
-func (k *keeper) sink(i int) {
+func (k *Keeper) sink(i int) {
 	for {
 		highest := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(k.rows); child++ {
@@ -138,4 +156,120 @@ func appendCanonical(buffer []byte, tuple []query.Value) []byte {
 		}
 	}
 	return buffer
+}
+
+// streamKept is stream for a table with a unit: of the rows inside the declared
+// domains it yields those that are kept, whatever the columns asked for. SQLite
+// sorts the rows by unit, so that only those kept of one unit are in memory,
+// and the number of each of its distinct rows. Units of which the condition
+// units is not true are not read; it must hold of all rows of a unit or of none.
+func streamKept(ctx context.Context, q Querier, t Table, units condition, columns []int, f func([]query.Value)) error {
+	if err := t.CheckUnit(); err != nil {
+		return err
+	}
+	p := plan{fetch: t.Columns, where: units}
+	found, err := q.QueryContext(ctx, p.byUnit(t), p.where.args...)
+	if err != nil {
+		return failure(ctx, err, t.Source)
+	}
+	defer found.Close()
+	asked := make([]query.Value, len(columns))
+	k := NewKeeper(t, func(tuple []query.Value) {
+		for i, c := range columns {
+			asked[i] = tuple[c]
+		}
+		f(asked)
+	})
+	if err := p.eachOfUnits(found, k); err != nil {
+		return failure(ctx, err, t.Source)
+	}
+	return nil
+}
+
+// byUnit returns the statement that reads the columns and the unit, the rows of
+// a unit together. The plus sign keeps SQLite from walking an index on the unit,
+// which takes longer than sorting: it would look up each row.
+func (p plan) byUnit(t Table) string {
+	column := columnOf(t.Unit)
+	return "SELECT " + p.fields() + ", " + strings.ReplaceAll(unitField, "?", column) + from(t.Source) +
+		" WHERE " + column + " IS NOT NULL AND " + p.where.text + " ORDER BY (+" + column + ") COLLATE BINARY"
+}
+
+func (p plan) eachOfUnits(found *sql.Rows, k *Keeper) error {
+	var u unit
+	row := p.newRow(&u)
+	for found.Next() {
+		if err := found.Scan(row.into...); err != nil {
+			return err
+		}
+		if p.inside(row.cells, row.tuple) {
+			k.add(u, row.tuple)
+		}
+	}
+	if err := found.Err(); err != nil {
+		return err
+	}
+	k.Flush()
+	return nil
+}
+
+// unitField is an expression for a unit: bytes where it is a text, hexadecimal
+// text where it is a blob, and itself where it is a number. Texts travel as
+// bytes because a text that is not valid in the database's encoding would not
+// reach Go as it is, and two units could look like one.
+const unitField = `CASE typeof(?) WHEN 'text' THEN CAST(? AS BLOB) WHEN 'blob' THEN hex(?) ELSE ? END`
+
+// unit is a value of the unit column. Two are equal by == if and only if SQLite
+// takes them as equal under the BINARY collation: 1 and 1.0 are, 1 and '1' not,
+// 'a' and 'A' not, 'a' and x'61' not.
+type unit struct {
+	kind  unitKind
+	n     int64
+	x     float64
+	bytes string
+}
+
+type unitKind uint8
+
+const (
+	unitInteger unitKind = iota + 1
+	unitReal             // only what is no 64-bit integer
+	unitText
+	unitBlob
+)
+
+// Scan implements sql.Scanner for unitField.
+func (u *unit) Scan(from any) error {
+	switch v := from.(type) {
+	case int64:
+		*u = unit{kind: unitInteger, n: v}
+	case float64:
+		*u = unit{kind: unitReal, x: v}
+		if v == math.Trunc(v) && v >= -1<<63 && v < 1<<63 {
+			*u = unit{kind: unitInteger, n: int64(v)}
+		}
+	case nil: // the driver may return empty bytes as nil; NULL is left out
+		*u = unit{kind: unitText}
+	case []byte:
+		if u.kind != unitText || u.bytes != string(v) { // rows of a unit share its bytes
+			*u = unit{kind: unitText, bytes: string(v)}
+		}
+	case string:
+		*u = unit{kind: unitBlob, bytes: v}
+	default:
+		return errors.New("a unit of another type")
+	}
+	return nil
+}
+
+// appendTo appends an encoding of the unit that no other unit's begins with.
+func (u unit) appendTo(buffer []byte) []byte {
+	buffer = append(buffer, byte(u.kind))
+	switch u.kind {
+	case unitInteger:
+		return binary.BigEndian.AppendUint64(buffer, uint64(u.n))
+	case unitReal:
+		return binary.BigEndian.AppendUint64(buffer, math.Float64bits(u.x))
+	}
+	return append(binary.AppendUvarint(buffer, uint64(len(u.bytes))), u.bytes...)
 }

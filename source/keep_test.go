@@ -182,11 +182,11 @@ func TestKeepIsUniform(t *testing.T) {
 	const rows, limit, keys = 10, 3, 4000
 	times := make([]int, rows)
 	for i := range keys {
-		k := newKeeper(Table{MaxRows: limit, Key: []byte{byte(i), byte(i >> 8)}}, func(tuple []query.Value) { times[tuple[0].Int64()]++ })
+		k := NewKeeper(Table{MaxRows: limit, Key: []byte{byte(i), byte(i >> 8)}}, func(tuple []query.Value) { times[tuple[0].Int64()]++ })
 		for r := range int64(rows) {
 			k.add(unit{kind: unitInteger}, []query.Value{query.Int(r)})
 		}
-		k.flush()
+		k.Flush()
 	}
 	for r, n := range times { // mean 1200, standard deviation 29
 		if n < 1050 || n > 1350 {
@@ -200,13 +200,13 @@ func TestKeepIsUniform(t *testing.T) {
 func TestUnitsKeepTheirOwn(t *testing.T) {
 	const rows, limit, units = 10, 3, 4000
 	times := make([]int, rows)
-	k := newKeeper(Table{MaxRows: limit, Key: []byte("key")}, func(tuple []query.Value) { times[tuple[0].Int64()]++ })
+	k := NewKeeper(Table{MaxRows: limit, Key: []byte("key")}, func(tuple []query.Value) { times[tuple[0].Int64()]++ })
 	for i := range int64(units) {
 		for r := range int64(rows) {
 			k.add(unit{kind: unitInteger, n: i}, []query.Value{query.Int(r)})
 		}
 	}
-	k.flush()
+	k.Flush()
 	for r, n := range times { // mean 1200, standard deviation 29
 		if n < 1050 || n > 1350 {
 			t.Errorf("row %d was kept %d times of %d, want about %d", r, n, units, units*limit/rows)
@@ -229,7 +229,7 @@ func TestKeyChooses(t *testing.T) {
 // TestRank pins the encoding under the HMAC: with another one all the files in
 // use would keep other rows. The value is from another implementation.
 func TestRank(t *testing.T) {
-	k := newKeeper(Table{MaxRows: 1, Key: []byte("a key")}, nil)
+	k := NewKeeper(Table{MaxRows: 1, Key: []byte("a key")}, nil)
 	k.unit, k.seen = unit{kind: unitText, bytes: "p 17"}, make(map[string]uint64)
 	tuple := []query.Value{query.Null(), query.Int(-2), query.Text("é"), query.Text(strings.Repeat("x", 200))}
 	for _, want := range []string{"e46b95c31ba50e931f3ae4b8597feff5a5316f2376dd8537f02af6a99db169f9", "3f14929fc04fa1170b3ee04fa8f30877d96e3a656c958f196b49fcb19e8a3b2e"} {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -151,4 +152,165 @@ func known(tables []named) bool {
 		}
 	}
 	return true
+}
+
+// condition resolves a condition, and returns the equalities that hold where it
+// is true. No condition is nil.
+func (s *scope) condition(x *definition.Expr) ([]equality, error) {
+	if x == nil {
+		return nil, nil
+	}
+	switch x.Kind {
+	case definition.And:
+		left, err := s.condition(x.Args[0])
+		if err != nil {
+			return nil, err
+		}
+		right, err := s.condition(x.Args[1])
+		return append(left, right...), err
+	case definition.Equal:
+		left, err := s.value(x.Args[0])
+		if err != nil {
+			return nil, err
+		}
+		right, err := s.value(x.Args[1])
+		if err != nil || left.collates || right.collates {
+			return nil, err
+		}
+		return []equality{{left, right}}, nil
+	}
+	_, err := s.value(x)
+	return nil, err
+}
+
+// values resolves expressions into one that reads what all of them read.
+func (s *scope) values(all []*definition.Expr) (value, error) {
+	var out value
+	out.affinity = noAffinity
+	for _, x := range all {
+		v, err := s.value(x)
+		if err != nil {
+			return value{}, err
+		}
+		out.reads |= v.reads
+		out.collates = out.collates || v.collates
+	}
+	return out, nil
+}
+
+// value resolves an expression.
+func (s *scope) value(x *definition.Expr) (value, error) {
+	for _, k := range s.keys {
+		if k.expr == x || !k.expr.Selects() && reflect.DeepEqual(k.expr, x) {
+			return k.value, nil
+		}
+	}
+	switch x.Kind {
+	case definition.Ref:
+		return s.ref(x)
+	case definition.Query:
+		return s.subSelect(x)
+	case definition.Call:
+		return s.call(x)
+	}
+	v, err := s.values(x.Args)
+	if len(x.Args) == 1 { // a + before a column compares as the column does
+		v.collation = unknownCollation
+	}
+	switch x.Kind {
+	case definition.Collate:
+		if x.Args[0].Kind == definition.Ref && err == nil {
+			v, err = s.ref(x.Args[0])
+		}
+		v.collation, v.collates = x.Name, true
+	case definition.Cast:
+		if v.affinity = affinityOf(x.Name); x.Name == "" || query.SameName(x.Name, "any") {
+			v.affinity = unknownAffinity
+		}
+	}
+	return v, err
+}
+
+// unresolved is the value of a name that is not of exactly one column of the
+// tables here or around: a text, a truth value, or an alias. SQLite has rules for
+// which of them it is, and none of these needs to be known: no key is found by it, and
+// no unit. It is as what all rows together decide.
+var unresolved = value{reads: ^leaves(0), affinity: unknownAffinity, collation: unknownCollation}
+
+// ref resolves a name. In double quotes SQLite takes what names nothing for a
+// text; but not all names of expressions are known here.
+func (s *scope) ref(x *definition.Expr) (value, error) {
+	table, name := query.FoldName(x.Table), query.FoldName(x.Name)
+	if v, ok := s.column(table, name); ok {
+		return v, nil
+	}
+	if table == "" && !isRowid(name) && (x.Quoted && s.knowsAll() || isTruth(name)) {
+		for at := s; at != nil; at = at.around {
+			at.constants = append(at.constants, name)
+		}
+		s.outside |= unresolved.reads
+		return unresolved, nil
+	}
+	return value{}, mixedf("names %s, which is not understood", x.Name)
+}
+
+// subSelect resolves a SELECT within an expression. It may read public rows, so
+// that it is a function of the row that it stands beside.
+func (s *scope) subSelect(x *definition.Expr) (value, error) {
+	r, outside, err := s.query(x.Select, s.ctes, s)
+	if err != nil {
+		return value{}, err
+	}
+	if r.private != 0 {
+		return value{}, mixedf("reads private rows of %s in a sub-select", r.privateTables()[0])
+	}
+	return value{reads: outside, affinity: unknownAffinity, collation: unknownCollation}, nil
+}
+
+// aggregates are the functions that are aggregates, min and max of one argument.
+var aggregates = map[string]bool{"avg": true, "count": true, "max": true, "min": true, "total": true}
+
+// call resolves a call of a function. An aggregate of columns of a SELECT around
+// would be one of that SELECT's.
+func (s *scope) call(x *definition.Expr) (value, error) {
+	if !safe[x.Name] {
+		return value{}, errUnsafe(s.source, x.Name)
+	}
+	args := x.Args
+	if x.Filter != nil {
+		args = append(args[:len(args):len(args)], x.Filter)
+	}
+	if x.Over != nil {
+		return s.window(x.Over, args)
+	}
+	if !aggregates[x.Name] || len(x.Args) > 1 {
+		return s.values(args)
+	}
+	outer, inside := s.outer, s.inside
+	s.inside = true
+	v, err := s.values(args)
+	s.inside = inside
+	if err == nil && s.outer != outer {
+		err = mixedf("has the aggregate %s of columns of a SELECT around", x.Name)
+	}
+	s.aggregate = x.Name
+	return v, err
+}
+
+// window resolves a call over a window.
+func (s *scope) window(o *definition.Over, args []*definition.Expr) (value, error) {
+	v, err := s.values(append(args[:len(args):len(args)], o.OrderBy...))
+	if err != nil {
+		return value{}, err
+	}
+	g := group{what: "has a window function"}
+	for _, x := range o.Partition {
+		w, err := s.value(x)
+		if err != nil {
+			return value{}, err
+		}
+		g.by = append(g.by, w)
+	}
+	s.windows = append(s.windows, g)
+	return v, nil
 }

@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"dpsql/query"
+	"dpsql/sqlerr"
 )
 
 // Querier runs statements: a *sql.DB, *sql.Tx or *sql.Conn. The functions of
@@ -100,4 +101,67 @@ type Table struct {
 	// are read part by part: the partitions that PostgreSQL reads side by side. It
 	// must not call back, and tells nothing of the rows. nil where nobody looks.
 	Progress func(done, all int)
+}
+
+// CheckUnit refuses, as invalid, a unit of which it is not said how many rows are
+// kept, or that has no key to choose them by. Without a unit both are ignored.
+func (t Table) CheckUnit() error {
+	switch {
+	case t.Unit == "":
+		return nil
+	case t.MaxRows < 1:
+		return sqlerr.New(sqlerr.Invalid, "max_rows must be at least 1 where %s is the unit of %s", t.Unit, t.Source)
+	case len(t.Key) == 0:
+		return sqlerr.New(sqlerr.Invalid, "there is no key to choose the rows of a unit of %s by", t.Source)
+	}
+	return nil
+}
+
+// Over refuses, as internal, a universe that is not that of the table's columns:
+// the weights of a query over it would be those of other values.
+func (t Table) Over(u *query.Universe) error {
+	same := slices.EqualFunc(t.Columns, u.Columns(), func(a, b query.Column) bool {
+		return query.SameName(a.Name, b.Name) && a.Domain.Type() == b.Domain.Type()
+	})
+	if !same {
+		return sqlerr.New(sqlerr.Internal, "the query is not over the columns declared of %s", t.Source)
+	}
+	return nil
+}
+
+// Project returns the table with the columns at the given positions alone, and
+// refuses, as internal, those that it does not have.
+func (t Table) Project(columns []int) (Table, error) {
+	projected := t
+	projected.Columns = make([]query.Column, len(columns))
+	for i, c := range columns {
+		if c < 0 || c >= len(t.Columns) {
+			return Table{}, sqlerr.New(sqlerr.Internal, "%s has no declared column %d", t.Source, c)
+		}
+		projected.Columns[i] = t.Columns[c]
+	}
+	return projected, nil
+}
+
+// SQLite returns the reader of an SQLite file's main database. It reads the
+// schema and then the rows, so q should be a transaction where another
+// connection may change either meanwhile.
+func SQLite(q Querier) Reader { return sqlite{q} }
+
+type sqlite struct{ q Querier }
+
+// failure replaces an error of the database, which can carry a value of a row,
+// by one that names the source only.
+func failure(ctx context.Context, err error, source string) error {
+	code, what := classify(ctx, err)
+	return sqlerr.New(code, "%s while reading %s", what, source)
+}
+
+// classify maps an error to a code and fixed words for it.
+func classify(ctx context.Context, err error) (sqlerr.Code, string) {
+	code, words, result := sqlerr.OfSQLite(ctx, err)
+	if result == 1 { // the schema has changed, or an expression of a view failed
+		return sqlerr.Invalid, "the database refused a column or an expression"
+	}
+	return code, words
 }
