@@ -28,6 +28,14 @@ type Answer struct {
 	Support    string  // m, the sparsity of the query, in decimal, or "infinite"; of several queries "least to largest"
 	Cost       Cost    // what this statement was charged
 	Verified   bool    // false when a mechanism answers past its last run: no margin is known
+	Kept       Kept    // which rows of the table the answer is about
+}
+
+// Kept says which rows of a table answers are about. Both fields are public: the
+// table's declaration states them.
+type Kept struct {
+	Unit    string // the column that tells units apart, or "" if answers are about all rows
+	MaxRows int64  // how many rows of each unit are kept
 }
 
 // Cost is what a statement was charged.

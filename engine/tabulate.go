@@ -14,6 +14,9 @@ func (st *statement) result(answers []estimate) *Result {
 	out := &Result{Warnings: st.bound.Warnings, Rows: table.Rows, Answer: &Answer{
 		Margins: table.Margins, Confidence: st.settings.Confidence, Support: st.support(), Verified: true,
 		Cost: Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}}}
+	if st.table.MaxRows > 0 {
+		out.Answer.Kept = Kept{st.table.Unit, st.table.MaxRows}
+	}
 	columns := st.bound.Output.Columns
 	out.Columns, out.Answer.NotNull = make([]Column, len(columns)), make([]bool, len(columns))
 	for i, c := range columns {

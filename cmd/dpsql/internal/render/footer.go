@@ -9,10 +9,15 @@ import (
 	"dpsql/engine"
 )
 
-// Footer returns the line below a private answer: its margin, where it came
-// from, what it cost and, unless elapsed is 0, how long it took.
+// Footer returns the line below a private answer: its margin, which rows it is
+// about if not all, where it came from, what it cost and, unless elapsed is 0, how
+// long it took.
 func Footer(a *engine.Answer, elapsed time.Duration) string {
-	parts := []string{margin(a), origin(a), "cost " + cost(a.Cost)}
+	parts := []string{margin(a)}
+	if a.Kept.Unit != "" && a.Mechanism != "constant" {
+		parts = append(parts, fmt.Sprintf("of kept rows, at most %d a %s", a.Kept.MaxRows, Visible(a.Kept.Unit)))
+	}
+	parts = append(parts, origin(a), "cost "+cost(a.Cost))
 	if elapsed > 0 {
 		parts = append(parts, Duration(elapsed))
 	}

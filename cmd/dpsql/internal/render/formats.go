@@ -115,12 +115,18 @@ type jsonAnswer struct {
 	Mechanism  string          `json:"mechanism"`
 	Support    json.RawMessage `json:"support"`
 	Cost       jsonCost        `json:"cost"`
+	Kept       *jsonKept       `json:"kept,omitempty"` // nil if the answer is about all rows
 	Warnings   []string        `json:"warnings,omitempty"`
 }
 
 type jsonCost struct {
 	Epsilon any `json:"epsilon"`
 	Rho     any `json:"rho"`
+}
+
+type jsonKept struct {
+	Unit    string `json:"unit"`
+	MaxRows int64  `json:"max_rows"`
 }
 
 // writeJSON writes one object on one line.
@@ -140,6 +146,9 @@ func writeJSON(w io.Writer, r *engine.Result) error {
 	}
 	if a.Margins != nil {
 		answer.Margins = finiteRows(a.Margins)
+	}
+	if a.Kept.Unit != "" {
+		answer.Kept = &jsonKept{a.Kept.Unit, a.Kept.MaxRows}
 	}
 	return JSONLine(w, answer)
 }

@@ -65,6 +65,10 @@ func TestFooter(t *testing.T) {
 			"± 50 at 95 % · direct · cost ε 0.02 and ρ 0.00077 · 0.1 ms"},
 		{engine.Answer{Margins: [][]any{{11.0}}, Confidence: 0.95, Via: "r\x1b[2J", Mechanism: "projection", Support: "infinite", Verified: true},
 			`± 11 at 95 % · release r\x1b[2J (projection, m = ∞) · cost 0 · 0.1 ms`},
+		{engine.Answer{Margins: [][]any{{40.0}}, Confidence: 0.95, Mechanism: "direct", Verified: true, Kept: engine.Kept{Unit: "patient", MaxRows: 3}},
+			"± 40 at 95 % · of kept rows, at most 3 a patient · direct · cost 0 · 0.1 ms"},
+		{engine.Answer{Margins: [][]any{{0.0}}, Mechanism: "constant", Verified: true, Kept: engine.Kept{Unit: "patient", MaxRows: 3}},
+			"exact · constant: no row can match · cost 0 · 0.1 ms"},
 	}
 	for _, test := range tests {
 		if got := Footer(&test.answer, ms); got != test.want {
