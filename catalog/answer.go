@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
 	"time"
 
@@ -60,13 +62,9 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 	if err := tx.seal("dpsql_answers", a.ID, a.encoding()); err != nil {
 		return err
 	}
-	return tx.join(rollAnswers, answerKey(a.ID, a.TableID, sum))
-}
-
-// answerKey is what an answer is in the roll of all: what AnswerKeys reads of
-// it, and what it is found by.
-func answerKey(id, table int64, sum []byte) string {
-	return key(id) + " " + key(table) + " " + string(sum)
+	_, err = tx.exec(`INSERT INTO dpsql_answer_counts (table_id, sha256, answers) VALUES (?, ?, 1)
+		ON CONFLICT DO UPDATE SET answers = answers + 1`, a.TableID, sum)
+	return err
 }
 
 func (a *Answer) encoding() encoding {
@@ -79,14 +77,52 @@ const selectAnswer = `SELECT id, table_id, query, kind, via, COALESCE(mechanism,
 
 // Answers lists the stored answers to a query on a table, given as canonical
 // text, oldest first. Those of a dropped table are found only under its old id.
+// Errors: Corrupt when one is missing.
 func (tx *Tx) Answers(table int64, query string) ([]Answer, error) {
-	all, err := list(tx, scanAnswer, selectAnswer+`WHERE table_id = ? AND sha256 = ? ORDER BY id`, table, checksum([]byte(query)))
+	sum := checksum([]byte(query))
+	all, err := list(tx, scanAnswer, selectAnswer+`WHERE table_id = ? AND sha256 = ? ORDER BY id`, table, sum)
+	if err != nil {
+		return nil, err
+	}
 	for i := range all {
 		if all[i].TableID != table || all[i].Query != query { // no two texts have one SHA-256
 			return nil, corrupt("the stored answers of the catalog are not where they belong")
 		}
 	}
+	if tx.version < answerCountsVersion {
+		return all, nil
+	}
+	count, err := find(tx, scanNumber, `SELECT answers FROM dpsql_answer_counts WHERE table_id = ? AND sha256 = ?`, table, sum)
+	if err == nil && count != nil && *count > int64(len(all)) {
+		err = corrupt("a stored answer to the query is missing")
+	}
 	return all, err
+}
+
+// Answers is Tx.Answers in a Read of its own. Most queries have no stored answer,
+// and every count that is asked is looked up: one statement without a transaction
+// says so in 7 µs, a Read in 35 (BenchmarkAnswers), more than the rest of a free
+// answer.
+func (s *Store) Answers(ctx context.Context, table int64, query string) (all []Answer, err error) {
+	if none, err := s.noAnswers(ctx, table, checksum([]byte(query))); err == nil && none {
+		return nil, nil
+	}
+	err = s.Read(ctx, func(tx *Tx) error {
+		all, err = tx.Answers(table, query)
+		return err
+	})
+	return all, err
+}
+
+// noAnswers reports whether it is certain that a query has no stored answer, by
+// one statement without a transaction around it.
+func (s *Store) noAnswers(ctx context.Context, table int64, sum []byte) (none bool, err error) {
+	err = s.onProbe(ctx, func(conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, `SELECT version = ?3 AND NOT EXISTS (SELECT 1 FROM dpsql_answer_counts WHERE table_id = ?1 AND sha256 = ?2)
+			AND NOT EXISTS (SELECT 1 FROM dpsql_answers WHERE table_id = ?1 AND sha256 = ?2) FROM dpsql_schema`,
+			table, sum, len(s.schema)).Scan(&none)
+	})
+	return none, err
 }
 
 func scanAnswer(row record) (a Answer, err error) {

@@ -25,7 +25,6 @@ const (
 	rollTables     = "private tables"
 	rollReleases   = "releases"
 	rollMechanisms = "mechanisms"
-	rollAnswers    = "stored answers"
 	rollLedger     = "ledger"
 	rollHistory    = "history"
 	rollCatalog    = "catalog" // of nothing; its sum is the catalog's random name

@@ -101,6 +101,11 @@ func scanText(row record) (text string, err error) {
 	return text, err
 }
 
+func scanNumber(row record) (n int64, err error) {
+	err = row.Scan(&n)
+	return n, err
+}
+
 // insert writes a row and returns its id.
 func (tx *Tx) insert(query string, args ...any) (int64, error) {
 	result, err := tx.exec(query, args...)

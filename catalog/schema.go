@@ -20,7 +20,7 @@ type migration struct {
 
 // migrations[i] takes a catalog from version i to i+1. A migration, once
 // shipped, never changes; a new one is appended.
-var migrations = []migration{{version1, nil}, {version2, (*Tx).sealAll}, {version3, nil}, {version4, nil}}
+var migrations = []migration{{version1, nil}, {version2, (*Tx).sealAll}, {version3, nil}, {version4, nil}, {version5, nil}}
 
 // readVersion returns the version of the catalog's schema, 0 where there is no
 // catalog, and refuses one newer than latest.
@@ -62,7 +62,8 @@ func countTables(ctx context.Context, q Querier, like string) (tables int, err e
 // damaged, by a table that a later version has: what that version brought would
 // not be verified in it.
 func confirmOld(ctx context.Context, q Querier, version int) error {
-	for later, table := range map[int]string{sealedVersion: `dpsql\_rolls`, sourcesVersion: `dpsql\_sources`, stepsVersion: `dpsql\_public\_columns`} {
+	for later, table := range map[int]string{sealedVersion: `dpsql\_rolls`, sourcesVersion: `dpsql\_sources`, stepsVersion: `dpsql\_public\_columns`,
+		answerCountsVersion: `dpsql\_answer\_counts`} {
 		if version >= later {
 			continue
 		}

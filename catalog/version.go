@@ -34,32 +34,42 @@ func (s *Store) Version(ctx context.Context) (Version, error) {
 	return v, s.translate(ctx, err)
 }
 
-func (s *Store) version(ctx context.Context) (Version, error) {
-	if exists, err := s.identify(); err != nil || !exists {
+func (s *Store) version(ctx context.Context) (v Version, err error) {
+	err = s.onProbe(ctx, func(conn *sql.Conn) error {
+		v.probe, v.data, err = dataVersionOf(ctx, conn)
+		if err != nil {
+			s.probe.drop()
+		}
+		return err
+	})
+	if err != nil {
 		return Version{}, err
+	}
+	return v, nil
+}
+
+// onProbe calls ask with the connection that never writes, if there is a file.
+func (s *Store) onProbe(ctx context.Context, ask func(*sql.Conn) error) error {
+	if exists, err := s.identify(); err != nil || !exists {
+		return err
 	}
 	select {
 	case s.probe.turn <- struct{}{}:
 	case <-ctx.Done():
-		return Version{}, ctx.Err()
+		return ctx.Err()
 	}
 	defer func() { <-s.probe.turn }()
 	if s.probe.conn == nil {
 		pool, err := s.readerPool()
 		if err != nil {
-			return Version{}, err
+			return err
 		}
 		if s.probe.conn, err = pool.Conn(ctx); err != nil {
 			s.probe.conn = nil
-			return Version{}, err
+			return err
 		}
 	}
-	asked, data, err := dataVersionOf(ctx, s.probe.conn)
-	if err != nil {
-		s.probe.drop()
-		return Version{}, err
-	}
-	return Version{asked, data}, nil
+	return ask(s.probe.conn)
 }
 
 func (p *probe) drop() {

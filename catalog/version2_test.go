@@ -40,7 +40,7 @@ type everything struct {
 
 func readEverything(s *Store) (all everything, err error) {
 	err = s.Read(context.Background(), func(tx *Tx) error {
-		var errs [13]error
+		var errs [12]error
 		all.Publics, errs[0] = tx.Publics()
 		all.Accounts, errs[1] = tx.Accounts()
 		all.Unit, errs[2] = tx.AccountUnit(1)
@@ -52,8 +52,7 @@ func readEverything(s *Store) (all everything, err error) {
 		all.Ledger, errs[8] = tx.Ledger()
 		errs[9] = tx.VerifyLedger()
 		all.Sources, errs[11] = tx.Sources()
-		all.Columns, errs[12] = tx.PublicColumns("icd10")
-		errs[10] = tx.AnswerKeys(new(AnswersRead), 100, func(AnswerKey) {})
+		all.Columns, errs[10] = tx.PublicColumns("icd10")
 		for _, err := range errs {
 			if err != nil {
 				return err

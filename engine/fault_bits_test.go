@@ -119,7 +119,7 @@ func TestFlippedBits(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 3))
 	for _, table := range []string{"schema", "public", "sources", "accounts", "bases", "tables", "columns", "releases", "mechanisms",
-		"payloads", "history", "answers", "ledger", "rolls",
+		"payloads", "history", "answers", "answer_counts", "ledger", "rolls",
 		"answers_query", "sources_live", "tables_live", "releases_live", "mechanisms_live"} {
 		t.Run(table, func(t *testing.T) {
 			noticed, harmless := tally{}, tally{}

@@ -113,7 +113,7 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 // answered returns the mechanism's own earlier answer to the query, which others
 // may have stored while this one waited.
 func (db *DB) answered(ctx context.Context, r request, l *live) (estimate, bool, error) {
-	answers, err := db.storedAnswers(ctx, nil, r)
+	answers, err := db.storedAnswers(ctx, r)
 	if err != nil {
 		return estimate{}, false, err
 	}

@@ -9,7 +9,6 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
-	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
@@ -75,7 +74,7 @@ const storedNote = "stored"
 
 // stored returns the answers this query got before: they serve again for free.
 func (db *DB) stored(ctx context.Context, v *view.View, r request) ([]candidate, error) {
-	answers, err := db.storedAnswers(ctx, v.Answers, r)
+	answers, err := db.storedAnswers(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -83,20 +82,11 @@ func (db *DB) stored(ctx context.Context, v *view.View, r request) ([]candidate,
 }
 
 // storedAnswers returns the answers that are stored, and those that the present lease
-// remembers. Keys may save looking.
-func (db *DB) storedAnswers(ctx context.Context, keys *view.AnswerKeys, r request) (answers []catalog.Answer, err error) {
-	if can, known := keys.May(r.table.ID, r.query.String()); can {
-		err := db.store.Read(ctx, func(tx *catalog.Tx) error {
-			var err error
-			answers, err = tx.Answers(r.table.ID, r.query.String())
-			return err
-		})
-		if err == nil && known && len(answers) == 0 { // its index is damaged
-			err = sqlerr.New(sqlerr.Corrupt, "the stored answer to the query is not found").WithHint("restore a backup")
-		}
-		if err != nil {
-			return nil, err
-		}
+// remembers.
+func (db *DB) storedAnswers(ctx context.Context, r request) ([]catalog.Answer, error) {
+	answers, err := db.store.Answers(ctx, r.table.ID, r.query.String())
+	if err != nil {
+		return nil, err
 	}
 	return append(answers, db.live.memory.find(r)...), nil
 }

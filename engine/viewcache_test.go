@@ -78,24 +78,6 @@ func TestOthersCommitsAreSeen(t *testing.T) {
 	refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM again`)
 }
 
-// TestManyAnswerKeys gives up knowing answers one by one when there are too
-// many, and still finds each.
-func TestManyAnswerKeys(t *testing.T) {
-	s := clinic(t)
-	if err := s.Set("accuracy", "50"); err != nil {
-		t.Fatal(err)
-	}
-	const q = `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`
-	bought := count(t, s, q)
-	keys := &s.db.views.Answers
-	keys.Mu.Lock()
-	keys.Full, keys.ByTable = true, nil
-	keys.Mu.Unlock()
-	if got := must(t, s, q); got.Rows[0][0] != bought || got.Answer.Cost != (Cost{}) {
-		t.Errorf("the stored answer %d is not served: %v at %v", bought, got.Rows[0][0], got.Answer.Cost)
-	}
-}
-
 // TestPublicViewsMayCallAnyFunction declares a view public whose functions can
 // fail on a row, which is no secret; a private source may not call them.
 func TestPublicViewsMayCallAnyFunction(t *testing.T) {

@@ -23,8 +23,7 @@ type View struct {
 	Mechanisms []catalog.Mechanism
 	Unbuilt    []Unbuilt // in a rehearsal
 	Accounts   map[int64]Account
-	Answers    *AnswerKeys // of the stored answers; nil where they were not looked at
-	missing    string      // the name of the database file where there is none; else ""
+	missing    string // the name of the database file where there is none; else ""
 }
 
 // Account is a budget and what of it is spent.
