@@ -100,7 +100,6 @@ var crowded = map[string]int{
 	"engine":                58,
 	"mechanisms/projection": 37,
 	"query":                 27,
-	"source/postgres":       30,
 	"sqlfront":              68,
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"dpsql/query"
+	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -212,4 +213,20 @@ func uuidOf(raw []byte) (query.Value, bool) {
 		return query.Value{}, false
 	}
 	return query.Text(fmt.Sprintf("%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:])), true
+}
+
+// unit returns how the relation has the unit: as an INTEGER where its type is
+// one, else as a TEXT.
+func (rel *relation) unit(t source.Table) (column, error) {
+	a, err := rel.attribute(t.Unit, t.Source)
+	if err != nil {
+		return column{}, err
+	}
+	for _, declared := range []query.Type{query.TypeInteger, query.TypeText} {
+		if k, ok := a.kind(declared); ok && k.all {
+			return column{Column: query.Column{Name: t.Unit, Domain: query.Unbounded()}, kind: k, text: a.text()}, nil
+		}
+	}
+	return column{}, sqlerr.New(sqlerr.Unsupported, "the unit %s of %s is of type %s", t.Unit, t.Source, a.typ).
+		WithHint("make a view that has it as %s::text", quoted(a.name))
 }
