@@ -46,6 +46,7 @@ type Store struct {
 	now      func() time.Time // the clock of ledger rows and creation dates
 	writing  chan struct{}    // holds a token while this Store writes
 	probe    probe
+	memory   string // of a copy in memory: what SQLite opens it by
 
 	mu     sync.Mutex
 	closed bool
@@ -151,6 +152,9 @@ func (s *Store) ReadOnly() bool {
 // diskWritable reports whether the file can be written, or made; where the
 // directory is missing, making it says so better.
 func (s *Store) diskWritable() bool {
+	if s.memory != "" {
+		return true
+	}
 	dir := filepath.Dir(s.path)
 	return (writable(dir) || missing(dir)) && (writable(s.path) || missing(s.path))
 }
@@ -171,6 +175,8 @@ func (s *Store) identify() (exists bool, err error) {
 	switch {
 	case s.closed:
 		return false, sqlerr.New(sqlerr.Internal, "the database was closed")
+	case s.memory != "":
+		return true, nil
 	case err != nil && !os.IsNotExist(err):
 		return false, fileError("open", s.path, err)
 	case err != nil && s.file == nil:

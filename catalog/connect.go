@@ -45,6 +45,11 @@ func (s *Store) writerPool() (*sql.DB, error) {
 	if s.writer != nil {
 		return s.writer, nil
 	}
+	if s.memory != "" {
+		pool, err := openPool(s.memory+"&_txlock=immediate", 1)
+		s.writer = pool
+		return pool, err
+	}
 	if err := s.notMounted(); err != nil {
 		return nil, err
 	}
@@ -64,6 +69,11 @@ func (s *Store) readerPool() (*sql.DB, error) {
 	defer s.mu.Unlock()
 	if s.reader != nil {
 		return s.reader, nil
+	}
+	if s.memory != "" {
+		pool, err := openPool(s.memory, 0)
+		s.reader = pool
+		return pool, err
 	}
 	mode := []string{"mode=ro"}
 	if s.diskWritable() {

@@ -20,7 +20,7 @@ const newFile = ".dpsql-new-*"
 // charged by this one, and each of the two has a ledger of its own. The file was
 // just identified.
 func (s *Store) oneName() error {
-	if s.names() <= 1 { // some file systems say 0
+	if s.memory != "" || s.names() <= 1 { // some file systems say 0
 		return nil
 	}
 	s.removeNewNames()
