@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
 	"dpsql/query"
@@ -113,7 +114,7 @@ func (sn *snapshot) currentCells(ctx context.Context, columns []int, q query.Que
 // since the cells were read, so its schema is looked at once, and then only
 // whether all tables it reads are still those of its budget or public.
 func (db *DB) recheck(ctx context.Context, t *view.Table, k cellsKey, bases []string, file catalog.Version) error {
-	bases, err := db.stillCovered(ctx, t, bases)
+	bases, err := schemas.StillCovered(ctx, db.store, t, bases)
 	if err != nil {
 		return err
 	}
@@ -123,21 +124,6 @@ func (db *DB) recheck(ctx context.Context, t *view.Table, k cellsKey, bases []st
 	s := c.get(k)
 	s.checked, s.bases = file, bases
 	return nil
-}
-
-// stillCovered looks at a source again, and returns the tables that it reads,
-// which it is told where they are known.
-func (db *DB) stillCovered(ctx context.Context, t *view.Table, bases []string) ([]string, error) {
-	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
-		if bases == nil {
-			var err error
-			if bases, err = sameInFile(ctx, tx, t); err != nil {
-				return err
-			}
-		}
-		return covered(tx, t, bases)
-	})
-	return bases, err
 }
 
 // pays reports whether push-down has taken as long as loading would.

@@ -9,6 +9,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
@@ -29,16 +30,16 @@ func (s *Session) createPublic(ctx context.Context, st *sqlfront.CreatePublic) (
 		if t, err := tx.Table(st.Name.Text); err != nil || t != nil {
 			return firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
 		}
-		if err := readsNoPrivateRows(ctx, tx, st.Name.Text, nil); err != nil {
-			return at(err, st.Name.Position)
+		if err := schemas.ReadsNoPrivateRows(ctx, tx, st.Name.Text, nil); err != nil {
+			return sqlerr.Locate(err, st.Name.Position)
 		}
 		var columns []catalog.PublicColumn
 		if !public { // else AddPublic says so
-			if columns, err = declaredPublic(ctx, tx, st); err != nil {
+			if columns, err = schemas.PublicColumns(ctx, tx, st); err != nil {
 				return err
 			}
 		}
-		return at(tx.AddPublic(st.Name.Text, columns...), st.Name.Position)
+		return sqlerr.Locate(tx.AddPublic(st.Name.Text, columns...), st.Name.Position)
 	})
 }
 
@@ -175,11 +176,11 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 		t.Unit, t.MaxRows, t.Key = unit.column, unit.rows, unit.key
 		another, err := addPrivate(ctx, tx, t, b, out)
 		if err != nil {
-			return at(err, st.Name.Position)
+			return sqlerr.Locate(err, st.Name.Position)
 		}
 		if in == nil {
 			if warnings, err = source.Misfits(ctx, tx.SQL(), view.SourceTable(t)); err != nil {
-				return at(err, st.Name.Position)
+				return sqlerr.Locate(err, st.Name.Position)
 			}
 		}
 		if another != "" {
@@ -202,9 +203,9 @@ func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, i
 	} else {
 		all, err := source.Bases(ctx, tx.SQL(), t.Source)
 		if err != nil {
-			return t, at(err, st.Source.Position)
+			return t, sqlerr.Locate(err, st.Source.Position)
 		}
-		if bases, err = privateBases(tx, all); err != nil {
+		if bases, err = schemas.PrivateBases(tx, all); err != nil {
 			return t, err
 		}
 	}
@@ -229,7 +230,7 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bas
 	if err != nil {
 		return query.Domain{}, err
 	}
-	reads := readsNoPrivateRows(ctx, tx, from.Table.Text, bases)
+	reads := schemas.ReadsNoPrivateRows(ctx, tx, from.Table.Text, bases)
 	if !public {
 		hint := "CREATE PUBLIC TABLE " + from.Table.Text + "; says that its contents are no secret"
 		if sqlerr.CodeOf(reads) == sqlerr.Invalid {
@@ -239,17 +240,17 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bas
 			WithHint("%s", hint).At(from.Table.Position)
 	}
 	if reads != nil {
-		return query.Domain{}, at(reads, from.Table.Position)
+		return query.Domain{}, sqlerr.Locate(reads, from.Table.Position)
 	}
 	values, err := source.Values(ctx, tx.SQL(), from.Table.Text, from.Column.Text, def.Type, maxListed)
 	if err != nil {
-		return query.Domain{}, at(err, from.Column.Position)
+		return query.Domain{}, sqlerr.Locate(err, from.Column.Position)
 	}
 	if from.OrNull {
 		values = append(values, query.Null())
 	}
 	d, err := query.NewList(def.Type, values)
-	return d, at(err, from.Column.Position)
+	return d, sqlerr.Locate(err, from.Column.Position)
 }
 
 // protected returns the schema text of a declared table, and the base tables
@@ -257,7 +258,7 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bas
 // out is nil for the file.
 func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *outside) (text string, bases []string, err error) {
 	if out != nil {
-		return out.schema.Text, distinct(out.schema.Bases), nil
+		return out.schema.Text, schemas.Distinct(out.schema.Bases), nil
 	}
 	rows := view.SourceTable(t)
 	if rows.Public, err = tx.Publics(); err != nil {
@@ -267,10 +268,10 @@ func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *outsid
 	if err != nil {
 		return "", nil, err
 	}
-	if bases, err = privateBases(tx, schema.Bases); err != nil {
+	if bases, err = schemas.PrivateBases(tx, schema.Bases); err != nil {
 		return "", nil, err
 	}
-	return schema.Text, bases, noPublicViewReads(ctx, tx, bases)
+	return schema.Text, bases, schemas.NoPublicViewReads(ctx, tx, bases)
 }
 
 // continues refuses to give rows a second budget, or other limits in passing.
@@ -312,7 +313,7 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 			return "", err
 		}
 		a = &catalog.Account{Epsilon: b.epsilon.String(), Delta: b.delta.String(),
-			Interactive: query.Decimal(b.interactive), Caps: b.caps, Bases: distinct(append(bases, also...))}
+			Interactive: query.Decimal(b.interactive), Caps: b.caps, Bases: schemas.Distinct(append(bases, also...))}
 		if err := tx.CreateAccount(a); err != nil {
 			return "", err
 		}
@@ -358,20 +359,4 @@ func firstFew(names []string) string {
 		return strings.Join(names[:most], ", ") + ", …"
 	}
 	return strings.Join(names, ", ")
-}
-
-// privateBases leaves out the base tables that are declared public: a view may
-// join them, and they carry no budget.
-func privateBases(tx *catalog.Tx, bases []string) ([]string, error) {
-	var private []string
-	for _, base := range bases {
-		public, err := tx.IsPublic(base)
-		if err != nil {
-			return nil, err
-		}
-		if !public {
-			private = append(private, base)
-		}
-	}
-	return private, nil
 }

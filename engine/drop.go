@@ -13,7 +13,7 @@ import (
 // that never started are given back.
 func (s *Session) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error) {
 	if st.Kind == sqlfront.SourceObject {
-		return &Result{}, at(forgiven(st, s.dropSource(ctx, st.Name.Text)), st.Name.Position)
+		return &Result{}, sqlerr.Locate(forgiven(st, s.dropSource(ctx, st.Name.Text)), st.Name.Position)
 	}
 	err := s.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		switch st.Kind {
@@ -26,7 +26,7 @@ func (s *Session) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error) 
 		}
 		return tx.DropPublic(st.Name.Text)
 	})
-	return &Result{}, at(forgiven(st, err), st.Name.Position)
+	return &Result{}, sqlerr.Locate(forgiven(st, err), st.Name.Position)
 }
 
 // forgiven leaves out that a thing is not there, where IF EXISTS says it may not.
@@ -66,7 +66,7 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 func (s *Session) export(ctx context.Context, st *sqlfront.Export) (*Result, error) {
 	err := s.db.store.ExportRelease(ctx, st.Release.Text, s.path(st.Path))
 	if sqlerr.CodeOf(err) == sqlerr.Unknown {
-		return nil, at(err, st.Release.Position)
+		return nil, sqlerr.Locate(err, st.Release.Position)
 	}
-	return &Result{}, at(err, st.PathPosition)
+	return &Result{}, sqlerr.Locate(err, st.PathPosition)
 }

@@ -20,12 +20,3 @@ func public(ctx context.Context, err error) *sqlerr.Error {
 	}
 	return sqlerr.New(sqlerr.Internal, "the statement failed inside dpsql")
 }
-
-// at gives an error the position of the word it is about.
-func at(err error, position int) error {
-	var e *sqlerr.Error
-	if errors.As(err, &e) {
-		return e.At(position)
-	}
-	return err
-}

@@ -16,6 +16,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -321,7 +322,7 @@ func canonical(v *view.View, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := sel.Bind(bound{t}, nil)
+	b, err := sel.Bind(schemas.Bindable(context.Background(), nil, t), nil)
 	if err != nil {
 		return "", err
 	}

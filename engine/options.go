@@ -35,7 +35,7 @@ func (o *options) done() error { return o.err }
 
 func (o *options) fail(err error, position int) {
 	if o.err == nil && err != nil {
-		o.err = at(err, position)
+		o.err = sqlerr.Locate(err, position)
 	}
 }
 

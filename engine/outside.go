@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
@@ -33,11 +34,11 @@ func (db *DB) onSnapshot(ctx context.Context, t *view.Table, do func(*snapshot) 
 		return err
 	}
 	return pool.Snapshot(ctx, func(from source.Reader) error {
-		schema, err := sameSchema(ctx, from, t, nil)
+		schema, err := schemas.SameSchema(ctx, from, t, nil)
 		if err != nil {
 			return err
 		}
-		if err := db.store.Read(ctx, func(tx *catalog.Tx) error { return covered(tx, t, schema.Bases, schema.Others()...) }); err != nil {
+		if err := db.store.Read(ctx, func(tx *catalog.Tx) error { return schemas.Covered(tx, t, schema.Bases, schema.Others()...) }); err != nil {
 			return err
 		}
 		return do(&snapshot{db, t, from})
@@ -50,7 +51,7 @@ func (s *snapshot) unchanged(ctx context.Context, tx *catalog.Tx) error {
 	if s.outside != nil {
 		return nil // onSnapshot has looked
 	}
-	return s.db.unchanged(ctx, tx, s.table)
+	return schemas.Unchanged(ctx, tx, s.table)
 }
 
 // read calls f with the reader of the table's database. The caller has charged for
@@ -60,7 +61,7 @@ func (s *snapshot) read(ctx context.Context, f func(source.Reader) error) error 
 		return f(s.outside)
 	}
 	return s.db.store.Read(ctx, func(tx *catalog.Tx) error {
-		if err := s.db.unchanged(ctx, tx, s.table); err != nil {
+		if err := schemas.Unchanged(ctx, tx, s.table); err != nil {
 			return err
 		}
 		return f(source.SQLite(tx.SQL()))

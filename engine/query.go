@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlfront"
@@ -136,7 +137,7 @@ func (s *Session) bind(ctx context.Context, v *view.View, sel *sqlfront.Select, 
 	if err != nil {
 		return nil, err
 	}
-	b, err := sel.Bind(joinable{bound{t}, ctx, s.db}, args)
+	b, err := sel.Bind(schemas.Bindable(ctx, s.db.store, t), args)
 	if err != nil {
 		return nil, err
 	}

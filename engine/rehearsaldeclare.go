@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
@@ -73,7 +74,7 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 		return nil, err
 	}
 	if t.Account, err = r.account(ctx, t, b); err != nil {
-		return nil, at(err, st.Name.Position)
+		return nil, sqlerr.Locate(err, st.Name.Position)
 	}
 	note := fmt.Sprintf("is declared; its budget is ε = %v, δ = %v", b.epsilon, b.delta)
 	if err = r.columns(ctx, st, t); err != nil {
@@ -170,7 +171,7 @@ func (r *Rehearsal) account(ctx context.Context, t *view.Table, b budget) (int64
 		if err != nil {
 			return err
 		}
-		if bases, err = privateBases(tx, schema.Bases); err != nil {
+		if bases, err = schemas.PrivateBases(tx, schema.Bases); err != nil {
 			return err
 		}
 		real, err = tx.AccountFor(bases)

@@ -130,7 +130,7 @@ func (s *Session) run(ctx context.Context, statement sqlfront.Statement) (*Resul
 	switch st := statement.(type) {
 	case *sqlfront.Set:
 		if err := s.Set(st.Name.Text, st.Value); err != nil {
-			return nil, at(err, st.Name.Position)
+			return nil, sqlerr.Locate(err, st.Name.Position)
 		}
 		return &Result{}, nil
 	case *sqlfront.Show:

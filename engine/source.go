@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -54,7 +53,7 @@ func (s *Session) createSource(ctx context.Context, st *sqlfront.CreateSource) (
 		if err != nil || existing != nil && st.IfNotExists {
 			return err
 		}
-		return at(tx.AddSource(&declared), st.Name.Position)
+		return sqlerr.Locate(tx.AddSource(&declared), st.Name.Position)
 	})
 }
 
@@ -109,14 +108,14 @@ func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u
 	t.Unit, t.MaxRows, t.Key = u.column, u.rows, u.key
 	pool, err := s.db.pools.get(found)
 	if err != nil {
-		return nil, at(err, st.In.Position)
+		return nil, sqlerr.Locate(err, st.In.Position)
 	}
 	out := &outside{source: *found}
 	err = pool.Snapshot(ctx, func(from source.Reader) error {
 		whole := view.SourceTable(t)
 		whole.Columns = nil
 		if _, err := from.Check(ctx, whole); err != nil {
-			return at(err, st.Source.Position)
+			return sqlerr.Locate(err, st.Source.Position)
 		}
 		var err error
 		out.schema, err = from.Check(ctx, view.SourceTable(t))
@@ -124,7 +123,7 @@ func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u
 			err = sqlerr.New(sqlerr.Invalid, "the rows of %s are on several servers, which share no snapshot: one that moves while it is read could count twice", t.Source).
 				WithHint("say whose rows they are, WITH (…, unit = …, max_rows = …), where a key as the unit needs max_rows = 1; or that none ever moves, WITH (…, placement = fixed)")
 		}
-		return at(err, st.Name.Position)
+		return sqlerr.Locate(err, st.Name.Position)
 	})
 	return out, err
 }
@@ -145,15 +144,6 @@ func sourceOfName(tx *catalog.Tx, name sqlfront.Name) (*catalog.Source, error) {
 
 // notShared says at a declaration what no other place could.
 const notShared = "the budget is kept in this file: another dpsql file that declares the same rows has a budget of its own, and neither knows what the other spends"
-
-// distinct returns the names of base tables outside the file, of each that differ
-// in case only the first: they are compared as all names are.
-func distinct(bases []string) []string {
-	sorted := slices.SortedFunc(slices.Values(bases), func(a, b string) int {
-		return cmp.Or(strings.Compare(query.FoldName(a), query.FoldName(b)), strings.Compare(a, b))
-	})
-	return slices.CompactFunc(sorted, query.SameName)
-}
 
 func showSources(v *view.View) *Result {
 	r := &Result{Columns: []Column{{"source", "TEXT"}, {"kind", "TEXT"}, {"dsn_env", "TEXT"}, {"timeout", "TEXT"}, {"tables", "INTEGER"}, {"created", "TEXT"}}}

@@ -36,11 +36,7 @@ type Querier interface {
 // readers agree on which rows count and on what their values stand for. Errors
 // are *sqlerr.Error, but for ErrTooManyCells, and never have a value of a row.
 type Reader interface {
-	// Check reports what the table's source reads, once it has found that it is
-	// a table or view of the database, readable, and has every declared column
-	// and the unit's. The columns may be none. Errors: Unknown for a source or
-	// column that is not there, Unsupported or Forbidden for one that is refused.
-	Check(ctx context.Context, t Table) (Schema, error)
+	Checker
 
 	// Count returns the true count of a query over the table's columns: the sum,
 	// over the rows that count, of the row's weight. A sum beyond 2^63-1 stays at
@@ -53,6 +49,15 @@ type Reader interface {
 	// occupied. A row with any declared column outside its domain, projected or
 	// not, is in no cell, and neither is one that is not kept of its unit.
 	Cells(ctx context.Context, t Table, columns []int, coder query.Coder, most int) (*Histogram, error)
+}
+
+// Checker looks at schemas. It reads no rows.
+type Checker interface {
+	// Check reports what the table's source reads, once it has found that it is
+	// a table or view of the database, readable, and has every declared column
+	// and the unit's. The columns may be none. Errors: Unknown for a source or
+	// column that is not there, Unsupported or Forbidden for one that is refused.
+	Check(ctx context.Context, t Table) (Schema, error)
 }
 
 // Schema is what a source reads, as public text. The name of a base outside the

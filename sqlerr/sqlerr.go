@@ -64,6 +64,16 @@ func (e *Error) At(position int) *Error {
 	return &c
 }
 
+// Locate gives an error of ours the position of the word it is about, as At does. Any
+// other error is returned as it is.
+func Locate(err error, position int) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.At(position)
+	}
+	return err
+}
+
 // CodeOf returns the code of the first Error in err's chain, Internal for any
 // other error and "" for nil.
 func CodeOf(err error) Code {

@@ -1,4 +1,4 @@
-package engine
+package schemas
 
 import (
 	"context"
@@ -7,16 +7,17 @@ import (
 	"slices"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
-// readsNoPrivateRows refuses a public table or view that reads a base table
+// ReadsNoPrivateRows refuses a public table or view that reads a base table
 // with a budget, or one of those given, which are about to have one. It is
 // asked whenever a public table is used, since a view can be redefined.
-func readsNoPrivateRows(ctx context.Context, tx *catalog.Tx, public string, also []string) error {
+func ReadsNoPrivateRows(ctx context.Context, tx *catalog.Tx, public string, also []string) error {
 	bases, err := source.Bases(ctx, tx.SQL(), public)
 	if err != nil {
 		return err
@@ -34,16 +35,16 @@ func readsNoPrivateRows(ctx context.Context, tx *catalog.Tx, public string, also
 	return nil
 }
 
-// declaredPublic returns the REAL columns of a declaration, after a look at the
+// PublicColumns returns the REAL columns of a declaration, after a look at the
 // table: every declared column must be there and hold what it is declared to.
 // The table is public, so an error may show a value of it.
-func declaredPublic(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePublic) ([]catalog.PublicColumn, error) {
+func PublicColumns(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePublic) ([]catalog.PublicColumn, error) {
 	if st.Columns == nil {
 		return nil, nil
 	}
 	rows, err := publicRows(ctx, tx, st.Name.Text)
 	if err != nil {
-		return nil, at(err, st.Name.Position)
+		return nil, sqlerr.Locate(err, st.Name.Position)
 	}
 	var columns []catalog.PublicColumn
 	for _, c := range st.Columns {
@@ -53,13 +54,13 @@ func declaredPublic(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePubl
 		}
 		if c.Steps == nil {
 			if err := allOfType(rows, i, c.Type); err != nil {
-				return nil, at(err, c.Name.Position)
+				return nil, sqlerr.Locate(err, c.Name.Position)
 			}
 			continue
 		}
 		column := catalog.PublicColumn{Name: rows.Columns[i], Steps: *c.Steps}
 		if err := inSteps(rows, i, column); err != nil {
-			return nil, at(err, c.Name.Position)
+			return nil, sqlerr.Locate(err, c.Name.Position)
 		}
 		columns = append(columns, column)
 	}
@@ -126,9 +127,9 @@ func inColumn(err error, column string) error {
 	return &c
 }
 
-// noPublicViewReads refuses base tables that a declared public view reads: its
+// NoPublicViewReads refuses base tables that a declared public view reads: its
 // contents could have become a domain, or could later.
-func noPublicViewReads(ctx context.Context, tx *catalog.Tx, bases []string) error {
+func NoPublicViewReads(ctx context.Context, tx *catalog.Tx, bases []string) error {
 	publics, err := tx.Publics()
 	if err != nil {
 		return err
@@ -137,9 +138,66 @@ func noPublicViewReads(ctx context.Context, tx *catalog.Tx, bases []string) erro
 		if _, err := source.Bases(ctx, tx.SQL(), public); err != nil {
 			continue // it cannot be read now, and is checked again whenever it is used
 		}
-		if err := readsNoPrivateRows(ctx, tx, public, bases); err != nil {
+		if err := ReadsNoPrivateRows(ctx, tx, public, bases); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// bound adapts a table to the front end's interface.
+type bound struct{ t *view.Table }
+
+func (b bound) Name() string              { return b.t.Name }
+func (b bound) Universe() *query.Universe { return b.t.Universe }
+
+// Undecided makes the binder refuse names of columns without a known domain.
+func (b bound) Undecided(column int) bool { return b.t.Undecided[column] != "" }
+
+// joinable is a table to which public ones can be joined.
+type joinable struct {
+	bound
+	ctx   context.Context
+	store *catalog.Store
+}
+
+// Bindable returns the table as the front end binds a statement against it, which is
+// over when ctx is.
+func Bindable(ctx context.Context, store *catalog.Store, t *view.Table) sqlfront.Table {
+	return joinable{bound{t}, ctx, store}
+}
+
+// Public reads a public table, after checking in the same snapshot that it is
+// one, that it is not computed from private rows, and that its REAL columns hold
+// what they are declared to. So the weights that the noise is scaled to are those
+// of the rows that were read.
+func (b joinable) Public(name string) (rows *sqlfront.PublicRows, err error) {
+	err = b.store.Read(b.ctx, func(tx *catalog.Tx) error {
+		public, err := tx.IsPublic(name)
+		if err != nil || !public {
+			return err
+		}
+		if err := ReadsNoPrivateRows(b.ctx, tx, name, nil); err != nil {
+			return err
+		}
+		columns, err := tx.PublicColumns(name)
+		if err != nil {
+			return err
+		}
+		if rows, err = publicRows(b.ctx, tx, name); err != nil {
+			return err
+		}
+		for _, c := range columns {
+			i := slices.IndexFunc(rows.Columns, func(name string) bool { return query.SameName(name, c.Name) })
+			if i < 0 {
+				return sqlerr.New(sqlerr.Invalid, "%s no longer has the column %s that it was declared with", name, c.Name).
+					WithHint("drop the declaration and declare it anew: DROP PUBLIC TABLE %s", name)
+			}
+			if err := inSteps(rows, i, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return rows, err
 }
