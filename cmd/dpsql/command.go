@@ -152,7 +152,7 @@ func (c command) misused() error {
 		return sqlerr.New(sqlerr.Invalid, "%s takes no arguments", c.name)
 	}
 	return sqlerr.New(sqlerr.Invalid, "%s has wrong arguments", c.name).
-		WithHint("%s %s", c.name, c.args)
+		WithHint("usage: %s %s", c.name, c.args)
 }
 
 // splitWords cuts a line at blanks. Quotes of either kind keep blanks together and

@@ -152,6 +152,9 @@ func (r *runner) parameter(_ context.Context, args []string) error {
 }
 
 func (r *runner) listParameters() error {
+	if len(r.args) == 0 {
+		return r.console.report("no parameter has a value")
+	}
 	var b strings.Builder
 	for _, name := range r.args.names() {
 		b.WriteString(":" + name + " = " + render.Visible(r.args[name].String()) + "\n")

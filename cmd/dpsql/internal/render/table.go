@@ -78,7 +78,7 @@ func writeRecords(w io.Writer, cells [][]string, width int) error {
 
 const (
 	columnFrame = 3  // characters of the frame a column; the frame has one more
-	minColumn   = 12 // a narrower column would show more frame than text
+	minColumn   = 12 // a column in which words are broken is not narrower
 )
 
 // fit wraps cells so that the table is at most limit characters wide, and
@@ -88,9 +88,14 @@ func fit(cells [][]string, limit int) bool {
 	if limit <= 0 {
 		return true
 	}
-	widths := columnWidths(cells, twwidth.Width)
-	if !shrink(widths, columnWidths(cells, longestWord), limit) && !shrink(widths, nil, limit) {
-		return false
+	widths, words := columnWidths(cells, twwidth.Width), columnWidths(cells, longestWord)
+	if !shrink(widths, words, limit) {
+		for i := range words {
+			words[i] = minColumn
+		}
+		if !shrink(widths, words, limit) {
+			return false
+		}
 	}
 	for _, row := range cells {
 		for i := range row {
@@ -101,8 +106,7 @@ func fit(cells [][]string, limit int) bool {
 }
 
 // shrink takes width from the widest columns until the table fits, and reports
-// whether it does. No column gets narrower than its entry in least, if there is
-// one, or than minColumn.
+// whether it does. No column gets narrower than its entry in least.
 func shrink(widths, least []int, limit int) bool {
 	total := 1
 	for _, w := range widths {
@@ -111,7 +115,7 @@ func shrink(widths, least []int, limit int) bool {
 	for ; total > limit; total-- {
 		widest := -1
 		for i, w := range widths {
-			if w > minColumn && (least == nil || w > least[i]) && (widest < 0 || w > widths[widest]) {
+			if w > least[i] && (widest < 0 || w > widths[widest]) {
 				widest = i
 			}
 		}
@@ -156,9 +160,6 @@ func Wrap(text string, width int) string {
 			if last >= 0 && twwidth.Width(lines[last])+1+twwidth.Width(word) <= width {
 				lines[last] += " " + word
 				continue
-			}
-			if last >= 0 {
-				word = "  " + word
 			}
 			lines = append(lines, word)
 			last = len(lines) - 1
