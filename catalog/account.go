@@ -24,7 +24,7 @@ type Account struct {
 }
 
 const selectAccount = `SELECT id, epsilon, delta, interactive, release_epsilon, release_delta,
-	interactive_rho, interactive_delta, interactive_epsilon, COALESCE(max_charge, 0), COALESCE(analysts_buy, 1), created_at, digest FROM dpsql_accounts `
+	interactive_rho, interactive_delta, interactive_epsilon, max_charge, analysts_buy, created_at, digest FROM dpsql_accounts `
 
 // scanAccount reads an account; bases are the base tables of all accounts.
 func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
@@ -41,7 +41,7 @@ func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
 	if a.CreatedAt, err = parseTime(at); err != nil {
 		return a, err
 	}
-	return a, row.verify(fmt.Sprint("account ", a.ID), a.encoding(), digest)
+	return a, verify(fmt.Sprint("account ", a.ID), a.encoding(), digest)
 }
 
 func (a *Account) encoding() encoding {

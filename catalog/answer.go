@@ -120,7 +120,7 @@ func (s *Store) noAnswers(ctx context.Context, table int64, sum []byte) (none bo
 	err = s.onProbe(ctx, func(conn *sql.Conn) error {
 		return conn.QueryRowContext(ctx, `SELECT version = ?3 AND NOT EXISTS (SELECT 1 FROM dpsql_answer_counts WHERE table_id = ?1 AND sha256 = ?2)
 			AND NOT EXISTS (SELECT 1 FROM dpsql_answers WHERE table_id = ?1 AND sha256 = ?2) FROM dpsql_schema`,
-			table, sum, len(s.schema)).Scan(&none)
+			table, sum, s.latest()).Scan(&none)
 	})
 	return none, err
 }
@@ -136,5 +136,5 @@ func scanAnswer(row record) (a Answer, err error) {
 	if a.CreatedAt, err = parseTime(at); err != nil {
 		return a, err
 	}
-	return a, row.verify("a stored answer", a.encoding(), digest)
+	return a, verify("a stored answer", a.encoding(), digest)
 }

@@ -50,7 +50,7 @@ func (tx *Tx) History(mechanism, from int64) ([]HistoryRow, error) {
 		next := roll{count: h.Seq}
 		copy(next.sum[:], digest)
 		if h.Seq >= from {
-			if row.sealed && next != h.follow(mechanism, last) {
+			if next != h.follow(mechanism, last) {
 				return corrupt("update %d of the mechanism's history does not match its checksum", h.Seq)
 			}
 			all = append(all, h)
@@ -58,8 +58,8 @@ func (tx *Tx) History(mechanism, from int64) ([]HistoryRow, error) {
 		last = next
 		return nil
 	}, `SELECT seq, query, noisy, digest FROM dpsql_history WHERE mechanism = ? AND seq >= ? ORDER BY seq`, mechanism, from-1)
-	if err != nil || tx.version < sealedVersion {
-		return all, err
+	if err != nil {
+		return nil, err
 	}
 	end, err := tx.roll(mechanism, rollHistory)
 	if err == nil && end != last {

@@ -150,7 +150,7 @@ func (tx *Tx) mark(c *chain) (m mark, err error) {
 // checkMarks compares the ledger c with what the marks say was in it. Those of
 // another database that once had this name say nothing.
 func (tx *Tx) checkMarks(c *chain) error {
-	if tx.version < sealedVersion || len(tx.marks) == 0 {
+	if len(tx.marks) == 0 {
 		return nil
 	}
 	this, err := tx.mark(c)

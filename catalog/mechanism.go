@@ -71,7 +71,7 @@ func scanMechanism(row record) (m Mechanism, err error) {
 	if !m.possible() {
 		return m, corrupt("the counters of mechanism %s contradict each other", m.Name)
 	}
-	return m, row.verify("mechanism "+m.Name, m.encoding(), digest)
+	return m, verify("mechanism "+m.Name, m.encoding(), digest)
 }
 
 // possible reports whether the counters can be those of a mechanism. Between a

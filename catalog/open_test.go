@@ -69,7 +69,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"/dev/null", sqlerr.IO, ""},
 		{"", sqlerr.Invalid, ""},
 		{"a\x00b", sqlerr.Invalid, ""},
-		{newer, sqlerr.Unsupported, fmt.Sprintf("the catalog has version 99 and this dpsql knows versions up to %d", len(migrations))},
+		{newer, sqlerr.Unsupported, fmt.Sprintf("the catalog has version 99 and this dpsql knows versions up to %d", answerCountsVersion)},
 		{versionless, sqlerr.Corrupt, ""},
 		{foreign, sqlerr.Corrupt, ""},
 	} {
@@ -205,7 +205,7 @@ func TestImmutableSnapshotNoticesAWriter(t *testing.T) {
 	} {
 		os.Remove(path + "-wal")
 		snap, err := s.immutableSnapshot(context.Background())
-		if err != nil || snap.version != len(migrations) {
+		if err != nil || snap.version != answerCountsVersion {
 			t.Fatalf("%s: %+v, %v", name, snap, err)
 		}
 		disturb()

@@ -94,9 +94,6 @@ func (tx *Tx) DropPublic(name string) error {
 // PublicColumns lists the columns of a public table that were declared with
 // steps, by name.
 func (tx *Tx) PublicColumns(public string) ([]PublicColumn, error) {
-	if tx.version < stepsVersion {
-		return nil, nil
-	}
 	all, err := list(tx, scanPublicColumn, `SELECT public, name, lowest, highest, step, or_null FROM dpsql_public_columns NOT INDEXED ORDER BY CAST(name AS TEXT)`)
 	if err == nil {
 		err = complete(tx, rollSteps, all, func(c *PublicColumn) string { return string(c.encoding()) })

@@ -49,7 +49,7 @@ func scanRelease(row record) (r Release, err error) {
 	if r.CreatedAt, err = parseTime(at); err != nil {
 		return r, err
 	}
-	return r, row.verify("release "+r.Name, r.encoding(), digest)
+	return r, verify("release "+r.Name, r.encoding(), digest)
 }
 
 func (r *Release) encoding() encoding {

@@ -5,34 +5,13 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"dpsql/sqlerr"
 )
 
-// record is a row as it is read.
-type record struct {
-	row    interface{ Scan(dest ...any) error } // *sql.Row or *sql.Rows
-	sealed bool                                 // whether records have digests
-}
-
-func (r record) Scan(dest ...any) error { return r.row.Scan(dest...) }
-
-// phrase returns a query on records as this catalog can run it. Columns that it
-// does not have yet, digests, sources or limits, are read as NULL.
-func (tx *Tx) phrase(query string) (text string, sealed bool) {
-	if sealed = tx.version >= sealedVersion; !sealed {
-		query = strings.ReplaceAll(query, "digest", "NULL")
-	}
-	if tx.version < sourcesVersion {
-		query = strings.ReplaceAll(query, "source_id", "NULL")
-	}
-	if tx.version < limitsVersion {
-		query = strings.NewReplacer("max_charge", "NULL", "analysts_buy", "NULL").Replace(query)
-	}
-	return query, sealed
-}
+// record is a row as it is read: a *sql.Row or *sql.Rows.
+type record interface{ Scan(dest ...any) error }
 
 // each visits the rows of a query on the catalog; without a catalog there are
 // none.
@@ -40,14 +19,13 @@ func each(tx *Tx, visit func(record) error, query string, args ...any) error {
 	if tx.version == 0 {
 		return nil
 	}
-	text, sealed := tx.phrase(query)
-	rows, err := tx.sql.QueryContext(tx.ctx, text, args...)
+	rows, err := tx.sql.QueryContext(tx.ctx, query, args...)
 	if err != nil {
 		return unreadable(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := visit(record{rows, sealed}); err != nil {
+		if err := visit(rows); err != nil {
 			return unreadable(err)
 		}
 	}
@@ -75,8 +53,7 @@ func find[T any](tx *Tx, scan func(record) (T, error), query string, args ...any
 	if tx.version == 0 {
 		return nil, nil
 	}
-	text, sealed := tx.phrase(query)
-	one, err := scan(record{tx.sql.QueryRowContext(tx.ctx, text, args...), sealed})
+	one, err := scan(tx.sql.QueryRowContext(tx.ctx, query, args...))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil

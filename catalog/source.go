@@ -35,7 +35,7 @@ func scanSource(row record) (s Source, err error) {
 	if s.CreatedAt, err = parseTime(at); err != nil {
 		return s, err
 	}
-	return s, row.verify("source "+s.Name, s.encoding(seconds), digest)
+	return s, verify("source "+s.Name, s.encoding(seconds), digest)
 }
 
 // encoding is told the timeout as it is stored: a duration cannot have all
@@ -46,9 +46,6 @@ func (s *Source) encoding(seconds int64) encoding {
 
 // Sources lists the declared sources by name.
 func (tx *Tx) Sources() ([]Source, error) {
-	if tx.version < sourcesVersion {
-		return nil, nil
-	}
 	all, err := list(tx, scanSource, selectSource+`WHERE dropped_at IS NULL ORDER BY CAST(name AS TEXT)`)
 	if err != nil {
 		return nil, err

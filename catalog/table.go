@@ -63,7 +63,7 @@ func scanTable(row record, columns map[int64][]storedColumn) (t Table, err error
 		t.Columns = append(t.Columns, c.Column)
 		t.domains = append(t.domains, c.domain)
 	}
-	return t, row.verify("private table "+t.Name, t.encoding(), digest)
+	return t, verify("private table "+t.Name, t.encoding(), digest)
 }
 
 func (t *Table) encoding() encoding {

@@ -122,7 +122,7 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (tx *Tx) run(fn func(*Tx) error) error {
-	version, err := readVersion(tx.ctx, tx.sql, len(tx.store.schema))
+	version, err := readVersion(tx.ctx, tx.sql, tx.store.latest())
 	if err != nil {
 		return err
 	}

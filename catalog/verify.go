@@ -39,9 +39,6 @@ func (tx *Tx) head() (*chain, error) {
 
 // checkEnd compares the last line with the one that the catalog knows of.
 func (tx *Tx) checkEnd(c *chain) error {
-	if tx.version < sealedVersion {
-		return nil
-	}
 	end, err := tx.roll(0, rollLedger)
 	switch {
 	case err != nil:
