@@ -184,6 +184,17 @@ func (d Domain) appendIntervals(all []Interval, r Range) []Interval {
 	return all
 }
 
+// Contains reports whether the set has a value.
+func (s Set) Contains(v Value) bool {
+	if !s.dom.Finite() {
+		_, listed := slices.BinarySearchFunc(s.values, v, Value.Compare)
+		return listed != s.except
+	}
+	o, ok := s.dom.Ordinal(v)
+	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].Last >= o })
+	return ok && i < len(s.ranges) && s.ranges[i].First <= o
+}
+
 // IsEmpty reports whether the set has no value.
 func (s Set) IsEmpty() bool { return !s.except && len(s.ranges) == 0 && len(s.values) == 0 }
 

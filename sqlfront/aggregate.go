@@ -7,6 +7,7 @@ import (
 
 	"dpsql/post"
 	"dpsql/query"
+	"dpsql/sqlvalue"
 )
 
 // outputs compiles what follows WHERE: the groups, and the expressions over
@@ -49,7 +50,7 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	case name == "count":
 		return o.countOf(arg.Expr)
 	}
-	x, err := o.integer(arg.Expr)
+	x, err := o.summand(arg.Expr)
 	if err != nil {
 		return nil, err
 	}
@@ -60,17 +61,17 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	switch name {
 	case "avg":
 		mean, err := o.mean(x, present)
-		return mean, o.at(err, arg.Expr)
+		return mean, o.placedAt(err, arg.Expr)
 	case "sum":
 		sum, err := o.sum(x, present)
-		return sum, o.at(err, arg.Expr)
+		return sum, o.placedAt(err, arg.Expr)
 	case "total":
 		sum, err := o.sum(x, present)
 		sum.Real = true
-		return sum, o.at(err, arg.Expr)
+		return sum, o.placedAt(err, arg.Expr)
 	}
 	v, err := o.variance(name, x, present)
-	return v, o.at(err, arg.Expr)
+	return v, o.placedAt(err, arg.Expr)
 }
 
 // kept returns the selected records for which a pred holds.
@@ -96,49 +97,21 @@ func (o *outputs) countOf(e sqlparser.Expr) (post.Expr, error) {
 
 // present returns where an expression is not NULL.
 func (o *outputs) present(e sqlparser.Expr) (pred, error) {
-	switch e := unwrap(e).(type) {
-	case *sqlparser.ColName, *sqlparser.SQLVal:
-		v, err := o.value(e)
-		switch {
-		case err != nil:
-			return pred{}, err
-		case v.isColumn:
-			return where(v.column, o.domain(v.column).NotNull()), nil
-		}
+	v, ok, err := o.operand(e)
+	switch {
+	case err != nil:
+		return pred{}, err
+	case ok && v.isColumn:
+		return where(v.column, o.domain(v.column).NotNull()), nil
+	case ok:
 		return truth(!v.constant.isNull()), nil
-	case *sqlparser.CaseExpr:
-		return o.casePresent(e)
-	case *sqlparser.UnaryExpr:
-		if v, ok, err := o.operand(e); err != nil || ok && !v.isColumn {
-			return truth(true), err
-		}
 	}
-	x, err := o.integer(e)
-	return x.present, err
-}
-
-// casePresent returns where a CASE gives anything but NULL.
-func (o *outputs) casePresent(e *sqlparser.CaseExpr) (pred, error) {
-	arms, err := o.arms(e)
+	x, _, err := o.amount(e)
 	if err != nil {
 		return pred{}, err
 	}
-	all := []pred{truth(false)}
-	for _, a := range arms {
-		if a.then == nil {
-			continue
-		}
-		then, err := o.present(a.then)
-		if err != nil {
-			return pred{}, err
-		}
-		p, err := o.merge([]pred{a.taken, then}, true)
-		if err != nil {
-			return pred{}, err
-		}
-		all = append(all, p)
-	}
-	return o.merge(all, false)
+	p, err := o.presence(x)
+	return p, o.placedAt(err, e)
 }
 
 // part is a query with the factor of its answer in a sum.
@@ -153,7 +126,7 @@ type part struct {
 // ones. A query of the values above the least one, and a count times that,
 // would do too; but where values reach from −a to b its error is that of
 // weights up to a, and up to a + b, where here it is up to a and up to b.
-func (o *outputs) sum(x integer, present query.Query) (post.Sum, error) {
+func (o *outputs) sum(x summand, present query.Query) (post.Sum, error) {
 	parts, err := o.parts(x.value, present)
 	unit, _ := x.worth().Float64()
 	return post.Sum{Terms: o.shown(parts, unit), Unit: x.unit}, err
@@ -189,7 +162,7 @@ func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
 // both sides of it, the sum is that of the values above the least one, and the
 // least value is added to the quotient: that error is smaller, since it is
 // that of the values' spread. Else it is the query that SUM asks.
-func (o *outputs) mean(x integer, present query.Query) (post.Mean, error) {
+func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
 	extent, some, err := x.value.Extent(present)
 	if err != nil {
 		return post.Mean{}, err
@@ -203,7 +176,7 @@ func (o *outputs) mean(x integer, present query.Query) (post.Mean, error) {
 		return post.Mean{}, errOverflow()
 	case extent.Lo < 0 && extent.Hi > 0 || spread <= max(extent.Hi, -extent.Lo)/2:
 		var above query.Function
-		if above, err = x.value.Combine(query.Constant(o.u, extent.Lo), subtract); err == nil {
+		if above, err = x.value.Combine(query.Constant(o.u, extent.Lo), checked(sqlvalue.Minus)); err == nil {
 			parts, err = o.parts(above, present)
 		}
 		parts = append(parts, part{present, extent.Lo})

@@ -3,6 +3,7 @@ package sqlfront
 import (
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlvalue"
 )
@@ -34,10 +35,19 @@ func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
 	case *sqlparser.FuncExpr:
 		return b.functionExpr(e)
 	case *sqlparser.ComparisonExpr:
+		if b.isMembership(e) {
+			return b.memberExpr(e)
+		}
 		return b.comparisonExpr(e)
 	case *sqlparser.RangeCond:
+		if b.isOfReal(e.Left, e.From, e.To) {
+			return b.memberExpr(e)
+		}
 		return b.rangeExpr(e)
 	case *sqlparser.IsExpr:
+		if (e.Operator == sqlparser.IsNullStr || e.Operator == sqlparser.IsNotNullStr) && b.isOfReal(e.Expr) {
+			return b.memberExpr(e)
+		}
 		return b.isExpr(e)
 	case *sqlparser.NotExpr:
 		x, err := b.condition(e.Expr)
@@ -79,15 +89,21 @@ func (b *binder) condition(e sqlparser.Expr) (*expr, error) {
 // notText compiles an expression that must not be a text.
 func (b *binder) notText(e sqlparser.Expr, what, hint string) (*expr, error) {
 	x, err := b.expr(e)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case x.full.undefined():
-		return nil, b.placedAt(b.undefined(x.full.lo), e)
-	case !x.full.isNumber():
-		return nil, b.g.start(e).unsupported(what).WithHint("%s", hint)
 	}
-	return x, nil
+	return x, b.refuseText(x, e, what, hint)
+}
+
+// refuseText refuses a compiled expression that can be a text, or has no value.
+func (b *binder) refuseText(x *expr, e sqlparser.Expr, what, hint string) error {
+	switch {
+	case x.full.undefined():
+		return b.placedAt(b.undefined(x.full.lo), e)
+	case !x.full.isNumber():
+		return b.g.start(e).unsupported(what).WithHint("%s", hint)
+	}
+	return nil
 }
 
 func (b *binder) unaryExpr(e *sqlparser.UnaryExpr) (*expr, error) {
@@ -95,6 +111,11 @@ func (b *binder) unaryExpr(e *sqlparser.UnaryExpr) (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	return b.unaryOf(e, x)
+}
+
+// unaryOf applies a sign, or ~, to its compiled operand.
+func (b *binder) unaryOf(e *sqlparser.UnaryExpr, x *expr) (*expr, error) {
 	switch e.Operator {
 	case sqlparser.UPlusStr:
 		x := *x // without the affinity of a column
@@ -114,11 +135,6 @@ var bitOperators = map[string]bool{
 }
 
 func (b *binder) binaryExpr(e *sqlparser.BinaryExpr) (*expr, error) {
-	if bitOperators[e.Operator] {
-		if mixes(e.Operator, e.Left) || mixes(e.Operator, e.Right) {
-			return nil, b.g.start(e).unsupported("a mixture of bit operators").WithHint("set parentheses: (a & b) | c")
-		}
-	}
 	x, err := b.number(e.Left)
 	if err != nil {
 		return nil, err
@@ -126,6 +142,14 @@ func (b *binder) binaryExpr(e *sqlparser.BinaryExpr) (*expr, error) {
 	y, err := b.number(e.Right)
 	if err != nil {
 		return nil, err
+	}
+	return b.binaryOf(e, x, y)
+}
+
+// binaryOf applies an arithmetic operator to its compiled operands.
+func (b *binder) binaryOf(e *sqlparser.BinaryExpr, x, y *expr) (*expr, error) {
+	if bitOperators[e.Operator] && (mixes(e.Operator, e.Left) || mixes(e.Operator, e.Right)) {
+		return nil, b.g.start(e).unsupported("a mixture of bit operators").WithHint("set parentheses: (a & b) | c")
 	}
 	switch e.Operator {
 	case sqlparser.PlusStr, sqlparser.MinusStr:
@@ -186,8 +210,28 @@ func negatedIf(not bool, x *expr, err error) (*expr, error) {
 
 // caseExpr compiles both forms of CASE.
 func (b *binder) caseExpr(e *sqlparser.CaseExpr) (*expr, error) {
-	args := make([]*expr, 0, 2*len(e.Whens)+1)
+	var results []*expr
 	for _, w := range e.Whens {
+		then, err := b.expr(w.Val)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, then)
+	}
+	if e.Else != nil {
+		x, err := b.expr(e.Else)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, x)
+	}
+	return b.caseOf(e, results)
+}
+
+// caseOf compiles a CASE with the results of its arms and its ELSE.
+func (b *binder) caseOf(e *sqlparser.CaseExpr, results []*expr) (*expr, error) {
+	args := make([]*expr, 0, 2*len(e.Whens)+1)
+	for i, w := range e.Whens {
 		var when *expr
 		var err error
 		if e.Expr == nil {
@@ -198,15 +242,109 @@ func (b *binder) caseExpr(e *sqlparser.CaseExpr) (*expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		then, err := b.expr(w.Val)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, when, then)
+		args = append(args, when, results[i])
 	}
 	if e.Else == nil {
 		return apply(choice, append(args, constantExpr(constant{}))...), nil
 	}
-	x, err := b.expr(e.Else)
-	return applied(err, choice, append(args, x)...)
+	return apply(choice, append(args, results[len(e.Whens)])...), nil
+}
+
+// isMembership reports whether a comparison is known as a set of a column's
+// values only: one of a REAL column with constants, or IN (SELECT …).
+func (b *binder) isMembership(e *sqlparser.ComparisonExpr) bool {
+	if e.Operator == sqlparser.InStr || e.Operator == sqlparser.NotInStr {
+		if list, ok := e.Right.(sqlparser.ValTuple); ok {
+			return b.isOfReal(append([]sqlparser.Expr{e.Left}, list...)...)
+		}
+		_, ok := e.Right.(*sqlparser.Subquery)
+		return ok
+	}
+	return relations[e.Operator] != "" && b.isOfReal(e.Left, e.Right)
+}
+
+// isOfReal reports whether one of the operands is a REAL column, and the others
+// are constants.
+func (b *binder) isOfReal(operands ...sqlparser.Expr) bool {
+	if len(b.joins) == 0 {
+		return false
+	}
+	columns := 0
+	for _, e := range operands {
+		o, ok, err := b.operand(e)
+		if err != nil || !ok || o.isColumn && b.joins.steps(o.column) == nil {
+			return false
+		}
+		if o.isColumn {
+			columns++
+		}
+	}
+	return columns == 1
+}
+
+// memberExpr compiles a condition that is a set of one column's values.
+func (b *binder) memberExpr(e sqlparser.Expr) (*expr, error) {
+	yes, err := b.when(e, true)
+	if err != nil {
+		return nil, err
+	}
+	no, err := b.when(e, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case yes.shape == isDiagram || no.shape == isDiagram:
+		return nil, b.unsupported(e)
+	case yes.shape == isConstant && no.shape == isConstant:
+		return fixed(membership(yes, no, scalar{})), nil
+	}
+	column := yes.column
+	if yes.shape == isConstant {
+		column = no.column
+	}
+	x := apply(func(args []bounds) bounds {
+		if !args[0].known {
+			return between(0, 1, true)
+		}
+		return membership(yes, no, args[0].lo)
+	}, b.columnExpr(column))
+	for _, p := range []pred{yes, no} {
+		values, _ := p.set.Listed()
+		for _, v := range values {
+			if v.IsText() {
+				x.mentions = append(x.mentions, v.Str())
+			}
+		}
+	}
+	return x, nil
+}
+
+// membership returns what a condition is for a column's value: true in one set,
+// false in another, and unknown outside of both.
+func membership(yes, no pred, x scalar) bounds {
+	switch {
+	case yes.contains(x):
+		return truthOf(true)
+	case no.contains(x):
+		return truthOf(false)
+	}
+	return known(scalar{})
+}
+
+// contains reports whether a set, or a constant, holds for a column's value.
+func (p pred) contains(x scalar) bool {
+	if p.shape == isConstant {
+		return p.always
+	}
+	if x.standIn == isOther {
+		_, except := p.set.Listed()
+		return except
+	}
+	v := query.Null()
+	switch {
+	case x.isInteger():
+		v = query.Int(x.integer())
+	case x.isText():
+		v = query.Text(x.value.Str())
+	}
+	return p.set.Contains(v)
 }

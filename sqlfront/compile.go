@@ -24,13 +24,13 @@ type compilation struct {
 	*program
 	b *binder
 	// weigh returns the weight of a result, and false while it is not decided.
-	weigh func(bounds) (int64, bool)
+	weigh func(bounds) (int64, bool, error)
 	done  []map[string]query.Query
 	leaf  map[int64]query.Query // by weight
 }
 
 // diagram compiles an expression with the weights of its results.
-func (b *binder) diagram(x *expr, weigh func(bounds) (int64, bool)) (query.Query, error) {
+func (b *binder) diagram(x *expr, weigh func(bounds) (int64, bool, error)) (query.Query, error) {
 	c := &compilation{program: b.program(x), b: b, weigh: weigh, leaf: make(map[int64]query.Query)}
 	c.done = make([]map[string]query.Query, len(c.levels))
 	if w, ok, err := c.decided(c.now[c.result]); ok || err != nil {
@@ -44,8 +44,7 @@ func (c *compilation) decided(x bounds) (int64, bool, error) {
 	if x.undefined() {
 		return 0, false, c.b.undefined(x.lo)
 	}
-	w, ok := c.weigh(x)
-	return w, ok, nil
+	return c.weigh(x)
 }
 
 // undefined returns the refusal of a result that is no value.
@@ -192,13 +191,12 @@ func (b *binder) whenComputed(e sqlparser.Expr, want bool) (pred, error) {
 	if want {
 		wanted = canBeTrue
 	}
-	q, err := b.diagram(x, func(r bounds) (int64, bool) {
-		switch t := r.truths(); {
-		case t == wanted:
-			return 1, true
-		default:
-			return 0, t&wanted == 0
+	q, err := b.diagram(x, func(r bounds) (int64, bool, error) {
+		t := r.truths()
+		if t == wanted {
+			return 1, true, nil
 		}
+		return 0, t&wanted == 0, nil
 	})
 	if err != nil {
 		return pred{}, b.placedAt(err, e)
@@ -231,30 +229,25 @@ func (b *binder) simplest(q query.Query) pred {
 }
 
 // values returns the values that an expression takes, in the order in which it
-// meets them, and the query whose weight is 1 + the index of its value: what a
-// sum adds up, and what GROUP BY divides by.
+// meets them, and the query whose weight is 1 + the index of its value: what
+// GROUP BY divides by.
 func (b *binder) values(x *expr) (query.Query, []query.Value, error) {
 	var values []query.Value
 	index := make(map[query.Value]int64)
-	var failed error
-	q, err := b.diagram(x, func(r bounds) (int64, bool) {
+	q, err := b.diagram(x, func(r bounds) (int64, bool, error) {
 		if !r.known {
-			return 0, false
+			return 0, false, nil
 		}
 		v, err := b.storable(r.lo)
 		if err != nil {
-			failed = err
-			return 0, true
+			return 0, false, err
 		}
 		if index[v] == 0 {
 			values = append(values, v)
 			index[v] = int64(len(values))
 		}
-		return index[v], true
+		return index[v], true, nil
 	})
-	if err == nil {
-		err = failed
-	}
 	return q, values, err
 }
 

@@ -124,10 +124,6 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 	switch e := unwrap(e).(type) {
 	case *sqlparser.ColName:
 		return o.columnKey(e)
-	case *sqlparser.CaseExpr:
-		if k, ok, err := o.labelKey(e); ok || err != nil {
-			return k, err
-		}
 	case *sqlparser.SQLVal:
 		return key{}, o.g.place(e).unsupported("grouping by a constant").WithHint("group by a declared column")
 	}
@@ -136,12 +132,11 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 		if aggregates[name] || name == "margin" {
 			return key{}, o.g.place(f).malformed("%s cannot stand in GROUP BY", upperASCII(name))
 		}
-		if o.isFunction(e) {
-			return o.functionKey(e)
+		if !o.isFunction(e) {
+			return key{}, o.g.place(f).unsupported(construct + " in GROUP BY").WithHint(binHint)
 		}
-		return key{}, o.g.place(f).unsupported(construct + " in GROUP BY").WithHint(binHint)
 	}
-	return o.integerKey(e)
+	return o.computedKey(e)
 }
 
 // columnKey divides by the values of a column that the selected records can
@@ -189,66 +184,44 @@ func (o *outputs) cellsOfKeys(k *key, j *join, column int) {
 	}
 }
 
-// labelKey divides by a CASE whose results are literals; false for another.
-func (o *outputs) labelKey(e *sqlparser.CaseExpr) (key, bool, error) {
-	arms, err := o.arms(e)
-	if err != nil {
-		return key{}, false, err
-	}
-	cells := make(map[query.Value][]pred)
-	k := key{of: post.Integer}
-	for _, a := range arms {
-		value := query.Null()
-		if a.then != nil {
-			v, ok, err := o.operand(a.then)
-			if err != nil || !ok || v.isColumn || v.constant.real != nil {
-				return key{}, false, err
-			}
-			value = v.constant.value
-		}
-		if value.IsText() {
-			k.of = post.Text
-		}
-		cells[value] = append(cells[value], a.taken)
-	}
-	for v, preds := range cells {
-		p, err := o.merge(preds, false)
-		if err != nil {
-			return key{}, false, err
-		}
-		k.cells = append(k.cells, cell{v, p})
-	}
-	slices.SortFunc(k.cells, func(a, b cell) int { return a.value.Compare(b.value) })
-	return k, true, nil
-}
-
-// integerKey divides by the values of an integer expression.
-func (o *outputs) integerKey(e sqlparser.Expr) (key, error) {
-	x, err := o.integer(e)
+// computedKey divides by the values of any other expression.
+func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
+	x, unit, err := o.amount(e)
 	if err != nil {
 		return key{}, err
 	}
-	present, err := o.kept(x.present)
+	q, values, err := o.values(x)
 	if err != nil {
-		return key{}, err
+		return key{}, o.placedAt(err, e)
 	}
-	null, err := o.not(x.present)
-	if err != nil {
-		return key{}, err
-	}
-	levels, ok, err := x.value.Levels(present, maxNumbers)
+	levels, ok, err := q.Indicator().Levels(o.rows, maxNumbers)
 	switch {
 	case err != nil:
-		return key{}, o.at(err, e)
+		return key{}, o.placedAt(err, e)
 	case !ok:
 		return key{}, o.tooMany(e)
 	}
-	k := key{of: post.Integer, cells: []cell{{query.Null(), null}}} // NULL is dropped where no record has it
-	if x.unit != nil {
-		k.of, k.unit = post.Real, x.unit
+	k := key{of: post.Integer}
+	if unit != nil {
+		k.of, k.unit = post.Real, unit
 	}
 	for _, l := range levels {
-		k.cells = append(k.cells, cell{query.Int(l.Value), pred{shape: isDiagram, q: l.Where}})
+		v := values[l.Value-1]
+		if v.IsText() {
+			k.of = post.Text
+		}
+		k.cells = append(k.cells, cell{v, pred{shape: isDiagram, q: l.Where}})
 	}
+	slices.SortFunc(k.cells, func(a, b cell) int { return a.value.Compare(b.value) })
 	return k, nil
+}
+
+// isFunction reports whether an expression is a call of a function on values.
+func (b *binder) isFunction(e sqlparser.Expr) bool {
+	name, f := b.g.function(e)
+	if f == nil {
+		return false
+	}
+	_, ok := functionNamed(name, len(f.Exprs))
+	return ok || specials[name] > 0
 }

@@ -5,6 +5,7 @@ import (
 
 	"dpsql/post"
 	"dpsql/query"
+	"dpsql/sqlvalue"
 )
 
 // variances are the aggregates that a variance stands behind, as PostgreSQL has
@@ -18,7 +19,7 @@ var variances = map[string]post.Variance{
 // and the sum of the squares of the values less the middle of their range. Of
 // all constants that may be taken off, that one makes the largest weight, and
 // with it the noise, least: a quarter of what it is for the least value.
-func (o *outputs) variance(name string, x integer, present query.Query) (post.Expr, error) {
+func (o *outputs) variance(name string, x summand, present query.Query) (post.Expr, error) {
 	mean, err := o.mean(x, present)
 	if err != nil {
 		return nil, err
@@ -31,11 +32,11 @@ func (o *outputs) variance(name string, x integer, present query.Query) (post.Ex
 	if some {
 		middle = extent.Lo + (extent.Hi-extent.Lo)/2 // mean has refused what overflows
 	}
-	deviation, err := x.value.Combine(query.Constant(o.u, middle), subtract)
+	deviation, err := x.value.Combine(query.Constant(o.u, middle), checked(sqlvalue.Minus))
 	if err != nil {
 		return nil, err
 	}
-	squares, err := deviation.Combine(deviation, multiply)
+	squares, err := deviation.Combine(deviation, checked(sqlvalue.Times))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -35,4 +36,40 @@ func TestFunctionsInShapes(t *testing.T) {
 		{"SELECT ‸upper(sex), COUNT(*) FROM people GROUP BY lower(sex)", sqlerr.Unsupported, "the function upper() in the select list", ""},
 		{"SELECT ‸sex LIKE 'a' ESCAPE 'b', COUNT(*) FROM people GROUP BY sex LIKE 'a'", sqlerr.Unsupported, "LIKE outside WHERE", ""},
 	})
+}
+
+// million is a table with a column of 2^17 values.
+type million struct{ u *query.Universe }
+
+func (million) Name() string                { return "wide" }
+func (w million) Universe() *query.Universe { return w.u }
+
+// BenchmarkSum binds sums over a column of 2^17 values.
+func BenchmarkSum(b *testing.B) {
+	large, err := query.NewRange(0, 1<<17-1, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	small, err := query.NewRange(0, 9, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	u, err := query.NewUniverse([]query.Column{{Name: "a", Domain: large}, {Name: "b", Domain: small}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, sum := range []string{"a", "a + 1", "a / 1000", "CASE WHEN a < 500000 THEN a ELSE 500000 END", "(a + 7) / 10 * 2", "b * 3 + 1"} {
+		b.Run(sum, func(b *testing.B) {
+			s, err := Parse("SELECT SUM(" + sum + ") FROM wide")
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.(*Select).Bind(million{u}, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
