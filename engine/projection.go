@@ -162,11 +162,9 @@ func tooManyRecords(size *big.Int, w wishes, most uint64) error {
 		WithHint("use transform = sparse, fewer columns, or more memory")
 }
 
-// sampler draws from a table where the law has one and the table costs no δ:
-// tables that are exact do not.
+// sampler draws from a table where the law has one: tables are exact.
 func (p projectionPlan) sampler() projectionPlan {
-	table, err := noise.NewTable(p.params.Law)
-	p.params.Bulk = err == nil && // else the law is too wide for one
-		accounting.TableSamplerDelta(int64(p.params.Rows), table.Distance(), p.cost.Epsilon) == 0
+	_, err := noise.NewTable(p.params.Law)
+	p.params.Bulk = err == nil // else the law is too wide for one
 	return p
 }

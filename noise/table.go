@@ -30,8 +30,7 @@ const (
 // through a table. It is immutable and safe for concurrent use with separate
 // sources.
 //
-// Claim: the draws follow the law exactly, like those of Law.Draw; Distance is
-// 0. Let F(k) = P(|X| <= k) and U uniform on [0, 1). The magnitude with
+// Claim: the draws follow the law exactly, like those of Law.Draw. Let F(k) = P(|X| <= k) and U uniform on [0, 1). The magnitude with
 // F(k-1) <= U < F(k) has the law of |X|, and with an independent fair sign it
 // has the law of X. Let u be the first 63 bits of U and c(k) = floor(2^63 F(k)),
 // which the constructor takes from enclosures of F(k) narrow enough to prove
@@ -123,10 +122,6 @@ func (t *Table) index() {
 		t.guide[g] = uint16(k)
 	}
 }
-
-// Distance returns an upper bound on the statistical distance of one draw from
-// the law. It is 0, by the argument at Table.
-func (t *Table) Distance() *big.Rat { return new(big.Rat) }
 
 // Fill overwrites dst with independent draws. On error, which only the source
 // can cause, what dst holds must not be used.
