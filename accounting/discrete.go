@@ -7,23 +7,6 @@ import (
 	"dpsql/sqlerr"
 )
 
-// SigmaSquaredForRho returns the parameter σ², in counts², of discrete Gaussian
-// noise that costs at most r for the given ℓ2 sensitivity Δ, in counts:
-// Δ²/(2ρ), rounded up to 32 significant bits. [GaussianRho] of the result is
-// at most r. It holds in any dimension, since ρ adds over independent
-// coordinates ([BS16], Lemma 1.7; [CKS20]); for a squared ℓ2
-// sensitivity of KΔ², as of K answers of sensitivity Δ, multiply the result by K.
-// A sensitivity or r that is not positive is an error with code invalid.
-func SigmaSquaredForRho(sensitivity int64, r Rho) (*big.Rat, error) {
-	if sensitivity <= 0 || r <= 0 {
-		return nil, sqlerr.New(sqlerr.Invalid, "gaussian noise needs a positive sensitivity and a positive rho").
-			WithHint("give the statement a larger share of the budget")
-	}
-	ratio := new(big.Rat).SetInt64(sensitivity)
-	ratio.Mul(ratio, ratio)
-	return roundUp(ratio.Quo(ratio, new(big.Rat).Mul(two, r.Rat()))), nil
-}
-
 // Vector describes an integer-valued vector of answers to which independent
 // discrete Gaussian noise of one parameter is added, coordinate by coordinate.
 type Vector struct {

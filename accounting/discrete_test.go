@@ -165,8 +165,8 @@ func TestDiscreteSigmaSquaredFallsBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Both sides round ρ to a unit, GaussianRho up and RhoFor down.
-		if cost, limit := GaussianRho(1, ratio), RhoFor(c.e, c.d); cost > limit+1 || cost.Float() < limit.Float()*(1-1e-8) {
+		// Both sides round ρ to a unit, gaussianRho up and RhoFor down.
+		if cost, limit := gaussianRho(ratio), RhoFor(c.e, c.d); cost > limit+1 || cost.Float() < limit.Float()*(1-1e-8) {
 			t.Errorf("e = %s, d = %s: σ² = %v costs %s, zCDP allows %s", c.e, c.d, ratio, cost, limit)
 		}
 	}
@@ -175,11 +175,7 @@ func TestDiscreteSigmaSquaredFallsBack(t *testing.T) {
 // The slack is needed: at the σ of the continuous mechanism, discrete noise
 // breaks the promise in places, and the test above would see it.
 func TestContinuousSigmaIsNotEnough(t *testing.T) {
-	ratio, err := AnalyticSigma(1e15, 126936740000000000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sigma, _ := ratio.Float64()
+	sigma := continuousSigma(1e15, 126936740000000000)
 	if got := exactDelta(1, sigma*sigma, []int{1}); got < 0.14 {
 		t.Errorf("exact δ = %v at σ = %v; expected about 0.1414, above 0.1269", got, sigma)
 	}
@@ -188,11 +184,7 @@ func TestContinuousSigmaIsNotEnough(t *testing.T) {
 // What the calibrations come to for a sketch, as noise per unit of ℓ2
 // sensitivity at ε = 1, δ = 1e-6: 4.22 analytically, 4.53 by zCDP.
 func TestSketchNoise(t *testing.T) {
-	continuous, err := AnalyticSigma(1e15, 1e12)
-	if err != nil {
-		t.Fatal(err)
-	}
-	limit, _ := continuous.Float64()
+	limit := continuousSigma(1e15, 1e12)
 	zcdp := 1 / math.Sqrt(2*RhoFor(1e15, 1e12).Float())
 	for _, rows := range []int64{1, 64, 1024, 1 << 20, 1 << 40} {
 		for _, perUnit := range []int64{1, 4} {

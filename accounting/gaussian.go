@@ -2,36 +2,9 @@ package accounting
 
 import (
 	"math"
-	"math/big"
 
 	"dpsql/sqlerr"
 )
-
-// AnalyticSigma returns the standard deviation σ, in counts, at which the
-// *continuous* Gaussian mechanism of ℓ2 sensitivity 1 is (e, d)-differentially
-// private: the smallest of [BW18], Theorem 8 and Algorithm 1, rounded up to 32
-// significant bits. A sensitivity Δ takes Δσ. Discrete noise needs a little
-// more: see [DiscreteSigmaSquared].
-//
-// The returned σ is one at which an upper bound on δ, padded as
-// [gaussianDelta] states, does not exceed d; where σ is so large that the
-// bound drowns in its pad it is the σ of zCDP. An e or d that is not positive,
-// or a d not below 1, is an error with code invalid: no finite Gaussian noise
-// is purely private.
-func AnalyticSigma(e Epsilon, d Delta) (*big.Rat, error) {
-	if err := needsDelta(e, d); err != nil {
-		return nil, err
-	}
-	bySpread := concentratedSigma(e, d)
-	if bySpread == 0 {
-		return nil, tooStrict()
-	}
-	sigma, ok := analyticSigma(e.Float(), d.Float(), bySpread)
-	if !ok {
-		sigma = bySpread
-	}
-	return roundUp(new(big.Rat).SetFloat64(sigma)), nil
-}
 
 // concentratedSigma returns an upper bound on the σ of ℓ2 sensitivity 1 at
 // which 1/(2σ²)-zCDP gives (e, d), 0 if ρ is lost to rounding.

@@ -11,35 +11,9 @@ import (
 // divisions and additions use fewer than 16.
 const relativePad = 0x1p-46
 
-// PureRho returns the ρ of an ε-differentially private step, ε²/2 ([BS16],
-// Proposition 1.4), as a charge: exact, rounded up.
-func PureRho(e Epsilon) Rho {
-	ratio := e.Rat()
-	ratio.Mul(ratio, ratio)
-	return Rho(ceilUnits(ratio.Quo(ratio, two), rhoUnits))
-}
-
-var two = big.NewRat(2, 1)
-
-// GaussianRho returns the ρ of adding discrete Gaussian noise of parameter
-// sigma2 = σ² to an integer answer of the given sensitivity Δ, in counts:
-// Δ²/(2σ²) ([CKS20]), as a charge: exact, rounded up. For a vector
-// with independent noise it is the sum over the coordinates. A sigma2 that is
-// nil or not positive gives [Unpayable].
-func GaussianRho(sensitivity int64, sigma2 *big.Rat) Rho {
-	if sigma2 == nil || sigma2.Sign() <= 0 {
-		return Unpayable
-	}
-	ratio := new(big.Rat).SetInt64(sensitivity)
-	ratio.Mul(ratio, ratio)
-	ratio.Quo(ratio, new(big.Rat).Mul(two, sigma2))
-	return Rho(ceilUnits(ratio, rhoUnits))
-}
-
 // RunEpsilon returns the largest ε such that runs steps, each ε-differentially
-// private, together cost at most r: √(2ρ/runs) nats, exact, rounded down. It
-// is 0 when r or runs is not positive. (The sum of [PureRho] over the runs can
-// exceed r by a unit a run, because each of them rounds up.)
+// private, together cost at most r: √(2ρ/runs) nats, exact, rounded down. An ε-private step
+// costs ε²/2 ([BS16], Proposition 1.4). It is 0 when r or runs is not positive.
 func RunEpsilon(r Rho, runs int64) Epsilon {
 	if r <= 0 || runs <= 0 {
 		return 0

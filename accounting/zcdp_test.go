@@ -164,43 +164,6 @@ func TestRhoForMonotone(t *testing.T) {
 	})
 }
 
-func TestPureRho(t *testing.T) {
-	cases := map[Epsilon]Rho{
-		0: 0, 1: 1, 1e15: 5e14, 2e15: 2e15, 1e14: 5e12, 3: 1, 31622777: 1, 44721359: 1, 44721360: 2,
-		1e17: 5e18, 1e18: Unpayable, math.MaxInt64: Unpayable,
-	}
-	for e, want := range cases {
-		if got := PureRho(e); got != want {
-			t.Errorf("PureRho(%d) = %d, want %d", e, got, want)
-		}
-	}
-}
-
-func TestGaussianRho(t *testing.T) {
-	cases := []struct {
-		sensitivity int64
-		sigma2      *big.Rat
-		want        Rho
-	}{
-		{1, big.NewRat(1, 1), 5e14},
-		{2, big.NewRat(1, 1), 2e15},
-		{1, big.NewRat(100, 1), 5e12},
-		{1, big.NewRat(3, 1), 166666666666667}, // up
-		{0, big.NewRat(1, 1), 0},
-		{1, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 200)), 1},
-		{math.MaxInt64, big.NewRat(1, 1), Unpayable},
-		{1, big.NewRat(1, math.MaxInt64), Unpayable},
-		{1, new(big.Rat), Unpayable},
-		{1, big.NewRat(-1, 1), Unpayable},
-		{1, nil, Unpayable},
-	}
-	for _, c := range cases {
-		if got := GaussianRho(c.sensitivity, c.sigma2); got != c.want {
-			t.Errorf("GaussianRho(%d, %v) = %d, want %d", c.sensitivity, c.sigma2, got, c.want)
-		}
-	}
-}
-
 func TestRunEpsilon(t *testing.T) {
 	if got := RunEpsilon(5e14, 1); got != 1e15 {
 		t.Errorf("RunEpsilon(0.5, 1) = %s, want 1", got)

@@ -99,8 +99,7 @@ func queriesJudged() int { return sized(0, 250, 1000) }
 // correct program 1.3 times in 10^4. So the means are held to seven standard
 // deviations that are known. TestReleaseRates built 1,000 releases of each kind,
 // and none of 10^7 samples of 20 was refuted. By the gamma law of the largest
-// skewness found, 1.3, the 15 comparisons fail a correct program with probability
-// 3e-7 at most.
+// skewness found, 2.3, the test fails a correct program with probability 1e-7.
 func TestReleasesOnRealData(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

@@ -57,14 +57,25 @@ func goldenLaw(t testing.TB, in goldentest.Inputs, lattice float64) noise.Law {
 	case in["sigma"] != "":
 		return dgauss(t, lattice*in.Number("sigma"))
 	case in["noise_delta"] != "":
-		sigma, err := accounting.AnalyticSigma(accounting.Epsilon(1e15*in.Number("eps")), accounting.Delta(1e18*in.Number("noise_delta")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, _ := sigma.Float64()
-		return dgauss(t, lattice*linf*s)
+		return dgauss(t, lattice*linf*gaussianSigma(in.Number("eps"), in.Number("noise_delta")))
 	}
 	return dlap(t, lattice*linf/in.Number("eps"))
+}
+
+// gaussianSigma is the least σ of sensitivity 1 at which the continuous Gaussian
+// mechanism is (ε, δ)-private (Balle and Wang 2018, Theorem 8).
+func gaussianSigma(epsilon, delta float64) float64 {
+	low, high := 1e-3, 1e3
+	for range 100 {
+		sigma := (low + high) / 2
+		half, lift := 1/(2*sigma), epsilon*sigma
+		if math.Erfc((lift-half)/math.Sqrt2)/2-math.Exp(epsilon)*math.Erfc((lift+half)/math.Sqrt2)/2 > delta {
+			low = sigma
+		} else {
+			high = sigma
+		}
+	}
+	return high
 }
 
 func dgauss(t testing.TB, sigma float64) noise.Law {
