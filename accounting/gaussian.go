@@ -2,9 +2,90 @@ package accounting
 
 import (
 	"math"
+	"math/big"
 
 	"dpsql/sqlerr"
 )
+
+// Vector describes an integer-valued vector of answers to which independent
+// discrete Gaussian noise of one parameter is added, coordinate by coordinate.
+type Vector struct {
+	Dimensions         int64 // T, the number of coordinates
+	SquaredSensitivity int64 // Δ², the squared ℓ2 sensitivity, in counts²
+}
+
+// DiscreteSigmaSquared returns a parameter σ², in counts², of discrete Gaussian
+// noise N_Z(0, σ²) on every coordinate of v that makes its release
+// (e, d)-differentially private: the smaller of two sound calibrations,
+// rounded up to 32 significant bits. A ±1 sketch of T rows, kept in integers,
+// is Vector{T, T·L²} for units of at most L rows.
+//
+// The first is zCDP, Δ²/(2ρ) at the ρ of [RhoFor].
+//
+// The second is [BW18] with a slack for the lattice, s² = Δ²σ₁² + t². Let
+// M(D) = K(q(D) + y) with continuous y ~ N(0, Δ²σ₁² I) and K the randomised
+// rounding that takes v to an integer z with probability proportional to
+// exp(−(z−v)²/(2t²)), coordinate by coordinate. M is post-processing of the
+// continuous Gaussian mechanism, hence (ε₁, δ₁)-DP at σ₁ = σ(ε₁, δ₁), and K
+// commutes with integer shifts. By Poisson summation the normaliser
+// Σ_z exp(−(z−v)²/(2t²)) lies within √(2π)t(1±β), β = 2Σ_{k≥1} exp(−2π²t²k²),
+// for every v, so that the noise of M has probabilities proportional to
+// exp(−z²/(2s²)) up to factors in [1/(1+β), 1/(1−β)] (as in [P10], whose
+// sampler is built on this convolution). Let P be the discrete Gaussian.
+// Normalising gives P(E) <= (1+β)/C · M(E) and M(E) <= C/(1−β) · P(E) per
+// coordinate, with one C in [1−β, 1+β]; hence
+// P is (ε₁ + κ, e^κ δ₁)-DP with κ = T·ln((1+β)/(1−β)). t² is chosen so that
+// κ <= 2^-30·min(ε, 1), which takes a t² between 1 and 6 and costs nothing to
+// speak of where s² is large. No other property of the vector is used:
+// coordinates may shift by different amounts.
+//
+// An e or d that is not positive, a d not below 1, or an empty vector is an
+// error with code invalid.
+func DiscreteSigmaSquared(e Epsilon, d Delta, v Vector) (*big.Rat, error) {
+	if err := needsDelta(e, d); err != nil {
+		return nil, err
+	}
+	if v.Dimensions <= 0 || v.SquaredSensitivity <= 0 {
+		return nil, sqlerr.New(sqlerr.Invalid, "gaussian noise needs a vector with coordinates that a row can change").
+			WithHint("give the release at least one row")
+	}
+	high := concentratedSigma(e, d)
+	if high == 0 {
+		return nil, tooStrict()
+	}
+	squared := new(big.Rat).SetInt64(v.SquaredSensitivity)
+	best := new(big.Rat).SetFloat64(high)
+	best.Mul(best, best).Mul(best, squared)
+	if s2 := latticeSigmaSquared(e, d, v.Dimensions, squared, high); s2 != nil && s2.Cmp(best) < 0 {
+		best = s2
+	}
+	return roundUp(best), nil
+}
+
+// latticeSigmaSquared returns s² = Δ²σ₁² + t² of [DiscreteSigmaSquared], nil
+// if it finds no σ₁ up to about high.
+func latticeSigmaSquared(e Epsilon, d Delta, dimensions int64, squared *big.Rat, high float64) *big.Rat {
+	kappa, t2 := latticeSlack(e.Float(), dimensions)
+	sigma, ok := analyticSigma(e.Float()-kappa, d.Float()*(1-2*latticePart), high*(1+0x1p-20))
+	if !ok {
+		return nil
+	}
+	s2 := new(big.Rat).SetFloat64(sigma)
+	s2.Mul(s2, s2).Mul(s2, squared)
+	return s2.Add(s2, new(big.Rat).SetFloat64(t2))
+}
+
+// latticePart is the part of ε spent on the lattice; twice that of δ covers
+// e^κ with κ <= latticePart.
+const latticePart = 0x1p-30
+
+// latticeSlack returns κ = latticePart · min(ε, 1) and a t² that keeps to it.
+// With q = exp(−2π²t²), β <= 2q/(1−q³) and T·ln((1+β)/(1−β)) is below
+// 4T·q·(1+1e-9): q = κ/(5T) leaves a fifth for the rounding of t².
+func latticeSlack(epsilon float64, dimensions int64) (kappa, t2 float64) {
+	kappa = min(epsilon, 1) * latticePart
+	return kappa, math.Log(5*float64(dimensions)/kappa) / (2 * math.Pi * math.Pi)
+}
 
 // concentratedSigma returns an upper bound on the σ of ℓ2 sensitivity 1 at
 // which 1/(2σ²)-zCDP gives (e, d), 0 if ρ is lost to rounding.
@@ -73,4 +154,58 @@ func needsDelta(e Epsilon, d Delta) error {
 func tooStrict() error {
 	return sqlerr.New(sqlerr.Invalid, "epsilon and delta are too small for gaussian noise").
 		WithHint("give the statement a larger epsilon or delta")
+}
+
+// significantBits is how many bits the numerators of noise parameters keep:
+// enough to lose less than 2^-31 of the noise, few enough that exact samplers
+// work in machine words. The denominator is a power of two.
+const significantBits = 32
+
+// roundUp returns the smallest number >= x > 0 that is an integer of at most
+// significantBits bits times a power of two.
+func roundUp(x *big.Rat) *big.Rat {
+	exponent := x.Num().BitLen() - x.Denom().BitLen()
+	if x.Cmp(powerOfTwo(exponent)) < 0 {
+		exponent--
+	}
+	unit := powerOfTwo(exponent - (significantBits - 1)) // x/unit is in [2^31, 2^32)
+	count := new(big.Rat).Quo(x, unit)
+	return unit.Mul(unit, new(big.Rat).SetInt(ceilQuo(count.Num(), count.Denom())))
+}
+
+// ceilQuo returns ⌈a/b⌉ for a >= 0, b > 0.
+func ceilQuo(a, b *big.Int) *big.Int {
+	q, r := new(big.Int).QuoRem(a, b, new(big.Int))
+	if r.Sign() != 0 {
+		q.Add(q, big.NewInt(1))
+	}
+	return q
+}
+
+func powerOfTwo(exponent int) *big.Rat {
+	power := new(big.Int).Lsh(big.NewInt(1), uint(max(exponent, -exponent)))
+	if exponent < 0 {
+		return new(big.Rat).SetFrac(big.NewInt(1), power)
+	}
+	return new(big.Rat).SetInt(power)
+}
+
+// bisect returns neighbouring positive x1 <= x2 in [lo, hi], close to the
+// float's resolution, such that holds was true at x1 (or x1 = lo) and false at
+// x2 (or x2 = hi). It halves in the logarithm, since the orders and standard
+// deviations sought span forty powers of ten.
+func bisect(lo, hi float64, holds func(float64) bool) (x1, x2 float64) {
+	const steps = 80
+	for range steps {
+		mid := math.Sqrt(lo) * math.Sqrt(hi)
+		if mid <= lo || mid >= hi {
+			break
+		}
+		if holds(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo, hi
 }

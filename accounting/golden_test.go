@@ -122,7 +122,8 @@ func pureRho(e Epsilon) Rho {
 
 // gaussianRho is 1/(2σ²) rounded up, the cost of the noise for sensitivity 1.
 func gaussianRho(sigma2 *big.Rat) Rho {
-	return Rho(ceilUnits(new(big.Rat).Quo(big.NewRat(1, 2), sigma2), rhoUnits))
+	rho := new(big.Rat).Quo(big.NewRat(rhoUnits, 2), sigma2)
+	return Rho(saturate(ceilQuo(rho.Num(), rho.Denom())))
 }
 
 func pureAndGaussian(in goldentest.Inputs) float64 {

@@ -5,15 +5,16 @@ import (
 	"math/big"
 )
 
-// relativePad bounds, with room to spare, the error of the sums of
-// half a dozen terms below relative to the sum of the terms' absolute values:
+// relativePad bounds the error of the sums of half a dozen terms below, relative
+// to the sum of the terms' absolute values, with room to spare:
 // 2^-46 is 128 units of half-ulp, of which input conversion, logarithms,
 // divisions and additions use fewer than 16.
 const relativePad = 0x1p-46
 
 // RunEpsilon returns the largest ε such that runs steps, each ε-differentially
-// private, together cost at most r: √(2ρ/runs) nats, exact, rounded down. An ε-private step
-// costs ε²/2 ([BS16], Proposition 1.4). It is 0 when r or runs is not positive.
+// private, together cost at most r: √(2ρ/runs) nats, exact, rounded down. (An
+// ε-private step costs ε²/2: [BS16], Proposition 1.4.) It is 0 when r or runs is
+// not positive.
 func RunEpsilon(r Rho, runs int64) Epsilon {
 	if r <= 0 || runs <= 0 {
 		return 0
