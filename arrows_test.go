@@ -68,6 +68,7 @@ var testArrows = map[string][]string{
 
 	"accounting":            {"accounting/goldentest"},
 	"internal/audit":        {"accounting/goldentest"},
+	"mechanisms/direct":     {"accounting/goldentest"},
 	"mechanisms/projection": {"accounting/goldentest"},
 	"noise":                 {"accounting/goldentest"},
 }

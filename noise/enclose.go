@@ -95,3 +95,283 @@ func nearOne(bits uint) interval {
 	one := intervalInt(1, bits)
 	return interval{new(big.Int).Sub(one.lo, big.NewInt(1)), one.hi, bits}
 }
+
+// withinIntegral encloses P(|X| <= k) for sigma² >= 256 by the Euler-Maclaurin
+// formula for f(t) = exp(-t²/(2 sigma²)),
+//
+//	Σ_{|j|<=k} f(j) = ∫_{-k}^{k} f + f(k) + Σ_{i=1}^{m} 2 B₂ᵢ/(2i)! f^(2i-1)(k) + R,
+//
+// divided by Σ_j f(j) = sigma √(2π) (1 + θ), 0 < θ < 3 exp(-2 π² sigma²)
+// (Poisson summation). x = k²/(2 sigma²) must be below bits.
+func (g *gaussian) withinIntegral(k, x *big.Rat, bits uint) interval {
+	// The series below grows as exp(x), and so does its error.
+	growth := 2 * uint(floorQuo(x.Num(), x.Denom()).Uint64())
+	work := bits + guardBits + growth
+	f := expNeg(x, work)
+	integral := intervalRat(k, work).mul(f).mul(erfSeries(x, work)).double()
+	corrections, remainder := g.corrections(k, bits, work)
+	sum := integral.add(f).add(f.mul(corrections)).widen(remainder)
+
+	variance := intervalRat(g.sigma2, work)
+	total := variance.mul(pi(work)).double().sqrt()
+	theta := expNeg(new(big.Rat).Mul(g.sigma2, big.NewRat(19, 1)), work).mul(intervalInt(3, work))
+	theta.lo.SetInt64(0)
+	return clampToUnit(sum.div(total.add(total.mul(theta)))).round(bits)
+}
+
+// clampToUnit narrows an enclosure of a probability to [0, 1].
+func clampToUnit(a interval) interval {
+	if one := intervalInt(1, a.bits); a.hi.Cmp(one.hi) > 0 {
+		a.hi = one.hi
+	}
+	if a.lo.Sign() < 0 {
+		a.lo = new(big.Int)
+	}
+	return a
+}
+
+// erfSeries encloses M = Σ_{n>=0} (2x)ⁿ/(2n+1)!!, for which
+// ∫_0^k f = k e^-x M with x = k²/(2 sigma²). All terms are positive, and once
+// a term is below half the one before, what follows it is below it.
+func erfSeries(x *big.Rat, bits uint) interval {
+	y := intervalRat(x, bits).double()
+	term := intervalInt(1, bits)
+	sum := term
+	half := new(big.Int).Lsh(y.hi, 1)
+	for n := int64(1); ; n++ {
+		term = term.mul(y).divInt(2*n + 1)
+		sum = sum.add(term)
+		limit := new(big.Int).Lsh(big.NewInt(2*n+3), bits)
+		if term.hi.BitLen() <= 8 && half.Cmp(limit) <= 0 {
+			return sum.add(interval{new(big.Int), term.hi, bits})
+		}
+	}
+}
+
+// corrections encloses Σ_{i=1}^{m} 2 B₂ᵢ/(2i)! f^(2i-1)(k)/f(k) and bounds |R|,
+// with the smallest m that brings R below 2^-bits.
+//
+// The n-th derivative of f is (-1)ⁿ hₙ f, where h₀ = 1, h₁ = k/sigma² and
+// hₙ₊₁ = (k hₙ - n hₙ₋₁)/sigma².
+func (g *gaussian) corrections(k *big.Rat, bits, work uint) (interval, interval) {
+	m, remainder := g.remainder(bits, work)
+	inverse := new(big.Rat).Inv(g.sigma2)
+	slope := intervalRat(new(big.Rat).Mul(k, inverse), work)
+	curve := intervalRat(inverse, work)
+	before, h := intervalInt(1, work), slope
+	bernoulli := bernoulliNumbers(2 * m)
+	factorial := big.NewInt(1)
+	sum := intervalInt(0, work)
+	for n := 1; n < 2*m; n++ { // h is hₙ, before is hₙ₋₁
+		factorial.Mul(factorial, big.NewInt(int64(n)+1))
+		if n&1 == 1 {
+			c := new(big.Rat).SetFrac(big.NewInt(-2), factorial)
+			sum = sum.add(h.mul(intervalRat(c.Mul(c, bernoulli[n+1]), work)))
+		}
+		step := curve.mul(before).mul(intervalInt(int64(n), work))
+		before, h = h, slope.mul(h).sub(step)
+	}
+	return sum, remainder
+}
+
+// remainder returns the smallest m for which the Euler-Maclaurin remainder R
+// after m corrections is below 2^-bits, with a bound of |R|. By the general
+// bound |R| <= 2 ζ(2m)/(2π)^2m ∫|f^(2m)|, and by Cramér's bound on Hermite
+// functions |f^(2m)(t)| <= 1.09 √((2m)!) sigma^-2m exp(-t²/(4 sigma²)); together
+// R² <= 256 sigma² (2m)!/(39 sigma²)^2m, as (2π)² > 39.
+func (g *gaussian) remainder(bits, work uint) (int, interval) {
+	square := new(big.Rat).Mul(g.sigma2, big.NewRat(256, 1))
+	unit := new(big.Rat).Mul(g.sigma2, big.NewRat(39, 1))
+	unit.Inv(unit.Mul(unit, unit))
+	for m := int64(1); ; m++ {
+		square.Mul(square, unit)
+		square.Mul(square, big.NewRat((2*m-1)*2*m, 1))
+		if bound := intervalRat(square, 2*work).sqrt().round(work); bound.hi.BitLen() <= int(work-bits) {
+			return int(m), bound
+		}
+	}
+}
+
+// interval is a real number known to lie in [lo, hi] / 2^bits. Every operation
+// rounds outwards, so a chain of them proves its result; operands must have
+// the same number of bits. Intervals are values: no operation changes one.
+type interval struct {
+	lo, hi *big.Int
+	bits   uint
+}
+
+// guardBits is how many bits below the requested ones enclosures are computed
+// with, so that rounding over 2^16 terms does not reach the requested ones.
+const guardBits = 128
+
+func intervalInt(v int64, bits uint) interval {
+	x := big.NewInt(v)
+	x.Lsh(x, bits)
+	return interval{x, x, bits}
+}
+
+// intervalRat encloses r.
+func intervalRat(r *big.Rat, bits uint) interval {
+	num := new(big.Int).Lsh(r.Num(), bits)
+	return interval{floorQuo(num, r.Denom()), ceilQuo(num, r.Denom()), bits}
+}
+
+func (a interval) add(b interval) interval {
+	return interval{new(big.Int).Add(a.lo, b.lo), new(big.Int).Add(a.hi, b.hi), a.bits}
+}
+
+func (a interval) sub(b interval) interval {
+	return interval{new(big.Int).Sub(a.lo, b.hi), new(big.Int).Sub(a.hi, b.lo), a.bits}
+}
+
+func (a interval) double() interval { return a.add(a) }
+
+// widen returns a with both ends moved outwards by b's upper end, b >= 0.
+func (a interval) widen(b interval) interval {
+	return interval{new(big.Int).Sub(a.lo, b.hi), new(big.Int).Add(a.hi, b.hi), a.bits}
+}
+
+// mul returns a times b.
+func (a interval) mul(b interval) interval {
+	if a.lo.Sign() >= 0 && b.lo.Sign() >= 0 {
+		return shifted(new(big.Int).Mul(a.lo, b.lo), new(big.Int).Mul(a.hi, b.hi), a.bits)
+	}
+	lo := new(big.Int).Mul(a.lo, b.lo)
+	hi := new(big.Int).Set(lo)
+	for _, p := range [][2]*big.Int{{a.lo, b.hi}, {a.hi, b.lo}, {a.hi, b.hi}} {
+		product := new(big.Int).Mul(p[0], p[1])
+		if product.Cmp(lo) < 0 {
+			lo.Set(product)
+		}
+		if product.Cmp(hi) > 0 {
+			hi.Set(product)
+		}
+	}
+	return shifted(lo, hi, a.bits)
+}
+
+// shifted divides exact products of numbers of the given bits by 2^bits; it
+// uses up its arguments.
+func shifted(lo, hi *big.Int, bits uint) interval {
+	hi.Neg(hi)
+	hi.Rsh(hi, bits)
+	return interval{lo.Rsh(lo, bits), hi.Neg(hi), bits}
+}
+
+// div returns a/b for a >= 0 and b > 0.
+func (a interval) div(b interval) interval {
+	lo := new(big.Int).Lsh(a.lo, a.bits)
+	hi := new(big.Int).Lsh(a.hi, a.bits)
+	return interval{floorQuo(lo, b.hi), ceilQuo(hi, b.lo), a.bits}
+}
+
+// divInt returns a/n for n > 0.
+func (a interval) divInt(n int64) interval {
+	d := big.NewInt(n)
+	return interval{floorQuo(a.lo, d), ceilQuo(a.hi, d), a.bits}
+}
+
+// round returns a with fewer bits.
+func (a interval) round(bits uint) interval {
+	r := shifted(new(big.Int).Set(a.lo), new(big.Int).Set(a.hi), a.bits-bits)
+	r.bits = bits
+	return r
+}
+
+// sqrt returns the square root of a >= 0.
+func (a interval) sqrt() interval {
+	lo := new(big.Int).Lsh(a.lo, a.bits)
+	hi := new(big.Int).Lsh(a.hi, a.bits)
+	hi.Sqrt(hi)
+	return interval{lo.Sqrt(lo), hi.Add(hi, big.NewInt(1)), a.bits}
+}
+
+// compare returns -1 or 1 when all of a lies below or above r, and 0 when r
+// lies within a.
+func (a interval) compare(r *big.Rat) int {
+	num := new(big.Int).Lsh(r.Num(), a.bits)
+	switch {
+	case new(big.Int).Mul(a.hi, r.Denom()).Cmp(num) < 0:
+		return -1
+	case new(big.Int).Mul(a.lo, r.Denom()).Cmp(num) > 0:
+		return 1
+	}
+	return 0
+}
+
+// floorQuo returns floor(a/b), b > 0; big.Int.Div is Euclidean, which is floor
+// for a positive divisor.
+func floorQuo(a, b *big.Int) *big.Int { return new(big.Int).Div(a, b) }
+
+func ceilQuo(a, b *big.Int) *big.Int {
+	q := new(big.Int).Neg(a)
+	return q.Neg(q.Div(q, b))
+}
+
+// expNeg encloses exp(-x), x >= 0: the alternating Taylor series at x/2^s,
+// squared s times.
+func expNeg(x *big.Rat, bits uint) interval {
+	whole := floorQuo(x.Num(), x.Denom())
+	if whole.Cmp(new(big.Int).SetUint64(uint64(bits))) >= 0 {
+		return interval{new(big.Int), big.NewInt(1), bits} // below e^-bits
+	}
+	s := uint(whole.BitLen()) + 8
+	scale := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), s))
+	y := intervalRat(scale.Quo(x, scale), bits+s+16)
+	result := alternating(intervalInt(1, y.bits), func(term interval, n int64) interval {
+		return term.mul(y).divInt(n)
+	})
+	for ; s > 0; s-- {
+		result = result.mul(result)
+	}
+	return result.round(bits)
+}
+
+// alternating encloses first - next(first, 1) + next(·, 2) - ..., whose terms
+// must be positive and fall to 0: what is left out after a term is smaller
+// than the next term.
+func alternating(first interval, next func(term interval, n int64) interval) interval {
+	sum, term := first, first
+	for n := int64(1); ; n++ {
+		term = next(term, n)
+		if term.hi.BitLen() <= 1 {
+			return sum.widen(term)
+		}
+		if n&1 == 1 {
+			sum = sum.sub(term)
+		} else {
+			sum = sum.add(term)
+		}
+	}
+}
+
+// pi encloses π by Machin's formula, π = 16 arctan(1/5) - 4 arctan(1/239).
+func pi(bits uint) interval {
+	a, b := arctanInverse(5, bits+8), arctanInverse(239, bits+8)
+	return a.double().double().sub(b).double().double().round(bits)
+}
+
+// arctanInverse encloses arctan(1/m) = Σ (-1)ⁿ / ((2n+1) m^(2n+1)).
+func arctanInverse(m int64, bits uint) interval {
+	power := intervalInt(1, bits).divInt(m)
+	return alternating(power, func(_ interval, n int64) interval {
+		power = power.divInt(m * m)
+		return power.divInt(2*n + 1)
+	})
+}
+
+// bernoulliNumbers returns B₀, B₁, ..., Bₙ (Akiyama and Tanigawa's algorithm,
+// which gives B₁ = +1/2; only even indices are used here).
+func bernoulliNumbers(n int) []*big.Rat {
+	row := make([]*big.Rat, n+1)
+	numbers := make([]*big.Rat, n+1)
+	for m := range row {
+		row[m] = big.NewRat(1, int64(m)+1)
+		for j := m; j > 0; j-- {
+			row[j-1].Sub(row[j-1], row[j])
+			row[j-1].Mul(row[j-1], big.NewRat(int64(j), 1))
+		}
+		numbers[m] = new(big.Rat).Set(row[0])
+	}
+	return numbers
+}
