@@ -51,7 +51,7 @@ type DB struct {
 	pools     pools // of the sources outside the file
 	cellCache cellCache
 	building  sync.Mutex // declarations of this process run one at a time
-
+	rehearsal *Rehearsal // that works on this database, a copy in memory; nil for all others
 }
 
 // Open opens the database file and changes nothing on disk: a missing file is

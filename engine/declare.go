@@ -169,7 +169,7 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 				return sqlerr.New(sqlerr.Busy, "%s was declared anew meanwhile", st.In.Text).WithHint("try again").At(st.In.Position)
 			}
 		}
-		t, err := declared(ctx, tx, st, in)
+		t, err := declared(ctx, tx, st, in, s.db.rehearsal)
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 // declared resolves the domains of the declaration; only declared public
 // tables are read. The rows are in a source outside the file, or where that is
 // nil in the file.
-func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, in *catalog.Source) (catalog.Table, error) {
+func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, in *catalog.Source, r *Rehearsal) (catalog.Table, error) {
 	t := catalog.Table{Name: st.Name.Text, Source: st.Source.Text}
 	var bases []string
 	if in != nil {
@@ -213,7 +213,7 @@ func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, i
 		d := def.Domain
 		if def.Source != nil {
 			var err error
-			if d, err = domainFrom(ctx, tx, def, bases); err != nil {
+			if d, err = domainFrom(ctx, tx, def, bases, r); err != nil {
 				return t, err
 			}
 		}
@@ -224,7 +224,7 @@ func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, i
 
 // domainFrom reads a domain off a public table. The bases are those of the
 // table being declared, which are about to be private.
-func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bases []string) (query.Domain, error) {
+func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bases []string, r *Rehearsal) (query.Domain, error) {
 	from := def.Source
 	public, err := tx.IsPublic(from.Table.Text)
 	if err != nil {
@@ -242,6 +242,9 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bas
 	if reads != nil {
 		return query.Domain{}, sqlerr.Locate(reads, from.Table.Position)
 	}
+	if r.isUnread(from.Table.Text) {
+		return singleton(def.Type)
+	}
 	values, err := source.Values(ctx, tx.SQL(), from.Table.Text, from.Column.Text, def.Type, maxListed)
 	if err != nil {
 		return query.Domain{}, sqlerr.Locate(err, from.Column.Position)
@@ -251,6 +254,15 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bas
 	}
 	d, err := query.NewList(def.Type, values)
 	return d, sqlerr.Locate(err, from.Column.Position)
+}
+
+// singleton is a domain of one value. In a rehearsal it stands for one that is not
+// known.
+func singleton(t query.Type) (query.Domain, error) {
+	if t == query.TypeText {
+		return query.NewList(t, []query.Value{query.Text("")})
+	}
+	return query.NewList(t, []query.Value{query.Int(0)})
 }
 
 // protected returns the schema text of a declared table, and the base tables

@@ -323,10 +323,7 @@ func TestBadLimits(t *testing.T) {
 // A rehearsal plans under the limits as the script would leave them.
 func TestRehearsalKnowsTheLimits(t *testing.T) {
 	s := clinic(t)
-	r, err := s.Rehearse(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := rehearsal(t, s)
 	for _, step := range []struct{ text, says string }{
 		{`SET accuracy = 20`, ""},
 		{`SELECT COUNT(*) FROM admissions WHERE age = 1`, "chosen"},

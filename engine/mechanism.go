@@ -31,24 +31,16 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Mechanism(st.Name.Text) != nil); done || err != nil {
 		return &Result{}, err
 	}
-	t, columns, err := v.Target(st.Table, st.Columns)
+	asked, err := planMechanism(st, v)
 	if err != nil {
 		return nil, err
 	}
-	epsilon, r, err := mechanismRequest(st, t, columns)
+	t, columns, a := asked.table, asked.columns, v.Accounts[asked.table.Account]
+	n, left, err := s.db.rowCount(ctx, &s.bill, t, catalog.KindInteractive, accounting.Amount{Rho: asked.rho})
 	if err != nil {
 		return nil, err
 	}
-	a := v.Accounts[t.Account]
-	if epsilon > a.Caps.InteractiveEpsilon {
-		return nil, tooMuch(epsilon, a)
-	}
-	rho := accounting.RhoFor(epsilon, a.Caps.InteractiveDelta)
-	n, left, err := s.db.rowCount(ctx, &s.bill, t, catalog.KindInteractive, accounting.Amount{Rho: rho})
-	if err != nil {
-		return nil, err
-	}
-	p, err := planSMW(r, n, left.Rho)
+	p, err := planSMW(asked.request, n, left.Rho)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +48,7 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	if err != nil {
 		return nil, err
 	}
-	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Columns: columns, Epsilon: epsilon,
+	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Columns: columns, Epsilon: asked.epsilon,
 		Rho: p.runs, RunRho: p.runs / accounting.Rho(p.Updates), Updates: p.Updates}
 	if state != nil && t.Outside == nil {
 		ctx = context.WithoutCancel(ctx) // the prior is paid for: keep it
@@ -66,6 +58,31 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 		warnings = append(warnings, "no SELECT can begin one of its runs: each takes ρ = "+m.RunRho.String()+" of the reserve, which is above max_charge")
 	}
 	return &Result{Warnings: warnings}, s.db.reserve(ctx, t, m, p.smwParams, state)
+}
+
+// mechanismPlan is a mechanism before N̂ is known.
+type mechanismPlan struct {
+	table   *view.Table
+	columns []int
+	epsilon accounting.Epsilon
+	rho     accounting.Rho // that it reserves
+	request smwRequest
+}
+
+// planMechanism reads the statement and works out what it reserves.
+func planMechanism(st *sqlfront.CreateMechanism, v *view.View) (p mechanismPlan, err error) {
+	if p.table, p.columns, err = v.Target(st.Table, st.Columns); err != nil {
+		return p, err
+	}
+	if p.epsilon, p.request, err = mechanismRequest(st, p.table, p.columns); err != nil {
+		return p, err
+	}
+	a := v.Accounts[p.table.Account]
+	if p.epsilon > a.Caps.InteractiveEpsilon {
+		return p, tooMuch(p.epsilon, a)
+	}
+	p.rho = accounting.RhoFor(p.epsilon, a.Caps.InteractiveDelta)
+	return p, nil
 }
 
 // mechanismRequest reads the options of CREATE MECHANISM.

@@ -212,10 +212,7 @@ func TestMonotoneClassIsRefused(t *testing.T) {
 // the release is planned. Where the domain is known it is refused as in a run.
 func TestRehearsalOfAMonotoneClass(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "new.db"), Options{}).NewSession()
-	r, err := s.Rehearse(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := rehearsal(t, s)
 	plan := func(text string) (*Result, error) { return r.Plan(context.Background(), text, nil) }
 	for _, text := range []string{`CREATE PUBLIC TABLE words`,
 		`CREATE PRIVATE TABLE p (a INTEGER BETWEEN 0 AND 1, b TEXT IN (SELECT word FROM words), c INTEGER BETWEEN 0 AND 9)

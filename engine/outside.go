@@ -26,6 +26,9 @@ type snapshot struct {
 // checked there. A table of the file is checked by unchanged, in the transaction
 // that charges, and again in each one that reads.
 func (db *DB) onSnapshot(ctx context.Context, t *view.Table, do func(*snapshot) error) error {
+	if err := db.rehearsal.errNotRead(); err != nil {
+		return err
+	}
 	if t.Outside == nil {
 		return do(&snapshot{db: db, table: t})
 	}

@@ -299,10 +299,7 @@ func TestRehearsalAsksNoServer(t *testing.T) {
 	f.dial(s.db)
 	fill(t, s, `CREATE TABLE icd10 (code TEXT)`, `INSERT INTO icd10 VALUES ('E10'), ('E11')`)
 	must(t, s, `CREATE PUBLIC TABLE icd10`)
-	r, err := s.Rehearse(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := rehearsal(t, s)
 	for _, text := range []string{createWarehouse, from("warehouse.raw_admissions"), `DESCRIBE admissions`,
 		strings.Replace(from("warehouse.raw_admissions"), "admissions (", "again (", 1),
 		`CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1.5)`,

@@ -27,25 +27,27 @@ func (db *DB) candidates(ctx context.Context, v *view.View, r request) ([]candid
 	for i := range v.Releases {
 		rel := &v.Releases[i]
 		if rel.TableID == r.table.ID && r.considers(rel.Using, rel.Name) {
-			c, err := db.fromRelease(ctx, r, rel)
-			if err != nil {
-				return nil, err
+			c, ok := db.rehearsal.candidate(r, unbuiltKey{sqlfront.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
+			if !ok {
+				if c, err = db.fromRelease(ctx, r, rel); err != nil {
+					return nil, err
+				}
 			}
 			all = append(all, c)
 		}
 	}
-	all = append(all, scriptCandidates(v, r, sqlfront.Release)...)
 	for i := range v.Mechanisms {
 		m := &v.Mechanisms[i]
 		if m.TableID == r.table.ID && r.considers("smw", m.Name) {
-			c, err := db.fromMechanism(v, r, m)
-			if err != nil {
-				return nil, err
+			c, ok := db.rehearsal.candidate(r, unbuiltKey{sqlfront.Mechanism, m.ID}, m.Name, "smw", m.Columns)
+			if !ok {
+				if c, err = db.fromMechanism(v, r, m); err != nil {
+					return nil, err
+				}
 			}
 			all = append(all, c)
 		}
 	}
-	all = append(all, scriptCandidates(v, r, sqlfront.Mechanism)...)
 	if r.table.Source == "" || !r.considers("direct", "direct") { // an exported release has no rows to count
 		return all, nil
 	}

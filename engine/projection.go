@@ -25,6 +25,7 @@ const (
 // complete is set, N̂ has to be found or bought first, and complete then makes the
 // plan from it and from what is left of the cost.
 type projectionPlan struct {
+	wishes   wishes
 	table    *view.Table
 	columns  []int
 	universe *query.Universe
@@ -55,6 +56,7 @@ func planProjection(st *sqlfront.CreateRelease, v *view.View, t *view.Table, col
 	p.cost.Epsilon = o.epsilon()
 	p.support = uint64(o.integer("max_support", defaultSupport, 1, maxSupport))
 	w := readWishes(o)
+	p.wishes = w
 	if err := o.done(); err != nil {
 		return p, err
 	}
@@ -121,7 +123,7 @@ func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (project
 	switch {
 	case w.transform == "identity" && !small:
 		return p, tooManyRecords(size, w, most)
-	case w.transform == "identity", w.transform == "auto" && small && (w.heavy == "auto" || w.heavy == "none"):
+	case w.transform == "identity", w.transform == "auto" && small && p.table.Unclear(p.columns) == "" && (w.heavy == "auto" || w.heavy == "none"):
 		p.params = projection.Params{Transform: projection.Identity, Rows: size.Uint64(), Law: law}
 		return p.pure(o, w)
 	}

@@ -31,7 +31,11 @@ type file struct {
 
 func (f *file) isReadOnly() bool {
 	if !f.asked {
-		f.asked, f.readOnly = true, f.db.store.ReadOnly()
+		db := f.db
+		if db.rehearsal != nil { // the copy can be written, but a run could not
+			db = db.rehearsal.s.db
+		}
+		f.asked, f.readOnly = true, db.store.ReadOnly()
 	}
 	return f.readOnly
 }

@@ -1,46 +1,119 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
+	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
-// Rehearsal goes through the statements of a script as if they were carried out
-// one after the other, and adds up what they would cost. It charges, draws and
-// stores nothing, and reads no private row: what it says follows from the
-// statements, the public catalog and what was released before.
+// Rehearsal carries out a script on a copy of the catalog in memory and adds up
+// what it costs. The copy has no private rows, and nothing is read, drawn or built:
+// declarations, charges and plans are those of a run, and a release or an answer is
+// stored empty. What a run would learn from private rows, such as N̂, stays unknown.
 type Rehearsal struct {
-	s       *Session
-	view    *view.View                  // the catalog as the statements so far would leave it
-	answers map[string][]catalog.Answer // that the statements so far would buy, by table and query
-	before  map[int64]accounting.Amount // what is spent of each account as things are
-	dropped []*view.Table               // by the statements so far; what is spent on their rows stays spent
-	last    int64                       // id of what was planned last; they are below 0
+	s       *Session                    // of the database itself; SET changes its settings
+	copy    *Session                    // of the copy
+	view    *view.View                  // of the copy, after the last statement
+	before  map[int64]accounting.Amount // what was spent of each account at the start
+	dropped []*view.Table               // by the script; what it spent on their rows stays spent
 	unknown []string                    // what the total leaves open
+
+	stubs     map[string]bool           // tables made up for rows that are not there yet, by folded name
+	unread    map[string]bool           // tables that the script declares public: their rows are not in the copy
+	undecided map[int64]map[int]string  // columns of private tables whose domains are read from those, and why
+	unbuilt   map[unbuiltKey]supportMax // what the script creates
 }
 
-// Rehearse begins a rehearsal from the present catalog. SET statements in it
-// change the session's settings.
+// unbuiltKey names a release or mechanism of the copy.
+type unbuiltKey struct {
+	object sqlfront.Object
+	id     int64
+}
+
+// supportMax is the max_support of a release or mechanism.
+type supportMax uint64
+
+// Rehearse begins a rehearsal from the present catalog. The caller must Close it.
 func (s *Session) Rehearse(ctx context.Context) (*Rehearsal, error) {
-	v, err := s.db.view(ctx)
+	r, err := s.rehearse(ctx)
 	if err != nil {
 		return nil, public(ctx, err)
 	}
-	r := &Rehearsal{s: s, view: v, answers: make(map[string][]catalog.Answer),
-		before: make(map[int64]accounting.Amount)}
-	for id, a := range v.Accounts {
+	return r, nil
+}
+
+func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
+	readable, err := s.db.publicRowsOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	store, err := s.db.store.Copy(ctx, readable)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rehearsal{s: s, before: make(map[int64]accounting.Amount), stubs: make(map[string]bool), unread: make(map[string]bool),
+		undecided: make(map[int64]map[int]string), unbuilt: make(map[unbuiltKey]supportMax)}
+	db := &DB{store: store, role: s.db.role, settings: s.db.settings, random: s.db.random, live: s.db.live, rehearsal: r}
+	r.copy = db.NewSession()
+	if err := r.look(ctx); err != nil {
+		store.Close()
+		return nil, err
+	}
+	for id, a := range r.view.Accounts {
 		r.before[id] = a.Spent
 	}
 	return r, nil
+}
+
+// Close releases the copy.
+func (r *Rehearsal) Close() error { return r.copy.db.store.Close() }
+
+// publicRowsOf returns the tables whose rows public tables and views consist of.
+func (db *DB) publicRowsOf(ctx context.Context) (tables []string, err error) {
+	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
+		publics, err := tx.Publics()
+		if err != nil {
+			return err
+		}
+		for _, public := range publics {
+			if schemas.ReadsNoPrivateRows(ctx, tx, public, nil) != nil {
+				continue // it is not there, or a statement that uses it is refused
+			}
+			bases, err := source.Bases(ctx, tx.SQL(), public)
+			if err != nil {
+				return err
+			}
+			tables = append(tables, bases...)
+		}
+		return nil
+	})
+	return tables, err
+}
+
+// look reads the view of the copy anew.
+func (r *Rehearsal) look(ctx context.Context) error {
+	v, err := r.copy.db.current(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range v.Tables {
+		t.Undecided, t.Unread = r.undecided[t.ID], r.unread
+	}
+	r.view = v
+	return nil
 }
 
 // Plan says what a statement would do and cost, in the columns of EXPLAIN. SET,
@@ -58,6 +131,7 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 	if err != nil {
 		return nil, err
 	}
+	r.copy.settings, r.copy.dir = r.s.settings, r.s.dir
 	switch st := statement.(type) {
 	case *sqlfront.Select:
 		return r.query(ctx, st, args, true)
@@ -67,42 +141,47 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 		if t := r.view.Private(st.Table.Text); t != nil {
 			return describe(r.view, t), nil
 		}
-	case *sqlfront.CreatePublic, *sqlfront.CreatePrivate, *sqlfront.CreateSource, *sqlfront.CreateRelease, *sqlfront.CreateMechanism, *sqlfront.AlterPrivate, *sqlfront.Drop, *sqlfront.Export:
+	case *sqlfront.Set, *sqlfront.Show:
+	default:
 		if err := r.s.db.curatorOnly("declare, drop or export"); err != nil {
 			return nil, err
 		}
-		return r.declare(ctx, statement)
+		out, err := r.declare(ctx, statement)
+		if failed := r.look(ctx); err == nil {
+			err = failed
+		}
+		return out, afterOthers(err)
 	}
 	return r.s.Exec(ctx, text, args)
 }
 
-// query explains a SELECT, and takes down what it would buy.
+// afterOthers adds to a refusal for want of budget that the script itself has spent
+// some of it.
+func afterOthers(err error) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.Code != sqlerr.Budget {
+		return err
+	}
+	c := *e
+	c.Message += " after the statements before it"
+	return &c
+}
+
+// query explains a SELECT, and buys its answers in the copy.
 func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, args []query.Value, buys bool) (*Result, error) {
-	st, err := r.s.bind(ctx, r.view, sel, args)
-	var names *sqlfront.UndecidedError
-	if errors.As(err, &names) {
-		t, err := r.view.Selected(sel)
-		if err != nil {
-			return nil, err
-		}
-		why := t.Undecided[names.Column]
-		r.leaves("what SELECTs with %s cost: %s", names.Name, why)
+	st, err := r.copy.bind(ctx, r.view, sel, args)
+	if name, why := r.cannotBind(sel, err); why != "" {
+		r.leaves("what SELECTs with %s cost: %s", name, why)
 		return planned("unknown", "", "unknown", why), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := st.plan(ctx, planning{explaining: true, buyer: r.s.buyer()}); err != nil {
+	if err := st.plan(ctx, planning{explaining: true, buyer: r.copy.buyer()}); err != nil {
 		return nil, err
 	}
 	for i := range st.asks {
-		a := &st.asks[i]
-		again, err := r.s.db.again(r.view, a.request, r.answers[a.key()])
-		if err != nil {
-			return nil, err
-		}
-		a.candidates = append(again, a.candidates...)
-		r.doubt(st.table, a.candidates)
+		r.doubt(st.table, st.asks[i].candidates)
 	}
 	out := st.explained()
 	if err := st.choose(); err != nil {
@@ -111,13 +190,28 @@ func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, args []quer
 		}
 		return out, nil
 	}
-	if !buys {
-		return out, nil
+	if buys {
+		err = r.buy(ctx, st)
 	}
-	return out, r.buy(st)
+	return out, err
 }
 
-// doubt marks candidates whose support depends on a domain that cannot be known.
+// cannotBind returns the name that keeps a SELECT from being bound and why, if that
+// is a column whose domain is unknown or a table whose rows are.
+func (r *Rehearsal) cannotBind(sel *sqlfront.Select, err error) (name, why string) {
+	var column *sqlfront.UndecidedError
+	var table *view.UnreadError
+	if errors.As(err, &column) {
+		if t, err := r.view.Selected(sel); err == nil {
+			return column.Name, t.Undecided[column.Column]
+		}
+	} else if errors.As(err, &table) {
+		return table.Name, table.Error()
+	}
+	return "", ""
+}
+
+// doubt marks candidates whose support depends on a domain that is unknown.
 func (r *Rehearsal) doubt(t *view.Table, candidates []candidate) {
 	for i := range candidates {
 		c := &candidates[i]
@@ -128,21 +222,31 @@ func (r *Rehearsal) doubt(t *view.Table, candidates []candidate) {
 	}
 }
 
-// buy takes down what the statement's purchases cost and answer.
-func (r *Rehearsal) buy(st *statement) error {
+// buy charges the copy for the statement's purchases and stores their answers, whose
+// values are 0.
+func (r *Rehearsal) buy(ctx context.Context, st *statement) error {
 	purchases := st.purchases()
 	cost, _ := total(purchases)
-	if err := r.charge(st.table.Account, cost); err != nil {
-		return err
+	if len(purchases) == 0 {
+		return nil
 	}
+	err := r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		for _, p := range purchases {
+			for _, n := range p.asks {
+				stored, err := p.price.stored(st.asks[n].request, 0)
+				if err != nil {
+					return err
+				}
+				if err := tx.PutAnswer(&stored); err != nil {
+					return err
+				}
+			}
+		}
+		return tx.Buy(*st.buyer, catalog.Payment{Account: st.table.Account, Action: "direct answers", Object: st.table.Name, Rho: cost.Rho})
+	})
 	for _, p := range purchases {
 		for _, n := range p.asks {
 			a := &st.asks[n]
-			stored, err := p.price.stored(a.request, 0)
-			if err != nil {
-				return err
-			}
-			r.answers[a.key()] = append(r.answers[a.key()], stored)
 			if slices.ContainsFunc(a.candidates, func(c candidate) bool {
 				return c.origin == fromScript && c.refusal == "" && c.allowed(a.settings.Mechanism)
 			}) {
@@ -150,23 +254,10 @@ func (r *Rehearsal) buy(st *statement) error {
 			}
 		}
 	}
-	return nil
-}
-
-// key names what a stored answer answers.
-func (r request) key() string { return fmt.Sprint(r.table.ID, " ", r.query.String()) }
-
-// charge takes an amount out of the account as it would be.
-func (r *Rehearsal) charge(id int64, cost accounting.Amount) error {
-	a := r.view.Accounts[id]
-	if !a.Caps.Fits(a.Spent, cost) {
-		left := a.Left()
-		return sqlerr.New(sqlerr.Budget, "it needs %s, and after the statements before it the accounts have ε = %v, δ = %v and ρ = %s left",
-			view.Amount(cost), left.Epsilon, left.Delta, view.Short(left.Rho.Float())).WithHint("SHOW BUDGET tells what is left")
+	if err != nil {
+		return err
 	}
-	a.Spent, _ = a.Spent.Add(cost)
-	r.view.Accounts[id] = a
-	return nil
+	return r.look(ctx)
 }
 
 // leaves notes what cannot be known before the script has run.
@@ -174,6 +265,340 @@ func (r *Rehearsal) leaves(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(r.unknown, text) {
 		r.unknown = append(r.unknown, text)
 	}
+}
+
+// planned is the row of a statement that is no SELECT.
+func planned(name, kind, cost, note string) *Result {
+	return &Result{Columns: explainColumns("REAL"), Rows: [][]any{{name, kind, nil, nil, nil, cost, note}}}
+}
+
+const doneNote = "exists: nothing to do"
+
+// declare carries a declaration out on the copy. Of a release or a mechanism it
+// stores all but what private rows would fill.
+func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (*Result, error) {
+	switch st := statement.(type) {
+	case *sqlfront.CreateRelease:
+		return r.release(ctx, st)
+	case *sqlfront.CreateMechanism:
+		return r.mechanism(ctx, st)
+	case *sqlfront.CreatePrivate:
+		return r.private(ctx, st)
+	case *sqlfront.Export:
+		if r.view.Release(st.Release.Text) == nil {
+			return nil, sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Release.Text).At(st.Release.Position)
+		}
+		return planned(st.Release.Text, "release", "0", "is exported"), nil
+	case *sqlfront.CreatePublic:
+		done := slices.ContainsFunc(r.view.Publics, func(p string) bool { return query.SameName(p, st.Name.Text) })
+		if err := r.standIn(ctx, st.Name.Text, publicColumns(st)); err != nil {
+			return nil, err
+		}
+		if _, err := r.copy.createPublic(ctx, st); err != nil {
+			return nil, err
+		}
+		if done {
+			return planned(st.Name.Text, "public table", "0", doneNote), nil
+		}
+		r.unread[query.FoldName(st.Name.Text)] = true
+		return planned(st.Name.Text, "public table", "0", "is declared"), nil
+	case *sqlfront.CreateSource:
+		known := len(r.view.Sources)
+		if _, err := r.copy.createSource(ctx, st); err != nil {
+			return nil, err
+		}
+		if err := r.look(ctx); err != nil {
+			return nil, err
+		}
+		return planned(st.Name.Text, "source", "0", noteOf(len(r.view.Sources) == known, doneNote, "is declared")), nil
+	case *sqlfront.AlterPrivate:
+		if _, err := r.copy.alterPrivate(ctx, st); err != nil {
+			return nil, err
+		}
+		if err := r.look(ctx); err != nil {
+			return nil, err
+		}
+		t := r.view.Private(st.Name.Text)
+		return planned(t.Name, "private table", "0", "is changed: "+cmp.Or(r.view.Limits(t).String(), "no limits")), nil
+	case *sqlfront.Drop:
+		return r.drop(ctx, st)
+	}
+	return nil, sqlerr.New(sqlerr.Internal, "a statement is not handled")
+}
+
+func noteOf(done bool, yes, no string) string {
+	if done {
+		return yes
+	}
+	return no
+}
+
+// private declares a private table. Its rows need not be there yet.
+func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*Result, error) {
+	if st.IfNotExists && r.view.Private(st.Name.Text) != nil {
+		return planned(st.Name.Text, "private table", "0", doneNote), nil
+	}
+	if st.In.Text == "" {
+		var columns []string
+		for _, c := range st.Columns {
+			columns = append(columns, c.Name.Text)
+		}
+		for _, o := range st.Options {
+			if o.Name.Text == "unit" {
+				columns = append(columns, o.Value)
+			}
+		}
+		if err := r.standIn(ctx, st.Source.Text, columns); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := r.copy.createPrivate(ctx, st); err != nil {
+		return nil, err
+	}
+	if err := r.look(ctx); err != nil {
+		return nil, err
+	}
+	t := r.view.Private(st.Name.Text)
+	r.undecided[t.ID] = make(map[int]string)
+	a := r.view.Accounts[t.Account]
+	note := fmt.Sprintf("is declared; its budget is ε = %s, δ = %s", a.Epsilon, a.Delta)
+	for i, def := range st.Columns {
+		if def.Source != nil && r.isUnread(def.Source.Table.Text) {
+			why := fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet", def.Name.Text, def.Source.Table.Text)
+			r.undecided[t.ID][i] = why
+			note = joinNotes(note, why)
+		}
+	}
+	return planned(t.Name, "private table", "0", note), nil
+}
+
+func publicColumns(st *sqlfront.CreatePublic) (columns []string) {
+	for _, c := range st.Columns {
+		columns = append(columns, c.Name.Text)
+	}
+	return append(columns, "dpsql_no_column") // there must be one
+}
+
+// standIn makes a table of that name in the copy where the database has none, with
+// at least these columns. Rows that are still to be imported are declared over it.
+func (r *Rehearsal) standIn(ctx context.Context, name string, columns []string) error {
+	return r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		has := make(map[string]bool)
+		rows, err := tx.SQL().QueryContext(ctx, `SELECT name FROM pragma_table_xinfo(?)`, name)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var column string
+			if err := rows.Scan(&column); err != nil {
+				return err
+			}
+			has[query.FoldName(column)] = true
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		fold := query.FoldName(name)
+		if len(has) > 0 && !r.stubs[fold] || strings.HasPrefix(fold, "sqlite_") || strings.HasPrefix(fold, "dpsql_") {
+			return nil
+		}
+		r.stubs[fold] = true
+		for _, c := range columns {
+			text := `ALTER TABLE ` + quoted(name) + ` ADD COLUMN ` + quoted(c)
+			if len(has) == 0 {
+				text = `CREATE TABLE ` + quoted(name) + ` (` + quoted(c) + `)`
+			}
+			if has[query.FoldName(c)] {
+				continue
+			}
+			if _, err := tx.SQL().ExecContext(ctx, text); err != nil {
+				return err
+			}
+			has[query.FoldName(c)] = true
+		}
+		return nil
+	})
+}
+
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// release plans a release and stores it empty.
+func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*Result, error) {
+	done, err := r.view.NameFree(st.Name, st.IfNotExists, r.view.Release(st.Name.Text) != nil)
+	if done || err != nil {
+		return planned(st.Name.Text, string(st.Using), "0", doneNote), err
+	}
+	t, columns, err := r.view.Target(st.Table, st.Columns)
+	if err != nil {
+		return nil, err
+	}
+	rel := &catalog.Release{Name: st.Name.Text, TableID: t.ID, Columns: columns, Using: string(st.Using), Params: json.RawMessage(`{}`)}
+	note, cost := "", accounting.Amount{}
+	if st.Using == sqlfront.SMW {
+		p, err := r.copy.planSMWRelease(ctx, st, r.view, t, columns)
+		var names *sqlfront.UndecidedError
+		if errors.As(err, &names) {
+			note, err = t.Undecided[names.Column], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		cost, rel.MaxSupport = p.cost, p.request.MaxSupport
+	} else {
+		p, err := planProjection(st, r.view, t, columns)
+		if err == nil && p.complete != nil && t.NHat != nil && t.Unclear(columns) == "" {
+			p, err = p.complete(*t.NHat, p.cost)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p.complete != nil {
+			note = joinNotes(p.open(), t.Unclear(columns))
+		}
+		cost, rel.MaxSupport = p.cost, p.support
+	}
+	rel.Epsilon, rel.Delta = cost.Epsilon, cost.Delta
+	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		if err := tx.Charge(t.Account, catalog.KindReleases, "create release", rel.Name, cost); err != nil {
+			return err
+		}
+		return tx.AddRelease(rel, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.unbuilt[unbuiltKey{sqlfront.Release, rel.ID}] = supportMax(rel.MaxSupport)
+	return named(planned(rel.Name, rel.Using, view.Amount(cost), joinNotes("is created", note)), t, columns), nil
+}
+
+// open says what of a plan's cost follows from the number of rows.
+func (p projectionPlan) open() string {
+	switch {
+	case p.wishes.transform == "dense":
+		return "its rows follow from the number of rows of the table"
+	case p.cost.Delta > 0:
+		return "δ at most: the number of rows decides whether it is needed"
+	}
+	return ""
+}
+
+// named puts the columns into the row of a release or mechanism.
+func named(r *Result, t *view.Table, columns []int) *Result {
+	r.Rows[0][2] = briefList(view.ColumnNames(t, columns))
+	return r
+}
+
+// mechanism reserves a mechanism's budget and stores it without runs.
+func (r *Rehearsal) mechanism(ctx context.Context, st *sqlfront.CreateMechanism) (*Result, error) {
+	done, err := r.view.NameFree(st.Name, st.IfNotExists, r.view.Mechanism(st.Name.Text) != nil)
+	if done || err != nil {
+		return planned(st.Name.Text, "smw", "0", doneNote), err
+	}
+	p, err := planMechanism(st, r.view)
+	if err != nil {
+		return nil, err
+	}
+	m := &catalog.Mechanism{Name: st.Name.Text, TableID: p.table.ID, Columns: p.columns, Epsilon: p.epsilon, Rho: p.rho, Params: json.RawMessage(`{}`)}
+	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		if err := tx.Charge(p.table.Account, catalog.KindInteractive, "reserve mechanism", m.Name, accounting.Amount{Rho: p.rho}); err != nil {
+			return err
+		}
+		return tx.AddMechanism(m, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.unbuilt[unbuiltKey{sqlfront.Mechanism, m.ID}] = supportMax(p.request.MaxSupport)
+	return named(planned(m.Name, "smw", view.Amount(accounting.Amount{Rho: p.rho}), "is created; its ρ is reserved"), p.table, p.columns), nil
+}
+
+// drop carries a DROP out on the copy.
+func (r *Rehearsal) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error) {
+	was := r.view
+	if _, err := r.copy.drop(ctx, st); err != nil {
+		return nil, err
+	}
+	if err := r.look(ctx); err != nil {
+		return nil, err
+	}
+	note := "is dropped; what was spent stays spent"
+	switch m, t := was.Mechanism(st.Name.Text), was.Private(st.Name.Text); {
+	case !exists(was, st):
+		note = "does not exist: nothing to do"
+	case st.Kind == sqlfront.PublicTable:
+		delete(r.unread, query.FoldName(st.Name.Text))
+	case st.Kind == sqlfront.PrivateTable:
+		r.dropped = append(r.dropped, t)
+	case st.Kind == sqlfront.Mechanism:
+		if _, planned := r.unbuilt[unbuiltKey{sqlfront.Mechanism, m.ID}]; planned {
+			r.leaves("what dropping %s gives back", m.Name)
+		}
+	}
+	return planned(st.Name.Text, string(st.Kind), "0", note), nil
+}
+
+// exists reports whether a DROP names something that is there.
+func exists(v *view.View, st *sqlfront.Drop) bool {
+	switch st.Kind {
+	case sqlfront.Release:
+		return v.Release(st.Name.Text) != nil
+	case sqlfront.Mechanism:
+		return v.Mechanism(st.Name.Text) != nil
+	case sqlfront.PrivateTable:
+		return v.Private(st.Name.Text) != nil
+	case sqlfront.SourceObject:
+		return slices.ContainsFunc(v.Sources, func(s catalog.Source) bool { return query.SameName(s.Name, st.Name.Text) })
+	}
+	return slices.ContainsFunc(v.Publics, func(p string) bool { return query.SameName(p, st.Name.Text) })
+}
+
+// The methods below are what the rest of the package asks of a rehearsal on whose
+// copy it works. They may be called on nil, which is the case of every database.
+
+// isUnread reports whether a public table's rows are missing in the copy.
+func (r *Rehearsal) isUnread(table string) bool {
+	return r != nil && r.unread[query.FoldName(table)]
+}
+
+// errNotRead refuses to read private rows, of which a rehearsal has none.
+func (r *Rehearsal) errNotRead() error {
+	if r == nil {
+		return nil
+	}
+	return sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows")
+}
+
+// outside stands for what a source would say of a table to be declared. The rows
+// have the budget of another table over them, if the catalog knows one.
+func (r *Rehearsal) outside(in *catalog.Source, t catalog.Table) *outside {
+	place := in.Name + "." + t.Source
+	for _, other := range r.view.Tables {
+		if other.SourceID == in.ID && query.SameName(other.Source, t.Source) {
+			return &outside{source: *in, schema: source.Schema{Bases: r.view.Accounts[other.Account].Bases}}
+		}
+	}
+	r.leaves("whether the rows of %s have a budget already, and whether %s is what is declared: its server is not asked", place, t.Name)
+	return &outside{source: *in, schema: source.Schema{Bases: []string{place}}}
+}
+
+// candidate is that of a release or mechanism that the script creates: it covers
+// the query or not, and how well it answers is unknown. It is false for what was
+// there before.
+func (r *Rehearsal) candidate(q request, key unbuiltKey, name, kind string, columns []int) (candidate, bool) {
+	if r == nil {
+		return candidate{}, false
+	}
+	most, ok := r.unbuilt[key]
+	if !ok {
+		return candidate{}, false
+	}
+	see := view.Cover(q.query, columns, uint64(most))
+	c := candidate{origin: fromScript, name: name, kind: kind, columns: columns, support: see.Size, refusal: see.Refusal}
+	if c.refusal == "" {
+		c.note = "is created before: its error is known then"
+	}
+	return c, true
 }
 
 // Total returns what the statements so far would take of each account, and what

@@ -9,9 +9,25 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
+
+// rehearsal begins a rehearsal for the length of a test.
+func rehearsal(t *testing.T, s *Session) *Rehearsal {
+	t.Helper()
+	r, err := s.Rehearse(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
 
 // rehearsed plans statements, and returns what it said and the total. Nothing may
 // be drawn meanwhile.
@@ -23,10 +39,7 @@ func rehearsed(t *testing.T, s *Session, statements []string) (said string, tota
 		return noise.NewSource()
 	}
 	defer func() { s.db.random = random }()
-	r, err := s.Rehearse(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := rehearsal(t, s)
 	for _, text := range statements {
 		out, err := r.Plan(context.Background(), text, nil)
 		if err != nil {
@@ -184,10 +197,7 @@ func TestRehearsalOfANewFile(t *testing.T) {
 // TestRehearsalRefuses what a run would refuse.
 func TestRehearsalRefuses(t *testing.T) {
 	s := clinic(t)
-	r, err := s.Rehearse(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := rehearsal(t, s)
 	plan := func(text string) error { _, err := r.Plan(context.Background(), text, nil); return err }
 	for _, text := range []string{`CREATE RELEASE a ON admissions (sex) USING PROJECTION WITH (epsilon = 1.5)`,
 		`CREATE MECHANISM m ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1)`} {
@@ -224,7 +234,8 @@ func TestRehearsalRefuses(t *testing.T) {
 		t.Errorf("not known: %s", got)
 	}
 	analyst := open(t, s.db.store.Path(), Options{Role: Analyst}).NewSession()
-	if r, err = analyst.Rehearse(context.Background()); err != nil || sqlerr.CodeOf(plan(setUp[1])) != sqlerr.Forbidden {
+	r = rehearsal(t, analyst)
+	if err := plan(setUp[1]); sqlerr.CodeOf(err) != sqlerr.Forbidden {
 		t.Errorf("an analyst plans a release: %v", err)
 	}
 }
@@ -234,10 +245,7 @@ func TestRehearsalRefuses(t *testing.T) {
 // happens to hold the column's name.
 func TestRehearsalKnowsTheColumnsNamed(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "new.db"), Options{}).NewSession()
-	r, err := s.Rehearse(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := rehearsal(t, s)
 	plan := func(text string) *Result {
 		t.Helper()
 		out, err := r.Plan(context.Background(), text, nil)
@@ -294,15 +302,48 @@ func TestRehearsalOfStartingOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, path, Options{}).NewSession()
-	r, err := again.Rehearse(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := rehearsal(t, again)
 	const text = `CREATE PRIVATE TABLE admissions (age INTEGER BETWEEN 0 AND 99) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`
 	_, planned := r.Plan(context.Background(), text, nil)
 	fill(t, again, `CREATE TABLE raw_admissions (age INTEGER)`)
 	_, done := again.Exec(context.Background(), text, nil)
 	if sqlerr.CodeOf(planned) != sqlerr.Corrupt || done == nil || planned.Error() != done.Error() {
 		t.Errorf("planned: %v; done: %v", planned, done)
+	}
+}
+
+// TestRehearsalOfAJoin joins a public table that only the script declares: what the
+// SELECT costs follows from rows that nobody has called public yet.
+func TestRehearsalOfAJoin(t *testing.T) {
+	s := clinic(t)
+	fill(t, s, `CREATE TABLE prices (code TEXT, price INTEGER)`, `INSERT INTO prices VALUES ('E10', 5), ('E11', 7)`)
+	said, total := rehearsed(t, s, []string{
+		`CREATE PUBLIC TABLE prices`, `CREATE PUBLIC TABLE missing`, `SET accuracy = 50`,
+		`SELECT SUM(price) FROM admissions JOIN prices ON diagnosis = code`,
+		`SELECT COUNT(*) FROM admissions JOIN missing ON diagnosis = code`,
+	})
+	if got := fmt.Sprint(total.Warnings); !strings.Contains(got, "prices cost: prices is not declared public yet") || !strings.Contains(got, "missing cost") {
+		t.Errorf("not known: %s\n%s", got, said)
+	}
+}
+
+// TestRehearsalOfAFileThatIsInUse rehearses declarations while another process holds
+// the file's write lock, and on a file that cannot be written.
+func TestRehearsalOfAFileThatIsInUse(t *testing.T) {
+	s := clinic(t)
+	path := s.db.store.Path()
+	err := open(t, path, Options{}).store.Write(context.Background(), func(*catalog.Tx) error {
+		said, _ := rehearsed(t, s, setUp)
+		if !strings.Contains(said, "is created; its ρ is reserved") {
+			t.Error(said)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, _ := rehearsed(t, open(t, path, Options{ReadOnly: true}).NewSession(), setUp)
+	if !strings.Contains(said, "is created; its ρ is reserved") {
+		t.Error(said)
 	}
 }

@@ -41,34 +41,20 @@ type step struct {
 // (ε, δ)-differentially private step of the releases account, made of B runs
 // that compose inside it by zCDP.
 func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (*Result, error) {
-	o := smwReleaseOptions(st)
-	cost := accounting.Amount{Epsilon: o.epsilon()}
 	a := v.Accounts[t.Account]
-	var given bool
-	if cost.Delta, given = o.delta(); !given {
-		cost.Delta = deltaShare(a, cost.Epsilon)
-	}
-	r := readRequest(o, t, t.Over(columns))
-	c, err := s.readClass(ctx, o, t, columns)
+	asked, err := s.planSMWRelease(ctx, st, v, t, columns)
 	if err != nil {
 		return nil, err
 	}
-	if err := sizeClass(c, &r); err != nil {
-		return nil, err
-	}
-	if accounting.RhoFor(cost.Epsilon, cost.Delta) == 0 {
-		return nil, sqlerr.New(sqlerr.Invalid, "a release built by SMW needs a delta").
-			WithHint("give the table a delta, or use PROJECTION, which needs none")
-	}
-	n, left, err := s.db.rowCount(ctx, &s.bill, t, catalog.KindReleases, cost)
+	n, left, err := s.db.rowCount(ctx, &s.bill, t, catalog.KindReleases, asked.cost)
 	if err != nil {
 		return nil, err
 	}
-	p, err := planSMW(r, n, accounting.RhoFor(left.Epsilon, left.Delta))
+	p, err := planSMW(asked.request, n, accounting.RhoFor(left.Epsilon, left.Delta))
 	if err != nil {
 		return nil, err
 	}
-	complete, err := s.db.buildHypothesis(ctx, &s.bill, st.Name.Text, t, columns, c, p, left)
+	complete, err := s.db.buildHypothesis(ctx, &s.bill, st.Name.Text, t, columns, asked.class, p, left)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +64,36 @@ func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 			"the runs ended before a whole pass agreed: the release has no error bars; give it more max_updates or epsilon")
 	}
 	return result, nil
+}
+
+// smwReleasePlan is a release built by SMW before N̂ is known.
+type smwReleasePlan struct {
+	cost    accounting.Amount
+	request smwRequest
+	class   *class
+}
+
+// planSMWRelease reads the statement and checks its class against the limits. With
+// a *sqlfront.UndecidedError it returns the cost and the request.
+func (s *Session) planSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (p smwReleasePlan, err error) {
+	o := smwReleaseOptions(st)
+	p.cost.Epsilon = o.epsilon()
+	var given bool
+	if p.cost.Delta, given = o.delta(); !given {
+		p.cost.Delta = deltaShare(v.Accounts[t.Account], p.cost.Epsilon)
+	}
+	p.request = readRequest(o, t, t.Over(columns))
+	if p.class, err = s.readClass(ctx, o, t, columns); err != nil {
+		return p, err
+	}
+	if err := sizeClass(p.class, &p.request); err != nil {
+		return p, err
+	}
+	if accounting.RhoFor(p.cost.Epsilon, p.cost.Delta) == 0 {
+		return p, sqlerr.New(sqlerr.Invalid, "a release built by SMW needs a delta").
+			WithHint("give the table a delta, or use PROJECTION, which needs none")
+	}
+	return p, nil
 }
 
 func smwReleaseOptions(st *sqlfront.CreateRelease) *options {

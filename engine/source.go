@@ -99,13 +99,16 @@ func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u
 		if found, err = sourceOfName(tx, st.In); err != nil {
 			return err
 		}
-		t, err = declared(ctx, tx, st, found)
+		t, err = declared(ctx, tx, st, found, s.db.rehearsal)
 		return err
 	})
 	if err != nil || found == nil {
 		return nil, err
 	}
 	t.Unit, t.MaxRows, t.Key = u.column, u.rows, u.key
+	if r := s.db.rehearsal; r != nil {
+		return r.outside(found, t), nil
+	}
 	pool, err := s.db.pools.get(found)
 	if err != nil {
 		return nil, sqlerr.Locate(err, st.In.Position)

@@ -104,9 +104,12 @@ func work(o options, s streams, c *console) (err error) {
 	ctx, stop = terminal.UntilSignal(ctx, os.Interrupt)
 	defer stop()
 	if o.explain {
-		if r.rehearsal, err = session.Rehearse(ctx); err != nil {
+		rehearsal, err := session.Rehearse(ctx)
+		if err != nil {
 			return err
 		}
+		defer rehearsal.Close()
+		r.rehearsal = rehearsal
 		r.explain = false
 	}
 	return r.batch(ctx, o, in)

@@ -172,6 +172,9 @@ func Bindable(ctx context.Context, store *catalog.Store, t *view.Table) sqlfront
 // what they are declared to. So the weights that the noise is scaled to are those
 // of the rows that were read.
 func (b joinable) Public(name string) (rows *sqlfront.PublicRows, err error) {
+	if b.t.Unread[query.FoldName(name)] {
+		return nil, &view.UnreadError{Name: name}
+	}
 	err = b.store.Read(b.ctx, func(tx *catalog.Tx) error {
 		public, err := tx.IsPublic(name)
 		if err != nil || !public {

@@ -21,7 +21,6 @@ type View struct {
 	Tables     []*Table
 	Releases   []catalog.Release
 	Mechanisms []catalog.Mechanism
-	Unbuilt    []Unbuilt // in a rehearsal
 	Accounts   map[int64]Account
 	missing    string // the name of the database file where there is none; else ""
 }
@@ -29,8 +28,7 @@ type View struct {
 // Account is a budget and what of it is spent.
 type Account struct {
 	catalog.Account
-	Spent   accounting.Amount
-	Unbuilt bool // in a rehearsal: no statement has opened it yet
+	Spent accounting.Amount
 }
 
 func (a Account) Left() accounting.Amount { return a.Caps.Left(a.Spent) }
@@ -44,7 +42,17 @@ type Table struct {
 	// undecided are in a rehearsal the columns whose domain cannot be known yet,
 	// and why. The domain that they have is a single value.
 	Undecided map[int]string
+
+	// Unread are in a rehearsal the public tables whose rows are not there, by
+	// folded name.
+	Unread map[string]bool
 }
+
+// UnreadError says that a SELECT of a rehearsal joins an Unread table.
+type UnreadError struct{ Name string }
+
+// Error implements error.
+func (e *UnreadError) Error() string { return e.Name + " is not declared public yet" }
 
 // Unclear says why one of the columns, nil being all, has no known domain; "" where
 // all of them have one.
@@ -238,42 +246,13 @@ func (v *View) TableByID(id int64) *Table {
 // Limits returns the limits of a table's account.
 func (v *View) Limits(t *Table) catalog.Limits { return v.Accounts[t.Account].Limits }
 
-// Unbuilt is a release or mechanism that a rehearsal has planned, and that is not
-// there.
-type Unbuilt struct {
-	Object     sqlfront.Object
-	Name, Kind string // as a candidate's
-	Table      int64
-	Columns    []int // nil for all
-	MaxSupport uint64
-}
-
-// Planned returns the planned release or mechanism of that name, nil when there
-// is none.
-func (v *View) Planned(name string) *Unbuilt {
-	for i := range v.Unbuilt {
-		if query.SameName(v.Unbuilt[i].Name, name) {
-			return &v.Unbuilt[i]
-		}
-	}
-	return nil
-}
-
-// Exists reports whether a release or mechanism of that name is there or planned.
-func (v *View) Exists(object sqlfront.Object, name string) bool {
-	if u := v.Planned(name); u != nil && u.Object == object {
-		return true
-	}
-	return object == sqlfront.Release && v.Release(name) != nil || object == sqlfront.Mechanism && v.Mechanism(name) != nil
-}
-
 // NameFree reports whether a statement has nothing to do because the thing
 // exists, and refuses a name that is taken.
 func (v *View) NameFree(name sqlfront.Name, ifNotExists, same bool) (done bool, err error) {
 	if same && ifNotExists {
 		return true, nil
 	}
-	if v.Release(name.Text) != nil || v.Mechanism(name.Text) != nil || v.Planned(name.Text) != nil {
+	if v.Release(name.Text) != nil || v.Mechanism(name.Text) != nil {
 		return false, sqlerr.New(sqlerr.Invalid, "the name %s is taken", name.Text).
 			WithHint("releases and mechanisms share one list of names").At(name.Position)
 	}
