@@ -80,7 +80,7 @@ var kept = map[string][]string{
 	"math/rand":                              {"bench/workload"}, // draws data, never noise
 	"crypto/rand":                            {"noise"},
 	"gonum.org/v1/gonum":                     {"bench/report"},
-	"gonum.org/v1/plot":                      {"bench/report", "examples/plot"}, // heavy: the product's go.mod is without it
+	"gonum.org/v1/plot":                      {"examples/plot"}, // heavy: the product's go.mod is without it
 	"pgregory.net/rapid":                     {},
 	"github.com/google/differential-privacy": {},
 	"github.com/rogpeppe/go-internal":        {},

@@ -27,7 +27,7 @@ func (b *bench) support(s *report.Section) error {
 queries, the one with heavy cells from 64 MiB, what identity takes; direct answers share the budget among %d. The baselines that hold a weight for each of the 2^26 cells are left out here: see "Time and error against
 |X|".`, b.seed, k)
 	list := []mechanism{identity(), heavyLight(b.memory(someMemory)), sparse(b.buckets()), gaussianDense(size[uint64](b, 256, 64)), paperDense(size[uint64](b, 256, 64)), directGaussian(), directLaplace(), stability(), zeros()}
-	chart := &report.Chart{Name: "error-support", Title: fmt.Sprintf("RMS error against m: Zipf(1.05), 2^26 cells, n = 10⁶, ε = 1, k = %d", k), X: "m", Y: "RMS error in counts"}
+	chart := newChart("error-support")
 	t := &report.Table{Head: append([]string{"m"}, mechanismNames(list)...)}
 	t.Head = append(t.Head, "exact noise")
 	supports := size(b, []int{1, 4, 16, 64, 256, 1024, 4096}, []int{1, 16})
@@ -241,7 +241,7 @@ func (b *bench) queries(s *report.Section) error {
 		report.Number(float64(table.Rows)), b.seed)
 	s.Say("%s", b.aboutRuns())
 	s.Say("%s", aboutParts)
-	chart := &report.Chart{Name: "error-queries", Title: "RMS error against k: correlated table, ε = 1", X: "k, queries", Y: "RMS error in counts"}
+	chart := newChart("error-queries")
 	return b.curve(s, chart, "k", size(b, []float64{10, 100, 1000, 10_000}, []float64{10, 50}),
 		func(k float64) (*workload.Workload, budget, []mechanism, error) {
 			w, err := workload.Runs(table, midway, short, int(k), b.seed)
@@ -255,7 +255,7 @@ func (b *bench) queries(s *report.Section) error {
 
 func (b *bench) rows(s *report.Section) error {
 	s.Say(`The correlated table with n rows, 1,000 queries that fix columns 0, 1 and 3; ε = 1, δ = 10⁻⁶. Errors in counts: divide by n for fractions.`)
-	chart := &report.Chart{Name: "error-rows", Title: "RMS error against n: correlated table, k = 1,000, ε = 1", X: "n, rows", Y: "RMS error in counts"}
+	chart := newChart("error-rows")
 	return b.curve(s, chart, "n", size(b, []float64{1e4, 1e5, 1e6, 1e7}, []float64{1e3, 1e4}),
 		func(n float64) (*workload.Workload, budget, []mechanism, error) {
 			table, err := b.correlated(int64(n))
@@ -277,7 +277,7 @@ func (b *bench) epsilon(s *report.Section) error {
 		return err
 	}
 	s.Say(`W2, 5,000 conjunctions on Adult, δ = 10⁻⁶.`)
-	chart := &report.Chart{Name: "error-epsilon", Title: "RMS error against ε: 5,000 conjunctions on Adult", X: "ε", Y: "RMS error in counts"}
+	chart := newChart("error-epsilon")
 	list := []mechanism{identity(), heavyLight(b.memory(smallMemory)), sparse(1 << 13), interactive(), onlyPrior(), b.paperInteractive(),
 		directGaussian(), b.calibratedPMW(), b.replayed(), stability(), zeros()}
 	return b.curve(s, chart, "ε", size(b, []float64{0.1, 0.25, 0.5, 1, 2, 4}, []float64{0.5, 2}),

@@ -6,6 +6,7 @@
 //	go run ./bench -only adult   one of them, to standard output, without plots
 //	go run ./bench -only adult -o docs   one of them, in place of what docs/benchmarks.md says of it
 //	go run ./bench -quick        all of them, small: seconds
+//	go run ./bench -redraw       nothing is measured: the plots, from their points in docs/charts.csv
 //	go run ./bench -scale        docs/scale.md instead: growth with the rows, in files and in PostgreSQL
 //
 // Data sets are drawn with the seed that -seed gives; the noise is that of the
@@ -14,6 +15,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -50,6 +52,7 @@ func run(args []string, out, progress io.Writer) error {
 	scale := flags.Bool("scale", false, "the experiments of scale.md: "+strings.Join(names(scaleExperiments), ", "))
 	flags.IntVar(&b.upto, "rows", 100_000_000, "the most rows of the experiments of scale.md")
 	flags.StringVar(&b.flights, "flights", "", "a file of flights with origin, destination and delay: by default the testdata's, or the 3,000,000 of data/flights-3m.parquet in the npm package vega-datasets")
+	redrawn := flags.Bool("redraw", false, "measure nothing: draw the plots again from "+pointsFile)
 	only := flags.String("only", "", "experiments, separated by commas: "+strings.Join(names(experiments), ", "))
 	dir := flags.String("o", "", "write benchmarks.md, or scale.md, and the plots into this folder (docs, unless -only or -quick is given)")
 	if err := flags.Parse(args); err != nil {
@@ -57,6 +60,9 @@ func run(args []string, out, progress io.Writer) error {
 	}
 	if b.flights == "" {
 		b.flights = b.ownFlights()
+	}
+	if *redrawn {
+		return redraw(cmp.Or(*dir, "docs"))
 	}
 	kind := benchmarks
 	if *scale {

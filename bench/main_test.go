@@ -203,3 +203,41 @@ func TestChoosingQuotes(t *testing.T) {
 		t.Error("docs/choosing.md has other figures than docs/benchmarks.md: go run ./bench -only adult -o docs writes both")
 	}
 }
+
+// The plots of docs are those of the stored points, and the pages call them by
+// their titles.
+func TestPlotsAreDrawnFromTheirPoints(t *testing.T) {
+	const docs = "../docs"
+	dir := t.TempDir()
+	points, err := os.ReadFile(filepath.Join(docs, pointsFile))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, pointsFile), points, 0o600)
+	}
+	if err == nil {
+		err = redraw(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages []byte
+	for _, kind := range []kind{benchmarks, scaleReport} {
+		text, err := os.ReadFile(filepath.Join(docs, kind.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, text...)
+	}
+	for _, c := range charts {
+		want, err := os.ReadFile(filepath.Join(dir, c.Name+".svg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(docs, c.Name+".svg"))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("docs/%s.svg is not what go run ./bench -redraw draws: %v", c.Name, err)
+		}
+		if !bytes.Contains(pages, []byte("!["+c.Title+"]("+c.Name+".svg)")) {
+			t.Errorf("no page shows %q", c.Title)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -54,14 +55,88 @@ func (b *bench) write(w io.Writer, s *report.Section, dir string) error {
 	return s.Markdown(w, func(c *report.Chart) (string, error) { return c.Name + ".svg", b.draw(c, dir) })
 }
 
-// draw renders a chart, and stores it if there is a folder for it.
+// charts are the texts of the charts of both reports. Their points are in
+// pointsFile, beside the pages.
+var charts = []report.Chart{
+	{Name: "error-support", Title: "RMS error against m: Zipf(1.05), 2²⁶ cells, n = 10⁶, ε = 1, k = 100", X: "m, cells of a query", Y: "RMS error, counts"},
+	{Name: "error-queries", Title: "RMS error against k: correlated table, ε = 1", X: "k, queries", Y: "RMS error, counts"},
+	{Name: "error-rows", Title: "RMS error against n: correlated table, k = 1,000, ε = 1", X: "n, rows", Y: "RMS error, counts"},
+	{Name: "error-epsilon", Title: "RMS error against ε: 5,000 conjunctions on Adult", X: "ε, the budget of all queries", Y: "RMS error, counts"},
+	{Name: "error-universe", Title: "RMS error against |X|, m = 1,000, ε = 1", X: "|X|, cells of the universe (unbounded text at 10³⁶)", Y: "RMS error, counts"},
+	{Name: "time-universe", Title: "Time of one answer against |X|, m = 1,000", X: "|X|, cells of the universe (unbounded text at 10³⁶)", Y: "time, µs"},
+	{Name: "time-support", Title: "Time of one answer against m", X: "m, cells of a query", Y: "time, µs"},
+	{Name: "time-statement", Title: "Time of a statement, text to row, against m", X: "m, cells of a query", Y: "time, µs"},
+	{Name: "time-build", Title: "Time to build a sparse release of 1,048,576 buckets against n", X: "n, rows", Y: "time, ms"},
+	{Name: "scale-memory", Title: "Peak memory of a build against n", X: "n, rows", Y: "peak memory, MiB"},
+	{Name: "scale-time", Title: "Time of a build against n", X: "n, rows", Y: "time, s"},
+}
+
+// newChart returns the chart of that name, without points.
+func newChart(name string) *report.Chart {
+	for _, c := range charts {
+		if c.Name == name {
+			return &c
+		}
+	}
+	panic("no chart " + name)
+}
+
+// pointsFile holds the points of all charts, so that they can be drawn again
+// without being measured again.
+const pointsFile = "charts.csv"
+
+// draw renders a chart. If there is a folder it stores the chart there, and its
+// points in place of those that the folder has.
 func (b *bench) draw(c *report.Chart, dir string) error {
+	if dir == "" {
+		return c.SVG(io.Discard)
+	}
+	stored, err := readPoints(dir)
+	if err != nil {
+		return err
+	}
+	stored = append(slices.DeleteFunc(stored, func(old *report.Chart) bool { return old.Name == c.Name }), c)
+	slices.SortFunc(stored, func(a, b *report.Chart) int { return strings.Compare(a.Name, b.Name) })
+	var points bytes.Buffer
+	if err := report.WritePoints(&points, stored); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, pointsFile), points.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return store(c, dir)
+}
+
+// readPoints reads the stored points of a folder, if it has some.
+func readPoints(dir string) ([]*report.Chart, error) {
+	data, err := os.ReadFile(filepath.Join(dir, pointsFile))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	return report.ReadPoints(bytes.NewReader(data))
+}
+
+// redraw draws all charts of a folder from their stored points.
+func redraw(dir string) error {
+	stored, err := readPoints(dir)
+	if err != nil {
+		return err
+	}
+	for _, s := range stored {
+		c := newChart(s.Name)
+		c.Series = s.Series
+		if err := store(c, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// store writes a chart into a folder.
+func store(c *report.Chart, dir string) error {
 	var svg bytes.Buffer
 	if err := c.SVG(&svg); err != nil {
 		return err
-	}
-	if dir == "" {
-		return nil
 	}
 	return os.WriteFile(filepath.Join(dir, c.Name+".svg"), svg.Bytes(), 0o644)
 }

@@ -56,8 +56,8 @@ func (b *bench) growth(s *report.Section) error {
 	s.Say(`Rows of origin, destination and hour, drawn by arithmetic on their numbers, so that they are the same wherever they are. Each build is a process of its own, which
 opens the database and runs one CREATE RELEASE; time is that of the statement, the least of %d where they are short, and memory the most that the process had (VmHWM), the server's not included.
 A file is filled to 10⁷ rows, a server to 10⁸ or as many as -rows says.`, scaleReps)
-	memory := &report.Chart{Name: "scale-memory", Title: "Peak memory of a build against n", X: "n", Y: "MiB"}
-	time := &report.Chart{Name: "scale-time", Title: "Time of a build against n", X: "n", Y: "s"}
+	memory := newChart("scale-memory")
+	time := newChart("scale-time")
 	t := &report.Table{Head: []string{"rows", "source", "universe", "occupied cells", "time, s", "time a row, ns", "peak, MiB"}}
 	for n := size(b, 100_000, 1_000); n <= b.upto; n *= 10 {
 		for _, p := range places {

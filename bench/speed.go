@@ -60,7 +60,7 @@ func (b *bench) time(s *report.Section) error {
 	}
 	s.Say(`The time of one answer through each mechanism's package, the query at hand as a diagram: Zipf(1.05) over 2^%d cells, queries for m consecutive cells; a hypothesis of SMW
 that has learned 50 queries; the dense baseline over 2^%d cells. The least of %d series, in µs.`, bits, b.baselineBits(), b.reps)
-	chart := &report.Chart{Name: "time-support", Title: "Time of one answer against m", X: "m", Y: "µs"}
+	chart := newChart("time-support")
 	t := &report.Table{Head: []string{"m"}}
 	for _, a := range answerers {
 		t.Head = append(t.Head, a.name)

@@ -148,7 +148,7 @@ func warm(session *engine.Session) error {
 }
 
 func (b *bench) statements(s *report.Section, session *engine.Session, raw *sql.DB) error {
-	chart := &report.Chart{Name: "time-statement", Title: "Time of a statement, text to row, against m", X: "m", Y: "µs"}
+	chart := newChart("time-statement")
 	t := &report.Table{Head: []string{"m", "plain SQLite", "identity", "sparse, codes", "sparse, text key", "SMW, unfired"}}
 	var thousand []any // the times at m = 1,000
 	for _, a := range asked {

@@ -38,8 +38,8 @@ func (b *bench) universe(s *report.Section) error {
 keys grows: a noisy count for every cell up to 1.6·10⁷ of them, above that the sparse release that the product chooses in 8 MiB, over one-word codes below 2^61 records and over fingerprints above
 that and where the key is text without a domain (drawn at 10^36). ε = 1. Times are the least of several series over all the queries, of %d releases each, the universes of a regime in turn; errors the RMS over releases and queries.`,
 		keys, b.reps)
-	times := &report.Chart{Name: "time-universe", Title: "Time of one answer against |X|, m = 1,000", X: "|X| (unbounded text at 1e36)", Y: "µs"}
-	errs := &report.Chart{Name: "error-universe", Title: "RMS error against |X|, m = 1,000, ε = 1", X: "|X| (unbounded text at 1e36)", Y: "RMS error in counts"}
+	times := newChart("time-universe")
+	errs := newChart("error-universe")
 	t := &report.Table{Head: []string{"regime", "|X|", "µs an answer", "RMS error"}}
 	spread := &report.Table{Head: []string{"regime", "slowest over fastest", "largest error over smallest"}}
 	var slow, off []float64
@@ -186,7 +186,7 @@ func (b *bench) build(s *report.Section) error {
 	rows := b.buckets() >> 3
 	s.Say(`The time from cells in memory to a sparse release of %s buckets over a universe of 2^60 codes, every row in a cell of its own, so that n rows are n cells. The noise of
 the buckets is the time at the left end; what is above it is linear in n. The least of %d.`, report.Number(float64(rows)), min(b.reps, 5))
-	chart := &report.Chart{Name: "time-build", Title: fmt.Sprintf("Time to build a sparse release of %s buckets against n", report.Number(float64(rows))), X: "n, rows", Y: "ms"}
+	chart := newChart("time-build")
 	t := &report.Table{Head: []string{"n", "ms", "ns a row beyond the noise"}}
 	p := projection.Params{Transform: projection.Sparse, Rows: rows, Law: law, Bulk: true}
 	src := noise.NewSource()

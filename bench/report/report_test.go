@@ -104,7 +104,7 @@ func TestChart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if b.Len() > 30_000 {
+	if b.Len() > 10_000 {
 		t.Errorf("%d bytes", b.Len())
 	}
 	c.Add("ours", 1e7, Estimate{Mean: 0})
@@ -115,5 +115,77 @@ func TestChart(t *testing.T) {
 	c.Add("ours", 0, Estimate{Mean: 1})
 	if err := c.SVG(&b); err == nil {
 		t.Error("x = 0 was put on a logarithmic axis")
+	}
+}
+
+// Labels keep their order, do not overlap, and move no farther than that needs.
+func TestLabelsAreSpread(t *testing.T) {
+	for _, c := range []struct{ lines, want []float64 }{
+		{[]float64{10, 100}, []float64{10, 100}},
+		{[]float64{100, 100}, []float64{92, 108}},
+		{[]float64{10, 100, 101, 102, 200}, []float64{10, 85, 101, 117, 200}},
+		{[]float64{100, 104, 130}, []float64{94, 110, 130}},
+	} {
+		var labels []lineLabel
+		for _, y := range c.lines {
+			labels = append(labels, lineLabel{y: y})
+		}
+		spread(labels)
+		for i, l := range labels {
+			if l.at != c.want[i] {
+				t.Errorf("lines at %v: label %d is at %v, want %v", c.lines, i, l.at, c.want)
+			}
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{
+		{1, 4096, "1 10 100 1,000"},
+		{1, 1e6, "10⁰ 10¹ 10² 10³ 10⁴ 10⁵ 10⁶"},
+		{1e5, 1e36, "10⁸ 10¹² 10¹⁶ 10²⁰ 10²⁴ 10²⁸ 10³² 10³⁶"},
+		{0.1, 4, "0.1 0.2 0.5 1 2"},
+		{1e5, 2e6, "10⁵ 2·10⁵ 5·10⁵ 10⁶ 2·10⁶"},
+		{39, 51, "40 42 44 46 48 50"},
+	} {
+		a := &logAxis{0, 100, c.low, c.high}
+		var labels []string
+		for _, v := range a.ticks() {
+			labels = append(labels, a.label(v))
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("from %g to %g: %s, want %s", c.low, c.high, got, c.want)
+		}
+	}
+}
+
+// Points that are stored are read again.
+func TestPoints(t *testing.T) {
+	c := &Chart{Name: "c"}
+	c.Add("a, b", 1, Estimate{Mean: 2.5, Half: 0.25})
+	c.Add("a, b", 1e36, Estimate{Mean: 0, Half: math.NaN()})
+	c.Refer("limit", 1, 3)
+	d := &Chart{Name: "d"}
+	d.Add("a", 1, Estimate{Mean: 1})
+	var stored, again bytes.Buffer
+	if err := WritePoints(&stored, []*Chart{c, d}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "chart,series,reference,x,y,half\nc,\"a, b\",false,1,2.5,0.25\nc,\"a, b\",false,1e+36,0,\nc,limit,true,1,3,\nd,a,false,1,1,0\n"
+	if stored.String() != want {
+		t.Errorf("stored\n%s\nwant\n%s", stored.String(), want)
+	}
+	charts, err := ReadPoints(strings.NewReader(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WritePoints(&again, charts); err != nil || again.String() != want {
+		t.Errorf("%v, stored again\n%s", err, again.String())
+	}
+	if _, err := ReadPoints(strings.NewReader("chart,series,reference,x,y,half\nc,a,false,one,2,\n")); err == nil {
+		t.Error("a point without a place is read")
 	}
 }
