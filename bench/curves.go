@@ -316,7 +316,7 @@ func (b *bench) wide(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	s.Say(`The correlated table again, ε = 1, δ = 10⁻⁶. Its columns go together by pairs, which is what SMW's prior is learned from.`)
+	s.Say(`The correlated table again, ε = 1, δ = 10⁻⁶. Its columns correlate in pairs, and SMW's prior is fitted to pairs.`)
 	s.Say("%s", b.aboutRuns())
 	s.Say("%s", aboutParts)
 	for _, c := range []struct {
@@ -357,9 +357,9 @@ func (b *bench) parity(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	s.Say(`Five columns a, b, c, d, e of 32·32·2·256·32 values, n = %s (seed %d). Call a value high in the upper half of its domain: c is high where exactly one of a and b is, and e where exactly
-one of c and d is, each but for a tenth of the rows. Every two columns are independent and uniform, every three of a, b, c and of c, d, e are not: the counts of pairs say nothing, and
-what is known of the rows is learned by updates. Queries fix a and b to runs of one to 16 values, and c to a value. ε = 1, δ = 10⁻⁶.`, report.Number(float64(table.Rows)), b.seed)
+	s.Say(`Five columns a, b, c, d, e of 32·32·2·256·32 values, n = %s (seed %d). A value is high if it is in the upper half of its domain. c is high where exactly one of a and b is, and e where
+exactly one of c and d is, except in a tenth of the rows. Every two columns are independent and uniform. The three columns a, b, c are not, nor are c, d, e. So the counts of pairs say
+nothing, and only updates learn about the rows. Queries fix a and b to runs of one to 16 values, and c to a value. ε = 1, δ = 10⁻⁶.`, report.Number(float64(table.Rows)), b.seed)
 	s.Say("%s", b.aboutRuns())
 	s.Say(`%s "SMW, B searched" is given the best B of the same list, from its prior and from a uniform start.`, aboutParts)
 	w, err := workload.Runs(table, []int{0, 1, 2}, halves, size(b, 20_000, 20), b.seed)

@@ -125,12 +125,12 @@ func TestVerdict(t *testing.T) {
 		results []result
 		want    string
 	}{
-		{[]result{of("a", ours, 10), of("b", rival, 20)}, "The least RMS is that of a; the best baseline, b, has 2.0 times"},
+		{[]result{of("a", ours, 10), of("b", rival, 20)}, "a has the least RMS error; the best baseline, b, has 2.0 times that"},
 		{[]result{of("a", paper, 30), of("b", rival, 20)}, "**A baseline wins here:** b; the best of dpsql, a, has 1.50 times"},
-		{[]result{of("a", ours, 10), of("b", rival, 11)}, "not told apart"},
-		{[]result{of("a", ours, 10), of("c", ours, 9)}, "The least RMS is that of c."},
-		{[]result{of("a", ours, 10), of("0", idle, 11)}, "a; **no mechanism of dpsql is better than answering 0"},
-		{[]result{of("a", ours, 10), of("0", idle, 13)}, "The least RMS is that of a."},
+		{[]result{of("a", ours, 10), of("b", rival, 11)}, "cannot be told apart"},
+		{[]result{of("a", ours, 10), of("c", ours, 9)}, "c has the least RMS error."},
+		{[]result{of("a", ours, 10), of("0", idle, 11)}, "a has the least RMS error; **no mechanism of dpsql is better than answering 0"},
+		{[]result{of("a", ours, 10), of("0", idle, 13)}, "a has the least RMS error."},
 	} {
 		if got := verdict(c.results); !strings.Contains(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)

@@ -311,14 +311,14 @@ func verdict(results []result) string {
 	text := ""
 	switch {
 	case theirs == nil || mine.rms.Below(theirs.rms):
-		text = fmt.Sprintf("The least RMS is that of %s", mine.title())
+		text = fmt.Sprintf("%s has the least RMS error", mine.title())
 		if theirs != nil {
-			text += fmt.Sprintf("; the best baseline, %s, has %.1f times as much", theirs.title(), theirs.rms.Mean/mine.rms.Mean)
+			text += fmt.Sprintf("; the best baseline, %s, has %.1f times that", theirs.title(), theirs.rms.Mean/mine.rms.Mean)
 		}
 	case theirs.rms.Below(mine.rms):
 		text = fmt.Sprintf("**A baseline wins here:** %s; the best of dpsql, %s, has %.2f times its RMS", theirs.title(), mine.title(), mine.rms.Mean/theirs.rms.Mean)
 	default:
-		text = fmt.Sprintf("%s and the baseline %s are not told apart by their RMS", mine.title(), theirs.title())
+		text = fmt.Sprintf("the RMS errors of %s and of the baseline %s cannot be told apart", mine.title(), theirs.title())
 	}
 	if nothing != nil && !mine.rms.Below(nothing.rms) {
 		text += "; **no mechanism of dpsql is better than answering 0 to every query**"

@@ -47,16 +47,16 @@ func tuned(name string, r role, number string, values []int, with func(value int
 
 // aboutRuns says what the mechanisms that are not tuned by themselves were given.
 func (b *bench) aboutRuns() string {
-	return fmt.Sprintf(`SMW chooses its number of runs B itself, and whether to buy a prior and for how much. The paper's SMW and the dense PMW with today's accounting are given the B of %s
-that has the least RMS in a trial on this workload; MWEM likewise its number of rounds T of %s, and the dense releases their number of rows T of %s. The table says which.
-(Such a search is paid for by nobody: who has one budget has to guess.) [HR10] and MWEM are told the number of rows, which their papers take for public; SMW buys it from its budget.`,
+	return fmt.Sprintf(`SMW itself chooses its number of runs B, whether to buy a prior, and for how much. The paper's SMW and the dense PMW with today's accounting get the B, of %s,
+that has the least RMS error in a trial on this workload. MWEM gets its number of rounds T, of %s, in the same way, and the dense releases their number of rows T, of %s. The table says which.
+(Nobody pays for that search here. With one budget one has to guess.) [HR10] and MWEM are told the number of rows, which their papers take to be public. SMW buys it from its budget.`,
 		enumerate(b.runs()), enumerate(b.rounds()), enumerate(b.denseRows()))
 }
 
 // aboutParts says what the rows about SMW's parts are.
-const aboutParts = `"SMW, updates off" is the prior alone in the same runs: what SMW would have answered had it never found its hypothesis wrong. "All on SMW's prior" spends on such a prior what SMW
-spends on prior and runs. "The paper's SMW, updates off" is the uniform distribution. "Updates" are how many were made; "unverified" are answers given after the last run, with which
-nothing was compared.`
+const aboutParts = `"SMW, updates off" is the prior alone in the same runs: the answers that SMW would have given if it had never found its hypothesis wrong. "All on SMW's prior" spends on a prior
+what SMW spends on prior and runs together. "The paper's SMW, updates off" is the uniform distribution. "Updates" is the number of updates made. "Unverified" answers were given after
+the last run, and compared with nothing.`
 
 func enumerate(values []int) string {
 	text := ""

@@ -145,12 +145,12 @@ func store(c *report.Chart, dir string) error {
 func (b *bench) head(w io.Writer, kind kind, sections []*report.Section) {
 	fmt.Fprintf(w, `# Benchmarks
 
-Written by %s: do not edit. Each section ends with the command that makes it again, the time that it took, the seed of its data, its repetitions and the machine.
+Written by %s: do not edit. Each section ends with the command that makes it again, the time it took, the seed of its data, its repetitions and the machine.
 
-- Data are drawn with the seed (W2 and W3 have seeds of their own); noise comes from the system's generator and has none.
-- Measurements of error are repeated with fresh noise; "a ± b" is their mean and the half-width of its 95 %% confidence interval
-  (Student's t), where RMS the root of the mean square over repetitions and queries. Errors are absolute and in counts. Neighbours differ by one row.
-- A query that is asked again gets the answer of the first time, as in the product, and costs nothing.
+- Data are drawn with the seed (W2 and W3 have seeds of their own). Noise comes from the system's generator and has no seed.
+- Measurements of error are repeated with fresh noise; "a ± b" is the mean and the half-width of its 95 %% confidence interval
+  (Student's t). RMS is the root of the mean square over repetitions and queries. Errors are absolute, in counts. Neighbours differ by one row.
+- A query that is asked again gets its first answer, free, as in the product.
 - Times of answers and builds are the least of several, in %s.
 - The whole run took %.0f minutes.
 
@@ -158,7 +158,7 @@ Written by %s: do not edit. Each section ends with the command that makes it aga
 	for _, s := range sections {
 		fmt.Fprintf(w, "- [%s](#%s)\n", s.Title, anchor(s.Title))
 	}
-	fmt.Fprint(w, "\n## Where dpsql is not the best\n\nSaid by the figures below, experiment by experiment:\n\n")
+	fmt.Fprint(w, "\n## Where dpsql is not the best\n\nThe figures below say so, experiment by experiment:\n\n")
 	for _, s := range sections {
 		fmt.Fprint(w, losses(s))
 	}
@@ -246,7 +246,7 @@ func (b *bench) replace(kind kind, sections []*report.Section, dir string) error
 		}
 		text = relisted(text, s)
 	}
-	text = wholeRun.ReplaceAllString(text, "- Sections were made one by one; each says how long it took.\n")
+	text = wholeRun.ReplaceAllString(text, "- Sections were made one by one. Each says how long it took.\n")
 	b.note("%s", file)
 	return os.WriteFile(file, []byte(text), 0o644)
 }

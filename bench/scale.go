@@ -149,10 +149,10 @@ func (b *bench) places(s *report.Section) ([]place, error) {
 func (b *bench) scaleHead(w io.Writer, kind kind, sections []*report.Section) {
 	fmt.Fprintf(w, `# Scale
 
-Written by %s: do not edit. Each section ends with the command that makes it again, the time that it took and the machine. Times are those of a machine
-that may do other things too: the load average is of the last quarter of an hour.
+Written by %s: do not edit. Each section ends with the command that makes it again, the time it took, and the machine. The machine may have
+been doing other things as well: the load average is of the last quarter of an hour.
 
-What is bounded by what:
+What each resource grows with:
 
 | resource | grows with | not with |
 | --- | --- | --- |

@@ -44,7 +44,7 @@ mechanism needs one. Errors in counts, mean over %d repetitions ± the half-widt
 	s.Show(tabulate(results))
 	s.Say("%s", verdict(results))
 	s.Say("%s", earned(results))
-	s.Say("The identity release is to have an RMS of at most %v counts: it has %v. %s", targetW2, results[0].rms, besidePeers(results, onW2))
+	s.Say("The aim for the identity release is an RMS error of at most %v counts. It has %v. %s", targetW2, results[0].rms, besidePeers(results, onW2))
 	s.Show(tabulatePeers(onW2))
 	s.Say("%s", aboutPeers)
 	return nil
@@ -236,7 +236,7 @@ func besidePeers(results []result, of func(peer) [3]float64) string {
 		}
 	}
 	mine, theirs := first(byRMS(results), ours, paper), of(best)[1]
-	text := fmt.Sprintf("The peer of least RMS is %s, %s counts", best.name, report.Number(theirs))
+	text := fmt.Sprintf("The peer with the least RMS error is %s, %s counts", best.name, report.Number(theirs))
 	switch {
 	case mine.rms.Mean-mine.rms.Half > theirs:
 		return fmt.Sprintf("**A peer wins here:** %s; %s has %.2f times that.", text, mine.name, mine.rms.Mean/theirs)
