@@ -250,7 +250,7 @@ func (s *Session) workloadQueries(ctx context.Context, in sqlfront.Input, t *vie
 	if !ok || !slices.ContainsFunc(sel.Tables, func(n sqlfront.Name) bool { return query.SameName(n.Text, t.Name) }) {
 		return nil, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements on %s only", t.Name)
 	}
-	b, err := sel.Bind(schemas.Bindable(ctx, s.db.store, t), nil)
+	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.db.store, t), nil)
 	if err != nil {
 		return nil, err
 	}

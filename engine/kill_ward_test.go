@@ -322,7 +322,7 @@ func canonical(v *view.View, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := sel.Bind(schemas.Bindable(context.Background(), nil, t), nil)
+	b, err := sqlfront.Bind(sel, schemas.Bindable(context.Background(), nil, t), nil)
 	if err != nil {
 		return "", err
 	}

@@ -141,7 +141,7 @@ func (s *Session) bind(ctx context.Context, v *view.View, sel *sqlfront.Select, 
 	if err != nil {
 		return nil, err
 	}
-	b, err := sel.Bind(schemas.Bindable(ctx, s.db.store, t), args)
+	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.db.store, t), args)
 	if err != nil {
 		return nil, err
 	}

@@ -63,15 +63,15 @@ type Slot struct {
 	Split int
 }
 
-// Bind resolves the names of the SELECT in its table, which the caller has
+// Bind resolves the names of a SELECT in its table, which the caller has
 // looked up, and compiles it with the arguments in its parameters' places.
 // Comparisons follow SQLite's rules for the column's type, and NULLs SQL's
 // three-valued logic: a record counts when the condition is true. The error is
 // an UndecidedError where the table is Undecided and the statement names such a
 // column, and else one for the user.
-func (s *Select) Bind(t Table, args []query.Value) (*Bound, error) {
-	if err := s.checkArguments(len(args)); err != nil {
-		return nil, err
+func Bind(s *Select, t Table, args []query.Value) (*Bound, error) {
+	if len(args) != s.Parameters {
+		return nil, sqlerr.New(sqlerr.Invalid, "the number of placeholders is %d and of arguments %d", s.Parameters, len(args))
 	}
 	b := &binder{s: s, g: s.g, table: t, u: t.Universe(), args: args, read: make(map[string]*PublicRows), spent: new(effort)}
 	bound, err := b.bind()
@@ -79,14 +79,14 @@ func (s *Select) Bind(t Table, args []query.Value) (*Bound, error) {
 		return nil, b.undecided
 	}
 	if err != nil {
-		return nil, s.placed(err)
+		return nil, placed(s, err)
 	}
 	bound.Warnings = b.warnings
 	return bound, nil
 }
 
 // placed gives an error without a place that of the WHERE clause.
-func (s *Select) placed(err error) error {
+func placed(s *Select, err error) error {
 	var e *sqlerr.Error
 	if errors.As(err, &e) {
 		return e.At(s.g.find("WHERE").position)

@@ -6,29 +6,18 @@ import (
 	"github.com/xwb1989/sqlparser"
 )
 
-// unwrap takes the parentheses off an expression.
-func unwrap(e sqlparser.Expr) sqlparser.Expr {
-	for {
-		p, ok := e.(*sqlparser.ParenExpr)
-		if !ok {
-			return e
-		}
-		e = p.Expr
-	}
-}
-
 const binHint = "compute it in a view and declare it as a column"
 
 // construct names an expression that is refused, with the rewrite where there
 // is one.
-func (g *guarded) construct(e sqlparser.Expr) (name, hint string) {
+func (b *binder) construct(e sqlparser.Expr) (name, hint string) {
 	switch e := unwrap(e).(type) {
 	case *sqlparser.FuncExpr:
-		return g.constructFunction(e)
+		return b.constructFunction(e)
 	case *sqlparser.ComparisonExpr:
 		return constructComparison(e)
 	case *sqlparser.ColName:
-		t, _ := g.token(e.Name.String())
+		t, _ := b.g.token(e.Name.String())
 		return "a bare column", "compare it with a value: " + t.text + " = …"
 	case *sqlparser.SQLVal:
 		return "a bare literal", ""
@@ -50,8 +39,8 @@ func (g *guarded) construct(e sqlparser.Expr) (name, hint string) {
 	return "this expression", ""
 }
 
-func (g *guarded) constructFunction(e *sqlparser.FuncExpr) (name, hint string) {
-	name, _ = g.function(e)
+func (b *binder) constructFunction(e *sqlparser.FuncExpr) (name, hint string) {
+	name, _ = b.calledFunction(e)
 	switch {
 	case name == "":
 		return "a qualified function", ""
@@ -73,13 +62,14 @@ func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {
 	return "a condition as a value", "put it into WHERE"
 }
 
-// function returns the lower-case name of a plain function call, else "".
-func (g *guarded) function(e sqlparser.Expr) (string, *sqlparser.FuncExpr) {
+// calledFunction returns a call of a function with its lower-case name, "" and
+// nil where the expression is none.
+func (b *binder) calledFunction(e sqlparser.Expr) (string, *sqlparser.FuncExpr) {
 	f, ok := unwrap(e).(*sqlparser.FuncExpr)
 	if !ok || !f.Qualifier.IsEmpty() {
 		return "", nil
 	}
-	if t, ok := g.token(f.Name.String()); ok {
+	if t, ok := b.g.token(f.Name.String()); ok {
 		return lowerASCII(t.value), f
 	}
 	return strings.ToLower(f.Name.String()), f

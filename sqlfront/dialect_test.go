@@ -93,7 +93,7 @@ func compile(table Table, text string) (*Bound, error) {
 	if !slices.ContainsFunc(sel.Tables, func(n Name) bool { return query.SameName(n.Text, table.Name()) }) {
 		return nil, errOtherTable
 	}
-	return sel.Bind(table, nil)
+	return Bind(sel, table, nil)
 }
 
 func TestDialect(t *testing.T) {

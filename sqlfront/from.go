@@ -72,10 +72,10 @@ func (g *guarded) sourceOf(e *sqlparser.AliasedTableExpr, with []expression) (so
 	case qualified && !query.SameName(schema.value, "main"):
 		return source{}, schema.unsupported("a table of another database").
 			WithHint("ask the private table that is declared over it, by its own name: SHOW TABLES lists them")
-	case t.value == "" && t.sub == nil:
+	case t.value == "" && g.subs[t.position] == nil:
 		return source{}, t.malformed("a table's name is empty")
 	}
-	s := source{name: Name{t.value, t.position}, sub: t.sub, place: t}
+	s := source{name: Name{t.value, t.position}, sub: g.subs[t.position], place: t}
 	for i := len(with) - 1; i >= 0 && !qualified && s.sub == nil; i-- {
 		if query.SameName(with[i].name.Text, t.value) {
 			s.sub = with[i].body

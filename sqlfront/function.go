@@ -50,7 +50,7 @@ var specials = map[string]int{"coalesce": 2, "ifnull": 2, "nullif": 2, "iif": 3}
 
 // functionExpr compiles a call of a function.
 func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
-	name, _ := b.g.function(e)
+	name, _ := b.calledFunction(e)
 	f, ok := functionNamed(name, len(e.Exprs))
 	special := specials[name]
 	if !ok && special == 0 {

@@ -31,7 +31,7 @@ func FuzzAgainstSQLite(f *testing.F) {
 		if err != nil || !ok || sel.Parameters > 0 {
 			return
 		}
-		b, err := sel.Bind(g, nil)
+		b, err := Bind(sel, g, nil)
 		if err != nil {
 			return
 		}

@@ -44,7 +44,7 @@ func FuzzParse(f *testing.F) {
 			for i := range args {
 				args[i] = query.Text("7")
 			}
-			_, err = sel.Bind(table, args)
+			_, err = Bind(sel, table, args)
 		}
 		if err == nil {
 			return

@@ -127,8 +127,8 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 	case *sqlparser.SQLVal:
 		return key{}, o.g.place(e).unsupported("grouping by a constant").WithHint("group by a declared column")
 	}
-	if name, f := o.g.function(e); f != nil {
-		construct, _ := o.g.construct(e)
+	if name, f := o.calledFunction(e); f != nil {
+		construct, _ := o.construct(e)
 		if aggregates[name] || name == "margin" {
 			return key{}, o.g.place(f).malformed("%s cannot stand in GROUP BY", upperASCII(name))
 		}
@@ -218,7 +218,7 @@ func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
 
 // isFunction reports whether an expression is a call of a function on values.
 func (b *binder) isFunction(e sqlparser.Expr) bool {
-	name, f := b.g.function(e)
+	name, f := b.calledFunction(e)
 	if f == nil {
 		return false
 	}

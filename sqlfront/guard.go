@@ -12,7 +12,8 @@ import (
 // guarded is a SELECT that the MySQL parser may see. Every node which that
 // returns tells its place among the tokens.
 type guarded struct {
-	tokens []token // those of the statement
+	tokens []token         // those of the statement
+	subs   map[int]*Select // the sub-selects in FROM, by the position of the name that stands for each
 }
 
 // disguise is a guarded SELECT as the MySQL parser gets to see it. Identifiers

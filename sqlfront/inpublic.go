@@ -67,7 +67,7 @@ func (b *binder) selectedColumn(sub *sqlparser.Subquery) (table, column token, o
 		return table, column, false
 	}
 	table, ok = b.g.token(name.Name.String())
-	if !ok || table.sub != nil {
+	if !ok || b.g.subs[table.position] != nil {
 		return table, column, false
 	}
 	column, ok = b.g.token(c.Name.String())

@@ -110,7 +110,7 @@ func BenchmarkBind(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := s.(*Select).Bind(table, nil); err != nil {
+		if _, err := Bind(s.(*Select), table, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -125,7 +125,7 @@ func BenchmarkLongList(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := s.(*Select).Bind(table, args); err != nil {
+		if _, err := Bind(s.(*Select), table, args); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -93,7 +93,7 @@ func (o *outputs) writeCall(b *strings.Builder, e *sqlparser.FuncExpr) error {
 	if !o.isFunction(e) {
 		return o.outside(e)
 	}
-	name, _ := o.g.function(e)
+	name, _ := o.calledFunction(e)
 	b.WriteString(name)
 	for _, a := range e.Exprs {
 		aliased, ok := a.(*sqlparser.AliasedExpr)

@@ -171,7 +171,7 @@ func TestAgainstSQLite(t *testing.T) {
 			s, err := Parse("SELECT COUNT(*) FROM grid WHERE " + text)
 			var b *Bound
 			if err == nil {
-				b, err = s.(*Select).Bind(g, nil)
+				b, err = Bind(s.(*Select), g, nil)
 			}
 			if sqlerr.CodeOf(err) == sqlerr.Unsupported {
 				continue

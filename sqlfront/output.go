@@ -40,7 +40,7 @@ func (o *outputs) expr(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 
 // outside refuses an expression outside WHERE.
 func (o *outputs) outside(e sqlparser.Expr) error {
-	construct, _ := o.g.construct(e)
+	construct, _ := o.construct(e)
 	return o.g.start(e).unsupported(construct + " in the select list").WithHint(countHint)
 }
 
@@ -114,7 +114,7 @@ func (o *outputs) heading(it item) string {
 	if it.alias != "" {
 		return it.alias
 	}
-	if name, f := o.g.function(it.expr); f != nil && (aggregates[name] || name == "margin") {
+	if name, f := o.calledFunction(it.expr); f != nil && (aggregates[name] || name == "margin") {
 		return name
 	}
 	if c, ok := unwrap(it.expr).(*sqlparser.ColName); ok {
@@ -227,7 +227,7 @@ var functions = map[string]struct {
 }
 
 func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
-	name, _ := o.g.function(e)
+	name, _ := o.calledFunction(e)
 	f, known := functions[name]
 	switch {
 	case aggregates[name]:

@@ -98,3 +98,14 @@ func (g *guarded) before(t token, keyword string) token {
 	}
 	return found
 }
+
+// unwrap takes the parentheses off an expression.
+func unwrap(e sqlparser.Expr) sqlparser.Expr {
+	for {
+		p, ok := e.(*sqlparser.ParenExpr)
+		if !ok {
+			return e
+		}
+		e = p.Expr
+	}
+}

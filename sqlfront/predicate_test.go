@@ -158,7 +158,7 @@ func checkPredicate(t failer, c, rows chooser) (string, error) {
 	statement, err := Parse("SELECT COUNT(*) FROM t WHERE " + text)
 	var b *Bound
 	if err == nil {
-		b, err = statement.(*Select).Bind(table, nil)
+		b, err = Bind(statement.(*Select), table, nil)
 	}
 	if err != nil {
 		return text, err

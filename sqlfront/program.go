@@ -41,7 +41,7 @@ func (o *outputs) aggregated() error {
 	if it.expr == nil {
 		return o.g.placeOf(it).unsupported("SELECT *").WithHint(countHint)
 	}
-	construct, _ := o.g.construct(it.expr)
+	construct, _ := o.construct(it.expr)
 	return o.g.placeOf(it).unsupported(construct + " in the select list").WithHint(countHint)
 }
 
@@ -94,7 +94,7 @@ func (o *outputs) rowNumber(e sqlparser.Expr) (int64, error) {
 	case err != nil:
 		return 0, err
 	case !ok || v.isColumn:
-		construct, _ := o.g.construct(e)
+		construct, _ := o.construct(e)
 		return 0, o.g.start(e).unsupported(construct + " in LIMIT").WithHint("write an integer or a parameter")
 	case v.constant.real != nil || !v.constant.value.IsInt():
 		return 0, sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET take an integer").At(o.g.place(e).position)

@@ -28,7 +28,7 @@ func failure(t *testing.T, text string) *sqlerr.Error {
 	t.Helper()
 	s, err := Parse(text)
 	if sel, ok := s.(*Select); ok && err == nil {
-		_, err = sel.Bind(newPeople(t), make([]query.Value, sel.Parameters))
+		_, err = Bind(sel, newPeople(t), make([]query.Value, sel.Parameters))
 	}
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {
@@ -262,12 +262,12 @@ func TestArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []int{0, 1, 3} {
-		_, err := s.(*Select).Bind(newPeople(t), make([]query.Value, n))
+		_, err := Bind(s.(*Select), newPeople(t), make([]query.Value, n))
 		if sqlerr.CodeOf(err) != sqlerr.Invalid || !strings.Contains(err.Error(), "placeholders is 2") {
 			t.Errorf("%d arguments: %v", n, err)
 		}
 	}
-	_, err = s.(*Select).Bind(newPeople(t), []query.Value{query.Text("secret"), query.Null()})
+	_, err = Bind(s.(*Select), newPeople(t), []query.Value{query.Text("secret"), query.Null()})
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "parameter 1") {
 		t.Errorf("a bad argument: %v, want it named and not shown", err)
 	}

@@ -45,7 +45,7 @@ func bind(t testing.TB, text string, args ...query.Value) (*Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.(*Select).Bind(newPeople(t), args)
+	return Bind(s.(*Select), newPeople(t), args)
 }
 
 func mustBind(t testing.TB, text string, args ...query.Value) *Bound {

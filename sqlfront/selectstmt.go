@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/xwb1989/sqlparser"
-
-	"dpsql/sqlerr"
 )
 
 // Select is a SELECT as written: its clauses are taken apart, and no name in
@@ -59,11 +57,11 @@ func parseSelect(tokens []token, with []expression) (*Select, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens, err = openFrom(tokens, with)
+	tokens, subs, err := openFrom(tokens, with)
 	if err != nil {
 		return nil, err
 	}
-	g := &guarded{tokens}
+	g := &guarded{tokens, subs}
 	d, err := g.disguised()
 	if err != nil {
 		return nil, err
@@ -164,13 +162,4 @@ func (s *Select) tables() []Name {
 		names = append(names, f.sub.tables()...)
 	}
 	return slices.Clip(names)
-}
-
-// checkArguments refuses a number of arguments that the statement does not
-// take.
-func (s *Select) checkArguments(n int) error {
-	if n == s.Parameters {
-		return nil
-	}
-	return sqlerr.New(sqlerr.Invalid, "the number of placeholders is %d and of arguments %d", s.Parameters, n)
 }

@@ -24,7 +24,7 @@ func TestSharedStatement(t *testing.T) {
 			continue
 		}
 		bind := func() string {
-			b, err := sel.Bind(table, nil)
+			b, err := Bind(sel, table, nil)
 			if err != nil {
 				return err.Error()
 			}

@@ -58,7 +58,7 @@ func (b *binder) relation(from *source) (relation, pred, error) {
 		b.warn(w)
 	}
 	if err != nil {
-		return relation{}, pred{}, from.sub.placed(err)
+		return relation{}, pred{}, placed(from.sub, err)
 	}
 	return relation{from.alias.Text, columns}, kept, nil
 }
@@ -108,7 +108,7 @@ func (b *binder) subselected(it item) ([]visible, error) {
 	}
 	name, ok := unwrap(it.expr).(*sqlparser.ColName)
 	if !ok {
-		construct, _ := b.g.construct(it.expr)
+		construct, _ := b.construct(it.expr)
 		return nil, b.g.placeOf(it).unsupported(construct + " in the select list of a sub-select").
 			WithHint("a sub-select can rename columns and filter rows; compute outside it")
 	}

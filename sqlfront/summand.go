@@ -146,7 +146,7 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 		return b.caseAmount(e)
 	case *sqlparser.FuncExpr:
 		if !b.isFunction(e) {
-			construct, _ := b.g.construct(e)
+			construct, _ := b.construct(e)
 			return nil, nil, b.g.start(e).unsupported(construct+" inside an aggregate").WithHint("%s", sumHint)
 		}
 	}

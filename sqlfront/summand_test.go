@@ -66,7 +66,7 @@ func BenchmarkSum(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := s.(*Select).Bind(million{u}, nil); err != nil {
+				if _, err := Bind(s.(*Select), million{u}, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -24,12 +24,11 @@ const (
 // token is one token of a statement.
 type token struct {
 	kind      kind
-	text      string  // as written
-	value     string  // a string's or identifier's value; else text
-	upper     string  // a word in ASCII upper case, to compare with keywords
-	position  int     // 1-based character in the statement
-	parameter int     // 1-based number of a parameter
-	sub       *Select // a sub-select in FROM, for which the token stands
+	text      string // as written
+	value     string // a string's or identifier's value; else text
+	upper     string // a word in ASCII upper case, to compare with keywords
+	position  int    // 1-based character in the statement
+	parameter int    // 1-based number of a parameter
 }
 
 // is reports whether the token is the given keyword or operator.

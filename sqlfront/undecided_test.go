@@ -43,7 +43,7 @@ func TestUndecidedColumnsAreReported(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s\n%v", text, err)
 			}
-			_, err = statement.(*Select).Bind(table, nil)
+			_, err = Bind(statement.(*Select), table, nil)
 			var e *UndecidedError
 			if got := errors.As(err, &e); got != named || named && (e.Column != i || !query.SameName(e.Name, c.Name)) {
 				t.Errorf("%s undecided: %s\n%v", c.Name, text, err)

@@ -24,7 +24,7 @@ func TestVariancesAgainstSQLite(t *testing.T) {
 			st, err := Parse(fmt.Sprintf("SELECT %s, COUNT(*), VAR_POP(%[2]s), VARIANCE(%[2]s), VAR_SAMP(%[2]s), STDDEV_POP(%[2]s), STDDEV(%[2]s), STDDEV_SAMP(%[2]s)", key, x) + from)
 			var b *Bound
 			if err == nil {
-				b, err = st.(*Select).Bind(s, nil)
+				b, err = Bind(st.(*Select), s, nil)
 			}
 			if sqlerr.CodeOf(err) == sqlerr.Unsupported {
 				continue

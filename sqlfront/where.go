@@ -31,7 +31,7 @@ func (b *binder) when(e sqlparser.Expr, want bool) (pred, error) {
 
 // unsupported refuses an expression.
 func (b *binder) unsupported(e sqlparser.Expr) error {
-	construct, hint := b.g.construct(e)
+	construct, hint := b.construct(e)
 	return b.g.start(e).unsupported(construct).WithHint("%s", hint)
 }
 

@@ -101,33 +101,34 @@ func inParentheses(tokens []token, open int) (inner []token, end int, err error)
 }
 
 // openFrom parses the sub-selects in FROM and puts one name in the place of
-// each, so that the SELECT itself has none.
-func openFrom(tokens []token, with []expression) ([]token, error) {
+// each, so that the SELECT itself has none. The sub-selects are returned by the
+// position of their names.
+func openFrom(tokens []token, with []expression) ([]token, map[int]*Select, error) {
 	nested := false
 	for i := 1; i < len(tokens) && !nested; i++ {
 		nested = tokens[i].selects()
 	}
 	if !nested {
-		return tokens, nil
+		return tokens, nil, nil
 	}
+	subs := make(map[int]*Select)
 	out := make([]token, 0, len(tokens))
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
 		if next := i + 1; t.is("(") && next < len(tokens) && tokens[next].selects() && inFrom(out) {
 			inner, end, err := inParentheses(tokens, i)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			sub, err := parseSelect(inner, with)
-			if err != nil {
-				return nil, err
+			if subs[t.position], err = parseSelect(inner, with); err != nil {
+				return nil, nil, err
 			}
-			t = token{kind: kindQuoted, text: "(…)", position: t.position, sub: sub}
+			t = token{kind: kindQuoted, text: "(…)", position: t.position}
 			i = end
 		}
 		out = append(out, t)
 	}
-	return out, nil
+	return out, subs, nil
 }
 
 // selects reports whether a SELECT can start with the token.
