@@ -27,7 +27,7 @@ func (b *binder) text(column int, k constant) (query.Value, error) {
 	switch {
 	case k.real != nil:
 		return query.Value{}, sqlerr.New(sqlerr.Invalid, "column %s is TEXT and is compared with the number %s",
-			b.u.Columns()[column].Name, k.label()).WithHint("write it in single quotes as it is stored").At(k.source.position)
+			b.u.Columns()[column].Name, k.label()).WithHint("write it in single quotes as it is stored").At(k.source.Position)
 	case k.value.IsInt():
 		return query.Text(k.value.String()), nil
 	}
@@ -45,10 +45,10 @@ func (b *binder) numeric(column int, k constant) (constant, error) {
 			return n, err
 		case !ok && steps != nil:
 			return n, sqlerr.New(sqlerr.Invalid, "column %s is REAL and is compared with %s, which is not a number",
-				b.u.Columns()[column].Name, k.label()).WithHint("compare it with a number").At(k.source.position)
+				b.u.Columns()[column].Name, k.label()).WithHint("compare it with a number").At(k.source.Position)
 		case !ok:
 			return n, sqlerr.New(sqlerr.Invalid, "column %s is INTEGER and is compared with %s, which is not a number",
-				b.u.Columns()[column].Name, k.label()).WithHint("compare it with an integer").At(k.source.position)
+				b.u.Columns()[column].Name, k.label()).WithHint("compare it with an integer").At(k.source.Position)
 		}
 		k = n
 	}
@@ -86,7 +86,7 @@ func (b *binder) orderedText(column int, k constant, less, inclusive bool) (quer
 	d := b.domain(column)
 	if !d.Finite() {
 		return query.Set{}, sqlerr.New(sqlerr.Unsupported, "an ordered comparison of column %s, which has no domain, is outside the dialect",
-			b.u.Columns()[column].Name).WithHint("pin it with = or IN").At(k.source.position)
+			b.u.Columns()[column].Name).WithHint("pin it with = or IN").At(k.source.Position)
 	}
 	v, err := b.text(column, k)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"dpsql/post"
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 	"dpsql/sqlvalue"
 )
 
@@ -31,14 +32,14 @@ var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total
 
 // aggregate compiles a call of an aggregate function.
 func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, error) {
-	at := o.g.place(f)
-	upper := upperASCII(name)
+	at := o.g.Place(f)
+	upper := syntax.UpperASCII(name)
 	o.aggregates++
 	if f.Distinct {
-		return nil, at.unsupported(upper + "(DISTINCT …)").WithHint("COUNT(*) counts rows; GROUP BY lists the declared values")
+		return nil, at.Unsupported(upper + "(DISTINCT …)").WithHint("COUNT(*) counts rows; GROUP BY lists the declared values")
 	}
 	if len(f.Exprs) != 1 {
-		return nil, at.malformed("%s takes one argument", upper).WithHint("write COUNT(*), SUM(column) or AVG(column)")
+		return nil, at.Malformed("%s takes one argument", upper).WithHint("write COUNT(*), SUM(column) or AVG(column)")
 	}
 	arg, ok := f.Exprs[0].(*sqlparser.AliasedExpr)
 	star, _ := f.Exprs[0].(*sqlparser.StarExpr)
@@ -46,7 +47,7 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	case star != nil && name == "count" && star.TableName.IsEmpty():
 		return o.count(o.rows)
 	case !ok || !arg.As.IsEmpty():
-		return nil, at.malformed("%s takes * or one expression", upper).WithHint("write COUNT(*)")
+		return nil, at.Malformed("%s takes * or one expression", upper).WithHint("write COUNT(*)")
 	case name == "count":
 		return o.countOf(arg.Expr)
 	}

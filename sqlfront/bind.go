@@ -1,3 +1,11 @@
+// Package sqlfront binds SELECTs: it turns parsed statements into linear queries,
+// and into a program that makes rows of their answers. It knows names and types;
+// it reads no data and opens no database.
+//
+// The compiler accepts a closed list of syntax nodes and refuses every other.
+// Every error is a *sqlerr.Error: Unsupported for SQL outside the dialect,
+// Unknown for a column that is not there, Invalid for a value that cannot be
+// accepted. Positions are those of package syntax.
 package sqlfront
 
 import (
@@ -7,6 +15,7 @@ import (
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // Table is what the front end has to know of a private table.
@@ -69,11 +78,11 @@ type Slot struct {
 // three-valued logic: a record counts when the condition is true. The error is
 // an UndecidedError where the table is Undecided and the statement names such a
 // column, and else one for the user.
-func Bind(s *Select, t Table, args []query.Value) (*Bound, error) {
+func Bind(s *syntax.Select, t Table, args []query.Value) (*Bound, error) {
 	if len(args) != s.Parameters {
 		return nil, sqlerr.New(sqlerr.Invalid, "the number of placeholders is %d and of arguments %d", s.Parameters, len(args))
 	}
-	b := &binder{s: s, g: s.g, table: t, u: t.Universe(), args: args, read: make(map[string]*PublicRows), spent: new(effort)}
+	b := &binder{s: s, g: s.Tokens, table: t, u: t.Universe(), args: args, read: make(map[string]*PublicRows), spent: new(effort)}
 	bound, err := b.bind()
 	if b.undecided != nil {
 		return nil, b.undecided
@@ -86,18 +95,18 @@ func Bind(s *Select, t Table, args []query.Value) (*Bound, error) {
 }
 
 // placed gives an error without a place that of the WHERE clause.
-func placed(s *Select, err error) error {
+func placed(s *syntax.Select, err error) error {
 	var e *sqlerr.Error
 	if errors.As(err, &e) {
-		return e.At(s.g.find("WHERE").position)
+		return e.At(s.Tokens.Find("WHERE").Position)
 	}
 	return err
 }
 
 // binder compiles one SELECT.
 type binder struct {
-	s        *Select
-	g        *guarded
+	s        *syntax.Select
+	g        *syntax.Tokens
 	table    Table
 	u        *query.Universe // the table's, with the columns of joined tables behind it
 	joins    joins
@@ -144,10 +153,10 @@ func (b *binder) bind() (*Bound, error) {
 // restrict binds FROM and returns the records that it and WHERE leave.
 func (b *binder) restrict() (pred, error) {
 	kept, err := b.bindFrom()
-	if err != nil || b.s.where == nil {
+	if err != nil || b.s.Where == nil {
 		return kept, err
 	}
-	where, err := b.when(b.s.where, true)
+	where, err := b.when(b.s.Where, true)
 	if err != nil {
 		return pred{}, err
 	}

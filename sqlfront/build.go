@@ -5,6 +5,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 	"dpsql/sqlvalue"
 )
 
@@ -14,10 +15,10 @@ func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
 	if err := b.part(); err != nil {
 		return nil, b.placedAt(err, e)
 	}
-	e = unwrap(e)
+	e = syntax.Unwrap(e)
 	if o, ok, err := b.operand(e); err != nil || ok {
 		if o.isColumn && err == nil && b.joins.steps(o.column) != nil {
-			return nil, b.g.start(e).unsupported("computing with REAL column " + b.u.Columns()[o.column].Name + " in a condition or function").
+			return nil, b.g.Start(e).Unsupported("computing with REAL column " + b.u.Columns()[o.column].Name + " in a condition or function").
 				WithHint("compare it with a number, or add it up")
 		}
 		if o.isColumn {
@@ -71,7 +72,7 @@ func applied(err error, of operation, args ...*expr) (*expr, error) {
 // placedAt gives an error without a place that of an expression.
 func (b *binder) placedAt(err error, e sqlparser.Expr) error {
 	if s, ok := err.(*sqlerr.Error); ok {
-		return s.At(b.g.start(e).position)
+		return s.At(b.g.Start(e).Position)
 	}
 	return err
 }
@@ -101,7 +102,7 @@ func (b *binder) refuseText(x *expr, e sqlparser.Expr, what, hint string) error 
 	case x.full.undefined():
 		return b.placedAt(b.undefined(x.full.lo), e)
 	case !x.full.isNumber():
-		return b.g.start(e).unsupported(what).WithHint("%s", hint)
+		return b.g.Start(e).Unsupported(what).WithHint("%s", hint)
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func (b *binder) binaryExpr(e *sqlparser.BinaryExpr) (*expr, error) {
 // binaryOf applies an arithmetic operator to its compiled operands.
 func (b *binder) binaryOf(e *sqlparser.BinaryExpr, x, y *expr) (*expr, error) {
 	if bitOperators[e.Operator] && (mixes(e.Operator, e.Left) || mixes(e.Operator, e.Right)) {
-		return nil, b.g.start(e).unsupported("a mixture of bit operators").WithHint("set parentheses: (a & b) | c")
+		return nil, b.g.Start(e).Unsupported("a mixture of bit operators").WithHint("set parentheses: (a & b) | c")
 	}
 	switch e.Operator {
 	case sqlparser.PlusStr, sqlparser.MinusStr:

@@ -6,6 +6,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 	"dpsql/sqlvalue"
 )
 
@@ -122,7 +123,7 @@ func (b *binder) warnOutside(column int, what, matches string) {
 	if matches == "they match" {
 		is = "are"
 	}
-	where := "outside the declared domain " + excerpt(c.Domain.String(), 80)
+	where := "outside the declared domain " + syntax.Excerpt(c.Domain.String(), 80)
 	if b.joins.steps(column) != nil { // which has no domain but its values
 		where = "in no row of the public table"
 	}

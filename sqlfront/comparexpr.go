@@ -5,6 +5,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // comparisonExpr compiles every operator that compares.
@@ -22,12 +23,12 @@ func (b *binder) comparisonExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 	case sqlparser.LikeStr, sqlparser.NotLikeStr:
 		x, err := b.likeExpr(e)
 		return negatedIf(e.Operator == sqlparser.NotLikeStr, x, err)
-	case globOperator, notGlobOperator:
+	case syntax.OperatorGlob, syntax.OperatorNotGlob:
 		x, err := b.globExpr(e)
-		return negatedIf(e.Operator == notGlobOperator, x, err)
-	case isOperator, isNotOperator:
+		return negatedIf(e.Operator == syntax.OperatorNotGlob, x, err)
+	case syntax.OperatorIs, syntax.OperatorIsNot:
 		x, err := b.isValueExpr(e)
-		return negatedIf(e.Operator == isNotOperator, x, err)
+		return negatedIf(e.Operator == syntax.OperatorIsNot, x, err)
 	}
 	return b.comparisonOf(e.Operator, e.Left, e.Right)
 }
@@ -38,13 +39,13 @@ func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*exp
 	if err != nil {
 		return nil, err
 	}
-	if operator != sameOperator {
+	if operator != syntax.OperatorSame {
 		if d := difference(x, y); d != nil {
 			return apply(comparison(relations[operator]), d, numberExpr(0)), nil
 		}
 	}
 	of := same
-	if operator != sameOperator {
+	if operator != syntax.OperatorSame {
 		of = comparison(relations[operator])
 	}
 	return compared(of, x, y), nil
@@ -97,7 +98,7 @@ func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
 	if x.full.isNumber() && y.full.isText() || x.full.isText() && y.full.isNumber() {
 		if !x.full.isNull() && !y.full.isNull() && !(x.isConstant() && y.isConstant()) {
 			return nil, nil, sqlerr.New(sqlerr.Invalid, "a number is compared with a text, which is never equal").
-				WithHint("write a number without quotes, and a text in quotes").At(b.g.start(left).position)
+				WithHint("write a number without quotes, and a text in quotes").At(b.g.Start(left).Position)
 		}
 	}
 	return x, y, nil
@@ -164,18 +165,18 @@ func (b *binder) isValueExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 		x, err := b.condition(e.Left)
 		return applied(err, test(wanted), x)
 	}
-	return b.comparisonOf(sameOperator, e.Left, e.Right)
+	return b.comparisonOf(syntax.OperatorSame, e.Left, e.Right)
 }
 
 // truthWord reports which of the words TRUE and FALSE an expression is.
 func (b *binder) truthWord(e sqlparser.Expr) (value, ok bool) {
-	v, ok := unwrap(e).(*sqlparser.SQLVal)
+	v, ok := syntax.Unwrap(e).(*sqlparser.SQLVal)
 	if !ok {
 		return false, false
 	}
 	o, ok, err := b.literal(v)
 	if t := o.constant.source; ok && err == nil && !o.isColumn {
-		return t.is("TRUE"), t.is("TRUE") || t.is("FALSE")
+		return t.Is("TRUE"), t.Is("TRUE") || t.Is("FALSE")
 	}
 	return false, false
 }

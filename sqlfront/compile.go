@@ -8,6 +8,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // maxSteps bounds the steps that are evaluated for one statement, and with them
@@ -210,8 +211,8 @@ func (b *binder) whenComputed(e sqlparser.Expr, want bool) (pred, error) {
 
 // warnNothing says that a condition on columns can hold for no record.
 func (b *binder) warnNothing(e sqlparser.Expr) {
-	if names := b.g.columnNames(e); len(names) > 0 {
-		b.warn("a condition on " + excerpt(strings.Join(names, ", "), 80) + " matches nothing in the declared domains")
+	if names := b.g.ColumnNames(e); len(names) > 0 {
+		b.warn("a condition on " + syntax.Excerpt(strings.Join(names, ", "), 80) + " matches nothing in the declared domains")
 	}
 }
 

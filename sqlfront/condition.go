@@ -4,6 +4,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/post"
+	"dpsql/sqlfront/syntax"
 )
 
 // condition compiles a condition over keys and aggregates, as in HAVING.
@@ -40,7 +41,7 @@ func (o *outputs) condition(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlparser.Expr, aliases bool) (post.Expr, error) {
 	op, ok := relations[operator]
 	if !ok {
-		return nil, o.g.start(left).unsupported(upperASCII(operator) + " outside WHERE").WithHint("put it into WHERE")
+		return nil, o.g.Start(left).Unsupported(syntax.UpperASCII(operator) + " outside WHERE").WithHint("put it into WHERE")
 	}
 	l, err := o.expr(left, aliases)
 	if err != nil {
@@ -51,7 +52,7 @@ func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlpars
 		return nil, err
 	}
 	if l != (post.Constant{}) && r != (post.Constant{}) && (l.Type() == post.Text) != (r.Type() == post.Text) {
-		return nil, o.g.start(left).unsupported("a comparison of a number with a text outside WHERE").
+		return nil, o.g.Start(left).Unsupported("a comparison of a number with a text outside WHERE").
 			WithHint("compare numbers with numbers, and texts with texts in single quotes")
 	}
 	return post.Comparison{Op: op, Left: l, Right: r}, nil

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/xwb1989/sqlparser"
+
+	"dpsql/sqlfront/syntax"
 )
 
 const binHint = "compute it in a view and declare it as a column"
@@ -11,14 +13,14 @@ const binHint = "compute it in a view and declare it as a column"
 // construct names an expression that is refused, with the rewrite where there
 // is one.
 func (b *binder) construct(e sqlparser.Expr) (name, hint string) {
-	switch e := unwrap(e).(type) {
+	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.FuncExpr:
 		return b.constructFunction(e)
 	case *sqlparser.ComparisonExpr:
 		return constructComparison(e)
 	case *sqlparser.ColName:
-		t, _ := b.g.token(e.Name.String())
-		return "a bare column", "compare it with a value: " + t.text + " = …"
+		t, _ := b.g.Token(e.Name.String())
+		return "a bare column", "compare it with a value: " + t.Text + " = …"
 	case *sqlparser.SQLVal:
 		return "a bare literal", ""
 	case *sqlparser.BinaryExpr, *sqlparser.UnaryExpr:
@@ -49,14 +51,14 @@ func (b *binder) constructFunction(e *sqlparser.FuncExpr) (name, hint string) {
 	case isAggregate(name):
 		return "the aggregate " + strings.ToUpper(name), "an aggregate stands in the select list, not in WHERE"
 	}
-	return "the function " + excerpt(name, 40) + "()", binHint
+	return "the function " + syntax.Excerpt(name, 40) + "()", binHint
 }
 
 func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {
 	switch e.Operator {
 	case sqlparser.LikeStr, sqlparser.NotLikeStr:
 		return "LIKE", "list the values with IN, or bin them in a view"
-	case globOperator, notGlobOperator:
+	case syntax.OperatorGlob, syntax.OperatorNotGlob:
 		return "GLOB", "list the values with IN, or bin them in a view"
 	}
 	return "a condition as a value", "put it into WHERE"
@@ -65,12 +67,12 @@ func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {
 // calledFunction returns a call of a function with its lower-case name, "" and
 // nil where the expression is none.
 func (b *binder) calledFunction(e sqlparser.Expr) (string, *sqlparser.FuncExpr) {
-	f, ok := unwrap(e).(*sqlparser.FuncExpr)
+	f, ok := syntax.Unwrap(e).(*sqlparser.FuncExpr)
 	if !ok || !f.Qualifier.IsEmpty() {
 		return "", nil
 	}
-	if t, ok := b.g.token(f.Name.String()); ok {
-		return lowerASCII(t.value), f
+	if t, ok := b.g.Token(f.Name.String()); ok {
+		return syntax.LowerASCII(t.Value), f
 	}
 	return strings.ToLower(f.Name.String()), f
 }

@@ -10,6 +10,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // example is a statement of a dialect.sql with what must happen to it.
@@ -57,11 +58,11 @@ func (d declared) Universe() *query.Universe { return d.u }
 // declare returns the table that a CREATE PRIVATE TABLE declares.
 func declare(t testing.TB, text string) declared {
 	t.Helper()
-	s, err := Parse(text)
+	s, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	c := s.(*CreatePrivate)
+	c := s.(*syntax.CreatePrivate)
 	columns := make([]query.Column, len(c.Columns))
 	for i, col := range c.Columns {
 		columns[i] = query.Column{Name: col.Name.Text, Domain: col.Domain}
@@ -79,18 +80,18 @@ var errOtherTable = errors.New("the SELECT names another table")
 
 // compile parses a statement and binds the SELECT in it, if any.
 func compile(table Table, text string) (*Bound, error) {
-	s, err := Parse(text)
+	s, err := syntax.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if e, ok := s.(*Explain); ok {
+	if e, ok := s.(*syntax.Explain); ok {
 		s = e.Select
 	}
-	sel, ok := s.(*Select)
+	sel, ok := s.(*syntax.Select)
 	if !ok {
 		return nil, nil
 	}
-	if !slices.ContainsFunc(sel.Tables, func(n Name) bool { return query.SameName(n.Text, table.Name()) }) {
+	if !slices.ContainsFunc(sel.Tables, func(n syntax.Name) bool { return query.SameName(n.Text, table.Name()) }) {
 		return nil, errOtherTable
 	}
 	return Bind(sel, table, nil)

@@ -41,7 +41,7 @@ func (o *outputs) divide() ([][]query.Value, []query.Query, error) {
 	if len(d.groups) > d.limit {
 		return nil, nil, sqlerr.New(sqlerr.Unsupported, "more than %d groups of %d numbers are outside the dialect: at most %d numbers",
 			d.limit, len(bases), maxNumbers).
-			WithHint("select fewer values in WHERE, or ask for the aggregates one by one").At(o.g.find("GROUP").position)
+			WithHint("select fewer values in WHERE, or ask for the aggregates one by one").At(o.g.Find("GROUP").Position)
 	}
 	return d.groups, d.queries, nil
 }
@@ -75,7 +75,7 @@ func (o *outputs) affordable(cells [][]query.Query, bases []query.Query) error {
 	for _, b := range bases {
 		if b.Branches(last)*groups > maxCopies {
 			return sqlerr.New(sqlerr.Unsupported, "the sum of a column with this many values in %d groups is outside the dialect", groups).
-				WithHint("declare the summed column behind those grouped by, or bin it in a view").At(o.g.find("GROUP").position)
+				WithHint("declare the summed column behind those grouped by, or bin it in a view").At(o.g.Find("GROUP").Position)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 	"dpsql/sqlvalue"
 )
 
@@ -29,9 +30,9 @@ func functionNamed(name string, arguments int) (function, bool) {
 	case "length":
 		return function{1, 1, count, false, length}, true
 	case "lower":
-		return function{1, 1, some, true, mapped(lowerASCII)}, true
+		return function{1, 1, some, true, mapped(syntax.LowerASCII)}, true
 	case "upper":
-		return function{1, 1, some, true, mapped(upperASCII)}, true
+		return function{1, 1, some, true, mapped(syntax.UpperASCII)}, true
 	case "substr", "substring":
 		return function{2, 3, some, true, substring}, true
 	}
@@ -67,7 +68,7 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 		}
 	}
 	if len(args) < f.least || len(args) > f.most {
-		return nil, sqlerr.New(sqlerr.Malformed, "wrong number of arguments to %s()", name).At(b.g.place(e).position)
+		return nil, sqlerr.New(sqlerr.Malformed, "wrong number of arguments to %s()", name).At(b.g.Place(e).Position)
 	}
 	if special > 0 {
 		return b.specialExpr(name, e, args)
@@ -111,7 +112,7 @@ func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (
 	switch name {
 	case "iif":
 		if !args[0].full.isNumber() {
-			return nil, b.g.start(e.Exprs[0].(*sqlparser.AliasedExpr).Expr).unsupported("a text as a condition").
+			return nil, b.g.Start(e.Exprs[0].(*sqlparser.AliasedExpr).Expr).Unsupported("a text as a condition").
 				WithHint("compare it with a value")
 		}
 		return apply(choice, args...), nil

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"dpsql/sqlfront/syntax"
 )
 
 // FuzzAgainstSQLite takes the text of a condition. What the front end accepts
@@ -26,8 +28,8 @@ func FuzzAgainstSQLite(f *testing.F) {
 			return
 		}
 		where := "(" + text + "\n)"
-		st, err := Parse("SELECT COUNT(*) FROM grid WHERE " + where)
-		sel, ok := st.(*Select)
+		st, err := syntax.Parse("SELECT COUNT(*) FROM grid WHERE " + where)
+		sel, ok := st.(*syntax.Select)
 		if err != nil || !ok || sel.Parameters > 0 {
 			return
 		}
@@ -46,15 +48,15 @@ func FuzzAgainstSQLite(f *testing.F) {
 // oneCondition reports whether a text in parentheses can be no more than a
 // condition: it closes no parenthesis that it has not opened.
 func oneCondition(text string) bool {
-	tokens, err := lex(text)
+	tokens, err := syntax.Lex(text)
 	depth := 0
 	for _, k := range tokens {
 		switch {
-		case k.is("("):
+		case k.Is("("):
 			depth++
-		case k.is(")"):
+		case k.Is(")"):
 			depth--
-		case k.is(";"):
+		case k.Is(";"):
 			return false
 		}
 		if depth < 0 {

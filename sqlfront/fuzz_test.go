@@ -2,13 +2,12 @@ package sqlfront
 
 import (
 	"errors"
-	"io"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 func addExamples(f *testing.F) {
@@ -38,8 +37,8 @@ func FuzzParse(f *testing.F) {
 	addExamples(f)
 	table := newPeople(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := Parse(text)
-		if sel, ok := s.(*Select); ok {
+		s, err := syntax.Parse(text)
+		if sel, ok := s.(*syntax.Select); ok {
 			args := make([]query.Value, min(sel.Parameters, 1000))
 			for i := range args {
 				args[i] = query.Text("7")
@@ -58,42 +57,6 @@ func FuzzParse(f *testing.F) {
 		}
 		if e.Position == 0 && e.Code == sqlerr.Malformed {
 			t.Fatalf("%q: %v has no position", text, err)
-		}
-	})
-}
-
-// FuzzScanner checks that the scanner and the lexer cut a script at the same
-// semicolons.
-func FuzzScanner(f *testing.F) {
-	addExamples(f)
-	f.Fuzz(func(t *testing.T, text string) {
-		tokens, err := lex(text)
-		if err != nil || strings.Contains(text, ".") || strings.HasPrefix(text, "\uFEFF") {
-			return
-		}
-		want, filled := 0, false
-		for _, k := range tokens {
-			if end := k.kind == kindEnd; end || k.is(";") {
-				if filled {
-					want++
-				}
-				filled = false
-			} else {
-				filled = true
-			}
-		}
-		got := 0
-		for s := NewScanner(strings.NewReader(text)); ; got++ {
-			in, err := s.Next()
-			if err == io.EOF {
-				break
-			}
-			if _, lerr := lexOne(in.Text); err != nil || lerr != nil {
-				t.Fatalf("%q: %q: %v, %v", text, in.Text, err, lerr)
-			}
-		}
-		if got != want {
-			t.Fatalf("%q has %d statements, the scanner finds %d", text, want, got)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/post"
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 )
 
 // maxNumbers bounds the answers of one statement: groups times slots.
@@ -30,7 +31,7 @@ type cell struct {
 // groupBy binds the GROUP BY clause.
 func (o *outputs) groupBy() error {
 	total := uint64(1)
-	for _, e := range o.s.groupBy {
+	for _, e := range o.s.GroupBy {
 		e, err := o.grouped(e)
 		if err != nil {
 			return err
@@ -54,7 +55,7 @@ func (o *outputs) groupBy() error {
 }
 
 func (o *outputs) tooMany(e sqlparser.Expr) error {
-	return o.g.start(e).unsupported("a statement with more than 100000 groups").
+	return o.g.Start(e).Unsupported("a statement with more than 100000 groups").
 		WithHint("select fewer values in WHERE, or group by fewer columns")
 }
 
@@ -63,11 +64,11 @@ func (o *outputs) tooMany(e sqlparser.Expr) error {
 func (o *outputs) grouped(e sqlparser.Expr) (sqlparser.Expr, error) {
 	if n, ok := o.ordinal(e); ok {
 		it, err := o.listed(n, "GROUP BY", e)
-		return it.expr, err
+		return it.Expr, err
 	}
 	if name, ok := o.bareName(e); ok && len(o.scope.named("", name)) == 0 {
 		if it, ok := o.aliased(name); ok {
-			return it.expr, nil
+			return it.Expr, nil
 		}
 	}
 	return e, nil
@@ -75,65 +76,65 @@ func (o *outputs) grouped(e sqlparser.Expr) (sqlparser.Expr, error) {
 
 // ordinal returns the number that an expression is, if it is a plain one.
 func (o *outputs) ordinal(e sqlparser.Expr) (int64, bool) {
-	v, ok := unwrap(e).(*sqlparser.SQLVal)
+	v, ok := syntax.Unwrap(e).(*sqlparser.SQLVal)
 	if !ok {
 		return 0, false
 	}
-	t, ok := o.g.token(string(v.Val))
-	if !ok || t.kind != kindInteger {
+	t, ok := o.g.Token(string(v.Val))
+	if !ok || t.Kind != syntax.KindInteger {
 		return 0, false
 	}
-	k, err := constant{source: t}.number(t.text)
+	k, err := constant{source: t}.number(t.Text)
 	return k.value.Int64(), err == nil && k.real == nil
 }
 
 // listed returns the entry of the select list with a number.
-func (o *outputs) listed(n int64, clause string, e sqlparser.Expr) (item, error) {
-	if n < 1 || n > int64(len(o.s.list)) {
-		return item{}, o.g.place(e).malformed("%s %d: the select list has %d columns", clause, n, len(o.s.list))
+func (o *outputs) listed(n int64, clause string, e sqlparser.Expr) (syntax.ListItem, error) {
+	if n < 1 || n > int64(len(o.s.List)) {
+		return syntax.ListItem{}, o.g.Place(e).Malformed("%s %d: the select list has %d columns", clause, n, len(o.s.List))
 	}
-	it := o.s.list[n-1]
-	if it.star != nil {
-		return item{}, o.g.placeOf(it).unsupported("SELECT *").WithHint(countHint)
+	it := o.s.List[n-1]
+	if it.Star != nil {
+		return syntax.ListItem{}, o.g.PlaceOf(it).Unsupported("SELECT *").WithHint(countHint)
 	}
 	return it, nil
 }
 
 // bareName returns the name that an expression is, if it has no qualifier.
 func (o *outputs) bareName(e sqlparser.Expr) (string, bool) {
-	c, ok := unwrap(e).(*sqlparser.ColName)
+	c, ok := syntax.Unwrap(e).(*sqlparser.ColName)
 	if !ok || !c.Qualifier.IsEmpty() {
 		return "", false
 	}
-	t, ok := o.g.token(c.Name.String())
-	return t.value, ok
+	t, ok := o.g.Token(c.Name.String())
+	return t.Value, ok
 }
 
 // aliased returns the first entry of the select list with an alias.
-func (o *outputs) aliased(name string) (item, bool) {
-	for _, it := range o.s.list {
-		if it.expr != nil && it.alias != "" && query.SameName(it.alias, name) {
+func (o *outputs) aliased(name string) (syntax.ListItem, bool) {
+	for _, it := range o.s.List {
+		if it.Expr != nil && it.Alias != "" && query.SameName(it.Alias, name) {
 			return it, true
 		}
 	}
-	return item{}, false
+	return syntax.ListItem{}, false
 }
 
 // key divides the selected records by the values of an expression.
 func (o *outputs) key(e sqlparser.Expr) (key, error) {
-	switch e := unwrap(e).(type) {
+	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.ColName:
 		return o.columnKey(e)
 	case *sqlparser.SQLVal:
-		return key{}, o.g.place(e).unsupported("grouping by a constant").WithHint("group by a declared column")
+		return key{}, o.g.Place(e).Unsupported("grouping by a constant").WithHint("group by a declared column")
 	}
 	if name, f := o.calledFunction(e); f != nil {
 		construct, _ := o.construct(e)
 		if aggregates[name] || name == "margin" {
-			return key{}, o.g.place(f).malformed("%s cannot stand in GROUP BY", upperASCII(name))
+			return key{}, o.g.Place(f).Malformed("%s cannot stand in GROUP BY", syntax.UpperASCII(name))
 		}
 		if !o.isFunction(e) {
-			return key{}, o.g.place(f).unsupported(construct + " in GROUP BY").WithHint(binHint)
+			return key{}, o.g.Place(f).Unsupported(construct + " in GROUP BY").WithHint(binHint)
 		}
 	}
 	return o.computedKey(e)
@@ -151,7 +152,7 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	n, finite := values.Size()
 	switch {
 	case !finite:
-		return key{}, o.g.place(e).unsupported("GROUP BY "+c.Name+", which has no declared domain,").
+		return key{}, o.g.Place(e).Unsupported("GROUP BY "+c.Name+", which has no declared domain,").
 			WithHint("list the values to group by: WHERE %s IN ('…', '…') GROUP BY %s", c.Name, c.Name)
 	case n > maxNumbers:
 		return key{}, o.tooMany(e)

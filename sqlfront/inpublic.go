@@ -7,6 +7,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 const inPublicHint = "write column IN (SELECT column FROM a public table)"
@@ -19,22 +20,22 @@ func (b *binder) whenInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Subque
 		return pred{}, err
 	}
 	table, column, ok := b.selectedColumn(sub)
-	if !simple || !x.isColumn || !ok || query.SameName(table.value, b.table.Name()) {
-		return pred{}, b.g.start(sub).unsupported("a sub-select").WithHint(inPublicHint)
+	if !simple || !x.isColumn || !ok || query.SameName(table.Value, b.table.Name()) {
+		return pred{}, b.g.Start(sub).Unsupported("a sub-select").WithHint(inPublicHint)
 	}
-	t, err := b.public(Name{table.value, table.position}, table)
+	t, err := b.public(syntax.Name{Text: table.Value, Position: table.Position}, table)
 	if err != nil {
 		return pred{}, err
 	}
-	i := slices.IndexFunc(t.Columns, func(name string) bool { return query.SameName(name, column.value) })
+	i := slices.IndexFunc(t.Columns, func(name string) bool { return query.SameName(name, column.Value) })
 	if i < 0 {
-		return pred{}, sqlerr.New(sqlerr.Unknown, "no column %s in the public table %s", excerpt(column.value, 40), excerpt(table.value, 40)).At(column.position)
+		return pred{}, sqlerr.New(sqlerr.Unknown, "no column %s in the public table %s", syntax.Excerpt(column.Value, 40), syntax.Excerpt(table.Value, 40)).At(column.Position)
 	}
 	d := b.domain(x.column)
 	listed, ok := t.domain(i)
 	if !ok || listed.Type() != d.Type() || t.steps(i) != nil || b.joins.steps(x.column) != nil {
-		return pred{}, column.unsupported("a list of values of another type").
-			WithHint("%s is %v; the values of %s must all be, or NULL", b.u.Columns()[x.column].Name, d.Type(), excerpt(column.value, 40))
+		return pred{}, column.Unsupported("a list of values of another type").
+			WithHint("%s is %v; the values of %s must all be, or NULL", b.u.Columns()[x.column].Name, d.Type(), syntax.Excerpt(column.Value, 40))
 	}
 	values := make([]query.Value, 0, listed.Size())
 	for v := range listed.NotNull().Each() {
@@ -45,7 +46,7 @@ func (b *binder) whenInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Subque
 
 // selectedColumn returns the table and the column of SELECT column FROM table,
 // false where the sub-select is anything more.
-func (b *binder) selectedColumn(sub *sqlparser.Subquery) (table, column token, ok bool) {
+func (b *binder) selectedColumn(sub *sqlparser.Subquery) (table, column syntax.Token, ok bool) {
 	s, ok := sub.Select.(*sqlparser.Select)
 	if !ok || len(s.SelectExprs) != 1 || len(s.From) != 1 || s.Where != nil || s.GroupBy != nil || s.Having != nil || s.Limit != nil {
 		return table, column, false
@@ -54,7 +55,7 @@ func (b *binder) selectedColumn(sub *sqlparser.Subquery) (table, column token, o
 	if !ok {
 		return table, column, false
 	}
-	c, ok := unwrap(it.Expr).(*sqlparser.ColName)
+	c, ok := syntax.Unwrap(it.Expr).(*sqlparser.ColName)
 	if !ok || !c.Qualifier.IsEmpty() {
 		return table, column, false
 	}
@@ -66,10 +67,10 @@ func (b *binder) selectedColumn(sub *sqlparser.Subquery) (table, column token, o
 	if !ok || !name.Qualifier.IsEmpty() {
 		return table, column, false
 	}
-	table, ok = b.g.token(name.Name.String())
-	if !ok || b.g.subs[table.position] != nil {
+	table, ok = b.g.Token(name.Name.String())
+	if !ok || b.g.IsSubselect(table) {
 		return table, column, false
 	}
-	column, ok = b.g.token(c.Name.String())
+	column, ok = b.g.Token(c.Name.String())
 	return table, column, ok
 }

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // Publics is a Table whose SELECTs may join public tables.
@@ -46,7 +47,7 @@ type join struct {
 const notBound = -1
 
 // joins are the public tables of a statement by where they stand.
-type joins map[*source]*join
+type joins map[*syntax.FromItem]*join
 
 // steps returns the steps in which the universe has a REAL column of a public
 // table, nil for other columns.
@@ -86,19 +87,19 @@ func (b *binder) bindJoins() error {
 }
 
 // addJoins adds the public tables of a SELECT and its sub-selects.
-func (b *binder) addJoins(s *Select, add func(string, query.Domain) int) error {
-	for i := range s.from {
-		from := &s.from[i]
-		if from.sub != nil {
-			if err := b.addJoins(from.sub, add); err != nil {
+func (b *binder) addJoins(s *syntax.Select, add func(string, query.Domain) int) error {
+	for i := range s.From {
+		from := &s.From[i]
+		if from.Sub != nil {
+			if err := b.addJoins(from.Sub, add); err != nil {
 				return err
 			}
 			continue
 		}
-		if len(s.from) == 1 || query.SameName(from.name.Text, b.table.Name()) {
+		if len(s.From) == 1 || query.SameName(from.Name.Text, b.table.Name()) {
 			continue
 		}
-		t, err := b.public(from.name, from.place)
+		t, err := b.public(from.Name, from.Place)
 		if err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func (b *binder) addJoins(s *Select, add func(string, query.Domain) int) error {
 }
 
 // public returns the content of a public table, which is read once a statement.
-func (b *binder) public(name Name, place token) (*PublicRows, error) {
+func (b *binder) public(name syntax.Name, place syntax.Token) (*PublicRows, error) {
 	folded := query.FoldName(name.Text)
 	if t, ok := b.read[folded]; ok {
 		return t, nil
@@ -128,11 +129,11 @@ func (b *binder) public(name Name, place token) (*PublicRows, error) {
 		}
 	}
 	if t == nil {
-		return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s to join", excerpt(name.Text, 40)).
-			WithHint("CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared").At(place.position)
+		return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s to join", syntax.Excerpt(name.Text, 40)).
+			WithHint("CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared").At(place.Position)
 	}
 	if len(t.Rows) == 0 {
-		return nil, place.unsupported("a join with an empty table").WithHint("fill %s first", excerpt(name.Text, 40))
+		return nil, place.Unsupported("a join with an empty table").WithHint("fill %s first", syntax.Excerpt(name.Text, 40))
 	}
 	b.read[folded] = t
 	return t, nil
@@ -187,7 +188,7 @@ func (j *join) relation(name string) relation {
 
 // bindOn binds the condition of a join: an equality of a private column with a
 // public one whose values are unique, and what else a row must meet.
-func (b *binder) bindOn(from *source, j *join) (pred, error) {
+func (b *binder) bindOn(from *syntax.FromItem, j *join) (pred, error) {
 	conditions, err := b.conditions(from)
 	if err != nil {
 		return pred{}, err
@@ -197,7 +198,7 @@ func (b *binder) bindOn(from *source, j *join) (pred, error) {
 		return ok
 	})
 	if on < 0 {
-		return pred{}, from.place.unsupported("a join on anything but a private column that equals a public one").WithHint(joinHint)
+		return pred{}, from.Place.Unsupported("a join on anything but a private column that equals a public one").WithHint(syntax.JoinHint)
 	}
 	private, public, _ := b.equated(conditions[on], j)
 	if err := b.lookUp(from, j, private, public); err != nil {
@@ -222,22 +223,22 @@ func (b *binder) bindOn(from *source, j *join) (pred, error) {
 }
 
 // conditions returns the parts of ON.
-func (b *binder) conditions(from *source) ([]sqlparser.Expr, error) {
-	if from.on != nil {
-		return chain(from.on, true), nil
+func (b *binder) conditions(from *syntax.FromItem) ([]sqlparser.Expr, error) {
+	if from.On != nil {
+		return chain(from.On, true), nil
 	}
-	t, _ := b.g.token(from.using[0].String())
-	return nil, t.unsupported("USING").WithHint("write ON a.%s = b.%s", t.text, t.text)
+	t, _ := b.g.Token(from.Using[0].String())
+	return nil, t.Unsupported("USING").WithHint("write ON a.%s = b.%s", t.Text, t.Text)
 }
 
 // equated returns the columns of private = public.
 func (b *binder) equated(e sqlparser.Expr, j *join) (private, public int, ok bool) {
-	c, isEqual := unwrap(e).(*sqlparser.ComparisonExpr)
+	c, isEqual := syntax.Unwrap(e).(*sqlparser.ComparisonExpr)
 	if !isEqual || c.Operator != sqlparser.EqualStr {
 		return 0, 0, false
 	}
-	left, ok := unwrap(c.Left).(*sqlparser.ColName)
-	right, both := unwrap(c.Right).(*sqlparser.ColName)
+	left, ok := syntax.Unwrap(c.Left).(*sqlparser.ColName)
+	right, both := syntax.Unwrap(c.Right).(*sqlparser.ColName)
 	if !ok || !both {
 		return 0, 0, false
 	}
@@ -258,11 +259,11 @@ func (b *binder) equated(e sqlparser.Expr, j *join) (private, public int, ok boo
 }
 
 // lookUp reads a public table by its key.
-func (b *binder) lookUp(from *source, j *join, private, key int) error {
+func (b *binder) lookUp(from *syntax.FromItem, j *join, private, key int) error {
 	d := b.domain(private)
-	name := excerpt(j.table.Columns[key], 40)
+	name := syntax.Excerpt(j.table.Columns[key], 40)
 	if public := b.domain(j.columns[key]); public.Type() != d.Type() {
-		return from.place.unsupported("a join of columns of different types").
+		return from.Place.Unsupported("a join of columns of different types").
 			WithHint("%s is %v and %s is %v", b.u.Columns()[private].Name, d.Type(), name, public.Type())
 	}
 	j.lookup.Key = private
@@ -280,7 +281,7 @@ func (b *binder) lookUp(from *source, j *join, private, key int) error {
 			continue // equals nothing
 		}
 		if seen[k] {
-			return from.place.unsupported("a join on " + name + ", of which a value occurs twice in " + from.name.Text + ",").
+			return from.Place.Unsupported("a join on " + name + ", of which a value occurs twice in " + from.Name.Text + ",").
 				WithHint("join on a column whose values are unique; rows would count several times")
 		}
 		seen[k] = true

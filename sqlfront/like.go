@@ -23,7 +23,7 @@ func (b *binder) likeExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 		case err != nil:
 			return nil, err
 		case !ok || o.isColumn:
-			return nil, b.g.start(e.Escape).unsupported("an ESCAPE that is no literal").
+			return nil, b.g.Start(e.Escape).Unsupported("an ESCAPE that is no literal").
 				WithHint("write one character in single quotes")
 		case o.constant.isNull():
 			return fixed(known(scalar{})), nil
@@ -32,7 +32,7 @@ func (b *binder) likeExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 		r, n := utf8.DecodeRuneInString(s)
 		if n == 0 || n < len(s) || r == utf8.RuneError || r == 0 {
 			return nil, sqlerr.New(sqlerr.Invalid, "the text behind ESCAPE is not one character").
-				WithHint(`write ESCAPE '\'`).At(b.g.start(e.Escape).position)
+				WithHint(`write ESCAPE '\'`).At(b.g.Start(e.Escape).Position)
 		}
 		escape = r
 	}
@@ -58,7 +58,7 @@ func (b *binder) matchExpr(what string, e *sqlparser.ComparisonExpr, read func(s
 	if y.isConstant() && !y.full.lo.isNull() {
 		s, ok := y.full.lo.text()
 		if !ok || len(s) > maxPattern || !plainText(s) {
-			return nil, b.g.start(e.Right).unsupported("this pattern of "+what).
+			return nil, b.g.Start(e.Right).Unsupported("this pattern of "+what).
 				WithHint("write a text of at most %d bytes in single quotes", maxPattern)
 		}
 		p := read(s)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/xwb1989/sqlparser"
+
+	"dpsql/sqlfront/syntax"
 )
 
 // meaning writes an expression so that two of one meaning have one text, up to
@@ -16,7 +18,7 @@ func (o *outputs) meaning(e sqlparser.Expr) (string, error) {
 }
 
 func (o *outputs) write(b *strings.Builder, e sqlparser.Expr) error {
-	switch e := unwrap(e).(type) {
+	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.ColName:
 		column, err := o.column(e)
 		fmt.Fprintf(b, "column %d", column)

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // scope is what the names in a SELECT can mean: the columns of what FROM names.
@@ -48,26 +49,26 @@ func (s scope) qualifies(name string) bool {
 
 // column resolves a column's name.
 func (b *binder) column(e *sqlparser.ColName) (int, error) {
-	t, ok := b.g.token(e.Name.String())
+	t, ok := b.g.Token(e.Name.String())
 	if !ok {
-		return 0, b.g.place(e).unsupported("this name")
+		return 0, b.g.Place(e).Unsupported("this name")
 	}
 	qualifier, err := b.qualifier(e.Qualifier)
 	if err != nil {
 		return 0, err
 	}
-	switch columns := b.scope.named(qualifier, t.value); len(columns) {
+	switch columns := b.scope.named(qualifier, t.Value); len(columns) {
 	case 0:
-		return 0, sqlerr.New(sqlerr.Unknown, "no column %s in %s", excerpt(t.value, 40), b.scope.describe()).
-			WithHint("%s", b.columnHint(t)).At(t.position)
+		return 0, sqlerr.New(sqlerr.Unknown, "no column %s in %s", syntax.Excerpt(t.Value, 40), b.scope.describe()).
+			WithHint("%s", b.columnHint(t)).At(t.Position)
 	case 1:
 		if columns[0] == notBound {
-			return 0, t.unsupported("column "+excerpt(t.value, 40)+" of a public table, whose values are not all integers or all texts,").
-				WithHint("declare a column of numbers with CREATE PUBLIC TABLE … (%s REAL BETWEEN 0 AND 1 STEP 0.001), or make a public view of the table with a column that is", t.text)
+			return 0, t.Unsupported("column "+syntax.Excerpt(t.Value, 40)+" of a public table, whose values are not all integers or all texts,").
+				WithHint("declare a column of numbers with CREATE PUBLIC TABLE … (%s REAL BETWEEN 0 AND 1 STEP 0.001), or make a public view of the table with a column that is", t.Text)
 		}
 		return columns[0], b.decided(columns[0])
 	}
-	return 0, t.malformed("the name %s is ambiguous", excerpt(t.value, 40)).
+	return 0, t.Malformed("the name %s is ambiguous", syntax.Excerpt(t.Value, 40)).
 		WithHint("qualify it by its table, or rename one of the columns")
 }
 
@@ -98,14 +99,14 @@ func (s scope) names() []string {
 }
 
 // columnHint says which column may have been meant.
-func (b *binder) columnHint(t token) string {
+func (b *binder) columnHint(t syntax.Token) string {
 	names := b.scope.names()
-	hint := "the columns are " + excerpt(strings.Join(names, ", "), 120)
-	if near := sqlerr.Closest(t.value, slices.Values(names)); near != "" {
+	hint := "the columns are " + syntax.Excerpt(strings.Join(names, ", "), 120)
+	if near := sqlerr.Closest(t.Value, slices.Values(names)); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	if t.kind == kindQuoted && t.text[0] == '"' {
-		hint += " (a text is written in single quotes: '" + excerpt(strings.ReplaceAll(t.value, "'", "''"), 40) + "')"
+	if t.Kind == syntax.KindQuoted && t.Text[0] == '"' {
+		hint += " (a text is written in single quotes: '" + syntax.Excerpt(strings.ReplaceAll(t.Value, "'", "''"), 40) + "')"
 	}
 	return hint
 }
@@ -116,13 +117,13 @@ func (b *binder) qualifier(q sqlparser.TableName) (string, error) {
 	if q.Name.IsEmpty() {
 		return "", nil
 	}
-	t, ok := b.g.token(q.Name.String())
-	if !ok || !b.scope.qualifies(t.value) {
-		return "", sqlerr.New(sqlerr.Unknown, "no table or alias %s in this statement", excerpt(t.value, 40)).
-			WithHint("its columns are qualified by %s", b.scope[0].name).At(t.position)
+	t, ok := b.g.Token(q.Name.String())
+	if !ok || !b.scope.qualifies(t.Value) {
+		return "", sqlerr.New(sqlerr.Unknown, "no table or alias %s in this statement", syntax.Excerpt(t.Value, 40)).
+			WithHint("its columns are qualified by %s", b.scope[0].name).At(t.Position)
 	}
-	if schema, ok := b.g.token(q.Qualifier.String()); ok && !query.SameName(schema.value, "main") {
-		return "", schema.unsupported("an attached database")
+	if schema, ok := b.g.Token(q.Qualifier.String()); ok && !query.SameName(schema.Value, "main") {
+		return "", schema.Unsupported("an attached database")
 	}
-	return t.value, nil
+	return t.Value, nil
 }

@@ -8,12 +8,8 @@ import (
 	"strings"
 
 	"dpsql/query"
-	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
-
-// maxExponent bounds a number's exponent: what lies beyond has thousands of
-// digits and is infinite or 0 to SQLite.
-const maxExponent = 1000
 
 // number returns k with the value of a number's text: an integer exactly, any
 // other as the nearest REAL of 64 bits, as far as there is one.
@@ -22,29 +18,15 @@ func (k constant) number(text string) (constant, error) {
 		k.value = query.Int(n)
 		return k, nil
 	}
-	real, err := rational(text)
+	real, err := syntax.Rational(text)
 	if err != nil {
-		return k, err.At(k.source.position)
+		return k, err.At(k.source.Position)
 	}
 	if r, _ := real.Float64(); !math.IsInf(r, 0) {
 		real.SetFloat64(r)
 	}
 	k.real = real
 	return k, nil
-}
-
-// rational returns the number that a text is, exactly.
-func rational(text string) (*big.Rat, *sqlerr.Error) {
-	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		if e, err := strconv.Atoi(text[i+1:]); err != nil || e < -maxExponent || e > maxExponent {
-			return nil, sqlerr.New(sqlerr.Unsupported, "a number with an exponent beyond %d is outside the dialect", maxExponent)
-		}
-	}
-	r, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return nil, sqlerr.New(sqlerr.Malformed, "%s is not a number", excerpt(text, 40))
-	}
-	return r, nil
 }
 
 // negated returns the number with the other sign.
@@ -55,7 +37,7 @@ func (k constant) negated() constant {
 		return k
 	}
 	k.real = new(big.Rat).Neg(k.rat())
-	if k.real.IsInt() && k.real.Num().IsInt64() && k.source.kind == kindInteger {
+	if k.real.IsInt() && k.real.Num().IsInt64() && k.source.Kind == syntax.KindInteger {
 		k.value, k.real = query.Int(k.real.Num().Int64()), nil // −2^63
 	}
 	return k
@@ -104,16 +86,7 @@ func (k constant) integer() (n int64, relation int) {
 // column does, blanks around it aside.
 func (k constant) readNumber(text string) (constant, bool, error) {
 	text = strings.Trim(text, " \t\n\v\f\r")
-	digits := strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
-	n := spanOf(digits, isDigit)
-	some := n > 0
-	if n < len(digits) && digits[n] == '.' {
-		fraction := spanOf(digits[n+1:], isDigit)
-		some = some || fraction > 0
-		n += 1 + fraction
-	}
-	n += exponent(digits[n:])
-	if !some || n < len(digits) || len(text)-len(digits) > 1 {
+	if !syntax.IsNumber(text) {
 		return k, false, nil
 	}
 	k, err := k.number(text)

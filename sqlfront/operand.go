@@ -6,6 +6,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 )
 
 // operand is one side of a comparison: a column or a constant.
@@ -27,7 +28,7 @@ func (b *binder) value(e sqlparser.Expr) (operand, error) {
 // operand returns the column or constant that an expression is; false when it
 // is something else.
 func (b *binder) operand(e sqlparser.Expr) (operand, bool, error) {
-	switch e := unwrap(e).(type) {
+	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.ColName:
 		column, err := b.column(e)
 		return operand{isColumn: true, column: column}, err == nil, err
@@ -53,27 +54,27 @@ func (b *binder) operand(e sqlparser.Expr) (operand, bool, error) {
 // literal returns the constant behind a placeholder. TRUE and FALSE are 1 and
 // 0, unless a column has that name, as in SQLite.
 func (b *binder) literal(v *sqlparser.SQLVal) (operand, bool, error) {
-	t, ok := b.g.token(string(v.Val))
+	t, ok := b.g.Token(string(v.Val))
 	if !ok || v.Type != sqlparser.ValArg {
 		return operand{}, false, nil
 	}
 	k := constant{source: t}
-	switch t.kind {
-	case kindString:
-		k.value = query.Text(t.value)
-	case kindParameter:
-		k.value = b.args[t.parameter-1]
-	case kindInteger, kindDecimal:
+	switch t.Kind {
+	case syntax.KindString:
+		k.value = query.Text(t.Value)
+	case syntax.KindParameter:
+		k.value = b.args[t.Parameter-1]
+	case syntax.KindInteger, syntax.KindDecimal:
 		var err error
-		if k, err = k.number(t.text); err != nil {
+		if k, err = k.number(t.Text); err != nil {
 			return operand{}, false, err
 		}
-	case kindWord:
-		if columns := b.scope.named("", t.value); len(columns) == 1 && columns[0] != notBound && t.upper != "NULL" {
+	case syntax.KindWord:
+		if columns := b.scope.named("", t.Value); len(columns) == 1 && columns[0] != notBound && t.Upper != "NULL" {
 			err := b.decided(columns[0])
 			return operand{isColumn: true, column: columns[0]}, err == nil, err
 		}
-		switch t.upper {
+		switch t.Upper {
 		case "TRUE":
 			k.value = query.Int(1)
 		case "FALSE":
@@ -88,7 +89,7 @@ type constant struct {
 	value  query.Value // unless real is set
 	real   *big.Rat    // a number written as a decimal, or beyond 64 bits
 	minus  bool        // the source stands behind a minus
-	source token
+	source syntax.Token
 }
 
 func (k constant) isNull() bool { return k.real == nil && k.value.IsNull() }
@@ -98,9 +99,9 @@ func (k constant) isNumber() bool { return k.real != nil || k.value.IsInt() }
 // label shows the constant in a message; an argument is named by its number
 // and never shown.
 func (k constant) label() string {
-	text := excerpt(k.source.text, 40)
-	if k.source.kind == kindParameter {
-		text = "parameter " + query.Int(int64(k.source.parameter)).String()
+	text := syntax.Excerpt(k.source.Text, 40)
+	if k.source.Kind == syntax.KindParameter {
+		text = "parameter " + query.Int(int64(k.source.Parameter)).String()
 	}
 	if k.minus {
 		return "-" + text

@@ -11,6 +11,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // grid is a small finite table with every tuple of its universe as a row.
@@ -168,10 +169,10 @@ func TestAgainstSQLite(t *testing.T) {
 		for range 20 {
 			text := condition(t, rapid.IntRange(0, 5).Draw(t, "depth"))
 			drawn++
-			s, err := Parse("SELECT COUNT(*) FROM grid WHERE " + text)
+			s, err := syntax.Parse("SELECT COUNT(*) FROM grid WHERE " + text)
 			var b *Bound
 			if err == nil {
-				b, err = Bind(s.(*Select), g, nil)
+				b, err = Bind(s.(*syntax.Select), g, nil)
 			}
 			if sqlerr.CodeOf(err) == sqlerr.Unsupported {
 				continue

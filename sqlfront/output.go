@@ -8,13 +8,14 @@ import (
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 	"dpsql/sqlvalue"
 )
 
 // expr compiles an expression over keys and aggregates. Aliases are names of
 // the select list, which SQL knows outside of it.
 func (o *outputs) expr(e sqlparser.Expr, aliases bool) (post.Expr, error) {
-	e = unwrap(e)
+	e = syntax.Unwrap(e)
 	if k, ok, err := o.keyed(e); ok || err != nil {
 		return k, err
 	}
@@ -41,7 +42,7 @@ func (o *outputs) expr(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 // outside refuses an expression outside WHERE.
 func (o *outputs) outside(e sqlparser.Expr) error {
 	construct, _ := o.construct(e)
-	return o.g.start(e).unsupported(construct + " in the select list").WithHint(countHint)
+	return o.g.Start(e).Unsupported(construct + " in the select list").WithHint(countHint)
 }
 
 // keyed returns the key that an expression is.
@@ -73,35 +74,37 @@ func (o *outputs) named(e *sqlparser.ColName, aliases bool) (post.Expr, error) {
 	if _, err := o.column(e); err != nil {
 		return nil, err
 	}
-	t, _ := o.g.token(e.Name.String())
-	at := o.g.place(e)
+	t, _ := o.g.Token(e.Name.String())
+	at := o.g.Place(e)
 	if len(o.keys) > 0 {
-		return nil, at.unsupported("column " + t.value + ", which is not grouped,").
+		return nil, at.Unsupported("column " + t.Value + ", which is not grouped,").
 			WithHint("put it into GROUP BY, or into an aggregate")
 	}
-	return nil, at.unsupported("a bare column in the select list").
-		WithHint("%s; SELECT %s, COUNT(*) FROM table GROUP BY %s counts by its values", countHint, t.text, t.text)
+	return nil, at.Unsupported("a bare column in the select list").
+		WithHint("%s; SELECT %s, COUNT(*) FROM table GROUP BY %s counts by its values", countHint, t.Text, t.Text)
 }
 
 func (o *outputs) aliasIndex(name string) (int, bool) {
-	i := slices.IndexFunc(o.s.list, func(it item) bool { return it.expr != nil && it.alias != "" && query.SameName(it.alias, name) })
+	i := slices.IndexFunc(o.s.List, func(it syntax.ListItem) bool {
+		return it.Expr != nil && it.Alias != "" && query.SameName(it.Alias, name)
+	})
 	return i, i >= 0
 }
 
 // entry compiles an entry of the select list, once.
 func (o *outputs) entry(i int) (post.Expr, error) {
-	it := o.s.list[i]
+	it := o.s.List[i]
 	if o.columns[i].Of != nil {
 		return o.columns[i].Of, nil
 	}
-	if it.star != nil {
-		return nil, o.g.placeOf(it).unsupported("SELECT *").WithHint(countHint)
+	if it.Star != nil {
+		return nil, o.g.PlaceOf(it).Unsupported("SELECT *").WithHint(countHint)
 	}
 	if o.open[i] {
-		return nil, o.g.placeOf(it).malformed("the alias %s refers to itself", excerpt(it.alias, 40))
+		return nil, o.g.PlaceOf(it).Malformed("the alias %s refers to itself", syntax.Excerpt(it.Alias, 40))
 	}
 	o.open[i] = true
-	e, err := o.expr(it.expr, false)
+	e, err := o.expr(it.Expr, false)
 	if err != nil {
 		return nil, err
 	}
@@ -110,28 +113,28 @@ func (o *outputs) entry(i int) (post.Expr, error) {
 }
 
 // heading names a column of the result.
-func (o *outputs) heading(it item) string {
-	if it.alias != "" {
-		return it.alias
+func (o *outputs) heading(it syntax.ListItem) string {
+	if it.Alias != "" {
+		return it.Alias
 	}
-	if name, f := o.calledFunction(it.expr); f != nil && (aggregates[name] || name == "margin") {
+	if name, f := o.calledFunction(it.Expr); f != nil && (aggregates[name] || name == "margin") {
 		return name
 	}
-	if c, ok := unwrap(it.expr).(*sqlparser.ColName); ok {
-		if t, ok := o.g.token(c.Name.String()); ok {
-			return t.value
+	if c, ok := syntax.Unwrap(it.Expr).(*sqlparser.ColName); ok {
+		if t, ok := o.g.Token(c.Name.String()); ok {
+			return t.Value
 		}
 	}
 	return o.textOf(it)
 }
 
 // textOf returns an entry of the select list as written.
-func (o *outputs) textOf(it item) string {
+func (o *outputs) textOf(it syntax.ListItem) string {
 	if o.texts == nil {
-		o.texts = o.g.listTexts()
+		o.texts = o.g.ListTexts()
 	}
-	if it.index < len(o.texts) {
-		return o.texts[it.index]
+	if it.Index < len(o.texts) {
+		return o.texts[it.Index]
 	}
 	return ""
 }
@@ -156,7 +159,7 @@ func (o *outputs) number(e sqlparser.Expr, aliases bool, what string) (post.Expr
 		return nil, err
 	}
 	if x.Type() == post.Text {
-		return nil, o.g.start(e).unsupported("a text as " + what).WithHint("compare it, or use an integer")
+		return nil, o.g.Start(e).Unsupported("a text as " + what).WithHint("compare it, or use an integer")
 	}
 	return x, nil
 }
@@ -174,7 +177,7 @@ func (o *outputs) signedExpr(e *sqlparser.UnaryExpr, aliases bool) (post.Expr, e
 	case e.Operator == sqlparser.UPlusStr:
 		return x, nil
 	}
-	return nil, o.g.place(e).unsupported("the operator " + e.Operator)
+	return nil, o.g.Place(e).Unsupported("the operator " + e.Operator)
 }
 
 func (o *outputs) arithmetic(e *sqlparser.BinaryExpr, aliases bool) (post.Expr, error) {
@@ -182,7 +185,7 @@ func (o *outputs) arithmetic(e *sqlparser.BinaryExpr, aliases bool) (post.Expr, 
 	switch op {
 	case sqlvalue.Plus, sqlvalue.Minus, sqlvalue.Times, sqlvalue.Over, sqlvalue.Modulo:
 	default:
-		return nil, o.g.place(e).unsupported("the operator " + e.Operator)
+		return nil, o.g.Place(e).Unsupported("the operator " + e.Operator)
 	}
 	left, err := o.number(e.Left, aliases, "an operand")
 	if err != nil {
@@ -237,13 +240,13 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 	case !known:
 		return nil, o.unknownFunction(e, name)
 	case e.Distinct || len(e.Exprs) < f.least || len(e.Exprs) > f.most:
-		return nil, o.g.place(e).malformed("%s does not take these arguments", upperASCII(name))
+		return nil, o.g.Place(e).Malformed("%s does not take these arguments", syntax.UpperASCII(name))
 	}
 	call := post.Call{Name: f.name}
 	for _, x := range e.Exprs {
 		arg, ok := x.(*sqlparser.AliasedExpr)
 		if !ok || !arg.As.IsEmpty() {
-			return nil, o.g.place(e).malformed("%s takes expressions", upperASCII(name))
+			return nil, o.g.Place(e).Malformed("%s takes expressions", syntax.UpperASCII(name))
 		}
 		compile := o.number
 		if f.name == post.Coalesce {
@@ -261,20 +264,20 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 // margin compiles MARGIN of an aggregate, of an alias or of an expression over
 // aggregates.
 func (o *outputs) margin(f *sqlparser.FuncExpr) (post.Expr, error) {
-	at := o.g.place(f)
+	at := o.g.Place(f)
 	if len(f.Exprs) != 1 || f.Distinct {
-		return nil, at.malformed("MARGIN takes one argument").WithHint("write MARGIN(COUNT(*))")
+		return nil, at.Malformed("MARGIN takes one argument").WithHint("write MARGIN(COUNT(*))")
 	}
 	arg, ok := f.Exprs[0].(*sqlparser.AliasedExpr)
 	if !ok || !arg.As.IsEmpty() {
-		return nil, at.malformed("MARGIN takes an aggregate or its alias").WithHint("write MARGIN(COUNT(*))")
+		return nil, at.Malformed("MARGIN takes an aggregate or its alias").WithHint("write MARGIN(COUNT(*))")
 	}
 	of, err := o.marginOf(arg.Expr)
 	if err != nil {
 		return nil, err
 	}
 	if !post.Private(of) {
-		return nil, at.unsupported("MARGIN of an expression without an aggregate").
+		return nil, at.Unsupported("MARGIN of an expression without an aggregate").
 			WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n")
 	}
 	return post.Margin{Of: of}, nil
@@ -287,18 +290,18 @@ func (o *outputs) marginOf(e sqlparser.Expr) (post.Expr, error) {
 	if !ok {
 		return o.expr(e, true)
 	}
-	for i, it := range o.s.list {
-		if it.expr != nil && query.SameName(o.heading(it), name) && !o.open[i] {
+	for i, it := range o.s.List {
+		if it.Expr != nil && query.SameName(o.heading(it), name) && !o.open[i] {
 			if x, err := o.entry(i); err != nil || post.Private(x) {
 				return x, err
 			}
 		}
 	}
-	for i, it := range o.s.list {
-		if it.expr != nil && query.SameName(o.heading(it), name) && o.columns[i].Of != nil && post.Private(o.columns[i].Of) {
+	for i, it := range o.s.List {
+		if it.Expr != nil && query.SameName(o.heading(it), name) && o.columns[i].Of != nil && post.Private(o.columns[i].Of) {
 			return o.columns[i].Of, nil
 		}
 	}
-	return nil, sqlerr.New(sqlerr.Unknown, "no aggregate of the select list is named %s", excerpt(name, 40)).
-		WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n").At(o.g.place(e).position)
+	return nil, sqlerr.New(sqlerr.Unknown, "no aggregate of the select list is named %s", syntax.Excerpt(name, 40)).
+		WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n").At(o.g.Place(e).Position)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 )
 
 // pin compiles the parts of a conjunction that can leave only some values of a
@@ -68,7 +69,7 @@ func (b *binder) pinRows() {
 // about returns the column without a domain that a condition compares with
 // constants, when that is all it is made of.
 func (b *binder) about(e sqlparser.Expr) (int, bool) {
-	switch e := unwrap(e).(type) {
+	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.NotExpr:
 		return b.about(e.Expr)
 	case *sqlparser.AndExpr, *sqlparser.OrExpr:

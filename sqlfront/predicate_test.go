@@ -11,6 +11,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // failer is a *testing.T or a *rapid.T.
@@ -155,10 +156,10 @@ func checkPredicate(t failer, c, rows chooser) (string, error) {
 	table := drawTable(t, c)
 	s := &speaker{c: c, u: table.u, left: 2 + c(12)}
 	text := s.condition()
-	statement, err := Parse("SELECT COUNT(*) FROM t WHERE " + text)
+	statement, err := syntax.Parse("SELECT COUNT(*) FROM t WHERE " + text)
 	var b *Bound
 	if err == nil {
-		b, err = Bind(statement.(*Select), table, nil)
+		b, err = Bind(statement.(*syntax.Select), table, nil)
 	}
 	if err != nil {
 		return text, err

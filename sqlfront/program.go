@@ -9,17 +9,17 @@ import (
 
 // program compiles the select list, HAVING, ORDER BY and LIMIT.
 func (o *outputs) program() (post.Program, error) {
-	o.columns, o.open = make([]post.Column, len(o.s.list)), make([]bool, len(o.s.list))
-	p := post.Program{Distinct: o.s.unique, Limit: -1}
-	for i := range o.s.list {
+	o.columns, o.open = make([]post.Column, len(o.s.List)), make([]bool, len(o.s.List))
+	p := post.Program{Distinct: o.s.Distinct, Limit: -1}
+	for i := range o.s.List {
 		if _, err := o.entry(i); err != nil {
 			return p, err
 		}
 	}
 	p.Columns = o.columns
 	var err error
-	if o.s.having != nil {
-		if p.Having, err = o.number(o.s.having, true, "a condition"); err != nil {
+	if o.s.Having != nil {
+		if p.Having, err = o.number(o.s.Having, true, "a condition"); err != nil {
 			return p, err
 		}
 	}
@@ -34,22 +34,22 @@ func (o *outputs) program() (post.Program, error) {
 
 // aggregated refuses a SELECT that would have a row for each private row.
 func (o *outputs) aggregated() error {
-	if len(o.s.groupBy) > 0 || o.aggregates > 0 {
+	if len(o.s.GroupBy) > 0 || o.aggregates > 0 {
 		return nil
 	}
-	it := o.s.list[0]
-	if it.expr == nil {
-		return o.g.placeOf(it).unsupported("SELECT *").WithHint(countHint)
+	it := o.s.List[0]
+	if it.Expr == nil {
+		return o.g.PlaceOf(it).Unsupported("SELECT *").WithHint(countHint)
 	}
-	construct, _ := o.construct(it.expr)
-	return o.g.placeOf(it).unsupported(construct + " in the select list").WithHint(countHint)
+	construct, _ := o.construct(it.Expr)
+	return o.g.PlaceOf(it).Unsupported(construct + " in the select list").WithHint(countHint)
 }
 
 // order compiles ORDER BY: an ordinal or an alias is the entry of the select
 // list, a number that is neither orders nothing.
 func (o *outputs) order() ([]post.Order, error) {
 	var terms []post.Order
-	for _, t := range o.s.orderBy {
+	for _, t := range o.s.OrderBy {
 		by, err := o.orderTerm(t.Expr)
 		if err != nil {
 			return nil, err
@@ -77,14 +77,14 @@ func (o *outputs) orderTerm(e sqlparser.Expr) (post.Expr, error) {
 // limit reads LIMIT and OFFSET, which are integers or parameters; as in SQLite a
 // negative limit is none, and a negative offset 0.
 func (o *outputs) limit(p *post.Program) error {
-	if o.s.limit == nil {
+	if o.s.Limit == nil {
 		return nil
 	}
 	var err error
-	if p.Limit, err = o.rowNumber(o.s.limit.Rowcount); err != nil || o.s.limit.Offset == nil {
+	if p.Limit, err = o.rowNumber(o.s.Limit.Rowcount); err != nil || o.s.Limit.Offset == nil {
 		return err
 	}
-	p.Offset, err = o.rowNumber(o.s.limit.Offset)
+	p.Offset, err = o.rowNumber(o.s.Limit.Offset)
 	return err
 }
 
@@ -95,9 +95,9 @@ func (o *outputs) rowNumber(e sqlparser.Expr) (int64, error) {
 		return 0, err
 	case !ok || v.isColumn:
 		construct, _ := o.construct(e)
-		return 0, o.g.start(e).unsupported(construct + " in LIMIT").WithHint("write an integer or a parameter")
+		return 0, o.g.Start(e).Unsupported(construct + " in LIMIT").WithHint("write an integer or a parameter")
 	case v.constant.real != nil || !v.constant.value.IsInt():
-		return 0, sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET take an integer").At(o.g.place(e).position)
+		return 0, sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET take an integer").At(o.g.Place(e).Position)
 	}
 	return v.constant.value.Int64(), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // mark stands before the character of a test's statement that the error must
@@ -26,8 +27,8 @@ func marked(text string) (string, int) {
 // failure returns the error of parsing and, for a SELECT, binding a statement.
 func failure(t *testing.T, text string) *sqlerr.Error {
 	t.Helper()
-	s, err := Parse(text)
-	if sel, ok := s.(*Select); ok && err == nil {
+	s, err := syntax.Parse(text)
+	if sel, ok := s.(*syntax.Select); ok && err == nil {
 		_, err = Bind(sel, newPeople(t), make([]query.Value, sel.Parameters))
 	}
 	var e *sqlerr.Error
@@ -257,17 +258,17 @@ func TestInvalid(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	s, err := Parse("SELECT COUNT(*) FROM people WHERE age = ? AND married = ?")
+	s, err := syntax.Parse("SELECT COUNT(*) FROM people WHERE age = ? AND married = ?")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int{0, 1, 3} {
-		_, err := Bind(s.(*Select), newPeople(t), make([]query.Value, n))
+		_, err := Bind(s.(*syntax.Select), newPeople(t), make([]query.Value, n))
 		if sqlerr.CodeOf(err) != sqlerr.Invalid || !strings.Contains(err.Error(), "placeholders is 2") {
 			t.Errorf("%d arguments: %v", n, err)
 		}
 	}
-	_, err = Bind(s.(*Select), newPeople(t), []query.Value{query.Text("secret"), query.Null()})
+	_, err = Bind(s.(*syntax.Select), newPeople(t), []query.Value{query.Text("secret"), query.Null()})
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "parameter 1") {
 		t.Errorf("a bad argument: %v, want it named and not shown", err)
 	}

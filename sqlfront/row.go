@@ -4,6 +4,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // maxRow bounds the values of a row value.
@@ -27,9 +28,9 @@ func (b *binder) splitRows(e *sqlparser.ComparisonExpr) (sqlparser.Expr, bool, e
 	case sqlparser.InStr, sqlparser.NotInStr:
 		x, err = b.rowIn(left, right)
 		return notIf(e.Operator == sqlparser.NotInStr, x), true, err
-	case isOperator, isNotOperator:
-		x, err = b.rowEqual(sameOperator, left, right)
-		return notIf(e.Operator == isNotOperator, x), true, err
+	case syntax.OperatorIs, syntax.OperatorIsNot:
+		x, err = b.rowEqual(syntax.OperatorSame, left, right)
+		return notIf(e.Operator == syntax.OperatorIsNot, x), true, err
 	case sqlparser.EqualStr, sqlparser.NotEqualStr:
 		x, err = b.rowEqual(sqlparser.EqualStr, left, right)
 		return notIf(e.Operator == sqlparser.NotEqualStr, x), true, err
@@ -53,9 +54,9 @@ func (b *binder) checkRows(left, right sqlparser.ValTuple) error {
 	switch {
 	case len(left) != len(right):
 		return sqlerr.New(sqlerr.Invalid, "a row of %d values is compared with a row of %d", len(left), len(right)).
-			At(b.g.start(right).position)
+			At(b.g.Start(right).Position)
 	case len(left) > maxRow:
-		return b.g.start(left).unsupported("a row of this many values")
+		return b.g.Start(left).Unsupported("a row of this many values")
 	}
 	return nil
 }
@@ -102,10 +103,10 @@ func (b *binder) rowOrdered(operator string, left, right sqlparser.ValTuple) (sq
 func (b *binder) rowIn(left, list sqlparser.ValTuple) (sqlparser.Expr, error) {
 	var any sqlparser.Expr
 	for _, e := range list {
-		right, ok := unwrap(e).(sqlparser.ValTuple)
+		right, ok := syntax.Unwrap(e).(sqlparser.ValTuple)
 		if !ok {
 			return nil, sqlerr.New(sqlerr.Invalid, "a row of %d values is looked up among single values", len(left)).
-				WithHint("write (a, b) IN ((1, 2), (3, 4))").At(b.g.start(e).position)
+				WithHint("write (a, b) IN ((1, 2), (3, 4))").At(b.g.Start(e).Position)
 		}
 		equal, err := b.rowEqual(sqlparser.EqualStr, left, right)
 		switch {

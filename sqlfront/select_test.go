@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 )
 
 // people is a table with finite integers, texts and an unbounded text.
@@ -41,11 +42,11 @@ func newPeople(t testing.TB) people {
 // bind parses and binds a SELECT.
 func bind(t testing.TB, text string, args ...query.Value) (*Bound, error) {
 	t.Helper()
-	s, err := Parse(text)
+	s, err := syntax.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return Bind(s.(*Select), newPeople(t), args)
+	return Bind(s.(*syntax.Select), newPeople(t), args)
 }
 
 func mustBind(t testing.TB, text string, args ...query.Value) *Bound {
@@ -140,7 +141,7 @@ func TestParameters(t *testing.T) {
 		if got := mustBind(t, text, c.args...).Queries[0].String(); got != c.want {
 			t.Errorf("%s is %s, want %s", c.where, got, c.want)
 		}
-		if names, err := Parameters(text); err != nil || len(names) != len(c.args) {
+		if names, err := syntax.Parameters(text); err != nil || len(names) != len(c.args) {
 			t.Errorf("%s has the parameters %q, %v; want %d", c.where, names, err, len(c.args))
 		}
 	}
@@ -158,7 +159,7 @@ func TestParameterNames(t *testing.T) {
 		{"zip = ':no' AND age = :yes -- :no", []string{"yes"}},
 	}
 	for _, c := range cases {
-		if got, err := Parameters("SELECT COUNT(*) FROM people WHERE " + c.where); err != nil || !slices.Equal(got, c.want) {
+		if got, err := syntax.Parameters("SELECT COUNT(*) FROM people WHERE " + c.where); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s has the parameters %q, %v; want %q", c.where, got, err, c.want)
 		}
 	}
@@ -235,7 +236,7 @@ func TestWarnings(t *testing.T) {
 	}
 	for _, c := range cases {
 		text := "SELECT COUNT(*) FROM people WHERE " + c.where
-		names, err := Parameters(text)
+		names, err := syntax.Parameters(text)
 		if err != nil {
 			t.Fatal(err)
 		}

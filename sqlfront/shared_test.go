@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"dpsql/sqlfront/syntax"
 )
 
 // TestSharedStatement binds each example in several goroutines at once: binding
@@ -15,11 +17,11 @@ func TestSharedStatement(t *testing.T) {
 			table = declare(t, e.text)
 			continue
 		}
-		s, err := Parse(e.text)
-		if ex, ok := s.(*Explain); ok {
+		s, err := syntax.Parse(e.text)
+		if ex, ok := s.(*syntax.Explain); ok {
 			s = ex.Select
 		}
-		sel, ok := s.(*Select)
+		sel, ok := s.(*syntax.Select)
 		if err != nil || !ok {
 			continue
 		}

@@ -1,179 +1,78 @@
 package sqlfront
 
-import "dpsql/query"
+import (
+	"io"
 
-// Statement is one parsed statement: *CreatePublic, *CreatePrivate,
-// *CreateSource, *CreateRelease, *CreateMechanism, *AlterPrivate, *Drop, *Show, *Describe, *Explain, *Set,
-// *Export or *Select. It is syntax: no name in it has been looked up.
-type Statement interface{ statement() }
-
-func (*CreatePublic) statement()    {}
-func (*CreatePrivate) statement()   {}
-func (*CreateSource) statement()    {}
-func (*CreateRelease) statement()   {}
-func (*CreateMechanism) statement() {}
-func (*AlterPrivate) statement()    {}
-func (*Drop) statement()            {}
-func (*Show) statement()            {}
-func (*Describe) statement()        {}
-func (*Explain) statement()         {}
-func (*Set) statement()             {}
-func (*Export) statement()          {}
-func (*Select) statement()          {}
-
-// Name is an identifier, without its quotes.
-type Name struct {
-	Text     string
-	Position int // 1-based character in the statement
-}
-
-// ValueKind says how an option's value was written.
-type ValueKind uint8
-
-// The ways to write an option's value.
-const (
-	Number ValueKind = iota + 1 // a number; the text is as written, with its sign
-	String                      // a quoted string; the text is its value
-	Word                        // a name or keyword; the text is without quotes
+	"dpsql/sqlfront/syntax"
 )
 
-// Option is one name = value of a WITH clause or a SET.
-type Option struct {
-	Name     Name // in lower case
-	Value    string
-	Kind     ValueKind
-	Position int // of the value
-}
-
-// CreatePublic is CREATE PUBLIC TABLE … (columns).
-type CreatePublic struct {
-	Name        Name
-	IfNotExists bool
-	Columns     []PublicColumnDef // those declared, none or some; names differ
-}
-
-// PublicColumnDef is what a declaration says of a column of a public table.
-type PublicColumnDef struct {
-	Name  Name
-	Type  query.Type   // of an INTEGER or TEXT column
-	Steps *query.Steps // of a REAL one, else nil
-}
-
-// CreatePrivate is CREATE PRIVATE TABLE … FROM [source.]table WITH (…).
-type CreatePrivate struct {
-	Name        Name
-	IfNotExists bool
-	Columns     []ColumnDef // at least one; names differ
-	In          Name        // the declared source; its text is "" where the rows are in the file
-	Source      Name        // the table or view; in a declared source schema.table, in double quotes what was quoted
-	Options     []Option
-}
-
-// ColumnDef is a column of a private table with its domain.
-type ColumnDef struct {
-	Name   Name
-	Type   query.Type
-	Domain query.Domain // unset where Source is not nil
-	Source *DomainSource
-}
-
-// DomainSource is the domain IN (SELECT column FROM table) [OR NULL].
-type DomainSource struct {
-	Column, Table Name
-	OrNull        bool
-}
-
-// CreateSource is CREATE SOURCE … USING POSTGRES WITH (…). PostgreSQL is the only
-// kind.
-type CreateSource struct {
-	Name        Name
-	IfNotExists bool
-	Options     []Option
-}
-
-// Algorithm is what a USING clause names.
-type Algorithm string
-
-// The algorithms.
-const (
-	Projection Algorithm = "projection"
-	SMW        Algorithm = "smw"
+// The statements, as package syntax parses them.
+type (
+	Statement       = syntax.Statement
+	CreatePublic    = syntax.CreatePublic
+	CreatePrivate   = syntax.CreatePrivate
+	CreateSource    = syntax.CreateSource
+	CreateRelease   = syntax.CreateRelease
+	CreateMechanism = syntax.CreateMechanism
+	AlterPrivate    = syntax.AlterPrivate
+	Drop            = syntax.Drop
+	Show            = syntax.Show
+	Describe        = syntax.Describe
+	Explain         = syntax.Explain
+	Set             = syntax.Set
+	Export          = syntax.Export
+	Select          = syntax.Select
 )
 
-// CreateRelease is CREATE RELEASE … ON table (columns) USING … WITH (…).
-type CreateRelease struct {
-	Name        Name
-	IfNotExists bool
-	Table       Name
-	Columns     []Name // empty: all; names differ
-	Using       Algorithm
-	Options     []Option
-}
-
-// CreateMechanism is CREATE MECHANISM … ON table (columns) USING SMW WITH (…).
-type CreateMechanism struct {
-	Name        Name
-	IfNotExists bool
-	Table       Name
-	Columns     []Name // empty: all; names differ
-	Using       Algorithm
-	Options     []Option
-}
-
-// AlterPrivate is ALTER PRIVATE TABLE … SET (…).
-type AlterPrivate struct {
-	Name    Name
-	Options []Option // at least one
-}
-
-// Object is a kind of thing that DROP removes.
-type Object string
-
-// The kinds of things.
-const (
-	Release      Object = "release"
-	Mechanism    Object = "mechanism"
-	PrivateTable Object = "private table"
-	PublicTable  Object = "public table"
-	SourceObject Object = "source"
+// Parts of statements.
+type (
+	Name      = syntax.Name
+	Option    = syntax.Option
+	ColumnDef = syntax.ColumnDef
+	Object    = syntax.Object
+	Scanner   = syntax.Scanner
+	Input     = syntax.Input
 )
 
-// Drop is DROP RELEASE, MECHANISM, PRIVATE TABLE, PUBLIC TABLE or SOURCE.
-type Drop struct {
-	Kind     Object
-	Name     Name
-	IfExists bool
-}
-
-// Topic is what SHOW lists.
-type Topic string
-
-// The topics.
+// The words of statements.
 const (
-	Tables     Topic = "tables"
-	Sources    Topic = "sources"
-	Releases   Topic = "releases"
-	Mechanisms Topic = "mechanisms"
-	Budget     Topic = "budget"
-	Ledger     Topic = "ledger"
-	Settings   Topic = "settings"
+	Number = syntax.Number
+	String = syntax.String
+	Word   = syntax.Word
+
+	SMW = syntax.SMW
+
+	Release      = syntax.Release
+	Mechanism    = syntax.Mechanism
+	PrivateTable = syntax.PrivateTable
+	PublicTable  = syntax.PublicTable
+	SourceObject = syntax.SourceObject
+
+	Tables     = syntax.Tables
+	Sources    = syntax.Sources
+	Releases   = syntax.Releases
+	Mechanisms = syntax.Mechanisms
+	Budget     = syntax.Budget
+	Ledger     = syntax.Ledger
+	Settings   = syntax.Settings
 )
 
-// Show is SHOW.
-type Show struct{ What Topic }
+// Parse parses one statement.
+func Parse(text string) (Statement, error) { return syntax.Parse(text) }
 
-// Describe is DESCRIBE table.
-type Describe struct{ Table Name }
-
-// Explain is EXPLAIN SELECT ….
-type Explain struct{ Select *Select }
-
-// Set is SET name = value.
-type Set struct{ Option }
-
-// Export is EXPORT RELEASE name TO 'path'.
-type Export struct {
-	Release      Name
-	Path         string
-	PathPosition int
+// ParseWithParameters parses one statement and names its parameters.
+func ParseWithParameters(text string) (Statement, []string, error) {
+	return syntax.ParseWithParameters(text)
 }
+
+// Parameters names the parameters of a statement.
+func Parameters(text string) ([]string, error) { return syntax.Parameters(text) }
+
+// NewScanner returns a scanner of a script.
+func NewScanner(r io.Reader) *Scanner { return syntax.NewScanner(r) }
+
+// Incomplete reports whether a shell needs more text before it can run what it has.
+func Incomplete(text string) bool { return syntax.Incomplete(text) }
+
+// IsVariable reports whether a text can name an environment variable.
+func IsVariable(name string) bool { return syntax.IsVariable(name) }

@@ -5,6 +5,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // bindFrom makes the scope of the FROM clause, and returns the records that it
@@ -12,14 +13,14 @@ import (
 func (b *binder) bindFrom() (pred, error) {
 	all := []pred{truth(true)}
 	private := false
-	for i := range b.s.from {
-		from := &b.s.from[i]
+	for i := range b.s.From {
+		from := &b.s.From[i]
 		if j := b.joins[from]; j != nil {
-			b.scope = append(b.scope, j.relation(from.alias.Text))
+			b.scope = append(b.scope, j.relation(from.Alias.Text))
 			continue
 		}
 		if private {
-			return pred{}, from.place.unsupported("a join").WithHint(joinHint)
+			return pred{}, from.Place.Unsupported("a join").WithHint(syntax.JoinHint)
 		}
 		r, kept, err := b.relation(from)
 		if err != nil {
@@ -27,11 +28,11 @@ func (b *binder) bindFrom() (pred, error) {
 		}
 		b.scope, all, private = append(b.scope, r), append(all, kept), true
 	}
-	for i := range b.s.from {
-		from := &b.s.from[i]
-		if j := b.joins[from]; i > 0 && (j != nil || b.joins[&b.s.from[0]] != nil) {
+	for i := range b.s.From {
+		from := &b.s.From[i]
+		if j := b.joins[from]; i > 0 && (j != nil || b.joins[&b.s.From[0]] != nil) {
 			if j == nil { // the public table is written first
-				j = b.joins[&b.s.from[0]]
+				j = b.joins[&b.s.From[0]]
 			}
 			kept, err := b.bindOn(from, j)
 			if err != nil {
@@ -44,36 +45,36 @@ func (b *binder) bindFrom() (pred, error) {
 }
 
 // relation binds the private table, or a sub-select of it.
-func (b *binder) relation(from *source) (relation, pred, error) {
-	if from.sub == nil {
-		r := relation{name: from.alias.Text}
+func (b *binder) relation(from *syntax.FromItem) (relation, pred, error) {
+	if from.Sub == nil {
+		r := relation{name: from.Alias.Text}
 		for i, c := range b.table.Universe().Columns() {
 			r.columns = append(r.columns, visible{c.Name, i})
 		}
 		return r, truth(true), nil
 	}
-	sub := &binder{s: from.sub, g: from.sub.g, table: b.table, u: b.u, joins: b.joins, read: b.read, args: b.args, known: make(map[knownKey]pred), spent: b.spent}
+	sub := &binder{s: from.Sub, g: from.Sub.Tokens, table: b.table, u: b.u, joins: b.joins, read: b.read, args: b.args, known: make(map[knownKey]pred), spent: b.spent}
 	columns, kept, err := sub.subselect()
 	for _, w := range sub.warnings {
 		b.warn(w)
 	}
 	if err != nil {
-		return relation{}, pred{}, placed(from.sub, err)
+		return relation{}, pred{}, placed(from.Sub, err)
 	}
-	return relation{from.alias.Text, columns}, kept, nil
+	return relation{from.Alias.Text, columns}, kept, nil
 }
 
 // subselect binds a SELECT that only renames columns and filters rows.
 func (b *binder) subselect() ([]visible, pred, error) {
 	s := b.s
 	switch {
-	case s.unique:
+	case s.Distinct:
 		return nil, pred{}, b.notInside("DISTINCT")
-	case s.groupBy != nil:
+	case s.GroupBy != nil:
 		return nil, pred{}, b.notInside("GROUP BY")
-	case s.having != nil:
+	case s.Having != nil:
 		return nil, pred{}, b.notInside("HAVING")
-	case s.limit != nil:
+	case s.Limit != nil:
 		return nil, pred{}, b.notInside("LIMIT")
 	}
 	kept, err := b.restrict()
@@ -81,7 +82,7 @@ func (b *binder) subselect() ([]visible, pred, error) {
 		return nil, pred{}, err
 	}
 	var columns []visible
-	for _, it := range s.list {
+	for _, it := range s.List {
 		named, err := b.subselected(it)
 		if err != nil {
 			return nil, pred{}, err
@@ -97,35 +98,35 @@ func (b *binder) notInside(clause string) error {
 	if clause == "GROUP BY" {
 		first = "GROUP"
 	}
-	return b.g.find(first).unsupported(clause + " in a sub-select").
+	return b.g.Find(first).Unsupported(clause + " in a sub-select").
 		WithHint("a sub-select can rename columns and filter rows; group and limit outside it")
 }
 
 // subselected returns the columns that an entry of the select list stands for.
-func (b *binder) subselected(it item) ([]visible, error) {
-	if it.star != nil {
+func (b *binder) subselected(it syntax.ListItem) ([]visible, error) {
+	if it.Star != nil {
 		return b.starred(it)
 	}
-	name, ok := unwrap(it.expr).(*sqlparser.ColName)
+	name, ok := syntax.Unwrap(it.Expr).(*sqlparser.ColName)
 	if !ok {
-		construct, _ := b.construct(it.expr)
-		return nil, b.g.placeOf(it).unsupported(construct + " in the select list of a sub-select").
+		construct, _ := b.construct(it.Expr)
+		return nil, b.g.PlaceOf(it).Unsupported(construct + " in the select list of a sub-select").
 			WithHint("a sub-select can rename columns and filter rows; compute outside it")
 	}
 	column, err := b.column(name)
 	if err != nil {
 		return nil, err
 	}
-	t, _ := b.g.token(name.Name.String())
-	if it.alias != "" {
-		return []visible{{it.alias, column}}, nil
+	t, _ := b.g.Token(name.Name.String())
+	if it.Alias != "" {
+		return []visible{{it.Alias, column}}, nil
 	}
-	return []visible{{t.value, column}}, nil
+	return []visible{{t.Value, column}}, nil
 }
 
 // starred returns every column of * or t.*.
-func (b *binder) starred(it item) ([]visible, error) {
-	qualifier, err := b.qualifier(it.star.TableName)
+func (b *binder) starred(it syntax.ListItem) ([]visible, error) {
+	qualifier, err := b.qualifier(it.Star.TableName)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func (b *binder) starred(it item) ([]visible, error) {
 
 // renamed gives the columns the names that a common table expression lists.
 func (b *binder) renamed(columns []visible) ([]visible, error) {
-	names := b.s.columns
+	names := b.s.Columns
 	if names == nil {
 		return columns, nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 	"dpsql/sqlvalue"
 )
 
@@ -26,7 +27,7 @@ const sumHint = "SUM and AVG take integer columns, REAL columns of public tables
 // evaluate each of its values: for a domain of 2^20 values that takes about three
 // times as long (BenchmarkSum).
 func (b *binder) summand(e sqlparser.Expr) (summand, error) {
-	if c, ok := unwrap(e).(*sqlparser.ColName); ok {
+	if c, ok := syntax.Unwrap(e).(*sqlparser.ColName); ok {
 		return b.columnSummand(c)
 	}
 	x, unit, err := b.amount(e)
@@ -34,7 +35,7 @@ func (b *binder) summand(e sqlparser.Expr) (summand, error) {
 		return summand{}, err
 	}
 	if !x.full.undefined() && !x.full.isNumber() {
-		return summand{}, b.g.start(e).unsupported("a text inside an aggregate").WithHint("%s", sumHint)
+		return summand{}, b.g.Start(e).Unsupported("a text inside an aggregate").WithHint("%s", sumHint)
 	}
 	value, err := b.diagram(x, func(r bounds) (int64, bool, error) {
 		if !r.known || r.isNull() {
@@ -73,7 +74,7 @@ func (b *binder) columnSummand(e *sqlparser.ColName) (summand, error) {
 	}
 	c := b.u.Columns()[column]
 	if c.Domain.Type() != query.TypeInteger {
-		return summand{}, b.g.place(e).unsupported("adding up column " + c.Name + ", which is TEXT,").
+		return summand{}, b.g.Place(e).Unsupported("adding up column " + c.Name + ", which is TEXT,").
 			WithHint("group by it, or declare it as INTEGER over a view")
 	}
 	f, err := query.ColumnValue(b.u, column)
@@ -126,7 +127,7 @@ func (b *binder) presence(x *expr) (pred, error) {
 // integers in their steps; the unit is what 1 is then worth, nil where there are
 // none.
 func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
-	switch e := unwrap(e).(type) {
+	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.ColName:
 		column, err := b.column(e)
 		if err != nil {
@@ -147,7 +148,7 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 	case *sqlparser.FuncExpr:
 		if !b.isFunction(e) {
 			construct, _ := b.construct(e)
-			return nil, nil, b.g.start(e).unsupported(construct+" inside an aggregate").WithHint("%s", sumHint)
+			return nil, nil, b.g.Start(e).Unsupported(construct+" inside an aggregate").WithHint("%s", sumHint)
 		}
 	}
 	x, err = b.expr(e)
@@ -160,7 +161,7 @@ func (b *binder) unaryAmount(e *sqlparser.UnaryExpr) (*expr, *big.Rat, error) {
 	case err != nil:
 		return nil, nil, err
 	case unit != nil && e.Operator == sqlparser.TildaStr:
-		return nil, nil, b.g.place(e).unsupported("the operator " + e.Operator + " on a REAL column")
+		return nil, nil, b.g.Place(e).Unsupported("the operator " + e.Operator + " on a REAL column")
 	}
 	x, err = b.unaryOf(e, x)
 	return x, unit, err
@@ -173,7 +174,7 @@ func (b *binder) numberAmount(e sqlparser.Expr) (*expr, *big.Rat, error) {
 		return nil, nil, err
 	}
 	if x.literal != nil && x.literal.real != nil {
-		return nil, nil, b.g.place(e).unsupported("a number with a fraction inside an aggregate").WithHint("%s", sumHint)
+		return nil, nil, b.g.Place(e).Unsupported("a number with a fraction inside an aggregate").WithHint("%s", sumHint)
 	}
 	return x, unit, b.refuseText(x, e, "a text inside an aggregate", sumHint)
 }
@@ -207,7 +208,7 @@ func (b *binder) binaryAmount(e *sqlparser.BinaryExpr) (*expr, *big.Rat, error) 
 	case sqlparser.MultStr:
 		return apply(arithmetical(sqlvalue.Times), x, y), new(big.Rat).Mul(worth(unitX), worth(unitY)), nil
 	}
-	return nil, nil, b.g.place(e).unsupported("dividing a REAL column inside an aggregate").WithHint("divide the aggregate instead")
+	return nil, nil, b.g.Place(e).Unsupported("dividing a REAL column inside an aggregate").WithHint("divide the aggregate instead")
 }
 
 // notIntegral refuses operands that cannot be counted in units.

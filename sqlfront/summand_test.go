@@ -6,6 +6,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // TestFunctionsInShapes checks functions of columns in GROUP BY and inside
@@ -60,13 +61,13 @@ func BenchmarkSum(b *testing.B) {
 	}
 	for _, sum := range []string{"a", "a + 1", "a / 1000", "CASE WHEN a < 500000 THEN a ELSE 500000 END", "(a + 7) / 10 * 2", "b * 3 + 1"} {
 		b.Run(sum, func(b *testing.B) {
-			s, err := Parse("SELECT SUM(" + sum + ") FROM wide")
+			s, err := syntax.Parse("SELECT SUM(" + sum + ") FROM wide")
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Bind(s.(*Select), million{u}, nil); err != nil {
+				if _, err := Bind(s.(*syntax.Select), million{u}, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -49,8 +49,8 @@ func TestDoubleQuotedNamesAreNoStrings(t *testing.T) {
 
 // TestKeywordNames checks names that are keywords to one side only.
 func TestKeywordNames(t *testing.T) {
-	names := []string{"key", "values", "order", "group", "index", "status", "year", "date", "text", "mod", "div", "rank", "release", "interval", "select", "desc", "left"}
-	for _, name := range names {
+	plain := []string{"key", "status", "year", "date", "text", "mod", "div", "rank", "release", "interval"}
+	for i, name := range append(plain, "values", "order", "group", "index", "select", "desc", "left") {
 		d, err := query.NewRange(0, 9, false)
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestKeywordNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		spellings := []string{`"` + name + `"`, "`" + name + "`", "[" + name + "]", "t." + name, `t."` + name + `"`}
-		if !keywords[upperASCII(name)] && !reserved[upperASCII(name)] {
+		if i < len(plain) {
 			spellings = append(spellings, name)
 		}
 		for _, spelling := range spellings {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 )
 
 // undecided is the sample with joinable tables, and columns without a known domain.
@@ -39,11 +40,11 @@ func TestUndecidedColumnsAreReported(t *testing.T) {
 			`SELECT COUNT(*) FROM ` + j.Name() + ` WHERE CASE WHEN ` + name(c.Name) + ` IS NULL THEN 1 ELSE 0 END = 1`:         true,
 			`SELECT COUNT(*) FROM ` + j.Name() + ` WHERE ` + name(others) + ` IS NULL OR NOT ` + name(c.Name) + ` IS NOT NULL`: true,
 		} {
-			statement, err := Parse(text)
+			statement, err := syntax.Parse(text)
 			if err != nil {
 				t.Fatalf("%s\n%v", text, err)
 			}
-			_, err = Bind(statement.(*Select), table, nil)
+			_, err = Bind(statement.(*syntax.Select), table, nil)
 			var e *UndecidedError
 			if got := errors.As(err, &e); got != named || named && (e.Column != i || !query.SameName(e.Name, c.Name)) {
 				t.Errorf("%s undecided: %s\n%v", c.Name, text, err)

@@ -9,22 +9,23 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // valuesOf compiles the first condition of a statement, written text = 0, and
 // returns the values of text with the number of records that have them.
 func valuesOf(t *testing.T, text string) (string, error) {
 	t.Helper()
-	s, err := Parse("SELECT COUNT(*) FROM people WHERE " + text + " = 0")
+	s, err := syntax.Parse("SELECT COUNT(*) FROM people WHERE " + text + " = 0")
 	if err != nil {
 		return "", err
 	}
-	sel, table := s.(*Select), newPeople(t)
-	b := &binder{s: sel, g: sel.g, table: table, u: table.u, spent: new(effort)}
+	sel, table := s.(*syntax.Select), newPeople(t)
+	b := &binder{s: sel, g: sel.Tokens, table: table, u: table.u, spent: new(effort)}
 	if _, err := b.bindFrom(); err != nil {
 		return "", err
 	}
-	x, err := b.expr(sel.where.(*sqlparser.ComparisonExpr).Left)
+	x, err := b.expr(sel.Where.(*sqlparser.ComparisonExpr).Left)
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // TestVariancesAgainstSQLite compares variances of random integer expressions,
@@ -21,10 +22,10 @@ func TestVariancesAgainstSQLite(t *testing.T) {
 			x, where := drawInteger(t, 2), drawRowCondition(t)
 			key := drawOf(t, "key", "s", "m", "n % 2")
 			from := fmt.Sprintf(" FROM sample WHERE %s GROUP BY %s ORDER BY %[2]s", where, key)
-			st, err := Parse(fmt.Sprintf("SELECT %s, COUNT(*), VAR_POP(%[2]s), VARIANCE(%[2]s), VAR_SAMP(%[2]s), STDDEV_POP(%[2]s), STDDEV(%[2]s), STDDEV_SAMP(%[2]s)", key, x) + from)
+			st, err := syntax.Parse(fmt.Sprintf("SELECT %s, COUNT(*), VAR_POP(%[2]s), VARIANCE(%[2]s), VAR_SAMP(%[2]s), STDDEV_POP(%[2]s), STDDEV(%[2]s), STDDEV_SAMP(%[2]s)", key, x) + from)
 			var b *Bound
 			if err == nil {
-				b, err = Bind(st.(*Select), s, nil)
+				b, err = Bind(st.(*syntax.Select), s, nil)
 			}
 			if sqlerr.CodeOf(err) == sqlerr.Unsupported {
 				continue

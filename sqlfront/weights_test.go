@@ -11,6 +11,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // drawWeights draws a public table of keys and two columns of weights, in steps
@@ -204,9 +205,9 @@ func TestPublicColumns(t *testing.T) {
 		{"CREATE PUBLIC TABLE risk ()", "expected a column"},
 		{"CREATE PUBLIC TABLE risk (w TEXT) WITH (a = 1)", "after the end of the statement"},
 	} {
-		s, err := Parse(c.text)
+		s, err := syntax.Parse(c.text)
 		got := fmt.Sprint(err)
-		if p, ok := s.(*CreatePublic); ok && err == nil {
+		if p, ok := s.(*syntax.CreatePublic); ok && err == nil {
 			var columns []string
 			for _, column := range p.Columns {
 				text := column.Name.Text + " " + column.Type.String()

@@ -6,6 +6,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 )
 
 // when returns where a condition is true (want) or is false (!want). The two
@@ -14,7 +15,7 @@ import (
 func (b *binder) when(e sqlparser.Expr, want bool) (pred, error) {
 	switch e := e.(type) {
 	case *sqlparser.ParenExpr:
-		return b.when(unwrap(e), want)
+		return b.when(syntax.Unwrap(e), want)
 	case *sqlparser.NotExpr:
 		return b.when(e.Expr, !want)
 	case *sqlparser.AndExpr, *sqlparser.OrExpr:
@@ -32,7 +33,7 @@ func (b *binder) when(e sqlparser.Expr, want bool) (pred, error) {
 // unsupported refuses an expression.
 func (b *binder) unsupported(e sqlparser.Expr) error {
 	construct, hint := b.construct(e)
-	return b.g.start(e).unsupported(construct).WithHint("%s", hint)
+	return b.g.Start(e).Unsupported(construct).WithHint("%s", hint)
 }
 
 // whenChain compiles a whole chain of ANDs, or of ORs, at once. The parts of a
@@ -62,7 +63,7 @@ func (b *binder) whenChain(e sqlparser.Expr, want bool) (pred, error) {
 func chain(e sqlparser.Expr, and bool) []sqlparser.Expr {
 	var parts []sqlparser.Expr
 	for pending := []sqlparser.Expr{e}; len(pending) > 0; {
-		last := unwrap(pending[len(pending)-1])
+		last := syntax.Unwrap(pending[len(pending)-1])
 		pending = pending[:len(pending)-1]
 		if n, ok := last.(*sqlparser.AndExpr); ok && and {
 			pending = append(pending, n.Left, n.Right)
@@ -115,14 +116,14 @@ func (b *binder) whenNotNull(e *sqlparser.IsExpr, null bool) (pred, error) {
 	d := b.domain(o.column)
 	if null && !d.HasNull() {
 		b.warn(b.u.Columns()[o.column].Name + " IS NULL matches nothing: NULL is not in the declared domain " +
-			excerpt(d.String(), 80))
+			syntax.Excerpt(d.String(), 80))
 	}
 	return where(o.column, d.NotNull()), nil
 }
 
 // isCondition reports whether an expression is made of conditions.
 func isCondition(e sqlparser.Expr) bool {
-	switch unwrap(e).(type) {
+	switch syntax.Unwrap(e).(type) {
 	case *sqlparser.ComparisonExpr, *sqlparser.RangeCond, *sqlparser.IsExpr, *sqlparser.NotExpr, *sqlparser.AndExpr, *sqlparser.OrExpr:
 		return true
 	}

@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"slices"
@@ -10,14 +10,14 @@ import (
 // explain parses what follows EXPLAIN.
 func (p *parser) explain() (Statement, error) {
 	t := p.peek()
-	if t.is("QUERY") && p.after(1).is("PLAN") {
-		return nil, t.unsupported("EXPLAIN QUERY PLAN").WithHint("write EXPLAIN SELECT …")
+	if t.Is("QUERY") && p.after(1).Is("PLAN") {
+		return nil, t.Unsupported("EXPLAIN QUERY PLAN").WithHint("write EXPLAIN SELECT …")
 	}
-	if !t.is("SELECT") && !t.is("WITH") {
-		if t.kind == kindEnd || !slices.Contains(native, t.upper) && !isForeign(t) {
+	if !t.Is("SELECT") && !t.Is("WITH") {
+		if t.Kind == KindEnd || !slices.Contains(native, t.Upper) && !isForeign(t) {
 			return nil, p.unexpected("SELECT")
 		}
-		return nil, t.unsupported("EXPLAIN " + t.upper).WithHint("EXPLAIN takes a SELECT")
+		return nil, t.Unsupported("EXPLAIN " + t.Upper).WithHint("EXPLAIN takes a SELECT")
 	}
 	s, err := p.selectStatement()
 	if err != nil {
@@ -26,8 +26,8 @@ func (p *parser) explain() (Statement, error) {
 	return &Explain{s}, nil
 }
 
-func isForeign(t token) bool {
-	_, yes := foreign[t.upper]
+func isForeign(t Token) bool {
+	_, yes := foreign[t.Upper]
 	return yes
 }
 
@@ -38,17 +38,17 @@ var topics = []Topic{Tables, Releases, Mechanisms, Budget, Ledger, Settings, Sou
 func (p *parser) show() (Statement, error) {
 	list := make([]string, len(topics))
 	for i, topic := range topics {
-		list[i] = upperASCII(string(topic))
+		list[i] = UpperASCII(string(topic))
 		if p.accept(list[i]) {
 			return &Show{topic}, nil
 		}
 	}
 	t := p.peek()
-	if t.kind != kindWord {
+	if t.Kind != KindWord {
 		return nil, p.unexpected("one of " + strings.Join(list, ", "))
 	}
-	err := t.unsupported("SHOW " + excerpt(t.upper, 40))
-	if near := sqlerr.Closest(t.upper, slices.Values(list)); near != "" {
+	err := t.Unsupported("SHOW " + Excerpt(t.Upper, 40))
+	if near := sqlerr.Closest(t.Upper, slices.Values(list)); near != "" {
 		return nil, err.WithHint("did you mean SHOW %s?", near)
 	}
 	return nil, err.WithHint("SHOW lists %s", strings.Join(list, ", "))
@@ -78,8 +78,8 @@ func (p *parser) dropped() (Object, error) {
 		return PrivateTable, p.expect("TABLE")
 	case p.accept("PUBLIC"):
 		return PublicTable, p.expect("TABLE")
-	case schemaObjects[t.upper]:
-		return "", t.unsupported("DROP " + t.upper).
+	case schemaObjects[t.Upper]:
+		return "", t.Unsupported("DROP " + t.Upper).
 			WithHint("DROP PRIVATE TABLE and DROP PUBLIC TABLE withdraw a declaration; the rows stay")
 	}
 	return "", p.unexpected("RELEASE, MECHANISM, SOURCE, PRIVATE TABLE or PUBLIC TABLE")
@@ -101,9 +101,9 @@ func (p *parser) export() (Statement, error) {
 		return nil, err
 	}
 	t := p.peek()
-	if t.kind != kindString || t.value == "" {
+	if t.Kind != KindString || t.Value == "" {
 		return nil, p.unexpected("the path of a new file in single quotes")
 	}
 	p.next()
-	return &Export{Release: name, Path: t.value, PathPosition: t.position}, nil
+	return &Export{Release: name, Path: t.Value, PathPosition: t.Position}, nil
 }

@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"strings"
@@ -26,13 +26,13 @@ type lexer struct {
 
 // lex returns the tokens of a text, with parameters numbered. The last token
 // is the end, placed at the last character that is not blank.
-func lex(text string) ([]token, error) {
+func Lex(text string) ([]Token, error) {
 	ascii, err := checkText(text)
 	if err != nil {
 		return nil, err
 	}
 	l := &lexer{text: text, position: 1, ascii: ascii}
-	tokens := make([]token, 0, len(text)/3+2)
+	tokens := make([]Token, 0, len(text)/3+2)
 	for {
 		if err := l.skip(); err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func lex(text string) ([]token, error) {
 		tokens = append(tokens, t)
 	}
 	last := strings.TrimRight(text, blanks)
-	tokens = append(tokens, token{kind: kindEnd, position: max(utf8.RuneCountInString(last), 1)})
+	tokens = append(tokens, Token{Kind: KindEnd, Position: max(utf8.RuneCountInString(last), 1)})
 	return tokens, numberParameters(tokens)
 }
 
@@ -126,22 +126,22 @@ func (l *lexer) advance(n int) {
 }
 
 // token reads one token.
-func (l *lexer) token() (token, error) {
+func (l *lexer) token() (Token, error) {
 	rest := l.text[l.at:]
 	r, _ := utf8.DecodeRuneInString(rest)
 	switch {
 	case (r == 'x' || r == 'X') && strings.HasPrefix(rest[1:], "'"):
-		return l.quoted(kindBlob, 1, '\'')
+		return l.quoted(KindBlob, 1, '\'')
 	case isLetter(r):
 		return l.word()
 	case isDigit(r), r == '.' && len(rest) > 1 && isDigit(rune(rest[1])):
 		return l.number()
 	case r == '\'':
-		return l.quoted(kindString, 0, '\'')
+		return l.quoted(KindString, 0, '\'')
 	case r == '"', r == '`':
-		return l.quoted(kindQuoted, 0, byte(r))
+		return l.quoted(KindQuoted, 0, byte(r))
 	case r == '[':
-		return l.quoted(kindQuoted, 0, ']')
+		return l.quoted(KindQuoted, 0, ']')
 	case r == '?', r == ':', r == '@', r == '$':
 		return l.parameter()
 	}
@@ -149,16 +149,16 @@ func (l *lexer) token() (token, error) {
 }
 
 // take cuts the next n bytes off as a token.
-func (l *lexer) take(k kind, n int) token {
+func (l *lexer) take(k Kind, n int) Token {
 	text := l.text[l.at : l.at+n]
-	t := token{kind: k, text: text, value: text, position: l.position}
+	t := Token{Kind: k, Text: text, Value: text, Position: l.position}
 	l.advance(n)
 	return t
 }
 
-func (l *lexer) word() (token, error) {
-	t := l.take(kindWord, spanOf(l.text[l.at:], isNamePart))
-	t.upper = upperASCII(t.text)
+func (l *lexer) word() (Token, error) {
+	t := l.take(KindWord, spanOf(l.text[l.at:], isNamePart))
+	t.Upper = UpperASCII(t.Text)
 	return t, nil
 }
 
@@ -201,14 +201,14 @@ var operators = []string{
 	"->>", "->", "==", "=", "<>", "!=", "<=", "<<", "<", ">=", ">>", ">", "||", "|", "&&", "&", "-",
 }
 
-func (l *lexer) operator() (token, error) {
+func (l *lexer) operator() (Token, error) {
 	rest := l.text[l.at:]
 	if strings.IndexByte(single, rest[0]) >= 0 {
-		return l.take(kindOperator, 1), nil
+		return l.take(KindOperator, 1), nil
 	}
 	for _, op := range operators {
 		if strings.HasPrefix(rest, op) {
-			return l.take(kindOperator, len(op)), nil
+			return l.take(KindOperator, len(op)), nil
 		}
 	}
 	r, _ := utf8.DecodeRuneInString(rest)
@@ -216,7 +216,7 @@ func (l *lexer) operator() (token, error) {
 	if strings.ContainsRune("‘’“”«»", r) {
 		err = err.WithHint("quote texts with ' and names with \"")
 	}
-	return token{}, err
+	return Token{}, err
 }
 
 // describeRune shows a character, or its code point where it has no shape.

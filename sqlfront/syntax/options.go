@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"strings"
@@ -47,8 +47,8 @@ func (p *parser) options() ([]Option, error) {
 // name that is one, such as update, needs no quotes.
 func (p *parser) option(what string) (Option, error) {
 	t := p.peek()
-	name := Name{t.text, t.position}
-	if t.kind == kindWord {
+	name := Name{t.Text, t.Position}
+	if t.Kind == KindWord {
 		p.at++
 	} else {
 		var err error
@@ -56,15 +56,15 @@ func (p *parser) option(what string) (Option, error) {
 			return Option{}, err
 		}
 	}
-	name.Text = lowerASCII(name.Text)
+	name.Text = LowerASCII(name.Text)
 	if !p.accept("=") && !p.accept("==") {
 		return Option{}, p.unexpected("=")
 	}
-	o := Option{Name: name, Position: p.peek().position}
+	o := Option{Name: name, Position: p.peek().Position}
 	return o, p.value(&o)
 }
 
-func lowerASCII(s string) string {
+func LowerASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
 			return r + ('a' - 'A')
@@ -76,19 +76,19 @@ func lowerASCII(s string) string {
 // value parses the value of an option.
 func (p *parser) value(o *Option) error {
 	sign := ""
-	if t := p.peek(); t.is("-") || t.is("+") {
-		sign = p.next().text
+	if t := p.peek(); t.Is("-") || t.Is("+") {
+		sign = p.next().Text
 	}
 	t := p.peek()
 	switch {
-	case t.kind == kindInteger || t.kind == kindDecimal:
-		o.Kind, o.Value = Number, sign+t.text
+	case t.Kind == KindInteger || t.Kind == KindDecimal:
+		o.Kind, o.Value = Number, sign+t.Text
 	case sign != "":
 		return p.unexpected("a number")
-	case t.kind == kindString:
-		o.Kind, o.Value = String, t.value
-	case t.kind == kindWord || t.kind == kindQuoted && t.value != "":
-		o.Kind, o.Value = Word, t.value
+	case t.Kind == KindString:
+		o.Kind, o.Value = String, t.Value
+	case t.Kind == KindWord || t.Kind == KindQuoted && t.Value != "":
+		o.Kind, o.Value = Word, t.Value
 	default:
 		return p.unexpected("a number, a word or a string in single quotes")
 	}

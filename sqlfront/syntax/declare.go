@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import "dpsql/sqlerr"
 
@@ -19,8 +19,8 @@ func (p *parser) create() (Statement, error) {
 			return nil, err
 		}
 		return mechanism(r)
-	case schemaObjects[t.upper]:
-		return nil, t.unsupported("CREATE " + t.upper).
+	case schemaObjects[t.Upper]:
+		return nil, t.Unsupported("CREATE " + t.Upper).
 			WithHint("load tables with .import, make views with another SQLite client, then declare them with CREATE PRIVATE TABLE or CREATE PUBLIC TABLE")
 	}
 	return nil, p.unexpected("PUBLIC TABLE, PRIVATE TABLE, SOURCE, RELEASE or MECHANISM")
@@ -33,7 +33,7 @@ func (p *parser) createPublic() (Statement, error) {
 	}
 	s := &CreatePublic{IfNotExists: p.accept("IF", "NOT", "EXISTS")}
 	var err error
-	if s.Name, err = p.name("the name of a table"); err != nil || !p.peek().is("(") {
+	if s.Name, err = p.name("the name of a table"); err != nil || !p.peek().Is("(") {
 		return s, err
 	}
 	s.Columns, err = columnDefs(p, (*parser).publicColumn, func(c *PublicColumnDef) Name { return c.Name })
@@ -92,10 +92,10 @@ func columnDefs[T any](p *parser, column func(*parser) (T, error), nameOf func(*
 			return nil, err
 		}
 		name := nameOf(&c)
-		if seen[upperASCII(name.Text)] {
+		if seen[UpperASCII(name.Text)] {
 			return nil, sqlerr.New(sqlerr.Invalid, "column %s is declared twice", name.Text).At(name.Position)
 		}
-		seen[upperASCII(name.Text)] = true
+		seen[UpperASCII(name.Text)] = true
 		if columns = append(columns, c); len(columns) > maxColumns {
 			return nil, sqlerr.New(sqlerr.Unsupported, "a table of more than %d columns is outside the dialect", maxColumns).
 				WithHint("declare the columns that are asked for").At(name.Position)
@@ -119,7 +119,7 @@ func (p *parser) createRelease() (*CreateRelease, error) {
 	if s.Table, err = p.name("a private table"); err != nil {
 		return nil, err
 	}
-	if p.peek().is("(") {
+	if p.peek().Is("(") {
 		if s.Columns, err = p.names("a column"); err != nil {
 			return nil, err
 		}
@@ -141,9 +141,9 @@ func (p *parser) using() (Algorithm, error) {
 		return Projection, nil
 	case p.accept("SMW"):
 		return SMW, nil
-	case t.kind == kindWord && !reserved[t.upper]:
-		return "", sqlerr.New(sqlerr.Invalid, "there is no algorithm %s", excerpt(t.text, 40)).
-			WithHint("the algorithms are PROJECTION and SMW").At(t.position)
+	case t.Kind == KindWord && !reserved[t.Upper]:
+		return "", sqlerr.New(sqlerr.Invalid, "there is no algorithm %s", Excerpt(t.Text, 40)).
+			WithHint("the algorithms are PROJECTION and SMW").At(t.Position)
 	}
 	return "", p.unexpected("PROJECTION or SMW")
 }

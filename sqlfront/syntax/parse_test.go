@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"reflect"
@@ -123,8 +123,8 @@ func TestSelectNames(t *testing.T) {
 		if e, ok := s.(*Explain); ok {
 			s = e.Select
 		}
-		if sel := s.(*Select); sel.Table != c.table || sel.from[0].alias != c.alias {
-			t.Errorf("%s: table %v alias %v", c.text, sel.Table, sel.from[0].alias)
+		if sel := s.(*Select); sel.Table != c.table || sel.From[0].Alias != c.alias {
+			t.Errorf("%s: table %v alias %v", c.text, sel.Table, sel.From[0].Alias)
 		}
 	}
 }

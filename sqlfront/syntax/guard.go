@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"strconv"
@@ -11,16 +11,19 @@ import (
 
 // guarded is a SELECT that the MySQL parser may see. Every node which that
 // returns tells its place among the tokens.
-type guarded struct {
-	tokens []token         // those of the statement
+type Tokens struct {
+	tokens []Token         // those of the statement
 	subs   map[int]*Select // the sub-selects in FROM, by the position of the name that stands for each
 }
+
+// isSubselect reports whether a token stands for a sub-select in FROM.
+func (g *Tokens) IsSubselect(t Token) bool { return g.subs[t.Position] != nil }
 
 // disguise is a guarded SELECT as the MySQL parser gets to see it. Identifiers
 // become `iN` and literals and parameters :vN, where N is the index of the token:
 // no name, string or number of the statement is ever read by that parser.
 type disguise struct {
-	*guarded
+	*Tokens
 	text    strings.Builder
 	starts  []int // byte offset in text of each emitted token
 	source  []int // its index in tokens
@@ -35,11 +38,11 @@ const (
 
 // disguised rewrites the tokens of a SELECT, refusing what the parser would
 // misread and what it cannot read although SQLite can.
-func (g *guarded) disguised() (*disguise, error) {
+func (g *Tokens) disguised() (*disguise, error) {
 	if err := checkDepth(g.tokens); err != nil {
 		return nil, err
 	}
-	d := &disguise{guarded: g}
+	d := &disguise{Tokens: g}
 	for i := range g.tokens {
 		if err := g.refuse(i); err != nil {
 			return nil, err
@@ -50,23 +53,23 @@ func (g *guarded) disguised() (*disguise, error) {
 }
 
 // checkDepth bounds the nesting of parentheses and of prefix operators.
-func checkDepth(tokens []token) error {
+func checkDepth(tokens []Token) error {
 	depth, run := 0, 0
 	for i := range tokens {
 		t := &tokens[i]
-		operator := t.kind == kindOperator
-		not := t.kind == kindWord && t.upper == "NOT"
+		operator := t.Kind == KindOperator
+		not := t.Kind == KindWord && t.Upper == "NOT"
 		switch {
-		case operator && t.text == "(":
+		case operator && t.Text == "(":
 			depth++
-		case operator && t.text == ")":
+		case operator && t.Text == ")":
 			depth--
-		case not, operator && (t.text == "-" || t.text == "+" || t.text == "~"):
+		case not, operator && (t.Text == "-" || t.Text == "+" || t.Text == "~"):
 			run++
 		}
 		if operator || not {
 			if depth > maxNesting || run > maxPrefixes {
-				return t.unsupported("an expression nested this deeply").
+				return t.Unsupported("an expression nested this deeply").
 					WithHint("at most %d parentheses and %d NOTs or signs stand inside each other", maxNesting, maxPrefixes)
 			}
 			continue
@@ -77,9 +80,9 @@ func checkDepth(tokens []token) error {
 }
 
 // at returns a token by its index, and an end outside the statement.
-func (g *guarded) at(i int) token {
+func (g *Tokens) at(i int) Token {
 	if i < 0 || i >= len(g.tokens) {
-		return token{kind: kindEnd}
+		return Token{Kind: KindEnd}
 	}
 	return g.tokens[i]
 }
@@ -88,21 +91,21 @@ func (g *guarded) at(i int) token {
 func (g *disguise) emit(i int) {
 	t := g.tokens[i]
 	switch {
-	case t.kind == kindEnd:
+	case t.Kind == KindEnd:
 		g.write(i, "")
 	case g.skips(i):
-	case g.isAlias(i) || t.kind == kindQuoted:
+	case g.isAlias(i) || t.Kind == KindQuoted:
 		g.write(i, "`i"+strconv.Itoa(i)+"`")
-	case t.kind == kindWord:
+	case t.Kind == KindWord:
 		g.emitWord(i)
-	case t.kind != kindOperator:
+	case t.Kind != KindOperator:
 		g.write(i, ":v"+strconv.Itoa(i))
-	case t.text == "==":
+	case t.Text == "==":
 		g.write(i, "=")
-	case t.text == "!=":
+	case t.Text == "!=":
 		g.write(i, "<>")
 	default:
-		g.write(i, t.text)
+		g.write(i, t.Text)
 	}
 }
 
@@ -115,20 +118,20 @@ func (g *disguise) write(i int, text string) {
 }
 
 // isAlias reports whether a string stands where only an alias can.
-func (g *guarded) isAlias(i int) bool {
+func (g *Tokens) isAlias(i int) bool {
 	before := g.at(i - 1)
-	return g.tokens[i].kind == kindString && (before.is("AS") || before.endsOperand() && !g.isGlob(i-1))
+	return g.tokens[i].Kind == KindString && (before.Is("AS") || before.endsOperand() && !g.isGlob(i-1))
 }
 
 // emitWord writes an unquoted word as keyword, constant or identifier.
 func (g *disguise) emitWord(i int) {
 	t := g.tokens[i]
 	switch {
-	case g.at(i-1).is(".") || g.at(i-1).is("AS") && !reserved[t.upper]:
+	case g.at(i-1).Is(".") || g.at(i-1).Is("AS") && !reserved[t.Upper]:
 		g.write(i, "`i"+strconv.Itoa(i)+"`")
-	case t.upper == "NULL" || t.upper == "TRUE" || t.upper == "FALSE":
-		if g.afterIs(i) || t.upper == "NULL" && g.isNotNull(i-1) {
-			g.write(i, t.upper)
+	case t.Upper == "NULL" || t.Upper == "TRUE" || t.Upper == "FALSE":
+		if g.afterIs(i) || t.Upper == "NULL" && g.isNotNull(i-1) {
+			g.write(i, t.Upper)
 		} else {
 			g.write(i, ":v"+strconv.Itoa(i))
 		}
@@ -138,41 +141,41 @@ func (g *disguise) emitWord(i int) {
 	case g.isValue(i) > 0:
 		g.write(i, "<=>")
 		g.renamed = true
-	case t.upper == "ISNULL":
+	case t.Upper == "ISNULL":
 		g.write(i, "IS NULL")
-	case t.upper == "NOTNULL":
+	case t.Upper == "NOTNULL":
 		g.write(i, "IS NOT NULL")
-	case t.upper == "NOT" && g.isNotNull(i):
+	case t.Upper == "NOT" && g.isNotNull(i):
 		g.write(i, "IS NOT")
-	case t.upper == "ALL" && !g.at(i-1).is("UNION"):
+	case t.Upper == "ALL" && !g.at(i-1).Is("UNION"):
 		// SELECT ALL and COUNT(ALL x) are the default.
-	case keywords[t.upper]:
-		g.write(i, t.upper)
+	case keywords[t.Upper]:
+		g.write(i, t.Upper)
 	default:
 		g.write(i, "`i"+strconv.Itoa(i)+"`")
 	}
 }
 
 // afterIs reports whether token i follows IS or IS NOT.
-func (g *guarded) afterIs(i int) bool {
+func (g *Tokens) afterIs(i int) bool {
 	is := i - 1
-	if g.at(is).is("NOT") {
+	if g.at(is).Is("NOT") {
 		is--
 	}
-	return g.at(is).is("IS") && g.isValue(is) == 0
+	return g.at(is).Is("IS") && g.isValue(is) == 0
 }
 
 // isNotNull reports whether the tokens from i on are the NOT NULL of
 // "x NOT NULL", SQLite's short form of IS NOT NULL.
-func (g *guarded) isNotNull(i int) bool {
-	return g.at(i).is("NOT") && g.at(i+1).is("NULL") && g.at(i-1).endsOperand()
+func (g *Tokens) isNotNull(i int) bool {
+	return g.at(i).Is("NOT") && g.at(i+1).Is("NULL") && g.at(i-1).endsOperand()
 }
 
 // parse hands the guarded text to the MySQL parser.
 func (g *disguise) parse() (node sqlparser.Statement, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			node, err = nil, sqlerr.New(sqlerr.Internal, "the parser failed on this statement").At(g.at(0).position)
+			node, err = nil, sqlerr.New(sqlerr.Internal, "the parser failed on this statement").At(g.at(0).Position)
 		}
 	}()
 	node, perr := sqlparser.Parse(g.text.String())
@@ -205,14 +208,14 @@ func (g *disguise) failed(message string) int {
 }
 
 // token returns the token that an emitted name or placeholder stands for.
-func (g *guarded) token(placeholder string) (token, bool) {
+func (g *Tokens) Token(placeholder string) (Token, bool) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(placeholder, ":v"), "i")
 	if digits == "" { // the statement has none here
-		return token{}, false
+		return Token{}, false
 	}
 	i, err := strconv.Atoi(digits)
 	if err != nil || i < 0 || i >= len(g.tokens) {
-		return token{}, false
+		return Token{}, false
 	}
 	return g.tokens[i], true
 }

@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ func (p *parser) columnDef() (ColumnDef, error) {
 	switch {
 	case p.accept("BETWEEN"):
 		err = p.rangeDomain(&c)
-	case p.peek().is("IN") && p.after(1).is("(") && p.after(2).is("SELECT"):
+	case p.peek().Is("IN") && p.after(1).Is("(") && p.after(2).Is("SELECT"):
 		p.at += 2
 		err = p.tableDomain(&c)
 	case p.accept("IN"):
@@ -43,10 +43,10 @@ func (p *parser) columnType() (query.Type, error) {
 		return query.TypeInteger, nil
 	case p.accept("TEXT"):
 		return query.TypeText, nil
-	case t.kind != kindWord || reserved[t.upper]:
+	case t.Kind != KindWord || reserved[t.Upper]:
 		return 0, p.unexpected("a type, INTEGER or TEXT,")
 	}
-	return 0, t.unsupported("the column type "+excerpt(t.upper, 40)).WithHint("%s", typeHint(t.upper))
+	return 0, t.Unsupported("the column type "+Excerpt(t.Upper, 40)).WithHint("%s", typeHint(t.Upper))
 }
 
 // typeHint says what to declare instead of a type.
@@ -62,7 +62,7 @@ func typeHint(upper string) string {
 
 // rangeDomain parses lo AND hi [OR NULL].
 func (p *parser) rangeDomain(c *ColumnDef) error {
-	start := p.peek().position
+	start := p.peek().Position
 	lo, err := p.bound(c)
 	if err != nil {
 		return err
@@ -87,21 +87,21 @@ func (p *parser) bound(c *ColumnDef) (int64, error) {
 	switch {
 	case c.Type != query.TypeInteger:
 		return 0, sqlerr.New(sqlerr.Invalid, "column %s is TEXT and cannot have a BETWEEN domain", c.Name.Text).
-			WithHint("list its texts with IN (…), or leave the domain out").At(t.position)
+			WithHint("list its texts with IN (…), or leave the domain out").At(t.Position)
 	case !v.IsInt():
 		return 0, sqlerr.New(sqlerr.Invalid, "the bounds of column %s are not integers", c.Name.Text).
-			WithHint("write BETWEEN 0 AND 120, and OR NULL behind it where NULL occurs").At(t.position)
+			WithHint("write BETWEEN 0 AND 120, and OR NULL behind it where NULL occurs").At(t.Position)
 	}
 	return v.Int64(), nil
 }
 
 // listDomain parses (value, …) [OR NULL].
 func (p *parser) listDomain(c *ColumnDef) error {
-	start := p.peek().position
+	start := p.peek().Position
 	if err := p.expect("("); err != nil {
 		return err
 	}
-	if p.peek().is(")") {
+	if p.peek().Is(")") {
 		return sqlerr.New(sqlerr.Invalid, "the domain of column %s has no values", c.Name.Text).
 			WithHint("list the values that can occur").At(start)
 	}
@@ -139,39 +139,39 @@ func (p *parser) listed(c *ColumnDef, seen map[query.Value]bool) (query.Value, e
 			hint = "write texts in single quotes"
 		}
 		return v, sqlerr.New(sqlerr.Invalid, "%s is not a value of column %s, which is %v",
-			excerpt(v.String(), 40), c.Name.Text, c.Type).WithHint("%s", hint).At(t.position)
+			Excerpt(v.String(), 40), c.Name.Text, c.Type).WithHint("%s", hint).At(t.Position)
 	}
 	if seen[v] {
 		return v, sqlerr.New(sqlerr.Invalid, "%s is listed twice in the domain of column %s",
-			excerpt(v.String(), 40), c.Name.Text).WithHint("remove one of the two").At(t.position)
+			Excerpt(v.String(), 40), c.Name.Text).WithHint("remove one of the two").At(t.Position)
 	}
 	seen[v] = true
 	return v, nil
 }
 
 // domainValue parses NULL, a string or an integer; the token is its first.
-func (p *parser) domainValue() (query.Value, token, error) {
+func (p *parser) domainValue() (query.Value, Token, error) {
 	t := p.peek()
 	sign := ""
-	if t.is("-") || t.is("+") {
-		sign = p.next().text
+	if t.Is("-") || t.Is("+") {
+		sign = p.next().Text
 	}
 	switch u := p.peek(); {
-	case u.kind == kindInteger:
-		n, err := strconv.ParseInt(sign+u.text, 10, 64)
+	case u.Kind == KindInteger:
+		n, err := strconv.ParseInt(sign+u.Text, 10, 64)
 		if err != nil {
-			return query.Value{}, t, sqlerr.New(sqlerr.Invalid, "%s does not fit 64 bits", excerpt(sign+u.text, 40)).At(t.position)
+			return query.Value{}, t, sqlerr.New(sqlerr.Invalid, "%s does not fit 64 bits", Excerpt(sign+u.Text, 40)).At(t.Position)
 		}
 		p.next()
 		return query.Int(n), t, nil
-	case u.kind == kindDecimal:
-		return query.Value{}, t, sqlerr.New(sqlerr.Invalid, "%s is not an integer", excerpt(sign+u.text, 40)).
-			WithHint("bin the column in a view as INTEGER or TEXT and declare the view").At(t.position)
+	case u.Kind == KindDecimal:
+		return query.Value{}, t, sqlerr.New(sqlerr.Invalid, "%s is not an integer", Excerpt(sign+u.Text, 40)).
+			WithHint("bin the column in a view as INTEGER or TEXT and declare the view").At(t.Position)
 	case sign != "":
 		return query.Value{}, t, p.unexpected("a number")
-	case u.kind == kindString:
+	case u.Kind == KindString:
 		p.next()
-		return query.Text(u.value), t, nil
+		return query.Text(u.Value), t, nil
 	case p.accept("NULL"):
 		return query.Null(), t, nil
 	}
@@ -195,11 +195,11 @@ func (p *parser) tableDomain(c *ColumnDef) error {
 	if src.Table, err = p.name("a public table"); err != nil {
 		return err
 	}
-	if t := p.peek(); !t.is(")") {
-		if t.kind == kindEnd {
+	if t := p.peek(); !t.Is(")") {
+		if t.Kind == KindEnd {
 			return p.unexpected(")")
 		}
-		return t.unsupported("more than SELECT column FROM table in a domain").
+		return t.Unsupported("more than SELECT column FROM table in a domain").
 			WithHint("make a view of it and declare the view with CREATE PUBLIC TABLE")
 	}
 	p.next()
@@ -214,8 +214,8 @@ var constraints = words("NOT NULL PRIMARY UNIQUE CHECK DEFAULT REFERENCES COLLAT
 // expectColumnEnd consumes the parenthesis after the last column, and says why
 // where a column goes on.
 func (p *parser) expectColumnEnd() error {
-	if t := p.peek(); t.kind == kindWord && constraints[t.upper] {
-		return t.unsupported("a column constraint").
+	if t := p.peek(); t.Kind == KindWord && constraints[t.Upper] {
+		return t.Unsupported("a column constraint").
 			WithHint("a declaration has types and domains only; rows outside the domain are counted nowhere")
 	}
 	return p.expectClose()

@@ -1,8 +1,9 @@
-package sqlfront
+package syntax
 
 import (
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -151,4 +152,53 @@ func TestIncomplete(t *testing.T) {
 			t.Errorf("Incomplete(%q) = %v", c.text, got)
 		}
 	}
+}
+
+// FuzzScanner checks that the scanner and the lexer cut a script at the same
+// semicolons.
+func FuzzScanner(f *testing.F) {
+	script, err := os.ReadFile("../testdata/dialect.sql")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for s := NewScanner(strings.NewReader(string(script))); ; {
+		in, err := s.Next()
+		if err != nil {
+			break
+		}
+		f.Add(in.Text)
+	}
+	f.Add(string(script))
+	f.Add("SELECT COUNT(age) FROM [people] WHERE (age IS NULL) IS NOT TRUE AND 1 = 1.5 -- x\n/* y */;")
+	f.Add(".help\n'")
+	f.Fuzz(func(t *testing.T, text string) {
+		tokens, err := Lex(text)
+		if err != nil || strings.Contains(text, ".") || strings.HasPrefix(text, "\uFEFF") {
+			return
+		}
+		want, filled := 0, false
+		for _, k := range tokens {
+			if end := k.Kind == KindEnd; end || k.Is(";") {
+				if filled {
+					want++
+				}
+				filled = false
+			} else {
+				filled = true
+			}
+		}
+		got := 0
+		for s := NewScanner(strings.NewReader(text)); ; got++ {
+			in, err := s.Next()
+			if err == io.EOF {
+				break
+			}
+			if _, lerr := lexOne(in.Text); err != nil || lerr != nil {
+				t.Fatalf("%q: %q: %v, %v", text, in.Text, err, lerr)
+			}
+		}
+		if got != want {
+			t.Fatalf("%q has %d statements, the scanner finds %d", text, want, got)
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"regexp"
@@ -25,9 +25,9 @@ func (p *parser) createSource() (Statement, error) {
 	}
 	switch t := p.peek(); {
 	case p.accept("POSTGRES"), p.accept("POSTGRESQL"):
-	case t.kind == kindWord && !reserved[t.upper]:
-		return nil, sqlerr.New(sqlerr.Unsupported, "there is no kind of source %s", excerpt(t.text, 40)).
-			WithHint("the kind is POSTGRES; tables of the SQLite file need no source").At(t.position)
+	case t.Kind == KindWord && !reserved[t.Upper]:
+		return nil, sqlerr.New(sqlerr.Unsupported, "there is no kind of source %s", Excerpt(t.Text, 40)).
+			WithHint("the kind is POSTGRES; tables of the SQLite file need no source").At(t.Position)
 	default:
 		return nil, p.unexpected("POSTGRES")
 	}
@@ -46,11 +46,11 @@ func IsVariable(name string) bool { return variable.MatchString(name) }
 // that needs its quotes.
 func (p *parser) noSecrets() error {
 	for i, t := range p.tokens[p.at:] {
-		named := i >= 2 && p.after(i-2).is("DSN_ENV") && p.after(i-1).is("=")
-		if t.kind == kindString && !(named && IsVariable(t.value)) || t.kind == kindQuoted && !IsVariable(t.value) ||
-			t.is("/") || strings.EqualFold(t.text, "password") {
+		named := i >= 2 && p.after(i-2).Is("DSN_ENV") && p.after(i-1).Is("=")
+		if t.Kind == KindString && !(named && IsVariable(t.Value)) || t.Kind == KindQuoted && !IsVariable(t.Value) ||
+			t.Is("/") || strings.EqualFold(t.Text, "password") {
 			return sqlerr.New(sqlerr.Invalid, "a connection string or password does not belong into a statement").
-				WithHint("put it into an environment variable and name that: WITH (dsn_env = 'WAREHOUSE_DSN')").At(t.position)
+				WithHint("put it into an environment variable and name that: WITH (dsn_env = 'WAREHOUSE_DSN')").At(t.Position)
 		}
 	}
 	return nil
@@ -71,7 +71,7 @@ func (p *parser) place() (in, table Name, err error) {
 		if len(parts) == 3 {
 			return Name{}, Name{}, sqlerr.New(sqlerr.Invalid, "a table has at most three names: source.schema.table").At(n.Position)
 		}
-		if parts = append(parts, n); t.kind == kindQuoted {
+		if parts = append(parts, n); t.Kind == KindQuoted {
 			written = append(written, `"`+strings.ReplaceAll(n.Text, `"`, `""`)+`"`)
 		} else {
 			written = append(written, n.Text)

@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"slices"
@@ -13,24 +13,24 @@ type Select struct {
 	Tables     []Name // all of them, in the order of the text
 	Parameters int    // the number of arguments that Bind takes
 
-	g       *guarded
-	from    []source // what is selected from; the first, and what is joined to it
-	columns []Name   // of a common table expression that renames its columns
-	list    []item
-	where   sqlparser.Expr // nil without a WHERE
-	groupBy sqlparser.GroupBy
-	having  sqlparser.Expr // nil without a HAVING
-	orderBy sqlparser.OrderBy
-	limit   *sqlparser.Limit // nil without a LIMIT
-	unique  bool             // DISTINCT
+	Tokens   *Tokens
+	From     []FromItem // what is selected from; the first, and what is joined to it
+	Columns  []Name     // of a common table expression that renames its columns
+	List     []ListItem
+	Where    sqlparser.Expr // nil without a WHERE
+	GroupBy  sqlparser.GroupBy
+	Having   sqlparser.Expr // nil without a HAVING
+	OrderBy  sqlparser.OrderBy
+	Limit    *sqlparser.Limit // nil without a LIMIT
+	Distinct bool             // DISTINCT
 }
 
 // item is one entry of the select list.
-type item struct {
-	expr  sqlparser.Expr // nil for a star
-	star  *sqlparser.StarExpr
-	alias string // as written behind it; "" where there is none
-	index int    // in the list
+type ListItem struct {
+	Expr  sqlparser.Expr // nil for a star
+	Star  *sqlparser.StarExpr
+	Alias string // as written behind it; "" where there is none
+	Index int    // in the list
 }
 
 // selectStatement parses the SELECT, or the WITH … SELECT, that starts at the
@@ -52,7 +52,7 @@ func (p *parser) selectStatement() (*Select, error) {
 
 // parseSelect parses tokens that end with the SELECT's end. Names of common
 // table expressions are in with.
-func parseSelect(tokens []token, with []expression) (*Select, error) {
+func parseSelect(tokens []Token, with []expression) (*Select, error) {
 	tokens, with, err := parseWith(tokens, with)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func parseSelect(tokens []token, with []expression) (*Select, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guarded{tokens, subs}
+	g := &Tokens{tokens, subs}
 	d, err := g.disguised()
 	if err != nil {
 		return nil, err
@@ -72,35 +72,35 @@ func parseSelect(tokens []token, with []expression) (*Select, error) {
 	}
 	sel, ok := node.(*sqlparser.Select)
 	if !ok {
-		return nil, g.find("UNION").unsupported("UNION").WithHint("ask for each count in a statement of its own")
+		return nil, g.Find("UNION").Unsupported("UNION").WithHint("ask for each count in a statement of its own")
 	}
 	if sel.Cache != "" || sel.Hints != "" || sel.Lock != "" || len(sel.Comments) > 0 {
-		return nil, g.tokens[0].unsupported("this form of SELECT")
+		return nil, g.tokens[0].Unsupported("this form of SELECT")
 	}
-	s := &Select{g: g, groupBy: sel.GroupBy, orderBy: sel.OrderBy, limit: sel.Limit, unique: sel.Distinct != ""}
+	s := &Select{Tokens: g, GroupBy: sel.GroupBy, OrderBy: sel.OrderBy, Limit: sel.Limit, Distinct: sel.Distinct != ""}
 	if sel.Where != nil {
-		s.where = sel.Where.Expr
+		s.Where = sel.Where.Expr
 	}
 	if sel.Having != nil {
-		s.having = sel.Having.Expr
+		s.Having = sel.Having.Expr
 	}
-	s.list = g.items(sel.SelectExprs)
-	s.from, err = g.sources(sel.From, with)
+	s.List = g.items(sel.SelectExprs)
+	s.From, err = g.sources(sel.From, with)
 	return s, err
 }
 
 // items returns the select list.
-func (g *guarded) items(exprs sqlparser.SelectExprs) []item {
-	items := make([]item, len(exprs))
+func (g *Tokens) items(exprs sqlparser.SelectExprs) []ListItem {
+	items := make([]ListItem, len(exprs))
 	for i, e := range exprs {
-		items[i].index = i
+		items[i].Index = i
 		switch e := e.(type) {
 		case *sqlparser.StarExpr:
-			items[i].star = e
+			items[i].Star = e
 		case *sqlparser.AliasedExpr:
-			items[i].expr = e.Expr
-			if t, ok := g.token(e.As.String()); ok {
-				items[i].alias = t.value
+			items[i].Expr = e.Expr
+			if t, ok := g.Token(e.As.String()); ok {
+				items[i].Alias = t.Value
 			}
 		}
 	}
@@ -108,58 +108,58 @@ func (g *guarded) items(exprs sqlparser.SelectExprs) []item {
 }
 
 // placeOf returns the token that an entry of the select list is found at.
-func (g *guarded) placeOf(it item) token {
-	if it.star != nil {
-		return g.find("*")
+func (g *Tokens) PlaceOf(it ListItem) Token {
+	if it.Star != nil {
+		return g.Find("*")
 	}
-	return g.start(it.expr)
+	return g.Start(it.Expr)
 }
 
 // listTexts writes each entry of the select list as it stands in the text,
 // blanks apart.
-func (g *guarded) listTexts() []string {
+func (g *Tokens) ListTexts() []string {
 	var texts []string
-	depth, text, before := 0, "", token{}
+	depth, text, before := 0, "", Token{}
 	for _, t := range g.tokens[1:] {
 		switch {
-		case t.is("("):
+		case t.Is("("):
 			depth++
-		case t.is(")"):
+		case t.Is(")"):
 			depth--
-		case depth == 0 && (t.is("FROM") || t.kind == kindEnd):
+		case depth == 0 && (t.Is("FROM") || t.Kind == KindEnd):
 			return append(texts, text)
-		case depth == 0 && t.is(","):
-			texts, text, before = append(texts, text), "", token{}
+		case depth == 0 && t.Is(","):
+			texts, text, before = append(texts, text), "", Token{}
 			continue
-		case depth == 0 && text == "" && (t.is("DISTINCT") || t.is("ALL")):
+		case depth == 0 && text == "" && (t.Is("DISTINCT") || t.Is("ALL")):
 			continue
 		}
 		if text != "" && !tight(before, t) {
 			text += " "
 		}
-		text, before = text+t.text, t
+		text, before = text+t.Text, t
 	}
 	return texts
 }
 
 // tight reports whether two tokens are written without a blank between them.
-func tight(before, t token) bool {
+func tight(before, t Token) bool {
 	switch {
-	case before.is("(") || before.is("."), t.is(")") || t.is(",") || t.is("."):
+	case before.Is("(") || before.Is("."), t.Is(")") || t.Is(",") || t.Is("."):
 		return true
 	}
-	return t.is("(") && before.isName()
+	return t.Is("(") && before.isName()
 }
 
 // tables returns the tables that a SELECT reads, sub-selects opened.
 func (s *Select) tables() []Name {
 	var names []Name
-	for _, f := range s.from {
-		if f.sub == nil {
-			names = append(names, f.name)
+	for _, f := range s.From {
+		if f.Sub == nil {
+			names = append(names, f.Name)
 			continue
 		}
-		names = append(names, f.sub.tables()...)
+		names = append(names, f.Sub.tables()...)
 	}
 	return slices.Clip(names)
 }

@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"math/big"
@@ -15,8 +15,8 @@ func (p *parser) publicColumn() (PublicColumnDef, error) {
 	}
 	c := PublicColumnDef{Name: name}
 	if !p.accept("REAL") {
-		if c.Type, err = p.columnType(); err == nil && (p.peek().is("BETWEEN") || p.peek().is("IN")) {
-			err = p.peek().unsupported("a domain of a public column").WithHint("the table has its values; only REAL columns are declared with bounds and a step")
+		if c.Type, err = p.columnType(); err == nil && (p.peek().Is("BETWEEN") || p.peek().Is("IN")) {
+			err = p.peek().Unsupported("a domain of a public column").WithHint("the table has its values; only REAL columns are declared with bounds and a step")
 		}
 		return c, err
 	}
@@ -27,13 +27,13 @@ func (p *parser) publicColumn() (PublicColumnDef, error) {
 
 // steps parses BETWEEN lo AND hi STEP step [OR NULL].
 func (p *parser) steps(column Name) (query.Steps, error) {
-	start := p.peek().position
+	start := p.peek().Position
 	var numbers [3]*big.Rat
 	for i, word := range []string{"BETWEEN", "AND", "STEP"} {
 		if !p.accept(word) {
-			if t := p.peek(); t.is(",") || t.is(")") {
+			if t := p.peek(); t.Is(",") || t.Is(")") {
 				return query.Steps{}, sqlerr.New(sqlerr.Invalid, "column %s is REAL and has no %s", column.Text, word).
-					WithHint("write REAL BETWEEN lowest AND highest STEP step, as in REAL BETWEEN 0 AND 1 STEP 0.001").At(t.position)
+					WithHint("write REAL BETWEEN lowest AND highest STEP step, as in REAL BETWEEN 0 AND 1 STEP 0.001").At(t.Position)
 			}
 			return query.Steps{}, p.unexpected(word)
 		}
@@ -50,19 +50,19 @@ func (p *parser) steps(column Name) (query.Steps, error) {
 func (p *parser) decimal() (*big.Rat, error) {
 	t := p.peek()
 	sign := ""
-	if t.is("-") || t.is("+") {
-		sign = p.next().text
+	if t.Is("-") || t.Is("+") {
+		sign = p.next().Text
 	}
 	u := p.peek()
-	if u.kind != kindInteger && u.kind != kindDecimal {
+	if u.Kind != KindInteger && u.Kind != KindDecimal {
 		return nil, p.unexpected("a number")
 	}
-	if len(u.text) > maxExponent {
-		return nil, u.unsupported("a number of this many digits")
+	if len(u.Text) > maxExponent {
+		return nil, u.Unsupported("a number of this many digits")
 	}
-	r, err := rational(sign + u.text)
+	r, err := Rational(sign + u.Text)
 	if err != nil {
-		return nil, err.At(u.position)
+		return nil, err.At(u.Position)
 	}
 	p.next()
 	return r, nil

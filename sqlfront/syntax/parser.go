@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"slices"
@@ -7,23 +7,23 @@ import (
 	"dpsql/sqlerr"
 )
 
-// parser walks the tokens of one statement, which end with a kindEnd.
+// parser walks the tokens of one statement, which end with a KindEnd.
 type parser struct {
-	tokens []token
+	tokens []Token
 	at     int
 }
 
-func (p *parser) peek() token { return p.tokens[p.at] }
+func (p *parser) peek() Token { return p.tokens[p.at] }
 
 // after returns the token n places ahead.
-func (p *parser) after(n int) token {
+func (p *parser) after(n int) Token {
 	return p.tokens[min(p.at+n, len(p.tokens)-1)]
 }
 
 // next consumes a token; the end is never passed.
-func (p *parser) next() token {
+func (p *parser) next() Token {
 	t := p.tokens[p.at]
-	if t.kind != kindEnd {
+	if t.Kind != KindEnd {
 		p.at++
 	}
 	return t
@@ -32,7 +32,7 @@ func (p *parser) next() token {
 // accept consumes the given keywords or operators when they come next.
 func (p *parser) accept(sequence ...string) bool {
 	for i, s := range sequence {
-		if !p.after(i).is(s) {
+		if !p.after(i).Is(s) {
 			return false
 		}
 	}
@@ -55,7 +55,7 @@ func (p *parser) expect(sequence ...string) error {
 // wanted.
 func (p *parser) unexpected(wanted string) error {
 	t := p.peek()
-	return t.malformed("expected %s, found %s", wanted, t.describe())
+	return t.Malformed("expected %s, found %s", wanted, t.describe())
 }
 
 // maxName is the largest length of a name in bytes.
@@ -65,21 +65,21 @@ const maxName = 256
 func (p *parser) name(what string) (Name, error) {
 	t := p.peek()
 	switch {
-	case t.kind == kindWord && reserved[t.upper]:
-		return Name{}, t.malformed("expected %s, found the keyword %s", what, t.upper).
-			WithHint("a name that is a keyword is quoted: \"%s\"", t.text)
-	case t.kind == kindString:
-		return Name{}, t.malformed("expected %s, found a string", what).
+	case t.Kind == KindWord && reserved[t.Upper]:
+		return Name{}, t.Malformed("expected %s, found the keyword %s", what, t.Upper).
+			WithHint("a name that is a keyword is quoted: \"%s\"", t.Text)
+	case t.Kind == KindString:
+		return Name{}, t.Malformed("expected %s, found a string", what).
 			WithHint("names are quoted with \"")
 	case !t.isName():
 		return Name{}, p.unexpected(what)
-	case t.value == "":
-		return Name{}, t.malformed("expected %s, found an empty name", what)
-	case len(t.value) > maxName:
-		return Name{}, sqlerr.New(sqlerr.Invalid, "a name has at most %d bytes", maxName).At(t.position)
+	case t.Value == "":
+		return Name{}, t.Malformed("expected %s, found an empty name", what)
+	case len(t.Value) > maxName:
+		return Name{}, sqlerr.New(sqlerr.Invalid, "a name has at most %d bytes", maxName).At(t.Position)
 	}
 	p.at++
-	return Name{t.value, t.position}, nil
+	return Name{t.Value, t.Position}, nil
 }
 
 // names consumes a parenthesised list of different identifiers.
@@ -94,10 +94,10 @@ func (p *parser) names(what string) ([]Name, error) {
 		if err != nil {
 			return nil, err
 		}
-		if seen[upperASCII(n.Text)] {
+		if seen[UpperASCII(n.Text)] {
 			return nil, sqlerr.New(sqlerr.Invalid, "column %s is listed twice", n.Text).At(n.Position)
 		}
-		seen[upperASCII(n.Text)] = true
+		seen[UpperASCII(n.Text)] = true
 		if names = append(names, n); p.accept(",") {
 			continue
 		}
@@ -115,8 +115,8 @@ func (p *parser) expectClose() error {
 
 // end refuses anything after the statement.
 func (p *parser) end() error {
-	if t := p.peek(); t.kind != kindEnd {
-		return t.malformed("unexpected %s after the end of the statement", t.describe())
+	if t := p.peek(); t.Kind != KindEnd {
+		return t.Malformed("unexpected %s after the end of the statement", t.describe())
 	}
 	return nil
 }
@@ -124,8 +124,8 @@ func (p *parser) end() error {
 // noParameters refuses parameters in a statement that takes none.
 func (p *parser) noParameters() error {
 	for _, t := range p.tokens {
-		if t.kind == kindParameter {
-			return t.unsupported("a parameter in this statement").
+		if t.Kind == KindParameter {
+			return t.Unsupported("a parameter in this statement").
 				WithHint("parameters stand for values in the WHERE clause of a SELECT")
 		}
 	}
@@ -135,7 +135,7 @@ func (p *parser) noParameters() error {
 // statement parses the statement by its first word.
 func (p *parser) statement() (Statement, error) {
 	t := p.next()
-	switch t.upper {
+	switch t.Upper {
 	case "SELECT", "WITH":
 		p.at--
 		return p.selectStatement()
@@ -153,8 +153,8 @@ func (p *parser) statement() (Statement, error) {
 }
 
 // command parses a statement other than a query, whose first token is passed.
-func (p *parser) command(first token) (Statement, error) {
-	switch first.upper {
+func (p *parser) command(first Token) (Statement, error) {
+	switch first.Upper {
 	case "CREATE":
 		return p.create()
 	case "ALTER":
@@ -178,15 +178,15 @@ func (p *parser) command(first token) (Statement, error) {
 }
 
 // noStatement returns the error for a first token that starts no statement.
-func noStatement(t token) error {
-	if t.kind == kindEnd {
-		return t.malformed("the statement is empty")
+func noStatement(t Token) error {
+	if t.Kind == KindEnd {
+		return t.Malformed("the statement is empty")
 	}
-	if hint, ok := foreign[t.upper]; ok {
-		return t.unsupported(t.upper).WithHint("%s", hint)
+	if hint, ok := foreign[t.Upper]; ok {
+		return t.Unsupported(t.Upper).WithHint("%s", hint)
 	}
-	err := t.malformed("no statement starts with %s", t.describe())
-	if near := sqlerr.Closest(t.upper, slices.Values(native)); near != "" {
+	err := t.Malformed("no statement starts with %s", t.describe())
+	if near := sqlerr.Closest(t.Upper, slices.Values(native)); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("the statements are %s", strings.Join(native, ", "))

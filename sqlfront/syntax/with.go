@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import "slices"
 
@@ -13,14 +13,14 @@ const maxExpressions = 100
 
 // parseWith parses the WITH clause that the tokens may start with, and returns
 // what follows it. An expression sees those before it.
-func parseWith(tokens []token, outer []expression) ([]token, []expression, error) {
-	if !tokens[0].is("WITH") {
+func parseWith(tokens []Token, outer []expression) ([]Token, []expression, error) {
+	if !tokens[0].Is("WITH") {
 		return tokens, outer, nil
 	}
 	with := slices.Clone(outer)
 	p := &parser{tokens: tokens, at: 1}
-	if t := p.peek(); t.is("RECURSIVE") && p.after(1).isName() {
-		return nil, nil, t.unsupported("WITH RECURSIVE")
+	if t := p.peek(); t.Is("RECURSIVE") && p.after(1).isName() {
+		return nil, nil, t.Unsupported("WITH RECURSIVE")
 	}
 	for {
 		e, err := p.expression(with)
@@ -28,15 +28,15 @@ func parseWith(tokens []token, outer []expression) ([]token, []expression, error
 			return nil, nil, err
 		}
 		if with = append(with, e); len(with) > maxExpressions {
-			return nil, nil, tokens[0].unsupported("a WITH of this many expressions")
+			return nil, nil, tokens[0].Unsupported("a WITH of this many expressions")
 		}
 		if !p.accept(",") {
 			break
 		}
 	}
-	if t := p.peek(); !t.is("SELECT") {
-		if isForeign(t) && t.kind == kindWord {
-			return nil, nil, t.unsupported(t.upper).WithHint("%s", foreign[t.upper])
+	if t := p.peek(); !t.Is("SELECT") {
+		if isForeign(t) && t.Kind == KindWord {
+			return nil, nil, t.Unsupported(t.Upper).WithHint("%s", foreign[t.Upper])
 		}
 		return nil, nil, p.unexpected("SELECT")
 	}
@@ -50,7 +50,7 @@ func (p *parser) expression(with []expression) (expression, error) {
 		return expression{}, err
 	}
 	var columns []Name
-	if p.peek().is("(") {
+	if p.peek().Is("(") {
 		if columns, err = p.names("a column"); err != nil {
 			return expression{}, err
 		}
@@ -58,10 +58,10 @@ func (p *parser) expression(with []expression) (expression, error) {
 	if err := p.expect("AS"); err != nil {
 		return expression{}, err
 	}
-	if t := p.peek(); t.is("MATERIALIZED") || t.is("NOT") {
-		return expression{}, t.unsupported("MATERIALIZED")
+	if t := p.peek(); t.Is("MATERIALIZED") || t.Is("NOT") {
+		return expression{}, t.Unsupported("MATERIALIZED")
 	}
-	if !p.peek().is("(") {
+	if !p.peek().Is("(") {
 		return expression{}, p.unexpected("(")
 	}
 	inner, end, err := inParentheses(p.tokens, p.at)
@@ -72,38 +72,38 @@ func (p *parser) expression(with []expression) (expression, error) {
 	if err != nil {
 		return expression{}, err
 	}
-	body.columns = columns
+	body.Columns = columns
 	p.at = end + 1
 	return expression{name, body}, nil
 }
 
 // inParentheses returns the tokens inside the parenthesis that opens at an
 // index, which must be a SELECT, and the index of the one that closes it.
-func inParentheses(tokens []token, open int) (inner []token, end int, err error) {
+func inParentheses(tokens []Token, open int) (inner []Token, end int, err error) {
 	depth := 0
 	for i := open; i < len(tokens); i++ {
 		switch {
-		case tokens[i].is("("):
+		case tokens[i].Is("("):
 			depth++
-		case tokens[i].is(")"):
+		case tokens[i].Is(")"):
 			depth--
 		}
 		if depth == 0 {
-			inner = append(slices.Clone(tokens[open+1:i]), token{kind: kindEnd, text: ")", position: tokens[i].position})
-			if first := inner[0]; !first.is("SELECT") && !first.is("WITH") {
-				return nil, 0, first.malformed("expected SELECT, found %s", first.describe())
+			inner = append(slices.Clone(tokens[open+1:i]), Token{Kind: KindEnd, Text: ")", Position: tokens[i].Position})
+			if first := inner[0]; !first.Is("SELECT") && !first.Is("WITH") {
+				return nil, 0, first.Malformed("expected SELECT, found %s", first.describe())
 			}
 			return inner, i, nil
 		}
 	}
 	last := tokens[len(tokens)-1]
-	return nil, 0, last.malformed("the statement ends too early").WithHint("a parenthesis is not closed")
+	return nil, 0, last.Malformed("the statement ends too early").WithHint("a parenthesis is not closed")
 }
 
 // openFrom parses the sub-selects in FROM and puts one name in the place of
 // each, so that the SELECT itself has none. The sub-selects are returned by the
 // position of their names.
-func openFrom(tokens []token, with []expression) ([]token, map[int]*Select, error) {
+func openFrom(tokens []Token, with []expression) ([]Token, map[int]*Select, error) {
 	nested := false
 	for i := 1; i < len(tokens) && !nested; i++ {
 		nested = tokens[i].selects()
@@ -112,18 +112,18 @@ func openFrom(tokens []token, with []expression) ([]token, map[int]*Select, erro
 		return tokens, nil, nil
 	}
 	subs := make(map[int]*Select)
-	out := make([]token, 0, len(tokens))
+	out := make([]Token, 0, len(tokens))
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
-		if next := i + 1; t.is("(") && next < len(tokens) && tokens[next].selects() && inFrom(out) {
+		if next := i + 1; t.Is("(") && next < len(tokens) && tokens[next].selects() && inFrom(out) {
 			inner, end, err := inParentheses(tokens, i)
 			if err != nil {
 				return nil, nil, err
 			}
-			if subs[t.position], err = parseSelect(inner, with); err != nil {
+			if subs[t.Position], err = parseSelect(inner, with); err != nil {
 				return nil, nil, err
 			}
-			t = token{kind: kindQuoted, text: "(…)", position: t.position}
+			t = Token{Kind: KindQuoted, Text: "(…)", Position: t.Position}
 			i = end
 		}
 		out = append(out, t)
@@ -132,15 +132,15 @@ func openFrom(tokens []token, with []expression) ([]token, map[int]*Select, erro
 }
 
 // selects reports whether a SELECT can start with the token.
-func (t *token) selects() bool {
-	return t.kind == kindWord && (t.upper == "SELECT" || t.upper == "WITH")
+func (t *Token) selects() bool {
+	return t.Kind == KindWord && (t.Upper == "SELECT" || t.Upper == "WITH")
 }
 
 // inFrom reports whether a table can stand behind the tokens.
-func inFrom(before []token) bool {
+func inFrom(before []Token) bool {
 	i := len(before) - 1
-	for i >= 0 && before[i].is("(") {
+	for i >= 0 && before[i].Is("(") {
 		i--
 	}
-	return i >= 0 && (before[i].is("FROM") && !(i > 0 && before[i-1].is("DISTINCT")) || before[i].is("JOIN"))
+	return i >= 0 && (before[i].Is("FROM") && !(i > 0 && before[i-1].Is("DISTINCT")) || before[i].Is("JOIN"))
 }

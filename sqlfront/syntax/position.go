@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"math"
@@ -9,10 +9,10 @@ import (
 
 // place returns the first token of the names and literals in a syntax node,
 // and the statement's first token where it has none.
-func (g *guarded) place(node sqlparser.SQLNode) token {
-	first := token{position: math.MaxInt}
+func (g *Tokens) Place(node sqlparser.SQLNode) Token {
+	first := Token{Position: math.MaxInt}
 	note := func(placeholder string) {
-		if t, ok := g.token(placeholder); ok && t.position < first.position {
+		if t, ok := g.Token(placeholder); ok && t.Position < first.Position {
 			first = t
 		}
 	}
@@ -27,19 +27,19 @@ func (g *guarded) place(node sqlparser.SQLNode) token {
 		}
 		return true, nil
 	}
-	if err := sqlparser.Walk(visit, node); err != nil || first.position == math.MaxInt {
+	if err := sqlparser.Walk(visit, node); err != nil || first.Position == math.MaxInt {
 		return g.tokens[0]
 	}
 	return first
 }
 
 // columnNames returns the names of the columns in an expression, as written.
-func (g *guarded) columnNames(e sqlparser.Expr) []string {
+func (g *Tokens) ColumnNames(e sqlparser.Expr) []string {
 	var names []string
 	visit := func(n sqlparser.SQLNode) (bool, error) {
 		if c, ok := n.(*sqlparser.ColName); ok {
-			if t, ok := g.token(c.Name.String()); ok && !slices.Contains(names, t.value) && len(names) < 10 {
-				names = append(names, t.value)
+			if t, ok := g.Token(c.Name.String()); ok && !slices.Contains(names, t.Value) && len(names) < 10 {
+				names = append(names, t.Value)
 			}
 		}
 		return true, nil
@@ -52,17 +52,17 @@ func (g *guarded) columnNames(e sqlparser.Expr) []string {
 
 // find returns the first of the given keywords or operators that stands
 // outside parentheses, and the statement's first token where none does.
-func (g *guarded) find(wanted ...string) token {
+func (g *Tokens) Find(wanted ...string) Token {
 	depth := 0
 	for _, t := range g.tokens {
 		switch {
-		case t.is("("):
+		case t.Is("("):
 			depth++
-		case t.is(")"):
+		case t.Is(")"):
 			depth--
 		}
 		for _, w := range wanted {
-			if depth == 0 && t.is(w) {
+			if depth == 0 && t.Is(w) {
 				return t
 			}
 		}
@@ -72,9 +72,9 @@ func (g *guarded) find(wanted ...string) token {
 
 // start returns the first token of an expression as far as it can be told:
 // for those that open with a keyword, the keyword before their first name.
-func (g *guarded) start(e sqlparser.Expr) token {
-	first := g.place(e)
-	switch unwrap(e).(type) {
+func (g *Tokens) Start(e sqlparser.Expr) Token {
+	first := g.Place(e)
+	switch Unwrap(e).(type) {
 	case *sqlparser.Subquery:
 		return g.before(first, "SELECT")
 	case *sqlparser.ExistsExpr:
@@ -86,13 +86,13 @@ func (g *guarded) start(e sqlparser.Expr) token {
 }
 
 // before returns the last of a keyword in front of a token, else the token.
-func (g *guarded) before(t token, keyword string) token {
+func (g *Tokens) before(t Token, keyword string) Token {
 	found := t
 	for _, k := range g.tokens {
-		if k.position >= t.position {
+		if k.Position >= t.Position {
 			break
 		}
-		if k.is(keyword) {
+		if k.Is(keyword) {
 			found = k
 		}
 	}
@@ -100,7 +100,7 @@ func (g *guarded) before(t token, keyword string) token {
 }
 
 // unwrap takes the parentheses off an expression.
-func unwrap(e sqlparser.Expr) sqlparser.Expr {
+func Unwrap(e sqlparser.Expr) sqlparser.Expr {
 	for {
 		p, ok := e.(*sqlparser.ParenExpr)
 		if !ok {

@@ -1,4 +1,4 @@
-package sqlfront
+package syntax
 
 import (
 	"strconv"
@@ -14,35 +14,35 @@ func Parameters(text string) ([]string, error) {
 	return parameterNames(tokens), err
 }
 
-func parameterNames(tokens []token) []string {
+func parameterNames(tokens []Token) []string {
 	names := make([]string, countParameters(tokens))
 	for _, t := range tokens {
-		if t.parameter > 0 && len(t.text) > 1 && spanOf(t.text[1:], isDigit) < len(t.text)-1 {
-			names[t.parameter-1] = t.text[1:]
+		if t.Parameter > 0 && len(t.Text) > 1 && spanOf(t.Text[1:], isDigit) < len(t.Text)-1 {
+			names[t.Parameter-1] = t.Text[1:]
 		}
 	}
 	return names
 }
 
-func countParameters(tokens []token) int {
+func countParameters(tokens []Token) int {
 	n := 0
 	for i := range tokens {
-		n = max(n, tokens[i].parameter)
+		n = max(n, tokens[i].Parameter)
 	}
 	return n
 }
 
 // parameter reads ?, ?N, $N, :name, @name or $name.
-func (l *lexer) parameter() (token, error) {
+func (l *lexer) parameter() (Token, error) {
 	rest := l.text[l.at:]
 	n := spanOf(rest[1:], isNamePart)
 	if rest[0] == '?' {
 		n = spanOf(rest[1:], isDigit)
 	} else if n == 0 {
-		return token{}, sqlerr.New(sqlerr.Malformed, "unexpected character %c", rest[0]).
+		return Token{}, sqlerr.New(sqlerr.Malformed, "unexpected character %c", rest[0]).
 			WithHint("a named parameter is written :name").At(l.position)
 	}
-	return l.take(kindParameter, 1+n), nil
+	return l.take(KindParameter, 1+n), nil
 }
 
 // maxParameter is the largest number a parameter can have.
@@ -51,12 +51,12 @@ const maxParameter = 1 << 18
 // numberParameters gives each parameter its number as SQLite does: ?N is N
 // (and so is $N, as in PostgreSQL), a name used before has its number, and
 // anything else is one more than the largest so far.
-func numberParameters(tokens []token) error {
+func numberParameters(tokens []Token) error {
 	largest := 0
 	var named map[string]int
 	for i := range tokens {
 		t := &tokens[i]
-		if t.kind != kindParameter {
+		if t.Kind != KindParameter {
 			continue
 		}
 		n, err := parameterNumber(*t, named)
@@ -65,14 +65,14 @@ func numberParameters(tokens []token) error {
 		}
 		if n == 0 {
 			n = largest + 1
-			if len(t.text) > 1 {
+			if len(t.Text) > 1 {
 				if named == nil {
 					named = make(map[string]int)
 				}
-				named[t.text] = n
+				named[t.Text] = n
 			}
 		}
-		t.parameter = n
+		t.Parameter = n
 		largest = max(largest, n)
 	}
 	return nil
@@ -80,14 +80,14 @@ func numberParameters(tokens []token) error {
 
 // parameterNumber returns the number that the token states or that its name
 // already has, and 0 where it has none yet.
-func parameterNumber(t token, named map[string]int) (int, error) {
-	digits := t.text[1:]
-	if digits == "" || t.text[0] != '?' && (t.text[0] != '$' || spanOf(digits, isDigit) < len(digits)) {
-		return named[t.text], nil
+func parameterNumber(t Token, named map[string]int) (int, error) {
+	digits := t.Text[1:]
+	if digits == "" || t.Text[0] != '?' && (t.Text[0] != '$' || spanOf(digits, isDigit) < len(digits)) {
+		return named[t.Text], nil
 	}
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 1 || n > maxParameter {
-		return 0, sqlerr.New(sqlerr.Invalid, "a parameter's number lies between 1 and %d", maxParameter).At(t.position)
+		return 0, sqlerr.New(sqlerr.Invalid, "a parameter's number lies between 1 and %d", maxParameter).At(t.Position)
 	}
 	return n, nil
 }

@@ -1,0 +1,122 @@
+package syntax
+
+import (
+	"unicode/utf8"
+
+	"dpsql/sqlerr"
+)
+
+// Kind classifies a token.
+type Kind uint8
+
+const (
+	KindEnd       Kind = iota // the end of the statement
+	KindWord                  // an unquoted identifier or keyword
+	KindQuoted                // an identifier in "…", `…` or […]
+	KindString                // '…'
+	KindInteger               // decimal digits
+	KindDecimal               // a number with a point or an exponent
+	KindBlob                  // x'…'
+	KindParameter             // ?, ?N, $N, :name, @name, $name
+	KindOperator              // operators and punctuation
+)
+
+// token is one token of a statement.
+type Token struct {
+	Kind      Kind
+	Text      string // as written
+	Value     string // a string's or identifier's value; else text
+	Upper     string // a word in ASCII upper case, to compare with keywords
+	Position  int    // 1-based character in the statement
+	Parameter int    // 1-based number of a parameter
+}
+
+// is reports whether the token is the given keyword or operator.
+func (t Token) Is(s string) bool {
+	return t.Kind == KindWord && t.Upper == s || t.Kind == KindOperator && t.Text == s
+}
+
+// isName reports whether the token can be an identifier.
+func (t Token) isName() bool {
+	return t.Kind == KindQuoted || t.Kind == KindWord && !reserved[t.Upper]
+}
+
+// startsOperand reports whether an expression can start with the token.
+func (t Token) startsOperand() bool {
+	switch t.Kind {
+	case KindEnd:
+		return false
+	case KindOperator:
+		return t.Text == "(" || t.Text == "-" || t.Text == "+" || t.Text == "~"
+	case KindWord:
+		return !reserved[t.Upper] || t.Upper == "NULL" || t.Upper == "CASE"
+	}
+	return true
+}
+
+// endsOperand reports whether an expression can end with the token.
+func (t Token) endsOperand() bool {
+	switch t.Kind {
+	case KindEnd:
+		return false
+	case KindOperator:
+		return t.Text == ")"
+	case KindWord:
+		return !keywords[t.Upper] && !reserved[t.Upper] || t.Upper == "NULL" || t.Upper == "END"
+	}
+	return true
+}
+
+// describe names the token in an error message.
+func (t Token) describe() string {
+	if t.Kind == KindEnd {
+		return "the end of the statement"
+	}
+	return Excerpt(t.Text, 40)
+}
+
+// malformed returns a syntax error at the token.
+func (t Token) Malformed(format string, args ...any) *sqlerr.Error {
+	return sqlerr.New(sqlerr.Malformed, format, args...).At(t.Position)
+}
+
+// unsupported returns a refusal of the named construct at the token.
+func (t Token) Unsupported(construct string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", construct).At(t.Position)
+}
+
+// excerpt shortens a text to n characters.
+func Excerpt(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	at := 0
+	for range n - 1 {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return s[:at] + "…"
+}
+
+// upperASCII folds as SQLite does: ASCII letters only.
+func UpperASCII(s string) string {
+	i := 0
+	for i < len(s) && upper(s[i]) == s[i] {
+		i++
+	}
+	if i == len(s) {
+		return s
+	}
+	b := []byte(s)
+	for ; i < len(b); i++ {
+		b[i] = upper(b[i])
+	}
+	return string(b)
+}
+
+func upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - ('a' - 'A')
+	}
+	return c
+}
