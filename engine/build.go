@@ -7,6 +7,8 @@ import (
 	"math"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
 	"dpsql/mechanisms/projection"
 	"dpsql/source"
 )
@@ -24,12 +26,12 @@ type releaseParams struct {
 }
 
 // buildProjection pays for a planned release, builds it and stores it.
-func (db *DB) buildProjection(ctx context.Context, b *bill, name string, p projectionPlan, report func(done, all int64)) error {
+func (db *DB) buildProjection(ctx context.Context, b *pay.Bill, name string, p projectionPlan, report func(done, all int64)) error {
 	steps := &buildSteps{report: report}
 	var builder *projection.Builder
 	var cells *source.Histogram
-	err := db.onSnapshot(ctx, p.table, func(sn *snapshot) error {
-		err := sn.charge(ctx, b, catalog.KindReleases, "create release", name, p.cost)
+	err := db.rows.OnSnapshot(ctx, p.table, func(sn *rows.Snapshot) error {
+		paid, err := db.desk.Build(ctx, b, sn, catalog.KindReleases, "create release", name, p.cost)
 		if err != nil {
 			return err
 		}
@@ -37,7 +39,7 @@ func (db *DB) buildProjection(ctx context.Context, b *bill, name string, p proje
 		if builder, err = projection.NewBuilder(p.universe, p.params, db.random()); err != nil {
 			return err
 		}
-		cells, err = sn.cells(ctx, p.columns, builder.Coder(), math.MaxInt, steps.read)
+		cells, err = sn.Cells(ctx, paid, p.columns, builder.Coder(), math.MaxInt, steps.read)
 		return err
 	})
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/sqlerr"
@@ -141,12 +143,12 @@ func (st *statement) buy(ctx context.Context, purchases []purchase, answers []es
 	}
 	defer flight.Land()
 	var stored []catalog.Answer
-	err = st.db.onSnapshot(ctx, st.table, func(sn *snapshot) error {
-		purchases, err := st.charge(ctx, sn, purchases, answers)
+	err = st.db.rows.OnSnapshot(ctx, st.table, func(sn *rows.Snapshot) error {
+		purchases, paid, err := st.charge(ctx, sn, purchases, answers)
 		if err != nil || len(purchases) == 0 {
 			return err
 		}
-		stored, err = st.draw(ctx, sn, purchases, answers)
+		stored, err = st.draw(ctx, sn, paid, purchases, answers)
 		return err
 	})
 	if err != nil || len(stored) == 0 {
@@ -164,12 +166,12 @@ func (st *statement) buy(ctx context.Context, purchases []purchase, answers []es
 }
 
 // draw counts what was paid for and adds noise.
-func (st *statement) draw(ctx context.Context, sn *snapshot, purchases []purchase, answers []estimate) ([]catalog.Answer, error) {
+func (st *statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, purchases []purchase, answers []estimate) ([]catalog.Answer, error) {
 	var asks []int
 	for _, p := range purchases {
 		asks = append(asks, p.asks...)
 	}
-	counts, err := sn.countAll(ctx, st.queries(asks))
+	counts, err := sn.Counts(ctx, paid, st.queries(asks))
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +180,7 @@ func (st *statement) draw(ctx context.Context, sn *snapshot, purchases []purchas
 		for _, n := range p.asks {
 			value, err := p.price.Answer(counts[len(stored)], st.db.random())
 			if err != nil {
-				return nil, errRandom()
+				return nil, pay.ErrRandom()
 			}
 			a, err := p.price.stored(st.asks[n].request, value)
 			if err != nil {
@@ -195,45 +197,37 @@ func (st *statement) draw(ctx context.Context, sn *snapshot, purchases []purchas
 	return stored, nil
 }
 
-// charge pays for purchases, in one line of the ledger, but for answers that
-// are as good and were stored since they were planned: those it takes, and
-// returns what is left to be answered.
-func (st *statement) charge(ctx context.Context, sn *snapshot, purchases []purchase, answers []estimate) ([]purchase, error) {
+// charge pays for purchases, in one line of the ledger. Answers that are as good and
+// were stored since the plan are taken instead. It returns what is left to be answered
+// and the receipt for it.
+func (st *statement) charge(ctx context.Context, sn *rows.Snapshot, purchases []purchase, answers []estimate) ([]purchase, *pay.Receipt, error) {
 	var left []purchase
-	var cost accounting.Amount
-	err := st.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := sn.unchanged(ctx, tx); err != nil {
-			return err
-		}
-		left, cost = nil, accounting.Amount{}
-		n := 0
+	paid, err := st.db.desk.Answers(ctx, st.bill, sn, st.buyer, func(tx *catalog.Tx) (*catalog.Payment, error) {
+		left = nil
+		n, payment := 0, catalog.Payment{Account: st.table.Account, Action: "direct answer", Object: st.table.Name}
 		for _, p := range purchases {
 			asks, err := st.unbought(tx, p.asks, answers)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if len(asks) > 0 {
 				left = append(left, purchase{asks, p.price})
-				cost.Rho += p.price.cost().Rho
+				payment.Rho += p.price.cost().Rho
 				n += len(asks)
 			}
 		}
-		if n == 0 {
-			return nil
-		}
-		action := "direct answer"
 		if n > 1 {
-			action = fmt.Sprintf("%d direct answers", n)
+			payment.Action = fmt.Sprintf("%d direct answers", n)
 		}
-		return tx.Buy(*st.buyer, catalog.Payment{Account: st.table.Account, Action: action, Object: st.table.Name, Rho: cost.Rho})
+		if n == 0 {
+			return nil, nil
+		}
+		return &payment, nil
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && paid != nil {
+		st.cost = paid.Paid()
 	}
-	st.cost = cost
-	st.bill.add(cost)
-	st.buyer.Taken += cost.Rho
-	return left, nil
+	return left, paid, err
 }
 
 // unbought returns the asks without a stored answer that is good enough, and

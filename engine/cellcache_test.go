@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
+	"dpsql/source"
 	"dpsql/sqlfront"
 )
 
@@ -46,19 +48,19 @@ func bindText(t testing.TB, s *Session, text string) request {
 
 // loadNow makes loading pay at the next count over all columns of a table.
 func loadNow(s *Session, table int64) {
-	c := &s.db.cellCache
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	state := c.get(cellsKey{table, fmt.Sprint([]int(nil))})
-	state.spent, state.price = 1, 1
+	c := &s.db.rows.Cache
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	state := c.Get(rows.KeyOfCells(table, nil))
+	state.Spent, state.Price = 1, 1
 }
 
 // inMemory reports whether cells over all columns of the first table are held.
 func inMemory(s *Session) bool {
-	c := &s.db.cellCache
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.get(cellsKey{1, fmt.Sprint([]int(nil))}).histogram != nil
+	c := &s.db.rows.Cache
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	return c.Get(rows.KeyOfCells(1, nil)).Histogram != nil
 }
 
 // TestCellsAreLoadedWhenItPays counts until the cells are in memory, and again
@@ -118,7 +120,7 @@ func TestPublicTablesAreLookedAtAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := s.db.cellCache.get(keyOfCells(r.table, nil)).histogram; h == nil {
+	if h := s.db.rows.Cache.Get(rows.KeyOfCells(r.table.ID, nil)).Histogram; h == nil {
 		t.Fatal("the cells are not in memory")
 	}
 	if _, err := countNow(s.db, r, nil, r.query); err == nil {
@@ -183,19 +185,19 @@ func TestMechanismCountsFromMemory(t *testing.T) {
 	for age := int64(0); age < 40; age++ {
 		r := bindText(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age BETWEEN %d AND %d`, age, 2*age))
 		see := view.Cover(r.query, columns, 1<<20)
-		want, err := (&snapshot{db: s.db, table: r.table}).countRows(context.Background(), r.query)
+		want, err := countInFile(s, r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if age == 5 {
-			c := &s.db.cellCache
-			c.get(keyOfCells(r.table, columns)).spent = 1 << 60
+			c := &s.db.rows.Cache
+			c.Get(rows.KeyOfCells(r.table.ID, columns)).Spent = 1 << 60
 		}
 		got, err := countNow(s.db, r, columns, see.Query)
 		if err != nil || got != want {
 			t.Errorf("ages %d to %d: %d, %v, want %d", age, 2*age, got, err, want)
 		}
-		if s.db.cellCache.get(keyOfCells(r.table, columns)).histogram != nil {
+		if s.db.rows.Cache.Get(rows.KeyOfCells(r.table.ID, columns)).Histogram != nil {
 			loaded++
 		}
 	}
@@ -215,13 +217,13 @@ func TestCellsArePrintedNowhere(t *testing.T) {
 	if n, err := countNow(s.db, r, nil, r.query); err != nil || n != 27182 || !inMemory(s) {
 		t.Fatalf("%d, %v, in memory: %v", n, err, inMemory(s))
 	}
-	held := s.db.cellCache.byKey[cellsKey{1, fmt.Sprint([]int(nil))}]
+	held := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil))
 	encoded, err := json.Marshal(s.db)
 	if err != nil {
 		t.Fatal(err)
 	}
 	texts := []string{string(encoded)}
-	for _, v := range []any{s, s.db, *s, held, *held, held.histogram, *held.histogram} {
+	for _, v := range []any{s, s.db, *s, held, *held, held.Histogram, *held.Histogram} {
 		texts = append(texts, fmt.Sprintf("%v", v), fmt.Sprintf("%+v", v), fmt.Sprintf("%#v", v))
 	}
 	for _, text := range texts {
@@ -229,4 +231,13 @@ func TestCellsArePrintedNowhere(t *testing.T) {
 			t.Errorf("printed: %.300s", text)
 		}
 	}
+}
+
+// countInFile counts in the file, whatever is in memory.
+func countInFile(s *Session, r request) (n int64, err error) {
+	err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+		n, err = source.SQLite(tx.SQL()).Count(context.Background(), anyone{}, r.table.Rows(), r.query)
+		return err
+	})
+	return n, err
 }

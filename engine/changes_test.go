@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 )
@@ -147,15 +148,15 @@ func TestChangesBetweenRuns(t *testing.T) {
 			t.Run(fmt.Sprint(change.what, memory), func(t *testing.T) {
 				s := firingOften(t)
 				must(t, s, `SET mechanism = first`)
-				state := s.db.cellCache.get(cellsKey{1, "[]"})
-				if state.price = time.Hour; memory {
-					state.spent, state.price = 1, 1
+				state := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil))
+				if state.Price = time.Hour; memory {
+					state.Spent, state.Price = 1, 1
 				}
 				for i := range 3 {
 					must(t, s, between(0, 70+i))
 					must(t, s, between(0, 20+i))
 				}
-				if loaded := s.db.cellCache.get(cellsKey{1, "[]"}).histogram != nil; loaded != memory {
+				if loaded := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil)).Histogram != nil; loaded != memory {
 					t.Errorf("the cells are in memory: %v", loaded)
 				}
 				if m := mechanism(t, s, "first"); m.RunsEnded < 2 {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
@@ -48,8 +50,8 @@ type DB struct {
 	prices    memo[direct.Request, price]
 	params    memo[string, paramsResult] // of mechanisms, by their stored text
 	live      *liveMechanisms
-	pools     pools // of the sources outside the file
-	cellCache cellCache
+	rows      *rows.Reader
+	desk      *pay.Desk
 	building  sync.Mutex // declarations of this process run one at a time
 	rehearsal *Rehearsal // that works on this database, a copy in memory; nil for all others
 }
@@ -76,15 +78,17 @@ func Open(path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, live: newLiveMechanisms(o.BusyTimeout),
-		pools: pools{open: openPool}}, nil
+	db := &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, live: newLiveMechanisms(o.BusyTimeout),
+		rows: rows.NewReader(store)}
+	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
+	return db, nil
 }
 
 // Close gives back what the process holds, so that another may go on where it
 // was, and closes the file. Sessions must be done.
 func (db *DB) Close() error {
 	err := db.live.release(db)
-	db.pools.closeAll()
+	db.rows.Close()
 	if cerr := db.store.Close(); err == nil {
 		err = cerr
 	}

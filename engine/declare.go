@@ -9,6 +9,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
@@ -117,7 +118,7 @@ func (u unit) keyed(db *DB) (unit, error) {
 	}
 	u.key = make([]byte, 32)
 	if err := db.random().Bytes(u.key); err != nil {
-		return u, errRandom()
+		return u, pay.ErrRandom()
 	}
 	return u, nil
 }

@@ -83,7 +83,7 @@ func FuzzStoredMechanism(f *testing.F) {
 		}
 		sameParams(tt, p)
 		l, err := newLive(t, m, prior)
-		if !readable(tt, err) || !readable(tt, l.resume(m, parseHistory(lines))) {
+		if !readable(tt, err) || !readable(tt, l.resume(m, nil, parseHistory(lines))) {
 			return
 		}
 		if _, err := l.run.Test(50, 40, stream(1)); err != nil && sqlerr.CodeOf(err) != sqlerr.Internal {

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
@@ -118,6 +119,7 @@ func (m *liveMechanisms) giveBack(db *DB, closing bool) error {
 	m.memory.clear()
 	for id, l := range m.byID {
 		l.open = false
+		l.paid.End()              // the next lease resumes the run with a receipt of its own
 		if l.over || err != nil { // the catalog says leased: the next holder ends the run
 			delete(m.byID, id)
 		}
@@ -172,6 +174,7 @@ func (db *DB) open(ctx context.Context, t *view.Table, id int64) (*live, error) 
 	var record *catalog.Mechanism
 	var state []byte
 	var history []catalog.HistoryRow
+	var paid *pay.Receipt
 	from := int64(1)
 	if l != nil && !l.over {
 		from = l.learned + 1
@@ -198,6 +201,9 @@ func (db *DB) open(ctx context.Context, t *view.Table, id int64) (*live, error) 
 		if state, err = tx.MechanismState(record); err != nil {
 			return err
 		}
+		if paid, err = pay.ResumeRun(tx, t, id); err != nil {
+			return err
+		}
 		history, err = tx.History(id, from)
 		return err
 	})
@@ -209,7 +215,7 @@ func (db *DB) open(ctx context.Context, t *view.Table, id int64) (*live, error) 
 			return nil, err
 		}
 	}
-	if err := l.resume(record, history); err != nil {
+	if err := l.resume(record, paid, history); err != nil {
 		return nil, err
 	}
 	db.live.byID[id] = l
@@ -233,7 +239,7 @@ func newLive(t *view.Table, record *catalog.Mechanism, state []byte) (*live, err
 // resume learns the updates that are new and takes up the open run. An update
 // that finds no variable left (the paper's FAILURE) leaves the hypothesis as it
 // is: its answer was given, and nothing was promised of the next.
-func (l *live) resume(record *catalog.Mechanism, history []catalog.HistoryRow) error {
+func (l *live) resume(record *catalog.Mechanism, paid *pay.Receipt, history []catalog.HistoryRow) error {
 	u := l.table.Over(record.Columns)
 	for _, row := range history {
 		q, err := query.Parse(u, row.Query)
@@ -246,13 +252,13 @@ func (l *live) resume(record *catalog.Mechanism, history []catalog.HistoryRow) e
 		l.learned = row.Seq
 	}
 	l.keep(*record)
-	l.run = nil
+	l.endRun()
 	if record.Run != nil {
 		run, err := smw.ResumeRun(l.params.Params, record.Run.Tau)
 		if err != nil {
 			return err
 		}
-		l.run = &run
+		l.run, l.paid = &run, paid
 	}
 	l.open = true
 	return nil

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
@@ -22,11 +24,12 @@ type live struct {
 	record     catalog.Mechanism
 	params     smwParams
 	hypothesis *smw.Hypothesis
-	learned    int64    // updates of the history that the hypothesis knows
-	counted    int64    // comparisons that the catalog knows of
-	run        *smw.Run // nil between runs
-	open       bool     // marked leased in the catalog by this process
-	over       bool     // a firing could not be stored: the open run must not be used again
+	learned    int64        // updates of the history that the hypothesis knows
+	counted    int64        // comparisons that the catalog knows of
+	run        *smw.Run     // nil between runs
+	paid       *pay.Receipt // for the run
+	open       bool         // marked leased in the catalog by this process
+	over       bool         // a firing could not be stored: the open run must not be used again
 }
 
 // reply is what a mechanism gives when it is asked: an estimate, or what has
@@ -82,7 +85,7 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 	}
 	var count int64
 	var stale *stale
-	err = db.onSnapshot(ctx, r.table, func(sn *snapshot) error {
+	err = db.rows.OnSnapshot(ctx, r.table, func(sn *rows.Snapshot) error {
 		var err error
 		if stale, err = db.startRun(ctx, sn, l, r.buyer); err != nil || stale != nil {
 			return err
@@ -90,7 +93,7 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 		if err := db.reserveComparison(ctx, l); err != nil {
 			return err
 		}
-		count, err = sn.count(ctx, r.query, l.record.Columns, q)
+		count, err = sn.Count(ctx, l.paid, r.query, l.record.Columns, q)
 		return err
 	})
 	if err != nil || stale != nil {
@@ -131,7 +134,7 @@ func (db *DB) answered(ctx context.Context, r request, l *live) (estimate, bool,
 // compared with it. The account was charged when the mechanism was created. What
 // the buyer takes is the run's share of that. Whether a run is open is public: what
 // ends one is released. It returns stale if the buyer may not pay.
-func (db *DB) startRun(ctx context.Context, sn *snapshot, l *live, by *catalog.Buyer) (*stale, error) {
+func (db *DB) startRun(ctx context.Context, sn *rows.Snapshot, l *live, by *catalog.Buyer) (*stale, error) {
 	if l.run != nil {
 		return nil, nil
 	}
@@ -139,35 +142,32 @@ func (db *DB) startRun(ctx context.Context, sn *snapshot, l *live, by *catalog.B
 	next.RunsStarted++
 	payment := catalog.Payment{Account: l.table.Account, Object: next.Name, Prepaid: next.RunRho,
 		Action: fmt.Sprintf("run %d of %d", next.RunsStarted, next.Updates)}
-	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := sn.unchanged(ctx, tx); err != nil {
-			return err
-		}
-		if err := tx.UpdateMechanism(&next); err != nil {
-			return err
-		}
-		return tx.Buy(*by, payment)
-	})
+	paid, err := db.desk.StartRun(ctx, sn, by, payment, func(tx *catalog.Tx) error { return tx.UpdateMechanism(&next) })
 	if code := sqlerr.CodeOf(err); code == sqlerr.Forbidden || code == sqlerr.Budget {
 		return &stale{next.ID, runUnpaid, err}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	by.Taken += payment.Cost()
 	ctx = context.WithoutCancel(ctx) // it is paid for: let it begin
 	l.keep(next)
 	run, err := smw.StartRun(l.params.Params, db.random())
 	if err != nil {
-		return nil, errRandom()
+		return nil, pay.ErrRandom()
 	}
 	next.Run = &catalog.OpenRun{Number: next.RunsStarted, Tau: run.Tau()}
 	if err := db.store.Write(ctx, func(tx *catalog.Tx) error { return tx.UpdateMechanism(&next) }); err != nil {
 		return nil, err
 	}
 	l.keep(next)
-	l.run = &run
+	l.run, l.paid = &run, paid
 	return nil, nil
+}
+
+// endRun makes the run's receipt worthless.
+func (l *live) endRun() {
+	l.paid.End()
+	l.run, l.paid = nil, nil
 }
 
 // keep keeps a record that the catalog has.
@@ -237,7 +237,8 @@ func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
 // that fails the run is over in this process too.
 func (db *DB) learn(ctx context.Context, l *live, r request, asked smw.Scaled, noisy int64) (estimate, error) {
 	ctx = context.WithoutCancel(ctx) // it has fired: it must be stored
-	l.run, l.over = nil, true
+	l.endRun()
+	l.over = true
 	a := l.stored(r, catalog.AnswerFired, asked, noisy)
 	next := l.record
 	next.Run = nil

@@ -7,6 +7,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
@@ -36,7 +37,7 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 		return nil, err
 	}
 	t, columns, a := asked.table, asked.columns, v.Accounts[asked.table.Account]
-	n, left, err := s.db.rowCount(ctx, &s.bill, t, catalog.KindInteractive, accounting.Amount{Rho: asked.rho})
+	n, left, err := s.db.desk.RowCount(ctx, &s.bill, s.db.rows, t, catalog.KindInteractive, accounting.Amount{Rho: asked.rho})
 	if err != nil {
 		return nil, err
 	}
@@ -138,24 +139,15 @@ func readRequest(o *options, t *view.Table, u *query.Universe) smwRequest {
 }
 
 // reserve charges the ρ of the mechanism's runs and stores it with the state it
-// starts from, in one transaction: a mechanism without its budget, or a budget
-// without its mechanism, cannot be.
+// starts from.
 func (db *DB) reserve(ctx context.Context, t *view.Table, m *catalog.Mechanism, p smwParams, state []byte) error {
 	params, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
 	m.Params = params
-	return db.onSnapshot(ctx, t, func(sn *snapshot) error {
-		return db.store.Write(ctx, func(tx *catalog.Tx) error {
-			if err := sn.unchanged(ctx, tx); err != nil {
-				return err
-			}
-			if err := tx.Charge(t.Account, catalog.KindInteractive, "reserve mechanism", m.Name, accounting.Amount{Rho: m.Rho}); err != nil {
-				return err
-			}
-			return tx.AddMechanism(m, state)
-		})
+	return db.rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
+		return db.desk.Reserve(ctx, sn, m.Name, m.Rho, func(tx *catalog.Tx) error { return tx.AddMechanism(m, state) })
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"dpsql/engine/internal/rows"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -63,7 +64,7 @@ func (f *far) exec(t testing.TB, statements ...string) {
 
 // dial makes a database use the fake for all its sources.
 func (f *far) dial(db *DB) {
-	db.pools.open = func(kind, dsn string) (pool, error) {
+	db.rows.Dial = func(kind, dsn string) (rows.Pool, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.opened = append(f.opened, dsn)
@@ -132,18 +133,24 @@ func (r farReader) read(ctx context.Context) error {
 	return nil
 }
 
-func (r farReader) Count(ctx context.Context, t source.Table, q query.Query) (int64, error) {
+func (r farReader) Count(ctx context.Context, p source.Permit, t source.Table, q query.Query) (int64, error) {
+	if err := source.Admit(p, t); err != nil {
+		return 0, err
+	}
 	if err := r.read(ctx); err != nil {
 		return 0, err
 	}
-	return r.rows.Count(ctx, near(t), q)
+	return r.rows.Count(ctx, anyone{}, near(t), q)
 }
 
-func (r farReader) Cells(ctx context.Context, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
+func (r farReader) Cells(ctx context.Context, p source.Permit, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
+	if err := source.Admit(p, t); err != nil {
+		return nil, err
+	}
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
-	return r.rows.Cells(ctx, near(t), columns, coder, most)
+	return r.rows.Cells(ctx, anyone{}, near(t), columns, coder, most)
 }
 
 const (
@@ -185,3 +192,8 @@ func outsideOf(t testing.TB, db *DB) {
 
 // from is the declaration of admissions over a place.
 func from(place string) string { return strings.Replace(admissionsOver, "SOURCE", place, 1) }
+
+// anyone admits every reading.
+type anyone struct{}
+
+func (anyone) Admits(source.Table) error { return nil }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine/internal/rows"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
@@ -277,7 +278,7 @@ func TestCellsOutsideAreNotKept(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	table := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`).table
-	s.db.cellCache.noteWork(keyOfCells(table, []int{0}), 1<<60) // loading would pay
+	s.db.rows.Cache.NoteWork(rows.KeyOfCells(table.ID, []int{0}), 1<<60) // loading would pay
 	for _, want := range []int64{2000, 2001} {
 		r := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`)
 		q, _ := r.query.Project([]int{0})
@@ -286,8 +287,8 @@ func TestCellsOutsideAreNotKept(t *testing.T) {
 		}
 		f.exec(t, `INSERT INTO raw_admissions VALUES ('F', 1, 'E10', '15210', 9999)`)
 	}
-	if s.db.cellCache.held != 0 {
-		t.Errorf("%d cells are held", s.db.cellCache.held)
+	if s.db.rows.Cache.Held != 0 {
+		t.Errorf("%d cells are held", s.db.rows.Cache.Held)
 	}
 }
 

@@ -2,17 +2,17 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/big"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
-	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -36,7 +36,7 @@ type smwPlan struct {
 // decided by public numbers alone; where an accuracy is asked for, only one that
 // does not stand in its way is bought unasked.
 func planSMW(r smwRequest, n catalog.NHat, rho accounting.Rho) (smwPlan, error) {
-	e, err := rowCountBound(n, r.Beta/2) // the other half is the mechanism's own
+	e, err := pay.RowCountBound(n, r.Beta/2) // the other half is the mechanism's own
 	if err != nil {
 		return smwPlan{}, err
 	}
@@ -80,7 +80,7 @@ func (p smwPlan) sigmaSquared(sensitivity int64) *big.Rat {
 // and stays whatever comes of the mechanism: a prior is never given back. The
 // whole budget must be there, so that a mechanism that cannot be has cost
 // nothing yet.
-func (db *DB) buyPrior(ctx context.Context, b *bill, t *view.Table, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
+func (db *DB) buyPrior(ctx context.Context, b *pay.Bill, t *view.Table, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
 	if p.prior == 0 {
 		return nil, nil
 	}
@@ -91,15 +91,15 @@ func (db *DB) buyPrior(ctx context.Context, b *bill, t *view.Table, name string,
 		return nil, err
 	}
 	var state []byte
-	err = db.onSnapshot(ctx, t, func(sn *snapshot) error {
-		err := sn.charge(ctx, b, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
+	err = db.rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
+		paid, err := db.desk.Build(ctx, b, sn, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
 		if err != nil {
 			return err
 		}
 		if t.Outside == nil {
 			ctx = context.WithoutCancel(ctx) // it is paid for; but another server may never answer
 		}
-		state, err = db.learnPrior(ctx, sn, columns, p)
+		state, err = db.learnPrior(ctx, sn, paid, columns, p)
 		return err
 	})
 	return state, err
@@ -108,16 +108,12 @@ func (db *DB) buyPrior(ctx context.Context, b *bill, t *view.Table, name string,
 // learnPrior counts pairs of columns and learns the prior from the noisy counts.
 // The caller has charged it. K tables of counts with discrete Gaussian noise of
 // variance K·L²/(2ρ) are ρ-zCDP, see smw.Measure.
-func (db *DB) learnPrior(ctx context.Context, sn *snapshot, columns []int, p smwPlan) ([]byte, error) {
+func (db *DB) learnPrior(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, columns []int, p smwPlan) ([]byte, error) {
 	if p.prior == 0 {
 		return nil, nil
 	}
-	t := sn.table
-	if columns == nil {
-		columns = view.AllColumns(t)
-	}
-	err := sn.read(ctx, func(from source.Reader) error { return countPairs(ctx, from, t, columns, p.tables) })
-	if err != nil {
+	t := sn.Table()
+	if err := sn.CountPairs(ctx, paid, columns, p.tables); err != nil {
 		return nil, err
 	}
 	prior, err := smw.LearnClasses(t.Over(columns), p.tables, p.sigmaSquared(t.Sensitivity()), p.NHat, db.random())
@@ -125,49 +121,6 @@ func (db *DB) learnPrior(ctx context.Context, sn *snapshot, columns []int, p smw
 		return nil, err
 	}
 	return prior.Encode(), nil
-}
-
-// countPairs counts the rows by pairs of the given columns: in one pass where the
-// cells over all of them have codes and fit into memory, and else in one a pair.
-// Which it is shows in nothing but the time.
-func countPairs(ctx context.Context, from source.Reader, t *view.Table, columns []int, tables []smw.Table) error {
-	u := t.Over(columns)
-	if !u.Coded() {
-		return countEachPair(ctx, from, t, columns, tables)
-	}
-	cells, err := from.Cells(ctx, t.Rows(), columns, query.NewCoder(u, [16]byte{}), maxCells)
-	if errors.Is(err, source.ErrTooManyCells) {
-		return countEachPair(ctx, from, t, columns, tables)
-	}
-	if err != nil {
-		return err
-	}
-	ordinals := make([]uint64, len(columns))
-	for x, n := range cells.All() {
-		for i, code := len(columns)-1, x.Lo; i >= 0; i-- {
-			size := u.Columns()[i].Domain.Size()
-			ordinals[i] = code % size
-			code /= size
-		}
-		for _, pair := range tables {
-			pair.Counts[ordinals[pair.A]*u.Columns()[pair.B].Domain.Size()+ordinals[pair.B]] += n
-		}
-	}
-	return nil
-}
-
-func countEachPair(ctx context.Context, from source.Reader, t *view.Table, columns []int, tables []smw.Table) error {
-	for _, pair := range tables {
-		of := []int{columns[pair.A], columns[pair.B]}
-		cells, err := from.Cells(ctx, t.Rows(), of, query.NewCoder(t.Over(of), [16]byte{}), math.MaxInt)
-		if err != nil {
-			return err
-		}
-		for x, n := range cells.All() {
-			pair.Counts[x.Lo] += n
-		}
-	}
-	return nil
 }
 
 // decodePrior returns the prior that a state holds, nil for the uniform one.

@@ -5,6 +5,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
@@ -99,17 +100,12 @@ func deltaShare(a view.Account, e accounting.Epsilon) accounting.Delta {
 	return accounting.Delta(share.Quo(share, big.NewInt(int64(a.Caps.ReleaseEpsilon))).Int64())
 }
 
-// laplaceScale returns L/ε.
-func laplaceScale(e accounting.Epsilon, sensitivity int64) *big.Rat {
-	return new(big.Rat).Quo(new(big.Rat).SetInt64(sensitivity), e.Rat())
-}
-
 // planSketch plans identity and sparse releases: discrete Laplace noise of scale
 // L/ε on integer coordinates, of which one row changes one by one. Without heavy
 // cells such a release is ε-differentially private; with them (ε, δ), by the
 // proof at projection.Heavy.
 func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
-	law, err := noise.NewLaplace(laplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
+	law, err := noise.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
 	if err != nil {
 		return p, err
 	}

@@ -11,8 +11,11 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
+	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -66,7 +69,9 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 	}
 	r := &Rehearsal{s: s, before: make(map[int64]accounting.Amount), stubs: make(map[string]bool), unread: make(map[string]bool),
 		undecided: make(map[int64]map[int]string), unbuilt: make(map[unbuiltKey]supportMax)}
-	db := &DB{store: store, role: s.db.role, settings: s.db.settings, random: s.db.random, live: s.db.live, rehearsal: r}
+	db := &DB{store: store, role: s.db.role, settings: s.db.settings, random: s.db.random, live: s.db.live, rehearsal: r,
+		rows: rows.Refusing(sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows"))}
+	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
 	r.copy = db.NewSession()
 	if err := r.look(ctx); err != nil {
 		store.Close()
@@ -559,14 +564,6 @@ func exists(v *view.View, st *sqlfront.Drop) bool {
 // isUnread reports whether a public table's rows are missing in the copy.
 func (r *Rehearsal) isUnread(table string) bool {
 	return r != nil && r.unread[query.FoldName(table)]
-}
-
-// errNotRead refuses to read private rows, of which a rehearsal has none.
-func (r *Rehearsal) errNotRead() error {
-	if r == nil {
-		return nil
-	}
-	return sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows")
 }
 
 // outside stands for what a source would say of a table to be declared. The rows

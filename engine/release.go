@@ -32,7 +32,7 @@ func (s *Session) createRelease(ctx context.Context, st *sqlfront.CreateRelease)
 		return nil, err
 	}
 	if p.complete != nil { // it depends on the number of rows, which is bought first
-		n, left, err := s.db.rowCount(ctx, &s.bill, t, catalog.KindReleases, p.cost)
+		n, left, err := s.db.desk.RowCount(ctx, &s.bill, s.db.rows, t, catalog.KindReleases, p.cost)
 		if err != nil {
 			return nil, err
 		}

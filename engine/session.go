@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"dpsql/engine/internal/pay"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -18,7 +19,7 @@ type Session struct {
 	dir      string
 	progress func(done, all int64)     // nil where nobody looks
 	confirm  func(warning string) bool // nil where nobody is asked
-	bill     bill                      // of the statement that runs
+	bill     pay.Bill                  // of the statement that runs
 }
 
 // NewSession returns a session with the database's settings.
@@ -101,10 +102,10 @@ func (s *Session) ExecPrepared(ctx context.Context, p *Prepared, args []query.Va
 }
 
 func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, args []query.Value) (*Result, error) {
-	s.bill = bill{}
+	s.bill = pay.Bill{}
 	r, err := s.exec(ctx, p.statement, args)
 	if err != nil {
-		return nil, s.bill.tell(public(ctx, err))
+		return nil, s.bill.Tell(public(ctx, err))
 	}
 	if s.told() {
 		r.Elapsed = time.Since(start)
@@ -162,7 +163,7 @@ func (s *Session) declare(ctx context.Context, statement sqlfront.Statement) (*R
 	case *sqlfront.AlterPrivate:
 		return s.alterPrivate(ctx, st)
 	case *sqlfront.Drop:
-		s.db.cellCache.clear()
+		s.db.rows.Forget()
 		return s.drop(ctx, st)
 	case *sqlfront.Export:
 		return s.export(ctx, st)

@@ -10,6 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
@@ -73,7 +74,7 @@ func showTables(v *view.View, confidence float64) (*Result, error) {
 		}
 		var rows, margin any
 		if t.NHat != nil {
-			bound, err := rowCountBound(*t.NHat, 1-confidence)
+			bound, err := pay.RowCountBound(*t.NHat, 1-confidence)
 			if err != nil {
 				return nil, err
 			}

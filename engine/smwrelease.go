@@ -11,6 +11,8 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
@@ -46,7 +48,7 @@ func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 	if err != nil {
 		return nil, err
 	}
-	n, left, err := s.db.rowCount(ctx, &s.bill, t, catalog.KindReleases, asked.cost)
+	n, left, err := s.db.desk.RowCount(ctx, &s.bill, s.db.rows, t, catalog.KindReleases, asked.cost)
 	if err != nil {
 		return nil, err
 	}
@@ -146,25 +148,25 @@ func sizeClass(c *class, r *smwRequest) error {
 
 // buildHypothesis pays, reads the cells once, buys the prior and runs the passes
 // from what was paid, and stores what the hypothesis learned.
-func (db *DB) buildHypothesis(ctx context.Context, b *bill, name string, t *view.Table, columns []int, c *class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
+func (db *DB) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *view.Table, columns []int, c *class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
 	published := publishedHypothesis{Version: 1, Params: p.smwParams, Class: c}
 	var cells *source.Histogram
 	var src *noise.Source
 	u := t.Over(columns)
-	err = db.onSnapshot(ctx, t, func(sn *snapshot) error {
-		err := sn.charge(ctx, b, catalog.KindReleases, "create release", name, cost)
+	err = db.rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
+		paid, err := db.desk.Build(ctx, b, sn, catalog.KindReleases, "create release", name, cost)
 		if err != nil {
 			return err
 		}
 		src = db.random()
 		var key [16]byte // names records of a universe without codes, here only
 		if err := src.Bytes(key[:]); err != nil {
-			return errRandom()
+			return pay.ErrRandom()
 		}
-		if cells, err = sn.cells(ctx, columns, query.NewCoder(u, key), math.MaxInt, nil); err != nil {
+		if cells, err = sn.Cells(ctx, paid, columns, query.NewCoder(u, key), math.MaxInt, nil); err != nil {
 			return err
 		}
-		published.Prior, err = db.learnPrior(ctx, sn, columns, p)
+		published.Prior, err = db.learnPrior(ctx, sn, paid, columns, p)
 		return err
 	})
 	if err != nil {

@@ -67,7 +67,7 @@ func (s *Session) dropSource(ctx context.Context, name string) error {
 		return tx.DropSource(name)
 	})
 	if err == nil && dropped != nil {
-		s.db.pools.close(dropped.ID)
+		s.db.rows.CloseSource(dropped.ID)
 	}
 	return err
 }
@@ -109,12 +109,8 @@ func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u
 	if r := s.db.rehearsal; r != nil {
 		return r.outside(found, t), nil
 	}
-	pool, err := s.db.pools.get(found)
-	if err != nil {
-		return nil, sqlerr.Locate(err, st.In.Position)
-	}
 	out := &outside{source: *found}
-	err = pool.Snapshot(ctx, func(from source.Reader) error {
+	err = s.db.rows.Look(ctx, found, func(from source.Checker) error {
 		whole := view.SourceTable(t)
 		whole.Columns = nil
 		if _, err := from.Check(ctx, whole); err != nil {
@@ -128,7 +124,7 @@ func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u
 		}
 		return sqlerr.Locate(err, st.Name.Position)
 	})
-	return out, err
+	return out, sqlerr.Locate(err, st.In.Position)
 }
 
 // moving says what a table without a unit relies on where its rows are on several

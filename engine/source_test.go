@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpsql/engine/internal/rows"
 	"dpsql/sqlerr"
 )
 
@@ -179,11 +180,11 @@ func TestUnitsOutside(t *testing.T) {
 func TestWithTimeout(t *testing.T) {
 	for _, dsn := range []string{"postgres://u:p@h/d", "postgresql://u:p@h:1,g:2/d?sslmode=disable", "postgres://u:p@h/d?statement_timeout=5&sslmode=disable",
 		"postgres://h?", "host=h user=u password='p q' statement_timeout=5", "dbname=d", ""} {
-		c, err := pgconn.ParseConfig(withTimeout(dsn, 30))
+		c, err := pgconn.ParseConfig(rows.WithTimeout(dsn, 30))
 		if err != nil || c.RuntimeParams["statement_timeout"] != "30000" {
 			t.Fatalf("%s: %v, %v", dsn, c, err)
 		}
-		plain, err := pgconn.ParseConfig(withTimeout(dsn, 0))
+		plain, err := pgconn.ParseConfig(rows.WithTimeout(dsn, 0))
 		if want, _ := pgconn.ParseConfig(dsn); err != nil || plain.Host != want.Host || c.Host != want.Host || c.Password != want.Password || c.Database != want.Database ||
 			plain.RuntimeParams["statement_timeout"] != want.RuntimeParams["statement_timeout"] {
 			t.Errorf("%s: %v, %v", dsn, plain, err)

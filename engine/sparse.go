@@ -5,6 +5,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
@@ -84,7 +85,7 @@ func (p projectionPlan) options(w wishes) (options []projection.Option, err erro
 
 // laplace returns noise of scale L over a part of ε, and the scale.
 func (p projectionPlan) laplace(part *big.Rat) (noise.Law, float64, error) {
-	scale := laplaceScale(p.cost.Epsilon, p.table.Sensitivity())
+	scale := pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity())
 	scale.Quo(scale, part)
 	law, err := noise.NewLaplace(scale)
 	f, _ := scale.Float64()

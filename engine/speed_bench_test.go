@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"dpsql/engine/internal/rows"
 	"dpsql/query"
 )
 
@@ -153,14 +154,14 @@ func BenchmarkMechanism(b *testing.B) {
 	s := crowded(b, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 1, max_updates = 10, max_support = 491520)`, `SET mechanism = m`)
 	b.Run("plain", func(b *testing.B) { plainSQL(b, s, of("raw")) })
 	b.Run("pushdown", func(b *testing.B) {
-		s.db.cellCache.get(cellsKey{1, "[]"}).price = 1 << 60
+		s.db.rows.Cache.Get(rows.KeyOfCells(1, nil)).Price = 1 << 60
 		ask(b, s, of("t"))
 	})
 	b.Run("memory", func(b *testing.B) {
-		state := s.db.cellCache.get(cellsKey{1, "[]"})
-		state.spent, state.price = 1, 1
+		state := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil))
+		state.Spent, state.Price = 1, 1
 		must(b, s, thousand("t", 800_000))
-		if state.histogram == nil {
+		if state.Histogram == nil {
 			b.Fatal("the cells are not in memory")
 		}
 		ask(b, s, of("t"))
@@ -182,10 +183,10 @@ func BenchmarkFiring(b *testing.B) {
 		FROM raw WITH (epsilon = 1000, delta = 1e-6)`)
 	must(b, s, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 499, max_updates = 1000, max_support = 1000, queries = 10000, prior = uniform)`)
 	must(b, s, `SET mechanism = m`)
-	state := s.db.cellCache.get(cellsKey{1, "[]"})
-	state.spent, state.price = 1, 1
+	state := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil))
+	state.Spent, state.Price = 1, 1
 	trueCount(b, s, thousand("t", 0))
-	if state.histogram == nil {
+	if state.Histogram == nil {
 		b.Fatal("the cells are not in memory")
 	}
 	b.Run("commits", func(b *testing.B) { commits(b, false) })

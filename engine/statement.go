@@ -6,6 +6,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -25,7 +26,7 @@ type statement struct {
 
 	buyer *catalog.Buyer    // which it pays as
 	cost  accounting.Amount // what was charged for direct answers
-	bill  *bill
+	bill  *pay.Bill
 
 	progress  func(done, all int64)
 	done, all int64 // steps: each query is planned, and answered

@@ -61,7 +61,7 @@ func BenchmarkCount(b *testing.B) {
 		return func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := SQLite(db).Count(context.Background(), table, q); err != nil {
+				if _, err := SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -113,7 +113,7 @@ func BenchmarkCells(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := SQLite(db).Cells(context.Background(), table, columns, coder, math.MaxInt); err != nil {
+				if _, err := SQLite(db).Cells(context.Background(), anyone{}, table, columns, coder, math.MaxInt); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -10,7 +10,10 @@ import (
 )
 
 // Cells implements Reader. The rows stream by once.
-func (s sqlite) Cells(ctx context.Context, t Table, columns []int, coder query.Coder, most int) (*Histogram, error) {
+func (s sqlite) Cells(ctx context.Context, p Permit, t Table, columns []int, coder query.Coder, most int) (*Histogram, error) {
+	if err := Admit(p, t); err != nil {
+		return nil, err
+	}
 	projected, err := t.Project(columns)
 	if err == nil {
 		err = projected.Over(coder.Universe())

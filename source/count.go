@@ -14,7 +14,10 @@ import (
 // are; any other query is evaluated on each row as it streams by. Of a table
 // with a unit the rows kept stream by: for a conjunction that few rows meet,
 // only those of units that have such a row.
-func (s sqlite) Count(ctx context.Context, t Table, counted query.Query) (int64, error) {
+func (s sqlite) Count(ctx context.Context, p Permit, t Table, counted query.Query) (int64, error) {
+	if err := Admit(p, t); err != nil {
+		return 0, err
+	}
 	q := s.q
 	if err := t.Over(counted.Universe()); err != nil {
 		return 0, err

@@ -84,7 +84,7 @@ func TestCountMatchesNaive(t *testing.T) {
 		for range 4 {
 			q := someQuery(rt, u)
 			want := naive(t, db, table, q)
-			got, err := SQLite(db).Count(ctx, table, q)
+			got, err := SQLite(db).Count(ctx, anyone{}, table, q)
 			must(rt, err)
 			if got != want {
 				rt.Fatalf("%s: counted %d, naive %d", q, got, want)
@@ -117,7 +117,7 @@ func TestCountSaturates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := SQLite(db).Count(context.Background(), table, q); err != nil || got != math.MaxInt64 {
+	if got, err := SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || got != math.MaxInt64 {
 		t.Errorf("got %d, %v, want 2^63-1", got, err)
 	}
 }
@@ -139,7 +139,7 @@ func TestCountManyColumns(t *testing.T) {
 		}
 		db := memory(t, "CREATE TABLE raw ("+strings.Join(names, ", ")+")", "INSERT INTO raw (c0, c1499) VALUES (2, 2), (0, 2), (2, 77)")
 		q := query.Where(universe(t, table.Columns), 0, domain.Of(query.Int(2)))
-		if got, err := SQLite(db).Count(context.Background(), table, q); err != nil || got != 1 {
+		if got, err := SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || got != 1 {
 			t.Errorf("%s: got %d, %v, want 1", name, got, err)
 		}
 		if got, err := countStreamed(context.Background(), db, table, q); err != nil || got != 1 {
@@ -152,7 +152,7 @@ func TestCountRefusesAnotherUniverse(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a, b)")
 	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}}}
 	other := universe(t, []query.Column{{Name: "b", Domain: between(t, 0, 1)}})
-	if _, err := SQLite(db).Count(context.Background(), table, query.All(other)); err == nil {
+	if _, err := SQLite(db).Count(context.Background(), anyone{}, table, query.All(other)); err == nil {
 		t.Error("a query over other columns was counted")
 	}
 }

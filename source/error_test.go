@@ -21,9 +21,9 @@ func TestErrorsCarryNoValues(t *testing.T) {
 	}
 	table := Table{Source: "v", Columns: []query.Column{{Name: "a", Domain: query.Unbounded()}}}
 	u := universe(t, table.Columns)
-	_, counted := SQLite(db).Count(context.Background(), table, query.All(u))
+	_, counted := SQLite(db).Count(context.Background(), anyone{}, table, query.All(u))
 	_, streamed := countStreamed(context.Background(), db, table, query.All(u))
-	_, celled := SQLite(db).Cells(context.Background(), table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+	_, celled := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	_, valued := Values(context.Background(), db, "v", "a", query.TypeText, 9)
 	for _, err := range []error{counted, streamed, celled, valued} {
 		if sqlerr.CodeOf(err) != sqlerr.Invalid || strings.Contains(err.Error(), "secret") {
@@ -39,8 +39,8 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, checked := SQLite(db).Check(ctx, table)
-	_, counted := SQLite(db).Count(ctx, table, query.All(u))
-	_, celled := SQLite(db).Cells(ctx, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+	_, counted := SQLite(db).Count(ctx, anyone{}, table, query.All(u))
+	_, celled := SQLite(db).Cells(ctx, anyone{}, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	_, valued := Values(ctx, db, "raw", "a", query.TypeInteger, 9)
 	for _, err := range []error{checked, counted, celled, valued} {
 		if sqlerr.CodeOf(err) != sqlerr.Cancelled {
@@ -55,7 +55,7 @@ func TestCancelledMidway(t *testing.T) {
 	table := Table{Source: "forever", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 9)}}}
 	u := universe(t, table.Columns)
 	for name, count := range map[string]func(context.Context) (int64, error){
-		"pushed":   func(ctx context.Context) (int64, error) { return SQLite(db).Count(ctx, table, query.All(u)) },
+		"pushed":   func(ctx context.Context) (int64, error) { return SQLite(db).Count(ctx, anyone{}, table, query.All(u)) },
 		"streamed": func(ctx context.Context) (int64, error) { return countStreamed(ctx, db, table, query.All(u)) },
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 50e6)

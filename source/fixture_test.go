@@ -79,5 +79,10 @@ func countAll(ctx context.Context, q Querier, t Table) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return SQLite(q).Count(ctx, t, query.All(u))
+	return SQLite(q).Count(ctx, anyone{}, t, query.All(u))
 }
+
+// anyone admits every reading.
+type anyone struct{}
+
+func (anyone) Admits(Table) error { return nil }

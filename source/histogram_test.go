@@ -28,7 +28,7 @@ func TestHistogramCountsAsSQL(t *testing.T) {
 				columns = append(columns, i)
 			}
 		}
-		h, err := SQLite(db).Cells(ctx, table, columns, query.NewCoder(u.Project(columns), [16]byte{1}), math.MaxInt)
+		h, err := SQLite(db).Cells(ctx, anyone{}, table, columns, query.NewCoder(u.Project(columns), [16]byte{1}), math.MaxInt)
 		must(rt, err)
 		narrow, ok := q.Project(columns)
 		if !ok {
@@ -41,7 +41,7 @@ func TestHistogramCountsAsSQL(t *testing.T) {
 			}
 			return
 		}
-		want, err := SQLite(db).Count(ctx, table, q)
+		want, err := SQLite(db).Count(ctx, anyone{}, table, q)
 		must(rt, err)
 		if naive := naive(t, db, table, q); got != want || got != naive {
 			rt.Fatalf("%v over %v: %d in memory, %d by SQL, %d by definition", q, columns, got, want, naive)
@@ -115,10 +115,10 @@ func TestCellsStopAtALimit(t *testing.T) {
 	for _, column := range []query.Column{{Name: "a", Domain: between(t, 0, 9)}, {Name: "b", Domain: query.Unbounded()}} {
 		table := Table{Source: "raw", Columns: []query.Column{column}}
 		coder := query.NewCoder(universe(t, table.Columns), [16]byte{})
-		if _, err := SQLite(db).Cells(context.Background(), table, []int{0}, coder, 2); !errors.Is(err, ErrTooManyCells) {
+		if _, err := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, coder, 2); !errors.Is(err, ErrTooManyCells) {
 			t.Errorf("%s: three cells of at most two: %v", column.Name, err)
 		}
-		if h, err := SQLite(db).Cells(context.Background(), table, []int{0}, coder, 3); err != nil || h.Len() != 3 {
+		if h, err := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, coder, 3); err != nil || h.Len() != 3 {
 			t.Errorf("%s: three cells of at most three: %v", column.Name, err)
 		}
 	}

@@ -62,7 +62,7 @@ func TestAllSeeTheRowsKept(t *testing.T) {
 			for _, tuple := range rows {
 				want += q.Weight(tuple)
 			}
-			got, err := SQLite(db).Count(ctx, table, q)
+			got, err := SQLite(db).Count(ctx, anyone{}, table, q)
 			must(rt, err)
 			streamed, err := countStreamed(ctx, db, table, q)
 			must(rt, err)
@@ -77,7 +77,7 @@ func TestAllSeeTheRowsKept(t *testing.T) {
 			e, _ := coder.Code(pick(tuple, columns))
 			want[e]++
 		}
-		got, err := SQLite(db).Cells(ctx, table, columns, coder, math.MaxInt)
+		got, err := SQLite(db).Cells(ctx, anyone{}, table, columns, coder, math.MaxInt)
 		must(rt, err)
 		if !maps.Equal(maps.Collect(got.All()), want) {
 			rt.Fatalf("cells %v, naive %v", maps.Collect(got.All()), want)
@@ -96,11 +96,11 @@ func TestSensitivity(t *testing.T) {
 		coder := query.NewCoder(u, [16]byte{2})
 		measure := func() (counts []int64, cells map[query.Element]int64) {
 			for _, q := range queries {
-				n, err := SQLite(db).Count(ctx, table, q)
+				n, err := SQLite(db).Count(ctx, anyone{}, table, q)
 				must(rt, err)
 				counts = append(counts, n)
 			}
-			h, err := SQLite(db).Cells(ctx, table, allOf(table), coder, math.MaxInt)
+			h, err := SQLite(db).Cells(ctx, anyone{}, table, allOf(table), coder, math.MaxInt)
 			must(rt, err)
 			return counts, maps.Collect(h.All())
 		}
@@ -169,7 +169,7 @@ func TestKeepHeavyUnits(t *testing.T) {
 			for _, tuple := range want {
 				n += q.Weight(tuple)
 			}
-			if got, err := SQLite(db).Count(context.Background(), table, q); err != nil || got != n {
+			if got, err := SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || got != n {
 				t.Errorf("L = %d, %s: counted %d, %v, naive %d", l, q, got, err, n)
 			}
 		}

@@ -28,7 +28,7 @@ func TestCountLists(t *testing.T) {
 			text.Of(texts...).Complement(), text.Of(texts[:2]...).Complement(), text.Of(texts[1:40]...).Complement(), text.Of(texts[5:]...)} {
 			for _, n := range []query.Set{numbers.All(), every(numbers, 3, 900), blocks(numbers, 10), blocks(numbers, 100), scattered(numbers)} {
 				q := where(t, u, n, s)
-				got, err := SQLite(db).Count(ctx, table, q)
+				got, err := SQLite(db).Count(ctx, anyone{}, table, q)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -41,14 +41,30 @@ type Reader interface {
 	// Count returns the true count of a query over the table's columns: the sum,
 	// over the rows that count, of the row's weight. A sum beyond 2^63-1 stays at
 	// 2^63-1.
-	Count(ctx context.Context, t Table, q query.Query) (int64, error)
+	Count(ctx context.Context, p Permit, t Table, q query.Query) (int64, error)
 
 	// Cells returns how many rows fall into each cell of the universe projected
 	// to the given columns, by the cell's name under the coder, which is over
 	// that universe. It stops with ErrTooManyCells when more than most are
 	// occupied. A row with any declared column outside its domain, projected or
 	// not, is in no cell, and neither is one that is not kept of its unit.
-	Cells(ctx context.Context, t Table, columns []int, coder query.Coder, most int) (*Histogram, error)
+	Cells(ctx context.Context, p Permit, t Table, columns []int, coder query.Coder, most int) (*Histogram, error)
+}
+
+// Permit admits the reading of private rows. The one in dpsql is the receipt for a
+// charge. It is the door of this package: that a caller has a Permit is checked when
+// it is compiled, that the Permit is good for the table when rows are read.
+type Permit interface {
+	// Admits returns nil if rows of the table may be read now.
+	Admits(t Table) error
+}
+
+// Admit asks a permit. Readers call it before they read a row. nil admits nothing.
+func Admit(p Permit, t Table) error {
+	if p == nil {
+		return sqlerr.New(sqlerr.Internal, "private rows are not read: there is no permit")
+	}
+	return p.Admits(t)
 }
 
 // Checker looks at schemas. It reads no rows.

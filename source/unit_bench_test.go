@@ -32,7 +32,7 @@ func BenchmarkUnits(b *testing.B) {
 	}
 	count := func(q query.Query) func() error {
 		return func() error {
-			_, err := SQLite(db).Count(context.Background(), table, q)
+			_, err := SQLite(db).Count(context.Background(), anyone{}, table, q)
 			return err
 		}
 	}
@@ -40,7 +40,7 @@ func BenchmarkUnits(b *testing.B) {
 	measure("half the rows", count(half))
 	measure("all rows", count(query.All(u)))
 	measure("cells", func() error {
-		_, err := SQLite(db).Cells(context.Background(), table, []int{0, 1, 2, 3, 4}, coder, math.MaxInt)
+		_, err := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0, 1, 2, 3, 4}, coder, math.MaxInt)
 		return err
 	})
 	run(b, db, "CREATE INDEX i ON raw (diagnosis, sex, age)")

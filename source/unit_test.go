@@ -70,7 +70,7 @@ func TestDomainsBeforeUnits(t *testing.T) {
 		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) INSERT INTO raw SELECT 1, i, 1 FROM n")
 	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}, {Name: "b", Domain: between(t, 40, 41)}}, Unit: "person", MaxRows: 2, Key: []byte{1}}
 	q := query.Where(universe(t, table.Columns), 0, table.Columns[0].Domain.Of(query.Int(1)))
-	if n, err := SQLite(db).Count(context.Background(), table, q); err != nil || n != 2 {
+	if n, err := SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || n != 2 {
 		t.Errorf("counted %d, %v, want 2", n, err)
 	}
 }
@@ -97,8 +97,8 @@ func TestUnitRefused(t *testing.T) {
 	for _, test := range tests {
 		test.table.Columns = columns
 		_, checked := SQLite(db).Check(context.Background(), test.table)
-		_, counted := SQLite(db).Count(context.Background(), test.table, query.All(u))
-		_, celled := SQLite(db).Cells(context.Background(), test.table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+		_, counted := SQLite(db).Count(context.Background(), anyone{}, test.table, query.All(u))
+		_, celled := SQLite(db).Cells(context.Background(), anyone{}, test.table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 		for i, err := range []error{checked, counted, celled} {
 			if want := []sqlerr.Code{test.checked, test.asked, test.asked}[i]; sqlerr.CodeOf(err) != want {
 				t.Errorf("%+v: call %d: %v, want %q", test.table, i, err, want)
@@ -113,8 +113,8 @@ func TestUnitErrorsCarryNoValues(t *testing.T) {
 		"CREATE VIEW v AS SELECT a, json_extract('{}', person) AS person FROM raw")
 	table := Table{Source: "v", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
 	u := universe(t, table.Columns)
-	_, counted := SQLite(db).Count(context.Background(), table, query.All(u))
-	_, celled := SQLite(db).Cells(context.Background(), table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+	_, counted := SQLite(db).Count(context.Background(), anyone{}, table, query.All(u))
+	_, celled := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	for _, err := range []error{counted, celled} {
 		if sqlerr.CodeOf(err) != sqlerr.Invalid || strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v, want invalid without the value", err)

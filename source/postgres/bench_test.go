@@ -117,7 +117,7 @@ func BenchmarkCells(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				within(b, pool, t, func(r source.Reader) error {
-					_, err := r.Cells(context.Background(), t, []int{0, 1, 2}, coder, 1<<20)
+					_, err := r.Cells(context.Background(), anyone{}, t, []int{0, 1, 2}, coder, 1<<20)
 					return err
 				})
 			}
@@ -184,7 +184,7 @@ func BenchmarkCount(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				within(b, pool, t, func(r source.Reader) error {
-					_, err := r.Count(context.Background(), t, c.q)
+					_, err := r.Count(context.Background(), anyone{}, t, c.q)
 					return err
 				})
 			}

@@ -27,7 +27,7 @@ func TestTooManyCellsKeepTheSnapshot(t *testing.T) {
 		for _, first := range []bool{false, true} { // whether something was answered before
 			err := pool.Snapshot(context.Background(), func(r source.Reader) error {
 				count := func() int64 {
-					n, err := r.Count(context.Background(), table, query.All(u))
+					n, err := r.Count(context.Background(), anyone{}, table, query.All(u))
 					must(t, err)
 					return n
 				}
@@ -36,7 +36,7 @@ func TestTooManyCellsKeepTheSnapshot(t *testing.T) {
 					t.Error("not all rows are counted")
 				}
 				for range 3 {
-					if _, err := r.Cells(context.Background(), table, []int{0}, query.NewCoder(u, [16]byte{}), 1000); !errors.Is(err, source.ErrTooManyCells) {
+					if _, err := r.Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(u, [16]byte{}), 1000); !errors.Is(err, source.ErrTooManyCells) {
 						t.Fatalf("200,000 cells of at most 1,000: %v", err)
 					}
 					if first {
@@ -46,7 +46,7 @@ func TestTooManyCellsKeepTheSnapshot(t *testing.T) {
 						t.Errorf("%d rows after too many cells, want %d", n, want)
 					}
 				}
-				h, err := r.Cells(context.Background(), table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+				h, err := r.Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 				must(t, err)
 				if h.Len() != int(want) {
 					t.Errorf("%d cells", h.Len())

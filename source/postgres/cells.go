@@ -12,7 +12,10 @@ import (
 
 // Cells implements source.Reader. The server counts by value, and its groups
 // stream by once: memory is needed for the cells only.
-func (r *reader) Cells(ctx context.Context, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
+func (r *reader) Cells(ctx context.Context, p source.Permit, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
+	if err := source.Admit(p, t); err != nil {
+		return nil, err
+	}
 	projected, err := t.Project(columns)
 	if err == nil {
 		err = projected.Over(coder.Universe())

@@ -14,7 +14,10 @@ import (
 // each weight, in one statement; any other is counted by value of the columns it
 // depends on. Of a table with a unit the server counts the rows that are kept of
 // each unit which has a row that the query weighs.
-func (r *reader) Count(ctx context.Context, t source.Table, counted query.Query) (int64, error) {
+func (r *reader) Count(ctx context.Context, p source.Permit, t source.Table, counted query.Query) (int64, error) {
+	if err := source.Admit(p, t); err != nil {
+		return 0, err
+	}
 	if err := t.CheckUnit(); err != nil {
 		return 0, err
 	}

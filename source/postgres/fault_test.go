@@ -58,7 +58,7 @@ func TestErrorsTellNothing(t *testing.T) {
 		}
 		table, q := counting(t, name)
 		err = pool.Snapshot(ctx, func(r source.Reader) error {
-			n, err = r.Count(ctx, table, q)
+			n, err = r.Count(ctx, anyone{}, table, q)
 			return err
 		})
 		return n, err
@@ -105,7 +105,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	err := pool.Snapshot(ctx, func(r source.Reader) error {
-		_, err := r.Count(ctx, table, q)
+		_, err := r.Count(ctx, anyone{}, table, q)
 		return err
 	})
 	fails(t, err, sqlerr.Cancelled)
@@ -146,15 +146,15 @@ func TestLostConnections(t *testing.T) {
 		_, err := r.Check(ctx, table)
 		must(t, err)
 		cut(t, conn)
-		if h, err := r.Cells(ctx, table, []int{0}, coder, 10); err != nil || h.Len() != 2 {
+		if h, err := r.Cells(ctx, anyone{}, table, []int{0}, coder, 10); err != nil || h.Len() != 2 {
 			t.Errorf("after a loss: %v", err)
 		}
 		execute(t, conn, "INSERT INTO a VALUES (3)")
-		if n, err := r.Count(ctx, table, q); err != nil || n != 2 {
+		if n, err := r.Count(ctx, anyone{}, table, q); err != nil || n != 2 {
 			t.Errorf("the snapshot counts %d, %v", n, err)
 		}
 		cut(t, conn)
-		_, err = r.Count(ctx, table, q)
+		_, err = r.Count(ctx, anyone{}, table, q)
 		fails(t, err, sqlerr.IO)
 		return nil
 	}))
@@ -163,7 +163,7 @@ func TestLostConnections(t *testing.T) {
 		must(t, err)
 		cut(t, conn)
 		execute(t, conn, "ALTER TABLE a ADD y int")
-		_, err = r.Count(ctx, table, q)
+		_, err = r.Count(ctx, anyone{}, table, q)
 		fails(t, err, sqlerr.Busy)
 		return nil
 	}))
@@ -183,7 +183,7 @@ func TestSnapshotHoldsTheSchema(t *testing.T) {
 		if _, err := conn.Exec(ctx, "ALTER TABLE a ALTER x TYPE text"); err == nil {
 			t.Error("the table changed")
 		}
-		_, err = r.Count(ctx, table, q)
+		_, err = r.Count(ctx, anyone{}, table, q)
 		return err
 	}))
 	execute(t, conn, "ALTER TABLE a ALTER x TYPE text")

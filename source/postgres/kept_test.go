@@ -41,10 +41,10 @@ func TestKeptOfLongTexts(t *testing.T) {
 		table.Key, table.MaxRows = []byte(strings.Repeat("k", 30*key+1)), int64(1+key%4)
 		file := table
 		file.Source = "raw"
-		want, err := source.SQLite(db).Cells(ctx, file, []int{0, 1}, coder, 1000)
+		want, err := source.SQLite(db).Cells(ctx, anyone{}, file, []int{0, 1}, coder, 1000)
 		must(t, err)
 		must(t, pool.Snapshot(ctx, func(r source.Reader) error {
-			streamed, err := r.Cells(ctx, table, []int{0, 1}, coder, 1000)
+			streamed, err := r.Cells(ctx, anyone{}, table, []int{0, 1}, coder, 1000)
 			must(t, err)
 			for how, got := range map[string]*source.Histogram{"Go": streamed, "the server": ranked(t, r.(*reader), table, coder)} {
 				if !maps.Equal(maps.Collect(got.All()), maps.Collect(want.All())) {

@@ -91,17 +91,17 @@ func TestShardsCount(t *testing.T) {
 			far, near := table, plain
 			far.Unit, far.MaxRows, far.Key = unit, 3, []byte("key")
 			near.Unit, near.MaxRows, near.Key = unit, 3, []byte("key")
-			want, err := reading.Cells(ctx, near, all, coder, 10_000)
+			want, err := reading.Cells(ctx, anyone{}, near, all, coder, 10_000)
 			must(t, err)
-			got, err := reading.Cells(ctx, far, all, coder, 10_000)
+			got, err := reading.Cells(ctx, anyone{}, far, all, coder, 10_000)
 			must(t, err)
 			if want.Len() == 0 || !maps.Equal(maps.Collect(got.All()), maps.Collect(want.All())) {
 				t.Errorf("unit %q: %d cells on shards, %d in a table, or other counts", unit, got.Len(), want.Len())
 			}
 			for _, q := range []query.Query{query.All(u), some} {
-				a, err := reading.Count(ctx, far, q)
+				a, err := reading.Count(ctx, anyone{}, far, q)
 				must(t, err)
-				if b, err := reading.Count(ctx, near, q); err != nil || a != b || a == 0 {
+				if b, err := reading.Count(ctx, anyone{}, near, q); err != nil || a != b || a == 0 {
 					t.Errorf("unit %q: %s is %d on shards and %d in a table, %v", unit, q, a, b, err)
 				}
 			}
@@ -142,7 +142,7 @@ func TestStepsDoNotTellOfRows(t *testing.T) {
 		var read, parts int
 		table.Progress = func(done, all int) { read, parts = done, all }
 		must(t, pool.Snapshot(ctx, func(r source.Reader) error {
-			_, err := r.Cells(ctx, table, []int{0}, query.NewCoder(q.Universe(), [16]byte{}), 1000)
+			_, err := r.Cells(ctx, anyone{}, table, []int{0}, query.NewCoder(q.Universe(), [16]byte{}), 1000)
 			return err
 		}))
 		if read != 2 || parts != 2 {

@@ -51,11 +51,11 @@ func TestSharedSnapshot(t *testing.T) {
 				t.Fatalf("%d parts, %v", len(rel.shares), err)
 			}
 			if round == 5 {
-				_, err := r.Cells(ctx, table, []int{0, 1}, coder, 1500)
+				_, err := r.Cells(ctx, anyone{}, table, []int{0, 1}, coder, 1500)
 				if !errors.Is(err, source.ErrTooManyCells) {
 					t.Errorf("too many cells: %v", err)
 				}
-				if n, err := r.Count(ctx, table, query.All(u)); err != nil || n != 20000 {
+				if n, err := r.Count(ctx, anyone{}, table, query.All(u)); err != nil || n != 20000 {
 					t.Errorf("after that %d rows, %v", n, err)
 				}
 				return nil
@@ -71,7 +71,7 @@ func TestSharedSnapshot(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			}()
-			got, err := r.Cells(ctx, table, []int{0, 1}, coder, 10_000)
+			got, err := r.Cells(ctx, anyone{}, table, []int{0, 1}, coder, 10_000)
 			<-ended
 			if err != nil || !maps.Equal(maps.Collect(got.All()), want) {
 				t.Errorf("round %d: other cells, %v", round, err)
@@ -99,7 +99,7 @@ func TestUnsharedSnapshot(t *testing.T) {
 		_, err := r.Check(ctx, table)
 		must(t, err)
 		must(t, r.run(ctx, "SAVEPOINT outer_one"))
-		h, err := r.Cells(ctx, table, []int{0}, query.NewCoder(q.Universe(), [16]byte{}), 1000)
+		h, err := r.Cells(ctx, anyone{}, table, []int{0}, query.NewCoder(q.Universe(), [16]byte{}), 1000)
 		if err != nil || h.Len() != 100 || !r.alone {
 			t.Errorf("%v, alone %v", err, r.alone)
 		}
@@ -131,7 +131,7 @@ func TestLostSnapshot(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			_, _ = conn.Exec(ctx, fmt.Sprintf("SELECT pg_terminate_backend(%d)", leader))
 		}()
-		got, err := r.Cells(ctx, table, []int{0}, coder, 10_000)
+		got, err := r.Cells(ctx, anyone{}, table, []int{0}, coder, 10_000)
 		<-ended
 		if err != nil || got.Len() != 1000 {
 			t.Fatalf("the read did not start over: %v", err)

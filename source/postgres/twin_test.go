@@ -44,9 +44,9 @@ func compare(t *rapid.T, pool *Pool, s scenario, file source.Reader) {
 	must(t, pool.Snapshot(ctx, func(server source.Reader) error {
 		for range 4 {
 			q := s.query(t, u)
-			want, err := file.Count(ctx, s.inFile(), q)
+			want, err := file.Count(ctx, anyone{}, s.inFile(), q)
 			must(t, err)
-			if got, err := server.Count(ctx, s.table, q); err != nil || got != want {
+			if got, err := server.Count(ctx, anyone{}, s.table, q); err != nil || got != want {
 				t.Fatalf("%s: the server counts %d (%v), SQLite %d", q, got, err, want)
 			}
 		}
@@ -60,9 +60,9 @@ func compare(t *rapid.T, pool *Pool, s scenario, file source.Reader) {
 			columns = append(columns, 0)
 		}
 		coder := query.NewCoder(u.Project(columns), [16]byte{1})
-		want, err := file.Cells(ctx, s.inFile(), columns, coder, 1000)
+		want, err := file.Cells(ctx, anyone{}, s.inFile(), columns, coder, 1000)
 		must(t, err)
-		got, err := server.Cells(ctx, s.table, columns, coder, 1000)
+		got, err := server.Cells(ctx, anyone{}, s.table, columns, coder, 1000)
 		must(t, err)
 		if !maps.Equal(maps.Collect(got.All()), maps.Collect(want.All())) {
 			t.Fatalf("the server has the cells %v, SQLite %v", maps.Collect(got.All()), maps.Collect(want.All()))

@@ -40,7 +40,7 @@ func TestUnfitRowIsToldOnce(t *testing.T) {
 			if _, err := r.Check(ctx, table); err != nil {
 				return err
 			}
-			_, err := r.Cells(ctx, table, []int{0, 1}, query.NewCoder(u, [16]byte{}), 10)
+			_, err := r.Cells(ctx, anyone{}, table, []int{0, 1}, query.NewCoder(u, [16]byte{}), 10)
 			return err
 		})
 	}

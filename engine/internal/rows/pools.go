@@ -1,4 +1,4 @@
-package engine
+package rows
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// pool reads from one database outside the file.
-type pool interface {
+// Pool reads from one database outside the file.
+type Pool interface {
 	// Snapshot calls read once, with a reader of one snapshot of the database.
 	Snapshot(ctx context.Context, read func(source.Reader) error) error
 	Close()
@@ -25,12 +25,21 @@ type pool interface {
 // database closed.
 type pools struct {
 	mu   sync.Mutex
-	byID map[int64]pool
-	open func(kind, dsn string) (pool, error) // openPool, but in tests
+	byID map[int64]Pool
+}
+
+// Look calls do with what checks schemas in a source outside the file. It reads no
+// rows, so nothing is paid.
+func (r *Reader) Look(ctx context.Context, s *catalog.Source, do func(source.Checker) error) error {
+	pool, err := r.pool(s)
+	if err != nil {
+		return err
+	}
+	return pool.Snapshot(ctx, func(from source.Reader) error { return do(from) })
 }
 
 // openPool makes a pool, which connects when it is first used.
-func openPool(kind, dsn string) (pool, error) {
+func openPool(kind, dsn string) (Pool, error) {
 	switch kind {
 	case catalog.Postgres:
 		return postgres.Open(dsn)
@@ -39,9 +48,10 @@ func openPool(kind, dsn string) (pool, error) {
 		WithHint("use the newer dpsql that declared it")
 }
 
-// get returns the pool of a source. Where its secret is missing, nothing else
-// is tried.
-func (p *pools) get(s *catalog.Source) (pool, error) {
+// pool returns the pool of a source. Where its secret is missing, nothing else is
+// tried.
+func (r *Reader) pool(s *catalog.Source) (Pool, error) {
+	p := &r.pools
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known, ok := p.byID[s.ID]; ok {
@@ -52,19 +62,20 @@ func (p *pools) get(s *catalog.Source) (pool, error) {
 		return nil, sqlerr.New(sqlerr.Invalid, "the environment variable %s, which says how to reach the source %s, is not set", s.DSNEnv, s.Name).
 			WithHint("start dpsql where it is set to a connection string, such as postgres://user@host/database")
 	}
-	made, err := p.open(s.Kind, withTimeout(dsn, int64(s.Timeout.Seconds())))
+	made, err := r.Dial(s.Kind, WithTimeout(dsn, int64(s.Timeout.Seconds())))
 	if err != nil {
 		return nil, err
 	}
 	if p.byID == nil {
-		p.byID = make(map[int64]pool)
+		p.byID = make(map[int64]Pool)
 	}
 	p.byID[s.ID] = made
 	return made, nil
 }
 
-// close closes the pool of a source, if there is one.
-func (p *pools) close(id int64) {
+// CloseSource closes the connections to a source, if there are any.
+func (r *Reader) CloseSource(id int64) {
+	p := &r.pools
 	p.mu.Lock()
 	known := p.byID[id]
 	delete(p.byID, id)
@@ -74,8 +85,9 @@ func (p *pools) close(id int64) {
 	}
 }
 
-// closeAll closes all pools.
-func (p *pools) closeAll() {
+// Close closes the connections to all sources.
+func (r *Reader) Close() {
+	p := &r.pools
 	p.mu.Lock()
 	all := p.byID
 	p.byID = nil
@@ -85,9 +97,9 @@ func (p *pools) closeAll() {
 	}
 }
 
-// withTimeout puts the server's limit for one statement into a connection
+// WithTimeout puts the server's limit for one statement into a connection
 // string, after one that is there: of a setting given twice the last counts.
-func withTimeout(dsn string, seconds int64) string {
+func WithTimeout(dsn string, seconds int64) string {
 	if seconds == 0 {
 		return dsn
 	}

@@ -1,4 +1,4 @@
-package engine
+package rows
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
@@ -15,7 +16,7 @@ import (
 	"dpsql/source"
 )
 
-// cellCache keeps the counts of occupied cells in memory, so that the true
+// Cache keeps the counts of occupied cells in memory, so that the true
 // count of a query is a few look-ups. What it holds is private: it is no part of
 // any result, and whether it is used shows in nothing but the time.
 //
@@ -24,26 +25,26 @@ import (
 // the time is spent that would have been with foresight. They serve only while
 // nothing outside the catalog was committed since they were read. Rows outside
 // the file have no such mark: they are counted where they are, every time.
-type cellCache struct {
-	mu    sync.Mutex
-	byKey map[cellsKey]*cells
-	held  int // cells of all
+type Cache struct {
+	Mu    sync.Mutex
+	byKey map[CellsKey]*Cells
+	Held  int // cells of all
 }
 
-// cellsKey names a table and the columns that cells are over.
-type cellsKey struct {
+// CellsKey names a table and the columns that cells are over.
+type CellsKey struct {
 	table   int64
 	columns string
 }
 
-// cells is the state of one key. The cache's mu guards it.
-type cells struct {
-	histogram *source.Histogram   // nil while none is loaded
+// Cells is the state of one key. The cache's Mu guards it.
+type Cells struct {
+	Histogram *source.Histogram   // nil while none is loaded
 	at        catalog.RowsVersion // of what was read
 	checked   catalog.Version     // of the file when the source was last found unchanged
 	bases     []string            // that it read then
-	spent     time.Duration       // on push-down since the last load, or attempt to
-	price     time.Duration       // of the last load; 0 before the first
+	Spent     time.Duration       // on push-down since the last load, or attempt to
+	Price     time.Duration       // of the last load; 0 before the first
 	loading   bool
 }
 
@@ -57,78 +58,80 @@ const (
 	overflow  = 10 * time.Minute // the price of loading what turned out too large
 )
 
-func keyOfCells(t *view.Table, columns []int) cellsKey { return cellsKey{t.ID, fmt.Sprint(columns)} }
+// KeyOfCells is the key of a table, by its id, and columns, nil being all.
+func KeyOfCells(table int64, columns []int) CellsKey { return CellsKey{table, fmt.Sprint(columns)} }
 
-// get returns the state of a key. The cache is locked.
-func (c *cellCache) get(k cellsKey) *cells {
+// Get returns the state of a key. The cache is locked.
+func (c *Cache) Get(k CellsKey) *Cells {
 	if c.byKey == nil {
-		c.byKey = make(map[cellsKey]*cells)
+		c.byKey = make(map[CellsKey]*Cells)
 	}
 	if c.byKey[k] == nil {
-		c.byKey[k] = &cells{}
+		c.byKey[k] = &Cells{}
 	}
 	return c.byKey[k]
 }
 
-func (c *cellCache) noteWork(k cellsKey, took time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.get(k).spent += took
+// NoteWork adds the time that a count in the database took.
+func (c *Cache) NoteWork(k CellsKey, took time.Duration) {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	c.Get(k).Spent += took
 }
 
 // currentCells returns the cells as they are now, loading them if that pays;
 // nil where SQLite should count.
-func (sn *snapshot) currentCells(ctx context.Context, columns []int, q query.Query) (*source.Histogram, error) {
-	db, t := sn.db, sn.table
+func (r reading) currentCells(ctx context.Context, columns []int, q query.Query) (*source.Histogram, error) {
+	t := r.table
 	if !q.Universe().Coded() {
 		if _, ok := q.SizeWithin(maxProbes); !ok {
 			return nil, nil
 		}
 	}
-	c, k := &db.cellCache, keyOfCells(t, columns)
-	c.mu.Lock()
-	s := *c.get(k)
-	c.mu.Unlock()
-	if s.histogram == nil && !s.pays(t) {
+	c, k := &r.reader.Cache, KeyOfCells(t.ID, columns)
+	c.Mu.Lock()
+	s := *c.Get(k)
+	c.Mu.Unlock()
+	if s.Histogram == nil && !s.pays(t) {
 		return nil, nil
 	}
-	at, file, err := db.store.RowsVersion(ctx)
+	at, file, err := r.reader.store.RowsVersion(ctx)
 	if err != nil || !at.Known() {
 		return nil, err
 	}
-	if s.histogram == nil || s.at != at {
-		c.drop(k, s.histogram)
+	if s.Histogram == nil || s.at != at {
+		c.drop(k, s.Histogram)
 		if s.pays(t) {
-			return sn.loadCells(ctx, columns, at)
+			return r.loadCells(ctx, columns, at)
 		}
 		return nil, nil
 	}
 	if s.checked == file {
-		return s.histogram, nil
+		return s.Histogram, nil
 	}
-	return s.histogram, db.recheck(ctx, t, k, s.bases, file)
+	return s.Histogram, r.recheck(ctx, k, s.bases, file)
 }
 
 // recheck refuses a source that changed, as reading its rows would. What it
 // finds holds until the next commit. Nothing outside the catalog was committed
 // since the cells were read, so its schema is looked at once, and then only
 // whether all tables it reads are still those of its budget or public.
-func (db *DB) recheck(ctx context.Context, t *view.Table, k cellsKey, bases []string, file catalog.Version) error {
-	bases, err := schemas.StillCovered(ctx, db.store, t, bases)
+func (r reading) recheck(ctx context.Context, k CellsKey, bases []string, file catalog.Version) error {
+	bases, err := schemas.StillCovered(ctx, r.reader.store, r.table, bases)
 	if err != nil {
 		return err
 	}
-	c := &db.cellCache
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.get(k)
+	c := &r.reader.Cache
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	s := c.Get(k)
 	s.checked, s.bases = file, bases
 	return nil
 }
 
 // pays reports whether push-down has taken as long as loading would.
-func (s *cells) pays(t *view.Table) bool {
-	price := s.price
+func (s *Cells) pays(t *view.Table) bool {
+	price := s.Price
 	if price == 0 {
 		rows := int64(manyRows)
 		if t.NHat != nil {
@@ -136,24 +139,24 @@ func (s *cells) pays(t *view.Table) bool {
 		}
 		price = perLoad + time.Duration(min(rows, 1e12))*perRow
 	}
-	return !s.loading && s.spent >= price
+	return !s.loading && s.Spent >= price
 }
 
 // loadCells reads the cells on one snapshot, and keeps them if nothing was
 // committed meanwhile. Others push down in the meantime.
-func (sn *snapshot) loadCells(ctx context.Context, columns []int, before catalog.RowsVersion) (*source.Histogram, error) {
-	db, t := sn.db, sn.table
-	c, k := &db.cellCache, keyOfCells(t, columns)
+func (r reading) loadCells(ctx context.Context, columns []int, before catalog.RowsVersion) (*source.Histogram, error) {
+	t := r.table
+	c, k := &r.reader.Cache, KeyOfCells(t.ID, columns)
 	if !c.begin(k) {
 		return nil, nil
 	}
 	var key [16]byte
 	if err := noise.NewSource().Bytes(key[:]); err != nil {
 		c.end(k, nil, before, 0)
-		return nil, errRandom()
+		return nil, pay.ErrRandom()
 	}
 	start := time.Now()
-	h, err := sn.cells(ctx, columns, query.NewCoder(t.Over(columns), key), maxCells, nil)
+	h, err := r.cells(ctx, columns, query.NewCoder(t.Over(columns), key), maxCells, nil)
 	if errors.Is(err, source.ErrTooManyCells) {
 		c.end(k, nil, before, overflow)
 		return nil, nil
@@ -163,7 +166,7 @@ func (sn *snapshot) loadCells(ctx context.Context, columns []int, before catalog
 		c.end(k, nil, before, 0)
 		return nil, err
 	}
-	after, _, err := db.store.RowsVersion(ctx)
+	after, _, err := r.reader.store.RowsVersion(ctx)
 	if err != nil || after != before {
 		c.end(k, nil, before, price)
 		return h, err // what it says is true of this statement, and of no later one
@@ -172,10 +175,10 @@ func (sn *snapshot) loadCells(ctx context.Context, columns []int, before catalog
 	return h, nil
 }
 
-func (c *cellCache) begin(k cellsKey) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.get(k)
+func (c *Cache) begin(k CellsKey) bool {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	s := c.Get(k)
 	if s.loading {
 		return false
 	}
@@ -185,40 +188,63 @@ func (c *cellCache) begin(k cellsKey) bool {
 
 // end keeps what was loaded, and lets go of everything else where that would be
 // too much together.
-func (c *cellCache) end(k cellsKey, h *source.Histogram, at catalog.RowsVersion, price time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.get(k)
-	s.loading, s.spent = false, 0
+func (c *Cache) end(k CellsKey, h *source.Histogram, at catalog.RowsVersion, price time.Duration) {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	s := c.Get(k)
+	s.loading, s.Spent = false, 0
 	if price > 0 {
-		s.price = price
+		s.Price = price
 	}
 	if h == nil {
 		return
 	}
-	if c.held+h.Len() > mostCells {
+	if c.Held+h.Len() > mostCells {
 		for _, other := range c.byKey {
-			other.histogram = nil
+			other.Histogram = nil
 		}
-		c.held = 0
+		c.Held = 0
 	}
-	c.held += h.Len()
-	s.histogram, s.at, s.checked, s.bases = h, at, catalog.Version{}, nil
+	c.Held += h.Len()
+	s.Histogram, s.at, s.checked, s.bases = h, at, catalog.Version{}, nil
 }
 
 // drop lets go of cells that are not current any more.
-func (c *cellCache) drop(k cellsKey, stale *source.Histogram) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s := c.get(k); s.histogram == stale && stale != nil {
-		c.held -= stale.Len()
-		s.histogram = nil
+func (c *Cache) drop(k CellsKey, stale *source.Histogram) {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	if s := c.Get(k); s.Histogram == stale && stale != nil {
+		c.Held -= stale.Len()
+		s.Histogram = nil
 	}
 }
 
 // clear lets go of everything, what was learned about times too.
-func (c *cellCache) clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.byKey, c.held = nil, 0
+func (c *Cache) clear() {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	c.byKey, c.Held = nil, 0
 }
+
+// count is Snapshot.Count.
+func (r reading) count(ctx context.Context, q query.Query, columns []int, narrow query.Query) (int64, error) {
+	if r.outside != nil {
+		return r.countRows(ctx, q)
+	}
+	h, err := r.currentCells(ctx, columns, narrow)
+	if err != nil {
+		return 0, err
+	}
+	if h != nil {
+		if n, ok := h.Count(narrow); ok {
+			return n, nil
+		}
+	}
+	start := time.Now()
+	n, err := r.countRows(ctx, q)
+	r.reader.Cache.NoteWork(KeyOfCells(r.table.ID, columns), time.Since(start))
+	return n, err
+}
+
+// Forget lets go of all counts in memory.
+func (r *Reader) Forget() { r.Cache.clear() }

@@ -1,0 +1,314 @@
+// Package rows is the only reader of private rows. Every reading takes a
+// *pay.Receipt, which only package pay can fill, after the charge is on disk. What it
+// returns are true counts: they must pass a mechanism before anyone sees them.
+package rows
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+
+	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/schemas"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/smw"
+	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+)
+
+// Reader reads the rows of one database: those in its file, and those of its sources
+// outside the file.
+type Reader struct {
+	Dial  func(kind, dsn string) (Pool, error) // connects to a source; another one in tests
+	Cache Cache
+	store *catalog.Store
+	pools pools
+	never error // why no snapshot is opened; nil if they are
+}
+
+// NewReader returns a reader of the file's private tables.
+func NewReader(store *catalog.Store) *Reader {
+	return &Reader{store: store, Dial: openPool}
+}
+
+// Refusing returns a reader that opens no snapshot.
+func Refusing(why error) *Reader { return &Reader{never: why} }
+
+// Snapshot is one state of a table's rows that a statement charges for and then
+// reads. Charge and reading belong to the same snapshot, so that nothing is charged
+// for rows that cannot be reached or that are no longer what was declared. It is for
+// one goroutine, and of no use once the function that got it has returned.
+type Snapshot struct {
+	reader  *Reader
+	table   *view.Table
+	outside source.Reader // of rows outside the file, already checked; nil for the file
+	over    bool
+}
+
+// OnSnapshot calls do with a snapshot of the table's rows. For a table outside the
+// file one transaction of its server is open meanwhile, and its schema has been
+// checked there. A table of the file is checked by Unchanged, in the transaction that
+// charges, and again in each one that reads.
+func (r *Reader) OnSnapshot(ctx context.Context, t *view.Table, do func(*Snapshot) error) error {
+	if r.never != nil {
+		return r.never
+	}
+	s := &Snapshot{reader: r, table: t}
+	defer func() { s.over = true }()
+	if t.Outside == nil {
+		return do(s)
+	}
+	pool, err := r.pool(t.Outside)
+	if err != nil {
+		return err
+	}
+	return pool.Snapshot(ctx, func(from source.Reader) error {
+		schema, err := schemas.SameSchema(ctx, from, t, nil)
+		if err != nil {
+			return err
+		}
+		if err := r.store.Read(ctx, func(tx *catalog.Tx) error { return schemas.Covered(tx, t, schema.Bases, schema.Others()...) }); err != nil {
+			return err
+		}
+		s.outside = from
+		return do(s)
+	})
+}
+
+// ForRowCount implements pay.Opener.
+func (r *Reader) ForRowCount(ctx context.Context, t *view.Table, do func(pay.Countable) error) error {
+	return r.OnSnapshot(ctx, t, func(s *Snapshot) error { return do(s) })
+}
+
+// Table implements pay.Snapshot.
+func (s *Snapshot) Table() *view.Table { return s.table }
+
+// Unchanged implements pay.Snapshot.
+func (s *Snapshot) Unchanged(ctx context.Context, tx *catalog.Tx) error {
+	if s.outside != nil {
+		return nil // OnSnapshot has looked
+	}
+	return schemas.Unchanged(ctx, tx, s.table)
+}
+
+// open begins a reading that was paid for.
+func (s *Snapshot) open(paid *pay.Receipt) (reading, error) {
+	if s.over {
+		return reading{}, sqlerr.New(sqlerr.Internal, "private rows are not read: the snapshot is over")
+	}
+	end, err := paid.Open(s)
+	return reading{s, paid, end}, err
+}
+
+// reading is a snapshot that may be read until end is called.
+type reading struct {
+	*Snapshot
+	paid *pay.Receipt
+	end  func()
+}
+
+// from calls f with the reader of the table's database.
+func (r reading) from(ctx context.Context, f func(source.Reader) error) error {
+	if r.outside != nil {
+		return f(r.outside)
+	}
+	return r.reader.store.Read(ctx, func(tx *catalog.Tx) error {
+		if err := schemas.Unchanged(ctx, tx, r.table); err != nil {
+			return err
+		}
+		return f(source.SQLite(tx.SQL()))
+	})
+}
+
+// countRows has the database find the true count of a query.
+func (r reading) countRows(ctx context.Context, q query.Query) (n int64, err error) {
+	err = r.from(ctx, func(from source.Reader) error {
+		n, err = from.Count(ctx, r.paid, r.table.Rows(), q)
+		return err
+	})
+	return n, err
+}
+
+// cells counts the rows by cells, see Snapshot.Cells.
+func (r reading) cells(ctx context.Context, columns []int, coder query.Coder, most int, progress func(done, all int)) (h *source.Histogram, err error) {
+	if columns == nil {
+		columns = view.AllColumns(r.table)
+	}
+	err = r.from(ctx, func(from source.Reader) error {
+		rows := r.table.Rows()
+		rows.Progress = progress
+		h, err = from.Cells(ctx, r.paid, rows, columns, coder, most)
+		return err
+	})
+	return h, err
+}
+
+// CountAll returns the number of rows that count.
+func (s *Snapshot) CountAll(ctx context.Context, paid *pay.Receipt) (int64, error) {
+	r, err := s.open(paid)
+	if err != nil {
+		return 0, err
+	}
+	defer r.end()
+	return r.countRows(ctx, query.All(s.table.Universe))
+}
+
+// Count returns the true count of a query, which over the columns is narrow: from
+// memory if the cells are there and current, else from the database. Both are the
+// count on one snapshot that is no older than the call.
+func (s *Snapshot) Count(ctx context.Context, paid *pay.Receipt, q query.Query, columns []int, narrow query.Query) (int64, error) {
+	r, err := s.open(paid)
+	if err != nil {
+		return 0, err
+	}
+	defer r.end()
+	return r.count(ctx, q, columns, narrow)
+}
+
+// Counts returns the true counts of queries. Those of several come from the cells
+// over the columns that they name, read once, if these are not too many.
+func (s *Snapshot) Counts(ctx context.Context, paid *pay.Receipt, queries []query.Query) ([]int64, error) {
+	r, err := s.open(paid)
+	if err != nil {
+		return nil, err
+	}
+	defer r.end()
+	if len(queries) == 1 {
+		n, err := r.count(ctx, queries[0], nil, queries[0])
+		return []int64{n}, err
+	}
+	if counts, ok, err := r.countCells(ctx, queries); err != nil || ok {
+		return counts, err
+	}
+	counts := make([]int64, len(queries))
+	err = r.from(ctx, func(from source.Reader) (err error) {
+		for i, q := range queries {
+			if counts[i], err = from.Count(ctx, r.paid, s.table.Rows(), q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return counts, err
+}
+
+// countCells counts queries from cells. It returns false if they name no column or the
+// cells are too many.
+func (r reading) countCells(ctx context.Context, queries []query.Query) ([]int64, bool, error) {
+	columns := columnsOf(queries)
+	if len(columns) == 0 {
+		return nil, false, nil
+	}
+	narrow := make([]query.Query, len(queries))
+	for i, q := range queries {
+		narrow[i], _ = q.Project(columns)
+		if _, ok := narrow[i].SizeWithin(maxProbes); !narrow[i].Universe().Coded() && !ok {
+			return nil, false, nil
+		}
+	}
+	var key [16]byte
+	if err := noise.NewSource().Bytes(key[:]); err != nil {
+		return nil, false, pay.ErrRandom()
+	}
+	h, err := r.cells(ctx, columns, query.NewCoder(r.table.Over(columns), key), maxCells, nil)
+	if errors.Is(err, source.ErrTooManyCells) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	counts := make([]int64, len(queries))
+	for i, q := range narrow {
+		n, ok := h.Count(q)
+		if !ok {
+			return nil, false, nil
+		}
+		counts[i] = n
+	}
+	return counts, true, nil
+}
+
+// columnsOf returns the columns that queries depend on, ascending.
+func columnsOf(queries []query.Query) []int {
+	used := make(map[int]bool)
+	for _, q := range queries {
+		for _, c := range q.Columns() {
+			used[c] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(used))
+}
+
+// Cells counts the rows by the cells over some columns, nil being all, unless more
+// than most are occupied. Progress is told of the parts that were read; it may be nil.
+func (s *Snapshot) Cells(ctx context.Context, paid *pay.Receipt, columns []int, coder query.Coder, most int, progress func(done, all int)) (*source.Histogram, error) {
+	r, err := s.open(paid)
+	if err != nil {
+		return nil, err
+	}
+	defer r.end()
+	return r.cells(ctx, columns, coder, most, progress)
+}
+
+// CountPairs counts the rows into tables, each over a pair of the given columns, nil
+// being all: in one pass if the cells over all of them have codes and fit into memory,
+// else in one pass a pair. Which it is shows in nothing but the time.
+func (s *Snapshot) CountPairs(ctx context.Context, paid *pay.Receipt, columns []int, tables []smw.Table) error {
+	r, err := s.open(paid)
+	if err != nil {
+		return err
+	}
+	defer r.end()
+	if columns == nil {
+		columns = view.AllColumns(s.table)
+	}
+	return r.from(ctx, func(from source.Reader) error {
+		u := s.table.Over(columns)
+		if !u.Coded() {
+			return r.countEachPair(ctx, from, columns, tables)
+		}
+		cells, err := from.Cells(ctx, r.paid, s.table.Rows(), columns, query.NewCoder(u, [16]byte{}), maxCells)
+		if errors.Is(err, source.ErrTooManyCells) {
+			return r.countEachPair(ctx, from, columns, tables)
+		}
+		if err != nil {
+			return err
+		}
+		addPairs(u, cells, tables)
+		return nil
+	})
+}
+
+// addPairs adds the cells over all columns of a coded universe to the tables.
+func addPairs(u *query.Universe, cells *source.Histogram, tables []smw.Table) {
+	ordinals := make([]uint64, len(u.Columns()))
+	for x, n := range cells.All() {
+		for i, code := len(ordinals)-1, x.Lo; i >= 0; i-- {
+			size := u.Columns()[i].Domain.Size()
+			ordinals[i] = code % size
+			code /= size
+		}
+		for _, pair := range tables {
+			pair.Counts[ordinals[pair.A]*u.Columns()[pair.B].Domain.Size()+ordinals[pair.B]] += n
+		}
+	}
+}
+
+func (r reading) countEachPair(ctx context.Context, from source.Reader, columns []int, tables []smw.Table) error {
+	for _, pair := range tables {
+		both := []int{columns[pair.A], columns[pair.B]}
+		cells, err := from.Cells(ctx, r.paid, r.table.Rows(), both, query.NewCoder(r.table.Over(both), [16]byte{}), math.MaxInt)
+		if err != nil {
+			return err
+		}
+		for x, n := range cells.All() {
+			pair.Counts[x.Lo] += n
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/smw"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+)
+
+// onRows calls do with a snapshot of a table.
+func onRows(t *testing.T, s *Session, table *view.Table, do func(*rows.Snapshot)) {
+	t.Helper()
+	err := s.db.rows.OnSnapshot(context.Background(), table, func(sn *rows.Snapshot) error {
+		do(sn)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readings are all ways to read private rows of a snapshot.
+func readings(sn *rows.Snapshot, paid *pay.Receipt) map[string]error {
+	ctx, t := context.Background(), sn.Table()
+	all, columns := query.All(t.Universe), []int{0, 1}
+	out := make(map[string]error)
+	_, out["CountAll"] = sn.CountAll(ctx, paid)
+	_, out["Count"] = sn.Count(ctx, paid, all, nil, all)
+	_, out["Counts of one"] = sn.Counts(ctx, paid, []query.Query{all})
+	_, out["Counts of two"] = sn.Counts(ctx, paid, []query.Query{all, query.None(t.Universe)})
+	_, out["Cells"] = sn.Cells(ctx, paid, columns, query.NewCoder(t.Over(columns), [16]byte{}), math.MaxInt, nil)
+	out["CountPairs"] = sn.CountPairs(ctx, paid, columns, []smw.Table{})
+	return out
+}
+
+// unpaid wants that no way to read rows is open, for the reason given.
+func unpaid(t *testing.T, name string, sn *rows.Snapshot, paid *pay.Receipt, why string) {
+	t.Helper()
+	for reading, err := range readings(sn, paid) {
+		if sqlerr.CodeOf(err) != sqlerr.Internal || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s, %s: %v, want %q", name, reading, err, why)
+		}
+	}
+}
+
+// TestReceiptsPayOnce tries each wrong use of a receipt. None reads a row.
+func TestReceiptsPayOnce(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE PRIVATE TABLE ages (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM raw_admissions
+		WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
+	v, err := s.db.view(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, other := v.Private("ages"), v.Private("admissions")
+	build := func(sn *rows.Snapshot) *pay.Receipt {
+		paid, err := s.db.desk.Build(t.Context(), &pay.Bill{}, sn, catalog.KindReleases, "test", "test", accounting.Amount{Epsilon: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return paid
+	}
+	answer := func(sn *rows.Snapshot) *pay.Receipt {
+		paid, err := s.db.desk.Answers(t.Context(), &pay.Bill{}, sn, s.buyer(), func(*catalog.Tx) (*catalog.Payment, error) {
+			return &catalog.Payment{Account: table.Account, Action: "test", Object: "test", Rho: 1}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return paid
+	}
+	run := func(sn *rows.Snapshot) *pay.Receipt {
+		paid, err := s.db.desk.StartRun(t.Context(), sn, s.buyer(), catalog.Payment{Account: table.Account, Action: "test", Prepaid: 1},
+			func(*catalog.Tx) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return paid
+	}
+	kinds := map[string]func(*rows.Snapshot) *pay.Receipt{"build": build, "answer": answer, "run": run}
+
+	var gone *rows.Snapshot
+	kept := make(map[string]*pay.Receipt)
+	onRows(t, s, table, func(sn *rows.Snapshot) {
+		gone = sn
+		unpaid(t, "no receipt", sn, nil, "nothing was paid")
+		unpaid(t, "an empty receipt", sn, &pay.Receipt{}, "nothing was paid")
+		for kind, pays := range kinds {
+			kept[kind] = pays(sn)
+			onRows(t, s, other, func(sn *rows.Snapshot) {
+				unpaid(t, kind+" for another table", sn, kept[kind], "another table was paid for")
+			})
+			onRows(t, s, table, func(sn *rows.Snapshot) {
+				if kind != "run" { // whose comparisons are each on a snapshot of their own
+					unpaid(t, kind+" for another snapshot", sn, kept[kind], "another snapshot was paid for")
+				}
+			})
+		}
+		once := answer(sn)
+		if n, err := sn.CountAll(t.Context(), once); err != nil || n != 4000 {
+			t.Errorf("the answer that was paid for is %d: %v", n, err)
+		}
+		unpaid(t, "an answer's second use", sn, once, "the answer was paid for once")
+		for _, kind := range []string{"build", "run"} { // these are good for many
+			for reading, err := range readings(sn, kept[kind]) {
+				if err != nil {
+					t.Errorf("%s, %s: %v", kind, reading, err)
+				}
+			}
+		}
+		kept["run"].End()
+		unpaid(t, "a run that ended", sn, kept["run"], "what was paid for is over")
+	})
+	unpaid(t, "a snapshot that is over", gone, kept["build"], "the snapshot is over")
+}
+
+// TestTheDoorOfSource reads rows past package rows: no permit, no receipt, and none
+// that is not open for a reading of that table.
+func TestTheDoorOfSource(t *testing.T) {
+	s := clinic(t)
+	v, err := s.db.view(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := v.Private("admissions")
+	var paid *pay.Receipt
+	onRows(t, s, table, func(sn *rows.Snapshot) {
+		if paid, err = s.db.desk.Build(t.Context(), &pay.Bill{}, sn, catalog.KindReleases, "test", "test", accounting.Amount{Epsilon: 1}); err != nil {
+			t.Fatal(err)
+		}
+		elsewhere := table.Rows()
+		elsewhere.Source = "icd10"
+		err := s.db.store.Read(t.Context(), func(tx *catalog.Tx) error {
+			from := source.SQLite(tx.SQL())
+			try := func(name string, p source.Permit, rows source.Table, why string) {
+				t.Helper()
+				_, counted := from.Count(t.Context(), p, rows, query.All(table.Universe))
+				_, celled := from.Cells(t.Context(), p, rows, []int{0}, query.NewCoder(table.Over([]int{0}), [16]byte{}), math.MaxInt)
+				for _, err := range []error{counted, celled} {
+					if sqlerr.CodeOf(err) != sqlerr.Internal || !strings.Contains(err.Error(), why) {
+						t.Errorf("%s: %v, want %q", name, err, why)
+					}
+				}
+			}
+			try("no permit", nil, table.Rows(), "there is no permit")
+			try("no receipt", (*pay.Receipt)(nil), table.Rows(), "nothing was paid")
+			try("an empty receipt", &pay.Receipt{}, table.Rows(), "nothing was paid")
+			try("a receipt that is not open", paid, table.Rows(), "the receipt is not open")
+			done, err := paid.Open(sn)
+			if err != nil {
+				return err
+			}
+			try("a receipt for another table", paid, elsewhere, "another table was paid for")
+			done()
+			try("a receipt that was closed", paid, table.Rows(), "the receipt is not open")
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
