@@ -349,7 +349,8 @@ const parityReps, manyReps = 5, 2
 // parity is a workload about which the pairs of columns that SMW's prior is
 // learned from say nothing.
 func (b *bench) parity(s *report.Section) error {
-	table, err := workload.Parity(size[int64](b, 1_000_000, 10_000), b.seed)
+	values := size[int64](b, workload.ParityValues, 16)
+	table, err := workload.Parity(size[int64](b, 1_000_000, 10_000), values, b.seed)
 	if err != nil {
 		return err
 	}
@@ -357,9 +358,9 @@ func (b *bench) parity(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	s.Say(`Five columns a, b, c, d, e of 32·32·2·256·32 values, n = %s (seed %d). A value is high if it is in the upper half of its domain. c is high where exactly one of a and b is, and e where
+	s.Say(`Five columns a, b, c, d, e of 32·32·2·%d·32 values, n = %s (seed %d). A value is high if it is in the upper half of its domain. c is high where exactly one of a and b is, and e where
 exactly one of c and d is, except in a tenth of the rows. Every two columns are independent and uniform. The three columns a, b, c are not, nor are c, d, e. So the counts of pairs say
-nothing, and only updates learn about the rows. Queries fix a and b to runs of one to 16 values, and c to a value. ε = 1, δ = 10⁻⁶.`, report.Number(float64(table.Rows)), b.seed)
+nothing, and only updates learn about the rows. Queries fix a and b to runs of one to 16 values, and c to a value. ε = 1, δ = 10⁻⁶.`, values, report.Number(float64(table.Rows)), b.seed)
 	s.Say("%s", b.aboutRuns())
 	s.Say(`%s "SMW, B searched" is given the best B of the same list, from its prior and from a uniform start.`, aboutParts)
 	w, err := workload.Runs(table, []int{0, 1, 2}, halves, size(b, 20_000, 20), b.seed)

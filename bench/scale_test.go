@@ -13,7 +13,12 @@ import (
 // missing. Where PostgreSQL is missing the text says so.
 func TestScale(t *testing.T) {
 	dir := t.TempDir()
-	if err := run([]string{"-scale", "-quick", "-testdata", "../testdata", "-o", dir}, io.Discard, io.Discard); err != nil {
+	flights := filepath.Join(t.TempDir(), "flights.csv")
+	rows := "origin,destination,delay\n" + strings.Repeat("SFO,LAX,-3\nLAX,SFO,12\nSFO,JFK,7\n", 500)
+	if err := os.WriteFile(flights, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"-scale", "-quick", "-testdata", "../testdata", "-flights", flights, "-o", dir}, io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, scaleReport.file))

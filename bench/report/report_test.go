@@ -189,3 +189,14 @@ func TestPoints(t *testing.T) {
 		t.Error("a point without a place is read")
 	}
 }
+
+// TestEmptyChart: a chart none of whose points has a place on logarithmic axes is
+// drawn without lines. A coarse clock measures 0 for all small builds.
+func TestEmptyChart(t *testing.T) {
+	c := Chart{Name: "none", X: "n", Y: "seconds"}
+	c.Add("builds", 10, Estimate{Mean: 0})
+	c.Add("builds", 100, Estimate{Mean: 0})
+	if err := c.SVG(io.Discard); err != nil {
+		t.Error(err)
+	}
+}

@@ -69,15 +69,16 @@ func Correlated(n int64, seed uint64) (*Table, error) {
 	return newTable("correlated, 6 columns", u, counts), nil
 }
 
-// paritySizes are the domains of the parity table's columns.
-var paritySizes = []int64{32, 32, 2, 256, 32}
+// ParityValues is how many values column d of the parity table has in a full run.
+const ParityValues = 256
 
-// Parity returns n rows over five columns, 2^24 cells, of which every two are
-// independent and uniform, but not every three. Call a value high in the upper
-// half of its domain. Column c is high where exactly one of a and b is, and e where
-// exactly one of c and d is, each but for a tenth of the rows.
-func Parity(n int64, seed uint64) (*Table, error) {
-	u, err := grid([]string{"a", "b", "c", "d", "e"}, paritySizes)
+// Parity returns n rows over five columns of 32, 32, 2, values and 32 values, of
+// which every two are independent and uniform, but not every three. Call a value
+// high in the upper half of its domain. Column c is high where exactly one of a and
+// b is, and e where exactly one of c and d is, each but for a tenth of the rows.
+func Parity(n, values int64, seed uint64) (*Table, error) {
+	sizes := []int64{32, 32, 2, values, 32}
+	u, err := grid([]string{"a", "b", "c", "d", "e"}, sizes)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +91,12 @@ func Parity(n int64, seed uint64) (*Table, error) {
 	}
 	counts := make(map[uint64]int64)
 	for range n {
-		a, b, d := random.Int64N(32), random.Int64N(32), random.Int64N(256)
+		a, b, d := random.Int64N(32), random.Int64N(32), random.Int64N(values)
 		c := xor(a/16, b/16)
-		e := 16*xor(c, d/128) + random.Int64N(16)
+		e := 16*xor(c, d/(values/2)) + random.Int64N(16)
 		code := uint64(0)
 		for i, v := range []int64{a, b, c, d, e} {
-			code = code*uint64(paritySizes[i]) + uint64(v)
+			code = code*uint64(sizes[i]) + uint64(v)
 		}
 		counts[code]++
 	}
