@@ -58,6 +58,9 @@ func (g *gaussian) String() string { return "dgauss(" + g.sigma2.RatString() + "
 // with probability exp(-(|y| - sigma²/t)² / (2 sigma²)). Over the common
 // denominator that exponent is (|y| d t - n)² / (2 n d t²).
 func (g *gaussian) Draw(s *Source) (int64, error) {
+	if s.drawer != nil {
+		return s.drawer.Drawn(g), nil
+	}
 	for {
 		y, err := g.proposal.Draw(s)
 		if err != nil {

@@ -48,6 +48,9 @@ func (l *laplace) Variance() float64 {
 // Draw is CKS20, Algorithm 2, with t and s the numerator and denominator of the
 // scale: a geometric magnitude and a sign, "minus zero" being drawn again.
 func (l *laplace) Draw(s *Source) (int64, error) {
+	if s.drawer != nil {
+		return s.drawer.Drawn(l), nil
+	}
 	for {
 		magnitude, err := l.magnitude(s)
 		if err != nil {

@@ -25,6 +25,7 @@ const maxEmptyReads = 100
 // goroutine at a time. The zero Source returns an error.
 type Source struct {
 	reader   io.Reader
+	drawer   drawer // the reader, if it is one
 	pos, end int    // buf[pos:end] has been read and not yet used
 	pool     uint64 // bits for bit(), the next one lowest
 	pooled   int    // number of bits in pool
@@ -37,7 +38,14 @@ func NewSource() *Source { return NewSourceFrom(rand.Reader) }
 
 // NewSourceFrom returns a source over r. A guarantee of privacy holds only if
 // r is a cryptographic generator; other readers are for tests.
-func NewSourceFrom(r io.Reader) *Source { return &Source{reader: r} }
+func NewSourceFrom(r io.Reader) *Source {
+	d, _ := r.(drawer)
+	return &Source{reader: r, drawer: d}
+}
+
+// drawer is a reader that decides draws itself, instead of the bits they are made
+// of. Only tests have one.
+type drawer interface{ Drawn(Law) int64 }
 
 // Uint64 returns 64 uniform bits.
 func (s *Source) Uint64() (uint64, error) {

@@ -126,6 +126,12 @@ func (t *Table) index() {
 // Fill overwrites dst with independent draws. On error, which only the source
 // can cause, what dst holds must not be used.
 func (t *Table) Fill(dst []int64, s *Source) error {
+	if s.drawer != nil {
+		for i := range dst {
+			dst[i] = s.drawer.Drawn(t.law)
+		}
+		return nil
+	}
 	for len(dst) > 0 {
 		block, err := s.words(len(dst))
 		if err != nil {

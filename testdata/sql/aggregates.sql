@@ -4,7 +4,7 @@ SELECT SUM(age) FROM visits;
 --> 1020
 --> under dense:
 --> sum
---> 436
+--> 813
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.061; the interactive budget left pays for 68 such answers
@@ -20,13 +20,10 @@ SELECT SUM(score), COUNT(*) FROM visits WHERE sex = 'M';
 --> 0 | 70
 --> under dense:
 --> sum | count
---> 134 | 38
+--> 115 | 45
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.069 together; the interactive budget left pays for 59 such statements
---> under smw release:
---> sum | count
---> 1 | 70
 --> under direct:
 --> sum | count
 --> 0 | 70
@@ -36,7 +33,7 @@ SELECT AVG(age) FROM visits;
 --> 4.25
 --> under dense:
 --> avg
---> 1.772357724
+--> 4.106060606
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
@@ -48,7 +45,7 @@ SELECT AVG(score) AS mean FROM visits WHERE age = 3;
 --> -0.5384615385
 --> under dense:
 --> mean
---> 1.196969697
+--> -2.882352941
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5439 such statements
@@ -60,19 +57,19 @@ SELECT AVG(age + score) FROM visits WHERE town = 'Elm';
 --> 4.166666667
 --> under dense:
 --> avg
---> 3.420454545
+--> 6.187919463
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5428 such statements
 --> under smw release:
 --> avg
---> 4.177777778
+--> 4.198895028
 SELECT SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) AS f, SUM(CASE sex WHEN 'M' THEN 1 ELSE 0 END) AS m, COUNT(*) AS n FROM visits;
 --> f | m | n
 --> 100 | 70 | 240
 --> under dense:
 --> f | m | n
---> 207 | 38 | 246
+--> 44 | 45 | 198
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 3 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
@@ -81,7 +78,7 @@ SELECT 100.0 * SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) / COUNT(*) FROM visits
 --> 41.66666667
 --> under dense:
 --> 100.0 * SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) / COUNT(*)
---> 84.14634146
+--> 22.22222222
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
@@ -90,7 +87,7 @@ SELECT COUNT(*) / 1000.0, COUNT(*) / 7, -COUNT(*), COUNT(*) % 7, 'visits', 1 FRO
 --> 0.24 | 34 | -240 | 2 | 'visits' | 1
 --> under dense:
 --> COUNT(*) / 1000.0 | COUNT(*) / 7 | - COUNT(*) | COUNT(*) % 7 | 'visits' | 1
---> 0.246 | 35 | -246 | 1 | 'visits' | 1
+--> 0.198 | 28 | -198 | 2 | 'visits' | 1
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -99,13 +96,13 @@ SELECT SUM(age * age) - 2 * SUM(age) FROM visits WHERE score = 1;
 --> 1212
 --> under dense:
 --> SUM(age * age) - 2 * SUM(age)
---> 670
+--> 149
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 200 answers them directly within ±200 (95 %) for ρ = 0.32 together; the interactive budget left pays for 13 such statements
 --> under smw release:
 --> SUM(age * age) - 2 * SUM(age)
---> 1216
+--> 1163
 --> under direct:
 --> error budget at 0: it needs ρ = 1.2 and the interactive account has 0.049 left (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 2000 answers them directly within ±2000 (95 %) for ρ = 0.0032 together; the interactive budget left pays for 15 such statements
@@ -114,7 +111,7 @@ SELECT TOTAL(age), ROUND(AVG(age), 2) FROM visits WHERE age < 5;
 --> 400.0 | 2.86
 --> under dense:
 --> total | ROUND(AVG(age), 2)
---> 671.0 | 2.31
+--> 389.0 | 3.81
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.012 together; the interactive budget left pays for 345 such statements
@@ -132,7 +129,7 @@ SELECT AVG(age), COUNT(*) FROM visits WHERE town = 'Oak';
 --> NULL | 0
 --> under dense:
 --> avg | count
---> 7.363636364 | 33
+--> NULL | -34
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
@@ -143,7 +140,7 @@ SELECT VAR_POP(age), VAR_SAMP(age), VARIANCE(age) FROM visits WHERE age < 5;
 --> 1.551020408 | 1.562178828 | 1.562178828
 --> under dense:
 --> var_pop | var_samp | variance
---> 2.636016647 | 2.645137812 | 2.645137812
+--> 0.0 | 0.0 | 0.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2724 such statements
@@ -155,7 +152,7 @@ SELECT STDDEV_POP(age), STDDEV_SAMP(age), STDDEV(age) FROM visits WHERE age < 5;
 --> 1.245399698 | 1.249871525 | 1.249871525
 --> under dense:
 --> stddev_pop | stddev_samp | stddev
---> 1.623581426 | 1.626387965 | 1.626387965
+--> 0.0 | 0.0 | 0.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2724 such statements
@@ -169,21 +166,18 @@ SELECT sex, AVG(score), STDDEV(score) AS d FROM visits GROUP BY sex HAVING d > 0
 --> 'M' | 0.0 | 0.9325048082
 --> under dense:
 --> sex | avg | d
---> 'F' | 0.1400966184 | 2.206496584
+--> NULL | 0.8532110092 | 1.741783293
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 9 queries of the statement 6 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2718 such statements
 --> under smw release:
 --> sex | avg | d
---> 'F' | -0.39 | 1.200967623
+--> 'F' | -0.39 | 1.205165649
 --> NULL | 0.5571428571 | 1.071849469
---> 'M' | 0.0 | 0.9479191551
+--> 'M' | -0.01428571429 | 0.9478099415
 SELECT VARIANCE(age), VARIANCE(age), MARGIN(VARIANCE(age)) FROM visits WHERE town = 'Oak';
 --> variance | variance | margin
 --> NULL | NULL | NULL
---> under dense:
---> variance | variance | margin
---> 4.832386364 | 4.832386364 | NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2714 such statements
@@ -192,7 +186,7 @@ SELECT VARIANCE(7), STDDEV_POP(CASE WHEN sex = 'F' THEN age END) FROM visits;
 --> 0.0 | 2.4
 --> under dense:
 --> variance | stddev_pop
---> 0.0 | 3.167487374
+--> 0.0 | 0.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 4 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2714 such statements
@@ -209,7 +203,7 @@ SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3 AND sex = 'F';
 --> 52 | 0.0
 --> under dense:
 --> count | margin
---> 43 | 117.0
+--> 52 | 117.0
 --> under smw, classes:
 --> count | margin
 --> 52 | 25.0
@@ -230,13 +224,13 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> 180 | 6.0 | 750 | 6.0
 --> under dense:
 --> n | margin | s | margin
---> 176 | 321.0 | 441 | 1707.0
+--> 149 | 321.0 | 906 | 1715.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.061 together; the interactive budget left pays for 68 such statements
 --> under smw release:
 --> n | margin | s | margin
---> 180 | 58.0 | 748 | NULL
+--> 181 | 58.0 | 760 | NULL
 --> under direct:
 --> n | margin | s | margin
 --> 180 | 100.0 | 750 | 100.0

@@ -4,19 +4,13 @@ SELECT COUNT(*) FROM visits WHERE age + score = 4;
 --> 52
 --> under dense:
 --> count
---> 58
---> under smw, classes:
---> count
---> 51
---> under smw release:
---> count
---> 55
+--> 46
 SELECT COUNT(*) FROM visits WHERE (age + score) % 2 = 1;
 --> count
 --> 60
 --> under dense:
 --> count
---> 70
+--> 94
 --> under smw, classes:
 --> count
 --> 61
@@ -28,7 +22,7 @@ SELECT COUNT(*) FROM visits WHERE (age + score) % 2 <> 0;
 --> 60
 --> under dense:
 --> count
---> 65
+--> 79
 --> under smw, classes:
 --> count
 --> 61
@@ -40,10 +34,7 @@ SELECT COUNT(*) FROM visits WHERE age * score >= 4;
 --> 76
 --> under dense:
 --> count
---> 107
---> under smw, classes:
---> count
---> 77
+--> 79
 --> under smw, uniform:
 --> count
 --> 71
@@ -52,7 +43,7 @@ SELECT COUNT(*) FROM visits WHERE age / 2 = 1;
 --> 64
 --> under dense:
 --> count
---> 79
+--> 77
 SELECT COUNT(*) FROM visits WHERE age / 0 = 1;
 --> count
 --> 0
@@ -62,17 +53,20 @@ SELECT COUNT(*) FROM visits WHERE age / 2.0 = 1.5;
 --> 52
 --> under dense:
 --> count
---> 66
+--> 34
 SELECT COUNT(*) FROM visits WHERE -score > 1;
 --> count
 --> 24
 --> under dense:
 --> count
---> -15
+--> -47
 SELECT COUNT(*) FROM visits WHERE ABS(score) = 2;
 --> count
 --> 48
---> under dense; smw, uniform:
+--> under dense:
+--> count
+--> 11
+--> under smw, uniform:
 --> count
 --> 52
 SELECT COUNT(*) FROM visits WHERE CASE WHEN sex = 'F' THEN age ELSE score END > 2;
@@ -80,7 +74,7 @@ SELECT COUNT(*) FROM visits WHERE CASE WHEN sex = 'F' THEN age ELSE score END > 
 --> 88
 --> under dense:
 --> count
---> 125
+--> 51
 --> under smw, uniform:
 --> count
 --> 89
@@ -89,19 +83,16 @@ SELECT COUNT(*) FROM visits WHERE (sex = 'F') + (age > 2) + (score = 0) = 2;
 --> 116
 --> under dense:
 --> count
---> 127
---> under smw, classes:
+--> 104
+--> under smw, classes; smw release:
 --> count
 --> 115
---> under smw release:
---> count
---> 117
 SELECT COUNT(*) FROM visits WHERE age + 9223372036854775807 > 0;
 --> count
 --> 240
 --> under dense:
 --> count
---> 246
+--> 198
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -110,13 +101,13 @@ SELECT COUNT(*) FROM visits WHERE age = '3';
 --> 52
 --> under dense:
 --> count
---> 66
+--> 34
 SELECT COUNT(*) FROM visits WHERE age = 3.0;
 --> count
 --> 52
 --> under dense:
 --> count
---> 66
+--> 34
 SELECT COUNT(*) FROM visits WHERE zip + 1 = 15214;
 --> error unsupported at 35: arithmetic with a text is outside the dialect
 --> hint: compute it in a view and declare it as a column

@@ -6,11 +6,11 @@ SELECT town, COUNT(*) AS n FROM visits GROUP BY town HAVING n > 20 ORDER BY n DE
 --> 'Ash' | 30
 --> under dense:
 --> town | n
---> 'Elm' | 176
---> 'Oak' | 33
---> under smw release:
+--> 'Elm' | 149
+--> 'Ash' | 82
+--> under smw, classes; smw release:
 --> town | n
---> 'Elm' | 180
+--> 'Elm' | 181
 --> '100%' | 30
 --> 'Ash' | 29
 SELECT town, COUNT(*) AS n FROM visits GROUP BY town HAVING COUNT(*) > 50 AND town <> 'Ash';
@@ -18,7 +18,10 @@ SELECT town, COUNT(*) AS n FROM visits GROUP BY town HAVING COUNT(*) > 50 AND to
 --> 'Elm' | 180
 --> under dense:
 --> town | n
---> 'Elm' | 176
+--> 'Elm' | 149
+--> under smw, classes; smw release:
+--> town | n
+--> 'Elm' | 181
 SELECT age, COUNT(*) AS n FROM visits GROUP BY age ORDER BY 2 DESC, age LIMIT 3;
 --> age | n
 --> 3 | 52
@@ -26,22 +29,17 @@ SELECT age, COUNT(*) AS n FROM visits GROUP BY age ORDER BY 2 DESC, age LIMIT 3;
 --> 5 | 52
 --> under dense:
 --> age | n
---> 4 | 102
---> 0 | 70
---> 3 | 66
---> under smw, classes:
---> age | n
---> 5 | 53
---> 3 | 52
---> 4 | 52
+--> 5 | 105
+--> 4 | 58
+--> 2 | 43
 SELECT age, COUNT(*) AS n FROM visits GROUP BY age ORDER BY age DESC LIMIT 2 OFFSET 1;
 --> age | n
 --> 8 | 12
 --> 7 | 12
 --> under dense:
 --> age | n
---> 8 | 17
---> 7 | -19
+--> 8 | -16
+--> 7 | 5
 --> under smw, uniform:
 --> age | n
 --> 8 | 13
@@ -52,8 +50,8 @@ SELECT age, COUNT(*) AS n FROM visits GROUP BY age ORDER BY age LIMIT 1, 2;
 --> 2 | 12
 --> under dense:
 --> age | n
---> 1 | 39
---> 2 | 13
+--> 1 | -32
+--> 2 | 43
 --> under smw, uniform:
 --> age | n
 --> 1 | 24
@@ -67,7 +65,7 @@ SELECT DISTINCT COUNT(*) > 10 AS many FROM visits GROUP BY town ORDER BY many;
 --> many
 --> 0
 --> 1
---> under dense; smw, uniform:
+--> under smw, uniform:
 --> many
 --> 1
 SELECT sex, AVG(age) FROM visits GROUP BY sex HAVING AVG(age) > 3 ORDER BY AVG(age);
@@ -77,15 +75,16 @@ SELECT sex, AVG(age) FROM visits GROUP BY sex HAVING AVG(age) > 3 ORDER BY AVG(a
 --> NULL | 4.571428571
 --> under dense:
 --> sex | avg
---> 'F' | 3.028985507
+--> 'M' | 4.355555556
+--> NULL | 6.798165138
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
 --> under smw release:
 --> sex | avg
---> 'M' | 4.0
+--> 'M' | 3.957142857
 --> 'F' | 4.2
---> NULL | 4.585714286
+--> NULL | 4.657142857
 SELECT COUNT(*) FROM visits HAVING COUNT(*) > 1000000;
 --> count
 --> under smw release:
@@ -113,28 +112,16 @@ SELECT age, COUNT(*) FROM visits GROUP BY age LIMIT -1;
 --> 9 | 12
 --> under dense:
 --> age | count
---> 0 | 70
---> 1 | 39
---> 2 | 13
---> 3 | 66
---> 4 | 102
---> 5 | 19
---> 6 | -71
---> 7 | -19
---> 8 | 17
---> 9 | 10
---> under smw, classes:
---> age | count
---> 0 | 11
---> 1 | 12
---> 2 | 12
---> 3 | 52
---> 4 | 52
---> 5 | 53
---> 6 | 12
---> 7 | 12
---> 8 | 12
---> 9 | 12
+--> 0 | -1
+--> 1 | -32
+--> 2 | 43
+--> 3 | 34
+--> 4 | 58
+--> 5 | 105
+--> 6 | 7
+--> 7 | 5
+--> 8 | -16
+--> 9 | -5
 --> under smw, uniform:
 --> age | count
 --> 0 | 24

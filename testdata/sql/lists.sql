@@ -4,17 +4,14 @@ SELECT COUNT(*) FROM visits WHERE age IN (1, 3, 5);
 --> 116
 --> under dense:
 --> count
---> 124
---> under smw, classes:
---> count
---> 117
+--> 107
 SELECT COUNT(*) FROM visits WHERE age IN (3, 3, 99);
 --> count
 --> 52
 --> warning: age = 99 is outside the declared domain BETWEEN 0 AND 9: it matches nothing
 --> under dense:
 --> count
---> 66
+--> 34
 --> warning: age = 99 is outside the declared domain BETWEEN 0 AND 9: it matches nothing
 --> under smw, uniform:
 --> count
@@ -25,20 +22,14 @@ SELECT COUNT(*) FROM visits WHERE age NOT IN (3, 4, 5);
 --> 84
 --> under dense:
 --> count
---> 59
---> under smw, classes:
---> count
---> 83
+--> 1
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 588, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
 SELECT COUNT(*) FROM visits WHERE (sex, age) IN (('F', 3), ('M', 4));
 --> count
 --> 98
---> under dense:
---> count
---> 80
---> under smw, classes:
+--> under smw, classes; smw release:
 --> count
 --> 97
 SELECT COUNT(*) FROM visits WHERE (sex, age) NOT IN (('F', 3), ('M', 4));
@@ -46,7 +37,7 @@ SELECT COUNT(*) FROM visits WHERE (sex, age) NOT IN (('F', 3), ('M', 4));
 --> 136
 --> under dense:
 --> count
---> 129
+--> 107
 --> under smw, uniform:
 --> count
 --> 130
@@ -56,9 +47,6 @@ SELECT COUNT(*) FROM visits WHERE (sex, age) NOT IN (('F', 3), ('M', 4));
 SELECT COUNT(*) FROM visits WHERE (sex, age) = ('F', 3);
 --> count
 --> 52
---> under dense:
---> count
---> 43
 --> under smw, uniform:
 --> count
 --> 50
@@ -67,10 +55,7 @@ SELECT COUNT(*) FROM visits WHERE (age, score) < (3, 0);
 --> 76
 --> under dense:
 --> count
---> 152
---> under smw, classes:
---> count
---> 75
+--> 59
 --> under smw, uniform:
 --> count
 --> 67
@@ -82,10 +67,7 @@ SELECT COUNT(*) FROM visits WHERE (age, score) >= (4, 1);
 --> 112
 --> under dense:
 --> count
---> -22
---> under smw, classes:
---> count
---> 113
+--> 123
 --> under smw, uniform:
 --> count
 --> 100
@@ -144,7 +126,7 @@ SELECT COUNT(*) FROM visits WHERE town IN (SELECT name FROM towns) AND age = 3;
 --> 52
 --> under dense:
 --> count
---> 66
+--> 34
 --> under smw, uniform:
 --> count
 --> 39

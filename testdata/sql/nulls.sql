@@ -4,10 +4,7 @@ SELECT COUNT(*) FROM visits WHERE sex IS NULL;
 --> 70
 --> under dense:
 --> count
---> 1
---> under smw, classes:
---> count
---> 69
+--> 109
 --> under smw, uniform:
 --> count
 --> 80
@@ -16,10 +13,7 @@ SELECT COUNT(*) FROM visits WHERE sex IS NOT NULL;
 --> 170
 --> under dense:
 --> count
---> 246
---> under smw, classes:
---> count
---> 171
+--> 89
 --> under smw, uniform:
 --> count
 --> 160
@@ -34,7 +28,7 @@ SELECT COUNT(*) FROM visits WHERE sex <> 'F';
 --> 70
 --> under dense:
 --> count
---> 38
+--> 45
 --> under smw, uniform:
 --> count
 --> 80
@@ -43,7 +37,7 @@ SELECT COUNT(*) FROM visits WHERE NOT (sex = 'F');
 --> 70
 --> under dense:
 --> count
---> 38
+--> 45
 --> under smw, uniform:
 --> count
 --> 80
@@ -52,7 +46,7 @@ SELECT COUNT(*) FROM visits WHERE NOT (sex = 'F') OR sex IS NULL;
 --> 140
 --> under dense:
 --> count
---> 39
+--> 153
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 560, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -61,7 +55,7 @@ SELECT COUNT(*) FROM visits WHERE sex IN ('F', NULL);
 --> 100
 --> under dense:
 --> count
---> 207
+--> 44
 SELECT COUNT(*) FROM visits WHERE sex NOT IN ('F', NULL);
 --> count
 --> 0
@@ -70,13 +64,13 @@ SELECT COUNT(*) FROM visits WHERE sex IS 'F';
 --> 100
 --> under dense:
 --> count
---> 207
+--> 44
 SELECT COUNT(*) FROM visits WHERE sex IS NOT 'F';
 --> count
 --> 140
 --> under dense:
 --> count
---> 39
+--> 153
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 560, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -85,10 +79,7 @@ SELECT COUNT(*) FROM visits WHERE (sex = 'F') IS NULL;
 --> 70
 --> under dense:
 --> count
---> 1
---> under smw, classes:
---> count
---> 69
+--> 109
 --> under smw, uniform:
 --> count
 --> 80
@@ -97,7 +88,7 @@ SELECT COUNT(*) FROM visits WHERE (sex = 'F') IS NOT TRUE;
 --> 140
 --> under dense:
 --> count
---> 39
+--> 153
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 560, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -106,7 +97,7 @@ SELECT COUNT(*) FROM visits WHERE COALESCE(sex, 'F') = 'F';
 --> 170
 --> under dense:
 --> count
---> 208
+--> 153
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 560, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -121,10 +112,7 @@ SELECT COUNT(*), COUNT(sex), COUNT(age) FROM visits;
 --> 240 | 170 | 240
 --> under dense:
 --> count | count | count
---> 246 | 246 | 246
---> under smw, classes:
---> count | count | count
---> 240 | 171 | 240
+--> 198 | 89 | 198
 --> under smw, uniform:
 --> count | count | count
 --> 240 | 160 | 240
@@ -138,14 +126,9 @@ SELECT sex, COUNT(*) FROM visits GROUP BY sex;
 --> 'M' | 70
 --> under dense:
 --> sex | count
---> NULL | 1
---> 'F' | 207
---> 'M' | 38
---> under smw, classes:
---> sex | count
---> NULL | 69
---> 'F' | 100
---> 'M' | 70
+--> NULL | 109
+--> 'F' | 44
+--> 'M' | 45
 --> under smw, uniform:
 --> sex | count
 --> NULL | 80
@@ -157,8 +140,8 @@ SELECT sex, COUNT(*) FROM visits WHERE sex IS NOT NULL GROUP BY sex;
 --> 'M' | 70
 --> under dense:
 --> sex | count
---> 'F' | 207
---> 'M' | 38
+--> 'F' | 44
+--> 'M' | 45
 --> under smw, uniform:
 --> sex | count
 --> 'F' | 100

@@ -2,10 +2,7 @@
 SELECT COUNT(*) FROM (SELECT age, sex FROM visits WHERE town = 'Elm') t WHERE age = 3;
 --> count
 --> 46
---> under dense:
---> count
---> 42
---> under smw, classes:
+--> under smw release:
 --> count
 --> 45
 SELECT COUNT(*) FROM (SELECT age AS years FROM visits WHERE sex = 'F') WHERE years < 5;
@@ -13,31 +10,24 @@ SELECT COUNT(*) FROM (SELECT age AS years FROM visits WHERE sex = 'F') WHERE yea
 --> 64
 --> under dense:
 --> count
---> 163
+--> 84
 WITH women AS (SELECT * FROM visits WHERE sex = 'F') SELECT COUNT(*) FROM women WHERE age = 3;
 --> count
 --> 52
---> under dense:
---> count
---> 43
 WITH a (x) AS (SELECT age FROM visits), b AS (SELECT x FROM a WHERE x > 3) SELECT x, COUNT(*) FROM b GROUP BY x HAVING x < 6;
 --> x | count
 --> 4 | 52
 --> 5 | 52
 --> under dense:
 --> x | count
---> 4 | 102
---> 5 | 19
---> under smw, classes:
---> x | count
---> 4 | 52
---> 5 | 53
+--> 4 | 58
+--> 5 | 105
 SELECT COUNT(*) FROM (SELECT * FROM (SELECT * FROM visits WHERE age > 2) WHERE age < 5);
 --> count
 --> 104
 --> under dense:
 --> count
---> 168
+--> 92
 SELECT COUNT(*) FROM (SELECT age FROM visits) WHERE sex = 'F';
 --> error unknown at 53: no column sex in the sub-select
 --> hint: the columns are age

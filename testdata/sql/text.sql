@@ -4,7 +4,10 @@ SELECT COUNT(*) FROM visits WHERE town > 'B';
 --> 180
 --> under dense:
 --> count
---> 209
+--> 115
+--> under smw, classes:
+--> count
+--> 181
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -17,19 +20,25 @@ SELECT COUNT(*) FROM visits WHERE town LIKE 'elm';
 --> 180
 --> under dense:
 --> count
---> 176
+--> 149
+--> under smw, classes; smw release:
+--> count
+--> 181
 SELECT COUNT(*) FROM visits WHERE town LIKE '%m';
 --> count
 --> 180
 --> under dense:
 --> count
---> 176
+--> 149
+--> under smw, classes; smw release:
+--> count
+--> 181
 SELECT COUNT(*) FROM visits WHERE town LIKE '_a%';
 --> count
 --> 0
 --> under dense:
 --> count
---> 33
+--> -34
 --> under smw, uniform:
 --> count
 --> 7
@@ -38,13 +47,16 @@ SELECT COUNT(*) FROM visits WHERE town LIKE '100\%' ESCAPE '\';
 --> 30
 --> under dense:
 --> count
---> 18
+--> 0
 SELECT COUNT(*) FROM visits WHERE town NOT LIKE '%l%';
 --> count
 --> 60
 --> under dense:
 --> count
---> 71
+--> 48
+--> under smw, classes:
+--> count
+--> 59
 --> under smw, uniform:
 --> count
 --> 67
@@ -56,7 +68,7 @@ SELECT COUNT(*) FROM visits WHERE town GLOB '[AE]*';
 --> 210
 --> under dense:
 --> count
---> 195
+--> 232
 --> under smw, uniform:
 --> count
 --> 203
@@ -72,7 +84,7 @@ SELECT COUNT(*) FROM visits WHERE LENGTH(town) = 3;
 --> 210
 --> under dense:
 --> count
---> 228
+--> 197
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 630, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -81,20 +93,26 @@ SELECT COUNT(*) FROM visits WHERE UPPER(town) = 'ELM' AND SUBSTR(town, 1, 1) = '
 --> 180
 --> under dense:
 --> count
---> 176
+--> 149
+--> under smw, classes; smw release:
+--> count
+--> 181
 SELECT COUNT(*) FROM visits WHERE 'It''s' = 'It''s' AND town = 'Elm';
 --> count
 --> 180
 --> under dense:
 --> count
---> 176
+--> 149
+--> under smw, classes; smw release:
+--> count
+--> 181
 SELECT COUNT(*) FROM visits WHERE "town" = 'Elm' AND [age] = 3 AND `sex` = 'F';
 --> count
 --> 46
 --> under dense:
 --> count
---> 37
---> under smw, classes:
+--> 49
+--> under smw release:
 --> count
 --> 45
 

@@ -4,10 +4,7 @@
 SELECT COUNT(*) FROM visits WHERE age = :years AND town = :town;
 --> count
 --> 46
---> under dense:
---> count
---> 42
---> under smw, classes:
+--> under smw release:
 --> count
 --> 45
 SELECT COUNT(*) FROM visits WHERE age IN (:years, 4) OR town = @town;
@@ -15,10 +12,10 @@ SELECT COUNT(*) FROM visits WHERE age IN (:years, 4) OR town = @town;
 --> 192
 --> under dense:
 --> count
---> 246
+--> 165
 --> under smw, classes:
 --> count
---> 193
+--> 194
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 336, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -42,7 +39,7 @@ SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3;
 --> 52 | 6.0
 --> under dense:
 --> count | margin
---> 66 | 107.0
+--> 34 | 106.0
 --> under smw, classes:
 --> count | margin
 --> 52 | 29.0
@@ -72,7 +69,7 @@ SELECT COUNT(*) FROM visits WHERE age = 5;
 --> 52
 --> under dense:
 --> count
---> 19
+--> 105
 --> under smw, classes; smw, uniform; smw release:
 --> error uncovered at 0: no release or mechanism covers this query: the table has none
 --> hint: SET mechanism = auto tries every way
@@ -108,7 +105,7 @@ SELECT COUNT(*) FROM visits WHERE age = 8;
 --> 12
 --> under dense:
 --> count
---> 17
+--> 0
 --> under smw, classes; smw, uniform; direct:
 --> error unknown at 0: visits has no release or mechanism cells
 --> hint: SET mechanism = auto
@@ -121,7 +118,7 @@ SELECT COUNT(*) FROM visits WHERE age = 7;
 --> 12
 --> under dense:
 --> count
---> 0
+--> 5
 --> under smw, uniform:
 --> count
 --> 17

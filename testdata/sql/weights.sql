@@ -4,43 +4,40 @@ SELECT SUM(weight) FROM visits JOIN risks ON visits.town = risks.town;
 --> 90.0
 --> under dense:
 --> sum
---> 111.3
+--> 26.45
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00077; the interactive budget left pays for 5426 such answers
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00077; the interactive budget left pays for 467043 such answers
---> under smw, weights:
+--> under smw, weights; smw release, weights:
 --> sum
---> 90.15
---> under smw release, weights:
---> sum
---> 90.25
+--> 90.4
 SELECT SUM(weight), COUNT(*) FROM visits JOIN risks ON visits.town = risks.town WHERE sex = 'F';
 --> sum | count
 --> 48.5 | 100
 --> under dense:
 --> sum | count
---> 142.1 | 207
+--> -28.0 | 44
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
---> under smw release; smw, weights; smw release, weights:
+--> under smw, weights:
 --> sum | count
---> 48.55 | 100
+--> 48.45 | 100
 SELECT AVG(weight) FROM visits JOIN risks ON visits.town = risks.town WHERE age = 3;
 --> avg
 --> 0.4019230769
 --> under dense:
 --> avg
---> 0.3666666667
+--> 0.2
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
 --> under smw, weights:
 --> avg
---> 0.4057692308
+--> 0.4009615385
 SELECT ROUND(MARGIN(SUM(weight)), 2) >= 0 AS known FROM visits JOIN risks ON visits.town = risks.town WHERE sex = 'F' AND age = 3 AND score = -1;
 --> known
 --> 1
@@ -56,31 +53,31 @@ SELECT sex, SUM(weight) AS risk FROM visits JOIN risks ON visits.town = risks.to
 --> 'M' | 17.0
 --> under dense:
 --> sex | risk
---> 'F' | 142.1
---> 'M' | -19.6
+--> 'F' | -28.0
+--> 'M' | -3.85
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
 --> under smw release; smw release, weights:
 --> sex | risk
---> 'F' | 48.55
---> 'M' | 17.2
+--> 'F' | 48.5
+--> 'M' | 17.3
 --> under smw, weights:
 --> sex | risk
---> 'F' | 48.55
---> 'M' | 17.8
+--> 'F' | 48.45
+--> 'M' | 17.25
 SELECT SUM(cost), COUNT(cost), TOTAL(cost) FROM visits JOIN risks ON visits.town = risks.town WHERE age = 4;
 --> sum | count | total
 --> -14.0 | 52 | -14.0
 --> under dense:
 --> sum | count | total
---> 43.5 | 75 | 43.5
+--> 104.5 | 86 | 104.5
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.063 together; the interactive budget left pays for 66 such statements
 --> under smw release; smw, weights; smw release, weights:
 --> sum | count | total
---> -12.5 | 52 | -12.5
+--> -13.5 | 52 | -13.5
 --> under direct:
 --> sum | count | total
 --> -14.0 | 52 | -14.0
@@ -90,16 +87,16 @@ SELECT SUM(weight * age) FROM visits JOIN risks ON visits.town = risks.town WHER
 --> 8.4
 --> under dense:
 --> sum
---> -249.15
+--> -128.75
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.062; the interactive budget left pays for 66 such answers
 --> under smw release; smw release, weights:
 --> sum
---> 8.8
+--> 9.9
 --> under smw, weights:
 --> sum
---> 8.7
+--> 10.0
 --> under direct:
 --> sum
 --> 8.4
@@ -112,28 +109,31 @@ SELECT SUM(1 - weight), SUM(weight - cost) FROM visits JOIN risks ON visits.town
 --> 29.9 | 39.1
 --> under dense:
 --> sum | sum
---> 27.05 | 35.4
+--> 30.05 | 39.3
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0032 together; the interactive budget left pays for 1292 such statements
 --> under smw release; smw release, weights:
 --> sum | sum
---> 29.8 | 38.95
+--> 29.55 | 38.65
 --> under smw, weights:
 --> sum | sum
---> 29.45 | 38.5
+--> 29.65 | 38.8
 SELECT SUM(CASE WHEN age < 5 THEN weight ELSE cost END) FROM visits JOIN risks ON visits.town = risks.town WHERE sex = 'F';
 --> sum
 --> 18.8
 --> under dense:
 --> sum
---> 342.3
+--> -202.55
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.065 together; the interactive budget left pays for 63 such statements
+--> under smw release; smw release, weights:
+--> sum
+--> 18.6
 --> under smw, weights:
 --> sum
---> 18.7
+--> 18.65
 --> under direct:
 --> sum
 --> 18.8
@@ -143,30 +143,30 @@ SELECT STDDEV_POP(weight) FROM visits JOIN risks ON visits.town = risks.town WHE
 --> 0.1437684899
 --> under dense:
 --> stddev_pop
---> 0.18398644
+--> 0.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2712 such statements
 --> under smw release; smw release, weights:
 --> stddev_pop
---> 0.1439355954
+--> 0.14360119
 --> under smw, weights:
 --> stddev_pop
---> 0.1482765887
+--> 0.142602994
 SELECT COUNT(*) FROM visits JOIN risks ON visits.town = risks.town WHERE weight > 0.3 AND weight < 1 AND age = 7;
 --> count
 --> 12
 --> under dense:
 --> count
---> -12
+--> 40
 SELECT weight, COUNT(*) FROM visits JOIN risks ON visits.town = risks.town WHERE age = 9 GROUP BY weight HAVING COUNT(*) > 0;
 --> weight | count
 --> 0.35 | 6
 --> 0.8 | 6
 --> under dense:
 --> weight | count
---> 0.8 | 10
---> 1.0 | 18
+--> 0.1 | 3
+--> 0.35 | 7
 --> under smw, uniform:
 --> weight | count
 --> 0.1 | 6
@@ -182,13 +182,13 @@ SELECT SUM(weight * weight) FROM visits JOIN risks ON visits.town = risks.town W
 --> 0.795
 --> under dense:
 --> sum
---> -10.2025
+--> 17.7925
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00077; the interactive budget left pays for 5421 such answers
 --> under smw release; smw release, weights:
 --> sum
---> 0.9525
+--> 0.8225
 --> under smw, weights:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 180 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00077; the interactive budget left pays for 5421 such answers
@@ -198,14 +198,14 @@ SELECT region, SUM(weight) FROM visits JOIN towns ON visits.town = name JOIN ris
 --> 'south' | 0.0
 --> under dense:
 --> region | sum
---> 'north' | 19.9
---> 'south' | 38.4
+--> 'north' | 14.6
+--> 'south' | -7.7
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
 --> under smw release; smw, weights; smw release, weights:
 --> region | sum
---> 'north' | 16.5
+--> 'north' | 16.6
 --> 'south' | 0.0
 SELECT SUM(weight) FROM visits JOIN risks ON visits.town = risks.town WHERE weight + 1 > 1;
 --> error unsupported at 77: computing with REAL column weight in a condition or function is outside the dialect
@@ -248,11 +248,11 @@ SELECT TOTAL(height), AVG(height) FROM visits JOIN towns ON town = name WHERE ag
 --> 3680.0 | 80.0
 --> under dense:
 --> total | avg
---> 4560.0 | 90.19607843
+--> 2000.0 | 72.59259259
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.11 together; the interactive budget left pays for 37 such statements
---> under smw, weights:
+--> under smw release; smw, weights; smw release, weights:
 --> total | avg
 --> 3640.0 | 80.0
 --> under direct:
