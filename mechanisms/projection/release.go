@@ -18,7 +18,6 @@ type Release struct {
 	coder   query.Coder
 	sketch  vector
 	heavy   heavyCells
-	index   index          // of heavy
 	summary summary        // of the sketch
 	laws    [2]*coordinate // of the error of a coordinate of the sketch, and of a published cell
 	widths  *widths        // quantiles found for margins
@@ -32,7 +31,6 @@ func newRelease(u *query.Universe, p Params, m matrix, sketch vector, heavy heav
 	r.lift = p.Heavy.liftOf(p.Law)
 	r.salt = maphash.Bytes(maphash.MakeSeed(), nil) | 1
 	r.largest = max(r.summary.largest, heavy.largest(p.Heavy.Clip))
-	r.index = heavy.index()
 	noise := noiseOf(p.Law)
 	r.laws = [2]*coordinate{noise, noise}
 	if p.Transform == Sparse {

@@ -59,11 +59,9 @@ func (e *evaluation) box(b query.Box, weight int64) {
 
 // single adds one element.
 func (e *evaluation) single(x query.Element, weight int64) {
-	if e.r.index.may(x) {
-		if c := e.r.heavy.between(x, x); len(c) > 0 {
-			e.published(c[0], weight)
-			return
-		}
+	if c := e.r.heavy.between(x, x); len(c) > 0 {
+		e.published(c[0], weight)
+		return
 	}
 	e.room(1, weight)[0] = e.r.matrix.sketch.at(x)
 }
