@@ -156,3 +156,231 @@ func (o Option) clips(m model) (clips []int64) {
 	}
 	return clips
 }
+
+// skew is the exponent of the model of the rows: the cell of rank i holds a
+// share of them that is proportional to i^−skew. Counts of combinations of
+// attributes follow such a law with an exponent near 1 over many ranks; a
+// little above 1 the sum is finite however many cells there are.
+const skew = 1.05
+
+// model is a database as public data let one picture it: N̂ rows, Zipf's law
+// over |X| cells. Nothing in it is read off the rows.
+type model []rankBin
+
+// rankBin is a range of ranks with about the same count.
+type rankBin struct {
+	cells float64 // how many there are
+	count float64 // the expected count of each
+}
+
+// newModel returns the model of so many rows over so many cells, which may be
+// infinitely many. Ranks are taken together where counts differ by less than
+// one part in 200, or in 20 below 4 rows.
+func newModel(rows, cells float64) model {
+	cells = min(cells, 1e30)
+	top := rows / zipfSum(cells)
+	var m model
+	for first := 1.0; first <= cells; {
+		count := top * math.Pow(first, -skew)
+		growth := 1.005
+		if count < 4 {
+			growth = 1.05
+		}
+		next := min(max(first+1, math.Floor(first*growth)), cells+1)
+		if next <= first { // steps of 1 are lost above 2^53
+			break
+		}
+		middle := math.Sqrt(first * (next - 1))
+		m = append(m, rankBin{next - first, top * math.Pow(middle, -skew)})
+		first = next
+	}
+	return m
+}
+
+// zipfSum returns Σ i^−skew for i = 1 … n: exactly up to 1000 and by Euler's and
+// Maclaurin's formula beyond.
+func zipfSum(n float64) (sum float64) {
+	head := min(n, 1000)
+	for i := 1.0; i <= head; i++ {
+		sum += math.Pow(i, -skew)
+	}
+	power := func(x float64) float64 { return math.Pow(x, 1-skew) / (1 - skew) }
+	return sum + power(n) - power(head) + (math.Pow(n, -skew)-math.Pow(head, -skew))/2
+}
+
+// drawn returns the probabilities with which cells of each bin are among a
+// number of different cells drawn by rows: 1 − e^(−κ·count), with κ such that
+// they add up.
+func (m model) drawn(cells float64) []float64 {
+	among := func(logKappa float64) (p []float64, sum float64) {
+		p = make([]float64, len(m))
+		for i, b := range m {
+			p[i] = -math.Expm1(-math.Exp(logKappa) * b.count)
+			sum += p[i] * b.cells
+		}
+		return p, sum
+	}
+	low, high := -60.0, 60.0
+	for range 50 {
+		if _, sum := among((low + high) / 2); sum < cells {
+			low = (low + high) / 2
+		} else {
+			high = (low + high) / 2
+		}
+	}
+	p, _ := among(low)
+	return p
+}
+
+// occupied returns the probability of each bin's cells to hold a row.
+func (m model) occupied() []float64 {
+	p := make([]float64, len(m))
+	for i, b := range m {
+		p[i] = -math.Expm1(-b.count)
+	}
+	return p
+}
+
+// workload is what queries are taken to be for predictions.
+type workload struct {
+	occupied []float64   // by bin: the share of its cells among the occupied ones' queries, per cell asked
+	sizes    []float64   // m of the queries
+	byRows   [][]float64 // for each m, by bin: the probability that a query of m/2 cells drawn by rows has a cell
+}
+
+func newWorkload(m model, support uint64) (w workload) {
+	w.occupied = m.occupied()
+	total := 0.0
+	for i, b := range m {
+		total += w.occupied[i] * b.cells
+	}
+	for i := range w.occupied {
+		w.occupied[i] /= max(total, 1)
+	}
+	for size := uint64(1); size <= min(max(support, 1), 4096); size *= 16 {
+		w.sizes = append(w.sizes, float64(size))
+		w.byRows = append(w.byRows, m.drawn(min(float64(size)/2, total/2)))
+	}
+	return w
+}
+
+// cellError is how a cell of some count errs: mean and mean square, the latter
+// with what collisions add for each V/T.
+type cellError struct{ mean, square, collide float64 }
+
+// errors returns the error of a cell of each bin.
+func (o Option) errors(m model) []cellError {
+	out := make([]cellError, len(m))
+	noise := geometricOf(o.Scale)
+	v := noise.variance()
+	l := o.Params.Heavy.liftOf(o.Params.Law)
+	shift, square := noise.lifted(l, 0)
+	for i, b := range m {
+		out[i] = cellError{0, v, 1}
+		h := o.Params.Heavy
+		switch excess := b.count - float64(h.Clip); {
+		case h.Form == Clipped && excess > 0:
+			p, first, second := noise.above(float64(h.Threshold) - excess)
+			out[i] = cellError{first + (1-p)*(shift-excess), second + (1-p)*(square-2*excess*shift+excess*excess), 1 - p}
+		case h.Form == Clipped && excess > float64(l.from-l.clip)-10*o.Scale:
+			out[i].mean, out[i].square = noise.lifted(l, excess)
+		case h.Form == Named:
+			p, _, _ := geometricOf(o.NameScale).above(float64(h.Threshold) - b.count)
+			out[i].collide = 1 - p
+		}
+	}
+	return out
+}
+
+// collisions returns the squared norm of what is hashed. A Poisson count's square
+// is its mean more than the mean's square.
+func (o Option) collisions(m model, errors []cellError) (norm float64) {
+	for i, b := range m {
+		light := b.count
+		if c := float64(o.Params.Heavy.Clip); o.Params.Heavy.Form == Clipped && light > c {
+			light = c
+		}
+		norm += b.cells * errors[i].collide * (light*light + min(light, b.count))
+	}
+	return norm
+}
+
+// error returns the mean of squared error over noise: what does not depend on T,
+// and what is to be divided by it.
+func (w workload) error(m model, o Option) (fixed, perRow float64) {
+	errors := o.errors(m)
+	norm := o.collisions(m, errors)
+	v := geometricOf(o.Scale).variance()
+	var once cellError // of an occupied cell drawn uniformly
+	for i, b := range m {
+		p := w.occupied[i] * b.cells
+		once.mean += p * errors[i].mean
+		once.square += p * errors[i].square
+		once.collide += p * errors[i].collide
+	}
+	for j, size := range w.sizes {
+		var rows cellError // of the cells drawn by rows, together
+		rest := size       // cells drawn uniformly
+		for i, b := range m {
+			p := w.byRows[j][i]
+			rest -= b.cells * p
+			rows.mean += b.cells * p * errors[i].mean
+			rows.square += b.cells * p * (errors[i].square - p*errors[i].mean*errors[i].mean)
+			rows.collide += b.cells * p * errors[i].collide
+		}
+		rest = max(rest, 0)
+		fixed += 1                                                         // uniformly from all
+		fixed += (once.square + (size-1)*once.mean*once.mean) / v          // from the occupied
+		fixed += (rows.square + rows.mean*rows.mean + rest*v) / (size * v) // half by rows
+		perRow += norm / v * (1 + once.collide + (rows.collide+rest)/size)
+	}
+	kinds := 3 * float64(len(w.sizes))
+	base := geometricOf(o.base()).variance() / v
+	return fixed / kinds / base, perRow / kinds / base
+}
+
+// base is the scale of the noise if all of ε went into it, with which errors are
+// compared.
+func (o Option) base() float64 {
+	if o.Params.Heavy.Form == Named {
+		return 1 / (1/o.Scale + 1/o.NameScale)
+	}
+	return o.Scale
+}
+
+// geometric is the discrete Laplace law P(k) = (1−a)/(1+a)·a^|k|, for
+// predictions.
+type geometric struct{ a float64 }
+
+// geometricOf returns the law of a scale.
+func geometricOf(scale float64) geometric { return geometric{math.Exp(-1 / scale)} }
+
+func (g geometric) variance() float64 { return 2 * g.a / ((1 - g.a) * (1 - g.a)) }
+
+// above returns P(ν ≥ k), E[ν; ν ≥ k] and E[ν²; ν ≥ k].
+func (g geometric) above(k float64) (p, first, second float64) {
+	if k <= 0 { // by symmetry
+		p, first, second = g.above(1 - k)
+		return 1 - p, first, g.variance() - second
+	}
+	p = math.Pow(g.a, k) / (1 + g.a)
+	q := g.a / (1 - g.a)
+	return p, p * (k + q), p * (k*k + 2*k*q + q*(1+g.a)/(1-g.a))
+}
+
+// lifted returns the mean and the mean square of ν and its lift where the light
+// part is the clip and so much, which is not positive: in steps of an eighth of
+// the scale, but at least of 1.
+func (g geometric) lifted(l lift, light float64) (mean, square float64) {
+	scale := -1 / math.Log(g.a)
+	step := max(1, math.Floor(scale/8))
+	total := 0.0
+	for x := -math.Ceil(20*scale/step) * step; x <= 20*scale+step; x += step {
+		p := math.Pow(g.a, math.Abs(x))
+		y := l.of(l.clip + int64(math.Round(light+x)))
+		total += p
+		mean += p * y
+		square += p * (x + y) * (x + y)
+	}
+	return mean / total, square / total
+}

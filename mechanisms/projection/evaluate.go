@@ -4,12 +4,76 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/big"
+	"math/bits"
 	"slices"
 	"sync"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
+
+// Answer is what a release says to a query.
+type Answer struct {
+	Value  int64   // the estimate, in counts
+	Margin float64 // half-width, in counts, of an interval around it
+}
+
+// Answer returns the release's answer to q, the sum of weight times count over
+// the support, and its margin, in one pass. Value is ⟨Aq, u + ν⟩ with the
+// published cells in place of theirs, rounded to the nearest integer where the
+// matrix is Dense and exact otherwise, and what cells about a clip are expected
+// to have above it (see lift). Without a clip it is unbiased over matrix and
+// noise. It can be negative. Margin is explained at margin.
+//
+// The query is over the release's universe; one of infinite support is
+// uncovered. It takes time m (m·T·r/64 where Dense), so the caller bounds m; an
+// end of the context is an error with code cancelled.
+func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64) (Answer, error) {
+	m, err := r.accepts(q, confidence)
+	if err != nil || m == 0 {
+		return Answer{}, err
+	}
+	if r.p.Transform == Dense {
+		return r.denseAnswer(ctx, q, m, confidence)
+	}
+	e := r.begin(ctx, m, r.near(confidence))
+	defer e.end()
+	if err := e.all(q); err != nil {
+		return Answer{}, err
+	}
+	lift := int64(math.Round(e.lift))
+	e.sum.plus(wide{lift >> 63, uint64(lift)})
+	value, ok := e.sum.int64()
+	if !ok {
+		return Answer{}, tooLarge()
+	}
+	return Answer{value, e.margin(m, confidence)}, nil
+}
+
+// accepts returns m, or why the release cannot answer q.
+func (r *Release) accepts(q query.Query, confidence float64) (uint64, error) {
+	if !(confidence > 0 && confidence < 1) {
+		return 0, sqlerr.New(sqlerr.Invalid, "a confidence must lie between 0 and 1")
+	}
+	m, err := r.sparsity(q)
+	if err == nil && !r.fits(m, q.MaxWeight()) {
+		err = tooLarge()
+	}
+	return m, err
+}
+
+// fits reports whether sums of m coordinates and sums of m weights stay within
+// 62 bits, and the sums of products that answer a query within 126.
+func (r *Release) fits(m uint64, weight int64) bool {
+	support, value := bits.Len64(m), bits.Len64(uint64(r.largest))
+	weights := support + bits.Len64(uint64(weight))
+	return support+value <= 62 && weights <= 62 && weights+value+bits.Len64(r.p.Rows) <= 126
+}
+
+func tooLarge() error {
+	return sqlerr.New(sqlerr.Unsupported, "the answer of this release to the query may not fit 64 bits")
+}
 
 // batch is how many elements of a support are looked up at a time: enough that
 // their coordinates are fetched side by side, few enough for the fastest cache.
@@ -235,3 +299,161 @@ func (e *evaluation) add(values []int64, weight int64) {
 
 // nowhere is an estimate that no cell reaches.
 const nowhere = math.MaxInt64
+
+// boxes adds the support of a query, box by box.
+func (e *evaluation) boxes(q query.Query) {
+	for b, weight := range e.r.coder.Boxes(q) {
+		if e.box(b, weight); e.over {
+			return
+		}
+	}
+}
+
+// box adds the elements of a box, along its longest step.
+func (e *evaluation) box(b query.Box, weight int64) {
+	if len(b.Steps) == 0 {
+		e.single(b.Start, weight)
+		return
+	}
+	heavy := e.r.heavy
+	if len(heavy) > 0 {
+		heavy = heavy.between(b.Start, b.Last())
+	}
+	along, longest := 0, query.Step{}
+	for i, s := range b.Steps {
+		if s.Count >= longest.Count {
+			along, longest = i, s
+		}
+	}
+	if longest.Stride != e.stride {
+		e.stride, e.powers = longest.Stride, e.r.matrix.sketch.powers(longest.Stride)
+	}
+	start := b.Start
+	var digits [64]uint64 // as many steps of two or more codes there can be
+	for {
+		e.line(start, longest.Count, weight, heavy)
+		i := len(b.Steps) - 1
+		for ; i >= 0; i-- {
+			if i == along {
+				continue
+			}
+			s := b.Steps[i]
+			if digits[i]++; digits[i] < s.Count {
+				start.Lo += s.Stride
+				break
+			}
+			digits[i] = 0
+			start.Lo -= s.Stride * (s.Count - 1)
+		}
+		if i < 0 || e.over {
+			return
+		}
+	}
+}
+
+// single adds one element.
+func (e *evaluation) single(x query.Element, weight int64) {
+	if c := e.r.heavy.between(x, x); len(c) > 0 {
+		e.published(c[0], weight)
+		return
+	}
+	e.room(1, weight)[0] = e.r.matrix.sketch.at(x)
+}
+
+// line adds count elements from start on, at the distance of the stride. What is
+// published in the whole box it is given.
+func (e *evaluation) line(start query.Element, count uint64, weight int64, heavy heavyCells) {
+	if len(heavy) == 0 {
+		e.walk(start, count, weight)
+		return
+	}
+	last := query.Element{Hi: start.Hi, Lo: start.Lo + e.stride*(count-1)}
+	heavy = heavy.between(start, last)
+	done := uint64(0) // elements added
+	pass := func(c published, i uint64) {
+		e.walk(query.Element{Hi: start.Hi, Lo: start.Lo + done*e.stride}, i-done, weight)
+		e.published(c, weight)
+		done = i + 1
+	}
+	if uint64(len(heavy)) <= 4*count {
+		for _, c := range heavy {
+			if off := c.x.Lo - start.Lo; off%e.stride == 0 {
+				pass(c, off/e.stride)
+			}
+		}
+	} else {
+		for i := range count {
+			x := query.Element{Hi: start.Hi, Lo: start.Lo + i*e.stride}
+			if heavy = heavy.from(x); len(heavy) > 0 && heavy[0].x == x {
+				pass(heavy[0], i)
+			}
+		}
+	}
+	e.walk(query.Element{Hi: start.Hi, Lo: start.Lo + done*e.stride}, count-done, weight)
+}
+
+// walk adds unpublished cells, count elements from start on at the distance of
+// the stride.
+func (e *evaluation) walk(start query.Element, count uint64, weight int64) {
+	if count == 0 {
+		return
+	}
+	point := e.r.matrix.sketch.point(start)
+	for count > 0 && !e.over {
+		dst := e.room(count, weight)
+		point = e.r.matrix.sketch.places(dst, point, &e.powers)
+		count -= uint64(len(dst))
+	}
+}
+
+// between returns the cells whose names lie between two, both included.
+func (h heavyCells) between(first, last query.Element) heavyCells {
+	h = h.from(first)
+	end, found := slices.BinarySearchFunc(h, published{x: last}, byName)
+	if found {
+		end++
+	}
+	return h[:end]
+}
+
+// from returns the cells from the first one on whose name is at least start.
+func (h heavyCells) from(start query.Element) heavyCells {
+	i, _ := slices.BinarySearchFunc(h, published{x: start}, byName)
+	return h[i:]
+}
+
+// wide is a 128-bit signed accumulator, for sums that are private no longer.
+// The caller bounds what it adds below 2^127.
+type wide struct {
+	hi int64
+	lo uint64
+}
+
+// addProduct adds a·b.
+func (w *wide) addProduct(a, b int64) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	// Two's complement: a negative factor was read as 2^64 more than it is.
+	hi -= uint64(a>>63&b) + uint64(b>>63&a)
+	var carry uint64
+	w.lo, carry = bits.Add64(w.lo, lo, 0)
+	w.hi += int64(hi) + int64(carry)
+}
+
+// plus adds another accumulator.
+func (w *wide) plus(v wide) {
+	var carry uint64
+	w.lo, carry = bits.Add64(w.lo, v.lo, 0)
+	w.hi += v.hi + int64(carry)
+}
+
+// big returns the exact value.
+func (w wide) big() *big.Int {
+	b := big.NewInt(w.hi)
+	return b.Add(b.Lsh(b, 64), new(big.Int).SetUint64(w.lo))
+}
+
+// int64 returns the value, and whether it fits.
+func (w wide) int64() (v int64, ok bool) {
+	v = int64(w.lo)
+	return v, w.hi == v>>63
+}

@@ -1,7 +1,12 @@
 package projection
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"dpsql/noise"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -103,4 +108,140 @@ func Threshold(law noise.Law, unit int64, delta float64) int64 {
 		}
 	}
 	return unit + high
+}
+
+// published is a heavy cell with what the release says of it: the noisy excess
+// over the clip, or the noisy count when Named.
+type published struct {
+	x     query.Element
+	noisy int64
+}
+
+// judge decides about one cell of the database, which must be whole: how much
+// of it goes into the sketch, and whether it is published. Nothing is drawn for
+// a cell of excess 0 (or, when Named, without rows).
+//
+// A published cell's light part is exactly the clip. Instead of adding it to
+// the sketch and taking it out again, once it is public, it is not added: the
+// sums are the same integers.
+func (p Params) judge(count int64, src *noise.Source) (light int64, noisy int64, heavy bool, err error) {
+	light = count
+	compared := p.Law
+	switch {
+	case p.Heavy.Form == Whole:
+		return light, 0, false, nil
+	case p.Heavy.Form == Clipped:
+		light = min(count, p.Heavy.Clip)
+		count -= light
+	default:
+		compared = p.Heavy.NameLaw
+	}
+	if count == 0 {
+		return light, 0, false, nil
+	}
+	if noisy, err = noised(count, compared, src); err != nil || noisy < p.Heavy.Threshold {
+		return light, 0, false, err
+	}
+	if p.Heavy.Form == Named {
+		noisy, err = noised(count, p.Law, src)
+	}
+	return 0, noisy, true, err
+}
+
+// noised returns the count with a draw.
+func noised(count int64, law noise.Law, src *noise.Source) (int64, error) {
+	draw, err := law.Draw(src)
+	if err != nil {
+		return 0, noRandomness()
+	}
+	if draw > 0 && count+draw < count {
+		return 0, added(false)
+	}
+	return count + draw, nil
+}
+
+// heavyCells are the published cells in canonical order, ascending by name: the
+// order in which they were found would tell of the rows.
+type heavyCells []published
+
+func byName(a, b published) int {
+	return cmp.Or(cmp.Compare(a.x.Hi, b.x.Hi), cmp.Compare(a.x.Lo, b.x.Lo))
+}
+
+// sorted puts the cells into canonical order; a cell that came twice is an
+// error, since its excess was taken twice.
+func (h heavyCells) sorted() error {
+	slices.SortFunc(h, byName)
+	for i := 1; i < len(h); i++ {
+		if h[i].x == h[i-1].x {
+			return sqlerr.New(sqlerr.Internal, "a cell came in parts")
+		}
+	}
+	return nil
+}
+
+// largest returns the largest |answer| of the cells, clip included.
+func (h heavyCells) largest(clip int64) (most int64) {
+	for _, c := range h {
+		v := c.noisy + clip
+		most = max(most, v, -v)
+	}
+	return most
+}
+
+// lift is what an unpublished cell is expected to have above the clip, by its
+// light estimate: without it every cell within the threshold of the clip would
+// be estimated too low, and queries that follow the rows would add these errors
+// up. It is the posterior mean of the excess where every count about the clip
+// was as likely as any other; whatever the counts are, an answer is computed
+// from what is public.
+//
+// With k the light estimate less the clip, a cell of count c + e, e ≥ 0, is seen
+// there and unpublished with probability P(ν = k)·P(ν < t − e), and one of count
+// below c with P(ν = k + j), j ≥ 1. Summed over e, P(ν < t − e) is t and
+// e·P(ν < t − e) is (t² − t + Var ν)/2, but for the draws beyond t.
+type lift struct {
+	clip   int64
+	tail   func(k int64) float64 // P(ν ≥ k)
+	cells  float64               // Σ P(ν < t − e)
+	excess float64               // Σ e·P(ν < t − e)
+	from   int64                 // the least light estimate that is lifted
+}
+
+// noLift lifts nothing.
+var noLift = lift{from: math.MaxInt64}
+
+// liftOf returns the lift of clipped releases, and of others one that lifts
+// nothing.
+func (h Heavy) liftOf(law noise.Law) lift {
+	if h.Form != Clipped {
+		return noLift
+	}
+	t := float64(h.Threshold)
+	l := lift{clip: h.Clip, tail: law.Tail, cells: t, excess: (t*t - t + law.Variance()) / 2}
+	least := 0.05 * math.Sqrt(law.Variance()) // less is not worth a look
+	low, high := int64(0), h.Clip/2+1         // below the clip: lifted at low
+	for high-low > 1 {
+		if mid := low + (high-low)/2; l.of(l.clip-mid) >= least {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	l.from = l.clip - low
+	return l
+}
+
+// of returns the expected excess at a light estimate.
+func (l lift) of(light int64) float64 {
+	if light < l.from {
+		return 0
+	}
+	k := min(light-l.clip, l.clip) // beyond, the lift is the same
+	above := l.tail(k + 1)
+	here := l.tail(k) - above
+	if !(here > 0) {
+		return 0
+	}
+	return l.excess * here / (l.cells*here + above)
 }

@@ -161,13 +161,3 @@ func (r *Release) Predict(q query.Query, confidence float64) (float64, error) {
 	weight := max(1, math.Round(math.Sqrt(q.SumSquares()/float64(m))))
 	return r.sumQuantile([]factor{{0, int64(weight), m}}, confidence), nil
 }
-
-// denseMargin is the margin where the matrix is Dense: by the normal law with
-// variance (Σq²·V + (1−2/m)·estimate²)/T, the second term for the part that the
-// query has in the data itself; and 0.5 for the rounding.
-func (r *Release) denseMargin(q query.Query, m uint64, estimate, confidence float64) float64 {
-	aligned := estimate * estimate * max(0, 1-2/float64(m))
-	v := max(r.summary.meanSquare, r.p.Law.Variance())
-	variance := (q.SumSquares()*v + aligned) / float64(r.p.Rows)
-	return normalQuantile(confidence)*math.Sqrt(variance) + 0.5
-}

@@ -2,8 +2,13 @@ package projection
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"maps"
+	"math"
 	"math/big"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"dpsql/noise"
@@ -335,5 +340,306 @@ func TestBuildOnce(t *testing.T) {
 	}
 	if _, err := b.Build(counts{}.cells()); err == nil {
 		t.Error("a second build of the same cells is accepted: two draws of noise for one charge")
+	}
+}
+
+// naiveAnswer is Answer by its definition: element by element, with the places
+// of explicit arithmetic and a map of all coordinates. It is for sparse releases
+// and supports of up to maxTable elements.
+func (r *Release) naiveAnswer(q query.Query, confidence float64) Answer {
+	e := &evaluation{r: r, near: r.near(confidence)}
+	heavy := make(map[query.Element]int64)
+	for _, c := range r.heavy {
+		heavy[c.x] = c.noisy + r.p.Heavy.Clip
+	}
+	var value int64
+	m := uint64(0)
+	rows := make(map[uint64][]int64)
+	for x, weight := range r.Coder().Elements(q) {
+		m++
+		if v, ok := heavy[x]; ok {
+			value += weight * v
+			e.heavy.add(weight, 1)
+			continue
+		}
+		row, sign := naiveColumn(r.matrix.sketch, x)
+		rows[uint64(row)] = append(rows[uint64(row)], weight*sign)
+		v := r.sketch.at(uint64(row)) * sign
+		value += weight * v
+		e.add([]int64{v}, weight)
+		e.light.add(weight, 1)
+	}
+	value += int64(math.Round(e.lift))
+	var factors []factor
+	var shifts []float64
+	for row, weights := range rows {
+		var c int64
+		var s float64
+		for _, w := range weights {
+			c += w
+			s += float64(w) * float64(w)
+		}
+		square := float64(c) * float64(c)
+		if square >= s {
+			factors = append(factors, factor{0, max(c, -c), 1})
+		} else {
+			for _, w := range weights {
+				factors = append(factors, factor{0, max(w, -w), 1})
+			}
+		}
+		if len(weights) > 1 {
+			shifts = append(shifts, math.Sqrt(max(s, square))*math.Abs(float64(r.sketch.at(row))))
+		}
+	}
+	for _, t := range e.heavy {
+		factors = append(factors, factor{1, t.weight, t.times})
+	}
+	slices.Sort(shifts)
+	margin := 0.0
+	for _, s := range shifts[min(len(shifts), forgiven(m, r.p.Rows)):] {
+		margin += s
+	}
+	margin += r.sumQuantile(grouped(factors), confidence)
+	if lost := e.lost + e.escaped(confidence); lost > 0 || e.lift > 0 {
+		high := lost * float64(r.p.Heavy.Threshold-1+r.laws[1].quantile(confidence))
+		margin += math.Ceil(max(high-e.raise, e.lift))
+	}
+	return Answer{value, margin}
+}
+
+// grouped counts equal factors together.
+func grouped(factors []factor) (out []factor) {
+	for _, f := range factors {
+		i := slices.IndexFunc(out, func(o factor) bool { return o.law == f.law && o.value == f.value })
+		if i < 0 {
+			i, out = len(out), append(out, factor{f.law, f.value, 0})
+		}
+		out[i].times += f.times
+	}
+	return out
+}
+
+// TestAnswersAgainstNaive answers random queries of mixed weights, with single
+// codes, runs and progressions, over universes whose columns are coded, hashed or
+// both, few rows and many, with published cells and without.
+func TestAnswersAgainstNaive(t *testing.T) {
+	src, random := seeded(t)
+	codes := universe(t, ints(t, "a", 1<<20), ints(t, "b", 12), ints(t, "c", 1), ints(t, "d", 300), ints(t, "e", 1<<20))
+	names := universe(t, query.Column{Name: "k", Domain: query.Unbounded()}, ints(t, "b", 12), ints(t, "c", 1), ints(t, "d", 300), ints(t, "e", 1<<40))
+	hashed := universe(t, ints(t, "a", 1<<20), ints(t, "b", 12), ints(t, "c", 1<<50), ints(t, "d", 300), ints(t, "e", 1<<40))
+	for _, u := range []*query.Universe{codes, names, hashed} {
+		for _, p := range []Params{
+			{Transform: Sparse, Rows: 1, Law: laplace(t, 1, 1)},
+			{Transform: Sparse, Rows: 5000, Law: laplace(t, 300, 1), Bulk: true},
+			clipped(t, 1<<16, 8, laplace(t, 1, 1), 1e-3),
+			clipped(t, 1<<20+7, 8, laplace(t, 1, 1), 1e-3),
+		} {
+			checkAnswers(t, someRelease(t, u, p, version, src, random), 12, random)
+		}
+	}
+	for _, v := range []uint16{first, second} { // whose names are hashed whole, and column by column
+		checkAnswers(t, someRelease(t, names, clipped(t, 1<<16, 8, laplace(t, 1, 1), 1e-3), v, src, random), 12, random)
+	}
+}
+
+func checkAnswers(t *testing.T, r *Release, n int, random *rand.Rand) {
+	t.Helper()
+	for i := range n {
+		q, confidence := someQuery(t, r.u, random), []float64{0.5, 0.95, 0.999}[i%3]
+		got, err := r.Answer(context.Background(), q, confidence)
+		if want := r.naiveAnswer(q, confidence); err != nil || got.Value != want.Value || math.Abs(got.Margin-want.Margin) > 1e-9*want.Margin {
+			t.Fatalf("version %d, %d rows, %d published, m = %v, weights to %d: %v, %v, want %v",
+				r.matrix.version, r.p.Rows, r.Published(), q.Size(), q.MaxWeight(), got, err, want)
+		}
+	}
+}
+
+// someRelease is of a few thousand cells of up to 60 rows, half of them about
+// the first values of the columns, where someQuery asks.
+func someRelease(t *testing.T, u *query.Universe, p Params, v uint16, src *noise.Source, random *rand.Rand) *Release {
+	t.Helper()
+	b, err := NewBuilder(u, p, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.matrix.version, b.matrix.sketch.chained = v, v == first
+	b.coder = b.matrix.newCoder(u)
+	cells := make(map[query.Element]int64)
+	for i := range 3000 {
+		tuple := make([]query.Value, len(u.Columns()))
+		for j, c := range u.Columns() {
+			switch {
+			case !c.Domain.Finite():
+				tuple[j] = query.Text(fmt.Sprint("k", random.IntN(20)))
+			case i%2 == 0:
+				tuple[j] = c.Domain.Value(random.Uint64N(min(c.Domain.Size(), 30)))
+			default:
+				tuple[j] = c.Domain.Value(random.Uint64N(c.Domain.Size()))
+			}
+		}
+		x, _ := b.Coder().Code(tuple)
+		cells[x] = 1 + random.Int64N(60)
+	}
+	r, err := b.Build(maps.All(cells))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// someQuery adds up to three conjunctions of sets, each up to three times; each
+// is of up to about 30,000 elements.
+func someQuery(t *testing.T, u *query.Universe, random *rand.Rand) query.Query {
+	t.Helper()
+	sum := query.None(u)
+	for range 1 + random.IntN(3) {
+		var each []query.Each
+		room := uint64(30_000)
+		for i, c := range u.Columns() {
+			d := c.Domain
+			most := min(room, 1+random.Uint64N(500))
+			switch kind := random.IntN(4); {
+			case !d.Finite():
+				each = append(each, query.Each{Column: i, Set: d.Of(query.Text(fmt.Sprint("k", random.IntN(20))), query.Text("other"))})
+				room /= 2
+			case kind == 0 && d.Size() <= room: // free
+				room /= d.Size()
+			case kind <= 2:
+				values := make([]query.Value, min(most, 30))
+				for i := range values {
+					values[i] = d.Value(random.Uint64N(min(d.Size(), 40)))
+				}
+				each = append(each, query.Each{Column: i, Set: d.Of(values...)})
+				room /= uint64(len(values))
+			default:
+				most = min(most, d.Size())
+				each = append(each, query.Each{Column: i, Set: atMost(t, d, int64(most-1))})
+				room /= most
+			}
+			room = max(room, 1)
+		}
+		for range 1 + random.IntN(3) {
+			var err error
+			if sum, err = sum.Plus(query.Conjunction(u, each)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return sum
+}
+
+// TestSortTerms compares the sort by digits with a stable one.
+func TestSortTerms(t *testing.T) {
+	_, random := seeded(t)
+	var spare []term
+	for _, n := range []int{0, 1, 2, 511, 512, 5000} {
+		for _, rows := range []uint64{1, 100, 1 << 23, MaxRows} {
+			terms := make([]term, n)
+			for i := range terms {
+				terms[i] = term{random.Uint64N(rows), int64(i)}
+			}
+			want := slices.Clone(terms)
+			slices.SortStableFunc(want, func(a, b term) int {
+				if a.row < b.row {
+					return -1
+				}
+				return min(1, int(a.row-b.row))
+			})
+			spare = sortTerms(terms, spare)
+			if !slices.Equal(terms, want) {
+				t.Errorf("%d terms of %d rows are not in order", n, rows)
+			}
+		}
+	}
+}
+
+// TestMeetingsAgainstMap compares the elements found with a map of all, whatever
+// the rows and the slots.
+func TestMeetingsAgainstMap(t *testing.T) {
+	_, random := seeded(t)
+	for _, c := range []struct{ m, rows uint64 }{{1, 1}, {40, 1 << 30}, {40, 50}, {1000, 1 << 16}, {30_000, 1 << 23}, {30_000, 1 << 31}, {30_000, 1000}} {
+		var table meetings
+		table.expect(c.m, c.rows, random.Uint64()|1)
+		want := make(map[uint64]int)
+		for i := range c.m {
+			p := place(random.Uint64N(c.rows) | random.Uint64()&(1<<63))
+			want[p.row()]++
+			table.places = append(table.places, p)
+			table.weigh(1+int64(i/100%3), 1)
+			if random.IntN(100) == 0 {
+				table.look()
+			}
+		}
+		table.look()
+		table.search()
+		for row, n := range want {
+			if n == 1 {
+				delete(want, row)
+			}
+		}
+		table.eachBucket(func(bucket []term, _ int64, _ float64) {
+			if want[bucket[0].row] != len(bucket) {
+				t.Fatalf("m = %d of %d: %d elements meet in %d, want %d", c.m, c.rows, len(bucket), bucket[0].row, want[bucket[0].row])
+			}
+			delete(want, bucket[0].row)
+		})
+		if len(want) > 0 {
+			t.Errorf("m = %d of %d: %d meetings are not found", c.m, c.rows, len(want))
+		}
+	}
+}
+
+// TestPlacesOfProgressions compares walks with single evaluations, of as many
+// points as make thousands of places undecided where there are many rows.
+func TestPlacesOfProgressions(t *testing.T) {
+	src, random := seeded(t)
+	for _, rows := range []uint64{1, 3, 1 << 10, 1 << 23, 1<<23 + 12345, MaxRows} {
+		c, err := drawCountSketch(rows, true, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.half = c.sign.halved()
+		for _, stride := range []uint64{1, 2, 1200, 1 << 33, random.Uint64N(1 << 40)} {
+			for _, n := range []int{0, 1, 2, shortWalk - 1, shortWalk, 100, maxWalk, maxWalk + 1, 10_000} {
+				for _, start := range []uint64{prime - 1 - 10_000*stride, prime - 1} { // the latter runs over the modulus
+					got := make([]place, n)
+					s := powersOf(stride)
+					after := c.places(got, start, &s)
+					x := start
+					for i, p := range got {
+						if want := c.atPoint(x); p != want {
+							t.Fatalf("%d rows, place %d of %d at distance %d: %x, want %x", rows, i, n, stride, p, want)
+						}
+						x = addMod(x, stride)
+					}
+					if after != x {
+						t.Fatalf("%d points at distance %d end at %d, not %d", n, stride, after, x)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestWalkStops checks that a walk ends before a place that it cannot tell.
+func TestWalkStops(t *testing.T) {
+	c := &countSketch{rows: 1 << 10}
+	for _, k := range []struct {
+		bucket, sign walk
+		steps        int
+	}{
+		{walk{1 << 60}, walk{1 << 60}, 9},
+		{walk{1<<60 - slack}, walk{1 << 60}, 0},
+		{walk{1<<60 - slack - 1}, walk{1 << 60}, 9},
+		{walk{1 << 60, 1<<53 - slack/2}, walk{1 << 60}, 2},
+		{walk{1 << 60}, walk{1<<63 - slack}, 0},
+		{walk{1 << 60}, walk{1<<63 - slack - 1}, 9},
+		{walk{1 << 60}, walk{1 << 63}, 9},
+		{walk{1 << 60}, walk{-slack & (1<<64 - 1)}, 0},
+		{walk{1 << 60}, walk{0, 0, 1<<63 - slack}, 2},
+	} {
+		if n := c.steps(make([]place, 9), &k.bucket, &k.sign); n != k.steps {
+			t.Errorf("%v, %v: %d steps, want %d", k.bucket, k.sign, n, k.steps)
+		}
 	}
 }
