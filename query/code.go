@@ -3,6 +3,8 @@ package query
 import (
 	"encoding/binary"
 	"iter"
+	"math/bits"
+	"sync"
 
 	"github.com/dchest/siphash"
 )
@@ -222,4 +224,157 @@ func (e *enumerator) emit(r Run, weight int64) bool {
 	}
 	e.run, e.weight = r, weight
 	return true
+}
+
+// WeightOf returns the weight of the record with the given code, in a query
+// over a coded universe. The code must be below |X|.
+func (q Query) WeightOf(code uint64) int64 {
+	n := q.root
+	for !n.isLeaf() {
+		o := code / q.u.stride[n.level] % q.u.columns[n.level].Domain.Size()
+		n = n.at(o)
+	}
+	return n.weight
+}
+
+// plus returns e + f modulo 2^128.
+func (e Element) plus(f Element) Element {
+	lo, carry := bits.Add64(e.Lo, f.Lo, 0)
+	hi, _ := bits.Add64(e.Hi, f.Hi, carry)
+	return Element{hi, lo}
+}
+
+// hashTable holds the hashes of the values of a finite column that has not too
+// many. It is filled when it is first needed.
+type hashTable struct {
+	once   sync.Once
+	hashes []Element // by ordinal
+}
+
+// maxHashes is the largest number of values of a column whose hashes are kept.
+const maxHashes = 1 << 16
+
+// newHashTables returns the tables of a universe, nil for columns without one.
+func newHashTables(u *Universe) []*hashTable {
+	if u.Coded() {
+		return nil
+	}
+	tables := make([]*hashTable, len(u.columns))
+	for i, c := range u.columns {
+		if c.Domain.Finite() && c.Domain.Size() <= maxHashes {
+			tables[i] = new(hashTable)
+		}
+	}
+	return tables
+}
+
+func (c Coder) hashOrdinal(column int, o uint64) Element {
+	if kept := c.table(column); kept != nil {
+		return kept[o]
+	}
+	return c.hashAnew(column, o)
+}
+
+// table returns the hashes of a column by ordinal, nil where it has too many.
+func (c Coder) table(column int) []Element {
+	t := c.tables[column]
+	if t == nil {
+		return nil
+	}
+	t.once.Do(func() {
+		hashes := make([]Element, c.u.columns[column].Domain.Size())
+		for o := range hashes {
+			hashes[o] = c.hashAnew(column, uint64(o))
+		}
+		t.hashes = hashes
+	})
+	return t.hashes
+}
+
+func (c Coder) hashAnew(column int, o uint64) Element {
+	var buf [16]byte
+	binary.BigEndian.PutUint64(buf[:8], uint64(column))
+	binary.BigEndian.PutUint64(buf[8:], o)
+	return c.hash(buf[:])
+}
+
+// hashText hashes a value of an unbounded column.
+func (c Coder) hashText(column int, v Value) Element {
+	var stack [128]byte
+	return c.hash(appendText(binary.BigEndian.AppendUint64(stack[:0], uint64(column)), v))
+}
+
+// chain returns the hash of a record's whole encoding.
+func (c Coder) chain(tuple []Value) (Element, bool) {
+	var stack [128]byte
+	buf := stack[:0]
+	for i, col := range c.u.columns {
+		if !col.Domain.Finite() {
+			if !col.Domain.Contains(tuple[i]) {
+				return Element{}, false
+			}
+			buf = appendText(buf, tuple[i])
+			continue
+		}
+		o, ok := col.Domain.Ordinal(tuple[i])
+		if !ok {
+			return Element{}, false
+		}
+		buf = binary.BigEndian.AppendUint64(buf, o)
+	}
+	return c.hash(buf), true
+}
+
+// appendText appends the canonical encoding of a value of an unbounded column,
+// which no other value's encoding begins with.
+func appendText(buf []byte, v Value) []byte {
+	if v.IsNull() {
+		return append(buf, 0)
+	}
+	buf = append(buf, 1)
+	buf = binary.AppendUvarint(buf, uint64(len(v.s)))
+	return append(buf, v.s...)
+}
+
+// chainer enumerates a support along the diagram, extending the encoding of the
+// record by one column a step. What stands behind a prefix is overwritten by the
+// records that follow.
+type chainer struct {
+	c     Coder
+	yield func(Element, int64) bool
+}
+
+func (f chainer) walk(level int, n *node, prefix []byte) bool {
+	if n.isZero() {
+		return true
+	}
+	if level == len(f.c.u.columns) {
+		return f.yield(f.c.hash(prefix), n.weight)
+	}
+	d := f.c.u.columns[level].Domain
+	if n.level != level { // free: an infinite one cannot occur, m is finite
+		return f.each(level, Range{0, d.Size() - 1}, n, prefix)
+	}
+	for _, cs := range n.cases {
+		if !f.walk(level+1, cs.to, appendText(prefix, cs.value)) {
+			return false
+		}
+	}
+	for _, s := range n.spans {
+		if !f.each(level, s.Range, s.to, prefix) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f chainer) each(level int, r Range, to *node, prefix []byte) bool {
+	for o := r.First; ; o++ {
+		if !f.walk(level+1, to, binary.BigEndian.AppendUint64(prefix, o)) {
+			return false
+		}
+		if o == r.Last {
+			return true
+		}
+	}
 }

@@ -202,3 +202,99 @@ func searchCase(cases []valueCase, v Value) (int, bool) {
 	i := sort.Search(len(cases), func(i int) bool { return cases[i].value.Compare(v) >= 0 })
 	return i, i < len(cases) && cases[i].value == v
 }
+
+// Branch is where a range of a finite domain's ordinals leads.
+type Branch struct {
+	Range
+	To Query
+}
+
+// Switch returns the query that is Branch.To where the column's value has an
+// ordinal in the branch's range, and 0 elsewhere. The ranges are sorted and
+// disjoint, and each To depends on later columns only.
+func Switch(u *Universe, column int, branches []Branch) (Query, error) {
+	spans := make([]span, len(branches))
+	for i, b := range branches {
+		if b.To.root.level <= column {
+			return Query{}, errOrder()
+		}
+		spans[i] = span{b.Range, b.To.root}
+	}
+	return Query{u, newSpans(column, u.columns[column].Domain, spans)}, nil
+}
+
+// Case is where one value of an unbounded domain leads.
+type Case struct {
+	Value Value
+	To    Query
+}
+
+// SwitchText is Switch for a column without a domain: every value without a
+// case leads to rest. The cases' values are different.
+func SwitchText(u *Universe, column int, cases []Case, rest Query) (Query, error) {
+	listed := make([]valueCase, len(cases))
+	for i, c := range cases {
+		if c.To.root.level <= column {
+			return Query{}, errOrder()
+		}
+		listed[i] = valueCase{c.Value, c.To.root}
+	}
+	if rest.root.level <= column {
+		return Query{}, errOrder()
+	}
+	sortCases(listed)
+	return Query{u, newCases(column, listed, rest.root)}, nil
+}
+
+func errOrder() error {
+	return sqlerr.New(sqlerr.Internal, "a branch of a diagram leads back to an earlier column")
+}
+
+// Everywhere returns the query with one weight, at least 0, for every record.
+func Everywhere(u *Universe, weight int64) Query { return Query{u, leaf(weight)} }
+
+// Work combines 0/1 queries over one universe under a common limit: all the
+// diagrams it builds together have no more branches than one combination may
+// build. So a statement of any number of combinations takes bounded time and
+// memory. Its zero value is ready for use.
+type Work struct{ branches int }
+
+// And returns the conjunction. It is refused as unsupported, as are Or and Not,
+// when the limit is reached.
+func (w *Work) And(q, r Query) (Query, error) {
+	return w.combined(q, r, func(a, b int64) int64 { return min(a, b) }, times)
+}
+
+// Or returns the disjunction.
+func (w *Work) Or(q, r Query) (Query, error) {
+	return w.combined(q, r, func(a, b int64) int64 { return max(a, b) }, largest)
+}
+
+// largest returns max(a, b) of 0/1 functions where one of them is 0 or 1.
+func largest(a, b *node) *node {
+	switch {
+	case a.isOne() || b.isZero():
+		return a
+	case b.isOne() || a.isZero():
+		return b
+	}
+	return nil
+}
+
+// Not returns the complement.
+func (w *Work) Not(q Query) (Query, error) {
+	return w.combined(q, All(q.u), func(a, b int64) int64 { return b - a }, func(a, b *node) *node { return nil })
+}
+
+func (w *Work) combined(q, r Query, op func(a, b int64) int64, short func(a, b *node) *node) (Query, error) {
+	c := &combiner{
+		u:        q.u,
+		op:       func(a, b int64) (int64, error) { return op(a, b), nil },
+		short:    short,
+		done:     make(map[[2 * sha256.Size]byte]*node),
+		branches: w.branches,
+	}
+	n, err := c.apply(q.root, r.root)
+	w.branches = c.branches
+	return Query{q.u, n}, err
+}

@@ -1,6 +1,11 @@
 package sqlfront
 
-import "dpsql/query"
+import (
+	"math"
+
+	"dpsql/query"
+	"dpsql/sqlvalue"
+)
 
 // bounds is what is known of a value while some columns are known by ranges
 // only: it is lo where known is set, and otherwise NULL, if null is set, or
@@ -134,4 +139,366 @@ func truthOf(holds bool) bounds {
 		return known(integerOf(1))
 	}
 	return known(integerOf(0))
+}
+
+// operation computes bounds of a result from bounds of its operands. Where
+// these are known it is SQLite's own computation, and otherwise whatever it
+// says must hold for all values within.
+type operation func(args []bounds) bounds
+
+// strict makes an operation of a function of values: its result is known when
+// its operands are, and within rest else. what names it where it is applied to
+// a text of which only the column is known.
+func strict(what string, rest func([]bounds) bounds, f func(args []scalar) scalar) operation {
+	return func(args []bounds) bounds {
+		values := make([]scalar, len(args))
+		complete := true
+		for i, x := range args {
+			switch {
+			case x.undefined():
+				return x
+			case x.known && x.lo.standIn == isOther:
+				return known(noDomain(what, x.lo.column))
+			}
+			values[i], complete = x.lo, complete && x.known
+		}
+		if !complete {
+			return rest(args)
+		}
+		return known(f(values))
+	}
+}
+
+// just returns the same bounds whatever the operands are.
+func just(x bounds) func([]bounds) bounds { return func([]bounds) bounds { return x } }
+
+// arithmetical returns the operation of + - * / % & | << >>.
+func arithmetical(operator sqlvalue.Operator) operation {
+	return ofBoth(func(x, y bounds) bounds {
+		if x.known && y.known {
+			return known(scalar{value: sqlvalue.Arithmetic(operator, x.lo.value, y.lo.value)})
+		}
+		return intervals(operator, x, y)
+	})
+}
+
+// ofBoth returns the operation that is undefined where an operand is, NULL where
+// one is NULL, and else what of says.
+func ofBoth(of func(x, y bounds) bounds) operation {
+	return func(args []bounds) bounds {
+		x, y := args[0], args[1]
+		switch {
+		case x.undefined():
+			return x
+		case y.undefined():
+			return y
+		case x.isNull() || y.isNull():
+			return known(scalar{})
+		}
+		return of(x, y)
+	}
+}
+
+// intervals bounds the result for operands that are not both known.
+func intervals(operator sqlvalue.Operator, x, y bounds) bounds {
+	null := x.null || y.null
+	if operator == sqlvalue.Over || operator == sqlvalue.Modulo {
+		zero := integerOf(0)
+		null = null || operator == sqlvalue.Modulo && !y.integral || y.lo.compare(zero) <= 0 && y.hi.compare(zero) >= 0
+	}
+	if !x.integral || !y.integral {
+		return reals(operator, x, y, null)
+	}
+	a, b, c, d := x.lo.integer(), x.hi.integer(), y.lo.integer(), y.hi.integer()
+	switch operator {
+	case sqlvalue.Plus, sqlvalue.Minus, sqlvalue.Times:
+		return corners(operator, a, b, c, d, null)
+	case sqlvalue.Over:
+		return quotients(a, b, c, d, null)
+	case sqlvalue.Modulo:
+		return remainders(a, b, c, d, null)
+	}
+	return between(math.MinInt64, math.MaxInt64, null)
+}
+
+// corners bounds a monotone operator on [a, b] and [c, d].
+func corners(operator sqlvalue.Operator, a, b, c, d int64, null bool) bounds {
+	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, x := range [2]int64{a, b} {
+		for _, y := range [2]int64{c, d} {
+			n, ok := sqlvalue.Integers(operator, x, y)
+			if !ok {
+				return anyNumber(null)
+			}
+			lo, hi = min(lo, n), max(hi, n)
+		}
+	}
+	return bounds{null: null, integral: true, lo: integerOf(lo), hi: integerOf(hi)}
+}
+
+// reals bounds + - * / where an operand may be a REAL: by the corners, and a
+// little beyond, for of two numbers in between that are integers the result is
+// not rounded. Infinities have results that are no numbers, which are NULL.
+func reals(operator sqlvalue.Operator, x, y bounds, null bool) bounds {
+	if operator == sqlvalue.Modulo || bitOperators[string(operator)] {
+		return anyNumber(null)
+	}
+	largest := 0.0
+	for _, end := range [4]scalar{x.lo, x.hi, y.lo, y.hi} {
+		largest = max(largest, math.Abs(end.value.Float()))
+	}
+	if math.IsInf(largest, 0) {
+		return anyNumber(true)
+	}
+	if operator == sqlvalue.Over && y.lo.value.Float() <= 0 && y.hi.value.Float() >= 0 {
+		return anyNumber(true)
+	}
+	lo, hi := math.Inf(+1), math.Inf(-1)
+	for _, a := range [2]scalar{x.lo, x.hi} {
+		for _, b := range [2]scalar{y.lo, y.hi} {
+			r := sqlvalue.Arithmetic(operator, sqlvalue.Real(a.value.Float()), sqlvalue.Real(b.value.Float())).Float()
+			lo, hi = min(lo, r), max(hi, r)
+		}
+	}
+	largest = max(largest, -lo, hi)
+	slack := 1 + largest*0x1p-50 // more than rounding, and cutting a quotient, move a result
+	return bounds{null: null, lo: realOf(lo - slack), hi: realOf(hi + slack)}
+}
+
+// quotients bounds [a, b] / [c, d]: by the corners where the divisor is not 0
+// in between, and by the dividend else.
+func quotients(a, b, c, d int64, null bool) bounds {
+	if c > 0 || d < 0 {
+		return corners(sqlvalue.Over, a, b, c, d, null)
+	}
+	if a == math.MinInt64 {
+		return anyNumber(null)
+	}
+	m := max(b, -b, a, -a)
+	return bounds{null: null, integral: true, lo: integerOf(-m), hi: integerOf(m)}
+}
+
+// remainders bounds [a, b] % [c, d]: exactly where every dividend has the same
+// quotient.
+func remainders(a, b, c, d int64, null bool) bounds {
+	if c == d && c != 0 && c != -1 && a/c == b/c && (a >= 0) == (b >= 0) {
+		return bounds{null: null, integral: true, lo: integerOf(a % c), hi: integerOf(b % c)}
+	}
+	m := int64(math.MaxInt64)
+	if c > math.MinInt64 {
+		m = max(c, -c, d, -d, 1) - 1
+	}
+	r := bounds{null: null, integral: true, lo: integerOf(max(-m, min(a, 0))), hi: integerOf(min(m, max(b, 0)))}
+	return r
+}
+
+// complement is ~x.
+func complement(args []bounds) bounds {
+	x := args[0]
+	switch {
+	case x.undefined() || x.isNull():
+		return x
+	case x.known:
+		return known(integerOf(^x.lo.integer()))
+	case x.integral:
+		return between(^x.hi.integer(), ^x.lo.integer(), x.null)
+	}
+	return between(math.MinInt64, math.MaxInt64, x.null)
+}
+
+// comparison returns the operation of = <> < <= > >=.
+func comparison(relation sqlvalue.Relation) operation {
+	equality := relation == sqlvalue.Equal || relation == sqlvalue.NotEqual
+	return ofBoth(func(x, y bounds) bounds {
+		if x.lo.standIn == isOther || y.lo.standIn == isOther {
+			if x.lo == y.lo {
+				return truthOf(relation.Holds(0))
+			}
+			return compareOther(x, y, equality, relation == sqlvalue.NotEqual)
+		}
+		var t truths
+		if x.null || y.null {
+			t = canBeUnknown
+		}
+		return (t | outcomes(relation, x, y)).bounds()
+	})
+}
+
+// outcomes returns whether the relation can hold and fail between values that
+// are not NULL.
+func outcomes(relation sqlvalue.Relation, x, y bounds) truths {
+	least, most := -1, +1
+	if c := x.lo.compare(y.hi); c >= 0 {
+		least = c
+	}
+	if c := x.hi.compare(y.lo); c <= 0 {
+		most = c
+	}
+	var t truths
+	for c := least; c <= most; c++ {
+		if relation.Holds(c) {
+			t |= canBeTrue
+		} else {
+			t |= canBeFalse
+		}
+	}
+	return t
+}
+
+// compareOther compares a text that is none of those the expression names: it
+// equals none of them, and no more is known of it.
+func compareOther(x, y bounds, equality, negated bool) bounds {
+	if x.lo.standIn != isOther {
+		x, y = y, x
+	}
+	switch {
+	case !equality:
+		return known(noDomain("an ordered comparison", x.lo.column))
+	case y.lo.standIn == isOther:
+		return known(noDomain("a comparison with another column", x.lo.column))
+	case y.known || y.isNumber():
+		t := canBeFalse
+		if negated {
+			t = canBeTrue
+		}
+		if y.null {
+			t |= canBeUnknown
+		}
+		return t.bounds()
+	}
+	return anything
+}
+
+// same is IS, which holds for two NULLs and is never unknown.
+func same(args []bounds) bounds {
+	x, y := args[0], args[1]
+	switch {
+	case x.undefined():
+		return x
+	case y.undefined():
+		return y
+	case x.isNull() && y.isNull():
+		return truthOf(true)
+	case x.isNull() && !y.null, y.isNull() && !x.null:
+		return truthOf(false)
+	case x.isNull() || y.isNull():
+		return between(0, 1, false)
+	}
+	equal := comparison(sqlvalue.Equal)(args)
+	if equal.undefined() || !equal.null {
+		return equal
+	}
+	if !x.null || !y.null {
+		return (equal.truths()&^canBeUnknown | canBeFalse).bounds()
+	}
+	return between(0, 1, false)
+}
+
+// all is AND.
+func all(args []bounds) bounds { return junction(args, canBeFalse, canBeTrue) }
+
+// either is OR.
+func either(args []bounds) bounds { return junction(args, canBeTrue, canBeFalse) }
+
+// junction is AND and OR: one operand that absorbs decides, even beside one
+// that is undefined.
+func junction(args []bounds, absorbing, neutral truths) bounds {
+	var lost *bounds
+	can := neutral
+	for i, x := range args {
+		if x.undefined() {
+			lost = &args[i]
+			continue
+		}
+		t := x.truths()
+		if t == absorbing {
+			return t.bounds()
+		}
+		can |= t &^ neutral
+		if t&neutral == 0 {
+			can &^= neutral
+		}
+	}
+	switch {
+	case lost == nil:
+		return can.bounds()
+	case can&absorbing != 0:
+		return between(0, 1, true)
+	}
+	return *lost
+}
+
+// negation is NOT.
+func negation(args []bounds) bounds {
+	if args[0].undefined() {
+		return args[0]
+	}
+	t := args[0].truths()
+	n := t & canBeUnknown
+	if t&canBeTrue != 0 {
+		n |= canBeFalse
+	}
+	if t&canBeFalse != 0 {
+		n |= canBeTrue
+	}
+	return n.bounds()
+}
+
+// test returns the operation of IS TRUE, for canBeTrue, and so on: whether a
+// condition is what is asked for.
+func test(wanted truths) operation {
+	return func(args []bounds) bounds {
+		if args[0].undefined() {
+			return args[0]
+		}
+		switch t := args[0].truths(); {
+		case t == wanted:
+			return truthOf(true)
+		case t&wanted == 0:
+			return truthOf(false)
+		}
+		return between(0, 1, false)
+	}
+}
+
+// missing is IS NULL.
+func missing(args []bounds) bounds {
+	switch x := args[0]; {
+	case x.undefined():
+		return x
+	case x.isNull():
+		return truthOf(true)
+	case !x.null:
+		return truthOf(false)
+	}
+	return between(0, 1, false)
+}
+
+// choice is CASE WHEN: conditions and results alternate, the ELSE comes last.
+func choice(args []bounds) bounds {
+	var result bounds
+	found := false
+	add := func(x bounds) {
+		if found {
+			x = result.hull(x)
+		}
+		result, found = x, true
+	}
+	for ; len(args) > 1; args = args[2:] {
+		if args[0].undefined() {
+			if !found {
+				return args[0]
+			}
+			return anything
+		}
+		t := args[0].truths()
+		if t&canBeTrue != 0 {
+			add(args[1])
+		}
+		if t == canBeTrue {
+			return result
+		}
+	}
+	add(args[0])
+	return result
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/query"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 	"dpsql/sqlvalue"
 )
@@ -145,4 +146,311 @@ func (b *binder) whenBetween(e *sqlparser.RangeCond, want bool) (pred, error) {
 		return pred{}, err
 	}
 	return b.merge([]pred{low, high}, want)
+}
+
+// convert returns the value of a column that equals a constant under the
+// column's affinity; false when none can.
+func (b *binder) convert(column int, k constant) (query.Value, bool, error) {
+	if b.domain(column).Type() == query.TypeText {
+		v, err := b.text(column, k)
+		return v, true, err
+	}
+	k, err := b.numeric(column, k)
+	if err != nil {
+		return query.Value{}, false, err
+	}
+	n, relation := k.integer()
+	return query.Int(n), relation == 0, nil
+}
+
+// text returns the text that a constant is compared as with a TEXT column: an
+// integer is compared by its digits.
+func (b *binder) text(column int, k constant) (query.Value, error) {
+	switch {
+	case k.real != nil:
+		return query.Value{}, sqlerr.New(sqlerr.Invalid, "column %s is TEXT and is compared with the number %s",
+			b.u.Columns()[column].Name, k.label()).WithHint("write it in single quotes as it is stored").At(k.source.Position)
+	case k.value.IsInt():
+		return query.Text(k.value.String()), nil
+	}
+	return k.value, nil
+}
+
+// numeric returns the number that a constant is compared as with an INTEGER
+// column, or, in steps, with a REAL one.
+func (b *binder) numeric(column int, k constant) (constant, error) {
+	steps := b.joins.steps(column)
+	if !k.isNumber() {
+		n, ok, err := k.readNumber(k.value.Str())
+		switch {
+		case err != nil:
+			return n, err
+		case !ok && steps != nil:
+			return n, sqlerr.New(sqlerr.Invalid, "column %s is REAL and is compared with %s, which is not a number",
+				b.u.Columns()[column].Name, k.label()).WithHint("compare it with a number").At(k.source.Position)
+		case !ok:
+			return n, sqlerr.New(sqlerr.Invalid, "column %s is INTEGER and is compared with %s, which is not a number",
+				b.u.Columns()[column].Name, k.label()).WithHint("compare it with an integer").At(k.source.Position)
+		}
+		k = n
+	}
+	if steps != nil {
+		k.real = steps.In(k.rat())
+	}
+	return k, nil
+}
+
+// ordered returns the values of a column on one side of a constant.
+func (b *binder) ordered(column int, relation sqlvalue.Relation, k constant) (query.Set, error) {
+	d := b.domain(column)
+	less := relation == sqlvalue.Less || relation == sqlvalue.LessOrEqual
+	inclusive := relation == sqlvalue.LessOrEqual || relation == sqlvalue.GreaterOrEqual
+	if d.Type() == query.TypeText {
+		return b.orderedText(column, k, less, inclusive)
+	}
+	k, err := b.numeric(column, k)
+	if err != nil {
+		return query.Set{}, err
+	}
+	n, side := k.integer()
+	if side != 0 {
+		// Nothing lies between n and the constant: x < 40.5 is x <= 40, and
+		// x > 40.5 is x > 40.
+		inclusive = less == (side > 0)
+	}
+	if less {
+		return d.Less(query.Int(n), inclusive)
+	}
+	return d.Greater(query.Int(n), inclusive)
+}
+
+func (b *binder) orderedText(column int, k constant, less, inclusive bool) (query.Set, error) {
+	d := b.domain(column)
+	if !d.Finite() {
+		return query.Set{}, sqlerr.New(sqlerr.Unsupported, "an ordered comparison of column %s, which has no domain, is outside the dialect",
+			b.u.Columns()[column].Name).WithHint("pin it with = or IN").At(k.source.Position)
+	}
+	v, err := b.text(column, k)
+	if err != nil {
+		return query.Set{}, err
+	}
+	if less {
+		return d.Less(v, inclusive)
+	}
+	return d.Greater(v, inclusive)
+}
+
+// whenIn compiles x IN (list): true where x equals an element, unknown where
+// it does not and x or an element is NULL, else false.
+func (b *binder) whenIn(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
+	if sub, ok := e.Right.(*sqlparser.Subquery); ok {
+		return b.whenInPublic(e, sub, want)
+	}
+	list, ok := e.Right.(sqlparser.ValTuple)
+	if !ok {
+		return pred{}, b.unsupported(e.Right.(sqlparser.Expr))
+	}
+	x, simple, err := b.operand(e.Left)
+	if err != nil {
+		return pred{}, err
+	}
+	elements, constant, err := b.elements(list)
+	switch {
+	case err != nil:
+		return pred{}, err
+	case !simple || !constant:
+		plain := *e
+		plain.Operator = sqlparser.InStr
+		return b.whenComputed(&plain, want)
+	case !x.isColumn:
+		return constantIn(x.constant, elements, want), nil
+	}
+	equal, null, err := b.equalToAny(x.column, elements)
+	if err != nil {
+		return pred{}, err
+	}
+	return b.among(x.column, equal, null, want), nil
+}
+
+// among returns where a column is in a list, or is not: where it has none of the
+// values, and the list no NULL.
+func (b *binder) among(column int, listed query.Set, null, want bool) pred {
+	switch {
+	case want:
+		return where(column, listed)
+	case null:
+		return truth(false)
+	}
+	return where(column, b.domain(column).NotNull().Minus(listed))
+}
+
+// elements returns the constants of a list; false where one is computed.
+func (b *binder) elements(list sqlparser.ValTuple) ([]constant, bool, error) {
+	elements := make([]constant, len(list))
+	for i, e := range list {
+		o, ok, err := b.operand(e)
+		if err != nil || !ok || o.isColumn {
+			return nil, false, err
+		}
+		elements[i] = o.constant
+	}
+	return elements, true, nil
+}
+
+// equalToAny returns the values of a column that equal an element, and whether
+// an element is NULL. It warns of elements outside the domain.
+func (b *binder) equalToAny(column int, elements []constant) (equal query.Set, null bool, err error) {
+	d := b.domain(column)
+	values := make([]query.Value, 0, len(elements))
+	var outside []constant
+	for _, k := range elements {
+		if k.isNull() {
+			null = true
+			continue
+		}
+		v, ok, err := b.convert(column, k)
+		if err != nil {
+			return query.Set{}, false, err
+		}
+		if ok && d.Contains(v) {
+			values = append(values, v)
+		} else {
+			outside = append(outside, k)
+		}
+	}
+	switch n := len(outside); {
+	case n == 1:
+		b.warnOutside(column, "= "+outside[0].label(), "it matches")
+	case n > 1:
+		b.warnOutside(column, fmt.Sprintf("= %s and %d more in a list", outside[0].label(), n-1), "they match")
+	}
+	return d.Of(values...), null, nil
+}
+
+// constantIn evaluates constant IN (constants).
+func constantIn(x constant, elements []constant, want bool) pred {
+	null := x.isNull()
+	for _, k := range elements {
+		switch {
+		case k.isNull():
+			null = true
+		case !x.isNull() && x.compare(k) == 0:
+			return truth(want)
+		}
+	}
+	return truth(!null && !want)
+}
+
+// maxRow bounds the values of a row value.
+const maxRow = 100
+
+// splitRows writes a comparison of row values, such as (a, b) = (1, 2) and (a, b)
+// IN ((0, 1), (1, 1)), with comparisons of their values; false where the
+// operands are no rows.
+func (b *binder) splitRows(e *sqlparser.ComparisonExpr) (sqlparser.Expr, bool, error) {
+	left, ok := e.Left.(sqlparser.ValTuple)
+	if !ok {
+		return nil, false, nil
+	}
+	right, ok := e.Right.(sqlparser.ValTuple)
+	if !ok {
+		return nil, false, nil
+	}
+	var err error
+	var x sqlparser.Expr
+	switch e.Operator {
+	case sqlparser.InStr, sqlparser.NotInStr:
+		x, err = b.rowIn(left, right)
+		return notIf(e.Operator == sqlparser.NotInStr, x), true, err
+	case syntax.OperatorIs, syntax.OperatorIsNot:
+		x, err = b.rowEqual(syntax.OperatorSame, left, right)
+		return notIf(e.Operator == syntax.OperatorIsNot, x), true, err
+	case sqlparser.EqualStr, sqlparser.NotEqualStr:
+		x, err = b.rowEqual(sqlparser.EqualStr, left, right)
+		return notIf(e.Operator == sqlparser.NotEqualStr, x), true, err
+	}
+	if relations[e.Operator] == "" {
+		return nil, false, nil
+	}
+	x, err = b.rowOrdered(e.Operator, left, right)
+	return x, true, err
+}
+
+func notIf(not bool, e sqlparser.Expr) sqlparser.Expr {
+	if not {
+		return &sqlparser.NotExpr{Expr: e}
+	}
+	return e
+}
+
+// checkRows refuses rows that cannot be compared.
+func (b *binder) checkRows(left, right sqlparser.ValTuple) error {
+	switch {
+	case len(left) != len(right):
+		return sqlerr.New(sqlerr.Invalid, "a row of %d values is compared with a row of %d", len(left), len(right)).
+			At(b.g.Start(right).Position)
+	case len(left) > maxRow:
+		return b.g.Start(left).Unsupported("a row of this many values")
+	}
+	return nil
+}
+
+// rowEqual is a = c AND b = d for (a, b) = (c, d), and the same with IS.
+func (b *binder) rowEqual(operator string, left, right sqlparser.ValTuple) (sqlparser.Expr, error) {
+	if err := b.checkRows(left, right); err != nil {
+		return nil, err
+	}
+	var all sqlparser.Expr
+	for i := range left {
+		equal := &sqlparser.ComparisonExpr{Left: left[i], Operator: operator, Right: right[i]}
+		if all == nil {
+			all = equal
+		} else {
+			all = &sqlparser.AndExpr{Left: all, Right: equal}
+		}
+	}
+	return all, nil
+}
+
+// rowOrdered is a < c OR a = c AND b < d for (a, b) < (c, d).
+func (b *binder) rowOrdered(operator string, left, right sqlparser.ValTuple) (sqlparser.Expr, error) {
+	if err := b.checkRows(left, right); err != nil {
+		return nil, err
+	}
+	sharp := map[string]string{sqlparser.LessEqualStr: sqlparser.LessThanStr, sqlparser.GreaterEqualStr: sqlparser.GreaterThanStr}[operator]
+	if sharp == "" {
+		sharp = operator
+	}
+	last := len(left) - 1
+	var x sqlparser.Expr = &sqlparser.ComparisonExpr{Left: left[last], Operator: operator, Right: right[last]}
+	for i := last - 1; i >= 0; i-- {
+		equal := &sqlparser.ComparisonExpr{Left: left[i], Operator: sqlparser.EqualStr, Right: right[i]}
+		x = &sqlparser.OrExpr{
+			Left:  &sqlparser.ComparisonExpr{Left: left[i], Operator: sharp, Right: right[i]},
+			Right: &sqlparser.AndExpr{Left: equal, Right: x},
+		}
+	}
+	return x, nil
+}
+
+// rowIn is the disjunction of the equalities with the rows of a list.
+func (b *binder) rowIn(left, list sqlparser.ValTuple) (sqlparser.Expr, error) {
+	var any sqlparser.Expr
+	for _, e := range list {
+		right, ok := syntax.Unwrap(e).(sqlparser.ValTuple)
+		if !ok {
+			return nil, sqlerr.New(sqlerr.Invalid, "a row of %d values is looked up among single values", len(left)).
+				WithHint("write (a, b) IN ((1, 2), (3, 4))").At(b.g.Start(e).Position)
+		}
+		equal, err := b.rowEqual(sqlparser.EqualStr, left, right)
+		switch {
+		case err != nil:
+			return nil, err
+		case any == nil:
+			any = equal
+		default:
+			any = &sqlparser.OrExpr{Left: any, Right: equal}
+		}
+	}
+	return any, nil
 }

@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/xwb1989/sqlparser"
+
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+	"dpsql/sqlvalue"
 )
 
 // expr is an expression over the columns of a table, with what can be said of
@@ -106,4 +110,345 @@ func (b *binder) part() error {
 			WithHint(binHint)
 	}
 	return nil
+}
+
+// expr compiles a syntax tree to an expression that has SQLite's value for
+// every record. Conditions are expressions whose values are 1, 0 and NULL.
+func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
+	if err := b.part(); err != nil {
+		return nil, b.placedAt(err, e)
+	}
+	e = syntax.Unwrap(e)
+	if o, ok, err := b.operand(e); err != nil || ok {
+		if o.isColumn && err == nil && b.joins.steps(o.column) != nil {
+			return nil, b.g.Start(e).Unsupported("computing with REAL column " + b.u.Columns()[o.column].Name + " in a condition or function").
+				WithHint("compare it with a number, or add it up")
+		}
+		if o.isColumn {
+			return b.columnExpr(o.column), err
+		}
+		return constantExpr(o.constant), err
+	}
+	switch e := e.(type) {
+	case *sqlparser.UnaryExpr:
+		return b.unaryExpr(e)
+	case *sqlparser.BinaryExpr:
+		return b.binaryExpr(e)
+	case *sqlparser.CaseExpr:
+		return b.caseExpr(e)
+	case *sqlparser.FuncExpr:
+		return b.functionExpr(e)
+	case *sqlparser.ComparisonExpr:
+		if b.isMembership(e) {
+			return b.memberExpr(e)
+		}
+		return b.comparisonExpr(e)
+	case *sqlparser.RangeCond:
+		if b.isOfReal(e.Left, e.From, e.To) {
+			return b.memberExpr(e)
+		}
+		return b.rangeExpr(e)
+	case *sqlparser.IsExpr:
+		if (e.Operator == sqlparser.IsNullStr || e.Operator == sqlparser.IsNotNullStr) && b.isOfReal(e.Expr) {
+			return b.memberExpr(e)
+		}
+		return b.isExpr(e)
+	case *sqlparser.NotExpr:
+		x, err := b.condition(e.Expr)
+		return applied(err, negation, x)
+	case *sqlparser.AndExpr:
+		return b.junctionExpr(e, true)
+	case *sqlparser.OrExpr:
+		return b.junctionExpr(e, false)
+	}
+	return nil, b.unsupported(e)
+}
+
+// applied is apply for operands that were compiled without an error.
+func applied(err error, of operation, args ...*expr) (*expr, error) {
+	if err != nil {
+		return nil, err
+	}
+	return apply(of, args...), nil
+}
+
+// placedAt gives an error without a place that of an expression.
+func (b *binder) placedAt(err error, e sqlparser.Expr) error {
+	if s, ok := err.(*sqlerr.Error); ok {
+		return s.At(b.g.Start(e).Position)
+	}
+	return err
+}
+
+// number compiles an operand of arithmetic.
+func (b *binder) number(e sqlparser.Expr) (*expr, error) {
+	return b.notText(e, "arithmetic with a text", binHint)
+}
+
+// condition compiles an expression that is used as a condition.
+func (b *binder) condition(e sqlparser.Expr) (*expr, error) {
+	return b.notText(e, "a text as a condition", "compare it with a value")
+}
+
+// notText compiles an expression that must not be a text.
+func (b *binder) notText(e sqlparser.Expr, what, hint string) (*expr, error) {
+	x, err := b.expr(e)
+	if err != nil {
+		return nil, err
+	}
+	return x, b.refuseText(x, e, what, hint)
+}
+
+// refuseText refuses a compiled expression that can be a text, or has no value.
+func (b *binder) refuseText(x *expr, e sqlparser.Expr, what, hint string) error {
+	switch {
+	case x.full.undefined():
+		return b.placedAt(b.undefined(x.full.lo), e)
+	case !x.full.isNumber():
+		return b.g.Start(e).Unsupported(what).WithHint("%s", hint)
+	}
+	return nil
+}
+
+func (b *binder) unaryExpr(e *sqlparser.UnaryExpr) (*expr, error) {
+	x, err := b.number(e.Expr)
+	if err != nil {
+		return nil, err
+	}
+	return b.unaryOf(e, x)
+}
+
+// unaryOf applies a sign, or ~, to its compiled operand.
+func (b *binder) unaryOf(e *sqlparser.UnaryExpr, x *expr) (*expr, error) {
+	switch e.Operator {
+	case sqlparser.UPlusStr:
+		x := *x // without the affinity of a column
+		x.affinity = 0
+		return &x, nil
+	case sqlparser.UMinusStr:
+		return sum(numberExpr(0), x, true), nil
+	case sqlparser.TildaStr:
+		return apply(complement, x), nil
+	}
+	return nil, b.unsupported(e)
+}
+
+// bitOperators have one precedence in SQLite, and several in MySQL.
+var bitOperators = map[string]bool{
+	sqlparser.BitAndStr: true, sqlparser.BitOrStr: true, sqlparser.ShiftLeftStr: true, sqlparser.ShiftRightStr: true,
+}
+
+func (b *binder) binaryExpr(e *sqlparser.BinaryExpr) (*expr, error) {
+	x, err := b.number(e.Left)
+	if err != nil {
+		return nil, err
+	}
+	y, err := b.number(e.Right)
+	if err != nil {
+		return nil, err
+	}
+	return b.binaryOf(e, x, y)
+}
+
+// binaryOf applies an arithmetic operator to its compiled operands.
+func (b *binder) binaryOf(e *sqlparser.BinaryExpr, x, y *expr) (*expr, error) {
+	if bitOperators[e.Operator] && (mixes(e.Operator, e.Left) || mixes(e.Operator, e.Right)) {
+		return nil, b.g.Start(e).Unsupported("a mixture of bit operators").WithHint("set parentheses: (a & b) | c")
+	}
+	switch e.Operator {
+	case sqlparser.PlusStr, sqlparser.MinusStr:
+		return sum(x, y, e.Operator == sqlparser.MinusStr), nil
+	case sqlparser.ModStr:
+		return modulo(x, y), nil
+	case sqlparser.MultStr, sqlparser.DivStr:
+		return apply(arithmetical(sqlvalue.Operator(e.Operator)), x, y), nil
+	}
+	if !bitOperators[e.Operator] {
+		return nil, b.unsupported(e)
+	}
+	return apply(arithmetical(sqlvalue.Operator(e.Operator)), x, y), nil
+}
+
+// mixes reports whether an operand is itself another bit operation.
+func mixes(operator string, e sqlparser.Expr) bool {
+	o, ok := e.(*sqlparser.BinaryExpr)
+	return ok && bitOperators[o.Operator] && o.Operator != operator
+}
+
+// junctionExpr compiles a chain of ANDs, or of ORs.
+func (b *binder) junctionExpr(e sqlparser.Expr, and bool) (*expr, error) {
+	var args []*expr
+	for _, part := range chain(e, and) {
+		x, err := b.condition(part)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, x)
+	}
+	return junctionOf(args, and), nil
+}
+
+// isExpr compiles IS [NOT] NULL, TRUE and FALSE.
+func (b *binder) isExpr(e *sqlparser.IsExpr) (*expr, error) {
+	switch e.Operator {
+	case sqlparser.IsNullStr, sqlparser.IsNotNullStr:
+		x, err := b.expr(e.Expr)
+		x, err = applied(err, missing, x)
+		return negatedIf(e.Operator == sqlparser.IsNotNullStr, x, err)
+	}
+	x, err := b.condition(e.Expr)
+	wanted := canBeTrue
+	if e.Operator == sqlparser.IsFalseStr || e.Operator == sqlparser.IsNotFalseStr {
+		wanted = canBeFalse
+	}
+	x, err = applied(err, test(wanted), x)
+	return negatedIf(e.Operator == sqlparser.IsNotTrueStr || e.Operator == sqlparser.IsNotFalseStr, x, err)
+}
+
+func negatedIf(not bool, x *expr, err error) (*expr, error) {
+	if !not {
+		return x, err
+	}
+	return applied(err, negation, x)
+}
+
+// caseExpr compiles both forms of CASE.
+func (b *binder) caseExpr(e *sqlparser.CaseExpr) (*expr, error) {
+	var results []*expr
+	for _, w := range e.Whens {
+		then, err := b.expr(w.Val)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, then)
+	}
+	if e.Else != nil {
+		x, err := b.expr(e.Else)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, x)
+	}
+	return b.caseOf(e, results)
+}
+
+// caseOf compiles a CASE with the results of its arms and its ELSE.
+func (b *binder) caseOf(e *sqlparser.CaseExpr, results []*expr) (*expr, error) {
+	args := make([]*expr, 0, 2*len(e.Whens)+1)
+	for i, w := range e.Whens {
+		var when *expr
+		var err error
+		if e.Expr == nil {
+			when, err = b.condition(w.Cond)
+		} else {
+			when, err = b.comparisonOf(sqlparser.EqualStr, e.Expr, w.Cond)
+		}
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, when, results[i])
+	}
+	if e.Else == nil {
+		return apply(choice, append(args, constantExpr(constant{}))...), nil
+	}
+	return apply(choice, append(args, results[len(e.Whens)])...), nil
+}
+
+// isMembership reports whether a comparison is known as a set of a column's
+// values only: one of a REAL column with constants, or IN (SELECT …).
+func (b *binder) isMembership(e *sqlparser.ComparisonExpr) bool {
+	if e.Operator == sqlparser.InStr || e.Operator == sqlparser.NotInStr {
+		if list, ok := e.Right.(sqlparser.ValTuple); ok {
+			return b.isOfReal(append([]sqlparser.Expr{e.Left}, list...)...)
+		}
+		_, ok := e.Right.(*sqlparser.Subquery)
+		return ok
+	}
+	return relations[e.Operator] != "" && b.isOfReal(e.Left, e.Right)
+}
+
+// isOfReal reports whether one of the operands is a REAL column, and the others
+// are constants.
+func (b *binder) isOfReal(operands ...sqlparser.Expr) bool {
+	if len(b.joins) == 0 {
+		return false
+	}
+	columns := 0
+	for _, e := range operands {
+		o, ok, err := b.operand(e)
+		if err != nil || !ok || o.isColumn && b.joins.steps(o.column) == nil {
+			return false
+		}
+		if o.isColumn {
+			columns++
+		}
+	}
+	return columns == 1
+}
+
+// memberExpr compiles a condition that is a set of one column's values.
+func (b *binder) memberExpr(e sqlparser.Expr) (*expr, error) {
+	yes, err := b.when(e, true)
+	if err != nil {
+		return nil, err
+	}
+	no, err := b.when(e, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case yes.shape == isDiagram || no.shape == isDiagram:
+		return nil, b.unsupported(e)
+	case yes.shape == isConstant && no.shape == isConstant:
+		return fixed(membership(yes, no, scalar{})), nil
+	}
+	column := yes.column
+	if yes.shape == isConstant {
+		column = no.column
+	}
+	x := apply(func(args []bounds) bounds {
+		if !args[0].known {
+			return between(0, 1, true)
+		}
+		return membership(yes, no, args[0].lo)
+	}, b.columnExpr(column))
+	for _, p := range []pred{yes, no} {
+		values, _ := p.set.Listed()
+		for _, v := range values {
+			if v.IsText() {
+				x.mentions = append(x.mentions, v.Str())
+			}
+		}
+	}
+	return x, nil
+}
+
+// membership returns what a condition is for a column's value: true in one set,
+// false in another, and unknown outside of both.
+func membership(yes, no pred, x scalar) bounds {
+	switch {
+	case yes.contains(x):
+		return truthOf(true)
+	case no.contains(x):
+		return truthOf(false)
+	}
+	return known(scalar{})
+}
+
+// contains reports whether a set, or a constant, holds for a column's value.
+func (p pred) contains(x scalar) bool {
+	if p.shape == isConstant {
+		return p.always
+	}
+	if x.standIn == isOther {
+		_, except := p.set.Listed()
+		return except
+	}
+	v := query.Null()
+	switch {
+	case x.isInteger():
+		v = query.Int(x.integer())
+	case x.isText():
+		v = query.Text(x.value.Str())
+	}
+	return p.set.Contains(v)
 }

@@ -305,3 +305,210 @@ func (o *outputs) marginOf(e sqlparser.Expr) (post.Expr, error) {
 	return nil, sqlerr.New(sqlerr.Unknown, "no aggregate of the select list is named %s", syntax.Excerpt(name, 40)).
 		WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n").At(o.g.Place(e).Position)
 }
+
+// condition compiles a condition over keys and aggregates, as in HAVING.
+func (o *outputs) condition(e sqlparser.Expr, aliases bool) (post.Expr, error) {
+	switch e := e.(type) {
+	case *sqlparser.AndExpr, *sqlparser.OrExpr:
+		_, and := e.(*sqlparser.AndExpr)
+		logic := post.Logic{And: and}
+		for _, part := range chain(e, and) {
+			p, err := o.number(part, aliases, "a condition")
+			if err != nil {
+				return nil, err
+			}
+			logic.Of = append(logic.Of, p)
+		}
+		return logic, nil
+	case *sqlparser.NotExpr:
+		p, err := o.number(e.Expr, aliases, "a condition")
+		return post.Not{Of: p}, err
+	case *sqlparser.IsExpr:
+		return o.is(e, aliases)
+	case *sqlparser.RangeCond:
+		return o.between(e, aliases)
+	case *sqlparser.ComparisonExpr:
+		if e.Operator == sqlparser.InStr || e.Operator == sqlparser.NotInStr {
+			return o.in(e, aliases)
+		}
+		return o.comparison(e.Left, e.Operator, e.Right, aliases)
+	}
+	return nil, o.outside(e)
+}
+
+// comparison compiles left operator right: of two numbers, or of two texts.
+func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlparser.Expr, aliases bool) (post.Expr, error) {
+	op, ok := relations[operator]
+	if !ok {
+		return nil, o.g.Start(left).Unsupported(syntax.UpperASCII(operator) + " outside WHERE").WithHint("put it into WHERE")
+	}
+	l, err := o.expr(left, aliases)
+	if err != nil {
+		return nil, err
+	}
+	r, err := o.expr(right, aliases)
+	if err != nil {
+		return nil, err
+	}
+	if l != (post.Constant{}) && r != (post.Constant{}) && (l.Type() == post.Text) != (r.Type() == post.Text) {
+		return nil, o.g.Start(left).Unsupported("a comparison of a number with a text outside WHERE").
+			WithHint("compare numbers with numbers, and texts with texts in single quotes")
+	}
+	return post.Comparison{Op: op, Left: l, Right: r}, nil
+}
+
+// between compiles x BETWEEN a AND b as x >= a AND x <= b.
+func (o *outputs) between(e *sqlparser.RangeCond, aliases bool) (post.Expr, error) {
+	low, err := o.comparison(e.Left, sqlparser.GreaterEqualStr, e.From, aliases)
+	if err != nil {
+		return nil, err
+	}
+	high, err := o.comparison(e.Left, sqlparser.LessEqualStr, e.To, aliases)
+	if err != nil {
+		return nil, err
+	}
+	both := post.Logic{And: true, Of: []post.Expr{low, high}}
+	if e.Operator == sqlparser.NotBetweenStr {
+		return post.Not{Of: both}, nil
+	}
+	return both, nil
+}
+
+// in compiles x IN (a, b) as x = a OR x = b.
+func (o *outputs) in(e *sqlparser.ComparisonExpr, aliases bool) (post.Expr, error) {
+	list, ok := e.Right.(sqlparser.ValTuple)
+	if !ok {
+		return nil, o.outside(e.Right)
+	}
+	var any post.Logic
+	for _, x := range list {
+		equal, err := o.comparison(e.Left, sqlparser.EqualStr, x, aliases)
+		if err != nil {
+			return nil, err
+		}
+		any.Of = append(any.Of, equal)
+	}
+	if e.Operator == sqlparser.NotInStr {
+		return post.Not{Of: any}, nil
+	}
+	return any, nil
+}
+
+// is compiles IS [NOT] NULL, TRUE and FALSE.
+func (o *outputs) is(e *sqlparser.IsExpr, aliases bool) (post.Expr, error) {
+	var out post.Expr
+	switch e.Operator {
+	case sqlparser.IsNullStr, sqlparser.IsNotNullStr:
+		x, err := o.expr(e.Expr, aliases)
+		if err != nil {
+			return nil, err
+		}
+		out = post.IsNull{Of: x}
+	default:
+		x, err := o.number(e.Expr, aliases, "a condition")
+		if err != nil {
+			return nil, err
+		}
+		out = post.Is{Of: x, True: e.Operator == sqlparser.IsTrueStr || e.Operator == sqlparser.IsNotTrueStr}
+	}
+	switch e.Operator {
+	case sqlparser.IsNotNullStr, sqlparser.IsNotTrueStr, sqlparser.IsNotFalseStr:
+		return post.Not{Of: out}, nil
+	}
+	return out, nil
+}
+
+// program compiles the select list, HAVING, ORDER BY and LIMIT.
+func (o *outputs) program() (post.Program, error) {
+	o.columns, o.open = make([]post.Column, len(o.s.List)), make([]bool, len(o.s.List))
+	p := post.Program{Distinct: o.s.Distinct, Limit: -1}
+	for i := range o.s.List {
+		if _, err := o.entry(i); err != nil {
+			return p, err
+		}
+	}
+	p.Columns = o.columns
+	var err error
+	if o.s.Having != nil {
+		if p.Having, err = o.number(o.s.Having, true, "a condition"); err != nil {
+			return p, err
+		}
+	}
+	if p.Order, err = o.order(); err != nil {
+		return p, err
+	}
+	if err := o.aggregated(); err != nil {
+		return p, err
+	}
+	return p, o.limit(&p)
+}
+
+// aggregated refuses a SELECT that would have a row for each private row.
+func (o *outputs) aggregated() error {
+	if len(o.s.GroupBy) > 0 || o.aggregates > 0 {
+		return nil
+	}
+	it := o.s.List[0]
+	if it.Expr == nil {
+		return o.g.PlaceOf(it).Unsupported("SELECT *").WithHint(countHint)
+	}
+	construct, _ := o.construct(it.Expr)
+	return o.g.PlaceOf(it).Unsupported(construct + " in the select list").WithHint(countHint)
+}
+
+// order compiles ORDER BY: an ordinal or an alias is the entry of the select
+// list, a number that is neither orders nothing.
+func (o *outputs) order() ([]post.Order, error) {
+	var terms []post.Order
+	for _, t := range o.s.OrderBy {
+		by, err := o.orderTerm(t.Expr)
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, post.Order{By: by, Descending: t.Direction == sqlparser.DescScr})
+	}
+	return terms, nil
+}
+
+func (o *outputs) orderTerm(e sqlparser.Expr) (post.Expr, error) {
+	if n, ok := o.ordinal(e); ok {
+		if _, err := o.listed(n, "ORDER BY", e); err != nil {
+			return nil, err
+		}
+		return o.columns[n-1].Of, nil
+	}
+	if name, ok := o.bareName(e); ok {
+		if i, ok := o.aliasIndex(name); ok {
+			return o.columns[i].Of, nil
+		}
+	}
+	return o.expr(e, true)
+}
+
+// limit reads LIMIT and OFFSET, which are integers or parameters; as in SQLite a
+// negative limit is none, and a negative offset 0.
+func (o *outputs) limit(p *post.Program) error {
+	if o.s.Limit == nil {
+		return nil
+	}
+	var err error
+	if p.Limit, err = o.rowNumber(o.s.Limit.Rowcount); err != nil || o.s.Limit.Offset == nil {
+		return err
+	}
+	p.Offset, err = o.rowNumber(o.s.Limit.Offset)
+	return err
+}
+
+func (o *outputs) rowNumber(e sqlparser.Expr) (int64, error) {
+	v, ok, err := o.operand(e)
+	switch {
+	case err != nil:
+		return 0, err
+	case !ok || v.isColumn:
+		construct, _ := o.construct(e)
+		return 0, o.g.Start(e).Unsupported(construct + " in LIMIT").WithHint("write an integer or a parameter")
+	case v.constant.real != nil || !v.constant.value.IsInt():
+		return 0, sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET take an integer").At(o.g.Place(e).Position)
+	}
+	return v.constant.value.Int64(), nil
+}

@@ -1,6 +1,8 @@
 package sqlfront
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/xwb1989/sqlparser"
@@ -164,4 +166,242 @@ func (b *binder) whenKnown(e *sqlparser.IsExpr) (pred, error) {
 type knownKey struct {
 	e       *sqlparser.IsExpr
 	pinning int
+}
+
+// pred is where a condition holds, kept as a set of one column's values as
+// long as it speaks of one column only.
+type pred struct {
+	shape  predShape
+	always bool        // of a constant
+	column int         // of a set
+	set    query.Set   // of a set
+	q      query.Query // of a diagram
+}
+
+type predShape uint8
+
+const (
+	isConstant predShape = iota
+	isSet
+	isDiagram
+)
+
+func truth(always bool) pred { return pred{always: always} }
+
+func where(column int, s query.Set) pred { return pred{shape: isSet, column: column, set: s} }
+
+// query returns the diagram of a pred.
+func (p pred) query(u *query.Universe) query.Query {
+	switch {
+	case p.shape == isSet:
+		return query.Where(u, p.column, p.set)
+	case p.shape == isDiagram:
+		return p.q
+	case p.always:
+		return query.All(u)
+	}
+	return query.None(u)
+}
+
+// not returns where p does not hold.
+func (b *binder) not(p pred) (pred, error) {
+	switch p.shape {
+	case isSet:
+		return where(p.column, p.set.Complement()), nil
+	case isDiagram:
+		q, err := b.spent.work.Not(p.q)
+		return pred{shape: isDiagram, q: q}, err
+	}
+	return truth(!p.always), nil
+}
+
+// merge returns the conjunction, or the disjunction, of preds. Those on one
+// column are merged as sets before any diagram is made.
+func (b *binder) merge(preds []pred, conjunction bool) (pred, error) {
+	var sets []pred
+	var diagrams []query.Query
+	for _, p := range preds {
+		switch {
+		case p.shape == isSet:
+			sets = append(sets, p)
+		case p.shape == isDiagram:
+			diagrams = append(diagrams, p.q)
+		case p.always != conjunction:
+			return p, nil
+		}
+	}
+	merged := mergeSets(sets, conjunction)
+	switch {
+	case len(diagrams) == 0 && len(merged) == 0:
+		return truth(conjunction), nil
+	case len(diagrams) == 0 && len(merged) == 1:
+		return merged[0], nil
+	case len(diagrams) == 1 && len(merged) == 0:
+		return pred{shape: isDiagram, q: diagrams[0]}, nil
+	}
+	op := b.spent.work.Or
+	if conjunction {
+		op = b.spent.work.And
+	}
+	if conjunction && len(merged) > 0 {
+		diagrams = append(diagrams, conjunctionOf(b.u, merged))
+		merged = nil
+	}
+	for _, p := range merged {
+		diagrams = append(diagrams, p.query(b.u))
+	}
+	q, err := fold(diagrams, op)
+	return pred{shape: isDiagram, q: q}, err
+}
+
+// conjunctionOf returns the diagram of sets of ascending columns, in one go.
+func conjunctionOf(u *query.Universe, sets []pred) query.Query {
+	each := make([]query.Each, len(sets))
+	for i, p := range sets {
+		each[i] = query.Each{Column: p.column, Set: p.set}
+	}
+	return query.Conjunction(u, each)
+}
+
+// mergeSets returns one set a column, in the columns' order.
+func mergeSets(sets []pred, conjunction bool) []pred {
+	op := query.Set.Union
+	if conjunction {
+		op = query.Set.Intersect
+	}
+	slices.SortStableFunc(sets, func(a, b pred) int { return cmp.Compare(a.column, b.column) })
+	var merged []pred
+	for len(sets) > 0 {
+		n := 1
+		for n < len(sets) && sets[n].column == sets[0].column {
+			n++
+		}
+		p, _ := fold(sets[:n], func(a, b pred) (pred, error) { return where(a.column, op(a.set, b.set)), nil })
+		merged, sets = append(merged, p), sets[n:]
+	}
+	return merged
+}
+
+// fold combines values pairwise in a balanced tree, so that n small operands
+// cost n log n and not n².
+func fold[T any](values []T, op func(a, b T) (T, error)) (T, error) {
+	if len(values) == 1 {
+		return values[0], nil
+	}
+	a, err := fold(values[:len(values)/2], op)
+	if err != nil {
+		return a, err
+	}
+	b, err := fold(values[len(values)/2:], op)
+	if err != nil {
+		return b, err
+	}
+	return op(a, b)
+}
+
+// pin compiles the parts of a conjunction that can leave only some values of a
+// column without a domain, as the first of zip IN ('1', '2') AND zip LIKE '1%',
+// and returns the other parts. These are then compiled for those values only:
+// no others matter. It takes effect until b.pins is set back.
+func (b *binder) pin(parts []sqlparser.Expr, want bool) (preds []pred, rest []sqlparser.Expr, err error) {
+	for _, part := range parts {
+		column, ok := b.about(part)
+		if !ok {
+			rest = append(rest, part)
+			continue
+		}
+		p, err := b.when(part, want)
+		if err != nil {
+			return nil, nil, err
+		}
+		preds = append(preds, p)
+		if values, except := p.set.Listed(); p.shape == isSet && !except {
+			b.addPin(column, values)
+		}
+	}
+	return preds, rest, nil
+}
+
+// addPin notes the values of a column that matter.
+func (b *binder) addPin(column int, values []query.Value) {
+	if old, ok := b.pins[column]; ok && len(old) <= len(values) {
+		return
+	}
+	b.pins = maps.Clone(b.pins)
+	if b.pins == nil {
+		b.pins = make(map[int][]query.Value)
+	}
+	b.pins[column] = values
+	b.pinnings++
+	b.pinning = b.pinnings
+}
+
+// isPinned reports whether only some values of a column matter.
+func (b *binder) isPinned(column int) bool {
+	_, ok := b.pins[column]
+	return ok
+}
+
+// pinRows pins the columns without a domain of which FROM and WHERE leave some
+// values only: whatever else the statement computes is asked of these records.
+func (b *binder) pinRows() {
+	for i, c := range b.u.Columns() {
+		if c.Domain.Finite() {
+			continue
+		}
+		if values, except := b.rows.Values(i).Listed(); !except {
+			b.addPin(i, values)
+		}
+	}
+}
+
+// about returns the column without a domain that a condition compares with
+// constants, when that is all it is made of.
+func (b *binder) about(e sqlparser.Expr) (int, bool) {
+	switch e := syntax.Unwrap(e).(type) {
+	case *sqlparser.NotExpr:
+		return b.about(e.Expr)
+	case *sqlparser.AndExpr, *sqlparser.OrExpr:
+		_, and := e.(*sqlparser.AndExpr)
+		return b.aboutAll(chain(e, and))
+	case *sqlparser.ComparisonExpr:
+		switch e.Operator {
+		case sqlparser.EqualStr, sqlparser.NotEqualStr:
+			return b.onlyColumn(e.Left, e.Right)
+		case sqlparser.InStr, sqlparser.NotInStr:
+			if list, ok := e.Right.(sqlparser.ValTuple); ok {
+				return b.onlyColumn(append([]sqlparser.Expr{e.Left}, list...)...)
+			}
+			if _, public := e.Right.(*sqlparser.Subquery); public {
+				return b.onlyColumn(e.Left)
+			}
+		}
+	}
+	return 0, false
+}
+
+// aboutAll is about for conditions on the same column.
+func (b *binder) aboutAll(parts []sqlparser.Expr) (int, bool) {
+	first, ok := b.about(parts[0])
+	return first, ok && !slices.ContainsFunc(parts[1:], func(e sqlparser.Expr) bool {
+		column, ok := b.about(e)
+		return !ok || column != first
+	})
+}
+
+// onlyColumn returns the one column without a domain among operands that are
+// constants else.
+func (b *binder) onlyColumn(operands ...sqlparser.Expr) (int, bool) {
+	column, found := 0, 0
+	for _, e := range operands {
+		o, ok, err := b.operand(e)
+		if err != nil || !ok {
+			return 0, false
+		}
+		if o.isColumn {
+			column = o.column
+			found++
+		}
+	}
+	return column, found == 1 && !b.domain(column).Finite()
 }

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"math/big"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -230,4 +232,206 @@ func describeRune(r rune) string {
 		code = string(hex[r&15]) + code
 	}
 	return "U+" + code
+}
+
+// quoted reads a token in quotes. The quote sign is doubled inside, except in
+// brackets; a backslash is an ordinary character. prefix is the number of
+// bytes before the opening quote.
+func (l *lexer) quoted(k Kind, prefix int, end byte) (Token, error) {
+	rest := l.text[l.at:]
+	n := prefix + 1
+	for {
+		i := strings.IndexByte(rest[n:], end)
+		if i < 0 {
+			return Token{}, l.unterminated(k)
+		}
+		n += i + 1
+		if end == ']' || n == len(rest) || rest[n] != end {
+			break
+		}
+		n++
+	}
+	inner := rest[prefix+1 : n-1]
+	t := l.take(k, n)
+	t.Value = inner
+	if end != ']' {
+		t.Value = strings.ReplaceAll(inner, string([]byte{end, end}), string(end))
+	}
+	return t, nil
+}
+
+func (l *lexer) unterminated(k Kind) error {
+	what, hint := "string", "a quote inside a string is doubled: ''"
+	if k == KindQuoted {
+		what, hint = "quoted name", "close it with the same sign"
+	}
+	return sqlerr.New(sqlerr.Malformed, "unterminated %s", what).WithHint("%s", hint).At(l.position)
+}
+
+// number reads an integer or a decimal.
+func (l *lexer) number() (Token, error) {
+	rest := l.text[l.at:]
+	n := spanOf(rest, isDigit)
+	k := KindInteger
+	if n < len(rest) && rest[n] == '.' {
+		k = KindDecimal
+		n++
+		n += spanOf(rest[n:], isDigit)
+	}
+	if e := exponent(rest[n:]); e > 0 {
+		k = KindDecimal
+		n += e
+	}
+	if tail := spanOf(rest[n:], isNamePart); tail > 0 {
+		return Token{}, l.badNumber(rest[:n], rest[n:n+tail])
+	}
+	return l.take(k, n), nil
+}
+
+// exponent returns the length of an exponent at the start of the text, or 0.
+func exponent(text string) int {
+	if text == "" || text[0] != 'e' && text[0] != 'E' {
+		return 0
+	}
+	n := 1
+	if n < len(text) && (text[n] == '+' || text[n] == '-') {
+		n++
+	}
+	digits := spanOf(text[n:], isDigit)
+	if digits == 0 {
+		return 0
+	}
+	return n + digits
+}
+
+// badNumber refuses a number with a name character directly after it.
+func (l *lexer) badNumber(digits, tail string) error {
+	switch {
+	case digits == "0" && (tail[0] == 'x' || tail[0] == 'X'):
+		return sqlerr.New(sqlerr.Unsupported, "a hexadecimal number is outside the dialect").
+			WithHint("write it in decimal digits").At(l.position)
+	case tail[0] == '_' && len(tail) > 1 && isDigit(rune(tail[1])):
+		return sqlerr.New(sqlerr.Unsupported, "a digit separator is outside the dialect").
+			WithHint("write the number without _").At(l.position)
+	}
+	return sqlerr.New(sqlerr.Malformed, "unexpected %s", Excerpt(digits+tail, 40)).
+		WithHint("a name that starts with a digit is quoted: \"%s\"", Excerpt(digits+tail, 40)).At(l.position)
+}
+
+// maxExponent bounds a number's exponent: what lies beyond has thousands of
+// digits and is infinite or 0 to SQLite.
+const maxExponent = 1000
+
+// rational returns the number that a text is, exactly.
+func Rational(text string) (*big.Rat, *sqlerr.Error) {
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		if e, err := strconv.Atoi(text[i+1:]); err != nil || e < -maxExponent || e > maxExponent {
+			return nil, sqlerr.New(sqlerr.Unsupported, "a number with an exponent beyond %d is outside the dialect", maxExponent)
+		}
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.Malformed, "%s is not a number", Excerpt(text, 40))
+	}
+	return r, nil
+}
+
+// isNumber reports whether a text is a number with or without a sign.
+func IsNumber(text string) bool {
+	digits := strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
+	n := spanOf(digits, isDigit)
+	some := n > 0
+	if n < len(digits) && digits[n] == '.' {
+		fraction := spanOf(digits[n+1:], isDigit)
+		some = some || fraction > 0
+		n += 1 + fraction
+	}
+	n += exponent(digits[n:])
+	return some && n == len(digits) && len(text)-len(digits) <= 1
+}
+
+// Parameters returns the names of the arguments that the statement takes, in
+// their order, without the sign before them: age for :age, @age and $age, and ""
+// for those that are known by their number alone.
+func Parameters(text string) ([]string, error) {
+	tokens, err := lexOne(text)
+	return parameterNames(tokens), err
+}
+
+func parameterNames(tokens []Token) []string {
+	names := make([]string, countParameters(tokens))
+	for _, t := range tokens {
+		if t.Parameter > 0 && len(t.Text) > 1 && spanOf(t.Text[1:], isDigit) < len(t.Text)-1 {
+			names[t.Parameter-1] = t.Text[1:]
+		}
+	}
+	return names
+}
+
+func countParameters(tokens []Token) int {
+	n := 0
+	for i := range tokens {
+		n = max(n, tokens[i].Parameter)
+	}
+	return n
+}
+
+// parameter reads ?, ?N, $N, :name, @name or $name.
+func (l *lexer) parameter() (Token, error) {
+	rest := l.text[l.at:]
+	n := spanOf(rest[1:], isNamePart)
+	if rest[0] == '?' {
+		n = spanOf(rest[1:], isDigit)
+	} else if n == 0 {
+		return Token{}, sqlerr.New(sqlerr.Malformed, "unexpected character %c", rest[0]).
+			WithHint("a named parameter is written :name").At(l.position)
+	}
+	return l.take(KindParameter, 1+n), nil
+}
+
+// maxParameter is the largest number a parameter can have.
+const maxParameter = 1 << 18
+
+// numberParameters gives each parameter its number as SQLite does: ?N is N
+// (and so is $N, as in PostgreSQL), a name used before has its number, and
+// anything else is one more than the largest so far.
+func numberParameters(tokens []Token) error {
+	largest := 0
+	var named map[string]int
+	for i := range tokens {
+		t := &tokens[i]
+		if t.Kind != KindParameter {
+			continue
+		}
+		n, err := parameterNumber(*t, named)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			n = largest + 1
+			if len(t.Text) > 1 {
+				if named == nil {
+					named = make(map[string]int)
+				}
+				named[t.Text] = n
+			}
+		}
+		t.Parameter = n
+		largest = max(largest, n)
+	}
+	return nil
+}
+
+// parameterNumber returns the number that the token states or that its name
+// already has, and 0 where it has none yet.
+func parameterNumber(t Token, named map[string]int) (int, error) {
+	digits := t.Text[1:]
+	if digits == "" || t.Text[0] != '?' && (t.Text[0] != '$' || spanOf(digits, isDigit) < len(digits)) {
+		return named[t.Text], nil
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || n > maxParameter {
+		return 0, sqlerr.New(sqlerr.Invalid, "a parameter's number lies between 1 and %d", maxParameter).At(t.Position)
+	}
+	return n, nil
 }

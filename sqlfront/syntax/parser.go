@@ -1,3 +1,17 @@
+// Package syntax parses the dialect: text into statements, and scripts into
+// texts. It looks up no name and knows no table; sqlfront binds what it parsed.
+//
+// A SELECT passes through github.com/xwb1989/sqlparser, a MySQL parser, behind
+// a lexer of our own. That parser sees identifiers and literals as numbered
+// placeholders only, so none of its MySQL readings (double-quoted strings,
+// backslash escapes, its keywords, its integers) can change what a statement
+// means. A Select has the parser's tree, and the Tokens that its placeholders
+// stand for. The other statements are parsed by recursive descent over the same
+// tokens.
+//
+// Every error is a *sqlerr.Error: Malformed for text that is not SQL,
+// Unsupported for SQL outside the dialect, Invalid for a value that cannot be
+// accepted. Positions are 1-based characters of the text given to Parse.
 package syntax
 
 import (
@@ -6,6 +20,61 @@ import (
 
 	"dpsql/sqlerr"
 )
+
+// Parse parses exactly one statement, with or without its semicolon. It
+// refuses a SELECT that is outside the dialect whatever the table; what
+// depends on the table is left to sqlfront.Bind. A statement does not change after it is
+// parsed: a Select may be bound by several goroutines at once.
+func Parse(text string) (Statement, error) {
+	s, _, err := ParseWithParameters(text)
+	return s, err
+}
+
+// ParseWithParameters parses a statement as Parse does, and returns what
+// Parameters returns for it.
+func ParseWithParameters(text string) (Statement, []string, error) {
+	tokens, err := lexOne(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &parser{tokens: tokens}
+	s, err := p.statement()
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, parameterNames(tokens), nil
+}
+
+// lexOne returns the tokens of the one statement in the text, without its
+// semicolon.
+func lexOne(text string) ([]Token, error) {
+	tokens, err := Lex(text)
+	if err != nil {
+		return nil, err
+	}
+	for len(tokens) > 1 && tokens[0].Is(";") {
+		tokens = tokens[1:]
+	}
+	for i := range tokens {
+		if tokens[i].Kind == KindOperator && tokens[i].Text == ";" {
+			return cut(tokens, i)
+		}
+	}
+	return tokens, nil
+}
+
+// cut ends the tokens at the semicolon with index i, behind which nothing but
+// more semicolons may stand.
+func cut(tokens []Token, i int) ([]Token, error) {
+	for _, t := range tokens[i:] {
+		if !t.Is(";") && t.Kind != KindEnd {
+			return nil, sqlerr.New(sqlerr.Unsupported, "more than one statement at a time is outside the dialect").
+				WithHint("send the statements one by one").At(t.Position)
+		}
+	}
+	end := Token{Kind: KindEnd, Position: tokens[i].Position}
+	return append(tokens[:i:i], end), nil
+}
 
 // parser walks the tokens of one statement, which end with a KindEnd.
 type parser struct {
@@ -190,4 +259,195 @@ func noStatement(t Token) error {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("the statements are %s", strings.Join(native, ", "))
+}
+
+// explain parses what follows EXPLAIN.
+func (p *parser) explain() (Statement, error) {
+	t := p.peek()
+	if t.Is("QUERY") && p.after(1).Is("PLAN") {
+		return nil, t.Unsupported("EXPLAIN QUERY PLAN").WithHint("write EXPLAIN SELECT …")
+	}
+	if !t.Is("SELECT") && !t.Is("WITH") {
+		if t.Kind == KindEnd || !slices.Contains(native, t.Upper) && !isForeign(t) {
+			return nil, p.unexpected("SELECT")
+		}
+		return nil, t.Unsupported("EXPLAIN " + t.Upper).WithHint("EXPLAIN takes a SELECT")
+	}
+	s, err := p.selectStatement()
+	if err != nil {
+		return nil, err
+	}
+	return &Explain{s}, nil
+}
+
+func isForeign(t Token) bool {
+	_, yes := foreign[t.Upper]
+	return yes
+}
+
+// topics are what SHOW can list.
+var topics = []Topic{Tables, Releases, Mechanisms, Budget, Ledger, Settings, Sources}
+
+// show parses what follows SHOW.
+func (p *parser) show() (Statement, error) {
+	list := make([]string, len(topics))
+	for i, topic := range topics {
+		list[i] = UpperASCII(string(topic))
+		if p.accept(list[i]) {
+			return &Show{topic}, nil
+		}
+	}
+	t := p.peek()
+	if t.Kind != KindWord {
+		return nil, p.unexpected("one of " + strings.Join(list, ", "))
+	}
+	err := t.Unsupported("SHOW " + Excerpt(t.Upper, 40))
+	if near := sqlerr.Closest(t.Upper, slices.Values(list)); near != "" {
+		return nil, err.WithHint("did you mean SHOW %s?", near)
+	}
+	return nil, err.WithHint("SHOW lists %s", strings.Join(list, ", "))
+}
+
+// drop parses what follows DROP.
+func (p *parser) drop() (Statement, error) {
+	kind, err := p.dropped()
+	if err != nil {
+		return nil, err
+	}
+	d := &Drop{Kind: kind, IfExists: p.accept("IF", "EXISTS")}
+	d.Name, err = p.name("the name of a " + string(kind))
+	return d, err
+}
+
+// dropped parses the kind of thing that a DROP removes.
+func (p *parser) dropped() (Object, error) {
+	switch t := p.peek(); {
+	case p.accept("RELEASE"):
+		return Release, nil
+	case p.accept("MECHANISM"):
+		return Mechanism, nil
+	case p.accept("SOURCE"):
+		return SourceObject, nil
+	case p.accept("PRIVATE"):
+		return PrivateTable, p.expect("TABLE")
+	case p.accept("PUBLIC"):
+		return PublicTable, p.expect("TABLE")
+	case schemaObjects[t.Upper]:
+		return "", t.Unsupported("DROP " + t.Upper).
+			WithHint("DROP PRIVATE TABLE and DROP PUBLIC TABLE withdraw a declaration; the rows stay")
+	}
+	return "", p.unexpected("RELEASE, MECHANISM, SOURCE, PRIVATE TABLE or PUBLIC TABLE")
+}
+
+// schemaObjects are what SQLite's own CREATE and DROP make and remove.
+var schemaObjects = words("TABLE TEMP TEMPORARY INDEX VIEW TRIGGER UNIQUE VIRTUAL")
+
+// export parses what follows EXPORT.
+func (p *parser) export() (Statement, error) {
+	if err := p.expect("RELEASE"); err != nil {
+		return nil, err
+	}
+	name, err := p.name("the name of a release")
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect("TO"); err != nil {
+		return nil, err
+	}
+	t := p.peek()
+	if t.Kind != KindString || t.Value == "" {
+		return nil, p.unexpected("the path of a new file in single quotes")
+	}
+	p.next()
+	return &Export{Release: name, Path: t.Value, PathPosition: t.Position}, nil
+}
+
+// maxOptions is the largest number of options of a statement.
+const maxOptions = 64
+
+// with parses an optional WITH (name = value, …).
+func (p *parser) with() ([]Option, error) {
+	if !p.accept("WITH") {
+		return nil, nil
+	}
+	return p.options()
+}
+
+// options parses (name = value, …).
+func (p *parser) options() ([]Option, error) {
+	if err := p.expect("("); err != nil {
+		return nil, err
+	}
+	var options []Option
+	seen := make(map[string]bool)
+	for {
+		o, err := p.option("an option")
+		if err != nil {
+			return nil, err
+		}
+		if seen[o.Name.Text] {
+			return nil, sqlerr.New(sqlerr.Invalid, "option %s is given twice", o.Name.Text).At(o.Name.Position)
+		}
+		seen[o.Name.Text] = true
+		if options = append(options, o); len(options) > maxOptions {
+			return nil, sqlerr.New(sqlerr.Unsupported, "more than %d options are outside the dialect", maxOptions).
+				At(o.Name.Position)
+		}
+		if !p.accept(",") {
+			return options, p.expectClose()
+		}
+	}
+}
+
+// option parses name = value. No keyword can stand in the name's place, so a
+// name that is one, such as update, needs no quotes.
+func (p *parser) option(what string) (Option, error) {
+	t := p.peek()
+	name := Name{t.Text, t.Position}
+	if t.Kind == KindWord {
+		p.at++
+	} else {
+		var err error
+		if name, err = p.name(what); err != nil {
+			return Option{}, err
+		}
+	}
+	name.Text = LowerASCII(name.Text)
+	if !p.accept("=") && !p.accept("==") {
+		return Option{}, p.unexpected("=")
+	}
+	o := Option{Name: name, Position: p.peek().Position}
+	return o, p.value(&o)
+}
+
+func LowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + ('a' - 'A')
+		}
+		return r
+	}, s)
+}
+
+// value parses the value of an option.
+func (p *parser) value(o *Option) error {
+	sign := ""
+	if t := p.peek(); t.Is("-") || t.Is("+") {
+		sign = p.next().Text
+	}
+	t := p.peek()
+	switch {
+	case t.Kind == KindInteger || t.Kind == KindDecimal:
+		o.Kind, o.Value = Number, sign+t.Text
+	case sign != "":
+		return p.unexpected("a number")
+	case t.Kind == KindString:
+		o.Kind, o.Value = String, t.Value
+	case t.Kind == KindWord || t.Kind == KindQuoted && t.Value != "":
+		o.Kind, o.Value = Word, t.Value
+	default:
+		return p.unexpected("a number, a word or a string in single quotes")
+	}
+	p.next()
+	return nil
 }

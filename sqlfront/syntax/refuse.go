@@ -1,5 +1,11 @@
 package syntax
 
+import (
+	"slices"
+
+	"dpsql/sqlerr"
+)
+
 // refuse returns an error when token i starts something that is SQL to SQLite
 // but not to the MySQL parser, or that the two read differently; and for a
 // reserved word that can only be a name in want of quotes.
@@ -102,4 +108,96 @@ func (g *Tokens) refuseWord(i int) error {
 		}
 	}
 	return nil
+}
+
+// comparisons are the operators and keywords that compare.
+var comparisons = words("= == <> != < <= > >= IN LIKE GLOB BETWEEN IS ISNULL NOTNULL")
+
+// diagnose returns the error for a token at which the parser gave up: SQLite
+// reads a = b = c and 1 < x < 5, which is SQL and unlikely to be meant, and
+// types with sizes in CAST; anything else is malformed.
+func (g *Tokens) diagnose(i int) error {
+	t := g.at(i)
+	switch {
+	case g.chained(i):
+		if t.Is("IS") {
+			return t.Unsupported("a comparison of a comparison").WithHint("set parentheses around the first one")
+		}
+		return t.Unsupported("a comparison of a comparison").
+			WithHint("write lowest <= x AND x <= highest, or x BETWEEN lowest AND highest")
+	case t.Is("(") && g.inCast(i):
+		return t.Unsupported("CAST")
+	case t.Is(")") && g.at(i-1).Is("(") && g.at(i-2).Is("IN"):
+		return t.Malformed("the list of IN is empty").WithHint("write at least one value")
+	case t.Kind == KindEnd:
+		return t.Malformed("the statement ends too early")
+	case t.Kind == KindWord && reserved[t.Upper] || t.Is(";"):
+		return t.Malformed("unexpected %s", t.Upper)
+	}
+	err := t.Malformed("unexpected %s", t.describe())
+	if t.Kind == KindWord && !keywords[t.Upper] {
+		if near := sqlerr.Closest(t.Upper, slices.Values(connectives)); near != "" {
+			return err.WithHint("did you mean %s?", near)
+		}
+	}
+	if before := g.at(i - 1); before.Kind == KindWord && !keywords[before.Upper] {
+		if near := sqlerr.Closest(before.Upper, slices.Values(clauses)); near != "" {
+			return err.WithHint("did you mean %s instead of %s?", near, before.Text)
+		}
+	}
+	return err
+}
+
+// clauses are the keywords whose misspelling reads as an alias.
+var clauses = []string{"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "BETWEEN"}
+
+// connectives are the keywords that a misspelt word behind a whole expression
+// may mean.
+var connectives = append([]string{"AND", "OR", "LIKE", "ASC", "DESC", "OFFSET"}, clauses...)
+
+// chained reports whether token i compares something that is itself a
+// comparison, as the second sign in 1 < x < 5.
+func (g *Tokens) chained(i int) bool {
+	t := g.at(i)
+	if !comparisons[t.Text] && !comparisons[t.Upper] && !t.Is("NOT") ||
+		!g.at(i-1).endsOperand() && !g.at(i-1).Is("ISNULL") && !g.at(i-1).Is("NOTNULL") {
+		return false
+	}
+	depth, and := 0, false
+	for i--; i >= 0; i-- {
+		switch t := g.tokens[i]; {
+		case t.Is(")") || t.Is("END"):
+			depth++
+		case (t.Is("(") || t.Is("CASE")) && depth > 0:
+			depth--
+		case depth > 0:
+		case t.Is("AND") && !and: // of a BETWEEN?
+			and = true
+		case and && t.Is("BETWEEN"):
+			return true
+		case and && (comparisons[t.Text] || comparisons[t.Upper]):
+			return false
+		case t.Is("(") || t.Is(",") || t.Is("AND") || t.Is("OR") || t.Is("WHERE") || t.Is("WHEN"):
+			return false
+		case g.isNotNull(i):
+			return true
+		case t.Kind != KindQuoted && t.Kind != KindString && (comparisons[t.Text] || comparisons[t.Upper]):
+			return true
+		}
+	}
+	return false
+}
+
+// inCast reports whether token i follows the AS type of a CAST.
+func (g *Tokens) inCast(i int) bool {
+	for i--; i > 0 && !g.tokens[i].Is("("); i-- {
+		if g.tokens[i].Is("AS") {
+			for ; i > 0; i-- {
+				if g.tokens[i].Is("CAST") {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
