@@ -66,7 +66,8 @@ func TestAuditReportsAViolation(t *testing.T) {
 
 func TestAuditFindsNothing(t *testing.T) {
 	status, out, errs := onCases(render.Table, true, constant())
-	if status != exitOK || !strings.Contains(out, "no claim refuted at confidence 0.999 · ") {
+	if status != exitOK || !strings.Contains(out, "│ mechanism │ unit │ epsilon │ delta │ bound │ runs │ verdict │\n") ||
+		!strings.Contains(out, "no claim refuted at confidence 0.999 · ") {
 		t.Errorf("status %d, %s", status, out)
 	}
 	if !strings.Contains(errs, clearLine+"100 %  nothing") || !strings.HasSuffix(errs, clearLine) {

@@ -11,7 +11,7 @@ import (
 // On a terminal a direct answer that takes more than a tenth of what is left is
 // bought only after a yes; in a script it is bought with a warning.
 func TestDearStatementOnTerminal(t *testing.T) {
-	t.Setenv("NO_COLOR", "1")
+	t.Parallel()
 	dir := fixture(t)
 	dpsql := func(args ...string) string {
 		cmd := exec.Command("dpsql", args...)

@@ -38,6 +38,7 @@ const docsDir, top = "../../docs", "../.."
 // False failures: a number is off by more than its allowance (see allowances)
 // with a probability below 5e-10, and the pages have fewer than 1,000, so 5e-7.
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("the examples need a shell: ", err)
 	}

@@ -58,6 +58,7 @@ var listed = regexp.MustCompile(`(?:the statements are|SHOW lists|the settings a
 // words is named there, and occurs in an example that is run. A new word is
 // found by an error that lists it, or needs a place in a list above.
 func TestDocsName(t *testing.T) {
+	t.Parallel()
 	named, run := documentedWords(t)
 	for _, word := range knownWords(t) {
 		if !named[strings.ToLower(word)] {

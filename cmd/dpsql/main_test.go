@@ -17,7 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// TestMain lets more tests run at once than there are cores: most wait for
+// processes or for a terminal to settle.
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "6")
 	testscript.Main(m, map[string]func(){"dpsql": main, "sqlite3": sqlite3})
 }
 
@@ -60,6 +63,7 @@ func runStatements(db *sql.DB, text string) error {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
@@ -73,6 +77,7 @@ func TestScripts(t *testing.T) {
 // TestScriptsOnPostgres runs scripts on rows in PostgreSQL beside those of the
 // file. It is skipped where PostgreSQL is missing.
 func TestScriptsOnPostgres(t *testing.T) {
+	t.Parallel()
 	cluster := pgtest.Start(t)
 	people, err := os.Open("testdata/fixture/people.csv")
 	if err != nil {

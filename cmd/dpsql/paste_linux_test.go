@@ -11,7 +11,7 @@ import (
 
 // A pasted tab is a character of the text, whether or not the terminal brackets what is pasted.
 func TestPastedTabsOnTerminal(t *testing.T) {
-	t.Setenv("NO_COLOR", "1")
+	t.Parallel()
 	dir := fixture(t)
 	tm := openTerminal(t, dir, "people.db")
 	tm.expect(terminal.Prompt)

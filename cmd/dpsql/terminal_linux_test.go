@@ -27,8 +27,14 @@ type screen struct {
 	seen   bytes.Buffer
 }
 
-// openTerminal starts dpsql on a terminal of 100 characters a line.
+// openTerminal starts dpsql without colours on a terminal of 100 characters a line.
 func openTerminal(t *testing.T, dir string, args ...string) *screen {
+	t.Helper()
+	return openTerminalWith(t, dir, []string{"NO_COLOR=1"}, args...)
+}
+
+// openTerminalWith is openTerminal with other variables in the environment.
+func openTerminalWith(t *testing.T, dir string, env []string, args ...string) *screen {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -54,6 +60,7 @@ func openTerminal(t *testing.T, dir string, args ...string) *screen {
 	cmd := exec.Command("dpsql", args...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, slave, slave, slave
 	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "HOME="+dir, "TERM=xterm")
+	cmd.Env = append(cmd.Env, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -154,7 +161,7 @@ func fixture(t *testing.T) string {
 }
 
 func TestShellOnTerminal(t *testing.T) {
-	t.Setenv("NO_COLOR", "1")
+	t.Parallel()
 	dir := fixture(t)
 	tm := openTerminal(t, dir, "people.db")
 	tm.expect("people.db · .help for help")
@@ -205,7 +212,8 @@ func TestShellOnTerminal(t *testing.T) {
 
 // Keywords are coloured as they are typed, and errors stand out.
 func TestColorsOnTerminal(t *testing.T) {
-	tm := openTerminal(t, fixture(t), "people.db")
+	t.Parallel()
+	tm := openTerminalWith(t, fixture(t), nil, "people.db")
 	tm.settle()
 	tm.typeIn("SELECT x FROM people;\r")
 	tm.expect("\x1b[34mFROM\x1b[0m people")
@@ -218,6 +226,7 @@ func TestColorsOnTerminal(t *testing.T) {
 
 // A shell that is told to end gives the terminal back as it was.
 func TestShellRestoresTerminal(t *testing.T) {
+	t.Parallel()
 	tm := openTerminal(t, fixture(t), "people.db")
 	before, err := unix.IoctlGetTermios(int(tm.master.Fd()), unix.TCGETS)
 	if err != nil {
@@ -235,6 +244,7 @@ func TestShellRestoresTerminal(t *testing.T) {
 // On a terminal a statement's result is a table as wide as the terminal, and
 // a declaration is confirmed.
 func TestStatementOnTerminal(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	tm := openTerminal(t, dir, "people.db", "DROP RELEASE by_sex; EXPLAIN SELECT COUNT(*) FROM people")
 	tm.expect("DROP RELEASE")
@@ -245,6 +255,7 @@ func TestStatementOnTerminal(t *testing.T) {
 
 // Ctrl-C ends a script that waits for its next statement.
 func TestInterruptedScript(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command("dpsql", "-json", "people.db")
 	cmd.Dir = fixture(t)
 	in, err := cmd.StdinPipe()
