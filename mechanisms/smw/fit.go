@@ -1,11 +1,173 @@
 package smw
 
 import (
+	"cmp"
 	"math"
+	"math/big"
 	"slices"
 
 	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/sqlerr"
 )
+
+// A pair of columns with more than mostCells value pairs is not counted for a
+// prior, and of the others the largest are left out that would make it more than
+// allCells together: so learning takes a few seconds and 200 MB at most.
+const (
+	mostCells = 1_000_000
+	allCells  = 4_000_000
+)
+
+// worthTable is the number of draws that are worth the table of a bulk sampler.
+const worthTable = 4096
+
+// Table has the counts of the records by two columns, A before B: the count of
+// their ordinals (a, b) is at a·|B| + b.
+type Table struct {
+	A, B   int
+	Counts []int64
+}
+
+// PriorTables returns the pairs of columns whose counts a prior is learned
+// from, with room for the counts. There are none where a column is unbounded or
+// there is only one.
+func PriorTables(u *query.Universe) []Table {
+	var tables []Table
+	for b, second := range u.Columns() {
+		if !second.Domain.Finite() {
+			return nil
+		}
+		for a, first := range u.Columns()[:b] {
+			if n := first.Domain.Size(); n <= mostCells && second.Domain.Size() <= mostCells/n {
+				tables = append(tables, Table{A: a, B: b})
+			}
+		}
+	}
+	size := func(t Table) int {
+		return int(u.Columns()[t.A].Domain.Size() * u.Columns()[t.B].Domain.Size())
+	}
+	slices.SortStableFunc(tables, func(x, y Table) int { return cmp.Compare(size(x), size(y)) })
+	total := 0
+	for i := range tables {
+		if total += size(tables[i]); total > allCells {
+			return tables[:i]
+		}
+		tables[i].Counts = make([]int64, size(tables[i]))
+	}
+	return tables
+}
+
+// Measure adds discrete Gaussian noise of variance σ² to every count of the
+// tables. A unit of L rows moves each of the K tables by at most L in the ℓ2
+// norm, and all of them by √K·L at most: for σ² = K·L²/(2ρ) this is ρ-zCDP,
+// whatever the number of cells (Canonne, Kamath and Steinke 2020).
+// The caller has charged ρ. Everything made of the tables afterwards is public.
+func Measure(tables []Table, sigma2 *big.Rat, src *noise.Source) error {
+	law, err := noise.NewGaussian(sigma2)
+	if err != nil {
+		return err
+	}
+	cells := 0
+	for _, t := range tables {
+		cells += len(t.Counts)
+	}
+	var bulk *noise.Table
+	if cells >= worthTable {
+		bulk, _ = noise.NewTable(law) // none for a law too wide
+	}
+	for _, t := range tables {
+		if err := addNoise(t.Counts, law, bulk, src); err != nil {
+			return errSource()
+		}
+	}
+	return nil
+}
+
+func errSource() error { return sqlerr.New(sqlerr.IO, "the system's random source failed") }
+
+// addNoise adds a draw to each count. Both samplers follow the law exactly.
+func addNoise(counts []int64, law noise.Law, bulk *noise.Table, src *noise.Source) error {
+	draws := make([]int64, len(counts))
+	if bulk != nil {
+		if err := bulk.Fill(draws, src); err != nil {
+			return err
+		}
+	}
+	for i, n := range counts {
+		if bulk == nil {
+			var err error
+			if draws[i], err = law.Draw(src); err != nil {
+				return err
+			}
+		}
+		counts[i] = cut(n) + draws[i]
+	}
+	return nil
+}
+
+// pairLaw is a noisy table made the joint law of two columns.
+type pairLaw struct {
+	a, b  int
+	sizeB int
+	joint []float64 // row by row of a
+}
+
+// pairLaws turns noisy tables, of noise σ a cell, into laws. The law of a single
+// column is the average of what all tables say of it, weighted by their
+// precision. A table is then drawn to the product of its two columns' laws by
+// as much as its distance from it is noise, so that large tables of noise say
+// nothing.
+func pairLaws(u *query.Universe, tables []Table, sigma, rows float64) ([]pairLaw, [][]float64) {
+	singles := singleLaws(u, tables, rows)
+	laws := make([]pairLaw, len(tables))
+	for i, t := range tables {
+		l := pairLaw{t.A, t.B, len(singles[t.B]), make([]float64, len(t.Counts))}
+		apart := 0.0
+		for k, n := range t.Counts {
+			independent := singles[t.A][k/l.sizeB] * singles[t.B][k%l.sizeB]
+			d := float64(n)/rows - independent
+			apart += d * d
+		}
+		noise := sigma * sigma / (rows * rows) * float64(len(t.Counts))
+		signal := max(0, 1-noise/apart)
+		for k, n := range t.Counts {
+			independent := singles[t.A][k/l.sizeB] * singles[t.B][k%l.sizeB]
+			l.joint[k] = independent + signal*(float64(n)/rows-independent)
+		}
+		ontoSimplex(l.joint)
+		laws[i] = l
+	}
+	return laws, singles
+}
+
+// singleLaws returns the law of each column. One that no table has is uniform.
+func singleLaws(u *query.Universe, tables []Table, rows float64) [][]float64 {
+	singles := make([][]float64, len(u.Columns()))
+	precision := make([]float64, len(singles))
+	for i, c := range u.Columns() {
+		if c.Domain.Size() <= mostCells {
+			singles[i] = make([]float64, c.Domain.Size())
+		}
+	}
+	for _, t := range tables {
+		a, b := singles[t.A], singles[t.B]
+		forA, forB := 1/float64(len(b)), 1/float64(len(a)) // a sum of fewer cells has less noise
+		precision[t.A] += forA
+		precision[t.B] += forB
+		for k, n := range t.Counts {
+			a[k/len(b)] += forA * float64(n) / rows
+			b[k%len(b)] += forB * float64(n) / rows
+		}
+	}
+	for i, law := range singles {
+		for x := range law {
+			law[x] /= max(precision[i], 1e-300)
+		}
+		ontoSimplex(law)
+	}
+	return singles
+}
 
 // fit makes the classes that explain the laws of pairs best, by expectation and
 // maximisation of their composite likelihood (Dempster, Laird and Rubin 1977;
@@ -132,6 +294,40 @@ func (f *fit) divide(l sparseLaw, weights []float64, given [][][]float64) {
 			weights[c] += s
 			toA[c][v.a] += s
 			toB[c][v.b] += s
+		}
+	}
+}
+
+// ontoSimplex moves x to the nearest point, in Euclidean distance, that is not
+// negative anywhere and sums to 1: all are lowered by one number, and what
+// falls below 0 is cut off (Held, Wolfe and Crowder 1974). That number takes
+// away what noise adds to a table of mostly empty cells.
+func ontoSimplex(x []float64) {
+	sorted := slices.Clone(x)
+	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(b, a) })
+	sum, low := 0.0, 0.0
+	for i, v := range sorted {
+		sum += v
+		if at := (sum - 1) / float64(i+1); v > at {
+			low = at
+		}
+	}
+	for i := range x {
+		x[i] = max(x[i]-low, 0)
+	}
+}
+
+// normalise makes weights a law, the uniform one where all are 0.
+func normalise(weights []float64) {
+	total := 0.0
+	for _, w := range weights {
+		total += w
+	}
+	for i := range weights {
+		if total > 0 {
+			weights[i] /= total
+		} else {
+			weights[i] = 1 / float64(len(weights))
 		}
 	}
 }

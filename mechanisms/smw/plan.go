@@ -2,6 +2,7 @@ package smw
 
 import (
 	"math"
+	"sort"
 	"strconv"
 
 	"dpsql/sqlerr"
@@ -202,4 +203,132 @@ func roundUp(x float64) string {
 			return s
 		}
 	}
+}
+
+// updates chooses B where neither it nor an accuracy is given. It is a balance:
+// T grows with √B, and a mechanism whose runs are spent verifies nothing. How
+// many updates a hypothesis needs was measured on conjunctions over correlated
+// columns, for 10⁴ to 10⁷ rows, 2,000 and 20,000 queries and supports of 1/6000
+// to 1/15 of the universe (TestChosenUpdates). It grows with what a query of
+// support m counts at most, about N̂·√(m/|X|), in units of a single run's x_β,
+// and no further than to a few for each disjoint part of the universe of m
+// records; starting from classes, it is a fifth of that.
+func (r Request) updates() (int64, error) {
+	if r.UniverseSize == nil {
+		return usualUpdates, nil
+	}
+	e, err := r.excess()
+	if err != nil {
+		return 0, err
+	}
+	each, most := 0.75, 12.0
+	if r.Prior {
+		each, most = 0.15, 3
+	}
+	return int64(clip(each*e, leastUpdates, min(most/r.part(), mostUpdates))), nil
+}
+
+// The number of updates is chosen between leastUpdates and mostUpdates, and is
+// usualUpdates over an infinite universe.
+const (
+	leastUpdates = 5
+	usualUpdates = 50
+	mostUpdates  = 1000
+)
+
+// PriorPays reports whether a hypothesis should start from classes: whether a
+// uniform one would have anything to learn. That is so where N̂·√(m/|X|) is
+// above a few times the x_β of a single run; otherwise it is off by less than
+// it is tested for, and a prior would only make the tests noisier.
+func PriorPays(r Request) bool {
+	r, err := r.normal()
+	if err != nil || r.UniverseSize == nil {
+		return false
+	}
+	e, err := r.excess()
+	return err == nil && e >= 3
+}
+
+// PriorTenths returns how many tenths of a mechanism's budget its prior should
+// cost, when σ is the noise of a count that one tenth buys: one for tables of
+// many rows, of which it then knows the pairs of columns well, and three for
+// others. More would cost more of T than it betters answers
+// (TestChosenShare).
+func PriorTenths(sigma float64, rows int64) int64 {
+	if float64(rows) >= 5000*sigma {
+		return 1
+	}
+	return 3
+}
+
+// part returns m/|X|.
+func (r Request) part() float64 {
+	return math.Exp(math.Log(float64(r.MaxSupport)) - r.logUniverse())
+}
+
+// excess returns N̂·√(m/|X|) in units of the x_β of a single run.
+func (r Request) excess() (float64, error) {
+	p, err := r.withRuns(1)
+	if err != nil {
+		return 0, err
+	}
+	return float64(r.NHat) * float64(r.MaxWeight) * math.Sqrt(r.part()) / float64(p.Bound), nil
+}
+
+// maxSize is the largest s. No process can touch so many variables, so a size
+// cut off here behaves as the larger one would.
+const maxSize = uint64(1) << 62
+
+// SizeFor returns the number of variables of Algorithm 1: the smallest s with
+// s/(ln s + 1) ≥ 4m/α², at most 2^62. Alpha is a fraction above 0.
+func SizeFor(m uint64, alpha float64) uint64 {
+	need := 4 * float64(m) / (alpha * alpha)
+	if !(need < float64(maxSize)/(math.Log(float64(maxSize))+1)) {
+		return maxSize
+	}
+	// s/(ln s + 1) grows from 1 at s = 1, and passes need before 64·need.
+	hi := int64(math.Min(64*math.Max(need, 1), float64(maxSize)))
+	return 1 + uint64(sort.Search(int(hi), func(i int) bool {
+		s := float64(i + 1)
+		return s/(math.Log(s)+1) >= need
+	}))
+}
+
+// UpdateBound returns B(α) = 4(ln s + 1)/α², which no database update sequence
+// of Algorithm 1 exceeds (Theorem 3.5).
+func UpdateBound(s uint64, alpha float64) float64 {
+	return 4 * (math.Log(float64(s)) + 1) / (alpha * alpha)
+}
+
+// PaperParams are the parameters of the paper's Theorem 3.8.
+type PaperParams struct {
+	MaxSupport uint64  // m
+	Queries    int64   // k
+	Beta       float64 // β
+	Epsilon    float64 // ε, nats
+	Delta      float64 // δ
+	Rows       int64   // n, or N̂
+}
+
+// PaperAlpha returns the accuracy the paper itself promises, a fraction of the
+// rows: the solution of α = 3000·√B(α)·ln(4/δ)·ln(k/β)/(εn) with
+// B(α) = 4(ln s + 1)/α² (Theorems 3.3 and 3.5). Above 1 it promises nothing.
+func PaperAlpha(r PaperParams) float64 {
+	c := 3000 * math.Log(4/r.Delta) * math.Log(float64(r.Queries)/r.Beta) / (r.Epsilon * float64(r.Rows))
+	excess := func(alpha float64) float64 {
+		return alpha - c*math.Sqrt(UpdateBound(SizeFor(r.MaxSupport, alpha), alpha))
+	}
+	lo, hi := 1e-9, 1.0
+	for excess(hi) < 0 && hi < 1e12 {
+		hi *= 2
+	}
+	for range 200 {
+		mid := math.Sqrt(lo * hi)
+		if excess(mid) < 0 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
 }

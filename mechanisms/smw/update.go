@@ -98,3 +98,155 @@ func (h *Hypothesis) answer(p *pair) float64 {
 	}
 	return clip(inside/h.total(), 0, 1)
 }
+
+// paperStep is the update of Algorithm 1: a factor e^{−ηq(x)} where the noisy
+// count is below the hypothesis's answer, and e^{ηq(x)} otherwise.
+func (h *Hypothesis) paperStep(p *pair) {
+	eta := h.params.Eta
+	if p.noisy/h.params.mass() < h.answer(p) {
+		eta = -eta
+	}
+	h.move(p, eta)
+}
+
+// project moves a 0/1 query's answer b to the noisy one, a, by the factor
+// a(1−b)/(b(1−a)) on its support: the projection in relative entropy onto the
+// hypotheses that answer a. It does not move away from a, which clipping could
+// ask for, and leaves a query alone whose support is all there is.
+func (h *Hypothesis) project(p *pair) {
+	g := p.groups[0]
+	inside := h.inside(g)
+	outside := h.assigned.sub(inside).value() + max(h.rest.value(), 0)*h.unit
+	a, ok := h.target(p, h.answer(p), 0)
+	if !ok || outside <= 0 || inside.value() <= 0 {
+		return
+	}
+	scale := a / (1 - a) * outside
+	now := inside.value()
+	after := sum{}
+	for _, i := range g.slots {
+		h.weights[i] = max(h.weights[i]/now*scale, smallest)
+		after = after.plus(h.weights[i])
+	}
+	h.assigned = h.assigned.sub(inside).add(after)
+	h.lambda[p.step] += math.Log(scale / now)
+}
+
+// target returns the answer that a projection from b aims at: the noisy count
+// as a fraction, short of it by so much, and clipped by Params.Floor. It is false
+// where that would turn the move round.
+func (h *Hypothesis) target(p *pair, b, short float64) (float64, bool) {
+	a := p.noisy / h.params.mass()
+	up := a > b
+	if up {
+		short = -short
+	}
+	floor := h.floor()
+	a = clip(a+short, floor, 1-floor)
+	return a, (a > b) == up
+}
+
+// floor returns the least fraction that a projection gives a query. A quarter
+// bounds it for tables so small that noise is all they answer with.
+func (h *Hypothesis) floor() float64 {
+	return min(float64(h.params.Floor)/h.params.mass(), 0.25)
+}
+
+// tilt is the projection for weighted queries: the factor e^{λq(x)} with the λ
+// that makes the answer equal to the noisy one, which for weights 0 and 1 is
+// project's factor. Where an accuracy is guaranteed it aims short of the noisy
+// answer by Params.Floor, the most that answer can be off: so it never passes
+// the true answer d, and as the variance of q is at most 1/4 the potential of
+// Lemma 3.7 falls by 2(b−d)² − 2(a−d)² at least, which is above γ²/4 where the
+// noisy answer is T = 3·Floor from b. The 0/1 projection needs no such care.
+func (h *Hypothesis) tilt(p *pair) {
+	a, ok := h.target(p, h.answer(p), h.shortfall())
+	if !ok {
+		return
+	}
+	t := h.newTilted(p)
+	lambda := t.solve(min(a, t.top*(1-h.floor())))
+	h.move(p, lambda)
+}
+
+// shortfall is how far a tilt stays short of the noisy answer.
+func (h *Hypothesis) shortfall() float64 {
+	if h.params.Alpha > 0 {
+		return h.floor()
+	}
+	return 0
+}
+
+// tilted is the law of q under the hypothesis, by distinct values of q.
+type tilted struct {
+	q, mass []float64
+	outside float64 // the mass where q is 0
+	top     float64 // the largest q
+}
+
+func (h *Hypothesis) newTilted(p *pair) tilted {
+	t := tilted{top: p.groups[len(p.groups)-1].q}
+	left := h.assigned
+	for _, g := range p.groups {
+		in := h.inside(g)
+		t.q = append(t.q, g.q)
+		t.mass = append(t.mass, in.value())
+		left = left.sub(in)
+	}
+	t.outside = max(left.value(), 0) + max(h.rest.value(), 0)*h.unit
+	return t
+}
+
+// mean returns the answer after a tilt by λ.
+func (t tilted) mean(lambda float64) float64 {
+	shift := max(lambda*t.top, 0) // keeps the exponents at or below 0
+	num, den := 0.0, t.outside*math.Exp(-shift)
+	for i, q := range t.q {
+		m := t.mass[i] * math.Exp(lambda*q-shift)
+		num += q * m
+		den += m
+	}
+	return num / den
+}
+
+// solve returns the λ with mean(λ) = a, or the end of the range nearest to it:
+// one step changes no weight by more than a factor e^400.
+func (t tilted) solve(a float64) float64 {
+	lo, hi := -400/t.top, 400/t.top
+	for range 100 {
+		mid := (lo + hi) / 2
+		if t.mean(mid) < a {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return (lo + hi) / 2
+}
+
+func (h *Hypothesis) inside(g group) sum {
+	s := sum{}
+	for _, i := range g.slots {
+		s = s.plus(h.weights[i])
+	}
+	return s
+}
+
+// move multiplies the weight of x by e^{λq(x)}.
+func (h *Hypothesis) move(p *pair, lambda float64) {
+	for _, g := range p.groups {
+		h.multiply(g, math.Exp(lambda*g.q))
+	}
+	h.lambda[p.step] += lambda
+}
+
+// multiply multiplies the weights of a group, keeping the total.
+func (h *Hypothesis) multiply(g group, factor float64) {
+	before, after := sum{}, sum{}
+	for _, i := range g.slots {
+		before = before.plus(h.weights[i])
+		h.weights[i] = max(h.weights[i]*factor, smallest)
+		after = after.plus(h.weights[i])
+	}
+	h.assigned = h.assigned.sub(before).add(after)
+}
