@@ -4,17 +4,32 @@ import (
 	"context"
 	"database/sql/driver"
 	"math"
+	"slices"
 
 	"dpsql/engine"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
-// conn is one connection: a session. database/sql uses it from one goroutine
-// at a time.
+// Answerer is what sql.Conn.Raw passes for connections of this driver. It gives
+// access to what is known of an answer beside its rows:
+//
+//	err := conn.Raw(func(c any) error {
+//		answer = c.(driver.Answerer).LastAnswer()
+//		return nil
+//	})
+type Answerer interface {
+	// LastAnswer describes the last answer on this connection: its margins in
+	// counts, what gave it, and what it cost. It is nil if the last statement
+	// failed or was not an answer.
+	LastAnswer() *engine.Answer
+}
+
+// conn is a connection. It has a session, and database/sql uses it from one
+// goroutine at a time.
 type conn struct {
 	session *engine.Session
-	last    *engine.Answer // of the last statement, if it was an answer
+	last    *engine.Answer // of the last statement; nil if that was not an answer
 }
 
 var (
@@ -25,11 +40,15 @@ var (
 	_ driver.SessionResetter    = (*conn)(nil)
 	_ driver.NamedValueChecker  = (*conn)(nil)
 	_ driver.Pinger             = (*conn)(nil)
+	_ Answerer                  = (*conn)(nil)
 )
+
+// LastAnswer implements Answerer.
+func (c *conn) LastAnswer() *engine.Answer { return c.last }
 
 func (c *conn) Close() error { return nil }
 
-// Ping has nothing to reach: the file is open.
+// Ping reaches nothing, because the file is open.
 func (c *conn) Ping(ctx context.Context) error { return ctx.Err() }
 
 // ResetSession restores the settings of the data source name.
@@ -41,7 +60,7 @@ func (c *conn) ResetSession(context.Context) error {
 
 func (c *conn) Begin() (driver.Tx, error) { return c.BeginTx(context.Background(), driver.TxOptions{}) }
 
-// BeginTx is refused: a charge cannot be rolled back.
+// BeginTx returns an error, because a charge cannot be rolled back.
 func (c *conn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
 	return nil, sqlerr.New(sqlerr.Unsupported, "there are no transactions: what an answer costs is spent at once").
 		WithHint("run the statement on the sql.DB or on a sql.Conn")
@@ -78,6 +97,7 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 	return st.(*statement).ExecContext(ctx, args)
 }
 
+// run runs a statement and keeps its answer.
 func (c *conn) run(ctx context.Context, p *engine.Prepared, args []driver.NamedValue) (*engine.Result, error) {
 	c.last = nil
 	values, err := arguments(p.Parameters(), args)
@@ -91,8 +111,8 @@ func (c *conn) run(ctx context.Context, p *engine.Prepared, args []driver.NamedV
 	return r, err
 }
 
-// CheckNamedValue turns an argument into a value of the dialect: an integer, a
-// text or NULL. Numbers with a fraction are refused: no column holds them.
+// CheckNamedValue converts an argument to a value of the dialect: an integer, a
+// text or NULL. It refuses numbers with a fraction, which no column holds.
 func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
 	if v, ok := nv.Value.(query.Value); ok {
 		nv.Value = v
@@ -133,6 +153,44 @@ func unusable(nv *driver.NamedValue) error {
 		WithHint("pass an integer, a string or nil")
 }
 
+// arguments returns the values of a statement's parameters in their order.
+// Either all arguments have a name, as sql.Named gives it, or none has.
+func arguments(names []string, args []driver.NamedValue) ([]query.Value, error) {
+	named := slices.ContainsFunc(args, func(a driver.NamedValue) bool { return a.Name != "" })
+	if named {
+		return byName(names, args)
+	}
+	values := make([]query.Value, len(args))
+	for i, a := range args {
+		values[i] = a.Value.(query.Value)
+	}
+	return values, nil
+}
+
+// byName puts named arguments in the order of the statement's parameters.
+func byName(names []string, args []driver.NamedValue) ([]query.Value, error) {
+	if slices.Contains(names, "") || slices.ContainsFunc(args, func(a driver.NamedValue) bool { return a.Name == "" }) {
+		return nil, sqlerr.New(sqlerr.Invalid, "arguments with and without names are mixed").
+			WithHint("write :name and pass sql.Named, or ? and pass the values in order")
+	}
+	values, given := make([]query.Value, len(names)), make([]bool, len(names))
+	for _, a := range args {
+		i := slices.Index(names, a.Name)
+		switch {
+		case i < 0:
+			return nil, sqlerr.New(sqlerr.Invalid, "the statement has no parameter :%s", a.Name)
+		case given[i]:
+			return nil, sqlerr.New(sqlerr.Invalid, "the argument %s is given twice", a.Name)
+		}
+		values[i], given[i] = a.Value.(query.Value), true
+	}
+	if i := slices.Index(given, false); i >= 0 {
+		return nil, sqlerr.New(sqlerr.Invalid, "the parameter :%s has no argument", names[i]).
+			WithHint("pass sql.Named(%q, value)", names[i])
+	}
+	return values, nil
+}
+
 // statement is a prepared statement.
 type statement struct {
 	conn     *conn
@@ -157,6 +215,7 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 	return driver.ResultNoRows, nil
 }
 
-// Query and Exec are never called: database/sql prefers the forms with a context.
+// Query and Exec are never called, because database/sql prefers the methods with a
+// context.
 func (s *statement) Query([]driver.Value) (driver.Rows, error)  { return nil, driver.ErrSkip }
 func (s *statement) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }

@@ -6,15 +6,20 @@
 //	db, err := sql.Open("dpsql", "clinic.db?role=analyst&confidence=0.99")
 //
 // The data source name is the path of the database file, optionally followed by
-// ? and parameters: role (curator, the default, or analyst, which programs that
-// answer for others should use), readonly (true or false), busy_timeout (such as 2s), and every name of SET: mechanism,
-// accuracy, confidence, clamp, unverified. Characters of the path that mean
-// something in a URL query (?, #, %) are written as %3F, %23, %25.
+// ? and parameters:
 //
-// A query is one SELECT, EXPLAIN, SHOW or DESCRIBE; Exec runs declarations and
-// SET. A connection carries its own SET values until it goes back to the pool;
-// use sql.Conn to keep them. There are no transactions: what an answer costs is
-// spent at once and for good, so BeginTx is refused.
+//   - role is curator, the default, or analyst. Programs that answer for others
+//     should use analyst.
+//   - readonly is true or false.
+//   - busy_timeout is how long to wait for other writers, such as 2s.
+//   - mechanism, accuracy, confidence, clamp and unverified are the settings of SET.
+//
+// In the path write ?, # and % as %3F, %23 and %25.
+//
+// A query is one SELECT, EXPLAIN, SHOW or DESCRIBE. Exec runs declarations and
+// SET. A connection keeps its own settings until it goes back to the pool; use a
+// sql.Conn to keep them longer. There are no transactions: an answer is paid for
+// at once and for good, so BeginTx returns an error.
 //
 // Errors are *sqlerr.Error, with a code, a hint and a position.
 package driver

@@ -8,7 +8,8 @@ import (
 	"dpsql/engine"
 )
 
-// rows are the rows of a result, which is complete before the first is read.
+// rows are the rows of a result. The result is complete before the first row is
+// read.
 type rows struct {
 	result *engine.Result
 	next   int
@@ -55,8 +56,8 @@ func (r *rows) ColumnTypeScanType(i int) reflect.Type {
 	return reflect.TypeFor[string]()
 }
 
-// ColumnTypeNullable says that counts and sums are never NULL; margins, means
-// and the values of groups can be, and so can what SHOW and EXPLAIN list.
+// ColumnTypeNullable reports whether a column can be NULL. Counts and sums cannot;
+// margins, means, the values of groups, and columns of SHOW and EXPLAIN can.
 func (r *rows) ColumnTypeNullable(i int) (nullable, ok bool) {
 	a := r.result.Answer
 	return a == nil || i >= len(a.NotNull) || !a.NotNull[i], true
