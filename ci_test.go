@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -149,6 +150,33 @@ func TestPeople(t *testing.T) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Error("testdata/adult/people.csv.gz is not what testdata/adult/label.go writes: its comment has the command")
+	}
+}
+
+// TestDependenciesAreListed: README says of each module that go.mod requires
+// directly what it does for us, and lists no other.
+func TestDependenciesAreListed(t *testing.T) {
+	goMod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var required, listed []string
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+?) v\S+$`).FindAllStringSubmatch(string(goMod), -1) {
+		required = append(required, m[1])
+	}
+	_, table, _ := strings.Cut(string(readme), "\n## Dependencies\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, row := range regexp.MustCompile(`(?m)^\| (\S+\.\S.*?) \| .* \|$`).FindAllStringSubmatch(table, -1) {
+		listed = append(listed, strings.Split(row[1], ", ")...)
+	}
+	slices.Sort(required)
+	slices.Sort(listed)
+	if len(required) == 0 || !slices.Equal(required, listed) {
+		t.Errorf("go.mod requires\n%q, README lists\n%q", required, listed)
 	}
 }
 
