@@ -22,10 +22,11 @@ var arrows = map[string][]string{
 	"cmd/dpsql":               {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "query", "sqlerr"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
-	"engine":                  {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/importer", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "source", "sqlerr", "sqlfront"},
+	"engine":                  {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "internal/importer", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "source", "sqlerr", "sqlfront"},
 	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "source", "sqlerr"},
 	"engine/internal/rows":    {"catalog", "engine/internal/pay", "engine/internal/schemas", "engine/internal/view", "mechanisms/smw", "noise", "query", "source", "source/postgres", "sqlerr"},
 	"engine/internal/schemas": {"catalog", "engine/internal/view", "query", "source", "sqlerr", "sqlfront"},
+	"engine/internal/stored":  {"catalog", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"engine/internal/view":    {"accounting", "catalog", "query", "source", "sqlerr", "sqlfront"},
 	"sqlfront":                {"post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"},
 	"sqlfront/syntax":         {"query", "sqlerr"},
@@ -102,7 +103,7 @@ const maxFiles = 25
 // goes when its package is split; none may be added.
 var crowded = map[string]int{
 	"catalog":               45,
-	"engine":                49,
+	"engine":                45,
 	"mechanisms/projection": 37,
 }
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"testing"
 
+	"dpsql/engine/internal/stored"
 	"dpsql/sqlerr"
 )
 
@@ -89,7 +90,7 @@ func TestAlphaSteersMechanisms(t *testing.T) {
 				}}.far(t, s, cells))
 		}
 		m := mechanism(t, s, name)
-		p, err := mechanismParams(&m)
+		p, err := stored.ReadMechanism(&m)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,27 +3,15 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/stored"
 	"dpsql/mechanisms/projection"
 	"dpsql/source"
 )
-
-// releaseParams describe a release in the catalog, for people.
-type releaseParams struct {
-	Transform string `json:"transform"`
-	Rows      uint64 `json:"rows"`
-	Law       string `json:"law"`
-	Sampler   string `json:"sampler"`
-	Heavy     string `json:"heavy,omitempty"`
-	Clip      int64  `json:"clip,omitempty"`
-	Threshold int64  `json:"threshold,omitempty"`
-	Published int    `json:"published,omitempty"` // heavy cells that the release names
-}
 
 // buildProjection pays for a planned release, builds it and stores it.
 func (db *DB) buildProjection(ctx context.Context, b *pay.Bill, name string, p projectionPlan, report func(done, all int64)) error {
@@ -61,7 +49,7 @@ func (db *DB) storeRelease(ctx context.Context, name string, p projectionPlan, r
 		return err
 	}
 	h := p.params.Heavy
-	about := releaseParams{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
+	about := stored.ReleaseAbout{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
 		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published()}
 	if p.params.Bulk {
 		about.Sampler = "table"
@@ -74,16 +62,4 @@ func (db *DB) storeRelease(ctx context.Context, name string, p projectionPlan, r
 		return tx.AddRelease(&catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: "projection",
 			Params: params, Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.support}, payload)
 	})
-}
-
-// shape says in a few words what was chosen for a release.
-func (p releaseParams) shape() string {
-	text := fmt.Sprintf("%s, %d rows", p.Transform, p.Rows)
-	switch projection.Form(p.Heavy) {
-	case projection.Clipped:
-		text += fmt.Sprintf(", %d heavy cells published above clip %d", p.Published, p.Clip)
-	case projection.Named:
-		text += fmt.Sprintf(", %d heavy cells named", p.Published)
-	}
-	return text
 }

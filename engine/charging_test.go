@@ -11,6 +11,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
@@ -302,7 +303,7 @@ func TestMechanismsDrawWhatTheyCharge(t *testing.T) {
 				t.Fatalf("lines %+v, draws after %v", lines, w.lines)
 			}
 			numberOfRows(t, s, gaussianFor(t, lines[0].Amount.Rho, unit), w.seeds[0])
-			p, err := mechanismParams(new(mechanism(t, s, "live")))
+			p, err := stored.ReadMechanism(new(mechanism(t, s, "live")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -358,7 +359,7 @@ func TestHypothesesDrawWhatTheyCharge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var published publishedHypothesis
+		var published stored.HypothesisPayload
 		err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
 			payload, err := tx.ReleasePayload(v.Release("r"))
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
@@ -46,7 +47,7 @@ type DB struct {
 
 	views     view.Cache
 	releases  releaseCache
-	margins   memo[marginKey, marginResult]
+	margins   memo[stored.MarginKey, stored.MarginResult]
 	prices    memo[direct.Request, price]
 	params    memo[string, paramsResult] // of mechanisms, by their stored text
 	live      *liveMechanisms

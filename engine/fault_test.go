@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine/internal/stored"
 	"dpsql/sqlerr"
 )
 
@@ -42,7 +43,7 @@ func newSound(t *testing.T) sound {
 	for _, age := range []int{50, 60, 70} {
 		mustWith(t, db, "m0", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age IN (%d, %d)`, age, age+5))
 	}
-	if p, err := mechanismParams(new(mechanism(t, db.NewSession(), "m0"))); err != nil || p.Threshold != 53 {
+	if p, err := stored.ReadMechanism(new(mechanism(t, db.NewSession(), "m0"))); err != nil || p.Threshold != 53 {
 		t.Fatalf("a threshold of %d, %v", p.Threshold, err)
 	}
 	var s sound

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
@@ -77,7 +78,7 @@ func FuzzStoredMechanism(f *testing.F) {
 	t := fuzzTable(f)
 	f.Fuzz(func(tt *testing.T, params, prior []byte, tau int64, lines string) {
 		m := &catalog.Mechanism{ID: 1, Name: "m", TableID: 1, Params: params, Updates: 20, RunsStarted: 1, Run: &catalog.OpenRun{Number: 1, Tau: tau}}
-		p, err := mechanismParams(m)
+		p, err := stored.ReadMechanism(m)
 		if !readable(tt, err) {
 			return
 		}
@@ -94,13 +95,13 @@ func FuzzStoredMechanism(f *testing.F) {
 }
 
 // sameParams encodes the parameters and decodes them again.
-func sameParams(t *testing.T, p smwParams) {
+func sameParams(t *testing.T, p stored.MechanismParams) {
 	t.Helper()
 	text, err := json.Marshal(p)
 	if err != nil {
 		t.Fatalf("%+v cannot be written: %v", p, err)
 	}
-	again, err := mechanismParams(&catalog.Mechanism{Params: text})
+	again, err := stored.ReadMechanism(&catalog.Mechanism{Params: text})
 	if err != nil {
 		t.Fatalf("%s cannot be read: %v", text, err)
 	}
@@ -144,9 +145,9 @@ func plausible(t *testing.T, u *query.Universe, p smw.Params, h *smw.Hypothesis)
 // FuzzStoredHypothesis decodes a release that SMW built. What is accepted answers
 // within the rows it stands for, and states no margin below its threshold.
 func FuzzStoredHypothesis(f *testing.F) {
-	for _, c := range []*class{{Free: 1}, {Free: -1, Workload: []string{"age{3: zip{'x': 1}}", "1"}}} {
-		h := publishedHypothesis{Version: 1, Class: c, Complete: true,
-			Steps: []step{{"age{3: zip{'x': 1}}", 70}, {"age{NULL, 2..3: zip{'a', 'b': 1}}", -4}}}
+	for _, c := range []*stored.Class{{Free: 1}, {Free: -1, Workload: []string{"age{3: zip{'x': 1}}", "1"}}} {
+		h := stored.HypothesisPayload{Version: 1, Class: c, Complete: true,
+			Steps: []stored.Step{{Query: "age{3: zip{'x': 1}}", Noisy: 70}, {Query: "age{NULL, 2..3: zip{'a', 'b': 1}}", Noisy: -4}}}
 		if err := json.Unmarshal(fuzzParams(f, 0, smw.Projection), &h.Params); err != nil {
 			f.Fatal(err)
 		}
@@ -158,12 +159,12 @@ func FuzzStoredHypothesis(f *testing.F) {
 	}
 	u := fuzzTable(f).Universe
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		h, err := decodeHypothesis(u, payload)
+		h, err := stored.DecodeHypothesis(u, payload)
 		if !readable(t, err) {
 			return
 		}
-		p := h.published.Params
-		plausible(t, u, p.Params, h.learned)
+		p := h.Published.Params
+		plausible(t, u, p.Params, h.Learned)
 		q := query.Where(u, 0, u.Columns()[0].Domain.Of(query.Int(3)))
 		if w, known, err := h.Margin(q, 0.95); err != nil || known && !(w >= float64(p.Threshold)) {
 			t.Fatalf("margin %v, %v", w, err)

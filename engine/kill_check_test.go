@@ -10,6 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 )
 
@@ -70,7 +71,7 @@ func (w *witness) checkComparisons(now *picture) error {
 		made[key[:strings.Index(key, "|")]]++
 	}
 	for _, m := range now.byID {
-		var p smwParams
+		var p stored.MechanismParams
 		if err := json.Unmarshal(m.params, &p); err != nil {
 			return err
 		}

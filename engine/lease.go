@@ -9,6 +9,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
@@ -224,12 +225,12 @@ func (db *DB) open(ctx context.Context, t *view.Table, id int64) (*live, error) 
 
 // newLive returns a mechanism without updates.
 func newLive(t *view.Table, record *catalog.Mechanism, state []byte) (*live, error) {
-	p, err := mechanismParams(record)
+	p, err := stored.ReadMechanism(record)
 	if err != nil {
 		return nil, err
 	}
 	u := t.Over(record.Columns)
-	prior, err := decodePrior(u, p.Prior, state)
+	prior, err := stored.DecodePrior(u, p.Prior, state)
 	if err != nil {
 		return nil, err
 	}

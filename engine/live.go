@@ -10,6 +10,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
@@ -22,7 +23,7 @@ import (
 type live struct {
 	table      *view.Table
 	record     catalog.Mechanism
-	params     smwParams
+	params     stored.MechanismParams
 	hypothesis *smw.Hypothesis
 	learned    int64        // updates of the history that the hypothesis knows
 	counted    int64        // comparisons that the catalog knows of
@@ -77,10 +78,10 @@ func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known
 	}
 	h := l.hypothesis.Count(asked.Query)
 	switch {
-	case spent(&l.record, l.params.Params) && known:
+	case stored.SpentRuns(&l.record, l.params.Params) && known:
 		return reply{stale: &stale{id, spentMeanwhile,
 			sqlerr.New(sqlerr.Busy, "other queries used %s up meanwhile", l.record.Name).WithHint("try again")}}, nil
-	case spent(&l.record, l.params.Params):
+	case stored.SpentRuns(&l.record, l.params.Params):
 		return reply{estimate: estimate{value: asked.Count(h)}}, nil
 	}
 	var count int64
@@ -198,7 +199,7 @@ func (db *DB) reserveComparison(ctx context.Context, l *live) error {
 
 // countCrash counts the comparisons that a process may have made and not stored.
 func countCrash(record *catalog.Mechanism) error {
-	p, err := mechanismParams(record)
+	p, err := stored.ReadMechanism(record)
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,7 @@ func (db *DB) agree(l *live, r request, asked smw.Scaled, h int64) (estimate, er
 
 func (l *live) stored(r request, kind catalog.AnswerKind, asked smw.Scaled, value int64) catalog.Answer {
 	return catalog.Answer{TableID: r.table.ID, Query: r.query.String(), Kind: kind, Via: l.record.Name, MechanismID: l.record.ID,
-		Estimate: asked.Count(value), Law: scaledLaw(l.law(kind), asked)}
+		Estimate: asked.Count(value), Law: stored.ScaledLaw(l.law(kind), asked)}
 }
 
 // law returns what the margin of an answer follows from, as it was compared: the

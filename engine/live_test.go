@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
 	"dpsql/sqlerr"
 )
 
@@ -48,7 +49,7 @@ func TestMechanismOnAdult(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := adultData.declare(t, `epsilon = 4, delta = 1e-6, interactive = 1`)
 	must(t, s, `CREATE MECHANISM live ON adult USING SMW WITH (epsilon = 4, max_updates = 200, max_support = 2000, queries = 2000, prior = uniform)`)
-	p, err := mechanismParams(new(mechanism(t, s, "live")))
+	p, err := stored.ReadMechanism(new(mechanism(t, s, "live")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
 	"dpsql/query"
@@ -46,7 +47,7 @@ func (s sketch) predict(q query.Query, confidence float64) (float64, bool, error
 }
 
 // learned adapts a release built by SMW, whose margins are known beforehand.
-type learned struct{ *hypothesis }
+type learned struct{ *stored.Hypothesis }
 
 func (l learned) answer(_ context.Context, q query.Query, confidence float64) (e estimate, err error) {
 	if e.value, err = l.Estimate(q); err == nil {
@@ -104,15 +105,15 @@ func (db *DB) load(ctx context.Context, t *view.Table, r *catalog.Release) (answ
 
 func decode(u *query.Universe, r *catalog.Release, payload []byte) (answerer, error) {
 	if r.Using == "smw" {
-		h, err := decodeHypothesis(u, payload)
+		h, err := stored.DecodeHypothesis(u, payload)
 		return learned{h}, err
 	}
 	release, err := projection.Unmarshal(u, payload)
-	var p releaseParams
+	var p stored.ReleaseAbout
 	if json.Unmarshal(r.Params, &p) != nil { // it is for people only
 		return sketch{release, ""}, err
 	}
-	return sketch{release, p.shape()}, err
+	return sketch{release, p.Shape()}, err
 }
 
 // evaluatedSupport is m up to which a release is evaluated while planning, in

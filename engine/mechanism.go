@@ -8,6 +8,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
@@ -58,7 +59,7 @@ func (s *Session) createMechanism(ctx context.Context, st *sqlfront.CreateMechan
 	if err := a.Limits.Check(catalog.Buyer{Principal: catalog.Curator}, m.RunRho); err != nil {
 		warnings = append(warnings, "no SELECT can begin one of its runs: each takes ρ = "+m.RunRho.String()+" of the reserve, which is above max_charge")
 	}
-	return &Result{Warnings: warnings}, s.db.reserve(ctx, t, m, p.smwParams, state)
+	return &Result{Warnings: warnings}, s.db.reserve(ctx, t, m, p.MechanismParams, state)
 }
 
 // mechanismPlan is a mechanism before N̂ is known.
@@ -140,7 +141,7 @@ func readRequest(o *options, t *view.Table, u *query.Universe) smwRequest {
 
 // reserve charges the ρ of the mechanism's runs and stores it with the state it
 // starts from.
-func (db *DB) reserve(ctx context.Context, t *view.Table, m *catalog.Mechanism, p smwParams, state []byte) error {
+func (db *DB) reserve(ctx context.Context, t *view.Table, m *catalog.Mechanism, p stored.MechanismParams, state []byte) error {
 	params, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -156,7 +157,7 @@ func (db *DB) reserve(ctx context.Context, t *view.Table, m *catalog.Mechanism, 
 func (db *DB) fromMechanism(v *view.View, r request, m *catalog.Mechanism) (candidate, error) {
 	c := candidate{origin: fromMechanism, name: m.Name, kind: "smw", columns: m.Columns}
 	known := db.params.get(string(m.Params), func() paramsResult {
-		p, err := mechanismParams(m)
+		p, err := stored.ReadMechanism(m)
 		return paramsResult{p, err}
 	})
 	p, err := known.params, known.err
@@ -174,7 +175,7 @@ func (db *DB) fromMechanism(v *view.View, r request, m *catalog.Mechanism) (cand
 	if r.file.isReadOnly() {
 		return c.failed(errReadOnly())
 	}
-	c.known = !spent(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
+	c.known = !stored.SpentRuns(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
 	if c.known && (m.Run == nil || r.changed[foundLater{m.ID, runUnpaid}]) {
 		c.starts = max(1, m.RunRho)
 		if err := v.Limits(r.table).Check(*r.buyer, c.starts); err != nil {
@@ -183,7 +184,7 @@ func (db *DB) fromMechanism(v *view.View, r request, m *catalog.Mechanism) (cand
 	}
 	if c.known {
 		asked := smw.Scaled{Factor: p.Factor(see.Query)}
-		c.margin, err = db.margin(catalog.AnswerVerified, scaledLaw(m.Params, asked), r.settings.Confidence)
+		c.margin, err = db.margin(catalog.AnswerVerified, stored.ScaledLaw(m.Params, asked), r.settings.Confidence)
 	} else if !r.settings.Unverified {
 		c.refusal = "its runs are spent, and SET unverified = off"
 	} else {
@@ -207,28 +208,8 @@ func inAdvance(err error, m *catalog.Mechanism) error {
 	return &c
 }
 
-// smwParams are the parameters of a mechanism as they are stored.
-type smwParams struct {
-	smw.Params
-	Prior string `json:"prior"` // classes or uniform
-}
-
 // paramsResult is what a mechanism's stored parameters say.
 type paramsResult struct {
-	params smwParams
+	params stored.MechanismParams
 	err    error
-}
-
-func mechanismParams(m *catalog.Mechanism) (smwParams, error) {
-	var p smwParams
-	if json.Unmarshal(m.Params, &p) != nil || p.Check() != nil {
-		return p, sqlerr.New(sqlerr.Corrupt, "the parameters of mechanism %s cannot be read", m.Name)
-	}
-	return p, nil
-}
-
-// spent reports whether the mechanism can verify nothing more: its runs or its
-// comparisons are used up.
-func spent(m *catalog.Mechanism, p smw.Params) bool {
-	return m.Comparisons >= p.Queries || m.Run == nil && m.RunsStarted >= m.Updates
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine/internal/stored"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -155,9 +156,12 @@ func TestMonotoneClassIsItsDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k := range 5 {
-		c := &class{Free: k, Monotone: true, universe: u}
+		c, err := stored.Conjunctions(u, k, true)
+		if err != nil {
+			t.Fatal(err)
+		}
 		listed := make(map[[32]byte]bool)
-		for q := range c.queries() {
+		for q := range c.Queries() {
 			listed[q.Digest()] = true
 		}
 		in, support := 0, uint64(0)
@@ -171,15 +175,15 @@ func TestMonotoneClassIsItsDefinition(t *testing.T) {
 				free += map[int]int{3: 1}[of]
 			}
 			want := literals+free == len(columns) && free <= k
-			if listed[q.Digest()] != want || c.contains(q) != want {
-				t.Errorf("k = %d: %v is listed %v, contained %v, want %v", k, q, listed[q.Digest()], c.contains(q), want)
+			if listed[q.Digest()] != want || c.Contains(q) != want {
+				t.Errorf("k = %d: %v is listed %v, contained %v, want %v", k, q, listed[q.Digest()], c.Contains(q), want)
 			}
 			if want {
 				m, _ := q.SizeWithin(math.MaxUint64)
 				in, support = in+1, max(support, m)
 			}
 		}
-		if n, m := c.size(); int(n) != in || uint64(m) != support || in != len(listed) {
+		if n, m := c.Size(); int(n) != in || uint64(m) != support || in != len(listed) {
 			t.Errorf("k = %d: %v queries of support %v at most, want %d, %d; listed %d", k, n, m, in, support, len(listed))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"testing"
 
+	"dpsql/engine/internal/stored"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
@@ -95,7 +96,7 @@ func histogramDraw(t *testing.T, s *Session) func(uint64) [3]int64 {
 	}
 	r := v.Release("cells")
 	u := v.TableByID(r.TableID).Over(r.Columns)
-	var about releaseParams
+	var about stored.ReleaseAbout
 	if err := json.Unmarshal(r.Params, &about); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,7 @@ type laws struct {
 
 func mechanismLaws(t *testing.T, s *Session) laws {
 	t.Helper()
-	p, err := mechanismParams(new(mechanism(t, s, "live")))
+	p, err := stored.ReadMechanism(new(mechanism(t, s, "live")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"slices"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlfront"
@@ -129,4 +131,18 @@ func affordable(a view.Account, amount accounting.Amount) string {
 		return ""
 	}
 	return "it needs ρ = " + view.Short(amount.Rho.Float()) + " and the interactive account has " + view.Short(a.Left().Rho.Float()) + " left"
+}
+
+// margin returns the half-width, in counts, of an answer that follows from its
+// public parameters alone.
+func (db *DB) margin(kind catalog.AnswerKind, law json.RawMessage, confidence float64) (float64, error) {
+	key := stored.MarginKey{Kind: kind, Law: string(law), Confidence: confidence}
+	r := db.margins.get(key, func() stored.MarginResult { return stored.Margin(key) })
+	return r.Width, r.Err
+}
+
+// estimate returns an answer with its margin at the confidence it was asked at.
+func (db *DB) estimate(a catalog.Answer, margin float64) estimate {
+	return estimate{value: a.Estimate, margin: margin, verified: true,
+		at: func(confidence float64) (float64, error) { return db.margin(a.Kind, a.Law, confidence) }}
 }

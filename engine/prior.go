@@ -9,23 +9,16 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
-	"dpsql/query"
-	"dpsql/sqlerr"
-)
-
-// The priors a mechanism can start from.
-const (
-	classesPrior = "classes"
-	uniformPrior = "uniform"
 )
 
 // smwPlan is a mechanism before it is paid for: its ρ is divided between the
 // prior and all runs.
 type smwPlan struct {
-	smwParams
+	stored.MechanismParams
 	prior, runs accounting.Rho
 	tables      []smw.Table // what the prior counts
 }
@@ -42,21 +35,21 @@ func planSMW(r smwRequest, n catalog.NHat, rho accounting.Rho) (smwPlan, error) 
 	}
 	r.NHat, r.NHatBound = n.Value, e
 	r.RunEpsilon = runEpsilon(rho)
-	r.Prior = r.prior == classesPrior || r.prior == "auto" && len(r.tables) > 0 && smw.PriorPays(r.Request)
+	r.Prior = r.prior == stored.PriorOfClasses || r.prior == "auto" && len(r.tables) > 0 && smw.PriorPays(r.Request)
 	if r.Prior {
 		p := smwPlan{prior: rho / 10, tables: r.tables}
 		tenth, _ := p.sigmaSquared(r.Sensitivity).Float64()
 		p.prior *= accounting.Rho(smw.PriorTenths(math.Sqrt(tenth), n.Value))
-		p.runs, p.smwParams.Prior = rho-p.prior, classesPrior
+		p.runs, p.MechanismParams.Prior = rho-p.prior, stored.PriorOfClasses
 		r.RunEpsilon = runEpsilon(p.runs)
 		p.Params, err = smw.Plan(r.Request)
-		if err == nil && p.prior > 0 || r.prior == classesPrior {
+		if err == nil && p.prior > 0 || r.prior == stored.PriorOfClasses {
 			return p, err
 		}
 		r.Prior, r.RunEpsilon = false, runEpsilon(rho)
 	}
 	p := smwPlan{runs: rho}
-	p.smwParams.Prior = uniformPrior
+	p.MechanismParams.Prior = stored.UniformPrior
 	p.Params, err = smw.Plan(r.Request)
 	return p, err
 }
@@ -121,15 +114,4 @@ func (db *DB) learnPrior(ctx context.Context, sn *rows.Snapshot, paid *pay.Recei
 		return nil, err
 	}
 	return prior.Encode(), nil
-}
-
-// decodePrior returns the prior that a state holds, nil for the uniform one.
-func decodePrior(u *query.Universe, prior string, state []byte) (*smw.Classes, error) {
-	switch prior {
-	case classesPrior:
-		return smw.DecodeClasses(u, state)
-	case uniformPrior, "": // "" as long as there was no choice
-		return nil, nil
-	}
-	return nil, sqlerr.New(sqlerr.Corrupt, "a stored prior is of no known kind")
 }

@@ -13,6 +13,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
 	"dpsql/query"
@@ -77,15 +78,15 @@ func older(sex string, remainder int) string {
 // TestPriorChosenByPublicNumbers shows what starts from a prior unasked.
 func TestPriorChosenByPublicNumbers(t *testing.T) {
 	for _, c := range []struct{ columns, with, want string }{
-		{"sex, age", "epsilon = 1.9, queries = 10", classesPrior},
-		{"sex, age", "epsilon = 0.05, queries = 1e6, max_support = 1", uniformPrior}, // too small to be off
-		{"sex, age", "epsilon = 1.9, queries = 10, prior = uniform", uniformPrior},
-		{"age, zip", "epsilon = 1.9, queries = 10", uniformPrior}, // infinite
-		{"age", "epsilon = 1.9, queries = 10", uniformPrior},      // no pair of columns
+		{"sex, age", "epsilon = 1.9, queries = 10", stored.PriorOfClasses},
+		{"sex, age", "epsilon = 0.05, queries = 1e6, max_support = 1", stored.UniformPrior}, // too small to be off
+		{"sex, age", "epsilon = 1.9, queries = 10, prior = uniform", stored.UniformPrior},
+		{"age, zip", "epsilon = 1.9, queries = 10", stored.UniformPrior}, // infinite
+		{"age", "epsilon = 1.9, queries = 10", stored.UniformPrior},      // no pair of columns
 	} {
 		s := clinic(t)
 		must(t, s, `CREATE MECHANISM live ON admissions (`+c.columns+`) USING SMW WITH (`+c.with+`)`)
-		p, err := mechanismParams(new(mechanism(t, s, "live")))
+		p, err := stored.ReadMechanism(new(mechanism(t, s, "live")))
 		if err != nil || p.Prior != c.want {
 			t.Errorf("(%s), %s: prior %q, %v; want %q", c.columns, c.with, p.Prior, err, c.want)
 		}
@@ -149,7 +150,7 @@ func TestRemeasuredAnswer(t *testing.T) {
 	s, _ := asking(t, eager+`, remeasure = on`)
 	r := must(t, s, heavy)
 	m := mechanism(t, s, "live")
-	p, err := mechanismParams(&m)
+	p, err := stored.ReadMechanism(&m)
 	if err != nil {
 		t.Fatal(err)
 	}

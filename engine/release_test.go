@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"dpsql/engine/internal/stored"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/query"
@@ -256,7 +257,7 @@ func predicted(t *testing.T, s *Session, d data, name string) (square, slack flo
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p releaseParams
+	var p stored.ReleaseAbout
 	if err := json.Unmarshal(v.Release(name).Params, &p); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +270,7 @@ func predicted(t *testing.T, s *Session, d data, name string) (square, slack flo
 		return square, 0
 	}
 	if d.name == "adult" && p.Published == 0 {
-		t.Errorf("the release of 48,842 rows has no heavy cells: %s", p.shape())
+		t.Errorf("the release of 48,842 rows has no heavy cells: %s", p.Shape())
 	}
 	cells := `SELECT COUNT(*) AS n FROM raw_` + d.name + ` GROUP BY ` + d.list()
 	norm := `SELECT SUM(n * n) FROM (` + cells + `)`

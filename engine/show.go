@@ -11,6 +11,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
@@ -136,7 +137,7 @@ func showReleases(v *view.View) *Result {
 // method describes how a release was made.
 func method(r *catalog.Release) string {
 	if r.Using == "smw" {
-		var p hypothesisParams
+		var p stored.HypothesisAbout
 		if json.Unmarshal(r.Params, &p) != nil {
 			return r.Using
 		}
@@ -146,11 +147,11 @@ func method(r *catalog.Release) string {
 		}
 		return fmt.Sprintf("smw, %s, %d updates, %s", p.Class, p.Updates, agreed)
 	}
-	var p releaseParams
+	var p stored.ReleaseAbout
 	if json.Unmarshal(r.Params, &p) != nil {
 		return r.Using
 	}
-	return fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.shape(), p.Law, p.Sampler)
+	return fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.Shape(), p.Law, p.Sampler)
 }
 
 func showMechanisms(v *view.View) (*Result, error) {
@@ -158,7 +159,7 @@ func showMechanisms(v *view.View) (*Result, error) {
 		{"comparisons", "TEXT"}, {"max_support", "INTEGER"}, {"prior", "TEXT"}, {"within", "INTEGER"}, {"guaranteed alpha", "REAL"}, {"paper's alpha", "REAL"}, {"created", "TEXT"}}}
 	for i := range v.Mechanisms {
 		m := &v.Mechanisms[i]
-		p, err := mechanismParams(m)
+		p, err := stored.ReadMechanism(m)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +172,7 @@ func showMechanisms(v *view.View) (*Result, error) {
 }
 
 // guaranteed is NULL where the number of updates was given instead of alpha.
-func guaranteed(p smwParams) any {
+func guaranteed(p stored.MechanismParams) any {
 	if p.Alpha == 0 {
 		return nil
 	}

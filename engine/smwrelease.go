@@ -7,12 +7,12 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"sync"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
@@ -21,22 +21,6 @@ import (
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
-
-// publishedHypothesis is the payload of a release built by SMW: what its
-// hypothesis learned, and for which queries it promises something.
-type publishedHypothesis struct {
-	Version  int       `json:"version"`
-	Params   smwParams `json:"params"`
-	Prior    []byte    `json:"state,omitempty"`
-	Class    *class    `json:"class"`
-	Complete bool      `json:"complete"` // a whole pass over the class fired nothing
-	Steps    []step    `json:"steps"`
-}
-
-type step struct {
-	Query string `json:"query"`
-	Noisy int64  `json:"noisy"`
-}
 
 // createSMWRelease is the paper's non-interactive mechanism for conjunctions
 // (section 3.1): SMW asked every query of a class, in passes. It is one
@@ -72,7 +56,7 @@ func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 type smwReleasePlan struct {
 	cost    accounting.Amount
 	request smwRequest
-	class   *class
+	class   *stored.Class
 }
 
 // planSMWRelease reads the statement and checks its class against the limits. With
@@ -103,7 +87,7 @@ func smwReleaseOptions(st *sqlfront.CreateRelease) *options {
 		"prior", "remeasure", "workload", "free_columns", "class")
 }
 
-func (s *Session) readClass(ctx context.Context, o *options, t *view.Table, columns []int) (*class, error) {
+func (s *Session) readClass(ctx context.Context, o *options, t *view.Table, columns []int) (*stored.Class, error) {
 	file, free := o.file("workload"), int(o.integer("free_columns", -1, 0, 64))
 	monotone := o.word("class", "all", "monotone") == "monotone"
 	if free < 0 {
@@ -122,34 +106,34 @@ func (s *Session) readClass(ctx context.Context, o *options, t *view.Table, colu
 	if i := t.FirstUndecided(columns); i >= 0 {
 		return nil, &sqlfront.UndecidedError{Column: i, Name: t.Columns[i].Name}
 	}
-	return freeColumns(t.Over(columns), free, monotone)
+	return stored.Conjunctions(t.Over(columns), free, monotone)
 }
 
 // sizeClass checks the class against the limits before anything is paid, and asks
 // for a plan for passes over it.
-func sizeClass(c *class, r *smwRequest) error {
-	queries, support := c.size()
-	if queries > maxClass {
+func sizeClass(c *stored.Class, r *smwRequest) error {
+	queries, support := c.Size()
+	if queries > stored.MaxClass {
 		smaller := ""
-		if !c.Monotone && c.Free >= 0 && notBinary(c.universe) == nil {
+		if !c.Monotone && c.Free >= 0 && c.Binary() {
 			smaller = "class = monotone asks for the greater values only; or "
 		}
-		return sqlerr.New(sqlerr.Invalid, "the class has %.3g queries, more than %d", queries, maxClass).
+		return sqlerr.New(sqlerr.Invalid, "the class has %.3g queries, more than %d", queries, stored.MaxClass).
 			WithHint("%sname fewer columns, or give a workload", smaller)
 	}
 	if support > float64(r.MaxSupport) {
 		return sqlerr.New(sqlerr.Invalid, "queries of the class have supports up to %.0f, more than max_support = %d", support, r.MaxSupport).
 			WithHint("raise max_support, or lower free_columns")
 	}
-	r.MaxSupport, r.MaxWeight = uint64(max(1, support)), c.maxWeight()
+	r.MaxSupport, r.MaxWeight = uint64(max(1, support)), c.MaxWeight()
 	r.Queries, r.Class = 0, int64(queries)
 	return nil
 }
 
 // buildHypothesis pays, reads the cells once, buys the prior and runs the passes
 // from what was paid, and stores what the hypothesis learned.
-func (db *DB) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *view.Table, columns []int, c *class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
-	published := publishedHypothesis{Version: 1, Params: p.smwParams, Class: c}
+func (db *DB) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *view.Table, columns []int, c *stored.Class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
+	published := stored.HypothesisPayload{Version: 1, Params: p.MechanismParams, Class: c}
 	var cells *source.Histogram
 	var src *noise.Source
 	u := t.Over(columns)
@@ -172,7 +156,7 @@ func (db *DB) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *
 	if err != nil {
 		return false, err
 	}
-	prior, err := decodePrior(u, p.Prior, published.Prior)
+	prior, err := stored.DecodePrior(u, p.Prior, published.Prior)
 	if err != nil {
 		return false, err
 	}
@@ -193,7 +177,7 @@ func (db *DB) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *
 	}
 	published.Complete = result.Complete
 	for _, s := range result.Steps {
-		published.Steps = append(published.Steps, step{s.Query.String(), s.Noisy})
+		published.Steps = append(published.Steps, stored.Step{Query: s.Query.String(), Noisy: s.Noisy})
 	}
 	ctx = context.WithoutCancel(ctx) // it is paid for: keep it
 	return result.Complete, db.storeHypothesis(ctx, name, t, columns, published, cost)
@@ -201,12 +185,12 @@ func (db *DB) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *
 
 // scaledClass returns the queries of a class as they are compared. It fails
 // before any is compared.
-func scaledClass(c *class, p smw.Params) (iter.Seq[query.Query], error) {
+func scaledClass(c *stored.Class, p smw.Params) (iter.Seq[query.Query], error) {
 	if p.MaxWeight == 1 {
-		return c.queries(), nil
+		return c.Queries(), nil
 	}
 	var all []query.Query
-	for q := range c.queries() {
+	for q := range c.Queries() {
 		s, err := p.Scaled(q)
 		if err != nil {
 			return nil, err
@@ -216,7 +200,7 @@ func scaledClass(c *class, p smw.Params) (iter.Seq[query.Query], error) {
 	return slices.Values(all), nil
 }
 
-func (db *DB) storeHypothesis(ctx context.Context, name string, t *view.Table, columns []int, h publishedHypothesis, cost accounting.Amount) error {
+func (db *DB) storeHypothesis(ctx context.Context, name string, t *view.Table, columns []int, h stored.HypothesisPayload, cost accounting.Amount) error {
 	payload, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -228,7 +212,7 @@ func (db *DB) storeHypothesis(ctx context.Context, name string, t *view.Table, c
 	if h.Class.Monotone {
 		about = "monotone " + about
 	}
-	params, err := json.Marshal(hypothesisParams{about, int64(len(h.Steps)), h.Complete})
+	params, err := json.Marshal(stored.HypothesisAbout{Class: about, Updates: int64(len(h.Steps)), Complete: h.Complete})
 	if err != nil {
 		return err
 	}
@@ -236,81 +220,4 @@ func (db *DB) storeHypothesis(ctx context.Context, name string, t *view.Table, c
 		return tx.AddRelease(&catalog.Release{Name: name, TableID: t.ID, Columns: columns, Using: "smw", Params: params,
 			Epsilon: cost.Epsilon, Delta: cost.Delta, MaxSupport: h.Params.MaxSupport}, payload)
 	})
-}
-
-// hypothesisParams describe a release built by SMW in the catalog, for people.
-type hypothesisParams struct {
-	Class    string `json:"class"`
-	Updates  int64  `json:"updates"`
-	Complete bool   `json:"complete"`
-}
-
-// hypothesis is such a release in memory.
-type hypothesis struct {
-	mu        sync.Mutex // a smw.Hypothesis is not safe for concurrent use
-	learned   *smw.Hypothesis
-	published publishedHypothesis
-}
-
-func decodeHypothesis(u *query.Universe, payload []byte) (*hypothesis, error) {
-	h := &hypothesis{}
-	p := &h.published
-	if err := json.Unmarshal(payload, p); err != nil || p.Version != 1 || p.Class == nil || p.Params.Check() != nil {
-		return nil, sqlerr.New(sqlerr.Corrupt, "a release built by SMW cannot be read")
-	}
-	prior, err := decodePrior(u, p.Params.Prior, p.Prior)
-	if err != nil {
-		return nil, err
-	}
-	h.learned = smw.NewHypothesis(p.Params.Params, u, prior)
-	for _, s := range p.Steps {
-		q, err := query.Parse(u, s.Query)
-		if err != nil {
-			return nil, err
-		}
-		if err := h.learned.Update(q, s.Noisy); err != nil {
-			return nil, err
-		}
-	}
-	return h, p.Class.restore(u)
-}
-
-// restore parses the workload of a class that was read from a payload.
-func (c *class) restore(u *query.Universe) error {
-	c.universe = u
-	if c.Free >= 0 {
-		return nil
-	}
-	var queries []query.Query
-	for _, text := range c.Workload {
-		q, err := query.Parse(u, text)
-		if err != nil {
-			return err
-		}
-		queries = append(queries, q)
-	}
-	*c = *listedClass(u, queries)
-	return nil
-}
-
-// Estimate evaluates the hypothesis.
-func (h *hypothesis) Estimate(q query.Query) (int64, error) {
-	asked, err := h.published.Params.Scaled(q)
-	if err != nil {
-		return 0, err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return asked.Count(h.learned.Count(asked.Query)), nil
-}
-
-// Margin is T + x for all queries of the class at once, when a whole pass over
-// it fired nothing; outside the class nothing is promised.
-func (h *hypothesis) Margin(q query.Query, confidence float64) (float64, bool, error) {
-	if !h.published.Complete || !h.published.Class.contains(q) {
-		return 0, false, nil
-	}
-	p := h.published.Params
-	asked := smw.Scaled{Factor: p.Factor(q)}
-	return float64(asked.Margin(p.Threshold + p.SimultaneousBound(1-confidence))), true, nil
 }

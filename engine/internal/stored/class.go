@@ -1,26 +1,18 @@
-package engine
+package stored
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
 	"iter"
 	"math"
-	"os"
 	"slices"
 
-	"dpsql/engine/internal/schemas"
-	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
 )
 
-// maxClass bounds the queries that a non-interactive release goes through.
-const maxClass = 1 << 22
+// MaxClass bounds the queries that a non-interactive release goes through.
+const MaxClass = 1 << 22
 
-// class is the set of queries that a non-interactive release answers: all
+// Class is the set of queries that a non-interactive release answers: all
 // conjunctions that fix every column but up to Free of them to one value, or
 // those of a workload.
 //
@@ -29,7 +21,7 @@ const maxClass = 1 << 22
 // greater of its values. With Free = k they are C_{d−k}, …, C_d: they have
 // supports of 2^k at most, and there are Σ_{i≤k} (d choose i) of them, where
 // there are Σ_{i≤k} (d choose i)·2^{d−i} with every value.
-type class struct {
+type Class struct {
 	Free     int      `json:"free_columns"`
 	Monotone bool     `json:"monotone,omitempty"`
 	Workload []string `json:"workload,omitempty"` // canonical texts
@@ -38,8 +30,8 @@ type class struct {
 	digests  map[[32]byte]bool
 }
 
-// freeColumns returns the class of conjunctions with at most j free columns.
-func freeColumns(u *query.Universe, j int, monotone bool) (*class, error) {
+// Conjunctions returns the class of conjunctions with at most j free columns.
+func Conjunctions(u *query.Universe, j int, monotone bool) (*Class, error) {
 	if u.Size() == nil {
 		return nil, sqlerr.New(sqlerr.Invalid, "free_columns needs a domain for every column").
 			WithHint("name the columns that have domains: ON t (a, b), or give a workload")
@@ -48,7 +40,7 @@ func freeColumns(u *query.Universe, j int, monotone bool) (*class, error) {
 		return nil, sqlerr.New(sqlerr.Invalid, "class = monotone needs columns of two values, and %s has %d", c.Name, c.Domain.Size()).
 			WithHint("name the columns that have two: ON t (a, b), or leave class out")
 	}
-	return &class{Free: j, Monotone: monotone, universe: u}, nil
+	return &Class{Free: j, Monotone: monotone, universe: u}, nil
 }
 
 // notBinary returns a column that does not have two values, nil where all do.
@@ -61,17 +53,20 @@ func notBinary(u *query.Universe) *query.Column {
 	return nil
 }
 
+// Binary reports whether all columns have two values.
+func (c *Class) Binary() bool { return notBinary(c.universe) == nil }
+
 // first returns the ordinal of the least value that the class fixes a column to.
-func (c *class) first(d query.Domain) uint64 {
+func (c *Class) first(d query.Domain) uint64 {
 	if c.Monotone {
 		return d.Size() - 1
 	}
 	return 0
 }
 
-// listedClass returns the class of the given queries, without repetitions.
-func listedClass(u *query.Universe, queries []query.Query) *class {
-	c := &class{Free: -1, universe: u, digests: make(map[[32]byte]bool)}
+// Workload returns the class of the given queries, without repetitions.
+func Workload(u *query.Universe, queries []query.Query) *Class {
+	c := &Class{Free: -1, universe: u, digests: make(map[[32]byte]bool)}
 	for _, q := range queries {
 		if !c.digests[q.Digest()] {
 			c.digests[q.Digest()] = true
@@ -82,8 +77,8 @@ func listedClass(u *query.Universe, queries []query.Query) *class {
 	return c
 }
 
-// size returns the number of queries and the largest support among them.
-func (c *class) size() (queries, support float64) {
+// Size returns the number of queries and the largest support among them.
+func (c *Class) Size() (queries, support float64) {
 	if c.Free < 0 {
 		for _, q := range c.listed {
 			m, _ := q.SizeWithin(math.MaxUint64)
@@ -117,8 +112,8 @@ func (c *class) size() (queries, support float64) {
 	return queries, support
 }
 
-// maxWeight returns the largest weight of a query of the class.
-func (c *class) maxWeight() int64 {
+// MaxWeight returns the largest weight of a query of the class.
+func (c *Class) MaxWeight() int64 {
 	w := int64(1)
 	for _, q := range c.listed {
 		w = max(w, q.MaxWeight())
@@ -127,7 +122,7 @@ func (c *class) maxWeight() int64 {
 }
 
 // freeSets lists the sets of at most Free columns, as masks.
-func (c *class) freeSets() [][]bool {
+func (c *Class) freeSets() [][]bool {
 	var out [][]bool
 	n := len(c.universe.Columns())
 	var extend func(mask []bool, i, left int)
@@ -147,8 +142,8 @@ func (c *class) freeSets() [][]bool {
 	return out
 }
 
-// queries yields the class, in the same order each time.
-func (c *class) queries() iter.Seq[query.Query] {
+// Queries yields the class, in the same order each time.
+func (c *Class) Queries() iter.Seq[query.Query] {
 	return func(yield func(query.Query) bool) {
 		if c.Free < 0 {
 			for _, q := range c.listed {
@@ -169,7 +164,7 @@ func (c *class) queries() iter.Seq[query.Query] {
 // fix extends q, which is about the columns from i on, by a value of each column
 // before it that is not free. The last column comes first, so that each step adds
 // one node above a diagram that stays as it is.
-func (c *class) fix(q query.Query, free []bool, i int, yield func(query.Query) bool) bool {
+func (c *Class) fix(q query.Query, free []bool, i int, yield func(query.Query) bool) bool {
 	if i == 0 {
 		return yield(q)
 	}
@@ -187,8 +182,8 @@ func (c *class) fix(q query.Query, free []bool, i int, yield func(query.Query) b
 	return true
 }
 
-// contains reports whether the release speaks of q.
-func (c *class) contains(q query.Query) bool {
+// Contains reports whether the release speaks of q.
+func (c *Class) Contains(q query.Query) bool {
 	if c.Free < 0 {
 		return c.digests[q.Digest()]
 	}
@@ -208,72 +203,4 @@ func (c *class) contains(q query.Query) bool {
 		}
 	}
 	return free <= c.Free
-}
-
-// workload reads a file of SELECT statements over the table.
-func (s *Session) workload(ctx context.Context, name string, t *view.Table, columns []int) (*class, error) {
-	f, err := os.Open(s.path(name))
-	if err != nil {
-		return nil, sqlerr.New(sqlerr.IO, "cannot read the workload %s", name).WithHint("file names are relative to the script")
-	}
-	defer f.Close()
-	var queries []query.Query
-	scanner := sqlfront.NewScanner(f)
-	for {
-		in, err := scanner.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		asked, err := s.workloadQueries(ctx, in, t, columns)
-		if err != nil {
-			return nil, inWorkload(err, name, in)
-		}
-		queries = append(queries, asked...)
-	}
-	if len(queries) == 0 || len(queries) > maxClass {
-		return nil, sqlerr.New(sqlerr.Invalid, "the workload has %d queries; it can have 1 to %d", len(queries), maxClass)
-	}
-	return listedClass(t.Over(columns), queries), nil
-}
-
-// workloadQueries returns what a statement of a workload asks: one query, or
-// one for each group and aggregate.
-func (s *Session) workloadQueries(ctx context.Context, in sqlfront.Input, t *view.Table, columns []int) ([]query.Query, error) {
-	statement, err := sqlfront.Parse(in.Text)
-	if err != nil {
-		return nil, err
-	}
-	sel, ok := statement.(*sqlfront.Select)
-	if !ok || !slices.ContainsFunc(sel.Tables, func(n sqlfront.Name) bool { return query.SameName(n.Text, t.Name) }) {
-		return nil, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements on %s only", t.Name)
-	}
-	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.db.store, t), nil)
-	if err != nil {
-		return nil, err
-	}
-	queries := make([]query.Query, len(b.Queries))
-	for i, q := range b.Queries {
-		see := view.Cover(q, columns, maxSupport)
-		if see.Refusal != "" {
-			return nil, sqlerr.New(sqlerr.Invalid, "the release cannot hold this query: %s", see.Refusal)
-		}
-		queries[i] = see.Query
-	}
-	return queries, nil
-}
-
-// inWorkload says where in the file an error is.
-func inWorkload(err error, name string, in sqlfront.Input) error {
-	var e *sqlerr.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	c := *e
-	line, column := in.Locate(e.Position)
-	c.Message = fmt.Sprintf("%s:%d:%d: %s", name, line, column, e.Message)
-	c.Position = 0
-	return &c
 }
