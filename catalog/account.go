@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/catalog/internal/ledger"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -41,16 +42,16 @@ func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
 	if a.CreatedAt, err = parseTime(at); err != nil {
 		return a, err
 	}
-	return a, verify(fmt.Sprint("account ", a.ID), a.encoding(), digest)
+	return a, checkDigest(fmt.Sprint("account ", a.ID), a.encoding(), digest)
 }
 
-func (a *Account) encoding() encoding {
+func (a *Account) encoding() ledger.Encoding {
 	c := a.Caps
-	e := encode("account").numbers(a.ID).texts(a.Epsilon, a.Delta, a.Interactive).
-		numbers(int64(c.ReleaseEpsilon), int64(c.ReleaseDelta), int64(c.InteractiveRho), int64(c.InteractiveDelta), int64(c.InteractiveEpsilon)).
-		texts(formatTime(a.CreatedAt)).numbers(int64(len(a.Bases))).texts(a.Bases...)
+	e := ledger.Encode("account").Numbers(a.ID).Texts(a.Epsilon, a.Delta, a.Interactive).
+		Numbers(int64(c.ReleaseEpsilon), int64(c.ReleaseDelta), int64(c.InteractiveRho), int64(c.InteractiveDelta), int64(c.InteractiveEpsilon)).
+		Texts(formatTime(a.CreatedAt)).Numbers(int64(len(a.Bases))).Texts(a.Bases...)
 	if a.Limits != (Limits{}) { // at the end, and only then: before there were limits they were not there
-		e = e.numbers(int64(a.Limits.MaxCharge)).flag(a.Limits.BuyOff)
+		e = e.Numbers(int64(a.Limits.MaxCharge)).Flag(a.Limits.BuyOff)
 	}
 	return e
 }
@@ -154,7 +155,7 @@ func (tx *Tx) Accounts() ([]Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	return accounts, complete(tx, rollAccounts, accounts, func(a *Account) string { return key(a.ID) })
+	return accounts, checkComplete(tx, rollAccounts, accounts, func(a *Account) string { return key(a.ID) })
 }
 
 // CreateAccount opens an account over a.Bases, sets a.ID and a.CreatedAt, and
@@ -190,7 +191,7 @@ func (tx *Tx) CreateAccount(a *Account) error {
 	if err := tx.seal("dpsql_accounts", id, a.encoding()); err != nil {
 		return err
 	}
-	if err := tx.join(rollAccounts, key(id)); err != nil {
+	if err := tx.addToRoll(rollAccounts, key(id)); err != nil {
 		return err
 	}
 	return tx.append(Entry{Account: id, Kind: KindReleases, Action: declaration(a), Object: strings.Join(a.Bases, ", ")})

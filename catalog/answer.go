@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"dpsql/catalog/internal/ledger"
 	"dpsql/sqlerr"
 )
 
@@ -67,9 +68,9 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 	return err
 }
 
-func (a *Answer) encoding() encoding {
-	return encode("answer").numbers(a.ID, a.TableID).texts(a.Query, string(a.Kind), a.Via).
-		numbers(a.MechanismID, a.Estimate).texts(string(a.Law), formatTime(a.CreatedAt))
+func (a *Answer) encoding() ledger.Encoding {
+	return ledger.Encode("answer").Numbers(a.ID, a.TableID).Texts(a.Query, string(a.Kind), a.Via).
+		Numbers(a.MechanismID, a.Estimate).Texts(string(a.Law), formatTime(a.CreatedAt))
 }
 
 const selectAnswer = `SELECT id, table_id, query, kind, via, COALESCE(mechanism, 0), estimate, law, created_at, digest
@@ -136,5 +137,5 @@ func scanAnswer(row record) (a Answer, err error) {
 	if a.CreatedAt, err = parseTime(at); err != nil {
 		return a, err
 	}
-	return a, verify("a stored answer", a.encoding(), digest)
+	return a, checkDigest("a stored answer", a.encoding(), digest)
 }

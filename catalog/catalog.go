@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"dpsql/catalog/internal/ledger"
 	"dpsql/sqlerr"
 )
 
@@ -53,9 +54,9 @@ type Store struct {
 	file   fs.FileInfo // which file this is; nil until it exists
 	reader *sql.DB
 	writer *sql.DB
-	chain  *chain // the committed ledger as far as this process verified it
+	chain  *ledger.Chain // the committed ledger as far as this process verified it
 	rows   rowsState
-	mark   markFile
+	marks  ledger.MarkFile
 }
 
 // Open opens the catalog of the SQLite file at path and changes nothing on
@@ -124,7 +125,7 @@ func (s *Store) Close() error {
 
 func (s *Store) closePools() error {
 	s.probe.close()
-	s.mark.close()
+	s.marks.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var first error

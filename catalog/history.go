@@ -1,5 +1,9 @@
 package catalog
 
+import (
+	"dpsql/catalog/internal/ledger"
+)
+
 // HistoryRow is one update of a mechanism: the query that fired, as canonical
 // text, and the noisy count published for it.
 type HistoryRow struct {
@@ -8,11 +12,8 @@ type HistoryRow struct {
 	Noisy int64
 }
 
-// follow returns the roll of a mechanism's history after one more row: the
-// digest of a row covers that of the row before it.
-func (h HistoryRow) follow(mechanism int64, before roll) roll {
-	e := encode("history").numbers(mechanism, h.Seq).texts(h.Query).numbers(h.Noisy)
-	return roll{count: before.count + 1, sum: append(e, before.sum[:]...).digest()}
+func (h HistoryRow) encoding(mechanism int64) ledger.Encoding {
+	return ledger.Encode("history").Numbers(mechanism, h.Seq).Texts(h.Query).Numbers(h.Noisy)
 }
 
 // AppendHistory appends an update to the mechanism's history, which cannot be
@@ -25,10 +26,10 @@ func (tx *Tx) AppendHistory(mechanism int64, query string, noisy int64) (seq int
 	if err != nil {
 		return 0, err
 	}
-	h := HistoryRow{Seq: last.count + 1, Query: query, Noisy: noisy}
-	next := h.follow(mechanism, last)
+	h := HistoryRow{Seq: last.Count + 1, Query: query, Noisy: noisy}
+	next := last.Follow(h.encoding(mechanism))
 	_, err = tx.exec(`INSERT INTO dpsql_history (mechanism, seq, query, noisy, digest) VALUES (?, ?, ?, ?, ?)`,
-		mechanism, h.Seq, query, noisy, next.sum[:])
+		mechanism, h.Seq, query, noisy, next.Sum[:])
 	if err != nil {
 		return 0, err
 	}
@@ -39,7 +40,7 @@ func (tx *Tx) AppendHistory(mechanism int64, query string, noisy int64) (seq int
 // Errors: Corrupt when one of them is not as it was written, or missing.
 func (tx *Tx) History(mechanism, from int64) ([]HistoryRow, error) {
 	from = max(1, from)
-	var last roll // the row before
+	var last ledger.Roll // the row before
 	var all []HistoryRow
 	err := each(tx, func(row record) error {
 		var h HistoryRow
@@ -47,10 +48,10 @@ func (tx *Tx) History(mechanism, from int64) ([]HistoryRow, error) {
 		if err := row.Scan(&h.Seq, &h.Query, &h.Noisy, &digest); err != nil {
 			return err
 		}
-		next := roll{count: h.Seq}
-		copy(next.sum[:], digest)
+		next := ledger.Roll{Count: h.Seq}
+		copy(next.Sum[:], digest)
 		if h.Seq >= from {
-			if next != h.follow(mechanism, last) {
+			if next != last.Follow(h.encoding(mechanism)) {
 				return corrupt("update %d of the mechanism's history does not match its checksum", h.Seq)
 			}
 			all = append(all, h)
@@ -63,7 +64,7 @@ func (tx *Tx) History(mechanism, from int64) ([]HistoryRow, error) {
 	}
 	end, err := tx.roll(mechanism, rollHistory)
 	if err == nil && end != last {
-		err = corrupt("update %d of the mechanism's history is missing", min(last.count, end.count)+1)
+		err = corrupt("update %d of the mechanism's history is missing", min(last.Count, end.Count)+1)
 	}
 	if err != nil {
 		return nil, err

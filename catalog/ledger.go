@@ -1,11 +1,16 @@
 package catalog
 
 import (
+	"bytes"
 	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/catalog/internal/ledger"
 	"dpsql/sqlerr"
 )
 
@@ -80,8 +85,8 @@ func (tx *Tx) Return(account int64, kind Kind, action, object string, amount acc
 }
 
 // Spent returns what the account has spent in all: ε and δ of its releases part,
-// ρ of its interactive part. It is the sum of the ledger's lines, and fails with
-// Corrupt when they do not verify.
+// ρ of its interactive part. It is the sum of the ledger's lines. Errors: Corrupt
+// when they do not verify.
 func (tx *Tx) Spent(account int64) (accounting.Amount, error) {
 	if tx.version == 0 {
 		return accounting.Amount{}, nil
@@ -90,18 +95,28 @@ func (tx *Tx) Spent(account int64) (accounting.Amount, error) {
 	if err != nil {
 		return accounting.Amount{}, err
 	}
-	return c.spent[account], nil
+	return c.Spent(account), nil
 }
 
-// Ledger lists all lines, oldest first, as stored; VerifyLedger checks them.
+// Ledger lists all lines, oldest first, as stored. VerifyLedger checks them.
 func (tx *Tx) Ledger() ([]Entry, error) {
 	return list(tx, func(row record) (Entry, error) {
-		line, err := scanLine(row)
+		l, err := scanLine(row)
 		if err != nil {
 			return Entry{}, err
 		}
-		return line.entry()
+		at, err := parseTime(l.At)
+		e := Entry{Seq: l.Seq, At: at, Account: l.Account, Kind: Kind(l.Kind), Action: l.Action, Object: l.Object, Amount: l.Amount()}
+		copy(e.Hash[:], l.Hash)
+		return e, err
 	}, selectLine+`ORDER BY seq`)
+}
+
+const selectLine = `SELECT seq, at, account, kind, action, object, epsilon, delta, rho, hash FROM dpsql_ledger `
+
+func scanLine(row record) (l ledger.Line, err error) {
+	err = row.Scan(&l.Seq, &l.At, &l.Account, &l.Kind, &l.Action, &l.Object, &l.Epsilon, &l.Delta, &l.Rho, &l.Hash)
+	return l, err
 }
 
 // overCap explains a refused charge in the account's own unit. What is needed
@@ -121,4 +136,304 @@ func overCap(a *Account, kind Kind, action string, need, left accounting.Amount)
 		strings.Join(needs, " and "), kind, strings.Join(a.Bases, ", "), strings.Join(have, " and "))
 	return sqlerr.New(sqlerr.Budget, "%s", message).
 		WithHint("ask for less; SHOW BUDGET and SHOW LEDGER tell what was spent, and existing releases, mechanisms and answers stay free")
+}
+
+// shortDecimal writes units · 10^−places (units ≥ 0) with at most four
+// significant digits, rounded up or down: 0.5, 12.35, 7.7e-4.
+func shortDecimal(units int64, places int, up bool) string {
+	if units == 0 {
+		return "0"
+	}
+	scale, exponent := uint64(units), -places
+	rounded := false
+	for scale >= 10000 {
+		rounded = rounded || scale%10 != 0
+		scale, exponent = scale/10, exponent+1
+	}
+	if rounded && up {
+		scale++ // 10000 still prints as one digit and zeros
+	}
+	for scale%10 == 0 {
+		scale, exponent = scale/10, exponent+1
+	}
+	return placePoint(strconv.FormatUint(scale, 10), exponent)
+}
+
+// placePoint writes digits · 10^exponent, plainly unless it is small or large.
+func placePoint(digits string, exponent int) string {
+	point := len(digits) + exponent // digits before the point
+	switch {
+	case point < -2 || point > 9:
+		mantissa := digits[:1]
+		if len(digits) > 1 {
+			mantissa += "." + digits[1:]
+		}
+		return mantissa + "e" + strconv.Itoa(point-1)
+	case point <= 0:
+		return "0." + strings.Repeat("0", -point) + digits
+	case exponent >= 0:
+		return digits + strings.Repeat("0", exponent)
+	}
+	return digits[:point] + "." + digits[point:]
+}
+
+// head returns the chain up to the last line that this transaction sees. The first
+// use in a process verifies every line. Later uses verify that the last line that
+// was verified is still there, and the lines after it. A transaction verifies
+// once, since no line but its own can come.
+func (tx *Tx) head() (*ledger.Chain, error) {
+	if tx.chain == nil {
+		return tx.verify()
+	}
+	if tx.atEnd {
+		return tx.chain, nil
+	}
+	last, err := find(tx, scanLine, selectLine+`WHERE seq = ?`, tx.chain.Len())
+	if err != nil {
+		return nil, err
+	}
+	if tx.chain.Len() > 0 && (last == nil || !tx.chain.EndsWith(last.Hash)) {
+		return nil, corrupt("row %d of the ledger is not the one verified before", tx.chain.Len())
+	}
+	c, _, err := tx.extend(*tx.chain)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.checkEnd(c); err != nil {
+		return nil, err
+	}
+	tx.chain, tx.atEnd = &c, true
+	return &c, nil
+}
+
+// checkEnd compares the last line with the one that the catalog has a roll of.
+func (tx *Tx) checkEnd(c ledger.Chain) error {
+	end, err := tx.roll(0, rollLedger)
+	switch {
+	case err != nil:
+		return err
+	case end.Count > c.Len():
+		return corrupt("row %d of the ledger is missing", c.Len()+1)
+	case end != c.End():
+		return corrupt("row %d of the ledger is not the last one", c.Len())
+	}
+	return nil
+}
+
+// extend verifies the lines after c. It returns the chain with them, and the first
+// line of each account among them.
+func (tx *Tx) extend(c ledger.Chain) (ledger.Chain, map[int64]ledger.Line, error) {
+	first := map[int64]ledger.Line{}
+	from := c.Len()
+	if from == 0 {
+		from = math.MinInt64 // a line below 1 does not verify
+	}
+	v := c.Extend()
+	err := each(tx, func(row record) error {
+		l, err := scanLine(row)
+		if err != nil {
+			return err
+		}
+		if !v.Add(l) || tx.chain != nil && l.Seq == tx.chain.Len() && !tx.chain.EndsWith(l.Hash) {
+			return corrupt("row %d of the ledger does not verify", l.Seq)
+		}
+		if _, seen := first[l.Account]; !seen {
+			first[l.Account] = l
+		}
+		return nil
+	}, selectLine+`WHERE seq > ? ORDER BY seq`, from)
+	return v.Chain(), first, err
+}
+
+// VerifyLedger checks every line of the ledger, that no line verified before in
+// this process is gone, and that the accounts are those that were declared.
+// Errors: Corrupt, with the number of the first row that does not verify.
+func (tx *Tx) VerifyLedger() error {
+	if tx.version == 0 {
+		return nil
+	}
+	_, err := tx.verify()
+	return err
+}
+
+func (tx *Tx) verify() (*ledger.Chain, error) {
+	c, first, err := tx.extend(ledger.Chain{})
+	if err != nil {
+		return nil, err
+	}
+	if tx.chain != nil && c.Len() < tx.chain.Len() {
+		return nil, corrupt("row %d of the ledger is missing", c.Len()+1)
+	}
+	if err := tx.checkEnd(c); err != nil {
+		return nil, err
+	}
+	if err := tx.checkMarks(c); err != nil {
+		return nil, err
+	}
+	if err := tx.verifyAccounts(first); err != nil {
+		return nil, err
+	}
+	tx.chain, tx.atEnd = &c, true
+	return &c, nil
+}
+
+// verifyAccounts compares each account with the line that declared it.
+func (tx *Tx) verifyAccounts(first map[int64]ledger.Line) error {
+	accounts, err := tx.Accounts()
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		l, ok := first[a.ID]
+		if !ok {
+			return corrupt("account %d is not declared in the ledger", a.ID)
+		}
+		if l.Action != declaration(&a) || l.Object != strings.Join(a.Bases, ", ") || l.Amount() != (accounting.Amount{}) {
+			return corrupt("account %d is not the one declared in row %d of the ledger", a.ID, l.Seq)
+		}
+	}
+	if len(first) > len(accounts) {
+		return corrupt("an account that the ledger declares is missing from the catalog")
+	}
+	return nil
+}
+
+// append writes the next line.
+func (tx *Tx) append(e Entry) error {
+	switch {
+	case e.Kind == KindReleases && e.Amount.Rho == 0:
+	case e.Kind == KindInteractive && e.Amount.Epsilon == 0 && e.Amount.Delta == 0:
+	default:
+		return sqlerr.New(sqlerr.Internal, "a cost was put into the wrong account")
+	}
+	if tx.version == 0 {
+		if err := tx.migrate(); err != nil {
+			return err
+		}
+	}
+	c, err := tx.head()
+	if err != nil {
+		return err
+	}
+	l, next, ok := c.Next(ledger.Line{
+		At: formatTime(tx.stamp()), Account: e.Account, Kind: string(e.Kind), Action: e.Action, Object: e.Object,
+		Epsilon: int64(e.Amount.Epsilon), Delta: int64(e.Amount.Delta), Rho: int64(e.Amount.Rho),
+	})
+	if !ok {
+		return sqlerr.New(sqlerr.Internal, "the ledger's sums overflow")
+	}
+	_, err = tx.exec(`INSERT INTO dpsql_ledger (seq, at, account, kind, action, object, epsilon, delta, rho, hash)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		l.Seq, l.At, l.Account, l.Kind, l.Action, l.Object, l.Epsilon, l.Delta, l.Rho, l.Hash)
+	if err != nil {
+		return err
+	}
+	if err := tx.setRoll(0, rollLedger, next.End()); err != nil {
+		return err
+	}
+	tx.chain = &next
+	m, err := tx.mark(next)
+	tx.newMark = &m
+	return err
+}
+
+// verified returns the committed ledger as far as this Store verified it. Where it
+// verified nothing yet, it returns the marks beside the file.
+func (s *Store) verified() (*ledger.Chain, []ledger.Mark, error) {
+	s.mu.Lock()
+	c := s.chain
+	s.mu.Unlock()
+	if c != nil {
+		return c, nil, nil
+	}
+	marks, err := s.readMarks()
+	return nil, marks, err
+}
+
+// keepVerified keeps what a finished transaction verified.
+func (s *Store) keepVerified(c *ledger.Chain) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c != nil && (s.chain == nil || c.Len() > s.chain.Len()) {
+		s.chain = c
+	}
+}
+
+func (s *Store) markPath() string { return s.path + "-mark" }
+
+func (s *Store) readMarks() ([]ledger.Mark, error) {
+	marks, err := ledger.ReadMarks(s.markPath())
+	if err != nil {
+		return nil, fileError("read", s.markPath(), err)
+	}
+	return marks, nil
+}
+
+// writeMark makes a mark durable; a copy in memory has none.
+func (s *Store) writeMark(m ledger.Mark) error {
+	if s.memory != "" {
+		return nil
+	}
+	created, err := s.marks.Write(m, s.markPath(), s.path)
+	if err != nil {
+		return fileError("write", s.markPath(), err).
+			WithHint("what the statement charged stays charged, and nothing was drawn for it: SHOW LEDGER tells")
+	}
+	if created {
+		_ = syncDirectory(filepath.Dir(s.path)) // a name that is lost is a mark fewer, and not all systems can
+	}
+	return nil
+}
+
+// mark returns the mark of the last line of a chain.
+func (tx *Tx) mark(c ledger.Chain) (ledger.Mark, error) {
+	name, err := tx.roll(0, rollCatalog)
+	return ledger.MarkOf(name, c), err
+}
+
+// checkMarks compares the ledger c with what the marks say was in it.
+func (tx *Tx) checkMarks(c ledger.Chain) error {
+	if len(tx.marks) == 0 {
+		return nil
+	}
+	this, err := tx.mark(c)
+	if err != nil {
+		return err
+	}
+	last, found := ledger.Last(tx.marks, this.Catalog)
+	if !found {
+		return nil
+	}
+	l, err := find(tx, scanLine, selectLine+`WHERE seq = ?`, last.Seq)
+	if err != nil || l != nil && bytes.Equal(l.Hash, last.Hash[:]) {
+		return err
+	}
+	return sqlerr.New(sqlerr.Corrupt, "row %d of the ledger was written and is gone", last.Seq).
+		WithHint("the end of the write-ahead log was lost, or the file is an older copy; restore the newest one, "+
+			"or delete %s to accept that what was spent since is forgotten", tx.store.markPath())
+}
+
+// CheckFirst refuses the first budget of a catalog where the marks beside it are of
+// a ledger that is gone: the database that had the name was deleted or replaced,
+// and its budget is not known to this one. A ledger of one line says that a budget
+// was declared, and nothing was charged. Errors: Corrupt.
+func (tx *Tx) CheckFirst() error {
+	accounts, err := tx.Accounts()
+	if err != nil || len(accounts) > 0 {
+		return err
+	}
+	all, err := tx.store.readMarks()
+	if err != nil {
+		return err
+	}
+	var lines int64
+	for _, m := range all {
+		lines = max(lines, m.Seq)
+	}
+	if lines <= 1 {
+		return nil
+	}
+	return sqlerr.New(sqlerr.Corrupt, "another database had this name, and its ledger of %d lines is gone", lines).
+		WithHint("restore it, or delete %s to begin anew: for other rows, or accepting that for the same rows the two budgets add up",
+			tx.store.markPath())
 }

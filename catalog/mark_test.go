@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"dpsql/catalog/internal/ledger"
 	"dpsql/sqlerr"
 )
 
@@ -85,6 +86,34 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
+// markBytes is the size of a slot for a mark.
+const markBytes = 64
+
+// withMark returns a file of marks that has the mark of line 4 alone, changed.
+func withMark(t *testing.T, marks []byte, change func(*ledger.Mark)) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "marks")
+	if err := os.WriteFile(path, marks, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ledger.ReadMarks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := all[slices.IndexFunc(all, func(m ledger.Mark) bool { return m.Seq == 4 })]
+	change(&m)
+	var file ledger.MarkFile
+	defer file.Close()
+	if _, err := file.Write(m, path+"-changed", path); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path + "-changed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 func TestMarks(t *testing.T) {
 	const gone = "row 4 of the ledger was written and is gone"
 	for _, c := range []struct {
@@ -100,22 +129,17 @@ func TestMarks(t *testing.T) {
 		{"an older mark", func(first, last map[string][]byte) map[string][]byte {
 			return map[string][]byte{"": last[""], "-wal": last["-wal"], "-mark": first["-mark"]}
 		}, ""},
-		{"a damaged mark", func(first, last map[string][]byte) map[string][]byte { last["-mark"][4*markSize+20] ^= 1; return last }, ""},
+		{"a damaged mark", func(first, last map[string][]byte) map[string][]byte { last["-mark"][4*markBytes+20] ^= 1; return last }, ""},
 		{"a short mark", func(first, last map[string][]byte) map[string][]byte {
 			last["-mark"] = last["-mark"][:len(last["-mark"])-1]
 			return last
 		}, ""},
 		{"the mark of another database", func(first, last map[string][]byte) map[string][]byte {
-			m, _ := decodeMark(last["-mark"][4*markSize:][:markSize])
-			m.catalog[0]++
-			m.seq = 1000
-			last["-mark"] = m.encode()
+			last["-mark"] = withMark(t, last["-mark"], func(m *ledger.Mark) { m.Catalog[0]++; m.Seq = 1000 })
 			return last
 		}, ""},
 		{"another line", func(first, last map[string][]byte) map[string][]byte {
-			m, _ := decodeMark(last["-mark"][4*markSize:][:markSize])
-			m.hash[0]++
-			last["-mark"] = m.encode()
+			last["-mark"] = withMark(t, last["-mark"], func(m *ledger.Mark) { m.Hash[0]++ })
 			return last
 		}, gone},
 	} {
@@ -256,7 +280,7 @@ func TestConcurrentMarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := 101 % marks * markSize; binary.BigEndian.Uint64(data[last+16:]) != 101 {
+	if last := 101 % 64 * markBytes; binary.BigEndian.Uint64(data[last+16:]) != 101 {
 		t.Errorf("the slot of line 101 has line %d", binary.BigEndian.Uint64(data[last+16:]))
 	}
 	read(t, open(t, path), func(tx *Tx) error { return tx.VerifyLedger() })
@@ -286,7 +310,7 @@ func TestMarksGoToTheFileOfTheName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if last := int64(i) + 2; !slices.ContainsFunc(all, func(m mark) bool { return m.seq == last }) {
+		if last := int64(i) + 2; !slices.ContainsFunc(all, func(m ledger.Mark) bool { return m.Seq == last }) {
 			t.Errorf("%d: line %d has no mark", i, last)
 		}
 	}

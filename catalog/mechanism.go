@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/catalog/internal/ledger"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -71,7 +72,7 @@ func scanMechanism(row record) (m Mechanism, err error) {
 	if !m.possible() {
 		return m, corrupt("the counters of mechanism %s contradict each other", m.Name)
 	}
-	return m, verify("mechanism "+m.Name, m.encoding(), digest)
+	return m, checkDigest("mechanism "+m.Name, m.encoding(), digest)
 }
 
 // possible reports whether the counters can be those of a mechanism. Between a
@@ -88,14 +89,14 @@ func (m *Mechanism) possible() bool {
 	return m.Run == nil || m.Run.Number == m.RunsStarted && m.Run.Number > m.RunsEnded
 }
 
-func (m *Mechanism) encoding() encoding {
-	e := encode("mechanism").numbers(m.ID).texts(m.Name).numbers(m.TableID).columns(m.Columns).texts(string(m.Params)).
-		numbers(int64(m.Epsilon), int64(m.Rho), int64(m.RunRho), m.Updates, m.RunsStarted, m.RunsEnded, m.Comparisons).
-		flag(m.Leased).flag(m.Run != nil)
+func (m *Mechanism) encoding() ledger.Encoding {
+	e := ledger.Encode("mechanism").Numbers(m.ID).Texts(m.Name).Numbers(m.TableID).Columns(m.Columns).Texts(string(m.Params)).
+		Numbers(int64(m.Epsilon), int64(m.Rho), int64(m.RunRho), m.Updates, m.RunsStarted, m.RunsEnded, m.Comparisons).
+		Flag(m.Leased).Flag(m.Run != nil)
 	if m.Run != nil {
-		e = e.numbers(m.Run.Number, m.Run.Tau)
+		e = e.Numbers(m.Run.Number, m.Run.Tau)
 	}
-	return e.texts(formatTime(m.CreatedAt)).numbers(m.stateSize).texts(string(m.stateSum))
+	return e.Texts(formatTime(m.CreatedAt)).Numbers(m.stateSize).Texts(string(m.stateSum))
 }
 
 // Mechanisms lists the mechanisms of a table by name, of all tables when table
@@ -103,7 +104,7 @@ func (m *Mechanism) encoding() encoding {
 func (tx *Tx) Mechanisms(table int64) ([]Mechanism, error) {
 	all, err := list(tx, scanMechanism, selectMechanism+`ORDER BY CAST(name AS TEXT)`)
 	if err == nil {
-		err = complete(tx, rollMechanisms, all, func(m *Mechanism) string { return key(m.ID) })
+		err = checkComplete(tx, rollMechanisms, all, func(m *Mechanism) string { return key(m.ID) })
 	}
 	return slices.DeleteFunc(all, func(m Mechanism) bool { return table != 0 && m.TableID != table }), err
 }
@@ -162,7 +163,7 @@ func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 	if err := tx.seal("dpsql_mechanisms", id, created.encoding()); err != nil {
 		return err
 	}
-	if err := tx.join(rollMechanisms, key(id)); err != nil {
+	if err := tx.addToRoll(rollMechanisms, key(id)); err != nil {
 		return err
 	}
 	if err := tx.writePayload(ownerMechanism, id, state); err != nil {
@@ -202,7 +203,7 @@ func (tx *Tx) UpdateMechanism(m *Mechanism) error {
 	if m.Run != nil {
 		run, tau = m.Run.Number, m.Run.Tau
 	}
-	digest := stored.encoding().digest()
+	digest := stored.encoding().Digest()
 	_, err = tx.exec(`UPDATE dpsql_mechanisms SET runs_started = ?, runs_ended = ?, comparisons = ?, run = ?, tau = ?, leased = ?,
 		digest = ? WHERE id = ?`, m.RunsStarted, ended, m.Comparisons, run, tau, m.Leased, digest[:], m.ID)
 	if err == nil {
@@ -245,5 +246,5 @@ func (tx *Tx) DropMechanism(name string) error {
 	if err != nil {
 		return err
 	}
-	return tx.quit(rollMechanisms, key(m.ID))
+	return tx.removeFromRoll(rollMechanisms, key(m.ID))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"dpsql/catalog/internal/ledger"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -36,7 +37,7 @@ func (tx *Tx) AddPublic(name string, columns ...PublicColumn) error {
 	if _, err := tx.exec(`INSERT INTO dpsql_public (name, declared_at) VALUES (?, ?)`, name, formatTime(tx.stamp())); err != nil {
 		return err
 	}
-	if err := tx.join(rollPublics, name); err != nil {
+	if err := tx.addToRoll(rollPublics, name); err != nil {
 		return err
 	}
 	for _, c := range columns {
@@ -58,7 +59,7 @@ func (tx *Tx) IsPublic(name string) (bool, error) {
 func (tx *Tx) Publics() ([]string, error) {
 	all, err := list(tx, scanText, `SELECT name FROM dpsql_public NOT INDEXED ORDER BY CAST(name AS TEXT)`)
 	if err == nil {
-		err = complete(tx, rollPublics, all, func(name *string) string { return *name })
+		err = checkComplete(tx, rollPublics, all, func(name *string) string { return *name })
 	}
 	return all, err
 }
@@ -81,14 +82,14 @@ func (tx *Tx) DropPublic(name string) error {
 		if _, err := tx.exec(`DELETE FROM dpsql_public_columns WHERE public = ? AND name = ?`, c.Public, c.Name); err != nil {
 			return err
 		}
-		if err := tx.quit(rollSteps, string(c.encoding())); err != nil {
+		if err := tx.removeFromRoll(rollSteps, string(c.encoding())); err != nil {
 			return err
 		}
 	}
 	if _, err := tx.exec(`DELETE FROM dpsql_public WHERE name = ?`, *stored); err != nil {
 		return err
 	}
-	return tx.quit(rollPublics, *stored)
+	return tx.removeFromRoll(rollPublics, *stored)
 }
 
 // PublicColumns lists the columns of a public table that were declared with
@@ -96,7 +97,7 @@ func (tx *Tx) DropPublic(name string) error {
 func (tx *Tx) PublicColumns(public string) ([]PublicColumn, error) {
 	all, err := list(tx, scanPublicColumn, `SELECT public, name, lowest, highest, step, or_null FROM dpsql_public_columns NOT INDEXED ORDER BY CAST(name AS TEXT)`)
 	if err == nil {
-		err = complete(tx, rollSteps, all, func(c *PublicColumn) string { return string(c.encoding()) })
+		err = checkComplete(tx, rollSteps, all, func(c *PublicColumn) string { return string(c.encoding()) })
 	}
 	return slices.DeleteFunc(all, func(c PublicColumn) bool { return !query.SameName(c.Public, public) }), err
 }
@@ -108,7 +109,7 @@ func (tx *Tx) addPublicColumn(c PublicColumn) error {
 	if err != nil {
 		return err
 	}
-	return tx.join(rollSteps, string(c.encoding()))
+	return tx.addToRoll(rollSteps, string(c.encoding()))
 }
 
 func scanPublicColumn(row record) (c PublicColumn, err error) {
@@ -136,7 +137,7 @@ func scanPublicColumn(row record) (c PublicColumn, err error) {
 const maxDecimal = 4096
 
 // encoding is the key of the column's record.
-func (c *PublicColumn) encoding() encoding {
+func (c *PublicColumn) encoding() ledger.Encoding {
 	lowest, highest, step := c.Steps.Texts()
-	return encode("public column").texts(c.Public, c.Name, lowest, highest, step).flag(c.Steps.HasNull())
+	return ledger.Encode("public column").Texts(c.Public, c.Name, lowest, highest, step).Flag(c.Steps.HasNull())
 }

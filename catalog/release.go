@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/catalog/internal/ledger"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -49,20 +50,20 @@ func scanRelease(row record) (r Release, err error) {
 	if r.CreatedAt, err = parseTime(at); err != nil {
 		return r, err
 	}
-	return r, verify("release "+r.Name, r.encoding(), digest)
+	return r, checkDigest("release "+r.Name, r.encoding(), digest)
 }
 
-func (r *Release) encoding() encoding {
-	return encode("release").numbers(r.ID).texts(r.Name).numbers(r.TableID).columns(r.Columns).texts(r.Using, string(r.Params)).
-		numbers(int64(r.Epsilon), int64(r.Delta), int64(r.MaxSupport)).texts(formatTime(r.CreatedAt)).
-		numbers(r.Size).texts(string(r.sum))
+func (r *Release) encoding() ledger.Encoding {
+	return ledger.Encode("release").Numbers(r.ID).Texts(r.Name).Numbers(r.TableID).Columns(r.Columns).Texts(r.Using, string(r.Params)).
+		Numbers(int64(r.Epsilon), int64(r.Delta), int64(r.MaxSupport)).Texts(formatTime(r.CreatedAt)).
+		Numbers(r.Size).Texts(string(r.sum))
 }
 
 // Releases lists the releases of a table by name, of all tables when table is 0.
 func (tx *Tx) Releases(table int64) ([]Release, error) {
 	all, err := list(tx, scanRelease, selectRelease)
 	if err == nil {
-		err = complete(tx, rollReleases, all, func(r *Release) string { return key(r.ID) })
+		err = checkComplete(tx, rollReleases, all, func(r *Release) string { return key(r.ID) })
 	}
 	return slices.DeleteFunc(all, func(r Release) bool { return table != 0 && r.TableID != table }), err
 }
@@ -109,7 +110,7 @@ func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if err := tx.seal("dpsql_releases", id, r.encoding()); err != nil {
 		return err
 	}
-	if err := tx.join(rollReleases, key(id)); err != nil {
+	if err := tx.addToRoll(rollReleases, key(id)); err != nil {
 		return err
 	}
 	return tx.writePayload(ownerRelease, id, payload)
@@ -141,7 +142,7 @@ func (tx *Tx) DropRelease(name string) error {
 	if _, err = tx.exec(`UPDATE dpsql_releases SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), r.ID); err != nil {
 		return err
 	}
-	return tx.quit(rollReleases, key(r.ID))
+	return tx.removeFromRoll(rollReleases, key(r.ID))
 }
 
 // checkTable refuses a table that was dropped: nothing can be declared on it.

@@ -200,18 +200,3 @@ func TestHistoryFrom(t *testing.T) {
 		}
 	}
 }
-
-// Encodings of different values differ, where lists and texts end.
-func TestEncodingIsUnambiguous(t *testing.T) {
-	seen := map[[32]byte]int{}
-	for i, e := range []encoding{
-		encode("a"), encode("b"), encode("a").texts(""), encode("a").texts("x", "y"), encode("a").texts("xy"),
-		encode("a").texts("xy", ""), encode("a").numbers(1, 2), encode("a").numbers(2, 1), encode("a").columns(nil),
-		encode("a").columns([]int{}), encode("a").columns([]int{0}), encode("a").columns([]int{0, 1}), encode("a").flag(true), encode("ab"),
-	} {
-		if other, found := seen[e.digest()]; found {
-			t.Errorf("%d and %d have one digest", other, i)
-		}
-		seen[e.digest()] = i
-	}
-}

@@ -3,6 +3,7 @@ package catalog
 import (
 	"time"
 
+	"dpsql/catalog/internal/ledger"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -35,13 +36,13 @@ func scanSource(row record) (s Source, err error) {
 	if s.CreatedAt, err = parseTime(at); err != nil {
 		return s, err
 	}
-	return s, verify("source "+s.Name, s.encoding(seconds), digest)
+	return s, checkDigest("source "+s.Name, s.encoding(seconds), digest)
 }
 
 // encoding is told the timeout as it is stored: a duration cannot have all
 // numbers of seconds.
-func (s *Source) encoding(seconds int64) encoding {
-	return encode("source").numbers(s.ID).texts(s.Name, s.Kind, s.DSNEnv).numbers(seconds).texts(formatTime(s.CreatedAt))
+func (s *Source) encoding(seconds int64) ledger.Encoding {
+	return ledger.Encode("source").Numbers(s.ID).Texts(s.Name, s.Kind, s.DSNEnv).Numbers(seconds).Texts(formatTime(s.CreatedAt))
 }
 
 // Sources lists the declared sources by name.
@@ -50,7 +51,7 @@ func (tx *Tx) Sources() ([]Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return all, complete(tx, rollSources, all, func(s *Source) string { return key(s.ID) })
+	return all, checkComplete(tx, rollSources, all, func(s *Source) string { return key(s.ID) })
 }
 
 // Source returns the source of that name, nil when there is none.
@@ -92,7 +93,7 @@ func (tx *Tx) AddSource(s *Source) error {
 	if err := tx.seal("dpsql_sources", id, s.encoding(seconds)); err != nil {
 		return err
 	}
-	return tx.join(rollSources, key(id))
+	return tx.addToRoll(rollSources, key(id))
 }
 
 // DropSource removes the declaration. Errors: Unknown; Invalid while a private
@@ -116,5 +117,5 @@ func (tx *Tx) DropSource(name string) error {
 	if _, err := tx.exec(`UPDATE dpsql_sources SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), s.ID); err != nil {
 		return err
 	}
-	return tx.quit(rollSources, key(s.ID))
+	return tx.removeFromRoll(rollSources, key(s.ID))
 }

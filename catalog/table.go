@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/catalog/internal/ledger"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -63,21 +64,21 @@ func scanTable(row record, columns map[int64][]storedColumn) (t Table, err error
 		t.Columns = append(t.Columns, c.Column)
 		t.domains = append(t.domains, c.domain)
 	}
-	return t, verify("private table "+t.Name, t.encoding(), digest)
+	return t, checkDigest("private table "+t.Name, t.encoding(), digest)
 }
 
-func (t *Table) encoding() encoding {
-	e := encode("private table").numbers(t.ID).texts(t.Name, t.Source).numbers(t.Account).texts(t.Unit).numbers(t.MaxRows).
-		texts(t.SourceSchema, string(t.Key), formatTime(t.CreatedAt)).flag(t.NHat != nil)
+func (t *Table) encoding() ledger.Encoding {
+	e := ledger.Encode("private table").Numbers(t.ID).Texts(t.Name, t.Source).Numbers(t.Account).Texts(t.Unit).Numbers(t.MaxRows).
+		Texts(t.SourceSchema, string(t.Key), formatTime(t.CreatedAt)).Flag(t.NHat != nil)
 	if n := t.NHat; n != nil {
-		e = e.numbers(n.Value, int64(n.Epsilon), int64(n.Rho)).texts(n.Law)
+		e = e.Numbers(n.Value, int64(n.Epsilon), int64(n.Rho)).Texts(n.Law)
 	}
-	e = e.numbers(int64(len(t.Columns)))
+	e = e.Numbers(int64(len(t.Columns)))
 	for i, c := range t.Columns {
-		e = e.texts(c.Name, c.Domain.Type().String(), t.domains[i])
+		e = e.Texts(c.Name, c.Domain.Type().String(), t.domains[i])
 	}
 	if t.SourceID != 0 { // at the end, and only then: before there were sources it was not there
-		e = e.numbers(t.SourceID)
+		e = e.Numbers(t.SourceID)
 	}
 	return e
 }
@@ -104,7 +105,7 @@ func (tx *Tx) tables(set, where, order string) ([]Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tables, complete(tx, set, tables, func(t *Table) string { return key(t.ID) })
+	return tables, checkComplete(tx, set, tables, func(t *Table) string { return key(t.ID) })
 }
 
 // Table returns the private table of that name, nil when there is none.
@@ -156,10 +157,10 @@ func (tx *Tx) AddTable(t *Table) error {
 	if err := tx.seal("dpsql_tables", id, t.encoding()); err != nil {
 		return err
 	}
-	if err := tx.join(rollTables, key(id)); err != nil {
+	if err := tx.addToRoll(rollTables, key(id)); err != nil {
 		return err
 	}
-	if err := tx.join(rollDeclared, key(id)); err != nil || nhat == nil {
+	if err := tx.addToRoll(rollDeclared, key(id)); err != nil || nhat == nil {
 		return err
 	}
 	t.NHat = nhat
@@ -239,7 +240,7 @@ func (tx *Tx) DropTable(name string) error {
 	if _, err = tx.exec(`UPDATE dpsql_tables SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), t.ID); err != nil {
 		return err
 	}
-	return tx.quit(rollTables, key(t.ID))
+	return tx.removeFromRoll(rollTables, key(t.ID))
 }
 
 func (tx *Tx) checkUnused(t *Table) error {

@@ -7,6 +7,7 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"dpsql/catalog/internal/ledger"
 	"dpsql/sqlerr"
 )
 
@@ -19,12 +20,12 @@ type Tx struct {
 	sql      *guard
 	version  int // of the catalog's schema as this transaction sees it; 0: none
 	writable bool
-	touched  bool                      // it may have changed tables outside the catalog
-	chain    *chain                    // the ledger as far as verified, this transaction's lines included
-	atEnd    bool                      // whether chain ends where the ledger does
-	rolls    map[int64]map[string]roll // by owner, as far as read, this transaction's included
-	marks    []mark                    // of lines that the ledger must have; nil once it was verified
-	last     *mark                     // of the last line this transaction wrote; nil: it wrote none
+	touched  bool                             // it may have changed tables outside the catalog
+	chain    *ledger.Chain                    // the ledger as far as verified, this transaction's lines included
+	atEnd    bool                             // whether chain ends where the ledger does
+	rolls    map[int64]map[string]ledger.Roll // by owner, as far as read, this transaction's included
+	marks    []ledger.Mark                    // of lines that the ledger must have; nil once it was verified
+	newMark  *ledger.Mark                     // of the last line this transaction wrote; nil: it wrote none
 }
 
 // SQL returns the transaction itself, for statements on the user's own tables.
@@ -46,7 +47,7 @@ func (s *Store) Read(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (s *Store) read(ctx context.Context, fn func(*Tx) error) error {
-	verified, marks, err := s.known() // before the snapshot begins, so never ahead of it
+	verified, marks, err := s.verified() // before the snapshot begins, so never ahead of it
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (s *Store) read(ctx context.Context, fn func(*Tx) error) error {
 	if err := snap.check(); err != nil {
 		return err
 	}
-	s.publish(tx.chain)
+	s.keepVerified(tx.chain)
 	return nil
 }
 
@@ -97,7 +98,7 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	verified, marks, err := s.known()
+	verified, marks, err := s.verified()
 	if err != nil {
 		return err
 	}
@@ -114,9 +115,9 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := tx.sql.tx.Commit(); err != nil {
 		return err
 	}
-	s.publish(tx.chain)
-	if tx.last != nil {
-		return s.writeMark(*tx.last)
+	s.keepVerified(tx.chain)
+	if tx.newMark != nil {
+		return s.writeMark(*tx.newMark)
 	}
 	return nil
 }
