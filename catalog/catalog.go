@@ -18,13 +18,10 @@ import (
 	"database/sql"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"dpsql/catalog/internal/ledger"
-	"dpsql/sqlerr"
 )
 
 // DefaultBusyTimeout bounds the wait for another process's lock.
@@ -86,25 +83,6 @@ func newStore(resolved string, o Options) *Store {
 		now: time.Now, writing: make(chan struct{}, 1), probe: probe{turn: make(chan struct{}, 1)}}
 }
 
-// resolve returns the one name under which every Store finds the file, so that
-// the side files of SQLite and the lease agree.
-func resolve(path string) (string, error) {
-	if path == "" || strings.ContainsRune(path, 0) {
-		return "", sqlerr.New(sqlerr.Invalid, "the path of the database is empty or contains a NUL")
-	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return "", fileError("resolve", path, err)
-	}
-	if full, err := filepath.EvalSymlinks(absolute); err == nil {
-		return full, nil
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
-		return filepath.Join(dir, filepath.Base(absolute)), nil
-	}
-	return absolute, nil
-}
-
 // Path returns the absolute path of the database file.
 func (s *Store) Path() string { return s.path }
 
@@ -139,60 +117,4 @@ func (s *Store) closePools() error {
 	}
 	s.writer, s.reader = nil, nil
 	return first
-}
-
-// ReadOnly reports whether a Write must fail: by option, or because the file or
-// its directory cannot be written.
-func (s *Store) ReadOnly() bool {
-	if s.options.ReadOnly {
-		return true
-	}
-	return !s.diskWritable()
-}
-
-// diskWritable reports whether the file can be written, or made; where the
-// directory is missing, making it says so better.
-func (s *Store) diskWritable() bool {
-	if s.memory != "" {
-		return true
-	}
-	dir := filepath.Dir(s.path)
-	return (writable(dir) || missing(dir)) && (writable(s.path) || missing(s.path))
-}
-
-func missing(path string) bool {
-	_, err := os.Stat(path)
-	return err != nil
-}
-
-// identify checks that the file is the one seen before, and reports whether it
-// exists. The file is never opened here: closing a descriptor would drop the
-// POSIX locks that SQLite holds in this process. A symbolic link has been resolved
-// when the Store was opened; one that is there now is another file's name.
-func (s *Store) identify() (exists bool, err error) {
-	info, err := os.Lstat(s.path)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return false, sqlerr.New(sqlerr.Internal, "the database was closed")
-	case s.memory != "":
-		return true, nil
-	case err != nil && !os.IsNotExist(err):
-		return false, fileError("open", s.path, err)
-	case err != nil && s.file == nil:
-		return false, nil
-	case err != nil, s.file != nil && !os.SameFile(s.file, info):
-		return false, sqlerr.New(sqlerr.IO, "%s was moved or replaced while it was open", s.path).WithHint("open it again")
-	case s.file != nil && info.Size() < 512 && info.Size() < s.file.Size():
-		return false, corrupt("%s was cut while it was open", s.path)
-	case info.IsDir():
-		return false, sqlerr.New(sqlerr.IO, "%s is a directory", s.path)
-	case info.Mode().Type() == fs.ModeSymlink:
-		return false, sqlerr.New(sqlerr.IO, "%s is a symbolic link to a file that does not exist", s.path).WithHint("name the file itself")
-	case !info.Mode().IsRegular():
-		return false, sqlerr.New(sqlerr.IO, "%s is not a regular file", s.path)
-	}
-	s.file = info
-	return true, nil
 }

@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"math/big"
+	"slices"
+	"strings"
 	"time"
 
 	"dpsql/catalog/internal/ledger"
@@ -118,4 +121,136 @@ func (tx *Tx) DropSource(name string) error {
 		return err
 	}
 	return tx.removeFromRoll(rollSources, key(s.ID))
+}
+
+// PublicColumn is a column of a public table that was declared REAL.
+type PublicColumn struct {
+	Public string // the table
+	Name   string
+	Steps  query.Steps
+}
+
+// AddPublic declares a raw table public: domains and joins may read it. Of the
+// columns that are REAL, those given are declared with their steps. Errors:
+// Invalid when it is public already or a base of a private table.
+func (tx *Tx) AddPublic(name string, columns ...PublicColumn) error {
+	accounts, err := tx.Accounts()
+	if err != nil {
+		return err
+	}
+	if len(accountsOf(accounts, name)) > 0 {
+		return sqlerr.New(sqlerr.Invalid, "%s holds the rows of a private table and cannot be public", name)
+	}
+	if public, err := tx.IsPublic(name); err != nil || public {
+		if err == nil {
+			err = sqlerr.New(sqlerr.Invalid, "%s is already public", name)
+		}
+		return err
+	}
+	if _, err := tx.exec(`INSERT INTO dpsql_public (name, declared_at) VALUES (?, ?)`, name, formatTime(tx.stamp())); err != nil {
+		return err
+	}
+	if err := tx.addToRoll(rollPublics, name); err != nil {
+		return err
+	}
+	for _, c := range columns {
+		c.Public = name
+		if err := tx.addPublicColumn(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IsPublic reports whether the raw table was declared public.
+func (tx *Tx) IsPublic(name string) (bool, error) {
+	all, err := tx.Publics()
+	return slices.ContainsFunc(all, func(p string) bool { return query.SameName(p, name) }), err
+}
+
+// Publics lists the names of the public tables, sorted.
+func (tx *Tx) Publics() ([]string, error) {
+	all, err := list(tx, scanText, `SELECT name FROM dpsql_public NOT INDEXED ORDER BY CAST(name AS TEXT)`)
+	if err == nil {
+		err = checkComplete(tx, rollPublics, all, func(name *string) string { return *name })
+	}
+	return all, err
+}
+
+// DropPublic takes the declaration back. Errors: Unknown.
+func (tx *Tx) DropPublic(name string) error {
+	all, err := tx.Publics()
+	if err != nil {
+		return err
+	}
+	stored := pick(all, func(p *string) bool { return query.SameName(*p, name) })
+	if stored == nil {
+		return sqlerr.New(sqlerr.Unknown, "%s is not a public table", name)
+	}
+	columns, err := tx.PublicColumns(*stored)
+	if err != nil {
+		return err
+	}
+	for _, c := range columns {
+		if _, err := tx.exec(`DELETE FROM dpsql_public_columns WHERE public = ? AND name = ?`, c.Public, c.Name); err != nil {
+			return err
+		}
+		if err := tx.removeFromRoll(rollSteps, string(c.encoding())); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.exec(`DELETE FROM dpsql_public WHERE name = ?`, *stored); err != nil {
+		return err
+	}
+	return tx.removeFromRoll(rollPublics, *stored)
+}
+
+// PublicColumns lists the columns of a public table that were declared with
+// steps, by name.
+func (tx *Tx) PublicColumns(public string) ([]PublicColumn, error) {
+	all, err := list(tx, scanPublicColumn, `SELECT public, name, lowest, highest, step, or_null FROM dpsql_public_columns NOT INDEXED ORDER BY CAST(name AS TEXT)`)
+	if err == nil {
+		err = checkComplete(tx, rollSteps, all, func(c *PublicColumn) string { return string(c.encoding()) })
+	}
+	return slices.DeleteFunc(all, func(c PublicColumn) bool { return !query.SameName(c.Public, public) }), err
+}
+
+func (tx *Tx) addPublicColumn(c PublicColumn) error {
+	lowest, highest, step := c.Steps.Texts()
+	_, err := tx.exec(`INSERT INTO dpsql_public_columns (public, name, lowest, highest, step, or_null) VALUES (?, ?, ?, ?, ?, ?)`,
+		c.Public, c.Name, lowest, highest, step, c.Steps.HasNull())
+	if err != nil {
+		return err
+	}
+	return tx.addToRoll(rollSteps, string(c.encoding()))
+}
+
+func scanPublicColumn(row record) (c PublicColumn, err error) {
+	var texts [3]string
+	var orNull bool
+	if err := row.Scan(&c.Public, &c.Name, &texts[0], &texts[1], &texts[2], &orNull); err != nil {
+		return c, err
+	}
+	var numbers [3]*big.Rat
+	for i, text := range texts {
+		if strings.Trim(text, "-.0123456789") == "" && len(text) <= maxDecimal {
+			numbers[i], _ = new(big.Rat).SetString(text)
+		}
+		if numbers[i] == nil {
+			return c, corrupt("the steps of column %s of %s cannot be read", c.Name, c.Public)
+		}
+	}
+	if c.Steps, err = query.NewSteps(numbers[0], numbers[1], numbers[2], orNull); err != nil {
+		err = corrupt("the steps of column %s of %s are none", c.Name, c.Public)
+	}
+	return c, err
+}
+
+// maxDecimal bounds the text of a stored number.
+const maxDecimal = 4096
+
+// encoding is the key of the column's record.
+func (c *PublicColumn) encoding() ledger.Encoding {
+	lowest, highest, step := c.Steps.Texts()
+	return ledger.Encode("public column").Texts(c.Public, c.Name, lowest, highest, step).Flag(c.Steps.HasNull())
 }

@@ -24,3 +24,10 @@ func links(path string, _ os.FileInfo) uint64 {
 	}
 	return uint64(about.NumberOfLinks)
 }
+
+// writable looks at the permission bits; where they say too much, the engine
+// refuses the write itself.
+func writable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Perm()&0o200 != 0
+}

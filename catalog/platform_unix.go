@@ -2,7 +2,18 @@
 
 package catalog
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
+
+// links returns how many names a file has.
+func links(_ string, file os.FileInfo) uint64 {
+	if stat, ok := file.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Nlink)
+	}
+	return 1
+}
 
 // writable asks the system, without touching the file, whether this process may
 // write it; a read-only file system says no to root too.

@@ -1,0 +1,238 @@
+package catalog
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"dpsql/sqlerr"
+)
+
+// resolve returns the one name under which every Store finds the file, so that
+// the side files of SQLite and the lease agree.
+func resolve(path string) (string, error) {
+	if path == "" || strings.ContainsRune(path, 0) {
+		return "", sqlerr.New(sqlerr.Invalid, "the path of the database is empty or contains a NUL")
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", fileError("resolve", path, err)
+	}
+	if full, err := filepath.EvalSymlinks(absolute); err == nil {
+		return full, nil
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
+		return filepath.Join(dir, filepath.Base(absolute)), nil
+	}
+	return absolute, nil
+}
+
+// ReadOnly reports whether a Write must fail: by option, or because the file or
+// its directory cannot be written.
+func (s *Store) ReadOnly() bool {
+	if s.options.ReadOnly {
+		return true
+	}
+	return !s.diskWritable()
+}
+
+// diskWritable reports whether the file can be written, or made; where the
+// directory is missing, making it says so better.
+func (s *Store) diskWritable() bool {
+	if s.memory != "" {
+		return true
+	}
+	dir := filepath.Dir(s.path)
+	return (writable(dir) || missing(dir)) && (writable(s.path) || missing(s.path))
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return err != nil
+}
+
+// identify checks that the file is the one seen before, and reports whether it
+// exists. The file is never opened here: closing a descriptor would drop the
+// POSIX locks that SQLite holds in this process. A symbolic link has been resolved
+// when the Store was opened; one that is there now is another file's name.
+func (s *Store) identify() (exists bool, err error) {
+	info, err := os.Lstat(s.path)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return false, sqlerr.New(sqlerr.Internal, "the database was closed")
+	case s.memory != "":
+		return true, nil
+	case err != nil && !os.IsNotExist(err):
+		return false, fileError("open", s.path, err)
+	case err != nil && s.file == nil:
+		return false, nil
+	case err != nil, s.file != nil && !os.SameFile(s.file, info):
+		return false, sqlerr.New(sqlerr.IO, "%s was moved or replaced while it was open", s.path).WithHint("open it again")
+	case s.file != nil && info.Size() < 512 && info.Size() < s.file.Size():
+		return false, corrupt("%s was cut while it was open", s.path)
+	case info.IsDir():
+		return false, sqlerr.New(sqlerr.IO, "%s is a directory", s.path)
+	case info.Mode().Type() == fs.ModeSymlink:
+		return false, sqlerr.New(sqlerr.IO, "%s is a symbolic link to a file that does not exist", s.path).WithHint("name the file itself")
+	case !info.Mode().IsRegular():
+		return false, sqlerr.New(sqlerr.IO, "%s is not a regular file", s.path)
+	}
+	s.file = info
+	return true, nil
+}
+
+// createFile makes the empty database, readable by its owner only, unless it
+// exists.
+func (s *Store) createFile() error {
+	exists, err := s.identify()
+	if err != nil || exists {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(s.path), newFile) // mode 0600
+	if err != nil {
+		return fileError("create", s.path, err)
+	}
+	defer os.Remove(temp.Name())
+	if err := temp.Close(); err != nil {
+		return fileError("create", s.path, err)
+	}
+	if err := placeNew(temp.Name(), s.path); err != nil && !os.IsExist(err) {
+		return fileError("create", s.path, err)
+	}
+	os.Remove(temp.Name()) // now, so that the file has one name
+	_, err = s.identify()
+	return err
+}
+
+// placeNew gives the finished file temp the name path, unless that name is
+// taken (os.IsExist). Another process never sees a half-made file.
+func placeNew(temp, path string) error {
+	err := os.Link(temp, path)
+	if err == nil || os.IsExist(err) {
+		return err
+	}
+	// A file system without hard links: claim the name, then replace it.
+	claim, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := claim.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		os.Remove(path)
+		return err
+	}
+	return nil
+}
+
+// syncDirectory makes a new name durable.
+func syncDirectory(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return fileError("sync", path, err)
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return fileError("sync", path, err)
+	}
+	return nil
+}
+
+// newFile is the pattern of the names under which files are made that then get
+// their own.
+const newFile = ".dpsql-new-*"
+
+// oneName refuses to write a file that has several names. SQLite keeps the
+// write-ahead log beside the name it is opened by, and there the marks, the lease
+// and the flights are too: whoever writes by another name sees nothing of what was
+// charged by this one, and each of the two has a ledger of its own. The file was
+// just identified.
+func (s *Store) oneName() error {
+	if s.memory != "" || s.names() <= 1 { // some file systems say 0
+		return nil
+	}
+	s.removeNewNames()
+	if _, err := s.identify(); err != nil {
+		return err
+	}
+	if names := s.names(); names > 1 {
+		return sqlerr.New(sqlerr.ReadOnly, "%s has %d names (hard links), and each would have a ledger of its own", s.path, names).
+			WithHint("close the database everywhere and remove the other names; find -samefile lists them")
+	}
+	return nil
+}
+
+// names returns how many names the file had when it was identified last.
+func (s *Store) names() uint64 {
+	if file := s.identified(); file != nil {
+		return links(s.path, file)
+	}
+	return 1 // it is gone again
+}
+
+func (s *Store) identified() os.FileInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file
+}
+
+// removeNewNames removes the names under which the file was made, as far as they
+// are still there: its maker is about to, or was killed before.
+func (s *Store) removeNewNames() {
+	dir := filepath.Dir(s.path)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if made, _ := filepath.Match(newFile, e.Name()); !made {
+			continue
+		}
+		if info, err := e.Info(); err == nil && os.SameFile(info, s.identified()) {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// notMounted refuses to write a file that is mounted by itself, as containers
+// may have it, and not with its folder: by its name there, it has another
+// write-ahead log than by its own. Only Linux tells.
+func (s *Store) notMounted() error {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || !isMounted(mounts, s.path) {
+		return nil
+	}
+	return sqlerr.New(sqlerr.ReadOnly, "%s is mounted by itself, and what stands beside it in its own folder is not here", s.path).
+		WithHint("mount the folder that holds it")
+}
+
+// isMounted reports whether a path is a mount point. In the list of mounts it is
+// the fifth field, with octal numbers for blanks and backslashes.
+func isMounted(mounts []byte, path string) bool {
+	for line := range bytes.Lines(mounts) {
+		fields := strings.Fields(string(line))
+		if len(fields) > 4 && unescapeMount(fields[4]) == path {
+			return true
+		}
+	}
+	return false
+}
+
+func unescapeMount(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if i+3 < len(text) && text[i] == '\\' {
+			if n, err := strconv.ParseUint(text[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
