@@ -83,6 +83,7 @@ func TestWork(t *testing.T) {
 			t.Errorf("%s: got %v, %v; want %v, %v", name, got, err, want, err2)
 		}
 	}
+	w.branches = maxBranches * 3 / 4
 	for i := 0; ; i++ {
 		if _, err = w.Or(q, r); err != nil {
 			break

@@ -166,7 +166,7 @@ func TestAgainstSQLite(t *testing.T) {
 	g := newGrid(t)
 	drawn, compared := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		for range 20 {
+		for range 10 {
 			text := condition(t, rapid.IntRange(0, 5).Draw(t, "depth"))
 			drawn++
 			s, err := syntax.Parse("SELECT COUNT(*) FROM grid WHERE " + text)
