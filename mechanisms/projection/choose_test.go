@@ -90,7 +90,8 @@ func TestChoiceIsGoodForOtherTables(t *testing.T) {
 
 // Predicted errors of single cells are those of cells that are judged, built and
 // asked. Each of the 117 comparisons is made at six standard deviations or more,
-// 2e-9 by the normal law: a correct program fails once in 4·10^6.
+// 2e-9 by the normal law. (For squares, which are skewed, it is more than 6.5: the
+// spread is that about 0.) A correct program fails once in 2·10^6.
 func TestPredictedCellErrors(t *testing.T) {
 	src, _ := seeded(t)
 	const runs = 40_000
@@ -178,6 +179,9 @@ func TestChoose(t *testing.T) {
 	}
 	for _, rows := range []float64{1, 10, 1e4, 1e9} {
 		for _, epsilon := range []int64{1, 100, 20_000} {
+			if epsilon == 100 && !*long {
+				continue
+			}
 			for _, memory := range []uint64{1 << 10, 100_000, 1 << 28} {
 				p := planFor(t, rows, 61, memory, epsilon, 1e-9)
 				if rows == 10 {

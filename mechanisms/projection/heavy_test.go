@@ -180,7 +180,8 @@ func TestLift(t *testing.T) {
 func TestPublication(t *testing.T) {
 	src, _ := seeded(t)
 	u := line(t, 10)
-	const clip, runs = 20, 20_000
+	const clip = 20
+	runs := sized(3000, 20_000)
 	p := clipped(t, 4, clip, laplace(t, 2, 1), 0.01)
 	p.Bulk = false
 	for _, excess := range []int64{1, p.Heavy.Threshold - 3, p.Heavy.Threshold, p.Heavy.Threshold + 4} {
@@ -195,7 +196,7 @@ func TestPublication(t *testing.T) {
 			}
 		}
 		// Bernstein bounds each of the four by 2·exp(−18) at most: 1.3e-7 in all.
-		want := runs * p.Law.Tail(p.Heavy.Threshold-excess)
+		want := float64(runs) * p.Law.Tail(p.Heavy.Threshold-excess)
 		if off := math.Abs(float64(published) - want); off > 6*math.Sqrt(want)+12 {
 			t.Errorf("excess %d is published %d times, want %.1f", excess, published, want)
 		}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -52,11 +55,11 @@ func TestMarginCoverage(t *testing.T) {
 		queries []query.Query
 		trials  int
 	}{
-		{"identity", Params{Transform: Identity, Rows: n, Law: law, Bulk: true}, skewed, queries, 500},
+		{"identity", Params{Transform: Identity, Rows: n, Law: law, Bulk: true}, skewed, queries, sized(200, 500)},
 		{"sparse 200 skewed", Params{Transform: Sparse, Rows: 200, Law: law}, skewed, queries, 50},
 		{"sparse 4000 skewed", Params{Transform: Sparse, Rows: 4000, Law: law, Bulk: true}, skewed, queries, 50},
-		{"sparse 200 flat", Params{Transform: Sparse, Rows: 200, Law: law}, flat, queries, 300},
-		{"dense 512 flat", Params{Transform: Dense, Rows: 512, Law: laplace(t, 90, 1), Independence: 4}, flat, fewQueries, 200},
+		{"sparse 200 flat", Params{Transform: Sparse, Rows: 200, Law: law}, flat, queries, sized(100, 300)},
+		{"dense 512 flat", Params{Transform: Dense, Rows: 512, Law: laplace(t, 90, 1), Independence: 4}, flat, fewQueries, sized(60, 200)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			confidences := []float64{0.9, 0.99}
@@ -225,7 +228,14 @@ func TestConcurrentReaders(t *testing.T) {
 	}
 }
 
-var coverageRuns = flag.Int("coverage", 4, "releases in each case of the tests of coverage")
+var coverageRuns = flag.Int("coverage", 0, "releases in each case of the tests of coverage; 0 means 4, or 20 with -long")
+
+func coverageReleases() int {
+	if *coverageRuns > 0 {
+		return *coverageRuns
+	}
+	return sized(4, 20)
+}
 
 var (
 	confidences = []float64{0.5, 0.9, 0.95, 0.999}
@@ -262,8 +272,8 @@ func (c *tallied) add(t *testing.T, r *Release, q query.Query, truth int64) {
 // margins one less would not be enough, or by a hundredth. A test compares less
 // than 200 times, and so is wrong of a correct program with probability 1e-6 at
 // most, by leastHits. Half a hundredth, and at most a tenth of what is not covered,
-// is for V, which is estimated: queries of one release share few of their buckets,
-// with independent signs.
+// is for V, which is estimated: queries of one release have no cell in common and
+// share few of their buckets, with independent signs.
 func (c *tallied) expect(t *testing.T, what string, tight bool) {
 	t.Helper()
 	t.Logf("%s: %v of %d at %v; one less: %v", what, c.within, c.trials, confidences, c.narrower)
@@ -351,17 +361,18 @@ func TestSketchCoverage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tallies := make(map[int64]*tallied)
-			for range *coverageRuns {
+			for range coverageReleases() {
 				r := build(t, u, c.p, src, d.cells())
 				for _, m := range supports {
 					if tallies[m] == nil {
 						tallies[m] = newTally()
 					}
-					for range 400 {
-						low := int64(random.IntN(n/2)) + n/4
-						if c.name != "whole" { // occupied cells, past those near the clip
-							low = 10_000 + int64(random.IntN(280_000))
-						}
+					first, blocks := int64(n/4), int64(n/2)/m
+					if c.name != "whole" { // occupied cells, past those near the clip
+						first, blocks = 10_000, 280_000/m
+					}
+					for _, block := range someBlocks(random, blocks, 250) {
+						low := first + block*m
 						q := between(t, u, low, low+m-1)
 						tallies[m].add(t, r, q, d.answer(q))
 					}
@@ -372,6 +383,16 @@ func TestSketchCoverage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// someBlocks draws numbers below n, all different: queries of one release that
+// shared cells would not be independent trials.
+func someBlocks(random *rand.Rand, n int64, count int) []int64 {
+	drawn := make(map[int64]bool)
+	for len(drawn) < count {
+		drawn[random.Int64N(n)] = true
+	}
+	return slices.Sorted(maps.Keys(drawn))
 }
 
 // Cells about the clip are covered whatever their excess, alone and many in a
@@ -389,7 +410,7 @@ func TestCoverageAboutTheClip(t *testing.T) {
 		for i := range uint64(each * 10) {
 			d[i] = clip + excess
 		}
-		for range *coverageRuns {
+		for range coverageReleases() {
 			r := build(t, u, p, src, d.cells())
 			for m, c := range tallies {
 				for i := range int64(each) {
@@ -412,7 +433,7 @@ func TestCoverageOfCraftedLists(t *testing.T) {
 	u := line(t, 1<<20)
 	for _, kind := range []string{"cancel", "agree", "cancel, many", "agree, many", "cancel, none there"} {
 		tally := newTally()
-		for range 10 * *coverageRuns {
+		for range 3 * coverageReleases() {
 			d := counts{}
 			for i := range uint64(cells) {
 				d[i] = int64(1 + i%40)
