@@ -28,6 +28,7 @@ type Answer struct {
 	Support    string  // m, the sparsity of the query, in decimal, or "infinite"; of several queries "least to largest"
 	Cost       Cost    // what this statement was charged
 	Verified   bool    // false when a mechanism answers past its last run: no margin is known
+	Released   bool    // releases alone answered, and no mechanism
 	Kept       Kept    // which rows of the table the answer is about
 }
 

@@ -24,6 +24,7 @@ func (st *statement) result(answers []estimate) *Result {
 		out.Answer.NotNull[i] = post.NeverNull(c.Of)
 	}
 	out.Answer.Via, out.Answer.Mechanism = st.origin()
+	out.Answer.Released = st.released()
 	for _, e := range answers {
 		out.Answer.Verified = out.Answer.Verified && e.verified
 	}
@@ -82,6 +83,21 @@ func (st *statement) origin() (via, kind string) {
 		return "constant", "constant"
 	}
 	return strings.Join(names, ", "), strings.Join(kinds, ", ")
+}
+
+// released reports whether releases alone answer, beside what is constant.
+func (st *statement) released() bool {
+	found := false
+	for i := range st.asks {
+		switch st.asks[i].best.origin {
+		case fromRelease:
+			found = true
+		case fromConstant:
+		default:
+			return false
+		}
+	}
+	return found
 }
 
 func appendNew(list []string, s string) []string {

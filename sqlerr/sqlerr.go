@@ -9,6 +9,9 @@ package sqlerr
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
 )
 
 // Code classifies an error for programs.
@@ -85,4 +88,32 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return Internal
+}
+
+// Guard runs f and turns a panic into an Internal error that says where it
+// happened. What the panic said is dropped, because it could hold a private
+// value.
+func Guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = New(Internal, "dpsql itself failed%s", panicSite()).
+				WithHint("this is a fault of dpsql: please report the statement and this place")
+		}
+	}()
+	return f()
+}
+
+// panicSite returns the file and line that panicked.
+func panicSite() string {
+	callers := make([]uintptr, 32)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
+	for {
+		f, more := frames.Next()
+		if f.Function != "" && !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf(" at %s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
 }

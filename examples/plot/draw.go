@@ -33,7 +33,8 @@ func (a answer) draw(path string) error {
 	points.Shape, points.Radius = draw.CircleGlyph{}, vg.Points(1.5)
 	p.Add(plotter.NewGrid(), whiskers, points)
 	canvas := vgsvg.New(16*vg.Centimeter, 10*vg.Centimeter)
-	p.Draw(draw.New(canvas))
+	const space = 14 // points, so that no tick at an end is cut off
+	p.Draw(draw.Crop(draw.New(canvas), 0, -space, 0, -space))
 	f, err := os.Create(path)
 	if err != nil {
 		return err

@@ -77,6 +77,9 @@ func origin(a *engine.Answer) string {
 		}
 		return "constant: no row can match"
 	case "smw":
+		if a.Released {
+			break
+		}
 		return fmt.Sprintf("mechanism %s (smw, m = %s)", Visible(a.Via), m)
 	}
 	return fmt.Sprintf("release %s (%s, m = %s)", Visible(a.Via), a.Mechanism, m)

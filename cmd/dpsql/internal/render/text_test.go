@@ -59,6 +59,8 @@ func TestFooter(t *testing.T) {
 			"± 3 to 9.5 at 99.9 % · release a (projection, m = 2) · cost 0 · 0.1 ms"},
 		{engine.Answer{Margins: [][]any{{8.0, nil}}, Confidence: 0.9, Via: "l", Mechanism: "smw", Support: "7"},
 			"± 8 at 90 %, some unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms"},
+		{engine.Answer{Margins: [][]any{{8.0}}, Confidence: 0.95, Via: "r", Mechanism: "smw", Support: "7", Verified: true, Released: true},
+			"± 8 at 95 % · release r (smw, m = 7) · cost 0 · 0.1 ms"},
 		{engine.Answer{Via: "l", Mechanism: "smw", Support: "7"},
 			"unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms"},
 		{engine.Answer{Margins: [][]any{{50.0}}, Confidence: 0.95, Mechanism: "direct", Support: "infinite", Verified: true, Cost: engine.Cost{Epsilon: 0.02, Rho: 0.000768}},
