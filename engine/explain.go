@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
@@ -55,7 +56,7 @@ func (st *statement) warnings(chosen error) []string {
 		all = append(all, warning)
 	}
 	if st.table.Outside != nil && strings.HasSuffix(st.table.SourceSchema, source.Apart) {
-		all = append(all, moving)
+		all = append(all, declare.Moving)
 	}
 	return all
 }

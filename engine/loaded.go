@@ -82,9 +82,12 @@ func (db *DB) load(ctx context.Context, t *view.Table, r *catalog.Release) (answ
 	}
 	var payload []byte
 	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
-		var err error
-		if current, err := tx.Release(r.Name); err != nil || current == nil || current.ID != r.ID {
-			return firstError(err, sqlerr.New(sqlerr.Unknown, "release %s was dropped meanwhile", r.Name))
+		current, err := tx.Release(r.Name)
+		if err != nil {
+			return err
+		}
+		if current == nil || current.ID != r.ID {
+			return sqlerr.New(sqlerr.Unknown, "release %s was dropped meanwhile", r.Name)
 		}
 		payload, err = tx.ReleasePayload(r)
 		return err

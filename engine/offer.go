@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/sqlerr"
 )
 
 // maxOffered is the largest accuracy, in counts, that a hint offers.
@@ -50,4 +53,32 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 	}
 	return fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the interactive budget left pays for %d such %s",
 		view.Counts(accuracy), it, view.Counts(accuracy), view.Counts(100*confidence), view.Short(rho.Float()), together, int64(p.left/rho), answers)
+}
+
+// purse is what a statement can pay from.
+type purse struct {
+	left   accounting.Rho // of the account
+	most   accounting.Rho // that the statement may still take
+	closed *sqlerr.Error  // why it may buy nothing, nil where it may
+}
+
+// purseOf returns what a statement can pay from that also begins runs.
+func purseOf(v *view.View, t *view.Table, by *catalog.Buyer, runs accounting.Rho) purse {
+	a := v.Accounts[t.Account]
+	p := purse{left: a.Left().Rho, most: a.Left().Rho}
+	if a.Limits.MaxCharge > 0 {
+		p.most = min(p.most, a.Limits.MaxCharge-by.Taken-runs)
+	}
+	errors.As(a.Limits.Check(catalog.Buyer{Principal: by.Principal}, 0), &p.closed)
+	return p
+}
+
+// hinted is the refusal of a limit, nil for none. One that a smaller purchase
+// would pass has the hint that says which.
+func hinted(err error, hint func() string) *sqlerr.Error {
+	var e *sqlerr.Error
+	if errors.As(err, &e) && e.Code == sqlerr.Budget {
+		return e.WithHint("%s", hint())
+	}
+	return e
 }

@@ -25,12 +25,8 @@ func TestPlanningSpendsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, columns, err := v.Target(st.Table, st.Columns)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := planProjection(st, v, table, columns)
-		if err != nil || p.complete == nil {
+		p, err := s.declaration().PlanRelease(context.Background(), st, v)
+		if err != nil || p.Open == "" {
 			t.Fatalf("the plan of %s does not ask for the number of rows: %v", text, err)
 		}
 		if after := ledger(t, s); after != before {

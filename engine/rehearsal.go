@@ -11,6 +11,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
@@ -299,7 +300,7 @@ func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (
 		if err := r.standIn(ctx, st.Name.Text, publicColumns(st)); err != nil {
 			return nil, err
 		}
-		if _, err := r.copy.createPublic(ctx, st); err != nil {
+		if err := r.copy.declaration().CreatePublic(ctx, st); err != nil {
 			return nil, err
 		}
 		if done {
@@ -309,7 +310,7 @@ func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (
 		return planned(st.Name.Text, "public table", "0", "is declared"), nil
 	case *sqlfront.CreateSource:
 		known := len(r.view.Sources)
-		if _, err := r.copy.createSource(ctx, st); err != nil {
+		if _, err := r.copy.declaration().CreateSource(ctx, st); err != nil {
 			return nil, err
 		}
 		if err := r.look(ctx); err != nil {
@@ -317,7 +318,7 @@ func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (
 		}
 		return planned(st.Name.Text, "source", "0", noteOf(len(r.view.Sources) == known, doneNote, "is declared")), nil
 	case *sqlfront.AlterPrivate:
-		if _, err := r.copy.alterPrivate(ctx, st); err != nil {
+		if err := r.copy.declaration().AlterPrivate(ctx, st); err != nil {
 			return nil, err
 		}
 		if err := r.look(ctx); err != nil {
@@ -357,7 +358,7 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 			return nil, err
 		}
 	}
-	if _, err := r.copy.createPrivate(ctx, st); err != nil {
+	if _, err := r.copy.declaration().CreatePrivate(ctx, st); err != nil {
 		return nil, err
 	}
 	if err := r.look(ctx); err != nil {
@@ -368,7 +369,7 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 	a := r.view.Accounts[t.Account]
 	note := fmt.Sprintf("is declared; its budget is ε = %s, δ = %s", a.Epsilon, a.Delta)
 	for i, def := range st.Columns {
-		if def.Source != nil && r.isUnread(def.Source.Table.Text) {
+		if def.Source != nil && r.Unread(def.Source.Table.Text) {
 			why := fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet", def.Name.Text, def.Source.Table.Text)
 			r.undecided[t.ID][i] = why
 			note = joinNotes(note, why)
@@ -434,38 +435,14 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 	if done || err != nil {
 		return planned(st.Name.Text, string(st.Using), "0", doneNote), err
 	}
-	t, columns, err := r.view.Target(st.Table, st.Columns)
+	p, err := r.copy.declaration().PlanRelease(ctx, st, r.view)
 	if err != nil {
 		return nil, err
 	}
-	rel := &catalog.Release{Name: st.Name.Text, TableID: t.ID, Columns: columns, Using: string(st.Using), Params: json.RawMessage(`{}`)}
-	note, cost := "", accounting.Amount{}
-	if st.Using == sqlfront.SMW {
-		p, err := r.copy.planSMWRelease(ctx, st, r.view, t, columns)
-		var names *sqlfront.UndecidedError
-		if errors.As(err, &names) {
-			note, err = t.Undecided[names.Column], nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		cost, rel.MaxSupport = p.cost, p.request.MaxSupport
-	} else {
-		p, err := planProjection(st, r.view, t, columns)
-		if err == nil && p.complete != nil && t.NHat != nil && t.Unclear(columns) == "" {
-			p, err = p.complete(*t.NHat, p.cost)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if p.complete != nil {
-			note = joinNotes(p.open(), t.Unclear(columns))
-		}
-		cost, rel.MaxSupport = p.cost, p.support
-	}
-	rel.Epsilon, rel.Delta = cost.Epsilon, cost.Delta
+	rel := &catalog.Release{Name: st.Name.Text, TableID: p.Table.ID, Columns: p.Columns, Using: string(st.Using), Params: json.RawMessage(`{}`),
+		Epsilon: p.Cost.Epsilon, Delta: p.Cost.Delta, MaxSupport: p.MaxSupport}
 	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := tx.Charge(t.Account, catalog.KindReleases, "create release", rel.Name, cost); err != nil {
+		if err := tx.Charge(p.Table.Account, catalog.KindReleases, "create release", rel.Name, p.Cost); err != nil {
 			return err
 		}
 		return tx.AddRelease(rel, nil)
@@ -473,24 +450,13 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 	if err != nil {
 		return nil, err
 	}
-	r.unbuilt[unbuiltKey{sqlfront.Release, rel.ID}] = supportMax(rel.MaxSupport)
-	return named(planned(rel.Name, rel.Using, view.Amount(cost), joinNotes("is created", note)), t, columns), nil
-}
-
-// open says what of a plan's cost follows from the number of rows.
-func (p projectionPlan) open() string {
-	switch {
-	case p.wishes.transform == "dense":
-		return "its rows follow from the number of rows of the table"
-	case p.cost.Delta > 0:
-		return "δ at most: the number of rows decides whether it is needed"
-	}
-	return ""
+	r.unbuilt[unbuiltKey{sqlfront.Release, rel.ID}] = supportMax(p.MaxSupport)
+	return named(planned(rel.Name, rel.Using, view.Amount(p.Cost), joinNotes("is created", p.Open)), p), nil
 }
 
 // named puts the columns into the row of a release or mechanism.
-func named(r *Result, t *view.Table, columns []int) *Result {
-	r.Rows[0][2] = briefList(view.ColumnNames(t, columns))
+func named(r *Result, p declare.Plan) *Result {
+	r.Rows[0][2] = briefList(view.ColumnNames(p.Table, p.Columns))
 	return r
 }
 
@@ -500,13 +466,13 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *sqlfront.CreateMechanism)
 	if done || err != nil {
 		return planned(st.Name.Text, "smw", "0", doneNote), err
 	}
-	p, err := planMechanism(st, r.view)
+	p, epsilon, err := declare.PlanMechanism(st, r.view)
 	if err != nil {
 		return nil, err
 	}
-	m := &catalog.Mechanism{Name: st.Name.Text, TableID: p.table.ID, Columns: p.columns, Epsilon: p.epsilon, Rho: p.rho, Params: json.RawMessage(`{}`)}
+	m := &catalog.Mechanism{Name: st.Name.Text, TableID: p.Table.ID, Columns: p.Columns, Epsilon: epsilon, Rho: p.Cost.Rho, Params: json.RawMessage(`{}`)}
 	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := tx.Charge(p.table.Account, catalog.KindInteractive, "reserve mechanism", m.Name, accounting.Amount{Rho: p.rho}); err != nil {
+		if err := tx.Charge(p.Table.Account, catalog.KindInteractive, "reserve mechanism", m.Name, p.Cost); err != nil {
 			return err
 		}
 		return tx.AddMechanism(m, nil)
@@ -514,14 +480,14 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *sqlfront.CreateMechanism)
 	if err != nil {
 		return nil, err
 	}
-	r.unbuilt[unbuiltKey{sqlfront.Mechanism, m.ID}] = supportMax(p.request.MaxSupport)
-	return named(planned(m.Name, "smw", view.Amount(accounting.Amount{Rho: p.rho}), "is created; its ρ is reserved"), p.table, p.columns), nil
+	r.unbuilt[unbuiltKey{sqlfront.Mechanism, m.ID}] = supportMax(p.MaxSupport)
+	return named(planned(m.Name, "smw", view.Amount(p.Cost), "is created; its ρ is reserved"), p), nil
 }
 
 // drop carries a DROP out on the copy.
 func (r *Rehearsal) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error) {
 	was := r.view
-	if _, err := r.copy.drop(ctx, st); err != nil {
+	if err := r.copy.declaration().Drop(ctx, st); err != nil {
 		return nil, err
 	}
 	if err := r.look(ctx); err != nil {
@@ -561,22 +527,19 @@ func exists(v *view.View, st *sqlfront.Drop) bool {
 // The methods below are what the rest of the package asks of a rehearsal on whose
 // copy it works. They may be called on nil, which is the case of every database.
 
-// isUnread reports whether a public table's rows are missing in the copy.
-func (r *Rehearsal) isUnread(table string) bool {
-	return r != nil && r.unread[query.FoldName(table)]
-}
+// Unread implements declare.Unknown.
+func (r *Rehearsal) Unread(table string) bool { return r.unread[query.FoldName(table)] }
 
-// outside stands for what a source would say of a table to be declared. The rows
-// have the budget of another table over them, if the catalog knows one.
-func (r *Rehearsal) outside(in *catalog.Source, t catalog.Table) *outside {
+// Outside implements declare.Unknown. The rows have the budget of another table over them, if the catalog knows one.
+func (r *Rehearsal) Outside(in *catalog.Source, t catalog.Table) *declare.Outside {
 	place := in.Name + "." + t.Source
 	for _, other := range r.view.Tables {
 		if other.SourceID == in.ID && query.SameName(other.Source, t.Source) {
-			return &outside{source: *in, schema: source.Schema{Bases: r.view.Accounts[other.Account].Bases}}
+			return &declare.Outside{Source: *in, Schema: source.Schema{Bases: r.view.Accounts[other.Account].Bases}}
 		}
 	}
 	r.leaves("whether the rows of %s have a budget already, and whether %s is what is declared: its server is not asked", place, t.Name)
-	return &outside{source: *in, schema: source.Schema{Bases: []string{place}}}
+	return &declare.Outside{Source: *in, Schema: source.Schema{Bases: []string{place}}}
 }
 
 // candidate is that of a release or mechanism that the script creates: it covers

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/pay"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -149,24 +150,42 @@ func (s *Session) run(ctx context.Context, statement sqlfront.Statement) (*Resul
 
 // declare dispatches the statements that change the catalog.
 func (s *Session) declare(ctx context.Context, statement sqlfront.Statement) (*Result, error) {
+	d := s.declaration()
+	var warnings []string
+	var err error
 	switch st := statement.(type) {
 	case *sqlfront.CreatePublic:
-		return s.createPublic(ctx, st)
+		err = d.CreatePublic(ctx, st)
 	case *sqlfront.CreatePrivate:
-		return s.createPrivate(ctx, st)
+		warnings, err = d.CreatePrivate(ctx, st)
 	case *sqlfront.CreateSource:
-		return s.createSource(ctx, st)
+		warnings, err = d.CreateSource(ctx, st)
 	case *sqlfront.CreateRelease:
-		return s.createRelease(ctx, st)
+		warnings, err = d.CreateRelease(ctx, st)
 	case *sqlfront.CreateMechanism:
-		return s.createMechanism(ctx, st)
+		warnings, err = d.CreateMechanism(ctx, st)
 	case *sqlfront.AlterPrivate:
-		return s.alterPrivate(ctx, st)
+		err = d.AlterPrivate(ctx, st)
 	case *sqlfront.Drop:
 		s.db.rows.Forget()
-		return s.drop(ctx, st)
+		err = d.Drop(ctx, st)
 	case *sqlfront.Export:
-		return s.export(ctx, st)
+		err = d.Export(ctx, st)
+	default:
+		err = sqlerr.New(sqlerr.Internal, "a statement is not handled")
 	}
-	return nil, sqlerr.New(sqlerr.Internal, "a statement is not handled")
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Warnings: warnings}, nil
+}
+
+// declaration returns what package declare needs to carry a statement out.
+func (s *Session) declaration() *declare.Statement {
+	d := &declare.Statement{Store: s.db.store, Desk: s.db.desk, Rows: s.db.rows, Random: s.db.random,
+		Bill: &s.bill, Path: s.path, Progress: s.progress}
+	if s.db.rehearsal != nil {
+		d.Unknown = s.db.rehearsal
+	}
+	return d
 }

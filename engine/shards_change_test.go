@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine/internal/declare"
 	"dpsql/sqlerr"
 )
 
@@ -64,13 +65,13 @@ func (w *warehouse) apart(t *testing.T) {
 	w.Create(t, "stays", "passenger bigint, day integer", "passenger")
 	defer w.MustExec(t, `DROP TABLE stays`)
 	s := w.remote(t)
-	const declare = `CREATE PRIVATE TABLE stays (day INTEGER BETWEEN 0 AND 59) FROM shards.public.stays WITH (epsilon = 2, delta = 1e-6`
-	e := refused(t, s, sqlerr.Invalid, declare+`)`)
+	const declared = `CREATE PRIVATE TABLE stays (day INTEGER BETWEEN 0 AND 59) FROM shards.public.stays WITH (epsilon = 2, delta = 1e-6`
+	e := refused(t, s, sqlerr.Invalid, declared+`)`)
 	if !strings.Contains(e.Message, "several servers") || !strings.Contains(e.Hint, "max_rows = 1") || !strings.Contains(e.Hint, "placement = fixed") {
 		t.Errorf("%v (%s)", e, e.Hint)
 	}
-	warned := func(r *Result) bool { return slices.Contains(r.Warnings, moving) }
-	if !warned(must(t, s, declare+`, placement = fixed)`)) {
+	warned := func(r *Result) bool { return slices.Contains(r.Warnings, declare.Moving) }
+	if !warned(must(t, s, declared+`, placement = fixed)`)) {
 		t.Error("the declaration does not say what it relies on")
 	}
 	for _, text := range []string{`EXPLAIN SELECT COUNT(*) FROM stays WHERE day = 3`, `EXPLAIN SELECT day, COUNT(*) FROM stays GROUP BY day`} {
@@ -79,7 +80,7 @@ func (w *warehouse) apart(t *testing.T) {
 		}
 	}
 	must(t, s, `DROP PRIVATE TABLE stays`)
-	must(t, s, declare+`, placement = fixed)`)
+	must(t, s, declared+`, placement = fixed)`)
 	w.MustExec(t, `CREATE TABLE here (passenger bigint, day integer)`)
 	defer w.MustExec(t, `DROP TABLE here`)
 	must(t, s, `CREATE PRIVATE TABLE here (day INTEGER BETWEEN 0 AND 59) FROM shards.public.here WITH (epsilon = 2, delta = 1e-6, interactive = 1)`)
@@ -90,7 +91,7 @@ func (w *warehouse) apart(t *testing.T) {
 		t.Error(e)
 	}
 	refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE airlines (iata TEXT) FROM airports WITH (epsilon = 2, placement = fixed)`)
-	refused(t, s, sqlerr.Invalid, declare+`, unit = passenger, max_rows = 1, placement = fixed)`)
+	refused(t, s, sqlerr.Invalid, declared+`, unit = passenger, max_rows = 1, placement = fixed)`)
 	if e := must(t, s, `EXPLAIN SELECT COUNT(*) FROM bookings WHERE day = 3`); warned(e) {
 		t.Error("a table with a unit relies on no placement")
 	}

@@ -269,3 +269,21 @@ func amountText[T accounting.Epsilon | accounting.Delta | accounting.Rho](a T) a
 	}
 	return fmt.Sprint(a)
 }
+
+func showSources(v *view.View) *Result {
+	r := &Result{Columns: []Column{{"source", "TEXT"}, {"kind", "TEXT"}, {"dsn_env", "TEXT"}, {"timeout", "TEXT"}, {"tables", "INTEGER"}, {"created", "TEXT"}}}
+	for _, s := range v.Sources {
+		var timeout any
+		if s.Timeout > 0 {
+			timeout = fmt.Sprintf("%d s", int64(s.Timeout.Seconds()))
+		}
+		tables := int64(0)
+		for _, t := range v.Tables {
+			if t.SourceID == s.ID {
+				tables++
+			}
+		}
+		r.Rows = append(r.Rows, []any{s.Name, s.Kind, s.DSNEnv, timeout, tables, s.CreatedAt.Format(time.RFC3339)})
+	}
+	return r
+}

@@ -1,4 +1,4 @@
-package engine
+package declare
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
@@ -169,4 +170,71 @@ func (o *options) file(name string) string {
 		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a file name in quotes", name), option.Position)
 	}
 	return option.Value
+}
+
+// units are the units of sizes in memory.
+var units = []struct {
+	name string
+	size float64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}}
+
+// bytes returns a size in memory: a number of bytes, or a text as '64 MiB'.
+func (o *options) bytes(name string, otherwise, lo, hi int64) int64 {
+	option := o.find(name)
+	if option == nil {
+		return otherwise
+	}
+	text, unit := strings.TrimSpace(option.Value), 1.0
+	for _, u := range units {
+		if n := len(text) - len(u.name); option.Kind != sqlfront.Number && n > 0 && strings.EqualFold(text[n:], u.name) {
+			text, unit = strings.TrimSpace(text[:n]), u.size
+			break
+		}
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if x *= unit; err != nil || x != math.Trunc(x) || x < float64(lo) || x > float64(hi) {
+		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a size from %d to %d bytes", name, lo, hi).
+			WithHint("%s = %d, or %[1]s = '64 MiB'", name, otherwise), option.Position)
+		return otherwise
+	}
+	return int64(x)
+}
+
+// limitOptions are the options of a declaration that say what SELECTs may take.
+type limitOptions struct {
+	charge *accounting.Rho // nil: not given; 0: no limit
+	buyOff *bool           // nil: not given
+}
+
+// limitNames are the names of these options.
+var limitNames = []string{"max_charge", "buy"}
+
+func readLimits(o *options) (l limitOptions) {
+	if option := o.find("max_charge"); option != nil {
+		var rho accounting.Rho
+		if option.Kind == sqlfront.String || option.Kind == sqlfront.Word && option.Value != "none" {
+			o.fail(sqlerr.New(sqlerr.Invalid, "max_charge must be a number, or none"), option.Position)
+		} else if option.Kind == sqlfront.Number {
+			var err error
+			rho, err = accounting.ParseRho("max_charge", option.Value)
+			o.fail(err, option.Position)
+		}
+		l.charge = &rho
+	}
+	if o.has("buy") {
+		off := o.word("buy", "on", "off") == "off"
+		l.buyOff = &off
+	}
+	return l
+}
+
+// over returns limits with what was given in its place.
+func (l limitOptions) over(limits catalog.Limits) catalog.Limits {
+	if l.charge != nil {
+		limits.MaxCharge = *l.charge
+	}
+	if l.buyOff != nil {
+		limits.BuyOff = *l.buyOff
+	}
+	return limits
 }

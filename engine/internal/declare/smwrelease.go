@@ -1,17 +1,21 @@
-package engine
+package declare
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math"
+	"os"
 	"slices"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
@@ -26,13 +30,13 @@ import (
 // (section 3.1): SMW asked every query of a class, in passes. It is one
 // (ε, δ)-differentially private step of the releases account, made of B runs
 // that compose inside it by zCDP.
-func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (*Result, error) {
+func (s *Statement) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (warnings []string, err error) {
 	a := v.Accounts[t.Account]
 	asked, err := s.planSMWRelease(ctx, st, v, t, columns)
 	if err != nil {
 		return nil, err
 	}
-	n, left, err := s.db.desk.RowCount(ctx, &s.bill, s.db.rows, t, catalog.KindReleases, asked.cost)
+	n, left, err := s.Desk.RowCount(ctx, s.Bill, s.Rows, t, catalog.KindReleases, asked.cost)
 	if err != nil {
 		return nil, err
 	}
@@ -40,16 +44,16 @@ func (s *Session) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 	if err != nil {
 		return nil, err
 	}
-	complete, err := s.db.buildHypothesis(ctx, &s.bill, st.Name.Text, t, columns, asked.class, p, left)
+	complete, err := s.buildHypothesis(ctx, s.Bill, st.Name.Text, t, columns, asked.class, p, left)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Warnings: warnDelta(t, a)}
+	warnings = warnDelta(t, a)
 	if !complete {
-		result.Warnings = append(result.Warnings,
+		warnings = append(warnings,
 			"the runs ended before a whole pass agreed: the release has no error bars; give it more max_updates or epsilon")
 	}
-	return result, nil
+	return warnings, nil
 }
 
 // smwReleasePlan is a release built by SMW before N̂ is known.
@@ -61,7 +65,7 @@ type smwReleasePlan struct {
 
 // planSMWRelease reads the statement and checks its class against the limits. With
 // a *sqlfront.UndecidedError it returns the cost and the request.
-func (s *Session) planSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (p smwReleasePlan, err error) {
+func (s *Statement) planSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (p smwReleasePlan, err error) {
 	o := smwReleaseOptions(st)
 	p.cost.Epsilon = o.epsilon()
 	var given bool
@@ -87,7 +91,7 @@ func smwReleaseOptions(st *sqlfront.CreateRelease) *options {
 		"prior", "remeasure", "workload", "free_columns", "class")
 }
 
-func (s *Session) readClass(ctx context.Context, o *options, t *view.Table, columns []int) (*stored.Class, error) {
+func (s *Statement) readClass(ctx context.Context, o *options, t *view.Table, columns []int) (*stored.Class, error) {
 	file, free := o.file("workload"), int(o.integer("free_columns", -1, 0, 64))
 	monotone := o.word("class", "all", "monotone") == "monotone"
 	if free < 0 {
@@ -132,17 +136,17 @@ func sizeClass(c *stored.Class, r *smwRequest) error {
 
 // buildHypothesis pays, reads the cells once, buys the prior and runs the passes
 // from what was paid, and stores what the hypothesis learned.
-func (db *DB) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *view.Table, columns []int, c *stored.Class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
+func (s *Statement) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *view.Table, columns []int, c *stored.Class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
 	published := stored.HypothesisPayload{Version: 1, Params: p.MechanismParams, Class: c}
 	var cells *source.Histogram
 	var src *noise.Source
 	u := t.Over(columns)
-	err = db.rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
-		paid, err := db.desk.Build(ctx, b, sn, catalog.KindReleases, "create release", name, cost)
+	err = s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
+		paid, err := s.Desk.Build(ctx, b, sn, catalog.KindReleases, "create release", name, cost)
 		if err != nil {
 			return err
 		}
-		src = db.random()
+		src = s.Random()
 		var key [16]byte // names records of a universe without codes, here only
 		if err := src.Bytes(key[:]); err != nil {
 			return pay.ErrRandom()
@@ -150,7 +154,7 @@ func (db *DB) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *
 		if cells, err = sn.Cells(ctx, paid, columns, query.NewCoder(u, key), math.MaxInt, nil); err != nil {
 			return err
 		}
-		published.Prior, err = db.learnPrior(ctx, sn, paid, columns, p)
+		published.Prior, err = s.learnPrior(ctx, sn, paid, columns, p)
 		return err
 	})
 	if err != nil {
@@ -180,7 +184,7 @@ func (db *DB) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *
 		published.Steps = append(published.Steps, stored.Step{Query: s.Query.String(), Noisy: s.Noisy})
 	}
 	ctx = context.WithoutCancel(ctx) // it is paid for: keep it
-	return result.Complete, db.storeHypothesis(ctx, name, t, columns, published, cost)
+	return result.Complete, s.storeHypothesis(ctx, name, t, columns, published, cost)
 }
 
 // scaledClass returns the queries of a class as they are compared. It fails
@@ -200,7 +204,7 @@ func scaledClass(c *stored.Class, p smw.Params) (iter.Seq[query.Query], error) {
 	return slices.Values(all), nil
 }
 
-func (db *DB) storeHypothesis(ctx context.Context, name string, t *view.Table, columns []int, h stored.HypothesisPayload, cost accounting.Amount) error {
+func (s *Statement) storeHypothesis(ctx context.Context, name string, t *view.Table, columns []int, h stored.HypothesisPayload, cost accounting.Amount) error {
 	payload, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -216,8 +220,76 @@ func (db *DB) storeHypothesis(ctx context.Context, name string, t *view.Table, c
 	if err != nil {
 		return err
 	}
-	return db.store.Write(ctx, func(tx *catalog.Tx) error {
+	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		return tx.AddRelease(&catalog.Release{Name: name, TableID: t.ID, Columns: columns, Using: "smw", Params: params,
 			Epsilon: cost.Epsilon, Delta: cost.Delta, MaxSupport: h.Params.MaxSupport}, payload)
 	})
+}
+
+// workload reads a file of SELECT statements over the table.
+func (s *Statement) workload(ctx context.Context, name string, t *view.Table, columns []int) (*stored.Class, error) {
+	f, err := os.Open(s.Path(name))
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.IO, "cannot read the workload %s", name).WithHint("file names are relative to the script")
+	}
+	defer f.Close()
+	var queries []query.Query
+	scanner := sqlfront.NewScanner(f)
+	for {
+		in, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		asked, err := s.workloadQueries(ctx, in, t, columns)
+		if err != nil {
+			return nil, inWorkload(err, name, in)
+		}
+		queries = append(queries, asked...)
+	}
+	if len(queries) == 0 || len(queries) > stored.MaxClass {
+		return nil, sqlerr.New(sqlerr.Invalid, "the workload has %d queries; it can have 1 to %d", len(queries), stored.MaxClass)
+	}
+	return stored.Workload(t.Over(columns), queries), nil
+}
+
+// workloadQueries returns what a statement of a workload asks: one query, or
+// one for each group and aggregate.
+func (s *Statement) workloadQueries(ctx context.Context, in sqlfront.Input, t *view.Table, columns []int) ([]query.Query, error) {
+	statement, err := sqlfront.Parse(in.Text)
+	if err != nil {
+		return nil, err
+	}
+	sel, ok := statement.(*sqlfront.Select)
+	if !ok || !slices.ContainsFunc(sel.Tables, func(n sqlfront.Name) bool { return query.SameName(n.Text, t.Name) }) {
+		return nil, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements on %s only", t.Name)
+	}
+	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t), nil)
+	if err != nil {
+		return nil, err
+	}
+	queries := make([]query.Query, len(b.Queries))
+	for i, q := range b.Queries {
+		see := view.Cover(q, columns, maxSupport)
+		if see.Refusal != "" {
+			return nil, sqlerr.New(sqlerr.Invalid, "the release cannot hold this query: %s", see.Refusal)
+		}
+		queries[i] = see.Query
+	}
+	return queries, nil
+}
+
+// inWorkload says where in the file an error is.
+func inWorkload(err error, name string, in sqlfront.Input) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	line, column := in.Locate(e.Position)
+	c.Message = fmt.Sprintf("%s:%d:%d: %s", name, line, column, e.Message)
+	c.Position = 0
+	return &c
 }

@@ -1,4 +1,7 @@
-package engine
+// Package declare carries out the statements that change the catalog: CREATE, ALTER,
+// DROP and EXPORT. Whatever a release or a mechanism needs of private rows it charges
+// first, at package pay, and reads with the receipt.
+package declare
 
 import (
 	"cmp"
@@ -10,20 +13,52 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
+	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
+// Statement is one declaration on its way: the database that it changes, and what
+// the session that gave it has.
+type Statement struct {
+	Store    *catalog.Store
+	Desk     *pay.Desk
+	Rows     *rows.Reader
+	Random   func() *noise.Source
+	Bill     *pay.Bill
+	Path     func(name string) string // of a file that is named relative to the script
+	Progress func(done, all int64)    // nil where nobody looks
+	Unknown  Unknown                  // nil but in a rehearsal
+}
+
+// Unknown is what a rehearsal says in the place of what it cannot know.
+type Unknown interface {
+	// Unread reports whether the rows of a public table are not there.
+	Unread(table string) bool
+	// Outside stands for what a source would say of a table to be declared.
+	Outside(in *catalog.Source, t catalog.Table) *Outside
+}
+
+// view reads the public catalog anew.
+func (s *Statement) view(ctx context.Context) (v *view.View, err error) {
+	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
+		v, err = view.Read(tx)
+		return err
+	})
+	return v, err
+}
+
 // maxListed bounds the values that a domain subquery may give.
 const maxListed = 1 << 20
 
-// createPublic declares an SQLite table public: domains may read it.
-func (s *Session) createPublic(ctx context.Context, st *sqlfront.CreatePublic) (*Result, error) {
-	return &Result{}, s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+// CreatePublic declares an SQLite table public: domains may read it.
+func (s *Statement) CreatePublic(ctx context.Context, st *sqlfront.CreatePublic) error {
+	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		public, err := tx.IsPublic(st.Name.Text)
 		if err != nil || public && st.IfNotExists {
 			return err
@@ -112,12 +147,12 @@ func readUnit(o *options, in sqlfront.Name) (unit, error) {
 }
 
 // keyed gives a unit that is a column its key.
-func (u unit) keyed(db *DB) (unit, error) {
+func (u unit) keyed(random func() *noise.Source) (unit, error) {
 	if u.column == "" {
 		return u, nil
 	}
 	u.key = make([]byte, 32)
-	if err := db.random().Bytes(u.key); err != nil {
+	if err := random().Bytes(u.key); err != nil {
 		return u, pay.ErrRandom()
 	}
 	return u, nil
@@ -126,9 +161,9 @@ func (u unit) keyed(db *DB) (unit, error) {
 // tableOptions are those of CREATE PRIVATE TABLE.
 var tableOptions = []string{"epsilon", "delta", "interactive", "unit", "max_rows", "placement", "max_charge", "buy"}
 
-// createPrivate declares a private table: its columns and domains, where its
+// CreatePrivate declares a private table: its columns and domains, where its
 // rows are, and the budget of the base tables behind them.
-func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate) (*Result, error) {
+func (s *Statement) CreatePrivate(ctx context.Context, st *sqlfront.CreatePrivate) (warnings []string, err error) {
 	o := newOptions(st.Options, tableOptions...)
 	b, err := readBudget(o)
 	if err != nil {
@@ -136,7 +171,7 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 	}
 	unit, err := readUnit(o, st.In)
 	if err == nil {
-		unit, err = unit.keyed(s.db)
+		unit, err = unit.keyed(s.Random)
 	}
 	if err != nil {
 		return nil, err
@@ -145,15 +180,13 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{}
 	if out != nil {
-		result.Warnings = append(append(result.Warnings, notShared), out.schema.Notes...)
-		if strings.HasSuffix(out.schema.Text, source.Apart) {
-			result.Warnings = append(result.Warnings, moving)
+		warnings = append([]string{notShared}, out.Schema.Notes...)
+		if strings.HasSuffix(out.Schema.Text, source.Apart) {
+			warnings = append(warnings, Moving)
 		}
 	}
-	var warnings []string
-	err = s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+	err = s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		existing, err := tx.Table(st.Name.Text)
 		if err != nil || existing != nil && st.IfNotExists {
 			return err
@@ -166,11 +199,11 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 			if in, err = sourceOfName(tx, st.In); err != nil {
 				return err
 			}
-			if out == nil || out.source.ID != in.ID {
+			if out == nil || out.Source.ID != in.ID {
 				return sqlerr.New(sqlerr.Busy, "%s was declared anew meanwhile", st.In.Text).WithHint("try again").At(st.In.Position)
 			}
 		}
-		t, err := declared(ctx, tx, st, in, s.db.rehearsal)
+		t, err := declared(ctx, tx, st, in, s.Unknown)
 		if err != nil {
 			return err
 		}
@@ -180,23 +213,24 @@ func (s *Session) createPrivate(ctx context.Context, st *sqlfront.CreatePrivate)
 			return sqlerr.Locate(err, st.Name.Position)
 		}
 		if in == nil {
-			if warnings, err = source.Misfits(ctx, tx.SQL(), view.SourceTable(t)); err != nil {
+			misfits, err := source.Misfits(ctx, tx.SQL(), view.SourceTable(t))
+			if err != nil {
 				return sqlerr.Locate(err, st.Name.Position)
 			}
+			warnings = append(warnings, misfits...)
 		}
 		if another != "" {
 			warnings = append(warnings, another)
 		}
 		return nil
 	})
-	result.Warnings = append(result.Warnings, warnings...)
-	return result, err
+	return warnings, err
 }
 
 // declared resolves the domains of the declaration; only declared public
 // tables are read. The rows are in a source outside the file, or where that is
 // nil in the file.
-func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, in *catalog.Source, r *Rehearsal) (catalog.Table, error) {
+func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, in *catalog.Source, u Unknown) (catalog.Table, error) {
 	t := catalog.Table{Name: st.Name.Text, Source: st.Source.Text}
 	var bases []string
 	if in != nil {
@@ -214,7 +248,7 @@ func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, i
 		d := def.Domain
 		if def.Source != nil {
 			var err error
-			if d, err = domainFrom(ctx, tx, def, bases, r); err != nil {
+			if d, err = domainFrom(ctx, tx, def, bases, u); err != nil {
 				return t, err
 			}
 		}
@@ -225,7 +259,7 @@ func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, i
 
 // domainFrom reads a domain off a public table. The bases are those of the
 // table being declared, which are about to be private.
-func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bases []string, r *Rehearsal) (query.Domain, error) {
+func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bases []string, u Unknown) (query.Domain, error) {
 	from := def.Source
 	public, err := tx.IsPublic(from.Table.Text)
 	if err != nil {
@@ -243,7 +277,7 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bas
 	if reads != nil {
 		return query.Domain{}, sqlerr.Locate(reads, from.Table.Position)
 	}
-	if r.isUnread(from.Table.Text) {
+	if u != nil && u.Unread(from.Table.Text) {
 		return singleton(def.Type)
 	}
 	values, err := source.Values(ctx, tx.SQL(), from.Table.Text, from.Column.Text, def.Type, maxListed)
@@ -269,9 +303,9 @@ func singleton(t query.Type) (query.Domain, error) {
 // protected returns the schema text of a declared table, and the base tables
 // whose rows it reads. What is known of rows outside the file was asked before;
 // out is nil for the file.
-func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *outside) (text string, bases []string, err error) {
+func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *Outside) (text string, bases []string, err error) {
 	if out != nil {
-		return out.schema.Text, schemas.Distinct(out.schema.Bases), nil
+		return out.Schema.Text, schemas.Distinct(out.Schema.Bases), nil
 	}
 	rows := view.SourceTable(t)
 	if rows.Public, err = tx.Publics(); err != nil {
@@ -304,7 +338,7 @@ func (b budget) continues(rows string, a catalog.Account) error {
 // addPrivate stores a declaration under the budget of its base tables, which
 // is opened by the first declaration over them and continued by later ones. Where
 // it opens one beside others it returns what to warn of.
-func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, out *outside) (warning string, err error) {
+func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, out *Outside) (warning string, err error) {
 	text, bases, err := protected(ctx, tx, t, out)
 	if err != nil {
 		return "", err
@@ -315,7 +349,7 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 	}
 	var others, also []string
 	if out != nil {
-		others, also = out.schema.Others(), out.schema.Also
+		others, also = out.Schema.Others(), out.Schema.Also
 	}
 	a, err := tx.AccountFor(bases, others...)
 	switch {
@@ -372,4 +406,96 @@ func firstFew(names []string) string {
 		return strings.Join(names[:most], ", ") + ", …"
 	}
 	return strings.Join(names, ", ")
+}
+
+// AlterPrivate changes what SELECTs may take of the budget of a table's rows. It
+// holds for the next purchase, in all processes.
+func (s *Statement) AlterPrivate(ctx context.Context, st *sqlfront.AlterPrivate) error {
+	o := newOptions(st.Options, limitNames...)
+	limits := readLimits(o)
+	if err := o.done(); err != nil {
+		return err
+	}
+	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
+		v, err := view.Read(tx)
+		if err != nil {
+			return err
+		}
+		t, err := altered(v, st)
+		if err != nil {
+			return err
+		}
+		return tx.SetLimits(t.Account, t.Name, limits.over(v.Limits(t)))
+	})
+}
+
+// altered returns the table that an ALTER names.
+func altered(v *view.View, st *sqlfront.AlterPrivate) (*view.Table, error) {
+	t, err := v.Table(st.Name.Text, st.Name.Position)
+	if err == nil && t.Source == "" {
+		err = sqlerr.New(sqlerr.Invalid, "%s has no budget: it was exported with a release", t.Name).At(st.Name.Position)
+	}
+	return t, err
+}
+
+// Drop removes a declaration. What was spent stays spent; a mechanism's runs
+// that never started are given back.
+func (s *Statement) Drop(ctx context.Context, st *sqlfront.Drop) error {
+	if st.Kind == sqlfront.SourceObject {
+		return sqlerr.Locate(forgiven(st, s.dropSource(ctx, st.Name.Text)), st.Name.Position)
+	}
+	err := s.Store.Write(ctx, func(tx *catalog.Tx) error {
+		switch st.Kind {
+		case sqlfront.Release:
+			return tx.DropRelease(st.Name.Text)
+		case sqlfront.Mechanism:
+			return dropMechanism(tx, st.Name.Text)
+		case sqlfront.PrivateTable:
+			return tx.DropTable(st.Name.Text)
+		}
+		return tx.DropPublic(st.Name.Text)
+	})
+	return sqlerr.Locate(forgiven(st, err), st.Name.Position)
+}
+
+// forgiven leaves out that a thing is not there, where IF EXISTS says it may not.
+func forgiven(st *sqlfront.Drop, err error) error {
+	if st.IfExists && sqlerr.CodeOf(err) == sqlerr.Unknown {
+		return nil
+	}
+	return err
+}
+
+func dropMechanism(tx *catalog.Tx, name string) error {
+	m, err := tx.Mechanism(name)
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		return sqlerr.New(sqlerr.Unknown, "there is no mechanism %s", name)
+	}
+	t, err := tx.Table(m.Table)
+	if err != nil {
+		return err
+	}
+	if t == nil || t.ID != m.TableID {
+		return sqlerr.New(sqlerr.Corrupt, "the private table of mechanism %s is missing", m.Name)
+	}
+	if unused := m.Updates - m.RunsStarted; unused > 0 {
+		amount := accounting.Amount{Rho: m.RunRho * accounting.Rho(unused)}
+		if err := tx.Return(t.Account, catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil {
+			return err
+		}
+	}
+	return tx.DropMechanism(name)
+}
+
+// Export writes a release into a new file that answers its queries anywhere
+// and holds nothing else of the database.
+func (s *Statement) Export(ctx context.Context, st *sqlfront.Export) error {
+	err := s.Store.ExportRelease(ctx, st.Release.Text, s.Path(st.Path))
+	if sqlerr.CodeOf(err) == sqlerr.Unknown {
+		return sqlerr.Locate(err, st.Release.Position)
+	}
+	return sqlerr.Locate(err, st.PathPosition)
 }

@@ -1,8 +1,7 @@
-package engine
+package declare
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -37,18 +36,17 @@ func readSource(st *sqlfront.CreateSource) (catalog.Source, error) {
 	return declared, o.done()
 }
 
-// createSource declares a database outside the file. It is not asked for
+// CreateSource declares a database outside the file. It is not asked for
 // anything: that needs its secret, which is read when rows are.
-func (s *Session) createSource(ctx context.Context, st *sqlfront.CreateSource) (*Result, error) {
+func (s *Statement) CreateSource(ctx context.Context, st *sqlfront.CreateSource) (warnings []string, err error) {
 	declared, err := readSource(st)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{}
 	if os.Getenv(declared.DSNEnv) == "" {
-		result.Warnings = append(result.Warnings, declared.DSNEnv+" is not set where dpsql runs now: it is needed when rows are read")
+		warnings = append(warnings, declared.DSNEnv+" is not set where dpsql runs now: it is needed when rows are read")
 	}
-	return result, s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+	return warnings, s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		existing, err := tx.Source(declared.Name)
 		if err != nil || existing != nil && st.IfNotExists {
 			return err
@@ -58,37 +56,37 @@ func (s *Session) createSource(ctx context.Context, st *sqlfront.CreateSource) (
 }
 
 // dropSource removes a source that no private table uses.
-func (s *Session) dropSource(ctx context.Context, name string) error {
+func (s *Statement) dropSource(ctx context.Context, name string) error {
 	var dropped *catalog.Source
-	err := s.db.store.Write(ctx, func(tx *catalog.Tx) (err error) {
+	err := s.Store.Write(ctx, func(tx *catalog.Tx) (err error) {
 		if dropped, err = tx.Source(name); err != nil {
 			return err
 		}
 		return tx.DropSource(name)
 	})
 	if err == nil && dropped != nil {
-		s.db.rows.CloseSource(dropped.ID)
+		s.Rows.CloseSource(dropped.ID)
 	}
 	return err
 }
 
-// outside is what is known of rows outside the file when a table over them is
+// Outside is what is known of rows outside the file when a table over them is
 // declared.
-type outside struct {
-	source catalog.Source
-	schema source.Schema
+type Outside struct {
+	Source catalog.Source
+	Schema source.Schema
 }
 
 // lookOutside asks the source that a declaration names for the schema of its
 // rows. It is nil where the rows are in the file, and where the table is there
 // already. No lock on the file is held meanwhile.
-func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u unit) (*outside, error) {
+func (s *Statement) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u unit) (*Outside, error) {
 	if st.In.Text == "" {
 		return nil, nil
 	}
 	var t catalog.Table
 	var found *catalog.Source
-	err := s.db.store.Read(ctx, func(tx *catalog.Tx) error {
+	err := s.Store.Read(ctx, func(tx *catalog.Tx) error {
 		existing, err := tx.Table(st.Name.Text)
 		switch {
 		case err != nil, existing != nil && st.IfNotExists:
@@ -99,26 +97,26 @@ func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u
 		if found, err = sourceOfName(tx, st.In); err != nil {
 			return err
 		}
-		t, err = declared(ctx, tx, st, found, s.db.rehearsal)
+		t, err = declared(ctx, tx, st, found, s.Unknown)
 		return err
 	})
 	if err != nil || found == nil {
 		return nil, err
 	}
 	t.Unit, t.MaxRows, t.Key = u.column, u.rows, u.key
-	if r := s.db.rehearsal; r != nil {
-		return r.outside(found, t), nil
+	if s.Unknown != nil {
+		return s.Unknown.Outside(found, t), nil
 	}
-	out := &outside{source: *found}
-	err = s.db.rows.Look(ctx, found, func(from source.Checker) error {
+	out := &Outside{Source: *found}
+	err = s.Rows.Look(ctx, found, func(from source.Checker) error {
 		whole := view.SourceTable(t)
 		whole.Columns = nil
 		if _, err := from.Check(ctx, whole); err != nil {
 			return sqlerr.Locate(err, st.Source.Position)
 		}
 		var err error
-		out.schema, err = from.Check(ctx, view.SourceTable(t))
-		if err == nil && strings.HasSuffix(out.schema.Text, source.Apart) && !u.fixed {
+		out.Schema, err = from.Check(ctx, view.SourceTable(t))
+		if err == nil && strings.HasSuffix(out.Schema.Text, source.Apart) && !u.fixed {
 			err = sqlerr.New(sqlerr.Invalid, "the rows of %s are on several servers, which share no snapshot: one that moves while it is read could count twice", t.Source).
 				WithHint("say whose rows they are, WITH (…, unit = …, max_rows = …), where a key as the unit needs max_rows = 1; or that none ever moves, WITH (…, placement = fixed)")
 		}
@@ -127,9 +125,9 @@ func (s *Session) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u
 	return out, sqlerr.Locate(err, st.In.Position)
 }
 
-// moving says what a table without a unit relies on where its rows are on several
+// Moving says what a table without a unit relies on where its rows are on several
 // servers.
-const moving = "the rows are on several servers, which share no snapshot: a row that moves from one to another while it is read counts twice, which placement = fixed rules out"
+const Moving = "the rows are on several servers, which share no snapshot: a row that moves from one to another while it is read counts twice, which placement = fixed rules out"
 
 // sourceOfName returns the declared source of that name.
 func sourceOfName(tx *catalog.Tx, name sqlfront.Name) (*catalog.Source, error) {
@@ -143,21 +141,3 @@ func sourceOfName(tx *catalog.Tx, name sqlfront.Name) (*catalog.Source, error) {
 
 // notShared says at a declaration what no other place could.
 const notShared = "the budget is kept in this file: another dpsql file that declares the same rows has a budget of its own, and neither knows what the other spends"
-
-func showSources(v *view.View) *Result {
-	r := &Result{Columns: []Column{{"source", "TEXT"}, {"kind", "TEXT"}, {"dsn_env", "TEXT"}, {"timeout", "TEXT"}, {"tables", "INTEGER"}, {"created", "TEXT"}}}
-	for _, s := range v.Sources {
-		var timeout any
-		if s.Timeout > 0 {
-			timeout = fmt.Sprintf("%d s", int64(s.Timeout.Seconds()))
-		}
-		tables := int64(0)
-		for _, t := range v.Tables {
-			if t.SourceID == s.ID {
-				tables++
-			}
-		}
-		r.Rows = append(r.Rows, []any{s.Name, s.Kind, s.DSNEnv, timeout, tables, s.CreatedAt.Format(time.RFC3339)})
-	}
-	return r
-}

@@ -1,0 +1,257 @@
+package declare
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"math/big"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/direct"
+	"dpsql/mechanisms/smw"
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+const (
+	defaultQueries = 1e6 // k
+	defaultBeta    = 0.05
+	leastBeta      = 1e-12 // below it 1 − β is not far enough from 1 for a float
+)
+
+// CreateMechanism reserves the budget of an interactive mechanism and stores
+// its parameters. Its ε, at the interactive account's δ, becomes a ρ, which is
+// reserved whole; N̂, where the table has none yet, is bought from it first.
+func (s *Statement) CreateMechanism(ctx context.Context, st *sqlfront.CreateMechanism) (warnings []string, err error) {
+	v, err := s.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Mechanism(st.Name.Text) != nil); done || err != nil {
+		return nil, err
+	}
+	asked, err := planMechanism(st, v)
+	if err != nil {
+		return nil, err
+	}
+	t, columns, a := asked.table, asked.columns, v.Accounts[asked.table.Account]
+	n, left, err := s.Desk.RowCount(ctx, s.Bill, s.Rows, t, catalog.KindInteractive, accounting.Amount{Rho: asked.rho})
+	if err != nil {
+		return nil, err
+	}
+	p, err := planSMW(asked.request, n, left.Rho)
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.buyPrior(ctx, s.Bill, t, st.Name.Text, columns, p, left)
+	if err != nil {
+		return nil, err
+	}
+	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Columns: columns, Epsilon: asked.epsilon,
+		Rho: p.runs, RunRho: p.runs / accounting.Rho(p.Updates), Updates: p.Updates}
+	if state != nil && t.Outside == nil {
+		ctx = context.WithoutCancel(ctx) // the prior is paid for: keep it
+	}
+	warnings = warnDelta(t, a)
+	if err := a.Limits.Check(catalog.Buyer{Principal: catalog.Curator}, m.RunRho); err != nil {
+		warnings = append(warnings, "no SELECT can begin one of its runs: each takes ρ = "+m.RunRho.String()+" of the reserve, which is above max_charge")
+	}
+	return warnings, s.reserve(ctx, t, m, p.MechanismParams, state)
+}
+
+// mechanismPlan is a mechanism before N̂ is known.
+type mechanismPlan struct {
+	table   *view.Table
+	columns []int
+	epsilon accounting.Epsilon
+	rho     accounting.Rho // that it reserves
+	request smwRequest
+}
+
+// planMechanism reads the statement and works out what it reserves.
+func planMechanism(st *sqlfront.CreateMechanism, v *view.View) (p mechanismPlan, err error) {
+	if p.table, p.columns, err = v.Target(st.Table, st.Columns); err != nil {
+		return p, err
+	}
+	if p.epsilon, p.request, err = mechanismRequest(st, p.table, p.columns); err != nil {
+		return p, err
+	}
+	a := v.Accounts[p.table.Account]
+	if p.epsilon > a.Caps.InteractiveEpsilon {
+		return p, tooMuch(p.epsilon, a)
+	}
+	p.rho = accounting.RhoFor(p.epsilon, a.Caps.InteractiveDelta)
+	return p, nil
+}
+
+// mechanismRequest reads the options of CREATE MECHANISM.
+func mechanismRequest(st *sqlfront.CreateMechanism, t *view.Table, columns []int) (accounting.Epsilon, smwRequest, error) {
+	o := newOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
+	epsilon := o.epsilon()
+	r := readRequest(o, t, t.Over(columns))
+	r.MaxWeight = o.integer("max_weight", 1, 1, 1e12)
+	return epsilon, r, o.done()
+}
+
+func tooMuch(e accounting.Epsilon, a view.Account) error {
+	if a.Caps.InteractiveEpsilon == 0 {
+		return sqlerr.New(sqlerr.Budget, "the table has no interactive account").
+			WithHint("declare it with a delta and interactive = 0.5")
+	}
+	return sqlerr.New(sqlerr.Budget, "epsilon = %v is more than the interactive account's %v", e, a.Caps.InteractiveEpsilon).
+		WithHint("SHOW BUDGET tells what is left")
+}
+
+// smwRequest is what mechanisms and SMW releases are asked for in common.
+type smwRequest struct {
+	smw.Request
+	prior  string // auto, classes or uniform
+	tables []smw.Table
+}
+
+// readRequest reads the options that mechanisms and SMW releases share.
+func readRequest(o *options, t *view.Table, u *query.Universe) smwRequest {
+	r := smwRequest{prior: o.word("prior", "auto", "classes", "uniform")}
+	r.Request = smw.Request{
+		MaxUpdates: o.integer("max_updates", 0, 1, 1e6), Alpha: o.fraction("alpha", 0),
+		MaxSupport: uint64(o.integer("max_support", defaultSupport, 1, maxSupport)),
+		Queries:    o.integer("queries", defaultQueries, 1, 1e15), Beta: o.fraction("beta", defaultBeta),
+		Update:       smw.Update(o.word("update", string(smw.Projection), string(smw.Paper))),
+		Remeasure:    o.word("remeasure", "off", "on") == "on",
+		UniverseSize: u.Size(), Sensitivity: t.Sensitivity(), MaxWeight: 1,
+	}
+	if r.Beta < leastBeta {
+		o.fail(sqlerr.New(sqlerr.Invalid, "beta must be at least %g", leastBeta), o.find("beta").Name.Position)
+	}
+	if o.has("max_updates") && o.has("alpha") {
+		o.fail(sqlerr.New(sqlerr.Invalid, "max_updates and alpha exclude each other"), o.find("alpha").Name.Position)
+	}
+	if r.prior != "uniform" {
+		r.tables = smw.PriorTables(u)
+	}
+	if r.prior == "classes" && len(r.tables) == 0 {
+		o.fail(sqlerr.New(sqlerr.Invalid, "a prior of classes needs two columns or more, and a domain for each").
+			WithHint("name the columns that have domains: ON t (a, b), or leave prior out"), o.find("prior").Name.Position)
+	}
+	return r
+}
+
+// reserve charges the ρ of the mechanism's runs and stores it with the state it
+// starts from.
+func (s *Statement) reserve(ctx context.Context, t *view.Table, m *catalog.Mechanism, p stored.MechanismParams, state []byte) error {
+	params, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	m.Params = params
+	return s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
+		return s.Desk.Reserve(ctx, sn, m.Name, m.Rho, func(tx *catalog.Tx) error { return tx.AddMechanism(m, state) })
+	})
+}
+
+// smwPlan is a mechanism before it is paid for: its ρ is divided between the
+// prior and all runs.
+type smwPlan struct {
+	stored.MechanismParams
+	prior, runs accounting.Rho
+	tables      []smw.Table // what the prior counts
+}
+
+// planSMW completes a request with N̂ and a budget of ρ for the prior and all
+// runs: B runs, each ε-differentially private, are together Bε²/2-zCDP (Bun and
+// Steinke 2016, Proposition 1.4 and Lemma 1.7). Whether there is a prior is
+// decided by public numbers alone; where an accuracy is asked for, only one that
+// does not stand in its way is bought unasked.
+func planSMW(r smwRequest, n catalog.NHat, rho accounting.Rho) (smwPlan, error) {
+	e, err := pay.RowCountBound(n, r.Beta/2) // the other half is the mechanism's own
+	if err != nil {
+		return smwPlan{}, err
+	}
+	r.NHat, r.NHatBound = n.Value, e
+	r.RunEpsilon = runEpsilon(rho)
+	r.Prior = r.prior == stored.PriorOfClasses || r.prior == "auto" && len(r.tables) > 0 && smw.PriorPays(r.Request)
+	if r.Prior {
+		p := smwPlan{prior: rho / 10, tables: r.tables}
+		tenth, _ := p.sigmaSquared(r.Sensitivity).Float64()
+		p.prior *= accounting.Rho(smw.PriorTenths(math.Sqrt(tenth), n.Value))
+		p.runs, p.MechanismParams.Prior = rho-p.prior, stored.PriorOfClasses
+		r.RunEpsilon = runEpsilon(p.runs)
+		p.Params, err = smw.Plan(r.Request)
+		if err == nil && p.prior > 0 || r.prior == stored.PriorOfClasses {
+			return p, err
+		}
+		r.Prior, r.RunEpsilon = false, runEpsilon(rho)
+	}
+	p := smwPlan{runs: rho}
+	p.MechanismParams.Prior = stored.UniformPrior
+	p.Params, err = smw.Plan(r.Request)
+	return p, err
+}
+
+func runEpsilon(rho accounting.Rho) func(int64) *big.Rat {
+	return func(runs int64) *big.Rat { return accounting.RunEpsilon(rho, runs).Rat() }
+}
+
+// sigmaSquared returns the variance of the noise in the counts of the prior,
+// K·L²/(2ρ) for K tables; 0 where ρ is.
+func (p smwPlan) sigmaSquared(sensitivity int64) *big.Rat {
+	if p.prior == 0 {
+		return new(big.Rat)
+	}
+	s := direct.SigmaSquared(int64(p.prior), sensitivity)
+	return s.Mul(s, big.NewRat(int64(len(p.tables)), 1))
+}
+
+// buyPrior buys the state that a mechanism starts from, nothing for a uniform
+// one. It has a ledger line of its own, which is on disk before a row is read
+// and stays whatever comes of the mechanism: a prior is never given back. The
+// whole budget must be there, so that a mechanism that cannot be has cost
+// nothing yet.
+func (s *Statement) buyPrior(ctx context.Context, b *pay.Bill, t *view.Table, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
+	if p.prior == 0 {
+		return nil, nil
+	}
+	err := s.Store.Read(ctx, func(tx *catalog.Tx) error {
+		return tx.Affords(t.Account, catalog.KindInteractive, name, whole)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var state []byte
+	err = s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
+		paid, err := s.Desk.Build(ctx, b, sn, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
+		if err != nil {
+			return err
+		}
+		if t.Outside == nil {
+			ctx = context.WithoutCancel(ctx) // it is paid for; but another server may never answer
+		}
+		state, err = s.learnPrior(ctx, sn, paid, columns, p)
+		return err
+	})
+	return state, err
+}
+
+// learnPrior counts pairs of columns and learns the prior from the noisy counts.
+// The caller has charged it. K tables of counts with discrete Gaussian noise of
+// variance K·L²/(2ρ) are ρ-zCDP, see smw.Measure.
+func (s *Statement) learnPrior(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, columns []int, p smwPlan) ([]byte, error) {
+	if p.prior == 0 {
+		return nil, nil
+	}
+	t := sn.Table()
+	if err := sn.CountPairs(ctx, paid, columns, p.tables); err != nil {
+		return nil, err
+	}
+	prior, err := smw.LearnClasses(t.Over(columns), p.tables, p.sigmaSquared(t.Sensitivity()), p.NHat, s.Random())
+	if err != nil {
+		return nil, err
+	}
+	return prior.Encode(), nil
+}

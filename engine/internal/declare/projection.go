@@ -1,0 +1,366 @@
+package declare
+
+import (
+	"math/big"
+	"strconv"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/projection"
+	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+const (
+	defaultSupport = 1 << 16   // max_support where none is given
+	maxSupport     = 1 << 24   // answers take some seconds then
+	defaultMemory  = 256 << 20 // bytes of a release's coordinates where no memory is given
+	mostMemory     = 16 << 30
+)
+
+// projectionPlan is a projection release before it is paid for. Planning spends
+// nothing. A plan that depends on the number of rows is made in two steps: where
+// complete is set, N̂ has to be found or bought first, and complete then makes the
+// plan from it and from what is left of the cost.
+type projectionPlan struct {
+	wishes   wishes
+	table    *view.Table
+	columns  []int
+	universe *query.Universe
+	params   projection.Params
+	cost     accounting.Amount
+	support  uint64
+	warnings []string
+	complete func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) // nil: nothing is missing
+}
+
+// wishes are the options of a projection release as they were given.
+type wishes struct {
+	transform string // auto, identity, sparse or dense
+	heavy     string // auto, none, clip or named
+	clip      int64  // 0 when it is not given
+	rows      uint64 // 0 when they are not given
+	memory    uint64 // bytes
+	delta     accounting.Delta
+	given     bool // delta was given
+}
+
+// planProjection chooses transform, rows, noise and the treatment of heavy cells
+// from the options and public data, and works out the cost. It spends nothing. The
+// plan has to be completed where complete is not nil.
+func planProjection(st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (projectionPlan, error) {
+	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta")
+	p := projectionPlan{table: t, columns: columns, universe: t.Over(columns)}
+	p.cost.Epsilon = o.epsilon()
+	p.support = uint64(o.integer("max_support", defaultSupport, 1, maxSupport))
+	w := readWishes(o)
+	p.wishes = w
+	if err := o.done(); err != nil {
+		return p, err
+	}
+	a := v.Accounts[t.Account]
+	if w.transform == "dense" {
+		o.refuse("with transform = dense", "heavy", "clip", "memory")
+		p.cost.Delta = w.delta
+		if !w.given {
+			p.cost.Delta = deltaShare(a, p.cost.Epsilon)
+		}
+		return planDense(o, p)
+	}
+	o.refuse("without transform = dense", "noise", "queries", "beta")
+	return planSketch(o, p, w, a)
+}
+
+func readWishes(o *options) (w wishes) {
+	w.transform = o.word("transform", "auto", "identity", "sparse", "dense")
+	w.heavy = o.word("heavy", "auto", "none", "clip", "named")
+	w.clip = o.integer("clip", 0, 1, 1<<40)
+	w.rows = uint64(o.integer("rows", 0, 1, projection.MaxRows))
+	w.memory = uint64(o.bytes("memory", defaultMemory, 1<<10, mostMemory))
+	w.delta, w.given = o.delta()
+	if w.clip != 0 {
+		if w.heavy != "auto" && w.heavy != "clip" {
+			o.refuse("with heavy = "+w.heavy, "clip")
+		}
+		w.heavy = "clip"
+	}
+	return w
+}
+
+// deltaShare returns the part of the releases account's δ that a release with
+// no delta of its own takes: that of its ε in the account.
+func deltaShare(a view.Account, e accounting.Epsilon) accounting.Delta {
+	if a.Caps.ReleaseEpsilon <= 0 {
+		return 0
+	}
+	share := new(big.Int).Mul(big.NewInt(int64(a.Caps.ReleaseDelta)), big.NewInt(int64(min(e, a.Caps.ReleaseEpsilon))))
+	return accounting.Delta(share.Quo(share, big.NewInt(int64(a.Caps.ReleaseEpsilon))).Int64())
+}
+
+// planSketch plans identity and sparse releases: discrete Laplace noise of scale
+// L/ε on integer coordinates, of which one row changes one by one. Without heavy
+// cells such a release is ε-differentially private; with them (ε, δ), by the
+// proof at projection.Heavy.
+func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
+	law, err := noise.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
+	if err != nil {
+		return p, err
+	}
+	most := projection.RowsWithin(w.memory, law)
+	if w.rows > most {
+		o.fail(sqlerr.New(sqlerr.Invalid, "%d rows take more than memory = %d bytes", w.rows, w.memory).
+			WithHint("raise memory, or lower rows"), o.find("rows").Position)
+	}
+	size := p.universe.Size()
+	small := size != nil && size.IsUint64() && size.Uint64() <= most && (w.rows == 0 || size.Uint64() <= w.rows)
+	switch {
+	case w.transform == "identity" && !small:
+		return p, tooManyRecords(size, w, most)
+	case w.transform == "identity", w.transform == "auto" && small && p.table.Unclear(p.columns) == "" && (w.heavy == "auto" || w.heavy == "none"):
+		p.params = projection.Params{Transform: projection.Identity, Rows: size.Uint64(), Law: law}
+		return p.pure(o, w)
+	}
+	if w.heavy == "none" {
+		o.refuse("with heavy = none: such a release is private without one, and costs none", "delta")
+	}
+	if err := o.done(); err != nil {
+		return p, err
+	}
+	return planSparse(p, w, a)
+}
+
+// pure completes the plan of an identity release. A delta that was given for
+// what auto might have chosen is not spent.
+func (p projectionPlan) pure(o *options, w wishes) (projectionPlan, error) {
+	if w.transform == "identity" {
+		o.refuse("with transform = identity: such a release is private without one, and costs none", "delta")
+		o.refuse("with transform = identity", "heavy", "clip")
+	}
+	if err := o.done(); err != nil {
+		return p, err
+	}
+	if w.given && w.delta > 0 {
+		p.warnings = append(p.warnings, "delta was not needed and is not charged: the release is an identity release")
+	}
+	return p.sampler(), nil
+}
+
+func tooManyRecords(size *big.Int, w wishes, most uint64) error {
+	if w.rows != 0 {
+		most = w.rows
+	}
+	text := "infinitely many"
+	if size != nil {
+		text = size.String()
+	}
+	return sqlerr.New(sqlerr.Invalid, "the identity transform has a row for each of %s possible records, more than %d", text, most).
+		WithHint("use transform = sparse, fewer columns, or more memory")
+}
+
+// sampler draws from a table where the law has one: tables are exact.
+func (p projectionPlan) sampler() projectionPlan {
+	_, err := noise.NewTable(p.params.Law)
+	p.params.Bulk = err == nil // else the law is too wide for one
+	return p
+}
+
+// planSparse plans a sketch: what becomes of heavy cells, T and the clip, where
+// they are not given, by the squared error predicted from public data.
+func planSparse(p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
+	delta := w.delta
+	switch {
+	case w.heavy == "none":
+		delta = 0
+	case !w.given:
+		delta = min(deltaShare(a, p.cost.Epsilon), a.Left().Delta)
+	}
+	if delta == 0 && (w.heavy == "clip" || w.heavy == "named") {
+		return p, sqlerr.New(sqlerr.Invalid, "heavy = %s needs a delta", w.heavy).
+			WithHint("give the table a delta, or use heavy = none, which needs none")
+	}
+	if p.cost.Delta = delta; delta == 0 {
+		w.heavy = "none"
+	}
+	if w.complete() {
+		return p.sparse(w, 1)
+	}
+	p.complete = func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) {
+		p.cost = left
+		return p.sparse(w, float64(n.Value))
+	}
+	return p, nil
+}
+
+// sparse completes the plan of a sketch of so many records.
+func (p projectionPlan) sparse(w wishes, records float64) (projectionPlan, error) {
+	p.complete = nil
+	options, err := p.options(w)
+	if err != nil {
+		return p, err
+	}
+	p.params, err = projection.Choose(projection.Plan{Cells: p.universe.Size(), Records: records, Support: p.support,
+		Memory: w.memory, Rows: w.rows, Options: options})
+	if err != nil {
+		return p, err
+	}
+	if p.params.Heavy.Form == projection.Whole {
+		p.cost.Delta = 0
+		if w.given && w.delta > 0 {
+			p.warnings = append(p.warnings, "delta was not needed and is not charged: no cell is published apart")
+		}
+	}
+	return p.sampler(), nil
+}
+
+// complete reports whether there is nothing left to choose.
+func (w wishes) complete() bool {
+	return w.rows != 0 && (w.heavy == "none" || w.heavy == "named" || w.clip != 0)
+}
+
+// options lists the ways to treat heavy cells that the wishes and the δ allow.
+func (p projectionPlan) options(w wishes) (options []projection.Option, err error) {
+	for _, form := range []struct {
+		name string
+		make func(wishes) (projection.Option, error)
+	}{{"clip", p.clipped}, {"named", p.named}, {"none", p.whole}} {
+		if w.heavy != form.name && w.heavy != "auto" || form.name != "none" && p.cost.Delta == 0 {
+			continue
+		}
+		o, err := form.make(w)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, o)
+	}
+	return options, nil
+}
+
+// laplace returns noise of scale L over a part of ε, and the scale.
+func (p projectionPlan) laplace(part *big.Rat) (noise.Law, float64, error) {
+	scale := pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity())
+	scale.Quo(scale, part)
+	law, err := noise.NewLaplace(scale)
+	f, _ := scale.Float64()
+	return law, f, err
+}
+
+// whole hashes all cells.
+func (p projectionPlan) whole(wishes) (projection.Option, error) {
+	law, scale, err := p.laplace(big.NewRat(1, 1))
+	return projection.Option{Params: projection.Params{Transform: projection.Sparse, Law: law}, Scale: scale}, err
+}
+
+// clipped splits counts at a clip, and spends all of ε on both parts in
+// parallel.
+func (p projectionPlan) clipped(w wishes) (projection.Option, error) {
+	o, err := p.whole(w)
+	if err != nil {
+		return o, err
+	}
+	o.Params.Heavy = projection.Heavy{Form: projection.Clipped, Clip: w.clip, Threshold: p.threshold(o.Params.Law)}
+	return o, nil
+}
+
+// named spends a tenth of ε, and all of δ, on the names of heavy cells, and the
+// rest of ε on their counts and on the sketch of the others.
+func (p projectionPlan) named(wishes) (o projection.Option, err error) {
+	o.Params.Transform = projection.Sparse
+	if o.Params.Law, o.Scale, err = p.laplace(big.NewRat(9, 10)); err != nil {
+		return o, err
+	}
+	var law noise.Law
+	if law, o.NameScale, err = p.laplace(big.NewRat(1, 10)); err != nil {
+		return o, err
+	}
+	o.Params.Heavy = projection.Heavy{Form: projection.Named, Threshold: p.threshold(law), NameLaw: law}
+	return o, nil
+}
+
+func (p projectionPlan) threshold(law noise.Law) int64 {
+	return projection.Threshold(law, p.table.Sensitivity(), p.cost.Delta.Float())
+}
+
+// mostDenseRows bounds T of a dense release, whose build and answers take time
+// proportional to T for every cell and every element of a support.
+const mostDenseRows = 1 << 20
+
+// planDense plans the paper's Algorithm 2 (SparseProject), with its Laplace
+// noise or, by default, Gaussian noise. Without rows it takes the paper's T at
+// N̂, and says so where that is absurd.
+func planDense(o *options, p projectionPlan) (projectionPlan, error) {
+	law := o.word("noise", "gaussian", "laplace")
+	queries := o.integer("queries", 1e6, 1, 1e15)
+	beta := o.fraction("beta", 0.05)
+	rows := uint64(o.integer("rows", 0, 1, mostDenseRows))
+	if err := o.done(); err != nil {
+		return p, err
+	}
+	if p.cost.Delta == 0 {
+		return p, sqlerr.New(sqlerr.Invalid, "the dense transform needs a delta").
+			WithHint("give the table a delta, or use transform = sparse, which needs none")
+	}
+	if rows != 0 {
+		return p.dense(law, rows, queries, beta)
+	}
+	p.complete = func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) {
+		p.complete, p.cost = nil, left
+		rows, err := paperRows(n, p.support, queries, beta)
+		if err != nil {
+			return p, err
+		}
+		return p.dense(law, rows, queries, beta)
+	}
+	return p, nil
+}
+
+// dense completes the plan of a dense release of T rows.
+func (p projectionPlan) dense(law string, rows uint64, queries int64, beta float64) (projectionPlan, error) {
+	r := projection.PaperIndependence(float64(queries), float64(rows), beta)
+	p.params = projection.Params{Transform: projection.Dense, Rows: rows, Independence: r}
+	var err error
+	p.params.Law, err = denseLaw(law, rows, p.cost, p.table.Sensitivity())
+	return p, err
+}
+
+// denseLaw returns the noise of one integer coordinate of √T·A·D, each of
+// which one unit changes by at most L: ℓ2 sensitivity L√T. The paper's Laplace
+// noise is that of Algorithm 2, private by the composition theorem it cites
+// (Dwork, Rothblum and Vadhan 2010); the Gaussian is calibrated to (ε, δ).
+func denseLaw(law string, rows uint64, cost accounting.Amount, sensitivity int64) (noise.Law, error) {
+	l := big.NewRat(sensitivity, 1)
+	if law == "laplace" {
+		scale, err := projection.PaperLaplaceScale(rows, cost.Epsilon.Rat(), cost.Delta.Rat())
+		if err != nil {
+			return nil, err
+		}
+		return noise.NewLaplace(scale.Mul(scale, l))
+	}
+	squared := new(big.Int).Mul(big.NewInt(sensitivity), big.NewInt(sensitivity))
+	squared.Mul(squared, big.NewInt(int64(rows)))
+	if !squared.IsInt64() {
+		return nil, sqlerr.New(sqlerr.Unsupported, "the dense transform cannot have %d rows for units of %d rows", rows, sensitivity).
+			WithHint("use transform = sparse, or a smaller max_rows")
+	}
+	sigma2, err := accounting.DiscreteSigmaSquared(cost.Epsilon, cost.Delta,
+		accounting.Vector{Dimensions: int64(rows), SquaredSensitivity: squared.Int64()})
+	if err != nil {
+		return nil, err
+	}
+	return noise.NewGaussian(sigma2)
+}
+
+// paperRows computes Algorithm 2's T at N̂. At n = 10⁴ and m = 64 it is 10²⁰: it is
+// refused, with the number, where no computer could hold it.
+func paperRows(n catalog.NHat, support uint64, queries int64, beta float64) (uint64, error) {
+	t := projection.PaperRows(float64(n.Value), float64(support), float64(queries), beta)
+	if t > mostDenseRows {
+		return 0, sqlerr.New(sqlerr.Invalid, "the paper's T is %s rows at N̂ = %d, m = %d and k = %d",
+			strconv.FormatFloat(t, 'g', 2, 64), n.Value, support, queries).
+			WithHint("give rows = …, up to %d: privacy does not depend on it", mostDenseRows)
+	}
+	return uint64(t), nil
+}

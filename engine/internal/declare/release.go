@@ -1,0 +1,196 @@
+package declare
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/projection"
+	"dpsql/source"
+	"dpsql/sqlfront"
+)
+
+// CreateRelease builds a release: plan from public data, buy N̂ where the plan
+// needs it, charge, read the cells, draw, store.
+func (s *Statement) CreateRelease(ctx context.Context, st *sqlfront.CreateRelease) (warnings []string, err error) {
+	v, err := s.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Release(st.Name.Text) != nil); done || err != nil {
+		return nil, err
+	}
+	t, columns, err := v.Target(st.Table, st.Columns)
+	if err != nil {
+		return nil, err
+	}
+	if st.Using == sqlfront.SMW {
+		return s.createSMWRelease(ctx, st, v, t, columns)
+	}
+	p, err := planProjection(st, v, t, columns)
+	if err != nil {
+		return nil, err
+	}
+	if p.complete != nil { // it depends on the number of rows, which is bought first
+		n, left, err := s.Desk.RowCount(ctx, s.Bill, s.Rows, t, catalog.KindReleases, p.cost)
+		if err != nil {
+			return nil, err
+		}
+		if p, err = p.complete(n, left); err != nil {
+			return nil, err
+		}
+	}
+	warnings = append(p.warnings, warnDelta(t, v.Accounts[t.Account])...)
+	return warnings, s.buildProjection(ctx, s.Bill, st.Name.Text, p, s.Progress)
+}
+
+// warnDelta warns when δ is no longer small beside one row in N̂.
+func warnDelta(t *view.Table, a view.Account) []string {
+	delta := (a.Caps.ReleaseDelta + a.Caps.InteractiveDelta).Float()
+	if t.NHat == nil || delta*float64(t.NHat.Value) <= 0.1 {
+		return nil
+	}
+	return []string{fmt.Sprintf("delta = %s is large for about %.0f rows: keep it well below 1/%.0f", view.Short(delta),
+		float64(t.NHat.Value), math.Ceil(float64(t.NHat.Value)))}
+}
+
+// buildProjection pays for a planned release, builds it and stores it.
+func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name string, p projectionPlan, report func(done, all int64)) error {
+	steps := &buildSteps{report: report}
+	var builder *projection.Builder
+	var cells *source.Histogram
+	err := s.Rows.OnSnapshot(ctx, p.table, func(sn *rows.Snapshot) error {
+		paid, err := s.Desk.Build(ctx, b, sn, catalog.KindReleases, "create release", name, p.cost)
+		if err != nil {
+			return err
+		}
+		steps.read(0, 1)
+		if builder, err = projection.NewBuilder(p.universe, p.params, s.Random()); err != nil {
+			return err
+		}
+		cells, err = sn.Cells(ctx, paid, p.columns, builder.Coder(), math.MaxInt, steps.read)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // it is paid for, and all is read: keep it
+	steps.done(1)
+	release, err := builder.Build(cells.All())
+	if err != nil {
+		return err
+	}
+	steps.done(2)
+	return s.storeRelease(ctx, name, p, release)
+}
+
+func (s *Statement) storeRelease(ctx context.Context, name string, p projectionPlan, release *projection.Release) error {
+	payload, err := release.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	h := p.params.Heavy
+	about := stored.ReleaseAbout{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
+		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published()}
+	if p.params.Bulk {
+		about.Sampler = "table"
+	}
+	params, err := json.Marshal(about)
+	if err != nil {
+		return err
+	}
+	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
+		return tx.AddRelease(&catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: "projection",
+			Params: params, Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.support}, payload)
+	})
+}
+
+// buildSteps reports how far a build is: the parts that its rows are read in,
+// and then two steps, the noise and storing the release. How many parts there
+// are is the table's public definition; nothing is reported of rows or cells.
+type buildSteps struct {
+	report func(done, all int64) // nil where nobody looks
+	parts  int64
+}
+
+func (b *buildSteps) read(done, all int) {
+	b.parts = int64(all)
+	if b.report != nil {
+		b.report(int64(done), b.parts+2)
+	}
+}
+
+// done reports that all was read, and of the two steps behind that how many
+// have begun.
+func (b *buildSteps) done(begun int64) {
+	if b.report != nil {
+		b.report(b.parts+begun-1, b.parts+2)
+	}
+}
+
+// Plan is what a release or a mechanism would cost and cover, before anything is
+// bought for it.
+type Plan struct {
+	Table      *view.Table
+	Columns    []int // nil for all
+	Cost       accounting.Amount
+	MaxSupport uint64
+	Open       string // what of it depends on something unknown; "" where nothing does
+}
+
+// PlanRelease works out a release from public data alone. If the number of rows or a
+// domain is not known, the cost is the most that it can be.
+func (s *Statement) PlanRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View) (Plan, error) {
+	t, columns, err := v.Target(st.Table, st.Columns)
+	if err != nil {
+		return Plan{}, err
+	}
+	plan := Plan{Table: t, Columns: columns}
+	if st.Using == sqlfront.SMW {
+		p, err := s.planSMWRelease(ctx, st, v, t, columns)
+		var names *sqlfront.UndecidedError
+		if errors.As(err, &names) {
+			plan.Open, err = t.Undecided[names.Column], nil
+		}
+		plan.Cost, plan.MaxSupport = p.cost, p.request.MaxSupport
+		return plan, err
+	}
+	p, err := planProjection(st, v, t, columns)
+	if err == nil && p.complete != nil && t.NHat != nil && t.Unclear(columns) == "" {
+		p, err = p.complete(*t.NHat, p.cost)
+	}
+	plan.Cost, plan.MaxSupport = p.cost, p.support
+	if p.complete != nil {
+		plan.Open = p.open(t.Unclear(columns))
+	}
+	return plan, err
+}
+
+// open says what the cost of an incomplete plan depends on.
+func (p projectionPlan) open(unclear string) string {
+	text := ""
+	switch {
+	case p.wishes.transform == "dense":
+		text = "its rows follow from the number of rows of the table"
+	case p.cost.Delta > 0:
+		text = "δ at most: the number of rows decides whether it is needed"
+	}
+	if text == "" || unclear == "" {
+		return text + unclear
+	}
+	return text + "; " + unclear
+}
+
+// PlanMechanism works out what a mechanism reserves, from public data alone.
+func PlanMechanism(st *sqlfront.CreateMechanism, v *view.View) (Plan, accounting.Epsilon, error) {
+	p, err := planMechanism(st, v)
+	return Plan{Table: p.table, Columns: p.columns, Cost: accounting.Amount{Rho: p.rho}, MaxSupport: p.request.MaxSupport}, p.epsilon, err
+}
