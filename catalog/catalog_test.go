@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,30 @@ func holdLease(path string) {
 	}
 	fmt.Println("held:", err)
 	bufio.NewReader(os.Stdin).ReadString('\n') // until killed
+}
+
+// template is a database that is made once and then copied.
+type template struct {
+	once  sync.Once
+	files map[string][]byte
+}
+
+// copy returns the path of a copy of what make makes. Make closes its Stores.
+func (m *template) copy(t *testing.T, make func(path string)) string {
+	t.Helper()
+	path := dbPath(t)
+	m.copyTo(t, path, make)
+	return path
+}
+
+func (m *template) copyTo(t *testing.T, path string, make func(path string)) {
+	t.Helper()
+	m.once.Do(func() {
+		first := dbPath(t)
+		make(first)
+		m.files = snapshotFiles(t, first)
+	})
+	placeFilesAt(t, path, m.files)
 }
 
 func dbPath(t testing.TB) string { return filepath.Join(t.TempDir(), "test.db") }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -12,48 +13,57 @@ import (
 	"dpsql/sqlerr"
 )
 
-// firedOften makes a store that has fired a mechanism, and a function that does
-// all that a firing reads and writes.
-func firedOften(t *testing.T, path string) (s *Store, account int64, fire func(*Tx) error) {
+var firingWrites = flag.Int("firing-writes", 8, "transactions of each goroutine of TestManyGoroutines")
+
+// firing is what a firing reads and writes, of the mechanism that fired has.
+func firing(tx *Tx) error {
+	if _, err := tx.Publics(); err != nil {
+		return err
+	}
+	one, err := tx.MechanismByID(1)
+	if err != nil {
+		return err
+	}
+	one.RunsStarted++
+	one.Run = &OpenRun{Number: one.RunsStarted, Tau: 77}
+	if err := tx.UpdateMechanism(one); err != nil {
+		return err
+	}
+	if err := tx.Charge(1, KindInteractive, "run", "m", accounting.Amount{Rho: 1}); err != nil {
+		return err
+	}
+	one.Run = nil
+	if err := tx.UpdateMechanism(one); err != nil {
+		return err
+	}
+	if _, err := tx.AppendHistory(one.ID, "q", 1); err != nil {
+		return err
+	}
+	return tx.PutAnswer(&Answer{TableID: 1, Query: "q", Kind: AnswerFired, Via: "m", MechanismID: one.ID})
+}
+
+var fired template
+
+// firedOften makes a store at a path whose mechanism fired three times, the last
+// time through the store. The account is 1.
+func firedOften(t *testing.T, path string) *Store {
 	t.Helper()
-	s = open(t, path)
-	account, table := declare(t, s, "raws")
-	m := &Mechanism{Name: "m", TableID: table, Params: json.RawMessage(`{}`), Epsilon: 1, Rho: 9000, RunRho: 1, Updates: 900}
-	write(t, s, func(tx *Tx) error {
-		if err := tx.AddPublic("public"); err != nil {
-			return err
-		}
-		return tx.AddMechanism(m, nil)
+	fired.copyTo(t, path, func(path string) {
+		s := open(t, path)
+		_, table := declare(t, s, "raws")
+		write(t, s, func(tx *Tx) error {
+			if err := tx.AddPublic("public"); err != nil {
+				return err
+			}
+			return tx.AddMechanism(&Mechanism{Name: "m", TableID: table, Params: json.RawMessage(`{}`), Epsilon: 1, Rho: 9000, RunRho: 1, Updates: 900}, nil)
+		})
+		write(t, s, firing)
+		write(t, s, firing)
+		s.Close()
 	})
-	fire = func(tx *Tx) error {
-		if _, err := tx.Publics(); err != nil {
-			return err
-		}
-		one, err := tx.MechanismByID(m.ID)
-		if err != nil {
-			return err
-		}
-		one.RunsStarted++
-		one.Run = &OpenRun{Number: one.RunsStarted, Tau: 77}
-		if err := tx.UpdateMechanism(one); err != nil {
-			return err
-		}
-		if err := tx.Charge(account, KindInteractive, "run", "m", accounting.Amount{Rho: 1}); err != nil {
-			return err
-		}
-		one.Run = nil
-		if err := tx.UpdateMechanism(one); err != nil {
-			return err
-		}
-		if _, err := tx.AppendHistory(m.ID, "q", 1); err != nil {
-			return err
-		}
-		return tx.PutAnswer(&Answer{TableID: table, Query: "q", Kind: AnswerFired, Via: "m", MechanismID: m.ID})
-	}
-	for range 3 {
-		write(t, s, fire)
-	}
-	return s, account, fire
+	s := open(t, path)
+	write(t, s, firing)
+	return s
 }
 
 // TestEditsAreNoticed damages each record that a firing reads, as another
@@ -80,13 +90,13 @@ func TestEditsAreNoticed(t *testing.T) {
 			t.Run(fmt.Sprint(edit, own), func(t *testing.T) {
 				ctx := context.Background()
 				path := dbPath(t)
-				s, _, fire := firedOften(t, path)
+				s := firedOften(t, path)
 				if own {
 					write(t, s, func(tx *Tx) error { _, err := tx.SQL().ExecContext(ctx, edit); return err })
 				} else {
 					raw(t, path, edit)
 				}
-				wantCode(t, s.Write(ctx, fire), sqlerr.Corrupt)
+				wantCode(t, s.Write(ctx, firing), sqlerr.Corrupt)
 			})
 		}
 	}
@@ -95,9 +105,9 @@ func TestEditsAreNoticed(t *testing.T) {
 // TestNewerCatalogIsNoticed writes a newer version into a file that a store uses.
 func TestNewerCatalogIsNoticed(t *testing.T) {
 	path := dbPath(t)
-	s, _, fire := firedOften(t, path)
+	s := firedOften(t, path)
 	raw(t, path, `UPDATE dpsql_schema SET version = version + 1`)
-	wantCode(t, s.Write(context.Background(), fire), sqlerr.Unsupported)
+	wantCode(t, s.Write(context.Background(), firing), sqlerr.Unsupported)
 }
 
 // TestRowsVersionIsOfOneConnection replaces the connection that writes, as a pool
@@ -105,12 +115,12 @@ func TestNewerCatalogIsNoticed(t *testing.T) {
 // the last one had, and yet the versions differ.
 func TestRowsVersionIsOfOneConnection(t *testing.T) {
 	path := dbPath(t)
-	s, _, fire := firedOften(t, path)
+	s := firedOften(t, path)
 	other := open(t, path)
 	for range 3 { // the first connection may have other numbers than the later ones
 		before := rowsVersion(t, s)
 		s.writer.SetMaxIdleConns(-1)
-		write(t, other, fire)
+		write(t, other, firing)
 		s.writer.SetMaxIdleConns(1)
 		now := rowsVersion(t, s)
 		if now == before || now.writer == before.writer {
@@ -124,7 +134,7 @@ func TestRowsVersionIsOfOneConnection(t *testing.T) {
 // refused, whoever's record the caller changes.
 func TestThresholdOfAnOpenRunStays(t *testing.T) {
 	ctx := context.Background()
-	s, _, _ := firedOften(t, dbPath(t))
+	s := firedOften(t, dbPath(t))
 	var m *Mechanism
 	read(t, s, func(tx *Tx) (err error) { m, err = tx.MechanismByID(1); return err })
 	m.RunsStarted++
@@ -150,13 +160,13 @@ func TestThresholdOfAnOpenRunStays(t *testing.T) {
 // store uses.
 func TestReplacedFileIsNoticed(t *testing.T) {
 	path := dbPath(t)
-	s, _, fire := firedOften(t, path)
+	s := firedOften(t, path)
 	raw(t, path, `VACUUM INTO '`+path+`.copy'`)
-	write(t, s, fire)
+	write(t, s, firing)
 	if err := os.Rename(path+".copy", path); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, s.Write(context.Background(), fire), sqlerr.IO)
+	wantCode(t, s.Write(context.Background(), firing), sqlerr.IO)
 	if _, err := s.Version(context.Background()); err == nil {
 		t.Error("a replaced file has a version")
 	}
@@ -164,27 +174,27 @@ func TestReplacedFileIsNoticed(t *testing.T) {
 		os.Remove(path + side)
 	}
 	again := open(t, path)
-	wantCode(t, again.Write(context.Background(), fire), sqlerr.Corrupt) // by the mark
+	wantCode(t, again.Write(context.Background(), firing), sqlerr.Corrupt) // by the mark
 }
 
 // TestMarkThatFailsLeavesWhatIsStored makes the mark fail after the commit of a
 // line. The line stays.
 func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 	path := dbPath(t)
-	s, account, fire := firedOften(t, path)
+	s := firedOften(t, path)
 	if err := os.Remove(s.markPath()); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(s.markPath(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, s.Write(context.Background(), fire), sqlerr.IO)
+	wantCode(t, s.Write(context.Background(), firing), sqlerr.IO)
 	if err := os.Remove(s.markPath()); err != nil {
 		t.Fatal(err)
 	}
-	write(t, s, fire)
+	write(t, s, firing)
 	read(t, open(t, path), func(tx *Tx) error {
-		if spent, err := tx.Spent(account); err != nil || spent.Rho != 5 {
+		if spent, err := tx.Spent(1); err != nil || spent.Rho != 5 {
 			t.Errorf("spent ρ = %v, want 5 (%v)", spent.Rho, err)
 		}
 		return nil
@@ -196,7 +206,7 @@ func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 func TestManyGoroutines(t *testing.T) {
 	ctx := context.Background()
 	path := dbPath(t)
-	s, account, fire := firedOften(t, path)
+	s := firedOften(t, path)
 	stores := []*Store{s, open(t, path)}
 	var writers, askers sync.WaitGroup
 	done := make(chan struct{})
@@ -204,7 +214,7 @@ func TestManyGoroutines(t *testing.T) {
 		one := stores[i%2]
 		until(done, &askers, func() {
 			err := one.Read(ctx, func(tx *Tx) error {
-				spent, err := tx.Spent(account)
+				spent, err := tx.Spent(1)
 				if err != nil {
 					return err
 				}
@@ -225,8 +235,8 @@ func TestManyGoroutines(t *testing.T) {
 			}
 		})
 		writers.Go(func() {
-			for range 20 {
-				if err := one.Write(ctx, fire); err != nil {
+			for range *firingWrites {
+				if err := one.Write(ctx, firing); err != nil {
 					t.Error(err)
 				}
 			}
@@ -236,14 +246,14 @@ func TestManyGoroutines(t *testing.T) {
 	close(done)
 	askers.Wait()
 	for _, one := range stores {
-		write(t, one, fire)
+		write(t, one, firing)
 	}
 	read(t, open(t, path), func(tx *Tx) error {
 		if err := tx.VerifyLedger(); err != nil {
 			return err
 		}
-		if spent, err := tx.Spent(account); err != nil || spent.Rho != 3+120+2 {
-			t.Errorf("spent ρ = %v, want 125 (%v)", spent.Rho, err)
+		if spent, err := tx.Spent(1); err != nil || int(spent.Rho) != 3+6**firingWrites+2 {
+			t.Errorf("spent ρ = %v, want %d (%v)", spent.Rho, 3+6**firingWrites+2, err)
 		}
 		return nil
 	})
@@ -268,7 +278,7 @@ func until(done <-chan struct{}, g *sync.WaitGroup, ask func()) {
 func TestAskingIsNotWriting(t *testing.T) {
 	ctx := context.Background()
 	path := dbPath(t)
-	_, _, fire := firedOften(t, path)
+	firedOften(t, path)
 	s := openWith(t, path, Options{BusyTimeout: -1})
 	done := make(chan struct{})
 	var askers sync.WaitGroup
@@ -280,7 +290,7 @@ func TestAskingIsNotWriting(t *testing.T) {
 		})
 	}
 	for range 50 {
-		if err := s.Write(ctx, fire); err != nil {
+		if err := s.Write(ctx, firing); err != nil {
 			t.Error(err)
 			break
 		}

@@ -37,12 +37,17 @@ func snapshotFiles(t *testing.T, path string) map[string][]byte {
 func placeFiles(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	path := dbPath(t)
+	placeFilesAt(t, path, files)
+	return path
+}
+
+func placeFilesAt(t *testing.T, path string, files map[string][]byte) {
+	t.Helper()
 	for beside, data := range files {
 		if err := os.WriteFile(path+beside, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return path
 }
 
 // charged makes an account and charges it three times, with nothing moved from

@@ -24,7 +24,12 @@ func inTenths(name string) PublicColumn {
 // and a history of three updates.
 func stocked(t *testing.T) (path string) {
 	t.Helper()
-	path = dbPath(t)
+	return stock.copy(t, func(path string) { makeStock(t, path) })
+}
+
+var stock template
+
+func makeStock(t *testing.T, path string) {
 	s := open(t, path)
 	account, table := declare(t, s, "raws")
 	write(t, s, func(tx *Tx) error {
@@ -67,7 +72,6 @@ func stocked(t *testing.T) (path string) {
 		return tx.SetNHat(table, NHat{Value: 100, Law: "dlap(1)"})
 	})
 	s.Close()
-	return path
 }
 
 func TestMissingRecords(t *testing.T) {

@@ -81,18 +81,10 @@ func TestTampering(t *testing.T) {
 		{`INSERT INTO dpsql_ledger SELECT 0, at, account, kind, action, object, epsilon, delta, rho, hash FROM dpsql_ledger WHERE seq = 2`,
 			"row 0 of the ledger does not verify"},
 	} {
-		path := dbPath(t)
+		var account int64 = 1
+		path := tampered.copy(t, func(path string) { makeLines(t, path) })
 		s := open(t, path)
-		account, _ := declare(t, s, "raws")
-		declare(t, s, "others")
-		for _, a := range []accounting.Amount{epsilon(1, 0), epsilon(0, 1)} {
-			if err := charge(s, account, KindReleases, a); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := charge(s, account, KindInteractive, rho(1)); err != nil {
-			t.Fatal(err)
-		}
+		read(t, s, func(tx *Tx) error { return tx.VerifyLedger() })
 		raw(t, path, withoutTriggers+c.statement)
 		fresh := open(t, path)
 		for name, store := range map[string]*Store{"this process": s, "another process": fresh} {
@@ -103,6 +95,24 @@ func TestTampering(t *testing.T) {
 		}
 		wantCode(t, charge(open(t, path), account, KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
 	}
+}
+
+var tampered template
+
+// makeLines makes a ledger of five lines, of two accounts.
+func makeLines(t *testing.T, path string) {
+	s := open(t, path)
+	account, _ := declare(t, s, "raws")
+	declare(t, s, "others")
+	for _, a := range []accounting.Amount{epsilon(1, 0), epsilon(0, 1)} {
+		if err := charge(s, account, KindReleases, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := charge(s, account, KindInteractive, rho(1)); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
 }
 
 // A ledger cut at its end is a correct chain; the catalog knows of more.
