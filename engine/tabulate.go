@@ -20,8 +20,8 @@ func (st *statement) result(answers []estimate) *Result {
 	columns := st.bound.Output.Columns
 	out.Columns, out.Answer.NotNull = make([]Column, len(columns)), make([]bool, len(columns))
 	for i, c := range columns {
-		out.Columns[i] = Column{c.Name, string(c.Of.Type())}
-		out.Answer.NotNull[i] = post.NeverNull(c.Of)
+		out.Columns[i] = Column{c.Name, string(c.Value.Type())}
+		out.Answer.NotNull[i] = post.NeverNull(c.Value)
 	}
 	out.Answer.Via, out.Answer.Mechanism = st.origin()
 	out.Answer.Released = st.released()

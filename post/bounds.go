@@ -12,13 +12,13 @@ import (
 // a quotient of linear forms as long as it is one, so that an answer that
 // stands in it twice counts once.
 type bounds struct {
-	lo, hi float64
-	known  bool
-	ratio  *ratio // nil where the value is no quotient of linear forms
+	lo, hi  float64
+	bounded bool
+	ratio   *ratio // nil where the value is no quotient of linear forms
 }
 
 // ratio is over/under; a nil under is 1.
-type ratio struct{ over, under *form }
+type ratio struct{ numerator, denominator *form }
 
 // form is the linear form constant + Σ factor·answer.
 type form struct {
@@ -26,9 +26,9 @@ type form struct {
 	factors  map[int]float64
 }
 
-func constant(c float64) *form { return &form{constant: c} }
+func constantForm(c float64) *form { return &form{constant: c} }
 
-func terms(ts []Term) *form {
+func formOf(ts []Term) *form {
 	f := &form{factors: make(map[int]float64)}
 	for _, t := range ts {
 		f.factors[t.Slot] += float64(t.Factor)
@@ -39,10 +39,10 @@ func terms(ts []Term) *form {
 // inUnits is the form of terms that are multiples of a unit; nil is 1.
 func inUnits(ts []Term, unit *big.Rat) *form {
 	if unit == nil {
-		return terms(ts)
+		return formOf(ts)
 	}
 	u, _ := unit.Float64()
-	return terms(ts).times(u)
+	return formOf(ts).times(u)
 }
 
 // plus returns f + k·g.
@@ -58,7 +58,7 @@ func (f *form) plus(g *form, k float64) *form {
 }
 
 // times returns k·f.
-func (f *form) times(k float64) *form { return constant(0).plus(f, k) }
+func (f *form) times(k float64) *form { return constantForm(0).plus(f, k) }
 
 // box is where the true answers are: each within its half-width, all of them
 // at once with the confidence asked for.
@@ -104,20 +104,20 @@ func (b box) width(f *form) float64 {
 	return sum
 }
 
-// of encloses a quotient of linear forms.
-func (b box) of(q *ratio) bounds {
-	if q.under == nil {
-		c, w := b.center(q.over), b.width(q.over)
-		return checked(c-w, c+w, q)
+// enclose encloses a quotient of linear forms.
+func (b box) enclose(q *ratio) bounds {
+	if q.denominator == nil {
+		c, w := b.center(q.numerator), b.width(q.numerator)
+		return finiteBounds(c-w, c+w, q)
 	}
-	d, w := b.center(q.under), b.width(q.under)
+	d, w := b.center(q.denominator), b.width(q.denominator)
 	if math.Abs(d) <= w {
 		return bounds{} // the denominator can be 0
 	}
 	if d < 0 {
-		q = &ratio{q.over.times(-1), q.under.times(-1)}
+		q = &ratio{q.numerator.times(-1), q.denominator.times(-1)}
 	}
-	return checked(-b.largest(&ratio{q.over.times(-1), q.under}), b.largest(q), q)
+	return finiteBounds(-b.largest(&ratio{q.numerator.times(-1), q.denominator}), b.largest(q), q)
 }
 
 // largest returns the largest value over the box of a quotient N/D whose D is
@@ -126,14 +126,14 @@ func (b box) of(q *ratio) bounds {
 // can be 0. The iteration of Dinkelbach (1967) climbs to it in few steps, since
 // the largest value is taken at a corner.
 func (b box) largest(q *ratio) float64 {
-	r := b.center(q.over) / b.center(q.under)
+	r := b.center(q.numerator) / b.center(q.denominator)
 	for range 100 {
-		f := q.over.plus(q.under, -r)
-		over, under := q.over.constant, q.under.constant
+		f := q.numerator.plus(q.denominator, -r)
+		over, under := q.numerator.constant, q.denominator.constant
 		for s, x := range f.factors {
 			v := float64(b.row.answers[s].Value) + math.Copysign(b.widths[s], x)
-			over += q.over.factors[s] * v
-			under += q.under.factors[s] * v
+			over += q.numerator.factors[s] * v
+			under += q.denominator.factors[s] * v
 		}
 		next := over / under
 		if !(next > r) {
@@ -144,20 +144,20 @@ func (b box) largest(q *ratio) float64 {
 	return r
 }
 
-// checked returns bounds, none where the range is beyond float64.
-func checked(lo, hi float64, q *ratio) bounds {
+// finiteBounds returns bounds, none where the range is beyond float64.
+func finiteBounds(lo, hi float64, q *ratio) bounds {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return bounds{}
 	}
 	return bounds{lo, hi, true, q}
 }
 
-// between encloses a value that is no quotient of linear forms.
-func between(lo, hi float64) bounds { return checked(lo, hi, nil) }
+// interval encloses a value that is no quotient of linear forms.
+func interval(lo, hi float64) bounds { return finiteBounds(lo, hi, nil) }
 
 // isConstant returns the value of bounds that do not depend on answers.
 func (b bounds) isConstant() (float64, bool) {
-	return b.lo, b.known && b.lo == b.hi
+	return b.lo, b.bounded && b.lo == b.hi
 }
 
 // margin returns the half-width around an expression's value at the row's
@@ -175,11 +175,11 @@ func margin(e Expr, v sqlvalue.Value, r *row) any {
 		return nil
 	}
 	out := b.bounds(e)
-	if !out.known {
+	if !out.bounded {
 		return nil
 	}
-	if out.ratio != nil && out.ratio.under == nil {
-		return b.width(out.ratio.over)
+	if out.ratio != nil && out.ratio.denominator == nil {
+		return b.width(out.ratio.numerator)
 	}
 	x := v.Float()
 	return max(out.hi-x, x-out.lo, 0)
@@ -207,13 +207,13 @@ func (b box) bounds(e Expr) bounds {
 	case Key:
 		return exactly(e.value(b.row))
 	case Sum:
-		return b.of(&ratio{over: inUnits(e.Terms, e.Unit)})
+		return b.enclose(&ratio{numerator: inUnits(e.Terms, e.Unit)})
 	case Mean:
-		return b.of(&ratio{inUnits(e.Terms, e.Unit), terms([]Term{{e.Count, 1}})})
+		return b.enclose(&ratio{inUnits(e.Terms, e.Unit), formOf([]Term{{e.Count, 1}})})
 	case Variance:
 		return b.variance(e)
 	case Negative:
-		return b.combine(sqlvalue.Minus, Arithmetic{Left: Constant{int64(0)}, Right: e.Of})
+		return b.combine(sqlvalue.Minus, Arithmetic{Left: Constant{int64(0)}, Right: e.Operand})
 	case Arithmetic:
 		return b.combine(e.Op, e)
 	case Call:
@@ -227,12 +227,12 @@ func exactly(v sqlvalue.Value) bounds {
 		return bounds{}
 	}
 	x := v.Float()
-	return checked(x, x, &ratio{over: constant(x)})
+	return finiteBounds(x, x, &ratio{numerator: constantForm(x)})
 }
 
 func (b box) combine(op sqlvalue.Operator, e Arithmetic) bounds {
 	x, y := b.bounds(e.Left), b.bounds(e.Right)
-	if !x.known || !y.known {
+	if !x.bounded || !y.bounded {
 		return bounds{}
 	}
 	switch op {
@@ -243,9 +243,9 @@ func (b box) combine(op sqlvalue.Operator, e Arithmetic) bounds {
 	case sqlvalue.Times:
 		return b.times(x, y)
 	case sqlvalue.Over:
-		q := b.over(x, y)
-		if e.Type() == Integer && q.known { // SQLite cuts the quotient
-			return between(math.Trunc(q.lo), math.Trunc(q.hi))
+		q := b.divide(x, y)
+		if e.Type() == Integer && q.bounded { // SQLite cuts the quotient
+			return interval(math.Trunc(q.lo), math.Trunc(q.hi))
 		}
 		return q
 	}
@@ -258,18 +258,18 @@ func (b box) plus(x, y bounds, k float64) bounds {
 		c, constantY := y.isConstant()
 		d, constantX := x.isConstant()
 		switch {
-		case p.under == q.under:
-			return b.of(&ratio{p.over.plus(q.over, k), p.under})
-		case constantY && p.under != nil:
-			return b.of(&ratio{p.over.plus(p.under, k*c), p.under})
-		case constantX && q.under != nil:
-			return b.of(&ratio{q.under.times(d).plus(q.over, k), q.under})
+		case p.denominator == q.denominator:
+			return b.enclose(&ratio{p.numerator.plus(q.numerator, k), p.denominator})
+		case constantY && p.denominator != nil:
+			return b.enclose(&ratio{p.numerator.plus(p.denominator, k*c), p.denominator})
+		case constantX && q.denominator != nil:
+			return b.enclose(&ratio{q.denominator.times(d).plus(q.numerator, k), q.denominator})
 		}
 	}
 	if k < 0 {
-		return between(x.lo-y.hi, x.hi-y.lo)
+		return interval(x.lo-y.hi, x.hi-y.lo)
 	}
-	return between(x.lo+y.lo, x.hi+y.hi)
+	return interval(x.lo+y.lo, x.hi+y.hi)
 }
 
 func (b box) times(x, y bounds) bounds {
@@ -277,26 +277,26 @@ func (b box) times(x, y bounds) bounds {
 		x, y = y, bounds{c, c, true, nil}
 	}
 	if c, ok := y.isConstant(); ok && x.ratio != nil {
-		return b.of(&ratio{x.ratio.over.times(c), x.ratio.under})
+		return b.enclose(&ratio{x.ratio.numerator.times(c), x.ratio.denominator})
 	}
-	return span(x.lo*y.lo, x.lo*y.hi, x.hi*y.lo, x.hi*y.hi)
+	return enclosing(x.lo*y.lo, x.lo*y.hi, x.hi*y.lo, x.hi*y.hi)
 }
 
-func (b box) over(x, y bounds) bounds {
+func (b box) divide(x, y bounds) bounds {
 	switch {
 	case y.lo <= 0 && y.hi >= 0:
 		return bounds{}
-	case x.ratio == nil || y.ratio == nil || y.ratio.under != nil:
-	case x.ratio.under == nil:
-		return b.of(&ratio{x.ratio.over, y.ratio.over})
+	case x.ratio == nil || y.ratio == nil || y.ratio.denominator != nil:
+	case x.ratio.denominator == nil:
+		return b.enclose(&ratio{x.ratio.numerator, y.ratio.numerator})
 	case y.lo == y.hi:
-		return b.of(&ratio{x.ratio.over, x.ratio.under.times(y.lo)})
+		return b.enclose(&ratio{x.ratio.numerator, x.ratio.denominator.times(y.lo)})
 	}
-	return span(x.lo/y.lo, x.lo/y.hi, x.hi/y.lo, x.hi/y.hi)
+	return enclosing(x.lo/y.lo, x.lo/y.hi, x.hi/y.lo, x.hi/y.hi)
 }
 
-// span encloses a value that is extreme in one of four corners.
-func span(corners ...float64) bounds {
+// enclosing encloses a value that is extreme in one of four corners.
+func enclosing(corners ...float64) bounds {
 	lo, hi := corners[0], corners[0]
 	for _, x := range corners {
 		if math.IsNaN(x) {
@@ -304,7 +304,7 @@ func span(corners ...float64) bounds {
 		}
 		lo, hi = min(lo, x), max(hi, x)
 	}
-	return between(lo, hi)
+	return interval(lo, hi)
 }
 
 // modular encloses x % y: smaller than y, with the sign of x.
@@ -320,7 +320,7 @@ func modular(x, y bounds) bounds {
 	if x.hi < 1 {
 		hi = 0
 	}
-	return between(lo, hi)
+	return interval(lo, hi)
 }
 
 // call encloses the functions that are monotone or nearly so.
@@ -329,7 +329,7 @@ func (b box) call(c Call) bounds {
 		return bounds{} // which argument is the true value is not known
 	}
 	x := b.bounds(c.Args[0])
-	if !x.known {
+	if !x.bounded {
 		return bounds{}
 	}
 	if c.Name == Abs {
@@ -337,9 +337,9 @@ func (b box) call(c Call) bounds {
 		case x.lo >= 0:
 			return x
 		case x.hi <= 0:
-			return between(-x.hi, -x.lo)
+			return interval(-x.hi, -x.lo)
 		}
-		return between(0, max(-x.lo, x.hi))
+		return interval(0, max(-x.lo, x.hi))
 	}
 	places := int64(0)
 	if len(c.Args) > 1 {
@@ -349,5 +349,5 @@ func (b box) call(c Call) bounds {
 		}
 		places = n.value(b.row).Int64()
 	}
-	return between(roundTo(x.lo, places), roundTo(x.hi, places))
+	return interval(roundTo(x.lo, places), roundTo(x.hi, places))
 }

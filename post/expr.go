@@ -38,13 +38,13 @@ func (c Constant) each(func(Expr))           {}
 
 // Key is a grouped expression.
 type Key struct {
-	Index int
-	Of    Type
-	Unit  *big.Rat // what a value of 1 is worth; nil where values are as they are
+	Index     int
+	ValueType Type
+	Unit      *big.Rat // what a value of 1 is worth; nil where values are as they are
 }
 
 // Type is the declared type of the grouped expression.
-func (k Key) Type() Type      { return k.Of }
+func (k Key) Type() Type      { return k.ValueType }
 func (k Key) each(func(Expr)) {}
 
 func (k Key) value(r *row) sqlvalue.Value {
@@ -127,25 +127,25 @@ func (m Mean) value(r *row) sqlvalue.Value {
 
 // Margin is the half-width of the confidence interval of an expression, NULL
 // where none is known.
-type Margin struct{ Of Expr }
+type Margin struct{ Operand Expr }
 
 // Type is REAL.
 func (m Margin) Type() Type        { return Real }
-func (m Margin) each(f func(Expr)) { f(m.Of) }
+func (m Margin) each(f func(Expr)) { f(m.Operand) }
 
 func (m Margin) value(r *row) sqlvalue.Value {
-	return sqlvalue.OfAny(margin(m.Of, m.Of.value(r), r))
+	return sqlvalue.OfAny(margin(m.Operand, m.Operand.value(r), r))
 }
 
 // Negative is -x.
-type Negative struct{ Of Expr }
+type Negative struct{ Operand Expr }
 
 // Type is that of the operand.
-func (n Negative) Type() Type        { return n.Of.Type() }
-func (n Negative) each(f func(Expr)) { f(n.Of) }
+func (n Negative) Type() Type        { return n.Operand.Type() }
+func (n Negative) each(f func(Expr)) { f(n.Operand) }
 
 func (n Negative) value(r *row) sqlvalue.Value {
-	return sqlvalue.Arithmetic(sqlvalue.Minus, sqlvalue.Int(0), n.Of.value(r))
+	return sqlvalue.Arithmetic(sqlvalue.Minus, sqlvalue.Int(0), n.Operand.value(r))
 }
 
 // Arithmetic is left op right. The operands are numbers.
@@ -156,15 +156,15 @@ type Arithmetic struct {
 
 // Type is REAL where an operand is, else INTEGER; integers that overflow give
 // a REAL all the same, as in SQLite.
-func (a Arithmetic) Type() Type        { return join(a.Left.Type(), a.Right.Type()) }
+func (a Arithmetic) Type() Type        { return joinTypes(a.Left.Type(), a.Right.Type()) }
 func (a Arithmetic) each(f func(Expr)) { f(a.Left); f(a.Right) }
 
 func (a Arithmetic) value(r *row) sqlvalue.Value {
 	return sqlvalue.Arithmetic(a.Op, a.Left.value(r), a.Right.value(r))
 }
 
-// join returns the type of values that are of either type.
-func join(a, b Type) Type {
+// joinTypes returns the type of values that are of either type.
+func joinTypes(a, b Type) Type {
 	switch {
 	case a == b:
 		return a
@@ -195,13 +195,13 @@ func (c Call) Type() Type {
 	if c.Name == Round {
 		return Real
 	}
-	return common(c.Args)
+	return commonType(c.Args)
 }
 
-func common(es []Expr) Type {
+func commonType(es []Expr) Type {
 	t := es[0].Type()
 	for _, e := range es[1:] {
-		t = join(t, e.Type())
+		t = joinTypes(t, e.Type())
 	}
 	return t
 }
@@ -363,15 +363,15 @@ func (c Comparison) value(r *row) sqlvalue.Value {
 
 // Logic is AND, or OR, of conditions.
 type Logic struct {
-	And bool
-	Of  []Expr
+	And      bool
+	Operands []Expr
 }
 
 // Type is INTEGER.
 func (l Logic) Type() Type { return Integer }
 
 func (l Logic) each(f func(Expr)) {
-	for _, e := range l.Of {
+	for _, e := range l.Operands {
 		f(e)
 	}
 }
@@ -379,7 +379,7 @@ func (l Logic) each(f func(Expr)) {
 func (l Logic) value(r *row) sqlvalue.Value {
 	decisive := truthIf(!l.And) // FALSE AND x is false, TRUE OR x is true
 	all := decisive.not()
-	for _, e := range l.Of {
+	for _, e := range l.Operands {
 		switch truthOf(e.value(r)) {
 		case decisive:
 			return decisive.value()
@@ -391,32 +391,32 @@ func (l Logic) value(r *row) sqlvalue.Value {
 }
 
 // Not is the negation of a condition.
-type Not struct{ Of Expr }
+type Not struct{ Operand Expr }
 
 // Type is INTEGER.
 func (n Not) Type() Type                  { return Integer }
-func (n Not) each(f func(Expr))           { f(n.Of) }
-func (n Not) value(r *row) sqlvalue.Value { return truthOf(n.Of.value(r)).not().value() }
+func (n Not) each(f func(Expr))           { f(n.Operand) }
+func (n Not) value(r *row) sqlvalue.Value { return truthOf(n.Operand.value(r)).not().value() }
 
 // IsNull is 1 where the operand is NULL, else 0.
-type IsNull struct{ Of Expr }
+type IsNull struct{ Operand Expr }
 
 // Type is INTEGER.
 func (n IsNull) Type() Type                  { return Integer }
-func (n IsNull) each(f func(Expr))           { f(n.Of) }
-func (n IsNull) value(r *row) sqlvalue.Value { return sqlvalue.Bool(n.Of.value(r).IsNull()) }
+func (n IsNull) each(f func(Expr))           { f(n.Operand) }
+func (n IsNull) value(r *row) sqlvalue.Value { return sqlvalue.Bool(n.Operand.value(r).IsNull()) }
 
-// Is tells whether a condition is true, or is false, and not NULL.
-type Is struct {
-	Of   Expr
-	True bool
+// TruthTest tells whether a condition is true, or is false, and not NULL.
+type TruthTest struct {
+	Operand Expr
+	True    bool
 }
 
 // Type is INTEGER.
-func (i Is) Type() Type        { return Integer }
-func (i Is) each(f func(Expr)) { f(i.Of) }
-func (i Is) value(r *row) sqlvalue.Value {
-	return sqlvalue.Bool(truthOf(i.Of.value(r)) == truthIf(i.True))
+func (i TruthTest) Type() Type        { return Integer }
+func (i TruthTest) each(f func(Expr)) { f(i.Operand) }
+func (i TruthTest) value(r *row) sqlvalue.Value {
+	return sqlvalue.Bool(truthOf(i.Operand.value(r)) == truthIf(i.True))
 }
 
 // When is one arm of a Case.
@@ -438,7 +438,7 @@ func (c Case) Type() Type {
 	if c.Else != nil {
 		results = append(results, c.Else)
 	}
-	return common(results)
+	return commonType(results)
 }
 
 func (c Case) each(f func(Expr)) {

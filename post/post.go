@@ -44,8 +44,8 @@ const (
 
 // Column is one column of the result.
 type Column struct {
-	Name string
-	Of   Expr
+	Name  string
+	Value Expr
 }
 
 // Order is one term of ORDER BY.
@@ -113,7 +113,7 @@ func (p *Program) Run(groups []Group, confidence float64) Table {
 func (p *Program) result(r *row) result {
 	out := result{from: r, values: make([]sqlvalue.Value, len(p.Columns)), order: make([]sqlvalue.Value, len(p.Order))}
 	for i, c := range p.Columns {
-		out.values[i] = c.Of.value(r)
+		out.values[i] = c.Value.value(r)
 	}
 	for i, o := range p.Order {
 		out.order[i] = o.By.value(r)
@@ -153,7 +153,7 @@ func (p *Program) cut(results []result) []result {
 func (p *Program) table(results []result) Table {
 	private := make([]bool, len(p.Columns))
 	for i, c := range p.Columns {
-		private[i] = Private(c.Of) && !isMargin(c.Of)
+		private[i] = Private(c.Value) && !isMargin(c.Value)
 	}
 	t := Table{Rows: make([][]any, len(results)), Margins: make([][]any, len(results))}
 	for i, r := range results {
@@ -161,7 +161,7 @@ func (p *Program) table(results []result) Table {
 		for j, c := range p.Columns {
 			t.Rows[i][j] = r.values[j].Any()
 			if private[j] {
-				t.Margins[i][j] = margin(c.Of, r.values[j], r.from)
+				t.Margins[i][j] = margin(c.Value, r.values[j], r.from)
 			}
 		}
 	}

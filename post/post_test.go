@@ -24,7 +24,7 @@ func arithmeticExpr(t *rapid.T, depth int) Expr {
 		case 0:
 			return Constant{rapid.SampledFrom([]any{int64(3), int64(-2), 2.5, 1000.0}).Draw(t, "constant")}
 		case 1:
-			return Key{Of: Integer}
+			return Key{ValueType: Integer}
 		case 2:
 			return Mean{[]Term{{0, 2}, {1, -1}, {2, 7}}, 2, unit(t)}
 		}
@@ -157,14 +157,14 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	count := Sum{Terms: []Term{{0, 1}}}
-	p := Program{Columns: []Column{{"k", Key{Index: 0, Of: Text}}, {"j", Key{Index: 1, Of: Integer}}},
-		Order: []Order{{count, true}, {Key{Index: 0, Of: Text}, false}}, Offset: 1, Limit: 5}
+	p := Program{Columns: []Column{{"k", Key{Index: 0, ValueType: Text}}, {"j", Key{Index: 1, ValueType: Integer}}},
+		Order: []Order{{count, true}, {Key{Index: 0, ValueType: Text}, false}}, Offset: 1, Limit: 5}
 	got := p.Run(groups, 0.95).Rows
 	want := [][]any{{nil, int64(1)}, {"x", int64(0)}, {"x", int64(1)}, {int64(1), int64(0)}, {int64(1), int64(1)}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the rows are %v, want %v", got, want)
 	}
-	p = Program{Columns: []Column{{"k", Key{Index: 0, Of: Text}}}, Distinct: true, Limit: -1, Offset: 9}
+	p = Program{Columns: []Column{{"k", Key{Index: 0, ValueType: Text}}}, Distinct: true, Limit: -1, Offset: 9}
 	if got := p.Run(groups, 0.95).Rows; len(got) != 0 {
 		t.Errorf("the rows are %v, want none", got)
 	}

@@ -34,7 +34,7 @@ func (v Variance) each(f func(Expr)) { f(v.Mean); f(Sum{Terms: v.Squares}) }
 
 func (v Variance) value(r *row) sqlvalue.Value {
 	n := r.answers[v.Mean.Count].Value
-	if n <= v.least() {
+	if n <= v.minCount() {
 		return sqlvalue.Null()
 	}
 	count, first, second := big.NewInt(n), exactSum(v.Mean.Terms, r), exactSum(v.Squares, r)
@@ -43,7 +43,7 @@ func (v Variance) value(r *row) sqlvalue.Value {
 	if over.Sign() <= 0 {
 		return sqlvalue.Real(0)
 	}
-	under := new(big.Int).Mul(count, big.NewInt(n-v.least()))
+	under := new(big.Int).Mul(count, big.NewInt(n-v.minCount()))
 	square := new(big.Rat).Mul(v.unit(), v.unit())
 	x, _ := square.Mul(square, new(big.Rat).SetFrac(over, under)).Float64()
 	if v.Root {
@@ -52,8 +52,8 @@ func (v Variance) value(r *row) sqlvalue.Value {
 	return sqlvalue.Real(x)
 }
 
-// least is the largest n of which there is no variance.
-func (v Variance) least() int64 {
+// minCount is the largest n of which there is no variance.
+func (v Variance) minCount() int64 {
 	if v.Sample {
 		return 1
 	}
@@ -99,15 +99,15 @@ func saturated(n *big.Int) int64 {
 // each of them a quotient over the same count, and never below 0. Where the
 // count's interval holds a number of which there is none, nothing is known.
 func (b box) variance(v Variance) bounds {
-	n := terms([]Term{{v.Mean.Count, 1}})
-	count := b.of(&ratio{over: n})
-	least := float64(v.least())
-	if !count.known || count.lo <= least {
+	n := formOf([]Term{{v.Mean.Count, 1}})
+	count := b.enclose(&ratio{numerator: n})
+	least := float64(v.minCount())
+	if !count.bounded || count.lo <= least {
 		return bounds{}
 	}
 	square := new(big.Rat).Mul(v.unit(), v.unit())
-	mean, squares := b.of(&ratio{inUnits(v.Mean.Terms, v.unit()), n}), b.of(&ratio{inUnits(v.Squares, square), n})
-	if !mean.known || !squares.known {
+	mean, squares := b.enclose(&ratio{inUnits(v.Mean.Terms, v.unit()), n}), b.enclose(&ratio{inUnits(v.Squares, square), n})
+	if !mean.bounded || !squares.bounded {
 		return bounds{}
 	}
 	smallest, largest := mean.lo*mean.lo, mean.hi*mean.hi
@@ -122,5 +122,5 @@ func (b box) variance(v Variance) bounds {
 	if v.Root {
 		lo, hi = math.Sqrt(lo), math.Sqrt(hi)
 	}
-	return between(lo, hi)
+	return interval(lo, hi)
 }

@@ -230,7 +230,7 @@ func (b *bare) add(to *node, n uint64) bool {
 	if b.to == nil {
 		b.to = to
 	}
-	if !b.to.is(to) {
+	if !b.to.equals(to) {
 		return false
 	}
 	b.size += n

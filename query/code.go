@@ -232,7 +232,7 @@ func (q Query) WeightOf(code uint64) int64 {
 	n := q.root
 	for !n.isLeaf() {
 		o := code / q.u.stride[n.level] % q.u.columns[n.level].Domain.Size()
-		n = n.at(o)
+		n = n.childAt(o)
 	}
 	return n.weight
 }

@@ -60,7 +60,7 @@ func (n *node) isZero() bool { return n.isLeaf() && n.weight == 0 }
 
 func (n *node) isOne() bool { return n.isLeaf() && n.weight == 1 }
 
-func (n *node) is(m *node) bool { return n.digest == m.digest }
+func (n *node) equals(m *node) bool { return n.digest == m.digest }
 
 // newSpans returns the reduced node that branches by spans, which are sorted
 // and disjoint, over a finite domain.
@@ -70,7 +70,7 @@ func newSpans(level int, d Domain, spans []span) *node {
 		k := len(merged)
 		switch {
 		case s.to.isZero():
-		case k > 0 && merged[k-1].Last+1 == s.First && merged[k-1].to.is(s.to):
+		case k > 0 && merged[k-1].Last+1 == s.First && merged[k-1].to.equals(s.to):
 			merged[k-1].Last = s.Last
 		default:
 			merged = append(merged, s)
@@ -92,7 +92,7 @@ func newSpans(level int, d Domain, spans []span) *node {
 func newCases(level int, cases []valueCase, rest *node) *node {
 	kept := cases[:0]
 	for _, c := range cases {
-		if !c.to.is(rest) {
+		if !c.to.equals(rest) {
 			kept = append(kept, c)
 		}
 	}
@@ -145,11 +145,11 @@ func (n *node) child(d Domain, v Value) *node {
 	if !ok {
 		return zero
 	}
-	return n.at(o)
+	return n.childAt(o)
 }
 
-// at returns where an ordinal leads at a node over a finite domain.
-func (n *node) at(o uint64) *node {
+// childAt returns where an ordinal leads at a node over a finite domain.
+func (n *node) childAt(o uint64) *node {
 	lo, hi := 0, len(n.spans)
 	for lo < hi {
 		mid := (lo + hi) / 2

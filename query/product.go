@@ -29,7 +29,7 @@ func (n *node) only(d Domain) (Set, *node, bool) {
 	}
 	s := Set{dom: d}
 	for _, sp := range n.spans {
-		if !sp.to.is(n.spans[0].to) {
+		if !sp.to.equals(n.spans[0].to) {
 			return Set{}, nil, false
 		}
 		s.ranges = append(s.ranges, sp.Range)
@@ -44,7 +44,7 @@ func (n *node) onlyCase(d Domain) (Set, *node, bool) {
 		to = n.cases[0].to
 	}
 	for _, c := range n.cases {
-		if s.except != c.to.isZero() || !s.except && !c.to.is(to) {
+		if s.except != c.to.isZero() || !s.except && !c.to.equals(to) {
 			return Set{}, nil, false
 		}
 		s.values = append(s.values, c.value)
@@ -197,15 +197,15 @@ func (n *node) leadingTo(d Domain, to *node) Set {
 	if n.rest == nil {
 		s := Set{dom: d}
 		for _, sp := range n.spans {
-			if sp.to.is(to) {
+			if sp.to.equals(to) {
 				s.ranges = append(s.ranges, sp.Range)
 			}
 		}
 		return s
 	}
-	s := Set{dom: d, except: n.rest.is(to)}
+	s := Set{dom: d, except: n.rest.equals(to)}
 	for _, c := range n.cases {
-		if s.except != c.to.is(to) {
+		if s.except != c.to.equals(to) {
 			s.values = append(s.values, c.value)
 		}
 	}

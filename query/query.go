@@ -141,7 +141,7 @@ func (q Query) combined(r Query, op func(a, b int64) (int64, error)) (Query, err
 func (q Query) Universe() *Universe { return q.u }
 
 // Equal reports whether two queries over one universe are the same function.
-func (q Query) Equal(r Query) bool { return q.root.is(r.root) }
+func (q Query) Equal(r Query) bool { return q.root.equals(r.root) }
 
 // Digest names the query among those over its universe: equal queries have
 // equal digests, in every process.

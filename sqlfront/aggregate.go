@@ -20,7 +20,7 @@ type outputs struct {
 	slots      []Slot
 	bases      []query.Query // of each slot: what it asks before it is divided into groups
 	columns    []post.Column // of the select list, once compiled
-	open       []bool        // the entries of the select list being compiled
+	compiling  []bool        // the entries of the select list being compiled
 	aggregates int           // how many there are
 	texts      []string      // the entries of the select list as written, once asked for
 }
@@ -33,7 +33,7 @@ var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total
 
 // aggregate compiles a call of an aggregate function.
 func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, error) {
-	at := o.g.Place(f)
+	at := o.g.FirstToken(f)
 	upper := syntax.UpperASCII(name)
 	o.aggregates++
 	if f.Distinct {
@@ -104,9 +104,9 @@ func (o *outputs) present(e sqlparser.Expr) (pred, error) {
 	case err != nil:
 		return pred{}, err
 	case ok && v.isColumn:
-		return where(v.column, o.domain(v.column).NotNull()), nil
+		return columnPred(v.column, o.domain(v.column).NotNull()), nil
 	case ok:
-		return truth(!v.constant.isNull()), nil
+		return constantPred(!v.constant.isNull()), nil
 	}
 	x, _, err := o.amount(e)
 	if err != nil {

@@ -91,14 +91,14 @@ func Bind(s *syntax.Select, t Table, args []query.Value) (*Bound, error) {
 		return nil, b.undecided
 	}
 	if err != nil {
-		return nil, placed(s, err)
+		return nil, placedAtWhere(s, err)
 	}
 	bound.Warnings = b.warnings
 	return bound, nil
 }
 
-// placed gives an error without a place that of the WHERE clause.
-func placed(s *syntax.Select, err error) error {
+// placedAtWhere gives an error without a place that of the WHERE clause.
+func placedAtWhere(s *syntax.Select, err error) error {
 	var e *sqlerr.Error
 	if errors.As(err, &e) {
 		return e.At(s.Tokens.Find("WHERE").Position)
@@ -108,17 +108,17 @@ func placed(s *syntax.Select, err error) error {
 
 // binder compiles one SELECT.
 type binder struct {
-	s        *syntax.Select
-	g        *syntax.Tokens
-	table    Table
-	u        *query.Universe // the table's, with the columns of joined tables behind it
-	joins    joins
-	read     map[string]*PublicRows // the public tables, by folded name
-	args     []query.Value
-	scope    scope
-	rows     query.Query // which records FROM and WHERE leave, over u
-	warnings []string
-	known    map[knownKey]pred // see whenKnown
+	s               *syntax.Select
+	g               *syntax.Tokens
+	table           Table
+	u               *query.Universe // the table's, with the columns of joined tables behind it
+	joins           joins
+	read            map[string]*PublicRows // the public tables, by folded name
+	args            []query.Value
+	scope           scope
+	rows            query.Query // which records FROM and WHERE leave, over u
+	warnings        []string
+	knownConditions map[knownKey]pred // see compileKnown
 
 	undecided *UndecidedError // of the first such column that is named
 
@@ -159,15 +159,15 @@ func (b *binder) restrict() (pred, error) {
 	if err != nil || b.s.Where == nil {
 		return kept, err
 	}
-	where, err := b.when(b.s.Where, true)
+	where, err := b.compileCondition(b.s.Where, true)
 	if err != nil {
 		return pred{}, err
 	}
 	return b.merge([]pred{kept, where}, true)
 }
 
-// decided refuses a column whose domain is not known yet.
-func (b *binder) decided(column int) error {
+// refuseUndecided refuses a column whose domain is not known yet.
+func (b *binder) refuseUndecided(column int) error {
 	t, ok := b.table.(Undecided)
 	if !ok || column >= len(b.table.Universe().Columns()) || !t.Undecided(column) {
 		return nil
@@ -203,8 +203,8 @@ type visible struct {
 	column int
 }
 
-// named returns the columns of a name; the qualifier "" is none.
-func (s scope) named(qualifier, name string) []int {
+// columnsNamed returns the columns of a name; the qualifier "" is none.
+func (s scope) columnsNamed(qualifier, name string) []int {
 	var columns []int
 	for _, r := range s {
 		if qualifier != "" && !query.SameName(r.name, qualifier) {
@@ -228,13 +228,13 @@ func (s scope) qualifies(name string) bool {
 func (b *binder) column(e *sqlparser.ColName) (int, error) {
 	t, ok := b.g.Token(e.Name.String())
 	if !ok {
-		return 0, b.g.Place(e).Unsupported("this name")
+		return 0, b.g.FirstToken(e).Unsupported("this name")
 	}
 	qualifier, err := b.qualifier(e.Qualifier)
 	if err != nil {
 		return 0, err
 	}
-	switch columns := b.scope.named(qualifier, t.Value); len(columns) {
+	switch columns := b.scope.columnsNamed(qualifier, t.Value); len(columns) {
 	case 0:
 		return 0, sqlerr.New(sqlerr.Unknown, "no column %s in %s", syntax.Excerpt(t.Value, 40), b.scope.describe()).
 			WithHint("%s", b.columnHint(t)).At(t.Position)
@@ -243,7 +243,7 @@ func (b *binder) column(e *sqlparser.ColName) (int, error) {
 			return 0, t.Unsupported("column "+syntax.Excerpt(t.Value, 40)+" of a public table, whose values are not all integers or all texts,").
 				WithHint("declare a column of numbers with CREATE PUBLIC TABLE … (%s REAL BETWEEN 0 AND 1 STEP 0.001), or make a public view of the table with a column that is", t.Text)
 		}
-		return columns[0], b.decided(columns[0])
+		return columns[0], b.refuseUndecided(columns[0])
 	}
 	return 0, t.Malformed("the name %s is ambiguous", syntax.Excerpt(t.Value, 40)).
 		WithHint("qualify it by its table, or rename one of the columns")

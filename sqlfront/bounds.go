@@ -17,14 +17,14 @@ type bounds struct {
 	lo, hi   scalar
 }
 
-func known(x scalar) bounds {
+func exactly(x scalar) bounds {
 	return bounds{known: true, null: x.isNull(), integral: x.isInteger() || x.isNull(), lo: x, hi: x}
 }
 
-// between returns the bounds of the integers from lo to hi.
-func between(lo, hi int64, null bool) bounds {
+// integersBetween returns the bounds of the integers from lo to hi.
+func integersBetween(lo, hi int64, null bool) bounds {
 	if lo == hi && !null {
-		return known(integerOf(lo))
+		return exactly(integerOf(lo))
 	}
 	return bounds{null: null, integral: true, lo: integerOf(lo), hi: integerOf(hi)}
 }
@@ -41,7 +41,7 @@ func anyNumber(null bool) bounds { return bounds{null: null, lo: lowest, hi: hig
 // from first to last.
 func boundsOf(d query.Domain, first, last uint64) bounds {
 	if first == last {
-		return known(scalarOf(d.Value(first)))
+		return exactly(scalarOf(d.Value(first)))
 	}
 	null := d.Value(first).IsNull()
 	if null {
@@ -122,23 +122,25 @@ func (x bounds) truths() truths {
 func (t truths) bounds() bounds {
 	switch t {
 	case canBeUnknown:
-		return known(scalar{})
+		return exactly(scalar{})
 	case canBeTrue, canBeTrue | canBeUnknown:
-		return between1(1, 1, t)
+		return truthsBetween(1, 1, t)
 	case canBeFalse, canBeFalse | canBeUnknown:
-		return between1(0, 0, t)
+		return truthsBetween(0, 0, t)
 	}
-	return between1(0, 1, t)
+	return truthsBetween(0, 1, t)
 }
 
-func between1(lo, hi int64, t truths) bounds { return between(lo, hi, t&canBeUnknown != 0) }
+func truthsBetween(lo, hi int64, t truths) bounds {
+	return integersBetween(lo, hi, t&canBeUnknown != 0)
+}
 
-// truthOf returns a condition that is known.
-func truthOf(holds bool) bounds {
+// conditionBounds returns a condition that is known.
+func conditionBounds(holds bool) bounds {
 	if holds {
-		return known(integerOf(1))
+		return exactly(integerOf(1))
 	}
-	return known(integerOf(0))
+	return exactly(integerOf(0))
 }
 
 // operation computes bounds of a result from bounds of its operands. Where
@@ -146,10 +148,10 @@ func truthOf(holds bool) bounds {
 // says must hold for all values within.
 type operation func(args []bounds) bounds
 
-// strict makes an operation of a function of values: its result is known when
+// valueOperation makes an operation of a function of values: its result is known when
 // its operands are, and within rest else. what names it where it is applied to
 // a text of which only the column is known.
-func strict(what string, rest func([]bounds) bounds, f func(args []scalar) scalar) operation {
+func valueOperation(what string, rest func([]bounds) bounds, f func(args []scalar) scalar) operation {
 	return func(args []bounds) bounds {
 		values := make([]scalar, len(args))
 		complete := true
@@ -158,33 +160,33 @@ func strict(what string, rest func([]bounds) bounds, f func(args []scalar) scala
 			case x.undefined():
 				return x
 			case x.known && x.lo.standIn == isOther:
-				return known(noDomain(what, x.lo.column))
+				return exactly(noDomain(what, x.lo.column))
 			}
 			values[i], complete = x.lo, complete && x.known
 		}
 		if !complete {
 			return rest(args)
 		}
-		return known(f(values))
+		return exactly(f(values))
 	}
 }
 
-// just returns the same bounds whatever the operands are.
-func just(x bounds) func([]bounds) bounds { return func([]bounds) bounds { return x } }
+// constantBounds returns the same bounds whatever the operands are.
+func constantBounds(x bounds) func([]bounds) bounds { return func([]bounds) bounds { return x } }
 
 // arithmetical returns the operation of + - * / % & | << >>.
 func arithmetical(operator sqlvalue.Operator) operation {
-	return ofBoth(func(x, y bounds) bounds {
+	return nullIfNull(func(x, y bounds) bounds {
 		if x.known && y.known {
-			return known(scalar{value: sqlvalue.Arithmetic(operator, x.lo.value, y.lo.value)})
+			return exactly(scalar{value: sqlvalue.Arithmetic(operator, x.lo.value, y.lo.value)})
 		}
 		return intervals(operator, x, y)
 	})
 }
 
-// ofBoth returns the operation that is undefined where an operand is, NULL where
+// nullIfNull returns the operation that is undefined where an operand is, NULL where
 // one is NULL, and else what of says.
-func ofBoth(of func(x, y bounds) bounds) operation {
+func nullIfNull(of func(x, y bounds) bounds) operation {
 	return func(args []bounds) bounds {
 		x, y := args[0], args[1]
 		switch {
@@ -193,7 +195,7 @@ func ofBoth(of func(x, y bounds) bounds) operation {
 		case y.undefined():
 			return y
 		case x.isNull() || y.isNull():
-			return known(scalar{})
+			return exactly(scalar{})
 		}
 		return of(x, y)
 	}
@@ -218,7 +220,7 @@ func intervals(operator sqlvalue.Operator, x, y bounds) bounds {
 	case sqlvalue.Modulo:
 		return remainders(a, b, c, d, null)
 	}
-	return between(math.MinInt64, math.MaxInt64, null)
+	return integersBetween(math.MinInt64, math.MaxInt64, null)
 }
 
 // corners bounds a monotone operator on [a, b] and [c, d].
@@ -299,20 +301,20 @@ func complement(args []bounds) bounds {
 	case x.undefined() || x.isNull():
 		return x
 	case x.known:
-		return known(integerOf(^x.lo.integer()))
+		return exactly(integerOf(^x.lo.integer()))
 	case x.integral:
-		return between(^x.hi.integer(), ^x.lo.integer(), x.null)
+		return integersBetween(^x.hi.integer(), ^x.lo.integer(), x.null)
 	}
-	return between(math.MinInt64, math.MaxInt64, x.null)
+	return integersBetween(math.MinInt64, math.MaxInt64, x.null)
 }
 
 // comparison returns the operation of = <> < <= > >=.
 func comparison(relation sqlvalue.Relation) operation {
 	equality := relation == sqlvalue.Equal || relation == sqlvalue.NotEqual
-	return ofBoth(func(x, y bounds) bounds {
+	return nullIfNull(func(x, y bounds) bounds {
 		if x.lo.standIn == isOther || y.lo.standIn == isOther {
 			if x.lo == y.lo {
-				return truthOf(relation.Holds(0))
+				return conditionBounds(relation.Holds(0))
 			}
 			return compareOther(x, y, equality, relation == sqlvalue.NotEqual)
 		}
@@ -353,9 +355,9 @@ func compareOther(x, y bounds, equality, negated bool) bounds {
 	}
 	switch {
 	case !equality:
-		return known(noDomain("an ordered comparison", x.lo.column))
+		return exactly(noDomain("an ordered comparison", x.lo.column))
 	case y.lo.standIn == isOther:
-		return known(noDomain("a comparison with another column", x.lo.column))
+		return exactly(noDomain("a comparison with another column", x.lo.column))
 	case y.known || y.isNumber():
 		t := canBeFalse
 		if negated {
@@ -369,8 +371,8 @@ func compareOther(x, y bounds, equality, negated bool) bounds {
 	return anything
 }
 
-// same is IS, which holds for two NULLs and is never unknown.
-func same(args []bounds) bounds {
+// isSame is IS, which holds for two NULLs and is never unknown.
+func isSame(args []bounds) bounds {
 	x, y := args[0], args[1]
 	switch {
 	case x.undefined():
@@ -378,11 +380,11 @@ func same(args []bounds) bounds {
 	case y.undefined():
 		return y
 	case x.isNull() && y.isNull():
-		return truthOf(true)
+		return conditionBounds(true)
 	case x.isNull() && !y.null, y.isNull() && !x.null:
-		return truthOf(false)
+		return conditionBounds(false)
 	case x.isNull() || y.isNull():
-		return between(0, 1, false)
+		return integersBetween(0, 1, false)
 	}
 	equal := comparison(sqlvalue.Equal)(args)
 	if equal.undefined() || !equal.null {
@@ -391,14 +393,14 @@ func same(args []bounds) bounds {
 	if !x.null || !y.null {
 		return (equal.truths()&^canBeUnknown | canBeFalse).bounds()
 	}
-	return between(0, 1, false)
+	return integersBetween(0, 1, false)
 }
 
-// all is AND.
-func all(args []bounds) bounds { return junction(args, canBeFalse, canBeTrue) }
+// conjunction is AND.
+func conjunction(args []bounds) bounds { return junction(args, canBeFalse, canBeTrue) }
 
-// either is OR.
-func either(args []bounds) bounds { return junction(args, canBeTrue, canBeFalse) }
+// disjunction is OR.
+func disjunction(args []bounds) bounds { return junction(args, canBeTrue, canBeFalse) }
 
 // junction is AND and OR: one operand that absorbs decides, even beside one
 // that is undefined.
@@ -423,7 +425,7 @@ func junction(args []bounds, absorbing, neutral truths) bounds {
 	case lost == nil:
 		return can.bounds()
 	case can&absorbing != 0:
-		return between(0, 1, true)
+		return integersBetween(0, 1, true)
 	}
 	return *lost
 }
@@ -444,38 +446,38 @@ func negation(args []bounds) bounds {
 	return n.bounds()
 }
 
-// test returns the operation of IS TRUE, for canBeTrue, and so on: whether a
+// testTruth returns the operation of IS TRUE, for canBeTrue, and so on: whether a
 // condition is what is asked for.
-func test(wanted truths) operation {
+func testTruth(wanted truths) operation {
 	return func(args []bounds) bounds {
 		if args[0].undefined() {
 			return args[0]
 		}
 		switch t := args[0].truths(); {
 		case t == wanted:
-			return truthOf(true)
+			return conditionBounds(true)
 		case t&wanted == 0:
-			return truthOf(false)
+			return conditionBounds(false)
 		}
-		return between(0, 1, false)
+		return integersBetween(0, 1, false)
 	}
 }
 
-// missing is IS NULL.
-func missing(args []bounds) bounds {
+// isMissing is IS NULL.
+func isMissing(args []bounds) bounds {
 	switch x := args[0]; {
 	case x.undefined():
 		return x
 	case x.isNull():
-		return truthOf(true)
+		return conditionBounds(true)
 	case !x.null:
-		return truthOf(false)
+		return conditionBounds(false)
 	}
-	return between(0, 1, false)
+	return integersBetween(0, 1, false)
 }
 
-// choice is CASE WHEN: conditions and results alternate, the ELSE comes last.
-func choice(args []bounds) bounds {
+// firstTrue is CASE WHEN: conditions and results alternate, the ELSE comes last.
+func firstTrue(args []bounds) bounds {
 	var result bounds
 	found := false
 	add := func(x bounds) {

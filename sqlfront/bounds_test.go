@@ -15,7 +15,7 @@ func samples(t *rapid.T) (bounds, []scalar) {
 	ends := []int64{math.MinInt64, math.MinInt64 + 1, -1 << 53, -7, -2, -1, 0, 1, 2, 3, 10, 1 << 31, 1 << 62, math.MaxInt64 - 1, math.MaxInt64}
 	a, b := rapid.SampledFrom(ends).Draw(t, "end"), rapid.SampledFrom(ends).Draw(t, "end")
 	lo, hi := min(a, b), max(a, b)
-	x := between(lo, hi, rapid.Bool().Draw(t, "null"))
+	x := integersBetween(lo, hi, rapid.Bool().Draw(t, "null"))
 	values := []scalar{integerOf(lo), integerOf(hi), integerOf(rapid.Int64Range(lo, hi).Draw(t, "inside"))}
 	if real := realOf(float64(lo)); !x.known && real.compare(x.hi) < 0 && rapid.IntRange(0, 3).Draw(t, "real") == 0 {
 		x.integral, x.lo = false, real
@@ -43,7 +43,7 @@ func (x bounds) within(v scalar) bool {
 // TestBounds checks for every operation that the result of values within bounds
 // is within the bounds of the result.
 func TestBounds(t *testing.T) {
-	binary := map[string]operation{"IS": same, "AND": all, "OR": either, "max": functionOf("max"), "min": functionOf("min")}
+	binary := map[string]operation{"IS": isSame, "AND": conjunction, "OR": disjunction, "max": functionOf("max"), "min": functionOf("min")}
 	for _, o := range []sqlvalue.Operator{"+", "-", "*", "/", "%", "&", "|", "<<", ">>"} {
 		binary[string(o)] = arithmetical(o)
 	}
@@ -51,7 +51,7 @@ func TestBounds(t *testing.T) {
 		binary["compare "+o] = comparison(r)
 	}
 	unary := map[string]operation{
-		"-": negative, "~": complement, "NOT": negation, "IS NULL": missing, "IS TRUE": test(canBeTrue), "IS FALSE": test(canBeFalse),
+		"-": negative, "~": complement, "NOT": negation, "IS NULL": isMissing, "IS TRUE": testTruth(canBeTrue), "IS FALSE": testTruth(canBeFalse),
 		"abs": functionOf("abs"), "residue": residue(7), "IN": (&list{
 			in: map[scalar]bool{integerOf(3): true, integerOf(1 << 62): true}, sorted: []scalar{integerOf(3), integerOf(1 << 62)}}).contains,
 		"IN with NULL": (&list{in: map[scalar]bool{integerOf(0): true}, sorted: []scalar{integerOf(0)}, null: true}).contains,
@@ -76,7 +76,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 		for _, a := range xs {
-			checkWithin(rt, "CASE", choice, []bounds{x, y, z}, []scalar{a, ys[0], zs[0]})
+			checkWithin(rt, "CASE", firstTrue, []bounds{x, y, z}, []scalar{a, ys[0], zs[0]})
 		}
 	})
 }
@@ -89,7 +89,7 @@ func functionOf(name string) operation {
 func checkWithin(t *rapid.T, name string, of operation, boxes []bounds, values []scalar) {
 	exact := make([]bounds, len(values))
 	for i, v := range values {
-		exact[i] = known(v)
+		exact[i] = exactly(v)
 	}
 	result := of(boxes)
 	if got := of(exact); !got.known || !result.within(got.lo) {
@@ -99,5 +99,5 @@ func checkWithin(t *rapid.T, name string, of operation, boxes []bounds, values [
 
 // negative is -x, which SQLite computes as 0 - x.
 func negative(args []bounds) bounds {
-	return arithmetical(sqlvalue.Minus)([]bounds{known(integerOf(0)), args[0]})
+	return arithmetical(sqlvalue.Minus)([]bounds{exactly(integerOf(0)), args[0]})
 }

@@ -33,27 +33,27 @@ func mirrored(r sqlvalue.Relation) sqlvalue.Relation {
 	return r
 }
 
-// whenComparison compiles =, <>, <, <=, >, >=, IN and NOT IN.
-func (b *binder) whenComparison(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
+// compileComparison compiles =, <>, <, <=, >, >=, IN and NOT IN.
+func (b *binder) compileComparison(e *sqlparser.ComparisonExpr, truth bool) (pred, error) {
 	if rows, ok, err := b.splitRows(e); err != nil {
 		return pred{}, err
 	} else if ok {
-		return b.when(rows, want)
+		return b.compileCondition(rows, truth)
 	}
 	switch {
 	case e.Operator == sqlparser.InStr:
-		return b.whenIn(e, want)
+		return b.compileIn(e, truth)
 	case e.Operator == sqlparser.NotInStr:
-		return b.whenIn(e, !want)
+		return b.compileIn(e, !truth)
 	case relations[e.Operator] == "":
-		return b.whenComputed(e, want)
+		return b.compileComputed(e, truth)
 	}
-	return b.compare(e, want)
+	return b.compare(e, truth)
 }
 
 // compare compiles a comparison: of a column with a constant at once, any other
 // by computing it.
-func (b *binder) compare(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
+func (b *binder) compare(e *sqlparser.ComparisonExpr, truth bool) (pred, error) {
 	l, simple, err := b.operand(e.Left)
 	if err != nil {
 		return pred{}, err
@@ -65,32 +65,32 @@ func (b *binder) compare(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
 	relation := relations[e.Operator]
 	switch {
 	case !simple || !also || l.isColumn && r.isColumn:
-		return b.whenComputed(e, want)
+		return b.compileComputed(e, truth)
 	case isOrdered(relation) && (l.isColumn && b.isPinned(l.column) || r.isColumn && b.isPinned(r.column)):
-		return b.whenComputed(e, want)
+		return b.compileComputed(e, truth)
 	case l.isColumn:
-		return b.compareColumn(l.column, relation, r.constant, want)
+		return b.compareColumn(l.column, relation, r.constant, truth)
 	case r.isColumn:
-		return b.compareColumn(r.column, mirrored(relation), l.constant, want)
+		return b.compareColumn(r.column, mirrored(relation), l.constant, truth)
 	case l.constant.isNull() || r.constant.isNull():
-		return truth(false), nil
+		return constantPred(false), nil
 	}
-	return truth(relation.Holds(l.constant.compare(r.constant)) == want), nil
+	return constantPred(relation.Holds(l.constant.compare(r.constant)) == truth), nil
 }
 
 // isOrdered reports whether a relation asks for more than equality.
 func isOrdered(r sqlvalue.Relation) bool { return r != sqlvalue.Equal && r != sqlvalue.NotEqual }
 
 // compareColumn compiles column relation constant; with NULL it is unknown.
-func (b *binder) compareColumn(column int, relation sqlvalue.Relation, k constant, want bool) (pred, error) {
+func (b *binder) compareColumn(column int, relation sqlvalue.Relation, k constant, truth bool) (pred, error) {
 	if k.isNull() {
-		return truth(false), nil
+		return constantPred(false), nil
 	}
 	yes, err := b.matching(column, relation, k)
-	if err != nil || want {
-		return where(column, yes), err
+	if err != nil || truth {
+		return columnPred(column, yes), err
 	}
-	return where(column, b.domain(column).NotNull().Minus(yes)), nil
+	return columnPred(column, b.domain(column).NotNull().Minus(yes)), nil
 }
 
 // matching returns the values of a column for which the comparison is true.
@@ -131,21 +131,21 @@ func (b *binder) warnOutside(column int, what, matches string) {
 	b.warn(fmt.Sprintf("%s %s %s %s: %s nothing", c.Name, what, is, where, matches))
 }
 
-// whenBetween compiles x BETWEEN a AND b as x >= a AND x <= b.
-func (b *binder) whenBetween(e *sqlparser.RangeCond, want bool) (pred, error) {
+// compileBetween compiles x BETWEEN a AND b as x >= a AND x <= b.
+func (b *binder) compileBetween(e *sqlparser.RangeCond, truth bool) (pred, error) {
 	if e.Operator == sqlparser.NotBetweenStr {
-		want = !want
+		truth = !truth
 	}
 	from, to := rangeParts(e)
-	low, err := b.whenComparison(from, want)
+	low, err := b.compileComparison(from, truth)
 	if err != nil {
 		return pred{}, err
 	}
-	high, err := b.whenComparison(to, want)
+	high, err := b.compileComparison(to, truth)
 	if err != nil {
 		return pred{}, err
 	}
-	return b.merge([]pred{low, high}, want)
+	return b.merge([]pred{low, high}, truth)
 }
 
 // convert returns the value of a column that equals a constant under the
@@ -240,11 +240,11 @@ func (b *binder) orderedText(column int, k constant, less, inclusive bool) (quer
 	return d.Greater(v, inclusive)
 }
 
-// whenIn compiles x IN (list): true where x equals an element, unknown where
+// compileIn compiles x IN (list): true where x equals an element, unknown where
 // it does not and x or an element is NULL, else false.
-func (b *binder) whenIn(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
+func (b *binder) compileIn(e *sqlparser.ComparisonExpr, truth bool) (pred, error) {
 	if sub, ok := e.Right.(*sqlparser.Subquery); ok {
-		return b.whenInPublic(e, sub, want)
+		return b.compileInPublic(e, sub, truth)
 	}
 	list, ok := e.Right.(sqlparser.ValTuple)
 	if !ok {
@@ -261,27 +261,27 @@ func (b *binder) whenIn(e *sqlparser.ComparisonExpr, want bool) (pred, error) {
 	case !simple || !constant:
 		plain := *e
 		plain.Operator = sqlparser.InStr
-		return b.whenComputed(&plain, want)
+		return b.compileComputed(&plain, truth)
 	case !x.isColumn:
-		return constantIn(x.constant, elements, want), nil
+		return constantIn(x.constant, elements, truth), nil
 	}
 	equal, null, err := b.equalToAny(x.column, elements)
 	if err != nil {
 		return pred{}, err
 	}
-	return b.among(x.column, equal, null, want), nil
+	return b.among(x.column, equal, null, truth), nil
 }
 
 // among returns where a column is in a list, or is not: where it has none of the
 // values, and the list no NULL.
-func (b *binder) among(column int, listed query.Set, null, want bool) pred {
+func (b *binder) among(column int, listed query.Set, null, truth bool) pred {
 	switch {
-	case want:
-		return where(column, listed)
+	case truth:
+		return columnPred(column, listed)
 	case null:
-		return truth(false)
+		return constantPred(false)
 	}
-	return where(column, b.domain(column).NotNull().Minus(listed))
+	return columnPred(column, b.domain(column).NotNull().Minus(listed))
 }
 
 // elements returns the constants of a list; false where one is computed.
@@ -328,17 +328,17 @@ func (b *binder) equalToAny(column int, elements []constant) (equal query.Set, n
 }
 
 // constantIn evaluates constant IN (constants).
-func constantIn(x constant, elements []constant, want bool) pred {
+func constantIn(x constant, elements []constant, truth bool) pred {
 	null := x.isNull()
 	for _, k := range elements {
 		switch {
 		case k.isNull():
 			null = true
 		case !x.isNull() && x.compare(k) == 0:
-			return truth(want)
+			return constantPred(truth)
 		}
 	}
-	return truth(!null && !want)
+	return constantPred(!null && !truth)
 }
 
 // maxRow bounds the values of a row value.
@@ -388,9 +388,9 @@ func (b *binder) checkRows(left, right sqlparser.ValTuple) error {
 	switch {
 	case len(left) != len(right):
 		return sqlerr.New(sqlerr.Invalid, "a row of %d values is compared with a row of %d", len(left), len(right)).
-			At(b.g.Start(right).Position)
+			At(b.g.StartToken(right).Position)
 	case len(left) > maxRow:
-		return b.g.Start(left).Unsupported("a row of this many values")
+		return b.g.StartToken(left).Unsupported("a row of this many values")
 	}
 	return nil
 }
@@ -440,7 +440,7 @@ func (b *binder) rowIn(left, list sqlparser.ValTuple) (sqlparser.Expr, error) {
 		right, ok := syntax.Unwrap(e).(sqlparser.ValTuple)
 		if !ok {
 			return nil, sqlerr.New(sqlerr.Invalid, "a row of %d values is looked up among single values", len(left)).
-				WithHint("write (a, b) IN ((1, 2), (3, 4))").At(b.g.Start(e).Position)
+				WithHint("write (a, b) IN ((1, 2), (3, 4))").At(b.g.StartToken(e).Position)
 		}
 		equal, err := b.rowEqual(sqlparser.EqualStr, left, right)
 		switch {

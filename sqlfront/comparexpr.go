@@ -47,7 +47,7 @@ func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*exp
 			return apply(comparison(relations[operator]), d, numberExpr(0)), nil
 		}
 	}
-	of := same
+	of := isSame
 	if operator != syntax.OperatorSame {
 		of = comparison(relations[operator])
 	}
@@ -58,7 +58,7 @@ func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*exp
 // lists are known to differ from the others of a column without a domain.
 func compared(of operation, x, y *expr) *expr {
 	if x.derived || y.derived {
-		of = named("a comparison with a computed text", of)
+		of = refuseUnnamed("a comparison with a computed text", of)
 	}
 	return apply(of, x, y)
 }
@@ -101,7 +101,7 @@ func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
 	if x.full.isNumber() && y.full.isText() || x.full.isText() && y.full.isNumber() {
 		if !x.full.isNull() && !y.full.isNull() && !(x.isConstant() && y.isConstant()) {
 			return nil, nil, sqlerr.New(sqlerr.Invalid, "a number is compared with a text, which is never equal").
-				WithHint("write a number without quotes, and a text in quotes").At(b.g.Start(left).Position)
+				WithHint("write a number without quotes, and a text in quotes").At(b.g.StartToken(left).Position)
 		}
 	}
 	return x, y, nil
@@ -130,7 +130,7 @@ func (b *binder) converted(x *expr, own query.Type, other *expr, affinity query.
 
 // toNumber is the NUMERIC affinity: a text that is a number becomes one.
 func toNumber() operation {
-	return strict("a comparison with a number", just(anything), func(args []scalar) scalar {
+	return valueOperation("a comparison with a number", constantBounds(anything), func(args []scalar) scalar {
 		if !args[0].isText() {
 			return args[0]
 		}
@@ -147,7 +147,7 @@ func toNumber() operation {
 
 // toText is the TEXT affinity: a number becomes its digits.
 func toText() operation {
-	return strict("", just(anyText), func(args []scalar) scalar {
+	return valueOperation("", constantBounds(anyText), func(args []scalar) scalar {
 		if args[0].isNull() {
 			return args[0]
 		}
@@ -166,7 +166,7 @@ func (b *binder) isValueExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 			wanted = canBeTrue
 		}
 		x, err := b.condition(e.Left)
-		return applied(err, test(wanted), x)
+		return applied(err, testTruth(wanted), x)
 	}
 	return b.comparisonOf(syntax.OperatorSame, e.Left, e.Right)
 }
@@ -179,7 +179,7 @@ func (b *binder) truthWord(e sqlparser.Expr) (value, ok bool) {
 	}
 	o, ok, err := b.literal(v)
 	if t := o.constant.source; ok && err == nil && !o.isColumn {
-		return t.Is("TRUE"), t.Is("TRUE") || t.Is("FALSE")
+		return t.Matches("TRUE"), t.Matches("TRUE") || t.Matches("FALSE")
 	}
 	return false, false
 }
@@ -197,12 +197,12 @@ func rangeParts(e *sqlparser.RangeCond) (low, high *sqlparser.ComparisonExpr) {
 		&sqlparser.ComparisonExpr{Left: e.Left, Operator: sqlparser.LessEqualStr, Right: e.To}
 }
 
-// named makes an operation refuse texts of which only the column is known.
-func named(what string, of operation) operation {
+// refuseUnnamed makes an operation refuse texts of which only the column is known.
+func refuseUnnamed(what string, of operation) operation {
 	return func(args []bounds) bounds {
 		for _, x := range args {
 			if x.known && x.lo.standIn == isOther {
-				return known(noDomain(what, x.lo.column))
+				return exactly(noDomain(what, x.lo.column))
 			}
 		}
 		return of(args)
@@ -233,7 +233,7 @@ func (b *binder) inExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 		}
 	}
 	if len(constants) > 0 {
-		equal = append(equal, x.in(constants))
+		equal = append(equal, x.inConstants(constants))
 	}
 	return junctionOf(equal, false), nil
 }
@@ -250,8 +250,8 @@ func (b *binder) element(x *expr, e sqlparser.Expr) (*expr, error) {
 	return y, err
 }
 
-// in compiles x IN (constants).
-func (x *expr) in(constants []*expr) *expr {
+// inConstants compiles x IN (constants).
+func (x *expr) inConstants(constants []*expr) *expr {
 	l := &list{in: make(map[scalar]bool)}
 	var mentions []string
 	for _, y := range constants {
@@ -287,7 +287,7 @@ func (l *list) contains(args []bounds) bounds {
 	case x.undefined() || x.isNull():
 		return x
 	case x.known && l.in[x.lo.canonical()]:
-		return truthOf(true)
+		return conditionBounds(true)
 	case x.known:
 		return l.missed().bounds()
 	}

@@ -25,19 +25,19 @@ type compilation struct {
 	*program
 	b *binder
 	// weigh returns the weight of a result, and false while it is not decided.
-	weigh func(bounds) (int64, bool, error)
-	done  []map[string]query.Query
-	leaf  map[int64]query.Query // by weight
+	weigh    func(bounds) (int64, bool, error)
+	compiled []map[string]query.Query
+	leaf     map[int64]query.Query // by weight
 }
 
 // diagram compiles an expression with the weights of its results.
 func (b *binder) diagram(x *expr, weigh func(bounds) (int64, bool, error)) (query.Query, error) {
 	c := &compilation{program: b.program(x), b: b, weigh: weigh, leaf: make(map[int64]query.Query)}
-	c.done = make([]map[string]query.Query, len(c.levels))
+	c.compiled = make([]map[string]query.Query, len(c.levels))
 	if w, ok, err := c.decided(c.now[c.result]); ok || err != nil {
 		return query.Everywhere(b.u, w), err
 	}
-	return c.from(0)
+	return c.compileLevels(0)
 }
 
 // decided returns the weight of a result; false while it is not decided.
@@ -57,11 +57,11 @@ func (b *binder) undefined(x scalar) error {
 		WithHint("pin it with = or IN")
 }
 
-// from compiles the levels from the k-th on, for the state of those before.
-func (c *compilation) from(k int) (query.Query, error) {
+// compileLevels compiles the levels from the k-th on, for the state of those before.
+func (c *compilation) compileLevels(k int) (query.Query, error) {
 	l := &c.levels[k]
 	state := c.state(l)
-	if q, ok := c.done[k][state]; ok {
+	if q, ok := c.compiled[k][state]; ok {
 		return q, nil
 	}
 	q, err := c.level(k)
@@ -69,10 +69,10 @@ func (c *compilation) from(k int) (query.Query, error) {
 		return q, err
 	}
 	c.now[l.step] = l.full
-	if c.done[k] == nil {
-		c.done[k] = make(map[string]query.Query)
+	if c.compiled[k] == nil {
+		c.compiled[k] = make(map[string]query.Query)
 	}
-	c.done[k][state] = q
+	c.compiled[k][state] = q
 	return q, nil
 }
 
@@ -92,13 +92,13 @@ func (c *compilation) level(k int) (query.Query, error) {
 // divide adds the branches of a range of a column's values.
 func (c *compilation) divide(k int, r query.Range, branches *[]query.Branch) error {
 	l := &c.levels[k]
-	q, ok, err := c.at(k, boundsOf(c.u.Columns()[l.column].Domain, r.First, r.Last))
+	q, ok, err := c.compileRest(k, boundsOf(c.u.Columns()[l.column].Domain, r.First, r.Last))
 	if err != nil {
 		return err
 	}
 	if ok {
 		*branches = append(*branches, query.Branch{Range: r, To: q})
-		return c.b.spend(branchCost)
+		return c.b.countSteps(branchCost)
 	}
 	middle := r.First + (r.Last-r.First)/2
 	if err := c.divide(k, query.Range{First: r.First, Last: middle}, branches); err != nil {
@@ -107,12 +107,12 @@ func (c *compilation) divide(k int, r query.Range, branches *[]query.Branch) err
 	return c.divide(k, query.Range{First: middle + 1, Last: r.Last}, branches)
 }
 
-// at compiles the rest for a column's values within bounds; false where these
+// compileRest compiles the rest for a column's values within bounds; false where these
 // must be divided first.
-func (c *compilation) at(k int, x bounds) (query.Query, bool, error) {
+func (c *compilation) compileRest(k int, x bounds) (query.Query, bool, error) {
 	l := &c.levels[k]
 	c.now[l.step] = x
-	if err := c.b.spend(1 + l.cost); err != nil {
+	if err := c.b.countSteps(1 + l.cost); err != nil {
 		return query.Query{}, false, err
 	}
 	w, ok, err := c.decided(c.evaluate(l))
@@ -124,7 +124,7 @@ func (c *compilation) at(k int, x bounds) (query.Query, bool, error) {
 	case !x.known:
 		return query.Query{}, false, nil
 	}
-	q, err := c.from(k + 1)
+	q, err := c.compileLevels(k + 1)
 	return q, true, err
 }
 
@@ -146,10 +146,10 @@ func (c *compilation) texts(k int) (query.Query, error) {
 	values, pinned := c.b.pins[l.column]
 	if !pinned {
 		values = []query.Value{query.Null()}
-		for _, s := range c.named {
+		for _, s := range c.knownTexts {
 			values = append(values, query.Text(s))
 		}
-		if err := c.b.spend(branchCost * len(values)); err != nil {
+		if err := c.b.countSteps(branchCost * len(values)); err != nil {
 			return query.Query{}, err
 		}
 		slices.SortFunc(values, query.Value.Compare)
@@ -157,7 +157,7 @@ func (c *compilation) texts(k int) (query.Query, error) {
 	}
 	cases := make([]query.Case, len(values))
 	for i, v := range values {
-		q, _, err := c.at(k, known(scalarOf(v)))
+		q, _, err := c.compileRest(k, exactly(scalarOf(v)))
 		if err != nil {
 			return q, err
 		}
@@ -166,15 +166,15 @@ func (c *compilation) texts(k int) (query.Query, error) {
 	rest := query.None(c.u)
 	if !pinned {
 		var err error
-		if rest, _, err = c.at(k, known(scalar{standIn: isOther, column: l.column})); err != nil {
+		if rest, _, err = c.compileRest(k, exactly(scalar{standIn: isOther, column: l.column})); err != nil {
 			return rest, err
 		}
 	}
 	return query.SwitchText(c.u, l.column, cases, rest)
 }
 
-// spend notes that steps are evaluated, and refuses too many.
-func (b *binder) spend(steps int) error {
+// countSteps notes that steps are evaluated, and refuses too many.
+func (b *binder) countSteps(steps int) error {
 	if b.spent.steps += steps; b.spent.steps > maxSteps {
 		return sqlerr.New(sqlerr.Unsupported, "the predicate is too complex: compiling it takes more than %d steps", maxSteps).
 			WithHint("%s, or compare fewer columns of large domains", binHint)
@@ -182,14 +182,14 @@ func (b *binder) spend(steps int) error {
 	return nil
 }
 
-// whenComputed returns where a condition that computes is true, or false.
-func (b *binder) whenComputed(e sqlparser.Expr, want bool) (pred, error) {
+// compileComputed returns where a condition that computes is true, or false.
+func (b *binder) compileComputed(e sqlparser.Expr, truth bool) (pred, error) {
 	x, err := b.condition(e)
 	if err != nil {
 		return pred{}, err
 	}
 	wanted := canBeFalse
-	if want {
+	if truth {
 		wanted = canBeTrue
 	}
 	q, err := b.diagram(x, func(r bounds) (int64, bool, error) {
@@ -203,7 +203,7 @@ func (b *binder) whenComputed(e sqlparser.Expr, want bool) (pred, error) {
 		return pred{}, b.placedAt(err, e)
 	}
 	p := b.simplest(q)
-	if p.shape == isConstant && !p.always && want {
+	if p.shape == isConstant && !p.always && truth {
 		b.warnNothing(e)
 	}
 	return p, nil
@@ -220,10 +220,10 @@ func (b *binder) warnNothing(e sqlparser.Expr) {
 func (b *binder) simplest(q query.Query) pred {
 	switch columns := q.Columns(); len(columns) {
 	case 0:
-		return truth(q.Equal(query.All(b.u)))
+		return constantPred(q.Equal(query.All(b.u)))
 	case 1:
 		if sets, ok := q.Product(); ok {
-			return where(columns[0], sets[columns[0]])
+			return columnPred(columns[0], sets[columns[0]])
 		}
 	}
 	return pred{shape: isDiagram, q: q}
@@ -272,22 +272,22 @@ func (b *binder) storable(x scalar) (query.Value, error) {
 // has to be computed, and remembered, when the columns become known one after
 // the other.
 type program struct {
-	u      *query.Universe
-	steps  []step
-	index  map[*expr]int
-	result int
-	levels []level  // one for each column of the expression, ascending
-	now    []bounds // of each step, for the columns that are known
-	named  []string // the texts that a text of a column without a domain can equal
+	u          *query.Universe
+	steps      []step
+	index      map[*expr]int
+	result     int
+	levels     []level  // one for each column of the expression, ascending
+	now        []bounds // of each step, for the columns that are known
+	knownTexts []string // the texts that a text of a column without a domain can equal
 }
 
 // step is one operation; its operands are earlier steps.
 type step struct {
-	of   operation // nil for a column and a constant
-	args []int
-	last int
-	cost int      // of evaluating it, in steps
-	in   []bounds // room for the operands
+	operation operation // nil for a column and a constant
+	args      []int
+	last      int
+	cost      int      // of evaluating it, in steps
+	in        []bounds // room for the operands
 }
 
 // level is one column of the expression.
@@ -312,32 +312,32 @@ func (b *binder) program(x *expr) *program {
 	for i := range p.levels {
 		p.divide(&p.levels[i])
 	}
-	p.nameAll(b)
+	p.noteAllTexts(b)
 	return p
 }
 
-// nameAll notes the texts of the domains and pins of the columns, where a
+// noteAllTexts notes the texts of the domains and pins of the columns, where a
 // column without a domain can be compared with them.
-func (p *program) nameAll(b *binder) {
+func (p *program) noteAllTexts(b *binder) {
 	open := func(l level) bool { return !b.domain(l.column).Finite() }
 	if !slices.ContainsFunc(p.levels, open) {
 		return
 	}
 	for _, l := range p.levels {
-		p.name(b.pins[l.column])
+		p.noteTexts(b.pins[l.column])
 		if d := b.domain(l.column); d.Type() == query.TypeText && d.Finite() {
 			for o := range d.Size() {
-				p.name([]query.Value{d.Value(o)})
+				p.noteTexts([]query.Value{d.Value(o)})
 			}
 		}
 	}
 }
 
-// name notes texts that another text can be compared with.
-func (p *program) name(values []query.Value) {
+// noteTexts notes texts that another text can be compared with.
+func (p *program) noteTexts(values []query.Value) {
 	for _, v := range values {
 		if v.IsText() {
-			p.named = append(p.named, v.Str())
+			p.knownTexts = append(p.knownTexts, v.Str())
 		}
 	}
 }
@@ -356,7 +356,7 @@ func (p *program) add(x *expr, columns map[int]int) int {
 		p.index[x] = i
 		return i
 	}
-	s := step{of: x.of, last: x.last, cost: 1 + x.cost, in: make([]bounds, len(x.args))}
+	s := step{operation: x.operation, last: x.last, cost: 1 + x.cost, in: make([]bounds, len(x.args))}
 	for _, a := range x.args {
 		s.args = append(s.args, p.add(a, columns))
 	}
@@ -366,9 +366,9 @@ func (p *program) add(x *expr, columns map[int]int) int {
 	if x.column >= 0 {
 		columns[x.column] = i
 	}
-	p.named = append(p.named, x.mentions...)
+	p.knownTexts = append(p.knownTexts, x.mentions...)
 	if x.full.known && x.full.lo.isText() {
-		p.named = append(p.named, x.full.lo.value.Str())
+		p.knownTexts = append(p.knownTexts, x.full.lo.value.Str())
 	}
 	return i
 }
@@ -380,7 +380,7 @@ func (p *program) divide(l *level) {
 		if s.last < l.column {
 			continue
 		}
-		if s.of != nil {
+		if s.operation != nil {
 			l.pending = append(l.pending, i)
 			l.cost += s.cost
 		}
@@ -402,7 +402,7 @@ func (p *program) evaluate(l *level) bounds {
 		for k, a := range s.args {
 			s.in[k] = p.now[a]
 		}
-		p.now[i] = s.of(s.in)
+		p.now[i] = s.operation(s.in)
 	}
 	return p.now[p.result]
 }

@@ -15,19 +15,19 @@ import (
 // expr is an expression over the columns of a table, with what can be said of
 // its values for all records. A sum has terms instead of operands.
 type expr struct {
-	of       operation // nil for a column, a constant and a sum
-	args     []*expr
-	terms    []term
-	modulus  int64    // of a sum that matters only up to multiples of it, else 0
-	mentions []string // texts that it compares a text with
-	column   int      // of a column, else -1
-	literal  *constant
-	affinity query.Type // of a column, which converts what it is compared with, else 0
-	derived  bool       // can be a text that neither the statement nor a domain lists
-	size     uint64     // of a sum: no part of it is larger in magnitude
-	full     bounds     // what it can be
-	last     int        // the last column it depends on, -1 for none
-	cost     int        // of the operation beyond that of others, in steps
+	operation operation // nil for a column, a constant and a sum
+	args      []*expr
+	terms     []term
+	modulus   int64    // of a sum that matters only up to multiples of it, else 0
+	mentions  []string // texts that it compares a text with
+	column    int      // of a column, else -1
+	literal   *constant
+	affinity  query.Type // of a column, which converts what it is compared with, else 0
+	derived   bool       // can be a text that neither the statement nor a domain lists
+	size      uint64     // of a sum: no part of it is larger in magnitude
+	full      bounds     // what it can be
+	last      int        // the last column it depends on, -1 for none
+	cost      int        // of the operation beyond that of others, in steps
 }
 
 // maxParts bounds the names, literals and operators of a statement's expressions
@@ -46,7 +46,7 @@ func (b *binder) columnExpr(column int) *expr {
 
 // constantExpr returns a literal or an argument as an expression.
 func constantExpr(k constant) *expr {
-	return &expr{column: -1, literal: &k, last: -1, full: known(k.scalar())}
+	return &expr{column: -1, literal: &k, last: -1, full: exactly(k.scalar())}
 }
 
 // numberExpr returns an integer as an expression.
@@ -55,7 +55,7 @@ func numberExpr(n int64) *expr { return constantExpr(constant{value: query.Int(n
 // apply returns an operation on expressions. One whose result is the same for
 // all records becomes a constant.
 func apply(of operation, args ...*expr) *expr {
-	x := &expr{of: of, args: args, column: -1, last: -1}
+	x := &expr{operation: of, args: args, column: -1, last: -1}
 	full := make([]bounds, len(args))
 	for i, a := range args {
 		full[i] = a.full
@@ -64,14 +64,14 @@ func apply(of operation, args ...*expr) *expr {
 	}
 	x.full = of(full)
 	if x.full.known {
-		return fixed(x.full)
+		return constantOf(x.full)
 	}
 	return x
 }
 
-// folded applies an operation on two operands to several, one after the other:
+// applyLeft applies an operation on two operands to several, one after the other:
 // then one value is all that has to be remembered of those passed.
-func folded(of operation, args []*expr) *expr {
+func applyLeft(of operation, args []*expr) *expr {
 	x := args[0]
 	for _, y := range args[1:] {
 		x = apply(of, x, y)
@@ -85,13 +85,13 @@ func junctionOf(args []*expr, and bool) *expr {
 	args = slices.Clone(args)
 	slices.SortStableFunc(args, func(x, y *expr) int { return cmp.Compare(x.last, y.last) })
 	if and {
-		return folded(all, args)
+		return applyLeft(conjunction, args)
 	}
-	return folded(either, args)
+	return applyLeft(disjunction, args)
 }
 
-// fixed returns the expression of a known value.
-func fixed(full bounds) *expr { return &expr{column: -1, last: -1, full: full} }
+// constantOf returns the expression of a known value.
+func constantOf(full bounds) *expr { return &expr{column: -1, last: -1, full: full} }
 
 // isConstant reports whether the value is the same for all records.
 func (x *expr) isConstant() bool { return x.last < 0 }
@@ -103,8 +103,8 @@ type effort struct {
 	work  query.Work // of combining diagrams
 }
 
-// part notes that a part of an expression is compiled, and refuses too many.
-func (b *binder) part() error {
+// countPart notes that a part of an expression is compiled, and refuses too many.
+func (b *binder) countPart() error {
 	if b.spent.parts++; b.spent.parts > maxParts {
 		return sqlerr.New(sqlerr.Unsupported, "the expressions of the statement are too long: they have more than %d parts", maxParts).
 			WithHint(binHint)
@@ -115,13 +115,13 @@ func (b *binder) part() error {
 // expr compiles a syntax tree to an expression that has SQLite's value for
 // every record. Conditions are expressions whose values are 1, 0 and NULL.
 func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
-	if err := b.part(); err != nil {
+	if err := b.countPart(); err != nil {
 		return nil, b.placedAt(err, e)
 	}
 	e = syntax.Unwrap(e)
 	if o, ok, err := b.operand(e); err != nil || ok {
 		if o.isColumn && err == nil && b.joins.steps(o.column) != nil {
-			return nil, b.g.Start(e).Unsupported("computing with REAL column " + b.u.Columns()[o.column].Name + " in a condition or function").
+			return nil, b.g.StartToken(e).Unsupported("computing with REAL column " + b.u.Columns()[o.column].Name + " in a condition or function").
 				WithHint("compare it with a number, or add it up")
 		}
 		if o.isColumn {
@@ -175,7 +175,7 @@ func applied(err error, of operation, args ...*expr) (*expr, error) {
 // placedAt gives an error without a place that of an expression.
 func (b *binder) placedAt(err error, e sqlparser.Expr) error {
 	if s, ok := err.(*sqlerr.Error); ok {
-		return s.At(b.g.Start(e).Position)
+		return s.At(b.g.StartToken(e).Position)
 	}
 	return err
 }
@@ -205,7 +205,7 @@ func (b *binder) refuseText(x *expr, e sqlparser.Expr, what, hint string) error 
 	case x.full.undefined():
 		return b.placedAt(b.undefined(x.full.lo), e)
 	case !x.full.isNumber():
-		return b.g.Start(e).Unsupported(what).WithHint("%s", hint)
+		return b.g.StartToken(e).Unsupported(what).WithHint("%s", hint)
 	}
 	return nil
 }
@@ -253,7 +253,7 @@ func (b *binder) binaryExpr(e *sqlparser.BinaryExpr) (*expr, error) {
 // binaryOf applies an arithmetic operator to its compiled operands.
 func (b *binder) binaryOf(e *sqlparser.BinaryExpr, x, y *expr) (*expr, error) {
 	if bitOperators[e.Operator] && (mixes(e.Operator, e.Left) || mixes(e.Operator, e.Right)) {
-		return nil, b.g.Start(e).Unsupported("a mixture of bit operators").WithHint("set parentheses: (a & b) | c")
+		return nil, b.g.StartToken(e).Unsupported("a mixture of bit operators").WithHint("set parentheses: (a & b) | c")
 	}
 	switch e.Operator {
 	case sqlparser.PlusStr, sqlparser.MinusStr:
@@ -278,7 +278,7 @@ func mixes(operator string, e sqlparser.Expr) bool {
 // junctionExpr compiles a chain of ANDs, or of ORs.
 func (b *binder) junctionExpr(e sqlparser.Expr, and bool) (*expr, error) {
 	var args []*expr
-	for _, part := range chain(e, and) {
+	for _, part := range flatten(e, and) {
 		x, err := b.condition(part)
 		if err != nil {
 			return nil, err
@@ -293,7 +293,7 @@ func (b *binder) isExpr(e *sqlparser.IsExpr) (*expr, error) {
 	switch e.Operator {
 	case sqlparser.IsNullStr, sqlparser.IsNotNullStr:
 		x, err := b.expr(e.Expr)
-		x, err = applied(err, missing, x)
+		x, err = applied(err, isMissing, x)
 		return negatedIf(e.Operator == sqlparser.IsNotNullStr, x, err)
 	}
 	x, err := b.condition(e.Expr)
@@ -301,7 +301,7 @@ func (b *binder) isExpr(e *sqlparser.IsExpr) (*expr, error) {
 	if e.Operator == sqlparser.IsFalseStr || e.Operator == sqlparser.IsNotFalseStr {
 		wanted = canBeFalse
 	}
-	x, err = applied(err, test(wanted), x)
+	x, err = applied(err, testTruth(wanted), x)
 	return negatedIf(e.Operator == sqlparser.IsNotTrueStr || e.Operator == sqlparser.IsNotFalseStr, x, err)
 }
 
@@ -349,9 +349,9 @@ func (b *binder) caseOf(e *sqlparser.CaseExpr, results []*expr) (*expr, error) {
 		args = append(args, when, results[i])
 	}
 	if e.Else == nil {
-		return apply(choice, append(args, constantExpr(constant{}))...), nil
+		return apply(firstTrue, append(args, constantExpr(constant{}))...), nil
 	}
-	return apply(choice, append(args, results[len(e.Whens)])...), nil
+	return apply(firstTrue, append(args, results[len(e.Whens)])...), nil
 }
 
 // isMembership reports whether a comparison is known as a set of a column's
@@ -388,18 +388,18 @@ func (b *binder) isOfReal(operands ...sqlparser.Expr) bool {
 
 // memberExpr compiles a condition that is a set of one column's values.
 func (b *binder) memberExpr(e sqlparser.Expr) (*expr, error) {
-	yes, err := b.when(e, true)
+	yes, err := b.compileCondition(e, true)
 	if err != nil {
 		return nil, err
 	}
-	no, err := b.when(e, false)
+	no, err := b.compileCondition(e, false)
 	switch {
 	case err != nil:
 		return nil, err
 	case yes.shape == isDiagram || no.shape == isDiagram:
 		return nil, b.unsupported(e)
 	case yes.shape == isConstant && no.shape == isConstant:
-		return fixed(membership(yes, no, scalar{})), nil
+		return constantOf(membership(yes, no, scalar{})), nil
 	}
 	column := yes.column
 	if yes.shape == isConstant {
@@ -407,7 +407,7 @@ func (b *binder) memberExpr(e sqlparser.Expr) (*expr, error) {
 	}
 	x := apply(func(args []bounds) bounds {
 		if !args[0].known {
-			return between(0, 1, true)
+			return integersBetween(0, 1, true)
 		}
 		return membership(yes, no, args[0].lo)
 	}, b.columnExpr(column))
@@ -427,11 +427,11 @@ func (b *binder) memberExpr(e sqlparser.Expr) (*expr, error) {
 func membership(yes, no pred, x scalar) bounds {
 	switch {
 	case yes.contains(x):
-		return truthOf(true)
+		return conditionBounds(true)
 	case no.contains(x):
-		return truthOf(false)
+		return conditionBounds(false)
 	}
-	return known(scalar{})
+	return exactly(scalar{})
 }
 
 // contains reports whether a set, or a constant, holds for a column's value.

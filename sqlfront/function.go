@@ -17,30 +17,30 @@ type function struct {
 	least, most int                   // arguments
 	rest        func([]bounds) bounds // what it can be while an argument is not known
 	text        bool                  // can be a text
-	of          func(args []scalar) scalar
+	compute     func(args []scalar) scalar
 }
 
 // functionNamed returns the function with a lower-case name.
 func functionNamed(name string, arguments int) (function, bool) {
-	count := just(bounds{null: true, integral: true, lo: integerOf(0), hi: integerOf(math.MaxInt64)})
-	some := just(anyText)
+	count := constantBounds(bounds{null: true, integral: true, lo: integerOf(0), hi: integerOf(math.MaxInt64)})
+	some := constantBounds(anyText)
 	switch name {
 	case "abs":
 		return function{1, 1, magnitudes, false, absolute}, true
 	case "length":
 		return function{1, 1, count, false, length}, true
 	case "lower":
-		return function{1, 1, some, true, mapped(syntax.LowerASCII)}, true
+		return function{1, 1, some, true, textFunction(syntax.LowerASCII)}, true
 	case "upper":
-		return function{1, 1, some, true, mapped(syntax.UpperASCII)}, true
+		return function{1, 1, some, true, textFunction(syntax.UpperASCII)}, true
 	case "substr", "substring":
 		return function{2, 3, some, true, substring}, true
 	}
 	switch {
 	case name == "min" && arguments > 1:
-		return function{2, 100, union, true, extreme(-1)}, true
+		return function{2, 100, hullOfAll, true, extreme(-1)}, true
 	case name == "max" && arguments > 1:
-		return function{2, 100, union, true, extreme(+1)}, true
+		return function{2, 100, hullOfAll, true, extreme(+1)}, true
 	}
 	return function{}, false
 }
@@ -68,14 +68,14 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 		}
 	}
 	if len(args) < f.least || len(args) > f.most {
-		return nil, sqlerr.New(sqlerr.Malformed, "wrong number of arguments to %s()", name).At(b.g.Place(e).Position)
+		return nil, sqlerr.New(sqlerr.Malformed, "wrong number of arguments to %s()", name).At(b.g.FirstToken(e).Position)
 	}
 	if special > 0 {
 		return b.specialExpr(name, e, args)
 	}
 	var x *expr
 	if name == "min" || name == "max" {
-		x = folded(f.operation(name), args)
+		x = applyLeft(f.operation(name), args)
 	} else {
 		x = apply(f.operation(name), args...)
 	}
@@ -85,7 +85,7 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 
 // operation returns the function as an operation.
 func (f function) operation(name string) operation {
-	return strict("the function "+name+"()", f.rest, f.of)
+	return valueOperation("the function "+name+"()", f.rest, f.compute)
 }
 
 // arguments compiles the arguments of a call.
@@ -112,20 +112,20 @@ func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (
 	switch name {
 	case "iif":
 		if !args[0].full.isNumber() {
-			return nil, b.g.Start(e.Exprs[0].(*sqlparser.AliasedExpr).Expr).Unsupported("a text as a condition").
+			return nil, b.g.StartToken(e.Exprs[0].(*sqlparser.AliasedExpr).Expr).Unsupported("a text as a condition").
 				WithHint("compare it with a value")
 		}
-		return apply(choice, args...), nil
+		return apply(firstTrue, args...), nil
 	case "nullif": // compares without affinity
 		equal := compared(comparison(sqlvalue.Equal), args[0], args[1])
-		return apply(choice, equal, fixed(known(scalar{})), args[0]), nil
+		return apply(firstTrue, equal, constantOf(exactly(scalar{})), args[0]), nil
 	}
 	last := len(args) - 1
 	var cases []*expr
 	for _, x := range args[:last] {
-		cases = append(cases, apply(negation, apply(missing, x)), x)
+		cases = append(cases, apply(negation, apply(isMissing, x)), x)
 	}
-	return apply(choice, append(cases, args[last])...), nil
+	return apply(firstTrue, append(cases, args[last])...), nil
 }
 
 // absolute is abs(x): SQLite fails where the result overflows.
@@ -152,17 +152,17 @@ func magnitudes(args []bounds) bounds {
 	case x.lo.integer() >= 0:
 		return x
 	case x.hi.integer() <= 0:
-		return between(-x.hi.integer(), -x.lo.integer(), x.null)
+		return integersBetween(-x.hi.integer(), -x.lo.integer(), x.null)
 	}
-	return between(0, max(-x.lo.integer(), x.hi.integer()), x.null)
+	return integersBetween(0, max(-x.lo.integer(), x.hi.integer()), x.null)
 }
 
-// union bounds a function that returns NULL or one of its arguments.
-func union(args []bounds) bounds {
+// hullOfAll bounds a function that returns NULL or one of its arguments.
+func hullOfAll(args []bounds) bounds {
 	u := args[0]
 	for _, x := range args[1:] {
 		if u.isNull() || x.isNull() {
-			return known(scalar{})
+			return exactly(scalar{})
 		}
 		u = u.hull(x)
 	}
@@ -203,7 +203,7 @@ func onText(x scalar, f func(string) scalar) scalar {
 // plainText reports whether the functions read all of a text, as characters.
 func plainText(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) }
 
-func mapped(f func(string) string) func([]scalar) scalar {
+func textFunction(f func(string) string) func([]scalar) scalar {
 	return func(args []scalar) scalar {
 		return onText(args[0], func(s string) scalar { return textOf(f(s)) })
 	}

@@ -52,11 +52,11 @@ func oneCondition(text string) bool {
 	depth := 0
 	for _, k := range tokens {
 		switch {
-		case k.Is("("):
+		case k.Matches("("):
 			depth++
-		case k.Is(")"):
+		case k.Matches(")"):
 			depth--
-		case k.Is(";"):
+		case k.Matches(";"):
 			return false
 		}
 		if depth < 0 {

@@ -19,10 +19,10 @@ const maxNumbers = 100_000
 
 // key is an expression of GROUP BY.
 type key struct {
-	meaning string // see meaning
-	of      post.Type
-	unit    *big.Rat // of REAL values, which the cells have in units
-	cells   []cell
+	meaning   string // see meaning
+	valueType post.Type
+	unit      *big.Rat // of REAL values, which the cells have in units
+	cells     []cell
 }
 
 // cell is a value of a key and the records that have it.
@@ -58,7 +58,7 @@ func (o *outputs) groupBy() error {
 }
 
 func (o *outputs) tooMany(e sqlparser.Expr) error {
-	return o.g.Start(e).Unsupported("a statement with more than 100000 groups").
+	return o.g.StartToken(e).Unsupported("a statement with more than 100000 groups").
 		WithHint("select fewer values in WHERE, or group by fewer columns")
 }
 
@@ -69,7 +69,7 @@ func (o *outputs) grouped(e sqlparser.Expr) (sqlparser.Expr, error) {
 		it, err := o.listed(n, "GROUP BY", e)
 		return it.Expr, err
 	}
-	if name, ok := o.bareName(e); ok && len(o.scope.named("", name)) == 0 {
+	if name, ok := o.bareName(e); ok && len(o.scope.columnsNamed("", name)) == 0 {
 		if it, ok := o.aliased(name); ok {
 			return it.Expr, nil
 		}
@@ -94,11 +94,11 @@ func (o *outputs) ordinal(e sqlparser.Expr) (int64, bool) {
 // listed returns the entry of the select list with a number.
 func (o *outputs) listed(n int64, clause string, e sqlparser.Expr) (syntax.ListItem, error) {
 	if n < 1 || n > int64(len(o.s.List)) {
-		return syntax.ListItem{}, o.g.Place(e).Malformed("%s %d: the select list has %d columns", clause, n, len(o.s.List))
+		return syntax.ListItem{}, o.g.FirstToken(e).Malformed("%s %d: the select list has %d columns", clause, n, len(o.s.List))
 	}
 	it := o.s.List[n-1]
 	if it.Star != nil {
-		return syntax.ListItem{}, o.g.PlaceOf(it).Unsupported("SELECT *").WithHint(countHint)
+		return syntax.ListItem{}, o.g.ItemToken(it).Unsupported("SELECT *").WithHint(countHint)
 	}
 	return it, nil
 }
@@ -129,15 +129,15 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 	case *sqlparser.ColName:
 		return o.columnKey(e)
 	case *sqlparser.SQLVal:
-		return key{}, o.g.Place(e).Unsupported("grouping by a constant").WithHint("group by a declared column")
+		return key{}, o.g.FirstToken(e).Unsupported("grouping by a constant").WithHint("group by a declared column")
 	}
 	if name, f := o.calledFunction(e); f != nil {
 		construct, _ := o.construct(e)
 		if aggregates[name] || name == "margin" {
-			return key{}, o.g.Place(f).Malformed("%s cannot stand in GROUP BY", syntax.UpperASCII(name))
+			return key{}, o.g.FirstToken(f).Malformed("%s cannot stand in GROUP BY", syntax.UpperASCII(name))
 		}
 		if !o.isFunction(e) {
-			return key{}, o.g.Place(f).Unsupported(construct + " in GROUP BY").WithHint(binHint)
+			return key{}, o.g.FirstToken(f).Unsupported(construct + " in GROUP BY").WithHint(binHint)
 		}
 	}
 	return o.computedKey(e)
@@ -155,20 +155,20 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	n, finite := values.Size()
 	switch {
 	case !finite:
-		return key{}, o.g.Place(e).Unsupported("GROUP BY "+c.Name+", which has no declared domain,").
+		return key{}, o.g.FirstToken(e).Unsupported("GROUP BY "+c.Name+", which has no declared domain,").
 			WithHint("list the values to group by: WHERE %s IN ('…', '…') GROUP BY %s", c.Name, c.Name)
 	case n > maxNumbers:
 		return key{}, o.tooMany(e)
 	}
-	k := key{of: post.Integer}
+	k := key{valueType: post.Integer}
 	if c.Domain.Type() == query.TypeText {
-		k.of = post.Text
+		k.valueType = post.Text
 	}
 	for v := range values.Each() {
-		k.cells = append(k.cells, cell{v, where(column, c.Domain.Of(v))})
+		k.cells = append(k.cells, cell{v, columnPred(column, c.Domain.Of(v))})
 	}
 	if steps := o.joins.steps(column); steps != nil {
-		k.of, k.unit = post.Real, steps.Step()
+		k.valueType, k.unit = post.Real, steps.Step()
 	}
 	if j, i, ok := o.joined(column); ok {
 		o.cellsOfKeys(&k, j, i)
@@ -184,7 +184,7 @@ func (o *outputs) cellsOfKeys(k *key, j *join, column int) {
 		keys[r.Values[column]] = append(keys[r.Values[column]], r.Key)
 	}
 	for i, c := range k.cells {
-		k.cells[i].where = where(j.lookup.Key, o.domain(j.lookup.Key).Of(keys[c.value]...))
+		k.cells[i].where = columnPred(j.lookup.Key, o.domain(j.lookup.Key).Of(keys[c.value]...))
 	}
 }
 
@@ -205,14 +205,14 @@ func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
 	case !ok:
 		return key{}, o.tooMany(e)
 	}
-	k := key{of: post.Integer}
+	k := key{valueType: post.Integer}
 	if unit != nil {
-		k.of, k.unit = post.Real, unit
+		k.valueType, k.unit = post.Real, unit
 	}
 	for _, l := range levels {
 		v := values[l.Value-1]
 		if v.IsText() {
-			k.of = post.Text
+			k.valueType = post.Text
 		}
 		k.cells = append(k.cells, cell{v, pred{shape: isDiagram, q: l.Where}})
 	}

@@ -99,7 +99,7 @@ func (b *binder) addJoins(s *syntax.Select, add func(string, query.Domain) int) 
 		if len(s.From) == 1 || query.SameName(from.Name.Text, b.table.Name()) {
 			continue
 		}
-		t, err := b.public(from.Name, from.Place)
+		t, err := b.public(from.Name, from.Token)
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (b *binder) bindOn(from *syntax.FromItem, j *join) (pred, error) {
 		return ok
 	})
 	if on < 0 {
-		return pred{}, from.Place.Unsupported("a join on anything but a private column that equals a public one").WithHint(syntax.JoinHint)
+		return pred{}, from.Token.Unsupported("a join on anything but a private column that equals a public one").WithHint(syntax.JoinHint)
 	}
 	private, public, _ := b.equated(conditions[on], j)
 	if err := b.lookUp(from, j, private, public); err != nil {
@@ -209,7 +209,7 @@ func (b *binder) bindOn(from *syntax.FromItem, j *join) (pred, error) {
 		if i == on {
 			continue
 		}
-		p, err := b.when(c, true)
+		p, err := b.compileCondition(c, true)
 		if err != nil {
 			return pred{}, err
 		}
@@ -219,13 +219,13 @@ func (b *binder) bindOn(from *syntax.FromItem, j *join) (pred, error) {
 	for i, r := range j.lookup.Rows {
 		keys[i] = r.Key
 	}
-	return b.merge(append(rest, where(j.lookup.Key, b.domain(j.lookup.Key).Of(keys...))), true)
+	return b.merge(append(rest, columnPred(j.lookup.Key, b.domain(j.lookup.Key).Of(keys...))), true)
 }
 
 // conditions returns the parts of ON.
 func (b *binder) conditions(from *syntax.FromItem) ([]sqlparser.Expr, error) {
 	if from.On != nil {
-		return chain(from.On, true), nil
+		return flatten(from.On, true), nil
 	}
 	t, _ := b.g.Token(from.Using[0].String())
 	return nil, t.Unsupported("USING").WithHint("write ON a.%s = b.%s", t.Text, t.Text)
@@ -263,7 +263,7 @@ func (b *binder) lookUp(from *syntax.FromItem, j *join, private, key int) error 
 	d := b.domain(private)
 	name := syntax.Excerpt(j.table.Columns[key], 40)
 	if public := b.domain(j.columns[key]); public.Type() != d.Type() {
-		return from.Place.Unsupported("a join of columns of different types").
+		return from.Token.Unsupported("a join of columns of different types").
 			WithHint("%s is %v and %s is %v", b.u.Columns()[private].Name, d.Type(), name, public.Type())
 	}
 	j.lookup.Key = private
@@ -281,7 +281,7 @@ func (b *binder) lookUp(from *syntax.FromItem, j *join, private, key int) error 
 			continue // equals nothing
 		}
 		if seen[k] {
-			return from.Place.Unsupported("a join on " + name + ", of which a value occurs twice in " + from.Name.Text + ",").
+			return from.Token.Unsupported("a join on " + name + ", of which a value occurs twice in " + from.Name.Text + ",").
 				WithHint("join on a column whose values are unique; rows would count several times")
 		}
 		seen[k] = true

@@ -23,16 +23,16 @@ func (b *binder) likeExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 		case err != nil:
 			return nil, err
 		case !ok || o.isColumn:
-			return nil, b.g.Start(e.Escape).Unsupported("an ESCAPE that is no literal").
+			return nil, b.g.StartToken(e.Escape).Unsupported("an ESCAPE that is no literal").
 				WithHint("write one character in single quotes")
 		case o.constant.isNull():
-			return fixed(known(scalar{})), nil
+			return constantOf(exactly(scalar{})), nil
 		}
 		s, _ := o.constant.scalar().text()
 		r, n := utf8.DecodeRuneInString(s)
 		if n == 0 || n < len(s) || r == utf8.RuneError || r == 0 {
 			return nil, sqlerr.New(sqlerr.Invalid, "the text behind ESCAPE is not one character").
-				WithHint(`write ESCAPE '\'`).At(b.g.Start(e.Escape).Position)
+				WithHint(`write ESCAPE '\'`).At(b.g.StartToken(e.Escape).Position)
 		}
 		escape = r
 	}
@@ -54,19 +54,19 @@ func (b *binder) matchExpr(what string, e *sqlparser.ComparisonExpr, read func(s
 	if err != nil {
 		return nil, err
 	}
-	rest := just(between(0, 1, true))
+	rest := constantBounds(integersBetween(0, 1, true))
 	if y.isConstant() && !y.full.lo.isNull() {
 		s, ok := y.full.lo.text()
 		if !ok || len(s) > maxPattern || !plainText(s) {
-			return nil, b.g.Start(e.Right).Unsupported("this pattern of "+what).
+			return nil, b.g.StartToken(e.Right).Unsupported("this pattern of "+what).
 				WithHint("write a text of at most %d bytes in single quotes", maxPattern)
 		}
 		p := read(s)
-		x = apply(strict(what, rest, func(args []scalar) scalar { return p.matches(args[0]) }), x)
+		x = apply(valueOperation(what, rest, func(args []scalar) scalar { return p.matches(args[0]) }), x)
 		x.cost = len(s) / patternPart
 		return x, nil
 	}
-	return apply(strict(what, rest, func(args []scalar) scalar {
+	return apply(valueOperation(what, rest, func(args []scalar) scalar {
 		return onText(args[1], func(s string) scalar {
 			if len(s) > maxPattern {
 				return refused("a pattern this long")

@@ -74,8 +74,8 @@ func (b *binder) literal(v *sqlparser.SQLVal) (operand, bool, error) {
 			return operand{}, false, err
 		}
 	case syntax.KindWord:
-		if columns := b.scope.named("", t.Value); len(columns) == 1 && columns[0] != notBound && t.Upper != "NULL" {
-			err := b.decided(columns[0])
+		if columns := b.scope.columnsNamed("", t.Value); len(columns) == 1 && columns[0] != notBound && t.Upper != "NULL" {
+			err := b.refuseUndecided(columns[0])
 			return operand{isColumn: true, column: columns[0]}, err == nil, err
 		}
 		switch t.Upper {

@@ -23,7 +23,7 @@ func (o *outputs) expr(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 	case *sqlparser.FuncExpr:
 		return o.call(e, aliases)
 	case *sqlparser.ColName:
-		return o.named(e, aliases)
+		return o.nameExpr(e, aliases)
 	case *sqlparser.SQLVal:
 		v, _, err := o.literal(e)
 		return literalExpr(v.constant), err
@@ -42,7 +42,7 @@ func (o *outputs) expr(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 // outside refuses an expression outside WHERE.
 func (o *outputs) outside(e sqlparser.Expr) error {
 	construct, _ := o.construct(e)
-	return o.g.Start(e).Unsupported(construct + " in the select list").WithHint(countHint)
+	return o.g.StartToken(e).Unsupported(construct + " in the select list").WithHint(countHint)
 }
 
 // keyed returns the key that an expression is.
@@ -50,7 +50,7 @@ func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
 	if len(o.keys) == 0 {
 		return nil, false, nil
 	}
-	if name, ok := o.bareName(e); ok && len(o.scope.named("", name)) == 0 {
+	if name, ok := o.bareName(e); ok && len(o.scope.columnsNamed("", name)) == 0 {
 		return nil, false, nil // an alias
 	}
 	m, err := o.meaning(e)
@@ -61,12 +61,12 @@ func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
 	if i < 0 {
 		return nil, false, nil
 	}
-	return post.Key{Index: i, Of: o.keys[i].of, Unit: o.keys[i].unit}, true, nil
+	return post.Key{Index: i, ValueType: o.keys[i].valueType, Unit: o.keys[i].unit}, true, nil
 }
 
-// named compiles a name: a column that is not grouped is refused.
-func (o *outputs) named(e *sqlparser.ColName, aliases bool) (post.Expr, error) {
-	if name, ok := o.bareName(e); ok && aliases && len(o.scope.named("", name)) == 0 {
+// nameExpr compiles a name: a column that is not grouped is refused.
+func (o *outputs) nameExpr(e *sqlparser.ColName, aliases bool) (post.Expr, error) {
+	if name, ok := o.bareName(e); ok && aliases && len(o.scope.columnsNamed("", name)) == 0 {
 		if i, ok := o.aliasIndex(name); ok {
 			return o.entry(i)
 		}
@@ -75,7 +75,7 @@ func (o *outputs) named(e *sqlparser.ColName, aliases bool) (post.Expr, error) {
 		return nil, err
 	}
 	t, _ := o.g.Token(e.Name.String())
-	at := o.g.Place(e)
+	at := o.g.FirstToken(e)
 	if len(o.keys) > 0 {
 		return nil, at.Unsupported("column " + t.Value + ", which is not grouped,").
 			WithHint("put it into GROUP BY, or into an aggregate")
@@ -94,21 +94,21 @@ func (o *outputs) aliasIndex(name string) (int, bool) {
 // entry compiles an entry of the select list, once.
 func (o *outputs) entry(i int) (post.Expr, error) {
 	it := o.s.List[i]
-	if o.columns[i].Of != nil {
-		return o.columns[i].Of, nil
+	if o.columns[i].Value != nil {
+		return o.columns[i].Value, nil
 	}
 	if it.Star != nil {
-		return nil, o.g.PlaceOf(it).Unsupported("SELECT *").WithHint(countHint)
+		return nil, o.g.ItemToken(it).Unsupported("SELECT *").WithHint(countHint)
 	}
-	if o.open[i] {
-		return nil, o.g.PlaceOf(it).Malformed("the alias %s refers to itself", syntax.Excerpt(it.Alias, 40))
+	if o.compiling[i] {
+		return nil, o.g.ItemToken(it).Malformed("the alias %s refers to itself", syntax.Excerpt(it.Alias, 40))
 	}
-	o.open[i] = true
+	o.compiling[i] = true
 	e, err := o.expr(it.Expr, false)
 	if err != nil {
 		return nil, err
 	}
-	o.columns[i] = post.Column{Name: o.heading(it), Of: e}
+	o.columns[i] = post.Column{Name: o.heading(it), Value: e}
 	return e, nil
 }
 
@@ -159,7 +159,7 @@ func (o *outputs) number(e sqlparser.Expr, aliases bool, what string) (post.Expr
 		return nil, err
 	}
 	if x.Type() == post.Text {
-		return nil, o.g.Start(e).Unsupported("a text as " + what).WithHint("compare it, or use an integer")
+		return nil, o.g.StartToken(e).Unsupported("a text as " + what).WithHint("compare it, or use an integer")
 	}
 	return x, nil
 }
@@ -173,11 +173,11 @@ func (o *outputs) signedExpr(e *sqlparser.UnaryExpr, aliases bool) (post.Expr, e
 	case err != nil:
 		return nil, err
 	case e.Operator == sqlparser.UMinusStr:
-		return post.Negative{Of: x}, nil
+		return post.Negative{Operand: x}, nil
 	case e.Operator == sqlparser.UPlusStr:
 		return x, nil
 	}
-	return nil, o.g.Place(e).Unsupported("the operator " + e.Operator)
+	return nil, o.g.FirstToken(e).Unsupported("the operator " + e.Operator)
 }
 
 func (o *outputs) arithmetic(e *sqlparser.BinaryExpr, aliases bool) (post.Expr, error) {
@@ -185,7 +185,7 @@ func (o *outputs) arithmetic(e *sqlparser.BinaryExpr, aliases bool) (post.Expr, 
 	switch op {
 	case sqlvalue.Plus, sqlvalue.Minus, sqlvalue.Times, sqlvalue.Over, sqlvalue.Modulo:
 	default:
-		return nil, o.g.Place(e).Unsupported("the operator " + e.Operator)
+		return nil, o.g.FirstToken(e).Unsupported("the operator " + e.Operator)
 	}
 	left, err := o.number(e.Left, aliases, "an operand")
 	if err != nil {
@@ -240,13 +240,13 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 	case !known:
 		return nil, o.unknownFunction(e, name)
 	case e.Distinct || len(e.Exprs) < f.least || len(e.Exprs) > f.most:
-		return nil, o.g.Place(e).Malformed("%s does not take these arguments", syntax.UpperASCII(name))
+		return nil, o.g.FirstToken(e).Malformed("%s does not take these arguments", syntax.UpperASCII(name))
 	}
 	call := post.Call{Name: f.name}
 	for _, x := range e.Exprs {
 		arg, ok := x.(*sqlparser.AliasedExpr)
 		if !ok || !arg.As.IsEmpty() {
-			return nil, o.g.Place(e).Malformed("%s takes expressions", syntax.UpperASCII(name))
+			return nil, o.g.FirstToken(e).Malformed("%s takes expressions", syntax.UpperASCII(name))
 		}
 		compile := o.number
 		if f.name == post.Coalesce {
@@ -264,7 +264,7 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 // margin compiles MARGIN of an aggregate, of an alias or of an expression over
 // aggregates.
 func (o *outputs) margin(f *sqlparser.FuncExpr) (post.Expr, error) {
-	at := o.g.Place(f)
+	at := o.g.FirstToken(f)
 	if len(f.Exprs) != 1 || f.Distinct {
 		return nil, at.Malformed("MARGIN takes one argument").WithHint("write MARGIN(COUNT(*))")
 	}
@@ -280,7 +280,7 @@ func (o *outputs) margin(f *sqlparser.FuncExpr) (post.Expr, error) {
 		return nil, at.Unsupported("MARGIN of an expression without an aggregate").
 			WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n")
 	}
-	return post.Margin{Of: of}, nil
+	return post.Margin{Operand: of}, nil
 }
 
 // marginOf compiles the argument of MARGIN. A name is that of an entry of the
@@ -291,19 +291,19 @@ func (o *outputs) marginOf(e sqlparser.Expr) (post.Expr, error) {
 		return o.expr(e, true)
 	}
 	for i, it := range o.s.List {
-		if it.Expr != nil && query.SameName(o.heading(it), name) && !o.open[i] {
+		if it.Expr != nil && query.SameName(o.heading(it), name) && !o.compiling[i] {
 			if x, err := o.entry(i); err != nil || post.Private(x) {
 				return x, err
 			}
 		}
 	}
 	for i, it := range o.s.List {
-		if it.Expr != nil && query.SameName(o.heading(it), name) && o.columns[i].Of != nil && post.Private(o.columns[i].Of) {
-			return o.columns[i].Of, nil
+		if it.Expr != nil && query.SameName(o.heading(it), name) && o.columns[i].Value != nil && post.Private(o.columns[i].Value) {
+			return o.columns[i].Value, nil
 		}
 	}
 	return nil, sqlerr.New(sqlerr.Unknown, "no aggregate of the select list is named %s", syntax.Excerpt(name, 40)).
-		WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n").At(o.g.Place(e).Position)
+		WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n").At(o.g.FirstToken(e).Position)
 }
 
 // condition compiles a condition over keys and aggregates, as in HAVING.
@@ -312,24 +312,24 @@ func (o *outputs) condition(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 	case *sqlparser.AndExpr, *sqlparser.OrExpr:
 		_, and := e.(*sqlparser.AndExpr)
 		logic := post.Logic{And: and}
-		for _, part := range chain(e, and) {
+		for _, part := range flatten(e, and) {
 			p, err := o.number(part, aliases, "a condition")
 			if err != nil {
 				return nil, err
 			}
-			logic.Of = append(logic.Of, p)
+			logic.Operands = append(logic.Operands, p)
 		}
 		return logic, nil
 	case *sqlparser.NotExpr:
 		p, err := o.number(e.Expr, aliases, "a condition")
-		return post.Not{Of: p}, err
+		return post.Not{Operand: p}, err
 	case *sqlparser.IsExpr:
-		return o.is(e, aliases)
+		return o.truthTest(e, aliases)
 	case *sqlparser.RangeCond:
-		return o.between(e, aliases)
+		return o.rangeCondition(e, aliases)
 	case *sqlparser.ComparisonExpr:
 		if e.Operator == sqlparser.InStr || e.Operator == sqlparser.NotInStr {
-			return o.in(e, aliases)
+			return o.inList(e, aliases)
 		}
 		return o.comparison(e.Left, e.Operator, e.Right, aliases)
 	}
@@ -340,7 +340,7 @@ func (o *outputs) condition(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlparser.Expr, aliases bool) (post.Expr, error) {
 	op, ok := relations[operator]
 	if !ok {
-		return nil, o.g.Start(left).Unsupported(syntax.UpperASCII(operator) + " outside WHERE").WithHint("put it into WHERE")
+		return nil, o.g.StartToken(left).Unsupported(syntax.UpperASCII(operator) + " outside WHERE").WithHint("put it into WHERE")
 	}
 	l, err := o.expr(left, aliases)
 	if err != nil {
@@ -351,14 +351,14 @@ func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlpars
 		return nil, err
 	}
 	if l != (post.Constant{}) && r != (post.Constant{}) && (l.Type() == post.Text) != (r.Type() == post.Text) {
-		return nil, o.g.Start(left).Unsupported("a comparison of a number with a text outside WHERE").
+		return nil, o.g.StartToken(left).Unsupported("a comparison of a number with a text outside WHERE").
 			WithHint("compare numbers with numbers, and texts with texts in single quotes")
 	}
 	return post.Comparison{Op: op, Left: l, Right: r}, nil
 }
 
-// between compiles x BETWEEN a AND b as x >= a AND x <= b.
-func (o *outputs) between(e *sqlparser.RangeCond, aliases bool) (post.Expr, error) {
+// rangeCondition compiles x BETWEEN a AND b as x >= a AND x <= b.
+func (o *outputs) rangeCondition(e *sqlparser.RangeCond, aliases bool) (post.Expr, error) {
 	low, err := o.comparison(e.Left, sqlparser.GreaterEqualStr, e.From, aliases)
 	if err != nil {
 		return nil, err
@@ -367,15 +367,15 @@ func (o *outputs) between(e *sqlparser.RangeCond, aliases bool) (post.Expr, erro
 	if err != nil {
 		return nil, err
 	}
-	both := post.Logic{And: true, Of: []post.Expr{low, high}}
+	both := post.Logic{And: true, Operands: []post.Expr{low, high}}
 	if e.Operator == sqlparser.NotBetweenStr {
-		return post.Not{Of: both}, nil
+		return post.Not{Operand: both}, nil
 	}
 	return both, nil
 }
 
-// in compiles x IN (a, b) as x = a OR x = b.
-func (o *outputs) in(e *sqlparser.ComparisonExpr, aliases bool) (post.Expr, error) {
+// inList compiles x IN (a, b) as x = a OR x = b.
+func (o *outputs) inList(e *sqlparser.ComparisonExpr, aliases bool) (post.Expr, error) {
 	list, ok := e.Right.(sqlparser.ValTuple)
 	if !ok {
 		return nil, o.outside(e.Right)
@@ -386,16 +386,16 @@ func (o *outputs) in(e *sqlparser.ComparisonExpr, aliases bool) (post.Expr, erro
 		if err != nil {
 			return nil, err
 		}
-		any.Of = append(any.Of, equal)
+		any.Operands = append(any.Operands, equal)
 	}
 	if e.Operator == sqlparser.NotInStr {
-		return post.Not{Of: any}, nil
+		return post.Not{Operand: any}, nil
 	}
 	return any, nil
 }
 
-// is compiles IS [NOT] NULL, TRUE and FALSE.
-func (o *outputs) is(e *sqlparser.IsExpr, aliases bool) (post.Expr, error) {
+// truthTest compiles IS [NOT] NULL, TRUE and FALSE.
+func (o *outputs) truthTest(e *sqlparser.IsExpr, aliases bool) (post.Expr, error) {
 	var out post.Expr
 	switch e.Operator {
 	case sqlparser.IsNullStr, sqlparser.IsNotNullStr:
@@ -403,24 +403,24 @@ func (o *outputs) is(e *sqlparser.IsExpr, aliases bool) (post.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = post.IsNull{Of: x}
+		out = post.IsNull{Operand: x}
 	default:
 		x, err := o.number(e.Expr, aliases, "a condition")
 		if err != nil {
 			return nil, err
 		}
-		out = post.Is{Of: x, True: e.Operator == sqlparser.IsTrueStr || e.Operator == sqlparser.IsNotTrueStr}
+		out = post.TruthTest{Operand: x, True: e.Operator == sqlparser.IsTrueStr || e.Operator == sqlparser.IsNotTrueStr}
 	}
 	switch e.Operator {
 	case sqlparser.IsNotNullStr, sqlparser.IsNotTrueStr, sqlparser.IsNotFalseStr:
-		return post.Not{Of: out}, nil
+		return post.Not{Operand: out}, nil
 	}
 	return out, nil
 }
 
 // program compiles the select list, HAVING, ORDER BY and LIMIT.
 func (o *outputs) program() (post.Program, error) {
-	o.columns, o.open = make([]post.Column, len(o.s.List)), make([]bool, len(o.s.List))
+	o.columns, o.compiling = make([]post.Column, len(o.s.List)), make([]bool, len(o.s.List))
 	p := post.Program{Distinct: o.s.Distinct, Limit: -1}
 	for i := range o.s.List {
 		if _, err := o.entry(i); err != nil {
@@ -450,10 +450,10 @@ func (o *outputs) aggregated() error {
 	}
 	it := o.s.List[0]
 	if it.Expr == nil {
-		return o.g.PlaceOf(it).Unsupported("SELECT *").WithHint(countHint)
+		return o.g.ItemToken(it).Unsupported("SELECT *").WithHint(countHint)
 	}
 	construct, _ := o.construct(it.Expr)
-	return o.g.PlaceOf(it).Unsupported(construct + " in the select list").WithHint(countHint)
+	return o.g.ItemToken(it).Unsupported(construct + " in the select list").WithHint(countHint)
 }
 
 // order compiles ORDER BY: an ordinal or an alias is the entry of the select
@@ -475,11 +475,11 @@ func (o *outputs) orderTerm(e sqlparser.Expr) (post.Expr, error) {
 		if _, err := o.listed(n, "ORDER BY", e); err != nil {
 			return nil, err
 		}
-		return o.columns[n-1].Of, nil
+		return o.columns[n-1].Value, nil
 	}
 	if name, ok := o.bareName(e); ok {
 		if i, ok := o.aliasIndex(name); ok {
-			return o.columns[i].Of, nil
+			return o.columns[i].Value, nil
 		}
 	}
 	return o.expr(e, true)
@@ -506,9 +506,9 @@ func (o *outputs) rowNumber(e sqlparser.Expr) (int64, error) {
 		return 0, err
 	case !ok || v.isColumn:
 		construct, _ := o.construct(e)
-		return 0, o.g.Start(e).Unsupported(construct + " in LIMIT").WithHint("write an integer or a parameter")
+		return 0, o.g.StartToken(e).Unsupported(construct + " in LIMIT").WithHint("write an integer or a parameter")
 	case v.constant.real != nil || !v.constant.value.IsInt():
-		return 0, sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET take an integer").At(o.g.Place(e).Position)
+		return 0, sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET take an integer").At(o.g.FirstToken(e).Position)
 	}
 	return v.constant.value.Int64(), nil
 }

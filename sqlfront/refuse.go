@@ -108,7 +108,7 @@ func isAggregate(name string) bool {
 // unknownFunction refuses a function that the select list does not have.
 func (o *outputs) unknownFunction(e *sqlparser.FuncExpr, name string) error {
 	construct, _ := o.constructFunction(e)
-	err := o.g.Place(e).Unsupported(construct + " in the select list")
+	err := o.g.FirstToken(e).Unsupported(construct + " in the select list")
 	if hint, ok := elsewhere[name]; ok {
 		return err.WithHint("%s", hint)
 	}

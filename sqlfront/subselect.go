@@ -13,7 +13,7 @@ import (
 // bindFrom makes the scope of the FROM clause, and returns the records that it
 // leaves.
 func (b *binder) bindFrom() (pred, error) {
-	all := []pred{truth(true)}
+	all := []pred{constantPred(true)}
 	private := false
 	for i := range b.s.From {
 		from := &b.s.From[i]
@@ -22,7 +22,7 @@ func (b *binder) bindFrom() (pred, error) {
 			continue
 		}
 		if private {
-			return pred{}, from.Place.Unsupported("a join").WithHint(syntax.JoinHint)
+			return pred{}, from.Token.Unsupported("a join").WithHint(syntax.JoinHint)
 		}
 		r, kept, err := b.relation(from)
 		if err != nil {
@@ -53,15 +53,15 @@ func (b *binder) relation(from *syntax.FromItem) (relation, pred, error) {
 		for i, c := range b.table.Universe().Columns() {
 			r.columns = append(r.columns, visible{c.Name, i})
 		}
-		return r, truth(true), nil
+		return r, constantPred(true), nil
 	}
-	sub := &binder{s: from.Sub, g: from.Sub.Tokens, table: b.table, u: b.u, joins: b.joins, read: b.read, args: b.args, known: make(map[knownKey]pred), spent: b.spent}
+	sub := &binder{s: from.Sub, g: from.Sub.Tokens, table: b.table, u: b.u, joins: b.joins, read: b.read, args: b.args, knownConditions: make(map[knownKey]pred), spent: b.spent}
 	columns, kept, err := sub.subselect()
 	for _, w := range sub.warnings {
 		b.warn(w)
 	}
 	if err != nil {
-		return relation{}, pred{}, placed(from.Sub, err)
+		return relation{}, pred{}, placedAtWhere(from.Sub, err)
 	}
 	return relation{from.Alias.Text, columns}, kept, nil
 }
@@ -112,7 +112,7 @@ func (b *binder) subselected(it syntax.ListItem) ([]visible, error) {
 	name, ok := syntax.Unwrap(it.Expr).(*sqlparser.ColName)
 	if !ok {
 		construct, _ := b.construct(it.Expr)
-		return nil, b.g.PlaceOf(it).Unsupported(construct + " in the select list of a sub-select").
+		return nil, b.g.ItemToken(it).Unsupported(construct + " in the select list of a sub-select").
 			WithHint("a sub-select can rename columns and filter rows; compute outside it")
 	}
 	column, err := b.column(name)
@@ -158,16 +158,16 @@ func (b *binder) renamed(columns []visible) ([]visible, error) {
 
 const inPublicHint = "write column IN (SELECT column FROM a public table)"
 
-// whenInPublic compiles x IN (SELECT column FROM table), where x is a column and
+// compileInPublic compiles x IN (SELECT column FROM table), where x is a column and
 // the table is public: x IN the list of its values.
-func (b *binder) whenInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Subquery, want bool) (pred, error) {
+func (b *binder) compileInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Subquery, truth bool) (pred, error) {
 	x, simple, err := b.operand(e.Left)
 	if err != nil {
 		return pred{}, err
 	}
 	table, column, ok := b.selectedColumn(sub)
 	if !simple || !x.isColumn || !ok || query.SameName(table.Value, b.table.Name()) {
-		return pred{}, b.g.Start(sub).Unsupported("a sub-select").WithHint(inPublicHint)
+		return pred{}, b.g.StartToken(sub).Unsupported("a sub-select").WithHint(inPublicHint)
 	}
 	t, err := b.public(syntax.Name{Text: table.Value, Position: table.Position}, table)
 	if err != nil {
@@ -187,7 +187,7 @@ func (b *binder) whenInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Subque
 	for v := range listed.NotNull().Each() {
 		values = append(values, v)
 	}
-	return b.among(x.column, d.Of(values...), listed.HasNull(), want), nil
+	return b.among(x.column, d.Of(values...), listed.HasNull(), truth), nil
 }
 
 // selectedColumn returns the table and the column of SELECT column FROM table,

@@ -29,7 +29,7 @@ func sum(x, y *expr, minus bool) *expr {
 	}
 	full := plus([]bounds{x.full, y.full})
 	if full.known {
-		return fixed(full)
+		return constantOf(full)
 	}
 	return &expr{column: -1, terms: slices.Concat(s.terms, negate(other.terms, minus)),
 		size: s.size + other.size, last: max(x.last, y.last), full: full}
@@ -112,10 +112,10 @@ func residue(m int64) operation {
 			if n < 0 {
 				n += m
 			}
-			return known(integerOf(n))
+			return exactly(integerOf(n))
 		case x.lo.integer() >= 0:
 			return remainders(x.lo.integer(), x.hi.integer(), m, m, x.null)
 		}
-		return between(0, m-1, x.null)
+		return integersBetween(0, m-1, x.null)
 	}
 }

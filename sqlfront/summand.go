@@ -35,7 +35,7 @@ func (b *binder) summand(e sqlparser.Expr) (summand, error) {
 		return summand{}, err
 	}
 	if !x.full.undefined() && !x.full.isNumber() {
-		return summand{}, b.g.Start(e).Unsupported("a text inside an aggregate").WithHint("%s", sumHint)
+		return summand{}, b.g.StartToken(e).Unsupported("a text inside an aggregate").WithHint("%s", sumHint)
 	}
 	value, err := b.diagram(x, func(r bounds) (int64, bool, error) {
 		if !r.known || r.isNull() {
@@ -74,11 +74,11 @@ func (b *binder) columnSummand(e *sqlparser.ColName) (summand, error) {
 	}
 	c := b.u.Columns()[column]
 	if c.Domain.Type() != query.TypeInteger {
-		return summand{}, b.g.Place(e).Unsupported("adding up column " + c.Name + ", which is TEXT,").
+		return summand{}, b.g.FirstToken(e).Unsupported("adding up column " + c.Name + ", which is TEXT,").
 			WithHint("group by it, or declare it as INTEGER over a view")
 	}
 	f, err := query.ColumnValue(b.u, column)
-	x := summand{value: f, present: where(column, c.Domain.NotNull())}
+	x := summand{value: f, present: columnPred(column, c.Domain.NotNull())}
 	if steps := b.joins.steps(column); steps != nil {
 		x.unit = steps.Step()
 	}
@@ -108,7 +108,7 @@ func checked(operator sqlvalue.Operator) func(a, b int64) (int64, error) {
 
 // presence returns where an expression is not NULL.
 func (b *binder) presence(x *expr) (pred, error) {
-	q, err := b.diagram(apply(missing, x), func(r bounds) (int64, bool, error) {
+	q, err := b.diagram(apply(isMissing, x), func(r bounds) (int64, bool, error) {
 		switch r.truths() {
 		case canBeTrue:
 			return 0, true, nil
@@ -148,7 +148,7 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 	case *sqlparser.FuncExpr:
 		if !b.isFunction(e) {
 			construct, _ := b.construct(e)
-			return nil, nil, b.g.Start(e).Unsupported(construct+" inside an aggregate").WithHint("%s", sumHint)
+			return nil, nil, b.g.StartToken(e).Unsupported(construct+" inside an aggregate").WithHint("%s", sumHint)
 		}
 	}
 	x, err = b.expr(e)
@@ -161,7 +161,7 @@ func (b *binder) unaryAmount(e *sqlparser.UnaryExpr) (*expr, *big.Rat, error) {
 	case err != nil:
 		return nil, nil, err
 	case unit != nil && e.Operator == sqlparser.TildaStr:
-		return nil, nil, b.g.Place(e).Unsupported("the operator " + e.Operator + " on a REAL column")
+		return nil, nil, b.g.FirstToken(e).Unsupported("the operator " + e.Operator + " on a REAL column")
 	}
 	x, err = b.unaryOf(e, x)
 	return x, unit, err
@@ -174,7 +174,7 @@ func (b *binder) numberAmount(e sqlparser.Expr) (*expr, *big.Rat, error) {
 		return nil, nil, err
 	}
 	if x.literal != nil && x.literal.real != nil {
-		return nil, nil, b.g.Place(e).Unsupported("a number with a fraction inside an aggregate").WithHint("%s", sumHint)
+		return nil, nil, b.g.FirstToken(e).Unsupported("a number with a fraction inside an aggregate").WithHint("%s", sumHint)
 	}
 	return x, unit, b.refuseText(x, e, "a text inside an aggregate", sumHint)
 }
@@ -208,7 +208,7 @@ func (b *binder) binaryAmount(e *sqlparser.BinaryExpr) (*expr, *big.Rat, error) 
 	case sqlparser.MultStr:
 		return apply(arithmetical(sqlvalue.Times), x, y), new(big.Rat).Mul(worth(unitX), worth(unitY)), nil
 	}
-	return nil, nil, b.g.Place(e).Unsupported("dividing a REAL column inside an aggregate").WithHint("divide the aggregate instead")
+	return nil, nil, b.g.FirstToken(e).Unsupported("dividing a REAL column inside an aggregate").WithHint("divide the aggregate instead")
 }
 
 // notIntegral refuses operands that cannot be counted in units.

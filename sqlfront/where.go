@@ -11,58 +11,58 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// when returns where a condition is true (want) or is false (!want). The two
+// compileCondition returns where a condition is true (truth) or is false (!truth). The two
 // are compiled apart because where NULL is involved a condition is neither:
 // NOT swaps them, and AND is false where one side is false.
-func (b *binder) when(e sqlparser.Expr, want bool) (pred, error) {
+func (b *binder) compileCondition(e sqlparser.Expr, truth bool) (pred, error) {
 	switch e := e.(type) {
 	case *sqlparser.ParenExpr:
-		return b.when(syntax.Unwrap(e), want)
+		return b.compileCondition(syntax.Unwrap(e), truth)
 	case *sqlparser.NotExpr:
-		return b.when(e.Expr, !want)
+		return b.compileCondition(e.Expr, !truth)
 	case *sqlparser.AndExpr, *sqlparser.OrExpr:
-		return b.whenChain(e, want)
+		return b.compileJunction(e, truth)
 	case *sqlparser.ComparisonExpr:
-		return b.whenComparison(e, want)
+		return b.compileComparison(e, truth)
 	case *sqlparser.RangeCond:
-		return b.whenBetween(e, want)
+		return b.compileBetween(e, truth)
 	case *sqlparser.IsExpr:
-		return b.whenIs(e, want)
+		return b.compileIs(e, truth)
 	}
-	return b.whenComputed(e, want)
+	return b.compileComputed(e, truth)
 }
 
 // unsupported refuses an expression.
 func (b *binder) unsupported(e sqlparser.Expr) error {
 	construct, hint := b.construct(e)
-	return b.g.Start(e).Unsupported(construct).WithHint("%s", hint)
+	return b.g.StartToken(e).Unsupported(construct).WithHint("%s", hint)
 }
 
-// whenChain compiles a whole chain of ANDs, or of ORs, at once. The parts of a
+// compileJunction compiles a whole chain of ANDs, or of ORs, at once. The parts of a
 // conjunction that can pin a column come first.
-func (b *binder) whenChain(e sqlparser.Expr, want bool) (pred, error) {
+func (b *binder) compileJunction(e sqlparser.Expr, truth bool) (pred, error) {
 	_, and := e.(*sqlparser.AndExpr)
-	parts := chain(e, and)
+	parts := flatten(e, and)
 	preds := make([]pred, 0, len(parts))
-	if and == want {
+	if and == truth {
 		defer func(pins map[int][]query.Value, pinning int) { b.pins, b.pinning = pins, pinning }(b.pins, b.pinning)
 		var err error
-		if preds, parts, err = b.pin(parts, want); err != nil {
+		if preds, parts, err = b.compilePins(parts, truth); err != nil {
 			return pred{}, err
 		}
 	}
 	for _, part := range parts {
-		p, err := b.when(part, want)
+		p, err := b.compileCondition(part, truth)
 		if err != nil {
 			return pred{}, err
 		}
 		preds = append(preds, p)
 	}
-	return b.merge(preds, and == want)
+	return b.merge(preds, and == truth)
 }
 
-// chain returns the parts of nested ANDs, or ORs, in the order of the text.
-func chain(e sqlparser.Expr, and bool) []sqlparser.Expr {
+// flatten returns the parts of nested ANDs, or ORs, in the order of the text.
+func flatten(e sqlparser.Expr, and bool) []sqlparser.Expr {
 	var parts []sqlparser.Expr
 	for pending := []sqlparser.Expr{e}; len(pending) > 0; {
 		last := syntax.Unwrap(pending[len(pending)-1])
@@ -79,48 +79,48 @@ func chain(e sqlparser.Expr, and bool) []sqlparser.Expr {
 	return parts
 }
 
-// whenIs compiles IS [NOT] NULL, TRUE and FALSE, which are never unknown.
-func (b *binder) whenIs(e *sqlparser.IsExpr, want bool) (pred, error) {
+// compileIs compiles IS [NOT] NULL, TRUE and FALSE, which are never unknown.
+func (b *binder) compileIs(e *sqlparser.IsExpr, truth bool) (pred, error) {
 	var p pred
 	var err error
 	switch e.Operator {
 	case sqlparser.IsNotNullStr, sqlparser.IsNotTrueStr, sqlparser.IsNotFalseStr:
-		want = !want
+		truth = !truth
 	}
 	switch e.Operator {
 	case sqlparser.IsTrueStr, sqlparser.IsNotTrueStr:
-		p, err = b.when(e.Expr, true)
+		p, err = b.compileCondition(e.Expr, true)
 	case sqlparser.IsFalseStr, sqlparser.IsNotFalseStr:
-		p, err = b.when(e.Expr, false)
+		p, err = b.compileCondition(e.Expr, false)
 	default:
-		p, err = b.whenNotNull(e, want)
-		want = !want
+		p, err = b.compileNotNull(e, truth)
+		truth = !truth
 	}
-	if err != nil || want {
+	if err != nil || truth {
 		return p, err
 	}
 	return b.not(p)
 }
 
-// whenNotNull returns where the operand of an IS NULL is not NULL.
-func (b *binder) whenNotNull(e *sqlparser.IsExpr, null bool) (pred, error) {
+// compileNotNull returns where the operand of an IS NULL is not NULL.
+func (b *binder) compileNotNull(e *sqlparser.IsExpr, null bool) (pred, error) {
 	o, ok, err := b.operand(e.Expr)
 	switch {
 	case err != nil:
 		return pred{}, err
 	case !ok && isCondition(e.Expr):
-		return b.whenKnown(e)
+		return b.compileKnown(e)
 	case !ok:
-		return b.whenComputed(&sqlparser.IsExpr{Operator: sqlparser.IsNotNullStr, Expr: e.Expr}, true)
+		return b.compileComputed(&sqlparser.IsExpr{Operator: sqlparser.IsNotNullStr, Expr: e.Expr}, true)
 	case !o.isColumn:
-		return truth(!o.constant.isNull()), nil
+		return constantPred(!o.constant.isNull()), nil
 	}
 	d := b.domain(o.column)
 	if null && !d.HasNull() {
 		b.warn(b.u.Columns()[o.column].Name + " IS NULL matches nothing: NULL is not in the declared domain " +
 			syntax.Excerpt(d.String(), 80))
 	}
-	return where(o.column, d.NotNull()), nil
+	return columnPred(o.column, d.NotNull()), nil
 }
 
 // isCondition reports whether an expression is made of conditions.
@@ -132,33 +132,33 @@ func isCondition(e sqlparser.Expr) bool {
 	return false
 }
 
-// whenKnown returns where a condition is true or false, and not unknown. It
+// compileKnown returns where a condition is true or false, and not unknown. It
 // is kept for the node: nested IS NULLs would ask for it twice a level. What
 // was compiled for the pinned values of a column holds while they are pinned;
 // how often that happens is bounded.
-func (b *binder) whenKnown(e *sqlparser.IsExpr) (pred, error) {
+func (b *binder) compileKnown(e *sqlparser.IsExpr) (pred, error) {
 	key := knownKey{e, b.pinning}
-	if p, ok := b.known[key]; ok {
+	if p, ok := b.knownConditions[key]; ok {
 		return p, nil
 	}
 	if b.pinning > 0 {
-		if err := b.part(); err != nil {
+		if err := b.countPart(); err != nil {
 			return pred{}, b.placedAt(err, e.Expr)
 		}
 	}
-	yes, err := b.when(e.Expr, true)
+	yes, err := b.compileCondition(e.Expr, true)
 	if err != nil {
 		return pred{}, err
 	}
-	no, err := b.when(e.Expr, false)
+	no, err := b.compileCondition(e.Expr, false)
 	if err != nil {
 		return pred{}, err
 	}
 	p, err := b.merge([]pred{yes, no}, false)
-	if b.known == nil {
-		b.known = make(map[knownKey]pred)
+	if b.knownConditions == nil {
+		b.knownConditions = make(map[knownKey]pred)
 	}
-	b.known[key] = p
+	b.knownConditions[key] = p
 	return p, err
 }
 
@@ -186,9 +186,9 @@ const (
 	isDiagram
 )
 
-func truth(always bool) pred { return pred{always: always} }
+func constantPred(always bool) pred { return pred{always: always} }
 
-func where(column int, s query.Set) pred { return pred{shape: isSet, column: column, set: s} }
+func columnPred(column int, s query.Set) pred { return pred{shape: isSet, column: column, set: s} }
 
 // query returns the diagram of a pred.
 func (p pred) query(u *query.Universe) query.Query {
@@ -207,12 +207,12 @@ func (p pred) query(u *query.Universe) query.Query {
 func (b *binder) not(p pred) (pred, error) {
 	switch p.shape {
 	case isSet:
-		return where(p.column, p.set.Complement()), nil
+		return columnPred(p.column, p.set.Complement()), nil
 	case isDiagram:
 		q, err := b.spent.work.Not(p.q)
 		return pred{shape: isDiagram, q: q}, err
 	}
-	return truth(!p.always), nil
+	return constantPred(!p.always), nil
 }
 
 // merge returns the conjunction, or the disjunction, of preds. Those on one
@@ -233,7 +233,7 @@ func (b *binder) merge(preds []pred, conjunction bool) (pred, error) {
 	merged := mergeSets(sets, conjunction)
 	switch {
 	case len(diagrams) == 0 && len(merged) == 0:
-		return truth(conjunction), nil
+		return constantPred(conjunction), nil
 	case len(diagrams) == 0 && len(merged) == 1:
 		return merged[0], nil
 	case len(diagrams) == 1 && len(merged) == 0:
@@ -250,7 +250,7 @@ func (b *binder) merge(preds []pred, conjunction bool) (pred, error) {
 	for _, p := range merged {
 		diagrams = append(diagrams, p.query(b.u))
 	}
-	q, err := fold(diagrams, op)
+	q, err := foldBalanced(diagrams, op)
 	return pred{shape: isDiagram, q: q}, err
 }
 
@@ -276,41 +276,41 @@ func mergeSets(sets []pred, conjunction bool) []pred {
 		for n < len(sets) && sets[n].column == sets[0].column {
 			n++
 		}
-		p, _ := fold(sets[:n], func(a, b pred) (pred, error) { return where(a.column, op(a.set, b.set)), nil })
+		p, _ := foldBalanced(sets[:n], func(a, b pred) (pred, error) { return columnPred(a.column, op(a.set, b.set)), nil })
 		merged, sets = append(merged, p), sets[n:]
 	}
 	return merged
 }
 
-// fold combines values pairwise in a balanced tree, so that n small operands
+// foldBalanced combines values pairwise in a balanced tree, so that n small operands
 // cost n log n and not n².
-func fold[T any](values []T, op func(a, b T) (T, error)) (T, error) {
+func foldBalanced[T any](values []T, op func(a, b T) (T, error)) (T, error) {
 	if len(values) == 1 {
 		return values[0], nil
 	}
-	a, err := fold(values[:len(values)/2], op)
+	a, err := foldBalanced(values[:len(values)/2], op)
 	if err != nil {
 		return a, err
 	}
-	b, err := fold(values[len(values)/2:], op)
+	b, err := foldBalanced(values[len(values)/2:], op)
 	if err != nil {
 		return b, err
 	}
 	return op(a, b)
 }
 
-// pin compiles the parts of a conjunction that can leave only some values of a
+// compilePins compiles the parts of a conjunction that can leave only some values of a
 // column without a domain, as the first of zip IN ('1', '2') AND zip LIKE '1%',
 // and returns the other parts. These are then compiled for those values only:
 // no others matter. It takes effect until b.pins is set back.
-func (b *binder) pin(parts []sqlparser.Expr, want bool) (preds []pred, rest []sqlparser.Expr, err error) {
+func (b *binder) compilePins(parts []sqlparser.Expr, truth bool) (preds []pred, rest []sqlparser.Expr, err error) {
 	for _, part := range parts {
-		column, ok := b.about(part)
+		column, ok := b.comparedColumn(part)
 		if !ok {
 			rest = append(rest, part)
 			continue
 		}
-		p, err := b.when(part, want)
+		p, err := b.compileCondition(part, truth)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -355,15 +355,15 @@ func (b *binder) pinRows() {
 	}
 }
 
-// about returns the column without a domain that a condition compares with
+// comparedColumn returns the column without a domain that a condition compares with
 // constants, when that is all it is made of.
-func (b *binder) about(e sqlparser.Expr) (int, bool) {
+func (b *binder) comparedColumn(e sqlparser.Expr) (int, bool) {
 	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.NotExpr:
-		return b.about(e.Expr)
+		return b.comparedColumn(e.Expr)
 	case *sqlparser.AndExpr, *sqlparser.OrExpr:
 		_, and := e.(*sqlparser.AndExpr)
-		return b.aboutAll(chain(e, and))
+		return b.columnComparedByAll(flatten(e, and))
 	case *sqlparser.ComparisonExpr:
 		switch e.Operator {
 		case sqlparser.EqualStr, sqlparser.NotEqualStr:
@@ -380,11 +380,11 @@ func (b *binder) about(e sqlparser.Expr) (int, bool) {
 	return 0, false
 }
 
-// aboutAll is about for conditions on the same column.
-func (b *binder) aboutAll(parts []sqlparser.Expr) (int, bool) {
-	first, ok := b.about(parts[0])
+// columnComparedByAll is about for conditions on the same column.
+func (b *binder) columnComparedByAll(parts []sqlparser.Expr) (int, bool) {
+	first, ok := b.comparedColumn(parts[0])
 	return first, ok && !slices.ContainsFunc(parts[1:], func(e sqlparser.Expr) bool {
-		column, ok := b.about(e)
+		column, ok := b.comparedColumn(e)
 		return !ok || column != first
 	})
 }

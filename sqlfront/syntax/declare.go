@@ -42,7 +42,7 @@ func (p *parser) createPublic() (Statement, error) {
 	}
 	s := &CreatePublic{IfNotExists: p.accept("IF", "NOT", "EXISTS")}
 	var err error
-	if s.Name, err = p.name("the name of a table"); err != nil || !p.peek().Is("(") {
+	if s.Name, err = p.name("the name of a table"); err != nil || !p.peek().Matches("(") {
 		return s, err
 	}
 	s.Columns, err = columnDefs(p, (*parser).publicColumn, func(c *PublicColumnDef) Name { return c.Name })
@@ -68,10 +68,10 @@ func (p *parser) createPrivate() (Statement, error) {
 	if err = p.expect("FROM"); err != nil {
 		return nil, err
 	}
-	if s.In, s.Source, err = p.place(); err != nil {
+	if s.In, s.Source, err = p.rowSource(); err != nil {
 		return nil, err
 	}
-	s.Options, err = p.with()
+	s.Options, err = p.withOptions()
 	return s, err
 }
 
@@ -128,7 +128,7 @@ func (p *parser) createRelease() (*CreateRelease, error) {
 	if s.Table, err = p.name("a private table"); err != nil {
 		return nil, err
 	}
-	if p.peek().Is("(") {
+	if p.peek().Matches("(") {
 		if s.Columns, err = p.names("a column"); err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (p *parser) createRelease() (*CreateRelease, error) {
 	if s.Using, err = p.using(); err != nil {
 		return nil, err
 	}
-	s.Options, err = p.with()
+	s.Options, err = p.withOptions()
 	return s, err
 }
 
@@ -181,8 +181,8 @@ func (p *parser) columnDef() (ColumnDef, error) {
 	switch {
 	case p.accept("BETWEEN"):
 		err = p.rangeDomain(&c)
-	case p.peek().Is("IN") && p.after(1).Is("(") && p.after(2).Is("SELECT"):
-		p.at += 2
+	case p.peek().Matches("IN") && p.after(1).Matches("(") && p.after(2).Matches("SELECT"):
+		p.pos += 2
 		err = p.tableDomain(&c)
 	case p.accept("IN"):
 		err = p.listDomain(&c)
@@ -261,7 +261,7 @@ func (p *parser) listDomain(c *ColumnDef) error {
 	if err := p.expect("("); err != nil {
 		return err
 	}
-	if p.peek().Is(")") {
+	if p.peek().Matches(")") {
 		return sqlerr.New(sqlerr.Invalid, "the domain of column %s has no values", c.Name.Text).
 			WithHint("list the values that can occur").At(start)
 	}
@@ -313,7 +313,7 @@ func (p *parser) listed(c *ColumnDef, seen map[query.Value]bool) (query.Value, e
 func (p *parser) domainValue() (query.Value, Token, error) {
 	t := p.peek()
 	sign := ""
-	if t.Is("-") || t.Is("+") {
+	if t.Matches("-") || t.Matches("+") {
 		sign = p.next().Text
 	}
 	switch u := p.peek(); {
@@ -355,7 +355,7 @@ func (p *parser) tableDomain(c *ColumnDef) error {
 	if src.Table, err = p.name("a public table"); err != nil {
 		return err
 	}
-	if t := p.peek(); !t.Is(")") {
+	if t := p.peek(); !t.Matches(")") {
 		if t.Kind == KindEnd {
 			return p.unexpected(")")
 		}
@@ -400,7 +400,7 @@ func (p *parser) publicColumn() (PublicColumnDef, error) {
 	}
 	c := PublicColumnDef{Name: name}
 	if !p.accept("REAL") {
-		if c.Type, err = p.columnType(); err == nil && (p.peek().Is("BETWEEN") || p.peek().Is("IN")) {
+		if c.Type, err = p.columnType(); err == nil && (p.peek().Matches("BETWEEN") || p.peek().Matches("IN")) {
 			err = p.peek().Unsupported("a domain of a public column").WithHint("the table has its values; only REAL columns are declared with bounds and a step")
 		}
 		return c, err
@@ -416,7 +416,7 @@ func (p *parser) steps(column Name) (query.Steps, error) {
 	var numbers [3]*big.Rat
 	for i, word := range []string{"BETWEEN", "AND", "STEP"} {
 		if !p.accept(word) {
-			if t := p.peek(); t.Is(",") || t.Is(")") {
+			if t := p.peek(); t.Matches(",") || t.Matches(")") {
 				return query.Steps{}, sqlerr.New(sqlerr.Invalid, "column %s is REAL and has no %s", column.Text, word).
 					WithHint("write REAL BETWEEN lowest AND highest STEP step, as in REAL BETWEEN 0 AND 1 STEP 0.001").At(t.Position)
 			}
@@ -435,7 +435,7 @@ func (p *parser) steps(column Name) (query.Steps, error) {
 func (p *parser) decimal() (*big.Rat, error) {
 	t := p.peek()
 	sign := ""
-	if t.Is("-") || t.Is("+") {
+	if t.Matches("-") || t.Matches("+") {
 		sign = p.next().Text
 	}
 	u := p.peek()
@@ -476,7 +476,7 @@ func (p *parser) createSource() (Statement, error) {
 	default:
 		return nil, p.unexpected("POSTGRES")
 	}
-	s.Options, err = p.with()
+	s.Options, err = p.withOptions()
 	return s, err
 }
 
@@ -490,10 +490,10 @@ func IsVariable(name string) bool { return variable.MatchString(name) }
 // does not stand where the name of a variable does, or is none, and a quoted name
 // that needs its quotes.
 func (p *parser) noSecrets() error {
-	for i, t := range p.tokens[p.at:] {
-		named := i >= 2 && p.after(i-2).Is("DSN_ENV") && p.after(i-1).Is("=")
+	for i, t := range p.tokens[p.pos:] {
+		named := i >= 2 && p.after(i-2).Matches("DSN_ENV") && p.after(i-1).Matches("=")
 		if t.Kind == KindString && !(named && IsVariable(t.Value)) || t.Kind == KindQuoted && !IsVariable(t.Value) ||
-			t.Is("/") || strings.EqualFold(t.Text, "password") {
+			t.Matches("/") || strings.EqualFold(t.Text, "password") {
 			return sqlerr.New(sqlerr.Invalid, "a connection string or password does not belong into a statement").
 				WithHint("put it into an environment variable and name that: WITH (dsn_env = 'WAREHOUSE_DSN')").At(t.Position)
 		}
@@ -501,10 +501,10 @@ func (p *parser) noSecrets() error {
 	return nil
 }
 
-// place parses where the rows of a private table are: a table or view of the
+// rowSource parses where the rows of a private table are: a table or view of the
 // file, with main in front of it or not; or source.table or source.schema.table,
 // where the schema is public if it is not given.
-func (p *parser) place() (in, table Name, err error) {
+func (p *parser) rowSource() (in, table Name, err error) {
 	var parts []Name
 	var written []string // in double quotes where it was quoted
 	for len(parts) == 0 || p.accept(".") {

@@ -11,14 +11,14 @@ import (
 	"dpsql/sqlerr"
 )
 
-// guarded is a SELECT that the MySQL parser may see. Every node which that
+// Tokens is a SELECT that the MySQL parser may see. Every node which that
 // returns tells its place among the tokens.
 type Tokens struct {
 	tokens []Token         // those of the statement
 	subs   map[int]*Select // the sub-selects in FROM, by the position of the name that stands for each
 }
 
-// isSubselect reports whether a token stands for a sub-select in FROM.
+// IsSubselect reports whether a token stands for a sub-select in FROM.
 func (g *Tokens) IsSubselect(t Token) bool { return g.subs[t.Position] != nil }
 
 // disguise is a guarded SELECT as the MySQL parser gets to see it. Identifiers
@@ -81,8 +81,8 @@ func checkDepth(tokens []Token) error {
 	return nil
 }
 
-// at returns a token by its index, and an end outside the statement.
-func (g *Tokens) at(i int) Token {
+// tokenAt returns a token by its index, and an end outside the statement.
+func (g *Tokens) tokenAt(i int) Token {
 	if i < 0 || i >= len(g.tokens) {
 		return Token{Kind: KindEnd}
 	}
@@ -121,15 +121,15 @@ func (g *disguise) write(i int, text string) {
 
 // isAlias reports whether a string stands where only an alias can.
 func (g *Tokens) isAlias(i int) bool {
-	before := g.at(i - 1)
-	return g.tokens[i].Kind == KindString && (before.Is("AS") || before.endsOperand() && !g.isGlob(i-1))
+	before := g.tokenAt(i - 1)
+	return g.tokens[i].Kind == KindString && (before.Matches("AS") || before.endsOperand() && !g.isGlob(i-1))
 }
 
 // emitWord writes an unquoted word as keyword, constant or identifier.
 func (g *disguise) emitWord(i int) {
 	t := g.tokens[i]
 	switch {
-	case g.at(i-1).Is(".") || g.at(i-1).Is("AS") && !reserved[t.Upper]:
+	case g.tokenAt(i-1).Matches(".") || g.tokenAt(i-1).Matches("AS") && !reserved[t.Upper]:
 		g.write(i, "`i"+strconv.Itoa(i)+"`")
 	case t.Upper == "NULL" || t.Upper == "TRUE" || t.Upper == "FALSE":
 		if g.afterIs(i) || t.Upper == "NULL" && g.isNotNull(i-1) {
@@ -149,7 +149,7 @@ func (g *disguise) emitWord(i int) {
 		g.write(i, "IS NOT NULL")
 	case t.Upper == "NOT" && g.isNotNull(i):
 		g.write(i, "IS NOT")
-	case t.Upper == "ALL" && !g.at(i-1).Is("UNION"):
+	case t.Upper == "ALL" && !g.tokenAt(i-1).Matches("UNION"):
 		// SELECT ALL and COUNT(ALL x) are the default.
 	case keywords[t.Upper]:
 		g.write(i, t.Upper)
@@ -161,23 +161,23 @@ func (g *disguise) emitWord(i int) {
 // afterIs reports whether token i follows IS or IS NOT.
 func (g *Tokens) afterIs(i int) bool {
 	is := i - 1
-	if g.at(is).Is("NOT") {
+	if g.tokenAt(is).Matches("NOT") {
 		is--
 	}
-	return g.at(is).Is("IS") && g.isValue(is) == 0
+	return g.tokenAt(is).Matches("IS") && g.isValue(is) == 0
 }
 
 // isNotNull reports whether the tokens from i on are the NOT NULL of
 // "x NOT NULL", SQLite's short form of IS NOT NULL.
 func (g *Tokens) isNotNull(i int) bool {
-	return g.at(i).Is("NOT") && g.at(i+1).Is("NULL") && g.at(i-1).endsOperand()
+	return g.tokenAt(i).Matches("NOT") && g.tokenAt(i+1).Matches("NULL") && g.tokenAt(i-1).endsOperand()
 }
 
 // parse hands the guarded text to the MySQL parser.
 func (g *disguise) parse() (node sqlparser.Statement, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			node, err = nil, sqlerr.New(sqlerr.Internal, "the parser failed on this statement").At(g.at(0).Position)
+			node, err = nil, sqlerr.New(sqlerr.Internal, "the parser failed on this statement").At(g.tokenAt(0).Position)
 		}
 	}()
 	node, perr := sqlparser.Parse(g.text.String())
@@ -209,7 +209,7 @@ func (g *disguise) failed(message string) int {
 	return last
 }
 
-// token returns the token that an emitted name or placeholder stands for.
+// Token returns the token that an emitted name or placeholder stands for.
 func (g *Tokens) Token(placeholder string) (Token, bool) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(placeholder, ":v"), "i")
 	if digits == "" { // the statement has none here
@@ -255,30 +255,30 @@ var arithmeticSigns = words("+ - * / % & | << >>")
 
 // infix reports whether token i stands between two operands.
 func (g *Tokens) infix(i int) bool {
-	before, next := g.at(i-1), g.at(i+1)
-	return (before.endsOperand() || before.Is("NOT")) && next.startsOperand()
+	before, next := g.tokenAt(i-1), g.tokenAt(i+1)
+	return (before.endsOperand() || before.Matches("NOT")) && next.startsOperand()
 }
 
 // isGlob reports whether token i is the operator GLOB.
-func (g *Tokens) isGlob(i int) bool { return g.at(i).Is("GLOB") && g.infix(i) }
+func (g *Tokens) isGlob(i int) bool { return g.tokenAt(i).Matches("GLOB") && g.infix(i) }
 
 // isValue returns the number of tokens of the operator that IS at i starts,
 // when a value follows it: IS, IS NOT, IS [NOT] DISTINCT FROM. It is 0 for IS
 // [NOT] NULL, TRUE and FALSE, which the parser knows.
 func (g *Tokens) isValue(i int) int {
-	if !g.at(i).Is("IS") {
+	if !g.tokenAt(i).Matches("IS") {
 		return 0
 	}
 	n := 1
-	if g.at(i + n).Is("NOT") {
+	if g.tokenAt(i + n).Matches("NOT") {
 		n++
 	}
-	if g.at(i+n).Is("DISTINCT") && g.at(i+n+1).Is("FROM") {
+	if g.tokenAt(i+n).Matches("DISTINCT") && g.tokenAt(i+n+1).Matches("FROM") {
 		return n + 2
 	}
-	next := g.at(i + n)
-	word := next.Is("NULL") || next.Is("TRUE") || next.Is("FALSE")
-	if word && !arithmeticSigns[g.at(i+n+1).Text] || !next.startsOperand() {
+	next := g.tokenAt(i + n)
+	word := next.Matches("NULL") || next.Matches("TRUE") || next.Matches("FALSE")
+	if word && !arithmeticSigns[g.tokenAt(i+n+1).Text] || !next.startsOperand() {
 		return 0
 	}
 	return n
@@ -292,17 +292,17 @@ func (g *Tokens) skips(i int) bool {
 			return true
 		}
 	}
-	return g.at(i).Is("VALUES") && g.at(i-1).Is("(") && g.at(i-2).Is("IN") && g.literals(i+1)
+	return g.tokenAt(i).Matches("VALUES") && g.tokenAt(i-1).Matches("(") && g.tokenAt(i-2).Matches("IN") && g.literals(i+1)
 }
 
 // literals reports whether no name stands between token i and the end of the
 // parentheses around it.
 func (g *Tokens) literals(i int) bool {
 	for depth := 1; depth > 0; i++ {
-		switch t := g.at(i); {
-		case t.Is("("):
+		switch t := g.tokenAt(i); {
+		case t.Matches("("):
 			depth++
-		case t.Is(")"):
+		case t.Matches(")"):
 			depth--
 		case t.Kind == KindEnd, t.Kind == KindQuoted, t.Kind == KindWord && t.Upper != "NULL":
 			return false
@@ -314,13 +314,13 @@ func (g *Tokens) literals(i int) bool {
 // isOrNot returns the operator that the parser got to see as <=>: IS, or IS
 // NOT. The nearest IS before the right operand is the one.
 func (g *Tokens) isOrNot(e *sqlparser.ComparisonExpr) string {
-	right := g.Place(e.Right)
+	right := g.FirstToken(e.Right)
 	i, _ := slices.BinarySearchFunc(g.tokens, right.Position, func(t Token, p int) int { return cmp.Compare(t.Position, p) })
 	for i > 0 && g.isValue(i) == 0 {
 		i--
 	}
 	n := g.isValue(i)
-	if n > 0 && g.at(i+1).Is("NOT") != g.at(i+n-1).Is("FROM") {
+	if n > 0 && g.tokenAt(i+1).Matches("NOT") != g.tokenAt(i+n-1).Matches("FROM") {
 		return OperatorIsNot
 	}
 	return OperatorIs

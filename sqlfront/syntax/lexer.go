@@ -21,12 +21,12 @@ func errTooLong() *sqlerr.Error {
 // lexer cuts a statement into tokens.
 type lexer struct {
 	text     string
-	at       int  // byte offset of the next token
+	offset   int  // byte offset of the next token
 	position int  // 1-based character at that offset
 	ascii    bool // the text is, so that a character is a byte
 }
 
-// lex returns the tokens of a text, with parameters numbered. The last token
+// Lex returns the tokens of a text, with parameters numbered. The last token
 // is the end, placed at the last character that is not blank.
 func Lex(text string) ([]Token, error) {
 	ascii, err := checkText(text)
@@ -39,7 +39,7 @@ func Lex(text string) ([]Token, error) {
 		if err := l.skip(); err != nil {
 			return nil, err
 		}
-		if l.at == len(text) {
+		if l.offset == len(text) {
 			break
 		}
 		t, err := l.token()
@@ -89,8 +89,8 @@ const blanks = " \t\n\f\r"
 
 // skip passes blanks and comments.
 func (l *lexer) skip() error {
-	for l.at < len(l.text) {
-		rest := l.text[l.at:]
+	for l.offset < len(l.text) {
+		rest := l.text[l.offset:]
 		switch {
 		case strings.IndexByte(blanks, rest[0]) >= 0:
 			l.advance(1)
@@ -122,14 +122,14 @@ func (l *lexer) advance(n int) {
 	if l.ascii {
 		l.position += n
 	} else {
-		l.position += utf8.RuneCountInString(l.text[l.at : l.at+n])
+		l.position += utf8.RuneCountInString(l.text[l.offset : l.offset+n])
 	}
-	l.at += n
+	l.offset += n
 }
 
 // token reads one token.
 func (l *lexer) token() (Token, error) {
-	rest := l.text[l.at:]
+	rest := l.text[l.offset:]
 	r, _ := utf8.DecodeRuneInString(rest)
 	switch {
 	case (r == 'x' || r == 'X') && strings.HasPrefix(rest[1:], "'"):
@@ -152,14 +152,14 @@ func (l *lexer) token() (Token, error) {
 
 // take cuts the next n bytes off as a token.
 func (l *lexer) take(k Kind, n int) Token {
-	text := l.text[l.at : l.at+n]
+	text := l.text[l.offset : l.offset+n]
 	t := Token{Kind: k, Text: text, Value: text, Position: l.position}
 	l.advance(n)
 	return t
 }
 
 func (l *lexer) word() (Token, error) {
-	t := l.take(KindWord, spanOf(l.text[l.at:], isNamePart))
+	t := l.take(KindWord, spanOf(l.text[l.offset:], isNamePart))
 	t.Upper = UpperASCII(t.Text)
 	return t, nil
 }
@@ -204,7 +204,7 @@ var operators = []string{
 }
 
 func (l *lexer) operator() (Token, error) {
-	rest := l.text[l.at:]
+	rest := l.text[l.offset:]
 	if strings.IndexByte(single, rest[0]) >= 0 {
 		return l.take(KindOperator, 1), nil
 	}
@@ -238,7 +238,7 @@ func describeRune(r rune) string {
 // brackets; a backslash is an ordinary character. prefix is the number of
 // bytes before the opening quote.
 func (l *lexer) quoted(k Kind, prefix int, end byte) (Token, error) {
-	rest := l.text[l.at:]
+	rest := l.text[l.offset:]
 	n := prefix + 1
 	for {
 		i := strings.IndexByte(rest[n:], end)
@@ -270,7 +270,7 @@ func (l *lexer) unterminated(k Kind) error {
 
 // number reads an integer or a decimal.
 func (l *lexer) number() (Token, error) {
-	rest := l.text[l.at:]
+	rest := l.text[l.offset:]
 	n := spanOf(rest, isDigit)
 	k := KindInteger
 	if n < len(rest) && rest[n] == '.' {
@@ -322,7 +322,7 @@ func (l *lexer) badNumber(digits, tail string) error {
 // digits and is infinite or 0 to SQLite.
 const maxExponent = 1000
 
-// rational returns the number that a text is, exactly.
+// Rational returns the number that a text is, exactly.
 func Rational(text string) (*big.Rat, *sqlerr.Error) {
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		if e, err := strconv.Atoi(text[i+1:]); err != nil || e < -maxExponent || e > maxExponent {
@@ -336,7 +336,7 @@ func Rational(text string) (*big.Rat, *sqlerr.Error) {
 	return r, nil
 }
 
-// isNumber reports whether a text is a number with or without a sign.
+// IsNumber reports whether a text is a number with or without a sign.
 func IsNumber(text string) bool {
 	digits := strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
 	n := spanOf(digits, isDigit)
@@ -378,7 +378,7 @@ func countParameters(tokens []Token) int {
 
 // parameter reads ?, ?N, $N, :name, @name or $name.
 func (l *lexer) parameter() (Token, error) {
-	rest := l.text[l.at:]
+	rest := l.text[l.offset:]
 	n := spanOf(rest[1:], isNamePart)
 	if rest[0] == '?' {
 		n = spanOf(rest[1:], isDigit)

@@ -52,7 +52,7 @@ func lexOne(text string) ([]Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	for len(tokens) > 1 && tokens[0].Is(";") {
+	for len(tokens) > 1 && tokens[0].Matches(";") {
 		tokens = tokens[1:]
 	}
 	for i := range tokens {
@@ -67,7 +67,7 @@ func lexOne(text string) ([]Token, error) {
 // more semicolons may stand.
 func cut(tokens []Token, i int) ([]Token, error) {
 	for _, t := range tokens[i:] {
-		if !t.Is(";") && t.Kind != KindEnd {
+		if !t.Matches(";") && t.Kind != KindEnd {
 			return nil, sqlerr.New(sqlerr.Unsupported, "more than one statement at a time is outside the dialect").
 				WithHint("send the statements one by one").At(t.Position)
 		}
@@ -79,21 +79,21 @@ func cut(tokens []Token, i int) ([]Token, error) {
 // parser walks the tokens of one statement, which end with a KindEnd.
 type parser struct {
 	tokens []Token
-	at     int
+	pos    int
 }
 
-func (p *parser) peek() Token { return p.tokens[p.at] }
+func (p *parser) peek() Token { return p.tokens[p.pos] }
 
 // after returns the token n places ahead.
 func (p *parser) after(n int) Token {
-	return p.tokens[min(p.at+n, len(p.tokens)-1)]
+	return p.tokens[min(p.pos+n, len(p.tokens)-1)]
 }
 
 // next consumes a token; the end is never passed.
 func (p *parser) next() Token {
-	t := p.tokens[p.at]
+	t := p.tokens[p.pos]
 	if t.Kind != KindEnd {
-		p.at++
+		p.pos++
 	}
 	return t
 }
@@ -101,11 +101,11 @@ func (p *parser) next() Token {
 // accept consumes the given keywords or operators when they come next.
 func (p *parser) accept(sequence ...string) bool {
 	for i, s := range sequence {
-		if !p.after(i).Is(s) {
+		if !p.after(i).Matches(s) {
 			return false
 		}
 	}
-	p.at += len(sequence)
+	p.pos += len(sequence)
 	return true
 }
 
@@ -147,7 +147,7 @@ func (p *parser) name(what string) (Name, error) {
 	case len(t.Value) > maxName:
 		return Name{}, sqlerr.New(sqlerr.Invalid, "a name has at most %d bytes", maxName).At(t.Position)
 	}
-	p.at++
+	p.pos++
 	return Name{t.Value, t.Position}, nil
 }
 
@@ -206,7 +206,7 @@ func (p *parser) statement() (Statement, error) {
 	t := p.next()
 	switch t.Upper {
 	case "SELECT", "WITH":
-		p.at--
+		p.pos--
 		return p.selectStatement()
 	case "EXPLAIN":
 		return p.explain()
@@ -264,10 +264,10 @@ func noStatement(t Token) error {
 // explain parses what follows EXPLAIN.
 func (p *parser) explain() (Statement, error) {
 	t := p.peek()
-	if t.Is("QUERY") && p.after(1).Is("PLAN") {
+	if t.Matches("QUERY") && p.after(1).Matches("PLAN") {
 		return nil, t.Unsupported("EXPLAIN QUERY PLAN").WithHint("write EXPLAIN SELECT …")
 	}
-	if !t.Is("SELECT") && !t.Is("WITH") {
+	if !t.Matches("SELECT") && !t.Matches("WITH") {
 		if t.Kind == KindEnd || !slices.Contains(native, t.Upper) && !isForeign(t) {
 			return nil, p.unexpected("SELECT")
 		}
@@ -365,8 +365,8 @@ func (p *parser) export() (Statement, error) {
 // maxOptions is the largest number of options of a statement.
 const maxOptions = 64
 
-// with parses an optional WITH (name = value, …).
-func (p *parser) with() ([]Option, error) {
+// withOptions parses an optional WITH (name = value, …).
+func (p *parser) withOptions() ([]Option, error) {
 	if !p.accept("WITH") {
 		return nil, nil
 	}
@@ -405,7 +405,7 @@ func (p *parser) option(what string) (Option, error) {
 	t := p.peek()
 	name := Name{t.Text, t.Position}
 	if t.Kind == KindWord {
-		p.at++
+		p.pos++
 	} else {
 		var err error
 		if name, err = p.name(what); err != nil {
@@ -432,7 +432,7 @@ func LowerASCII(s string) string {
 // value parses the value of an option.
 func (p *parser) value(o *Option) error {
 	sign := ""
-	if t := p.peek(); t.Is("-") || t.Is("+") {
+	if t := p.peek(); t.Matches("-") || t.Matches("+") {
 		sign = p.next().Text
 	}
 	t := p.peek()

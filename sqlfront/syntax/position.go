@@ -7,9 +7,9 @@ import (
 	"github.com/xwb1989/sqlparser"
 )
 
-// place returns the first token of the names and literals in a syntax node,
+// FirstToken returns the first token of the names and literals in a syntax node,
 // and the statement's first token where it has none.
-func (g *Tokens) Place(node sqlparser.SQLNode) Token {
+func (g *Tokens) FirstToken(node sqlparser.SQLNode) Token {
 	first := Token{Position: math.MaxInt}
 	note := func(placeholder string) {
 		if t, ok := g.Token(placeholder); ok && t.Position < first.Position {
@@ -33,7 +33,7 @@ func (g *Tokens) Place(node sqlparser.SQLNode) Token {
 	return first
 }
 
-// columnNames returns the names of the columns in an expression, as written.
+// ColumnNames returns the names of the columns in an expression, as written.
 func (g *Tokens) ColumnNames(e sqlparser.Expr) []string {
 	var names []string
 	visit := func(n sqlparser.SQLNode) (bool, error) {
@@ -50,19 +50,19 @@ func (g *Tokens) ColumnNames(e sqlparser.Expr) []string {
 	return names
 }
 
-// find returns the first of the given keywords or operators that stands
+// Find returns the first of the given keywords or operators that stands
 // outside parentheses, and the statement's first token where none does.
 func (g *Tokens) Find(wanted ...string) Token {
 	depth := 0
 	for _, t := range g.tokens {
 		switch {
-		case t.Is("("):
+		case t.Matches("("):
 			depth++
-		case t.Is(")"):
+		case t.Matches(")"):
 			depth--
 		}
 		for _, w := range wanted {
-			if depth == 0 && t.Is(w) {
+			if depth == 0 && t.Matches(w) {
 				return t
 			}
 		}
@@ -70,10 +70,10 @@ func (g *Tokens) Find(wanted ...string) Token {
 	return g.tokens[0]
 }
 
-// start returns the first token of an expression as far as it can be told:
+// StartToken returns the first token of an expression as far as it can be told:
 // for those that open with a keyword, the keyword before their first name.
-func (g *Tokens) Start(e sqlparser.Expr) Token {
-	first := g.Place(e)
+func (g *Tokens) StartToken(e sqlparser.Expr) Token {
+	first := g.FirstToken(e)
 	switch Unwrap(e).(type) {
 	case *sqlparser.Subquery:
 		return g.before(first, "SELECT")
@@ -92,14 +92,14 @@ func (g *Tokens) before(t Token, keyword string) Token {
 		if k.Position >= t.Position {
 			break
 		}
-		if k.Is(keyword) {
+		if k.Matches(keyword) {
 			found = k
 		}
 	}
 	return found
 }
 
-// unwrap takes the parentheses off an expression.
+// Unwrap takes the parentheses off an expression.
 func Unwrap(e sqlparser.Expr) sqlparser.Expr {
 	for {
 		p, ok := e.(*sqlparser.ParenExpr)

@@ -16,7 +16,7 @@ func (g *Tokens) refuse(i int) error {
 		return t.Unsupported("a blob").WithHint("columns are INTEGER or TEXT")
 	case t.Kind == KindOperator:
 		return g.refuseOperator(i)
-	case t.Kind != KindWord || g.at(i-1).Is("."):
+	case t.Kind != KindWord || g.tokenAt(i-1).Matches("."):
 		return nil
 	case reserved[t.Upper]:
 		return g.refuseReserved(i)
@@ -34,8 +34,8 @@ func (g *Tokens) refuseOperator(i int) error {
 	case "->", "->>":
 		return t.Unsupported("the operator " + t.Text).WithHint("extract the value in a view and declare it as a column")
 	case "(":
-		if g.at(i-1).isName() && (g.at(i-2).Is("FROM") && !g.at(i-3).Is("DISTINCT") || g.at(i-2).Is("JOIN")) {
-			return g.at(i - 1).Unsupported("a table-valued function")
+		if g.tokenAt(i-1).isName() && (g.tokenAt(i-2).Matches("FROM") && !g.tokenAt(i-3).Matches("DISTINCT") || g.tokenAt(i-2).Matches("JOIN")) {
+			return g.tokenAt(i - 1).Unsupported("a table-valued function")
 		}
 	}
 	return nil
@@ -48,8 +48,8 @@ func (g *Tokens) refuseReserved(i int) error {
 	case "ISNULL", "NOTNULL", "NULL":
 		return nil
 	case "ALL": // SELECT ALL, UNION ALL, COUNT(ALL x)
-		before := g.at(i - 1)
-		if before.Is("SELECT") || before.Is("UNION") || before.Is("(") && g.at(i-2).isName() {
+		before := g.tokenAt(i - 1)
+		if before.Matches("SELECT") || before.Matches("UNION") || before.Matches("(") && g.tokenAt(i-2).isName() {
 			return nil
 		}
 		return t.Malformed("unexpected keyword ALL")
@@ -57,7 +57,7 @@ func (g *Tokens) refuseReserved(i int) error {
 		if g.skips(i) {
 			return nil
 		}
-		if g.at(i - 2).Is("IN") {
+		if g.tokenAt(i - 2).Matches("IN") {
 			return t.Unsupported("VALUES with names").WithHint("list the values without VALUES")
 		}
 		fallthrough
@@ -75,35 +75,35 @@ const filterHint = "put the condition into WHERE, or beside other aggregates int
 
 // refuseWord refuses words that are keywords to SQLite in this place.
 func (g *Tokens) refuseWord(i int) error {
-	t, before, next := g.tokens[i], g.at(i-1), g.at(i+1)
+	t, before, next := g.tokens[i], g.tokenAt(i-1), g.tokenAt(i+1)
 	infix := g.infix(i)
 	switch t.Upper {
 	case "REGEXP", "MATCH":
-		if infix && !next.Is("(") || infix && before.Is("NOT") {
+		if infix && !next.Matches("(") || infix && before.Matches("NOT") {
 			return t.Unsupported(t.Upper).WithHint("list the values with IN, or bin them in a view")
 		}
 	case "OVER":
-		if before.Is(")") && (next.Is("(") || next.isName()) {
+		if before.Matches(")") && (next.Matches("(") || next.isName()) {
 			return t.Unsupported("a window function")
 		}
 	case "FILTER":
-		if before.Is(")") && next.Is("(") {
+		if before.Matches(")") && next.Matches("(") {
 			return t.Unsupported("FILTER").WithHint("%s", filterHint)
 		}
 	case "NULLS":
-		if next.Is("FIRST") || next.Is("LAST") {
+		if next.Matches("FIRST") || next.Matches("LAST") {
 			return t.Unsupported("NULLS " + next.Upper)
 		}
 	case "INDEXED":
-		if next.Is("BY") || before.Is("NOT") {
+		if next.Matches("BY") || before.Matches("NOT") {
 			return t.Unsupported("INDEXED")
 		}
 	case "FULL":
-		if next.Is("JOIN") || next.Is("OUTER") {
+		if next.Matches("JOIN") || next.Matches("OUTER") {
 			return t.Unsupported("a join")
 		}
 	case "EXCEPT":
-		if next.Is("SELECT") || next.Is("VALUES") {
+		if next.Matches("SELECT") || next.Matches("VALUES") {
 			return t.Unsupported("EXCEPT").WithHint("ask for each count in a statement of its own")
 		}
 	}
@@ -117,21 +117,21 @@ var comparisons = words("= == <> != < <= > >= IN LIKE GLOB BETWEEN IS ISNULL NOT
 // reads a = b = c and 1 < x < 5, which is SQL and unlikely to be meant, and
 // types with sizes in CAST; anything else is malformed.
 func (g *Tokens) diagnose(i int) error {
-	t := g.at(i)
+	t := g.tokenAt(i)
 	switch {
 	case g.chained(i):
-		if t.Is("IS") {
+		if t.Matches("IS") {
 			return t.Unsupported("a comparison of a comparison").WithHint("set parentheses around the first one")
 		}
 		return t.Unsupported("a comparison of a comparison").
 			WithHint("write lowest <= x AND x <= highest, or x BETWEEN lowest AND highest")
-	case t.Is("(") && g.inCast(i):
+	case t.Matches("(") && g.inCast(i):
 		return t.Unsupported("CAST")
-	case t.Is(")") && g.at(i-1).Is("(") && g.at(i-2).Is("IN"):
+	case t.Matches(")") && g.tokenAt(i-1).Matches("(") && g.tokenAt(i-2).Matches("IN"):
 		return t.Malformed("the list of IN is empty").WithHint("write at least one value")
 	case t.Kind == KindEnd:
 		return t.Malformed("the statement ends too early")
-	case t.Kind == KindWord && reserved[t.Upper] || t.Is(";"):
+	case t.Kind == KindWord && reserved[t.Upper] || t.Matches(";"):
 		return t.Malformed("unexpected %s", t.Upper)
 	}
 	err := t.Malformed("unexpected %s", t.describe())
@@ -140,7 +140,7 @@ func (g *Tokens) diagnose(i int) error {
 			return err.WithHint("did you mean %s?", near)
 		}
 	}
-	if before := g.at(i - 1); before.Kind == KindWord && !keywords[before.Upper] {
+	if before := g.tokenAt(i - 1); before.Kind == KindWord && !keywords[before.Upper] {
 		if near := sqlerr.Closest(before.Upper, slices.Values(clauses)); near != "" {
 			return err.WithHint("did you mean %s instead of %s?", near, before.Text)
 		}
@@ -158,26 +158,26 @@ var connectives = append([]string{"AND", "OR", "LIKE", "ASC", "DESC", "OFFSET"},
 // chained reports whether token i compares something that is itself a
 // comparison, as the second sign in 1 < x < 5.
 func (g *Tokens) chained(i int) bool {
-	t := g.at(i)
-	if !comparisons[t.Text] && !comparisons[t.Upper] && !t.Is("NOT") ||
-		!g.at(i-1).endsOperand() && !g.at(i-1).Is("ISNULL") && !g.at(i-1).Is("NOTNULL") {
+	t := g.tokenAt(i)
+	if !comparisons[t.Text] && !comparisons[t.Upper] && !t.Matches("NOT") ||
+		!g.tokenAt(i-1).endsOperand() && !g.tokenAt(i-1).Matches("ISNULL") && !g.tokenAt(i-1).Matches("NOTNULL") {
 		return false
 	}
 	depth, and := 0, false
 	for i--; i >= 0; i-- {
 		switch t := g.tokens[i]; {
-		case t.Is(")") || t.Is("END"):
+		case t.Matches(")") || t.Matches("END"):
 			depth++
-		case (t.Is("(") || t.Is("CASE")) && depth > 0:
+		case (t.Matches("(") || t.Matches("CASE")) && depth > 0:
 			depth--
 		case depth > 0:
-		case t.Is("AND") && !and: // of a BETWEEN?
+		case t.Matches("AND") && !and: // of a BETWEEN?
 			and = true
-		case and && t.Is("BETWEEN"):
+		case and && t.Matches("BETWEEN"):
 			return true
 		case and && (comparisons[t.Text] || comparisons[t.Upper]):
 			return false
-		case t.Is("(") || t.Is(",") || t.Is("AND") || t.Is("OR") || t.Is("WHERE") || t.Is("WHEN"):
+		case t.Matches("(") || t.Matches(",") || t.Matches("AND") || t.Matches("OR") || t.Matches("WHERE") || t.Matches("WHEN"):
 			return false
 		case g.isNotNull(i):
 			return true
@@ -190,10 +190,10 @@ func (g *Tokens) chained(i int) bool {
 
 // inCast reports whether token i follows the AS type of a CAST.
 func (g *Tokens) inCast(i int) bool {
-	for i--; i > 0 && !g.tokens[i].Is("("); i-- {
-		if g.tokens[i].Is("AS") {
+	for i--; i > 0 && !g.tokens[i].Matches("("); i-- {
+		if g.tokens[i].Matches("AS") {
 			for ; i > 0; i-- {
-				if g.tokens[i].Is("CAST") {
+				if g.tokens[i].Matches("CAST") {
 					return true
 				}
 			}

@@ -178,7 +178,7 @@ func FuzzScanner(f *testing.F) {
 		}
 		want, filled := 0, false
 		for _, k := range tokens {
-			if end := k.Kind == KindEnd; end || k.Is(";") {
+			if end := k.Kind == KindEnd; end || k.Matches(";") {
 				if filled {
 					want++
 				}

@@ -27,7 +27,7 @@ type Select struct {
 	Distinct bool             // DISTINCT
 }
 
-// item is one entry of the select list.
+// ListItem is one entry of the select list.
 type ListItem struct {
 	Expr  sqlparser.Expr // nil for a star
 	Star  *sqlparser.StarExpr
@@ -38,7 +38,7 @@ type ListItem struct {
 // selectStatement parses the SELECT, or the WITH … SELECT, that starts at the
 // next token.
 func (p *parser) selectStatement() (*Select, error) {
-	tokens := p.tokens[p.at:]
+	tokens := p.tokens[p.pos:]
 	if err := checkDepth(tokens); err != nil {
 		return nil, err
 	}
@@ -109,31 +109,31 @@ func (g *Tokens) items(exprs sqlparser.SelectExprs) []ListItem {
 	return items
 }
 
-// placeOf returns the token that an entry of the select list is found at.
-func (g *Tokens) PlaceOf(it ListItem) Token {
+// ItemToken returns the token that an entry of the select list is found at.
+func (g *Tokens) ItemToken(it ListItem) Token {
 	if it.Star != nil {
 		return g.Find("*")
 	}
-	return g.Start(it.Expr)
+	return g.StartToken(it.Expr)
 }
 
-// listTexts writes each entry of the select list as it stands in the text,
+// ListTexts writes each entry of the select list as it stands in the text,
 // blanks apart.
 func (g *Tokens) ListTexts() []string {
 	var texts []string
 	depth, text, before := 0, "", Token{}
 	for _, t := range g.tokens[1:] {
 		switch {
-		case t.Is("("):
+		case t.Matches("("):
 			depth++
-		case t.Is(")"):
+		case t.Matches(")"):
 			depth--
-		case depth == 0 && (t.Is("FROM") || t.Kind == KindEnd):
+		case depth == 0 && (t.Matches("FROM") || t.Kind == KindEnd):
 			return append(texts, text)
-		case depth == 0 && t.Is(","):
+		case depth == 0 && t.Matches(","):
 			texts, text, before = append(texts, text), "", Token{}
 			continue
-		case depth == 0 && text == "" && (t.Is("DISTINCT") || t.Is("ALL")):
+		case depth == 0 && text == "" && (t.Matches("DISTINCT") || t.Matches("ALL")):
 			continue
 		}
 		if text != "" && !tight(before, t) {
@@ -147,10 +147,10 @@ func (g *Tokens) ListTexts() []string {
 // tight reports whether two tokens are written without a blank between them.
 func tight(before, t Token) bool {
 	switch {
-	case before.Is("(") || before.Is("."), t.Is(")") || t.Is(",") || t.Is("."):
+	case before.Matches("(") || before.Matches("."), t.Matches(")") || t.Matches(",") || t.Matches("."):
 		return true
 	}
-	return t.Is("(") && before.isName()
+	return t.Matches("(") && before.isName()
 }
 
 // tables returns the tables that a SELECT reads, sub-selects opened.
@@ -178,12 +178,12 @@ const maxExpressions = 100
 // parseWith parses the WITH clause that the tokens may start with, and returns
 // what follows it. An expression sees those before it.
 func parseWith(tokens []Token, outer []expression) ([]Token, []expression, error) {
-	if !tokens[0].Is("WITH") {
+	if !tokens[0].Matches("WITH") {
 		return tokens, outer, nil
 	}
 	with := slices.Clone(outer)
-	p := &parser{tokens: tokens, at: 1}
-	if t := p.peek(); t.Is("RECURSIVE") && p.after(1).isName() {
+	p := &parser{tokens: tokens, pos: 1}
+	if t := p.peek(); t.Matches("RECURSIVE") && p.after(1).isName() {
 		return nil, nil, t.Unsupported("WITH RECURSIVE")
 	}
 	for {
@@ -198,13 +198,13 @@ func parseWith(tokens []Token, outer []expression) ([]Token, []expression, error
 			break
 		}
 	}
-	if t := p.peek(); !t.Is("SELECT") {
+	if t := p.peek(); !t.Matches("SELECT") {
 		if isForeign(t) && t.Kind == KindWord {
 			return nil, nil, t.Unsupported(t.Upper).WithHint("%s", foreign[t.Upper])
 		}
 		return nil, nil, p.unexpected("SELECT")
 	}
-	return p.tokens[p.at:], with, nil
+	return p.tokens[p.pos:], with, nil
 }
 
 // expression parses name [(columns)] AS (SELECT …).
@@ -214,7 +214,7 @@ func (p *parser) expression(with []expression) (expression, error) {
 		return expression{}, err
 	}
 	var columns []Name
-	if p.peek().Is("(") {
+	if p.peek().Matches("(") {
 		if columns, err = p.names("a column"); err != nil {
 			return expression{}, err
 		}
@@ -222,13 +222,13 @@ func (p *parser) expression(with []expression) (expression, error) {
 	if err := p.expect("AS"); err != nil {
 		return expression{}, err
 	}
-	if t := p.peek(); t.Is("MATERIALIZED") || t.Is("NOT") {
+	if t := p.peek(); t.Matches("MATERIALIZED") || t.Matches("NOT") {
 		return expression{}, t.Unsupported("MATERIALIZED")
 	}
-	if !p.peek().Is("(") {
+	if !p.peek().Matches("(") {
 		return expression{}, p.unexpected("(")
 	}
-	inner, end, err := inParentheses(p.tokens, p.at)
+	inner, end, err := inParentheses(p.tokens, p.pos)
 	if err != nil {
 		return expression{}, err
 	}
@@ -237,7 +237,7 @@ func (p *parser) expression(with []expression) (expression, error) {
 		return expression{}, err
 	}
 	body.Columns = columns
-	p.at = end + 1
+	p.pos = end + 1
 	return expression{name, body}, nil
 }
 
@@ -247,14 +247,14 @@ func inParentheses(tokens []Token, open int) (inner []Token, end int, err error)
 	depth := 0
 	for i := open; i < len(tokens); i++ {
 		switch {
-		case tokens[i].Is("("):
+		case tokens[i].Matches("("):
 			depth++
-		case tokens[i].Is(")"):
+		case tokens[i].Matches(")"):
 			depth--
 		}
 		if depth == 0 {
 			inner = append(slices.Clone(tokens[open+1:i]), Token{Kind: KindEnd, Text: ")", Position: tokens[i].Position})
-			if first := inner[0]; !first.Is("SELECT") && !first.Is("WITH") {
+			if first := inner[0]; !first.Matches("SELECT") && !first.Matches("WITH") {
 				return nil, 0, first.Malformed("expected SELECT, found %s", first.describe())
 			}
 			return inner, i, nil
@@ -279,7 +279,7 @@ func openFrom(tokens []Token, with []expression) ([]Token, map[int]*Select, erro
 	out := make([]Token, 0, len(tokens))
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
-		if next := i + 1; t.Is("(") && next < len(tokens) && tokens[next].selects() && inFrom(out) {
+		if next := i + 1; t.Matches("(") && next < len(tokens) && tokens[next].selects() && inFrom(out) {
 			inner, end, err := inParentheses(tokens, i)
 			if err != nil {
 				return nil, nil, err
@@ -303,26 +303,26 @@ func (t *Token) selects() bool {
 // inFrom reports whether a table can stand behind the tokens.
 func inFrom(before []Token) bool {
 	i := len(before) - 1
-	for i >= 0 && before[i].Is("(") {
+	for i >= 0 && before[i].Matches("(") {
 		i--
 	}
-	return i >= 0 && (before[i].Is("FROM") && !(i > 0 && before[i-1].Is("DISTINCT")) || before[i].Is("JOIN"))
+	return i >= 0 && (before[i].Matches("FROM") && !(i > 0 && before[i-1].Matches("DISTINCT")) || before[i].Matches("JOIN"))
 }
 
-// source is a table, a sub-select or a common table expression in FROM.
+// FromItem is a table, a sub-select or a common table expression in FROM.
 type FromItem struct {
 	Name  Name    // of a table
 	Alias Name    // what qualifies its columns: its alias, else its name
 	Sub   *Select // nil for a table
 	On    sqlparser.Expr
 	Using sqlparser.Columns
-	Place Token
+	Token Token
 }
 
 // sources returns what a FROM clause names: one source, and those joined to it.
 func (g *Tokens) sources(from sqlparser.TableExprs, with []expression) ([]FromItem, error) {
 	if len(from) != 1 {
-		return nil, g.Place(from[1]).Unsupported("a join").WithHint(JoinHint)
+		return nil, g.FirstToken(from[1]).Unsupported("a join").WithHint(JoinHint)
 	}
 	switch e := from[0].(type) {
 	case *sqlparser.ParenTableExpr:
@@ -335,7 +335,7 @@ func (g *Tokens) sources(from sqlparser.TableExprs, with []expression) ([]FromIt
 			return []FromItem{s}, err
 		}
 	}
-	return nil, g.Place(from[0]).Unsupported("this form of FROM")
+	return nil, g.FirstToken(from[0]).Unsupported("this form of FROM")
 }
 
 const JoinHint = "join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared"
@@ -378,7 +378,7 @@ func (g *Tokens) sourceOf(e *sqlparser.AliasedTableExpr, with []expression) (Fro
 	case t.Value == "" && !g.IsSubselect(t):
 		return FromItem{}, t.Malformed("a table's name is empty")
 	}
-	s := FromItem{Name: Name{t.Value, t.Position}, Sub: g.subs[t.Position], Place: t}
+	s := FromItem{Name: Name{t.Value, t.Position}, Sub: g.subs[t.Position], Token: t}
 	for i := len(with) - 1; i >= 0 && !qualified && s.Sub == nil; i-- {
 		if query.SameName(with[i].name.Text, t.Value) {
 			s.Sub = with[i].body

@@ -22,7 +22,7 @@ const (
 	KindOperator              // operators and punctuation
 )
 
-// token is one token of a statement.
+// Token is one token of a statement.
 type Token struct {
 	Kind      Kind
 	Text      string // as written
@@ -32,8 +32,8 @@ type Token struct {
 	Parameter int    // 1-based number of a parameter
 }
 
-// is reports whether the token is the given keyword or operator.
-func (t Token) Is(s string) bool {
+// Matches reports whether the token is the given keyword or operator.
+func (t Token) Matches(s string) bool {
 	return t.Kind == KindWord && t.Upper == s || t.Kind == KindOperator && t.Text == s
 }
 
@@ -76,17 +76,17 @@ func (t Token) describe() string {
 	return Excerpt(t.Text, 40)
 }
 
-// malformed returns a syntax error at the token.
+// Malformed returns a syntax error at the token.
 func (t Token) Malformed(format string, args ...any) *sqlerr.Error {
 	return sqlerr.New(sqlerr.Malformed, format, args...).At(t.Position)
 }
 
-// unsupported returns a refusal of the named construct at the token.
+// Unsupported returns a refusal of the named construct at the token.
 func (t Token) Unsupported(construct string) *sqlerr.Error {
 	return sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", construct).At(t.Position)
 }
 
-// excerpt shortens a text to n characters.
+// Excerpt shortens a text to n characters.
 func Excerpt(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -99,7 +99,7 @@ func Excerpt(s string, n int) string {
 	return s[:at] + "…"
 }
 
-// upperASCII folds as SQLite does: ASCII letters only.
+// UpperASCII folds as SQLite does: ASCII letters only.
 func UpperASCII(s string) string {
 	i := 0
 	for i < len(s) && upper(s[i]) == s[i] {
