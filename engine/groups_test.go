@@ -132,7 +132,7 @@ func TestMeansAreCovered(t *testing.T) {
 	sum, _ := direct.For(direct.Request{Accuracy: 1500, Confidence: 0.95, Sensitivity: 100})
 	rows, _ := direct.For(direct.Request{Accuracy: 14, Confidence: 0.95, Sensitivity: 1})
 	mean := post.Mean{Terms: []post.Term{{Slot: 0, Factor: 1}}, Count: 1}
-	p := post.Program{Columns: []post.Column{{Name: "avg", Of: mean}}, Limit: -1}
+	p := post.Program{Columns: []post.Column{{Name: "avg", Value: mean}}, Limit: -1}
 	widths := make(map[float64]float64) // of each law at each confidence, computed once
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

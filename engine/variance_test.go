@@ -75,7 +75,7 @@ func TestVariancesAreCovered(t *testing.T) {
 	truths[2] = 500*(c-10)*(c-10) + 500*(c-20)*(c-20)
 	deviation := post.Variance{Mean: post.Mean{Terms: []post.Term{{Slot: 1, Factor: 1}, {Slot: 0, Factor: -c}}, Count: 0},
 		Squares: []post.Term{{Slot: 2, Factor: 1}}, Root: true}
-	p := post.Program{Columns: []post.Column{{Name: "stddev", Of: deviation}}, Limit: -1}
+	p := post.Program{Columns: []post.Column{{Name: "stddev", Value: deviation}}, Limit: -1}
 	widths := make(map[[2]float64]float64) // of each law at each confidence, computed once
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
