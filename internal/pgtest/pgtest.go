@@ -54,14 +54,32 @@ func New(settings ...string) (*Cluster, error) {
 // missing. The cluster goes when the test ends.
 func Start(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
-	c, err := New(settings...)
-	need(t, err)
+	return startAll(t, 1, settings...)[0]
+}
+
+// startAll is Start for n clusters, which are made side by side.
+func startAll(t testing.TB, n int, settings ...string) []*Cluster {
+	t.Helper()
+	clusters, errs := make([]*Cluster, n), make([]error, n)
+	var making sync.WaitGroup
+	for i := range n {
+		making.Go(func() { clusters[i], errs[i] = New(settings...) })
+	}
+	making.Wait()
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
+		for i, c := range clusters {
+			if errs[i] != nil {
+				continue
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
-	return c
+	for _, err := range errs {
+		need(t, err)
+	}
+	return clusters
 }
 
 // Shared is Start with one cluster for all tests of the process, since making

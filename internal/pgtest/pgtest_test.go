@@ -12,6 +12,7 @@ import (
 
 // TestClusterKeepsItsDataWhenStopped starts, stops and starts again.
 func TestClusterKeepsItsDataWhenStopped(t *testing.T) {
+	t.Parallel()
 	c := Start(t)
 	c.MustExec(t, "CREATE TABLE t (a integer, b text)")
 	if err := c.Copy("t", strings.NewReader("a,b\n1,x\n2,\"y,z\"\n")); err != nil {
@@ -43,6 +44,7 @@ func TestClusterGoesWithItsProcess(t *testing.T) {
 		hold(t)
 		return
 	}
+	t.Parallel()
 	_, err := findTools()
 	need(t, err)
 	child := exec.Command(os.Args[0], "-test.run=^TestClusterGoesWithItsProcess$", "-test.v")

@@ -21,21 +21,21 @@ type Shards struct {
 // where PostgreSQL or its package of contributed modules is missing.
 func Sharded(t testing.TB, n int) *Shards {
 	t.Helper()
-	s := &Shards{Cluster: Start(t)}
+	clusters := startAll(t, 1+n)
+	s := &Shards{Cluster: clusters[0], Shard: clusters[1:]}
 	if s.MustExec(t, "SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'") == "0" {
 		t.Skip("postgres_fdw is missing (apt-get install postgresql-contrib)")
 	}
 	s.MustExec(t, `CREATE EXTENSION postgres_fdw; LOAD 'auto_explain'; ALTER SYSTEM SET enable_partitionwise_aggregate = on;
 		ALTER SYSTEM SET session_preload_libraries = 'auto_explain'; ALTER SYSTEM SET auto_explain.log_min_duration = 0;
 		ALTER SYSTEM SET auto_explain.log_verbose = on; SELECT pg_reload_conf()`)
-	for i := range n {
-		shard := Start(t)
+	for i, shard := range s.Shard {
 		link := shard.Proxy(t)
 		s.MustExec(t, fmt.Sprintf(`CREATE SERVER shard%d FOREIGN DATA WRAPPER postgres_fdw
 				OPTIONS (host '%s', port '5432', dbname 'postgres', fetch_size '5000', batch_size '1000', async_capable 'true');
 			CREATE USER MAPPING FOR postgres SERVER shard%d OPTIONS (user 'postgres'); CREATE SCHEMA catalog%d;
 			IMPORT FOREIGN SCHEMA pg_catalog LIMIT TO (pg_class, pg_namespace, pg_inherits) FROM SERVER shard%d INTO catalog%d`, i, link.folder, i, i, i, i))
-		s.Shard, s.Link = append(s.Shard, shard), append(s.Link, link)
+		s.Link = append(s.Link, link)
 	}
 	return s
 }

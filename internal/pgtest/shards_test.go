@@ -8,6 +8,7 @@ import (
 // TestSharded spreads a table, and finds its rows on the shards and a grouped
 // count of them computed there.
 func TestSharded(t *testing.T) {
+	t.Parallel()
 	s := Sharded(t, 2)
 	s.Create(t, "t", "a text, b integer", "a")
 	s.Fill(t, "t", strings.NewReader("a,b\nx,1\ny,2\nz,3\nx,4\nw,5\n"))
@@ -36,6 +37,7 @@ func TestSharded(t *testing.T) {
 
 // TestProxy cuts a connection through a proxy, once.
 func TestProxy(t *testing.T) {
+	t.Parallel()
 	c := Shared(t)
 	p := c.Proxy(t)
 	far := &Cluster{tools: c.tools, folder: p.folder}

@@ -16,7 +16,7 @@ import (
 func TestTooManyCellsKeepTheSnapshot(t *testing.T) {
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
-	execute(t, conn, `CREATE TABLE wide (a integer, u integer)`, `INSERT INTO wide SELECT i, i / 2 FROM generate_series(1, 200000) AS i`)
+	execute(t, conn, `CREATE TABLE wide (a integer, u integer)`, `INSERT INTO wide SELECT i, i / 2 FROM generate_series(1, 40000) AS i`)
 	domain, err := query.NewRange(0, 1<<20, false)
 	must(t, err)
 	columns := []query.Column{{Name: "a", Domain: domain}}
@@ -31,13 +31,13 @@ func TestTooManyCellsKeepTheSnapshot(t *testing.T) {
 					must(t, err)
 					return n
 				}
-				want := int64(200000)
+				want := int64(40000)
 				if first && count() != want {
 					t.Error("not all rows are counted")
 				}
 				for range 3 {
 					if _, err := r.Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(u, [16]byte{}), 1000); !errors.Is(err, source.ErrTooManyCells) {
-						t.Fatalf("200,000 cells of at most 1,000: %v", err)
+						t.Fatalf("40,000 cells of at most 1,000: %v", err)
 					}
 					if first {
 						execute(t, conn, `INSERT INTO wide VALUES (0, -1)`) // is not on the snapshot
