@@ -207,6 +207,30 @@ func TestFailureForms(t *testing.T) {
 	}
 }
 
+// Errors and warnings break between words on a terminal, and stay whole in a pipe.
+func TestMessagesWrapAtWords(t *testing.T) {
+	for width, want := range map[int]string{
+		0:  "error unknown: there is no column wrong\nhint: did you mean right?\n",
+		24: "error unknown: there is\nno column wrong\nhint: did you mean\nright?\n",
+	} {
+		r, _, out, errs := testRunner(render.Table)
+		r.console.width, r.console.errWidth = func() int { return width }, func() int { return width }
+		finish(r.console, r.script(context.Background(), "", strings.NewReader("SELECT wrong;")))
+		if errs.String() != want {
+			t.Errorf("width %d: got\n%s\nwant\n%s", width, errs, want)
+		}
+		r.console.warn([]string{"live has no runs left at all"})
+		r.console.flush()
+		want := "warning: live has no runs left at all\n"
+		if width > 0 {
+			want = "warning: live has no\nruns left at all\n"
+		}
+		if out.String() != want {
+			t.Errorf("width %d: got %q, want %q", width, out, want)
+		}
+	}
+}
+
 // failing is a stream that cannot be written.
 type failing struct{}
 
