@@ -50,6 +50,7 @@ func spreads(rows float64) map[string]model {
 // a sketch of the same size. The worst found is a table whose rows are in few
 // cells of about the clip's count: there naming would be better, by up to 45 %.
 func TestChoiceIsGoodForOtherTables(t *testing.T) {
+	t.Parallel()
 	const rows = 1e6
 	for _, memory := range []uint64{1 << 22, 1 << 25, 1 << 28} {
 		p := planFor(t, rows, 40, memory, 1000, 1e-6)
@@ -163,6 +164,7 @@ func TestModel(t *testing.T) {
 
 // What is given stays, what fits is taken, and what does not fit is refused.
 func TestChoose(t *testing.T) {
+	t.Parallel()
 	p := planFor(t, 1e6, 40, 1<<24, 1000, 1e-6)
 	p.Rows = 12345
 	if c, err := Choose(p); err != nil || c.Rows != 12345 {

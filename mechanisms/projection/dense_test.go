@@ -462,6 +462,7 @@ func jlVectors() (x, y []weighted) {
 // ς = 0.49 and τ = 0.1 that needs 157 123 rows. If the corollary holds, more than
 // 19 failures in 30 trials happen with probability below 1e-6 (binomial, 0.2).
 func TestInnerProductsKeepTheCorollary(t *testing.T) {
+	t.Parallel()
 	src, _ := seeded(t)
 	const varsigma, tau, trials = 0.49, 0.1, 30
 	rows := uint64(math.Ceil(4 * 64 * 64 / (varsigma * varsigma) * math.Log(1/tau)))

@@ -199,6 +199,7 @@ func checkSketch(t *testing.T, r *Release, a [][]int64, data named) {
 // the first term over T for dense and the second missing for identity; it needs
 // 4-wise independence of the signs.
 func TestUnbiasednessAndVariance(t *testing.T) {
+	t.Parallel()
 	src, _ := seeded(t)
 	u := line(t, 30)
 	d := counts{} // of many cells alike: rare large collisions would make tails heavy
@@ -426,6 +427,7 @@ func grouped(factors []factor) (out []factor) {
 // codes, runs and progressions, over universes whose columns are coded, hashed or
 // both, few rows and many, with published cells and without.
 func TestAnswersAgainstNaive(t *testing.T) {
+	t.Parallel()
 	src, random := seeded(t)
 	codes := universe(t, ints(t, "a", 1<<20), ints(t, "b", 12), ints(t, "c", 1), ints(t, "d", 300), ints(t, "e", 1<<20))
 	names := universe(t, query.Column{Name: "k", Domain: query.Unbounded()}, ints(t, "b", 12), ints(t, "c", 1), ints(t, "d", 300), ints(t, "e", 1<<40))

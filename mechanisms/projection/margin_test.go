@@ -30,6 +30,7 @@ func zipf(n uint64, cells int, top float64) counts {
 // leastHits, if its coverage is the stated confidence less half a point. That half
 // a point is for the normal law and for V, which is estimated.
 func TestMarginCoverage(t *testing.T) {
+	t.Parallel()
 	src, _ := seeded(t)
 	const n = 5000
 	u := line(t, n)
@@ -67,9 +68,9 @@ func TestMarginCoverage(t *testing.T) {
 			for range c.trials {
 				r := build(t, u, c.p, src, c.data.cells())
 				for i, q := range c.queries {
-					off := math.Abs(float64(estimate(t, r, q) - c.data.answer(q)))
+					truth := c.data.answer(q)
 					for j, confidence := range confidences {
-						if off <= margin(t, r, q, confidence) {
+						if a := answer(t, r, q, confidence); math.Abs(float64(a.Value-truth)) <= a.Margin {
 							hits[i][j]++
 						}
 					}
@@ -343,6 +344,7 @@ func foldedSum(law noise.Law, m int64) []float64 {
 // Margins of sketches, with heavy cells and without, are as wide as they must be
 // and no wider, over matrix and noise, for queries of occupied and empty cells.
 func TestSketchCoverage(t *testing.T) {
+	t.Parallel()
 	src, random := seeded(t)
 	const n = 1 << 30
 	u := line(t, n)
@@ -398,6 +400,7 @@ func someBlocks(random *rand.Rand, n int64, count int) []int64 {
 // Cells about the clip are covered whatever their excess, alone and many in a
 // query, though most of these are not published.
 func TestCoverageAboutTheClip(t *testing.T) {
+	t.Parallel()
 	src, _ := seeded(t)
 	const clip, each = 64, 200
 	law := laplace(t, 1, 1)
@@ -427,6 +430,7 @@ func TestCoverageAboutTheClip(t *testing.T) {
 // Lists made from the public matrix, of elements that share buckets, with signs
 // that cancel or agree, about a record that is known to be there or about none.
 func TestCoverageOfCraftedLists(t *testing.T) {
+	t.Parallel()
 	src, _ := seeded(t)
 	law := laplace(t, 1, 1)
 	const rows, cells = 1 << 12, 100

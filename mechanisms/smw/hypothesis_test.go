@@ -31,11 +31,12 @@ func testParams(s uint64, u Update, maxWeight int64) Params {
 }
 
 func TestPaperStepFollowsAlgorithm1(t *testing.T) {
+	t.Parallel()
 	r := newRand(t)
 	for name, s := range spaces(t, r) {
 		p := testParams(2000, Paper, s.maxWeight)
 		fast, slow := NewHypothesis(p, s.u, nil), newTwin(2000, p.MaxWeight, s.pool)
-		for step := range 300 {
+		for step := range sized(120, 300) {
 			q := s.any()
 			noisy := r.Int64N(2*3000) - 1500
 			if math.Abs(float64(noisy)/p.mass()-slow.value(q)) < close9 {
@@ -64,11 +65,12 @@ func compare(t *testing.T, name string, step int, fast *Hypothesis, slow *twin, 
 }
 
 func TestProjectionFollowsItsTwin(t *testing.T) {
+	t.Parallel()
 	r := newRand(t)
 	for name, s := range spaces(t, r) {
 		p := testParams(500, Projection, s.maxWeight)
 		fast, slow := NewHypothesis(p, s.u, nil), newTwin(500, p.MaxWeight, s.pool)
-		for step := range 150 {
+		for step := range sized(60, 150) {
 			q := s.any()
 			noisy := 60 + r.Int64N(700) // out of reach of the clipping
 			top := 0.0
@@ -95,6 +97,7 @@ func TestProjectionFollowsItsTwin(t *testing.T) {
 // of a random database, but for a little noise: contradictory ones would drive
 // weights to where rounding decides.
 func TestReplayFollowsItsTwin(t *testing.T) {
+	t.Parallel()
 	r := newRand(t)
 	for name, s := range spaces(t, r) {
 		p := testParams(150, Projection, s.maxWeight)
@@ -129,9 +132,10 @@ func TestReplayFollowsItsTwin(t *testing.T) {
 }
 
 func TestFailureIsThePapers(t *testing.T) {
+	t.Parallel()
 	r := newRand(t)
 	failed := 0
-	for range 20 {
+	for range sized(6, 20) {
 		for name, s := range spaces(t, r) {
 			size := 20 + r.IntN(90)
 			p := testParams(uint64(size), Paper, s.maxWeight)

@@ -149,13 +149,18 @@ func TestParamsSurviveJSON(t *testing.T) {
 // TestPlanOfAlpha checks the result against Theorem 3.5's conditions, written
 // out again, and that one run less would not do.
 func TestPlanOfAlpha(t *testing.T) {
+	t.Parallel()
 	weighted := Request{
 		Alpha: 0.9, MaxSupport: 5, Queries: 100, Beta: 0.01, NHat: 2e5, NHatBound: 10,
 		Sensitivity: 2, MaxWeight: 10, RunEpsilon: shareOf(1), UniverseSize: big.NewInt(1000), Update: Paper,
 	}
 	unsure := alphaRequest(0.5) // N̂ is worse known than counts
 	unsure.NHatBound = 40_000
-	for _, r := range []Request{alphaRequest(0.15), alphaRequest(1), priorRequest(), weighted, unsure} {
+	requests := []Request{alphaRequest(1), priorRequest(), weighted, unsure}
+	if *long {
+		requests = append(requests, alphaRequest(0.15))
+	}
+	for _, r := range requests {
 		p := must(Plan(r))(t)
 		t.Logf("α = %v: B = %d, s = %d, T = %d, x = %d, η = %.3g", r.Alpha, p.Updates, p.S, p.Threshold, p.Bound, p.Eta)
 		if need := runsNeeded(t, r, p); need > p.Updates {
@@ -182,6 +187,7 @@ func TestPlanOfAlpha(t *testing.T) {
 // TestPlanFollowsAlpha asks for ever more room, and gets it: a larger T and η,
 // fewer variables, and fewer runs, each with more of the budget.
 func TestPlanFollowsAlpha(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*Request){
 		"paper": func(r *Request) { r.Update, r.Sensitivity, r.MaxWeight = Paper, 3, 7 },
 		"prior": func(r *Request) { r.UniverseSize, r.Prior, r.Queries, r.Class = big.NewInt(1e9), true, 0, 5000 },
@@ -228,6 +234,7 @@ func runsNeeded(t *testing.T, r Request, p Params) int64 {
 }
 
 func TestPlanRefusesAnAlphaAndNamesOne(t *testing.T) {
+	t.Parallel()
 	r := alphaRequest(0.001)
 	_, err := Plan(r)
 	if sqlerr.CodeOf(err) != sqlerr.Invalid {
@@ -326,10 +333,17 @@ func (a analyst) worst(h *Hypothesis) (q query.Query, c int64) {
 
 // TestAlphaKeepsItsPromise lets such an analyst ask mechanisms that were planned
 // for an alpha, with an N̂ as far off as it may be: no answer is further off than
-// alpha of the rows, and the runs suffice. False-failure rate: β = 1e-7 each, 8e-7.
+// alpha of the rows, and the runs suffice. Half of the eight settings are asked, in
+// which each pair of choices occurs, or all with -long. False-failure rate:
+// β = 1e-7 each, 8e-7.
 func TestAlphaKeepsItsPromise(t *testing.T) {
+	t.Parallel()
 	r := newRand(t)
-	for i := range 8 {
+	settings := []int{0, 3, 5, 6}
+	if *long {
+		settings = []int{0, 1, 2, 3, 4, 5, 6, 7}
+	}
+	for _, i := range settings {
 		const e, beta = 2000, 1e-7
 		weight, rule := []int64{1, 3}[i&1], []Update{Projection, Paper}[i>>1&1]
 		a := newAnalyst(t, r, weight)

@@ -40,6 +40,7 @@ func outcomeLaw(t testing.TB, p Params, d, reach int64) (fired map[int64]float64
 // distribution function, silence at its end, is within 0.012 of it except with
 // probability 2·exp(−2·60000·0.012²) < 6.3e-8: 1.9e-7 in all.
 func TestOutcomeLaw(t *testing.T) {
+	t.Parallel()
 	const trials, tolerance, reach = 60000, 0.012, 120
 	p := noisy(big.NewRat(5, 2), big.NewRat(3, 1), 1, 1)
 	p.Threshold = 6
@@ -79,6 +80,7 @@ func TestOutcomeLaw(t *testing.T) {
 // distribution function is within √(16/2n) of it except with probability
 // 2·exp(−16) a case (Dvoretzky, Kiefer, Wolfowitz and Massart): 6.8e-7 in all.
 func TestRemeasuredLaw(t *testing.T) {
+	t.Parallel()
 	request := request()
 	request.MaxUpdates, request.Queries, request.Beta, request.RunEpsilon = 1, 1, 0.9, shareOf(2)
 	request.Remeasure = true

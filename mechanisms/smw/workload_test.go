@@ -13,9 +13,18 @@ import (
 )
 
 var (
+	long    = flag.Bool("long", false, "run the campaigns of this package at full size")
 	seeds   = flag.Int("workload.seeds", 1, "how many databases TestCorrelatedWorkload makes")
 	choices = flag.Bool("workload.choices", false, "go through more settings of what the defaults were chosen by")
 )
+
+// sized returns the size of a campaign, small by default and full with -long.
+func sized(small, full int) int {
+	if *long {
+		return full
+	}
+	return small
+}
 
 // drawn is a table of rows drawn from a stated law, of six columns at most.
 type drawn struct {
@@ -220,6 +229,7 @@ func (c drawn) request(queries int, rho float64) Request {
 // noise of σ = 641 each and are off by 2,600 at worst. The seeds are fixed, so
 // nothing is left to chance.
 func TestCorrelatedWorkload(t *testing.T) {
+	t.Parallel()
 	const queries, sigma, farthest = 20_000, 641, 2600
 	for seed := range *seeds {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
@@ -268,6 +278,7 @@ func TestCorrelatedWorkload(t *testing.T) {
 // δ = 1e-6. They must take the RMS to a tenth, and the paper's step to a third.
 // The seeds are fixed, so nothing is left to chance.
 func TestUpdatesEarnTheirKeep(t *testing.T) {
+	t.Parallel()
 	const queries, runs = 2_000, 200
 	r := rand.New(rand.NewPCG(3, 7))
 	c := newParity(t, r, 1_000_000)
@@ -301,6 +312,7 @@ func TestUpdatesEarnTheirKeep(t *testing.T) {
 // The seeds are fixed, so nothing is left to chance. With -workload.choices it
 // goes through 48 settings instead of 4.
 func TestChosenUpdates(t *testing.T) {
+	t.Parallel()
 	tables, sets, lists := []int{100_000}, columnSets[1:], []int{2000}
 	if *choices {
 		tables, sets, lists = []int{10_000, 100_000, 1_000_000, 10_000_000}, columnSets, []int{2000, 20_000}
@@ -354,6 +366,7 @@ func (c drawn) checkChosen(t *testing.T, from *Classes, list []asked, src *noise
 // grows by a tenth or more. A T of 0.6·x_β fires on noise. The seeds are fixed, so
 // nothing is left to chance. With -workload.choices it prints more settings.
 func TestChosenShare(t *testing.T) {
+	t.Parallel()
 	for rows, want := range map[int64]int64{50_000: 3, 1_000_000: 1} {
 		tables := float64(15)
 		if got := PriorTenths(math.Sqrt(tables/(2*workloadRho/10)), rows); got != want {
