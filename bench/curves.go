@@ -86,8 +86,8 @@ func (b *bench) ratio(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	s.Say(`RMS error over √(m·Var DLap(1/ε)), that of a noisy count for every cell, at ε = 1, δ = 10⁻⁶, for queries that list m cells drawn from the universe, from the
-occupied cells, or half of them by rows. The aim is at most 1.10 for the first two, 1.20 for the third, and 1.02 for identity. Heavy and light are the product's defaults: at most 256 MiB.`)
+	s.Say(`RMS error over √(m·Var DLap(1/ε)), the error of a noisy count for every cell, at ε = 1, δ = 10⁻⁶, for queries that list m cells drawn from the universe, from the
+occupied cells, or half of them by rows. The aim is at most 1.10 for the first two, 1.20 for the third, and 1.02 for identity. Heavy and light have the product's defaults, at most 256 MiB.`)
 	t := &report.Table{Head: []string{"table", "mechanism", "cells drawn", "m = 1", "m = 16", "m = 256", "m = 4096"}}
 	for _, table := range tables {
 		list := []mechanism{heavyLight(b.memory(fullMemory)), sparse(b.buckets())}

@@ -53,9 +53,9 @@ func (b *bench) growth(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	s.Say(`Rows of origin, destination and hour, drawn by arithmetic on their numbers, so that they are the same wherever they are. Each build is a process of its own, which
-opens the database and runs one CREATE RELEASE; time is that of the statement, the least of %d where they are short, and memory the most that the process had (VmHWM), the server's not included.
-A file is filled to 10⁷ rows, a server to 10⁸ or as many as -rows says.`, scaleReps)
+	s.Say(`Rows have an origin, a destination and an hour. Arithmetic on their numbers makes them, so they are the same everywhere. Each build is a process of its own, which
+opens the database and runs one CREATE RELEASE. Time is the time of the statement, the least of %d where they are short, and memory the most that the process had (VmHWM), the server's not included.
+A file has up to 10⁷ rows, a server up to 10⁸, or as many as -rows says.`, scaleReps)
 	memory := newChart("scale-memory")
 	time := newChart("scale-time")
 	t := &report.Table{Head: []string{"rows", "source", "universe", "occupied cells", "time, s", "time a row, ns", "peak, MiB"}}
@@ -87,7 +87,7 @@ A file is filled to 10⁷ rows, a server to 10⁸ or as many as -rows says.`, sc
 	s.Draw(memory)
 	s.Draw(time)
 	s.Show(t)
-	s.Say(`Memory follows the occupied cells, and stays where it is once all are: at the largest n the cells of the larger release take %s bytes each.`, report.Number(b.known.memCell))
+	s.Say(`Memory follows the occupied cells, and stays as it is once all cells are occupied. At the largest n the cells of the larger release take %s bytes each.`, report.Number(b.known.memCell))
 	return nil
 }
 
@@ -218,7 +218,7 @@ its own rows, and groups are all that leaves it. Measured in the run that made t
 	if k.memCell > 0 {
 		memory = fmt.Sprintf(" and, at %s bytes each, %s of memory", report.Number(k.memCell), size10(1e9*k.memCell))
 	}
-	s.Say(`A true count of 10¹² is far within 63 bits, and the noise is the one of any n: at ε = 0.1 a cell is off by about 14 rows (√2/ε), which is nothing beside 10⁶ rows a cell.
+	s.Say(`A true count of 10¹² is far within 63 bits. The noise is the same for any n: at ε = 0.1 a cell is off by about 14 rows (√2/ε), which is nothing beside 10⁶ rows a cell.
 What does not scale is the number of occupied cells: a release of columns that tell each row apart (10¹² cells) would bring %s over the wire, and its tally does not fit into a
 machine. A billion cells are %s%s: about the end. Beyond it, release fewer columns or coarser domains.`, size10(1e12*k.cellBytes), size10(1e9*k.cellBytes), memory)
 	return nil

@@ -55,8 +55,8 @@ of %d builds and of %d counts, psql's and dpsql's in turn.`, power(n), server.ve
 	b.note("  count of a small file: %.3g ms", 1000*own)
 	t.Add("direct count, in a file", power(fewRows), "", 1000*own, "", "")
 	s.Show(t)
-	s.Say(`The last row has next to nothing to count: it is what a direct answer takes by itself, most of it the two durable transactions of its charge and of the answer. Over a server
-come a transaction there, its snapshot, and the comparison of the table's definition with the declared one.`)
+	s.Say(`The last row has next to nothing to count. It shows what a direct answer takes by itself: mostly the two durable transactions of its charge and of the answer. A server
+adds a transaction there, its snapshot, and the comparison of the table's definition with the declared one.`)
 	return b.wire(s, server)
 }
 
@@ -203,7 +203,7 @@ func (b *bench) wire(s *report.Section, p *serverPlace) error {
 		b.known.cellBytes = sent / float64(shape.cells)
 		t.Add(shape.columns, float64(shape.cells), size10(sent), b.known.cellBytes)
 	}
-	s.Say("What comes over the wire is cells, not rows:")
+	s.Say("Cells come over the wire, not rows:")
 	s.Show(t)
 	return nil
 }
@@ -231,8 +231,8 @@ func (b *bench) realFlights(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	s.Say(`The flights of %s (-flights names the file; package/data/flights-3m.parquet of "npm pack vega-datasets" has three million), %s rows, imported by .import in %s s. A route is a pair of texts without a domain, so that cells are named by fingerprints. Each
-row of the table is a process of its own; the answers are made once the process has opened its database.`, filepath.Base(b.flights), report.Number(float64(rows)), report.Number(seconds))
+	s.Say(`The flights of %s (-flights names the file; package/data/flights-3m.parquet of "npm pack vega-datasets" has three million), %s rows, imported by .import in %s s. A route is a pair of texts without a domain, so cells are named by fingerprints. Each
+row of the table is a process of its own. The answers are timed after the process has opened its database.`, filepath.Base(b.flights), report.Number(float64(rows)), report.Number(seconds))
 	t := &report.Table{Head: []string{"source", "release of routes, s", "release of origins and delays, s", "one route, ms", "AVG of an origin, ms", "peak, MiB"}}
 	if err := addReal(t, "SQLite", at, fmt.Sprintf(declareReal, "raw")); err != nil {
 		return err

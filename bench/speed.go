@@ -58,7 +58,7 @@ func (b *bench) time(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	s.Say(`The time of one answer through each mechanism's package, the query at hand as a diagram: Zipf(1.05) over 2^%d cells, queries for m consecutive cells; a hypothesis of SMW
+	s.Say(`The time of one answer through each mechanism's package, with the query as a diagram: Zipf(1.05) over 2^%d cells, queries for m consecutive cells; a hypothesis of SMW
 that has learned 50 queries; the dense baseline over 2^%d cells. The least of %d series, in µs.`, bits, b.baselineBits(), b.reps)
 	chart := newChart("time-support")
 	t := &report.Table{Head: []string{"m"}}

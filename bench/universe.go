@@ -58,8 +58,8 @@ that and where the key is text without a domain (drawn at 10^36). ε = 1. Times 
 	s.Draw(times)
 	s.Draw(errs)
 	s.Show(t)
-	s.Say(`The aim is at most 1.10 within a regime, and 3 across them, which is that of whole statements (see their time): these are times of the release alone, and
-a run of an identity is added up without naming a record.`)
+	s.Say(`The aim is at most 1.10 within a regime, and 3 across them, which is the aim for whole statements (see their time). These are times of the release alone, and
+an identity release adds up a run of cells without naming a record.`)
 	s.Show(spread)
 	return nil
 }
@@ -184,8 +184,8 @@ func (b *bench) build(s *report.Section) error {
 		return err
 	}
 	rows := b.buckets() >> 3
-	s.Say(`The time from cells in memory to a sparse release of %s buckets over a universe of 2^60 codes, every row in a cell of its own, so that n rows are n cells. The noise of
-the buckets is the time at the left end; what is above it is linear in n. The least of %d.`, report.Number(float64(rows)), min(b.reps, 5))
+	s.Say(`The time from cells in memory to a sparse release of %s buckets over a universe of 2^60 codes, every row in a cell of its own, so that n rows are n cells. The time at the left end is the noise of
+the buckets. The rest is linear in n. The least of %d.`, report.Number(float64(rows)), min(b.reps, 5))
 	chart := newChart("time-build")
 	t := &report.Table{Head: []string{"n", "ms", "ns a row beyond the noise"}}
 	p := projection.Params{Transform: projection.Sparse, Rows: rows, Law: law, Bulk: true}

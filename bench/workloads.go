@@ -37,7 +37,7 @@ func (b *bench) adult(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	s.Say(`48,842 rows over six columns, %s cells; each query confines four columns to one to three values. ε = 1 for the whole workload, δ = 10⁻⁶ where a
+	s.Say(`48,842 rows over six columns and %s cells. Each query confines four columns to one to three values. ε = 1 for the whole workload, δ = 10⁻⁶ where a
 mechanism needs one. Errors in counts, mean over %d repetitions ± the half-width of a 95 %% interval.`, report.Number(float64(w.Table.Size())), b.reps)
 	s.Say("%s", b.aboutRuns())
 	s.Say("%s", aboutParts)
@@ -119,8 +119,8 @@ func (b *bench) turbo(s *report.Section, w *workload.Workload) error {
 		s.Say("That these ε suffice for Turbo's (α, β) on the whole family does not follow from so many draws.")
 	}
 	s.Say(`Turbo itself, by its own code on a uniform stream of these queries: at ε = 1 its exact-cache Laplace and its PMW-Bypass answer 362 queries, a vanilla
-PMW 55; 70,000 queries cost PMW-Bypass ε = 4.5, the exact cache 82 and the vanilla PMW 77, at 0.06 to 0.09 ms a query. On small domains an identity release is
-the thing to beat; an interactive mechanism earns its keep where no release covers the query.`)
+PMW 55; 70,000 queries cost PMW-Bypass ε = 4.5, the exact cache 82 and the vanilla PMW 77, at 0.06 to 0.09 ms a query. On small domains the identity release is
+the one to beat. An interactive mechanism pays where no release covers the query.`)
 	return nil
 }
 
