@@ -25,11 +25,11 @@ type allowance struct {
 	relative float64
 }
 
-// nearly is the allowance of numbers that follow from the noisy number of rows,
-// such as margins of a release whose size was chosen by it.
+// nearly is the allowance of numbers that depend on the noisy number of rows, such
+// as the margins of a release whose size was chosen by it.
 var nearly = allowance{relative: 0.25}
 
-// unbound is the allowance of a number that need not be compared.
+// unbound is the allowance of a number that is not compared.
 var unbound = allowance{absolute: math.Inf(1)}
 
 func (a allowance) admits(want, got float64) bool {
@@ -45,7 +45,7 @@ func noisy(margin, confidence float64) allowance {
 	return allowance{absolute: 1 + 24*margin/math.Log(1/(1-confidence))}
 }
 
-// printed returns lines of which nothing is known.
+// printed returns lines whose numbers have no allowances.
 func printed(lines []string) []printedLine {
 	out := make([]printedLine, len(lines))
 	for i, l := range lines {
@@ -65,10 +65,10 @@ func texts(lines []printedLine) string {
 // tableHead is how many lines a table has above its rows.
 const tableHead = 3
 
-// annotated adds to the rows of a private answer, printed as a table, how far
-// each number may be from another answer's. Those of a sketch may be anything:
-// what shares a place with a large count is off by it, as rarely as margins
-// allow, and that is far more often than a test may fail.
+// annotated adds to the rows of a private answer, printed as a table, how far each
+// number may be from that of another answer. Numbers from a sketch may be
+// anything: one that shares a bucket with a large count is off by that count. This
+// is as rare as margins allow, which is far more often than a test may fail.
 func annotated(lines []string, r *engine.Result, sketched bool) []printedLine {
 	out := printed(lines)
 	if r == nil || len(lines) < tableHead+len(r.Rows) || !strings.HasPrefix(lines[0], "┌") {
@@ -145,7 +145,7 @@ func same(shown string, got printedLine, header string, about bool) bool {
 
 func punctuation(r rune) bool { return strings.ContainsRune(" │,%():", r) }
 
-// What is another time each time: times, digests, and how wide a table is.
+// These differ from run to run: times, digests, and the width of tables.
 var (
 	moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 	digests = regexp.MustCompile(`(^|[ ,])[0-9a-f]{16}($|[ ,])`)
@@ -154,7 +154,7 @@ var (
 	drawing = regexp.MustCompile(`[█▒├┤─]+`)
 )
 
-// steady takes out of a line what differs from run to run for no reason.
+// steady removes from a line what differs from run to run.
 func steady(l string) string {
 	l = moments.ReplaceAllString(l, "TIME")
 	l = digests.ReplaceAllString(l, "${1}DIGEST$2")
@@ -174,7 +174,7 @@ func cellsOf(row string) []string {
 	return cells
 }
 
-// sameFields compares texts, and numbers within what is allowed for each.
+// sameFields compares texts exactly, and numbers within their allowances.
 func sameFields(a, b []string, allowed func(int) allowance) bool {
 	if len(a) != len(b) {
 		return false
@@ -192,15 +192,15 @@ func sameFields(a, b []string, allowed func(int) allowance) bool {
 	return true
 }
 
-// sameFooter compares the lines below answers: the margins nearly.
+// sameFooter compares the lines below answers. Margins may differ a little.
 func sameFooter(a, b string) bool {
 	x, y := strings.Split(a, " · "), strings.Split(b, " · ")
 	return len(x) == len(y) && slices.Equal(x[1:], y[1:]) &&
 		sameFields(strings.Fields(x[0]), strings.Fields(y[0]), func(int) allowance { return nearly })
 }
 
-// sameTokens compares a line of a chart, in which a number with a margin stands
-// before its ±.
+// sameTokens compares a line of a chart, where a number stands before its ± and
+// margin.
 func sameTokens(a, b []string) bool {
 	return sameFields(a, b, func(i int) allowance {
 		switch {
@@ -215,8 +215,8 @@ func sameTokens(a, b []string) bool {
 	})
 }
 
-// sameCSV compares a row, in which a column called margin tells of the one
-// before it.
+// sameCSV compares a row of CSV. A column called margin is about the column before
+// it.
 func sameCSV(header, a, b []string) bool {
 	if len(header) != len(b) {
 		return false

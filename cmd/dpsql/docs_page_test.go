@@ -46,7 +46,7 @@ func (b *block) follows(before *block) bool {
 	return b.lang == "text" && b.adjoins && b.line > before.line
 }
 
-// about reports whether the numbers of a listing need only be about those shown.
+// about reports whether numbers of a listing may differ a little from those shown.
 func (b *block) about() bool { return b.info == "about" }
 
 // typed is a line of a console block with the output shown below it.
@@ -68,13 +68,13 @@ func (b *block) commands() (all []typed) {
 	return all
 }
 
-// replace puts other lines into a block.
+// replace replaces the lines of a block.
 func (d *document) replace(b *block, body []string) {
 	d.changed = true
 	b.body = body
 }
 
-// String writes the page with its blocks as they are now.
+// String returns the page with its blocks as they are now.
 func (d *document) String() string {
 	var out []string
 	blocks := d.blocks

@@ -138,7 +138,7 @@ func TestDocsLink(t *testing.T) {
 	}
 }
 
-// headings returns the names by which a page's headings are linked to.
+// headings returns the names of a page's headings in links.
 func headings(text string) (names []string) {
 	for line := range strings.Lines(text) {
 		if title := strings.TrimLeft(line, "#"); title != line && strings.HasPrefix(title, " ") {

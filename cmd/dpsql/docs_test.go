@@ -19,7 +19,7 @@ import (
 	"dpsql/query"
 )
 
-// docsDir holds the pages whose examples are run, top the repository.
+// docsDir holds the pages whose examples are run. top is the repository.
 const docsDir, top = "../../docs", "../.."
 
 // TestDocs runs the examples of the documentation, page by page, and compares
@@ -33,7 +33,7 @@ const docsDir, top = "../../docs", "../.."
 //   - A block of Go stands word for word in a file that another test runs, and
 //     its output below it; see TestDocsGo.
 //
-// go test ./cmd/dpsql -run TestDocs -update writes outputs that differ anew.
+// go test ./cmd/dpsql -run TestDocs -update replaces outputs that differ.
 //
 // False failures: a number is off by more than its allowance (see allowances)
 // with a probability below 5e-10, and the pages have fewer than 1,000, so 5e-7.
@@ -170,8 +170,9 @@ func (p *page) bash(text string) ([]string, error) {
 	return p.split(string(out)), err
 }
 
-// environment returns that of a console: ~ is the home, go install installs
-// into it, and Go finds its caches, which a home of one's own would hide.
+// environment returns the variables of a console. ~ is the page's home, and go
+// install installs into it. Go's caches are named, because another home would hide
+// them.
 func environment(t *testing.T, home string) []string {
 	out, err := exec.Command("go", "env", "-json", "GOPATH", "GOCACHE", "GOMODCACHE", "GOENV", "GOFLAGS").Output()
 	var places map[string]string
@@ -238,8 +239,8 @@ func (p *page) sql(b, shown *block) {
 	}
 }
 
-// statements runs statements and dot-commands one by one, as a shell does: an
-// error ends a statement and not what follows it.
+// statements runs statements and dot-commands one by one, as a shell does. An
+// error ends its statement, and the next one runs.
 func (p *page) statements(text string) (lines []printedLine) {
 	scanner := engine.NewScanner(strings.NewReader(text))
 	for {
@@ -259,7 +260,7 @@ func (p *page) statements(text string) (lines []printedLine) {
 	}
 }
 
-// sketched reports whether a sketch gave an answer, or a part of it.
+// sketched reports whether a sketch gave the answer or a part of it.
 func (p *page) sketched(r *engine.Result) bool {
 	if r == nil {
 		return false
@@ -277,7 +278,7 @@ func (p *page) sketched(r *engine.Result) bool {
 	return false
 }
 
-// differs reports what a page shows wrongly, unless it is written anew.
+// differs reports what a page shows wrongly, unless -update replaces it.
 func (p *page) differs(b *block, what string, err error, got []string) {
 	if !*update {
 		p.Errorf("line %d: %s\n%v\n-update writes this in its place:\n%s", b.line, what, err, strings.Join(got, "\n"))
@@ -298,7 +299,7 @@ func (r *recorder) Exec(ctx context.Context, text string, args []query.Value) (*
 	return result, err
 }
 
-// split cuts an output into its lines, as a reader whose name is you sees them.
+// split cuts an output into lines, and calls the home of the page /home/you.
 func (p *page) split(text string) []string {
 	text = strings.ReplaceAll(text, p.home, "/home/you")
 	if text = strings.TrimRight(text, "\n"); text == "" {
@@ -307,12 +308,12 @@ func (p *page) split(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// goBlock finds what a block of Go says it is part of.
+// goBlock matches the name of a file in the info string of a block.
 var goBlock = regexp.MustCompile(`^[a-z_/]+\.go$`)
 
 // TestDocsGo holds each block of Go to the file that its info string names: the
-// block's lines stand there one after another, whatever their indentation. The
-// files are programs and examples that tests of their own run.
+// block's lines stand there one after another, with any indentation. Other tests run
+// these files.
 func TestDocsGo(t *testing.T) {
 	blocks := 0
 	for _, name := range pageNames(t) {
@@ -347,8 +348,8 @@ func TestDocsGo(t *testing.T) {
 	}
 }
 
-// flush returns lines without indentation and empty lines, and of a text without
-// the marks of an example's output.
+// flush returns lines without indentation and without empty lines. From a text it
+// also removes the marks of an example's output.
 func flush(lines []string, lang string) string {
 	var b strings.Builder
 	for _, l := range lines {

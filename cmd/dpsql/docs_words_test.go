@@ -23,13 +23,13 @@ var clauses = strings.Fields(`WITH DISTINCT AS FROM WHERE AND OR NOT IN IS NULL 
 	CASE WHEN THEN ELSE END GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET JOIN INNER CROSS ON MARGIN
 	PUBLIC PRIVATE TABLE RELEASE MECHANISM SOURCE POSTGRES IF EXISTS INTEGER INT TEXT REAL STEP USING PROJECTION SMW TO`)
 
-// builtins are functions of SQLite. Those that the dialect has must be
-// documented; which these are is asked of it.
+// builtins are functions of SQLite. Those that the parser knows must be
+// documented.
 var builtins = strings.Fields(`abs avg changes char coalesce concat count date datetime format glob group_concat hex ifnull iif instr
 	json length like lower ltrim max median min mod nullif octet_length power printf quote random replace round rtrim sign sqrt
 	stddev stddev_pop stddev_samp substr substring sum total trim trunc typeof unicode unixepoch upper var_pop var_samp variance`)
 
-// asked are statements whose errors list what could have stood there.
+// asked are statements whose errors list the words that are allowed.
 var asked = []string{
 	"NOTHING",
 	"SHOW NOTHING",
@@ -54,9 +54,9 @@ var asked = []string{
 // listed finds the words that such an error lists.
 var listed = regexp.MustCompile(`(?:the statements are|SHOW lists|the settings are|the options are|must be one of) ([A-Za-z_, ]+)`)
 
-// TestDocsName holds the pages of docs/sql to what the parser knows: each of its
-// words is named there, and occurs in an example that is run. A new word is
-// found by an error that lists it, or needs a place in a list above.
+// TestDocsName checks that docs/sql names every word that the parser knows, and
+// that an example uses it. A new word is found by an error that lists it, or must
+// be added to a list above.
 func TestDocsName(t *testing.T) {
 	t.Parallel()
 	named, run := documentedWords(t)
@@ -69,7 +69,7 @@ func TestDocsName(t *testing.T) {
 	}
 }
 
-// word matches what a page can name: a name, a dot-command, a flag.
+// word matches a name, a dot-command or a flag.
 var word = regexp.MustCompile(`[.-]?[A-Za-z_]+`)
 
 // documentedWords returns the words of docs/sql, and those of the examples of
@@ -127,7 +127,7 @@ func knownWords(t *testing.T) []string {
 	return append(all, knownFunctions(s)...)
 }
 
-// knownFunctions returns the builtins that have a place in a SELECT.
+// knownFunctions returns the builtins that some SELECT accepts.
 func knownFunctions(s *engine.Session) (known []string) {
 	for _, name := range builtins {
 		for _, text := range []string{"SELECT COUNT(*) FROM visits WHERE NAME(age) > 1", "SELECT COUNT(*) FROM visits WHERE NAME(sex, 1) = 'x'",
@@ -159,7 +159,7 @@ func clinic(t *testing.T) *engine.Session {
 	return s
 }
 
-// refusedBy returns the error of a statement, nil for none.
+// refusedBy returns the error of a statement, or nil.
 func refusedBy(s *engine.Session, text string) *sqlerr.Error {
 	_, err := s.Exec(context.Background(), text, nil)
 	var e *sqlerr.Error

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 
 // sqlite3 stands in for the command of that name, which not every machine has.
 // It runs the statements of its second argument on the file of its first, and
-// prints the first column of a SELECT. An open shell may be writing that a
-// mechanism is free: it waits for that.
+// prints the first column of a SELECT. It waits for
+// an open shell that is releasing a mechanism.
 func sqlite3() {
 	db, err := sql.Open("sqlite", os.Args[1]+"?_pragma=busy_timeout(10000)")
 	if err == nil {
@@ -98,8 +98,8 @@ func TestScriptsOnPostgres(t *testing.T) {
 	})
 }
 
-// golden compares a text with a file of testdata/golden, or writes the file
-// anew under -update.
+// golden compares a text with a file of testdata/golden. Under -update it replaces
+// the file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name)

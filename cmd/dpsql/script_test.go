@@ -18,7 +18,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Each result must be out before the next statement is read.
+// Each result must be written before the next statement is read.
 func TestScriptAnswersAsItArrives(t *testing.T) {
 	in, inEnd := io.Pipe()
 	outEnd, out := io.Pipe()
@@ -72,7 +72,7 @@ func TestScriptStopsAtFirstError(t *testing.T) {
 	}
 }
 
-// Nothing of a panic's or a foreign error's text may be shown.
+// The text of a panic, or of an error of another kind, must not be shown.
 func TestErrorsKeepValuesBack(t *testing.T) {
 	for _, statement := range []string{"SELECT panic;", "SELECT strange;"} {
 		for _, f := range []render.Format{render.Table, render.JSON} {

@@ -34,7 +34,7 @@ func realShell(t *testing.T, role engine.Role) (r *runner, out, errs *bytes.Buff
 	return runnerFor(role), out, errs
 }
 
-// types runs lines in the shell, each on its own, and returns what it wrote.
+// types runs lines in a shell and returns what it wrote.
 func (r *runner) types(t *testing.T, out, errs *bytes.Buffer, lines ...string) (stdout, stderr string) {
 	t.Helper()
 	out.Reset()
@@ -46,7 +46,7 @@ func (r *runner) types(t *testing.T, out, errs *bytes.Buffer, lines ...string) (
 	return stdout, errs.String()
 }
 
-// A switch that is mistyped in the shell stays as it was, and so does a setting.
+// A mistyped switch or setting stays as it was.
 func TestMistakesInTheShellChangeNothing(t *testing.T) {
 	r, out, errs := realShell(t, engine.Curator)
 	r.types(t, out, errs, "SET mechanism = direct;", "SET accuracy = 60;", "SET confidence = 0.9;", "SET clamp = on;", "SET unverified = off;", ".timer on", ".echo on", ".headers on")

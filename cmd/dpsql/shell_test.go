@@ -13,7 +13,7 @@ import (
 	"dpsql/cmd/dpsql/internal/terminal"
 )
 
-// typist is an editor at which the lines are typed; "^C" is the key.
+// typist is an editor whose lines are given. "^C" is the key.
 type typist struct {
 	lines  []string
 	closed bool
@@ -88,7 +88,7 @@ func TestShellSurvivesErrors(t *testing.T) {
 	}
 }
 
-// Before a statement that takes much the shell asks, and only a yes is one.
+// Before an expensive statement the shell asks. Only yes means yes.
 func TestShellAsksBeforeItSpends(t *testing.T) {
 	for answer, want := range map[string]bool{"y": true, " Yes ": true, "n": false, "": false, "SELECT 2;": false, "^C": false} {
 		_, out, errs := talk(t, "dear;", answer)
@@ -101,7 +101,7 @@ func TestShellAsksBeforeItSpends(t *testing.T) {
 	}
 }
 
-// The bar of a statement's progress leaves the screen to a question.
+// No progress bar is drawn over a question.
 func TestQuestionStandsAloneOnTheScreen(t *testing.T) {
 	r, _, _, errs := testRunner(render.Table)
 	r.console.errTTY = true

@@ -106,8 +106,8 @@ func (tm *screen) expect(want string) {
 	tm.t.Fatalf("no %q on the terminal:\n%s", want, tm.text())
 }
 
-// settle waits until nothing more appears, and forgets all of it: the editor
-// draws a line anew for every key.
+// settle waits until nothing more appears, and forgets all of it, because the
+// editor redraws a line for every key.
 func (tm *screen) settle() {
 	for last := -1; ; time.Sleep(300 * time.Millisecond) {
 		tm.mu.Lock()
@@ -224,7 +224,7 @@ func TestColorsOnTerminal(t *testing.T) {
 	tm.leaves(exitOK)
 }
 
-// A shell that is told to end gives the terminal back as it was.
+// A shell that gets SIGTERM restores the terminal.
 func TestShellRestoresTerminal(t *testing.T) {
 	t.Parallel()
 	tm := openTerminal(t, fixture(t), "people.db")

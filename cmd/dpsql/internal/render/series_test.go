@@ -41,7 +41,7 @@ c       ├────▒▒▒▒▒▒▒▒▒──────────
 	}
 }
 
-// Whatever is drawn keeps to the width, one line a point.
+// A chart has a line for each point, and no line is wider than the limit.
 func TestChartFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Series{Name: "n", confidence: 0.9}

@@ -93,7 +93,7 @@ func TestRoundUp(t *testing.T) {
 	}
 }
 
-// Whatever the texts, csv gives them back, and every row with them.
+// Any texts in any number of rows can be read back from CSV.
 func TestCSVReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.IntRange(1, 3).Draw(t, "width")
@@ -126,8 +126,8 @@ func TestCSVReadsBack(t *testing.T) {
 	})
 }
 
-// A JSON line is one line and one object whatever it holds, integers keep all
-// their digits, and what JSON cannot say is null.
+// A result in JSON is one object on one line. Integers keep all their digits, and
+// numbers that JSON does not have are null.
 func TestJSONIsALine(t *testing.T) {
 	r := &engine.Result{
 		Columns: []engine.Column{{Name: "a\nb"}, {Name: "<x>"}},
@@ -159,8 +159,8 @@ func TestSupport(t *testing.T) {
 	}
 }
 
-// Wrapping keeps to the limit wherever a line has more than one character, and
-// loses nothing but the blanks it breaks at.
+// No wrapped line of more than one character is wider than the limit, and only the
+// blanks at the breaks are lost.
 func TestWrap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOfN(rapid.SampledFrom([]rune("ab  é日x-")), 0, 60, -1).Draw(t, "text")

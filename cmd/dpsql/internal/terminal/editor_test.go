@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// scrolled is a screen as far as roomBelow sees it: where the cursor is, and how
-// far up what stood there has gone.
+// scrolled is a screen: the row of the cursor, and how many rows the screen has
+// scrolled up.
 type scrolled struct{ height, row, up int }
 
-// apply does what a terminal does: index goes down, and scrolls at the bottom.
+// apply does what a terminal does with a sequence. At the bottom, index scrolls.
 func (s *scrolled) apply(t *testing.T, sequence string) {
 	for sequence != "" {
 		var n int
@@ -31,8 +31,8 @@ func (s *scrolled) apply(t *testing.T, sequence string) {
 	}
 }
 
-// The cursor stays where it was in what is on the screen, and the text and one
-// row more fit below it.
+// The cursor stays at the same place of the text on the screen, and the new text
+// and one more row fit below it.
 func TestRoomBelow(t *testing.T) {
 	for _, text := range []string{"", "SELECT 1", "SELECT\n1\n;", strings.Repeat("é", 75), strings.Repeat("x", 200) + "\n"} {
 		rows := 0 // that the text takes, in lines of 80 after the prompt
