@@ -12,9 +12,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Account is the privacy budget of a set of base tables: everything answered
-// about any of them is charged to it. It outlives the private tables declared
-// over them.
+// Account is the privacy budget of a set of base tables. Everything answered about
+// any of them is charged to it. It outlives the private tables declared over them.
 type Account struct {
 	ID                          int64
 	Epsilon, Delta, Interactive string // decimal text, as declared
@@ -56,11 +55,11 @@ func (a *Account) encoding() ledger.Encoding {
 	return e
 }
 
-// AccountFor returns the account that the base tables charge, nil when none of
-// them has one. Names are compared as SQLite does. Tables of which also may have
-// the same rows must have that account or none, and where the base tables have none
-// it is theirs. Errors: Invalid when some of the tables have an account and the
-// others have another or none, because no one ledger would then cover them.
+// AccountFor returns the account that the base tables charge, nil when none of them
+// has one. Names are compared as SQLite compares them. The tables in also may have
+// the same rows. They must have that account or none; where the base tables have no
+// account, theirs is returned. Errors: Invalid when some base tables have an account
+// and the others have another or none, since no one ledger would cover them.
 func (tx *Tx) AccountFor(bases []string, also ...string) (*Account, error) {
 	all, err := tx.Accounts()
 	if err != nil {
@@ -71,7 +70,7 @@ func (tx *Tx) AccountFor(bases []string, also ...string) (*Account, error) {
 	take := func(base string, found []*Account) error {
 		for _, a := range found {
 			if owner != nil && a != owner {
-				return sqlerr.New(sqlerr.Invalid, "%s and %s have different budgets", with, base).WithHint("%s", differs(base))
+				return sqlerr.New(sqlerr.Invalid, "%s and %s have different budgets", with, base).WithHint("%s", otherBudgetHint(base))
 			}
 			owner, with = a, base
 		}
@@ -98,32 +97,34 @@ func (tx *Tx) AccountFor(bases []string, also ...string) (*Account, error) {
 	return owner, nil
 }
 
-// differs says what to do about tables of different budgets.
-func differs(base string) string {
-	if strings.HasPrefix(base, outside) {
+// otherBudgetHint says what to do about tables of different budgets.
+func otherBudgetHint(base string) string {
+	if strings.HasPrefix(base, postgresPrefix) {
 		return "a private table can read base tables of one budget only; what is in another database can be told apart where its catalog is read, as docs/postgres.md says"
 	}
 	return "a private table can read base tables of one budget only"
 }
 
-// accountsOf returns the accounts that a base table charges: one at most, but
-// where its name stands for several tables.
+// accountsOf returns the accounts that a base table charges. There is at most one,
+// unless the name stands for several tables.
 func accountsOf(all []Account, base string) (found []*Account) {
 	for i := range all {
-		if slices.ContainsFunc(all[i].Bases, func(b string) bool { return query.SameName(b, base) || within(b, base) || within(base, b) }) {
+		if slices.ContainsFunc(all[i].Bases, func(b string) bool {
+			return query.SameName(b, base) || belongsToDatabase(b, base) || belongsToDatabase(base, b)
+		}) {
 			found = append(found, &all[i])
 		}
 	}
 	return found
 }
 
-// outside begins the names of base tables outside the file.
-const outside = "postgresql:"
+// postgresPrefix begins the names of base tables outside the file.
+const postgresPrefix = "postgresql:"
 
-// within reports whether a name of a table outside the file begins with that of a
-// database, which stands for all of its tables.
-func within(table, database string) bool {
-	return strings.HasPrefix(database, outside) && strings.HasPrefix(query.FoldName(table), query.FoldName(database)+"/")
+// belongsToDatabase reports whether a base table outside the file is in a database
+// whose name stands for all of its tables.
+func belongsToDatabase(table, database string) bool {
+	return strings.HasPrefix(database, postgresPrefix) && strings.HasPrefix(query.FoldName(table), query.FoldName(database)+"/")
 }
 
 // Account returns the account with the id. Errors: Corrupt when there is none.
@@ -220,15 +221,15 @@ func (tx *Tx) checkBases(bases []string) error {
 	return nil
 }
 
-// declaration is the ledger's text for a new account. It repeats the caps, so
-// that an edited cap does not agree with the chain.
+// declaration returns the ledger's text for a new account. It repeats the caps, so an
+// edited cap does not agree with the chain.
 func declaration(a *Account) string {
 	c := a.Caps
 	return fmt.Sprintf("budget declared: epsilon = %s, delta = %s, interactive = %s; releases ε %v, δ %v; interactive ρ %v (ε %v at δ %v)",
 		a.Epsilon, a.Delta, a.Interactive, c.ReleaseEpsilon, c.ReleaseDelta, c.InteractiveRho, c.InteractiveEpsilon, c.InteractiveDelta)
 }
 
-// Principal is who a SELECT is answered for: so far, a role.
+// Principal is the role that a SELECT is answered for.
 type Principal string
 
 // The principals.
@@ -237,16 +238,15 @@ const (
 	Analyst Principal = "analyst"
 )
 
-// Limits are what SELECTs may take of an interactive account. They belong to the
-// account, as its caps do: a limit of one declaration would be none where the
-// same rows are declared again without it. The zero value limits nothing.
+// Limits bound what SELECTs may take from an interactive account. They belong to the
+// account, as its caps do: another declaration of the same rows would otherwise
+// evade them. The zero value limits nothing.
 type Limits struct {
 	MaxCharge accounting.Rho // the most that one statement may take, whoever asks; 0 is no limit
 	BuyOff    bool           // the analyst role gets answers that cost nothing, and no others
 }
 
-// String writes the limits as the options of a declaration, "" where there are
-// none.
+// String returns the limits as the options of a declaration, "" if there are none.
 func (l Limits) String() string {
 	var all []string
 	if l.MaxCharge > 0 {
@@ -258,14 +258,14 @@ func (l Limits) String() string {
 	return strings.Join(all, ", ")
 }
 
-// Buyer is the statement that buys.
+// Buyer is a statement that buys answers.
 type Buyer struct {
 	Principal Principal
 	Taken     accounting.Rho // what it took before, of mechanisms' reserves too
 }
 
 // Check refuses a purchase that the limits do not allow, with code forbidden or
-// budget. It looks at nothing private: prices and what was taken are public.
+// budget. It depends on nothing private: prices and earlier purchases are public.
 func (l Limits) Check(by Buyer, cost accounting.Rho) error {
 	if l.BuyOff && by.Principal == Analyst {
 		return sqlerr.New(sqlerr.Forbidden, "the analyst role may not buy answers about these rows (buy = off)").
@@ -284,20 +284,20 @@ func (l Limits) Check(by Buyer, cost accounting.Rho) error {
 		WithHint("what is stored and released stays free")
 }
 
-// Payment is a line of the ledger by which a SELECT pays.
+// Payment is a charge of a SELECT.
 type Payment struct {
 	Account        int64
 	Action, Object string
-	Rho            accounting.Rho // off the account
-	Prepaid        accounting.Rho // off what a mechanism has reserved
+	Rho            accounting.Rho // taken from the account
+	Prepaid        accounting.Rho // taken from what a mechanism has reserved
 }
 
-// Cost returns what the payment takes in all.
+// Cost returns the sum of both.
 func (p Payment) Cost() accounting.Rho { return p.Rho + p.Prepaid }
 
-// Buy charges a SELECT. It is the one gate for whatever asking takes: the limits
-// of who asks, the cap and the line are parts of this transaction. Errors:
-// those of Limits.Check and Charge.
+// Buy charges a SELECT. It is the one gate for every purchase: the limits, the cap and
+// the ledger's line are parts of this transaction. Errors: those of Limits.Check and
+// Charge.
 func (tx *Tx) Buy(by Buyer, p Payment) error {
 	a, err := tx.Account(p.Account)
 	if err != nil {
@@ -309,8 +309,8 @@ func (tx *Tx) Buy(by Buyer, p Payment) error {
 	return tx.Charge(p.Account, KindInteractive, p.Action, p.Object, accounting.Amount{Rho: p.Rho})
 }
 
-// SetLimits sets an account's limits, and writes a line of cost 0 into the ledger,
-// so that it tells since when they hold. The object is the table that was named.
+// SetLimits sets an account's limits and writes a line of cost 0 into the ledger,
+// which shows since when they hold. The object is the table that was named.
 func (tx *Tx) SetLimits(account int64, object string, l Limits) error {
 	a, err := tx.Account(account)
 	if err != nil || a.Limits == l {

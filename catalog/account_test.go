@@ -52,7 +52,7 @@ func TestAccountsOutside(t *testing.T) {
 		bases, also string
 		id          int64 // 0: none; -1: refused
 	}{
-		{one, "", 1}, {one + "/public.a", "", 1}, {strings.ToUpper(one[len(outside):]), "", 0}, {outside + strings.ToUpper(one[len(outside):]), "", 1}, {one + "more", "", 0},
+		{one, "", 1}, {one + "/public.a", "", 1}, {strings.ToUpper(one[len(postgresPrefix):]), "", 0}, {postgresPrefix + strings.ToUpper(one[len(postgresPrefix):]), "", 1}, {one + "more", "", 0},
 		{two + "/public.a", "", 2}, {two + "/public.c", "", 0}, {two, "", -1}, {"postgresql:1/postgres_fdw:h:5432/three", "", 0},
 		{"postgresql:1/d/public.q", one, 1}, {"postgresql:1/d/public.p", "postgresql:1/d/public.q", 4}, {"postgresql:1/d/public.p", one, -1}, {"postgresql:1/d/public.q", two, -1},
 		{"file/more", "", 0}, {"postgresql:1/d/public.p postgresql:1/d/public.q", one, -1}, {"postgresql:1/d", "", 4},

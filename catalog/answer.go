@@ -10,7 +10,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// AnswerKind tells how an answer came about, which decides its margin.
+// AnswerKind says how an answer came about, which decides its margin.
 type AnswerKind string
 
 // The kinds of stored answers.
@@ -20,7 +20,7 @@ const (
 	AnswerVerified AnswerKind = "smw-unfired"
 )
 
-// Answer is an answer paid for once, which serves again at no cost.
+// Answer is a stored answer. It was paid for once and serves again at no cost.
 type Answer struct {
 	ID          int64
 	TableID     int64
@@ -29,12 +29,12 @@ type Answer struct {
 	Via         string // the mechanism's name, or "direct"
 	MechanismID int64  // 0 for a direct answer
 	Estimate    int64
-	Law         json.RawMessage // what the margin is computed from, at any confidence
+	Law         json.RawMessage // the law of its noise, from which its margin is computed
 	CreatedAt   time.Time
 }
 
-// PutAnswer stores an answer beside those that exist for its query, and sets
-// a.ID, and a.CreatedAt unless the caller did.
+// PutAnswer stores an answer beside others of its query. It sets a.ID, and a.CreatedAt
+// unless the caller did.
 func (tx *Tx) PutAnswer(a *Answer) error {
 	switch a.Kind {
 	case AnswerDirect, AnswerFired, AnswerVerified:
@@ -77,7 +77,7 @@ const selectAnswer = `SELECT id, table_id, query, kind, via, COALESCE(mechanism,
 	FROM dpsql_answers `
 
 // Answers lists the stored answers to a query on a table, given as canonical
-// text, oldest first. Those of a dropped table are found only under its old id.
+// text, oldest first. Answers of a dropped table are found only under its old id.
 // Errors: Corrupt when one is missing.
 func (tx *Tx) Answers(table int64, query string) ([]Answer, error) {
 	sum := checksum([]byte(query))

@@ -1,16 +1,25 @@
-// Package catalog is the one store of everything dpsql persists: declared
-// tables, releases, mechanisms with their histories, answers, and the accounts
-// with their ledger. It lives in dpsql_* tables of the user's SQLite file,
-// beside the raw tables.
+// Package catalog stores everything dpsql persists: declared tables, releases,
+// mechanisms with their histories, answers, and the accounts with their ledger.
+// It lives in dpsql_* tables of the user's SQLite file, beside the raw tables.
 //
-// What it promises: a Write that returned nil is on disk; a Write that did not
-// leaves nothing; a Read sees one snapshot; the ledger is append-only,
-// hash-chained, and never exceeds an account's caps however many goroutines and
-// processes charge it. What it does not promise: secrecy towards whoever can
-// read the file, or detection of a file restored from an older backup.
+// All access is by transactions. Store.Read runs a function on one snapshot,
+// Store.Write runs one in a durable transaction, and the methods of Tx read and
+// write records.
 //
-// Every error that leaves the package is a *sqlerr.Error; texts of the engine's
-// own errors, which can carry values of rows, are never quoted.
+// The package promises:
+//
+//   - A Write that returned nil is on disk. A Write that did not leaves nothing.
+//   - A Read sees one snapshot.
+//   - The ledger is append-only and hash-chained. It never exceeds an account's
+//     caps, however many goroutines and processes charge it.
+//   - A record that was read is as it was written, and a listing is complete;
+//     otherwise the error is Corrupt. See package ledger for how.
+//
+// It does not promise secrecy towards whoever can read the file, or that a file
+// restored together with its marks from an older backup is noticed.
+//
+// Every error that leaves the package is a *sqlerr.Error. The text of SQLite's own
+// errors is never quoted, since it can carry values of rows.
 package catalog
 
 import (
@@ -27,11 +36,11 @@ import (
 // DefaultBusyTimeout bounds the wait for another process's lock.
 const DefaultBusyTimeout = 5 * time.Second
 
-// Options tells Open how to use the file. The zero value is a writable store
-// with the default timeout.
+// Options configures a Store. The zero value is a writable store with the default
+// timeout.
 type Options struct {
 	ReadOnly    bool          // refuse every Write
-	BusyTimeout time.Duration // wait for other writers; 0 means DefaultBusyTimeout, below 0 none
+	BusyTimeout time.Duration // how long to wait for other writers; 0 means DefaultBusyTimeout, below 0 not at all
 }
 
 // Store is an open catalog. Its methods may be called by several goroutines.
@@ -39,27 +48,28 @@ type Store struct {
 	path     string // absolute, symbolic links resolved
 	options  Options
 	journal  string           // the journal mode of files this Store writes
-	schema   []migration      // one migration a version
-	partSize int              // bytes of a stored part of a payload, at most
+	schema   []migration      // in order of their versions
+	partSize int              // the most bytes of a stored part of a payload
 	now      func() time.Time // the clock of ledger rows and creation dates
 	writing  chan struct{}    // holds a token while this Store writes
 	probe    probe
-	memory   string // of a copy in memory: what SQLite opens it by
+	memory   string // SQLite's name of a copy in memory; "" for a file
 
 	mu     sync.Mutex
 	closed bool
 	file   fs.FileInfo // which file this is; nil until it exists
 	reader *sql.DB
 	writer *sql.DB
-	chain  *ledger.Chain // the committed ledger as far as this process verified it
+	chain  *ledger.Chain // the committed ledger as far as this Store verified it; nil at first
 	rows   rowsState
 	marks  ledger.MarkFile
 }
 
-// Open opens the catalog of the SQLite file at path and changes nothing on
-// disk. A missing file is an empty catalog that the first Write creates. Errors:
-// IO for a directory or an unreadable file, Corrupt for a file that is no
-// SQLite database, Unsupported for a catalog of a newer dpsql, Cancelled.
+// Open opens the catalog of the SQLite file at path. It changes nothing on disk. A
+// missing file is an empty catalog, which the first Write creates. Errors: IO for a
+// directory or an unreadable file, Corrupt for a file that is not an SQLite
+// database, Unsupported for a catalog of a newer dpsql or from before the first
+// release, Cancelled.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	resolved, err := resolve(path)
 	if err != nil {
@@ -92,7 +102,7 @@ func (s *Store) Missing() bool {
 	return os.IsNotExist(err)
 }
 
-// Close releases the connections; it waits for no transaction. Calls after it
+// Close closes the connections. It does not wait for transactions. Later calls
 // fail.
 func (s *Store) Close() error {
 	s.mu.Lock()

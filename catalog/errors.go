@@ -11,8 +11,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// translate is the one place where errors of the engine become dpsql's. The
-// engine's text is dropped: it can quote values of rows.
+// translate is the one place where SQLite's errors become dpsql's. SQLite's text is
+// dropped, since it can quote values of rows.
 func (s *Store) translate(ctx context.Context, err error) error {
 	var known *sqlerr.Error
 	switch {
@@ -69,7 +69,7 @@ func (s *Store) readOnly() error {
 	return sqlerr.New(sqlerr.ReadOnly, "%s or its directory cannot be written", s.path)
 }
 
-// engineCode returns SQLite's primary result code, and false for other errors.
+// engineCode returns SQLite's primary result code. It reports false for other errors.
 func engineCode(err error) (int, bool) {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -95,7 +95,7 @@ func fileError(verb, path string, err error) *sqlerr.Error {
 	return sqlerr.New(sqlerr.IO, "cannot %s %s: %v", verb, path, err)
 }
 
-// corrupt reports stored state that does not verify.
+// corrupt returns an error that says that stored state does not verify.
 func corrupt(format string, args ...any) *sqlerr.Error {
 	return sqlerr.New(sqlerr.Corrupt, format, args...).
 		WithHint("the file was changed outside dpsql or is damaged; restore a backup")

@@ -90,7 +90,7 @@ func (c faultyConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := conn.(*keeping)
+	k := conn.(*cachingConn)
 	k.sqliteConn = faultyConn{k.sqliteConn, c.f}
 	return k, nil
 }

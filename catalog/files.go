@@ -12,8 +12,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// resolve returns the one name under which every Store finds the file, so that
-// the side files of SQLite and the lease agree.
+// resolve returns the absolute path of the file with all symbolic links resolved.
+// Every Store must use the same name, since SQLite's side files, the marks and the
+// locks stand beside it.
 func resolve(path string) (string, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return "", sqlerr.New(sqlerr.Invalid, "the path of the database is empty or contains a NUL")
@@ -31,8 +32,8 @@ func resolve(path string) (string, error) {
 	return absolute, nil
 }
 
-// ReadOnly reports whether a Write must fail: by option, or because the file or
-// its directory cannot be written.
+// ReadOnly reports whether a Write must fail, by option or because the file or its
+// directory cannot be written.
 func (s *Store) ReadOnly() bool {
 	if s.options.ReadOnly {
 		return true
@@ -40,8 +41,8 @@ func (s *Store) ReadOnly() bool {
 	return !s.diskWritable()
 }
 
-// diskWritable reports whether the file can be written, or made; where the
-// directory is missing, making it says so better.
+// diskWritable reports whether the file can be written or made. It is true where the
+// directory is missing: the error of making the file says so better.
 func (s *Store) diskWritable() bool {
 	if s.memory != "" {
 		return true
@@ -56,9 +57,9 @@ func missing(path string) bool {
 }
 
 // identify checks that the file is the one seen before, and reports whether it
-// exists. The file is never opened here: closing a descriptor would drop the
-// POSIX locks that SQLite holds in this process. A symbolic link has been resolved
-// when the Store was opened; one that is there now is another file's name.
+// exists. It never opens the file: closing a descriptor would drop the POSIX locks
+// that SQLite holds in this process. Symbolic links were resolved when the Store was
+// opened, so a link that is there now is the name of another file.
 func (s *Store) identify() (exists bool, err error) {
 	info, err := os.Lstat(s.path)
 	s.mu.Lock()
@@ -87,7 +88,7 @@ func (s *Store) identify() (exists bool, err error) {
 	return true, nil
 }
 
-// createFile makes the empty database, readable by its owner only, unless it
+// createFile makes an empty database, readable by its owner only, unless the file
 // exists.
 func (s *Store) createFile() error {
 	exists, err := s.identify()
@@ -110,8 +111,8 @@ func (s *Store) createFile() error {
 	return err
 }
 
-// placeNew gives the finished file temp the name path, unless that name is
-// taken (os.IsExist). Another process never sees a half-made file.
+// placeNew renames the finished file temp to path, unless that name is taken
+// (os.IsExist). Another process never sees a half-made file.
 func placeNew(temp, path string) error {
 	err := os.Link(temp, path)
 	if err == nil || os.IsExist(err) {
@@ -132,7 +133,7 @@ func placeNew(temp, path string) error {
 	return nil
 }
 
-// syncDirectory makes a new name durable.
+// syncDirectory makes new names in a directory durable.
 func syncDirectory(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -145,34 +146,33 @@ func syncDirectory(path string) error {
 	return nil
 }
 
-// newFile is the pattern of the names under which files are made that then get
-// their own.
+// newFile is the pattern of temporary names, under which new files are made.
 const newFile = ".dpsql-new-*"
 
-// oneName refuses to write a file that has several names. SQLite keeps the
-// write-ahead log beside the name it is opened by, and there the marks, the lease
-// and the flights are too: whoever writes by another name sees nothing of what was
-// charged by this one, and each of the two has a ledger of its own. The file was
-// just identified.
-func (s *Store) oneName() error {
-	if s.memory != "" || s.names() <= 1 { // some file systems say 0
+// checkOneName refuses to write a file that has several names. SQLite keeps the
+// write-ahead log beside the name that the file is opened by, and the marks and locks
+// stand there too. Whoever writes by another name does not see what was charged by
+// this one, so each name would have a ledger of its own. The file was just
+// identified.
+func (s *Store) checkOneName() error {
+	if s.memory != "" || s.hardLinks() <= 1 { // some file systems say 0
 		return nil
 	}
 	s.removeNewNames()
 	if _, err := s.identify(); err != nil {
 		return err
 	}
-	if names := s.names(); names > 1 {
+	if names := s.hardLinks(); names > 1 {
 		return sqlerr.New(sqlerr.ReadOnly, "%s has %d names (hard links), and each would have a ledger of its own", s.path, names).
 			WithHint("close the database everywhere and remove the other names; find -samefile lists them")
 	}
 	return nil
 }
 
-// names returns how many names the file had when it was identified last.
-func (s *Store) names() uint64 {
+// hardLinks returns how many names the file had when it was last identified.
+func (s *Store) hardLinks() uint64 {
 	if file := s.identified(); file != nil {
-		return links(s.path, file)
+		return countLinks(s.path, file)
 	}
 	return 1 // it is gone again
 }
@@ -183,8 +183,8 @@ func (s *Store) identified() os.FileInfo {
 	return s.file
 }
 
-// removeNewNames removes the names under which the file was made, as far as they
-// are still there: its maker is about to, or was killed before.
+// removeNewNames removes temporary names that the file still has. Its maker is about
+// to remove them, or was killed before it could.
 func (s *Store) removeNewNames() {
 	dir := filepath.Dir(s.path)
 	entries, _ := os.ReadDir(dir)
@@ -198,10 +198,10 @@ func (s *Store) removeNewNames() {
 	}
 }
 
-// notMounted refuses to write a file that is mounted by itself, as containers
-// may have it, and not with its folder: by its name there, it has another
-// write-ahead log than by its own. Only Linux tells.
-func (s *Store) notMounted() error {
+// checkNotMounted refuses to write a file that is mounted by itself, as in a
+// container, and not with its folder. By its name there it has another write-ahead log
+// than by its own. Only Linux tells.
+func (s *Store) checkNotMounted() error {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || !isMounted(mounts, s.path) {
 		return nil
@@ -210,8 +210,8 @@ func (s *Store) notMounted() error {
 		WithHint("mount the folder that holds it")
 }
 
-// isMounted reports whether a path is a mount point. In the list of mounts it is
-// the fifth field, with octal numbers for blanks and backslashes.
+// isMounted reports whether a path is a mount point. In the list of mounts, mount
+// points are the fifth field, with octal escapes for blanks and backslashes.
 func isMounted(mounts []byte, path string) bool {
 	for line := range bytes.Lines(mounts) {
 		fields := strings.Fields(string(line))

@@ -35,11 +35,11 @@ type Entry struct {
 	Hash    [32]byte          // chains the line to those before it
 }
 
-// Charge writes a cost into the ledger, if the account's cap allows it; a charge
-// equal to what is left is allowed, and so is a line of cost 0. The check and the line are parts of this
-// transaction, so whatever is charged in a Write that returned nil is spent.
-// Errors: Budget, which names what is needed and left; Corrupt when the ledger
-// does not verify.
+// Charge writes a cost into the ledger if the account's cap allows it. A charge equal
+// to what is left is allowed, and so is a line of cost 0. The check and the line are
+// parts of this transaction: once the Write has returned nil, the cost is spent.
+// Errors: Budget, which names what is needed and left; Corrupt when the ledger does
+// not verify.
 func (tx *Tx) Charge(account int64, kind Kind, action, object string, amount accounting.Amount) error {
 	if err := tx.Affords(account, kind, action, amount); err != nil {
 		return err
@@ -47,8 +47,8 @@ func (tx *Tx) Charge(account int64, kind Kind, action, object string, amount acc
 	return tx.append(Entry{Account: account, Kind: kind, Action: action, Object: object, Amount: amount})
 }
 
-// Affords refuses with Charge's errors what Charge would refuse, and writes
-// nothing; another transaction may spend before a charge.
+// Affords returns the error that Charge would return, and writes nothing. Another
+// transaction may spend before the charge.
 func (tx *Tx) Affords(account int64, kind Kind, action string, amount accounting.Amount) error {
 	if amount.Epsilon < 0 || amount.Delta < 0 || amount.Rho < 0 {
 		return sqlerr.New(sqlerr.Internal, "a charge is negative")
@@ -67,8 +67,8 @@ func (tx *Tx) Affords(account int64, kind Kind, action string, amount accounting
 	return nil
 }
 
-// Return gives back what was reserved and never used; amount is positive.
-// Errors: Corrupt when more would come back than was spent.
+// Return gives back an amount that was reserved and never used. The amount is
+// positive. Errors: Corrupt when it is more than was spent.
 func (tx *Tx) Return(account int64, kind Kind, action, object string, amount accounting.Amount) error {
 	spent, err := tx.Spent(account)
 	if err != nil {
@@ -119,8 +119,8 @@ func scanLine(row record) (l ledger.Line, err error) {
 	return l, err
 }
 
-// overCap explains a refused charge in the account's own unit. What is needed
-// is rounded up and what is left down, so the two never read the same.
+// overCap explains a refused charge in the account's own unit. It rounds what is
+// needed up and what is left down, so the two never read the same.
 func overCap(a *Account, kind Kind, action string, need, left accounting.Amount) error {
 	var needs, have []string
 	add := func(name string, need, left int64, places int) {
@@ -138,8 +138,8 @@ func overCap(a *Account, kind Kind, action string, need, left accounting.Amount)
 		WithHint("ask for less; SHOW BUDGET and SHOW LEDGER tell what was spent, and existing releases, mechanisms and answers stay free")
 }
 
-// shortDecimal writes units · 10^−places (units ≥ 0) with at most four
-// significant digits, rounded up or down: 0.5, 12.35, 7.7e-4.
+// shortDecimal returns units · 10^−places (units ≥ 0) with at most four significant
+// digits, rounded up or down: 0.5, 12.35, 7.7e-4.
 func shortDecimal(units int64, places int, up bool) string {
 	if units == 0 {
 		return "0"
@@ -159,7 +159,8 @@ func shortDecimal(units int64, places int, up bool) string {
 	return placePoint(strconv.FormatUint(scale, 10), exponent)
 }
 
-// placePoint writes digits · 10^exponent, plainly unless it is small or large.
+// placePoint returns digits · 10^exponent, without an exponent unless it is small or
+// large.
 func placePoint(digits string, exponent int) string {
 	point := len(digits) + exponent // digits before the point
 	switch {
@@ -413,10 +414,10 @@ func (tx *Tx) checkMarks(c ledger.Chain) error {
 			"or delete %s to accept that what was spent since is forgotten", tx.store.markPath())
 }
 
-// CheckFirst refuses the first budget of a catalog where the marks beside it are of
-// a ledger that is gone: the database that had the name was deleted or replaced,
-// and its budget is not known to this one. A ledger of one line says that a budget
-// was declared, and nothing was charged. Errors: Corrupt.
+// CheckFirst refuses the first budget of a catalog if the marks beside the file belong
+// to a ledger that is gone. The database that had the name was then deleted or
+// replaced, and what it spent is not known. A lost ledger of one line is accepted: it
+// declared a budget and charged nothing. Errors: Corrupt.
 func (tx *Tx) CheckFirst() error {
 	accounts, err := tx.Accounts()
 	if err != nil || len(accounts) > 0 {

@@ -11,17 +11,16 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Lease is the right to make comparisons with the mechanisms of a file. One
-// process, and in it one Store, holds it at a time; the system takes it back
-// when the process dies, so a mechanism marked leased while nobody holds the
-// lease was left by a crash.
+// Lease is the right to make comparisons with the mechanisms of a file. One Store of
+// one process holds it at a time. The system releases it when the process dies: a
+// mechanism marked leased while nobody holds the lease was left by a crash.
 type Lease struct{ lock *flock.Flock }
 
-// leasePoll is how often a waiting process tries again.
+// leasePoll is the time between the attempts of a waiting process.
 const leasePoll = 2 * time.Millisecond
 
-// AcquireLease waits for the lease, at most BusyTimeout. It locks a file beside
-// the database, which stays there. Errors: Busy, ReadOnly, Cancelled, IO.
+// AcquireLease waits for the lease, for at most BusyTimeout. It locks a file beside the
+// database, which stays there. Errors: Busy, ReadOnly, Cancelled, IO.
 func (s *Store) AcquireLease(ctx context.Context) (*Lease, error) {
 	if s.ReadOnly() {
 		return nil, s.readOnly()
@@ -49,7 +48,7 @@ func (s *Store) AcquireLease(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// Release gives the lease back; a second call does nothing.
+// Release gives the lease back. A second call does nothing.
 func (l *Lease) Release() error {
 	if err := l.lock.Close(); err != nil {
 		return fileError("unlock", l.lock.Path(), err)
@@ -57,13 +56,13 @@ func (l *Lease) Release() error {
 	return nil
 }
 
-// Flight is the right to buy one answer. Those who want the same one wait for
-// it to be stored; the system takes the right back when the process dies.
+// Flight is the right to buy one answer. Statements that want the same answer wait
+// until it is stored. The system releases the right when the process dies.
 type Flight struct{ lock *flock.Flock }
 
-// AcquireFlight waits for the right to buy what the digest names, at most
+// AcquireFlight waits for the right to buy the answer that the digest names, for at most
 // patience, in this process and others. It locks a file beside the database, which
-// is there only as long as the right is held. Errors: Busy, ReadOnly, Cancelled, IO.
+// exists only while the right is held. Errors: Busy, ReadOnly, Cancelled, IO.
 func (s *Store) AcquireFlight(ctx context.Context, digest [32]byte, patience time.Duration) (*Flight, error) {
 	if s.ReadOnly() {
 		return nil, s.readOnly()
@@ -79,7 +78,7 @@ func (s *Store) AcquireFlight(ctx context.Context, digest [32]byte, patience tim
 		switch {
 		case err != nil:
 			return nil, fileError("lock", path, err)
-		case held && isAt(lock, path):
+		case held && hasName(lock, path):
 			return &Flight{lock}, nil
 		}
 		lock.Close() // another's, or one that its holder has just removed
@@ -96,8 +95,8 @@ func (s *Store) AcquireFlight(ctx context.Context, digest [32]byte, patience tim
 	}
 }
 
-// isAt reports whether the locked file is the one that has the name now.
-func isAt(lock *flock.Flock, path string) bool {
+// hasName reports whether the locked file is the one that has the name now.
+func hasName(lock *flock.Flock, path string) bool {
 	mine, err := lock.Stat()
 	if err != nil {
 		return false
@@ -106,8 +105,8 @@ func isAt(lock *flock.Flock, path string) bool {
 	return err == nil && os.SameFile(mine, named)
 }
 
-// Land gives the right back. The file is removed while it is locked, so that
-// nobody can hold a lock on it that others do not see.
+// Land gives the right back. It removes the file while it is locked, so nobody can hold
+// a lock on it that others do not see.
 func (f *Flight) Land() {
 	os.Remove(f.lock.Path())
 	f.lock.Close()

@@ -11,8 +11,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Mechanism is an interactive mechanism: what it reserved, how far it is, and
-// the run that is open, if any.
+// Mechanism is the record of an interactive mechanism: what it reserved, how much of
+// that was used, and the run that is open, if any.
 type Mechanism struct {
 	ID          int64
 	Name        string
@@ -28,19 +28,19 @@ type Mechanism struct {
 	RunsEnded   int64              // the last run that was open and is no longer; kept by UpdateMechanism
 	Comparisons int64              // made so far, with those of open runs
 	Run         *OpenRun           // nil between runs
-	Leased      bool               // a process is, or died, making comparisons
+	Leased      bool               // a process makes comparisons, or died making them
 	CreatedAt   time.Time
 
 	stateSize int64
 	stateSum  []byte
 }
 
-// OpenRun is a run of the sparse vector technique that has not fired. Tau is
-// the noise of its threshold; it is as secret as a row.
+// OpenRun is a run of the sparse vector technique that has not fired. Tau is the noise
+// of its threshold, which is as secret as a row.
 type OpenRun struct{ Number, Tau int64 }
 
-// Records are read from their tables and not from an index, which can have
-// other values where one of the two is damaged.
+// nameOfTable selects the name of a record's table. Records are read from their tables
+// and not from an index: where one of the two is damaged, they differ.
 const nameOfTable = `(SELECT t.name FROM dpsql_tables t WHERE t.id = table_id)`
 
 const selectMechanism = `SELECT id, name, table_id, ` + nameOfTable + `, columns, params, epsilon, rho, run_rho, updates,
@@ -69,16 +69,16 @@ func scanMechanism(row record) (m Mechanism, err error) {
 	if m.CreatedAt, err = parseTime(at); err != nil {
 		return m, err
 	}
-	if !m.possible() {
+	if !m.consistent() {
 		return m, corrupt("the counters of mechanism %s contradict each other", m.Name)
 	}
 	return m, checkDigest("mechanism "+m.Name, m.encoding(), digest)
 }
 
-// possible reports whether the counters can be those of a mechanism. Between a
-// run's charge and its τ a run has started and none is open; after a crash there
-// it stays so.
-func (m *Mechanism) possible() bool {
+// consistent reports whether the counters can be those of a mechanism. Between the
+// charge of a run and its τ a run has started and none is open. After a crash there it
+// stays so.
+func (m *Mechanism) consistent() bool {
 	if m.Rho < 0 || m.RunRho < 0 || m.Comparisons < 0 || m.RunsEnded < 0 ||
 		m.RunsEnded > m.RunsStarted || m.RunsStarted > m.Updates {
 		return false
@@ -128,9 +128,9 @@ func (tx *Tx) MechanismByID(id int64) (*Mechanism, error) {
 	return nil, sqlerr.New(sqlerr.Unknown, "the mechanism was dropped")
 }
 
-// AddMechanism stores a new mechanism, with the public state it starts from
-// (its prior; may be empty), and sets m.ID, and m.CreatedAt unless the caller
-// did. Errors: Invalid when a release or mechanism has the name.
+// AddMechanism stores a new mechanism with the public state that it starts from: its
+// prior, which may be empty. It sets m.ID, and m.CreatedAt unless the caller did.
+// Errors: Invalid when a release or mechanism has the name.
 func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 	if err := tx.checkName(m.Name); err != nil {
 		return err
@@ -182,10 +182,11 @@ func (tx *Tx) MechanismState(m *Mechanism) ([]byte, error) {
 	return state, err
 }
 
-// UpdateMechanism stores RunsStarted, Comparisons, Run and Leased, and keeps
-// RunsEnded. Privacy needs that no run serves twice and no threshold changes
-// under a run, so counters that fall, a run that ended and opens again, and a
-// second Tau for an open run are refused (Internal): they are faults of dpsql.
+// UpdateMechanism stores RunsStarted, Comparisons, Run and Leased, and keeps RunsEnded.
+//
+// Privacy. No run may serve twice, and no threshold may change under a run. So
+// counters that fall, a run that ended and opens again, and a second Tau for an open
+// run are refused with Internal: they are faults of dpsql.
 func (tx *Tx) UpdateMechanism(m *Mechanism) error {
 	stored, err := tx.MechanismByID(m.ID)
 	if err != nil {
@@ -195,7 +196,7 @@ func (tx *Tx) UpdateMechanism(m *Mechanism) error {
 	if stored.Run != nil && (m.Run == nil || m.Run.Number != stored.Run.Number) {
 		ended = stored.Run.Number
 	}
-	if !follows(stored, m, ended) {
+	if !mayFollow(stored, m, ended) {
 		return sqlerr.New(sqlerr.Internal, "mechanism %s cannot go back to an earlier state", m.Name)
 	}
 	stored.RunsStarted, stored.RunsEnded, stored.Comparisons, stored.Run, stored.Leased = m.RunsStarted, ended, m.Comparisons, m.Run, m.Leased
@@ -212,9 +213,9 @@ func (tx *Tx) UpdateMechanism(m *Mechanism) error {
 	return err
 }
 
-// follows reports whether next may come after stored, when the runs up to ended
-// are over.
-func follows(stored, next *Mechanism, ended int64) bool {
+// mayFollow reports whether next may replace stored when the runs up to ended are
+// over.
+func mayFollow(stored, next *Mechanism, ended int64) bool {
 	if next.RunsStarted < stored.RunsStarted || next.RunsStarted > stored.Updates || next.Comparisons < stored.Comparisons {
 		return false
 	}
@@ -227,9 +228,8 @@ func follows(stored, next *Mechanism, ended int64) bool {
 	return next.Run.Number > ended && next.Run.Number == next.RunsStarted
 }
 
-// DropMechanism ends a mechanism: no threshold and no state stay. Its history
-// stays on record; giving unused runs back is the caller's Return. Errors:
-// Unknown.
+// DropMechanism ends a mechanism. Its threshold and state are deleted, its history
+// stays. The caller gives unused runs back by Return. Errors: Unknown.
 func (tx *Tx) DropMechanism(name string) error {
 	m, err := tx.Mechanism(name)
 	switch {
@@ -281,8 +281,8 @@ func (tx *Tx) AppendHistory(mechanism int64, query string, noisy int64) (seq int
 	return h.Seq, tx.setRoll(mechanism, rollHistory, next)
 }
 
-// History lists the mechanism's updates numbered from or more, in order.
-// Errors: Corrupt when one of them is not as it was written, or missing.
+// History lists the mechanism's updates from number from on, in order. Errors: Corrupt
+// when one of them is missing or not as it was written.
 func (tx *Tx) History(mechanism, from int64) ([]HistoryRow, error) {
 	from = max(1, from)
 	var last ledger.Roll // the row before

@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// links returns how many names a file has. A handle without access takes no
-// lock, and its end gives none up.
-func links(path string, _ os.FileInfo) uint64 {
+// countLinks returns how many names a file has. It opens the file without access:
+// closing such a handle releases no locks.
+func countLinks(path string, _ os.FileInfo) uint64 {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return 1
@@ -25,8 +25,8 @@ func links(path string, _ os.FileInfo) uint64 {
 	return uint64(about.NumberOfLinks)
 }
 
-// writable looks at the permission bits; where they say too much, the engine
-// refuses the write itself.
+// writable looks at the permission bits. Where they promise too much, SQLite refuses
+// the write itself.
 func writable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().Perm()&0o200 != 0

@@ -17,7 +17,7 @@ import (
 // record is a row as it is read: a *sql.Row or *sql.Rows.
 type record interface{ Scan(dest ...any) error }
 
-// each visits the rows of a query on the catalog; without a catalog there are
+// each calls visit for the rows of a query on the catalog. Without a catalog there are
 // none.
 func each(tx *Tx, visit func(record) error, query string, args ...any) error {
 	if tx.version == 0 {
@@ -36,7 +36,7 @@ func each(tx *Tx, visit func(record) error, query string, args ...any) error {
 	return unreadable(rows.Err())
 }
 
-// list reads all rows of a query on the catalog.
+// list returns all rows of a query on the catalog.
 func list[T any](tx *Tx, scan func(record) (T, error), query string, args ...any) ([]T, error) {
 	var all []T
 	err := each(tx, func(row record) error {
@@ -52,7 +52,7 @@ func list[T any](tx *Tx, scan func(record) (T, error), query string, args ...any
 	return all, nil
 }
 
-// find reads the row of a query on the catalog, nil when there is none.
+// find returns the row of a query on the catalog, nil when there is none.
 func find[T any](tx *Tx, scan func(record) (T, error), query string, args ...any) (*T, error) {
 	if tx.version == 0 {
 		return nil, nil
@@ -106,7 +106,7 @@ func parseTime(text string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
-// encodeColumns stores column indexes as JSON, null for none.
+// encodeColumns returns column indexes as JSON, null for nil.
 func encodeColumns(columns []int) (string, error) {
 	text, err := json.Marshal(columns)
 	return string(text), err
@@ -119,7 +119,7 @@ func decodeColumns(text string) (columns []int, err error) {
 	return columns, nil
 }
 
-// encodeJSON stores parameters, an empty object when there are none.
+// encodeJSON returns parameters as text, an empty object when there are none.
 func encodeJSON(raw json.RawMessage) (string, error) {
 	if len(raw) == 0 {
 		return "{}", nil
@@ -130,8 +130,8 @@ func encodeJSON(raw json.RawMessage) (string, error) {
 	return string(raw), nil
 }
 
-// unreadable reports a record that has not the form it was written in, or a
-// table of the catalog that has not.
+// unreadable returns the error of reading a record. Where the record or its table has
+// not the form in which it was written, that is Corrupt.
 func unreadable(err error) error {
 	var known *sqlerr.Error
 	code, engine := engineCode(err)
@@ -157,8 +157,8 @@ func (tx *Tx) seal(table string, id int64, e ledger.Encoding) error {
 	return err
 }
 
-// The rolls of the catalog as a whole, which have the owner 0. A mechanism's
-// history has one too, whose owner is the mechanism.
+// The rolls of the catalog. Their owner is 0, but for the roll of a mechanism's history,
+// whose owner is the mechanism.
 const (
 	rollPublics    = "public tables"
 	rollSteps      = "columns of public tables"
@@ -175,8 +175,8 @@ const (
 
 func key(id int64) string { return strconv.FormatInt(id, 10) }
 
-// roll returns a stored roll; one that was never written is empty. A
-// transaction reads those of an owner once.
+// roll returns a stored roll. A roll that was never written is empty. A transaction
+// reads the rolls of an owner once.
 func (tx *Tx) roll(owner int64, name string) (ledger.Roll, error) {
 	if tx.version == 0 {
 		return ledger.Roll{}, nil // this transaction may still make the catalog
@@ -250,8 +250,8 @@ const (
 	ownerMechanism = "mechanism"
 )
 
-// maxPart keeps each stored part, and SQLite's copy of it in memory, far below
-// the engine's limit of 10^9 bytes a value.
+// maxPart bounds each stored part of a payload, and SQLite's copy of it in memory. It is
+// far below SQLite's limit of 10^9 bytes a value.
 const maxPart = 16 << 20
 
 func checksum(payload []byte) []byte {
@@ -272,8 +272,8 @@ func (tx *Tx) writePayload(owner string, id int64, payload []byte) error {
 	return nil
 }
 
-// readPayload returns the stored bytes, and nil when they are not size bytes
-// with that checksum.
+// readPayload returns the stored bytes. It returns nil when they do not have that size
+// and checksum.
 func (tx *Tx) readPayload(owner string, id, size int64, sum []byte) ([]byte, error) {
 	parts, err := list(tx, scanBytes, `SELECT data FROM dpsql_payloads WHERE owner = ? AND owner_id = ? ORDER BY part`, owner, id)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Release is the description of a published release; its bytes are kept apart
-// and read by ReleasePayload.
+// Release describes a published release. ReleasePayload reads its bytes.
 type Release struct {
 	ID         int64
 	Name       string
@@ -120,8 +119,8 @@ func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	return tx.writePayload(ownerRelease, id, payload)
 }
 
-// ReleasePayload returns the release's bytes. Errors: Corrupt when they are not
-// those that were stored.
+// ReleasePayload returns the release's bytes. Errors: Corrupt when they are not the
+// bytes that were stored.
 func (tx *Tx) ReleasePayload(r *Release) ([]byte, error) {
 	payload, err := tx.readPayload(ownerRelease, r.ID, r.Size, r.sum)
 	if err == nil && payload == nil {
@@ -130,8 +129,8 @@ func (tx *Tx) ReleasePayload(r *Release) ([]byte, error) {
 	return payload, err
 }
 
-// DropRelease removes a release and its payload; what it cost stays spent.
-// Errors: Unknown.
+// DropRelease removes a release and its payload. Its cost stays spent. Errors:
+// Unknown.
 func (tx *Tx) DropRelease(name string) error {
 	r, err := tx.Release(name)
 	switch {
@@ -149,7 +148,7 @@ func (tx *Tx) DropRelease(name string) error {
 	return tx.removeFromRoll(rollReleases, key(r.ID))
 }
 
-// checkTable refuses a table that was dropped: nothing can be declared on it.
+// checkTable refuses a table that was dropped.
 func (tx *Tx) checkTable(id int64) error {
 	all, err := tx.Tables()
 	if err == nil && pick(all, func(t *Table) bool { return t.ID == id }) == nil {
@@ -177,12 +176,12 @@ func (tx *Tx) checkName(name string) error {
 	return nil
 }
 
-// ExportRelease writes a new SQLite file that holds what is needed to answer
-// from the release, all of it public: the table's name and unit, the columns that
-// the release covers with their domains, the release and its payload. No raw rows, source, account, ledger, answers or other
-// releases. The file is in journal mode DELETE, so it can be read anywhere; when
-// anything fails, no file is left. Errors: Unknown release; Invalid when the file
-// exists; IO.
+// ExportRelease writes a new SQLite file with what is needed to answer from the
+// release. All of it is public: the table's name and unit, the columns that the
+// release covers with their domains, the release and its payload. The file has no raw
+// rows, source, account, ledger, answers or other releases. Its journal mode is
+// DELETE, so it can be read anywhere. If anything fails, no file is left. Errors:
+// Unknown release; Invalid when the file exists; IO.
 func (s *Store) ExportRelease(ctx context.Context, release, path string) error {
 	return s.translate(ctx, s.exportRelease(ctx, release, path))
 }
@@ -195,7 +194,7 @@ func (s *Store) exportRelease(ctx context.Context, name, path string) error {
 	if _, err := os.Lstat(target); err == nil {
 		return targetExists(target)
 	}
-	table, release, payload, err := s.exported(ctx, name)
+	table, release, payload, err := s.readPublicPart(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -219,8 +218,8 @@ func (s *Store) exportRelease(ctx context.Context, name, path string) error {
 	return syncDirectory(filepath.Dir(target))
 }
 
-// exported reads the public part of a release and its table.
-func (s *Store) exported(ctx context.Context, name string) (table *Table, release *Release, payload []byte, err error) {
+// readPublicPart reads the public part of a release and its table.
+func (s *Store) readPublicPart(ctx context.Context, name string) (table *Table, release *Release, payload []byte, err error) {
 	err = s.Read(ctx, func(tx *Tx) error {
 		if release, err = tx.Release(name); err != nil {
 			return err
@@ -238,14 +237,14 @@ func (s *Store) exported(ctx context.Context, name string) (table *Table, releas
 		if private == nil || private.ID != release.TableID {
 			return corrupt("the table of release %s is missing", name)
 		}
-		table = &Table{Name: private.Name, Columns: release.over(private.Columns), Unit: private.Unit, MaxRows: private.MaxRows}
+		table = &Table{Name: private.Name, Columns: release.coveredColumns(private.Columns), Unit: private.Unit, MaxRows: private.MaxRows}
 		return nil
 	})
 	return table, release, payload, err
 }
 
-// over returns those of the table's columns that the release covers.
-func (r *Release) over(columns []query.Column) []query.Column {
+// coveredColumns returns those of the table's columns that the release covers.
+func (r *Release) coveredColumns(columns []query.Column) []query.Column {
 	if r.Columns == nil {
 		return columns
 	}

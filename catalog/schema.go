@@ -62,7 +62,7 @@ func readVersion(ctx context.Context, q Querier, latest int) (int, error) {
 	return version, nil
 }
 
-// storedVersion reads the version, if there is a place for it.
+// storedVersion reads the version. Exists is false where the file has no table for it.
 func storedVersion(ctx context.Context, q Querier) (version int, exists bool, err error) {
 	err = q.QueryRowContext(ctx, `SELECT version FROM dpsql_schema`).Scan(&version)
 	code, ok := engineCode(err)
@@ -74,9 +74,8 @@ func countTables(ctx context.Context, q Querier, like string) (tables int, err e
 	return tables, err
 }
 
-// confirmOld tells a catalog of an older version from one whose version is
-// damaged, by a table that a later version has: what that version brought would
-// not be verified in it.
+// confirmOld refuses a catalog whose version is lower than its tables say. What the
+// later version brought would not be verified in it.
 func confirmOld(ctx context.Context, q Querier, version int) error {
 	for later, table := range map[int]string{firstVersion: `dpsql\_public\_columns`, answerCountsVersion: `dpsql\_answer\_counts`} {
 		if version >= later {
@@ -311,7 +310,7 @@ BEGIN SELECT RAISE(ABORT, 'a history is append-only'); END;
 `
 
 // version5 counts the answers of each query apart from the answers, by which a
-// query whose answer is missing differs from one that has none. The roll of all
+// query whose answer is missing otherBudgetHint from one that has none. The roll of all
 // answers, which could say so only after all of them were read, is gone.
 const version5 = `
 CREATE TABLE dpsql_answer_counts (

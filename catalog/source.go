@@ -14,9 +14,9 @@ import (
 // Postgres is the kind of a source that is a PostgreSQL database.
 const Postgres = "postgres"
 
-// Source is a database outside the file that holds private rows. How to reach
-// it is a secret, of which the catalog knows only the name of the environment
-// variable that has it.
+// Source is a database outside the file that holds private rows. The catalog stores
+// only the name of the environment variable that says how to reach it, since that is
+// a secret.
 type Source struct {
 	ID        int64
 	Name      string
@@ -42,8 +42,8 @@ func scanSource(row record) (s Source, err error) {
 	return s, checkDigest("source "+s.Name, s.encoding(seconds), digest)
 }
 
-// encoding is told the timeout as it is stored: a duration cannot have all
-// numbers of seconds.
+// encoding takes the timeout as it is stored, since not every stored number of seconds
+// is a duration.
 func (s *Source) encoding(seconds int64) ledger.Encoding {
 	return ledger.Encode("source").Numbers(s.ID).Texts(s.Name, s.Kind, s.DSNEnv).Numbers(seconds).Texts(formatTime(s.CreatedAt))
 }
@@ -130,9 +130,9 @@ type PublicColumn struct {
 	Steps  query.Steps
 }
 
-// AddPublic declares a raw table public: domains and joins may read it. Of the
-// columns that are REAL, those given are declared with their steps. Errors:
-// Invalid when it is public already or a base of a private table.
+// AddPublic declares a raw table public, so that domains and joins may read it. The
+// columns given are REAL columns with their steps. Errors: Invalid when the table is
+// public already or a base of a private table.
 func (tx *Tx) AddPublic(name string, columns ...PublicColumn) error {
 	accounts, err := tx.Accounts()
 	if err != nil {
@@ -177,7 +177,7 @@ func (tx *Tx) Publics() ([]string, error) {
 	return all, err
 }
 
-// DropPublic takes the declaration back. Errors: Unknown.
+// DropPublic removes the declaration. Errors: Unknown.
 func (tx *Tx) DropPublic(name string) error {
 	all, err := tx.Publics()
 	if err != nil {
@@ -205,8 +205,8 @@ func (tx *Tx) DropPublic(name string) error {
 	return tx.removeFromRoll(rollPublics, *stored)
 }
 
-// PublicColumns lists the columns of a public table that were declared with
-// steps, by name.
+// PublicColumns lists by name the columns of a public table that were declared with
+// steps.
 func (tx *Tx) PublicColumns(public string) ([]PublicColumn, error) {
 	all, err := list(tx, scanPublicColumn, `SELECT public, name, lowest, highest, step, or_null FROM dpsql_public_columns NOT INDEXED ORDER BY CAST(name AS TEXT)`)
 	if err == nil {

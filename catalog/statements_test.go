@@ -75,7 +75,7 @@ func TestKeptStatements(t *testing.T) {
 		}
 	}
 	err = conn.Raw(func(c any) error {
-		if n := len(c.(*keeping).idle); n == 0 || n > maxIdle {
+		if n := len(c.(*cachingConn).idle); n == 0 || n > maxIdle {
 			t.Errorf("%d statements are kept", n)
 		}
 		return nil

@@ -30,7 +30,7 @@ type Table struct {
 	domains []string // of the columns, as stored
 }
 
-// NHat is the noisy number of rows, bought once a table.
+// NHat is the noisy number of rows of a table, which is bought once.
 type NHat struct {
 	Value   int64
 	Epsilon accounting.Epsilon // spent in the releases account
@@ -44,7 +44,7 @@ func (t *Table) Universe() (*query.Universe, error) { return query.NewUniverse(t
 const selectTable = `SELECT id, name, source, COALESCE(source_id, 0), COALESCE(account, 0), unit, max_rows, source_schema, key,
 	nhat, nhat_epsilon, nhat_rho, nhat_law, created_at, digest FROM dpsql_tables NOT INDEXED `
 
-// scanTable reads a table; columns are those of all tables that are read.
+// scanTable reads a table. The columns are those of all tables.
 func scanTable(row record, columns map[int64][]storedColumn) (t Table, err error) {
 	var value *int64
 	var epsilon *accounting.Epsilon
@@ -117,7 +117,7 @@ func (tx *Tx) Table(name string) (*Table, error) {
 	return pick(all, func(t *Table) bool { return query.SameName(t.Name, name) }), err
 }
 
-// storedColumn is a column, and its domain as stored.
+// storedColumn is a column with the text of its domain.
 type storedColumn struct {
 	query.Column
 	domain string
@@ -148,7 +148,7 @@ func (tx *Tx) AddTable(t *Table) error {
 	created := tx.stamp()
 	id, err := tx.insert(`INSERT INTO dpsql_tables (name, source, source_id, account, unit, max_rows, source_schema, key, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.Name, t.Source, reference(t.SourceID), reference(t.Account), t.Unit, t.MaxRows, t.SourceSchema, nonNil(t.Key), formatTime(created))
+		t.Name, t.Source, idOrNull(t.SourceID), idOrNull(t.Account), t.Unit, t.MaxRows, t.SourceSchema, nonNil(t.Key), formatTime(created))
 	if err != nil {
 		return err
 	}
@@ -170,8 +170,8 @@ func (tx *Tx) AddTable(t *Table) error {
 	return tx.SetNHat(id, *nhat)
 }
 
-// reference stores the id of a record, NULL for 0.
-func reference(id int64) any {
+// idOrNull returns the id of a record as it is stored, NULL for 0.
+func idOrNull(id int64) any {
 	if id == 0 {
 		return nil
 	}
@@ -195,9 +195,9 @@ func (tx *Tx) addColumns(t *Table) error {
 	return nil
 }
 
-// AccountUnit returns the unit column of the tables that charge an account,
-// dropped ones included; nil when none was declared yet. One budget protects
-// one kind of unit.
+// AccountUnit returns the unit column of the tables that charge an account, dropped
+// tables included. It is nil when none was declared yet. One budget protects one kind
+// of unit.
 func (tx *Tx) AccountUnit(account int64) (*string, error) {
 	all, err := tx.tables(rollDeclared, ``, `ORDER BY id`)
 	if t := pick(all, func(t *Table) bool { return t.Account == account }); t != nil {
@@ -206,8 +206,8 @@ func (tx *Tx) AccountUnit(account int64) (*string, error) {
 	return nil, err
 }
 
-// SetNHat stores the table's noisy row count. Errors: Internal when it was
-// bought before, since a second draw would be paid for and could be averaged.
+// SetNHat stores the table's noisy row count. Errors: Internal when it was bought
+// before, since a second draw would have to be paid for.
 func (tx *Tx) SetNHat(table int64, n NHat) error {
 	all, err := tx.Tables()
 	if err != nil {
@@ -226,9 +226,9 @@ func (tx *Tx) SetNHat(table int64, n NHat) error {
 	return tx.seal("dpsql_tables", table, t.encoding())
 }
 
-// DropTable removes the declaration. Its answers go out of reach with it; its
-// account, ledger and id stay. Errors: Unknown; Invalid while releases or
-// mechanisms of it exist.
+// DropTable removes a declaration, and with it the way to its answers. Its account,
+// ledger and id stay. Errors: Unknown; Invalid while the table has releases or
+// mechanisms.
 func (tx *Tx) DropTable(name string) error {
 	t, err := tx.Table(name)
 	switch {
@@ -266,7 +266,7 @@ func (tx *Tx) checkUnused(t *Table) error {
 	return nil
 }
 
-// nonNil gives an empty slice for nil, which the driver would store as NULL.
+// nonNil returns an empty slice for nil, which the driver would store as NULL.
 func nonNil(b []byte) []byte {
 	if b == nil {
 		return []byte{}

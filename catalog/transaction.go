@@ -12,9 +12,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Tx is one transaction on the catalog, valid during the function it was passed
-// to. A Tx of Read sees one snapshot and refuses changes; a Tx of Write sees its
-// own changes.
+// Tx is one transaction on the catalog. It is valid during the function that it was
+// passed to. A Tx of Read sees one snapshot and refuses changes; a Tx of Write sees
+// its own changes.
 type Tx struct {
 	store    *Store
 	ctx      context.Context // of the Read or Write this transaction is the body of
@@ -30,13 +30,13 @@ type Tx struct {
 }
 
 // SQL returns the transaction itself, for statements on the user's own tables.
-// Those that change anything go through ExecContext or PrepareContext, by which
-// it is known that they do; QueryContext is for reading.
-// Its errors are the engine's; returned from the function passed to Read or
-// Write they are translated. BEGIN, COMMIT and ROLLBACK must not be sent.
+// Statements that change anything must go through ExecContext or PrepareContext,
+// which record that rows may change; QueryContext is for reading. Its errors are
+// SQLite's. Read and Write translate them when their function returns them. BEGIN,
+// COMMIT and ROLLBACK must not be sent.
 func (tx *Tx) SQL() Querier {
 	if tx.writable {
-		return touching{tx.sql, tx}
+		return callersTx{tx.sql, tx}
 	}
 	return tx.sql
 }
@@ -69,10 +69,10 @@ func (s *Store) read(ctx context.Context, fn func(*Tx) error) error {
 	return nil
 }
 
-// Write runs fn in an immediate transaction and commits it durably; when it
-// returns nil everything fn wrote is on disk. It is rolled back when fn fails or
-// panics. The file is created by the first Write, readable by its owner only,
-// and the catalog's schema by the first record written. Errors: fn's, ReadOnly,
+// Write runs fn in an immediate transaction and commits it durably. When it returns
+// nil, everything fn wrote is on disk. The transaction is rolled back when fn fails
+// or panics. The first Write creates the file, readable by its owner only; the first
+// record written creates the schema of the catalog. Errors: fn's, ReadOnly,
 // Busy after the timeout, IO, Corrupt, Unsupported, Cancelled. After an error of
 // the commit itself (IO, Cancelled) the transaction counts as rolled back; where
 // the mark of a ledger line cannot be written (IO), the line stays, and what it
@@ -92,7 +92,7 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := s.createFile(); err != nil {
 		return err
 	}
-	if err := s.oneName(); err != nil {
+	if err := s.checkOneName(); err != nil {
 		return err
 	}
 	pool, err := s.writerPool()
@@ -108,7 +108,7 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	tx := &Tx{store: s, ctx: ctx, sql: &guard{tx: begun}, writable: true, chain: verified, marks: marks}
-	defer tx.settle()
+	defer tx.endTouching()
 	defer begun.Rollback() // does nothing after the commit
 	if err := tx.run(fn); err != nil {
 		return err
@@ -140,8 +140,8 @@ func (tx *Tx) run(fn func(*Tx) error) error {
 	return tx.sql.broken()
 }
 
-// takeTurn queues this Store's writers, so that one waits here, where its
-// context is heard, rather than for its own process's lock.
+// takeTurn queues the writers of this Store. They wait here, where a cancelled
+// context ends the wait, and not for the lock of their own process.
 func (s *Store) takeTurn(ctx context.Context) error {
 	select {
 	case s.writing <- struct{}{}:
@@ -160,9 +160,9 @@ func (s *Store) takeTurn(ctx context.Context) error {
 	}
 }
 
-// beginWrite begins the transaction. Turning a rollback-journal file into a WAL
-// one needs it alone and does not wait by itself, so a first attempt that finds
-// it busy is repeated until the timeout.
+// beginWrite begins the transaction. Turning a rollback-journal file into a WAL file
+// needs the file alone, and SQLite does not wait for that. So an attempt that finds
+// the file busy is repeated until the timeout.
 func (s *Store) beginWrite(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
 	deadline := time.Now().Add(s.options.BusyTimeout)
 	for {

@@ -6,27 +6,27 @@ import (
 	"errors"
 )
 
-// Version names a state of the file as one Store sees it. Where Version
-// returned the same one twice, nothing was committed in between, by this process
-// or another. The zero Version is of no state.
+// Version names a state of the file as one Store sees it. If Store.Version returns
+// the same Version twice, nothing was committed in between, by this process or
+// another. The zero Version names no state.
 type Version struct {
-	probe *connection // that was asked: only its own numbers compare
+	probe *connID // the connection that data is a number of
 	data  int64
 }
 
 // Known reports whether v names a state.
 func (v Version) Known() bool { return v != Version{} }
 
-// probe is the connection that is asked for the file's state. It never writes,
-// so that SQLite's data_version changes for it with every commit there is.
+// probe is the connection that is asked for the state of the file. It never writes,
+// so its data_version changes with every commit.
 type probe struct {
 	turn chan struct{} // holds a token while someone asks
 	conn *sql.Conn     // nil before the first use, and after an error
 }
 
-// Version returns the state of the file now. It is not Known where there is no
-// file yet, or where SQLite cannot tell: in a directory that it may not write.
-// Errors: those of Read.
+// Version returns the state of the file now. It is not Known where there is no file
+// yet, or where SQLite cannot tell because it may not write the directory. Errors:
+// those of Read.
 func (s *Store) Version(ctx context.Context) (Version, error) {
 	v, err := s.version(ctx)
 	if err != nil && needsSharedMemory(err) {
@@ -49,7 +49,8 @@ func (s *Store) version(ctx context.Context) (v Version, err error) {
 	return v, nil
 }
 
-// onProbe calls ask with the connection that never writes, if there is a file.
+// onProbe calls ask with the connection that never writes. Without a file it does
+// not call ask.
 func (s *Store) onProbe(ctx context.Context, ask func(*sql.Conn) error) error {
 	if exists, err := s.identify(); err != nil || !exists {
 		return err
@@ -80,22 +81,22 @@ func (p *probe) drop() {
 	}
 }
 
-// close waits for those who ask.
+// close closes the connection. It waits for callers that are using it.
 func (p *probe) close() {
 	p.turn <- struct{}{}
 	defer func() { <-p.turn }()
 	p.drop()
 }
 
-// RowsVersion names a state of the tables outside the catalog, as one Store
-// sees it. Where it is the same twice, no commit in between can have changed
-// them; what this Store wrote into its catalog does not count. The zero
-// RowsVersion is of no state.
+// RowsVersion names a state of the tables outside the catalog, as one Store sees it.
+// If Store.RowsVersion returns the same one twice, no commit in between can have
+// changed them. Records that this Store wrote into its catalog do not count. The
+// zero RowsVersion names no state.
 type RowsVersion struct {
-	file    Version     // where this Store has written nothing
-	writer  *connection // the one that writes, which foreign is a number of
-	foreign int64       // changes with the commits of others
-	own     uint64      // changes with those of this Store that touched other tables
+	file    Version // the state of the file, where this Store has written nothing
+	writer  *connID // the connection that writes, of which foreign is a number
+	foreign int64   // changes with every commit of others
+	own     uint64  // changes with every transaction of this Store that touched other tables
 }
 
 // Known reports whether v names a state.
@@ -104,15 +105,15 @@ func (v RowsVersion) Known() bool { return v != RowsVersion{} }
 // rowsState is what a Store remembers to tell RowsVersions apart. The Store's mu
 // guards it.
 type rowsState struct {
-	own    uint64      // begun and ended transactions that touched other tables
-	active int         // those of them that are not over
-	at     Version     // when latest was found out
-	latest RowsVersion // of the Store that writes
+	own    uint64  // counts the begins and ends of transactions that touched other tables
+	active int     // those of them that are not over
+	at     Version // the state of the file in which latest was asked for
+	latest RowsVersion
 }
 
-// RowsVersion returns the state of the tables outside the catalog now, and that
-// of the whole file. It may wait for a Write of this process to end, so it must
-// not be called in one. Errors: those of Read.
+// RowsVersion returns the state of the tables outside the catalog now, and that of
+// the whole file. It may wait for a Write of this process to end, so it must not be
+// called in one. Errors: those of Read.
 func (s *Store) RowsVersion(ctx context.Context) (RowsVersion, Version, error) {
 	at, err := s.Version(ctx)
 	if err != nil || !at.Known() {
@@ -140,9 +141,10 @@ func (s *Store) RowsVersion(ctx context.Context) (RowsVersion, Version, error) {
 	return now, at, nil
 }
 
-// dataVersion asks the pool's connection, and says which one it was: a pool may
-// replace a broken one, whose numbers do not compare with the next one's.
-func dataVersion(ctx context.Context, pool *sql.DB) (which *connection, data int64, err error) {
+// dataVersion returns the data version of the pool's connection, and which
+// connection it is: a pool replaces a broken one, and the numbers of two connections
+// do not compare.
+func dataVersion(ctx context.Context, pool *sql.DB) (which *connID, data int64, err error) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -151,10 +153,10 @@ func dataVersion(ctx context.Context, pool *sql.DB) (which *connection, data int
 	return dataVersionOf(ctx, conn)
 }
 
-// dataVersionOf asks a connection.
-func dataVersionOf(ctx context.Context, conn *sql.Conn) (which *connection, data int64, err error) {
+// dataVersionOf returns the data version of a connection.
+func dataVersionOf(ctx context.Context, conn *sql.Conn) (which *connID, data int64, err error) {
 	err = conn.Raw(func(c any) error {
-		kept, ok := c.(*keeping)
+		kept, ok := c.(*cachingConn)
 		if !ok {
 			return errors.New("a connection of another kind")
 		}
@@ -165,27 +167,27 @@ func dataVersionOf(ctx context.Context, conn *sql.Conn) (which *connection, data
 	return which, data, err
 }
 
-// touching is a writing transaction in the hands of others: what they execute
-// can change tables outside the catalog.
-type touching struct {
+// callersTx is a writing transaction that callers execute statements on. What they
+// execute can change tables outside the catalog.
+type callersTx struct {
 	*guard
 	tx *Tx
 }
 
-// ExecContext is that of the transaction.
-func (t touching) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+// ExecContext implements Querier.
+func (t callersTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	t.tx.touch()
 	return t.guard.ExecContext(ctx, query, args...)
 }
 
-// PrepareContext is that of the transaction.
-func (t touching) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+// PrepareContext implements Querier.
+func (t callersTx) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
 	t.tx.touch()
 	return t.guard.PrepareContext(ctx, query)
 }
 
-// touch notes, before it happens, that the transaction changes tables outside
-// the catalog.
+// touch records that the transaction may change tables outside the catalog. It is
+// called before the change.
 func (tx *Tx) touch() {
 	if tx.touched {
 		return
@@ -197,8 +199,8 @@ func (tx *Tx) touch() {
 	tx.store.rows.active++
 }
 
-// settle notes that the transaction is over, whichever way.
-func (tx *Tx) settle() {
+// endTouching records that the transaction has ended, committed or not.
+func (tx *Tx) endTouching() {
 	if !tx.touched {
 		return
 	}
