@@ -2,6 +2,7 @@ package definition
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -158,4 +159,18 @@ func digit(c byte) bool { return '0' <= c && c <= '9' }
 // 0x80 up may: SQLite knows no other letters or blanks there.
 func inWord(c byte) bool {
 	return c >= 0x80 || c == '_' || c == '$' || digit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// keywords are SQLite's, without those that play no part in a SELECT and that
+// SQLite takes for names where they stand. As a name that is not quoted a keyword
+// is refused, though SQLite takes some: what it is would depend on its place.
+const keywords = `ADD ALL ALTER ALWAYS ANALYZE AND AS ASC ATTACH AUTOINCREMENT BEGIN BETWEEN BY CASE CAST CHECK COLLATE COLUMN COMMIT
+	CONSTRAINT CREATE CROSS CURRENT CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP DEFAULT DEFERRABLE DEFERRED DELETE DESC DETACH DISTINCT DO
+	DROP ELSE END ESCAPE EXCEPT EXCLUDE EXCLUSIVE EXISTS EXPLAIN FILTER FOLLOWING FOR FOREIGN FROM FULL GENERATED GLOB GROUP GROUPS HAVING
+	IF IN INDEX INDEXED INNER INSERT INTERSECT INTO IS ISNULL JOIN LEFT LIKE LIMIT MATCH MATERIALIZED NATURAL NOT NOTHING NOTNULL NULL NULLS
+	OFFSET ON OR ORDER OTHERS OUTER OVER PARTITION PRAGMA PRECEDING PRIMARY RAISE RANGE RECURSIVE REFERENCES REGEXP REINDEX RETURNING RIGHT
+	ROW ROWS SELECT SET TABLE TEMPORARY THEN TIES TO TRANSACTION UNBOUNDED UNION UNIQUE UPDATE USING VACUUM VALUES WHEN WHERE WINDOW WITH WITHIN WITHOUT`
+
+func isKeyword(word string) bool {
+	return slices.Contains(strings.Fields(keywords), strings.ToUpper(word))
 }

@@ -91,7 +91,7 @@ func (p *parser) expect(s string) {
 // named reports whether the next token is a name.
 func (p *parser) named() bool {
 	t := p.peek(0)
-	return t.kind == name || t.kind == word && !keywords[strings.ToUpper(t.text)]
+	return t.kind == name || t.kind == word && !isKeyword(t.text)
 }
 
 // name passes a name. An empty one is refused: here it would be as none.

@@ -66,13 +66,14 @@ type scope struct {
 }
 
 // Fields of a QUERY that say nothing of which rows there are; those that a view
-// may have that is unit by unit, and what they are called.
-var (
-	quiet  = wordsOf(`commandType canSetTag rtable rteperminfos jointree targetList sortClause cteList stmt_location stmt_len`)
-	byUnit = wordsOf(`hasAggs groupClause havingQual distinctClause setOperations constraintDeps hasSubLinks`)
-	called = map[string]string{"hasAggs": "an aggregate", "groupClause": "GROUP BY", "havingQual": "HAVING", "groupingSets": "GROUPING SETS",
-		"distinctClause": "DISTINCT", "setOperations": "UNION, INTERSECT or EXCEPT", "hasSubLinks": "a subquery in an expression"}
+// may have that is unit by unit; and what these are called.
+const (
+	quiet  = wordList(`commandType canSetTag rtable rteperminfos jointree targetList sortClause cteList stmt_location stmt_len`)
+	byUnit = wordList(`hasAggs groupClause havingQual distinctClause setOperations constraintDeps hasSubLinks`)
 )
+
+var called = map[string]string{"hasAggs": "an aggregate", "groupClause": "GROUP BY", "havingQual": "HAVING", "groupingSets": "GROUPING SETS",
+	"distinctClause": "DISTINCT", "setOperations": "UNION, INTERSECT or EXCEPT", "hasSubLinks": "a subquery in an expression"}
 
 const (
 	aJoin    = "a join"
@@ -81,11 +82,11 @@ const (
 )
 
 // odd names a field of a query that is neither empty nor among those allowed.
-func odd(query *tree, allowed ...map[string]bool) string {
+func odd(query *tree, allowed ...wordList) string {
 	for _, field := range slices.Sorted(maps.Keys(query.fields)) {
 		value := query.atom(field)
 		empty := query.fields[field] != nil && !query.has(field) || value == "false" || value == "0"
-		if empty || slices.ContainsFunc(allowed, func(a map[string]bool) bool { return a[field] }) {
+		if empty || slices.ContainsFunc(allowed, func(a wordList) bool { return a.has(field) }) {
 			continue
 		}
 		if name, ok := called[field]; ok {

@@ -1,6 +1,9 @@
 package postgres
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // view is what the definitions of views say.
 type view struct {
@@ -17,18 +20,15 @@ type view struct {
 // plain are the kinds of nodes that may stand in a definition, under the names of
 // several versions of the server: those that cannot fail, and those of which look
 // and lookAtTypes say what they need.
-var plain = wordsOf(`RANGETBLENTRY RTEPERMISSIONINFO ALIAS FROMEXPR RANGETBLREF JOINEXPR TARGETENTRY SORTGROUPCLAUSE SETOPERATIONSTMT
+const plain = wordList(`RANGETBLENTRY RTEPERMISSIONINFO ALIAS FROMEXPR RANGETBLREF JOINEXPR TARGETENTRY SORTGROUPCLAUSE SETOPERATIONSTMT
 	COMMONTABLEEXPR GROUPINGSET QUERY VAR CONST PARAM CASE CASEEXPR WHEN CASEWHEN CASETESTEXPR COALESCE COALESCEEXPR MINMAX MINMAXEXPR
 	BOOLEXPR NULLTEST BOOLEANTEST RELABELTYPE COLLATE COLLATEEXPR ARRAY ARRAYEXPR SUBLINK
 	COERCEVIAIO OPEXPR DISTINCTEXPR NULLIFEXPR SCALARARRAYOPEXPR FUNCEXPR AGGREF`)
 
-func wordsOf(text string) map[string]bool {
-	out := make(map[string]bool)
-	for _, w := range strings.Fields(text) {
-		out[w] = true
-	}
-	return out
-}
+// wordList is a list of words with white space between them.
+type wordList string
+
+func (l wordList) has(word string) bool { return slices.Contains(strings.Fields(string(l)), word) }
 
 // reach adds a relation, of a kind of pg_class, and the definition that it has if
 // it is a view.
@@ -52,7 +52,7 @@ func (v *view) look(definition string) any {
 		v.refuse("a definition that is not understood")
 	}
 	each(root, func(n *tree) {
-		if !plain[n.kind] {
+		if !plain.has(n.kind) {
 			v.refuse("an expression of the kind " + n.kind)
 		}
 		switch n.kind {
@@ -148,7 +148,7 @@ func subLink(n *tree) string {
 type use struct {
 	from, to string // the numbers of types; to is "" where a value stays what it is
 	what     string // what it is used for, in words
-	types    map[string]bool
+	types    wordList
 }
 
 // collated is a value and the collation that it has.
@@ -230,7 +230,7 @@ func (v *view) lookAtTypes(n *tree) {
 			}
 		}
 	case "RELABELTYPE":
-		v.uses = append(v.uses, use{typeOf(n.node("arg")), typeOf(n), "a cast", nil})
+		v.uses = append(v.uses, use{typeOf(n.node("arg")), typeOf(n), "a cast", ""})
 	case "COERCEVIAIO":
 		v.uses = append(v.uses, use{typeOf(n.node("arg")), "", "a cast to text of a value", printable}, use{typeOf(n), "", "a cast of a text to a value", onlyText})
 	case "ARRAY", "ARRAYEXPR":
@@ -274,8 +274,8 @@ func collationOf(n *tree) string {
 
 // Types by the names of pg_type, with domains resolved. "text" stands for all
 // that are stored and written as a text is, and "enum" for every enumeration.
-var (
-	onlyText   = wordsOf("text")
-	printable  = wordsOf("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum")
-	comparable = wordsOf("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum bytea interval timetz oid")
+const (
+	onlyText   = wordList("text")
+	printable  = wordList("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum")
+	comparable = wordList("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum bytea interval timetz oid")
 )

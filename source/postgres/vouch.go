@@ -134,7 +134,7 @@ func (v view) refusedFor(known catalog) string {
 	}
 	for _, u := range v.uses {
 		from, to := known.types[u.from].name, known.types[u.to].name
-		if from == "" || u.types != nil && !u.types[from] || u.to != "" && from != to {
+		if from == "" || u.types != "" && !u.types.has(from) || u.to != "" && from != to {
 			return u.what + " of the type " + from
 		}
 	}
@@ -228,7 +228,7 @@ func (c call) safe(name string) bool {
 		return !zero && !ones
 	case byField.MatchString(name):
 		const header = 4 // bytes before those of a text
-		return len(c.first) > header && fields[string(c.first[header:])]
+		return len(c.first) > header && dateFields.has(string(c.first[header:]))
 	case byPattern.MatchString(name):
 		return len(c.last) > 0 && !slices.Contains(c.last, '\\')
 	}
@@ -271,10 +271,10 @@ const order = `(eq|ne|lt|le|gt|ge)`
 var byConstant = regexp.MustCompile(`^(int[248]{1,2}(div|mod)|mod)\((smallint|integer|bigint),\s?(smallint|integer|bigint)\)$`)
 
 // byField matches functions that never fail if their first argument is a constant
-// that names one of fields.
+// that names one of dateFields.
 var byField = regexp.MustCompile(`^("extract"\(text,\s?(date|timestamp without time zone)|date_part\(text,\s?timestamp without time zone)\)$`)
 
-var fields = wordsOf("century day decade dow doy epoch isodow isoyear julian millennium month quarter week year")
+const dateFields = wordList("century day decade dow doy epoch isodow isoyear julian millennium month quarter week year")
 
 // byPattern matches functions that never fail if their last argument is a
 // constant without a backslash: one at the end of a pattern is an error where it
