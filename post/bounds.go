@@ -144,7 +144,7 @@ func (b box) largest(q *ratio) float64 {
 	return r
 }
 
-// finiteBounds returns bounds, none where the range is beyond float64.
+// finiteBounds returns the bounds from lo to hi, or none if one is not finite.
 func finiteBounds(lo, hi float64, q *ratio) bounds {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return bounds{}

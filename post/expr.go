@@ -40,7 +40,7 @@ func (c Constant) each(func(Expr))           {}
 type Key struct {
 	Index     int
 	ValueType Type
-	Unit      *big.Rat // what a value of 1 is worth; nil where values are as they are
+	Unit      *big.Rat // the number that 1 stands for; nil is 1
 }
 
 // Type is the declared type of the grouped expression.
@@ -67,7 +67,7 @@ type Term struct {
 type Sum struct {
 	Terms []Term
 	Real  bool     // as SQLite's TOTAL
-	Unit  *big.Rat // what the terms are multiples of, where these are REAL; nil for integers
+	Unit  *big.Rat // of REAL terms: they are multiples of it; nil for integers
 }
 
 // Type is INTEGER, of TOTAL and of multiples of a unit REAL.
@@ -190,7 +190,7 @@ type Call struct {
 	Args []Expr
 }
 
-// Type is REAL for ROUND, else what the arguments have in common.
+// Type is REAL for ROUND, else the common type of the arguments.
 func (c Call) Type() Type {
 	if c.Name == Round {
 		return Real
@@ -429,7 +429,7 @@ type Case struct {
 	Else Expr
 }
 
-// Type is what the arms have in common.
+// Type is the common type of the arms.
 func (c Case) Type() Type {
 	var results []Expr
 	for _, a := range c.Arms {

@@ -2,8 +2,8 @@
 //
 // What it computes is post-processing: it gets integers that were released and
 // their error bars, the declared values that groups are made of, and the
-// expressions of the statement. It reads no table, and whatever it does with
-// the numbers costs no privacy (Dwork and Roth 2014).
+// expressions of the statement. It reads no table, so nothing that it does with the
+// numbers costs privacy (Dwork and Roth 2014).
 //
 // Values are int64, float64, string and nil for NULL, and are computed as
 // SQLite computes them. A margin is a half-width around a value that holds the
@@ -22,11 +22,11 @@ import (
 type Answer struct {
 	Value int64
 	// HalfWidth returns how far the true value can be from Value at a confidence
-	// in (0, 1), and false where nothing is promised.
+	// in (0, 1). It is false if nothing is promised.
 	HalfWidth func(confidence float64) (float64, bool)
 }
 
-// Group is what a row of the result is made of.
+// Group holds the keys and answers of one row of the result.
 type Group struct {
 	Keys    []query.Value // the values of the grouped expressions
 	Answers []Answer      // to the statement's linear queries

@@ -7,9 +7,9 @@ import (
 	"dpsql/sqlvalue"
 )
 
-// Variance is a VAR_POP, or another of its kind, of values x of which three
-// answers tell: how many there are, n, the sum of x − c and the sum of (x − c)²
-// for some constant c. The variance is that of x, whatever c is:
+// Variance is VAR_POP, or another variance, of values x. It is computed from three
+// answers: their count n, the sum of x − c and the sum of (x − c)², for some
+// constant c. The variance is that of x, whatever c is:
 // (n·Σ(x−c)² − (Σ(x−c))²) / n², and with Sample n·(n−1) below the line. It is
 // NULL where n is not above 0, or with Sample not above 1, and 0 where noise
 // makes it negative.
@@ -20,7 +20,7 @@ type Variance struct {
 	Root    bool   // STDDEV: the square root
 }
 
-// unit returns what a value of 1 is worth.
+// unit returns the number that a value of 1 stands for.
 func (v Variance) unit() *big.Rat {
 	if v.Mean.Unit == nil {
 		return big.NewRat(1, 1)
@@ -34,7 +34,7 @@ func (v Variance) each(f func(Expr)) { f(v.Mean); f(Sum{Terms: v.Squares}) }
 
 func (v Variance) value(r *row) sqlvalue.Value {
 	n := r.answers[v.Mean.Count].Value
-	if n <= v.minCount() {
+	if n <= v.maxUndefined() {
 		return sqlvalue.Null()
 	}
 	count, first, second := big.NewInt(n), exactSum(v.Mean.Terms, r), exactSum(v.Squares, r)
@@ -43,7 +43,7 @@ func (v Variance) value(r *row) sqlvalue.Value {
 	if over.Sign() <= 0 {
 		return sqlvalue.Real(0)
 	}
-	under := new(big.Int).Mul(count, big.NewInt(n-v.minCount()))
+	under := new(big.Int).Mul(count, big.NewInt(n-v.maxUndefined()))
 	square := new(big.Rat).Mul(v.unit(), v.unit())
 	x, _ := square.Mul(square, new(big.Rat).SetFrac(over, under)).Float64()
 	if v.Root {
@@ -52,8 +52,8 @@ func (v Variance) value(r *row) sqlvalue.Value {
 	return sqlvalue.Real(x)
 }
 
-// minCount is the largest n of which there is no variance.
-func (v Variance) minCount() int64 {
+// maxUndefined is the largest count that has no variance.
+func (v Variance) maxUndefined() int64 {
 	if v.Sample {
 		return 1
 	}
@@ -101,7 +101,7 @@ func saturated(n *big.Int) int64 {
 func (b box) variance(v Variance) bounds {
 	n := formOf([]Term{{v.Mean.Count, 1}})
 	count := b.enclose(&ratio{numerator: n})
-	least := float64(v.minCount())
+	least := float64(v.maxUndefined())
 	if !count.bounded || count.lo <= least {
 		return bounds{}
 	}

@@ -15,7 +15,7 @@ func naiveVariance(values []int64, v Variance) float64 {
 	for _, x := range values {
 		sum += (float64(x) - mean) * (float64(x) - mean)
 	}
-	sum /= float64(int64(len(values)) - v.minCount())
+	sum /= float64(int64(len(values)) - v.maxUndefined())
 	if v.Root {
 		return math.Sqrt(sum)
 	}
@@ -63,7 +63,7 @@ func TestVariance(t *testing.T) {
 		}
 		c := lo + spread/2
 		v := kinds[random.IntN(4)].of(c)
-		truth, known := naiveVariance(values, v), int64(len(values)) > v.minCount()
+		truth, known := naiveVariance(values, v), int64(len(values)) > v.maxUndefined()
 		exact := answersOf(values, c)
 		noisy, scale := &row{confidence: 0.95}, random.Float64()
 		r := &row{confidence: 0.95}

@@ -302,7 +302,7 @@ type rootIndex struct {
 	cases  []rootCase
 }
 
-// narrowest is how far before a value a narrow span that holds it begins at most.
+// narrowest bounds the length of a narrow span.
 const narrowest = 8
 
 // wideSpans are the other spans of one root.

@@ -17,7 +17,7 @@ const maxBranches = 1 << 22
 type combiner struct {
 	u        *Universe
 	op       func(a, b int64) (int64, error)
-	short    func(a, b *node) *node // the result where it is known at once, else nil; none where nothing is
+	short    func(a, b *node) *node // returns the result if it is known at once, else nil; may be nil
 	done     map[[2 * sha256.Size]byte]*node
 	branches int
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Function is an integer-valued function on the records of a universe, as a
-// diagram: what a SUM adds up, before it is scaled to weights. Unlike a
+// diagram. A SUM adds it up, scaled to weights. Unlike a
 // Query's its values can be negative. It is immutable.
 type Function struct {
 	u    *Universe
@@ -53,7 +53,7 @@ func (f Function) Combine(g Function, op func(a, b int64) (int64, error)) (Funct
 	return Function{f.u, n}, err
 }
 
-// Extent is what is to be known of a function's values to scale them.
+// Extent is the range of a function's values and their common divisor.
 type Extent struct {
 	Lo, Hi int64
 	Unit   int64 // their greatest common divisor, 0 where all are 0

@@ -5,7 +5,7 @@ package query
 // record's value in column Key. A record without a row is not in the join.
 type Lookup struct {
 	Key     int   // a column of the records
-	Columns []int // what is looked up, behind Key
+	Columns []int // the columns that are looked up; they stand behind Key
 	Rows    []LookupRow
 }
 
@@ -66,7 +66,7 @@ type substitution struct {
 	values int
 }
 
-// resolve returns what a node stands for, with a branch for each key.
+// resolve returns the node with a branch for each key.
 func (r *resolver) resolve(n *node) (*node, error) {
 	if n.isZero() {
 		return zero, nil

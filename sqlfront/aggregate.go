@@ -12,7 +12,7 @@ import (
 	"dpsql/sqlvalue"
 )
 
-// outputs compiles what follows WHERE: the groups, and the expressions over
+// outputs compiles the clauses behind WHERE: the groups, and the expressions over
 // their keys and aggregates. Each aggregate becomes a combination of slots.
 type outputs struct {
 	*binder
@@ -97,7 +97,7 @@ func (o *outputs) countOf(e sqlparser.Expr) (post.Expr, error) {
 	return o.count(q)
 }
 
-// present returns where an expression is not NULL.
+// present returns the records for which an expression is not NULL.
 func (o *outputs) present(e sqlparser.Expr) (pred, error) {
 	v, ok, err := o.operand(e)
 	switch {
@@ -122,12 +122,13 @@ type part struct {
 	factor int64
 }
 
-// sum adds an expression up where it is present, as factor times a
-// query of weights from 0 up: the values over their greatest common divisor.
-// Values of both signs are two queries, of the positive and of the negative
-// ones. A query of the values above the least one, and a count times that,
-// would do too; but where values reach from −a to b its error is that of
-// weights up to a, and up to a + b, where here it is up to a and up to b.
+// sum adds up an expression where it is not NULL, as a factor times a query of
+// weights from 0 up. The weights are the values over their greatest common divisor.
+//
+// Values of both signs are two queries, one of the positive values and one of the
+// negative values. A query of the values above the least one, plus a count times
+// the least one, has a larger error: for values from −a to b it has weights up to
+// a and a + b, and the two queries have weights up to a and b.
 func (o *outputs) sum(x summand, present query.Query) (post.Sum, error) {
 	parts, err := o.parts(x.value, present)
 	unit, _ := x.worth().Float64()
@@ -160,10 +161,10 @@ func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
 	return parts, nil
 }
 
-// mean is an AVG: a sum over a count. Where the values lie far from 0, or on
-// both sides of it, the sum is that of the values above the least one, and the
-// least value is added to the quotient: that error is smaller, since it is
-// that of the values' spread. Else it is the query that SUM asks.
+// mean compiles an AVG: a sum over a count. If the values lie far from 0, or on
+// both sides of it, the sum is taken of the values above the least one, and the
+// least value is added to the quotient. Its error then grows with the spread of
+// the values only. Otherwise the sum is the query of SUM.
 func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
 	extent, some, err := x.value.Extent(present)
 	if err != nil {
@@ -192,8 +193,8 @@ func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
 	return post.Mean{Terms: o.inside(parts), Count: count, Unit: x.unit}, nil
 }
 
-// shown gives a value's parts, which count units, their slots: SET accuracy
-// bounds the value, so the error of n parts is shared evenly.
+// shown returns the terms of a sum that is shown. SET accuracy bounds the shown
+// value, so its n parts share the error evenly.
 func (o *outputs) shown(parts []part, unit float64) []post.Term {
 	terms := make([]post.Term, len(parts))
 	n := float64(len(parts))
@@ -203,8 +204,8 @@ func (o *outputs) shown(parts []part, unit float64) []post.Term {
 	return terms
 }
 
-// inside gives the parts of a quotient their slots: how precise it gets is not
-// known before it is answered, so SET accuracy bounds the error in rows.
+// inside returns the terms of a sum inside a quotient. The error of a quotient is
+// not known before it is answered, so SET accuracy bounds the error in rows.
 func (o *outputs) inside(parts []part) []post.Term {
 	terms := make([]post.Term, len(parts))
 	for i, p := range parts {
@@ -225,17 +226,17 @@ func (o *outputs) slot(base query.Query, s Slot) int {
 	return len(o.bases) - 1
 }
 
-// variances are the aggregates that a variance stands behind, as PostgreSQL has
-// them: VARIANCE and STDDEV are those of a sample.
+// variances are the aggregates that are computed from a variance. As in
+// PostgreSQL, VARIANCE and STDDEV are those of a sample.
 var variances = map[string]post.Variance{
 	"var_pop": {}, "var_samp": {Sample: true}, "variance": {Sample: true},
 	"stddev_pop": {Root: true}, "stddev_samp": {Sample: true, Root: true}, "stddev": {Sample: true, Root: true},
 }
 
-// variance asks three queries: the count and the sum that AVG of the same asks,
-// and the sum of the squares of the values less the middle of their range. Of
-// all constants that may be taken off, that one makes the largest weight, and
-// with it the noise, least: a quarter of what it is for the least value.
+// variance asks three queries: the count and the sum of AVG, and the sum of the
+// squares of the values minus the middle of their range. Of all constants, the
+// middle makes the largest weight smallest, and with it the noise: a quarter of
+// the weight with the least value.
 func (o *outputs) variance(name string, x summand, present query.Query) (post.Expr, error) {
 	mean, err := o.mean(x, present)
 	if err != nil {

@@ -21,66 +21,66 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Table is what the front end has to know of a private table.
+// Table describes a private table to Bind.
 type Table interface {
 	Name() string
 	Universe() *query.Universe
 }
 
-// Undecided is a Table that may have columns whose domain is not known yet, as
-// those of a table that a script declares further up.
+// Undecided is a Table that may have columns whose domain is not known yet. A
+// rehearsed script declares such tables.
 type Undecided interface {
 	// Undecided reports whether the domain of the column is not known yet.
 	Undecided(column int) bool
 }
 
-// UndecidedError says that a SELECT names a column whose domain is not known
-// yet. What the statement asks cannot be said.
+// UndecidedError reports that a SELECT names a column whose domain is not known
+// yet, so that it cannot be bound.
 type UndecidedError struct {
 	Column int    // of the table
 	Name   string // of the column
 }
 
-// Error names the column.
+// Error implements error.
 func (e *UndecidedError) Error() string {
 	return "the domain of column " + e.Name + " is not known yet"
 }
 
-// Bound is a SELECT as linear queries over its table's universe, and what is
-// made of their answers: the engine answers the queries, and Output computes
-// the rows from the answers alone.
+// Bound is a SELECT as linear queries over its table's universe. The engine
+// answers the queries, and Output computes the rows from the answers alone.
 //
-// The queries are a table of Groups × Slots; that of slot k in group g is
-// Queries[g·len(Slots)+k]. The groups are disjoint: no record has a weight in
-// the queries of two groups of one slot. So a unit of L records changes the
-// answers of one slot, taken as a vector over the groups, by at most L·W in ℓ1
-// norm, W the slot's largest weight, however its records are spread over the
-// groups; and by no more in ℓ2 norm, which is never larger.
+// The queries are a table of Groups × Slots: Queries[g·len(Slots)+k] is the one
+// of slot k in group g.
+//
+// Privacy. The groups are disjoint: no record has a weight in the queries of two
+// groups of one slot. Let W be the slot's largest weight. Then a unit of L records
+// changes the slot's answers, as a vector over the groups, by at most L·W in ℓ1
+// norm, however its records are spread over the groups. The ℓ2 norm is never larger.
 type Bound struct {
 	Queries  []query.Query
 	Slots    []Slot
 	Groups   [][]query.Value // the keys of each group; one group without keys where nothing is grouped
 	Output   post.Program
-	Warnings []string // literals that match nothing; at most maxWarnings
+	Warnings []string // about literals that match nothing; at most maxWarnings
 }
 
 // Slot is one linear query of the select list, asked in each group.
 type Slot struct {
-	Base query.Query // what the slot asks of all groups together
-	// Scale is how wide an answer's interval may be for each unit of SET
-	// accuracy: 1 for a COUNT; for a SUM one over the factor its weights are
-	// scaled by; for the sum of an AVG, which is a quotient, its largest weight.
+	Base query.Query // the slot's query before it is divided into groups
+	// Scale is the width allowed to an answer's interval for each unit of SET
+	// accuracy. It is 1 for a COUNT, one over the factor of the weights for a SUM,
+	// and the largest weight for the sum inside an AVG, which is a quotient.
 	Scale float64
 	// Split is the number of answers that share the error probability of a value.
 	Split int
 }
 
-// Bind resolves the names of a SELECT in its table, which the caller has
-// looked up, and compiles it with the arguments in its parameters' places.
-// Comparisons follow SQLite's rules for the column's type, and NULLs SQL's
-// three-valued logic: a record counts when the condition is true. The error is
-// an UndecidedError where the table is Undecided and the statement names such a
-// column, and else one for the user.
+// Bind resolves the names of a SELECT in its table, which the caller has looked up,
+// and compiles it with the arguments in place of its parameters. Comparisons follow
+// SQLite's rules for the column's type, and NULLs follow SQL's three-valued logic: a
+// record counts if the condition is true. The error is a *sqlerr.Error for the user,
+// or an *UndecidedError if the statement names a column that the table says is
+// undecided.
 func Bind(s *syntax.Select, t Table, args []query.Value) (*Bound, error) {
 	if len(args) != s.Parameters {
 		return nil, sqlerr.New(sqlerr.Invalid, "the number of placeholders is %d and of arguments %d", s.Parameters, len(args))
@@ -97,7 +97,7 @@ func Bind(s *syntax.Select, t Table, args []query.Value) (*Bound, error) {
 	return bound, nil
 }
 
-// placedAtWhere gives an error without a place that of the WHERE clause.
+// placedAtWhere gives an error that has no position that of the WHERE clause.
 func placedAtWhere(s *syntax.Select, err error) error {
 	var e *sqlerr.Error
 	if errors.As(err, &e) {
@@ -178,7 +178,7 @@ func (b *binder) refuseUndecided(column int) error {
 
 func (b *binder) domain(column int) query.Domain { return b.u.Columns()[column].Domain }
 
-// maxWarnings bounds what is said about one statement.
+// maxWarnings bounds the warnings of one statement.
 const maxWarnings = 10
 
 // warn notes a warning once.
@@ -188,7 +188,7 @@ func (b *binder) warn(message string) {
 	}
 }
 
-// scope is what the names in a SELECT can mean: the columns of what FROM names.
+// scope holds the columns that the names in a SELECT can mean.
 type scope []relation
 
 // relation is a table or sub-select under the name that qualifies its columns.
@@ -249,7 +249,7 @@ func (b *binder) column(e *sqlparser.ColName) (int, error) {
 		WithHint("qualify it by its table, or rename one of the columns")
 }
 
-// describe names what is selected from.
+// describe names the tables of FROM in a message.
 func (s scope) describe() string {
 	if s[0].name == "" {
 		return "the sub-select"
@@ -275,7 +275,7 @@ func (s scope) names() []string {
 	return names
 }
 
-// columnHint says which column may have been meant.
+// columnHint suggests a column for a name that is unknown.
 func (b *binder) columnHint(t syntax.Token) string {
 	names := b.scope.names()
 	hint := "the columns are " + syntax.Excerpt(strings.Join(names, ", "), 120)

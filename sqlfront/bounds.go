@@ -7,13 +7,13 @@ import (
 	"dpsql/sqlvalue"
 )
 
-// bounds is what is known of a value while some columns are known by ranges
-// only: it is lo where known is set, and otherwise NULL, if null is set, or
-// something from lo to hi in SQLite's order.
+// bounds encloses a value while some columns are known by ranges only. If known
+// is set the value is lo. Otherwise it lies from lo to hi in SQLite's order, or is
+// NULL if null is set.
 type bounds struct {
 	known    bool
 	null     bool // can be NULL
-	integral bool // whatever is not NULL is an integer
+	integral bool // every value but NULL is an integer
 	lo, hi   scalar
 }
 
@@ -54,13 +54,13 @@ func boundsOf(d query.Domain, first, last uint64) bounds {
 // isNull reports whether the value can only be NULL.
 func (x bounds) isNull() bool { return x.known && x.lo.isNull() }
 
-// undefined reports whether the value is no value.
+// undefined reports whether the expression has no value.
 func (x bounds) undefined() bool { return x.known && x.lo.standIn == isUndefined }
 
-// isNumber reports whether whatever is not NULL is a number.
+// isNumber reports whether every value but NULL is a number.
 func (x bounds) isNumber() bool { return x.isNull() || x.lo.isNumber() && x.hi.isNumber() }
 
-// isText reports whether whatever is not NULL is a text.
+// isText reports whether every value but NULL is a text.
 func (x bounds) isText() bool {
 	return x.isNull() || x.lo.isText() || x.lo.standIn == isOther
 }
@@ -98,7 +98,7 @@ const (
 	canBeUnknown
 )
 
-// truths returns what the value can be as a condition. It must be defined.
+// truths returns the truth values that the bounds allow. They must be defined.
 func (x bounds) truths() truths {
 	if x.isNull() {
 		return canBeUnknown
@@ -143,14 +143,14 @@ func conditionBounds(holds bool) bounds {
 	return exactly(integerOf(0))
 }
 
-// operation computes bounds of a result from bounds of its operands. Where
-// these are known it is SQLite's own computation, and otherwise whatever it
-// says must hold for all values within.
+// operation computes bounds of a result from bounds of its operands. On known
+// operands it computes as SQLite does. On others its bounds must hold for all
+// values within the operands' bounds.
 type operation func(args []bounds) bounds
 
-// valueOperation makes an operation of a function of values: its result is known when
-// its operands are, and within rest else. what names it where it is applied to
-// a text of which only the column is known.
+// valueOperation makes an operation of a function f of values. On known operands the
+// result is f's; on others rest bounds it. Errors name the operation by what: it
+// cannot be applied to a text that the statement does not name.
 func valueOperation(what string, rest func([]bounds) bounds, f func(args []scalar) scalar) operation {
 	return func(args []bounds) bounds {
 		values := make([]scalar, len(args))
@@ -171,7 +171,7 @@ func valueOperation(what string, rest func([]bounds) bounds, f func(args []scala
 	}
 }
 
-// constantBounds returns the same bounds whatever the operands are.
+// constantBounds returns a function that ignores its operands.
 func constantBounds(x bounds) func([]bounds) bounds { return func([]bounds) bounds { return x } }
 
 // arithmetical returns the operation of + - * / % & | << >>.
@@ -184,8 +184,8 @@ func arithmetical(operator sqlvalue.Operator) operation {
 	})
 }
 
-// nullIfNull returns the operation that is undefined where an operand is, NULL where
-// one is NULL, and else what of says.
+// nullIfNull returns an operation that is undefined if an operand is, and NULL if an
+// operand is. On other operands it is of.
 func nullIfNull(of func(x, y bounds) bounds) operation {
 	return func(args []bounds) bounds {
 		x, y := args[0], args[1]
@@ -238,9 +238,9 @@ func corners(operator sqlvalue.Operator, a, b, c, d int64, null bool) bounds {
 	return bounds{null: null, integral: true, lo: integerOf(lo), hi: integerOf(hi)}
 }
 
-// reals bounds + - * / where an operand may be a REAL: by the corners, and a
-// little beyond, for of two numbers in between that are integers the result is
-// not rounded. Infinities have results that are no numbers, which are NULL.
+// reals bounds + - * / if an operand may be a REAL. The bounds lie a little beyond
+// the corners, since the result of two integers in between is not rounded. An
+// infinite operand can give a result that is not a number, which is NULL.
 func reals(operator sqlvalue.Operator, x, y bounds, null bool) bounds {
 	if operator == sqlvalue.Modulo || bitOperators[string(operator)] {
 		return anyNumber(null)
@@ -267,8 +267,8 @@ func reals(operator sqlvalue.Operator, x, y bounds, null bool) bounds {
 	return bounds{null: null, lo: realOf(lo - slack), hi: realOf(hi + slack)}
 }
 
-// quotients bounds [a, b] / [c, d]: by the corners where the divisor is not 0
-// in between, and by the dividend else.
+// quotients bounds [a, b] / [c, d]: by the corners if the divisor cannot be 0, else
+// by the dividend.
 func quotients(a, b, c, d int64, null bool) bounds {
 	if c > 0 || d < 0 {
 		return corners(sqlvalue.Over, a, b, c, d, null)
@@ -280,8 +280,8 @@ func quotients(a, b, c, d int64, null bool) bounds {
 	return bounds{null: null, integral: true, lo: integerOf(-m), hi: integerOf(m)}
 }
 
-// remainders bounds [a, b] % [c, d]: exactly where every dividend has the same
-// quotient.
+// remainders bounds [a, b] % [c, d]. The bounds are exact if all dividends have the
+// same quotient.
 func remainders(a, b, c, d int64, null bool) bounds {
 	if c == d && c != 0 && c != -1 && a/c == b/c && (a >= 0) == (b >= 0) {
 		return bounds{null: null, integral: true, lo: integerOf(a % c), hi: integerOf(b % c)}
@@ -347,8 +347,8 @@ func outcomes(relation sqlvalue.Relation, x, y bounds) truths {
 	return t
 }
 
-// compareOther compares a text that is none of those the expression names: it
-// equals none of them, and no more is known of it.
+// compareOther compares a text that the expression does not name. It differs from
+// all texts that are named; nothing else is known of it.
 func compareOther(x, y bounds, equality, negated bool) bounds {
 	if x.lo.standIn != isOther {
 		x, y = y, x
@@ -402,8 +402,8 @@ func conjunction(args []bounds) bounds { return junction(args, canBeFalse, canBe
 // disjunction is OR.
 func disjunction(args []bounds) bounds { return junction(args, canBeTrue, canBeFalse) }
 
-// junction is AND and OR: one operand that absorbs decides, even beside one
-// that is undefined.
+// junction is AND or OR. One absorbing operand decides it, even beside an undefined
+// one.
 func junction(args []bounds, absorbing, neutral truths) bounds {
 	var lost *bounds
 	can := neutral
@@ -446,8 +446,8 @@ func negation(args []bounds) bounds {
 	return n.bounds()
 }
 
-// testTruth returns the operation of IS TRUE, for canBeTrue, and so on: whether a
-// condition is what is asked for.
+// testTruth returns the operation that tells whether a condition has the wanted
+// truth value: IS TRUE for canBeTrue, IS FALSE for canBeFalse.
 func testTruth(wanted truths) operation {
 	return func(args []bounds) bounds {
 		if args[0].undefined() {

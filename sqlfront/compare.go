@@ -51,8 +51,8 @@ func (b *binder) compileComparison(e *sqlparser.ComparisonExpr, truth bool) (pre
 	return b.compare(e, truth)
 }
 
-// compare compiles a comparison: of a column with a constant at once, any other
-// by computing it.
+// compare compiles a comparison of a column with a constant as a set of the
+// column's values, and any other comparison as an expression.
 func (b *binder) compare(e *sqlparser.ComparisonExpr, truth bool) (pred, error) {
 	l, simple, err := b.operand(e.Left)
 	if err != nil {
@@ -117,7 +117,7 @@ func (b *binder) matching(column int, relation sqlvalue.Relation, k constant) (q
 	return b.ordered(column, relation, k)
 }
 
-// warnOutside says that a literal can match nothing.
+// warnOutside warns of a literal that matches nothing.
 func (b *binder) warnOutside(column int, what, matches string) {
 	c := b.u.Columns()[column]
 	is := "is"
@@ -163,8 +163,8 @@ func (b *binder) convert(column int, k constant) (query.Value, bool, error) {
 	return query.Int(n), relation == 0, nil
 }
 
-// text returns the text that a constant is compared as with a TEXT column: an
-// integer is compared by its digits.
+// text converts a constant that is compared with a TEXT column. An integer becomes
+// its digits.
 func (b *binder) text(column int, k constant) (query.Value, error) {
 	switch {
 	case k.real != nil:
@@ -176,8 +176,8 @@ func (b *binder) text(column int, k constant) (query.Value, error) {
 	return k.value, nil
 }
 
-// numeric returns the number that a constant is compared as with an INTEGER
-// column, or, in steps, with a REAL one.
+// numeric converts a constant that is compared with an INTEGER column, or with a
+// REAL one, whose values are counted in steps.
 func (b *binder) numeric(column int, k constant) (constant, error) {
 	steps := b.joins.steps(column)
 	if !k.isNumber() {
@@ -272,8 +272,8 @@ func (b *binder) compileIn(e *sqlparser.ComparisonExpr, truth bool) (pred, error
 	return b.among(x.column, equal, null, truth), nil
 }
 
-// among returns where a column is in a list, or is not: where it has none of the
-// values, and the list no NULL.
+// among returns the records whose column is in a list, or if truth is not set, is
+// not: then the list must have no NULL.
 func (b *binder) among(column int, listed query.Set, null, truth bool) pred {
 	switch {
 	case truth:
@@ -344,9 +344,9 @@ func constantIn(x constant, elements []constant, truth bool) pred {
 // maxRow bounds the values of a row value.
 const maxRow = 100
 
-// splitRows writes a comparison of row values, such as (a, b) = (1, 2) and (a, b)
-// IN ((0, 1), (1, 1)), with comparisons of their values; false where the
-// operands are no rows.
+// splitRows rewrites a comparison of row values, such as (a, b) = (1, 2) or (a, b)
+// IN ((0, 1), (1, 1)), with comparisons of their values. It is false if the
+// operands are not rows.
 func (b *binder) splitRows(e *sqlparser.ComparisonExpr) (sqlparser.Expr, bool, error) {
 	left, ok := e.Left.(sqlparser.ValTuple)
 	if !ok {

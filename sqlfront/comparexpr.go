@@ -54,8 +54,8 @@ func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*exp
 	return compared(of, x, y), nil
 }
 
-// compared applies a comparison. Only texts that the expression or a domain
-// lists are known to differ from the others of a column without a domain.
+// compared applies a comparison. It refuses to compare a computed text with an
+// unnamed text of a column without a domain, which it could equal.
 func compared(of operation, x, y *expr) *expr {
 	if x.derived || y.derived {
 		of = refuseUnnamed("a comparison with a computed text", of)
@@ -107,7 +107,7 @@ func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
 	return x, y, nil
 }
 
-// converted returns x as it is compared with a value of the given affinity.
+// converted converts x for a comparison with a value of the given affinity.
 func (b *binder) converted(x *expr, own query.Type, other *expr, affinity query.Type) (*expr, error) {
 	switch {
 	case affinity == query.TypeInteger && own != query.TypeInteger && !x.full.isNumber():
@@ -191,13 +191,13 @@ func (b *binder) rangeExpr(e *sqlparser.RangeCond) (*expr, error) {
 	return negatedIf(e.Operator == sqlparser.NotBetweenStr, x, err)
 }
 
-// rangeParts returns the two comparisons that a BETWEEN stands for.
+// rangeParts returns the two comparisons of a BETWEEN.
 func rangeParts(e *sqlparser.RangeCond) (low, high *sqlparser.ComparisonExpr) {
 	return &sqlparser.ComparisonExpr{Left: e.Left, Operator: sqlparser.GreaterEqualStr, Right: e.From},
 		&sqlparser.ComparisonExpr{Left: e.Left, Operator: sqlparser.LessEqualStr, Right: e.To}
 }
 
-// refuseUnnamed makes an operation refuse texts of which only the column is known.
+// refuseUnnamed makes an operation refuse the texts that the statement does not name.
 func refuseUnnamed(what string, of operation) operation {
 	return func(args []bounds) bounds {
 		for _, x := range args {
@@ -209,8 +209,7 @@ func refuseUnnamed(what string, of operation) operation {
 	}
 }
 
-// inExpr compiles x IN (list). Of the elements' affinities none counts, only
-// that of x.
+// inExpr compiles x IN (list). Only the affinity of x counts, not the elements'.
 func (b *binder) inExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 	list, ok := e.Right.(sqlparser.ValTuple)
 	if !ok {
@@ -301,7 +300,7 @@ func (l *list) contains(args []bounds) bounds {
 	return t.bounds()
 }
 
-// missed returns what IN is for a value that is not listed.
+// missed returns the result of IN for a value that is not listed.
 func (l *list) missed() truths {
 	if l.null {
 		return canBeUnknown

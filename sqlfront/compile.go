@@ -15,7 +15,7 @@ import (
 // time and memory: about a second, and a few hundred megabytes.
 const maxSteps = 1 << 24
 
-// branchCost is what a branch of the diagram counts as, in steps.
+// branchCost is the price of a branch of the diagram, in steps.
 const branchCost = 4
 
 // compilation makes a diagram of a program: column by column it divides the
@@ -24,7 +24,7 @@ const branchCost = 4
 type compilation struct {
 	*program
 	b *binder
-	// weigh returns the weight of a result, and false while it is not decided.
+	// weigh returns the weight of a result. It is false while the bounds do not decide it.
 	weigh    func(bounds) (int64, bool, error)
 	compiled []map[string]query.Query
 	leaf     map[int64]query.Query // by weight
@@ -48,7 +48,7 @@ func (c *compilation) decided(x bounds) (int64, bool, error) {
 	return c.weigh(x)
 }
 
-// undefined returns the refusal of a result that is no value.
+// undefined returns the error for a result that has no value.
 func (b *binder) undefined(x scalar) error {
 	if x.column < 0 {
 		return sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", x.value.Str()).WithHint(binHint)
@@ -173,7 +173,7 @@ func (c *compilation) texts(k int) (query.Query, error) {
 	return query.SwitchText(c.u, l.column, cases, rest)
 }
 
-// countSteps notes that steps are evaluated, and refuses too many.
+// countSteps counts evaluated steps and refuses too many.
 func (b *binder) countSteps(steps int) error {
 	if b.spent.steps += steps; b.spent.steps > maxSteps {
 		return sqlerr.New(sqlerr.Unsupported, "the predicate is too complex: compiling it takes more than %d steps", maxSteps).
@@ -182,7 +182,7 @@ func (b *binder) countSteps(steps int) error {
 	return nil
 }
 
-// compileComputed returns where a condition that computes is true, or false.
+// compileComputed compiles a condition by its values as an expression.
 func (b *binder) compileComputed(e sqlparser.Expr, truth bool) (pred, error) {
 	x, err := b.condition(e)
 	if err != nil {
@@ -209,14 +209,14 @@ func (b *binder) compileComputed(e sqlparser.Expr, truth bool) (pred, error) {
 	return p, nil
 }
 
-// warnNothing says that a condition on columns can hold for no record.
+// warnNothing warns that no record can meet a condition.
 func (b *binder) warnNothing(e sqlparser.Expr) {
 	if names := b.g.ColumnNames(e); len(names) > 0 {
 		b.warn("a condition on " + syntax.Excerpt(strings.Join(names, ", "), 80) + " matches nothing in the declared domains")
 	}
 }
 
-// simplest returns a query as a set where it depends on one column.
+// simplest returns a query as a set if it depends on one column only.
 func (b *binder) simplest(q query.Query) pred {
 	switch columns := q.Columns(); len(columns) {
 	case 0:
@@ -229,9 +229,8 @@ func (b *binder) simplest(q query.Query) pred {
 	return pred{shape: isDiagram, q: q}
 }
 
-// values returns the values that an expression takes, in the order in which it
-// meets them, and the query whose weight is 1 + the index of its value: what
-// GROUP BY divides by.
+// values returns the values of an expression, and a query whose weight is 1 + the
+// index of the record's value. GROUP BY divides by it.
 func (b *binder) values(x *expr) (query.Query, []query.Value, error) {
 	var values []query.Value
 	index := make(map[query.Value]int64)
@@ -252,7 +251,7 @@ func (b *binder) values(x *expr) (query.Query, []query.Value, error) {
 	return q, values, err
 }
 
-// storable returns a result as a value of a column; a REAL is none.
+// storable returns a result as a value of a column. It refuses a REAL.
 func (b *binder) storable(x scalar) (query.Value, error) {
 	switch {
 	case x.isNull():
@@ -268,9 +267,9 @@ func (b *binder) storable(x scalar) (query.Value, error) {
 		WithHint("keep to integers: / cuts integers, and a literal with a point makes a REAL")
 }
 
-// program is an expression as steps in the order of evaluation, and what of it
-// has to be computed, and remembered, when the columns become known one after
-// the other.
+// program is an expression as steps in the order of evaluation. For each column it
+// has the steps to compute when that column becomes known, and the values to
+// remember for later.
 type program struct {
 	u          *query.Universe
 	steps      []step
@@ -407,8 +406,8 @@ func (p *program) evaluate(l *level) bounds {
 	return p.now[p.result]
 }
 
-// state encodes what is known before a level: expressions with equal states
-// are equal functions of the columns left.
+// state encodes the values known before a level. Expressions with equal states are
+// equal functions of the remaining columns.
 func (p *program) state(l *level) string {
 	var b []byte
 	for _, i := range l.frontier {

@@ -12,8 +12,8 @@ import (
 	"dpsql/sqlvalue"
 )
 
-// expr is an expression over the columns of a table, with what can be said of
-// its values for all records. A sum has terms instead of operands.
+// expr is an expression over the columns of a table, with bounds that hold for all
+// records. A sum has terms instead of operands.
 type expr struct {
 	operation operation // nil for a column, a constant and a sum
 	args      []*expr
@@ -69,8 +69,8 @@ func apply(of operation, args ...*expr) *expr {
 	return x
 }
 
-// applyLeft applies an operation on two operands to several, one after the other:
-// then one value is all that has to be remembered of those passed.
+// applyLeft applies an operation on two operands to several, from left to right.
+// Then one value is enough to remember of the operands passed.
 func applyLeft(of operation, args []*expr) *expr {
 	x := args[0]
 	for _, y := range args[1:] {
@@ -90,20 +90,20 @@ func junctionOf(args []*expr, and bool) *expr {
 	return applyLeft(disjunction, args)
 }
 
-// constantOf returns the expression of a known value.
+// constantOf returns an expression with known bounds.
 func constantOf(full bounds) *expr { return &expr{column: -1, last: -1, full: full} }
 
 // isConstant reports whether the value is the same for all records.
 func (x *expr) isConstant() bool { return x.last < 0 }
 
-// effort is what compiling a statement, its sub-selects included, took so far.
+// effort counts the work of compiling a statement and its sub-selects.
 type effort struct {
 	parts int        // see maxParts
 	steps int        // see maxSteps
 	work  query.Work // of combining diagrams
 }
 
-// countPart notes that a part of an expression is compiled, and refuses too many.
+// countPart counts compiled parts of expressions and refuses too many.
 func (b *binder) countPart() error {
 	if b.spent.parts++; b.spent.parts > maxParts {
 		return sqlerr.New(sqlerr.Unsupported, "the expressions of the statement are too long: they have more than %d parts", maxParts).
@@ -164,7 +164,7 @@ func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
 	return nil, b.unsupported(e)
 }
 
-// applied is apply for operands that were compiled without an error.
+// applied is apply, unless compiling the operands failed.
 func applied(err error, of operation, args ...*expr) (*expr, error) {
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func applied(err error, of operation, args ...*expr) (*expr, error) {
 	return apply(of, args...), nil
 }
 
-// placedAt gives an error without a place that of an expression.
+// placedAt gives an error that has no position the position of an expression.
 func (b *binder) placedAt(err error, e sqlparser.Expr) error {
 	if s, ok := err.(*sqlerr.Error); ok {
 		return s.At(b.g.StartToken(e).Position)
@@ -354,8 +354,8 @@ func (b *binder) caseOf(e *sqlparser.CaseExpr, results []*expr) (*expr, error) {
 	return apply(firstTrue, append(args, results[len(e.Whens)])...), nil
 }
 
-// isMembership reports whether a comparison is known as a set of a column's
-// values only: one of a REAL column with constants, or IN (SELECT …).
+// isMembership reports whether a comparison can be compiled only as a set of a
+// column's values: a comparison of a REAL column with constants, or IN (SELECT …).
 func (b *binder) isMembership(e *sqlparser.ComparisonExpr) bool {
 	if e.Operator == sqlparser.InStr || e.Operator == sqlparser.NotInStr {
 		if list, ok := e.Right.(sqlparser.ValTuple); ok {
@@ -422,8 +422,8 @@ func (b *binder) memberExpr(e sqlparser.Expr) (*expr, error) {
 	return x, nil
 }
 
-// membership returns what a condition is for a column's value: true in one set,
-// false in another, and unknown outside of both.
+// membership returns a condition's truth for a column's value: true in yes, false in
+// no, and unknown outside of both.
 func membership(yes, no pred, x scalar) bounds {
 	switch {
 	case yes.contains(x):

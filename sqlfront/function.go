@@ -45,8 +45,8 @@ func functionNamed(name string, arguments int) (function, bool) {
 	return function{}, false
 }
 
-// specials are the functions that are short for a CASE, with the arguments they
-// take at least.
+// specials are the functions that are compiled as a CASE, with their least number
+// of arguments.
 var specials = map[string]int{"coalesce": 2, "ifnull": 2, "nullif": 2, "iif": 3}
 
 // functionExpr compiles a call of a function.
@@ -107,7 +107,7 @@ func (b *binder) arguments(e *sqlparser.FuncExpr) ([]*expr, error) {
 	return args, nil
 }
 
-// specialExpr compiles the functions that are short for a CASE.
+// specialExpr compiles the functions that are short forms of CASE.
 func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (*expr, error) {
 	switch name {
 	case "iif":

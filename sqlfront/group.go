@@ -62,8 +62,8 @@ func (o *outputs) tooMany(e sqlparser.Expr) error {
 		WithHint("select fewer values in WHERE, or group by fewer columns")
 }
 
-// grouped returns the expression that an entry of GROUP BY stands for: an
-// ordinal, or an alias where no column has the name, names one of the list.
+// grouped resolves an entry of GROUP BY. An ordinal names an entry of the select
+// list, and so does an alias that is not a column's name.
 func (o *outputs) grouped(e sqlparser.Expr) (sqlparser.Expr, error) {
 	if n, ok := o.ordinal(e); ok {
 		it, err := o.listed(n, "GROUP BY", e)
@@ -143,8 +143,8 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 	return o.computedKey(e)
 }
 
-// columnKey divides by the values of a column that the selected records can
-// have; they must be finitely many.
+// columnKey divides by the values of a column among the selected records. They must
+// be finitely many.
 func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	column, err := o.column(e)
 	if err != nil {
@@ -177,7 +177,7 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 }
 
 // cellsOfKeys puts the keys that lead to a public value in the place of the
-// value, which saves resolving each cell.
+// value. Then the cells need not be resolved.
 func (o *outputs) cellsOfKeys(k *key, j *join, column int) {
 	keys := make(map[query.Value][]query.Value)
 	for _, r := range j.lookup.Rows {
@@ -230,8 +230,8 @@ func (b *binder) isFunction(e sqlparser.Expr) bool {
 	return ok || specials[name] > 0
 }
 
-// meaning writes an expression so that two of one meaning have one text, up to
-// parentheses and the names of columns.
+// meaning writes an expression without its parentheses, with columns by number. Equal
+// texts have equal meanings.
 func (o *outputs) meaning(e sqlparser.Expr) (string, error) {
 	var b strings.Builder
 	err := o.write(&b, e)
@@ -392,8 +392,8 @@ func (o *outputs) resolveAll(queries []query.Query) ([]query.Query, error) {
 	return out, nil
 }
 
-// maxCopies bounds the branches that dividing copies: those of a slot's query
-// above the last column that is grouped by, once a group.
+// maxCopies bounds the branches that dividing copies. Each group copies the branches
+// of a slot's query down to the last column of GROUP BY.
 const maxCopies = 1 << 20
 
 // affordable refuses to divide long diagrams into many groups.

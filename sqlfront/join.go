@@ -33,9 +33,9 @@ func (t *PublicRows) steps(column int) *query.Steps {
 	return t.Steps[column]
 }
 
-// join is a public table in FROM. Its columns stand behind those of the private
-// table in the universe that is bound over, until resolve replaces them by what
-// they are: functions of the private column that the table is joined on.
+// join is a public table in FROM. While a statement is bound, the table's columns
+// stand behind the private columns in the universe. Then resolve replaces them by
+// functions of the private column that the table is joined on.
 type join struct {
 	table   *PublicRows
 	columns []int // of the universe, one a public column; notBound for the unusable
@@ -46,7 +46,7 @@ type join struct {
 // notBound marks a public column whose values no column of a universe can have.
 const notBound = -1
 
-// joins are the public tables of a statement by where they stand.
+// joins are the public tables of a statement, by their items of FROM.
 type joins map[*syntax.FromItem]*join
 
 // steps returns the steps in which the universe has a REAL column of a public

@@ -11,7 +11,7 @@ import (
 // maxPattern is SQLite's limit on the bytes of a pattern.
 const maxPattern = 50_000
 
-// patternPart is how much of a pattern is matched in the time of a step.
+// patternPart is the number of characters of a pattern that count as one step.
 const patternPart = 16
 
 // likeExpr compiles x LIKE pattern [ESCAPE sign].
@@ -138,8 +138,8 @@ func (p pattern) matches(x scalar) scalar {
 	})
 }
 
-// match goes back to the last "any" only: what an earlier one could take, the
-// last can.
+// match goes back to the last "any" only: whatever an earlier one could take, the
+// last can take too.
 func (p pattern) match(text []rune) bool {
 	at, back, from := 0, -1, 0
 	for i := 0; i < len(text); {
@@ -189,9 +189,9 @@ func globPattern(text string) pattern {
 	return p
 }
 
-// globSet reads a set up to its closing bracket, and returns its length, -1
-// where the bracket is missing. A bracket that comes first is a member, and so
-// is a hyphen that has no end on one side.
+// globSet reads a set up to its closing bracket and returns its length, or -1 if
+// the bracket is missing. A bracket that comes first is a member of the set, and so
+// is a hyphen that comes first or last.
 func globSet(in []rune) (func(rune) bool, int) {
 	at, inverted := 0, false
 	next := func() rune {

@@ -20,17 +20,8 @@ type operand struct {
 	constant constant
 }
 
-// value returns the operand that an expression is, or refuses it.
-func (b *binder) value(e sqlparser.Expr) (operand, error) {
-	o, ok, err := b.operand(e)
-	if err == nil && !ok {
-		err = b.unsupported(e)
-	}
-	return o, err
-}
-
-// operand returns the column or constant that an expression is; false when it
-// is something else.
+// operand returns an expression as a column or a constant. It is false for any
+// other expression.
 func (b *binder) operand(e sqlparser.Expr) (operand, bool, error) {
 	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.ColName:
@@ -100,8 +91,8 @@ func (k constant) isNull() bool { return k.real == nil && k.value.IsNull() }
 
 func (k constant) isNumber() bool { return k.real != nil || k.value.IsInt() }
 
-// label shows the constant in a message; an argument is named by its number
-// and never shown.
+// label names the constant in a message. An argument is named by its number; its
+// value is never shown.
 func (k constant) label() string {
 	text := syntax.Excerpt(k.source.Text, 40)
 	if k.source.Kind == syntax.KindParameter {
@@ -113,8 +104,8 @@ func (k constant) label() string {
 	return text
 }
 
-// number returns k with the value of a number's text: an integer exactly, any
-// other as the nearest REAL of 64 bits, as far as there is one.
+// number returns k with the value of a number's text: an integer exactly, and any
+// other number as the nearest REAL of 64 bits if it is finite.
 func (k constant) number(text string) (constant, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		k.value = query.Int(n)
@@ -184,8 +175,8 @@ func (k constant) integer() (n int64, relation int) {
 	return math.MaxInt64, +1
 }
 
-// readNumber parses a text as a number the way a comparison with an INTEGER
-// column does, blanks around it aside.
+// readNumber parses a text as a comparison with an INTEGER column does: blanks
+// around a number do not matter.
 func (k constant) readNumber(text string) (constant, bool, error) {
 	text = strings.Trim(text, " \t\n\v\f\r")
 	if !syntax.IsNumber(text) {

@@ -12,8 +12,8 @@ import (
 	"dpsql/sqlvalue"
 )
 
-// expr compiles an expression over keys and aggregates. Aliases are names of
-// the select list, which SQL knows outside of it.
+// expr compiles an expression over keys and aggregates. aliases says whether a name
+// may be an alias of the select list, as in HAVING and ORDER BY.
 func (o *outputs) expr(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 	e = syntax.Unwrap(e)
 	if k, ok, err := o.keyed(e); ok || err != nil {
@@ -45,7 +45,7 @@ func (o *outputs) outside(e sqlparser.Expr) error {
 	return o.g.StartToken(e).Unsupported(construct + " in the select list").WithHint(countHint)
 }
 
-// keyed returns the key that an expression is.
+// keyed returns the key of GROUP BY that equals an expression, if there is one.
 func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
 	if len(o.keys) == 0 {
 		return nil, false, nil
@@ -55,7 +55,7 @@ func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
 	}
 	m, err := o.meaning(e)
 	if err != nil {
-		return nil, false, nil // what is wrong with it is said where it is compiled
+		return nil, false, nil // the compiler reports the error
 	}
 	i := slices.IndexFunc(o.keys, func(k key) bool { return k.meaning == m })
 	if i < 0 {
@@ -283,8 +283,8 @@ func (o *outputs) margin(f *sqlparser.FuncExpr) (post.Expr, error) {
 	return post.Margin{Operand: of}, nil
 }
 
-// marginOf compiles the argument of MARGIN. A name is that of an entry of the
-// select list with an aggregate, an alias or what heads the column.
+// marginOf compiles the argument of MARGIN. A name is the alias, or the heading, of
+// an entry of the select list with an aggregate.
 func (o *outputs) marginOf(e sqlparser.Expr) (post.Expr, error) {
 	name, ok := o.bareName(e)
 	if !ok {
@@ -443,7 +443,8 @@ func (o *outputs) program() (post.Program, error) {
 	return p, o.limit(&p)
 }
 
-// aggregated refuses a SELECT that would have a row for each private row.
+// aggregated refuses a SELECT without aggregates and groups: it would return the
+// private rows.
 func (o *outputs) aggregated() error {
 	if len(o.s.GroupBy) > 0 || o.aggregates > 0 {
 		return nil
@@ -456,8 +457,7 @@ func (o *outputs) aggregated() error {
 	return o.g.ItemToken(it).Unsupported(construct + " in the select list").WithHint(countHint)
 }
 
-// order compiles ORDER BY: an ordinal or an alias is the entry of the select
-// list, a number that is neither orders nothing.
+// order compiles ORDER BY. An ordinal or an alias is the entry of the select list.
 func (o *outputs) order() ([]post.Order, error) {
 	var terms []post.Order
 	for _, t := range o.s.OrderBy {

@@ -12,8 +12,8 @@ import (
 
 const binHint = "compute it in a view and declare it as a column"
 
-// construct names an expression that is refused, with the rewrite where there
-// is one.
+// construct names a refused expression, and says how to rewrite it if there is a
+// way.
 func (b *binder) construct(e sqlparser.Expr) (name, hint string) {
 	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.FuncExpr:
@@ -66,8 +66,8 @@ func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {
 	return "a condition as a value", "put it into WHERE"
 }
 
-// calledFunction returns a call of a function with its lower-case name, "" and
-// nil where the expression is none.
+// calledFunction returns the call of a function with its lower-case name, or "" and
+// nil for any other expression.
 func (b *binder) calledFunction(e sqlparser.Expr) (string, *sqlparser.FuncExpr) {
 	f, ok := syntax.Unwrap(e).(*sqlparser.FuncExpr)
 	if !ok || !f.Qualifier.IsEmpty() {
@@ -87,7 +87,7 @@ const (
 	hintVariant = "write VARIANCE or STDDEV, those of a sample, or VAR_POP or STDDEV_POP"
 )
 
-// elsewhere has the aggregates of other systems, and what gives their value here.
+// elsewhere maps the aggregates of other systems to hints for this dialect.
 var elsewhere = map[string]string{
 	"min": hintOrder, "max": hintOrder, "median": hintOrder, "mode": hintOrder, "quantile": hintOrder,
 	"percentile": hintOrder, "percentile_cont": hintOrder, "percentile_disc": hintOrder,
@@ -120,6 +120,6 @@ func (o *outputs) unknownFunction(e *sqlparser.FuncExpr, name string) error {
 
 const functionsHint = "the aggregates are COUNT, SUM, TOTAL, AVG, VARIANCE and STDDEV; around them stand ROUND, ABS, COALESCE, CASE and arithmetic"
 
-// likely are the names that a slip of the pen is likely to mean.
+// likely are the names that are suggested for a misspelt function.
 var likely = []string{"COUNT", "SUM", "TOTAL", "AVG", "VARIANCE", "VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "MARGIN",
 	"ROUND", "ABS", "COALESCE", "IFNULL"}

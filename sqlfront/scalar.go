@@ -16,14 +16,14 @@ type scalar struct {
 	column  int // of isOther and isUndefined, -1 where there is none
 }
 
-// standIn says what a scalar stands for.
+// standIn is the kind of a scalar.
 type standIn uint8
 
 const (
 	isValue     standIn = iota // its value
 	isTop                      // above every text; a bound and never a result
 	isOther                    // a text of a column without a domain that the expression does not name
-	isUndefined                // what only the text behind an isOther decides, or what is refused; the value says what
+	isUndefined                // a result that depends on the text behind an isOther, or is refused; the value names it
 )
 
 func integerOf(n int64) scalar { return scalar{value: sqlvalue.Int(n)} }
@@ -35,14 +35,13 @@ func textOf(s string) scalar { return scalar{value: sqlvalue.Text(s)} }
 // scalarOf returns a column's value.
 func scalarOf(v query.Value) scalar { return scalar{value: sqlvalue.OfColumn(v)} }
 
-// noDomain is the result of something done to a text of a column without a
-// domain.
+// noDomain is the result of an operation on a text of a column without a domain.
 func noDomain(what string, column int) scalar {
 	return scalar{standIn: isUndefined, column: column, value: sqlvalue.Text(what)}
 }
 
-// refused is a result that SQLite gives as an error, or that is not computed
-// here.
+// refused is a result that is an error in SQLite, or that the compiler does not
+// compute.
 func refused(what string) scalar { return noDomain(what, -1) }
 
 // scalar returns the constant's value.
@@ -65,8 +64,8 @@ func (x scalar) isText() bool { return x.standIn == isValue && x.value.IsText() 
 // integer returns a number cut to an integer, as SQLite's CAST does.
 func (x scalar) integer() int64 { return x.value.Int64() }
 
-// text returns the text that SQLite makes of a value; false for a REAL, whose
-// digits are SQLite's own, and for what is no value.
+// text returns the text that SQLite makes of a value. It is false for a REAL,
+// whose digits are SQLite's own, and for stand-ins.
 func (x scalar) text() (string, bool) {
 	if x.standIn != isValue {
 		return "", false
@@ -74,7 +73,7 @@ func (x scalar) text() (string, bool) {
 	return x.value.AsText()
 }
 
-// compare orders values as SQLite does; a stand-in is above all of them.
+// compare orders values as SQLite does. Stand-ins are above all values.
 func (x scalar) compare(y scalar) int {
 	if x.standIn == isValue && y.standIn == isValue {
 		return x.value.Compare(y.value)
@@ -88,7 +87,7 @@ func (x scalar) canonical() scalar {
 	return x
 }
 
-// appendTo adds an encoding of the scalar, by which it is told from others.
+// appendTo appends an encoding that tells the scalar from all others.
 func (x scalar) appendTo(b []byte) []byte {
 	b = append(b, byte(x.standIn))
 	b = binary.AppendVarint(b, int64(x.column))

@@ -10,8 +10,8 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// bindFrom makes the scope of the FROM clause, and returns the records that it
-// leaves.
+// bindFrom sets the scope to that of the FROM clause. It returns the records that
+// FROM leaves.
 func (b *binder) bindFrom() (pred, error) {
 	all := []pred{constantPred(true)}
 	private := false
@@ -104,7 +104,7 @@ func (b *binder) notInside(clause string) error {
 		WithHint("a sub-select can rename columns and filter rows; group and limit outside it")
 }
 
-// subselected returns the columns that an entry of the select list stands for.
+// subselected returns the columns of an entry of the select list.
 func (b *binder) subselected(it syntax.ListItem) ([]visible, error) {
 	if it.Star != nil {
 		return b.starred(it)
@@ -190,8 +190,8 @@ func (b *binder) compileInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Sub
 	return b.among(x.column, d.Of(values...), listed.HasNull(), truth), nil
 }
 
-// selectedColumn returns the table and the column of SELECT column FROM table,
-// false where the sub-select is anything more.
+// selectedColumn returns the table and the column of SELECT column FROM table. It is
+// false for any other sub-select.
 func (b *binder) selectedColumn(sub *sqlparser.Subquery) (table, column syntax.Token, ok bool) {
 	s, ok := sub.Select.(*sqlparser.Select)
 	if !ok || len(s.SelectExprs) != 1 || len(s.From) != 1 || s.Where != nil || s.GroupBy != nil || s.Having != nil || s.Limit != nil {

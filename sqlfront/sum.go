@@ -18,9 +18,9 @@ type term struct {
 // of some of them overflows.
 const maxSum = 1 << 62
 
-// sum returns x + y, or x − y. Integers whose sum cannot overflow are added in
-// the order of their columns, whatever the text's: then all that has to be
-// remembered of the columns passed is one number.
+// sum returns x + y, or x − y. Integers whose sum cannot overflow are added in the
+// order of their columns, not of the text. Then one number is enough to remember
+// of the columns passed.
 func sum(x, y *expr, minus bool) *expr {
 	plus := term{minus: minus}.operation()
 	s, other := x.asSum(), y.asSum()
@@ -35,8 +35,8 @@ func sum(x, y *expr, minus bool) *expr {
 		size: s.size + other.size, last: max(x.last, y.last), full: full}
 }
 
-// asSum returns the expression as a sum, nil where it can be no integer or a
-// large one.
+// asSum returns the expression as a sum, or nil if it can be large or is not always
+// an integer.
 func (x *expr) asSum() *expr {
 	f := x.full
 	switch {
@@ -73,8 +73,8 @@ func (t term) operation() operation {
 	return arithmetical(sqlvalue.Plus)
 }
 
-// modulo returns x % y. Of a sum that is never negative only the remainder of
-// what was added up so far matters.
+// modulo returns x % y. For a sum that is never negative it is enough to remember
+// the remainder of the terms added so far.
 func modulo(x, y *expr) *expr {
 	s, m := x.asSum(), y.full
 	if s == nil || x.full.known || x.full.lo.integer() < 0 ||

@@ -12,7 +12,7 @@ import (
 	"dpsql/sqlvalue"
 )
 
-// summand is what an aggregate adds up: an expression over the columns of a row.
+// summand is the argument of an aggregate: an expression over the columns of a row.
 type summand struct {
 	value   query.Function // in units; 0 where it is NULL
 	present pred           // where it is not NULL
@@ -85,7 +85,7 @@ func (b *binder) columnSummand(e *sqlparser.ColName) (summand, error) {
 	return x, b.placedAt(err, e)
 }
 
-// worth returns what a value of 1 is worth.
+// worth returns the number that a value of 1 stands for.
 func (x summand) worth() *big.Rat { return worth(x.unit) }
 
 func worth(unit *big.Rat) *big.Rat {
@@ -124,8 +124,8 @@ func (b *binder) presence(x *expr) (pred, error) {
 }
 
 // amount compiles an expression of numbers. REAL columns of public tables are
-// integers in their steps; the unit is what 1 is then worth, nil where there are
-// none.
+// integers in it, counted in their steps; the unit is the number that 1 stands
+// for, or nil if there is no such column.
 func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.ColName:

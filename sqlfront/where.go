@@ -11,9 +11,9 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// compileCondition returns where a condition is true (truth) or is false (!truth). The two
-// are compiled apart because where NULL is involved a condition is neither:
-// NOT swaps them, and AND is false where one side is false.
+// compileCondition returns the records for which a condition is true, if truth is
+// set, or else is false. The two are compiled apart because with NULL a condition
+// is neither. NOT swaps them, and AND is false where one side is false.
 func (b *binder) compileCondition(e sqlparser.Expr, truth bool) (pred, error) {
 	switch e := e.(type) {
 	case *sqlparser.ParenExpr:
@@ -38,7 +38,7 @@ func (b *binder) unsupported(e sqlparser.Expr) error {
 	return b.g.StartToken(e).Unsupported(construct).WithHint("%s", hint)
 }
 
-// compileJunction compiles a whole chain of ANDs, or of ORs, at once. The parts of a
+// compileJunction compiles a whole chain of ANDs, or of ORs. The parts of a
 // conjunction that can pin a column come first.
 func (b *binder) compileJunction(e sqlparser.Expr, truth bool) (pred, error) {
 	_, and := e.(*sqlparser.AndExpr)
@@ -102,7 +102,7 @@ func (b *binder) compileIs(e *sqlparser.IsExpr, truth bool) (pred, error) {
 	return b.not(p)
 }
 
-// compileNotNull returns where the operand of an IS NULL is not NULL.
+// compileNotNull returns the records for which the operand of IS NULL is not NULL.
 func (b *binder) compileNotNull(e *sqlparser.IsExpr, null bool) (pred, error) {
 	o, ok, err := b.operand(e.Expr)
 	switch {
@@ -132,10 +132,10 @@ func isCondition(e sqlparser.Expr) bool {
 	return false
 }
 
-// compileKnown returns where a condition is true or false, and not unknown. It
-// is kept for the node: nested IS NULLs would ask for it twice a level. What
-// was compiled for the pinned values of a column holds while they are pinned;
-// how often that happens is bounded.
+// compileKnown returns the records for which a condition is true or false, and not
+// unknown. The result is kept for the node, since nested IS NULLs ask for it twice a
+// level. A result for the pinned values of a column holds while they are pinned; the
+// number of such compilations is bounded.
 func (b *binder) compileKnown(e *sqlparser.IsExpr) (pred, error) {
 	key := knownKey{e, b.pinning}
 	if p, ok := b.knownConditions[key]; ok {
@@ -168,8 +168,8 @@ type knownKey struct {
 	pinning int
 }
 
-// pred is where a condition holds, kept as a set of one column's values as
-// long as it speaks of one column only.
+// pred is the set of records for which a condition holds. While that depends on
+// one column only, it is kept as a set of the column's values.
 type pred struct {
 	shape  predShape
 	always bool        // of a constant
@@ -203,7 +203,7 @@ func (p pred) query(u *query.Universe) query.Query {
 	return query.None(u)
 }
 
-// not returns where p does not hold.
+// not returns the records for which p does not hold.
 func (b *binder) not(p pred) (pred, error) {
 	switch p.shape {
 	case isSet:
@@ -299,10 +299,10 @@ func foldBalanced[T any](values []T, op func(a, b T) (T, error)) (T, error) {
 	return op(a, b)
 }
 
-// compilePins compiles the parts of a conjunction that can leave only some values of a
-// column without a domain, as the first of zip IN ('1', '2') AND zip LIKE '1%',
-// and returns the other parts. These are then compiled for those values only:
-// no others matter. It takes effect until b.pins is set back.
+// compilePins compiles the parts of a conjunction that can pin a column without a
+// domain to a list of values, as the first of zip IN ('1', '2') AND zip LIKE '1%'. It
+// returns the other parts, which are then compiled for those values only. The pins
+// stay until the caller sets b.pins back.
 func (b *binder) compilePins(parts []sqlparser.Expr, truth bool) (preds []pred, rest []sqlparser.Expr, err error) {
 	for _, part := range parts {
 		column, ok := b.comparedColumn(part)
@@ -342,8 +342,8 @@ func (b *binder) isPinned(column int) bool {
 	return ok
 }
 
-// pinRows pins the columns without a domain of which FROM and WHERE leave some
-// values only: whatever else the statement computes is asked of these records.
+// pinRows pins the columns without a domain if FROM and WHERE leave a list of
+// their values. The rest of the statement is computed for these records only.
 func (b *binder) pinRows() {
 	for i, c := range b.u.Columns() {
 		if c.Domain.Finite() {
@@ -356,7 +356,7 @@ func (b *binder) pinRows() {
 }
 
 // comparedColumn returns the column without a domain that a condition compares with
-// constants, when that is all it is made of.
+// constants. It is false for any other condition.
 func (b *binder) comparedColumn(e sqlparser.Expr) (int, bool) {
 	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.NotExpr:
@@ -380,7 +380,7 @@ func (b *binder) comparedColumn(e sqlparser.Expr) (int, bool) {
 	return 0, false
 }
 
-// columnComparedByAll is about for conditions on the same column.
+// columnComparedByAll is comparedColumn for several conditions on one column.
 func (b *binder) columnComparedByAll(parts []sqlparser.Expr) (int, bool) {
 	first, ok := b.comparedColumn(parts[0])
 	return first, ok && !slices.ContainsFunc(parts[1:], func(e sqlparser.Expr) bool {
@@ -389,8 +389,8 @@ func (b *binder) columnComparedByAll(parts []sqlparser.Expr) (int, bool) {
 	})
 }
 
-// onlyColumn returns the one column without a domain among operands that are
-// constants else.
+// onlyColumn returns the column without a domain among operands of which all others
+// are constants.
 func (b *binder) onlyColumn(operands ...sqlparser.Expr) (int, bool) {
 	column, found := 0, 0
 	for _, e := range operands {

@@ -209,7 +209,7 @@ func (p *parser) columnType() (query.Type, error) {
 	return 0, t.Unsupported("the column type "+Excerpt(t.Upper, 40)).WithHint("%s", typeHint(t.Upper))
 }
 
-// typeHint says what to declare instead of a type.
+// typeHint suggests a type for one that the dialect lacks.
 func typeHint(upper string) string {
 	switch upper {
 	case "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT", "INT2", "INT4", "INT8", "BOOL", "BOOLEAN", "SERIAL":
@@ -453,9 +453,8 @@ func (p *parser) decimal() (*big.Rat, error) {
 	return r, nil
 }
 
-// createSource parses what follows CREATE SOURCE. How to reach the database is a
-// secret that has no place in a statement, so nothing that could be one is ever
-// quoted.
+// createSource parses what follows CREATE SOURCE. Connection strings are secrets and
+// do not belong into statements, so errors never quote a text that could be one.
 func (p *parser) createSource() (Statement, error) {
 	if err := p.noSecrets(); err != nil {
 		return nil, err
@@ -480,15 +479,15 @@ func (p *parser) createSource() (Statement, error) {
 	return s, err
 }
 
-// variable is what the name of an environment variable looks like.
+// variable matches the names of environment variables.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // IsVariable reports whether a text can be the name of an environment variable.
 func IsVariable(name string) bool { return variable.MatchString(name) }
 
-// noSecrets refuses what could be a connection string or a password: a text that
-// does not stand where the name of a variable does, or is none, and a quoted name
-// that needs its quotes.
+// noSecrets refuses texts that could be connection strings or passwords. These are
+// all texts but the name of a variable behind dsn_env, and quoted names that need
+// their quotes.
 func (p *parser) noSecrets() error {
 	for i, t := range p.tokens[p.pos:] {
 		named := i >= 2 && p.after(i-2).Matches("DSN_ENV") && p.after(i-1).Matches("=")
@@ -501,9 +500,9 @@ func (p *parser) noSecrets() error {
 	return nil
 }
 
-// rowSource parses where the rows of a private table are: a table or view of the
-// file, with main in front of it or not; or source.table or source.schema.table,
-// where the schema is public if it is not given.
+// rowSource parses the table or view with the rows of a private table. In the file
+// that is table or main.table; in a source, source.schema.table, or source.table for
+// the schema public.
 func (p *parser) rowSource() (in, table Name, err error) {
 	var parts []Name
 	var written []string // in double quotes where it was quoted

@@ -11,8 +11,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Tokens is a SELECT that the MySQL parser may see. Every node which that
-// returns tells its place among the tokens.
+// Tokens are the tokens of a SELECT. The names and placeholders in the MySQL
+// parser's tree point into them, see Token.
 type Tokens struct {
 	tokens []Token         // those of the statement
 	subs   map[int]*Select // the sub-selects in FROM, by the position of the name that stands for each
@@ -21,9 +21,9 @@ type Tokens struct {
 // IsSubselect reports whether a token stands for a sub-select in FROM.
 func (g *Tokens) IsSubselect(t Token) bool { return g.subs[t.Position] != nil }
 
-// disguise is a guarded SELECT as the MySQL parser gets to see it. Identifiers
-// become `iN` and literals and parameters :vN, where N is the index of the token:
-// no name, string or number of the statement is ever read by that parser.
+// disguise is a SELECT as the MySQL parser sees it. Identifiers become `iN`, and
+// literals and parameters :vN, where N is the index of the token. So that parser
+// never reads a name, a string or a number of the statement.
 type disguise struct {
 	*Tokens
 	text    strings.Builder
@@ -32,14 +32,14 @@ type disguise struct {
 	renamed bool  // some operator was emitted as another
 }
 
-// Limits on what the parser and the compiler recurse into.
+// Limits on the recursion of the parser and the compiler.
 const (
 	maxNesting  = 150 // parentheses
 	maxPrefixes = 100 // prefix operators in a row
 )
 
-// disguised rewrites the tokens of a SELECT, refusing what the parser would
-// misread and what it cannot read although SQLite can.
+// disguised rewrites the tokens of a SELECT. It refuses constructs that the parser
+// would misread, and those of SQLite that it cannot read.
 func (g *Tokens) disguised() (*disguise, error) {
 	if err := checkDepth(g.tokens); err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (g *disguise) failed(message string) int {
 	return last
 }
 
-// Token returns the token that an emitted name or placeholder stands for.
+// Token returns the token behind an emitted name or placeholder.
 func (g *Tokens) Token(placeholder string) (Token, bool) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(placeholder, ":v"), "i")
 	if digits == "" { // the statement has none here

@@ -181,9 +181,9 @@ func spanOf(text string, accept func(rune) bool) int {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// isLetter accepts what starts a name: ASCII letters, the underscore and, of
-// the characters beyond ASCII (all of which SQLite accepts), the letters, so
-// that a typographic quote or space is not silently part of a name.
+// isLetter reports whether a name can start with a character: a letter or the
+// underscore. SQLite accepts every character beyond ASCII; here a typographic quote
+// or space is not silently part of a name.
 func isLetter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
@@ -198,7 +198,7 @@ func isNamePart(r rune) bool {
 // single are the operators of one character that no other starts with.
 const single = "(),;.+*/%~"
 
-// operators are the others, in the order they are tried: longer ones first.
+// operators are the other operators, longer ones first.
 var operators = []string{
 	"->>", "->", "==", "=", "<>", "!=", "<=", "<<", "<", ">=", ">>", ">", "||", "|", "&&", "&", "-",
 }
@@ -318,11 +318,11 @@ func (l *lexer) badNumber(digits, tail string) error {
 		WithHint("a name that starts with a digit is quoted: \"%s\"", Excerpt(digits+tail, 40)).At(l.position)
 }
 
-// maxExponent bounds a number's exponent: what lies beyond has thousands of
-// digits and is infinite or 0 to SQLite.
+// maxExponent bounds a number's exponent. Beyond it a number has thousands of
+// digits, and SQLite takes it as infinite or 0.
 const maxExponent = 1000
 
-// Rational returns the number that a text is, exactly.
+// Rational returns the exact value of a number's text.
 func Rational(text string) (*big.Rat, *sqlerr.Error) {
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		if e, err := strconv.Atoi(text[i+1:]); err != nil || e < -maxExponent || e > maxExponent {
@@ -422,8 +422,8 @@ func numberParameters(tokens []Token) error {
 	return nil
 }
 
-// parameterNumber returns the number that the token states or that its name
-// already has, and 0 where it has none yet.
+// parameterNumber returns the number that the token states, or that its name
+// already has. It is 0 if there is none yet.
 func parameterNumber(t Token, named map[string]int) (int, error) {
 	digits := t.Text[1:]
 	if digits == "" || t.Text[0] != '?' && (t.Text[0] != '$' || spanOf(digits, isDigit) < len(digits)) {

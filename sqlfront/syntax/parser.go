@@ -21,10 +21,10 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Parse parses exactly one statement, with or without its semicolon. It
-// refuses a SELECT that is outside the dialect whatever the table; what
-// depends on the table is left to sqlfront.Bind. A statement does not change after it is
-// parsed: a Select may be bound by several goroutines at once.
+// Parse parses exactly one statement, with or without its semicolon. It refuses
+// every SELECT that is outside the dialect for any table; sqlfront.Bind refuses the
+// others. A parsed statement never changes: several goroutines may bind a Select at
+// once.
 func Parse(text string) (Statement, error) {
 	s, _, err := ParseWithParameters(text)
 	return s, err

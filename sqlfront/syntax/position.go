@@ -7,8 +7,8 @@ import (
 	"github.com/xwb1989/sqlparser"
 )
 
-// FirstToken returns the first token of the names and literals in a syntax node,
-// and the statement's first token where it has none.
+// FirstToken returns the first name or literal in a syntax node, or the statement's
+// first token if the node has none.
 func (g *Tokens) FirstToken(node sqlparser.SQLNode) Token {
 	first := Token{Position: math.MaxInt}
 	note := func(placeholder string) {
@@ -50,8 +50,8 @@ func (g *Tokens) ColumnNames(e sqlparser.Expr) []string {
 	return names
 }
 
-// Find returns the first of the given keywords or operators that stands
-// outside parentheses, and the statement's first token where none does.
+// Find returns the first of the given keywords or operators outside parentheses, or
+// the statement's first token if there is none.
 func (g *Tokens) Find(wanted ...string) Token {
 	depth := 0
 	for _, t := range g.tokens {
@@ -70,8 +70,8 @@ func (g *Tokens) Find(wanted ...string) Token {
 	return g.tokens[0]
 }
 
-// StartToken returns the first token of an expression as far as it can be told:
-// for those that open with a keyword, the keyword before their first name.
+// StartToken returns the first token of an expression. If the expression opens with
+// a keyword, that is the keyword before its first name.
 func (g *Tokens) StartToken(e sqlparser.Expr) Token {
 	first := g.FirstToken(e)
 	switch Unwrap(e).(type) {

@@ -6,9 +6,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// refuse returns an error when token i starts something that is SQL to SQLite
-// but not to the MySQL parser, or that the two read differently; and for a
-// reserved word that can only be a name in want of quotes.
+// refuse returns an error if token i starts a construct that the MySQL parser cannot
+// read, or reads in another way than SQLite, or if it is a reserved word that could
+// only be a name and lacks quotes.
 func (g *Tokens) refuse(i int) error {
 	t := g.tokens[i]
 	switch {

@@ -176,10 +176,10 @@ func (s *Scanner) finish(err error) (Input, error) {
 }
 
 // splitter follows a text byte by byte, knowing only quotes and comments, to
-// find the semicolons that end statements. It is the lexer's view of the same
-// text: what is a string or a comment to one is to the other.
+// find the semicolons that end statements. It agrees with the lexer on where
+// strings and comments begin and end.
 type splitter struct {
-	state byte // what the bytes now belong to
+	state byte // the quote or comment that is open
 	last  byte // the byte before, where it can start a comment or end one
 	begun bool // a token has been seen since the statement's start
 }
@@ -191,7 +191,7 @@ const (
 	inComment = byte('*') // a /* comment */
 )
 
-// role is what a byte turned out to be.
+// role classifies a byte.
 type role uint8
 
 const (

@@ -16,7 +16,7 @@ type Select struct {
 	Parameters int    // the number of arguments that Bind takes
 
 	Tokens   *Tokens
-	From     []FromItem // what is selected from; the first, and what is joined to it
+	From     []FromItem // the tables and sub-selects; all but the first are joined
 	Columns  []Name     // of a common table expression that renames its columns
 	List     []ListItem
 	Where    sqlparser.Expr // nil without a WHERE
@@ -319,7 +319,7 @@ type FromItem struct {
 	Token Token
 }
 
-// sources returns what a FROM clause names: one source, and those joined to it.
+// sources returns the items of a FROM clause: the first, and those joined to it.
 func (g *Tokens) sources(from sqlparser.TableExprs, with []expression) ([]FromItem, error) {
 	if len(from) != 1 {
 		return nil, g.FirstToken(from[1]).Unsupported("a join").WithHint(JoinHint)

@@ -52,7 +52,7 @@ type CreatePublic struct {
 	Columns     []PublicColumnDef // those declared, none or some; names differ
 }
 
-// PublicColumnDef is what a declaration says of a column of a public table.
+// PublicColumnDef declares a column of a public table.
 type PublicColumnDef struct {
 	Name  Name
 	Type  query.Type   // of an INTEGER or TEXT column
@@ -91,7 +91,7 @@ type CreateSource struct {
 	Options     []Option
 }
 
-// Algorithm is what a USING clause names.
+// Algorithm is the algorithm of a USING clause.
 type Algorithm string
 
 // The algorithms.
