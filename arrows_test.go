@@ -22,7 +22,8 @@ var arrows = map[string][]string{
 	"cmd/dpsql":               {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "query", "sqlerr"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
-	"engine":                  {"accounting", "catalog", "engine/internal/declare", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "internal/importer", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "source", "sqlerr", "sqlfront"},
+	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "internal/importer", "mechanisms/direct", "mechanisms/smw", "noise", "query", "source", "sqlerr", "sqlfront"},
+	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "source", "sqlerr", "sqlfront"},
 	"engine/internal/declare": {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "source", "sqlerr", "sqlfront"},
 	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "source", "sqlerr"},
 	"engine/internal/rows":    {"catalog", "engine/internal/pay", "engine/internal/schemas", "engine/internal/view", "mechanisms/smw", "noise", "query", "source", "source/postgres", "sqlerr"},
@@ -69,7 +70,7 @@ var testArrows = map[string][]string{
 	"cmd/dpsql":     {"noise", "internal/pgtest"},   // an audited mechanism draws from a source
 
 	"driver":          {"internal/pgtest"},
-	"engine":          {"internal/pgtest"},
+	"engine":          {"internal/pgtest", "mechanisms/projection", "post"},
 	"source/postgres": {"internal/pgtest"},
 
 	"accounting":            {"accounting/goldentest"},
@@ -104,7 +105,6 @@ const maxFiles = 25
 // crowded lists the packages that still have more files, and how many. A line
 // goes when its package is split; none may be added.
 var crowded = map[string]int{
-	"engine":                29,
 	"mechanisms/projection": 37,
 }
 

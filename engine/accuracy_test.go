@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"dpsql/engine/internal/answer"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/query"
@@ -70,7 +71,7 @@ func TestAccuracy(t *testing.T) {
 			w, build := c.open(t)
 			found := make(map[string]*errorsFound)
 			for range c.releases {
-				build(func(a answerer) {
+				build(func(a answer.Loaded) {
 					known := make(map[query.Element]float64)
 					w.measure(found, func(x query.Element, cell []query.Value) float64 {
 						off, ok := known[x]
@@ -109,7 +110,7 @@ func TestAccuracyRate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w, build := c.open(t)
 			var p projection.Params
-			build(func(a answerer) { p = a.(sketch).Params() })
+			build(func(a answer.Loaded) { p = a.(answer.Sketch).Params() })
 			found := make(map[string]*errorsFound)
 			for range *accuracyDraws {
 				w.measure(found, w.drawErrors(t, p))
@@ -137,7 +138,7 @@ func TestAccuracyRate(t *testing.T) {
 }
 
 // open loads the table. Each call of build builds a release for use.
-func (c accuracyCase) open(t *testing.T) (w *cellwise, build func(use func(answerer))) {
+func (c accuracyCase) open(t *testing.T) (w *cellwise, build func(use func(answer.Loaded))) {
 	t.Helper()
 	if c.long && !*accuracy {
 		t.Skip("run with -args -accuracy")
@@ -145,7 +146,7 @@ func (c accuracyCase) open(t *testing.T) (w *cellwise, build func(use func(answe
 	s, table := c.load(t)
 	must(t, s, fmt.Sprintf(`CREATE PRIVATE TABLE private %s WITH (epsilon = 100, delta = 1e-4, interactive = 0)`, table))
 	first := true
-	return accuracyWorkload(t, s), func(use func(answerer)) {
+	return accuracyWorkload(t, s), func(use func(answer.Loaded)) {
 		must(t, s, fmt.Sprintf(`CREATE RELEASE r ON private USING PROJECTION WITH (epsilon = 1, delta = 1e-6%s)`, c.with))
 		if first {
 			t.Log(must(t, s, `SHOW RELEASES`).Rows[0][3])
@@ -155,7 +156,7 @@ func (c accuracyCase) open(t *testing.T) (w *cellwise, build func(use func(answe
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := s.db.load(context.Background(), v.Tables[0], v.Release("r"))
+		a, err := s.db.answers.Load(context.Background(), v.Tables[0], v.Release("r"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,17 +369,17 @@ func (w *cellwise) queryError(m int, kind string, off cellErrors, times map[quer
 }
 
 // cellError asks a release for a cell.
-func (w *cellwise) cellError(t *testing.T, a answerer, x query.Element, cell []query.Value) float64 {
+func (w *cellwise) cellError(t *testing.T, a answer.Loaded, x query.Element, cell []query.Value) float64 {
 	t.Helper()
 	each := make([]query.Each, len(cell))
 	for i, c := range w.u.Columns() {
 		each[i] = query.Each{Column: i, Set: c.Domain.Of(cell[i])}
 	}
-	e, err := a.answer(context.Background(), query.Conjunction(w.u, each), 0.5)
+	e, err := a.Evaluate(context.Background(), query.Conjunction(w.u, each), 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return float64(e.value - w.counts[x])
+	return float64(e.Value - w.counts[x])
 }
 
 // drawErrors draws the errors of a release with the parameters, by their law and

@@ -89,17 +89,17 @@ func BenchmarkStages(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := bound.asks[0].request
+	r := bound.Asks[0].Request
 	b.Run("stored", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.db.stored(ctx, v, r); err != nil {
+			if _, err := s.db.answers.Stored(ctx, v, r); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("candidates", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.db.candidates(ctx, v, r); err != nil {
+			if _, err := s.db.answers.Candidates(ctx, v, r); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,6 +1,10 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"dpsql/engine/internal/answer"
+)
 
 func TestBrief(t *testing.T) {
 	for list, want := range map[string]string{
@@ -8,13 +12,13 @@ func TestBrief(t *testing.T) {
 		"a, b, c, d, e, f, g, h, i": "a, b, c, d, e, f, +3", "one-very-long-name-of-a-column": "one-very-long-name-of-a-column",
 		"race, sex, income>50": "race, sex, income>50", "race, sex, income>50K": "race, sex, +1",
 	} {
-		if got := briefList(list); got != want {
+		if got := answer.BriefList(list); got != want {
 			t.Errorf("%s: %s, want %s", list, got, want)
 		}
 	}
 	for digits, want := range map[string]string{"infinite": "infinite", "123456789": "123456789", "1234567890": "≈1.23e9",
 		"160315848000000000": "≈1.60e17", "": ""} {
-		if got := briefNumber(digits); got != want {
+		if got := answer.BriefNumber(digits); got != want {
 			t.Errorf("%s: %s, want %s", digits, got, want)
 		}
 	}

@@ -14,7 +14,9 @@ func TestCaution(t *testing.T) {
 	s := clinic(t)
 	must(t, s, `SET mechanism = direct`)
 	must(t, s, `SET accuracy = 15`)
-	warned := func(r *Result) bool { return len(r.Warnings) == 1 && strings.HasPrefix(r.Warnings[0], "this takes ") }
+	warned := func(r *Result) bool {
+		return len(r.Warnings) == 1 && strings.HasPrefix(r.Warnings[0], "this takes ")
+	}
 	var announced, silent int
 	for _, age := range []string{"1", "2", "3", "4", "5", "6", "7"} {
 		text := `SELECT COUNT(*) FROM admissions WHERE age = ` + age

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/source"
@@ -22,14 +23,14 @@ import (
 func trueCount(t testing.TB, s *Session, text string) int64 {
 	t.Helper()
 	r := bindText(t, s, text)
-	n, err := countNow(s.db, r, nil, r.query)
+	n, err := countNow(s.db, r, nil, r.Query)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-func bindText(t testing.TB, s *Session, text string) request {
+func bindText(t testing.TB, s *Session, text string) answer.Request {
 	t.Helper()
 	statement, err := sqlfront.Parse(text)
 	if err != nil {
@@ -98,7 +99,7 @@ func TestCellsAreLoadedWhenItPays(t *testing.T) {
 	trueCount(t, s, q)
 	fill(t, other, `ALTER TABLE raw_admissions ADD COLUMN more`)
 	r := bindText(t, s, q)
-	if _, err := countNow(s.db, r, nil, r.query); err == nil {
+	if _, err := countNow(s.db, r, nil, r.Query); err == nil {
 		t.Error("a changed source is counted from memory")
 	}
 }
@@ -110,9 +111,9 @@ func TestPublicTablesAreLookedAtAgain(t *testing.T) {
 	fill(t, s, `CREATE VIEW coded AS SELECT a.age FROM raw_admissions a JOIN icd10 c ON c.code = a.diagnosis`)
 	must(t, s, `CREATE PRIVATE TABLE coded (age INTEGER BETWEEN 0 AND 120) FROM coded WITH (epsilon = 4, delta = 1e-6)`)
 	r := bindText(t, s, `SELECT COUNT(*) FROM coded WHERE age = 7`)
-	loadNow(s, r.table.ID)
+	loadNow(s, r.Table.ID)
 	for range 2 {
-		if n, err := countNow(s.db, r, nil, r.query); err != nil || n != 40 {
+		if n, err := countNow(s.db, r, nil, r.Query); err != nil || n != 40 {
 			t.Fatalf("%d, %v, want 40", n, err)
 		}
 	}
@@ -120,10 +121,10 @@ func TestPublicTablesAreLookedAtAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := s.db.rows.Cache.Get(rows.KeyOfCells(r.table.ID, nil)).Histogram; h == nil {
+	if h := s.db.rows.Cache.Get(rows.KeyOfCells(r.Table.ID, nil)).Histogram; h == nil {
 		t.Fatal("the cells are not in memory")
 	}
-	if _, err := countNow(s.db, r, nil, r.query); err == nil {
+	if _, err := countNow(s.db, r, nil, r.Query); err == nil {
 		t.Error("rows of a table that is not public any more are counted")
 	}
 }
@@ -155,7 +156,7 @@ func TestCellsAreOneSnapshot(t *testing.T) {
 					loadNow(own, 1)
 				}
 				least := 2 * done.Load()
-				got, err := countNow(own.db, r, nil, r.query)
+				got, err := countNow(own.db, r, nil, r.Query)
 				if most := 2 * begun.Load(); err != nil || got%2 != 0 || got < least || got > most {
 					t.Errorf("counted %d (%v), want an even number from %d to %d", got, err, least, most)
 					return
@@ -184,20 +185,20 @@ func TestMechanismCountsFromMemory(t *testing.T) {
 	loaded := 0
 	for age := int64(0); age < 40; age++ {
 		r := bindText(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age BETWEEN %d AND %d`, age, 2*age))
-		see := view.Cover(r.query, columns, 1<<20)
+		see := view.Cover(r.Query, columns, 1<<20)
 		want, err := countInFile(s, r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if age == 5 {
 			c := &s.db.rows.Cache
-			c.Get(rows.KeyOfCells(r.table.ID, columns)).Spent = 1 << 60
+			c.Get(rows.KeyOfCells(r.Table.ID, columns)).Spent = 1 << 60
 		}
 		got, err := countNow(s.db, r, columns, see.Query)
 		if err != nil || got != want {
 			t.Errorf("ages %d to %d: %d, %v, want %d", age, 2*age, got, err, want)
 		}
-		if s.db.rows.Cache.Get(rows.KeyOfCells(r.table.ID, columns)).Histogram != nil {
+		if s.db.rows.Cache.Get(rows.KeyOfCells(r.Table.ID, columns)).Histogram != nil {
 			loaded++
 		}
 	}
@@ -214,7 +215,7 @@ func TestCellsArePrintedNowhere(t *testing.T) {
 	must(t, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 4, delta = 1e-6)`)
 	r := bindText(t, s, `SELECT COUNT(*) FROM t WHERE a = 3`)
 	loadNow(s, 1)
-	if n, err := countNow(s.db, r, nil, r.query); err != nil || n != 27182 || !inMemory(s) {
+	if n, err := countNow(s.db, r, nil, r.Query); err != nil || n != 27182 || !inMemory(s) {
 		t.Fatalf("%d, %v, in memory: %v", n, err, inMemory(s))
 	}
 	held := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil))
@@ -234,9 +235,9 @@ func TestCellsArePrintedNowhere(t *testing.T) {
 }
 
 // countInFile counts in the file, whatever is in memory.
-func countInFile(s *Session, r request) (n int64, err error) {
+func countInFile(s *Session, r answer.Request) (n int64, err error) {
 	err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
-		n, err = source.SQLite(tx.SQL()).Count(context.Background(), anyone{}, r.table.Rows(), r.query)
+		n, err = source.SQLite(tx.SQL()).Count(context.Background(), anyone{}, r.Table.Rows(), r.Query)
 		return err
 	})
 	return n, err

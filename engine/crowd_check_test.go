@@ -206,7 +206,7 @@ func TestLeaseIsHandedOver(t *testing.T) {
 		if _, err := with(patient, "m0", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age = %d AND sex = 'F'`, 80+turn)); err != nil {
 			t.Errorf("turn %d, while another process asked %d times: %v", turn+1, asked.Load(), err)
 		}
-		if err := patient.live.release(patient); err != nil {
+		if err := patient.answers.Close(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -10,11 +10,10 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
-	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
@@ -45,12 +44,7 @@ type DB struct {
 	settings Settings
 	random   func() *noise.Source // crypto/rand, but in tests
 
-	views     view.Cache
-	releases  releaseCache
-	margins   memo[stored.MarginKey, stored.MarginResult]
-	prices    memo[direct.Request, price]
-	params    memo[string, paramsResult] // of mechanisms, by their stored text
-	live      *liveMechanisms
+	answers   *answer.Database
 	rows      *rows.Reader
 	desk      *pay.Desk
 	building  sync.Mutex // declarations of this process run one at a time
@@ -72,23 +66,23 @@ func Open(path string, o Options) (*DB, error) {
 	if o.Settings != nil {
 		settings = *o.Settings
 	}
-	if err := settings.check(); err != nil {
+	if err := settings.Check(); err != nil {
 		return nil, err
 	}
 	store, err := catalog.Open(context.Background(), path, catalog.Options{ReadOnly: o.ReadOnly, BusyTimeout: o.BusyTimeout})
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, live: newLiveMechanisms(o.BusyTimeout),
-		rows: rows.NewReader(store)}
+	db := &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, rows: rows.NewReader(store)}
 	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
+	db.answers = answer.NewDatabase(store, db.rows, db.desk, db.desk.Random, o.BusyTimeout)
 	return db, nil
 }
 
 // Close gives back what the process holds, so that another may go on where it
 // was, and closes the file. Sessions must be done.
 func (db *DB) Close() error {
-	err := db.live.release(db)
+	err := db.answers.Close()
 	db.rows.Close()
 	if cerr := db.store.Close(); err == nil {
 		err = cerr
@@ -116,5 +110,5 @@ func (db *DB) view(ctx context.Context) (v *view.View, err error) {
 
 // current returns the public catalog as it is now. It must not be changed.
 func (db *DB) current(ctx context.Context) (*view.View, error) {
-	return db.views.Current(ctx, db.store)
+	return db.answers.Current(ctx)
 }

@@ -204,8 +204,8 @@ func TestWaitForATurnIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ward.db")
 	place(t, path, s.content)
 	db := open(t, path, Options{BusyTimeout: lockWait})
-	db.live.turn <- struct{}{} // a statement that takes long
-	defer func() { <-db.live.turn }()
+	db.answers.Live.Turn <- struct{}{} // a statement that takes long
+	defer func() { <-db.answers.Live.Turn }()
 	session := db.NewSession()
 	session.Set("mechanism", "m0")
 	ctx, cancel := context.WithTimeout(context.Background(), 50*lockWait)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
@@ -109,12 +110,12 @@ func ledger(t testing.TB, s *Session) string {
 }
 
 // bindOne binds a SELECT of one query.
-func (s *Session) bindOne(v *view.View, sel *sqlfront.Select) (request, error) {
+func (s *Session) bindOne(v *view.View, sel *sqlfront.Select) (answer.Request, error) {
 	st, err := s.bind(context.Background(), v, sel, nil)
 	if err != nil {
-		return request{}, err
+		return answer.Request{}, err
 	}
-	return st.asks[0].request, nil
+	return st.Asks[0].Request, nil
 }
 
 // counting has the receipts under which tests count, one for each database and table.
@@ -138,14 +139,24 @@ func receipt(db *DB, t *view.Table, sn *rows.Snapshot) (*pay.Receipt, error) {
 
 // countNow counts a request, whose query over the columns is narrow, on a snapshot
 // of its own.
-func countNow(db *DB, r request, columns []int, narrow query.Query) (n int64, err error) {
+func countNow(db *DB, r answer.Request, columns []int, narrow query.Query) (n int64, err error) {
 	ctx := context.Background()
-	err = db.rows.OnSnapshot(ctx, r.table, func(sn *rows.Snapshot) error {
-		paid, err := receipt(db, r.table, sn)
+	err = db.rows.OnSnapshot(ctx, r.Table, func(sn *rows.Snapshot) error {
+		paid, err := receipt(db, r.Table, sn)
 		if err == nil {
-			n, err = sn.Count(ctx, paid, r.query, columns, narrow)
+			n, err = sn.Count(ctx, paid, r.Query, columns, narrow)
 		}
 		return err
 	})
 	return n, err
+}
+
+// bind binds a SELECT against a view.
+func (s *Session) bind(ctx context.Context, v *view.View, sel *sqlfront.Select, args []query.Value) (*answer.Statement, error) {
+	return s.db.answers.Bind(ctx, s.asker(), v, sel, args)
+}
+
+// plan plans a SELECT.
+func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.Value, how answer.Planning) (*answer.Statement, error) {
+	return s.db.answers.Plan(ctx, s.asker(), sel, args, how)
 }

@@ -128,7 +128,7 @@ func TestRacingQueriesShareAFlight(t *testing.T) {
 // held is a request whose flight somebody else has.
 func held(t *testing.T, s *Session) *catalog.Flight {
 	t.Helper()
-	f, err := s.db.store.AcquireFlight(context.Background(), bindText(t, s, racing[0]).digest(), time.Second)
+	f, err := s.db.store.AcquireFlight(context.Background(), bindText(t, s, racing[0]).Digest(), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
@@ -83,14 +84,14 @@ func FuzzStoredMechanism(f *testing.F) {
 			return
 		}
 		sameParams(tt, p)
-		l, err := newLive(t, m, prior)
-		if !readable(tt, err) || !readable(tt, l.resume(m, nil, parseHistory(lines))) {
+		l, err := answer.Reopen(t, m, prior)
+		if !readable(tt, err) || !readable(tt, l.Resume(m, nil, parseHistory(lines))) {
 			return
 		}
-		if _, err := l.run.Test(50, 40, stream(1)); err != nil && sqlerr.CodeOf(err) != sqlerr.Internal {
+		if _, err := l.Run.Test(50, 40, stream(1)); err != nil && sqlerr.CodeOf(err) != sqlerr.Internal {
 			tt.Fatal(err)
 		}
-		plausible(tt, t.Universe, p.Params, l.hypothesis)
+		plausible(tt, t.Universe, p.Params, l.Hypothesis)
 	})
 }
 

@@ -22,7 +22,7 @@ func agree(t *testing.T, c *goldenCase, w way, exact, o outcome) {
 		}
 		return
 	}
-	public := exact.result.publicColumns()
+	public := columnsWithoutMargins(exact.result)
 	for i, row := range o.result.Rows {
 		n := slices.IndexFunc(exact.result.Rows, func(other []any) bool { return sameAt(public, row, other) })
 		if n < 0 || len(public) == 0 && len(exact.result.Rows) > 1 {
@@ -37,8 +37,8 @@ func agree(t *testing.T, c *goldenCase, w way, exact, o outcome) {
 	}
 }
 
-// publicColumns returns the columns without a margin in any row.
-func (r *Result) publicColumns() (public []int) {
+// columnsWithoutMargins returns the columns without a margin in any row.
+func columnsWithoutMargins(r *Result) (public []int) {
 	for j := range r.Columns {
 		if !slices.ContainsFunc(r.Answer.Margins, func(row []any) bool { return row[j] != nil }) {
 			public = append(public, j)

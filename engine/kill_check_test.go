@@ -10,6 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 )
@@ -24,11 +25,11 @@ func (w *witness) checkAsked(db *DB, v *view.View, now *picture, s said) (string
 	if !ok {
 		return "", fmt.Errorf("%s: answered by %s, which the file does not know", s.Text, s.Via)
 	}
-	fired, err := db.margin(catalog.AnswerFired, m.params, 0.95)
+	fired, err := db.answers.Margin(catalog.AnswerFired, m.params, 0.95)
 	if err != nil {
 		return "", err
 	}
-	unfired, err := db.margin(catalog.AnswerVerified, m.params, 0.95)
+	unfired, err := db.answers.Margin(catalog.AnswerVerified, m.params, 0.95)
 	if err != nil || fired == unfired {
 		return "", fmt.Errorf("margins do not tell firings: %v, %v, %v", fired, unfired, err)
 	}
@@ -77,7 +78,7 @@ func (w *witness) checkComparisons(now *picture) error {
 		}
 		counted := m.comparisons
 		if m.leased && m.run != nil {
-			counted += comparisonBlock(p.Params)
+			counted += answer.ComparisonBlock(p.Params)
 		}
 		if made[m.name] > counted && !m.dropped {
 			return fmt.Errorf("%s answered %d queries, and the file counts %d comparisons", m.name, made[m.name], counted)

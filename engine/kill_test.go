@@ -211,7 +211,7 @@ func (w *ward) inquire(r *rand.Rand) {
 	}
 	say(said{Worker: 1, Kind: "yield"})
 	done := said{Worker: 1, Done: true, Kind: "yield"}
-	if err := w.db.live.release(w.db); err != nil {
+	if err := w.db.answers.Close(); err != nil {
 		done.Code, done.Via = sqlerr.CodeOf(err), err.Error()
 	}
 	say(done)

@@ -35,7 +35,7 @@ func TestRunsCountAsBuying(t *testing.T) {
 	runs := func(want int) {
 		t.Helper()
 		for _, who := range []*Session{s, analyst} { // so that the other process finds what this one stored
-			if err := who.db.live.release(who.db); err != nil {
+			if err := who.db.answers.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -177,14 +177,14 @@ func TestCrashEndsTheRun(t *testing.T) {
 // system takes its lease back, and nothing more is stored.
 func crash(t *testing.T, s *Session) {
 	t.Helper()
-	if err := s.db.live.enter(context.Background()); err != nil {
+	if err := s.db.answers.Live.Enter(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.live.lease.Release(); err != nil {
+	if err := s.db.answers.Live.Lease.Release(); err != nil {
 		t.Fatal(err)
 	}
-	s.db.live.lease = nil
-	<-s.db.live.turn
+	s.db.answers.Live.Lease = nil
+	<-s.db.answers.Live.Turn
 }
 
 // TestCrashesForgetNoComparison asks a mechanism of k = 200 queries new ones, and

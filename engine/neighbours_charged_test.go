@@ -169,7 +169,7 @@ func told(t *testing.T, s *Session) (shown []string) {
 		}
 	}
 	tell(story...)
-	if err := s.db.live.release(s.db); err != nil { // as it happens after a while
+	if err := s.db.answers.Close(); err != nil { // as it happens after a while
 		t.Fatal(err)
 	}
 	tell(`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`,

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine/internal/answer"
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -217,7 +218,7 @@ var commands = []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW
 func free(r *Result) bool {
 	for _, row := range r.Rows {
 		note, _ := row[len(row)-1].(string)
-		if strings.HasPrefix(note, "chosen") && (row[5] != "0" || row[0] == "live" && !strings.Contains(note, storedNote)) {
+		if strings.HasPrefix(note, "chosen") && (row[5] != "0" || row[0] == "live" && !strings.Contains(note, answer.StoredNote)) {
 			return false
 		}
 	}

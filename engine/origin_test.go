@@ -3,6 +3,7 @@ package engine
 import (
 	"testing"
 
+	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/view"
 	"dpsql/sqlfront"
 )
@@ -27,23 +28,23 @@ func TestNotesDecideNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, err := s.plan(t.Context(), statement.(*sqlfront.Select), nil, planning{explaining: true})
+		st, err := s.plan(t.Context(), statement.(*sqlfront.Select), nil, answer.Planning{Explaining: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		price := func() (cost, paid string) {
-			if err := st.choose(); err != nil {
+			if err := st.Choose(); err != nil {
 				t.Fatalf("%s\n%v", text, err)
 			}
-			amounts, _ := total(st.purchases())
-			via, kind := st.origin()
+			amounts, _ := answer.Total(st.Purchases())
+			via, kind := st.Origin()
 			return view.Amount(amounts), via + " " + kind
 		}
 		cost, paid := price()
 		for _, note := range []string{"", "stored", "direct", "chosen", "not: stored"} {
-			for i := range st.asks {
-				for j := range st.asks[i].candidates {
-					st.asks[i].candidates[j].note = note
+			for i := range st.Asks {
+				for j := range st.Asks[i].Candidates {
+					st.Asks[i].Candidates[j].Note = note
 				}
 			}
 			if c, p := price(); c != cost || p != paid {

@@ -277,11 +277,11 @@ func TestCancelledOutside(t *testing.T) {
 func TestCellsOutsideAreNotKept(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
-	table := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`).table
+	table := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`).Table
 	s.db.rows.Cache.NoteWork(rows.KeyOfCells(table.ID, []int{0}), 1<<60) // loading would pay
 	for _, want := range []int64{2000, 2001} {
 		r := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`)
-		q, _ := r.query.Project([]int{0})
+		q, _ := r.Query.Project([]int{0})
 		if n, err := countNow(s.db, r, []int{0}, q); err != nil || n != want {
 			t.Errorf("%d rows, %v, want %d", n, err, want)
 		}

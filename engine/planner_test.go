@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine/internal/answer"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/sqlfront"
@@ -93,28 +94,28 @@ func ask1(t *testing.T, s *Session, text string, truth float64, q, d int) (all [
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := s.plan(context.Background(), statement.(*sqlfront.Select), nil, planning{explaining: true})
+	st, err := s.plan(context.Background(), statement.(*sqlfront.Select), nil, answer.Planning{Explaining: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.choose(); err != nil {
+	if err := st.Choose(); err != nil {
 		t.Fatal(err)
 	}
-	best := st.asks[0].best
-	for i := range st.asks[0].candidates {
-		c := &st.asks[0].candidates[i]
-		if c.refusal != "" || !c.known || !c.free() {
+	best := st.Asks[0].Best
+	for i := range st.Asks[0].Candidates {
+		c := &st.Asks[0].Candidates[i]
+		if c.Refusal != "" || !c.Known || !c.Free() {
 			continue
 		}
-		e, err := c.answer(context.Background())
+		e, err := c.Answer(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !e.verified {
+		if !e.Verified {
 			continue
 		}
-		all = append(all, forecast{query: q, database: d, name: c.name, bound: c.kind == "smw", margin: c.margin,
-			error: math.Abs(float64(e.value) - truth), chosen: c == best})
+		all = append(all, forecast{query: q, database: d, name: c.Name, bound: c.Kind == "smw", margin: c.Margin,
+			error: math.Abs(float64(e.Value) - truth), chosen: c == best})
 	}
 	return all
 }
@@ -217,7 +218,7 @@ func TestDirectMarginsAreMeasured(t *testing.T) {
 	s := clinic(t)
 	src := stream(1)
 	for _, r := range []direct.Request{{Accuracy: 50, Confidence: 0.95, Sensitivity: 1}, {Accuracy: 20, Confidence: 0.5, Sensitivity: 3}} {
-		p := s.db.price(r)
+		p := s.db.answers.Price(r)
 		errors := make([]float64, 100_000)
 		for i := range errors {
 			v, err := p.Answer(1000, src)

@@ -43,7 +43,7 @@ func BenchmarkPostgres(b *testing.B) {
 	b.Run("count", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if n, err := countNow(s.db, r, nil, r.query); err != nil || n != 10_000 {
+			if n, err := countNow(s.db, r, nil, r.Query); err != nil || n != 10_000 {
 				b.Fatal(n, err)
 			}
 		}

@@ -71,7 +71,7 @@ func TestReceiptsPayOnce(t *testing.T) {
 		return paid
 	}
 	answer := func(sn *rows.Snapshot) *pay.Receipt {
-		paid, err := s.db.desk.Answers(t.Context(), &pay.Bill{}, sn, s.buyer(), func(*catalog.Tx) (*catalog.Payment, error) {
+		paid, err := s.db.desk.Answers(t.Context(), &pay.Bill{}, sn, s.asker().Buyer(), func(*catalog.Tx) (*catalog.Payment, error) {
 			return &catalog.Payment{Account: table.Account, Action: "test", Object: "test", Rho: 1}, nil
 		})
 		if err != nil {
@@ -80,7 +80,7 @@ func TestReceiptsPayOnce(t *testing.T) {
 		return paid
 	}
 	run := func(sn *rows.Snapshot) *pay.Receipt {
-		paid, err := s.db.desk.StartRun(t.Context(), sn, s.buyer(), catalog.Payment{Account: table.Account, Action: "test", Prepaid: 1},
+		paid, err := s.db.desk.StartRun(t.Context(), sn, s.asker().Buyer(), catalog.Payment{Account: table.Account, Action: "test", Prepaid: 1},
 			func(*catalog.Tx) error { return nil })
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
@@ -38,17 +39,8 @@ type Rehearsal struct {
 	stubs     map[string]bool           // tables made up for rows that are not there yet, by folded name
 	unread    map[string]bool           // tables that the script declares public: their rows are not in the copy
 	undecided map[int64]map[int]string  // columns of private tables whose domains are read from those, and why
-	unbuilt   map[unbuiltKey]supportMax // what the script creates
+	unbuilt   map[answer.Unbuilt]uint64 // what the script creates
 }
-
-// unbuiltKey names a release or mechanism of the copy.
-type unbuiltKey struct {
-	object sqlfront.Object
-	id     int64
-}
-
-// supportMax is the max_support of a release or mechanism.
-type supportMax uint64
 
 // Rehearse begins a rehearsal from the present catalog. The caller must Close it.
 func (s *Session) Rehearse(ctx context.Context) (*Rehearsal, error) {
@@ -69,10 +61,11 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 		return nil, err
 	}
 	r := &Rehearsal{s: s, before: make(map[int64]accounting.Amount), stubs: make(map[string]bool), unread: make(map[string]bool),
-		undecided: make(map[int64]map[int]string), unbuilt: make(map[unbuiltKey]supportMax)}
-	db := &DB{store: store, role: s.db.role, settings: s.db.settings, random: s.db.random, live: s.db.live, rehearsal: r,
+		undecided: make(map[int64]map[int]string), unbuilt: make(map[answer.Unbuilt]uint64)}
+	db := &DB{store: store, role: s.db.role, settings: s.db.settings, random: s.db.random, rehearsal: r,
 		rows: rows.Refusing(sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows"))}
 	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
+	db.answers = s.db.answers.Rehearse(store, db.rows, db.desk, r.unbuilt)
 	r.copy = db.NewSession()
 	if err := r.look(ctx); err != nil {
 		store.Close()
@@ -175,7 +168,7 @@ func afterOthers(err error) error {
 
 // query explains a SELECT, and buys its answers in the copy.
 func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, args []query.Value, buys bool) (*Result, error) {
-	st, err := r.copy.bind(ctx, r.view, sel, args)
+	st, err := r.copy.db.answers.Bind(ctx, r.copy.asker(), r.view, sel, args)
 	if name, why := r.cannotBind(sel, err); why != "" {
 		r.leaves("what SELECTs with %s cost: %s", name, why)
 		return planned("unknown", "", "unknown", why), nil
@@ -183,14 +176,14 @@ func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, args []quer
 	if err != nil {
 		return nil, err
 	}
-	if err := st.plan(ctx, planning{explaining: true, buyer: r.copy.buyer()}); err != nil {
+	if err := st.Plan(ctx, answer.Planning{Explaining: true, Buyer: r.copy.asker().Buyer()}); err != nil {
 		return nil, err
 	}
-	for i := range st.asks {
-		r.doubt(st.table, st.asks[i].candidates)
+	for i := range st.Asks {
+		r.doubt(st.Table, st.Asks[i].Candidates)
 	}
-	out := st.explained()
-	if err := st.choose(); err != nil {
+	out := st.Explained()
+	if err := st.Choose(); err != nil {
 		if buys {
 			r.leaves("what follows a SELECT that is refused, where a run stops: %s", err)
 		}
@@ -218,28 +211,28 @@ func (r *Rehearsal) cannotBind(sel *sqlfront.Select, err error) (name, why strin
 }
 
 // doubt marks candidates whose support depends on a domain that is unknown.
-func (r *Rehearsal) doubt(t *view.Table, candidates []candidate) {
+func (r *Rehearsal) doubt(t *view.Table, candidates []answer.Candidate) {
 	for i := range candidates {
 		c := &candidates[i]
-		if why := t.Unclear(c.columns); why != "" && c.origin == fromScript && c.refusal == "" {
-			c.note = joinNotes(c.note, "m is not known")
-			r.leaves("whether %s admits the supports of queries: %s", c.name, why)
+		if why := t.Unclear(c.Columns); why != "" && c.Origin == answer.FromScript && c.Refusal == "" {
+			c.Note = answer.JoinNotes(c.Note, "m is not known")
+			r.leaves("whether %s admits the supports of queries: %s", c.Name, why)
 		}
 	}
 }
 
 // buy charges the copy for the statement's purchases and stores their answers, whose
 // values are 0.
-func (r *Rehearsal) buy(ctx context.Context, st *statement) error {
-	purchases := st.purchases()
-	cost, _ := total(purchases)
+func (r *Rehearsal) buy(ctx context.Context, st *answer.Statement) error {
+	purchases := st.Purchases()
+	cost, _ := answer.Total(purchases)
 	if len(purchases) == 0 {
 		return nil
 	}
 	err := r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		for _, p := range purchases {
-			for _, n := range p.asks {
-				stored, err := p.price.stored(st.asks[n].request, 0)
+			for _, n := range p.Asks {
+				stored, err := p.Price.Stored(st.Asks[n].Request, 0)
 				if err != nil {
 					return err
 				}
@@ -248,13 +241,13 @@ func (r *Rehearsal) buy(ctx context.Context, st *statement) error {
 				}
 			}
 		}
-		return tx.Buy(*st.buyer, catalog.Payment{Account: st.table.Account, Action: "direct answers", Object: st.table.Name, Rho: cost.Rho})
+		return tx.Buy(*st.Buyer, catalog.Payment{Account: st.Table.Account, Action: "direct answers", Object: st.Table.Name, Rho: cost.Rho})
 	})
 	for _, p := range purchases {
-		for _, n := range p.asks {
-			a := &st.asks[n]
-			if slices.ContainsFunc(a.candidates, func(c candidate) bool {
-				return c.origin == fromScript && c.refusal == "" && c.allowed(a.settings.Mechanism)
+		for _, n := range p.Asks {
+			a := &st.Asks[n]
+			if slices.ContainsFunc(a.Candidates, func(c answer.Candidate) bool {
+				return c.Origin == answer.FromScript && c.Refusal == "" && c.Allowed(a.Settings.Mechanism)
 			}) {
 				r.leaves("whether what this script creates answers within SET accuracy: where it does, less is bought")
 			}
@@ -275,7 +268,7 @@ func (r *Rehearsal) leaves(format string, args ...any) {
 
 // planned is the row of a statement that is no SELECT.
 func planned(name, kind, cost, note string) *Result {
-	return &Result{Columns: explainColumns("REAL"), Rows: [][]any{{name, kind, nil, nil, nil, cost, note}}}
+	return &Result{Columns: answer.ExplainColumns("REAL"), Rows: [][]any{{name, kind, nil, nil, nil, cost, note}}}
 }
 
 const doneNote = "exists: nothing to do"
@@ -372,7 +365,7 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 		if def.Source != nil && r.Unread(def.Source.Table.Text) {
 			why := fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet", def.Name.Text, def.Source.Table.Text)
 			r.undecided[t.ID][i] = why
-			note = joinNotes(note, why)
+			note = answer.JoinNotes(note, why)
 		}
 	}
 	return planned(t.Name, "private table", "0", note), nil
@@ -450,13 +443,13 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 	if err != nil {
 		return nil, err
 	}
-	r.unbuilt[unbuiltKey{sqlfront.Release, rel.ID}] = supportMax(p.MaxSupport)
-	return named(planned(rel.Name, rel.Using, view.Amount(p.Cost), joinNotes("is created", p.Open)), p), nil
+	r.unbuilt[answer.Unbuilt{Object: sqlfront.Release, ID: rel.ID}] = p.MaxSupport
+	return named(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes("is created", p.Open)), p), nil
 }
 
 // named puts the columns into the row of a release or mechanism.
 func named(r *Result, p declare.Plan) *Result {
-	r.Rows[0][2] = briefList(view.ColumnNames(p.Table, p.Columns))
+	r.Rows[0][2] = answer.BriefList(view.ColumnNames(p.Table, p.Columns))
 	return r
 }
 
@@ -480,7 +473,7 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *sqlfront.CreateMechanism)
 	if err != nil {
 		return nil, err
 	}
-	r.unbuilt[unbuiltKey{sqlfront.Mechanism, m.ID}] = supportMax(p.MaxSupport)
+	r.unbuilt[answer.Unbuilt{Object: sqlfront.Mechanism, ID: m.ID}] = p.MaxSupport
 	return named(planned(m.Name, "smw", view.Amount(p.Cost), "is created; its ρ is reserved"), p), nil
 }
 
@@ -502,7 +495,7 @@ func (r *Rehearsal) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error
 	case st.Kind == sqlfront.PrivateTable:
 		r.dropped = append(r.dropped, t)
 	case st.Kind == sqlfront.Mechanism:
-		if _, planned := r.unbuilt[unbuiltKey{sqlfront.Mechanism, m.ID}]; planned {
+		if _, planned := r.unbuilt[answer.Unbuilt{Object: sqlfront.Mechanism, ID: m.ID}]; planned {
 			r.leaves("what dropping %s gives back", m.Name)
 		}
 	}
@@ -540,25 +533,6 @@ func (r *Rehearsal) Outside(in *catalog.Source, t catalog.Table) *declare.Outsid
 	}
 	r.leaves("whether the rows of %s have a budget already, and whether %s is what is declared: its server is not asked", place, t.Name)
 	return &declare.Outside{Source: *in, Schema: source.Schema{Bases: []string{place}}}
-}
-
-// candidate is that of a release or mechanism that the script creates: it covers
-// the query or not, and how well it answers is unknown. It is false for what was
-// there before.
-func (r *Rehearsal) candidate(q request, key unbuiltKey, name, kind string, columns []int) (candidate, bool) {
-	if r == nil {
-		return candidate{}, false
-	}
-	most, ok := r.unbuilt[key]
-	if !ok {
-		return candidate{}, false
-	}
-	see := view.Cover(q.query, columns, uint64(most))
-	c := candidate{origin: fromScript, name: name, kind: kind, columns: columns, support: see.Size, refusal: see.Refusal}
-	if c.refusal == "" {
-		c.note = "is created before: its error is known then"
-	}
-	return c, true
 }
 
 // Total returns what the statements so far would take of each account, and what

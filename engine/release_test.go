@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/stored"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
@@ -50,8 +51,8 @@ func workload(t *testing.T, s *Session, d data, n int, random *rand.Rand) []aske
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, _ := r.query.SizeWithin(1 << 40)
-		out[i] = asked{r.query, float64(m), truth(t, raw, text)}
+		m, _ := r.Query.SizeWithin(1 << 40)
+		out[i] = asked{r.Query, float64(m), truth(t, raw, text)}
 	}
 	return out
 }
@@ -141,7 +142,7 @@ func TestReleaseRates(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 2))
 			work := workload(t, s, c.data, queriesJudged(), random)
 			must(t, s, fmt.Sprintf(`CREATE RELEASE r ON %s USING PROJECTION WITH (epsilon = 1, %s)`, c.name, c.with))
-			p := loaded(t, s, "r").(sketch).Params()
+			p := loaded(t, s, "r").(answer.Sketch).Params()
 			expect, slack := predicted(t, s, c.data, "r")
 			cells := c.cells(t, s)
 			source := noise.NewSourceFrom(rand.NewChaCha8([32]byte(fmt.Appendf(nil, "%032d", seed))))
@@ -155,7 +156,7 @@ func TestReleaseRates(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				coverage[i], excess[i] = judge(t, sketch{Release: r}, work)
+				coverage[i], excess[i] = judge(t, answer.Sketch{Release: r}, work)
 				excess[i] -= expect
 			}
 			t.Logf("coverage %.4f, deviation %.4f; squares %.4f, %.4f more than predicted, deviation %.4f, skewness %.1f",
@@ -212,14 +213,14 @@ func (d data) cells(t *testing.T, s *Session) map[query.Element]int64 {
 }
 
 // loaded returns a release ready to answer.
-func loaded(t *testing.T, s *Session, name string) answerer {
+func loaded(t *testing.T, s *Session, name string) answer.Loaded {
 	t.Helper()
 	v, err := s.db.view(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := v.Release(name)
-	a, err := s.db.load(context.Background(), v.TableByID(r.TableID), r)
+	a, err := s.db.answers.Load(context.Background(), v.TableByID(r.TableID), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,15 +232,15 @@ var variance = 2 * math.Exp(-1) / math.Pow(1-math.Exp(-1), 2)
 
 // judge returns the share of queries whose margin holds the truth, and the
 // mean of error²/(m·Var).
-func judge(t *testing.T, a answerer, work []asked) (coverage, squares float64) {
+func judge(t *testing.T, a answer.Loaded, work []asked) (coverage, squares float64) {
 	t.Helper()
 	for _, q := range work {
-		e, err := a.answer(context.Background(), q.query, 0.95)
+		e, err := a.Evaluate(context.Background(), q.query, 0.95)
 		if err != nil {
 			t.Fatal(err)
 		}
-		off := float64(e.value - q.truth)
-		if math.Abs(off) <= e.margin {
+		off := float64(e.Value - q.truth)
+		if math.Abs(off) <= e.Margin {
 			coverage++
 		}
 		squares += off * off / (q.m * variance)

@@ -1,46 +1,29 @@
 package engine
 
-import "time"
+import "dpsql/engine/internal/answer"
 
-// Result is what one statement gives: rows for those that have some, and for
-// answers what is to be known about them.
-type Result struct {
-	Columns  []Column // empty for statements without rows
-	Rows     [][]any  // int64, float64, string or nil
-	Answer   *Answer  // nil unless the rows are a private answer
-	Warnings []string
-	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is told no times
-}
+// What statements give and take is declared where SELECTs are answered.
+type (
+	// Result is what one statement gives: Columns and Rows (of int64, float64, string
+	// or nil) for statements that have some, an Answer where the rows are a private
+	// answer, Warnings, and the time Elapsed, which the analyst role is not told.
+	Result = answer.Result
+	// Column is a column of a result: its Name, and its Type INTEGER, REAL or TEXT.
+	Column = answer.Column
+	// Answer says how a differentially private answer came about: its Margins, shaped
+	// as the rows, at a Confidence, what gave it, its Support and its Cost.
+	Answer = answer.Answer
+	// Kept says which rows of a unit an answer counts.
+	Kept = answer.Kept
+	// Cost is what a statement was charged.
+	Cost = answer.Cost
+	// Settings are the values of SET: Mechanism, Accuracy, Confidence, Clamp and
+	// Unverified.
+	Settings = answer.Settings
+)
 
-// Column is a column of a result.
-type Column struct {
-	Name string
-	Type string // "INTEGER", "REAL" or "TEXT"
-}
+// DefaultSettings returns the settings of a new session.
+func DefaultSettings() Settings { return answer.DefaultSettings() }
 
-// Answer says how a differentially private answer came about.
-type Answer struct {
-	Margins    [][]any // shaped as Rows: half-widths (float64), nil where none is known or the value is public
-	NotNull    []bool  // one a column: no value of it can be NULL
-	Confidence float64 // that a true value lies within its margin, each for itself
-	Via        string  // the release or mechanism, "direct", or "constant" for an empty query; several are joined by ", "
-	Mechanism  string  // "projection", "smw", "direct" or "constant"; several are joined by ", "
-	Support    string  // m, the sparsity of the query, in decimal, or "infinite"; of several queries "least to largest"
-	Cost       Cost    // what this statement was charged
-	Verified   bool    // false when a mechanism answers past its last run: no margin is known
-	Released   bool    // releases alone answered, and no mechanism
-	Kept       Kept    // which rows of the table the answer is about
-}
-
-// Kept says which rows of a table answers are about. Both fields are public: the
-// table's declaration states them.
-type Kept struct {
-	Unit    string // the column that tells units apart, or "" if answers are about all rows
-	MaxRows int64  // how many rows of each unit are kept
-}
-
-// Cost is what a statement was charged.
-type Cost struct {
-	Epsilon float64 // nats, releases account
-	Rho     float64 // zero-concentrated divergence, interactive account
-}
+// SettingNames are the names SET knows, in the order SHOW SETTINGS lists them.
+var SettingNames = answer.SettingNames

@@ -2,9 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"io"
 	"path/filepath"
 	"time"
 
+	"dpsql/catalog"
+	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/pay"
 	"dpsql/query"
@@ -48,6 +52,18 @@ func (s *Session) SetProgress(report func(done, all int64)) {
 	if s.told() {
 		s.progress = report
 	}
+}
+
+// SetConfirm sets a function that is asked before a statement buys direct
+// answers for more than a tenth of what is left, with a warning that says so.
+// Where it returns false the statement is cancelled, and nothing is charged or
+// drawn. It is called on the goroutine that runs the statement. Nil asks
+// nobody: the warning is then one of the result's.
+func (s *Session) SetConfirm(confirm func(warning string) bool) { s.confirm = confirm }
+
+// asker returns what package answer needs to know of who asks.
+func (s *Session) asker() answer.Asker {
+	return answer.Asker{Settings: s.settings, Principal: catalog.Principal(s.db.role), Bill: &s.bill, Progress: s.progress, Confirm: s.confirm}
 }
 
 // told reports whether the session is told how long statements take and how far
@@ -116,10 +132,10 @@ func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, a
 
 func (s *Session) exec(ctx context.Context, statement sqlfront.Statement, args []query.Value) (*Result, error) {
 	if sel, ok := statement.(*sqlfront.Select); ok {
-		return s.query(ctx, sel, args)
+		return s.db.answers.Select(ctx, s.asker(), sel, args)
 	}
 	if ex, ok := statement.(*sqlfront.Explain); ok {
-		return s.explain(ctx, ex.Select, args)
+		return s.db.answers.Explain(ctx, s.asker(), ex.Select, args)
 	}
 	if len(args) > 0 {
 		return nil, sqlerr.New(sqlerr.Invalid, "this statement takes no arguments")
@@ -189,3 +205,34 @@ func (s *Session) declaration() *declare.Statement {
 	}
 	return d
 }
+
+// public returns the error as a user may see it: ours as they are, the end of
+// the context as cancelled, and anything else without its text, which could
+// carry a private value.
+func public(ctx context.Context, err error) *sqlerr.Error {
+	var e *sqlerr.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case ctx.Err() != nil:
+		return sqlerr.New(sqlerr.Cancelled, "the statement was cancelled")
+	}
+	return sqlerr.New(sqlerr.Internal, "the statement failed inside dpsql")
+}
+
+// Input is one statement or dot-command of a script, with where it starts.
+type Input = sqlfront.Input
+
+// Scanner cuts a script into inputs as it arrives.
+type Scanner = sqlfront.Scanner
+
+// NewScanner returns a scanner of r.
+func NewScanner(r io.Reader) *Scanner { return sqlfront.NewScanner(r) }
+
+// Incomplete reports whether text is the beginning of a statement that goes
+// on: no terminating semicolon yet, or an open string or comment.
+func Incomplete(text string) bool { return sqlfront.Incomplete(text) }
+
+// Parameters returns the names of the arguments a statement takes, in their
+// order; "" for those without a name.
+func Parameters(text string) ([]string, error) { return sqlfront.Parameters(text) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dpsql/engine/internal/declare"
+	"dpsql/engine/internal/schemas"
 	"dpsql/sqlerr"
 )
 
@@ -70,7 +70,7 @@ func (w *warehouse) apart(t *testing.T) {
 	if !strings.Contains(e.Message, "several servers") || !strings.Contains(e.Hint, "max_rows = 1") || !strings.Contains(e.Hint, "placement = fixed") {
 		t.Errorf("%v (%s)", e, e.Hint)
 	}
-	warned := func(r *Result) bool { return slices.Contains(r.Warnings, declare.Moving) }
+	warned := func(r *Result) bool { return slices.Contains(r.Warnings, schemas.Moving) }
 	if !warned(must(t, s, declared+`, placement = fixed)`)) {
 		t.Error("the declaration does not say what it relies on")
 	}

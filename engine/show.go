@@ -10,11 +10,13 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
+	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
@@ -46,11 +48,20 @@ func (s *Session) show(ctx context.Context, st *sqlfront.Show) (*Result, error) 
 	return nil, sqlerr.New(sqlerr.Internal, "a list is not handled")
 }
 
+// columns returns columns of the given names and types, in turn.
+func columns(namesAndTypes ...string) []Column {
+	var all []Column
+	for i := 0; i < len(namesAndTypes); i += 2 {
+		all = append(all, Column{Name: namesAndTypes[i], Type: namesAndTypes[i+1]})
+	}
+	return all
+}
+
 // texts returns columns of type TEXT.
 func texts(names ...string) []Column {
 	columns := make([]Column, len(names))
 	for i, n := range names {
-		columns[i] = Column{n, "TEXT"}
+		columns[i] = Column{Name: n, Type: "TEXT"}
 	}
 	return columns
 }
@@ -58,7 +69,7 @@ func texts(names ...string) []Column {
 func (s *Session) showSettings() *Result {
 	r := &Result{Columns: texts("setting", "value")}
 	for _, name := range SettingNames {
-		r.Rows = append(r.Rows, []any{name, s.settings.get(name)})
+		r.Rows = append(r.Rows, []any{name, s.settings.Get(name)})
 	}
 	return r
 }
@@ -66,8 +77,7 @@ func (s *Session) showSettings() *Result {
 // showTables lists the tables. A private table's number of rows is the noisy one
 // that was bought, beside its margin at the confidence; NULL before that.
 func showTables(v *view.View, confidence float64) (*Result, error) {
-	r := &Result{Columns: []Column{{"table", "TEXT"}, {"kind", "TEXT"}, {"columns", "INTEGER"}, {"universe", "TEXT"}, {"unit", "TEXT"},
-		{"rows", "INTEGER"}, {"margin", "INTEGER"}, {"source", "TEXT"}, {"limits", "TEXT"}}}
+	r := &Result{Columns: columns("table", "TEXT", "kind", "TEXT", "columns", "INTEGER", "universe", "TEXT", "unit", "TEXT", "rows", "INTEGER", "margin", "INTEGER", "source", "TEXT", "limits", "TEXT")}
 	for _, t := range v.Tables {
 		size := "infinite"
 		if n := t.Universe.Size(); n != nil {
@@ -112,7 +122,7 @@ func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result,
 }
 
 func describe(v *view.View, t *view.Table) *Result {
-	r := &Result{Columns: []Column{{"column", "TEXT"}, {"type", "TEXT"}, {"domain", "TEXT"}, {"size", "INTEGER"}, {"unit", "TEXT"}, {"source", "TEXT"}, {"limits", "TEXT"}}}
+	r := &Result{Columns: columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT", "source", "TEXT", "limits", "TEXT")}
 	for _, c := range t.Columns {
 		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, view.UnitText(t.Unit, t.MaxRows), textOrNull(t.Place()), textOrNull(v.Limits(t).String())}
 		if c.Domain.Finite() {
@@ -124,8 +134,7 @@ func describe(v *view.View, t *view.Table) *Result {
 }
 
 func showReleases(v *view.View) *Result {
-	r := &Result{Columns: []Column{{"release", "TEXT"}, {"table", "TEXT"}, {"columns", "TEXT"}, {"method", "TEXT"}, {"epsilon", "TEXT"},
-		{"delta", "TEXT"}, {"max_support", "INTEGER"}, {"bytes", "INTEGER"}, {"created", "TEXT"}}}
+	r := &Result{Columns: columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT")}
 	for i := range v.Releases {
 		rel := &v.Releases[i]
 		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, view.ColumnNames(v.TableByID(rel.TableID), rel.Columns), method(rel),
@@ -155,8 +164,7 @@ func method(r *catalog.Release) string {
 }
 
 func showMechanisms(v *view.View) (*Result, error) {
-	r := &Result{Columns: []Column{{"mechanism", "TEXT"}, {"table", "TEXT"}, {"columns", "TEXT"}, {"epsilon", "TEXT"}, {"runs", "TEXT"},
-		{"comparisons", "TEXT"}, {"max_support", "INTEGER"}, {"prior", "TEXT"}, {"within", "INTEGER"}, {"guaranteed alpha", "REAL"}, {"paper's alpha", "REAL"}, {"created", "TEXT"}}}
+	r := &Result{Columns: columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "max_support", "INTEGER", "prior", "TEXT", "within", "INTEGER", "guaranteed alpha", "REAL", "paper's alpha", "REAL", "created", "TEXT")}
 	for i := range v.Mechanisms {
 		m := &v.Mechanisms[i]
 		p, err := stored.ReadMechanism(m)
@@ -220,8 +228,8 @@ func (db *DB) interactiveWords(a view.Account, t *view.Table, s Settings) string
 	if limits := a.Limits.String(); limits != "" {
 		total += "; " + limits
 	}
-	p := db.price(direct.Request{Accuracy: suggested, Confidence: s.Confidence, Sensitivity: t.Sensitivity()})
-	if !p.ok {
+	p := db.answers.Price(direct.Request{Accuracy: answer.Suggested, Confidence: s.Confidence, Sensitivity: t.Sensitivity()})
+	if !p.Possible {
 		return total
 	}
 	answers := "too little for a direct answer"
@@ -231,13 +239,12 @@ func (db *DB) interactiveWords(a view.Account, t *view.Table, s Settings) string
 	case n > 1:
 		answers = fmt.Sprintf("about %d more direct answers", n)
 	}
-	return fmt.Sprintf("%s within ±%d (%s %%); %s", answers, suggested, view.Counts(100*s.Confidence), total)
+	return fmt.Sprintf("%s within ±%d (%s %%); %s", answers, answer.Suggested, view.Counts(100*s.Confidence), total)
 }
 
 // showLedger lists every line, oldest first, after verifying the chain.
 func (db *DB) showLedger(ctx context.Context) (*Result, error) {
-	r := &Result{Columns: []Column{{"seq", "INTEGER"}, {"at", "TEXT"}, {"rows of", "TEXT"}, {"account", "TEXT"}, {"action", "TEXT"},
-		{"object", "TEXT"}, {"epsilon", "TEXT"}, {"delta", "TEXT"}, {"rho", "TEXT"}, {"hash", "TEXT"}}}
+	r := &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT")}
 	return r, db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if err := tx.VerifyLedger(); err != nil {
 			return err
@@ -271,7 +278,7 @@ func amountText[T accounting.Epsilon | accounting.Delta | accounting.Rho](a T) a
 }
 
 func showSources(v *view.View) *Result {
-	r := &Result{Columns: []Column{{"source", "TEXT"}, {"kind", "TEXT"}, {"dsn_env", "TEXT"}, {"timeout", "TEXT"}, {"tables", "INTEGER"}, {"created", "TEXT"}}}
+	r := &Result{Columns: columns("source", "TEXT", "kind", "TEXT", "dsn_env", "TEXT", "timeout", "TEXT", "tables", "INTEGER", "created", "TEXT")}
 	for _, s := range v.Sources {
 		var timeout any
 		if s.Timeout > 0 {
@@ -286,4 +293,67 @@ func showSources(v *view.View) *Result {
 		r.Rows = append(r.Rows, []any{s.Name, s.Kind, s.DSNEnv, timeout, tables, s.CreatedAt.Format(time.RFC3339)})
 	}
 	return r
+}
+
+// Vocabulary holds the public names and values that statements can use, for
+// completing what someone types.
+type Vocabulary struct {
+	Tables     []TableWords // private tables
+	Sources    []string
+	Publics    []string
+	Releases   []string
+	Mechanisms []string
+}
+
+// TableWords are the names of a private table and its columns.
+type TableWords struct {
+	Name    string
+	Columns []ColumnWords
+}
+
+// ColumnWords are the name of a column and its declared values as SQL literals,
+// none where there are more than mostWords.
+type ColumnWords struct {
+	Name   string
+	Values []string
+}
+
+// mostWords is how many values of a column are worth listing.
+const mostWords = 200
+
+// Vocabulary reads the names from the public catalog.
+func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
+	v, err := s.db.view(ctx)
+	if err != nil {
+		return Vocabulary{}, public(ctx, err)
+	}
+	out := Vocabulary{Publics: v.Publics}
+	for _, s := range v.Sources {
+		out.Sources = append(out.Sources, s.Name)
+	}
+	for _, t := range v.Tables {
+		words := TableWords{Name: t.Name}
+		for _, c := range t.Columns {
+			words.Columns = append(words.Columns, ColumnWords{c.Name, literals(c.Domain)})
+		}
+		out.Tables = append(out.Tables, words)
+	}
+	for _, r := range v.Releases {
+		out.Releases = append(out.Releases, r.Name)
+	}
+	for _, m := range v.Mechanisms {
+		out.Mechanisms = append(out.Mechanisms, m.Name)
+	}
+	return out, nil
+}
+
+func literals(d query.Domain) []string {
+	if !d.Finite() || d.Size() > mostWords {
+		return nil
+	}
+	values := make([]string, d.Size())
+	for i := range values {
+		values[i] = d.Value(uint64(i)).String()
+	}
+	return values
 }

@@ -112,7 +112,7 @@ func TestRewritesShareOneComparison(t *testing.T) {
 				t.Errorf("%s: %d, want %d", where, got, want)
 			}
 		}
-		if err := s.db.live.release(s.db); err != nil {
+		if err := s.db.answers.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if m := mechanism(t, s, "live"); m.Comparisons != 1 || m.RunsStarted != 1 {

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine/internal/answer"
 	"dpsql/source"
 	"dpsql/sqlerr"
 )
@@ -97,7 +98,7 @@ func confess(t *testing.T, path string) (shown []string) {
 		`CREATE PRIVATE TABLE x (note INTEGER IN (SELECT note FROM lens)) FROM raw WITH (epsilon = 10, delta = 1e-6)`,
 		`CREATE PUBLIC TABLE lens`, `SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`, `DESCRIBE p`,
 	} {
-		if err := db.live.release(db); err != nil { // so that no clock decides when counters are stored
+		if err := db.answers.Close(); err != nil { // so that no clock decides when counters are stored
 			t.Fatal(err)
 		}
 		shown = append(shown, text+"\n"+seen(s, []string{"at", "hash", "created"}, text))
@@ -249,7 +250,7 @@ func TestNoTrueCountIsHeld(t *testing.T) {
 		held = append(held, must(t, s, text))
 	}
 	held = append(held, refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM nowhere`), s.Settings())
-	if err := s.db.live.release(s.db); err != nil { // nothing changes any more
+	if err := s.db.answers.Close(); err != nil { // nothing changes any more
 		t.Fatal(err)
 	}
 	address := regexp.MustCompile(`0x[0-9a-f]+`)
@@ -268,7 +269,7 @@ func TestNoTrueCountIsHeld(t *testing.T) {
 		for _, where := range w.found {
 			t.Errorf("a true count is held in %s", where)
 		}
-		if db, ok := v.(*DB); ok && (!w.been[visit{reflect.ValueOf(db.live).Pointer(), reflect.TypeFor[liveMechanisms]()}] || len(w.been) < 50) {
+		if db, ok := v.(*DB); ok && (!w.been[visit{reflect.ValueOf(db.answers.Live).Pointer(), reflect.TypeFor[answer.LiveMechanisms]()}] || len(w.been) < 50) {
 			t.Errorf("only %d places of the database were looked into", len(w.been))
 		}
 	}

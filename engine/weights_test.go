@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/answer"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -157,16 +158,16 @@ func fewestMisses() int {
 }
 
 // plannedAt returns a statement with its plan, at a confidence of 0.9.
-func plannedAt(t *testing.T, s *Session, text string) *statement {
+func plannedAt(t *testing.T, s *Session, text string) *answer.Statement {
 	t.Helper()
 	must(t, s, `SET confidence = 0.9`)
 	parsed, err := sqlfront.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := s.plan(context.Background(), parsed.(*sqlfront.Select), nil, planning{})
+	st, err := s.plan(context.Background(), parsed.(*sqlfront.Select), nil, answer.Planning{})
 	if err == nil {
-		err = st.choose()
+		err = st.Choose()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -185,24 +186,24 @@ func TestDirectMarginsOfWeights(t *testing.T) {
 		s := weighted(t, "")
 		must(t, s, `SET accuracy = 20`)
 		st := plannedAt(t, s, strings.Replace(sumOfWeights, "weight", c.column, 1))
-		purchases, src := st.purchases(), noise.NewSource()
-		counts := make([]int64, len(st.asks))
+		purchases, src := st.Purchases(), noise.NewSource()
+		counts := make([]int64, len(st.Asks))
 		for i := range counts {
-			n, err := countNow(s.db, st.asks[i].request, nil, st.asks[i].query)
+			n, err := countNow(s.db, st.Asks[i].Request, nil, st.Asks[i].Query)
 			if err != nil {
 				t.Fatal(err)
 			}
 			counts[i] = n
 		}
 		n := 0
-		answers := make([]estimate, len(st.asks))
+		answers := make([]answer.Estimate, len(st.Asks))
 		for range draws {
 			for _, p := range purchases {
-				for _, i := range p.asks {
-					answers[i] = st.drawn(t, p, i, counts[i], src)
+				for _, i := range p.Asks {
+					answers[i] = drawn(t, st, p, i, counts[i], src)
 				}
 			}
-			r := st.result(answers)
+			r := st.Result(answers)
 			if margin := r.Answer.Margins[0][0].(float64); math.Abs(r.Rows[0][0].(float64)-c.truth) > margin*(1+1e-12) {
 				n++
 			}
@@ -218,21 +219,21 @@ func TestDirectMarginsOfWeights(t *testing.T) {
 }
 
 // drawn is a direct answer to one of the queries of a purchase.
-func (st *statement) drawn(t *testing.T, p purchase, ask int, count int64, src *noise.Source) estimate {
+func drawn(t *testing.T, st *answer.Statement, p answer.Purchase, ask int, count int64, src *noise.Source) answer.Estimate {
 	t.Helper()
-	value, err := p.price.Answer(count, src)
+	value, err := p.Price.Answer(count, src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := p.price.stored(st.asks[ask].request, value)
+	a, err := p.Price.Stored(st.Asks[ask].Request, value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	margin, err := st.db.margin(a.Kind, a.Law, st.asks[ask].settings.Confidence)
+	margin, err := st.Database.Margin(a.Kind, a.Law, st.Asks[ask].Settings.Confidence)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return st.db.estimate(a, margin)
+	return st.Database.Estimate(a, margin)
 }
 
 // TestReleaseMarginsOfWeights asks releases for sums of weights in 20,000 groups,

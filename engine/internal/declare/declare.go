@@ -183,7 +183,7 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *sqlfront.CreatePrivat
 	if out != nil {
 		warnings = append([]string{notShared}, out.Schema.Notes...)
 		if strings.HasSuffix(out.Schema.Text, source.Apart) {
-			warnings = append(warnings, Moving)
+			warnings = append(warnings, schemas.Moving)
 		}
 	}
 	err = s.Store.Write(ctx, func(tx *catalog.Tx) error {

@@ -125,10 +125,6 @@ func (s *Statement) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate,
 	return out, sqlerr.Locate(err, st.In.Position)
 }
 
-// Moving says what a table without a unit relies on where its rows are on several
-// servers.
-const Moving = "the rows are on several servers, which share no snapshot: a row that moves from one to another while it is read counts twice, which placement = fixed rules out"
-
 // sourceOfName returns the declared source of that name.
 func sourceOfName(tx *catalog.Tx, name sqlfront.Name) (*catalog.Source, error) {
 	found, err := tx.Source(name.Text)

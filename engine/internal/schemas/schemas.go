@@ -124,3 +124,7 @@ func Distinct(bases []string) []string {
 	})
 	return slices.CompactFunc(sorted, query.SameName)
 }
+
+// Moving says what a table without a unit relies on where its rows are on several
+// servers.
+const Moving = "the rows are on several servers, which share no snapshot: a row that moves from one to another while it is read counts twice, which placement = fixed rules out"

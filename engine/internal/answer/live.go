@@ -1,4 +1,4 @@
-package engine
+package answer
 
 import (
 	"context"
@@ -24,10 +24,10 @@ type live struct {
 	table      *view.Table
 	record     catalog.Mechanism
 	params     stored.MechanismParams
-	hypothesis *smw.Hypothesis
+	Hypothesis *smw.Hypothesis
 	learned    int64        // updates of the history that the hypothesis knows
 	counted    int64        // comparisons that the catalog knows of
-	run        *smw.Run     // nil between runs
+	Run        *smw.Run     // nil between runs
 	paid       *pay.Receipt // for the run
 	open       bool         // marked leased in the catalog by this process
 	over       bool         // a firing could not be stored: the open run must not be used again
@@ -36,7 +36,7 @@ type live struct {
 // reply is what a mechanism gives when it is asked: an estimate, or what has
 // changed since the plan.
 type reply struct {
-	estimate
+	Estimate
 	stale *stale // nil: the estimate is an answer
 }
 
@@ -60,74 +60,74 @@ const (
 // passes here, and looks again whether an equal one was answered while it
 // waited. An unfired test stores nothing, as long as its block of comparisons
 // lasts: what it says follows from the hypothesis and the open run.
-func (db *DB) ask(ctx context.Context, r request, id int64, q query.Query, known bool) (reply, error) {
-	if err := db.live.enter(ctx); err != nil {
+func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query, known bool) (reply, error) {
+	if err := db.Live.Enter(ctx); err != nil {
 		return reply{}, err
 	}
-	defer db.live.leave(db)
-	l, err := db.lease(ctx, r.table, id)
+	defer db.Live.leave(db)
+	l, err := db.lease(ctx, r.Table, id)
 	if err != nil {
 		return reply{}, err
 	}
 	if e, ok, err := db.answered(ctx, r, l); err != nil || ok {
-		return reply{estimate: e}, err
+		return reply{Estimate: e}, err
 	}
 	asked, err := l.params.Scaled(q)
 	if err != nil {
 		return reply{}, err
 	}
-	h := l.hypothesis.Count(asked.Query)
+	h := l.Hypothesis.Count(asked.Query)
 	switch {
 	case stored.SpentRuns(&l.record, l.params.Params) && known:
 		return reply{stale: &stale{id, spentMeanwhile,
 			sqlerr.New(sqlerr.Busy, "other queries used %s up meanwhile", l.record.Name).WithHint("try again")}}, nil
 	case stored.SpentRuns(&l.record, l.params.Params):
-		return reply{estimate: estimate{value: asked.Count(h)}}, nil
+		return reply{Estimate: Estimate{Value: asked.Count(h)}}, nil
 	}
 	var count int64
 	var stale *stale
-	err = db.rows.OnSnapshot(ctx, r.table, func(sn *rows.Snapshot) error {
+	err = db.rows.OnSnapshot(ctx, r.Table, func(sn *rows.Snapshot) error {
 		var err error
-		if stale, err = db.startRun(ctx, sn, l, r.buyer); err != nil || stale != nil {
+		if stale, err = db.startRun(ctx, sn, l, r.Buyer); err != nil || stale != nil {
 			return err
 		}
 		if err := db.reserveComparison(ctx, l); err != nil {
 			return err
 		}
-		count, err = sn.Count(ctx, l.paid, r.query, l.record.Columns, q)
+		count, err = sn.Count(ctx, l.paid, r.Query, l.record.Columns, q)
 		return err
 	})
 	if err != nil || stale != nil {
 		return reply{stale: stale}, err
 	}
-	out, err := l.run.Test(source.AddWeighted(0, count, asked.Factor), h, db.random())
+	out, err := l.Run.Test(source.AddWeighted(0, count, asked.Factor), h, db.random())
 	if err != nil {
 		return reply{}, err
 	}
 	l.record.Comparisons++
-	var e estimate
+	var e Estimate
 	if out.Fired {
 		e, err = db.learn(ctx, l, r, asked, out.Noisy)
 	} else {
 		e, err = db.agree(l, r, asked, h)
 	}
-	return reply{estimate: e}, err
+	return reply{Estimate: e}, err
 }
 
 // answered returns the mechanism's own earlier answer to the query, which others
 // may have stored while this one waited.
-func (db *DB) answered(ctx context.Context, r request, l *live) (estimate, bool, error) {
+func (db *Database) answered(ctx context.Context, r Request, l *live) (Estimate, bool, error) {
 	answers, err := db.storedAnswers(ctx, r)
 	if err != nil {
-		return estimate{}, false, err
+		return Estimate{}, false, err
 	}
 	for _, a := range answers {
 		if a.MechanismID == l.record.ID {
-			margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
-			return db.estimate(a, margin), err == nil, err
+			margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
+			return db.Estimate(a, margin), err == nil, err
 		}
 	}
-	return estimate{}, false, nil
+	return Estimate{}, false, nil
 }
 
 // startRun pays for the next run where none is open: the run is charged, then
@@ -135,8 +135,8 @@ func (db *DB) answered(ctx context.Context, r request, l *live) (estimate, bool,
 // compared with it. The account was charged when the mechanism was created. What
 // the buyer takes is the run's share of that. Whether a run is open is public: what
 // ends one is released. It returns stale if the buyer may not pay.
-func (db *DB) startRun(ctx context.Context, sn *rows.Snapshot, l *live, by *catalog.Buyer) (*stale, error) {
-	if l.run != nil {
+func (db *Database) startRun(ctx context.Context, sn *rows.Snapshot, l *live, by *catalog.Buyer) (*stale, error) {
+	if l.Run != nil {
 		return nil, nil
 	}
 	next := l.record
@@ -161,32 +161,32 @@ func (db *DB) startRun(ctx context.Context, sn *rows.Snapshot, l *live, by *cata
 		return nil, err
 	}
 	l.keep(next)
-	l.run, l.paid = &run, paid
+	l.Run, l.paid = &run, paid
 	return nil, nil
 }
 
 // endRun makes the run's receipt worthless.
 func (l *live) endRun() {
 	l.paid.End()
-	l.run, l.paid = nil, nil
+	l.Run, l.paid = nil, nil
 }
 
 // keep keeps a record that the catalog has.
 func (l *live) keep(stored catalog.Mechanism) { l.record, l.counted = stored, stored.Comparisons }
 
-// comparisonBlock is how many comparisons a process may make before it stores
+// ComparisonBlock is how many comparisons a process may make before it stores
 // their number again: a hundredth of k, which all together cost about a hundred
 // commits. The commit that marks a mechanism leased reserves a block, and so does
 // each that stores the number: after a crash a block counts as made. So the size
 // is part of what a file means; a version that made larger blocks would be
 // miscounted by this one.
-func comparisonBlock(p smw.Params) int64 { return max(1, p.Queries/100) }
+func ComparisonBlock(p smw.Params) int64 { return max(1, p.Queries/100) }
 
 // reserveComparison stores the number of comparisons where their block is used
 // up, which reserves the next one. The margins of all answers together assume
 // that no more than k are ever made.
-func (db *DB) reserveComparison(ctx context.Context, l *live) error {
-	if l.record.Comparisons < l.counted+comparisonBlock(l.params.Params) {
+func (db *Database) reserveComparison(ctx context.Context, l *live) error {
+	if l.record.Comparisons < l.counted+ComparisonBlock(l.params.Params) {
 		return nil
 	}
 	next := l.record
@@ -203,23 +203,23 @@ func countCrash(record *catalog.Mechanism) error {
 	if err != nil {
 		return err
 	}
-	record.Comparisons += max(0, min(comparisonBlock(p.Params), p.Queries-record.Comparisons))
+	record.Comparisons += max(0, min(ComparisonBlock(p.Params), p.Queries-record.Comparisons))
 	return nil
 }
 
 // agree keeps an unfired answer in memory until the lease is given back.
-func (db *DB) agree(l *live, r request, asked smw.Scaled, h int64) (estimate, error) {
+func (db *Database) agree(l *live, r Request, asked smw.Scaled, h int64) (Estimate, error) {
 	a := l.stored(r, catalog.AnswerVerified, asked, h)
-	margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
+	margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
 	if err != nil {
-		return estimate{}, err
+		return Estimate{}, err
 	}
-	db.live.memory.put(r, a)
-	return db.estimate(a, margin), nil
+	db.Live.memory.put(r, a)
+	return db.Estimate(a, margin), nil
 }
 
-func (l *live) stored(r request, kind catalog.AnswerKind, asked smw.Scaled, value int64) catalog.Answer {
-	return catalog.Answer{TableID: r.table.ID, Query: r.query.String(), Kind: kind, Via: l.record.Name, MechanismID: l.record.ID,
+func (l *live) stored(r Request, kind catalog.AnswerKind, asked smw.Scaled, value int64) catalog.Answer {
+	return catalog.Answer{TableID: r.Table.ID, Query: r.Query.String(), Kind: kind, Via: l.record.Name, MechanismID: l.record.ID,
 		Estimate: asked.Count(value), Law: stored.ScaledLaw(l.law(kind), asked)}
 }
 
@@ -236,7 +236,7 @@ func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
 // learn ends the run after a firing: the end of the run, the answer and the
 // update are stored in one transaction, and only then is the answer given. If
 // that fails the run is over in this process too.
-func (db *DB) learn(ctx context.Context, l *live, r request, asked smw.Scaled, noisy int64) (estimate, error) {
+func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Scaled, noisy int64) (Estimate, error) {
 	ctx = context.WithoutCancel(ctx) // it has fired: it must be stored
 	l.endRun()
 	l.over = true
@@ -255,13 +255,75 @@ func (db *DB) learn(ctx context.Context, l *live, r request, asked smw.Scaled, n
 		return tx.PutAnswer(&a)
 	})
 	if err != nil {
-		return estimate{}, err
+		return Estimate{}, err
 	}
 	l.keep(next)
 	l.over, l.learned = false, seq
-	if err := l.hypothesis.Update(asked.Query, noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
-		return estimate{}, err
+	if err := l.Hypothesis.Update(asked.Query, noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
+		return Estimate{}, err
 	}
-	margin, err := db.margin(a.Kind, a.Law, r.settings.Confidence)
-	return db.estimate(a, margin), err
+	margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
+	return db.Estimate(a, margin), err
+}
+
+// fromMechanism is the candidate of an interactive mechanism. Its runs are
+// prepaid, so it costs nothing.
+func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism) (Candidate, error) {
+	c := Candidate{Origin: fromMechanism, Name: m.Name, Kind: "smw", Columns: m.Columns}
+	known := db.params.get(string(m.Params), func() paramsResult {
+		p, err := stored.ReadMechanism(m)
+		return paramsResult{p, err}
+	})
+	p, err := known.params, known.err
+	if err != nil {
+		return c, err
+	}
+	see := view.Cover(r.Query, m.Columns, p.MaxSupport)
+	c.support = see.Size
+	if c.Refusal = see.Refusal; c.Refusal != "" {
+		return c, nil
+	}
+	if err := p.Admits(see.Query); err != nil {
+		return c.failed(err)
+	}
+	if r.file.isReadOnly() {
+		return c.failed(errReadOnly())
+	}
+	c.Known = !stored.SpentRuns(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
+	if c.Known && (m.Run == nil || r.changed[foundLater{m.ID, runUnpaid}]) {
+		c.starts = max(1, m.RunRho)
+		if err := v.Limits(r.Table).Check(*r.Buyer, c.starts); err != nil {
+			return c.failed(inAdvance(err, m))
+		}
+	}
+	if c.Known {
+		asked := smw.Scaled{Factor: p.Factor(see.Query)}
+		c.Margin, err = db.Margin(catalog.AnswerVerified, stored.ScaledLaw(m.Params, asked), r.Settings.Confidence)
+	} else if !r.Settings.Unverified {
+		c.Refusal = "its runs are spent, and SET unverified = off"
+	} else {
+		c.Note = "its runs are spent: unverified"
+	}
+	c.Answer = func(ctx context.Context) (reply, error) {
+		return db.ask(ctx, r, m.ID, see.Query, c.Known)
+	}
+	return c, err
+}
+
+// inAdvance says of a limit's refusal that it is the next run it keeps from being
+// paid for.
+func inAdvance(err error, m *catalog.Mechanism) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Message = "the next run of " + m.Name + " has to be paid for: " + e.Message
+	return &c
+}
+
+// paramsResult is what a mechanism's stored parameters say.
+type paramsResult struct {
+	params stored.MechanismParams
+	err    error
 }

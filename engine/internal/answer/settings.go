@@ -1,4 +1,4 @@
-package engine
+package answer
 
 import (
 	"math"
@@ -56,11 +56,11 @@ func (s *Settings) assign(name, value string) (err error) {
 	if err != nil {
 		return err
 	}
-	return s.check()
+	return s.Check()
 }
 
-// check refuses values that no query could be answered under.
-func (s *Settings) check() error {
+// Check refuses values that no query could be answered under.
+func (s *Settings) Check() error {
 	switch {
 	case s.Mechanism == "":
 		return sqlerr.New(sqlerr.Invalid, "mechanism must be a word or a name").
@@ -121,8 +121,8 @@ func parseSwitch(value string) (bool, error) {
 	return false, sqlerr.New(sqlerr.Invalid, "the value must be on or off")
 }
 
-// get returns a setting as SHOW SETTINGS prints it.
-func (s Settings) get(name string) string {
+// Get returns a setting as SHOW SETTINGS prints it.
+func (s Settings) Get(name string) string {
 	switch name {
 	case "mechanism":
 		return s.Mechanism

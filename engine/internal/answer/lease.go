@@ -1,9 +1,12 @@
-package engine
+package answer
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"dpsql/accounting"
@@ -16,12 +19,12 @@ import (
 	"dpsql/sqlerr"
 )
 
-// liveMechanisms is what this process holds of the interactive mechanisms. The
+// LiveMechanisms is what this process holds of the interactive mechanisms. The
 // lease on the database makes it the only process that compares with their
 // thresholds; the turn makes that one query at a time.
-type liveMechanisms struct {
-	turn     chan struct{} // holds one token while someone is inside
-	lease    *catalog.Lease
+type LiveMechanisms struct {
+	Turn     chan struct{} // holds one token while someone is inside
+	Lease    *catalog.Lease
 	taken    time.Time
 	idle     *time.Timer
 	byID     map[int64]*live
@@ -38,19 +41,19 @@ const (
 
 // newLiveMechanisms returns what a process holds at first, which is nothing. A
 // query waits for those before it ten times as long as for another process.
-func newLiveMechanisms(busy time.Duration) *liveMechanisms {
+func newLiveMechanisms(busy time.Duration) *LiveMechanisms {
 	if busy == 0 {
 		busy = catalog.DefaultBusyTimeout
 	}
-	return &liveMechanisms{turn: make(chan struct{}, 1), byID: make(map[int64]*live), patience: 10 * max(0, busy)}
+	return &LiveMechanisms{Turn: make(chan struct{}, 1), byID: make(map[int64]*live), patience: 10 * max(0, busy)}
 }
 
-// enter waits for the turn, and no longer than patience.
-func (m *liveMechanisms) enter(ctx context.Context) error {
+// Enter waits for the turn, and no longer than patience.
+func (m *LiveMechanisms) Enter(ctx context.Context) error {
 	timeout := time.NewTimer(m.patience)
 	defer timeout.Stop()
 	select {
-	case m.turn <- struct{}{}:
+	case m.Turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timeout.C:
@@ -64,39 +67,39 @@ func (m *liveMechanisms) enter(ctx context.Context) error {
 
 // leave ends the turn, and gives the lease back if it was held long, or else
 // when it has been idle for a while.
-func (m *liveMechanisms) leave(db *DB) {
-	if m.lease != nil && time.Since(m.taken) > longLease {
+func (m *LiveMechanisms) leave(db *Database) {
+	if m.Lease != nil && time.Since(m.taken) > longLease {
 		m.giveBack(db, false)
 		m.yields = time.Now()
 	}
-	if m.lease != nil {
+	if m.Lease != nil {
 		m.wait(db)
 	}
-	<-m.turn
+	<-m.Turn
 }
 
 // wait gives the lease back after a while. The turn is held.
-func (m *liveMechanisms) wait(db *DB) {
+func (m *LiveMechanisms) wait(db *Database) {
 	m.idle = time.AfterFunc(idleLease, func() { m.rest(db) })
 }
 
 // rest gives an idle lease back, or tries again later where the file is busy.
-func (m *liveMechanisms) rest(db *DB) {
-	m.turn <- struct{}{}
-	defer func() { <-m.turn }()
-	if m.lease != nil {
+func (m *LiveMechanisms) rest(db *Database) {
+	m.Turn <- struct{}{}
+	defer func() { <-m.Turn }()
+	if m.Lease != nil {
 		m.giveBack(db, false)
 	}
-	if m.lease != nil {
+	if m.Lease != nil {
 		m.wait(db)
 	}
 }
 
 // release gives the lease back, whatever happens, waiting for the turn.
-func (m *liveMechanisms) release(db *DB) error {
-	m.turn <- struct{}{}
-	defer func() { <-m.turn }()
-	if m.lease == nil {
+func (m *LiveMechanisms) release(db *Database) error {
+	m.Turn <- struct{}{}
+	defer func() { <-m.Turn }()
+	if m.Lease == nil {
 		return nil
 	}
 	return m.giveBack(db, true)
@@ -104,7 +107,7 @@ func (m *liveMechanisms) release(db *DB) error {
 
 // giveBack stores what the open mechanisms learned without firing, marks them
 // closed in good order, so that their runs go on, and releases the lease.
-func (m *liveMechanisms) giveBack(db *DB, closing bool) error {
+func (m *LiveMechanisms) giveBack(db *Database, closing bool) error {
 	answers := m.memory.all()
 	err := db.store.Write(context.Background(), func(tx *catalog.Tx) error {
 		for id, l := range m.byID {
@@ -125,10 +128,10 @@ func (m *liveMechanisms) giveBack(db *DB, closing bool) error {
 			delete(m.byID, id)
 		}
 	}
-	if rerr := m.lease.Release(); err == nil {
+	if rerr := m.Lease.Release(); err == nil {
 		err = rerr
 	}
-	m.lease = nil
+	m.Lease = nil
 	return err
 }
 
@@ -153,15 +156,15 @@ func (l *live) close(tx *catalog.Tx, answers []catalog.Answer) error {
 // mechanism opened under it. A mechanism that is marked open while nobody held
 // the lease was left by a crash: its run may have fired unseen, so it is over,
 // its τ erased and its charge kept, and a block of comparisons counts as made.
-func (db *DB) lease(ctx context.Context, t *view.Table, id int64) (*live, error) {
-	m := db.live
-	if m.lease == nil {
+func (db *Database) lease(ctx context.Context, t *view.Table, id int64) (*live, error) {
+	m := db.Live
+	if m.Lease == nil {
 		time.Sleep(yielding - time.Since(m.yields))
 		lease, err := db.store.AcquireLease(ctx)
 		if err != nil {
 			return nil, err
 		}
-		m.lease, m.taken = lease, time.Now()
+		m.Lease, m.taken = lease, time.Now()
 	}
 	if l := m.byID[id]; l != nil && l.open && !l.over {
 		return l, nil
@@ -170,8 +173,8 @@ func (db *DB) lease(ctx context.Context, t *view.Table, id int64) (*live, error)
 }
 
 // open marks a mechanism leased and brings its state into memory.
-func (db *DB) open(ctx context.Context, t *view.Table, id int64) (*live, error) {
-	l := db.live.byID[id]
+func (db *Database) open(ctx context.Context, t *view.Table, id int64) (*live, error) {
+	l := db.Live.byID[id]
 	var record *catalog.Mechanism
 	var state []byte
 	var history []catalog.HistoryRow
@@ -212,19 +215,19 @@ func (db *DB) open(ctx context.Context, t *view.Table, id int64) (*live, error) 
 		return nil, err
 	}
 	if l == nil || l.over {
-		if l, err = newLive(t, record, state); err != nil {
+		if l, err = Reopen(t, record, state); err != nil {
 			return nil, err
 		}
 	}
-	if err := l.resume(record, paid, history); err != nil {
+	if err := l.Resume(record, paid, history); err != nil {
 		return nil, err
 	}
-	db.live.byID[id] = l
+	db.Live.byID[id] = l
 	return l, nil
 }
 
-// newLive returns a mechanism without updates.
-func newLive(t *view.Table, record *catalog.Mechanism, state []byte) (*live, error) {
+// Reopen returns a mechanism without updates.
+func Reopen(t *view.Table, record *catalog.Mechanism, state []byte) (*live, error) {
 	p, err := stored.ReadMechanism(record)
 	if err != nil {
 		return nil, err
@@ -234,20 +237,20 @@ func newLive(t *view.Table, record *catalog.Mechanism, state []byte) (*live, err
 	if err != nil {
 		return nil, err
 	}
-	return &live{table: t, params: p, hypothesis: smw.NewHypothesis(p.Params, u, prior)}, nil
+	return &live{table: t, params: p, Hypothesis: smw.NewHypothesis(p.Params, u, prior)}, nil
 }
 
-// resume learns the updates that are new and takes up the open run. An update
+// Resume learns the updates that are new and takes up the open run. An update
 // that finds no variable left (the paper's FAILURE) leaves the hypothesis as it
 // is: its answer was given, and nothing was promised of the next.
-func (l *live) resume(record *catalog.Mechanism, paid *pay.Receipt, history []catalog.HistoryRow) error {
+func (l *live) Resume(record *catalog.Mechanism, paid *pay.Receipt, history []catalog.HistoryRow) error {
 	u := l.table.Over(record.Columns)
 	for _, row := range history {
 		q, err := query.Parse(u, row.Query)
 		if err != nil {
 			return err
 		}
-		if err := l.hypothesis.Update(q, row.Noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
+		if err := l.Hypothesis.Update(q, row.Noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
 			return err
 		}
 		l.learned = row.Seq
@@ -259,8 +262,63 @@ func (l *live) resume(record *catalog.Mechanism, paid *pay.Receipt, history []ca
 		if err != nil {
 			return err
 		}
-		l.run, l.paid = &run, paid
+		l.Run, l.paid = &run, paid
 	}
 	l.open = true
 	return nil
+}
+
+// answerMemory holds the unfired answers of the present lease. They are not
+// worth a commit each: they are stored when the lease is given back, and a
+// crash loses them together with their run.
+type answerMemory struct {
+	mu    sync.RWMutex
+	byKey map[answerKey][]catalog.Answer
+}
+
+type answerKey struct {
+	table  int64
+	digest [32]byte
+}
+
+func keyOf(r Request) answerKey { return answerKey{r.Table.ID, r.Query.Digest()} }
+
+// Digest names the query and its table in one word.
+func (r Request) Digest() [32]byte {
+	k := keyOf(r)
+	return sha256.Sum256(binary.BigEndian.AppendUint64(k.digest[:], uint64(k.table)))
+}
+
+func (m *answerMemory) find(r Request) []catalog.Answer {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.byKey[keyOf(r)]
+}
+
+func (m *answerMemory) put(r Request, a catalog.Answer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.byKey == nil {
+		m.byKey = make(map[answerKey][]catalog.Answer)
+	}
+	m.byKey[keyOf(r)] = append(m.byKey[keyOf(r)], a)
+}
+
+// all returns the answers of each mechanism.
+func (m *answerMemory) all() map[int64][]catalog.Answer {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	out := make(map[int64][]catalog.Answer)
+	for _, answers := range m.byKey {
+		for _, a := range answers {
+			out[a.MechanismID] = append(out[a.MechanismID], a)
+		}
+	}
+	return out
+}
+
+func (m *answerMemory) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.byKey)
 }

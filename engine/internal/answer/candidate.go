@@ -1,0 +1,235 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dpsql/accounting"
+	"dpsql/engine/internal/view"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// Estimate is a private answer before it is written as a result.
+type Estimate struct {
+	Value    int64
+	Margin   float64                                   // half-width in counts at the confidence it was asked at
+	Verified bool                                      // false: no margin is known
+	at       func(confidence float64) (float64, error) // the half-width at another confidence
+}
+
+// origin says where a candidate's answer comes from. What is paid for follows
+// from it alone.
+type origin int
+
+const (
+	_             origin = iota
+	fromConstant         // no record can satisfy the query
+	fromStored           // the query was answered before
+	fromRelease          // of a release
+	fromMechanism        // of an interactive mechanism, whose runs are prepaid
+	fromRows             // counted on the rows and bought: a direct answer
+	FromScript           // of what a rehearsed script has planned, and nobody built
+)
+
+// Candidate is one way to answer a query. Everything in it derives from the
+// query, the public catalog and what was released before.
+type Candidate struct {
+	Origin  origin
+	Name    string           // the release or mechanism, or "direct"
+	Kind    string           // what SET mechanism calls it: "projection", "smw", "direct" or "constant"
+	Columns []int            // of the table that it looks at, nil for all
+	support view.SupportSize // m over those columns
+	Margin  float64          // predicted half-width in counts at the session's confidence
+	Known   bool             // false: the answer would carry no margin
+	cost    accounting.Amount
+	starts  accounting.Rho                       // of a mechanism between runs: what the next one takes of its reserve
+	Refusal string                               // why it cannot answer; "" when it can
+	Note    string                               // what else EXPLAIN says; nothing follows from it
+	offer   func() string                        // of a direct answer: what it would cost, as a hint
+	failure *sqlerr.Error                        // why it is refused, where that is a fault rather than a fact
+	Answer  func(context.Context) (reply, error) // nil where it is bought with others
+}
+
+// failed returns the candidate refused by an error of its own, which does not
+// stand in the way of others. An end of the context does, and damage: what is
+// stored and cannot be read must not be bought a second time unnoticed.
+func (c Candidate) failed(err error) (Candidate, error) {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.Code == sqlerr.Cancelled || e.Code == sqlerr.Corrupt {
+		return c, err
+	}
+	c.Known, c.Refusal, c.failure = false, e.Message, e
+	return c, nil
+}
+
+// errReadOnly refuses what would have to write.
+func errReadOnly() *sqlerr.Error {
+	return sqlerr.New(sqlerr.ReadOnly, "the file cannot be written").
+		WithHint("releases and stored answers are still there; a new answer needs a file that can be charged")
+}
+
+// buys reports whether the candidate is a new direct answer.
+func (c Candidate) buys() bool { return c.Origin == fromRows }
+
+func (c Candidate) Free() bool { return c.cost == accounting.Amount{} }
+
+// Allowed reports whether SET mechanism admits the candidate.
+func (c Candidate) Allowed(mechanism string) bool {
+	switch mechanism {
+	case "auto":
+		return true
+	case "smw", "projection", "direct":
+		return c.Kind == mechanism || c.Origin == fromConstant
+	}
+	return query.SameName(c.Name, mechanism) || c.Origin == fromConstant
+}
+
+// choose returns the candidate that answers: the tightest of those that cost
+// nothing, one without a margin last; under SET accuracy only those that reach
+// it, and after them what can be bought.
+func choose(candidates []Candidate, r Request) (*Candidate, error) {
+	s := r.Settings
+	if s.Mechanism == "direct" && s.Accuracy == 0 {
+		return nil, sqlerr.New(sqlerr.Invalid, "a direct answer needs an accuracy").
+			WithHint("SET accuracy = 50 asks for answers within ±50")
+	}
+	var best *Candidate
+	for i := range candidates {
+		c := &candidates[i]
+		if c.Refusal == "" && c.Allowed(s.Mechanism) && c.reaches(s.Accuracy) && (best == nil || c.before(best)) {
+			best = c
+		}
+	}
+	if best == nil {
+		return nil, uncovered(candidates, r)
+	}
+	return best, nil
+}
+
+// before reports whether c is a better answer than d.
+func (c *Candidate) before(d *Candidate) bool {
+	return cmp.Or(compareBool(d.Free(), c.Free()), compareBool(d.Known, c.Known),
+		cmp.Compare(c.cost.Rho, d.cost.Rho), cmp.Compare(c.Margin, d.Margin)) < 0
+}
+
+// reaches reports whether the candidate meets SET accuracy; 0 asks nothing.
+func (c Candidate) reaches(accuracy float64) bool {
+	return accuracy == 0 || c.Known && c.Margin <= accuracy
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// uncovered says why no candidate answers, and what would.
+func uncovered(candidates []Candidate, r Request) error {
+	s := r.Settings
+	var why reasons
+	var direct *Candidate
+	var limit *sqlerr.Error // of one that would answer if its next run could be paid for
+	for i, c := range candidates {
+		switch {
+		case c.buys():
+			direct = &candidates[i]
+		case c.Allowed(s.Mechanism) && c.starts > 0 && c.failure != nil:
+			limit = cmp.Or(limit, c.failure)
+			why.add(c.Name, c.Refusal)
+		case c.Allowed(s.Mechanism) && c.failure != nil && c.failure.Code != sqlerr.Uncovered:
+			return c.failure
+		case c.Allowed(s.Mechanism):
+			why.add(c.Name, c.shortcoming())
+		}
+	}
+	switch {
+	case direct != nil && direct.Allowed(s.Mechanism) && s.Accuracy > 0 && direct.failure != nil:
+		return direct.failure
+	case direct != nil && direct.Allowed(s.Mechanism) && s.Accuracy > 0:
+		return sqlerr.New(sqlerr.Budget, "%s", direct.Refusal).WithHint("%s", direct.offer())
+	case limit != nil:
+		return limit
+	case len(why.list) == 0 && namesOne(s.Mechanism):
+		return sqlerr.New(sqlerr.Unknown, "%s has no release or mechanism %s", r.Table.Name, s.Mechanism).
+			WithHint("SET mechanism = auto")
+	}
+	e := sqlerr.New(sqlerr.Uncovered, "no release or mechanism covers this query%s%s", within(r.asked), why)
+	switch {
+	case r.Table.Source == "":
+		return e.WithHint("the file has no rows: SHOW RELEASES lists what it answers from")
+	case direct != nil && s.Mechanism == "auto":
+		return e.WithHint("%s", direct.offer())
+	}
+	return e.WithHint("SET mechanism = auto tries every way")
+}
+
+// namesOne reports whether a value of SET mechanism is a name.
+func namesOne(mechanism string) bool {
+	switch mechanism {
+	case "auto", "smw", "projection", "direct":
+		return false
+	}
+	return true
+}
+
+func within(accuracy float64) string {
+	if accuracy == 0 {
+		return ""
+	}
+	return " within ±" + view.Counts(accuracy)
+}
+
+// shortcoming says why the candidate does not answer.
+func (c Candidate) shortcoming() string {
+	switch {
+	case c.Refusal != "":
+		return c.Refusal
+	case !c.Known:
+		return "no error bar for this query"
+	}
+	return "±" + view.Counts(c.Margin)
+}
+
+// reasons collects names by why they do not answer, in order of appearance.
+type reasons struct{ list []reason }
+
+type reason struct {
+	text  string
+	names []string
+}
+
+func (rs *reasons) add(name, text string) {
+	for i := range rs.list {
+		if rs.list[i].text == text {
+			rs.list[i].names = append(rs.list[i].names, name)
+			return
+		}
+	}
+	rs.list = append(rs.list, reason{text, []string{name}})
+}
+
+// String follows the word "query" of a message.
+func (rs reasons) String() string {
+	const most = 4 // names of one reason
+	if len(rs.list) == 0 {
+		return ": the table has none"
+	}
+	parts := make([]string, len(rs.list))
+	for i, r := range rs.list {
+		names := strings.Join(r.names[:min(most, len(r.names))], ", ")
+		if more := len(r.names) - most; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		parts[i] = fmt.Sprintf("%s (%s)", r.text, names)
+	}
+	return ": " + strings.Join(parts, "; ")
+}

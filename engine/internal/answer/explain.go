@@ -1,0 +1,298 @@
+package answer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"dpsql/engine/internal/schemas"
+	"dpsql/engine/internal/view"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlfront"
+)
+
+// longest is the most of a canonical query that EXPLAIN prints.
+const longest = 2000
+
+// Explain lists every way in which a query could be answered, and the query in
+// canonical form. It spends nothing and reads no private row.
+func (db *Database) Explain(ctx context.Context, who Asker, sel *sqlfront.Select, args []query.Value) (*Result, error) {
+	st, err := db.Plan(ctx, who, sel, args, Planning{Explaining: true})
+	if err != nil {
+		return nil, err
+	}
+	return st.Explained(), nil
+}
+
+// ExplainColumns are the columns of EXPLAIN; its margins are numbers, or ranges.
+func ExplainColumns(margin string) []Column {
+	return []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"}, {"margin", margin}, {"cost", "TEXT"}, {"note", "TEXT"}}
+}
+
+// Explained is what EXPLAIN says of a statement that was planned.
+func (st *Statement) Explained() *Result {
+	if len(st.Asks) != 1 {
+		return st.explain()
+	}
+	chooseErr := st.Choose()
+	a := &st.Asks[0]
+	out := &Result{Warnings: st.warnings(chooseErr), Columns: ExplainColumns("REAL")}
+	for i := range a.Candidates {
+		c := &a.Candidates[i]
+		out.Rows = append(out.Rows, c.explained(a.Request, chooseErr == nil && c == a.Best))
+	}
+	if chooseErr != nil {
+		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
+	}
+	out.Rows = append(out.Rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, queryText(a.Query)})
+	return out
+}
+
+// warnings are those that the statement would have, and what the table relies on.
+func (st *Statement) warnings(chosen error) []string {
+	all := slices.Clone(st.bound.Warnings)
+	if warning := st.caution(); chosen == nil && warning != "" {
+		all = append(all, warning)
+	}
+	if st.Table.Outside != nil && strings.HasSuffix(st.Table.SourceSchema, source.Apart) {
+		all = append(all, schemas.Moving)
+	}
+	return all
+}
+
+// queryText is a canonical query, cut where it is long.
+func queryText(q query.Query) string {
+	text := q.String()
+	if len(text) > longest {
+		return strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
+
+// explained is a candidate's row.
+func (c Candidate) explained(r Request, best bool) []any {
+	note := c.Note
+	if best {
+		note = JoinNotes("chosen", note)
+	} else if why := c.why(r); why != "" {
+		note = JoinNotes(why, note)
+	}
+	var margin any
+	if c.Known && (c.Refusal == "" || c.buys()) {
+		margin = c.Margin
+	}
+	cost := "0"
+	if !c.Free() {
+		cost = "ρ " + view.Short(c.cost.Rho.Float())
+	}
+	return []any{c.Name, c.Kind, BriefList(view.ColumnNames(r.Table, c.Columns)), shownSupport(r.Table, c.Columns, c.support), margin, cost, note}
+}
+
+// shown is a support over some columns as EXPLAIN prints it, NULL where it is
+// not known.
+func shownSupport(t *view.Table, columns []int, support view.SupportSize) any {
+	if !support.Known() || t.Unclear(columns) != "" {
+		return nil
+	}
+	return BriefNumber(support.String())
+}
+
+// why says why a candidate is passed over; "" where another one is better.
+func (c Candidate) why(r Request) string {
+	switch {
+	case c.Refusal != "":
+		return "not: " + c.Refusal
+	case !c.Allowed(r.Settings.Mechanism):
+		return "not: SET mechanism = " + r.Settings.Mechanism
+	case c.Origin == FromScript && !c.reaches(r.Settings.Accuracy):
+		return "not known to reach SET accuracy = " + view.Counts(r.asked)
+	case !c.reaches(r.Settings.Accuracy):
+		return "not: beyond SET accuracy = " + view.Counts(r.asked)
+	}
+	return ""
+}
+
+func JoinNotes(a, b string) string {
+	switch {
+	case a == "":
+		return b
+	case b == "":
+		return a
+	}
+	return a + "; " + b
+}
+
+// explain lists the ways to answer a statement of several queries, each once:
+// the supports and predicted margins of its queries as ranges, its cost in all.
+func (st *Statement) explain() *Result {
+	err := st.Choose()
+	out := &Result{Warnings: st.warnings(err), Columns: ExplainColumns("TEXT")}
+	for _, m := range st.merged() {
+		out.Rows = append(out.Rows, m.row(st, err == nil))
+	}
+	if err != nil {
+		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, err.Error()})
+	}
+	for k, slot := range st.bound.Slots {
+		name := "query"
+		if len(st.bound.Slots) > 1 {
+			name += " " + strconv.Itoa(k+1)
+		}
+		note := queryText(slot.Base)
+		if n := len(st.bound.Groups); n > 1 {
+			note = fmt.Sprintf("in each of %d groups: %s", n, note)
+		}
+		var support any
+		if st.Table.Unclear(nil) == "" {
+			support = view.SupportOf(slot.Base).String()
+		}
+		out.Rows = append(out.Rows, []any{name, nil, nil, support, nil, nil, note})
+	}
+	return out
+}
+
+// manyCandidates is one way to answer, over all queries of a statement.
+type manyCandidates struct {
+	Candidate                // as it is for the first query
+	asks      []int          // those it is a candidate of
+	refusals  map[string]int // how many it cannot answer, by the reason
+	reasons   []string       // in order of appearance
+	chosen    int
+	supports  view.SupportRange
+	margins   []float64
+}
+
+// merged collects the candidates of the queries by name, in order of appearance.
+func (st *Statement) merged() []*manyCandidates {
+	var all []*manyCandidates
+	type way struct {
+		origin     origin
+		kind, name string
+	}
+	index := make(map[way]*manyCandidates)
+	for i := range st.Asks {
+		a := &st.Asks[i]
+		for j := range a.Candidates {
+			c := &a.Candidates[j]
+			key := way{c.Origin, c.Kind, c.Name}
+			m := index[key]
+			if m == nil {
+				m = &manyCandidates{Candidate: *c, refusals: make(map[string]int)}
+				index[key], all = m, append(all, m)
+			}
+			m.add(i, *c, a.Request, c == a.Best)
+		}
+	}
+	return all
+}
+
+// add notes what a candidate is for one query.
+func (m *manyCandidates) add(i int, c Candidate, r Request, chosen bool) {
+	m.asks = append(m.asks, i)
+	m.supports.Add(c.support)
+	if c.Known && (c.Refusal == "" || c.buys()) {
+		m.margins = append(m.margins, c.Margin)
+	}
+	if chosen {
+		m.chosen++
+		return
+	}
+	if why := c.why(r); why != "" {
+		if m.refusals[why] == 0 {
+			m.reasons = append(m.reasons, why)
+		}
+		m.refusals[why]++
+	}
+}
+
+// row writes the candidate.
+func (m *manyCandidates) row(st *Statement, planned bool) []any {
+	note := ""
+	if m.chosen > 0 && planned {
+		note = fmt.Sprintf("chosen for %d of %d queries", m.chosen, len(st.Asks))
+	} else if n := len(m.asks); n < len(st.Asks) {
+		note = fmt.Sprintf("for %d of %d queries", n, len(st.Asks))
+	}
+	for _, why := range m.reasons {
+		n := m.refusals[why]
+		if n < len(m.asks) {
+			why = fmt.Sprintf("%s (%d)", why, n)
+		}
+		note = JoinNotes(note, why)
+	}
+	if m.Origin == fromStored {
+		note = JoinNotes(note, StoredNote)
+	}
+	cost := "0"
+	if m.buys() {
+		cost = st.costOf(m.asks)
+	}
+	var support any
+	if m.supports.Least.Known() && st.Table.Unclear(m.Columns) == "" {
+		support = m.supports.String()
+	}
+	return []any{m.Name, m.Kind, view.ColumnNames(st.Table, m.Columns), support, marginRange(m.margins), cost, note}
+}
+
+// costOf prices direct answers to queries.
+func (st *Statement) costOf(asks []int) string {
+	accuracy := st.settings.Accuracy
+	if accuracy == 0 {
+		accuracy = Suggested
+	}
+	cost, ok := Total(st.priced(st.slotsOf(asks), accuracy))
+	if !ok {
+		return "unknown"
+	}
+	return "ρ " + view.Short(cost.Rho.Float())
+}
+
+// marginRange writes half-widths as their range; nil where there are none.
+func marginRange(margins []float64) any {
+	if len(margins) == 0 {
+		return nil
+	}
+	least, most := margins[0], margins[0]
+	for _, m := range margins {
+		least, most = min(least, m), max(most, m)
+	}
+	if least == most {
+		return view.Counts(most)
+	}
+	return view.Counts(least) + " to " + view.Counts(most)
+}
+
+// Widths that let EXPLAIN fit a terminal, where names are of usual length.
+const (
+	briefColumns = 20 // characters of a list of columns
+	briefDigits  = 9  // of a support, beyond which it is rounded
+)
+
+// BriefList shortens a list of names to the first ones and how many follow.
+func BriefList(list string) string {
+	names := strings.Split(list, ", ")
+	if utf8.RuneCountInString(list) <= briefColumns || len(names) < 2 {
+		return list
+	}
+	shown := names[0]
+	for i := 1; i < len(names); i++ {
+		next := shown + ", " + names[i]
+		if utf8.RuneCountInString(next) > briefColumns-4 {
+			return shown + ", +" + view.Counts(float64(len(names)-i))
+		}
+		shown = next
+	}
+	return list
+}
+
+// BriefNumber rounds a number of many digits to three; other texts it leaves.
+func BriefNumber(digits string) string {
+	if len(digits) <= briefDigits || strings.Trim(digits, "0123456789") != "" {
+		return digits
+	}
+	return "≈" + digits[:1] + "." + digits[1:3] + "e" + view.Counts(float64(len(digits)-1))
+}

@@ -1,0 +1,198 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"sync"
+
+	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/projection"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// Loaded is a release in memory.
+type Loaded interface {
+	// Evaluate evaluates a query and its margin, in one pass.
+	Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error)
+	// predict returns the margin that the answer can be expected to have, a
+	// half-width in counts, without evaluating anything; known is false where the
+	// release promises none for the query.
+	predict(q query.Query, confidence float64) (margin float64, known bool, err error)
+	// note says in EXPLAIN what was chosen for the release.
+	note() string
+}
+
+// Sketch adapts a projection release: it has a margin for every query, which
+// it rounds down. Estimates and counts are integers, so an error within a
+// half-width is within its integer part.
+type Sketch struct {
+	*projection.Release
+	shape string
+}
+
+func (s Sketch) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
+	a, err := s.Answer(ctx, q, confidence)
+	return Estimate{Value: a.Value, Margin: math.Floor(a.Margin), Verified: true}, err
+}
+
+func (s Sketch) note() string { return s.shape }
+
+func (s Sketch) predict(q query.Query, confidence float64) (float64, bool, error) {
+	m, err := s.Predict(q, confidence)
+	return math.Floor(m), true, err
+}
+
+// learned adapts a release built by SMW, whose margins are known beforehand.
+type learned struct{ *stored.Hypothesis }
+
+func (l learned) Evaluate(_ context.Context, q query.Query, confidence float64) (e Estimate, err error) {
+	if e.Value, err = l.Estimate(q); err == nil {
+		e.Margin, e.Verified, err = l.Margin(q, confidence)
+	}
+	return e, err
+}
+
+func (l learned) note() string { return "" }
+
+func (l learned) predict(q query.Query, confidence float64) (float64, bool, error) {
+	return l.Margin(q, confidence)
+}
+
+// releaseCache keeps releases that were used once. A release never changes and
+// its id is never used again, so nothing in it goes stale.
+type releaseCache struct {
+	mu   sync.Mutex
+	byID map[int64]Loaded
+}
+
+// Load returns a release, reading it from the catalog at its first use.
+func (db *Database) Load(ctx context.Context, t *view.Table, r *catalog.Release) (Loaded, error) {
+	if db.rehearsed != nil { // whose copy has no payloads
+		db = db.rehearsed.Original
+	}
+	c := &db.releases
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a, ok := c.byID[r.ID]; ok {
+		return a, nil
+	}
+	var payload []byte
+	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
+		current, err := tx.Release(r.Name)
+		if err != nil {
+			return err
+		}
+		if current == nil || current.ID != r.ID {
+			return sqlerr.New(sqlerr.Unknown, "release %s was dropped meanwhile", r.Name)
+		}
+		payload, err = tx.ReleasePayload(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	a, err := decode(t.Over(r.Columns), r, payload)
+	if err != nil {
+		return nil, err
+	}
+	if c.byID == nil {
+		c.byID = make(map[int64]Loaded)
+	}
+	c.byID[r.ID] = a
+	return a, nil
+}
+
+func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, error) {
+	if r.Using == "smw" {
+		h, err := stored.DecodeHypothesis(u, payload)
+		return learned{h}, err
+	}
+	release, err := projection.Unmarshal(u, payload)
+	var p stored.ReleaseAbout
+	if json.Unmarshal(r.Params, &p) != nil { // it is for people only
+		return Sketch{release, ""}, err
+	}
+	return Sketch{release, p.Shape()}, err
+}
+
+// evaluatedSupport is m up to which a release is evaluated while planning, in
+// some ten microseconds, so that its margin is not predicted but known.
+const evaluatedSupport = 1 << 12
+
+// fromRelease is the candidate of a release. What it says is public and paid
+// for, so it costs nothing.
+func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
+	c := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
+	see := view.Cover(r.Query, rel.Columns, rel.MaxSupport)
+	c.support = see.Size
+	if c.Refusal = see.Refusal; c.Refusal != "" {
+		return c, nil
+	}
+	a, err := db.Load(ctx, r.Table, rel)
+	if err != nil {
+		return c.failed(err)
+	}
+	c.Note = a.note()
+	evaluate := func(ctx context.Context) (Estimate, error) {
+		e, err := a.Evaluate(ctx, see.Query, r.Settings.Confidence)
+		e.at = func(confidence float64) (float64, error) {
+			other, err := a.Evaluate(ctx, see.Query, confidence)
+			return other.Margin, err
+		}
+		return e, err
+	}
+	c.Answer = func(ctx context.Context) (reply, error) {
+		e, err := evaluate(ctx)
+		return reply{Estimate: e}, err
+	}
+	_, few := see.Query.SizeWithin(evaluatedSupport)
+	if c.Allowed(r.Settings.Mechanism) && (few || r.Settings.Accuracy > 0) {
+		var e Estimate
+		e, err = evaluate(ctx)
+		c.Margin, c.Known = e.Margin, e.Verified
+		c.Answer = answeredBy(e)
+	} else {
+		c.Margin, c.Known, err = a.predict(see.Query, r.Settings.Confidence)
+	}
+	if err != nil {
+		return c.failed(err)
+	}
+	if !c.Known {
+		c.Note = "no error bar for this query: unverified"
+		if !r.Settings.Unverified {
+			c.Refusal = "no error bar for this query, and SET unverified = off"
+		}
+	}
+	return c, nil
+}
+
+// maxMemo bounds what a memo keeps; past it, it starts anew.
+const maxMemo = 4096
+
+// memo remembers the results of a pure function that is slow beside a query:
+// the half-widths and prices that noise laws imply. The zero value is empty.
+type memo[K comparable, V any] struct {
+	mu    sync.Mutex
+	known map[K]V
+}
+
+func (m *memo[K, V]) get(key K, compute func() V) V {
+	m.mu.Lock()
+	v, ok := m.known[key]
+	m.mu.Unlock()
+	if ok {
+		return v
+	}
+	v = compute()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil || len(m.known) >= maxMemo {
+		m.known = make(map[K]V)
+	}
+	m.known[key] = v
+	return v
+}

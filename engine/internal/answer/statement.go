@@ -1,0 +1,279 @@
+package answer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/view"
+	"dpsql/post"
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// Statement is a SELECT on its way from its queries to its rows. One plan and
+// one charge serve all of its queries.
+type Statement struct {
+	Database *Database
+	view     *view.View
+	Table    *view.Table
+	bound    *sqlfront.Bound
+	settings Settings
+	Asks     []linear // the distinct queries
+	index    []int    // of each of bound.Queries: the one of asks that answers it
+
+	Buyer *catalog.Buyer    // which it pays as
+	cost  accounting.Amount // what was charged for direct answers
+	bill  *pay.Bill
+
+	progress  func(done, all int64)
+	done, all int64 // steps: each query is planned, and answered
+}
+
+// linear is one distinct query of a statement.
+type linear struct {
+	Request
+	slot       int // of the first of bound.Queries that it answers
+	Candidates []Candidate
+	Best       *Candidate // the one chosen; nil before, and where there is none
+}
+
+// newStatement finds the distinct queries of a bound SELECT. A query that
+// stands in several slots has to be as precise as each of them needs.
+func newStatement(db *Database, who Asker, v *view.View, t *view.Table, b *sqlfront.Bound) *Statement {
+	s := who.Settings
+	st := &Statement{Database: db, view: v, Table: t, bound: b, settings: s, bill: who.Bill,
+		index: make([]int, len(b.Queries)), progress: who.Progress}
+	var known map[[32]byte]int
+	if len(b.Queries) > 1 {
+		known = make(map[[32]byte]int, len(b.Queries))
+	}
+	for i, q := range b.Queries {
+		k := i % len(b.Slots)
+		n, ok := known[q.Digest()]
+		if !ok {
+			n = len(st.Asks)
+			if known != nil {
+				known[q.Digest()] = n
+			}
+			st.Asks = append(st.Asks, linear{slot: k, Request: Request{Table: t, Query: q, Settings: s, asked: s.Accuracy, scale: b.Slots[k].Scale}})
+		}
+		st.index[i] = n
+		st.Asks[n].need(s, b.Slots[k])
+	}
+	st.all = 2 * int64(len(st.Asks))
+	return st
+}
+
+// need tightens what an answer has to meet by what a slot needs.
+func (a *linear) need(s Settings, k sqlfront.Slot) {
+	a.scale = min(a.scale, k.Scale)
+	a.Settings.Accuracy = s.Accuracy * a.scale
+	a.Settings.Confidence = max(a.Settings.Confidence, 1-(1-s.Confidence)/float64(k.Split))
+}
+
+// Choose takes the best candidate of every query, or refuses the statement as
+// a whole: nothing is answered unless everything can be.
+func (st *Statement) Choose() error {
+	var first error
+	var failed []int
+	for i := range st.Asks {
+		a := &st.Asks[i]
+		best, err := choose(a.Candidates, a.Request)
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			failed = append(failed, i)
+		}
+		a.Best = best
+	}
+	if first != nil {
+		return st.refused(first, failed)
+	}
+	return st.affordable()
+}
+
+// refused says why a statement cannot be answered.
+func (st *Statement) refused(first error, failed []int) error {
+	e, ok := first.(*sqlerr.Error)
+	if !ok || len(st.Asks) == 1 {
+		return first
+	}
+	c := *e
+	c.Message += fmt.Sprintf(" (of %d queries of the statement %d cannot be answered)", len(st.Asks), len(failed))
+	if offers := c.Code == sqlerr.Budget || c.Code == sqlerr.Uncovered && st.settings.Mechanism == "auto"; offers && st.Table.Source != "" {
+		c.Hint = st.offer(append(st.bought(), failed...))
+	}
+	return &c
+}
+
+// answer has the chosen candidates answer: first those that cost nothing, then,
+// in one charge, what is bought. It stops where something changed since the plan;
+// what was answered until then is stored, or its mechanism remembers it.
+func (st *Statement) answer(ctx context.Context) ([]Estimate, *stale, error) {
+	answers := make([]Estimate, len(st.Asks))
+	for i, a := range st.Asks {
+		if a.Best.buys() {
+			continue
+		}
+		r, err := a.Best.Answer(ctx)
+		if err != nil || r.stale != nil {
+			return nil, r.stale, err
+		}
+		answers[i] = r.Estimate
+		if err := st.step(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	purchases := st.Purchases()
+	if len(purchases) == 0 {
+		return answers, nil, nil
+	}
+	return answers, nil, st.buy(ctx, purchases, answers)
+}
+
+// step reports progress, and ends where the context has.
+func (st *Statement) step(ctx context.Context) error {
+	st.done++
+	if st.progress != nil {
+		st.progress(st.done, st.all)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// queries returns the queries of asks.
+func (st *Statement) queries(asks []int) []query.Query {
+	queries := make([]query.Query, len(asks))
+	for i, n := range asks {
+		queries[i] = st.Asks[n].Query
+	}
+	return queries
+}
+
+// Result computes the rows of a statement from the answers to its queries, and
+// says how these came about.
+func (st *Statement) Result(answers []Estimate) *Result {
+	table := st.bound.Output.Run(st.groups(answers), st.settings.Confidence)
+	out := &Result{Warnings: st.bound.Warnings, Rows: table.Rows, Answer: &Answer{
+		Margins: table.Margins, Confidence: st.settings.Confidence, Support: st.support(), Verified: true,
+		Cost: Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}}}
+	if st.Table.MaxRows > 0 {
+		out.Answer.Kept = Kept{st.Table.Unit, st.Table.MaxRows}
+	}
+	columns := st.bound.Output.Columns
+	out.Columns, out.Answer.NotNull = make([]Column, len(columns)), make([]bool, len(columns))
+	for i, c := range columns {
+		out.Columns[i] = Column{c.Name, string(c.Value.Type())}
+		out.Answer.NotNull[i] = post.NeverNull(c.Value)
+	}
+	out.Answer.Via, out.Answer.Mechanism = st.Origin()
+	out.Answer.Released = st.released()
+	for _, e := range answers {
+		out.Answer.Verified = out.Answer.Verified && e.Verified
+	}
+	return out
+}
+
+// groups gives each group its keys and answers.
+func (st *Statement) groups(answers []Estimate) []post.Group {
+	converted := make([]post.Answer, len(answers))
+	for i, e := range answers {
+		converted[i] = st.Asks[i].converted(e, st.settings.Clamp)
+	}
+	slots := len(st.bound.Slots)
+	groups := make([]post.Group, len(st.bound.Groups))
+	for g, keys := range st.bound.Groups {
+		groups[g] = post.Group{Keys: keys, Answers: make([]post.Answer, slots)}
+		for k := range slots {
+			groups[g].Answers[k] = converted[st.index[g*slots+k]]
+		}
+	}
+	return groups
+}
+
+// converted is an answer as rows are computed from it. No count is negative, so
+// that one that is clamped is no further from the truth.
+func (a *linear) converted(e Estimate, clamp bool) post.Answer {
+	value := e.Value
+	if clamp {
+		value = max(0, value)
+	}
+	return post.Answer{Value: value, HalfWidth: func(confidence float64) (float64, bool) {
+		if !e.Verified {
+			return 0, false
+		}
+		if confidence == a.Settings.Confidence {
+			return e.Margin, true
+		}
+		width, err := e.at(confidence)
+		return width, err == nil
+	}}
+}
+
+// Origin names what answered, and its kinds; what is constant is named where
+// there is nothing else.
+func (st *Statement) Origin() (via, kind string) {
+	if len(st.Asks) == 1 {
+		return st.Asks[0].Best.Name, st.Asks[0].Best.Kind
+	}
+	var names, kinds []string
+	for i := range st.Asks {
+		if c := st.Asks[i].Best; c.Origin != fromConstant {
+			names, kinds = appendNew(names, c.Name), appendNew(kinds, c.Kind)
+		}
+	}
+	if len(names) == 0 {
+		return "constant", "constant"
+	}
+	return strings.Join(names, ", "), strings.Join(kinds, ", ")
+}
+
+// released reports whether releases alone answer, beside what is constant.
+func (st *Statement) released() bool {
+	found := false
+	for i := range st.Asks {
+		switch st.Asks[i].Best.Origin {
+		case fromRelease:
+			found = true
+		case fromConstant:
+		default:
+			return false
+		}
+	}
+	return found
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+// support returns m of the statement's queries: one number, or the least and
+// the largest.
+func (st *Statement) support() string {
+	if len(st.Asks) == 1 {
+		return st.Asks[0].Best.support.String()
+	}
+	var all view.SupportRange
+	for i := range st.Asks {
+		if c := st.Asks[i].Best; c.Origin != fromConstant {
+			all.Add(c.support)
+		}
+	}
+	if !all.Least.Known() {
+		return "0"
+	}
+	return all.String()
+}
