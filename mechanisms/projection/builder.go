@@ -9,15 +9,15 @@ import (
 )
 
 // Builder builds one release. The matrix is drawn by NewBuilder; Coder then
-// names the records, and Build takes the cells and adds the noise. It is not
-// safe for concurrent use.
+// names the records, and Build takes the cells and adds the noise. It is not safe
+// for concurrent use.
 type Builder struct {
 	u      *query.Universe
 	p      Params
 	src    *noise.Source
 	matrix matrix
 	coder  query.Coder
-	sketch vector // A·D, or what was added of √T·A·D
+	sketch vector // A·D; Dense: √T·A·D, once it is gathered
 	heavy  heavyCells
 	sums   []int64 // Dense: √T·A·D of the cells multiplied so far
 	buffer []weighted
@@ -53,13 +53,13 @@ func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error
 // universe without codes its key is part of the matrix.
 func (b *Builder) Coder() query.Coder { return b.coder }
 
-// add adds count, at least 0, records named x to the database. A cell must come
-// whole where the release has heavy cells.
+// add adds count records named x to the database. A release with heavy cells needs
+// each cell whole.
 func (b *Builder) add(x query.Element, count int64) error {
 	switch {
 	case count < 0:
 		return sqlerr.New(sqlerr.Internal, "a cell has a negative count")
-	case !inside(b.u, x):
+	case !inUniverse(b.u, x):
 		return sqlerr.New(sqlerr.Internal, "a cell lies outside the universe")
 	}
 	switch b.p.Transform {
@@ -106,10 +106,10 @@ func (b *Builder) flush() {
 	b.buffer = b.buffer[:0]
 }
 
-// Build adds the cells, each of which must come once, then noise to every
-// coordinate, and returns the release. It can be called once; an error, too,
-// ends the builder. Counts that do not fit 63 bits in sum, and names the coder
-// of the release cannot have made, are internal errors.
+// Build adds the cells and then noise to every coordinate, and returns the release.
+// Each cell must come once. Build can be called once; an error, too, ends the
+// builder. A sum of counts above 63 bits is an internal error, and so is a name that
+// the release's coder cannot have made.
 func (b *Builder) Build(cells iter.Seq2[query.Element, int64]) (*Release, error) {
 	if b.done {
 		return nil, sqlerr.New(sqlerr.Internal, "the release is built already")
@@ -147,7 +147,7 @@ func (b *Builder) gather() error {
 	return nil
 }
 
-// added turns the outcome of an addition into an error.
+// added returns an error unless the addition was ok.
 func added(ok bool) error {
 	if ok {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Plan is what is public about a sparse release before its size, and what
-// becomes of heavy cells, are chosen.
+// Plan has what is public about a sparse release before its size and its form of
+// heavy cells are chosen.
 type Plan struct {
 	Cells   *big.Int // |X|, nil when it is infinite
 	Records float64  // N̂, the noisy number of rows
@@ -44,10 +44,10 @@ func RowsWithin(memory uint64, law noise.Law) uint64 {
 	return min(memory/uint64(widthFor(law.Variance())), MaxRows)
 }
 
-// Choose completes one of the options: T, the clip and the form with which the
-// predicted squared error is smallest, or rather the smallest T with which the
-// RMS error is within 2 % of that, and the largest clip within another 2 %. It looks at nothing but the plan, so it costs no
-// privacy. A T is a power of two, or what the memory holds.
+// Choose completes one of the options. It takes the smallest T whose predicted RMS
+// error is within 2 % of the best, and at that T the best form and the largest clip
+// within another 2 %. T is a power of two, or what the memory holds. Choose looks at
+// nothing but the plan, so it costs no privacy.
 //
 // The prediction is for the model of Zipf's law, and the mean over queries of 1,
 // 16, 256 and 4096 cells (as far as max_support goes) of the squared error in
@@ -86,13 +86,13 @@ type offer struct {
 	error  float64
 }
 
-// cautious is the mean squared error, beside the least, at which a larger clip
-// is taken: where counts crowd about a clip, which the model does not know, a
-// larger one does less harm. It is 2 % of RMS.
+// cautious is the mean squared error, beside the least, at which a larger clip is
+// taken. The model does not know where counts crowd about a clip, and a larger clip
+// does less harm there. It is 2 % of RMS.
 const cautious = 1.02 * 1.02
 
-// pick returns, of the offers that are good enough, one of the smallest size: the
-// best of these or, within what caution is worth, that of the largest clip.
+// pick returns an offer of the smallest size that is good enough: the one with the
+// largest clip among those nearly as good as the best of that size.
 func pick(offers []offer, best float64) offer {
 	var small offer
 	for _, o := range offers {
@@ -157,14 +157,14 @@ func (o Option) clips(m model) (clips []int64) {
 	return clips
 }
 
-// skew is the exponent of the model of the rows: the cell of rank i holds a
-// share of them that is proportional to i^−skew. Counts of combinations of
+// zipfExponent is the exponent of the model of the rows: the cell of rank i holds a
+// share of them that is proportional to i^−zipfExponent. Counts of combinations of
 // attributes follow such a law with an exponent near 1 over many ranks; a
 // little above 1 the sum is finite however many cells there are.
-const skew = 1.05
+const zipfExponent = 1.05
 
-// model is a database as public data let one picture it: N̂ rows, Zipf's law
-// over |X| cells. Nothing in it is read off the rows.
+// model is a database with N̂ rows over |X| cells by Zipf's law. Nothing in it is
+// read from the rows.
 type model []rankBin
 
 // rankBin is a range of ranks with about the same count.
@@ -181,7 +181,7 @@ func newModel(rows, cells float64) model {
 	top := rows / zipfSum(cells)
 	var m model
 	for first := 1.0; first <= cells; {
-		count := top * math.Pow(first, -skew)
+		count := top * math.Pow(first, -zipfExponent)
 		growth := 1.005
 		if count < 4 {
 			growth = 1.05
@@ -191,21 +191,21 @@ func newModel(rows, cells float64) model {
 			break
 		}
 		middle := math.Sqrt(first * (next - 1))
-		m = append(m, rankBin{next - first, top * math.Pow(middle, -skew)})
+		m = append(m, rankBin{next - first, top * math.Pow(middle, -zipfExponent)})
 		first = next
 	}
 	return m
 }
 
-// zipfSum returns Σ i^−skew for i = 1 … n: exactly up to 1000 and by Euler's and
+// zipfSum returns Σ i^−zipfExponent for i = 1 … n: exactly up to 1000 and by Euler's and
 // Maclaurin's formula beyond.
 func zipfSum(n float64) (sum float64) {
 	head := min(n, 1000)
 	for i := 1.0; i <= head; i++ {
-		sum += math.Pow(i, -skew)
+		sum += math.Pow(i, -zipfExponent)
 	}
-	power := func(x float64) float64 { return math.Pow(x, 1-skew) / (1 - skew) }
-	return sum + power(n) - power(head) + (math.Pow(n, -skew)-math.Pow(head, -skew))/2
+	power := func(x float64) float64 { return math.Pow(x, 1-zipfExponent) / (1 - zipfExponent) }
+	return sum + power(n) - power(head) + (math.Pow(n, -zipfExponent)-math.Pow(head, -zipfExponent))/2
 }
 
 // drawn returns the probabilities with which cells of each bin are among a
@@ -241,7 +241,7 @@ func (m model) occupied() []float64 {
 	return p
 }
 
-// workload is what queries are taken to be for predictions.
+// workload is the queries for which errors are predicted.
 type workload struct {
 	occupied []float64   // by bin: the share of its cells among the occupied ones' queries, per cell asked
 	sizes    []float64   // m of the queries
@@ -339,8 +339,8 @@ func (w workload) error(m model, o Option) (fixed, perRow float64) {
 	return fixed / kinds / base, perRow / kinds / base
 }
 
-// base is the scale of the noise if all of ε went into it, with which errors are
-// compared.
+// base is the scale of the noise if all of ε went into it. Errors are compared with
+// it.
 func (o Option) base() float64 {
 	if o.Params.Heavy.Form == Named {
 		return 1 / (1/o.Scale + 1/o.NameScale)
@@ -377,7 +377,7 @@ func (g geometric) lifted(l lift, light float64) (mean, square float64) {
 	total := 0.0
 	for x := -math.Ceil(20*scale/step) * step; x <= 20*scale+step; x += step {
 		p := math.Pow(g.a, math.Abs(x))
-		y := l.of(l.clip + int64(math.Round(light+x)))
+		y := l.at(l.clip + int64(math.Round(light+x)))
 		total += p
 		mean += p * y
 		square += p * (x + y) * (x + y)

@@ -117,7 +117,7 @@ func TestPredictedCellErrors(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					answer = float64(light+draw) + l.of(light+draw)
+					answer = float64(light+draw) + l.at(light+draw)
 				}
 				s.add(answer - float64(count))
 			}

@@ -177,7 +177,7 @@ func (r *Release) denseAnswer(ctx context.Context, q query.Query, m uint64, conf
 	buffer := make([]weighted, 0, denseBatch)
 	for x, weight := range r.Coder().Elements(q) {
 		if buffer = append(buffer, weighted{x, weight}); len(buffer) == denseBatch {
-			if err := ended(ctx); err != nil {
+			if err := contextError(ctx); err != nil {
 				return Answer{}, err
 			}
 			r.addInner(buffer, parts)
@@ -217,9 +217,9 @@ func divideRounded(a *big.Int, n uint64) *big.Int {
 	return a.Div(a, twice) // Euclidean: rounds down for a positive divisor
 }
 
-// denseMargin is the margin where the matrix is Dense: by the normal law with
-// variance (Σq²·V + (1−2/m)·estimate²)/T, the second term for the part that the
-// query has in the data itself; and 0.5 for the rounding.
+// denseMargin is the margin of a Dense matrix, by the normal law with variance
+// (Σq²·V + (1−2/m)·estimate²)/T, and 0.5 for the rounding. The second term is for
+// the part of the data that the query itself has.
 func (r *Release) denseMargin(q query.Query, m uint64, estimate, confidence float64) float64 {
 	aligned := estimate * estimate * max(0, 1-2/float64(m))
 	v := max(r.summary.meanSquare, r.p.Law.Variance())

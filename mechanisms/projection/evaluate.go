@@ -13,22 +13,22 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Answer is what a release says to a query.
+// Answer is a release's answer to a query.
 type Answer struct {
 	Value  int64   // the estimate, in counts
 	Margin float64 // half-width, in counts, of an interval around it
 }
 
 // Answer returns the release's answer to q, the sum of weight times count over
-// the support, and its margin, in one pass. Value is ⟨Aq, u + ν⟩ with the
-// published cells in place of theirs, rounded to the nearest integer where the
-// matrix is Dense and exact otherwise, and what cells about a clip are expected
-// to have above it (see lift). Without a clip it is unbiased over matrix and
-// noise. It can be negative. Margin is explained at margin.
+// the support, and its margin, in one pass. Value is ⟨Aq, u + ν⟩, in which
+// published cells count with what was published of them, plus the expected excess
+// of cells about a clip (see lift). It is exact, or rounded to the nearest integer
+// where the matrix is Dense. Without a clip it is unbiased over matrix and noise.
+// It can be negative. See margin for Margin.
 //
-// The query is over the release's universe; one of infinite support is
-// uncovered. It takes time m (m·T·r/64 where Dense), so the caller bounds m; an
-// end of the context is an error with code cancelled.
+// The query is over the release's universe; a query of infinite support is
+// refused as uncovered. The time is proportional to m (to m·T·r/64 where Dense),
+// so the caller bounds m. When ctx is done, the error has code cancelled.
 func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64) (Answer, error) {
 	m, err := r.accepts(q, confidence)
 	if err != nil || m == 0 {
@@ -37,7 +37,7 @@ func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64)
 	if r.p.Transform == Dense {
 		return r.denseAnswer(ctx, q, m, confidence)
 	}
-	e := r.begin(ctx, m, r.near(confidence))
+	e := r.begin(ctx, m, r.clipMargin(confidence))
 	defer e.end()
 	if err := e.all(q); err != nil {
 		return Answer{}, err
@@ -75,38 +75,38 @@ func tooLarge() error {
 	return sqlerr.New(sqlerr.Unsupported, "the answer of this release to the query may not fit 64 bits")
 }
 
-// batch is how many elements of a support are looked up at a time: enough that
-// their coordinates are fetched side by side, few enough for the fastest cache.
+// batch is how many elements of a support are looked up at a time. Their
+// coordinates are fetched side by side, and they fit into the fastest cache.
 const batch = 512
 
-// patience is how many elements are looked up between two looks at the context.
-const patience = 1 << 16
+// checkInterval is how many elements are looked up between two looks at ctx.
+const checkInterval = 1 << 16
 
-// evaluation is one pass over the support of a query: the answer, and what the
-// margin needs to know.
+// evaluation is one pass over the support of a query. It computes the answer and
+// collects what the margin depends on.
 type evaluation struct {
-	r     *Release
-	ctx   context.Context
-	sum   wide
-	near  int64    // a cell of so large a light estimate may have lost an excess
-	close int64    // the least light estimate of which a look is worth
-	lost  float64  // Σ weight of such cells
-	lift  float64  // Σ weight·lift of all cells, which is added to the sum
-	raise float64  // that of the cells which may have lost an excess
-	light tally    // of the coordinates added
-	heavy tally    // of the published cells added
-	table meetings // Sparse: the coordinates, and which elements share one
-	left  int      // elements until the context is looked at again
-	over  bool     // the context is
+	r          *Release
+	ctx        context.Context
+	sum        wide
+	clipMargin int64    // above this light estimate a cell may have lost an excess
+	minLight   int64    // below this light estimate a cell changes neither margin nor lift
+	lost       float64  // Σ weight of the cells that may have lost an excess
+	lift       float64  // Σ weight·lift of all cells, which is added to the sum
+	raise      float64  // Σ weight·lift of the cells that may have lost an excess
+	light      tally    // the coordinates added, by weight
+	heavy      tally    // the published cells added, by weight
+	table      meetings // Sparse: the coordinates, and which elements share one
+	untilCheck int      // elements until ctx is looked at again
+	cancelled  bool     // ctx was done at the last look
 
-	stride uint64 // that was walked last; 0 at first
-	powers powers // of what it moves points by
-	weight int64  // of the elements that are added
-	mixed  tally  // the elements that wait, in order, but for those of this weight
-	values [batch]int64
+	lastStride uint64 // the distance of the last progression; 0 before the first
+	powers     powers // of the distance of its points
+	weight     int64  // of the elements added last
+	mixed      tally  // the elements that wait, in order, but for those of this weight
+	values     [batch]int64
 }
 
-// evaluations keeps evaluations for use by later queries: most of one is memory.
+// evaluations reuses scratch space between queries; each is about 40 KB.
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
 // tally counts coordinates by weight.
@@ -117,7 +117,8 @@ type weightCount struct {
 	times  uint64
 }
 
-// add counts coordinates of a weight above 0. Few weights follow each other.
+// add counts coordinates of a weight above 0. It looks for the weight among the
+// last few entries only: few weights follow each other.
 func (t *tally) add(weight int64, times uint64) {
 	for i := len(*t) - 1; i >= max(0, len(*t)-8); i-- {
 		if (*t)[i].weight == weight {
@@ -128,8 +129,8 @@ func (t *tally) add(weight int64, times uint64) {
 	*t = append(*t, weightCount{weight, times})
 }
 
-// merged sorts the coordinates by weight, and counts those of one weight
-// together: a sum over many keys has each weight many times, far apart.
+// merged sorts the entries by weight and merges those of one weight. A sum over
+// many keys has each weight many times, far apart.
 func (t tally) merged() tally {
 	if len(t) < 2 {
 		return t
@@ -147,10 +148,10 @@ func (t tally) merged() tally {
 }
 
 // begin prepares an evaluation of m elements.
-func (r *Release) begin(ctx context.Context, m uint64, near int64) *evaluation {
+func (r *Release) begin(ctx context.Context, m uint64, clipMargin int64) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.r, e.ctx, e.sum, e.near, e.close, e.left, e.over = r, ctx, wide{}, near, min(near, r.lift.from), patience, false
-	e.lost, e.lift, e.raise, e.stride = 0, 0, 0, 0
+	e.r, e.ctx, e.sum, e.clipMargin, e.minLight, e.untilCheck, e.cancelled = r, ctx, wide{}, clipMargin, min(clipMargin, r.lift.from), checkInterval, false
+	e.lost, e.lift, e.raise, e.lastStride = 0, 0, 0, 0
 	e.light, e.heavy, e.mixed = e.light[:0], e.heavy[:0], e.mixed[:0]
 	e.table.forget()
 	if r.p.Transform == Sparse {
@@ -159,7 +160,7 @@ func (r *Release) begin(ctx context.Context, m uint64, near int64) *evaluation {
 	return e
 }
 
-// end gives the evaluation back.
+// end gives e back to the pool.
 func (e *evaluation) end() {
 	const most = 1 << 18 // elements that met; more are not worth keeping
 	if cap(e.table.found) > most {
@@ -177,22 +178,21 @@ func (e *evaluation) all(q query.Query) error {
 		e.boxes(q)
 	}
 	e.lookUp()
-	if e.over {
-		return ended(e.ctx)
+	if e.cancelled {
+		return contextError(e.ctx)
 	}
 	return nil
 }
 
-// spend notes that n elements were looked up, and from time to time whether the
-// context is over.
+// spend counts n elements as looked up and looks at ctx from time to time.
 func (e *evaluation) spend(n int) {
-	if e.left -= n; e.left <= 0 {
-		e.left = patience
-		e.over = e.over || ended(e.ctx) != nil
+	if e.untilCheck -= n; e.untilCheck <= 0 {
+		e.untilCheck = checkInterval
+		e.cancelled = e.cancelled || contextError(e.ctx) != nil
 	}
 }
 
-func ended(ctx context.Context) error {
+func contextError(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
@@ -202,13 +202,13 @@ func ended(ctx context.Context) error {
 // runs adds the support of a query to an identity release.
 func (e *evaluation) runs(q query.Query) {
 	for run, weight := range q.Runs() {
-		for first, end := run.Start, run.Start+run.Len; first < end && !e.over; {
-			n := min(end-first, patience)
+		for first, end := run.Start, run.Start+run.Len; first < end && !e.cancelled; {
+			n := min(end-first, checkInterval)
 			e.sum.addProduct(weight, e.r.sketch.span(first, n))
 			first += n
 			e.spend(int(n))
 		}
-		if e.light.add(weight, run.Len); e.over {
+		if e.light.add(weight, run.Len); e.cancelled {
 			return
 		}
 	}
@@ -221,9 +221,8 @@ func (e *evaluation) published(c published, weight int64) {
 	e.spend(1)
 }
 
-// room returns where to put places of elements of a weight: for at least one,
-// and for at most n.
-func (e *evaluation) room(n uint64, weight int64) []place {
+// room returns space for the rows of 1 to n elements of one weight.
+func (e *evaluation) room(n uint64, weight int64) []signedRow {
 	t := &e.table
 	if len(t.places)-t.looked == batch || len(t.places) == maxTable {
 		e.lookUp()
@@ -243,7 +242,7 @@ func (e *evaluation) room(n uint64, weight int64) []place {
 	return t.places[held:]
 }
 
-// turn notes the weight of the elements added last, before another one comes.
+// turn notes the weight of the elements added last, before the weight changes.
 func (e *evaluation) turn() {
 	n := len(e.table.places) - e.table.looked
 	for _, w := range e.mixed {
@@ -254,7 +253,7 @@ func (e *evaluation) turn() {
 	}
 }
 
-// lookUp looks up the places that wait.
+// lookUp adds the coordinates of the rows that wait.
 func (e *evaluation) lookUp() {
 	t := &e.table
 	places := t.places[t.looked:]
@@ -267,7 +266,7 @@ func (e *evaluation) lookUp() {
 	for _, w := range e.mixed {
 		e.light.add(w.weight, w.times)
 		t.weigh(w.weight, w.times)
-		if len(e.mixed) == 1 && most < e.close {
+		if len(e.mixed) == 1 && most < e.minLight {
 			e.sum.addProduct(w.weight, sum)
 			break
 		}
@@ -284,12 +283,12 @@ func (e *evaluation) add(values []int64, weight int64) {
 	var sum int64
 	for _, v := range values {
 		sum += v
-		if v < e.close {
+		if v < e.minLight {
 			continue
 		}
-		g := float64(weight) * e.r.lift.of(v)
+		g := float64(weight) * e.r.lift.at(v)
 		e.lift += g
-		if v >= e.near {
+		if v >= e.clipMargin {
 			e.lost += float64(weight)
 			e.raise += g
 		}
@@ -297,13 +296,13 @@ func (e *evaluation) add(values []int64, weight int64) {
 	e.sum.addProduct(weight, sum)
 }
 
-// nowhere is an estimate that no cell reaches.
-const nowhere = math.MaxInt64
+// neverReached is above every light estimate.
+const neverReached = math.MaxInt64
 
 // boxes adds the support of a query, box by box.
 func (e *evaluation) boxes(q query.Query) {
 	for b, weight := range e.r.coder.Boxes(q) {
-		if e.box(b, weight); e.over {
+		if e.box(b, weight); e.cancelled {
 			return
 		}
 	}
@@ -325,8 +324,8 @@ func (e *evaluation) box(b query.Box, weight int64) {
 			along, longest = i, s
 		}
 	}
-	if longest.Stride != e.stride {
-		e.stride, e.powers = longest.Stride, e.r.matrix.sketch.powers(longest.Stride)
+	if longest.Stride != e.lastStride {
+		e.lastStride, e.powers = longest.Stride, e.r.matrix.sketch.powers(longest.Stride)
 	}
 	start := b.Start
 	var digits [64]uint64 // as many steps of two or more codes there can be
@@ -345,7 +344,7 @@ func (e *evaluation) box(b query.Box, weight int64) {
 			digits[i] = 0
 			start.Lo -= s.Stride * (s.Count - 1)
 		}
-		if i < 0 || e.over {
+		if i < 0 || e.cancelled {
 			return
 		}
 	}
@@ -360,46 +359,45 @@ func (e *evaluation) single(x query.Element, weight int64) {
 	e.room(1, weight)[0] = e.r.matrix.sketch.at(x)
 }
 
-// line adds count elements from start on, at the distance of the stride. What is
-// published in the whole box it is given.
+// line adds count elements from start on, lastStride apart. heavy are the
+// published cells of the whole box.
 func (e *evaluation) line(start query.Element, count uint64, weight int64, heavy heavyCells) {
 	if len(heavy) == 0 {
 		e.walk(start, count, weight)
 		return
 	}
-	last := query.Element{Hi: start.Hi, Lo: start.Lo + e.stride*(count-1)}
+	last := query.Element{Hi: start.Hi, Lo: start.Lo + e.lastStride*(count-1)}
 	heavy = heavy.between(start, last)
 	done := uint64(0) // elements added
 	pass := func(c published, i uint64) {
-		e.walk(query.Element{Hi: start.Hi, Lo: start.Lo + done*e.stride}, i-done, weight)
+		e.walk(query.Element{Hi: start.Hi, Lo: start.Lo + done*e.lastStride}, i-done, weight)
 		e.published(c, weight)
 		done = i + 1
 	}
 	if uint64(len(heavy)) <= 4*count {
 		for _, c := range heavy {
-			if off := c.x.Lo - start.Lo; off%e.stride == 0 {
-				pass(c, off/e.stride)
+			if off := c.x.Lo - start.Lo; off%e.lastStride == 0 {
+				pass(c, off/e.lastStride)
 			}
 		}
 	} else {
 		for i := range count {
-			x := query.Element{Hi: start.Hi, Lo: start.Lo + i*e.stride}
+			x := query.Element{Hi: start.Hi, Lo: start.Lo + i*e.lastStride}
 			if heavy = heavy.from(x); len(heavy) > 0 && heavy[0].x == x {
 				pass(heavy[0], i)
 			}
 		}
 	}
-	e.walk(query.Element{Hi: start.Hi, Lo: start.Lo + done*e.stride}, count-done, weight)
+	e.walk(query.Element{Hi: start.Hi, Lo: start.Lo + done*e.lastStride}, count-done, weight)
 }
 
-// walk adds unpublished cells, count elements from start on at the distance of
-// the stride.
+// walk adds count unpublished elements from start on, lastStride apart.
 func (e *evaluation) walk(start query.Element, count uint64, weight int64) {
 	if count == 0 {
 		return
 	}
 	point := e.r.matrix.sketch.point(start)
-	for count > 0 && !e.over {
+	for count > 0 && !e.cancelled {
 		dst := e.room(count, weight)
 		point = e.r.matrix.sketch.places(dst, point, &e.powers)
 		count -= uint64(len(dst))
@@ -422,8 +420,8 @@ func (h heavyCells) from(start query.Element) heavyCells {
 	return h[i:]
 }
 
-// wide is a 128-bit signed accumulator, for sums that are private no longer.
-// The caller bounds what it adds below 2^127.
+// wide is a 128-bit signed accumulator for public sums. The caller bounds what it
+// adds below 2^127.
 type wide struct {
 	hi int64
 	lo uint64

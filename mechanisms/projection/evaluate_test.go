@@ -351,7 +351,7 @@ func TestBuildOnce(t *testing.T) {
 // of explicit arithmetic and a map of all coordinates. It is for sparse releases
 // and supports of up to maxTable elements.
 func (r *Release) naiveAnswer(q query.Query, confidence float64) Answer {
-	e := &evaluation{r: r, near: r.near(confidence)}
+	e := &evaluation{r: r, clipMargin: r.clipMargin(confidence)}
 	heavy := make(map[query.Element]int64)
 	for _, c := range r.heavy {
 		heavy[c.x] = c.noisy + r.p.Heavy.Clip
@@ -442,7 +442,7 @@ func TestAnswersAgainstNaive(t *testing.T) {
 			checkAnswers(t, someRelease(t, u, p, version, src, random), sized(3, 12), random)
 		}
 	}
-	for _, v := range []uint16{first, second} { // whose names are hashed whole, and column by column
+	for _, v := range []uint16{versionChained, versionSummed} { // whose names are hashed whole, and column by column
 		checkAnswers(t, someRelease(t, names, clipped(t, 1<<16, 8, laplace(t, 1, 1), 1e-3), v, src, random), sized(3, 12), random)
 	}
 }
@@ -467,7 +467,7 @@ func someRelease(t *testing.T, u *query.Universe, p Params, v uint16, src *noise
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.matrix.version, b.matrix.sketch.chained = v, v == first
+	b.matrix.version, b.matrix.sketch.chained = v, v == versionChained
 	b.coder = b.matrix.newCoder(u)
 	cells := make(map[query.Element]int64)
 	for i := range 3000 {
@@ -567,7 +567,7 @@ func TestMeetingsAgainstMap(t *testing.T) {
 		table.expect(c.m, c.rows, random.Uint64()|1)
 		want := make(map[uint64]int)
 		for i := range c.m {
-			p := place(random.Uint64N(c.rows) | random.Uint64()&(1<<63))
+			p := signedRow(random.Uint64N(c.rows) | random.Uint64()&(1<<63))
 			want[p.row()]++
 			table.places = append(table.places, p)
 			table.weigh(1+int64(i/100%3), 1)
@@ -607,7 +607,7 @@ func TestPlacesOfProgressions(t *testing.T) {
 		for _, stride := range []uint64{1, 2, 1200, 1 << 33, random.Uint64N(1 << 40)} {
 			for _, n := range []int{0, 1, 2, shortWalk - 1, shortWalk, 100, maxWalk, maxWalk + 1, 10_000} {
 				for _, start := range []uint64{prime - 1 - 10_000*stride, prime - 1} { // the latter runs over the modulus
-					got := make([]place, n)
+					got := make([]signedRow, n)
 					s := powersOf(stride)
 					after := c.places(got, start, &s)
 					x := start
@@ -643,7 +643,7 @@ func TestWalkStops(t *testing.T) {
 		{walk{1 << 60}, walk{-slack & (1<<64 - 1)}, 0},
 		{walk{1 << 60}, walk{0, 0, 1<<63 - slack}, 2},
 	} {
-		if n := c.steps(make([]place, 9), &k.bucket, &k.sign); n != k.steps {
+		if n := c.steps(make([]signedRow, 9), &k.bucket, &k.sign); n != k.steps {
 			t.Errorf("%v, %v: %d steps, want %d", k.bucket, k.sign, n, k.steps)
 		}
 	}

@@ -22,10 +22,10 @@ import (
 // named. A reader refuses versions and sections it does not know,
 // so a section can be added without a new version.
 const (
-	magic   = "dpsqlprj"
-	version = 3
-	second  = 2
-	first   = 1 // the earliest version that is read
+	magic          = "dpsqlprj"
+	version        = 3
+	versionSummed  = 2
+	versionChained = 1 // the earliest version that is read
 
 	sectionParams = "PARM"
 	sectionMatrix = "MATR"
@@ -76,7 +76,7 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 // section of a later dpsql is unsupported. It copies what it keeps of data and
 // takes no more memory than a small multiple of its length.
 func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
-	sections, v, err := open(data)
+	sections, v, err := openEnvelope(data)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +100,8 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 	return newRelease(u, r.p, m, sketch, r.heavy), nil
 }
 
-// open verifies the envelope and returns the payloads by name, and the version.
-func open(data []byte) (sections map[string][]byte, v uint16, err error) {
+// openEnvelope verifies the envelope and returns the payloads by name, and the version.
+func openEnvelope(data []byte) (sections map[string][]byte, v uint16, err error) {
 	end := len(data) - sha256.Size
 	if end < headerSize || string(data[:len(magic)]) != magic {
 		return nil, 0, damaged("it does not begin as a release")
@@ -109,7 +109,7 @@ func open(data []byte) (sections map[string][]byte, v uint16, err error) {
 	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
 		return nil, 0, damaged("its checksum does not fit")
 	}
-	if v = binary.LittleEndian.Uint16(data[len(magic):]); v < first || v > version {
+	if v = binary.LittleEndian.Uint16(data[len(magic):]); v < versionChained || v > version {
 		return nil, 0, newer("version %d", v)
 	}
 	count := int(binary.LittleEndian.Uint16(data[len(magic)+2:]))
@@ -245,7 +245,7 @@ func decodeMatrix(u *query.Universe, p Params, v uint16, b []byte) (matrix, erro
 	m := matrix{version: v}
 	switch p.Transform {
 	case Sparse:
-		m.sketch = &countSketch{rows: p.Rows, coded: u.Coded(), chained: v == first}
+		m.sketch = &countSketch{rows: p.Rows, coded: u.Coded(), chained: v == versionChained}
 	case Dense:
 		m.signs = make(signs, p.Independence)
 	}
@@ -356,11 +356,11 @@ func (r *Release) possible(c published) bool {
 	if c.noisy > most || c.noisy < -most || r.p.Heavy.Form == Clipped && c.noisy < r.p.Heavy.Threshold {
 		return false
 	}
-	return inside(r.u, c.x)
+	return inUniverse(r.u, c.x)
 }
 
-// inside reports whether the coder of the universe can have made the name.
-func inside(u *query.Universe, x query.Element) bool {
+// inUniverse reports whether the coder of the universe can have made the name.
+func inUniverse(u *query.Universe, x query.Element) bool {
 	return !u.Coded() || x.Hi == 0 && x.Lo < u.Size().Uint64()
 }
 

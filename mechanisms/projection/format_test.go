@@ -35,12 +35,12 @@ func stored(t testing.TB) map[string]*Release {
 		t.Fatal(err)
 	}
 	early := *uncoded // under the names that releases of version 1 have
-	early.matrix.version, early.matrix.sketch = first, &countSketch{}
+	early.matrix.version, early.matrix.sketch = versionChained, &countSketch{}
 	*early.matrix.sketch = *uncoded.matrix.sketch
 	early.matrix.sketch.chained = true
 	early.coder = early.matrix.newCoder(text)
 	summed := *uncoded // and those of version 2
-	summed.matrix.version = second
+	summed.matrix.version = versionSummed
 	summed.coder = summed.matrix.newCoder(text)
 	return map[string]*Release{
 		"identity":       build(t, u, Params{Transform: Identity, Rows: 40, Law: laplace(t, 1, 1), Bulk: true}, src, d.cells()),
@@ -114,7 +114,7 @@ func texts(p Params) string { return fmt.Sprintf("%+v", p) }
 // The bytes of version 1, of a release written out by hand.
 func TestGoldenBytes(t *testing.T) {
 	u := line(t, 40)
-	m := matrix{version: first, sketch: &countSketch{
+	m := matrix{version: versionChained, sketch: &countSketch{
 		bucket: polynomial{1, 2, 3, 4}, sign: polynomial{5, 6, 7, 8}, key: [2]uint64{9, 10}, rows: 4, coded: true}}
 	copy(m.key[:], "0123456789abcdef")
 	v := newVector(4, 1)

@@ -21,7 +21,8 @@ func (r *Release) gridQuantile(p profile) float64 {
 	return float64(g.step) * float64(r.invert(g, r.product(g, p), p.confidence+g.beyond, r.guess(g, p)))
 }
 
-// circle is on what a law is computed: C and the points are powers of two.
+// circle is the grid on which a law is transformed. C and the points are powers of
+// two.
 type circle struct {
 	law    int
 	step   int64 // counts a point
@@ -41,9 +42,9 @@ type grid struct {
 // maxPoints bounds the circle: 2^15 points take some milliseconds at first.
 const maxPoints = 1 << 15
 
-// plan chooses the grid. It gives away as little as a 2^17th of what the
-// confidence leaves, or up to an eighth rather than take a step above a 64th of
-// the law's spread, and takes a larger step in the end.
+// plan chooses the grid. It gives away a 2^17th of the mass outside the confidence,
+// or more, up to an eighth, before it takes a step above a 64th of the law's spread.
+// Last it takes larger steps.
 func (r *Release) plan(p profile) grid {
 	rest := 1 - p.confidence
 	step := max(1, smallest(r.laws[0].tail, 0.3)/64)
@@ -61,7 +62,7 @@ func (r *Release) plan(p profile) grid {
 }
 
 // layout returns the grid that gives away the given mass, nine tenths of it by
-// cutting; one of too many points is left unfinished.
+// cutting. A grid of too many points is left unfinished.
 func (r *Release) layout(p profile, step int64, lost float64) grid {
 	g := grid{step: step, beyond: 0.1 * lost, points: 2 * maxPoints}
 	var terms, variance, largest float64
@@ -104,7 +105,7 @@ func (r *Release) gridVariance(law int, step int64) float64 {
 // transform returns the characteristic function of a law on a circle, at the
 // first half of its points and the one after. What lies beyond the cut is lost.
 func (r *Release) transform(c circle) []float64 {
-	return kept(r.widths, r.widths.transforms, maxTransforms, c, func() []float64 {
+	return remembered(r.widths, r.widths.transforms, maxTransforms, c, func() []float64 {
 		mass, centre := discretise(r.laws[c.law].tail, c.step, c.cut)
 		jumps := make([]float64, c.points)
 		for i, m := range mass[1:] {
@@ -148,7 +149,7 @@ func (r *Release) guess(g grid, p profile) int64 {
 // invert returns the smallest w up to B with P(|S| <= w) >= target, beginning at
 // a guess.
 func (r *Release) invert(g grid, law []float64, target float64, guess int64) int64 {
-	sines := kept(r.widths, r.widths.sines, maxTransforms, g.points, func() []float64 { return sineTable(g.points) })
+	sines := remembered(r.widths, r.widths.sines, maxTransforms, g.points, func() []float64 { return sineTable(g.points) })
 	enough := func(w int64) bool { return within(law, sines, w) >= target }
 	low, high, step := int64(-1), g.bound, int64(1)
 	for at := min(max(guess, 0), g.bound); low+1 < high; step *= 2 { // double the step until the answer is enclosed
@@ -194,9 +195,9 @@ func within(law, sines []float64, w int64) float64 {
 	return sum / float64(n)
 }
 
-// discretise returns the masses of the points 0 … cut, to which |X| is rounded up
-// save for what is at most one step, and the variance in steps² of what is at
-// point 0.
+// discretise rounds |X| up to a grid, except where it is at most one step. It
+// returns the masses of the points 0 … cut, and the variance in steps² of the mass
+// at point 0.
 func discretise(tail func(int64) float64, step, cut int64) (mass []float64, centre float64) {
 	mass = make([]float64, cut+1)
 	first := int64(1) // the first point off the centre

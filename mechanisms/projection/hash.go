@@ -13,11 +13,11 @@ import (
 // prime is the Mersenne prime 2^61 − 1, above every code of a coded universe.
 const prime = 1<<61 - 1
 
-// independence of the count-sketch's hash functions, k = 4. What it buys: with
-// signs that are 4-wise and buckets that are 2-wise independent an answer is
-// unbiased over the seed, and its variance is exactly that under fully random
-// hashing. It does not buy the law of the error beyond its variance, for which
-// margins take what is seen in the sketch. More would cost time and buy no more.
+// independence is k = 4 of the count sketch's hash functions. With signs that are
+// 4-wise and buckets that are 2-wise independent an answer is unbiased over the
+// seed, and its variance is exactly that under fully random hashing. The law of the
+// error beyond its variance does not follow from it: margins take that from the
+// sketch. More independence would cost time and gain nothing.
 const independence = 4
 
 // polynomial is a random polynomial of degree below 4 over the integers modulo
@@ -108,14 +108,14 @@ func drawCountSketch(rows uint64, coded bool, src *noise.Source) (*countSketch, 
 	return c, nil
 }
 
-// reduced reports whether all that is a number modulo 2^61 − 1 is below it.
+// reduced reports whether all numbers modulo 2^61 − 1 are below it.
 func (c *countSketch) reduced() bool {
 	linear := !c.coded && !c.chained
 	return c.bucket.reduced() && c.sign.reduced() && (!linear || max(c.key[0], c.key[1]) < prime)
 }
 
-// at returns the place of the only entry in the column of x.
-func (c *countSketch) at(x query.Element) place {
+// at returns the row and the sign of the only entry in the column of x.
+func (c *countSketch) at(x query.Element) signedRow {
 	return c.atPoint(c.point(x))
 }
 
@@ -130,12 +130,12 @@ func (c *countSketch) point(x query.Element) uint64 {
 	return c.inner(x)
 }
 
-func (c *countSketch) atPoint(x uint64) place { return c.place(c.bucket.at(x), c.sign.at(x)) }
+func (c *countSketch) atPoint(x uint64) signedRow { return c.place(c.bucket.at(x), c.sign.at(x)) }
 
-// place returns the place that two hash values name.
-func (c *countSketch) place(bucket, sign uint64) place {
+// place returns the row and the sign of two hash values.
+func (c *countSketch) place(bucket, sign uint64) signedRow {
 	row, _ := bits.Mul64(bucket<<3, c.rows)
-	return place(row | sign<<63)
+	return signedRow(row | sign<<63)
 }
 
 // inner maps a 128-bit name below 2^61 − 1 by a random linear function of its
@@ -168,9 +168,9 @@ type matrix struct {
 // newCoder returns a coder that names elements.
 func (m *matrix) newCoder(u *query.Universe) query.Coder {
 	switch m.version {
-	case first:
+	case versionChained:
 		return query.ChainedCoder(u, m.key)
-	case second:
+	case versionSummed:
 		return query.SummedCoder(u, m.key)
 	}
 	return query.NewCoder(u, m.key)
@@ -192,20 +192,23 @@ func drawMatrix(u *query.Universe, p Params, src *noise.Source) (matrix, error) 
 	return m, err
 }
 
-// A walk evaluates a polynomial at the points of a progression by its
-// differences: the third ones of a polynomial of degree 3 are constant, so a
-// step is three additions where an evaluation is three multiplications.
+// walk evaluates a polynomial at the points of a progression by its differences.
+// The third differences of a polynomial of degree 3 are constant, so a step is
+// three additions, where an evaluation is three multiplications.
 //
-// It does so in fractions of the modulus p: a value v stands as about
-// 2^64·v/p, so that the additions modulo p are those of the machine. What
-// rounding costs, see slack, leaves a place undecided once in some hundred
-// thousand steps; that one is computed exactly.
+// It works in fractions of the modulus p: a value v is kept as about 2^64·v/p, so
+// that additions modulo p are those of the machine. Rounding (see slack) leaves a
+// row undecided once in some hundred thousand steps; that row is computed exactly.
+//
+// What it saves: a third of the time of an answer over many elements, 29 ms
+// instead of 42 at m = 2^20, and with it of every statement whose groups add up to
+// as many (go test -bench 'BenchmarkAnswer/m=1048576_in_runs').
 type walk [independence]uint64
 
 // maxWalk is the number of points of a walk.
 const maxWalk = 256
 
-// slack is above what a fraction in a walk is off. Each difference is rounded
+// slack bounds the error of a fraction in a walk. Each difference is rounded
 // down by less than 2 units, and after n < 256 steps the errors add up to less
 // than 2·(1 + n + C(n,2) + C(n,3)) < 2^22.5; 8 more units are lost where 2^64·v/p
 // stands for 8v. So the exact number lies in [fraction, fraction + slack).
@@ -238,7 +241,7 @@ func (p *polynomial) shifted(x uint64) (u0, u1, u2, u3 uint64) {
 	return addMod(mulMod(a, x), p[0]), u1, u2, p[3]
 }
 
-// powers are those of a stride modulo 2^61 − 1.
+// powers are the first three powers of a distance modulo 2^61 − 1.
 type powers struct{ one, two, three uint64 }
 
 func powersOf(stride uint64) powers {
@@ -252,7 +255,8 @@ func powersOf(stride uint64) powers {
 // shortWalk is the length below which points are evaluated one by one.
 const shortWalk = 6
 
-// powers returns those of what a step of a name moves its point by.
+// powers returns the powers of the distance between the points of names that are
+// stride apart.
 func (c *countSketch) powers(stride uint64) powers {
 	if c.coded {
 		return powersOf(stride)
@@ -260,9 +264,9 @@ func (c *countSketch) powers(stride uint64) powers {
 	return powersOf(mulMod(c.key[0], stride))
 }
 
-// places sets dst to the places of the points start, start + stride, and so on,
-// modulo the modulus, and returns the point after them; s holds the stride's powers.
-func (c *countSketch) places(dst []place, start uint64, s *powers) uint64 {
+// places sets dst to the rows of a progression of points from start on, modulo p,
+// and returns the point after the last. s has the powers of their distance.
+func (c *countSketch) places(dst []signedRow, start uint64, s *powers) uint64 {
 	for len(dst) >= shortWalk {
 		bucket, sign := c.bucket.walk(start, s), c.half.walk(start, s)
 		bucket[0] -= 8
@@ -280,11 +284,11 @@ func (c *countSketch) places(dst []place, start uint64, s *powers) uint64 {
 	return start
 }
 
-// steps sets dst to the places along a pair of walks, up to the first that is
-// undecided, and returns their number. The second walk is that of the halves
-// modulo p of the values whose lowest bit is the sign: a value v is odd where
-// its half, (v + p)/2, is above p/2.
-func (c *countSketch) steps(dst []place, bucket, sign *walk) int {
+// steps sets dst to the rows along a pair of walks, up to the first undecided one,
+// and returns their number. The first walk gives the bucket. The second gives the
+// sign, which is the lowest bit of a value v: it walks the halves of the values
+// modulo p, and v is odd where its half, (v + p)/2, is above p/2.
+func (c *countSketch) steps(dst []signedRow, bucket, sign *walk) int {
 	b0, b1, b2, b3 := bucket[0], bucket[1], bucket[2], bucket[3]
 	s0, s1, s2, s3 := sign[0], sign[1], sign[2], sign[3]
 	rows := c.rows
@@ -294,7 +298,7 @@ func (c *countSketch) steps(dst []place, bucket, sign *walk) int {
 		if rest >= decided || s0<<1 >= -(2*slack)&(1<<64-1) {
 			return i
 		}
-		dst[i] = place(row | s0&(1<<63))
+		dst[i] = signedRow(row | s0&(1<<63))
 		b0, b1, b2 = b0+b1, b1+b2, b2+b3
 		s0, s1, s2 = s0+s1, s1+s2, s2+s3
 	}

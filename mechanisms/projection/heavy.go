@@ -10,14 +10,14 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Form says how heavy cells are told from light ones.
+// Form is the way in which heavy cells are told from light ones.
 type Form string
 
 const (
-	// Whole is no form: every cell is hashed with its whole count.
+	// Whole has no heavy cells: every cell is hashed with its whole count.
 	Whole Form = ""
-	// Clipped splits each count by value: min(D, c) is hashed, and of what is
-	// above c, if it is seen through the noise, the cell is published.
+	// Clipped splits each count by value: min(D, c) is hashed, and the cell is
+	// published if its excess over c is seen through the noise.
 	Clipped Form = "clip"
 	// Named publishes cells whose whole count is seen through the noise of a
 	// first step, with a second draw, and hashes the others.
@@ -25,8 +25,10 @@ const (
 )
 
 // Heavy are the parameters of heavy cells, which collide expensively in a
-// sketch and are published apart from it. Let L be the rows of a unit, D and D′
-// neighbours with D′ = D + w, w ≥ 0, Σw ≤ L.
+// sketch and are published apart from it.
+//
+// Privacy. Let L be the rows of a unit, D and D′ neighbours with D′ = D + w,
+// w ≥ 0, Σw ≤ L.
 //
 // Clipped. Light and excess part, min(D, c) and max(D − c, 0), are monotone in
 // D and add up to it, so over all cells the light parts change by a in ℓ1 and
@@ -110,20 +112,19 @@ func Threshold(law noise.Law, unit int64, delta float64) int64 {
 	return unit + high
 }
 
-// published is a heavy cell with what the release says of it: the noisy excess
-// over the clip, or the noisy count when Named.
+// published is a heavy cell with its noisy excess over the clip, or its noisy count
+// when Named.
 type published struct {
 	x     query.Element
 	noisy int64
 }
 
-// judge decides about one cell of the database, which must be whole: how much
-// of it goes into the sketch, and whether it is published. Nothing is drawn for
-// a cell of excess 0 (or, when Named, without rows).
+// judge decides how much of one cell of the database goes into the sketch and
+// whether the cell is published. The count must be whole. Nothing is drawn for a
+// cell of excess 0 (or, when Named, without rows).
 //
-// A published cell's light part is exactly the clip. Instead of adding it to
-// the sketch and taking it out again, once it is public, it is not added: the
-// sums are the same integers.
+// The light part of a published cell is exactly the clip. It is not added to the
+// sketch: taking it out again, once it is public, would give the same integers.
 func (p Params) judge(count int64, src *noise.Source) (light int64, noisy int64, heavy bool, err error) {
 	light = count
 	compared := p.Law
@@ -148,7 +149,7 @@ func (p Params) judge(count int64, src *noise.Source) (light int64, noisy int64,
 	return 0, noisy, true, err
 }
 
-// noised returns the count with a draw.
+// noised returns count plus a draw.
 func noised(count int64, law noise.Law, src *noise.Source) (int64, error) {
 	draw, err := law.Draw(src)
 	if err != nil {
@@ -160,16 +161,16 @@ func noised(count int64, law noise.Law, src *noise.Source) (int64, error) {
 	return count + draw, nil
 }
 
-// heavyCells are the published cells in canonical order, ascending by name: the
-// order in which they were found would tell of the rows.
+// heavyCells are the published cells, ascending by name. The order in which they
+// were found would tell of the rows.
 type heavyCells []published
 
 func byName(a, b published) int {
 	return cmp.Or(cmp.Compare(a.x.Hi, b.x.Hi), cmp.Compare(a.x.Lo, b.x.Lo))
 }
 
-// sorted puts the cells into canonical order; a cell that came twice is an
-// error, since its excess was taken twice.
+// sorted sorts the cells by name. A cell that came twice is an error, since its
+// excess was taken twice.
 func (h heavyCells) sorted() error {
 	slices.SortFunc(h, byName)
 	for i := 1; i < len(h); i++ {
@@ -189,12 +190,11 @@ func (h heavyCells) largest(clip int64) (most int64) {
 	return most
 }
 
-// lift is what an unpublished cell is expected to have above the clip, by its
-// light estimate: without it every cell within the threshold of the clip would
-// be estimated too low, and queries that follow the rows would add these errors
-// up. It is the posterior mean of the excess where every count about the clip
-// was as likely as any other; whatever the counts are, an answer is computed
-// from what is public.
+// lift gives the expected excess of an unpublished cell over the clip, by its light
+// estimate. Without it every cell within the threshold of the clip would be
+// estimated too low, and queries that follow the rows would add these errors up. It
+// is the posterior mean if all counts about the clip are equally likely. Whatever
+// the counts are, it is computed from what is public.
 //
 // With k the light estimate less the clip, a cell of count c + e, e ≥ 0, is seen
 // there and unpublished with probability P(ν = k)·P(ν < t − e), and one of count
@@ -205,24 +205,23 @@ type lift struct {
 	tail   func(k int64) float64 // P(ν ≥ k)
 	cells  float64               // Σ P(ν < t − e)
 	excess float64               // Σ e·P(ν < t − e)
-	from   int64                 // the least light estimate that is lifted
+	from   int64                 // light estimates below this are not lifted
 }
 
 // noLift lifts nothing.
 var noLift = lift{from: math.MaxInt64}
 
-// liftOf returns the lift of clipped releases, and of others one that lifts
-// nothing.
+// liftOf returns the lift of a clipped release, and noLift for other releases.
 func (h Heavy) liftOf(law noise.Law) lift {
 	if h.Form != Clipped {
 		return noLift
 	}
 	t := float64(h.Threshold)
 	l := lift{clip: h.Clip, tail: law.Tail, cells: t, excess: (t*t - t + law.Variance()) / 2}
-	least := 0.05 * math.Sqrt(law.Variance()) // less is not worth a look
+	least := 0.05 * math.Sqrt(law.Variance()) // less does not matter
 	low, high := int64(0), h.Clip/2+1         // below the clip: lifted at low
 	for high-low > 1 {
-		if mid := low + (high-low)/2; l.of(l.clip-mid) >= least {
+		if mid := low + (high-low)/2; l.at(l.clip-mid) >= least {
 			low = mid
 		} else {
 			high = mid
@@ -232,8 +231,8 @@ func (h Heavy) liftOf(law noise.Law) lift {
 	return l
 }
 
-// of returns the expected excess at a light estimate.
-func (l lift) of(light int64) float64 {
+// at returns the expected excess at a light estimate.
+func (l lift) at(light int64) float64 {
 	if light < l.from {
 		return 0
 	}

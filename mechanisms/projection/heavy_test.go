@@ -130,7 +130,7 @@ func (r *Release) naiveLift(a [][]int64, q []int64) (sum float64) {
 	for i, row := range a {
 		for j, w := range q {
 			if row[j] != 0 {
-				sum += float64(w) * r.lift.of(row[j]*r.sketch.at(uint64(i)))
+				sum += float64(w) * r.lift.at(row[j]*r.sketch.at(uint64(i)))
 			}
 		}
 	}
@@ -163,11 +163,11 @@ func TestLift(t *testing.T) {
 				}
 				continue
 			}
-			if got := l.of(light); math.Abs(got-want) > 0.001*want+1e-4 {
+			if got := l.at(light); math.Abs(got-want) > 0.001*want+1e-4 {
 				t.Errorf("%v: lift %v at %d, want %v", law, got, light, want)
 			}
 		}
-		if noLift.of(1<<40) != 0 {
+		if noLift.at(1<<40) != 0 {
 			t.Error("something is lifted without a clip")
 		}
 	}

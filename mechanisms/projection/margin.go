@@ -11,9 +11,9 @@ import (
 // margin returns the half-width w, in counts, of an interval around the answer
 // that holds the true count Σ weight·D with about the given confidence, over
 // the draws of matrix and noise, for a query chosen without looking at the
-// matrix. It is computed from the release alone and costs no privacy. Up to the
-// cases below it is the smallest integer of which that is true, for errors that
-// are a sum of independent coordinates:
+// matrix. It is computed from the release alone and costs no privacy. It is the
+// smallest such integer for an error that is a sum of independent coordinates, but
+// for the cases below:
 //
 //   - Identity: each with the law of the noise.
 //   - Sparse: each with the law of a random coordinate û of the sketch,
@@ -24,9 +24,9 @@ import (
 //     estimate too far below the clip, the lower half, escapes the next rule:
 //     together no more than both halves.)
 //   - An unpublished cell whose light estimate is not clearly below the clip may
-//     have lost an excess: up to t − 1 + x, x the quantile of the noise, or
-//     nothing. What is between that and the lift that was added to the answer, on
-//     the worse of both sides, is added to the margin.
+//     have lost an excess: between nothing and t − 1 + x, x the quantile of the
+//     noise. The answer has the lift instead. The margin grows by the distance from
+//     the lift to the farther of the two.
 //   - Elements that meet in a bucket: see crowded.
 func (e *evaluation) margin(m uint64, confidence float64) float64 {
 	r := e.r
@@ -39,9 +39,9 @@ func (e *evaluation) margin(m uint64, confidence float64) float64 {
 	return w
 }
 
-// escaped returns the weight of a cell that may be about the clip and does not
-// look so: where collisions as large as half the clip are not rare enough for the
-// confidence, one is allowed for.
+// escaped returns the weight of one cell that may be about the clip though its
+// light estimate is not. Such a cell is allowed for where collisions as large as
+// half the clip are not rare enough for the confidence.
 func (e *evaluation) escaped(confidence float64) (most float64) {
 	h := e.r.p.Heavy
 	if h.Form != Clipped || e.r.laws[0].quantile(confidence) <= h.Clip/2 {
@@ -53,21 +53,21 @@ func (e *evaluation) escaped(confidence float64) (most float64) {
 	return most
 }
 
-// near returns from which light estimate on an unpublished cell is taken to have
-// lost an excess: the clip less the margin of one cell. At a low confidence that
-// margin is taken at 0.95, or of many cells too many would escape: of each
-// fortieth that does, t − 1 is lost at most, and the others have x too much. At
-// a high one it ends at half the clip, see escaped.
-func (r *Release) near(confidence float64) int64 {
+// clipMargin returns the light estimate from which on an unpublished cell may have
+// lost an excess: the clip less the margin of one cell. The margin is taken at a
+// confidence of 0.95 or more: at less, too many of many cells would escape. (Of each
+// fortieth that does, t − 1 is lost at most, and the others have x too much.) It is
+// half the clip at most; see escaped.
+func (r *Release) clipMargin(confidence float64) int64 {
 	if r.p.Heavy.Form != Clipped {
-		return nowhere
+		return neverReached
 	}
 	c := r.p.Heavy.Clip
 	return c - min(r.laws[0].quantile(max(confidence, 0.95)), c/2)
 }
 
-// factors returns the coordinates of which the error is a sum, and what crowded
-// buckets add to that.
+// factors returns the coordinates that add up to the error, and what crowded
+// buckets add to it.
 func (e *evaluation) factors(m uint64) (factors []factor, crowd float64) {
 	e.light, e.heavy = e.light.merged(), e.heavy.merged()
 	for _, t := range e.light {
@@ -88,15 +88,15 @@ func (e *evaluation) factors(m uint64) (factors []factor, crowd float64) {
 // less than weights that do not cancel would, that is like the weights one by
 // one.
 //
-// That is right for a query chosen without looking at the matrix, whose elements
-// meet rarely and where nothing is. Who looks can choose elements that meet
-// where a record is, whose count D is then taken c times instead of once, or
-// not at all. The bucket shows it: û is about ±D. So max(|c|, √s)·|û|, which
-// bounds that error, is added for the meetings that are more than chance has, the
-// worst of them first. (Against a list made with knowledge of several records
-// that meet there is no bound from a sketch: their counts cancel in it.)
+// That is right for a query chosen without looking at the matrix: its elements
+// meet rarely, and in buckets without records. Somebody who looks can choose
+// elements that meet where a record is; its count D is then taken c times instead
+// of once, or not at all. The bucket shows it: û is about ±D. So max(|c|, √s)·|û|,
+// which bounds that error, is added for as many meetings as exceed those of chance,
+// the worst first. (There is no such bound against a list made with knowledge of
+// several records that meet: their counts cancel in the sketch.)
 //
-// The first factors, of ascending weights, are those of the light part.
+// The first of the factors are those of the light part, by ascending weight.
 func (e *evaluation) crowded(factors []factor, lights int, m uint64) ([]factor, float64) {
 	var alone tally
 	buckets := 0
@@ -123,8 +123,8 @@ func (e *evaluation) crowded(factors []factor, lights int, m uint64) ([]factor, 
 	return factors, 0
 }
 
-// shifts returns the sum of the shifts of the buckets but for as many as are
-// forgiven, the smallest.
+// shifts returns the sum of the buckets' shifts, without the smallest ones that are
+// forgiven.
 func (e *evaluation) shifts(forgiven int) (sum float64) {
 	var shifts []float64
 	e.table.eachBucket(func(bucket []term, c int64, s float64) {
@@ -138,7 +138,7 @@ func (e *evaluation) shifts(forgiven int) (sum float64) {
 	return sum
 }
 
-// drop takes a coordinate of a weight out of factors of ascending weights.
+// drop removes one coordinate of a weight from factors of ascending weights.
 func drop(factors []factor, weight int64) {
 	i, ok := slices.BinarySearchFunc(factors, weight, func(f factor, w int64) int { return cmp.Compare(f.value, w) })
 	if ok && factors[i].times > 0 {
@@ -146,10 +146,10 @@ func drop(factors []factor, weight int64) {
 	}
 }
 
-// Predict returns the margin that an answer to q can be expected to have, from
-// sizes alone: in constant time, without a look at the support. It is the
-// margin itself for an identity release and a query without weights; what the
-// support has of published or crowded cells is not known to it.
+// Predict returns the margin that an answer to q can be expected to have. It uses
+// sizes alone, in constant time, and does not look at the support: published and
+// crowded cells are not known to it. It is the margin itself for an identity release
+// and a query without weights.
 func (r *Release) Predict(q query.Query, confidence float64) (float64, error) {
 	m, err := r.accepts(q, confidence)
 	if err != nil || m == 0 {

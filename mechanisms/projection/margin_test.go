@@ -156,9 +156,9 @@ func TestMeetings(t *testing.T) {
 	var table meetings
 	table.expect(8, 1<<20, 0x9e3779b97f4a7c15)
 	for _, c := range []struct {
-		places []place
+		places []signedRow
 		weight int64
-	}{{[]place{1, 7, 4, 9 | negative}, 2}, {[]place{1 | negative, 5}, 2}, {[]place{4, 1}, 3}} {
+	}{{[]signedRow{1, 7, 4, 9 | negative}, 2}, {[]signedRow{1 | negative, 5}, 2}, {[]signedRow{4, 1}, 3}} {
 		table.places = append(table.places, c.places...)
 		table.weigh(c.weight, uint64(len(c.places)))
 		table.look()

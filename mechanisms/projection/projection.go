@@ -10,8 +10,7 @@
 // What it promises: the matrix is drawn before a cell is seen, one unit of
 // count changes the sketch by 1 in one coordinate (identity, sparse) or by ±1
 // in each of the T coordinates of √T·A·D (dense), and every coordinate gets an
-// exact integer draw of the given law (or one at the stated distance from it,
-// when Bulk). Heavy cells of a sparse release are published apart, as Heavy
+// exact integer draw of the given law. Heavy cells of a sparse release are published apart, as Heavy
 // says and proves. What it does not: it neither calibrates nor charges. The
 // caller chooses the laws for its ε and δ, and has paid before it calls.
 package projection
@@ -56,9 +55,8 @@ type Params struct {
 	// Independence is r of a Dense matrix: even, and at least 4, without which
 	// the variance of an answer has no bound. Ignored otherwise.
 	Independence int
-	// Bulk draws the noise from a noise.Table, whose distance from the law the
-	// caller has charged for every row, unless the law is too wide for a table.
-	// Otherwise, and then, the exact sampler is used.
+	// Bulk draws the noise from a noise.Table, unless the law is too wide for one.
+	// Both samplers are exact; a table is quicker.
 	Bulk bool
 	// Heavy says what becomes of cells too large to be hashed. It is for Sparse
 	// only; the zero Heavy hashes them all.

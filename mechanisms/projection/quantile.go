@@ -13,15 +13,14 @@ import (
 // rounded up to one of 32 multiples of a unit.
 const maxFactor = 32
 
-// factor says how many independent coordinates of a law are added with a factor.
+// factor is a number of independent coordinates of one law and with one factor.
 type factor struct {
 	law   int   // number of the law
 	value int64 // above 0
 	times uint64
 }
 
-// profile names the law of a sum Σ factor·X with independent X of two laws, and
-// a quantile.
+// profile identifies a quantile of a sum Σ factor·X with independent X of two laws.
 type profile struct {
 	times      [2][maxFactor + 1]uint32 // by law: how often each factor occurs
 	confidence float64
@@ -38,8 +37,8 @@ func (p *profile) each(use func(law, factor int, times float64)) {
 	}
 }
 
-// widths remembers what is costly about quantiles and does not depend on which
-// coordinates a query adds: those found so far, and the transforms of the laws.
+// widths remembers quantiles and the transforms of the laws that they are computed
+// from. A first quantile takes milliseconds (BenchmarkMarginSparse64First).
 type widths struct {
 	last       last[normalAt, float64] // quantiles of sums that are nearly normal
 	mu         sync.Mutex
@@ -55,14 +54,14 @@ func newWidths() *widths {
 	return &widths{found: make(map[profile]float64), transforms: make(map[circle][]float64), sines: make(map[int][]float64)}
 }
 
-// of returns the quantile of a profile, found by find if it is not known yet.
-func (w *widths) of(p profile, find func() float64) float64 {
-	return kept(w, w.found, maxWidths, p, find)
+// get returns the quantile of a profile, found by find if it is not known yet.
+func (w *widths) get(p profile, find func() float64) float64 {
+	return remembered(w, w.found, maxWidths, p, find)
 }
 
-// kept returns what a map holds under a key, computed if it is not there yet. A
+// remembered returns what a map holds under a key, computed if it is not there yet. A
 // map of most entries starts anew.
-func kept[K comparable, V any](w *widths, m map[K]V, most int, key K, compute func() V) V {
+func remembered[K comparable, V any](w *widths, m map[K]V, most int, key K, compute func() V) V {
 	w.mu.Lock()
 	v, known := m[key]
 	w.mu.Unlock()
@@ -93,11 +92,11 @@ func (r *Release) sumQuantile(factors []factor, confidence float64) float64 {
 	}
 	unit := unitOf(factors)
 	if n, ok := r.normal(factors, float64(unit)); ok {
-		w := r.widths.last.of(normalAt{n, confidence}, func() float64 { return n.quantile(confidence) })
+		w := r.widths.last.get(normalAt{n, confidence}, func() float64 { return n.quantile(confidence) })
 		return float64(unit) * w
 	}
 	p := profileOf(factors, unit, confidence)
-	return float64(unit) * r.widths.of(p, func() float64 { return r.gridQuantile(p) })
+	return float64(unit) * r.widths.get(p, func() float64 { return r.gridQuantile(p) })
 }
 
 // exactTerms is the number of coordinates up to which the law of a sum is always
@@ -221,10 +220,10 @@ func (c *coordinate) moment4() (sum float64) {
 
 // quantile returns the smallest w with P(|X| <= w) >= confidence.
 func (c *coordinate) quantile(confidence float64) int64 {
-	return c.last.of(confidence, func() int64 { return smallest(c.tail, 1-confidence) })
+	return c.last.get(confidence, func() int64 { return smallest(c.tail, 1-confidence) })
 }
 
-// summary is what margins need to know of a noisy sketch û.
+// summary describes a noisy sketch û, for margins.
 type summary struct {
 	meanSquare float64   // V = mean û²
 	kurtosis   float64   // mean û⁴/V² − 3, 0 for a normal law
@@ -245,7 +244,7 @@ func binOf(v int64) int {
 	return shift<<11 + int(v>>shift)
 }
 
-// summarise reads the sketch once.
+// summarise reads the sketch once and returns its summary.
 func summarise(v vector) summary {
 	counts := make([]uint64, exactBins)
 	var s summary
@@ -285,8 +284,8 @@ func (s *summary) tail(k int64) float64 {
 	return s.atLeast[binOf(k)]
 }
 
-// coordinate returns the law of the error of one coordinate: what is seen in the
-// sketch, symmetrised, or the noise where that is wider.
+// coordinate returns the law of the error of one coordinate: the law of û,
+// symmetrised, or that of the noise where it is wider.
 func (s *summary) coordinate(noise *coordinate) *coordinate {
 	return &coordinate{
 		tail:     func(k int64) float64 { return max(noise.tail(k), s.tail(k)) },
@@ -295,9 +294,9 @@ func (s *summary) coordinate(noise *coordinate) *coordinate {
 	}
 }
 
-// last remembers what a function gave for the argument it was last asked about:
-// statements ask for one confidence, and often for one number of records. Its
-// zero value is ready for concurrent use.
+// last remembers the value of a function at its last argument: statements ask for
+// one confidence, and often for one number of records. Its zero value is ready for
+// concurrent use.
 type last[K comparable, V any] struct {
 	known atomic.Pointer[outcome[K, V]]
 }
@@ -307,8 +306,8 @@ type outcome[K comparable, V any] struct {
 	value V
 }
 
-// of returns the function's value at key, by find if it is not the last one.
-func (l *last[K, V]) of(key K, find func() V) V {
+// get returns the function's value at key, by find if it is not the last one.
+func (l *last[K, V]) get(key K, find func() V) V {
 	if o := l.known.Load(); o != nil && o.key == key {
 		return o.value
 	}

@@ -8,9 +8,8 @@ import (
 )
 
 // Release is the paper's Random Projection Data Structure (u + ν, f): the noisy
-// sketch and the public description of the matrix, and the heavy cells that were
-// published apart. All of it is public. It is immutable and safe for concurrent
-// use.
+// sketch, the public description of the matrix, and the heavy cells that were
+// published apart. All of it is public. It is immutable and safe for concurrent use.
 type Release struct {
 	u       *query.Universe
 	p       Params
@@ -20,10 +19,10 @@ type Release struct {
 	heavy   heavyCells
 	summary summary        // of the sketch
 	laws    [2]*coordinate // of the error of a coordinate of the sketch, and of a published cell
-	widths  *widths        // quantiles found for margins
+	widths  *widths        // remembered quantiles, for margins
 	lift    lift
-	largest int64  // what |û| and |answers of published cells| are at most
-	salt    uint64 // of the tables in which meetings are looked for
+	largest int64  // the largest |û| or |answer of a published cell|
+	salt    uint64 // of the slots of meetings
 }
 
 func newRelease(u *query.Universe, p Params, m matrix, sketch vector, heavy heavyCells) *Release {
@@ -68,7 +67,7 @@ func (r *Release) sparsity(q query.Query) (uint64, error) {
 	return 0, sqlerr.New(sqlerr.Uncovered, "the support of the query, %v records, is too large to enumerate", m)
 }
 
-// maxSupport is far above what anyone waits for.
+// maxSupport is the largest support that is enumerated; nobody waits for so many.
 const maxSupport = 1 << 32
 
 // sameUniverse reports whether two universes have the same columns.

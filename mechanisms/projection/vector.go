@@ -18,25 +18,25 @@ type vector interface {
 	span(first, n uint64) int64
 	// gather sets values to the coordinates at the places, each with the place's
 	// sign, and returns their sum and the largest; there are at most batch.
-	gather(places []place, values []int64) (sum, most int64)
+	gather(places []signedRow, values []int64) (sum, most int64)
 }
 
-// place is a coordinate and a sign: the number of the coordinate, and the
+// signedRow is a coordinate and a sign: the number of the coordinate, and the
 // highest bit where the sign is −1.
-type place uint64
+type signedRow uint64
 
 // negative marks a place whose sign is −1.
-const negative place = 1 << 63
+const negative signedRow = 1 << 63
 
 // row returns the number of the coordinate, which is at most MaxRows.
-func (p place) row() uint64 { return uint64(uint32(p)) }
+func (p signedRow) row() uint64 { return uint64(uint32(p)) }
 
 // sign returns 0 for +1 and −1 for −1, so that (v ^ sign) − sign is v with the
 // sign.
-func (p place) sign() int64 { return int64(p) >> 63 }
+func (p signedRow) sign() int64 { return int64(p) >> 63 }
 
-// compact keeps coordinates as words W; the lowest value of W marks those that
-// do not fit and are kept aside.
+// compact keeps coordinates as words W. The lowest value of W marks coordinates that
+// do not fit; they are kept in large.
 type compact[W int8 | int16 | int32 | int64] struct {
 	words  []W
 	large  map[uint64]int64
@@ -101,10 +101,10 @@ func (c *compact[W]) span(first, n uint64) (sum int64) {
 	return sum
 }
 
-// gather first fetches the words and then adds them: the loop that fetches is so
-// short that the processor waits for many words at once, where one loop for both
-// waits for a few (twice as fast beyond its caches).
-func (c *compact[W]) gather(places []place, values []int64) (sum, most int64) {
+// gather first fetches the words and then adds them. The loop that fetches is so
+// short that the processor waits for many words at once; one loop for both takes
+// twice as long where the sketch is larger than the caches.
+func (c *compact[W]) gather(places []signedRow, values []int64) (sum, most int64) {
 	var fetched [batch]W
 	words, all := fetched[:len(places)], c.words
 	for i, p := range places {
@@ -183,7 +183,7 @@ func (c *compact[W]) tally(use func(x int64, times uint64)) {
 }
 
 // narrowest returns the bytes of a word with which v takes the least memory. It
-// is asked of noisy coordinates only, which are public.
+// looks at noisy coordinates only, which are public.
 func narrowest(v vector) int {
 	const aside = 48 // bytes of a coordinate kept aside
 	var counts [9]uint64
