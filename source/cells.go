@@ -35,8 +35,8 @@ func (s sqlite) Cells(ctx context.Context, p Permit, t Table, columns []int, cod
 	return cells.Histogram()
 }
 
-// ErrTooManyCells says that more cells are occupied than the caller wants in
-// memory. It depends on private rows, and must not reach a user.
+// ErrTooManyCells is returned when more cells are occupied than the caller allows.
+// It depends on private rows and must not reach a user.
 var ErrTooManyCells = errors.New("too many cells are occupied")
 
 // Tally counts rows by the names of their cells: codes in a table of its own,
@@ -70,8 +70,8 @@ func NewTally(coder query.Coder, most int) *Tally {
 // Format prints the type and none of the counts.
 func (t *Tally) Format(s fmt.State, _ rune) { fmt.Fprint(s, "tally") }
 
-// Histogram returns the counts. Nothing may be added afterwards. It fails with
-// ErrTooManyCells once an Add was false.
+// Histogram returns the counts. Nothing may be added afterwards. It returns
+// ErrTooManyCells if an Add returned false.
 func (t *Tally) Histogram() (*Histogram, error) {
 	if t.over {
 		return nil, ErrTooManyCells
@@ -100,7 +100,7 @@ func (t *Tally) len() int {
 	return len(t.prints)
 }
 
-// Add counts n rows of a cell, none where n is not positive. It is false once
+// Add counts n rows of a cell, or none if n is not positive. It returns false once
 // more than most cells are occupied.
 func (t *Tally) Add(e query.Element, n int64) bool {
 	switch {

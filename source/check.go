@@ -12,8 +12,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Check implements Reader. Refused are virtual and temporary tables, and those
-// whose names begin with dpsql_ or sqlite_, also behind views, and a view that is
+// Check implements Checker. It refuses virtual and temporary tables, tables whose
+// names begin with dpsql_ or sqlite_, views over any of these, and views that are
 // not understood to work row by row or unit by unit.
 func (s sqlite) Check(ctx context.Context, t Table) (Schema, error) {
 	q := s.q
@@ -42,8 +42,8 @@ func (s sqlite) Check(ctx context.Context, t Table) (Schema, error) {
 }
 
 // Bases returns the tables whose rows a public table or view reads, sorted. It
-// refuses what Check refuses, but for functions that can fail: an error on a
-// public row is no secret.
+// refuses what Check refuses, except functions that can fail: an error on a public
+// row is no secret.
 func Bases(ctx context.Context, q Querier, public string) ([]string, error) {
 	name, err := resolve(ctx, q, public)
 	if err != nil {
@@ -139,10 +139,10 @@ func texts(ctx context.Context, q Querier, source, statement string, args ...any
 	return out, nil
 }
 
-// basesOf returns the tables whose rows a source reads. It does not interpret
-// the text of views: SQLite compiles SELECT * FROM source, and the cursors of
-// the program name the root pages that it opens, those of tables and of indexes.
-// Each instruction is checked, too.
+// basesOf returns the tables whose rows a source reads. It does not interpret the
+// text of views. SQLite compiles SELECT * FROM source, and the program's cursors
+// name the root pages of the tables and indexes that it opens. basesOf also calls
+// check for each instruction.
 func basesOf(ctx context.Context, q Querier, source string, check checker) ([]string, error) {
 	pages, err := openedPages(ctx, q, source, check)
 	if err != nil {
@@ -202,8 +202,8 @@ func openedPages(ctx context.Context, q Querier, source string, check checker) (
 	return pages, nil
 }
 
-// opensPage reports whether an instruction opens a table or index, and refuses
-// what is none of the main database (number 0).
+// opensPage reports whether an instruction opens a table or index. It refuses
+// tables outside the main database, which is number 0.
 func opensPage(opcode string, database int64, source string) (bool, error) {
 	switch opcode {
 	case "VOpen":
@@ -248,12 +248,11 @@ func pageOwners(ctx context.Context, q Querier, source string) (map[int64]string
 	return owners, nil
 }
 
-// safe are SQL functions that give a value for every argument. A view may call
-// no other: a function that fails on one row, as json_extract does on text that
-// is no JSON, would turn an answer into an error, and the error would tell of
-// that row without noise. Random functions are left out too: a row must count
-// the same each time. That a date function does not read 'now' is for the
-// curator to see to.
+// safe lists the SQL functions that return a value for every argument. A view may
+// call no others. A function that fails on one row, as json_extract fails on text
+// that is not JSON, would turn an answer into an error, and the error would tell of
+// that row without noise. Random functions are left out because a row must count the
+// same each time. The curator must see to it that no date function reads 'now'.
 var safe = map[string]bool{
 	"char": true, "coalesce": true, "ifnull": true, "iif": true, "instr": true, "length": true,
 	"lower": true, "ltrim": true, "max": true, "min": true, "nullif": true, "octet_length": true,
@@ -283,10 +282,10 @@ func errUnsafe(source, name string) error {
 		WithHint("write it with what cannot fail, such as CASE, substr and lower, or leave it out of the view")
 }
 
-// schemaText returns the schema SQL of the source, of its base tables and of
-// the views that it may pass through, sorted. A view counts as passed when its
-// name occurs in the text of one that counts: more may be named than is read,
-// never less, so that a change is never overlooked.
+// schemaText returns the schema SQL of the source, of its base tables and of the
+// views that it may pass through, sorted. A view is included if its name occurs in
+// the text of an included view. That can include too many views but never too few,
+// so no change is overlooked.
 func schemaText(objects map[string]object, source string, bases []string) string {
 	reached := map[string]bool{query.FoldName(source): true}
 	queue := []string{query.FoldName(source)}

@@ -8,8 +8,8 @@ import (
 	"dpsql/query"
 )
 
-// Limits of what is pushed down. Beyond them rows are streamed and tested in Go,
-// which is always correct.
+// Limits of what is pushed down to SQLite. Beyond them rows are streamed and tested
+// in Go, which is always correct.
 const (
 	maxIntervals = 16      // BETWEENs a column; each evaluates the canonical value again
 	maxExpanded  = 100_000 // values of intervals written out as a list instead
@@ -115,11 +115,10 @@ func (m members) exactly(c query.Column) condition {
 	return m.condition(column, "("+canonical(column, c.Domain.Type())+") COLLATE BINARY")
 }
 
-// roughly returns a condition on the stored value that every member meets, and
-// for which an index on the column can be used. It is sound where the column's
-// affinity makes stored and canonical values compare alike: a number is stored
-// as a number, not a text, and a text as a text. The column's own collation can
-// only add rows.
+// roughly returns a condition on the stored value that every member meets. SQLite
+// can use an index on the column for it. It is sound if the column's affinity makes
+// stored and canonical values compare alike: numbers are stored as numbers and texts
+// as texts. The column's own collation can only add rows.
 func (m members) roughly(c query.Column) condition {
 	column := columnOf(c.Name)
 	return m.condition(column, column)
@@ -180,10 +179,10 @@ func oneOf[T int64 | string](value, operator string, list []T) condition {
 	return joined(parts, " AND ", "1")
 }
 
-// bound compares with a list, value by value. A list of one is compared with a
-// sub-select: SQLite would take column = constant for leave to put the constant
-// into other conditions on the column, where typeof then sees the constant's
-// type; and a BETWEEN would keep it from using the next column of an index.
+// bound compares with a list, value by value. A single value is compared with a
+// sub-select. Given column = constant, SQLite would put the constant into other
+// conditions on the column, where typeof would see the constant's type. A BETWEEN
+// would keep it from using the next column of an index.
 func bound[T int64 | string](value, operator string, list []T) condition {
 	if operator == " IN " && len(list) == 1 {
 		return condition{value + " = (SELECT ?)", []any{list[0]}}

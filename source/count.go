@@ -98,13 +98,13 @@ func weighed(counted query.Query, stream func([]int, func([]query.Value)) error)
 	return total, err
 }
 
-// maxMatched is the most rows for which the units that have them are looked
-// for; when more match, reading all units is about as fast.
+// maxMatched bounds the matching rows whose units are looked up. If more rows match,
+// reading all units is about as fast.
 const maxMatched = 10_000
 
-// countKept counts the kept rows of which a condition is true, which the query
-// weighs 1. Only units that have such a row are read, but those whole: which
-// rows are kept of a unit depends on all of them, and on no other unit.
+// countKept counts the kept rows that meet a condition. The query weighs each 1. It
+// reads only units that have such a row, but reads these whole: which rows of a unit
+// are kept depends on all rows of that unit and on no other unit.
 func countKept(ctx context.Context, q Querier, t Table, where condition, counted query.Query) (int64, error) {
 	if err := t.CheckUnit(); err != nil {
 		return 0, err

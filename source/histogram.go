@@ -61,14 +61,14 @@ func (h *Histogram) All() iter.Seq2[query.Element, int64] {
 	}
 }
 
-// maxEnumerated is the most elements of a support that are looked up one by one
-// where cells have no codes, a second or two of work.
+// maxEnumerated bounds the elements of a support that are looked up one by one where
+// cells have no codes. That many take a second or two.
 const maxEnumerated = 1 << 24
 
-// Count returns the true count of a query over the coder's universe, a sum
-// beyond 2^63-1 staying there. It looks up the runs of the query's support, or
-// weighs each occupied cell where these are fewer. It is false where neither is
-// possible: a support too large to enumerate, of cells without codes.
+// Count returns the true count of a query over the coder's universe, at most
+// 2^63-1. It looks up the runs of the query's support, or weighs each occupied cell
+// if there are fewer of those. It returns false if cells have no codes and the
+// support is too large to enumerate.
 func (h *Histogram) Count(q query.Query) (int64, bool) {
 	if h.prints != nil {
 		return h.countPrints(q)

@@ -22,13 +22,15 @@ import (
 //
 // Every row of a unit has a rank, the HMAC-SHA256 of the unit, the row's
 // canonical values and its number among the unit's rows equal to it, and the L
-// rows of the lowest ranks are kept. So what is kept of a unit is a function of
-// the key, the unit and the multiset of its rows, and of nothing else: not of
-// their order or rowids, of other units, or of the query. The unit is part of
-// it so that each draws its own sample: were the ranks those of the values
-// alone, all units would keep the same few values and lose the others. A unit that comes or goes therefore takes at
-// most L kept rows with it and leaves all others as they are, which bounds the
-// change of a count of weights up to W by L·W, and of the cells by L in ℓ1.
+// rows of the lowest ranks are kept. The rows kept of a unit thus depend on the key,
+// the unit and the multiset of its rows, and on nothing else: not on their order or
+// rowids, on other units, or on the query. The unit is part of the hash so that each
+// unit draws its own sample. If ranks depended on the values alone, all units would
+// keep the same few values.
+//
+// Privacy. A unit that comes or goes takes at most L kept rows with it and leaves
+// all others as they are. This bounds the change of a count of weights up to W by
+// L·W, and of the cells by L in ℓ1.
 type Keeper struct {
 	limit int64
 	yield func([]query.Value)
@@ -140,9 +142,9 @@ func (k *Keeper) sink(i int) {
 	}
 }
 
-// appendCanonical appends an encoding of the values that no other values of as
-// many columns share, nor begin with. It must not change: the rows kept, and so
-// all true counts, depend on it.
+// appendCanonical appends an encoding of the values. Among tuples of as many columns
+// it is unique and free of prefixes. It must not change: the rows kept, and so all
+// true counts, depend on it.
 func appendCanonical(buffer []byte, tuple []query.Value) []byte {
 	for _, v := range tuple {
 		switch {

@@ -8,9 +8,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Content returns the columns and rows of a table, for joins. It must be called
-// for public tables only: its errors depend on the rows. More than limit rows
-// are refused as unsupported. Values are int64, float64, string, []byte or nil.
+// Content returns the columns and rows of a public table, for joins. It must not be
+// called for other tables, since its errors depend on the rows. It returns an
+// Unsupported error for more than limit rows. Values are int64, float64, string, []byte or nil.
 func Content(ctx context.Context, q Querier, table string, limit int) (columns []string, rows [][]any, err error) {
 	name, err := resolve(ctx, q, table)
 	if err != nil {
@@ -44,10 +44,10 @@ func Content(ctx context.Context, q Querier, table string, limit int) (columns [
 	return columns, rows, nil
 }
 
-// Values returns the distinct canonical values of one column, sorted, NULL
-// first if it occurs. It is for the domains of columns, and must be called for
-// public tables only: its errors depend on the rows. More than limit values, and
-// a value that is not of the type, are refused as invalid.
+// Values returns the distinct canonical values of one column of a public table,
+// sorted, NULL first. They serve as the domain of a column. Values must not be called
+// for other tables, since its errors depend on the rows. It returns an Invalid error
+// for more than limit values, and for a value that is not of the type.
 func Values(ctx context.Context, q Querier, table, column string, ty query.Type, limit int) ([]query.Value, error) {
 	name, err := resolve(ctx, q, table)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type scope struct {
 	*definer
 	ctes    *environment
-	tables  []named
+	tables  []fromItem
 	aliases []string   // folded
 	keys    []groupKey // of GROUP BY
 	around  *scope
@@ -36,8 +36,8 @@ type groupKey struct {
 	value value
 }
 
-// named is a table or SELECT under its alias.
-type named struct {
+// fromItem is a table or SELECT in FROM, under its alias.
+type fromItem struct {
 	alias  string // folded
 	fields []field
 	rowid  *value // of a table; nil where there is none
@@ -48,7 +48,7 @@ type named struct {
 func (s *scope) column(table, name string) (value, bool) {
 	for at := s; at != nil; at = at.around {
 		v, ok := at.own(table, name)
-		if !ok && !isWord(name) && !known(at.tables) {
+		if !ok && !isWord(name) && !allNamed(at.tables) {
 			return value{}, false // it may be a name that SQLite has made up
 		}
 		if !ok && table == "" && isRowid(name) && len(at.tables) > 0 {
@@ -86,9 +86,9 @@ func (s *scope) own(table, name string) (value, bool) {
 	return value{}, false
 }
 
-// constantly refuses a name that was taken for a constant before it could be
-// looked up: SQLite looks the names of ON and of GROUP BY up in all tables, those
-// to the right included, and then in the aliases.
+// constantly refuses names that were taken for constants too early. SQLite looks up
+// the names of ON and GROUP BY in all tables, including those to the right, and then
+// in the aliases.
 func (s *scope) constantly(names []string) error {
 	for _, name := range names {
 		if _, column := s.own("", name); column || slices.Contains(s.aliases, name) {
@@ -132,16 +132,16 @@ func (s *scope) star(table string) ([]field, bool) {
 // SELECTs around.
 func (s *scope) knowsAll() bool {
 	for ; s != nil; s = s.around {
-		if !known(s.tables) {
+		if !allNamed(s.tables) {
 			return false
 		}
 	}
 	return true
 }
 
-// known reports whether each column has a name that is its own in its table.
+// allNamed reports whether each column has a name that is its own in its table.
 // SQLite makes up names for others, which are not known here.
-func known(tables []named) bool {
+func allNamed(tables []fromItem) bool {
 	for _, t := range tables {
 		names := make(map[string]bool)
 		for _, f := range t.fields {
@@ -231,10 +231,10 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 	return v, err
 }
 
-// unresolved is the value of a name that is not of exactly one column of the
-// tables here or around: a text, a truth value, or an alias. SQLite has rules for
-// which of them it is, and none of these needs to be known: no key is found by it, and
-// no unit. It is as what all rows together decide.
+// unresolved is the value of a name that is not the name of exactly one column here
+// or in a surrounding SELECT: a text, a truth value, or an alias. SQLite has rules
+// that tell which. They do not matter here, because no key and no unit is found by
+// such a value. It is treated as if all rows together decided it.
 var unresolved = value{reads: ^leaves(0), affinity: unknownAffinity, collation: unknownCollation}
 
 // ref resolves a name. In double quotes SQLite takes what names nothing for a

@@ -185,7 +185,7 @@ func (s *scope) from(f *definition.From) (*relation, error) {
 }
 
 // join resolves a table, a SELECT or a join, with the names in it.
-func (s *scope) join(f *definition.From) (*relation, []named, error) {
+func (s *scope) join(f *definition.From) (*relation, []fromItem, error) {
 	if f.Left == nil {
 		return s.unary(f)
 	}
@@ -218,7 +218,7 @@ func (s *scope) join(f *definition.From) (*relation, []named, error) {
 
 // beside notes that values computed in the right side of a LEFT JOIN are NULL
 // where that has no row.
-func (n named) beside(right leaves) {
+func (n fromItem) beside(right leaves) {
 	for i := range n.fields {
 		if v := &n.fields[i].value; v.leaf == nil {
 			v.reads |= right
@@ -227,14 +227,14 @@ func (n named) beside(right leaves) {
 }
 
 // unary resolves a table or SELECT.
-func (s *scope) unary(f *definition.From) (*relation, []named, error) {
-	n := named{alias: query.FoldName(f.Alias)}
+func (s *scope) unary(f *definition.From) (*relation, []fromItem, error) {
+	n := fromItem{alias: query.FoldName(f.Alias)}
 	r, rowid, err := s.relation(f)
 	if err != nil {
 		return nil, nil, err
 	}
 	n.fields, n.rowid = slices.Clone(r.columns), rowid
-	return r, []named{n}, nil
+	return r, []fromItem{n}, nil
 }
 
 func (s *scope) relation(f *definition.From) (*relation, *value, error) {
@@ -272,12 +272,12 @@ func (s *scope) cte(c *definition.CTE, home *environment) (*relation, error) {
 
 // shared returns the equalities of USING and NATURAL, and hides the right side's
 // columns from *.
-func shared(f *definition.From, left, right []named) ([]equality, error) {
+func shared(f *definition.From, left, right []fromItem) ([]equality, error) {
 	names := f.Using
 	if (f.Natural || names != nil) && len(right) != 1 {
 		return nil, mixedf("joins several tables by USING or NATURAL")
 	}
-	if f.Natural && !known(append(slices.Clone(left), right...)) {
+	if f.Natural && !allNamed(append(slices.Clone(left), right...)) {
 		return nil, mixedf("joins by NATURAL columns without a name of their own")
 	}
 	if f.Natural {
@@ -301,7 +301,7 @@ func shared(f *definition.From, left, right []named) ([]equality, error) {
 }
 
 // first returns the leftmost column of the name.
-func first(tables []named, name string) (value, bool) {
+func first(tables []fromItem, name string) (value, bool) {
 	for _, t := range tables {
 		if i := slices.IndexFunc(t.fields, func(f field) bool { return f.name == name }); i >= 0 {
 			return t.fields[i].value, true

@@ -1,17 +1,17 @@
-// Package source is the only code that reads private rows, with the readers of
-// other databases below it. A Reader counts the rows of a table or view: those
-// that a query weighs (Count), or those of every cell (Cells). SQLite returns the
-// reader of an SQLite file.
+// Package source reads private rows. No other code does, but for the readers of
+// other databases below this package. A Reader counts the rows of a table or view:
+// those that a query weighs (Count), or those of every cell (Cells). SQLite returns
+// the reader of an SQLite file.
 //
-// Its results are true counts: they must pass a mechanism before anyone sees
-// them. Its errors are safe to show. They name tables and columns, and never
-// quote an error of the database, which can carry a value.
+// Results are true counts. They must pass a mechanism before anyone sees them.
+// Errors are safe to show: they name tables and columns, and never quote an error
+// of the database, which can carry a value.
 //
-// A row counts only if every declared column of the table lies in its domain,
-// the columns that a query leaves free included. Which declared value a stored
-// value stands for is decided in one place, canonical. Of a table with a unit, a
-// row counts only if it has a unit, and is one of at most L that are kept of it:
-// chosen once for the table, whatever is counted (see Table).
+// A row counts only if the value of every declared column lies in its domain, the
+// columns that a query leaves free included. The function canonical decides which
+// declared value a stored value stands for. In a table with a unit, a row also needs
+// a unit, and at most L rows of each unit are kept. They are chosen once for the
+// table, whatever is counted (see Table).
 package source
 
 import (
@@ -23,31 +23,29 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Querier runs statements: a *sql.DB, *sql.Tx or *sql.Conn. The functions of
-// this package read the schema and then the rows, so a transaction is needed
-// where another connection may change the schema meanwhile.
+// Querier runs statements. It is a *sql.DB, *sql.Tx or *sql.Conn. The functions of
+// this package read the schema first and the rows after it, so they need a
+// transaction if another connection may change the schema in between.
 type Querier interface {
 	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
 }
 
 // Reader reads the rows of private tables in one database, on one snapshot.
-// Where the methods are called in turn they see the same schema and rows. All
-// readers agree on which rows count and on what their values stand for. Errors
-// are *sqlerr.Error, but for ErrTooManyCells, and never have a value of a row.
+// All calls see the same schema and rows. All readers agree on which rows count
+// and on what their values stand for. Errors are *sqlerr.Error, except
+// ErrTooManyCells, and never contain a value of a row.
 type Reader interface {
 	Checker
 
-	// Count returns the true count of a query over the table's columns: the sum,
-	// over the rows that count, of the row's weight. A sum beyond 2^63-1 stays at
-	// 2^63-1.
+	// Count returns the true count of a query over the table's columns: the sum of
+	// the weights of the rows that count, at most 2^63-1.
 	Count(ctx context.Context, p Permit, t Table, q query.Query) (int64, error)
 
-	// Cells returns how many rows fall into each cell of the universe projected
-	// to the given columns, by the cell's name under the coder, which is over
-	// that universe. It stops with ErrTooManyCells when more than most are
-	// occupied. A row with any declared column outside its domain, projected or
-	// not, is in no cell, and neither is one that is not kept of its unit.
+	// Cells projects the universe to the given columns and returns how many rows
+	// fall into each of its cells. The coder, which must be over that universe,
+	// names the cells. Cells fails with ErrTooManyCells if more than most cells are
+	// occupied. Rows that do not count are in no cell.
 	Cells(ctx context.Context, p Permit, t Table, columns []int, coder query.Coder, most int) (*Histogram, error)
 }
 
@@ -76,23 +74,23 @@ type Checker interface {
 	Check(ctx context.Context, t Table) (Schema, error)
 }
 
-// Schema is what a source reads, as public text. The name of a base outside the
-// file that another begins with, up to a "/", stands for all of these.
+// Schema is the public description of what a source reads. Bases outside the file
+// have names with slashes. A name covers every name that begins with it and a "/".
 type Schema struct {
 	Bases  []string // the tables whose rows it reads, views resolved; sorted
 	Also   []string // tables that may have some of these rows, too; sorted
-	Before []string // what may have had a budget of these rows when less was known of it; sorted
+	Before []string // other names under which these rows may have a budget from earlier; sorted
 	Text   string   // the schema of the source, its tables and the views between; equal texts mean an unchanged source
-	Notes  []string // what the declaration relies on and cannot be looked at, for people
+	Notes  []string // what the declaration relies on and dpsql cannot check, for people
 }
 
-// Others returns the tables whose budget would be that of the rows.
+// Others returns the other tables whose budget these rows may share.
 func (s Schema) Others() []string { return append(slices.Clone(s.Also), s.Before...) }
 
-// Apart ends the Text of a source whose rows are on several servers and without a
-// unit. These share no snapshot, so that a row which moves between them while it is
-// read counts once on each, and is no unit: with a unit it is L rows at most that
-// count, wherever they came from.
+// Apart ends the Text of a source that has no unit and whose rows are on several
+// servers. The servers share no snapshot. A row that moves between them during a
+// reading counts once on each, so such a row is not a unit. With a unit at most L
+// rows count, wherever they are read.
 const Apart = "on several servers\n"
 
 // Table says where the rows of a private table come from, and which of them
@@ -118,14 +116,13 @@ type Table struct {
 	Public  []string       // the tables of an SQLite file that are declared public: a view may join them
 	Key     []byte         // secret and of one table, chooses the rows kept; without Unit ignored
 
-	// Progress is called with how many of its parts have been read, where cells
-	// are read part by part: the partitions that PostgreSQL reads side by side. It
-	// must not call back, and tells nothing of the rows. nil where nobody looks.
+	// Progress, if not nil, is called with the number of parts read so far when
+	// PostgreSQL reads the cells of partitions side by side. It must not call the
+	// reader. The numbers do not depend on the rows.
 	Progress func(done, all int)
 }
 
-// CheckUnit refuses, as invalid, a unit of which it is not said how many rows are
-// kept, or that has no key to choose them by. Without a unit both are ignored.
+// CheckUnit returns an Invalid error if t has a unit but no MaxRows or no Key.
 func (t Table) CheckUnit() error {
 	switch {
 	case t.Unit == "":
@@ -138,8 +135,8 @@ func (t Table) CheckUnit() error {
 	return nil
 }
 
-// Over refuses, as internal, a universe that is not that of the table's columns:
-// the weights of a query over it would be those of other values.
+// Over returns an Internal error unless u has the table's columns. The weights of
+// a query over another universe would belong to other values.
 func (t Table) Over(u *query.Universe) error {
 	same := slices.EqualFunc(t.Columns, u.Columns(), func(a, b query.Column) bool {
 		return query.SameName(a.Name, b.Name) && a.Domain.Type() == b.Domain.Type()
@@ -150,8 +147,8 @@ func (t Table) Over(u *query.Universe) error {
 	return nil
 }
 
-// Project returns the table with the columns at the given positions alone, and
-// refuses, as internal, those that it does not have.
+// Project returns t with only the columns at the given positions. It returns an
+// Internal error for a position that t does not have.
 func (t Table) Project(columns []int) (Table, error) {
 	projected := t
 	projected.Columns = make([]query.Column, len(columns))
@@ -164,15 +161,14 @@ func (t Table) Project(columns []int) (Table, error) {
 	return projected, nil
 }
 
-// SQLite returns the reader of an SQLite file's main database. It reads the
-// schema and then the rows, so q should be a transaction where another
-// connection may change either meanwhile.
+// SQLite returns the reader of an SQLite file's main database. q should be a
+// transaction if another connection may change schema or rows.
 func SQLite(q Querier) Reader { return sqlite{q} }
 
 type sqlite struct{ q Querier }
 
-// failure replaces an error of the database, which can carry a value of a row,
-// by one that names the source only.
+// failure replaces an error of the database by one that names only the source.
+// The database's own text can carry a value of a row.
 func failure(ctx context.Context, err error, source string) error {
 	code, what := classify(ctx, err)
 	return sqlerr.New(code, "%s while reading %s", what, source)

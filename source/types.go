@@ -10,11 +10,11 @@ import (
 	"dpsql/sqlerr"
 )
 
-// comparesStored returns for each column of the table whether its stored values
-// compare with values of the declared domain as the canonical ones do, so that a
-// condition on the stored value is necessary: columns of numeric affinity with
-// an INTEGER domain, and of TEXT affinity with a TEXT domain. Only columns of
-// tables are asked; those of a view can be of mixed affinity.
+// comparesStored reports for each column whether its stored values compare with
+// values of the domain as the canonical values do. A condition on the stored value
+// is then necessary. It holds for columns of numeric affinity with an INTEGER domain
+// and of TEXT affinity with a TEXT domain. It is false for columns of views, which
+// can mix affinities.
 func comparesStored(ctx context.Context, q Querier, t Table) ([]bool, error) {
 	types, err := storedTypes(ctx, q, t.Source)
 	if err != nil {
@@ -82,11 +82,11 @@ func affinityOf(declared string) affinity {
 	return numericAffinity
 }
 
-// Misfits says of which columns the declared type of the source lets values be
-// stored that belong to no value of the declared domain, for people: rows with
-// such a value are counted nowhere, and nothing tells of them. It refuses, as
-// unsupported, a column that can hold no declared value at all. It reads the
-// schema and no row. An expression of a view has no type, and is not judged.
+// Misfits names the columns whose type in the schema admits values that belong to
+// no value of the declared domain, in sentences for people. Rows with such values
+// are not counted, and no error mentions them. Misfits returns an Unsupported error
+// for a column that can hold no declared value at all. It reads the schema and no
+// rows. Expressions of views have no type and are not judged.
 func Misfits(ctx context.Context, q Querier, t Table) ([]string, error) {
 	types, err := typesOf(ctx, q, t.Source, `SELECT name || char(0) || type FROM pragma_table_xinfo(?, 'main')`)
 	if err != nil {
@@ -113,8 +113,8 @@ func Misfits(ctx context.Context, q Querier, t Table) ([]string, error) {
 	return out, nil
 }
 
-// misfit says which values of a column of that type belong to no value of the
-// domain, "" if the type does not suggest any.
+// misfit says which values of a column of the declared type belong to no value of
+// the domain. It returns "" if the type does not suggest any.
 func misfit(c query.Column, declared, source string) string {
 	up := strings.ToUpper(declared)
 	has := func(parts ...string) bool {
@@ -142,8 +142,8 @@ func misfit(c query.Column, declared, source string) string {
 	return ""
 }
 
-// numberLike returns a value of a list of texts that SQLite stores in an INTEGER
-// column as a number, and reads as another text, as '01' is read as '1'.
+// numberLike returns a text of the domain that an INTEGER column would store as a
+// number and return as another text, as '01' becomes '1'.
 func numberLike(d query.Domain) (string, bool) {
 	if !d.Finite() {
 		return "", false

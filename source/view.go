@@ -29,8 +29,8 @@ type definer struct {
 
 // understood refuses a view as the source of a table unless it is understood to
 // work row by row or, with a unit, unit by unit. The bases are the tables that the
-// compiled view reads: were one of them not among those that were found here,
-// the text would have been read otherwise than SQLite does.
+// compiled view reads. If one of them was not found in the text, then the text was
+// read differently from SQLite, and the view is refused.
 func understood(ctx context.Context, q Querier, t Table, view object, objects map[string]object, bases []string) error {
 	d := &definer{ctx: ctx, q: q, source: view.name, objects: objects, bases: make(map[string]base), reads: make(map[string]bool), public: func(table string) bool {
 		return slices.ContainsFunc(t.Public, func(p string) bool { return query.SameName(p, table) })
@@ -57,7 +57,8 @@ func understood(ctx context.Context, q Querier, t Table, view object, objects ma
 	return Mixes(view.name, t.Unit, string(m)).WithHint("join its private tables by = on their columns of the unit, and group by the unit, too")
 }
 
-// mixed is what is not understood of a view, in words that follow its name.
+// mixed is an error that says what is not understood of a view, in words that
+// follow the view's name.
 type mixed string
 
 func (m mixed) Error() string { return string(m) }
@@ -168,8 +169,8 @@ func (r *relation) rename(names []string) error {
 	return nil
 }
 
-// query resolves a SELECT. It also returns which leaves of the SELECTs around it
-// are read.
+// query resolves a SELECT. It also returns the leaves of the surrounding SELECTs
+// that it reads.
 func (d *definer) query(s *definition.Select, e *environment, around *scope) (*relation, leaves, error) {
 	if len(s.With) > 0 {
 		e = &environment{ctes: s.With, busy: make(map[string]bool), around: e}
@@ -237,8 +238,8 @@ func values(columns []field) []value {
 	return out
 }
 
-// column is the value of a column of a SELECT that is a leaf: named by its place,
-// with what can be told of it in all parts.
+// column returns the value of a column of a SELECT that is a leaf. The column is
+// named by its place, and has the affinity and collation that all parts agree on.
 func (l *leaf) column(i int) value {
 	v := l.parts[0].columns[i].value
 	for _, p := range l.parts[1:] {
