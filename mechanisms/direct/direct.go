@@ -20,11 +20,11 @@ import (
 // Unit is the step in which ρ is chosen: 10⁻¹⁵, the unit of the ledger.
 const Unit = 1e15
 
-// most is the largest ρ considered, 4.5, in units: the noise is then all but
-// always 0.
-const most = int64(1) << 52
+// maxRho is the largest ρ considered, 4.5, in units: the noise is then 0 nearly
+// always.
+const maxRho = int64(1) << 52
 
-// Request says what is asked of an answer.
+// Request is an answer's accuracy and sensitivity.
 type Request struct {
 	Accuracy    float64 // half-width in counts, above 0
 	Confidence  float64 // that the true count lies within it, in (0, 1)
@@ -50,7 +50,7 @@ func For(r Request) (Plan, bool) {
 		p := Plan{units, law, noise.HalfWidth(law, r.Confidence)}
 		return p, p.Width <= wanted
 	}
-	units := 1 + sort.Search(int(most), func(i int) bool {
+	units := 1 + sort.Search(int(maxRho), func(i int) bool {
 		_, ok := try(int64(i) + 1)
 		return ok
 	})

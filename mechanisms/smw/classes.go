@@ -25,11 +25,11 @@ type Classes struct {
 	sizes []float64
 }
 
-// What a prior is made of.
+// The size of a prior, and the work of fitting it.
 const (
 	mostClasses = 32
 	mostValues  = 1 << 22 // of all columns in all classes
-	// uniformShare is what the uniform distribution has of the prior. It bounds
+	// uniformShare is the share of the uniform distribution in the prior. It bounds
 	// the relative entropy from any database: Ψ₀ ≤ ln|X| + ln 1000.
 	uniformShare = 0.001
 	// Steps of the fit, and a bound on the multiplications of all of them.
@@ -37,9 +37,8 @@ const (
 	fitWork  = 4e8
 )
 
-// LearnClasses buys a prior: it measures the tables with noise of variance σ²,
-// in place, and fits the classes to what it then has and the public N̂ alone. See
-// Measure for what it costs.
+// LearnClasses buys a prior: it adds noise of variance σ² to the tables, in place, and
+// fits the classes to them and the public N̂ alone. See Measure for the cost.
 func LearnClasses(u *query.Universe, tables []Table, sigma2 *big.Rat, rows int64, src *noise.Source) (*Classes, error) {
 	if err := Measure(tables, sigma2, src); err != nil {
 		return nil, err
@@ -114,7 +113,7 @@ func (c *Classes) mass(cell *query.Cell) float64 {
 	for i, p := range c.weights {
 		for j, set := range cell.Sets {
 			if set != nil {
-				p *= of(c.upTo[i][j], set, c.sizes[j])
+				p *= setProbability(c.upTo[i][j], set, c.sizes[j])
 			}
 		}
 		sum += p
@@ -122,8 +121,8 @@ func (c *Classes) mass(cell *query.Cell) float64 {
 	return (1-uniformShare)*sum + uniformShare*uniform
 }
 
-// of returns the probability of a set.
-func of(upTo []float64, set []query.Range, size float64) (p float64) {
+// setProbability returns the probability of a set.
+func setProbability(upTo []float64, set []query.Range, size float64) (p float64) {
 	for _, r := range set {
 		if upTo == nil {
 			p += (float64(r.Last-r.First) + 1) / size
@@ -137,9 +136,9 @@ func of(upTo []float64, set []query.Range, size float64) (p float64) {
 // classesVersion is the first byte of encoded classes.
 const classesVersion = 1
 
-// Encode returns the classes as bytes, for DecodeClasses: their number, and then
-// of each its weight and, column by column, the number of values that have a
-// probability of their own and these. They hold nothing that is not public.
+// Encode returns the classes as bytes, for DecodeClasses. They hold nothing that is
+// not public: the number of classes, and for each class its weight and, for each
+// column, a number of probabilities and the probabilities.
 func (c *Classes) Encode() []byte {
 	b := []byte{classesVersion, byte(len(c.weights))}
 	for i, w := range c.weights {
@@ -181,7 +180,7 @@ func DecodeClasses(u *query.Universe, b []byte) (*Classes, error) {
 
 func errClasses() error { return sqlerr.New(sqlerr.Corrupt, "a stored prior cannot be read") }
 
-// reader takes numbers off bytes; bad once there were too few, or wrong ones.
+// reader takes numbers off bytes. bad is set once there were too few, or a wrong one.
 type reader struct {
 	rest []byte
 	bad  bool

@@ -101,7 +101,7 @@ func addNoise(counts []int64, law noise.Law, bulk *noise.Table, src *noise.Sourc
 				return err
 			}
 		}
-		counts[i] = cut(n) + draws[i]
+		counts[i] = clampCount(n) + draws[i]
 	}
 	return nil
 }

@@ -14,19 +14,18 @@ import (
 // queries of its history cross each other, and on their supports only as far as
 // these bound that.
 //
-// All elements that the same queries of the history hold, with the same
-// weights, have been multiplied alike ever since: they are one atom, and the
-// variables that Algorithm 1 assigned to them are kept as their sum. What a
-// query's support has of each atom is found by following its diagram along
-// those of the history (query.Arrangement), so that no element is stored and
-// few are enumerated. A variable is kept without the normalisation of
-// Algorithm 1, which multiplies all s of them alike: D[i] is weight/total, and
-// only the total is maintained. A variable that no element was assigned to has
-// never been updated since it stood at 1/s, so one number, unit, stands for all
-// of them; s itself is a number.
+// Elements that the same queries of the history hold, with the same weights, have
+// been multiplied alike. They are one atom, and the variables that Algorithm 1
+// assigned to them are kept as their sum. The part of a query's support in each atom
+// is found by following the query's diagram along those of the history
+// (query.Arrangement), so no element is stored and few are enumerated. Variables are
+// not normalised as in Algorithm 1, which multiplies all s of them alike: D[i] is
+// weight/total, and only the total is maintained. Variables without elements have
+// never been updated since they stood at 1/s, so one number, unit, stands for all of
+// them.
 //
-// The hypothesis is public: it is computed from the updates, and a prior that
-// is public, alone. It is not safe for concurrent use.
+// The hypothesis is public: it is computed from the updates and a public prior
+// alone. It is not safe for concurrent use.
 type Hypothesis struct {
 	params Params
 	prior  prior // nil: 1 for each element, and s of them
@@ -39,17 +38,16 @@ type Hypothesis struct {
 	entries  int               // how many places the pairs have for atoms
 	used     uint64            // ind − 1: the variables that are assigned
 	assigned sum               // Σ weights
-	peak     float64           // the largest that assigned was since it was counted
+	peak     float64           // the largest value of assigned since the last recount
 	unit     float64           // an unassigned variable's weight per initial weight
 	rest     sum               // initial weight of all that is unassigned
 
 	history []*pair
 }
 
-// prior is a distribution over a finite universe that the hypothesis starts
-// from: its mass on a cell.
+// prior is a distribution over a finite universe from which a hypothesis starts.
 type prior interface {
-	mass(c *query.Cell) float64
+	mass(c *query.Cell) float64 // of a cell
 }
 
 // NewHypothesis returns the data structure before its first update, over the
@@ -79,13 +77,13 @@ func newHypothesis(p Params, u *query.Universe, from prior) *Hypothesis {
 func (h *Hypothesis) Updates() int { return len(h.history) }
 
 // Value returns q(D_t), a fraction in [0,1] relative to Params.MaxWeight: the
-// evaluation rule of Definition 3.4. Each element of the support that is not
-// assigned counts with the weight of the first unassigned variable, and with 0
-// when there is none. Where fewer variables are left than the query has
-// unassigned elements that sum can pass 1, and is cut off there.
+// evaluation rule of Definition 3.4. Each unassigned element of the support counts
+// with the weight of the first unassigned variable, and with 0 when there is none.
+// The sum can pass 1 where fewer variables are left than the query has unassigned
+// elements; it is cut off there.
 //
-// The query is over the hypothesis's universe. Of one that Params.Admits not, as
-// its weights reach w above W, the value is a fraction in [0,w/W].
+// The query is over the hypothesis's universe. Where its weights reach w above W,
+// which Params.Admits refuses, the value is a fraction in [0,w/W].
 func (h *Hypothesis) Value(q query.Query) float64 {
 	inside, free := 0.0, 0.0
 	w := float64(h.params.MaxWeight)
@@ -126,7 +124,7 @@ func (h *Hypothesis) mass(c *query.Cell) float64 {
 	if h.prior == nil {
 		return float64(c.Size)
 	}
-	return max(h.prior.mass(c), smallest)
+	return max(h.prior.mass(c), minWeight)
 }
 
 // total returns Σ D before normalisation.
@@ -139,16 +137,16 @@ func clip(x, lo, hi float64) float64 { return max(lo, min(x, hi)) }
 // smallest is the floor of weights, and large the size at which all of them are
 // scaled down: between them no product of the updates leaves the floats.
 const (
-	smallest = 0x1p-500
-	large    = 0x1p+300
+	minWeight = 0x1p-500
+	maxTotal  = 0x1p+300
 )
 
-// settle keeps the weights within range, and their running total exact enough:
-// it is counted anew after a fall so deep that the rounding of what is gone
-// could show. Both touch every atom, but only once in dozens of doublings.
+// settle keeps the weights within range and their running total exact enough. It
+// counts the total anew after so deep a fall that the rounding of what is gone could
+// show. Both touch every atom, but only once in dozens of doublings.
 func (h *Hypothesis) settle() {
 	total := h.total()
-	if total > large || total < 1/large {
+	if total > maxTotal || total < 1/maxTotal {
 		h.rescale(-math.Ilogb(total))
 	}
 	h.peak = max(h.peak, h.assigned.value())
@@ -159,9 +157,9 @@ func (h *Hypothesis) settle() {
 
 // rescale multiplies every variable by 2^e.
 func (h *Hypothesis) rescale(e int) {
-	h.unit = max(math.Ldexp(h.unit, e), smallest)
+	h.unit = max(math.Ldexp(h.unit, e), minWeight)
 	for i, w := range h.weights {
-		h.weights[i] = max(math.Ldexp(w, e), smallest)
+		h.weights[i] = max(math.Ldexp(w, e), minWeight)
 	}
 	h.recount()
 }
@@ -175,16 +173,16 @@ func (h *Hypothesis) recount() {
 	h.peak = h.assigned.value()
 }
 
-// atom is the elements that the same steps hold, with the same weights: what a
-// hypothesis says of them has always been the same but for the prior.
+// atom is a set of elements that the same steps hold, with the same weights. The
+// hypothesis has always treated them alike, but for the prior.
 type atom struct {
 	size uint64
 	mass sum    // before the first update
-	key  string // the steps, see keyOf
+	key  string // the steps, see appendKey
 }
 
-// pair is a step in terms of the atoms: those of the query's support, grouped
-// by weight, ascending.
+// pair is a step in terms of atoms: those of the query's support, grouped by weight,
+// ascending.
 type pair struct {
 	step   int
 	noisy  float64
@@ -206,16 +204,16 @@ func (p *pair) group(weight int64) *group {
 	return &p.groups[i]
 }
 
-// What a hypothesis holds at most, which is about 250 MB. Histories of
-// conjunctions stay far below it: so many atoms take a history whose queries
-// cross each other in a million different ways.
+// A hypothesis holds so much at most, about 250 MB. Histories of conjunctions stay
+// far below it: for so many atoms the queries of a history must cross each other in
+// a million different ways.
 const (
 	mostAtoms   = 1 << 20
 	mostEntries = 1 << 24
 )
 
-// part is what a support has of one atom, or of what is unassigned, with one
-// weight.
+// part is the part of a support that lies in one atom, or is unassigned, and has
+// one weight.
 type part struct {
 	key    string
 	weight int64
@@ -233,7 +231,7 @@ func (h *Hypothesis) assign(q query.Query) (*pair, error) {
 		if p.key == "" {
 			fresh += p.size
 		}
-		entries += 1 + steps(p.key)
+		entries += 1 + stepCount(p.key)
 	}
 	if h.used > h.params.S || fresh > h.params.S-h.used ||
 		len(h.atoms)+len(parts) > mostAtoms || h.entries+entries > mostEntries {
@@ -288,8 +286,8 @@ func (h *Hypothesis) groups(parts []part) []group {
 	return groups
 }
 
-// take returns the atom that a part is from now on, when the given step holds
-// it: a new one of what was unassigned, all of an atom, or a piece split off.
+// take makes a part, which the given step holds, an atom and returns it: a new one
+// if the part was unassigned, the atom it fills, or a piece split off an atom.
 func (h *Hypothesis) take(p part, step int) uint32 {
 	key := string(appendStep([]byte(p.key), step, p.weight))
 	if p.key == "" {
@@ -306,7 +304,7 @@ func (h *Hypothesis) take(p part, step int) uint32 {
 	whole, was := a.mass.value(), h.weights[i]
 	a.size -= p.size
 	a.mass = a.mass.sub(p.mass)
-	h.weights[i] = max(was*max(a.mass.value()/whole, 0), smallest)
+	h.weights[i] = max(was*max(a.mass.value()/whole, 0), minWeight)
 	h.assigned = h.assigned.plus(-was).plus(h.weights[i])
 	n := h.add(atom{p.size, p.mass, key}, was*min(p.mass.value()/whole, 1))
 	for at, w := range stepsOf(p.key) {
@@ -318,7 +316,7 @@ func (h *Hypothesis) take(p part, step int) uint32 {
 
 func (h *Hypothesis) add(a atom, weight float64) uint32 {
 	i := uint32(len(h.atoms))
-	weight = max(weight, smallest)
+	weight = max(weight, minWeight)
 	h.atoms, h.weights = append(h.atoms, a), append(h.weights, weight)
 	h.assigned = h.assigned.plus(weight)
 	h.byKey[a.key] = i
@@ -351,16 +349,16 @@ func stepsOf(key string) func(yield func(int, int64) bool) {
 	}
 }
 
-// steps returns how many steps a key names.
-func steps(key string) (n int) {
+// stepCount returns how many steps a key names.
+func stepCount(key string) (n int) {
 	for range stepsOf(key) {
 		n++
 	}
 	return n
 }
 
-// sum is a running total of about 106 bits: weights that differ by many orders
-// of magnitude come and go in it, and what is left must still be right.
+// sum is a running total of about 106 bits. Weights of very different sizes come and
+// go in it, and the rest must stay right.
 type sum struct{ hi, lo float64 }
 
 // plus returns s + x.

@@ -359,7 +359,7 @@ func (h *Hypothesis) updateAlways(q query.Query, noisy int64) (learned int, err 
 	h.cut.Add(q)
 	h.history, h.lambda = append(h.history, p), append(h.lambda, 0)
 	h.learn(p)
-	for range passes {
+	for range maxReplays {
 		before := learned
 		for _, p := range h.history {
 			if math.Abs(h.answer(p)*h.params.mass()-p.noisy) > float64(h.params.Replay) {

@@ -35,7 +35,7 @@ func (p Params) SimultaneousBound(gamma float64) int64 {
 		}
 		return above <= gamma
 	}
-	return least(ok, step, high/step+1)
+	return leastMultiple(ok, step, high/step+1)
 }
 
 // UnfiredMargin returns a half-width, in counts, for a single answer that does
@@ -68,13 +68,13 @@ func (p Params) FiredMargin(confidence float64) int64 {
 
 // oneSided returns the smallest a ≥ 0 with draws·P(X > a) ≤ gamma.
 func oneSided(l noise.Law, draws, gamma float64) int64 {
-	return least(func(a int64) bool { return draws*l.Tail(a+1) <= gamma }, 1, 1)
+	return leastMultiple(func(a int64) bool { return draws*l.Tail(a+1) <= gamma }, 1, 1)
 }
 
-// least returns step times the smallest j ≥ 0 at which ok holds, which holds
+// leastMultiple returns step times the smallest j ≥ 0 at which ok holds, which holds
 // from there on; math.MaxInt64 when there is none below the limit. It looks
 // below hi first.
-func least(ok func(j int64) bool, step, hi int64) int64 {
+func leastMultiple(ok func(j int64) bool, step, hi int64) int64 {
 	for !ok(hi) {
 		if hi > limit/step/2 {
 			return math.MaxInt64
@@ -106,8 +106,7 @@ type maxima struct {
 	beyond float64 // the chance of a maximum above the last top
 }
 
-// negligible is a probability that is added to a bound instead of being looked
-// into; no γ comes near it.
+// negligible is a probability that is simply added to a bound. No γ comes near it.
 const negligible = 1e-40
 
 func newMaxima(l noise.Law, n float64) maxima {

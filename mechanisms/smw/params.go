@@ -9,8 +9,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Request is what the curator asked for, and what is publicly known of the
-// table. At most one of MaxUpdates and Alpha is above 0.
+// Request has the curator's wishes and what is public about the table. At most one of
+// MaxUpdates and Alpha is above 0.
 type Request struct {
 	MaxUpdates int64   // B, the number of runs; 0: chosen, where Alpha is 0
 	Alpha      float64 // the accuracy to guarantee, as a fraction of the rows
@@ -39,8 +39,8 @@ type Request struct {
 // mostQueries is the largest k.
 const mostQueries = 1e15
 
-// normal returns the request with its defaults filled in, or says what of it
-// cannot be accepted.
+// normal returns the request with its defaults filled in, or an error if it cannot be
+// accepted.
 func (r Request) normal() (Request, error) {
 	if r.Update == "" {
 		r.Update = Projection
@@ -104,9 +104,8 @@ func (r Request) logUniverse() float64 {
 	return math.Log(m) + float64(exponent)*math.Ln2
 }
 
-// Admits says whether the mechanism can take the query: m and W within what
-// its parameters were computed for. Every other function that takes a query
-// relies on it.
+// Admits returns an error unless m and W of the query are within what the parameters
+// were computed for. Every other function that takes a query relies on it.
 func (p Params) Admits(q query.Query) error {
 	if _, ok := q.SizeWithin(p.MaxSupport); !ok {
 		return sqlerr.New(sqlerr.Uncovered, "the support of the query is larger than max_support = %d", p.MaxSupport)
@@ -191,9 +190,9 @@ func (p Params) FiredLaw() (noise.Law, error) {
 	return noise.NewLaplace(new(big.Rat).Quo(p.change(), p.Eps3))
 }
 
-// share is 1/(1 + 2^(2/3)): of ε₁ : ε₂ = 1 : 2^(2/3), which makes the variance
+// tauShare is 1/(1 + 2^(2/3)): of ε₁ : ε₂ = 1 : 2^(2/3), which makes the variance
 // of ν − τ smallest (Lyu, Su and Li 2017).
-var share = [2]int64{386488, 1000000}
+var tauShare = [2]int64{386488, 1000000}
 
 // split sets Eps1 and Eps2 for runs of the given ε. The scales of the noise are
 // rounded up to rationals of about 20 bits, which samplers handle in machine
@@ -205,16 +204,16 @@ func (p *Params) split(eps *big.Rat, remeasure bool) error {
 	}
 	if remeasure { // a third of it counts anew
 		third := new(big.Rat).Quo(eps, big.NewRat(3, 1))
-		p.Eps3 = new(big.Rat).Quo(p.change(), short(new(big.Rat).Quo(p.change(), third)))
+		p.Eps3 = new(big.Rat).Quo(p.change(), roundedScale(new(big.Rat).Quo(p.change(), third)))
 		eps = new(big.Rat).Sub(eps, p.Eps3)
 	}
-	part := new(big.Rat).Mul(eps, big.NewRat(share[0], share[1]))
-	tau := short(new(big.Rat).Quo(p.change(), part))
+	part := new(big.Rat).Mul(eps, big.NewRat(tauShare[0], tauShare[1]))
+	tau := roundedScale(new(big.Rat).Quo(p.change(), part))
 	p.Eps1 = new(big.Rat).Quo(p.change(), tau)
 
 	rest := new(big.Rat).Sub(eps, p.Eps1)
 	twice := new(big.Rat).Add(p.change(), p.change())
-	nu := short(new(big.Rat).Quo(twice, rest))
+	nu := roundedScale(new(big.Rat).Quo(twice, rest))
 	p.Eps2 = new(big.Rat).Quo(twice, nu)
 	if nu.Cmp(new(big.Rat).SetInt64(limit>>16)) > 0 {
 		return errNoBudget()
@@ -227,9 +226,9 @@ func errNoBudget() error {
 		WithHint("ask for fewer updates or a larger epsilon")
 }
 
-// short returns the smallest multiple of 2^−j that is at least r, where j ≥ 0
+// roundedScale returns the smallest multiple of 2^−j that is at least r, where j ≥ 0
 // is the smallest with r·2^j ≥ 2^20.
-func short(r *big.Rat) *big.Rat {
+func roundedScale(r *big.Rat) *big.Rat {
 	num, den := new(big.Int).Set(r.Num()), r.Denom()
 	one := big.NewInt(1)
 	least := new(big.Int).Lsh(den, 20)
@@ -246,8 +245,8 @@ func short(r *big.Rat) *big.Rat {
 // split keeps far shorter.
 const maxBits = 2048
 
-// Check refuses, as corrupt, parameters that Plan cannot have made: they come
-// from a store, and are not what was stored. Every other method relies on it.
+// Check refuses parameters that Plan cannot have made as corrupt: they were not
+// stored so. Every other method relies on it.
 func (p Params) Check() error {
 	in := func(n, least, most int64) bool { return least <= n && n <= most }
 	most := limit / max(p.MaxWeight, 1)

@@ -146,7 +146,7 @@ func (r Request) leastAlpha() (Params, error) {
 // condition is monotone. With one that hi runs suffice for at T = 3(x+e), it is
 // monotone up to hi: there √B grows faster than 1/γ.
 func (r Request) fewestRuns(hi int64, alpha float64) int64 {
-	return least(func(b int64) bool {
+	return leastMultiple(func(b int64) bool {
 		if b < 1 {
 			return false
 		}
@@ -205,14 +205,13 @@ func roundUp(x float64) string {
 	}
 }
 
-// updates chooses B where neither it nor an accuracy is given. It is a balance:
-// T grows with √B, and a mechanism whose runs are spent verifies nothing. How
-// many updates a hypothesis needs was measured on conjunctions over correlated
-// columns, for 10⁴ to 10⁷ rows, 2,000 and 20,000 queries and supports of 1/6000
-// to 1/15 of the universe (TestChosenUpdates). It grows with what a query of
-// support m counts at most, about N̂·√(m/|X|), in units of a single run's x_β,
-// and no further than to a few for each disjoint part of the universe of m
-// records; starting from classes, it is a fifth of that.
+// updates chooses B where neither B nor an accuracy is given. T grows with √B, but a
+// mechanism whose runs are spent verifies nothing. The number of updates that a
+// hypothesis needs was measured on conjunctions over correlated columns, for 10⁴ to
+// 10⁷ rows, 2,000 and 20,000 queries and supports of 1/6000 to 1/15 of the universe
+// (TestChosenUpdates). It grows with the largest counts of queries of support m,
+// about N̂·√(m/|X|), in units of a single run's x_β, up to a few for each disjoint
+// part of m records. Starting from classes, it is a fifth of that.
 func (r Request) updates() (int64, error) {
 	if r.UniverseSize == nil {
 		return usualUpdates, nil
@@ -236,10 +235,10 @@ const (
 	mostUpdates  = 1000
 )
 
-// PriorPays reports whether a hypothesis should start from classes: whether a
-// uniform one would have anything to learn. That is so where N̂·√(m/|X|) is
-// above a few times the x_β of a single run; otherwise it is off by less than
-// it is tested for, and a prior would only make the tests noisier.
+// PriorPays reports whether a hypothesis should start from classes. It should where
+// N̂·√(m/|X|) is above a few times the x_β of a single run. Otherwise a uniform
+// hypothesis is off by less than it is tested for, and a prior would only make the
+// tests noisier.
 func PriorPays(r Request) bool {
 	r, err := r.normal()
 	if err != nil || r.UniverseSize == nil {
@@ -249,11 +248,10 @@ func PriorPays(r Request) bool {
 	return err == nil && e >= 3
 }
 
-// PriorTenths returns how many tenths of a mechanism's budget its prior should
-// cost, when σ is the noise of a count that one tenth buys: one for tables of
-// many rows, of which it then knows the pairs of columns well, and three for
-// others. More would cost more of T than it betters answers
-// (TestChosenShare).
+// PriorTenths returns how many tenths of a mechanism's budget its prior should cost.
+// sigma is the noise of a count that one tenth buys. One tenth tells the pairs of
+// columns of a table of many rows well; others take three. More would cost more of T
+// than it improves answers (TestChosenShare).
 func PriorTenths(sigma float64, rows int64) int64 {
 	if float64(rows) >= 5000*sigma {
 		return 1
@@ -275,8 +273,8 @@ func (r Request) excess() (float64, error) {
 	return float64(r.NHat) * float64(r.MaxWeight) * math.Sqrt(r.part()) / float64(p.Bound), nil
 }
 
-// maxSize is the largest s. No process can touch so many variables, so a size
-// cut off here behaves as the larger one would.
+// maxSize is the largest s. No process can touch so many variables, so a larger s
+// would behave alike.
 const maxSize = uint64(1) << 62
 
 // SizeFor returns the number of variables of Algorithm 1: the smallest s with

@@ -17,7 +17,7 @@ type Run struct {
 	over   bool
 }
 
-// Outcome is what one test says. Noisy, in counts, has a meaning only when the
+// Outcome is the result of one test. Noisy, in counts, has a meaning only when the
 // test fired.
 type Outcome struct {
 	Fired bool
@@ -39,8 +39,8 @@ func StartRun(p Params, src *noise.Source) (Run, error) {
 }
 
 // ResumeRun returns the run that was started with this τ and has not fired.
-// Going on with it costs nothing, provided that nothing fired since: a run
-// whose end may have been lost must not be resumed.
+// Going on with it costs nothing, provided that nothing has fired since. A run whose
+// end may have been lost must not be resumed.
 func ResumeRun(p Params, tau int64) (Run, error) {
 	_, nu, err := p.laws()
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *Run) Tau() int64 { return r.tau }
 // Where Params.Eps3 is set, the noisy count is instead c plus a fresh draw of
 // discrete Laplace noise of scale Δ/ε₃, which has met no comparison.
 //
-// A whole run, all its tests and the noisy count together, is
+// Privacy. A whole run, all its tests and the noisy count together, is
 // (ε₁+ε₂)-differentially private, for queries and hypotheses chosen adaptively
 // and however many. The argument is an alignment of the noise. Let the run on
 // a database fire at its last g; on a neighbour, where c becomes c′ with
@@ -105,16 +105,15 @@ func (r *Run) Tau() int64 { return r.tau }
 // where it fails, is the reduction of Gupta, Roth and Ullman, "Iterative
 // Constructions and Private Data Release" (TCC 2012), the paper's Theorem 3.3.
 //
-// What is not shown to anybody may be computed again: an outcome that did not
-// fire. An outcome that fired must be committed before it is used, and never be
-// drawn again.
+// An outcome that did not fire is shown to nobody and may be computed again. An
+// outcome that fired must be committed before it is used, and never be drawn again.
 func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, error) {
 	if r.over || r.nu == nil {
 		return Outcome{}, sqlerr.New(sqlerr.Internal, "smw: the run is over")
 	}
 	// Cutting off at the limit changes no difference of counts by more than
 	// the unit does, so it costs no privacy.
-	d := cut(trueCount) - cut(hypothesis)
+	d := clampCount(trueCount) - clampCount(hypothesis)
 	gap, fired, err := r.above(d, src)
 	if err == nil && !fired {
 		gap, fired, err = r.above(-d, src)
@@ -127,7 +126,7 @@ func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, err
 	if r.again != nil {
 		return r.count(trueCount, src)
 	}
-	return Outcome{Fired: true, Noisy: cut(hypothesis) + gap}, nil
+	return Outcome{Fired: true, Noisy: clampCount(hypothesis) + gap}, nil
 }
 
 // count counts the query that fired anew.
@@ -136,7 +135,7 @@ func (r *Run) count(trueCount int64, src *noise.Source) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{Fired: true, Noisy: cut(trueCount) + cut(draw)}, nil
+	return Outcome{Fired: true, Noisy: clampCount(trueCount) + clampCount(draw)}, nil
 }
 
 // above tests d + ν ≥ T + τ with a fresh ν, and returns d + ν − τ if it holds.
@@ -152,15 +151,14 @@ func (r *Run) above(d int64, src *noise.Source) (gap int64, fired bool, err erro
 	return gap, gap >= r.params.Threshold, nil
 }
 
-// cut confines a count to the range in which no sum overflows.
-func cut(count int64) int64 { return max(-limit, min(count, limit)) }
+// clampCount confines a count to the range in which no sum overflows.
+func clampCount(count int64) int64 { return max(-limit, min(count, limit)) }
 
-// Scaled is a query as a mechanism of weights up to W compares it: with its
-// weights multiplied, as often as they stay within W. The noise of a comparison
-// is scaled to a change of L·W, whatever the query's own weights are; so one of
-// weights up to w is compared ⌊W/w⌋ times over, which changes by L·W at most,
-// and what is said of it is divided by that factor again. A count in a mechanism
-// of W = 1000 is thus as exact as in one of W = 1.
+// Scaled is a query as a mechanism of weights up to W compares it, with its weights
+// multiplied. The noise of a comparison is scaled to a change of L·W, whatever the
+// query's own weights are. So a query of weights up to w is compared ⌊W/w⌋ times
+// over, which changes by L·W at most, and its answer is divided by that factor again.
+// A count in a mechanism of W = 1000 is thus as exact as in one of W = 1.
 type Scaled struct {
 	Query  query.Query
 	Factor int64

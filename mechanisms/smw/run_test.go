@@ -212,7 +212,7 @@ func TestTestBearsExtremeCounts(t *testing.T) {
 	} {
 		run := must(StartRun(p, src))(t)
 		out := must(run.Test(c.count, c.hypothesis, src))(t)
-		if !out.Fired || math.Abs(float64(out.Noisy)-float64(cut(c.count))) > 1000 {
+		if !out.Fired || math.Abs(float64(out.Noisy)-float64(clampCount(c.count))) > 1000 {
 			t.Errorf("%+v: %+v", c, out)
 		}
 	}

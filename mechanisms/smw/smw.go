@@ -35,15 +35,15 @@ const (
 )
 
 // ErrFailure is the paper's FAILURE: an update needs more than is left, and the
-// hypothesis is unchanged. There are two things that can run out.
+// hypothesis is unchanged. Two things can run out.
 //
 // One is variables, as in the paper. With parameters from Plan they last as long
 // as the runs do: for max_updates always, for alpha except with probability β.
 //
-// The other is memory, of which the paper says nothing: a hypothesis holds
-// mostAtoms atoms and mostEntries places for them. Plan does not count them, as
-// their number depends on how the queries cross each other, and max_updates and
-// alpha promise nothing of it. The answer that fired stands all the same.
+// The other is memory, which the paper does not limit: a hypothesis holds mostAtoms
+// atoms and mostEntries entries for them. Their number depends on how the queries
+// cross each other, so Plan does not count them, and max_updates and alpha promise
+// nothing about it. The answer that fired stands all the same.
 var ErrFailure error = sqlerr.New(sqlerr.Budget,
 	"the mechanism has too few variables left to learn this query").
 	WithHint("create the mechanism with a larger max_support or more max_updates")

@@ -6,15 +6,15 @@ import (
 	"dpsql/query"
 )
 
-// Step is one update: a query and the noisy count the hypothesis learned. The
-// sequence of steps is all there is to store of a hypothesis.
+// Step is one update: a query and the noisy count that the hypothesis learned. The
+// sequence of steps is all of a hypothesis that has to be stored.
 type Step struct {
 	Query query.Query
 	Noisy int64
 }
 
-// passes is how often the history is replayed after an update.
-const passes = 10
+// maxReplays is how often the history is replayed after an update.
+const maxReplays = 10
 
 // Update teaches the hypothesis the noisy count of a query, by Algorithm 1 or
 // by projection. It assigns variables to the query's elements and fails with
@@ -59,7 +59,7 @@ func (h *Hypothesis) learn(p *pair) {
 }
 
 func (h *Hypothesis) replay() {
-	for range passes {
+	for range maxReplays {
 		moved := false
 		for _, p := range h.history {
 			b := h.answer(p)
@@ -74,9 +74,9 @@ func (h *Hypothesis) replay() {
 	}
 }
 
-// moves reports whether learning a pair once more would move its answer, which
-// is b, by a count or more. A pair whose noisy count lies beyond Params.Floor is
-// off for good once its answer is at the floor.
+// moves reports whether learning a pair once more would move its answer b by a count
+// or more. A pair whose noisy count lies beyond Params.Floor stays off once its answer
+// is at the floor.
 func (h *Hypothesis) moves(p *pair, b float64) bool {
 	short := 0.0
 	if !p.plain() {
@@ -125,16 +125,16 @@ func (h *Hypothesis) project(p *pair) {
 	now := inside.value()
 	after := sum{}
 	for _, i := range g.slots {
-		h.weights[i] = max(h.weights[i]/now*scale, smallest)
+		h.weights[i] = max(h.weights[i]/now*scale, minWeight)
 		after = after.plus(h.weights[i])
 	}
 	h.assigned = h.assigned.sub(inside).add(after)
 	h.lambda[p.step] += math.Log(scale / now)
 }
 
-// target returns the answer that a projection from b aims at: the noisy count
-// as a fraction, short of it by so much, and clipped by Params.Floor. It is false
-// where that would turn the move round.
+// target returns the answer that a projection from b aims at: the noisy count as a
+// fraction, less short in the direction of the move, and clipped by Params.Floor. It
+// is false where that would turn the move round.
 func (h *Hypothesis) target(p *pair, b, short float64) (float64, bool) {
 	a := p.noisy / h.params.mass()
 	up := a > b
@@ -245,7 +245,7 @@ func (h *Hypothesis) multiply(g group, factor float64) {
 	before, after := sum{}, sum{}
 	for _, i := range g.slots {
 		before = before.plus(h.weights[i])
-		h.weights[i] = max(h.weights[i]*factor, smallest)
+		h.weights[i] = max(h.weights[i]*factor, minWeight)
 		after = after.plus(h.weights[i])
 	}
 	h.assigned = h.assigned.sub(before).add(after)
