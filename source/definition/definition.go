@@ -1,28 +1,27 @@
-// Package definition reads the definitions of SQLite's views, as the schema
-// stores them, into trees. What a view does with rows is decided on these.
+// Package definition parses the definitions of SQLite's views, as the schema stores
+// them. Package source decides on the trees what a view does with rows.
 //
-// It reads a part of SQLite's grammar and refuses the rest, and it never reads a
-// text otherwise than SQLite does: the lexer is SQLite's to the byte, and each
-// operator binds as SQLite's. So what is refused is lost, and nothing is
-// misunderstood. SQLite has accepted the text before, so that it need not be
-// found out whether it is a correct one.
+// It parses a part of SQLite's grammar and refuses the rest. What it accepts it reads
+// exactly as SQLite does: the lexer is SQLite's to the byte, and operators bind as
+// SQLite's. SQLite has accepted the text already, so the package need not report
+// whether it is correct.
 //
-// There are parsers of SQLite's grammar in Go. That of rqlite takes more white
-// space for white space than SQLite, so that a name can fall into two; knows no
-// RIGHT JOIN, so that RIGHT becomes an alias; does not look whether a parenthesis
-// is closed; and nests joins otherwise. Here each of these would be a way to have
-// a view counted that repeats rows.
+// Other parsers of SQLite's grammar in Go differ from SQLite. That of rqlite takes
+// more characters for white space, so that a name can fall into two. It knows no
+// RIGHT JOIN, so that RIGHT becomes an alias. It does not check that a parenthesis is
+// closed, and it nests joins differently. Each difference would let a view be counted
+// that repeats rows.
 package definition
 
 import "slices"
 
-// View is CREATE VIEW.
+// View is a CREATE VIEW statement.
 type View struct {
 	Columns []string // the names given in parentheses; none where there are none
 	Select  *Select
 }
 
-// Select is a SELECT with what may stand before and behind it.
+// Select is a SELECT with its WITH, ORDER BY and LIMIT.
 type Select struct {
 	With      []CTE
 	Cores     []*Core  // one, or the parts of a compound

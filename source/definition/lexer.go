@@ -23,7 +23,7 @@ type token struct {
 	double bool   // a name in double quotes
 }
 
-// errText is what cannot be read.
+// errText is returned for a definition that is not understood.
 var errText = errors.New("the definition is not understood")
 
 // signs are SQLite's operators, longer ones before those that they begin with.

@@ -10,8 +10,8 @@ import (
 	"dpsql/source"
 )
 
-// Cells implements source.Reader. The server counts by value, and its groups
-// stream by once: memory is needed for the cells only.
+// Cells implements source.Reader. The server counts by value and its groups stream
+// by once, so memory is needed only for the cells.
 func (r *reader) Cells(ctx context.Context, p source.Permit, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
 	if err := source.Admit(p, t); err != nil {
 		return nil, err
@@ -56,19 +56,19 @@ func (r *reader) Cells(ctx context.Context, p source.Permit, t source.Table, col
 	return cells, err
 }
 
-// allRead reports that all partitions were read where they were not read one by
-// one, which follows from how many rows the server expects: how many steps there
-// are must not tell.
+// allRead reports progress for all partitions at once. The server's estimate of the
+// rows decides whether partitions are read one by one, and the number of steps must
+// not show which it was.
 func allRead(t source.Table, rel *relation) {
 	if t.Progress != nil && rel.leaves > 0 {
 		t.Progress(rel.leaves, rel.leaves)
 	}
 }
 
-// bounded runs a reading that stops the server's statement where there are too
-// many cells. A statement that was stopped would end the transaction, and with
-// it the snapshot; so it goes back to a savepoint. That there are too many is
-// private, and must not show.
+// bounded runs a reading that stops the server's statement when there are too many
+// cells. A stopped statement would end the transaction and its snapshot, so bounded
+// returns to a savepoint. Whether there are too many cells is private and must not
+// show.
 func (r *reader) bounded(ctx context.Context, cells *source.Tally, most int, read func() error) (*source.Histogram, error) {
 	if most < math.MaxInt {
 		if err := r.run(ctx, "SAVEPOINT cells"); err != nil {
@@ -122,8 +122,8 @@ func (r *reader) tallyKept(ctx context.Context, rel *relation, all rowset, t sou
 	})
 }
 
-// rowset is where rows are read from: a relation, its parts, or what is kept of
-// one.
+// rowset is a set of rows to read: those of a relation, of its parts, or those that
+// are kept of its units.
 type rowset struct {
 	from    []string // each " FROM … AS r"; together they have all rows
 	args    [][]byte // the parameters in them
@@ -143,8 +143,8 @@ func rowsOf(rel *relation, t source.Table) (rowset, error) {
 	return s, nil
 }
 
-// plan is how rows inside the domains are grouped: by the columns asked for and
-// by those of which only Go tells whether the domain has the value.
+// plan says how rows inside the domains are grouped: by the columns asked for, and by
+// the columns whose domains only Go can check.
 type plan struct {
 	rowset
 	fetch []int // the columns grouped by, those asked for first

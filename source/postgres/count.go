@@ -10,10 +10,10 @@ import (
 	"dpsql/source"
 )
 
-// Count implements source.Reader. A query of few terms is one count, or one for
-// each weight, in one statement; any other is counted by value of the columns it
-// depends on. Of a table with a unit the server counts the rows that are kept of
-// each unit which has a row that the query weighs.
+// Count implements source.Reader. A query of few terms is one statement with a count
+// for each weight. Any other query is counted by the values of the columns that it
+// depends on. For a table with a unit the server reads the units that have a row
+// with a weight, and counts their kept rows.
 func (r *reader) Count(ctx context.Context, p source.Permit, t source.Table, counted query.Query) (int64, error) {
 	if err := source.Admit(p, t); err != nil {
 		return 0, err

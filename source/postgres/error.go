@@ -11,24 +11,24 @@ import (
 	"dpsql/sqlerr"
 )
 
-// failure replaces an error of the server or of the connection, which can carry
-// a value of a row or a password, by one that names the source only.
+// failure replaces an error of the server or of the connection by one that names only
+// the source. The original can carry a value of a row or a password.
 func failure(ctx context.Context, err error, source string) error {
 	var own *sqlerr.Error
 	if errors.As(err, &own) {
 		return own
 	}
-	return faultOf(ctx, err).of(source)
+	return faultOf(ctx, err).errorFor(source)
 }
 
-// fault is what is said of an error.
+// fault is the code, words and hint that stand for an error of the server.
 type fault struct {
 	code  sqlerr.Code
 	words string
 	hint  string
 }
 
-func (f fault) of(source string) *sqlerr.Error {
+func (f fault) errorFor(source string) *sqlerr.Error {
 	e := sqlerr.New(f.code, "%s while reading %s", f.words, source)
 	if f.hint != "" {
 		e = e.WithHint("%s", f.hint)
@@ -134,7 +134,7 @@ func (u *unfit) refused(bases []string, source string) error {
 	defer u.Unlock()
 	for _, b := range bases {
 		if u.bases[b] {
-			return faultRow.of(source)
+			return faultRow.errorFor(source)
 		}
 	}
 	return nil

@@ -12,11 +12,10 @@ import (
 	"dpsql/source"
 )
 
-// kept returns the rows that are kept of each unit, as a subquery that the
-// server computes; false where it cannot tell which rows lie in the domains. The
-// units are those with a row of which a condition is true, unless it is empty; its
-// parameters are args. Rows of few units are best chosen so; those of all come
-// faster by streamKept.
+// kept returns the rows that are kept of each unit as a subquery for the server. It
+// returns false if the server cannot tell which rows lie in the domains. If units is
+// not empty, it is a condition with the parameters args, and only units with a row
+// that meets it are read. For all units streamKept is faster.
 //
 // The ranks are those of package source, byte for byte: HMAC-SHA256 of the
 // unit, the canonical values and the row's number among the unit's equal rows,

@@ -12,11 +12,12 @@ import (
 	"dpsql/sqlerr"
 )
 
-// kind is how values of a type of the server stand for declared values.
+// kind says how the values of a server's type stand for declared values.
 //
-// Comparisons are written so that equal means the same declared value, and that
-// none can fail on a row: a declared value is turned into the column's type,
-// never a row's value into another. One that no row can have is left out.
+// Two values compare as equal if and only if they stand for the same declared value,
+// and no comparison can fail on a row: declared values are converted to the column's
+// type, and values of rows are never converted. Declared values that no row can have
+// are left out.
 type kind struct {
 	array   string                               // the type of a list of values; "" where only Go tells what a row's value stands for
 	literal func(query.Value) (string, bool)     // a declared value in the list; false for one that no row has

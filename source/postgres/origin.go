@@ -208,8 +208,8 @@ func originsOf(v view, known catalog) *origins {
 	}}
 }
 
-// whose refuses a view of which it cannot be told that a row of a table, or with
-// a unit a unit, changes no more of it than is charged for (origins).
+// whose refuses a view unless it can tell that one row of a table, or one unit if
+// there is a unit, changes no more of the view than is charged for. See origins.
 func (r *reader) whose(ctx context.Context, rel *relation, t source.Table, v view, known catalog) error {
 	o := originsOf(v, known)
 	_, root, what := o.relation(nil, rel.number())

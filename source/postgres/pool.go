@@ -1,16 +1,15 @@
-// Package postgres reads private rows of PostgreSQL, with the meaning that
-// package source gives them: the same rows in SQLite give the same counts and
-// cells. The counting is done by the server; what is fetched is counts.
+// Package postgres reads private rows of PostgreSQL and gives them the meaning that
+// package source defines: the same rows in SQLite give the same counts and cells.
+// The server counts, and dpsql fetches counts.
 //
-// A table is named schema.table. A part in double quotes is taken as written;
-// any other is taken without case, the lower-case name first, as PostgreSQL
-// would, and is refused where several names differ in case only.
+// A table is named schema.table. A part in double quotes is taken as written. Other
+// parts ignore case: the lower-case name comes first, as in PostgreSQL, and a part
+// is refused if several names differ from it in case only.
 //
-// Errors are *sqlerr.Error, never quote the server, whose messages can carry
-// values of rows, and never have the connection string or a part of it. The
-// package logs nothing; what the server logs of its statements is for its
-// administrator to see to: of a table with a unit they have the key by which
-// rows are chosen as parameters.
+// Errors are *sqlerr.Error. They never quote the server, whose messages can carry
+// values of rows, and never contain any of the connection string. The package logs
+// nothing. The server may log its statements, which have as parameters the key that
+// chooses the rows of units: its administrator must protect that log.
 package postgres
 
 import (
@@ -35,14 +34,14 @@ type Pool struct {
 	unfit    unfit
 }
 
-// cancelWithin is how long a server has to obey a cancellation before its
+// cancelWithin is the time that a server has to obey a cancellation. Then its
 // connection is closed.
 const cancelWithin = 5 * time.Second
 
-// Open returns a pool for a connection string, a URL or keywords and values as
-// libpq reads them. It connects at the first use. The settings that the string
-// gives, statement_timeout for one, hold for every connection. Behind a proxy that
-// hands transactions to any connection it needs default_query_exec_mode=exec, so
+// Open returns a pool for a connection string: a URL, or keywords and values as
+// libpq reads them. It connects at the first use. Settings in the string, such as
+// statement_timeout, hold for every connection. Behind a proxy that hands
+// transactions to any connection the string needs default_query_exec_mode=exec, so
 // that nothing is prepared. Errors: Invalid.
 func Open(dsn string) (*Pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)

@@ -72,13 +72,13 @@ const (
 	waitForOne = 2 * time.Second // for another connection of the pool
 )
 
-// errAlone says that the snapshot cannot be shared, so that one connection has
-// to read all.
+// errAlone is returned if the snapshot cannot be shared. One connection must then
+// read everything.
 var errAlone = errors.New("the server does not share its snapshot")
 
-// sharing is a read of several partitions by several connections, on one
-// snapshot. The server's own parallel aggregate leaves the groups of all
-// partitions to one process, and is chosen only where it expects few.
+// sharing reads several partitions over several connections on one snapshot. The
+// server's own parallel aggregate merges the groups of all partitions in one process,
+// and the server chooses it only if it expects few groups.
 type sharing struct {
 	snapshot string
 	parts    []*relation
@@ -165,8 +165,8 @@ func (r *reader) attach(ctx context.Context, snapshot string) error {
 	return r.run(ctx, transaction+"; SET TRANSACTION SNAPSHOT '"+snapshot+"'"+settings)
 }
 
-// help reads parts on another connection, if there is one, or on the next where
-// it is lost: without it the others read all.
+// help reads parts on another connection, and on the next if that is lost. If there
+// is no other connection, the others read its parts.
 func (s *sharing) help(ctx context.Context, r *reader) {
 	defer r.reset()
 	for range maxAttempts {

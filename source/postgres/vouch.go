@@ -9,8 +9,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// vouch refuses views that can fail on a row, or vary. It returns what the server
-// says of what they use.
+// vouch refuses views that can fail on a row, or vary between calls. It returns what
+// the server's catalog says about the things that they use.
 func (r *reader) vouch(ctx context.Context, v view, source string) (known catalog, err error) {
 	what := v.refused
 	if what == "" {
@@ -26,7 +26,8 @@ func (r *reader) vouch(ctx context.Context, v view, source string) (known catalo
 		WithHint("write it with what cannot fail, such as CASE, substr and lower, or leave it out of the view")
 }
 
-// catalog is what the server says of what a view uses, by numbers.
+// catalog describes the functions, operators, types and collations that a view uses,
+// by their numbers.
 type catalog struct {
 	functions  map[string]string // their names, of those that are PostgreSQL's own and not volatile
 	operators  map[string]string // the names of the functions that they stand for, if those are such
