@@ -103,6 +103,7 @@ func cancelledBill(t *testing.T, s *Session, before int) string {
 // TestPaidStatementsAreFinished cancels statements once all rows are read that
 // they paid for: what is left takes no time worth a budget, so they end well.
 func TestPaidStatementsAreFinished(t *testing.T) {
+	t.Parallel()
 	for _, text := range bought {
 		t.Run(text, func(t *testing.T) {
 			s := clinic(t)

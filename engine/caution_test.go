@@ -11,6 +11,7 @@ import (
 // next one takes grows past a tenth, from where on it is announced, in EXPLAIN
 // and before it is bought, and never where the answer is stored.
 func TestCaution(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET mechanism = direct`)
 	must(t, s, `SET accuracy = 15`)
@@ -47,6 +48,7 @@ func TestCaution(t *testing.T) {
 
 // TestConfirm has a person say no, and yes: a no charges nothing.
 func TestConfirm(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 8`)
 	var asked []string

@@ -78,6 +78,7 @@ func between(lo, hi int) string {
 // either has is what the file says, whether it was read or is the one before,
 // and a view that others may have is never changed.
 func TestViewIsAFreshRead(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -123,6 +124,7 @@ func TestViewIsAFreshRead(t *testing.T) {
 // this process holds the lease and its cells: the next run is refused, and
 // nothing is charged for it.
 func TestChangesBetweenRuns(t *testing.T) {
+	t.Parallel()
 	for _, change := range []struct {
 		what string
 		code sqlerr.Code
@@ -179,6 +181,7 @@ func TestChangesBetweenRuns(t *testing.T) {
 // and no process has the file. Going on with the run is no charge, and refused
 // all the same.
 func TestChangesUnderAnOpenRun(t *testing.T) {
+	t.Parallel()
 	s := firingOften(t)
 	path := s.db.store.Path()
 	must(t, s, `CREATE MECHANISM calm ON t USING SMW WITH (epsilon = 20, max_updates = 9, queries = 1e6, beta = 1e-6, prior = uniform)`)

@@ -106,6 +106,7 @@ func forEachUnit(t *testing.T, test func(t *testing.T, unit int64)) {
 }
 
 func TestDirectAnswersDrawWhatTheyCharge(t *testing.T) {
+	t.Parallel()
 	forEachUnit(t, func(t *testing.T, unit int64) {
 		s := appointments(t, unit)
 		w := watching(t, s.db, 3000)
@@ -134,6 +135,7 @@ func TestDirectAnswersDrawWhatTheyCharge(t *testing.T) {
 // The groups of a statement are disjoint, so one charge pays for all of them; a
 // sum of values up to 9 changes by up to 9L.
 func TestGroupsAndSumsDrawWhatTheyCharge(t *testing.T) {
+	t.Parallel()
 	forEachUnit(t, func(t *testing.T, unit int64) {
 		s := appointments(t, unit)
 		w := watching(t, s.db, 3500)
@@ -164,6 +166,7 @@ func TestGroupsAndSumsDrawWhatTheyCharge(t *testing.T) {
 // Releases are built once more from the true cells with the law that was paid
 // for, and compared byte for byte.
 func TestReleasesDrawWhatTheyCharge(t *testing.T) {
+	t.Parallel()
 	gaussian := func(t *testing.T, a accounting.Amount, unit int64) string {
 		sigma2, err := accounting.DiscreteSigmaSquared(a.Epsilon, a.Delta, accounting.Vector{Dimensions: 64, SquaredSensitivity: 64 * unit * unit})
 		if err != nil {
@@ -293,6 +296,7 @@ func runsCost(t *testing.T, p smw.Params, rho accounting.Rho) {
 }
 
 func TestMechanismsDrawWhatTheyCharge(t *testing.T) {
+	t.Parallel()
 	forEachUnit(t, func(t *testing.T, unit int64) {
 		for seed := uint64(5000); seed < 5006; seed++ {
 			s := appointments(t, unit)

@@ -12,6 +12,7 @@ import (
 // TestBadDeclarations refuses each with its code, a position or a hint, and
 // charges nothing.
 func TestBadDeclarations(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.1)`)
 	before := ledger(t, s)
@@ -113,6 +114,7 @@ func TestBadDeclarations(t *testing.T) {
 // TestBudgetFollowsTheRows re-declares a table, and declares another over a
 // view of the same rows: both continue one ledger.
 func TestBudgetFollowsTheRows(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE a ON admissions (sex) USING PROJECTION WITH (epsilon = 1.5)`)
 	must(t, s, `DROP RELEASE a`)
@@ -133,6 +135,7 @@ func TestBudgetFollowsTheRows(t *testing.T) {
 // TestViewOverAPublicTable joins private rows with a public table: the budget
 // is that of the private rows alone.
 func TestViewOverAPublicTable(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	fill(t, s, `CREATE VIEW labelled AS SELECT r.sex, c.label FROM raw_admissions r JOIN icd10 c ON c.code = r.diagnosis`,
 		`CREATE VIEW codes AS SELECT code FROM icd10`)
@@ -144,6 +147,7 @@ func TestViewOverAPublicTable(t *testing.T) {
 // TestChangedSchemaIsRefused redefines a view under its declaration to read
 // other rows, which no budget has been charged for.
 func TestChangedSchemaIsRefused(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	fill(t, s, `CREATE VIEW v AS SELECT * FROM raw_admissions`, `CREATE TABLE staff (sex TEXT)`)
 	must(t, s, `CREATE PRIVATE TABLE t (sex TEXT IN ('F', 'M')) FROM v WITH (epsilon = 4, delta = 1e-6)`)
@@ -158,6 +162,7 @@ func TestChangedSchemaIsRefused(t *testing.T) {
 }
 
 func TestIfNotExists(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	for range 2 {
 		must(t, s, `CREATE PUBLIC TABLE IF NOT EXISTS icd10`)
@@ -173,6 +178,7 @@ func TestIfNotExists(t *testing.T) {
 }
 
 func TestAnalystMayOnlyAsk(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	must(t, clinicAt(t, path), `CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
 	s := open(t, path, Options{Role: Analyst}).NewSession()

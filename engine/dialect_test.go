@@ -17,6 +17,7 @@ import (
 // each is answered, or refused with its code and a position, and the statements
 // of one group give one answer.
 func TestDialect(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "pums.db"), Options{}).NewSession()
 	if _, err := s.Import(context.Background(), Import{Path: "../testdata/pums/PUMS.csv", Table: "raw_pums"}); err != nil {
 		t.Fatal(err)

@@ -44,6 +44,7 @@ func ledgerOf(t *testing.T, s *Session) (lines []string) {
 // of one price for each aggregate however many groups there are, and none for
 // what was answered before.
 func TestGroupsAreOneCharge(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 20, delta = 1e-6`)
 	must(t, s, `SET accuracy = 50`)
 	one := must(t, s, `SELECT COUNT(*) FROM t WHERE a = 0 AND v < 5`).Answer.Cost.Rho
@@ -85,6 +86,7 @@ func TestGroupsAreOneCharge(t *testing.T) {
 // TestStatementsAreRefusedAsAWhole: where one group cannot be answered nothing
 // is charged, and the error says what all of it would cost.
 func TestStatementsAreRefusedAsAWhole(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 2, delta = 1e-6`)
 	must(t, s, `CREATE RELEASE r ON t (a) USING PROJECTION WITH (epsilon = 0.5)`)
 	before := len(ledgerOf(t, s))
@@ -105,6 +107,7 @@ func TestStatementsAreRefusedAsAWhole(t *testing.T) {
 // TestSharedAnswers: the queries of a statement are those of plain counts, and
 // give the same answers.
 func TestSharedAnswers(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
 	must(t, s, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 1, max_updates = 20)`)
 	rows := must(t, s, `SELECT a, COUNT(*), COUNT(*) * 2 FROM t GROUP BY a`).Rows
@@ -129,6 +132,7 @@ func TestSharedAnswers(t *testing.T) {
 // the margins hold in at least 95 % of cases, so that fewer than 93.1 % have a
 // probability of exp(−2·20000·0.019²) = 5.4e-7 at most (Hoeffding).
 func TestMeansAreCovered(t *testing.T) {
+	t.Parallel()
 	sum, _ := direct.For(direct.Request{Accuracy: 1500, Confidence: 0.95, Sensitivity: 100})
 	rows, _ := direct.For(direct.Request{Accuracy: 14, Confidence: 0.95, Sensitivity: 1})
 	mean := post.Mean{Terms: []post.Term{{Slot: 0, Factor: 1}}, Count: 1}
@@ -167,6 +171,7 @@ func TestMeansAreCovered(t *testing.T) {
 // TestUnitsInGroups: with units of L rows the noise is that of sensitivity L,
 // whether or not the rows are spread over groups.
 func TestUnitsInGroups(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 20, delta = 1e-6, unit = who, max_rows = 2`)
 	must(t, s, `SET accuracy = 50`)
 	one := must(t, s, `SELECT COUNT(*) FROM t WHERE v = 10`).Answer.Cost.Rho
@@ -179,6 +184,7 @@ func TestUnitsInGroups(t *testing.T) {
 // TestHugeWeights: a sum whose sensitivity does not fit 64 bits is refused, and
 // not answered with the noise of what is left of it.
 func TestHugeWeights(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 20, delta = 1e-6, unit = who, max_rows = 1000`)
 	must(t, s, `SET accuracy = 1e15`)
 	for _, text := range []string{`SELECT SUM(v * 90000000000000000 + (a = 1)) FROM t`, `SELECT AVG(v * 90000000000000000 + (a = 1)) FROM t`} {
@@ -189,6 +195,7 @@ func TestHugeWeights(t *testing.T) {
 // TestJoinedPublicTable groups by a public attribute, and refuses the table
 // once it reads private rows.
 func TestJoinedPublicTable(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 20, delta = 1e-6`)
 	must(t, s, `CREATE RELEASE r ON t (a) USING PROJECTION WITH (epsilon = 10)`)
 	r := must(t, s, `SELECT "group", COUNT(*) FROM t JOIN names ON t.a = names.a WHERE name <> 'one' GROUP BY "group" ORDER BY 2 DESC`)
@@ -209,6 +216,7 @@ func TestJoinedPublicTable(t *testing.T) {
 
 // TestExplainGroups shows each way once, and spends nothing.
 func TestExplainGroups(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
 	must(t, s, `CREATE RELEASE r ON t (a, b) USING PROJECTION WITH (epsilon = 1)`)
 	before := len(ledgerOf(t, s))
@@ -232,6 +240,7 @@ func TestExplainGroups(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
 	must(t, s, `SET accuracy = 50`)
 	last := int64(0)
@@ -249,6 +258,7 @@ func TestProgress(t *testing.T) {
 
 // TestBuildProgress: reading in one part, noise, storing; nothing of the rows.
 func TestBuildProgress(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
 	var steps []int64
 	s.SetProgress(func(done, all int64) {
@@ -265,6 +275,7 @@ func TestBuildProgress(t *testing.T) {
 // TestStatementWithoutQueries: groups are declared, so that listing them asks
 // nothing of the rows.
 func TestStatementWithoutQueries(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
 	r := must(t, s, `SELECT b, 1 FROM t GROUP BY b`)
 	if got := fmt.Sprint(r.Rows); got != "[[<nil> 1] [x 1] [y 1]]" || r.Answer.Via != "constant" {
@@ -277,6 +288,7 @@ func TestStatementWithoutQueries(t *testing.T) {
 
 // TestCancelledGroups ends a statement of many queries between two of them.
 func TestCancelledGroups(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
 	must(t, s, `CREATE RELEASE r ON t USING PROJECTION WITH (epsilon = 1)`)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -25,6 +25,7 @@ func runsOf(t *testing.T, s *Session) accounting.Rho {
 // To begin a run of a mechanism counts as buying, although its ρ was reserved; to
 // ask while one is open does not, and what was answered serves again.
 func TestRunsCountAsBuying(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	quieten(s.db)
 	runsOf(t, s)
@@ -76,6 +77,7 @@ func TestRunsCountAsBuying(t *testing.T) {
 
 // A statement's runs and what it buys directly are added up.
 func TestMaxChargeCountsRuns(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	quieten(s.db)
 	run := runsOf(t, s)

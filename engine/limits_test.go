@@ -55,6 +55,7 @@ func maxCharge(t *testing.T, text string) accounting.Rho {
 // One COUNT of an analyst takes most of the account. With max_charge it takes
 // nothing, whoever asks, and the hint names an accuracy that can be had.
 func TestMaxChargeKeepsAnAccountFromBeingDrained(t *testing.T) {
+	t.Parallel()
 	const ask = `SELECT COUNT(*) FROM admissions WHERE age < 50`
 	s := clinic(t)
 	fill(t, s, `CREATE TABLE raw_visits AS SELECT age FROM raw_admissions`)
@@ -104,6 +105,7 @@ func TestMaxChargeKeepsAnAccountFromBeingDrained(t *testing.T) {
 // What counts is all that a statement takes: of several aggregates and of groups
 // together, and no line of the ledger is above the limit.
 func TestMaxChargeCountsTheWholeStatement(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	analyst := asAnalyst(t, s)
 	price := func(text string) accounting.Rho {
@@ -159,6 +161,7 @@ func TestMaxChargeCountsTheWholeStatement(t *testing.T) {
 
 // With buy = off the analyst role gets what costs nothing, and a curator buys.
 func TestAnalystsMayNotBuy(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	const ask, other = `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`, `SELECT COUNT(*) FROM admissions WHERE zip = '15211'`
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
@@ -190,6 +193,7 @@ func TestAnalystsMayNotBuy(t *testing.T) {
 
 // Statements that race are limited one by one, and the cap holds for all.
 func TestMaxChargeInARace(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.0008)`)
 	var wg sync.WaitGroup
@@ -226,6 +230,7 @@ func TestMaxChargeInARace(t *testing.T) {
 // Declarations are a curator's, say what they take, and are not limited; nor is
 // the number of rows that they buy.
 func TestLimitsLeaveDeclarationsAlone(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 1e-9, buy = off)`)
 	r := must(t, s, `CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4)`)
@@ -242,6 +247,7 @@ func TestLimitsLeaveDeclarationsAlone(t *testing.T) {
 // What may be bought is nothing to a file that has no rows: a release is exported
 // without it.
 func TestExportHasNoLimits(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
 	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.001, buy = off)`)
@@ -261,6 +267,7 @@ func TestExportHasNoLimits(t *testing.T) {
 // Limits belong to the account: another declaration over the same rows is held to
 // them, and cannot change them in passing.
 func TestLimitsBelongToTheRows(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	const again = `CREATE PRIVATE TABLE %s (age INTEGER BETWEEN 0 AND 99) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5%s)`
 	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.001, buy = off)`)
@@ -290,6 +297,7 @@ func TestLimitsBelongToTheRows(t *testing.T) {
 }
 
 func TestBadLimits(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	before := ledger(t, s)
 	for text, code := range map[string]sqlerr.Code{
@@ -349,6 +357,7 @@ func TestRehearsalKnowsTheLimits(t *testing.T) {
 
 // Refusals of limits say the same whatever the rows are.
 func TestLimitsAreBlindToRows(t *testing.T) {
+	t.Parallel()
 	var first [][]any
 	for _, change := range []string{``, `DELETE FROM raw_admissions`, `UPDATE raw_admissions SET age = 3, zip = '15210'`} {
 		s := clinic(t)

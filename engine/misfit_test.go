@@ -13,6 +13,7 @@ import (
 // stored that belong to no value of the domain: rows with them would be counted
 // nowhere, in silence.
 func TestWrongTypesWarn(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "types.db"), Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (i INTEGER, big BIGINT, r REAL, d DATE, ts TIMESTAMP, t TEXT, n, num NUMERIC, dec DECIMAL(8, 2), bool BOOLEAN, b BLOB, dbl DOUBLE)`,
 		`CREATE VIEW seen AS SELECT i, r, r AS "odd ""name", t, n, CAST(r AS INTEGER) AS whole, r * 2 AS twice, d FROM raw`,

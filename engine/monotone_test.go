@@ -80,6 +80,7 @@ func flagCells(t testing.TB, s *Session) map[uint32]int64 {
 // fires only where noise passes 0.4·x_β, in one of twelve releases; that nine do, each in a run of its
 // own, is less likely than 1e-7.
 func TestMonotoneConjunctions(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "flags.db")
 	s := flags(t, path)
 	refused(t, s, sqlerr.Invalid, `CREATE RELEASE cube ON flags USING SMW WITH (epsilon = 4, free_columns = 2)`) // 5e7 conjunctions
@@ -141,6 +142,7 @@ func monotone(fixed uint32) string {
 // declare them, and asks it about every product of sets. The greater value is
 // the true one: 1, 'yes', and 1 again beside NULL.
 func TestMonotoneClassIsItsDefinition(t *testing.T) {
+	t.Parallel()
 	yes := []query.Value{query.Int(1), query.Text("yes"), query.Int(1)}
 	no := []query.Value{query.Int(0), query.Text("no"), query.Null()}
 	var columns []query.Column
@@ -192,6 +194,7 @@ func TestMonotoneClassIsItsDefinition(t *testing.T) {
 // TestMonotoneClassIsRefused lists where class has no meaning; nothing is
 // charged.
 func TestMonotoneClassIsRefused(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	before := ledger(t, s)
 	for with, want := range map[string]string{
@@ -215,6 +218,7 @@ func TestMonotoneClassIsRefused(t *testing.T) {
 // from a table that is not there yet: whether it has two values is not known, and
 // the release is planned. Where the domain is known it is refused as in a run.
 func TestRehearsalOfAMonotoneClass(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "new.db"), Options{}).NewSession()
 	r := rehearsal(t, s)
 	plan := func(text string) (*Result, error) { return r.Plan(context.Background(), text, nil) }

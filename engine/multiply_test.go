@@ -25,6 +25,7 @@ func mapped(t *testing.T) *Session {
 // or change what others count, for the price of one: without a unit each is
 // refused, nothing is charged, and no account is made.
 func TestViewsThatMultiply(t *testing.T) {
+	t.Parallel()
 	s := mapped(t)
 	for _, text := range []string{
 		`SELECT * FROM mapped`,
@@ -58,6 +59,7 @@ func TestViewsThatMultiply(t *testing.T) {
 // TestUnitOfAJoin declares the same join with a unit, which it may have: of the
 // person's 200 rows two count, and those of all others stay without her.
 func TestUnitOfAJoin(t *testing.T) {
+	t.Parallel()
 	s := mapped(t)
 	fill(t, s, `INSERT INTO map SELECT 'c3', 'area ' || i FROM `+numbers(5))
 	must(t, s, `CREATE PRIVATE TABLE people (age INTEGER BETWEEN 0 AND 99) FROM mapped WITH (epsilon = 1, delta = 1e-6, unit = person, max_rows = 2)`)
@@ -80,6 +82,7 @@ func TestUnitOfAJoin(t *testing.T) {
 // TestASecondBudgetWarns declares tables of which one could be made from the rows
 // of another, and a view, which has their budget.
 func TestASecondBudgetWarns(t *testing.T) {
+	t.Parallel()
 	s := mapped(t)
 	const with = ` WITH (epsilon = 1, delta = 1e-6)`
 	if r := must(t, s, `CREATE PRIVATE TABLE people (age INTEGER BETWEEN 0 AND 99) FROM raw`+with); len(r.Warnings) > 0 {

@@ -182,6 +182,7 @@ func told(t *testing.T, s *Session) (shown []string) {
 // neighbours that have one woman of 5 years at 15211 more or less. The seeds
 // are fixed, so nothing is left to chance.
 func TestChargedNeighboursLookAlike(t *testing.T) {
+	t.Parallel()
 	d := clinicAt(t, t.TempDir()+"/clinic.db")
 	path := d.db.store.Path()
 	if err := d.db.Close(); err != nil {
@@ -303,6 +304,7 @@ func pair(t *testing.T, s *Session, seeds [streams]uint64, difference int64) [st
 // and may differ; nothing else does: columns, who answers, support, cost,
 // warnings, refusals and the ledger. The seeds are fixed.
 func TestChargedShapes(t *testing.T) {
+	t.Parallel()
 	d := clinicAt(t, t.TempDir()+"/clinic.db")
 	path := d.db.store.Path()
 	if err := d.db.Close(); err != nil {

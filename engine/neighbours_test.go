@@ -312,13 +312,13 @@ var (
 )
 
 // TestNeighboursLookAlike compares all that is free or refused, byte for byte, on
-// databases that differ in one private row. By default it makes a random third of
+// databases that differ in one private row. By default it makes a random quarter of
 // the changes, and with -long all of them.
 func TestNeighboursLookAlike(t *testing.T) {
 	t.Parallel()
 	for rows, changes := range map[int][]change{400: slices.Concat(additions, alterations), 0: slices.Clone(additions[:3])} {
 		rand.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
-		changes = changes[:sized(0, (len(changes)+2)/3, len(changes))]
+		changes = changes[:sized(0, (len(changes)+3)/4, len(changes))]
 		t.Run(fmt.Sprintf("%d rows", rows), func(t *testing.T) {
 			t.Parallel()
 			d := hospital(t, rows)

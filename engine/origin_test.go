@@ -11,6 +11,7 @@ import (
 // What is paid for follows from where an answer comes from, and not from what
 // EXPLAIN says of it: with any other note the same is chosen for the same price.
 func TestNotesDecideNothing(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
 	must(t, s, `CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4)`)

@@ -10,6 +10,7 @@ import (
 // TestPlanningSpendsNothing plans releases that need the number of rows, which
 // nobody has bought: the ledger stays as it is.
 func TestPlanningSpendsNothing(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	before := ledger(t, s)
 	for _, text := range []string{

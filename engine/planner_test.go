@@ -135,7 +135,7 @@ func quantile(values []float64, share float64) float64 {
 // TestPlannerOnAdult asks the same mixed workload for two comparisons.
 func TestPlannerOnAdult(t *testing.T) {
 	t.Parallel()
-	all := forecasts(t, sized(0, 4, 8), 250, "0.95")
+	all := forecasts(t, sized(0, 3, 8), 250, "0.95")
 	t.Run("predicted margins are measured", func(t *testing.T) {
 		marginsAreMeasured(t, all, 0.95)
 		marginsAreMeasured(t, forecasts(t, sized(0, 2, 4), 250, "0.5"), 0.5)
@@ -215,6 +215,7 @@ func chosenIsBest(t *testing.T, all []forecast) {
 // TestDirectMarginsAreMeasured draws many direct answers of a count: the
 // half-width stated is the quantile of their errors, and the smallest that is.
 func TestDirectMarginsAreMeasured(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	src := stream(1)
 	for _, r := range []direct.Request{{Accuracy: 50, Confidence: 0.95, Sensitivity: 1}, {Accuracy: 20, Confidence: 0.5, Sensitivity: 3}} {

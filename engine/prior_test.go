@@ -24,6 +24,7 @@ import (
 // the table has few rows, with a ledger line of its own before the mechanism's. The mechanism starts from it in
 // every process, and DROP does not give it back.
 func TestPriorIsChargedAndKept(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir() + "/clinic.db"
 	s := clinicAt(t, path)
 	must(t, s, `CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1.9, prior = classes, queries = 1e6)`)
@@ -77,6 +78,7 @@ func older(sex string, remainder int) string {
 
 // TestPriorChosenByPublicNumbers shows what starts from a prior unasked.
 func TestPriorChosenByPublicNumbers(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ columns, with, want string }{
 		{"sex, age", "epsilon = 1.9, queries = 10", stored.PriorOfClasses},
 		{"sex, age", "epsilon = 0.05, queries = 1e6, max_support = 1", stored.UniformPrior}, // too small to be off
@@ -106,6 +108,7 @@ func TestPriorChosenByPublicNumbers(t *testing.T) {
 // the first loses the prior's charge and creates nothing, the second costs
 // nothing.
 func TestPriorIsChargedBeforeItIsDrawn(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	const create = `CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1.5, prior = classes, queries = 10)`
 	must(t, s, strings.Replace(create, "live ON", "first ON", 1)) // buys N̂
@@ -131,6 +134,7 @@ func TestPriorIsChargedBeforeItIsDrawn(t *testing.T) {
 // deviations away, 1e-23 by the normal law. The noise is the product's, so there is
 // no seed, and the answer is logged.
 func TestReleaseFromPrior(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING SMW WITH (epsilon = 2, free_columns = 1, prior = classes)`)
 	if text := ledger(t, s); strings.Contains(text, "prior") || strings.Count(text, "create release") != 1 {
@@ -192,6 +196,7 @@ func TestRemeasuredAnswer(t *testing.T) {
 // comparisons at once: those that come too late are answered without a margin,
 // not refused.
 func TestUsedUpMechanismIsPlannedAgain(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE MECHANISM live ON admissions (age, zip) USING SMW
 		WITH (epsilon = 1, max_updates = 2, max_support = 500, queries = 3)`)

@@ -20,6 +20,7 @@ import (
 // TestEqualQueriesShareAnAnswer buys one answer and asks it again in other
 // words: the number stays and nothing is charged.
 func TestEqualQueriesShareAnAnswer(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 40`)
 	first := must(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age BETWEEN 30 AND 34`)
@@ -47,6 +48,7 @@ func TestEqualQueriesShareAnAnswer(t *testing.T) {
 // TestDirectAnswers checks the price, the charge and the margin of a direct
 // answer, and that an accuracy looser than a stored margin costs nothing.
 func TestDirectAnswers(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 50`)
 	r := must(t, s, `SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions`)
@@ -76,6 +78,7 @@ func TestDirectAnswers(t *testing.T) {
 }
 
 func TestMechanismSettings(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	const text = `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age = 3`
 	e := refused(t, s, sqlerr.Uncovered, text)
@@ -102,6 +105,7 @@ func TestMechanismSettings(t *testing.T) {
 // TestSupportDecidesCoverage refuses queries by their size before anything is
 // enumerated: the second has 3·121·3 = 1,089 elements for each pinned zip.
 func TestSupportDecidesCoverage(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE r ON admissions USING PROJECTION WITH (epsilon = 1, max_support = 1000, rows = 4096)`)
 	e := refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM admissions WHERE age = 3`)
@@ -119,6 +123,7 @@ func TestSupportDecidesCoverage(t *testing.T) {
 }
 
 func TestEmptyAndOutsideQueries(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	r := must(t, s, `SELECT COUNT(*) FROM admissions WHERE age = 1000`)
 	if r.Rows[0][0] != int64(0) || r.Answer.Margins[0][0] != 0.0 || len(r.Warnings) != 1 {
@@ -128,6 +133,7 @@ func TestEmptyAndOutsideQueries(t *testing.T) {
 
 // TestClamp sends negative estimates to 0 under SET clamp only.
 func TestClamp(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE cells ON admissions (age) USING PROJECTION WITH (epsilon = 0.1)`)
 	least := int64(math.MaxInt64)
@@ -155,6 +161,7 @@ func TestClamp(t *testing.T) {
 
 // TestArguments binds placeholders, and refuses a wrong number of them.
 func TestArguments(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1)`)
 	want := count(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age = 7`)
@@ -171,6 +178,7 @@ func TestArguments(t *testing.T) {
 
 // TestExplainSpendsNothing lists every candidate and leaves the ledger alone.
 func TestExplainSpendsNothing(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1)`)
 	must(t, s, `CREATE MECHANISM live ON admissions (diagnosis) USING SMW WITH (epsilon = 1, max_updates = 5)`)
@@ -191,6 +199,7 @@ func TestExplainSpendsNothing(t *testing.T) {
 }
 
 func TestRandomFailureIsReported(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 50`)
 	s.db.random = func() *noise.Source { return noise.NewSourceFrom(failing{}) }
@@ -207,6 +216,7 @@ func (failing) Read([]byte) (int, error) { return 0, fmt.Errorf("no entropy") }
 // TestExportedRelease answers from the exported file as from its origin, and
 // holds no page of private data.
 func TestExportedRelease(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	dir := t.TempDir()
 	s.SetDirectory(dir)
@@ -234,6 +244,7 @@ func TestExportedRelease(t *testing.T) {
 // TestExportedTableHasTheColumnsOfItsRelease lists nothing that the file cannot
 // answer about.
 func TestExportedTableHasTheColumnsOfItsRelease(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	dir := t.TempDir()
 	s.SetDirectory(dir)
@@ -254,6 +265,7 @@ func TestExportedTableHasTheColumnsOfItsRelease(t *testing.T) {
 
 // TestShowTablesHasTheMarginOfItsRows shows no noisy number without its error.
 func TestShowTablesHasTheMarginOfItsRows(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	rows := func() (n, margin any) {
 		r := must(t, s, `SHOW TABLES`)
@@ -278,6 +290,7 @@ func TestShowTablesHasTheMarginOfItsRows(t *testing.T) {
 
 // TestResultsHaveJSONValues keeps results to what every front end can print.
 func TestResultsHaveJSONValues(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE MECHANISM live ON admissions (sex) USING SMW WITH (epsilon = 1, max_updates = 5)`)
 	for _, text := range []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`, `SHOW SETTINGS`,
@@ -297,6 +310,7 @@ func TestResultsHaveJSONValues(t *testing.T) {
 // TestHintsOfferWhatCanBePaid takes the accuracy of a hint at its word, for
 // counts and for sums, one query and several: the statement is then answered.
 func TestHintsOfferWhatCanBePaid(t *testing.T) {
+	t.Parallel()
 	accuracy := regexp.MustCompile(`^SET accuracy = \d+`)
 	for _, text := range []string{
 		`SELECT COUNT(*) FROM admissions`,

@@ -90,6 +90,7 @@ var questions = []string{
 // rehearsal changes nothing, and says what is left then, digit for digit but for
 // what SMW's runs, being equal, leave over of their share.
 func TestRehearsalIsWhatARunCosts(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string][]string{"set-up": setUp, "asking": questions, "both": append(append([]string{}, setUp...), questions...)} {
 		t.Run(name, func(t *testing.T) {
 			s := clinic(t)
@@ -129,6 +130,7 @@ func TestRehearsalIsWhatARunCosts(t *testing.T) {
 // TestRehearsalOfDroppedTables: what a script spends on the rows of tables that it
 // drops is in its total, once for each budget.
 func TestRehearsalOfDroppedTables(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	_, kept := rehearsed(t, s, []string{`SET accuracy = 50`, `SELECT COUNT(*) FROM admissions WHERE age = 3`})
 	said, total := rehearsed(t, s, []string{
@@ -148,6 +150,7 @@ func TestRehearsalOfDroppedTables(t *testing.T) {
 // TestRehearsalReadsNoRows rehearses on tables with the rows, without any, and
 // with others.
 func TestRehearsalReadsNoRows(t *testing.T) {
+	t.Parallel()
 	script := append(append([]string{}, setUp...), questions...)
 	var first string
 	for _, change := range []string{``, `DELETE FROM raw_admissions`, `UPDATE raw_admissions SET age = 3, diagnosis = NULL`} {
@@ -167,6 +170,7 @@ func TestRehearsalReadsNoRows(t *testing.T) {
 // TestRehearsalOfANewFile plans a whole set-up before there is a file: the
 // domains that it reads are not known, and all else is.
 func TestRehearsalOfANewFile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new.db")
 	s := open(t, path, Options{}).NewSession()
 	said, total := rehearsed(t, s, []string{
@@ -196,6 +200,7 @@ func TestRehearsalOfANewFile(t *testing.T) {
 
 // TestRehearsalRefuses what a run would refuse.
 func TestRehearsalRefuses(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	r := rehearsal(t, s)
 	plan := func(text string) error { _, err := r.Plan(context.Background(), text, nil); return err }
@@ -244,6 +249,7 @@ func TestRehearsalRefuses(t *testing.T) {
 // whose domain cannot be known yet, however it does, and not where its text only
 // happens to hold the column's name.
 func TestRehearsalKnowsTheColumnsNamed(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "new.db"), Options{}).NewSession()
 	r := rehearsal(t, s)
 	plan := func(text string) *Result {
@@ -295,6 +301,7 @@ func TestRehearsalKnowsTheColumnsNamed(t *testing.T) {
 // TestRehearsalOfStartingOver plans the first declaration in a file whose name a
 // deleted database had: it says that it will be refused.
 func TestRehearsalOfStartingOver(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	s := clinicAt(t, path)
 	must(t, s, setUp[1])
@@ -315,6 +322,7 @@ func TestRehearsalOfStartingOver(t *testing.T) {
 // TestRehearsalOfAJoin joins a public table that only the script declares: what the
 // SELECT costs follows from rows that nobody has called public yet.
 func TestRehearsalOfAJoin(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	fill(t, s, `CREATE TABLE prices (code TEXT, price INTEGER)`, `INSERT INTO prices VALUES ('E10', 5), ('E11', 7)`)
 	said, total := rehearsed(t, s, []string{

@@ -131,6 +131,7 @@ var releaseDraws = flag.Int("releases.draws", 0, "releases of each kind that Tes
 // correct program, with -args -releases.draws 2000: it builds so many releases
 // of each kind and tests 20 of them, drawn with replacement, 10^7 times.
 func TestReleaseRates(t *testing.T) {
+	t.Parallel()
 	if *releaseDraws == 0 {
 		t.Skip("run with -args -releases.draws 2000")
 	}
@@ -344,6 +345,7 @@ func TestDenseOnRealData(t *testing.T) {
 // TestPaperRowsAreRefused computes Algorithm 2's T at N̂, which stays paid for
 // when the statement is refused, and is there for the next one.
 func TestPaperRowsAreRefused(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	const text = `CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1, transform = dense, max_support = 64)`
 	e := refused(t, s, sqlerr.Invalid, text)

@@ -13,6 +13,7 @@ import (
 // comparisons each, from many sessions at once: a plan that promised an error
 // bar is made anew when the comparisons are gone, and nobody is told to wait.
 func TestUsedUpMechanismsAreReplanned(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	for _, name := range []string{"m1", "m2"} {
 		must(t, s, `CREATE MECHANISM `+name+` ON admissions (sex, age) USING SMW WITH (epsilon = 0.5, queries = 5)`)

@@ -23,6 +23,7 @@ var badSettings = map[string][]string{
 // A SET that is refused changes nothing: not the settings, not what an answer
 // says of itself, not what SHOW BUDGET promises.
 func TestRefusedSetChangesNothing(t *testing.T) {
+	t.Parallel()
 	for _, name := range SettingNames {
 		if len(badSettings[name]) == 0 {
 			t.Errorf("no value of %s is tried", name)
@@ -62,6 +63,7 @@ func TestRefusedSetChangesNothing(t *testing.T) {
 
 // Settings that SET would refuse do not open a database either.
 func TestOpenRefusesSettings(t *testing.T) {
+	t.Parallel()
 	for _, change := range []func(*Settings){
 		func(s *Settings) { s.Mechanism = "" },
 		func(s *Settings) { s.Accuracy = -1 }, func(s *Settings) { s.Accuracy = math.Inf(1) }, func(s *Settings) { s.Accuracy = math.NaN() },

@@ -23,7 +23,7 @@ type warehouse struct {
 }
 
 // flightRows is how many of the 300,000 flights the warehouse has.
-func flightRows() int { return sized(0, 60_000, 300_000) }
+func flightRows() int { return sized(0, 30_000, 300_000) }
 
 // flightsFile writes the first flights into a file of a test's own.
 func flightsFile(t *testing.T) string {

@@ -62,6 +62,7 @@ func attempts(name string) []string {
 // table that is closed to him. All are refused, none shows a row, and neither
 // the catalog nor the folder changes.
 func TestAnalystDoors(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "clinic.db")
 	curator := clinicAt(t, path)
@@ -131,6 +132,7 @@ func folder(t *testing.T, dir string) string {
 // TestForbiddenLooksNothingUp gives an analyst the same refusal whether what
 // he names exists or not.
 func TestForbiddenLooksNothingUp(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	must(t, clinicAt(t, path), `CREATE RELEASE cells ON admissions (sex) USING PROJECTION WITH (epsilon = 0.5)`)
 	s := open(t, path, Options{Role: Analyst}).NewSession()
@@ -150,6 +152,7 @@ func TestForbiddenLooksNothingUp(t *testing.T) {
 
 // TestAnalystMakesNoFile opens a file that is not there.
 func TestAnalystMakesNoFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, filepath.Join(dir, "none.db"), Options{Role: Analyst}).NewSession()
 	for _, text := range attempts("secret") {
@@ -171,6 +174,7 @@ func domainOf(column, from string) string {
 // TestDomainsReadPublicTablesOnly refuses every other table as the origin of a
 // domain, under any spelling, and every way to declare private rows public.
 func TestDomainsReadPublicTablesOnly(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	fill(t, s, `CREATE TABLE secret (code TEXT)`, `CREATE VIEW lens AS SELECT zip AS code FROM raw_admissions`,
 		`CREATE VIEW lens2 AS SELECT c.code FROM icd10 c WHERE EXISTS (SELECT 1 FROM lens WHERE code = '15213')`,
@@ -200,6 +204,7 @@ func TestDomainsReadPublicTablesOnly(t *testing.T) {
 // behind it are nobody's, and then those rows private: their values must not
 // become a domain, in that statement or in a later one.
 func TestPublicViewOverRowsThatBecomePrivate(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "late.db"), Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (code TEXT)`, `INSERT INTO raw VALUES ('MARKER')`, `CREATE VIEW codes AS SELECT DISTINCT code FROM raw`)
 	must(t, s, `CREATE PUBLIC TABLE codes`)
@@ -214,6 +219,7 @@ func TestPublicViewOverRowsThatBecomePrivate(t *testing.T) {
 // TestViewInPlaceOfAPublicTable puts a view over private rows where a public
 // table was declared.
 func TestViewInPlaceOfAPublicTable(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	fill(t, s, `DROP TABLE icd10`, `CREATE VIEW icd10 AS SELECT DISTINCT zip AS code FROM raw_admissions`)
 	r, err := s.Exec(context.Background(), domainOf("code", "icd10"), nil)
@@ -225,6 +231,7 @@ func TestViewInPlaceOfAPublicTable(t *testing.T) {
 // TestArgumentsAreNotShown keeps arguments, which a front end may take from
 // anywhere, out of errors and warnings.
 func TestArgumentsAreNotShown(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	for _, text := range []string{`SELECT COUNT(*) FROM admissions WHERE age = ?`, `SELECT COUNT(*) FROM admissions WHERE sex = ?`,
 		`SELECT COUNT(*) FROM admissions WHERE age < ? AND zip > ?1`, `SELECT COUNT(*) FROM admissions WHERE sex IN ('F', ?)`} {

@@ -61,6 +61,7 @@ var placed = []struct {
 
 // TestRewritesShareOneAnswer pays once for each list.
 func TestRewritesShareOneAnswer(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 60`)
 	var first []any
@@ -104,6 +105,7 @@ func TestRewritesShareOneAnswer(t *testing.T) {
 // TestRewritesShareOneComparison asks a mechanism in other words: it compares,
 // and counts its comparisons, once.
 func TestRewritesShareOneComparison(t *testing.T) {
+	t.Parallel()
 	s, _ := asking(t, calm)
 	want := count(t, s, light)
 	for range 2 { // the answer is in memory first, then in the catalog
@@ -124,6 +126,7 @@ func TestRewritesShareOneComparison(t *testing.T) {
 // TestStoredZeroIsAHit draws the noise 0 for an empty query. Its answer, 0,
 // serves again like any other.
 func TestStoredZeroIsAHit(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 60`)
 	must(t, s, `SELECT COUNT(*) FROM admissions`)
@@ -143,6 +146,7 @@ func TestStoredZeroIsAHit(t *testing.T) {
 // TestOneBudgetForTheSameRows declares the same rows again, in every disguise:
 // each declaration continues the one ledger, and none opens another.
 func TestOneBudgetForTheSameRows(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	const with = ` WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`
 	must(t, s, `CREATE RELEASE spent ON admissions (sex) USING PROJECTION WITH (epsilon = 1.5)`)
@@ -179,6 +183,7 @@ func TestOneBudgetForTheSameRows(t *testing.T) {
 // TestNoViewOverTwoBudgets refuses a source that reads rows of two budgets, or
 // of a budget and of none, however it reads them.
 func TestNoViewOverTwoBudgets(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	fill(t, s, `CREATE TABLE staff (sex TEXT, age INTEGER)`, `CREATE TABLE loose (sex TEXT)`, `CREATE VIEW s AS SELECT * FROM staff`)
 	must(t, s, `CREATE PRIVATE TABLE staff (sex TEXT) FROM staff WITH (epsilon = 4, delta = 1e-6)`)
@@ -211,6 +216,7 @@ func TestNoViewOverTwoBudgets(t *testing.T) {
 // private with a budget of its own: the view now reads rows of two budgets,
 // and an answer from it would be charged to one.
 func TestPublicTableThatBecomesPrivate(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	fill(t, s, `CREATE TABLE lists (a TEXT PRIMARY KEY)`, `INSERT INTO lists VALUES ('x')`,
 		`CREATE VIEW both AS SELECT r.sex, l.a FROM raw_admissions r JOIN lists l ON r.zip = l.a`)
@@ -234,6 +240,7 @@ func TestPublicTableThatBecomesPrivate(t *testing.T) {
 // TestRowCountIsPaidOnce needs N̂ for statements that are then refused: it is
 // paid for with a hundredth of what they were about to spend, once.
 func TestRowCountIsPaidOnce(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		code sqlerr.Code
 		text string
@@ -276,6 +283,7 @@ func TestRowCountIsPaidOnce(t *testing.T) {
 
 // TestEpsilonSpellings refuses what is no ε wherever one is taken.
 func TestEpsilonSpellings(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	before := catalogOf(t, s.db.store.Path())
 	for _, place := range []string{
@@ -307,6 +315,7 @@ func TestEpsilonSpellings(t *testing.T) {
 // TestUnaffordableBuysNoRowCount refuses what the account could never pay for
 // before anything is bought for it.
 func TestUnaffordableBuysNoRowCount(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 60`)
 	must(t, s, `SELECT COUNT(*) FROM admissions`) // so that not all is left

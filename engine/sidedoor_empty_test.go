@@ -32,6 +32,7 @@ var served = []string{
 // with the same random bits. What is shown is the same but for outputs: columns,
 // who answers, cost, warnings, refusals, the ledger.
 func TestEmptyTableAnswersLikeAnyOther(t *testing.T) {
+	t.Parallel()
 	d := clinicAt(t, t.TempDir()+"/clinic.db")
 	path := d.db.store.Path()
 	if err := d.db.Close(); err != nil {

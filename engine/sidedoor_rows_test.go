@@ -98,6 +98,7 @@ func messyRows() (stored [][]any, meant [][4]*query.Value) {
 // with and without affinity, with and without an index, and through a view,
 // with a count in Go; and runs every kind of statement on them.
 func TestMessyRowsChangeCountsOnly(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "messy.db"), Options{}).NewSession()
 	fixed(s.db, 1)
 	fill(t, s, `CREATE TABLE bare (a, b, c, d)`, `CREATE TABLE none (a INTEGER, b TEXT, c, d REAL)`, `CREATE TABLE typed (a INTEGER, b NUMERIC, c TEXT, d VARCHAR COLLATE NOCASE)`,

@@ -66,6 +66,7 @@ func odd(id string) change {
 // TestErrorsCarryNoRow runs every kind of statement on rows that belong to no
 // domain. What is said names no value, and is the same whatever the values are.
 func TestErrorsCarryNoRow(t *testing.T) {
+	t.Parallel()
 	d := vault(t)
 	got, want := confess(t, neighbour(t, d, odd("one"))), confess(t, neighbour(t, d, odd("another")))
 	for i := range want {
@@ -140,6 +141,7 @@ var poison = [][]any{{int64(math.MinInt64), "b"}, {int64(math.MaxInt64), marker}
 // rows do not decide, or no row makes an answer fail: an error would tell of that
 // row without noise.
 func TestNoRowFails(t *testing.T) {
+	t.Parallel()
 	for _, unit := range []bool{false, true} {
 		s := open(t, filepath.Join(t.TempDir(), "views.db"), Options{}).NewSession()
 		fill(t, s, `CREATE TABLE raw (age, note)`, `INSERT INTO raw VALUES (1, 'a')`)
@@ -207,6 +209,7 @@ func poisoned(t *testing.T, s *Session, sources map[string]string) {
 // TestStoreErrorsAreReplaced makes every write of the catalog fail with a text
 // of SQLite's, which could as well be of a row, and reads none of it.
 func TestStoreErrorsAreReplaced(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE MECHANISM live ON admissions (age) USING SMW WITH (epsilon = 1)`)
 	for _, table := range []string{"answers", "releases", "mechanisms", "tables", "public", "history", "ledger"} {
@@ -229,6 +232,7 @@ func TestStoreErrorsAreReplaced(t *testing.T) {
 // hold, reach, print or encode. Random bits come from fixed seeds, under which
 // no answer happens to be exact.
 func TestNoTrueCountIsHeld(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "counts.db"), Options{}).NewSession()
 	fixed(s.db, 100)
 	fill(t, s, `CREATE TABLE raw (sex TEXT, zip TEXT)`,
@@ -330,6 +334,8 @@ func exportedTypes(t *testing.T) {
 	t.Helper()
 	known := []string{"Answer", "Column", "Cost", "DB", "Import", "ImportReport", "Input", "Options", "Result", "Role", "Scanner", "Session", "Settings",
 		"Vocabulary", "TableWords", "ColumnWords", // declared names and values
+		"Kept",      // of a declaration
+		"Prepared",  // a text
 		"Rehearsal"} // the public catalog, which TestRehearsalReadsNoRows shows
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -356,6 +362,7 @@ func exportedTypes(t *testing.T) {
 // deleted, for the name of their table, and for whatever else the release does
 // not need, in the bytes of exported files.
 func TestExportHoldsNothingPrivate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, filepath.Join(dir, "origin.db"), Options{}).NewSession()
 	s.SetDirectory(dir)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSupportRanges(t *testing.T) {
+	t.Parallel()
 	infinite, huge := view.SupportSize{Infinite: true}, view.SupportSize{M: new(big.Int).Lsh(big.NewInt(1), 70)}
 	for _, c := range []struct {
 		sizes []view.SupportSize

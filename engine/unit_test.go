@@ -26,6 +26,7 @@ func visits(t *testing.T) *Session {
 // answers, with noise for four rows. The counts have 800 of the 2,000 rows;
 // every tolerance is above 20 standard deviations of the noise.
 func TestUnitsBoundEveryMechanism(t *testing.T) {
+	t.Parallel()
 	s := visits(t)
 	must(t, s, `CREATE RELEASE exact ON visits USING PROJECTION WITH (epsilon = 10, transform = identity)`)
 	must(t, s, `CREATE RELEASE hashed ON visits USING PROJECTION WITH (epsilon = 10, transform = sparse, rows = 4096)`)
@@ -64,6 +65,7 @@ func TestUnitsBoundEveryMechanism(t *testing.T) {
 // TestOneBudgetProtectsOneUnit refuses to spend the budget of patients on a
 // table that takes single visits for units, and the other way round.
 func TestOneBudgetProtectsOneUnit(t *testing.T) {
+	t.Parallel()
 	s := visits(t)
 	refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE again (day INTEGER BETWEEN 0 AND 9) FROM raw_visits WITH (epsilon = 100, delta = 1e-6)`)
 	must(t, s, `DROP PRIVATE TABLE visits`)

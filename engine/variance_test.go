@@ -15,6 +15,7 @@ import (
 // those of the rows: of values on one side of 0 and on both, of expressions, in
 // groups, and next to the mean of the same.
 func TestVarianceOfRows(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 100, delta = 1e-6`)
 	quieten(s.db)
 	must(t, s, `CREATE RELEASE r ON t USING PROJECTION WITH (epsilon = 10, transform = identity)`)
@@ -46,6 +47,7 @@ func TestVarianceOfRows(t *testing.T) {
 // TestVarianceIsThreeCharges: the count, the sum and the squares, whatever is
 // made of them, and however many groups there are.
 func TestVarianceIsThreeCharges(t *testing.T) {
+	t.Parallel()
 	s := shop(t, `epsilon = 20, delta = 1e-6`)
 	must(t, s, `SET accuracy = 50`)
 	one := must(t, s, `SELECT COUNT(*) FROM t WHERE v < 7`).Answer.Cost.Rho
@@ -66,6 +68,7 @@ func TestVarianceIsThreeCharges(t *testing.T) {
 // than 93.1 % have a probability of exp(−2·20000·0.019²) = 5.4e-7 at most
 // (Hoeffding).
 func TestVariancesAreCovered(t *testing.T) {
+	t.Parallel()
 	const c = 50
 	laws := make([]direct.Plan, 3)
 	for i, w := range []int64{1, 100, c * c} { // weights, and rows to within 14 at 95 % each

@@ -45,6 +45,7 @@ const sumOfWeights = `SELECT SUM(weight) FROM visits JOIN risks ON town = name`
 // Δ²/(2σ²)-zCDP, and the ledger must have that for every row there can be; and
 // for the one that weighs most, not more. Nothing in it is random.
 func TestChargeCoversAnyRow(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ statement, step string }{{sumOfWeights, "1/20"}, {`SELECT SUM(cost) FROM visits JOIN risks ON town = name`, "1/2"},
 		{`SELECT SUM(weight) FROM visits JOIN risks ON town = name WHERE town <> 'Oak'`, "1/20"}} {
 		answer := func(more string) (value, rho float64, laws []*big.Rat) {
@@ -94,6 +95,7 @@ func TestChargeCoversAnyRow(t *testing.T) {
 // columns are declared to hold is looked at whenever it is joined, and the charge
 // follows the weights that are there then. Nothing in it is random but the noise.
 func TestChangedWeights(t *testing.T) {
+	t.Parallel()
 	s := weighted(t, "")
 	must(t, s, `SET accuracy = 30`)
 	rho := func() float64 {
@@ -178,6 +180,7 @@ func plannedAt(t *testing.T, s *Session, text string) *answer.Statement {
 // TestDirectMarginsOfWeights draws direct answers to sums of weights. The
 // false-failure rate of each case is below 10⁻⁶, see mostMisses and fewestMisses.
 func TestDirectMarginsOfWeights(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		column string
 		truth  float64
@@ -241,6 +244,7 @@ func drawn(t *testing.T, st *answer.Statement, p answer.Purchase, ask int, count
 // below 10⁻⁶, see mostMisses and fewestMisses; those of a sketch are not
 // independent, but share a bucket once in thousands of times.
 func TestReleaseMarginsOfWeights(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "weighted.db"), Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (town TEXT, k INTEGER)`, `CREATE TABLE risks (name TEXT, weight REAL, cost REAL)`, riskRows,
 		`INSERT INTO raw SELECT substr('AshElmElmYewFir', 1 + 3 * (i % 5), 3), (i * 7919) % 20000 FROM `+numbers(50_000))
@@ -295,6 +299,7 @@ func TestReleaseMarginsOfWeights(t *testing.T) {
 // confidence at which that fails once in 10⁹ answers; and a count is as exact as
 // from a mechanism of counts, up to rounding.
 func TestMechanismOfWeights(t *testing.T) {
+	t.Parallel()
 	s := weighted(t, "")
 	const with = ` ON visits (town, age) USING SMW WITH (epsilon = 8, max_updates = 20, queries = 1000, prior = uniform`
 	must(t, s, `CREATE MECHANISM weights`+with+`, max_weight = 20)`)
