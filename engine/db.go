@@ -18,7 +18,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Role says what a session may do. It guards front ends; whoever can read the
+// Role is what a session may do. It guards front ends; whoever can read the
 // file can read the rows.
 type Role string
 

@@ -190,7 +190,7 @@ func guaranteed(p stored.MechanismParams) any {
 // threeDigits rounds a fraction up.
 func threeDigits(x float64) float64 { return math.Ceil(x*1000) / 1000 }
 
-// paperAlpha is what the paper's theorem itself promises for the same ε, δ, m, k, β.
+// paperAlpha returns the α that the paper's theorem promises for the same ε, δ, m, k, β.
 func paperAlpha(m *catalog.Mechanism, p smw.Params, a view.Account) float64 {
 	return threeDigits(smw.PaperAlpha(smw.PaperParams{MaxSupport: p.MaxSupport, Queries: p.Queries, Beta: p.Beta,
 		Epsilon: m.Epsilon.Float(), Delta: a.Caps.InteractiveDelta.Float(), Rows: p.NHat}))
@@ -222,7 +222,7 @@ func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
 	return fmt.Sprintf("%.0f %% left for releases", 100*float64(left)/float64(max(total, 1)))
 }
 
-// interactiveWords says what the interactive account is worth.
+// interactiveWords returns in words what the interactive account is worth.
 func (db *DB) interactiveWords(a view.Account, t *view.Table, s Settings) string {
 	total := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", view.Short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
 	if limits := a.Limits.String(); limits != "" {

@@ -24,8 +24,7 @@ import (
 	"dpsql/sqlfront"
 )
 
-// Database is what answers SELECTs: one open database, with what was read of it
-// before. It is safe for concurrent use.
+// Database answers the SELECTs of one open database. It keeps what it has read before. It is safe for concurrent use.
 type Database struct {
 	store     *catalog.Store
 	rows      *rows.Reader
@@ -41,9 +40,9 @@ type Database struct {
 	Live     *LiveMechanisms
 }
 
-// Rehearsed is what a rehearsal knows beside its copy of the catalog.
+// Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
 type Rehearsed struct {
-	Original *Database          // of which the rehearsal's is the copy
+	Original *Database          // the database that was copied
 	Unbuilt  map[Unbuilt]uint64 // max_support of what the script creates, and nobody has built
 }
 
@@ -96,8 +95,8 @@ type Request struct {
 	file *file
 }
 
-// file says whether the file cannot be written, which is asked where it matters,
-// and once a statement.
+// file knows whether the file is read-only. It asks at most once a statement, and only
+// when that matters.
 type file struct {
 	db              *Database
 	asked, readOnly bool
@@ -114,7 +113,7 @@ func (f *file) isReadOnly() bool {
 	return f.readOnly
 }
 
-// Planning says what a plan is for, and what was found since the first one.
+// Planning is the purpose of a plan, with what was found since an earlier plan.
 type Planning struct {
 	Buyer      *catalog.Buyer      // what the statement pays as; nil for one that has taken nothing yet
 	changed    map[foundLater]bool // holds whatever the view says

@@ -24,8 +24,8 @@ type Purchase struct {
 	Price price
 }
 
-// Purchases groups what is bought by slot. A slot's price is that of its most
-// demanding query.
+// Purchases groups by slot what is bought. The most demanding query of a slot sets its
+// price.
 func (st *Statement) Purchases() []Purchase {
 	return st.priced(st.slotsOf(st.bought()), st.settings.Accuracy)
 }
@@ -41,9 +41,9 @@ func (st *Statement) bought() []int {
 	return asks
 }
 
-// starts returns what the statement takes of mechanisms' reserves at least: a run
-// of each of those chosen that have none open. How many more its own firings lead
-// to is not known before.
+// starts returns the least that the statement takes of mechanisms' reserves: one run of
+// each chosen mechanism that has none open. Firings of its own may start more; how many
+// is not known before.
 func (st *Statement) starts() (sum accounting.Rho) {
 	seen := make(map[string]bool)
 	for i := range st.Asks {
@@ -97,7 +97,7 @@ func Total(all []Purchase) (sum accounting.Amount, ok bool) {
 	return sum, true
 }
 
-// affordable refuses a statement whose purchases cost more than is left, or than
+// affordable refuses a statement whose purchases cost more than is left, or more than
 // one statement may take.
 func (st *Statement) affordable() error {
 	cost, ok := Total(st.Purchases())
@@ -117,7 +117,7 @@ func (st *Statement) affordable() error {
 	return sqlerr.New(sqlerr.Budget, "%s", why).WithHint("%s", st.offer(st.bought()))
 }
 
-// offer says what it would cost to answer queries directly.
+// offer returns a hint with the price of answering queries directly.
 func (st *Statement) offer(asks []int) string {
 	accuracy := st.settings.Accuracy
 	if accuracy == 0 {

@@ -21,8 +21,7 @@ type Estimate struct {
 	at       func(confidence float64) (float64, error) // the half-width at another confidence
 }
 
-// origin says where a candidate's answer comes from. What is paid for follows
-// from it alone.
+// origin is where a candidate's answer comes from. It alone decides what is paid.
 type origin int
 
 const (
@@ -44,10 +43,10 @@ type Candidate struct {
 	Columns []int            // of the table that it looks at, nil for all
 	support view.SupportSize // m over those columns
 	Margin  float64          // predicted half-width in counts at the session's confidence
-	Known   bool             // false: the answer would carry no margin
+	Known   bool             // the answer would have a margin
 	cost    accounting.Amount
 	starts  accounting.Rho                       // of a mechanism between runs: what the next one takes of its reserve
-	Refusal string                               // why it cannot answer; "" when it can
+	Refusal string                               // why it cannot answer; "" if it can
 	Note    string                               // what else EXPLAIN says; nothing follows from it
 	offer   func() string                        // of a direct answer: what it would cost, as a hint
 	failure *sqlerr.Error                        // why it is refused, where that is a fault rather than a fact
@@ -66,7 +65,8 @@ func (c Candidate) failed(err error) (Candidate, error) {
 	return c, nil
 }
 
-// errReadOnly refuses what would have to write.
+// errReadOnly is returned when an answer would need a charge and the file is
+// read-only.
 func errReadOnly() *sqlerr.Error {
 	return sqlerr.New(sqlerr.ReadOnly, "the file cannot be written").
 		WithHint("releases and stored answers are still there; a new answer needs a file that can be charged")
@@ -132,7 +132,8 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// uncovered says why no candidate answers, and what would.
+// uncovered returns the error for a query that no candidate answers. It says why, and
+// what would help.
 func uncovered(candidates []Candidate, r Request) error {
 	s := r.Settings
 	var why reasons
@@ -188,7 +189,7 @@ func within(accuracy float64) string {
 	return " within ±" + view.Counts(accuracy)
 }
 
-// shortcoming says why the candidate does not answer.
+// shortcoming returns why the candidate does not answer.
 func (c Candidate) shortcoming() string {
 	switch {
 	case c.Refusal != "":
@@ -199,7 +200,8 @@ func (c Candidate) shortcoming() string {
 	return "±" + view.Counts(c.Margin)
 }
 
-// reasons collects names by why they do not answer, in order of appearance.
+// reasons groups candidates' names by the reason why they do not answer, in order of
+// appearance.
 type reasons struct{ list []reason }
 
 type reason struct {

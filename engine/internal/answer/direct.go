@@ -132,7 +132,8 @@ func offered(wanted float64, p purse, cost func(accuracy float64) (accounting.Rh
 	return 0, 0, false
 }
 
-// offerHint says which accuracy would be answered directly, and for how much.
+// offerHint returns a hint with the accuracy that a direct answer could have, and its
+// price.
 // Of several queries the cost is that of all.
 func offerHint(wanted, confidence float64, p purse, several bool, cost func(accuracy float64) (accounting.Rho, bool)) string {
 	if p.closed != nil {
@@ -153,7 +154,7 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 		view.Counts(accuracy), it, view.Counts(accuracy), view.Counts(100*confidence), view.Short(rho.Float()), together, int64(p.left/rho), answers)
 }
 
-// purse is what a statement can pay from.
+// purse is the budget that a statement can pay from.
 type purse struct {
 	left   accounting.Rho // of the account
 	most   accounting.Rho // that the statement may still take
@@ -185,9 +186,9 @@ func hinted(err error, hint func() string) *sqlerr.Error {
 // which a statement is announced before it is paid for: one in so many.
 const cautiousShare = 10
 
-// caution is what to say before a statement buys answers for more than a tenth
-// of what is left of the interactive account, "" where it does not. It follows
-// from the statement's price and the account alone, so it is public.
+// caution returns the warning before a statement that buys answers for more than a
+// tenth of what is left of the interactive account, or "". It follows from the price
+// and the account alone, so it is public.
 func (st *Statement) caution() string {
 	cost, ok := Total(st.Purchases())
 	left := st.view.Accounts[st.Table.Account].Left().Rho
@@ -203,7 +204,8 @@ func share(part, whole accounting.Rho) string {
 	return fmt.Sprintf("%.0f %%", 100*part.Float()/whole.Float())
 }
 
-// agreed has the caller confirm what the statement takes, or warns of it.
+// agreed asks the caller to confirm an expensive statement. If nobody is asked it adds a
+// warning.
 func (st *Statement) agreed(confirm func(warning string) bool) error {
 	warning := st.caution()
 	switch {

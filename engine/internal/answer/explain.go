@@ -33,7 +33,7 @@ func ExplainColumns(margin string) []Column {
 	return []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"}, {"margin", margin}, {"cost", "TEXT"}, {"note", "TEXT"}}
 }
 
-// Explained is what EXPLAIN says of a statement that was planned.
+// Explained returns the rows of EXPLAIN for a planned statement.
 func (st *Statement) Explained() *Result {
 	if len(st.Asks) != 1 {
 		return st.explain()
@@ -52,7 +52,8 @@ func (st *Statement) Explained() *Result {
 	return out
 }
 
-// warnings are those that the statement would have, and what the table relies on.
+// warnings returns the warnings that the statement would have, and what the table relies
+// on.
 func (st *Statement) warnings(chosen error) []string {
 	all := slices.Clone(st.bound.Warnings)
 	if warning := st.caution(); chosen == nil && warning != "" {
@@ -101,7 +102,7 @@ func shownSupport(t *view.Table, columns []int, support view.SupportSize) any {
 	return BriefNumber(support.String())
 }
 
-// why says why a candidate is passed over; "" where another one is better.
+// why returns why a candidate is passed over; "" if another one is better.
 func (c Candidate) why(r Request) string {
 	switch {
 	case c.Refusal != "":

@@ -19,9 +19,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// LiveMechanisms is what this process holds of the interactive mechanisms. The
-// lease on the database makes it the only process that compares with their
-// thresholds; the turn makes that one query at a time.
+// LiveMechanisms has the interactive mechanisms that this process holds. The lease makes
+// it the only process that compares queries with their thresholds. The turn makes it one
+// query at a time.
 type LiveMechanisms struct {
 	Turn     chan struct{} // holds one token while someone is inside
 	Lease    *catalog.Lease
@@ -39,8 +39,8 @@ const (
 	yielding  = 10 * time.Millisecond  // for which it is then left to them; they try every 2 ms
 )
 
-// newLiveMechanisms returns what a process holds at first, which is nothing. A
-// query waits for those before it ten times as long as for another process.
+// newLiveMechanisms returns the state of a process that holds nothing. A query waits for
+// those before it ten times as long as for another process.
 func newLiveMechanisms(busy time.Duration) *LiveMechanisms {
 	if busy == 0 {
 		busy = catalog.DefaultBusyTimeout
@@ -65,8 +65,8 @@ func (m *LiveMechanisms) Enter(ctx context.Context) error {
 	return nil
 }
 
-// leave ends the turn, and gives the lease back if it was held long, or else
-// when it has been idle for a while.
+// leave ends the turn. It gives the lease back if it was held long; otherwise a timer
+// does so when it has been idle for a while.
 func (m *LiveMechanisms) leave(db *Database) {
 	if m.Lease != nil && time.Since(m.taken) > longLease {
 		m.giveBack(db, false)
@@ -105,8 +105,8 @@ func (m *LiveMechanisms) release(db *Database) error {
 	return m.giveBack(db, true)
 }
 
-// giveBack stores what the open mechanisms learned without firing, marks them
-// closed in good order, so that their runs go on, and releases the lease.
+// giveBack stores the answers of tests that did not fire, marks the mechanisms as closed
+// so that their runs go on, and releases the lease.
 func (m *LiveMechanisms) giveBack(db *Database, closing bool) error {
 	answers := m.memory.all()
 	err := db.store.Write(context.Background(), func(tx *catalog.Tx) error {
@@ -123,8 +123,8 @@ func (m *LiveMechanisms) giveBack(db *Database, closing bool) error {
 	m.memory.clear()
 	for id, l := range m.byID {
 		l.open = false
-		l.paid.End()              // the next lease resumes the run with a receipt of its own
-		if l.over || err != nil { // the catalog says leased: the next holder ends the run
+		l.paid.End()                 // the next lease resumes the run with a receipt of its own
+		if l.runDead || err != nil { // the catalog says leased: the next holder ends the run
 			delete(m.byID, id)
 		}
 	}
@@ -137,7 +137,7 @@ func (m *LiveMechanisms) giveBack(db *Database, closing bool) error {
 
 // close writes one mechanism's state at the end of a lease.
 func (l *live) close(tx *catalog.Tx, answers []catalog.Answer) error {
-	if !l.open || l.over {
+	if !l.open || l.runDead {
 		return nil
 	}
 	if current, err := tx.Mechanism(l.record.Name); err != nil || current == nil || current.ID != l.record.ID {
@@ -166,7 +166,7 @@ func (db *Database) lease(ctx context.Context, t *view.Table, id int64) (*live, 
 		}
 		m.Lease, m.taken = lease, time.Now()
 	}
-	if l := m.byID[id]; l != nil && l.open && !l.over {
+	if l := m.byID[id]; l != nil && l.open && !l.runDead {
 		return l, nil
 	}
 	return db.open(ctx, t, id)
@@ -180,7 +180,7 @@ func (db *Database) open(ctx context.Context, t *view.Table, id int64) (*live, e
 	var history []catalog.HistoryRow
 	var paid *pay.Receipt
 	from := int64(1)
-	if l != nil && !l.over {
+	if l != nil && !l.runDead {
 		from = l.learned + 1
 	}
 	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
@@ -214,7 +214,7 @@ func (db *Database) open(ctx context.Context, t *view.Table, id int64) (*live, e
 	if err != nil {
 		return nil, err
 	}
-	if l == nil || l.over {
+	if l == nil || l.runDead {
 		if l, err = Reopen(t, record, state); err != nil {
 			return nil, err
 		}

@@ -30,11 +30,10 @@ type live struct {
 	Run        *smw.Run     // nil between runs
 	paid       *pay.Receipt // for the run
 	open       bool         // marked leased in the catalog by this process
-	over       bool         // a firing could not be stored: the open run must not be used again
+	runDead    bool         // a firing could not be stored: the open run must not be used again
 }
 
-// reply is what a mechanism gives when it is asked: an estimate, or what has
-// changed since the plan.
+// reply is a candidate's answer, or the reason why the plan no longer holds.
 type reply struct {
 	Estimate
 	stale *stale // nil: the estimate is an answer
@@ -130,7 +129,7 @@ func (db *Database) answered(ctx context.Context, r Request, l *live) (Estimate,
 	return Estimate{}, false, nil
 }
 
-// startRun pays for the next run where none is open: the run is charged, then
+// startRun pays for the next run if none is open: the run is charged, then
 // τ drawn, then τ stored, each durable before the next; only then is anything
 // compared with it. The account was charged when the mechanism was created. What
 // the buyer takes is the run's share of that. Whether a run is open is public: what
@@ -239,7 +238,7 @@ func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
 func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Scaled, noisy int64) (Estimate, error) {
 	ctx = context.WithoutCancel(ctx) // it has fired: it must be stored
 	l.endRun()
-	l.over = true
+	l.runDead = true
 	a := l.stored(r, catalog.AnswerFired, asked, noisy)
 	next := l.record
 	next.Run = nil
@@ -258,7 +257,7 @@ func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Sca
 		return Estimate{}, err
 	}
 	l.keep(next)
-	l.over, l.learned = false, seq
+	l.runDead, l.learned = false, seq
 	if err := l.Hypothesis.Update(asked.Query, noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
 		return Estimate{}, err
 	}
@@ -310,8 +309,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	return c, err
 }
 
-// inAdvance says of a limit's refusal that it is the next run it keeps from being
-// paid for.
+// inAdvance adds to the refusal of a limit that it is about the mechanism's next run.
 func inAdvance(err error, m *catalog.Mechanism) error {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {
@@ -322,7 +320,7 @@ func inAdvance(err error, m *catalog.Mechanism) error {
 	return &c
 }
 
-// paramsResult is what a mechanism's stored parameters say.
+// paramsResult has the parameters of a mechanism, or why they cannot be read.
 type paramsResult struct {
 	params stored.MechanismParams
 	err    error

@@ -73,7 +73,7 @@ func answeredBy(e Estimate) func(context.Context) (reply, error) {
 	return func(context.Context) (reply, error) { return reply{Estimate: e}, nil }
 }
 
-// StoredNote is what EXPLAIN says of stored answers.
+// StoredNote is the note of stored answers in EXPLAIN.
 const StoredNote = "stored"
 
 // Stored returns the answers this query got before: they serve again for free.

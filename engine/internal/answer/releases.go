@@ -123,8 +123,8 @@ func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, erro
 // some ten microseconds, so that its margin is not predicted but known.
 const evaluatedSupport = 1 << 12
 
-// fromRelease is the candidate of a release. What it says is public and paid
-// for, so it costs nothing.
+// fromRelease is the candidate of a release. A release is public and was paid for when
+// it was built, so its answers cost nothing.
 func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
 	c := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
 	see := view.Cover(r.Query, rel.Columns, rel.MaxSupport)

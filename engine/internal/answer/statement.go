@@ -98,7 +98,7 @@ func (st *Statement) Choose() error {
 	return st.affordable()
 }
 
-// refused says why a statement cannot be answered.
+// refused returns the error of a statement that cannot be answered.
 func (st *Statement) refused(first error, failed []int) error {
 	e, ok := first.(*sqlerr.Error)
 	if !ok || len(st.Asks) == 1 {
@@ -199,8 +199,8 @@ func (st *Statement) groups(answers []Estimate) []post.Group {
 	return groups
 }
 
-// converted is an answer as rows are computed from it. No count is negative, so
-// that one that is clamped is no further from the truth.
+// converted returns an answer in the form from which rows are computed. Counts are not
+// negative, so clamping brings an answer no further from the truth.
 func (a *linear) converted(e Estimate, clamp bool) post.Answer {
 	value := e.Value
 	if clamp {
@@ -218,8 +218,8 @@ func (a *linear) converted(e Estimate, clamp bool) post.Answer {
 	}}
 }
 
-// Origin names what answered, and its kinds; what is constant is named where
-// there is nothing else.
+// Origin returns the names and kinds of what answered. A constant is named only if
+// nothing else answered.
 func (st *Statement) Origin() (via, kind string) {
 	if len(st.Asks) == 1 {
 		return st.Asks[0].Best.Name, st.Asks[0].Best.Kind

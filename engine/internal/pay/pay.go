@@ -107,7 +107,7 @@ func (d *Desk) Reserve(ctx context.Context, sn Snapshot, name string, rho accoun
 	})
 }
 
-// Bill is what a statement has charged, so that one that fails can say what it cost.
+// Bill adds up the charges of a statement, so that one that fails can say what it cost.
 // A charge is added once it is on disk. The zero Bill is empty.
 type Bill struct {
 	gone accounting.Amount // charged for what is not stored

@@ -11,7 +11,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// kind says what a receipt is good for.
+// kind is what a receipt is good for.
 type kind int
 
 const (

@@ -16,15 +16,15 @@ import (
 	"dpsql/source"
 )
 
-// Cache keeps the counts of occupied cells in memory, so that the true
-// count of a query is a few look-ups. What it holds is private: it is no part of
-// any result, and whether it is used shows in nothing but the time.
+// Cache keeps the counts of occupied cells in memory, so that the true count of a query
+// is a few look-ups. The counts are private: they are part of no result, and whether they
+// are used shows in nothing but the time.
 //
-// Cells are loaded when it pays: once the counts pushed down to SQLite since the
-// last time took as long as loading would, so that never more than about twice
-// the time is spent that would have been with foresight. They serve only while
-// nothing outside the catalog was committed since they were read. Rows outside
-// the file have no such mark: they are counted where they are, every time.
+// Cells are loaded when it pays: once the counts pushed down to SQLite since the last
+// load took as long as a load would. So no more than about twice the time is spent that
+// perfect foresight would need. Cells serve only while nothing outside the catalog was
+// committed since they were read. Rows outside the file have no such mark, so they are
+// counted where they are, every time.
 type Cache struct {
 	Mu    sync.Mutex
 	byKey map[CellsKey]*Cells
@@ -79,8 +79,8 @@ func (c *Cache) NoteWork(k CellsKey, took time.Duration) {
 	c.Get(k).Spent += took
 }
 
-// currentCells returns the cells as they are now, loading them if that pays;
-// nil where SQLite should count.
+// currentCells returns the cells as they are now, and loads them if that pays. Nil means
+// that SQLite should count.
 func (r reading) currentCells(ctx context.Context, columns []int, q query.Query) (*source.Histogram, error) {
 	t := r.table
 	if !q.Universe().Coded() {
@@ -112,10 +112,10 @@ func (r reading) currentCells(ctx context.Context, columns []int, q query.Query)
 	return s.Histogram, r.recheck(ctx, k, s.bases, file)
 }
 
-// recheck refuses a source that changed, as reading its rows would. What it
-// finds holds until the next commit. Nothing outside the catalog was committed
-// since the cells were read, so its schema is looked at once, and then only
-// whether all tables it reads are still those of its budget or public.
+// recheck refuses a source that changed, as reading its rows would. The result holds until
+// the next commit. Nothing outside the catalog was committed since the cells were read, so
+// the schema is looked at once. After that only the tables it reads are checked: each must
+// still be public or covered by the budget.
 func (r reading) recheck(ctx context.Context, k CellsKey, bases []string, file catalog.Version) error {
 	bases, err := schemas.StillCovered(ctx, r.reader.store, r.table, bases)
 	if err != nil {
@@ -186,8 +186,7 @@ func (c *Cache) begin(k CellsKey) bool {
 	return true
 }
 
-// end keeps what was loaded, and lets go of everything else where that would be
-// too much together.
+// end keeps the cells that were loaded. If that is too much together it drops all others.
 func (c *Cache) end(k CellsKey, h *source.Histogram, at catalog.RowsVersion, price time.Duration) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
@@ -209,7 +208,7 @@ func (c *Cache) end(k CellsKey, h *source.Histogram, at catalog.RowsVersion, pri
 	s.Histogram, s.at, s.checked, s.bases = h, at, catalog.Version{}, nil
 }
 
-// drop lets go of cells that are not current any more.
+// drop forgets cells that are out of date.
 func (c *Cache) drop(k CellsKey, stale *source.Histogram) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
@@ -219,7 +218,7 @@ func (c *Cache) drop(k CellsKey, stale *source.Histogram) {
 	}
 }
 
-// clear lets go of everything, what was learned about times too.
+// clear forgets everything, times included.
 func (c *Cache) clear() {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
@@ -246,5 +245,5 @@ func (r reading) count(ctx context.Context, q query.Query, columns []int, narrow
 	return n, err
 }
 
-// Forget lets go of all counts in memory.
+// Forget drops all counts in memory.
 func (r *Reader) Forget() { r.Cache.clear() }

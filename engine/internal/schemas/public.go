@@ -14,9 +14,9 @@ import (
 	"dpsql/sqlfront"
 )
 
-// ReadsNoPrivateRows refuses a public table or view that reads a base table
-// with a budget, or one of those given, which are about to have one. It is
-// asked whenever a public table is used, since a view can be redefined.
+// ReadsNoPrivateRows refuses a public table or view that reads a base table with a budget
+// or one of also, which are about to have one. Callers ask whenever they use a public
+// table, since a view can be redefined.
 func ReadsNoPrivateRows(ctx context.Context, tx *catalog.Tx, public string, also []string) error {
 	bases, err := source.Bases(ctx, tx.SQL(), public)
 	if err != nil {

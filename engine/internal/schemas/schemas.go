@@ -17,10 +17,10 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Unchanged refuses a source whose schema is no longer the declared one, or
-// that reads a table which was public then and is not any more: its rows could
-// be those of another budget, which nobody has charged. Schemas are
-// public; whether rows changed is not looked at.
+// Unchanged refuses a table of the file whose source is no longer what was declared. Its
+// schema may have changed, or it may read a table that is no longer public, whose rows
+// could have another budget that nobody has charged. Only schemas are looked at, which
+// are public.
 func Unchanged(ctx context.Context, tx *catalog.Tx, t *view.Table) error {
 	bases, err := sameInFile(ctx, tx, t)
 	if err != nil {
@@ -39,9 +39,9 @@ func sameInFile(ctx context.Context, tx *catalog.Tx, t *view.Table) (bases []str
 	return schema.Bases, err
 }
 
-// SameSchema refuses a source whose schema is no longer the declared one, or
-// that is not understood any more, and returns what it reads. Publics are the
-// tables of the file that are public now.
+// SameSchema returns what a table's source reads. It refuses a source whose schema is no
+// longer the declared one or is no longer understood. Publics are the tables of the file
+// that are public now.
 func SameSchema(ctx context.Context, from source.Checker, t *view.Table, publics []string) (schema source.Schema, err error) {
 	if t.Source == "" {
 		return schema, sqlerr.New(sqlerr.Invalid, "this file holds no rows of %s", t.Name).
@@ -59,8 +59,8 @@ func SameSchema(ctx context.Context, from source.Checker, t *view.Table, publics
 	return schema, nil
 }
 
-// Covered refuses tables that the budget of t does not cover and that are not
-// public. What may have the same rows, too, must not have another budget.
+// Covered refuses base tables that are neither public nor covered by the budget of t. Tables
+// in also may have the same rows, so they must not have another budget.
 func Covered(tx *catalog.Tx, t *view.Table, bases []string, also ...string) error {
 	private := Distinct(bases)
 	if t.Outside == nil {
@@ -100,8 +100,8 @@ func StillCovered(ctx context.Context, store *catalog.Store, t *view.Table, base
 	return bases, err
 }
 
-// PrivateBases leaves out the base tables that are declared public: a view may
-// join them, and they carry no budget.
+// PrivateBases returns the base tables that are not declared public. A view may join
+// public ones, and they carry no budget.
 func PrivateBases(tx *catalog.Tx, bases []string) ([]string, error) {
 	var private []string
 	for _, base := range bases {
@@ -116,8 +116,8 @@ func PrivateBases(tx *catalog.Tx, bases []string) ([]string, error) {
 	return private, nil
 }
 
-// Distinct returns the names of base tables outside the file, of each that differ
-// in case only the first: they are compared as all names are.
+// Distinct sorts the names of base tables outside the file. Of names that differ in case
+// only it keeps the first, since names are compared without case.
 func Distinct(bases []string) []string {
 	sorted := slices.SortedFunc(slices.Values(bases), func(a, b string) int {
 		return cmp.Or(strings.Compare(query.FoldName(a), query.FoldName(b)), strings.Compare(a, b))

@@ -64,7 +64,7 @@ type ReleaseAbout struct {
 	Published int    `json:"published,omitempty"` // heavy cells that the release names
 }
 
-// Shape says in a few words what was chosen for a release.
+// Shape describes in a few words what was chosen for a release.
 func (p ReleaseAbout) Shape() string {
 	text := fmt.Sprintf("%s, %d rows", p.Transform, p.Rows)
 	switch projection.Form(p.Heavy) {

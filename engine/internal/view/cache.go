@@ -16,9 +16,8 @@ type Cache struct {
 	view *View
 }
 
-// Current returns the public catalog as it is now: the last view, if there was
-// no commit since, by this process or another; or one that is read. It must not
-// be changed; declarations take a view of their own.
+// Current returns the public catalog as it is now: the last view if nothing was committed
+// since, by any process, and otherwise a new one. Callers must not change it.
 func (c *Cache) Current(ctx context.Context, store *catalog.Store) (*View, error) {
 	before, err := store.Version(ctx)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"dpsql/query"
 )
 
-// Coverage is what a release or mechanism on some columns sees of a query: the
-// query projected to them and its sparsity there, or why it cannot answer.
+// Coverage is a query as a release or mechanism over some columns sees it: projected to
+// them, with its sparsity there, or with the reason why it cannot be answered.
 type Coverage struct {
 	Query   query.Query
 	Size    SupportSize // m over the columns
@@ -38,7 +38,7 @@ func Cover(q query.Query, columns []int, maxSupport uint64) Coverage {
 	return see
 }
 
-// missing names a column that q depends on and the list does not have.
+// missing returns the name of a column that q depends on and the list lacks.
 func missing(q query.Query, columns []int) string {
 	has := make(map[int]bool)
 	for _, c := range columns {
@@ -52,7 +52,7 @@ func missing(q query.Query, columns []int) string {
 	return ""
 }
 
-// infinite says which columns make the support of q infinite.
+// infinite returns which columns make the support of q infinite.
 func infinite(q query.Query) string {
 	var names []string
 	for _, c := range q.Universe().Columns() {

@@ -13,8 +13,8 @@ import (
 	"dpsql/sqlfront"
 )
 
-// View is one consistent picture of the public catalog. It holds nothing that
-// depends on private rows but what was released.
+// View is one consistent picture of the public catalog. Nothing in it depends on
+// private rows, except what was released.
 type View struct {
 	Publics    []string
 	Sources    []catalog.Source
@@ -25,12 +25,13 @@ type View struct {
 	missing    string // the name of the database file where there is none; else ""
 }
 
-// Account is a budget and what of it is spent.
+// Account is a table's budget and how much of it has been spent.
 type Account struct {
 	catalog.Account
 	Spent accounting.Amount
 }
 
+// Left returns what is left of the budget.
 func (a Account) Left() accounting.Amount { return a.Caps.Left(a.Spent) }
 
 // Table is a private table as the front end binds against it.
@@ -39,11 +40,11 @@ type Table struct {
 	Universe *query.Universe
 	Outside  *catalog.Source // the source that has its rows; nil for the file
 
-	// undecided are in a rehearsal the columns whose domain cannot be known yet,
-	// and why. The domain that they have is a single value.
+	// Undecided has, in a rehearsal, the columns whose domain cannot be known yet,
+	// with the reason. Their domain here is a single value.
 	Undecided map[int]string
 
-	// Unread are in a rehearsal the public tables whose rows are not there, by
+	// Unread has, in a rehearsal, the public tables whose rows are not there, by
 	// folded name.
 	Unread map[string]bool
 }
@@ -54,14 +55,13 @@ type UnreadError struct{ Name string }
 // Error implements error.
 func (e *UnreadError) Error() string { return e.Name + " is not declared public yet" }
 
-// Unclear says why one of the columns, nil being all, has no known domain; "" where
-// all of them have one.
+// Unclear returns why one of the columns has no known domain, or "". Nil columns are
+// all.
 func (t *Table) Unclear(columns []int) string {
 	return t.Undecided[t.FirstUndecided(columns)]
 }
 
-// FirstUndecided returns the first of the columns without a known domain, -1 where
-// all of them have one.
+// FirstUndecided returns the first of the columns without a known domain, or -1.
 func (t *Table) FirstUndecided(columns []int) int {
 	if len(t.Undecided) == 0 {
 		return -1
@@ -85,9 +85,10 @@ func (t *Table) Place() string {
 	return t.Outside.Name + "." + t.Source
 }
 
-// Rows says where the table's private rows are.
+// Rows returns where the table's private rows are.
 func (t *Table) Rows() source.Table { return SourceTable(t.Table) }
 
+// SourceTable is the table as package source reads it.
 func SourceTable(t catalog.Table) source.Table {
 	return source.Table{Source: t.Source, Columns: t.Columns, Unit: t.Unit, MaxRows: t.MaxRows, Key: t.Key}
 }
@@ -159,8 +160,8 @@ func (v *View) readAccounts(tx *catalog.Tx) error {
 	return nil
 }
 
-// Selected returns the private table that a SELECT is on. Of several tables the
-// others are joined to it.
+// Selected returns the private table that a SELECT is on. Other tables in its FROM are
+// joined to that one.
 func (v *View) Selected(sel *sqlfront.Select) (*Table, error) {
 	for _, name := range sel.Tables {
 		if t := v.Private(name.Text); t != nil {
@@ -188,7 +189,7 @@ func (v *View) Private(name string) *Table {
 	return nil
 }
 
-// unknown says why a name is not that of a private table.
+// unknown returns the error for a name that no private table has.
 func (v *View) unknown(name string, position int) error {
 	for _, p := range v.Publics {
 		if query.SameName(p, name) {
