@@ -310,7 +310,7 @@ BEGIN SELECT RAISE(ABORT, 'a history is append-only'); END;
 `
 
 // version5 counts the answers of each query apart from the answers, by which a
-// query whose answer is missing otherBudgetHint from one that has none. The roll of all
+// query whose answer is missing differs from one that has none. The roll of all
 // answers, which could say so only after all of them were read, is gone.
 const version5 = `
 CREATE TABLE dpsql_answer_counts (
