@@ -5,6 +5,13 @@
 package view
 
 import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/query"
@@ -302,4 +309,86 @@ func AllColumns(t *Table) []int {
 		columns[i] = i
 	}
 	return columns
+}
+
+// Counts writes a half-width in counts.
+func Counts(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// Short writes a cost to two significant digits.
+func Short(x float64) string { return strconv.FormatFloat(x, 'g', 2, 64) }
+
+// Amount writes a cost.
+func Amount(a accounting.Amount) string {
+	var parts []string
+	if a.Epsilon != 0 {
+		parts = append(parts, fmt.Sprintf("ε %v", a.Epsilon))
+	}
+	if a.Delta != 0 {
+		parts = append(parts, fmt.Sprintf("δ %v", a.Delta))
+	}
+	if a.Rho != 0 {
+		parts = append(parts, "ρ "+Short(a.Rho.Float()))
+	}
+	if parts == nil {
+		return "0"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// UnitText names a unit for people; rows of 0 leaves the bound out.
+func UnitText(column string, rows int64) string {
+	switch {
+	case column == "":
+		return "single rows"
+	case rows == 0:
+		return "all rows with one value of " + column
+	}
+	return fmt.Sprintf("up to %d rows with one value of %s", rows, column)
+}
+
+// Cache keeps the last view of the catalog while nothing was committed to
+// the file. A view in it is shared, and never changed.
+type Cache struct {
+	mu   sync.Mutex
+	at   catalog.Version
+	view *View
+}
+
+// Current returns the public catalog as it is now: the last view if nothing was committed
+// since, by any process, and otherwise a new one. Callers must not change it.
+func (c *Cache) Current(ctx context.Context, store *catalog.Store) (*View, error) {
+	before, err := store.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	at, v := c.at, c.view
+	c.mu.Unlock()
+	if before.Known() && at == before {
+		return v, nil
+	}
+	err = store.Read(ctx, func(tx *catalog.Tx) error {
+		var err error
+		if v, err = Read(tx); err != nil {
+			return err
+		}
+		if len(v.Tables) == 0 && store.Missing() {
+			v.missing = filepath.Base(store.Path())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if before.Known() { // what was read is not older than that
+		c.keep(before, v)
+	}
+	return v, nil
+}
+
+// keep keeps a view that is of a version of the file or of a later one.
+func (c *Cache) keep(at catalog.Version, v *View) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at, c.view = at, v
 }
