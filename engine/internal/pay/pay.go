@@ -6,12 +6,16 @@ package pay
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"strings"
+	"sync"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/direct"
 	"dpsql/noise"
+	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -151,4 +155,223 @@ func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
 // is shown.
 func ErrRandom() error {
 	return sqlerr.New(sqlerr.IO, "the system's random source failed")
+}
+
+// kind is what a receipt is good for.
+type kind int
+
+const (
+	_      kind = iota // nothing: the zero Receipt
+	answer             // one reading, of one snapshot
+	run                // any number of comparisons, until the run ends
+	build              // any number of readings of one snapshot
+)
+
+// Receipt is proof that reading private rows was paid for: the charge is on disk. It
+// names the table, the snapshot and what was paid. A Receipt is made by the methods
+// of a Desk and by ResumeRun, and nowhere else.
+//
+// What the compiler enforces: no function reads private rows without a source.Permit,
+// package rows takes no other Permit than a *Receipt, and no other package can fill
+// one. What is refused at run time, here and at the door of package source: nil and
+// the zero Receipt, another table, another snapshot, the second use of an answer's
+// receipt, and a run's receipt after its run.
+type Receipt struct {
+	kind     kind
+	table    int64
+	source   string // of the table: where its rows are
+	snapshot Snapshot
+	paid     accounting.Amount
+
+	mu       sync.Mutex
+	used     bool
+	ended    bool
+	readings int // that are open
+}
+
+func newReceipt(k kind, sn Snapshot, paid accounting.Amount) *Receipt {
+	t := sn.Table()
+	r := &Receipt{kind: k, table: t.ID, source: t.Source, paid: paid}
+	if k != run {
+		r.snapshot = sn
+	}
+	return r
+}
+
+// Paid returns what was charged.
+func (r *Receipt) Paid() accounting.Amount { return r.paid }
+
+// Open begins a reading of a snapshot. Until it is closed, package source reads rows
+// of the table. Only package rows opens receipts.
+func (r *Receipt) Open(on Snapshot) (close func(), err error) {
+	if r == nil || r.kind == 0 {
+		return nil, unpaid("nothing was paid")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case on.Table().ID != r.table:
+		return nil, unpaid("another table was paid for")
+	case r.snapshot != nil && r.snapshot != on:
+		return nil, unpaid("another snapshot was paid for")
+	case r.ended:
+		return nil, unpaid("what was paid for is over")
+	case r.kind == answer && r.used:
+		return nil, unpaid("the answer was paid for once")
+	}
+	r.used = true
+	r.readings++
+	return r.close, nil
+}
+
+func (r *Receipt) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.readings--
+}
+
+// Admits implements source.Permit: a reading that pays for the table must be open.
+func (r *Receipt) Admits(t source.Table) error {
+	if r == nil || r.kind == 0 {
+		return unpaid("nothing was paid")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.readings == 0:
+		return unpaid("the receipt is not open")
+	case t.Source != r.source:
+		return unpaid("another table was paid for")
+	}
+	return nil
+}
+
+// End makes the receipt worthless, at the end of a run. nil has nothing to end.
+func (r *Receipt) End() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+}
+
+// unpaid is a fault of dpsql and never of a user.
+func unpaid(why string) error {
+	return sqlerr.New(sqlerr.Internal, "private rows are not read: %s", why)
+}
+
+// Snapshot is one state of a table's rows, which a charge pays for. Receipts compare
+// snapshots with ==. rows.Snapshot is the one that reads.
+type Snapshot interface {
+	// Table is the table whose rows it has.
+	Table() *view.Table
+	// Unchanged refuses a table whose source is no longer what was declared. It is
+	// asked in the transaction that charges.
+	Unchanged(ctx context.Context, tx *catalog.Tx) error
+}
+
+// Countable is a snapshot whose rows can be counted for N̂.
+type Countable interface {
+	Snapshot
+	CountAll(ctx context.Context, paid *Receipt) (int64, error)
+}
+
+// Opener opens a snapshot of a table while do runs.
+type Opener interface {
+	ForRowCount(ctx context.Context, t *view.Table, do func(Countable) error) error
+}
+
+// RowCount returns N̂, the table's noisy number of rows. It is bought once a table,
+// at first need, for a hundredth of what the buying statement is about to spend, out
+// of the account it spends from; left is the rest. A statement that bought it and is
+// then refused has paid for it: later ones find it there.
+//
+// # Privacy
+//
+// The noise is discrete Laplace of scale L/ε, so ε-DP (Dwork, McSherry, Nissim and
+// Smith 2006), in the releases account, and discrete Gaussian with σ² = L²/(2ρ), so
+// ρ-zCDP (Canonne, Kamath and Steinke 2020), in the interactive one.
+func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table, k catalog.Kind, about accounting.Amount) (n catalog.NHat, left accounting.Amount, err error) {
+	if t.NHat != nil {
+		return *t.NHat, about, nil
+	}
+	err = d.Store.Read(ctx, func(tx *catalog.Tx) error { return tx.Affords(t.Account, k, "this statement", about) })
+	if err != nil {
+		return n, about, err
+	}
+	cost := accounting.Amount{Epsilon: about.Epsilon / 100, Rho: about.Rho / 100}
+	left = accounting.Amount{Epsilon: about.Epsilon - cost.Epsilon, Delta: about.Delta, Rho: about.Rho - cost.Rho}
+	law, err := rowCountLaw(cost, t.Sensitivity())
+	if err != nil {
+		return n, about, err
+	}
+	var rows int64
+	err = from.ForRowCount(ctx, t, func(sn Countable) error {
+		paid, err := d.one(ctx, answer, b, sn, k, "number of rows", t.Name, cost)
+		if err != nil {
+			return err
+		}
+		rows, err = sn.CountAll(ctx, paid)
+		return err
+	})
+	if err != nil {
+		return n, about, err
+	}
+	draw, err := law.Draw(d.Random())
+	if err != nil {
+		return n, about, ErrRandom()
+	}
+	n = catalog.NHat{Value: max(1, rows+draw), Epsilon: cost.Epsilon, Rho: cost.Rho, Law: law.String()}
+	if n, err = d.keepRowCount(context.WithoutCancel(ctx), t, n); err == nil {
+		t.NHat = &n
+		b.keep()
+	}
+	return n, left, err
+}
+
+// keepRowCount stores N̂. If another process stored one meanwhile, that one is kept
+// and returned: everything after shares the first.
+func (d *Desk) keepRowCount(ctx context.Context, t *view.Table, n catalog.NHat) (catalog.NHat, error) {
+	err := d.Store.Write(ctx, func(tx *catalog.Tx) error {
+		stored, err := tx.Table(t.Name)
+		if err != nil {
+			return err
+		}
+		switch {
+		case stored == nil || stored.ID != t.ID:
+			return sqlerr.New(sqlerr.Unknown, "the private table %s was dropped meanwhile", t.Name)
+		case stored.NHat != nil:
+			n = *stored.NHat
+			return nil
+		}
+		return tx.SetNHat(t.ID, n)
+	})
+	return n, err
+}
+
+func rowCountLaw(cost accounting.Amount, sensitivity int64) (noise.Law, error) {
+	switch {
+	case cost.Rho > 0:
+		return noise.NewGaussian(direct.SigmaSquared(int64(cost.Rho), sensitivity))
+	case cost.Epsilon > 0:
+		return noise.NewLaplace(LaplaceScale(cost.Epsilon, sensitivity))
+	}
+	return nil, sqlerr.New(sqlerr.Invalid, "epsilon is too small to count the rows with a hundredth of it").
+		WithHint("give the statement a larger epsilon")
+}
+
+// LaplaceScale returns L/ε.
+func LaplaceScale(e accounting.Epsilon, sensitivity int64) *big.Rat {
+	return new(big.Rat).Quo(new(big.Rat).SetInt64(sensitivity), e.Rat())
+}
+
+// RowCountBound returns e with |N̂ − n| ≤ e except with probability beta. Clamping N̂
+// to at least 1 only brings it nearer.
+func RowCountBound(n catalog.NHat, beta float64) (int64, error) {
+	law, err := noise.ParseLaw(n.Law)
+	if err != nil {
+		return 0, sqlerr.New(sqlerr.Corrupt, "the stored number of rows cannot be read")
+	}
+	return noise.HalfWidth(law, 1-beta), nil
 }
