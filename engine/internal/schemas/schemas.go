@@ -7,6 +7,8 @@ package schemas
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,6 +17,7 @@ import (
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 )
 
 // Unchanged refuses a table of the file whose source is no longer what was declared. Its
@@ -128,3 +131,194 @@ func Distinct(bases []string) []string {
 // Moving says what a table without a unit relies on where its rows are on several
 // servers.
 const Moving = "the rows are on several servers, which share no snapshot: a row that moves from one to another while it is read counts twice, which placement = fixed rules out"
+
+// ReadsNoPrivateRows refuses a public table or view that reads a base table with a budget
+// or one of also, which are about to have one. Callers ask whenever they use a public
+// table, since a view can be redefined.
+func ReadsNoPrivateRows(ctx context.Context, tx *catalog.Tx, public string, also []string) error {
+	bases, err := source.Bases(ctx, tx.SQL(), public)
+	if err != nil {
+		return err
+	}
+	for _, base := range bases {
+		a, err := tx.AccountFor([]string{base})
+		if err != nil {
+			return err
+		}
+		if a != nil || slices.ContainsFunc(also, func(b string) bool { return query.SameName(b, base) }) {
+			return sqlerr.New(sqlerr.Invalid, "%s reads %s, which holds private rows", public, base).
+				WithHint("what is public must not be computed from private rows")
+		}
+	}
+	return nil
+}
+
+// PublicColumns returns the REAL columns of a declaration, after a look at the
+// table: every declared column must be there and hold what it is declared to.
+// The table is public, so an error may show a value of it.
+func PublicColumns(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePublic) ([]catalog.PublicColumn, error) {
+	if st.Columns == nil {
+		return nil, nil
+	}
+	rows, err := publicRows(ctx, tx, st.Name.Text)
+	if err != nil {
+		return nil, sqlerr.Locate(err, st.Name.Position)
+	}
+	var columns []catalog.PublicColumn
+	for _, c := range st.Columns {
+		i := slices.IndexFunc(rows.Columns, func(name string) bool { return query.SameName(name, c.Name.Text) })
+		if i < 0 {
+			return nil, sqlerr.New(sqlerr.Unknown, "%s has no column %s", st.Name.Text, c.Name.Text).At(c.Name.Position)
+		}
+		if c.Steps == nil {
+			if err := allOfType(rows, i, c.Type); err != nil {
+				return nil, sqlerr.Locate(err, c.Name.Position)
+			}
+			continue
+		}
+		column := catalog.PublicColumn{Name: rows.Columns[i], Steps: *c.Steps}
+		if err := inSteps(rows, i, column); err != nil {
+			return nil, sqlerr.Locate(err, c.Name.Position)
+		}
+		columns = append(columns, column)
+	}
+	return columns, nil
+}
+
+// maxPublicRows bounds the public tables that are joined.
+const maxPublicRows = 1 << 20
+
+// publicRows reads a table, which must be public.
+func publicRows(ctx context.Context, tx *catalog.Tx, name string) (*sqlfront.PublicRows, error) {
+	columns, values, err := source.Content(ctx, tx.SQL(), name, maxPublicRows)
+	return &sqlfront.PublicRows{Columns: columns, Rows: values, Steps: make([]*query.Steps, len(columns))}, err
+}
+
+// allOfType refuses a column with a value of another type.
+func allOfType(rows *sqlfront.PublicRows, column int, t query.Type) error {
+	for _, row := range rows.Rows {
+		_, isInt := row[column].(int64)
+		_, isText := row[column].(string)
+		if row[column] != nil && !(isInt && t == query.TypeInteger || isText && t == query.TypeText) {
+			return sqlerr.New(sqlerr.Invalid, "column %s has %s, which is not %v", rows.Columns[column], shown(row[column]), t).
+				WithHint("declare the type that the values have; numbers with fractions are REAL BETWEEN … AND … STEP …")
+		}
+	}
+	return nil
+}
+
+// shown writes a public value for a message.
+func shown(v any) string {
+	switch v := v.(type) {
+	case []byte:
+		return "a BLOB"
+	case string:
+		return fmt.Sprintf("%.40q", v)
+	}
+	return fmt.Sprint(v)
+}
+
+// inSteps puts the values of a column in steps.
+func inSteps(rows *sqlfront.PublicRows, column int, c catalog.PublicColumn) error {
+	for _, row := range rows.Rows {
+		v, err := c.Steps.Value(row[column])
+		if err != nil {
+			return inColumn(err, rows.Columns[column])
+		}
+		row[column] = nil
+		if !v.IsNull() {
+			row[column] = v.Int64()
+		}
+	}
+	rows.Steps[column] = &c.Steps
+	return nil
+}
+
+// inColumn names the column in an error of a value.
+func inColumn(err error, column string) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Message = "column " + column + ": " + e.Message
+	return &c
+}
+
+// NoPublicViewReads refuses base tables that a declared public view reads: its
+// contents could have become a domain, or could later.
+func NoPublicViewReads(ctx context.Context, tx *catalog.Tx, bases []string) error {
+	publics, err := tx.Publics()
+	if err != nil {
+		return err
+	}
+	for _, public := range publics {
+		if _, err := source.Bases(ctx, tx.SQL(), public); err != nil {
+			continue // it cannot be read now, and is checked again whenever it is used
+		}
+		if err := ReadsNoPrivateRows(ctx, tx, public, bases); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bound adapts a table to the front end's interface.
+type bound struct{ t *view.Table }
+
+func (b bound) Name() string              { return b.t.Name }
+func (b bound) Universe() *query.Universe { return b.t.Universe }
+
+// Undecided makes the binder refuse names of columns without a known domain.
+func (b bound) Undecided(column int) bool { return b.t.Undecided[column] != "" }
+
+// joinable is a table to which public ones can be joined.
+type joinable struct {
+	bound
+	ctx   context.Context
+	store *catalog.Store
+}
+
+// Bindable returns the table as the front end binds a statement against it, which is
+// over when ctx is.
+func Bindable(ctx context.Context, store *catalog.Store, t *view.Table) sqlfront.Table {
+	return joinable{bound{t}, ctx, store}
+}
+
+// Public reads a public table, after checking in the same snapshot that it is
+// one, that it is not computed from private rows, and that its REAL columns hold
+// what they are declared to. So the weights that the noise is scaled to are those
+// of the rows that were read.
+func (b joinable) Public(name string) (rows *sqlfront.PublicRows, err error) {
+	if b.t.Unread[query.FoldName(name)] {
+		return nil, &view.UnreadError{Name: name}
+	}
+	err = b.store.Read(b.ctx, func(tx *catalog.Tx) error {
+		public, err := tx.IsPublic(name)
+		if err != nil || !public {
+			return err
+		}
+		if err := ReadsNoPrivateRows(b.ctx, tx, name, nil); err != nil {
+			return err
+		}
+		columns, err := tx.PublicColumns(name)
+		if err != nil {
+			return err
+		}
+		if rows, err = publicRows(b.ctx, tx, name); err != nil {
+			return err
+		}
+		for _, c := range columns {
+			i := slices.IndexFunc(rows.Columns, func(name string) bool { return query.SameName(name, c.Name) })
+			if i < 0 {
+				return sqlerr.New(sqlerr.Invalid, "%s no longer has the column %s that it was declared with", name, c.Name).
+					WithHint("drop the declaration and declare it anew: DROP PUBLIC TABLE %s", name)
+			}
+			if err := inSteps(rows, i, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return rows, err
+}
