@@ -14,6 +14,7 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/importer"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
@@ -111,4 +112,72 @@ func (db *DB) view(ctx context.Context) (v *view.View, err error) {
 // current returns the public catalog as it is now. It must not be changed.
 func (db *DB) current(ctx context.Context) (*view.View, error) {
 	return db.answers.Current(ctx)
+}
+
+// What statements give and take is declared where SELECTs are answered.
+type (
+	// Result is what one statement gives: Columns and Rows (of int64, float64, string
+	// or nil) for statements that have some, an Answer where the rows are a private
+	// answer, Warnings, and the time Elapsed, which the analyst role is not told.
+	Result = answer.Result
+	// Column is a column of a result: its Name, and its Type INTEGER, REAL or TEXT.
+	Column = answer.Column
+	// Answer says how a differentially private answer came about: its Margins, shaped
+	// as the rows, at a Confidence, what gave it, its Support and its Cost.
+	Answer = answer.Answer
+	// Kept says which rows of a unit an answer counts.
+	Kept = answer.Kept
+	// Cost is what a statement was charged.
+	Cost = answer.Cost
+	// Settings are the values of SET: Mechanism, Accuracy, Confidence, Clamp and
+	// Unverified.
+	Settings = answer.Settings
+)
+
+// DefaultSettings returns the settings of a new session.
+func DefaultSettings() Settings { return answer.DefaultSettings() }
+
+// SettingNames are the names SET knows, in the order SHOW SETTINGS lists them.
+var SettingNames = answer.SettingNames
+
+// Import says what to load into which table.
+type Import struct {
+	Path      string // a CSV or TSV file with a header, also gzipped, or a .parquet file; relative to the session's directory
+	Table     string
+	Append    bool // add to an existing table
+	IfMissing bool // do nothing when the table exists
+	Comma     rune // between fields; 0 goes by the file's name: a tab for .tsv and .tab, else a comma
+	// Progress, if there is one, is told how much of the work is done.
+	Progress func(done, all int64)
+}
+
+// ImportReport says what was loaded.
+type ImportReport struct {
+	Table   string
+	Rows    int64
+	Skipped bool // the table existed
+	Columns []Column
+}
+
+// Import loads a file into a raw table, all of it or nothing. Only a curator
+// may import.
+func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
+	if err := s.db.curatorOnly("import"); err != nil {
+		return ImportReport{}, err
+	}
+	var report importer.Report
+	err := s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		var err error
+		report, err = importer.Import(ctx, tx.SQL(), importer.Options{
+			Path: s.path(im.Path), Table: im.Table, Append: im.Append, IfMissing: im.IfMissing, Comma: im.Comma, Progress: im.Progress})
+		return err
+	})
+	if err != nil {
+		return ImportReport{}, public(ctx, err)
+	}
+	out := ImportReport{Table: report.Table, Rows: report.Rows, Skipped: report.Skipped}
+	for _, c := range report.Columns {
+		out.Columns = append(out.Columns, Column{Name: c.Name, Type: c.Type})
+	}
+	return out, nil
 }
