@@ -7,8 +7,15 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
+	"fmt"
 	"io"
+	"maps"
 	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -17,6 +24,7 @@ import (
 	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/cmd/dpsql/internal/terminal"
 	"dpsql/engine"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -219,3 +227,269 @@ func lineWidth(f *os.File) func() int {
 // interactive reports whether a person sits at both ends, so that a shell makes
 // sense. Otherwise standard input is a script.
 func (s streams) interactive() bool { return s.inTTY && s.outTTY }
+
+// options are what a command line asks for.
+type options struct {
+	database string
+	sql      string // run this, when hasSQL
+	hasSQL   bool
+	script   string        // run this file; "-" is standard input
+	format   render.Format // "" if none was named
+	role     engine.Role
+	readonly bool
+	explain  bool
+	assigned []string // name=value, for args
+	args     arguments
+	version  bool
+	help     bool
+}
+
+// parseFlags parses the arguments after the program's name. Flags may stand
+// before, between and after the database and the statement; after "--" nothing is
+// a flag. An error means wrong usage. The options then hold what was read up to
+// it, so that the error can be written in the format asked for.
+func parseFlags(args []string) (options, error) {
+	o := options{role: engine.Curator, args: make(arguments)}
+	words, err := positional(o.flagSet(), args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		o.help = true
+	case err != nil:
+		return o, flagError(err)
+	}
+	if o.help || o.version {
+		return o, nil
+	}
+	if err := o.check(); err != nil {
+		return o, err
+	}
+	return o, o.takeWords(words)
+}
+
+func (o *options) flagSet() *flag.FlagSet {
+	fs := flag.NewFlagSet("dpsql", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&o.script, "f", "", "")
+	fs.BoolVar(&o.readonly, "readonly", false, "")
+	fs.BoolVar(&o.explain, "explain", false, "")
+	fs.Func("v", "", func(text string) error { o.assigned = append(o.assigned, text); return nil })
+	fs.BoolVar(&o.version, "version", false, "")
+	fs.BoolVar(&o.help, "help", false, "")
+	fs.StringVar((*string)(&o.role), "role", string(o.role), "")
+	fs.StringVar((*string)(&o.format), "format", "", "")
+	for _, f := range []render.Format{render.JSON, render.CSV, render.Markdown} {
+		fs.BoolFunc(string(f), "", o.formatSwitch(f))
+	}
+	return fs
+}
+
+// formatSwitch returns the function of a short form: -json for -format json.
+func (o *options) formatSwitch(f render.Format) func(string) error {
+	return func(value string) error {
+		on, err := strconv.ParseBool(value)
+		if err == nil && on {
+			o.format = f
+		}
+		return err
+	}
+}
+
+// positional returns the arguments that are not flags. An argument that begins
+// with an SQL comment, such as "-- all of them", is a statement.
+func positional(fs *flag.FlagSet, args []string) ([]string, error) {
+	for i, a := range args {
+		if len(a) > 2 && strings.HasPrefix(a, "--") && strings.Contains(" \t\r\n", a[2:3]) {
+			before, err := positional(fs, args[:i])
+			if err != nil {
+				return before, err
+			}
+			after, err := positional(fs, args[i+1:])
+			return append(append(before, a), after...), err
+		}
+		if a == "--" {
+			break
+		}
+	}
+	var words []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			return words, err
+		}
+		rest := fs.Args()
+		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
+			return append(words, rest...), nil
+		}
+		if len(rest) == 0 {
+			return words, nil
+		}
+		words, args = append(words, rest[0]), rest[1:]
+	}
+}
+
+// check refuses flags with values that make no sense, and reads those of -v.
+func (o *options) check() error {
+	if o.format != "" {
+		if _, err := render.ParseFormat(string(o.format)); err != nil {
+			o.format = ""
+			return err
+		}
+	}
+	if o.role != engine.Curator && o.role != engine.Analyst {
+		return sqlerr.New(sqlerr.Invalid, "there is no role %q", string(o.role)).
+			WithHint("the roles are curator and analyst")
+	}
+	return o.assign()
+}
+
+// assign reads the values of -v.
+func (o *options) assign() error {
+	for _, text := range o.assigned {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return sqlerr.New(sqlerr.Invalid, "-v takes name=value, not %q", text).
+				WithHint("dpsql -v zip=15213 -f script.sql clinic.db")
+		}
+		if err := o.args.assign(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeWords takes the arguments that are not flags: a database and a statement.
+func (o *options) takeWords(words []string) error {
+	switch {
+	case len(words) == 0 || words[0] == "":
+		return sqlerr.New(sqlerr.Invalid, "no database is named").
+			WithHint("dpsql clinic.db opens a shell on that file; dpsql help shows the rest")
+	case len(words) > 2:
+		return sqlerr.New(sqlerr.Invalid, "%d arguments follow the database, where one statement may stand", len(words)-1).
+			WithHint("quote the whole statement: dpsql clinic.db 'SELECT COUNT(*) FROM t'")
+	case len(words) == 2 && o.script != "":
+		return sqlerr.New(sqlerr.Invalid, "both -f and a statement are given").
+			WithHint("put the statement into the script")
+	}
+	o.database = words[0]
+	if len(words) == 2 {
+		o.sql, o.hasSQL = words[1], true
+	}
+	return nil
+}
+
+// flagError returns an error of package flag in dpsql's words.
+func flagError(err error) error {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: "); ok {
+		text = "there is no flag " + name
+	} else if name, ok := strings.CutPrefix(text, "flag needs an argument: "); ok {
+		text = "the flag " + name + " needs a value"
+	} else if strings.HasPrefix(text, "invalid boolean value ") {
+		text, _, _ = strings.Cut(text, ": ")
+	}
+	return sqlerr.New(sqlerr.Invalid, "%s", text).WithHint("dpsql help lists the flags")
+}
+
+// arguments are the values of named parameters, from -v and .parameter. They are
+// values and not text, so nothing in them can change the meaning of a statement.
+type arguments map[string]query.Value
+
+// assign sets name to value. A value that reads as an integer is one, NULL is
+// NULL, and anything else is a text, with or without SQL's quotes.
+func (a arguments) assign(name, value string) error {
+	name = strings.TrimLeft(name, ":@$")
+	if !isParameterName(name) {
+		return sqlerr.New(sqlerr.Invalid, "%q is not a name for a parameter", name).
+			WithHint("a name has letters, digits and _, and stands as :name in a statement")
+	}
+	a[name] = argumentValue(value)
+	return nil
+}
+
+func isParameterName(name string) bool {
+	return name != "" && strings.Trim(name, "0123456789") != "" && strings.IndexFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) < 0
+}
+
+func argumentValue(text string) query.Value {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return query.Int(n)
+	}
+	if strings.EqualFold(text, "NULL") {
+		return query.Null()
+	}
+	if n := len(text); n >= 2 && text[0] == '\'' && text[n-1] == '\'' {
+		text = strings.ReplaceAll(text[1:n-1], "''", "'")
+	}
+	return query.Text(text)
+}
+
+// forStatement returns the arguments of a statement in the order of its
+// parameters.
+func (a arguments) forStatement(statement string) ([]query.Value, error) {
+	names, err := engine.Parameters(statement)
+	if err != nil || len(names) == 0 {
+		return nil, nil // running the statement gives the better error
+	}
+	values := make([]query.Value, len(names))
+	for i, name := range names {
+		v, ok := a[name]
+		switch {
+		case name == "":
+			return nil, sqlerr.New(sqlerr.Invalid, "the statement has a parameter without a name").
+				WithHint("write :name, and give it a value by -v name=value or .parameter set name value")
+		case !ok:
+			return nil, sqlerr.New(sqlerr.Invalid, "the parameter :%s has no value", name).
+				WithHint("give it one by -v %s=value or .parameter set %s value", name, name)
+		}
+		values[i] = v
+	}
+	return values, nil
+}
+
+// names returns the names of the parameters in order.
+func (a arguments) names() []string { return slices.Sorted(maps.Keys(a)) }
+
+const usage = `dpsql asks differentially private questions of an SQLite database.
+
+usage: dpsql [flags] DB [SQL]     run SQL, or the script on standard input; on a terminal, open a shell
+       dpsql [flags] -f FILE DB   run a script
+       dpsql audit [flags]        test the privacy that dpsql claims: see dpsql help audit
+       dpsql help [audit] | version
+
+Flags may stand before or after DB.
+
+  -f FILE                        run the statements of FILE ("-" is standard input)
+  -v NAME=VALUE                  give :NAME a value in the statements; may be repeated
+  -explain                       show what each statement would do and cost, and the total; spend nothing
+  -format FORMAT                 table, csv, json or markdown (default: table on a terminal, else csv)
+  -json, -csv, -markdown         short for -format json, csv, markdown
+  -role ROLE                     curator (default), or analyst, who may only ask
+  -readonly                      refuse every write to the file
+  -version                       print the version
+  -help                          print this text
+
+The exit status is 0, or 1 if a statement failed (a script stops there), or 2 if the usage is wrong.
+If a database is named like a sub-command, write it with its folder: dpsql ./help
+Rows may also be in PostgreSQL. CREATE SOURCE name USING POSTGRES WITH (dsn_env = 'VARIABLE') names the
+environment variable that holds the connection string.
+
+In the shell, in scripts and on standard input:
+
+`
+
+// usageText returns the text of dpsql help.
+func usageText() string { return usage + commandHelp() }
+
+// version returns the version of the build, if it is known.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
+
+func versionText() string {
+	return fmt.Sprintf("dpsql %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
