@@ -1,3 +1,7 @@
+// Package render writes what people and programs read: results as tables, CSV,
+// JSON and Markdown, the line below an answer, errors, and drawings. It gets
+// results that are already public and knows nothing of privacy but what a
+// margin is.
 package render
 
 import (
