@@ -10,6 +10,9 @@ package answer
 
 import (
 	"context"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"dpsql/catalog"
@@ -21,6 +24,7 @@ import (
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/query"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
@@ -214,4 +218,185 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, sel *sqlf
 		return nil, err
 	}
 	return newStatement(db, who, v, t, b), nil
+}
+
+// Result is what one statement gives: rows for those that have some, and for
+// answers what is to be known about them.
+type Result struct {
+	Columns  []Column // empty for statements without rows
+	Rows     [][]any  // int64, float64, string or nil
+	Answer   *Answer  // nil unless the rows are a private answer
+	Warnings []string
+	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is told no times
+}
+
+// Column is a column of a result.
+type Column struct {
+	Name string
+	Type string // "INTEGER", "REAL" or "TEXT"
+}
+
+// Answer says how a differentially private answer came about.
+type Answer struct {
+	Margins    [][]any // shaped as Rows: half-widths (float64), nil where none is known or the value is public
+	NotNull    []bool  // one a column: no value of it can be NULL
+	Confidence float64 // that a true value lies within its margin, each for itself
+	Via        string  // the release or mechanism, "direct", or "constant" for an empty query; several are joined by ", "
+	Mechanism  string  // "projection", "smw", "direct" or "constant"; several are joined by ", "
+	Support    string  // m, the sparsity of the query, in decimal, or "infinite"; of several queries "least to largest"
+	Cost       Cost    // what this statement was charged
+	Verified   bool    // false when a mechanism answers past its last run: no margin is known
+	Released   bool    // releases alone answered, and no mechanism
+	Kept       Kept    // which rows of the table the answer is about
+}
+
+// Kept says which rows of a table answers are about. Both fields are public: the
+// table's declaration states them.
+type Kept struct {
+	Unit    string // the column that tells units apart, or "" if answers are about all rows
+	MaxRows int64  // how many rows of each unit are kept
+}
+
+// Cost is what a statement was charged.
+type Cost struct {
+	Epsilon float64 // nats, releases account
+	Rho     float64 // zero-concentrated divergence, interactive account
+}
+
+// Settings are the values of SET: how a session's queries are answered.
+type Settings struct {
+	Mechanism  string  // auto, smw, projection, direct, or the name of one release or mechanism
+	Accuracy   float64 // counts; 0 when unset: nothing is bought
+	Confidence float64 // of the margins, in (0, 1)
+	Clamp      bool    // negative estimates become 0
+	Unverified bool    // answers past a mechanism's last run are given, marked
+}
+
+// DefaultSettings returns the settings of a new session.
+func DefaultSettings() Settings {
+	return Settings{Mechanism: "auto", Confidence: 0.95, Unverified: true}
+}
+
+// SettingNames are the names SET knows, in the order SHOW SETTINGS lists them.
+var SettingNames = []string{"mechanism", "accuracy", "confidence", "clamp", "unverified"}
+
+// Set changes one setting, as SET name = value does. The value is the text that
+// stood in the statement. A value that is refused changes nothing.
+func (s *Settings) Set(name, value string) error {
+	next := *s
+	if err := next.assign(name, value); err != nil {
+		return err
+	}
+	*s = next
+	return nil
+}
+
+// assign changes a setting. Where it fails the settings are of no use.
+func (s *Settings) assign(name, value string) (err error) {
+	switch strings.ToLower(name) {
+	case "mechanism":
+		s.Mechanism = mechanismName(value)
+	case "accuracy":
+		s.Accuracy, err = parseAccuracy(value)
+	case "confidence":
+		s.Confidence, err = parseConfidence(value)
+	case "clamp":
+		s.Clamp, err = parseSwitch(value)
+	case "unverified":
+		s.Unverified, err = parseSwitch(value)
+	default:
+		return sqlerr.New(sqlerr.Unknown, "there is no setting %s", name).
+			WithHint("the settings are %s", strings.Join(SettingNames, ", "))
+	}
+	if err != nil {
+		return err
+	}
+	return s.Check()
+}
+
+// Check refuses values that no query could be answered under.
+func (s *Settings) Check() error {
+	switch {
+	case s.Mechanism == "":
+		return sqlerr.New(sqlerr.Invalid, "mechanism must be a word or a name").
+			WithHint("SET mechanism = auto tries every way")
+	case !(s.Accuracy >= 0) || math.IsInf(s.Accuracy, 0):
+		return errAccuracy()
+	case !(s.Confidence > 0 && s.Confidence < 1):
+		return errConfidence()
+	}
+	return nil
+}
+
+// mechanismName keeps names as written and the four words in lower case.
+func mechanismName(value string) string {
+	switch w := strings.ToLower(value); w {
+	case "auto", "smw", "projection", "direct":
+		return w
+	}
+	return value
+}
+
+// parseAccuracy returns 0 for the words that unset it.
+func parseAccuracy(value string) (float64, error) {
+	if w := strings.ToLower(value); w == "default" || w == "off" || w == "none" {
+		return 0, nil
+	}
+	x, err := strconv.ParseFloat(value, 64)
+	if err != nil || x == 0 {
+		return 0, errAccuracy()
+	}
+	return x, nil
+}
+
+func parseConfidence(value string) (float64, error) {
+	x, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return 0, errConfidence()
+	}
+	return x, nil
+}
+
+func errAccuracy() error {
+	return sqlerr.New(sqlerr.Invalid, "accuracy must be a positive number of counts").
+		WithHint("SET accuracy = 50 asks for answers within ±50; SET accuracy = default buys nothing")
+}
+
+func errConfidence() error {
+	return sqlerr.New(sqlerr.Invalid, "confidence must lie between 0 and 1").WithHint("SET confidence = 0.95")
+}
+
+func parseSwitch(value string) (bool, error) {
+	switch strings.ToLower(value) {
+	case "on", "true", "1", "yes":
+		return true, nil
+	case "off", "false", "0", "no":
+		return false, nil
+	}
+	return false, sqlerr.New(sqlerr.Invalid, "the value must be on or off")
+}
+
+// Get returns a setting as SHOW SETTINGS prints it.
+func (s Settings) Get(name string) string {
+	switch name {
+	case "mechanism":
+		return s.Mechanism
+	case "accuracy":
+		if s.Accuracy == 0 {
+			return "default"
+		}
+		return strconv.FormatFloat(s.Accuracy, 'g', -1, 64)
+	case "confidence":
+		return strconv.FormatFloat(s.Confidence, 'g', -1, 64)
+	case "clamp":
+		return onOff(s.Clamp)
+	}
+	return onOff(s.Unverified)
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
 }
