@@ -1,11 +1,15 @@
 package stored
 
 import (
+	"encoding/json"
+	"iter"
+	"math"
+	"slices"
+	"sync"
+
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"encoding/json"
-	"sync"
 )
 
 // HypothesisPayload is the payload of a release built by SMW: what its
@@ -99,4 +103,200 @@ func (h *Hypothesis) Margin(q query.Query, confidence float64) (float64, bool, e
 	p := h.Published.Params
 	asked := smw.Scaled{Factor: p.Factor(q)}
 	return float64(asked.Margin(p.Threshold + p.SimultaneousBound(1-confidence))), true, nil
+}
+
+// MaxClass bounds the queries that a non-interactive release goes through.
+const MaxClass = 1 << 22
+
+// Class is the set of queries that a non-interactive release answers: all
+// conjunctions that fix every column but up to Free of them to one value, or
+// those of a workload.
+//
+// Monotone keeps the conjunctions of the paper's section 3.1 alone, over columns
+// of two values: Q_S(x) = ∏_{i∈S} x_i, where x_i says that column i has the
+// greater of its values. With Free = k they are C_{d−k}, …, C_d: they have
+// supports of 2^k at most, and there are Σ_{i≤k} (d choose i) of them, where
+// there are Σ_{i≤k} (d choose i)·2^{d−i} with every value.
+type Class struct {
+	Free     int      `json:"free_columns"`
+	Monotone bool     `json:"monotone,omitempty"`
+	Workload []string `json:"workload,omitempty"` // canonical texts
+	universe *query.Universe
+	listed   []query.Query
+	digests  map[[32]byte]bool
+}
+
+// Conjunctions returns the class of conjunctions with at most j free columns.
+func Conjunctions(u *query.Universe, j int, monotone bool) (*Class, error) {
+	if u.Size() == nil {
+		return nil, sqlerr.New(sqlerr.Invalid, "free_columns needs a domain for every column").
+			WithHint("name the columns that have domains: ON t (a, b), or give a workload")
+	}
+	if c := notBinary(u); monotone && c != nil {
+		return nil, sqlerr.New(sqlerr.Invalid, "class = monotone needs columns of two values, and %s has %d", c.Name, c.Domain.Size()).
+			WithHint("name the columns that have two: ON t (a, b), or leave class out")
+	}
+	return &Class{Free: j, Monotone: monotone, universe: u}, nil
+}
+
+// notBinary returns a column that does not have two values, nil where all do.
+func notBinary(u *query.Universe) *query.Column {
+	for i, c := range u.Columns() {
+		if c.Domain.Size() != 2 {
+			return &u.Columns()[i]
+		}
+	}
+	return nil
+}
+
+// Binary reports whether all columns have two values.
+func (c *Class) Binary() bool { return notBinary(c.universe) == nil }
+
+// first returns the ordinal of the least value that the class fixes a column to.
+func (c *Class) first(d query.Domain) uint64 {
+	if c.Monotone {
+		return d.Size() - 1
+	}
+	return 0
+}
+
+// Workload returns the class of the given queries, without repetitions.
+func Workload(u *query.Universe, queries []query.Query) *Class {
+	c := &Class{Free: -1, universe: u, digests: make(map[[32]byte]bool)}
+	for _, q := range queries {
+		if !c.digests[q.Digest()] {
+			c.digests[q.Digest()] = true
+			c.listed = append(c.listed, q)
+			c.Workload = append(c.Workload, q.String())
+		}
+	}
+	return c
+}
+
+// Size returns the number of queries and the largest support among them.
+func (c *Class) Size() (queries, support float64) {
+	if c.Free < 0 {
+		for _, q := range c.listed {
+			m, _ := q.SizeWithin(math.MaxUint64)
+			support = max(support, float64(m))
+		}
+		return float64(len(c.listed)), support
+	}
+	// by[f] counts the conjunctions with f free columns among those seen so far:
+	// the coefficients of the product of (n + z) over the columns, n being how
+	// many values each is fixed to.
+	by := make([]float64, c.Free+1)
+	by[0] = 1
+	var sizes []float64
+	for _, col := range c.universe.Columns() {
+		sizes = append(sizes, float64(col.Domain.Size()))
+		for f := c.Free; f >= 0; f-- {
+			by[f] *= float64(col.Domain.Size() - c.first(col.Domain))
+			if f > 0 {
+				by[f] += by[f-1]
+			}
+		}
+	}
+	for _, n := range by {
+		queries += n
+	}
+	slices.Sort(sizes)
+	support = 1
+	for _, d := range sizes[max(0, len(sizes)-c.Free):] {
+		support *= d
+	}
+	return queries, support
+}
+
+// MaxWeight returns the largest weight of a query of the class.
+func (c *Class) MaxWeight() int64 {
+	w := int64(1)
+	for _, q := range c.listed {
+		w = max(w, q.MaxWeight())
+	}
+	return w
+}
+
+// freeSets lists the sets of at most Free columns, as masks.
+func (c *Class) freeSets() [][]bool {
+	var out [][]bool
+	n := len(c.universe.Columns())
+	var extend func(mask []bool, i, left int)
+	extend = func(mask []bool, i, left int) {
+		if i == n {
+			out = append(out, append([]bool{}, mask...))
+			return
+		}
+		extend(mask, i+1, left)
+		if left > 0 {
+			mask[i] = true
+			extend(mask, i+1, left-1)
+			mask[i] = false
+		}
+	}
+	extend(make([]bool, n), 0, c.Free)
+	return out
+}
+
+// Queries yields the class, in the same order each time.
+func (c *Class) Queries() iter.Seq[query.Query] {
+	return func(yield func(query.Query) bool) {
+		if c.Free < 0 {
+			for _, q := range c.listed {
+				if !yield(q) {
+					return
+				}
+			}
+			return
+		}
+		for _, free := range c.freeSets() {
+			if !c.fix(query.All(c.universe), free, len(free), yield) {
+				return
+			}
+		}
+	}
+}
+
+// fix extends q, which is about the columns from i on, by a value of each column
+// before it that is not free. The last column comes first, so that each step adds
+// one node above a diagram that stays as it is.
+func (c *Class) fix(q query.Query, free []bool, i int, yield func(query.Query) bool) bool {
+	if i == 0 {
+		return yield(q)
+	}
+	i--
+	if free[i] {
+		return c.fix(q, free, i, yield)
+	}
+	d := c.universe.Columns()[i].Domain
+	for o := c.first(d); o < d.Size(); o++ {
+		r, err := q.And(query.Where(c.universe, i, d.Of(d.Value(o))))
+		if err != nil || !c.fix(r, free, i, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// Contains reports whether the release speaks of q.
+func (c *Class) Contains(q query.Query) bool {
+	if c.Free < 0 {
+		return c.digests[q.Digest()]
+	}
+	sets, ok := q.Product()
+	if !ok {
+		return false
+	}
+	free := 0
+	for _, s := range sets {
+		n, _ := s.Size()
+		switch {
+		case n == 1 && s.Ranges()[0].First >= c.first(s.Domain()):
+		case s.IsAll():
+			free++
+		default:
+			return false
+		}
+	}
+	return free <= c.Free
 }
