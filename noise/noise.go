@@ -18,8 +18,10 @@
 package noise
 
 import (
+	"iter"
 	"math"
 	"math/big"
+	"math/bits"
 	"strings"
 
 	"dpsql/sqlerr"
@@ -170,3 +172,364 @@ func reachedExactly(l enclosed, w int64, confidence float64) bool {
 	}
 	return false
 }
+
+// gaussian is the discrete Gaussian law P(k) ∝ exp(-k²/(2 sigma²)), with
+// sigma² = n/d in lowest terms and t = floor(sigma) + 1.
+type gaussian struct {
+	sigma2   *big.Rat
+	proposal *laplace // discrete Laplace of scale t
+	step, n  *big.Int // step = d t
+	denom    *big.Int // 2 n d t²
+	fast     *fastGaussian
+	approx   float64 // sigma², for tails
+	norm     float64 // the sum of exp(-k²/(2 sigma²)) over all k
+}
+
+// fastGaussian is the part of a gaussian that fits uint64.
+type fastGaussian struct{ step, n, denom uint64 }
+
+// NewGaussian returns the discrete Gaussian law with P(k) proportional to
+// exp(-k²/(2 sigma2)). Adding a draw to a count of the given sensitivity is
+// sensitivity²/(2 sigma2)-zCDP (CKS20). sigma2 must be above 0 and
+// at most 1e30. Draws are fastest while the numerator and denominator of
+// sigma2 are so small that 2 n d t² (see the type) fits 64 bits.
+func NewGaussian(sigma2 *big.Rat) (Law, error) {
+	limit := big.NewInt(maxSpread)
+	if err := checkSpread("the variance of discrete Gaussian noise", sigma2, limit.Mul(limit, limit)); err != nil {
+		return nil, err
+	}
+	return newGaussian(sigma2), nil
+}
+
+func newGaussian(sigma2 *big.Rat) *gaussian {
+	g := &gaussian{sigma2: new(big.Rat).Set(sigma2)}
+	n, d := g.sigma2.Num(), g.sigma2.Denom()
+	t := new(big.Int).Quo(n, d)
+	t.Add(t.Sqrt(t), big.NewInt(1))
+	g.proposal = newLaplace(new(big.Rat).SetInt(t))
+	g.n = n
+	g.step = new(big.Int).Mul(d, t)
+	g.denom = new(big.Int).Mul(n, t)
+	g.denom.Lsh(g.denom.Mul(g.denom, g.step), 1)
+	if g.denom.IsUint64() {
+		g.fast = &fastGaussian{g.step.Uint64(), n.Uint64(), g.denom.Uint64()}
+	}
+	g.approx, _ = sigma2.Float64()
+	g.norm = gaussianNorm(g.approx)
+	return g
+}
+
+func (g *gaussian) String() string { return "dgauss(" + g.sigma2.RatString() + ")" }
+
+// Draw is CKS20, Algorithm 3: a discrete Laplace proposal y of scale t, kept
+// with probability exp(-(|y| - sigma²/t)² / (2 sigma²)). Over the common
+// denominator that exponent is (|y| d t - n)² / (2 n d t²).
+func (g *gaussian) Draw(s *Source) (int64, error) {
+	if s.drawer != nil {
+		return s.drawer.Drawn(g), nil
+	}
+	for {
+		y, err := g.proposal.Draw(s)
+		if err != nil {
+			return 0, err
+		}
+		keep, err := g.keep(s, y)
+		if err != nil {
+			return 0, err
+		}
+		if keep {
+			return y, nil
+		}
+	}
+}
+
+func (g *gaussian) keep(s *Source, y int64) (bool, error) {
+	magnitude := uint64(max(y, -y))
+	if g.fast != nil {
+		if square, ok := g.fast.square(magnitude); ok {
+			return s.bernoulliExp(square, g.fast.denom)
+		}
+	}
+	square := new(big.Int).SetUint64(magnitude)
+	square.Sub(square.Mul(square, g.step), g.n)
+	return s.bernoulliExpBig(square.Mul(square, square), g.denom)
+}
+
+// square returns (|y| d t - n)², or false when it does not fit.
+func (f *fastGaussian) square(magnitude uint64) (uint64, bool) {
+	hi, x := bits.Mul64(magnitude, f.step)
+	if hi != 0 {
+		return 0, false
+	}
+	if x >= f.n {
+		x -= f.n
+	} else {
+		x = f.n - x
+	}
+	hi, x = bits.Mul64(x, x)
+	return x, hi == 0
+}
+
+// Variance sums the series while sigma² is small. From 4 on the variance
+// differs from sigma² by less than 1e-30 of it (Poisson summation).
+func (g *gaussian) Variance() float64 {
+	if g.approx >= 4 {
+		return g.approx
+	}
+	var sum float64
+	for k := 1.0; k < 80; k++ {
+		sum += 2 * k * k * math.Exp(-k*k/(2*g.approx))
+	}
+	return sum / g.norm
+}
+
+// sumLimit is the sigma² up to which discrete Gaussian tails are summed term by
+// term; above it the Euler-Maclaurin formula is more accurate than is needed.
+const sumLimit = 256 * 256
+
+// roundUp returns an upper bound of a number that v approximates with the given
+// relative error. The last term covers the loss of digits below 2^-1022.
+func roundUp(v, relative float64) float64 {
+	return v*(1+relative) + 2*math.SmallestNonzeroFloat64
+}
+
+// reflectTail returns P(X >= k) for k <= 0 as 1 - P(X >= 1-k).
+func reflectTail(l Law, k int64) float64 {
+	if k <= -math.MaxInt64 { // 1-k does not fit, and 1 is as close as can be
+		return 1
+	}
+	return min(1, math.Nextafter(1-l.Tail(1-k)*(1-1e-12), 2))
+}
+
+// Tail is a sum of positive terms up to sigma = 256 and the Euler-Maclaurin
+// formula with three correction terms above, whose error is then below 1e-13 of
+// the result wherever that is at least 1e-307.
+func (g *gaussian) Tail(k int64) float64 {
+	if k <= 0 {
+		return reflectTail(g, k)
+	}
+	at := float64(k)
+	x := at * at / (2 * g.approx)
+	tail := g.tailIntegral
+	if g.approx <= sumLimit {
+		tail = g.tailSum
+	}
+	return roundUp(tail(at, x), 8e-16*(8+x))
+}
+
+// tailSum adds P(j) for j = k, k+1, ... with Kahan's correction, until a term
+// no longer counts; the terms fall faster than a geometric series by then.
+func (g *gaussian) tailSum(k, _ float64) float64 {
+	var sum, lost float64
+	twice := 2 * g.approx
+	for j := k; ; j++ {
+		term := math.Exp(-j * j / twice)
+		y := term - lost
+		t := sum + y
+		lost = (t - sum) - y
+		sum = t
+		if term <= sum*1e-20 {
+			return sum / g.norm
+		}
+	}
+}
+
+// tailIntegral is ∫_k^∞ f + f(k)/2 + f(k) (h₁/12 - h₃/720 + h₅/30240), where
+// (-1)ⁿ hₙ f is the n-th derivative of f(t) = exp(-t²/(2 sigma²)).
+func (g *gaussian) tailIntegral(k, x float64) float64 {
+	h1 := k / g.approx
+	h2 := h1*h1 - 1/g.approx
+	h3 := h1*h2 - 2*h1/g.approx
+	h4 := h1*h3 - 3*h2/g.approx
+	h5 := h1*h4 - 4*h3/g.approx
+	at := math.Exp(-x) / g.norm
+	return math.Erfc(k/math.Sqrt(2*g.approx))/2 + at*(0.5+h1/12-h3/720+h5/30240)
+}
+
+// gaussianNorm is the sum of exp(-k²/(2 sigma²)) over all integers. From
+// sigma² = 4 on it is the integral over the line within 1e-30.
+func gaussianNorm(sigma2 float64) float64 {
+	if sigma2 >= 4 {
+		return math.Sqrt(2 * math.Pi * sigma2)
+	}
+	sum := 0.0
+	for k := 80.0; k > 0; k-- {
+		sum += math.Exp(-k * k / (2 * sigma2))
+	}
+	return 1 + 2*sum
+}
+
+// laplace is the discrete Laplace law P(k) = (1-a)/(1+a) a^|k| with
+// a = exp(-1/scale), scale = num/den in lowest terms.
+type laplace struct {
+	scale    *big.Rat
+	num, den uint64  // the scale, when fits
+	fits     bool    // both parts of the scale fit uint64
+	approx   float64 // the scale, for tails
+}
+
+// NewLaplace returns the discrete Laplace law with P(k) proportional to
+// exp(-|k|/scale). With scale = sensitivity/epsilon, adding a draw to a count
+// is epsilon-differentially private. The scale must be above 0 and at most
+// 1e15.
+func NewLaplace(scale *big.Rat) (Law, error) {
+	if err := checkSpread("the scale of discrete Laplace noise", scale, big.NewInt(maxSpread)); err != nil {
+		return nil, err
+	}
+	return newLaplace(scale), nil
+}
+
+func newLaplace(scale *big.Rat) *laplace {
+	l := &laplace{scale: new(big.Rat).Set(scale)}
+	if l.fits = scale.Num().IsUint64() && scale.Denom().IsUint64(); l.fits {
+		l.num, l.den = scale.Num().Uint64(), scale.Denom().Uint64()
+	}
+	l.approx, _ = scale.Float64()
+	return l
+}
+
+func (l *laplace) String() string { return "dlap(" + l.scale.RatString() + ")" }
+
+func (l *laplace) Variance() float64 {
+	a, rest := math.Exp(-1/l.approx), -math.Expm1(-1/l.approx)
+	return 2 * a / (rest * rest)
+}
+
+// Draw is CKS20, Algorithm 2, with t and s the numerator and denominator of the
+// scale: a geometric magnitude and a sign, "minus zero" being drawn again.
+func (l *laplace) Draw(s *Source) (int64, error) {
+	if s.drawer != nil {
+		return s.drawer.Drawn(l), nil
+	}
+	for {
+		magnitude, err := l.magnitude(s)
+		if err != nil {
+			return 0, err
+		}
+		negative, err := s.bit()
+		switch {
+		case err != nil:
+			return 0, err
+		case negative == 0:
+			return magnitude, nil
+		case magnitude != 0:
+			return -magnitude, nil
+		}
+	}
+}
+
+// magnitude draws k >= 0 with probability proportional to exp(-k/scale).
+func (l *laplace) magnitude(s *Source) (int64, error) {
+	if !l.fits {
+		return l.magnitudeBig(s)
+	}
+	for {
+		u, err := s.Below(l.num)
+		if err != nil {
+			return 0, err
+		}
+		ok, err := s.bernoulliExpFraction(u, l.num)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			continue
+		}
+		v, err := s.geometric()
+		if err != nil {
+			return 0, err
+		}
+		return quotient(u, l.num, v, l.den)
+	}
+}
+
+// quotient returns floor((u + t v) / d), d > 0, or an error outside int64.
+func quotient(u, t, v, d uint64) (int64, error) {
+	hi, lo := bits.Mul64(t, v)
+	lo, carry := bits.Add64(lo, u, 0)
+	hi += carry
+	if hi >= d {
+		return 0, errTooLarge()
+	}
+	q, _ := bits.Div64(hi, lo, d)
+	if q > math.MaxInt64 {
+		return 0, errTooLarge()
+	}
+	return int64(q), nil
+}
+
+// magnitudeBig is magnitude for scales whose parts do not fit uint64.
+func (l *laplace) magnitudeBig(s *Source) (int64, error) {
+	t, d := l.scale.Num(), l.scale.Denom()
+	for {
+		u, err := s.belowBig(t)
+		if err != nil {
+			return 0, err
+		}
+		ok, err := s.bernoulliExpBig(u, t)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			continue
+		}
+		v, err := s.geometric()
+		if err != nil {
+			return 0, err
+		}
+		x := new(big.Int).SetUint64(v)
+		x.Add(x.Mul(x, t), u)
+		if !x.Quo(x, d).IsInt64() {
+			return 0, errTooLarge()
+		}
+		return x.Int64(), nil
+	}
+}
+
+// geometric draws v >= 0 with probability (1 - 1/e) e^-v.
+func (s *Source) geometric() (uint64, error) {
+	for v := uint64(0); ; v++ {
+		ok, err := s.bernoulliExpOne()
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			return v, nil
+		}
+	}
+}
+
+func errTooLarge() error {
+	return sqlerr.New(sqlerr.Internal, "a noise draw does not fit 64 bits")
+}
+
+// Tail is the closed form a^k/(1+a) for k >= 1.
+func (l *laplace) Tail(k int64) float64 {
+	if k <= 0 {
+		return reflectTail(l, k)
+	}
+	x := float64(k) / l.approx
+	return roundUp(math.Exp(-x)/(1+math.Exp(-1/l.approx)), 5e-16*(8+x))
+}
+
+// within encloses P(|X| <= k) = 1 - 2 a^(k+1)/(1+a).
+func (l *laplace) within(k int64, bits uint) interval {
+	one := intervalInt(1, bits+guardBits)
+	steps := new(big.Rat).SetInt(new(big.Int).Add(big.NewInt(k), big.NewInt(1)))
+	power := expNeg(steps.Quo(steps, l.scale), one.bits)
+	return one.sub(power.double().div(one.add(l.ratio(one.bits)))).round(bits)
+}
+
+// cumulative encloses P(|X| <= k) for k = 0, 1, ...
+func (l *laplace) cumulative(bits uint) iter.Seq2[int, interval] {
+	return func(yield func(int, interval) bool) {
+		one := intervalInt(1, bits+guardBits)
+		a := l.ratio(one.bits)
+		rest := a.double().div(one.add(a))
+		for k := 0; yield(k, one.sub(rest)); k++ {
+			rest = rest.mul(a)
+		}
+	}
+}
+
+func (l *laplace) ratio(bits uint) interval { return expNeg(new(big.Rat).Inv(l.scale), bits) }
