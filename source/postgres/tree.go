@@ -45,7 +45,8 @@ func (n *tree) list(field string) []any {
 	return nil
 }
 
-// each calls f with all nodes of a value, those above before those below.
+// each calls f with all nodes of a value, those above before those below. A nil
+// node is none.
 func each(value any, f func(*tree)) {
 	switch v := value.(type) {
 	case []any:
@@ -53,6 +54,9 @@ func each(value any, f func(*tree)) {
 			each(below, f)
 		}
 	case *tree:
+		if v == nil {
+			return
+		}
 		f(v)
 		for _, values := range v.fields {
 			each(values, f)
