@@ -102,12 +102,6 @@ var kept = map[string][]string{
 // maxFiles keeps a package one subject: no more files than this, tests not counted.
 const maxFiles = 25
 
-// crowded lists the packages that still have more files, and how many. A line
-// goes when its package is split; none may be added.
-var crowded = map[string]int{
-	"mechanisms/projection": 37,
-}
-
 // goFile is what the rules look at in a file.
 type goFile struct {
 	path    string // from the top of the module, with slashes
@@ -143,9 +137,8 @@ func (f goFile) faults() []string {
 
 // crowd returns what is wrong with a package of n files, or "".
 func crowd(pkg string, n int) string {
-	limit := max(maxFiles, crowded[pkg])
-	if n > limit {
-		return fmt.Sprintf("%s has %d files, more than %d: is it one subject?", pkg, n, limit)
+	if n > maxFiles {
+		return fmt.Sprintf("%s has %d files, more than %d: is it one subject?", pkg, n, maxFiles)
 	}
 	return ""
 }
