@@ -256,12 +256,12 @@ func (all remotes) alike(tables []string) (names []string) {
 func reachable(from []*remote, next func(*remote) []*remote) []*remote {
 	seen := make(map[*remote]bool)
 	var out []*remote
-	for todo := slices.Clone(from); len(todo) > 0; {
-		t := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for pending := slices.Clone(from); len(pending) > 0; {
+		t := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
 		if !seen[t] {
 			seen[t] = true
-			out, todo = append(out, t), append(todo, next(t)...)
+			out, pending = append(out, t), append(pending, next(t)...)
 		}
 	}
 	return out
