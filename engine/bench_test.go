@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // million makes a database whose universe has 2^20 cells, with a release of
@@ -61,7 +61,7 @@ func BenchmarkStages(b *testing.B) {
 	const text = `SELECT COUNT(*) FROM t WHERE a = 3 AND b = 5 AND c < 1000`
 	b.Run("parse", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := sqlfront.Parse(text); err != nil {
+			if _, err := syntax.Parse(text); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -73,19 +73,19 @@ func BenchmarkStages(b *testing.B) {
 			}
 		}
 	})
-	st, _ := sqlfront.Parse(text)
+	st, _ := syntax.Parse(text)
 	v, err := s.db.view(ctx)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("bind", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.bind(ctx, v, st.(*sqlfront.Select), nil); err != nil {
+			if _, err := s.bind(ctx, v, st.(*syntax.Select), nil); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	bound, err := s.bind(ctx, v, st.(*sqlfront.Select), nil)
+	bound, err := s.bind(ctx, v, st.(*syntax.Select), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/source"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // trueCount counts as a mechanism over all columns would.
@@ -32,7 +32,7 @@ func trueCount(t testing.TB, s *Session, text string) int64 {
 
 func bindText(t testing.TB, s *Session, text string) answer.Request {
 	t.Helper()
-	statement, err := sqlfront.Parse(text)
+	statement, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func bindText(t testing.TB, s *Session, text string) answer.Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.bindOne(v, statement.(*sqlfront.Select))
+	r, err := s.bindOne(v, statement.(*syntax.Select))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // Role is what a session may do. It guards front ends; whoever can read the
@@ -254,14 +254,14 @@ func (s *Session) path(name string) string {
 // Prepared is a parsed statement. It never changes, so any number of sessions
 // may run it at the same time.
 type Prepared struct {
-	statement  sqlfront.Statement
+	statement  syntax.Statement
 	parameters []string
 }
 
 // Prepare parses one statement. No name in it is looked up before it runs. The
 // error is a *sqlerr.Error.
 func Prepare(text string) (*Prepared, error) {
-	statement, parameters, err := sqlfront.ParseWithParameters(text)
+	statement, parameters, err := syntax.ParseWithParameters(text)
 	if err != nil {
 		return nil, public(context.Background(), err)
 	}
@@ -302,11 +302,11 @@ func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, a
 	return r, nil
 }
 
-func (s *Session) exec(ctx context.Context, statement sqlfront.Statement, args []query.Value) (*Result, error) {
-	if sel, ok := statement.(*sqlfront.Select); ok {
+func (s *Session) exec(ctx context.Context, statement syntax.Statement, args []query.Value) (*Result, error) {
+	if sel, ok := statement.(*syntax.Select); ok {
 		return s.db.answers.Select(ctx, s.asker(), sel, args)
 	}
-	if ex, ok := statement.(*sqlfront.Explain); ok {
+	if ex, ok := statement.(*syntax.Explain); ok {
 		return s.db.answers.Explain(ctx, s.asker(), ex.Select, args)
 	}
 	if len(args) > 0 {
@@ -316,16 +316,16 @@ func (s *Session) exec(ctx context.Context, statement sqlfront.Statement, args [
 }
 
 // run dispatches the statements that are not queries.
-func (s *Session) run(ctx context.Context, statement sqlfront.Statement) (*Result, error) {
+func (s *Session) run(ctx context.Context, statement syntax.Statement) (*Result, error) {
 	switch st := statement.(type) {
-	case *sqlfront.Set:
+	case *syntax.Set:
 		if err := s.Set(st.Name.Text, st.Value); err != nil {
 			return nil, sqlerr.Locate(err, st.Name.Position)
 		}
 		return &Result{}, nil
-	case *sqlfront.Show:
+	case *syntax.Show:
 		return s.show(ctx, st)
-	case *sqlfront.Describe:
+	case *syntax.Describe:
 		return s.describe(ctx, st)
 	}
 	if err := s.db.curatorOnly("declare, drop or export"); err != nil {
@@ -337,27 +337,27 @@ func (s *Session) run(ctx context.Context, statement sqlfront.Statement) (*Resul
 }
 
 // declare dispatches the statements that change the catalog.
-func (s *Session) declare(ctx context.Context, statement sqlfront.Statement) (*Result, error) {
+func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Result, error) {
 	d := s.declaration()
 	var warnings []string
 	var err error
 	switch st := statement.(type) {
-	case *sqlfront.CreatePublic:
+	case *syntax.CreatePublic:
 		err = d.CreatePublic(ctx, st)
-	case *sqlfront.CreatePrivate:
+	case *syntax.CreatePrivate:
 		warnings, err = d.CreatePrivate(ctx, st)
-	case *sqlfront.CreateSource:
+	case *syntax.CreateSource:
 		warnings, err = d.CreateSource(ctx, st)
-	case *sqlfront.CreateRelease:
+	case *syntax.CreateRelease:
 		warnings, err = d.CreateRelease(ctx, st)
-	case *sqlfront.CreateMechanism:
+	case *syntax.CreateMechanism:
 		warnings, err = d.CreateMechanism(ctx, st)
-	case *sqlfront.AlterPrivate:
+	case *syntax.AlterPrivate:
 		err = d.AlterPrivate(ctx, st)
-	case *sqlfront.Drop:
+	case *syntax.Drop:
 		s.db.rows.Forget()
 		err = d.Drop(ctx, st)
-	case *sqlfront.Export:
+	case *syntax.Export:
 		err = d.Export(ctx, st)
 	default:
 		err = sqlerr.New(sqlerr.Internal, "a statement is not handled")
@@ -393,18 +393,18 @@ func public(ctx context.Context, err error) *sqlerr.Error {
 }
 
 // Input is one statement or dot-command of a script, with where it starts.
-type Input = sqlfront.Input
+type Input = syntax.Input
 
 // Scanner cuts a script into inputs as it arrives.
-type Scanner = sqlfront.Scanner
+type Scanner = syntax.Scanner
 
 // NewScanner returns a scanner of r.
-func NewScanner(r io.Reader) *Scanner { return sqlfront.NewScanner(r) }
+func NewScanner(r io.Reader) *Scanner { return syntax.NewScanner(r) }
 
 // Incomplete reports whether text is the beginning of a statement that goes
 // on: no terminating semicolon yet, or an open string or comment.
-func Incomplete(text string) bool { return sqlfront.Incomplete(text) }
+func Incomplete(text string) bool { return syntax.Incomplete(text) }
 
 // Parameters returns the names of the arguments a statement takes, in their
 // order; "" for those without a name.
-func Parameters(text string) ([]string, error) { return sqlfront.Parameters(text) }
+func Parameters(text string) ([]string, error) { return syntax.Parameters(text) }

@@ -16,7 +16,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // open opens a database file for the length of a test. Its noise is the product's,
@@ -110,7 +110,7 @@ func ledger(t testing.TB, s *Session) string {
 }
 
 // bindOne binds a SELECT of one query.
-func (s *Session) bindOne(v *view.View, sel *sqlfront.Select) (answer.Request, error) {
+func (s *Session) bindOne(v *view.View, sel *syntax.Select) (answer.Request, error) {
 	st, err := s.bind(context.Background(), v, sel, nil)
 	if err != nil {
 		return answer.Request{}, err
@@ -152,11 +152,11 @@ func countNow(db *DB, r answer.Request, columns []int, narrow query.Query) (n in
 }
 
 // bind binds a SELECT against a view.
-func (s *Session) bind(ctx context.Context, v *view.View, sel *sqlfront.Select, args []query.Value) (*answer.Statement, error) {
+func (s *Session) bind(ctx context.Context, v *view.View, sel *syntax.Select, args []query.Value) (*answer.Statement, error) {
 	return s.db.answers.Bind(ctx, s.asker(), v, sel, args)
 }
 
 // plan plans a SELECT.
-func (s *Session) plan(ctx context.Context, sel *sqlfront.Select, args []query.Value, how answer.Planning) (*answer.Statement, error) {
+func (s *Session) plan(ctx context.Context, sel *syntax.Select, args []query.Value, how answer.Planning) (*answer.Statement, error) {
 	return s.db.answers.Plan(ctx, s.asker(), sel, args, how)
 }

@@ -20,6 +20,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // tally counts what kills met.
@@ -313,11 +314,11 @@ var expectedCodes = map[string][]sqlerr.Code{
 
 // canonical returns the canonical text of a SELECT on ward.
 func canonical(v *view.View, text string) (string, error) {
-	statement, err := sqlfront.Parse(text)
+	statement, err := syntax.Parse(text)
 	if err != nil {
 		return "", err
 	}
-	sel := statement.(*sqlfront.Select)
+	sel := statement.(*syntax.Select)
 	t, err := v.Selected(sel)
 	if err != nil {
 		return "", err

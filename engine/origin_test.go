@@ -5,7 +5,7 @@ import (
 
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/view"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // What is paid for follows from where an answer comes from, and not from what
@@ -25,11 +25,11 @@ func TestNotesDecideNothing(t *testing.T) {
 		`SELECT COUNT(*) FROM admissions WHERE age = 999`,
 		`SELECT sex, COUNT(*), AVG(age) FROM admissions GROUP BY sex`,
 	} {
-		statement, err := sqlfront.Parse(text)
+		statement, err := syntax.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, err := s.plan(t.Context(), statement.(*sqlfront.Select), nil, answer.Planning{Explaining: true})
+		st, err := s.plan(t.Context(), statement.(*syntax.Select), nil, answer.Planning{Explaining: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // TestPlanningSpendsNothing plans releases that need the number of rows, which
@@ -17,11 +17,11 @@ func TestPlanningSpendsNothing(t *testing.T) {
 		`CREATE RELEASE zips ON admissions (age, zip) USING PROJECTION WITH (epsilon = 0.3)`,
 		`CREATE RELEASE dense ON admissions (age) USING PROJECTION WITH (epsilon = 0.25, transform = dense)`,
 	} {
-		statement, err := sqlfront.Parse(text)
+		statement, err := syntax.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		st := statement.(*sqlfront.CreateRelease)
+		st := statement.(*syntax.CreateRelease)
 		v, err := s.db.view(context.Background())
 		if err != nil {
 			t.Fatal(err)

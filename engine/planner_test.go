@@ -12,7 +12,7 @@ import (
 	"dpsql/engine/internal/answer"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // The planner is tested on the Adult table with releases over several column
@@ -90,11 +90,11 @@ func forecasts(t *testing.T, databases, queries int, confidence string) (all []f
 // ask1 asks one query of every candidate that has an error bar for nothing.
 func ask1(t *testing.T, s *Session, text string, truth float64, q, d int) (all []forecast) {
 	t.Helper()
-	statement, err := sqlfront.Parse(text)
+	statement, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := s.plan(context.Background(), statement.(*sqlfront.Select), nil, answer.Planning{Explaining: true})
+	st, err := s.plan(context.Background(), statement.(*syntax.Select), nil, answer.Planning{Explaining: true})
 	if err != nil {
 		t.Fatal(err)
 	}

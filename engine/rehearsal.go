@@ -22,6 +22,7 @@ import (
 	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // Rehearsal carries out a script on a copy of the catalog in memory and adds up
@@ -126,21 +127,21 @@ func (r *Rehearsal) Plan(ctx context.Context, text string, args []query.Value) (
 }
 
 func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (*Result, error) {
-	statement, err := sqlfront.Parse(text)
+	statement, err := syntax.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	r.copy.settings, r.copy.dir = r.s.settings, r.s.dir
 	switch st := statement.(type) {
-	case *sqlfront.Select:
+	case *syntax.Select:
 		return r.query(ctx, st, args, true)
-	case *sqlfront.Explain:
+	case *syntax.Explain:
 		return r.query(ctx, st.Select, args, false)
-	case *sqlfront.Describe:
+	case *syntax.Describe:
 		if t := r.view.Private(st.Table.Text); t != nil {
 			return describe(r.view, t), nil
 		}
-	case *sqlfront.Set, *sqlfront.Show:
+	case *syntax.Set, *syntax.Show:
 	default:
 		if err := r.s.db.curatorOnly("declare, drop or export"); err != nil {
 			return nil, err
@@ -167,7 +168,7 @@ func afterOthers(err error) error {
 }
 
 // query explains a SELECT, and buys its answers in the copy.
-func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, args []query.Value, buys bool) (*Result, error) {
+func (r *Rehearsal) query(ctx context.Context, sel *syntax.Select, args []query.Value, buys bool) (*Result, error) {
 	st, err := r.copy.db.answers.Bind(ctx, r.copy.asker(), r.view, sel, args)
 	if name, why := r.cannotBind(sel, err); why != "" {
 		r.leaves("what SELECTs with %s cost: %s", name, why)
@@ -197,7 +198,7 @@ func (r *Rehearsal) query(ctx context.Context, sel *sqlfront.Select, args []quer
 
 // cannotBind returns the name that keeps a SELECT from being bound and why, if that
 // is a column whose domain is unknown or a table whose rows are.
-func (r *Rehearsal) cannotBind(sel *sqlfront.Select, err error) (name, why string) {
+func (r *Rehearsal) cannotBind(sel *syntax.Select, err error) (name, why string) {
 	var column *sqlfront.UndecidedError
 	var table *view.UnreadError
 	if errors.As(err, &column) {
@@ -275,20 +276,20 @@ const doneNote = "exists: nothing to do"
 
 // declare carries a declaration out on the copy. Of a release or a mechanism it
 // stores all but what private rows would fill.
-func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (*Result, error) {
+func (r *Rehearsal) declare(ctx context.Context, statement syntax.Statement) (*Result, error) {
 	switch st := statement.(type) {
-	case *sqlfront.CreateRelease:
+	case *syntax.CreateRelease:
 		return r.release(ctx, st)
-	case *sqlfront.CreateMechanism:
+	case *syntax.CreateMechanism:
 		return r.mechanism(ctx, st)
-	case *sqlfront.CreatePrivate:
+	case *syntax.CreatePrivate:
 		return r.private(ctx, st)
-	case *sqlfront.Export:
+	case *syntax.Export:
 		if r.view.Release(st.Release.Text) == nil {
 			return nil, sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Release.Text).At(st.Release.Position)
 		}
 		return planned(st.Release.Text, "release", "0", "is exported"), nil
-	case *sqlfront.CreatePublic:
+	case *syntax.CreatePublic:
 		done := slices.ContainsFunc(r.view.Publics, func(p string) bool { return query.SameName(p, st.Name.Text) })
 		if err := r.standIn(ctx, st.Name.Text, publicColumns(st)); err != nil {
 			return nil, err
@@ -301,7 +302,7 @@ func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (
 		}
 		r.unread[query.FoldName(st.Name.Text)] = true
 		return planned(st.Name.Text, "public table", "0", "is declared"), nil
-	case *sqlfront.CreateSource:
+	case *syntax.CreateSource:
 		known := len(r.view.Sources)
 		if _, err := r.copy.declaration().CreateSource(ctx, st); err != nil {
 			return nil, err
@@ -310,7 +311,7 @@ func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (
 			return nil, err
 		}
 		return planned(st.Name.Text, "source", "0", noteOf(len(r.view.Sources) == known, doneNote, "is declared")), nil
-	case *sqlfront.AlterPrivate:
+	case *syntax.AlterPrivate:
 		if err := r.copy.declaration().AlterPrivate(ctx, st); err != nil {
 			return nil, err
 		}
@@ -319,7 +320,7 @@ func (r *Rehearsal) declare(ctx context.Context, statement sqlfront.Statement) (
 		}
 		t := r.view.Private(st.Name.Text)
 		return planned(t.Name, "private table", "0", "is changed: "+cmp.Or(r.view.Limits(t).String(), "no limits")), nil
-	case *sqlfront.Drop:
+	case *syntax.Drop:
 		return r.drop(ctx, st)
 	}
 	return nil, sqlerr.New(sqlerr.Internal, "a statement is not handled")
@@ -333,7 +334,7 @@ func noteOf(done bool, yes, no string) string {
 }
 
 // private declares a private table. Its rows need not be there yet.
-func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*Result, error) {
+func (r *Rehearsal) private(ctx context.Context, st *syntax.CreatePrivate) (*Result, error) {
 	if st.IfNotExists && r.view.Private(st.Name.Text) != nil {
 		return planned(st.Name.Text, "private table", "0", doneNote), nil
 	}
@@ -371,7 +372,7 @@ func (r *Rehearsal) private(ctx context.Context, st *sqlfront.CreatePrivate) (*R
 	return planned(t.Name, "private table", "0", note), nil
 }
 
-func publicColumns(st *sqlfront.CreatePublic) (columns []string) {
+func publicColumns(st *syntax.CreatePublic) (columns []string) {
 	for _, c := range st.Columns {
 		columns = append(columns, c.Name.Text)
 	}
@@ -423,7 +424,7 @@ func (r *Rehearsal) standIn(ctx context.Context, name string, columns []string) 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // release plans a release and stores it empty.
-func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*Result, error) {
+func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Result, error) {
 	done, err := r.view.NameFree(st.Name, st.IfNotExists, r.view.Release(st.Name.Text) != nil)
 	if done || err != nil {
 		return planned(st.Name.Text, string(st.Using), "0", doneNote), err
@@ -443,7 +444,7 @@ func (r *Rehearsal) release(ctx context.Context, st *sqlfront.CreateRelease) (*R
 	if err != nil {
 		return nil, err
 	}
-	r.unbuilt[answer.Unbuilt{Object: sqlfront.Release, ID: rel.ID}] = p.MaxSupport
+	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = p.MaxSupport
 	return named(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes("is created", p.Open)), p), nil
 }
 
@@ -454,7 +455,7 @@ func named(r *Result, p declare.Plan) *Result {
 }
 
 // mechanism reserves a mechanism's budget and stores it without runs.
-func (r *Rehearsal) mechanism(ctx context.Context, st *sqlfront.CreateMechanism) (*Result, error) {
+func (r *Rehearsal) mechanism(ctx context.Context, st *syntax.CreateMechanism) (*Result, error) {
 	done, err := r.view.NameFree(st.Name, st.IfNotExists, r.view.Mechanism(st.Name.Text) != nil)
 	if done || err != nil {
 		return planned(st.Name.Text, "smw", "0", doneNote), err
@@ -473,12 +474,12 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *sqlfront.CreateMechanism)
 	if err != nil {
 		return nil, err
 	}
-	r.unbuilt[answer.Unbuilt{Object: sqlfront.Mechanism, ID: m.ID}] = p.MaxSupport
+	r.unbuilt[answer.Unbuilt{Object: syntax.Mechanism, ID: m.ID}] = p.MaxSupport
 	return named(planned(m.Name, "smw", view.Amount(p.Cost), "is created; its ρ is reserved"), p), nil
 }
 
 // drop carries a DROP out on the copy.
-func (r *Rehearsal) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error) {
+func (r *Rehearsal) drop(ctx context.Context, st *syntax.Drop) (*Result, error) {
 	was := r.view
 	if err := r.copy.declaration().Drop(ctx, st); err != nil {
 		return nil, err
@@ -490,12 +491,12 @@ func (r *Rehearsal) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error
 	switch m, t := was.Mechanism(st.Name.Text), was.Private(st.Name.Text); {
 	case !exists(was, st):
 		note = "does not exist: nothing to do"
-	case st.Kind == sqlfront.PublicTable:
+	case st.Kind == syntax.PublicTable:
 		delete(r.unread, query.FoldName(st.Name.Text))
-	case st.Kind == sqlfront.PrivateTable:
+	case st.Kind == syntax.PrivateTable:
 		r.dropped = append(r.dropped, t)
-	case st.Kind == sqlfront.Mechanism:
-		if _, planned := r.unbuilt[answer.Unbuilt{Object: sqlfront.Mechanism, ID: m.ID}]; planned {
+	case st.Kind == syntax.Mechanism:
+		if _, planned := r.unbuilt[answer.Unbuilt{Object: syntax.Mechanism, ID: m.ID}]; planned {
 			r.leaves("what dropping %s gives back", m.Name)
 		}
 	}
@@ -503,15 +504,15 @@ func (r *Rehearsal) drop(ctx context.Context, st *sqlfront.Drop) (*Result, error
 }
 
 // exists reports whether a DROP names something that is there.
-func exists(v *view.View, st *sqlfront.Drop) bool {
+func exists(v *view.View, st *syntax.Drop) bool {
 	switch st.Kind {
-	case sqlfront.Release:
+	case syntax.Release:
 		return v.Release(st.Name.Text) != nil
-	case sqlfront.Mechanism:
+	case syntax.Mechanism:
 		return v.Mechanism(st.Name.Text) != nil
-	case sqlfront.PrivateTable:
+	case syntax.PrivateTable:
 		return v.Private(st.Name.Text) != nil
-	case sqlfront.SourceObject:
+	case syntax.SourceObject:
 		return slices.ContainsFunc(v.Sources, func(s catalog.Source) bool { return query.SameName(s.Name, st.Name.Text) })
 	}
 	return slices.ContainsFunc(v.Publics, func(p string) bool { return query.SameName(p, st.Name.Text) })

@@ -22,7 +22,7 @@ import (
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // asked is a query of the workload with its true count.
@@ -43,11 +43,11 @@ func workload(t *testing.T, s *Session, d data, n int, random *rand.Rand) []aske
 	out := make([]asked, n)
 	for i := range out {
 		text := d.conjunction(random)
-		st, err := sqlfront.Parse(text)
+		st, err := syntax.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.bindOne(v, st.(*sqlfront.Select))
+		r, err := s.bindOne(v, st.(*syntax.Select))
 		if err != nil {
 			t.Fatal(err)
 		}

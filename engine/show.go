@@ -18,15 +18,15 @@ import (
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // show lists a part of the public catalog.
-func (s *Session) show(ctx context.Context, st *sqlfront.Show) (*Result, error) {
-	if st.What == sqlfront.Settings {
+func (s *Session) show(ctx context.Context, st *syntax.Show) (*Result, error) {
+	if st.What == syntax.Settings {
 		return s.showSettings(), nil
 	}
-	if st.What == sqlfront.Ledger {
+	if st.What == syntax.Ledger {
 		return s.db.showLedger(ctx)
 	}
 	v, err := s.db.current(ctx)
@@ -34,15 +34,15 @@ func (s *Session) show(ctx context.Context, st *sqlfront.Show) (*Result, error) 
 		return nil, err
 	}
 	switch st.What {
-	case sqlfront.Tables:
+	case syntax.Tables:
 		return showTables(v, s.settings.Confidence)
-	case sqlfront.Sources:
+	case syntax.Sources:
 		return showSources(v), nil
-	case sqlfront.Releases:
+	case syntax.Releases:
 		return showReleases(v), nil
-	case sqlfront.Mechanisms:
+	case syntax.Mechanisms:
 		return showMechanisms(v)
-	case sqlfront.Budget:
+	case syntax.Budget:
 		return s.db.showBudget(v, s.settings), nil
 	}
 	return nil, sqlerr.New(sqlerr.Internal, "a list is not handled")
@@ -109,7 +109,7 @@ func textOrNull(s string) any {
 
 // describe lists the columns of a private table with their domains, and says what
 // its unit is, where its rows are and what SELECTs may take of their budget.
-func (s *Session) describe(ctx context.Context, st *sqlfront.Describe) (*Result, error) {
+func (s *Session) describe(ctx context.Context, st *syntax.Describe) (*Result, error) {
 	v, err := s.db.current(ctx)
 	if err != nil {
 		return nil, err

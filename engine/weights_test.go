@@ -15,7 +15,7 @@ import (
 	"dpsql/engine/internal/answer"
 	"dpsql/noise"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // The weights of towns, in steps of 0.05, and costs of both signs.
@@ -163,11 +163,11 @@ func fewestMisses() int {
 func plannedAt(t *testing.T, s *Session, text string) *answer.Statement {
 	t.Helper()
 	must(t, s, `SET confidence = 0.9`)
-	parsed, err := sqlfront.Parse(text)
+	parsed, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := s.plan(context.Background(), parsed.(*sqlfront.Select), nil, answer.Planning{})
+	st, err := s.plan(context.Background(), parsed.(*syntax.Select), nil, answer.Planning{})
 	if err == nil {
 		err = st.Choose()
 	}

@@ -26,6 +26,7 @@ import (
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // Database answers the SELECTs of one open database. It keeps what it has read before. It is safe for concurrent use.
@@ -52,7 +53,7 @@ type Rehearsed struct {
 
 // Unbuilt names a release or mechanism of the copy.
 type Unbuilt struct {
-	Object sqlfront.Object
+	Object syntax.Object
 	ID     int64
 }
 
@@ -148,7 +149,7 @@ func (p *Planning) learn(c *stale) bool {
 // the answers. Every private access of the module passes here or through a
 // declaration. A mechanism that other queries spent between plan and answer leads to
 // another plan, at most twice each.
-func (db *Database) Select(ctx context.Context, who Asker, sel *sqlfront.Select, args []query.Value) (*Result, error) {
+func (db *Database) Select(ctx context.Context, who Asker, sel *syntax.Select, args []query.Value) (*Result, error) {
 	how := Planning{Buyer: who.Buyer()}
 	for {
 		st, err := db.Plan(ctx, who, sel, args, how)
@@ -175,7 +176,7 @@ func (db *Database) Select(ctx context.Context, who Asker, sel *sqlfront.Select,
 
 // Plan binds a SELECT against the present catalog and lists the ways to answer
 // each of its queries. It spends nothing and reads no private row.
-func (db *Database) Plan(ctx context.Context, who Asker, sel *sqlfront.Select, args []query.Value, how Planning) (*Statement, error) {
+func (db *Database) Plan(ctx context.Context, who Asker, sel *syntax.Select, args []query.Value, how Planning) (*Statement, error) {
 	if how.Buyer == nil {
 		how.Buyer = who.Buyer()
 	}
@@ -208,7 +209,7 @@ func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 }
 
 // Bind resolves the names of a SELECT and compiles it to linear queries.
-func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, sel *sqlfront.Select, args []query.Value) (*Statement, error) {
+func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, sel *syntax.Select, args []query.Value) (*Statement, error) {
 	t, err := v.Selected(sel)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // Estimate is a private answer before it is written as a result.
@@ -257,7 +257,7 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 	for i := range v.Releases {
 		rel := &v.Releases[i]
 		if rel.TableID == r.Table.ID && r.considers(rel.Using, rel.Name) {
-			c, ok := db.rehearsed.candidate(r, Unbuilt{sqlfront.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
+			c, ok := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
 			if !ok {
 				if c, err = db.fromRelease(ctx, r, rel); err != nil {
 					return nil, err
@@ -269,7 +269,7 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 	for i := range v.Mechanisms {
 		m := &v.Mechanisms[i]
 		if m.TableID == r.Table.ID && r.considers("smw", m.Name) {
-			c, ok := db.rehearsed.candidate(r, Unbuilt{sqlfront.Mechanism, m.ID}, m.Name, "smw", m.Columns)
+			c, ok := db.rehearsed.candidate(r, Unbuilt{syntax.Mechanism, m.ID}, m.Name, "smw", m.Columns)
 			if !ok {
 				if c, err = db.fromMechanism(v, r, m); err != nil {
 					return nil, err

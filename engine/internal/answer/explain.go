@@ -12,7 +12,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // longest is the most of a canonical query that EXPLAIN prints.
@@ -20,7 +20,7 @@ const longest = 2000
 
 // Explain lists every way in which a query could be answered, and the query in
 // canonical form. It spends nothing and reads no private row.
-func (db *Database) Explain(ctx context.Context, who Asker, sel *sqlfront.Select, args []query.Value) (*Result, error) {
+func (db *Database) Explain(ctx context.Context, who Asker, sel *syntax.Select, args []query.Value) (*Result, error) {
 	st, err := db.Plan(ctx, who, sel, args, Planning{Explaining: true})
 	if err != nil {
 		return nil, err

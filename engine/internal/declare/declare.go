@@ -20,7 +20,7 @@ import (
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // Statement is one declaration on its way: the database that it changes, and what
@@ -57,7 +57,7 @@ func (s *Statement) view(ctx context.Context) (v *view.View, err error) {
 const maxListed = 1 << 20
 
 // CreatePublic declares an SQLite table public: domains may read it.
-func (s *Statement) CreatePublic(ctx context.Context, st *sqlfront.CreatePublic) error {
+func (s *Statement) CreatePublic(ctx context.Context, st *syntax.CreatePublic) error {
 	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		public, err := tx.IsPublic(st.Name.Text)
 		if err != nil || public && st.IfNotExists {
@@ -128,7 +128,7 @@ type unit struct {
 
 // readUnit reads the options unit, max_rows and placement, for rows in a source or,
 // where that has no name, in the file.
-func readUnit(o *options, in sqlfront.Name) (unit, error) {
+func readUnit(o *options, in syntax.Name) (unit, error) {
 	u := unit{column: o.name("unit"), rows: o.integer("max_rows", 1, 1, 1e6), fixed: o.word("placement", "free", "fixed") == "fixed"}
 	switch {
 	case in.Text == "":
@@ -163,7 +163,7 @@ var tableOptions = []string{"epsilon", "delta", "interactive", "unit", "max_rows
 
 // CreatePrivate declares a private table: its columns and domains, where its
 // rows are, and the budget of the base tables behind them.
-func (s *Statement) CreatePrivate(ctx context.Context, st *sqlfront.CreatePrivate) (warnings []string, err error) {
+func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate) (warnings []string, err error) {
 	o := newOptions(st.Options, tableOptions...)
 	b, err := readBudget(o)
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *sqlfront.CreatePrivat
 // declared resolves the domains of the declaration; only declared public
 // tables are read. The rows are in a source outside the file, or where that is
 // nil in the file.
-func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, in *catalog.Source, u Unknown) (catalog.Table, error) {
+func declared(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePrivate, in *catalog.Source, u Unknown) (catalog.Table, error) {
 	t := catalog.Table{Name: st.Name.Text, Source: st.Source.Text}
 	var bases []string
 	if in != nil {
@@ -259,7 +259,7 @@ func declared(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePrivate, i
 
 // domainFrom reads a domain off a public table. The bases are those of the
 // table being declared, which are about to be private.
-func domainFrom(ctx context.Context, tx *catalog.Tx, def sqlfront.ColumnDef, bases []string, u Unknown) (query.Domain, error) {
+func domainFrom(ctx context.Context, tx *catalog.Tx, def syntax.ColumnDef, bases []string, u Unknown) (query.Domain, error) {
 	from := def.Source
 	public, err := tx.IsPublic(from.Table.Text)
 	if err != nil {
@@ -410,7 +410,7 @@ func firstFew(names []string) string {
 
 // AlterPrivate changes what SELECTs may take of the budget of a table's rows. It
 // holds for the next purchase, in all processes.
-func (s *Statement) AlterPrivate(ctx context.Context, st *sqlfront.AlterPrivate) error {
+func (s *Statement) AlterPrivate(ctx context.Context, st *syntax.AlterPrivate) error {
 	o := newOptions(st.Options, limitNames...)
 	limits := readLimits(o)
 	if err := o.done(); err != nil {
@@ -430,7 +430,7 @@ func (s *Statement) AlterPrivate(ctx context.Context, st *sqlfront.AlterPrivate)
 }
 
 // altered returns the table that an ALTER names.
-func altered(v *view.View, st *sqlfront.AlterPrivate) (*view.Table, error) {
+func altered(v *view.View, st *syntax.AlterPrivate) (*view.Table, error) {
 	t, err := v.Table(st.Name.Text, st.Name.Position)
 	if err == nil && t.Source == "" {
 		err = sqlerr.New(sqlerr.Invalid, "%s has no budget: it was exported with a release", t.Name).At(st.Name.Position)
@@ -440,17 +440,17 @@ func altered(v *view.View, st *sqlfront.AlterPrivate) (*view.Table, error) {
 
 // Drop removes a declaration. What was spent stays spent; a mechanism's runs
 // that never started are given back.
-func (s *Statement) Drop(ctx context.Context, st *sqlfront.Drop) error {
-	if st.Kind == sqlfront.SourceObject {
+func (s *Statement) Drop(ctx context.Context, st *syntax.Drop) error {
+	if st.Kind == syntax.SourceObject {
 		return sqlerr.Locate(forgiven(st, s.dropSource(ctx, st.Name.Text)), st.Name.Position)
 	}
 	err := s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		switch st.Kind {
-		case sqlfront.Release:
+		case syntax.Release:
 			return tx.DropRelease(st.Name.Text)
-		case sqlfront.Mechanism:
+		case syntax.Mechanism:
 			return dropMechanism(tx, st.Name.Text)
-		case sqlfront.PrivateTable:
+		case syntax.PrivateTable:
 			return tx.DropTable(st.Name.Text)
 		}
 		return tx.DropPublic(st.Name.Text)
@@ -459,7 +459,7 @@ func (s *Statement) Drop(ctx context.Context, st *sqlfront.Drop) error {
 }
 
 // forgiven leaves out that a thing is not there, where IF EXISTS says it may not.
-func forgiven(st *sqlfront.Drop, err error) error {
+func forgiven(st *syntax.Drop, err error) error {
 	if st.IfExists && sqlerr.CodeOf(err) == sqlerr.Unknown {
 		return nil
 	}
@@ -492,7 +492,7 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 
 // Export writes a release into a new file that answers its queries anywhere
 // and holds nothing else of the database.
-func (s *Statement) Export(ctx context.Context, st *sqlfront.Export) error {
+func (s *Statement) Export(ctx context.Context, st *syntax.Export) error {
 	err := s.Store.ExportRelease(ctx, st.Release.Text, s.Path(st.Path))
 	if sqlerr.CodeOf(err) == sqlerr.Unknown {
 		return sqlerr.Locate(err, st.Release.Position)

@@ -16,7 +16,7 @@ import (
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // CreateMechanism reserves the budget of an interactive mechanism and stores
 // its parameters. Its ε, at the interactive account's δ, becomes a ρ, which is
 // reserved whole; N̂, where the table has none yet, is bought from it first.
-func (s *Statement) CreateMechanism(ctx context.Context, st *sqlfront.CreateMechanism) (warnings []string, err error) {
+func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechanism) (warnings []string, err error) {
 	v, err := s.view(ctx)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ type mechanismPlan struct {
 }
 
 // planMechanism reads the statement and works out what it reserves.
-func planMechanism(st *sqlfront.CreateMechanism, v *view.View) (p mechanismPlan, err error) {
+func planMechanism(st *syntax.CreateMechanism, v *view.View) (p mechanismPlan, err error) {
 	if p.table, p.columns, err = v.Target(st.Table, st.Columns); err != nil {
 		return p, err
 	}
@@ -91,7 +91,7 @@ func planMechanism(st *sqlfront.CreateMechanism, v *view.View) (p mechanismPlan,
 }
 
 // mechanismRequest reads the options of CREATE MECHANISM.
-func mechanismRequest(st *sqlfront.CreateMechanism, t *view.Table, columns []int) (accounting.Epsilon, smwRequest, error) {
+func mechanismRequest(st *syntax.CreateMechanism, t *view.Table, columns []int) (accounting.Epsilon, smwRequest, error) {
 	o := newOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
 	epsilon := o.epsilon()
 	r := readRequest(o, t, t.Over(columns))

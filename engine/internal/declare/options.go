@@ -10,18 +10,18 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // options reads the WITH clause of a declaration. The first fault is kept and
 // returned by done, with the position of the option it is about.
 type options struct {
-	list []sqlfront.Option
+	list []syntax.Option
 	err  error
 }
 
 // newOptions refuses names that are not among the known ones.
-func newOptions(list []sqlfront.Option, known ...string) *options {
+func newOptions(list []syntax.Option, known ...string) *options {
 	o := &options{list: list}
 	for _, option := range list {
 		if !slices.Contains(known, option.Name.Text) {
@@ -40,7 +40,7 @@ func (o *options) fail(err error, position int) {
 	}
 }
 
-func (o *options) find(name string) *sqlfront.Option {
+func (o *options) find(name string) *syntax.Option {
 	for i := range o.list {
 		if o.list[i].Name.Text == name {
 			return &o.list[i]
@@ -66,7 +66,7 @@ func (o *options) number(name string) (string, int) {
 	if option == nil {
 		return "", 0
 	}
-	if option.Kind != sqlfront.Number {
+	if option.Kind != syntax.Number {
 		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a number", name), option.Position)
 	}
 	return option.Value, option.Position
@@ -141,7 +141,7 @@ func (o *options) word(name string, allowed ...string) string {
 		return allowed[0]
 	}
 	w := strings.ToLower(option.Value)
-	if option.Kind == sqlfront.Number || !slices.Contains(allowed, w) {
+	if option.Kind == syntax.Number || !slices.Contains(allowed, w) {
 		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be one of %s", name, strings.Join(allowed, ", ")), option.Position)
 		return allowed[0]
 	}
@@ -154,7 +154,7 @@ func (o *options) name(name string) string {
 	if option == nil {
 		return ""
 	}
-	if option.Kind == sqlfront.Number || option.Value == "" {
+	if option.Kind == syntax.Number || option.Value == "" {
 		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be the name of a column", name), option.Position)
 	}
 	return option.Value
@@ -166,7 +166,7 @@ func (o *options) file(name string) string {
 	if option == nil {
 		return ""
 	}
-	if option.Kind != sqlfront.String || option.Value == "" {
+	if option.Kind != syntax.String || option.Value == "" {
 		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a file name in quotes", name), option.Position)
 	}
 	return option.Value
@@ -186,7 +186,7 @@ func (o *options) bytes(name string, otherwise, lo, hi int64) int64 {
 	}
 	text, unit := strings.TrimSpace(option.Value), 1.0
 	for _, u := range units {
-		if n := len(text) - len(u.name); option.Kind != sqlfront.Number && n > 0 && strings.EqualFold(text[n:], u.name) {
+		if n := len(text) - len(u.name); option.Kind != syntax.Number && n > 0 && strings.EqualFold(text[n:], u.name) {
 			text, unit = strings.TrimSpace(text[:n]), u.size
 			break
 		}
@@ -212,9 +212,9 @@ var limitNames = []string{"max_charge", "buy"}
 func readLimits(o *options) (l limitOptions) {
 	if option := o.find("max_charge"); option != nil {
 		var rho accounting.Rho
-		if option.Kind == sqlfront.String || option.Kind == sqlfront.Word && option.Value != "none" {
+		if option.Kind == syntax.String || option.Kind == syntax.Word && option.Value != "none" {
 			o.fail(sqlerr.New(sqlerr.Invalid, "max_charge must be a number, or none"), option.Position)
-		} else if option.Kind == sqlfront.Number {
+		} else if option.Kind == syntax.Number {
 			var err error
 			rho, err = accounting.ParseRho("max_charge", option.Value)
 			o.fail(err, option.Position)

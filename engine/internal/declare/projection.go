@@ -12,7 +12,7 @@ import (
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 const (
@@ -52,7 +52,7 @@ type wishes struct {
 // planProjection chooses transform, rows, noise and the treatment of heavy cells
 // from the options and public data, and works out the cost. It spends nothing. The
 // plan has to be completed where complete is not nil.
-func planProjection(st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (projectionPlan, error) {
+func planProjection(st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (projectionPlan, error) {
 	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta")
 	p := projectionPlan{table: t, columns: columns, universe: t.Over(columns)}
 	p.cost.Epsilon = o.epsilon()

@@ -16,11 +16,12 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/source"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // CreateRelease builds a release: plan from public data, buy N̂ where the plan
 // needs it, charge, read the cells, draw, store.
-func (s *Statement) CreateRelease(ctx context.Context, st *sqlfront.CreateRelease) (warnings []string, err error) {
+func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease) (warnings []string, err error) {
 	v, err := s.view(ctx)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (s *Statement) CreateRelease(ctx context.Context, st *sqlfront.CreateReleas
 	if err != nil {
 		return nil, err
 	}
-	if st.Using == sqlfront.SMW {
+	if st.Using == syntax.SMW {
 		return s.createSMWRelease(ctx, st, v, t, columns)
 	}
 	p, err := planProjection(st, v, t, columns)
@@ -148,13 +149,13 @@ type Plan struct {
 
 // PlanRelease works out a release from public data alone. If the number of rows or a
 // domain is not known, the cost is the most that it can be.
-func (s *Statement) PlanRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View) (Plan, error) {
+func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v *view.View) (Plan, error) {
 	t, columns, err := v.Target(st.Table, st.Columns)
 	if err != nil {
 		return Plan{}, err
 	}
 	plan := Plan{Table: t, Columns: columns}
-	if st.Using == sqlfront.SMW {
+	if st.Using == syntax.SMW {
 		p, err := s.planSMWRelease(ctx, st, v, t, columns)
 		var names *sqlfront.UndecidedError
 		if errors.As(err, &names) {
@@ -190,7 +191,7 @@ func (p projectionPlan) open(unclear string) string {
 }
 
 // PlanMechanism works out what a mechanism reserves, from public data alone.
-func PlanMechanism(st *sqlfront.CreateMechanism, v *view.View) (Plan, accounting.Epsilon, error) {
+func PlanMechanism(st *syntax.CreateMechanism, v *view.View) (Plan, accounting.Epsilon, error) {
 	p, err := planMechanism(st, v)
 	return Plan{Table: p.table, Columns: p.columns, Cost: accounting.Amount{Rho: p.rho}, MaxSupport: p.request.MaxSupport}, p.epsilon, err
 }

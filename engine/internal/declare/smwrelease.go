@@ -24,13 +24,14 @@ import (
 	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // createSMWRelease is the paper's non-interactive mechanism for conjunctions
 // (section 3.1): SMW asked every query of a class, in passes. It is one
 // (ε, δ)-differentially private step of the releases account, made of B runs
 // that compose inside it by zCDP.
-func (s *Statement) createSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (warnings []string, err error) {
+func (s *Statement) createSMWRelease(ctx context.Context, st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (warnings []string, err error) {
 	a := v.Accounts[t.Account]
 	asked, err := s.planSMWRelease(ctx, st, v, t, columns)
 	if err != nil {
@@ -65,7 +66,7 @@ type smwReleasePlan struct {
 
 // planSMWRelease reads the statement and checks its class against the limits. With
 // a *sqlfront.UndecidedError it returns the cost and the request.
-func (s *Statement) planSMWRelease(ctx context.Context, st *sqlfront.CreateRelease, v *view.View, t *view.Table, columns []int) (p smwReleasePlan, err error) {
+func (s *Statement) planSMWRelease(ctx context.Context, st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (p smwReleasePlan, err error) {
 	o := smwReleaseOptions(st)
 	p.cost.Epsilon = o.epsilon()
 	var given bool
@@ -86,7 +87,7 @@ func (s *Statement) planSMWRelease(ctx context.Context, st *sqlfront.CreateRelea
 	return p, nil
 }
 
-func smwReleaseOptions(st *sqlfront.CreateRelease) *options {
+func smwReleaseOptions(st *syntax.CreateRelease) *options {
 	return newOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update",
 		"prior", "remeasure", "workload", "free_columns", "class")
 }
@@ -234,7 +235,7 @@ func (s *Statement) workload(ctx context.Context, name string, t *view.Table, co
 	}
 	defer f.Close()
 	var queries []query.Query
-	scanner := sqlfront.NewScanner(f)
+	scanner := syntax.NewScanner(f)
 	for {
 		in, err := scanner.Next()
 		if errors.Is(err, io.EOF) {
@@ -257,13 +258,13 @@ func (s *Statement) workload(ctx context.Context, name string, t *view.Table, co
 
 // workloadQueries returns what a statement of a workload asks: one query, or
 // one for each group and aggregate.
-func (s *Statement) workloadQueries(ctx context.Context, in sqlfront.Input, t *view.Table, columns []int) ([]query.Query, error) {
-	statement, err := sqlfront.Parse(in.Text)
+func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *view.Table, columns []int) ([]query.Query, error) {
+	statement, err := syntax.Parse(in.Text)
 	if err != nil {
 		return nil, err
 	}
-	sel, ok := statement.(*sqlfront.Select)
-	if !ok || !slices.ContainsFunc(sel.Tables, func(n sqlfront.Name) bool { return query.SameName(n.Text, t.Name) }) {
+	sel, ok := statement.(*syntax.Select)
+	if !ok || !slices.ContainsFunc(sel.Tables, func(n syntax.Name) bool { return query.SameName(n.Text, t.Name) }) {
 		return nil, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements on %s only", t.Name)
 	}
 	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t), nil)
@@ -282,7 +283,7 @@ func (s *Statement) workloadQueries(ctx context.Context, in sqlfront.Input, t *v
 }
 
 // inWorkload says where in the file an error is.
-func inWorkload(err error, name string, in sqlfront.Input) error {
+func inWorkload(err error, name string, in syntax.Input) error {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {
 		return err

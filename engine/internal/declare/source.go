@@ -12,11 +12,11 @@ import (
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // readSource reads the declaration of a database outside the file.
-func readSource(st *sqlfront.CreateSource) (catalog.Source, error) {
+func readSource(st *syntax.CreateSource) (catalog.Source, error) {
 	o := newOptions(st.Options, "dsn_env", "timeout")
 	declared := catalog.Source{Name: st.Name.Text, Kind: catalog.Postgres,
 		Timeout: time.Duration(o.integer("timeout", 0, 1, 1e6)) * time.Second}
@@ -24,7 +24,7 @@ func readSource(st *sqlfront.CreateSource) (catalog.Source, error) {
 	case given == nil:
 		o.fail(sqlerr.New(sqlerr.Invalid, "dsn_env is missing").
 			WithHint("put the connection string into an environment variable and name that: WITH (dsn_env = 'WAREHOUSE_DSN')"), st.Name.Position)
-	case given.Kind == sqlfront.Number || !sqlfront.IsVariable(given.Value):
+	case given.Kind == syntax.Number || !syntax.IsVariable(given.Value):
 		o.fail(sqlerr.New(sqlerr.Invalid, "dsn_env must be the name of an environment variable").
 			WithHint("WITH (dsn_env = 'WAREHOUSE_DSN')"), given.Position)
 	default:
@@ -38,7 +38,7 @@ func readSource(st *sqlfront.CreateSource) (catalog.Source, error) {
 
 // CreateSource declares a database outside the file. It is not asked for
 // anything: that needs its secret, which is read when rows are.
-func (s *Statement) CreateSource(ctx context.Context, st *sqlfront.CreateSource) (warnings []string, err error) {
+func (s *Statement) CreateSource(ctx context.Context, st *syntax.CreateSource) (warnings []string, err error) {
 	declared, err := readSource(st)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ type Outside struct {
 // lookOutside asks the source that a declaration names for the schema of its
 // rows. It is nil where the rows are in the file, and where the table is there
 // already. No lock on the file is held meanwhile.
-func (s *Statement) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate, u unit) (*Outside, error) {
+func (s *Statement) lookOutside(ctx context.Context, st *syntax.CreatePrivate, u unit) (*Outside, error) {
 	if st.In.Text == "" {
 		return nil, nil
 	}
@@ -126,7 +126,7 @@ func (s *Statement) lookOutside(ctx context.Context, st *sqlfront.CreatePrivate,
 }
 
 // sourceOfName returns the declared source of that name.
-func sourceOfName(tx *catalog.Tx, name sqlfront.Name) (*catalog.Source, error) {
+func sourceOfName(tx *catalog.Tx, name syntax.Name) (*catalog.Source, error) {
 	found, err := tx.Source(name.Text)
 	if err == nil && found == nil {
 		err = sqlerr.New(sqlerr.Unknown, "there is no source %s", name.Text).

@@ -18,6 +18,7 @@ import (
 	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // Unchanged refuses a table of the file whose source is no longer what was declared. Its
@@ -156,7 +157,7 @@ func ReadsNoPrivateRows(ctx context.Context, tx *catalog.Tx, public string, also
 // PublicColumns returns the REAL columns of a declaration, after a look at the
 // table: every declared column must be there and hold what it is declared to.
 // The table is public, so an error may show a value of it.
-func PublicColumns(ctx context.Context, tx *catalog.Tx, st *sqlfront.CreatePublic) ([]catalog.PublicColumn, error) {
+func PublicColumns(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic) ([]catalog.PublicColumn, error) {
 	if st.Columns == nil {
 		return nil, nil
 	}

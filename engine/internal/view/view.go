@@ -19,7 +19,7 @@ import (
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
 )
 
 // View is one consistent picture of the public catalog. Nothing in it depends on
@@ -171,7 +171,7 @@ func (v *View) readAccounts(tx *catalog.Tx) error {
 
 // Selected returns the private table that a SELECT is on. Other tables in its FROM are
 // joined to that one.
-func (v *View) Selected(sel *sqlfront.Select) (*Table, error) {
+func (v *View) Selected(sel *syntax.Select) (*Table, error) {
 	for _, name := range sel.Tables {
 		if t := v.Private(name.Text); t != nil {
 			return t, nil
@@ -258,7 +258,7 @@ func (v *View) Limits(t *Table) catalog.Limits { return v.Accounts[t.Account].Li
 
 // NameFree reports whether a statement has nothing to do because the thing
 // exists, and refuses a name that is taken.
-func (v *View) NameFree(name sqlfront.Name, ifNotExists, same bool) (done bool, err error) {
+func (v *View) NameFree(name syntax.Name, ifNotExists, same bool) (done bool, err error) {
 	if same && ifNotExists {
 		return true, nil
 	}
@@ -275,7 +275,7 @@ func (v *View) NameFree(name sqlfront.Name, ifNotExists, same bool) (done bool, 
 }
 
 // Target resolves ON table (columns). No column list means all columns, nil.
-func (v *View) Target(name sqlfront.Name, list []sqlfront.Name) (*Table, []int, error) {
+func (v *View) Target(name syntax.Name, list []syntax.Name) (*Table, []int, error) {
 	t, err := v.Table(name.Text, name.Position)
 	if err != nil {
 		return nil, nil, err
