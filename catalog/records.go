@@ -135,7 +135,10 @@ func encodeJSON(raw json.RawMessage) (string, error) {
 func unreadable(err error) error {
 	var known *sqlerr.Error
 	code, engine := engineCode(err)
-	if err == nil || errors.As(err, &known) || engine && code != 1 || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case err == nil, errors.As(err, &known), engine && code != 1:
+		return err
+	case errors.Is(err, sql.ErrTxDone), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	return corrupt("a record of the catalog cannot be read")

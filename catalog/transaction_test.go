@@ -172,6 +172,27 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// TestEndedTransactionIsNoDamage reads after a transaction was ended. Where a context
+// ends between two looks at it, database/sql ends the transaction first and says so
+// by sql.ErrTxDone: that is no damage of the file.
+func TestEndedTransactionIsNoDamage(t *testing.T) {
+	s := open(t, dbPath(t))
+	write(t, s, func(tx *Tx) error { return tx.AddPublic("p") })
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	err := s.Read(ctx, func(tx *Tx) error {
+		if err := tx.sql.tx.Rollback(); err != nil {
+			return err
+		}
+		_, err := tx.Answers(1, "q")
+		cancel()
+		return err
+	})
+	if code := sqlerr.CodeOf(err); code != sqlerr.Cancelled {
+		t.Errorf("%v, want %s", err, sqlerr.Cancelled)
+	}
+}
+
 // A full disk is imitated by a limit on the number of pages, which gives the
 // same error of the engine.
 func TestDiskFull(t *testing.T) {
