@@ -121,11 +121,8 @@ func HalfWidth(l Law, confidence float64) int64 {
 	if !(confidence < 1) {
 		return math.MaxInt64
 	}
-	if confidence <= 0 {
-		return 0
-	}
 	below, above := int64(-1), int64(1) // not reached at below
-	for !reached(l, above-1, confidence) {
+	for !Within(l, above-1, confidence) {
 		if above > math.MaxInt64/2 {
 			return math.MaxInt64
 		}
@@ -133,7 +130,7 @@ func HalfWidth(l Law, confidence float64) int64 {
 	}
 	for above--; above-below > 1; {
 		middle := below + (above-below)/2
-		if reached(l, middle, confidence) {
+		if Within(l, middle, confidence) {
 			above = middle
 		} else {
 			below = middle
@@ -142,8 +139,15 @@ func HalfWidth(l Law, confidence float64) int64 {
 	return above
 }
 
-// reached reports whether P(|X| <= w) >= confidence.
-func reached(l Law, w int64, confidence float64) bool {
+// Within reports whether P(|X| <= w) >= confidence, which is whether the half-width is
+// at most w. It asks for one tail, where HalfWidth searches.
+func Within(l Law, w int64, confidence float64) bool {
+	if !(confidence < 1) || w < 0 {
+		return false
+	}
+	if confidence <= 0 {
+		return true
+	}
 	// Tail's promise leaves 2e-12, and 1 - confidence is rounded once.
 	outside, miss := 2*l.Tail(w+1), 1-confidence
 	if outside <= miss*(1-1e-15) {

@@ -157,6 +157,11 @@ func TestHalfWidthEdges(t *testing.T) {
 		if got := HalfWidth(l, c.confidence); got != c.want {
 			t.Errorf("HalfWidth(%s, %g) = %d, want %d", l, c.confidence, got, c.want)
 		}
+		for _, w := range []int64{math.MinInt64, -1, 0, math.MaxInt64 - 1} {
+			if got, want := Within(l, w, c.confidence), w >= c.want; got != want {
+				t.Errorf("Within(%s, %d, %g) is %v", l, w, c.confidence, got)
+			}
+		}
 	}
 }
 

@@ -42,19 +42,19 @@ type Plan struct {
 // small.
 func For(r Request) (Plan, bool) {
 	wanted := int64(math.Min(r.Accuracy, 1<<52))
-	try := func(units int64) (Plan, bool) {
+	try := func(units int64) (noise.Law, bool) {
 		law, err := noise.NewGaussian(SigmaSquared(units, r.Sensitivity))
-		if err != nil {
-			return Plan{}, false
-		}
-		p := Plan{units, law, noise.HalfWidth(law, r.Confidence)}
-		return p, p.Width <= wanted
+		return law, err == nil && noise.Within(law, wanted, r.Confidence)
 	}
-	units := 1 + sort.Search(int(maxRho), func(i int) bool {
+	units := 1 + int64(sort.Search(int(maxRho), func(i int) bool {
 		_, ok := try(int64(i) + 1)
 		return ok
-	})
-	return try(int64(units))
+	}))
+	law, ok := try(units)
+	if !ok {
+		return Plan{}, false
+	}
+	return Plan{units, law, noise.HalfWidth(law, r.Confidence)}, true
 }
 
 // SigmaSquared returns σ² = Δ²/(2ρ), in counts², for ρ in Units.
