@@ -11,7 +11,7 @@ import (
 	"dpsql/query"
 )
 
-// Cells implements Reader. The rows stream by once.
+// Cells implements Reader. It reads each row once and keeps none.
 func (s sqlite) Cells(ctx context.Context, p Permit, t Table, columns []int, coder query.Coder, most int) (*Histogram, error) {
 	if err := Admit(p, t); err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func (s sqlite) Cells(ctx context.Context, p Permit, t Table, columns []int, cod
 // It depends on private rows and must not reach a user.
 var ErrTooManyCells = errors.New("too many cells are occupied")
 
-// Tally counts rows by the names of their cells: codes in a table of its own,
-// open addressed, fingerprints in a map. It prints as its type only.
+// Tally counts rows by cell. Cells that have codes are counted in a hash table with
+// open addressing, all others in a map by fingerprint. A Tally prints as its type only.
 type Tally struct {
 	coder  query.Coder
 	most   int // cells
@@ -57,8 +57,7 @@ type Tally struct {
 
 const firstSlots = 10 // bits
 
-// NewTally returns an empty tally of cells named by the coder, at most most of
-// them.
+// NewTally returns an empty tally of at most most cells, named by the coder.
 func NewTally(coder query.Coder, most int) *Tally {
 	t := &Tally{coder: coder, most: most, coded: coder.Universe().Coded()}
 	if !t.coded {
@@ -72,7 +71,7 @@ func NewTally(coder query.Coder, most int) *Tally {
 // Format prints the type and none of the counts.
 func (t *Tally) Format(s fmt.State, _ rune) { fmt.Fprint(s, "tally") }
 
-// Histogram returns the counts. Nothing may be added afterwards. It returns
+// Histogram returns the counts. Add must not be called afterwards. It returns
 // ErrTooManyCells if an Add returned false.
 func (t *Tally) Histogram() (*Histogram, error) {
 	if t.over {
@@ -102,8 +101,8 @@ func (t *Tally) len() int {
 	return len(t.prints)
 }
 
-// Add counts n rows of a cell, or none if n is not positive. It returns false once
-// more than most cells are occupied.
+// Add counts n rows of a cell. If n is not positive it does nothing. It returns false
+// once more than most cells are occupied.
 func (t *Tally) Add(e query.Element, n int64) bool {
 	switch {
 	case t.over || n <= 0:
@@ -129,8 +128,9 @@ func (t *Tally) addCode(code uint64, n int64) {
 	t.counts[i] += n
 }
 
-// slot returns where a code is, or would be. The multiplier is 2^64 over the
-// golden ratio, which spreads neighbouring codes (Knuth, volume 3, section 6.4).
+// slot returns the slot that holds a code, or the free slot where it belongs. The
+// multiplier is 2^64 over the golden ratio, which spreads neighbouring codes (Knuth,
+// volume 3, section 6.4).
 func (t *Tally) slot(code uint64) uint64 {
 	i := (code * 0x9E3779B97F4A7C15) >> t.shift
 	for t.counts[i] != 0 && t.codes[i] != code {
@@ -152,7 +152,7 @@ func (t *Tally) grow() {
 	}
 }
 
-// sorted returns the codes in ascending order, and n(c) for each.
+// sorted returns the codes in ascending order and the count of each.
 func (t *Tally) sorted() (codes []uint64, counts []int64) {
 	for i, n := range t.counts {
 		if n != 0 {
@@ -167,9 +167,9 @@ func (t *Tally) sorted() (codes []uint64, counts []int64) {
 	return codes, counts
 }
 
-// stream calls f with the canonical values of the given columns of each row
-// inside the declared domains or, where the table has a unit, of each such row
-// that is kept. The tuple is reused between calls.
+// stream calls f with the canonical values of the given columns, once for each row
+// inside the declared domains. If the table has a unit, it leaves out the rows that are
+// not kept. The tuple is reused between calls.
 func stream(ctx context.Context, q Querier, t Table, columns []int, f func([]query.Value)) error {
 	if t.Unit != "" {
 		return streamKept(ctx, q, t, condition{text: "1"}, columns, f)
@@ -186,8 +186,8 @@ func stream(ctx context.Context, q Querier, t Table, columns []int, f func([]que
 	return nil
 }
 
-// plan says how the rows of a stream are read: the columns fetched, those asked
-// for first, and the domain conditions on all others, which SQLite checks.
+// plan says how stream reads rows: which columns it fetches, those asked for first, and
+// which domains SQLite checks.
 type plan struct {
 	fetch []query.Column
 	where condition
@@ -244,11 +244,11 @@ func (p plan) each(found *sql.Rows, asked int, f func([]query.Value)) error {
 	return found.Err()
 }
 
-// row is where a row is read into.
+// row is the destination of a Scan.
 type row struct {
 	cells []cell
-	tuple []query.Value // of the cells, once they are found inside
-	into  []any         // the cells, and what else is read
+	tuple []query.Value // the values of the cells, filled by inside
+	into  []any         // pointers to the cells and to whatever else is read
 }
 
 func (p plan) newRow(more ...any) row {
@@ -260,7 +260,7 @@ func (p plan) newRow(more ...any) row {
 	return r
 }
 
-// inside fills the tuple and reports whether all of it lies in the domains.
+// inside fills the tuple and reports whether every value lies in its domain.
 func (p plan) inside(cells []cell, tuple []query.Value) bool {
 	for i, c := range cells {
 		if !c.ok || !p.fetch[i].Domain.Contains(c.value) {

@@ -12,9 +12,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Check implements Checker. It refuses virtual and temporary tables, tables whose
-// names begin with dpsql_ or sqlite_, views over any of these, and views that are
-// not understood to work row by row or unit by unit.
+// Check implements Checker. It refuses virtual and temporary tables, tables whose names
+// begin with dpsql_ or sqlite_, views over any of these, and views that it does not
+// understand to work row by row or unit by unit.
 func (s sqlite) Check(ctx context.Context, t Table) (Schema, error) {
 	q := s.q
 	if err := t.CheckUnit(); err != nil {
@@ -87,7 +87,7 @@ func errVirtual(source string) error {
 		WithHint("only ordinary tables, and views over them, can be declared")
 }
 
-// haveColumns refuses declared columns, and a unit, that the source does not have.
+// haveColumns returns an error if the source lacks a declared column or the unit's.
 func haveColumns(ctx context.Context, q Querier, t Table, source string) error {
 	names, err := columnNames(ctx, q, source)
 	if err != nil {
@@ -113,7 +113,7 @@ func haveColumns(ctx context.Context, q Querier, t Table, source string) error {
 	return nil
 }
 
-// columnNames lists the columns, generated ones included.
+// columnNames lists the columns of the source, generated ones included.
 func columnNames(ctx context.Context, q Querier, source string) ([]string, error) {
 	return texts(ctx, q, source, `SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 ORDER BY cid`, source)
 }
@@ -217,7 +217,7 @@ func opensPage(opcode string, database int64, source string) (bool, error) {
 	return false, nil
 }
 
-// unreadable is failure for a source that does not compile.
+// unreadable returns the error for a source that does not compile.
 func unreadable(ctx context.Context, err error, source string) error {
 	if code, _ := classify(ctx, err); code != sqlerr.Invalid {
 		return failure(ctx, err, source)
@@ -248,11 +248,11 @@ func pageOwners(ctx context.Context, q Querier, source string) (map[int64]string
 	return owners, nil
 }
 
-// safe lists the SQL functions that return a value for every argument. A view may
-// call no others. A function that fails on one row, as json_extract fails on text
-// that is not JSON, would turn an answer into an error, and the error would tell of
-// that row without noise. Random functions are left out because a row must count the
-// same each time. The curator must see to it that no date function reads 'now'.
+// safe lists the SQL functions that return a value for every argument. A view may call
+// no others. A function that fails on one row, as json_extract fails on text that is
+// not JSON, would turn an answer into an error, and the error would tell of that row
+// without noise. Random functions are left out because a row must count the same each
+// time. The curator must make sure that no date function reads 'now'.
 var safe = map[string]bool{
 	"char": true, "coalesce": true, "ifnull": true, "iif": true, "instr": true, "length": true,
 	"lower": true, "ltrim": true, "max": true, "min": true, "nullif": true, "octet_length": true,
@@ -262,8 +262,8 @@ var safe = map[string]bool{
 	"date": true, "datetime": true, "julianday": true, "strftime": true, "time": true, "unixepoch": true,
 }
 
-// cannotFail refuses an instruction of a source's program that calls a function
-// other than the safe ones. p4 names it with its number of arguments.
+// cannotFail refuses an instruction that calls a function other than the safe ones. p4
+// has the function's name and number of arguments.
 func cannotFail(opcode string, p4 any, source string) error {
 	switch opcode {
 	case "Function", "PureFunc", "AggStep", "AggStep1", "AggInverse", "AggFinal", "AggValue":
@@ -310,8 +310,8 @@ func schemaText(objects map[string]object, source string, bases []string) string
 	return strings.Join(out, "")
 }
 
-// mentions reports whether a text may name a view. A quote inside a name can be
-// written in several ways, so that such a view always counts.
+// mentions reports whether a text may name a view. A name that contains a quote can be
+// written in several ways, so mentions returns true for every such view.
 func mentions(text, view string) bool {
 	return strings.Contains(text, view) || strings.ContainsAny(view, "\"'`")
 }

@@ -8,24 +8,24 @@ import (
 	"dpsql/query"
 )
 
-// Limits of what is pushed down to SQLite. Beyond them rows are streamed and tested
-// in Go, which is always correct.
+// Limits on conditions that are pushed down to SQLite. Beyond them rows are streamed
+// and tested in Go, which is always correct.
 const (
-	maxIntervals = 16      // BETWEENs a column; each evaluates the canonical value again
-	maxExpanded  = 100_000 // values of intervals written out as a list instead
+	maxIntervals = 16      // BETWEENs on a column; each evaluates the canonical value again
+	maxExpanded  = 100_000 // values in a list that replaces the intervals
 )
 
-// members is a set of values, taken apart for SQL.
+// members is a set of values in a form that SQL can express.
 type members struct {
 	null      bool
-	except    bool // the texts are those left out
+	except    bool // texts lists the values that are not members
 	intervals []query.Interval
 	integers  []int64
 	texts     []string
 }
 
-// newMembers returns the members of a set, and false if it is too scattered to
-// be pushed down.
+// newMembers returns the members of a set. It returns false if the set is too scattered
+// to be pushed down.
 func newMembers(set query.Set) (members, bool) {
 	switch {
 	case !set.Domain().Finite():
@@ -69,8 +69,8 @@ func integerMembers(set query.Set) (members, bool) {
 	return members{null: null}.withIntervals(all)
 }
 
-// withIntervals sorts intervals into single values and longer ones. Where there
-// are too many longer ones they are written out, if they are small.
+// withIntervals sorts intervals into single values and longer intervals. If there are
+// too many longer ones, it writes them out as values, provided that they are short.
 func (m members) withIntervals(all []query.Interval) (members, bool) {
 	longer, size := 0, uint64(0)
 	for _, i := range all {
@@ -103,7 +103,7 @@ const (
 	maxVariables = 32_766 // of a statement, SQLite's own limit
 )
 
-// condition is a Boolean SQL expression and the arguments of its placeholders.
+// condition is a Boolean SQL expression with the arguments of its placeholders.
 type condition struct {
 	text string
 	args []any
@@ -115,17 +115,17 @@ func (m members) exactly(c query.Column) condition {
 	return m.condition(column, "("+canonical(column, c.Domain.Type())+") COLLATE BINARY")
 }
 
-// roughly returns a condition on the stored value that every member meets. SQLite
+// roughly returns a condition on the stored value that is true of every member. SQLite
 // can use an index on the column for it. It is sound if the column's affinity makes
-// stored and canonical values compare alike: numbers are stored as numbers and texts
-// as texts. The column's own collation can only add rows.
+// stored and canonical values compare alike: numbers are stored as numbers and texts as
+// texts. The column's own collation can only add rows.
 func (m members) roughly(c query.Column) condition {
 	column := columnOf(c.Name)
 	return m.condition(column, column)
 }
 
-// condition says that the value is a member, where value is an expression for
-// the canonical value, or for a stored one that compares like it.
+// condition returns the condition that a value is a member. The value is an expression
+// for the canonical value, or for a stored value that compares like it.
 func (m members) condition(column, value string) condition {
 	var parts []condition
 	for _, i := range m.intervals {
@@ -154,8 +154,8 @@ func (m members) exceptTexts(value string) condition {
 	return joined(parts, " AND ", "1")
 }
 
-// oneOf compares with a list: bound value by value while it is short, then as
-// one JSON array. Texts that JSON cannot carry are always bound.
+// oneOf compares a value with a list. A short list is bound value by value, a longer
+// one as a single JSON array. Texts that JSON cannot carry are always bound.
 func oneOf[T int64 | string](value, operator string, list []T) condition {
 	if len(list) <= maxDirect {
 		return bound(value, operator, list)
@@ -179,10 +179,10 @@ func oneOf[T int64 | string](value, operator string, list []T) condition {
 	return joined(parts, " AND ", "1")
 }
 
-// bound compares with a list, value by value. A single value is compared with a
-// sub-select. Given column = constant, SQLite would put the constant into other
-// conditions on the column, where typeof would see the constant's type. A BETWEEN
-// would keep it from using the next column of an index.
+// bound compares with a list that is bound value by value. A single value is compared
+// with a sub-select. Given column = constant, SQLite would put the constant into other
+// conditions on the column, where typeof would see the constant's type. A BETWEEN would
+// keep SQLite from using the next column of an index.
 func bound[T int64 | string](value, operator string, list []T) condition {
 	if operator == " IN " && len(list) == 1 {
 		return condition{value + " = (SELECT ?)", []any{list[0]}}
@@ -194,7 +194,7 @@ func bound[T int64 | string](value, operator string, list []T) condition {
 	return condition{value + operator + "(" + strings.Repeat("?,", len(list)-1) + "?)", args}
 }
 
-// splitJSON separates the texts that survive JSON from those that do not:
+// splitJSON separates the texts that survive JSON from those that do not, because
 // encoding/json replaces invalid UTF-8.
 func splitJSON(texts []string) (carried, rest []string) {
 	for _, s := range texts {
@@ -207,7 +207,7 @@ func splitJSON(texts []string) (carried, rest []string) {
 	return carried, rest
 }
 
-// joined combines conditions as a balanced tree: SQLite refuses expressions
+// joined combines conditions as a balanced tree, because SQLite refuses expressions
 // more than 1000 deep.
 func joined(parts []condition, operator, empty string) condition {
 	switch len(parts) {

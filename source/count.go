@@ -14,10 +14,9 @@ import (
 
 // Count implements Reader.
 //
-// A conjunction is one COUNT statement of SQLite, which uses the indexes there
-// are; any other query is evaluated on each row as it streams by. Of a table
-// with a unit the rows kept stream by: for a conjunction that few rows meet,
-// only those of units that have such a row.
+// A conjunction is one COUNT statement, for which SQLite can use its indexes. Any other
+// query is evaluated in Go on each row. If the table has a unit, the kept rows are
+// streamed. For a conjunction that few rows meet, only units with such a row are read.
 func (s sqlite) Count(ctx context.Context, p Permit, t Table, counted query.Query) (int64, error) {
 	if err := Admit(p, t); err != nil {
 		return 0, err
@@ -42,9 +41,9 @@ func (s sqlite) Count(ctx context.Context, p Permit, t Table, counted query.Quer
 	return countWhere(ctx, q, t.Source, where)
 }
 
-// conjunction returns the condition that each column lies in its set, and false
-// if it cannot be pushed down. Conditions that select come first, those that
-// only check a domain last.
+// conjunction returns the condition that each column lies in its set. It returns false
+// if the condition cannot be pushed down. Conditions that select rows come first, those
+// that only check a domain last.
 func conjunction(ctx context.Context, q Querier, t Table, sets []query.Set) (condition, bool, error) {
 	sound, err := comparesStored(ctx, q, t)
 	if err != nil {
@@ -77,15 +76,15 @@ func countWhere(ctx context.Context, q Querier, source string, where condition) 
 	return n, nil
 }
 
-// countStreamed reads every row.
+// countStreamed evaluates the query on every row.
 func countStreamed(ctx context.Context, q Querier, t Table, counted query.Query) (int64, error) {
 	return weighed(counted, func(columns []int, f func([]query.Value)) error {
 		return stream(ctx, q, t, columns, f)
 	})
 }
 
-// weighed sums the weights of the rows that a stream yields. It asks for the
-// columns that the query depends on, and at least one.
+// weighed sums the weights of the rows that stream yields. It asks stream for the
+// columns that the query depends on, and for at least one.
 func weighed(counted query.Query, stream func([]int, func([]query.Value)) error) (int64, error) {
 	columns := counted.Columns()
 	if len(columns) == 0 {
@@ -106,9 +105,9 @@ func weighed(counted query.Query, stream func([]int, func([]query.Value)) error)
 // reading all units is about as fast.
 const maxMatched = 10_000
 
-// countKept counts the kept rows that meet a condition. The query weighs each 1. It
-// reads only units that have such a row, but reads these whole: which rows of a unit
-// are kept depends on all rows of that unit and on no other unit.
+// countKept counts the kept rows that meet a condition. The query must give each weight
+// 1. It reads only units that have such a row, but reads these whole, because which
+// rows of a unit are kept depends on all rows of that unit and on no other unit.
 func countKept(ctx context.Context, q Querier, t Table, where condition, counted query.Query) (int64, error) {
 	if err := t.CheckUnit(); err != nil {
 		return 0, err
@@ -132,7 +131,7 @@ func countKept(ctx context.Context, q Querier, t Table, where condition, counted
 	})
 }
 
-// countUpTo counts the rows of which the condition is true, and stops at most.
+// countUpTo counts the rows that meet a condition, and stops at most.
 func countUpTo(ctx context.Context, q Querier, source string, where condition, most int) (int64, error) {
 	var n int64
 	err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1"+from(source)+" WHERE "+where.text+
@@ -143,13 +142,13 @@ func countUpTo(ctx context.Context, q Querier, source string, where condition, m
 	return n, nil
 }
 
-// unitsWith returns the condition that the unit has a row of which where is
-// true. It may hold of more units: a column's own collation takes more values
+// unitsWith returns a condition that is true of every unit with a row that meets where.
+// It may be true of more units, because a column's own collation can take more values
 // as equal.
 //
-// A column of a table has one affinity, so that equal values stay equal in any
-// comparison, and an index on it can be used. A column of a view can have
-// several; there the plus signs take them away.
+// A column of a table has one affinity. Equal values therefore stay equal in any
+// comparison, and SQLite can use an index on the column. A column of a view can have
+// several affinities, so there plus signs remove them.
 func unitsWith(t Table, where condition, stored bool) condition {
 	unit, in := columnOf(t.Unit), " IN "
 	if !stored {
@@ -158,19 +157,19 @@ func unitsWith(t Table, where condition, stored bool) condition {
 	return condition{"(" + unit + ")" + in + "(SELECT " + unit + from(t.Source) + " WHERE " + where.text + ")", where.args}
 }
 
-// Histogram holds the true counts of the occupied cells of a universe, as they
-// were on one snapshot. It is immutable. It prints as its type only.
+// Histogram holds the true counts of the occupied cells of a universe on one snapshot.
+// It is immutable. It prints as its type only.
 type Histogram struct {
 	coder query.Coder
-	codes []uint64 // of a coded universe: the occupied cells, ascending
+	codes []uint64 // the occupied cells, ascending, if the universe is coded
 	sums  []int64  // sums[i] is the count of the first i of them
 	index []uint32 // index[b] is the number of codes below b<<shift
 	shift uint
 
-	prints map[query.Element]int64 // of any other universe
+	prints map[query.Element]int64 // the counts, if the universe is not coded
 }
 
-// buildIndex makes about one bucket a code.
+// buildIndex makes an index of about one bucket a code.
 func (h *Histogram) buildIndex() {
 	if len(h.codes) == 0 {
 		return
@@ -193,7 +192,7 @@ func (h Histogram) Format(s fmt.State, _ rune) { fmt.Fprint(s, "histogram") }
 // Len returns the number of occupied cells.
 func (h *Histogram) Len() int { return len(h.codes) + len(h.prints) }
 
-// All yields the occupied cells with their counts, in ascending order where the
+// All yields the occupied cells with their counts. The order is ascending if the
 // universe is coded.
 func (h *Histogram) All() iter.Seq2[query.Element, int64] {
 	return func(yield func(query.Element, int64) bool) {
@@ -210,14 +209,14 @@ func (h *Histogram) All() iter.Seq2[query.Element, int64] {
 	}
 }
 
-// maxEnumerated bounds the elements of a support that are looked up one by one where
+// maxEnumerated bounds how many elements of a support are looked up one by one when
 // cells have no codes. That many take a second or two.
 const maxEnumerated = 1 << 24
 
-// Count returns the true count of a query over the coder's universe, at most
-// 2^63-1. It looks up the runs of the query's support, or weighs each occupied cell
-// if there are fewer of those. It returns false if cells have no codes and the
-// support is too large to enumerate.
+// Count returns the true count of a query over the coder's universe, at most 2^63-1. It
+// looks up the runs of the query's support. If there are more than about half as many
+// runs as occupied cells, it weighs each cell instead. It returns false if cells have no
+// codes and the support is too large to enumerate.
 func (h *Histogram) Count(q query.Query) (int64, bool) {
 	if h.prints != nil {
 		return h.countPrints(q)
@@ -271,7 +270,7 @@ func (h *Histogram) countPrints(q query.Query) (int64, bool) {
 	return total, true
 }
 
-// AddWeighted returns total + w·n, at most 2^63-1; none of them is negative.
+// AddWeighted returns total + w·n, but at most 2^63-1. No argument may be negative.
 func AddWeighted(total, w, n int64) int64 {
 	hi, lo := bits.Mul64(uint64(w), uint64(n))
 	sum, carry := bits.Add64(lo, uint64(total), 0)

@@ -15,47 +15,47 @@ import (
 	"dpsql/query"
 )
 
-// Keeper keeps at most L rows of each unit. It is given the rows inside the
-// declared domains, those of a unit one after the other, and yields the ones
-// that are kept. It holds at most L rows of one unit in memory, and the number of
-// each of the unit's distinct rows.
+// Keeper keeps at most L rows of each unit. Its caller adds the rows inside the
+// declared domains, all rows of one unit before those of the next, and Keeper yields
+// the rows to keep. It holds at most L rows of one unit in memory, and a count for each
+// of the unit's distinct rows.
 //
-// Every row of a unit has a rank, the HMAC-SHA256 of the unit, the row's
-// canonical values and its number among the unit's rows equal to it, and the L
-// rows of the lowest ranks are kept. The rows kept of a unit thus depend on the key,
-// the unit and the multiset of its rows, and on nothing else: not on their order or
-// rowids, on other units, or on the query. The unit is part of the hash so that each
-// unit draws its own sample. If ranks depended on the values alone, all units would
-// keep the same few values.
+// Every row of a unit has a rank: the HMAC-SHA256 of the unit, the row's canonical
+// values and its number among the equal rows of the unit. The L rows of the lowest
+// ranks are kept. The rows kept of a unit thus depend on the key, the unit and the
+// multiset of its rows, and on nothing else: not on their order or rowids, on other
+// units, or on the query. The unit is part of the hash so that each unit draws its own
+// sample. If ranks depended on the values alone, all units would keep the same few
+// values.
 //
-// Privacy. A unit that comes or goes takes at most L kept rows with it and leaves
-// all others as they are. This bounds the change of a count of weights up to W by
-// L·W, and of the cells by L in ℓ1.
+// Privacy. Adding or removing a unit adds or removes at most L kept rows and leaves all
+// others as they are. This bounds the change of a count of weights up to W by L·W, and
+// of the cells by L in ℓ1.
 type Keeper struct {
 	limit int64
 	yield func([]query.Value)
 	mac   hash.Hash
 
-	unit   unit              // whose rows are coming; the zero unit before the first
-	rows   []ranked          // of the unit; once seen is not nil a heap, the highest rank first
-	seen   map[string]uint64 // how often each row came; nil while there are no more than L
+	unit   unit              // the unit being added; the zero unit before the first
+	rows   []ranked          // rows of the unit; a heap by descending rank once seen is not nil
+	seen   map[string]uint64 // how often each row was added; nil for the first L rows
 	buffer []byte
 }
 
-// ranked is a row and, once its unit has more than L, its rank.
+// ranked is a row and, if its unit has more than L rows, its rank.
 type ranked struct {
 	rank  [sha256.Size]byte
 	tuple []query.Value
 }
 
-// NewKeeper returns a keeper for a table with a unit. It calls yield with the
-// canonical values of each row that is kept, which are good until yield returns.
+// NewKeeper returns a keeper for a table with a unit. It calls yield with the canonical
+// values of each row that is kept. The values are valid until yield returns.
 func NewKeeper(t Table, yield func([]query.Value)) *Keeper {
 	return &Keeper{limit: t.MaxRows, yield: yield, mac: hmac.New(sha256.New, t.Key)}
 }
 
-// Add takes a row inside the declared domains, with all its canonical values,
-// which may be reused afterwards. The unit is an INTEGER or a TEXT.
+// Add adds a row inside the declared domains, with all its canonical values. The caller
+// may reuse the tuple. The unit must be an INTEGER or a TEXT.
 func (k *Keeper) Add(u query.Value, tuple []query.Value) {
 	if u.IsInt() {
 		k.add(unit{kind: unitInteger, n: u.Int64()}, tuple)
@@ -64,7 +64,7 @@ func (k *Keeper) Add(u query.Value, tuple []query.Value) {
 	k.add(unit{kind: unitText, bytes: u.Str()}, tuple)
 }
 
-// add is Add for a unit of SQLite.
+// add is Add for a unit read from SQLite.
 func (k *Keeper) add(u unit, tuple []query.Value) {
 	if u != k.unit {
 		k.Flush()
@@ -84,7 +84,7 @@ func (k *Keeper) add(u unit, tuple []query.Value) {
 	}
 }
 
-// Flush ends the rows of the last unit: it yields the rows kept of it and forgets them.
+// Flush ends the last unit: it yields the rows kept of it and forgets them.
 func (k *Keeper) Flush() {
 	for _, r := range k.rows {
 		k.yield(r.tuple)
@@ -92,7 +92,7 @@ func (k *Keeper) Flush() {
 	k.rows, k.seen = k.rows[:0], nil
 }
 
-// append adds a copy of the row, in the memory of an earlier unit's if it can.
+// append adds a copy of the row and reuses the memory of an earlier unit if it can.
 func (k *Keeper) append(tuple []query.Value) {
 	n := len(k.rows)
 	if n == cap(k.rows) {
@@ -102,7 +102,7 @@ func (k *Keeper) append(tuple []query.Value) {
 	k.rows[n].tuple = append(k.rows[n].tuple[:0], tuple...)
 }
 
-// rankAll ranks the first L rows of a unit when it turns out to have more.
+// rankAll ranks the first L rows of a unit. It is called when the next row arrives.
 func (k *Keeper) rankAll() {
 	k.seen = make(map[string]uint64)
 	for i := range k.rows {
@@ -125,7 +125,7 @@ func (k *Keeper) rank(tuple []query.Value) (rank [sha256.Size]byte) {
 	return rank
 }
 
-// sink restores the heap below position i.
+// sink moves the row at position i down to its place in the heap.
 func (k *Keeper) sink(i int) {
 	for {
 		highest := i
@@ -142,9 +142,9 @@ func (k *Keeper) sink(i int) {
 	}
 }
 
-// appendCanonical appends an encoding of the values. Among tuples of as many columns
-// it is unique and free of prefixes. It must not change: the rows kept, and so all
-// true counts, depend on it.
+// appendCanonical appends an encoding of the values. Among tuples of equally many
+// columns it is unique and free of prefixes. It must not change, because the rows kept,
+// and so all true counts, depend on it.
 func appendCanonical(buffer []byte, tuple []query.Value) []byte {
 	for _, v := range tuple {
 		switch {
@@ -160,11 +160,11 @@ func appendCanonical(buffer []byte, tuple []query.Value) []byte {
 	return buffer
 }
 
-// streamKept is stream for a table with a unit: of the rows inside the declared
-// domains it yields those that are kept, whatever the columns asked for. SQLite
-// sorts the rows by unit, so that only those kept of one unit are in memory,
-// and the number of each of its distinct rows. Units of which the condition
-// units is not true are not read; it must hold of all rows of a unit or of none.
+// streamKept is stream for a table with a unit. It yields the rows that are kept, and
+// which these are does not depend on the columns asked for. SQLite sorts the rows by
+// unit, so memory holds only the rows kept of one unit and a count for each of its
+// distinct rows. Only units for which the condition units is true are read. The
+// condition must hold of all rows of a unit or of none.
 func streamKept(ctx context.Context, q Querier, t Table, units condition, columns []int, f func([]query.Value)) error {
 	if err := t.CheckUnit(); err != nil {
 		return err
@@ -188,9 +188,9 @@ func streamKept(ctx context.Context, q Querier, t Table, units condition, column
 	return nil
 }
 
-// byUnit returns the statement that reads the columns and the unit, the rows of
-// a unit together. The plus sign keeps SQLite from walking an index on the unit,
-// which takes longer than sorting: it would look up each row.
+// byUnit returns the statement that reads the columns and the unit, sorted by unit. The
+// plus sign keeps SQLite from walking an index on the unit and looking up each row,
+// which takes longer than sorting.
 func (p plan) byUnit(t Table) string {
 	column := columnOf(t.Unit)
 	return "SELECT " + p.fields() + ", " + strings.ReplaceAll(unitField, "?", column) + from(t.Source) +
@@ -215,15 +215,15 @@ func (p plan) eachOfUnits(found *sql.Rows, k *Keeper) error {
 	return nil
 }
 
-// unitField is an expression for a unit: bytes where it is a text, hexadecimal
-// text where it is a blob, and itself where it is a number. Texts travel as
-// bytes because a text that is not valid in the database's encoding would not
-// reach Go as it is, and two units could look like one.
+// unitField is an expression for a unit: bytes for a text, hexadecimal text for a blob,
+// and the value itself for a number. Texts travel as bytes because a text that is not
+// valid in the database's encoding would be changed on its way to Go, and two units
+// could become one.
 const unitField = `CASE typeof(?) WHEN 'text' THEN CAST(? AS BLOB) WHEN 'blob' THEN hex(?) ELSE ? END`
 
-// unit is a value of the unit column. Two are equal by == if and only if SQLite
-// takes them as equal under the BINARY collation: 1 and 1.0 are, 1 and '1' not,
-// 'a' and 'A' not, 'a' and x'61' not.
+// unit is a value of the unit column. Two are equal by == if and only if SQLite takes
+// them as equal under the BINARY collation: 1 and 1.0 are equal; 1 and '1', 'a' and
+// 'A', 'a' and x'61' are not.
 type unit struct {
 	kind  unitKind
 	n     int64
@@ -235,7 +235,7 @@ type unitKind uint8
 
 const (
 	unitInteger unitKind = iota + 1
-	unitReal             // only what is no 64-bit integer
+	unitReal             // a real that is not a 64-bit integer
 	unitText
 	unitBlob
 )
@@ -250,10 +250,10 @@ func (u *unit) Scan(from any) error {
 		if v == math.Trunc(v) && v >= -1<<63 && v < 1<<63 {
 			*u = unit{kind: unitInteger, n: int64(v)}
 		}
-	case nil: // the driver may return empty bytes as nil; NULL is left out
+	case nil: // the driver may return empty bytes as nil; the statement leaves NULL out
 		*u = unit{kind: unitText}
 	case []byte:
-		if u.kind != unitText || u.bytes != string(v) { // rows of a unit share its bytes
+		if u.kind != unitText || u.bytes != string(v) { // all rows of a unit share one string
 			*u = unit{kind: unitText, bytes: string(v)}
 		}
 	case string:
@@ -264,7 +264,7 @@ func (u *unit) Scan(from any) error {
 	return nil
 }
 
-// appendTo appends an encoding of the unit that no other unit's begins with.
+// appendTo appends an encoding of the unit that is not a prefix of any other unit's.
 func (u unit) appendTo(buffer []byte) []byte {
 	buffer = append(buffer, byte(u.kind))
 	switch u.kind {

@@ -9,37 +9,37 @@ import (
 	"dpsql/source/definition"
 )
 
-// relation is what a view or a part of one reads: the rows of a leaf, or pairs
-// of rows of two relations of which a condition is true. Views and sub-selects
-// that only filter and compute are resolved into what they read, so that a
-// relation stands for a table, a join, a SELECT and a view alike.
+// relation is what a view, or a part of one, reads: the rows of a leaf, or those pairs
+// of rows of two relations that meet a condition. A view or sub-select that only
+// filters and computes is resolved into what it reads. A relation thus stands for a
+// table, a join, a SELECT or a view.
 type relation struct {
 	leaf        *leaf // nil for a join
 	left, right *relation
 	outer       bool       // a LEFT JOIN
-	on          []equality // of the join's condition: they hold where both sides have a row
-	where       []equality // they hold for all rows
+	on          []equality // from the join's condition: true where both sides have a row
+	where       []equality // true of all rows
 	leaves      leaves
-	private     leaves // those of the leaves that have private rows
+	private     leaves // the leaves with private rows
 	columns     []field
 }
 
-// field is a column of a relation under its name there.
+// field is a column of a relation with its name there.
 type field struct {
 	name  string // folded; "" for an expression without a name
 	value value
-	twice bool // USING or NATURAL has it from a table to the left: * leaves it out
+	twice bool // merged by USING or NATURAL with a column to the left; * leaves it out
 }
 
-// leaf is one use of a table, or of a SELECT that does more than filter and
-// compute. Another use has a leaf of its own.
+// leaf is one use of a table, or of a SELECT that does more than filter and compute.
+// Each use has a leaf of its own.
 type leaf struct {
 	bit     leaves
 	table   string // as the schema spells it; "" for a SELECT
-	name    string // for people
+	name    string // for messages
 	private bool
-	keys    []key  // of a table: which of its columns name a row
-	parts   []part // of a SELECT: one, or those of a compound
+	keys    []key  // of a table: the sets of columns that identify a row
+	parts   []part // of a SELECT: itself, or the parts of a compound
 }
 
 // part is one SELECT of a leaf.
@@ -49,20 +49,18 @@ type part struct {
 	groups   []group
 }
 
-// group is a way in which a SELECT takes rows together: those that agree on the
-// values.
+// group is one way in which a SELECT combines rows: those that agree on the values.
 type group struct {
-	what string // for people: what follows the view's name
+	what string // for messages, after the view's name
 	by   []value
 }
 
-// has reports whether the group only takes rows together that agree on v, byte
-// by byte.
+// has reports whether all rows of a group agree on v, byte by byte.
 func (g group) has(v value) bool {
 	return slices.ContainsFunc(g.by, func(w value) bool { return w.same(v) && w.collation == binaryCollation })
 }
 
-// leaves is a set of leaves, one bit each.
+// leaves is a set of leaves, one bit for each.
 type leaves uint64
 
 const maxLeaves = 64
@@ -70,15 +68,15 @@ const maxLeaves = 64
 func (l leaves) has(all leaves) bool { return l&all == all }
 func (l leaves) count() int          { return bits.OnesCount64(uint64(l)) }
 
-// value is what an expression gives on a row.
+// value is the value of an expression on a row.
 type value struct {
-	leaf      *leaf  // the expression is a column of this leaf, passed on as stored; else nil
+	leaf      *leaf  // if not nil, the expression is a column of this leaf, passed on as stored
 	column    string // folded
-	computed  int    // tells expressions apart that have a name in a sub-select; else 0
-	reads     leaves // whose rows decide the value
+	computed  int    // identifies a named expression of a sub-select; else 0
+	reads     leaves // the leaves whose rows decide the value
 	affinity  affinity
-	collation string // of the column; "" for what is no column; unknownCollation
-	collates  bool   // COLLATE stands in the expression
+	collation string // of the column; "" for an expression; or unknownCollation
+	collates  bool   // the expression has a COLLATE
 }
 
 const (
@@ -92,11 +90,11 @@ func (v value) same(w value) bool { return v.leaf != nil && v.leaf == w.leaf && 
 // equal reports whether two values are equal on every row.
 func (v value) equal(w value) bool { return v.same(w) || v.computed != 0 && v.computed == w.computed }
 
-// equality is left = right, without COLLATE in it.
+// equality is left = right without a COLLATE.
 type equality struct{ left, right value }
 
-// collation is that by which SQLite compares: of the left side if that is a
-// column, else of the right, else BINARY.
+// collation returns the collation by which SQLite compares: that of the left side if it
+// is a column, else that of the right side if that is one, else BINARY.
 func (e equality) collation() string {
 	switch {
 	case e.left.collation != "":
@@ -107,15 +105,15 @@ func (e equality) collation() string {
 	return binaryCollation
 }
 
-// stored reports whether stored values are compared as they are: none is turned
-// into another for it, and 'a' is not 'A'. Such equalities are transitive.
+// stored reports whether the comparison takes stored values as they are: it converts
+// neither, and 'a' differs from 'A'. Such equalities are transitive.
 func (e equality) stored() bool {
 	return e.left.leaf != nil && e.right.leaf != nil && e.collation() == binaryCollation &&
 		e.left.affinity == e.right.affinity && e.left.affinity != unknownAffinity
 }
 
-// all returns the equalities that hold for every row. In the right side of a
-// LEFT JOIN a row may have NULL in place of everything.
+// all returns the equalities that hold for every row. Those of the right side of a LEFT
+// JOIN are left out, because its columns are NULL in a row without a match.
 func (r *relation) all() []equality {
 	out := slices.Clone(r.where)
 	if r.leaf != nil {
@@ -138,7 +136,7 @@ func (r *relation) each(f func(*leaf)) {
 	r.right.each(f)
 }
 
-// privateLeaf returns the leaf with private rows, of a relation that has one.
+// privateLeaf returns the leaf with private rows. The relation must have one.
 func (r *relation) privateLeaf() *leaf {
 	var out *leaf
 	r.each(func(l *leaf) {
@@ -151,12 +149,12 @@ func (r *relation) privateLeaf() *leaf {
 
 // base is a table of the file as its schema declares it.
 type base struct {
-	columns []field // of no leaf
-	rowid   bool    // the number of a row can be named
+	columns []field // without a leaf
+	rowid   bool    // it has a rowid that can be named
 	keys    []key
 }
 
-// key is a list of columns: no two rows of the table have equal values in all.
+// key is a list of columns such that no two rows of the table have equal values in all.
 type key []keyColumn
 
 type keyColumn struct {
@@ -166,10 +164,10 @@ type keyColumn struct {
 
 const rowidName = "rowid"
 
-// isRowid reports whether a folded name is one of SQLite's for the number of a row.
+// isRowid reports whether a folded name is one of SQLite's names for the rowid.
 func isRowid(name string) bool { return name == rowidName || name == "oid" || name == "_rowid_" }
 
-// baseOf reads the columns and keys of a table whose CREATE TABLE is given.
+// baseOf reads the columns and keys of a table from the schema and its CREATE TABLE.
 func baseOf(ctx context.Context, q Querier, table, created string) (base, error) {
 	var b base
 	collations, known := definition.Collations(created, query.FoldName)
@@ -207,8 +205,8 @@ func baseOf(ctx context.Context, q Querier, table, created string) (base, error)
 	return b, b.readKeys(ctx, q, table, primary)
 }
 
-// readKeys reads the unique indexes that are total and over columns. A primary
-// key of one column that has no index is the number of the row.
+// readKeys reads the unique indexes that cover all rows and have only columns. A
+// primary key of one column without an index is the rowid.
 func (b *base) readKeys(ctx context.Context, q Querier, table string, primary []string) error {
 	var without bool
 	err := q.QueryRowContext(ctx, `SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?`, table).Scan(&without)
@@ -253,8 +251,8 @@ func (b *base) readKeys(ctx context.Context, q Querier, table string, primary []
 	return nil
 }
 
-// finds reports whether at most one row of the leaf can meet the equalities whose
-// other sides the known leaves decide. None is true of a row that has NULL there.
+// finds reports whether at most one row of the leaf can meet the equalities whose other
+// sides the known leaves decide. A NULL meets none.
 func (k key) finds(l *leaf, equalities []equality, known leaves) bool {
 	for _, c := range k {
 		met := func(e equality) bool {
@@ -267,10 +265,10 @@ func (k key) finds(l *leaf, equalities []equality, known leaves) bool {
 	return true
 }
 
-// metBy reports whether the comparison of a column with another value is one of
-// the key's column that tells stored values apart as the key does. The affinity
-// of the other side must not change what is stored, as '01' becomes 1 beside a
-// number. BINARY tells apart whatever another collation does.
+// metBy reports whether comparing column with other is comparing the key's column, in
+// such a way that it tells stored values apart as the key does. The affinity of the
+// other side must not change the stored value, as '01' becomes 1 beside a number.
+// BINARY tells apart whatever another collation does.
 func (c keyColumn) metBy(l *leaf, column, other value, collation string, known leaves) bool {
 	if column.leaf != l || column.column != c.name || !known.has(other.reads) {
 		return false
@@ -279,7 +277,7 @@ func (c keyColumn) metBy(l *leaf, column, other value, collation string, known l
 		return false
 	}
 	switch column.affinity {
-	case numericAffinity: // what is stored is a number already, or no text that looks like one
+	case numericAffinity: // stored values are numbers, or texts that do not look like one
 		return true
 	case textAffinity:
 		return other.affinity == textAffinity || other.affinity == noAffinity

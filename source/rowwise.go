@@ -6,21 +6,19 @@ import (
 	"dpsql/sqlerr"
 )
 
-// rowwise refuses a relation of which a private row could bring about two rows,
-// or change what another brings about.
+// rowwise refuses a relation in which one private row could bring about two rows, or
+// change a row that another private row brings about.
 //
-// Each row of the relation is made of one row of each leaf, or of NULL for the
-// leaves to the right of a LEFT JOIN, and is there if its own rows meet the
-// conditions, whatever other private rows there are: of these there is one leaf,
-// which stands in no right side. So removing a private row removes the rows made
-// of it and no others, and it remains that there is at most one. Two rows made of
-// the same private row agree on every leaf: a public leaf is reached by a key, of
-// which every column equals a value of leaves on which they agree. Where the
-// equality is that of a LEFT JOIN, they agree on all leaves to its left and so on
-// whether it has a match.
+// Each row of the relation is made of one row of each leaf, or of NULL for the leaves
+// on the right of a LEFT JOIN. It is there if its own rows meet the conditions,
+// whatever other private rows there are, because only one leaf is private and it stands
+// in no right side. So removing a private row removes the rows made of it and no
+// others. It remains to show that there is at most one. Two rows made of the same
+// private row agree on every leaf: a public leaf is reached by a key, and every column
+// of the key equals a value of leaves on which they agree. If the equality is that of a
+// LEFT JOIN, they agree on all leaves to its left and so on whether it has a match.
 //
-// A UNION ALL has the rows of its parts. A table that is private must stand in
-// one of them only.
+// A UNION ALL has the rows of its parts. A private table may stand in only one of them.
 func (r *relation) rowwise() error {
 	if r.private.count() != 1 {
 		return mixedf("reads %s", manyNames(r))
@@ -61,7 +59,8 @@ func (l *leaf) rowwise() error {
 	return nil
 }
 
-// privateTables returns the private tables that are read, each as often as it is.
+// privateTables returns the names of the private tables that are read, one for each
+// use.
 func (r *relation) privateTables() []string {
 	var out []string
 	r.each(func(l *leaf) {
@@ -75,7 +74,7 @@ func (r *relation) privateTables() []string {
 	return out
 }
 
-// manyNames says which private tables are read, where it is not one.
+// manyNames says which private tables are read, when there is not exactly one.
 func manyNames(r *relation) string {
 	tables := r.privateTables()
 	slices.Sort(tables)
@@ -90,7 +89,7 @@ func manyNames(r *relation) string {
 	return "the private tables " + tables[0] + " and " + tables[1]
 }
 
-// nullable reports whether the leaves stand on the right of a LEFT JOIN.
+// nullable reports whether any of the leaves stands on the right of a LEFT JOIN.
 func (r *relation) nullable(l leaves) bool {
 	switch {
 	case r.leaf != nil:
@@ -101,15 +100,14 @@ func (r *relation) nullable(l leaves) bool {
 	return r.outer || r.right.nullable(l)
 }
 
-// reach is an equality that finds rows of a leaf, once others are known.
+// reach is an equality that finds rows of a leaf once the leaves in after are known.
 type reach struct {
 	equality
 	after leaves
 }
 
-// reaches adds the equalities by which leaves are reached. Those of a LEFT JOIN
-// and of its right side hold where there is a match, which all leaves to the left
-// decide.
+// reaches appends the equalities by which leaves are reached. Those of a LEFT JOIN and
+// of its right side hold only if there is a match, which all leaves to the left decide.
 func (r *relation) reaches(after leaves, out []reach) []reach {
 	for _, e := range r.where {
 		out = append(out, reach{e, after})
@@ -127,8 +125,8 @@ func (r *relation) reaches(after leaves, out []reach) []reach {
 	return r.right.reaches(after, out)
 }
 
-// reachedFrom returns the leaves of which at most one row each goes with a row of
-// the given one.
+// reachedFrom returns the leaves that have at most one row for each row of the given
+// leaf.
 func (r *relation) reachedFrom(from *leaf) leaves {
 	all := r.reaches(0, nil)
 	known, before := from.bit, leaves(0)
@@ -149,7 +147,7 @@ func (r *relation) reachedFrom(from *leaf) leaves {
 	return known
 }
 
-// unreached returns a leaf that is not among those known; nil if there is none.
+// unreached returns a leaf that is not among the known ones, or nil if there is none.
 func (r *relation) unreached(known leaves) *leaf {
 	var out *leaf
 	r.each(func(l *leaf) {
@@ -160,9 +158,10 @@ func (r *relation) unreached(known leaves) *leaf {
 	return out
 }
 
-// Mixes is the refusal of a view that may repeat or mix the rows that it reads,
-// in the same words for all readers. What says what of it is not understood to work
-// row by row or, with the column of a unit, unit by unit, as in "has a LIMIT".
+// Mixes returns the refusal of a view that may repeat or mix the rows that it reads.
+// All readers use its words. unit is the unit's column, or "" without one. what is the
+// predicate for the part that is not understood to work row by row, or unit by unit, as
+// in "has a LIMIT".
 func Mixes(source, unit, what string) *sqlerr.Error {
 	if unit == "" {
 		return sqlerr.New(sqlerr.Unsupported, "%s %s: a row of a table could count in it more than once, or change other rows", source, what)

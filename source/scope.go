@@ -10,24 +10,24 @@ import (
 	"dpsql/source/definition"
 )
 
-// scope is where the names of a SELECT are looked up: in its tables, then in its
-// own aliases, then in the SELECT around it.
+// scope resolves the names of a SELECT: first in its tables, then in its own aliases,
+// then in the surrounding SELECT.
 type scope struct {
 	*definer
 	ctes    *environment
 	tables  []fromItem
 	aliases []string   // folded
-	keys    []groupKey // of GROUP BY
+	keys    []groupKey // the expressions of GROUP BY
 	around  *scope
-	outside leaves // those of SELECTs around that were named
-	outer   int    // how many columns of SELECTs around were named
+	outside leaves // leaves of surrounding SELECTs that were named
+	outer   int    // how many columns of surrounding SELECTs were named
 
-	constants []string // names, folded, that were taken for a text or a truth value
+	constants []string // folded names that were taken for a text or a truth value
 
 	aggregate string  // one of this SELECT's; "" if it has none
-	windows   []group // what its window functions divide rows by
-	bare      []value // columns that were named outside aggregates
-	inside    bool    // of an aggregate's arguments
+	windows   []group // the partitions of its window functions
+	bare      []value // columns named outside aggregates
+	inside    bool    // resolving an aggregate's arguments
 }
 
 // groupKey is an expression of GROUP BY.
@@ -40,19 +40,19 @@ type groupKey struct {
 type fromItem struct {
 	alias  string // folded
 	fields []field
-	rowid  *value // of a table; nil where there is none
+	rowid  *value // of a table that has one; else nil
 }
 
-// column looks a column up. Where several tables have the name, USING has made
-// them one, and the first is meant: anything else SQLite has refused.
+// column resolves a column. If several tables have the name, USING has merged the
+// columns, and the first is meant. SQLite has refused any other ambiguity.
 func (s *scope) column(table, name string) (value, bool) {
 	for at := s; at != nil; at = at.around {
 		v, ok := at.own(table, name)
 		if !ok && !isWord(name) && !allNamed(at.tables) {
-			return value{}, false // it may be a name that SQLite has made up
+			return value{}, false // SQLite may have made up this name
 		}
 		if !ok && table == "" && isRowid(name) && len(at.tables) > 0 {
-			return value{}, false // it may be that of the only table that has one
+			return value{}, false // only one of the tables may have a rowid
 		}
 		if !ok && table == "" {
 			v, ok = unresolved, slices.Contains(at.aliases, name)
@@ -98,17 +98,17 @@ func (s *scope) constantly(names []string) error {
 	return nil
 }
 
-// isTruth reports whether a folded name is a truth value where it names no column.
+// isTruth reports whether a folded name is a truth value if it names no column.
 func isTruth(name string) bool { return name == "true" || name == "false" }
 
-// isWord reports whether a name can be that of a column or an alias alone: SQLite
-// calls an expression by its text, and the second k of a SELECT k:1.
+// isWord reports whether only a column or an alias can have the name. SQLite names an
+// expression by its text, and calls the second k of a SELECT k:1.
 func isWord(name string) bool {
 	return !strings.ContainsFunc(name, func(c rune) bool { return c < 0x80 && c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) &&
 		(name == "" || !unicode.IsDigit(rune(name[0])))
 }
 
-// star returns the fields of all tables, or of one; false if there is none of
+// star returns the fields of all tables, or of one. It returns false if no table has
 // the name.
 func (s *scope) star(table string) ([]field, bool) {
 	var out []field
@@ -129,7 +129,7 @@ func (s *scope) star(table string) ([]field, bool) {
 }
 
 // knowsAll reports whether the names of all columns are known, here and in the
-// SELECTs around.
+// surrounding SELECTs.
 func (s *scope) knowsAll() bool {
 	for ; s != nil; s = s.around {
 		if !allNamed(s.tables) {
@@ -139,8 +139,8 @@ func (s *scope) knowsAll() bool {
 	return true
 }
 
-// allNamed reports whether each column has a name that is its own in its table.
-// SQLite makes up names for others, which are not known here.
+// allNamed reports whether each column has a name of its own in its table. SQLite makes
+// up names for the others, which are not known here.
 func allNamed(tables []fromItem) bool {
 	for _, t := range tables {
 		names := make(map[string]bool)
@@ -154,8 +154,8 @@ func allNamed(tables []fromItem) bool {
 	return true
 }
 
-// condition resolves a condition, and returns the equalities that hold where it
-// is true. No condition is nil.
+// condition resolves a condition and returns equalities that hold if it is true. A nil
+// expression is no condition.
 func (s *scope) condition(x *definition.Expr) ([]equality, error) {
 	if x == nil {
 		return nil, nil
@@ -183,7 +183,7 @@ func (s *scope) condition(x *definition.Expr) ([]equality, error) {
 	return nil, err
 }
 
-// values resolves expressions into one that reads what all of them read.
+// values resolves expressions into one value that reads what all of them read.
 func (s *scope) values(all []*definition.Expr) (value, error) {
 	var out value
 	out.affinity = noAffinity
@@ -214,7 +214,7 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 		return s.call(x)
 	}
 	v, err := s.values(x.Args)
-	if len(x.Args) == 1 { // a + before a column compares as the column does
+	if len(x.Args) == 1 { // a column after a + compares as without it
 		v.collation = unknownCollation
 	}
 	switch x.Kind {
@@ -231,14 +231,14 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 	return v, err
 }
 
-// unresolved is the value of a name that is not the name of exactly one column here
-// or in a surrounding SELECT: a text, a truth value, or an alias. SQLite has rules
-// that tell which. They do not matter here, because no key and no unit is found by
-// such a value. It is treated as if all rows together decided it.
+// unresolved is the value of a name that is not the name of exactly one column here or
+// in a surrounding SELECT: a text, a truth value, or an alias. SQLite has rules that
+// tell which. They do not matter here, because no key and no unit is found by such a
+// value. It is treated as if all rows together decided it.
 var unresolved = value{reads: ^leaves(0), affinity: unknownAffinity, collation: unknownCollation}
 
-// ref resolves a name. In double quotes SQLite takes what names nothing for a
-// text; but not all names of expressions are known here.
+// ref resolves a name. SQLite takes a name in double quotes for a text if it names
+// nothing. Not all names of expressions are known here, so ref cannot always tell.
 func (s *scope) ref(x *definition.Expr) (value, error) {
 	table, name := query.FoldName(x.Table), query.FoldName(x.Name)
 	if v, ok := s.column(table, name); ok {
@@ -254,8 +254,8 @@ func (s *scope) ref(x *definition.Expr) (value, error) {
 	return value{}, mixedf("names %s, which is not understood", x.Name)
 }
 
-// subSelect resolves a SELECT within an expression. It may read public rows, so
-// that it is a function of the row that it stands beside.
+// subSelect resolves a SELECT within an expression. It may read public rows only, so it
+// is a function of the row beside which it stands.
 func (s *scope) subSelect(x *definition.Expr) (value, error) {
 	r, outside, err := s.query(x.Select, s.ctes, s)
 	if err != nil {
@@ -267,11 +267,11 @@ func (s *scope) subSelect(x *definition.Expr) (value, error) {
 	return value{reads: outside, affinity: unknownAffinity, collation: unknownCollation}, nil
 }
 
-// aggregates are the functions that are aggregates, min and max of one argument.
+// aggregates are the aggregate functions; min and max are aggregates of one argument.
 var aggregates = map[string]bool{"avg": true, "count": true, "max": true, "min": true, "total": true}
 
-// call resolves a call of a function. An aggregate of columns of a SELECT around
-// would be one of that SELECT's.
+// call resolves a call of a function. An aggregate over columns of a surrounding SELECT
+// would be an aggregate of that SELECT.
 func (s *scope) call(x *definition.Expr) (value, error) {
 	if !safe[x.Name] {
 		return value{}, errUnsafe(s.source, x.Name)

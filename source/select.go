@@ -9,7 +9,7 @@ import (
 	"dpsql/source/definition"
 )
 
-// core resolves a SELECT up to HAVING, with the ORDER BY behind it.
+// core resolves a SELECT up to HAVING, and the ORDER BY that follows it.
 func (d *definer) core(c *definition.Core, order []*definition.Expr, e *environment, around *scope) (part, leaves, error) {
 	s := &scope{definer: d, ctes: e, around: around}
 	r, err := s.from(c.From)
@@ -36,7 +36,7 @@ func (d *definer) core(c *definition.Core, order []*definition.Expr, e *environm
 	bare := s.bare
 	where, err := s.condition(c.Where)
 	if err == nil {
-		_, err = s.values(order) // they can be aggregates, too
+		_, err = s.values(order) // ORDER BY can have aggregates, too
 	}
 	if err != nil {
 		return part{}, 0, err
@@ -48,8 +48,8 @@ func (d *definer) core(c *definition.Core, order []*definition.Expr, e *environm
 	return p, s.outside, err
 }
 
-// groupBy resolves the expressions of GROUP BY: numbers of columns, aliases, and
-// others. A column's name goes before an alias.
+// groupBy resolves the expressions of GROUP BY: column numbers, aliases and others. A
+// column's name goes before an alias.
 func (s *scope) groupBy(c *definition.Core) error {
 	for _, x := range c.GroupBy {
 		if x.Kind == definition.Literal {
@@ -78,8 +78,8 @@ func (s *scope) groupBy(c *definition.Core) error {
 	return nil
 }
 
-// columns resolves a select list. It returns the columns as other SELECTs name
-// them, and the names that its own conditions may use.
+// columns resolves a select list. It returns the columns by the names that other
+// SELECTs use, and the names that the SELECT's own conditions may use.
 func (s *scope) columns(list []definition.Column) (out []field, aliases []string, err error) {
 	for _, c := range list {
 		if c.Expr == nil {
@@ -105,8 +105,8 @@ func (s *scope) columns(list []definition.Column) (out []field, aliases []string
 	return out, aliases, nil
 }
 
-// nameOf returns the folded name of a column, "" where it is none of its own. The
-// number of a row is called by the table's primary key, and a text by its quotes, too.
+// nameOf returns the folded name of a column, or "" if it has none of its own. A rowid
+// may also be called by the table's primary key, and a text by its quotes.
 func nameOf(c definition.Column, v value) string {
 	x := c.Expr
 	for x.Kind == definition.Collate {
@@ -121,8 +121,8 @@ func nameOf(c definition.Column, v value) string {
 	return query.FoldName(c.Alias)
 }
 
-// columnName returns what SQLite calls the column of a SELECT at a place: as it
-// is named, but for truth values.
+// columnName returns SQLite's name for the column of a SELECT at a place. It is the
+// name as written, except for truth values.
 func columnName(name string, place int) string {
 	if isTruth(name) {
 		return fmt.Sprintf("column%d", place+1)
@@ -130,8 +130,8 @@ func columnName(name string, place int) string {
 	return name
 }
 
-// passed makes a field of a select list one that other SELECTs can name. An
-// expression is a column there; what it compares by is not gone into.
+// passed makes a field that other SELECTs can name. An expression becomes a column,
+// whose affinity and collation are not worked out.
 func (s *scope) passed(f field) field {
 	if f.value.leaf == nil {
 		if f.value.computed == 0 {
@@ -144,9 +144,9 @@ func (s *scope) passed(f field) field {
 	return f
 }
 
-// groups returns the ways in which a SELECT takes rows together. Of private rows
-// a group may show nothing but aggregates and what it is grouped by: which row
-// another column is from, SQLite does not say.
+// groups returns the ways in which a SELECT combines rows. With private rows, a group
+// may show only aggregates and the values it is grouped by, because SQLite does not say
+// from which row it takes another column.
 func (s *scope) groups(c *definition.Core, p part, bare []value) ([]group, error) {
 	var out []group
 	switch {
@@ -174,9 +174,9 @@ func (s *scope) groups(c *definition.Core, p part, bare []value) ([]group, error
 	return out, nil
 }
 
-// from resolves what a SELECT reads, and puts its names into the scope.
+// from resolves FROM and adds its names to the scope.
 func (s *scope) from(f *definition.From) (*relation, error) {
-	if f == nil { // one row, which nothing needs to find
+	if f == nil { // one row without columns
 		return s.leaf(&leaf{name: "a constant", keys: []key{{}}})
 	}
 	r, tables, err := s.join(f)
@@ -184,7 +184,7 @@ func (s *scope) from(f *definition.From) (*relation, error) {
 	return r, err
 }
 
-// join resolves a table, a SELECT or a join, with the names in it.
+// join resolves a table, a SELECT or a join, and returns the names in it.
 func (s *scope) join(f *definition.From) (*relation, []fromItem, error) {
 	if f.Left == nil {
 		return s.unary(f)
@@ -209,15 +209,15 @@ func (s *scope) join(f *definition.From) (*relation, []fromItem, error) {
 	}
 	tables = append(tables, more...)
 	names := s.tables
-	s.tables = tables // a condition names the tables of its join
+	s.tables = tables // a condition can name the tables of its join
 	on, err := s.condition(f.On)
 	s.tables = names
 	r.on = append(r.on, on...)
 	return r, tables, err
 }
 
-// beside notes that values computed in the right side of a LEFT JOIN are NULL
-// where that has no row.
+// beside notes that values computed on the right of a LEFT JOIN are NULL in a row
+// without a match.
 func (n fromItem) beside(right leaves) {
 	for i := range n.fields {
 		if v := &n.fields[i].value; v.leaf == nil {
@@ -252,8 +252,8 @@ func (s *scope) relation(f *definition.From) (*relation, *value, error) {
 	return s.table(f.Table)
 }
 
-// cte resolves one use of a common table expression. Within itself it is
-// recursive, which is not understood.
+// cte resolves one use of a common table expression. A use within its own body is
+// recursive, which is refused as not understood.
 func (s *scope) cte(c *definition.CTE, home *environment) (*relation, error) {
 	name := query.FoldName(c.Name)
 	if home.busy[name] {

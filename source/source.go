@@ -50,14 +50,15 @@ type Reader interface {
 }
 
 // Permit admits the reading of private rows. The one in dpsql is the receipt for a
-// charge. It is the door of this package: that a caller has a Permit is checked when
-// it is compiled, that the Permit is good for the table when rows are read.
+// charge. The compiler checks that a caller has a Permit. The reader checks that it is
+// good for the table.
 type Permit interface {
 	// Admits returns nil if rows of the table may be read now.
 	Admits(t Table) error
 }
 
-// Admit asks a permit. Readers call it before they read a row. nil admits nothing.
+// Admit asks a permit for leave to read rows of t. Readers call it before they read a
+// row. A nil permit admits nothing.
 func Admit(p Permit, t Table) error {
 	if p == nil {
 		return sqlerr.New(sqlerr.Internal, "private rows are not read: there is no permit")
@@ -65,23 +66,23 @@ func Admit(p Permit, t Table) error {
 	return p.Admits(t)
 }
 
-// Checker looks at schemas. It reads no rows.
+// Checker checks schemas. It reads no rows.
 type Checker interface {
-	// Check reports what the table's source reads, once it has found that it is
-	// a table or view of the database, readable, and has every declared column
-	// and the unit's. The columns may be none. Errors: Unknown for a source or
-	// column that is not there, Unsupported or Forbidden for one that is refused.
+	// Check reports what the table's source reads. It first checks that the source is a
+	// readable table or view of the database and has the unit's column and every
+	// declared column. The table may have no columns. Errors: Unknown for a source or
+	// column that does not exist, Unsupported or Forbidden for one that is refused.
 	Check(ctx context.Context, t Table) (Schema, error)
 }
 
 // Schema is the public description of what a source reads. Bases outside the file
 // have names with slashes. A name covers every name that begins with it and a "/".
 type Schema struct {
-	Bases  []string // the tables whose rows it reads, views resolved; sorted
-	Also   []string // tables that may have some of these rows, too; sorted
-	Before []string // other names under which these rows may have a budget from earlier; sorted
+	Bases  []string // tables whose rows it reads, with views resolved; sorted
+	Also   []string // tables that may also have some of these rows; sorted
+	Before []string // other names under which these rows may already have a budget; sorted
 	Text   string   // the schema of the source, its tables and the views between; equal texts mean an unchanged source
-	Notes  []string // what the declaration relies on and dpsql cannot check, for people
+	Notes  []string // for people: conditions of the declaration that dpsql cannot check
 }
 
 // Others returns the other tables whose budget these rows may share.
@@ -93,28 +94,26 @@ func (s Schema) Others() []string { return append(slices.Clone(s.Also), s.Before
 // rows count, wherever they are read.
 const Apart = "on several servers\n"
 
-// Table says where the rows of a private table come from, and which of them
-// count.
+// Table says where the rows of a private table come from, and which of them count.
 //
-// Without Unit a row is a unit, and all rows inside the domains count. With it,
-// rows outside the domains and rows whose unit is NULL are dropped first. Then
-// at most MaxRows rows of each unit are kept: those of the lowest HMAC-SHA256,
-// under Key, of the unit, the row's canonical declared values and its number
-// among the unit's equal rows. Databases with the same multiset of units and declared
-// values thus keep the same multiset of rows, and adding or removing a unit
-// changes a count by at most MaxRows times the query's largest weight, and the
-// cells by at most MaxRows in all.
+// Without Unit a row is a unit, and all rows inside the domains count. With Unit, rows
+// outside the domains and rows whose unit is NULL are dropped first. Then at most
+// MaxRows rows of each unit are kept: those with the lowest HMAC-SHA256, under Key, of
+// the unit, the row's canonical declared values and its number among the unit's equal
+// rows. Databases with the same multiset of units and declared values thus keep the
+// same multiset of rows, and adding or removing a unit changes a count by at most
+// MaxRows times the query's largest weight, and the cells by at most MaxRows in all.
 //
-// Units in SQLite are equal as stored values are under SQLite's = with the BINARY
-// collation and no affinity: 1 and 1.0 are one unit; 1 and '1', 'a' and 'A', and
+// Units in SQLite are equal if their stored values are equal under SQLite's = with the
+// BINARY collation and no affinity: 1 and 1.0 are one unit; 1 and '1', 'a' and 'A', and
 // 'a' and the blob x'61' are two.
 type Table struct {
-	Source  string         // a table or view, as its database names it: in SQLite one of the main database
+	Source  string         // a table or view, by its name in the database; in SQLite, in the main database
 	Columns []query.Column // the declared columns
 	Unit    string         // the column that names a row's unit, declared or not; "" where a unit is a row
-	MaxRows int64          // L ≥ 1, the rows kept of each unit; without Unit ignored
-	Public  []string       // the tables of an SQLite file that are declared public: a view may join them
-	Key     []byte         // secret and of one table, chooses the rows kept; without Unit ignored
+	MaxRows int64          // L ≥ 1, the rows kept of each unit; ignored without Unit
+	Public  []string       // the file's tables that are declared public; a view may join them
+	Key     []byte         // secret, one a table; chooses the rows kept; ignored without Unit
 
 	// Progress, if not nil, is called with the number of parts read so far when
 	// PostgreSQL reads the cells of partitions side by side. It must not call the
@@ -135,8 +134,8 @@ func (t Table) CheckUnit() error {
 	return nil
 }
 
-// Over returns an Internal error unless u has the table's columns. The weights of
-// a query over another universe would belong to other values.
+// Over returns an Internal error unless u has the table's columns. A query over another
+// universe would weigh the values of other columns.
 func (t Table) Over(u *query.Universe) error {
 	same := slices.EqualFunc(t.Columns, u.Columns(), func(a, b query.Column) bool {
 		return query.SameName(a.Name, b.Name) && a.Domain.Type() == b.Domain.Type()
@@ -167,17 +166,17 @@ func SQLite(q Querier) Reader { return sqlite{q} }
 
 type sqlite struct{ q Querier }
 
-// failure replaces an error of the database by one that names only the source.
-// The database's own text can carry a value of a row.
+// failure replaces an error of the database by one that names only the source, because
+// the database's own text can carry a value of a row.
 func failure(ctx context.Context, err error, source string) error {
 	code, what := classify(ctx, err)
 	return sqlerr.New(code, "%s while reading %s", what, source)
 }
 
-// classify maps an error to a code and fixed words for it.
+// classify maps an error to a code and a fixed text.
 func classify(ctx context.Context, err error) (sqlerr.Code, string) {
 	code, words, result := sqlerr.OfSQLite(ctx, err)
-	if result == 1 { // the schema has changed, or an expression of a view failed
+	if result == 1 { // the schema changed, or an expression of a view failed
 		return sqlerr.Invalid, "the database refused a column or an expression"
 	}
 	return code, words

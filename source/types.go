@@ -10,11 +10,11 @@ import (
 	"dpsql/sqlerr"
 )
 
-// comparesStored reports for each column whether its stored values compare with
-// values of the domain as the canonical values do. A condition on the stored value
-// is then necessary. It holds for columns of numeric affinity with an INTEGER domain
-// and of TEXT affinity with a TEXT domain. It is false for columns of views, which
-// can mix affinities.
+// comparesStored reports for each column whether its stored values compare with values
+// of the domain as the canonical values do. If so, a condition on the stored value is
+// necessary. It holds for columns of numeric affinity with an INTEGER domain and of
+// TEXT affinity with a TEXT domain. It is false for columns of views, which can mix
+// affinities.
 func comparesStored(ctx context.Context, q Querier, t Table) ([]bool, error) {
 	types, err := storedTypes(ctx, q, t.Source)
 	if err != nil {
@@ -41,8 +41,8 @@ func storedTypes(ctx context.Context, q Querier, source string) (map[string]stri
 		WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = ? COLLATE NOCASE`)
 }
 
-// typesOf returns types by folded name, from a statement that gives each column's
-// name and type with a NUL between.
+// typesOf returns types by folded name. The statement must return each column's name
+// and type with a NUL between.
 func typesOf(ctx context.Context, q Querier, source, statement string) (map[string]string, error) {
 	found, err := texts(ctx, q, source, statement, source)
 	if err != nil {
@@ -59,8 +59,8 @@ func typesOf(ctx context.Context, q Querier, source, statement string) (map[stri
 type affinity uint8
 
 const (
-	noAffinity      affinity = iota // values are stored as they come
-	numericAffinity                 // INTEGER, REAL or NUMERIC: a text that is a number is stored as a number
+	noAffinity      affinity = iota // values are stored unchanged
+	numericAffinity                 // INTEGER, REAL or NUMERIC: a text that looks like a number is stored as one
 	textAffinity                    // numbers are stored as texts
 	unknownAffinity
 )
@@ -69,7 +69,7 @@ const (
 // "Datatypes In SQLite", section 3.1). ANY is NUMERIC in an ordinary table, but
 // in a STRICT one has no affinity.
 func affinityOf(declared string) affinity {
-	folded := query.FoldName(declared) // of ASCII only, as SQLite does
+	folded := query.FoldName(declared) // folds ASCII only, as SQLite does
 	has := func(part string) bool { return strings.Contains(folded, part) }
 	switch {
 	case has("int"):
@@ -82,11 +82,11 @@ func affinityOf(declared string) affinity {
 	return numericAffinity
 }
 
-// Misfits names the columns whose type in the schema admits values that belong to
-// no value of the declared domain, in sentences for people. Rows with such values
-// are not counted, and no error mentions them. Misfits returns an Unsupported error
-// for a column that can hold no declared value at all. It reads the schema and no
-// rows. Expressions of views have no type and are not judged.
+// Misfits returns a sentence for each column whose type in the schema admits values
+// that belong to no value of the declared domain. Rows with such values are not
+// counted, and no error mentions them. Misfits returns an Unsupported error for a
+// column that can hold no declared value at all. It reads the schema and no rows. It
+// does not judge expressions of views, which have no type.
 func Misfits(ctx context.Context, q Querier, t Table) ([]string, error) {
 	types, err := typesOf(ctx, q, t.Source, `SELECT name || char(0) || type FROM pragma_table_xinfo(?, 'main')`)
 	if err != nil {
@@ -104,7 +104,7 @@ func Misfits(ctx context.Context, q Querier, t Table) ([]string, error) {
 			return nil, sqlerr.New(sqlerr.Unsupported, "column %s of %s holds blobs alone, and none is a value of %s", c.Name, t.Source, c.Domain.Type()).
 				WithHint("make a view with a column that has the values, as CASE or CAST gives them, and declare the view")
 		} else if isBlob && kind == "view" {
-			continue // so views show a column without a type
+			continue // an expression of a view
 		}
 		if why := misfit(c, declared, t.Source); why != "" {
 			out = append(out, fmt.Sprintf("%s is declared %s in %s: %s", c.Name, declared, t.Source, why))
@@ -113,7 +113,7 @@ func Misfits(ctx context.Context, q Querier, t Table) ([]string, error) {
 	return out, nil
 }
 
-// misfit says which values of a column of the declared type belong to no value of
+// misfit names the values of a column of the declared type that belong to no value of
 // the domain. It returns "" if the type does not suggest any.
 func misfit(c query.Column, declared, source string) string {
 	up := strings.ToUpper(declared)
@@ -143,7 +143,7 @@ func misfit(c query.Column, declared, source string) string {
 }
 
 // numberLike returns a text of the domain that an INTEGER column would store as a
-// number and return as another text, as '01' becomes '1'.
+// number and return as another text. For example '01' would become '1'.
 func numberLike(d query.Domain) (string, bool) {
 	if !d.Finite() {
 		return "", false
@@ -155,7 +155,7 @@ func numberLike(d query.Domain) (string, bool) {
 		}
 		trimmed := strings.Trim(v.Str(), " \t\n\v\f\r")
 		if trimmed == "" || !strings.Contains("+-.0123456789", trimmed[:1]) {
-			continue // no NaN, Inf or hexadecimal: SQLite takes none for a number
+			continue // SQLite does not take NaN, Inf or hexadecimal for numbers
 		}
 		if _, err := strconv.ParseFloat(trimmed, 64); err != nil || strings.ContainsAny(trimmed, "xX_pPiIn") {
 			continue
@@ -167,21 +167,20 @@ func numberLike(d query.Domain) (string, bool) {
 	return "", false
 }
 
-// canonical returns an SQL expression for the declared value that the value of
-// a column expression stands for: an INTEGER or TEXT, NULL, or the blob noValue
-// for what belongs to no declared value.
+// canonical returns an SQL expression for the declared value that the value of a column
+// expression stands for. The result is an INTEGER or TEXT, NULL, or the blob noValue
+// for a value that belongs to no declared value.
 //
 // A value stands for the INTEGER that SQLite would store in a column of INTEGER
-// affinity (40, 40.0, '40', ' 4e1 '; not 40.5, '40abc' or a blob), and for the
-// TEXT that it would store in a column of TEXT affinity. A cast reads the longest
-// numeric prefix of a text; the comparison applies NUMERIC affinity to the text,
-// and so decides whether the cast has read what SQLite would store. A digit
-// string is stored exactly, except that one with a NUL behind it goes through a
-// real. SQLite never turns the real -2^63 into an integer.
+// affinity (40, 40.0, '40', ' 4e1 '; not 40.5, '40abc' or a blob), and for the TEXT
+// that it would store in a column of TEXT affinity. A cast reads the longest numeric
+// prefix of a text. The comparison applies NUMERIC affinity to the text, and so decides
+// whether the cast has read what SQLite would store. A digit string is stored exactly,
+// except that one followed by a NUL goes through a real. SQLite never turns the real
+// -2^63 into an integer.
 //
-// The result has no affinity. Compare it COLLATE BINARY, whatever collation c
-// has. It also has no declared type, so that the driver returns it as stored and
-// never as a time.
+// The result has no affinity. Compare it COLLATE BINARY, whatever collation c has. It
+// also has no declared type, so the driver returns it as stored and never as a time.
 func canonical(c string, t query.Type) string {
 	form := canonicalText
 	if t == query.TypeInteger {
@@ -191,8 +190,8 @@ func canonical(c string, t query.Type) string {
 }
 
 const (
-	// Of all values only blobs are not below the empty blob: that is asked in
-	// less time than the type's name.
+	// Only blobs are not below the empty blob. This test is faster than comparing the
+	// name of the type.
 	canonicalText = `CASE WHEN ? >= x'' THEN ` + noValue + ` ELSE CAST(? AS TEXT) END`
 
 	canonicalInteger = `CASE typeof(?) WHEN 'integer' THEN ? WHEN 'null' THEN NULL WHEN 'blob' THEN ` + noValue +
@@ -204,7 +203,7 @@ const (
 	exactly = `CAST(CAST(? AS NUMERIC) AS INTEGER)`
 	asReal  = `CAST(CAST(? AS REAL) AS INTEGER)`
 
-	// noValue is not empty: the driver may return an empty blob as nil.
+	// noValue is not empty, because the driver may return an empty blob as nil.
 	noValue = `x'00'`
 )
 
@@ -213,8 +212,8 @@ func quoted(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// rows is the alias under which a source is read. Columns are always qualified
-// by it: SQLite takes an unknown "name" for a string, but not an unknown r."name".
+// rows is the alias under which a source is read. Columns are always qualified by it,
+// because SQLite takes an unknown "name" for a string, but not an unknown r."name".
 const rows = "r"
 
 func from(source string) string { return " FROM main." + quoted(source) + " AS " + rows }

@@ -8,44 +8,42 @@ import (
 	"dpsql/query"
 )
 
-// unitwise refuses a relation with private rows of which a row, with v in the
-// column of the unit, could depend on private rows of another unit than v.
+// unitwise refuses a relation if one of its rows, with v in the column of the unit,
+// could depend on private rows of a unit other than v.
 //
 // Each private table has one column that says whose its rows are. The rows of the
-// relation with v there are a function of the public rows and of the private rows
-// of v alone, and there are none where these are none. So one unit that comes or
-// goes takes its own rows with it and leaves those of all others, however often
-// a join repeats them: of each unit at most L are kept afterwards, so that nothing
-// need be known of how many there are. It holds
+// relation with v there are a function of the public rows and of the private rows of v
+// alone, and there are none if v has no private rows. So adding or removing a unit
+// changes its own rows and leaves those of all others. A join may repeat rows any
+// number of times: at most L rows of each unit are kept afterwards. The condition holds
 //
-//   - of a private table, for the column that was chosen; every use of the table
-//     must choose the same one;
-//   - of a join with public rows: what a row of v is joined with, and whether a
-//     LEFT JOIN finds a match for it, the public rows say;
-//   - of a join of two relations for which it holds, if the columns of the unit
-//     are equal in every pair: a pair with v is made of rows of v, and a row of v
-//     without a match on the right is one for which v has none there. Where the unit
-//     is a column of the right side, rows without a match have NULL for it, and
-//     are dropped;
-//   - of rows that are grouped, made distinct, or looked at through a window, if
-//     all rows taken together have the same v;
+//   - of a private table, for the column that was chosen; every use of the table must
+//     choose the same one;
+//   - of a join with public rows: the public rows decide what a row of v is joined with,
+//     and whether a LEFT JOIN finds a match for it;
+//   - of a join of two relations for which it holds, if the columns of the unit are equal
+//     in every pair: a pair with v is made of rows of v, and a row of v without a match
+//     on the right is one for which v has no matching row there. If the unit is a column
+//     of the right side, rows without a match have NULL for it and are dropped;
+//   - of rows that are grouped, made distinct, or seen through a window, if all rows
+//     combined have the same v;
 //   - of a compound, if it holds of every part.
 //
 // Equal means the same stored value, as it does for units: by BINARY, without an
-// affinity that turns one value into another. That is an equivalence, so that it
-// is followed from column to column.
+// affinity that turns one value into another. This is an equivalence, so it is followed
+// from column to column.
 func (r *relation) unitwise(unit string) error {
 	i := slices.IndexFunc(r.columns, func(f field) bool { return f.name == query.FoldName(unit) })
 	if i < 0 {
 		return mixedf("has no column %s that is understood", unit)
 	}
-	return units{}.of(r, r.columns[i].value)
+	return units{}.check(r, r.columns[i].value)
 }
 
-// units says which column of each private table, folded, names the unit.
+// units maps each private table, folded, to the column that names its unit.
 type units map[string]string
 
-// choose notes the column of a table.
+// choose records the column of a table. It refuses a second one.
 func (u units) choose(table, column string) error {
 	table = query.FoldName(table)
 	if other, ok := u[table]; ok && other != column {
@@ -55,17 +53,17 @@ func (u units) choose(table, column string) error {
 	return nil
 }
 
-// of is unitwise for a value of the relation.
-func (u units) of(r *relation, v value) error {
+// check is unitwise for one value of the relation.
+func (u units) check(r *relation, v value) error {
 	if v.leaf != nil && v.leaf.private {
-		return u.keyed(r, v, nil)
+		return u.checkColumn(r, v, nil)
 	}
-	return u.computed(r, v)
+	return u.checkExpr(r, v)
 }
 
-// computed is of for an expression: it must be decided by the one private row, and
-// by public rows that go with it, one of each table.
-func (u units) computed(r *relation, v value) error {
+// checkExpr is check for an expression. The private row and the public rows that go
+// with it, one of each table, must decide the value.
+func (u units) checkExpr(r *relation, v value) error {
 	from := r.privateLeaf()
 	switch {
 	case r.private.count() != 1:
@@ -78,11 +76,11 @@ func (u units) computed(r *relation, v value) error {
 	return u.choose(from.table, fmt.Sprintf("expression %d", from.bit))
 }
 
-// keyed reports what keeps the rows with v in a column from being those of v
-// alone. Only rows for which the equalities hold are asked about.
-func (u units) keyed(r *relation, v value, given []equality) error {
+// checkColumn is check for a column of a private leaf. It considers only rows for which
+// the given equalities hold.
+func (u units) checkColumn(r *relation, v value, given []equality) error {
 	if r.leaf != nil {
-		return u.leaf(r.leaf, v)
+		return u.checkLeaf(r.leaf, v)
 	}
 	given = append(r.all(), given...)
 	paired := given
@@ -93,7 +91,7 @@ func (u units) keyed(r *relation, v value, given []equality) error {
 	if r.right.leaves.has(v.leaf.bit) {
 		side, other, inSide = r.right, r.left, paired
 	}
-	if err := u.keyed(side, v, inSide); err != nil {
+	if err := u.checkColumn(side, v, inSide); err != nil {
 		return err
 	}
 	if other.private == 0 {
@@ -104,7 +102,7 @@ func (u units) keyed(r *relation, v value, given []equality) error {
 			continue
 		}
 		try := maps.Clone(u)
-		if try.keyed(other, w, paired) == nil {
+		if try.checkColumn(other, w, paired) == nil {
 			maps.Copy(u, try)
 			return nil
 		}
@@ -112,8 +110,8 @@ func (u units) keyed(r *relation, v value, given []equality) error {
 	return mixedf("joins %s, but not by = on the unit's column", other.privateTables()[0])
 }
 
-// leaf is keyed for a leaf.
-func (u units) leaf(l *leaf, v value) error {
+// checkLeaf is checkColumn for a relation of one leaf.
+func (u units) checkLeaf(l *leaf, v value) error {
 	switch {
 	case !l.private:
 		return mixedf("takes the unit from %s, which is public", l.name)
@@ -137,15 +135,14 @@ func (u units) leaf(l *leaf, v value) error {
 				return mixedf("%s, but not by the unit's column", g.what)
 			}
 		}
-		if err := u.of(p.relation, w); err != nil {
+		if err := u.check(p.relation, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// equals returns the columns that equal one wherever the equalities hold, itself
-// left out.
+// equals returns the other columns that equal v wherever the equalities hold.
 func equals(v value, given []equality) []value {
 	found := []value{v}
 	for i := 0; i < len(found); i++ {

@@ -9,7 +9,7 @@ import (
 	"dpsql/source/definition"
 )
 
-// maxViews bounds how deep views may stand on views.
+// maxViews bounds the depth of views over views.
 const maxViews = 50
 
 // definer resolves the definition of a view, and of the views below it, into a
@@ -20,17 +20,17 @@ type definer struct {
 	source  string
 	public  func(table string) bool
 	objects map[string]object // tables and views by folded name
-	bases   map[string]base   // read so far
-	reads   map[string]bool   // the tables that are named, as the schema spells them
+	bases   map[string]base   // the tables read so far, by folded name
+	reads   map[string]bool   // the tables named in definitions, as the schema spells them
 	leaves  int
-	numbers int // of computed fields
-	views   int // how deep in views
+	numbers int // the number of the last computed field
+	views   int // the depth of views being resolved
 }
 
-// understood refuses a view as the source of a table unless it is understood to
+// understood refuses a view as the source of a table unless it understands the view to
 // work row by row or, with a unit, unit by unit. The bases are the tables that the
-// compiled view reads. If one of them was not found in the text, then the text was
-// read differently from SQLite, and the view is refused.
+// compiled view reads. If one of them was not found in the text, then the text was read
+// differently from SQLite, and the view is refused.
 func understood(ctx context.Context, q Querier, t Table, view object, objects map[string]object, bases []string) error {
 	d := &definer{ctx: ctx, q: q, source: view.name, objects: objects, bases: make(map[string]base), reads: make(map[string]bool), public: func(table string) bool {
 		return slices.ContainsFunc(t.Public, func(p string) bool { return query.SameName(p, table) })
@@ -40,7 +40,7 @@ func understood(ctx context.Context, q Querier, t Table, view object, objects ma
 	case err != nil:
 	case slices.ContainsFunc(bases, func(b string) bool { return !d.reads[b] }):
 		err = mixedf("reads more than is understood")
-	case r.private == 0: // nothing in it is private, as who asks will find
+	case r.private == 0: // every table is public, which the caller checks
 	case t.Unit == "":
 		err = r.rowwise()
 	default:
@@ -57,23 +57,22 @@ func understood(ctx context.Context, q Querier, t Table, view object, objects ma
 	return Mixes(view.name, t.Unit, string(m)).WithHint("join its private tables by = on their columns of the unit, and group by the unit, too")
 }
 
-// mixed is an error that says what is not understood of a view, in words that
-// follow the view's name.
+// mixed is an error: the predicate of a sentence whose subject is the view.
 type mixed string
 
 func (m mixed) Error() string { return string(m) }
 
 func mixedf(format string, args ...any) error { return mixed(fmt.Sprintf(format, args...)) }
 
-// environment has the common table expressions that can be named.
+// environment has the common table expressions in scope.
 type environment struct {
 	ctes   []definition.CTE
 	busy   map[string]bool
 	around *environment
 }
 
-// find returns the common table expression of a name, and where its own names
-// are looked up.
+// find returns the common table expression of a name, and the environment in which its
+// own names are resolved.
 func (e *environment) find(name string) (*definition.CTE, *environment) {
 	for ; e != nil; e = e.around {
 		for i := range e.ctes {
@@ -98,7 +97,7 @@ func (d *definer) table(name string) (*relation, *value, error) {
 	return d.base(o)
 }
 
-// base makes a leaf of a table, and a value of the number of its rows.
+// base makes a leaf of a table. It also returns the value of its rowid.
 func (d *definer) base(o object) (*relation, *value, error) {
 	b, ok := d.bases[o.name]
 	if !ok {
@@ -137,7 +136,7 @@ func (d *definer) leaf(l *leaf) (*relation, error) {
 	return r, nil
 }
 
-// view resolves a view. The schema says what its columns are called.
+// view resolves a view. The names of its columns come from the schema.
 func (d *definer) view(o object) (*relation, error) {
 	if d.views++; d.views > maxViews {
 		return nil, mixedf("stands on more than %d views", maxViews)
@@ -158,7 +157,7 @@ func (d *definer) view(o object) (*relation, error) {
 	return r, r.rename(names)
 }
 
-// rename gives the columns names. A column that is not there would be a fault.
+// rename names the columns. It returns an error if the number of names differs.
 func (r *relation) rename(names []string) error {
 	if len(names) != len(r.columns) {
 		return mixedf("has columns that are not understood")
@@ -169,8 +168,8 @@ func (r *relation) rename(names []string) error {
 	return nil
 }
 
-// query resolves a SELECT. It also returns the leaves of the surrounding SELECTs
-// that it reads.
+// query resolves a SELECT. It also returns the leaves of surrounding SELECTs that it
+// reads.
 func (d *definer) query(s *definition.Select, e *environment, around *scope) (*relation, leaves, error) {
 	if len(s.With) > 0 {
 		e = &environment{ctes: s.With, busy: make(map[string]bool), around: e}
@@ -212,8 +211,7 @@ func (d *definer) query(s *definition.Select, e *environment, around *scope) (*r
 	return r, outside, nil
 }
 
-// compound notes what the operators between the parts, and a LIMIT, take
-// together.
+// compound records how a compound's operators, and its LIMIT, combine rows.
 func (l *leaf) compound(s *definition.Select) {
 	for _, operator := range s.Operators {
 		if operator == "UNION ALL" {
@@ -238,8 +236,8 @@ func values(columns []field) []value {
 	return out
 }
 
-// column returns the value of a column of a SELECT that is a leaf. The column is
-// named by its place, and has the affinity and collation that all parts agree on.
+// column returns the value of a column of a leaf that is a SELECT. The column is named
+// by its position, and has the affinity and collation on which all parts agree.
 func (l *leaf) column(i int) value {
 	v := l.parts[0].columns[i].value
 	for _, p := range l.parts[1:] {
