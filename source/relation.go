@@ -159,7 +159,7 @@ type key []keyColumn
 
 type keyColumn struct {
 	name      string // folded
-	collation string // by which values are told apart; "" of integers, for which all are alike
+	collation string // by which values are told apart; "" for integers, which all collations compare alike
 }
 
 const rowidName = "rowid"

@@ -110,7 +110,7 @@ const Apart = "on several servers\n"
 type Table struct {
 	Source  string         // a table or view, by its name in the database; in SQLite, in the main database
 	Columns []query.Column // the declared columns
-	Unit    string         // the column that names a row's unit, declared or not; "" where a unit is a row
+	Unit    string         // the column that names a row's unit, declared or not; "" if a unit is a row
 	MaxRows int64          // L ≥ 1, the rows kept of each unit; ignored without Unit
 	Public  []string       // the file's tables that are declared public; a view may join them
 	Key     []byte         // secret, one a table; chooses the rows kept; ignored without Unit

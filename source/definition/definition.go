@@ -1,33 +1,33 @@
 // Package definition parses the definitions of SQLite's views, as the schema stores
-// them. Package source decides on the trees what a view does with rows.
+// them. Package source decides from the trees what a view does with rows.
 //
 // It parses a part of SQLite's grammar and refuses the rest. What it accepts it reads
-// exactly as SQLite does: the lexer is SQLite's to the byte, and operators bind as
-// SQLite's. SQLite has accepted the text already, so the package need not report
-// whether it is correct.
+// exactly as SQLite does: the lexer agrees with SQLite's to the byte, and operators
+// bind as they do there. SQLite has accepted the text already, so the package need not
+// report whether it is correct.
 //
-// Other parsers of SQLite's grammar in Go differ from SQLite. That of rqlite takes
-// more characters for white space, so that a name can fall into two. It knows no
-// RIGHT JOIN, so that RIGHT becomes an alias. It does not check that a parenthesis is
-// closed, and it nests joins differently. Each difference would let a view be counted
-// that repeats rows.
+// Other parsers of SQLite's grammar in Go differ from SQLite. That of rqlite takes more
+// characters for white space, so a name can fall into two. It does not know RIGHT JOIN,
+// so RIGHT becomes an alias. It does not check that a parenthesis is closed, and it
+// nests joins differently. Each difference would let a view be counted that repeats
+// rows.
 package definition
 
 import "slices"
 
 // View is a CREATE VIEW statement.
 type View struct {
-	Columns []string // the names given in parentheses; none where there are none
+	Columns []string // the names given in parentheses, if any
 	Select  *Select
 }
 
 // Select is a SELECT with its WITH, ORDER BY and LIMIT.
 type Select struct {
 	With      []CTE
-	Cores     []*Core  // one, or the parts of a compound
+	Cores     []*Core  // one, or the parts of a compound SELECT
 	Operators []string // between the cores: UNION ALL, UNION, INTERSECT or EXCEPT
 	OrderBy   []*Expr
-	Limited   bool // a LIMIT, of constants
+	Limited   bool // it has a LIMIT, of constants
 }
 
 // CTE is a common table expression.
@@ -41,7 +41,7 @@ type CTE struct {
 type Core struct {
 	Distinct bool
 	Columns  []Column
-	From     *From // nil where there is none
+	From     *From // nil without FROM
 	Where    *Expr
 	GroupBy  []*Expr
 	Having   *Expr
@@ -50,18 +50,18 @@ type Core struct {
 // Column is a column of a select list: an expression, or all columns.
 type Column struct {
 	Expr  *Expr  // nil for *
-	Alias string // "" where none is given
+	Alias string // or ""
 	Table string // of table.*; "" for a bare *
 }
 
 // From is a table, a SELECT or a join of two.
 type From struct {
 	Table  string
-	Main   bool // main stands before the table's name, which is then no common table expression's
+	Main   bool // written main.Table, so that the name is not that of a common table expression
 	Select *Select
 	Alias  string
 
-	Left, Right *From // of a join; else nil
+	Left, Right *From // the sides of a join; else nil
 	Outer       bool  // LEFT JOIN
 	Natural     bool
 	On          *Expr
@@ -78,7 +78,7 @@ const (
 	Call                // of a function
 	And
 	Equal   // = or ==
-	Collate // with an explicit collation, Name
+	Collate // an expression with an explicit collation, Name
 	Cast    // to the type Name
 	Query   // (SELECT …), EXISTS (SELECT …) or the list of IN (SELECT …)
 )
@@ -86,18 +86,18 @@ const (
 // Expr is an expression.
 type Expr struct {
 	Kind     Kind
-	Table    string // before a column's name; "" where none is given
+	Table    string // written before the column name, or ""
 	Name     string // of a column, function, collation, type or operator; the text of a literal, after a quote if it is none of a number; "" for a type that is not given or not known
-	Quoted   bool   // the name stands in double quotes: where it names nothing, SQLite takes it for a text
+	Quoted   bool   // the name is in double quotes; if it names nothing, SQLite takes it for a text
 	Args     []*Expr
 	Select   *Select
-	Distinct bool  // a call of an aggregate of distinct values
-	Filter   *Expr // of a call of an aggregate
-	Over     *Over // a call as a window function
+	Distinct bool  // a call of an aggregate over distinct values
+	Filter   *Expr // the FILTER of a call of an aggregate
+	Over     *Over // the window of a call
 }
 
-// Selects reports whether there is a SELECT in the expression: not all of its text
-// is kept, such as the number of a LIMIT.
+// Selects reports whether there is a SELECT in the expression. The tree does not keep
+// all of a SELECT's text: the number of a LIMIT is lost.
 func (e *Expr) Selects() bool {
 	return e.Select != nil || e.Filter != nil && e.Filter.Selects() || slices.ContainsFunc(e.Args, (*Expr).Selects)
 }

@@ -2,8 +2,8 @@ package definition
 
 import "strings"
 
-// Operators that bind alike, each line tighter than the one before. Comparisons
-// with = and AND, OR and NOT stand above these.
+// levels lists the operators that bind alike, each line tighter than the one before.
+// Comparisons with = and AND, OR and NOT bind more loosely than all of these.
 var levels = [][]string{
 	{"<=", "<", ">=", ">"},
 	{"&", "|", "<<", ">>"},
@@ -41,8 +41,8 @@ func (p *parser) not() *Expr {
 	return e
 }
 
-// equality reads =, IS, IN, LIKE, BETWEEN and the like, which bind alike, from
-// left to right.
+// equality reads =, IS, IN, LIKE, BETWEEN and the like. They bind alike, from left to
+// right.
 func (p *parser) equality() *Expr {
 	left := p.binary(0)
 	for !p.failed {
@@ -163,7 +163,7 @@ func (p *parser) primary() *Expr {
 		e := &Expr{Kind: Query, Name: "EXISTS", Select: p.query()}
 		p.expect(")")
 		return e
-	case p.named() && p.peek(1) == token{kind: sign, text: "("}:
+	case p.isName() && p.peek(1) == token{kind: sign, text: "("}:
 		return p.call()
 	}
 	return p.ref()
@@ -177,8 +177,7 @@ func (p *parser) ref() *Expr {
 	return e
 }
 
-// parenthesis reads what stands in parentheses: one expression, which is itself,
-// a SELECT, or several values together.
+// parenthesis reads what is in parentheses: an expression, a SELECT, or several values.
 func (p *parser) parenthesis() *Expr {
 	var e *Expr
 	if p.sees("SELECT") || p.sees("WITH") {
@@ -217,9 +216,9 @@ func (p *parser) cast() *Expr {
 	e := &Expr{Kind: Cast, Args: []*Expr{p.expr()}}
 	p.expect("AS")
 	var words []string
-	plain := !p.comments // SQLite takes those within a type for a part of it
-	for p.named() {
-		plain = plain && p.peek(0).kind == word // of a type that begins with a quoted name, SQLite drops the rest
+	plain := !p.comments // SQLite takes a comment within a type for a part of it
+	for p.isName() {
+		plain = plain && p.peek(0).kind == word // SQLite drops the rest of a type that begins with a quoted name
 		words = append(words, p.name())
 	}
 	if p.takes("(") { // VARCHAR(10): lengths change nothing
@@ -253,7 +252,7 @@ func (p *parser) call() *Expr {
 	return e
 }
 
-// over reads a window, of which only the parts matter that rows are divided into.
+// over reads a window. It keeps only the parts that divide the rows.
 func (p *parser) over() *Over {
 	o := &Over{}
 	p.expect("(")

@@ -19,14 +19,14 @@ const (
 
 type token struct {
 	kind   tokenKind
-	text   string // of a name or string, without quotes; of a word as it stands
+	text   string // a name or string without its quotes; else as written
 	double bool   // a name in double quotes
 }
 
 // errText is returned for a definition that is not understood.
 var errText = errors.New("the definition is not understood")
 
-// signs are SQLite's operators, longer ones before those that they begin with.
+// signs are SQLite's operators. Longer ones come before their prefixes.
 var signs = []string{"->>", "->", "<<", "<=", "<>", ">>", ">=", "==", "!=", "||",
 	"(", ")", ",", ".", ";", "+", "-", "*", "/", "%", "=", "<", ">", "&", "|", "~"}
 
@@ -47,7 +47,8 @@ func scan(s string) ([]token, error) {
 	}
 }
 
-// byteOrderMark is white space where a token could begin, and else part of a name.
+// byteOrderMark is white space at the beginning of a token, and part of a name
+// elsewhere.
 const byteOrderMark = "\ufeff"
 
 // skip drops white space and comments.
@@ -61,7 +62,7 @@ func skip(s string) string {
 			continue
 		case strings.HasPrefix(s, "--"):
 			closing = "\n"
-		case strings.HasPrefix(s, "/*") && len(s) > 2: // SQLite takes a /* that ends the text for two operators
+		case strings.HasPrefix(s, "/*") && len(s) > 2: // SQLite takes a /* at the end of the text for two operators
 			closing = "*/"
 		default:
 			return s
@@ -88,7 +89,7 @@ func next(s string) (token, string, error) {
 		return token{kind: name, text: inner}, rest, nil
 	case (c == 'x' || c == 'X') && strings.HasPrefix(s[1:], "'"):
 		t, rest, err := quoted(s[1:], literal, '\'')
-		t.text = "x'" + t.text // no number
+		t.text = "x'" + t.text // so that it is not taken for a number
 		return t, rest, err
 	case digit(c), c == '.' && len(s) > 1 && digit(s[1]):
 		n := number(s)
@@ -111,7 +112,7 @@ func next(s string) (token, string, error) {
 	return token{}, "", errText
 }
 
-// quoted reads up to the closing quote; two quotes stand for one.
+// quoted reads up to the closing quote. Two quotes stand for one.
 func quoted(s string, kind tokenKind, quote byte) (token, string, error) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -146,7 +147,7 @@ func number(s string) int {
 			i++
 		}
 		if i == len(s) || !digit(s[i]) {
-			return j // refused, as a letter behind a number is
+			return j // the letter behind the number makes the caller refuse it
 		}
 		digits()
 	}
@@ -155,15 +156,15 @@ func number(s string) int {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// inWord reports whether a byte may stand in an unquoted name. All bytes from
-// 0x80 up may: SQLite knows no other letters or blanks there.
+// inWord reports whether a byte may be part of an unquoted name. All bytes from 0x80 up
+// may, because SQLite knows no other letters or blanks there.
 func inWord(c byte) bool {
 	return c >= 0x80 || c == '_' || c == '$' || digit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// keywords are SQLite's, without those that play no part in a SELECT and that
-// SQLite takes for names where they stand. As a name that is not quoted a keyword
-// is refused, though SQLite takes some: what it is would depend on its place.
+// keywords are SQLite's, without those that play no part in a SELECT and that SQLite
+// takes for names wherever they are. An unquoted keyword is refused as a name, though
+// SQLite allows some, because its meaning would depend on its place.
 const keywords = `ADD ALL ALTER ALWAYS ANALYZE AND AS ASC ATTACH AUTOINCREMENT BEGIN BETWEEN BY CASE CAST CHECK COLLATE COLUMN COMMIT
 	CONSTRAINT CREATE CROSS CURRENT CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP DEFAULT DEFERRABLE DEFERRED DELETE DESC DETACH DISTINCT DO
 	DROP ELSE END ESCAPE EXCEPT EXCLUDE EXCLUSIVE EXISTS EXPLAIN FILTER FOLLOWING FOR FOREIGN FROM FULL GENERATED GLOB GROUP GROUPS HAVING

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxDepth bounds how deep a definition may nest.
+// maxDepth bounds the nesting of a definition.
 const maxDepth = 200
 
 // ParseView reads the text of a CREATE VIEW. An error means that it is not
@@ -28,15 +28,15 @@ func ParseView(text string) (View, error) {
 	return v, nil
 }
 
-// parser reads tokens. Once something is not understood, failed is set and it
-// stays at the end.
+// parser reads tokens. When it meets something that it does not understand, it sets
+// failed and behaves as if at the end of the text.
 type parser struct {
 	tokens []token
 	at     int
 	depth  int
 	failed bool
 
-	comments bool // there may be some
+	comments bool // the text may have comments
 }
 
 func (p *parser) fail() {
@@ -44,7 +44,7 @@ func (p *parser) fail() {
 	p.at = len(p.tokens)
 }
 
-// peek returns the token that many places ahead.
+// peek returns the token that is ahead tokens away, without passing it.
 func (p *parser) peek(ahead int) token {
 	if p.at+ahead < len(p.tokens) {
 		return p.tokens[p.at+ahead]
@@ -56,14 +56,14 @@ func (p *parser) peek(ahead int) token {
 func (p *parser) sees(these ...string) bool {
 	for i, s := range these {
 		t := p.peek(i)
-		if t.kind != word && t.kind != sign || len(t.text) != len(s) || !strings.EqualFold(t.text, s) { // of ASCII only: ſ folds to s
+		if t.kind != word && t.kind != sign || len(t.text) != len(s) || !strings.EqualFold(t.text, s) { // folds ASCII only; EqualFold alone would fold ſ to s
 			return false
 		}
 	}
 	return true
 }
 
-// takes passes the words or signs if they are next.
+// takes passes the words or signs and returns true, if they are next.
 func (p *parser) takes(these ...string) bool {
 	if !p.sees(these...) {
 		return false
@@ -72,7 +72,8 @@ func (p *parser) takes(these ...string) bool {
 	return true
 }
 
-// takesOne passes one of the words or signs, and returns it; "" if none is next.
+// takesOne passes one of the words or signs and returns it, or returns "" if none is
+// next.
 func (p *parser) takesOne(these ...string) string {
 	for _, s := range these {
 		if p.takes(s) {
@@ -88,15 +89,16 @@ func (p *parser) expect(s string) {
 	}
 }
 
-// named reports whether the next token is a name.
-func (p *parser) named() bool {
+// isName reports whether the next token is a name.
+func (p *parser) isName() bool {
 	t := p.peek(0)
 	return t.kind == name || t.kind == word && !isKeyword(t.text)
 }
 
-// name passes a name. An empty one is refused: here it would be as none.
+// name passes a name. It refuses an empty name, which the tree could not tell from
+// none.
 func (p *parser) name() string {
-	if !p.named() || p.peek(0).text == "" {
+	if !p.isName() || p.peek(0).text == "" {
 		p.fail()
 		return ""
 	}
@@ -114,7 +116,7 @@ func (p *parser) names() []string {
 	return out
 }
 
-// list reads what is separated by commas.
+// list reads items separated by commas.
 func list[T any](p *parser, one func() T) []T {
 	out := []T{one()}
 	for p.takes(",") {
@@ -123,7 +125,7 @@ func list[T any](p *parser, one func() T) []T {
 	return out
 }
 
-// deeper counts a level of nesting; the function that it returns ends it.
+// deeper enters a level of nesting. The function that it returns leaves it.
 func (p *parser) deeper() func() {
 	if p.depth++; p.depth > maxDepth {
 		p.fail()
@@ -131,12 +133,12 @@ func (p *parser) deeper() func() {
 	return func() { p.depth-- }
 }
 
-// query reads a SELECT, with WITH before and ORDER BY and LIMIT behind it.
+// query reads a SELECT with its WITH, ORDER BY and LIMIT.
 func (p *parser) query() *Select {
 	defer p.deeper()()
 	s := &Select{}
 	if p.takes("WITH") {
-		p.takes("RECURSIVE") // a name is recursive if it is used in its own body, whatever stands here
+		p.takes("RECURSIVE") // the word changes nothing: a name is recursive if its own body uses it
 		s.With = list(p, p.cte)
 	}
 	s.Cores = []*Core{p.core()}
@@ -164,7 +166,7 @@ func (p *parser) query() *Select {
 	return s
 }
 
-// constant passes a number: a LIMIT that is computed would read more.
+// constant passes a number. A LIMIT that is computed would read more, so it is refused.
 func (p *parser) constant() {
 	p.takes("-")
 	if p.peek(0).kind != literal {
@@ -223,7 +225,7 @@ func (p *parser) column() Column {
 	if p.takes("*") {
 		return Column{}
 	}
-	if p.named() && p.peek(1) == (token{kind: sign, text: "."}) && p.peek(2) == (token{kind: sign, text: "*"}) {
+	if p.isName() && p.peek(1) == (token{kind: sign, text: "."}) && p.peek(2) == (token{kind: sign, text: "*"}) {
 		table := p.name()
 		p.at += 2
 		return Column{Table: table}
@@ -231,15 +233,15 @@ func (p *parser) column() Column {
 	return Column{Expr: p.expr(), Alias: p.alias()}
 }
 
-// alias reads a name that is given, with AS or without; "" if there is none.
+// alias reads an alias, with AS or without. It returns "" if there is none.
 func (p *parser) alias() string {
-	if p.takes("AS") || p.named() {
+	if p.takes("AS") || p.isName() {
 		return p.name()
 	}
 	return ""
 }
 
-// from reads tables and their joins, which bind from left to right.
+// from reads tables and their joins. Joins bind from left to right.
 func (p *parser) from() *From {
 	f := p.table()
 	for {
@@ -259,7 +261,8 @@ func (p *parser) from() *From {
 	}
 }
 
-// operator passes what joins two tables; false if nothing does.
+// operator passes the operator that joins two tables. It returns false if there is
+// none.
 func (p *parser) operator(j *From) bool {
 	if p.takes(",") {
 		return true
@@ -281,7 +284,7 @@ func (p *parser) operator(j *From) bool {
 	return false
 }
 
-// table reads what is joined. A join in parentheses must not have an alias.
+// table reads one side of a join. A join in parentheses must not have an alias.
 func (p *parser) table() *From {
 	defer p.deeper()()
 	if p.takes("(") {
@@ -309,9 +312,9 @@ func (p *parser) table() *From {
 	return f
 }
 
-// Collations returns the collations of a table's columns that have another than
-// BINARY, by folded name, from the text of CREATE TABLE. It is false where that
-// is not understood.
+// Collations returns the collations of the columns of a table, by folded name, from the
+// text of CREATE TABLE. Columns with BINARY are left out. It returns false if it does
+// not understand the text.
 func Collations(createTable string, fold func(string) string) (map[string]string, bool) {
 	tokens, err := scan(createTable)
 	start := slices.Index(tokens, token{kind: sign, text: "("})

@@ -8,11 +8,11 @@ import (
 // variable is a column of a member of FROM.
 type variable struct{ member, column string }
 
-// variableOf returns the variable that an expression is, under a cast between
-// types of texts.
+// variableOf returns the variable that an expression is, if it is one. A cast between
+// text types may surround it.
 func variableOf(value any) (variable, bool) { return variableUp(value, "0") }
 
-// variableUp returns that of a query some levels up.
+// variableUp is variableOf for a variable of a query that many levels up.
 func variableUp(value any, levels string) (variable, bool) {
 	n := uncast(value)
 	if n == nil || n.kind != "VAR" || n.atom("varlevelsup") != levels {
@@ -21,7 +21,7 @@ func variableUp(value any, levels string) (variable, bool) {
 	return variable{n.atom("varno"), n.atom("varattno")}, true
 }
 
-// uncast returns an expression without casts between types of texts.
+// uncast strips casts between text types from an expression.
 func uncast(value any) *tree {
 	n, _ := value.(*tree)
 	for n != nil && n.kind == "RELABELTYPE" {
@@ -30,11 +30,11 @@ func uncast(value any) *tree {
 	return n
 }
 
-// carried are columns that carry the unit of rows.
+// carried is a set of columns that carry the unit of rows.
 type carried map[variable]bool
 
-// unitByUnit returns the columns of a query that carry the unit, given that a
-// column, by its number, does. What names why none can be told.
+// unitByUnit returns the columns of a query that carry the unit, given that a column,
+// by its number, does. If it cannot tell, what names the reason.
 func (o *origins) unitByUnit(s *scope, column string) (columns map[string]bool, what string) {
 	if what := odd(s.query, quiet, byUnit); what != "" {
 		return nil, what
@@ -77,7 +77,7 @@ func (o *origins) unitByUnit(s *scope, column string) (columns map[string]bool, 
 	return columns, ""
 }
 
-// computed takes an expression for the unit, which sees one row of one table.
+// computed checks that an expression may be the unit: it must see one row of one table.
 func (o *origins) computed(s *scope) string {
 	from := s.query.node("jointree")
 	if from == nil || len(from.list("fromlist")) != 1 {
@@ -91,8 +91,8 @@ func (o *origins) computed(s *scope) string {
 	return what
 }
 
-// variables returns the variables of which an expression is the first that is not
-// NULL, which is one for most.
+// variables returns the variables that an expression chooses among: it is the first of
+// them that is not NULL. Most expressions have one.
 func variables(s *scope, value any) (all []variable) {
 	n, _ := value.(*tree)
 	if v, ok := variableOf(n); ok {
@@ -100,7 +100,7 @@ func variables(s *scope, value any) (all []variable) {
 		if joined == nil || joined.atom("rtekind") != "2" {
 			return []variable{v}
 		}
-		n, _ = nth(joined.list("joinaliasvars"), v.column).(*tree) // a column that USING merged
+		n, _ = nth(joined.list("joinaliasvars"), v.column).(*tree) // a column merged by USING
 		if v, ok := variableOf(n); ok {
 			return []variable{v}
 		}
@@ -147,8 +147,8 @@ func (o *origins) merged(s *scope, n *tree, column string) (columns map[string]b
 	return left, what
 }
 
-// carry returns the variables of a member of FROM that carry the unit, given that
-// one of them does. Conditions are those that all rows of the member meet later.
+// carry returns the variables of a member of FROM that carry the unit, given that from
+// does. All rows of the member must also meet the conditions.
 func (o *origins) carry(s *scope, n *tree, conditions []any, from variable) (carried, string) {
 	const inner = "0"
 	switch {
@@ -182,12 +182,12 @@ func (o *origins) carry(s *scope, n *tree, conditions []any, from variable) (car
 	return out, what
 }
 
-// join starts with the member that has the variable, and adds those that a
-// condition compares with it, until all are.
+// join starts with the member that has the variable from. It adds the members that a
+// condition compares with the carried variables, until all are in.
 func (o *origins) join(s *scope, members []any, conditions []any, inner bool, from variable) (carried, string) {
 	below := conditions
 	if !inner {
-		below = nil // they say nothing of rows that met none
+		below = nil // rows without a match need not meet them
 	}
 	rest := slices.Clone(members)
 	in := make(carried)
@@ -212,8 +212,8 @@ func (o *origins) join(s *scope, members []any, conditions []any, inner bool, fr
 	}
 }
 
-// compared finds a variable of the members that a condition compares by = with
-// one that carries the unit.
+// compared finds a variable of the members that a condition compares, by =, with one
+// that carries the unit.
 func (o *origins) compared(conditions []any, in carried, members []any) (variable, bool) {
 	for _, value := range conditions {
 		for _, sides := range o.sides(value) {
@@ -227,8 +227,8 @@ func (o *origins) compared(conditions []any, in carried, members []any) (variabl
 	return variable{}, false
 }
 
-// sides returns both sides of a comparison by =, in either order; nothing of
-// another expression.
+// sides returns both sides of a comparison by =, in either order. It returns nil for
+// any other expression.
 func (o *origins) sides(value any) [][2]any {
 	n, _ := value.(*tree)
 	if n == nil || n.kind != "OPEXPR" || len(n.list("args")) != 2 || !o.equals(n.atom("opno")) {
@@ -238,7 +238,7 @@ func (o *origins) sides(value any) [][2]any {
 	return [][2]any{{a, b}, {b, a}}
 }
 
-// holds reports whether a member of FROM is, or joins, that of a number.
+// holds reports whether a member of FROM is the one with the number, or a join with it.
 func holds(member any, number string) bool {
 	found := false
 	each(member, func(n *tree) { found = found || n.kind == "RANGETBLREF" && n.atom("rtindex") == number })
@@ -261,8 +261,8 @@ func conjuncts(n *tree) []any {
 	return []any{n}
 }
 
-// subqueries names what keeps a subquery in an expression from being of the rows
-// of one unit, given the variables around it that carry that.
+// subqueries names what keeps a subquery in an expression from depending on the rows of
+// one unit alone. in are the variables around it that carry the unit.
 func (o *origins) subqueries(s *scope, in carried) string {
 	if s.query.atom("hasSubLinks") != "true" {
 		return ""
@@ -284,7 +284,7 @@ func (o *origins) subqueries(s *scope, in carried) string {
 	return ""
 }
 
-// subLinks returns the subqueries in expressions, without those inside their
+// subLinks returns the subqueries in an expression, without those nested in their
 // SELECT.
 func subLinks(value any) (all []*tree) {
 	switch v := value.(type) {
@@ -305,7 +305,7 @@ func subLinks(value any) (all []*tree) {
 	return all
 }
 
-// isMember reports whether a subquery is u IN (SELECT …), both of which carry the
+// isMember reports whether a subquery is u IN (SELECT …) where both columns carry the
 // unit.
 func (o *origins) isMember(s *scope, n *tree, in carried) bool {
 	below := n.node("subselect")
@@ -324,8 +324,8 @@ func (o *origins) isMember(s *scope, n *tree, in carried) bool {
 	return false
 }
 
-// correlated names what keeps a subquery from being of the rows of the unit of the
-// row that it is computed for.
+// correlated names what keeps a subquery from depending only on rows of the unit whose
+// row it is computed for.
 func (o *origins) correlated(s *scope, n *tree, in carried) string {
 	below := &scope{n.node("subselect"), s, s.stored}
 	if below.query == nil || below.query.node("jointree") == nil || below.query.has("setOperations") {

@@ -10,8 +10,8 @@ import (
 	"dpsql/source"
 )
 
-// Cells implements source.Reader. The server counts by value and its groups stream
-// by once, so memory is needed only for the cells.
+// Cells implements source.Reader. The server groups the rows by value and the groups
+// are read once, so memory is needed only for the cells.
 func (r *reader) Cells(ctx context.Context, p source.Permit, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
 	if err := source.Admit(p, t); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *reader) bounded(ctx context.Context, cells *source.Tally, most int, rea
 	}
 	const back = "ROLLBACK TO SAVEPOINT cells; RELEASE SAVEPOINT cells"
 	late := r.run(ctx, back)
-	if stateOf(late) == cancelled && ctx.Err() == nil { // what stopped the statement came late
+	if stateOf(late) == cancelled && ctx.Err() == nil { // the cancellation arrived late
 		late = r.run(ctx, back)
 	}
 	if late != nil {
@@ -93,7 +93,7 @@ func (r *reader) bounded(ctx context.Context, cells *source.Tally, most int, rea
 	return nil, err
 }
 
-// cancelled is the SQLSTATE of a statement that was asked to stop.
+// cancelled is the SQLSTATE of a cancelled statement.
 const cancelled = "57014"
 
 // tally adds the groups of rows to the cells, until there are too many.
@@ -108,9 +108,9 @@ func (r *reader) tally(ctx context.Context, p plan, coder query.Coder, cells *so
 	})
 }
 
-// tallyKept is tally for the rows that are kept of each unit. They are ranked
-// here: all rows of a table sorted by unit come in a third of the time that the
-// server takes to rank them (BenchmarkCells).
+// tallyKept is tally for the rows that are kept of each unit. The ranks are computed
+// here: fetching all rows of a table sorted by unit takes a third of the time in which
+// the server ranks them (BenchmarkCells).
 func (r *reader) tallyKept(ctx context.Context, rel *relation, all rowset, t source.Table, columns []int, coder query.Coder, cells *source.Tally) error {
 	u, err := rel.unit(t)
 	if err != nil {
@@ -122,13 +122,13 @@ func (r *reader) tallyKept(ctx context.Context, rel *relation, all rowset, t sou
 	})
 }
 
-// rowset is a set of rows to read: those of a relation, of its parts, or those that
-// are kept of its units.
+// rowset is a set of rows to read: the rows of a relation, of its parts, or those kept
+// of its units.
 type rowset struct {
 	from    []string // each " FROM … AS r"; together they have all rows
 	args    [][]byte // the parameters in them
-	columns []column // all that are declared
-	limit   string   // a condition that every row must meet; "" where there is none
+	columns []column // all declared columns
+	limit   string   // a condition that every row must meet, or ""
 }
 
 // rowsOf returns the rows of a relation.
@@ -148,11 +148,11 @@ func rowsOf(rel *relation, t source.Table) (rowset, error) {
 type plan struct {
 	rowset
 	fetch []int // the columns grouped by, those asked for first
-	asked int   // how many they are
+	asked int   // the number of columns asked for
 	where string
 }
 
-// newPlan returns the plan for some of the columns.
+// newPlan returns the plan for the columns asked for.
 func newPlan(rows rowset, asked []int) plan {
 	p := plan{rowset: rows, fetch: append([]int(nil), asked...), asked: len(asked)}
 	fetched := make([]bool, len(rows.columns))
@@ -184,8 +184,8 @@ func (p plan) statement() statement {
 	return statement{text: p.each("SELECT "+strings.Join(append(fields, "count(*)"), ", "), end), args: p.args}
 }
 
-// each returns a statement over all rows: for each part what it begins and ends
-// with.
+// each returns a statement over all parts. Each part's SELECT starts with begin and
+// ends with end.
 func (s rowset) each(begin, end string) string {
 	parts := make([]string, len(s.from))
 	for i, from := range s.from {
@@ -202,8 +202,8 @@ func (p plan) fields() []string {
 	return fields
 }
 
-// tuple reads the values of a row, the columns asked for first, and reports
-// whether all of them lie in their domains.
+// tuple reads the values of a row, the columns asked for first, and reports whether all
+// of them lie in their domains.
 func (p plan) tuple(row [][]byte, into []query.Value) bool {
 	for i, c := range p.fetch {
 		v, ok := query.Null(), true

@@ -11,16 +11,15 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Check implements source.Reader. Views are followed to the tables below. A table
-// on a row of which reading has failed before is refused.
+// Check implements source.Reader. It follows views down to tables. It refuses a table
+// if reading one of its rows has failed before.
 //
-// A base is named by the server, the database, the schema and the table: the
-// server by the number that initdb gave it, which its replicas share, or, where
-// the user may not ask for that, by host and port. A partition, and a table that
-// inherits, stands under the topmost table that it is part of, so that all
-// declarations over parts of one table share its budget, whichever comes first
-// and whatever partitions come later. Rows on other servers have the names of
-// farBases beside those.
+// A base is named by the server, the database, the schema and the table. The server is
+// named by the number that initdb gave it, which its replicas share, or by host and
+// port if the user may not ask for that number. A partition, and a table that inherits,
+// is named by the topmost table that it is part of. So all declarations over parts of
+// one table share its budget, whichever comes first and whatever partitions come later.
+// Rows on other servers also have the names that farBases gives them.
 func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, error) {
 	if err := t.CheckUnit(); err != nil {
 		return source.Schema{}, err
@@ -35,7 +34,7 @@ func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, erro
 			return err
 		}
 		schema.Notes = append(schema.Notes, misfits(rel, t)...)
-		return r.readable(ctx, rel, t) // planning calls functions, which are vouched for now
+		return r.readable(ctx, rel, t) // planning calls functions, so it comes after vouch
 	})
 	if err == nil {
 		r.schemas[t.Source] = schema
@@ -43,9 +42,9 @@ func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, erro
 	return schema, err
 }
 
-// misfits says of which columns the type lets values be stored that belong to no
-// value of the declared domain: rows with such a value are counted nowhere, and
-// nothing tells of them. It reads types and no row.
+// misfits notes the columns whose type admits values that belong to no value of the
+// declared domain. Rows with such a value are not counted, and no error mentions them.
+// misfits reads types and no row.
 func misfits(rel *relation, t source.Table) (notes []string) {
 	for _, c := range t.Columns {
 		a, err := rel.attribute(c.Name, t.Source)
@@ -66,7 +65,7 @@ func misfits(rel *relation, t source.Table) (notes []string) {
 	return notes
 }
 
-// readable asks for no row of the columns.
+// readable checks that the user may read the columns. It reads no row.
 func (r *reader) readable(ctx context.Context, rel *relation, t source.Table) error {
 	rows, err := rowsOf(rel, t)
 	if err != nil {
@@ -86,7 +85,7 @@ func (r *reader) readable(ctx context.Context, rel *relation, t source.Table) er
 	return r.rows(ctx, statement{"SELECT " + strings.Join(fields, ", ") + rel.from() + " WHERE false", nil, ""}, func([][]byte) bool { return true })
 }
 
-// reachedWith finds the relations that one is made of, views followed, and all
+// reachedWith finds the relations that make up one: those that its views read, and all
 // that inherit from these.
 const reachedWith = `WITH RECURSIVE reached(oid) AS (
 		SELECT $1::oid
@@ -98,9 +97,9 @@ const reachedWith = `WITH RECURSIVE reached(oid) AS (
 			JOIN pg_inherits AS i ON i.inhparent = d.oid),
 	parts(oid) AS (SELECT oid FROM down UNION SELECT i.inhrelid FROM parts AS p JOIN pg_inherits AS i ON i.inhparent = p.oid)`
 
-// reachedText lists them, with the stored definitions of views, then the tables of
-// this database at the top of those, and where rows are: 0 for here, or the number
-// of a foreign server.
+// reachedText lists these relations with the stored definitions of views, the topmost
+// tables of this database that they are part of, and where their rows are: 0 for here,
+// or the number of a foreign server.
 const reachedText = reachedWith + `,
 	up(oid) AS (SELECT oid FROM down UNION SELECT i.inhparent FROM up AS u JOIN pg_inherits AS i ON i.inhrelid = u.oid)
 SELECT x.oid::text, n.nspname::text, format('%I.%I', n.nspname, c.relname), 'definition',
@@ -117,7 +116,7 @@ UNION ALL SELECT DISTINCT '', '', coalesce(f.ftserver, 0)::text, CASE WHEN c.rel
 	FROM parts AS p JOIN pg_class AS c ON c.oid = p.oid AND c.relkind IN ('r', 'f') LEFT JOIN pg_foreign_table AS f ON f.ftrelid = p.oid
 		LEFT JOIN pg_foreign_server AS s ON s.oid = f.ftserver LEFT JOIN pg_foreign_data_wrapper AS w ON w.oid = s.srvfdw LEFT JOIN pg_proc AS h ON h.oid = w.fdwhandler`
 
-// columnsText describes the columns of c: what decides what their values are.
+// columnsText describes the columns of c by all that decides their values.
 const columnsText = `SELECT string_agg(quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod)
 		|| CASE WHEN t.typtype = 'd' THEN ' OF ' || format_type(t.typbasetype, t.typtypmod) ELSE '' END
 		|| CASE WHEN a.attcollation NOT IN (0, 100) THEN ' COLLATE ' || a.attcollation::regcollation::text ELSE '' END
@@ -161,7 +160,7 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 		return source.Schema{}, err
 	}
 	for _, oid := range views.relations {
-		if views.kinds[oid] == 0 { // the server keeps no note of who depends on its own tables
+		if views.kinds[oid] == 0 { // the server does not record what depends on its own tables
 			return source.Schema{}, sqlerr.New(sqlerr.Forbidden, "%s reads a table of the server's own", t.Source)
 		}
 	}
@@ -198,8 +197,8 @@ func sortedOnce(names []string) []string {
 	return slices.Compact(names)
 }
 
-// server names the server, by whatever name it was reached if that may be asked.
-// It stays the same while the connection lasts.
+// server names the server independently of the address by which it was reached, if the
+// user may ask for that. The name stays the same while the connection lasts.
 func (r *reader) server(ctx context.Context) (string, error) {
 	known := r.conn.Conn().PgConn().CustomData()
 	if name, ok := known["dpsql"].(string); ok {

@@ -9,11 +9,11 @@ import (
 	"dpsql/query"
 )
 
-// Limits of what is pushed down. Beyond them the server counts by value, and
-// the values are weighed here.
+// Limits on conditions that are pushed down. Beyond them the server counts by value,
+// and the values are weighed here.
 const (
 	maxIntervals = 64      // BETWEENs of one condition
-	maxExpanded  = 100_000 // values of intervals written out as a list instead
+	maxExpanded  = 100_000 // values in a list that replaces the intervals
 	maxTerms     = 64      // conjunctions of one statement
 	maxLevels    = 16      // different weights of one statement
 )
@@ -21,8 +21,8 @@ const (
 // writer collects the parameters of a statement.
 type writer struct{ args [][]byte }
 
-// conjunction returns the condition that each column lies in its set; false if
-// that cannot be said in SQL. Conditions that leave least come first.
+// conjunction returns the condition that each column lies in its set. It returns false
+// if SQL cannot express it. The most selective conditions come first.
 func (w *writer) conjunction(columns []column, sets []query.Set) (string, bool) {
 	order := make([]int, len(columns))
 	for i := range order {
@@ -39,9 +39,8 @@ func (w *writer) conjunction(columns []column, sets []query.Set) (string, bool) 
 	return allOf(conditions), true
 }
 
-// share is the share of its domain that a set is: the server looks at conditions
-// in their order, where they cost the same, and at no more of a row once one does
-// not hold.
+// share returns the size of a set as a share of its domain. The server tests conditions
+// of equal cost in their order, and stops at the first that is false.
 func share(s query.Set) float64 {
 	size, finite := s.Size()
 	switch {
@@ -55,7 +54,7 @@ func share(s query.Set) float64 {
 	return float64(size) / float64(s.Domain().Size())
 }
 
-// domains are the sets of all values that the columns are declared to have.
+// domains returns the declared domain of each column as a set.
 func domains(columns []column) []query.Set {
 	sets := make([]query.Set, len(columns))
 	for i, c := range columns {
@@ -64,7 +63,7 @@ func domains(columns []column) []query.Set {
 	return sets
 }
 
-// arg adds a parameter and returns it as an expression of a type.
+// arg adds a parameter and returns the expression for it, of the given type.
 func (w *writer) arg(value, typ string) string {
 	w.args = append(w.args, []byte(value))
 	return "$" + strconv.Itoa(len(w.args)) + "::" + typ
@@ -72,11 +71,11 @@ func (w *writer) arg(value, typ string) string {
 
 const (
 	always = ""      // the condition that is true of every row
-	never  = "false" // of none
+	never  = "false" // the condition that is true of no row
 )
 
-// within returns the condition that the column's value is in a set of its
-// domain; false if that cannot be said in SQL.
+// within returns the condition that the column's value is in a set of its domain. It
+// returns false if SQL cannot express it.
 func (w *writer) within(c column, set query.Set) (string, bool) {
 	switch {
 	case c.inside && set.IsAll():
@@ -101,8 +100,8 @@ func (w *writer) within(c column, set query.Set) (string, bool) {
 	return w.members(c, values, intervals, except), true
 }
 
-// members returns the condition that the value is one listed, or in an
-// interval, or, if except, none of those listed.
+// members returns the condition that the value is listed or in an interval. If except,
+// it returns the condition that the value is not listed.
 func (w *writer) members(c column, values []query.Value, intervals []query.Interval, except bool) string {
 	null, elements := false, []string(nil)
 	for _, v := range values {
@@ -128,8 +127,8 @@ func (w *writer) members(c column, values []query.Value, intervals []query.Inter
 	return anyOf(parts)
 }
 
-// oneOf compares with a list. A single value is compared as such, which takes
-// the server half the time.
+// oneOf compares with a list. A single value is compared directly, which takes the
+// server half the time.
 func (w *writer) oneOf(c column, elements []string) string {
 	if single, ok := strings.CutSuffix(c.array, "[]"); ok && len(elements) == 1 {
 		return c.text + " = " + w.arg(elements[0], single)
@@ -161,7 +160,7 @@ func (w *writer) interval(c column, i query.Interval) string {
 	return strings.NewReplacer("?", c.text, "$lo", "$"+strconv.Itoa(n-1), "$hi", "$"+strconv.Itoa(n)).Replace(c.between)
 }
 
-// array writes an array of the server, each element in quotes.
+// array writes an array literal of the server, each element in quotes.
 func array(elements []string) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -192,7 +191,7 @@ func anyOf(parts []string) string {
 	return "(" + strings.Join(parts, " OR ") + ")"
 }
 
-// allOf joins conditions of which some are always true.
+// allOf joins conditions and drops those that are always true.
 func allOf(parts []string) string {
 	var kept []string
 	for _, p := range parts {
@@ -206,8 +205,8 @@ func allOf(parts []string) string {
 	return strings.Join(kept, " AND ")
 }
 
-// integersOf takes a set of integers apart into values and intervals; false if
-// it is too scattered. A type that has no intervals gets all of it as values.
+// integersOf takes a set of integers apart into values and intervals. It returns false
+// if the set is too scattered. A type without intervals gets everything as values.
 func integersOf(c column, set query.Set) (values []query.Value, longer []query.Interval, ok bool) {
 	null, all := set.Integers()
 	if null {

@@ -74,16 +74,16 @@ func (r *reader) countKept(ctx context.Context, rel *relation, all rowset, t sou
 	return total, err
 }
 
-// levels are the conditions of rows by their weights, no row meeting two.
+// levels has the conditions of rows by their weights. No row meets two of them.
 type levels struct {
 	weights    []int64
 	conditions [][]string
-	common     string // what every row must meet besides
+	common     string // what every row must also meet
 }
 
-// levels returns those of a query; false if they cannot be said in SQL. Columns
-// that every term leaves free are in the common condition: their domains can be
-// long lists.
+// levels returns the levels of a query, or false if SQL cannot express them. Columns
+// that every term leaves free go into the common condition, because their domains can
+// be long lists.
 func (w *writer) levels(columns []column, counted query.Query) (levels, bool) {
 	terms, ok := counted.Terms(maxTerms)
 	if !ok {
@@ -109,7 +109,7 @@ func (w *writer) levels(columns []column, counted query.Query) (levels, bool) {
 	return l, ok && len(l.weights) <= maxLevels && len(w.args) <= maxArguments
 }
 
-// divided tells the columns that every term leaves free from the others.
+// divided separates the columns that every term leaves free from the others.
 func divided(columns []column, terms []query.Term) (free, bound []int) {
 	for i := range columns {
 		if slices.ContainsFunc(terms, func(t query.Term) bool { return !t.Sets[i].IsAll() }) {
@@ -129,17 +129,17 @@ func picked[T any](all []T, places []int) []T {
 	return out
 }
 
-// any is the condition of a row that has a weight.
+// any returns the condition that a row has a weight.
 func (l levels) any() string {
 	return allOf([]string{anyOf(slices.Concat(l.conditions...)), l.common})
 }
 
-// maxArguments is below the server's own limit, and leaves room for others.
+// maxArguments stays below the server's own limit, to leave room for other parameters.
 const maxArguments = math.MaxUint16 - 1_000
 
-// pushed returns the statement that counts the rows of each weight; false if
-// there is none. A single weight is a condition on the rows, for which an index
-// can be used.
+// pushed returns the statement that counts the rows of each weight, or false if there
+// is none. A single weight becomes a condition on the rows, for which the server can
+// use an index.
 func pushed(rows rowset, counted query.Query) (statement, []int64, bool) {
 	w := writer{slices.Clip(rows.args)}
 	l, ok := w.levels(rows.columns, counted)
@@ -186,8 +186,8 @@ func (r *reader) countGrouped(ctx context.Context, rows rowset, counted query.Qu
 	return total, err
 }
 
-// weigher returns the columns that a query depends on, and the weight of their
-// values.
+// weigher returns the columns that a query depends on, and a function from their values
+// to the weight.
 func weigher(counted query.Query) ([]int, func([]query.Value) int64) {
 	asked := counted.Columns()
 	if narrow, ok := counted.Project(asked); ok && len(asked) > 0 {
@@ -203,11 +203,11 @@ func weigher(counted query.Query) ([]int, func([]query.Value) int64) {
 const distinctText = `SELECT s.attname::text, max(CASE WHEN s.n_distinct >= 0 THEN s.n_distinct ELSE -s.n_distinct * greatest(c.reltuples, 0) END)::int8
 	FROM pg_stats AS s, pg_class AS c WHERE s.schemaname = $1 AND s.tablename = $2 AND c.oid = $3::oid GROUP BY s.attname`
 
-// loosen leaves the domains of columns that are grouped by to be checked on the
-// groups, which the reader does anyway, where the server expects hardly more
-// values than the domain has: a condition on each row takes up to half as long as
-// the whole GROUP BY. Where it expects more, the condition keeps groups that are
-// nobody's cells from being made. The choice shows in the time only.
+// loosen drops the domain conditions of columns that the statement groups by, if the
+// server expects hardly more values in a column than its domain has. The reader checks
+// the groups anyway, and a condition on each row takes up to half as long as the whole
+// GROUP BY. If the server expects more values, the condition stays, because it avoids
+// groups that belong to no cell. The choice shows only in the time.
 func (r *reader) loosen(ctx context.Context, rel *relation, rows rowset, asked []int) error {
 	distinct := make(map[string]int64)
 	err := r.rows(ctx, statement{distinctText, texts(rel.schema, rel.name, rel.number()), "dpsql_distinct"}, func(row [][]byte) bool {

@@ -21,7 +21,7 @@ func failure(ctx context.Context, err error, source string) error {
 	return faultOf(ctx, err).errorFor(source)
 }
 
-// fault is the code, words and hint that stand for an error of the server.
+// fault is the code, text and hint that replace an error of the server.
 type fault struct {
 	code  sqlerr.Code
 	words string
@@ -42,8 +42,8 @@ var (
 	faultUnknown    = fault{sqlerr.Internal, "the database failed", ""}
 )
 
-// faults says what a SQLSTATE stands for that cannot depend on a row, by the
-// longest beginning that is listed (PostgreSQL's documentation, appendix A).
+// faults has a fault for each SQLSTATE that cannot depend on a row, by its longest
+// listed prefix (PostgreSQL's documentation, appendix A).
 var faults = map[string]fault{
 	"08":    faultConnection,
 	"57P":   faultConnection,
@@ -77,12 +77,12 @@ func faultOf(ctx context.Context, err error) fault {
 		}
 	}
 	if state == "" {
-		return faultConnection // what is not said by the server comes from the way to it
+		return faultConnection // without a SQLSTATE the error is the connection's
 	}
 	return faultUnknown
 }
 
-// stateOf returns the server's SQLSTATE, or "" where the error is not its.
+// stateOf returns the server's SQLSTATE, or "" if the error is not the server's.
 func stateOf(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -91,8 +91,8 @@ func stateOf(err error) string {
 	return ""
 }
 
-// lost reports whether reading again on another connection may succeed: the
-// connection or the server is gone, or a standby gave the transaction up.
+// lost reports whether reading again on another connection may succeed: the connection
+// or the server is gone, or a standby ended the transaction.
 func lost(ctx context.Context, err error) bool {
 	var own *sqlerr.Error
 	if errors.As(err, &own) || ctx.Err() != nil {
@@ -107,11 +107,10 @@ func lost(ctx context.Context, err error) bool {
 	return state == ""
 }
 
-// unfit are the base tables that were found to have a row on which reading fails.
-// Views are vouched for, and foreign tables promised, to have none; where one has,
-// the error tells of it without noise. So it is told once: all that reads the
-// table is refused from then on, before anything is asked of its rows, whatever is
-// asked.
+// unfit is the set of base tables in which reading a row has failed. Views are vouched
+// not to fail on any row, and the curator promises it of foreign tables. If one fails
+// after all, the error tells of the row without noise. To tell it only once, every
+// later read of the table is refused before the server is asked about its rows.
 type unfit struct {
 	sync.Mutex
 	bases map[string]bool
@@ -128,7 +127,7 @@ func (u *unfit) add(bases []string) {
 	}
 }
 
-// refused returns the error for a source that reads an unfit table, else nil.
+// refused returns the error for a source that reads an unfit table, or nil.
 func (u *unfit) refused(bases []string, source string) error {
 	u.Lock()
 	defer u.Unlock()
@@ -140,14 +139,13 @@ func (u *unfit) refused(bases []string, source string) error {
 	return nil
 }
 
-// faultRow is all that is said of errors that can depend on a row, whichever
-// they are.
+// faultRow replaces every error that can depend on a row.
 var faultRow = fault{sqlerr.Invalid, "the database refused a column or an expression",
 	"a table, a column, its type on a shard or what a view calls may have changed; once that is mended open the file again, until then the table is refused"}
 
-// rowStates are the beginnings of the SQLSTATEs that can depend on a row: what is
-// not supported for a value, cardinality, data, constraints, functions,
-// collations and operators, and faults inside the server.
+// rowStates are the prefixes of the SQLSTATEs that can depend on a row: features not
+// supported for a value, cardinality, data, constraints, functions, collations and
+// operators, and faults inside the server.
 var rowStates = []string{"0A", "21", "22", "23", "2F", "38", "39", "42", "44", "P0", "XX000"}
 
 // ofRow reports whether an error of the server can depend on a row.
@@ -155,7 +153,7 @@ func ofRow(err error) bool {
 	state := stateOf(err)
 	for _, s := range rowStates {
 		if strings.HasPrefix(state, s) {
-			return state != "42501" // a right that is missing
+			return state != "42501" // a missing privilege
 		}
 	}
 	return false

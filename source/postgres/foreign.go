@@ -10,15 +10,15 @@ import (
 	"dpsql/sqlerr"
 )
 
-// isFdw tells postgres_fdw, by the handler h of a wrapper.
+// isFdw is true of postgres_fdw, by the handler h of a wrapper.
 const isFdw = `(h.prosrc = 'postgres_fdw_handler' AND h.probin LIKE '%postgres_fdw%')`
 
-// farText lists the foreign tables that lead to the databases in which the
-// relation has rows: where that database is, by the options of the server, and by
-// its name if the server is this one; the table there, which is called as here
-// unless it is said otherwise; whether the relation reads it; and the tables of
-// this database at the top of those that it is part of. The order in which
-// options were given, and the names of servers, make no difference.
+// farText lists the foreign tables that lead to the databases in which the relation has
+// rows. Its columns are: where that database is, by the options of the server, and its
+// name if the server is this one; the table there, which has the local name unless an
+// option gives another; whether the relation reads it; and the topmost tables of this
+// database that it is part of. The order of the options and the names of servers make
+// no difference.
 const farText = reachedWith + `,
 	far(oid, name, readable, place, database, schema, address) AS (
 	SELECT c.oid, format('%I.%I', n.nspname, c.relname), has_table_privilege(c.oid, 'SELECT'),
@@ -43,31 +43,32 @@ SELECT f.place, f.database, f.database = quote_ident(current_database()), f.sche
 
 // foreign is a foreign table.
 type foreign struct {
-	place, database string // where its rows are; the name of their database if that is of this server, else ""
-	here            bool   // it is this one
-	schema, address string // the table there
-	name            string // here
+	place, database string // where its rows are; the name of their database if it is on this server, else ""
+	here            bool   // the database is this one
+	schema, address string // of the table in that database
+	name            string // of the foreign table here
 	readable        bool
-	reads           bool // it is one that the relation reads
+	reads           bool // the relation reads it
 	tops            []string
-	bases, before   []string // of its rows, as in source.Schema
-	whole           bool     // they are those of the whole database
+	bases, before   []string // names of its rows, as in source.Schema
+	whole           bool     // the base is the whole database
 }
 
 // farBases adds the bases of the rows that a relation has in other databases.
 //
-// There a table is known by the address of its database, and by its name or those
-// of the tables at the top of those that it is part of, where the catalog of that
-// database can be read: by foreign tables that stand for its pg_class,
-// pg_namespace and pg_inherits. What is no table there is then refused, since what
-// it makes of rows is not known. Where the catalog cannot be read, two names may
-// mean the same rows, and all of the database is one base, whose name begins that
-// of all tables there. A server that leads back to this one has its own name, too.
+// A table there is named by the address of its database, and by its own name or those
+// of the topmost tables that it is part of. The latter needs the catalog of that
+// database: foreign tables that stand for its pg_class, pg_namespace and pg_inherits.
+// If the catalog can be read, anything there that is not a table is refused, since what
+// it makes of rows is not known. If it cannot, two names may mean the same rows. All of
+// the database is then one base, whose name is a prefix of the names of all tables
+// there. A server that leads back to this one has its own name, too.
 //
-// A foreign table that is part of a table here stands under that. It may still have
-// rows of others: its own name, and those of tables here of which foreign tables
-// over the same rows are part, are in Also. What may have had a budget when fewer
-// names were known to mean the same, parts of a table and views, is in Before.
+// A foreign table that is part of a table here is named by that table. It may also have
+// rows of others, so its own name is in Also, and with it the tables here that have
+// foreign tables over the same rows as parts. Parts of a table, and views, may have had
+// a budget from a time when fewer names were known to mean the same rows. They are in
+// Before.
 func (r *reader) farBases(ctx context.Context, rel *relation, t source.Table, server string, schema *source.Schema) error {
 	var all []*foreign
 	err := r.rows(ctx, statement{farText, texts(rel.number()), "dpsql_far"}, func(row [][]byte) bool {
@@ -120,8 +121,8 @@ func (r *reader) farBases(ctx context.Context, rel *relation, t source.Table, se
 }
 
 // find finds the bases of a foreign table's rows.
-func (f *foreign) find(of remotes, source, server string) error {
-	if there := of[f.address]; f.reads {
+func (f *foreign) find(catalog remotes, source, server string) error {
+	if there := catalog[f.address]; f.reads {
 		if err := allowed(f.schema, source); err != nil {
 			return err
 		}
@@ -131,7 +132,7 @@ func (f *foreign) find(of remotes, source, server string) error {
 		}
 	}
 	var tables []string
-	tables, f.whole = of.tops(f.address)
+	tables, f.whole = catalog.tops(f.address)
 	names := tables
 	if f.whole {
 		names = append(names, "")
@@ -143,13 +144,13 @@ func (f *foreign) find(of remotes, source, server string) error {
 	for _, t := range names {
 		f.bases = append(f.bases, joinedName(by, t))
 	}
-	for _, t := range append(names, of.alike(tables)...) {
+	for _, t := range append(names, catalog.alike(tables)...) {
 		f.before = append(f.before, joinedName(by, t), joinedName(at, t))
 	}
 	return nil
 }
 
-// joinedName names a table of a database, or the database.
+// joinedName returns the name of a table of a database, or of the database.
 func joinedName(database, table string) string {
 	if table == "" {
 		return database
@@ -157,7 +158,7 @@ func joinedName(database, table string) string {
 	return database + "/" + table
 }
 
-// overlap reports whether bases can have a row in common.
+// overlap reports whether two lists of bases can have a row in common.
 func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(x string) bool {
 		return slices.ContainsFunc(b, func(y string) bool {
@@ -179,8 +180,8 @@ const remotesText = `SELECT c.oid::text, format('%%I.%%I', n.nspname, c.relname)
 	FROM %s AS c JOIN %s AS n ON n.oid = c.relnamespace LEFT JOIN %s AS i ON i.inhrelid = c.oid
 	WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema')`
 
-// remotes reads the catalog of the database that a foreign table leads to, nil
-// where that cannot be read.
+// remotes reads the catalog of the database that a foreign table leads to. It returns
+// nil if the catalog cannot be read.
 func (r *reader) remotes(ctx context.Context, to *foreign, all []*foreign) (remotes, error) {
 	names := make([]any, 3)
 	for i, catalog := range []string{"pg_catalog.pg_class", "pg_catalog.pg_namespace", "pg_catalog.pg_inherits"} {
@@ -217,9 +218,9 @@ func (r *reader) remotes(ctx context.Context, to *foreign, all []*foreign) (remo
 	return out, err
 }
 
-// tops returns the tables at the top of those that a table, or what inherits from
-// it, is part of. It is whole where these cannot be told: some are in a third
-// database, or nothing is known.
+// tops returns the topmost tables that a table, or a table that inherits from it, is
+// part of. whole is true if they are not known: some are in a third database, or the
+// catalog cannot be read.
 func (all remotes) tops(address string) (names []string, whole bool) {
 	t := all[address]
 	if t == nil || t.view {
@@ -234,8 +235,8 @@ func (all remotes) tops(address string) (names []string, whole bool) {
 	return names, slices.ContainsFunc(below, func(t *remote) bool { return t.foreign })
 }
 
-// alike returns the names of what can have rows of tables: all that inherits from
-// them, and all views.
+// alike returns the names of relations that can have rows of the tables: all that
+// inherit from them, and all views.
 func (all remotes) alike(tables []string) (names []string) {
 	var tops []*remote
 	for _, name := range tables {
@@ -252,7 +253,7 @@ func (all remotes) alike(tables []string) (names []string) {
 	return names
 }
 
-// reachable returns what is reached from some tables, these included.
+// reachable returns the relations that next reaches from some, these included.
 func reachable(from []*remote, next func(*remote) []*remote) []*remote {
 	seen := make(map[*remote]bool)
 	var out []*remote
@@ -267,8 +268,9 @@ func reachable(from []*remote, next func(*remote) []*remote) []*remote {
 	return out
 }
 
-// otherWrapper refuses a foreign table that is not another PostgreSQL's: what
-// reads a file, for one, fails on the line that does not fit its columns.
+// otherWrapper refuses a foreign table whose rows do not come from PostgreSQL. A
+// wrapper that reads a file, for example, fails on the line that does not fit its
+// columns.
 func otherWrapper(source string) error {
 	return sqlerr.New(sqlerr.Unsupported, "%s has rows in a foreign table that is not one of postgres_fdw: it could fail on a row", source).
 		WithHint("only tables of the server itself, and foreign tables of postgres_fdw, can be declared")

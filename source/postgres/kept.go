@@ -14,13 +14,13 @@ import (
 
 // kept returns the rows that are kept of each unit as a subquery for the server. It
 // returns false if the server cannot tell which rows lie in the domains. If units is
-// not empty, it is a condition with the parameters args, and only units with a row
-// that meets it are read. For all units streamKept is faster.
+// not empty, it is a condition with the parameters args, and only units with a row that
+// meets it are read. For all units streamKept is faster.
 //
-// The ranks are those of package source, byte for byte: HMAC-SHA256 of the
-// unit, the canonical values and the row's number among the unit's equal rows,
-// written as two SHA-256 (RFC 2104). They are computed for units of more rows
-// than are kept.
+// The ranks are those of package source, byte for byte: HMAC-SHA256 of the unit, the
+// canonical values and the row's number among the unit's equal rows, written as two
+// SHA-256 (RFC 2104). Only units with more rows than are kept have their ranks
+// computed.
 func kept(rel *relation, all rowset, t source.Table, u column, units string, args [][]byte) (rowset, bool) {
 	w := writer{args}
 	where, ok := w.conjunction(all.columns, domains(all.columns))
@@ -52,8 +52,8 @@ func kept(rel *relation, all rowset, t source.Table, u column, units string, arg
 	return out, true
 }
 
-// bytewise is the column's text under the collation that compares fastest,
-// where it has one.
+// bytewise returns the column's expression, for a text under the collation that
+// compares fastest.
 func (c column) bytewise() string {
 	if c.array == "text[]" || c.array == "bpchar[]" {
 		return "(" + c.text + `) COLLATE "C"`
@@ -83,8 +83,8 @@ func (w *writer) rank(key []byte, unit column, columns []column) string {
 	return "sha256(" + w.arg(`\x`+hex.EncodeToString(outer), "bytea") + " || sha256(" + strings.Join(message, " || ") + "))"
 }
 
-// encoded returns an expression for the encoding of a value that is not NULL: a
-// byte for its type, and eight bytes or a length and the text.
+// encoded returns an expression for the encoding of a value that is not NULL: a byte
+// for its type, then eight bytes, or a length and the text.
 func (c column) encoded(integer, text byte) string {
 	if c.integer != "" {
 		return fmt.Sprintf(`'\x%02x'::bytea || int8send(%s)`, integer, strings.ReplaceAll(c.integer, "?", c.text))
@@ -93,10 +93,10 @@ func (c column) encoded(integer, text byte) string {
 	return fmt.Sprintf(`'\x%02x'::bytea || %s || convert_to(%s, 'UTF8')`, text, uvarint("octet_length("+value+")", c.longest()), value)
 }
 
-// longest returns how many bytes a text inside the domain has at most.
+// longest returns the largest number of bytes of a text inside the domain.
 func (c column) longest() int {
 	if c.Domain.Type() != query.TypeText || !c.Domain.Finite() {
-		return 1 << 30 // no text of the server has more
+		return 1 << 30 // the server's own limit
 	}
 	longest := 0
 	for v := range c.Domain.All().Each() {
@@ -105,9 +105,9 @@ func (c column) longest() int {
 	return longest
 }
 
-// uvarint returns an expression for a length, up to the longest, as
-// encoding/binary writes it: seven bits a byte, the low ones first, and the
-// eighth where more follow.
+// uvarint returns an expression for a length of at most longest, as encoding/binary
+// writes it: seven bits a byte, the low ones first, with the eighth bit set if more
+// follow.
 func uvarint(n string, longest int) string {
 	cases, last := "", ""
 	for size := 1; ; size++ {
@@ -130,8 +130,8 @@ func uvarint(n string, longest int) string {
 	return "CASE" + cases + " ELSE " + last + " END"
 }
 
-// streamKept calls f with the values of the columns of each row that is kept, of
-// rows that the server sorts by unit, while it returns true.
+// streamKept calls f with the values of each row that is kept, while f returns true.
+// The server sorts the rows by unit, and the ranks are computed here.
 func (r *reader) streamKept(ctx context.Context, rel *relation, all rowset, t source.Table, u column, columns []int, f func([]query.Value) bool) error {
 	every := make([]int, len(all.columns))
 	for i := range every {

@@ -19,25 +19,25 @@ import (
 // type, and values of rows are never converted. Declared values that no row can have
 // are left out.
 type kind struct {
-	array   string                               // the type of a list of values; "" where only Go tells what a row's value stands for
-	literal func(query.Value) (string, bool)     // a declared value in the list; false for one that no row has
-	value   func(raw []byte) (query.Value, bool) // the declared value of a row's, which is not NULL; false where there is none
-	between string                               // the condition that ? is an integer from $lo to $hi; "" where such values are listed
-	integer string                               // ? as a bigint, where it stands for an INTEGER, in rows inside the domain; "" for a TEXT
+	array   string                               // the type of a list of values; "" if only Go can tell what a row's value stands for
+	literal func(query.Value) (string, bool)     // a declared value as the server writes it; false if no row can have it
+	value   func(raw []byte) (query.Value, bool) // the declared value of a row's value that is not NULL; false if there is none
+	between string                               // the condition that ? is an integer from $lo to $hi; "" if values must be listed
+	integer string                               // ? as a bigint, for an INTEGER inside the domain; "" for a TEXT
 	all     bool                                 // every value of the type stands for a declared value
 }
 
-// column is a declared column with the expression that is compared, grouped by
-// and read for it.
+// column is a declared column with the expression by which it is compared, grouped and
+// read.
 type column struct {
 	query.Column
 	kind
 	text      string
 	attribute string // its name
-	inside    bool   // no condition is needed for rows to lie in the domain: they do, or it is checked later
+	inside    bool   // the statement need not check the domain: all rows lie in it, or a later check follows
 }
 
-// column returns how the relation has a declared column.
+// column returns the relation's column for a declared one.
 func (rel *relation) column(c query.Column, source string) (column, error) {
 	a, err := rel.attribute(c.Name, source)
 	if err != nil {
@@ -50,8 +50,9 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 	return column{Column: c, kind: k, text: a.text(), attribute: a.name}, nil
 }
 
-// text is the attribute as an expression whose equality is that of bytes, where
-// it is a text. What needs no cast has none, so that foreign servers get it.
+// text returns the attribute as an expression. For a text its equality is that of
+// bytes. It has a cast only if it needs one, so that foreign servers can evaluate the
+// rest.
 func (a attribute) text() string {
 	text := "r." + quoted(a.name)
 	if a.citext || a.builtIn && a.typ == "bpchar" && !a.deterministic {
@@ -63,8 +64,8 @@ func (a attribute) text() string {
 	return text
 }
 
-// kind says how the attribute's values stand for values of the declared type.
-// It is false where they cannot with the same meaning as in SQLite.
+// kind says how the attribute's values stand for values of the declared type. It is
+// false if they cannot with the same meaning as in SQLite.
 func (a attribute) kind(declared query.Type) (kind, bool) {
 	name := a.typ
 	switch {
@@ -120,7 +121,7 @@ func (a attribute) textKind(name string) (kind, bool) {
 	return kind{}, false
 }
 
-// refused is the error for a column that cannot be read as declared.
+// refused returns the error for a column that cannot be read as declared.
 func (a attribute) refused(c query.Column, source string) error {
 	err := sqlerr.New(sqlerr.Unsupported, "column %s of %s is of type %s, which is not read as %s", c.Name, source, a.typ, c.Domain.Type())
 	switch {
@@ -134,7 +135,7 @@ func (a attribute) refused(c query.Column, source string) error {
 
 func jsonTexts(raw []byte) []string {
 	var out []string
-	_ = json.Unmarshal(raw, &out) // NULL, and so nothing, for what is no enum
+	_ = json.Unmarshal(raw, &out) // NULL, and so no label, for other types than enums
 	return out
 }
 
@@ -145,7 +146,7 @@ func integerOf(raw []byte) (query.Value, bool) {
 	return query.Int(n), ok
 }
 
-// digitsLiteral reads a text that is an integer as the server writes one.
+// digitsLiteral accepts a text that is an integer in the form the server writes.
 func digitsLiteral(v query.Value) (string, bool) {
 	n, err := strconv.ParseInt(v.Str(), 10, 64)
 	return v.Str(), err == nil && strconv.FormatInt(n, 10) == v.Str()
@@ -168,15 +169,14 @@ func boolOf(raw []byte) (query.Value, bool) {
 	return query.Int(int64(raw[0])), true
 }
 
-// textLiteral leaves out what no text of the server can be.
+// textLiteral rejects texts that the server cannot store.
 func textLiteral(v query.Value) (string, bool) {
 	return v.Str(), utf8.ValidString(v.Str()) && !strings.ContainsRune(v.Str(), 0)
 }
 
 func textOf(raw []byte) (query.Value, bool) { return query.Text(string(raw)), true }
 
-// paddedLiteral reads a value of char(n), whose trailing blanks are not part of
-// it.
+// paddedLiteral accepts a value of char(n), whose trailing blanks are not part of it.
 func paddedLiteral(v query.Value) (string, bool) {
 	s, ok := textLiteral(v)
 	return s, ok && !strings.HasSuffix(s, " ")
@@ -194,7 +194,7 @@ func labelLiteral(labels []string) func(query.Value) (string, bool) {
 	return func(v query.Value) (string, bool) { return v.Str(), known[v.Str()] }
 }
 
-// uuidLiteral reads the form that the server writes: lower case, with hyphens.
+// uuidLiteral accepts the form that the server writes: lower case, with hyphens.
 func uuidLiteral(v query.Value) (string, bool) {
 	s := v.Str()
 	if len(s) != 36 {
@@ -216,8 +216,8 @@ func uuidOf(raw []byte) (query.Value, bool) {
 	return query.Text(fmt.Sprintf("%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:])), true
 }
 
-// unit returns how the relation has the unit: as an INTEGER where its type is
-// one, else as a TEXT.
+// unit returns the relation's column for the unit: an INTEGER if its type is one, else
+// a TEXT.
 func (rel *relation) unit(t source.Table) (column, error) {
 	a, err := rel.attribute(t.Unit, t.Source)
 	if err != nil {

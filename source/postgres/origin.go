@@ -10,63 +10,62 @@ import (
 	"dpsql/source"
 )
 
-// origins follows the rows of a view down to those of tables, by the stored
-// definitions. It says whose rows they are from a closed list of what it
-// understands.
+// origins follows the rows of a view down to tables through the stored definitions. It
+// says whose rows they are, and accepts only a closed list of constructs.
 //
-// Without a unit a view must be row by row: each row of one table brings about
-// at most one row of the view, which nothing else decides. A chain is: the only
-// member of FROM is a table or again a chain, and above it stand columns and
-// conditions that see one row. No row multiplies, none is read twice, and one
-// row less in the table is at most one row less in the view.
+// Without a unit a view must be row by row: each row of one table brings about at most
+// one row of the view, and nothing else decides that row. Such a view is a chain: the
+// only member of FROM is a table or again a chain, and the columns and conditions above
+// it see one row. No row multiplies, and none is read twice. Removing a row of the
+// table removes at most one row of the view.
 //
-// With a unit a view may join, group and merge private tables, where it is unit
-// by unit: its rows with the value v in the unit's column are a function of the
-// rows of v in the tables, so that what is kept of another unit does not change
-// with v (Table in package source). Say that a set S of columns carries the unit
-// of rows if in each row all values of S that are not NULL are one value v, and
-// if the rows with v in S are a function of the rows of v in the tables. That
-// holds of one column of a table, its unit, and of an expression over the rows of
-// one table, if that is the only one. It is kept
+// With a unit a view may join, group and merge private tables if it is unit by unit:
+// its rows with the value v in the unit's column are a function of the rows of v in the
+// tables. Then the rows kept of another unit do not change with v (Table in package
+// source). Say that a set S of columns carries the unit of rows if in each row all
+// values of S that are not NULL are one value v, and if the rows with v in S are a
+// function of the rows of v in the tables. This holds of one column of a table, its
+// unit, and of an expression over the rows of one table, if that is the only table. The
+// property is kept
 //   - by conditions that see one row;
 //   - by a join, inner or outer, that compares a column of S on one side with one
 //     of S' on the other by = in its condition, for S ∪ S': a row of v meets, or
 //     fails to meet, rows of v alone, as NULL equals nothing;
-//   - by a subquery in an expression whose WHERE compares so with a column of S of
-//     the query around it; and by u IN (SELECT …), of a column that carries the
+//   - by a subquery in an expression whose WHERE compares in this way with a column of S
+//     of the query around it; and by u IN (SELECT …), of a column that carries the
 //     unit there, as a condition in WHERE, where it matters only whether it is true;
 //   - by GROUP BY, DISTINCT, UNION, INTERSECT and EXCEPT, for those columns of S
 //     by which they compare: equal rows have equal units.
 //
-// Rows without a value in S can come from anywhere; the last of all columns is in
-// S, and a row without a unit counts nowhere. Of each table one column is the
-// unit, however often a view reads it: rows that are v's by one column and
-// somebody else's by another would carry one unit into the other.
+// Rows without a value in S can come from anywhere. They do no harm: the view's unit
+// column is in S, and a row without a unit is not counted. Of each table one column is
+// the unit, however often a view reads it. Rows that belong to v by one column and to
+// somebody else by another would carry one unit into the other.
 type origins struct {
-	queries map[string]*tree // of the views, by number
-	kinds   map[string]byte  // of pg_class, of all that is read, by number
+	queries map[string]*tree // the views' queries, by number
+	kinds   map[string]byte  // the kinds, as in pg_class, of all relations that are read, by number
 	equals  func(operator string) bool
-	units   []unitColumn // of the tables that were followed to
+	units   []unitColumn // the units of the tables found
 	steps   int
 }
 
-// unitColumn is a column that is taken for a table's unit, by their numbers; none
-// where the unit is computed.
+// unitColumn is a table and the column taken for its unit, by their numbers. Both are
+// empty if the unit is computed.
 type unitColumn struct{ table, column string }
 
-// maxSteps bounds how many members of FROM are looked at: views can read views
-// twice, and so on, or themselves.
+// maxSteps bounds how many members of FROM are looked at. Views that each read another
+// view twice would take exponentially many steps, and a view can read itself.
 const maxSteps = 10_000
 
-// scope is a query with those around it, whose common table expressions it sees.
+// scope is a query with the queries around it, whose common table expressions it sees.
 type scope struct {
 	query  *tree
 	outer  *scope
-	stored bool // of a materialized view
+	stored bool // in a materialized view
 }
 
-// Fields of a QUERY that say nothing of which rows there are; those that a view
-// may have that is unit by unit; and what these are called.
+// quiet lists the fields of a QUERY that do not affect which rows there are; byUnit
+// those that a unit-by-unit view may have besides. called has the words for fields.
 const (
 	quiet  = wordList(`commandType canSetTag rtable rteperminfos jointree targetList sortClause cteList stmt_location stmt_len`)
 	byUnit = wordList(`hasAggs groupClause havingQual distinctClause setOperations constraintDeps hasSubLinks`)
@@ -81,7 +80,7 @@ const (
 	noColumn = "a unit that is no column of its tables"
 )
 
-// odd names a field of a query that is neither empty nor among those allowed.
+// odd names a field of a query that is set and is not among those allowed.
 func odd(query *tree, allowed ...wordList) string {
 	for _, field := range slices.Sorted(maps.Keys(query.fields)) {
 		value := query.atom(field)
@@ -97,7 +96,8 @@ func odd(query *tree, allowed ...wordList) string {
 	return ""
 }
 
-// rowByRow names what keeps a view from being row by row, "" if nothing does.
+// rowByRow names what keeps a view from being row by row. It returns "" if nothing
+// does.
 func (o *origins) rowByRow(s *scope) string {
 	if what := odd(s.query, quiet); what != "" {
 		return what
@@ -119,8 +119,8 @@ func (o *origins) rowByRow(s *scope) string {
 	return aJoin
 }
 
-// member returns what a member of FROM is: a table, by its number, or the query
-// of a view, a subquery or a common table expression.
+// member resolves a member of FROM. It returns the number of a table, or the query of a
+// view, a subquery or a common table expression.
 func (o *origins) member(s *scope, value any) (table string, below *scope, what string) {
 	if o.steps++; o.steps > maxSteps {
 		return "", nil, "too many views of views"
@@ -148,8 +148,8 @@ func (o *origins) member(s *scope, value any) (table string, below *scope, what 
 	return "", nil, noTable
 }
 
-// relation returns the table, or the query of the view, of a number. What a
-// materialized view has of a view is what that was when it was filled.
+// relation returns a table, or the query of a view, by number. A materialized view over
+// views is refused: it was filled by the definitions of that time.
 func (o *origins) relation(s *scope, number string) (table string, below *scope, what string) {
 	query, kind := o.queries[number], o.kinds[number]
 	switch {
@@ -163,7 +163,7 @@ func (o *origins) relation(s *scope, number string) (table string, below *scope,
 	return "", &scope{query: query, stored: kind == 'm'}, ""
 }
 
-// entryOf returns the range table's entry that a RANGETBLREF refers to.
+// entryOf returns the entry of the range table to which a RANGETBLREF refers.
 func entryOf(s *scope, ref *tree) *tree {
 	if ref == nil || ref.kind != "RANGETBLREF" {
 		return nil
@@ -172,7 +172,7 @@ func entryOf(s *scope, ref *tree) *tree {
 	return entry
 }
 
-// nth returns a value of a list by its number, which is counted from 1.
+// nth returns a value of a list by its number, counted from 1.
 func nth(values []any, number string) any {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(values) {
@@ -208,8 +208,8 @@ func originsOf(v view, known catalog) *origins {
 	}}
 }
 
-// whose refuses a view unless it can tell that one row of a table, or one unit if
-// there is a unit, changes no more of the view than is charged for. See origins.
+// whose refuses a view unless it can tell that one row of a table, or one unit if there
+// is a unit, changes no more of the view than is charged for. See origins.
 func (r *reader) whose(ctx context.Context, rel *relation, t source.Table, v view, known catalog) error {
 	o := originsOf(v, known)
 	_, root, what := o.relation(nil, rel.number())
@@ -240,16 +240,16 @@ func (r *reader) whose(ctx context.Context, rel *relation, t source.Table, v vie
 		WithHint("join its tables by = on their columns of the unit, and group by the unit, too")
 }
 
-// unitsText names the columns of tables, and what has the same rows as others: a
-// partition has those of its partitioned table, by columns of the same names. Of
-// tables that inherit, and of foreign ones, it is not told apart.
+// unitsText names the columns of tables, and which tables share rows. A partition
+// shares rows with its partitioned table, under columns of the same names. Tables that
+// inherit, and foreign tables, are not told apart.
 const unitsText = `SELECT a.attrelid::text, a.attnum::text, a.attname::text,
 		CASE WHEN c.relkind = 'f' OR EXISTS (SELECT FROM pg_partition_tree(pg_partition_root(c.oid)) AS p JOIN pg_class AS l ON l.oid = p.relid WHERE l.relkind = 'f')
 			THEN '' WHEN NOT EXISTS (SELECT FROM pg_inherits AS i WHERE c.oid IN (i.inhrelid, i.inhparent)) THEN c.oid::text
 			ELSE coalesce(pg_partition_root(c.oid)::oid::text, '') END
 	FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid WHERE a.attrelid = ANY ($1::oid[]) AND a.attnum > 0`
 
-// oneUnitEach refuses several columns as the unit of the same rows.
+// oneUnitEach refuses two different columns as the unit of the same rows.
 func (r *reader) oneUnitEach(ctx context.Context, units []unitColumn) (what string, err error) {
 	wanted, oids := make(map[unitColumn]bool), []string(nil)
 	for _, u := range units {

@@ -1,15 +1,15 @@
 // Package postgres reads private rows of PostgreSQL and gives them the meaning that
-// package source defines: the same rows in SQLite give the same counts and cells.
-// The server counts, and dpsql fetches counts.
+// package source defines: the same rows in SQLite give the same counts and cells. The
+// server counts, and dpsql fetches counts.
 //
 // A table is named schema.table. A part in double quotes is taken as written. Other
-// parts ignore case: the lower-case name comes first, as in PostgreSQL, and a part
-// is refused if several names differ from it in case only.
+// parts ignore case: the lower-case name comes first, as in PostgreSQL, and a part is
+// refused if several names differ from it in case only.
 //
 // Errors are *sqlerr.Error. They never quote the server, whose messages can carry
-// values of rows, and never contain any of the connection string. The package logs
-// nothing. The server may log its statements, which have as parameters the key that
-// chooses the rows of units: its administrator must protect that log.
+// values of rows, and never contain any part of the connection string. The package logs
+// nothing. The server may log its statements, whose parameters include the key that
+// chooses the rows of units. Its administrator must protect that log.
 package postgres
 
 import (
@@ -30,22 +30,22 @@ import (
 // Pool holds connections to one database. It is safe for concurrent use.
 type Pool struct {
 	pool     *pgxpool.Pool
-	prepares bool // statements, which is of no use to some that share connections
+	prepares bool // prepare statements; off for poolers that share connections
 	unfit    unfit
 }
 
-// cancelWithin is the time that a server has to obey a cancellation. Then its
+// cancelWithin is the time in which a server must obey a cancellation. After it the
 // connection is closed.
 const cancelWithin = 5 * time.Second
 
-// Open returns a pool for a connection string: a URL, or keywords and values as
-// libpq reads them. It connects at the first use. Settings in the string, such as
-// statement_timeout, hold for every connection. Behind a proxy that hands
-// transactions to any connection the string needs default_query_exec_mode=exec, so
-// that nothing is prepared. Errors: Invalid.
+// Open returns a pool for a connection string: a URL, or keywords and values as libpq
+// reads them. It connects at the first use. Settings in the string, such as
+// statement_timeout, hold for every connection. Behind a proxy that hands transactions
+// to any connection, the string needs default_query_exec_mode=exec, so that nothing is
+// prepared. Errors: Invalid.
 func Open(dsn string) (*Pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil { // its text has the string
+	if err != nil { // its text contains the string
 		return nil, sqlerr.New(sqlerr.Invalid, "the connection string of the source cannot be read").
 			WithHint("it is postgres://user@host:5432/database?sslmode=verify-full, or host=… user=… dbname=…")
 	}
@@ -70,23 +70,23 @@ func Open(dsn string) (*Pool, error) {
 // Close closes all connections and waits for those in use.
 func (p *Pool) Close() { p.pool.Close() }
 
-// Snapshot calls f with a reader of one read-only, repeatable-read transaction,
-// and ends the transaction when f returns. Where the connection is lost before
-// the reader has given a count or cells, it goes on with a new transaction, a
-// few times, and refuses to if the schema it reported is no longer the same;
-// later a loss is an error. The reader is for one goroutine, and of no use once
-// f has returned.
+// Snapshot calls f with a reader of one read-only, repeatable-read transaction, and
+// ends the transaction when f returns. If the connection is lost before the reader has
+// returned a count or cells, the reader begins a new transaction, a few times. It
+// returns an error if the schema it reported has changed. After a count or cells, a
+// lost connection is an error. The reader serves one goroutine and must not be used
+// after f returns.
 func (p *Pool) Snapshot(ctx context.Context, f func(source.Reader) error) error {
 	r := &reader{pool: p, relations: make(map[string]*relation), schemas: make(map[string]source.Schema)}
 	defer r.reset()
 	return f(r)
 }
 
-// begin starts the transaction. Names are looked up in pg_catalog alone, so that
-// no operator of another schema is taken for a built-in one; text forms do not
-// depend on the server's settings; where row security would hide rows it is an
-// error; and aggregates of partitioned tables are computed partition by
-// partition, on the servers that hold them.
+// begin starts the transaction. Names are looked up in pg_catalog alone, so that no
+// operator of another schema is taken for a built-in one. Text forms do not depend on
+// the server's settings. If row security would hide rows, reading is an error.
+// Aggregates of partitioned tables are computed partition by partition, on the servers
+// that hold them.
 const (
 	transaction = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
 	begin       = transaction + settings
@@ -94,7 +94,7 @@ const (
 SET LOCAL extra_float_digits = 1; SET LOCAL row_security = off; SET LOCAL enable_partitionwise_aggregate = on`
 )
 
-// maxAttempts is how often a read is begun, all in all.
+// maxAttempts bounds how often a read is begun, the first time included.
 const maxAttempts = 3
 
 // reader implements source.Reader.
@@ -102,21 +102,20 @@ type reader struct {
 	pool      *Pool
 	conn      *pgxpool.Conn // nil before the first use
 	begun     bool
-	answered  bool // a count or cells were given; no later one may be of another snapshot
+	answered  bool // a count or cells were returned; later ones must be of the same snapshot
 	relations map[string]*relation
-	schemas   map[string]source.Schema // as they were reported
+	schemas   map[string]source.Schema // as Check reported them
 	alone     bool                     // the server cannot share the snapshot with other connections
 }
 
-// reset gives the connection back, its transaction ended. What was read is
-// forgotten.
+// reset ends the transaction, gives the connection back and forgets what was read.
 func (r *reader) reset() {
 	if r.conn == nil {
 		return
 	}
 	if r.begun {
 		ctx, cancel := context.WithTimeout(context.Background(), cancelWithin)
-		_ = r.conn.Conn().PgConn().Exec(ctx, "ROLLBACK").Close() // a connection that fails here is not used again
+		_ = r.conn.Conn().PgConn().Exec(ctx, "ROLLBACK").Close() // if it fails, the pool drops the connection
 		cancel()
 	}
 	r.conn.Release()
@@ -124,8 +123,8 @@ func (r *reader) reset() {
 	clear(r.relations)
 }
 
-// read calls f with the table's relation, again where the connection is lost. f
-// must start over each time.
+// read calls f with the table's relation. It calls f again if the connection is lost,
+// so f must start over each time.
 func (r *reader) read(ctx context.Context, t source.Table, f func(*relation) error) error {
 	for attempt := 1; ; attempt++ {
 		rel, err := r.open(ctx, t)
@@ -137,7 +136,7 @@ func (r *reader) read(ctx context.Context, t source.Table, f func(*relation) err
 			return err
 		case r.answered || attempt == maxAttempts || !errors.Is(err, errAlone) && !lost(ctx, err):
 			if ctx.Err() == nil && ofRow(err) {
-				r.pool.unfit.add(r.schemas[t.Source].Bases) // those of what was checked
+				r.pool.unfit.add(r.schemas[t.Source].Bases) // the bases that Check reported
 			}
 			return failure(ctx, err, t.Source)
 		}
@@ -145,8 +144,8 @@ func (r *reader) read(ctx context.Context, t source.Table, f func(*relation) err
 	}
 }
 
-// rows runs a statement, whose parameters are texts, and calls f with each row,
-// in binary, while it returns true. The row is good until f returns.
+// rows runs a statement with text parameters. It calls f with each row, in binary form,
+// while f returns true. The row is valid until f returns.
 func (r *reader) rows(ctx context.Context, s statement, f func(row [][]byte) bool) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -168,8 +167,8 @@ func (r *reader) rows(ctx context.Context, s statement, f func(row [][]byte) boo
 	return err
 }
 
-// result starts a statement. One with a name is prepared once a connection, since
-// the server takes longer to plan it than to run it.
+// result starts a statement. A statement with a name is prepared once a connection,
+// because planning it takes the server longer than running it.
 func (r *reader) result(ctx context.Context, s statement) (*pgconn.ResultReader, error) {
 	conn := r.conn.Conn()
 	if s.name == "" || !r.pool.prepares {
@@ -181,7 +180,7 @@ func (r *reader) result(ctx context.Context, s statement) (*pgconn.ResultReader,
 	return conn.PgConn().ExecPrepared(ctx, s.name, s.args, nil, []int16{1}), nil
 }
 
-// run runs a statement that has no parameters and no result.
+// run runs a statement without parameters or result.
 func (r *reader) run(ctx context.Context, text string) error {
 	return r.conn.Conn().PgConn().Exec(ctx, text).Close()
 }

@@ -18,33 +18,33 @@ type relation struct {
 	kind         byte // of pg_class: r, p, f, v or m
 	lockable     bool
 	attributes   []attribute
-	leaves       int         // its partitions; 0 where it has none
-	parts        []*relation // that are read one by one instead; none for most
-	shares       []*relation // that can be read by several connections; none for most
+	leaves       int         // number of partitions
+	parts        []*relation // partitions that are read one by one instead; usually none
+	shares       []*relation // partitions that several connections can read; usually none
 }
 
 // attribute is a column of a relation.
 type attribute struct {
 	name          string
-	typ           string // of pg_type, domains resolved
-	builtIn       bool   // the type is of pg_catalog
+	typ           string // name in pg_type, domains resolved
+	builtIn       bool   // the type is in pg_catalog
 	enum          bool
 	citext        bool
 	deterministic bool     // its collation takes only equal bytes as equal
-	array         string   // the type of its arrays, for an enum
-	labels        []string // of an enum
+	array         string   // of an enum, its array type
+	labels        []string // of an enum, its labels
 }
 
 func (rel *relation) number() string { return strconv.FormatInt(rel.oid, 10) }
 
-// from is the relation under the alias by which its columns are named.
+// from returns the relation in FROM, under the alias that qualifies its columns.
 func (rel *relation) from() string {
 	return " FROM " + quoted(rel.schema) + "." + quoted(rel.name) + " AS r"
 }
 
-// open returns the relation that a source names. The first one is locked before
-// the snapshot is taken, so that its schema is the one of the snapshot; the lock
-// is the one that reading takes.
+// open returns the relation that a source names. The first relation is locked before
+// the snapshot is taken, so that its schema is that of the snapshot. The lock is the
+// one that reading takes.
 func (r *reader) open(ctx context.Context, t source.Table) (*relation, error) {
 	if rel, ok := r.relations[t.Source]; ok {
 		return rel, nil
@@ -76,7 +76,7 @@ func (r *reader) open(ctx context.Context, t source.Table) (*relation, error) {
 	return rel, nil
 }
 
-// asReported refuses a relation that is not what Check said on a transaction
+// asReported refuses a relation that differs from what Check reported on a transaction
 // that was lost.
 func (r *reader) asReported(ctx context.Context, rel *relation, t source.Table) error {
 	reported, ok := r.schemas[t.Source]
@@ -90,9 +90,9 @@ func (r *reader) asReported(ctx context.Context, rel *relation, t source.Table) 
 	return err
 }
 
-// lock begins the transaction, if it has not begun, and locks the relation
-// where the server lets it: LOCK takes no foreign table, and wants more rights
-// than reading some columns does.
+// lock begins the transaction, if it has not begun, and locks the relation if the
+// server lets it. LOCK refuses foreign tables, and needs more privileges than reading
+// some columns does.
 func (r *reader) lock(ctx context.Context, rel *relation) error {
 	if r.begun {
 		return nil
@@ -121,8 +121,7 @@ const (
 	anyCase   = `translate(n.nspname::text, ` + upper + `, ` + lower + `) = $1 AND translate(c.relname::text, ` + upper + `, ` + lower + `) = $2`
 )
 
-// resolve finds the relation. It asks by the likely name first, which has an
-// index.
+// resolve finds the relation. It first asks for the likely name, which an index finds.
 func (r *reader) resolve(ctx context.Context, source string) (*relation, error) {
 	schema, table, err := split(source)
 	if err != nil {
@@ -152,7 +151,7 @@ func (r *reader) resolve(ctx context.Context, source string) (*relation, error) 
 	return found[0], allowed(found[0].schema, source)
 }
 
-// likely is the name that PostgreSQL itself would look for.
+// likely returns the name that PostgreSQL itself would look for.
 func (p part) likely() string {
 	if p.quoted {
 		return p.name
@@ -160,7 +159,7 @@ func (p part) likely() string {
 	return query.FoldName(p.name)
 }
 
-// only keeps the relations whose schema or name is the one meant.
+// only keeps the relations whose schema or name is the one that p means.
 func only(found []*relation, p part, source string, of func(*relation) string) ([]*relation, error) {
 	var names []string
 	seen := make(map[string]bool)
@@ -186,7 +185,7 @@ func only(found []*relation, p part, source string, of func(*relation) string) (
 
 func (r *reader) candidates(ctx context.Context, source, name, where, schema, table string) ([]*relation, error) {
 	if strings.ContainsRune(schema+table, 0) {
-		return nil, nil // no name has it, and no parameter may
+		return nil, nil // no name contains it, and a parameter must not
 	}
 	var found []*relation
 	encoding := "UTF8"
@@ -227,8 +226,8 @@ func (r *reader) attributes(ctx context.Context, rel *relation) ([]attribute, er
 	return out, err
 }
 
-// columnNumber returns the number of a column of a view, which none is ever
-// dropped from.
+// columnNumber returns the number of a column of a view. Columns of views are never
+// dropped, so it is the position.
 func (rel *relation) columnNumber(name, source string) (string, error) {
 	a, err := rel.attribute(name, source)
 	return strconv.Itoa(1 + slices.IndexFunc(rel.attributes, func(b attribute) bool { return b.name == a.name })), err
@@ -241,7 +240,7 @@ func (rel *relation) attribute(name, source string) (attribute, error) {
 		names[i] = a.name
 	}
 	i := part{name: name}.choose(names)
-	for j, n := range names { // as written, before PostgreSQL's rule
+	for j, n := range names { // an exact match goes before PostgreSQL's rule
 		if n == name {
 			i = j
 		}
@@ -260,13 +259,13 @@ func (rel *relation) attribute(name, source string) (attribute, error) {
 // quoted returns name as an SQL identifier.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// part is a part of a name as written.
+// part is one part of a name, as written.
 type part struct {
 	name   string
 	quoted bool
 }
 
-// split takes schema.table apart.
+// split splits schema.table.
 func split(source string) (schema, table part, err error) {
 	schema, rest, ok := nextPart(source)
 	if ok && strings.HasPrefix(rest, ".") {
@@ -302,8 +301,7 @@ func nextPart(s string) (p part, rest string, ok bool) {
 	return part{}, "", false
 }
 
-// allowed refuses the server's own schemas, which tell of more than a table's
-// rows.
+// allowed refuses the server's own schemas, which tell more than the rows of a table.
 func allowed(schema, source string) error {
 	folded := query.FoldName(schema)
 	if strings.HasPrefix(folded, "pg_") || folded == "information_schema" {
@@ -312,9 +310,10 @@ func allowed(schema, source string) error {
 	return nil
 }
 
-// choose returns which of the names of the server is meant: with quotes the one
-// as written; without them the lower-case one, else the only one that differs in
-// case alone. It is -1 where none is meant, and -2 where several could be.
+// choose returns the index of the name that the part means. A quoted part means the
+// name as written. Any other means the lower-case name, or else the only one that
+// differs in case alone. choose returns -1 if there is none, and -2 if there are
+// several.
 func (p part) choose(names []string) int {
 	folded, found := query.FoldName(p.name), -1
 	for i, n := range names {

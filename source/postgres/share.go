@@ -11,8 +11,8 @@ import (
 	"dpsql/source"
 )
 
-// maxParts is the most partitions of which a statement is made, and manyRows
-// the least rows, by the server's estimate, that are worth several connections.
+// maxParts is the largest number of partitions in one statement. manyRows is the
+// smallest number of rows, by the server's estimate, that is worth several connections.
 const (
 	maxParts = 256
 	manyRows = 1_000_000
@@ -23,14 +23,13 @@ const partsText = `SELECT n.nspname::text, c.relname::text, c.relkind = 'f', has
 	FROM pg_partition_tree($1::oid::regclass) AS p JOIN pg_class AS c ON c.oid = p.relid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 	WHERE p.isleaf ORDER BY c.reltuples DESC, c.oid`
 
-// divide finds the partitions of a table that are read instead of it, if the
-// user may read each of them.
+// divide finds the partitions to read in place of a table, if the user may read each of
+// them.
 //
-// Where some are on other servers they are read one by one in one statement, so
-// that each server counts its own rows: of a statement over the whole table the
-// server can leave that to others only where it groups by the key of the
-// partitions, and fetches all rows otherwise. Where all are here and large,
-// several connections share them.
+// If some are on other servers, one statement reads the partitions one by one, so that
+// each server counts its own rows. In a statement over the whole table the server can
+// leave counting to others only if it groups by the partition key, and fetches all rows
+// otherwise. If all partitions are here and large, several connections share them.
 func (r *reader) divide(ctx context.Context, rel *relation) error {
 	if rel.kind != 'p' {
 		return nil
@@ -55,7 +54,7 @@ func (r *reader) divide(ctx context.Context, rel *relation) error {
 	return err
 }
 
-// sources returns what the rows are read from: the parts, or the relation.
+// sources returns the relations to read: the parts, or the relation itself.
 func (rel *relation) sources() []string {
 	if len(rel.parts) == 0 {
 		return []string{rel.from()}
@@ -68,8 +67,8 @@ func (rel *relation) sources() []string {
 }
 
 const (
-	maxSharing = 4               // connections of one read
-	waitForOne = 2 * time.Second // for another connection of the pool
+	maxSharing = 4               // connections for one read
+	waitForOne = 2 * time.Second // to wait for another connection of the pool
 )
 
 // errAlone is returned if the snapshot cannot be shared. One connection must then
@@ -84,23 +83,23 @@ type sharing struct {
 	parts    []*relation
 	plan     plan
 	coder    query.Coder
-	most     int // cells
+	most     int // the largest number of cells allowed
 	stop     context.CancelFunc
-	progress func(done, all int) // nil where nobody looks
+	progress func(done, all int) // may be nil
 
 	sync.Mutex
-	next  int // of the parts
-	done  int // of all
-	all   int // the parts, without those given back
+	next  int // index of the next part to read
+	done  int // parts read
+	all   int // parts handed out, without those given back
 	cells *source.Tally
 	over  bool  // there are too many cells
-	err   error // the first
+	err   error // the first error
 }
 
-// share adds the groups of rows of the parts to the cells. The reader's own
-// connection is one of those that read; if it is lost the snapshot is, and the
-// caller starts over. Any other that is lost is replaced by one on the same
-// snapshot, which reads its partition anew.
+// share adds the groups of the parts' rows to the cells. The reader's own connection is
+// one of those that read. If it is lost, so is the snapshot, and the caller starts
+// over. Any other connection that is lost is replaced by one on the same snapshot,
+// which reads the partition again.
 func (r *reader) share(ctx context.Context, parts []*relation, p plan, coder query.Coder, cells *source.Tally, most int, progress func(done, all int)) (*source.Histogram, error) {
 	snapshot, err := r.export(ctx)
 	if err != nil {
@@ -124,20 +123,20 @@ func (s *sharing) read(ctx context.Context, r *reader) error {
 	}
 	others.Wait()
 	if err == nil && s.err == nil {
-		err = s.work(ctx, r) // what others took and lost
+		err = s.work(ctx, r) // parts that others took and lost
 	}
 	switch {
 	case s.over:
 		return nil
 	case err != nil && !errors.Is(err, context.Canceled):
-		return err // of the connection that has the snapshot
+		return err // of the connection that owns the snapshot
 	case s.err != nil:
 		return s.err
 	}
 	return err
 }
 
-// export names the snapshot for other connections.
+// export names the snapshot so that other connections can use it.
 func (r *reader) export(ctx context.Context) (snapshot string, err error) {
 	err = r.rows(ctx, statement{text: "SELECT pg_export_snapshot()"}, func(row [][]byte) bool {
 		snapshot = string(row[0])
@@ -153,7 +152,7 @@ func (r *reader) export(ctx context.Context) (snapshot string, err error) {
 	return "", errAlone
 }
 
-// attach begins a transaction on a snapshot of another connection.
+// attach begins a transaction on another connection's snapshot.
 func (r *reader) attach(ctx context.Context, snapshot string) error {
 	waiting, cancel := context.WithTimeout(ctx, waitForOne)
 	defer cancel()
@@ -165,8 +164,8 @@ func (r *reader) attach(ctx context.Context, snapshot string) error {
 	return r.run(ctx, transaction+"; SET TRANSACTION SNAPSHOT '"+snapshot+"'"+settings)
 }
 
-// help reads parts on another connection, and on the next if that is lost. If there
-// is no other connection, the others read its parts.
+// help reads parts on another connection, and on a new one if that is lost. If no other
+// connection is to be had, the others read its parts.
 func (s *sharing) help(ctx context.Context, r *reader) {
 	defer r.reset()
 	for range maxAttempts {
@@ -185,7 +184,7 @@ func (s *sharing) help(ctx context.Context, r *reader) {
 	}
 }
 
-// work reads parts until none is left. One that failed is left for the next.
+// work reads parts until none is left. A part that failed is left for others.
 func (s *sharing) work(ctx context.Context, r *reader) error {
 	for {
 		part := s.take()
@@ -232,8 +231,8 @@ type group struct {
 	rows int64
 }
 
-// groups reads a part whole before any of it counts, so that one of which a
-// connection was lost counts once.
+// groups reads a part to its end before any of it counts, so that a part counts once
+// even if a connection is lost while reading it.
 func (s *sharing) groups(ctx context.Context, r *reader, part *relation) (groups []group, err error) {
 	p := s.plan
 	p.from = []string{part.from()}
@@ -244,7 +243,7 @@ func (s *sharing) groups(ctx context.Context, r *reader, part *relation) (groups
 				groups = append(groups, group{e, int8Of(row[len(p.fetch)])})
 			}
 		}
-		return len(groups) <= s.most // more groups are more cells, as all columns are asked for
+		return len(groups) <= s.most // each group is a cell of its own, because all columns are asked for
 	})
 	return groups, err
 }

@@ -2,15 +2,14 @@ package postgres
 
 import "strings"
 
-// tree is a node of a view's definition as the server stores it: its kind, and
-// the values of each field. A value is an atom (a string), a *tree, or a list of
-// values.
+// tree is a node of a view's stored definition: its kind, and the values of each field.
+// A value is an atom (a string), a *tree, or a list of values.
 type tree struct {
 	kind   string
 	fields map[string][]any
 }
 
-// atom returns a field's first value, if it is an atom; <> is none.
+// atom returns the first value of a field if it is an atom. <> is no value.
 func (n *tree) atom(field string) string {
 	if len(n.fields[field]) > 0 {
 		if s, ok := n.fields[field][0].(string); ok && s != "<>" {
@@ -20,7 +19,7 @@ func (n *tree) atom(field string) string {
 	return ""
 }
 
-// node returns a field's first value, if it is a node, else nil.
+// node returns the first value of a field if it is a node, else nil.
 func (n *tree) node(field string) *tree {
 	if len(n.fields[field]) > 0 {
 		below, _ := n.fields[field][0].(*tree)
@@ -45,8 +44,8 @@ func (n *tree) list(field string) []any {
 	return nil
 }
 
-// each calls f with all nodes of a value, those above before those below. A nil
-// node is none.
+// each calls f with all nodes of a value, parents before children. Nil nodes are
+// skipped.
 func each(value any, f func(*tree)) {
 	switch v := value.(type) {
 	case []any:
@@ -64,22 +63,21 @@ func each(value any, f func(*tree)) {
 	}
 }
 
-// treeReader reads the server's text of nodes: {KIND :field value …}, lists in
-// parentheses, bytes in brackets, and atoms in which a backslash takes a
-// character's meaning away.
+// treeReader reads the server's text form of nodes: {KIND :field value …}, lists in
+// parentheses, bytes in brackets, and atoms in which a backslash escapes a character.
 type treeReader struct{ rest string }
 
 // maxDepth bounds the recursion.
 const maxDepth = 5_000
 
-// readTree returns the value that a text is; false where it is none.
+// readTree returns the value that a text stands for, or false if it stands for none.
 func readTree(text string) (any, bool) {
 	r := treeReader{text}
 	v, ok := r.value(r.token(), 0)
 	return v, ok && r.token() == ""
 }
 
-// token returns the next bracket or atom, "" at the end.
+// token returns the next bracket or atom, or "" at the end.
 func (r *treeReader) token() string {
 	r.rest = strings.TrimLeft(r.rest, " \n\t")
 	end := 0
@@ -129,8 +127,8 @@ func (r *treeReader) values(end string, depth int) (any, bool) {
 	}
 }
 
-// node reads a node behind its brace. What follows a field's name is a value,
-// even if it looks like a name.
+// node reads a node after its brace. Whatever follows a field's name is a value, even
+// if it looks like a name.
 func (r *treeReader) node(depth int) (any, bool) {
 	n := &tree{kind: r.token(), fields: make(map[string][]any)}
 	field := ""

@@ -24,9 +24,9 @@ func bigEndian(raw []byte) (int64, bool) {
 	return 0, false
 }
 
-// numericOf reads a numeric that is a 64-bit integer. Its binary form is the
-// number of base-10000 digits, the weight of the first, the sign, the scale, and
-// the digits. A fraction however small makes it none: unlike a real it is exact.
+// numericOf reads a numeric that is a 64-bit integer. Its binary form is the number of
+// base-10000 digits, the weight of the first, the sign, the scale, and the digits. A
+// numeric is exact, unlike a real, so any fraction at all makes it no integer.
 func numericOf(raw []byte) (query.Value, bool) {
 	const negative, positive = 0x4000, 0x0000
 	if len(raw) < 8 {
@@ -37,7 +37,7 @@ func numericOf(raw []byte) (query.Value, bool) {
 	if sign != negative && sign != positive || len(raw) != 8+2*count {
 		return query.Value{}, false
 	}
-	var n uint64 // no more than 2^63
+	var n uint64 // at most 2^63
 	for i := range max(count, weight+1) {
 		digit := uint64(0)
 		if i < count {
@@ -62,7 +62,7 @@ func numericOf(raw []byte) (query.Value, bool) {
 	return query.Int(int64(n)), n < 1<<63
 }
 
-// realLiteral writes an integer that a real can be. SQLite takes no real for
+// realLiteral accepts an integer that a real can hold. SQLite accepts no real for
 // -2^63.
 func realLiteral(v query.Value) (string, bool) {
 	x := float64(v.Int64())
@@ -70,8 +70,8 @@ func realLiteral(v query.Value) (string, bool) {
 	return strconv.FormatFloat(x, 'g', -1, 64), ok && n == v.Int64()
 }
 
-// integerOfReal returns the integer that a real stands for: itself, if it is one
-// between -2^63 and 2^63, both left out.
+// integerOfReal returns the integer that a real stands for: the real itself, if it is
+// an integer strictly between -2^63 and 2^63.
 func integerOfReal(x float64) (int64, bool) {
 	if x != math.Trunc(x) || x <= -1<<63 || x >= 1<<63 {
 		return 0, false
@@ -79,8 +79,8 @@ func integerOfReal(x float64) (int64, bool) {
 	return int64(x), true
 }
 
-// realBounds returns the least and the greatest real of an interval that stand
-// for integers of it; the first is above the second where there are none.
+// realBounds returns the smallest and the largest real that stand for integers of an
+// interval. If there are none, lo is above hi.
 func realBounds(i query.Interval) (lo, hi string) {
 	a, b := float64(i.First), float64(i.Last)
 	if a == -1<<63 || a < 1<<63 && int64(a) < i.First {
@@ -107,9 +107,9 @@ func realOf(raw []byte) (query.Value, bool) {
 	return query.Int(n), ok
 }
 
-// integerOfText reads a text as SQLite's INTEGER affinity does: blanks about it
-// are no part of it, digits are an integer where they fit into 64 bits, and any
-// other decimal number is first a real and then an integer if it stands for one.
+// integerOfText reads a text as SQLite's INTEGER affinity does. Surrounding blanks are
+// ignored. Digits are an integer if it fits into 64 bits. Any other decimal number is
+// converted to a real, and then to an integer if it stands for one.
 func integerOfText(raw []byte) (query.Value, bool) {
 	s := strings.Trim(string(raw), " \t\n\v\f\r")
 	switch shapeOf(s) {
@@ -125,8 +125,8 @@ func integerOfText(raw []byte) (query.Value, bool) {
 	return query.Int(n), ok
 }
 
-// realOfText reads a decimal number as SQLite does: of its digits those behind
-// the first 18 to 20, which fill 64 bits, are taken for zeros.
+// realOfText reads a decimal number as SQLite does. Digits after the first 18 to 20,
+// which fill 64 bits, are taken for zeros.
 func realOfText(s string) float64 {
 	const full = (math.MaxUint64 - 9) / 10
 	var mantissa uint64
@@ -148,14 +148,14 @@ func realOfText(s string) float64 {
 		}
 	}
 	if mark < len(s) {
-		e, _ := strconv.Atoi(s[mark+1:]) // one that does not fit is as good as the greatest or the least
+		e, _ := strconv.Atoi(s[mark+1:]) // out of range, it is the largest or the smallest, which serves as well
 		exponent += max(-100_000, min(e, 100_000))
 	}
 	text := strconv.FormatUint(mantissa, 10) + "e" + strconv.Itoa(exponent)
 	if strings.HasPrefix(s, "-") {
 		text = "-" + text
 	}
-	x, _ := strconv.ParseFloat(text, 64) // out of range is infinite, which is no integer
+	x, _ := strconv.ParseFloat(text, 64) // out of range it is infinite, and so not an integer
 	return x
 }
 
@@ -167,8 +167,8 @@ const (
 	decimal        // with a point, an exponent or both
 )
 
-// shapeOf tells what SQLite takes for a number: [+-] digits [. digits] [e [+-]
-// digits], with a digit before or behind the point.
+// shapeOf recognizes what SQLite takes for a number: [+-] digits [. digits] [e [+-]
+// digits], with a digit before or after the point.
 func shapeOf(s string) shape {
 	s = withoutSign(s)
 	whole, s := leadingDigits(s)
@@ -208,8 +208,8 @@ func leadingDigits(s string) (n int, rest string) {
 	return n, s[n:]
 }
 
-// Dates stand for the texts that the server writes with DateStyle ISO:
-// 2024-02-29, 0044-03-15 BC, infinity. A date is sent as days since 2000-01-01.
+// Dates stand for the texts that the server writes with DateStyle ISO: 2024-02-29,
+// 0044-03-15 BC, infinity. The server sends a date as days since 2000-01-01.
 const (
 	infinity         = math.MaxInt32
 	negativeInfinity = math.MinInt32
@@ -239,13 +239,13 @@ func dateText(days int64) string {
 	return fmt.Sprintf("%04d-%02d-%02d", t.Year(), t.Month(), t.Day())
 }
 
-// The first and last dates that the server has.
+// The first and last dates of the server.
 var (
 	firstDate = time.Date(-4713, 11, 24, 0, 0, 0, 0, time.UTC)
 	lastDate  = time.Date(5874897, 12, 31, 0, 0, 0, 0, time.UTC)
 )
 
-// dateLiteral reads a text that is a date as the server writes one.
+// dateLiteral accepts a text that is a date in the form the server writes.
 func dateLiteral(v query.Value) (string, bool) {
 	s := v.Str()
 	if s == "infinity" || s == "-infinity" {

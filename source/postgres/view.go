@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// view is what the definitions of views say.
+// view collects what the definitions of views contain.
 type view struct {
-	queries   map[string]*tree // by the numbers of the views
-	kinds     map[string]byte  // of all that is reached, tables included, by number
-	relations []string         // the numbers of those that are read
+	queries   map[string]*tree // the views' queries, by number
+	kinds     map[string]byte  // the kinds of all relations reached, tables included, by number
+	relations []string         // the numbers of the relations read
 	calls     []call
-	operators []string // the numbers of those by which rows are sorted or grouped
+	operators []string // the numbers of the operators that sort or group rows
 	uses      []use
 	collated  []collated
-	refused   string // what a view must not have; "" if it has none of it
+	refused   string // something that a view must not have; "" if it has none
 }
 
-// plain are the kinds of nodes that may stand in a definition, under the names of
-// several versions of the server: those that cannot fail, and those of which look
-// and lookAtTypes say what they need.
+// plain lists the kinds of nodes that a definition may have, under the names of several
+// versions of the server: those that cannot fail, and those whose needs look and
+// lookAtTypes collect.
 const plain = wordList(`RANGETBLENTRY RTEPERMISSIONINFO ALIAS FROMEXPR RANGETBLREF JOINEXPR TARGETENTRY SORTGROUPCLAUSE SETOPERATIONSTMT
 	COMMONTABLEEXPR GROUPINGSET QUERY VAR CONST PARAM CASE CASEEXPR WHEN CASEWHEN CASETESTEXPR COALESCE COALESCEEXPR MINMAX MINMAXEXPR
 	BOOLEXPR NULLTEST BOOLEANTEST RELABELTYPE COLLATE COLLATEEXPR ARRAY ARRAYEXPR SUBLINK
@@ -30,8 +30,7 @@ type wordList string
 
 func (l wordList) has(word string) bool { return slices.Contains(strings.Fields(string(l)), word) }
 
-// reach adds a relation, of a kind of pg_class, and the definition that it has if
-// it is a view.
+// reach adds a relation of a kind, as in pg_class, and its definition if it is a view.
 func (v *view) reach(number string, kind byte, definition []byte) {
 	if v.kinds == nil {
 		v.queries, v.kinds = make(map[string]*tree), make(map[string]byte)
@@ -45,7 +44,7 @@ func (v *view) reach(number string, kind byte, definition []byte) {
 	}
 }
 
-// look adds what a definition says, and returns it.
+// look adds what a definition contains, and returns its tree.
 func (v *view) look(definition string) any {
 	root, ok := readTree(definition)
 	if !ok {
@@ -82,8 +81,8 @@ func (v *view) refuse(what string) {
 	}
 }
 
-// partsOf names a part of a SELECT that is not row by row, or not the same each
-// time.
+// partsOf names a part of a SELECT that does not work row by row, or varies between
+// runs.
 func partsOf(n *tree) string {
 	switch {
 	case n.atom("commandType") != "1":
@@ -104,8 +103,8 @@ func partsOf(n *tree) string {
 	return ""
 }
 
-// lookAtRange adds what stands in FROM: a table, a subquery, a join, VALUES, a
-// common table expression, or nothing.
+// lookAtRange adds a member of FROM: a table, a subquery, a join, VALUES, a common
+// table expression, or nothing.
 func (v *view) lookAtRange(n *tree) {
 	switch n.atom("rtekind") {
 	case "0":
@@ -120,7 +119,7 @@ func (v *view) lookAtRange(n *tree) {
 }
 
 // lookAtOrder adds the operators by which GROUP BY, DISTINCT, UNION or ORDER BY
-// compares. Some compare by hash alone, and have none to sort by.
+// compares. Types that only hash have no operator to sort by.
 func (v *view) lookAtOrder(n *tree) {
 	v.operators = append(v.operators, n.atom("eqop"))
 	if by := n.atom("sortop"); by != "0" {
@@ -130,7 +129,7 @@ func (v *view) lookAtOrder(n *tree) {
 
 const anySubLink = "2" // the type of x IN (SELECT …)
 
-// subLink refuses a subquery that fails where it has more than one row.
+// subLink refuses a subquery that fails if it has more than one row.
 func subLink(n *tree) string {
 	const exists, all, expression = "0", "1", "4"
 	switch n.atom("subLinkType") {
@@ -144,21 +143,21 @@ func subLink(n *tree) string {
 	return "a subquery that fails where it has more than one row"
 }
 
-// use is a value of some type where only some types cannot fail.
+// use is a value whose use cannot fail for some types only.
 type use struct {
-	from, to string // the numbers of types; to is "" where a value stays what it is
-	what     string // what it is used for, in words
+	from, to string // the numbers of types; to is "" if the value is not converted
+	what     string // the use, in words
 	types    wordList
 }
 
-// collated is a value and the collation that it has.
+// collated is a value's type and collation.
 type collated struct{ typ, collation string }
 
-// holder says in which fields a node has its type and its collation.
+// holder names the fields in which a node has its type and its collation.
 type holder struct{ typ, collation string }
 
-// holders are those of the nodes that have a value, under the names of several
-// versions of the server. A node without a field for its type is a boolean.
+// holders are the nodes that have a value, under the names of several versions of the
+// server. A node without a field for its type is a boolean.
 var holders = map[string]holder{
 	"VAR": {"vartype", "varcollid"}, "CONST": {"consttype", "constcollid"}, "PARAM": {"paramtype", "paramcollid"},
 	"FUNCEXPR": {"funcresulttype", "funccollid"}, "AGGREF": {"aggtype", "aggcollid"},
@@ -173,7 +172,7 @@ var holders = map[string]holder{
 
 const booleanType = "16" // in pg_type, of every server
 
-// typeOf returns the number of an expression's type, "" where it is not known.
+// typeOf returns the number of an expression's type, or "" if it is not known.
 func typeOf(value any) string {
 	n, ok := value.(*tree)
 	if !ok || n == nil {
@@ -197,7 +196,7 @@ func typeOf(value any) string {
 	return n.atom(s.typ)
 }
 
-// typeOfSubLink returns the type of the column of (SELECT …), or that of EXISTS,
+// typeOfSubLink returns the type of the column of (SELECT …), or boolean for EXISTS,
 // ANY and ALL.
 func typeOfSubLink(n *tree) string {
 	if n.atom("subLinkType") != "4" {
@@ -209,8 +208,7 @@ func typeOfSubLink(n *tree) string {
 	return ""
 }
 
-// lookAtTypes adds what a node needs of the types and the collations that it
-// has.
+// lookAtTypes adds what a node needs of its types and collations.
 func (v *view) lookAtTypes(n *tree) {
 	if s, ok := holders[n.kind]; ok && s.typ != "" {
 		v.collated = append(v.collated, collated{n.atom(s.typ), n.atom(s.collation)})
@@ -225,7 +223,7 @@ func (v *view) lookAtTypes(n *tree) {
 	case "SETOPERATIONSTMT":
 		types, collations := n.list("colTypes"), n.list("colCollations")
 		for i := range min(len(types), len(collations)) {
-			if n.has("groupClauses") && i > 0 { // behind the letter that says that they are numbers
+			if n.has("groupClauses") && i > 0 { // after the letter that marks a list of numbers
 				v.compare(atomOf(types[i]), atomOf(collations[i]))
 			}
 		}
@@ -254,7 +252,7 @@ func atomOf(value any) string {
 	return s
 }
 
-// collationOf returns the number of the collation that a value has.
+// collationOf returns the number of a value's collation.
 func collationOf(n *tree) string {
 	if n == nil {
 		return ""
@@ -272,8 +270,8 @@ func collationOf(n *tree) string {
 	return n.atom(holders[n.kind].collation)
 }
 
-// Types by the names of pg_type, with domains resolved. "text" stands for all
-// that are stored and written as a text is, and "enum" for every enumeration.
+// Types by their names in pg_type, with domains resolved. "text" stands for every type
+// that is stored and written as a text is, and "enum" for every enumeration.
 const (
 	onlyText   = wordList("text")
 	printable  = wordList("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum")

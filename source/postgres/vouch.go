@@ -26,16 +26,16 @@ func (r *reader) vouch(ctx context.Context, v view, source string) (known catalo
 		WithHint("write it with what cannot fail, such as CASE, substr and lower, or leave it out of the view")
 }
 
-// catalog describes the functions, operators, types and collations that a view uses,
-// by their numbers.
+// catalog describes the functions, operators, types and collations that a view uses, by
+// their numbers.
 type catalog struct {
-	functions  map[string]string // their names, of those that are PostgreSQL's own and not volatile
-	operators  map[string]string // the names of the functions that they stand for, if those are such
+	functions  map[string]string // names of functions that are PostgreSQL's own and not volatile
+	operators  map[string]string // names of such functions, by the operators that call them
 	types      map[string]typ
-	collations map[string]bool // the deterministic ones
+	collations map[string]bool // the deterministic collations
 }
 
-// typ is a type.
+// typ describes a type.
 type typ struct {
 	name     string // as in printable; "" for one that is not PostgreSQL's own
 	collates bool
@@ -59,7 +59,7 @@ const typesText = `WITH RECURSIVE base(oid, typ) AS (
 
 const collationsText = `SELECT oid::text, '' FROM pg_collation WHERE oid = ANY ($1::oid[]) AND collisdeterministic`
 
-// lookUp asks the server for all that a view uses.
+// lookUp asks the server about everything that a view uses.
 func (r *reader) lookUp(ctx context.Context, v view, known *catalog) error {
 	var functions, operators, types, collations []string
 	operators = append(operators, v.operators...)
@@ -102,7 +102,7 @@ func (r *reader) lookUp(ctx context.Context, v view, known *catalog) error {
 	})
 }
 
-// names asks for the names of what has numbers.
+// names asks for the names that belong to numbers.
 func (r *reader) names(ctx context.Context, text, name string, numbers []string) (map[string]string, error) {
 	out := make(map[string]string)
 	if numbers = numbered(numbers); len(numbers) == 0 {
@@ -115,13 +115,13 @@ func (r *reader) names(ctx context.Context, text, name string, numbers []string)
 	return out, err
 }
 
-// numbered sorts numbers, without those that are not known.
+// numbered sorts the numbers and drops the unknown ones.
 func numbered(all []string) []string {
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(s string) bool { return s == "" })
 }
 
-// refusedFor names what the view must not have, "" if it has none of it.
+// refusedFor names what the view must not have. It returns "" if it has none of it.
 func (v view) refusedFor(known catalog) string {
 	for _, c := range v.calls {
 		if what := c.refusedFor(known); what != "" {
@@ -147,8 +147,8 @@ func (v view) refusedFor(known catalog) string {
 	return ""
 }
 
-// refusedFor names what is wrong with a call, "" if it gives a value for every
-// row.
+// refusedFor names what is wrong with a call. It returns "" if the call gives a value
+// for every row.
 func (c call) refusedFor(known catalog) string {
 	for _, number := range c.types {
 		t, ok := known.types[number]
@@ -174,13 +174,13 @@ func (c call) refusedFor(known catalog) string {
 	return ""
 }
 
-// call is a use of a function by a view.
+// call is a view's use of a function.
 type call struct {
-	number      string // of the function, or of the operator that stands for it
+	number      string // of the function, or of the operator that calls it
 	operator    bool
-	first, last []byte   // its arguments, where they are constants
+	first, last []byte   // its first and last arguments, if they are constants
 	types       []string // the numbers of the types of its arguments; "" for one that is not known
-	collation   string   // by which it compares
+	collation   string   // the collation by which it compares
 }
 
 func callOf(n *tree, field string, operator bool) call {
@@ -195,8 +195,8 @@ func callOf(n *tree, field string, operator bool) call {
 	return c
 }
 
-// constant returns the bytes of an argument, if it is a constant and not NULL. A
-// word of the server's machine is as long as its value is short, or longer.
+// constant returns the bytes of an argument, if it is a constant and not NULL. The
+// server writes a value that fits into a machine word as a whole word.
 func constant(argument any) []byte {
 	c, ok := argument.(*tree)
 	if !ok || c.kind != "CONST" || c.atom("constisnull") != "false" || len(c.fields["constvalue"]) != 2 {
@@ -213,7 +213,7 @@ func constant(argument any) []byte {
 		out = append(out, byte(n))
 	}
 	if length, _ := strconv.Atoi(c.atom("constlen")); length > 0 && length < len(out) && c.atom("constbyval") == "true" {
-		out = out[:length] // of a machine that stores the low bytes first
+		out = out[:length] // on a machine that stores the low bytes first
 	}
 	return out
 }
@@ -228,7 +228,7 @@ func (c call) safe(name string) bool {
 		ones := slices.IndexFunc(c.last, func(b byte) bool { return b != 0xff }) < 0
 		return !zero && !ones
 	case byField.MatchString(name):
-		const header = 4 // bytes before those of a text
+		const header = 4 // bytes before the text
 		return len(c.first) > header && dateFields.has(string(c.first[header:]))
 	case byPattern.MatchString(name):
 		return len(c.last) > 0 && !slices.Contains(c.last, '\\')
@@ -236,18 +236,18 @@ func (c call) safe(name string) bool {
 	return false
 }
 
-// A view may call only functions of the server that give a value for every
-// argument, and the same each time: one that fails on a row would turn an answer
-// into an error, and the error would tell of that row without noise. That is why
-// arithmetic is missing, which overflows, and what looks harmless but is not:
-// avg(double precision) overflows, round(numeric), ceil and floor at the top of
-// numeric's range, date_part(text,date) where the date is no timestamp, and max
-// of arrays needs an order of their elements. Only what needs more memory than
-// the server gives a value is not looked at. What functions need of collations is
-// in vouch.
+// A view may call only functions of the server that give a value for every argument,
+// and the same value each time. A function that fails on one row would turn an answer
+// into an error, and the error would tell of that row without noise. So arithmetic is
+// missing, because it overflows. Some functions look harmless but fail, too: avg(double
+// precision) overflows; round(numeric), ceil and floor fail at the top of numeric's
+// range, and date_part(text,date) on a date that is no timestamp; max of arrays needs
+// an order of their elements. The check ignores only one failure: a value that needs
+// more memory than the server allows. The method vouch checks what functions need of
+// collations.
 
-// total matches functions, named with the types of their arguments as the type
-// regprocedure writes them, that never fail.
+// total matches functions that never fail. They are named with the types of their
+// arguments, as the type regprocedure writes them.
 var total = regexp.MustCompile(`^(` +
 	`int[248]{1,2}` + order + `\((smallint|integer|bigint),(smallint|integer|bigint)\)` +
 	`|float[48]{1,2}` + order + `\((real|double precision),(real|double precision)\)` +
@@ -267,17 +267,17 @@ var total = regexp.MustCompile(`^(` +
 
 const order = `(eq|ne|lt|le|gt|ge)`
 
-// byConstant matches functions that never fail if their last argument is a
-// constant, not 0 and not -1: int4div of the least integer by -1 overflows.
+// byConstant matches functions that never fail if their last argument is a constant
+// other than 0 and -1. int4div of the smallest integer by -1 overflows.
 var byConstant = regexp.MustCompile(`^(int[248]{1,2}(div|mod)|mod)\((smallint|integer|bigint),\s?(smallint|integer|bigint)\)$`)
 
-// byField matches functions that never fail if their first argument is a constant
-// that names one of dateFields.
+// byField matches functions that never fail if their first argument is a constant that
+// names one of dateFields.
 var byField = regexp.MustCompile(`^("extract"\(text,\s?(date|timestamp without time zone)|date_part\(text,\s?timestamp without time zone)\)$`)
 
 const dateFields = wordList("century day decade dow doy epoch isodow isoyear julian millennium month quarter week year")
 
-// byPattern matches functions that never fail if their last argument is a
-// constant without a backslash: one at the end of a pattern is an error where it
-// is reached.
+// byPattern matches functions that never fail if their last argument is a constant
+// without a backslash. A backslash at the end of a pattern is an error when it is
+// reached.
 var byPattern = regexp.MustCompile(`^((text|bpchar)(ic)?n?like|i?c?n?like|"like"|notlike)\((text|character),text\)$`)
