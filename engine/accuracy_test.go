@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
@@ -29,7 +30,7 @@ var (
 // accuracyCase is a table whose release is chosen by the product itself.
 type accuracyCase struct {
 	name     string
-	load     func(t *testing.T) (s *Session, table string)
+	load     func(t *testing.T) (s *engine.Session, table string)
 	with     string // further options of the release
 	long     bool   // only with -accuracy
 	targets  [3]float64
@@ -151,11 +152,11 @@ func (c accuracyCase) open(t *testing.T) (w *cellwise, build func(use func(answe
 			t.Log(must(t, s, `SHOW RELEASES`).Rows[0][3])
 			first = false
 		}
-		v, err := s.db.view(context.Background())
+		v, err := s.DB().View(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := s.db.answers.Load(context.Background(), v.Tables[0], v.Release("r"))
+		a, err := s.DB().Answers().Load(context.Background(), v.Tables[0], v.Release("r"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,9 +226,9 @@ type cellwise struct {
 }
 
 // accuracyWorkload reads the cells of the private table.
-func accuracyWorkload(t *testing.T, s *Session) *cellwise {
+func accuracyWorkload(t *testing.T, s *engine.Session) *cellwise {
 	t.Helper()
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -448,9 +449,9 @@ func (w *cellwise) drawErrors(t *testing.T, p projection.Params) cellErrors {
 
 // zipfTable makes rows over 2^bits cells, of one integer column, by Zipf's law of
 // exponent 1.05.
-func zipfTable(rows, bits int) func(t *testing.T) (*Session, string) {
-	return func(t *testing.T) (*Session, string) {
-		s := open(t, filepath.Join(t.TempDir(), "zipf.db"), Options{}).NewSession()
+func zipfTable(rows, bits int) func(t *testing.T) (*engine.Session, string) {
+	return func(t *testing.T) (*engine.Session, string) {
+		s := open(t, filepath.Join(t.TempDir(), "zipf.db"), engine.Options{}).NewSession()
 		random := rand.New(rand.NewPCG(1, uint64(rows)))
 		zipf := rand.NewZipf(random, 1.05, 1, 1<<bits-1)
 		fill(t, s, `CREATE TABLE raw (x INTEGER)`)
@@ -465,19 +466,19 @@ func zipfTable(rows, bits int) func(t *testing.T) (*Session, string) {
 	}
 }
 
-func adultTable(t *testing.T) (*Session, string) {
+func adultTable(t *testing.T) (*engine.Session, string) {
 	t.Helper()
-	s := open(t, imported(t, "adult/adult.csv", "raw"), Options{}).NewSession()
+	s := open(t, imported(t, "adult/adult.csv", "raw"), engine.Options{}).NewSession()
 	return s, `(age INTEGER BETWEEN 0 AND 84, "education-num" INTEGER BETWEEN 0 AND 15, occupation INTEGER BETWEEN 0 AND 14,
 		relationship INTEGER BETWEEN 0 AND 5, race INTEGER BETWEEN 0 AND 4, sex INTEGER BETWEEN 0 AND 1,
 		"hours-per-week" INTEGER BETWEEN 0 AND 98, "native-country" INTEGER BETWEEN 0 AND 41, "income>50K" INTEGER BETWEEN 0 AND 1) FROM raw`
 }
 
-func flightsTable(t *testing.T) (*Session, string) {
+func flightsTable(t *testing.T) (*engine.Session, string) {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "flights.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "flights.db"), engine.Options{}).NewSession()
 	for file, table := range map[string]string{"flights.csv.gz": "raw", "airports.csv": "airports"} {
-		if _, err := s.Import(context.Background(), Import{Path: "../testdata/flights/" + file, Table: table}); err != nil {
+		if _, err := s.Import(context.Background(), engine.Import{Path: "../testdata/flights/" + file, Table: table}); err != nil {
 			t.Fatal(err)
 		}
 	}

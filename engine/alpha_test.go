@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/stored"
 	"dpsql/sqlerr"
 )
@@ -14,9 +15,9 @@ import (
 // calls has 250,000 calls by hour and day, most of them in few hours.
 const callRows = 250_000
 
-func calls(t *testing.T) *Session {
+func calls(t *testing.T) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "calls.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "calls.db"), engine.Options{}).NewSession()
 	fill(t, s, fmt.Sprintf(`CREATE TABLE raw_calls AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 		SELECT i * i %% 24 AS hour, i * i * i %% 7 AS day FROM n`, callRows))
 	must(t, s, `CREATE PRIVATE TABLE calls (hour INTEGER BETWEEN 0 AND 23, day INTEGER BETWEEN 0 AND 6)
@@ -31,7 +32,7 @@ type call struct {
 }
 
 // far returns how far off the answer is, and fails without one that is verified.
-func (c call) far(t *testing.T, s *Session, cells map[[2]int64]int64) float64 {
+func (c call) far(t *testing.T, s *engine.Session, cells map[[2]int64]int64) float64 {
 	t.Helper()
 	r := must(t, s, c.text)
 	if !r.Answer.Verified {
@@ -47,7 +48,7 @@ func (c call) far(t *testing.T, s *Session, cells map[[2]int64]int64) float64 {
 }
 
 // callCells counts the calls by hour and day.
-func callCells(t *testing.T, s *Session) map[[2]int64]int64 {
+func callCells(t *testing.T, s *engine.Session) map[[2]int64]int64 {
 	t.Helper()
 	rows, err := plain(t, s).Query(`SELECT hour, day, count(*) FROM raw_calls GROUP BY hour, day`)
 	if err != nil {

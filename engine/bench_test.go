@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -6,14 +6,15 @@ import (
 	"path/filepath"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/sqlfront/syntax"
 )
 
 // million makes a database whose universe has 2^20 cells, with a release of
 // 2^20 rows over it and a mechanism, and returns a session.
-func million(b *testing.B, transform string) *Session {
+func million(b *testing.B, transform string) *engine.Session {
 	b.Helper()
-	db, err := Open(filepath.Join(b.TempDir(), "million.db"), Options{})
+	db, err := engine.Open(filepath.Join(b.TempDir(), "million.db"), engine.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -68,38 +69,38 @@ func BenchmarkStages(b *testing.B) {
 	})
 	b.Run("view", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.db.view(ctx); err != nil {
+			if _, err := s.DB().View(ctx); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	st, _ := syntax.Parse(text)
-	v, err := s.db.view(ctx)
+	v, err := s.DB().View(ctx)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("bind", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.bind(ctx, v, st.(*syntax.Select), nil); err != nil {
+			if _, err := s.Bind(ctx, v, st.(*syntax.Select), nil); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	bound, err := s.bind(ctx, v, st.(*syntax.Select), nil)
+	bound, err := s.Bind(ctx, v, st.(*syntax.Select), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	r := bound.Asks[0].Request
 	b.Run("stored", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.db.answers.Stored(ctx, v, r); err != nil {
+			if _, err := s.DB().Answers().Stored(ctx, v, r); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("candidates", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.db.answers.Candidates(ctx, v, r); err != nil {
+			if _, err := s.DB().Answers().Candidates(ctx, v, r); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
 	"dpsql/sqlerr"
@@ -66,11 +67,11 @@ func TestCancelledStatementsTellTheBill(t *testing.T) {
 
 // cancelledBill is what a cancelled statement is to say of the lines that the
 // ledger has since. All it may have left behind is the number of rows.
-func cancelledBill(t *testing.T, s *Session, before int) string {
+func cancelledBill(t *testing.T, s *engine.Session, before int) string {
 	t.Helper()
 	bill := "the statement was cancelled"
 	var gone accounting.Amount
-	err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+	err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 		entries, err := tx.Ledger()
 		if err != nil {
 			return err
@@ -120,13 +121,13 @@ func TestPaidStatementsAreFinished(t *testing.T) {
 					}
 				})
 			default:
-				random := s.db.random
-				s.db.random = func() *noise.Source {
+				random := s.DB().Random()
+				s.DB().SetRandom(func() *noise.Source {
 					if !strings.Contains(text, "RELEASE") {
 						cancel() // to draw is what comes after the rows
 					}
 					return random()
-				}
+				})
 			}
 			if _, err := s.Exec(ctx, text, nil); err != nil {
 				t.Error(err)

@@ -1,9 +1,10 @@
-package engine
+package engine_test
 
 import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -15,7 +16,7 @@ func TestCaution(t *testing.T) {
 	s := clinic(t)
 	must(t, s, `SET mechanism = direct`)
 	must(t, s, `SET accuracy = 15`)
-	warned := func(r *Result) bool {
+	warned := func(r *engine.Result) bool {
 		return len(r.Warnings) == 1 && strings.HasPrefix(r.Warnings[0], "this takes ")
 	}
 	var announced, silent int
@@ -25,7 +26,7 @@ func TestCaution(t *testing.T) {
 		if last := explained.Rows[len(explained.Rows)-2][6].(string); !strings.HasPrefix(last, "chosen; ") {
 			break // it can no longer be afforded
 		}
-		v, _ := s.db.current(t.Context())
+		v, _ := s.DB().Current(t.Context())
 		left := v.Accounts[v.Tables[0].Account].Left().Rho.Float()
 		r := must(t, s, text)
 		dear := r.Answer.Cost.Rho > left/10

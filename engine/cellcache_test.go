@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
@@ -20,27 +21,27 @@ import (
 )
 
 // trueCount counts as a mechanism over all columns would.
-func trueCount(t testing.TB, s *Session, text string) int64 {
+func trueCount(t testing.TB, s *engine.Session, text string) int64 {
 	t.Helper()
 	r := bindText(t, s, text)
-	n, err := countNow(s.db, r, nil, r.Query)
+	n, err := countNow(s.DB(), r, nil, r.Query)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-func bindText(t testing.TB, s *Session, text string) answer.Request {
+func bindText(t testing.TB, s *engine.Session, text string) answer.Request {
 	t.Helper()
 	statement, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := s.db.current(context.Background())
+	v, err := s.DB().Current(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.bindOne(v, statement.(*syntax.Select))
+	r, err := bindOne(s, v, statement.(*syntax.Select))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +49,8 @@ func bindText(t testing.TB, s *Session, text string) answer.Request {
 }
 
 // loadNow makes loading pay at the next count over all columns of a table.
-func loadNow(s *Session, table int64) {
-	c := &s.db.rows.Cache
+func loadNow(s *engine.Session, table int64) {
+	c := &s.DB().Rows().Cache
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	state := c.Get(rows.KeyOfCells(table, nil))
@@ -57,8 +58,8 @@ func loadNow(s *Session, table int64) {
 }
 
 // inMemory reports whether cells over all columns of the first table are held.
-func inMemory(s *Session) bool {
-	c := &s.db.rows.Cache
+func inMemory(s *engine.Session) bool {
+	c := &s.DB().Rows().Cache
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	return c.Get(rows.KeyOfCells(1, nil)).Histogram != nil
@@ -68,7 +69,7 @@ func inMemory(s *Session) bool {
 // after each thing that may have changed the rows.
 func TestCellsAreLoadedWhenItPays(t *testing.T) {
 	s := clinic(t)
-	other := open(t, s.db.store.Path(), Options{}).NewSession()
+	other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
 	const q = `SELECT COUNT(*) FROM admissions WHERE age < 10 AND zip IN ('15211', '15212')`
 	for i := 0; !inMemory(s); i++ {
 		if got := trueCount(t, s, q); got != 160 {
@@ -87,7 +88,7 @@ func TestCellsAreLoadedWhenItPays(t *testing.T) {
 		t.Errorf("after own records: %d, want 160; still in memory: %v", got, inMemory(s))
 	}
 	const row = `INSERT INTO raw_admissions VALUES ('F', 5, 'E10', '15211')`
-	for i, on := range []*Session{other, s} {
+	for i, on := range []*engine.Session{other, s} {
 		loadNow(s, 1)
 		trueCount(t, s, q)
 		fill(t, on, row)
@@ -99,7 +100,7 @@ func TestCellsAreLoadedWhenItPays(t *testing.T) {
 	trueCount(t, s, q)
 	fill(t, other, `ALTER TABLE raw_admissions ADD COLUMN more`)
 	r := bindText(t, s, q)
-	if _, err := countNow(s.db, r, nil, r.Query); err == nil {
+	if _, err := countNow(s.DB(), r, nil, r.Query); err == nil {
 		t.Error("a changed source is counted from memory")
 	}
 }
@@ -113,18 +114,18 @@ func TestPublicTablesAreLookedAtAgain(t *testing.T) {
 	r := bindText(t, s, `SELECT COUNT(*) FROM coded WHERE age = 7`)
 	loadNow(s, r.Table.ID)
 	for range 2 {
-		if n, err := countNow(s.db, r, nil, r.Query); err != nil || n != 40 {
+		if n, err := countNow(s.DB(), r, nil, r.Query); err != nil || n != 40 {
 			t.Fatalf("%d, %v, want 40", n, err)
 		}
 	}
-	err := s.db.store.Write(context.Background(), func(tx *catalog.Tx) error { return tx.DropPublic("icd10") })
+	err := s.DB().Store().Write(context.Background(), func(tx *catalog.Tx) error { return tx.DropPublic("icd10") })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := s.db.rows.Cache.Get(rows.KeyOfCells(r.Table.ID, nil)).Histogram; h == nil {
+	if h := s.DB().Rows().Cache.Get(rows.KeyOfCells(r.Table.ID, nil)).Histogram; h == nil {
 		t.Fatal("the cells are not in memory")
 	}
-	if _, err := countNow(s.db, r, nil, r.Query); err == nil {
+	if _, err := countNow(s.DB(), r, nil, r.Query); err == nil {
 		t.Error("rows of a table that is not public any more are counted")
 	}
 }
@@ -134,10 +135,10 @@ func TestPublicTablesAreLookedAtAgain(t *testing.T) {
 // of both cells must be even, not miss a pair that was there before it began,
 // and not have one that began after it ended.
 func TestCellsAreOneSnapshot(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "pairs.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "pairs.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (a INTEGER)`)
 	must(t, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 4, delta = 1e-6)`)
-	writer, err := sql.Open("sqlite", "file:"+s.db.store.Path()+"?_pragma=busy_timeout(5000)&_pragma=synchronous(off)")
+	writer, err := sql.Open("sqlite", "file:"+s.DB().Store().Path()+"?_pragma=busy_timeout(5000)&_pragma=synchronous(off)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,14 +150,14 @@ func TestCellsAreOneSnapshot(t *testing.T) {
 		readers.Add(1)
 		go func() {
 			defer readers.Done()
-			own := s.db.NewSession()
+			own := s.DB().NewSession()
 			r := bindText(t, own, `SELECT COUNT(*) FROM t WHERE a IN (2, 7)`)
 			for n := 0; done.Load() < pairs; n++ {
 				if (n+i)%3 == 0 {
 					loadNow(own, 1)
 				}
 				least := 2 * done.Load()
-				got, err := countNow(own.db, r, nil, r.Query)
+				got, err := countNow(own.DB(), r, nil, r.Query)
 				if most := 2 * begun.Load(); err != nil || got%2 != 0 || got < least || got > most {
 					t.Errorf("counted %d (%v), want an even number from %d to %d", got, err, least, most)
 					return
@@ -191,14 +192,14 @@ func TestMechanismCountsFromMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		if age == 5 {
-			c := &s.db.rows.Cache
+			c := &s.DB().Rows().Cache
 			c.Get(rows.KeyOfCells(r.Table.ID, columns)).Spent = 1 << 60
 		}
-		got, err := countNow(s.db, r, columns, see.Query)
+		got, err := countNow(s.DB(), r, columns, see.Query)
 		if err != nil || got != want {
 			t.Errorf("ages %d to %d: %d, %v, want %d", age, 2*age, got, err, want)
 		}
-		if s.db.rows.Cache.Get(rows.KeyOfCells(r.Table.ID, columns)).Histogram != nil {
+		if s.DB().Rows().Cache.Get(rows.KeyOfCells(r.Table.ID, columns)).Histogram != nil {
 			loaded++
 		}
 	}
@@ -210,21 +211,21 @@ func TestMechanismCountsFromMemory(t *testing.T) {
 // TestCellsArePrintedNowhere looks for true counts in the printed forms of a
 // database and session that hold cells in memory.
 func TestCellsArePrintedNowhere(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "counts.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "counts.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (a INTEGER)`, `INSERT INTO raw SELECT iif(i <= 27182, 3, 4) FROM `+numbers(31337))
 	must(t, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 4, delta = 1e-6)`)
 	r := bindText(t, s, `SELECT COUNT(*) FROM t WHERE a = 3`)
 	loadNow(s, 1)
-	if n, err := countNow(s.db, r, nil, r.Query); err != nil || n != 27182 || !inMemory(s) {
+	if n, err := countNow(s.DB(), r, nil, r.Query); err != nil || n != 27182 || !inMemory(s) {
 		t.Fatalf("%d, %v, in memory: %v", n, err, inMemory(s))
 	}
-	held := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil))
-	encoded, err := json.Marshal(s.db)
+	held := s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil))
+	encoded, err := json.Marshal(s.DB())
 	if err != nil {
 		t.Fatal(err)
 	}
 	texts := []string{string(encoded)}
-	for _, v := range []any{s, s.db, *s, held, *held, held.Histogram, *held.Histogram} {
+	for _, v := range []any{s, s.DB(), *s, held, *held, held.Histogram, *held.Histogram} {
 		texts = append(texts, fmt.Sprintf("%v", v), fmt.Sprintf("%+v", v), fmt.Sprintf("%#v", v))
 	}
 	for _, text := range texts {
@@ -235,8 +236,8 @@ func TestCellsArePrintedNowhere(t *testing.T) {
 }
 
 // countInFile counts in the file, whatever is in memory.
-func countInFile(s *Session, r answer.Request) (n int64, err error) {
-	err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+func countInFile(s *engine.Session, r answer.Request) (n int64, err error) {
+	err = s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 		n, err = source.SQLite(tx.SQL()).Count(context.Background(), anyone{}, r.Table.Rows(), r.Query)
 		return err
 	})

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
@@ -17,23 +18,23 @@ import (
 // sameView returns the view that the database has now, and holds it to one that
 // is read from the file. An idle lease that is given back meanwhile commits, and
 // then it looks again.
-func sameView(t *testing.T, db *DB) *view.View {
+func sameView(t *testing.T, db *engine.DB) *view.View {
 	t.Helper()
 	ctx := context.Background()
 	for {
-		before, err := db.store.Version(ctx)
+		before, err := db.Store().Version(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := db.current(ctx)
+		v, err := db.Current(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := db.view(ctx)
+		fresh, err := db.View(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, err := db.store.Version(ctx)
+		after, err := db.Store().Version(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,9 +54,9 @@ func compareViews(t *testing.T, v, fresh *view.View) {
 
 // firingOften makes a database whose mechanisms have a budget so large that they
 // fire at most queries, on a view of rows of which all have one age.
-func firingOften(t *testing.T) *Session {
+func firingOften(t *testing.T) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "firing.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "firing.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (sex TEXT, age INTEGER, code TEXT)`, `CREATE TABLE codes (code TEXT)`, `INSERT INTO codes VALUES ('E10')`,
 		`CREATE UNIQUE INDEX by_code ON codes (code)`, `CREATE VIEW v AS SELECT r.sex, r.age FROM raw AS r JOIN codes AS c ON r.code = c.code`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 3999)
@@ -83,13 +84,13 @@ func TestViewIsAFreshRead(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := firingOften(t)
-	sessions := []*Session{s, open(t, s.db.store.Path(), Options{}).NewSession()}
+	sessions := []*engine.Session{s, open(t, s.DB().Store().Path(), engine.Options{}).NewSession()}
 	who := 0
 	for i, kind := range random.Perm(200) {
 		if random.IntN(40) == 0 {
 			who = 1 - who
 		}
-		before := sameView(t, sessions[who].db)
+		before := sameView(t, sessions[who].DB())
 		was := fmt.Sprint(before.Mechanisms, before.Accounts)
 		text := between(random.IntN(50), 50+random.IntN(50))
 		switch kind % 30 { // each at least 6 times
@@ -97,7 +98,7 @@ func TestViewIsAFreshRead(t *testing.T) {
 			text = fmt.Sprintf(`CREATE RELEASE r%d ON t (sex) USING PROJECTION WITH (epsilon = 1)`, i)
 		case 1:
 			must(t, sessions[who], `DROP PUBLIC TABLE codes`)
-			sameView(t, sessions[who].db)
+			sameView(t, sessions[who].DB())
 			text = `CREATE PUBLIC TABLE codes`
 		case 2, 3, 4, 5, 6, 7, 8, 9:
 			must(t, sessions[who], `SET mechanism = direct`)
@@ -112,7 +113,7 @@ func TestViewIsAFreshRead(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		for _, one := range sessions {
-			sameView(t, one.db)
+			sameView(t, one.DB())
 		}
 		if is := fmt.Sprint(before.Mechanisms, before.Accounts); is != was {
 			t.Errorf("a view that others may have was changed from\n%s\nto\n%s", was, is)
@@ -128,29 +129,29 @@ func TestChangesBetweenRuns(t *testing.T) {
 	for _, change := range []struct {
 		what string
 		code sqlerr.Code
-		do   func(t *testing.T, s *Session)
+		do   func(t *testing.T, s *engine.Session)
 	}{
-		{"the view, here", sqlerr.Invalid, func(t *testing.T, s *Session) {
+		{"the view, here", sqlerr.Invalid, func(t *testing.T, s *engine.Session) {
 			fill(t, s, `DROP VIEW v`, `CREATE VIEW v AS SELECT sex, age FROM raw WHERE age > 3`)
 		}},
-		{"the view, elsewhere", sqlerr.Invalid, func(t *testing.T, s *Session) {
-			other := open(t, s.db.store.Path(), Options{}).NewSession()
+		{"the view, elsewhere", sqlerr.Invalid, func(t *testing.T, s *engine.Session) {
+			other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
 			fill(t, other, `DROP VIEW v`, `CREATE VIEW v AS SELECT sex, age FROM raw WHERE age > 3`)
 		}},
-		{"a public table, here", sqlerr.Unsupported, func(t *testing.T, s *Session) { must(t, s, `DROP PUBLIC TABLE codes`) }},
-		{"a public table, elsewhere", sqlerr.Unsupported, func(t *testing.T, s *Session) {
-			must(t, open(t, s.db.store.Path(), Options{}).NewSession(), `DROP PUBLIC TABLE codes`)
+		{"a public table, here", sqlerr.Unsupported, func(t *testing.T, s *engine.Session) { must(t, s, `DROP PUBLIC TABLE codes`) }},
+		{"a public table, elsewhere", sqlerr.Unsupported, func(t *testing.T, s *engine.Session) {
+			must(t, open(t, s.DB().Store().Path(), engine.Options{}).NewSession(), `DROP PUBLIC TABLE codes`)
 		}},
-		{"the key of a public table, here", sqlerr.Unsupported, func(t *testing.T, s *Session) { fill(t, s, `DROP INDEX by_code`) }},
-		{"the key of a public table, elsewhere", sqlerr.Unsupported, func(t *testing.T, s *Session) {
-			fill(t, open(t, s.db.store.Path(), Options{}).NewSession(), `DROP INDEX by_code`)
+		{"the key of a public table, here", sqlerr.Unsupported, func(t *testing.T, s *engine.Session) { fill(t, s, `DROP INDEX by_code`) }},
+		{"the key of a public table, elsewhere", sqlerr.Unsupported, func(t *testing.T, s *engine.Session) {
+			fill(t, open(t, s.DB().Store().Path(), engine.Options{}).NewSession(), `DROP INDEX by_code`)
 		}},
 	} {
 		for _, memory := range []bool{false, true} {
 			t.Run(fmt.Sprint(change.what, memory), func(t *testing.T) {
 				s := firingOften(t)
 				must(t, s, `SET mechanism = first`)
-				state := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil))
+				state := s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil))
 				if state.Price = time.Hour; memory {
 					state.Spent, state.Price = 1, 1
 				}
@@ -158,7 +159,7 @@ func TestChangesBetweenRuns(t *testing.T) {
 					must(t, s, between(0, 70+i))
 					must(t, s, between(0, 20+i))
 				}
-				if loaded := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil)).Histogram != nil; loaded != memory {
+				if loaded := s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil)).Histogram != nil; loaded != memory {
 					t.Errorf("the cells are in memory: %v", loaded)
 				}
 				if m := mechanism(t, s, "first"); m.RunsEnded < 2 {
@@ -183,22 +184,22 @@ func TestChangesBetweenRuns(t *testing.T) {
 func TestChangesUnderAnOpenRun(t *testing.T) {
 	t.Parallel()
 	s := firingOften(t)
-	path := s.db.store.Path()
+	path := s.DB().Store().Path()
 	must(t, s, `CREATE MECHANISM calm ON t USING SMW WITH (epsilon = 20, max_updates = 9, queries = 1e6, beta = 1e-6, prior = uniform)`)
 	must(t, s, `SET mechanism = calm`)
 	must(t, s, `SELECT COUNT(*) FROM t WHERE sex = 'F'`) // half of them, as it supposes
 	if mechanism(t, s, "calm").Run == nil {
 		t.Fatal("the run has fired: of a million comparisons one does so once in a million times")
 	}
-	if err := s.db.Close(); err != nil {
+	if err := s.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
-	other := open(t, path, Options{}).NewSession()
+	other := open(t, path, engine.Options{}).NewSession()
 	fill(t, other, `DROP VIEW v`, `CREATE VIEW v AS SELECT sex, age FROM raw WHERE age > 3`)
-	if err := other.db.Close(); err != nil {
+	if err := other.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := open(t, path, Options{}).NewSession()
+	again := open(t, path, engine.Options{}).NewSession()
 	must(t, again, `SET mechanism = calm`)
 	before := ledger(t, again)
 	refused(t, again, sqlerr.Invalid, between(50, 77))

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/engine/internal/stored"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
@@ -33,28 +34,28 @@ type watch struct {
 	lines []int
 }
 
-func watching(t *testing.T, db *DB, seed uint64) *watch {
+func watching(t *testing.T, db *engine.DB, seed uint64) *watch {
 	w := &watch{seed: seed}
-	db.random = func() *noise.Source {
+	db.SetRandom(func() *noise.Source {
 		w.seed++
 		w.seeds, w.lines = append(w.seeds, w.seed), append(w.lines, len(entries(t, db)))
 		return stream(w.seed)
-	}
+	})
 	return w
 }
 
 // run runs a statement and returns the lines it wrote.
-func (w *watch) run(t *testing.T, s *Session, text string) (*Result, []catalog.Entry) {
+func (w *watch) run(t *testing.T, s *engine.Session, text string) (*engine.Result, []catalog.Entry) {
 	t.Helper()
-	before := len(entries(t, s.db))
+	before := len(entries(t, s.DB()))
 	w.seeds, w.lines = nil, nil
 	r := must(t, s, text)
-	return r, entries(t, s.db)[before:]
+	return r, entries(t, s.DB())[before:]
 }
 
-func entries(t *testing.T, db *DB) (all []catalog.Entry) {
+func entries(t *testing.T, db *engine.DB) (all []catalog.Entry) {
 	t.Helper()
-	err := db.store.Read(context.Background(), func(tx *catalog.Tx) (err error) {
+	err := db.Store().Read(context.Background(), func(tx *catalog.Tx) (err error) {
 		all, err = tx.Ledger()
 		return err
 	})
@@ -67,9 +68,9 @@ func entries(t *testing.T, db *DB) (all []catalog.Entry) {
 // appointments makes a table of 200 patients with two visits each, 40 on each
 // of ten days. Units are patients, of whom up to that many visits count, so all
 // of them; or, for 1, visits.
-func appointments(t *testing.T, unit int64) *Session {
+func appointments(t *testing.T, unit int64) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "visits.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (patient INTEGER, day INTEGER)`,
 		`INSERT INTO raw SELECT i, i % 10 FROM `+numbers(200), `INSERT INTO raw SELECT i, (i + 3) % 10 FROM `+numbers(200))
 	units := ""
@@ -109,7 +110,7 @@ func TestDirectAnswersDrawWhatTheyCharge(t *testing.T) {
 	t.Parallel()
 	forEachUnit(t, func(t *testing.T, unit int64) {
 		s := appointments(t, unit)
-		w := watching(t, s.db, 3000)
+		w := watching(t, s.DB(), 3000)
 		must(t, s, `SET mechanism = direct`)
 		for i := range int64(20) {
 			must(t, s, fmt.Sprintf(`SET accuracy = %d`, 20*unit+7*(i%3)))
@@ -118,15 +119,15 @@ func TestDirectAnswersDrawWhatTheyCharge(t *testing.T) {
 			if len(lines) == 0 { // an earlier answer serves
 				continue
 			}
-			if len(lines) != 1 || len(w.seeds) != 1 || w.lines[0] != len(entries(t, s.db)) {
-				t.Fatalf("%d lines, and draws after %v of %d", len(lines), w.lines, len(entries(t, s.db)))
+			if len(lines) != 1 || len(w.seeds) != 1 || w.lines[0] != len(entries(t, s.DB())) {
+				t.Fatalf("%d lines, and draws after %v of %d", len(lines), w.lines, len(entries(t, s.DB())))
 			}
 			want := 40*days + lawDraw(t, gaussianFor(t, lines[0].Amount.Rho, unit))(w.seeds[0])
 			if got := r.Rows[0][0].(int64); got != want {
 				t.Errorf("answer %d, the charge %+v pays for %d", got, lines[0].Amount, want)
 			}
 		}
-		if n := len(entries(t, s.db)); n < 11 {
+		if n := len(entries(t, s.DB())); n < 11 {
 			t.Errorf("only %d lines were written", n)
 		}
 	})
@@ -138,12 +139,12 @@ func TestGroupsAndSumsDrawWhatTheyCharge(t *testing.T) {
 	t.Parallel()
 	forEachUnit(t, func(t *testing.T, unit int64) {
 		s := appointments(t, unit)
-		w := watching(t, s.db, 3500)
+		w := watching(t, s.DB(), 3500)
 		must(t, s, `SET mechanism = direct`)
 		must(t, s, fmt.Sprintf(`SET accuracy = %d`, 30*unit))
 		r, lines := w.run(t, s, `SELECT day, COUNT(*) FROM visits GROUP BY day ORDER BY day`)
-		if len(lines) != 1 || len(w.seeds) != 10 || len(r.Rows) != 10 || w.lines[0] != len(entries(t, s.db)) {
-			t.Fatalf("%d lines for %d groups, and draws after %v of %d", len(lines), len(r.Rows), w.lines, len(entries(t, s.db)))
+		if len(lines) != 1 || len(w.seeds) != 10 || len(r.Rows) != 10 || w.lines[0] != len(entries(t, s.DB())) {
+			t.Fatalf("%d lines for %d groups, and draws after %v of %d", len(lines), len(r.Rows), w.lines, len(entries(t, s.DB())))
 		}
 		draw := lawDraw(t, gaussianFor(t, lines[0].Amount.Rho, unit))
 		for day, row := range r.Rows {
@@ -192,7 +193,7 @@ func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 	}
 	forEachUnit(t, func(t *testing.T, unit int64) {
 		s := appointments(t, unit)
-		w := watching(t, s.db, 4000)
+		w := watching(t, s.DB(), 4000)
 		for _, c := range []struct {
 			with string
 			law  func(*testing.T, accounting.Amount, int64) string
@@ -214,8 +215,8 @@ func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 				numberOfRows(t, s, laplaceFor(t, lines[0].Amount.Epsilon.Rat(), unit), w.seeds[0])
 				lines, w.seeds, w.lines = lines[1:], w.seeds[1:], w.lines[1:]
 			}
-			if len(lines) != 1 || len(w.seeds) != 1 || w.lines[0] != len(entries(t, s.db)) {
-				t.Fatalf("%s: %d lines, and draws after %v of %d", c.with, len(lines), w.lines, len(entries(t, s.db)))
+			if len(lines) != 1 || len(w.seeds) != 1 || w.lines[0] != len(entries(t, s.DB())) {
+				t.Fatalf("%s: %d lines, and draws after %v of %d", c.with, len(lines), w.lines, len(entries(t, s.DB())))
 			}
 			rebuilt(t, s, c.law(t, lines[0].Amount, unit), w.seeds[0], unit, lines[0].Amount.Delta)
 			must(t, s, `DROP RELEASE r`)
@@ -226,10 +227,10 @@ func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 // rebuilt compares the release r with what a law and a stream of random bits
 // make of the true cells. Heavy cells that a unit brings about may be published
 // with probability δ.
-func rebuilt(t *testing.T, s *Session, law string, seed uint64, unit int64, delta accounting.Delta) {
+func rebuilt(t *testing.T, s *engine.Session, law string, seed uint64, unit int64, delta accounting.Delta) {
 	t.Helper()
 	ctx := context.Background()
-	v, err := s.db.view(ctx)
+	v, err := s.DB().View(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func rebuilt(t *testing.T, s *Session, law string, seed uint64, unit int64, delt
 		t.Fatal(err)
 	}
 	var stored []byte
-	err = s.db.store.Read(ctx, func(tx *catalog.Tx) (err error) {
+	err = s.DB().Store().Read(ctx, func(tx *catalog.Tx) (err error) {
 		stored, err = tx.ReleasePayload(v.Release("r"))
 		return err
 	})
@@ -300,7 +301,7 @@ func TestMechanismsDrawWhatTheyCharge(t *testing.T) {
 	forEachUnit(t, func(t *testing.T, unit int64) {
 		for seed := uint64(5000); seed < 5006; seed++ {
 			s := appointments(t, unit)
-			w := watching(t, s.db, 100*seed)
+			w := watching(t, s.DB(), 100*seed)
 			_, lines := w.run(t, s, fmt.Sprintf(`CREATE MECHANISM live ON visits USING SMW
 				WITH (epsilon = %d, max_updates = 3, queries = 30, beta = 0.5)`, 4*unit))
 			if len(lines) < 2 || w.lines[0] != 2 || lines[0].Action != "number of rows" {
@@ -318,9 +319,9 @@ func TestMechanismsDrawWhatTheyCharge(t *testing.T) {
 }
 
 // numberOfRows compares N̂ with the true number of rows and the draw that was paid for.
-func numberOfRows(t *testing.T, s *Session, law string, seed uint64) {
+func numberOfRows(t *testing.T, s *engine.Session, law string, seed uint64) {
 	t.Helper()
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,12 +332,12 @@ func numberOfRows(t *testing.T, s *Session, law string, seed uint64) {
 
 // fires asks the mechanism for all rows of few days until it fires, from above,
 // and compares τ and ν with draws of the scales L/ε₁ and 2L/ε₂.
-func fires(t *testing.T, s *Session, w *watch, p smw.Params, unit int64) {
+func fires(t *testing.T, s *engine.Session, w *watch, p smw.Params, unit int64) {
 	t.Helper()
 	must(t, s, `SET mechanism = live`)
 	fill(t, s, `INSERT INTO raw SELECT 1000 + i, 5 FROM `+numbers(4000)) // far above the hypothesis
 	_, lines := w.run(t, s, `SELECT COUNT(*) FROM visits WHERE day = 5`)
-	if len(lines) != 1 || len(w.seeds) != 2 || w.lines[0] != len(entries(t, s.db)) {
+	if len(lines) != 1 || len(w.seeds) != 2 || w.lines[0] != len(entries(t, s.DB())) {
 		t.Fatalf("lines %+v, draws after %v", lines, w.lines)
 	}
 	learned := history(t, s, "live")
@@ -353,18 +354,18 @@ func fires(t *testing.T, s *Session, w *watch, p smw.Params, unit int64) {
 func TestHypothesesDrawWhatTheyCharge(t *testing.T) {
 	forEachUnit(t, func(t *testing.T, unit int64) {
 		s := appointments(t, unit)
-		w := watching(t, s.db, 7000)
+		w := watching(t, s.DB(), 7000)
 		_, lines := w.run(t, s, `CREATE RELEASE r ON visits USING SMW WITH (epsilon = 20, delta = 1e-8, free_columns = 1, max_updates = 2)`)
 		if len(lines) != 2 || len(w.lines) != 2 || w.lines[0] != 2 || w.lines[1] != 3 {
 			t.Fatalf("lines %+v, draws after %v", lines, w.lines)
 		}
 		numberOfRows(t, s, laplaceFor(t, lines[0].Amount.Epsilon.Rat(), unit), w.seeds[0])
-		v, err := s.db.view(context.Background())
+		v, err := s.DB().View(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
 		var published stored.HypothesisPayload
-		err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+		err = s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 			payload, err := tx.ReleasePayload(v.Release("r"))
 			if err != nil {
 				return err

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/engine"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
@@ -88,8 +89,8 @@ func crowdCharges(t *testing.T, now *picture, done []did) {
 
 // crowdAnswers checks that each mechanism says one thing to each query, and what
 // it stored is what it said.
-func crowdAnswers(t *testing.T, db *DB, done []did) {
-	v, err := db.view(context.Background())
+func crowdAnswers(t *testing.T, db *engine.DB, done []did) {
+	v, err := db.View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,13 +141,13 @@ func TestDropMeetsStatement(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ward.db")
 			fillWard(t, path, crowdTable("t1"), crowdTable("t2"), crowdMechanism("y", "t1"), `DROP MECHANISM y`)
-			db, other := open(t, path, Options{}), open(t, path, Options{})
-			db.random = func() *noise.Source {
+			db, other := open(t, path, engine.Options{}), open(t, path, engine.Options{})
+			db.SetRandom(func() *noise.Source {
 				for _, name := range []string{"t1", "t2"} {
 					other.NewSession().Exec(context.Background(), `DROP PRIVATE TABLE `+name, nil)
 				}
 				return noise.NewSource()
-			}
+			})
 			r, err := with(db, "direct", text)
 			if code := sqlerr.CodeOf(err); (r == nil || r.Answer == nil) && code != sqlerr.Unknown && code != sqlerr.Invalid {
 				t.Errorf("on a table that was dropped meanwhile: %v, want a refusal", err)
@@ -177,7 +178,7 @@ func TestDropMeetsStatement(t *testing.T) {
 func TestLeaseIsHandedOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ward.db")
 	fillWard(t, path, wardTable("ward"), wardMechanism("m0", "ward"))
-	busy, patient := open(t, path, Options{}), open(t, path, Options{})
+	busy, patient := open(t, path, engine.Options{}), open(t, path, engine.Options{})
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	stop := make(chan struct{})
@@ -206,7 +207,7 @@ func TestLeaseIsHandedOver(t *testing.T) {
 		if _, err := with(patient, "m0", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age = %d AND sex = 'F'`, 80+turn)); err != nil {
 			t.Errorf("turn %d, while another process asked %d times: %v", turn+1, asked.Load(), err)
 		}
-		if err := patient.answers.Close(); err != nil {
+		if err := patient.Answers().Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -217,7 +218,7 @@ func TestLeaseIsHandedOver(t *testing.T) {
 
 // with executes a query under SET mechanism, and SET accuracy for direct ones,
 // and turns a panic into an error.
-func with(db *DB, mechanism, text string) (r *Result, err error) {
+func with(db *engine.DB, mechanism, text string) (r *engine.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bufio"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -42,7 +43,7 @@ type did struct {
 
 // crowd is a process of many goroutines on one file.
 type crowd struct {
-	db      *DB
+	db      *engine.DB
 	process int
 	names   atomic.Int64
 	output  sync.Mutex
@@ -53,7 +54,7 @@ func crowdChild() {
 	var seed uint64
 	var length time.Duration
 	fmt.Sscan(os.Getenv("ENGINE_TEST_CROWD"), &process, &goroutines, &seed, (*int64)(&length))
-	db, err := Open(os.Getenv("ENGINE_TEST_PATH"), Options{BusyTimeout: crowdWait})
+	db, err := engine.Open(os.Getenv("ENGINE_TEST_PATH"), engine.Options{BusyTimeout: crowdWait})
 	if err != nil {
 		panic(err)
 	}
@@ -86,7 +87,7 @@ func (c *crowd) say(d did) {
 }
 
 // run executes one statement in a session, and cuts one in 30 short.
-func (c *crowd) run(r *rand.Rand, s *Session, kind, text string) *Result {
+func (c *crowd) run(r *rand.Rand, s *engine.Session, kind, text string) *engine.Result {
 	patience, cut := crowdPatience, r.IntN(30) == 0
 	if cut {
 		patience = time.Duration(r.Int64N(int64(20 * time.Millisecond)))
@@ -138,7 +139,7 @@ func (c *crowd) act(r *rand.Rand, trade int) {
 func (c *crowd) name() string { return fmt.Sprintf("x%d_%d", c.process, c.names.Add(1)) }
 
 // mechanism picks the common mechanism, or one of those that come and go.
-func (c *crowd) mechanism(r *rand.Rand, s *Session) string {
+func (c *crowd) mechanism(r *rand.Rand, s *engine.Session) string {
 	if r.IntN(4) > 0 {
 		return "m0"
 	}
@@ -193,7 +194,7 @@ func TestCrowd(t *testing.T) {
 	done := slices.Concat(said...)
 	crowdReport(t, said)
 	crowdErrors(t, done)
-	db := open(t, path, Options{})
+	db := open(t, path, engine.Options{})
 	now, err := photograph(db)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"dpsql/engine"
 )
 
 // data is a real table in testdata, and columns of it with domains lo … hi.
@@ -30,9 +32,9 @@ var adultData = data{"adult", "adult/adult.csv", []dataColumn{{"sex", 0, 1}, {"r
 var pumsData = data{"pums", "pums/PUMS.csv", []dataColumn{{"age", 0, 100}, {"sex", 0, 1}, {"educ", 1, 16}, {"race", 1, 6}, {"married", 0, 1}}}
 
 // declare imports the table and declares the columns private.
-func (d data) declare(t testing.TB, with string) *Session {
+func (d data) declare(t testing.TB, with string) *engine.Session {
 	t.Helper()
-	s := open(t, imported(t, d.file, "raw_"+d.name), Options{}).NewSession()
+	s := open(t, imported(t, d.file, "raw_"+d.name), engine.Options{}).NewSession()
 	var columns []string
 	for _, c := range d.columns {
 		columns = append(columns, fmt.Sprintf("%q INTEGER BETWEEN %d AND %d", c.name, c.lo, c.hi))
@@ -81,11 +83,11 @@ func template(t testing.TB, file, table string) string {
 		templates.dir, templates.paths = dir, make(map[[2]string]string)
 	}
 	path := filepath.Join(templates.dir, fmt.Sprintf("%d.db", len(templates.paths)))
-	db, err := Open(path, Options{})
+	db, err := engine.Open(path, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.NewSession().Import(context.Background(), Import{Path: "../testdata/" + file, Table: table})
+	_, err = db.NewSession().Import(context.Background(), engine.Import{Path: "../testdata/" + file, Table: table})
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -118,9 +120,9 @@ func (d data) conjunction(random *rand.Rand) string {
 }
 
 // plain opens a session's file with SQLite alone.
-func plain(t testing.TB, s *Session) *sql.DB {
+func plain(t testing.TB, s *engine.Session) *sql.DB {
 	t.Helper()
-	raw, err := sql.Open("sqlite", s.db.store.Path())
+	raw, err := sql.Open("sqlite", s.DB().Store().Path())
 	if err != nil {
 		t.Fatal(err)
 	}

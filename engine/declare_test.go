@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -181,7 +182,7 @@ func TestAnalystMayOnlyAsk(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	must(t, clinicAt(t, path), `CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
-	s := open(t, path, Options{Role: Analyst}).NewSession()
+	s := open(t, path, engine.Options{Role: engine.Analyst}).NewSession()
 	must(t, s, `SELECT COUNT(*) FROM admissions WHERE age = 3`)
 	must(t, s, `SHOW BUDGET`)
 	must(t, s, `EXPLAIN SELECT COUNT(*) FROM admissions WHERE age = 3`)
@@ -190,7 +191,7 @@ func TestAnalystMayOnlyAsk(t *testing.T) {
 		`DROP RELEASE r`, `DROP MECHANISM nowhere`, `EXPORT RELEASE r TO 'x.db'`} {
 		refused(t, s, sqlerr.Forbidden, text)
 	}
-	if _, err := s.Import(context.Background(), Import{Path: "x.csv", Table: "x"}); sqlerr.CodeOf(err) != sqlerr.Forbidden {
+	if _, err := s.Import(context.Background(), engine.Import{Path: "x.csv", Table: "x"}); sqlerr.CodeOf(err) != sqlerr.Forbidden {
 		t.Errorf("import: %v, want forbidden", err)
 	}
 	for _, text := range []string{`SELECT COUNT(*) FROM raw_admissions`, `SELECT COUNT(*) FROM icd10`} {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -18,8 +19,8 @@ import (
 // of one group give one answer.
 func TestDialect(t *testing.T) {
 	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "pums.db"), Options{}).NewSession()
-	if _, err := s.Import(context.Background(), Import{Path: "../testdata/pums/PUMS.csv", Table: "raw_pums"}); err != nil {
+	s := open(t, filepath.Join(t.TempDir(), "pums.db"), engine.Options{}).NewSession()
+	if _, err := s.Import(context.Background(), engine.Import{Path: "../testdata/pums/PUMS.csv", Table: "raw_pums"}); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile("../testdata/dialect.sql")

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -46,7 +47,7 @@ var trials = []trial{
 
 // tryAll executes the trials and says how each came out.
 func tryAll(path string) (all []string) {
-	db, err := Open(path, Options{})
+	db, err := engine.Open(path, engine.Options{})
 	if err != nil {
 		return slices.Repeat([]string{refusedBecause(err)}, len(trials))
 	}
@@ -80,7 +81,7 @@ func known(t *testing.T) (content []byte, says []string) {
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	place(t, path, s.content)
-	db := open(t, path, Options{})
+	db := open(t, path, engine.Options{})
 	fill(t, db.NewSession(), `CREATE TABLE codes (code TEXT)`, `INSERT INTO codes VALUES ('E10'), ('E11')`, `CREATE TABLE odd (a)`)
 	for _, text := range []string{`CREATE PUBLIC TABLE codes`, `CREATE PUBLIC TABLE odd`, `DROP PUBLIC TABLE odd`, wardTable("gone"),
 		`CREATE RELEASE gone0 ON gone USING PROJECTION WITH (epsilon = 1)`, `DROP RELEASE gone0`,

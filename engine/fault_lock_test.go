@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/engine"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
@@ -23,12 +24,12 @@ import (
 func TestReadOnlyFile(t *testing.T) {
 	s := newSound(t)
 	for name, c := range map[string]struct {
-		options Options
+		options engine.Options
 		lock    func(t *testing.T, path string) (unlock func())
 	}{
-		"by option":      {Options{ReadOnly: true}, func(*testing.T, string) func() { return func() {} }},
-		"by permissions": {Options{}, withoutPermission},
-		"by mount":       {Options{}, remounted},
+		"by option":      {engine.Options{ReadOnly: true}, func(*testing.T, string) func() { return func() {} }},
+		"by permissions": {engine.Options{}, withoutPermission},
+		"by mount":       {engine.Options{}, remounted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -56,7 +57,7 @@ func TestReadOnlyFile(t *testing.T) {
 			if content, err := os.ReadFile(path); err != nil || !bytes.Equal(content, s.content) {
 				t.Errorf("the file was changed, %v", err)
 			}
-			s.goesOn(t, open(t, path, Options{}))
+			s.goesOn(t, open(t, path, engine.Options{}))
 		})
 	}
 }
@@ -126,7 +127,7 @@ func TestLockedFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ward.db")
 			place(t, path, s.content)
-			db := open(t, path, Options{BusyTimeout: lockWait})
+			db := open(t, path, engine.Options{BusyTimeout: lockWait})
 			unlock := locker(t, path, c.lock...)
 			for _, e := range exercise(1) {
 				start := time.Now()
@@ -163,19 +164,19 @@ func TestLockBetweenChargeAndStore(t *testing.T) {
 		t.Run(c.text, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ward.db")
 			place(t, path, s.content)
-			db := open(t, path, Options{BusyTimeout: lockWait})
+			db := open(t, path, engine.Options{BusyTimeout: lockWait})
 			mustWith(t, db, "m0", askedNever) // a run is open
 			before := audit(t, db)
 			var unlock func()
-			db.random = func() *noise.Source {
+			db.SetRandom(func() *noise.Source {
 				if unlock == nil {
 					unlock = locker(t, path, `BEGIN IMMEDIATE`)
 				}
 				return noise.NewSource()
-			}
+			})
 			refusedWith(t, db, sqlerr.Busy, c.mechanism, c.text)
 			unlock()
-			db.random = noise.NewSource
+			db.SetRandom(noise.NewSource)
 			now := audit(t, db)
 			if err := now.follows(before); err != nil {
 				t.Error(err)
@@ -203,9 +204,9 @@ func TestWaitForATurnIsBounded(t *testing.T) {
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	place(t, path, s.content)
-	db := open(t, path, Options{BusyTimeout: lockWait})
-	db.answers.Live.Turn <- struct{}{} // a statement that takes long
-	defer func() { <-db.answers.Live.Turn }()
+	db := open(t, path, engine.Options{BusyTimeout: lockWait})
+	db.Answers().Live.Turn <- struct{}{} // a statement that takes long
+	defer func() { <-db.Answers().Live.Turn }()
 	session := db.NewSession()
 	session.Set("mechanism", "m0")
 	ctx, cancel := context.WithTimeout(context.Background(), 50*lockWait)
@@ -233,7 +234,7 @@ func TestTruncatedFile(t *testing.T) {
 	codes := tally{}
 	for _, size := range sizes {
 		place(t, path, s.content[:size])
-		db, err := Open(path, Options{})
+		db, err := engine.Open(path, engine.Options{})
 		if err != nil {
 			codes["open: "+string(sqlerr.CodeOf(err))]++
 			if code := sqlerr.CodeOf(err); code != sqlerr.Corrupt && code != sqlerr.IO {
@@ -253,7 +254,7 @@ func TestTruncatedFile(t *testing.T) {
 	}
 	t.Logf("%d sizes:%v", len(sizes), codes)
 	place(t, path, s.content)
-	s.goesOn(t, open(t, path, Options{}))
+	s.goesOn(t, open(t, path, engine.Options{}))
 }
 
 // TestTruncatedWhileOpen cuts a file under an open database.
@@ -262,7 +263,7 @@ func TestTruncatedWhileOpen(t *testing.T) {
 	for _, size := range []int{0, 512, len(s.content) / 2 &^ 4095} {
 		path := filepath.Join(t.TempDir(), "ward.db")
 		place(t, path, s.content)
-		db := open(t, path, Options{BusyTimeout: lockWait})
+		db := open(t, path, engine.Options{BusyTimeout: lockWait})
 		must(t, db.NewSession(), `SHOW LEDGER`)
 		if err := os.Truncate(path, int64(size)); err != nil {
 			t.Fatal(err)
@@ -277,6 +278,6 @@ func TestTruncatedWhileOpen(t *testing.T) {
 		}
 		db.Close()
 		place(t, path, s.content)
-		s.goesOn(t, open(t, path, Options{}))
+		s.goesOn(t, open(t, path, engine.Options{}))
 	}
 }

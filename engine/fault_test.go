@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/stored"
 	"dpsql/sqlerr"
 )
@@ -18,7 +19,7 @@ import (
 // made once, and each fault is done to a copy.
 type sound struct {
 	content                        []byte
-	stored, agreed, direct, ledger *Result // what it answered
+	stored, agreed, direct, ledger *engine.Result // what it answered
 }
 
 // Queries that a sound database has answered, and some that it has not.
@@ -39,7 +40,7 @@ func newSound(t *testing.T) sound {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ward.db")
 	fillWard(t, path, wardTable("ward"), `CREATE MECHANISM m0`+sure, `CREATE RELEASE r0 ON ward USING PROJECTION WITH (epsilon = 1)`)
-	db := open(t, path, Options{})
+	db := open(t, path, engine.Options{})
 	for _, age := range []int{50, 60, 70} {
 		mustWith(t, db, "m0", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age IN (%d, %d)`, age, age+5))
 	}
@@ -64,7 +65,7 @@ func newSound(t *testing.T) sound {
 	return s
 }
 
-func mustWith(t testing.TB, db *DB, mechanism, text string) *Result {
+func mustWith(t testing.TB, db *engine.DB, mechanism, text string) *engine.Result {
 	t.Helper()
 	r, err := with(db, mechanism, text)
 	if err != nil {
@@ -74,7 +75,7 @@ func mustWith(t testing.TB, db *DB, mechanism, text string) *Result {
 }
 
 // refusedWith runs a query that has to fail with a code.
-func refusedWith(t testing.TB, db *DB, code sqlerr.Code, mechanism, text string) {
+func refusedWith(t testing.TB, db *engine.DB, code sqlerr.Code, mechanism, text string) {
 	t.Helper()
 	if r, err := with(db, mechanism, text); sqlerr.CodeOf(err) != code {
 		t.Errorf("%s by %s: %v, want %s; %v", text, mechanism, err, code, r)
@@ -94,13 +95,13 @@ func place(t testing.TB, path string, content []byte) {
 
 // goesOn checks that a database answers as it did, and sells and builds new
 // things.
-func (s sound) goesOn(t testing.TB, db *DB) {
+func (s sound) goesOn(t testing.TB, db *engine.DB) {
 	t.Helper()
 	for _, known := range []struct {
 		mechanism, text string
-		want            *Result
+		want            *engine.Result
 	}{{"m0", askedOnce, s.agreed}, {"direct", boughtOnce, s.direct}, {"r0", boughtOnce, s.stored}} {
-		if r := mustWith(t, db, known.mechanism, known.text); r.Rows[0][0] != known.want.Rows[0][0] || r.Answer.Cost != (Cost{}) {
+		if r := mustWith(t, db, known.mechanism, known.text); r.Rows[0][0] != known.want.Rows[0][0] || r.Answer.Cost != (engine.Cost{}) {
 			t.Errorf("%s by %s: %v at a cost of %v, it was %v", known.text, known.mechanism, r.Rows, r.Answer.Cost, known.want.Rows)
 		}
 	}
@@ -114,7 +115,7 @@ func (s sound) goesOn(t testing.TB, db *DB) {
 }
 
 // audit verifies the ledger, and the records against it.
-func audit(t testing.TB, db *DB) *picture {
+func audit(t testing.TB, db *engine.DB) *picture {
 	t.Helper()
 	p, err := photograph(db)
 	if err != nil {
@@ -154,7 +155,7 @@ func TestDiskFull(t *testing.T) {
 	dir := tmpfs(t, len(s.content)+2<<20)
 	path := filepath.Join(dir, "ward.db")
 	place(t, path, s.content)
-	db := open(t, path, Options{})
+	db := open(t, path, engine.Options{})
 	mustWith(t, db, "direct", `SELECT COUNT(*) FROM ward WHERE age = 9`)
 	full, done := 0, 0
 	before := audit(t, db)
@@ -230,7 +231,7 @@ func TestFileFull(t *testing.T) {
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	place(t, path, s.content)
-	db := open(t, path, Options{})
+	db := open(t, path, engine.Options{})
 	limit := func(pages int) { fill(t, db.NewSession(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages)) }
 	limit(1) // SQLite takes the present size instead
 	full := tally{}

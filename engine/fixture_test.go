@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
@@ -22,9 +23,9 @@ import (
 // open opens a database file for the length of a test. Its noise is the product's,
 // from crypto/rand, unless a test scripts, fixes or quietens it: there is no seed
 // to log. A test that such noise could fail says how rarely it does.
-func open(t testing.TB, path string, o Options) *DB {
+func open(t testing.TB, path string, o engine.Options) *engine.DB {
 	t.Helper()
-	db, err := Open(path, o)
+	db, err := engine.Open(path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +34,9 @@ func open(t testing.TB, path string, o Options) *DB {
 }
 
 // fill runs statements on raw tables.
-func fill(t testing.TB, s *Session, statements ...string) {
+func fill(t testing.TB, s *engine.Session, statements ...string) {
 	t.Helper()
-	err := s.db.store.Write(context.Background(), func(tx *catalog.Tx) error {
+	err := s.DB().Store().Write(context.Background(), func(tx *catalog.Tx) error {
 		for _, text := range statements {
 			if _, err := tx.SQL().ExecContext(context.Background(), text); err != nil {
 				return err
@@ -49,7 +50,7 @@ func fill(t testing.TB, s *Session, statements ...string) {
 }
 
 // must runs a statement that has to succeed.
-func must(t testing.TB, s *Session, text string, args ...query.Value) *Result {
+func must(t testing.TB, s *engine.Session, text string, args ...query.Value) *engine.Result {
 	t.Helper()
 	r, err := s.Exec(context.Background(), text, args)
 	if err != nil {
@@ -59,13 +60,13 @@ func must(t testing.TB, s *Session, text string, args ...query.Value) *Result {
 }
 
 // count runs a query of one number.
-func count(t testing.TB, s *Session, text string, args ...query.Value) int64 {
+func count(t testing.TB, s *engine.Session, text string, args ...query.Value) int64 {
 	t.Helper()
 	return must(t, s, text, args...).Rows[0][0].(int64)
 }
 
 // refused runs a statement that has to fail with a code, and returns the error.
-func refused(t testing.TB, s *Session, code sqlerr.Code, text string) *sqlerr.Error {
+func refused(t testing.TB, s *engine.Session, code sqlerr.Code, text string) *sqlerr.Error {
 	t.Helper()
 	_, err := s.Exec(context.Background(), text, nil)
 	var e *sqlerr.Error
@@ -78,14 +79,14 @@ func refused(t testing.TB, s *Session, code sqlerr.Code, text string) *sqlerr.Er
 
 // clinic makes a database with 4,000 admissions, half of them of each sex, 40
 // of each age from 0 to 99, 800 of each of five zips, and returns a session.
-func clinic(t testing.TB) *Session {
+func clinic(t testing.TB) *engine.Session {
 	t.Helper()
 	return clinicAt(t, filepath.Join(t.TempDir(), "clinic.db"))
 }
 
-func clinicAt(t testing.TB, path string) *Session {
+func clinicAt(t testing.TB, path string) *engine.Session {
 	t.Helper()
-	s := open(t, path, Options{}).NewSession()
+	s := open(t, path, engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw_admissions (sex TEXT, age INTEGER, diagnosis TEXT, zip TEXT)`,
 		`CREATE TABLE icd10 (code TEXT UNIQUE, label TEXT)`,
 		`INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`,
@@ -100,7 +101,7 @@ func clinicAt(t testing.TB, path string) *Session {
 }
 
 // ledger returns the ledger as text.
-func ledger(t testing.TB, s *Session) string {
+func ledger(t testing.TB, s *engine.Session) string {
 	t.Helper()
 	var b strings.Builder
 	for _, row := range must(t, s, `SHOW LEDGER`).Rows {
@@ -110,8 +111,8 @@ func ledger(t testing.TB, s *Session) string {
 }
 
 // bindOne binds a SELECT of one query.
-func (s *Session) bindOne(v *view.View, sel *syntax.Select) (answer.Request, error) {
-	st, err := s.bind(context.Background(), v, sel, nil)
+func bindOne(s *engine.Session, v *view.View, sel *syntax.Select) (answer.Request, error) {
+	st, err := s.Bind(context.Background(), v, sel, nil)
 	if err != nil {
 		return answer.Request{}, err
 	}
@@ -123,15 +124,15 @@ var counting sync.Map
 
 // receipt returns a receipt that tests may count a table with as often as they like:
 // that of a run which was never a mechanism's, and cost nothing.
-func receipt(db *DB, t *view.Table, sn *rows.Snapshot) (*pay.Receipt, error) {
+func receipt(db *engine.DB, t *view.Table, sn *rows.Snapshot) (*pay.Receipt, error) {
 	type key struct {
-		db    *DB
+		db    *engine.DB
 		table int64
 	}
 	if known, ok := counting.Load(key{db, t.ID}); ok {
 		return known.(*pay.Receipt), nil
 	}
-	paid, err := db.desk.StartRun(context.Background(), sn, &catalog.Buyer{Principal: catalog.Curator},
+	paid, err := db.Desk().StartRun(context.Background(), sn, &catalog.Buyer{Principal: catalog.Curator},
 		catalog.Payment{Account: t.Account, Action: "a test counts", Object: t.Name}, func(*catalog.Tx) error { return nil })
 	counting.Store(key{db, t.ID}, paid)
 	return paid, err
@@ -139,9 +140,9 @@ func receipt(db *DB, t *view.Table, sn *rows.Snapshot) (*pay.Receipt, error) {
 
 // countNow counts a request, whose query over the columns is narrow, on a snapshot
 // of its own.
-func countNow(db *DB, r answer.Request, columns []int, narrow query.Query) (n int64, err error) {
+func countNow(db *engine.DB, r answer.Request, columns []int, narrow query.Query) (n int64, err error) {
 	ctx := context.Background()
-	err = db.rows.OnSnapshot(ctx, r.Table, func(sn *rows.Snapshot) error {
+	err = db.Rows().OnSnapshot(ctx, r.Table, func(sn *rows.Snapshot) error {
 		paid, err := receipt(db, r.Table, sn)
 		if err == nil {
 			n, err = sn.Count(ctx, paid, r.Query, columns, narrow)
@@ -149,14 +150,4 @@ func countNow(db *DB, r answer.Request, columns []int, narrow query.Query) (n in
 		return err
 	})
 	return n, err
-}
-
-// bind binds a SELECT against a view.
-func (s *Session) bind(ctx context.Context, v *view.View, sel *syntax.Select, args []query.Value) (*answer.Statement, error) {
-	return s.db.answers.Bind(ctx, s.asker(), v, sel, args)
-}
-
-// plan plans a SELECT.
-func (s *Session) plan(ctx context.Context, sel *syntax.Select, args []query.Value, how answer.Planning) (*answer.Statement, error) {
-	return s.db.answers.Plan(ctx, s.asker(), sel, args, how)
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -24,7 +25,7 @@ var racing = []string{
 }
 
 // race asks it eight times at once, and returns what was answered.
-func race(db *DB, begin <-chan struct{}) []string {
+func race(db *engine.DB, begin <-chan struct{}) []string {
 	out := make([]string, 8)
 	var all sync.WaitGroup
 	for i := range out {
@@ -46,7 +47,7 @@ func race(db *DB, begin <-chan struct{}) []string {
 
 // flightChild opens the database, and asks when it reads a line.
 func flightChild() {
-	db, err := Open(os.Getenv("ENGINE_TEST_PATH"), Options{})
+	db, err := engine.Open(os.Getenv("ENGINE_TEST_PATH"), engine.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -72,7 +73,7 @@ func TestRacingQueriesShareAFlight(t *testing.T) {
 	var inputs []io.Writer
 	var outputs []*bufio.Scanner
 	for range 2 {
-		child := childCommand("flight", "ENGINE_TEST_PATH="+s.db.store.Path())
+		child := childCommand("flight", "ENGINE_TEST_PATH="+s.DB().Store().Path())
 		in, err := child.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +98,7 @@ func TestRacingQueriesShareAFlight(t *testing.T) {
 		fmt.Fprintln(in)
 	}
 	close(begin)
-	answers = race(s.db, begin)
+	answers = race(s.DB(), begin)
 	for _, out := range outputs {
 		for out.Scan() {
 			answers = append(answers, out.Text())
@@ -114,7 +115,7 @@ func TestRacingQueriesShareAFlight(t *testing.T) {
 	if n := strings.Count(ledger(t, s), "direct answer"); n != 1 {
 		t.Errorf("%d charges, want 1\n%s", n, ledger(t, s))
 	}
-	left, err := os.ReadDir(strings.TrimSuffix(s.db.store.Path(), "clinic.db"))
+	left, err := os.ReadDir(strings.TrimSuffix(s.DB().Store().Path(), "clinic.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +127,9 @@ func TestRacingQueriesShareAFlight(t *testing.T) {
 }
 
 // held is a request whose flight somebody else has.
-func held(t *testing.T, s *Session) *catalog.Flight {
+func held(t *testing.T, s *engine.Session) *catalog.Flight {
 	t.Helper()
-	f, err := s.db.store.AcquireFlight(context.Background(), bindText(t, s, racing[0]).Digest(), time.Second)
+	f, err := s.DB().Store().AcquireFlight(context.Background(), bindText(t, s, racing[0]).Digest(), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestWaitForAFlightIsCancellable(t *testing.T) {
 }
 
 func TestWaitForAFlightIsBounded(t *testing.T) {
-	s := open(t, clinic(t).db.store.Path(), Options{BusyTimeout: 20 * time.Millisecond}).NewSession()
+	s := open(t, clinic(t).DB().Store().Path(), engine.Options{BusyTimeout: 20 * time.Millisecond}).NewSession()
 	must(t, s, `SET accuracy = 50`)
 	defer held(t, s).Land()
 	refused(t, s, sqlerr.Busy, racing[0])
@@ -163,13 +164,13 @@ func TestWaitForAFlightIsBounded(t *testing.T) {
 func TestFailedFlightFailsNobodyElse(t *testing.T) {
 	s := clinic(t)
 	must(t, s, `SET accuracy = 50`)
-	broken := open(t, s.db.store.Path(), Options{})
+	broken := open(t, s.DB().Store().Path(), engine.Options{})
 	drawing, proceed := make(chan struct{}), make(chan struct{})
-	broken.random = func() *noise.Source {
+	broken.SetRandom(func() *noise.Source {
 		close(drawing)
 		<-proceed
 		return noise.NewSourceFrom(failing{})
-	}
+	})
 	failed := make(chan error)
 	go func() {
 		other := broken.NewSession()

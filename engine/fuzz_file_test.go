@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -32,8 +33,8 @@ var losable = map[string]bool{
 func damageable(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "visits.db")
-	s := open(t, path, Options{}).NewSession()
-	fixed(s.db, 8000)
+	s := open(t, path, engine.Options{}).NewSession()
+	fixed(s.DB(), 8000)
 	fill(t, s, `CREATE TABLE raw (patient INTEGER, day INTEGER)`, `INSERT INTO raw SELECT i, i % 10 FROM `+numbers(200))
 	for _, text := range []string{
 		`CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 400, delta = 1e-6)`,
@@ -46,8 +47,8 @@ func damageable(t testing.TB) []byte {
 	} {
 		must(t, s, text)
 	}
-	outsideOf(t, s.db)
-	if err := s.db.Close(); err != nil {
+	outsideOf(t, s.DB())
+	if err := s.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -60,7 +61,7 @@ func damageable(t testing.TB) []byte {
 // sights returns what is to be seen of a file, an error for what is refused.
 func sights(t testing.TB, path string) (seen []any) {
 	t.Helper()
-	db, err := Open(path, Options{ReadOnly: true})
+	db, err := engine.Open(path, engine.Options{ReadOnly: true})
 	if err != nil {
 		return slices.Repeat([]any{err}, len(damageAsked))
 	}
@@ -127,7 +128,7 @@ func FuzzFile(f *testing.F) {
 // budget.
 func oneBudget(t *testing.T, path string) {
 	t.Helper()
-	db, err := Open(path, Options{})
+	db, err := engine.Open(path, engine.Options{})
 	if err != nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"database/sql"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"dpsql/engine"
 )
 
 // agree holds the answer of a way to that of the first one, which is exact: it
@@ -38,7 +40,7 @@ func agree(t *testing.T, c *goldenCase, w way, exact, o outcome) {
 }
 
 // columnsWithoutMargins returns the columns without a margin in any row.
-func columnsWithoutMargins(r *Result) (public []int) {
+func columnsWithoutMargins(r *engine.Result) (public []int) {
 	for j := range r.Columns {
 		if !slices.ContainsFunc(r.Answer.Margins, func(row []any) bool { return row[j] != nil }) {
 			public = append(public, j)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/engine"
 	"dpsql/query"
 )
 
@@ -92,7 +93,7 @@ const goldenDeclaration = `CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M', N
 // make builds the database of a way.
 func (w way) make(t *testing.T, path string) {
 	t.Helper()
-	db, err := Open(path, Options{})
+	db, err := engine.Open(path, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,15 +177,15 @@ func goldenFile(t *testing.T, path string, made []string) {
 
 // outcome is what a statement gave under a way.
 type outcome struct {
-	result *Result
+	result *engine.Result
 	err    error
 	text   []string
 }
 
 // run carries the statements of a file out.
 func (w way) run(t *testing.T, path string, cases []goldenCase) []outcome {
-	s := open(t, path, Options{}).NewSession()
-	quieten(s.db)
+	s := open(t, path, engine.Options{}).NewSession()
+	quieten(s.DB())
 	s.SetDirectory("../testdata/sql")
 	for _, text := range w.begin {
 		must(t, s, text)
@@ -206,7 +207,7 @@ func (w way) run(t *testing.T, path string, cases []goldenCase) []outcome {
 
 // argumentsOf returns the values of a statement's parameters, as far as they have one.
 func argumentsOf(text string, args map[string]query.Value) (values []query.Value) {
-	names, _ := Parameters(text) // what is malformed is refused by Exec
+	names, _ := engine.Parameters(text) // what is malformed is refused by Exec
 	for _, name := range names {
 		if v, ok := args[name]; ok {
 			values = append(values, v)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/post"
@@ -17,9 +18,9 @@ import (
 
 // shop makes a database with 300 rows, of which every combination of a in 0..4
 // and b in 'x', 'y', NULL has 20, and v = a·10, and a public table of a's names.
-func shop(t testing.TB, with string) *Session {
+func shop(t testing.TB, with string) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "shop.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "shop.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (a INTEGER, b TEXT, v INTEGER, who INTEGER)`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 299)
 			INSERT INTO raw SELECT i % 5, CASE i / 5 % 3 WHEN 0 THEN 'x' WHEN 1 THEN 'y' END, i % 5 * 10, i / 2 FROM n`,
@@ -32,7 +33,7 @@ func shop(t testing.TB, with string) *Session {
 }
 
 // ledgerOf returns the interactive lines of the ledger as action and ρ.
-func ledgerOf(t *testing.T, s *Session) (lines []string) {
+func ledgerOf(t *testing.T, s *engine.Session) (lines []string) {
 	t.Helper()
 	for _, row := range must(t, s, `SHOW LEDGER`).Rows {
 		lines = append(lines, fmt.Sprint(row))

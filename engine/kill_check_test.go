@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
@@ -17,7 +18,7 @@ import (
 
 // checkAsked: an answer that carries the margin of a firing is in the history.
 // Of an unfired one it returns the key under which it is stored later.
-func (w *witness) checkAsked(db *DB, v *view.View, now *picture, s said) (string, error) {
+func (w *witness) checkAsked(db *engine.DB, v *view.View, now *picture, s said) (string, error) {
 	if !s.Verified {
 		return "", nil
 	}
@@ -25,11 +26,11 @@ func (w *witness) checkAsked(db *DB, v *view.View, now *picture, s said) (string
 	if !ok {
 		return "", fmt.Errorf("%s: answered by %s, which the file does not know", s.Text, s.Via)
 	}
-	fired, err := db.answers.Margin(catalog.AnswerFired, m.params, 0.95)
+	fired, err := db.Answers().Margin(catalog.AnswerFired, m.params, 0.95)
 	if err != nil {
 		return "", err
 	}
-	unfired, err := db.answers.Margin(catalog.AnswerVerified, m.params, 0.95)
+	unfired, err := db.Answers().Margin(catalog.AnswerVerified, m.params, 0.95)
 	if err != nil || fired == unfired {
 		return "", fmt.Errorf("margins do not tell firings: %v, %v, %v", fired, unfired, err)
 	}
@@ -105,7 +106,7 @@ type picture struct {
 }
 
 // photograph reads one snapshot, after SHOW LEDGER has verified the chain.
-func photograph(db *DB) (*picture, error) {
+func photograph(db *engine.DB) (*picture, error) {
 	ctx := context.Background()
 	shown, err := db.NewSession().Exec(ctx, `SHOW LEDGER`, nil)
 	if err != nil {
@@ -113,7 +114,7 @@ func photograph(db *DB) (*picture, error) {
 	}
 	p := &picture{caps: map[int64]accounting.Caps{}, byID: map[int64]wardRecord{}, byName: map[string]wardRecord{},
 		history: map[string]bool{}, agreed: map[string]bool{}, did: map[string]bool{}}
-	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
+	err = db.Store().Read(ctx, func(tx *catalog.Tx) error {
 		var err error
 		if p.entries, err = tx.Ledger(); err != nil {
 			return err

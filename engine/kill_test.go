@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bufio"
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -106,7 +107,7 @@ func say(s said) {
 // queries that meet one of those surprise a uniform hypothesis, and declares.
 func fillWard(t testing.TB, path string, declarations ...string) {
 	t.Helper()
-	db, err := Open(path, Options{})
+	db, err := engine.Open(path, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func wardQuery(r *rand.Rand) string {
 
 // ward is a child: it runs statements until it is killed.
 type ward struct {
-	db        *DB
+	db        *engine.DB
 	life      uint64       // distinguishes the names that it gives
 	names     atomic.Int64 // names given
 	mechanism atomic.Value // string: the mechanism that is asked
@@ -153,7 +154,7 @@ type ward struct {
 func killChild() {
 	var life, seed uint64
 	fmt.Sscan(os.Getenv("ENGINE_TEST_LIFE"), &life, &seed)
-	db, err := Open(os.Getenv("ENGINE_TEST_PATH"), Options{BusyTimeout: time.Minute})
+	db, err := engine.Open(os.Getenv("ENGINE_TEST_PATH"), engine.Options{BusyTimeout: time.Minute})
 	if err != nil {
 		panic(err)
 	}
@@ -182,7 +183,7 @@ func killChild() {
 }
 
 // run executes one statement and prints it before and after.
-func (w *ward) run(worker int, s *Session, kind, text string) said {
+func (w *ward) run(worker int, s *engine.Session, kind, text string) said {
 	say(said{Worker: worker, Kind: kind, Text: text})
 	done := said{Worker: worker, Done: true, Kind: kind, Text: text}
 	r, err := s.Exec(context.Background(), text, nil)
@@ -211,7 +212,7 @@ func (w *ward) inquire(r *rand.Rand) {
 	}
 	say(said{Worker: 1, Kind: "yield"})
 	done := said{Worker: 1, Done: true, Kind: "yield"}
-	if err := w.db.answers.Close(); err != nil {
+	if err := w.db.Answers().Close(); err != nil {
 		done.Code, done.Via = sqlerr.CodeOf(err), err.Error()
 	}
 	say(done)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"cmp"
@@ -16,6 +16,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
@@ -80,14 +81,14 @@ func (w *witness) watch(left *atomic.Int64, lives int) {
 // goOn checks that the file is sound to SQLite too, and serves on after all the
 // kills.
 func (w *witness) goOn() {
-	db, err := Open(w.path, Options{})
+	db, err := engine.Open(w.path, engine.Options{})
 	if err != nil {
 		w.t.Error(err)
 		return
 	}
 	defer db.Close()
 	var sound string
-	err = db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+	err = db.Store().Read(context.Background(), func(tx *catalog.Tx) error {
 		return tx.SQL().QueryRowContext(context.Background(), `PRAGMA integrity_check`).Scan(&sound)
 	})
 	if err != nil || sound != "ok" {
@@ -204,7 +205,7 @@ func (w *witness) printed() (n int) {
 // look takes a new picture of the file and checks it: by itself, against the
 // last one, and against what a child printed.
 func (w *witness) look(printed []said) error {
-	db, err := Open(w.path, Options{})
+	db, err := engine.Open(w.path, engine.Options{})
 	if err != nil {
 		return err
 	}
@@ -258,11 +259,11 @@ func (w *witness) checkRuns(now *picture) error {
 
 // checkPrinted checks that the file holds what was paid for, or cannot be drawn
 // again, of all that a child printed.
-func (w *witness) checkPrinted(db *DB, now *picture, printed []said) error {
+func (w *witness) checkPrinted(db *engine.DB, now *picture, printed []said) error {
 	if len(printed) == 0 {
 		return nil
 	}
-	v, err := db.view(context.Background())
+	v, err := db.View(context.Background())
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"dpsql/accounting"
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
 // runsOf makes a mechanism whose start is far off from the rows, which all have
 // one diagnosis, and returns what one run takes.
-func runsOf(t *testing.T, s *Session) accounting.Rho {
+func runsOf(t *testing.T, s *engine.Session) accounting.Rho {
 	t.Helper()
 	fill(t, s, `UPDATE raw_admissions SET diagnosis = 'E10'`)
 	must(t, s, `CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1.5, max_updates = 6, queries = 100, prior = uniform)`)
-	v, err := s.db.view(t.Context())
+	v, err := s.DB().View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,16 +28,16 @@ func runsOf(t *testing.T, s *Session) accounting.Rho {
 func TestRunsCountAsBuying(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
-	quieten(s.db)
+	quieten(s.DB())
 	runsOf(t, s)
 	must(t, s, `ALTER PRIVATE TABLE admissions SET (buy = off)`)
 	analyst := asAnalyst(t, s)
-	quieten(analyst.db)
+	quieten(analyst.DB())
 	const where = `SELECT COUNT(*) FROM admissions WHERE `
 	runs := func(want int) {
 		t.Helper()
-		for _, who := range []*Session{s, analyst} { // so that the other process finds what this one stored
-			if err := who.db.answers.Close(); err != nil {
+		for _, who := range []*engine.Session{s, analyst} { // so that the other process finds what this one stored
+			if err := who.DB().Answers().Close(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -79,7 +80,7 @@ func TestRunsCountAsBuying(t *testing.T) {
 func TestMaxChargeCountsRuns(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
-	quieten(s.db)
+	quieten(s.DB())
 	run := runsOf(t, s)
 	must(t, s, fmt.Sprintf(`ALTER PRIVATE TABLE admissions SET (max_charge = %v)`, run-1))
 	refused(t, s, sqlerr.Budget, `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND diagnosis = 'E10'`)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -10,13 +10,14 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
 // asAnalyst returns a session of the analyst role on the curator's file.
-func asAnalyst(t *testing.T, s *Session) *Session {
+func asAnalyst(t *testing.T, s *engine.Session) *engine.Session {
 	t.Helper()
-	return open(t, s.db.store.Path(), Options{Role: Analyst}).NewSession()
+	return open(t, s.DB().Store().Path(), engine.Options{Role: engine.Analyst}).NewSession()
 }
 
 // rhoLine is a line of the ledger that took ρ, or a run of a mechanism.
@@ -26,9 +27,9 @@ type rhoLine struct {
 }
 
 // interactiveLines returns the interactive account's lines of an action.
-func interactiveLines(t *testing.T, s *Session, prefix string) (lines []rhoLine) {
+func interactiveLines(t *testing.T, s *engine.Session, prefix string) (lines []rhoLine) {
 	t.Helper()
-	err := s.db.store.Read(t.Context(), func(tx *catalog.Tx) error {
+	err := s.DB().Store().Read(t.Context(), func(tx *catalog.Tx) error {
 		all, err := tx.Ledger()
 		for _, e := range all {
 			if e.Kind == catalog.KindInteractive && strings.Contains(e.Action, prefix) {
@@ -63,7 +64,7 @@ func TestMaxChargeKeepsAnAccountFromBeingDrained(t *testing.T) {
 	drain := asAnalyst(t, s)
 	must(t, drain, `SET accuracy = 9`)
 	must(t, drain, `SELECT COUNT(*) FROM visits WHERE age < 50`)
-	v, err := s.db.view(t.Context())
+	v, err := s.DB().View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestMaxChargeKeepsAnAccountFromBeingDrained(t *testing.T) {
 	}
 	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.001)`)
 	before := ledger(t, s)
-	for _, who := range []*Session{asAnalyst(t, s), s} {
+	for _, who := range []*engine.Session{asAnalyst(t, s), s} {
 		must(t, who, `SET accuracy = 5`)
 		e := refused(t, who, sqlerr.Budget, ask)
 		var accuracy float64
@@ -110,13 +111,13 @@ func TestMaxChargeCountsTheWholeStatement(t *testing.T) {
 	analyst := asAnalyst(t, s)
 	price := func(text string) accounting.Rho {
 		t.Helper()
-		v, err := s.db.view(t.Context())
+		v, err := s.DB().View(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := v.Accounts[v.Tables[0].Account].Spent
 		must(t, analyst, text)
-		if v, err = s.db.view(t.Context()); err != nil {
+		if v, err = s.DB().View(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return v.Accounts[v.Tables[0].Account].Spent.Rho - before.Rho
@@ -175,7 +176,7 @@ func TestAnalystsMayNotBuy(t *testing.T) {
 	refused(t, analyst, sqlerr.Forbidden, `SELECT diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY diagnosis`)
 	must(t, s, `SET accuracy = 50`)
 	must(t, s, ask)
-	if r := must(t, analyst, ask); r.Answer.Cost != (Cost{}) {
+	if r := must(t, analyst, ask); r.Answer.Cost != (engine.Cost{}) {
 		t.Errorf("a stored answer costs %v", r.Answer.Cost)
 	}
 	must(t, analyst, `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age < 2`)
@@ -198,9 +199,9 @@ func TestMaxChargeInARace(t *testing.T) {
 	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = 0.0008)`)
 	var wg sync.WaitGroup
 	for i := range 6 {
-		db := s.db
+		db := s.DB()
 		if i%2 == 1 {
-			db = asAnalyst(t, s).db
+			db = asAnalyst(t, s).DB()
 		}
 		wg.Go(func() {
 			session := db.NewSession()
@@ -256,7 +257,7 @@ func TestExportHasNoLimits(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "cells.db")
 	must(t, s, `EXPORT RELEASE cells TO '`+path+`'`)
-	exported := open(t, path, Options{}).NewSession()
+	exported := open(t, path, engine.Options{}).NewSession()
 	tables := must(t, exported, `SHOW TABLES`)
 	if last := len(tables.Columns) - 1; tables.Columns[last].Name != "limits" || tables.Rows[0][last] != nil || must(t, exported, `DESCRIBE admissions`).Rows[0][6] != nil {
 		t.Errorf("the exported table shows %v", tables.Rows)
@@ -350,7 +351,7 @@ func TestRehearsalKnowsTheLimits(t *testing.T) {
 			t.Errorf("%s\n%s", step.text, got)
 		}
 	}
-	if v, err := s.db.view(t.Context()); err != nil || v.Limits(v.Tables[0]) != (catalog.Limits{}) {
+	if v, err := s.DB().View(t.Context()); err != nil || v.Limits(v.Tables[0]) != (catalog.Limits{}) {
 		t.Error("a rehearsal has set limits")
 	}
 }
@@ -366,14 +367,14 @@ func TestLimitsAreBlindToRows(t *testing.T) {
 			fill(t, s, change)
 		}
 		var said [][]any
-		for _, who := range []*Session{s, asAnalyst(t, s)} {
+		for _, who := range []*engine.Session{s, asAnalyst(t, s)} {
 			for _, accuracy := range []string{"default", "5", "60"} {
 				if err := who.Set("accuracy", accuracy); err != nil {
 					t.Fatal(err)
 				}
 				for _, text := range []string{`SELECT COUNT(*) FROM admissions WHERE zip = '15210'`, `SELECT sex, COUNT(*), AVG(age) FROM admissions GROUP BY sex`} {
 					said = append(said, must(t, who, `EXPLAIN `+text).Rows...)
-					if accuracy != "60" || who.db.role == Analyst {
+					if accuracy != "60" || who.DB().Role() == engine.Analyst {
 						_, err := who.Exec(t.Context(), text, nil)
 						said = append(said, []any{fmt.Sprintf("%+v", err)})
 					}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/engine/internal/stored"
 	"dpsql/sqlerr"
 )
 
 // lines returns the number of lines of the ledger.
-func lines(t testing.TB, s *Session) (n int) {
+func lines(t testing.TB, s *engine.Session) (n int) {
 	t.Helper()
-	err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+	err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 		entries, err := tx.Ledger()
 		n = len(entries)
 		return err
@@ -29,9 +30,9 @@ func lines(t testing.TB, s *Session) (n int) {
 }
 
 // mechanism returns the stored record of a mechanism.
-func mechanism(t testing.TB, s *Session, name string) catalog.Mechanism {
+func mechanism(t testing.TB, s *engine.Session, name string) catalog.Mechanism {
 	t.Helper()
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,10 +90,10 @@ func TestMechanismOnAdult(t *testing.T) {
 	}
 }
 
-func history(t testing.TB, s *Session, name string) (rows []catalog.HistoryRow) {
+func history(t testing.TB, s *engine.Session, name string) (rows []catalog.HistoryRow) {
 	t.Helper()
 	m := mechanism(t, s, name)
-	err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+	err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 		var err error
 		rows, err = tx.History(m.ID, 1)
 		return err
@@ -108,7 +109,7 @@ func history(t testing.TB, s *Session, name string) (rows []catalog.HistoryRow) 
 // heavy, which the uniform hypothesis puts at 200 of its 800 rows, fires with
 // probability above 1 − 1e-12. At queries = 1e9 and beta = 1e-3 light fires
 // with probability below 1e-11.
-func asking(t *testing.T, with string) (*Session, string) {
+func asking(t *testing.T, with string) (*engine.Session, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	s := clinicAt(t, path)
@@ -132,8 +133,8 @@ func TestRunsGoOnAfterRestart(t *testing.T) {
 	first := count(t, s, light)
 	fired := count(t, s, heavy)
 	before, record := ledger(t, s), mechanism(t, s, "live")
-	s.db.Close()
-	again := open(t, path, Options{}).NewSession()
+	s.DB().Close()
+	again := open(t, path, engine.Options{}).NewSession()
 	must(t, again, `SET mechanism = live`)
 	if a, b := count(t, again, light), count(t, again, heavy); a != first || b != fired {
 		t.Errorf("after a restart %d and %d became %d and %d", first, fired, a, b)
@@ -158,7 +159,7 @@ func TestCrashEndsTheRun(t *testing.T) {
 		t.Fatalf("after a comparison the run is %v and leased %v", before.Run, before.Leased)
 	}
 	crash(t, s)
-	other := open(t, path, Options{}).NewSession()
+	other := open(t, path, engine.Options{}).NewSession()
 	must(t, other, `SET mechanism = live`)
 	count(t, other, `SELECT COUNT(*) FROM admissions WHERE age = 5 AND zip = '99999'`)
 	after := mechanism(t, other, "live")
@@ -175,16 +176,16 @@ func TestCrashEndsTheRun(t *testing.T) {
 
 // crash leaves a database as a process that is killed between two statements: the
 // system takes its lease back, and nothing more is stored.
-func crash(t *testing.T, s *Session) {
+func crash(t *testing.T, s *engine.Session) {
 	t.Helper()
-	if err := s.db.answers.Live.Enter(context.Background()); err != nil {
+	if err := s.DB().Answers().Live.Enter(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.answers.Live.Lease.Release(); err != nil {
+	if err := s.DB().Answers().Live.Lease.Release(); err != nil {
 		t.Fatal(err)
 	}
-	s.db.answers.Live.Lease = nil
-	<-s.db.answers.Live.Turn
+	s.DB().Answers().Live.Lease = nil
+	<-s.DB().Answers().Live.Turn
 }
 
 // TestCrashesForgetNoComparison asks a mechanism of k = 200 queries new ones, and
@@ -207,12 +208,12 @@ func TestCrashesForgetNoComparison(t *testing.T) {
 			}
 		}
 		if asked%3 == 0 {
-			s.db.Close()
+			s.DB().Close()
 		} else {
 			crash(t, s)
 			lost += block
 		}
-		s = open(t, path, Options{}).NewSession()
+		s = open(t, path, engine.Options{}).NewSession()
 		must(t, s, `SET mechanism = live`)
 		m := mechanism(t, s, "live")
 		if made > k || m.Comparisons+block < made {
@@ -248,7 +249,7 @@ func TestUnstoredFiringEndsTheRun(t *testing.T) {
 // TestTwoDatabasesShareAMechanism lets two handles on one file take turns.
 func TestTwoDatabasesShareAMechanism(t *testing.T) {
 	s, path := asking(t, eager)
-	other := open(t, path, Options{}).NewSession()
+	other := open(t, path, engine.Options{}).NewSession()
 	must(t, other, `SET mechanism = live`)
 	for i := range 6 {
 		text := fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE age = %d AND zip = '99999'`, i)
@@ -296,7 +297,7 @@ func TestDroppedMechanismReturnsItsRuns(t *testing.T) {
 	if text := ledger(t, s); !strings.Contains(text, "return unused runs") {
 		t.Errorf("the ledger does not tell of the return:\n%s", text)
 	}
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

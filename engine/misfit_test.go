@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"path/filepath"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -14,7 +15,7 @@ import (
 // nowhere, in silence.
 func TestWrongTypesWarn(t *testing.T) {
 	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "types.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "types.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (i INTEGER, big BIGINT, r REAL, d DATE, ts TIMESTAMP, t TEXT, n, num NUMERIC, dec DECIMAL(8, 2), bool BOOLEAN, b BLOB, dbl DOUBLE)`,
 		`CREATE VIEW seen AS SELECT i, r, r AS "odd ""name", t, n, CAST(r AS INTEGER) AS whole, r * 2 AS twice, d FROM raw`,
 		`CREATE TABLE exact (i INT, b BLOB, t TEXT, a ANY, r REAL) STRICT`)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/stored"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -29,9 +30,9 @@ func flagNames() (names []string) {
 	return names
 }
 
-func flags(t testing.TB, path string) *Session {
+func flags(t testing.TB, path string) *engine.Session {
 	t.Helper()
-	s := open(t, path, Options{}).NewSession()
+	s := open(t, path, engine.Options{}).NewSession()
 	var values []string
 	for j := range flagColumns {
 		values = append(values, fmt.Sprintf("i %% 7 <> 0 OR (i * %d >> 16) %% 3 <> 0", 2654435761*(2*j+1)))
@@ -45,7 +46,7 @@ func flags(t testing.TB, path string) *Session {
 }
 
 // flagCells counts the rows by the set of columns that are 1.
-func flagCells(t testing.TB, s *Session) map[uint32]int64 {
+func flagCells(t testing.TB, s *engine.Session) map[uint32]int64 {
 	t.Helper()
 	list := strings.Join(flagNames(), ", ")
 	rows, err := plain(t, s).Query(`SELECT count(*), ` + list + ` FROM raw_flags GROUP BY ` + list)
@@ -86,8 +87,8 @@ func TestMonotoneConjunctions(t *testing.T) {
 	refused(t, s, sqlerr.Invalid, `CREATE RELEASE cube ON flags USING SMW WITH (epsilon = 4, free_columns = 2)`) // 5e7 conjunctions
 	must(t, s, `CREATE RELEASE cube ON flags USING SMW WITH (epsilon = 4, free_columns = 2, class = monotone, max_updates = 10, prior = uniform, beta = 1e-7)`)
 	cells := flagCells(t, s)
-	s.db.Close()
-	s = open(t, path, Options{}).NewSession()
+	s.DB().Close()
+	s = open(t, path, engine.Options{}).NewSession()
 	method := must(t, s, `SHOW RELEASES`).Rows[0][3].(string)
 	t.Log(method)
 	if !strings.HasPrefix(method, "smw, monotone conjunctions, free columns: 2 at most") || strings.Contains(method, " 0 updates") {
@@ -219,9 +220,9 @@ func TestMonotoneClassIsRefused(t *testing.T) {
 // the release is planned. Where the domain is known it is refused as in a run.
 func TestRehearsalOfAMonotoneClass(t *testing.T) {
 	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "new.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "new.db"), engine.Options{}).NewSession()
 	r := rehearsal(t, s)
-	plan := func(text string) (*Result, error) { return r.Plan(context.Background(), text, nil) }
+	plan := func(text string) (*engine.Result, error) { return r.Plan(context.Background(), text, nil) }
 	for _, text := range []string{`CREATE PUBLIC TABLE words`,
 		`CREATE PRIVATE TABLE p (a INTEGER BETWEEN 0 AND 1, b TEXT IN (SELECT word FROM words), c INTEGER BETWEEN 0 AND 9)
 			FROM raw WITH (epsilon = 2, delta = 1e-6)`} {

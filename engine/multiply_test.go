@@ -1,18 +1,19 @@
-package engine
+package engine_test
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
 // mapped makes a database in which a person with the code 'rare' meets 200 rows
 // of a public table.
-func mapped(t *testing.T) *Session {
+func mapped(t *testing.T) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "mapped.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "mapped.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (person TEXT, age INTEGER, code TEXT)`, `CREATE TABLE map (code TEXT, area TEXT)`,
 		`INSERT INTO raw SELECT 'p' || i, i % 90, 'c' || (i % 7) FROM `+numbers(500), `INSERT INTO raw VALUES ('x', 50, 'rare')`,
 		`INSERT INTO map SELECT 'rare', 'area ' || i FROM `+numbers(200),

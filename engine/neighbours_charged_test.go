@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/stored"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
@@ -31,16 +32,16 @@ func stream(seed uint64) *noise.Source {
 
 // script gives a database the streams of the seeds, one a request, and checks
 // at the end of the test that all were asked for.
-func script(t *testing.T, db *DB, seeds ...uint64) {
+func script(t *testing.T, db *engine.DB, seeds ...uint64) {
 	used := 0
-	db.random = func() *noise.Source {
+	db.SetRandom(func() *noise.Source {
 		used++
 		if used > len(seeds) {
 			t.Errorf("a stream of random bits more than the %d scripted", len(seeds))
 			return stream(0)
 		}
 		return stream(seeds[used-1])
-	}
+	})
 	t.Cleanup(func() {
 		if used < len(seeds) {
 			t.Errorf("%d of %d streams of random bits were used", used, len(seeds))
@@ -49,8 +50,8 @@ func script(t *testing.T, db *DB, seeds ...uint64) {
 }
 
 // fixed gives a database the streams of seed, seed + 1, …
-func fixed(db *DB, seed uint64) {
-	db.random = func() *noise.Source { seed++; return stream(seed - 1) }
+func fixed(db *engine.DB, seed uint64) {
+	db.SetRandom(func() *noise.Source { seed++; return stream(seed - 1) })
 }
 
 // seedFor returns a seed whose draw is the wanted one.
@@ -88,9 +89,9 @@ func lawDraw(t *testing.T, text string) func(uint64) int64 {
 
 // histogramDraw returns the noise of the three cells of the identity release
 // cells, as its record in the catalog describes it.
-func histogramDraw(t *testing.T, s *Session) func(uint64) [3]int64 {
+func histogramDraw(t *testing.T, s *engine.Session) func(uint64) [3]int64 {
 	t.Helper()
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ const (
 
 // told is what story shows and what is to be seen of it afterwards. The times
 // of the ledger, and the hashes over them, are the clock's.
-func told(t *testing.T, s *Session) (shown []string) {
+func told(t *testing.T, s *engine.Session) (shown []string) {
 	t.Helper()
 	clock := []string{"at", "hash", "created"}
 	tell := func(list ...string) {
@@ -169,7 +170,7 @@ func told(t *testing.T, s *Session) (shown []string) {
 		}
 	}
 	tell(story...)
-	if err := s.db.answers.Close(); err != nil { // as it happens after a while
+	if err := s.DB().Answers().Close(); err != nil { // as it happens after a while
 		t.Fatal(err)
 	}
 	tell(`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`,
@@ -184,8 +185,8 @@ func told(t *testing.T, s *Session) (shown []string) {
 func TestChargedNeighboursLookAlike(t *testing.T) {
 	t.Parallel()
 	d := clinicAt(t, t.TempDir()+"/clinic.db")
-	path := d.db.store.Path()
-	if err := d.db.Close(); err != nil {
+	path := d.DB().Store().Path()
+	if err := d.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
 	neighbours := map[int64]string{
@@ -193,16 +194,16 @@ func TestChargedNeighboursLookAlike(t *testing.T) {
 		-1: neighbour(t, path, change{text: `DELETE FROM raw_admissions WHERE rowid = (SELECT MAX(rowid) FROM raw_admissions WHERE ` + her + `)`}),
 	}
 	seeds := rehearse(t, neighbour(t, path, change{text: `SELECT 1`}))
-	d = open(t, path, Options{}).NewSession()
-	script(t, d.db, seeds[:]...)
+	d = open(t, path, engine.Options{}).NewSession()
+	script(t, d.DB(), seeds[:]...)
 	want := told(t, d)
 	if m := mechanism(t, d, "live"); m.RunsStarted != 2 || m.Comparisons != 4 || len(history(t, d, "live")) != 1 {
 		t.Fatalf("the story has another course: %d runs, %d comparisons, %d firings", m.RunsStarted, m.Comparisons, len(history(t, d, "live")))
 	}
 	for difference, path := range neighbours {
-		s := open(t, path, Options{}).NewSession()
+		s := open(t, path, engine.Options{}).NewSession()
 		paired := pair(t, d, seeds, difference)
-		script(t, s.db, paired[:]...)
+		script(t, s.DB(), paired[:]...)
 		for i, got := range told(t, s) {
 			if got != want[i] {
 				t.Errorf("with %+d row\n%s\nis no longer\n%s", difference, got, want[i])
@@ -218,7 +219,7 @@ type laws struct {
 	nu        func(seed uint64) [2]int64 // ν⁺ and ν⁻
 }
 
-func mechanismLaws(t *testing.T, s *Session) laws {
+func mechanismLaws(t *testing.T, s *engine.Session) laws {
 	t.Helper()
 	p, err := stored.ReadMechanism(new(mechanism(t, s, "live")))
 	if err != nil {
@@ -251,8 +252,8 @@ func mechanismLaws(t *testing.T, s *Session) laws {
 func rehearse(t *testing.T, path string) [streams]uint64 {
 	t.Helper()
 	seeds := [streams]uint64{11, 12, 14, 15, 16, 17, 18, 19, 20}
-	s := open(t, path, Options{}).NewSession()
-	script(t, s.db, seeds[:]...)
+	s := open(t, path, engine.Options{}).NewSession()
+	script(t, s.DB(), seeds[:]...)
 	told(t, s)
 	l := mechanismLaws(t, s)
 	limit := l.threshold + l.tau(seeds[ofTau]) - 1
@@ -271,14 +272,14 @@ func rehearse(t *testing.T, path string) [streams]uint64 {
 
 // pair returns the streams under which the outputs are the same when the
 // counts have changed by the difference.
-func pair(t *testing.T, s *Session, seeds [streams]uint64, difference int64) [streams]uint64 {
+func pair(t *testing.T, s *engine.Session, seeds [streams]uint64, difference int64) [streams]uint64 {
 	t.Helper()
 	out := seeds
 	cells := histogramDraw(t, s)
 	noisy := cells(seeds[ofCells])
 	noisy[0] -= difference
 	out[ofCells] = seedFor(t, cells, noisy)
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,8 +307,8 @@ func pair(t *testing.T, s *Session, seeds [streams]uint64, difference int64) [st
 func TestChargedShapes(t *testing.T) {
 	t.Parallel()
 	d := clinicAt(t, t.TempDir()+"/clinic.db")
-	path := d.db.store.Path()
-	if err := d.db.Close(); err != nil {
+	path := d.DB().Store().Path()
+	if err := d.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
 	want := shapes(t, neighbour(t, path, change{text: `SELECT 1`}))
@@ -325,8 +326,8 @@ func TestChargedShapes(t *testing.T) {
 
 func shapes(t *testing.T, path string) (shown []string) {
 	t.Helper()
-	s := open(t, path, Options{}).NewSession()
-	fixed(s.db, 5000)
+	s := open(t, path, engine.Options{}).NewSession()
+	fixed(s.DB(), 5000)
 	for _, text := range []string{
 		`CREATE RELEASE a ON admissions (diagnosis, zip) USING PROJECTION WITH (epsilon = 0.1, rows = 512)`,
 		`CREATE RELEASE b ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5, transform = dense, rows = 64)`,
@@ -344,7 +345,7 @@ func shapes(t *testing.T, path string) (shown []string) {
 		if err == nil && r.Answer != nil {
 			a := *r.Answer
 			a.Margins = nil
-			r = &Result{Columns: r.Columns, Answer: &a, Warnings: r.Warnings}
+			r = &engine.Result{Columns: r.Columns, Answer: &a, Warnings: r.Warnings}
 		}
 		shown = append(shown, text+"\n"+nhat.ReplaceAllString(written(r, err, []string{"at", "hash", "created", "paper's alpha"}), "N̂ = …"))
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/noise"
 	"dpsql/query"
@@ -25,12 +26,12 @@ import (
 
 // seen runs a statement and writes all that it shows, the time it took and the
 // hidden columns aside.
-func seen(s *Session, hidden []string, text string, args ...query.Value) string {
+func seen(s *engine.Session, hidden []string, text string, args ...query.Value) string {
 	r, err := s.Exec(context.Background(), text, args)
 	return written(r, err, hidden)
 }
 
-func written(r *Result, err error, hidden []string) string {
+func written(r *engine.Result, err error, hidden []string) string {
 	var e *sqlerr.Error
 	switch {
 	case errors.As(err, &e):
@@ -61,8 +62,8 @@ func written(r *Result, err error, hidden []string) string {
 func hospital(t *testing.T, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hospital.db")
-	s := open(t, path, Options{}).NewSession()
-	fixed(s.db, 1000)
+	s := open(t, path, engine.Options{}).NewSession()
+	fixed(s.DB(), 1000)
 	fill(t, s, `CREATE TABLE raw (sex, age, diagnosis, zip)`, `CREATE INDEX by_age ON raw (age)`,
 		`CREATE TABLE icd10 (code TEXT UNIQUE, label TEXT)`, `INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2')`,
 		`CREATE TABLE secret (name TEXT)`,
@@ -92,7 +93,7 @@ func hospital(t *testing.T, n int) string {
 	} {
 		must(t, s, text)
 	}
-	if err := s.db.Close(); err != nil {
+	if err := s.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -215,7 +216,7 @@ var commands = []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW
 
 // free reports whether a result explains a SELECT that can cost and draw
 // nothing: no candidate is chosen, or one that knows its answer.
-func free(r *Result) bool {
+func free(r *engine.Result) bool {
 	for _, row := range r.Rows {
 		note, _ := row[len(row)-1].(string)
 		if strings.HasPrefix(note, "chosen") && (row[5] != "0" || row[0] == "live" && !strings.Contains(note, answer.StoredNote)) {
@@ -227,7 +228,7 @@ func free(r *Result) bool {
 
 // onlooker asks a database and keeps what it saw.
 type onlooker struct {
-	s            *Session
+	s            *engine.Session
 	asked, shown []string
 }
 
@@ -243,14 +244,14 @@ func (o *onlooker) ask(under, text string, args ...query.Value) bool {
 // look asks everything that costs nothing or is refused. A curator asks in one
 // setting only. Nothing may draw noise; a curator's statements may draw names
 // before they are refused.
-func look(t *testing.T, path string, role Role) *onlooker {
+func look(t *testing.T, path string, role engine.Role) *onlooker {
 	t.Helper()
-	db := open(t, path, Options{Role: role})
-	if role == Analyst {
-		db.random = func() *noise.Source {
+	db := open(t, path, engine.Options{Role: role})
+	if role == engine.Analyst {
+		db.SetRandom(func() *noise.Source {
 			t.Error("a statement that is free or refused has drawn noise")
 			return noise.NewSource()
-		}
+		})
 	}
 	o := &onlooker{s: db.NewSession()}
 	for _, text := range slices.Concat(commands, strays) {
@@ -260,7 +261,7 @@ func look(t *testing.T, path string, role Role) *onlooker {
 	o.ask("", `EXPLAIN SELECT COUNT(*) FROM people WHERE age = ?`, query.Int(-1))
 	o.ask("", `SELECT COUNT(*) FROM people WHERE age = ?`)
 	for _, under := range settings {
-		if role == Curator && under != "" {
+		if role == engine.Curator && under != "" {
 			break
 		}
 		o.set(t, under)
@@ -323,12 +324,12 @@ func TestNeighboursLookAlike(t *testing.T) {
 			t.Parallel()
 			d := hospital(t, rows)
 			before := catalogOf(t, d)
-			analyst, curator := look(t, d, Analyst), look(t, d, Curator)
+			analyst, curator := look(t, d, engine.Analyst), look(t, d, engine.Curator)
 			mixed(t, analyst.shown)
 			for _, c := range changes {
 				other := neighbour(t, d, c)
-				compare(t, c, look(t, other, Analyst), analyst)
-				compare(t, c, look(t, other, Curator), curator)
+				compare(t, c, look(t, other, engine.Analyst), analyst)
+				compare(t, c, look(t, other, engine.Curator), curator)
 				if catalogOf(t, other) != before {
 					t.Errorf("%s: what is free or refused has changed the catalog", c.text)
 				}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"testing"
@@ -29,7 +29,7 @@ func TestNotesDecideNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, err := s.plan(t.Context(), statement.(*syntax.Select), nil, answer.Planning{Explaining: true})
+		st, err := s.Plan(t.Context(), statement.(*syntax.Select), nil, answer.Planning{Explaining: true})
 		if err != nil {
 			t.Fatal(err)
 		}

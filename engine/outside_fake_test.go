@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/rows"
 	"dpsql/query"
 	"dpsql/source"
@@ -63,8 +64,8 @@ func (f *far) exec(t testing.TB, statements ...string) {
 }
 
 // dial makes a database use the fake for all its sources.
-func (f *far) dial(db *DB) {
-	db.rows.Dial = func(kind, dsn string) (rows.Pool, error) {
+func (f *far) dial(db *engine.DB) {
+	db.Rows().Dial = func(kind, dsn string) (rows.Pool, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.opened = append(f.opened, dsn)
@@ -161,16 +162,16 @@ const (
 )
 
 // outsideClinic is clinic with its rows on the fake server.
-func outsideClinic(t testing.TB, f *far) *Session {
+func outsideClinic(t testing.TB, f *far) *engine.Session {
 	t.Helper()
 	return outsideClinicAt(t, f, filepath.Join(t.TempDir(), "clinic.db"))
 }
 
-func outsideClinicAt(t testing.TB, f *far, path string) *Session {
+func outsideClinicAt(t testing.TB, f *far, path string) *engine.Session {
 	t.Helper()
 	t.Setenv("WAREHOUSE_DSN", farDSN)
-	s := open(t, path, Options{}).NewSession()
-	f.dial(s.db)
+	s := open(t, path, engine.Options{}).NewSession()
+	f.dial(s.DB())
 	fill(t, s, `CREATE TABLE icd10 (code TEXT, label TEXT)`,
 		`INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`)
 	for _, text := range []string{`CREATE PUBLIC TABLE icd10`, createWarehouse, from("warehouse.public.raw_admissions")} {
@@ -181,7 +182,7 @@ func outsideClinicAt(t testing.TB, f *far, path string) *Session {
 
 // outsideOf declares a table outside of a database that has others, and a source
 // that is dropped.
-func outsideOf(t testing.TB, db *DB) {
+func outsideOf(t testing.TB, db *engine.DB) {
 	t.Helper()
 	newFar(t).dial(db)
 	for _, text := range []string{createWarehouse, `CREATE SOURCE gone USING POSTGRES WITH (dsn_env = 'GONE_DSN')`, `DROP SOURCE gone`,

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/rows"
 	"dpsql/noise"
 	"dpsql/sqlerr"
@@ -36,9 +37,9 @@ var sameScript = []string{
 
 // sayings runs a script under fixed noise, and returns what it says with the place
 // of the rows and times left out.
-func sayings(t *testing.T, s *Session, place string) (all []string) {
+func sayings(t *testing.T, s *engine.Session, place string) (all []string) {
 	t.Helper()
-	fixed(s.db, 3000)
+	fixed(s.DB(), 3000)
 	for _, text := range sameScript {
 		r := must(t, s, text)
 		for _, row := range r.Rows {
@@ -79,11 +80,11 @@ func TestNothingConnectsUntilRowsAreNeeded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	f := newFar(t)
 	s := outsideClinicAt(t, f, path)
-	fixed(s.db, 3000)
+	fixed(s.DB(), 3000)
 	for _, text := range sameScript[:len(sameScript)-2] {
 		must(t, s, text)
 	}
-	if err := s.db.Close(); err != nil {
+	if err := s.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
 	if f.closed != 1 {
@@ -91,8 +92,8 @@ func TestNothingConnectsUntilRowsAreNeeded(t *testing.T) {
 	}
 	t.Setenv("WAREHOUSE_DSN", "")
 	f.opened = nil
-	again := open(t, path, Options{}).NewSession()
-	f.dial(again.db)
+	again := open(t, path, engine.Options{}).NewSession()
+	f.dial(again.DB())
 	for _, text := range []string{`SHOW TABLES`, `SHOW SOURCES`, `SHOW BUDGET`, `SHOW LEDGER`, `SHOW RELEASES`, `SHOW MECHANISMS`, `DESCRIBE admissions`,
 		`SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions WHERE sex = 'F' AND age < 30`,
 		`EXPLAIN SELECT COUNT(*) FROM admissions WHERE age = 99`,
@@ -116,8 +117,8 @@ func TestNothingConnectsUntilRowsAreNeeded(t *testing.T) {
 func TestUnsetVariable(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
-	other := open(t, s.db.store.Path(), Options{}).NewSession()
-	f.dial(other.db)
+	other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
+	f.dial(other.DB())
 	t.Setenv("WAREHOUSE_DSN", "")
 	before := ledger(t, other)
 	must(t, other, `SET accuracy = 200`)
@@ -151,13 +152,13 @@ func TestSecretStaysOut(t *testing.T) {
 	must(t, s, `SET mechanism = direct`)
 	must(t, s, `SET accuracy = 200`)
 	said += refused(t, s, sqlerr.Internal, `SELECT COUNT(*) FROM admissions WHERE age = 3`).Error()
-	if err := s.db.Close(); err != nil {
+	if err := s.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(said, "hunter2") || strings.Contains(said, "@far") {
 		t.Errorf("said: %s", said)
 	}
-	for _, path := range []string{s.db.store.Path(), exported} {
+	for _, path := range []string{s.DB().Store().Path(), exported} {
 		content, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -211,7 +212,7 @@ func TestLostConnection(t *testing.T) {
 			return nil
 		}
 		draws := 0
-		s.db.random = func() *noise.Source { draws++; return noise.NewSource() }
+		s.DB().SetRandom(func() *noise.Source { draws++; return noise.NewSource() })
 		refused(t, s, sqlerr.IO, text)
 		after := ledger(t, s)
 		if n := strings.Count(after, "\n") - strings.Count(before, "\n"); n != 1 || !strings.Contains(after[len(before):], action) {
@@ -244,7 +245,7 @@ func TestUnreachableSource(t *testing.T) {
 		`CREATE MECHANISM more ON admissions (sex, age) USING SMW WITH (epsilon = 0.1, max_support = 9)`} {
 		refused(t, s, sqlerr.IO, text)
 	}
-	refusedWith(t, s.db, sqlerr.IO, "live", `SELECT COUNT(*) FROM admissions WHERE age = 3`)
+	refusedWith(t, s.DB(), sqlerr.IO, "live", `SELECT COUNT(*) FROM admissions WHERE age = 3`)
 	if after := ledger(t, s); after != before {
 		t.Errorf("charged:\n%s", after)
 	}
@@ -278,17 +279,17 @@ func TestCellsOutsideAreNotKept(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	table := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`).Table
-	s.db.rows.Cache.NoteWork(rows.KeyOfCells(table.ID, []int{0}), 1<<60) // loading would pay
+	s.DB().Rows().Cache.NoteWork(rows.KeyOfCells(table.ID, []int{0}), 1<<60) // loading would pay
 	for _, want := range []int64{2000, 2001} {
 		r := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`)
 		q, _ := r.Query.Project([]int{0})
-		if n, err := countNow(s.db, r, []int{0}, q); err != nil || n != want {
+		if n, err := countNow(s.DB(), r, []int{0}, q); err != nil || n != want {
 			t.Errorf("%d rows, %v, want %d", n, err, want)
 		}
 		f.exec(t, `INSERT INTO raw_admissions VALUES ('F', 1, 'E10', '15210', 9999)`)
 	}
-	if s.db.rows.Cache.Held != 0 {
-		t.Errorf("%d cells are held", s.db.rows.Cache.Held)
+	if s.DB().Rows().Cache.Held != 0 {
+		t.Errorf("%d cells are held", s.DB().Rows().Cache.Held)
 	}
 }
 
@@ -296,8 +297,8 @@ func TestCellsOutsideAreNotKept(t *testing.T) {
 // it, where there is no server and no secret; nothing is declared by it.
 func TestRehearsalAsksNoServer(t *testing.T) {
 	f := newFar(t)
-	s := open(t, filepath.Join(t.TempDir(), "clinic.db"), Options{}).NewSession()
-	f.dial(s.db)
+	s := open(t, filepath.Join(t.TempDir(), "clinic.db"), engine.Options{}).NewSession()
+	f.dial(s.DB())
 	fill(t, s, `CREATE TABLE icd10 (code TEXT)`, `INSERT INTO icd10 VALUES ('E10'), ('E11')`)
 	must(t, s, `CREATE PUBLIC TABLE icd10`)
 	r := rehearsal(t, s)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"dpsql/engine"
 	"dpsql/internal/pgtest"
 )
 
@@ -94,7 +95,7 @@ func peakOf(t *testing.T, environment ...string) int64 {
 // peakChild imports, if it is given a file, builds, and prints how large it was.
 func peakChild() {
 	err := func() error {
-		db, err := Open(os.Getenv("PEAK_DB"), Options{})
+		db, err := engine.Open(os.Getenv("PEAK_DB"), engine.Options{})
 		if err != nil {
 			return err
 		}
@@ -102,7 +103,7 @@ func peakChild() {
 		s := db.NewSession()
 		first := `CREATE SOURCE peak USING POSTGRES WITH (dsn_env = 'PEAK_DSN')`
 		if file := os.Getenv("PEAK_FILE"); file != "" {
-			if _, err := s.Import(context.Background(), Import{Path: file, Table: "raw"}); err != nil {
+			if _, err := s.Import(context.Background(), engine.Import{Path: file, Table: "raw"}); err != nil {
 				return err
 			}
 			first = `SHOW TABLES`

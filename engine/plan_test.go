@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -22,11 +22,11 @@ func TestPlanningSpendsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		st := statement.(*syntax.CreateRelease)
-		v, err := s.db.view(context.Background())
+		v, err := s.DB().View(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := s.declaration().PlanRelease(context.Background(), st, v)
+		p, err := s.Declaration().PlanRelease(context.Background(), st, v)
 		if err != nil || p.Open == "" {
 			t.Fatalf("the plan of %s does not ask for the number of rows: %v", text, err)
 		}

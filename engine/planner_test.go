@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
@@ -60,7 +61,7 @@ type forecast struct {
 func forecasts(t *testing.T, databases, queries int, confidence string) (all []forecast) {
 	t.Helper()
 	first := adultData.declare(t, `epsilon = 20, delta = 1e-6`)
-	path := first.db.store.Path()
+	path := first.DB().Store().Path()
 	random := rand.New(rand.NewPCG(1, 2))
 	var texts []string
 	var truths []float64
@@ -70,12 +71,12 @@ func forecasts(t *testing.T, databases, queries int, confidence string) (all []f
 		truths = append(truths, float64(truth(t, raw, texts[len(texts)-1])))
 	}
 	raw.Close()
-	if err := first.db.Close(); err != nil {
+	if err := first.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
 	for d := range databases {
-		s := open(t, neighbour(t, path, change{text: `SELECT 1`}), Options{}).NewSession()
-		fixed(s.db, uint64(1+d)<<32)
+		s := open(t, neighbour(t, path, change{text: `SELECT 1`}), engine.Options{}).NewSession()
+		fixed(s.DB(), uint64(1+d)<<32)
 		for _, text := range plannerReleases {
 			must(t, s, text)
 		}
@@ -88,13 +89,13 @@ func forecasts(t *testing.T, databases, queries int, confidence string) (all []f
 }
 
 // ask1 asks one query of every candidate that has an error bar for nothing.
-func ask1(t *testing.T, s *Session, text string, truth float64, q, d int) (all []forecast) {
+func ask1(t *testing.T, s *engine.Session, text string, truth float64, q, d int) (all []forecast) {
 	t.Helper()
 	statement, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := s.plan(context.Background(), statement.(*syntax.Select), nil, answer.Planning{Explaining: true})
+	st, err := s.Plan(context.Background(), statement.(*syntax.Select), nil, answer.Planning{Explaining: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func TestDirectMarginsAreMeasured(t *testing.T) {
 	s := clinic(t)
 	src := stream(1)
 	for _, r := range []direct.Request{{Accuracy: 50, Confidence: 0.95, Sensitivity: 1}, {Accuracy: 20, Confidence: 0.5, Sensitivity: 3}} {
-		p := s.db.answers.Price(r)
+		p := s.DB().Answers().Price(r)
 		errors := make([]float64, 100_000)
 		for i := range errors {
 			v, err := p.Answer(1000, src)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpsql/engine"
 	"dpsql/internal/pgtest"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkPostgres(b *testing.B) {
 	c.MustExec(b, `CREATE TABLE visits (sex text, age integer); CREATE INDEX ON visits (age);
 		INSERT INTO visits SELECT CASE WHEN i % 2 = 1 THEN 'F' ELSE 'M' END, i % 100 FROM generate_series(1, 1000000) AS i; ANALYZE visits`)
 	b.Setenv("WAREHOUSE_DSN", c.DSN())
-	s := open(b, filepath.Join(b.TempDir(), "visits.db"), Options{}).NewSession()
+	s := open(b, filepath.Join(b.TempDir(), "visits.db"), engine.Options{}).NewSession()
 	for _, text := range []string{createWarehouse, `CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 200)
 		FROM warehouse.visits WITH (epsilon = 4, delta = 1e-6)`, `SET mechanism = direct`, `SET accuracy = 100000`} {
 		must(b, s, text)
@@ -43,7 +44,7 @@ func BenchmarkPostgres(b *testing.B) {
 	b.Run("count", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if n, err := countNow(s.db, r, nil, r.Query); err != nil || n != 10_000 {
+			if n, err := countNow(s.DB(), r, nil, r.Query); err != nil || n != 10_000 {
 				b.Fatal(n, err)
 			}
 		}

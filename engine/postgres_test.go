@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpsql/engine"
 	"dpsql/internal/pgtest"
 	"dpsql/sqlerr"
 )
@@ -19,14 +20,14 @@ import (
 // onServer makes a database on a PostgreSQL server with the rows of clinic, and
 // returns a session that declared them. The test is skipped where there is no
 // server.
-func onServer(t *testing.T) (s *Session, c *pgtest.Cluster) {
+func onServer(t *testing.T) (s *engine.Session, c *pgtest.Cluster) {
 	t.Helper()
 	c = pgtest.Start(t)
 	c.MustExec(t, `CREATE TABLE raw_admissions (sex text, age integer, diagnosis text, zip text, patient integer);
 		INSERT INTO raw_admissions SELECT CASE WHEN i % 2 = 1 THEN 'F' ELSE 'M' END, i % 100,
 			CASE i % 3 WHEN 0 THEN 'E10' WHEN 1 THEN 'E11' ELSE 'I10' END, 15210 + i / 800, i / 3 FROM generate_series(0, 3999) AS i`)
 	t.Setenv("WAREHOUSE_DSN", c.DSN())
-	s = open(t, filepath.Join(t.TempDir(), "clinic.db"), Options{}).NewSession()
+	s = open(t, filepath.Join(t.TempDir(), "clinic.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE icd10 (code TEXT, label TEXT)`,
 		`INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`)
 	for _, text := range []string{`CREATE PUBLIC TABLE icd10`, createWarehouse, from("warehouse.public.raw_admissions")} {
@@ -66,7 +67,7 @@ func TestPostgresStops(t *testing.T) {
 	}
 	refused(t, s, sqlerr.IO, `CREATE RELEASE more ON admissions (sex) USING PROJECTION WITH (epsilon = 0.2)`)
 	must(t, s, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`)
-	mustWith(t, s.db, "cells", `SELECT COUNT(*) FROM admissions WHERE age = 3`)
+	mustWith(t, s.DB(), "cells", `SELECT COUNT(*) FROM admissions WHERE age = 3`)
 	if after := ledger(t, s); after != before {
 		t.Errorf("charged:\n%s", after)
 	}
@@ -100,7 +101,7 @@ func TestPostgresCrowd(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			mine := s.db.NewSession()
+			mine := s.DB().NewSession()
 			for _, text := range []string{`SET mechanism = direct`, `SET accuracy = 500`, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`,
 				`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT COUNT(*) FROM admissions WHERE age % 7 = 1`} {
 				if _, err := mine.Exec(context.Background(), text, nil); err != nil {
@@ -185,7 +186,7 @@ func TestPostgresForeign(t *testing.T) {
 	if n := budgets(); n != had {
 		t.Errorf("%d budgets, were %d", n, had)
 	}
-	fresh := open(t, filepath.Join(t.TempDir(), "fresh.db"), Options{}).NewSession()
+	fresh := open(t, filepath.Join(t.TempDir(), "fresh.db"), engine.Options{}).NewSession()
 	must(t, fresh, createWarehouse)
 	must(t, fresh, declare("part", "0.5"))
 	refused(t, fresh, sqlerr.Invalid, declare("whole", "0.7"))

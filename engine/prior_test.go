@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/engine/internal/stored"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
@@ -34,7 +35,7 @@ func TestPriorIsChargedAndKept(t *testing.T) {
 	if prior < 0 || reserve < prior {
 		t.Fatalf("the prior is not charged before the mechanism:\n%s", text)
 	}
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,14 +52,14 @@ func TestPriorIsChargedAndKept(t *testing.T) {
 	if women < men+100 {
 		t.Errorf("the prior did not learn who is of odd age: %d women, %d men", women, men)
 	}
-	s.db.Close()
-	again := open(t, path, Options{}).NewSession()
+	s.DB().Close()
+	again := open(t, path, engine.Options{}).NewSession()
 	must(t, again, `SET mechanism = live`)
 	if got := count(t, again, older("M", 0)); got < count(t, again, older("F", 0))+100 {
 		t.Errorf("after a restart the prior says %d of 1200 men", got)
 	}
 	must(t, again, `DROP MECHANISM live`)
-	v, err = again.db.view(context.Background())
+	v, err = again.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,10 +119,10 @@ func TestPriorIsChargedBeforeItIsDrawn(t *testing.T) {
 		t.Error("a mechanism that the budget does not allow has cost something")
 	}
 	must(t, s, `DROP MECHANISM first`)
-	random := s.db.random
-	s.db.random = func() *noise.Source { return noise.NewSourceFrom(failing{}) }
+	random := s.DB().Random()
+	s.DB().SetRandom(func() *noise.Source { return noise.NewSourceFrom(failing{}) })
 	refused(t, s, sqlerr.IO, strings.Replace(create, "1.5", "0.5", 1))
-	s.db.random = random
+	s.DB().SetRandom(random)
 	if text := ledger(t, s); strings.Count(text, "prior of mechanism") != 2 || strings.Count(text, "reserve mechanism") != 1 {
 		t.Errorf("a draw was tried before it was charged, or stored after it failed:\n%s", text)
 	}
@@ -173,8 +174,8 @@ func TestRemeasuredAnswer(t *testing.T) {
 		t.Errorf("served again it is %v ± %v", again.Rows, again.Answer.Margins)
 	}
 	var stored []catalog.Answer
-	err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
-		v, err := s.db.view(context.Background())
+	err = s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
+		v, err := s.DB().View(context.Background())
 		if err != nil {
 			return err
 		}
@@ -204,7 +205,7 @@ func TestUsedUpMechanismIsPlannedAgain(t *testing.T) {
 	var verified sync.Map
 	for i := range 12 {
 		group.Go(func() {
-			own := s.db.NewSession()
+			own := s.DB().NewSession()
 			must(t, own, `SET mechanism = live`)
 			r, err := own.Exec(context.Background(), fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE age = %d AND zip = '99999'`, i), nil)
 			if err != nil {
@@ -227,15 +228,15 @@ func TestUsedUpMechanismIsPlannedAgain(t *testing.T) {
 // random bits.
 func TestPriorDrawsWhatItCharges(t *testing.T) {
 	s := clinic(t)
-	script(t, s.db, 31, 32) // for N̂ and the prior
+	script(t, s.DB(), 31, 32) // for N̂ and the prior
 	must(t, s, `CREATE MECHANISM live ON admissions (sex, age, diagnosis) USING SMW WITH (epsilon = 1, prior = classes, queries = 10)`)
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var paid accounting.Rho
 	var state []byte
-	err = s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+	err = s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 		entries, err := tx.Ledger()
 		for _, e := range entries {
 			if e.Action == "prior of mechanism" {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -36,7 +37,7 @@ func TestEqualQueriesShareAnAnswer(t *testing.T) {
 		`age > 29.5 AND '34' >= age AND sex IN ('F', 'X')`,
 	} {
 		r := must(t, s, `SELECT COUNT(*) FROM admissions WHERE `+where)
-		if r.Rows[0][0] != first.Rows[0][0] || r.Answer.Cost != (Cost{}) {
+		if r.Rows[0][0] != first.Rows[0][0] || r.Answer.Cost != (engine.Cost{}) {
 			t.Errorf("%s: %v at %v, want %v for nothing", where, r.Rows[0][0], r.Answer.Cost, first.Rows[0][0])
 		}
 	}
@@ -202,7 +203,7 @@ func TestRandomFailureIsReported(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 50`)
-	s.db.random = func() *noise.Source { return noise.NewSourceFrom(failing{}) }
+	s.DB().SetRandom(func() *noise.Source { return noise.NewSourceFrom(failing{}) })
 	refused(t, s, sqlerr.IO, `SELECT COUNT(*) FROM admissions`)
 	if !strings.Contains(ledger(t, s), "direct answer") {
 		t.Error("a draw was tried before it was charged")
@@ -223,7 +224,7 @@ func TestExportedRelease(t *testing.T) {
 	must(t, s, `CREATE RELEASE cells ON admissions (diagnosis, zip) USING PROJECTION WITH (epsilon = 1, rows = 4096)`)
 	must(t, s, `EXPORT RELEASE cells TO 'cells.db'`)
 	refused(t, s, sqlerr.Invalid, `EXPORT RELEASE cells TO 'cells.db'`)
-	out := open(t, filepath.Join(dir, "cells.db"), Options{ReadOnly: true}).NewSession()
+	out := open(t, filepath.Join(dir, "cells.db"), engine.Options{ReadOnly: true}).NewSession()
 	for _, code := range []string{"E10", "E11", "I10"} {
 		text := `SELECT COUNT(*) AS n, MARGIN(n) FROM admissions WHERE zip = '15213' AND diagnosis = '` + code + `'`
 		got, want := must(t, out, text), must(t, s, text)
@@ -250,7 +251,7 @@ func TestExportedTableHasTheColumnsOfItsRelease(t *testing.T) {
 	s.SetDirectory(dir)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, diagnosis) USING PROJECTION WITH (epsilon = 1)`)
 	must(t, s, `EXPORT RELEASE cells TO 'cells.db'`)
-	out := open(t, filepath.Join(dir, "cells.db"), Options{ReadOnly: true}).NewSession()
+	out := open(t, filepath.Join(dir, "cells.db"), engine.Options{ReadOnly: true}).NewSession()
 	var names []any
 	for _, row := range must(t, out, `DESCRIBE admissions`).Rows {
 		names = append(names, row[0])
@@ -270,7 +271,7 @@ func TestShowTablesHasTheMarginOfItsRows(t *testing.T) {
 	rows := func() (n, margin any) {
 		r := must(t, s, `SHOW TABLES`)
 		column := func(name string) int {
-			return slices.IndexFunc(r.Columns, func(c Column) bool { return c.Name == name })
+			return slices.IndexFunc(r.Columns, func(c engine.Column) bool { return c.Name == name })
 		}
 		return r.Rows[0][column("rows")], r.Rows[0][column("margin")]
 	}

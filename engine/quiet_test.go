@@ -1,9 +1,10 @@
-package engine
+package engine_test
 
 import (
 	"encoding/binary"
 	"math/rand/v2"
 
+	"dpsql/engine"
 	"dpsql/noise"
 )
 
@@ -15,12 +16,12 @@ type quiet struct{ *rand.ChaCha8 }
 func (quiet) Drawn(noise.Law) int64 { return 0 }
 
 // quieten lets a database draw no noise.
-func quieten(db *DB) {
+func quieten(db *engine.DB) {
 	n := uint64(100) // from here on no two records of the golden table share a bucket of a sketch
-	db.random = func() *noise.Source {
+	db.SetRandom(func() *noise.Source {
 		n++
 		var seed [32]byte
 		binary.LittleEndian.PutUint64(seed[:], n)
 		return noise.NewSourceFrom(quiet{rand.NewChaCha8(seed)})
-	}
+	})
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
@@ -18,9 +19,9 @@ import (
 )
 
 // onRows calls do with a snapshot of a table.
-func onRows(t *testing.T, s *Session, table *view.Table, do func(*rows.Snapshot)) {
+func onRows(t *testing.T, s *engine.Session, table *view.Table, do func(*rows.Snapshot)) {
 	t.Helper()
-	err := s.db.rows.OnSnapshot(context.Background(), table, func(sn *rows.Snapshot) error {
+	err := s.DB().Rows().OnSnapshot(context.Background(), table, func(sn *rows.Snapshot) error {
 		do(sn)
 		return nil
 	})
@@ -58,20 +59,20 @@ func TestReceiptsPayOnce(t *testing.T) {
 	s := clinic(t)
 	must(t, s, `CREATE PRIVATE TABLE ages (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM raw_admissions
 		WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
-	v, err := s.db.view(t.Context())
+	v, err := s.DB().View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	table, other := v.Private("ages"), v.Private("admissions")
 	build := func(sn *rows.Snapshot) *pay.Receipt {
-		paid, err := s.db.desk.Build(t.Context(), &pay.Bill{}, sn, catalog.KindReleases, "test", "test", accounting.Amount{Epsilon: 1})
+		paid, err := s.DB().Desk().Build(t.Context(), &pay.Bill{}, sn, catalog.KindReleases, "test", "test", accounting.Amount{Epsilon: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return paid
 	}
 	answer := func(sn *rows.Snapshot) *pay.Receipt {
-		paid, err := s.db.desk.Answers(t.Context(), &pay.Bill{}, sn, s.asker().Buyer(), func(*catalog.Tx) (*catalog.Payment, error) {
+		paid, err := s.DB().Desk().Answers(t.Context(), &pay.Bill{}, sn, s.Asker().Buyer(), func(*catalog.Tx) (*catalog.Payment, error) {
 			return &catalog.Payment{Account: table.Account, Action: "test", Object: "test", Rho: 1}, nil
 		})
 		if err != nil {
@@ -80,7 +81,7 @@ func TestReceiptsPayOnce(t *testing.T) {
 		return paid
 	}
 	run := func(sn *rows.Snapshot) *pay.Receipt {
-		paid, err := s.db.desk.StartRun(t.Context(), sn, s.asker().Buyer(), catalog.Payment{Account: table.Account, Action: "test", Prepaid: 1},
+		paid, err := s.DB().Desk().StartRun(t.Context(), sn, s.Asker().Buyer(), catalog.Payment{Account: table.Account, Action: "test", Prepaid: 1},
 			func(*catalog.Tx) error { return nil })
 		if err != nil {
 			t.Fatal(err)
@@ -128,19 +129,19 @@ func TestReceiptsPayOnce(t *testing.T) {
 // that is not open for a reading of that table.
 func TestTheDoorOfSource(t *testing.T) {
 	s := clinic(t)
-	v, err := s.db.view(t.Context())
+	v, err := s.DB().View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	table := v.Private("admissions")
 	var paid *pay.Receipt
 	onRows(t, s, table, func(sn *rows.Snapshot) {
-		if paid, err = s.db.desk.Build(t.Context(), &pay.Bill{}, sn, catalog.KindReleases, "test", "test", accounting.Amount{Epsilon: 1}); err != nil {
+		if paid, err = s.DB().Desk().Build(t.Context(), &pay.Bill{}, sn, catalog.KindReleases, "test", "test", accounting.Amount{Epsilon: 1}); err != nil {
 			t.Fatal(err)
 		}
 		elsewhere := table.Rows()
 		elsewhere.Source = "icd10"
-		err := s.db.store.Read(t.Context(), func(tx *catalog.Tx) error {
+		err := s.DB().Store().Read(t.Context(), func(tx *catalog.Tx) error {
 			from := source.SQLite(tx.SQL())
 			try := func(name string, p source.Permit, rows source.Table, why string) {
 				t.Helper()

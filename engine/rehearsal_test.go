@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
 
 // rehearsal begins a rehearsal for the length of a test.
-func rehearsal(t *testing.T, s *Session) *Rehearsal {
+func rehearsal(t *testing.T, s *engine.Session) *engine.Rehearsal {
 	t.Helper()
 	r, err := s.Rehearse(context.Background())
 	if err != nil {
@@ -31,14 +32,14 @@ func rehearsal(t *testing.T, s *Session) *Rehearsal {
 
 // rehearsed plans statements, and returns what it said and the total. Nothing may
 // be drawn meanwhile.
-func rehearsed(t *testing.T, s *Session, statements []string) (said string, total *Result) {
+func rehearsed(t *testing.T, s *engine.Session, statements []string) (said string, total *engine.Result) {
 	t.Helper()
-	random := s.db.random
-	s.db.random = func() *noise.Source {
+	random := s.DB().Random()
+	s.DB().SetRandom(func() *noise.Source {
 		t.Error("a rehearsal draws")
 		return noise.NewSource()
-	}
-	defer func() { s.db.random = random }()
+	})
+	defer func() { s.DB().SetRandom(random) }()
 	r := rehearsal(t, s)
 	for _, text := range statements {
 		out, err := r.Plan(context.Background(), text, nil)
@@ -172,7 +173,7 @@ func TestRehearsalReadsNoRows(t *testing.T) {
 func TestRehearsalOfANewFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new.db")
-	s := open(t, path, Options{}).NewSession()
+	s := open(t, path, engine.Options{}).NewSession()
 	said, total := rehearsed(t, s, []string{
 		`CREATE PUBLIC TABLE icd10`,
 		`CREATE PRIVATE TABLE p (age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM icd10)) FROM raw WITH (epsilon = 2, delta = 1e-6)`,
@@ -238,7 +239,7 @@ func TestRehearsalRefuses(t *testing.T) {
 	if got := fmt.Sprint(r.Total().Warnings); !strings.Contains(got, "what dropping m gives back") || !strings.Contains(got, "where a run stops: uncovered") {
 		t.Errorf("not known: %s", got)
 	}
-	analyst := open(t, s.db.store.Path(), Options{Role: Analyst}).NewSession()
+	analyst := open(t, s.DB().Store().Path(), engine.Options{Role: engine.Analyst}).NewSession()
 	r = rehearsal(t, analyst)
 	if err := plan(setUp[1]); sqlerr.CodeOf(err) != sqlerr.Forbidden {
 		t.Errorf("an analyst plans a release: %v", err)
@@ -250,9 +251,9 @@ func TestRehearsalRefuses(t *testing.T) {
 // happens to hold the column's name.
 func TestRehearsalKnowsTheColumnsNamed(t *testing.T) {
 	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "new.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "new.db"), engine.Options{}).NewSession()
 	r := rehearsal(t, s)
-	plan := func(text string) *Result {
+	plan := func(text string) *engine.Result {
 		t.Helper()
 		out, err := r.Plan(context.Background(), text, nil)
 		if err != nil {
@@ -305,10 +306,10 @@ func TestRehearsalOfStartingOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	s := clinicAt(t, path)
 	must(t, s, setUp[1])
-	if err := errors.Join(s.db.Close(), os.Remove(path)); err != nil {
+	if err := errors.Join(s.DB().Close(), os.Remove(path)); err != nil {
 		t.Fatal(err)
 	}
-	again := open(t, path, Options{}).NewSession()
+	again := open(t, path, engine.Options{}).NewSession()
 	r := rehearsal(t, again)
 	const text = `CREATE PRIVATE TABLE admissions (age INTEGER BETWEEN 0 AND 99) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`
 	_, planned := r.Plan(context.Background(), text, nil)
@@ -339,8 +340,8 @@ func TestRehearsalOfAJoin(t *testing.T) {
 // the file's write lock, and on a file that cannot be written.
 func TestRehearsalOfAFileThatIsInUse(t *testing.T) {
 	s := clinic(t)
-	path := s.db.store.Path()
-	err := open(t, path, Options{}).store.Write(context.Background(), func(*catalog.Tx) error {
+	path := s.DB().Store().Path()
+	err := open(t, path, engine.Options{}).Store().Write(context.Background(), func(*catalog.Tx) error {
 		said, _ := rehearsed(t, s, setUp)
 		if !strings.Contains(said, "is created; its ρ is reserved") {
 			t.Error(said)
@@ -350,7 +351,7 @@ func TestRehearsalOfAFileThatIsInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, _ := rehearsed(t, open(t, path, Options{ReadOnly: true}).NewSession(), setUp)
+	said, _ := rehearsed(t, open(t, path, engine.Options{ReadOnly: true}).NewSession(), setUp)
 	if !strings.Contains(said, "is created; its ρ is reserved") {
 		t.Error(said)
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/stored"
 	"dpsql/mechanisms/projection"
@@ -33,9 +34,9 @@ type asked struct {
 }
 
 // workload draws distinct bound queries on the data.
-func workload(t *testing.T, s *Session, d data, n int, random *rand.Rand) []asked {
+func workload(t *testing.T, s *engine.Session, d data, n int, random *rand.Rand) []asked {
 	t.Helper()
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func workload(t *testing.T, s *Session, d data, n int, random *rand.Rand) []aske
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.bindOne(v, st.(*syntax.Select))
+		r, err := bindOne(s, v, st.(*syntax.Select))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,9 +183,9 @@ func TestReleaseRates(t *testing.T) {
 }
 
 // cells reads the table.
-func (d data) cells(t *testing.T, s *Session) map[query.Element]int64 {
+func (d data) cells(t *testing.T, s *engine.Session) map[query.Element]int64 {
 	t.Helper()
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,14 +215,14 @@ func (d data) cells(t *testing.T, s *Session) map[query.Element]int64 {
 }
 
 // loaded returns a release ready to answer.
-func loaded(t *testing.T, s *Session, name string) answer.Loaded {
+func loaded(t *testing.T, s *engine.Session, name string) answer.Loaded {
 	t.Helper()
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := v.Release(name)
-	a, err := s.db.answers.Load(context.Background(), v.TableByID(r.TableID), r)
+	a, err := s.DB().Answers().Load(context.Background(), v.TableByID(r.TableID), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,9 +254,9 @@ func judge(t *testing.T, a answer.Loaded, work []asked) (coverage, squares float
 // m·Var DLap(1): its noise's, and ‖D‖²/T that other cells of a bucket add, of D
 // clipped and without what is published nearly always. What unpublished cells
 // have above the clip may add a tenth of it, slack.
-func predicted(t *testing.T, s *Session, d data, name string) (square, slack float64) {
+func predicted(t *testing.T, s *engine.Session, d data, name string) (square, slack float64) {
 	t.Helper()
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +383,7 @@ func TestConjunctionsBySMW(t *testing.T) {
 
 // checkBySMW holds the answers of a release by SMW to their margins, some of the
 // true counts to several times these, and the updates to one at least.
-func checkBySMW(t *testing.T, s *Session, release string, conditions []string) {
+func checkBySMW(t *testing.T, s *engine.Session, release string, conditions []string) {
 	t.Helper()
 	raw := plain(t, s)
 	worst, most, margin := 0.0, 0.0, 0.0

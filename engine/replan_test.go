@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func TestUsedUpMechanismsAreReplanned(t *testing.T) {
 		verified, without, refusals := 0, 0, 0
 		for g := range 8 {
 			all.Go(func() {
-				own := s.db.NewSession()
+				own := s.DB().NewSession()
 				own.Set("unverified", unverified)
 				for i := range 5 {
 					r, err := own.Exec(context.Background(), fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE age BETWEEN %d AND %d`, g, 10+i), nil)

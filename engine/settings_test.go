@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -24,7 +25,7 @@ var badSettings = map[string][]string{
 // says of itself, not what SHOW BUDGET promises.
 func TestRefusedSetChangesNothing(t *testing.T) {
 	t.Parallel()
-	for _, name := range SettingNames {
+	for _, name := range engine.SettingNames {
 		if len(badSettings[name]) == 0 {
 			t.Errorf("no value of %s is tried", name)
 		}
@@ -64,14 +65,14 @@ func TestRefusedSetChangesNothing(t *testing.T) {
 // Settings that SET would refuse do not open a database either.
 func TestOpenRefusesSettings(t *testing.T) {
 	t.Parallel()
-	for _, change := range []func(*Settings){
-		func(s *Settings) { s.Mechanism = "" },
-		func(s *Settings) { s.Accuracy = -1 }, func(s *Settings) { s.Accuracy = math.Inf(1) }, func(s *Settings) { s.Accuracy = math.NaN() },
-		func(s *Settings) { s.Confidence = 0 }, func(s *Settings) { s.Confidence = 1 }, func(s *Settings) { s.Confidence = math.NaN() },
+	for _, change := range []func(*engine.Settings){
+		func(s *engine.Settings) { s.Mechanism = "" },
+		func(s *engine.Settings) { s.Accuracy = -1 }, func(s *engine.Settings) { s.Accuracy = math.Inf(1) }, func(s *engine.Settings) { s.Accuracy = math.NaN() },
+		func(s *engine.Settings) { s.Confidence = 0 }, func(s *engine.Settings) { s.Confidence = 1 }, func(s *engine.Settings) { s.Confidence = math.NaN() },
 	} {
-		settings := DefaultSettings()
+		settings := engine.DefaultSettings()
 		change(&settings)
-		db, err := Open(filepath.Join(t.TempDir(), "a.db"), Options{Settings: &settings})
+		db, err := engine.Open(filepath.Join(t.TempDir(), "a.db"), engine.Options{Settings: &settings})
 		if sqlerr.CodeOf(err) != sqlerr.Invalid {
 			t.Errorf("%+v: %v", settings, err)
 		}

@@ -1,10 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/schemas"
 	"dpsql/sqlerr"
 )
@@ -30,10 +31,10 @@ func (w *warehouse) changes(t *testing.T) {
 			defer w.MustExec(t, `DROP TABLE IF EXISTS below CASCADE; DROP TABLE IF EXISTS seen`)
 			s := w.remote(t)
 			must(t, s, `CREATE PRIVATE TABLE seen (day INTEGER BETWEEN 0 AND 59, class TEXT IN ('A', 'B', NULL)) FROM shards.public.seen WITH (epsilon = 2)`)
-			m, declared := metered(s.db), len(entries(t, s.db))
+			m, declared := metered(s.DB()), len(entries(t, s.DB()))
 			w.MustExec(t, c.changed)
 			refused(t, s, c.code, build)
-			if n := len(entries(t, s.db)) - declared; n != c.charges || m.taken > oneRead || len(released(t, s)) > 0 {
+			if n := len(entries(t, s.DB())) - declared; n != c.charges || m.taken > oneRead || len(released(t, s)) > 0 {
 				t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
 			}
 		})
@@ -49,11 +50,11 @@ func (w *warehouse) changedShard(t *testing.T) {
 	w.Generate(t, "gone", bookings+"generate_series(1, 1000) AS i")
 	s := w.remote(t)
 	must(t, s, `CREATE PRIVATE TABLE gone (day INTEGER BETWEEN 0 AND 59) FROM shards.public.gone WITH (epsilon = 2, placement = fixed)`)
-	m, declared := metered(s.db), len(entries(t, s.db))
+	m, declared := metered(s.DB()), len(entries(t, s.DB()))
 	w.Shard[0].MustExec(t, `ALTER TABLE gone DROP COLUMN day`)
 	for range 3 { // told once, for one charge
 		refused(t, s, sqlerr.Invalid, `CREATE RELEASE r ON gone USING PROJECTION WITH (epsilon = 0.5)`)
-		if n := len(entries(t, s.db)) - declared; n != 1 || m.taken > oneRead || len(released(t, s)) > 0 {
+		if n := len(entries(t, s.DB())) - declared; n != 1 || m.taken > oneRead || len(released(t, s)) > 0 {
 			t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
 		}
 	}
@@ -70,7 +71,7 @@ func (w *warehouse) apart(t *testing.T) {
 	if !strings.Contains(e.Message, "several servers") || !strings.Contains(e.Hint, "max_rows = 1") || !strings.Contains(e.Hint, "placement = fixed") {
 		t.Errorf("%v (%s)", e, e.Hint)
 	}
-	warned := func(r *Result) bool { return slices.Contains(r.Warnings, schemas.Moving) }
+	warned := func(r *engine.Result) bool { return slices.Contains(r.Warnings, schemas.Moving) }
 	if !warned(must(t, s, declared+`, placement = fixed)`)) {
 		t.Error("the declaration does not say what it relies on")
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/engine"
 	"dpsql/internal/pgtest"
 	"dpsql/noise"
 	"dpsql/sqlerr"
@@ -116,9 +117,9 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func metered(db *DB) *meter {
+func metered(db *engine.DB) *meter {
 	m := &meter{from: rand.NewChaCha8([32]byte{1})}
-	db.random = func() *noise.Source { return noise.NewSourceFrom(m) }
+	db.SetRandom(func() *noise.Source { return noise.NewSourceFrom(m) })
 	return m
 }
 
@@ -150,7 +151,7 @@ func (w *warehouse) fault(t *testing.T, f fault, text string) {
 	s := w.remoteWith(t, options)
 	must(t, s, `SET mechanism = direct`)
 	must(t, s, `SET accuracy = 100`)
-	m, declared := metered(s.db), len(entries(t, s.db))
+	m, declared := metered(s.DB()), len(entries(t, s.DB()))
 	ctx, cancel := context.WithCancel(context.Background())
 	heal := f.happen(t, w, cancel)
 	r, err := s.Exec(ctx, text, nil)
@@ -159,7 +160,7 @@ func (w *warehouse) fault(t *testing.T, f fault, text string) {
 	if sqlerr.CodeOf(err) != f.code {
 		t.Errorf("%v, %v; want %s", r, err, f.code)
 	}
-	if n := len(entries(t, s.db)) - declared; n != f.charges {
+	if n := len(entries(t, s.DB())) - declared; n != f.charges {
 		t.Errorf("%d lines in the ledger, want %d", n, f.charges)
 	}
 	if m.taken > oneRead || m.taken > 0 && text[0] == 'S' {
@@ -169,7 +170,7 @@ func (w *warehouse) fault(t *testing.T, f fault, text string) {
 		t.Errorf("%v are stored", names)
 	}
 	must(t, s, text)
-	if n := len(entries(t, s.db)) - declared; n != f.charges+1 {
+	if n := len(entries(t, s.DB())) - declared; n != f.charges+1 {
 		t.Errorf("%d lines in the ledger after the answer, want %d", n, f.charges+1)
 	}
 	if m.taken == 0 {
@@ -184,7 +185,7 @@ func (w *warehouse) cutOnce(t *testing.T) {
 	var stored [2][]byte
 	for i := range stored {
 		s := w.remote(t)
-		declared := len(entries(t, s.db))
+		declared := len(entries(t, s.DB()))
 		if i == 1 {
 			w.front.CutAfter(200_000)
 		}
@@ -193,7 +194,7 @@ func (w *warehouse) cutOnce(t *testing.T) {
 		if i == 1 && w.front.Sent() < before+400_000 {
 			t.Errorf("%d bytes came: no cut and another read", w.front.Sent()-before)
 		}
-		if n := len(entries(t, s.db)) - declared; n != 1 {
+		if n := len(entries(t, s.DB())) - declared; n != 1 {
 			t.Errorf("%d lines in the ledger", n)
 		}
 		stored[i] = payload(t, s, "r")

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/internal/pgtest"
 )
 
@@ -86,13 +87,13 @@ const (
 )
 
 // remote returns a session of a new file whose private tables are the shards'.
-func (w *warehouse) remote(t *testing.T) *Session {
+func (w *warehouse) remote(t *testing.T) *engine.Session {
 	t.Helper()
 	return w.remoteWith(t, "")
 }
 
 // remoteWith is remote with more options of the source.
-func (w *warehouse) remoteWith(t *testing.T, options string) *Session {
+func (w *warehouse) remoteWith(t *testing.T, options string) *engine.Session {
 	t.Helper()
 	s := airports(t)
 	must(t, s, `CREATE SOURCE shards USING POSTGRES WITH (dsn_env = 'SHARDS_DSN'`+options+`)`)
@@ -102,10 +103,10 @@ func (w *warehouse) remoteWith(t *testing.T, options string) *Session {
 }
 
 // local returns a session of a new file that has the same rows itself.
-func (w *warehouse) local(t *testing.T) *Session {
+func (w *warehouse) local(t *testing.T) *engine.Session {
 	t.Helper()
 	s := airports(t)
-	if _, err := s.Import(context.Background(), Import{Path: w.file, Table: "raw_flights"}); err != nil {
+	if _, err := s.Import(context.Background(), engine.Import{Path: w.file, Table: "raw_flights"}); err != nil {
 		t.Fatal(err)
 	}
 	fill(t, s, `CREATE TABLE raw_bookings (passenger INTEGER, day INTEGER, class TEXT)`, `INSERT INTO raw_bookings `+bookings+numbers(bookingRows))
@@ -116,22 +117,22 @@ func (w *warehouse) local(t *testing.T) *Session {
 
 // airports returns a session of a new file with the public table of that name,
 // whose random bits are those of a seed.
-func airports(t *testing.T) *Session {
+func airports(t *testing.T) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "state.db"), Options{}).NewSession()
-	if _, err := s.Import(context.Background(), Import{Path: "../testdata/flights/airports.csv", Table: "airports"}); err != nil {
+	s := open(t, filepath.Join(t.TempDir(), "state.db"), engine.Options{}).NewSession()
+	if _, err := s.Import(context.Background(), engine.Import{Path: "../testdata/flights/airports.csv", Table: "airports"}); err != nil {
 		t.Fatal(err)
 	}
 	must(t, s, `CREATE PUBLIC TABLE airports`)
-	fixed(s.db, 1)
+	fixed(s.DB(), 1)
 	return s
 }
 
 // payload returns a release as it is stored.
-func payload(t *testing.T, s *Session, name string) (stored []byte) {
+func payload(t *testing.T, s *engine.Session, name string) (stored []byte) {
 	t.Helper()
-	err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
-		v, err := s.db.view(context.Background())
+	err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
+		v, err := s.DB().View(context.Background())
 		if err != nil {
 			return err
 		}

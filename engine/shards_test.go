@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dpsql/accounting"
+	"dpsql/engine"
 )
 
 // shardStatements are asked of both sides. Releases are named after their place
@@ -89,9 +90,9 @@ func brief(rows [][]any) string {
 
 // charges returns what the ledger has, without its times, its hashes and the
 // lines of cost 0 of the declarations, which name the source.
-func charges(t *testing.T, s *Session) (all []string) {
+func charges(t *testing.T, s *engine.Session) (all []string) {
 	t.Helper()
-	for _, e := range entries(t, s.db) {
+	for _, e := range entries(t, s.DB()) {
 		if e.Amount == (accounting.Amount{}) {
 			continue
 		}
@@ -147,7 +148,7 @@ func (w *warehouse) wire(t *testing.T) {
 }
 
 // released names the releases of a database.
-func released(t *testing.T, s *Session) (names []string) {
+func released(t *testing.T, s *engine.Session) (names []string) {
 	t.Helper()
 	for _, row := range must(t, s, `SHOW RELEASES`).Rows {
 		names = append(names, row[0].(string))

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -72,7 +73,7 @@ func TestAnalystDoors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "secret.sql"), []byte(`SELECT COUNT(*) FROM admissions;`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, path, Options{Role: Analyst}).NewSession()
+	s := open(t, path, engine.Options{Role: engine.Analyst}).NewSession()
 	s.SetDirectory(dir)
 	before, files := catalogOf(t, path), folder(t, dir)
 	tried := 0
@@ -88,7 +89,7 @@ func TestAnalystDoors(t *testing.T) {
 			}
 		}
 	}
-	for _, im := range []Import{{Path: "secret.sql", Table: "x"}, {Path: "nowhere.csv", Table: "x"}, {Path: "nowhere.csv", Table: "secret", Append: true}, {Path: "/etc/passwd", Table: "icd10", IfMissing: true}} {
+	for _, im := range []engine.Import{{Path: "secret.sql", Table: "x"}, {Path: "nowhere.csv", Table: "x"}, {Path: "nowhere.csv", Table: "secret", Append: true}, {Path: "/etc/passwd", Table: "icd10", IfMissing: true}} {
 		if _, err := s.Import(context.Background(), im); sqlerr.CodeOf(err) != sqlerr.Forbidden {
 			t.Errorf("importing %+v: %v, want forbidden", im, err)
 		}
@@ -103,7 +104,7 @@ func TestAnalystDoors(t *testing.T) {
 }
 
 // refusal runs a statement that has to fail, whatever with.
-func refusal(t *testing.T, s *Session, text string) *sqlerr.Error {
+func refusal(t *testing.T, s *engine.Session, text string) *sqlerr.Error {
 	t.Helper()
 	r, err := s.Exec(context.Background(), text, nil)
 	if err == nil {
@@ -135,7 +136,7 @@ func TestForbiddenLooksNothingUp(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	must(t, clinicAt(t, path), `CREATE RELEASE cells ON admissions (sex) USING PROJECTION WITH (epsilon = 0.5)`)
-	s := open(t, path, Options{Role: Analyst}).NewSession()
+	s := open(t, path, engine.Options{Role: engine.Analyst}).NewSession()
 	var first *sqlerr.Error
 	for _, name := range []string{"cells", "raw_admissions", "admissions", "icd10", "nowhere"} {
 		for _, text := range []string{`DROP RELEASE `, `DROP PUBLIC TABLE `, `CREATE PUBLIC TABLE `, `DROP MECHANISM `} {
@@ -154,7 +155,7 @@ func TestForbiddenLooksNothingUp(t *testing.T) {
 func TestAnalystMakesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := open(t, filepath.Join(dir, "none.db"), Options{Role: Analyst}).NewSession()
+	s := open(t, filepath.Join(dir, "none.db"), engine.Options{Role: engine.Analyst}).NewSession()
 	for _, text := range attempts("secret") {
 		refusal(t, s, text)
 	}
@@ -179,7 +180,7 @@ func TestDomainsReadPublicTablesOnly(t *testing.T) {
 	fill(t, s, `CREATE TABLE secret (code TEXT)`, `CREATE VIEW lens AS SELECT zip AS code FROM raw_admissions`,
 		`CREATE VIEW lens2 AS SELECT c.code FROM icd10 c WHERE EXISTS (SELECT 1 FROM lens WHERE code = '15213')`,
 		`CREATE VIEW "icd10 " AS SELECT * FROM lens`)
-	before := catalogOf(t, s.db.store.Path())
+	before := catalogOf(t, s.DB().Store().Path())
 	for _, name := range []string{"secret", "lens", "lens2", `"icd10 "`, "raw_admissions", "admissions", "dpsql_ledger", "sqlite_schema", "pragma_table_list", "nowhere"} {
 		for _, from := range []string{name, strings.ToUpper(name)} {
 			refused(t, s, sqlerr.Forbidden, domainOf("code", from))
@@ -194,7 +195,7 @@ func TestDomainsReadPublicTablesOnly(t *testing.T) {
 	for _, name := range []string{"raw_admissions", "RAW_ADMISSIONS", "lens", "lens2", "admissions", "dpsql_tables", "sqlite_schema", "pragma_table_list"} {
 		refusal(t, s, `CREATE PUBLIC TABLE `+name)
 	}
-	if catalogOf(t, s.db.store.Path()) != before {
+	if catalogOf(t, s.DB().Store().Path()) != before {
 		t.Error("a refused declaration has changed the catalog")
 	}
 	must(t, s, domainOf("code", `"ICD10"`))
@@ -205,7 +206,7 @@ func TestDomainsReadPublicTablesOnly(t *testing.T) {
 // become a domain, in that statement or in a later one.
 func TestPublicViewOverRowsThatBecomePrivate(t *testing.T) {
 	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "late.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "late.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (code TEXT)`, `INSERT INTO raw VALUES ('MARKER')`, `CREATE VIEW codes AS SELECT DISTINCT code FROM raw`)
 	must(t, s, `CREATE PUBLIC TABLE codes`)
 	refusal(t, s, `CREATE PRIVATE TABLE p (code TEXT IN (SELECT code FROM codes)) FROM raw WITH (epsilon = 1)`)

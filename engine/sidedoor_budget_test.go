@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpsql/accounting"
+	"dpsql/engine"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -72,11 +73,11 @@ func TestRewritesShareOneAnswer(t *testing.T) {
 		}
 		first = append(first, r.Rows[0][0])
 	}
-	before := catalogOf(t, s.db.store.Path())
+	before := catalogOf(t, s.DB().Store().Path())
 	same := func(i int, text string, args ...query.Value) {
 		for _, count := range []string{`SELECT COUNT(*) `, `select all count(1) AS "n" `, `SELECT MARGIN(n), COUNT(*) n `} {
 			r := must(t, s, count+text, args...)
-			if got := r.Rows[0][len(r.Rows[0])-1]; got != first[i] || r.Answer.Cost != (Cost{}) || r.Answer.Via != "direct" {
+			if got := r.Rows[0][len(r.Rows[0])-1]; got != first[i] || r.Answer.Cost != (engine.Cost{}) || r.Answer.Via != "direct" {
 				t.Errorf("%s%s: %v by %s at %v, want %v for nothing", count, text, got, r.Answer.Via, r.Answer.Cost, first[i])
 			}
 		}
@@ -89,13 +90,13 @@ func TestRewritesShareOneAnswer(t *testing.T) {
 	for _, p := range placed {
 		same(p.list, p.text, p.args...)
 	}
-	if catalogOf(t, s.db.store.Path()) != before {
+	if catalogOf(t, s.DB().Store().Path()) != before {
 		t.Error("a query in other words has changed the catalog")
 	}
 	for _, zip := range []string{"15213 ", "015213", "15213.0", "15213\x00", "15213\xff", "'15213'", "15213' OR '1"} { // other values, other queries
 		for again := range 2 {
 			r := must(t, s, `SELECT COUNT(*) FROM admissions WHERE zip = ?`, query.Text(zip))
-			if (r.Answer.Cost == Cost{}) != (again > 0) {
+			if (r.Answer.Cost == engine.Cost{}) != (again > 0) {
 				t.Errorf("zip = %q, time %d, cost %v", zip, again+1, r.Answer.Cost)
 			}
 		}
@@ -114,7 +115,7 @@ func TestRewritesShareOneComparison(t *testing.T) {
 				t.Errorf("%s: %d, want %d", where, got, want)
 			}
 		}
-		if err := s.db.answers.Close(); err != nil {
+		if err := s.DB().Answers().Close(); err != nil {
 			t.Fatal(err)
 		}
 		if m := mechanism(t, s, "live"); m.Comparisons != 1 || m.RunsStarted != 1 {
@@ -134,10 +135,10 @@ func TestStoredZeroIsAHit(t *testing.T) {
 	if err := plain(t, s).QueryRow(`SELECT json_extract(law, '$') FROM dpsql_answers`).Scan(&law); err != nil {
 		t.Fatal(err)
 	}
-	script(t, s.db, seedFor(t, lawDraw(t, law), 0))
+	script(t, s.DB(), seedFor(t, lawDraw(t, law), 0))
 	for i := range 3 {
 		r := must(t, s, `SELECT COUNT(*) FROM admissions WHERE age = 120`)
-		if r.Rows[0][0] != int64(0) || r.Answer.Via != "direct" || (r.Answer.Cost == Cost{}) != (i > 0) {
+		if r.Rows[0][0] != int64(0) || r.Answer.Via != "direct" || (r.Answer.Cost == engine.Cost{}) != (i > 0) {
 			t.Errorf("time %d: %v by %s at %v", i+1, r.Rows, r.Answer.Via, r.Answer.Cost)
 		}
 	}
@@ -174,7 +175,7 @@ func TestOneBudgetForTheSameRows(t *testing.T) {
 		must(t, s, `DROP PRIVATE TABLE again`)
 	}
 	must(t, s, `CREATE RELEASE rest ON p7 USING PROJECTION WITH (epsilon = 0.5, rows = 64)`)
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil || len(v.Accounts) != 1 {
 		t.Errorf("the same rows have %d budgets (%v)", len(v.Accounts), err)
 	}
@@ -187,7 +188,7 @@ func TestNoViewOverTwoBudgets(t *testing.T) {
 	s := clinic(t)
 	fill(t, s, `CREATE TABLE staff (sex TEXT, age INTEGER)`, `CREATE TABLE loose (sex TEXT)`, `CREATE VIEW s AS SELECT * FROM staff`)
 	must(t, s, `CREATE PRIVATE TABLE staff (sex TEXT) FROM staff WITH (epsilon = 4, delta = 1e-6)`)
-	before := catalogOf(t, s.db.store.Path())
+	before := catalogOf(t, s.DB().Store().Path())
 	for i, body := range []string{
 		`SELECT sex FROM raw_admissions UNION ALL SELECT sex FROM staff`,
 		`SELECT a.sex FROM raw_admissions a JOIN s ON a.sex = s.sex`,
@@ -207,7 +208,7 @@ func TestNoViewOverTwoBudgets(t *testing.T) {
 		}
 		refused(t, s, sqlerr.Invalid, fmt.Sprintf(`CREATE PUBLIC TABLE w%d`, i))
 	}
-	if catalogOf(t, s.db.store.Path()) != before {
+	if catalogOf(t, s.DB().Store().Path()) != before {
 		t.Error("a refused declaration has changed the catalog")
 	}
 }
@@ -253,12 +254,12 @@ func TestRowCountIsPaidOnce(t *testing.T) {
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			s := clinic(t)
-			fixed(s.db, 1)
+			fixed(s.DB(), 1)
 			must(t, s, `SET accuracy = 60`)
 			must(t, s, `SELECT COUNT(*) FROM admissions`) // so that not all is left
 			before := lines(t, s)
 			refused(t, s, c.code, c.text)
-			v, err := s.db.view(context.Background())
+			v, err := s.DB().View(context.Background())
 			if err != nil || v.Tables[0].NHat == nil {
 				t.Fatalf("the number of rows was not bought (%v)", err)
 			}
@@ -285,7 +286,7 @@ func TestRowCountIsPaidOnce(t *testing.T) {
 func TestEpsilonSpellings(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
-	before := catalogOf(t, s.db.store.Path())
+	before := catalogOf(t, s.DB().Store().Path())
 	for _, place := range []string{
 		`CREATE PRIVATE TABLE x (sex TEXT) FROM raw_admissions WITH (epsilon = %s, delta = 1e-6)`,
 		`CREATE PRIVATE TABLE x (sex TEXT) FROM icd10 WITH (epsilon = %s)`,
@@ -307,7 +308,7 @@ func TestEpsilonSpellings(t *testing.T) {
 			}
 		}
 	}
-	if catalogOf(t, s.db.store.Path()) != before {
+	if catalogOf(t, s.DB().Store().Path()) != before {
 		t.Errorf("a refused ε has changed the catalog:\n%s", ledger(t, s))
 	}
 }

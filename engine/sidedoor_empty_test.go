@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"dpsql/engine"
 )
 
 // served are statements that are charged, each by one way to answer, so that no
@@ -34,8 +36,8 @@ var served = []string{
 func TestEmptyTableAnswersLikeAnyOther(t *testing.T) {
 	t.Parallel()
 	d := clinicAt(t, t.TempDir()+"/clinic.db")
-	path := d.db.store.Path()
-	if err := d.db.Close(); err != nil {
+	path := d.DB().Store().Path()
+	if err := d.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
 	want := outlines(t, neighbour(t, path, change{text: `SELECT 1`}))
@@ -54,14 +56,14 @@ func TestEmptyTableAnswersLikeAnyOther(t *testing.T) {
 // enough to state one.
 func outlines(t *testing.T, path string) (shown []string) {
 	t.Helper()
-	s := open(t, path, Options{}).NewSession()
-	fixed(s.db, 6000)
+	s := open(t, path, engine.Options{}).NewSession()
+	fixed(s.DB(), 6000)
 	for _, text := range served {
 		r, err := s.Exec(context.Background(), text, nil)
 		if err == nil && r.Answer != nil {
 			a := *r.Answer
 			a.Margins, a.Verified = nil, false
-			r = &Result{Columns: r.Columns, Answer: &a, Warnings: r.Warnings}
+			r = &engine.Result{Columns: r.Columns, Answer: &a, Warnings: r.Warnings}
 		}
 		line := written(r, err, []string{"at", "hash", "created", "bytes", "margin"})
 		line = regexp.MustCompile(`, \d+ updates, (in)?complete|\d+ heavy cells`).ReplaceAllString(line, "")

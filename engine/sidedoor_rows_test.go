@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/query"
 	"dpsql/source"
 )
@@ -99,8 +100,8 @@ func messyRows() (stored [][]any, meant [][4]*query.Value) {
 // with a count in Go; and runs every kind of statement on them.
 func TestMessyRowsChangeCountsOnly(t *testing.T) {
 	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "messy.db"), Options{}).NewSession()
-	fixed(s.db, 1)
+	s := open(t, filepath.Join(t.TempDir(), "messy.db"), engine.Options{}).NewSession()
+	fixed(s.DB(), 1)
 	fill(t, s, `CREATE TABLE bare (a, b, c, d)`, `CREATE TABLE none (a INTEGER, b TEXT, c, d REAL)`, `CREATE TABLE typed (a INTEGER, b NUMERIC, c TEXT, d VARCHAR COLLATE NOCASE)`,
 		`CREATE INDEX ia ON typed (a)`, `CREATE INDEX ib ON typed (b, c)`, `CREATE INDEX id ON typed (d)`,
 		`CREATE VIEW seen AS SELECT c COLLATE NOCASE AS c, d, b, a FROM bare UNION ALL SELECT c, d, b, a FROM none`)
@@ -125,9 +126,9 @@ func TestMessyRowsChangeCountsOnly(t *testing.T) {
 
 // countsAgree compares the reader's Count with a count in Go, for every value in
 // every column, and for its negation beside another condition.
-func countsAgree(t *testing.T, s *Session, name string, meant [][4]*query.Value) {
+func countsAgree(t *testing.T, s *engine.Session, name string, meant [][4]*query.Value) {
 	t.Helper()
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func countsAgree(t *testing.T, s *Session, name string, meant [][4]*query.Value)
 				want++
 			}
 		}
-		err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+		err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 			got, err := source.SQLite(tx.SQL()).Count(context.Background(), anyone{}, table.Rows(), q)
 			if err == nil && got != want {
 				t.Errorf("%s, %s: counted %d, want %d", name, what, got, want)
@@ -178,7 +179,7 @@ func countsAgree(t *testing.T, s *Session, name string, meant [][4]*query.Value)
 }
 
 // everyStatement runs what reads private rows, in every way.
-func everyStatement(t *testing.T, s *Session, name string) {
+func everyStatement(t *testing.T, s *engine.Session, name string) {
 	t.Helper()
 	for _, text := range []string{
 		`CREATE RELEASE %s_i ON %[1]s (a, c) USING PROJECTION WITH (epsilon = 0.5)`,

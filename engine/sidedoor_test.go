@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -39,8 +40,8 @@ func numbers(n int) string {
 func vault(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "vault.db")
-	s := open(t, path, Options{}).NewSession()
-	fixed(s.db, 1000)
+	s := open(t, path, engine.Options{}).NewSession()
+	fixed(s.DB(), 1000)
 	fill(t, s, `CREATE TABLE raw (sex, age, note)`, `CREATE VIEW lens AS SELECT sex, age, lower(note) AS note FROM raw`,
 		`INSERT INTO raw SELECT 'F', i, 'a' FROM `+numbers(50))
 	for _, text := range []string{
@@ -51,7 +52,7 @@ func vault(t *testing.T) string {
 	} {
 		must(t, s, text)
 	}
-	if err := s.db.Close(); err != nil {
+	if err := s.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -83,7 +84,7 @@ func TestErrorsCarryNoRow(t *testing.T) {
 // afterwards.
 func confess(t *testing.T, path string) (shown []string) {
 	t.Helper()
-	db := open(t, path, Options{})
+	db := open(t, path, engine.Options{})
 	fixed(db, 2000)
 	s := db.NewSession()
 	for _, text := range []string{
@@ -99,7 +100,7 @@ func confess(t *testing.T, path string) (shown []string) {
 		`CREATE PRIVATE TABLE x (note INTEGER IN (SELECT note FROM lens)) FROM raw WITH (epsilon = 10, delta = 1e-6)`,
 		`CREATE PUBLIC TABLE lens`, `SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`, `DESCRIBE p`,
 	} {
-		if err := db.answers.Close(); err != nil { // so that no clock decides when counters are stored
+		if err := db.Answers().Close(); err != nil { // so that no clock decides when counters are stored
 			t.Fatal(err)
 		}
 		shown = append(shown, text+"\n"+seen(s, []string{"at", "hash", "created"}, text))
@@ -108,7 +109,7 @@ func confess(t *testing.T, path string) (shown []string) {
 	if err := os.WriteFile(file, []byte("a,b\n"+marker+",1\n"+marker+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Import(context.Background(), Import{Path: file, Table: "loaded"})
+	_, err := s.Import(context.Background(), engine.Import{Path: file, Table: "loaded"})
 	if err == nil {
 		t.Error("a file with a short line was imported")
 	}
@@ -143,7 +144,7 @@ var poison = [][]any{{int64(math.MinInt64), "b"}, {int64(math.MaxInt64), marker}
 func TestNoRowFails(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []bool{false, true} {
-		s := open(t, filepath.Join(t.TempDir(), "views.db"), Options{}).NewSession()
+		s := open(t, filepath.Join(t.TempDir(), "views.db"), engine.Options{}).NewSession()
 		fill(t, s, `CREATE TABLE raw (age, note)`, `INSERT INTO raw VALUES (1, 'a')`)
 		forms := map[string][]string{` AS SELECT %s AS a FROM raw`: fragile, ` AS SELECT 1 AS a FROM raw WHERE %s`: fragile}
 		if unit {
@@ -165,7 +166,7 @@ func TestNoRowFails(t *testing.T) {
 		}
 	}
 	for _, e := range fragile {
-		s := open(t, filepath.Join(t.TempDir(), "column.db"), Options{}).NewSession()
+		s := open(t, filepath.Join(t.TempDir(), "column.db"), engine.Options{}).NewSession()
 		fill(t, s, `CREATE TABLE raw (age, note)`, `INSERT INTO raw VALUES (1, 'a')`)
 		_, err := plain(t, s).Exec(`ALTER TABLE raw ADD COLUMN a AS (` + e + `)`)
 		if err == nil && declaredOver(t, s, "raw", e, false) { // SQLite itself refuses some
@@ -176,7 +177,7 @@ func TestNoRowFails(t *testing.T) {
 
 // declaredOver declares a private table over a source, with the unit note or
 // without, and reports whether that was accepted.
-func declaredOver(t *testing.T, s *Session, from, about string, unit bool) bool {
+func declaredOver(t *testing.T, s *engine.Session, from, about string, unit bool) bool {
 	t.Helper()
 	with := ` WITH (epsilon = 10, delta = 1e-6)`
 	if unit {
@@ -190,7 +191,7 @@ func declaredOver(t *testing.T, s *Session, from, about string, unit bool) bool 
 }
 
 // poisoned adds the rows and asks the tables over the sources.
-func poisoned(t *testing.T, s *Session, sources map[string]string) {
+func poisoned(t *testing.T, s *engine.Session, sources map[string]string) {
 	t.Helper()
 	raw := plain(t, s)
 	for _, row := range poison {
@@ -233,12 +234,12 @@ func TestStoreErrorsAreReplaced(t *testing.T) {
 // no answer happens to be exact.
 func TestNoTrueCountIsHeld(t *testing.T) {
 	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "counts.db"), Options{}).NewSession()
-	fixed(s.db, 100)
+	s := open(t, filepath.Join(t.TempDir(), "counts.db"), engine.Options{}).NewSession()
+	fixed(s.DB(), 100)
 	fill(t, s, `CREATE TABLE raw (sex TEXT, zip TEXT)`,
 		`INSERT INTO raw SELECT iif(i <= 27182, 'F', 'M'), iif(i <= 11113, '15211', '15212') FROM `+numbers(31337))
 	truths := regexp.MustCompile(`\b(31337|27182|11113|4155|16069)\b`) // all, F, F and M by zip
-	held := []any{s.db, s}
+	held := []any{s.DB(), s}
 	for _, text := range []string{
 		`CREATE PRIVATE TABLE p (sex TEXT IN ('F', 'M'), zip TEXT) FROM raw WITH (epsilon = 4, delta = 1e-6)`,
 		`CREATE RELEASE cells ON p (sex) USING PROJECTION WITH (epsilon = 0.1)`,
@@ -254,7 +255,7 @@ func TestNoTrueCountIsHeld(t *testing.T) {
 		held = append(held, must(t, s, text))
 	}
 	held = append(held, refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM nowhere`), s.Settings())
-	if err := s.db.answers.Close(); err != nil { // nothing changes any more
+	if err := s.DB().Answers().Close(); err != nil { // nothing changes any more
 		t.Fatal(err)
 	}
 	address := regexp.MustCompile(`0x[0-9a-f]+`)
@@ -273,7 +274,7 @@ func TestNoTrueCountIsHeld(t *testing.T) {
 		for _, where := range w.found {
 			t.Errorf("a true count is held in %s", where)
 		}
-		if db, ok := v.(*DB); ok && (!w.been[visit{reflect.ValueOf(db.answers.Live).Pointer(), reflect.TypeFor[answer.LiveMechanisms]()}] || len(w.been) < 50) {
+		if db, ok := v.(*engine.DB); ok && (!w.been[visit{reflect.ValueOf(db.Answers().Live).Pointer(), reflect.TypeFor[answer.LiveMechanisms]()}] || len(w.been) < 50) {
 			t.Errorf("only %d places of the database were looked into", len(w.been))
 		}
 	}
@@ -364,7 +365,7 @@ func exportedTypes(t *testing.T) {
 func TestExportHoldsNothingPrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := open(t, filepath.Join(dir, "origin.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(dir, "origin.db"), engine.Options{}).NewSession()
 	s.SetDirectory(dir)
 	fill(t, s, `CREATE TABLE MARKER_source (sex TEXT, zip TEXT, MARKER_column TEXT)`, `CREATE TABLE MARKER_other (a)`,
 		`INSERT INTO MARKER_source SELECT iif(i % 2, 'F', 'MARKER_M'), 'MARKER_' || (i % 7), zeroblob(90) FROM `+numbers(3000),
@@ -390,7 +391,7 @@ func TestExportHoldsNothingPrivate(t *testing.T) {
 		if at := bytes.Index(bytes.ToUpper(file), []byte(marker)); at >= 0 {
 			t.Errorf("%s.db holds %q", name, file[at:min(at+40, len(file))])
 		}
-		out := open(t, filepath.Join(dir, name+".db"), Options{Role: Analyst, ReadOnly: true}).NewSession()
+		out := open(t, filepath.Join(dir, name+".db"), engine.Options{Role: engine.Analyst, ReadOnly: true}).NewSession()
 		must(t, out, `SELECT COUNT(*) FROM p WHERE sex = 'F'`+where)
 		for table, want := range map[string]int{"tables": 1, "releases": 1, "mechanisms": 0, "accounts": 0, "bases": 0, "ledger": 0, "answers": 0, "history": 0, "public": 0} {
 			var n int
@@ -399,7 +400,7 @@ func TestExportHoldsNothingPrivate(t *testing.T) {
 			}
 		}
 	}
-	if err := s.db.Close(); err != nil {
+	if err := s.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
 	if origin, err := os.ReadFile(filepath.Join(dir, "origin.db")); err != nil || !bytes.Contains(origin, []byte("MARKER_6")) {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/rows"
 	"dpsql/sqlerr"
 )
@@ -87,7 +88,7 @@ func TestSourceRefusals(t *testing.T) {
 	if f.snapshots != snapshots {
 		t.Error("a table that exists was looked at")
 	}
-	analyst := open(t, s.db.store.Path(), Options{Role: Analyst}).NewSession()
+	analyst := open(t, s.DB().Store().Path(), engine.Options{Role: engine.Analyst}).NewSession()
 	for _, text := range []string{`CREATE SOURCE w USING POSTGRES WITH (dsn_env = W)`, `DROP SOURCE warehouse`} {
 		refused(t, analyst, sqlerr.Forbidden, text)
 	}
@@ -163,8 +164,8 @@ func TestChangedOutside(t *testing.T) {
 func TestUnitsOutside(t *testing.T) {
 	f := newFar(t)
 	t.Setenv("WAREHOUSE_DSN", farDSN)
-	s := open(t, filepath.Join(t.TempDir(), "clinic.db"), Options{}).NewSession()
-	f.dial(s.db)
+	s := open(t, filepath.Join(t.TempDir(), "clinic.db"), engine.Options{}).NewSession()
+	f.dial(s.DB())
 	must(t, s, createWarehouse)
 	must(t, s, `CREATE PRIVATE TABLE visits (age INTEGER BETWEEN 0 AND 120) FROM warehouse.raw_admissions
 		WITH (epsilon = 100, delta = 1e-6, unit = patient, max_rows = 2)`)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/rows"
 	"dpsql/query"
 )
@@ -15,9 +16,9 @@ import (
 // crowded makes a database of a million rows, and returns a session. Each of
 // the 4,096 pairs (a, b) has about 244 rows, with c spread evenly over 1,200
 // values, so that a query of 1,000 elements counts about 200. The index covers it.
-func crowded(b *testing.B, statements ...string) *Session {
+func crowded(b *testing.B, statements ...string) *engine.Session {
 	b.Helper()
-	s := open(b, filepath.Join(b.TempDir(), "crowded.db"), Options{}).NewSession()
+	s := open(b, filepath.Join(b.TempDir(), "crowded.db"), engine.Options{}).NewSession()
 	fill(b, s, `CREATE TABLE raw (a INTEGER, b INTEGER, c INTEGER)`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
 			INSERT INTO raw SELECT i % 64, i / 64 % 64, (i / 4096 * 5 + i % 4096 * 37) % 1200 FROM n`,
@@ -37,7 +38,7 @@ func thousand(table string, i int) string {
 }
 
 // ask times queries of m = 1,000, SQL text to row.
-func ask(b *testing.B, s *Session, text func(i int) string) {
+func ask(b *testing.B, s *engine.Session, text func(i int) string) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
@@ -49,8 +50,8 @@ func ask(b *testing.B, s *Session, text func(i int) string) {
 }
 
 // askPrepared times the queries thousand as one prepared statement.
-func askPrepared(b *testing.B, s *Session) {
-	p, err := Prepare(`SELECT COUNT(*) FROM t WHERE a = ? AND b = ? AND c BETWEEN ? AND ?`)
+func askPrepared(b *testing.B, s *engine.Session) {
+	p, err := engine.Prepare(`SELECT COUNT(*) FROM t WHERE a = ? AND b = ? AND c BETWEEN ? AND ?`)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -67,8 +68,8 @@ func askPrepared(b *testing.B, s *Session) {
 }
 
 // plainSQL times the same predicates as plain SQL on a connection of its own.
-func plainSQL(b *testing.B, s *Session, text func(i int) string) {
-	db, err := sql.Open("sqlite", s.db.store.Path())
+func plainSQL(b *testing.B, s *engine.Session, text func(i int) string) {
+	db, err := sql.Open("sqlite", s.DB().Store().Path())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -129,9 +130,9 @@ func of(table string) func(int) string {
 
 // spread makes a table of a million rows, of which a = x holds for about 200, as
 // does k = 'kx', and releases over a or k and the columns b, c and d of ten values.
-func spread(b *testing.B) *Session {
+func spread(b *testing.B) *engine.Session {
 	b.Helper()
-	s := open(b, filepath.Join(b.TempDir(), "spread.db"), Options{}).NewSession()
+	s := open(b, filepath.Join(b.TempDir(), "spread.db"), engine.Options{}).NewSession()
 	fill(b, s, `CREATE TABLE raw (a INTEGER, k TEXT, b INTEGER, c INTEGER, d INTEGER)`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
 			INSERT INTO raw SELECT i % 5000, 'k' || (i % 5000), i / 5000 % 10, i / 50000 % 10, i / 500000 % 10 FROM n`,
@@ -154,11 +155,11 @@ func BenchmarkMechanism(b *testing.B) {
 	s := crowded(b, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 1, max_updates = 10, max_support = 491520)`, `SET mechanism = m`)
 	b.Run("plain", func(b *testing.B) { plainSQL(b, s, of("raw")) })
 	b.Run("pushdown", func(b *testing.B) {
-		s.db.rows.Cache.Get(rows.KeyOfCells(1, nil)).Price = 1 << 60
+		s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil)).Price = 1 << 60
 		ask(b, s, of("t"))
 	})
 	b.Run("memory", func(b *testing.B) {
-		state := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil))
+		state := s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil))
 		state.Spent, state.Price = 1, 1
 		must(b, s, thousand("t", 800_000))
 		if state.Histogram == nil {
@@ -174,7 +175,7 @@ func BenchmarkMechanism(b *testing.B) {
 // and synced too. Beside it are timed, on files of their own: three commits of
 // one row, and the same with that mark.
 func BenchmarkFiring(b *testing.B) {
-	s := open(b, filepath.Join(b.TempDir(), "halves.db"), Options{}).NewSession()
+	s := open(b, filepath.Join(b.TempDir(), "halves.db"), engine.Options{}).NewSession()
 	fill(b, s, `CREATE TABLE raw (a INTEGER, b INTEGER, c INTEGER)`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
 			INSERT INTO raw SELECT 2 * (i % 32), i / 32 % 64, (i / 2048 * 5 + i % 2048 * 37) % 1200 FROM n`,
@@ -183,7 +184,7 @@ func BenchmarkFiring(b *testing.B) {
 		FROM raw WITH (epsilon = 1000, delta = 1e-6)`)
 	must(b, s, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 499, max_updates = 1000, max_support = 1000, queries = 10000, prior = uniform)`)
 	must(b, s, `SET mechanism = m`)
-	state := s.db.rows.Cache.Get(rows.KeyOfCells(1, nil))
+	state := s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil))
 	state.Spent, state.Price = 1, 1
 	trueCount(b, s, thousand("t", 0))
 	if state.Histogram == nil {
@@ -244,14 +245,14 @@ func commits(b *testing.B, marked bool) {
 // BenchmarkBuild builds a release over five columns of a million rows, beside
 // reading the same columns through database/sql.
 func BenchmarkBuild(b *testing.B) {
-	s := open(b, filepath.Join(b.TempDir(), "five.db"), Options{}).NewSession()
+	s := open(b, filepath.Join(b.TempDir(), "five.db"), engine.Options{}).NewSession()
 	fill(b, s, `CREATE TABLE raw (sex INTEGER, age INTEGER, educ INTEGER, diagnosis TEXT, zip TEXT)`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
 			INSERT INTO raw SELECT i % 2, i * 7 % 100, i * 11 % 16, 'd' || (i * 7919 % 500), 10000 + i * 104729 % 90000 FROM n`)
 	must(b, s, `CREATE PRIVATE TABLE t (sex INTEGER BETWEEN 0 AND 1, age INTEGER BETWEEN 0 AND 99, educ INTEGER BETWEEN 0 AND 15,
 		diagnosis TEXT, zip TEXT) FROM raw WITH (epsilon = 100, delta = 1e-6)`)
 	b.Run("streaming", func(b *testing.B) {
-		db, err := sql.Open("sqlite", s.db.store.Path())
+		db, err := sql.Open("sqlite", s.DB().Store().Path())
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -292,13 +293,13 @@ func streamRows(b *testing.B, db *sql.DB) {
 // of 2^23 buckets.
 func BenchmarkOpen(b *testing.B) {
 	s := crowded(b, `CREATE RELEASE sketch ON t USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 8388608)`)
-	path := s.db.store.Path()
-	if err := s.db.Close(); err != nil {
+	path := s.DB().Store().Path()
+	if err := s.DB().Close(); err != nil {
 		b.Fatal(err)
 	}
 	first := func(b *testing.B, ask bool) {
 		for b.Loop() {
-			db, err := Open(path, Options{})
+			db, err := engine.Open(path, engine.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}

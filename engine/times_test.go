@@ -1,6 +1,10 @@
-package engine
+package engine_test
 
-import "testing"
+import (
+	"testing"
+
+	"dpsql/engine"
+)
 
 // The analyst role is told no times and no steps of progress, whatever it asks:
 // how long a statement takes can tell of private rows.
@@ -9,7 +13,7 @@ func TestAnalystsSeeNoTimes(t *testing.T) {
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
 	must(t, s, `CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4)`)
 	analyst := asAnalyst(t, s)
-	for _, who := range []*Session{s, analyst} {
+	for _, who := range []*engine.Session{s, analyst} {
 		steps, times := 0, 0
 		who.SetProgress(func(done, all int64) { steps++ })
 		all := []string{

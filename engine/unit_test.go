@@ -1,18 +1,19 @@
-package engine
+package engine_test
 
 import (
 	"math"
 	"path/filepath"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
 // visits makes a table of 200 patients with 10 visits each, of which at most
 // four count, and returns a session.
-func visits(t *testing.T) *Session {
+func visits(t *testing.T) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "visits.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw_visits (patient INTEGER, day INTEGER)`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1999)
 			INSERT INTO raw_visits SELECT i / 10, i % 10 FROM n`,

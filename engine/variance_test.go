@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 func TestVarianceOfRows(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 100, delta = 1e-6`)
-	quieten(s.db)
+	quieten(s.DB())
 	must(t, s, `CREATE RELEASE r ON t USING PROJECTION WITH (epsilon = 10, transform = identity)`)
 	raw := plain(t, s)
 	for _, x := range []string{"v", "a", "v - 20", "v + 1000000", "-a", "v * a", "a * a - 3", "CASE WHEN a > 2 THEN a END", "7", "a / 2"} {

@@ -1,10 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"context"
 	"database/sql"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/engine/internal/view"
 	"dpsql/sqlerr"
 )
@@ -13,10 +14,10 @@ import (
 // same one until somebody commits, and then it is a new one.
 func TestViewIsSharedUntilACommit(t *testing.T) {
 	s := clinic(t)
-	other := open(t, s.db.store.Path(), Options{}).NewSession()
+	other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
 	now := func() *view.View {
 		t.Helper()
-		v, err := s.db.current(context.Background())
+		v, err := s.DB().Current(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,7 @@ func TestViewIsSharedUntilACommit(t *testing.T) {
 		t.Error("a view was changed while it may be in use")
 	}
 	third := now()
-	program, err := sql.Open("sqlite", s.db.store.Path())
+	program, err := sql.Open("sqlite", s.DB().Store().Path())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +57,9 @@ func TestViewIsSharedUntilACommit(t *testing.T) {
 // after another database on the file has changed what it says.
 func TestOthersCommitsAreSeen(t *testing.T) {
 	s := clinic(t)
-	other := open(t, s.db.store.Path(), Options{}).NewSession()
+	other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
 	const q = `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`
-	set := func(on *Session, name, value string) {
+	set := func(on *engine.Session, name, value string) {
 		if err := on.Set(name, value); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,7 @@ func TestOthersCommitsAreSeen(t *testing.T) {
 	refused(t, s, sqlerr.Uncovered, q)
 	set(other, "accuracy", "50")
 	bought := count(t, other, q)
-	if got := must(t, s, q); got.Rows[0][0] != bought || got.Answer.Cost != (Cost{}) {
+	if got := must(t, s, q); got.Rows[0][0] != bought || got.Answer.Cost != (engine.Cost{}) {
 		t.Errorf("the other's answer %d is not served: %v at %v", bought, got.Rows[0][0], got.Answer.Cost)
 	}
 	if a, b := ledger(t, s), ledger(t, other); a != b {

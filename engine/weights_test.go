@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"dpsql/catalog"
+	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/noise"
 	"dpsql/sqlerr"
@@ -24,9 +25,9 @@ const riskRows = `INSERT INTO risks VALUES ('Ash', 0.1, 1.5), ('Elm', 0.35, -0.5
 // weighted makes a table of 9,000 rows in four towns with a public table of
 // weights, in a file that is then copied, with one more row of a town where
 // that is not "".
-func weighted(t testing.TB, more string) *Session {
+func weighted(t testing.TB, more string) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "weighted.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "weighted.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (town TEXT, age INTEGER)`, `CREATE TABLE risks (name TEXT, weight REAL, cost REAL)`, riskRows,
 		`INSERT INTO raw SELECT substr('AshElmElmYew', 1 + 3 * (i % 4), 3), i % 10 FROM `+numbers(9000))
 	if more != "" {
@@ -50,10 +51,10 @@ func TestChargeCoversAnyRow(t *testing.T) {
 		{`SELECT SUM(weight) FROM visits JOIN risks ON town = name WHERE town <> 'Oak'`, "1/20"}} {
 		answer := func(more string) (value, rho float64, laws []*big.Rat) {
 			s := weighted(t, more)
-			fixed(s.db, 7)
+			fixed(s.DB(), 7)
 			must(t, s, `SET accuracy = 30`)
 			r := must(t, s, c.statement)
-			v, err := s.db.view(context.Background())
+			v, err := s.DB().View(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +100,7 @@ func TestChangedWeights(t *testing.T) {
 	s := weighted(t, "")
 	must(t, s, `SET accuracy = 30`)
 	rho := func() float64 {
-		v, err := s.db.view(context.Background())
+		v, err := s.DB().View(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,9 +125,9 @@ func TestChangedWeights(t *testing.T) {
 }
 
 // answersOf lists the laws of the stored answers.
-func answersOf(t *testing.T, s *Session) (laws string) {
+func answersOf(t *testing.T, s *engine.Session) (laws string) {
 	t.Helper()
-	err := s.db.store.Read(context.Background(), func(tx *catalog.Tx) error {
+	err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 		return tx.SQL().QueryRowContext(context.Background(), `SELECT group_concat(law, char(10)) FROM dpsql_answers`).Scan(&laws)
 	})
 	if err != nil {
@@ -160,14 +161,14 @@ func fewestMisses() int {
 }
 
 // plannedAt returns a statement with its plan, at a confidence of 0.9.
-func plannedAt(t *testing.T, s *Session, text string) *answer.Statement {
+func plannedAt(t *testing.T, s *engine.Session, text string) *answer.Statement {
 	t.Helper()
 	must(t, s, `SET confidence = 0.9`)
 	parsed, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := s.plan(context.Background(), parsed.(*syntax.Select), nil, answer.Planning{})
+	st, err := s.Plan(context.Background(), parsed.(*syntax.Select), nil, answer.Planning{})
 	if err == nil {
 		err = st.Choose()
 	}
@@ -192,7 +193,7 @@ func TestDirectMarginsOfWeights(t *testing.T) {
 		purchases, src := st.Purchases(), noise.NewSource()
 		counts := make([]int64, len(st.Asks))
 		for i := range counts {
-			n, err := countNow(s.db, st.Asks[i].Request, nil, st.Asks[i].Query)
+			n, err := countNow(s.DB(), st.Asks[i].Request, nil, st.Asks[i].Query)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -245,7 +246,7 @@ func drawn(t *testing.T, st *answer.Statement, p answer.Purchase, ask int, count
 // independent, but share a bucket once in thousands of times.
 func TestReleaseMarginsOfWeights(t *testing.T) {
 	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "weighted.db"), Options{}).NewSession()
+	s := open(t, filepath.Join(t.TempDir(), "weighted.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (town TEXT, k INTEGER)`, `CREATE TABLE risks (name TEXT, weight REAL, cost REAL)`, riskRows,
 		`INSERT INTO raw SELECT substr('AshElmElmYewFir', 1 + 3 * (i % 5), 3), (i * 7919) % 20000 FROM `+numbers(50_000))
 	must(t, s, `CREATE PUBLIC TABLE risks (name TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.05, cost REAL BETWEEN -1 AND 4 STEP 0.5)`)
@@ -343,7 +344,7 @@ func TestMechanismOfWeights(t *testing.T) {
 	if w, c := margins["weightsCOUNT(*)"], margins["countsCOUNT(*)"]; w > 1.05*c+1 || w < 0.9*c {
 		t.Errorf("the margin of a count is %v from the mechanism of weights, and %v from that of counts", w, c)
 	}
-	v, err := s.db.view(context.Background())
+	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,8 +362,8 @@ func TestMechanismOfWeights(t *testing.T) {
 // the list. The noise is quiet, so the answers are SQLite's.
 func TestLongList(t *testing.T) {
 	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "long.db"), Options{}).NewSession()
-	quieten(s.db)
+	s := open(t, filepath.Join(t.TempDir(), "long.db"), engine.Options{}).NewSession()
+	quieten(s.DB())
 	fill(t, s, `CREATE TABLE raw (k TEXT, age INTEGER)`, `CREATE TABLE list (k TEXT, weight REAL)`,
 		`INSERT INTO list SELECT printf('key-%07d', i * 2), (i * 37 % 1001) / 1000.0 FROM `+numbers(40_000),
 		`INSERT INTO raw SELECT printf('key-%07d', (i * 7919) % 120000), i % 10 FROM `+numbers(20_000))

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+
+	"dpsql/catalog"
+	"dpsql/engine/internal/answer"
+	"dpsql/engine/internal/declare"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/view"
+	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/sqlfront/syntax"
+)
+
+// What the tests reach behind the exported names. They are package engine_test.
+
+func (db *DB) Store() *catalog.Store                           { return db.store }
+func (db *DB) Role() Role                                      { return db.role }
+func (db *DB) Answers() *answer.Database                       { return db.answers }
+func (db *DB) Rows() *rows.Reader                              { return db.rows }
+func (db *DB) Desk() *pay.Desk                                 { return db.desk }
+func (db *DB) View(ctx context.Context) (*view.View, error)    { return db.view(ctx) }
+func (db *DB) Current(ctx context.Context) (*view.View, error) { return db.current(ctx) }
+
+// Random returns what makes the sources of noise, and SetRandom replaces it.
+func (db *DB) Random() func() *noise.Source          { return db.random }
+func (db *DB) SetRandom(random func() *noise.Source) { db.random = random }
+
+func (s *Session) DB() *DB                         { return s.db }
+func (s *Session) Asker() answer.Asker             { return s.asker() }
+func (s *Session) Declaration() *declare.Statement { return s.declaration() }
+
+// Bind binds a SELECT against a view.
+func (s *Session) Bind(ctx context.Context, v *view.View, sel *syntax.Select, args []query.Value) (*answer.Statement, error) {
+	return s.db.answers.Bind(ctx, s.asker(), v, sel, args)
+}
+
+// Plan plans a SELECT.
+func (s *Session) Plan(ctx context.Context, sel *syntax.Select, args []query.Value, how answer.Planning) (*answer.Statement, error) {
+	return s.db.answers.Plan(ctx, s.asker(), sel, args, how)
+}
