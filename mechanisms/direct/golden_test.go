@@ -1,4 +1,4 @@
-package direct
+package direct_test
 
 import (
 	"math/big"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpsql/accounting/goldentest"
+	"dpsql/mechanisms/direct"
 )
 
 // TestGolden holds the price of Gaussian noise to published figures.
@@ -22,7 +23,7 @@ func TestGolden(t *testing.T) {
 			return in.Number("alpha") * rhoOf(1, rational(in["sigma2"]))
 		}),
 		"countsketch_sigma2_for_rho": goldentest.Exact(func(in goldentest.Inputs) float64 {
-			sigma2, _ := SigmaSquared(int64(in.Number("rho")*Unit), 1).Float64()
+			sigma2, _ := direct.SigmaSquared(int64(in.Number("rho")*direct.Unit), 1).Float64()
 			return in.Number("rows") * sigma2
 		}),
 	})
@@ -38,7 +39,7 @@ func rational(text string) *big.Rat {
 
 // rhoOf is the cost at which SigmaSquared gives the noise: it is Δ²/(2ρ).
 func rhoOf(sensitivity int64, sigma2 *big.Rat) float64 {
-	one := SigmaSquared(Unit, sensitivity)
+	one := direct.SigmaSquared(direct.Unit, sensitivity)
 	cost, _ := one.Quo(one, sigma2).Float64()
 	return cost
 }

@@ -1,28 +1,30 @@
-package definition
+package definition_test
 
 import (
 	"fmt"
 	"maps"
 	"strings"
 	"testing"
+
+	"dpsql/source/definition"
 )
 
 // shape writes a condition with parentheses, other operators as commas.
-func shape(x *Expr) string {
+func shape(x *definition.Expr) string {
 	var args []string
 	for _, a := range x.Args {
 		args = append(args, shape(a))
 	}
 	switch x.Kind {
-	case Ref:
+	case definition.Ref:
 		return strings.TrimPrefix(x.Table+"."+x.Name, ".")
-	case Literal:
+	case definition.Literal:
 		return "#"
-	case And:
+	case definition.And:
 		return "(" + strings.Join(args, " AND ") + ")"
-	case Equal:
+	case definition.Equal:
 		return "(" + strings.Join(args, " = ") + ")"
-	case Query:
+	case definition.Query:
 		return "(SELECT)"
 	}
 	return x.Name + "(" + strings.Join(args, ", ") + ")"
@@ -60,7 +62,7 @@ func TestConditions(t *testing.T) {
 		"CAST(a AS VARCHAR(10)) = b":   "(VARCHAR(a) = b)",
 		"count(*) FILTER (WHERE a) = max(DISTINCT b)": "(count() = max(b))",
 	} {
-		v, err := ParseView("CREATE VIEW v AS SELECT 1 FROM t WHERE " + text)
+		v, err := definition.ParseView("CREATE VIEW v AS SELECT 1 FROM t WHERE " + text)
 		if err != nil {
 			t.Errorf("%s is not understood", text)
 		} else if got := shape(v.Select.Cores[0].Where); got != want {
@@ -70,7 +72,7 @@ func TestConditions(t *testing.T) {
 }
 
 // join writes what is joined.
-func join(f *From) string {
+func join(f *definition.From) string {
 	if f.Left == nil {
 		return f.Table + map[bool]string{true: " " + f.Alias}[f.Alias != f.Table]
 	}
@@ -86,7 +88,7 @@ func TestJoins(t *testing.T) {
 		"a INNER JOIN b USING (c, d)":       "(a + b)",
 		"(a JOIN b) CROSS JOIN ((c))":       "((a + b) + c)",
 	} {
-		v, err := ParseView("CREATE VIEW v (x) AS WITH w AS MATERIALIZED (SELECT 1) SELECT 1 FROM " + text + " GROUP BY 1 HAVING 2 ORDER BY 3 DESC NULLS LAST LIMIT 1, 2")
+		v, err := definition.ParseView("CREATE VIEW v (x) AS WITH w AS MATERIALIZED (SELECT 1) SELECT 1 FROM " + text + " GROUP BY 1 HAVING 2 ORDER BY 3 DESC NULLS LAST LIMIT 1, 2")
 		if err != nil {
 			t.Errorf("%s is not understood", text)
 		} else if got := join(v.Select.Cores[0].From); got != want || !v.Select.Limited {
@@ -104,21 +106,21 @@ func TestNotUnderstood(t *testing.T) {
 		"SELECT a MATCH b FROM c", "SELECT a REGEXP b FROM c", "SELECT 1 LIMIT (SELECT 1)", "SELECT left FROM a", "SELECT a AS 'b' FROM c", "SELECT ?", "SELECT 0x1F", "SELECT 1_000",
 		"SELECT 1 SELECT 2", "SELECT (1", "SELECT 'a", "SELECT \"a", "SELECT [a", "SELECT 1 FROM", "", "SELECT " + strings.Repeat("(", 1e5) + "1", "SELECT " + strings.Repeat("- ", 1e5) + "1",
 	} {
-		if _, err := ParseView("CREATE VIEW v AS " + text); err == nil {
+		if _, err := definition.ParseView("CREATE VIEW v AS " + text); err == nil {
 			t.Errorf("%s is understood", text)
 		}
 	}
 }
 
 func TestCollations(t *testing.T) {
-	got, ok := Collations(`CREATE TABLE "t(" (a, b TEXT COLLATE nocase DEFAULT 'x, y COLLATE rtrim', [c d] DECIMAL(1, 2) CHECK (a COLLATE nocase = 'x'),
+	got, ok := definition.Collations(`CREATE TABLE "t(" (a, b TEXT COLLATE nocase DEFAULT 'x, y COLLATE rtrim', [c d] DECIMAL(1, 2) CHECK (a COLLATE nocase = 'x'),
 		e AS (a COLLATE nocase), f COLLATE rtrim COLLATE "binary", PRIMARY KEY (a COLLATE nocase, b)) STRICT`, strings.ToLower)
 	want := map[string]string{"b": "NOCASE", "f": "BINARY"}
 	if !ok || !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for _, text := range []string{"CREATE TABLE t", "CREATE TABLE t (a COLLATE", "CREATE TABLE t (a 'x)"} {
-		if _, ok := Collations(text, strings.ToLower); ok {
+		if _, ok := definition.Collations(text, strings.ToLower); ok {
 			t.Errorf("%s is understood", text)
 		}
 	}

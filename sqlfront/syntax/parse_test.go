@@ -1,14 +1,15 @@
-package syntax
+package syntax_test
 
 import (
 	"reflect"
 	"testing"
 
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 )
 
 // domainText shows a declared column's domain.
-func domainText(c ColumnDef) string {
+func domainText(c syntax.ColumnDef) string {
 	switch {
 	case c.Source == nil:
 		return c.Domain.String()
@@ -19,7 +20,7 @@ func domainText(c ColumnDef) string {
 }
 
 func TestCreatePrivate(t *testing.T) {
-	s, err := Parse(`create private table if not exists "my table" (
+	s, err := syntax.Parse(`create private table if not exists "my table" (
 		sex TEXT IN ('F', 'it''s', NULL), age INT BETWEEN -1 AND +120, age2 INTEGER BETWEEN 0 AND 1 OR NULL,
 		code INTEGER IN (3, -2, 9223372036854775807, -9223372036854775808) OR NULL, [order] TEXT IN (SELECT DISTINCT "c d" FROM lookup),
 		d INTEGER IN (SELECT id FROM lookup) OR NULL, zip TEXT, t TEXT IN (NULL) OR NULL
@@ -27,8 +28,8 @@ func TestCreatePrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := s.(*CreatePrivate)
-	if c.Name != (Name{"my table", 36}) || !c.IfNotExists || c.Source.Text != "raw data" {
+	c := s.(*syntax.CreatePrivate)
+	if c.Name != (syntax.Name{"my table", 36}) || !c.IfNotExists || c.Source.Text != "raw data" {
 		t.Errorf("got %+v", c)
 	}
 	columns := []struct {
@@ -51,10 +52,10 @@ func TestCreatePrivate(t *testing.T) {
 	}
 	options := []struct {
 		name, value string
-		kind        ValueKind
+		kind        syntax.ValueKind
 	}{
-		{"epsilon", "2", Number}, {"delta", "1e-6", Number}, {"interactive", "+.5", Number}, {"unit", "patient_id", Word},
-		{"max_rows", "4", Number}, {"note", "x", String}, {"b", "-1", Number}, {"w", "two words", Word},
+		{"epsilon", "2", syntax.Number}, {"delta", "1e-6", syntax.Number}, {"interactive", "+.5", syntax.Number}, {"unit", "patient_id", syntax.Word},
+		{"max_rows", "4", syntax.Number}, {"note", "x", syntax.String}, {"b", "-1", syntax.Number}, {"w", "two words", syntax.Word},
 	}
 	for i, want := range options {
 		if got := c.Options[i]; got.Name.Text != want.name || got.Value != want.value || got.Kind != want.kind {
@@ -64,36 +65,36 @@ func TestCreatePrivate(t *testing.T) {
 }
 
 func TestStatements(t *testing.T) {
-	option := func(name string, at int, value string, kind ValueKind, position int) Option {
-		return Option{Name: Name{name, at}, Value: value, Kind: kind, Position: position}
+	option := func(name string, at int, value string, kind syntax.ValueKind, position int) syntax.Option {
+		return syntax.Option{Name: syntax.Name{name, at}, Value: value, Kind: kind, Position: position}
 	}
 	cases := []struct {
 		text string
-		want Statement
+		want syntax.Statement
 	}{
-		{"CREATE PUBLIC TABLE icd10", &CreatePublic{Name: Name{"icd10", 21}}},
-		{"CREATE PUBLIC TABLE IF NOT EXISTS [a b];", &CreatePublic{Name: Name{"a b", 35}, IfNotExists: true}},
-		{"CREATE RELEASE r ON t USING PROJECTION", &CreateRelease{Name: Name{"r", 16}, Table: Name{"t", 21}, Using: Projection}},
-		{"CREATE RELEASE IF NOT EXISTS r ON t (a, \"b\") USING smw WITH (epsilon = 0.5)", &CreateRelease{
-			Name: Name{"r", 30}, IfNotExists: true, Table: Name{"t", 35}, Columns: []Name{{"a", 38}, {"b", 41}}, Using: SMW,
-			Options: []Option{option("epsilon", 62, "0.5", Number, 72)}}},
-		{"CREATE MECHANISM m ON t (a) USING SMW", &CreateMechanism{Name: Name{"m", 18}, Table: Name{"t", 23},
-			Columns: []Name{{"a", 26}}, Using: SMW}},
-		{"DROP RELEASE r", &Drop{Kind: Release, Name: Name{"r", 14}}},
-		{"DROP MECHANISM IF EXISTS m", &Drop{Kind: Mechanism, Name: Name{"m", 26}, IfExists: true}},
-		{"drop private table t", &Drop{Kind: PrivateTable, Name: Name{"t", 20}}},
-		{"DROP PUBLIC TABLE t", &Drop{Kind: PublicTable, Name: Name{"t", 19}}},
-		{"SHOW TABLES", &Show{Tables}}, {"show releases", &Show{Releases}}, {"SHOW MECHANISMS", &Show{Mechanisms}},
-		{"SHOW BUDGET", &Show{Budget}}, {"SHOW LEDGER", &Show{Ledger}}, {"SHOW SETTINGS;;", &Show{Settings}},
-		{"DESCRIBE t", &Describe{Name{"t", 10}}}, {";; DESC \"t\"", &Describe{Name{"t", 9}}},
-		{"SET Accuracy = 25", &Set{option("accuracy", 5, "25", Number, 16)}},
-		{"SET mechanism = auto", &Set{option("mechanism", 5, "auto", Word, 17)}},
-		{"SET clamp = on -- now", &Set{option("clamp", 5, "on", Word, 13)}},
-		{"EXPORT RELEASE r TO 'a''b.db'", &Export{Release: Name{"r", 16}, Path: "a'b.db", PathPosition: 21}},
-		{"/* é */ SHOW /*! TABLES */ LEDGER", &Show{Ledger}},
+		{"CREATE PUBLIC TABLE icd10", &syntax.CreatePublic{Name: syntax.Name{"icd10", 21}}},
+		{"CREATE PUBLIC TABLE IF NOT EXISTS [a b];", &syntax.CreatePublic{Name: syntax.Name{"a b", 35}, IfNotExists: true}},
+		{"CREATE RELEASE r ON t USING PROJECTION", &syntax.CreateRelease{Name: syntax.Name{"r", 16}, Table: syntax.Name{"t", 21}, Using: syntax.Projection}},
+		{"CREATE RELEASE IF NOT EXISTS r ON t (a, \"b\") USING smw WITH (epsilon = 0.5)", &syntax.CreateRelease{
+			Name: syntax.Name{"r", 30}, IfNotExists: true, Table: syntax.Name{"t", 35}, Columns: []syntax.Name{{"a", 38}, {"b", 41}}, Using: syntax.SMW,
+			Options: []syntax.Option{option("epsilon", 62, "0.5", syntax.Number, 72)}}},
+		{"CREATE MECHANISM m ON t (a) USING SMW", &syntax.CreateMechanism{Name: syntax.Name{"m", 18}, Table: syntax.Name{"t", 23},
+			Columns: []syntax.Name{{"a", 26}}, Using: syntax.SMW}},
+		{"DROP RELEASE r", &syntax.Drop{Kind: syntax.Release, Name: syntax.Name{"r", 14}}},
+		{"DROP MECHANISM IF EXISTS m", &syntax.Drop{Kind: syntax.Mechanism, Name: syntax.Name{"m", 26}, IfExists: true}},
+		{"drop private table t", &syntax.Drop{Kind: syntax.PrivateTable, Name: syntax.Name{"t", 20}}},
+		{"DROP PUBLIC TABLE t", &syntax.Drop{Kind: syntax.PublicTable, Name: syntax.Name{"t", 19}}},
+		{"SHOW TABLES", &syntax.Show{syntax.Tables}}, {"show releases", &syntax.Show{syntax.Releases}}, {"SHOW MECHANISMS", &syntax.Show{syntax.Mechanisms}},
+		{"SHOW BUDGET", &syntax.Show{syntax.Budget}}, {"SHOW LEDGER", &syntax.Show{syntax.Ledger}}, {"SHOW SETTINGS;;", &syntax.Show{syntax.Settings}},
+		{"DESCRIBE t", &syntax.Describe{syntax.Name{"t", 10}}}, {";; DESC \"t\"", &syntax.Describe{syntax.Name{"t", 9}}},
+		{"SET Accuracy = 25", &syntax.Set{option("accuracy", 5, "25", syntax.Number, 16)}},
+		{"SET mechanism = auto", &syntax.Set{option("mechanism", 5, "auto", syntax.Word, 17)}},
+		{"SET clamp = on -- now", &syntax.Set{option("clamp", 5, "on", syntax.Word, 13)}},
+		{"EXPORT RELEASE r TO 'a''b.db'", &syntax.Export{Release: syntax.Name{"r", 16}, Path: "a'b.db", PathPosition: 21}},
+		{"/* é */ SHOW /*! TABLES */ LEDGER", &syntax.Show{syntax.Ledger}},
 	}
 	for _, c := range cases {
-		got, err := Parse(c.text)
+		got, err := syntax.Parse(c.text)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		} else if !reflect.DeepEqual(got, c.want) {
@@ -105,25 +106,25 @@ func TestStatements(t *testing.T) {
 func TestSelectNames(t *testing.T) {
 	for _, c := range []struct {
 		text  string
-		table Name
-		alias Name
+		table syntax.Name
+		alias syntax.Name
 	}{
-		{"SELECT COUNT(*) FROM people", Name{"people", 22}, Name{"people", 22}},
-		{"SELECT COUNT(*) FROM \"my \"\"table\" AS p", Name{`my "table`, 22}, Name{"p", 38}},
-		{"SELECT COUNT(*) FROM main.[people] x", Name{"people", 27}, Name{"x", 36}},
-		{"SELECT COUNT(*) FROM (people)", Name{"people", 23}, Name{"people", 23}},
-		{"SELECT COUNT(*) FROM dual", Name{"dual", 22}, Name{"dual", 22}},
-		{"EXPLAIN SELECT COUNT(*) FROM people", Name{"people", 30}, Name{"people", 30}},
+		{"SELECT COUNT(*) FROM people", syntax.Name{"people", 22}, syntax.Name{"people", 22}},
+		{"SELECT COUNT(*) FROM \"my \"\"table\" AS p", syntax.Name{`my "table`, 22}, syntax.Name{"p", 38}},
+		{"SELECT COUNT(*) FROM main.[people] x", syntax.Name{"people", 27}, syntax.Name{"x", 36}},
+		{"SELECT COUNT(*) FROM (people)", syntax.Name{"people", 23}, syntax.Name{"people", 23}},
+		{"SELECT COUNT(*) FROM dual", syntax.Name{"dual", 22}, syntax.Name{"dual", 22}},
+		{"EXPLAIN SELECT COUNT(*) FROM people", syntax.Name{"people", 30}, syntax.Name{"people", 30}},
 	} {
-		s, err := Parse(c.text)
+		s, err := syntax.Parse(c.text)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		if e, ok := s.(*Explain); ok {
+		if e, ok := s.(*syntax.Explain); ok {
 			s = e.Select
 		}
-		if sel := s.(*Select); sel.Table != c.table || sel.From[0].Alias != c.alias {
+		if sel := s.(*syntax.Select); sel.Table != c.table || sel.From[0].Alias != c.alias {
 			t.Errorf("%s: table %v alias %v", c.text, sel.Table, sel.From[0].Alias)
 		}
 	}

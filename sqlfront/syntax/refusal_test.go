@@ -1,4 +1,4 @@
-package syntax
+package syntax_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // refusal is a text that is refused at the mark ‸ in it.
@@ -24,7 +25,7 @@ func marked(text string) (string, int) {
 
 func failure(t *testing.T, text string) *sqlerr.Error {
 	t.Helper()
-	_, err := Parse(text)
+	_, err := syntax.Parse(text)
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("%s: got %v (%T), want a *sqlerr.Error", text, err, err)

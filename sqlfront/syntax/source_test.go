@@ -1,4 +1,4 @@
-package syntax
+package syntax_test
 
 import (
 	"fmt"
@@ -7,19 +7,20 @@ import (
 	"testing"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 func TestSourceStatements(t *testing.T) {
-	for text, want := range map[string]Statement{
-		"CREATE SOURCE warehouse USING POSTGRES WITH (dsn_env = 'WAREHOUSE_DSN')": &CreateSource{Name: Name{"warehouse", 15},
-			Options: []Option{{Name{"dsn_env", 46}, "WAREHOUSE_DSN", String, 56}}},
-		`create source if not exists "my_house" using postgresql with (DSN_ENV = W, timeout = 30);`: &CreateSource{Name: Name{"my_house", 29}, IfNotExists: true,
-			Options: []Option{{Name{"dsn_env", 63}, "W", Word, 73}, {Name{"timeout", 76}, "30", Number, 86}}},
-		"DROP SOURCE warehouse":         &Drop{Kind: SourceObject, Name: Name{"warehouse", 13}},
-		"DROP SOURCE IF EXISTS \"w h\"": &Drop{Kind: SourceObject, Name: Name{"w h", 23}, IfExists: true},
-		"SHOW SOURCES":                  &Show{Sources},
+	for text, want := range map[string]syntax.Statement{
+		"CREATE SOURCE warehouse USING POSTGRES WITH (dsn_env = 'WAREHOUSE_DSN')": &syntax.CreateSource{Name: syntax.Name{"warehouse", 15},
+			Options: []syntax.Option{{syntax.Name{"dsn_env", 46}, "WAREHOUSE_DSN", syntax.String, 56}}},
+		`create source if not exists "my_house" using postgresql with (DSN_ENV = W, timeout = 30);`: &syntax.CreateSource{Name: syntax.Name{"my_house", 29}, IfNotExists: true,
+			Options: []syntax.Option{{syntax.Name{"dsn_env", 63}, "W", syntax.Word, 73}, {syntax.Name{"timeout", 76}, "30", syntax.Number, 86}}},
+		"DROP SOURCE warehouse":         &syntax.Drop{Kind: syntax.SourceObject, Name: syntax.Name{"warehouse", 13}},
+		"DROP SOURCE IF EXISTS \"w h\"": &syntax.Drop{Kind: syntax.SourceObject, Name: syntax.Name{"w h", 23}, IfExists: true},
+		"SHOW SOURCES":                  &syntax.Show{syntax.Sources},
 	} {
-		got, err := Parse(text)
+		got, err := syntax.Parse(text)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
 		}
@@ -40,12 +41,12 @@ func TestPlaces(t *testing.T) {
 		`"my house".t`:                    {"my house", "public.t"},
 		`w."main".t`:                      {"w", `"main".t`},
 	} {
-		s, err := Parse("CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM " + from + " WITH (epsilon = 1)")
+		s, err := syntax.Parse("CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM " + from + " WITH (epsilon = 1)")
 		if err != nil {
 			t.Errorf("%s: %v", from, err)
 			continue
 		}
-		if c := s.(*CreatePrivate); c.In.Text != want[0] || c.Source.Text != want[1] || len(c.Options) != 1 {
+		if c := s.(*syntax.CreatePrivate); c.In.Text != want[0] || c.Source.Text != want[1] || len(c.Options) != 1 {
 			t.Errorf("%s: %+v, want %s", from, c, want)
 		}
 	}
