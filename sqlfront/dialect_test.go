@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -79,7 +80,7 @@ func declare(t testing.TB, text string) declared {
 var errOtherTable = errors.New("the SELECT names another table")
 
 // compile parses a statement and binds the SELECT in it, if any.
-func compile(table Table, text string) (*Bound, error) {
+func compile(table sqlfront.Table, text string) (*sqlfront.Bound, error) {
 	s, err := syntax.Parse(text)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func compile(table Table, text string) (*Bound, error) {
 	if !slices.ContainsFunc(sel.Tables, func(n syntax.Name) bool { return query.SameName(n.Text, table.Name()) }) {
 		return nil, errOtherTable
 	}
-	return Bind(sel, table, nil)
+	return sqlfront.Bind(sel, table, nil)
 }
 
 func TestDialect(t *testing.T) {

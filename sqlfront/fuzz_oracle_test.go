@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -33,7 +34,7 @@ func FuzzAgainstSQLite(f *testing.F) {
 		if err != nil || !ok || sel.Parameters > 0 {
 			return
 		}
-		b, err := Bind(sel, g, nil)
+		b, err := sqlfront.Bind(sel, g, nil)
 		if err != nil {
 			return
 		}

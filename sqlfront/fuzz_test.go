@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -43,7 +44,7 @@ func FuzzParse(f *testing.F) {
 			for i := range args {
 				args[i] = query.Text("7")
 			}
-			_, err = Bind(sel, table, args)
+			_, err = sqlfront.Bind(sel, table, args)
 		}
 		if err == nil {
 			return

@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"database/sql"
@@ -12,6 +12,7 @@ import (
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 )
 
 // sample is a table of some rows, with repeats, that SQLite holds too.
@@ -78,7 +79,7 @@ func newSample(t *testing.T) sample {
 
 // answer computes a statement's rows with exact answers in place of private
 // ones.
-func (s sample) answer(b *Bound) post.Table {
+func (s sample) answer(b *sqlfront.Bound) post.Table {
 	groups := make([]post.Group, len(b.Groups))
 	for g, keys := range b.Groups {
 		groups[g].Keys = keys

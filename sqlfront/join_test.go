@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"fmt"
@@ -9,21 +9,22 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 )
 
 // joinable is the sample with public tables beside it.
 type joinable struct {
 	sample
-	publics map[string]*PublicRows
+	publics map[string]*sqlfront.PublicRows
 }
 
-func (j joinable) Public(name string) (*PublicRows, error) {
+func (j joinable) Public(name string) (*sqlfront.PublicRows, error) {
 	return j.publics[query.FoldName(name)], nil
 }
 
 func newJoinable(t *testing.T) joinable {
 	t.Helper()
-	j := joinable{newSample(t), map[string]*PublicRows{
+	j := joinable{newSample(t), map[string]*sqlfront.PublicRows{
 		"codes": {Columns: []string{"code", "kind", "Name", "share"}, Rows: [][]any{
 			{int64(-2), "low", "a", 0.5}, {int64(0), "low", nil, 1.5}, {int64(1), "high", "B", int64(2)},
 			{int64(3), nil, "a", nil}, {int64(99), "high", "c", "x"}, {nil, "none", "n", nil}}},

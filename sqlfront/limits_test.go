@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"flag"
@@ -8,6 +8,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -118,7 +119,7 @@ func BenchmarkBind(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := Bind(s.(*syntax.Select), table, nil); err != nil {
+		if _, err := sqlfront.Bind(s.(*syntax.Select), table, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -133,7 +134,7 @@ func BenchmarkLongList(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := Bind(s.(*syntax.Select), table, args); err != nil {
+		if _, err := sqlfront.Bind(s.(*syntax.Select), table, args); err != nil {
 			b.Fatal(err)
 		}
 	}

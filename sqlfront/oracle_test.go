@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"database/sql"
@@ -11,6 +11,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -170,9 +171,9 @@ func TestAgainstSQLite(t *testing.T) {
 			text := condition(t, rapid.IntRange(0, 5).Draw(t, "depth"))
 			drawn++
 			s, err := syntax.Parse("SELECT COUNT(*) FROM grid WHERE " + text)
-			var b *Bound
+			var b *sqlfront.Bound
 			if err == nil {
-				b, err = Bind(s.(*syntax.Select), g, nil)
+				b, err = sqlfront.Bind(s.(*syntax.Select), g, nil)
 			}
 			if sqlerr.CodeOf(err) == sqlerr.Unsupported {
 				continue

@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"database/sql"
@@ -11,6 +11,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -157,9 +158,9 @@ func checkPredicate(t failer, c, rows chooser) (string, error) {
 	s := &speaker{c: c, u: table.u, left: 2 + c(12)}
 	text := s.condition()
 	statement, err := syntax.Parse("SELECT COUNT(*) FROM t WHERE " + text)
-	var b *Bound
+	var b *sqlfront.Bound
 	if err == nil {
-		b, err = Bind(statement.(*syntax.Select), table, nil)
+		b, err = sqlfront.Bind(statement.(*syntax.Select), table, nil)
 	}
 	if err != nil {
 		return text, err
@@ -183,7 +184,7 @@ func checkPredicate(t failer, c, rows chooser) (string, error) {
 }
 
 // counted returns the query of a SELECT COUNT(*).
-func counted(b *Bound) query.Query { return b.Queries[0] }
+func counted(b *sqlfront.Bound) query.Query { return b.Queries[0] }
 
 func describeColumns(u *query.Universe) string {
 	text := ""

@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -29,7 +30,7 @@ func failure(t *testing.T, text string) *sqlerr.Error {
 	t.Helper()
 	s, err := syntax.Parse(text)
 	if sel, ok := s.(*syntax.Select); ok && err == nil {
-		_, err = Bind(sel, newPeople(t), make([]query.Value, sel.Parameters))
+		_, err = sqlfront.Bind(sel, newPeople(t), make([]query.Value, sel.Parameters))
 	}
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {
@@ -263,12 +264,12 @@ func TestArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []int{0, 1, 3} {
-		_, err := Bind(s.(*syntax.Select), newPeople(t), make([]query.Value, n))
+		_, err := sqlfront.Bind(s.(*syntax.Select), newPeople(t), make([]query.Value, n))
 		if sqlerr.CodeOf(err) != sqlerr.Invalid || !strings.Contains(err.Error(), "placeholders is 2") {
 			t.Errorf("%d arguments: %v", n, err)
 		}
 	}
-	_, err = Bind(s.(*syntax.Select), newPeople(t), []query.Value{query.Text("secret"), query.Null()})
+	_, err = sqlfront.Bind(s.(*syntax.Select), newPeople(t), []query.Value{query.Text("secret"), query.Null()})
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "parameter 1") {
 		t.Errorf("a bad argument: %v, want it named and not shown", err)
 	}

@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -40,16 +41,16 @@ func newPeople(t testing.TB) people {
 }
 
 // bind parses and binds a SELECT.
-func bind(t testing.TB, text string, args ...query.Value) (*Bound, error) {
+func bind(t testing.TB, text string, args ...query.Value) (*sqlfront.Bound, error) {
 	t.Helper()
 	s, err := syntax.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return Bind(s.(*syntax.Select), newPeople(t), args)
+	return sqlfront.Bind(s.(*syntax.Select), newPeople(t), args)
 }
 
-func mustBind(t testing.TB, text string, args ...query.Value) *Bound {
+func mustBind(t testing.TB, text string, args ...query.Value) *sqlfront.Bound {
 	t.Helper()
 	b, err := bind(t, text, args...)
 	if err != nil {

@@ -1,10 +1,11 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"fmt"
 	"sync"
 	"testing"
 
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -26,7 +27,7 @@ func TestSharedStatement(t *testing.T) {
 			continue
 		}
 		bind := func() string {
-			b, err := Bind(sel, table, nil)
+			b, err := sqlfront.Bind(sel, table, nil)
 			if err != nil {
 				return err.Error()
 			}

@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -67,7 +68,7 @@ func BenchmarkSum(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Bind(s.(*syntax.Select), million{u}, nil); err != nil {
+				if _, err := sqlfront.Bind(s.(*syntax.Select), million{u}, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"strings"

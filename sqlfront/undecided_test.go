@@ -1,10 +1,11 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"errors"
 	"testing"
 
 	"dpsql/query"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -44,8 +45,8 @@ func TestUndecidedColumnsAreReported(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s\n%v", text, err)
 			}
-			_, err = Bind(statement.(*syntax.Select), table, nil)
-			var e *UndecidedError
+			_, err = sqlfront.Bind(statement.(*syntax.Select), table, nil)
+			var e *sqlfront.UndecidedError
 			if got := errors.As(err, &e); got != named || named && (e.Column != i || !query.SameName(e.Name, c.Name)) {
 				t.Errorf("%s undecided: %s\n%v", c.Name, text, err)
 			}

@@ -1,14 +1,13 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/xwb1989/sqlparser"
-
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -21,15 +20,7 @@ func valuesOf(t *testing.T, text string) (string, error) {
 		return "", err
 	}
 	sel, table := s.(*syntax.Select), newPeople(t)
-	b := &binder{s: sel, g: sel.Tokens, table: table, u: table.u, spent: new(effort)}
-	if _, err := b.bindFrom(); err != nil {
-		return "", err
-	}
-	x, err := b.expr(sel.Where.(*sqlparser.ComparisonExpr).Left)
-	if err != nil {
-		return "", err
-	}
-	q, values, err := b.values(x)
+	q, values, err := sqlfront.Values(sel, table, table.u)
 	if err != nil {
 		return "", err
 	}

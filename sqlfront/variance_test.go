@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -23,9 +24,9 @@ func TestVariancesAgainstSQLite(t *testing.T) {
 			key := drawOf(t, "key", "s", "m", "n % 2")
 			from := fmt.Sprintf(" FROM sample WHERE %s GROUP BY %s ORDER BY %[2]s", where, key)
 			st, err := syntax.Parse(fmt.Sprintf("SELECT %s, COUNT(*), VAR_POP(%[2]s), VARIANCE(%[2]s), VAR_SAMP(%[2]s), STDDEV_POP(%[2]s), STDDEV(%[2]s), STDDEV_SAMP(%[2]s)", key, x) + from)
-			var b *Bound
+			var b *sqlfront.Bound
 			if err == nil {
-				b, err = Bind(st.(*syntax.Select), s, nil)
+				b, err = sqlfront.Bind(st.(*syntax.Select), s, nil)
 			}
 			if sqlerr.CodeOf(err) == sqlerr.Unsupported {
 				continue

@@ -1,4 +1,4 @@
-package sqlfront
+package sqlfront_test
 
 import (
 	"fmt"
@@ -11,12 +11,13 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
 // drawWeights draws a public table of keys and two columns of weights, in steps
 // that differ, with the rows that SQLite is to have.
-func drawWeights(t *rapid.T) (p *PublicRows, insert string) {
+func drawWeights(t *rapid.T) (p *sqlfront.PublicRows, insert string) {
 	var steps []*query.Steps
 	for range 2 {
 		step := drawOf(t, "step", "0.001", "0.25", "0.1", "0.3", "2.5", "1", "1e-5")
@@ -30,7 +31,7 @@ func drawWeights(t *rapid.T) (p *PublicRows, insert string) {
 		}
 		steps = append(steps, &of)
 	}
-	p = &PublicRows{Columns: []string{"k", "w", "v", "region"}, Steps: []*query.Steps{nil, steps[0], steps[1], nil}}
+	p = &sqlfront.PublicRows{Columns: []string{"k", "w", "v", "region"}, Steps: []*query.Steps{nil, steps[0], steps[1], nil}}
 	var rows []string
 	for _, k := range []string{"x", "y", "unused"} {
 		if rapid.IntRange(0, 4).Draw(t, "missing") == 0 && (k != "unused" || len(rows) > 0) {
@@ -129,8 +130,8 @@ func TestRefusedWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.publics["risk"] = &PublicRows{Columns: []string{"k", "w"}, Steps: []*query.Steps{nil, &half}, Rows: [][]any{{"x", int64(1)}, {"y", int64(2)}}}
-	j.publics["twice"] = &PublicRows{Columns: []string{"k", "w"}, Steps: []*query.Steps{nil, &half}, Rows: [][]any{{"x", int64(1)}, {"x", int64(2)}}}
+	j.publics["risk"] = &sqlfront.PublicRows{Columns: []string{"k", "w"}, Steps: []*query.Steps{nil, &half}, Rows: [][]any{{"x", int64(1)}, {"y", int64(2)}}}
+	j.publics["twice"] = &sqlfront.PublicRows{Columns: []string{"k", "w"}, Steps: []*query.Steps{nil, &half}, Rows: [][]any{{"x", int64(1)}, {"x", int64(2)}}}
 	for _, c := range []struct {
 		text    string
 		code    sqlerr.Code
