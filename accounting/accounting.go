@@ -162,18 +162,18 @@ func (a Amount) valid() bool {
 		a.Epsilon != Unpayable && a.Delta != Unpayable && a.Rho != Unpayable
 }
 
-// Left returns what the caps leave after spent, 0 in a field that is used up
+// Remaining returns what the caps leave after spent, 0 in a field that is used up
 // or overdrawn. Unless a field is overdrawn, exactly the charges up to it fit.
-func (c Caps) Left(spent Amount) Amount {
+func (c Caps) Remaining(spent Amount) Amount {
 	return Amount{
-		Epsilon: left(c.ReleaseEpsilon, spent.Epsilon),
-		Delta:   left(c.ReleaseDelta, spent.Delta),
-		Rho:     left(c.InteractiveRho, spent.Rho),
+		Epsilon: remaining(c.ReleaseEpsilon, spent.Epsilon),
+		Delta:   remaining(c.ReleaseDelta, spent.Delta),
+		Rho:     remaining(c.InteractiveRho, spent.Rho),
 	}
 }
 
-// left treats a negative spent, which no ledger holds, as used up.
-func left[T ~int64](limit, spent T) T {
+// remaining treats a negative spent, which no ledger holds, as used up.
+func remaining[T ~int64](limit, spent T) T {
 	if spent < 0 || spent >= limit {
 		return 0
 	}

@@ -97,10 +97,10 @@ func TestFits(t *testing.T) {
 	if open.Fits(Amount{}, Amount{Rho: Unpayable}) {
 		t.Error("an unpayable charge fits the widest cap")
 	}
-	if got, want := caps.Left(Amount{4, 25, 30}), (Amount{6, 0, 0}); got != want {
+	if got, want := caps.Remaining(Amount{4, 25, 30}), (Amount{6, 0, 0}); got != want {
 		t.Errorf("Left = %+v, want %+v", got, want)
 	}
-	if got := caps.Left(Amount{Epsilon: -1}); got.Epsilon != 0 {
+	if got := caps.Remaining(Amount{Epsilon: -1}); got.Epsilon != 0 {
 		t.Errorf("Left of a negative sum = %+v", got)
 	}
 }
@@ -111,7 +111,7 @@ func TestLeftIsWhatFits(t *testing.T) {
 		draw := func(name string) int64 { return rapid.Int64Range(0, math.MaxInt64-1).Draw(t, name) }
 		caps := Caps{ReleaseEpsilon: Epsilon(draw("e")), ReleaseDelta: Delta(draw("d")), InteractiveRho: Rho(draw("r"))}
 		spent := Amount{caps.ReleaseEpsilon / 3, caps.ReleaseDelta / 7, caps.InteractiveRho / 2}
-		left := caps.Left(spent)
+		left := caps.Remaining(spent)
 		if !caps.Fits(spent, left) {
 			t.Fatalf("%+v does not fit %+v after %+v", left, caps, spent)
 		}

@@ -140,7 +140,7 @@ func (b *bench) largest(t *workload.Table, spend budget, draws int) ([]float64, 
 	d := line.Universe.Columns()[0].Domain
 	cells := make([]query.Query, t.Size())
 	for x := range cells {
-		cells[x] = query.Where(line.Universe, 0, d.Of(query.Int(int64(x))))
+		cells[x] = query.Where(line.Universe, 0, d.SetOf(query.Int(int64(x))))
 	}
 	out := make([]float64, draws)
 	for i := range out {

@@ -62,7 +62,7 @@ func (tx *Tx) Affords(account int64, kind Kind, action string, amount accounting
 		return err
 	}
 	if free := amount == (accounting.Amount{}); !free && !a.Caps.Fits(spent, amount) {
-		return overCap(a, kind, action, amount, a.Caps.Left(spent))
+		return overCap(a, kind, action, amount, a.Caps.Remaining(spent))
 	}
 	return nil
 }

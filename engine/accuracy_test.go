@@ -371,9 +371,9 @@ func (w *cellwise) queryError(m int, kind string, off cellErrors, times map[quer
 // cellError asks a release for a cell.
 func (w *cellwise) cellError(t *testing.T, a answer.Loaded, x query.Element, cell []query.Value) float64 {
 	t.Helper()
-	each := make([]query.Each, len(cell))
+	each := make([]query.ColumnSet, len(cell))
 	for i, c := range w.u.Columns() {
-		each[i] = query.Each{Column: i, Set: c.Domain.Of(cell[i])}
+		each[i] = query.ColumnSet{Column: i, Set: c.Domain.SetOf(cell[i])}
 	}
 	e, err := a.Evaluate(context.Background(), query.Conjunction(w.u, each), 0.5)
 	if err != nil {

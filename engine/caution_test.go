@@ -27,7 +27,7 @@ func TestCaution(t *testing.T) {
 			break // it can no longer be afforded
 		}
 		v, _ := s.DB().Current(t.Context())
-		left := v.Accounts[v.Tables[0].Account].Left().Rho.Float()
+		left := v.Accounts[v.Tables[0].Account].Remaining().Rho.Float()
 		r := must(t, s, text)
 		dear := r.Answer.Cost.Rho > left/10
 		if warned(explained) != dear || warned(r) != dear {

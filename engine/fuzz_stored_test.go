@@ -125,9 +125,9 @@ func parseHistory(lines string) (rows []catalog.HistoryRow) {
 func plausible(t *testing.T, u *query.Universe, p smw.Params, h *smw.Hypothesis) {
 	t.Helper()
 	columns := u.Columns()
-	one := query.Where(u, 1, columns[1].Domain.Of(query.Text("x")))
+	one := query.Where(u, 1, columns[1].Domain.SetOf(query.Text("x")))
 	for _, age := range []int64{0, 3, 9} {
-		q, err := query.Where(u, 0, columns[0].Domain.Of(query.Int(age))).And(one)
+		q, err := query.Where(u, 0, columns[0].Domain.SetOf(query.Int(age))).And(one)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func FuzzStoredHypothesis(f *testing.F) {
 		}
 		p := h.Published.Params
 		plausible(t, u, p.Params, h.Learned)
-		q := query.Where(u, 0, u.Columns()[0].Domain.Of(query.Int(3)))
+		q := query.Where(u, 0, u.Columns()[0].Domain.SetOf(query.Int(3)))
 		if w, known, err := h.Margin(q, 0.95); err != nil || known && !(w >= float64(p.Threshold)) {
 			t.Fatalf("margin %v, %v", w, err)
 		}

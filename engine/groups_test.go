@@ -134,8 +134,8 @@ func TestSharedAnswers(t *testing.T) {
 // probability of exp(−2·20000·0.019²) = 5.4e-7 at most (Hoeffding).
 func TestMeansAreCovered(t *testing.T) {
 	t.Parallel()
-	sum, _ := direct.For(direct.Request{Accuracy: 1500, Confidence: 0.95, Sensitivity: 100})
-	rows, _ := direct.For(direct.Request{Accuracy: 14, Confidence: 0.95, Sensitivity: 1})
+	sum, _ := direct.PlanFor(direct.Request{Accuracy: 1500, Confidence: 0.95, Sensitivity: 100})
+	rows, _ := direct.PlanFor(direct.Request{Accuracy: 14, Confidence: 0.95, Sensitivity: 1})
 	mean := post.Mean{Terms: []post.Term{{Slot: 0, Factor: 1}}, Count: 1}
 	p := post.Program{Columns: []post.Column{{Name: "avg", Value: mean}}, Limit: -1}
 	widths := make(map[float64]float64) // of each law at each confidence, computed once

@@ -173,7 +173,7 @@ func TestMonotoneClassIsItsDefinition(t *testing.T) {
 			for j, column := range columns {
 				d := column.Domain
 				of := i >> (2 * j) & 3
-				q, _ = q.And(query.Where(u, j, []query.Set{d.None(), d.Of(no[j]), d.Of(yes[j]), d.All()}[of]))
+				q, _ = q.And(query.Where(u, j, []query.Set{d.None(), d.SetOf(no[j]), d.SetOf(yes[j]), d.All()}[of]))
 				literals += map[int]int{2: 1}[of]
 				free += map[int]int{3: 1}[of]
 			}

@@ -117,7 +117,7 @@ func histogramDraw(t *testing.T, s *engine.Session) func(uint64) [3]int64 {
 		}
 		d := u.Columns()[0].Domain
 		for i, sex := range []query.Value{query.Text("F"), query.Text("M"), query.Null()} {
-			a, err := release.Answer(context.Background(), query.Where(u, 0, d.Of(sex)), 0.95)
+			a, err := release.Answer(context.Background(), query.Where(u, 0, d.SetOf(sex)), 0.95)
 			if err != nil {
 				t.Fatal(err)
 			}

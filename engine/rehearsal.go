@@ -546,7 +546,7 @@ func (r *Rehearsal) Total() *Result {
 		if !ok {
 			continue
 		}
-		was := a.Caps.Left(r.before[t.Account])
+		was := a.Caps.Remaining(r.before[t.Account])
 		row := func(account, unit string, total, left, then accounting.Amount, of func(accounting.Amount) fmt.Stringer, words string) {
 			if of(total).String() == "0" {
 				return
@@ -555,7 +555,7 @@ func (r *Rehearsal) Total() *Result {
 			out.Rows = append(out.Rows, []any{t.Name, account, unit, of(left).String(), of(spent).String(), of(then).String(), words})
 		}
 		caps := accounting.Amount{Epsilon: a.Caps.ReleaseEpsilon, Delta: a.Caps.ReleaseDelta, Rho: a.Caps.InteractiveRho}
-		then := a.Left()
+		then := a.Remaining()
 		row("releases", "ε", caps, was, then, func(a accounting.Amount) fmt.Stringer { return a.Epsilon }, percent(then.Epsilon, caps.Epsilon))
 		row("releases", "δ", caps, was, then, func(a accounting.Amount) fmt.Stringer { return a.Delta }, percent(then.Delta, caps.Delta))
 		row("interactive", "ρ", caps, was, then, func(a accounting.Amount) fmt.Stringer { return a.Rho }, r.s.db.interactiveWords(a, t, r.s.settings))

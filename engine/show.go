@@ -205,7 +205,7 @@ func (db *DB) showBudget(v *view.View, s Settings) *Result {
 		if !ok {
 			continue
 		}
-		left := a.Left()
+		left := a.Remaining()
 		row := func(account, unit string, total, spent, left fmt.Stringer, words string) {
 			if total.String() != "0" {
 				r.Rows = append(r.Rows, []any{t.Name, account, unit, total.String(), spent.String(), left.String(), words})
@@ -233,7 +233,7 @@ func (db *DB) interactiveWords(a view.Account, t *view.Table, s Settings) string
 		return total
 	}
 	answers := "too little for a direct answer"
-	switch n := int64(a.Left().Rho) / p.Rho; {
+	switch n := int64(a.Remaining().Rho) / p.Rho; {
 	case n == 1:
 		answers = "1 more direct answer"
 	case n > 1:

@@ -156,7 +156,7 @@ func countsAgree(t *testing.T, s *engine.Session, name string, meant [][4]*query
 	}
 	u := table.Universe
 	check("all", query.All(u), func([4]*query.Value) bool { return true })
-	seven := query.Where(u, 1, u.Columns()[1].Domain.Of(query.Int(7)))
+	seven := query.Where(u, 1, u.Columns()[1].Domain.SetOf(query.Int(7)))
 	for column, c := range u.Columns() {
 		for _, st := range straysInColumns {
 			value := st.text
@@ -166,7 +166,7 @@ func countsAgree(t *testing.T, s *engine.Session, name string, meant [][4]*query
 			if value == nil {
 				continue
 			}
-			set := c.Domain.Of(*value)
+			set := c.Domain.SetOf(*value)
 			check(fmt.Sprintf("%s = %v", c.Name, *value), query.Where(u, column, set), func(r [4]*query.Value) bool { return *r[column] == *value })
 			either, err := query.Where(u, column, set.Complement()).Or(seven) // streamed, not pushed down
 			if err != nil {

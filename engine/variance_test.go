@@ -72,7 +72,7 @@ func TestVariancesAreCovered(t *testing.T) {
 	const c = 50
 	laws := make([]direct.Plan, 3)
 	for i, w := range []int64{1, 100, c * c} { // weights, and rows to within 14 at 95 % each
-		laws[i], _ = direct.For(direct.Request{Accuracy: float64(14 * w), Confidence: 0.95, Sensitivity: w})
+		laws[i], _ = direct.PlanFor(direct.Request{Accuracy: float64(14 * w), Confidence: 0.95, Sensitivity: w})
 	}
 	truths := [3]int64{1000, 15_000, 0} // values 10 and 20, half of them each
 	truths[2] = 500*(c-10)*(c-10) + 500*(c-20)*(c-20)

@@ -33,7 +33,7 @@ func (c Constant) Type() Type {
 	return Integer
 }
 
-func (c Constant) value(*row) sqlvalue.Value { return sqlvalue.OfAny(c.Value) }
+func (c Constant) value(*row) sqlvalue.Value { return sqlvalue.FromAny(c.Value) }
 func (c Constant) each(func(Expr))           {}
 
 // Key is a grouped expression.
@@ -52,7 +52,7 @@ func (k Key) value(r *row) sqlvalue.Value {
 	if v.IsInt() && k.Unit != nil {
 		return sqlvalue.Real(quotient(units(big.NewInt(v.Int64()), k.Unit), 1))
 	}
-	return sqlvalue.OfColumn(v)
+	return sqlvalue.FromColumn(v)
 }
 
 // Term is an answer times a factor.
@@ -134,7 +134,7 @@ func (m Margin) Type() Type        { return Real }
 func (m Margin) each(f func(Expr)) { f(m.Operand) }
 
 func (m Margin) value(r *row) sqlvalue.Value {
-	return sqlvalue.OfAny(margin(m.Operand, m.Operand.value(r), r))
+	return sqlvalue.FromAny(margin(m.Operand, m.Operand.value(r), r))
 }
 
 // Negative is -x.

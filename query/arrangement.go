@@ -67,7 +67,7 @@ func (a *Arrangement) Cells(q Query, f func(*Cell)) {
 // member is where a query of the list has got to.
 type member struct {
 	query int
-	at    *node
+	node  *node
 }
 
 // cutLevel is the scratch of one column; only one walk at a time is at it.
@@ -103,7 +103,7 @@ func (a *Arrangement) walk(from int, n *node, active []member, size uint64) {
 	}
 	at := n.level
 	for _, m := range active {
-		at = min(at, m.at.level)
+		at = min(at, m.node.level)
 	}
 	for i := from; i < min(at, len(a.levels)); i++ {
 		a.cell.Sets[i] = nil
@@ -118,9 +118,9 @@ func (a *Arrangement) walk(from int, n *node, active []member, size uint64) {
 	l.inIndex = 0
 	for _, m := range active {
 		switch {
-		case m.at.level != at:
+		case m.node.level != at:
 			l.later = append(l.later, m)
-		case m.at != a.roots[m.query]: // a root is found by the index
+		case m.node != a.roots[m.query]: // a root is found by the index
 			l.here, l.cursors = append(l.here, m), append(l.cursors, 0)
 		}
 	}
@@ -144,7 +144,7 @@ func (a *Arrangement) emit(n *node, active []member, size uint64) {
 	c := &a.cell
 	c.Size, c.Weight, c.In = size, n.weight, c.In[:0]
 	for _, m := range active {
-		c.In = append(c.In, Member{m.query, m.at.weight})
+		c.In = append(c.In, Member{m.query, m.node.weight})
 	}
 	a.yield(c)
 }
@@ -159,7 +159,7 @@ func (a *Arrangement) cutSpans(at int, n *node, size uint64) {
 	for _, s := range spans {
 		l.hits = l.hits[:0]
 		for k, m := range l.here {
-			l.cross(s, m.query, m.at.spans, &l.cursors[k])
+			l.cross(s, m.query, m.node.spans, &l.cursors[k])
 		}
 		for k, w := range a.index[at].wide {
 			l.cross(s, w.query, w.spans, &l.cursors[len(l.here)+k])
@@ -245,11 +245,11 @@ func (a *Arrangement) cutCases(at int, n *node, size uint64) {
 		l.next = append(l.next[:0], l.later...)
 		branched := false
 		for k, m := range l.here {
-			i := seekCase(m.at.cases, l.cursors[k], c.value)
+			i := seekCase(m.node.cases, l.cursors[k], c.value)
 			l.cursors[k] = i
-			to := m.at.rest
-			if i < len(m.at.cases) && m.at.cases[i].value == c.value {
-				to = m.at.cases[i].to
+			to := m.node.rest
+			if i < len(m.node.cases) && m.node.cases[i].value == c.value {
+				to = m.node.cases[i].to
 			}
 			if !to.isZero() {
 				l.next, branched = append(l.next, member{m.query, to}), true

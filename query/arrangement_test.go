@@ -15,7 +15,7 @@ func finite(t *rapid.T, u *Universe) Query {
 	for i, c := range u.Columns() {
 		if !c.Domain.Finite() {
 			listed := rapid.SliceOfN(rapid.SampledFrom(values(c.Domain)), 0, 4).Draw(t, "listed")
-			q = must(q.And(Where(u, i, c.Domain.Of(listed...))))
+			q = must(q.And(Where(u, i, c.Domain.SetOf(listed...))))
 		}
 		if c.Domain.Finite() && rapid.IntRange(0, 3).Draw(t, "weighted") == 0 {
 			w := rapid.SliceOfN(rapid.Int64Range(0, 3), int(c.Domain.Size()), int(c.Domain.Size())).Draw(t, "weights")
@@ -137,7 +137,7 @@ func TestArrangementOfLongLists(t *testing.T) {
 			}
 			q := Where(u, 0, set)
 			if rapid.Bool().Draw(t, "both") {
-				q = must(q.And(Where(u, 1, u.Columns()[1].Domain.Of(Int(rapid.Int64Range(0, 2).Draw(t, "b"))))))
+				q = must(q.And(Where(u, 1, u.Columns()[1].Domain.SetOf(Int(rapid.Int64Range(0, 2).Draw(t, "b"))))))
 			}
 			sizes, records := map[string]uint64{}, map[string]uint64{}
 			a.Cells(q, func(c *Cell) { sizes[signature(u, list, c)] += c.Size })

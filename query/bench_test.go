@@ -49,7 +49,7 @@ func BenchmarkConjunction(b *testing.B) {
 	for b.Loop() {
 		q := All(u)
 		for i := range 4 {
-			q = must(q.And(Where(u, i, d.Of(Int(3), Int(4), Int(50)))))
+			q = must(q.And(Where(u, i, d.SetOf(Int(3), Int(4), Int(50)))))
 		}
 		_ = q.String()
 	}

@@ -79,7 +79,7 @@ func randomQuery(t *testing.T, u *Universe, random *rand.Rand) Query {
 				}
 			}
 			var err error
-			if part, err = part.And(Where(u, i, c.Domain.Of(values...))); err != nil {
+			if part, err = part.And(Where(u, i, c.Domain.SetOf(values...))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,13 +10,13 @@ import (
 func TestElementsOfLargeUniverses(t *testing.T) {
 	u := ofSizes(t, maxHashes+1, 1<<40+1, 4, 1<<40+1)
 	columns := u.Columns()
-	pinned := []Each{{1, columns[1].Domain.Of(Int(1), Int(2), Int(1<<39))}, {3, columns[3].Domain.Of(Int(5), Int(1<<40))}}
+	pinned := []ColumnSet{{1, columns[1].Domain.SetOf(Int(1), Int(2), Int(1<<39))}, {3, columns[3].Domain.SetOf(Int(5), Int(1<<40))}}
 	some, err := columns[0].Domain.Less(Int(1000), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	few := append([]Each{{0, columns[0].Domain.Of(Int(7), Int(8), Int(4000))}}, pinned...)
-	for name, q := range map[string]Query{"many": Conjunction(u, append([]Each{{0, some}}, pinned...)), "few": Conjunction(u, few)} {
+	few := append([]ColumnSet{{0, columns[0].Domain.SetOf(Int(7), Int(8), Int(4000))}}, pinned...)
+	for name, q := range map[string]Query{"many": Conjunction(u, append([]ColumnSet{{0, some}}, pinned...)), "few": Conjunction(u, few)} {
 		coder := NewCoder(u, [16]byte{1, 2, 3})
 		want := make(map[Element]bool)
 		eachTuple(u, q, func(x []Value) {

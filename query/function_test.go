@@ -78,7 +78,7 @@ func TestValues(t *testing.T) {
 				t.Fatalf("column %d of %v: %v", column, q, found)
 			}
 			for _, v := range values(c.Domain) {
-				if got := !c.Domain.Of(v).Intersect(found).IsEmpty(); got != want[v] {
+				if got := !c.Domain.SetOf(v).Intersect(found).IsEmpty(); got != want[v] {
 					t.Fatalf("column %d of %v has value %v: %v, want %v", column, q, v, got, want[v])
 				}
 			}
@@ -88,11 +88,11 @@ func TestValues(t *testing.T) {
 
 func TestEach(t *testing.T) {
 	d := must(NewRange(1, 9, true))
-	got := slices.Collect(d.Of(Int(3), Null(), Int(4), Int(9)).Each())
+	got := slices.Collect(d.SetOf(Int(3), Null(), Int(4), Int(9)).Each())
 	if want := []Value{Null(), Int(3), Int(4), Int(9)}; !slices.Equal(got, want) {
 		t.Errorf("the values are %v, want %v", got, want)
 	}
-	if got := slices.Collect(Unbounded().Of(Text("b"), Text("a")).Each()); !slices.Equal(got, []Value{Text("a"), Text("b")}) {
+	if got := slices.Collect(Unbounded().SetOf(Text("b"), Text("a")).Each()); !slices.Equal(got, []Value{Text("a"), Text("b")}) {
 		t.Errorf("the values are %v", got)
 	}
 }
@@ -187,7 +187,7 @@ func TestRamps(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		q := must(Weighted(u, 0, rapid.SliceOfN(rapid.Int64Range(0, 4), 11, 11).Draw(t, "weights")))
-		q = must(q.And(Where(u, 1, u.Columns()[1].Domain.Of(Int(rapid.Int64Range(0, 1).Draw(t, "b"))))))
+		q = must(q.And(Where(u, 1, u.Columns()[1].Domain.SetOf(Int(rapid.Int64Range(0, 1).Draw(t, "b"))))))
 		if back, err := Parse(u, q.String()); err != nil || !back.Equal(q) {
 			t.Fatalf("%v parses as %v, %v", q, back, err)
 		}

@@ -200,9 +200,9 @@ func (q Query) put(values map[int]Value) *node {
 	return walk(q.root)
 }
 
-// Within returns the query over a universe of the first columns of its own;
+// OverPrefix returns the query over a universe of the first columns of its own;
 // false when it depends on another column.
-func (q Query) Within(u *Universe) (Query, bool) {
+func (q Query) OverPrefix(u *Universe) (Query, bool) {
 	for _, c := range q.Columns() {
 		if c >= len(u.columns) {
 			return Query{}, false

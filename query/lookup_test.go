@@ -24,7 +24,7 @@ func TestResolve(t *testing.T) {
 			l.Rows = append(l.Rows, LookupRow{v, rows[v]})
 		}
 		q, holds := predicate(t, u, 3)
-		resolved, ok := must(q.Resolve(l)).Within(base)
+		resolved, ok := must(q.Resolve(l)).OverPrefix(base)
 		if !ok {
 			t.Fatalf("%v still depends on what is looked up", q)
 		}

@@ -27,27 +27,27 @@ func None(u *Universe) Query { return Query{u, zero} }
 
 // Where returns the query that is 1 where the column's value lies in s, a set
 // of the column's domain.
-func Where(u *Universe, column int, s Set) Query { return Query{u, within(column, s, one)} }
+func Where(u *Universe, column int, s Set) Query { return Query{u, restricted(column, s, one)} }
 
-// Each is a set of a column's values.
-type Each struct {
+// ColumnSet is a set of a column's values.
+type ColumnSet struct {
 	Column int
 	Set    Set
 }
 
 // Conjunction returns the query that is 1 where each of the columns, which are
 // ascending, has its value in its set.
-func Conjunction(u *Universe, sets []Each) Query {
+func Conjunction(u *Universe, sets []ColumnSet) Query {
 	n := one
 	for i := len(sets) - 1; i >= 0; i-- {
-		n = within(sets[i].Column, sets[i].Set, n)
+		n = restricted(sets[i].Column, sets[i].Set, n)
 	}
 	return Query{u, n}
 }
 
-// within returns the node that leads to another, of later columns, where the
+// restricted returns the node that leads to another, of later columns, where the
 // column's value lies in the set.
-func within(column int, s Set, to *node) *node {
+func restricted(column int, s Set, to *node) *node {
 	if s.dom.Finite() {
 		spans := make([]span, len(s.ranges))
 		for i, r := range s.ranges {

@@ -95,7 +95,7 @@ func atom(t *rapid.T, u *Universe) (Query, func([]Value) bool) {
 			list = append(list, v, v)
 		}
 	}
-	s := d.Of(list...)
+	s := d.SetOf(list...)
 	return Where(u, i, s), func(x []Value) bool { return picked[x[i]] }
 }
 
@@ -213,7 +213,7 @@ func TestProductSets(t *testing.T) {
 func TestWeights(t *testing.T) {
 	u := must(NewUniverse([]Column{{"a", must(NewRange(0, 3, false))}, {"b", must(NewRange(0, 1, false))}}))
 	sum := must(Weighted(u, 0, []int64{0, 1, 2, 3}))
-	q := must(sum.And(Where(u, 1, u.Columns()[1].Domain.Of(Int(1)))))
+	q := must(sum.And(Where(u, 1, u.Columns()[1].Domain.SetOf(Int(1)))))
 	for _, x := range tuples(u) {
 		if got, want := q.Weight(x), x[0].Int64()*x[1].Int64(); got != want {
 			t.Errorf("weight of %v is %d, want %d", x, got, want)
@@ -242,9 +242,9 @@ func TestCanonicalText(t *testing.T) {
 		{"zip", Unbounded()},
 	}))
 	sex, age, zip := u.Columns()[0].Domain, u.Columns()[1].Domain, u.Columns()[3].Domain
-	f := Where(u, 0, sex.Of(Text("F")))
+	f := Where(u, 0, sex.SetOf(Text("F")))
 	young := Where(u, 1, must(age.Less(Int(30), false)))
-	rich := Where(u, 2, u.Columns()[2].Domain.Of(Int(1)))
+	rich := Where(u, 2, u.Columns()[2].Domain.SetOf(Int(1)))
 	tests := []struct {
 		q    Query
 		want string
@@ -254,7 +254,7 @@ func TestCanonicalText(t *testing.T) {
 		{must(f.And(young)), "sex{'F': age{0..29: 1}}"},
 		{must(young.Not()), "age{NULL, 30..120: 1}"},
 		{must(f.Or(rich)), `sex{'F': 1; 'M': "income>50K"{1: 1}}`},
-		{Where(u, 3, zip.Of(Text("it's"), Null())), "zip{NULL, 'it''s': 1}"},
+		{Where(u, 3, zip.SetOf(Text("it's"), Null())), "zip{NULL, 'it''s': 1}"},
 		{Where(u, 3, zip.NotNull()), "zip{NULL: 0; else: 1}"},
 	}
 	for _, tt := range tests {
@@ -271,7 +271,7 @@ func TestSharedParts(t *testing.T) {
 	u := must(NewUniverse([]Column{{"a", bit}, {"b", bit}, {"c", bit}}))
 	parity := None(u)
 	for i := range u.Columns() {
-		one := Where(u, i, bit.Of(Int(1)))
+		one := Where(u, i, bit.SetOf(Int(1)))
 		parity = must(must(parity.And(must(one.Not()))).Or(must(must(parity.Not()).And(one))))
 	}
 	want := "a{0: b{0: @1=c{1: 1}; 1: @2=c{0: 1}}; 1: b{0: @2; 1: @1}}"

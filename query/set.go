@@ -41,10 +41,10 @@ func (d Domain) ordinals(first, end uint64) Set {
 }
 
 // NotNull returns the set of every value but NULL.
-func (d Domain) NotNull() Set { return d.Of(Null()).Complement() }
+func (d Domain) NotNull() Set { return d.SetOf(Null()).Complement() }
 
-// Of returns the set of the given values; those outside the domain are left out.
-func (d Domain) Of(values ...Value) Set {
+// SetOf returns the set of the given values; those outside the domain are left out.
+func (d Domain) SetOf(values ...Value) Set {
 	if !d.Finite() {
 		return d.listed(values)
 	}

@@ -20,7 +20,7 @@ func TestSetAlgebra(t *testing.T) {
 					list = append(list, v)
 				}
 			}
-			return d.Of(list...), in
+			return d.SetOf(list...), in
 		}
 		s, in := draw("s")
 		r, also := draw("t")

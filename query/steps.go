@@ -15,7 +15,7 @@ type Steps struct {
 	step   *big.Rat
 	null   bool
 
-	over, under float64 // the step's, where n·over/under rounds once for each n; else under is 0
+	numerator, denominator float64 // the step's, where n·numerator/denominator rounds once for each n; else denominator is 0
 }
 
 // maxSteps bounds the bounds of a domain, in steps. Up to it the rounding of a
@@ -36,7 +36,7 @@ func NewSteps(lo, hi, step *big.Rat, orNull bool) (Steps, error) {
 	}
 	s := Steps{step: new(big.Rat).Set(step), null: orNull}
 	if p, q := step.Num(), step.Denom(); p.IsInt64() && p.Int64() <= maxExact/int64(maxSteps) && q.IsInt64() && q.Int64() <= maxExact {
-		s.over, s.under = float64(p.Int64()), float64(q.Int64())
+		s.numerator, s.denominator = float64(p.Int64()), float64(q.Int64())
 	}
 	for _, bound := range []struct {
 		of *big.Rat
@@ -68,9 +68,9 @@ func (s Steps) Number(n int64) float64 {
 	return x
 }
 
-// In returns a number in steps. It is not cut to an integer, but for one that
+// InSteps returns a number in steps. It is not cut to an integer, but for one that
 // is the REAL nearest to a multiple: that stands for it, as 0.1 does for a tenth.
-func (s Steps) In(x *big.Rat) *big.Rat {
+func (s Steps) InSteps(x *big.Rat) *big.Rat {
 	in := new(big.Rat).Quo(x, s.step)
 	n, ok := nearest(in)
 	if r, exact := x.Float64(); ok && exact && s.Number(n) == r {
@@ -109,7 +109,7 @@ func (s Steps) Value(v any) (Value, error) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return Value{}, sqlerr.New(sqlerr.Invalid, "%g is not in the declared domain %v", x, s)
 	}
-	if n := math.Round(x / s.over * s.under); n >= float64(s.lo) && n <= float64(s.hi) && n*s.over/s.under == x {
+	if n := math.Round(x / s.numerator * s.denominator); n >= float64(s.lo) && n <= float64(s.hi) && n*s.numerator/s.denominator == x {
 		return Int(int64(n)), nil // x is the REAL nearest to a multiple, as nearly all are
 	}
 	slack := big.NewRat(max(s.hi, -s.lo, 1), 1<<50)

@@ -76,11 +76,11 @@ func TestStepsThereAndBack(t *testing.T) {
 		if err != nil || v != Int(n) {
 			t.Fatalf("%d steps of %s are %g, and that is %v, %v", n, step, s.Number(n), v, err)
 		}
-		if in := s.In(new(big.Rat).SetFloat64(s.Number(n))); !in.IsInt() || in.Num().Int64() != n {
+		if in := s.InSteps(new(big.Rat).SetFloat64(s.Number(n))); !in.IsInt() || in.Num().Int64() != n {
 			t.Fatalf("%d steps of %s are %g, and that is %v", n, step, s.Number(n), in)
 		}
 		between := (s.Number(n) + s.Number(n+1)) / 2
-		if in := s.In(new(big.Rat).SetFloat64(between)); in.Cmp(big.NewRat(n, 1)) <= 0 || in.Cmp(big.NewRat(n+1, 1)) >= 0 {
+		if in := s.InSteps(new(big.Rat).SetFloat64(between)); in.Cmp(big.NewRat(n, 1)) <= 0 || in.Cmp(big.NewRat(n+1, 1)) >= 0 {
 			t.Fatalf("%g is %v steps of %s, not between %d and %d", between, in, step, n, n+1)
 		}
 		if _, err := s.Value(between); err == nil {

@@ -37,7 +37,7 @@ func TestTermsAreTheQuery(t *testing.T) {
 
 func inAll(sets []Set, tuple []Value) bool {
 	for i, s := range sets {
-		if s.Intersect(s.Domain().Of(tuple[i])).IsEmpty() {
+		if s.Intersect(s.Domain().SetOf(tuple[i])).IsEmpty() {
 			return false
 		}
 	}

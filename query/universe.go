@@ -298,11 +298,11 @@ func (d Domain) String() string {
 		}
 		return s
 	}
-	return "IN (" + joinValues(declared(e.list)) + ")"
+	return "IN (" + joinValues(declaredOrder(e.list)) + ")"
 }
 
-// declared returns sorted values with NULL last, as people write it.
-func declared(values []Value) []Value {
+// declaredOrder returns sorted values with NULL last, as people write it.
+func declaredOrder(values []Value) []Value {
 	if values[0].IsNull() {
 		return append(slices.Clone(values[1:]), values[0])
 	}

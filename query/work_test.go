@@ -17,7 +17,7 @@ func TestSwitch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := Where(u, 2, a.Of(Int(1)))
+	one := Where(u, 2, a.SetOf(Int(1)))
 	low, err := a.Less(Int(5), false)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestSwitch(t *testing.T) {
 		t.Errorf("Switch: got %v, %v; want %v, %v", got, err, want, err2)
 	}
 	text, err := SwitchText(u, 1, []Case{{Text("z"), one}, {Text("a"), one}, {Null(), None(u)}}, None(u))
-	want, err2 = Where(u, 1, Unbounded().Of(Text("a"), Text("z"))).And(one)
+	want, err2 = Where(u, 1, Unbounded().SetOf(Text("a"), Text("z"))).And(one)
 	if err != nil || err2 != nil || !text.Equal(want) {
 		t.Errorf("SwitchText: got %v, %v; want %v, %v", text, err, want, err2)
 	}
@@ -60,7 +60,7 @@ func TestWork(t *testing.T) {
 	equal := func(x, y int) Query {
 		q := None(u)
 		for v := range d.Size() {
-			both, err := Where(u, x, d.Of(d.Value(v))).And(Where(u, y, d.Of(d.Value(v))))
+			both, err := Where(u, x, d.SetOf(d.Value(v))).And(Where(u, y, d.SetOf(d.Value(v))))
 			if err != nil {
 				t.Fatal(err)
 			}

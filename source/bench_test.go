@@ -52,8 +52,8 @@ func BenchmarkCount(b *testing.B) {
 	c := table.Columns
 	thirties, _ := c[1].Domain.Greater(query.Int(30), true)
 	thirties = thirties.Intersect(below(c[1].Domain, 35))
-	q := where(b, u, c[0].Domain.Of(query.Int(1)), thirties, c[2].Domain.All(), c[3].Domain.Of(query.Text("d1"), query.Text("d2")))
-	different, err := q.Or(query.Where(u, 2, c[2].Domain.Of(query.Int(3))))
+	q := where(b, u, c[0].Domain.SetOf(query.Int(1)), thirties, c[2].Domain.All(), c[3].Domain.SetOf(query.Text("d1"), query.Text("d2")))
+	different, err := q.Or(query.Where(u, 2, c[2].Domain.SetOf(query.Int(3))))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func TestCountManyColumns(t *testing.T) {
 			table.Columns = append(table.Columns, query.Column{Name: fmt.Sprintf("c%d", i), Domain: domain})
 		}
 		db := memory(t, "CREATE TABLE raw ("+strings.Join(names, ", ")+")", "INSERT INTO raw (c0, c1499) VALUES (2, 2), (0, 2), (2, 77)")
-		q := query.Where(universe(t, table.Columns), 0, domain.Of(query.Int(2)))
+		q := query.Where(universe(t, table.Columns), 0, domain.SetOf(query.Int(2)))
 		if got, err := SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || got != 1 {
 			t.Errorf("%s: got %d, %v, want 1", name, got, err)
 		}
@@ -173,7 +173,7 @@ func TestCountUsesAnIndex(t *testing.T) {
 		"CREATE INDEX ib ON raw (b)", "CREATE INDEX ic ON raw (c)")
 	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 99)},
 		{Name: "b", Domain: query.Unbounded()}, {Name: "c", Domain: query.Unbounded()}}}
-	for i, set := range []query.Set{table.Columns[0].Domain.Of(query.Int(3)), query.Unbounded().Of(query.Text("x")), query.Unbounded().Of(query.Text("x"))} {
+	for i, set := range []query.Set{table.Columns[0].Domain.SetOf(query.Int(3)), query.Unbounded().SetOf(query.Text("x")), query.Unbounded().SetOf(query.Text("x"))} {
 		sets := []query.Set{table.Columns[0].Domain.All(), query.Unbounded().All(), query.Unbounded().All()}
 		sets[i] = set
 		cond, ok, err := conjunction(context.Background(), db, table, sets)

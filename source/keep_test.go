@@ -157,7 +157,7 @@ func TestKeepHeavyUnits(t *testing.T) {
 		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 11999) INSERT INTO raw SELECT i % 7, 'b' || (i % 11), CASE WHEN i % 3 = 0 THEN 'heavy' ELSE i / 500 END FROM n")
 	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 5)}, {Name: "b", Domain: query.Unbounded()}}, Unit: "Person", Key: []byte("key")}
 	u := universe(t, table.Columns)
-	few := where(t, u, table.Columns[0].Domain.Of(query.Int(1)), query.Unbounded().Of(query.Text("b4")))
+	few := where(t, u, table.Columns[0].Domain.SetOf(query.Int(1)), query.Unbounded().SetOf(query.Text("b4")))
 	for _, l := range []int64{1, 57, 1000, 1 << 62} {
 		table.MaxRows = l
 		want := naiveKept(t, db, table)

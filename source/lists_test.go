@@ -24,8 +24,8 @@ func TestCountLists(t *testing.T) {
 	for _, text := range []query.Domain{listed, query.Unbounded()} {
 		table := Table{Source: "raw", Columns: []query.Column{{Name: "i", Domain: numbers}, {Name: "T", Domain: text}}}
 		u := universe(t, table.Columns)
-		for _, s := range []query.Set{text.All(), text.None(), text.NotNull(), text.Of(texts...), text.Of(texts[:3]...), text.Of(texts[1:3]...),
-			text.Of(texts...).Complement(), text.Of(texts[:2]...).Complement(), text.Of(texts[1:40]...).Complement(), text.Of(texts[5:]...)} {
+		for _, s := range []query.Set{text.All(), text.None(), text.NotNull(), text.SetOf(texts...), text.SetOf(texts[:3]...), text.SetOf(texts[1:3]...),
+			text.SetOf(texts...).Complement(), text.SetOf(texts[:2]...).Complement(), text.SetOf(texts[1:40]...).Complement(), text.SetOf(texts[5:]...)} {
 			for _, n := range []query.Set{numbers.All(), every(numbers, 3, 900), blocks(numbers, 10), blocks(numbers, 100), scattered(numbers)} {
 				q := where(t, u, n, s)
 				got, err := SQLite(db).Count(ctx, anyone{}, table, q)
@@ -46,7 +46,7 @@ func every(d query.Domain, step, n int64) query.Set {
 	for i := range n {
 		values = append(values, query.Int(i*step))
 	}
-	return d.Of(values...)
+	return d.SetOf(values...)
 }
 
 // blocks returns n intervals of three values.

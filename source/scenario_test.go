@@ -57,7 +57,7 @@ func must(t rapid.TB, err error) {
 // someSet draws any set of a small domain.
 func someSet(t *rapid.T, d query.Domain) query.Set {
 	if !d.Finite() {
-		s := d.Of(subset(t, someTexts...)...)
+		s := d.SetOf(subset(t, someTexts...)...)
 		if rapid.Bool().Draw(t, "except") {
 			return s.Complement()
 		}
@@ -69,7 +69,7 @@ func someSet(t *rapid.T, d query.Domain) query.Set {
 			values = append(values, d.Value(o))
 		}
 	}
-	return d.Of(values...)
+	return d.SetOf(values...)
 }
 
 // scenario is a random table and queries over it.

@@ -17,8 +17,8 @@ func BenchmarkUnits(b *testing.B) {
 	run(b, db, "UPDATE raw SET person = (rowid * 2654435761 % 4294967296 >> 7) % 250000")
 	table.Unit, table.MaxRows, table.Key = "person", 4, make([]byte, 32)
 	u, c := universe(b, table.Columns), table.Columns
-	few := where(b, u, c[0].Domain.Of(query.Int(1)), c[1].Domain.Of(query.Int(30)), c[2].Domain.All(), c[3].Domain.Of(query.Text("d1"), query.Text("d2")))
-	half := query.Where(u, 0, c[0].Domain.Of(query.Int(1)))
+	few := where(b, u, c[0].Domain.SetOf(query.Int(1)), c[1].Domain.SetOf(query.Int(30)), c[2].Domain.All(), c[3].Domain.SetOf(query.Text("d1"), query.Text("d2")))
+	half := query.Where(u, 0, c[0].Domain.SetOf(query.Int(1)))
 	coder := query.NewCoder(u, [16]byte{})
 	measure := func(name string, read func() error) {
 		b.Run(name, func(b *testing.B) {

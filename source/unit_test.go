@@ -69,7 +69,7 @@ func TestDomainsBeforeUnits(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, b INTEGER, person)",
 		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) INSERT INTO raw SELECT 1, i, 1 FROM n")
 	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}, {Name: "b", Domain: between(t, 40, 41)}}, Unit: "person", MaxRows: 2, Key: []byte{1}}
-	q := query.Where(universe(t, table.Columns), 0, table.Columns[0].Domain.Of(query.Int(1)))
+	q := query.Where(universe(t, table.Columns), 0, table.Columns[0].Domain.SetOf(query.Int(1)))
 	if n, err := SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || n != 2 {
 		t.Errorf("counted %d, %v, want 2", n, err)
 	}

@@ -104,7 +104,7 @@ func (b *binder) matching(column int, relation sqlvalue.Relation, k constant) (q
 		}
 		equal := d.None()
 		if ok {
-			equal = d.Of(v)
+			equal = d.SetOf(v)
 		}
 		if relation == sqlvalue.NotEqual {
 			return d.NotNull().Minus(equal), nil
@@ -195,7 +195,7 @@ func (b *binder) numeric(column int, k constant) (constant, error) {
 		k = n
 	}
 	if steps != nil {
-		k.real = steps.In(k.rat())
+		k.real = steps.InSteps(k.rat())
 	}
 	return k, nil
 }
@@ -324,7 +324,7 @@ func (b *binder) equalToAny(column int, elements []constant) (equal query.Set, n
 	case n > 1:
 		b.warnOutside(column, fmt.Sprintf("= %s and %d more in a list", outside[0].label(), n-1), "they match")
 	}
-	return d.Of(values...), null, nil
+	return d.SetOf(values...), null, nil
 }
 
 // constantIn evaluates constant IN (constants).

@@ -219,7 +219,7 @@ func (b *binder) bindOn(from *syntax.FromItem, j *join) (pred, error) {
 	for i, r := range j.lookup.Rows {
 		keys[i] = r.Key
 	}
-	return b.merge(append(rest, columnPred(j.lookup.Key, b.domain(j.lookup.Key).Of(keys...))), true)
+	return b.merge(append(rest, columnPred(j.lookup.Key, b.domain(j.lookup.Key).SetOf(keys...))), true)
 }
 
 // conditions returns the parts of ON.
@@ -306,7 +306,7 @@ func (b *binder) resolve(q query.Query) (query.Query, error) {
 			return query.Query{}, err
 		}
 	}
-	q, ok := q.Within(b.table.Universe())
+	q, ok := q.OverPrefix(b.table.Universe())
 	if !ok {
 		return query.Query{}, sqlerr.New(sqlerr.Internal, "a joined column is not resolved")
 	}
@@ -503,7 +503,7 @@ func (b *binder) compileInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Sub
 	for v := range listed.NotNull().Each() {
 		values = append(values, v)
 	}
-	return b.among(x.column, d.Of(values...), listed.HasNull(), truth), nil
+	return b.among(x.column, d.SetOf(values...), listed.HasNull(), truth), nil
 }
 
 // selectedColumn returns the table and the column of SELECT column FROM table. It is

@@ -165,7 +165,7 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 		k.valueType = post.Text
 	}
 	for v := range values.Each() {
-		k.cells = append(k.cells, cell{v, columnPred(column, c.Domain.Of(v))})
+		k.cells = append(k.cells, cell{v, columnPred(column, c.Domain.SetOf(v))})
 	}
 	if steps := o.joins.steps(column); steps != nil {
 		k.valueType, k.unit = post.Real, steps.Step()
@@ -184,7 +184,7 @@ func (o *outputs) cellsOfKeys(k *key, j *join, column int) {
 		keys[r.Values[column]] = append(keys[r.Values[column]], r.Key)
 	}
 	for i, c := range k.cells {
-		k.cells[i].where = columnPred(j.lookup.Key, o.domain(j.lookup.Key).Of(keys[c.value]...))
+		k.cells[i].where = columnPred(j.lookup.Key, o.domain(j.lookup.Key).SetOf(keys[c.value]...))
 	}
 }
 

@@ -212,7 +212,7 @@ func realOf(r float64) scalar { return scalar{value: sqlvalue.Real(r)} }
 func textOf(s string) scalar { return scalar{value: sqlvalue.Text(s)} }
 
 // scalarOf returns a column's value.
-func scalarOf(v query.Value) scalar { return scalar{value: sqlvalue.OfColumn(v)} }
+func scalarOf(v query.Value) scalar { return scalar{value: sqlvalue.FromColumn(v)} }
 
 // noDomain is the result of an operation on a text of a column without a domain.
 func noDomain(what string, column int) scalar {

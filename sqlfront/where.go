@@ -256,9 +256,9 @@ func (b *binder) merge(preds []pred, conjunction bool) (pred, error) {
 
 // conjunctionOf returns the diagram of sets of ascending columns, in one go.
 func conjunctionOf(u *query.Universe, sets []pred) query.Query {
-	each := make([]query.Each, len(sets))
+	each := make([]query.ColumnSet, len(sets))
 	for i, p := range sets {
-		each[i] = query.Each{Column: p.column, Set: p.set}
+		each[i] = query.ColumnSet{Column: p.column, Set: p.set}
 	}
 	return query.Conjunction(u, each)
 }

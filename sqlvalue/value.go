@@ -56,8 +56,8 @@ func Bool(b bool) Value {
 	return Int(0)
 }
 
-// OfColumn returns a column's value.
-func OfColumn(v query.Value) Value {
+// FromColumn returns a column's value.
+func FromColumn(v query.Value) Value {
 	switch {
 	case v.IsInt():
 		return Int(v.Int64())
@@ -67,9 +67,9 @@ func OfColumn(v query.Value) Value {
 	return Value{}
 }
 
-// OfAny returns an int64, a float64 or a string as a value, and anything else as
+// FromAny returns an int64, a float64 or a string as a value, and anything else as
 // NULL.
-func OfAny(v any) Value {
+func FromAny(v any) Value {
 	switch v := v.(type) {
 	case int64:
 		return Int(v)

@@ -44,7 +44,7 @@ func TestAgainstSQLite(t *testing.T) {
 		if err := db.QueryRow(fmt.Sprintf("SELECT ? %s ?", operator), x.Any(), y.Any()).Scan(&v); err != nil {
 			t.Fatal(err)
 		}
-		return OfAny(v)
+		return FromAny(v)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		x, y := number(t, "x"), number(t, "y")

@@ -36,7 +36,7 @@ func cells(t *testing.T, size int64, values ...int64) query.Query {
 	for _, v := range values {
 		list = append(list, query.Int(v))
 	}
-	return query.Where(u, 0, d.Of(list...))
+	return query.Where(u, 0, d.SetOf(list...))
 }
 
 func near(t *testing.T, what string, got, want float64) {

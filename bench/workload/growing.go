@@ -96,7 +96,7 @@ func (g *Growing) add(k query.Value) error {
 			fixed[i] = k
 		}
 		var err error
-		if q, err = q.And(query.Where(g.Universe, i, columns[i].Domain.Of(fixed[i]))); err != nil {
+		if q, err = q.And(query.Where(g.Universe, i, columns[i].Domain.SetOf(fixed[i]))); err != nil {
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ func (p *picker) query(f Family, m int) Query {
 		count += p.table.At(x)
 	}
 	u := p.table.Universe
-	return Query{query.Where(u, 0, u.Columns()[0].Domain.Of(values...)), count}
+	return Query{query.Where(u, 0, u.Columns()[0].Domain.SetOf(values...)), count}
 }
 
 func (p *picker) cell(f Family) uint64 {

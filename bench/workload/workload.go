@@ -168,7 +168,7 @@ func product(u *query.Universe, columns []int, values [][]uint64) (query.Query, 
 			listed = append(listed, query.Int(int64(v)))
 		}
 		var err error
-		if q, err = q.And(query.Where(u, c, u.Columns()[c].Domain.Of(listed...))); err != nil {
+		if q, err = q.And(query.Where(u, c, u.Columns()[c].Domain.SetOf(listed...))); err != nil {
 			return q, err
 		}
 	}

@@ -78,5 +78,5 @@ func among(u *query.Universe, values ...int64) query.Query {
 	for i, v := range values {
 		set[i] = query.Int(v)
 	}
-	return query.Where(u, 0, u.Columns()[0].Domain.Of(set...))
+	return query.Where(u, 0, u.Columns()[0].Domain.SetOf(set...))
 }

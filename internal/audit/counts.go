@@ -10,7 +10,7 @@ import (
 // directCount is one count within ±4L at 95 %, with the discrete Gaussian noise
 // and the ρ that package direct plans for it. D has 20 such rows.
 func directCount(unit int64) (Case, error) {
-	p, ok := direct.For(direct.Request{Accuracy: float64(4 * unit), Confidence: 0.95, Sensitivity: unit})
+	p, ok := direct.PlanFor(direct.Request{Accuracy: float64(4 * unit), Confidence: 0.95, Sensitivity: unit})
 	if !ok {
 		return Case{}, sqlerr.New(sqlerr.Internal, "audit: no direct answer is within ±%d", 4*unit)
 	}

@@ -38,9 +38,9 @@ type Plan struct {
 	Width int64     // the half-width it reaches, in counts
 }
 
-// For returns the cheapest plan for a request; false when no noise is that
+// PlanFor returns the cheapest plan for a request; false when no noise is that
 // small.
-func For(r Request) (Plan, bool) {
+func PlanFor(r Request) (Plan, bool) {
 	wanted := int64(math.Min(r.Accuracy, 1<<52))
 	try := func(units int64) (noise.Law, bool) {
 		law, err := noise.NewGaussian(SigmaSquared(units, r.Sensitivity))

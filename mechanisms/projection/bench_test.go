@@ -98,7 +98,7 @@ func BenchmarkEstimateUncoded1000(b *testing.B) {
 	for i := range names {
 		names[i] = query.Text(string(rune('a' + i)))
 	}
-	q, err := query.Where(u, 0, u.Columns()[0].Domain.Of(names...)).And(
+	q, err := query.Where(u, 0, u.Columns()[0].Domain.SetOf(names...)).And(
 		query.Where(u, 1, u.Columns()[1].Domain.NotNull()))
 	if err != nil {
 		b.Fatal(err)
@@ -214,7 +214,7 @@ func BenchmarkAnswer(b *testing.B) {
 			u := r.Universe()
 			columns := u.Columns()
 			answerAll(b, r, free, func(i int64) query.Query {
-				return query.Conjunction(u, []query.Each{{Column: 0, Set: columns[0].Domain.Of(query.Text(strconv.FormatInt(i, 36)))},
+				return query.Conjunction(u, []query.ColumnSet{{Column: 0, Set: columns[0].Domain.SetOf(query.Text(strconv.FormatInt(i, 36)))},
 					{Column: 1, Set: atMost(b, columns[1].Domain, free/1000-1)}})
 			})
 		})
@@ -268,7 +268,7 @@ func withoutCodes(b testing.TB) *Release {
 // block is the query x AND y < ny AND z < nz.
 func block(b testing.TB, u *query.Universe, x, ny, nz int64) query.Query {
 	columns := u.Columns()
-	return query.Conjunction(u, []query.Each{{Column: 0, Set: columns[0].Domain.Of(query.Int(x))},
+	return query.Conjunction(u, []query.ColumnSet{{Column: 0, Set: columns[0].Domain.SetOf(query.Int(x))},
 		{Column: 1, Set: atMost(b, columns[1].Domain, ny-1)}, {Column: 2, Set: atMost(b, columns[2].Domain, nz-1)}})
 }
 

@@ -64,7 +64,7 @@ func (b *Builder) add(x query.Element, count int64) error {
 	}
 	switch b.p.Transform {
 	case Identity:
-		return added(b.sketch.add(x.Lo, count))
+		return checkFits(b.sketch.add(x.Lo, count))
 	case Sparse:
 		return b.addSparse(x, count)
 	}
@@ -80,12 +80,12 @@ func (b *Builder) addSparse(x query.Element, count int64) error {
 		b.heavy = append(b.heavy, published{x, noisy})
 	}
 	p := b.matrix.sketch.at(x)
-	return added(b.sketch.add(p.row(), light^p.sign()-p.sign()))
+	return checkFits(b.sketch.add(p.row(), light^p.sign()-p.sign()))
 }
 
 func (b *Builder) addDense(x query.Element, count int64) error {
 	if b.mass += count; b.mass < 0 {
-		return added(false)
+		return checkFits(false)
 	}
 	b.buffer = append(b.buffer, weighted{x, count})
 	if len(b.buffer) == denseBatch {
@@ -140,15 +140,15 @@ func (b *Builder) gather() error {
 	b.sketch = newVector(b.p.Rows, max(4, widthFor(b.p.Law.Variance())))
 	for i := range b.p.Rows {
 		if !b.sketch.add(i, b.sums[i]) {
-			return added(false)
+			return checkFits(false)
 		}
 	}
 	b.sums = nil
 	return nil
 }
 
-// added returns an error unless the addition was ok.
-func added(ok bool) error {
+// checkFits returns an error unless ok: a sum of counts left 64 bits.
+func checkFits(ok bool) error {
 	if ok {
 		return nil
 	}
@@ -161,7 +161,7 @@ func noRandomness() error {
 
 // perturb adds an independent draw of the law to every coordinate.
 func perturb(v vector, p Params, src *noise.Source) error {
-	fill := exactly(p.Law)
+	fill := exactFill(p.Law)
 	if p.Bulk {
 		if t, err := noise.NewTable(p.Law); err == nil {
 			fill = t.Fill // else the law is too wide for a table
@@ -174,14 +174,14 @@ func perturb(v vector, p Params, src *noise.Source) error {
 			return noRandomness()
 		}
 		if !v.addAll(first, chunk) {
-			return added(false)
+			return checkFits(false)
 		}
 	}
 	return nil
 }
 
-// exactly returns a function that fills a slice by the exact sampler.
-func exactly(l noise.Law) func([]int64, *noise.Source) error {
+// exactFill returns a function that fills a slice by the exact sampler.
+func exactFill(l noise.Law) func([]int64, *noise.Source) error {
 	return func(dst []int64, src *noise.Source) error {
 		for i := range dst {
 			var err error

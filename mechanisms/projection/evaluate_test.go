@@ -99,7 +99,7 @@ func TestTwinWithExplicitMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pinned, err := query.Where(text, 0, text.Columns()[0].Domain.Of(query.Text("a"), query.Text("b"), query.Null())).
+	pinned, err := query.Where(text, 0, text.Columns()[0].Domain.SetOf(query.Text("a"), query.Text("b"), query.Null())).
 		And(query.Where(text, 1, text.Columns()[1].Domain.NotNull()))
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func someCells(c query.Coder, below func(int64) int64) (data named, columns []qu
 	q := query.All(c.Universe())
 	if !c.Universe().Coded() {
 		d := c.Universe().Columns()[0].Domain
-		q = query.Where(c.Universe(), 0, d.Of(query.Text("a"), query.Text("b"), query.Text("c"), query.Null()))
+		q = query.Where(c.Universe(), 0, d.SetOf(query.Text("a"), query.Text("b"), query.Text("c"), query.Null()))
 	}
 	for x := range c.Elements(q) {
 		columns = append(columns, x)
@@ -400,7 +400,7 @@ func (r *Release) naiveAnswer(q query.Query, confidence float64) Answer {
 	}
 	slices.Sort(shifts)
 	margin := 0.0
-	for _, s := range shifts[min(len(shifts), forgiven(m, r.p.Rows)):] {
+	for _, s := range shifts[min(len(shifts), toleratedMeetings(m, r.p.Rows)):] {
 		margin += s
 	}
 	margin += r.sumQuantile(grouped(factors), confidence)
@@ -498,14 +498,14 @@ func someQuery(t *testing.T, u *query.Universe, random *rand.Rand) query.Query {
 	t.Helper()
 	sum := query.None(u)
 	for range 1 + random.IntN(3) {
-		var each []query.Each
+		var each []query.ColumnSet
 		room := uint64(30_000)
 		for i, c := range u.Columns() {
 			d := c.Domain
 			most := min(room, 1+random.Uint64N(500))
 			switch kind := random.IntN(4); {
 			case !d.Finite():
-				each = append(each, query.Each{Column: i, Set: d.Of(query.Text(fmt.Sprint("k", random.IntN(20))), query.Text("other"))})
+				each = append(each, query.ColumnSet{Column: i, Set: d.SetOf(query.Text(fmt.Sprint("k", random.IntN(20))), query.Text("other"))})
 				room /= 2
 			case kind == 0 && d.Size() <= room: // free
 				room /= d.Size()
@@ -514,11 +514,11 @@ func someQuery(t *testing.T, u *query.Universe, random *rand.Rand) query.Query {
 				for i := range values {
 					values[i] = d.Value(random.Uint64N(min(d.Size(), 40)))
 				}
-				each = append(each, query.Each{Column: i, Set: d.Of(values...)})
+				each = append(each, query.ColumnSet{Column: i, Set: d.SetOf(values...)})
 				room /= uint64(len(values))
 			default:
 				most = min(most, d.Size())
-				each = append(each, query.Each{Column: i, Set: atMost(t, d, int64(most-1))})
+				each = append(each, query.ColumnSet{Column: i, Set: atMost(t, d, int64(most-1))})
 				room /= most
 			}
 			room = max(room, 1)

@@ -110,7 +110,7 @@ func openEnvelope(data []byte) (sections map[string][]byte, v uint16, err error)
 		return nil, 0, damaged("its checksum does not fit")
 	}
 	if v = binary.LittleEndian.Uint16(data[len(magic):]); v < versionChained || v > version {
-		return nil, 0, newer("version %d", v)
+		return nil, 0, errNewer("version %d", v)
 	}
 	count := int(binary.LittleEndian.Uint16(data[len(magic)+2:]))
 	sections, err = split(data[headerSize:end], count)
@@ -129,7 +129,7 @@ func split(body []byte, count int) (map[string][]byte, error) {
 		body = body[sectionHeaderSize:]
 		switch {
 		case i >= len(order) || name != order[i]:
-			return nil, newer("a section %q in place %d", name, i+1)
+			return nil, errNewer("a section %q in place %d", name, i+1)
 		case size > uint64(len(body)):
 			return nil, damaged("a section is cut short")
 		}
@@ -146,7 +146,7 @@ func damaged(what string) error {
 		WithHint("restore the file from a backup, or drop the release and build it again at a new charge")
 }
 
-func newer(format string, args ...any) error {
+func errNewer(format string, args ...any) error {
 	return sqlerr.New(sqlerr.Unsupported, "the stored release has "+format+", which this dpsql does not know", args...).
 		WithHint("open it with a newer dpsql")
 }

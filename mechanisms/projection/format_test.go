@@ -99,8 +99,8 @@ func TestRoundTrip(t *testing.T) {
 		if r.Universe().Coded() {
 			q = among(r.Universe(), 1, 2, 7, 39)
 		} else {
-			q, _ = query.Where(r.Universe(), 0, r.Universe().Columns()[0].Domain.Of(query.Text("a"))).
-				And(query.Where(r.Universe(), 1, r.Universe().Columns()[1].Domain.Of(query.Int(3))))
+			q, _ = query.Where(r.Universe(), 0, r.Universe().Columns()[0].Domain.SetOf(query.Text("a"))).
+				And(query.Where(r.Universe(), 1, r.Universe().Columns()[1].Domain.SetOf(query.Int(3))))
 		}
 		if estimate(t, r, q) != estimate(t, s, q) || margin(t, r, q, 0.9) != margin(t, s, q, 0.9) {
 			t.Errorf("%s: it answers differently", name)

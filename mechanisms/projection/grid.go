@@ -150,7 +150,7 @@ func (r *Release) guess(g grid, p profile) int64 {
 // a guess.
 func (r *Release) invert(g grid, law []float64, target float64, guess int64) int64 {
 	sines := remembered(r.widths, r.widths.sines, maxTransforms, g.points, func() []float64 { return sineTable(g.points) })
-	enough := func(w int64) bool { return within(law, sines, w) >= target }
+	enough := func(w int64) bool { return probabilityWithin(law, sines, w) >= target }
 	low, high, step := int64(-1), g.bound, int64(1)
 	for at := min(max(guess, 0), g.bound); low+1 < high; step *= 2 { // double the step until the answer is enclosed
 		if enough(at) {
@@ -181,9 +181,9 @@ func sineTable(n int) []float64 {
 	return out
 }
 
-// within returns P(|S| <= w) from the characteristic function on the circle, by
+// probabilityWithin returns P(|S| <= w) from the characteristic function on the circle, by
 // Dirichlet's kernel.
-func within(law, sines []float64, w int64) float64 {
+func probabilityWithin(law, sines []float64, w int64) float64 {
 	half := len(law) - 1
 	n, mask := 2*half, 4*half-1
 	odd := int(2*w + 1)

@@ -156,7 +156,7 @@ func noised(count int64, law noise.Law, src *noise.Source) (int64, error) {
 		return 0, noRandomness()
 	}
 	if draw > 0 && count+draw < count {
-		return 0, added(false)
+		return 0, checkFits(false)
 	}
 	return count + draw, nil
 }

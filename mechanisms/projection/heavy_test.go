@@ -68,7 +68,7 @@ func eachPartition(rows, most int64, hidden float64, use func(float64), silent f
 func TestHeavyAgainstExplicitMatrix(t *testing.T) {
 	src, random := seeded(t)
 	coded, text := line(t, 300), infinite(t)
-	pinned, err := query.Where(text, 0, text.Columns()[0].Domain.Of(query.Text("a"), query.Text("b"), query.Null())).
+	pinned, err := query.Where(text, 0, text.Columns()[0].Domain.SetOf(query.Text("a"), query.Text("b"), query.Null())).
 		And(query.Where(text, 1, text.Columns()[1].Domain.NotNull()))
 	if err != nil {
 		t.Fatal(err)

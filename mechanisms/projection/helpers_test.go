@@ -105,7 +105,7 @@ func among(u *query.Universe, values ...int64) query.Query {
 	for i, v := range values {
 		vs[i] = query.Int(v)
 	}
-	return query.Where(u, 0, d.Of(vs...))
+	return query.Where(u, 0, d.SetOf(vs...))
 }
 
 // between returns the query that counts the values low … high of a line.

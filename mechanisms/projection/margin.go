@@ -106,7 +106,7 @@ func (e *evaluation) crowded(factors []factor, lights int, m uint64) ([]factor, 
 	buckets := 0
 	e.table.eachBucket(func(bucket []term, c int64, s float64) {
 		for _, t := range bucket {
-			drop(factors[:lights], max(t.weight, -t.weight))
+			dropFactor(factors[:lights], max(t.weight, -t.weight))
 		}
 		buckets++
 		if float64(c)*float64(c) >= s {
@@ -121,7 +121,7 @@ func (e *evaluation) crowded(factors []factor, lights int, m uint64) ([]factor, 
 		factors = append(factors, factor{0, t.weight, t.times})
 	}
 	factors = slices.DeleteFunc(factors, func(f factor) bool { return f.times == 0 })
-	if most := forgiven(m, e.r.p.Rows); buckets > most {
+	if most := toleratedMeetings(m, e.r.p.Rows); buckets > most {
 		return factors, e.shifts(most)
 	}
 	return factors, 0
@@ -142,8 +142,8 @@ func (e *evaluation) shifts(forgiven int) (sum float64) {
 	return sum
 }
 
-// drop removes one coordinate of a weight from factors of ascending weights.
-func drop(factors []factor, weight int64) {
+// dropFactor removes one coordinate of a weight from factors of ascending weights.
+func dropFactor(factors []factor, weight int64) {
 	i, ok := slices.BinarySearchFunc(factors, weight, func(f factor, w int64) int { return cmp.Compare(f.value, w) })
 	if ok && factors[i].times > 0 {
 		factors[i].times--
@@ -197,7 +197,7 @@ func (p *profile) each(use func(law, factor int, times float64)) {
 // widths remembers quantiles and the transforms of the laws that they are computed
 // from. A first quantile takes milliseconds (BenchmarkMarginSparse64First).
 type widths struct {
-	last       last[normalAt, float64] // quantiles of sums that are nearly normal
+	normal     lastCall[normalAt, float64] // quantiles of sums that are nearly normal
 	mu         sync.Mutex
 	found      map[profile]float64
 	transforms map[circle][]float64
@@ -249,7 +249,7 @@ func (r *Release) sumQuantile(factors []factor, confidence float64) float64 {
 	}
 	unit := unitOf(factors)
 	if n, ok := r.normal(factors, float64(unit)); ok {
-		w := r.widths.last.get(normalAt{n, confidence}, func() float64 { return n.quantile(confidence) })
+		w := r.widths.normal.get(normalAt{n, confidence}, func() float64 { return n.quantile(confidence) })
 		return float64(unit) * w
 	}
 	p := profileOf(factors, unit, confidence)
@@ -341,10 +341,10 @@ func (n nearNormal) quantile(confidence float64) float64 {
 
 // coordinate is the law of the error of one coordinate, symmetric about 0.
 type coordinate struct {
-	tail     func(k int64) float64 // P(|X| >= k)
-	variance float64
-	fourth   float64              // the fourth cumulant
-	last     last[float64, int64] // quantile
+	tail      func(k int64) float64 // P(|X| >= k)
+	variance  float64
+	fourth    float64                  // the fourth cumulant
+	quantiles lastCall[float64, int64] // quantile
 }
 
 // noiseOf returns the law of noise alone.
@@ -377,7 +377,7 @@ func (c *coordinate) moment4() (sum float64) {
 
 // quantile returns the smallest w with P(|X| <= w) >= confidence.
 func (c *coordinate) quantile(confidence float64) int64 {
-	return c.last.get(confidence, func() int64 { return smallest(c.tail, 1-confidence) })
+	return c.quantiles.get(confidence, func() int64 { return smallest(c.tail, 1-confidence) })
 }
 
 // summary describes a noisy sketch û, for margins.
@@ -451,10 +451,10 @@ func (s *summary) coordinate(noise *coordinate) *coordinate {
 	}
 }
 
-// last remembers the value of a function at its last argument: statements ask for
+// lastCall remembers the value of a function at its last argument: statements ask for
 // one confidence, and often for one number of records. Its zero value is ready for
 // concurrent use.
-type last[K comparable, V any] struct {
+type lastCall[K comparable, V any] struct {
 	known atomic.Pointer[outcome[K, V]]
 }
 
@@ -464,7 +464,7 @@ type outcome[K comparable, V any] struct {
 }
 
 // get returns the function's value at key, by find if it is not the last one.
-func (l *last[K, V]) get(key K, find func() V) V {
+func (l *lastCall[K, V]) get(key K, find func() V) V {
 	if o := l.known.Load(); o != nil && o.key == key {
 		return o.value
 	}

@@ -250,10 +250,10 @@ func sortTerms(terms, spare []term) []term {
 	return spare
 }
 
-// forgiven returns a number of meetings that a query of m elements rarely exceeds
+// toleratedMeetings returns a number of meetings that a query of m elements rarely exceeds
 // if it was chosen without looking at the matrix: they are about Poisson with mean
 // m²/2T.
-func forgiven(m, rows uint64) int {
+func toleratedMeetings(m, rows uint64) int {
 	mean := float64(m) * float64(m-1) / (2 * float64(rows))
 	return int(min(mean+2*math.Sqrt(mean), 1<<40))
 }

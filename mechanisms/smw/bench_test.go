@@ -22,7 +22,7 @@ func benchHypothesis(b *testing.B, text bool, rule Update) (*Hypothesis, []query
 		for _, x := range r.Perm(len(values))[:1000] {
 			pick = append(pick, values[x])
 		}
-		q := query.Where(u, 0, u.Columns()[0].Domain.Of(pick...))
+		q := query.Where(u, 0, u.Columns()[0].Domain.SetOf(pick...))
 		queries = append(queries, q)
 		if err := h.Update(q, 9000+r.Int64N(2000)); err != nil {
 			b.Fatal(err)

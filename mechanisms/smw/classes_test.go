@@ -86,7 +86,7 @@ func TestClassesBesideALargeColumn(t *testing.T) {
 	p := testParams(1<<40, Projection, 1)
 	p.MaxSupport = 1 << 50
 	h := NewHypothesis(p, u, c)
-	q := must(query.Where(u, 0, columns[0].Domain.Of(query.Int(1))).And(query.Where(u, 1, columns[1].Domain.Of(query.Int(1)))))(t)
+	q := must(query.Where(u, 0, columns[0].Domain.SetOf(query.Int(1))).And(query.Where(u, 1, columns[1].Domain.SetOf(query.Int(1)))))(t)
 	if v := h.Value(q); math.Abs(v-0.6) > 0.05 {
 		t.Errorf("600 of 1000 rows have %v", v)
 	}

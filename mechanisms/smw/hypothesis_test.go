@@ -173,13 +173,13 @@ func TestFailureIsThePapers(t *testing.T) {
 func TestAtomsAreBounded(t *testing.T) {
 	s := codedSpace(t, newRand(t), 1)
 	h := NewHypothesis(testParams(1<<40, Projection, 1), s.u, nil)
-	one := query.Where(s.u, 0, s.u.Columns()[0].Domain.Of(query.Int(1)))
+	one := query.Where(s.u, 0, s.u.Columns()[0].Domain.SetOf(query.Int(1)))
 	if err := h.Update(one, 700); err != nil {
 		t.Fatal(err)
 	}
 	before := h.Value(one)
 	h.entries = mostEntries
-	if err := h.Update(query.Where(s.u, 1, s.u.Columns()[1].Domain.Of(query.Int(1))), 700); !errors.Is(err, ErrFailure) {
+	if err := h.Update(query.Where(s.u, 1, s.u.Columns()[1].Domain.SetOf(query.Int(1))), 700); !errors.Is(err, ErrFailure) {
 		t.Errorf("error %v", err)
 	}
 	if h.Value(one) != before || h.Updates() != 1 {
@@ -193,7 +193,7 @@ func TestExhaustedVariablesCountAsZero(t *testing.T) {
 	p := testParams(4, Paper, s.maxWeight)
 	h := NewHypothesis(p, s.u, nil)
 	d := s.u.Columns()[0].Domain
-	at := func(name string) query.Query { return query.Where(s.u, 0, d.Of(query.Text(name))) }
+	at := func(name string) query.Query { return query.Where(s.u, 0, d.SetOf(query.Text(name))) }
 	if err := h.Update(at("x"), 2000); err != nil { // all four variables
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestProjectionOfTheWholeUniverseChangesNothing(t *testing.T) {
 	if err := h.Update(query.None(s.u), 400); err != nil {
 		t.Fatal(err)
 	}
-	one := query.Where(s.u, 0, s.u.Columns()[0].Domain.Of(query.Int(1)))
+	one := query.Where(s.u, 0, s.u.Columns()[0].Domain.SetOf(query.Int(1)))
 	if err := h.Update(one, 1500); err != nil {
 		t.Fatal(err)
 	}
@@ -321,8 +321,8 @@ func TestUpdateRefusesWhatParamsDoNotAdmit(t *testing.T) {
 	d := s.u.Columns()[0].Domain
 	for name, q := range map[string]query.Query{
 		"infinite": query.All(s.u),
-		"too wide": query.Where(s.u, 0, d.Of(query.Text("x"), query.Text("y"))),
-		"too heavy": must(query.Where(s.u, 0, d.Of(query.Text("x"))).And(
+		"too wide": query.Where(s.u, 0, d.SetOf(query.Text("x"), query.Text("y"))),
+		"too heavy": must(query.Where(s.u, 0, d.SetOf(query.Text("x"))).And(
 			must(query.Weighted(s.u, 1, []int64{0, 1, 2, 0}))(t)))(t),
 	} {
 		if err := h.Update(q, 1); err == nil || h.Updates() != 0 {
@@ -387,7 +387,7 @@ func TestReplayLeavesAloneWhatItCannotMove(t *testing.T) {
 	h, always := NewHypothesis(p, u, nil), NewHypothesis(p, u, nil)
 	total, last := 0, 0
 	for i := range 60 {
-		q := query.Where(u, 0, u.Columns()[0].Domain.Of(values[1000*i:1000*(i+1)]...))
+		q := query.Where(u, 0, u.Columns()[0].Domain.SetOf(values[1000*i:1000*(i+1)]...))
 		noisy := random.Int64N(20) - 10
 		if i%2 == 0 {
 			noisy = 20_000 + random.Int64N(10_000)

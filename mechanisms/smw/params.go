@@ -288,7 +288,7 @@ func errParams() error {
 // no such bound.
 func (p Params) SimultaneousBound(gamma float64) int64 {
 	tau, nu, err := p.laws()
-	again, aerr := p.FiredLaw()
+	recount, aerr := p.FiredLaw()
 	if err != nil || aerr != nil || !(gamma > 0) {
 		return math.MaxInt64
 	}
@@ -301,8 +301,8 @@ func (p Params) SimultaneousBound(gamma float64) int64 {
 	high := addCapped(oneSided(tau, float64(p.Updates), gamma/4), oneSided(nu, n, gamma/4))
 	ok := func(j int64) bool {
 		above := 2 * m.sumAbove(nu, n, j*step)
-		if again != nil {
-			above += 2 * float64(p.Updates) * again.Tail(j*step+1)
+		if recount != nil {
+			above += 2 * float64(p.Updates) * recount.Tail(j*step+1)
 		}
 		return above <= gamma
 	}

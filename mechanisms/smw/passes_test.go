@@ -46,7 +46,7 @@ func newCube(t testing.TB, bits, free int, rows int64) cube {
 			return
 		}
 		for v := range int64(2) {
-			one := query.Where(c.u, column, columns[column].Domain.Of(query.Int(v)))
+			one := query.Where(c.u, column, columns[column].Domain.SetOf(query.Int(v)))
 			build(column+1, free, must(q.And(one))(t))
 		}
 		if free > 0 {

@@ -10,11 +10,11 @@ import (
 // until one fires. It is not safe for concurrent use, and must not be copied
 // once it has been used.
 type Run struct {
-	params Params
-	nu     noise.Law
-	again  noise.Law // of the count that is taken when a test fires; nil: none is
-	tau    int64
-	over   bool
+	params     Params
+	nu         noise.Law
+	recountLaw noise.Law // of the count that is taken when a test fires; nil: none is
+	tau        int64
+	ended      bool
 }
 
 // Outcome is the result of one test. Noisy, in counts, has a meaning only when the
@@ -53,8 +53,8 @@ func newRun(p Params, nu noise.Law, tau int64) (Run, error) {
 	if p.Threshold < 1 || p.Threshold > limit || tau < -limit || tau > limit {
 		return Run{}, sqlerr.New(sqlerr.Corrupt, "smw: the state of a run is out of range")
 	}
-	again, err := p.FiredLaw()
-	return Run{params: p, nu: nu, again: again, tau: tau}, err
+	recount, err := p.FiredLaw()
+	return Run{params: p, nu: nu, recountLaw: recount, tau: tau}, err
 }
 
 // Tau returns τ. It is secret: whoever knows it can read more off the answers
@@ -108,7 +108,7 @@ func (r *Run) Tau() int64 { return r.tau }
 // An outcome that did not fire is shown to nobody and may be computed again. An
 // outcome that fired must be committed before it is used, and never be drawn again.
 func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, error) {
-	if r.over || r.nu == nil {
+	if r.ended || r.nu == nil {
 		return Outcome{}, sqlerr.New(sqlerr.Internal, "smw: the run is over")
 	}
 	// Cutting off at the limit changes no difference of counts by more than
@@ -122,8 +122,8 @@ func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, err
 	if err != nil || !fired {
 		return Outcome{}, err
 	}
-	r.over = true
-	if r.again != nil {
+	r.ended = true
+	if r.recountLaw != nil {
 		return r.count(trueCount, src)
 	}
 	return Outcome{Fired: true, Noisy: clampCount(hypothesis) + gap}, nil
@@ -131,7 +131,7 @@ func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, err
 
 // count counts the query that fired anew.
 func (r *Run) count(trueCount int64, src *noise.Source) (Outcome, error) {
-	draw, err := r.again.Draw(src)
+	draw, err := r.recountLaw.Draw(src)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -45,7 +45,7 @@ func (a adversary) at(records []int) query.Query {
 	for i, x := range records {
 		pick[i] = a.values[x]
 	}
-	return query.Where(a.u, 0, a.u.Columns()[0].Domain.Of(pick...))
+	return query.Where(a.u, 0, a.u.Columns()[0].Domain.SetOf(pick...))
 }
 
 // weights returns D_t as the hypothesis values single records.
@@ -282,7 +282,7 @@ func entropy(s space, data []float64, h *Hypothesis) float64 {
 	for x, tuple := range s.pool {
 		q := query.All(s.u)
 		for i, v := range tuple {
-			q, _ = q.And(query.Where(s.u, i, s.u.Columns()[i].Domain.Of(v)))
+			q, _ = q.And(query.Where(s.u, i, s.u.Columns()[i].Domain.SetOf(v)))
 		}
 		if data[x] > 0 {
 			psi += data[x] * math.Log(data[x]/(h.Value(q)*float64(h.params.MaxWeight)))

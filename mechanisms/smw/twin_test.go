@@ -240,7 +240,7 @@ func textSpace(t testing.TB, r *rand.Rand, maxWeight int64) space {
 		for range 1 + r.IntN(4) {
 			pick = append(pick, names[r.IntN(len(names))])
 		}
-		q := query.Where(u, 0, columns[0].Domain.Of(pick...))
+		q := query.Where(u, 0, columns[0].Domain.SetOf(pick...))
 		by := query.Where(u, 1, subset(r, columns[1].Domain, 1+r.IntN(3)))
 		if maxWeight > 1 && r.IntN(3) == 0 {
 			by = must(query.Weighted(u, 1, []int64{3, 0, 2, 1}))(t)
@@ -254,7 +254,7 @@ func textSpace(t testing.TB, r *rand.Rand, maxWeight int64) space {
 func subset(r *rand.Rand, d query.Domain, n int) query.Set {
 	s := d.None()
 	for range n {
-		s = s.Union(d.Of(d.Value(r.Uint64N(d.Size()))))
+		s = s.Union(d.SetOf(d.Value(r.Uint64N(d.Size()))))
 	}
 	return s
 }

@@ -123,7 +123,7 @@ func (c drawn) ask(t testing.TB, r *rand.Rand, columns []int, longest, k int) []
 				}
 			}
 			cells = longer
-			q = must(q.And(query.Where(c.u, j, c.u.Columns()[j].Domain.Of(values...))))(t)
+			q = must(q.And(query.Where(c.u, j, c.u.Columns()[j].Domain.SetOf(values...))))(t)
 		}
 		list[i].q = q
 		for _, at := range cells {

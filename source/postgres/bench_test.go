@@ -168,9 +168,9 @@ func BenchmarkCount(b *testing.B) {
 	pool, conn, t := loaded(b)
 	u, err := query.NewUniverse(t.Columns)
 	must(b, err)
-	few, err := query.Where(u, 1, t.Columns[1].Domain.Of(query.Text("E17"))).And(query.Where(u, 0, t.Columns[0].Domain.Of(query.Int(31))))
+	few, err := query.Where(u, 1, t.Columns[1].Domain.SetOf(query.Text("E17"))).And(query.Where(u, 0, t.Columns[0].Domain.SetOf(query.Int(31))))
 	must(b, err)
-	many := query.Where(u, 2, t.Columns[2].Domain.Of(query.Int(3)))
+	many := query.Where(u, 2, t.Columns[2].Domain.SetOf(query.Int(3)))
 	for name, c := range map[string]struct {
 		q    query.Query
 		text string

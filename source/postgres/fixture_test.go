@@ -212,7 +212,7 @@ func subset(t *rapid.T, values []query.Value) []query.Value {
 
 func someSet(t *rapid.T, d query.Domain, values []pair) query.Set {
 	if !d.Finite() {
-		s := d.Of(subset(t, someTexts(values))...)
+		s := d.SetOf(subset(t, someTexts(values))...)
 		if rapid.Bool().Draw(t, "except") {
 			return s.Complement()
 		}
@@ -224,7 +224,7 @@ func someSet(t *rapid.T, d query.Domain, values []pair) query.Set {
 	for o := first; o <= last; o++ {
 		in = append(in, d.Value(o))
 	}
-	return d.Of(in...)
+	return d.SetOf(in...)
 }
 
 // scenario is one random table in both databases.

@@ -80,7 +80,7 @@ func TestShardsCount(t *testing.T) {
 	all := []int{0, 1, 2, 3, 4, 5}
 	some := query.All(u)
 	for i, c := range table.Columns {
-		set := c.Domain.Of(query.Int(2), query.Int(3), query.Text("c1"), query.Text("2024-01-02"), query.Text("2024-01-03"), query.Text("m1"))
+		set := c.Domain.SetOf(query.Int(2), query.Int(3), query.Text("c1"), query.Text("2024-01-02"), query.Text("2024-01-03"), query.Text("m1"))
 		if c.Name != "id2" {
 			some, err = some.And(query.Where(u, i, set))
 			must(t, err)

@@ -284,7 +284,7 @@ type price struct {
 // Price returns what an accuracy costs.
 func (db *Database) Price(r direct.Request) price {
 	return db.prices.get(r, func() price {
-		p, ok := direct.For(r)
+		p, ok := direct.PlanFor(r)
 		return price{p, ok}
 	})
 }
@@ -329,7 +329,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	}
 	c.Margin, c.cost = float64(p.Width), p.cost()
 	c.Refusal = affordable(a, c.cost)
-	c.Note = fmt.Sprintf("%d left", a.Left().Rho/accounting.Rho(p.Rho))
+	c.Note = fmt.Sprintf("%d left", a.Remaining().Rho/accounting.Rho(p.Rho))
 	limit := hinted(a.Limits.Check(*r.Buyer, c.cost.Rho), c.offer)
 	switch {
 	case limit != nil && (limit.Code == sqlerr.Forbidden || r.Settings.Accuracy > 0):
@@ -422,7 +422,7 @@ type purse struct {
 // purseOf returns what a statement can pay from that also begins runs.
 func purseOf(v *view.View, t *view.Table, by *catalog.Buyer, runs accounting.Rho) purse {
 	a := v.Accounts[t.Account]
-	p := purse{left: a.Left().Rho, most: a.Left().Rho}
+	p := purse{left: a.Remaining().Rho, most: a.Remaining().Rho}
 	if a.Limits.MaxCharge > 0 {
 		p.most = min(p.most, a.Limits.MaxCharge-by.Taken-runs)
 	}
@@ -449,7 +449,7 @@ const cautiousShare = 10
 // and the account alone, so it is public.
 func (st *Statement) caution() string {
 	cost, ok := Total(st.Purchases())
-	left := st.view.Accounts[st.Table.Account].Left().Rho
+	left := st.view.Accounts[st.Table.Account].Remaining().Rho
 	if !ok || cost.Rho <= left/cautiousShare || left <= 0 {
 		return ""
 	}

@@ -358,7 +358,7 @@ func affordable(a view.Account, amount accounting.Amount) string {
 	if a.Caps.Fits(a.Spent, amount) {
 		return ""
 	}
-	return "it needs ρ = " + view.Short(amount.Rho.Float()) + " and the interactive account has " + view.Short(a.Left().Rho.Float()) + " left"
+	return "it needs ρ = " + view.Short(amount.Rho.Float()) + " and the interactive account has " + view.Short(a.Remaining().Rho.Float()) + " left"
 }
 
 // Margin returns the half-width, in counts, of an answer that follows from its

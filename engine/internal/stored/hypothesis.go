@@ -270,7 +270,7 @@ func (c *Class) fix(q query.Query, free []bool, i int, yield func(query.Query) b
 	}
 	d := c.universe.Columns()[i].Domain
 	for o := c.first(d); o < d.Size(); o++ {
-		r, err := q.And(query.Where(c.universe, i, d.Of(d.Value(o))))
+		r, err := q.And(query.Where(c.universe, i, d.SetOf(d.Value(o))))
 		if err != nil || !c.fix(r, free, i, yield) {
 			return false
 		}

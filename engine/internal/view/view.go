@@ -40,8 +40,8 @@ type Account struct {
 	Spent accounting.Amount
 }
 
-// Left returns what is left of the budget.
-func (a Account) Left() accounting.Amount { return a.Caps.Left(a.Spent) }
+// Remaining returns what is left of the budget.
+func (a Account) Remaining() accounting.Amount { return a.Caps.Remaining(a.Spent) }
 
 // Table is a private table as the front end binds against it.
 type Table struct {
