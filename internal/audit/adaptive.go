@@ -11,23 +11,24 @@ import (
 // records is the number of possible records of the SMW mechanisms audited.
 const records = 16
 
-// eachRun is the ε of each of several runs.
+// eachRun is the ε of each run, of several.
 const eachRun = 2 * oneEpsilon
 
-// adaptive is an SMW mechanism of several runs with a hypothesis that learns
-// what fired. Every query of the class counts record 0, of which D′ has a unit
-// more, and one other record.
+// adaptive is an SMW mechanism of several runs whose hypothesis learns from firings.
+// Every query of the class counts one other record and record 0, of which D′ has a unit
+// more.
 type adaptive struct {
 	params smw.Params
 	u      *query.Universe
 	unit   int64
 	class  []query.Query
-	counts []int64 // of the class in D
-	start  []int64 // what the hypothesis answers before it has learned anything
+	counts []int64 // of the class's queries in D
+	start  []int64 // the hypothesis's answers before it has learned anything
 }
 
-// newAdaptive prepares a mechanism with so many runs, over databases in which
-// the queries' true counts are off the uniform hypothesis by the given numbers.
+// newAdaptive prepares a mechanism of the given number of runs. Its databases are such
+// that the queries' true counts differ from the uniform hypothesis by the given
+// numbers.
 func newAdaptive(runs int64, unit int64, off func(p smw.Params) [records - 1]int64) (a adaptive, err error) {
 	u, err := line(records)
 	if err != nil {
@@ -47,10 +48,10 @@ func newAdaptive(runs int64, unit int64, off func(p smw.Params) [records - 1]int
 	return a, nil
 }
 
-// severalRuns is an interactive mechanism of three runs, which lose three times
-// what one does (basic composition, adaptive by Rogers, Roth, Ullman and Vadhan
-// 2016). Its analyst knows D and chooses, as answers come in, the query that is
-// the nearest to what the sequence of a single run needs.
+// severalRuns is an interactive mechanism of three runs, which lose three times as much
+// as one (basic composition, adaptive by Rogers, Roth, Ullman and Vadhan 2016). Its
+// analyst knows D. As answers come in, the analyst chooses the query nearest to what
+// the sequence of a single run needs.
 func severalRuns(unit int64) (Case, error) {
 	const runs = 3
 	a, err := newAdaptive(runs, unit, func(p smw.Params) (off [records - 1]int64) {
@@ -66,9 +67,8 @@ func severalRuns(unit int64) (Case, error) {
 	}, err
 }
 
-// interact asks until the runs are spent, or one did not fire. It shows how
-// often a count far below the hypothesis fired, the number of comparisons, and
-// two gaps.
+// interact asks until the runs are spent or one did not fire. It shows how often a
+// count far below the hypothesis fired, the number of comparisons, and two gaps.
 func (a adaptive) interact(changed bool, src *noise.Source) (o Output, err error) {
 	h, answers := smw.NewHypothesis(a.params, a.u, nil), a.start
 	for first := true; int64(h.Updates()) < a.params.Updates; first = false {
@@ -115,8 +115,8 @@ func (a adaptive) ask(run *smw.Run, answers []int64, changed bool, made *int64, 
 	return q, out, nil
 }
 
-// nearest returns the query whose count in D is off the hypothesis by as nearly
-// as possible so much.
+// nearest returns the query whose count in D differs from the hypothesis by the number
+// nearest to want.
 func (a adaptive) nearest(answers []int64, want int64) (best int) {
 	distance := func(i int) int64 {
 		d := a.counts[i] - answers[i] - want
@@ -130,8 +130,8 @@ func (a adaptive) nearest(answers []int64, want int64) (best int) {
 	return best
 }
 
-// hypothesisPasses is the non-interactive mechanism of the paper's section 3.1,
-// with two runs. Its class begins like the sequence of a single run.
+// hypothesisPasses is the non-interactive mechanism of the paper's section 3.1 with two
+// runs. Its class begins like the sequence of a single run.
 func hypothesisPasses(unit int64) (Case, error) {
 	const runs = 2
 	a, err := newAdaptive(runs, unit, func(p smw.Params) (off [records - 1]int64) {
@@ -150,7 +150,7 @@ func hypothesisPasses(unit int64) (Case, error) {
 	}, err
 }
 
-// publish shows which queries were learned, from 1, and their noisy counts.
+// publish shows which queries were learned, counted from 1, and their noisy counts.
 func (a adaptive) publish(changed bool, src *noise.Source) (o Output, err error) {
 	count := func(q query.Query) (int64, error) {
 		return rows(a.counts[a.number(q)], a.unit, changed), nil
@@ -164,7 +164,7 @@ func (a adaptive) publish(changed bool, src *noise.Source) (o Output, err error)
 	return o, err
 }
 
-// number returns the place of a query in the class.
+// number returns the position of a query in the class.
 func (a adaptive) number(q query.Query) int {
 	return slices.IndexFunc(a.class, q.Equal)
 }

@@ -1,45 +1,43 @@
-// Package audit tries to refute the privacy that dpsql claims: it runs each
-// mechanism very many times on a pair of neighbouring databases, with the
-// samplers and the operating system's randomness that answers are made with,
-// and looks for an event that is more likely on one of the two than the claim
-// allows.
+// Package audit tries to refute the privacy that dpsql claims. It runs each mechanism
+// very many times on a pair of neighbouring databases, with the samplers and the
+// operating system's randomness that dpsql answers with, and looks for an event that is
+// more likely on one of the two than the claim allows.
 //
-// A mechanism is (ε, δ)-differentially private if for every pair of
-// neighbouring databases D and D′ and every event E, Pr[M(D) ∈ E] is at most
-// e^ε·Pr[M(D′) ∈ E] + δ. So any event gives a lower bound,
+// A mechanism is (ε, δ)-differentially private if for every pair of neighbouring
+// databases D and D′ and every event E, Pr[M(D) ∈ E] is at most e^ε·Pr[M(D′) ∈ E] + δ.
+// So any event gives a lower bound,
 //
 //	ε ≥ ln((Pr[M(D) ∈ E] − δ) / Pr[M(D′) ∈ E]),
 //
-// and a lower bound above the claim is a proof, up to chance, that the claim is
-// false. The method is that of Ding, Wang, Wang, Zhang and Kifer, "Detecting
-// Violations of Differential Privacy" (CCS 2018), and of Bichsel, Gehr,
-// Drachsler-Cohen, Tsankov and Vechev, "DP-Finder" (CCS 2018): an output is
-// reduced to a few integers; a quarter of the runs ranks their values by how
-// much likelier D makes them than D′; another quarter chooses the event,
-// among sets of the highest ranked and half-lines; the other half, which took
-// no part in the choice, says how likely that event is. From these counts come
-// Clopper and Pearson's exact confidence limits ("The use of confidence or
-// fiducial limits illustrated in the case of the binomial", 1934), the lower
-// one for D and the upper one for D′, and from those the lower bound on ε. The
-// same is done with D and D′ exchanged. Where theory names the worst event, that
-// one is tried as well, on all runs, for it needed no choosing. The stated confidence holds for all
-// limits of all mechanisms of a call together (Bonferroni), so a call on
-// mechanisms that keep their claims reports a violation with probability at
-// most 1 − confidence.
+// and a lower bound above the claim is a proof, up to chance, that the claim is false.
 //
-// What an audit shows: that a violation it reports is one, at that confidence.
-// What it does not show: privacy. It tries one pair of databases and one
-// setting a mechanism, sees only events that happen in the runs it made, and
-// only those that its integers tell apart; a leak of probability 10⁻⁶, or one
-// through running time, memory or the ledger, it cannot see. A lower bound far
-// below a claim means as little: claims by composition hold with room to spare,
-// and the worst database need not be the one tried. What shows privacy is the
-// proofs that the mechanisms' packages cite; an audit guards against the code
-// not being what was proved. That it can fail is shown in the package's tests,
-// on mechanisms that are broken on purpose.
+// The method is that of Ding, Wang, Wang, Zhang and Kifer, "Detecting Violations of
+// Differential Privacy" (CCS 2018), and of Bichsel, Gehr, Drachsler-Cohen, Tsankov and
+// Vechev, "DP-Finder" (CCS 2018). An output is reduced to a few integers. A quarter of
+// the runs ranks their values by how much likelier D makes them than D′. Another
+// quarter chooses the event, among sets of the highest ranked values and half-lines.
+// The other half, which took no part in the choice, estimates the probability of that
+// event. Its counts give Clopper and Pearson's exact confidence limits ("The use of
+// confidence or fiducial limits illustrated in the case of the binomial", 1934), the
+// lower one for D and the upper one for D′, and these give the lower bound on ε. The
+// same is done with D and D′ exchanged. If theory names the worst event, that event is
+// tried as well, on all runs, because no runs were needed to choose it. The stated
+// confidence holds for all limits of all mechanisms of a call together (Bonferroni). A
+// call on mechanisms that keep their claims therefore reports a violation with
+// probability at most 1 − confidence.
 //
-// The mechanisms are called as package engine calls them, but not through it:
-// the charging of the ledger and the reading of rows are not audited here.
+// An audit shows that a violation it reports is one, at that confidence. It does not
+// show privacy. It tries one pair of databases and one setting of each mechanism. It
+// sees only events that happen in its runs and that its integers tell apart. It cannot
+// see a leak of probability 10⁻⁶, or one through running time, memory or the ledger. A
+// lower bound far below a claim means little, too: claims by composition hold with room
+// to spare, and the worst database need not be the one tried. Privacy rests on the
+// proofs that the mechanisms' packages cite; an audit guards against code that differs
+// from what was proved. The package's tests show that an audit can fail, on mechanisms
+// that are broken on purpose.
+//
+// The mechanisms are called as package engine calls them, but not through it. Charging
+// the ledger and reading rows are not audited here.
 package audit
 
 import (
@@ -57,41 +55,41 @@ type Claim struct {
 	Delta   float64
 }
 
-// Width is the largest number of integers an output is reduced to.
+// Width is the largest number of integers to which an output is reduced.
 const Width = 4
 
-// Output is what one run of a mechanism shows, as integers: the first of
-// len(Case.Shows) of them mean something. Anything that can be computed from
-// the public output of a mechanism may be one.
+// Output is the output of one run of a mechanism, as integers. The first
+// len(Case.Shows) of them are used. Anything that can be computed from the public
+// output of a mechanism may be one.
 type Output [Width]int64
 
 // Case is one mechanism on one pair of neighbouring databases.
 type Case struct {
 	Name string
-	// Unit is L, the number of rows in which the databases differ and to which
-	// the mechanism's noise is scaled.
+	// Unit is L, the number of rows in which the databases differ. The mechanism's
+	// noise is scaled to it.
 	Unit  int64
 	Claim Claim
 	// Shows names the integers of an Output, at most Width.
 	Shows []string
-	// Run runs the mechanism once, on D, or on D′ if changed, drawing from src
-	// alone. It is safe for concurrent use with different sources.
+	// Run runs the mechanism once, on D, or on D′ if changed. It draws from src alone.
+	// It is safe for concurrent use with different sources.
 	Run func(changed bool, src *noise.Source) (Output, error)
-	// Suspect, if not nil, is an event known beforehand to be telling. It is
-	// tried, on all runs, besides the one that is chosen by looking.
+	// Suspect, if not nil, is an event known beforehand to be revealing. It is tried on
+	// all runs, besides the event that the search chooses.
 	Suspect func(Output) bool
 }
 
-// Options say how hard to look. The zero value stands for the defaults.
+// Options control the effort of an audit. The zero value stands for the defaults.
 type Options struct {
-	// Runs is how often each mechanism runs on each of its two databases, from
-	// MinRuns to MaxRuns; 0 stands for DefaultRuns.
+	// Runs is how often each mechanism runs on each of its two databases, from MinRuns
+	// to MaxRuns. 0 stands for DefaultRuns.
 	Runs int
-	// Confidence, above 0.5 and at most 1 − 1e-12, holds for all results
-	// together; 0 stands for DefaultConfidence.
+	// Confidence is that of all results together, above 0.5 and at most 1 − 1e-12. 0
+	// stands for DefaultConfidence.
 	Confidence float64
-	// Progress, if not nil, is told the number of runs done, of all cases and
-	// databases, out of how many. Calls do not overlap.
+	// Progress, if not nil, is called with the number of runs done and the total, over
+	// all cases and databases. Calls do not overlap.
 	Progress func(name string, done, total int)
 }
 
@@ -103,13 +101,13 @@ const (
 	DefaultConfidence = 0.999
 )
 
-// Result is what the audit of one case found.
+// Result is the result of the audit of one case.
 type Result struct {
 	Case Case
-	// Bound is a lower bound on the mechanism's ε at the claim's δ, in nats: 0
-	// when nothing was found.
+	// Bound is a lower bound on the mechanism's ε at the claim's δ, in nats. It is 0 if
+	// nothing was found.
 	Bound float64
-	// Event is the one that gave the bound.
+	// Event is the event that gave the bound.
 	Event Event
 	Runs  int // on each database
 	Took  time.Duration
@@ -118,9 +116,9 @@ type Result struct {
 // Violation reports whether the bound refutes the claim.
 func (r Result) Violation() bool { return r.Bound > r.Case.Claim.Epsilon }
 
-// Run audits the cases one after the other. It fails when a mechanism does,
-// when an option is out of range (code invalid), and when ctx ends (code
-// cancelled). A violation is no error.
+// Run audits the cases one after the other. It returns an error if a mechanism does, if
+// an option is out of range (code invalid), and if ctx ends (code cancelled). A
+// violation is not an error.
 func Run(ctx context.Context, cases []Case, o Options) ([]Result, error) {
 	if o.Runs == 0 {
 		o.Runs = DefaultRuns
@@ -153,7 +151,7 @@ func Run(ctx context.Context, cases []Case, o Options) ([]Result, error) {
 	return results, nil
 }
 
-// Check refuses options that are out of range, as invalid.
+// Check refuses options that are out of range, with code invalid.
 func (o Options) Check() error {
 	if o.Runs < MinRuns || o.Runs > MaxRuns {
 		return sqlerr.New(sqlerr.Invalid, "the number of runs must lie between %d and %d", MinRuns, MaxRuns)
@@ -164,8 +162,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// examine looks for a violation both ways. miss is the probability with which
-// the bound may exceed the mechanism's ε; each event tried has its share.
+// examine looks for a violation both ways. miss is the probability with which the bound
+// may exceed the mechanism's ε. Each event tried has its share of it.
 func (c Case) examine(on, off []Output, miss float64) (bound float64, event Event) {
 	views := c.views(on[:len(on)/4], off[:len(off)/4])
 	share := miss / 2
@@ -187,8 +185,8 @@ func (c Case) examine(on, off []Output, miss float64) (bound float64, event Even
 	return bound, event
 }
 
-// tried returns the events that are to favour more over less, with limits that
-// each fail with probability miss at most.
+// tried returns the events that may favour more over less, with limits that each fail
+// with probability miss at most.
 func (c Case) tried(views []view, more, less []Output, miss float64) []Event {
 	quarter, half := len(more)/4, len(more)/2
 	s := choose(views, split{more[:quarter], less[:quarter]}, split{more[quarter:half], less[quarter:half]}, c.Claim.Delta, miss)
@@ -199,7 +197,7 @@ func (c Case) tried(views []view, more, less []Output, miss float64) []Event {
 	return events
 }
 
-// limits counts an event in both samples, of equal size.
+// limits counts an event in both samples, which have equal size.
 func limits(what string, holds func(Output) bool, more, less []Output, miss float64) Event {
 	var x, y int64
 	for i := range more {
@@ -214,9 +212,9 @@ func limits(what string, holds func(Output) bool, more, less []Output, miss floa
 	return Event{What: what, Low: lower(x, n, miss/2), High: upper(y, n, miss/2)}
 }
 
-// Event is a set of outputs. What describes it in words; Low is the lower
-// confidence limit of its probability on the database that favours it, D, or
-// D′ if Changed, and High the upper limit on the other.
+// Event is a set of outputs. What describes it in words. Low is the lower confidence
+// limit of its probability on the database that favours it, which is D, or D′ if
+// Changed. High is the upper limit on the other database.
 type Event struct {
 	What      string
 	Changed   bool

@@ -24,8 +24,8 @@ import (
 const holdMiss = 1e-8
 
 // times makes mustHold look harder: it multiplies the runs of every mechanism that
-// keeps its claim. With 5, which .ci/run gives, they run more often than their
-// broken twins in firing_test.go have to.
+// keeps its claim. With 5, which .ci/run gives, they run more often than their broken
+// twins in firing_test.go have to.
 var times = flag.Int("times", 1, "run each mechanism so many times as often")
 
 // keptRuns is how often a mechanism that keeps its claim runs on each database by
@@ -66,8 +66,8 @@ func TestMechanismsKeepTheirClaims(t *testing.T) {
 	}
 }
 
-// randomised is randomised response: it tells the truth, a bit, with
-// probability 2^-bits less than 1, and so loses exactly ln(2^bits − 1).
+// randomised is randomised response: it tells the truth, a bit, with probability 1 −
+// 2^-bits, and so loses exactly ln(2^bits − 1).
 func randomised(bit bool, bits int, src *noise.Source) (int64, error) {
 	u, err := src.Below(1 << bits)
 	if bit == (u > 0) {
@@ -76,12 +76,12 @@ func randomised(bit bool, bits int, src *noise.Source) (int64, error) {
 	return 0, err
 }
 
-// What is to be found is found without being suspected: in one integer, as a
-// single value in the middle of others, and in two that show nothing alone.
-// Randomised response at 1/16 loses ln 15 = 2.71. In a quarter of 40 000 runs
-// the count of a value of probability 1/32 or more is off by half of it with
-// probability below e^−26 (Chernoff), of which there are some dozens; short of
-// that the values' order, the choice and a bound above 1.8 stay what they are.
+// TestSearchFindsTheEvent finds events without a suspect: in one integer, as a single
+// value in the middle of others, and in two integers that show nothing alone.
+// Randomised response at 1/16 loses ln 15 = 2.71. In a quarter of 40 000 runs the count
+// of a value of probability 1/32 or more is off by half of it with probability below
+// e^−26 (Chernoff), and there are some dozens of such values. Short of that, the
+// values' order, the choice and a bound above 1.8 stay what they are.
 func TestSearchFindsTheEvent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Case{
@@ -116,9 +116,9 @@ func TestSearchFindsTheEvent(t *testing.T) {
 	}
 }
 
-// δ is taken off: a mechanism that shows everything with probability δ and
-// nothing otherwise is (0, δ)-private, and no bound is above 0. With a tenth of
-// that δ claimed the loss is infinite, and found.
+// TestDeltaIsAllowedFor checks that δ is subtracted. A mechanism that shows everything
+// with probability δ and nothing otherwise is (0, δ)-private, and no bound is above 0.
+// With a tenth of that δ claimed the loss is infinite, and found.
 func TestDeltaIsAllowedFor(t *testing.T) {
 	t.Parallel()
 	c := Case{Name: "a rare slip", Claim: Claim{Delta: 0.125}, Shows: []string{"row"},
@@ -195,7 +195,8 @@ func TestRunRefusesAndStops(t *testing.T) {
 	}
 }
 
-// Bins cover every integer, keep frequent values apart, and say what they hold.
+// TestBins checks that bins cover every integer, keep frequent values apart, and
+// describe the values they hold.
 func TestBins(t *testing.T) {
 	t.Parallel()
 	var sample []int64

@@ -9,8 +9,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Cases returns one case for each mechanism of dpsql, on databases that differ
-// in a unit of so many rows, at least 1 and at most 1000.
+// Cases returns one case for each mechanism of dpsql. Their databases differ in a unit
+// of the given number of rows, at least 1 and at most 1000.
 func Cases(unit int64) ([]Case, error) {
 	if unit < 1 || unit > 1000 {
 		return nil, sqlerr.New(sqlerr.Invalid, "a unit must have between 1 and 1000 rows")
@@ -32,8 +32,8 @@ func Cases(unit int64) ([]Case, error) {
 	return cases, nil
 }
 
-// The budgets that the cases spend. δ is large, so that an audit can see what
-// happens with that probability.
+// The budgets of the cases. δ is large, so that an audit can see events of that
+// probability.
 const (
 	oneEpsilon = accounting.Epsilon(1e15) // ε = 1
 	someDelta  = accounting.Delta(1e16)   // δ = 0.01
@@ -54,8 +54,8 @@ func laplaceFor(e accounting.Epsilon, unit int64) (noise.Law, error) {
 	return noise.NewLaplace(scale.Quo(scale, e.Rat()))
 }
 
-// rows returns the number of rows of a cell that has so many in D, and a unit
-// more in D′.
+// rows returns the number of rows of a cell that has inD of them in D and a unit more
+// in D′.
 func rows(inD, unit int64, changed bool) int64 {
 	if changed {
 		return inD + unit

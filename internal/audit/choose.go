@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// set is an event: some cells of a view.
+// set is an event: a set of cells of a view.
 type set struct {
 	view view
 	in   []bool
@@ -22,7 +22,7 @@ func (s set) String() string {
 		return s.view.a.describe(s.in)
 	}
 	width := len(s.view.b.first)
-	rows := make(map[string][]bool) // sets of b, and the a for which they are in
+	rows := make(map[string][]bool) // the values of a, by the set of b that goes with them
 	var order []string
 	for i := range s.view.a.first {
 		row := s.in[i*width : (i+1)*width]
@@ -46,19 +46,19 @@ func (s set) String() string {
 	return strings.Join(order, "; ")
 }
 
-// split is a part of the outputs of the two databases.
+// split is a part of the outputs on both databases.
 type split struct{ more, less []Output }
 
-// candidates is above the number of events that choose considers: up to 3 · 129
-// in each of 4 views of one integer, up to 625 in each of 6 of two.
+// candidates bounds the number of events that choose considers: up to 3 · 129 in each
+// of 4 views of one integer, and up to 625 in each of 6 views of two.
 const candidates = 10_000
 
-// choose returns the event for the final count. In each view the sample rank
-// orders the cells by how much likelier they are in more than in less; the
-// events are the sets of the first so many, and in a view of one integer the
-// half-lines, which need no ranking. The sample pick then gives each a lower
-// bound on ε, by limits so wide that they hold for all candidates at once, and
-// the event with the largest is taken.
+// choose returns the event for the final count. In each view the sample rank orders the
+// cells by how much likelier they are in more than in less. The events are the sets of
+// the first n cells, for every n, and in a view of one integer also the half-lines,
+// which need no ranking. The sample pick then gives each event a lower bound on ε, by
+// limits so wide that they hold for all candidates at once. choose returns the event
+// with the largest.
 func choose(views []view, rank, pick split, delta, miss float64) set {
 	b := best{delta: delta, alpha: miss / (2 * candidates), n: int64(len(pick.more))}
 	for _, v := range views {
@@ -112,9 +112,9 @@ type best struct {
 	cells []int
 }
 
-// consider tries the first cells of an order, for every number of them, given
-// the counts of each cell. Where even the observed ratio is no better than what
-// is known, the limits need not be computed.
+// consider tries the first n cells of an order, for every n, given the counts of each
+// cell. It computes no limits if even the observed ratio is no better than the best
+// bound.
 func (b *best) consider(v view, order []int, x, y []int64) {
 	var above, below int64
 	for k, cell := range order {

@@ -31,7 +31,7 @@ func noisy(law noise.Law, n, unit int64) func(bool, *noise.Source) (Output, erro
 	}
 }
 
-// rowCount is N̂, the number of rows at least 1, with discrete Laplace noise as
+// rowCount is N̂, the number of rows, at least 1, with discrete Laplace noise as
 // releases buy it. D is empty.
 func rowCount(unit int64) (Case, error) {
 	law, err := laplaceFor(oneEpsilon, unit)
@@ -57,8 +57,8 @@ func atLeastOne(run func(bool, *noise.Source) (Output, error)) func(bool, *noise
 	}
 }
 
-// bulkNoise is the table sampler of release building: two cells with noise from
-// a table for the discrete Laplace law, of which the first differs.
+// bulkNoise is the table sampler that builds releases: two cells with noise from a
+// table for the discrete Laplace law. The first cell differs between D and D′.
 func bulkNoise(unit int64) (Case, error) {
 	law, err := laplaceFor(oneEpsilon, unit)
 	if err != nil {

@@ -16,14 +16,14 @@ func startRun(p smw.Params, src *noise.Source) (tester, error) {
 	return run.Test, err
 }
 
-// onward is one run that is asked on after it fired, as often as it answers. If
-// it answered, each further firing would cost another ε₂: so the sequence has many
-// comparisons that the unit brings to the threshold, and as many that it takes
-// away from it. What is telling is that few of the first fire and most of the
-// others: it never happens in a run that ends.
+// onward is one run that is asked again after it fired, for as long as it answers. If
+// it answered, each further firing would cost another ε₂. So the sequence has many
+// comparisons that the unit brings to the threshold, and as many that it takes away
+// from it. In the suspect few of the first and most of the others fire. It never
+// happens in a run that ends.
 func onward(unit int64) (Case, error) { return onwardWith(unit, startRun) }
 
-// The sequence of onward, and when it is telling.
+// The sequence of onward, and its suspect.
 const (
 	rising, falling      = 16, 16
 	fewRising, mostFalls = 6, 10
@@ -44,7 +44,7 @@ func onwardWith(unit int64, start starter) (Case, error) {
 				}
 				var out smw.Outcome
 				if out, err = test(rows(100, unit, changed), h, src); err != nil && fired {
-					return o, nil // it refuses, as it should
+					return o, nil // the run refuses, as it should
 				}
 				fired = fired || out.Fired
 				if out.Fired && (of == 0 || out.Noisy < h) {
@@ -57,15 +57,15 @@ func onwardWith(unit int64, start starter) (Case, error) {
 	}, err
 }
 
-// firstGap is one run up to its firing, on a sequence that tells whether the
-// noisy count given is the gap to the noisy threshold, or betrays g itself. Of
-// the gap the least value is the threshold; a g of at most the threshold says that
-// τ is not above 0, and then every comparison before, all of them near the
-// threshold, costs up to ε₂/2 instead of all together ε₁.
+// firstGap is one run up to its firing. Its sequence tells whether the noisy count that
+// the run returns is the gap to the noisy threshold, or betrays g itself. The smallest
+// gap is the threshold. A g of at most the threshold says that τ is not above 0. Then
+// every comparison before it, all of them near the threshold, costs up to ε₂/2 instead
+// of all together ε₁.
 func firstGap(unit int64) (Case, error) { return firstGapWith(unit, startRun) }
 
-// The sequence of firstGap: comparisons near the threshold, then from the other
-// side.
+// The sequence of firstGap: comparisons near the threshold, then comparisons from the
+// other side.
 const (
 	before = 5
 	beyond = 2

@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// goesOn starts a run that fires as often as it is asked, always with its first
-// τ.
+// goesOn starts a run that fires as often as it is asked, always with its first τ.
 func goesOn(p smw.Params, src *noise.Source) (tester, error) {
 	first, err := smw.StartRun(p, src)
 	run := first
@@ -24,9 +23,9 @@ func goesOn(p smw.Params, src *noise.Source) (tester, error) {
 	}, err
 }
 
-// showsNoisy starts a run that gives h + g⁺, or h − g⁻, with its firing: the
-// noisy value that was compared instead of its gap to the noisy threshold. It is
-// the fault of Algorithm 3 of Lyu, Su and Li.
+// showsNoisy starts a run that returns h + g⁺, or h − g⁻, when it fires: the noisy
+// value that was compared instead of its gap to the noisy threshold. This is the fault
+// of Algorithm 3 of Lyu, Su and Li.
 func showsNoisy(p smw.Params, src *noise.Source) (tester, error) {
 	run, err := smw.StartRun(p, src)
 	return func(count, hypothesis int64, src *noise.Source) (smw.Outcome, error) {
@@ -54,8 +53,8 @@ func modelOf(t *testing.T, comparisons int64, c Claim) model {
 	return model{p, dlap(t, 1/e1), dlap(t, 2/e2)}
 }
 
-// A run that goes on after it fired loses ε₁ + c·ε₂ with c firings, 1.16 + 10 ·
-// 1.84 and more on the event that is looked for.
+// TestRunThatGoesOn audits a run that goes on after it fired. With c firings it loses
+// ε₁ + c·ε₂, here 1.16 + 10 · 1.84 and more on the suspect.
 func TestRunThatGoesOn(t *testing.T) {
 	t.Parallel()
 	c, err := onwardWith(1, goesOn)
@@ -65,7 +64,7 @@ func TestRunThatGoesOn(t *testing.T) {
 	c.Name, c.Unit = "a run that goes on after firing", 1
 	m := modelOf(t, rising+falling, c.Claim)
 	p := func(more int64) float64 {
-		return m.over(func(tau int64) float64 {
+		return m.mean(func(tau int64) float64 {
 			up := 1 - m.silent(m.params.Threshold-1+more, tau)
 			down := m.below(-m.params.Threshold+more, tau)
 			return distuv.Binomial{N: rising, P: up}.CDF(fewRising) *
@@ -75,8 +74,8 @@ func TestRunThatGoesOn(t *testing.T) {
 	mustCatch(t, twin{c, p(0), p(1)})
 }
 
-// A run that gives g itself loses up to ε₂/2 with each comparison before, 5·2.46/2
-// and ε₂/2 for the firing: 7.4.
+// TestRunThatShowsItsNoisyValue audits a run that returns g itself. It loses up to ε₂/2
+// with each comparison before, 5·2.46/2, and ε₂/2 for the firing: 7.4.
 func TestRunThatShowsItsNoisyValue(t *testing.T) {
 	t.Parallel()
 	c, err := firstGapWith(1, showsNoisy)
@@ -87,7 +86,7 @@ func TestRunThatShowsItsNoisyValue(t *testing.T) {
 	m := modelOf(t, before+beyond, c.Claim)
 	T := m.params.Threshold
 	p := func(more int64) float64 {
-		return m.over(func(tau int64) float64 {
+		return m.mean(func(tau int64) float64 {
 			if tau > 0 { // g is at least T + τ
 				return 0
 			}

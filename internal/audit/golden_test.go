@@ -12,10 +12,10 @@ import (
 	"dpsql/noise"
 )
 
-// TestGolden holds thresholds, and the sparse vector technique in its six forms,
-// to published and independently computed figures. Figures of continuous laws are
-// compared with those of the discrete law that is their rounding, on a lattice so
-// fine that its errors are below the figures' tolerances.
+// TestGolden compares thresholds, and the sparse vector technique in its six forms,
+// with published and independently computed figures. Figures of continuous laws are
+// compared with those of the discrete law that is their rounding, on a lattice so fine
+// that its errors are below the figures' tolerances.
 func TestGolden(t *testing.T) {
 	checks := map[string]func(testing.TB, goldentest.Inputs) float64{
 		"discrete_laplace_threshold_delta": func(t testing.TB, in goldentest.Inputs) float64 { return thresholdDelta(t, in, 1) },
@@ -46,8 +46,8 @@ func TestGolden(t *testing.T) {
 	goldentest.Run(t, "internal/audit", all)
 }
 
-// goldenLaw returns the noise of a fact about thresholds, of so many lattice points
-// to one: its scale or sigma is given, or follows from its ε.
+// goldenLaw returns the noise of a golden figure about thresholds, with lattice points
+// to one. Its scale or sigma is given, or follows from its ε.
 func goldenLaw(t testing.TB, in goldentest.Inputs, lattice float64) noise.Law {
 	t.Helper()
 	linf := in.Or("linf", 1)
@@ -62,7 +62,7 @@ func goldenLaw(t testing.TB, in goldentest.Inputs, lattice float64) noise.Law {
 	return dlap(t, lattice*linf/in.Number("eps"))
 }
 
-// gaussianSigma is the least σ of sensitivity 1 at which the continuous Gaussian
+// gaussianSigma is the smallest σ of sensitivity 1 at which the continuous Gaussian
 // mechanism is (ε, δ)-private (Balle and Wang 2018, Theorem 8).
 func gaussianSigma(epsilon, delta float64) float64 {
 	low, high := 1e-3, 1e3
@@ -88,8 +88,8 @@ func dgauss(t testing.TB, sigma float64) noise.Law {
 	return l
 }
 
-// partitionThreshold returns the threshold of one cell: Threshold is for units of L
-// rows that may fill L cells, and so has L times the δ.
+// partitionThreshold returns the threshold of one cell. Threshold is for units of L
+// rows that may fill L cells, and so takes L times the δ.
 func partitionThreshold(t testing.TB, in goldentest.Inputs) float64 {
 	const lattice = 1e12
 	unit := lattice * in.Number("linf")
@@ -97,7 +97,7 @@ func partitionThreshold(t testing.TB, in goldentest.Inputs) float64 {
 	return float64(projection.Threshold(goldenLaw(t, in, lattice), int64(unit), unit*delta)) / lattice
 }
 
-// thresholdDelta returns the least δ, of one cell, at which a count is published
+// thresholdDelta returns the smallest δ, of one cell, at which a count is published
 // only above a threshold.
 func thresholdDelta(t testing.TB, in goldentest.Inputs, lattice float64) float64 {
 	law, unit := goldenLaw(t, in, lattice), lattice*in.Number("linf")
@@ -132,10 +132,10 @@ func runRatio(t testing.TB) float64 {
 	return ratio
 }
 
-// fine returns the probability that the algorithm with continuous noise answers
-// with the pattern. On a lattice, the mean of those where ties are ⊤ and where they
-// are ⊥ errs by a series of even powers of its width, of which two widths give all
-// but the fourth.
+// fine returns the probability that the algorithm with continuous noise answers with
+// the pattern. On a lattice, the mean of the probability with ties as ⊤ and that with
+// ties as ⊥ errs by a series of even powers of the lattice's width. Two widths cancel
+// all terms below the fourth power.
 func fine(t testing.TB, number, c int, epsilon float64, lattice int64, queries []float64, pattern []bool) float64 {
 	on := func(lattice int64) float64 {
 		s := algorithm(t, number, epsilon/float64(lattice), c)
@@ -157,8 +157,8 @@ func belowAbove(t testing.TB, in goldentest.Inputs, first, second float64) float
 	return fine(t, 5, 0, in.Number("eps"), 100, []float64{first, second}, []bool{false, true})
 }
 
-// loss returns the loss of ⊥ … ⊥ ⊤ … ⊤, where all queries are 0 in D, and 1 … 1
-// −1 … −1 in D′.
+// loss returns the loss of ⊥ … ⊥ ⊤ … ⊤ if all queries are 0 in D, and 1 … 1 −1 … −1 in
+// D′.
 func loss(t testing.TB, in goldentest.Inputs, number, belows, tops int) float64 {
 	pattern := sequence(belows, false, tops, true)
 	in0 := fine(t, number, tops, in.Number("eps"), 15, make([]float64, belows+tops), pattern)
@@ -170,8 +170,8 @@ func withoutCutoff(t testing.TB, in goldentest.Inputs) float64 {
 	return loss(t, in, 6, m, m)
 }
 
-// densityLoss returns the loss of m times ⊥ and then the number 0, of queries that
-// are 0 in D, and all but the last 1 in D′. It is the same on any lattice.
+// densityLoss returns the loss of m times ⊥ and then the number 0, for queries that are
+// 0 in D and, all but the last, 1 in D′. It is the same on any lattice.
 func densityLoss(t testing.TB, in goldentest.Inputs) float64 {
 	m := int(in.Number("m"))
 	s := algorithm(t, 3, in.Number("eps"), int(in.Number("c")))

@@ -9,11 +9,11 @@ import (
 	"dpsql/mechanisms/projection"
 )
 
-// TestThresholdAgainstGoogle compares the threshold for the count of a cell that
-// one row may have filled with that of another implementation, which is for the
-// continuous law: 1 − ln(2δ)/ε. The discrete law, in which a tie counts, needs up to
-// ln(2/(1+e^−ε))/ε more, and is rounded up; but no more than that. It keeps δ by the
-// exact tail, and the next integer below does not.
+// TestThresholdAgainstGoogle compares the threshold for the count of a cell that one
+// row may have filled with that of another implementation, for the continuous law: 1 −
+// ln(2δ)/ε. The discrete law, in which a tie counts, needs up to ln(2/(1+e^−ε))/ε more
+// and is rounded up, but needs no more than that. It keeps δ by the exact tail, and the
+// next integer below does not.
 func TestThresholdAgainstGoogle(t *testing.T) {
 	for _, e := range []float64{0.01, 0.1, 0.5, 1, 2, 5} {
 		law := dlap(t, 1/e)

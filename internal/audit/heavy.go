@@ -2,18 +2,18 @@ package audit
 
 import "dpsql/mechanisms/projection"
 
-// clip is where counts are split in the releases audited.
+// clip is the value at which the releases audited split counts.
 const clip = 4
 
-// clipParams are those of a sketch in two buckets with heavy cells above the
-// clip, for units of so many rows.
+// clipParams returns the parameters of a sketch of two buckets with heavy cells above
+// the clip, for units of the given number of rows.
 func clipParams(unit int64) (projection.Params, error) {
 	law, err := laplaceFor(oneEpsilon, unit)
 	return projection.Params{Transform: projection.Sparse, Rows: 2, Law: law, Heavy: projection.Heavy{
 		Form: projection.Clipped, Clip: clip, Threshold: projection.Threshold(law, unit, someDelta.Float())}}, err
 }
 
-// namedParams name heavy cells with a tenth of ε.
+// namedParams returns parameters that name heavy cells with a tenth of ε.
 func namedParams(unit int64) (projection.Params, error) {
 	law, err := laplaceFor(oneEpsilon/10*9, unit)
 	if err != nil {
@@ -24,8 +24,8 @@ func namedParams(unit int64) (projection.Params, error) {
 		Form: projection.Named, Threshold: projection.Threshold(names, unit, someDelta.Float()), NameLaw: names}}, err
 }
 
-// heavyRelease is a release with heavy cells, of a database with as many records 0
-// as a function of the threshold says, of which D′ has a unit more.
+// heavyRelease is a release with heavy cells. D has inD(threshold) records 0, and D′ a
+// unit more.
 func heavyRelease(name string, make func(int64) (projection.Params, error), inD func(threshold int64) int64) func(int64) (Case, error) {
 	return func(unit int64) (Case, error) {
 		p, err := make(unit)
@@ -39,9 +39,8 @@ func heavyRelease(name string, make func(int64) (projection.Params, error), inD 
 	}
 }
 
-// spreadRelease is a clipped release of cells that are all filled up to the clip
-// in D; the unit more of D′ is spread over them, so that several cells of excess
-// come about at once.
+// spreadRelease is a clipped release of cells that all reach the clip in D. The unit
+// that D′ has more is spread over them, so several cells get an excess at once.
 func spreadRelease(unit int64) (Case, error) {
 	p, err := clipParams(unit)
 	if err != nil {
@@ -60,9 +59,9 @@ func spreadRelease(unit int64) (Case, error) {
 
 func heavyClaim() Claim { return Claim{oneEpsilon.Float(), someDelta.Float()} }
 
-// heavyReleases are the cases with heavy cells: a cell that fills up to the clip
-// and crosses it, or comes to have an excess, or crosses the threshold; and named
-// cells that come about or cross theirs.
+// heavyReleases are the cases with heavy cells: a cell that reaches the clip and
+// crosses it, or gets an excess, or crosses the threshold; and named cells that appear
+// or cross their threshold.
 func heavyReleases() []func(int64) (Case, error) {
 	at := func(n int64) func(int64) int64 { return func(int64) int64 { return n } }
 	return []func(int64) (Case, error){

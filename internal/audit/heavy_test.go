@@ -8,20 +8,20 @@ import (
 	"dpsql/noise"
 )
 
-// clipped is a literal model of the split of one cell's count at a clip into a
-// light part and a heavy excess, with one ε for both, because a row changes
-// only one of them by one.
+// clipped is a literal model of the split of one cell's count at a clip into a light
+// part and a heavy excess. Both share one ε, because a row changes only one of them by
+// one.
 type clipped struct {
-	law     noise.Law // of both parts, discrete Laplace of scale 1/ε
+	law     noise.Law // noise of both parts, discrete Laplace of scale 1/ε
 	clip    int64
-	overlap int64 // of the two parts: 0 is right
+	overlap int64 // by how much the two parts overlap: 0 is right
 }
 
 func (c clipped) parts(n int64) (light, excess int64) {
 	return min(n, c.clip), max(n-c.clip+c.overlap, 0)
 }
 
-// release gives both parts with noise.
+// release returns both parts with noise.
 func (c clipped) release(n int64, src *noise.Source) (Output, error) {
 	light, excess := c.parts(n)
 	first, err := c.law.Draw(src)
@@ -32,8 +32,8 @@ func (c clipped) release(n int64, src *noise.Source) (Output, error) {
 	return Output{light + first, excess + second}, err
 }
 
-// Light and heavy parts that overlap by one: the row that fills the cell up to
-// the clip changes both, and the loss is ε twice.
+// TestPartsThatOverlap audits light and heavy parts that overlap by one. The row that
+// reaches the clip changes both, and the loss is ε twice.
 func TestPartsThatOverlap(t *testing.T) {
 	t.Parallel()
 	const epsilon, clip = 2, 5
@@ -55,25 +55,24 @@ func TestPartsThatOverlap(t *testing.T) {
 	}
 }
 
-// histogram is a literal model of the publication of a cell whose count is
-// above the clip, by stability (Korolova, Kenthapadi, Mishra and Ntoulas 2009;
-// Bun, Nissim and Stemmer 2016): a cell of which there is an excess gets a
-// draw, and is published with it if that reaches the threshold. Beside it
-// stands the light part of the cell, as in clipped.
+// histogram is a literal model of publishing a cell whose count is above the clip, by
+// stability (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Bun, Nissim and Stemmer
+// 2016). A cell with an excess gets a draw, and is published with it if the sum reaches
+// the threshold. The light part of the cell is released beside it, as in clipped.
 type histogram struct {
 	clipped
-	threshold int64 // of the noisy excess; smallest: none
+	threshold int64 // for the noisy excess; math.MinInt64 for none
 	fromZero  bool  // draw also for occupied cells of excess 0
 }
 
-// calibrated returns the threshold 1 + ⌈ln(1/((1+e^−ε)δ))/ε⌉, with which a cell
-// of excess 1 is published with probability at most δ.
+// calibrated returns the threshold 1 + ⌈ln(1/((1+e^−ε)δ))/ε⌉. With it a cell of excess
+// 1 is published with probability at most δ.
 func calibrated(c Claim) int64 {
 	return 1 + int64(math.Ceil(math.Log(1/((1+math.Exp(-c.Epsilon))*c.Delta))/c.Epsilon))
 }
 
-// release gives the noisy light part, whether the cell is published, and its
-// noisy excess. A cell without rows is in no table: nothing is drawn for it.
+// release returns the noisy light part, whether the cell is published, and its noisy
+// excess. A cell without rows is in no table, so nothing is drawn for it.
 func (h histogram) release(n int64, src *noise.Source) (Output, error) {
 	light, excess := h.parts(n)
 	draw, err := h.law.Draw(src)
@@ -97,11 +96,11 @@ func (h histogram) audited(name string, claim Claim, inD int64) Case {
 	}
 }
 
-// A publication without its threshold: the cell is published if and only if its
-// excess is there, whose first row is one row. And one with a draw for cells of
-// excess 0, published as soon as the noisy excess is 1: of a cell without rows
-// that cannot happen, of a cell with one it does with probability
-// P(X ≥ 1) = 0.27. The true loss of both is infinite.
+// TestPublicationWithoutThreshold audits two faults. In the first the cell is published
+// if and only if it has an excess, so one row decides. In the second cells of excess 0
+// get a draw, too, and a cell is published as soon as its noisy excess is 1: without
+// rows that cannot happen, and with one row it happens with probability P(X ≥ 1) =
+// 0.27. The true loss of both is infinite.
 func TestPublicationWithoutThreshold(t *testing.T) {
 	t.Parallel()
 	const clip = 5
@@ -123,14 +122,15 @@ func TestPublicationWithoutThreshold(t *testing.T) {
 		sound.clip = 0
 		mustHold(t, sound.audited("a histogram by stability", claim, inD), keptRuns)
 		// At the threshold for excess 1 a draw for excess 0 is published with
-		// probability e^−ε·δ at most: it wastes δ and does not break the claim.
+		// probability e^−ε·δ at most. It wastes δ and does not break the claim.
 		sound = histogram{clipped: split, threshold: calibrated(claim), fromZero: true}
 		mustHold(t, sound.audited("draws for excess 0 above the threshold", claim, inD), keptRuns)
 	}
 }
 
-// The same faults in the code that is shipped, by its parameters: no threshold,
-// and the threshold for units of one row where a unit has three.
+// TestReleaseWithoutThreshold has the same faults in the code that is shipped, through
+// its parameters: no threshold, and the threshold for units of one row when a unit has
+// three.
 func TestReleaseWithoutThreshold(t *testing.T) {
 	t.Parallel()
 	p, err := clipParams(1)

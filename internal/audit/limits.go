@@ -2,10 +2,10 @@ package audit
 
 import "math"
 
-// lower returns Clopper and Pearson's lower confidence limit for a probability
-// of which x successes in n trials were seen: the p with
-// P(Bin(n, p) ≥ x) = alpha. It exceeds the true probability with probability at
-// most alpha. It is rounded down, by less than 2e-6 of itself.
+// lower returns Clopper and Pearson's lower confidence limit for a probability, given x
+// successes in n trials: the p with P(Bin(n, p) ≥ x) = alpha. It exceeds the true
+// probability with probability at most alpha. It is rounded down, by less than 2e-6 of
+// itself.
 func lower(x, n int64, alpha float64) float64 {
 	if x <= 0 {
 		return 0
@@ -14,8 +14,8 @@ func lower(x, n int64, alpha float64) float64 {
 	return low
 }
 
-// upper returns the upper limit: the p with P(Bin(n, p) ≤ x) = alpha, rounded
-// up likewise. It is below the true probability with probability at most alpha.
+// upper returns the upper limit: the p with P(Bin(n, p) ≤ x) = alpha, rounded up in the
+// same way. It is below the true probability with probability at most alpha.
 func upper(x, n int64, alpha float64) float64 {
 	if x >= n {
 		return 1
@@ -24,12 +24,12 @@ func upper(x, n int64, alpha float64) float64 {
 	return high
 }
 
-// slack takes up the error of the tails, which is below 1e-6 of them for the
-// numbers of trials that an audit makes.
+// slack covers the error of the tails, which is below 1e-6 of them for the numbers of
+// trials that an audit makes.
 const slack = 1 - 1e-6
 
-// cross encloses the point between a < b from which on f, false before, is
-// true, up to a relative error.
+// cross encloses the point in a < b at which f changes from false to true, up to a
+// relative error.
 func cross(a, b float64, f func(float64) bool) (float64, float64) {
 	for b-a > 1e-9*b {
 		if mid := a + (b-a)/2; f(mid) {
@@ -57,10 +57,10 @@ func atMost(x, n int64, p float64) float64 {
 	return math.Exp(logBeta(float64(n-x), float64(x)+1, 1-p, p, math.Log1p(-p), math.Log(p)))
 }
 
-// logBeta returns ln I_p(a, b), the regularised incomplete beta function, for p
-// not far above its mean a/(a+b), given also q = 1 − p and the logarithms of
-// both. It is the continued fraction of Didonato and Morris, "Algorithm 708"
-// (ACM TOMS 18, 1992), here evaluated by the modified Lentz method.
+// logBeta returns ln I_p(a, b), the regularised incomplete beta function, for p not far
+// above its mean a/(a+b). It also takes q = 1 − p and the logarithms of both. It is the
+// continued fraction of Didonato and Morris, "Algorithm 708" (ACM TOMS 18, 1992),
+// evaluated by the modified Lentz method.
 func logBeta(a, b, p, q, logP, logQ float64) float64 {
 	front := a*logP + b*logQ + gamma(a+b) - gamma(a) - gamma(b)
 	lambda := a*q - b*p // (a+b)(mean − p)

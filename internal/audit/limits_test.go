@@ -8,8 +8,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// At the limits gonum's incomplete beta function is alpha; and where gonum's
-// own inverse is right, which it is not far out in the tails, they are that.
+// TestLimitsAgainstGonum checks that gonum's incomplete beta function is alpha at the
+// limits. It also compares the limits with gonum's own inverse where that is right,
+// which it is not far out in the tails.
 func TestLimitsAgainstGonum(t *testing.T) {
 	for _, n := range []int64{1, 2, 10, 1000, 20_000, 1_000_000, MaxRuns} {
 		for _, share := range []float64{0, 1e-6, 1e-3, 0.01, 0.3, 0.5, 0.77, 0.999, 1} {
@@ -17,7 +18,7 @@ func TestLimitsAgainstGonum(t *testing.T) {
 			for _, alpha := range []float64{0.25, 0.01, 1e-5, 1e-9, 1e-14} {
 				low, high := lower(x, n, alpha), upper(x, n, alpha)
 				a, b := float64(x), float64(n-x)
-				if x > 0 && 1-low > 1e-3 { // nearer to 1, rounding leaves too few digits to look at
+				if x > 0 && 1-low > 1e-3 { // nearer to 1, rounding leaves too few digits to compare
 					near(t, "tail at the lower limit", x, n, mathext.RegIncBeta(a, b+1, low), alpha, 1e-3)
 				} else if x == 0 && low != 0 {
 					t.Errorf("lower limit %v of nothing", low)
@@ -44,9 +45,9 @@ func near(t *testing.T, what string, x, n int64, got, want, within float64) {
 	}
 }
 
-// By the definition, summed term by term: at the lower limit x or more
-// successes have probability alpha or less, and just above it more; at the
-// upper limit likewise.
+// TestLimitsByTheirDefinition sums the definition term by term: at the lower limit x or
+// more successes have probability alpha or less, and just above it more. The upper
+// limit is checked likewise.
 func TestLimitsByTheirDefinition(t *testing.T) {
 	const step = 4e-6
 	for _, n := range []int64{1, 5, 40, 500} {

@@ -9,14 +9,14 @@ import (
 	"dpsql/noise"
 )
 
-// model computes exact probabilities of the private test of package smw, for
-// one τ at a time.
+// model computes exact probabilities of the private test of package smw, for one τ at a
+// time.
 type model struct {
 	params  smw.Params
 	tau, nu noise.Law
 }
 
-// newModel is for one run of the given ε and a unit of one row.
+// newModel returns the model of one run of the given ε and a unit of one row.
 func newModel(t testing.TB, epsilon int64) model {
 	t.Helper()
 	p, err := smw.Plan(smw.Request{
@@ -31,23 +31,24 @@ func newModel(t testing.TB, epsilon int64) model {
 	return model{p, dlap(t, 1/e1), dlap(t, 2/e2)}
 }
 
-// silent returns the probability that a comparison of a count that is d above
-// the hypothesis does not fire.
+// silent returns the probability that a comparison does not fire whose count is d above
+// the hypothesis.
 func (m model) silent(d, tau int64) float64 {
 	at := m.params.Threshold + tau
 	return (1 - m.nu.Tail(at-d)) * (1 - m.nu.Tail(at+d))
 }
 
-// below returns the probability that it fires as a count below the hypothesis.
+// below returns the probability that the comparison fires as a count below the
+// hypothesis.
 func (m model) below(d, tau int64) float64 {
 	at := m.params.Threshold + tau
 	return (1 - m.nu.Tail(at-d)) * m.nu.Tail(at+d)
 }
 
-// over returns the expectation over τ.
-func (m model) over(f func(tau int64) float64) (p float64) {
+// mean returns the expectation over τ.
+func (m model) mean(f func(tau int64) float64) (p float64) {
 	for _, tau := range values(m.tau) {
-		p += at(m.tau, tau) * f(tau)
+		p += mass(m.tau, tau) * f(tau)
 	}
 	return p
 }

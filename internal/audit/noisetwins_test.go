@@ -8,9 +8,9 @@ import (
 	"dpsql/noise"
 )
 
-// identity is the identity release of the shipped cases with discrete Laplace
-// noise of scale 1/epsilon, on a unit of so many rows, claiming ε = 2. Its
-// suspect is a cell 0 of no more than D's 3 rows.
+// identity is the identity release of the shipped cases with discrete Laplace noise of
+// scale 1/epsilon, on a unit of the given number of rows, claiming ε = 2. Its suspect
+// is a cell 0 of at most D's 3 rows.
 func identity(t *testing.T, name string, epsilon float64, unit int64) (Case, noise.Law) {
 	t.Helper()
 	law := dlap(t, 1/epsilon)
@@ -23,8 +23,8 @@ func identity(t *testing.T, name string, epsilon float64, unit int64) (Case, noi
 	return c, law
 }
 
-// Laplace noise at half its scale loses 2ε; so does noise for one row when a
-// unit has two.
+// TestReleaseWithHalfTheNoise audits Laplace noise at half its scale, which loses 2ε,
+// and noise for one row when a unit has two, which loses as much.
 func TestReleaseWithHalfTheNoise(t *testing.T) {
 	t.Parallel()
 	half, law := identity(t, "identity, noise at half scale, true loss 4", 4, 1)
@@ -35,9 +35,9 @@ func TestReleaseWithHalfTheNoise(t *testing.T) {
 	mustHold(t, right, keptRuns)
 }
 
-// Gaussian noise at half its σ is 4ρ-zCDP and no better. The suspect is the tail
-// at which the loss at the claim's δ is largest or nearly so, 2.36; the bound by
-// zCDP is 2.75.
+// TestCountWithHalfTheNoise audits Gaussian noise at half its σ, which is 4ρ-zCDP and
+// no better. The suspect is the tail at which the loss at the claim's δ is largest or
+// nearly so, 2.36. The bound by zCDP is 2.75.
 func TestCountWithHalfTheNoise(t *testing.T) {
 	t.Parallel()
 	const from = 22

@@ -10,9 +10,9 @@ import (
 // twinMiss is 1 − confidence of the audits in tests.
 const twinMiss = 1e-7
 
-// twin is a mechanism that is broken on purpose: its claim is what the correct
-// one keeps. The probabilities of its Suspect are known exactly, p on the
-// database that favours it and q on the other.
+// twin is a mechanism that is broken on purpose. It claims what the correct one keeps.
+// The probabilities of its Suspect are known exactly, p on the database that favours it
+// and q on the other.
 type twin struct {
 	Case
 	p, q float64
@@ -58,8 +58,8 @@ func mustSample(t *testing.T, c Case, runs int) (on, off []Output) {
 	return on, off
 }
 
-// checkShares holds the exact probabilities to the frequencies. The database
-// that favours the event is the one on which it is more frequent.
+// checkShares compares the exact probabilities with the frequencies. The database that
+// favours the event is the one on which it is more frequent.
 func (w twin) checkShares(t *testing.T, on, off []Output) {
 	t.Helper()
 	share := func(sample []Output) (n int64) {
@@ -82,8 +82,8 @@ func (w twin) checkShares(t *testing.T, on, off []Output) {
 // maxTwinRuns bounds the runs of a twin.
 const maxTwinRuns = 1_000_000
 
-// runs returns how often the twin has to run on each database, to an eighth, and
-// the bound on the probability that the audit then misses it.
+// runs returns how often the twin has to run on each database, to an eighth. It also
+// returns the bound on the probability that the audit then misses it.
 func (w twin) runs() (n int, missRate float64) {
 	for n = MinRuns; n < maxTwinRuns; n += n / 8 {
 		if missRate = w.missRate(int64(n)); missRate <= 1e-6 {
@@ -93,11 +93,11 @@ func (w twin) runs() (n int, missRate float64) {
 	return n, missRate
 }
 
-// missRate bounds the probability that the audit misses the twin with n runs on
-// each database; 1 stands for no bound. But for two tails the suspect's counts are no worse than two that
-// give a bound above the claim; each of four events has a quarter of twinMiss,
-// and each of its limits half of that. (That a chosen event does better can only
-// help.)
+// missRate bounds the probability that the audit misses the twin with n runs on each
+// database; 1 stands for no bound. Except in two tails, the suspect's counts are no
+// worse than two counts that give a bound above the claim. Each of four events has a
+// quarter of twinMiss, and each of its limits half of that. (A chosen event that does
+// better can only help.)
 func (w twin) missRate(n int64) float64 {
 	const tail, alpha = 1e-8, twinMiss / 8
 	low, high := lower(fewest(n, w.p, tail), n, alpha), upper(most(n, w.q, tail), n, alpha)

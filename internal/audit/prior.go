@@ -10,13 +10,13 @@ import (
 	"dpsql/query"
 )
 
-// priorColumns is the number of columns of the records that the audited prior is
-// learned from; each has two values.
+// priorColumns is the number of columns of the records from which the audited prior is
+// learned. Each has two values.
 const priorColumns = 4
 
-// learnedPrior is what the prior of an SMW mechanism is learned from and all that
-// is bought for it: the noisy counts of all pairs of columns. D has 10 rows of
-// the record of zeros, and D′ a unit more, which is in every table.
+// learnedPrior is everything that is bought for the prior of an SMW mechanism: the
+// noisy counts of all pairs of columns. D has 10 rows of the record of zeros, and D′ a
+// unit more, which is in every table.
 func learnedPrior(unit int64) (Case, error) {
 	u, err := binary(priorColumns)
 	if err != nil {
@@ -30,8 +30,8 @@ func learnedPrior(unit int64) (Case, error) {
 	}, nil
 }
 
-// priorRun measures the tables of a prior with noise of the given variance, and
-// shows the sum of the counts that the unit is in, and one of them.
+// priorRun measures the tables of a prior with noise of the given variance. It shows
+// the sum of the counts that include the unit, and one of them.
 func priorRun(u *query.Universe, unit int64, sigma2 *big.Rat) func(bool, *noise.Source) (Output, error) {
 	return func(changed bool, src *noise.Source) (o Output, err error) {
 		tables := smw.PriorTables(u)
@@ -47,7 +47,7 @@ func priorRun(u *query.Universe, unit int64, sigma2 *big.Rat) func(bool, *noise.
 	}
 }
 
-// binary returns the universe of so many columns with the values 0 and 1.
+// binary returns the universe of the given number of columns with the values 0 and 1.
 func binary(columns int) (*query.Universe, error) {
 	d, err := query.NewRange(0, 1, false)
 	if err != nil {
@@ -60,8 +60,8 @@ func binary(columns int) (*query.Universe, error) {
 	return query.NewUniverse(list)
 }
 
-// remeasuredRun is one run that counts anew what fires, on the sequence of a
-// single run.
+// remeasuredRun is one run that counts anew when it fires, on the sequence of a single
+// run.
 func remeasuredRun(unit int64) (Case, error) {
 	const epsilon = 4 * oneEpsilon
 	r := request(1, nearing+leaving, unit, epsilon)

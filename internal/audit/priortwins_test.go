@@ -9,9 +9,9 @@ import (
 	"dpsql/noise"
 )
 
-// The counts of K = 6 pairs of columns with the noise for one of them: each is
-// ρ-zCDP, and all of them 6ρ. The sum of the counts that the unit is in shows
-// all of it.
+// TestPriorChargedAsOneTable audits the counts of K = 6 pairs of columns with the noise
+// for one of them. Each is ρ-zCDP, and all of them together are 6ρ. The sum of the
+// counts that include the unit shows all of it.
 func TestPriorChargedAsOneTable(t *testing.T) {
 	t.Parallel()
 	u, err := binary(priorColumns)
@@ -24,7 +24,7 @@ func TestPriorChargedAsOneTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const most = 10*6 - 6 // counts of 10 that come out this low together
+	const most = 10*6 - 6 // suspect: counts of 10 whose sum is this low
 	c := Case{
 		Name: "the tables of a prior, charged as one", Unit: 1, Claim: concentrated(someRho, someDelta),
 		Shows: []string{"all pairs", "one pair"}, Run: priorRun(u, 1, sigma2),
@@ -52,7 +52,7 @@ func sums(l noise.Law, n int) map[int64]float64 {
 		next := make(map[int64]float64)
 		for k, chance := range law {
 			for _, v := range values(l) {
-				if p := at(l, v); p > 1e-12 {
+				if p := mass(l, v); p > 1e-12 {
 					next[k+v] += chance * p
 				}
 			}
@@ -62,10 +62,10 @@ func sums(l noise.Law, n int) map[int64]float64 {
 	return law
 }
 
-// A run that shows, instead of a fresh count, the very draw that was compared,
-// which is Algorithm 3 of Lyu, Su and Li: given that it is at most 0, τ was too,
-// and each silent comparison costs up to ε₂/2, without end. The ε₃ of a fresh
-// count does not pay for that.
+// TestRemeasuredByTheComparedDraw audits a run that shows, instead of a fresh count,
+// the very draw that was compared. This is Algorithm 3 of Lyu, Su and Li: given that
+// the draw is at most 0, τ was too, and each silent comparison costs up to ε₂/2,
+// without end. The ε₃ of a fresh count does not pay for that.
 func TestRemeasuredByTheComparedDraw(t *testing.T) {
 	t.Parallel()
 	r := request(1, nearing+leaving, 1, 4*oneEpsilon)

@@ -53,9 +53,9 @@ func denseRelease(unit int64) (Case, error) {
 	return release("dense release", Claim{oneEpsilon.Float(), someDelta.Float()}, p, unit)
 }
 
-// paperRelease is the paper's projection with its own discrete Laplace noise
-// (Algorithm 2), at an ε at which there is something to see: at ε = 1 its claim
-// is some ten times above what it loses.
+// paperRelease is the paper's projection with its own discrete Laplace noise (Algorithm
+// 2), at an ε large enough to show something. At ε = 1 its claim is some ten times what
+// it loses.
 func paperRelease(unit int64) (Case, error) {
 	const epsilon = 4 * oneEpsilon
 	scale, err := projection.PaperLaplaceScale(denseRows, epsilon.Rat(), someDelta.Rat())
@@ -70,10 +70,10 @@ func paperRelease(unit int64) (Case, error) {
 	return release("dense release, the paper's", Claim{epsilon.Float(), someDelta.Float()}, p, unit)
 }
 
-// release is a case that builds a release of a database with 3 records 0 and
-// one record 1, D′ with a unit more of records 0, and shows the estimates of
-// both, of a Dense release T times them: they are then exactly its sketch's
-// inner products with columns of the matrix.
+// release is a case that builds a release of a database with 3 records 0 and one record
+// 1; D′ has a unit more of records 0. It shows the estimates of both. Those of a Dense
+// release are multiplied by T: they are then exactly its sketch's inner products with
+// columns of the matrix.
 func release(name string, claim Claim, p projection.Params, unit int64) (Case, error) {
 	c, err := releaseOf(name, claim, p, func(changed bool) [cells]int64 {
 		return [cells]int64{rows(3, unit, changed), 1}
@@ -82,8 +82,8 @@ func release(name string, claim Claim, p projection.Params, unit int64) (Case, e
 	return c, err
 }
 
-// releaseOf is a case that builds a release of a database given by its cells, and
-// shows the estimates of the first two and how many heavy cells it names.
+// releaseOf is a case that builds a release of a database given by its cells. It shows
+// the estimates of the first two cells and how many heavy cells the release names.
 func releaseOf(name string, claim Claim, p projection.Params, contents func(changed bool) [cells]int64) (Case, error) {
 	c := Case{Name: name, Claim: claim, Shows: []string{"cell 0", "cell 1", "published"}}
 	u, err := line(cells)
@@ -106,7 +106,7 @@ func releaseOf(name string, claim Claim, p projection.Params, contents func(chan
 	return c, nil
 }
 
-// build builds the release of the cells and asks it.
+// build builds the release of the cells and asks it the queries.
 func build(u *query.Universe, p projection.Params, asks [2]query.Query, counts [cells]int64, src *noise.Source) (o Output, err error) {
 	b, err := projection.NewBuilder(u, p, src)
 	if err != nil {

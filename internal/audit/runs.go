@@ -9,11 +9,11 @@ import (
 	"dpsql/noise"
 )
 
-// singleRun is one run of the private test, (ε₁+ε₂)-differentially private, on
-// the sequence of queries on which it loses nearly all of it: several that the
-// unit brings nearer to the threshold and that do not fire, and then some that
-// it takes away from it, from the other side. Of every query D has 100 rows. A
-// large ε makes what is lost stand out from what chance does.
+// singleRun is one run of the private test, (ε₁+ε₂)-differentially private, on the
+// sequence of queries on which it loses nearly all of that: several that the unit
+// brings nearer to the threshold and that do not fire, and then some that it takes away
+// from the threshold, from the other side. D has 100 rows of every query. A large ε
+// makes the loss stand out from chance.
 func singleRun(unit int64) (Case, error) {
 	const epsilon = 4 * oneEpsilon
 	return oneRun("SMW, one run", request(1, nearing+leaving, unit, epsilon), unit, epsilon)
@@ -39,22 +39,22 @@ func oneRun(name string, r smw.Request, unit int64, epsilon accounting.Epsilon) 
 }
 
 // The sequence of a single run: comparisons that the unit brings nearer to the
-// threshold, then those that it takes away from it.
+// threshold, then comparisons that it takes away from it.
 const (
 	nearing = 8
 	leaving = 3
 )
 
-// hypotheses returns what the hypothesis answers in the sequence, for a true
-// count of 100 in D.
+// hypotheses returns the hypothesis's answers in the sequence, for a true count of 100
+// in D.
 func hypotheses(threshold, unit int64) []int64 {
 	asked := slices.Repeat([]int64{100 - threshold + unit}, nearing)
 	return append(asked, slices.Repeat([]int64{100 + threshold}, leaving)...)
 }
 
-// fired runs a sequence of comparisons, until the run refuses more of them, and
-// shows the number of the first that fired, from 1, or 0, the gap between its
-// noisy count and the hypothesis, and how many fired, which is to be one.
+// fired runs a sequence of comparisons until the run refuses more. It shows the number
+// of the first that fired, from 1, or 0 if none did; the gap between its noisy count
+// and the hypothesis; and how many fired, which should be one.
 func fired(run *smw.Run, count int64, asked []int64, src *noise.Source) (o Output, err error) {
 	for i, h := range asked {
 		out, err := run.Test(count, h, src)
@@ -73,9 +73,9 @@ func fired(run *smw.Run, count int64, asked []int64, src *noise.Source) (o Outpu
 	return o, nil
 }
 
-// request asks for a mechanism with so many runs of the given ε each, and so many
-// comparisons, over the records of the audit. Its bounds may fail half of the
-// time: so the threshold stays near the noise, where the loss is.
+// request asks for a mechanism with runs of the given ε each, over the records of the
+// audit. Its bounds may fail half of the time, which keeps the threshold near the
+// noise, where the loss is.
 func request(runs, comparisons, unit int64, each accounting.Epsilon) smw.Request {
 	return smw.Request{
 		MaxUpdates: runs, Queries: comparisons, MaxSupport: records, Beta: 0.5, NHat: 400 * unit,

@@ -9,12 +9,12 @@ import (
 	"dpsql/sqlerr"
 )
 
-// chunk is how many runs a worker makes between looks at the context.
+// chunk is how many runs a worker makes between checks of the context.
 const chunk = 500
 
-// sample runs the case so often on D (on) and as often on D′ (off), on all
-// processors, each worker with a random source of its own. report is told the
-// runs done.
+// sample runs the case as often on D (on) as on D′ (off). It uses all processors, and
+// each worker has a random source of its own. report is called with the number of runs
+// done.
 func (c Case) sample(ctx context.Context, runs int, report func(done int)) (on, off []Output, err error) {
 	s := sampling{of: c, report: report, to: [2][]Output{make([]Output, runs), make([]Output, runs)}}
 	var workers sync.WaitGroup
@@ -28,8 +28,8 @@ func (c Case) sample(ctx context.Context, runs int, report func(done int)) (on, 
 	return s.to[0], s.to[1], s.failed
 }
 
-// sampling is the work that is left and the outputs there are. The lock guards
-// everything but the outputs, of which each worker fills its own.
+// sampling is the work left and the outputs so far. The lock guards everything but the
+// outputs; each worker fills its own part of them.
 type sampling struct {
 	of     Case
 	report func(done int)
@@ -40,7 +40,7 @@ type sampling struct {
 	failed      error
 }
 
-// work fills chunk after chunk until nothing is left or something failed.
+// work fills one chunk after another until nothing is left or something failed.
 func (s *sampling) work(ctx context.Context) {
 	src := noise.NewSource()
 	for made := 0; ; {
@@ -59,8 +59,8 @@ func (s *sampling) work(ctx context.Context) {
 	}
 }
 
-// next notes what a worker has made and hands it another chunk, the two
-// databases in turn, so that neither is favoured by what goes on around.
+// next records the runs that a worker has made and hands it another chunk. The two
+// databases take turns, so that changes of the machine's load favour neither.
 func (s *sampling) next(ctx context.Context, made int) (changed bool, part []Output) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

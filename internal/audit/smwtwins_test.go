@@ -7,16 +7,15 @@ import (
 	"dpsql/noise"
 )
 
-// count is the true count of every query in D; D′ has more by a unit.
+// count is the true count of every query in D. D′ has a unit more.
 const count = 100
 
-// script is what an analyst asks in a run of the private test: comparisons of
-// a count that is off the hypothesis by nearly the threshold, which the unit
-// brings nearer, and then of one that is below it by as much, which the unit
-// takes away.
+// script is what an analyst asks in a run of the private test: comparisons of a count
+// that is off the hypothesis by nearly the threshold, which the unit brings nearer, and
+// then of one that is below it by as much, which the unit takes away.
 type script struct {
-	near, slack int   // how many, and by how much less than the threshold
-	far, beyond int64 // how many, and by how much more
+	near, slack int   // how many comparisons are below the threshold, and by how much
+	far, beyond int64 // how many are beyond it, and by how much
 }
 
 func (s script) off(m model, i int) int64 {
@@ -35,8 +34,8 @@ func (s script) compare(m model, r *smw.Run, i int, changed bool, unit int64, sr
 	return out.Fired, out.Fired && out.Noisy < h, err
 }
 
-// once asks the script until a comparison fires, and shows which, negative if
-// it fired from below.
+// once asks the script until a comparison fires. It shows which one, negated if it
+// fired from below.
 func (s script) once(m model, r *smw.Run, changed bool, unit int64, src *noise.Source) (int64, error) {
 	for i := range s.len() {
 		fired, below, err := s.compare(m, r, i, changed, unit, src)
@@ -52,17 +51,17 @@ func (s script) once(m model, r *smw.Run, changed bool, unit int64, src *noise.S
 	return 0, nil
 }
 
-// chance returns the probability that all of the near comparisons are silent
-// and each of the far ones, were the run to go on, fires from below, when a
-// unit more of so many rows is there.
+// chance returns the probability that all near comparisons are silent and that each of
+// the far ones, if the run went on, fires from below. The database has more rows than D
+// by the given number.
 func (s script) chance(m model, more, tau int64) float64 {
 	return power(m.silent(s.off(m, 0)+more, tau), s.near) *
 		power(m.below(s.off(m, s.near)+more, tau), int(s.far))
 }
 
-// A run that goes on after it fired, with the same τ, for the price of one: its
-// loss tends to ε₁ + cε₂ with c firings (as of Algorithm 1 of Lyu, Su and Li
-// 2017; the gaps cost nothing more), here 0.386·4 + 3·0.614·4 = 8.9.
+// TestTauReusedAfterFiring audits a run that goes on after it fired, with the same τ,
+// for the price of one. With c firings its loss tends to ε₁ + cε₂ (as of Algorithm 1 of
+// Lyu, Su and Li 2017; the gaps cost nothing more), here 0.386·4 + 3·0.614·4 = 8.9.
 func TestTauReusedAfterFiring(t *testing.T) {
 	t.Parallel()
 	m, s := newModel(t, 4), script{near: 4, slack: 1, far: 3, beyond: 0}
@@ -88,7 +87,7 @@ func TestTauReusedAfterFiring(t *testing.T) {
 		Suspect: func(o Output) bool { return o[0] == 7 && o[1] == 7 },
 	}
 	p := func(more int64) float64 {
-		return m.over(func(tau int64) float64 { return s.chance(m, more, tau) })
+		return m.mean(func(tau int64) float64 { return s.chance(m, more, tau) })
 	}
 	mustCatch(t, twin{c, p(0), p(1)})
 
@@ -97,8 +96,8 @@ func TestTauReusedAfterFiring(t *testing.T) {
 	mustHold(t, c, keptRuns)
 }
 
-// single makes the case a run as it should be, on the script and a unit of so
-// many rows.
+// single makes the case a correct run on the script, with a unit of the given number of
+// rows.
 func single(c *Case, m model, s script, unit int64) {
 	c.Shows = []string{"fired at"}
 	c.Suspect = func(o Output) bool { return o[0] == -int64(s.near)-1 }
@@ -111,8 +110,8 @@ func single(c *Case, m model, s script, unit int64) {
 	}
 }
 
-// A threshold without noise: each silent comparison costs up to ε₂/2, without
-// end, instead of all of them together ε₁.
+// TestThresholdWithoutNoise audits a threshold without noise: each silent comparison
+// costs up to ε₂/2, without end, instead of all of them together ε₁.
 func TestThresholdWithoutNoise(t *testing.T) {
 	t.Parallel()
 	m, s := newModel(t, 2), script{near: 6, slack: 1, far: 1, beyond: 1}
@@ -132,9 +131,9 @@ func TestThresholdWithoutNoise(t *testing.T) {
 	mustHold(t, sound, keptRuns)
 }
 
-// Units of two rows with the noise for one: group privacy makes the true loss
-// of a run 2·(ε₁+ε₂) = 4 at most, to which it tends with the number of silent
-// comparisons.
+// TestSensitivityTwoAsOne audits units of two rows with the noise for one. By group
+// privacy the true loss of a run is at most 2·(ε₁+ε₂) = 4. It tends to that with the
+// number of silent comparisons.
 func TestSensitivityTwoAsOne(t *testing.T) {
 	t.Parallel()
 	m, s := newModel(t, 2), script{near: 3, slack: 1, far: 1, beyond: 1}
@@ -142,7 +141,7 @@ func TestSensitivityTwoAsOne(t *testing.T) {
 	single(&c, m, s, 2)
 	c.Name, c.Unit, c.Claim = "a run, sensitivity 2 as 1, true loss 4", 2, Claim{Epsilon: 2}
 	p := func(more int64) float64 {
-		return m.over(func(tau int64) float64 { return s.chance(m, more, tau) })
+		return m.mean(func(tau int64) float64 { return s.chance(m, more, tau) })
 	}
 	mustCatch(t, twin{c, p(0), p(2)})
 	single(&c, m, s, 1)
@@ -150,9 +149,9 @@ func TestSensitivityTwoAsOne(t *testing.T) {
 	mustHold(t, c, keptRuns)
 }
 
-// A run that ends by an error after its comparisons, whose budget is given
-// back: the silent answers were seen, and cost up to ε₁ = 0.386·4 each time.
-// Three such runs and one that fires lose up to 3ε₁ + ε = 8.6.
+// TestRefundOnError audits a run that ends by an error after its comparisons and whose
+// budget is given back. The silent answers were seen, and cost up to ε₁ = 0.386·4 each
+// time. Three such runs and one that fires lose up to 3ε₁ + ε = 8.6.
 func TestRefundOnError(t *testing.T) {
 	t.Parallel()
 	m, s := newModel(t, 4), script{near: 2, slack: 1, far: 1, beyond: 0}
@@ -170,7 +169,7 @@ func TestRefundOnError(t *testing.T) {
 						return o, err // a firing is paid for: no more runs
 					}
 				}
-				o[0]++ // here the analyst makes the statement fail
+				o[0]++ // the analyst makes the statement fail here
 			}
 			r, err := smw.StartRun(m.params, src)
 			if err == nil {
@@ -185,8 +184,8 @@ func TestRefundOnError(t *testing.T) {
 		Suspect: func(o Output) bool { return o[0] == refunded && o[1] == -int64(s.near)-1 },
 	}
 	p := func(more int64) float64 {
-		silent := m.over(func(tau int64) float64 { return power(m.silent(s.off(m, 0)+more, tau), s.near) })
-		return power(silent, refunded) * m.over(func(tau int64) float64 { return s.chance(m, more, tau) })
+		silent := m.mean(func(tau int64) float64 { return power(m.silent(s.off(m, 0)+more, tau), s.near) })
+		return power(silent, refunded) * m.mean(func(tau int64) float64 { return s.chance(m, more, tau) })
 	}
 	mustCatch(t, twin{c, p(0), p(1)})
 	c.Name, c.Claim.Epsilon = "the same runs, all paid for", 4*(refunded+1)

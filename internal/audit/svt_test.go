@@ -8,24 +8,23 @@ import (
 	"dpsql/noise"
 )
 
-// svt is the sparse vector technique in the six forms that Lyu, Su and Li,
-// "Understanding the Sparse Vector Technique for Differential Privacy" (PVLDB
-// 10(6), 2017), compare, with integer noise: given queries of sensitivity 1 and
-// the threshold 0, draw ρ; for each query draw ν, answer ⊤ if q + ν ≥ ρ and
-// else ⊥, and stop at the c-th ⊤.
+// svt is the sparse vector technique with integer noise, in the six forms that Lyu, Su
+// and Li compare, "Understanding the Sparse Vector Technique for Differential Privacy"
+// (PVLDB 10(6), 2017). Given queries of sensitivity 1 and the threshold 0, draw ρ; for
+// each query draw ν, answer ⊤ if q + ν ≥ ρ and else ⊥, and stop at the c-th ⊤.
 //
-// Their queries may change in both directions between neighbours, as counts and
-// their negatives do.
+// Their queries may change in both directions between neighbours, as counts and their
+// negatives do.
 type svt struct {
-	rho     noise.Law // of the threshold
-	nu      noise.Law // of the queries; nil: none
-	cutoff  int       // c; 0: never
+	rho     noise.Law // noise of the threshold
+	nu      noise.Law // noise of the queries; nil for none
+	cutoff  int       // c; 0 for no limit
 	numeric bool      // give q + ν with ⊤
 	refresh bool      // draw ρ anew after ⊤
 }
 
-// answers is a sequence of ⊥ (0) and ⊤ (1) as the digits of a binary number
-// after a leading 1, and the last q + ν that was given.
+// answers is a sequence of ⊥ (0) and ⊤ (1), as the digits of a binary number after a
+// leading 1, and the last q + ν that was given.
 type answers struct{ pattern, number int64 }
 
 func (s svt) run(queries []int64, src *noise.Source) (answers, error) {
@@ -59,7 +58,7 @@ func (s svt) run(queries []int64, src *noise.Source) (answers, error) {
 	return a, err
 }
 
-// The algorithms by their numbers, with ε₁ = ε/2 of Algorithm 4 ε/4, and
+// algorithm returns the algorithm of a number. ε₁ = ε/2, but ε/4 for Algorithm 4, and
 // ε₂ = ε − ε₁; Δ = 1.
 func algorithm(t testing.TB, number int, epsilon float64, c int) svt {
 	e1, e2, k := epsilon/2, epsilon/2, float64(c)
@@ -106,19 +105,19 @@ func (s svt) audited(name string, claim float64, in, changed []int64) Case {
 	}
 }
 
-// chance returns the probability that the answers to the queries begin with
-// the pattern and, where a number is given, that the last number is at most so
-// much: the sum over ρ of products, which holds while ρ is not drawn anew.
+// chance returns the probability that the answers to the queries begin with the pattern
+// and, if a number is given, that the last number is at most number. It is the sum over
+// ρ of products, which holds unless ρ is drawn anew.
 func (s svt) chance(queries []int64, pattern []bool, number int64) (p float64) {
 	for _, rho := range values(s.rho) {
-		product := at(s.rho, rho)
+		product := mass(s.rho, rho)
 		for i, above := range pattern {
-			over := s.over(queries[i], rho)
+			over := s.passes(queries[i], rho)
 			switch last := i == len(pattern)-1; {
 			case !above:
 				product *= 1 - over
 			case last && s.numeric:
-				product *= max(0, over-s.over(queries[i], number+1))
+				product *= max(0, over-s.passes(queries[i], number+1))
 			default:
 				product *= over
 			}
@@ -128,8 +127,8 @@ func (s svt) chance(queries []int64, pattern []bool, number int64) (p float64) {
 	return p
 }
 
-// over returns P(q + ν ≥ r).
-func (s svt) over(q, r int64) float64 {
+// passes returns P(q + ν ≥ r).
+func (s svt) passes(q, r int64) float64 {
 	if s.nu == nil {
 		if q >= r {
 			return 1
@@ -139,10 +138,10 @@ func (s svt) over(q, r int64) float64 {
 	return s.nu.Tail(r - q)
 }
 
-// at returns P(X = k).
-func at(l noise.Law, k int64) float64 { return l.Tail(k) - l.Tail(k+1) }
+// mass returns P(X = k).
+func mass(l noise.Law, k int64) float64 { return l.Tail(k) - l.Tail(k+1) }
 
-// values returns all integers but those beyond 40 deviations.
+// values returns all integers within 40 deviations.
 func values(l noise.Law) []int64 {
 	most := int64(40*math.Sqrt(l.Variance())) + 40
 	var all []int64

@@ -2,9 +2,9 @@ package audit
 
 import "testing"
 
-// On these sequences every query changes by 1 between D and D′. The queries of
-// Algorithms 1 to 4 and 6 are first just below the threshold, nearer in D′, and
-// then just at it, farther in D′; in D the expected answers are ⊥ … ⊥ ⊤ … ⊤.
+// TestVariantsOfLyuSuLi has sequences on which every query changes by 1 between D and
+// D′. The queries of Algorithms 1 to 4 and 6 are first just below the threshold, nearer
+// in D′, and then just at it, farther in D′. In D the expected answers are ⊥ … ⊥ ⊤ … ⊤.
 func TestVariantsOfLyuSuLi(t *testing.T) {
 	t.Parallel()
 	const epsilon = 2
@@ -19,11 +19,11 @@ func TestVariantsOfLyuSuLi(t *testing.T) {
 		// Given ⊤ and a number ≤ 0, the noisy threshold was ≤ 0 in D and in
 		// D′: each ⊥ then costs up to ε₂/c, without end.
 		{"Lyu Su Li 3", 3, 1, 5, 1, -1, 0, 0, "grows by ε/2 with each ⊥"},
-		// ν is made for one ⊤ and for differences of 1 instead of 2: ε/4 for
-		// the threshold and 2·3ε/4 for each ⊤, (1+6c)/4 · ε together.
+		// ν is made for one ⊤ and for differences of 1 instead of 2: ε/4 for the
+		// threshold and 2·3ε/4 for each ⊤, (1+6c)/4 · ε together.
 		{"Lyu Su Li 4", 4, 2, 3, 2, 0, 1, 0, "(1+6c)/4·ε = 3.25 ε"},
-		// Without ν, no ρ lets the first query stay below and the second pass
-		// when the first is the larger: in D′ it is.
+		// Without ν, no ρ lets the first query stay below and the second pass if the
+		// first is the larger, as it is in D′.
 		{"Lyu Su Li 5", 5, 0, 1, 1, 0, 1, 0, "∞"},
 		// Without a cutoff every ⊤ beside the ⊥s costs up to another ε₂, without
 		// end.

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Bins cut the values of one integer into intervals, by their frequencies in a
-// sample: a value with more than 1/parts of the mass stands alone, the others
-// are gathered up to that much. first holds each interval's least value; the
-// first interval begins at the least integer.
+// Bins cut the values of one integer into intervals, by their frequencies in a sample.
+// A value with more than 1/parts of the mass is alone; the others are gathered up to
+// that mass. first holds the smallest value of each interval; the first interval begins
+// at the smallest integer.
 type bins struct {
 	name  string
-	at    int // place in the Output
+	at    int // position in the Output
 	first []int64
-	seen  []int64 // the sample's least value in each interval
+	seen  []int64 // the sample's smallest value in each interval
 	last  []int64 // and its largest
 }
 
@@ -94,19 +94,19 @@ func (b bins) interval(i, j int) string {
 	return fmt.Sprintf("%d … %d", b.seen[i], b.last[j])
 }
 
-// view is what events are sets of: the intervals of one integer of the
-// outputs, or the rectangles of two.
+// view divides outputs into cells: the intervals of one integer, or the rectangles of
+// two. Events are sets of cells.
 type view struct {
-	a, b bins // b has no intervals in a view of one integer
+	a, b bins // b has no intervals if the view is of one integer
 }
 
-// How finely a view of one integer, and of two, cuts their values.
+// How finely a view of one integer, and of two, divides their values.
 const (
 	finely   = 64
 	coarsely = 12
 )
 
-// views returns the views of each integer and of each pair, cut by a sample.
+// views returns the views of each integer and of each pair, divided by a sample.
 func (c Case) views(on, off []Output) []view {
 	cut := func(at, parts int) bins {
 		values := make([]int64, 0, len(on)+len(off))

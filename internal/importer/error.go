@@ -6,14 +6,14 @@ import (
 	"dpsql/sqlerr"
 )
 
-// failure replaces an error of the database, which can carry a value of a row,
-// by one that names the table only.
+// failure replaces an error of the database by one that names only the table, because
+// the original can carry a value of a row.
 func failure(ctx context.Context, err error, table string) error {
 	code, what := classify(ctx, err)
 	return sqlerr.New(code, "%s while importing into %s", what, table)
 }
 
-// classify maps an error to a code and fixed words for it.
+// classify maps an error to a code and a fixed text.
 func classify(ctx context.Context, err error) (sqlerr.Code, string) {
 	code, words, result := sqlerr.OfSQLite(ctx, err)
 	switch result {

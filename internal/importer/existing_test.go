@@ -58,7 +58,7 @@ func TestExistingTable(t *testing.T) {
 	}
 }
 
-// TestAppendBlank: a column without a value fits every type.
+// TestAppendBlank appends a column without values, which fits every type.
 func TestAppendBlank(t *testing.T) {
 	db := memory(t, "CREATE TABLE t (a INTEGER, b REAL, c TEXT)")
 	if _, err := imported(t, db, Options{Path: write(t, "x.csv", "a,b,c\n,,\n"), Table: "t", Append: true}); err != nil {
@@ -69,7 +69,7 @@ func TestAppendBlank(t *testing.T) {
 	}
 }
 
-// TestSkipNeedsNoFile: a set-up script runs again after its data are gone.
+// TestSkipNeedsNoFile runs a set-up script again after its data files are gone.
 func TestSkipNeedsNoFile(t *testing.T) {
 	r, err := imported(t, memory(t, "CREATE TABLE t (a INTEGER)"), Options{Path: "nosuch.csv", Table: "t", IfMissing: true})
 	if err != nil || !r.Skipped || describe(r.Columns) != "a INTEGER" {

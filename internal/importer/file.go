@@ -11,7 +11,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// file is an input that can be read from its start more than once.
+// file is an input that can be read from the start more than once.
 type file struct {
 	path  string
 	comma rune
@@ -21,7 +21,7 @@ type file struct {
 	meter meter
 }
 
-// open opens the file. What cannot be read twice, a pipe, is held in memory.
+// open opens the file. It holds a pipe in memory, because a pipe cannot be read twice.
 func open(o Options) (*file, error) {
 	if strings.ContainsRune("\"\r\n\ufffd", o.Comma) || !utf8.ValidRune(o.Comma) {
 		return nil, sqlerr.New(sqlerr.Invalid, "the field separator must be one character other than a quote or a line end")
@@ -76,7 +76,7 @@ func (f *file) start() (io.Reader, error) {
 	return z, nil
 }
 
-// unreadable describes an error of the file, which holds no content of it.
+// unreadable describes an error of the file without quoting its content.
 func unreadable(path string, err error) error {
 	what := "cannot be read"
 	switch {

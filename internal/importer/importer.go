@@ -1,11 +1,11 @@
-// Package importer loads a CSV, TSV or Parquet file into an SQLite table, with
-// the types of its columns: those that a Parquet file states, or those read off
-// the whole text.
+// Package importer loads a CSV, TSV or Parquet file into an SQLite table. A Parquet
+// file states the types of its columns. For a text the types are found by reading all
+// of it.
 //
-// A row of the file is a row of the table, in order; blank lines are skipped.
-// Nothing is guessed about a value: a column is INTEGER or REAL only if storing
-// it so loses nothing of the text's meaning (007 stays TEXT), and otherwise TEXT.
-// Memory does not grow with the file.
+// Each row of the file becomes a row of the table, in order. Blank lines are skipped.
+// No value is guessed at: a column is INTEGER or REAL only if the texts lose none of
+// their meaning (007 stays TEXT), and otherwise TEXT. Memory does not grow with the
+// file.
 //
 // Errors name lines and columns, and never quote the content of the file.
 package importer
@@ -31,20 +31,20 @@ type Options struct {
 	Path      string // a .gz file is decompressed, a .parquet file is Parquet
 	Table     string // created in the main database
 	Append    bool   // add to a table that exists; it must have the same columns
-	IfMissing bool   // do nothing where the table exists
-	Comma     rune   // between fields; 0 is a tab for .tsv and .tab files, else a comma
-	// Progress, if there is one, is told how much was read so far and how much
-	// will be: bytes of a text, twice its size, or rows of a Parquet file.
+	IfMissing bool   // do nothing if the table exists
+	Comma     rune   // the separator; 0 stands for a tab in .tsv and .tab files, and else a comma
+	// Progress, if not nil, is called with the amount read so far and the total: in
+	// bytes of a text, which is read twice, or in rows of a Parquet file.
 	Progress func(done, all int64)
 }
 
 // Column is a column of the imported table.
 type Column struct {
 	Name string
-	Type string // INTEGER, REAL or TEXT; as declared, for a table that existed
+	Type string // INTEGER, REAL or TEXT; in a table that existed, the declared type
 }
 
-// Report says what an import did.
+// Report describes a finished import.
 type Report struct {
 	Table   string
 	Rows    int64 // rows added
@@ -52,10 +52,10 @@ type Report struct {
 	Columns []Column
 }
 
-// Import adds the rows of the file to the table. A text is read twice, once for
-// the types and once for the rows; its first record names the columns, and an
-// empty field is NULL in an INTEGER or REAL column and the empty text in a TEXT
-// column. Dates and times of a Parquet file become texts as SQLite writes them.
+// Import adds the rows of the file to the table. It reads a text twice, once for the
+// types and once for the rows. The first record of a text has the names of the columns.
+// An empty field is NULL in an INTEGER or REAL column and the empty text in a TEXT
+// column. Dates and times of a Parquet file become texts in SQLite's format.
 func Import(ctx context.Context, db DB, o Options) (Report, error) {
 	report := Report{Table: o.Table}
 	if err := checkTable(o.Table); err != nil {
@@ -81,12 +81,12 @@ func Import(ctx context.Context, db DB, o Options) (Report, error) {
 	return load(ctx, db, f, existing, report)
 }
 
-// input is a file of rows.
+// input is a file that has rows.
 type input interface {
-	// detect returns the columns and what they hold.
+	// detect returns the names of the columns and the kinds of values they hold.
 	detect(ctx context.Context) (names []string, kinds []seen, err error)
-	// rows starts over, and returns a function that returns the next row, valid
-	// until the next call, or io.EOF.
+	// rows starts over. It returns a function that returns the next row, valid until
+	// the next call, or io.EOF.
 	rows(columns []Column) (func(context.Context) ([]any, error), error)
 	close()
 }
@@ -104,7 +104,7 @@ func load(ctx context.Context, db DB, f input, existing []Column, report Report)
 	if err != nil {
 		return report, err
 	}
-	columns := make([]Column, len(names)) // as the file has them
+	columns := make([]Column, len(names)) // in the file's order
 	if existing == nil {
 		for i, name := range names {
 			columns[i] = Column{name, kinds[i].typ()}
@@ -134,8 +134,8 @@ func checkTable(name string) error {
 	return nil
 }
 
-// folded maps names that SQLite takes as equal to one text: ASCII letters lose
-// their case.
+// folded maps names that SQLite takes as equal to the same text: it lowers ASCII
+// letters.
 func folded(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

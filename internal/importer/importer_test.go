@@ -42,7 +42,7 @@ func write(t testing.TB, name, text string) string {
 	return path
 }
 
-// imported runs Import in a transaction that is kept only without an error.
+// imported runs Import in a transaction, which it commits unless there is an error.
 func imported(t testing.TB, db *sql.DB, o Options) (Report, error) {
 	t.Helper()
 	tx, err := db.Begin()
@@ -157,7 +157,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestRefusals: the line is named, its content is not.
+// TestRefusals checks that errors name the line and do not quote its content.
 func TestRefusals(t *testing.T) {
 	wide := strings.TrimSuffix(strings.Repeat("c,", 2001), ",")
 	tests := []struct{ name, text, want string }{

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// batchValues is about how many values travel in one statement. It is far within
-// SQLite's limit on variables; more gain nothing.
+// batchValues is the approximate number of values in one statement. It is far below
+// SQLite's limit on variables. A larger number is not faster.
 const batchValues = 1000
 
 // batch collects rows until they fill a prepared statement.
@@ -18,7 +18,7 @@ type batch struct {
 	table   string
 	columns []Column
 	full    *sql.Stmt
-	rows    int // that fill it
+	rows    int // rows that fill the statement
 	args    []any
 	added   int64
 }
@@ -72,7 +72,7 @@ func (b *batch) add(ctx context.Context, row []any) error {
 	return nil
 }
 
-// rest inserts the rows that do not fill a batch.
+// rest inserts the last rows, which do not fill a batch.
 func (b *batch) rest(ctx context.Context) error {
 	if len(b.args) == 0 {
 		return nil
@@ -84,8 +84,8 @@ func (b *batch) rest(ctx context.Context) error {
 	return nil
 }
 
-// value returns a field as it is stored in a column of the type, which detect
-// has found to fit.
+// value returns a field as a column of the type stores it. detect has found that it
+// fits.
 func value(field, typ string) any {
 	switch {
 	case typ == typeText:
@@ -101,5 +101,5 @@ func value(field, typ string) any {
 			return x
 		}
 	}
-	return field // the file has changed between the passes: nothing is lost
+	return field // the file changed between the passes; the text loses nothing
 }

@@ -1,9 +1,9 @@
 package importer
 
-// passes is how often a text file is read: for the types and for the rows.
+// passes is how often a text file is read: once for the types and once for the rows.
 const passes = 2
 
-// meter counts what is read of a file, in all passes.
+// meter counts the bytes read from a file, in all passes.
 type meter struct {
 	report     func(done, all int64)
 	done, size int64

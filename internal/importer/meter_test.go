@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Progress never goes back, and ends at the end of the second reading.
+// TestProgress checks that progress never goes back and ends with the second reading.
 func TestProgress(t *testing.T) {
 	path := write(t, "people.csv", "age,sex\n"+strings.Repeat("40,F\n", 30_000))
 	info, err := os.Stat(path)

@@ -9,7 +9,7 @@ import (
 // maxColumns is SQLite's limit on the columns of a table.
 const maxColumns = 2000
 
-// checkNames refuses names that the columns of one table cannot have.
+// checkNames refuses names that cannot all be columns of one table.
 func checkNames(path string, names []string) error {
 	if len(names) > maxColumns {
 		return sqlerr.New(sqlerr.Invalid, "file %s has %d columns; a table has at most %d", path, len(names), maxColumns)

@@ -13,8 +13,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// parquetFile is a Parquet file of plain columns. Its types are stated, so it
-// is read once, a batch of rows at a time.
+// parquetFile is a Parquet file of plain columns. The file states its types, so it is
+// read once, a batch of rows at a time.
 type parquetFile struct {
 	path    string
 	disk    *os.File
@@ -23,14 +23,14 @@ type parquetFile struct {
 	meter   meter
 }
 
-// parquetColumn is a column with how its values are stored in SQLite.
+// parquetColumn is a column and the way its values are stored in SQLite.
 type parquetColumn struct {
 	name string
 	kind seen
-	read func(parquet.Value) any // of values that are not NULL
+	read func(parquet.Value) any // converts a value that is not NULL
 }
 
-// openParquet reads the file's description.
+// openParquet reads the file's metadata.
 func openParquet(o Options) (*parquetFile, error) {
 	disk, err := os.Open(o.Path)
 	if err != nil {
@@ -72,7 +72,8 @@ func (p *parquetFile) describe() error {
 	return nil
 }
 
-// guarded calls into the Parquet library, which panics on some broken files.
+// guarded runs f, which calls the Parquet library. The library panics on some broken
+// files; guarded returns that as an error.
 func (p *parquetFile) guarded(f func() error) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -95,15 +96,15 @@ func (p *parquetFile) detect(context.Context) (names []string, kinds []seen, err
 	return names, kinds, checkNames(p.path, names)
 }
 
-// The kinds of a column whose type is stated. Its integers may be any.
+// The kinds of columns with a stated type. An integer column may hold any integer.
 var (
 	integers = seen{integer: true, large: true}
 	reals    = seen{real: true}
 	texts    = seen{text: true}
 )
 
-// storage says how the values of a column are stored; read is nil for types
-// that SQLite has nothing for.
+// storage says how the values of a column are stored. read is nil for a type that
+// SQLite cannot store.
 func storage(c *parquet.Column) (kind seen, read func(parquet.Value) any) {
 	if logical := c.Type().LogicalType(); logical != nil {
 		switch t := logical.Value.(type) {
@@ -148,13 +149,12 @@ func whole(v parquet.Value, signed bool) int64 {
 	return int64(v.Uint32())
 }
 
-// day writes a number of days since 1970 as SQLite writes dates.
+// day writes a number of days since 1970 in SQLite's format for dates.
 func day(days int32) string {
 	return time.Unix(int64(days)*24*60*60, 0).UTC().Format(time.DateOnly)
 }
 
-// instant writes a time as SQLite writes times, in UTC, with its fraction where
-// it has one.
+// instant writes a time in UTC in SQLite's format, with a fraction if it has one.
 func instant(n int64, unit format.TimeUnit) string {
 	var t time.Time
 	switch unit.Value.(type) {
@@ -168,10 +168,10 @@ func instant(n int64, unit format.TimeUnit) string {
 	return t.UTC().Format("2006-01-02 15:04:05.999999999")
 }
 
-// parquetBatch is how many rows are read at once.
+// parquetBatch is the number of rows read at once.
 const parquetBatch = 512
 
-// rows returns a function that returns row after row.
+// rows returns a function that returns one row a call.
 func (p *parquetFile) rows([]Column) (func(context.Context) ([]any, error), error) {
 	reader := parquet.NewReader(p.file)
 	buffer := make([]parquet.Row, parquetBatch)

@@ -14,7 +14,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// visit has a column of every kind that is taken.
+// visit has a column of every supported kind.
 type visit struct {
 	Age   int32     `parquet:"age"`
 	Big   int64     `parquet:"big"`
@@ -109,7 +109,7 @@ func TestParquetRefusals(t *testing.T) {
 	}
 }
 
-// A damaged file is refused or read, and never ends the program.
+// TestDamagedParquet reads damaged files. Each is refused or read, and none panics.
 func TestDamagedParquet(t *testing.T) {
 	female := "F"
 	rows := make([]visit, 200)

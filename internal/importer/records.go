@@ -13,7 +13,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// records reads the records behind the header.
+// records reads the records after the header.
 type records struct {
 	file *file
 	csv  *csv.Reader
@@ -52,8 +52,8 @@ func (r *records) header() ([]string, error) {
 	return names, checkNames(r.file.path, names)
 }
 
-// next returns the fields of the next record, valid until the next call, or
-// io.EOF. The context is looked at now and then.
+// next returns the fields of the next record, valid until the next call, or io.EOF. It
+// checks the context now and then.
 func (r *records) next(ctx context.Context) ([]string, error) {
 	if r.read++; r.read&0xfff == 0 && ctx.Err() != nil {
 		return nil, cancelled(r.file.path)
@@ -72,7 +72,7 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 	return fields, nil
 }
 
-// failure describes an error by its line, never by the line's content.
+// failure describes an error by its line number and never quotes the line.
 func (r *records) failure(err error) error {
 	if err == io.EOF {
 		return err
@@ -93,7 +93,7 @@ func (r *records) failure(err error) error {
 	return sqlerr.New(sqlerr.Invalid, "line %d of file %s %s", at.StartLine, r.file.path, what)
 }
 
-// detect reads the file once and returns its columns and what they hold.
+// detect reads the file once and returns its columns and the kinds of values they hold.
 func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err error) {
 	r, names, err := f.records()
 	if err != nil {
@@ -114,7 +114,7 @@ func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err er
 	}
 }
 
-// rows reads the file again, with fields as the columns' types store them.
+// rows reads the file again and converts each field to the type of its column.
 func (f *file) rows(columns []Column) (func(context.Context) ([]any, error), error) {
 	r, names, err := f.records()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// columnsOf returns the columns of a table that can be inserted into, nil if
-// there is no such table. Any other kind of object of that name is refused.
+// columnsOf returns the columns of a table that can be inserted into, or nil if there
+// is no such table. It refuses any other kind of object of that name.
 func columnsOf(ctx context.Context, db DB, table string) ([]Column, error) {
 	found, err := db.QueryContext(ctx, `SELECT l.type, x.name, x.type
 		FROM pragma_table_list AS l LEFT JOIN pragma_table_xinfo(l.name, 'main') AS x ON x.hidden = 0
@@ -47,8 +47,8 @@ func create(ctx context.Context, db DB, table string, columns []Column) error {
 	return nil
 }
 
-// matched returns the columns of a file in its own order, typed so that they
-// fit the columns of the table, which must have the same names.
+// matched returns the columns of a file in the file's order, with types that fit the
+// columns of the table. Both must have the same names.
 func matched(table string, names []string, kinds []seen, existing []Column) ([]Column, error) {
 	types := make(map[string]string)
 	for _, c := range existing {

@@ -15,7 +15,7 @@ const (
 // seen records which kinds of values a column has had.
 type seen struct{ integer, real, large, text bool }
 
-// maxExact is the largest integer up to which a REAL holds every integer.
+// maxExact is the largest n such that a REAL holds every integer up to n.
 const maxExact = 1 << 53
 
 func (s *seen) add(field string) {
@@ -34,8 +34,8 @@ func (s *seen) add(field string) {
 	s.text = true
 }
 
-// typ returns the type that loses nothing. Integers that a REAL would round
-// make a column with fractions TEXT, and so does a column of empty fields only.
+// typ returns the type that loses nothing. A column that has fractions together with
+// integers that a REAL would round is TEXT, and so is a column of empty fields only.
 func (s seen) typ() string {
 	switch {
 	case s.text, s.real && s.large:
@@ -48,9 +48,10 @@ func (s seen) typ() string {
 	return typeText
 }
 
-// fitting returns the type as which the column goes into a table's column of a
-// declared type, and false if that would lose something. Only the types that
-// this package declares are held to; any other takes the column as it is.
+// fitting returns the type with which the column goes into a table's column of a
+// declared type. It returns false if that would lose something. It checks only the
+// types that this package declares; a column of any other type takes the values as they
+// are.
 func (s seen) fitting(declared string) (string, bool) {
 	switch strings.ToUpper(declared) {
 	case typeText:
@@ -63,8 +64,8 @@ func (s seen) fitting(declared string) (string, bool) {
 	return s.typ(), true
 }
 
-// integer reads a canonical integer: as it would be printed. So 007, +5 and -0
-// are none, nor is what exceeds 64 bits.
+// integer reads an integer in canonical form, as it would be printed. It refuses 007,
+// +5 and -0, and integers of more than 64 bits.
 func integer(field string) (int64, bool) {
 	if len(field) > 20 {
 		return 0, false
@@ -80,20 +81,20 @@ func integer(field string) (int64, bool) {
 	return n, err == nil
 }
 
-// isNumber reports whether the field is a decimal that a REAL can hold. Digits
-// alone are none: integer has refused them, for what a REAL would lose too, a
-// leading zero or the last digits.
+// isNumber reports whether the field is a decimal that a REAL can hold. It refuses
+// digits alone: integer has refused them already for something that a REAL would lose,
+// too, a leading zero or the last digits.
 func isNumber(field string) bool {
 	if !isDecimal(field) {
 		return false
 	}
 	_, err := strconv.ParseFloat(field, 64)
-	return err == nil // not out of range
+	return err == nil // else it is out of range
 }
 
 // isDecimal reports whether the text is digits with a point or an exponent:
-// -?(0|[1-9][0-9]*)?(.[0-9]*)?([eE][+-]?[0-9]+)?, a digit before the exponent
-// and at least one of point and exponent.
+// -?(0|[1-9][0-9]*)?(.[0-9]*)?([eE][+-]?[0-9]+)?, with a digit before the exponent and
+// at least one of point and exponent.
 func isDecimal(s string) bool {
 	if s != "" && s[0] == '-' {
 		s = s[1:]

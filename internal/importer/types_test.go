@@ -28,8 +28,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestIntegersSurvive: a field taken for an INTEGER is what SQLite prints for
-// the integer that it stores.
+// TestIntegersSurvive checks that SQLite prints an INTEGER field as it was written.
 func TestIntegersSurvive(t *testing.T) {
 	db := memory(t, "CREATE TABLE t (i INTEGER)")
 	field := rapid.OneOf(rapid.StringMatching(`[+-]?[0-9]{0,20}[ .e]?[0-9]{0,1}`),

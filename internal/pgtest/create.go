@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// fast are settings for data that nobody will miss.
+// fast trades durability for speed.
 var fast = []string{
 	"listen_addresses=''", "port=5432", "fsync=off", "full_page_writes=off",
 	"wal_level=minimal", "max_wal_senders=0", "max_wal_size=4GB", "autovacuum=off", "max_connections=40",
 	"shared_buffers=64MB", "jit=off", "timezone='UTC'", "log_timezone='UTC'",
 }
 
-// create makes the data of the cluster and starts it.
+// create creates the cluster's data and starts it.
 func (c *Cluster) create(settings []string) error {
 	run := c.tools.command("initdb", "--pgdata="+c.data(), "--username=postgres", "--auth=trust",
 		"--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
@@ -42,7 +42,7 @@ func (c *Cluster) create(settings []string) error {
 // patience is how long a server may take to start on a busy machine.
 const patience = time.Minute
 
-// await returns when the server takes connections.
+// await returns when the server accepts connections.
 func (c *Cluster) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -53,7 +53,7 @@ func (c *Cluster) await(ctx context.Context) error {
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
-		case <-c.runs.over:
+		case <-c.runs.gone:
 			return fmt.Errorf("the server did not start: %s", c.tail())
 		case <-ctx.Done():
 			return fmt.Errorf("the server does not answer: %w: %s", err, c.tail())

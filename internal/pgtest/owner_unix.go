@@ -13,10 +13,10 @@ import (
 
 // owner is the user that a server runs as; PostgreSQL refuses to run as root.
 type owner struct {
-	credential *syscall.Credential // nil: as this process
+	credential *syscall.Credential // nil to run as this process's user
 }
 
-// serverOwner returns the user "postgres" or "nobody" where we are root.
+// serverOwner returns the user "postgres" or "nobody" if this process runs as root.
 func serverOwner() (owner, error) {
 	if os.Getuid() != 0 {
 		return owner{}, nil
@@ -39,14 +39,14 @@ func serverOwner() (owner, error) {
 	return owner{}, fmt.Errorf("%w: it does not run as root, and there is no user postgres or nobody", ErrMissing)
 }
 
-// apply makes a command run as the owner, in a process group of its own, so
-// that a Ctrl-C in the terminal does not take the watching shell first.
+// apply makes a command run as the owner. It gets a process group of its own, so that a
+// Ctrl-C in the terminal does not reach the watching shell first.
 func (o owner) apply(run *exec.Cmd) {
 	run.SysProcAttr = &syscall.SysProcAttr{Credential: o.credential, Setpgid: true}
 	run.Env = append(os.Environ(), "LC_ALL=C")
 }
 
-// give makes the owner that of a file.
+// give makes the owner own a file.
 func (o owner) give(name string) error {
 	if o.credential == nil {
 		return nil
@@ -54,11 +54,11 @@ func (o owner) give(name string) error {
 	return os.Chown(name, int(o.credential.Uid), int(o.credential.Gid))
 }
 
-// longest is what a temporary folder's name may have, so that the names of
-// sockets in it fit into the 104 bytes that all systems have for them.
+// longest bounds the length of a temporary folder's name, so that the names of sockets
+// in it fit into the 104 bytes that every system allows.
 const longest = 60
 
-// mkdir makes a temporary folder that is the owner's.
+// mkdir makes a temporary folder that belongs to the owner.
 func (o owner) mkdir() (string, error) {
 	parent := os.TempDir()
 	if len(parent) > longest {

@@ -1,8 +1,8 @@
-// Package pgtest starts PostgreSQL servers of the machine's own packages for
-// tests and benchmarks: in a temporary folder, on Unix sockets only, as an
-// unprivileged user, and gone when the process that started them is, however it
-// ends. Their settings trade durability for speed; nothing that is shipped may
-// import this package.
+// Package pgtest starts PostgreSQL servers for tests and benchmarks, from the packages
+// installed on the machine. A server runs in a temporary folder, on Unix sockets only,
+// as an unprivileged user. It ends with the process that started it, however that ends.
+// Its settings trade durability for speed. Nothing that is shipped may import this
+// package.
 package pgtest
 
 import (
@@ -19,22 +19,23 @@ import (
 	"testing"
 )
 
-// ErrMissing is wrapped by the error of New where PostgreSQL cannot be started
-// at all: it is not installed, or the system has no Unix sockets.
+// ErrMissing is wrapped by the error of New if PostgreSQL cannot be started at all: it
+// is not installed, or the system has no Unix sockets.
 var ErrMissing = errors.New("PostgreSQL's server is missing")
 
-// Cluster is one PostgreSQL server with its data. Its superuser is "postgres",
-// who needs no password. It is not for concurrent use, but its DSN is.
+// Cluster is one PostgreSQL server with its data. Its superuser is "postgres", who
+// needs no password. A Cluster is not safe for concurrent use. Its DSN may be used
+// concurrently.
 type Cluster struct {
 	tools  tools
-	folder string // short, for the path of a socket has at most 107 bytes
+	folder string // short, because the path of a socket has at most 107 bytes
 	runs   *ward  // nil while stopped
 
-	proxies int // that were made
+	proxies int // number of proxies made
 }
 
-// New makes and starts a cluster; Close stops and removes it. Each setting is
-// one of postgresql.conf, as in "work_mem=64MB".
+// New creates and starts a cluster; Close stops and removes it. Each setting is a line
+// of postgresql.conf, as in "work_mem=64MB".
 func New(settings ...string) (*Cluster, error) {
 	found, err := findTools()
 	if err != nil {
@@ -50,14 +51,14 @@ func New(settings ...string) (*Cluster, error) {
 	return c, nil
 }
 
-// Start is New for one test, which it skips, saying why, where PostgreSQL is
-// missing. The cluster goes when the test ends.
+// Start is New for one test. If PostgreSQL is missing, it skips the test and says why.
+// The cluster is removed when the test ends.
 func Start(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	return startAll(t, 1, settings...)[0]
 }
 
-// startAll is Start for n clusters, which are made side by side.
+// startAll is Start for n clusters, which are created concurrently.
 func startAll(t testing.TB, n int, settings ...string) []*Cluster {
 	t.Helper()
 	clusters, errs := make([]*Cluster, n), make([]error, n)
@@ -82,9 +83,9 @@ func startAll(t testing.TB, n int, settings ...string) []*Cluster {
 	return clusters
 }
 
-// Shared is Start with one cluster for all tests of the process, since making
-// one takes a second. It is removed when the process ends. Tests that stop it or
-// leave something in it must Start their own.
+// Shared is Start with one cluster for all tests of the process, because creating one
+// takes a second. The cluster is removed when the process ends. A test that stops it or
+// leaves something in it must Start its own.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
 	c, err := shared()
@@ -112,8 +113,8 @@ func dsn(folder string) string {
 	return fmt.Sprintf("host=%s port=5432 user=postgres dbname=postgres sslmode=disable", folder)
 }
 
-// Database makes a database, with the options of CREATE DATABASE, such as
-// "TEMPLATE template0 ENCODING 'LATIN1'", and returns its connection string.
+// Database creates a database and returns its connection string. The options are those
+// of CREATE DATABASE, such as "TEMPLATE template0 ENCODING 'LATIN1'".
 func (c *Cluster) Database(name, options string) (string, error) {
 	if _, err := c.Exec(fmt.Sprintf("CREATE DATABASE %q %s", name, options)); err != nil {
 		return "", err
@@ -121,8 +122,9 @@ func (c *Cluster) Database(name, options string) (string, error) {
 	return strings.Replace(c.DSN(), "dbname=postgres", "dbname="+name, 1), nil
 }
 
-// Exec runs statements in the database "postgres", one after another, up to the
-// first error. It returns the rows of all, a line each, columns parted by "|".
+// Exec runs statements in the database "postgres", one after another, up to the first
+// error. It returns the rows of all statements, one a line, with columns separated by
+// "|".
 func (c *Cluster) Exec(statements string) (string, error) {
 	return c.psql(strings.NewReader(statements))
 }
@@ -137,8 +139,8 @@ func (c *Cluster) MustExec(t testing.TB, statements string) string {
 	return out
 }
 
-// Copy appends the records of a CSV file to a table, which is named as in SQL,
-// columns in parentheses included. The file's first line is passed over.
+// Copy appends the records of a CSV file to a table, without the file's first line. The
+// table is written as in SQL, and may have a list of columns in parentheses.
 func (c *Cluster) Copy(table string, csv io.Reader) error {
 	_, err := c.psql(csv, "-c", "COPY "+table+" FROM STDIN (FORMAT csv, HEADER)")
 	return err
@@ -169,8 +171,8 @@ func (c *Cluster) Start() error {
 	return c.await(context.Background())
 }
 
-// Stop ends the server at once, as a crash of it would: connections are cut.
-// What was committed is there again after Start.
+// Stop ends the server at once, as a crash would: it cuts the connections. Everything
+// committed is there again after Start.
 func (c *Cluster) Stop() error {
 	if c.runs == nil {
 		return nil

@@ -66,7 +66,7 @@ func TestClusterGoesWithItsProcess(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = child.Wait() // killed
+	_ = child.Wait() // the error says that it was killed
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
 			return

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Proxy passes connections on to a cluster, and can be a bad network. Its
-// methods may be called at any time.
+// Proxy passes connections on to a cluster and can imitate a bad network. Its methods
+// are safe for concurrent use.
 type Proxy struct {
 	folder, target string
 	listener       net.Listener
@@ -20,11 +20,11 @@ type Proxy struct {
 	mu    sync.Mutex
 	open  map[net.Conn]struct{} // both ends of each connection; nil once closed
 	sent  int64                 // bytes from the server
-	cut   int64                 // at which sent all connections are cut; 0 for never
+	cut   int64                 // cut all connections when sent reaches this; 0 for never
 	delay time.Duration
 }
 
-// Proxy returns a proxy before the cluster, for one test.
+// Proxy returns a proxy to the cluster, for one test.
 func (c *Cluster) Proxy(t testing.TB) *Proxy {
 	t.Helper()
 	p, err := c.NewProxy()
@@ -39,10 +39,10 @@ func (c *Cluster) Proxy(t testing.TB) *Proxy {
 	return p
 }
 
-// NewProxy returns a proxy before the cluster, to be closed.
+// NewProxy returns a proxy to the cluster. The caller must close it.
 func (c *Cluster) NewProxy() (*Proxy, error) {
 	c.proxies++
-	folder := filepath.Join(c.folder, fmt.Sprintf("p%d", c.proxies)) // so that it goes with the cluster
+	folder := filepath.Join(c.folder, fmt.Sprintf("p%d", c.proxies)) // removed with the cluster
 	err := os.Mkdir(folder, 0o700)
 	if err == nil {
 		err = c.tools.owner.give(folder)
@@ -52,7 +52,7 @@ func (c *Cluster) NewProxy() (*Proxy, error) {
 	}
 	p := &Proxy{folder: folder, target: socket(c.folder), open: make(map[net.Conn]struct{})}
 	if p.listener, err = net.Listen("unix", socket(folder)); err == nil {
-		// A coordinator that is another user's connects, too.
+		// A coordinator that runs as another user connects, too.
 		err = os.Chmod(socket(folder), 0o777)
 	}
 	if err != nil {
@@ -64,26 +64,26 @@ func (c *Cluster) NewProxy() (*Proxy, error) {
 
 func socket(folder string) string { return filepath.Join(folder, ".s.PGSQL.5432") }
 
-// DSN returns the connection string of the cluster's database "postgres"
-// through the proxy.
+// DSN returns the connection string, through the proxy, of the cluster's database
+// "postgres".
 func (p *Proxy) DSN() string { return dsn(p.folder) }
 
-// Sent returns the bytes that came from the server until now.
+// Sent returns the number of bytes that the server has sent so far.
 func (p *Proxy) Sent() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.sent
 }
 
-// CutAfter lets n more bytes come from the server, over all connections, and
-// then cuts these, once. Later connections are as good as new.
+// CutAfter lets n more bytes pass from the server, over all connections, and then cuts
+// the connections once. Later connections work.
 func (p *Proxy) CutAfter(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut = p.sent + n
 }
 
-// Delay holds back what comes from the server by d for each 32 KiB or less.
+// Delay delays what the server sends by d for each piece of up to 32 KiB.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +109,8 @@ func (p *Proxy) serve() {
 	}
 }
 
-// keep notes both ends of a connection, or closes them where the proxy is closed.
+// keep records both ends of a connection. If the proxy is closed, it closes them
+// instead.
 func (p *Proxy) keep(ends ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +124,7 @@ func (p *Proxy) keep(ends ...net.Conn) bool {
 	return p.open != nil
 }
 
-// pass hands on what comes from one end, up to its close or a cut.
+// pass forwards what one end sends, until it is closed or cut.
 func (p *Proxy) pass(from, to net.Conn, fromServer bool) {
 	defer p.drop(from, to)
 	buffer := make([]byte, 32<<10)
@@ -138,8 +139,8 @@ func (p *Proxy) pass(from, to net.Conn, fromServer bool) {
 	}
 }
 
-// allow counts n bytes from the server, waits as asked, and cuts all
-// connections where it is time, returning how many bytes still pass.
+// allow counts n bytes from the server and waits as Delay asks. If a cut is due it cuts
+// all connections. It returns how many of the bytes still pass.
 func (p *Proxy) allow(n int) int {
 	p.mu.Lock()
 	delay := p.delay
@@ -165,7 +166,7 @@ func (p *Proxy) drop(ends ...net.Conn) {
 	}
 }
 
-// Close cuts all connections and takes no more.
+// Close cuts all connections and accepts no more.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	for end := range p.open {

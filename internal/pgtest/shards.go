@@ -7,18 +7,17 @@ import (
 	"testing"
 )
 
-// Shards is a coordinator whose tables are spread over other clusters, as
-// foreign partitions of postgres_fdw. The coordinator holds no rows, can read the
-// catalogs of the shards, and logs the plan of each statement, with what it sends to
-// the shards.
+// Shards is a coordinator whose tables are partitioned over other clusters, by foreign
+// tables of postgres_fdw. The coordinator holds no rows and can read the catalogs of
+// the shards. It logs the plan of each statement, with what it sends to the shards.
 type Shards struct {
 	*Cluster            // the coordinator
-	Shard    []*Cluster // where the rows are
-	Link     []*Proxy   // between the coordinator and each shard
+	Shard    []*Cluster // the clusters that hold the rows
+	Link     []*Proxy   // the proxy between the coordinator and each shard
 }
 
-// Sharded starts a coordinator and n shards for one test, which is skipped
-// where PostgreSQL or its package of contributed modules is missing.
+// Sharded starts a coordinator and n shards for one test. It skips the test if
+// PostgreSQL or its package of contributed modules is missing.
 func Sharded(t testing.TB, n int) *Shards {
 	t.Helper()
 	clusters := startAll(t, 1+n)
@@ -40,8 +39,8 @@ func Sharded(t testing.TB, n int) *Shards {
 	return s
 }
 
-// Create makes a table of the coordinator with the columns, "a text, b integer",
-// which is spread over the shards by a hash of one of them.
+// Create creates a table on the coordinator. The columns are written as in "a text, b
+// integer". A hash of the key spreads the rows over the shards.
 func (s *Shards) Create(t testing.TB, table, columns, key string) {
 	t.Helper()
 	s.MustExec(t, fmt.Sprintf("CREATE TABLE %s (%s) PARTITION BY HASH (%s)", table, columns, key))
@@ -53,10 +52,10 @@ func (s *Shards) Create(t testing.TB, table, columns, key string) {
 	}
 }
 
-// Fill appends the records of a CSV file with a heading to a table of Create.
+// Fill appends the records of a CSV file with a header to a table made by Create.
 func (s *Shards) Fill(t testing.TB, table string, csv io.Reader) {
 	t.Helper()
-	// INSERT sends rows in batches, COPY one by one.
+	// INSERT sends rows in batches, and COPY sends them one by one.
 	s.MustExec(t, fmt.Sprintf("CREATE TABLE arriving (LIKE %s)", table))
 	if err := s.Copy("arriving", csv); err != nil {
 		t.Fatal(err)
@@ -65,14 +64,14 @@ func (s *Shards) Fill(t testing.TB, table string, csv io.Reader) {
 	s.MustExec(t, "DROP TABLE arriving")
 }
 
-// Generate appends the rows of a query on the coordinator to a table of Create.
+// Generate appends the rows of a query on the coordinator to a table made by Create.
 func (s *Shards) Generate(t testing.TB, table, query string) {
 	t.Helper()
 	s.MustExec(t, fmt.Sprintf("INSERT INTO %s %s", table, query))
 	s.Analyze(t, table)
 }
 
-// Analyze gives the planner the statistics of a table of Create.
+// Analyze collects the planner's statistics for a table made by Create.
 func (s *Shards) Analyze(t testing.TB, table string) {
 	t.Helper()
 	for _, shard := range s.Shard {
@@ -81,8 +80,8 @@ func (s *Shards) Analyze(t testing.TB, table string) {
 	s.MustExec(t, "ANALYZE "+table)
 }
 
-// Explain returns the coordinator's plan of a statement, with what it sends to
-// the shards.
+// Explain returns the coordinator's plan of a statement, with what it sends to the
+// shards.
 func (s *Shards) Explain(t testing.TB, statement string) string {
 	t.Helper()
 	return s.MustExec(t, "EXPLAIN (VERBOSE, COSTS OFF) "+strings.TrimSuffix(statement, ";"))

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// tools are the programs of one installation, and who runs them.
+// tools are the programs of one installation, and the user who runs them.
 type tools struct {
 	bin   string
 	owner owner
 }
 
-// findTools looks where Debian and Ubuntu keep PostgreSQL 15, then where
-// pg_config says, in PATH, and for any other version of Debian's, newest first.
+// findTools looks for PostgreSQL 15 where Debian and Ubuntu keep it, then in
+// pg_config's folder, in PATH, and for any other version of Debian's, newest first.
 func findTools() (tools, error) {
 	folders := []string{"/usr/lib/postgresql/15/bin"}
 	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
@@ -48,7 +48,7 @@ func complete(folder string) bool {
 
 func (t tools) path(name string) string { return filepath.Join(t.bin, name) }
 
-// command returns a program of the installation as its owner runs it.
+// command returns a command that runs a program of the installation as its owner.
 func (t tools) command(name string, args ...string) *exec.Cmd {
 	run := exec.Command(t.path(name), args...)
 	t.owner.apply(run)
