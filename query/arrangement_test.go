@@ -1,4 +1,4 @@
-package query
+package query_test
 
 import (
 	"cmp"
@@ -7,19 +7,21 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"dpsql/query"
 )
 
 // finite draws a query of finite support, with weights up to 3.
-func finite(t *rapid.T, u *Universe) Query {
+func finite(t *rapid.T, u *query.Universe) query.Query {
 	q, _ := predicate(t, u, 2)
 	for i, c := range u.Columns() {
 		if !c.Domain.Finite() {
 			listed := rapid.SliceOfN(rapid.SampledFrom(values(c.Domain)), 0, 4).Draw(t, "listed")
-			q = must(q.And(Where(u, i, c.Domain.SetOf(listed...))))
+			q = must(q.And(query.Where(u, i, c.Domain.SetOf(listed...))))
 		}
 		if c.Domain.Finite() && rapid.IntRange(0, 3).Draw(t, "weighted") == 0 {
 			w := rapid.SliceOfN(rapid.Int64Range(0, 3), int(c.Domain.Size()), int(c.Domain.Size())).Draw(t, "weights")
-			q = must(q.And(must(Weighted(u, i, w))))
+			q = must(q.And(must(query.Weighted(u, i, w))))
 		}
 	}
 	return q
@@ -31,12 +33,12 @@ func TestArrangementAgainstRecordByRecord(t *testing.T) {
 	cells, shared := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		u := small(t)
-		a := NewArrangement(u)
-		var list []Query
+		a := query.NewArrangement(u)
+		var list []query.Query
 		for range 6 {
 			q := finite(t, u)
 			sizes, records := map[string]uint64{}, map[string]uint64{}
-			a.Cells(q, func(c *Cell) {
+			a.Cells(q, func(c *query.Cell) {
 				cells++
 				if c.Size > 1 {
 					shared++
@@ -51,7 +53,7 @@ func TestArrangementAgainstRecordByRecord(t *testing.T) {
 			if fmt.Sprint(sizes) != fmt.Sprint(records) {
 				t.Fatalf("%v cut by %v:\ncells   %v\nrecords %v", q, list, sizes, records)
 			}
-			a.Cells(q, func(c *Cell) { checkSets(t, u, list, q, c) })
+			a.Cells(q, func(c *query.Cell) { checkSets(t, u, list, q, c) })
 			list = append(list, q)
 			a.Add(q)
 		}
@@ -62,7 +64,7 @@ func TestArrangementAgainstRecordByRecord(t *testing.T) {
 }
 
 // signature writes the weights of a cell, in the order of the list.
-func signature(u *Universe, list []Query, c *Cell) string {
+func signature(u *query.Universe, list []query.Query, c *query.Cell) string {
 	weights := make([]int64, len(list)+1)
 	weights[len(list)] = c.Weight
 	for _, m := range c.In {
@@ -71,7 +73,7 @@ func signature(u *Universe, list []Query, c *Cell) string {
 	return fmt.Sprint(weights)
 }
 
-func meaning(list []Query, x []Value, w int64) string {
+func meaning(list []query.Query, x []query.Value, w int64) string {
 	var weights []int64
 	for _, q := range list {
 		weights = append(weights, q.Weight(x))
@@ -81,7 +83,7 @@ func meaning(list []Query, x []Value, w int64) string {
 
 // checkSets holds the sets of a cell over a finite universe to its size and
 // weights.
-func checkSets(t *rapid.T, u *Universe, list []Query, q Query, c *Cell) {
+func checkSets(t *rapid.T, u *query.Universe, list []query.Query, q query.Query, c *query.Cell) {
 	n := uint64(0)
 	for _, x := range tuples(u) {
 		inside := true
@@ -114,7 +116,7 @@ func TestMerge(t *testing.T) {
 		slices.Sort(a)
 		slices.Sort(b)
 		s := append(slices.Clone(a), b...)
-		merge(s, len(a), cmp.Compare[int])
+		query.Merge(s, len(a), cmp.Compare[int])
 		if !slices.IsSorted(s) || len(s) != len(a)+len(b) {
 			t.Fatalf("%v and %v are merged to %v", a, b, s)
 		}
@@ -124,23 +126,23 @@ func TestMerge(t *testing.T) {
 // Lists of many values, single and in runs of all lengths, are cut as by their
 // weights.
 func TestArrangementOfLongLists(t *testing.T) {
-	d := must(NewRange(0, 299, false))
-	u := must(NewUniverse([]Column{{"a", d}, {"b", must(NewRange(0, 2, false))}}))
+	d := must(query.NewRange(0, 299, false))
+	u := must(query.NewUniverse([]query.Column{{"a", d}, {"b", must(query.NewRange(0, 2, false))}}))
 	rapid.Check(t, func(t *rapid.T) {
-		a := NewArrangement(u)
-		var list []Query
+		a := query.NewArrangement(u)
+		var list []query.Query
 		for range 5 {
 			set := d.None()
 			for range rapid.IntRange(1, 30).Draw(t, "runs") {
 				first := rapid.Uint64Range(0, 299).Draw(t, "first")
-				set = set.Union(d.ordinals(first, min(300, first+rapid.Uint64Range(1, 25).Draw(t, "length"))))
+				set = set.Union(d.Ordinals(first, min(300, first+rapid.Uint64Range(1, 25).Draw(t, "length"))))
 			}
-			q := Where(u, 0, set)
+			q := query.Where(u, 0, set)
 			if rapid.Bool().Draw(t, "both") {
-				q = must(q.And(Where(u, 1, u.Columns()[1].Domain.SetOf(Int(rapid.Int64Range(0, 2).Draw(t, "b"))))))
+				q = must(q.And(query.Where(u, 1, u.Columns()[1].Domain.SetOf(query.Int(rapid.Int64Range(0, 2).Draw(t, "b"))))))
 			}
 			sizes, records := map[string]uint64{}, map[string]uint64{}
-			a.Cells(q, func(c *Cell) { sizes[signature(u, list, c)] += c.Size })
+			a.Cells(q, func(c *query.Cell) { sizes[signature(u, list, c)] += c.Size })
 			for _, x := range tuples(u) {
 				if w := q.Weight(x); w > 0 {
 					records[meaning(list, x, w)]++
@@ -159,7 +161,7 @@ func TestSeek(t *testing.T) {
 	for n := range 40 {
 		for at := range n + 1 {
 			for from := range at + 1 {
-				if got := seek(from, n, func(i int) bool { return i < at }); got != at {
+				if got := query.Seek(from, n, func(i int) bool { return i < at }); got != at {
 					t.Fatalf("seek(%d, %d) to %d: %d", from, n, at, got)
 				}
 			}

@@ -1,9 +1,11 @@
-package query
+package query_test
 
 import (
 	"maps"
 	"math/rand/v2"
 	"testing"
+
+	"dpsql/query"
 )
 
 // TestBoxesAgainstRuns compares the codes of boxes with those of runs, on
@@ -20,16 +22,16 @@ func TestBoxesAgainstRuns(t *testing.T) {
 			}
 		}
 		got := make(map[uint64]int64)
-		for b, w := range NewCoder(u, [16]byte{}).Boxes(q) {
+		for b, w := range query.NewCoder(u, [16]byte{}).Boxes(q) {
 			last := uint64(0)
-			b.each(b.Start, func(x Element) bool {
+			b.Each(b.Start, func(x query.Element) bool {
 				if got[x.Lo] != 0 || x.Hi != 0 {
 					t.Fatalf("%v comes twice", x)
 				}
 				got[x.Lo], last = w, max(last, x.Lo)
 				return true
 			})
-			if b.Last() != (Element{Lo: last}) {
+			if b.Last() != (query.Element{Lo: last}) {
 				t.Fatalf("%v ends at %d, not %v", b, last, b.Last())
 			}
 			for i, s := range b.Steps {
@@ -45,17 +47,17 @@ func TestBoxesAgainstRuns(t *testing.T) {
 }
 
 // ofSizes returns a universe of integer columns of the given sizes.
-func ofSizes(t *testing.T, sizes ...int64) *Universe {
+func ofSizes(t *testing.T, sizes ...int64) *query.Universe {
 	t.Helper()
-	var columns []Column
+	var columns []query.Column
 	for i, n := range sizes {
-		d, err := NewRange(0, n-1, false)
+		d, err := query.NewRange(0, n-1, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		columns = append(columns, Column{Name: string(rune('a' + i)), Domain: d})
+		columns = append(columns, query.Column{Name: string(rune('a' + i)), Domain: d})
 	}
-	u, err := NewUniverse(columns)
+	u, err := query.NewUniverse(columns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,23 +65,23 @@ func ofSizes(t *testing.T, sizes ...int64) *Universe {
 }
 
 // randomQuery adds up some conjunctions of random sets.
-func randomQuery(t *testing.T, u *Universe, random *rand.Rand) Query {
+func randomQuery(t *testing.T, u *query.Universe, random *rand.Rand) query.Query {
 	t.Helper()
-	sum := None(u)
+	sum := query.None(u)
 	for range 1 + random.IntN(3) {
-		part := All(u)
+		part := query.All(u)
 		for i, c := range u.Columns() {
 			if random.IntN(2) == 0 {
 				continue
 			}
-			var values []Value
+			var values []query.Value
 			for o := range c.Domain.Size() {
 				if random.IntN(3) > 0 {
 					values = append(values, c.Domain.Value(o))
 				}
 			}
 			var err error
-			if part, err = part.And(Where(u, i, c.Domain.SetOf(values...))); err != nil {
+			if part, err = part.And(query.Where(u, i, c.Domain.SetOf(values...))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,25 +1,27 @@
-package query
+package query_test
 
 import (
 	"slices"
 	"testing"
+
+	"dpsql/query"
 )
 
 // TestElementsOfLargeUniverses enumerates supports in a universe without codes,
 // where the hashes of some columns are kept and those of others are not.
 func TestElementsOfLargeUniverses(t *testing.T) {
-	u := ofSizes(t, maxHashes+1, 1<<40+1, 4, 1<<40+1)
+	u := ofSizes(t, query.MaxHashes+1, 1<<40+1, 4, 1<<40+1)
 	columns := u.Columns()
-	pinned := []ColumnSet{{1, columns[1].Domain.SetOf(Int(1), Int(2), Int(1<<39))}, {3, columns[3].Domain.SetOf(Int(5), Int(1<<40))}}
-	some, err := columns[0].Domain.Less(Int(1000), true)
+	pinned := []query.ColumnSet{{1, columns[1].Domain.SetOf(query.Int(1), query.Int(2), query.Int(1<<39))}, {3, columns[3].Domain.SetOf(query.Int(5), query.Int(1<<40))}}
+	some, err := columns[0].Domain.Less(query.Int(1000), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	few := append([]ColumnSet{{0, columns[0].Domain.SetOf(Int(7), Int(8), Int(4000))}}, pinned...)
-	for name, q := range map[string]Query{"many": Conjunction(u, append([]ColumnSet{{0, some}}, pinned...)), "few": Conjunction(u, few)} {
-		coder := NewCoder(u, [16]byte{1, 2, 3})
-		want := make(map[Element]bool)
-		eachTuple(u, q, func(x []Value) {
+	few := append([]query.ColumnSet{{0, columns[0].Domain.SetOf(query.Int(7), query.Int(8), query.Int(4000))}}, pinned...)
+	for name, q := range map[string]query.Query{"many": query.Conjunction(u, append([]query.ColumnSet{{0, some}}, pinned...)), "few": query.Conjunction(u, few)} {
+		coder := query.NewCoder(u, [16]byte{1, 2, 3})
+		want := make(map[query.Element]bool)
+		eachTuple(u, q, func(x []query.Value) {
 			e, ok := coder.Code(x)
 			if !ok || want[e] {
 				t.Fatalf("%s: %v has the name %v, %v of another", name, x, e, ok)
@@ -39,12 +41,12 @@ func TestElementsOfLargeUniverses(t *testing.T) {
 }
 
 // eachTuple yields the records with weight in q, whose columns b and d are pinned.
-func eachTuple(u *Universe, q Query, f func([]Value)) {
-	for a := range u.columns[0].Domain.Size() {
+func eachTuple(u *query.Universe, q query.Query, f func([]query.Value)) {
+	for a := range u.Columns()[0].Domain.Size() {
 		for _, b := range []int64{1, 2, 1 << 39} {
-			for c := range u.columns[2].Domain.Size() {
+			for c := range u.Columns()[2].Domain.Size() {
 				for _, d := range []int64{5, 1 << 40} {
-					x := []Value{Int(int64(a)), Int(b), Int(int64(c)), Int(d)}
+					x := []query.Value{query.Int(int64(a)), query.Int(b), query.Int(int64(c)), query.Int(d)}
 					if q.Weight(x) > 0 {
 						f(x)
 					}
@@ -57,41 +59,41 @@ func eachTuple(u *Universe, q Query, f func([]Value)) {
 // TestDividedColumns says which columns of a universe without codes are coded,
 // and that their steps are steps of the names.
 func TestDividedColumns(t *testing.T) {
-	texts := Unbounded()
-	whole := func(n int64) Domain {
-		d, err := NewRange(0, n-1, false)
+	texts := query.Unbounded()
+	whole := func(n int64) query.Domain {
+		d, err := query.NewRange(0, n-1, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
 	for _, c := range []struct {
-		domains []Domain
+		domains []query.Domain
 		strides []uint64
 	}{
-		{[]Domain{texts}, []uint64{0}},
-		{[]Domain{whole(7), texts, whole(1), whole(5)}, []uint64{5, 0, 5, 1}},
-		{[]Domain{whole(3), whole(1 << 31), whole(1 << 30)}, []uint64{1 << 30, 0, 1}},
-		{[]Domain{whole(3), whole(1<<31 - 1), whole(1 << 30)}, []uint64{0, 1 << 30, 1}},
-		{[]Domain{whole(9), whole(maxCode), texts}, []uint64{1, 0, 0}},
-		{[]Domain{texts, whole(maxCode - 1), texts}, []uint64{0, 1, 0}},
+		{[]query.Domain{texts}, []uint64{0}},
+		{[]query.Domain{whole(7), texts, whole(1), whole(5)}, []uint64{5, 0, 5, 1}},
+		{[]query.Domain{whole(3), whole(1 << 31), whole(1 << 30)}, []uint64{1 << 30, 0, 1}},
+		{[]query.Domain{whole(3), whole(1<<31 - 1), whole(1 << 30)}, []uint64{0, 1 << 30, 1}},
+		{[]query.Domain{whole(9), whole(query.MaxCode), texts}, []uint64{1, 0, 0}},
+		{[]query.Domain{texts, whole(query.MaxCode - 1), texts}, []uint64{0, 1, 0}},
 	} {
-		columns := make([]Column, len(c.domains))
+		columns := make([]query.Column, len(c.domains))
 		for i, d := range c.domains {
-			columns[i] = Column{string(rune('a' + i)), d}
+			columns[i] = query.Column{string(rune('a' + i)), d}
 		}
-		u, err := NewUniverse(columns)
+		u, err := query.NewUniverse(columns)
 		if err != nil {
 			t.Fatal(err)
 		}
-		coder := NewCoder(u, [16]byte{4, 5})
-		if !slices.Equal(coder.stride, c.strides) {
-			t.Errorf("%v has strides %v, want %v", c.domains, coder.stride, c.strides)
+		coder := query.NewCoder(u, [16]byte{4, 5})
+		if !slices.Equal(coder.Stride(), c.strides) {
+			t.Errorf("%v has strides %v, want %v", c.domains, coder.Stride(), c.strides)
 		}
-		first := make([]Value, len(columns))
+		first := make([]query.Value, len(columns))
 		for i, d := range c.domains {
-			if first[i] = Text("x"); d.Finite() {
-				first[i] = Int(0)
+			if first[i] = query.Text("x"); d.Finite() {
+				first[i] = query.Int(0)
 			}
 		}
 		from, _ := coder.Code(first)
@@ -100,12 +102,12 @@ func TestDividedColumns(t *testing.T) {
 				continue
 			}
 			next := slices.Clone(first)
-			next[i] = Int(1)
+			next[i] = query.Int(1)
 			to, ok := coder.Code(next)
-			if stepped := to == (Element{from.Hi, from.Lo + c.strides[i]}); !ok || stepped != (c.strides[i] > 0) {
+			if stepped := to == (query.Element{from.Hi, from.Lo + c.strides[i]}); !ok || stepped != (c.strides[i] > 0) {
 				t.Errorf("column %d of %v: %v follows %v", i, c.domains, to, from)
 			}
-			if last := (Element{from.Hi, from.Lo&(1<<62-1) + maxCode}); from.Lo >= 1<<62 || last.Lo < from.Lo {
+			if last := (query.Element{from.Hi, from.Lo&(1<<62-1) + query.MaxCode}); from.Lo >= 1<<62 || last.Lo < from.Lo {
 				t.Errorf("the code of %v runs over: %v", c.domains, from)
 			}
 		}

@@ -1,4 +1,4 @@
-package query
+package query_test
 
 import (
 	"math"
@@ -8,21 +8,22 @@ import (
 
 	"pgregory.net/rapid"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
 // TestFunctionAgainstRecordByRecord adds, scales and weighs columns' values and
 // looks each record up.
 func TestFunctionAgainstRecordByRecord(t *testing.T) {
-	a := must(NewRange(-2, 3, true))
-	b := must(NewList(TypeInteger, []Value{Int(-5), Int(0), Int(40), Null()}))
+	a := must(query.NewRange(-2, 3, true))
+	b := must(query.NewList(query.TypeInteger, []query.Value{query.Int(-5), query.Int(0), query.Int(40), query.Null()}))
 	rapid.Check(t, func(t *rapid.T) {
-		u := must(NewUniverse([]Column{{"a", a}, {"s", must(NewList(TypeText, []Value{Text("x"), Null()}))}, {"b", b}}))
+		u := must(query.NewUniverse([]query.Column{{"a", a}, {"s", must(query.NewList(query.TypeText, []query.Value{query.Text("x"), query.Null()}))}, {"b", b}}))
 		where, holds := predicate(t, u, 2)
 		k := rapid.Int64Range(-3, 3).Draw(t, "k")
 		sum := func(x, y int64) (int64, error) { return x + k*y, nil }
-		f := must(must(ColumnValue(u, 0)).Combine(must(ColumnValue(u, 2)), sum))
-		value := func(x []Value) int64 { return x[0].Int64() + k*x[2].Int64() }
+		f := must(must(query.ColumnValue(u, 0)).Combine(must(query.ColumnValue(u, 2)), sum))
+		value := func(x []query.Value) int64 { return x[0].Int64() + k*x[2].Int64() }
 		lo, hi, unit, any := int64(math.MaxInt64), int64(math.MinInt64), int64(0), false
 		for _, x := range tuples(u) {
 			if holds(x) {
@@ -31,7 +32,7 @@ func TestFunctionAgainstRecordByRecord(t *testing.T) {
 			}
 		}
 		got, ok, err := f.Extent(where)
-		if want := (Extent{lo, hi, unit}); err != nil || ok != any || any && got != want {
+		if want := (query.Extent{lo, hi, unit}); err != nil || ok != any || any && got != want {
 			t.Fatalf("the extent is %v %v %v, want %v %v", got, ok, err, want, any)
 		}
 		q := must(f.Weigh(where, func(v int64) int64 { return 2 * (v - lo) }))
@@ -48,15 +49,15 @@ func TestFunctionAgainstRecordByRecord(t *testing.T) {
 }
 
 func TestFunctionLimits(t *testing.T) {
-	wide := must(NewRange(0, 1<<20, false))
-	u := must(NewUniverse([]Column{{"wide", wide}, {"s", Unbounded()}}))
-	if _, err := ColumnValue(u, 0); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+	wide := must(query.NewRange(0, 1<<20, false))
+	u := must(query.NewUniverse([]query.Column{{"wide", wide}, {"s", query.Unbounded()}}))
+	if _, err := query.ColumnValue(u, 0); sqlerr.CodeOf(err) != sqlerr.Unsupported {
 		t.Errorf("a domain of 2^20 + 1 values: %v", err)
 	}
-	if _, err := ColumnValue(u, 1); sqlerr.CodeOf(err) != sqlerr.Internal {
+	if _, err := query.ColumnValue(u, 1); sqlerr.CodeOf(err) != sqlerr.Internal {
 		t.Errorf("a column of texts: %v", err)
 	}
-	if _, err := Constant(u, -1).Weigh(All(u), func(v int64) int64 { return v }); sqlerr.CodeOf(err) != sqlerr.Internal {
+	if _, err := query.Constant(u, -1).Weigh(query.All(u), func(v int64) int64 { return v }); sqlerr.CodeOf(err) != sqlerr.Internal {
 		t.Errorf("a negative weight: %v", err)
 	}
 }
@@ -68,13 +69,13 @@ func TestValues(t *testing.T) {
 		q, holds := predicate(t, u, 3)
 		for column, c := range u.Columns() {
 			found := q.Values(column)
-			want := make(map[Value]bool)
+			want := make(map[query.Value]bool)
 			for _, x := range tuples(u) {
 				if holds(x) {
 					want[x[column]] = true
 				}
 			}
-			if want[Text("listed nowhere")] != func() bool { _, finite := found.Size(); return !finite }() {
+			if want[query.Text("listed nowhere")] != func() bool { _, finite := found.Size(); return !finite }() {
 				t.Fatalf("column %d of %v: %v", column, q, found)
 			}
 			for _, v := range values(c.Domain) {
@@ -87,12 +88,12 @@ func TestValues(t *testing.T) {
 }
 
 func TestEach(t *testing.T) {
-	d := must(NewRange(1, 9, true))
-	got := slices.Collect(d.SetOf(Int(3), Null(), Int(4), Int(9)).Each())
-	if want := []Value{Null(), Int(3), Int(4), Int(9)}; !slices.Equal(got, want) {
+	d := must(query.NewRange(1, 9, true))
+	got := slices.Collect(d.SetOf(query.Int(3), query.Null(), query.Int(4), query.Int(9)).Each())
+	if want := []query.Value{query.Null(), query.Int(3), query.Int(4), query.Int(9)}; !slices.Equal(got, want) {
 		t.Errorf("the values are %v, want %v", got, want)
 	}
-	if got := slices.Collect(Unbounded().SetOf(Text("b"), Text("a")).Each()); !slices.Equal(got, []Value{Text("a"), Text("b")}) {
+	if got := slices.Collect(query.Unbounded().SetOf(query.Text("b"), query.Text("a")).Each()); !slices.Equal(got, []query.Value{query.Text("a"), query.Text("b")}) {
 		t.Errorf("the values are %v", got)
 	}
 }
@@ -100,12 +101,12 @@ func TestEach(t *testing.T) {
 // TestLevels divides by a function's value and looks each record up.
 func TestLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		u := must(NewUniverse([]Column{{"a", must(NewRange(-2, 3, true))}, {"s", Unbounded()}, {"b", must(NewRange(0, 2, false))}}))
+		u := must(query.NewUniverse([]query.Column{{"a", must(query.NewRange(-2, 3, true))}, {"s", query.Unbounded()}, {"b", must(query.NewRange(0, 2, false))}}))
 		where, holds := predicate(t, u, 3)
 		pick, picked := predicate(t, u, 2)
-		f := must(must(ColumnValue(u, 0)).Combine(must(ColumnValue(u, 2)), func(x, y int64) (int64, error) { return x * y, nil }))
+		f := must(must(query.ColumnValue(u, 0)).Combine(must(query.ColumnValue(u, 2)), func(x, y int64) (int64, error) { return x * y, nil }))
 		f = must(f.Combine(pick.Indicator(), func(x, y int64) (int64, error) { return x + y, nil }))
-		value := func(x []Value) int64 {
+		value := func(x []query.Value) int64 {
 			if picked(x) {
 				return x[0].Int64()*x[2].Int64() + 1
 			}
@@ -115,9 +116,9 @@ func TestLevels(t *testing.T) {
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
-		found := make(map[int64]Query)
+		found := make(map[int64]query.Query)
 		for i, l := range levels {
-			if i > 0 && l.Value <= levels[i-1].Value || l.Where.Equal(None(u)) {
+			if i > 0 && l.Value <= levels[i-1].Value || l.Where.Equal(query.None(u)) {
 				t.Fatalf("the levels are %v", levels)
 			}
 			found[l.Value] = l.Where
@@ -141,14 +142,14 @@ func TestLevels(t *testing.T) {
 // TestSizeInWords holds sizes counted in words to those counted in big numbers,
 // beyond 64 bits and in infinite universes too.
 func TestSizeInWords(t *testing.T) {
-	wide := must(NewRange(0, 1<<40, false))
+	wide := must(query.NewRange(0, 1<<40, false))
 	rapid.Check(t, func(t *rapid.T) {
 		u := small(t)
 		q, _ := predicate(t, u, 4)
 		if rapid.Bool().Draw(t, "wide") {
-			q.u = must(NewUniverse(append(append([]Column{}, u.Columns()...), Column{"w", wide}, Column{"v", wide})))
+			q.SetUniverse(must(query.NewUniverse(append(append([]query.Column{}, u.Columns()...), query.Column{"w", wide}, query.Column{"v", wide}))))
 		}
-		want := q.measure(func(int64) *big.Int { return big.NewInt(1) })
+		want := q.Measure(func(int64) *big.Int { return big.NewInt(1) })
 		if got := q.Size(); (got == nil) != (want == nil) || got != nil && got.Cmp(want) != 0 {
 			t.Fatalf("%v has size %v, want %v", q, got, want)
 		}
@@ -161,7 +162,7 @@ func TestSizeInWords(t *testing.T) {
 
 // TestRamps writes weights that grow by a step in short, and reads them back.
 func TestRamps(t *testing.T) {
-	u := must(NewUniverse([]Column{{"a", must(NewRange(0, 9, true))}, {"b", must(NewRange(0, 1, false))}}))
+	u := must(query.NewUniverse([]query.Column{{"a", must(query.NewRange(0, 9, true))}, {"b", must(query.NewRange(0, 1, false))}}))
 	for _, c := range []struct {
 		weights []int64 // of NULL, 0, 1, … 9
 		want    string
@@ -172,23 +173,23 @@ func TestRamps(t *testing.T) {
 		{[]int64{5, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0}, "a{NULL: 5; 0..3: 6+1}"},
 		{[]int64{0, 6, 7, 8, 0, 1, 2, 3, 4, 6, 8}, "a{0, 8: 6; 1: 7; 2, 9: 8; 4..7: 1+1}"},
 	} {
-		q := must(Weighted(u, 0, c.weights))
+		q := must(query.Weighted(u, 0, c.weights))
 		if got := q.String(); got != c.want {
 			t.Errorf("%v is %s, want %s", c.weights, got, c.want)
 		}
-		if back, err := Parse(u, c.want); err != nil || !back.Equal(q) {
+		if back, err := query.Parse(u, c.want); err != nil || !back.Equal(q) {
 			t.Errorf("%s parses as %v, %v", c.want, back, err)
 		}
 	}
 	for _, text := range []string{"a{1..3: 1-1+1}", "a{1..9: 1-1}", "a{1, 2: 1+1}", "a{1..9: 1+}", "a{1..9: b{1: 1}+1}", "a{1..9: 9223372036854775807+1}", "1+1"} {
-		if _, err := Parse(u, text); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+		if _, err := query.Parse(u, text); sqlerr.CodeOf(err) != sqlerr.Corrupt {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		q := must(Weighted(u, 0, rapid.SliceOfN(rapid.Int64Range(0, 4), 11, 11).Draw(t, "weights")))
-		q = must(q.And(Where(u, 1, u.Columns()[1].Domain.SetOf(Int(rapid.Int64Range(0, 1).Draw(t, "b"))))))
-		if back, err := Parse(u, q.String()); err != nil || !back.Equal(q) {
+		q := must(query.Weighted(u, 0, rapid.SliceOfN(rapid.Int64Range(0, 4), 11, 11).Draw(t, "weights")))
+		q = must(q.And(query.Where(u, 1, u.Columns()[1].Domain.SetOf(query.Int(rapid.Int64Range(0, 1).Draw(t, "b"))))))
+		if back, err := query.Parse(u, q.String()); err != nil || !back.Equal(q) {
 			t.Fatalf("%v parses as %v, %v", q, back, err)
 		}
 	})

@@ -1,4 +1,4 @@
-package query
+package query_test
 
 import (
 	"math"
@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"dpsql/query"
 )
 
-func steps(t interface{ Fatal(...any) }, lo, hi, step string, orNull bool) Steps {
+func steps(t interface{ Fatal(...any) }, lo, hi, step string, orNull bool) query.Steps {
 	var r [3]*big.Rat
 	for i, text := range []string{lo, hi, step} {
 		r[i], _ = new(big.Rat).SetString(text)
 	}
-	s, err := NewSteps(r[0], r[1], r[2], orNull)
+	s, err := query.NewSteps(r[0], r[1], r[2], orNull)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +26,7 @@ func steps(t interface{ Fatal(...any) }, lo, hi, step string, orNull bool) Steps
 func TestStepsOfStoredValues(t *testing.T) {
 	tenths, thousandths := steps(t, "0", "1", "0.1", false), steps(t, "-1", "1", "0.001", true)
 	for _, c := range []struct {
-		s    Steps
+		s    query.Steps
 		v    any
 		want string
 	}{
@@ -66,14 +68,14 @@ func TestStepsThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		step := rapid.SampledFrom([]string{"0.1", "0.001", "0.3", "7", "1e-9", "1e12", "2.5e-7", "0.000123"}).Draw(t, "step")
 		r, _ := new(big.Rat).SetString(step)
-		n := rapid.Int64Range(-maxSteps, maxSteps).Draw(t, "n")
-		bound := new(big.Rat).Mul(r, big.NewRat(maxSteps, 1))
-		s, err := NewSteps(new(big.Rat).Neg(bound), bound, r, false)
+		n := rapid.Int64Range(-query.MaxSteps, query.MaxSteps).Draw(t, "n")
+		bound := new(big.Rat).Mul(r, big.NewRat(query.MaxSteps, 1))
+		s, err := query.NewSteps(new(big.Rat).Neg(bound), bound, r, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		v, err := s.Value(s.Number(n))
-		if err != nil || v != Int(n) {
+		if err != nil || v != query.Int(n) {
 			t.Fatalf("%d steps of %s are %g, and that is %v, %v", n, step, s.Number(n), v, err)
 		}
 		if in := s.InSteps(new(big.Rat).SetFloat64(s.Number(n))); !in.IsInt() || in.Num().Int64() != n {

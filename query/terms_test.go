@@ -1,9 +1,11 @@
-package query
+package query_test
 
 import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"dpsql/query"
 )
 
 // TestTermsAreTheQuery weighs every record by the terms it meets, of which there
@@ -35,7 +37,7 @@ func TestTermsAreTheQuery(t *testing.T) {
 	})
 }
 
-func inAll(sets []Set, tuple []Value) bool {
+func inAll(sets []query.Set, tuple []query.Value) bool {
 	for i, s := range sets {
 		if s.Intersect(s.Domain().SetOf(tuple[i])).IsEmpty() {
 			return false
