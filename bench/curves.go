@@ -11,7 +11,7 @@ import (
 	"dpsql/noise"
 )
 
-// support plots error against the sparsity m of queries that list cells of
+// support plots the error against the sparsity m, for queries that list cells of
 // Zipf(1.05) over 2^26 cells.
 func (b *bench) support(s *report.Section) error {
 	table, err := b.zipf()
@@ -57,10 +57,10 @@ queries, the one with heavy cells from 64 MiB, what identity takes; direct answe
 	return nil
 }
 
-// buckets is T of the sparse releases.
+// buckets is T, the number of buckets of the sparse releases.
 func (b *bench) buckets() uint64 { return size[uint64](b, 1<<23, 1<<14) }
 
-// exactNoise is √(m·Var DLap(1/ε)): the error of a table of unlimited size.
+// exactNoise returns √(m·Var DLap(1/ε)), the error of a table of unlimited size.
 func exactNoise(spend budget, m int) float64 {
 	law, err := noise.NewLaplace(spend.epsilonScale())
 	if err != nil {
@@ -76,7 +76,7 @@ func mechanismNames(list []mechanism) (names []string) {
 	return names
 }
 
-// ratio tabulates the releases' errors over those of an unlimited table.
+// ratio tabulates the releases' errors divided by those of an unlimited table.
 func (b *bench) ratio(s *report.Section) error {
 	tables, err := b.lines()
 	if err != nil {
@@ -128,9 +128,9 @@ func (b *bench) ratios(t *report.Table, table *workload.Table, list []mechanism,
 	return nil
 }
 
-// points returns a workload for each family and support, of so many queries: a
-// few cells that meet large ones make up much of the error, and it takes many
-// cells to have seen some.
+// points returns a workload of k(m) queries for each family and support. A few cells
+// that collide with large ones make up much of the error, so it takes many cells to see
+// some.
 func (b *bench) points(table *workload.Table, families []workload.Family, supports []int, k func(m int) int) ([]*workload.Workload, error) {
 	var parts []*workload.Workload
 	for _, f := range families {
@@ -146,7 +146,7 @@ func (b *bench) points(table *workload.Table, families []workload.Family, suppor
 	return parts, nil
 }
 
-// lines returns the tables of the ratio experiment, each on a line.
+// lines returns the tables of the ratio experiment, each over a universe of one column.
 func (b *bench) lines() ([]*workload.Table, error) {
 	zipf, err := b.zipf()
 	if err != nil {
@@ -201,8 +201,8 @@ func (b *bench) curve(s *report.Section, chart *report.Chart, parameter string, 
 	return nil
 }
 
-// brief is the RMS, and in brackets the number that the mechanism was given and
-// how many updates it made.
+// brief returns the RMS, followed in brackets by the mechanism's setting and the number
+// of its updates.
 func (r result) brief() string {
 	var more []string
 	if r.setting != "" {
@@ -287,15 +287,15 @@ func (b *bench) epsilon(s *report.Section) error {
 		})
 }
 
-// about says how many queries a workload has, how many of them differ, and how
-// large they are.
+// about describes a workload: how many queries it has, how many differ, and how large
+// they are.
 func about(w *workload.Workload) string {
 	return fmt.Sprintf("k = %s queries, %s of them different, m ≤ %s", report.Number(float64(len(w.Queries))),
 		report.Number(float64(len(newDistinct(w).asked.Queries))), report.Number(float64(w.MaxSupport())))
 }
 
-// patient lets releases answer fewer queries where these are large: their answers
-// are all alike, and slow.
+// patient lets releases answer fewer queries of large support. Their errors are all
+// alike, and their answers slow.
 func patient(list []mechanism, w *workload.Workload) []mechanism {
 	for i := range list {
 		if list[i].release && w.MaxSupport() > 1<<17 {
@@ -305,8 +305,8 @@ func patient(list []mechanism, w *workload.Workload) []mechanism {
 	return list
 }
 
-// wide is the correlated workload at its full number of queries, for three sets
-// of columns and so three sizes of support.
+// wide is the correlated workload at its full number of queries, for three sets of
+// columns and so for three sizes of support.
 func (b *bench) wide(s *report.Section) error {
 	table, err := b.correlated(size[int64](b, 1_000_000, 10_000))
 	if err != nil {
@@ -343,11 +343,11 @@ func (b *bench) wide(s *report.Section) error {
 // halves are the longest runs of values of the parity workload's columns.
 var halves = []uint64{16, 16, 1}
 
-// A hypothesis of so many updates is slow, and the errors vary little.
+// A hypothesis of this many updates is slow, and the errors vary little.
 const parityReps, manyReps = 5, 2
 
-// parity is a workload about which the pairs of columns that SMW's prior is
-// learned from say nothing.
+// parity is a workload that SMW's prior says nothing about: pairs of columns, from
+// which the prior is learned, carry no information.
 func (b *bench) parity(s *report.Section) error {
 	values := size[int64](b, workload.ParityValues, 16)
 	table, err := workload.Parity(size[int64](b, 1_000_000, 10_000), values, b.seed)
@@ -385,7 +385,7 @@ nothing, and only updates learn about the rows. Queries fix a and b to runs of o
 	return b.manyParity(s, table, spend)
 }
 
-// searched is SMW by a request, with the best number of runs.
+// searched is SMW for a request, with the best number of runs.
 func (b *bench) searched(name string, r smw.Request) mechanism {
 	return tuned(name, ours, "B", b.runs(), func(runs int) mechanism {
 		r.MaxUpdates = int64(runs)
@@ -393,8 +393,8 @@ func (b *bench) searched(name string, r smw.Request) mechanism {
 	})
 }
 
-// manyParity asks many more of the same queries, where a direct answer is a small
-// part of the budget.
+// manyParity asks many more of the same queries, so that each direct answer gets a
+// small part of the budget.
 func (b *bench) manyParity(s *report.Section, table *workload.Table, spend budget) error {
 	w, err := workload.Runs(table, []int{0, 1, 2}, halves, size(b, 200_000, 40), b.seed)
 	if err != nil {

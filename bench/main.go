@@ -1,17 +1,16 @@
-// The command bench measures every mechanism of dpsql, those of the paper and
-// three baselines on the same data, and writes docs/benchmarks.md with its
-// plots, and the figures of it that docs/choosing.md quotes:
+// The command bench measures every mechanism of dpsql, those of the paper and three
+// baselines on the same data. It writes docs/benchmarks.md with its plots, and the
+// figures that docs/choosing.md quotes from it:
 //
 //	go run ./bench               all experiments
 //	go run ./bench -only adult   one of them, to standard output, without plots
-//	go run ./bench -only adult -o docs   one of them, in place of what docs/benchmarks.md says of it
+//	go run ./bench -only adult -o docs   one of them, in place of its section in docs/benchmarks.md
 //	go run ./bench -quick        all of them, small: seconds
 //	go run ./bench -redraw       nothing is measured: the plots, from their points in docs/charts.csv
 //	go run ./bench -scale        docs/scale.md instead: growth with the rows, in files and in PostgreSQL
 //
-// Data sets are drawn with the seed that -seed gives; the noise is that of the
-// product, from crypto/rand, so that figures differ from run to run by what
-// their confidence intervals say.
+// Data sets are drawn with the seed of -seed. The noise is that of the product, from
+// crypto/rand, so figures differ from run to run within their confidence intervals.
 package main
 
 import (
@@ -93,7 +92,7 @@ func run(args []string, out, progress io.Writer) error {
 	return quote(*dir)
 }
 
-// choose returns the experiments of a comma-separated list, all if it is empty.
+// choose returns the experiments of a comma-separated list, or all if it is empty.
 func choose(list string, of []experiment) ([]experiment, error) {
 	if list == "" {
 		return of, nil
@@ -130,8 +129,8 @@ func (b *bench) sections(kind kind, chosen []experiment) ([]*report.Section, err
 	return sections, nil
 }
 
-// made says by which command a section was made, when and on what: sections can
-// be made at different times.
+// made says by which command a section was made, when and on what machine. The sections
+// of a report can be made at different times.
 func (b *bench) made(kind kind, name string, took time.Duration) string {
 	command := kind.command + " -only " + name
 	if b.quick {
@@ -158,11 +157,11 @@ type bench struct {
 	seed     uint64
 	reps     int
 	testdata string
-	flights  string // a file of real ones
+	flights  string // a file of real flights
 	progress io.Writer
 	start    time.Time
-	upto     int      // the most rows of the scale experiments
-	known    measured // what those have found
+	upto     int      // the largest number of rows of the scale experiments
+	known    measured // what the scale experiments have found so far
 }
 
 // experiment answers one question. Its name selects it on the command line.

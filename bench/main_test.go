@@ -15,7 +15,8 @@ import (
 	"dpsql/bench/workload"
 )
 
-// TestMain is also the beginning of the processes that measure themselves.
+// TestMain also serves as the main function of child processes, which measure
+// themselves.
 func TestMain(m *testing.M) {
 	if child, code := isChild(); child {
 		os.Exit(code)
@@ -23,8 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The whole command, small: every experiment has its section, every plot is
-// there, and no figure is missing.
+// TestQuick runs the whole command, small. Every experiment must have its section,
+// every plot must exist, and no figure may be missing.
 func TestQuick(t *testing.T) {
 	dir := t.TempDir()
 	if err := run([]string{"-quick", "-testdata", "../testdata", "-o", dir}, io.Discard, io.Discard); err != nil {
@@ -61,7 +62,7 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// One experiment goes to standard output, and an unknown one is refused.
+// TestOnly prints one experiment to standard output, and refuses an unknown one.
 func TestOnly(t *testing.T) {
 	var out bytes.Buffer
 	if err := run([]string{"-quick", "-only", "build", "-testdata", "../testdata"}, &out, io.Discard); err != nil {
@@ -75,8 +76,8 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// The largest error found without listing the products is the largest of the
-// 34,425 that are listed.
+// TestLargestProduct compares the largest error found without listing the products with
+// the largest of the 34,425 listed ones.
 func TestLargestProduct(t *testing.T) {
 	w, err := workload.Covid()
 	if err != nil {
@@ -138,7 +139,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// One experiment with a folder replaces its section there, and nothing else.
+// TestReplace runs one experiment with a folder, which replaces its section there and
+// nothing else.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "benchmarks.md")
@@ -167,8 +169,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// No statement that is timed asks what another asked: it would be answered from
-// store. Values in a list may come in any order.
+// TestStatementsDiffer checks that no timed statement repeats the query of another,
+// which would be answered from store. Values in a list may come in any order.
 func TestStatementsDiffer(t *testing.T) {
 	for _, a := range asked {
 		seen := make(map[string]bool)
@@ -187,7 +189,8 @@ func TestStatementsDiffer(t *testing.T) {
 	}
 }
 
-// TestChoosingQuotes: docs/choosing.md has the figures of docs/benchmarks.md.
+// TestChoosingQuotes checks that docs/choosing.md has the figures of
+// docs/benchmarks.md.
 func TestChoosingQuotes(t *testing.T) {
 	page, err := os.ReadFile("../docs/choosing.md")
 	if err != nil {
@@ -204,8 +207,8 @@ func TestChoosingQuotes(t *testing.T) {
 	}
 }
 
-// The plots of docs are those of the stored points, and the pages call them by
-// their titles.
+// TestPlotsAreDrawnFromTheirPoints checks that the plots of docs are those of the
+// stored points, and that the pages use their titles.
 func TestPlotsAreDrawnFromTheirPoints(t *testing.T) {
 	const docs = "../docs"
 	dir := t.TempDir()

@@ -12,16 +12,16 @@ import (
 	"dpsql/noise"
 )
 
-// outcome is how far off a mechanism was on a workload, in counts, over
-// independent repetitions with fresh noise.
+// outcome is the error of a mechanism on a workload, in counts, over independent
+// repetitions with fresh noise.
 type outcome struct {
 	max, rms, p95 report.Estimate
-	answered      int // queries
+	answered      int // number of queries
 	setting       string
 
 	learns              bool
 	updates, unverified report.Estimate
-	before              *outcome // the same repetitions without their updates, where that is known
+	before              *outcome // the same repetitions without their updates; nil if not known
 }
 
 // misses are the errors of one repetition.
@@ -31,13 +31,13 @@ type misses struct {
 	before        *misses
 }
 
-// workers is how many repetitions run at a time.
+// workers is the number of repetitions that run at a time.
 const workers = 2
 
-// measure runs a mechanism on workloads of one table, b.reps times, and returns
-// an outcome for each. A release answers all of them from one build, any other
-// mechanism has the whole budget for each; and one that has to be given a number
-// is given the best for each.
+// measure runs a mechanism on workloads of one table, b.reps times, and returns an
+// outcome for each workload. A release answers all of them from one build; any other
+// mechanism has the whole budget for each. A mechanism with settings is measured with
+// the best one for each.
 func (b *bench) measure(m mechanism, parts []*workload.Workload, spend budget) ([]outcome, error) {
 	if (!m.release || m.settings != nil) && len(parts) > 1 {
 		var all []outcome
@@ -80,7 +80,7 @@ func (b *bench) measure(m mechanism, parts []*workload.Workload, spend budget) (
 	return outcomes, nil
 }
 
-// search measures a mechanism with the setting that is best in a trial.
+// search measures a mechanism with the setting that does best in a trial.
 func (b *bench) search(m mechanism, w *workload.Workload, spend budget) ([]outcome, error) {
 	if most := m.settings[0].most; most > 0 {
 		w = w.First(most)
@@ -114,11 +114,11 @@ func (o outcome) learning() string {
 	return report.Number(o.updates.Mean) + " updates"
 }
 
-// distinct are the different queries of a workload. As in the product, one that
-// is asked again gets the answer of the first time, and costs nothing.
+// distinct has the different queries of a workload. As in the product, repeating a
+// query returns the same answer and costs nothing.
 type distinct struct {
 	of, asked *workload.Workload
-	at        []int // where the queries of the workload are among those asked
+	at        []int // the index, among the queries asked, of each query of the workload
 }
 
 func newDistinct(w *workload.Workload) distinct {
@@ -136,7 +136,8 @@ func newDistinct(w *workload.Workload) distinct {
 	return d
 }
 
-// spread returns the answers to the workload, given those to the queries asked.
+// spread returns the answers to the workload, given the answers to the different
+// queries.
 func (d distinct) spread(answers []float64) []float64 {
 	all := make([]float64, len(d.at))
 	for i, at := range d.at {
@@ -172,7 +173,7 @@ func parallel(n int, work func(i int) ([]misses, error)) ([][]misses, error) {
 	return all, nil
 }
 
-// once answers the workloads once.
+// once answers the workloads one time.
 func once(m mechanism, parts []distinct, spend budget) ([]misses, error) {
 	all := &workload.Workload{Table: parts[0].of.Table}
 	for _, d := range parts {
@@ -186,7 +187,7 @@ func once(m mechanism, parts []distinct, spend budget) ([]misses, error) {
 	for _, d := range parts {
 		k := len(d.asked.Queries)
 		e := errorsOf(d.spread(a.counts[:k]), d.of.Queries)
-		if a.learned != nil { // then there is one part
+		if a.learned != nil { // such a mechanism has one part
 			e.learned = a.learned
 			if a.learned.before != nil {
 				before := errorsOf(d.spread(a.learned.before), d.of.Queries)
@@ -240,7 +241,7 @@ func summarise(all []misses) outcome {
 	return o
 }
 
-// result is a mechanism's outcome.
+// result is a mechanism with its outcome.
 type result struct {
 	mechanism
 	outcome
@@ -255,8 +256,8 @@ func (b *bench) compare(w *workload.Workload, spend budget, list []mechanism) ([
 	return all[0], nil
 }
 
-// compareAll measures mechanisms on several workloads of one table, and returns
-// the results of each. Below one that learns stands what it is without.
+// compareAll measures mechanisms on several workloads of one table and returns the
+// results for each. A mechanism that learns is followed by itself without updates.
 func (b *bench) compareAll(parts []*workload.Workload, spend budget, list []mechanism) ([][]result, error) {
 	results := make([][]result, len(parts))
 	for _, m := range list {
@@ -275,7 +276,7 @@ func (b *bench) compareAll(parts []*workload.Workload, spend budget, list []mech
 	return results, nil
 }
 
-// title is the mechanism's name with the number that it was given.
+// title returns the mechanism's name with its setting.
 func (r result) title() string {
 	if r.setting == "" {
 		return r.name
@@ -283,7 +284,7 @@ func (r result) title() string {
 	return r.name + ", " + r.setting
 }
 
-// tabulate shows results as a table, the least RMS first.
+// tabulate shows results as a table, the smallest RMS first.
 func tabulate(results []result) *report.Table {
 	t := &report.Table{Head: []string{"mechanism", "whose", "RMS", "max", "95th percentile", "updates", "unverified", "queries"}}
 	for _, r := range byRMS(results) {
@@ -300,11 +301,11 @@ func byRMS(results []result) []result {
 	return slices.SortedStableFunc(slices.Values(results), func(a, b result) int { return cmp.Compare(a.rms.Mean, b.rms.Mean) })
 }
 
-// lost marks what is said where something other than dpsql is better.
+// lost marks sentences that say that something other than dpsql is better.
 const lost = "**"
 
-// verdict says in words who had the least RMS, whether a baseline did, and
-// whether the answers say anything at all.
+// verdict says in words which mechanism had the smallest RMS, whether that is a
+// baseline, and whether the answers carry any information.
 func verdict(results []result) string {
 	sorted := byRMS(results)
 	mine, theirs, nothing := first(sorted, ours, paper), first(sorted, rival), first(sorted, idle)
@@ -326,8 +327,8 @@ func verdict(results []result) string {
 	return text + "."
 }
 
-// earned says what SMW's updates are worth here: beside the same runs without
-// them, and beside the whole budget spent on the prior.
+// earned says what SMW's updates earned here, compared with the same runs without them
+// and with the whole budget spent on the prior.
 func earned(results []result) string {
 	find := func(name string) *result {
 		for i := range results {
@@ -352,7 +353,7 @@ func earned(results []result) string {
 	return "**SMW's updates earn nothing:** " + text
 }
 
-// first returns the first result whose role is one of those.
+// first returns the first result that has one of the roles.
 func first(results []result, roles ...role) *result {
 	for i := range results {
 		if slices.Contains(roles, results[i].role) {

@@ -11,7 +11,7 @@ import (
 	"dpsql/noise"
 )
 
-// off answers each query so much above its count, and notes how many it was asked.
+// off answers each query with its count plus by, and records how many it was asked.
 func off(by int, asked *atomic.Int64) mechanism {
 	return mechanism{name: "off", role: rival, answer: func(w *workload.Workload, _ budget, _ *noise.Source) (answers, error) {
 		asked.Store(int64(len(w.Queries)))
@@ -19,13 +19,13 @@ func off(by int, asked *atomic.Int64) mechanism {
 	}}
 }
 
-// A query that a workload has twice is asked once, and counts twice.
+// TestDistinct repeats a query in a workload. It is asked once, and counts twice.
 func TestDistinct(t *testing.T) {
 	table, err := workload.Correlated(1000, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := workload.Runs(table, []int{5}, []uint64{1}, 30, 1) // of two queries
+	w, err := workload.Runs(table, []int{5}, []uint64{1}, 30, 1) // a workload of two queries
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// The setting of least RMS is the one that is measured, and named.
+// TestSearch checks that the setting of smallest RMS is measured and named.
 func TestSearch(t *testing.T) {
 	table, err := workload.Correlated(1000, 1)
 	if err != nil {
@@ -51,7 +51,7 @@ func TestSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &bench{reps: 3, progress: io.Discard}
-	var most atomic.Int64 // queries asked in a trial
+	var most atomic.Int64 // the largest number of queries asked in a trial
 	m := tuned("off", rival, "B", []int{30, 10, 20}, func(by int) mechanism {
 		slow := off(by, &most)
 		slow.most = 4
@@ -66,7 +66,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// Below a mechanism that learns stands what it would have been without updates.
+// TestUpdatesOff checks that a mechanism that learns is followed by itself without
+// updates.
 func TestUpdatesOff(t *testing.T) {
 	table, err := workload.Correlated(1000, 1)
 	if err != nil {
@@ -92,7 +93,7 @@ func TestUpdatesOff(t *testing.T) {
 	}
 }
 
-// What is said of SMW's updates follows from the figures.
+// TestEarned checks that the sentences about SMW's updates follow from the figures.
 func TestEarned(t *testing.T) {
 	of := func(name string, rms float64) result {
 		return result{mechanism{name: name}, outcome{rms: report.Estimate{Mean: rms, Half: 1}}}

@@ -21,7 +21,7 @@ type budget struct {
 	delta   accounting.Delta
 }
 
-// newBudget returns ε at δ = 10⁻⁶.
+// newBudget returns the budget ε at δ = 10⁻⁶.
 func newBudget(epsilon float64) (budget, error) {
 	e, err := accounting.ParseEpsilon(fmt.Sprintf("%.6f", epsilon))
 	if err != nil {
@@ -31,27 +31,26 @@ func newBudget(epsilon float64) (budget, error) {
 	return budget{e, d}, err
 }
 
-// rho returns the ρ that the budget is worth in zCDP.
+// rho returns the ρ that the budget is worth under zCDP.
 func (b budget) rho() accounting.Rho { return accounting.RhoFor(b.epsilon, b.delta) }
 
 // epsilonScale returns 1/ε.
 func (b budget) epsilonScale() *big.Rat { return new(big.Rat).Inv(b.epsilon.Rat()) }
 
-// laplace returns discrete Laplace noise of scale parts/ε: each of so many
-// counts is (ε/parts)-differentially private.
+// laplace returns discrete Laplace noise of scale parts/ε: each of parts counts is
+// (ε/parts)-differentially private.
 func (b budget) laplace(parts int64) (noise.Law, error) {
 	return noise.NewLaplace(new(big.Rat).Mul(big.NewRat(parts, 1), b.epsilonScale()))
 }
 
-// gaussian returns discrete Gaussian noise such that so many counts together
-// cost ρ.
+// gaussian returns discrete Gaussian noise with which parts counts together cost ρ.
 func (b budget) gaussian(parts int64) (noise.Law, error) {
 	sigma2 := new(big.Rat).Quo(big.NewRat(parts, 2), b.rho().Rat())
 	return noise.NewGaussian(sigma2)
 }
 
-// denseGaussian returns the discrete Gaussian noise of each coordinate of
-// √T·A·D, which one row changes by 1 in all T of them.
+// denseGaussian returns the discrete Gaussian noise of each coordinate of √T·A·D. One
+// row changes all T of them by 1.
 func denseGaussian(rows uint64, b budget) (noise.Law, error) {
 	sigma2, err := accounting.DiscreteSigmaSquared(b.epsilon, b.delta,
 		accounting.Vector{Dimensions: int64(rows), SquaredSensitivity: int64(rows)})
@@ -61,16 +60,16 @@ func denseGaussian(rows uint64, b budget) (noise.Law, error) {
 	return noise.NewGaussian(sigma2)
 }
 
-// mechanism answers a workload once, with fresh noise, within a budget.
+// mechanism is a way to answer a workload, with fresh noise each time, within a budget.
 type mechanism struct {
 	name    string
 	role    role
 	release bool // one build answers any number of queries
-	most    int  // a slow one answers at most so many queries of a workload; 0: all
+	most    int  // the largest number of queries that it answers of a workload, if it is slow; 0 for all
 	answer  func(w *workload.Workload, spend budget, src *noise.Source) (answers, error)
 
-	// settings, where a mechanism has to be given a number, are the same with one
-	// number each; the best is searched, and answer is not called.
+	// settings, if any, are the mechanism with different values of its one number. The
+	// best is searched for, and answer is not called.
 	settings []setting
 }
 
@@ -80,33 +79,33 @@ type setting struct {
 	mechanism
 }
 
-// answers are what a mechanism says to the queries, in counts.
+// answers are a mechanism's answers to the queries, in counts.
 type answers struct {
 	counts  []float64
-	learned *learned // of one that learns as it is asked
+	learned *learned // for a mechanism that learns as it is asked
 }
 
-// learned is what became of such a mechanism.
+// learned says what such a mechanism did.
 type learned struct {
 	updates    int
-	unverified int       // answers that nothing was compared with: the runs were spent
-	before     []float64 // its answers had it made no update: those of its prior alone; nil where that is not known
+	unverified int       // answers compared with nothing, because the runs were spent
+	before     []float64 // its answers without updates: those of its prior alone; nil if not known
 }
 
 // role says whose a mechanism is.
 type role string
 
-// The roles: what the product does unless told otherwise, what it can be told to
-// do to have the paper's, and what is here to be compared with.
+// The roles: the product by default, the product told to follow the paper, and
+// mechanisms for comparison.
 const (
 	ours  role = "dpsql"
 	paper role = "paper"
 	rival role = "baseline"
-	piece role = "ablation" // a part of a mechanism, which nobody offers
+	piece role = "ablation" // a part of a mechanism, not offered by itself
 	idle  role = "nothing"  // an answer that looks at no data
 )
 
-// released is the mechanism of a projection release.
+// released returns a projection release as a mechanism.
 func released(name string, r role, params func(t *workload.Table, spend budget, src *noise.Source) (projection.Params, error)) mechanism {
 	return mechanism{name: name, role: r, release: true, answer: func(w *workload.Workload, spend budget, src *noise.Source) (answers, error) {
 		p, err := params(w.Table, spend, src)
@@ -143,17 +142,18 @@ func build(t *workload.Table, p projection.Params, src *noise.Source) (*projecti
 	return b.Build(t.Elements())
 }
 
-// estimate is a release's answer, with the margin that it costs to know.
+// estimate returns a release's answer. It also computes the margin, as a product's
+// answer does.
 func estimate(r *projection.Release, q query.Query) (int64, error) {
 	a, err := r.Answer(context.Background(), q, 0.95)
 	return a.Value, err
 }
 
-// denseRows are the numbers of rows that the dense releases are tried with: a
-// computer's time ends where the paper's T begins.
+// denseRows are the values of T that the dense releases are tried with. What a computer
+// can do in reasonable time ends where the paper's T begins.
 func (b *bench) denseRows() []int { return size(b, []int{256, 1024, 4096}, []int{64}) }
 
-// bestDense is a dense release with the best of those.
+// bestDense is a dense release with the best T of denseRows.
 func (b *bench) bestDense(of func(rows uint64) mechanism) mechanism {
 	m := of(0)
 	return tuned(m.name, m.role, "T", b.denseRows(), func(rows int) mechanism { return of(uint64(rows)) })
@@ -183,8 +183,7 @@ func gaussianDense(rows uint64) mechanism {
 	return m
 }
 
-// denseQueries bounds the answers of a dense release, each of which takes time
-// m·T.
+// denseQueries bounds the queries of a dense release. Each answer takes time m·T.
 const denseQueries = 50
 
 func dense(rows uint64, law noise.Law) projection.Params {
@@ -209,7 +208,8 @@ func oneByOne(name string, r role, law func(b budget, k int64) (noise.Law, error
 // directGaussian is the product's direct answers: zCDP, discrete Gaussian.
 func directGaussian() mechanism { return oneByOne("direct, Gaussian", ours, budget.gaussian) }
 
-// zeros answers 0 to everything: what an error has to be below to say anything.
+// zeros answers 0 to everything. A mechanism with a larger error carries no
+// information.
 func zeros() mechanism {
 	return mechanism{name: "answering 0", role: idle, answer: func(w *workload.Workload, _ budget, _ *noise.Source) (answers, error) {
 		return answers{counts: make([]float64, len(w.Queries))}, nil
@@ -235,30 +235,30 @@ func sparse(rows uint64) mechanism {
 	})
 }
 
-// heavyLight is the sparse release of the product's defaults, but for the memory:
-// the form, the clip and T are chosen by the predicted error.
+// heavyLight is the sparse release with the product's defaults, except for the memory.
+// The predicted error decides its form, clip and T.
 func heavyLight(memory uint64) mechanism {
 	return released("heavy and light", ours, func(t *workload.Table, spend budget, src *noise.Source) (projection.Params, error) {
 		return planHeavy(t.Universe.Size(), t.Rows, memory, spend, src)
 	})
 }
 
-// What a sparse release may take here, in bytes: what the product gives it unless
-// told otherwise, and less where many are built.
+// The memory of a sparse release, in bytes: the product's default, and less where many
+// are built.
 const (
 	fullMemory  = 256 << 20
 	someMemory  = 64 << 20
 	smallMemory = 8 << 20
 )
 
-// memory returns so many bytes in a full run, and few in a quick one.
+// memory returns full in a full run, and little in a quick one.
 func (b *bench) memory(full uint64) uint64 { return size[uint64](b, full, 1<<16) }
 
-// defaultSupport is the support that a release is to serve.
+// defaultSupport is the support that a release is planned for.
 const defaultSupport = 1 << 16
 
 // planHeavy chooses a sparse release as the engine does: with N̂, bought from a
-// hundredth of ε, and δ all for the heavy cells.
+// hundredth of ε, and with all of δ for the heavy cells.
 func planHeavy(cells *big.Int, rows int64, memory uint64, spend budget, src *noise.Source) (projection.Params, error) {
 	count := budget{epsilon: spend.epsilon / 100}
 	law, err := count.laplace(1)
@@ -280,8 +280,8 @@ func planHeavy(cells *big.Int, rows int64, memory uint64, spend budget, src *noi
 	return p, err
 }
 
-// heavyOptions lists the ways to treat heavy cells: a clip, at the whole ε for
-// both parts; names, for a tenth of ε; and not at all.
+// heavyOptions lists the ways to treat heavy cells: a clip, with the whole ε for both
+// parts; named cells, for a tenth of ε; and no special treatment.
 func heavyOptions(spend budget) ([]projection.Option, error) {
 	scale := func(part *big.Rat) (noise.Law, float64, error) {
 		s := new(big.Rat).Quo(spend.epsilonScale(), part)
@@ -348,7 +348,7 @@ func (b *bench) calibratedPMW() mechanism {
 // rounds are the numbers of rounds that MWEM is tried with.
 func (b *bench) rounds() []int { return size(b, []int{5, 10, 20, 30, 50, 100}, []int{5, 10}) }
 
-// mwem is MWEM as its Figure 1 has it, or with replays.
+// mwem is MWEM as in its Figure 1, or with replays.
 func (b *bench) mwem(name string, replays int) mechanism {
 	return tuned(name, rival, "T", b.rounds(), func(rounds int) mechanism {
 		return mechanism{answer: func(w *workload.Workload, spend budget, src *noise.Source) (answers, error) {

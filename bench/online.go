@@ -13,30 +13,29 @@ import (
 	"dpsql/noise"
 )
 
-// beta is the chance that bounds of one experiment may fail.
+// beta is the probability that bounds of one experiment may fail.
 const beta = 0.05
 
-// interactive is SMW as the product makes it by default, asked a workload in its
+// interactive is SMW as the product makes it by default. It is asked a workload in
 // order.
 func interactive() mechanism { return online("SMW", ours, interactiveRequest) }
 
 var interactiveRequest = smw.Request{Prior: true}
 
-// paperInteractive is SMW with the paper's update rule and uniform start. The
-// number of runs that the product would choose is made for its own rule: this
-// one is given the one best for it.
+// paperInteractive is SMW with the paper's update rule and uniform start. The product
+// chooses the number of runs for its own rule, so this one is given the best number.
 func (b *bench) paperInteractive() mechanism {
 	return tuned("paper's SMW", paper, "B", b.runs(), func(runs int) mechanism {
 		return online("", paper, smw.Request{Update: smw.Paper, MaxUpdates: int64(runs)})
 	})
 }
 
-// runs are the numbers of runs that are tried where one has to be given.
+// runs are the numbers of runs that are tried.
 func (b *bench) runs() []int {
 	return size(b, []int{5, 10, 20, 50, 120, 200, 500, 1000}, []int{5, 20})
 }
 
-// tuned is a mechanism that is given the best of some numbers.
+// tuned is a mechanism that is given the best of some values.
 func tuned(name string, r role, number string, values []int, with func(value int) mechanism) mechanism {
 	m := mechanism{name: name, role: r}
 	for _, v := range values {
@@ -45,7 +44,7 @@ func tuned(name string, r role, number string, values []int, with func(value int
 	return m
 }
 
-// aboutRuns says what the mechanisms that are not tuned by themselves were given.
+// aboutRuns says how the mechanisms got their numbers of runs.
 func (b *bench) aboutRuns() string {
 	return fmt.Sprintf(`SMW itself chooses its number of runs B, whether to buy a prior, and for how much. The paper's SMW and the dense PMW with today's accounting get the B, of %s,
 that has the least RMS error in a trial on this workload. MWEM gets its number of rounds T, of %s, in the same way, and the dense releases their number of rows T, of %s. The table says which.
@@ -53,7 +52,7 @@ that has the least RMS error in a trial on this workload. MWEM gets its number o
 		enumerate(b.runs()), enumerate(b.rounds()), enumerate(b.denseRows()))
 }
 
-// aboutParts says what the rows about SMW's parts are.
+// aboutParts explains the rows about SMW's parts.
 const aboutParts = `"SMW, updates off" is the prior alone in the same runs: the answers that SMW would have given if it had never found its hypothesis wrong. "All on SMW's prior" spends on a prior
 what SMW spends on prior and runs together. "The paper's SMW, updates off" is the uniform distribution. "Updates" is the number of updates made. "Unverified" answers were given after
 the last run, and compared with nothing.`
@@ -72,7 +71,7 @@ func enumerate(values []int) string {
 	return text
 }
 
-// online is SMW by a request, completed as the engine completes it.
+// online is SMW for a request, completed as the engine completes it.
 func online(name string, r role, request smw.Request) mechanism {
 	return mechanism{name: name, role: r, answer: func(w *workload.Workload, spend budget, src *noise.Source) (answers, error) {
 		p, err := planOnline(w, spend, request, src)
@@ -87,7 +86,7 @@ func online(name string, r role, request smw.Request) mechanism {
 	}}
 }
 
-// onlyPrior spends the whole budget on SMW's prior, and answers from it.
+// onlyPrior spends the whole budget on SMW's prior and answers from it.
 func onlyPrior() mechanism {
 	return mechanism{name: "all on SMW's prior", role: piece, answer: func(w *workload.Workload, spend budget, src *noise.Source) (answers, error) {
 		n, left, err := countRows(w, spend, src)
@@ -104,18 +103,18 @@ func onlyPrior() mechanism {
 	}}
 }
 
-// onlinePlan is SMW's parameters and what its prior is made from.
+// onlinePlan is SMW's parameters and the budget of its prior.
 type onlinePlan struct {
 	smw.Params
 	prior  accounting.Rho // 0 for a uniform start
 	tables []smw.Table
 }
 
-// rowCount is N̂, and how far off it may be.
+// rowCount is N̂ and the bound on its error.
 type rowCount struct{ value, bound int64 }
 
-// countRows buys N̂ from a hundredth of ρ, as the engine does, and returns what is
-// left.
+// countRows buys N̂ from a hundredth of ρ, as the engine does. It also returns the rest
+// of ρ.
 func countRows(w *workload.Workload, spend budget, src *noise.Source) (rowCount, accounting.Rho, error) {
 	rho := spend.rho()
 	law, err := noise.NewGaussian(direct.SigmaSquared(int64(rho/100), 1))
@@ -126,16 +125,16 @@ func countRows(w *workload.Workload, spend budget, src *noise.Source) (rowCount,
 	return rowCount{max(1, w.Table.Rows+draw), noise.HalfWidth(law, 1-beta)}, rho - rho/100, err
 }
 
-// planOnline completes a request as the engine does: it buys N̂, plans SMW for the
-// workload, and divides what is left between a prior, where one is allowed and
-// pays, and the runs (TestPlanIsTheProducts).
+// planOnline completes a request as the engine does. It buys N̂, plans SMW for the
+// workload, and divides the rest between a prior, if one is allowed and pays, and the
+// runs (TestPlanIsTheProducts).
 func planOnline(w *workload.Workload, spend budget, r smw.Request, src *noise.Source) (onlinePlan, error) {
 	n, left, err := countRows(w, spend, src)
 	if err != nil {
 		return onlinePlan{}, err
 	}
 	r.MaxSupport, r.Queries, r.Beta = w.MaxSupport(), int64(len(w.Queries)), beta
-	if r.Update == smw.Paper { // s is m·B, and better |X|
+	if r.Update == smw.Paper { // s would be m·B, but |X| is better
 		r.MaxSupport = w.Table.Size()
 	}
 	r.NHat, r.NHatBound = n.value, n.bound
@@ -162,7 +161,7 @@ func (p onlinePlan) sigmaSquared() *big.Rat {
 	return s.Mul(s, big.NewRat(int64(len(p.tables)), 1))
 }
 
-// learn measures and fits the prior, nil for a uniform start.
+// learn measures and fits the prior. It returns nil for a uniform start.
 func (p onlinePlan) learn(t *workload.Table, src *noise.Source) (*smw.Classes, error) {
 	if p.prior == 0 {
 		return nil, nil
@@ -177,9 +176,9 @@ func (p onlinePlan) learn(t *workload.Table, src *noise.Source) (*smw.Classes, e
 	return smw.LearnClasses(t.Universe, p.tables, p.sigmaSquared(), p.NHat, src)
 }
 
-// ask puts the queries to the mechanism one after the other; once its runs are
-// spent the hypothesis answers alone. Beside it goes a hypothesis that learns
-// nothing.
+// ask puts the queries to the mechanism one after the other. Once the runs are spent
+// the hypothesis answers alone. Beside it a hypothesis that learns nothing answers,
+// too.
 func ask(p smw.Params, from *smw.Classes, w *workload.Workload, src *noise.Source) (answers, error) {
 	h, first := smw.NewHypothesis(p, w.Table.Universe, from), smw.NewHypothesis(p, w.Table.Universe, from)
 	a := answers{make([]float64, len(w.Queries)), &learned{before: make([]float64, len(w.Queries))}}

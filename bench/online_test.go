@@ -12,11 +12,11 @@ import (
 	"dpsql/noise"
 )
 
-// The SMW that is measured is the one that the product makes: for 48,842 rows of
-// Adult, the same ε and δ and the same queries, CREATE MECHANISM has the same
-// number of runs, the same bound and the same share for the prior. Each buys a
-// number of rows of its own, with noise of σ = 45. Eight runs are chosen from 44,600
-// to 49,700 rows, so that the test fails with a chance below 1e-60.
+// TestPlanIsTheProducts checks that the SMW measured here is the one that the product
+// makes. For 48,842 rows of Adult, and the same ε, δ and queries, CREATE MECHANISM has
+// the same number of runs, the same bound and the same share for the prior. Each buys
+// its own number of rows, with noise of σ = 45. Eight runs are chosen from 44,600 to
+// 49,700 rows, so the test fails with a probability below 1e-60.
 func TestPlanIsTheProducts(t *testing.T) {
 	w, err := workload.AdultConjunctions("../testdata/adult/adult.csv")
 	if err != nil {

@@ -31,8 +31,8 @@ var (
 	scaleReport = kind{"scale.md", "go run ./bench -scale", scaleExperiments, (*bench).scaleHead}
 )
 
-// publish writes the sections and their charts into a folder, or, where there is
-// none, the text alone to out.
+// publish writes the sections and their charts into a folder. Without a folder it
+// writes the text alone to out.
 func (b *bench) publish(kind kind, sections []*report.Section, dir string, out io.Writer) error {
 	var text bytes.Buffer
 	kind.head(b, &text, kind, sections)
@@ -55,8 +55,8 @@ func (b *bench) write(w io.Writer, s *report.Section, dir string) error {
 	return s.Markdown(w, func(c *report.Chart) (string, error) { return c.Name + ".svg", b.draw(c, dir) })
 }
 
-// charts are the texts of the charts of both reports. Their points are in
-// pointsFile, beside the pages.
+// charts are the texts of the charts of both reports. Their points are in pointsFile,
+// in the folder of the pages.
 var charts = []report.Chart{
 	{Name: "error-support", Title: "RMS error against m: Zipf(1.05), 2²⁶ cells, n = 10⁶, ε = 1, k = 100", X: "m, cells of a query", Y: "RMS error, counts"},
 	{Name: "error-queries", Title: "RMS error against k: correlated table, ε = 1", X: "k, queries", Y: "RMS error, counts"},
@@ -81,12 +81,12 @@ func newChart(name string) *report.Chart {
 	panic("no chart " + name)
 }
 
-// pointsFile holds the points of all charts, so that they can be drawn again
-// without being measured again.
+// pointsFile holds the points of all charts, so that they can be drawn again without
+// measuring.
 const pointsFile = "charts.csv"
 
-// draw renders a chart. If there is a folder it stores the chart there, and its
-// points in place of those that the folder has.
+// draw renders a chart. If there is a folder, draw stores the chart there, and replaces
+// the chart's points in the folder's file.
 func (b *bench) draw(c *report.Chart, dir string) error {
 	if dir == "" {
 		return c.SVG(io.Discard)
@@ -107,7 +107,7 @@ func (b *bench) draw(c *report.Chart, dir string) error {
 	return store(c, dir)
 }
 
-// readPoints reads the stored points of a folder, if it has some.
+// readPoints reads the stored points of a folder, if it has any.
 func readPoints(dir string) ([]*report.Chart, error) {
 	data, err := os.ReadFile(filepath.Join(dir, pointsFile))
 	if err != nil && !os.IsNotExist(err) {
@@ -141,7 +141,7 @@ func store(c *report.Chart, dir string) error {
 	return os.WriteFile(filepath.Join(dir, c.Name+".svg"), svg.Bytes(), 0o644)
 }
 
-// head says what was run, and on what.
+// head says what was run and on what machine.
 func (b *bench) head(w io.Writer, kind kind, sections []*report.Section) {
 	fmt.Fprintf(w, `# Benchmarks
 
@@ -165,7 +165,7 @@ Written by %s: do not edit. Each section ends with the command that makes it aga
 	fmt.Fprintln(w)
 }
 
-// losses are the lines that say where a section finds something better.
+// losses returns the lines that say where a section found something better.
 func losses(s *report.Section) string {
 	var b strings.Builder
 	for _, text := range s.Saying(lost) {
@@ -181,7 +181,7 @@ func (b *bench) command(kind kind) string {
 	return kind.command
 }
 
-// anchor is what a renderer of Markdown makes of a heading.
+// anchor returns the anchor that a renderer of Markdown gives to a heading.
 func anchor(title string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(title) {
@@ -196,7 +196,7 @@ func anchor(title string) string {
 	return b.String()
 }
 
-// load says how busy the machine was of late, where the system tells it.
+// load says how busy the machine was recently, if the system reports it.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -209,7 +209,7 @@ func load() string {
 	return ", load average " + fields[2]
 }
 
-// cpu returns the processor's model where the system tells it.
+// cpu returns the processor's model, if the system reports it.
 func cpu() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
@@ -224,11 +224,12 @@ func cpu() string {
 	return "an unnamed processor"
 }
 
-// wholeRun is what the head of a report made in one go says of that.
+// wholeRun matches the line about the whole run, in the head of a report made in one
+// go.
 var wholeRun = regexp.MustCompile(`(?m)^- The whole run took .*\n`)
 
-// replace puts sections and their charts in the places of those that the report
-// in the folder has, and leaves the others as they are.
+// replace replaces sections and their charts in the folder's report, and leaves the
+// others as they are.
 func (b *bench) replace(kind kind, sections []*report.Section, dir string) error {
 	file := filepath.Join(dir, kind.file)
 	data, err := os.ReadFile(file)
@@ -264,8 +265,8 @@ func replaced(text, heading, section string) (string, error) {
 	return before + "\n" + section + after, nil
 }
 
-// relisted returns the text with the section's lines in the list of what others
-// do better.
+// relisted returns the text with the section's lines in the list of what others do
+// better.
 func relisted(text string, s *report.Section) string {
 	const heading = "\n## Where dpsql is not the best\n"
 	i := strings.Index(text, heading)
@@ -287,20 +288,20 @@ func relisted(text string, s *report.Section) string {
 	return head + kept.String() + losses(s) + list[end:]
 }
 
-// passage is what docs/choosing.md says of the figures, a template: each figure in it is
-// read off docs/benchmarks.md.
+// passage is the template of the passage about the figures in docs/choosing.md. Each
+// figure in it is read from docs/benchmarks.md.
 //
 //go:embed passage.md
 var passage string
 
-// The passage stands in docs/choosing.md between these lines.
+// The passage in docs/choosing.md is between these lines.
 const (
 	quoteBegin = "<!-- Written by go run ./bench from bench/passage.md and docs/benchmarks.md: do not edit. -->\n"
 	quoteEnd   = "<!-- The end of what go run ./bench writes. -->\n"
 )
 
-// quote puts the figures of the report in a folder into the folder's choosing.md,
-// if there is one.
+// quote updates the figures in the folder's choosing.md, if there is one, from the
+// folder's report.
 func quote(dir string) error {
 	file := filepath.Join(dir, "choosing.md")
 	page, err := os.ReadFile(file)
@@ -343,9 +344,9 @@ func quoted(page, report string) (string, error) {
 // figures is the text of a report.
 type figures string
 
-// cell returns what a table of an experiment's section has in a row and column; of
-// rows, which begin with the mechanism, the first counts, and the number that a
-// mechanism was given may follow its name.
+// cell returns the text of a table's cell, in an experiment's section. Rows begin with
+// the mechanism, whose name may be followed by its setting. The first row that matches
+// counts.
 func (f figures) cell(experiment string, table int, row, column string) (string, error) {
 	rows, err := f.table(experiment, table)
 	if err != nil {
@@ -364,7 +365,7 @@ func (f figures) cell(experiment string, table int, row, column string) (string,
 	return "", fmt.Errorf("docs/benchmarks.md, %s: table %d has no %q of %q", experiment, table, column, row)
 }
 
-// table returns a table of a section, its head first.
+// table returns a table of a section, with its header first.
 func (f figures) table(experiment string, table int) (rows [][]string, err error) {
 	_, text, _ := strings.Cut(string(f), "\n## "+titleOf(experiment)+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")
@@ -394,7 +395,7 @@ func titleOf(experiment string) string {
 	return ""
 }
 
-// mean is the number that a cell begins with.
+// mean matches the number that a cell begins with.
 var mean = regexp.MustCompile(`^[0-9][0-9,.e+]*`)
 
 // figure returns a mean.

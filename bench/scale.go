@@ -13,7 +13,7 @@ import (
 	"dpsql/bench/report"
 )
 
-// scaleExperiments are those of docs/scale.md.
+// scaleExperiments are the experiments of docs/scale.md.
 var scaleExperiments = []experiment{
 	{"growth", "Growth with the rows", (*bench).growth},
 	{"cost", "Cost over the bare statements", (*bench).cost},
@@ -24,7 +24,7 @@ var scaleExperiments = []experiment{
 // shape is a release whose growth is measured.
 type shape struct {
 	name, columns string
-	cells         int // of its universe
+	cells         int // size of its universe
 	cell          func(origin, destination, hour uint64) uint64
 }
 
@@ -33,16 +33,16 @@ var shapes = []shape{
 	{"1,247,616 cells", "origin, destination, hour", 228 * 228 * 24, func(o, d, h uint64) uint64 { return (o*228+d)*24 + h }},
 }
 
-// measured is what the experiments of a run tell one another.
+// measured is what the experiments of a run find out for later ones.
 type measured struct {
-	memCell   float64 // bytes that a cell takes in the memory of a build
-	cellBytes float64 // over the wire, for one cell
-	rowTime   float64 // of the bare GROUP BY at the largest n, in seconds
-	rows      float64 // that n
-	perCell   float64 // seconds of a build beyond its GROUP BY, for each cell
+	memCell   float64 // bytes of memory for each cell of a build
+	cellBytes float64 // bytes sent for each cell
+	rowTime   float64 // seconds of the bare GROUP BY at the largest n
+	rows      float64 // the largest n
+	perCell   float64 // seconds for each cell, beyond the GROUP BY
 }
 
-// growth builds the same releases of ever more rows.
+// growth builds the same releases over more and more rows.
 func (b *bench) growth(s *report.Section) error {
 	places, err := b.places(s)
 	defer func() {
@@ -103,8 +103,7 @@ func power(n int) string {
 // scaleReps is how often a build is timed.
 const scaleReps = 3
 
-// build1 returns the least time of a build in seconds and its largest peak in
-// MiB.
+// build1 returns the shortest time of a build, in seconds, and its largest peak in MiB.
 func (b *bench) build1(p place, sh shape) (seconds, peak float64, err error) {
 	seconds = math.Inf(1)
 	for range scaleReps {
@@ -124,8 +123,8 @@ func buildOf(sh shape, serial int) string {
 	return fmt.Sprintf("CREATE RELEASE r%d ON flights (%s) USING PROJECTION WITH (epsilon = 0.1)", serial, sh.columns)
 }
 
-// places returns where the rows are kept; PostgreSQL only where it can be
-// started, and if not the section says why.
+// places returns the places that can hold the rows. If PostgreSQL cannot be started it
+// is left out, and the section says why.
 func (b *bench) places(s *report.Section) ([]place, error) {
 	dir, err := os.MkdirTemp("", "dpsql-bench")
 	if err != nil {
@@ -145,7 +144,7 @@ func (b *bench) places(s *report.Section) ([]place, error) {
 	return []place{file, server}, nil
 }
 
-// scaleHead says what bounds what, and on which machine it was measured.
+// scaleHead says what limits what, and on which machine it was measured.
 func (b *bench) scaleHead(w io.Writer, kind kind, sections []*report.Section) {
 	fmt.Fprintf(w, `# Scale
 
@@ -180,8 +179,8 @@ const (
 	paperCores  = 8 // of a shard
 )
 
-// warehouse computes what the same release of 10¹² rows takes, from the figures
-// of cost.
+// warehouse computes, from the figures of cost, the cost of the same release over 10¹²
+// rows.
 func (b *bench) warehouse(s *report.Section) error {
 	if b.known.rows == 0 {
 		if err := b.cost(&report.Section{}); err != nil {
@@ -224,10 +223,11 @@ machine. A billion cells are %s%s: about the end. Beyond it, release fewer colum
 	return nil
 }
 
-// serverProcesses scan a table here: two workers and their leader.
+// serverProcesses is the number of processes that scan a table here: two workers and
+// their leader.
 const serverProcesses = 3
 
-// duration writes seconds as people do.
+// duration writes seconds in units that people use.
 func duration(seconds float64) string {
 	switch {
 	case seconds >= 5400:

@@ -18,8 +18,8 @@ import (
 	"dpsql/engine"
 )
 
-// cost compares builds and direct counts over PostgreSQL with the statements
-// that one would send without privacy.
+// cost compares builds and direct counts over PostgreSQL with the statements that one
+// would send without privacy.
 func (b *bench) cost(s *report.Section) error {
 	n := min(b.upto, size(b, 10_000_000, 10_000))
 	server, err := newServerPlace()
@@ -60,10 +60,10 @@ adds a transaction there, its snapshot, and the comparison of the table's defini
 	return b.wire(s, server)
 }
 
-// fewRows are counted in no time.
+// fewRows is a number of rows that takes no time to count.
 const fewRows = 1000
 
-// ownCost returns the least time of a direct answer over few rows of a file.
+// ownCost returns the shortest time of a direct answer over few rows of a file.
 func (b *bench) ownCost() (float64, error) {
 	dir, err := os.MkdirTemp("", "dpsql-bench")
 	if err != nil {
@@ -112,7 +112,7 @@ func met(ok bool) string {
 // costReps and countReps are how often the two sides are timed.
 const costReps, countReps = 5, 20
 
-// costOfBuild returns the least times of the bare GROUP BY and of a build.
+// costOfBuild returns the shortest times of the bare GROUP BY and of a build.
 func (b *bench) costOfBuild(p *serverPlace, sh shape) (bare, built float64, err error) {
 	bare, built = math.Inf(1), math.Inf(1)
 	for range costReps {
@@ -129,7 +129,7 @@ func (b *bench) costOfBuild(p *serverPlace, sh shape) (bare, built float64, err 
 	return bare, built, nil
 }
 
-// costOfCount returns the least times of a bare count and of a direct answer.
+// costOfCount returns the shortest times of a bare count and of a direct answer.
 func (b *bench) costOfCount(p *serverPlace) (bare, counted float64, err error) {
 	plain, private := countsOf(p)
 	bareTimes, err := p.timed(plain...)
@@ -143,8 +143,9 @@ func (b *bench) costOfCount(p *serverPlace) (bare, counted float64, err error) {
 	return slices.Min(bareTimes), slices.Min(out.Seconds[2:]), nil
 }
 
-// countsOf returns the counts that are timed, and the same for dpsql, behind two
-// settings. Each has a condition of its own, or its answer would be in store.
+// countsOf returns the counts that are timed, and the same counts for dpsql, after two
+// settings. Each count has its own condition, because a repeated one would be answered
+// from store.
 func countsOf(p place) (plain, private []string) {
 	private = []string{"SET accuracy = 10", "SET mechanism = direct"}
 	for i := range countReps {
@@ -187,7 +188,7 @@ func (p *serverPlace) version() string {
 	return v
 }
 
-// wire counts what a build receives.
+// wire measures what a build receives.
 func (b *bench) wire(s *report.Section, p *serverPlace) error {
 	if _, err := p.run(`CREATE SOURCE link USING POSTGRES WITH (dsn_env = 'DPSQL_BENCH_LINK')`,
 		strings.Replace(fmt.Sprintf(declareFlights, "link.public.flights"), "TABLE flights", "TABLE linked", 1)); err != nil {
@@ -218,8 +219,8 @@ const (
 	askDelays   = `SELECT AVG(delay) FROM flights WHERE origin = 'SFO'`
 )
 
-// realFlights imports real flights, and builds and asks the same releases of them in
-// a file and in PostgreSQL.
+// realFlights imports real flights. It builds and asks the same releases of them in a
+// file and in PostgreSQL.
 func (b *bench) realFlights(s *report.Section) error {
 	dir, err := os.MkdirTemp("", "dpsql-bench")
 	if err != nil {

@@ -21,19 +21,19 @@ import (
 // place is where private rows are kept.
 type place interface {
 	name() string
-	most() int // rows that fill it within minutes
+	most() int // the number of rows that can be stored within minutes
 	grow(n int) error
-	run(statements ...string) (childOutput, error) // in a process of its own
-	serial() int                                   // a number that was not given yet
+	run(statements ...string) (childOutput, error) // runs them in a process of its own
+	serial() int                                   // returns a new number each time
 	close() error
 }
 
-// rowsBetween are the SELECT list of rows i, in both dialects. Multiples of odd
-// numbers modulo 2^32 fill the universe evenly; squared, origins are skewed.
+// rowsBetween is the SELECT list of rows i, in both dialects. Multiples of odd numbers
+// modulo 2^32 fill the universe evenly. Squared, origins are skewed.
 const rowsBetween = `((i * 2654435761 %% 4294967296) >> 16) * ((i * 2654435761 %% 4294967296) >> 16) * 228 / 4294967296,
 	(i * 2246822519 %% 4294967296) * 228 / 4294967296, (i * 3266489917 %% 4294967296) * 24 / 4294967296`
 
-// occupied returns how many cells of a release the rows up to n fall into.
+// occupied returns how many cells of a release the rows up to n occupy.
 func occupied(n int, sh shape) (cells int) {
 	seen := make([]bool, sh.cells)
 	for i := uint64(1); i <= uint64(n); i++ {
@@ -47,11 +47,11 @@ func occupied(n int, sh shape) (cells int) {
 	return cells
 }
 
-// rowsAt is a dpsql file, and the child processes that use it.
+// rowsAt is a dpsql file and the child processes that use it.
 type rowsAt struct {
 	path string
 	env  []string
-	used int // serial numbers
+	used int // serial numbers used
 	rows int
 }
 
@@ -173,7 +173,8 @@ func missing(err error, s *report.Section) error {
 	return nil
 }
 
-// childVariable holds, for a process that measures, what it has to do.
+// childVariable names the environment variable that tells a child process what to
+// measure.
 const childVariable = "DPSQL_BENCH_CHILD"
 
 // childInput is a file to open and the statements to run in it.
@@ -182,8 +183,8 @@ type childInput struct {
 	Statements []string
 }
 
-// childOutput is how long each statement took and how large the process was, in
-// bytes, 0 where the system does not say.
+// childOutput is the time of each statement and the peak memory of the process in
+// bytes, 0 if the system does not report it.
 type childOutput struct {
 	Seconds []float64
 	Peak    float64
@@ -210,8 +211,8 @@ func runChild(in childInput, env []string) (out childOutput, err error) {
 	return out, json.Unmarshal(text, &out)
 }
 
-// isChild reports whether this process was started by runChild; then it has
-// done its work, and its exit code is the second result.
+// isChild reports whether runChild started this process. If so, the process has done
+// its work, and its exit code is the second result.
 func isChild() (bool, int) {
 	job := os.Getenv(childVariable)
 	if job == "" {
@@ -247,7 +248,7 @@ func childWork(job string) error {
 	return json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// peakMemory returns the most memory that this process has had at a time.
+// peakMemory returns the largest amount of memory that this process has had.
 func peakMemory() float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The whole of -scale, small: every experiment has its section, and no figure is
-// missing. Where PostgreSQL is missing the text says so.
+// TestScale runs the whole of -scale, small. Every experiment must have its section,
+// and no figure may be missing. If PostgreSQL is missing the text says so.
 func TestScale(t *testing.T) {
 	dir := t.TempDir()
 	flights := filepath.Join(t.TempDir(), "flights.csv")
@@ -42,7 +42,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// The rows of a place are those that occupied counts.
+// TestOccupied checks that the rows of a place are those that occupied counts.
 func TestOccupied(t *testing.T) {
 	p, err := newFilePlace(t.TempDir())
 	if err != nil {

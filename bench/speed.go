@@ -14,9 +14,9 @@ import (
 	"dpsql/query"
 )
 
-// fastest returns the least processor time of one call in seconds, over b.reps
-// series long enough to be timed: on a machine that does other things too, the
-// least is nearest to what the work takes.
+// fastest returns the shortest processor time of one call in seconds, over b.reps
+// series long enough to be timed. On a machine that does other work, too, the shortest
+// is nearest to the time that the call takes.
 func (b *bench) fastest(call func() error) (float64, error) {
 	best := math.Inf(1)
 	calls := 1
@@ -38,7 +38,7 @@ func (b *bench) fastest(call func() error) (float64, error) {
 	return best, nil
 }
 
-// micro adds a time to a chart.
+// micro returns a time as a point of a chart, in microseconds.
 func micro(seconds float64) report.Estimate {
 	return report.Estimate{Mean: seconds * 1e6, Half: math.NaN()}
 }
@@ -110,11 +110,11 @@ that has learned 50 queries; the dense baseline over 2^%d cells. The least of %d
 type answerer struct {
 	name     string
 	universe *query.Universe
-	most     uint64 // the largest m that is timed
+	most     uint64 // the largest m to be timed
 	answer   func(q query.Query) error
 }
 
-// baselineBits is the size of the dense baseline's universe.
+// baselineBits is log2 of the size of the dense baseline's universe.
 func (b *bench) baselineBits() uint { return size[uint](b, 20, 12) }
 
 func (b *bench) answerers(table *workload.Table, spend budget) ([]answerer, error) {
@@ -167,7 +167,7 @@ func (b *bench) answerers(table *workload.Table, spend budget) ([]answerer, erro
 		return nil, err
 	}
 	m := baseline.NewPMW(1<<b.baselineBits(), 1_000_000)
-	p := baseline.PMWParams{Sigma: 1e-5, Eta: 1e-3, Threshold: 0, Updates: math.Inf(1)} // every query is learned
+	p := baseline.PMWParams{Sigma: 1e-5, Eta: 1e-3, Threshold: 0, Updates: math.Inf(1)} // learns every query
 	return append(list, answerer{"dense PMW, with an update", line, 1 << b.baselineBits(), func(q query.Query) error {
 		_, _, err := m.Answer(q, 0, p, src)
 		return err

@@ -15,9 +15,9 @@ import (
 	"dpsql/engine"
 )
 
-// statementScript makes a table of n rows: a and its text k have 5,000 values,
-// b, c and d ten each, so that a = x counts about n/5,000 rows and has the
-// support m = 1,000 through the columns it leaves free.
+// statementScript makes a table of n rows. a and its text k have 5,000 values, and b, c
+// and d have ten each. So a = x counts about n/5,000 rows, and has the support m =
+// 1,000 through the columns it leaves free.
 var statementScript = []string{
 	`CREATE TABLE raw (a INTEGER, k TEXT, b INTEGER, c INTEGER, d INTEGER)`,
 	`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ROWS - 1)
@@ -35,7 +35,7 @@ var statementReleases = []string{
 	`CREATE MECHANISM live ON t (a, b, c, d) USING SMW WITH (epsilon = 1, max_updates = 10)`,
 }
 
-// statement tabulates the time of whole statements, text to row, beside SQLite's
+// statement tabulates the time of whole statements, from text to row, beside SQLite's
 // own count of the same rows.
 func (b *bench) statement(s *report.Section) error {
 	dir, err := os.MkdirTemp("", "dpsql-bench")
@@ -79,7 +79,7 @@ in memory. The least of %d series, in µs.`, report.Number(float64(rows)), repor
 	return b.statements(s, session, raw)
 }
 
-// spreads reports whether each value of a is in so many rows.
+// spreads reports whether each value of a is in want rows.
 func spreads(raw *sql.DB, want int) error {
 	var values, least, most int
 	err := raw.QueryRow(`SELECT COUNT(*), MIN(n), MAX(n) FROM (SELECT COUNT(*) AS n FROM raw GROUP BY a)`).Scan(&values, &least, &most)
@@ -89,10 +89,10 @@ func spreads(raw *sql.DB, want int) error {
 	return err
 }
 
-// asked are the conditions of the statements, by their support. In the place of
-// VALUE and LIST come values of a, or of its text, and in those of B, C and D values
-// of the other columns, so that so many statements in turn are different queries:
-// one that was asked before would be answered from store.
+// asked are the conditions of the statements, by their support. VALUE and LIST are
+// replaced by values of a, or of its text, and B, C and D by values of the other
+// columns. So consecutive statements are different queries: a repeated one would be
+// answered from store.
 var asked = []struct {
 	m, different int
 	where        string
@@ -126,8 +126,7 @@ func condition(where string, text bool, turn int) string {
 		" = B", fmt.Sprint(" = ", round%10), " = C", fmt.Sprint(" = ", round/10%10), " = D", fmt.Sprint(" = ", round/100%10)).Replace(where)
 }
 
-// warm asks the mechanism for about as long as it takes to load its cells, after
-// which they are in memory.
+// warm asks the mechanism for about as long as it takes to load its cells into memory.
 func warm(session *engine.Session) error {
 	if err := session.Set("mechanism", "live"); err != nil {
 		return err
@@ -198,7 +197,8 @@ of two stretches of the index, and identity adds up two stretches; a sketch fetc
 	return nil
 }
 
-// state runs one statement, plain where no release or mechanism is named.
+// state runs one statement. It is the plain count in SQLite if no release or mechanism
+// is named.
 func state(session *engine.Session, raw *sql.DB, via, where string, turn int) error {
 	where = condition(where, via == "texts", turn)
 	if via == "" {
@@ -209,8 +209,8 @@ func state(session *engine.Session, raw *sql.DB, via, where string, turn int) er
 	return err
 }
 
-// runsOf returns how many runs of the mechanism have begun, as SHOW MECHANISMS
-// has it: "1 of 10".
+// runsOf returns how many runs of the mechanism have begun, and of how many, as SHOW
+// MECHANISMS prints it: "1 of 10".
 func runsOf(session *engine.Session) (begun, of int, err error) {
 	r, err := session.Exec(context.Background(), "SHOW MECHANISMS", nil)
 	if err != nil {

@@ -19,7 +19,7 @@ type regime struct {
 	bits []float64 // log2 of the number of keys; +Inf for unbounded text
 }
 
-// regimes cover what a universe can be.
+// regimes cover all kinds of universes.
 func (b *bench) regimes() []regime {
 	return []regime{
 		{"identity", size(b, []float64{7, 9, 11, 13, 14}, []float64{5, 6})},
@@ -28,7 +28,7 @@ func (b *bench) regimes() []regime {
 	}
 }
 
-// unboundedAt is where unbounded text is drawn on an axis of |X|.
+// unboundedAt is the position of unbounded text on an axis of |X|.
 const unboundedAt = 1e36
 
 // universe plots time and error against |X|, and the dense baseline's time.
@@ -64,10 +64,10 @@ an identity release adds up a run of cells without naming a record.`)
 	return nil
 }
 
-// regime adds the times and errors of one regime, and returns them. Of each
-// universe as many releases are made and timed as there are repetitions, the
-// universes in turn: neither a slow moment of the machine nor where a sketch comes
-// to lie in its memory counts against one of them.
+// regime adds the times and errors of one regime and returns them. It makes and times
+// as many releases of each universe as there are repetitions. The universes take turns,
+// so that neither a slow moment of the machine nor the place of a sketch in memory
+// counts against one of them.
 func (b *bench) regime(r regime, keys int, times, errs *report.Chart, t *report.Table) (took, rms []float64, err error) {
 	tables := make([]*workload.Growing, len(r.bits))
 	took = make([]float64, len(r.bits))
@@ -99,8 +99,8 @@ func (b *bench) regime(r regime, keys int, times, errs *report.Chart, t *report.
 	return took, rms, nil
 }
 
-// grown makes a release of a growing table, and returns the time of an answer and
-// the RMS error.
+// grown makes a release of a growing table. It returns the time of an answer and the
+// RMS error.
 func (b *bench) grown(g *workload.Growing, identity bool) (seconds, rms float64, err error) {
 	src := noise.NewSource()
 	p, err := b.growingParams(g, identity, src)
@@ -144,8 +144,8 @@ func (b *bench) growingParams(g *workload.Growing, identity bool, src *noise.Sou
 	return projection.Params{Transform: projection.Identity, Rows: g.Universe.Size().Uint64(), Law: law, Bulk: true}, err
 }
 
-// denseTimes adds the time of one update of dense multiplicative weights, which
-// touches every element of X.
+// denseTimes adds the time of one update of dense multiplicative weights, which touches
+// every element of X.
 func (b *bench) denseTimes(chart *report.Chart, t *report.Table) error {
 	p := baseline.PMWParams{Sigma: 1e-5, Eta: 1e-3, Threshold: 0, Updates: math.Inf(1)}
 	src := noise.NewSource()

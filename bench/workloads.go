@@ -10,8 +10,8 @@ import (
 	"dpsql/query"
 )
 
-// small are the mechanisms that can be compared on a universe small enough for
-// those whose every step takes time |X|.
+// small are the mechanisms to compare on a universe so small that even those whose
+// every step takes time |X| can take part.
 func (b *bench) small(rows uint64) []mechanism {
 	return []mechanism{
 		identity(), heavyLight(b.memory(smallMemory)), sparse(rows), b.bestDense(gaussianDense), b.bestDense(paperDense),
@@ -21,7 +21,7 @@ func (b *bench) small(rows uint64) []mechanism {
 	}
 }
 
-// targetW2 is the RMS that an identity release is to reach.
+// targetW2 is the RMS that an identity release should reach.
 const targetW2 = 18.6
 
 func (b *bench) adult(s *report.Section) error {
@@ -83,8 +83,7 @@ func (b *bench) covid(s *report.Section) error {
 	return b.turbo(s, all)
 }
 
-// turbo counts how often an identity release has every answer within Turbo's
-// margin.
+// turbo counts how often all answers of an identity release are within Turbo's margin.
 func (b *bench) turbo(s *report.Section, w *workload.Workload) error {
 	draws := size(b, 60_000, 20)
 	table := &report.Table{Head: []string{"ε of the identity release", "draws", "with an answer off by more than 2,500", "95 % upper bound on that chance", "mean of the largest error"}}
@@ -124,8 +123,8 @@ the one to beat. An interactive mechanism pays where no release covers the query
 	return nil
 }
 
-// largest returns the largest error over all products of sets of values, of so
-// many identity releases.
+// largest returns the largest error over all products of sets of values, for each of
+// draws identity releases.
 func (b *bench) largest(t *workload.Table, spend budget, draws int) ([]float64, error) {
 	law, err := spend.laplace(1)
 	if err != nil {
@@ -161,9 +160,9 @@ func (b *bench) largest(t *workload.Table, spend budget, draws int) ([]float64, 
 	return out, nil
 }
 
-// largestProduct returns the largest |Σ off| over products of non-empty sets of
-// the columns 2, 2, 4 and 8 of Covid. Given sets of the first three, the last
-// column's worst set takes all the positive parts or all the negative ones.
+// largestProduct returns the largest |Σ off| over products of non-empty sets of the
+// columns 2, 2, 4 and 8 of Covid. Given sets of the first three, the worst set of the
+// last column takes all the positive parts or all the negative ones.
 func largestProduct(off []float64) (worst float64) {
 	for a := 1; a < 4; a++ {
 		for g := 1; g < 4; g++ {
@@ -188,16 +187,16 @@ func largestProduct(off []float64) (worst float64) {
 	return worst
 }
 
-// peer is what another system reached on W2 and W3 at ε = 1: maximum, RMS and
-// 95th percentile in counts, 0 where it was not measured.
+// peer is the error of another system on W2 and W3 at ε = 1: maximum, RMS and 95th
+// percentile in counts, 0 if it was not measured.
 type peer struct {
 	name   string
 	w2, w3 [3]float64
 }
 
 // peers were measured once, by running the systems' own code at the commits that
-// aboutPeers names; they are constants here because that code is not ours to
-// ship. Where a system is (ε, δ)-private δ was 10⁻⁶.
+// aboutPeers names. They are constants because we may not ship that code. If a system
+// is (ε, δ)-private, δ was 10⁻⁶.
 var peers = []peer{
 	{"Laplace each, naive composition", [3]float64{43573, 6995, 14858}, [3]float64{371129, 48641, 102992}},
 	{"Gaussian zCDP each, naive composition", [3]float64{1275, 319, 625}, [3]float64{3649, 839, 1645}},
@@ -227,7 +226,7 @@ func tabulatePeers(of func(peer) [3]float64) *report.Table {
 	return t
 }
 
-// besidePeers says in words how the best of dpsql stands beside the best peer.
+// besidePeers compares, in words, the best of dpsql with the best peer.
 func besidePeers(results []result, of func(peer) [3]float64) string {
 	best := peers[0]
 	for _, p := range peers {

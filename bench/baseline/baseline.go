@@ -1,12 +1,12 @@
-// Package baseline has the mechanisms that dpsql is compared with and does not
-// offer: private multiplicative weights over the whole universe (Hardt and
-// Rothblum 2010), MWEM (Hardt, Ligett and McSherry 2012) and the stability
-// histogram (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Bun, Nissim and
-// Stemmer 2016). Each is the paper's algorithm and little else.
+// Package baseline has the mechanisms that dpsql is compared with and does not offer:
+// private multiplicative weights over the whole universe (Hardt and Rothblum 2010),
+// MWEM (Hardt, Ligett and McSherry 2012) and the stability histogram (Korolova,
+// Kenthapadi, Mishra and Ntoulas 2009; Bun, Nissim and Stemmer 2016). Each is the
+// paper's algorithm and little else.
 //
-// They are here to be measured, not to be used: they charge nothing, MWEM
-// chooses with floating point numbers, and the first two are given the number of
-// rows exactly, since their papers take it for public.
+// They are here to be measured, not to be used. They charge nothing, MWEM chooses with
+// floating point numbers, and the first two are given the exact number of rows, because
+// their papers take it for public.
 package baseline
 
 import (
@@ -15,9 +15,8 @@ import (
 	"dpsql/query"
 )
 
-// distribution is a full probability vector over a coded universe: the x_t of
-// Hardt and Rothblum and the A_i of MWEM, of which every update touches every
-// element.
+// distribution is a full probability vector over a coded universe: the x_t of Hardt and
+// Rothblum, and the A_i of MWEM. Every update touches every element.
 type distribution []float64
 
 // newDistribution returns the uniform distribution.

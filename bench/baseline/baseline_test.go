@@ -11,7 +11,7 @@ import (
 	"dpsql/query"
 )
 
-// seeded returns noise whose seed the log shows.
+// seeded returns noise and logs its seed.
 func seeded(t *testing.T) *noise.Source {
 	seed := [32]byte{}
 	h := new(maphash.Hash).Sum64()
@@ -54,7 +54,8 @@ func laplace(t *testing.T, scale int64) noise.Law {
 	return law
 }
 
-// |X| = e^16 makes (ln|X|)^¼ = 2: the paper's formulas by hand, n = 10⁴.
+// TestPaperPMW evaluates the paper's formulas by hand. |X| = e^16 makes (ln|X|)^¼ = 2;
+// n = 10⁴.
 func TestPaperPMW(t *testing.T) {
 	p := PaperPMW(8886111, 10_000, 1000, 0.5, 1e-6, 0.05)
 	l := math.Log(8886111) / 16
@@ -64,8 +65,8 @@ func TestPaperPMW(t *testing.T) {
 	near(t, "updates", p.Updates/math.Sqrt(l), 40_000)
 }
 
-// One update, element by element, as Figure 1 writes it: y = x·exp(−η·r), then
-// divided by Σ y.
+// TestPMWUpdate makes one update element by element, as Figure 1 writes it: y =
+// x·exp(−η·r), then divided by Σ y.
 func TestPMWUpdate(t *testing.T) {
 	q := cells(t, 4, 0, 2)
 	for _, tooMuch := range []bool{true, false} {
@@ -87,8 +88,8 @@ func TestPMWUpdate(t *testing.T) {
 	}
 }
 
-// With noise far below the threshold the mechanism learns where it is off, says
-// the hypothesis's answer where it is not, and fails after its updates.
+// TestPMWAnswers uses noise far below the threshold. The mechanism learns where it is
+// off, returns the hypothesis's answer where it is not, and fails after its updates.
 func TestPMWAnswers(t *testing.T) {
 	src := seeded(t)
 	m := NewPMW(4, 1_000_000)
@@ -113,7 +114,7 @@ func TestPMWAnswers(t *testing.T) {
 	}
 }
 
-// A round's step as Figure 1 of MWEM writes it.
+// TestMWEMLearn makes a round's step as Figure 1 of MWEM writes it.
 func TestMWEMLearn(t *testing.T) {
 	a := distribution{0.1, 0.2, 0.3, 0.4}
 	MWEM{Rows: 50}.learn(a, cells(t, 4, 1, 3), 40) // q(A) = 30
@@ -124,9 +125,9 @@ func TestMWEMLearn(t *testing.T) {
 	}
 }
 
-// The exponential mechanism's law at ε/2T = 0.1: scores 0, 20 and 40 have
-// weights 1, e and e². A 5.5σ bound on each of three frequencies of 20,000 draws
-// fails with probability below 2e-7.
+// TestMWEMChoose checks the exponential mechanism's law at ε/2T = 0.1: scores 0, 20 and
+// 40 have weights 1, e and e². A 5.5σ bound on each of three frequencies of 20,000
+// draws fails with probability below 2e-7.
 func TestMWEMChoose(t *testing.T) {
 	src := seeded(t)
 	m := MWEM{Rounds: 5, Epsilon: 1}
@@ -147,7 +148,7 @@ func TestMWEMChoose(t *testing.T) {
 	}
 }
 
-// All rows lie in one cell; with a huge ε MWEM finds them.
+// TestMWEMLearns puts all rows into one cell. With a huge ε MWEM finds them.
 func TestMWEMLearns(t *testing.T) {
 	queries := []query.Query{cells(t, 4, 0), cells(t, 4, 1), cells(t, 4, 2), cells(t, 4, 3)}
 	counts := []int64{0, 1000, 0, 0}
@@ -163,7 +164,8 @@ func TestMWEMLearns(t *testing.T) {
 	}
 }
 
-// The threshold is the smallest with P(1 + DLap ≥ threshold) ≤ δ.
+// TestStabilityThreshold checks that the threshold is the smallest with P(1 + DLap ≥
+// threshold) ≤ δ.
 func TestStabilityThreshold(t *testing.T) {
 	for _, scale := range []int64{1, 2, 10} {
 		law := laplace(t, scale)

@@ -8,24 +8,22 @@ import (
 	"dpsql/query"
 )
 
-// MWEM is Figure 1 of Hardt, Ligett and McSherry, "A Simple and Practical
-// Algorithm for Differentially Private Data Release" (NIPS 2012). In each of T
-// rounds the exponential mechanism picks a query that the synthetic
-// distribution answers badly, its count is measured with Laplace noise, and a
-// multiplicative weights step learns it. It is ε-differentially private: ε/2T
-// for a choice, ε/2T for a measurement.
+// MWEM is Figure 1 of Hardt, Ligett and McSherry, "A Simple and Practical Algorithm for
+// Differentially Private Data Release" (NIPS 2012). In each of T rounds the exponential
+// mechanism picks a query that the synthetic distribution answers badly, its count is
+// measured with Laplace noise, and a multiplicative weights step learns it. It is
+// ε-differentially private: ε/2T for a choice, ε/2T for a measurement.
 type MWEM struct {
 	Rounds  int     // T
 	Epsilon float64 // ε
 	Rows    int64   // n, public
-	// Replays is how often a round learns all measurements so far again, which
-	// the paper's section 4 does in its experiments; the last distribution is
-	// then the result, else the average of the rounds', as in Figure 1.
+	// Replays is how often a round learns all measurements so far again, as the
+	// experiments of the paper's section 4 do. With replays the result is the last
+	// distribution; without, the average of the rounds', as in Figure 1.
 	Replays int
 }
 
-// Answer answers the queries, whose true counts are given, after learning from
-// them.
+// Answer learns from the queries, given their true counts, and answers them.
 func (m MWEM) Answer(size uint64, queries []query.Query, counts []int64, src *noise.Source) ([]float64, error) {
 	a := newDistribution(size)
 	average := make([]float64, len(queries))

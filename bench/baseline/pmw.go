@@ -16,7 +16,7 @@ type PMWParams struct {
 	Sigma     float64 // σ, the scale of Laplace noise: 10·ln(1/δ)·(ln|X|)^¼ / (√n·ε)
 	Eta       float64 // η, the step: (ln|X|)^¼ / √n
 	Threshold float64 // T: 4σ·(ln k + ln(1/β))
-	Updates   float64 // the most updates before failure: n·(ln|X|)^½
+	Updates   float64 // the largest number of updates before failure: n·(ln|X|)^½
 }
 
 // PaperPMW returns the paper's parameters for n rows, k queries and a universe
@@ -32,32 +32,32 @@ func PaperPMW(size uint64, n int64, k int, epsilon, delta, beta float64) PMWPara
 	return p
 }
 
-// PMW is private multiplicative weights over a whole universe: the mechanism
-// that the paper's SMW makes independent of |X|.
+// PMW is private multiplicative weights over a whole universe. The paper's SMW is this
+// mechanism made independent of |X|.
 type PMW struct {
 	x       distribution
 	rows    int64
-	Updates int // made so far
+	Updates int // updates made so far
 }
 
 // NewPMW returns the mechanism before its first query, uniform.
 func NewPMW(size uint64, rows int64) *PMW { return &PMW{x: newDistribution(size), rows: rows} }
 
-// update is Figure 1's: elements with r = 1 shrink by e^−η, where r is the query
-// if the hypothesis answered too much, and its complement if too little.
+// update is Figure 1's. Elements with r = 1 shrink by e^−η, where r is the query if the
+// hypothesis answered too much, and its complement if too little.
 func (m *PMW) update(q query.Query, eta float64, tooMuch bool) {
 	factor := math.Exp(-eta)
-	if !tooMuch { // the complement shrinks: as if the support grew
+	if !tooMuch { // the complement shrinks, which is the same as the support growing
 		factor = math.Exp(eta)
 	}
 	m.x.reweigh(q, factor)
 	m.Updates++
 }
 
-// Answer answers a query as Figure 1 does, given its true count: the hypothesis's
-// answer where the noisy difference is at most T, else the noisy count, from
-// which the hypothesis learns. It reports false once the updates exceed their
-// bound, the paper's failure.
+// Answer answers a query as Figure 1 does, given its true count. It returns the
+// hypothesis's answer if the noisy difference is at most T. Otherwise it returns the
+// noisy count, from which the hypothesis learns. It reports false once the updates
+// exceed their bound, which is the paper's failure.
 func (m *PMW) Answer(q query.Query, trueCount int64, p PMWParams, src *noise.Source) (answer float64, ok bool, err error) {
 	if float64(m.Updates) > p.Updates {
 		return 0, false, nil
@@ -87,14 +87,14 @@ func ceilRat(x float64) *big.Rat {
 	return r.Quo(r, big.NewRat(unit, 1))
 }
 
-// AnswerAll answers a list of queries with the private test, the noise, the
-// threshold and the number of runs of dpsql's own SMW, and Figure 1's step of η.
-// The constants of Figure 1 promise nothing below millions of rows; this is the
-// same algorithm with the accounting of today, and what a comparison of the two
-// hypotheses should look at.
+// AnswerAll answers a list of queries with the private test, the noise, the threshold
+// and the number of runs of dpsql's own SMW, and with Figure 1's step of η. The
+// constants of Figure 1 promise nothing below millions of rows. This is the same
+// algorithm with today's accounting, and the one to use when comparing the two
+// hypotheses.
 //
-// Unverified is the number of answers that were compared with nothing, as the
-// runs were spent.
+// unverified is the number of answers that were compared with nothing because the runs
+// were spent.
 func (m *PMW) AnswerAll(queries []query.Query, counts []int64, p smw.Params, src *noise.Source) (answers []float64, unverified int, err error) {
 	answers = make([]float64, len(queries))
 	var run smw.Run

@@ -12,7 +12,7 @@ import (
 
 // Chart is a plot of lines over logarithmic axes.
 type Chart struct {
-	Name   string // of its file, without an extension
+	Name   string // the name of its file, without an extension
 	Title  string
 	X, Y   string // what the axes show, with units
 	Series []Series
@@ -25,7 +25,7 @@ type Series struct {
 	Reference bool // a dashed line without marks
 }
 
-// Point is one measurement: Y and its interval in the axis's unit.
+// Point is one measurement: Y and its interval, in the axis's unit.
 type Point struct {
 	X float64
 	Y Estimate
@@ -51,8 +51,8 @@ func (c *Chart) add(series string, x float64, y Estimate, reference bool) {
 	c.Series = append(c.Series, Series{series, []Point{{x, y}}, reference})
 }
 
-// The measures of a chart, in pixels. Labels of lines stand right of the axes, and
-// texts are anchored so that no viewer's font moves or cuts them.
+// The dimensions of a chart, in pixels. Labels of lines are right of the axes. Texts
+// are anchored so that no viewer's font moves or cuts them.
 const (
 	chartWidth, chartHeight = 910, 500
 	chartLeft, chartRight   = 80, 650
@@ -60,12 +60,12 @@ const (
 	labelHeight             = 16
 )
 
-// colours are dark enough for text on white, and neighbours in the list differ in
-// lightness too.
+// colours are dark enough for text on white. Neighbours in the list also differ in
+// lightness.
 var colours = []string{"#0072b2", "#d55e00", "#00805f", "#b0479a", "#4a4a4a", "#9a6700", "#3b8fd0", "#8c3f14", "#6f4fd0", "#c02040", "#000000"}
 
-// SVG writes the chart. A point whose Y is 0 has no place on a logarithmic axis
-// and is left out.
+// SVG writes the chart. It leaves out points whose Y is 0, which a logarithmic axis
+// cannot show.
 func (c *Chart) SVG(w io.Writer) error {
 	d := &drawing{w: bufio.NewWriter(w), x: newLogAxis(chartLeft, chartRight), y: newLogAxis(chartBottom, chartTop)}
 	lines, intervals := c.lines(), false
@@ -93,8 +93,8 @@ func (c *Chart) SVG(w io.Writer) error {
 	return d.w.Flush()
 }
 
-// lines returns the series without the points that are 0, and without those that
-// have no others.
+// lines returns the series without points that are 0, and without series that have no
+// others.
 func (c *Chart) lines() (lines []Series) {
 	for _, s := range c.Series {
 		s.Points = slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Y.Mean == 0 })
@@ -175,7 +175,7 @@ func orZero(x float64) float64 {
 	return x
 }
 
-// lineLabel is the name of a line, right of the axes.
+// lineLabel is the name of a line, placed right of the axes.
 type lineLabel struct {
 	name, colour string
 	x, y         float64 // the last point of the line
@@ -203,8 +203,8 @@ func (d *drawing) labels(lines []Series) {
 }
 
 // spread moves labels, in the order of their lines, so far apart that they do not
-// overlap, and no farther than needed: those that touch share a block around the
-// mean of their lines.
+// overlap, and no farther. Labels that touch share a block around the mean of their
+// lines.
 func spread(labels []lineLabel) {
 	type block struct {
 		first, n int
@@ -252,9 +252,9 @@ func (a *logAxis) at(v float64) float64 {
 	return a.from + math.Log(v/a.low)/math.Log(a.high/a.low)*(a.to-a.from)
 }
 
-// ticks returns where the axis has ticks: at powers of ten, or every so many of
-// them; on a short axis at 2 and 5 times these too; and on a very short one at
-// even steps.
+// ticks returns the positions of the axis's ticks: at powers of ten, or at every n-th
+// of them; on a short axis at 2 and 5 times these, too; and on a very short one at even
+// steps.
 func (a *logAxis) ticks() (values []float64) {
 	decades := math.Log10(a.high / a.low)
 	if decades < 0.6 {
@@ -285,8 +285,8 @@ func (a *logAxis) ticks() (values []float64) {
 	return values
 }
 
-// label returns the text of a tick. On an axis that reaches 10⁴ or 10⁻³ it is a
-// power of ten, else a decimal.
+// label returns the text of a tick: a power of ten if the axis reaches 10⁴ or 10⁻³,
+// else a decimal.
 func (a *logAxis) label(v float64) string {
 	if a.high < 1e4*(1-1e-9) && a.low > 1e-3*(1+1e-9) {
 		return decimal(v)

@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// pointsHead is the first record of stored points.
+// pointsHead is the header of stored points.
 var pointsHead = []string{"chart", "series", "reference", "x", "y", "half"}
 
-// WritePoints writes the points of charts as CSV. Half is empty where an interval
-// is not known.
+// WritePoints writes the points of charts as CSV. half is empty if an interval is not
+// known.
 func WritePoints(w io.Writer, charts []*Chart) error {
 	out := csv.NewWriter(w)
 	out.Write(pointsHead)
@@ -33,8 +33,8 @@ func WritePoints(w io.Writer, charts []*Chart) error {
 
 func precise(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// ReadPoints reads what WritePoints wrote. The charts have names and series, and
-// no texts.
+// ReadPoints reads what WritePoints wrote. The charts have names and series, but no
+// texts.
 func ReadPoints(r io.Reader) ([]*Chart, error) {
 	records, err := csv.NewReader(r).ReadAll()
 	if err != nil {

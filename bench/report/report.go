@@ -1,6 +1,5 @@
-// Package report turns measurements into text and pictures: means with
-// confidence intervals, Markdown tables, SVG plots. It knows nothing of what was
-// measured.
+// Package report turns measurements into text and pictures: means with confidence
+// intervals, Markdown tables, SVG plots. It does not know what was measured.
 package report
 
 import (
@@ -20,8 +19,8 @@ type Estimate struct {
 	N    int     // repetitions
 }
 
-// Of returns the estimate that the repetitions give; of one alone the interval
-// is unknown, NaN.
+// Of returns the estimate that the samples give. The interval of a single sample is
+// unknown, NaN.
 func Of(samples []float64) Estimate {
 	if len(samples) < 2 {
 		return Estimate{stat.Mean(samples, nil), math.NaN(), len(samples)}
@@ -32,9 +31,9 @@ func Of(samples []float64) Estimate {
 	return Estimate{mean, t * deviation / math.Sqrt(n), len(samples)}
 }
 
-// RootMeanSquare returns the root of the mean square of the samples, each of
-// which is the RMS of one repetition. Its interval follows from that of the mean
-// square by the slope of the root.
+// RootMeanSquare returns the root of the mean square of the samples, each of which is
+// the RMS of one repetition. Its interval follows from that of the mean square by the
+// slope of the root.
 func RootMeanSquare(samples []float64) Estimate {
 	squares := make([]float64, len(samples))
 	for i, x := range samples {
@@ -48,8 +47,8 @@ func RootMeanSquare(samples []float64) Estimate {
 	return e
 }
 
-// UpperBound returns the exact 95 % upper confidence bound (Clopper and Pearson
-// 1934) on the chance of an event seen so many times in so many draws.
+// UpperBound returns the exact 95 % upper confidence bound (Clopper and Pearson 1934)
+// on the probability of an event seen in seen of draws draws.
 func UpperBound(seen, draws int) float64 {
 	if seen == draws {
 		return 1
@@ -57,7 +56,7 @@ func UpperBound(seen, draws int) float64 {
 	return distuv.Beta{Alpha: float64(seen + 1), Beta: float64(draws - seen)}.Quantile(0.95)
 }
 
-// Below reports whether the estimate is below another beyond both intervals.
+// Below reports whether e is below f by more than both half-widths.
 func (e Estimate) Below(f Estimate) bool { return e.Mean+e.Half < f.Mean-f.Half }
 
 // String returns "mean ± half".

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The 0.975 quantile of Student's t with 3 degrees of freedom is 3.182446.
+// TestOf uses the 0.975 quantile of Student's t with 3 degrees of freedom, 3.182446.
 func TestOf(t *testing.T) {
 	e := Of([]float64{1, 2, 3, 6})
 	want := 3.182446305284263 * math.Sqrt((4+1+0+9)/3.0) / 2
@@ -35,7 +35,7 @@ func TestRootMeanSquare(t *testing.T) {
 	}
 }
 
-// None in n draws: 1 − 0.05^(1/n).
+// TestUpperBound checks the bound for an event never seen in n draws, 1 − 0.05^(1/n).
 func TestUpperBound(t *testing.T) {
 	for _, n := range []int{10, 10_000} {
 		if got, want := UpperBound(0, n), 1-math.Pow(0.05, 1/float64(n)); math.Abs(got-want) > 1e-9 {
@@ -79,7 +79,7 @@ func TestSection(t *testing.T) {
 	}
 }
 
-// A chart is well-formed, has its words, and is small.
+// TestChart checks that a chart is well-formed, has its words, and is small.
 func TestChart(t *testing.T) {
 	c := &Chart{Name: "c", Title: "error against m", X: "m", Y: "counts"}
 	for _, x := range []float64{1, 10, 1e3, 1e6} {
@@ -118,7 +118,8 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// Labels keep their order, do not overlap, and move no farther than that needs.
+// TestLabelsAreSpread checks that labels keep their order, do not overlap, and move no
+// farther than necessary.
 func TestLabelsAreSpread(t *testing.T) {
 	for _, c := range []struct{ lines, want []float64 }{
 		{[]float64{10, 100}, []float64{10, 100}},
@@ -162,7 +163,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Points that are stored are read again.
+// TestPoints stores points and reads them again.
 func TestPoints(t *testing.T) {
 	c := &Chart{Name: "c"}
 	c.Add("a, b", 1, Estimate{Mean: 2.5, Half: 0.25})
@@ -190,8 +191,8 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// TestEmptyChart: a chart none of whose points has a place on logarithmic axes is
-// drawn without lines. A coarse clock measures 0 for all small builds.
+// TestEmptyChart draws a chart whose points cannot be shown on logarithmic axes, and so
+// has no lines. A coarse clock measures 0 for all small builds.
 func TestEmptyChart(t *testing.T) {
 	c := Chart{Name: "none", X: "n", Y: "seconds"}
 	c.Add("builds", 10, Estimate{Mean: 0})

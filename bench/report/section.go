@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Section is what one experiment found: paragraphs, tables and charts in order.
+// Section is the findings of one experiment: paragraphs, tables and charts in order.
 type Section struct {
-	Name  string // of the experiment, and of its anchor
+	Name  string // the name of the experiment and of its anchor
 	Title string
 	parts []part
 }
 
-// part is one of its three fields.
+// part is a paragraph, a table or a chart.
 type part struct {
 	text  string
 	table *Table
@@ -25,7 +25,7 @@ func (s *Section) Say(format string, args ...any) {
 	s.parts = append(s.parts, part{text: fmt.Sprintf(format, args...)})
 }
 
-// Saying returns the paragraphs that hold a text.
+// Saying returns the paragraphs that contain a text.
 func (s *Section) Saying(text string) (found []string) {
 	for _, p := range s.parts {
 		if strings.Contains(p.text, text) {
@@ -41,8 +41,8 @@ func (s *Section) Show(t *Table) { s.parts = append(s.parts, part{table: t}) }
 // Draw adds a chart.
 func (s *Section) Draw(c *Chart) { s.parts = append(s.parts, part{chart: c}) }
 
-// Markdown writes the section. Save stores a chart and returns where a reader of
-// the text finds it.
+// Markdown writes the section. save stores a chart and returns the path by which the
+// text refers to it.
 func (s *Section) Markdown(w io.Writer, save func(*Chart) (string, error)) error {
 	if _, err := fmt.Fprintf(w, "## %s\n", s.Title); err != nil {
 		return err

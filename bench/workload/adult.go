@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// AdultConjunctions returns the 5,000 random conjunctions on six columns of the
-// Adult table, 13,440 cells, that peers were measured on; file is adult.csv.
-// A query confines four of the columns to one to three values each.
+// AdultConjunctions returns the 5,000 random conjunctions on six columns of the Adult
+// table, 13,440 cells, on which peers were measured. file is adult.csv. A query
+// confines four of the columns to one to three values each.
 func AdultConjunctions(file string) (*Workload, error) {
 	table, err := readGrid(file, "Adult, 6 columns",
 		[]string{"sex", "race", "education-num", "marital-status", "relationship", "income>50K"}, []int64{2, 5, 16, 7, 6, 2})
@@ -30,7 +30,7 @@ func AdultConjunctions(file string) (*Workload, error) {
 	return w, nil
 }
 
-// conjunction confines columns, ascending, to sets of ordinals.
+// conjunction confines columns, in ascending order, to sets of ordinals.
 type conjunction struct {
 	columns []int
 	values  [][]uint64
@@ -57,7 +57,7 @@ func adultConjunction(t *Table, random *Splitmix) (c conjunction) {
 	return c
 }
 
-// shuffle brings n random items to the front.
+// shuffle moves n random items to the front.
 func shuffle[T any](items []T, n int, random *Splitmix) {
 	for j := range n {
 		k := j + int(random.Below(uint64(len(items)-j)))
@@ -124,7 +124,8 @@ func readGrid(file, name string, names []string, sizes []int64) (*Table, error) 
 	return newTable(name, u, counts), err
 }
 
-// eachRecord hands over the named fields of each record of a CSV with a header.
+// eachRecord calls use with the named fields of each record of a CSV file with a
+// header.
 func eachRecord(r io.Reader, names []string, use func(fields []string) error) error {
 	records := csv.NewReader(r)
 	records.ReuseRecord = true

@@ -2,8 +2,8 @@ package workload
 
 import "dpsql/query"
 
-// Covid laws, in thousandths, of gender, age and ethnicity given a negative and
-// a positive test.
+// covidLaws are the laws, in thousandths, of gender, age and ethnicity given a negative
+// and a positive test.
 var covidLaws = [3][2][]uint64{
 	{{500, 500}, {495, 505}},
 	{{224, 312, 312, 152}, {120, 560, 190, 130}},

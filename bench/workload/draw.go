@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// newRand returns the generator of drawn data. PCG, the standard library's, is
-// the same everywhere for the same seed; stream tells data sets apart.
+// newRand returns the generator of drawn data. PCG, from the standard library, draws
+// the same everywhere for the same seed. Each data set has a stream of its own.
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
 // Streams of one seed.
@@ -34,7 +34,8 @@ func Zipf(s float64, bits uint, n int64, seed uint64) (*Table, error) {
 	return newTable("Zipf", u, counts), nil
 }
 
-// spread permutes 0 … 2^bits−1: an odd factor and a shift downwards, twice.
+// spread permutes 0 … 2^bits−1: it multiplies by an odd factor and shifts downwards,
+// twice.
 func spread(x uint64, bits uint) uint64 {
 	mask := uint64(1)<<bits - 1
 	for range 2 {
@@ -72,10 +73,10 @@ func Correlated(n int64, seed uint64) (*Table, error) {
 // ParityValues is how many values column d of the parity table has in a full run.
 const ParityValues = 256
 
-// Parity returns n rows over five columns of 32, 32, 2, values and 32 values, of
-// which every two are independent and uniform, but not every three. Call a value
-// high in the upper half of its domain. Column c is high where exactly one of a and
-// b is, and e where exactly one of c and d is, each but for a tenth of the rows.
+// Parity returns n rows over five columns of 32, 32, 2, values and 32 values. Every two
+// of them are independent and uniform, but not every three. Call a value high if it is
+// in the upper half of its domain. Column c is high where exactly one of a and b is,
+// and e where exactly one of c and d is, each except in a tenth of the rows.
 func Parity(n, values int64, seed uint64) (*Table, error) {
 	sizes := []int64{32, 32, 2, values, 32}
 	u, err := grid([]string{"a", "b", "c", "d", "e"}, sizes)

@@ -24,7 +24,7 @@ func TestZipf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// P(rank 0) = 1/Σ(1+r)^−1.05; the chance of a count further than 6σ from n·p
+	// P(rank 0) = 1/Σ(1+r)^−1.05. The probability of a count further than 6σ from n·p
 	// is below 1e-8, and the seed is fixed.
 	sum := 0.0
 	for r := range 1 << 20 {
@@ -36,7 +36,7 @@ func TestZipf(t *testing.T) {
 	}
 }
 
-// Every true count is what its query's weight says, cell by cell.
+// TestCounts checks every true count against its query's weights, cell by cell.
 func TestCounts(t *testing.T) {
 	table, err := Correlated(20_000, 2)
 	if err != nil {
@@ -96,7 +96,8 @@ func naive(t *Table, q query.Query) (sum int64) {
 	return sum
 }
 
-// The queries of a growing table count what their cells hold, whatever |X|.
+// TestGrow checks that the queries of a growing table count what their cells hold,
+// whatever |X|.
 func TestGrow(t *testing.T) {
 	for _, bits := range []float64{5, 40, 50, 70, 100, math.Inf(1)} {
 		g, err := Grow(bits, 20)
@@ -130,9 +131,9 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// Of the parity table every pair of columns says what their product does, and c is
-// high where one of a and b is, in nine rows of ten. The seed is fixed, so nothing is
-// left to chance.
+// TestParity checks that every pair of the parity table's columns is distributed as
+// their product, and that c is high where one of a and b is, in nine rows of ten. The
+// seed is fixed, so nothing is left to chance.
 func TestParity(t *testing.T) {
 	const rows = 200_000
 	table, err := Parity(rows, ParityValues, 5)

@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// Flights returns the flights table over origin, destination, day of the week
-// and hour, 8.7e6 cells; file is flights.csv.gz and airports airports.csv, whose
-// codes are the domain of both airports.
+// Flights returns the flights table over origin, destination, day of the week and hour,
+// 8.7e6 cells. file is flights.csv.gz. airports is airports.csv, whose codes are the
+// domain of both airports.
 func Flights(file, airports string) (*Table, error) {
 	names, err := airportCodes(airports)
 	if err != nil {

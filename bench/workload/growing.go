@@ -8,14 +8,13 @@ import (
 	"dpsql/query"
 )
 
-// Growing is a table whose universe can have any size, with the same occupied
-// cells and the same queries in every size: what differs is |X|, and how its
-// records are named, by codes below 2^61 and by fingerprints above. A record is
-// a key and one of Free values; a query pins the key and leaves the value free,
-// so that m = Free.
+// Growing is a table whose universe can have any size, with the same occupied cells and
+// the same queries in every size. Only |X| differs, and how records are named: by codes
+// below 2^61 and by fingerprints above. A record is a key and one of Free values. A
+// query pins the key and leaves the value free, so m = Free.
 type Growing struct {
 	Universe *query.Universe
-	Size     float64 // |X|, +Inf where the key is unbounded text
+	Size     float64 // |X|; +Inf if the key is unbounded text
 	Queries  []Query
 
 	tuples [][]query.Value
@@ -24,12 +23,12 @@ type Growing struct {
 // Free is the sparsity m of the queries on a growing table.
 const Free = 1000
 
-// growingRows is how many rows an occupied cell has.
+// growingRows is the number of rows of an occupied cell.
 const growingRows = 7
 
-// Grow returns a table over about Free·2^bits records, bits +Inf for a key of
-// unbounded text, in which the given number of keys have rows, in every second
-// of their cells, and each of them is asked for.
+// Grow returns a table over about Free·2^bits records; +Inf bits stand for a key of
+// unbounded text. The given number of keys have rows, in every second of their cells,
+// and there is a query for each of these keys.
 func Grow(bits float64, keys int) (*Growing, error) {
 	u, err := growingUniverse(bits)
 	if err != nil {
@@ -54,8 +53,8 @@ func Grow(bits float64, keys int) (*Growing, error) {
 	return g, nil
 }
 
-// growingUniverse has a first key column of at most 2^40 values, further ones,
-// which all records have at 0, as are needed, and the free column.
+// growingUniverse has a first key column of at most 2^40 values, as many further key
+// columns as are needed, which are 0 in all records, and the free column.
 func growingUniverse(bits float64) (*query.Universe, error) {
 	var columns []query.Column
 	add := func(name string, size int64) error {
@@ -85,7 +84,7 @@ func key(d query.Domain, ordinal uint64) query.Value {
 	return query.Text(fmt.Sprintf("%012x", ordinal))
 }
 
-// add puts rows into every second cell of a key, and asks for the key.
+// add puts rows into every second cell of a key, and adds the query for the key.
 func (g *Growing) add(k query.Value) error {
 	columns := g.Universe.Columns()
 	fixed := make([]query.Value, len(columns)-1)

@@ -8,12 +8,12 @@ import (
 	"dpsql/query"
 )
 
-// Family says where the cells of a list query are drawn from.
+// Family says how the cells of a list query are drawn.
 type Family string
 
-// The families. Uniform draws cells of the whole universe, Occupied cells that
-// hold a row, each as likely as the other, and ByRows draws half of the cells by
-// rows, a cell of c rows with weight c, and half from the universe.
+// The families. Uniform draws cells of the whole universe. Occupied draws cells that
+// hold a row, each with equal probability. ByRows draws half of the cells by rows, a
+// cell of c rows with weight c, and half from the universe.
 const (
 	Uniform  Family = "uniform"
 	Occupied Family = "occupied"
@@ -60,8 +60,8 @@ func (p *picker) query(f Family, m int) Query {
 	count := int64(0)
 	for tries := 0; len(seen) < m; tries++ {
 		from := f
-		// Few cells may hold most of the rows: after many vain draws the rest
-		// comes from the universe.
+		// Few cells may hold most of the rows. After many draws in vain the rest comes
+		// from the universe.
 		if f == ByRows && (len(seen) >= m/2+m%2 || tries > 100*m) {
 			from = Uniform
 		}

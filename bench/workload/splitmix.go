@@ -1,8 +1,8 @@
 package workload
 
-// Splitmix is the generator splitmix64 (Steele, Lea and Flood 2014). The two
-// workloads that other systems were measured on are defined by its output, so
-// that anyone can make them again in any language.
+// Splitmix is the generator splitmix64 (Steele, Lea and Flood 2014). It defines the two
+// workloads on which other systems were measured, so that anyone can make them again in
+// any language.
 type Splitmix struct{ state uint64 }
 
 // NewSplitmix returns the generator of a seed.

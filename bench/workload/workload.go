@@ -1,7 +1,7 @@
-// Package workload makes the data sets and queries of the benchmarks: tables of
-// cell counts, real or drawn from a stated law with a stated seed, and lists of
-// queries with their true counts. Nothing here is private, and nothing here is
-// noise: math/rand draws data, and only data.
+// Package workload makes the data sets and queries of the benchmarks: tables of cell
+// counts, real or drawn from a stated law with a stated seed, and lists of queries with
+// their true counts. Nothing here is private. math/rand draws data here, and never
+// noise.
 package workload
 
 import (
@@ -24,7 +24,7 @@ type Table struct {
 	Name     string
 	Universe *query.Universe // coded: |X| < 2^61 − 1
 	Rows     int64
-	Cells    []Cell // the occupied ones, by ascending code
+	Cells    []Cell // the occupied cells, by ascending code
 
 	counts map[uint64]int64
 }
@@ -70,7 +70,7 @@ func newTable(name string, u *query.Universe, counts map[uint64]int64) *Table {
 // Size returns |X|.
 func (t *Table) Size() uint64 { return t.Universe.Size().Uint64() }
 
-// Elements yields the occupied cells in the form the mechanisms take.
+// Elements yields the occupied cells in the form that mechanisms take.
 func (t *Table) Elements() iter.Seq2[query.Element, int64] {
 	return func(yield func(query.Element, int64) bool) {
 		for _, c := range t.Cells {
@@ -84,7 +84,7 @@ func (t *Table) Elements() iter.Seq2[query.Element, int64] {
 // Count returns the true count of a query.
 func (t *Table) Count(q query.Query) (sum int64) {
 	for r, w := range q.Runs() {
-		if r.Len > uint64(len(t.Cells)) { // a long run: look at the cells in it
+		if r.Len > uint64(len(t.Cells)) { // a long run: look up the cells in it
 			from, _ := slices.BinarySearchFunc(t.Cells, r.Start, func(c Cell, code uint64) int { return cmp.Compare(c.Code, code) })
 			for _, c := range t.Cells[from:] {
 				if c.Code >= r.Start+r.Len {
@@ -120,7 +120,7 @@ func (t *Table) Project(columns []int) *Table {
 	return newTable(t.Name, t.Universe.Project(columns), counts)
 }
 
-// Ordinals takes a code apart into the ordinals of its values.
+// Ordinals splits a code into the ordinals of its values.
 func (t *Table) Ordinals(code uint64, out []uint64) {
 	columns := t.Universe.Columns()
 	for i := len(columns) - 1; i >= 0; i-- {
@@ -130,7 +130,7 @@ func (t *Table) Ordinals(code uint64, out []uint64) {
 	}
 }
 
-// grid returns the universe of columns 0 … size−1.
+// grid returns the universe of columns with the values 0 … size−1.
 func grid(names []string, sizes []int64) (*query.Universe, error) {
 	columns := make([]query.Column, len(names))
 	for i, name := range names {
@@ -143,9 +143,9 @@ func grid(names []string, sizes []int64) (*query.Universe, error) {
 	return query.NewUniverse(columns)
 }
 
-// Line returns the universe of one column, 0 … size−1. The mechanisms see only
-// codes, so a table moved to a line of the same size is the same to them, and
-// any list of its cells is a query.
+// Line returns the universe of one column, 0 … size−1. The mechanisms see only codes,
+// so moving a table to a line of the same size changes nothing for them, and any list
+// of its cells is a query.
 func Line(size uint64) (*query.Universe, error) {
 	if size > query.MaxDomain/2 {
 		return nil, fmt.Errorf("a line of %d cells is too long", size)

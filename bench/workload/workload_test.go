@@ -29,8 +29,8 @@ func TestSplitmix(t *testing.T) {
 	}
 }
 
-// The workload is the one that peers were measured on: its published first
-// query, first answers and hash of all answers.
+// TestAdultConjunctions checks that the workload is the one on which peers were
+// measured: its published first query, first answers and hash of all answers.
 func TestAdultConjunctions(t *testing.T) {
 	w, err := AdultConjunctions(adultFile)
 	if err != nil {
