@@ -1,10 +1,11 @@
-package importer
+package importer_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"dpsql/internal/importer"
 	"dpsql/sqlerr"
 )
 
@@ -12,23 +13,23 @@ func TestExistingTable(t *testing.T) {
 	path := write(t, "x.csv", "B,a\n007,1\n,2\n")
 	tests := []struct {
 		name, table string
-		o           Options
+		o           importer.Options
 		rows        []string
 		code        sqlerr.Code
 	}{
-		{"refused", "CREATE TABLE t (a, b)", Options{}, nil, sqlerr.Invalid},
-		{"skipped", "CREATE TABLE t (other)", Options{IfMissing: true}, nil, ""},
-		{"skipped before appended", "CREATE TABLE t (a, b)", Options{IfMissing: true, Append: true}, nil, ""},
-		{"appended by name", "CREATE TABLE t (a INTEGER, b TEXT)", Options{Append: true}, []string{"1 '007'", "2 ''"}, ""},
-		{"appended as detected", "CREATE TABLE t (a, b)", Options{Append: true}, []string{"1 '007'", "2 ''"}, ""},
-		{"appended as text", "CREATE TABLE t (a text, b text)", Options{Append: true}, []string{"'1' '007'", "'2' ''"}, ""},
-		{"appended as real", "CREATE TABLE t (a real, b text)", Options{Append: true}, []string{"1.0 '007'", "2.0 ''"}, ""},
-		{"generated column", "CREATE TABLE t (a, b, c AS (a))", Options{Append: true}, []string{"1 '007'", "2 ''"}, ""},
-		{"another type", "CREATE TABLE t (a INTEGER, b INTEGER)", Options{Append: true}, nil, sqlerr.Invalid},
-		{"a column less", "CREATE TABLE t (a INTEGER)", Options{Append: true}, nil, sqlerr.Invalid},
-		{"a column more", "CREATE TABLE t (a, b, c)", Options{Append: true}, nil, sqlerr.Invalid},
-		{"constraint", "CREATE TABLE t (a, b CHECK (b = 'x'))", Options{Append: true}, nil, sqlerr.Invalid},
-		{"created", "CREATE TABLE u (x)", Options{Append: true}, []string{"1 '007'", "2 ''"}, ""},
+		{"refused", "CREATE TABLE t (a, b)", importer.Options{}, nil, sqlerr.Invalid},
+		{"skipped", "CREATE TABLE t (other)", importer.Options{IfMissing: true}, nil, ""},
+		{"skipped before appended", "CREATE TABLE t (a, b)", importer.Options{IfMissing: true, Append: true}, nil, ""},
+		{"appended by name", "CREATE TABLE t (a INTEGER, b TEXT)", importer.Options{Append: true}, []string{"1 '007'", "2 ''"}, ""},
+		{"appended as detected", "CREATE TABLE t (a, b)", importer.Options{Append: true}, []string{"1 '007'", "2 ''"}, ""},
+		{"appended as text", "CREATE TABLE t (a text, b text)", importer.Options{Append: true}, []string{"'1' '007'", "'2' ''"}, ""},
+		{"appended as real", "CREATE TABLE t (a real, b text)", importer.Options{Append: true}, []string{"1.0 '007'", "2.0 ''"}, ""},
+		{"generated column", "CREATE TABLE t (a, b, c AS (a))", importer.Options{Append: true}, []string{"1 '007'", "2 ''"}, ""},
+		{"another type", "CREATE TABLE t (a INTEGER, b INTEGER)", importer.Options{Append: true}, nil, sqlerr.Invalid},
+		{"a column less", "CREATE TABLE t (a INTEGER)", importer.Options{Append: true}, nil, sqlerr.Invalid},
+		{"a column more", "CREATE TABLE t (a, b, c)", importer.Options{Append: true}, nil, sqlerr.Invalid},
+		{"constraint", "CREATE TABLE t (a, b CHECK (b = 'x'))", importer.Options{Append: true}, nil, sqlerr.Invalid},
+		{"created", "CREATE TABLE u (x)", importer.Options{Append: true}, []string{"1 '007'", "2 ''"}, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -47,12 +48,12 @@ func TestExistingTable(t *testing.T) {
 			if r.Skipped {
 				return
 			}
-			if got := contents(t, db, "t", []Column{{Name: "a"}, {Name: "b"}}); !slices.Equal(got, test.rows) {
+			if got := contents(t, db, "t", []importer.Column{{Name: "a"}, {Name: "b"}}); !slices.Equal(got, test.rows) {
 				t.Errorf("rows %q, want %q", got, test.rows)
 			}
 		})
 	}
-	_, err := imported(t, memory(t, "CREATE TABLE t (a)"), Options{Path: path, Table: "t"})
+	_, err := imported(t, memory(t, "CREATE TABLE t (a)"), importer.Options{Path: path, Table: "t"})
 	if e, ok := err.(*sqlerr.Error); !ok || !strings.Contains(e.Hint, "--append") || !strings.Contains(e.Hint, "--if-missing") {
 		t.Errorf("the hint of %v does not say how to go on", err)
 	}
@@ -61,17 +62,17 @@ func TestExistingTable(t *testing.T) {
 // TestAppendBlank appends a column without values, which fits every type.
 func TestAppendBlank(t *testing.T) {
 	db := memory(t, "CREATE TABLE t (a INTEGER, b REAL, c TEXT)")
-	if _, err := imported(t, db, Options{Path: write(t, "x.csv", "a,b,c\n,,\n"), Table: "t", Append: true}); err != nil {
+	if _, err := imported(t, db, importer.Options{Path: write(t, "x.csv", "a,b,c\n,,\n"), Table: "t", Append: true}); err != nil {
 		t.Fatal(err)
 	}
-	if got := contents(t, db, "t", []Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}); !slices.Equal(got, []string{"NULL NULL ''"}) {
+	if got := contents(t, db, "t", []importer.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}); !slices.Equal(got, []string{"NULL NULL ''"}) {
 		t.Error(got)
 	}
 }
 
 // TestSkipNeedsNoFile runs a set-up script again after its data files are gone.
 func TestSkipNeedsNoFile(t *testing.T) {
-	r, err := imported(t, memory(t, "CREATE TABLE t (a INTEGER)"), Options{Path: "nosuch.csv", Table: "t", IfMissing: true})
+	r, err := imported(t, memory(t, "CREATE TABLE t (a INTEGER)"), importer.Options{Path: "nosuch.csv", Table: "t", IfMissing: true})
 	if err != nil || !r.Skipped || describe(r.Columns) != "a INTEGER" {
 		t.Errorf("%+v, %v", r, err)
 	}

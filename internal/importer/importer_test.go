@@ -1,4 +1,4 @@
-package importer
+package importer_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/internal/importer"
 	"dpsql/sqlerr"
 
 	_ "modernc.org/sqlite"
@@ -43,14 +44,14 @@ func write(t testing.TB, name, text string) string {
 }
 
 // imported runs Import in a transaction, which it commits unless there is an error.
-func imported(t testing.TB, db *sql.DB, o Options) (Report, error) {
+func imported(t testing.TB, db *sql.DB, o importer.Options) (importer.Report, error) {
 	t.Helper()
 	tx, err := db.Begin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Rollback()
-	r, err := Import(context.Background(), tx, o)
+	r, err := importer.Import(context.Background(), tx, o)
 	if err != nil {
 		return r, err
 	}
@@ -61,13 +62,13 @@ func imported(t testing.TB, db *sql.DB, o Options) (Report, error) {
 }
 
 // contents returns the rows of a table as SQL literals.
-func contents(t testing.TB, db *sql.DB, table string, columns []Column) []string {
+func contents(t testing.TB, db *sql.DB, table string, columns []importer.Column) []string {
 	t.Helper()
 	parts := make([]string, len(columns))
 	for i, c := range columns {
-		parts[i] = "quote(" + quoted(c.Name) + ")"
+		parts[i] = "quote(" + importer.Quoted(c.Name) + ")"
 	}
-	found, err := db.Query("SELECT " + strings.Join(parts, "||' '||") + " FROM " + quoted(table) + " ORDER BY rowid")
+	found, err := db.Query("SELECT " + strings.Join(parts, "||' '||") + " FROM " + importer.Quoted(table) + " ORDER BY rowid")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func contents(t testing.TB, db *sql.DB, table string, columns []Column) []string
 	return out
 }
 
-func describe(columns []Column) string {
+func describe(columns []importer.Column) string {
 	var parts []string
 	for _, c := range columns {
 		parts = append(parts, c.Name+" "+c.Type)
@@ -111,7 +112,7 @@ func TestImport(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			db := memory(t)
-			r, err := imported(t, db, Options{Path: write(t, test.file, test.text), Table: `t"1`})
+			r, err := imported(t, db, importer.Options{Path: write(t, test.file, test.text), Table: `t"1`})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,12 +129,12 @@ func TestImport(t *testing.T) {
 func TestComma(t *testing.T) {
 	db := memory(t)
 	path := write(t, "x.csv", "a;b\n1;2,5\n")
-	r, err := imported(t, db, Options{Path: path, Table: "t", Comma: ';'})
+	r, err := imported(t, db, importer.Options{Path: path, Table: "t", Comma: ';'})
 	if err != nil || describe(r.Columns) != "a INTEGER, b TEXT" {
 		t.Errorf("%s, %v", describe(r.Columns), err)
 	}
 	for _, comma := range []rune{'"', '\n', '\r', 0xfffd, -1} {
-		if _, err := imported(t, db, Options{Path: path, Table: "u", Comma: comma}); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		if _, err := imported(t, db, importer.Options{Path: path, Table: "u", Comma: comma}); sqlerr.CodeOf(err) != sqlerr.Invalid {
 			t.Errorf("separator %q: %v, want invalid", comma, err)
 		}
 	}
@@ -145,13 +146,13 @@ func TestGzip(t *testing.T) {
 	fmt.Fprint(w, "a\tb\n1\tx\n")
 	w.Close()
 	db := memory(t)
-	r, err := imported(t, db, Options{Path: write(t, "x.tsv.gz", z.String()), Table: "t"})
+	r, err := imported(t, db, importer.Options{Path: write(t, "x.tsv.gz", z.String()), Table: "t"})
 	if err != nil || describe(r.Columns) != "a INTEGER, b TEXT" || r.Rows != 1 {
 		t.Errorf("%s, %d rows, %v", describe(r.Columns), r.Rows, err)
 	}
 	whole := z.String()
 	for name, text := range map[string]string{"plain": "a\n1\n", "cut": whole[:len(whole)-6], "cut early": whole[:12], "empty": ""} {
-		if _, err := imported(t, db, Options{Path: write(t, "x.tsv.gz", text), Table: "u"}); sqlerr.CodeOf(err) != sqlerr.IO {
+		if _, err := imported(t, db, importer.Options{Path: write(t, "x.tsv.gz", text), Table: "u"}); sqlerr.CodeOf(err) != sqlerr.IO {
 			t.Errorf("%s: %v, want io", name, err)
 		}
 	}
@@ -179,7 +180,7 @@ func TestRefusals(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			db := memory(t)
-			_, err := imported(t, db, Options{Path: write(t, "x.csv", test.text), Table: "t"})
+			_, err := imported(t, db, importer.Options{Path: write(t, "x.csv", test.text), Table: "t"})
 			if sqlerr.CodeOf(err) != sqlerr.Invalid || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("got %v, want invalid and %q", err, test.want)
 			}
@@ -195,7 +196,7 @@ func TestFiles(t *testing.T) {
 	db := memory(t)
 	dir := t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "nosuch.csv"), dir, ""} {
-		_, err := imported(t, db, Options{Path: path, Table: "t"})
+		_, err := imported(t, db, importer.Options{Path: path, Table: "t"})
 		if sqlerr.CodeOf(err) != sqlerr.IO || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: %v, want io with the path", path, err)
 		}
@@ -208,12 +209,12 @@ func TestTableNames(t *testing.T) {
 	tests := map[string]sqlerr.Code{"dpsql_t": sqlerr.Forbidden, "DPSQL_ledger": sqlerr.Forbidden, "sqlite_x": sqlerr.Forbidden,
 		"": sqlerr.Invalid, "a\x00": sqlerr.Invalid, "a": sqlerr.Invalid, "A": sqlerr.Invalid, "v": sqlerr.Invalid}
 	for name, want := range tests {
-		_, err := imported(t, db, Options{Path: path, Table: name})
+		_, err := imported(t, db, importer.Options{Path: path, Table: name})
 		if sqlerr.CodeOf(err) != want {
 			t.Errorf("%q: %v, want %s", name, err, want)
 		}
 	}
-	_, err := imported(t, db, Options{Path: path, Table: "v", Append: true})
+	_, err := imported(t, db, importer.Options{Path: path, Table: "v", Append: true})
 	if sqlerr.CodeOf(err) != sqlerr.Invalid {
 		t.Errorf("appended to a view: %v", err)
 	}
@@ -228,7 +229,7 @@ func TestCancelled(t *testing.T) {
 	}
 	defer tx.Rollback()
 	cancel()
-	_, err = Import(ctx, tx, Options{Path: write(t, "x.csv", "a\n1\n"), Table: "t"})
+	_, err = importer.Import(ctx, tx, importer.Options{Path: write(t, "x.csv", "a\n1\n"), Table: "t"})
 	if sqlerr.CodeOf(err) != sqlerr.Cancelled {
 		t.Errorf("got %v, want cancelled", err)
 	}

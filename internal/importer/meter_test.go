@@ -1,9 +1,11 @@
-package importer
+package importer_test
 
 import (
 	"os"
 	"strings"
 	"testing"
+
+	"dpsql/internal/importer"
 )
 
 // TestProgress checks that progress never goes back and ends with the second reading.
@@ -15,7 +17,7 @@ func TestProgress(t *testing.T) {
 	}
 	var calls int
 	var last int64
-	imported(t, memory(t), Options{Path: path, Table: "people", Progress: func(done, all int64) {
+	imported(t, memory(t), importer.Options{Path: path, Table: "people", Progress: func(done, all int64) {
 		if calls++; done <= last || all != 2*info.Size() {
 			t.Fatalf("%d of %d after %d, of a file of %d", done, all, last, info.Size())
 		}

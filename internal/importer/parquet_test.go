@@ -1,4 +1,4 @@
-package importer
+package importer_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"dpsql/internal/importer"
 	"dpsql/sqlerr"
 )
 
@@ -44,7 +45,7 @@ func TestParquet(t *testing.T) {
 		visit{-1, 1 << 60, 1 << 31, 1 << 63, &female, 0.1, 0.5, true, 365, at},
 		visit{Sex: nil, Dead: false, At: time.Unix(0, 0)})))
 	db := memory(t)
-	r, err := imported(t, db, Options{Path: path, Table: "visits"})
+	r, err := imported(t, db, importer.Options{Path: path, Table: "visits"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,21 +59,21 @@ func TestParquet(t *testing.T) {
 	if got := contents(t, db, "visits", r.Columns); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if r, err := imported(t, db, Options{Path: path, Table: "visits", Append: true}); err != nil || r.Rows != 2 {
+	if r, err := imported(t, db, importer.Options{Path: path, Table: "visits", Append: true}); err != nil || r.Rows != 2 {
 		t.Errorf("appended %d rows, %v", r.Rows, err)
 	}
 }
 
 func TestParquetInManyBatches(t *testing.T) {
 	type row struct{ N int64 }
-	rows := make([]row, 3*parquetBatch+17)
+	rows := make([]row, 3*importer.ParquetBatch+17)
 	for i := range rows {
 		rows[i].N = int64(i)
 	}
 	db := memory(t)
 	var last int64
 	path := write(t, "n.parquet", string(parquetBytes(t, rows...)))
-	r, err := imported(t, db, Options{Path: path, Table: "n", Progress: func(done, all int64) { last = all - done }})
+	r, err := imported(t, db, importer.Options{Path: path, Table: "n", Progress: func(done, all int64) { last = all - done }})
 	if err != nil || r.Rows != int64(len(rows)) || last != 0 {
 		t.Fatalf("%d of %d rows, %d left, %v", r.Rows, len(rows), last, err)
 	}
@@ -99,12 +100,12 @@ func TestParquetRefusals(t *testing.T) {
 		"csv":      {[]byte("a,b\n1,2\n"), sqlerr.Invalid},
 		"empty":    {nil, sqlerr.Invalid},
 	} {
-		_, err := imported(t, memory(t), Options{Path: write(t, name+".parquet", string(test.content)), Table: "x"})
+		_, err := imported(t, memory(t), importer.Options{Path: write(t, name+".parquet", string(test.content)), Table: "x"})
 		if sqlerr.CodeOf(err) != test.code {
 			t.Errorf("%s: %v, want %s", name, err, test.code)
 		}
 	}
-	if _, err := imported(t, memory(t), Options{Path: "no.parquet", Table: "x"}); sqlerr.CodeOf(err) != sqlerr.IO {
+	if _, err := imported(t, memory(t), importer.Options{Path: "no.parquet", Table: "x"}); sqlerr.CodeOf(err) != sqlerr.IO {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -129,7 +130,7 @@ func TestDamagedParquet(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := imported(t, memory(t), Options{Path: path, Table: "visits"})
+		_, err := imported(t, memory(t), importer.Options{Path: path, Table: "visits"})
 		switch sqlerr.CodeOf(err) {
 		case "", sqlerr.Invalid, sqlerr.Unsupported:
 		default:

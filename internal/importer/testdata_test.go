@@ -1,8 +1,10 @@
-package importer
+package importer_test
 
 import (
 	"path/filepath"
 	"testing"
+
+	"dpsql/internal/importer"
 )
 
 func TestRealFiles(t *testing.T) {
@@ -20,7 +22,7 @@ func TestRealFiles(t *testing.T) {
 	}
 	for _, test := range tests {
 		db := memory(t)
-		r, err := imported(t, db, Options{Path: filepath.Join("..", "..", "testdata", test.path), Table: "t"})
+		r, err := imported(t, db, importer.Options{Path: filepath.Join("..", "..", "testdata", test.path), Table: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +41,7 @@ func BenchmarkImport(b *testing.B) {
 	b.ReportAllocs()
 	db := memory(b)
 	for b.Loop() {
-		if _, err := imported(b, db, Options{Path: "../../testdata/adult/adult.csv", Table: "t"}); err != nil {
+		if _, err := imported(b, db, importer.Options{Path: "../../testdata/adult/adult.csv", Table: "t"}); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := db.Exec("DROP TABLE t"); err != nil {

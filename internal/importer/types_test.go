@@ -1,4 +1,4 @@
-package importer
+package importer_test
 
 import (
 	"database/sql"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"dpsql/internal/importer"
 )
 
 func TestTypes(t *testing.T) {
@@ -18,11 +20,7 @@ func TestTypes(t *testing.T) {
 		{"a 1", "TEXT"}, {"", "TEXT"}, {"1 2 ", "INTEGER"},
 	}
 	for _, test := range tests {
-		var s seen
-		for _, field := range strings.Split(test.fields, " ") {
-			s.add(field)
-		}
-		if got := s.typ(); got != test.want {
+		if got := importer.TypeOf(strings.Split(test.fields, " ")); got != test.want {
 			t.Errorf("%q: %s, want %s", test.fields, got, test.want)
 		}
 	}
@@ -36,10 +34,10 @@ func TestIntegersSurvive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := field.Filter(func(s string) bool { return s != "" }).Draw(t, "field")
 		back := throughSQLite(t, db, f)
-		if _, ok := integer(f); ok != (back == "integer:"+f) {
+		if _, ok := importer.Integer(f); ok != (back == "integer:"+f) {
 			t.Fatalf("%q: taken %v, SQLite keeps %q", f, ok, back)
 		}
-		if isNumber(f) && !strings.HasPrefix(back, "real:") && !strings.HasPrefix(back, "integer:") {
+		if importer.IsNumber(f) && !strings.HasPrefix(back, "real:") && !strings.HasPrefix(back, "integer:") {
 			t.Fatalf("%q taken for a number, SQLite keeps %q", f, back)
 		}
 	})

@@ -1,0 +1,5 @@
+package accounting
+
+const DeltaUnits = deltaUnits
+
+var One = one
