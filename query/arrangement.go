@@ -7,14 +7,14 @@ import (
 
 // Arrangement is a list of queries over one universe. It cuts the support of
 // another query into cells, on each of which that query and every query of the
-// list are constant: the diagrams are followed side by side, and a column that
-// none of them looks at is not looked at. So the number of cells depends on
-// where the queries of the list cross the support and not on its size, which
-// only bounds it. An Arrangement is not safe for concurrent use.
+// list are constant. It walks all diagrams side by side and skips columns on
+// which none of them branches. So the number of cells depends on where the
+// queries of the list cross the support. The size of the support is only an
+// upper bound. An Arrangement is not safe for concurrent use.
 type Arrangement struct {
 	u      *Universe
 	roots  []*node
-	index  []rootIndex // of the roots, by their level
+	index  []rootIndex // the roots' branches, by level
 	active []member
 	levels []cutLevel
 	cell   Cell
@@ -23,15 +23,15 @@ type Arrangement struct {
 
 // Cell is a set of records: a product of sets, one a column.
 type Cell struct {
-	// Sets has the ordinals of each finite column, sorted and disjoint; nil is
-	// the whole domain. It says nothing of an unbounded column.
+	// Sets holds the ordinals of each finite column, sorted and disjoint. nil
+	// means the whole domain. Sets says nothing about unbounded columns.
 	Sets   [][]Range
 	Size   uint64   // the number of records
-	Weight int64    // of the query that is cut
+	Weight int64    // of the query being cut
 	In     []Member // the queries of the list that are not 0 here
 }
 
-// Member is a query of the list, by its place from 0, and its weight.
+// Member is a query of the list, by its index, and its weight.
 type Member struct {
 	Query  int
 	Weight int64
@@ -43,7 +43,7 @@ func NewArrangement(u *Universe) *Arrangement {
 	return &Arrangement{u: u, levels: make([]cutLevel, n), index: make([]rootIndex, n), cell: Cell{Sets: make([][]Range, n)}}
 }
 
-// Add appends a query over the universe, of finite support.
+// Add appends a query of finite support over the universe.
 func (a *Arrangement) Add(q Query) {
 	if !q.root.isLeaf() {
 		a.index[q.root.level].add(len(a.roots), q.root)
@@ -52,7 +52,7 @@ func (a *Arrangement) Add(q Query) {
 }
 
 // Cells calls f with each cell of the support of q, which has at most 2^64 − 1
-// records. The cell and what it points to are good until f returns.
+// records. The cell and all it points to are valid until f returns.
 func (a *Arrangement) Cells(q Query, f func(*Cell)) {
 	a.yield, a.active = f, a.active[:0]
 	for i, r := range a.roots {
@@ -64,16 +64,16 @@ func (a *Arrangement) Cells(q Query, f func(*Cell)) {
 	a.yield = nil
 }
 
-// member is where a query of the list has got to.
+// member is a query of the list and the node that the walk has reached in it.
 type member struct {
 	query int
 	node  *node
 }
 
-// cutLevel is the scratch of one column; only one walk at a time is at it.
+// cutLevel is the scratch space of one column. A column has one walk at a time.
 type cutLevel struct {
 	here, later, next []member
-	cursors           []int // in the spans or cases of here, and then in the index
+	cursors           []int // into the spans or cases of here, followed by those of the index
 	inIndex           int
 	hits, open        []hit
 	whole             [1]span
@@ -81,22 +81,22 @@ type cutLevel struct {
 	bare              bare
 }
 
-// hit is a span of a query of the list, cut to the span that is walked.
+// hit is a span of a query of the list, clipped to the span being walked.
 type hit struct {
 	span
 	query int
 }
 
-// bare gathers the values of a column at which no query of the list branches
-// and which lead q to one node: they are one cell.
+// bare gathers values of a column at which no query of the list branches and
+// which lead q to the same node. They form one cell.
 type bare struct {
 	to     *node
 	ranges []Range
 	size   uint64
 }
 
-// walk cuts n, reached by so many settings of the columns before from, along
-// the queries that are active.
+// walk cuts n along the active queries. size is the number of settings of the
+// columns before from that lead here.
 func (a *Arrangement) walk(from int, n *node, active []member, size uint64) {
 	if n.isZero() {
 		return
@@ -169,7 +169,7 @@ func (a *Arrangement) cutSpans(at int, n *node, size uint64) {
 	}
 }
 
-// cross adds what of a query's spans, from the cursor on, lies in s.
+// cross adds the parts of a query's spans, from the cursor on, that lie in s.
 func (l *cutLevel) cross(s span, query int, spans []span, cursor *int) {
 	i := seekSpan(spans, *cursor, s.First)
 	for *cursor = i; i < len(spans) && spans[i].First <= s.Last; i++ {
@@ -182,7 +182,7 @@ func (s span) within(r Range) span {
 	return span{Range{max(s.First, r.First), min(s.Last, r.Last)}, s.to}
 }
 
-// sweep walks a span of q in pieces at which the same queries branch alike.
+// sweep cuts a span of q into pieces on which the same queries branch alike.
 func (a *Arrangement) sweep(at int, s span, size uint64) {
 	l := &a.levels[at]
 	if len(l.hits) > 1 {
@@ -225,7 +225,8 @@ func (a *Arrangement) piece(at int, s span, size uint64) {
 	l.bare.ranges = append(l.bare.ranges, s.Range)
 }
 
-// add counts n values in, unless they lead elsewhere.
+// add adds n values if they lead to the same node as the others, and reports
+// whether they do.
 func (b *bare) add(to *node, n uint64) bool {
 	if b.to == nil {
 		b.to = to
@@ -237,7 +238,8 @@ func (b *bare) add(to *node, n uint64) bool {
 	return true
 }
 
-// cutCases cuts at an unbounded column, of which q lists the values.
+// cutCases cuts at an unbounded column. q has finite support, so it lists the
+// values.
 func (a *Arrangement) cutCases(at int, n *node, size uint64) {
 	l := &a.levels[at]
 	a.cell.Sets[at] = nil
@@ -294,18 +296,19 @@ func seek(i, n int, before func(int) bool) int {
 	return lo
 }
 
-// rootIndex holds the branches of all roots at one level together, sorted, so
-// that long lists of literals are found by one search instead of one a query.
+// rootIndex holds the branches of all roots of one level, sorted together. One
+// search then finds a literal in all of them, where there would be one search a
+// query.
 type rootIndex struct {
-	narrow []hit // spans of up to narrowest values, by their first
+	narrow []hit // spans of up to narrowest values, sorted by First
 	wide   []wideSpans
 	cases  []rootCase
 }
 
-// narrowest bounds the length of a narrow span.
+// narrowest is the largest number of values of a narrow span.
 const narrowest = 8
 
-// wideSpans are the other spans of one root.
+// wideSpans are the spans of one root that are not narrow.
 type wideSpans struct {
 	query int
 	spans []span
@@ -337,7 +340,7 @@ func (x *rootIndex) add(query int, root *node) {
 	merge(x.cases, cases, func(a, b rootCase) int { return a.value.Compare(b.value) })
 }
 
-// merge sorts a slice whose first n elements are sorted, and the others are.
+// merge sorts a slice. Its first n elements are sorted, and so are the others.
 func merge[T any](s []T, n int, compare func(a, b T) int) {
 	tail := slices.Clone(s[n:])
 	for i, j, to := n-1, len(tail)-1, len(s)-1; j >= 0; to-- {
@@ -351,8 +354,8 @@ func merge[T any](s []T, n int, compare func(a, b T) int) {
 	}
 }
 
-// cross adds what of the narrow spans lies in s, which does not lie before what
-// the last call was asked for, and returns where to go on from.
+// cross adds the parts of the narrow spans that lie in s, and returns the index
+// from which the next call goes on. Calls come with ascending s.
 func (x *rootIndex) cross(s span, from int, hits *[]hit) int {
 	least := s.First - min(s.First, narrowest-1)
 	from = seek(from, len(x.narrow), func(j int) bool { return x.narrow[j].First < least })

@@ -9,8 +9,9 @@ import (
 	"github.com/dchest/siphash"
 )
 
-// Element names one record of a universe: its code (Hi = 0) where the universe
-// is coded, else a keyed fingerprint of 126 bits and a code in one, see NewCoder.
+// Element names one record of a universe. Where the universe is coded it is the
+// code, with Hi = 0. Elsewhere it combines a keyed fingerprint of 126 bits with
+// a code; see NewCoder.
 type Element struct{ Hi, Lo uint64 }
 
 // Run is a run of consecutive codes of a coded universe.
@@ -21,24 +22,25 @@ type Coder struct {
 	u       *Universe
 	k0, k1  uint64
 	chained bool
-	stride  []uint64     // of each column: what one step of it adds to the code; 0 where it is hashed
-	tables  []*hashTable // of each column: the hashes that are kept
-	mask    uint64       // what the code leaves of the low half to the hashes
+	stride  []uint64     // the change of the code per ordinal of each column; 0 where it is hashed
+	tables  []*hashTable // the stored hashes of each column
+	mask    uint64       // the bits of the low half that belong to the hashes
 }
 
 // NewCoder returns the coder of u. The key matters only where u is not coded.
 //
-// There the columns are divided: of those with a domain, from the last one on,
-// each is coded with which codes stay below 2^61 − 1, as the columns of a coded
-// universe are, and the others are hashed. An element is the sum modulo 2^128, over the
-// columns that are hashed, of the SipHash-2-4-128 of the column's number and
-// value, with two bits of its low half cleared, plus the code of the others. So
-// the records that differ in coded columns only have names at known distances,
-// and two that differ in a hashed one share a name only if two hashes differ by
-// one given number in 126 bits, which has probability 2^-126. Who knows the key
+// Where u is not coded, its columns are divided into coded and hashed ones.
+// Going from the last column to the first, each finite column is coded if codes
+// then stay below 2^61 − 1; their codes are those of a coded universe. All
+// other columns are hashed. An element is a sum modulo 2^128. Each hashed
+// column contributes the SipHash-2-4-128 of its number and value, with two bits
+// of the low half cleared. The coded columns contribute their code. So records
+// that differ in coded columns only have names at known distances. Two records
+// that differ in a hashed column share a name only if two hashes differ by one
+// given number in 126 bits, which has probability 2^-126. Whoever knows the key
 // can construct records that share a name, by the generalised birthday search
-// (Wagner 2002); keys are drawn before any query and no answer's privacy depends
-// on them.
+// (Wagner 2002). Keys are drawn before any query, and no answer's privacy
+// depends on them.
 func NewCoder(u *Universe, key [16]byte) Coder {
 	c := newCoder(u, key)
 	if !u.Coded() {
@@ -47,8 +49,8 @@ func NewCoder(u *Universe, key [16]byte) Coder {
 	return c
 }
 
-// SummedCoder is NewCoder as it was for stored releases of version 2: where u is
-// not coded all columns are hashed.
+// SummedCoder returns the coder of stored releases of version 2. Where u is not
+// coded, it hashes all columns.
 func SummedCoder(u *Universe, key [16]byte) Coder {
 	c := newCoder(u, key)
 	if !u.Coded() {
@@ -57,8 +59,8 @@ func SummedCoder(u *Universe, key [16]byte) Coder {
 	return c
 }
 
-// ChainedCoder is NewCoder as it was for the first stored releases: where u is
-// not coded an element is the hash of the record's whole encoding.
+// ChainedCoder returns the coder of stored releases of version 1. Where u is
+// not coded, an element is the hash of the record's whole encoding.
 func ChainedCoder(u *Universe, key [16]byte) Coder {
 	c := SummedCoder(u, key)
 	c.chained = !u.Coded()
@@ -70,9 +72,10 @@ func newCoder(u *Universe, key [16]byte) Coder {
 		stride: u.stride, tables: newHashTables(u)}
 }
 
-// strides returns those of the columns that are coded, which are all of a coded
-// universe's: of those with a domain, from the last one on, each with which codes
-// stay below 2^61 − 1.
+// strides returns the change of the code per ordinal of each column, and 0 for
+// the columns that are not coded. Going from the last column to the first, each
+// finite column is coded if codes then stay below 2^61 − 1. In a coded universe
+// all are.
 func strides(columns []Column) []uint64 {
 	strides := make([]uint64, len(columns))
 	for i, step := len(columns)-1, uint64(1); i >= 0; i-- {
@@ -89,8 +92,8 @@ func strides(columns []Column) []uint64 {
 // Universe returns the universe whose records the coder names.
 func (c Coder) Universe() *Universe { return c.u }
 
-// Code returns the name of a record, which has one value a column; false when
-// the record lies outside the declared domains.
+// Code returns the name of a record, which has one value a column. It returns
+// false when the record lies outside the declared domains.
 func (c Coder) Code(tuple []Value) (Element, bool) {
 	if c.chained {
 		return c.chain(tuple)
@@ -118,7 +121,7 @@ func (c Coder) Code(tuple []Value) (Element, bool) {
 	return c.name(sum, code), true
 }
 
-// name returns the element of a sum of hashes and a code.
+// name combines a sum of hashes and a code into an element.
 func (c Coder) name(sum Element, code uint64) Element { return Element{sum.Hi, sum.Lo&c.mask + code} }
 
 func (c Coder) hash(encoding []byte) Element {
@@ -126,9 +129,9 @@ func (c Coder) hash(encoding []byte) Element {
 	return Element{hi, lo}
 }
 
-// Elements yields the support of q, a query of finite sparsity over the
-// coder's universe: each element once, with its weight; of a coded universe in
-// ascending order.
+// Elements yields each element of the support of q once, with its weight. q is
+// a query of finite sparsity over the coder's universe. The elements of a coded
+// universe come in ascending order.
 func (c Coder) Elements(q Query) iter.Seq2[Element, int64] {
 	return func(yield func(Element, int64) bool) {
 		if c.u.Coded() {
@@ -153,8 +156,8 @@ func eachCode(q Query, yield func(Element, int64) bool) {
 	}
 }
 
-// Runs yields the support of q, a query over a coded universe, as maximal runs
-// of consecutive codes of one weight, in ascending order.
+// Runs yields the support of q, a query over a coded universe, in ascending
+// order. A run is a maximal range of consecutive codes of one weight.
 func (q Query) Runs() iter.Seq2[Run, int64] {
 	return func(yield func(Run, int64) bool) {
 		e := enumerator{u: q.u, yield: yield}
@@ -164,7 +167,7 @@ func (q Query) Runs() iter.Seq2[Run, int64] {
 	}
 }
 
-// enumerator emits runs, holding back the last one while it may still grow.
+// enumerator emits runs. It holds back the last run while that may still grow.
 type enumerator struct {
 	u      *Universe
 	yield  func(Run, int64) bool
@@ -172,8 +175,8 @@ type enumerator struct {
 	weight int64
 }
 
-// walk emits the records that begin with the given code over the columns
-// before level, and that n admits.
+// walk emits the records that n admits and whose columns before level have the
+// given code.
 func (e *enumerator) walk(level int, n *node, base uint64) bool {
 	if n.isZero() {
 		return true
@@ -244,17 +247,18 @@ func (e Element) plus(f Element) Element {
 	return Element{hi, lo}
 }
 
-// hashTable holds the hashes of the values of a finite column that has not too
-// many. It is filled when it is first needed.
+// hashTable holds the hashes of the values of a finite column of at most
+// maxHashes values. It is filled on first use.
 type hashTable struct {
 	once   sync.Once
 	hashes []Element // by ordinal
 }
 
-// maxHashes is the largest number of values of a column whose hashes are kept.
+// maxHashes bounds the size of a hashTable.
 const maxHashes = 1 << 16
 
-// newHashTables returns the tables of a universe, nil for columns without one.
+// newHashTables returns the tables of a universe, with nil for columns without
+// one.
 func newHashTables(u *Universe) []*hashTable {
 	if u.Coded() {
 		return nil
@@ -275,7 +279,8 @@ func (c Coder) hashOrdinal(column int, o uint64) Element {
 	return c.hashAnew(column, o)
 }
 
-// table returns the hashes of a column by ordinal, nil where it has too many.
+// table returns the hashes of a column by ordinal, and nil for a column without
+// table.
 func (c Coder) table(column int) []Element {
 	t := c.tables[column]
 	if t == nil {
@@ -325,8 +330,8 @@ func (c Coder) chain(tuple []Value) (Element, bool) {
 	return c.hash(buf), true
 }
 
-// appendText appends the canonical encoding of a value of an unbounded column,
-// which no other value's encoding begins with.
+// appendText appends the canonical encoding of a value of an unbounded column.
+// The encodings are prefix-free.
 func appendText(buf []byte, v Value) []byte {
 	if v.IsNull() {
 		return append(buf, 0)
@@ -336,9 +341,9 @@ func appendText(buf []byte, v Value) []byte {
 	return append(buf, v.s...)
 }
 
-// chainer enumerates a support along the diagram, extending the encoding of the
-// record by one column a step. What stands behind a prefix is overwritten by the
-// records that follow.
+// chainer enumerates a support along the diagram. Each step extends the
+// encoding of the record by one column, in place: records share the buffer
+// behind the prefix.
 type chainer struct {
 	c     Coder
 	yield func(Element, int64) bool
@@ -352,7 +357,7 @@ func (f chainer) walk(level int, n *node, prefix []byte) bool {
 		return f.yield(f.c.hash(prefix), n.weight)
 	}
 	d := f.c.u.columns[level].Domain
-	if n.level != level { // free: an infinite one cannot occur, m is finite
+	if n.level != level { // unconstrained; m is finite, so the column is too
 		return f.each(level, Range{0, d.Size() - 1}, n, prefix)
 	}
 	for _, cs := range n.cases {

@@ -17,7 +17,7 @@ const maxBranches = 1 << 22
 type combiner struct {
 	u        *Universe
 	op       func(a, b int64) (int64, error)
-	short    func(a, b *node) *node // returns the result if it is known at once, else nil; may be nil
+	short    func(a, b *node) *node // see combineShort; may be nil
 	done     map[[2 * sha256.Size]byte]*node
 	branches int
 }
@@ -26,7 +26,8 @@ func combine(u *Universe, a, b *node, op func(a, b int64) (int64, error)) (*node
 	return combineShort(u, a, b, op, nil)
 }
 
-// combineShort is combine with a shortcut for parts whose result is one of them.
+// combineShort is combine with a shortcut: short returns the result for pairs
+// where it is one of the arguments, and nil for other pairs.
 func combineShort(u *Universe, a, b *node, op func(a, b int64) (int64, error), short func(a, b *node) *node) (*node, error) {
 	c := &combiner{u: u, op: op, short: short, done: make(map[[2 * sha256.Size]byte]*node)}
 	return c.apply(a, b)
@@ -100,8 +101,8 @@ func (c *combiner) branchSpans(level int, d Domain, a, b *node) (*node, error) {
 	return newSpans(level, d, out), nil
 }
 
-// spansAt returns the node's spans at a level, one over the whole domain where
-// the node does not branch there.
+// spansAt returns the node's spans at a level. If the node does not branch
+// there, it returns one span over the whole domain.
 func (n *node) spansAt(level int, d Domain) []span {
 	if n.level != level {
 		return []span{{Range{0, d.Size() - 1}, n}}
@@ -109,8 +110,8 @@ func (n *node) spansAt(level int, d Domain) []span {
 	return n.spans
 }
 
-// step returns the child at an ordinal and the last ordinal it holds for,
-// advancing the index past spans that end before it.
+// step returns the child at an ordinal and the last ordinal that leads to it.
+// It advances the index past spans that end before the ordinal.
 func step(spans []span, i *int, at, size uint64) (*node, uint64) {
 	for *i < len(spans) && spans[*i].Last < at {
 		*i++
@@ -124,7 +125,8 @@ func step(spans []span, i *int, at, size uint64) (*node, uint64) {
 	return spans[*i].to, spans[*i].Last
 }
 
-// branchCases combines the cases that a or b names, and the rest.
+// branchCases combines a and b at each value that either lists, and at the
+// rest.
 func (c *combiner) branchCases(level int, a, b *node) (*node, error) {
 	rest, err := c.apply(a.restAt(level), b.restAt(level))
 	if err != nil {
@@ -162,7 +164,7 @@ func (n *node) restAt(level int) *node {
 	return n.rest
 }
 
-// caseAt returns where v leads, given that the cases before *i are below v.
+// caseAt returns the child for v. The cases before *i must be below v.
 func (n *node) caseAt(level int, v Value, i *int) *node {
 	if cs := n.casesAt(level); *i < len(cs) && cs[*i].value == v {
 		*i++
@@ -171,7 +173,7 @@ func (n *node) caseAt(level int, v Value, i *int) *node {
 	return n.restAt(level)
 }
 
-// nextCase returns the smallest value not yet passed in either list.
+// nextCase returns the smallest value that remains in either list.
 func nextCase(a, b []valueCase, i, j int) (Value, bool) {
 	switch {
 	case i == len(a) && j == len(b):
@@ -203,15 +205,15 @@ func searchCase(cases []valueCase, v Value) (int, bool) {
 	return i, i < len(cases) && cases[i].value == v
 }
 
-// Branch is where a range of a finite domain's ordinals leads.
+// Branch is a range of ordinals of a finite domain and the query it leads to.
 type Branch struct {
 	Range
 	To Query
 }
 
-// Switch returns the query that is Branch.To where the column's value has an
-// ordinal in the branch's range, and 0 elsewhere. The ranges are sorted and
-// disjoint, and each To depends on later columns only.
+// Switch returns the query that equals Branch.To where the column's ordinal
+// lies in the branch's range, and is 0 elsewhere. The ranges are sorted and
+// disjoint. Each To depends on later columns only.
 func Switch(u *Universe, column int, branches []Branch) (Query, error) {
 	spans := make([]span, len(branches))
 	for i, b := range branches {
@@ -223,14 +225,14 @@ func Switch(u *Universe, column int, branches []Branch) (Query, error) {
 	return Query{u, newSpans(column, u.columns[column].Domain, spans)}, nil
 }
 
-// Case is where one value of an unbounded domain leads.
+// Case is a value of an unbounded domain and the query it leads to.
 type Case struct {
 	Value Value
 	To    Query
 }
 
-// SwitchText is Switch for a column without a domain: every value without a
-// case leads to rest. The cases' values are different.
+// SwitchText is Switch for an unbounded column. Values without a case lead to
+// rest. The cases' values are distinct.
 func SwitchText(u *Universe, column int, cases []Case, rest Query) (Query, error) {
 	listed := make([]valueCase, len(cases))
 	for i, c := range cases {
@@ -250,17 +252,18 @@ func errOrder() error {
 	return sqlerr.New(sqlerr.Internal, "a branch of a diagram leads back to an earlier column")
 }
 
-// Everywhere returns the query with one weight, at least 0, for every record.
+// Everywhere returns the query that has one weight, not negative, for every
+// record.
 func Everywhere(u *Universe, weight int64) Query { return Query{u, leaf(weight)} }
 
-// Work combines 0/1 queries over one universe under a common limit: all the
-// diagrams it builds together have no more branches than one combination may
-// build. So a statement of any number of combinations takes bounded time and
-// memory. Its zero value is ready for use.
+// Work combines 0/1 queries over one universe under a common limit. All
+// diagrams it builds together have no more branches than a single combination
+// may build. A statement of many combinations thus takes bounded time and
+// memory. The zero Work is ready for use.
 type Work struct{ branches int }
 
-// And returns the conjunction. It is refused as unsupported, as are Or and Not,
-// when the limit is reached.
+// And returns the conjunction. And, Or and Not are refused as unsupported when
+// the limit is reached.
 func (w *Work) And(q, r Query) (Query, error) {
 	return w.combined(q, r, func(a, b int64) int64 { return min(a, b) }, times)
 }

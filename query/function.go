@@ -8,15 +8,16 @@ import (
 )
 
 // Function is an integer-valued function on the records of a universe, as a
-// diagram. A SUM adds it up, scaled to weights. Unlike a
-// Query's its values can be negative. It is immutable.
+// diagram. Unlike the weights of a Query, its values can be negative. SUM(f)
+// becomes a query by Weigh, which scales the values to weights. It is
+// immutable.
 type Function struct {
 	u    *Universe
 	root *node
 }
 
-// maxSummed bounds the domain of a column whose values are added up: the
-// diagram has one branch a value.
+// maxSummed bounds the domain of a column that SUM adds up. The diagram has one
+// branch a value.
 const maxSummed = 1 << 20
 
 // Constant returns the function with one value everywhere.
@@ -25,9 +26,9 @@ func Constant(u *Universe, n int64) Function { return Function{u, leaf(n)} }
 // Indicator returns a query as a function.
 func (q Query) Indicator() Function { return Function{q.u, q.root} }
 
-// ColumnValue returns the function that is a column's value, and 0 where that
-// is NULL. The column must be INTEGER; a domain of more than 2^20 values is
-// refused as unsupported.
+// ColumnValue returns the function that maps a record to its value of the
+// column, and NULL to 0. The column must be INTEGER. A domain of more than 2^20
+// values is refused as unsupported.
 func ColumnValue(u *Universe, column int) (Function, error) {
 	c := u.columns[column]
 	switch {
@@ -46,21 +47,21 @@ func ColumnValue(u *Universe, column int) (Function, error) {
 	return Function{u, newSpans(column, c.Domain, spans)}, nil
 }
 
-// Combine returns the function op(f, g), record by record. It is refused as
-// unsupported when the diagram grows beyond its limit.
+// Combine returns the function op(f, g), applied record by record. It is
+// refused as unsupported when the diagram exceeds its limit.
 func (f Function) Combine(g Function, op func(a, b int64) (int64, error)) (Function, error) {
 	n, err := combine(f.u, f.root, g.root, op)
 	return Function{f.u, n}, err
 }
 
-// Extent is the range of a function's values and their common divisor.
+// Extent is the range and the greatest common divisor of a function's values.
 type Extent struct {
 	Lo, Hi int64
-	Unit   int64 // their greatest common divisor, 0 where all are 0
+	Unit   int64 // the greatest common divisor of the values; 0 if all are 0
 }
 
-// Extent returns the extent of the values where the query holds; false when it
-// holds nowhere.
+// Extent returns the extent of the values on the query's support. ok is false
+// when the support is empty.
 func (f Function) Extent(where Query) (x Extent, ok bool, err error) {
 	x = Extent{Lo: math.MaxInt64, Hi: math.MinInt64}
 	_, err = combine(f.u, f.root, where.root, func(v, holds int64) (int64, error) {
@@ -72,7 +73,8 @@ func (f Function) Extent(where Query) (x Extent, ok bool, err error) {
 	return x, x.Lo <= x.Hi, err
 }
 
-// divisor returns the greatest common divisor, not negative; −2^63 counts as 1.
+// divisor returns the greatest common divisor, which is never negative. It
+// treats −2^63 as 1.
 func divisor(a, b int64) int64 {
 	if b == math.MinInt64 {
 		return 1
@@ -83,8 +85,8 @@ func divisor(a, b int64) int64 {
 	return max(a, -a)
 }
 
-// Weigh returns the query with the weight of the function's value where a 0/1
-// query holds, and 0 elsewhere. The weight of no value may be negative.
+// Weigh returns the query whose weight is weight(f) where the 0/1 query holds,
+// and 0 elsewhere. No weight may be negative.
 func (f Function) Weigh(where Query, weight func(v int64) int64) (Query, error) {
 	n, err := combine(f.u, f.root, where.root, func(v, holds int64) (int64, error) {
 		if holds == 0 {
@@ -99,17 +101,17 @@ func (f Function) Weigh(where Query, weight func(v int64) int64) (Query, error) 
 	return Query{f.u, n}, err
 }
 
-// Level is a value of a function with the 0/1 query of the records that have it.
+// Level is a value of a function and the 0/1 query of the records that have it.
 type Level struct {
 	Value int64
 	Where Query
 }
 
-// Levels divides the records where a 0/1 query holds by the function's value,
-// ascending; false when there are more values than a limit.
+// Levels splits a 0/1 query by the function's value, in ascending order. It
+// returns false when there are more values than the limit.
 func (f Function) Levels(where Query, limit int) ([]Level, bool, error) {
 	var values []int64
-	number := make(map[int64]int64) // of a value, from 1 on
+	number := make(map[int64]int64) // the number of each value, from 1
 	n, err := combine(f.u, f.root, where.root, func(v, holds int64) (int64, error) {
 		if holds == 0 || len(values) > limit {
 			return 0, nil
@@ -132,7 +134,7 @@ func (f Function) Levels(where Query, limit int) ([]Level, bool, error) {
 	return levels, true, nil
 }
 
-// leveler takes a diagram apart by its weights, in one pass over its branches.
+// leveler splits a diagram by its weights in one pass over its branches.
 type leveler struct {
 	u    *Universe
 	done map[*node]map[int64]*node

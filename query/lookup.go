@@ -1,25 +1,25 @@
 package query
 
-// Lookup says that columns of a universe are not columns of the records, but
-// what a public table has in the row of a key: the row whose key equals the
-// record's value in column Key. A record without a row is not in the join.
+// Lookup joins the records with a public table. It says that some columns of a
+// universe are not columns of the records: their values come from the row of
+// the table whose key equals the record's value in column Key. A record without
+// such a row is not in the join.
 type Lookup struct {
 	Key     int   // a column of the records
-	Columns []int // the columns that are looked up; they stand behind Key
+	Columns []int // the looked-up columns; all come after Key
 	Rows    []LookupRow
 }
 
-// LookupRow is a row of the public table. Keys differ.
+// LookupRow is a row of the public table. Keys are distinct.
 type LookupRow struct {
 	Key    Value
 	Values []Value // one for each of Lookup.Columns
 }
 
-// Resolve returns the query with the looked-up columns replaced by what they
-// are, so that it no longer depends on them: for each key the query with the
-// values of its row put in, and 0 where there is no row. A query that does not
-// depend on them is returned as it is. It is refused as unsupported when the
-// diagram grows beyond its limit.
+// Resolve returns the query as a function of the records' own columns: for each
+// key it substitutes the values of the key's row, and it is 0 where there is no
+// row. A query that does not depend on looked-up columns is returned unchanged.
+// Resolve is refused as unsupported when the diagram exceeds its limit.
 func (q Query) Resolve(l Lookup) (Query, error) {
 	used := l.used(q)
 	if len(used) == 0 {
@@ -27,7 +27,7 @@ func (q Query) Resolve(l Lookup) (Query, error) {
 	}
 	r := resolver{q: q, key: l.Key, rows: make(map[Value]int, len(l.Rows)),
 		put: make(map[substitution]*node), done: make(map[*node]*node)}
-	index := make(map[string]int) // of the rows that differ in what is used
+	index := make(map[string]int) // of distinct used values, into r.values
 	for _, row := range l.Rows {
 		var name []byte
 		for _, i := range used {
@@ -53,20 +53,22 @@ func (q Query) Resolve(l Lookup) (Query, error) {
 type resolver struct {
 	q        Query
 	key      int
-	rows     map[Value]int   // of a key, which of values its row has
+	rows     map[Value]int   // the index into values of each key's row
 	values   []map[int]Value // by column
 	put      map[substitution]*node
 	done     map[*node]*node
 	branches int
 }
 
-// substitution is a node with some of resolver.values put in.
+// substitution is a node together with the values to substitute in it, an index
+// into resolver.values.
 type substitution struct {
 	n      *node
 	values int
 }
 
-// resolve returns the node with a branch for each key.
+// resolve returns the node with looked-up columns replaced by a branch for each
+// key.
 func (r *resolver) resolve(n *node) (*node, error) {
 	if n.isZero() {
 		return zero, nil
@@ -114,8 +116,8 @@ func (r *resolver) branch(n *node) (*node, error) {
 	return newCases(n.level, cases, rest), nil
 }
 
-// keys returns a node that branches on the key: to where n leads with it, with
-// what is looked up put in.
+// keys returns a node that branches on the key. Each key leads where n leads
+// with it, after substitution of its row.
 func (r *resolver) keys(n *node) (*node, error) {
 	d := r.q.u.columns[r.key].Domain
 	if r.branches += len(r.rows); r.branches > maxBranches {
@@ -166,7 +168,7 @@ func (l Lookup) used(q Query) []int {
 	return used
 }
 
-// put returns the diagram with values put in for columns.
+// put returns the diagram with the columns replaced by the given values.
 func (q Query) put(values map[int]Value) *node {
 	done := make(map[*node]*node)
 	var walk func(n *node) *node
@@ -200,8 +202,9 @@ func (q Query) put(values map[int]Value) *node {
 	return walk(q.root)
 }
 
-// OverPrefix returns the query over a universe of the first columns of its own;
-// false when it depends on another column.
+// OverPrefix returns the query over u, whose columns are the first columns of
+// the query's universe. It returns false when the query depends on another
+// column.
 func (q Query) OverPrefix(u *Universe) (Query, bool) {
 	for _, c := range q.Columns() {
 		if c >= len(u.columns) {

@@ -3,7 +3,7 @@ package query
 import "iter"
 
 // Product returns one set a column when the query is a conjunction of
-// conditions on single columns with weight 1, and false otherwise.
+// conditions on single columns and has weight 1. Otherwise it returns false.
 func (q Query) Product() ([]Set, bool) {
 	sets := make([]Set, len(q.u.columns))
 	for i, c := range q.u.columns {
@@ -24,7 +24,8 @@ func (q Query) Product() ([]Set, bool) {
 	return sets, n.weight <= 1
 }
 
-// only returns the single child other than zero, and the set that leads to it.
+// only returns the one child that is not zero, and the set of values that leads
+// to it.
 func (n *node) only(d Domain) (Set, *node, bool) {
 	if n.rest != nil {
 		return n.onlyCase(d)
@@ -55,7 +56,7 @@ func (n *node) onlyCase(d Domain) (Set, *node, bool) {
 }
 
 // Project returns the same query over the universe of the given columns, which
-// are ascending; false when the query depends on another column.
+// are ascending. It returns false when the query depends on another column.
 func (q Query) Project(columns []int) (Query, bool) {
 	r := relabeler{to: make([]int, len(q.u.columns))}
 	for i := range r.to {
@@ -71,13 +72,13 @@ func (q Query) Project(columns []int) (Query, bool) {
 	return Query{q.u.Project(columns), root}, true
 }
 
-// relabeler renames the levels of a diagram, in the same order.
+// relabeler renames the levels of a diagram and keeps their order.
 type relabeler struct {
 	to   []int // the new name of each level; -1 where it has none
 	done map[*node]*node
 }
 
-// relabel returns the diagram renamed; false where a level has no new name.
+// relabel returns the renamed diagram, and false where a level has no new name.
 func (r *relabeler) relabel(n *node) (*node, bool) {
 	if n.isLeaf() {
 		return n, true
@@ -116,7 +117,7 @@ func (r *relabeler) relabel(n *node) (*node, bool) {
 		return nil, false
 	}
 	m.seal()
-	if len(n.spans)+len(n.cases) > 1 || r.done != nil { // a chain is renamed once without it
+	if len(n.spans)+len(n.cases) > 1 || r.done != nil { // a chain needs no memo
 		if r.done == nil {
 			r.done = make(map[*node]*node)
 		}
@@ -125,14 +126,14 @@ func (r *relabeler) relabel(n *node) (*node, bool) {
 	return m, true
 }
 
-// Term is a conjunction of conditions on single columns, with a weight above 0.
+// Term is a conjunction of conditions on single columns with a positive weight.
 type Term struct {
 	Sets   []Set // one a column
 	Weight int64
 }
 
-// Terms returns the query as a sum of terms of which no record meets two: one
-// for each path of the diagram. It is false where there are more than limit.
+// Terms returns the query as a sum of disjoint terms, one for each path of the
+// diagram. It returns false when there are more than limit.
 func (q Query) Terms(limit int) ([]Term, bool) {
 	w := termWriter{columns: q.u.columns, limit: limit, sets: make([]Set, len(q.u.columns))}
 	for i, c := range q.u.columns {
@@ -171,7 +172,7 @@ func (w *termWriter) walk(n *node) bool {
 	return true
 }
 
-// children returns the different children, the rest of an unbounded column
+// children returns the distinct children. The rest of an unbounded column comes
 // first.
 func (n *node) children() []*node {
 	var out []*node
@@ -214,8 +215,9 @@ func (n *node) leadingTo(d Domain, to *node) Set {
 	return s
 }
 
-// Box is a set of names: Start plus, for each of the steps, a multiple of its
-// stride below its count. Each sum is another name, of the same high half.
+// Box is a set of names: Start plus any sum of multiples of the steps' strides,
+// where each multiple is below its step's Count. The sums are distinct, and all
+// names of a box share their high half.
 type Box struct {
 	Start Element
 	Steps []Step
@@ -233,7 +235,8 @@ func (b Box) Last() Element {
 	return last
 }
 
-// each calls f with the names of the box from x on, until it is false.
+// each calls f with the names of the box from x on, and stops when f returns
+// false.
 func (b Box) each(x Element, f func(Element) bool) bool {
 	if len(b.Steps) == 0 {
 		return f(x)
@@ -252,11 +255,12 @@ func (b Box) each(x Element, f func(Element) bool) bool {
 	return true
 }
 
-// Boxes yields the support of q, a query of finite sparsity over the coder's
-// universe, as disjoint boxes of one weight: as many as the diagram has paths
-// through the columns that are hashed, taken value by value, and those that are
-// coded, however large the support. They come in no particular order; strides
-// descend within a box, whose steps are valid until the next one.
+// Boxes yields the support of q as disjoint boxes, each of one weight. q is a
+// query of finite sparsity over the coder's universe. The number of boxes
+// depends on the paths of the diagram: hashed columns are taken value by value,
+// coded columns in ranges. It does not otherwise grow with the support. Boxes
+// come in no particular order. Strides descend within a box. The steps are
+// valid until the next box.
 func (c Coder) Boxes(q Query) iter.Seq2[Box, int64] {
 	return func(yield func(Box, int64) bool) {
 		if c.chained {
@@ -269,17 +273,17 @@ func (c Coder) Boxes(q Query) iter.Seq2[Box, int64] {
 	}
 }
 
-// packer emits boxes.
+// packer walks a diagram and emits boxes.
 type packer struct {
 	c      Coder
 	yield  func(Box, int64) bool
-	texts  map[*node][]Element // the hashes of the cases of a node: it can be met again
-	some   [8]Step             // room for the steps of a walk, and
-	merged [8]Step             // for those of a box
+	texts  map[*node][]Element // the hashes of a node's cases; many paths can reach one node
+	some   [8]Step             // room for the steps of a walk
+	merged [8]Step             // room for the steps of a box
 }
 
-// walk emits the records of the box of sum, code and steps over the columns
-// before level that n admits.
+// walk emits the records that n admits, over the columns before level, from the
+// box that sum, code and steps describe.
 func (p *packer) walk(level int, n *node, sum Element, code uint64, steps []Step) bool {
 	if n.isZero() {
 		return true
@@ -288,7 +292,7 @@ func (p *packer) walk(level int, n *node, sum Element, code uint64, steps []Step
 	for free := min(n.level, len(columns)); level < free; level++ {
 		size := columns[level].Domain.Size()
 		switch stride := p.c.stride[level]; {
-		case stride == 0: // an infinite one cannot occur, m is finite
+		case stride == 0: // hashed; m is finite, so the column is too
 			return p.hashed(level, span{Range{0, size - 1}, n}, sum, code, steps)
 		case size > 1:
 			steps = append(steps, Step{stride, size})
@@ -316,7 +320,7 @@ func (p *packer) walk(level int, n *node, sum Element, code uint64, steps []Step
 	return len(n.cases) == 0 || p.cases(level, n, sum, code, steps)
 }
 
-// hashed walks on from each ordinal of a span of a column that is hashed.
+// hashed continues the walk from each ordinal of a span of a hashed column.
 func (p *packer) hashed(level int, s span, sum Element, code uint64, steps []Step) bool {
 	kept := p.c.table(level)
 	for o := s.First; ; o++ {
@@ -335,7 +339,8 @@ func (p *packer) hashed(level int, s span, sum Element, code uint64, steps []Ste
 	}
 }
 
-// cases walks on from each value that a node of a column without a domain names.
+// cases continues the walk from each value that a node of an unbounded column
+// lists.
 func (p *packer) cases(level int, n *node, sum Element, code uint64, steps []Step) bool {
 	if len(n.cases) == 1 {
 		return p.walk(level+1, n.cases[0].to, sum.plus(p.c.hashText(level, n.cases[0].value)), code, steps)
@@ -359,7 +364,8 @@ func (p *packer) cases(level int, n *node, sum Element, code uint64, steps []Ste
 	return true
 }
 
-// emit yields a box, with steps that go on where the next one ends as one step.
+// emit yields a box. It merges a step with the next one where they are
+// contiguous.
 func (p *packer) emit(start Element, steps []Step, weight int64) bool {
 	if len(steps) < 2 {
 		return p.yield(Box{start, steps}, weight)

@@ -11,9 +11,9 @@ import (
 )
 
 // Query is a linear query over a universe: q(x) = weight(x)/W in [0,1] with
-// integer weights from 0 to W = MaxWeight. On a database it stands for the
-// count Σ_x weight(x)·D[x]; the paper's Q(D) is that over W·n. Queries are
-// immutable, and canonical: the same function is the same diagram.
+// integer weights from 0 to W = MaxWeight. Its count on a database D is Σ_x
+// weight(x)·D[x]; the paper's Q(D) is the count divided by W·n. Queries are
+// immutable and canonical: equal functions have equal diagrams.
 type Query struct {
 	u    *Universe
 	root *node
@@ -25,18 +25,18 @@ func All(u *Universe) Query { return Query{u, one} }
 // None returns the query that is 0 everywhere.
 func None(u *Universe) Query { return Query{u, zero} }
 
-// Where returns the query that is 1 where the column's value lies in s, a set
-// of the column's domain.
+// Where returns the query that is 1 where the column's value lies in s, and 0
+// elsewhere. s is a set of the column's domain.
 func Where(u *Universe, column int, s Set) Query { return Query{u, restricted(column, s, one)} }
 
-// ColumnSet is a set of a column's values.
+// ColumnSet is a column and a set of its values.
 type ColumnSet struct {
 	Column int
 	Set    Set
 }
 
-// Conjunction returns the query that is 1 where each of the columns, which are
-// ascending, has its value in its set.
+// Conjunction returns the query that is 1 where every listed column has its
+// value in its set. The columns are ascending.
 func Conjunction(u *Universe, sets []ColumnSet) Query {
 	n := one
 	for i := len(sets) - 1; i >= 0; i-- {
@@ -45,8 +45,9 @@ func Conjunction(u *Universe, sets []ColumnSet) Query {
 	return Query{u, n}
 }
 
-// restricted returns the node that leads to another, of later columns, where the
-// column's value lies in the set.
+// restricted returns the node that leads to another where the column's value
+// lies in the set, and to zero elsewhere. The other node depends on later
+// columns only.
 func restricted(column int, s Set, to *node) *node {
 	if s.dom.Finite() {
 		spans := make([]span, len(s.ranges))
@@ -66,8 +67,9 @@ func restricted(column int, s Set, to *node) *node {
 	return newCases(column, cases, out)
 }
 
-// Weighted returns the query whose weight is that of the column's value. The
-// column must be finite and the weights, one an ordinal, not negative.
+// Weighted returns the query that weights each record by its value of the
+// column. The column must be finite. weights has one entry an ordinal, none
+// negative.
 func Weighted(u *Universe, column int, weights []int64) (Query, error) {
 	d := u.columns[column].Domain
 	if uint64(len(weights)) != d.Size() || !d.Finite() {
@@ -84,8 +86,8 @@ func Weighted(u *Universe, column int, weights []int64) (Query, error) {
 }
 
 // And returns the pointwise product, which for 0/1 queries is the conjunction.
-// It is refused as unsupported when the diagram grows beyond its limit, or a
-// weight beyond an int64; both queries share a universe.
+// Both queries share a universe. And is refused as unsupported when the diagram
+// exceeds its limit or a weight exceeds an int64.
 func (q Query) And(r Query) (Query, error) {
 	n, err := combineShort(q.u, q.root, r.root, func(a, b int64) (int64, error) {
 		if a != 0 && b > math.MaxInt64/a {
@@ -112,7 +114,7 @@ func (q Query) Plus(r Query) (Query, error) {
 }
 
 // Times returns the query with all weights multiplied by n, which is not
-// negative. It is refused as unsupported when one does not fit an int64.
+// negative. It is refused as unsupported when a product does not fit an int64.
 func (q Query) Times(n int64) (Query, error) {
 	return q.combined(All(q.u), func(a, _ int64) (int64, error) {
 		if a > 0 && n > math.MaxInt64/a {
@@ -147,12 +149,12 @@ func (q Query) Universe() *Universe { return q.u }
 // Equal reports whether two queries over one universe are the same function.
 func (q Query) Equal(r Query) bool { return q.root.equals(r.root) }
 
-// Digest names the query among those over its universe: equal queries have
-// equal digests, in every process.
+// Digest identifies the query among those over its universe. Equal queries have
+// equal digests in every process.
 func (q Query) Digest() [32]byte { return q.root.digest }
 
-// Weight returns the weight of a record, 0 outside the declared domains. The
-// tuple has one value a column.
+// Weight returns the weight of a record, and 0 for a record outside the
+// declared domains. The tuple has one value a column.
 func (q Query) Weight(tuple []Value) int64 {
 	for i, c := range q.u.columns {
 		if !c.Domain.Contains(tuple[i]) {
@@ -196,8 +198,8 @@ func (q Query) visit(f func(*node)) {
 	v.walk(q.root)
 }
 
-// visitor remembers the nodes it has seen: few in an array, since most diagrams
-// are small and many are visited, and more in a map.
+// visitor remembers the nodes it has seen. The first few go into an array,
+// since most diagrams are small; the others go into a map.
 type visitor struct {
 	f    func(*node)
 	few  [16]*node
@@ -209,7 +211,7 @@ func (v *visitor) walk(n *node) {
 	switch {
 	case n == nil:
 		return
-	case n.isLeaf(): // not worth remembering, and a sum has many
+	case n.isLeaf(): // cheap to visit twice, and a sum has many
 		v.f(n)
 		return
 	case v.seen(n):
@@ -249,10 +251,11 @@ func (v *visitor) seen(n *node) bool {
 // and canonical: equal functions have equal digests, whatever built them.
 //
 // A leaf has level leafLevel and a weight. An inner node branches on the column
-// numbered level: over a finite domain by spans (sorted, neighbours with the
-// same child merged, gaps lead to the zero leaf), over an unbounded one by
-// cases (sorted, those that agree with rest left out) and rest. No node has a
-// single child for its whole domain.
+// numbered level. Over a finite domain it branches by spans: they are sorted,
+// neighbours with the same child are merged, and gaps lead to the zero leaf.
+// Over an unbounded domain it branches by cases and rest: cases are sorted, and
+// those that lead where rest does are left out. No node has a single child for
+// its whole domain.
 type node struct {
 	level  int
 	weight int64
@@ -274,10 +277,10 @@ type valueCase struct {
 
 const leafLevel = int(^uint(0) >> 1) // below every column
 
-// zero is the leaf of the elements outside a query's support.
+// zero is the leaf outside a query's support.
 var zero = leaf(0)
 
-// one is the leaf of the elements within the support of a 0/1 query.
+// one is the leaf inside the support of a 0/1 query.
 var one = leaf(1)
 
 func leaf(weight int64) *node {
@@ -300,8 +303,8 @@ func (n *node) isOne() bool { return n.isLeaf() && n.weight == 1 }
 
 func (n *node) equals(m *node) bool { return n.digest == m.digest }
 
-// newSpans returns the reduced node that branches by spans, which are sorted
-// and disjoint, over a finite domain.
+// newSpans returns the reduced node that branches by spans over a finite
+// domain. The spans are sorted and disjoint. newSpans overwrites them.
 func newSpans(level int, d Domain, spans []span) *node {
 	merged := spans[:0]
 	for _, s := range spans {
@@ -325,8 +328,8 @@ func newSpans(level int, d Domain, spans []span) *node {
 	return n
 }
 
-// newCases returns the reduced node that branches by cases, which are sorted
-// and distinct, over an unbounded domain.
+// newCases returns the reduced node that branches by cases over an unbounded
+// domain. The cases are sorted and distinct. newCases overwrites them.
 func newCases(level int, cases []valueCase, rest *node) *node {
 	kept := cases[:0]
 	for _, c := range cases {
@@ -342,8 +345,8 @@ func newCases(level int, cases []valueCase, rest *node) *node {
 	return n
 }
 
-// seal computes the digest, which names the function the node stands for:
-// SHA-256 is collision resistant, so equal digests mean equal diagrams.
+// seal computes the digest of the node's function. SHA-256 is collision
+// resistant, so equal digests mean equal diagrams.
 func (n *node) seal() {
 	var room [512]byte
 	b := append(room[:0], 0, 0, 0, 0, 0, 0, 0, 'N')
@@ -371,7 +374,7 @@ func appendValue(b []byte, v Value) []byte {
 	return append(b, v.s...)
 }
 
-// child returns where v leads at an inner node over domain d.
+// child returns the node that v leads to from an inner node over domain d.
 func (n *node) child(d Domain, v Value) *node {
 	if n.rest != nil {
 		if i, ok := searchCase(n.cases, v); ok {
@@ -386,7 +389,8 @@ func (n *node) child(d Domain, v Value) *node {
 	return n.childAt(o)
 }
 
-// childAt returns where an ordinal leads at a node over a finite domain.
+// childAt returns the node that an ordinal leads to from a node over a finite
+// domain.
 func (n *node) childAt(o uint64) *node {
 	lo, hi := 0, len(n.spans)
 	for lo < hi {

@@ -11,9 +11,9 @@ import (
 // Range is a set of consecutive ordinals of a finite domain, both ends included.
 type Range struct{ First, Last uint64 }
 
-// Set is an immutable set of values of one domain: sorted, disjoint ranges of
-// ordinals over a finite domain, and over an unbounded one a list of values or
-// every value but those listed.
+// Set is an immutable set of values of one domain. Over a finite domain it is
+// sorted, disjoint ranges of ordinals. Over an unbounded one it is a list of
+// values, or every value except those listed.
 type Set struct {
 	dom    Domain
 	ranges []Range
@@ -43,7 +43,8 @@ func (d Domain) ordinals(first, end uint64) Set {
 // NotNull returns the set of every value but NULL.
 func (d Domain) NotNull() Set { return d.SetOf(Null()).Complement() }
 
-// SetOf returns the set of the given values; those outside the domain are left out.
+// SetOf returns the set of the given values. Values outside the domain are
+// ignored.
 func (d Domain) SetOf(values ...Value) Set {
 	if !d.Finite() {
 		return d.listed(values)
@@ -83,9 +84,9 @@ func appendRange(ranges []Range, r Range) []Range {
 	return append(ranges, r)
 }
 
-// Less returns the values, NULL aside, below v, or up to v if orEqual. Over an
-// unbounded domain that set is neither a list nor the complement of one, and
-// is refused as unsupported.
+// Less returns the set of the values below v, or up to v if orEqual. NULL is
+// never in it. Over an unbounded domain the set is neither a list nor the
+// complement of one, so Less refuses it as unsupported.
 func (d Domain) Less(v Value, orEqual bool) (Set, error) {
 	if !d.Finite() {
 		return Set{}, errOrdered()
@@ -93,8 +94,8 @@ func (d Domain) Less(v Value, orEqual bool) (Set, error) {
 	return d.ordinals(d.firstNotNull(), d.position(v, orEqual)), nil
 }
 
-// Greater returns the values, NULL aside, above v, or from v on if orEqual.
-// See Less for unbounded domains.
+// Greater returns the set of the values above v, or from v on if orEqual. NULL
+// is never in it. Unbounded domains are refused, as by Less.
 func (d Domain) Greater(v Value, orEqual bool) (Set, error) {
 	if !d.Finite() {
 		return Set{}, errOrdered()
@@ -147,15 +148,15 @@ func (s Set) Domain() Domain { return s.dom }
 // ordinals that do not touch. The slice must not be changed.
 func (s Set) Ranges() []Range { return s.ranges }
 
-// Listed returns the set over an unbounded domain: the sorted values in it or,
-// if except, those not in it. The slice must not be changed.
+// Listed returns a set over an unbounded domain: the sorted values in it or, if
+// except, the sorted values not in it. The slice must not be changed.
 func (s Set) Listed() (values []Value, except bool) { return s.values, s.except }
 
 // Interval is a set of consecutive integers, both ends included.
 type Interval struct{ First, Last int64 }
 
-// Integers takes a set of a finite INTEGER domain apart: whether NULL is in it,
-// and its integers as ascending intervals.
+// Integers splits a set of a finite INTEGER domain: it reports whether NULL is
+// in the set, and returns the integers as ascending intervals.
 func (s Set) Integers() (null bool, intervals []Interval) {
 	for _, r := range s.ranges {
 		if r.First == 0 && s.dom.HasNull() {
@@ -169,7 +170,8 @@ func (s Set) Integers() (null bool, intervals []Interval) {
 	return null, intervals
 }
 
-// appendIntervals adds the integers of a range of ordinals without NULL.
+// appendIntervals appends the integers of a range of ordinals that excludes
+// NULL.
 func (d Domain) appendIntervals(all []Interval, r Range) []Interval {
 	if d.IsRange() {
 		return append(all, Interval{d.Value(r.First).Int64(), d.Value(r.Last).Int64()})
@@ -279,8 +281,8 @@ func (s Set) Union(t Set) Set {
 // Minus returns the values of s that are not in t.
 func (s Set) Minus(t Set) Set { return s.Intersect(t.Complement()) }
 
-// Values returns the values of a column that some record in the query's support
-// has: those into which GROUP BY divides it.
+// Values returns the values of a column that occur in the query's support.
+// GROUP BY divides the support into these.
 func (q Query) Values(column int) Set {
 	v := valuesOf{column: column, domain: q.u.columns[column].Domain, seen: make(map[*node]bool)}
 	v.found = v.domain.None()
@@ -295,7 +297,7 @@ type valuesOf struct {
 	seen   map[*node]bool
 }
 
-// walk adds the values that lead to the support through n.
+// walk adds the values of the column on paths through n that reach the support.
 func (v *valuesOf) walk(n *node) {
 	switch {
 	case n.isZero() || v.seen[n]:
@@ -320,7 +322,7 @@ func (v *valuesOf) walk(n *node) {
 	}
 }
 
-// support returns the values that do not lead to zero.
+// support returns the values whose child is not zero.
 func (n *node) support(d Domain) Set {
 	s := Set{dom: d}
 	for _, sp := range n.spans {
@@ -356,7 +358,8 @@ func (s Set) Each() iter.Seq[Value] {
 	}
 }
 
-// Branches returns the number of branches of the diagram at columns up to one.
+// Branches returns the number of branches of the diagram at the given column
+// and the columns before it.
 func (q Query) Branches(column int) int {
 	n := 0
 	q.visit(func(m *node) {

@@ -6,8 +6,9 @@ import (
 	"math/bits"
 )
 
-// Size returns m, the sparsity of the query: the number of records with a
-// weight above 0 (the paper's Definition of sparsity); nil when infinite.
+// Size returns m, the sparsity of the query (the paper's Definition of
+// sparsity): the number of records with a positive weight. It returns nil when
+// m is infinite.
 func (q Query) Size() *big.Int {
 	if m, finite, fits := q.size(); fits || !finite {
 		if !finite {
@@ -18,7 +19,8 @@ func (q Query) Size() *big.Int {
 	return q.measure(func(int64) *big.Int { return big.NewInt(1) })
 }
 
-// SumSquares returns Σ weight² over the support; +Inf when it is infinite.
+// SumSquares returns Σ weight² over the support, and +Inf when that is
+// infinite.
 func (q Query) SumSquares() float64 {
 	if m, finite, fits := q.size(); finite && fits && q.MaxWeight() == 1 {
 		return float64(m)
@@ -31,7 +33,7 @@ func (q Query) SumSquares() float64 {
 	return f
 }
 
-// SizeWithin returns m when it is at most limit, and false otherwise.
+// SizeWithin returns m if it is at most limit, and false otherwise.
 func (q Query) SizeWithin(limit uint64) (uint64, bool) {
 	m, finite, fits := q.size()
 	if !finite || !fits || m > limit {
@@ -40,7 +42,8 @@ func (q Query) SizeWithin(limit uint64) (uint64, bool) {
 	return m, true
 }
 
-// measure sums f over the weights of the support; nil when it is infinite.
+// measure returns the sum of f(weight) over the support, and nil when it is
+// infinite.
 func (q Query) measure(f func(weight int64) *big.Int) *big.Int {
 	m := measurer{u: q.u, leaf: f, done: make(map[*node]*big.Int)}
 	return m.from(0, q.root)
@@ -52,7 +55,7 @@ type measurer struct {
 	done map[*node]*big.Int
 }
 
-// from measures the records over the columns from level on that n admits.
+// from measures the records that n admits, over the columns from level on.
 func (m *measurer) from(level int, n *node) *big.Int {
 	if n.isZero() {
 		return new(big.Int)
@@ -101,16 +104,16 @@ func (m *measurer) below(n *node) *big.Int {
 	return total
 }
 
-// size returns m in one word; where it does not fit, it is finite all the same
-// or is not.
+// size returns m in one word. If m does not fit, finite still reports whether
+// it is finite.
 func (q Query) size() (m uint64, finite, fits bool) {
 	c := counter{u: q.u}
 	n := c.from(0, q.root)
 	return n.m, !n.infinite, !n.large
 }
 
-// counter is the measurer of sizes, in words: a plan asks for the sizes of many
-// small diagrams.
+// counter does what measurer does, for sizes alone and in machine words. A plan
+// asks for the sizes of many small diagrams.
 type counter struct {
 	u    *Universe
 	few  [16]counted // of the nodes met first, searched one by one
@@ -123,7 +126,7 @@ type counted struct {
 	tally
 }
 
-// tally is a number of records: infinite, finite and beyond 64 bits, or m.
+// tally is a number of records: infinite, or finite but beyond 64 bits, or m.
 type tally struct {
 	m               uint64
 	infinite, large bool
@@ -139,7 +142,7 @@ func (t tally) plus(s tally) tally {
 	return tally{m, t.infinite || s.infinite, t.large || s.large || carry != 0}
 }
 
-// from counts the records over the columns from level on that n admits.
+// from counts the records that n admits, over the columns from level on.
 func (c *counter) from(level int, n *node) tally {
 	if n.isZero() {
 		return tally{}
@@ -155,7 +158,7 @@ func (c *counter) from(level int, n *node) tally {
 	return t
 }
 
-// below counts over the columns from the node's own on.
+// below counts n over the columns from its own level on.
 func (c *counter) below(n *node) tally {
 	if n.isLeaf() {
 		return tally{m: 1}

@@ -8,25 +8,25 @@ import (
 )
 
 // Steps is the declared domain of a column of REAL numbers: the multiples of a
-// step from a lowest to a highest one. A number is kept as the integer that it
-// is in steps, so that sums of them are exact. It is immutable.
+// step between two bounds. A number is kept as an integer, its multiple of the
+// step, so that sums are exact. It is immutable.
 type Steps struct {
 	lo, hi int64 // in steps
 	step   *big.Rat
 	null   bool
 
-	numerator, denominator float64 // the step's, where n·numerator/denominator rounds once for each n; else denominator is 0
+	numerator, denominator float64 // of the step, if n·numerator/denominator rounds once for each n; else denominator is 0
 }
 
-// maxSteps bounds the bounds of a domain, in steps. Up to it the rounding of a
-// float64 is far below a step.
+// maxSteps bounds |lo| and |hi|, in steps. Up to it the rounding of a float64
+// is far below a step.
 const maxSteps = 1e9
 
-// maxExact is up to where all integers are float64s.
+// maxExact is the largest n such that every integer up to n is a float64.
 const maxExact = 1 << 53
 
-// NewSteps returns the domain of the multiples of step from lo to hi, which are
-// such multiples too, and of NULL if orNull.
+// NewSteps returns the domain of the multiples of step from lo to hi, and of
+// NULL if orNull. lo and hi must be multiples of step.
 func NewSteps(lo, hi, step *big.Rat, orNull bool) (Steps, error) {
 	if step.Sign() <= 0 {
 		return Steps{}, sqlerr.New(sqlerr.Invalid, "the step is not above 0")
@@ -56,20 +56,20 @@ func NewSteps(lo, hi, step *big.Rat, orNull bool) (Steps, error) {
 	return s, nil
 }
 
-// Step returns what one step is worth.
+// Step returns the length of a step.
 func (s Steps) Step() *big.Rat { return new(big.Rat).Set(s.step) }
 
 // HasNull reports whether NULL is in the domain.
 func (s Steps) HasNull() bool { return s.null }
 
-// Number returns a number of steps as the nearest REAL.
+// Number returns the REAL nearest to n steps.
 func (s Steps) Number(n int64) float64 {
 	x, _ := new(big.Rat).Mul(s.step, new(big.Rat).SetInt64(n)).Float64()
 	return x
 }
 
-// InSteps returns a number in steps. It is not cut to an integer, but for one that
-// is the REAL nearest to a multiple: that stands for it, as 0.1 does for a tenth.
+// InSteps returns x in steps, as a fraction. An x that is the REAL nearest to a
+// multiple counts as that multiple, as 0.1 counts as a tenth.
 func (s Steps) InSteps(x *big.Rat) *big.Rat {
 	in := new(big.Rat).Quo(x, s.step)
 	n, ok := nearest(in)
@@ -79,7 +79,7 @@ func (s Steps) InSteps(x *big.Rat) *big.Rat {
 	return in
 }
 
-// nearest returns the integer nearest to a number, false where that is large.
+// nearest returns the integer nearest to x. It returns false where x is large.
 func nearest(x *big.Rat) (int64, bool) {
 	n := new(big.Int).Lsh(x.Num(), 1)
 	n.Add(n, x.Denom())
@@ -87,10 +87,10 @@ func nearest(x *big.Rat) (int64, bool) {
 	return n.Int64(), n.IsInt64()
 }
 
-// Value returns a stored value, an int64, float64 or nil, in steps: an INTEGER
+// Value converts a stored value (int64, float64 or nil) to steps: an INTEGER
 // Value, or NULL. A REAL may be off its multiple by the rounding of a few
-// operations on numbers within the bounds, so that 0.1 + 0.2 is 0.3. What is
-// not in the domain is refused as invalid; the error shows the value.
+// operations on numbers within the bounds, so that 0.1 + 0.2 is 0.3. A value
+// outside the domain is refused as invalid, with an error that shows the value.
 func (s Steps) Value(v any) (Value, error) {
 	var x float64
 	switch v := v.(type) {
@@ -110,13 +110,13 @@ func (s Steps) Value(v any) (Value, error) {
 		return Value{}, sqlerr.New(sqlerr.Invalid, "%g is not in the declared domain %v", x, s)
 	}
 	if n := math.Round(x / s.numerator * s.denominator); n >= float64(s.lo) && n <= float64(s.hi) && n*s.numerator/s.denominator == x {
-		return Int(int64(n)), nil // x is the REAL nearest to a multiple, as nearly all are
+		return Int(int64(n)), nil // the usual case: x is the REAL nearest to a multiple
 	}
 	slack := big.NewRat(max(s.hi, -s.lo, 1), 1<<50)
 	return s.number(new(big.Rat).SetFloat64(x), slack.Mul(slack, s.step))
 }
 
-// number returns the multiple that a number is, up to a slack.
+// number returns the multiple nearest to a number, if it is within the slack.
 func (s Steps) number(x, slack *big.Rat) (Value, error) {
 	n, ok := nearest(new(big.Rat).Quo(x, s.step))
 	if ok {
@@ -139,7 +139,7 @@ func (s Steps) Texts() (lo, hi, step string) {
 	return Decimal(s.multiple(s.lo)), Decimal(s.multiple(s.hi)), Decimal(s.step)
 }
 
-// String returns the domain as it is declared after REAL.
+// String returns the domain in the syntax of a column declaration, after REAL.
 func (s Steps) String() string {
 	lo, hi, step := s.Texts()
 	text := "BETWEEN " + lo + " AND " + hi + " STEP " + step
@@ -153,7 +153,8 @@ func (s Steps) multiple(n int64) *big.Rat {
 	return new(big.Rat).Mul(s.step, new(big.Rat).SetInt64(n))
 }
 
-// Decimal writes a fraction that was read from decimal text.
+// Decimal returns a fraction in decimal notation. The fraction came from
+// decimal text.
 func Decimal(r *big.Rat) string {
 	n, _ := r.FloatPrec()
 	return r.FloatString(n)

@@ -9,11 +9,11 @@ import (
 	"dpsql/sqlerr"
 )
 
-// String returns the canonical text of the query: equal queries have equal
-// texts, and Parse reads it back. A node is written as its column and, in
-// braces, groups of values with where they lead; 1 is the weight at the end of
-// a path, values not named lead to 0, a..b is every value from a to b, and a
-// part that is used twice is named @1, @2, … where it first stands:
+// String returns the canonical text of the query. Equal queries have equal
+// texts, and Parse reads them back. A node is written as its column and, in
+// braces, groups of values and where each leads. A number at the end of a path
+// is a weight. Values that are not listed lead to 0. a..b means every value
+// from a to b. A part that is used twice is named @1, @2, … at its first use:
 //
 //	sex{'F': age{30..34: 1}}
 func (q Query) String() string {
@@ -30,7 +30,7 @@ type printer struct {
 	names  map[[32]byte]int
 }
 
-// count finds the inner nodes that more than one group of values leads to.
+// count finds the inner nodes that more than one group leads to.
 func (p *printer) count(root *node) {
 	p.shared = make(map[[32]byte]int)
 	var walk func(n *node)
@@ -56,8 +56,8 @@ type group struct {
 	ramp   string // the first weight and the step; "" for one child
 }
 
-// groups returns the node's groups in the order of their first values, the
-// rest of an unbounded column last.
+// groups returns the node's groups, ordered by their first values. The rest of
+// an unbounded column comes last.
 func (p *printer) groups(n *node) []group {
 	var out []group
 	index := make(map[[32]byte]int)
@@ -91,11 +91,11 @@ func (p *printer) groups(n *node) []group {
 	return out
 }
 
-// shortestRamp is the least number of values that are written as a ramp.
+// shortestRamp is the least number of values written as a ramp.
 const shortestRamp = 4
 
-// ramp returns how many spans from the first on are single values in a row that
-// lead to leaves whose weights grow by one step.
+// ramp returns the number of spans at the start that form a ramp: consecutive
+// single values that lead to leaves whose weights grow by a constant step.
 func ramp(spans []span) int {
 	n := 1
 	for n < len(spans) && continues(spans, n) {
@@ -107,7 +107,7 @@ func ramp(spans []span) int {
 	return n
 }
 
-// continues reports whether span n goes on where a ramp of those before it ends.
+// continues reports whether span n continues the ramp of the spans before it.
 func continues(spans []span, n int) bool {
 	s, before := spans[n], spans[n-1]
 	if !single(s) || !single(before) || s.First != before.Last+1 {
@@ -118,7 +118,8 @@ func continues(spans []span, n int) bool {
 
 func single(s span) bool { return s.First == s.Last && s.to.isLeaf() }
 
-// rangeTexts writes a range of ordinals, NULL apart from the integers.
+// rangeTexts returns the texts of a range of ordinals. NULL has a text of its
+// own.
 func rangeTexts(d Domain, r Range) []string {
 	first := d.Value(r.First)
 	if first.IsNull() && r.First < r.Last {
@@ -170,8 +171,8 @@ func quoteName(name string) string {
 	return strconv.Quote(name)
 }
 
-// Parse reads the text that String writes, over the same universe. Any other
-// text is refused as corrupt: such texts come from stored state.
+// Parse reads a text that String wrote, over the same universe. Such texts come
+// from stored state, so any other text is refused as corrupt.
 func Parse(u *Universe, text string) (Query, error) {
 	p := &parser{u: u, rest: text, named: make(map[string]*node)}
 	n := p.node(-1)
@@ -194,7 +195,8 @@ func (p *parser) fail() *node {
 	return zero
 }
 
-// take removes a prefix, if it stands next.
+// take removes a prefix of the remaining text, and reports whether it was
+// there.
 func (p *parser) take(prefix string) bool {
 	after, ok := strings.CutPrefix(p.rest, prefix)
 	if ok {
@@ -220,7 +222,8 @@ func isWord(c byte) bool {
 	return c == '_' || isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// node reads a node below a level: a weight, a name, or a column and groups.
+// node reads a node on a later column than above: a weight, a name, or a column
+// and its groups.
 func (p *parser) node(above int) *node {
 	if p.rest == "" {
 		return p.fail()
@@ -320,13 +323,13 @@ func (p *parser) value() Value {
 	return Int(n)
 }
 
-// branches collects the groups of one node as they are read.
+// branches collects the groups of one node during parsing.
 type branches struct {
 	domain Domain
 	spans  []span
 	cases  []valueCase
 	rest   *node
-	other  bool // the group being read is that of every other value
+	other  bool // the group being read is "else"
 }
 
 type mark struct{ spans, cases int }
@@ -360,7 +363,7 @@ func (b *branches) add(p *parser) {
 	b.spans = append(b.spans, span{Range: Range{lo, hi}})
 }
 
-// lead sets where the values read since the mark lead.
+// lead sets the child of the values read since the mark.
 func (b *branches) lead(from mark, to *node) {
 	for i := from.spans; i < len(b.spans); i++ {
 		b.spans[i].to = to
@@ -373,8 +376,8 @@ func (b *branches) lead(from mark, to *node) {
 	}
 }
 
-// climb makes a ramp of the one range read since the mark, which leads to its
-// first weight: the step follows.
+// climb turns the one range read since the mark into a ramp. The range leads to
+// the first weight; the step comes next in the text.
 func (b *branches) climb(from mark, p *parser) {
 	sign := p.rest[:1]
 	p.rest = p.rest[1:]
@@ -402,7 +405,7 @@ func (b *branches) climb(from mark, p *parser) {
 	}
 }
 
-// node returns the reduced node, or fails where values overlap.
+// node returns the reduced node. It fails if values overlap.
 func (b *branches) node(level int, p *parser) *node {
 	if !b.domain.Finite() {
 		sortCases(b.cases)

@@ -20,7 +20,8 @@ import (
 )
 
 // maxCode bounds the size of universes whose elements are named by one-word
-// codes: a prime just above them, 2^61 − 1, is the modulus of fast hashing.
+// codes. 2^61 − 1 is a prime above every such code, and the modulus of fast
+// hashing.
 const maxCode = 1<<61 - 1
 
 // Column is a declared column.
@@ -29,30 +30,30 @@ type Column struct {
 	Domain Domain
 }
 
-// Universe is the set X of possible records: the product of the domains of
-// the declared columns, in declared order. It is infinite when a column is
+// Universe is the set X of possible records: the product of the domains of the
+// declared columns, in declared order. It is infinite when a column is
 // unbounded. It is immutable.
 type Universe struct {
 	columns []Column
 	size    *big.Int // nil when infinite
-	stride  []uint64 // of a coded universe: what one step of a column adds to the code
+	stride  []uint64 // coded universes only: the change of the code per ordinal of each column
 
 	projecting  sync.RWMutex
-	projections []projection // that were asked for
+	projections []projection // the projections asked for so far
 }
 
-// projection is the universe of some of the columns.
+// projection is the universe of a subset of the columns.
 type projection struct {
 	columns []int
 	u       *Universe
 }
 
-// maxProjections bounds how many a universe keeps: releases and mechanisms are
-// over few lists of columns.
+// maxProjections bounds how many projections a universe keeps. Releases and
+// mechanisms cover few different lists of columns.
 const maxProjections = 64
 
-// NewUniverse returns the universe of the columns. Names are compared without
-// case, as SQLite does; an empty or repeated name is refused.
+// NewUniverse returns the universe of the columns. It compares names without
+// case, as SQLite does, and refuses an empty or repeated name.
 func NewUniverse(columns []Column) (*Universe, error) {
 	seen := make(map[string]bool)
 	for _, c := range columns {
@@ -86,8 +87,8 @@ func newUniverse(columns []Column) *Universe {
 	return u
 }
 
-// SameName reports whether two names are equal to SQLite: it ignores the case of
-// ASCII letters, and of no others.
+// SameName reports whether SQLite takes two names as equal. SQLite ignores the
+// case of ASCII letters only.
 func SameName(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -100,8 +101,8 @@ func SameName(a, b string) bool {
 	return true
 }
 
-// FoldName maps names that SQLite takes as equal to one text: ASCII letters
-// lose their case, byte by byte.
+// FoldName maps all names that SQLite takes as equal to one text: it
+// lower-cases ASCII letters.
 func FoldName(name string) string {
 	b := []byte(name)
 	for i, c := range b {
@@ -133,8 +134,8 @@ func (u *Universe) Index(name string) (int, bool) {
 // Size returns |X|, or nil when it is infinite. The result must not be changed.
 func (u *Universe) Size() *big.Int { return u.size }
 
-// Coded reports whether |X| < 2^61 − 1, so that elements are named by their
-// mixed-radix codes 0 … |X|−1, the last column varying fastest.
+// Coded reports whether |X| < 2^61 − 1. The elements of a coded universe are
+// named by their mixed-radix codes 0 … |X|−1; the last column varies fastest.
 func (u *Universe) Coded() bool {
 	return u.size != nil && u.size.IsUint64() && u.size.Uint64() < maxCode
 }
@@ -167,8 +168,8 @@ func (u *Universe) Project(columns []int) *Universe {
 const MaxDomain = 1 << 61
 
 // Domain is the declared domain of a column: a finite list, an integer range,
-// or every text and NULL. It is immutable. The values of a finite domain are
-// sorted by Compare and numbered by ordinals 0 … Size−1.
+// or every text and NULL. It is immutable. Compare sorts the values of a finite
+// domain, and ordinals 0 … Size−1 number them.
 type Domain struct{ d *domain }
 
 type domain struct {
@@ -181,8 +182,8 @@ type domain struct {
 	size    uint64
 }
 
-// NewList returns the domain of the listed values, which may include NULL.
-// An empty list, a duplicate and a value of another type are refused.
+// NewList returns the domain of the listed values, which may include NULL. It
+// refuses an empty list, a duplicate, and a value of another type.
 func NewList(t Type, values []Value) (Domain, error) {
 	if len(values) == 0 {
 		return Domain{}, sqlerr.New(sqlerr.Invalid, "the list of values is empty")
@@ -238,7 +239,8 @@ func (d Domain) Size() uint64 { return d.d.size }
 // HasNull reports whether NULL is a value of the domain.
 func (d Domain) HasNull() bool { return d.d.null }
 
-// Ordinal returns the number of v in a finite domain; false when v is not in it.
+// Ordinal returns the ordinal of v in a finite domain, and false when v is not
+// in it.
 func (d Domain) Ordinal(v Value) (uint64, bool) {
 	e := d.d
 	if e.list != nil {
@@ -256,7 +258,8 @@ func (d Domain) Ordinal(v Value) (uint64, bool) {
 	return uint64(v.n) - uint64(e.lo) + e.shift(), true
 }
 
-// shift is the ordinal of the first integer of a range: NULL sorts first.
+// shift returns the ordinal of the first integer of a range. NULL has ordinal
+// 0.
 func (e *domain) shift() uint64 {
 	if e.null {
 		return 1
@@ -285,7 +288,8 @@ func (d Domain) Contains(v Value) bool {
 	return ok
 }
 
-// String returns the domain as it is declared after a column's type.
+// String returns the domain in the syntax of a column declaration, without the
+// type.
 func (d Domain) String() string {
 	e := d.d
 	switch {
@@ -301,7 +305,8 @@ func (d Domain) String() string {
 	return "IN (" + joinValues(declaredOrder(e.list)) + ")"
 }
 
-// declaredOrder returns sorted values with NULL last, as people write it.
+// declaredOrder returns sorted values with NULL moved to the end, as people
+// write them.
 func declaredOrder(values []Value) []Value {
 	if values[0].IsNull() {
 		return append(slices.Clone(values[1:]), values[0])
