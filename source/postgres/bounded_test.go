@@ -14,6 +14,7 @@ import (
 // stopping a statement. The same reader must then go on, on the same snapshot: a
 // later error would tell of the rows.
 func TestTooManyCellsKeepTheSnapshot(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	execute(t, conn, `CREATE TABLE wide (a integer, u integer)`, `INSERT INTO wide SELECT i, i / 2 FROM generate_series(1, 40000) AS i`)

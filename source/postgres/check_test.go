@@ -21,6 +21,7 @@ func check(pool *Pool, table source.Table) (schema source.Schema, err error) {
 }
 
 func TestCheckResolvesBases(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	execute(t, conn, "CREATE TABLE a (x int, y text, d date)", `CREATE TABLE "Odd ""name" (x int)`, "CREATE TABLE unread (x int)", "CREATE SCHEMA s", "CREATE TABLE s.a (x int)",
@@ -68,6 +69,7 @@ func TestCheckResolvesBases(t *testing.T) {
 // TestWrongTypesAreNoted has a note for each column whose type can hold more than
 // whole numbers where those are declared, with a statement that runs.
 func TestWrongTypesAreNoted(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	execute(t, conn, "CREATE TABLE mixed (i int, b bool, n numeric, f float8, s text, v varchar(9))", "INSERT INTO mixed VALUES (1, true, 1.5, 1.5, '1.5', 'x'), (1, true, 1, 1, '1', '-1')")
@@ -93,6 +95,7 @@ func TestWrongTypesAreNoted(t *testing.T) {
 }
 
 func TestCheckRefuses(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	prepare(t, conn)
@@ -161,6 +164,7 @@ func TestCheckRefuses(t *testing.T) {
 
 // TestSchemaText changes what a source is made of, and what it is not.
 func TestSchemaText(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	prepare(t, conn)

@@ -98,6 +98,7 @@ func TestErrorsTellNothing(t *testing.T) {
 
 // TestCancel ends a read that would take hours, on the server too.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	execute(t, conn, "CREATE TABLE a (x int)", "INSERT INTO a SELECT generate_series(0, 5000)", "CREATE VIEW slow AS SELECT a.x FROM a, a AS b, a AS c")
@@ -136,6 +137,7 @@ func cut(t testing.TB, conn *pgx.Conn) {
 // TestLostConnections starts over while nothing was counted, and not later: two
 // counts of one snapshot never come from two.
 func TestLostConnections(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
@@ -172,6 +174,7 @@ func TestLostConnections(t *testing.T) {
 
 // TestSnapshotHoldsTheSchema lets nobody change a table that is being read.
 func TestSnapshotHoldsTheSchema(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)

@@ -19,6 +19,7 @@ import (
 // TestForeignTablesOfOneTable declares foreign tables over the same rows: they
 // have a base in common, or their rows would have two budgets.
 func TestForeignTablesOfOneTable(t *testing.T) {
+	t.Parallel()
 	pool, conn, _ := spread(t, 0)
 	execute(t, conn, "CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host 'Nowhere', dbname 'd')", "CREATE USER MAPPING FOR postgres SERVER far OPTIONS (user 'x')",
 		"CREATE SERVER again FOREIGN DATA WRAPPER postgres_fdw OPTIONS (dbname 'd', port '5432', host 'nowhere', fetch_size '7')", "CREATE USER MAPPING FOR postgres SERVER again OPTIONS (user 'y')",
@@ -60,6 +61,7 @@ func shares(first, then source.Schema) bool {
 // it, and of this one where a foreign server leads back to it: what has the same
 // rows there has one account, and other tables have their own.
 func TestForeignCatalogs(t *testing.T) {
+	t.Parallel()
 	pool, conn, _ := spread(t, 0)
 	config, err := pgx.ParseConfig(pgtest.Shared(t).DSN())
 	must(t, err)
@@ -117,6 +119,7 @@ func TestForeignCatalogs(t *testing.T) {
 
 // TestOtherWrappers refuses foreign tables that fail on what their rows are.
 func TestOtherWrappers(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	if _, err := conn.Exec(context.Background(), "CREATE EXTENSION file_fdw"); err != nil {

@@ -26,6 +26,7 @@ var extremes = map[string][]string{
 // TestTotalFunctionsDoNotFail calls every function of the server that views may
 // call, by name, with what is most likely to make it fail.
 func TestTotalFunctionsDoNotFail(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	_, dsn := opened(t)
 	conn := dialled(t, dsn)
@@ -79,6 +80,7 @@ func TestTotalFunctionsDoNotFail(t *testing.T) {
 // TestTotalAggregatesDoNotFail gives every aggregate that views may call all that
 // is most likely to make it fail, at once and many times.
 func TestTotalAggregatesDoNotFail(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	_, dsn := opened(t)
 	conn := dialled(t, dsn)

@@ -16,6 +16,7 @@ import (
 // SQLite's reader. A rank that differed in one would keep another row in half of
 // the cases.
 func TestKeptOfLongTexts(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	pool, dsn := opened(t)
 	conn, db := dialled(t, dsn), memory(t)

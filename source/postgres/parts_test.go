@@ -69,6 +69,7 @@ func explained(t testing.TB, r *reader, s statement) string {
 // TestShardsCount sends the counting to the servers that have the rows, whatever
 // the statement groups by, and gets what a plain table of the same rows gives.
 func TestShardsCount(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	pool, conn, table := spread(t, 3000)
 	execute(t, conn, "CREATE TABLE plain AS SELECT * FROM visits")
@@ -131,6 +132,7 @@ func TestShardsCount(t *testing.T) {
 // TestStepsDoNotTellOfRows reads a partitioned table of which the server expects
 // few rows, and then many: there are as many steps either way.
 func TestStepsDoNotTellOfRows(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)

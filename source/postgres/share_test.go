@@ -15,6 +15,7 @@ import (
 // TestSharedSnapshot reads many partitions by several connections, while others
 // change the rows and end all connections but the one that has the snapshot.
 func TestSharedSnapshot(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
@@ -88,6 +89,7 @@ func TestSharedSnapshot(t *testing.T) {
 // TestUnsharedSnapshot reads all by one connection where the server does not
 // share the snapshot, as within a subtransaction.
 func TestUnsharedSnapshot(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
@@ -110,6 +112,7 @@ func TestUnsharedSnapshot(t *testing.T) {
 // TestLostSnapshot ends the connection that has the snapshot amid a shared read:
 // the read starts over, on a new snapshot.
 func TestLostSnapshot(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)

@@ -15,6 +15,7 @@ import (
 // columns of every type, values that are alike in some ways and not in others,
 // and any query.
 func TestSameAsSQLite(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn, db := dialled(t, dsn), memory(t)
 	prepare(t, conn)
@@ -27,6 +28,7 @@ func TestSameAsSQLite(t *testing.T) {
 // TestUnitsSameAsSQLite holds the rows kept of units to those that SQLite's
 // reader keeps, whether the server or Go ranks them.
 func TestUnitsSameAsSQLite(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn, db := dialled(t, dsn), memory(t)
 	prepare(t, conn)

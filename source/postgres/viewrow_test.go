@@ -56,6 +56,7 @@ func ofUnit(name, unit string) source.Table {
 // TestViewsThatCanFail refuses views of which one row makes the server fail where
 // it is reached, and no other does.
 func TestViewsThatCanFail(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	pool, dsn := opened(t)
 	views, fall := fallible(t, dsn)
@@ -84,6 +85,7 @@ func TestViewsThatCanFail(t *testing.T) {
 // TestViewsThatVary refuses views over values that differ and compare as equal,
 // of which a group shows any.
 func TestViewsThatVary(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	execute(t, conn, `CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`, "CREATE TABLE a (f text COLLATE folded, g text COLLATE folded, s text)")
@@ -98,6 +100,7 @@ func TestViewsThatVary(t *testing.T) {
 
 // TestViewsThatCannotFail reads views on the rows that fail others.
 func TestViewsThatCannotFail(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	_, fall := fallible(t, dsn)
 	fall()
@@ -124,6 +127,7 @@ func TestViewsThatCannotFail(t *testing.T) {
 // TestVouchedViewsDoNotFail makes views at random, of what is allowed and what is
 // not, and reads those that are vouched for on rows that fail others.
 func TestVouchedViewsDoNotFail(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	_, fall := fallible(t, dsn)
 	fall()

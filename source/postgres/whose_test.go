@@ -28,6 +28,7 @@ func visited(t testing.TB, conn *pgx.Conn) {
 // row of a table must not be several of theirs, and with it a row must be of one
 // unit.
 func TestWhoseRows(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	visited(t, conn)
@@ -118,6 +119,7 @@ func TestWhoseRows(t *testing.T) {
 // TestMaterializedViews reads what was stored of a table, and not what was of a
 // view, which may have been another then.
 func TestMaterializedViews(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	visited(t, conn)
@@ -133,6 +135,7 @@ func TestMaterializedViews(t *testing.T) {
 
 // TestViewsOfThemselves refuses views that have no end.
 func TestViewsOfThemselves(t *testing.T) {
+	t.Parallel()
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	execute(t, conn, "CREATE TABLE a (u int)", "CREATE VIEW one AS SELECT u FROM a", "CREATE VIEW two AS SELECT u FROM one", "CREATE OR REPLACE VIEW one AS SELECT u FROM two")
@@ -149,6 +152,7 @@ func TestViewsOfThemselves(t *testing.T) {
 // rows. There are views enough of both kinds: of 120, fewer than 6 of either would be
 // accepted less than once in 1e9 runs, as 35 and 45 are on average.
 func TestRowsOfRandomViews(t *testing.T) {
+	t.Parallel()
 	const made, least = 120, 6
 	seed := time.Now().UnixNano()
 	random := rand.New(rand.NewSource(seed))
