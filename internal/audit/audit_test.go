@@ -24,13 +24,13 @@ import (
 const holdMiss = 1e-8
 
 // times makes mustHold look harder: it multiplies the runs of every mechanism that
-// keeps its claim. With 5, which .ci/run gives, they run more often than their broken
-// twins in firing_test.go have to.
+// keeps its claim. With 20, which .ci/run gives, they run more often than their
+// broken twins in firing_test.go have to.
 var times = flag.Int("times", 1, "run each mechanism so many times as often")
 
 // keptRuns is how often a mechanism that keeps its claim runs on each database by
 // default, and keptGaps how often where a fault takes more runs to catch.
-const keptRuns, keptGaps = 4_000, 8_000
+const keptRuns, keptGaps = MinRuns, 2 * MinRuns
 
 // mustHold audits a mechanism that keeps its claim. It makes runs on each
 // database, more with -times.
