@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -7,14 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 func TestPublic(t *testing.T) {
 	s := open(t, dbPath(t))
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.DropPublic("icd10") }), sqlerr.Unknown)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.DropPublic("icd10") }), sqlerr.Unknown)
 	declare(t, s, "raws")
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		if err := tx.AddPublic("zips"); err != nil {
 			return err
 		}
@@ -23,12 +24,12 @@ func TestPublic(t *testing.T) {
 	if got := publics(t, s); got != "Icd10 zips" {
 		t.Errorf("publics %q", got)
 	}
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddPublic("ICD10") }), sqlerr.Invalid)
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddPublic("RAWS") }), sqlerr.Invalid)
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error {
-		return tx.CreateAccount(&Account{Caps: someCaps(), Bases: []string{"other", "ZIPS"}})
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic("ICD10") }), sqlerr.Invalid)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic("RAWS") }), sqlerr.Invalid)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error {
+		return tx.CreateAccount(&catalog.Account{Caps: someCaps(), Bases: []string{"other", "ZIPS"}})
 	}), sqlerr.Invalid)
-	write(t, s, func(tx *Tx) error { return tx.DropPublic("ICD10") })
+	write(t, s, func(tx *catalog.Tx) error { return tx.DropPublic("ICD10") })
 	if got := publics(t, s); got != "zips" {
 		t.Errorf("after the drop %q", got)
 	}
@@ -40,9 +41,9 @@ func TestPublic(t *testing.T) {
 func TestAccountsOutside(t *testing.T) {
 	s := open(t, dbPath(t))
 	const one, two = "postgresql:1/postgres_fdw:h:5432/one", "postgresql:1/postgres_fdw:h:5432/two"
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		for _, bases := range [][]string{{one}, {two + "/public.a"}, {two + "/public.b"}, {"postgresql:1/d/public.p"}, {"file"}} {
-			if err := tx.CreateAccount(&Account{Epsilon: "1", Delta: "0", Interactive: "0", Caps: someCaps(), Bases: bases}); err != nil {
+			if err := tx.CreateAccount(&catalog.Account{Epsilon: "1", Delta: "0", Interactive: "0", Caps: someCaps(), Bases: bases}); err != nil {
 				return err
 			}
 		}
@@ -52,13 +53,13 @@ func TestAccountsOutside(t *testing.T) {
 		bases, also string
 		id          int64 // 0: none; -1: refused
 	}{
-		{one, "", 1}, {one + "/public.a", "", 1}, {strings.ToUpper(one[len(postgresPrefix):]), "", 0}, {postgresPrefix + strings.ToUpper(one[len(postgresPrefix):]), "", 1}, {one + "more", "", 0},
+		{one, "", 1}, {one + "/public.a", "", 1}, {strings.ToUpper(one[len(catalog.PostgresPrefix):]), "", 0}, {catalog.PostgresPrefix + strings.ToUpper(one[len(catalog.PostgresPrefix):]), "", 1}, {one + "more", "", 0},
 		{two + "/public.a", "", 2}, {two + "/public.c", "", 0}, {two, "", -1}, {"postgresql:1/postgres_fdw:h:5432/three", "", 0},
 		{"postgresql:1/d/public.q", one, 1}, {"postgresql:1/d/public.p", "postgresql:1/d/public.q", 4}, {"postgresql:1/d/public.p", one, -1}, {"postgresql:1/d/public.q", two, -1},
 		{"file/more", "", 0}, {"postgresql:1/d/public.p postgresql:1/d/public.q", one, -1}, {"postgresql:1/d", "", 4},
 	} {
-		var got *Account
-		err := s.Read(context.Background(), func(tx *Tx) (err error) {
+		var got *catalog.Account
+		err := s.Read(context.Background(), func(tx *catalog.Tx) (err error) {
 			got, err = tx.AccountFor(strings.Fields(c.bases), strings.Fields(c.also)...)
 			return err
 		})
@@ -73,12 +74,12 @@ func TestAccountsOutside(t *testing.T) {
 
 func TestAccounts(t *testing.T) {
 	s := open(t, dbPath(t))
-	two := &Account{Epsilon: "2.0", Delta: "1e-6", Interactive: "0.50", Caps: someCaps(), Bases: []string{"visits", "Admissions"}}
-	write(t, s, func(tx *Tx) error {
+	two := &catalog.Account{Epsilon: "2.0", Delta: "1e-6", Interactive: "0.50", Caps: someCaps(), Bases: []string{"visits", "Admissions"}}
+	write(t, s, func(tx *catalog.Tx) error {
 		if err := tx.CreateAccount(two); err != nil {
 			return err
 		}
-		return tx.CreateAccount(&Account{Epsilon: "1", Delta: "0", Interactive: "0", Caps: someCaps(), Bases: []string{"bills"}})
+		return tx.CreateAccount(&catalog.Account{Epsilon: "1", Delta: "0", Interactive: "0", Caps: someCaps(), Bases: []string{"bills"}})
 	})
 	if !slices.Equal(two.Bases, []string{"Admissions", "visits"}) || two.ID == 0 || two.CreatedAt.IsZero() {
 		t.Errorf("stored %+v", two)
@@ -90,8 +91,8 @@ func TestAccounts(t *testing.T) {
 		{"ADMISSIONS visits", two.ID}, {"VISITS", two.ID}, {"new", 0}, {"new newer", 0}, {"bills", 2},
 		{"admissions bills", -1}, {"admissions new", -1}, {"new admissions", -1}, {"admissions visits new", -1},
 	} {
-		var got *Account
-		err := s.Read(context.Background(), func(tx *Tx) (err error) { got, err = tx.AccountFor(strings.Fields(c.bases)); return err })
+		var got *catalog.Account
+		err := s.Read(context.Background(), func(tx *catalog.Tx) (err error) { got, err = tx.AccountFor(strings.Fields(c.bases)); return err })
 		switch {
 		case c.id == -1:
 			wantCode(t, err, sqlerr.Invalid)
@@ -104,11 +105,11 @@ func TestAccounts(t *testing.T) {
 		}
 	}
 	for _, bases := range [][]string{nil, {"bills"}, {"BILLS", "x"}} {
-		wantCode(t, s.Write(context.Background(), func(tx *Tx) error {
-			return tx.CreateAccount(&Account{Caps: someCaps(), Bases: bases})
+		wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error {
+			return tx.CreateAccount(&catalog.Account{Caps: someCaps(), Bases: bases})
 		}), sqlerr.Invalid)
 	}
-	read(t, s, func(tx *Tx) error {
+	read(t, s, func(tx *catalog.Tx) error {
 		all, err := tx.Accounts()
 		if len(all) != 2 || !reflect.DeepEqual(&all[0], two) {
 			t.Errorf("accounts %+v", all)

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 )
 
 func BenchmarkCharge(b *testing.B) {
 	s := open(b, dbPath(b))
-	a := &Account{Bases: []string{"raws"}, Caps: accounting.Caps{ReleaseEpsilon: math.MaxInt64 / 2}}
-	write(b, s, func(tx *Tx) error { return tx.CreateAccount(a) })
+	a := &catalog.Account{Bases: []string{"raws"}, Caps: accounting.Caps{ReleaseEpsilon: math.MaxInt64 / 2}}
+	write(b, s, func(tx *catalog.Tx) error { return tx.CreateAccount(a) })
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := charge(s, a.ID, KindReleases, epsilon(1, 0)); err != nil {
+		if err := charge(s, a.ID, catalog.KindReleases, epsilon(1, 0)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -24,13 +25,13 @@ func BenchmarkCharge(b *testing.B) {
 
 func BenchmarkAnswers(b *testing.B) {
 	s := open(b, dbPath(b))
-	table := &Table{Name: "t", Columns: clinicColumns()}
-	write(b, s, func(tx *Tx) error {
+	table := &catalog.Table{Name: "t", Columns: clinicColumns()}
+	write(b, s, func(tx *catalog.Tx) error {
 		if err := tx.AddTable(table); err != nil {
 			return err
 		}
 		for i := range 1000 {
-			if err := tx.PutAnswer(&Answer{TableID: table.ID, Query: fmt.Sprint("q", i), Kind: AnswerDirect}); err != nil {
+			if err := tx.PutAnswer(&catalog.Answer{TableID: table.ID, Query: fmt.Sprint("q", i), Kind: catalog.AnswerDirect}); err != nil {
 				return err
 			}
 		}
@@ -66,18 +67,18 @@ func BenchmarkListings(b *testing.B) {
 	s := open(b, dbPath(b))
 	for i := range 2 {
 		_, table := declare(b, s, fmt.Sprintf("t%dx", i))
-		write(b, s, func(tx *Tx) error {
+		write(b, s, func(tx *catalog.Tx) error {
 			for j := range 2 {
-				if err := tx.AddRelease(&Release{Name: fmt.Sprint("r", i, j), TableID: table}, nil); err != nil {
+				if err := tx.AddRelease(&catalog.Release{Name: fmt.Sprint("r", i, j), TableID: table}, nil); err != nil {
 					return err
 				}
 			}
-			return tx.AddMechanism(&Mechanism{Name: fmt.Sprint("m", i), TableID: table}, nil)
+			return tx.AddMechanism(&catalog.Mechanism{Name: fmt.Sprint("m", i), TableID: table}, nil)
 		})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		read(b, s, func(tx *Tx) error {
+		read(b, s, func(tx *catalog.Tx) error {
 			_, err1 := tx.Publics()
 			_, err2 := tx.Tables()
 			_, err3 := tx.Releases(0)

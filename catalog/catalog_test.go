@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 func holdLease(path string) {
-	s, err := Open(context.Background(), path, Options{})
+	s, err := catalog.Open(context.Background(), path, catalog.Options{})
 	if err == nil {
 		_, err = s.AcquireLease(context.Background())
 	}
@@ -70,11 +71,11 @@ func (m *template) copyTo(t *testing.T, path string, make func(path string)) {
 
 func dbPath(t testing.TB) string { return filepath.Join(t.TempDir(), "test.db") }
 
-func open(t testing.TB, path string) *Store { return openWith(t, path, Options{}) }
+func open(t testing.TB, path string) *catalog.Store { return openWith(t, path, catalog.Options{}) }
 
-func openWith(t testing.TB, path string, o Options) *Store {
+func openWith(t testing.TB, path string, o catalog.Options) *catalog.Store {
 	t.Helper()
-	s, err := Open(context.Background(), path, o)
+	s, err := catalog.Open(context.Background(), path, o)
 	if err != nil {
 		t.Fatalf("open %s: %v", path, err)
 	}
@@ -82,14 +83,14 @@ func openWith(t testing.TB, path string, o Options) *Store {
 	return s
 }
 
-func write(t testing.TB, s *Store, fn func(*Tx) error) {
+func write(t testing.TB, s *catalog.Store, fn func(*catalog.Tx) error) {
 	t.Helper()
 	if err := s.Write(context.Background(), fn); err != nil {
 		t.Fatalf("write: %v", err)
 	}
 }
 
-func read(t testing.TB, s *Store, fn func(*Tx) error) {
+func read(t testing.TB, s *catalog.Store, fn func(*catalog.Tx) error) {
 	t.Helper()
 	if err := s.Read(context.Background(), fn); err != nil {
 		t.Fatalf("read: %v", err)
@@ -99,7 +100,7 @@ func read(t testing.TB, s *Store, fn func(*Tx) error) {
 // raw runs statements through a connection that is not the catalog's.
 func raw(t testing.TB, path string, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(path, time.Second))
+	db, err := sql.Open("sqlite", catalog.DSN(path, time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,14 +140,14 @@ func someCaps() accounting.Caps {
 
 // declare opens an account over base and declares a table of the same name
 // without its last letter.
-func declare(t testing.TB, s *Store, base string) (account, table int64) {
+func declare(t testing.TB, s *catalog.Store, base string) (account, table int64) {
 	t.Helper()
-	write(t, s, func(tx *Tx) error {
-		a := &Account{Epsilon: "2", Delta: "1e-6", Interactive: "0.5", Caps: someCaps(), Bases: []string{base}}
+	write(t, s, func(tx *catalog.Tx) error {
+		a := &catalog.Account{Epsilon: "2", Delta: "1e-6", Interactive: "0.5", Caps: someCaps(), Bases: []string{base}}
 		if err := tx.CreateAccount(a); err != nil {
 			return err
 		}
-		tab := &Table{Name: base[:len(base)-1], Source: base, Columns: clinicColumns(), Account: a.ID, MaxRows: 1}
+		tab := &catalog.Table{Name: base[:len(base)-1], Source: base, Columns: clinicColumns(), Account: a.ID, MaxRows: 1}
 		if err := tx.AddTable(tab); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
@@ -20,11 +21,11 @@ func TestCopy(t *testing.T) {
 	raw(t, path, `CREATE TABLE other (a INTEGER PRIMARY KEY, "the ""b" TEXT, c AS (a + 1))`, `INSERT INTO other VALUES (7, 'x')`,
 		`CREATE TABLE secret (a)`, `INSERT INTO secret VALUES (1)`, `CREATE VIEW seen AS SELECT * FROM other`,
 		`CREATE TRIGGER never BEFORE INSERT ON other BEGIN SELECT RAISE(ABORT, 'no'); END`)
-	write(t, s, func(tx *Tx) error {
-		if err := tx.AddRelease(&Release{Name: "r", TableID: table}, []byte("payload")); err != nil {
+	write(t, s, func(tx *catalog.Tx) error {
+		if err := tx.AddRelease(&catalog.Release{Name: "r", TableID: table}, []byte("payload")); err != nil {
 			return err
 		}
-		return tx.Charge(account, KindReleases, "a", "b", epsilon(1, 0))
+		return tx.Charge(account, catalog.KindReleases, "a", "b", epsilon(1, 0))
 	})
 	before, err := os.ReadFile(path)
 	if err != nil {
@@ -35,13 +36,13 @@ func TestCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	write(t, c, func(tx *Tx) error {
-		if err := tx.Charge(account, KindReleases, "a", "b", epsilon(2, 0)); err != nil {
+	write(t, c, func(tx *catalog.Tx) error {
+		if err := tx.Charge(account, catalog.KindReleases, "a", "b", epsilon(2, 0)); err != nil {
 			return err
 		}
-		return tx.AddRelease(&Release{Name: "later", TableID: table}, nil)
+		return tx.AddRelease(&catalog.Release{Name: "later", TableID: table}, nil)
 	})
-	read(t, c, func(tx *Tx) error {
+	read(t, c, func(tx *catalog.Tx) error {
 		for text, want := range map[string]string{
 			`SELECT a || "the ""b" || c FROM seen`: "7x8", `SELECT COUNT(*) FROM secret`: "0", `SELECT COUNT(*) FROM dpsql_payloads`: "0"} {
 			var got string
@@ -58,10 +59,10 @@ func TestCopy(t *testing.T) {
 		}
 		return err
 	})
-	if err := c.Read(context.Background(), (*Tx).VerifyLedger); err != nil {
+	if err := c.Read(context.Background(), (*catalog.Tx).VerifyLedger); err != nil {
 		t.Error(err)
 	}
-	read(t, s, func(tx *Tx) error {
+	read(t, s, func(tx *catalog.Tx) error {
 		spent, err := tx.Spent(account)
 		if spent != epsilon(1, 0) {
 			t.Errorf("of the file spent %v", spent)
@@ -75,7 +76,7 @@ func TestCopy(t *testing.T) {
 		t.Errorf("files %q", files)
 	}
 	c.Close()
-	if err := c.Read(context.Background(), func(*Tx) error { return nil }); sqlerr.CodeOf(err) != sqlerr.Internal {
+	if err := c.Read(context.Background(), func(*catalog.Tx) error { return nil }); sqlerr.CodeOf(err) != sqlerr.Internal {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -90,7 +91,7 @@ func TestCopyOfNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
-		write(t, c, func(tx *Tx) error {
+		write(t, c, func(tx *catalog.Tx) error {
 			_, err := tx.SQL().ExecContext(context.Background(), fmt.Sprintf(`CREATE TABLE t%d (a)`, i))
 			return err
 		})

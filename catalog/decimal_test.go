@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"dpsql/catalog"
 )
 
 func TestShortDecimal(t *testing.T) {
@@ -20,7 +22,7 @@ func TestShortDecimal(t *testing.T) {
 		{123456, 3, true, "123.5"}, {123456, 3, false, "123.4"}, {999999, 3, true, "1000"}, {999999, 3, false, "999.9"},
 		{99999, 0, true, "100000"}, {1000e15 - 1, 15, false, "999.9"}, {1234567, 0, false, "1234000"}, {1, 18, true, "1e-18"}, {math.MaxInt64, 0, true, "9.224e18"},
 	} {
-		if got := shortDecimal(c.units, c.places, c.up); got != c.want {
+		if got := catalog.ShortDecimal(c.units, c.places, c.up); got != c.want {
 			t.Errorf("shortDecimal(%d, %d, %v) = %q, want %q", c.units, c.places, c.up, got, c.want)
 		}
 	}
@@ -38,7 +40,7 @@ func FuzzShortDecimal(f *testing.F) {
 		}
 		exact, _ := new(big.Rat).SetString(strconv.FormatInt(units, 10) + "e-" + strconv.Itoa(int(places)))
 		for _, up := range []bool{true, false} {
-			text := shortDecimal(units, int(places), up)
+			text := catalog.ShortDecimal(units, int(places), up)
 			got, ok := new(big.Rat).SetString(text)
 			if !ok {
 				t.Fatalf("%q is no number", text)

@@ -1,10 +1,11 @@
-package catalog
+package catalog_test
 
 import (
 	"math"
 	"strings"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -37,11 +38,11 @@ func TestDomainsRoundTrip(t *testing.T) {
 		domain(query.NewList(query.TypeText, append(texts, query.Null()))),
 		domain(query.NewList(query.TypeText, many)),
 	} {
-		text, err := encodeDomain(d)
+		text, err := catalog.EncodeDomain(d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := decodeDomain(d.Type().String(), text)
+		back, err := catalog.DecodeDomain(d.Type().String(), text)
 		if err != nil {
 			t.Fatalf("%.80s: %v", text, err)
 		}
@@ -57,7 +58,7 @@ func TestDomainsRoundTrip(t *testing.T) {
 	}
 	for _, bad := range [][2]string{{"TEXT", `{"range":[1,2]}`}, {"INTEGER", `{}`}, {"INTEGER", `{"values":["x"]}`}, {"INTEGER", `{"range":[2,1]}`},
 		{"TEXT", `{"values":[1]}`}, {"TEXT", `{`}, {"TEXT", `{"values":[]}`}, {"INTEGER", `{"values":[1.5]}`}, {"INTEGER", `{"values":[1,1]}`}} {
-		_, err := decodeDomain(bad[0], bad[1])
+		_, err := catalog.DecodeDomain(bad[0], bad[1])
 		if sqlerr.CodeOf(err) != sqlerr.Corrupt {
 			t.Errorf("%s %s: %v", bad[0], bad[1], err)
 		}

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 )
 
 var faultSteps = flag.Int("fault-steps", 150, "transactions of TestTransactionsAfterFaults")
@@ -42,22 +43,22 @@ type faulty struct {
 }
 
 // injectFaults gives a store a pool whose statements can fail.
-func injectFaults(t *testing.T, s *Store) *faulty {
+func injectFaults(t *testing.T, s *catalog.Store) *faulty {
 	t.Helper()
 	f := &faulty{}
-	text := dsn(s.path, s.options.BusyTimeout, "mode=rw", "_txlock=immediate", "_pragma="+pragma("foreign_keys", "1"),
-		"_pragma="+pragma("journal_mode", s.journal), "_pragma="+pragma("synchronous", "full"))
-	real, err := newConnector(text)
+	text := catalog.DSN(s.Path(), s.Options().BusyTimeout, "mode=rw", "_txlock=immediate", "_pragma="+catalog.Pragma("foreign_keys", "1"),
+		"_pragma="+catalog.Pragma("journal_mode", s.Journal()), "_pragma="+catalog.Pragma("synchronous", "full"))
+	real, err := catalog.NewConnector(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.writer = sql.OpenDB(faultyConnector{real, f})
-	s.writer.SetMaxOpenConns(1)
+	s.SetWriter(sql.OpenDB(faultyConnector{real, f}))
+	s.Writer().SetMaxOpenConns(1)
 	return f
 }
 
 // around runs a statement, or fails as was ordered.
-func (f *faulty) around(conn sqliteConn, do func() error) error {
+func (f *faulty) around(conn catalog.SQLiteConn, do func() error) error {
 	if f.left == 0 {
 		return do()
 	}
@@ -90,28 +91,27 @@ func (c faultyConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := conn.(*cachingConn)
-	k.sqliteConn = faultyConn{k.sqliteConn, c.f}
-	return k, nil
+	catalog.Interpose(conn, func(real catalog.SQLiteConn) catalog.SQLiteConn { return faultyConn{real, c.f} })
+	return conn, nil
 }
 
 type faultyConn struct {
-	sqliteConn
+	catalog.SQLiteConn
 	f *faulty
 }
 
 func (c faultyConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (r driver.Result, err error) {
-	err = c.f.around(c.sqliteConn, func() error { r, err = c.sqliteConn.ExecContext(ctx, text, args); return err })
+	err = c.f.around(c.SQLiteConn, func() error { r, err = c.SQLiteConn.ExecContext(ctx, text, args); return err })
 	return r, err
 }
 
 func (c faultyConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
-	s, err := c.sqliteConn.PrepareContext(ctx, text)
+	s, err := c.SQLiteConn.PrepareContext(ctx, text)
 	return faultyStmt{s, c}, err
 }
 
 func (c faultyConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	tx, err := c.sqliteConn.BeginTx(ctx, o)
+	tx, err := c.SQLiteConn.BeginTx(ctx, o)
 	return faultyTx{tx, c}, err
 }
 
@@ -121,12 +121,12 @@ type faultyStmt struct {
 }
 
 func (s faultyStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (r driver.Result, err error) {
-	err = s.c.f.around(s.c.sqliteConn, func() error { r, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args); return err })
+	err = s.c.f.around(s.c.SQLiteConn, func() error { r, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args); return err })
 	return r, err
 }
 
 func (s faultyStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (r driver.Rows, err error) {
-	err = s.c.f.around(s.c.sqliteConn, func() error { r, err = s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args); return err })
+	err = s.c.f.around(s.c.SQLiteConn, func() error { r, err = s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args); return err })
 	return r, err
 }
 
@@ -136,7 +136,7 @@ type faultyTx struct {
 }
 
 func (t faultyTx) Commit() error {
-	err := t.c.f.around(t.c.sqliteConn, t.Tx.Commit)
+	err := t.c.f.around(t.c.SQLiteConn, t.Tx.Commit)
 	if errors.Is(err, errFault) { // as the driver does
 		_ = t.Tx.Rollback()
 	}
@@ -144,9 +144,9 @@ func (t faultyTx) Commit() error {
 }
 
 // knowledge reads all that a transaction can tell of the catalog but answers.
-func knowledge(t *testing.T, tx *Tx, account int64) string {
+func knowledge(t *testing.T, tx *catalog.Tx, account int64) string {
 	t.Helper()
-	all := map[string]any{"version": tx.version}
+	all := map[string]any{"version": tx.Version()}
 	note := func(what string, got any, err error) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -154,7 +154,7 @@ func knowledge(t *testing.T, tx *Tx, account int64) string {
 		all[what] = got
 	}
 	accounts, err := tx.Accounts()
-	note("accounts", append([]Account{}, accounts...), err)
+	note("accounts", append([]catalog.Account{}, accounts...), err)
 	publics, err := tx.Publics()
 	note("publics", append([]string{}, publics...), err)
 	mechanisms, err := tx.Mechanisms(0)
@@ -171,10 +171,10 @@ func knowledge(t *testing.T, tx *Tx, account int64) string {
 	note("releases", releases, err)
 	spent, err := tx.Spent(account)
 	note("spent", spent, err)
-	c, err := tx.head()
+	c, err := tx.Head()
 	note("ledger", fmt.Sprint(c), err)
-	for name := range map[string]bool{rollLedger: true, rollCatalog: true} {
-		r, err := tx.roll(0, name)
+	for name := range map[string]bool{catalog.RollLedger: true, catalog.RollCatalog: true} {
+		r, err := tx.Roll(0, name)
 		note("roll of "+name, fmt.Sprint(r), err)
 	}
 	text, err := json.Marshal(all)
@@ -194,7 +194,7 @@ func TestTransactionsAfterFaults(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	path := dbPath(t)
 	fresh := open(t, path)
-	stores := []*Store{open(t, path), open(t, path), open(t, path)}
+	stores := []*catalog.Store{open(t, path), open(t, path), open(t, path)}
 	account, table := declare(t, stores[0], "raws")
 	var breaks []*faulty
 	for _, s := range stores {
@@ -223,7 +223,7 @@ func TestTransactionsAfterFaults(t *testing.T) {
 			f.left, f.what, f.cancel = 1+random.IntN(30), fault(1+random.IntN(int(faults)-1)), cancel
 		}
 		made := len(w.mechanisms)
-		err := tryWrite(ctx, stores[who], func(tx *Tx) error {
+		err := tryWrite(ctx, stores[who], func(tx *catalog.Tx) error {
 			for range 1 + random.IntN(4) {
 				if err := w.wider(tx); err != nil {
 					return err
@@ -249,8 +249,8 @@ func TestTransactionsAfterFaults(t *testing.T) {
 				continue
 			}
 			var want string
-			read(t, fresh, func(tx *Tx) error { want = knowledge(t, tx, account); return nil })
-			write(t, s, func(tx *Tx) error {
+			read(t, fresh, func(tx *catalog.Tx) error { want = knowledge(t, tx, account); return nil })
+			write(t, s, func(tx *catalog.Tx) error {
 				if got := knowledge(t, tx, account); got != want {
 					t.Fatalf("step %d, fault %d: a transaction knows\n%s\nand the file has\n%s", i, f.what, got, want)
 				}
@@ -265,7 +265,7 @@ func TestTransactionsAfterFaults(t *testing.T) {
 }
 
 // tryWrite is Write, with a panic for an error.
-func tryWrite(ctx context.Context, s *Store, fn func(*Tx) error) (err error) {
+func tryWrite(ctx context.Context, s *catalog.Store, fn func(*catalog.Tx) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = errFault
@@ -298,15 +298,15 @@ type workload struct {
 	undead         int // mechanisms found after they were dropped
 }
 
-func (w *workload) addMechanism(t *testing.T, s *Store) {
+func (w *workload) addMechanism(t *testing.T, s *catalog.Store) {
 	w.names++
-	m := &Mechanism{Name: fmt.Sprint("m", w.names), TableID: w.table, Params: json.RawMessage(`{}`), Epsilon: 1, Rho: 1000, RunRho: 1, Updates: 1000}
-	write(t, s, func(tx *Tx) error { return tx.AddMechanism(m, []byte("prior")) })
+	m := &catalog.Mechanism{Name: fmt.Sprint("m", w.names), TableID: w.table, Params: json.RawMessage(`{}`), Epsilon: 1, Rho: 1000, RunRho: 1, Updates: 1000}
+	write(t, s, func(tx *catalog.Tx) error { return tx.AddMechanism(m, []byte("prior")) })
 	w.mechanisms = append(w.mechanisms, m.ID)
 }
 
 // step does what a firing does, or at times a declaration.
-func (w *workload) step(tx *Tx) error {
+func (w *workload) step(tx *catalog.Tx) error {
 	id := w.mechanisms[w.random.IntN(len(w.mechanisms))]
 	switch w.random.IntN(16) {
 	case 0:
@@ -316,14 +316,14 @@ func (w *workload) step(tx *Tx) error {
 		_, err := tx.SQL().ExecContext(context.Background(), `CREATE TABLE IF NOT EXISTS kept (a)`)
 		return err
 	case 2, 3, 4:
-		return tx.Charge(w.account, KindInteractive, "run", "m", accounting.Amount{})
+		return tx.Charge(w.account, catalog.KindInteractive, "run", "m", accounting.Amount{})
 	case 5:
-		return tx.Charge(w.account, KindReleases, "build", "r", accounting.Amount{Epsilon: 1})
+		return tx.Charge(w.account, catalog.KindReleases, "build", "r", accounting.Amount{Epsilon: 1})
 	case 6, 7, 8:
 		_, err := tx.AppendHistory(id, fmt.Sprint("q", w.random.IntN(9)), w.random.Int64N(9))
 		return err
 	case 9, 10, 11:
-		return tx.PutAnswer(&Answer{TableID: w.table, Query: fmt.Sprint("q", w.random.IntN(9)), Kind: AnswerFired, Via: "m", MechanismID: id})
+		return tx.PutAnswer(&catalog.Answer{TableID: w.table, Query: fmt.Sprint("q", w.random.IntN(9)), Kind: catalog.AnswerFired, Via: "m", MechanismID: id})
 	}
 	m, err := tx.MechanismByID(id)
 	if err != nil {
@@ -337,30 +337,30 @@ func (w *workload) step(tx *Tx) error {
 	case m.RunsStarted < m.Updates && m.RunsStarted == m.RunsEnded:
 		m.RunsStarted++
 	case m.RunsStarted > m.RunsEnded:
-		m.Run = &OpenRun{Number: m.RunsStarted, Tau: w.random.Int64N(100)}
+		m.Run = &catalog.OpenRun{Number: m.RunsStarted, Tau: w.random.Int64N(100)}
 	}
 	return tx.UpdateMechanism(m)
 }
 
 // wider does what step does, or a declaration.
-func (w *workload) wider(tx *Tx) error {
+func (w *workload) wider(tx *catalog.Tx) error {
 	w.names++
 	switch name := fmt.Sprint("x", w.names); w.random.IntN(40) {
 	case 0:
-		m := &Mechanism{Name: name, TableID: w.table, Epsilon: 1, Rho: 1000, RunRho: 1, Updates: 1000}
+		m := &catalog.Mechanism{Name: name, TableID: w.table, Epsilon: 1, Rho: 1000, RunRho: 1, Updates: 1000}
 		err := tx.AddMechanism(m, nil)
 		w.mechanisms = append(w.mechanisms, m.ID)
 		return err
 	case 1:
 		return w.anew(tx)
 	case 2:
-		a := &Account{Epsilon: "2", Delta: "1e-6", Interactive: "0.5", Caps: someCaps(), Bases: []string{"b" + name, "a" + name}}
+		a := &catalog.Account{Epsilon: "2", Delta: "1e-6", Interactive: "0.5", Caps: someCaps(), Bases: []string{"b" + name, "a" + name}}
 		if err := tx.CreateAccount(a); err != nil {
 			return err
 		}
-		return tx.AddTable(&Table{Name: name, Source: "a" + name, Columns: clinicColumns(), Account: a.ID, MaxRows: 1})
+		return tx.AddTable(&catalog.Table{Name: name, Source: "a" + name, Columns: clinicColumns(), Account: a.ID, MaxRows: 1})
 	case 3:
-		return tx.AddRelease(&Release{Name: name, TableID: w.table, Using: "projection"}, []byte(name))
+		return tx.AddRelease(&catalog.Release{Name: name, TableID: w.table, Using: "projection"}, []byte(name))
 	case 4:
 		publics, err := tx.Publics()
 		if err != nil || len(publics) == 0 {
@@ -368,15 +368,15 @@ func (w *workload) wider(tx *Tx) error {
 		}
 		return tx.DropPublic(publics[0])
 	case 5:
-		return tx.Charge(w.account, KindInteractive, "much", "m", accounting.Amount{Rho: accounting.Rho(w.random.Int64N(3))})
+		return tx.Charge(w.account, catalog.KindInteractive, "much", "m", accounting.Amount{Rho: accounting.Rho(w.random.Int64N(3))})
 	case 6:
-		return tx.Return(w.account, KindReleases, "back", "m", accounting.Amount{})
+		return tx.Return(w.account, catalog.KindReleases, "back", "m", accounting.Amount{})
 	}
 	return w.step(tx)
 }
 
 // anew drops a mechanism and makes another of its name.
-func (w *workload) anew(tx *Tx) error {
+func (w *workload) anew(tx *catalog.Tx) error {
 	id := w.mechanisms[w.random.IntN(len(w.mechanisms))]
 	m, err := tx.MechanismByID(id)
 	if err != nil {
@@ -388,16 +388,16 @@ func (w *workload) anew(tx *Tx) error {
 	if _, err := tx.MechanismByID(id); err == nil {
 		w.undead++
 	}
-	next := &Mechanism{Name: m.Name, TableID: w.table, Epsilon: 1, Rho: 1000, RunRho: 1, Updates: 1000}
+	next := &catalog.Mechanism{Name: m.Name, TableID: w.table, Epsilon: 1, Rho: 1000, RunRho: 1, Updates: 1000}
 	err = tx.AddMechanism(next, []byte("anew"))
 	w.mechanisms = append(w.mechanisms, next.ID)
 	return err
 }
 
 // forget lets go of mechanisms that there are none of.
-func (w *workload) forget(t *testing.T, s *Store) {
+func (w *workload) forget(t *testing.T, s *catalog.Store) {
 	t.Helper()
-	read(t, s, func(tx *Tx) error {
+	read(t, s, func(tx *catalog.Tx) error {
 		all, err := tx.Mechanisms(0)
 		w.mechanisms = w.mechanisms[:0]
 		for _, m := range all {

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 var firingWrites = flag.Int("firing-writes", 8, "transactions of each goroutine of TestManyGoroutines")
 
 // firing is what a firing reads and writes, of the mechanism that fired has.
-func firing(tx *Tx) error {
+func firing(tx *catalog.Tx) error {
 	if _, err := tx.Publics(); err != nil {
 		return err
 	}
@@ -25,11 +26,11 @@ func firing(tx *Tx) error {
 		return err
 	}
 	one.RunsStarted++
-	one.Run = &OpenRun{Number: one.RunsStarted, Tau: 77}
+	one.Run = &catalog.OpenRun{Number: one.RunsStarted, Tau: 77}
 	if err := tx.UpdateMechanism(one); err != nil {
 		return err
 	}
-	if err := tx.Charge(1, KindInteractive, "run", "m", accounting.Amount{Rho: 1}); err != nil {
+	if err := tx.Charge(1, catalog.KindInteractive, "run", "m", accounting.Amount{Rho: 1}); err != nil {
 		return err
 	}
 	one.Run = nil
@@ -39,23 +40,23 @@ func firing(tx *Tx) error {
 	if _, err := tx.AppendHistory(one.ID, "q", 1); err != nil {
 		return err
 	}
-	return tx.PutAnswer(&Answer{TableID: 1, Query: "q", Kind: AnswerFired, Via: "m", MechanismID: one.ID})
+	return tx.PutAnswer(&catalog.Answer{TableID: 1, Query: "q", Kind: catalog.AnswerFired, Via: "m", MechanismID: one.ID})
 }
 
 var fired template
 
 // firedOften makes a store at a path whose mechanism fired three times, the last
 // time through the store. The account is 1.
-func firedOften(t *testing.T, path string) *Store {
+func firedOften(t *testing.T, path string) *catalog.Store {
 	t.Helper()
 	fired.copyTo(t, path, func(path string) {
 		s := open(t, path)
 		_, table := declare(t, s, "raws")
-		write(t, s, func(tx *Tx) error {
+		write(t, s, func(tx *catalog.Tx) error {
 			if err := tx.AddPublic("public"); err != nil {
 				return err
 			}
-			return tx.AddMechanism(&Mechanism{Name: "m", TableID: table, Params: json.RawMessage(`{}`), Epsilon: 1, Rho: 9000, RunRho: 1, Updates: 900}, nil)
+			return tx.AddMechanism(&catalog.Mechanism{Name: "m", TableID: table, Params: json.RawMessage(`{}`), Epsilon: 1, Rho: 9000, RunRho: 1, Updates: 900}, nil)
 		})
 		write(t, s, firing)
 		write(t, s, firing)
@@ -92,7 +93,7 @@ func TestEditsAreNoticed(t *testing.T) {
 				path := dbPath(t)
 				s := firedOften(t, path)
 				if own {
-					write(t, s, func(tx *Tx) error { _, err := tx.SQL().ExecContext(ctx, edit); return err })
+					write(t, s, func(tx *catalog.Tx) error { _, err := tx.SQL().ExecContext(ctx, edit); return err })
 				} else {
 					raw(t, path, edit)
 				}
@@ -119,14 +120,14 @@ func TestRowsVersionIsOfOneConnection(t *testing.T) {
 	other := open(t, path)
 	for range 3 { // the first connection may have other numbers than the later ones
 		before := rowsVersion(t, s)
-		s.writer.SetMaxIdleConns(-1)
+		s.Writer().SetMaxIdleConns(-1)
 		write(t, other, firing)
-		s.writer.SetMaxIdleConns(1)
+		s.Writer().SetMaxIdleConns(1)
 		now := rowsVersion(t, s)
-		if now == before || now.writer == before.writer {
+		if now == before || now.Writer() == before.Writer() {
 			t.Errorf("the connection was not replaced, or the commit not noticed: %v, before %v", now, before)
 		}
-		t.Logf("number %d, then %d", before.foreign, now.foreign)
+		t.Logf("number %d, then %d", before.Foreign(), now.Foreign())
 	}
 }
 
@@ -135,15 +136,15 @@ func TestRowsVersionIsOfOneConnection(t *testing.T) {
 func TestThresholdOfAnOpenRunStays(t *testing.T) {
 	ctx := context.Background()
 	s := firedOften(t, dbPath(t))
-	var m *Mechanism
-	read(t, s, func(tx *Tx) (err error) { m, err = tx.MechanismByID(1); return err })
+	var m *catalog.Mechanism
+	read(t, s, func(tx *catalog.Tx) (err error) { m, err = tx.MechanismByID(1); return err })
 	m.RunsStarted++
-	m.Run = &OpenRun{Number: m.RunsStarted, Tau: 5}
-	update := func(tx *Tx) error { return tx.UpdateMechanism(m) }
+	m.Run = &catalog.OpenRun{Number: m.RunsStarted, Tau: 5}
+	update := func(tx *catalog.Tx) error { return tx.UpdateMechanism(m) }
 	write(t, s, update)
 	m.Run.Tau = 6
 	wantCode(t, s.Write(ctx, update), sqlerr.Internal)
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		for _, tau := range []int64{7, 8} {
 			got, err := tx.MechanismByID(m.ID)
 			if err != nil {
@@ -182,18 +183,18 @@ func TestReplacedFileIsNoticed(t *testing.T) {
 func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 	path := dbPath(t)
 	s := firedOften(t, path)
-	if err := os.Remove(s.markPath()); err != nil {
+	if err := os.Remove(s.MarkPath()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(s.markPath(), 0o700); err != nil {
+	if err := os.Mkdir(s.MarkPath(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	wantCode(t, s.Write(context.Background(), firing), sqlerr.IO)
-	if err := os.Remove(s.markPath()); err != nil {
+	if err := os.Remove(s.MarkPath()); err != nil {
 		t.Fatal(err)
 	}
 	write(t, s, firing)
-	read(t, open(t, path), func(tx *Tx) error {
+	read(t, open(t, path), func(tx *catalog.Tx) error {
 		if spent, err := tx.Spent(1); err != nil || spent.Rho != 5 {
 			t.Errorf("spent ρ = %v, want 5 (%v)", spent.Rho, err)
 		}
@@ -207,13 +208,13 @@ func TestManyGoroutines(t *testing.T) {
 	ctx := context.Background()
 	path := dbPath(t)
 	s := firedOften(t, path)
-	stores := []*Store{s, open(t, path)}
+	stores := []*catalog.Store{s, open(t, path)}
 	var writers, askers sync.WaitGroup
 	done := make(chan struct{})
 	for i := range 6 {
 		one := stores[i%2]
 		until(done, &askers, func() {
-			err := one.Read(ctx, func(tx *Tx) error {
+			err := one.Read(ctx, func(tx *catalog.Tx) error {
 				spent, err := tx.Spent(1)
 				if err != nil {
 					return err
@@ -248,7 +249,7 @@ func TestManyGoroutines(t *testing.T) {
 	for _, one := range stores {
 		write(t, one, firing)
 	}
-	read(t, open(t, path), func(tx *Tx) error {
+	read(t, open(t, path), func(tx *catalog.Tx) error {
 		if err := tx.VerifyLedger(); err != nil {
 			return err
 		}
@@ -279,7 +280,7 @@ func TestAskingIsNotWriting(t *testing.T) {
 	ctx := context.Background()
 	path := dbPath(t)
 	firedOften(t, path)
-	s := openWith(t, path, Options{BusyTimeout: -1})
+	s := openWith(t, path, catalog.Options{BusyTimeout: -1})
 	done := make(chan struct{})
 	var askers sync.WaitGroup
 	for range 4 {

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 // books is all that decides about budgets.
 type books struct {
-	entries  []Entry
-	accounts []Account
+	entries  []catalog.Entry
+	accounts []catalog.Account
 	spent    map[int64]accounting.Amount
 }
 
@@ -23,12 +24,12 @@ type books struct {
 // them.
 func readBooks(t testing.TB, path string) (b books, err error) {
 	t.Helper()
-	s, err := Open(context.Background(), path, Options{BusyTimeout: time.Second})
+	s, err := catalog.Open(context.Background(), path, catalog.Options{BusyTimeout: time.Second})
 	if err != nil {
 		return b, err
 	}
 	defer s.Close()
-	err = s.Read(context.Background(), func(tx *Tx) (err error) {
+	err = s.Read(context.Background(), func(tx *catalog.Tx) (err error) {
 		if b.entries, err = tx.Ledger(); err != nil {
 			return err
 		}
@@ -52,13 +53,13 @@ func loosened(t testing.TB) []byte {
 	t.Helper()
 	path := dbPath(t)
 	s := open(t, path)
-	s.journal = "delete"
+	s.SetJournal("delete")
 	first, _ := declare(t, s, "raws")
 	second, _ := declare(t, s, "others")
 	for i, amount := range []accounting.Amount{epsilon(5, 0), epsilon(0, 7), rho(9), epsilon(100, 1), rho(20)} {
-		kind, account := KindReleases, first
+		kind, account := catalog.KindReleases, first
 		if amount.Rho > 0 {
-			kind = KindInteractive
+			kind = catalog.KindInteractive
 		}
 		if i%2 == 1 {
 			account = second
@@ -166,13 +167,13 @@ func restore(t testing.TB, path string, data []byte) {
 // apply runs an edit; where a constraint refuses it, nothing changes.
 func apply(t testing.TB, path, edit string, row int64, value any) {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(path, time.Second, "_pragma="+pragma("journal_mode", "off"), "_pragma="+pragma("synchronous", "off")))
+	db, err := sql.Open("sqlite", catalog.DSN(path, time.Second, "_pragma="+catalog.Pragma("journal_mode", "off"), "_pragma="+catalog.Pragma("synchronous", "off")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	if _, err := db.Exec(edit, row, value); err != nil {
-		if code, ok := engineCode(err); !ok || code != 19 && code != 20 { // constraint, mismatch
+		if code, ok := catalog.EngineCode(err); !ok || code != 19 && code != 20 { // constraint, mismatch
 			t.Fatal(err)
 		}
 	}

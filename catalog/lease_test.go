@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"bufio"
@@ -8,23 +8,24 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 func TestLeaseBetweenStores(t *testing.T) {
 	path := dbPath(t)
-	a := openWith(t, path, Options{BusyTimeout: -1})
+	a := openWith(t, path, catalog.Options{BusyTimeout: -1})
 	link := path + "-link"
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	write(t, a, func(tx *Tx) error { return tx.AddPublic("p") })
-	b := openWith(t, link, Options{BusyTimeout: -1}) // another name of the file
+	write(t, a, func(tx *catalog.Tx) error { return tx.AddPublic("p") })
+	b := openWith(t, link, catalog.Options{BusyTimeout: -1}) // another name of the file
 	held, err := a.AcquireLease(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []*Store{a, b} {
+	for _, s := range []*catalog.Store{a, b} {
 		_, err := s.AcquireLease(context.Background())
 		wantCode(t, err, sqlerr.Busy)
 	}
@@ -69,7 +70,7 @@ func TestLeaseOfKilledProcess(t *testing.T) {
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "held: <nil>\n" {
 		t.Fatalf("child says %q, %v", line, err)
 	}
-	s := openWith(t, path, Options{BusyTimeout: 30 * time.Millisecond})
+	s := openWith(t, path, catalog.Options{BusyTimeout: 30 * time.Millisecond})
 	_, err = s.AcquireLease(context.Background())
 	wantCode(t, err, sqlerr.Busy)
 	if err := child.Process.Kill(); err != nil {

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
@@ -17,8 +18,8 @@ func epsilon(e accounting.Epsilon, d accounting.Delta) accounting.Amount {
 
 func rho(r accounting.Rho) accounting.Amount { return accounting.Amount{Rho: r} }
 
-func charge(s *Store, account int64, kind Kind, a accounting.Amount) error {
-	return s.Write(context.Background(), func(tx *Tx) error {
+func charge(s *catalog.Store, account int64, kind catalog.Kind, a accounting.Amount) error {
+	return s.Write(context.Background(), func(tx *catalog.Tx) error {
 		return tx.Charge(account, kind, "create release adm", "adm", a)
 	})
 }
@@ -28,38 +29,38 @@ func TestCaps(t *testing.T) {
 	account, _ := declare(t, s, "raws")
 	other, _ := declare(t, s, "others")
 	for i, step := range []struct {
-		kind Kind
+		kind catalog.Kind
 		cost accounting.Amount
 		code sqlerr.Code
 	}{
-		{KindReleases, epsilon(1001, 0), sqlerr.Budget},
-		{KindReleases, epsilon(0, 501), sqlerr.Budget},
-		{KindReleases, epsilon(600, 500), ""},
-		{KindReleases, epsilon(401, 0), sqlerr.Budget},
-		{KindReleases, epsilon(400, 1), sqlerr.Budget},
-		{KindReleases, epsilon(400, 0), ""}, // exactly what is left
-		{KindReleases, epsilon(1, 0), sqlerr.Budget},
-		{KindReleases, epsilon(0, 0), ""},
-		{KindInteractive, rho(301), sqlerr.Budget},
-		{KindInteractive, rho(300), ""},
-		{KindInteractive, rho(1), sqlerr.Budget},
-		{KindInteractive, rho(math.MaxInt64), sqlerr.Budget},
-		{KindInteractive, rho(0), ""},
-		{KindReleases, rho(0), ""},
-		{KindInteractive, epsilon(1, 0), sqlerr.Budget},
+		{catalog.KindReleases, epsilon(1001, 0), sqlerr.Budget},
+		{catalog.KindReleases, epsilon(0, 501), sqlerr.Budget},
+		{catalog.KindReleases, epsilon(600, 500), ""},
+		{catalog.KindReleases, epsilon(401, 0), sqlerr.Budget},
+		{catalog.KindReleases, epsilon(400, 1), sqlerr.Budget},
+		{catalog.KindReleases, epsilon(400, 0), ""}, // exactly what is left
+		{catalog.KindReleases, epsilon(1, 0), sqlerr.Budget},
+		{catalog.KindReleases, epsilon(0, 0), ""},
+		{catalog.KindInteractive, rho(301), sqlerr.Budget},
+		{catalog.KindInteractive, rho(300), ""},
+		{catalog.KindInteractive, rho(1), sqlerr.Budget},
+		{catalog.KindInteractive, rho(math.MaxInt64), sqlerr.Budget},
+		{catalog.KindInteractive, rho(0), ""},
+		{catalog.KindReleases, rho(0), ""},
+		{catalog.KindInteractive, epsilon(1, 0), sqlerr.Budget},
 		{"other", rho(0), sqlerr.Internal},
-		{KindReleases, epsilon(-1, 0), sqlerr.Internal},
-		{KindInteractive, rho(-1), sqlerr.Internal},
+		{catalog.KindReleases, epsilon(-1, 0), sqlerr.Internal},
+		{catalog.KindInteractive, rho(-1), sqlerr.Internal},
 	} {
 		err := charge(s, account, step.kind, step.cost)
 		if sqlerr.CodeOf(err) != step.code {
 			t.Errorf("step %d: %v, want %q", i, err, step.code)
 		}
 	}
-	wantCode(t, charge(s, other, KindReleases, rho(1)), sqlerr.Internal) // it fits, but not there
-	wantCode(t, charge(s, other, KindInteractive, epsilon(1, 0)), sqlerr.Internal)
-	wantCode(t, charge(s, 99, KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
-	read(t, s, func(tx *Tx) error {
+	wantCode(t, charge(s, other, catalog.KindReleases, rho(1)), sqlerr.Internal) // it fits, but not there
+	wantCode(t, charge(s, other, catalog.KindInteractive, epsilon(1, 0)), sqlerr.Internal)
+	wantCode(t, charge(s, 99, catalog.KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
+	read(t, s, func(tx *catalog.Tx) error {
 		spent, err := tx.Spent(account)
 		if want := (accounting.Amount{Epsilon: 1000, Delta: 500, Rho: 300}); spent != want {
 			t.Errorf("spent %+v, want %+v", spent, want)
@@ -73,21 +74,21 @@ func TestCaps(t *testing.T) {
 
 func TestBudgetMessage(t *testing.T) {
 	s := open(t, dbPath(t))
-	a := &Account{Bases: []string{"raw_admissions", "visits"}, Caps: accounting.Caps{
+	a := &catalog.Account{Bases: []string{"raw_admissions", "visits"}, Caps: accounting.Caps{
 		ReleaseEpsilon: 1e15, ReleaseDelta: 5e11, InteractiveRho: 7700000000000, InteractiveDelta: 1, InteractiveEpsilon: 1}}
-	write(t, s, func(tx *Tx) error { return tx.CreateAccount(a) })
-	if err := charge(s, a.ID, KindReleases, epsilon(8e14, 0)); err != nil {
+	write(t, s, func(tx *catalog.Tx) error { return tx.CreateAccount(a) })
+	if err := charge(s, a.ID, catalog.KindReleases, epsilon(8e14, 0)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		kind Kind
+		kind catalog.Kind
 		cost accounting.Amount
 		want string
 	}{
-		{KindReleases, epsilon(5e14, 0), "create release adm needs ε = 0.5; the releases account of raw_admissions, visits has ε = 0.2 left"},
-		{KindReleases, epsilon(5e14, 1e12), "create release adm needs ε = 0.5 and δ = 1e-6; the releases account of raw_admissions, visits has ε = 0.2 and δ = 5e-7 left"},
-		{KindReleases, epsilon(2e14+1, 0), "create release adm needs ε = 0.2001; the releases account of raw_admissions, visits has ε = 0.2 left"},
-		{KindInteractive, rho(7712345678901), "create release adm needs ρ = 0.007713; the interactive account of raw_admissions, visits has ρ = 0.0077 left"},
+		{catalog.KindReleases, epsilon(5e14, 0), "create release adm needs ε = 0.5; the releases account of raw_admissions, visits has ε = 0.2 left"},
+		{catalog.KindReleases, epsilon(5e14, 1e12), "create release adm needs ε = 0.5 and δ = 1e-6; the releases account of raw_admissions, visits has ε = 0.2 and δ = 5e-7 left"},
+		{catalog.KindReleases, epsilon(2e14+1, 0), "create release adm needs ε = 0.2001; the releases account of raw_admissions, visits has ε = 0.2 left"},
+		{catalog.KindInteractive, rho(7712345678901), "create release adm needs ρ = 0.007713; the interactive account of raw_admissions, visits has ρ = 0.0077 left"},
 	} {
 		err := charge(s, a.ID, c.kind, c.cost)
 		wantCode(t, err, sqlerr.Budget)
@@ -100,25 +101,25 @@ func TestBudgetMessage(t *testing.T) {
 func TestReturn(t *testing.T) {
 	s := open(t, dbPath(t))
 	account, _ := declare(t, s, "raws")
-	giveBack := func(kind Kind, a accounting.Amount) error {
-		return s.Write(context.Background(), func(tx *Tx) error {
+	giveBack := func(kind catalog.Kind, a accounting.Amount) error {
+		return s.Write(context.Background(), func(tx *catalog.Tx) error {
 			return tx.Return(account, kind, "return unused runs of m", "m", a)
 		})
 	}
-	wantCode(t, giveBack(KindInteractive, rho(1)), sqlerr.Corrupt)
-	if err := charge(s, account, KindInteractive, rho(300)); err != nil {
+	wantCode(t, giveBack(catalog.KindInteractive, rho(1)), sqlerr.Corrupt)
+	if err := charge(s, account, catalog.KindInteractive, rho(300)); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, giveBack(KindInteractive, rho(301)), sqlerr.Corrupt)
-	wantCode(t, giveBack(KindInteractive, rho(-1)), sqlerr.Internal)
-	if err := giveBack(KindInteractive, rho(100)); err != nil {
+	wantCode(t, giveBack(catalog.KindInteractive, rho(301)), sqlerr.Corrupt)
+	wantCode(t, giveBack(catalog.KindInteractive, rho(-1)), sqlerr.Internal)
+	if err := giveBack(catalog.KindInteractive, rho(100)); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, charge(s, account, KindInteractive, rho(101)), sqlerr.Budget)
-	if err := charge(s, account, KindInteractive, rho(100)); err != nil {
+	wantCode(t, charge(s, account, catalog.KindInteractive, rho(101)), sqlerr.Budget)
+	if err := charge(s, account, catalog.KindInteractive, rho(100)); err != nil {
 		t.Fatal(err)
 	}
-	read(t, s, func(tx *Tx) error {
+	read(t, s, func(tx *catalog.Tx) error {
 		entries, err := tx.Ledger()
 		if len(entries) != 4 || entries[2].Amount.Rho != -100 {
 			t.Errorf("ledger %+v", entries)
@@ -132,8 +133,8 @@ func TestRolledBackCharge(t *testing.T) {
 	s := open(t, dbPath(t))
 	account, _ := declare(t, s, "raws")
 	for range 3 {
-		err := s.Write(context.Background(), func(tx *Tx) error {
-			if err := tx.Charge(account, KindReleases, "a", "b", epsilon(900, 0)); err != nil {
+		err := s.Write(context.Background(), func(tx *catalog.Tx) error {
+			if err := tx.Charge(account, catalog.KindReleases, "a", "b", epsilon(900, 0)); err != nil {
 				return err
 			}
 			if spent, err := tx.Spent(account); err != nil || spent.Epsilon != 900 {
@@ -143,7 +144,7 @@ func TestRolledBackCharge(t *testing.T) {
 		})
 		wantCode(t, err, sqlerr.Uncovered)
 	}
-	if err := charge(s, account, KindReleases, epsilon(1000, 0)); err != nil {
+	if err := charge(s, account, catalog.KindReleases, epsilon(1000, 0)); err != nil {
 		t.Error(err)
 	}
 }
@@ -153,8 +154,8 @@ func TestRolledBackCharge(t *testing.T) {
 func TestSpentInOldSnapshot(t *testing.T) {
 	s := open(t, dbPath(t))
 	account, _ := declare(t, s, "raws")
-	read(t, s, func(tx *Tx) error {
-		if err := charge(s, account, KindReleases, epsilon(7, 0)); err != nil {
+	read(t, s, func(tx *catalog.Tx) error {
+		if err := charge(s, account, catalog.KindReleases, epsilon(7, 0)); err != nil {
 			t.Fatal(err)
 		}
 		spent, err := tx.Spent(account)
@@ -163,7 +164,7 @@ func TestSpentInOldSnapshot(t *testing.T) {
 		}
 		return err
 	})
-	read(t, s, func(tx *Tx) error {
+	read(t, s, func(tx *catalog.Tx) error {
 		spent, err := tx.Spent(account)
 		if spent.Epsilon != 7 {
 			t.Errorf("afterwards %+v", spent)
@@ -184,7 +185,7 @@ func TestConcurrentChargesNeverExceedTheCap(t *testing.T) {
 			group.Go(func() {
 				for i := range 12 {
 					cost := accounting.Epsilon(3 + (g*i)%11)
-					switch err := charge(s, account, KindReleases, epsilon(cost, 0)); sqlerr.CodeOf(err) {
+					switch err := charge(s, account, catalog.KindReleases, epsilon(cost, 0)); sqlerr.CodeOf(err) {
 					case "":
 						accepted.Add(int64(cost))
 					case sqlerr.Budget:
@@ -196,7 +197,7 @@ func TestConcurrentChargesNeverExceedTheCap(t *testing.T) {
 		}
 	}
 	group.Wait()
-	read(t, first, func(tx *Tx) error {
+	read(t, first, func(tx *catalog.Tx) error {
 		spent, err := tx.Spent(account)
 		if int64(spent.Epsilon) != accepted.Load() || spent.Epsilon > 1000 || spent.Epsilon < 1000-13 {
 			t.Errorf("spent %d, accepted %d, cap 1000", spent.Epsilon, accepted.Load())

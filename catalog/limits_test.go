@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -7,37 +7,38 @@ import (
 	"testing"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 func TestLimits(t *testing.T) {
-	limited, closed, both := Limits{MaxCharge: 100}, Limits{BuyOff: true}, Limits{MaxCharge: 100, BuyOff: true}
+	limited, closed, both := catalog.Limits{MaxCharge: 100}, catalog.Limits{BuyOff: true}, catalog.Limits{MaxCharge: 100, BuyOff: true}
 	for _, c := range []struct {
-		limits      Limits
-		by          Principal
+		limits      catalog.Limits
+		by          catalog.Principal
 		taken, cost accounting.Rho
 		want        sqlerr.Code
 	}{
-		{Limits{}, Analyst, 1 << 40, 1 << 40, ""},
-		{limited, Analyst, 0, 100, ""},
-		{limited, Analyst, 0, 101, sqlerr.Budget},
-		{limited, Curator, 0, 101, sqlerr.Budget},
-		{limited, Analyst, 60, 40, ""},
-		{limited, Analyst, 60, 41, sqlerr.Budget},
-		{limited, Analyst, 100, 0, ""},
-		{limited, Analyst, 101, 0, sqlerr.Budget},
-		{limited, Analyst, 1<<63 - 1, 1<<63 - 1, sqlerr.Budget},
-		{closed, Curator, 0, 1 << 40, ""},
-		{closed, Analyst, 0, 1, sqlerr.Forbidden},
-		{closed, Analyst, 0, 0, sqlerr.Forbidden},
-		{both, Curator, 0, 101, sqlerr.Budget},
-		{both, Analyst, 0, 1, sqlerr.Forbidden},
+		{catalog.Limits{}, catalog.Analyst, 1 << 40, 1 << 40, ""},
+		{limited, catalog.Analyst, 0, 100, ""},
+		{limited, catalog.Analyst, 0, 101, sqlerr.Budget},
+		{limited, catalog.Curator, 0, 101, sqlerr.Budget},
+		{limited, catalog.Analyst, 60, 40, ""},
+		{limited, catalog.Analyst, 60, 41, sqlerr.Budget},
+		{limited, catalog.Analyst, 100, 0, ""},
+		{limited, catalog.Analyst, 101, 0, sqlerr.Budget},
+		{limited, catalog.Analyst, 1<<63 - 1, 1<<63 - 1, sqlerr.Budget},
+		{closed, catalog.Curator, 0, 1 << 40, ""},
+		{closed, catalog.Analyst, 0, 1, sqlerr.Forbidden},
+		{closed, catalog.Analyst, 0, 0, sqlerr.Forbidden},
+		{both, catalog.Curator, 0, 101, sqlerr.Budget},
+		{both, catalog.Analyst, 0, 1, sqlerr.Forbidden},
 	} {
-		if err := c.limits.Check(Buyer{c.by, c.taken}, c.cost); sqlerr.CodeOf(err) != c.want {
+		if err := c.limits.Check(catalog.Buyer{c.by, c.taken}, c.cost); sqlerr.CodeOf(err) != c.want {
 			t.Errorf("{%v}, %s after %d: %d gives %v, want %q", c.limits, c.by, c.taken, c.cost, err, c.want)
 		}
 	}
-	for want, l := range map[string]Limits{"": {}, "max_charge = 1e-13": limited, "buy = off": closed, "max_charge = 1e-13, buy = off": both} {
+	for want, l := range map[string]catalog.Limits{"": {}, "max_charge = 1e-13": limited, "buy = off": closed, "max_charge = 1e-13, buy = off": both} {
 		if got := l.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -49,18 +50,18 @@ func TestLimits(t *testing.T) {
 func TestBuy(t *testing.T) {
 	s := open(t, dbPath(t))
 	account, _ := declare(t, s, "raws")
-	buy := func(by Buyer, off, prepaid accounting.Rho) error {
-		return s.Write(context.Background(), func(tx *Tx) error {
-			return tx.Buy(by, Payment{Account: account, Action: "direct answer", Object: "raw", Rho: off, Prepaid: prepaid})
+	buy := func(by catalog.Buyer, off, prepaid accounting.Rho) error {
+		return s.Write(context.Background(), func(tx *catalog.Tx) error {
+			return tx.Buy(by, catalog.Payment{Account: account, Action: "direct answer", Object: "raw", Rho: off, Prepaid: prepaid})
 		})
 	}
-	set := func(l Limits) {
+	set := func(l catalog.Limits) {
 		t.Helper()
-		write(t, s, func(tx *Tx) error { return tx.SetLimits(account, "raw", l) })
+		write(t, s, func(tx *catalog.Tx) error { return tx.SetLimits(account, "raw", l) })
 	}
-	lines := func() (all []Entry) {
+	lines := func() (all []catalog.Entry) {
 		t.Helper()
-		read(t, s, func(tx *Tx) (err error) {
+		read(t, s, func(tx *catalog.Tx) (err error) {
 			if err = tx.VerifyLedger(); err == nil {
 				all, err = tx.Ledger()
 			}
@@ -68,26 +69,26 @@ func TestBuy(t *testing.T) {
 		})
 		return all
 	}
-	analyst := Buyer{Principal: Analyst}
+	analyst := catalog.Buyer{Principal: catalog.Analyst}
 	if err := buy(analyst, 10, 0); err != nil {
 		t.Fatal(err)
 	}
-	set(Limits{MaxCharge: 20})
+	set(catalog.Limits{MaxCharge: 20})
 	wantCode(t, buy(analyst, 21, 0), sqlerr.Budget)
 	wantCode(t, buy(analyst, 0, 21), sqlerr.Budget)
 	wantCode(t, buy(analyst, 11, 10), sqlerr.Budget)
-	wantCode(t, buy(Buyer{Curator, 15}, 6, 0), sqlerr.Budget)
-	if err := buy(Buyer{Analyst, 5}, 5, 10); err != nil {
+	wantCode(t, buy(catalog.Buyer{catalog.Curator, 15}, 6, 0), sqlerr.Budget)
+	if err := buy(catalog.Buyer{catalog.Analyst, 5}, 5, 10); err != nil {
 		t.Fatal(err)
 	}
-	set(Limits{MaxCharge: 20, BuyOff: true})
-	set(Limits{MaxCharge: 20, BuyOff: true}) // says nothing new
+	set(catalog.Limits{MaxCharge: 20, BuyOff: true})
+	set(catalog.Limits{MaxCharge: 20, BuyOff: true}) // says nothing new
 	wantCode(t, buy(analyst, 1, 0), sqlerr.Forbidden)
 	wantCode(t, buy(analyst, 0, 1), sqlerr.Forbidden)
-	if err := buy(Buyer{Principal: Curator}, 1, 0); err != nil {
+	if err := buy(catalog.Buyer{Principal: catalog.Curator}, 1, 0); err != nil {
 		t.Fatal(err)
 	}
-	set(Limits{})
+	set(catalog.Limits{})
 	if err := buy(analyst, 21, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -110,18 +111,18 @@ func TestLimitsAreKept(t *testing.T) {
 	s, other := open(t, path), open(t, path)
 	account, _ := declare(t, s, "raws")
 	second, _ := declare(t, s, "others")
-	limits := Limits{MaxCharge: 7, BuyOff: true}
+	limits := catalog.Limits{MaxCharge: 7, BuyOff: true}
 	var before string
 	digest := func() (text string) {
 		t.Helper()
-		read(t, s, func(tx *Tx) error {
+		read(t, s, func(tx *catalog.Tx) error {
 			return tx.SQL().QueryRowContext(context.Background(), `SELECT hex(digest) FROM dpsql_accounts WHERE id = ?`, account).Scan(&text)
 		})
 		return text
 	}
-	of := func(store *Store, id int64) (l Limits) {
+	of := func(store *catalog.Store, id int64) (l catalog.Limits) {
 		t.Helper()
-		read(t, store, func(tx *Tx) error {
+		read(t, store, func(tx *catalog.Tx) error {
 			a, err := tx.Account(id)
 			l = a.Limits
 			return err
@@ -129,17 +130,17 @@ func TestLimitsAreKept(t *testing.T) {
 		return l
 	}
 	before = digest()
-	write(t, s, func(tx *Tx) error { return tx.SetLimits(account, "raw", limits) })
-	for _, store := range []*Store{s, other, open(t, path)} {
-		if got := of(store, account); got != limits || of(store, second) != (Limits{}) {
+	write(t, s, func(tx *catalog.Tx) error { return tx.SetLimits(account, "raw", limits) })
+	for _, store := range []*catalog.Store{s, other, open(t, path)} {
+		if got := of(store, account); got != limits || of(store, second) != (catalog.Limits{}) {
 			t.Errorf("limits %v", got)
 		}
 	}
 	if digest() == before {
 		t.Error("the checksum does not cover the limits")
 	}
-	write(t, other, func(tx *Tx) error { return tx.SetLimits(account, "raw", Limits{}) })
-	if digest() != before || of(s, account) != (Limits{}) {
+	write(t, other, func(tx *catalog.Tx) error { return tx.SetLimits(account, "raw", catalog.Limits{}) })
+	if digest() != before || of(s, account) != (catalog.Limits{}) {
 		t.Error("an account without limits is not as it was")
 	}
 }
@@ -154,8 +155,8 @@ func TestBuyAndSetLimitsRace(t *testing.T) {
 		store := open(t, path)
 		wg.Go(func() {
 			for i := range 10 {
-				err := store.Write(context.Background(), func(tx *Tx) error {
-					return tx.Buy(Buyer{Principal: Analyst}, Payment{Account: account, Action: "direct answer", Object: "raw", Rho: 1})
+				err := store.Write(context.Background(), func(tx *catalog.Tx) error {
+					return tx.Buy(catalog.Buyer{Principal: catalog.Analyst}, catalog.Payment{Account: account, Action: "direct answer", Object: "raw", Rho: 1})
 				})
 				if code := sqlerr.CodeOf(err); code != "" && code != sqlerr.Forbidden {
 					t.Errorf("purchase %d: %v", i, err)
@@ -165,7 +166,7 @@ func TestBuyAndSetLimitsRace(t *testing.T) {
 	}
 	wg.Go(func() {
 		for i := range 10 {
-			err := s.Write(context.Background(), func(tx *Tx) error { return tx.SetLimits(account, "raw", Limits{BuyOff: i%2 == 0}) })
+			err := s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.SetLimits(account, "raw", catalog.Limits{BuyOff: i%2 == 0}) })
 			if err != nil {
 				t.Error(err)
 			}
@@ -173,7 +174,7 @@ func TestBuyAndSetLimitsRace(t *testing.T) {
 	})
 	wg.Wait()
 	closed := false
-	read(t, s, func(tx *Tx) error {
+	read(t, s, func(tx *catalog.Tx) error {
 		all, err := tx.Ledger()
 		for _, e := range all {
 			switch {

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/catalog/internal/ledger"
 	"dpsql/sqlerr"
 )
@@ -52,14 +53,14 @@ func placeFilesAt(t *testing.T, path string, files map[string][]byte) {
 
 // charged makes an account and charges it three times, with nothing moved from
 // the write-ahead log to the database since the first.
-func charged(t *testing.T) (s *Store, first, last map[string][]byte) {
+func charged(t *testing.T) (s *catalog.Store, first, last map[string][]byte) {
 	t.Helper()
 	path := dbPath(t)
 	s = open(t, path)
 	account, _ := declare(t, s, "raws")
 	first = snapshotFiles(t, path)
 	for range 3 {
-		if err := charge(s, account, KindReleases, epsilon(100, 0)); err != nil {
+		if err := charge(s, account, catalog.KindReleases, epsilon(100, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -159,14 +160,14 @@ func TestMarks(t *testing.T) {
 				}
 				return
 			}
-			if !errors.As(err, &e) || e.Message != c.message || !strings.Contains(e.Hint, s.markPath()) {
+			if !errors.As(err, &e) || e.Message != c.message || !strings.Contains(e.Hint, s.MarkPath()) {
 				t.Errorf("got %v, want %s", err, c.message)
 			}
-			wantCode(t, charge(s, 1, KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
-			if err := os.Remove(s.markPath()); err != nil { // as the hint says
+			wantCode(t, charge(s, 1, catalog.KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
+			if err := os.Remove(s.MarkPath()); err != nil { // as the hint says
 				t.Fatal(err)
 			}
-			if err := charge(open(t, s.Path()), 1, KindReleases, epsilon(1, 0)); err != nil {
+			if err := charge(open(t, s.Path()), 1, catalog.KindReleases, epsilon(1, 0)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -182,18 +183,18 @@ func TestBudgetOfDatabaseBefore(t *testing.T) {
 	refused := func(lines int) {
 		t.Helper()
 		s := open(t, path)
-		write(t, s, func(tx *Tx) error { // what has no budget may be made
-			_, err := tx.SQL().ExecContext(tx.ctx, `CREATE TABLE IF NOT EXISTS raws (a)`)
+		write(t, s, func(tx *catalog.Tx) error { // what has no budget may be made
+			_, err := tx.SQL().ExecContext(tx.Context(), `CREATE TABLE IF NOT EXISTS raws (a)`)
 			return err
 		})
-		first := func(tx *Tx) error {
-			a := &Account{Epsilon: "2", Delta: "1e-6", Interactive: "0.5", Caps: someCaps(), Bases: []string{"raws"}}
+		first := func(tx *catalog.Tx) error {
+			a := &catalog.Account{Epsilon: "2", Delta: "1e-6", Interactive: "0.5", Caps: someCaps(), Bases: []string{"raws"}}
 			return tx.CreateAccount(a)
 		}
 		err := s.Write(context.Background(), first)
 		wantCode(t, err, sqlerr.Corrupt)
 		e := err.(*sqlerr.Error)
-		if want := fmt.Sprintf("another database had this name, and its ledger of %d lines is gone", lines); e.Message != want || !strings.Contains(e.Hint, s.markPath()) {
+		if want := fmt.Sprintf("another database had this name, and its ledger of %d lines is gone", lines); e.Message != want || !strings.Contains(e.Hint, s.MarkPath()) {
 			t.Errorf("got %v, %s, want %s", e, e.Hint, want)
 		}
 		s.Close()
@@ -203,7 +204,7 @@ func TestBudgetOfDatabaseBefore(t *testing.T) {
 		s := open(t, path)
 		account, _ := declare(t, s, "raws")
 		for range charges {
-			if err := charge(s, account, KindReleases, epsilon(1, 0)); err != nil {
+			if err := charge(s, account, catalog.KindReleases, epsilon(1, 0)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -242,18 +243,18 @@ func TestUnwrittenMark(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
 	account, _ := declare(t, s, "raws")
-	if err := os.Remove(s.markPath()); err != nil {
+	if err := os.Remove(s.MarkPath()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(s.markPath(), 0o700); err != nil {
+	if err := os.Mkdir(s.MarkPath(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	err := charge(s, account, KindReleases, epsilon(1, 0))
+	err := charge(s, account, catalog.KindReleases, epsilon(1, 0))
 	wantCode(t, err, sqlerr.IO)
 	if hint := err.(*sqlerr.Error).Hint; !strings.Contains(hint, "stays charged") {
 		t.Errorf("the hint is %q", hint)
 	}
-	if err := os.Remove(s.markPath()); err != nil {
+	if err := os.Remove(s.MarkPath()); err != nil {
 		t.Fatal(err)
 	}
 	if spent, err := spentOf(s, account); spent.Epsilon != 1 || err != nil {
@@ -271,7 +272,7 @@ func TestConcurrentMarks(t *testing.T) {
 		s := open(t, path)
 		all.Go(func() {
 			for range 25 {
-				if err := charge(s, account, KindReleases, epsilon(1, 0)); err != nil {
+				if err := charge(s, account, catalog.KindReleases, epsilon(1, 0)); err != nil {
 					t.Error(err)
 				}
 				if _, err := spentOf(open(t, path), account); err != nil {
@@ -288,7 +289,7 @@ func TestConcurrentMarks(t *testing.T) {
 	if last := 101 % 64 * markBytes; binary.BigEndian.Uint64(data[last+16:]) != 101 {
 		t.Errorf("the slot of line 101 has line %d", binary.BigEndian.Uint64(data[last+16:]))
 	}
-	read(t, open(t, path), func(tx *Tx) error { return tx.VerifyLedger() })
+	read(t, open(t, path), func(tx *catalog.Tx) error { return tx.VerifyLedger() })
 }
 
 // A Store keeps the file of the marks open. Where it is gone, or another, the
@@ -299,19 +300,19 @@ func TestMarksGoToTheFileOfTheName(t *testing.T) {
 	account, _ := declare(t, s, "raws")
 	for i, change := range []func() error{
 		func() error { return nil },
-		func() error { return os.Remove(s.markPath()) },
-		func() error { return os.Rename(s.markPath(), s.markPath()+"-old") },
+		func() error { return os.Remove(s.MarkPath()) },
+		func() error { return os.Rename(s.MarkPath(), s.MarkPath()+"-old") },
 		func() error {
-			return errors.Join(os.WriteFile(s.markPath()+"-new", nil, 0o600), os.Rename(s.markPath()+"-new", s.markPath()))
+			return errors.Join(os.WriteFile(s.MarkPath()+"-new", nil, 0o600), os.Rename(s.MarkPath()+"-new", s.MarkPath()))
 		},
 	} {
 		if err := change(); err != nil {
 			t.Fatal(err)
 		}
-		if err := charge(s, account, KindReleases, epsilon(1, 0)); err != nil {
+		if err := charge(s, account, catalog.KindReleases, epsilon(1, 0)); err != nil {
 			t.Fatal(err)
 		}
-		all, err := s.readMarks()
+		all, err := s.ReadMarks()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -7,18 +7,19 @@ import (
 	"reflect"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 func TestMechanisms(t *testing.T) {
 	s := open(t, dbPath(t))
 	_, table := declare(t, s, "raws")
-	m := &Mechanism{Name: "live", TableID: table, Columns: []int{1}, Params: json.RawMessage(`{"beta":0.05}`), Epsilon: 1, Rho: 6, RunRho: 3, Updates: 2}
-	write(t, s, func(tx *Tx) error { return tx.AddMechanism(m, []byte("prior")) })
+	m := &catalog.Mechanism{Name: "live", TableID: table, Columns: []int{1}, Params: json.RawMessage(`{"beta":0.05}`), Epsilon: 1, Rho: 6, RunRho: 3, Updates: 2}
+	write(t, s, func(tx *catalog.Tx) error { return tx.AddMechanism(m, []byte("prior")) })
 	m.Table = "raw"
 	same := func() {
 		t.Helper()
-		read(t, s, func(tx *Tx) error {
+		read(t, s, func(tx *catalog.Tx) error {
 			got, err := tx.Mechanism("LIVE")
 			if !reflect.DeepEqual(got, m) {
 				t.Errorf("got %+v, want %+v", got, m)
@@ -35,10 +36,10 @@ func TestMechanisms(t *testing.T) {
 		})
 	}
 	same()
-	update := func(runs, comparisons int64, run *OpenRun) error {
+	update := func(runs, comparisons int64, run *catalog.OpenRun) error {
 		next := *m
 		next.RunsStarted, next.Comparisons, next.Run, next.Leased = runs, comparisons, run, run != nil
-		err := s.Write(context.Background(), func(tx *Tx) error { return tx.UpdateMechanism(&next) })
+		err := s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.UpdateMechanism(&next) })
 		if err == nil {
 			*m = next
 		}
@@ -46,22 +47,22 @@ func TestMechanisms(t *testing.T) {
 	}
 	for i, step := range []struct {
 		runs, comparisons int64
-		run               *OpenRun
+		run               *catalog.OpenRun
 		ok                bool
 	}{
 		{0, 0, nil, true},
-		{0, 0, &OpenRun{Number: 1, Tau: 5}, false}, // not charged
-		{1, 0, nil, true},                          // charged, not yet drawn
-		{1, 0, &OpenRun{Number: 1, Tau: -5}, true},
-		{1, 9, &OpenRun{Number: 1, Tau: -5}, true},
-		{1, 8, &OpenRun{Number: 1, Tau: -5}, false}, // comparisons forgotten
-		{1, 9, &OpenRun{Number: 1, Tau: 6}, false},  // another threshold
-		{1, 10, nil, true},                          // ended
-		{1, 10, &OpenRun{Number: 1, Tau: -5}, false},
-		{1, 10, &OpenRun{Number: 1, Tau: 7}, false},
-		{0, 10, nil, false},                         // a charge forgotten
-		{2, 10, &OpenRun{Number: 1, Tau: 7}, false}, // an old number
-		{2, 10, &OpenRun{Number: 2, Tau: 7}, true},
+		{0, 0, &catalog.OpenRun{Number: 1, Tau: 5}, false}, // not charged
+		{1, 0, nil, true}, // charged, not yet drawn
+		{1, 0, &catalog.OpenRun{Number: 1, Tau: -5}, true},
+		{1, 9, &catalog.OpenRun{Number: 1, Tau: -5}, true},
+		{1, 8, &catalog.OpenRun{Number: 1, Tau: -5}, false}, // comparisons forgotten
+		{1, 9, &catalog.OpenRun{Number: 1, Tau: 6}, false},  // another threshold
+		{1, 10, nil, true}, // ended
+		{1, 10, &catalog.OpenRun{Number: 1, Tau: -5}, false},
+		{1, 10, &catalog.OpenRun{Number: 1, Tau: 7}, false},
+		{0, 10, nil, false}, // a charge forgotten
+		{2, 10, &catalog.OpenRun{Number: 1, Tau: 7}, false}, // an old number
+		{2, 10, &catalog.OpenRun{Number: 2, Tau: 7}, true},
 		{3, 10, nil, false}, // more than reserved
 		{2, 11, nil, true},
 	} {
@@ -74,24 +75,24 @@ func TestMechanisms(t *testing.T) {
 	if m.RunsEnded != 2 {
 		t.Errorf("%d runs ended", m.RunsEnded)
 	}
-	write(t, s, func(tx *Tx) error { return tx.DropMechanism("live") })
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.UpdateMechanism(m) }), sqlerr.Unknown)
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { _, err := tx.AppendHistory(m.ID, "q", 1); return err }), sqlerr.Unknown)
+	write(t, s, func(tx *catalog.Tx) error { return tx.DropMechanism("live") })
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.UpdateMechanism(m) }), sqlerr.Unknown)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { _, err := tx.AppendHistory(m.ID, "q", 1); return err }), sqlerr.Unknown)
 }
 
 func TestHistory(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
 	_, table := declare(t, s, "raws")
-	a, b := &Mechanism{Name: "a", TableID: table}, &Mechanism{Name: "b", TableID: table}
-	write(t, s, func(tx *Tx) error {
+	a, b := &catalog.Mechanism{Name: "a", TableID: table}, &catalog.Mechanism{Name: "b", TableID: table}
+	write(t, s, func(tx *catalog.Tx) error {
 		if err := tx.AddMechanism(a, nil); err != nil {
 			return err
 		}
 		return tx.AddMechanism(b, nil)
 	})
 	for i, text := range []string{"q1", "q2", "q1"} {
-		write(t, s, func(tx *Tx) error {
+		write(t, s, func(tx *catalog.Tx) error {
 			seq, err := tx.AppendHistory(a.ID, text, int64(-i))
 			if seq != int64(i+1) {
 				t.Errorf("seq %d", seq)
@@ -102,9 +103,9 @@ func TestHistory(t *testing.T) {
 			return err
 		})
 	}
-	read(t, s, func(tx *Tx) error {
+	read(t, s, func(tx *catalog.Tx) error {
 		got, err := tx.History(a.ID, 2)
-		if want := []HistoryRow{{2, "q2", -1}, {3, "q1", -2}}; !reflect.DeepEqual(got, want) {
+		if want := []catalog.HistoryRow{{2, "q2", -1}, {3, "q1", -2}}; !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v", got)
 		}
 		return err
@@ -114,7 +115,7 @@ func TestHistory(t *testing.T) {
 		`INSERT INTO dpsql_history VALUES (1, 7, 'x', 0, x'')`, `UPDATE dpsql_ledger SET rho = 0`, `DELETE FROM dpsql_ledger`,
 		`REPLACE INTO dpsql_ledger SELECT * FROM dpsql_ledger`,
 	} {
-		err := s.Write(context.Background(), func(tx *Tx) error { _, err := tx.SQL().ExecContext(tx.ctx, text); return err })
+		err := s.Write(context.Background(), func(tx *catalog.Tx) error { _, err := tx.SQL().ExecContext(tx.Context(), text); return err })
 		if err == nil {
 			t.Errorf("%s was allowed", text)
 		}

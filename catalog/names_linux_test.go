@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"dpsql/catalog"
 )
 
 // mountedChild is a child process in a mount namespace of its own. It mounts the
@@ -24,9 +26,9 @@ func mountedChild(path string) {
 		return
 	}
 	for _, name := range []string{file, filepath.Join(folder, filepath.Base(path))} {
-		s, err := Open(context.Background(), name, Options{})
+		s, err := catalog.Open(context.Background(), name, catalog.Options{})
 		if err == nil {
-			err = charge(s, 1, KindReleases, epsilon(1, 0))
+			err = charge(s, 1, catalog.KindReleases, epsilon(1, 0))
 			s.Close()
 		}
 		fmt.Println(err)

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package catalog
+package catalog_test
 
 func mountedChild(string) {}

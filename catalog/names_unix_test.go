@@ -1,6 +1,6 @@
 //go:build unix
 
-package catalog
+package catalog_test
 
 import (
 	"bufio"
@@ -14,20 +14,21 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 // spendChild is a child process that spends 730 of 1000 of account 1 for each
 // line that it reads, and says with which error.
 func spendChild(path string) {
-	s, err := Open(context.Background(), path, Options{})
+	s, err := catalog.Open(context.Background(), path, catalog.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer s.Close()
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		fmt.Println(charge(s, 1, KindReleases, epsilon(730, 0)))
+		fmt.Println(charge(s, 1, catalog.KindReleases, epsilon(730, 0)))
 	}
 }
 
@@ -76,7 +77,7 @@ func TestTwoNamesAreNoTwoLedgers(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		t.Run(fmt.Sprint("open ", open), func(t *testing.T) {
 			path := dbPath(t)
-			s := openWith(t, path, Options{})
+			s := openWith(t, path, catalog.Options{})
 			declare(t, s, "raws")
 			s.Close()
 			other := filepath.Join(t.TempDir(), "other.db")
@@ -105,7 +106,7 @@ func TestTwoNamesAreNoTwoLedgers(t *testing.T) {
 				t.Errorf("once it has one name again: %s, want %s", said, want)
 			}
 			first.end()
-			if spent, err := spentOf(openWith(t, path, Options{}), 1); spent.Epsilon != 730 || err != nil {
+			if spent, err := spentOf(openWith(t, path, catalog.Options{}), 1); spent.Epsilon != 730 || err != nil {
 				t.Errorf("%v is spent, %v", spent.Epsilon, err)
 			}
 		})
@@ -122,7 +123,7 @@ func TestNameOfANewFile(t *testing.T) {
 	if err := os.Link(path, left); err != nil {
 		t.Skip(err)
 	}
-	if err := charge(s, 1, KindReleases, epsilon(1, 0)); err != nil {
+	if err := charge(s, 1, catalog.KindReleases, epsilon(1, 0)); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(left); !os.IsNotExist(err) {
@@ -149,7 +150,7 @@ func TestSymbolicLinks(t *testing.T) {
 		}
 		lease, err := s.AcquireLease(context.Background())
 		flight, err2 := s.AcquireFlight(context.Background(), [32]byte{}, 0)
-		if err := errors.Join(err, err2, charge(s, 1, KindReleases, epsilon(1, 0))); err != nil {
+		if err := errors.Join(err, err2, charge(s, 1, catalog.KindReleases, epsilon(1, 0))); err != nil {
 			t.Fatal(err)
 		}
 		if beside, err := os.ReadDir(dir); len(beside) != 2 || err != nil {
@@ -163,11 +164,11 @@ func TestSymbolicLinks(t *testing.T) {
 	if err := errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, charge(s, 1, KindReleases, epsilon(1, 0)), sqlerr.IO)
+	wantCode(t, charge(s, 1, catalog.KindReleases, epsilon(1, 0)), sqlerr.IO)
 	dangling := filepath.Join(dir, "dangling")
 	if err := os.Symlink("nowhere.db", dangling); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(context.Background(), dangling, Options{})
+	_, err := catalog.Open(context.Background(), dangling, catalog.Options{})
 	wantCode(t, err, sqlerr.IO)
 }

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"bytes"
@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 func TestMissingFileIsAnEmptyCatalog(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
-	read(t, s, func(tx *Tx) error {
+	read(t, s, func(tx *catalog.Tx) error {
 		tables, err1 := tx.Tables()
 		publics, err2 := tx.Publics()
 		releases, err3 := tx.Releases(0)
@@ -69,11 +70,11 @@ func TestOpenRefuses(t *testing.T) {
 		{"/dev/null", sqlerr.IO, ""},
 		{"", sqlerr.Invalid, ""},
 		{"a\x00b", sqlerr.Invalid, ""},
-		{newer, sqlerr.Unsupported, fmt.Sprintf("the catalog has version 99 and this dpsql knows versions up to %d", answerCountsVersion)},
+		{newer, sqlerr.Unsupported, fmt.Sprintf("the catalog has version 99 and this dpsql knows versions up to %d", catalog.AnswerCountsVersion)},
 		{versionless, sqlerr.Corrupt, ""},
 		{foreign, sqlerr.Corrupt, ""},
 	} {
-		_, err := Open(context.Background(), c.path, Options{})
+		_, err := catalog.Open(context.Background(), c.path, catalog.Options{})
 		wantCode(t, err, c.code)
 		if e := err.(*sqlerr.Error); c.message != "" && e.Message != c.message {
 			t.Errorf("%q: message %q, want %q", c.path, e.Message, c.message)
@@ -85,8 +86,8 @@ func TestSpecialCharactersInPath(t *testing.T) {
 	for _, name := range []string{"a b.db", "what?mode=memory.db", "50%.db", "50%41.db", "#1.db", "a&b=c;d.db", "é語.db", "file:x", "'\"\\.db"} {
 		path := filepath.Join(t.TempDir(), name)
 		s := open(t, path)
-		write(t, s, func(tx *Tx) error { return tx.AddPublic("icd10") })
-		read(t, s, func(tx *Tx) error {
+		write(t, s, func(tx *catalog.Tx) error { return tx.AddPublic("icd10") })
+		read(t, s, func(tx *catalog.Tx) error {
 			if p, err := tx.Publics(); err != nil || len(p) != 1 {
 				t.Errorf("%q: publics %v, %v", name, p, err)
 			}
@@ -130,13 +131,13 @@ func TestOpeningAndReadingChangeNothing(t *testing.T) {
 		},
 		"empty file": func(path string) { os.WriteFile(path, nil, 0o644) },
 	} {
-		for _, o := range []Options{{}, {ReadOnly: true}} {
+		for _, o := range []catalog.Options{{}, {ReadOnly: true}} {
 			path := dbPath(t)
 			setUp(path)
 			before := state(t, filepath.Dir(path))
 			s := openWith(t, path, o)
 			opened := state(t, filepath.Dir(path))
-			read(t, s, func(tx *Tx) error { _, err := tx.Tables(); return err })
+			read(t, s, func(tx *catalog.Tx) error { _, err := tx.Tables(); return err })
 			s.Close()
 			closed := state(t, filepath.Dir(path))
 			for when, after := range map[string]map[string]string{"open": opened, "read and close": closed} {
@@ -157,24 +158,24 @@ func TestReadOnlyOption(t *testing.T) {
 	path := dbPath(t)
 	writer := open(t, path)
 	declare(t, writer, "rows1")
-	s := openWith(t, path, Options{ReadOnly: true})
+	s := openWith(t, path, catalog.Options{ReadOnly: true})
 	if !s.ReadOnly() || writer.ReadOnly() {
 		t.Error("ReadOnly is wrong")
 	}
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddPublic("p") }), sqlerr.ReadOnly)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic("p") }), sqlerr.ReadOnly)
 	_, err := s.AcquireLease(context.Background())
 	wantCode(t, err, sqlerr.ReadOnly)
-	err = s.Read(context.Background(), func(tx *Tx) error {
+	err = s.Read(context.Background(), func(tx *catalog.Tx) error {
 		_, err := tx.SQL().ExecContext(context.Background(), `CREATE TABLE x (a)`)
 		return err
 	})
 	wantCode(t, err, sqlerr.ReadOnly)
-	err = writer.Read(context.Background(), func(tx *Tx) error {
+	err = writer.Read(context.Background(), func(tx *catalog.Tx) error {
 		_, err := tx.SQL().ExecContext(context.Background(), `CREATE TABLE x (a)`)
 		return err
 	})
 	wantCode(t, err, sqlerr.ReadOnly)
-	wantCode(t, writer.Read(context.Background(), func(tx *Tx) error { return tx.AddPublic("p") }), sqlerr.Internal)
+	wantCode(t, writer.Read(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic("p") }), sqlerr.Internal)
 }
 
 func TestFileReplacedWhileOpen(t *testing.T) {
@@ -184,7 +185,7 @@ func TestFileReplacedWhileOpen(t *testing.T) {
 	if err := os.Rename(path, path+".old"); err != nil {
 		t.Fatal(err)
 	}
-	nothing := func(*Tx) error { return nil }
+	nothing := func(*catalog.Tx) error { return nil }
 	wantCode(t, s.Read(context.Background(), nothing), sqlerr.IO)
 	wantCode(t, s.Write(context.Background(), nothing), sqlerr.IO)
 	raw(t, path, `CREATE TABLE other (a)`)
@@ -204,14 +205,12 @@ func TestImmutableSnapshotNoticesAWriter(t *testing.T) {
 		"size":    func() { os.Truncate(path, 1<<20) },
 	} {
 		os.Remove(path + "-wal")
-		snap, err := s.immutableSnapshot(context.Background())
-		if err != nil || snap.version != answerCountsVersion {
-			t.Fatalf("%s: %+v, %v", name, snap, err)
+		version, end, err := s.OpenImmutable(context.Background())
+		if err != nil || version != catalog.AnswerCountsVersion {
+			t.Fatalf("%s: version %d, %v", name, version, err)
 		}
 		disturb()
-		err = snap.check()
-		snap.tx.Rollback()
-		snap.close()
+		err = end()
 		if want := map[bool]sqlerr.Code{true: "", false: sqlerr.Busy}[name == "nothing"]; sqlerr.CodeOf(err) != want {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
@@ -220,19 +219,19 @@ func TestImmutableSnapshotNoticesAWriter(t *testing.T) {
 
 func TestClosedStore(t *testing.T) {
 	s := open(t, dbPath(t))
-	write(t, s, func(tx *Tx) error { return tx.AddPublic("p") })
+	write(t, s, func(tx *catalog.Tx) error { return tx.AddPublic("p") })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	nothing := func(*Tx) error { return nil }
+	nothing := func(*catalog.Tx) error { return nil }
 	wantCode(t, s.Read(context.Background(), nothing), sqlerr.Internal)
 	wantCode(t, s.Write(context.Background(), nothing), sqlerr.Internal)
 }
 
 func TestMissingDirectory(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "no", "such", "x.db"))
-	read(t, s, func(*Tx) error { return nil })
-	err := s.Write(context.Background(), func(tx *Tx) error { return tx.AddPublic("p") })
+	read(t, s, func(*catalog.Tx) error { return nil })
+	err := s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic("p") })
 	if code := sqlerr.CodeOf(err); code != sqlerr.IO {
 		t.Errorf("write in a missing directory: %v", err)
 	}

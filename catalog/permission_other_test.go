@@ -1,6 +1,6 @@
 //go:build !unix
 
-package catalog
+package catalog_test
 
 func readOnlyChild(string) {}
 

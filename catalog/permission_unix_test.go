@@ -1,6 +1,6 @@
 //go:build unix
 
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -13,26 +13,27 @@ import (
 	"syscall"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 // readOnlyChild is the child process of the tests below: it runs without the
 // right to write and reports what it can do.
 func readOnlyChild(path string) {
-	s, err := Open(context.Background(), path, Options{})
+	s, err := catalog.Open(context.Background(), path, catalog.Options{})
 	if err != nil {
 		fmt.Println("open", sqlerr.CodeOf(err))
 		return
 	}
 	defer s.Close()
 	var n int
-	err = s.Read(context.Background(), func(tx *Tx) error {
+	err = s.Read(context.Background(), func(tx *catalog.Tx) error {
 		tables, err := tx.Tables()
 		n = len(tables)
 		return err
 	})
 	fmt.Printf("read %d %q; ", n, sqlerr.CodeOf(err))
-	err = s.Write(context.Background(), func(tx *Tx) error { return tx.AddPublic("p") })
+	err = s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic("p") })
 	_, lease := s.AcquireLease(context.Background())
 	fmt.Printf("readonly %v; write %s; lease %s\n", s.ReadOnly(), sqlerr.CodeOf(err), sqlerr.CodeOf(lease))
 }
@@ -119,7 +120,7 @@ func TestWithoutPermission(t *testing.T) {
 			}
 			if c.openNow {
 				holder := open(t, path)
-				write(t, holder, func(tx *Tx) error { return tx.AddPublic("held") })
+				write(t, holder, func(tx *catalog.Tx) error { return tx.AddPublic("held") })
 			}
 			if err := os.Chmod(dir, c.dir); err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
@@ -16,20 +17,20 @@ func TestExportRelease(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "clinic.db")
 	s := open(t, path)
-	release := &Release{Name: "cells", Columns: []int{0, 1}, Using: "projection", Params: json.RawMessage(`{"clip":32}`), Epsilon: 5, Delta: 6, MaxSupport: 64}
+	release := &catalog.Release{Name: "cells", Columns: []int{0, 1}, Using: "projection", Params: json.RawMessage(`{"clip":32}`), Epsilon: 5, Delta: 6, MaxSupport: 64}
 	payload := bytes.Repeat([]byte("payload"), 1000)
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		for _, text := range []string{`CREATE TABLE raw_MARKERTABLE (a)`, `INSERT INTO raw_MARKERTABLE VALUES ('` + marker + `')`} {
 			if _, err := tx.SQL().ExecContext(context.Background(), text); err != nil {
 				return err
 			}
 		}
-		a := &Account{Epsilon: "2", Delta: "1e-6", Interactive: "0.5", Caps: someCaps(), Bases: []string{"raw_MARKERTABLE"}}
+		a := &catalog.Account{Epsilon: "2", Delta: "1e-6", Interactive: "0.5", Caps: someCaps(), Bases: []string{"raw_MARKERTABLE"}}
 		if err := tx.CreateAccount(a); err != nil {
 			return err
 		}
-		table := &Table{Name: "admissions", Source: "raw_MARKERTABLE", Columns: clinicColumns(), Account: a.ID, Unit: "patient",
-			MaxRows: 4, SourceSchema: "-- " + marker, Key: []byte(marker), NHat: &NHat{Value: 1, Law: marker}}
+		table := &catalog.Table{Name: "admissions", Source: "raw_MARKERTABLE", Columns: clinicColumns(), Account: a.ID, Unit: "patient",
+			MaxRows: 4, SourceSchema: "-- " + marker, Key: []byte(marker), NHat: &catalog.NHat{Value: 1, Law: marker}}
 		if err := tx.AddTable(table); err != nil {
 			return err
 		}
@@ -37,16 +38,16 @@ func TestExportRelease(t *testing.T) {
 		if err := tx.AddRelease(release, payload); err != nil {
 			return err
 		}
-		if err := tx.AddRelease(&Release{Name: "MARKERRELEASE", TableID: table.ID}, []byte(marker)); err != nil {
+		if err := tx.AddRelease(&catalog.Release{Name: "MARKERRELEASE", TableID: table.ID}, []byte(marker)); err != nil {
 			return err
 		}
-		if err := tx.AddMechanism(&Mechanism{Name: "MARKERMECH", TableID: table.ID}, []byte(marker)); err != nil {
+		if err := tx.AddMechanism(&catalog.Mechanism{Name: "MARKERMECH", TableID: table.ID}, []byte(marker)); err != nil {
 			return err
 		}
-		if err := tx.PutAnswer(&Answer{TableID: table.ID, Query: marker, Kind: AnswerDirect}); err != nil {
+		if err := tx.PutAnswer(&catalog.Answer{TableID: table.ID, Query: marker, Kind: catalog.AnswerDirect}); err != nil {
 			return err
 		}
-		return tx.Charge(a.ID, KindReleases, marker, marker, epsilon(1, 0))
+		return tx.Charge(a.ID, catalog.KindReleases, marker, marker, epsilon(1, 0))
 	})
 	out := filepath.Join(dir, "cells?.db")
 	if err := s.ExportRelease(context.Background(), "CELLS", out); err != nil {
@@ -67,8 +68,8 @@ func TestExportRelease(t *testing.T) {
 	if data[18] != 1 || data[19] != 1 {
 		t.Errorf("journal versions %d, %d: not a rollback journal", data[18], data[19])
 	}
-	exported := openWith(t, out, Options{ReadOnly: true})
-	read(t, exported, func(tx *Tx) error {
+	exported := openWith(t, out, catalog.Options{ReadOnly: true})
+	read(t, exported, func(tx *catalog.Tx) error {
 		tables, err := tx.Tables()
 		if len(tables) != 1 || err != nil {
 			t.Fatalf("tables %+v, %v", tables, err)
@@ -127,7 +128,7 @@ func TestFailedExport(t *testing.T) {
 	path := filepath.Join(dir, "x.db")
 	s := open(t, path)
 	_, table := declare(t, s, "raws")
-	write(t, s, func(tx *Tx) error { return tx.AddRelease(&Release{Name: "r", TableID: table}, nil) })
+	write(t, s, func(tx *catalog.Tx) error { return tx.AddRelease(&catalog.Release{Name: "r", TableID: table}, nil) })
 	raw(t, path, `DELETE FROM dpsql_columns`) // so that the copy is refused
 	if err := s.ExportRelease(context.Background(), "r", filepath.Join(dir, "out.db")); err == nil {
 		t.Error("exported a table without columns")

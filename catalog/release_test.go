@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"bytes"
@@ -10,22 +10,23 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 func TestReleases(t *testing.T) {
 	s := open(t, dbPath(t))
-	s.partSize = 1000
+	s.SetPartSize(1000)
 	_, table := declare(t, s, "raws")
 	created := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
-	releases := []*Release{
+	releases := []*catalog.Release{
 		{Name: "adm_cells", TableID: table, Columns: []int{0, 2}, Using: "projection", Params: json.RawMessage(`{"clip":32}`),
 			Epsilon: 5, Delta: 6, MaxSupport: math.MaxInt64, CreatedAt: created},
 		{Name: "b", TableID: table, Using: "smw"},
 		{Name: "c", TableID: table, Using: "smw", Columns: []int{}},
 	}
 	payloads := [][]byte{[]byte("payload\x00\xff"), bytes.Repeat([]byte{1, 2, 3}, 999), nil}
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		for i, r := range releases {
 			if err := tx.AddRelease(r, payloads[i]); err != nil {
 				return err
@@ -33,7 +34,7 @@ func TestReleases(t *testing.T) {
 		}
 		return nil
 	})
-	read(t, s, func(tx *Tx) error {
+	read(t, s, func(tx *catalog.Tx) error {
 		for i, r := range releases {
 			got, err := tx.Release(strings.ToUpper(r.Name))
 			if err != nil {
@@ -60,11 +61,11 @@ func TestReleases(t *testing.T) {
 		}
 		return nil
 	})
-	for _, r := range []*Release{{Name: "ADM_CELLS", TableID: table}, {Name: "big", TableID: table, MaxSupport: math.MaxInt64 + 1}} {
-		wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddRelease(r, nil) }), sqlerr.Invalid)
+	for _, r := range []*catalog.Release{{Name: "ADM_CELLS", TableID: table}, {Name: "big", TableID: table, MaxSupport: math.MaxInt64 + 1}} {
+		wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddRelease(r, nil) }), sqlerr.Invalid)
 	}
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddMechanism(&Mechanism{Name: "B", TableID: table}, nil) }), sqlerr.Invalid)
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddRelease(&Release{Name: "x", TableID: 99}, nil) }), sqlerr.Unknown)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddMechanism(&catalog.Mechanism{Name: "B", TableID: table}, nil) }), sqlerr.Invalid)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddRelease(&catalog.Release{Name: "x", TableID: 99}, nil) }), sqlerr.Unknown)
 }
 
 func TestDamagedPayload(t *testing.T) {
@@ -78,16 +79,16 @@ func TestDamagedPayload(t *testing.T) {
 		path := dbPath(t)
 		s := open(t, path)
 		_, table := declare(t, s, "raws")
-		s.partSize = 1000
-		payload := append([]byte{0x80}, make([]byte, s.partSize)...)
-		write(t, s, func(tx *Tx) error {
-			if err := tx.AddRelease(&Release{Name: "r", TableID: table}, payload); err != nil {
+		s.SetPartSize(1000)
+		payload := append([]byte{0x80}, make([]byte, s.PartSize())...)
+		write(t, s, func(tx *catalog.Tx) error {
+			if err := tx.AddRelease(&catalog.Release{Name: "r", TableID: table}, payload); err != nil {
 				return err
 			}
-			return tx.AddMechanism(&Mechanism{Name: "m", TableID: table}, payload)
+			return tx.AddMechanism(&catalog.Mechanism{Name: "m", TableID: table}, payload)
 		})
 		raw(t, path, damage)
-		wantCode(t, s.Read(context.Background(), func(tx *Tx) error {
+		wantCode(t, s.Read(context.Background(), func(tx *catalog.Tx) error {
 			r, err := tx.Release("r")
 			if err != nil {
 				return err
@@ -95,7 +96,7 @@ func TestDamagedPayload(t *testing.T) {
 			_, err = tx.ReleasePayload(r)
 			return err
 		}), sqlerr.Corrupt)
-		wantCode(t, s.Read(context.Background(), func(tx *Tx) error {
+		wantCode(t, s.Read(context.Background(), func(tx *catalog.Tx) error {
 			m, err := tx.Mechanism("m")
 			if err != nil {
 				return err

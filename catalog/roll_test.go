@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -7,17 +7,18 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/catalog"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
 // inTenths is a column of shares from 0 to 1, in tenths.
-func inTenths(name string) PublicColumn {
+func inTenths(name string) catalog.PublicColumn {
 	steps, err := query.NewSteps(big.NewRat(0, 1), big.NewRat(1, 1), big.NewRat(1, 10), false)
 	if err != nil {
 		panic(err)
 	}
-	return PublicColumn{Name: name, Steps: steps}
+	return catalog.PublicColumn{Name: name, Steps: steps}
 }
 
 // stocked makes a catalog with two of everything, one of which was dropped,
@@ -32,30 +33,32 @@ var stock template
 func makeStock(t *testing.T, path string) {
 	s := open(t, path)
 	account, table := declare(t, s, "raws")
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		steps := []func() error{
 			func() error { return tx.AddPublic("icd10", inTenths("severity"), inTenths("cost")) },
 			func() error { return tx.AddPublic("zips", inTenths("risk")) },
 			func() error { return tx.DropPublic("zips") },
 			func() error {
-				return tx.AddTable(&Table{Name: "gone", Source: "raws", Columns: clinicColumns(), Account: account, Unit: "patient", MaxRows: 3})
+				return tx.AddTable(&catalog.Table{Name: "gone", Source: "raws", Columns: clinicColumns(), Account: account, Unit: "patient", MaxRows: 3})
 			},
 			func() error { return tx.DropTable("gone") },
-			func() error { return tx.AddRelease(&Release{Name: "r", TableID: table}, []byte("payload")) },
-			func() error { return tx.AddRelease(&Release{Name: "s", TableID: table}, nil) },
+			func() error { return tx.AddRelease(&catalog.Release{Name: "r", TableID: table}, []byte("payload")) },
+			func() error { return tx.AddRelease(&catalog.Release{Name: "s", TableID: table}, nil) },
 			func() error { return tx.DropRelease("s") },
 			func() error {
-				return tx.AddMechanism(&Mechanism{Name: "m", TableID: table, Rho: 60, RunRho: 3, Updates: 20, Params: json.RawMessage(`{}`)}, []byte("key"))
+				return tx.AddMechanism(&catalog.Mechanism{Name: "m", TableID: table, Rho: 60, RunRho: 3, Updates: 20, Params: json.RawMessage(`{}`)}, []byte("key"))
 			},
-			func() error { return tx.AddMechanism(&Mechanism{Name: "n", TableID: table}, nil) },
+			func() error { return tx.AddMechanism(&catalog.Mechanism{Name: "n", TableID: table}, nil) },
 			func() error { return tx.DropMechanism("n") },
 			func() error {
-				return tx.PutAnswer(&Answer{TableID: table, Query: "age{7: 1}", Kind: AnswerDirect, Via: "direct", Estimate: 3})
+				return tx.PutAnswer(&catalog.Answer{TableID: table, Query: "age{7: 1}", Kind: catalog.AnswerDirect, Via: "direct", Estimate: 3})
 			},
 			func() error {
-				return tx.AddSource(&Source{Name: "warehouse", Kind: Postgres, DSNEnv: "WAREHOUSE_DSN", Timeout: 30 * time.Second})
+				return tx.AddSource(&catalog.Source{Name: "warehouse", Kind: catalog.Postgres, DSNEnv: "WAREHOUSE_DSN", Timeout: 30 * time.Second})
 			},
-			func() error { return tx.AddSource(&Source{Name: "old", Kind: Postgres, DSNEnv: "OLD_DSN"}) },
+			func() error {
+				return tx.AddSource(&catalog.Source{Name: "old", Kind: catalog.Postgres, DSNEnv: "OLD_DSN"})
+			},
 			func() error { return tx.DropSource("old") },
 			func() error { return afar(tx, "visits", 1) },
 		}
@@ -69,7 +72,7 @@ func makeStock(t *testing.T, path string) {
 				return err
 			}
 		}
-		return tx.SetNHat(table, NHat{Value: 100, Law: "dlap(1)"})
+		return tx.SetNHat(table, catalog.NHat{Value: 100, Law: "dlap(1)"})
 	})
 	s.Close()
 }
@@ -151,7 +154,7 @@ func TestMissingRecords(t *testing.T) {
 func TestMissingMechanism(t *testing.T) {
 	path := stocked(t)
 	byID := func() error {
-		return open(t, path).Read(context.Background(), func(tx *Tx) error { _, err := tx.MechanismByID(2); return err })
+		return open(t, path).Read(context.Background(), func(tx *catalog.Tx) error { _, err := tx.MechanismByID(2); return err })
 	}
 	wantCode(t, byID(), sqlerr.Unknown)
 	raw(t, path, `UPDATE dpsql_mechanisms SET dropped_at = created_at`)
@@ -188,7 +191,7 @@ func TestMissingAnswers(t *testing.T) {
 func TestHistoryFrom(t *testing.T) {
 	path := stocked(t)
 	for from, want := range map[int64]int{0: 3, 1: 3, 2: 2, 3: 1, 4: 0} {
-		read(t, open(t, path), func(tx *Tx) error {
+		read(t, open(t, path), func(tx *catalog.Tx) error {
 			rows, err := tx.History(1, from)
 			if len(rows) != want || want > 0 && rows[0].Seq != max(1, from) {
 				t.Errorf("from %d: %v", from, rows)
@@ -198,7 +201,7 @@ func TestHistoryFrom(t *testing.T) {
 	}
 	raw(t, path, `DROP TRIGGER dpsql_history_update; UPDATE dpsql_history SET noisy = 9 WHERE seq = 2`)
 	for from, want := range map[int64]sqlerr.Code{1: sqlerr.Corrupt, 2: sqlerr.Corrupt, 3: ""} {
-		err := open(t, path).Read(context.Background(), func(tx *Tx) error { _, err := tx.History(1, from); return err })
+		err := open(t, path).Read(context.Background(), func(tx *catalog.Tx) error { _, err := tx.History(1, from); return err })
 		if sqlerr.CodeOf(err) != want {
 			t.Errorf("from %d: %v", from, err)
 		}

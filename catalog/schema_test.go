@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
@@ -28,20 +29,20 @@ func version4File(t *testing.T) string {
 // everything is all that a catalog lists of one table and its mechanism.
 type everything struct {
 	Publics    []string
-	Columns    []PublicColumn // of icd10
-	Sources    []Source
-	Accounts   []Account
+	Columns    []catalog.PublicColumn // of icd10
+	Sources    []catalog.Source
+	Accounts   []catalog.Account
 	Unit       *string
-	Tables     []Table
-	Releases   []Release
-	Mechanisms []Mechanism
-	History    []HistoryRow
-	Answers    []Answer
-	Ledger     []Entry
+	Tables     []catalog.Table
+	Releases   []catalog.Release
+	Mechanisms []catalog.Mechanism
+	History    []catalog.HistoryRow
+	Answers    []catalog.Answer
+	Ledger     []catalog.Entry
 }
 
-func readEverything(s *Store) (all everything, err error) {
-	err = s.Read(context.Background(), func(tx *Tx) error {
+func readEverything(s *catalog.Store) (all everything, err error) {
+	err = s.Read(context.Background(), func(tx *catalog.Tx) error {
 		var errs [12]error
 		all.Publics, errs[0] = tx.Publics()
 		all.Accounts, errs[1] = tx.Accounts()
@@ -69,7 +70,7 @@ func readEverything(s *Store) (all everything, err error) {
 // to the latest: the same records, and its answers counted.
 func TestFirstVersionIsMigrated(t *testing.T) {
 	path := version4File(t)
-	before, err := readEverything(openWith(t, path, Options{ReadOnly: true}))
+	before, err := readEverything(openWith(t, path, catalog.Options{ReadOnly: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,10 +82,10 @@ func TestFirstVersionIsMigrated(t *testing.T) {
 	if all, err := s.Answers(context.Background(), 1, "age{7: 1}"); err != nil || len(all) != 1 {
 		t.Errorf("%d answers, %v", len(all), err)
 	}
-	write(t, s, func(*Tx) error { return nil })
-	read(t, s, func(tx *Tx) error {
-		if tx.version != answerCountsVersion {
-			t.Errorf("version %d", tx.version)
+	write(t, s, func(*catalog.Tx) error { return nil })
+	read(t, s, func(tx *catalog.Tx) error {
+		if tx.Version() != catalog.AnswerCountsVersion {
+			t.Errorf("version %d", tx.Version())
 		}
 		return nil
 	})
@@ -92,8 +93,8 @@ func TestFirstVersionIsMigrated(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(after, before) {
 		t.Errorf("got %+v (%v)\nwant %+v", after, err, before)
 	}
-	write(t, s, func(tx *Tx) error {
-		return tx.PutAnswer(&Answer{TableID: 1, Query: "age{7: 1}", Kind: AnswerDirect, Via: "direct"})
+	write(t, s, func(tx *catalog.Tx) error {
+		return tx.PutAnswer(&catalog.Answer{TableID: 1, Query: "age{7: 1}", Kind: catalog.AnswerDirect, Via: "direct"})
 	})
 	raw(t, path, `DELETE FROM dpsql_answers WHERE id = 1`)
 	_, err = s.Answers(context.Background(), 1, "age{7: 1}")
@@ -104,9 +105,9 @@ func TestFirstVersionIsMigrated(t *testing.T) {
 func TestNewSchemaIsTheMigrated(t *testing.T) {
 	columns := func(path string) (all []string) {
 		s := open(t, path)
-		write(t, s, func(tx *Tx) error { return tx.AddPublic("other") })
-		read(t, s, func(tx *Tx) (err error) {
-			all, err = list(tx, scanText, `SELECT m.type || ' ' || m.name || ' ' || COALESCE(c.name || ' ' || c.type || ' ' || c."notnull" || ' ' ||
+		write(t, s, func(tx *catalog.Tx) error { return tx.AddPublic("other") })
+		read(t, s, func(tx *catalog.Tx) (err error) {
+			all, err = tx.Texts(`SELECT m.type || ' ' || m.name || ' ' || COALESCE(c.name || ' ' || c.type || ' ' || c."notnull" || ' ' ||
 				COALESCE(c.dflt_value, '-') || ' ' || c.pk, '') FROM sqlite_schema AS m LEFT JOIN pragma_table_info(m.name) AS c ORDER BY m.name, c.cid`)
 			return err
 		})
@@ -120,11 +121,11 @@ func TestNewSchemaIsTheMigrated(t *testing.T) {
 
 // Catalogs from before the first release are refused.
 func TestUnreleasedVersionsAreRefused(t *testing.T) {
-	for version := 1; version < firstVersion; version++ {
+	for version := 1; version < catalog.FirstVersion; version++ {
 		path := dbPath(t)
 		raw(t, path, `CREATE TABLE dpsql_schema (version INTEGER NOT NULL) STRICT; CREATE TABLE dpsql_tables (id INTEGER PRIMARY KEY)`,
 			fmt.Sprintf(`INSERT INTO dpsql_schema VALUES (%d)`, version))
-		_, err := Open(context.Background(), path, Options{})
+		_, err := catalog.Open(context.Background(), path, catalog.Options{})
 		wantCode(t, err, sqlerr.Unsupported)
 		if e := err.(*sqlerr.Error); !strings.HasPrefix(e.Message, fmt.Sprintf("the catalog has version %d, from before the first release", version)) || e.Hint == "" {
 			t.Errorf("got %v (%s)", e, e.Hint)
@@ -134,14 +135,14 @@ func TestUnreleasedVersionsAreRefused(t *testing.T) {
 
 // A catalog does not pass for an older one, in which less is verified.
 func TestVersionIsDamaged(t *testing.T) {
-	for version := range answerCountsVersion {
+	for version := range catalog.AnswerCountsVersion {
 		path := stocked(t)
 		s := open(t, path)
 		raw(t, path, fmt.Sprintf(`UPDATE dpsql_schema SET version = %d`, version))
 		_, err := readEverything(s)
 		wantCode(t, err, sqlerr.Corrupt)
-		wantCode(t, s.Write(context.Background(), func(*Tx) error { return nil }), sqlerr.Corrupt)
-		_, err = Open(context.Background(), path, Options{})
+		wantCode(t, s.Write(context.Background(), func(*catalog.Tx) error { return nil }), sqlerr.Corrupt)
+		_, err = catalog.Open(context.Background(), path, catalog.Options{})
 		wantCode(t, err, sqlerr.Corrupt)
 	}
 }

@@ -1,17 +1,19 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
 	"testing"
+
+	"dpsql/catalog"
 )
 
 // TestKeptStatements runs texts again and again on one connection: while rows
 // of the same text are open, after an error, after the schema changed, and more
 // texts than are kept.
 func TestKeptStatements(t *testing.T) {
-	c, err := newConnector("file::memory:")
+	c, err := catalog.NewConnector("file::memory:")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,13 +71,13 @@ func TestKeptStatements(t *testing.T) {
 	if _, err := conn.QueryContext(ctx, text, 1); err == nil {
 		t.Error("a column that is no longer there was read")
 	}
-	for i := range 2 * maxIdle {
+	for i := range 2 * catalog.MaxIdle {
 		if n := one(fmt.Sprintf(`SELECT COUNT(*) + %d FROM t`, i)); n != 6+i {
 			t.Fatalf("%d, want %d", n, 6+i)
 		}
 	}
 	err = conn.Raw(func(c any) error {
-		if n := len(c.(*cachingConn).idle); n == 0 || n > maxIdle {
+		if n := catalog.Idle(c); n == 0 || n > catalog.MaxIdle {
 			t.Errorf("%d statements are kept", n)
 		}
 		return nil
@@ -87,7 +89,7 @@ func TestKeptStatements(t *testing.T) {
 
 // TestExplainIsNotKept asks what a view reads before and after it changed.
 func TestExplainIsNotKept(t *testing.T) {
-	c, err := newConnector("file::memory:")
+	c, err := catalog.NewConnector("file::memory:")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +122,12 @@ func TestExplainIsNotKept(t *testing.T) {
 // BenchmarkRead times a short transaction.
 func BenchmarkRead(b *testing.B) {
 	s := open(b, b.TempDir()+"/read.db")
-	if err := s.Write(context.Background(), func(tx *Tx) error { return tx.AddPublic("codes") }); err != nil {
+	if err := s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic("codes") }); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		err := s.Read(context.Background(), func(tx *Tx) error {
+		err := s.Read(context.Background(), func(tx *catalog.Tx) error {
 			_, err := tx.Tables()
 			return err
 		})

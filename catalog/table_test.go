@@ -1,20 +1,21 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
 	"reflect"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 func TestTables(t *testing.T) {
 	s := open(t, dbPath(t))
 	account, _ := declare(t, s, "raws")
-	tab := &Table{Name: "Admissions", Source: "raws", Columns: clinicColumns(), Account: account, Unit: "patient_id",
+	tab := &catalog.Table{Name: "Admissions", Source: "raws", Columns: clinicColumns(), Account: account, Unit: "patient_id",
 		MaxRows: 4, SourceSchema: "CREATE TABLE raws (…)", Key: []byte{1, 2, 0, 255}}
-	nhat := NHat{Value: -3, Epsilon: 20, Rho: 30, Law: "dlap(5/2)"}
-	write(t, s, func(tx *Tx) error {
+	nhat := catalog.NHat{Value: -3, Epsilon: 20, Rho: 30, Law: "dlap(5/2)"}
+	write(t, s, func(tx *catalog.Tx) error {
 		if err := tx.AddTable(tab); err != nil {
 			return err
 		}
@@ -28,8 +29,8 @@ func TestTables(t *testing.T) {
 		return tx.SetNHat(tab.ID, nhat)
 	})
 	tab.NHat = &nhat
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.SetNHat(tab.ID, nhat) }), sqlerr.Internal)
-	read(t, s, func(tx *Tx) error {
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.SetNHat(tab.ID, nhat) }), sqlerr.Internal)
+	read(t, s, func(tx *catalog.Tx) error {
 		got, err := tx.Table("ADMISSIONS")
 		if err != nil {
 			return err
@@ -58,49 +59,49 @@ func TestTables(t *testing.T) {
 	})
 	again := *tab
 	again.Name = "ADMISSIONS"
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddTable(&again) }), sqlerr.Invalid)
-	twice := &Table{Name: "x", Columns: append(clinicColumns(), clinicColumns()...)}
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.AddTable(twice) }), sqlerr.Invalid)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddTable(&again) }), sqlerr.Invalid)
+	twice := &catalog.Table{Name: "x", Columns: append(clinicColumns(), clinicColumns()...)}
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddTable(twice) }), sqlerr.Invalid)
 }
 
 func TestDropTableKeepsAccountAndIDs(t *testing.T) {
 	s := open(t, dbPath(t))
 	account, table := declare(t, s, "raws")
-	mechanism := &Mechanism{Name: "m", TableID: table, Updates: 3}
-	write(t, s, func(tx *Tx) error {
-		if err := tx.AddRelease(&Release{Name: "r", TableID: table, Using: "projection"}, nil); err != nil {
+	mechanism := &catalog.Mechanism{Name: "m", TableID: table, Updates: 3}
+	write(t, s, func(tx *catalog.Tx) error {
+		if err := tx.AddRelease(&catalog.Release{Name: "r", TableID: table, Using: "projection"}, nil); err != nil {
 			return err
 		}
 		if err := tx.AddMechanism(mechanism, nil); err != nil {
 			return err
 		}
-		return tx.PutAnswer(&Answer{TableID: table, Query: "q", Kind: AnswerDirect, Via: "direct"})
+		return tx.PutAnswer(&catalog.Answer{TableID: table, Query: "q", Kind: catalog.AnswerDirect, Via: "direct"})
 	})
-	drop := func(tx *Tx) error { return tx.DropTable("RAW") }
+	drop := func(tx *catalog.Tx) error { return tx.DropTable("RAW") }
 	wantCode(t, s.Write(context.Background(), drop), sqlerr.Invalid)
-	write(t, s, func(tx *Tx) error { return tx.DropRelease("R") })
+	write(t, s, func(tx *catalog.Tx) error { return tx.DropRelease("R") })
 	wantCode(t, s.Write(context.Background(), drop), sqlerr.Invalid)
-	write(t, s, func(tx *Tx) error { return tx.DropMechanism("M") })
+	write(t, s, func(tx *catalog.Tx) error { return tx.DropMechanism("M") })
 	write(t, s, drop)
 	wantCode(t, s.Write(context.Background(), drop), sqlerr.Unknown)
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.DropRelease("r") }), sqlerr.Unknown)
-	wantCode(t, s.Write(context.Background(), func(tx *Tx) error { return tx.DropMechanism("m") }), sqlerr.Unknown)
-	write(t, s, func(tx *Tx) error {
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.DropRelease("r") }), sqlerr.Unknown)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.DropMechanism("m") }), sqlerr.Unknown)
+	write(t, s, func(tx *catalog.Tx) error {
 		a, err := tx.AccountFor([]string{"raws"})
 		if err != nil || a == nil || a.ID != account {
 			t.Errorf("the account is %+v, %v", a, err)
 		}
-		tab := &Table{Name: "raw", Source: "raws", Columns: clinicColumns(), Account: a.ID}
+		tab := &catalog.Table{Name: "raw", Source: "raws", Columns: clinicColumns(), Account: a.ID}
 		if err := tx.AddTable(tab); err != nil {
 			return err
 		}
-		for _, err := range []error{tx.AddRelease(&Release{Name: "r", TableID: table}, nil), tx.AddMechanism(&Mechanism{Name: "m", TableID: table}, nil)} {
+		for _, err := range []error{tx.AddRelease(&catalog.Release{Name: "r", TableID: table}, nil), tx.AddMechanism(&catalog.Mechanism{Name: "m", TableID: table}, nil)} {
 			if sqlerr.CodeOf(err) != sqlerr.Unknown {
 				t.Errorf("on a dropped table: %v, want unknown", err)
 			}
 		}
-		m := &Mechanism{Name: "m", TableID: tab.ID}
-		r := &Release{Name: "r", TableID: tab.ID}
+		m := &catalog.Mechanism{Name: "m", TableID: tab.ID}
+		r := &catalog.Release{Name: "r", TableID: tab.ID}
 		if err := tx.AddMechanism(m, nil); err != nil {
 			return err
 		}

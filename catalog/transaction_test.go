@@ -1,23 +1,23 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
-func publics(t *testing.T, s *Store) string {
+func publics(t *testing.T, s *catalog.Store) string {
 	t.Helper()
 	var names []string
-	read(t, s, func(tx *Tx) (err error) { names, err = tx.Publics(); return err })
+	read(t, s, func(tx *catalog.Tx) (err error) { names, err = tx.Publics(); return err })
 	return strings.Join(names, " ")
 }
 
@@ -25,11 +25,11 @@ func TestRollbackLeavesNothing(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
 	boom := sqlerr.New(sqlerr.Uncovered, "no")
-	fail := func(tx *Tx) error {
+	fail := func(tx *catalog.Tx) error {
 		if err := tx.AddPublic("p"); err != nil {
 			return err
 		}
-		a := &Account{Epsilon: "1", Delta: "0", Interactive: "0", Caps: someCaps(), Bases: []string{"rows1"}}
+		a := &catalog.Account{Epsilon: "1", Delta: "0", Interactive: "0", Caps: someCaps(), Bases: []string{"rows1"}}
 		if err := tx.CreateAccount(a); err != nil {
 			return err
 		}
@@ -39,8 +39,8 @@ func TestRollbackLeavesNothing(t *testing.T) {
 		if err := s.Write(context.Background(), fail); err != error(boom) {
 			t.Fatalf("got %v, want fn's own error", err)
 		}
-		read(t, s, func(tx *Tx) error {
-			if tx.version != 0 {
+		read(t, s, func(tx *catalog.Tx) error {
+			if tx.Version() != 0 {
 				t.Error("a schema was left")
 			}
 			return nil
@@ -52,7 +52,7 @@ func TestRollbackLeavesNothing(t *testing.T) {
 				t.Error("the panic was lost")
 			}
 		}()
-		s.Write(context.Background(), func(tx *Tx) error {
+		s.Write(context.Background(), func(tx *catalog.Tx) error {
 			tx.AddPublic("p")
 			tx.SQL().QueryContext(context.Background(), `SELECT name FROM dpsql_public`) // left open
 			panic("boom")
@@ -62,18 +62,18 @@ func TestRollbackLeavesNothing(t *testing.T) {
 		t.Errorf("left %q", got)
 	}
 	declare(t, s, "rows1") // the ledger and the Store still agree
-	read(t, s, func(tx *Tx) error { return tx.VerifyLedger() })
+	read(t, s, func(tx *catalog.Tx) error { return tx.VerifyLedger() })
 }
 
 func TestSchemaAppearsWithTheFirstRecord(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		_, err := tx.SQL().ExecContext(context.Background(), `CREATE TABLE imported (a)`)
 		return err
 	})
 	objects := func() (n int) {
-		read(t, s, func(tx *Tx) error {
+		read(t, s, func(tx *catalog.Tx) error {
 			return tx.SQL().QueryRowContext(context.Background(), `SELECT COUNT(*) FROM sqlite_schema WHERE name LIKE 'dpsql%'`).Scan(&n)
 		})
 		return n
@@ -91,7 +91,7 @@ func TestSchemaAppearsWithTheFirstRecord(t *testing.T) {
 	}
 	var journal string
 	var synchronous, foreign int
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		ctx := context.Background()
 		err1 := tx.SQL().QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&journal)
 		err2 := tx.SQL().QueryRowContext(ctx, `PRAGMA synchronous`).Scan(&synchronous)
@@ -104,11 +104,11 @@ func TestSchemaAppearsWithTheFirstRecord(t *testing.T) {
 
 func TestBusyAndSnapshotBetweenStores(t *testing.T) {
 	path := dbPath(t)
-	a := openWith(t, path, Options{BusyTimeout: 50 * time.Millisecond})
-	b := openWith(t, path, Options{BusyTimeout: 50 * time.Millisecond})
-	write(t, a, func(tx *Tx) error { return tx.AddPublic("one") })
-	nothing := func(*Tx) error { return nil }
-	write(t, a, func(tx *Tx) error {
+	a := openWith(t, path, catalog.Options{BusyTimeout: 50 * time.Millisecond})
+	b := openWith(t, path, catalog.Options{BusyTimeout: 50 * time.Millisecond})
+	write(t, a, func(tx *catalog.Tx) error { return tx.AddPublic("one") })
+	nothing := func(*catalog.Tx) error { return nil }
+	write(t, a, func(tx *catalog.Tx) error {
 		if err := tx.AddPublic("two"); err != nil {
 			return err
 		}
@@ -119,8 +119,8 @@ func TestBusyAndSnapshotBetweenStores(t *testing.T) {
 		}
 		return nil
 	})
-	read(t, b, func(tx *Tx) error {
-		write(t, a, func(tx *Tx) error { return tx.AddPublic("zzz") })
+	read(t, b, func(tx *catalog.Tx) error {
+		write(t, a, func(tx *catalog.Tx) error { return tx.AddPublic("zzz") })
 		names, err := tx.Publics()
 		if strings.Join(names, " ") != "one two" {
 			t.Errorf("a snapshot changed: %v", names)
@@ -135,18 +135,18 @@ func TestBusyAndSnapshotBetweenStores(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	path := dbPath(t)
 	a, b := open(t, path), open(t, path)
-	write(t, a, func(tx *Tx) error { return tx.AddPublic("one") })
+	write(t, a, func(tx *catalog.Tx) error { return tx.AddPublic("one") })
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	nothing := func(*Tx) error { return nil }
+	nothing := func(*catalog.Tx) error { return nil }
 	wantCode(t, a.Read(ended, nothing), sqlerr.Cancelled)
 	wantCode(t, a.Write(ended, nothing), sqlerr.Cancelled)
 	_, err := a.AcquireLease(ended)
 	wantCode(t, err, sqlerr.Cancelled)
-	_, err = Open(ended, path, Options{})
+	_, err = catalog.Open(ended, path, catalog.Options{})
 	wantCode(t, err, sqlerr.Cancelled)
 
-	write(t, a, func(*Tx) error { // waiting for a lock hears the context
+	write(t, a, func(*catalog.Tx) error { // waiting for a lock hears the context
 		short, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
 		wantCode(t, b.Write(short, nothing), sqlerr.Cancelled)
@@ -154,7 +154,7 @@ func TestCancelled(t *testing.T) {
 		return nil
 	})
 	during, cancel := context.WithCancel(context.Background())
-	err = a.Write(during, func(tx *Tx) error {
+	err = a.Write(during, func(tx *catalog.Tx) error {
 		err := tx.AddPublic("two")
 		cancel()
 		return err
@@ -162,7 +162,7 @@ func TestCancelled(t *testing.T) {
 	wantCode(t, err, sqlerr.Cancelled)
 	long, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	err = a.Read(long, func(tx *Tx) error {
+	err = a.Read(long, func(tx *catalog.Tx) error {
 		var n int
 		return tx.SQL().QueryRowContext(long, `WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c`).Scan(&n)
 	})
@@ -177,11 +177,11 @@ func TestCancelled(t *testing.T) {
 // by sql.ErrTxDone: that is no damage of the file.
 func TestEndedTransactionIsNoDamage(t *testing.T) {
 	s := open(t, dbPath(t))
-	write(t, s, func(tx *Tx) error { return tx.AddPublic("p") })
+	write(t, s, func(tx *catalog.Tx) error { return tx.AddPublic("p") })
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	err := s.Read(ctx, func(tx *Tx) error {
-		if err := tx.sql.tx.Rollback(); err != nil {
+	err := s.Read(ctx, func(tx *catalog.Tx) error {
+		if err := tx.Rollback(); err != nil {
 			return err
 		}
 		_, err := tx.Answers(1, "q")
@@ -198,17 +198,17 @@ func TestEndedTransactionIsNoDamage(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
-	write(t, s, func(tx *Tx) error { return tx.AddPublic("one") })
+	write(t, s, func(tx *catalog.Tx) error { return tx.AddPublic("one") })
 	var pages int
-	limit := func(tx *Tx, n int) error {
+	limit := func(tx *catalog.Tx, n int) error {
 		return tx.SQL().QueryRowContext(context.Background(), fmt.Sprintf(`PRAGMA max_page_count = %d`, n)).Scan(&pages)
 	}
-	write(t, s, func(tx *Tx) error { return limit(tx, 1) }) // raised by SQLite to the present size
-	err := s.Write(context.Background(), func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error { return limit(tx, 1) }) // raised by SQLite to the present size
+	err := s.Write(context.Background(), func(tx *catalog.Tx) error {
 		if err := tx.AddPublic("two"); err != nil {
 			return err
 		}
-		_, table := 0, &Table{Name: strings.Repeat("x", 100_000), Columns: clinicColumns()}
+		_, table := 0, &catalog.Table{Name: strings.Repeat("x", 100_000), Columns: clinicColumns()}
 		if err := tx.AddTable(table); err == nil {
 			t.Error("a full file took a large row")
 		}
@@ -219,7 +219,7 @@ func TestDiskFull(t *testing.T) {
 		return nil
 	})
 	wantCode(t, err, sqlerr.IO)
-	write(t, s, func(tx *Tx) error { return limit(tx, 1<<20) })
+	write(t, s, func(tx *catalog.Tx) error { return limit(tx, 1<<20) })
 	if got := publics(t, s); got != "one" {
 		t.Errorf("left %q", got)
 	}
@@ -233,9 +233,9 @@ func TestFirstWritesRace(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 4 {
 		s := open(t, path)
-		read(t, s, func(*Tx) error { return nil })
+		read(t, s, func(*catalog.Tx) error { return nil })
 		group.Go(func() {
-			if err := s.Write(context.Background(), func(tx *Tx) error { return tx.AddPublic(fmt.Sprint("p", i)) }); err != nil {
+			if err := s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic(fmt.Sprint("p", i)) }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -254,7 +254,7 @@ func TestEngineErrorsAreNotQuoted(t *testing.T) {
 		`SELECT json_extract('secret_42', '$')`,
 		`not SQL secret_42`,
 	} {
-		err := s.Write(context.Background(), func(tx *Tx) error {
+		err := s.Write(context.Background(), func(tx *catalog.Tx) error {
 			_, err := tx.SQL().ExecContext(context.Background(), text)
 			return err
 		})
@@ -263,7 +263,7 @@ func TestEngineErrorsAreNotQuoted(t *testing.T) {
 			t.Errorf("%s: quotes %v", text, err)
 		}
 	}
-	err := s.Write(context.Background(), func(*Tx) error { return errors.New("secret_42") })
+	err := s.Write(context.Background(), func(*catalog.Tx) error { return errors.New("secret_42") })
 	wantCode(t, err, sqlerr.Internal)
 	if strings.Contains(err.Error(), "secret") {
 		t.Errorf("quotes %v", err)
@@ -275,29 +275,29 @@ func TestMigration(t *testing.T) {
 	old := open(t, path)
 	declare(t, old, "rows1")
 	next := open(t, path)
-	next.schema = append(slices.Clone(migrations), migration{version: answerCountsVersion + 1, statements: `ALTER TABLE dpsql_public ADD COLUMN note TEXT`})
-	version := func(s *Store) (v int) {
-		read(t, s, func(tx *Tx) error { v = tx.version; return nil })
+	next.AddVersion(`ALTER TABLE dpsql_public ADD COLUMN note TEXT`)
+	version := func(s *catalog.Store) (v int) {
+		read(t, s, func(tx *catalog.Tx) error { v = tx.Version(); return nil })
 		return v
 	}
-	if v := version(next); v != answerCountsVersion {
+	if v := version(next); v != catalog.AnswerCountsVersion {
 		t.Errorf("reading migrated to %d", v)
 	}
 	boom := errors.New("boom")
-	next.Write(context.Background(), func(*Tx) error { return boom })
-	if v := version(next); v != answerCountsVersion {
+	next.Write(context.Background(), func(*catalog.Tx) error { return boom })
+	if v := version(next); v != catalog.AnswerCountsVersion {
 		t.Errorf("a failed write migrated to %d", v)
 	}
-	write(t, next, func(tx *Tx) error {
+	write(t, next, func(tx *catalog.Tx) error {
 		_, err := tx.SQL().ExecContext(context.Background(), `INSERT INTO dpsql_public VALUES ('p', '', 'n')`)
 		return err
 	})
-	if v := version(next); v != answerCountsVersion+1 {
+	if v := version(next); v != catalog.AnswerCountsVersion+1 {
 		t.Errorf("the first write left version %d", v)
 	}
-	nothing := func(*Tx) error { return nil }
+	nothing := func(*catalog.Tx) error { return nil }
 	wantCode(t, old.Read(context.Background(), nothing), sqlerr.Unsupported)
 	wantCode(t, old.Write(context.Background(), nothing), sqlerr.Unsupported)
-	_, err := Open(context.Background(), path, Options{})
+	_, err := catalog.Open(context.Background(), path, catalog.Options{})
 	wantCode(t, err, sqlerr.Unsupported)
 }

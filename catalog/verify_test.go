@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
@@ -10,17 +10,18 @@ import (
 	"time"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
 
 func TestLedgerLines(t *testing.T) {
 	s := open(t, dbPath(t))
-	s.now = func() time.Time { return time.Date(2024, 5, 6, 7, 8, 9, 10, time.FixedZone("", 3600)) }
+	s.SetNow(func() time.Time { return time.Date(2024, 5, 6, 7, 8, 9, 10, time.FixedZone("", 3600)) })
 	account, _ := declare(t, s, "raws")
-	if err := charge(s, account, KindReleases, epsilon(3, 4)); err != nil {
+	if err := charge(s, account, catalog.KindReleases, epsilon(3, 4)); err != nil {
 		t.Fatal(err)
 	}
-	read(t, s, func(tx *Tx) error {
+	read(t, s, func(tx *catalog.Tx) error {
 		entries, err := tx.Ledger()
 		if err != nil || len(entries) != 2 {
 			t.Fatalf("ledger %+v, %v", entries, err)
@@ -30,7 +31,7 @@ func TestLedgerLines(t *testing.T) {
 		}
 		e := entries[1]
 		e.Hash = [32]byte{}
-		want := Entry{Seq: 2, At: time.Date(2024, 5, 6, 6, 8, 9, 0, time.UTC), Account: account, Kind: KindReleases,
+		want := catalog.Entry{Seq: 2, At: time.Date(2024, 5, 6, 6, 8, 9, 0, time.UTC), Account: account, Kind: catalog.KindReleases,
 			Action: "create release adm", Object: "adm", Amount: epsilon(3, 4)}
 		if !reflect.DeepEqual(e, want) {
 			t.Errorf("line %+v, want %+v", e, want)
@@ -43,7 +44,7 @@ func TestLedgerLines(t *testing.T) {
 }
 
 // plainHash writes the chain's encoding out once more.
-func plainHash(previous [32]byte, e Entry) [32]byte {
+func plainHash(previous [32]byte, e catalog.Entry) [32]byte {
 	number := func(n int64) string { return string(binary.BigEndian.AppendUint64(nil, uint64(n))) }
 	text := func(s string) string { return number(int64(len(s))) + s }
 	return sha256.Sum256([]byte("dpsql ledger 1\x00" + string(previous[:]) + number(e.Seq) + text(e.At.Format("2006-01-02T15:04:05Z")) +
@@ -84,16 +85,16 @@ func TestTampering(t *testing.T) {
 		var account int64 = 1
 		path := tampered.copy(t, func(path string) { makeLines(t, path) })
 		s := open(t, path)
-		read(t, s, func(tx *Tx) error { return tx.VerifyLedger() })
+		read(t, s, func(tx *catalog.Tx) error { return tx.VerifyLedger() })
 		raw(t, path, withoutTriggers+c.statement)
 		fresh := open(t, path)
-		for name, store := range map[string]*Store{"this process": s, "another process": fresh} {
-			err := store.Read(context.Background(), func(tx *Tx) error { return tx.VerifyLedger() })
+		for name, store := range map[string]*catalog.Store{"this process": s, "another process": fresh} {
+			err := store.Read(context.Background(), func(tx *catalog.Tx) error { return tx.VerifyLedger() })
 			if e, ok := err.(*sqlerr.Error); !ok || e.Code != sqlerr.Corrupt || e.Message != c.message {
 				t.Errorf("%s: %s says %v, want %s", c.statement, name, err, c.message)
 			}
 		}
-		wantCode(t, charge(open(t, path), account, KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
+		wantCode(t, charge(open(t, path), account, catalog.KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
 	}
 }
 
@@ -105,11 +106,11 @@ func makeLines(t *testing.T, path string) {
 	account, _ := declare(t, s, "raws")
 	declare(t, s, "others")
 	for _, a := range []accounting.Amount{epsilon(1, 0), epsilon(0, 1)} {
-		if err := charge(s, account, KindReleases, a); err != nil {
+		if err := charge(s, account, catalog.KindReleases, a); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := charge(s, account, KindInteractive, rho(1)); err != nil {
+	if err := charge(s, account, catalog.KindInteractive, rho(1)); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
@@ -121,13 +122,13 @@ func TestTruncation(t *testing.T) {
 	s := open(t, path)
 	account, _ := declare(t, s, "raws")
 	for range 3 {
-		if err := charge(s, account, KindReleases, epsilon(100, 0)); err != nil {
+		if err := charge(s, account, catalog.KindReleases, epsilon(100, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	raw(t, path, withoutTriggers+`DELETE FROM dpsql_ledger WHERE seq > 2`)
-	wantCode(t, charge(s, account, KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
-	err := s.Read(context.Background(), func(tx *Tx) error { return tx.VerifyLedger() })
+	wantCode(t, charge(s, account, catalog.KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
+	err := s.Read(context.Background(), func(tx *catalog.Tx) error { return tx.VerifyLedger() })
 	if e, ok := err.(*sqlerr.Error); !ok || e.Message != "row 3 of the ledger is missing" {
 		t.Errorf("got %v", err)
 	}
@@ -138,7 +139,7 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-func spentOf(s *Store, account int64) (spent accounting.Amount, err error) {
-	err = s.Read(context.Background(), func(tx *Tx) error { spent, err = tx.Spent(account); return err })
+func spentOf(s *catalog.Store, account int64) (spent accounting.Amount, err error) {
+	err = s.Read(context.Background(), func(tx *catalog.Tx) error { spent, err = tx.Spent(account); return err })
 	return spent, err
 }

@@ -1,12 +1,14 @@
-package catalog
+package catalog_test
 
 import (
 	"context"
 	"fmt"
 	"testing"
+
+	"dpsql/catalog"
 )
 
-func version(t *testing.T, s *Store) Version {
+func version(t *testing.T, s *catalog.Store) catalog.Version {
 	t.Helper()
 	v, err := s.Version(context.Background())
 	if err != nil {
@@ -15,7 +17,7 @@ func version(t *testing.T, s *Store) Version {
 	return v
 }
 
-func rowsVersion(t *testing.T, s *Store) RowsVersion {
+func rowsVersion(t *testing.T, s *catalog.Store) catalog.RowsVersion {
 	t.Helper()
 	v, _, err := s.RowsVersion(context.Background())
 	if err != nil {
@@ -24,14 +26,14 @@ func rowsVersion(t *testing.T, s *Store) RowsVersion {
 	return v
 }
 
-func addPublic(t testing.TB, s *Store, name string) {
+func addPublic(t testing.TB, s *catalog.Store, name string) {
 	t.Helper()
-	write(t, s, func(tx *Tx) error { return tx.AddPublic(name) })
+	write(t, s, func(tx *catalog.Tx) error { return tx.AddPublic(name) })
 }
 
-func insertRow(t *testing.T, s *Store) {
+func insertRow(t *testing.T, s *catalog.Store) {
 	t.Helper()
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		_, err := tx.SQL().ExecContext(context.Background(), `INSERT INTO kept VALUES (1)`)
 		return err
 	})
@@ -44,7 +46,7 @@ func TestVersions(t *testing.T) {
 	if version(t, s).Known() || rowsVersion(t, s).Known() {
 		t.Fatal("a missing file has a version")
 	}
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		_, err := tx.SQL().ExecContext(context.Background(), `CREATE TABLE kept (a)`)
 		return err
 	})
@@ -56,10 +58,10 @@ func TestVersions(t *testing.T) {
 		file, rows bool // whether the version changes
 	}{
 		{"nothing", func() {}, false, false},
-		{"a read", func() { read(t, s, func(tx *Tx) error { _, err := tx.Publics(); return err }) }, false, false},
+		{"a read", func() { read(t, s, func(tx *catalog.Tx) error { _, err := tx.Publics(); return err }) }, false, false},
 		{"an own record", func() { addPublic(t, s, "own") }, true, false},
 		{"two own records", func() { addPublic(t, s, "own2"); addPublic(t, s, "own3") }, true, false},
-		{"a write that changes nothing", func() { write(t, s, func(*Tx) error { return nil }) }, false, false},
+		{"a write that changes nothing", func() { write(t, s, func(*catalog.Tx) error { return nil }) }, false, false},
 		{"own rows", func() { insertRow(t, s) }, true, true},
 		{"a record of another", func() { addPublic(t, other, "theirs") }, true, true},
 		{"a table of another program", func() { raw(t, path, `CREATE TABLE theirs (a)`) }, true, true},
@@ -87,12 +89,12 @@ func TestVersions(t *testing.T) {
 // changed rows and is not over: no version may be given that holds afterwards.
 func TestRowsVersionDuringAWrite(t *testing.T) {
 	s := open(t, dbPath(t))
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		_, err := tx.SQL().ExecContext(context.Background(), `CREATE TABLE kept (a)`)
 		return err
 	})
 	before := rowsVersion(t, s)
-	write(t, s, func(tx *Tx) error {
+	write(t, s, func(tx *catalog.Tx) error {
 		if _, err := tx.SQL().ExecContext(context.Background(), `INSERT INTO kept VALUES (1)`); err != nil {
 			return err
 		}
@@ -111,7 +113,7 @@ func TestVersionOfReadOnlyStore(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
 	addPublic(t, s, "first")
-	reader, err := Open(context.Background(), path, Options{ReadOnly: true})
+	reader, err := catalog.Open(context.Background(), path, catalog.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}

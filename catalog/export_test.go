@@ -1,0 +1,91 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"slices"
+	"time"
+
+	"dpsql/catalog/internal/ledger"
+	"dpsql/query"
+)
+
+// What the tests reach behind the exported names. They are package catalog_test.
+
+const (
+	AnswerCountsVersion = answerCountsVersion
+	FirstVersion        = firstVersion
+	MaxIdle             = maxIdle
+	PostgresPrefix      = postgresPrefix
+	RollCatalog         = rollCatalog
+	RollLedger          = rollLedger
+)
+
+func DSN(path string, wait time.Duration, parameters ...string) string {
+	return dsn(path, wait, parameters...)
+}
+func Pragma(name, value string) string                         { return pragma(name, value) }
+func EngineCode(err error) (int, bool)                         { return engineCode(err) }
+func ShortDecimal(units int64, places int, up bool) string     { return shortDecimal(units, places, up) }
+func EncodeDomain(d query.Domain) (string, error)              { return encodeDomain(d) }
+func DecodeDomain(typeName, text string) (query.Domain, error) { return decodeDomain(typeName, text) }
+
+func (s *Store) Options() Options                  { return s.options }
+func (s *Store) MarkPath() string                  { return s.markPath() }
+func (s *Store) ReadMarks() ([]ledger.Mark, error) { return s.readMarks() }
+func (s *Store) Journal() string                   { return s.journal }
+func (s *Store) SetJournal(mode string)            { s.journal = mode }
+func (s *Store) PartSize() int                     { return s.partSize }
+func (s *Store) SetPartSize(most int)              { s.partSize = most }
+func (s *Store) SetNow(now func() time.Time)       { s.now = now }
+func (s *Store) Writer() *sql.DB                   { return s.writer }
+func (s *Store) SetWriter(db *sql.DB)              { s.writer = db }
+
+// AddVersion makes the store one of a dpsql whose schema has one version more.
+func (s *Store) AddVersion(statements string) {
+	s.schema = append(slices.Clone(migrations), migration{version: answerCountsVersion + 1, statements: statements})
+}
+
+// OpenImmutable opens a snapshot of the file as one that does not change, and
+// returns its version. The function closes it, and fails where the file changed.
+func (s *Store) OpenImmutable(ctx context.Context) (version int, end func() error, err error) {
+	snap, err := s.immutableSnapshot(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	return snap.version, func() error {
+		err := snap.check()
+		snap.tx.Rollback()
+		snap.close()
+		return err
+	}, nil
+}
+
+func (tx *Tx) Context() context.Context                           { return tx.ctx }
+func (tx *Tx) Version() int                                       { return tx.version }
+func (tx *Tx) Head() (*ledger.Chain, error)                       { return tx.head() }
+func (tx *Tx) Roll(owner int64, name string) (ledger.Roll, error) { return tx.roll(owner, name) }
+func (tx *Tx) Rollback() error                                    { return tx.sql.tx.Rollback() }
+
+// Texts returns the texts that a query selects.
+func (tx *Tx) Texts(query string, args ...any) ([]string, error) {
+	return list(tx, scanText, query, args...)
+}
+
+func (v RowsVersion) Writer() *connID { return v.writer }
+func (v RowsVersion) Foreign() int64  { return v.foreign }
+
+// SQLiteConn is what a connection of a connector passes statements on to.
+type SQLiteConn = sqliteConn
+
+func NewConnector(dsn string) (driver.Connector, error) { return newConnector(dsn) }
+
+// Idle returns the number of statements that a connection keeps.
+func Idle(conn any) int { return len(conn.(*cachingConn).idle) }
+
+// Interpose puts something between a connection and SQLite.
+func Interpose(conn driver.Conn, between func(SQLiteConn) SQLiteConn) {
+	c := conn.(*cachingConn)
+	c.sqliteConn = between(c.sqliteConn)
+}
