@@ -10,15 +10,15 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Classes is a distribution over a finite universe to start a hypothesis from:
-// a mixture of a few classes, in each of which the columns are independent
-// (Lazarsfeld's latent class model), and a small share of the uniform
-// distribution. It is learned from noisy counts of pairs of columns, and is
-// public. The mass of a product of sets takes one product a class, whatever
+// Classes is a public distribution over a finite universe from which a
+// hypothesis can start. It is a mixture of a few classes, in each of which the
+// columns are independent (Lazarsfeld's latent class model), and of a small
+// share of the uniform distribution. It is learned from noisy counts of pairs
+// of columns. The mass of a product of sets takes one product a class, whatever
 // the size of the sets.
 type Classes struct {
 	weights []float64
-	laws    [][][]float32 // of each column in each class, not normalised; nil where it is uniform
+	laws    [][][]float32 // by class and column, not normalised; nil where uniform
 	// upTo[c][j][x] is the probability in class c that column j is below x; nil
 	// where the column is uniform.
 	upTo  [][][]float64
@@ -37,8 +37,9 @@ const (
 	fitWork  = 4e8
 )
 
-// LearnClasses buys a prior: it adds noise of variance σ² to the tables, in place, and
-// fits the classes to them and the public N̂ alone. See Measure for the cost.
+// LearnClasses learns a prior. It adds noise of variance σ² to the tables, in
+// place, and fits the classes to the noisy tables and the public N̂ alone. The
+// caller has charged for the noise; see Measure for the cost.
 func LearnClasses(u *query.Universe, tables []Table, sigma2 *big.Rat, rows int64, src *noise.Source) (*Classes, error) {
 	if err := Measure(tables, sigma2, src); err != nil {
 		return nil, err
@@ -62,8 +63,8 @@ func LearnClasses(u *query.Universe, tables []Table, sigma2 *big.Rat, rows int64
 	return newClasses(u, f.weights, given), nil
 }
 
-// newClasses returns the mixture with these weights and laws, by class and
-// column.
+// newClasses returns the mixture with these weights and laws. laws is indexed
+// by class and column.
 func newClasses(u *query.Universe, weights []float64, laws [][][]float32) *Classes {
 	c := &Classes{weights: weights, laws: laws, upTo: make([][][]float64, len(laws))}
 	for _, column := range u.Columns() {
@@ -80,8 +81,8 @@ func newClasses(u *query.Universe, weights []float64, laws [][][]float32) *Class
 	return c
 }
 
-// cumulate returns the sums of a law's first values, from none to all, divided
-// by the last.
+// cumulate returns the cumulative sums of a law, from 0 on, divided by the
+// total.
 func cumulate(law []float32) []float64 {
 	sums := make([]float64, len(law)+1)
 	for x, p := range law {
@@ -136,9 +137,9 @@ func setProbability(upTo []float64, set []query.Range, size float64) (p float64)
 // classesVersion is the first byte of encoded classes.
 const classesVersion = 1
 
-// Encode returns the classes as bytes, for DecodeClasses. They hold nothing that is
-// not public: the number of classes, and for each class its weight and, for each
-// column, a number of probabilities and the probabilities.
+// Encode returns the classes as bytes, for DecodeClasses: the number of
+// classes, then for each class its weight and, for each column, a number of
+// probabilities and the probabilities. All of it is public.
 func (c *Classes) Encode() []byte {
 	b := []byte{classesVersion, byte(len(c.weights))}
 	for i, w := range c.weights {
@@ -153,8 +154,8 @@ func (c *Classes) Encode() []byte {
 	return b
 }
 
-// DecodeClasses returns the classes over a finite universe that were encoded. It
-// fails with code corrupt when they are not of that universe.
+// DecodeClasses reads classes over a finite universe that Encode wrote. It
+// fails with code corrupt when they are not over that universe.
 func DecodeClasses(u *query.Universe, b []byte) (*Classes, error) {
 	if u.Size() == nil || len(b) < 2 || b[0] != classesVersion || b[1] == 0 || b[1] > mostClasses {
 		return nil, errClasses()
@@ -180,7 +181,8 @@ func DecodeClasses(u *query.Universe, b []byte) (*Classes, error) {
 
 func errClasses() error { return sqlerr.New(sqlerr.Corrupt, "a stored prior cannot be read") }
 
-// reader takes numbers off bytes. bad is set once there were too few, or a wrong one.
+// reader reads numbers from bytes. bad is set after a short read or a wrong
+// number.
 type reader struct {
 	rest []byte
 	bad  bool
@@ -206,7 +208,7 @@ func (r *reader) weight() float64 {
 	return w
 }
 
-// law reads the law of a column, nil where it is uniform.
+// law reads the law of a column, and returns nil where it is uniform.
 func (r *reader) law(d query.Domain) []float32 {
 	size, n := binary.Uvarint(r.rest)
 	if n <= 0 || size != 0 && (!d.Finite() || size != d.Size() || size > mostCells) {

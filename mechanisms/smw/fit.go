@@ -11,27 +11,27 @@ import (
 	"dpsql/sqlerr"
 )
 
-// A pair of columns with more than mostCells value pairs is not counted for a
-// prior, and of the others the largest are left out that would make it more than
-// allCells together: so learning takes a few seconds and 200 MB at most.
+// Pairs of columns with more than mostCells value pairs are not counted for a
+// prior. Of the others the largest are left out until the rest has at most
+// allCells together. So learning takes at most a few seconds and 200 MB.
 const (
 	mostCells = 1_000_000
 	allCells  = 4_000_000
 )
 
-// worthTable is the number of draws that are worth the table of a bulk sampler.
+// worthTable is the number of draws from which on a bulk sampler's table pays.
 const worthTable = 4096
 
-// Table has the counts of the records by two columns, A before B: the count of
-// their ordinals (a, b) is at a·|B| + b.
+// Table holds the counts of the records by two columns, A before B. The count
+// of the ordinals (a, b) is at index a·|B| + b.
 type Table struct {
 	A, B   int
 	Counts []int64
 }
 
-// PriorTables returns the pairs of columns whose counts a prior is learned
-// from, with room for the counts. There are none where a column is unbounded or
-// there is only one.
+// PriorTables returns the pairs of columns from whose counts a prior is
+// learned, with room for the counts. It returns none if a column is unbounded
+// or there is only one column.
 func PriorTables(u *query.Universe) []Table {
 	var tables []Table
 	for b, second := range u.Columns() {
@@ -60,9 +60,10 @@ func PriorTables(u *query.Universe) []Table {
 
 // Measure adds discrete Gaussian noise of variance σ² to every count of the
 // tables. A unit of L rows moves each of the K tables by at most L in the ℓ2
-// norm, and all of them by √K·L at most: for σ² = K·L²/(2ρ) this is ρ-zCDP,
-// whatever the number of cells (Canonne, Kamath and Steinke 2020).
-// The caller has charged ρ. Everything made of the tables afterwards is public.
+// norm, and all of them together by at most √K·L. For σ² = K·L²/(2ρ) this is
+// ρ-zCDP, whatever the number of cells (Canonne, Kamath and Steinke 2020). The
+// caller has charged ρ. Everything computed from the tables afterwards is
+// public.
 func Measure(tables []Table, sigma2 *big.Rat, src *noise.Source) error {
 	law, err := noise.NewGaussian(sigma2)
 	if err != nil {
@@ -74,7 +75,7 @@ func Measure(tables []Table, sigma2 *big.Rat, src *noise.Source) error {
 	}
 	var bulk *noise.Table
 	if cells >= worthTable {
-		bulk, _ = noise.NewTable(law) // none for a law too wide
+		bulk, _ = noise.NewTable(law) // nil if the law is too wide
 	}
 	for _, t := range tables {
 		if err := addNoise(t.Counts, law, bulk, src); err != nil {
@@ -106,18 +107,18 @@ func addNoise(counts []int64, law noise.Law, bulk *noise.Table, src *noise.Sourc
 	return nil
 }
 
-// pairLaw is a noisy table made the joint law of two columns.
+// pairLaw is the joint law of two columns, made of a noisy table.
 type pairLaw struct {
 	a, b  int
 	sizeB int
 	joint []float64 // row by row of a
 }
 
-// pairLaws turns noisy tables, of noise σ a cell, into laws. The law of a single
-// column is the average of what all tables say of it, weighted by their
-// precision. A table is then drawn to the product of its two columns' laws by
-// as much as its distance from it is noise, so that large tables of noise say
-// nothing.
+// pairLaws turns noisy tables, of noise σ a cell, into laws. The law of a
+// single column is the average over all tables with that column, weighted by
+// their precision. Each table is then shrunk toward the product of its two
+// columns' laws, by the part of its distance from the product that is noise. So
+// large tables of pure noise have no influence.
 func pairLaws(u *query.Universe, tables []Table, sigma, rows float64) ([]pairLaw, [][]float64) {
 	singles := singleLaws(u, tables, rows)
 	laws := make([]pairLaw, len(tables))
@@ -141,7 +142,8 @@ func pairLaws(u *query.Universe, tables []Table, sigma, rows float64) ([]pairLaw
 	return laws, singles
 }
 
-// singleLaws returns the law of each column. One that no table has is uniform.
+// singleLaws returns the law of each column. A column without a table has the
+// uniform law.
 func singleLaws(u *query.Universe, tables []Table, rows float64) [][]float64 {
 	singles := make([][]float64, len(u.Columns()))
 	precision := make([]float64, len(singles))
@@ -152,7 +154,7 @@ func singleLaws(u *query.Universe, tables []Table, rows float64) [][]float64 {
 	}
 	for _, t := range tables {
 		a, b := singles[t.A], singles[t.B]
-		forA, forB := 1/float64(len(b)), 1/float64(len(a)) // a sum of fewer cells has less noise
+		forA, forB := 1/float64(len(b)), 1/float64(len(a)) // weights: a sum of fewer cells has less noise
 		precision[t.A] += forA
 		precision[t.B] += forB
 		for k, n := range t.Counts {
@@ -169,11 +171,12 @@ func singleLaws(u *query.Universe, tables []Table, rows float64) [][]float64 {
 	return singles
 }
 
-// fit makes the classes that explain the laws of pairs best, by expectation and
-// maximisation of their composite likelihood (Dempster, Laird and Rubin 1977;
-// Varin, Reid and Firth 2011): each value pair of each law is divided among the
-// classes by how likely they make it, and each class becomes what it was given.
-// It reads public values only, so that any result is as private as another.
+// fit finds the classes that best explain the laws of pairs. It maximises their
+// composite likelihood by expectation and maximisation (Dempster, Laird and
+// Rubin 1977; Varin, Reid and Firth 2011): each value pair of each law is
+// divided among the classes in proportion to the probability they give it, and
+// each class becomes the sum of its parts. It reads public values only, so
+// every result is private alike.
 type fit struct {
 	laws    []sparseLaw
 	weights []float64     // of the classes
@@ -181,7 +184,7 @@ type fit struct {
 	next    [][][]float64 // what given becomes
 }
 
-// sparseLaw is the value pairs of a law that are not 0.
+// sparseLaw holds the value pairs of a law with positive probability.
 type sparseLaw struct {
 	a, b int
 	at   []valuePair
@@ -220,8 +223,8 @@ func newFit(laws []pairLaw, singles [][]float64) *fit {
 	return f
 }
 
-// scatter moves the classes a little apart, at random: equal ones would stay
-// equal.
+// scatter moves the classes apart at random by a little. Equal classes would
+// stay equal.
 func (f *fit) scatter(src *noise.Source) error {
 	for _, laws := range f.given {
 		for _, law := range laws {
@@ -238,7 +241,7 @@ func (f *fit) scatter(src *noise.Source) error {
 	return nil
 }
 
-// run fits for a number of steps that its work allows.
+// run fits for as many steps as the bound on its work allows.
 func (f *fit) run() {
 	work := 0.0
 	for _, l := range f.laws {
@@ -272,7 +275,7 @@ func (f *fit) step() {
 	f.weights = weights
 }
 
-// divide adds what each class is given of a law.
+// divide adds to each class its part of a law.
 func (f *fit) divide(l sparseLaw, weights []float64, given [][][]float64) {
 	var share [mostClasses]float64
 	var a, b, toA, toB [mostClasses][]float64
@@ -298,10 +301,10 @@ func (f *fit) divide(l sparseLaw, weights []float64, given [][][]float64) {
 	}
 }
 
-// ontoSimplex moves x to the nearest point, in Euclidean distance, that is not
-// negative anywhere and sums to 1: all are lowered by one number, and what
-// falls below 0 is cut off (Held, Wolfe and Crowder 1974). That number takes
-// away what noise adds to a table of mostly empty cells.
+// ontoSimplex moves x to the nearest point, in Euclidean distance, whose
+// coordinates are not negative and sum to 1. It subtracts one number from all
+// coordinates and cuts off what falls below 0 (Held, Wolfe and Crowder 1974).
+// In a table of mostly empty cells, that number removes what the noise added.
 func ontoSimplex(x []float64) {
 	sorted := slices.Clone(x)
 	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(b, a) })
@@ -317,7 +320,7 @@ func ontoSimplex(x []float64) {
 	}
 }
 
-// normalise makes weights a law, the uniform one where all are 0.
+// normalise scales weights to a law, and returns the uniform one if all are 0.
 func normalise(weights []float64) {
 	total := 0.0
 	for _, w := range weights {

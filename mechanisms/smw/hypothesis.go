@@ -10,50 +10,51 @@ import (
 )
 
 // Hypothesis is the sparse multiplicative weights data structure (D, h, ind) of
-// the paper's Definition 3.4, in a form whose time and memory depend on how the
-// queries of its history cross each other, and on their supports only as far as
-// these bound that.
+// the paper's Definition 3.4. Its time and memory depend on how the queries of
+// its history cross each other. The sizes of their supports are only an upper
+// bound.
 //
-// Elements that the same queries of the history hold, with the same weights, have
-// been multiplied alike. They are one atom, and the variables that Algorithm 1
-// assigned to them are kept as their sum. The part of a query's support in each atom
-// is found by following the query's diagram along those of the history
-// (query.Arrangement), so no element is stored and few are enumerated. Variables are
-// not normalised as in Algorithm 1, which multiplies all s of them alike: D[i] is
-// weight/total, and only the total is maintained. Variables without elements have
-// never been updated since they stood at 1/s, so one number, unit, stands for all of
-// them.
+// Elements that lie in the same queries of the history, with the same weights,
+// have been multiplied alike. They form one atom, which keeps the sum of the
+// variables that Algorithm 1 assigned to them. To find the part of a query's
+// support in each atom, query.Arrangement follows the query's diagram along
+// those of the history. So no element is stored and few are enumerated.
+// Variables are not normalised as in Algorithm 1, which multiplies all s of
+// them alike: D[i] is weight/total, and only the total is maintained. Variables
+// without elements have never been updated since they stood at 1/s, so one
+// number, unit, stands for all of them.
 //
 // The hypothesis is public: it is computed from the updates and a public prior
 // alone. It is not safe for concurrent use.
 type Hypothesis struct {
 	params Params
-	prior  prior // nil: 1 for each element, and s of them
+	prior  prior // nil: s variables of weight 1
 	cut    *query.Arrangement
 	lambda []float64 // each step has multiplied x by e^{λq(x)}, relative to unit
 
 	atoms    []atom
 	weights  []float64         // of the atoms, unnormalised
-	byKey    map[string]uint32 // the atom of the elements that these steps hold
-	entries  int               // how many places the pairs have for atoms
-	used     uint64            // ind − 1: the variables that are assigned
+	byKey    map[string]uint32 // the atom for each set of steps
+	entries  int               // the number of atom slots in all pairs
+	used     uint64            // ind − 1: the number of assigned variables
 	assigned sum               // Σ weights
 	peak     float64           // the largest value of assigned since the last recount
 	unit     float64           // an unassigned variable's weight per initial weight
-	rest     sum               // initial weight of all that is unassigned
+	rest     sum               // the initial weight of everything unassigned
 
 	history []*pair
 }
 
-// prior is a distribution over a finite universe from which a hypothesis starts.
+// prior is a distribution over a finite universe with which a hypothesis
+// starts.
 type prior interface {
 	mass(c *query.Cell) float64 // of a cell
 }
 
 // NewHypothesis returns the data structure before its first update, over the
 // universe of all queries to come. Without classes every variable is 1/s and no
-// element is assigned; with them, which Request.Prior has announced, s = |X| and
-// each element starts from its probability by the classes.
+// element is assigned. With classes, which Request.Prior must have announced, s
+// = |X| and each element starts from its probability under the classes.
 func NewHypothesis(p Params, u *query.Universe, from *Classes) *Hypothesis {
 	if from == nil {
 		return newHypothesis(p, u, nil)
@@ -76,13 +77,13 @@ func newHypothesis(p Params, u *query.Universe, from prior) *Hypothesis {
 // Updates returns the number of updates made.
 func (h *Hypothesis) Updates() int { return len(h.history) }
 
-// Value returns q(D_t), a fraction in [0,1] relative to Params.MaxWeight: the
-// evaluation rule of Definition 3.4. Each unassigned element of the support counts
-// with the weight of the first unassigned variable, and with 0 when there is none.
-// The sum can pass 1 where fewer variables are left than the query has unassigned
-// elements; it is cut off there.
+// Value returns q(D_t), a fraction in [0,1] relative to Params.MaxWeight, by
+// the evaluation rule of Definition 3.4. Each unassigned element of the support
+// counts with the weight of the first unassigned variable, and with 0 when
+// there is none. The sum can exceed 1 where fewer variables are left than the
+// query has unassigned elements; Value cuts it off at 1.
 //
-// The query is over the hypothesis's universe. Where its weights reach w above W,
+// The query is over the hypothesis's universe. If its weights reach w above W,
 // which Params.Admits refuses, the value is a fraction in [0,w/W].
 func (h *Hypothesis) Value(q query.Query) float64 {
 	inside, free := 0.0, 0.0
@@ -112,8 +113,8 @@ func (h *Hypothesis) Value(q query.Query) float64 {
 // steepest is the largest exponent of a product of multipliers.
 const steepest = 690
 
-// Count returns the count that the hypothesis answers the query with,
-// round(N̂·W·q(D_t)). See Value.
+// Count returns round(N̂·W·q(D_t)), the hypothesis's answer to the query in
+// counts. See Value.
 func (h *Hypothesis) Count(q query.Query) int64 {
 	return int64(math.Round(h.params.mass() * h.Value(q)))
 }
@@ -134,16 +135,17 @@ func (h *Hypothesis) total() float64 {
 
 func clip(x, lo, hi float64) float64 { return max(lo, min(x, hi)) }
 
-// smallest is the floor of weights, and large the size at which all of them are
-// scaled down: between them no product of the updates leaves the floats.
+// minWeight is the floor of weights. When the total exceeds maxTotal, all
+// weights are scaled down. Between the two no product of updates leaves the
+// range of floats.
 const (
 	minWeight = 0x1p-500
 	maxTotal  = 0x1p+300
 )
 
-// settle keeps the weights within range and their running total exact enough. It
-// counts the total anew after so deep a fall that the rounding of what is gone could
-// show. Both touch every atom, but only once in dozens of doublings.
+// settle keeps the weights within range and their running total exact enough.
+// It recomputes the total after a fall so deep that the rounding of the removed
+// part could show. Both touch every atom, but only once in dozens of doublings.
 func (h *Hypothesis) settle() {
 	total := h.total()
 	if total > maxTotal || total < 1/maxTotal {
@@ -173,23 +175,23 @@ func (h *Hypothesis) recount() {
 	h.peak = h.assigned.value()
 }
 
-// atom is a set of elements that the same steps hold, with the same weights. The
-// hypothesis has always treated them alike, but for the prior.
+// atom is a set of elements that lie in the same steps, with the same weights.
+// The hypothesis has treated them alike, but for the prior.
 type atom struct {
 	size uint64
 	mass sum    // before the first update
 	key  string // the steps, see appendKey
 }
 
-// pair is a step in terms of atoms: those of the query's support, grouped by weight,
-// ascending.
+// pair is a step in terms of atoms: the atoms of the query's support, grouped
+// by weight, ascending.
 type pair struct {
 	step   int
 	noisy  float64
 	groups []group
 }
 
-// group is the part of a support that has one weight, as a fraction q of W.
+// group is the part of a support with one weight, as a fraction q of W.
 type group struct {
 	weight int64
 	q      float64
@@ -204,15 +206,15 @@ func (p *pair) group(weight int64) *group {
 	return &p.groups[i]
 }
 
-// A hypothesis holds so much at most, about 250 MB. Histories of conjunctions stay
-// far below it: for so many atoms the queries of a history must cross each other in
-// a million different ways.
+// mostAtoms and mostEntries bound a hypothesis to about 250 MB. Histories of
+// conjunctions stay far below: to make so many atoms, the queries of a history
+// must cross each other in a million different ways.
 const (
 	mostAtoms   = 1 << 20
 	mostEntries = 1 << 24
 )
 
-// part is the part of a support that lies in one atom, or is unassigned, and has
+// part is the part of a support that lies in one atom, or in none yet, and has
 // one weight.
 type part struct {
 	key    string
@@ -223,7 +225,7 @@ type part struct {
 
 // assign gives a variable to every element of the support that has none, splits
 // the atoms that the support crosses, and returns the support as atoms. It
-// fails with ErrFailure, changing nothing, where there are too few variables.
+// fails with ErrFailure and changes nothing if there are too few variables.
 func (h *Hypothesis) assign(q query.Query) (*pair, error) {
 	parts := h.parts(q)
 	fresh, entries := uint64(0), 0
@@ -272,7 +274,7 @@ func (h *Hypothesis) parts(q query.Query) []part {
 	return parts
 }
 
-// groups returns a group without atoms for each weight of a support.
+// groups returns one empty group for each weight of a support.
 func (h *Hypothesis) groups(parts []part) []group {
 	var weights []int64
 	for _, p := range parts {
@@ -286,8 +288,9 @@ func (h *Hypothesis) groups(parts []part) []group {
 	return groups
 }
 
-// take makes a part, which the given step holds, an atom and returns it: a new one
-// if the part was unassigned, the atom it fills, or a piece split off an atom.
+// take returns the atom of a part, which lies in the given step. The atom is
+// new if the part was unassigned. Otherwise it is the part's atom if the part
+// fills it, or a piece split off that atom.
 func (h *Hypothesis) take(p part, step int) uint32 {
 	key := string(appendStep([]byte(p.key), step, p.weight))
 	if p.key == "" {
@@ -323,7 +326,8 @@ func (h *Hypothesis) add(a atom, weight float64) uint32 {
 	return i
 }
 
-// appendKey names a set of steps with weights, independent of its order.
+// appendKey encodes a set of steps with weights. The order of in does not
+// matter.
 func appendKey(key []byte, in []query.Member) []byte {
 	slices.SortFunc(in, func(a, b query.Member) int { return cmp.Compare(a.Query, b.Query) })
 	for _, m := range in {
@@ -336,7 +340,7 @@ func appendStep(key []byte, step int, weight int64) []byte {
 	return binary.AppendVarint(binary.AppendUvarint(key, uint64(step)), weight)
 }
 
-// stepsOf yields the steps that a key names, with their weights.
+// stepsOf yields the steps of a key, with their weights.
 func stepsOf(key string) func(yield func(int, int64) bool) {
 	return func(yield func(int, int64) bool) {
 		for b := []byte(key); len(b) > 0; {
@@ -349,7 +353,7 @@ func stepsOf(key string) func(yield func(int, int64) bool) {
 	}
 }
 
-// stepCount returns how many steps a key names.
+// stepCount returns the number of steps of a key.
 func stepCount(key string) (n int) {
 	for range stepsOf(key) {
 		n++
@@ -357,8 +361,8 @@ func stepCount(key string) (n int) {
 	return n
 }
 
-// sum is a running total of about 106 bits. Weights of very different sizes come and
-// go in it, and the rest must stay right.
+// sum is a running total of about 106 bits. Weights of very different sizes are
+// added and subtracted, and the rest must stay right.
 type sum struct{ hi, lo float64 }
 
 // plus returns s + x.

@@ -10,15 +10,15 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Request has the curator's wishes and what is public about the table. At most one of
-// MaxUpdates and Alpha is above 0.
+// Request holds the curator's wishes and what is public about the table. At
+// most one of MaxUpdates and Alpha is above 0.
 type Request struct {
-	MaxUpdates int64   // B, the number of runs; 0: chosen, where Alpha is 0
+	MaxUpdates int64   // B, the number of runs; 0: Plan chooses it, or Alpha determines it
 	Alpha      float64 // the accuracy to guarantee, as a fraction of the rows
 
 	MaxSupport uint64  // m, the largest support of a query
-	Queries    int64   // k, the number of comparisons the bounds speak of
-	Class      int64   // or, above 0: the queries of a class that Passes goes over, which makes k = (B+1)·Class
+	Queries    int64   // k, the number of comparisons that the bounds cover
+	Class      int64   // if above 0, the number of queries in the class of Passes, and k = (B+1)·Class
 	Beta       float64 // β, the probability with which the bounds may fail
 
 	NHat      int64 // N̂, the noisy number of rows, at least 1
@@ -33,15 +33,15 @@ type Request struct {
 	MaxWeight   int64 // W, the largest weight of a query
 
 	// RunEpsilon returns the ε of one run, in nats, when the mechanism's
-	// reserve is divided into so many equal runs.
+	// reserve is divided into the given number of equal runs.
 	RunEpsilon func(runs int64) *big.Rat
 }
 
 // mostQueries is the largest k.
 const mostQueries = 1e15
 
-// normal returns the request with its defaults filled in, or an error if it cannot be
-// accepted.
+// normal returns the request with its defaults filled in. It returns an error
+// for a request that cannot be accepted.
 func (r Request) normal() (Request, error) {
 	if r.Update == "" {
 		r.Update = Projection
@@ -88,8 +88,8 @@ func (r Request) checkOptions() error {
 	return nil
 }
 
-// universe returns |X|, or the largest size a hypothesis can have when that is
-// smaller.
+// universe returns |X|, but no more than the largest size a hypothesis can
+// have.
 func (r Request) universe() uint64 {
 	if r.UniverseSize == nil || !r.UniverseSize.IsUint64() {
 		return maxSize
@@ -105,8 +105,8 @@ func (r Request) logUniverse() float64 {
 	return math.Log(m) + float64(exponent)*math.Ln2
 }
 
-// Admits returns an error unless m and W of the query are within what the parameters
-// were computed for. Every other function that takes a query relies on it.
+// Admits returns an error unless the query's m and W are within the parameters.
+// Every other function that takes a query relies on it.
 func (p Params) Admits(q query.Query) error {
 	if _, ok := q.SizeWithin(p.MaxSupport); !ok {
 		return sqlerr.New(sqlerr.Uncovered, "the support of the query is larger than max_support = %d", p.MaxSupport)
@@ -134,35 +134,35 @@ type Params struct {
 	// comparisons; the sum of all shares is at most Request.RunEpsilon(Updates).
 	Eps1 *big.Rat `json:"eps1"`
 	Eps2 *big.Rat `json:"eps2"`
-	// Eps3, where it is not nil, is the share that counts a query anew when it
-	// fires; it is within that sum.
+	// Eps3 is the share with which a query that fires is counted anew, within
+	// that sum. It is nil where it is not counted anew.
 	Eps3 *big.Rat `json:"eps3,omitempty"`
 
 	Threshold int64 `json:"threshold"` // T, counts
 	Bound     int64 `json:"bound"`     // counts: SimultaneousBound of Beta, or of Beta/2 with Alpha
 
 	// Alpha is the accuracy guaranteed for all k answers with probability at
-	// least 1 − β, as a fraction of the rows. It is 0 where B was given:
-	// then answers are good within T + x_β for as long as runs last, and that
-	// they last is not promised.
+	// least 1 − β, as a fraction of the rows. It is 0 where B was given. Then
+	// answers are within T + x_β as long as runs last, and nothing is promised
+	// about how long they last.
 	Alpha float64 `json:"alpha"`
 
 	Update Update  `json:"update"`
 	Eta    float64 `json:"eta"`    // η of the paper's step
 	Floor  int64   `json:"floor"`  // noisy counts are clipped to [Floor, N̂·W − Floor] before a projection
-	Replay int64   `json:"replay"` // an earlier pair is projected again when off by more counts than this
+	Replay int64   `json:"replay"` // an earlier pair that is off by more counts is projected again
 }
 
 // mass returns N̂·W, the count that the whole hypothesis stands for.
 func (p Params) mass() float64 { return float64(p.NHat) * float64(p.MaxWeight) }
 
-// change returns L·W, the most that one unit changes a count by.
+// change returns L·W, which bounds the change of a count by one unit.
 func (p Params) change() *big.Rat {
 	l := new(big.Int).Mul(big.NewInt(p.Sensitivity), big.NewInt(p.MaxWeight))
 	return new(big.Rat).SetInt(l)
 }
 
-// laws returns the laws of τ, discrete Laplace of scale L·W/ε₁, and of ν, of
+// laws returns the discrete Laplace laws of τ, of scale L·W/ε₁, and of ν, of
 // scale 2·L·W/ε₂.
 func (p Params) laws() (tau, nu noise.Law, err error) {
 	if p.Eps1 == nil || p.Eps2 == nil || p.Eps1.Sign() <= 0 || p.Eps2.Sign() <= 0 {
@@ -177,10 +177,10 @@ func (p Params) laws() (tau, nu noise.Law, err error) {
 	return tau, nu, err
 }
 
-// FiredLaw returns the law of the noise in an answer that fired, where that is
-// counted anew (Request.Remeasure): discrete Laplace of scale L·W/ε₃. It is nil
-// where the answer is what the comparison said, of which no law holds given
-// that it fired.
+// FiredLaw returns the law of the noise in an answer that fired and was counted
+// anew (Request.Remeasure): discrete Laplace of scale L·W/ε₃. Otherwise it
+// returns nil: the answer is then the gap of the comparison, and given that it
+// fired no law is known for its noise.
 func (p Params) FiredLaw() (noise.Law, error) {
 	if p.Eps3 == nil {
 		return nil, nil
@@ -191,19 +191,19 @@ func (p Params) FiredLaw() (noise.Law, error) {
 	return noise.NewLaplace(new(big.Rat).Quo(p.change(), p.Eps3))
 }
 
-// tauShare is 1/(1 + 2^(2/3)): of ε₁ : ε₂ = 1 : 2^(2/3), which makes the variance
-// of ν − τ smallest (Lyu, Su and Li 2017).
+// tauShare is 1/(1 + 2^(2/3)), the share of ε₁ in ε₁ : ε₂ = 1 : 2^(2/3). That
+// ratio minimises the variance of ν − τ (Lyu, Su and Li 2017).
 var tauShare = [2]int64{386488, 1000000}
 
-// split sets Eps1 and Eps2 for runs of the given ε. The scales of the noise are
-// rounded up to rationals of about 20 bits, which samplers handle in machine
-// words, and the shares follow from the scales: their sum is at most eps, and
-// within 2⁻¹⁹ of it.
+// split sets Eps1, Eps2 and Eps3 for runs of the given ε. It rounds the scales
+// of the noise up to rationals of about 20 bits, which samplers handle in
+// machine words, and computes the shares from the scales. The sum of the shares
+// is at most eps, and within 2⁻¹⁹ of it.
 func (p *Params) split(eps *big.Rat, remeasure bool) error {
 	if eps == nil || eps.Sign() <= 0 {
 		return errNoBudget()
 	}
-	if remeasure { // a third of it counts anew
+	if remeasure { // a third is for counting anew
 		third := new(big.Rat).Quo(eps, big.NewRat(3, 1))
 		p.Eps3 = new(big.Rat).Quo(p.change(), roundedScale(new(big.Rat).Quo(p.change(), third)))
 		eps = new(big.Rat).Sub(eps, p.Eps3)
@@ -242,12 +242,12 @@ func roundedScale(r *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(num, new(big.Int).Lsh(one, j))
 }
 
-// maxBits bounds the numerators and denominators of stored shares of ε, which
-// split keeps far shorter.
+// maxBits bounds the numerators and denominators of stored shares of ε. The
+// shares that split makes are far shorter.
 const maxBits = 2048
 
-// Check refuses parameters that Plan cannot have made as corrupt: they were not
-// stored so. Every other method relies on it.
+// Check refuses as corrupt parameters that Plan cannot have made. Every other
+// method relies on it.
 func (p Params) Check() error {
 	in := func(n, least, most int64) bool { return least <= n && n <= most }
 	most := limit / max(p.MaxWeight, 1)
@@ -278,14 +278,13 @@ func errParams() error {
 	return sqlerr.New(sqlerr.Corrupt, "the stored parameters of a mechanism cannot be right")
 }
 
-// SimultaneousBound returns x_γ, in counts: with probability at least 1 − γ no
-// comparison of the first k has |ν − τ| above it, over B runs, nor the noise of
-// a count that is taken anew when one fires. Stated before
-// the run, for all k answers at once: an answer that did not fire is within
-// T + x_γ of its true count, and one that fired within x_γ. It is a sound
-// upper bound on that quantile, within about 1/50 of the noise's scale, and
-// does not fall when γ falls or k or B grow. It is math.MaxInt64 when there is
-// no such bound.
+// SimultaneousBound returns x_γ, in counts. With probability at least 1 − γ,
+// none of the first k comparisons over B runs has |ν − τ| above it, nor has the
+// noise of any count that is taken anew. It is stated before the run, for all k
+// answers at once: an answer that did not fire is within T + x_γ of its true
+// count, and one that fired within x_γ. It is a sound upper bound on that
+// quantile, within about 1/50 of the noise's scale. It does not fall when γ
+// falls or when k or B grow. It is math.MaxInt64 when there is no such bound.
 func (p Params) SimultaneousBound(gamma float64) int64 {
 	tau, nu, err := p.laws()
 	recount, aerr := p.FiredLaw()
@@ -297,7 +296,8 @@ func (p Params) SimultaneousBound(gamma float64) int64 {
 	m := newMaxima(tau, float64(p.Updates))
 	n := 2 * float64(p.Queries)
 	step := max(int64(deviation(nu)/512), 1)
-	// The union bound over both laws is above the answer, but for the blocks.
+	// The union bound over both laws exceeds the answer, except for the
+	// rounding to blocks.
 	high := addCapped(oneSided(tau, float64(p.Updates), gamma/4), oneSided(nu, n, gamma/4))
 	ok := func(j int64) bool {
 		above := 2 * m.sumAbove(nu, n, j*step)
@@ -310,9 +310,9 @@ func (p Params) SimultaneousBound(gamma float64) int64 {
 }
 
 // UnfiredMargin returns a half-width, in counts, for a single answer that does
-// not fire, valid with the given confidence: T + a + b, where the chance that
-// any of the B draws of τ exceeds a, and that a ν exceeds b, is at most half
-// of 1 − confidence each. It is stated before the comparison: nothing is said
+// not fire, valid with the given confidence. It is T + a + b, where any of the
+// B draws of τ exceeds a, and a ν exceeds b, with a chance of at most (1 −
+// confidence)/2 each. It is stated before the comparison: it says nothing
 // conditional on not having fired.
 func (p Params) UnfiredMargin(confidence float64) int64 {
 	tau, nu, err := p.laws()
@@ -326,10 +326,10 @@ func (p Params) UnfiredMargin(confidence float64) int64 {
 }
 
 // FiredMargin returns a half-width, in counts, for an answer that fired, valid
-// with the given confidence for all answers of the mechanism at once:
-// x_γ at γ = 1 − confidence. A single fired answer has no smaller one, as
-// firing selects large noise; but one that was counted anew has, for itself and
-// given that it fired, the half-width of that noise.
+// with the given confidence for all answers of the mechanism at once: x_γ at γ
+// = 1 − confidence. A single fired answer has no smaller one, because firing
+// selects large noise. An answer that was counted anew does: given that it
+// fired, its half-width is that of the fresh noise.
 func (p Params) FiredMargin(confidence float64) int64 {
 	if law, err := p.FiredLaw(); err == nil && law != nil {
 		return noise.HalfWidth(law, confidence)
@@ -342,9 +342,9 @@ func oneSided(l noise.Law, draws, gamma float64) int64 {
 	return leastMultiple(func(a int64) bool { return draws*l.Tail(a+1) <= gamma }, 1, 1)
 }
 
-// leastMultiple returns step times the smallest j ≥ 0 at which ok holds, which holds
-// from there on; math.MaxInt64 when there is none below the limit. It looks
-// below hi first.
+// leastMultiple returns step times the smallest j ≥ 0 at which ok holds, and
+// math.MaxInt64 when there is none below the limit. ok must be monotone. The
+// search starts below hi.
 func leastMultiple(ok func(j int64) bool, step, hi int64) int64 {
 	for !ok(hi) {
 		if hi > limit/step/2 {
@@ -369,7 +369,7 @@ func maximumAbove(l noise.Law, n float64, y int64) float64 {
 	return -math.Expm1(n * math.Log1p(-l.Tail(y)))
 }
 
-// maxima is the law of the largest of several draws, moved up to the tops of
+// maxima is the law of the largest of several draws, rounded up to the tops of
 // blocks of equal width: P(top) is the chance of a maximum in (top−width, top].
 type maxima struct {
 	tops   []int64
@@ -377,12 +377,13 @@ type maxima struct {
 	beyond float64 // the chance of a maximum above the last top
 }
 
-// negligible is a probability that is simply added to a bound. No γ comes near it.
+// negligible is a probability that is added to a bound instead of being
+// computed. No γ comes near it.
 const negligible = 1e-40
 
 func newMaxima(l noise.Law, n float64) maxima {
 	width := max(int64(deviation(l)/64), 1)
-	top := -8 * int64(deviation(l)) // lower maxima count as this
+	top := -8 * int64(deviation(l)) // lower maxima are rounded up to it
 	above := maximumAbove(l, n, top+1)
 	m := maxima{tops: []int64{top}, chance: []float64{1 - above}}
 	for above > negligible {
@@ -398,8 +399,8 @@ func newMaxima(l noise.Law, n float64) maxima {
 	return m
 }
 
-// sumAbove bounds P(M + M' > x) from above, M being the largest of n draws of l
-// and M' the maximum that m describes.
+// sumAbove returns an upper bound on P(M + M' > x). M is the largest of n draws
+// of l, and M' is the maximum that m describes.
 func (m maxima) sumAbove(l noise.Law, n float64, x int64) float64 {
 	sum := m.beyond
 	for i, top := range m.tops {
@@ -409,5 +410,5 @@ func (m maxima) sumAbove(l noise.Law, n float64, x int64) float64 {
 		}
 		sum += m.chance[i] * maximumAbove(l, n, x-top+1)
 	}
-	return sum * (1 + 1e-9) // the rounding of the terms
+	return sum * (1 + 1e-9) // covers the rounding of the terms
 }

@@ -7,7 +7,7 @@ import (
 	"dpsql/query"
 )
 
-// Result is what a non-interactive run leaves behind.
+// Result is the outcome of a non-interactive run.
 type Result struct {
 	// Steps are the updates, in order: all there is to store and publish.
 	Steps []Step
@@ -22,16 +22,16 @@ type Result struct {
 }
 
 // Passes is the non-interactive mechanism of the paper's section 3.1: the
-// interactive one, asked every query of a class. It goes over the class, again
-// and again, until a whole pass fires nothing or all B runs are spent, and
-// leaves h as the hypothesis to publish. That takes at most B + 1 passes, so
-// parameters computed for Queries = (B+1)·|class| cover every comparison; past
-// Params.Queries comparisons it stops, and the result is not complete.
+// interactive mechanism, asked every query of a class. It passes over the class
+// until a whole pass fires nothing or all B runs are spent, and leaves h as the
+// hypothesis to publish. That takes at most B + 1 passes, so parameters
+// computed for Queries = (B+1)·|class| cover every comparison. It stops after
+// Params.Queries comparisons; the result is then not complete.
 //
-// The class yields the same queries each time. Count returns a query's true
-// count; an error of it is returned as it is, and the result is then
-// worthless. The caller has charged all B runs beforehand, and publishes
-// nothing of an unsuccessful call. h has made no updates yet.
+// The class must yield the same queries each time. Count returns a query's true
+// count. Passes returns an error of it unchanged; the result is then worthless.
+// The caller has charged all B runs beforehand, and publishes nothing of an
+// unsuccessful call. h must not have been updated.
 func Passes(h *Hypothesis, class iter.Seq[query.Query],
 	count func(query.Query) (int64, error), src *noise.Source) (Result, error) {
 	p := passing{h: h, count: count, src: src}
@@ -56,7 +56,7 @@ type passing struct {
 	result Result
 }
 
-// pass tests every query once. More is false when runs or comparisons ran out
+// pass tests every query once. more is false when runs or comparisons ran out
 // before the end of the class, or with its last query.
 func (p *passing) pass(class iter.Seq[query.Query]) (fired, more bool, err error) {
 	for q := range class {

@@ -10,17 +10,18 @@ import (
 
 // Plan computes the parameters of a mechanism.
 //
-// With MaxUpdates, T = x_β, the SimultaneousBound(β). So that FAILURE cannot
-// happen, s is at least m·B or |X|. It is that with the paper's step, which
-// moves a weight by little and must begin near; a projection reaches any answer
-// in one step, and s is then as large as it can be, |X| or 2^62: a query begins
-// with the share of the records that it asks for, which of an infinite universe
-// is 0. Without MaxUpdates and Alpha, B is chosen by Updates.
+// With MaxUpdates, T = x_β, the SimultaneousBound(β). s is at least m·B or |X|,
+// so that FAILURE cannot happen. With the paper's step, which moves a weight by
+// little and must begin near the answer, s is exactly that. A projection
+// reaches any answer in one step, so with it s is as large as possible, |X| or
+// 2^62: a query then begins with its share of the universe, which is 0 of an
+// infinite one. Without MaxUpdates and Alpha, updates chooses B.
 //
-// With Alpha, all answers are within α·n·W of the truth with probability 1 − β at
-// least, and with the runs that are left. Let x be x_β/2, and e the bound on
-// |N̂ − n| that fails with probability β/2, in counts with what
-// rounding takes, of h to a count and of a Scaled answer to rows: outside of both,
+// With Alpha, all answers are within α·n·W of the truth with probability at
+// least 1 − β, and runs are left at the end. Let x be x_β/2. Let e be the bound
+// on |N̂ − n| that fails with probability β/2, in counts, plus the rounding of
+// h to a count and of a Scaled answer to rows. Unless one of the two bounds
+// fails,
 //
 //   - an answer is within T + x of its count c = n·W·q(D), and so within
 //     αN̂W − e ≤ αnW where T + x + e ≤ αN̂W;
@@ -30,20 +31,21 @@ import (
 //     of q(D) as a fraction.
 //
 // By the last two the updates are a database update sequence for γ (Definition
-// 3.1). Each lowers the potential by γ²/4: the paper's step with η = γ/2 by Lemma
-// 3.7, a projection where T ≥ 3(x+e) (TestProjectionLowersThePotential). The
-// potential begins at Ψ₀ ≤ ln s, or ln|X| + ln 1000 with a prior, and stays
-// above −1/e (Claim 3.6), so that there are fewer than B(γ) = 4(Ψ₀+1)/γ² of
-// them, and runs are left; s with s/(ln s+1) ≥ 4m/γ² suffices for so many
-// (Theorem 3.5). A run that a crash ended counts among them, and so does an update
-// that would need more than mostAtoms.
+// 3.1). Each lowers the potential by γ²/4: the paper's step with η = γ/2 by
+// Lemma 3.7, a projection where T ≥ 3(x+e) (TestProjectionLowersThePotential).
+// The potential begins at Ψ₀ ≤ ln s, or ln|X| + ln 1000 with a prior, and stays
+// above −1/e (Claim 3.6). So there are fewer than B(γ) = 4(Ψ₀+1)/γ² updates,
+// and runs are left. An s with s/(ln s+1) ≥ 4m/γ² suffices for so many (Theorem
+// 3.5). A run that a crash ended counts among them, and so does an update that
+// would need more than mostAtoms.
 //
-// So T follows α: T = αN̂W − x − e is the largest that keeps the first, and with it
-// γ and η grow with α, and s and B(γ) fall. As x grows with the number of runs, and
-// γ falls with x, the smallest B is taken that suffices for itself. Fewer runs are
-// less noisy ones. As x grows with √B, and the γ that B runs suffice for falls with
-// it, T + x + e = 2(x+e) + γ(N̂W+e) is smallest where these are equal, at T =
-// 3(x+e). When that is above αN̂W the request is refused, naming the smallest α.
+// So T follows α. T = αN̂W − x − e is the largest that keeps the first. With it
+// γ and η grow with α, and s and B(γ) fall. More runs mean noisier ones: x
+// grows with B, and γ falls with x. So Plan takes the smallest B that suffices
+// for itself. As x grows with √B, and the γ that B runs suffice for falls with
+// √B, T + x + e = 2(x+e) + γ(N̂W+e) is smallest where the two terms are equal,
+// at T = 3(x+e). If that is above αN̂W, Plan refuses the request and names the
+// smallest α.
 func Plan(r Request) (Params, error) {
 	r, err := r.normal()
 	if err != nil {
@@ -76,15 +78,15 @@ func (r Request) planUpdates() (Params, error) {
 	return p, nil
 }
 
-// etaOfRuns returns η = α/2 for the α with B(α) = B, the accuracy that so many
-// updates suffice for by Theorem 3.5, or for T as a fraction where that is
-// larger. A smaller η would spend all runs on the largest errors.
+// etaOfRuns returns η = α/2. α is the accuracy for which B updates suffice by
+// Theorem 3.5, B(α) = B, or T as a fraction where that is larger. A smaller η
+// would spend all runs on the largest errors.
 func (p Params) etaOfRuns() float64 {
 	alpha := 2 * math.Sqrt((math.Log(float64(p.S))+1)/float64(p.Updates))
 	return min(max(alpha, float64(p.Threshold)/p.mass()), 1) / 2
 }
 
-// withRuns returns the parameters that follow from the number of runs alone.
+// withRuns returns the parameters that the number of runs alone determines.
 func (r Request) withRuns(b int64) (Params, error) {
 	p := Params{
 		Updates: b, MaxSupport: r.MaxSupport, MaxWeight: r.MaxWeight, Queries: r.Queries,
@@ -97,7 +99,7 @@ func (r Request) withRuns(b int64) (Params, error) {
 		return Params{}, err
 	}
 	beta := r.Beta
-	if r.Alpha > 0 { // the other half is that N̂ is off by more than e
+	if r.Alpha > 0 { // the other half is for |N̂ − n| > e
 		beta /= 2
 	}
 	p.Bound = max(p.SimultaneousBound(beta), 1)
@@ -119,11 +121,11 @@ func (r Request) planAlpha() (Params, error) {
 		return Params{}, err
 	}
 	p, _ = r.guarantee(p, r.Alpha)
-	p.Alpha = r.Alpha // less than a count above it
+	p.Alpha = r.Alpha // guarantee's own is less than a count below
 	return p, nil
 }
 
-// mostRuns is far more than can be made.
+// mostRuns is far above any possible number of runs.
 const mostRuns = 1e12
 
 // leastAlpha returns the parameters for the smallest α.
@@ -140,11 +142,12 @@ func (r Request) leastAlpha() (Params, error) {
 	return p, nil
 }
 
-// fewestRuns returns the smallest B with which B runs suffice for alpha, or more
-// than the budget can be divided into; it looks below hi first. With an alpha of 0,
-// at T = 3(x+e), more runs mean noisier ones, a larger γ and a smaller B(γ), so the
-// condition is monotone. With one that hi runs suffice for at T = 3(x+e), it is
-// monotone up to hi: there √B grows faster than 1/γ.
+// fewestRuns returns the smallest B with which B runs suffice for alpha. If the
+// budget cannot be divided into so many, it returns more than it can be divided
+// into. The search starts below hi. The condition is monotone in B: with alpha
+// = 0, at T = 3(x+e), more runs mean noisier ones, a larger γ and a smaller
+// B(γ). With an alpha for which hi runs suffice at T = 3(x+e), it is monotone
+// up to hi, because √B grows faster than 1/γ there.
 func (r Request) fewestRuns(hi int64, alpha float64) int64 {
 	return leastMultiple(func(b int64) bool {
 		if b < 1 {
@@ -159,9 +162,9 @@ func (r Request) fewestRuns(hi int64, alpha float64) int64 {
 	}, 1, hi)
 }
 
-// guarantee completes the parameters for answers within alpha with what Theorem
-// 3.5 gives at their x, and returns the number of runs it needs. Where alpha is 0,
-// or too small, it gives the smallest that T = 3(x+e) allows.
+// guarantee completes the parameters for answers within alpha by Theorem 3.5 at
+// their x, and returns the number of runs it needs. If alpha is 0 or too small,
+// it uses the smallest that T = 3(x+e) allows.
 func (r Request) guarantee(p Params, alpha float64) (Params, float64) {
 	e := (r.NHatBound + 1) * r.MaxWeight // and at most 1/2 of rounding, and W/2 of rounding to rows
 	if e >= limit/8 {
@@ -185,7 +188,8 @@ func (r Request) guarantee(p Params, alpha float64) (Params, float64) {
 	return p, math.Ceil(4 * (start + 1) / (gamma * gamma))
 }
 
-// errAlpha refuses the accuracy asked for, naming the smallest that can be had.
+// errAlpha returns the refusal of an accuracy, which names the smallest
+// possible one.
 func (r Request) errAlpha(least float64) error {
 	err := sqlerr.New(sqlerr.Invalid, "alpha = %v cannot be guaranteed for a table of about %d rows", r.Alpha, r.NHat)
 	if least > 1 {
@@ -194,7 +198,7 @@ func (r Request) errAlpha(least float64) error {
 	return err.WithHint("the smallest alpha that can be guaranteed is %s; max_updates promises no alpha", roundUp(least))
 }
 
-// roundUp writes x with three significant digits, not below it.
+// roundUp returns x with three significant digits, rounded up.
 func roundUp(x float64) string {
 	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
 	for n := math.Ceil(x / unit); ; n++ {
@@ -205,13 +209,14 @@ func roundUp(x float64) string {
 	}
 }
 
-// updates chooses B where neither B nor an accuracy is given. T grows with √B, but a
-// mechanism whose runs are spent verifies nothing. The number of updates that a
-// hypothesis needs was measured on conjunctions over correlated columns, for 10⁴ to
-// 10⁷ rows, 2,000 and 20,000 queries and supports of 1/6000 to 1/15 of the universe
-// (TestChosenUpdates). It grows with the largest counts of queries of support m,
-// about N̂·√(m/|X|), in units of a single run's x_β, up to a few for each disjoint
-// part of m records. Starting from classes, it is a fifth of that.
+// updates chooses B when neither B nor an accuracy is given. T grows with √B,
+// but a mechanism that has spent its runs verifies nothing. The number of
+// updates that a hypothesis needs was measured on conjunctions over correlated
+// columns, for 10⁴ to 10⁷ rows, 2,000 and 20,000 queries and supports of 1/6000
+// to 1/15 of the universe (TestChosenUpdates). It grows with the largest counts
+// of queries of support m, about N̂·√(m/|X|), in units of a single run's x_β,
+// up to a few for each disjoint part of m records. With classes it is a fifth
+// of that.
 func (r Request) updates() (int64, error) {
 	if r.UniverseSize == nil {
 		return usualUpdates, nil
@@ -227,18 +232,18 @@ func (r Request) updates() (int64, error) {
 	return int64(clip(each*e, leastUpdates, min(most/r.part(), mostUpdates))), nil
 }
 
-// The number of updates is chosen between leastUpdates and mostUpdates, and is
-// usualUpdates over an infinite universe.
+// updates chooses between leastUpdates and mostUpdates. It returns usualUpdates
+// for an infinite universe.
 const (
 	leastUpdates = 5
 	usualUpdates = 50
 	mostUpdates  = 1000
 )
 
-// PriorPays reports whether a hypothesis should start from classes. It should where
-// N̂·√(m/|X|) is above a few times the x_β of a single run. Otherwise a uniform
-// hypothesis is off by less than it is tested for, and a prior would only make the
-// tests noisier.
+// PriorPays reports whether a hypothesis should start from classes. It should
+// if N̂·√(m/|X|) is above a few times the x_β of a single run. Otherwise the
+// error of a uniform hypothesis is below the test's threshold, and paying for a
+// prior would only make the tests noisier.
 func PriorPays(r Request) bool {
 	r, err := r.normal()
 	if err != nil || r.UniverseSize == nil {
@@ -248,10 +253,10 @@ func PriorPays(r Request) bool {
 	return err == nil && e >= 3
 }
 
-// PriorTenths returns how many tenths of a mechanism's budget its prior should cost.
-// sigma is the noise of a count that one tenth buys. One tenth tells the pairs of
-// columns of a table of many rows well; others take three. More would cost more of T
-// than it improves answers (TestChosenShare).
+// PriorTenths returns how many tenths of a mechanism's budget its prior should
+// cost. sigma is the noise of a count that one tenth buys. For a table of many
+// rows one tenth measures the pairs of columns well; other tables take three.
+// More would raise T by more than it improves answers (TestChosenShare).
 func PriorTenths(sigma float64, rows int64) int64 {
 	if float64(rows) >= 5000*sigma {
 		return 1
@@ -273,8 +278,8 @@ func (r Request) excess() (float64, error) {
 	return float64(r.NHat) * float64(r.MaxWeight) * math.Sqrt(r.part()) / float64(p.Bound), nil
 }
 
-// maxSize is the largest s. No process can touch so many variables, so a larger s
-// would behave alike.
+// maxSize is the largest s. No process can touch so many variables, so a larger
+// s would behave the same.
 const maxSize = uint64(1) << 62
 
 // SizeFor returns the number of variables of Algorithm 1: the smallest s with

@@ -8,7 +8,7 @@ import (
 
 // Run is one run of the private test: a noisy threshold τ, and comparisons
 // until one fires. It is not safe for concurrent use, and must not be copied
-// once it has been used.
+// after its first use.
 type Run struct {
 	params     Params
 	nu         noise.Law
@@ -17,15 +17,15 @@ type Run struct {
 	ended      bool
 }
 
-// Outcome is the result of one test. Noisy, in counts, has a meaning only when the
+// Outcome is the result of one test. Noisy, in counts, is set only when the
 // test fired.
 type Outcome struct {
 	Fired bool
 	Noisy int64
 }
 
-// StartRun draws τ. The caller has charged ε₁ + ε₂ + ε₃ for the run, and stores Tau
-// before the first Test.
+// StartRun starts a run and draws τ. The caller has charged ε₁ + ε₂ + ε₃ for
+// it, and must store Tau before the first Test.
 func StartRun(p Params, src *noise.Source) (Run, error) {
 	law, nu, err := p.laws()
 	if err != nil {
@@ -39,7 +39,7 @@ func StartRun(p Params, src *noise.Source) (Run, error) {
 }
 
 // ResumeRun returns the run that was started with this τ and has not fired.
-// Going on with it costs nothing, provided that nothing has fired since. A run whose
+// Resuming it costs nothing, provided that nothing has fired since. A run whose
 // end may have been lost must not be resumed.
 func ResumeRun(p Params, tau int64) (Run, error) {
 	_, nu, err := p.laws()
@@ -57,19 +57,19 @@ func newRun(p Params, nu noise.Law, tau int64) (Run, error) {
 	return Run{params: p, nu: nu, recountLaw: recount, tau: tau}, err
 }
 
-// Tau returns τ. It is secret: whoever knows it can read more off the answers
+// Tau returns τ. It is secret: whoever knows it can learn more from the answers
 // than the run's ε allows.
 func (r *Run) Tau() int64 { return r.tau }
 
 // Test compares a query's true count c with the hypothesis's answer h, both in
-// counts. With fresh ν⁺ and ν⁻ it computes g⁺ = (c − h) + ν⁺ and then
-// g⁻ = (h − c) + ν⁻; the first with g ≥ T + τ fires, ends the run, and gives
-// the noisy count h + (g⁺ − τ), or h − (g⁻ − τ). After that it only refuses.
-// Everything is integer; τ and ν are exact draws of discrete Laplace noise of
-// scales Δ/ε₁ and 2Δ/ε₂, where Δ = L·W bounds the change of c by one unit.
+// counts. With fresh ν⁺ and ν⁻ it computes g⁺ = (c − h) + ν⁺ and then g⁻ = (h −
+// c) + ν⁻. The first with g ≥ T + τ fires, ends the run, and gives the noisy
+// count h + (g⁺ − τ) or h − (g⁻ − τ). After that every Test is refused. All
+// arithmetic is on integers. τ and ν are exact draws of discrete Laplace noise
+// of scales Δ/ε₁ and 2Δ/ε₂, where Δ = L·W bounds the change of c by one unit.
 //
-// Where Params.Eps3 is set, the noisy count is instead c plus a fresh draw of
-// discrete Laplace noise of scale Δ/ε₃, which has met no comparison.
+// If Params.Eps3 is set, the noisy count is c plus a fresh draw of discrete
+// Laplace noise of scale Δ/ε₃ instead. That draw took part in no comparison.
 //
 // Privacy. A whole run, all its tests and the noisy count together, is
 // (ε₁+ε₂)-differentially private, for queries and hypotheses chosen adaptively
@@ -83,14 +83,14 @@ func (r *Run) Tau() int64 { return r.tau }
 // so changes the probability by a factor of at most e^{ε₁}·e^{ε₂}. A run that
 // has not fired moves τ only.
 //
-// With Eps3, what the tests say, which is less than with the gap, is by that
-// (ε₁+ε₂)-differentially private; it names at most one query, and the noisy
-// count of one query is ε₃-differentially private (Dwork, McSherry, Nissim and
-// Smith 2006), so that both are (ε₁+ε₂+ε₃)-differentially private by adaptive
-// composition (Dwork and Roth 2014, Theorem 3.16). As its noise is independent
-// of everything that decided the firing, the law of the noise is the law of the
-// error given that it fired. Giving the gap as well, or ν or τ, would not be
-// covered by this, and is not done.
+// With Eps3, the outcomes of the tests without the gap are
+// (ε₁+ε₂)-differentially private by this argument. They name at most one query,
+// and the noisy count of one query is ε₃-differentially private (Dwork,
+// McSherry, Nissim and Smith 2006). So both are (ε₁+ε₂+ε₃)-differentially
+// private by adaptive composition (Dwork and Roth 2014, Theorem 3.16). The
+// fresh noise is independent of everything that decided the firing, so its law
+// is the law of the error given that the query fired. The argument does not
+// cover giving the gap as well, or ν or τ; Test gives none of them.
 //
 // That is the sparse vector technique: Dwork and Roth, "The Algorithmic
 // Foundations of Differential Privacy" (2014), Theorem 3.23; Lyu, Su and Li,
@@ -106,13 +106,14 @@ func (r *Run) Tau() int64 { return r.tau }
 // Constructions and Private Data Release" (TCC 2012), the paper's Theorem 3.3.
 //
 // An outcome that did not fire is shown to nobody and may be computed again. An
-// outcome that fired must be committed before it is used, and never be drawn again.
+// outcome that fired must be committed before it is used, and must never be
+// drawn again.
 func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, error) {
 	if r.ended || r.nu == nil {
 		return Outcome{}, sqlerr.New(sqlerr.Internal, "smw: the run is over")
 	}
-	// Cutting off at the limit changes no difference of counts by more than
-	// the unit does, so it costs no privacy.
+	// Clamping changes no difference of counts by more than the unit does, so
+	// it costs no privacy.
 	d := clampCount(trueCount) - clampCount(hypothesis)
 	gap, fired, err := r.above(d, src)
 	if err == nil && !fired {
@@ -129,7 +130,7 @@ func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, err
 	return Outcome{Fired: true, Noisy: clampCount(hypothesis) + gap}, nil
 }
 
-// count counts the query that fired anew.
+// count takes the count of the query that fired anew.
 func (r *Run) count(trueCount int64, src *noise.Source) (Outcome, error) {
 	draw, err := r.recountLaw.Draw(src)
 	if err != nil {
@@ -154,17 +155,18 @@ func (r *Run) above(d int64, src *noise.Source) (gap int64, fired bool, err erro
 // clampCount confines a count to the range in which no sum overflows.
 func clampCount(count int64) int64 { return max(-limit, min(count, limit)) }
 
-// Scaled is a query as a mechanism of weights up to W compares it, with its weights
-// multiplied. The noise of a comparison is scaled to a change of L·W, whatever the
-// query's own weights are. So a query of weights up to w is compared ⌊W/w⌋ times
-// over, which changes by L·W at most, and its answer is divided by that factor again.
-// A count in a mechanism of W = 1000 is thus as exact as in one of W = 1.
+// Scaled is a query as a mechanism of weights up to W compares it, with its
+// weights multiplied. The noise of a comparison is scaled to a change of L·W,
+// whatever the query's own weights are. So a query of weights up to w is
+// compared ⌊W/w⌋ times over, which changes by at most L·W, and its answer is
+// divided by that factor again. A count in a mechanism of W = 1000 is thus as
+// exact as in one of W = 1.
 type Scaled struct {
 	Query  query.Query
 	Factor int64
 }
 
-// Factor returns how many times over a query is compared.
+// Factor returns the factor by which a query's weights are multiplied.
 func (p Params) Factor(q query.Query) int64 {
 	if p.MaxWeight == 1 {
 		return 1
@@ -172,8 +174,8 @@ func (p Params) Factor(q query.Query) int64 {
 	return max(1, p.MaxWeight/q.MaxWeight())
 }
 
-// Scaled returns the query as it is compared. One of weights above W, which no
-// mechanism admits, is left as it is.
+// Scaled returns the query as it is compared. A query of weights above W, which
+// no mechanism admits, is returned unchanged.
 func (p Params) Scaled(q query.Query) (Scaled, error) {
 	s := Scaled{q, p.Factor(q)}
 	var err error
@@ -183,8 +185,8 @@ func (p Params) Scaled(q query.Query) (Scaled, error) {
 	return s, err
 }
 
-// Count returns the count of the query itself: the integer nearest to that of
-// the scaled one over the factor.
+// Count converts a count of the scaled query to one of the query itself. It
+// rounds to the nearest integer.
 func (s Scaled) Count(scaled int64) int64 {
 	n, rest := scaled/s.Factor, scaled%s.Factor
 	switch half := s.Factor - s.Factor/2; {
@@ -196,9 +198,9 @@ func (s Scaled) Count(scaled int64) int64 {
 	return n
 }
 
-// Margin returns how far Count is from the query's true count, an integer, where
-// the scaled count is within a margin of the scaled truth: at most the margin
-// over the factor, and 1/2 of rounding.
+// Margin converts a margin of the scaled count to one of Count: at most the
+// margin over the factor, and 1/2 for rounding. The query's true count is an
+// integer.
 func (s Scaled) Margin(scaled int64) int64 {
 	return scaled/s.Factor + (scaled%s.Factor+s.Factor/2)/s.Factor
 }

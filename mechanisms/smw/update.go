@@ -6,24 +6,24 @@ import (
 	"dpsql/query"
 )
 
-// Step is one update: a query and the noisy count that the hypothesis learned. The
-// sequence of steps is all of a hypothesis that has to be stored.
+// Step is one update: a query and the noisy count that the hypothesis learned.
+// A hypothesis is stored as the sequence of its steps.
 type Step struct {
 	Query query.Query
 	Noisy int64
 }
 
-// maxReplays is how often the history is replayed after an update.
+// maxReplays bounds the replays of the history after an update.
 const maxReplays = 10
 
 // Update teaches the hypothesis the noisy count of a query, by Algorithm 1 or
-// by projection. It assigns variables to the query's elements and fails with
-// ErrFailure, changing nothing, when there are too few; a query that the
-// parameters do not admit is refused likewise.
+// by projection. It assigns variables to the query's elements. If there are too
+// few, it fails with ErrFailure and changes nothing. It also refuses a query
+// that the parameters do not admit.
 //
-// With Projection the history is then replayed, at most ten times, for the
-// pairs that the hypothesis is off by more than Params.Replay. That reads
-// nothing private: it is post-processing.
+// With Projection it then replays the history, at most ten times, for the pairs
+// whose answer is off by more than Params.Replay. That reads nothing private:
+// it is post-processing.
 func (h *Hypothesis) Update(q query.Query, noisy int64) error {
 	if err := h.params.Admits(q); err != nil {
 		return err
@@ -74,9 +74,9 @@ func (h *Hypothesis) replay() {
 	}
 }
 
-// moves reports whether learning a pair once more would move its answer b by a count
-// or more. A pair whose noisy count lies beyond Params.Floor stays off once its answer
-// is at the floor.
+// moves reports whether learning a pair once more would move its answer b by a
+// count or more. A pair whose noisy count lies beyond Params.Floor stays off
+// once its answer is at the floor.
 func (h *Hypothesis) moves(p *pair, b float64) bool {
 	short := 0.0
 	if !p.plain() {
@@ -86,7 +86,7 @@ func (h *Hypothesis) moves(p *pair, b float64) bool {
 	return ok && math.Abs(a-b)*h.params.mass() >= 1
 }
 
-// answer returns q(D_t) of a pair.
+// answer returns q(D_t) for the query of a pair.
 func (h *Hypothesis) answer(p *pair) float64 {
 	inside := 0.0
 	for _, g := range p.groups {
@@ -110,9 +110,9 @@ func (h *Hypothesis) paperStep(p *pair) {
 }
 
 // project moves a 0/1 query's answer b to the noisy one, a, by the factor
-// a(1−b)/(b(1−a)) on its support: the projection in relative entropy onto the
-// hypotheses that answer a. It does not move away from a, which clipping could
-// ask for, and leaves a query alone whose support is all there is.
+// a(1−b)/(b(1−a)) on its support. This is the projection in relative entropy
+// onto the hypotheses that answer a. It never moves away from a, which clipping
+// could ask for, and does nothing if the support is the whole universe.
 func (h *Hypothesis) project(p *pair) {
 	g := p.groups[0]
 	inside := h.inside(g)
@@ -132,9 +132,10 @@ func (h *Hypothesis) project(p *pair) {
 	h.lambda[p.step] += math.Log(scale / now)
 }
 
-// target returns the answer that a projection from b aims at: the noisy count as a
-// fraction, less short in the direction of the move, and clipped by Params.Floor. It
-// is false where that would turn the move round.
+// target returns the answer at which a projection from b aims. That is the
+// noisy count as a fraction, moved back by short against the direction of the
+// move, and clipped by Params.Floor. target returns false where that would
+// reverse the move.
 func (h *Hypothesis) target(p *pair, b, short float64) (float64, bool) {
 	a := p.noisy / h.params.mass()
 	up := a > b
@@ -146,19 +147,20 @@ func (h *Hypothesis) target(p *pair, b, short float64) (float64, bool) {
 	return a, (a > b) == up
 }
 
-// floor returns the least fraction that a projection gives a query. A quarter
-// bounds it for tables so small that noise is all they answer with.
+// floor returns the least fraction that a projection gives a query. It is at
+// most a quarter, which matters for tables so small that answers are all noise.
 func (h *Hypothesis) floor() float64 {
 	return min(float64(h.params.Floor)/h.params.mass(), 0.25)
 }
 
 // tilt is the projection for weighted queries: the factor e^{λq(x)} with the λ
-// that makes the answer equal to the noisy one, which for weights 0 and 1 is
-// project's factor. Where an accuracy is guaranteed it aims short of the noisy
-// answer by Params.Floor, the most that answer can be off: so it never passes
-// the true answer d, and as the variance of q is at most 1/4 the potential of
-// Lemma 3.7 falls by 2(b−d)² − 2(a−d)² at least, which is above γ²/4 where the
-// noisy answer is T = 3·Floor from b. The 0/1 projection needs no such care.
+// that makes the answer equal to the noisy one. For weights 0 and 1 that is
+// project's factor. Where an accuracy is guaranteed, tilt aims short of the
+// noisy answer by Params.Floor, which bounds the error of that answer. So it
+// never passes the true answer d. As the variance of q is at most 1/4, the
+// potential of Lemma 3.7 falls by at least 2(b−d)² − 2(a−d)², which is above
+// γ²/4 where the noisy answer is T = 3·Floor from b. The 0/1 projection needs
+// no such care.
 func (h *Hypothesis) tilt(p *pair) {
 	a, ok := h.target(p, h.answer(p), h.shortfall())
 	if !ok {
@@ -169,7 +171,7 @@ func (h *Hypothesis) tilt(p *pair) {
 	h.move(p, lambda)
 }
 
-// shortfall is how far a tilt stays short of the noisy answer.
+// shortfall returns the distance from the noisy answer at which a tilt stops.
 func (h *Hypothesis) shortfall() float64 {
 	if h.params.Alpha > 0 {
 		return h.floor()
@@ -209,8 +211,8 @@ func (t tilted) mean(lambda float64) float64 {
 	return num / den
 }
 
-// solve returns the λ with mean(λ) = a, or the end of the range nearest to it:
-// one step changes no weight by more than a factor e^400.
+// solve returns the λ with mean(λ) = a, or the nearest end of its range. One
+// step changes no weight by more than a factor e^400.
 func (t tilted) solve(a float64) float64 {
 	lo, hi := -400/t.top, 400/t.top
 	for range 100 {
@@ -240,7 +242,7 @@ func (h *Hypothesis) move(p *pair, lambda float64) {
 	h.lambda[p.step] += lambda
 }
 
-// multiply multiplies the weights of a group, keeping the total.
+// multiply multiplies the weights of a group and updates the total.
 func (h *Hypothesis) multiply(g group, factor float64) {
 	before, after := sum{}, sum{}
 	for _, i := range g.slots {
