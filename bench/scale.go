@@ -104,7 +104,7 @@ func power(n int) string {
 const scaleReps = 3
 
 // build1 returns the shortest time of a build, in seconds, and its largest peak in MiB.
-func (b *bench) build1(p place, sh shape) (seconds, peak float64, err error) {
+func (b *bench) build1(p rowPlace, sh shape) (seconds, peak float64, err error) {
 	seconds = math.Inf(1)
 	for range scaleReps {
 		out, err := p.run(buildOf(sh, p.serial()))
@@ -125,7 +125,7 @@ func buildOf(sh shape, serial int) string {
 
 // places returns the places that can hold the rows. If PostgreSQL cannot be started it
 // is left out, and the section says why.
-func (b *bench) places(s *report.Section) ([]place, error) {
+func (b *bench) places(s *report.Section) ([]rowPlace, error) {
 	dir, err := os.MkdirTemp("", "dpsql-bench")
 	if err != nil {
 		return nil, err
@@ -139,9 +139,9 @@ func (b *bench) places(s *report.Section) ([]place, error) {
 		if err = missing(err, s); err != nil {
 			file.close()
 		}
-		return []place{file}, err
+		return []rowPlace{file}, err
 	}
-	return []place{file, server}, nil
+	return []rowPlace{file, server}, nil
 }
 
 // scaleHead says what limits what, and on which machine it was measured.

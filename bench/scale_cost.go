@@ -146,7 +146,7 @@ func (b *bench) costOfCount(p *serverPlace) (bare, counted float64, err error) {
 // countsOf returns the counts that are timed, and the same counts for dpsql, after two
 // settings. Each count has its own condition, because a repeated one would be answered
 // from store.
-func countsOf(p place) (plain, private []string) {
+func countsOf(p rowPlace) (plain, private []string) {
 	private = []string{"SET accuracy = 10", "SET mechanism = direct"}
 	for i := range countReps {
 		condition := fmt.Sprintf("hour = %d AND destination < %d", i%24, 50+p.serial()%170)

@@ -18,8 +18,8 @@ import (
 	"dpsql/internal/pgtest"
 )
 
-// place is where private rows are kept.
-type place interface {
+// rowPlace is where private rows are kept.
+type rowPlace interface {
 	name() string
 	most() int // the number of rows that can be stored within minutes
 	grow(n int) error

@@ -148,12 +148,12 @@ func TestDropMeetsStatement(t *testing.T) {
 				}
 				return noise.NewSource()
 			})
-			r, err := with(db, "direct", text)
+			r, err := askVia(db, "direct", text)
 			if code := sqlerr.CodeOf(err); (r == nil || r.Answer == nil) && code != sqlerr.Unknown && code != sqlerr.Invalid {
 				t.Errorf("on a table that was dropped meanwhile: %v, want a refusal", err)
 			}
 			for _, list := range []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`} {
-				if _, err := with(other, "auto", list); err != nil {
+				if _, err := askVia(other, "auto", list); err != nil {
 					t.Errorf("%s: %.300v", list, err)
 				}
 			}
@@ -192,7 +192,7 @@ func TestLeaseIsHandedOver(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := with(busy, "m0", wardQuery(random)); err != nil {
+				if _, err := askVia(busy, "m0", wardQuery(random)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -204,7 +204,7 @@ func TestLeaseIsHandedOver(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for turn := 0; turn < 4 && !t.Failed(); turn++ {
-		if _, err := with(patient, "m0", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age = %d AND sex = 'F'`, 80+turn)); err != nil {
+		if _, err := askVia(patient, "m0", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age = %d AND sex = 'F'`, 80+turn)); err != nil {
 			t.Errorf("turn %d, while another process asked %d times: %v", turn+1, asked.Load(), err)
 		}
 		if err := patient.Answers().Close(); err != nil {
@@ -216,9 +216,9 @@ func TestLeaseIsHandedOver(t *testing.T) {
 	all.Wait()
 }
 
-// with executes a query under SET mechanism, and SET accuracy for direct ones,
+// askVia executes a query under SET mechanism, and SET accuracy for direct ones,
 // and turns a panic into an error.
-func with(db *engine.DB, mechanism, text string) (r *engine.Result, err error) {
+func askVia(db *engine.DB, mechanism, text string) (r *engine.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

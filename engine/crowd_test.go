@@ -207,7 +207,7 @@ func TestCrowd(t *testing.T) {
 	crowdCharges(t, now, done)
 	crowdAnswers(t, db, done)
 	for _, text := range []string{`SHOW BUDGET`, `SHOW MECHANISMS`, `SHOW RELEASES`, `SHOW TABLES`, `SELECT COUNT(*) FROM ward WHERE age = 99`} {
-		if _, err := with(db, "auto", text); err != nil { // the file goes on
+		if _, err := askVia(db, "auto", text); err != nil { // the file goes on
 			t.Errorf("%s: %.300v", text, err)
 		}
 	}

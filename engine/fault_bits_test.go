@@ -53,7 +53,7 @@ func tryAll(path string) (all []string) {
 	}
 	defer db.Close()
 	for _, s := range trials {
-		r, err := with(db, s.mechanism, s.text)
+		r, err := askVia(db, s.mechanism, s.text)
 		if err != nil {
 			all = append(all, refusedBecause(err))
 			continue
@@ -74,13 +74,13 @@ const refusedAs = "refused: "
 
 func refusedBecause(err error) string { return refusedAs + err.Error() }
 
-// known is the sound database with a public table and with things dropped, and
+// knownContent is the sound database with a public table and with things dropped, and
 // what its trials say.
-func known(t *testing.T) (content []byte, says []string) {
+func knownContent(t *testing.T) (content []byte, says []string) {
 	t.Helper()
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
-	place(t, path, s.content)
+	restore(t, path, s.content)
 	db := open(t, path, engine.Options{})
 	fill(t, db.NewSession(), `CREATE TABLE codes (code TEXT)`, `INSERT INTO codes VALUES ('E10'), ('E11')`, `CREATE TABLE odd (a)`)
 	for _, text := range []string{`CREATE PUBLIC TABLE codes`, `CREATE PUBLIC TABLE odd`, `DROP PUBLIC TABLE odd`, wardTable("gone"),
@@ -113,9 +113,9 @@ func known(t *testing.T) (content []byte, says []string) {
 // should not fire does.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
-	content, want := known(t)
+	content, want := knownContent(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
-	place(t, path, content)
+	restore(t, path, content)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 3))
@@ -124,7 +124,7 @@ func TestFlippedBits(t *testing.T) {
 		"answers_query", "sources_live", "tables_live", "releases_live", "mechanisms_live"} {
 		t.Run(table, func(t *testing.T) {
 			noticed, harmless := tally{}, tally{}
-			place(t, path, content)
+			restore(t, path, content)
 			byName := map[string][]field{}
 			for _, f := range fields(t, content, path, "dpsql_"+table) {
 				byName[f.name] = append(byName[f.name], f)
@@ -152,14 +152,14 @@ func TestFlippedBits(t *testing.T) {
 // one on, and with -long each of them.
 func TestStorageClasses(t *testing.T) {
 	t.Parallel()
-	content, want := known(t)
+	content, want := knownContent(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
-	place(t, path, content)
+	restore(t, path, content)
 	every := sized(0, 4, 1)
 	n := rand.IntN(every)
 	t.Logf("every %d bytes, from byte %d on", every, n)
 	for _, table := range []string{"releases", "mechanisms"} {
-		place(t, path, content)
+		restore(t, path, content)
 		for _, f := range fields(t, content, path, "dpsql_"+table) {
 			if f.name != "header" {
 				continue
@@ -210,7 +210,7 @@ func dependsOnRefused(got []string, i int) bool {
 // no damage may give budget back, and nothing stored may answer otherwise. Which bits are turned is random.
 func TestDamageAnywhere(t *testing.T) {
 	t.Parallel()
-	content, want := known(t)
+	content, want := knownContent(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -253,5 +253,5 @@ func flip(t *testing.T, content []byte, path string, bit int) {
 	t.Helper()
 	damaged := bytes.Clone(content)
 	damaged[bit/8] ^= 1 << (bit % 8)
-	place(t, path, damaged)
+	restore(t, path, damaged)
 }

@@ -37,7 +37,7 @@ func TestReadOnlyFile(t *testing.T) {
 				dir = tmpfs(t, len(s.content)+2<<20)
 			}
 			path := filepath.Join(dir, "ward.db")
-			place(t, path, s.content)
+			restore(t, path, s.content)
 			unlock := c.lock(t, path)
 			db := open(t, path, c.options)
 			if r := mustWith(t, db, "m0", askedOnce); r.Rows[0][0] != s.agreed.Rows[0][0] {
@@ -126,7 +126,7 @@ func TestLockedFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ward.db")
-			place(t, path, s.content)
+			restore(t, path, s.content)
 			db := open(t, path, engine.Options{BusyTimeout: lockWait})
 			unlock := locker(t, path, c.lock...)
 			for _, e := range exercise(1) {
@@ -163,7 +163,7 @@ func TestLockBetweenChargeAndStore(t *testing.T) {
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ward.db")
-			place(t, path, s.content)
+			restore(t, path, s.content)
 			db := open(t, path, engine.Options{BusyTimeout: lockWait})
 			mustWith(t, db, "m0", askedNever) // a run is open
 			before := audit(t, db)
@@ -203,7 +203,7 @@ func TestLockBetweenChargeAndStore(t *testing.T) {
 func TestWaitForATurnIsBounded(t *testing.T) {
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
-	place(t, path, s.content)
+	restore(t, path, s.content)
 	db := open(t, path, engine.Options{BusyTimeout: lockWait})
 	db.Answers().Live.Turn <- struct{}{} // a statement that takes long
 	defer func() { <-db.Answers().Live.Turn }()
@@ -233,7 +233,7 @@ func TestTruncatedFile(t *testing.T) {
 	}
 	codes := tally{}
 	for _, size := range sizes {
-		place(t, path, s.content[:size])
+		restore(t, path, s.content[:size])
 		db, err := engine.Open(path, engine.Options{})
 		if err != nil {
 			codes["open: "+string(sqlerr.CodeOf(err))]++
@@ -243,7 +243,7 @@ func TestTruncatedFile(t *testing.T) {
 			continue
 		}
 		for _, e := range [][2]string{{"direct", askedNever}, {"m0", askedNever}, {"m0", askedOnce}, {"direct", boughtOnce}, {"r0", boughtOnce}} {
-			_, err := with(db, e[0], e[1])
+			_, err := askVia(db, e[0], e[1])
 			codes[string(sqlerr.CodeOf(err))]++
 			empty := size <= 1 && sqlerr.CodeOf(err) == sqlerr.Unknown // to SQLite these are empty databases
 			if code := sqlerr.CodeOf(err); code != sqlerr.Corrupt && code != sqlerr.IO && !empty {
@@ -253,7 +253,7 @@ func TestTruncatedFile(t *testing.T) {
 		db.Close()
 	}
 	t.Logf("%d sizes:%v", len(sizes), codes)
-	place(t, path, s.content)
+	restore(t, path, s.content)
 	s.goesOn(t, open(t, path, engine.Options{}))
 }
 
@@ -262,14 +262,14 @@ func TestTruncatedWhileOpen(t *testing.T) {
 	s := newSound(t)
 	for _, size := range []int{0, 512, len(s.content) / 2 &^ 4095} {
 		path := filepath.Join(t.TempDir(), "ward.db")
-		place(t, path, s.content)
+		restore(t, path, s.content)
 		db := open(t, path, engine.Options{BusyTimeout: lockWait})
 		must(t, db.NewSession(), `SHOW LEDGER`)
 		if err := os.Truncate(path, int64(size)); err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range exercise(1) {
-			_, err := with(db, e[0], e[1])
+			_, err := askVia(db, e[0], e[1])
 			switch code := sqlerr.CodeOf(err); code {
 			case sqlerr.Corrupt, sqlerr.IO, sqlerr.Unknown:
 			default:
@@ -277,7 +277,7 @@ func TestTruncatedWhileOpen(t *testing.T) {
 			}
 		}
 		db.Close()
-		place(t, path, s.content)
+		restore(t, path, s.content)
 		s.goesOn(t, open(t, path, engine.Options{}))
 	}
 }

@@ -67,7 +67,7 @@ func newSound(t *testing.T) sound {
 
 func mustWith(t testing.TB, db *engine.DB, mechanism, text string) *engine.Result {
 	t.Helper()
-	r, err := with(db, mechanism, text)
+	r, err := askVia(db, mechanism, text)
 	if err != nil {
 		t.Fatalf("%s by %s: %v", text, mechanism, err)
 	}
@@ -77,13 +77,13 @@ func mustWith(t testing.TB, db *engine.DB, mechanism, text string) *engine.Resul
 // refusedWith runs a query that has to fail with a code.
 func refusedWith(t testing.TB, db *engine.DB, code sqlerr.Code, mechanism, text string) {
 	t.Helper()
-	if r, err := with(db, mechanism, text); sqlerr.CodeOf(err) != code {
+	if r, err := askVia(db, mechanism, text); sqlerr.CodeOf(err) != code {
 		t.Errorf("%s by %s: %v, want %s; %v", text, mechanism, err, code, r)
 	}
 }
 
-// place writes content as the database at path, and nothing beside it.
-func place(t testing.TB, path string, content []byte) {
+// restore writes content as the database at path, and nothing beside it.
+func restore(t testing.TB, path string, content []byte) {
 	t.Helper()
 	for _, beside := range []string{"-wal", "-shm", "-lease", "-mark"} {
 		os.Remove(path + beside)
@@ -154,7 +154,7 @@ func TestDiskFull(t *testing.T) {
 	s := newSound(t)
 	dir := tmpfs(t, len(s.content)+2<<20)
 	path := filepath.Join(dir, "ward.db")
-	place(t, path, s.content)
+	restore(t, path, s.content)
 	db := open(t, path, engine.Options{})
 	mustWith(t, db, "direct", `SELECT COUNT(*) FROM ward WHERE age = 9`)
 	full, done := 0, 0
@@ -163,7 +163,7 @@ func TestDiskFull(t *testing.T) {
 		filler := filepath.Join(dir, "filler")
 		fillDisk(t, filler, int64(n*7%20)*4096)
 		for _, e := range exercise(n) {
-			_, err := with(db, e[0], e[1])
+			_, err := askVia(db, e[0], e[1])
 			switch code := sqlerr.CodeOf(err); {
 			case code == "":
 				done++
@@ -230,7 +230,7 @@ func fillDisk(t *testing.T, path string, left int64) {
 func TestFileFull(t *testing.T) {
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
-	place(t, path, s.content)
+	restore(t, path, s.content)
 	db := open(t, path, engine.Options{})
 	limit := func(pages int) { fill(t, db.NewSession(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages)) }
 	limit(1) // SQLite takes the present size instead
@@ -238,7 +238,7 @@ func TestFileFull(t *testing.T) {
 	before := audit(t, db)
 	for n := range max(12, rounds(30)) { // the free pages of the file are used up first
 		for i, e := range exercise(n) {
-			_, err := with(db, e[0], e[1])
+			_, err := askVia(db, e[0], e[1])
 			switch code := sqlerr.CodeOf(err); {
 			case code == sqlerr.IO:
 				full[fmt.Sprint("statement ", i)]++

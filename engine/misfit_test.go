@@ -19,7 +19,7 @@ func TestWrongTypesWarn(t *testing.T) {
 	fill(t, s, `CREATE TABLE raw (i INTEGER, big BIGINT, r REAL, d DATE, ts TIMESTAMP, t TEXT, n, num NUMERIC, dec DECIMAL(8, 2), bool BOOLEAN, b BLOB, dbl DOUBLE)`,
 		`CREATE VIEW seen AS SELECT i, r, r AS "odd ""name", t, n, CAST(r AS INTEGER) AS whole, r * 2 AS twice, d FROM raw`,
 		`CREATE TABLE exact (i INT, b BLOB, t TEXT, a ANY, r REAL) STRICT`)
-	const whole = "no whole number"
+	const whole = "not a whole number"
 	for _, c := range []struct{ from, column, want string }{
 		{"raw", "i INTEGER BETWEEN 0 AND 100", ""}, {"raw", "big INTEGER BETWEEN 0 AND 100", ""}, {"raw", "n INTEGER BETWEEN 0 AND 100", ""},
 		{"raw", "num INTEGER BETWEEN 0 AND 100", ""}, {"raw", "bool INTEGER IN (0, 1)", ""},

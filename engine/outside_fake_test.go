@@ -107,8 +107,8 @@ type farReader struct {
 	rows source.Reader
 }
 
-// near is the table as the fake has it.
-func near(t source.Table) source.Table {
+// unqualified returns the table under the name by which the fake has it.
+func unqualified(t source.Table) source.Table {
 	t.Source = strings.TrimPrefix(t.Source, "public.")
 	return t
 }
@@ -117,7 +117,7 @@ func (r farReader) Check(ctx context.Context, t source.Table) (source.Schema, er
 	if err := r.far.event("check", &r.far.checks); err != nil {
 		return source.Schema{}, err
 	}
-	s, err := r.rows.Check(ctx, near(t))
+	s, err := r.rows.Check(ctx, unqualified(t))
 	for i := range s.Bases {
 		s.Bases[i] = r.far.identity + ": public." + s.Bases[i]
 	}
@@ -141,7 +141,7 @@ func (r farReader) Count(ctx context.Context, p source.Permit, t source.Table, q
 	if err := r.read(ctx); err != nil {
 		return 0, err
 	}
-	return r.rows.Count(ctx, anyone{}, near(t), q)
+	return r.rows.Count(ctx, anyone{}, unqualified(t), q)
 }
 
 func (r farReader) Cells(ctx context.Context, p source.Permit, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
@@ -151,7 +151,7 @@ func (r farReader) Cells(ctx context.Context, p source.Permit, t source.Table, c
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
-	return r.rows.Cells(ctx, anyone{}, near(t), columns, coder, most)
+	return r.rows.Cells(ctx, anyone{}, unqualified(t), columns, coder, most)
 }
 
 const (

@@ -445,11 +445,11 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 		return nil, err
 	}
 	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = p.MaxSupport
-	return named(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes("is created", p.Open)), p), nil
+	return withColumns(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes("is created", p.Open)), p), nil
 }
 
-// named puts the columns into the row of a release or mechanism.
-func named(r *Result, p declare.Plan) *Result {
+// withColumns puts the columns into the row of a release or mechanism.
+func withColumns(r *Result, p declare.Plan) *Result {
 	r.Rows[0][2] = answer.BriefList(view.ColumnNames(p.Table, p.Columns))
 	return r
 }
@@ -475,7 +475,7 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *syntax.CreateMechanism) (
 		return nil, err
 	}
 	r.unbuilt[answer.Unbuilt{Object: syntax.Mechanism, ID: m.ID}] = p.MaxSupport
-	return named(planned(m.Name, "smw", view.Amount(p.Cost), "is created; its ρ is reserved"), p), nil
+	return withColumns(planned(m.Name, "smw", view.Amount(p.Cost), "is created; its ρ is reserved"), p), nil
 }
 
 // drop carries a DROP out on the copy.

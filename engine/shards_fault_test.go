@@ -53,7 +53,7 @@ var shardFaults = []fault{
 	}, code: sqlerr.IO, charges: 0},
 	{name: "a slow shard and a cancellation", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		w.Link[1].Delay(500 * time.Millisecond)
-		done := when(w.Link[1], 1, cancel)
+		done := afterBytes(w.Link[1], 1, cancel)
 		return func() { <-done; w.quick() }
 	}, code: sqlerr.Cancelled, charges: 0},
 	{name: "a slow shard and the source's timeout", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
@@ -68,7 +68,7 @@ func (w *warehouse) stopAfter(t *testing.T, c *pgtest.Cluster, more int64) (heal
 	for _, link := range w.Link {
 		link.Delay(100 * time.Millisecond)
 	}
-	done := when(w.Link[1], more, func() { stop(t, c) })
+	done := afterBytes(w.Link[1], more, func() { stop(t, c) })
 	return func() { <-done; w.quick(); start(t, c) }
 }
 
@@ -91,8 +91,8 @@ func start(t *testing.T, c *pgtest.Cluster) {
 	}
 }
 
-// when calls f once more than so many bytes have come through a link.
-func when(link *pgtest.Proxy, more int64, f func()) (done chan struct{}) {
+// afterBytes calls f once more than the given number of bytes have passed a link.
+func afterBytes(link *pgtest.Proxy, more int64, f func()) (done chan struct{}) {
 	done = make(chan struct{})
 	from := link.Sent()
 	go func() {

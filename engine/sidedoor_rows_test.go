@@ -23,41 +23,41 @@ type stray struct {
 	text    *query.Value
 }
 
-func is(v query.Value) *query.Value { return &v }
+func pointer(v query.Value) *query.Value { return &v }
 
-var null = is(query.Null())
+var null = pointer(query.Null())
 
 // strays in columns: wrong types, NULLs, huge numbers, and what is no text.
 var straysInColumns = []stray{
-	{int64(40), is(query.Int(40)), is(query.Text("40"))},
-	{40.0, is(query.Int(40)), is(query.Text("40.0"))},
-	{"40", is(query.Int(40)), is(query.Text("40"))},
-	{" 4e1\n", is(query.Int(40)), is(query.Text(" 4e1\n"))},
-	{"+40.000", is(query.Int(40)), is(query.Text("+40.000"))},
-	{40.5, nil, is(query.Text("40.5"))},
-	{"40x", nil, is(query.Text("40x"))},
-	{"0x28", nil, is(query.Text("0x28"))},
-	{"", nil, is(query.Text(""))},
+	{int64(40), pointer(query.Int(40)), pointer(query.Text("40"))},
+	{40.0, pointer(query.Int(40)), pointer(query.Text("40.0"))},
+	{"40", pointer(query.Int(40)), pointer(query.Text("40"))},
+	{" 4e1\n", pointer(query.Int(40)), pointer(query.Text(" 4e1\n"))},
+	{"+40.000", pointer(query.Int(40)), pointer(query.Text("+40.000"))},
+	{40.5, nil, pointer(query.Text("40.5"))},
+	{"40x", nil, pointer(query.Text("40x"))},
+	{"0x28", nil, pointer(query.Text("0x28"))},
+	{"", nil, pointer(query.Text(""))},
 	{[]byte("40"), nil, nil},
 	{[]byte{0}, nil, nil},
 	{[]byte{}, nil, nil},
 	{nil, null, null},
 	{math.NaN(), null, null},
-	{math.Inf(1), nil, is(query.Text("Inf"))},
-	{1e300, nil, is(query.Text("1.0e+300"))},
-	{int64(math.MaxInt64), is(query.Int(math.MaxInt64)), is(query.Text("9223372036854775807"))},
-	{int64(math.MinInt64), is(query.Int(math.MinInt64)), is(query.Text("-9223372036854775808"))},
-	{"9223372036854775807", is(query.Int(math.MaxInt64)), is(query.Text("9223372036854775807"))},
-	{"9223372036854775808", nil, is(query.Text("9223372036854775808"))},
-	{strings.Repeat("9", 400), nil, is(query.Text(strings.Repeat("9", 400)))},
-	{"\xff", nil, is(query.Text("\xff"))},
-	{"F\x00", nil, is(query.Text("F\x00"))},
-	{"f", nil, is(query.Text("f"))},
-	{"F ", nil, is(query.Text("F "))},
-	{"F", nil, is(query.Text("F"))},
-	{"\u0130É", nil, is(query.Text("\u0130É"))},
-	{int64(-1), is(query.Int(-1)), is(query.Text("-1"))},
-	{int64(121), is(query.Int(121)), is(query.Text("121"))},
+	{math.Inf(1), nil, pointer(query.Text("Inf"))},
+	{1e300, nil, pointer(query.Text("1.0e+300"))},
+	{int64(math.MaxInt64), pointer(query.Int(math.MaxInt64)), pointer(query.Text("9223372036854775807"))},
+	{int64(math.MinInt64), pointer(query.Int(math.MinInt64)), pointer(query.Text("-9223372036854775808"))},
+	{"9223372036854775807", pointer(query.Int(math.MaxInt64)), pointer(query.Text("9223372036854775807"))},
+	{"9223372036854775808", nil, pointer(query.Text("9223372036854775808"))},
+	{strings.Repeat("9", 400), nil, pointer(query.Text(strings.Repeat("9", 400)))},
+	{"\xff", nil, pointer(query.Text("\xff"))},
+	{"F\x00", nil, pointer(query.Text("F\x00"))},
+	{"f", nil, pointer(query.Text("f"))},
+	{"F ", nil, pointer(query.Text("F "))},
+	{"F", nil, pointer(query.Text("F"))},
+	{"\u0130É", nil, pointer(query.Text("\u0130É"))},
+	{int64(-1), pointer(query.Int(-1)), pointer(query.Text("-1"))},
+	{int64(121), pointer(query.Int(121)), pointer(query.Text("121"))},
 }
 
 // messyColumns are the declared columns: an INTEGER list with NULL and the
@@ -84,7 +84,7 @@ func messyRows() (stored [][]any, meant [][4]*query.Value) {
 	for _, s := range straysInColumns {
 		for column := range 4 {
 			row := []any{int64(40), int64(7), "F", "d"}
-			mean := [4]*query.Value{is(query.Int(40)), is(query.Int(7)), is(query.Text("F")), is(query.Text("d"))}
+			mean := [4]*query.Value{pointer(query.Int(40)), pointer(query.Int(7)), pointer(query.Text("F")), pointer(query.Text("d"))}
 			row[column], mean[column] = s.stored, s.integer
 			if column > 1 {
 				mean[column] = s.text

@@ -112,19 +112,19 @@ func BenchmarkAnswer(b *testing.B) {
 		s := crowded(b,
 			`CREATE RELEASE sketch ON t USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 8388608)`,
 			`CREATE RELEASE cells ON t USING PROJECTION WITH (epsilon = 1, transform = identity)`)
-		b.Run("plain", func(b *testing.B) { plainSQL(b, s, of("raw")) })
+		b.Run("plain", func(b *testing.B) { plainSQL(b, s, queriesOf("raw")) })
 		for _, name := range []string{"cells", "sketch"} {
 			b.Run(name, func(b *testing.B) {
 				must(b, s, `SET mechanism = `+name)
-				ask(b, s, of("t"))
+				ask(b, s, queriesOf("t"))
 			})
 			b.Run(name+" prepared", func(b *testing.B) { askPrepared(b, s) })
 		}
 	})
 }
 
-// of returns the queries thousand of a table.
-func of(table string) func(int) string {
+// queriesOf returns the queries of thousand for a table.
+func queriesOf(table string) func(int) string {
 	return func(i int) string { return thousand(table, i) }
 }
 
@@ -153,10 +153,10 @@ func spread(b *testing.B) *engine.Session {
 // the cells in memory.
 func BenchmarkMechanism(b *testing.B) {
 	s := crowded(b, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 1, max_updates = 10, max_support = 491520)`, `SET mechanism = m`)
-	b.Run("plain", func(b *testing.B) { plainSQL(b, s, of("raw")) })
+	b.Run("plain", func(b *testing.B) { plainSQL(b, s, queriesOf("raw")) })
 	b.Run("pushdown", func(b *testing.B) {
 		s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil)).Price = 1 << 60
-		ask(b, s, of("t"))
+		ask(b, s, queriesOf("t"))
 	})
 	b.Run("memory", func(b *testing.B) {
 		state := s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil))
@@ -165,7 +165,7 @@ func BenchmarkMechanism(b *testing.B) {
 		if state.Histogram == nil {
 			b.Fatal("the cells are not in memory")
 		}
-		ask(b, s, of("t"))
+		ask(b, s, queriesOf("t"))
 	})
 }
 

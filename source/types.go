@@ -130,7 +130,7 @@ func misfit(c query.Column, declared, source string) string {
 	switch {
 	case c.Domain.Type() == query.TypeInteger && (fractions || has("DATE", "TIME", "BLOB") && !has("INT") || affinity == textAffinity):
 		column := quoted(c.Name)
-		return fmt.Sprintf("rows where it is no whole number are counted nowhere; SELECT COUNT(*) FROM %s WHERE %s <> CAST(%s AS INTEGER) tells how many, and a view can bin them",
+		return fmt.Sprintf("rows where it is not a whole number are not counted; SELECT COUNT(*) FROM %s WHERE %s <> CAST(%s AS INTEGER) tells how many there are, and a view can bin them",
 			quoted(source), column, column)
 	case c.Domain.Type() == query.TypeText && has("REAL", "FLOA", "DOUB") && !has("INT"):
 		return "a number there is the text '40.0', not '40'"

@@ -247,13 +247,13 @@ func (p *parser) call() *Expr {
 		p.expect(")")
 	}
 	if p.takes("OVER") {
-		e.Over = p.over()
+		e.Over = p.window()
 	}
 	return e
 }
 
-// over reads a window. It keeps only the parts that divide the rows.
-func (p *parser) over() *Over {
+// window reads a window. It keeps only the parts that divide the rows.
+func (p *parser) window() *Over {
 	o := &Over{}
 	p.expect("(")
 	if p.takes("PARTITION", "BY") {

@@ -59,7 +59,7 @@ func misfits(rel *relation, t source.Table) (notes []string) {
 		if a.typ == "text" || a.typ == "varchar" {
 			fractional = column + " !~ '^[+-]?[0-9]+$'"
 		}
-		notes = append(notes, fmt.Sprintf("%s is of type %s in %s: rows where it is no whole number are counted nowhere; SELECT count(*) FROM %s.%s WHERE %s tells how many, and a view can bin them",
+		notes = append(notes, fmt.Sprintf("%s is of type %s in %s: rows where it is not a whole number are not counted; SELECT count(*) FROM %s.%s WHERE %s tells how many there are, and a view can bin them",
 			a.name, a.typ, t.Source, quoted(rel.schema), quoted(rel.name), fractional))
 	}
 	return notes

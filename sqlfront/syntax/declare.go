@@ -371,12 +371,12 @@ func (p *parser) tableDomain(c *ColumnDef) error {
 // constraints are the words that start what SQLite allows after a type.
 var constraints = words("NOT NULL PRIMARY UNIQUE CHECK DEFAULT REFERENCES COLLATE GENERATED CONSTRAINT AS")
 
-// expectColumnEnd consumes the parenthesis after the last column, and says why
-// where a column goes on.
+// expectColumnEnd consumes the parenthesis after the last column. If there is more, its
+// error says what is not allowed.
 func (p *parser) expectColumnEnd() error {
 	if t := p.peek(); t.Kind == KindWord && constraints[t.Upper] {
 		return t.Unsupported("a column constraint").
-			WithHint("a declaration has types and domains only; rows outside the domain are counted nowhere")
+			WithHint("a declaration has types and domains only; rows outside the domain are not counted")
 	}
 	return p.expectClose()
 }

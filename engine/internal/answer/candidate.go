@@ -310,7 +310,7 @@ func (db *Database) Stored(ctx context.Context, v *view.View, r Request) ([]Cand
 	if err != nil {
 		return nil, err
 	}
-	return db.again(v, r, answers)
+	return db.storedCandidates(v, r, answers)
 }
 
 // storedAnswers returns the answers that are stored, and those that the present lease
@@ -323,8 +323,8 @@ func (db *Database) storedAnswers(ctx context.Context, r Request) ([]catalog.Ans
 	return append(answers, db.Live.memory.find(r)...), nil
 }
 
-// again returns the candidates that stored answers are.
-func (db *Database) again(v *view.View, r Request, answers []catalog.Answer) ([]Candidate, error) {
+// storedCandidates returns a candidate for each stored answer.
+func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.Answer) ([]Candidate, error) {
 	var out []Candidate
 	for _, a := range answers {
 		margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)

@@ -328,7 +328,7 @@ func (b budget) continues(rows string, a catalog.Account) error {
 			rows, a.Epsilon, a.Delta, a.Interactive).
 			WithHint("a budget belongs to the rows and cannot be declared anew: give the same one to continue it")
 	}
-	if b.limits.over(a.Limits) != a.Limits {
+	if b.limits.override(a.Limits) != a.Limits {
 		return sqlerr.New(sqlerr.Invalid, "the rows of %s already have %s", rows, cmp.Or(a.Limits.String(), "no limits")).
 			WithHint("limits belong to the rows: ALTER PRIVATE TABLE … SET (…) changes them for all tables over these")
 	}
@@ -364,7 +364,7 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 		if err := tx.CreateAccount(a); err != nil {
 			return "", err
 		}
-		if err := tx.SetLimits(a.ID, t.Name, b.limits.over(a.Limits)); err != nil {
+		if err := tx.SetLimits(a.ID, t.Name, b.limits.override(a.Limits)); err != nil {
 			return "", err
 		}
 	default:
@@ -425,7 +425,7 @@ func (s *Statement) AlterPrivate(ctx context.Context, st *syntax.AlterPrivate) e
 		if err != nil {
 			return err
 		}
-		return tx.SetLimits(t.Account, t.Name, limits.over(v.Limits(t)))
+		return tx.SetLimits(t.Account, t.Name, limits.override(v.Limits(t)))
 	})
 }
 

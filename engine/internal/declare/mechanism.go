@@ -105,7 +105,7 @@ func tooMuch(e accounting.Epsilon, a view.Account) error {
 			WithHint("declare it with a delta and interactive = 0.5")
 	}
 	return sqlerr.New(sqlerr.Budget, "epsilon = %v is more than the interactive account's %v", e, a.Caps.InteractiveEpsilon).
-		WithHint("SHOW BUDGET tells what is left")
+		WithHint("SHOW BUDGET shows what is left")
 }
 
 // smwRequest is what mechanisms and SMW releases are asked for in common.

@@ -228,8 +228,8 @@ func readLimits(o *options) (l limitOptions) {
 	return l
 }
 
-// over returns limits with what was given in its place.
-func (l limitOptions) over(limits catalog.Limits) catalog.Limits {
+// override returns the limits with those that the statement gives in place of theirs.
+func (l limitOptions) override(limits catalog.Limits) catalog.Limits {
 	if l.charge != nil {
 		limits.MaxCharge = *l.charge
 	}

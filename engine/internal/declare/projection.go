@@ -226,7 +226,7 @@ func (p projectionPlan) options(w wishes) (options []projection.Option, err erro
 	for _, form := range []struct {
 		name string
 		make func(wishes) (projection.Option, error)
-	}{{"clip", p.clipped}, {"named", p.named}, {"none", p.whole}} {
+	}{{"clip", p.clipped}, {"named", p.namedHeavy}, {"none", p.whole}} {
 		if w.heavy != form.name && w.heavy != "auto" || form.name != "none" && p.cost.Delta == 0 {
 			continue
 		}
@@ -265,9 +265,9 @@ func (p projectionPlan) clipped(w wishes) (projection.Option, error) {
 	return o, nil
 }
 
-// named spends a tenth of ε, and all of δ, on the names of heavy cells, and the
+// namedHeavy spends a tenth of ε, and all of δ, on the names of heavy cells, and the
 // rest of ε on their counts and on the sketch of the others.
-func (p projectionPlan) named(wishes) (o projection.Option, err error) {
+func (p projectionPlan) namedHeavy(wishes) (o projection.Option, err error) {
 	o.Params.Transform = projection.Sparse
 	if o.Params.Law, o.Scale, err = p.laplace(big.NewRat(9, 10)); err != nil {
 		return o, err

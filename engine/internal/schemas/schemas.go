@@ -81,7 +81,7 @@ func Covered(tx *catalog.Tx, t *view.Table, bases []string, also ...string) erro
 		return nil
 	case t.Outside != nil:
 		return sqlerr.New(sqlerr.Invalid, "%s reads tables that the budget of %s does not cover", t.Place(), t.Name).
-			WithHint("does %s name another database now? DROP PRIVATE TABLE %s and declare it anew for what is there; if these are the same rows, "+
+			WithHint("does %s name another database now? DROP PRIVATE TABLE %s and declare it anew for the rows there; if these are the same rows, "+
 				"carried there, the new budget does not know what was spent on them", t.Outside.DSNEnv, t.Name)
 	}
 	return sqlerr.New(sqlerr.Invalid, "%s reads tables that are no longer public, which its budget does not cover", t.Source).
