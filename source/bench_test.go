@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 )
 
 const benchRows = 1_000_000
 
 // million returns a table of a million rows and five columns.
-func million(b *testing.B) (*sql.DB, Table) {
+func million(b *testing.B) (*sql.DB, source.Table) {
 	b.Helper()
 	db := memory(b, "CREATE TABLE raw (sex INTEGER, age INTEGER, educ INTEGER, diagnosis TEXT, zip TEXT)")
 	tx, err := db.Begin()
@@ -39,7 +40,7 @@ func million(b *testing.B) (*sql.DB, Table) {
 	for i := range 500 {
 		codes = append(codes, query.Text("d"+strconv.Itoa(i)))
 	}
-	return db, Table{Source: "raw", Columns: []query.Column{
+	return db, source.Table{Source: "raw", Columns: []query.Column{
 		{Name: "sex", Domain: between(b, 0, 1)}, {Name: "age", Domain: between(b, 0, 99)}, {Name: "educ", Domain: between(b, 0, 15)},
 		{Name: "diagnosis", Domain: list(b, query.TypeText, codes...)}, {Name: "zip", Domain: query.Unbounded()}}}
 }
@@ -61,7 +62,7 @@ func BenchmarkCount(b *testing.B) {
 		return func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil {
+				if _, err := source.SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -113,7 +114,7 @@ func BenchmarkCells(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := SQLite(db).Cells(context.Background(), anyone{}, table, columns, coder, math.MaxInt); err != nil {
+				if _, err := source.SQLite(db).Cells(context.Background(), anyone{}, table, columns, coder, math.MaxInt); err != nil {
 					b.Fatal(err)
 				}
 			}

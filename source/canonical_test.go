@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"database/sql"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 
 	"pgregory.net/rapid"
 )
@@ -44,14 +45,14 @@ func newTwin(t testing.TB) twin {
 }
 
 // check compares, for one column, canonical with what SQLite stores.
-func (w twin) check(t rapid.TB, source string, column int, raw any) {
+func (w twin) check(t rapid.TB, from string, column int, raw any) {
 	c := fmt.Sprintf("c%d", column)
 	w.exec(t, "DELETE FROM raw")
 	w.exec(t, "DELETE FROM want")
 	w.exec(t, "INSERT INTO raw ("+c+") VALUES (?)", raw)
-	w.exec(t, "INSERT INTO want SELECT "+c+", "+c+" FROM "+source)
-	w.compare(t, source, c, query.TypeInteger, "CASE WHEN typeof(i) IN ('integer', 'null') THEN i ELSE x'00' END", raw)
-	w.compare(t, source, c, query.TypeText, "CASE WHEN typeof(t) IN ('text', 'null') THEN t ELSE x'00' END", raw)
+	w.exec(t, "INSERT INTO want SELECT "+c+", "+c+" FROM "+from)
+	w.compare(t, from, c, query.TypeInteger, "CASE WHEN typeof(i) IN ('integer', 'null') THEN i ELSE x'00' END", raw)
+	w.compare(t, from, c, query.TypeText, "CASE WHEN typeof(t) IN ('text', 'null') THEN t ELSE x'00' END", raw)
 }
 
 func (w twin) exec(t rapid.TB, statement string, args ...any) {
@@ -60,16 +61,16 @@ func (w twin) exec(t rapid.TB, statement string, args ...any) {
 	}
 }
 
-func (w twin) compare(t rapid.TB, source, column string, ty query.Type, want string, raw any) {
-	var g, e cell
-	if err := w.db.QueryRow("SELECT " + canonical(columnOf(column), ty) + from(source)).Scan(&g); err != nil {
+func (w twin) compare(t rapid.TB, from, column string, ty query.Type, want string, raw any) {
+	var g, e source.Cell
+	if err := w.db.QueryRow(source.Canonical(from, column, ty)).Scan(&g); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.db.QueryRow("SELECT " + want + " FROM want").Scan(&e); err != nil {
 		t.Fatal(err)
 	}
 	if g != e {
-		t.Errorf("%T %#v in column %s of %s as %v: canonical %v (%v), stored %v (%v)", raw, raw, column, source, ty, g.value, g.ok, e.value, e.ok)
+		t.Errorf("%T %#v in column %s of %s as %v: canonical %v (%v), stored %v (%v)", raw, raw, column, from, ty, g.Value, g.OK, e.Value, e.OK)
 	}
 }
 
@@ -90,43 +91,43 @@ func TestCanonicalExamples(t *testing.T) {
 	tests := []struct {
 		raw  any
 		ty   query.Type
-		want cell
+		want source.Cell
 	}{
-		{"40", query.TypeInteger, cell{query.Int(40), true}},
-		{40.0, query.TypeInteger, cell{query.Int(40), true}},
-		{"1e2", query.TypeInteger, cell{query.Int(100), true}},
-		{" 40 ", query.TypeInteger, cell{query.Int(40), true}},
-		{"+5", query.TypeInteger, cell{query.Int(5), true}},
-		{"007", query.TypeInteger, cell{query.Int(7), true}},
-		{math.Copysign(0, -1), query.TypeInteger, cell{query.Int(0), true}},
-		{1e18, query.TypeInteger, cell{query.Int(1e18), true}},
-		{"9223372036854775807", query.TypeInteger, cell{query.Int(math.MaxInt64), true}},
-		{"9223372036854775808", query.TypeInteger, cell{}},
-		{"40abc", query.TypeInteger, cell{}},
-		{"0x10", query.TypeInteger, cell{}},
-		{"", query.TypeInteger, cell{}},
-		{40.5, query.TypeInteger, cell{}},
-		{[]byte("40"), query.TypeInteger, cell{}},
-		{nil, query.TypeInteger, cell{query.Null(), true}},
-		{"007", query.TypeText, cell{query.Text("007"), true}},
-		{int64(7), query.TypeText, cell{query.Text("7"), true}},
-		{40.0, query.TypeText, cell{query.Text("40.0"), true}},
-		{"a\x00b", query.TypeText, cell{query.Text("a\x00b"), true}},
-		{"\xff", query.TypeText, cell{query.Text("\xff"), true}},
-		{"", query.TypeText, cell{query.Text(""), true}},
-		{[]byte("a"), query.TypeText, cell{}},
-		{[]byte{}, query.TypeText, cell{}},
-		{nil, query.TypeText, cell{query.Null(), true}},
+		{"40", query.TypeInteger, source.Cell{query.Int(40), true}},
+		{40.0, query.TypeInteger, source.Cell{query.Int(40), true}},
+		{"1e2", query.TypeInteger, source.Cell{query.Int(100), true}},
+		{" 40 ", query.TypeInteger, source.Cell{query.Int(40), true}},
+		{"+5", query.TypeInteger, source.Cell{query.Int(5), true}},
+		{"007", query.TypeInteger, source.Cell{query.Int(7), true}},
+		{math.Copysign(0, -1), query.TypeInteger, source.Cell{query.Int(0), true}},
+		{1e18, query.TypeInteger, source.Cell{query.Int(1e18), true}},
+		{"9223372036854775807", query.TypeInteger, source.Cell{query.Int(math.MaxInt64), true}},
+		{"9223372036854775808", query.TypeInteger, source.Cell{}},
+		{"40abc", query.TypeInteger, source.Cell{}},
+		{"0x10", query.TypeInteger, source.Cell{}},
+		{"", query.TypeInteger, source.Cell{}},
+		{40.5, query.TypeInteger, source.Cell{}},
+		{[]byte("40"), query.TypeInteger, source.Cell{}},
+		{nil, query.TypeInteger, source.Cell{query.Null(), true}},
+		{"007", query.TypeText, source.Cell{query.Text("007"), true}},
+		{int64(7), query.TypeText, source.Cell{query.Text("7"), true}},
+		{40.0, query.TypeText, source.Cell{query.Text("40.0"), true}},
+		{"a\x00b", query.TypeText, source.Cell{query.Text("a\x00b"), true}},
+		{"\xff", query.TypeText, source.Cell{query.Text("\xff"), true}},
+		{"", query.TypeText, source.Cell{query.Text(""), true}},
+		{[]byte("a"), query.TypeText, source.Cell{}},
+		{[]byte{}, query.TypeText, source.Cell{}},
+		{nil, query.TypeText, source.Cell{query.Null(), true}},
 	}
 	for _, test := range tests {
 		run(t, db, "DELETE FROM raw")
 		run(t, db, "INSERT INTO raw VALUES (?)", test.raw)
-		var got cell
-		if err := db.QueryRow("SELECT " + canonical(columnOf("c"), test.ty) + from("raw")).Scan(&got); err != nil {
+		var got source.Cell
+		if err := db.QueryRow(source.Canonical("raw", "c", test.ty)).Scan(&got); err != nil {
 			t.Fatal(err)
 		}
 		if got != test.want {
-			t.Errorf("%#v as %v: got %v (%v), want %v (%v)", test.raw, test.ty, got.value, got.ok, test.want.value, test.want.ok)
+			t.Errorf("%#v as %v: got %v (%v), want %v (%v)", test.raw, test.ty, got.Value, got.OK, test.want.Value, test.want.OK)
 		}
 	}
 }
@@ -148,10 +149,10 @@ func rawValue() *rapid.Generator[any] {
 func TestCanonicalRandom(t *testing.T) {
 	w := newTwin(t)
 	rapid.Check(t, func(t *rapid.T) {
-		source := rapid.SampledFrom([]string{"raw", "v"}).Draw(t, "source")
+		from := rapid.SampledFrom([]string{"raw", "v"}).Draw(t, "source")
 		column := rapid.IntRange(0, len(affinities)-1).Draw(t, "column")
 		for range 20 {
-			w.check(t, source, column, rawValue().Draw(t, "raw"))
+			w.check(t, from, column, rawValue().Draw(t, "raw"))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 
 	"pgregory.net/rapid"
 )
@@ -30,7 +31,7 @@ func TestCellsMatchNaive(t *testing.T) {
 				want[e]++
 			}
 		}
-		got, err := SQLite(db).Cells(ctx, anyone{}, table, columns, coder, math.MaxInt)
+		got, err := source.SQLite(db).Cells(ctx, anyone{}, table, columns, coder, math.MaxInt)
 		must(rt, err)
 		if !maps.Equal(maps.Collect(got.All()), want) {
 			rt.Fatalf("columns %v: cells %v, naive %v", columns, maps.Collect(got.All()), want)
@@ -55,9 +56,9 @@ func TestCellsChecksEveryDomain(t *testing.T) {
 		apart = append(apart, query.Int(4*i), query.Int(4*i+1), query.Int(4*i+3))
 	}
 	for name, domain := range map[string]query.Domain{"list": list(t, query.TypeInteger, query.Int(0), query.Int(4)), "scattered": list(t, query.TypeInteger, apart...)} {
-		table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 2)}, {Name: "b", Domain: domain}}}
+		table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 2)}, {Name: "b", Domain: domain}}}
 		coder := query.NewCoder(universe(t, table.Columns[:1]), [16]byte{})
-		got, err := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, coder, math.MaxInt)
+		got, err := source.SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, coder, math.MaxInt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,8 +74,8 @@ func TestCellsChecksEveryDomain(t *testing.T) {
 // TestCellsOfDates: the driver would turn a text of a DATE column into a time.
 func TestCellsOfDates(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (d DATE)", "INSERT INTO raw VALUES ('2024-05-01'), ('2024-05-01'), ('2024-05-02')")
-	table := Table{Source: "raw", Columns: []query.Column{{Name: "d", Domain: list(t, query.TypeText, query.Text("2024-05-01"), query.Text("2024-05-02"))}}}
-	got, err := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(universe(t, table.Columns), [16]byte{}), math.MaxInt)
+	table := source.Table{Source: "raw", Columns: []query.Column{{Name: "d", Domain: list(t, query.TypeText, query.Text("2024-05-01"), query.Text("2024-05-02"))}}}
+	got, err := source.SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(universe(t, table.Columns), [16]byte{}), math.MaxInt)
 	if want := map[query.Element]int64{{Lo: 0}: 2, {Lo: 1}: 1}; err != nil || !maps.Equal(maps.Collect(got.All()), want) {
 		t.Errorf("%v, want %v", err, want)
 	}
@@ -82,10 +83,10 @@ func TestCellsOfDates(t *testing.T) {
 
 func TestCellsRefusesOtherColumns(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a, b)")
-	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}, {Name: "b", Domain: between(t, 0, 1)}}}
+	table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}, {Name: "b", Domain: between(t, 0, 1)}}}
 	coder := query.NewCoder(universe(t, table.Columns[:1]), [16]byte{})
 	for _, columns := range [][]int{{1}, {0, 1}, {2}, {-1}, {}} {
-		if _, err := SQLite(db).Cells(context.Background(), anyone{}, table, columns, coder, math.MaxInt); err == nil {
+		if _, err := source.SQLite(db).Cells(context.Background(), anyone{}, table, columns, coder, math.MaxInt); err == nil {
 			t.Errorf("columns %v were accepted for a coder over a", columns)
 		}
 	}

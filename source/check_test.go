@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -26,25 +27,25 @@ func TestBasesAreResolved(t *testing.T) {
 		"both": {"a", "b"}, "grouped": {"a"}, "sub": {"a", "b"}, "semi": {"a", "b"}, "inlist": {"a", "b"}, "constant": {},
 		"a_view_of_view": {"a", "b", `odd "name`},
 	}
-	for source, want := range tests {
-		if got, err := Bases(context.Background(), db, source); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s reads %q, %v; want %q", source, got, err, want)
+	for name, want := range tests {
+		if got, err := source.Bases(context.Background(), db, name); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s reads %q, %v; want %q", name, got, err, want)
 		}
 	}
 	// A left join without a use for its right side reads nothing of it.
-	if got, err := Bases(context.Background(), db, "cte"); err != nil || !slices.Contains(got, `odd "name`) {
+	if got, err := source.Bases(context.Background(), db, "cte"); err != nil || !slices.Contains(got, `odd "name`) {
 		t.Errorf("cte reads %q, %v", got, err)
 	}
 }
 
 func TestCheckColumns(t *testing.T) {
 	db := memory(t, "CREATE TABLE a (x INTEGER, [Odd Name] TEXT, g AS (x + 1))")
-	ok := Table{Source: "a", Columns: []query.Column{{Name: "X"}, {Name: "odd name"}, {Name: "g"}}}
-	if _, err := SQLite(db).Check(context.Background(), ok); err != nil {
+	ok := source.Table{Source: "a", Columns: []query.Column{{Name: "X"}, {Name: "odd name"}, {Name: "g"}}}
+	if _, err := source.SQLite(db).Check(context.Background(), ok); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"nosuch", "rowid", "", `x"`} {
-		_, err := SQLite(db).Check(context.Background(), Table{Source: "a", Columns: []query.Column{{Name: name}}})
+		_, err := source.SQLite(db).Check(context.Background(), source.Table{Source: "a", Columns: []query.Column{{Name: name}}})
 		if sqlerr.CodeOf(err) != sqlerr.Unknown {
 			t.Errorf("column %q: %v, want unknown", name, err)
 		}
@@ -66,10 +67,10 @@ func TestCheckRefuses(t *testing.T) {
 		"f": sqlerr.Unsupported, "f_content": sqlerr.Unsupported, "vf": sqlerr.Unsupported, "vj": sqlerr.Unsupported, "vp": sqlerr.Unsupported,
 		"gone": sqlerr.Invalid, "lost": sqlerr.Invalid,
 	}
-	for source, want := range tests {
-		_, err := SQLite(db).Check(context.Background(), Table{Source: source})
+	for name, want := range tests {
+		_, err := source.SQLite(db).Check(context.Background(), source.Table{Source: name})
 		if sqlerr.CodeOf(err) != want {
-			t.Errorf("%q: %v, want %s", source, err, want)
+			t.Errorf("%q: %v, want %s", name, err, want)
 		}
 	}
 }
@@ -78,13 +79,13 @@ func TestCheckRefuses(t *testing.T) {
 // table first.
 func TestTemporaryTableDoesNotShadow(t *testing.T) {
 	db := memory(t, "CREATE TABLE a (x INTEGER)", "INSERT INTO a VALUES (1)", "CREATE VIEW v AS SELECT * FROM a", "CREATE TEMP TABLE a (x INTEGER)")
-	for _, source := range []string{"a", "v"} {
-		table := Table{Source: source, Columns: []query.Column{{Name: "x", Domain: between(t, 0, 9)}}}
-		if _, err := SQLite(db).Check(context.Background(), table); err != nil {
+	for _, name := range []string{"a", "v"} {
+		table := source.Table{Source: name, Columns: []query.Column{{Name: "x", Domain: between(t, 0, 9)}}}
+		if _, err := source.SQLite(db).Check(context.Background(), table); err != nil {
 			t.Error(err)
 		}
 		if n, err := countAll(context.Background(), db, table); err != nil || n != 1 {
-			t.Errorf("%s: %d rows, %v, want the one of the main database", source, n, err)
+			t.Errorf("%s: %d rows, %v, want the one of the main database", name, n, err)
 		}
 	}
 }
@@ -92,7 +93,7 @@ func TestTemporaryTableDoesNotShadow(t *testing.T) {
 func TestSchemaText(t *testing.T) {
 	db := memory(t, "CREATE TABLE a (x)", "CREATE TABLE b (x)", "CREATE VIEW inner_view AS SELECT * FROM a", "CREATE VIEW v AS SELECT x FROM INNER_VIEW")
 	text := func() string {
-		s, err := SQLite(db).Check(context.Background(), Table{Source: "v"})
+		s, err := source.SQLite(db).Check(context.Background(), source.Table{Source: "v"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 
 	_ "modernc.org/sqlite"
 )
@@ -74,15 +75,15 @@ func where(t testing.TB, u *query.Universe, sets ...query.Set) query.Query {
 }
 
 // countAll counts the rows that count.
-func countAll(ctx context.Context, q Querier, t Table) (int64, error) {
+func countAll(ctx context.Context, q source.Querier, t source.Table) (int64, error) {
 	u, err := query.NewUniverse(t.Columns)
 	if err != nil {
 		return 0, err
 	}
-	return SQLite(q).Count(ctx, anyone{}, t, query.All(u))
+	return source.SQLite(q).Count(ctx, anyone{}, t, query.All(u))
 }
 
 // anyone admits every reading.
 type anyone struct{}
 
-func (anyone) Admits(Table) error { return nil }
+func (anyone) Admits(source.Table) error { return nil }

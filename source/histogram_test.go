@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 
 	"pgregory.net/rapid"
 )
@@ -28,7 +29,7 @@ func TestHistogramCountsAsSQL(t *testing.T) {
 				columns = append(columns, i)
 			}
 		}
-		h, err := SQLite(db).Cells(ctx, anyone{}, table, columns, query.NewCoder(u.Project(columns), [16]byte{1}), math.MaxInt)
+		h, err := source.SQLite(db).Cells(ctx, anyone{}, table, columns, query.NewCoder(u.Project(columns), [16]byte{1}), math.MaxInt)
 		must(rt, err)
 		narrow, ok := q.Project(columns)
 		if !ok {
@@ -41,7 +42,7 @@ func TestHistogramCountsAsSQL(t *testing.T) {
 			}
 			return
 		}
-		want, err := SQLite(db).Count(ctx, anyone{}, table, q)
+		want, err := source.SQLite(db).Count(ctx, anyone{}, table, q)
 		must(rt, err)
 		if naive := naive(t, db, table, q); got != want || got != naive {
 			rt.Fatalf("%v over %v: %d in memory, %d by SQL, %d by definition", q, columns, got, want, naive)
@@ -55,7 +56,7 @@ func TestHistogramIndex(t *testing.T) {
 	for name, codes := range map[string][]uint64{"none": nil, "first": {0}, "last": {99}, "dense": {3, 4, 5, 6, 7, 8}, "ends": {0, 99},
 		"some": {1, 2, 30, 31, 64, 65, 98}} {
 		u := universe(t, []query.Column{{Name: "a", Domain: between(t, 0, 99)}})
-		cells := NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt)
+		cells := source.NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt)
 		for _, c := range codes {
 			cells.Add(query.Element{Lo: c}, int64(c)+1)
 		}
@@ -71,15 +72,15 @@ func TestHistogramIndex(t *testing.T) {
 						want += int64(c) + 1
 					}
 				}
-				if got, _ := h.Count(q); got != want || h.scan(q) != want {
-					t.Fatalf("%s, %d to %d: %d by runs, %d by scan, want %d", name, lo, hi, got, h.scan(q), want)
+				if got, _ := h.Count(q); got != want || h.CountByScan(q) != want {
+					t.Fatalf("%s, %d to %d: %d by runs, %d by scan, want %d", name, lo, hi, got, h.CountByScan(q), want)
 				}
 			}
 		}
 	}
 }
 
-func histogram(t *testing.T, cells *Tally) *Histogram {
+func histogram(t *testing.T, cells *source.Tally) *source.Histogram {
 	t.Helper()
 	h, err := cells.Histogram()
 	if err != nil {
@@ -91,7 +92,7 @@ func histogram(t *testing.T, cells *Tally) *Histogram {
 // TestTallyGrows counts many codes, some of them often.
 func TestTallyGrows(t *testing.T) {
 	u := universe(t, []query.Column{{Name: "a", Domain: between(t, 0, 1<<40)}})
-	cells, want := NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt), make(map[uint64]int64)
+	cells, want := source.NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt), make(map[uint64]int64)
 	for i := range uint64(20_000) {
 		code := i * i % 9_973 << (i % 27)
 		cells.Add(query.Element{Lo: code}, 1)
@@ -113,12 +114,12 @@ func TestTallyGrows(t *testing.T) {
 func TestCellsStopAtALimit(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a, b)", "INSERT INTO raw VALUES (1, 'x'), (1, 'x'), (2, 'y'), (3, 'z')")
 	for _, column := range []query.Column{{Name: "a", Domain: between(t, 0, 9)}, {Name: "b", Domain: query.Unbounded()}} {
-		table := Table{Source: "raw", Columns: []query.Column{column}}
+		table := source.Table{Source: "raw", Columns: []query.Column{column}}
 		coder := query.NewCoder(universe(t, table.Columns), [16]byte{})
-		if _, err := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, coder, 2); !errors.Is(err, ErrTooManyCells) {
+		if _, err := source.SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, coder, 2); !errors.Is(err, source.ErrTooManyCells) {
 			t.Errorf("%s: three cells of at most two: %v", column.Name, err)
 		}
-		if h, err := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, coder, 3); err != nil || h.Len() != 3 {
+		if h, err := source.SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, coder, 3); err != nil || h.Len() != 3 {
 			t.Errorf("%s: three cells of at most three: %v", column.Name, err)
 		}
 	}
@@ -129,7 +130,7 @@ func TestWeightedSumsSaturate(t *testing.T) {
 		{1, 2, 3, 7}, {math.MaxInt64, 1, 1, math.MaxInt64}, {math.MaxInt64 - 1, 1, 1, math.MaxInt64},
 		{0, 1 << 40, 1 << 40, math.MaxInt64}, {1, math.MaxInt64, 1, math.MaxInt64}, {5, 0, 9, 5},
 	} {
-		if got := AddWeighted(c.total, c.w, c.n); got != c.want {
+		if got := source.AddWeighted(c.total, c.w, c.n); got != c.want {
 			t.Errorf("%d + %d·%d = %d, want %d", c.total, c.w, c.n, got, c.want)
 		}
 	}
@@ -137,11 +138,11 @@ func TestWeightedSumsSaturate(t *testing.T) {
 
 func TestHistogramPrintsNothing(t *testing.T) {
 	u := universe(t, []query.Column{{Name: "a", Domain: between(t, 0, 9)}})
-	cells := NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt)
+	cells := source.NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt)
 	cells.Add(query.Element{Lo: 7}, 31337)
 	h := histogram(t, cells)
 	for _, format := range []string{"%v", "%+v", "%#v", "%d", "%s", "%x"} {
-		if text := fmt.Sprintf(format, struct{ H *Histogram }{h}) + fmt.Sprintf(format, *h) + fmt.Sprintf(format, cells); strings.Contains(text, "31337") || strings.Contains(text, "7a69") {
+		if text := fmt.Sprintf(format, struct{ H *source.Histogram }{h}) + fmt.Sprintf(format, *h) + fmt.Sprintf(format, cells); strings.Contains(text, "31337") || strings.Contains(text, "7a69") {
 			t.Errorf("%s prints %s", format, text)
 		}
 	}

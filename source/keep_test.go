@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 
 	"pgregory.net/rapid"
 )
 
-func allOf(table Table) []int {
+func allOf(table source.Table) []int {
 	columns := make([]int, len(table.Columns))
 	for i := range columns {
 		columns[i] = i
@@ -24,9 +25,9 @@ func allOf(table Table) []int {
 }
 
 // kept returns the rows that are kept, through the stream.
-func kept(t rapid.TB, db *sql.DB, table Table) [][]query.Value {
+func kept(t rapid.TB, db *sql.DB, table source.Table) [][]query.Value {
 	var out [][]query.Value
-	must(t, stream(context.Background(), db, table, allOf(table), func(tuple []query.Value) {
+	must(t, source.Stream(context.Background(), db, table, allOf(table), func(tuple []query.Value) {
 		out = append(out, slices.Clone(tuple))
 	}))
 	return out
@@ -62,9 +63,9 @@ func TestAllSeeTheRowsKept(t *testing.T) {
 			for _, tuple := range rows {
 				want += q.Weight(tuple)
 			}
-			got, err := SQLite(db).Count(ctx, anyone{}, table, q)
+			got, err := source.SQLite(db).Count(ctx, anyone{}, table, q)
 			must(rt, err)
-			streamed, err := countStreamed(ctx, db, table, q)
+			streamed, err := source.CountStreamed(ctx, db, table, q)
 			must(rt, err)
 			if got != want || streamed != want {
 				rt.Fatalf("%s of %s: counted %d, streamed %d, naive %d", q, table.Source, got, streamed, want)
@@ -77,7 +78,7 @@ func TestAllSeeTheRowsKept(t *testing.T) {
 			e, _ := coder.Code(pick(tuple, columns))
 			want[e]++
 		}
-		got, err := SQLite(db).Cells(ctx, anyone{}, table, columns, coder, math.MaxInt)
+		got, err := source.SQLite(db).Cells(ctx, anyone{}, table, columns, coder, math.MaxInt)
 		must(rt, err)
 		if !maps.Equal(maps.Collect(got.All()), want) {
 			rt.Fatalf("cells %v, naive %v", maps.Collect(got.All()), want)
@@ -96,17 +97,17 @@ func TestSensitivity(t *testing.T) {
 		coder := query.NewCoder(u, [16]byte{2})
 		measure := func() (counts []int64, cells map[query.Element]int64) {
 			for _, q := range queries {
-				n, err := SQLite(db).Count(ctx, anyone{}, table, q)
+				n, err := source.SQLite(db).Count(ctx, anyone{}, table, q)
 				must(rt, err)
 				counts = append(counts, n)
 			}
-			h, err := SQLite(db).Cells(ctx, anyone{}, table, allOf(table), coder, math.MaxInt)
+			h, err := source.SQLite(db).Cells(ctx, anyone{}, table, allOf(table), coder, math.MaxInt)
 			must(rt, err)
 			return counts, maps.Collect(h.All())
 		}
 		counts, cells := measure()
-		_, err := db.Exec("DELETE FROM raw WHERE (+" + quoted(table.Unit) + ") COLLATE BINARY = (SELECT (+" + quoted(table.Unit) + ") FROM raw WHERE " +
-			quoted(table.Unit) + " IS NOT NULL LIMIT 1)")
+		_, err := db.Exec("DELETE FROM raw WHERE (+" + source.Quoted(table.Unit) + ") COLLATE BINARY = (SELECT (+" + source.Quoted(table.Unit) + ") FROM raw WHERE " +
+			source.Quoted(table.Unit) + " IS NOT NULL LIMIT 1)")
 		must(rt, err)
 		fewer, left := measure()
 		for i, q := range queries {
@@ -139,7 +140,7 @@ func TestKeptIgnoresOrder(t *testing.T) {
 			_, err := db.Exec(s)
 			must(rt, err)
 		}
-		_, err := db.Exec("INSERT INTO raw (" + quoted(table.Unit) + ") VALUES (NULL), (NULL), (NULL)")
+		_, err := db.Exec("INSERT INTO raw (" + source.Quoted(table.Unit) + ") VALUES (NULL), (NULL), (NULL)")
 		must(rt, err)
 		order := rapid.SampledFrom([]string{"rowid DESC", "rowid % 2, rowid", "rowid * 7 % 11"}).Draw(rt, "order")
 		_, err = db.Exec("INSERT INTO raw SELECT * FROM copy ORDER BY " + order)
@@ -155,7 +156,7 @@ func TestKeptIgnoresOrder(t *testing.T) {
 func TestKeepHeavyUnits(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, b TEXT, person)",
 		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 11999) INSERT INTO raw SELECT i % 7, 'b' || (i % 11), CASE WHEN i % 3 = 0 THEN 'heavy' ELSE i / 500 END FROM n")
-	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 5)}, {Name: "b", Domain: query.Unbounded()}}, Unit: "Person", Key: []byte("key")}
+	table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 5)}, {Name: "b", Domain: query.Unbounded()}}, Unit: "Person", Key: []byte("key")}
 	u := universe(t, table.Columns)
 	few := where(t, u, table.Columns[0].Domain.SetOf(query.Int(1)), query.Unbounded().SetOf(query.Text("b4")))
 	for _, l := range []int64{1, 57, 1000, 1 << 62} {
@@ -169,7 +170,7 @@ func TestKeepHeavyUnits(t *testing.T) {
 			for _, tuple := range want {
 				n += q.Weight(tuple)
 			}
-			if got, err := SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || got != n {
+			if got, err := source.SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || got != n {
 				t.Errorf("L = %d, %s: counted %d, %v, naive %d", l, q, got, err, n)
 			}
 		}
@@ -182,9 +183,9 @@ func TestKeepIsUniform(t *testing.T) {
 	const rows, limit, keys = 10, 3, 4000
 	times := make([]int, rows)
 	for i := range keys {
-		k := NewKeeper(Table{MaxRows: limit, Key: []byte{byte(i), byte(i >> 8)}}, func(tuple []query.Value) { times[tuple[0].Int64()]++ })
+		k := source.NewKeeper(source.Table{MaxRows: limit, Key: []byte{byte(i), byte(i >> 8)}}, func(tuple []query.Value) { times[tuple[0].Int64()]++ })
 		for r := range int64(rows) {
-			k.add(unit{kind: unitInteger}, []query.Value{query.Int(r)})
+			k.Add(query.Int(0), []query.Value{query.Int(r)})
 		}
 		k.Flush()
 	}
@@ -200,10 +201,10 @@ func TestKeepIsUniform(t *testing.T) {
 func TestUnitsKeepTheirOwn(t *testing.T) {
 	const rows, limit, units = 10, 3, 4000
 	times := make([]int, rows)
-	k := NewKeeper(Table{MaxRows: limit, Key: []byte("key")}, func(tuple []query.Value) { times[tuple[0].Int64()]++ })
+	k := source.NewKeeper(source.Table{MaxRows: limit, Key: []byte("key")}, func(tuple []query.Value) { times[tuple[0].Int64()]++ })
 	for i := range int64(units) {
 		for r := range int64(rows) {
-			k.add(unit{kind: unitInteger, n: i}, []query.Value{query.Int(r)})
+			k.Add(query.Int(i), []query.Value{query.Int(r)})
 		}
 	}
 	k.Flush()
@@ -218,7 +219,7 @@ func TestUnitsKeepTheirOwn(t *testing.T) {
 func TestKeyChooses(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, person)",
 		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) INSERT INTO raw SELECT i, 1 FROM n")
-	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 99)}}, Unit: "person", MaxRows: 10, Key: []byte{1}}
+	table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 99)}}, Unit: "person", MaxRows: 10, Key: []byte{1}}
 	first, again := multiset(kept(t, db, table)), multiset(kept(t, db, table))
 	table.Key = []byte{2}
 	if other := multiset(kept(t, db, table)); !maps.Equal(first, again) || maps.Equal(first, other) || len(first) != 10 {
@@ -229,11 +230,11 @@ func TestKeyChooses(t *testing.T) {
 // TestRank pins the encoding under the HMAC: with another one all the files in
 // use would keep other rows. The value is from another implementation.
 func TestRank(t *testing.T) {
-	k := NewKeeper(Table{MaxRows: 1, Key: []byte("a key")}, nil)
-	k.unit, k.seen = unit{kind: unitText, bytes: "p 17"}, make(map[string]uint64)
+	k := source.NewKeeper(source.Table{MaxRows: 1, Key: []byte("a key")}, nil)
+	k.Begin("p 17")
 	tuple := []query.Value{query.Null(), query.Int(-2), query.Text("é"), query.Text(strings.Repeat("x", 200))}
 	for _, want := range []string{"e46b95c31ba50e931f3ae4b8597feff5a5316f2376dd8537f02af6a99db169f9", "3f14929fc04fa1170b3ee04fa8f30877d96e3a656c958f196b49fcb19e8a3b2e"} {
-		if got := k.rank(tuple); hex.EncodeToString(got[:]) != want {
+		if got := k.Rank(tuple); hex.EncodeToString(got[:]) != want {
 			t.Errorf("rank %s, want %s", hex.EncodeToString(got[:]), want)
 		}
 	}

@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 )
 
 // TestCountLists covers the forms in which lists reach SQLite: bound, as JSON,
@@ -22,13 +23,13 @@ func TestCountLists(t *testing.T) {
 	listed := list(t, query.TypeText, texts...)
 	numbers := between(t, 0, 1<<40)
 	for _, text := range []query.Domain{listed, query.Unbounded()} {
-		table := Table{Source: "raw", Columns: []query.Column{{Name: "i", Domain: numbers}, {Name: "T", Domain: text}}}
+		table := source.Table{Source: "raw", Columns: []query.Column{{Name: "i", Domain: numbers}, {Name: "T", Domain: text}}}
 		u := universe(t, table.Columns)
 		for _, s := range []query.Set{text.All(), text.None(), text.NotNull(), text.SetOf(texts...), text.SetOf(texts[:3]...), text.SetOf(texts[1:3]...),
 			text.SetOf(texts...).Complement(), text.SetOf(texts[:2]...).Complement(), text.SetOf(texts[1:40]...).Complement(), text.SetOf(texts[5:]...)} {
 			for _, n := range []query.Set{numbers.All(), every(numbers, 3, 900), blocks(numbers, 10), blocks(numbers, 100), scattered(numbers)} {
 				q := where(t, u, n, s)
-				got, err := SQLite(db).Count(ctx, anyone{}, table, q)
+				got, err := source.SQLite(db).Count(ctx, anyone{}, table, q)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -65,8 +66,8 @@ func below(d query.Domain, n int64) query.Set {
 func TestScatteredSetsAreNotPushed(t *testing.T) {
 	d := between(t, 0, 1<<40)
 	for set, want := range map[*query.Set]bool{ptr(blocks(d, 10)): true, ptr(blocks(d, 100)): true, ptr(every(d, 3, 900)): true, ptr(scattered(d)): false} {
-		if _, ok := newMembers(*set); ok != want {
-			t.Errorf("%d ranges: pushed %v, want %v", len(set.Ranges()), ok, want)
+		if got := source.Pushed(*set); got != want {
+			t.Errorf("%d ranges: pushed %v, want %v", len(set.Ranges()), got, want)
 		}
 	}
 }

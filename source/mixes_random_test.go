@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"dpsql/source"
 )
 
 var randomViews = flag.Int("views", 200, "how many random views TestRandomViews makes for each of its two properties")
@@ -298,8 +300,8 @@ func TestRandomViews(t *testing.T) {
 			if _, err := db.Exec("CREATE VIEW made AS " + text); err != nil {
 				continue
 			}
-			table := Table{Source: "made", Unit: unit, MaxRows: 3, Key: []byte{1}, Public: []string{"keyed", "num", "multi", "fold", "loose", "pair", "partial", "bare"}}
-			schema, err := SQLite(db).Check(context.Background(), table)
+			table := source.Table{Source: "made", Unit: unit, MaxRows: 3, Key: []byte{1}, Public: []string{"keyed", "num", "multi", "fold", "loose", "pair", "partial", "bare"}}
+			schema, err := source.SQLite(db).Check(context.Background(), table)
 			if err == nil && (slices.Contains(schema.Bases, "raw") || slices.Contains(schema.Bases, "more")) {
 				accepted++
 				if strings.Contains(text, "JOIN") {
@@ -331,7 +333,7 @@ func removeEach(t *testing.T, db *sql.DB, unit, text string) {
 		run(t, db, "SAVEPOINT whole")
 		before := rowsOf(t, db)
 		for _, table := range []string{"raw", "more"} {
-			ids, err := texts(context.Background(), db, table, "SELECT CAST(rowid AS TEXT) FROM "+table)
+			ids, err := source.Texts(context.Background(), db, table, "SELECT CAST(rowid AS TEXT) FROM "+table)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,10 +1,11 @@
-package source
+package source_test
 
 import (
 	"context"
 	"strings"
 	"testing"
 
+	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -32,9 +33,9 @@ var mixesSchema = []string{
 var mixesPublic = []string{"lists", "codes", "years", "pairs", "loose", "folded", "exact", "partly", "lowered", "insensitive", "wr"}
 
 // checkView declares a table over a view as far as Check goes.
-func checkView(t testing.TB, q Querier, source, unit string) error {
+func checkView(t testing.TB, q source.Querier, view, unit string) error {
 	t.Helper()
-	_, err := SQLite(q).Check(context.Background(), Table{Source: source, Unit: unit, MaxRows: 3, Key: []byte{1}, Public: mixesPublic})
+	_, err := source.SQLite(q).Check(context.Background(), source.Table{Source: view, Unit: unit, MaxRows: 3, Key: []byte{1}, Public: mixesPublic})
 	return err
 }
 

@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"database/sql"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dpsql/query"
+	"dpsql/source"
 
 	"pgregory.net/rapid"
 )
@@ -73,23 +74,23 @@ func someSet(t *rapid.T, d query.Domain) query.Set {
 }
 
 // scenario is a random table and queries over it.
-func scenario(t *rapid.T, db *sql.DB) Table {
+func scenario(t *rapid.T, db *sql.DB) source.Table {
 	for _, s := range []string{"DROP VIEW IF EXISTS v", "DROP VIEW IF EXISTS w", "DROP TABLE IF EXISTS naive", "DROP TABLE IF EXISTS raw"} {
 		_, err := db.Exec(s)
 		must(t, err)
 	}
-	table := Table{Source: rapid.SampledFrom([]string{"raw", "RAW", "v", "w"}).Draw(t, "source")}
+	table := source.Table{Source: rapid.SampledFrom([]string{"raw", "RAW", "v", "w"}).Draw(t, "source")}
 	var defs []string
 	for i := range rapid.IntRange(1, 3).Draw(t, "columns") {
 		name := []string{"a", "select", `q"t`}[i]
-		defs = append(defs, quoted(name)+" "+rapid.SampledFrom(affinities).Draw(t, "affinity"))
+		defs = append(defs, source.Quoted(name)+" "+rapid.SampledFrom(affinities).Draw(t, "affinity"))
 		table.Columns = append(table.Columns, query.Column{Name: name, Domain: someDomain(t)})
 	}
 	_, err := db.Exec("CREATE TABLE raw (" + strings.Join(defs, ", ") + ")")
 	must(t, err)
 	for i, c := range table.Columns {
 		if rapid.Bool().Draw(t, "indexed") {
-			_, err := db.Exec(fmt.Sprintf("CREATE INDEX i%d ON raw (%s)", i, quoted(c.Name)))
+			_, err := db.Exec(fmt.Sprintf("CREATE INDEX i%d ON raw (%s)", i, source.Quoted(c.Name)))
 			must(t, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 )
 
 // BenchmarkUnits reads a million rows of about 250 000 units, in no order, of
@@ -32,7 +33,7 @@ func BenchmarkUnits(b *testing.B) {
 	}
 	count := func(q query.Query) func() error {
 		return func() error {
-			_, err := SQLite(db).Count(context.Background(), anyone{}, table, q)
+			_, err := source.SQLite(db).Count(context.Background(), anyone{}, table, q)
 			return err
 		}
 	}
@@ -40,7 +41,7 @@ func BenchmarkUnits(b *testing.B) {
 	measure("half the rows", count(half))
 	measure("all rows", count(query.All(u)))
 	measure("cells", func() error {
-		_, err := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0, 1, 2, 3, 4}, coder, math.MaxInt)
+		_, err := source.SQLite(db).Cells(context.Background(), anyone{}, table, []int{0, 1, 2, 3, 4}, coder, math.MaxInt)
 		return err
 	})
 	run(b, db, "CREATE INDEX i ON raw (diagnosis, sex, age)")

@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -22,7 +23,7 @@ func TestUnits(t *testing.T) {
 			}
 		}
 	}
-	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
+	table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
 	if n, err := countAll(context.Background(), db, table); err != nil || n != int64(len(same)) {
 		t.Errorf("%d rows of one a unit, %v, want %d", n, err, len(same))
 	}
@@ -36,7 +37,7 @@ func TestTextsAndBlobs(t *testing.T) {
 		for _, v := range texts {
 			run(t, db, "INSERT INTO raw VALUES (1, ?), (1, ?)", v, v)
 		}
-		table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
+		table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
 		if n, err := countAll(context.Background(), db, table); err != nil || n != 2 {
 			t.Errorf("%q: %d rows of one a unit, %v, want 2", texts, n, err)
 		}
@@ -46,7 +47,7 @@ func TestTextsAndBlobs(t *testing.T) {
 // TestUnitsOfDates: the driver would turn a text of a DATE column into a time.
 func TestUnitsOfDates(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, d DATE)", "INSERT INTO raw VALUES (1, '2024-05-01'), (1, '2024-05-01 00:00:00'), (1, 20240501), (1, 20240501)")
-	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "d", MaxRows: 1, Key: []byte{1}}
+	table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "d", MaxRows: 1, Key: []byte{1}}
 	if n, err := countAll(context.Background(), db, table); err != nil || n != 3 {
 		t.Errorf("%d rows, %v, want 3", n, err)
 	}
@@ -57,7 +58,7 @@ func TestUnitsOfDates(t *testing.T) {
 func TestUnitsInUTF16(t *testing.T) {
 	db := memory(t, "PRAGMA encoding = 'UTF-16le'", "CREATE TABLE raw (a INTEGER, person TEXT)",
 		"INSERT INTO raw VALUES (1, CAST(x'00D8' AS TEXT)), (1, CAST(x'01D8' AS TEXT)), (1, CAST(x'01D8' AS TEXT)), (1, 'é'), (1, 'é')")
-	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
+	table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 1, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
 	if n, err := countAll(context.Background(), db, table); err != nil || n != 3 {
 		t.Errorf("%d rows, %v, want 3", n, err)
 	}
@@ -68,9 +69,9 @@ func TestUnitsInUTF16(t *testing.T) {
 func TestDomainsBeforeUnits(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, b INTEGER, person)",
 		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) INSERT INTO raw SELECT 1, i, 1 FROM n")
-	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}, {Name: "b", Domain: between(t, 40, 41)}}, Unit: "person", MaxRows: 2, Key: []byte{1}}
+	table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}, {Name: "b", Domain: between(t, 40, 41)}}, Unit: "person", MaxRows: 2, Key: []byte{1}}
 	q := query.Where(universe(t, table.Columns), 0, table.Columns[0].Domain.SetOf(query.Int(1)))
-	if n, err := SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || n != 2 {
+	if n, err := source.SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || n != 2 {
 		t.Errorf("counted %d, %v, want 2", n, err)
 	}
 }
@@ -80,25 +81,25 @@ func TestUnitRefused(t *testing.T) {
 	columns := []query.Column{{Name: "x", Domain: between(t, 0, 9)}}
 	u := universe(t, columns)
 	tests := []struct {
-		table          Table
+		table          source.Table
 		checked, asked sqlerr.Code
 	}{
-		{Table{Source: "a", Unit: "person", MaxRows: 1, Key: []byte{1}}, "", ""},
-		{Table{Source: "a", Unit: "PERSON", MaxRows: 1, Key: []byte{1}}, "", ""},
-		{Table{Source: "a", Unit: "x", MaxRows: 1, Key: []byte{1}}, "", ""},
-		{Table{Source: "a", MaxRows: 1}, "", ""},
-		{Table{Source: "a", Unit: "nosuch", MaxRows: 1, Key: []byte{1}}, sqlerr.Unknown, sqlerr.Invalid},
-		{Table{Source: "a", Unit: "rowid", MaxRows: 1, Key: []byte{1}}, sqlerr.Unknown, ""},
-		{Table{Source: "v", Unit: "person", MaxRows: 1, Key: []byte{1}}, sqlerr.Unknown, sqlerr.Invalid},
-		{Table{Source: "a", Unit: "person", Key: []byte{1}}, sqlerr.Invalid, sqlerr.Invalid},
-		{Table{Source: "a", Unit: "person", MaxRows: -1, Key: []byte{1}}, sqlerr.Invalid, sqlerr.Invalid},
-		{Table{Source: "a", Unit: "person", MaxRows: 1}, sqlerr.Invalid, sqlerr.Invalid},
+		{source.Table{Source: "a", Unit: "person", MaxRows: 1, Key: []byte{1}}, "", ""},
+		{source.Table{Source: "a", Unit: "PERSON", MaxRows: 1, Key: []byte{1}}, "", ""},
+		{source.Table{Source: "a", Unit: "x", MaxRows: 1, Key: []byte{1}}, "", ""},
+		{source.Table{Source: "a", MaxRows: 1}, "", ""},
+		{source.Table{Source: "a", Unit: "nosuch", MaxRows: 1, Key: []byte{1}}, sqlerr.Unknown, sqlerr.Invalid},
+		{source.Table{Source: "a", Unit: "rowid", MaxRows: 1, Key: []byte{1}}, sqlerr.Unknown, ""},
+		{source.Table{Source: "v", Unit: "person", MaxRows: 1, Key: []byte{1}}, sqlerr.Unknown, sqlerr.Invalid},
+		{source.Table{Source: "a", Unit: "person", Key: []byte{1}}, sqlerr.Invalid, sqlerr.Invalid},
+		{source.Table{Source: "a", Unit: "person", MaxRows: -1, Key: []byte{1}}, sqlerr.Invalid, sqlerr.Invalid},
+		{source.Table{Source: "a", Unit: "person", MaxRows: 1}, sqlerr.Invalid, sqlerr.Invalid},
 	}
 	for _, test := range tests {
 		test.table.Columns = columns
-		_, checked := SQLite(db).Check(context.Background(), test.table)
-		_, counted := SQLite(db).Count(context.Background(), anyone{}, test.table, query.All(u))
-		_, celled := SQLite(db).Cells(context.Background(), anyone{}, test.table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+		_, checked := source.SQLite(db).Check(context.Background(), test.table)
+		_, counted := source.SQLite(db).Count(context.Background(), anyone{}, test.table, query.All(u))
+		_, celled := source.SQLite(db).Cells(context.Background(), anyone{}, test.table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 		for i, err := range []error{checked, counted, celled} {
 			if want := []sqlerr.Code{test.checked, test.asked, test.asked}[i]; sqlerr.CodeOf(err) != want {
 				t.Errorf("%+v: call %d: %v, want %q", test.table, i, err, want)
@@ -111,10 +112,10 @@ func TestUnitRefused(t *testing.T) {
 func TestUnitErrorsCarryNoValues(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, person TEXT)", "INSERT INTO raw VALUES (1, 'secret')",
 		"CREATE VIEW v AS SELECT a, json_extract('{}', person) AS person FROM raw")
-	table := Table{Source: "v", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
+	table := source.Table{Source: "v", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
 	u := universe(t, table.Columns)
-	_, counted := SQLite(db).Count(context.Background(), anyone{}, table, query.All(u))
-	_, celled := SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+	_, counted := source.SQLite(db).Count(context.Background(), anyone{}, table, query.All(u))
+	_, celled := source.SQLite(db).Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	for _, err := range []error{counted, celled} {
 		if sqlerr.CodeOf(err) != sqlerr.Invalid || strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v, want invalid without the value", err)
@@ -124,7 +125,7 @@ func TestUnitErrorsCarryNoValues(t *testing.T) {
 
 func TestUnitCancelled(t *testing.T) {
 	db := memory(t, "CREATE VIEW forever AS WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT a, a AS person FROM n")
-	table := Table{Source: "forever", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 9)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
+	table := source.Table{Source: "forever", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 9)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
 	ctx, cancel := context.WithTimeout(context.Background(), 50e6)
 	defer cancel()
 	if _, err := countAll(ctx, db, table); sqlerr.CodeOf(err) != sqlerr.Cancelled {
@@ -136,14 +137,15 @@ func TestUnitCancelled(t *testing.T) {
 // index on the unit, but finds the rows of few units by that index.
 func TestUnitPlans(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, person)", "CREATE INDEX ia ON raw (a)", "CREATE INDEX ip ON raw (person)")
-	table := Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 9)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
-	details := func(c condition) string {
-		return strings.Join(explained(t, db, plan{fetch: table.Columns, where: c}.byUnit(table), c.args...), "; ")
+	table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 9)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
+	details := func(where string, args ...any) string {
+		return strings.Join(explained(t, db, source.ByUnit(table, where, args), args...), "; ")
 	}
-	if all := details(condition{text: "1"}); !strings.HasPrefix(all, "SCAN r;") || strings.Contains(all, "INDEX") {
+	if all := details("1"); !strings.HasPrefix(all, "SCAN r;") || strings.Contains(all, "INDEX") {
 		t.Errorf("all units: %s", all)
 	}
-	some := details(unitsWith(table, condition{"r.a = ?", []any{1}}, true))
+	where, args := source.UnitsWith(table, "r.a = ?", []any{1}, true)
+	some := details(where, args...)
 	if !strings.Contains(some, "ip (person=?)") || !strings.Contains(some, "ia (a=?)") {
 		t.Errorf("few units: %s", some)
 	}

@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 
 	"pgregory.net/rapid"
 )
@@ -19,26 +20,31 @@ import (
 // naiveKept chooses the rows kept as the definition says, all in memory. Rows go
 // through a table whose columns have the declared types, beside the unit in a
 // column without affinity or collation; SQLite says which units are equal.
-func naiveKept(t testing.TB, db *sql.DB, table Table) [][]query.Value {
+func naiveKept(t testing.TB, db *sql.DB, table source.Table) [][]query.Value {
 	t.Helper()
-	perUnit := make(map[int64][]ranked)
+	perUnit := make(map[int64][]rankedRow)
 	seen := make(map[string]uint64)
 	for _, r := range unitRows(t, db, table) {
 		if query.All(universe(t, table.Columns)).Weight(r.tuple) == 0 {
 			continue
 		}
 		equal := fmt.Sprintf("%d %q", r.unit, r.tuple)
-		perUnit[r.unit] = append(perUnit[r.unit], ranked{naiveRank(table.Key, r.raw, r.tuple, seen[equal]), r.tuple})
+		perUnit[r.unit] = append(perUnit[r.unit], rankedRow{naiveRank(table.Key, r.raw, r.tuple, seen[equal]), r.tuple})
 		seen[equal]++
 	}
 	var kept [][]query.Value
 	for _, rows := range perUnit {
-		slices.SortFunc(rows, func(a, b ranked) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+		slices.SortFunc(rows, func(a, b rankedRow) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 		for _, r := range rows[:min(int64(len(rows)), table.MaxRows)] {
 			kept = append(kept, r.tuple)
 		}
 	}
 	return kept
+}
+
+type rankedRow struct {
+	rank  [sha256.Size]byte
+	tuple []query.Value
 }
 
 type unitRow struct {
@@ -48,17 +54,17 @@ type unitRow struct {
 }
 
 // unitRows returns the rows that have a unit and stand for values of the types.
-func unitRows(t testing.TB, db *sql.DB, table Table) []unitRow {
+func unitRows(t testing.TB, db *sql.DB, table source.Table) []unitRow {
 	t.Helper()
-	defs, names := []string{"unit"}, []string{quoted(table.Unit)}
+	defs, names := []string{"unit"}, []string{source.Quoted(table.Unit)}
 	for i, c := range table.Columns {
 		defs = append(defs, fmt.Sprintf("k%d %s", i, c.Domain.Type()))
-		names = append(names, quoted(c.Name))
+		names = append(names, source.Quoted(c.Name))
 	}
 	run(t, db, "DROP TABLE IF EXISTS naive")
 	run(t, db, "CREATE TABLE naive ("+strings.Join(defs, ", ")+")")
 	run(t, db, "CREATE INDEX naive_unit ON naive (unit)")
-	run(t, db, "INSERT INTO naive SELECT "+strings.Join(names, ", ")+" FROM "+quoted(table.Source))
+	run(t, db, "INSERT INTO naive SELECT "+strings.Join(names, ", ")+" FROM "+source.Quoted(table.Source))
 	found, err := db.Query("SELECT (SELECT MIN(m.rowid) FROM naive AS m WHERE m.unit = n.unit) AS number, n.* FROM naive AS n WHERE n.unit IS NOT NULL")
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +147,7 @@ func multiset(tuples [][]query.Value) map[string]int {
 var someUnits = append([]any{int64(1)<<53 + 1, float64(1 << 53), int64(1) << 53, 9.2233720368547758e18, -0.5, []byte{}}, small...)
 
 // unitScenario is a scenario whose rows have units.
-func unitScenario(t *rapid.T, db *sql.DB) Table {
+func unitScenario(t *rapid.T, db *sql.DB) source.Table {
 	table := scenario(t, db)
 	table.Unit = rapid.SampledFrom([]string{"unit", "group", `u"n.it`}).Draw(t, "unit")
 	table.MaxRows = rapid.Int64Range(1, 4).Draw(t, "max_rows")
@@ -150,22 +156,22 @@ func unitScenario(t *rapid.T, db *sql.DB) Table {
 		_, err := db.Exec(statement, args...)
 		must(t, err)
 	}
-	exec("ALTER TABLE raw ADD COLUMN " + quoted(table.Unit) + " " + rapid.SampledFrom(affinities).Draw(t, "affinity"))
+	exec("ALTER TABLE raw ADD COLUMN " + source.Quoted(table.Unit) + " " + rapid.SampledFrom(affinities).Draw(t, "affinity"))
 	few := rapid.SliceOfN(rapid.SampledFrom(someUnits), 1, 4).Draw(t, "units")
 	var n int
 	must(t, db.QueryRow("SELECT COUNT(*) FROM raw").Scan(&n))
 	for id := 1; id <= n; id++ {
-		exec("UPDATE raw SET "+quoted(table.Unit)+" = ? WHERE rowid = ?", rapid.SampledFrom(few).Draw(t, "of"), id)
+		exec("UPDATE raw SET "+source.Quoted(table.Unit)+" = ? WHERE rowid = ?", rapid.SampledFrom(few).Draw(t, "of"), id)
 	}
 	if rapid.Bool().Draw(t, "indexed") {
-		exec("CREATE INDEX iu ON raw (" + quoted(table.Unit) + ")")
+		exec("CREATE INDEX iu ON raw (" + source.Quoted(table.Unit) + ")")
 	}
 	table.Source = rapid.SampledFrom([]string{"raw", "RAW", "v", "w", "x"}).Draw(t, "source")
 	var names []string
 	for _, c := range table.Columns {
-		names = append(names, quoted(c.Name))
+		names = append(names, source.Quoted(c.Name))
 	}
-	columns, unit := strings.Join(names, ", "), quoted(table.Unit)
+	columns, unit := strings.Join(names, ", "), source.Quoted(table.Unit)
 	exec("DROP VIEW w")
 	exec("DROP VIEW IF EXISTS x")
 	exec("CREATE VIEW w AS SELECT " + columns + ", " + unit + " COLLATE NOCASE AS " + unit + " FROM raw")

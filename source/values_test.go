@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpsql/query"
+	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -36,7 +37,7 @@ func TestValues(t *testing.T) {
 		{"dpsql_x", "c", query.TypeText, 9, nil, sqlerr.Forbidden},
 	}
 	for _, test := range tests {
-		got, err := Values(context.Background(), db, test.table, test.column, test.ty, test.limit)
+		got, err := source.Values(context.Background(), db, test.table, test.column, test.ty, test.limit)
 		if sqlerr.CodeOf(err) != test.code || !slices.Equal(got, test.want) {
 			t.Errorf("%s.%s as %v: %v, %v, want %v %s", test.table, test.column, test.ty, got, err, test.want, test.code)
 		}

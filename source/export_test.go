@@ -1,0 +1,75 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+
+	"dpsql/query"
+)
+
+// What the tests reach behind the exported names. They are package source_test.
+
+func Quoted(name string) string { return quoted(name) }
+func From(source string) string { return from(source) }
+
+func CountStreamed(ctx context.Context, q Querier, t Table, counted query.Query) (int64, error) {
+	return countStreamed(ctx, q, t, counted)
+}
+
+func Stream(ctx context.Context, q Querier, t Table, columns []int, f func([]query.Value)) error {
+	return stream(ctx, q, t, columns, f)
+}
+
+func Texts(ctx context.Context, q Querier, source, statement string) ([]string, error) {
+	return texts(ctx, q, source, statement)
+}
+
+func (h *Histogram) CountByScan(q query.Query) int64 { return h.scan(q) }
+
+// Pushed reports whether SQLite is asked for the members of a set.
+func Pushed(set query.Set) bool {
+	_, ok := newMembers(set)
+	return ok
+}
+
+// Conjunction returns the condition, with its arguments, that columns are in sets.
+func Conjunction(ctx context.Context, q Querier, t Table, sets []query.Set) (text string, args []any, ok bool, err error) {
+	c, ok, err := conjunction(ctx, q, t, sets)
+	return c.text, c.args, ok, err
+}
+
+// UnitsWith returns the condition that a unit has a row with which another holds.
+func UnitsWith(t Table, text string, args []any, stored bool) (string, []any) {
+	c := unitsWith(t, condition{text, args}, stored)
+	return c.text, c.args
+}
+
+// ByUnit returns the statement that reads the rows with a condition unit by unit.
+func ByUnit(t Table, where string, args []any) string {
+	return plan{fetch: t.Columns, where: condition{where, args}}.byUnit(t)
+}
+
+// Canonical returns the statement that reads the canonical values of a column.
+func Canonical(source, column string, as query.Type) string {
+	return "SELECT " + canonical(columnOf(column), as) + from(source)
+}
+
+// Cell is what a canonical value is scanned into; not OK where it is none.
+type Cell struct {
+	Value query.Value
+	OK    bool
+}
+
+func (c *Cell) Scan(from any) error {
+	var read cell
+	err := read.Scan(from)
+	*c = Cell{read.value, read.ok}
+	return err
+}
+
+// Begin begins a unit that is a text.
+func (k *Keeper) Begin(of string) {
+	k.unit, k.seen = unit{kind: unitText, bytes: of}, make(map[string]uint64)
+}
+
+func (k *Keeper) Rank(tuple []query.Value) [sha256.Size]byte { return k.rank(tuple) }
