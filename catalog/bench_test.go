@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"dpsql/accounting"
@@ -37,12 +38,24 @@ func BenchmarkAnswers(b *testing.B) {
 		}
 		return nil
 	})
-	for name, query := range map[string]string{"one": "q500", "none": "q5000"} {
-		b.Run(name, func(b *testing.B) {
+	b.Run("one", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := s.Answers(context.Background(), table.ID, "q500"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, n := range []int{1, 1024} {
+		queries := make([]string, n)
+		for i := range queries {
+			queries[i] = fmt.Sprint("q", 5000+i)
+		}
+		b.Run(fmt.Sprint("none of ", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := s.Answers(context.Background(), table.ID, query); err != nil {
-					b.Fatal(err)
+				if got := s.Unanswered(context.Background(), table.ID, queries); slices.Contains(got, false) {
+					b.Fatal("an answer was found")
 				}
 			}
 		})

@@ -184,6 +184,20 @@ func TestMissingAnswers(t *testing.T) {
 		if len(got) != c.want || sqlerr.CodeOf(err) != c.code {
 			t.Errorf("after %q: %d answers to %s, %v", c.damage, len(got), c.query, err)
 		}
+		if got := s.Unanswered(ctx, 1, []string{"age{9: 1}", c.query}); got[1] != (c.want == 0 && c.code == "") || got[0] != (c.code != sqlerr.Unsupported) {
+			t.Errorf("after %q: it is certain of age{9: 1} and %s that they have no answer: %v", c.damage, c.query, got)
+		}
+		err = s.Read(ctx, func(tx *catalog.Tx) error {
+			for table, want := range map[int64]bool{1: true, 99: false} {
+				if has, err := tx.HasAnswers(table); has != want || err != nil {
+					t.Errorf("after %q: table %d has answers: %v, %v", c.damage, table, has, err)
+				}
+			}
+			return nil
+		})
+		if (err != nil) != (c.code == sqlerr.Unsupported) {
+			t.Errorf("after %q: %v", c.damage, err)
+		}
 	}
 }
 

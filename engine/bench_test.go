@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpsql/engine"
+	"dpsql/engine/internal/answer"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -90,17 +91,9 @@ func BenchmarkStages(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := bound.Asks[0].Request
-	b.Run("stored", func(b *testing.B) {
+	b.Run("plan", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.DB().Answers().Stored(ctx, v, r); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("candidates", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := s.DB().Answers().Candidates(ctx, v, r); err != nil {
+			if err := bound.Plan(ctx, answer.Planning{Buyer: s.Asker().Buyer()}); err != nil {
 				b.Fatal(err)
 			}
 		}

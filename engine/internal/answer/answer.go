@@ -96,6 +96,7 @@ type Request struct {
 	Settings Settings // accuracy and confidence are those that this query's answer has to meet
 	asked    float64  // SET accuracy as it is set
 	scale    float64  // what a unit of it is for this query: settings.Accuracy is asked·scale
+	fresh    bool     // it is certain that no answer to it is stored
 	Planning
 	file *file
 }
@@ -195,9 +196,10 @@ func (db *Database) Plan(ctx context.Context, who Asker, sel *syntax.Select, arg
 func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 	f := &file{db: st.Database}
 	st.Buyer = how.Buyer
+	fresh := st.fresh(ctx)
 	for i := range st.Asks {
 		a := &st.Asks[i]
-		a.Planning, a.file = how, f
+		a.Planning, a.file, a.Request.fresh = how, f, fresh == nil || fresh[i]
 		if a.Candidates, err = st.Database.Candidates(ctx, st.view, a.Request); err != nil {
 			return err
 		}
@@ -206,6 +208,20 @@ func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 		}
 	}
 	return nil
+}
+
+// fresh reports of each query whether it is certain that no answer to it is stored. Nil
+// says so of all: the view is of a file without answers on this table, which saves a look
+// of 12 µs, a third of a prepared count (BenchmarkAnswer).
+func (st *Statement) fresh(ctx context.Context) []bool {
+	if !st.Table.Answered {
+		return nil
+	}
+	queries := make([]string, len(st.Asks))
+	for i := range st.Asks {
+		queries[i] = st.Asks[i].Query.String()
+	}
+	return st.Database.store.Unanswered(ctx, st.Table.ID, queries)
 }
 
 // Bind resolves the names of a SELECT and compiles it to linear queries.

@@ -315,10 +315,11 @@ func (db *Database) Stored(ctx context.Context, v *view.View, r Request) ([]Cand
 
 // storedAnswers returns the answers that are stored, and those that the present lease
 // remembers.
-func (db *Database) storedAnswers(ctx context.Context, r Request) ([]catalog.Answer, error) {
-	answers, err := db.store.Answers(ctx, r.Table.ID, r.Query.String())
-	if err != nil {
-		return nil, err
+func (db *Database) storedAnswers(ctx context.Context, r Request) (answers []catalog.Answer, err error) {
+	if !r.fresh {
+		if answers, err = db.store.Answers(ctx, r.Table.ID, r.Query.String()); err != nil {
+			return nil, err
+		}
 	}
 	return append(answers, db.Live.memory.find(r)...), nil
 }

@@ -292,6 +292,9 @@ func (r Request) Digest() [32]byte {
 func (m *answerMemory) find(r Request) []catalog.Answer {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+	if len(m.byKey) == 0 {
+		return nil
+	}
 	return m.byKey[keyOf(r)]
 }
 

@@ -116,6 +116,7 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 // answered returns the mechanism's own earlier answer to the query, which others
 // may have stored while this one waited.
 func (db *Database) answered(ctx context.Context, r Request, l *live) (Estimate, bool, error) {
+	r.fresh = db.store.Unanswered(ctx, r.Table.ID, []string{r.Query.String()})[0]
 	answers, err := db.storedAnswers(ctx, r)
 	if err != nil {
 		return Estimate{}, false, err

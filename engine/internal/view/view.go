@@ -48,6 +48,7 @@ type Table struct {
 	catalog.Table
 	Universe *query.Universe
 	Outside  *catalog.Source // the source that has its rows; nil for the file
+	Answered bool            // some query on it has a stored answer: the others need not be looked for
 
 	// Undecided has, in a rehearsal, the columns whose domain cannot be known yet,
 	// with the reason. Their domain here is a single value.
@@ -130,6 +131,9 @@ func Read(tx *catalog.Tx) (*View, error) {
 			if known.Outside, err = tx.SourceByID(t.SourceID); err != nil {
 				return nil, err
 			}
+		}
+		if known.Answered, err = tx.HasAnswers(t.ID); err != nil {
+			return nil, err
 		}
 		v.Tables = append(v.Tables, known)
 	}
