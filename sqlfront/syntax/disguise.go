@@ -44,7 +44,9 @@ func (g *Tokens) disguised() (*disguise, error) {
 	if err := checkDepth(g.tokens); err != nil {
 		return nil, err
 	}
-	d := &disguise{Tokens: g}
+	n := len(g.tokens)
+	d := &disguise{Tokens: g, starts: make([]int, 0, n), source: make([]int, 0, n)}
+	d.text.Grow(7 * n)
 	for i := range g.tokens {
 		if err := g.refuse(i); err != nil {
 			return nil, err
@@ -266,7 +268,7 @@ func (g *Tokens) isGlob(i int) bool { return g.tokenAt(i).Matches("GLOB") && g.i
 // when a value follows it: IS, IS NOT, IS [NOT] DISTINCT FROM. It is 0 for IS
 // [NOT] NULL, TRUE and FALSE, which the parser knows.
 func (g *Tokens) isValue(i int) int {
-	if !g.tokenAt(i).Matches("IS") {
+	if i < 0 || i >= len(g.tokens) || !g.tokens[i].Matches("IS") {
 		return 0
 	}
 	n := 1
