@@ -1,12 +1,12 @@
 // Package direct answers one count with discrete Gaussian noise, at the lowest
 // cost that an accuracy allows. Any count will do, sparse or not.
 //
-// It promises: an integer count that one unit changes by at most Δ, answered
-// with the noise of a Plan, is ρ-zCDP for ρ = Δ²/(2σ²) (Canonne, Kamath and
-// Steinke 2020, "The Discrete Gaussian for Differential Privacy"),
-// and the answer is within the plan's half-width of the count at the
-// confidence that was asked for. What it does not: it neither charges nor
-// counts; the caller has paid for the plan before it calls Answer.
+// What it promises: take an integer count that one unit changes by at most Δ.
+// Answered with the noise of a Plan it is ρ-zCDP for ρ = Δ²/(2σ²) (Canonne,
+// Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy").
+// The answer is within the plan's half-width of the count, at the requested
+// confidence. What it does not: it neither charges nor counts. The caller must
+// have paid for the plan before it calls Answer.
 package direct
 
 import (
@@ -17,29 +17,30 @@ import (
 	"dpsql/noise"
 )
 
-// Unit is the step in which ρ is chosen: 10⁻¹⁵, the unit of the ledger.
+// Unit is the number of units in a ρ of 1: like the ledger, plans count ρ in
+// 10⁻¹⁵.
 const Unit = 1e15
 
-// maxRho is the largest ρ considered, 4.5, in units: the noise is then 0 nearly
-// always.
+// maxRho is the largest ρ considered, 4.5, in units. Its noise is nearly always
+// 0.
 const maxRho = int64(1) << 52
 
-// Request is an answer's accuracy and sensitivity.
+// Request is the accuracy and the sensitivity of an answer.
 type Request struct {
 	Accuracy    float64 // half-width in counts, above 0
 	Confidence  float64 // that the true count lies within it, in (0, 1)
 	Sensitivity int64   // Δ, the most that one unit changes the count by, at least 1
 }
 
-// Plan is a direct answer before it is paid for.
+// Plan is the law and the cost of a direct answer.
 type Plan struct {
-	Rho   int64     // its cost in Units of ρ
+	Rho   int64     // its cost, in units of ρ
 	Law   noise.Law // its noise: discrete Gaussian with σ² = Δ²/(2ρ), exactly
-	Width int64     // the half-width it reaches, in counts
+	Width int64     // its half-width, in counts
 }
 
-// PlanFor returns the cheapest plan for a request; false when no noise is that
-// small.
+// PlanFor returns the cheapest plan for a request. It returns false when no
+// noise is small enough.
 func PlanFor(r Request) (Plan, bool) {
 	wanted := int64(math.Min(r.Accuracy, 1<<52))
 	try := func(units int64) (noise.Law, bool) {
@@ -64,8 +65,8 @@ func SigmaSquared(units, sensitivity int64) *big.Rat {
 	return squared.Quo(squared, big.NewRat(2*units, Unit))
 }
 
-// Answer returns the true count with noise. An error means that the random
-// source failed; nothing was drawn then that may be shown.
+// Answer returns the true count plus noise. An error means that the random
+// source failed; no draw may then be shown.
 func (p Plan) Answer(count int64, src *noise.Source) (int64, error) {
 	draw, err := p.Law.Draw(src)
 	return count + draw, err

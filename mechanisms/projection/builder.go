@@ -8,9 +8,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Builder builds one release. The matrix is drawn by NewBuilder; Coder then
-// names the records, and Build takes the cells and adds the noise. It is not safe
-// for concurrent use.
+// Builder builds one release. NewBuilder draws the matrix. Coder then names the
+// records. Build takes the cells and adds the noise. A Builder is not safe for
+// concurrent use.
 type Builder struct {
 	u      *query.Universe
 	p      Params
@@ -25,9 +25,9 @@ type Builder struct {
 	done   bool
 }
 
-// NewBuilder draws the public description of the matrix from src and returns
-// an empty builder. It refuses parameters that no release over u can have as
-// invalid; it takes memory for p.Rows coordinates.
+// NewBuilder draws the public description of the matrix from src and returns an
+// empty builder. It refuses as invalid any parameters that no release over u
+// can have. It allocates p.Rows coordinates.
 func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error) {
 	if err := p.check(u); err != nil {
 		return nil, err
@@ -49,12 +49,12 @@ func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error
 	return b, nil
 }
 
-// Coder returns the coder that names the records of the release: over a
-// universe without codes its key is part of the matrix.
+// Coder returns the coder that names the records of the release. Over a
+// universe without codes, the coder's key is part of the matrix.
 func (b *Builder) Coder() query.Coder { return b.coder }
 
-// add adds count records named x to the database. A release with heavy cells needs
-// each cell whole.
+// add adds count records named x to the database. A release with heavy cells
+// needs the whole count of a cell in one call.
 func (b *Builder) add(x query.Element, count int64) error {
 	switch {
 	case count < 0:
@@ -106,10 +106,10 @@ func (b *Builder) flush() {
 	b.buffer = b.buffer[:0]
 }
 
-// Build adds the cells and then noise to every coordinate, and returns the release.
-// Each cell must come once. Build can be called once; an error, too, ends the
-// builder. A sum of counts above 63 bits is an internal error, and so is a name that
-// the release's coder cannot have made.
+// Build adds the cells and then noise to every coordinate, and returns the
+// release. Each cell must come once. Build can be called once; an error ends
+// the builder, too. A sum of counts above 63 bits is an internal error. So is a
+// name that the release's coder cannot have made.
 func (b *Builder) Build(cells iter.Seq2[query.Element, int64]) (*Release, error) {
 	if b.done {
 		return nil, sqlerr.New(sqlerr.Internal, "the release is built already")
@@ -147,7 +147,8 @@ func (b *Builder) gather() error {
 	return nil
 }
 
-// checkFits returns an error unless ok: a sum of counts left 64 bits.
+// checkFits returns an error unless ok, which says that a sum of counts fits 64
+// bits.
 func checkFits(ok bool) error {
 	if ok {
 		return nil

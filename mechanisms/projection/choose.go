@@ -9,50 +9,51 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Plan has what is public about a sparse release before its size and its form of
-// heavy cells are chosen.
+// Plan describes a sparse release by what is public about it, before its size
+// and its form of heavy cells are chosen.
 type Plan struct {
 	Cells   *big.Int // |X|, nil when it is infinite
 	Records float64  // N̂, the noisy number of rows
 	Support uint64   // max_support: the largest queries to serve
 	Memory  uint64   // bytes that the buckets may take
 	Rows    uint64   // T, if it is given; else 0
-	// Options are the ways to treat heavy cells, without Rows and, when Clipped,
-	// without Clip where that is to be chosen. Their laws are discrete Laplace.
+	// Options are the ways to treat heavy cells, without Rows. A Clipped option
+	// without Clip leaves the clip to Choose. Their laws are discrete Laplace.
 	Options []Option
 }
 
-// Option is one way to treat heavy cells: the parameters, and the scale of their
-// noise.
+// Option is one way to treat heavy cells: the parameters, and the scales of
+// their noise.
 type Option struct {
 	Params    Params
 	Scale     float64 // of the noise of Law
 	NameScale float64 // of the noise of NameLaw
 }
 
-// fewestRows is the least T that is chosen: less would save nothing.
+// fewestRows is the least T that Choose takes. A smaller one would save
+// nothing.
 const fewestRows = 1 << 16
 
-// worthwhile is the mean squared error, beside the least, at which a smaller
-// sketch is taken: a sketch of half the size is quicker to build, to load and to
-// ask, and worth 2 % of RMS.
+// worthwhile is the mean squared error, relative to the least, that is accepted
+// for a smaller sketch. A sketch of half the size is quicker to build, to load
+// and to query; that is worth 2 % of RMS.
 const worthwhile = 1.02 * 1.02
 
-// RowsWithin returns how many coordinates with noise of the law fit into so many
+// RowsWithin returns how many coordinates with noise of the law fit into memory
 // bytes, nearly all of them in words as small as the noise allows.
 func RowsWithin(memory uint64, law noise.Law) uint64 {
 	return min(memory/uint64(widthFor(law.Variance())), MaxRows)
 }
 
-// Choose completes one of the options. It takes the smallest T whose predicted RMS
-// error is within 2 % of the best, and at that T the best form and the largest clip
-// within another 2 %. T is a power of two, or what the memory holds. Choose looks at
-// nothing but the plan, so it costs no privacy.
+// Choose completes one of the options. It takes the smallest T whose predicted
+// RMS error is within 2 % of the best. At that T it takes the best form and the
+// largest clip within another 2 %. T is a power of two, or as many as the
+// memory holds. Choose reads nothing but the plan, so it costs no privacy.
 //
-// The prediction is for the model of Zipf's law, and the mean over queries of 1,
-// 16, 256 and 4096 cells (as far as max_support goes) of the squared error in
-// units of m·Var DLap(L/ε), for cells drawn uniformly from all, uniformly from
-// the occupied ones, and half of them by rows.
+// The prediction is for the model of Zipf's law. It is the mean over queries of
+// 1, 16, 256 and 4096 cells (as far as max_support allows) of the squared error
+// in units of m·Var DLap(L/ε). The cells of a query are drawn uniformly from
+// all, uniformly from the occupied ones, or half of them by rows.
 func Choose(p Plan) (Params, error) {
 	best, choice := math.Inf(1), Params{}
 	var offers []offer
@@ -86,13 +87,14 @@ type offer struct {
 	error  float64
 }
 
-// cautious is the mean squared error, beside the least, at which a larger clip is
-// taken. The model does not know where counts crowd about a clip, and a larger clip
-// does less harm there. It is 2 % of RMS.
+// cautious is the mean squared error, relative to the least, that is accepted
+// for a larger clip. The model does not know where counts crowd around a clip,
+// and a larger clip does less harm there. It is 2 % of RMS.
 const cautious = 1.02 * 1.02
 
-// pick returns an offer of the smallest size that is good enough: the one with the
-// largest clip among those nearly as good as the best of that size.
+// pick returns an offer of the smallest size that is good enough. Among those
+// nearly as good as the best of that size, it takes the one with the largest
+// clip.
 func pick(offers []offer, best float64) offer {
 	var small offer
 	for _, o := range offers {
@@ -136,8 +138,8 @@ func (p Plan) sizes(most uint64) (sizes []uint64) {
 	return sizes
 }
 
-// clips returns the clips to choose from: powers of two and of the root of two,
-// from where a cell stands out of the noise.
+// clips returns the clips to choose from: powers of √2, from where a cell
+// stands out of the noise.
 func (o Option) clips(m model) (clips []int64) {
 	if o.Params.Heavy.Form != Clipped || o.Params.Heavy.Clip != 0 {
 		return []int64{o.Params.Heavy.Clip}
@@ -157,14 +159,14 @@ func (o Option) clips(m model) (clips []int64) {
 	return clips
 }
 
-// zipfExponent is the exponent of the model of the rows: the cell of rank i holds a
-// share of them that is proportional to i^−zipfExponent. Counts of combinations of
-// attributes follow such a law with an exponent near 1 over many ranks; a
-// little above 1 the sum is finite however many cells there are.
+// zipfExponent is the exponent of the model of the rows: the cell of rank i
+// holds a share of the rows proportional to i^−zipfExponent. Counts of
+// combinations of attributes follow such a law with an exponent near 1 over
+// many ranks. Slightly above 1 the sum is finite however many cells there are.
 const zipfExponent = 1.05
 
-// model is a database with N̂ rows over |X| cells by Zipf's law. Nothing in it is
-// read from the rows.
+// model is a database with N̂ rows over |X| cells by Zipf's law. It reads
+// nothing from the rows.
 type model []rankBin
 
 // rankBin is a range of ranks with about the same count.
@@ -173,9 +175,9 @@ type rankBin struct {
 	count float64 // the expected count of each
 }
 
-// newModel returns the model of so many rows over so many cells, which may be
-// infinitely many. Ranks are taken together where counts differ by less than
-// one part in 200, or in 20 below 4 rows.
+// newModel returns the model of the given number of rows over the given number
+// of cells, which may be infinite. It merges ranks whose counts differ by less
+// than one part in 200, or in 20 below 4 rows.
 func newModel(rows, cells float64) model {
 	cells = min(cells, 1e30)
 	top := rows / zipfSum(cells)
@@ -197,8 +199,8 @@ func newModel(rows, cells float64) model {
 	return m
 }
 
-// zipfSum returns Σ i^−zipfExponent for i = 1 … n: exactly up to 1000 and by Euler's and
-// Maclaurin's formula beyond.
+// zipfSum returns Σ i^−zipfExponent for i = 1 … n. It is exact up to 1000 and
+// uses the Euler–Maclaurin formula beyond.
 func zipfSum(n float64) (sum float64) {
 	head := min(n, 1000)
 	for i := 1.0; i <= head; i++ {
@@ -208,9 +210,9 @@ func zipfSum(n float64) (sum float64) {
 	return sum + power(n) - power(head) + (math.Pow(n, -zipfExponent)-math.Pow(head, -zipfExponent))/2
 }
 
-// drawn returns the probabilities with which cells of each bin are among a
-// number of different cells drawn by rows: 1 − e^(−κ·count), with κ such that
-// they add up.
+// drawn returns, for the cells of each bin, the probability of being among a
+// number of distinct cells drawn by rows. It is 1 − e^(−κ·count), with the κ
+// that makes the expected number right.
 func (m model) drawn(cells float64) []float64 {
 	among := func(logKappa float64) (p []float64, sum float64) {
 		p = make([]float64, len(m))
@@ -232,7 +234,8 @@ func (m model) drawn(cells float64) []float64 {
 	return p
 }
 
-// occupied returns the probability of each bin's cells to hold a row.
+// occupied returns, for the cells of each bin, the probability of holding a
+// row.
 func (m model) occupied() []float64 {
 	p := make([]float64, len(m))
 	for i, b := range m {
@@ -241,7 +244,7 @@ func (m model) occupied() []float64 {
 	return p
 }
 
-// workload is the queries for which errors are predicted.
+// workload is the set of queries for which errors are predicted.
 type workload struct {
 	occupied []float64   // by bin: the share of its cells among the occupied ones' queries, per cell asked
 	sizes    []float64   // m of the queries
@@ -264,8 +267,8 @@ func newWorkload(m model, support uint64) (w workload) {
 	return w
 }
 
-// cellError is how a cell of some count errs: mean and mean square, the latter
-// with what collisions add for each V/T.
+// cellError is the error of a cell of some count: its mean, its mean square,
+// and the addition of collisions to the mean square for each V/T.
 type cellError struct{ mean, square, collide float64 }
 
 // errors returns the error of a cell of each bin.
@@ -292,8 +295,8 @@ func (o Option) errors(m model) []cellError {
 	return out
 }
 
-// collisions returns the squared norm of what is hashed. A Poisson count's square
-// is its mean more than the mean's square.
+// collisions returns the squared norm of the hashed counts. The mean square of
+// a Poisson count is the square of its mean plus the mean.
 func (o Option) collisions(m model, errors []cellError) (norm float64) {
 	for i, b := range m {
 		light := b.count
@@ -305,13 +308,13 @@ func (o Option) collisions(m model, errors []cellError) (norm float64) {
 	return norm
 }
 
-// error returns the mean of squared error over noise: what does not depend on T,
-// and what is to be divided by it.
+// error returns the mean of squared error over noise, in two parts: the part
+// that does not depend on T, and the part that is to be divided by T.
 func (w workload) error(m model, o Option) (fixed, perRow float64) {
 	errors := o.errors(m)
 	norm := o.collisions(m, errors)
 	v := geometricOf(o.Scale).variance()
-	var once cellError // of an occupied cell drawn uniformly
+	var once cellError // error of an occupied cell drawn uniformly
 	for i, b := range m {
 		p := w.occupied[i] * b.cells
 		once.mean += p * errors[i].mean
@@ -319,7 +322,7 @@ func (w workload) error(m model, o Option) (fixed, perRow float64) {
 		once.collide += p * errors[i].collide
 	}
 	for j, size := range w.sizes {
-		var rows cellError // of the cells drawn by rows, together
+		var rows cellError // error of all cells drawn by rows together
 		rest := size       // cells drawn uniformly
 		for i, b := range m {
 			p := w.byRows[j][i]
@@ -339,8 +342,8 @@ func (w workload) error(m model, o Option) (fixed, perRow float64) {
 	return fixed / kinds / base, perRow / kinds / base
 }
 
-// base is the scale of the noise if all of ε went into it. Errors are compared with
-// it.
+// base returns the scale of the noise if all of ε went into it. Errors are
+// relative to it.
 func (o Option) base() float64 {
 	if o.Params.Heavy.Form == Named {
 		return 1 / (1/o.Scale + 1/o.NameScale)
@@ -368,9 +371,9 @@ func (g geometric) above(k float64) (p, first, second float64) {
 	return p, p * (k + q), p * (k*k + 2*k*q + q*(1+g.a)/(1-g.a))
 }
 
-// lifted returns the mean and the mean square of ν and its lift where the light
-// part is the clip and so much, which is not positive: in steps of an eighth of
-// the scale, but at least of 1.
+// lifted returns the mean and the mean square of ν plus its lift, for a cell
+// whose light part is the clip plus light, which is not positive. It sums in
+// steps of an eighth of the scale, but at least of 1.
 func (g geometric) lifted(l lift, light float64) (mean, square float64) {
 	scale := -1 / math.Log(g.a)
 	step := max(1, math.Floor(scale/8))

@@ -11,7 +11,7 @@ import (
 	"dpsql/query"
 )
 
-// blockRows is the number of rows whose signs one evaluation gives.
+// blockRows is the number of rows whose signs one evaluation yields.
 const blockRows = 64
 
 // signs is the paper's hash function f (Random Projection Data Structure,
@@ -20,9 +20,9 @@ const blockRows = 64
 // signs of 64 consecutive rows in one column are the low 64 bits of its value
 // at the point that packs the number of the row block and the column's name.
 //
-// Any r entries lie on at most r points; the values there are independent and
-// uniform, and so are the bits within one value. The paper takes one bit a
-// point; 64 cost no independence.
+// Any r entries lie on at most r points. The values at these points are
+// independent and uniform, and so are the bits of one value. The paper takes
+// one bit a point; taking 64 costs no independence.
 type signs []gf128
 
 // drawSigns draws a matrix with r-wise independent signs.
@@ -43,7 +43,7 @@ func drawSigns(r int, src *noise.Source) (signs, error) {
 }
 
 // point packs the low 96 bits of a name and the number of a block into one
-// field element. Codes fit; of a fingerprint 94 bits are left, so two of N
+// field element. Codes fit. Of a fingerprint 94 bits remain, so two of N
 // records share a column with probability below N²/2^95.
 func point(x query.Element, block uint32) gf128 {
 	return gf128{x.Hi<<32 | x.Lo>>32, x.Lo<<32 | uint64(block)}
@@ -68,7 +68,7 @@ type weighted struct {
 }
 
 // multiply sets sums to the rows of the block of √T·A·v, for the sparse vector
-// v. The caller bounds Σ|v| by an int64.
+// v. The caller ensures that Σ|v| fits an int64.
 func (f signs) multiply(v []weighted, block uint32, t *multiplier, sums *[blockRows]int64) {
 	var total int64
 	*sums = [blockRows]int64{}
@@ -80,7 +80,7 @@ func (f signs) multiply(v []weighted, block uint32, t *multiplier, sums *[blockR
 		}
 	}
 	for j := range sums {
-		sums[j] = total - 2*sums[j] // what has sign + less what has sign −
+		sums[j] = total - 2*sums[j] // the sum with sign + less the sum with sign −
 	}
 }
 
@@ -101,8 +101,8 @@ func (a gf128) double() gf128 {
 }
 
 // multiplier holds the products of one element p with every four-bit digit at
-// every place: multiplier[i][n] = n·z^(4i)·p. A product with p is then 32
-// look-ups, which pays when many elements are multiplied by the same p.
+// every place: multiplier[i][n] = n·z^(4i)·p. A product with p then takes 32
+// look-ups. That pays when many elements are multiplied by the same p.
 type multiplier [32][16]gf128
 
 // set makes t the multiplier by p.
@@ -138,12 +138,12 @@ func (t *multiplier) mul(a gf128) gf128 {
 }
 
 // denseBatch is how many coordinates of a sparse vector are multiplied at a
-// time: enough to keep every core busy, few enough to stay in the cache.
+// time: enough to keep every core busy, and few enough to stay in the cache.
 const denseBatch = 512
 
-// eachBlock computes √T·A·v block by block, on all cores, and hands the rows of
-// each block to use, with the number of the worker that computed it. Calls of
-// different workers are concurrent, those of one are not.
+// eachBlock computes √T·A·v block by block, on all cores. It passes the rows of
+// each block to use, with the number of the worker that computed it. Workers
+// call use concurrently; the calls of one worker are sequential.
 func (f signs) eachBlock(v []weighted, rows uint64, workers int, use func(worker int, block uint32, sums *[blockRows]int64)) {
 	blocks := blocksOf(rows)
 	var wg sync.WaitGroup
@@ -164,8 +164,8 @@ func (f signs) eachBlock(v []weighted, rows uint64, workers int, use func(worker
 // blocksOf returns the number of blocks that hold the rows.
 func blocksOf(rows uint64) uint64 { return (rows + blockRows - 1) / blockRows }
 
-// workersFor returns how many workers serve the rows: all cores, but no more
-// than there are blocks.
+// workersFor returns the number of workers for the rows: all cores, but at most
+// one a block.
 func workersFor(rows uint64) int {
 	return int(min(uint64(runtime.GOMAXPROCS(0)), blocksOf(rows)))
 }
@@ -217,9 +217,9 @@ func divideRounded(a *big.Int, n uint64) *big.Int {
 	return a.Div(a, twice) // Euclidean: rounds down for a positive divisor
 }
 
-// denseMargin is the margin of a Dense matrix, by the normal law with variance
-// (Σq²·V + (1−2/m)·estimate²)/T, and 0.5 for the rounding. The second term is for
-// the part of the data that the query itself has.
+// denseMargin returns the margin of a Dense matrix, by the normal law with
+// variance (Σq²·V + (1−2/m)·estimate²)/T, plus 0.5 for the rounding. The second
+// term covers the part of the data in the query's own support.
 func (r *Release) denseMargin(q query.Query, m uint64, estimate, confidence float64) float64 {
 	aligned := estimate * estimate * max(0, 1-2/float64(m))
 	v := max(r.summary.meanSquare, r.p.Law.Variance())

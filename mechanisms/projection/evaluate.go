@@ -19,16 +19,17 @@ type Answer struct {
 	Margin float64 // half-width, in counts, of an interval around it
 }
 
-// Answer returns the release's answer to q, the sum of weight times count over
-// the support, and its margin, in one pass. Value is ⟨Aq, u + ν⟩, in which
-// published cells count with what was published of them, plus the expected excess
-// of cells about a clip (see lift). It is exact, or rounded to the nearest integer
-// where the matrix is Dense. Without a clip it is unbiased over matrix and noise.
-// It can be negative. See margin for Margin.
+// Answer returns the release's answer to q and its margin, in one pass. The
+// answer estimates the sum of weight times count over the support. Value is
+// ⟨Aq, u + ν⟩, where published cells count with their published values, plus
+// the expected excess of cells near a clip (see lift). It is exact, or rounded
+// to the nearest integer where the matrix is Dense. Without a clip it is
+// unbiased over matrix and noise. It can be negative. See margin for Margin.
 //
-// The query is over the release's universe; a query of infinite support is
-// refused as uncovered. The time is proportional to m (to m·T·r/64 where Dense),
-// so the caller bounds m. When ctx is done, the error has code cancelled.
+// The query is over the release's universe. A query of infinite support is
+// refused as uncovered. The time is proportional to m (to m·T·r/64 where
+// Dense), so the caller bounds m. When ctx is done, the error has code
+// cancelled.
 func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64) (Answer, error) {
 	m, err := r.accepts(q, confidence)
 	if err != nil || m == 0 {
@@ -51,7 +52,7 @@ func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64)
 	return Answer{value, e.margin(m, confidence)}, nil
 }
 
-// accepts returns m, or why the release cannot answer q.
+// accepts returns m, or an error if the release cannot answer q.
 func (r *Release) accepts(q query.Query, confidence float64) (uint64, error) {
 	if !(confidence > 0 && confidence < 1) {
 		return 0, sqlerr.New(sqlerr.Invalid, "a confidence must lie between 0 and 1")
@@ -64,7 +65,7 @@ func (r *Release) accepts(q query.Query, confidence float64) (uint64, error) {
 }
 
 // fits reports whether sums of m coordinates and sums of m weights stay within
-// 62 bits, and the sums of products that answer a query within 126.
+// 62 bits, and the sums of products that make an answer within 126.
 func (r *Release) fits(m uint64, weight int64) bool {
 	support, value := bits.Len64(m), bits.Len64(uint64(r.largest))
 	weights := support + bits.Len64(uint64(weight))
@@ -76,14 +77,14 @@ func tooLarge() error {
 }
 
 // batch is how many elements of a support are looked up at a time. Their
-// coordinates are fetched side by side, and they fit into the fastest cache.
+// coordinates are fetched together and fit into the fastest cache.
 const batch = 512
 
-// checkInterval is how many elements are looked up between two looks at ctx.
+// checkInterval is how many elements are looked up between two checks of ctx.
 const checkInterval = 1 << 16
 
-// evaluation is one pass over the support of a query. It computes the answer and
-// collects what the margin depends on.
+// evaluation is one pass over the support of a query. It computes the answer
+// and the data that the margin depends on.
 type evaluation struct {
 	r          *Release
 	ctx        context.Context
@@ -96,13 +97,13 @@ type evaluation struct {
 	light      tally    // the coordinates added, by weight
 	heavy      tally    // the published cells added, by weight
 	table      meetings // Sparse: the coordinates, and which elements share one
-	untilCheck int      // elements until ctx is looked at again
-	cancelled  bool     // ctx was done at the last look
+	untilCheck int      // elements until the next check of ctx
+	cancelled  bool     // ctx was done at the last check
 
 	lastStride uint64 // the distance of the last progression; 0 before the first
 	powers     powers // of the distance of its points
 	weight     int64  // of the elements added last
-	mixed      tally  // the elements that wait, in order, but for those of this weight
+	mixed      tally  // the waiting elements in order, except those of weight
 	values     [batch]int64
 }
 
@@ -117,8 +118,8 @@ type weightCount struct {
 	times  uint64
 }
 
-// add counts coordinates of a weight above 0. It looks for the weight among the
-// last few entries only: few weights follow each other.
+// add counts coordinates of a weight above 0. It searches only the last few
+// entries, since a query changes between few weights at a time.
 func (t *tally) add(weight int64, times uint64) {
 	for i := len(*t) - 1; i >= max(0, len(*t)-8); i-- {
 		if (*t)[i].weight == weight {
@@ -129,8 +130,8 @@ func (t *tally) add(weight int64, times uint64) {
 	*t = append(*t, weightCount{weight, times})
 }
 
-// merged sorts the entries by weight and merges those of one weight. A sum over
-// many keys has each weight many times, far apart.
+// merged sorts the entries by weight and merges equal weights. A sum over many
+// keys has each weight many times, far apart.
 func (t tally) merged() tally {
 	if len(t) < 2 {
 		return t
@@ -162,7 +163,7 @@ func (r *Release) begin(ctx context.Context, m uint64, clipMargin int64) *evalua
 
 // end gives e back to the pool.
 func (e *evaluation) end() {
-	const most = 1 << 18 // elements that met; more are not worth keeping
+	const most = 1 << 18 // larger slices of meetings are not worth keeping
 	if cap(e.table.found) > most {
 		e.table.found, e.table.spare = nil, nil
 	}
@@ -170,7 +171,7 @@ func (e *evaluation) end() {
 	evaluations.Put(e)
 }
 
-// all looks up the support of the query.
+// all adds the support of the query.
 func (e *evaluation) all(q query.Query) error {
 	if e.r.p.Transform == Identity {
 		e.runs(q)
@@ -184,7 +185,7 @@ func (e *evaluation) all(q query.Query) error {
 	return nil
 }
 
-// spend counts n elements as looked up and looks at ctx from time to time.
+// spend counts n elements as looked up and checks ctx from time to time.
 func (e *evaluation) spend(n int) {
 	if e.untilCheck -= n; e.untilCheck <= 0 {
 		e.untilCheck = checkInterval
@@ -221,7 +222,8 @@ func (e *evaluation) published(c published, weight int64) {
 	e.spend(1)
 }
 
-// room returns space for the rows of 1 to n elements of one weight.
+// room returns space for the rows of at least 1 and at most n elements of one
+// weight.
 func (e *evaluation) room(n uint64, weight int64) []signedRow {
 	t := &e.table
 	if len(t.places)-t.looked == batch || len(t.places) == maxTable {
@@ -242,7 +244,8 @@ func (e *evaluation) room(n uint64, weight int64) []signedRow {
 	return t.places[held:]
 }
 
-// turn notes the weight of the elements added last, before the weight changes.
+// turn records the weight of the elements added last, before the weight
+// changes.
 func (e *evaluation) turn() {
 	n := len(e.table.places) - e.table.looked
 	for _, w := range e.mixed {
@@ -253,7 +256,7 @@ func (e *evaluation) turn() {
 	}
 }
 
-// lookUp adds the coordinates of the rows that wait.
+// lookUp adds the coordinates of the waiting rows.
 func (e *evaluation) lookUp() {
 	t := &e.table
 	places := t.places[t.looked:]
@@ -404,7 +407,7 @@ func (e *evaluation) walk(start query.Element, count uint64, weight int64) {
 	}
 }
 
-// between returns the cells whose names lie between two, both included.
+// between returns the cells with first <= name <= last.
 func (h heavyCells) between(first, last query.Element) heavyCells {
 	h = h.from(first)
 	end, found := slices.BinarySearchFunc(h, published{x: last}, byName)
@@ -414,14 +417,14 @@ func (h heavyCells) between(first, last query.Element) heavyCells {
 	return h[:end]
 }
 
-// from returns the cells from the first one on whose name is at least start.
+// from returns the cells with name >= start.
 func (h heavyCells) from(start query.Element) heavyCells {
 	i, _ := slices.BinarySearchFunc(h, published{x: start}, byName)
 	return h[i:]
 }
 
-// wide is a 128-bit signed accumulator for public sums. The caller bounds what it
-// adds below 2^127.
+// wide is a 128-bit signed accumulator for public sums. The caller keeps sums
+// below 2^127.
 type wide struct {
 	hi int64
 	lo uint64

@@ -14,18 +14,18 @@ import (
 //
 //	"dpsqlprj"  version  sections  { name  length  payload }…  SHA-256
 //
-// with version and the number of sections as 16-bit, lengths as 64-bit numbers
-// and names of four bytes; all numbers are little-endian. The checksum covers
-// everything before it and guards against accidents, not against forgery.
-// It has the sections below, in this order, the last one only where heavy cells
-// are published. Versions differ in how records of a universe without codes are
-// named. A reader refuses versions and sections it does not know,
-// so a section can be added without a new version.
+// with version and the number of sections as 16-bit numbers, lengths as 64-bit
+// numbers and names of four bytes. All numbers are little-endian. The checksum
+// covers everything before it. It guards against accidents, not against
+// forgery. The sections below come in this order, the last one only if heavy
+// cells are published. Versions differ in how they name the records of a
+// universe without codes. A reader refuses versions and sections it does not
+// know, so a section can be added without a new version.
 const (
 	magic          = "dpsqlprj"
 	version        = 3
 	versionSummed  = 2
-	versionChained = 1 // the earliest version that is read
+	versionChained = 1 // the earliest version that can be read
 
 	sectionParams = "PARM"
 	sectionMatrix = "MATR"
@@ -45,7 +45,7 @@ type section struct {
 }
 
 // MarshalBinary returns the release as bytes: close to one byte a row for noise
-// of scale up to 17, more for wider noise. It does not fail.
+// of scale up to 17, more for wider noise. It never fails.
 func (r *Release) MarshalBinary() ([]byte, error) {
 	sections := []section{
 		{sectionParams, r.encodeParams()},
@@ -71,10 +71,10 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 	return append(out, sum[:]...), nil
 }
 
-// Unmarshal reads a release over u that MarshalBinary wrote. Bytes that do not
-// verify, and a release over another universe, are corrupt; a version or a
-// section of a later dpsql is unsupported. It copies what it keeps of data and
-// takes no more memory than a small multiple of its length.
+// Unmarshal reads a release over u that MarshalBinary wrote. It refuses as
+// corrupt bytes that do not verify and a release over another universe, and as
+// unsupported a version or a section of a later dpsql. It copies what it keeps
+// of data, and takes no more memory than a small multiple of its length.
 func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 	sections, v, err := openEnvelope(data)
 	if err != nil {
@@ -117,7 +117,7 @@ func openEnvelope(data []byte) (sections map[string][]byte, v uint16, err error)
 	return sections, v, err
 }
 
-// split cuts the body into its sections, which must be those of this version.
+// split cuts the body into its sections. They must be those of this version.
 func split(body []byte, count int) (map[string][]byte, error) {
 	sections := make(map[string][]byte)
 	order := []string{sectionParams, sectionMatrix, sectionCells, sectionHeavy}
@@ -151,7 +151,7 @@ func errNewer(format string, args ...any) error {
 		WithHint("open it with a newer dpsql")
 }
 
-// transforms are the transforms by their number in the format.
+// transforms lists the transforms by their number in the format.
 var transforms = [...]Transform{1: Identity, 2: Sparse, 3: Dense}
 
 // maxLaw bounds the length of the text of a law.
@@ -202,7 +202,7 @@ func (r *Release) decodeParams(b []byte) error {
 	return nil
 }
 
-// digestOf names a universe by its columns' names and declared domains.
+// digestOf returns a digest of a universe's column names and declared domains.
 func digestOf(u *query.Universe) [sha256.Size]byte {
 	h := sha256.New()
 	text := func(s string) {
@@ -263,7 +263,7 @@ func decodeMatrix(u *query.Universe, p Params, v uint16, b []byte) (matrix, erro
 	return m, nil
 }
 
-// forms are the forms of heavy cells by their number in the format.
+// forms lists the forms of heavy cells by their number in the format.
 var forms = [...]Form{1: Clipped, 2: Named}
 
 // heavyHead is the length of the section without the law's text and the cells.
@@ -364,9 +364,9 @@ func inUniverse(u *query.Universe, x query.Element) bool {
 	return !u.Coded() || x.Hi == 0 && x.Lo < u.Size().Uint64()
 }
 
-// encodeVector writes the bytes of a word (1, 2, 4 or 8), a word for every
-// coordinate, the lowest word standing for one that does not fit, and then those
-// coordinates in order as 64-bit numbers.
+// encodeVector writes the bytes of a word (1, 2, 4 or 8), then a word for every
+// coordinate, then the coordinates that do not fit a word, in order, as 64-bit
+// numbers. The lowest word stands for a coordinate that does not fit.
 func encodeVector(v vector) []byte {
 	width := v.width()
 	out := make([]byte, 1, 1+v.len()*uint64(width))
@@ -432,8 +432,7 @@ func decodeVector(n uint64, b []byte) (vector, error) {
 	return v, nil
 }
 
-// encodeBytes is encodeVector for words of one byte, which nearly all sketches
-// have.
+// encodeBytes is encodeVector for words of one byte, the usual case.
 func encodeBytes(out []byte, c *compact[int8]) []byte {
 	var large []byte
 	for i, w := range c.words {

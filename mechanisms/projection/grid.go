@@ -7,15 +7,15 @@ import (
 )
 
 // gridQuantile returns w with P(|S| <= w) >= confidence for the sum S of the
-// profile. The laws are cut at C, where the lost mass counts as outside; the sum
-// of what is left lies beyond B with a probability that counts as outside
-// (Bernstein's inequality); the law of the sum on a circle of more than 2B
-// points then follows from its Fourier transform. So far the promise is strict,
-// up to rounding errors of about 1e-13.
+// profile. It cuts the laws at C and counts the lost mass as outside. By
+// Bernstein's inequality it bounds the probability that the sum of the cut laws
+// lies beyond B, and counts that as outside. It then computes the law of the
+// sum on a circle of more than 2B points from its Fourier transform. So far the
+// promise is strict, up to rounding errors of about 1e-13.
 //
 // Where a step of 1 would need too many points, X is rounded away from 0 to a
-// coarser grid, except what lies within one step of 0, which becomes a normal
-// law of the same variance: rare jumps among many small errors cost little.
+// coarser grid. Values within one step of 0 become a normal law of the same
+// variance instead. So rare jumps among many small errors cost little.
 func (r *Release) gridQuantile(p profile) float64 {
 	g := r.plan(p)
 	return float64(g.step) * float64(r.invert(g, r.product(g, p), p.confidence+g.beyond, r.guess(g, p)))
@@ -42,9 +42,9 @@ type grid struct {
 // maxPoints bounds the circle: 2^15 points take some milliseconds at first.
 const maxPoints = 1 << 15
 
-// plan chooses the grid. It gives away a 2^17th of the mass outside the confidence,
-// or more, up to an eighth, before it takes a step above a 64th of the law's spread.
-// Last it takes larger steps.
+// plan chooses the grid. It starts with a step of at most a 64th of the law's
+// spread, and gives away a 2^17th of the mass outside the confidence, or more,
+// up to an eighth. If that is not enough, it takes larger steps.
 func (r *Release) plan(p profile) grid {
 	rest := 1 - p.confidence
 	step := max(1, smallest(r.laws[0].tail, 0.3)/64)
@@ -62,7 +62,7 @@ func (r *Release) plan(p profile) grid {
 }
 
 // layout returns the grid that gives away the given mass, nine tenths of it by
-// cutting. A grid of too many points is left unfinished.
+// cutting. It leaves a grid of too many points unfinished.
 func (r *Release) layout(p profile, step int64, lost float64) grid {
 	g := grid{step: step, beyond: 0.1 * lost, points: 2 * maxPoints}
 	var terms, variance, largest float64
@@ -103,7 +103,7 @@ func (r *Release) gridVariance(law int, step int64) float64 {
 }
 
 // transform returns the characteristic function of a law on a circle, at the
-// first half of its points and the one after. What lies beyond the cut is lost.
+// first half of its points and the next one. The mass beyond the cut is lost.
 func (r *Release) transform(c circle) []float64 {
 	return remembered(r.widths, r.widths.transforms, maxTransforms, c, func() []float64 {
 		mass, centre := discretise(r.laws[c.law].tail, c.step, c.cut)
@@ -146,8 +146,8 @@ func (r *Release) guess(g grid, p profile) int64 {
 	return int64(normalQuantile(p.confidence) * math.Sqrt(variance) / float64(g.step))
 }
 
-// invert returns the smallest w up to B with P(|S| <= w) >= target, beginning at
-// a guess.
+// invert returns the smallest w up to B with P(|S| <= w) >= target. It starts
+// at a guess.
 func (r *Release) invert(g grid, law []float64, target float64, guess int64) int64 {
 	sines := remembered(r.widths, r.widths.sines, maxTransforms, g.points, func() []float64 { return sineTable(g.points) })
 	enough := func(w int64) bool { return probabilityWithin(law, sines, w) >= target }
@@ -195,12 +195,12 @@ func probabilityWithin(law, sines []float64, w int64) float64 {
 	return sum / float64(n)
 }
 
-// discretise rounds |X| up to a grid, except where it is at most one step. It
-// returns the masses of the points 0 … cut, and the variance in steps² of the mass
-// at point 0.
+// discretise rounds |X| up to a grid, except values of at most one step. It
+// returns the masses of the points 0 … cut, and the variance in steps² of the
+// mass at point 0.
 func discretise(tail func(int64) float64, step, cut int64) (mass []float64, centre float64) {
 	mass = make([]float64, cut+1)
-	first := int64(1) // the first point off the centre
+	first := int64(1) // the first point outside the centre
 	if step > 1 {
 		first = 2
 	}
@@ -265,8 +265,8 @@ func smallest(tail func(int64) float64, mass float64) int64 {
 // Fourier transform of a sequence with a[j] = a[n−j], which is real. n is a power
 // of two, at least 2.
 //
-// Pairs of neighbours are taken as complex numbers: the transform of the half as
-// long sequence holds those of the even and of the odd places.
+// Pairs of neighbours are taken as complex numbers. The transform of this
+// sequence of half the length contains those of the even and of the odd places.
 func evenTransform(a []float64) {
 	half := len(a) / 2
 	c := make([]complex128, half)

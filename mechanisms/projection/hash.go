@@ -13,11 +13,11 @@ import (
 // prime is the Mersenne prime 2^61 − 1, above every code of a coded universe.
 const prime = 1<<61 - 1
 
-// independence is k = 4 of the count sketch's hash functions. With signs that are
-// 4-wise and buckets that are 2-wise independent an answer is unbiased over the
-// seed, and its variance is exactly that under fully random hashing. The law of the
-// error beyond its variance does not follow from it: margins take that from the
-// sketch. More independence would cost time and gain nothing.
+// independence is k = 4 of the count sketch's hash functions. Signs that are
+// 4-wise and buckets that are 2-wise independent make an answer unbiased over
+// the seed, with exactly the variance of fully random hashing. They do not
+// determine the law of the error beyond its variance: margins take that from
+// the sketch. More independence would cost time and gain nothing.
 const independence = 4
 
 // polynomial is a random polynomial of degree below 4 over the integers modulo
@@ -33,9 +33,9 @@ func drawPolynomial(src *noise.Source) (p polynomial, err error) {
 	return p, nil
 }
 
-// at returns the value at x < 2^61 − 1. Only the last sum is reduced: with x in
-// 61 bits and coefficients below p, a product of v takes it to less than
-// v + 2^61, so that three steps end below 7·2^61.
+// at returns the value at x < 2^61 − 1. Only the last sum is reduced. With x in
+// 61 bits and coefficients below p, a product of v leads to less than v + 2^61,
+// so three steps end below 7·2^61.
 func (p *polynomial) at(x uint64) uint64 {
 	x <<= 3 // so that the high word of a product is its quotient by 2^61
 	high, low := bits.Mul64(p[3], x)
@@ -44,7 +44,8 @@ func (p *polynomial) at(x uint64) uint64 {
 	return fold(high + low>>3 + p[0])
 }
 
-// halved returns the polynomial of half the values, modulo 2^61 − 1.
+// halved returns the polynomial whose values are half those of p, modulo 2^61 −
+// 1.
 func (p *polynomial) halved() (h polynomial) {
 	for i, c := range p {
 		h[i] = mulMod(c, (prime+1)/2)
@@ -108,7 +109,8 @@ func drawCountSketch(rows uint64, coded bool, src *noise.Source) (*countSketch, 
 	return c, nil
 }
 
-// reduced reports whether all numbers modulo 2^61 − 1 are below it.
+// reduced reports whether all numbers that are taken modulo 2^61 − 1 are below
+// it.
 func (c *countSketch) reduced() bool {
 	linear := !c.coded && !c.chained
 	return c.bucket.reduced() && c.sign.reduced() && (!linear || max(c.key[0], c.key[1]) < prime)
@@ -132,16 +134,16 @@ func (c *countSketch) point(x query.Element) uint64 {
 
 func (c *countSketch) atPoint(x uint64) signedRow { return c.place(c.bucket.at(x), c.sign.at(x)) }
 
-// place returns the row and the sign of two hash values.
+// place returns the row and the sign that two hash values stand for.
 func (c *countSketch) place(bucket, sign uint64) signedRow {
 	row, _ := bits.Mul64(bucket<<3, c.rows)
 	return signedRow(row | sign<<63)
 }
 
 // inner maps a 128-bit name below 2^61 − 1 by a random linear function of its
-// halves: two names whose halves differ modulo 2^61 − 1 meet with probability
-// 2^-61 (Carter and Wegman 1979). Names at one distance, as those of a box, have
-// points at one distance.
+// halves. Two names whose halves differ modulo 2^61 − 1 meet with probability
+// 2^-61 (Carter and Wegman 1979). The names of a box are at constant distances,
+// and so are their points.
 func (c *countSketch) inner(x query.Element) uint64 {
 	return addMod(mulMod(c.key[0], fold(x.Lo)), mulMod(c.key[1], fold(x.Hi)))
 }
@@ -149,7 +151,7 @@ func (c *countSketch) inner(x query.Element) uint64 {
 // fold returns x modulo 2^61 − 1.
 func fold(x uint64) uint64 { return addMod(x&prime, x>>61) }
 
-// hashed is inner for releases of version 1, by a keyed hash.
+// hashed is inner for releases of version 1. It uses a keyed hash.
 func (c *countSketch) hashed(x query.Element) uint64 {
 	var name [16]byte
 	binary.LittleEndian.PutUint64(name[:], x.Lo)
@@ -157,15 +159,15 @@ func (c *countSketch) hashed(x query.Element) uint64 {
 	return siphash.Hash(c.key[0], c.key[1], name[:]) % prime
 }
 
-// matrix is the public description of A, drawn before any cell is seen.
+// matrix is the public description of A. It is drawn before any cell is seen.
 type matrix struct {
-	key     [16]byte     // of the fingerprints that name elements of a universe without codes
-	version uint16       // that it is stored under
+	key     [16]byte     // of the coder, for a universe without codes
+	version uint16       // of the stored format
 	sketch  *countSketch // Sparse
 	signs   signs        // Dense
 }
 
-// newCoder returns a coder that names elements.
+// newCoder returns the coder that names elements.
 func (m *matrix) newCoder(u *query.Universe) query.Coder {
 	switch m.version {
 	case versionChained:
@@ -196,22 +198,23 @@ func drawMatrix(u *query.Universe, p Params, src *noise.Source) (matrix, error) 
 // The third differences of a polynomial of degree 3 are constant, so a step is
 // three additions, where an evaluation is three multiplications.
 //
-// It works in fractions of the modulus p: a value v is kept as about 2^64·v/p, so
-// that additions modulo p are those of the machine. Rounding (see slack) leaves a
-// row undecided once in some hundred thousand steps; that row is computed exactly.
+// It works in fractions of the modulus p: a value v is kept as about 2^64·v/p,
+// so that additions modulo p are machine additions. Rounding (see slack) leaves
+// a row undecided once in some hundred thousand steps. Such a row is computed
+// exactly.
 //
-// What it saves: a third of the time of an answer over many elements, 29 ms
-// instead of 42 at m = 2^20, and with it of every statement whose groups add up to
-// as many (go test -bench 'BenchmarkAnswer/m=1048576_in_runs').
+// It saves a third of the time of an answer over many elements, 29 ms instead
+// of 42 at m = 2^20, and so of every statement whose groups add up to as many
+// (go test -bench 'BenchmarkAnswer/m=1048576_in_runs').
 type walk [independence]uint64
 
 // maxWalk is the number of points of a walk.
 const maxWalk = 256
 
 // slack bounds the error of a fraction in a walk. Each difference is rounded
-// down by less than 2 units, and after n < 256 steps the errors add up to less
-// than 2·(1 + n + C(n,2) + C(n,3)) < 2^22.5; 8 more units are lost where 2^64·v/p
-// stands for 8v. So the exact number lies in [fraction, fraction + slack).
+// down by less than 2 units. After n < 256 steps the errors add up to less than
+// 2·(1 + n + C(n,2) + C(n,3)) < 2^22.5. Taking 2^64·v/p for 8v loses 8 more
+// units. So the exact number lies in [fraction, fraction + slack).
 const slack = 1 << 23
 
 // fraction returns 2^64·v/p, rounded down by less than 2 units.
@@ -255,8 +258,8 @@ func powersOf(stride uint64) powers {
 // shortWalk is the length below which points are evaluated one by one.
 const shortWalk = 6
 
-// powers returns the powers of the distance between the points of names that are
-// stride apart.
+// powers returns the powers of the distance between the points of two names
+// that differ by stride.
 func (c *countSketch) powers(stride uint64) powers {
 	if c.coded {
 		return powersOf(stride)
@@ -264,8 +267,9 @@ func (c *countSketch) powers(stride uint64) powers {
 	return powersOf(mulMod(c.key[0], stride))
 }
 
-// places sets dst to the rows of a progression of points from start on, modulo p,
-// and returns the point after the last. s has the powers of their distance.
+// places sets dst to the rows of a progression of points from start on, modulo
+// p, and returns the point after the last. s holds the powers of their
+// distance.
 func (c *countSketch) places(dst []signedRow, start uint64, s *powers) uint64 {
 	for len(dst) >= shortWalk {
 		bucket, sign := c.bucket.walk(start, s), c.half.walk(start, s)

@@ -10,22 +10,22 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Form is the way in which heavy cells are told from light ones.
+// Form is the way in which heavy cells are separated from light ones.
 type Form string
 
 const (
 	// Whole has no heavy cells: every cell is hashed with its whole count.
 	Whole Form = ""
 	// Clipped splits each count by value: min(D, c) is hashed, and the cell is
-	// published if its excess over c is seen through the noise.
+	// published if its noisy excess over c reaches the threshold.
 	Clipped Form = "clip"
-	// Named publishes cells whose whole count is seen through the noise of a
-	// first step, with a second draw, and hashes the others.
+	// Named publishes the cells whose noisy whole count reaches the threshold
+	// in a first step, with a second draw of noise. It hashes the others.
 	Named Form = "named"
 )
 
-// Heavy are the parameters of heavy cells, which collide expensively in a
-// sketch and are published apart from it.
+// Heavy holds the parameters of heavy cells. In a sketch they collide
+// expensively, so they are published apart from it.
 //
 // Privacy. Let L be the rows of a unit, D and D′ neighbours with D′ = D + w,
 // w ≥ 0, Σw ≤ L.
@@ -119,12 +119,13 @@ type published struct {
 	noisy int64
 }
 
-// judge decides how much of one cell of the database goes into the sketch and
-// whether the cell is published. The count must be whole. Nothing is drawn for a
-// cell of excess 0 (or, when Named, without rows).
+// judge decides how much of one cell's count goes into the sketch and whether
+// the cell is published. The count must be whole. judge draws nothing for a
+// cell of excess 0 (when Named, for a cell without rows).
 //
-// The light part of a published cell is exactly the clip. It is not added to the
-// sketch: taking it out again, once it is public, would give the same integers.
+// The light part of a published cell is exactly the clip. It is not added to
+// the sketch, since removing it again, once it is public, would give the same
+// integers.
 func (p Params) judge(count int64, src *noise.Source) (light int64, noisy int64, heavy bool, err error) {
 	light = count
 	compared := p.Law
@@ -161,16 +162,16 @@ func noised(count int64, law noise.Law, src *noise.Source) (int64, error) {
 	return count + draw, nil
 }
 
-// heavyCells are the published cells, ascending by name. The order in which they
-// were found would tell of the rows.
+// heavyCells are the published cells, ascending by name. The order in which
+// they were found would reveal something about the rows.
 type heavyCells []published
 
 func byName(a, b published) int {
 	return cmp.Or(cmp.Compare(a.x.Hi, b.x.Hi), cmp.Compare(a.x.Lo, b.x.Lo))
 }
 
-// sorted sorts the cells by name. A cell that came twice is an error, since its
-// excess was taken twice.
+// sorted sorts the cells by name. It returns an error if a cell came twice,
+// since its excess was then taken twice.
 func (h heavyCells) sorted() error {
 	slices.SortFunc(h, byName)
 	for i := 1; i < len(h); i++ {
@@ -190,11 +191,11 @@ func (h heavyCells) largest(clip int64) (most int64) {
 	return most
 }
 
-// lift gives the expected excess of an unpublished cell over the clip, by its light
-// estimate. Without it every cell within the threshold of the clip would be
-// estimated too low, and queries that follow the rows would add these errors up. It
-// is the posterior mean if all counts about the clip are equally likely. Whatever
-// the counts are, it is computed from what is public.
+// lift is the expected excess of an unpublished cell over the clip, given its
+// light estimate. Without it, every cell within the threshold of the clip would
+// be estimated too low, and queries that follow the rows would add up these
+// errors. It is the posterior mean if all counts around the clip are equally
+// likely. Whatever the counts are, it is computed from public values.
 //
 // With k the light estimate less the clip, a cell of count c + e, e ≥ 0, is seen
 // there and unpublished with probability P(ν = k)·P(ν < t − e), and one of count
@@ -236,7 +237,7 @@ func (l lift) at(light int64) float64 {
 	if light < l.from {
 		return 0
 	}
-	k := min(light-l.clip, l.clip) // beyond, the lift is the same
+	k := min(light-l.clip, l.clip) // beyond, the lift is constant
 	above := l.tail(k + 1)
 	here := l.tail(k) - above
 	if !(here > 0) {

@@ -12,12 +12,12 @@ import (
 	"dpsql/query"
 )
 
-// margin returns the half-width w, in counts, of an interval around the answer
-// that holds the true count Σ weight·D with about the given confidence, over
-// the draws of matrix and noise, for a query chosen without looking at the
-// matrix. It is computed from the release alone and costs no privacy. It is the
-// smallest such integer for an error that is a sum of independent coordinates, but
-// for the cases below:
+// margin returns the half-width w, in counts, of an interval around the answer.
+// The interval holds the true count Σ weight·D with about the given confidence,
+// over the draws of matrix and noise, for a query chosen without looking at the
+// matrix. The margin is computed from the release alone and costs no privacy.
+// It is the smallest such integer for a sum of independent coordinates of these
+// laws, and is widened in the last two cases:
 //
 //   - Identity: each with the law of the noise.
 //   - Sparse: each with the law of a random coordinate û of the sketch,
@@ -43,9 +43,9 @@ func (e *evaluation) margin(m uint64, confidence float64) float64 {
 	return w
 }
 
-// escaped returns the weight of one cell that may be about the clip though its
-// light estimate is not. Such a cell is allowed for where collisions as large as
-// half the clip are not rare enough for the confidence.
+// escaped returns the largest weight of a cell that may be near the clip
+// although its light estimate is not. One such cell is allowed for if
+// collisions as large as half the clip are not rare enough for the confidence.
 func (e *evaluation) escaped(confidence float64) (most float64) {
 	h := e.r.p.Heavy
 	if h.Form != Clipped || e.r.laws[0].quantile(confidence) <= h.Clip/2 {
@@ -57,11 +57,11 @@ func (e *evaluation) escaped(confidence float64) (most float64) {
 	return most
 }
 
-// clipMargin returns the light estimate from which on an unpublished cell may have
-// lost an excess: the clip less the margin of one cell. The margin is taken at a
-// confidence of 0.95 or more: at less, too many of many cells would escape. (Of each
-// fortieth that does, t − 1 is lost at most, and the others have x too much.) It is
-// half the clip at most; see escaped.
+// clipMargin returns the light estimate from which on an unpublished cell may
+// have lost an excess: the clip minus the margin of one cell, but at least half
+// the clip; see escaped. The margin is taken at a confidence of 0.95 or more.
+// At less, too many cells would escape. (Of every fortieth cell that does, at
+// most t − 1 is lost, and the others have x too much.)
 func (r *Release) clipMargin(confidence float64) int64 {
 	if r.p.Heavy.Form != Clipped {
 		return neverReached
@@ -70,8 +70,8 @@ func (r *Release) clipMargin(confidence float64) int64 {
 	return c - min(r.laws[0].quantile(max(confidence, 0.95)), c/2)
 }
 
-// factors returns the coordinates that add up to the error, and what crowded
-// buckets add to it.
+// factors returns the coordinates that add up to the error, and the addition
+// for crowded buckets.
 func (e *evaluation) factors(m uint64) (factors []factor, crowd float64) {
 	e.light, e.heavy = e.light.merged(), e.heavy.merged()
 	for _, t := range e.light {
@@ -87,18 +87,19 @@ func (e *evaluation) factors(m uint64) (factors []factor, crowd float64) {
 	return e.crowded(factors, lights, m)
 }
 
-// crowded replaces the factors of elements that share a bucket b: with the
-// signed weight sum c and the square sum s they err like c copies of û, but never
-// less than weights that do not cancel would, that is like the weights one by
-// one.
+// crowded replaces the factors of elements that share a bucket. Let c be the
+// sum of their signed weights and s the sum of their squares. They err like c
+// copies of û, but never less than the weights one by one would, as if they did
+// not cancel.
 //
 // That is right for a query chosen without looking at the matrix: its elements
-// meet rarely, and in buckets without records. Somebody who looks can choose
-// elements that meet where a record is; its count D is then taken c times instead
-// of once, or not at all. The bucket shows it: û is about ±D. So max(|c|, √s)·|û|,
-// which bounds that error, is added for as many meetings as exceed those of chance,
-// the worst first. (There is no such bound against a list made with knowledge of
-// several records that meet: their counts cancel in the sketch.)
+// rarely meet, and if so in buckets without records. Somebody who looks can
+// choose elements that meet where a record is. Its count D is then taken c
+// times instead of once, or not at all. The bucket shows it: û is about ±D. So
+// crowded adds max(|c|, √s)·|û|, which bounds that error, for as many meetings
+// as exceed those of chance, the worst first. (There is no such bound against a
+// list made with knowledge of several records that meet: their counts cancel in
+// the sketch.)
 //
 // The first of the factors are those of the light part, by ascending weight.
 func (e *evaluation) crowded(factors []factor, lights int, m uint64) ([]factor, float64) {
@@ -127,8 +128,8 @@ func (e *evaluation) crowded(factors []factor, lights int, m uint64) ([]factor, 
 	return factors, 0
 }
 
-// shifts returns the sum of the buckets' shifts, without the smallest ones that are
-// forgiven.
+// shifts returns the sum of the buckets' shifts without the smallest ones, as
+// many as are forgiven.
 func (e *evaluation) shifts(forgiven int) (sum float64) {
 	var shifts []float64
 	e.table.eachBucket(func(bucket []term, c int64, s float64) {
@@ -150,10 +151,10 @@ func dropFactor(factors []factor, weight int64) {
 	}
 }
 
-// Predict returns the margin that an answer to q can be expected to have. It uses
-// sizes alone, in constant time, and does not look at the support: published and
-// crowded cells are not known to it. It is the margin itself for an identity release
-// and a query without weights.
+// Predict returns the margin to expect of an answer to q. It takes constant
+// time: it uses sizes alone and does not look at the support, so it ignores
+// published and crowded cells. For an identity release and a query without
+// weights it is the margin itself.
 func (r *Release) Predict(q query.Query, confidence float64) (float64, error) {
 	m, err := r.accepts(q, confidence)
 	if err != nil || m == 0 {
@@ -166,11 +167,12 @@ func (r *Release) Predict(q query.Query, confidence float64) (float64, error) {
 	return r.sumQuantile([]factor{{0, int64(weight), m}}, confidence), nil
 }
 
-// maxFactor bounds the factors of a sum whose law is computed; larger ones are
-// rounded up to one of 32 multiples of a unit.
+// maxFactor bounds the factors of a sum whose law is computed. Larger factors
+// are rounded up to one of 32 multiples of a unit.
 const maxFactor = 32
 
-// factor is a number of independent coordinates of one law and with one factor.
+// factor is a number of independent coordinates of one law, and the factor they
+// share.
 type factor struct {
 	law   int   // number of the law
 	value int64 // above 0
@@ -194,8 +196,8 @@ func (p *profile) each(use func(law, factor int, times float64)) {
 	}
 }
 
-// widths remembers quantiles and the transforms of the laws that they are computed
-// from. A first quantile takes milliseconds (BenchmarkMarginSparse64First).
+// widths caches quantiles and the transforms of the laws from which they are
+// computed. A first quantile takes milliseconds (BenchmarkMarginSparse64First).
 type widths struct {
 	normal     lastCall[normalAt, float64] // quantiles of sums that are nearly normal
 	mu         sync.Mutex
@@ -211,13 +213,14 @@ func newWidths() *widths {
 	return &widths{found: make(map[profile]float64), transforms: make(map[circle][]float64), sines: make(map[int][]float64)}
 }
 
-// get returns the quantile of a profile, found by find if it is not known yet.
+// get returns the quantile of a profile. It calls find if the quantile is not
+// cached.
 func (w *widths) get(p profile, find func() float64) float64 {
 	return remembered(w, w.found, maxWidths, p, find)
 }
 
-// remembered returns what a map holds under a key, computed if it is not there yet. A
-// map of most entries starts anew.
+// remembered returns the map's value at a key, and computes it if it is
+// missing. A map of most entries is emptied first.
 func remembered[K comparable, V any](w *widths, m map[K]V, most int, key K, compute func() V) V {
 	w.mu.Lock()
 	v, known := m[key]
@@ -238,8 +241,8 @@ func remembered[K comparable, V any](w *widths, m map[K]V, most int, key K, comp
 // maxTransforms bounds the transforms kept, of up to 128 KiB each.
 const maxTransforms = 64
 
-// sumQuantile returns the smallest w, or one hardly larger, with
-// P(|Σ factor·X| <= w) >= confidence, for independent X of the release's laws.
+// sumQuantile returns the smallest w, or one slightly larger, with P(|Σ
+// factor·X| <= w) >= confidence, for independent X of the release's laws.
 func (r *Release) sumQuantile(factors []factor, confidence float64) float64 {
 	if len(factors) == 0 {
 		return 0
@@ -260,7 +263,7 @@ func (r *Release) sumQuantile(factors []factor, confidence float64) float64 {
 // computed.
 const exactTerms = 64
 
-// normal returns the law of the sum in units, where it is so near a normal one
+// normal returns the law of the sum in units, if it is so near a normal law
 // that it need not be computed.
 func (r *Release) normal(factors []factor, unit float64) (nearNormal, bool) {
 	var terms uint64
@@ -275,15 +278,15 @@ func (r *Release) normal(factors []factor, unit float64) (nearNormal, bool) {
 	return n, terms > exactTerms && variance >= 16 && math.Abs(n.kurtosis) <= almostNormal
 }
 
-// normalAt names a quantile of a nearly normal law.
+// normalAt is the key of a quantile of a nearly normal law.
 type normalAt struct {
 	nearNormal
 	confidence float64
 }
 
-// unitOf returns the unit in which factors, which are positive, are expressed:
-// their greatest common divisor, or where that leaves factors above maxFactor a
-// multiple of it.
+// unitOf returns the unit in which the positive factors are expressed: their
+// greatest common divisor, or a multiple of it if factors in that unit would
+// exceed maxFactor.
 func unitOf(factors []factor) (unit int64) {
 	var largest int64
 	for _, f := range factors {
@@ -310,8 +313,9 @@ func normalQuantile(confidence float64) float64 {
 	return math.Sqrt2 * math.Erfcinv(1-confidence)
 }
 
-// almostNormal is the excess kurtosis up to which Edgeworth's first correction
-// gives the law of a sum within about a hundredth of a tail of 1/1000.
+// almostNormal is the largest excess kurtosis at which Edgeworth's first
+// correction gives the law of a sum to within about a hundredth of a tail of
+// 1/1000.
 const almostNormal = 0.05
 
 // nearNormal is the law of a sum of many independent integers near a normal one.
@@ -360,8 +364,8 @@ func noiseOf(law noise.Law) *coordinate {
 	return c
 }
 
-// moment4 returns E X⁴ = Σ_k (k⁴ − (k−1)⁴)·P(|X| >= k), in larger steps for wide
-// laws: it serves for a correction only.
+// moment4 returns E X⁴ = Σ_k (k⁴ − (k−1)⁴)·P(|X| >= k). It sums wide laws in
+// larger steps, since the result serves only for a correction.
 func (c *coordinate) moment4() (sum float64) {
 	deviation := math.Sqrt(c.variance)
 	step := max(1, math.Floor(deviation/50))
@@ -385,7 +389,7 @@ type summary struct {
 	meanSquare float64   // V = mean û²
 	kurtosis   float64   // mean û⁴/V² − 3, 0 for a normal law
 	largest    int64     // max |û|
-	atLeast    []float64 // by bin: the fraction of coordinates with |û| in it or in a later one
+	atLeast    []float64 // by bin: the fraction of coordinates with |û| in this bin or a later one
 }
 
 // exactBins is the number of absolute values that have a bin of their own;
@@ -451,9 +455,9 @@ func (s *summary) coordinate(noise *coordinate) *coordinate {
 	}
 }
 
-// lastCall remembers the value of a function at its last argument: statements ask for
-// one confidence, and often for one number of records. Its zero value is ready for
-// concurrent use.
+// lastCall caches the value of a function at its last argument. Statements ask
+// for one confidence, and often for one number of records. The zero lastCall is
+// ready for concurrent use.
 type lastCall[K comparable, V any] struct {
 	known atomic.Pointer[outcome[K, V]]
 }
@@ -463,7 +467,8 @@ type outcome[K comparable, V any] struct {
 	value V
 }
 
-// get returns the function's value at key, by find if it is not the last one.
+// get returns the function's value at key. It calls find unless key is the last
+// argument.
 func (l *lastCall[K, V]) get(key K, find func() V) V {
 	if o := l.known.Load(); o != nil && o.key == key {
 		return o.value

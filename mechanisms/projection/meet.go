@@ -7,28 +7,29 @@ import (
 	"slices"
 )
 
-// maxTable is the largest number of elements among which meetings are looked
-// for at a time; a longer support is taken in parts.
+// maxTable is the largest number of elements that are searched for meetings at
+// a time. A longer support is searched in parts.
 const maxTable = 1 << 20
 
 // meetings finds elements of a support that share a coordinate of the sketch.
 //
-// Each coordinate takes a slot, a bit, of a table with 64 or more slots an element
-// (or one for each coordinate, where that is less). A slot is rarely taken twice,
-// and mostly nothing else has to be done. A second pass then searches the elements
-// of the slots that were taken twice. Slots are chosen by a multiplier of the
-// process's own: the matrix is public, and a query could be made to fill one slot.
+// Each coordinate takes a slot, a bit, of a table with at least 64 slots an
+// element, or one slot a coordinate if that is less. A slot is rarely taken
+// twice, so usually nothing else has to be done. Otherwise a second pass
+// searches the elements of the slots that were taken twice. A multiplier of the
+// process chooses the slots: the matrix is public, so without it a query could
+// be made to fill one slot.
 //
-// What the slots save: half of the time of an answer, 14 us instead of 33 at
-// m = 1,000, and 27 ms instead of 81 at m = 2^20, where all elements are sorted
-// instead (go test -bench 'BenchmarkAnswer/m=(1000|1048576)_in').
+// The slots save half of the time of an answer, 14 us instead of 33 at m =
+// 1,000 and 27 ms instead of 81 at m = 2^20, over sorting all elements (go test
+// -bench 'BenchmarkAnswer/m=(1000|1048576)_in').
 type meetings struct {
 	rows, factor uint64      // of the sketch, and the process's multiplier
 	taken        []uint64    // slots, a bit each
 	salt         uint64      // a slot is a coordinate times the salt,
 	shift        uint        // shifted by this: its high bits
 	places       []signedRow // of the elements, in order
-	looked       int         // of these, how many have their slots
+	looked       int         // the number of places that have their slots
 	weights      []weightCount
 	twice        []uint64 // coordinates whose slots were taken
 	found        []term   // all elements of coordinates with more than one
@@ -41,7 +42,7 @@ type term struct {
 	weight int64
 }
 
-// mostSlots bounds the slots, which are to stay in the processor's cache.
+// mostSlots bounds the slots, so that they stay in the processor's cache.
 const mostSlots = 1 << 23
 
 // expect makes room for m elements of a sketch of the given rows.
@@ -63,7 +64,7 @@ func (t *meetings) forget() {
 	t.found = t.found[:0]
 }
 
-// weigh notes the weight of the n rows added last.
+// weigh records the weight of the n rows added last.
 func (t *meetings) weigh(weight int64, n uint64) {
 	if last := len(t.weights) - 1; last >= 0 && t.weights[last].weight == weight {
 		t.weights[last].times += n
@@ -72,7 +73,7 @@ func (t *meetings) weigh(weight int64, n uint64) {
 	t.weights = append(t.weights, weightCount{weight, n})
 }
 
-// look gives the rows added last their slots.
+// look takes slots for the rows added last.
 func (t *meetings) look() {
 	for places := t.places[t.looked:]; ; {
 		n := t.take(places)
@@ -85,9 +86,9 @@ func (t *meetings) look() {
 	t.looked = len(t.places)
 }
 
-// take takes the slots of places up to the first that is taken already, and
-// returns its index, or len(places). (A loop that does nothing else keeps all in
-// registers.)
+// take takes the slots of places up to the first that is already taken, and
+// returns its index, or len(places). A loop that does nothing else keeps
+// everything in registers.
 func (t *meetings) take(places []signedRow) int {
 	taken, salt, shift := t.taken, t.salt, t.shift&63
 	last := uint64(len(taken) - 1) // a power of 2 less 1
@@ -116,8 +117,9 @@ func (t *meetings) find(places []signedRow) int {
 	return len(places)
 }
 
-// slots empties the table and sets its size to at least some slots, but to no more
-// than fit into the cache. Where there are as many slots as rows, a slot is a row.
+// slots empties the table and sets its size: at least the given number of
+// slots, but no more than fit into the cache. If there are as many slots as
+// rows, a slot is a row.
 func (t *meetings) slots(some, rows, salt uint64) {
 	n := max(6, min(bits.Len64(some-1), bits.Len64(mostSlots-1)))
 	if rows <= 1<<n {
@@ -129,8 +131,8 @@ func (t *meetings) slots(some, rows, salt uint64) {
 	clear(t.taken)
 }
 
-// search finds the elements that share a coordinate among those held. It orders
-// them by coordinate, and those of one coordinate as they came.
+// search finds the held elements that share a coordinate. It orders them by
+// coordinate, and keeps the order of those of one coordinate.
 func (t *meetings) search() {
 	if len(t.twice) == 0 {
 		return
@@ -157,8 +159,8 @@ func (t *meetings) search() {
 	t.found = t.found[:first+len(kept)]
 }
 
-// anyShared reports whether two of the terms share a coordinate. Of more than 32
-// terms it does not look, and reports true.
+// anyShared reports whether two of the terms share a coordinate. For more than
+// 32 terms it reports true without looking.
 func anyShared(terms []term) bool {
 	if len(terms) > 32 {
 		return true
@@ -173,8 +175,8 @@ func anyShared(terms []term) bool {
 	return false
 }
 
-// suspect adds the elements of slots that were taken twice to those found, and a
-// few more: the slots of this second pass are fewer.
+// suspect adds to the found elements those of slots that were taken twice. It
+// adds a few others too, since this second pass has fewer slots.
 func (t *meetings) suspect() {
 	t.slots(max(1<<12, 64*uint64(len(t.twice))), t.rows, t.factor)
 	for _, row := range t.twice {
@@ -193,8 +195,8 @@ func (t *meetings) suspect() {
 	}
 }
 
-// eachBucket splits the elements found by coordinate and hands over those of
-// each with c, the sum of their weights, and s, the sum of the squares.
+// eachBucket splits the found elements by coordinate, and passes each bucket to
+// use with c, the sum of its weights, and s, the sum of their squares.
 func (t *meetings) eachBucket(use func(bucket []term, c int64, s float64)) {
 	t.spare = sortTerms(t.found, t.spare)
 	for terms := t.found; len(terms) > 0; {
@@ -212,9 +214,9 @@ func (t *meetings) eachBucket(use func(bucket []term, c int64, s float64)) {
 	}
 }
 
-// sortTerms sorts terms by row, those of one row in their order, with the help
-// of memory for as many: a digit of eleven bits at a time, or directly if they
-// are few. It returns the memory, for the next time.
+// sortTerms sorts terms by row and keeps the order within a row. It sorts by
+// digits of eleven bits with spare as scratch memory, or directly if the terms
+// are few. It returns the memory for the next call.
 func sortTerms(terms, spare []term) []term {
 	byRow := func(a, b term) int { return cmp.Compare(a.row, b.row) }
 	if slices.IsSortedFunc(terms, byRow) {
@@ -250,9 +252,9 @@ func sortTerms(terms, spare []term) []term {
 	return spare
 }
 
-// toleratedMeetings returns a number of meetings that a query of m elements rarely exceeds
-// if it was chosen without looking at the matrix: they are about Poisson with mean
-// m²/2T.
+// toleratedMeetings returns a number of meetings that a query of m elements
+// rarely exceeds if it was chosen without looking at the matrix. The number of
+// meetings is then about Poisson with mean m²/2T.
 func toleratedMeetings(m, rows uint64) int {
 	mean := float64(m) * float64(m-1) / (2 * float64(rows))
 	return int(min(mean+2*math.Sqrt(mean), 1<<40))

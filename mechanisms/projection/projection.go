@@ -7,12 +7,13 @@
 // T×|X| matrix with independent integer noise on every coordinate, and the
 // public description of the matrix. A query q is answered by ⟨Aq, A·D + ν⟩.
 //
-// What it promises: the matrix is drawn before a cell is seen, one unit of
-// count changes the sketch by 1 in one coordinate (identity, sparse) or by ±1
-// in each of the T coordinates of √T·A·D (dense), and every coordinate gets an
-// exact integer draw of the given law. Heavy cells of a sparse release are published apart, as Heavy
-// says and proves. What it does not: it neither calibrates nor charges. The
-// caller chooses the laws for its ε and δ, and has paid before it calls.
+// What it promises: the matrix is drawn before a cell is seen. One unit of
+// count changes the sketch by 1 in one coordinate (identity, sparse), or by ±1
+// in each of the T coordinates of √T·A·D (dense). Every coordinate gets an
+// exact integer draw of the given law. Heavy cells of a sparse release are
+// published apart; see Heavy for the proof. What it does not: it neither
+// calibrates nor charges. The caller chooses the laws for its ε and δ, and must
+// have paid.
 package projection
 
 import (
@@ -37,8 +38,8 @@ const (
 	Dense Transform = "dense"
 )
 
-// MaxRows bounds T. How much memory a release may take, 1 to 8 bytes a row, is
-// for the caller to decide, before it pays.
+// MaxRows bounds T. The caller decides before it pays how much memory a release
+// may take, 1 to 8 bytes a row.
 const MaxRows = 1 << 32
 
 // MaxIndependence bounds r. Algorithm 2 asks for 2 ln(kT/2β).
@@ -53,14 +54,15 @@ type Params struct {
 	// Law is the noise of one integer coordinate: of A·D for Identity and
 	// Sparse, of √T·A·D for Dense. It is already scaled by the sensitivity.
 	Law noise.Law
-	// Independence is r of a Dense matrix: even, and at least 4, without which
-	// the variance of an answer has no bound. Ignored otherwise.
+	// Independence is r of a Dense matrix, which must be even and at least 4:
+	// below 4 the variance of an answer has no bound. Other transforms ignore
+	// it.
 	Independence int
-	// Bulk draws the noise from a noise.Table, unless the law is too wide for one.
-	// Both samplers are exact; a table is quicker.
+	// Bulk draws the noise from a noise.Table, unless the law is too wide for
+	// one. Both samplers are exact; a table is faster.
 	Bulk bool
-	// Heavy says what becomes of cells too large to be hashed. It is for Sparse
-	// only; the zero Heavy hashes them all.
+	// Heavy says how to treat cells too large to be hashed. It is for Sparse
+	// only. The zero Heavy hashes every cell.
 	Heavy Heavy
 }
 
@@ -100,9 +102,9 @@ func (p Params) check(u *query.Universe) error {
 //	4·64²·ln(4k/β)·(m^{3/2}/2 + n⁴/(2√m) + √m·n²),
 //
 // for a database of n records and k queries of sparsity m, all answered within
-// the theorem's α with probability 1 − β. It is 1.9e20 at n = 1e4, m = 64,
-// k = 1e6, β = 0.05. The theorem's proof needs 2√m times less, and privacy does
-// not depend on T.
+// the theorem's α with probability 1 − β. It is 1.9e20 at n = 1e4, m = 64, k =
+// 1e6, β = 0.05. The theorem's proof needs a T that is smaller by 2√m, and
+// privacy does not depend on T.
 func PaperRows(n, m, k, beta float64) float64 {
 	root := math.Sqrt(m)
 	return 4 * 64 * 64 * math.Log(4*k/beta) * (m*root/2 + n*n*n*n/(2*root) + root*n*n)
@@ -119,7 +121,7 @@ func PaperIndependence(k, rows, beta float64) int {
 	return int(min(r, MaxIndependence))
 }
 
-// scaleBits is how many binary places a scale of PaperLaplaceScale has.
+// scaleBits is the number of binary places of a PaperLaplaceScale.
 const scaleBits = 20
 
 // PaperLaplaceScale returns the scale √(8T ln(1/δ))/ε, rounded up, of the
@@ -217,7 +219,7 @@ func (r *Release) sparsity(q query.Query) (uint64, error) {
 	return 0, sqlerr.New(sqlerr.Uncovered, "the support of the query, %v records, is too large to enumerate", m)
 }
 
-// maxSupport is the largest support that is enumerated; nobody waits for so many.
+// maxSupport is the largest support that is enumerated. Nobody waits for more.
 const maxSupport = 1 << 32
 
 // sameUniverse reports whether two universes have the same columns.

@@ -2,27 +2,28 @@ package projection
 
 import "math"
 
-// vector is a vector of integers most of which are small. add reports false,
-// and changes nothing, when a coordinate would leave ±(2^63 − 1). Reads may be
-// concurrent, writes may not.
+// vector is a vector of integers of which most are small. add reports false and
+// changes nothing when a coordinate would leave ±(2^63 − 1). Reads may be
+// concurrent; writes may not.
 type vector interface {
 	len() uint64
 	at(i uint64) int64
 	add(i uint64, delta int64) bool
 	addAll(first uint64, deltas []int64) bool // to consecutive coordinates
-	// tally calls use with the values of the coordinates and how many have each;
-	// a value can come several times.
+	// tally calls use with the values of the coordinates and how many have
+	// each. A value can come several times.
 	tally(use func(x int64, times uint64))
 	width() int // bytes a coordinate takes when it is small
 	// span returns the sum of n coordinates from the first on.
 	span(first, n uint64) int64
-	// gather sets values to the coordinates at the places, each with the place's
-	// sign, and returns their sum and the largest; there are at most batch.
+	// gather sets values to the coordinates at the places, each with its
+	// place's sign. It returns their sum and the largest one. There are at most
+	// batch places.
 	gather(places []signedRow, values []int64) (sum, most int64)
 }
 
-// signedRow is a coordinate and a sign: the number of the coordinate, and the
-// highest bit where the sign is −1.
+// signedRow is the number of a coordinate and a sign. The highest bit is set if
+// the sign is −1.
 type signedRow uint64
 
 // negative marks a place whose sign is −1.
@@ -31,12 +32,12 @@ const negative signedRow = 1 << 63
 // row returns the number of the coordinate, which is at most MaxRows.
 func (p signedRow) row() uint64 { return uint64(uint32(p)) }
 
-// sign returns 0 for +1 and −1 for −1, so that (v ^ sign) − sign is v with the
-// sign.
+// sign returns 0 for +1 and −1 for −1, so that (v ^ sign) − sign applies the
+// sign to v.
 func (p signedRow) sign() int64 { return int64(p) >> 63 }
 
-// compact keeps coordinates as words W. The lowest value of W marks coordinates that
-// do not fit; they are kept in large.
+// compact keeps coordinates as words W. The lowest value of W marks a
+// coordinate that does not fit; large holds it.
 type compact[W int8 | int16 | int32 | int64] struct {
 	words  []W
 	large  map[uint64]int64
@@ -101,9 +102,9 @@ func (c *compact[W]) span(first, n uint64) (sum int64) {
 	return sum
 }
 
-// gather first fetches the words and then adds them. The loop that fetches is so
-// short that the processor waits for many words at once; one loop for both takes
-// twice as long where the sketch is larger than the caches.
+// gather first fetches the words and then adds them. The fetching loop is so
+// short that the processor waits for many words at once. A single loop takes
+// twice as long if the sketch is larger than the caches.
 func (c *compact[W]) gather(places []signedRow, values []int64) (sum, most int64) {
 	var fetched [batch]W
 	words, all := fetched[:len(places)], c.words
@@ -185,7 +186,7 @@ func (c *compact[W]) tally(use func(x int64, times uint64)) {
 // narrowest returns the bytes of a word with which v takes the least memory. It
 // looks at noisy coordinates only, which are public.
 func narrowest(v vector) int {
-	const aside = 48 // bytes of a coordinate kept aside
+	const aside = 48 // bytes of a coordinate in large
 	var counts [9]uint64
 	v.tally(func(x int64, times uint64) {
 		for _, w := range [...]int{1, 2, 4} {
