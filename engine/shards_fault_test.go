@@ -16,7 +16,7 @@ import (
 )
 
 // paid are statements that read rows, each in the form of its first line of the
-// ledger.
+// ledger: a release, which brings many cells, and answers.
 var paid = []struct{ name, text string }{
 	{"release", `CREATE RELEASE r ON flights (dep_hour, origin, destination) USING PROJECTION WITH (epsilon = 1, delta = 0, transform = sparse, rows = 65536)`},
 	{"direct", `SELECT COUNT(*) FROM flights WHERE destination = 'LAX' AND distance < 999`},
@@ -27,8 +27,10 @@ var paid = []struct{ name, text string }{
 type fault struct {
 	name    string
 	happen  func(t *testing.T, w *warehouse, cancel func()) (heal func())
-	builds  bool // it is for releases only, which bring many cells
-	limit   int  // seconds that the source allows a statement; 0 for none
+	from    int // the statements that have it, by their places in paid
+	to      int
+	short   int // the one that has it without -long; -1 for none
+	limit   int // seconds that the source allows a statement; 0 for none
 	code    sqlerr.Code
 	charges int // lines that the failed statement leaves
 }
@@ -37,46 +39,42 @@ var shardFaults = []fault{
 	{name: "a shard is down", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		stop(t, w.Shard[1])
 		return func() { start(t, w.Shard[1]) }
-	}, code: sqlerr.IO, charges: 0},
+	}, to: 3, short: 0, code: sqlerr.IO, charges: 0},
 	{name: "a shard stops when it is asked", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Shard[1], 1)
-	}, code: sqlerr.IO, charges: 0},
+	}, to: 3, short: 1, code: sqlerr.IO, charges: 0},
 	{name: "a shard stops amid its cells", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Shard[1], 100_000)
-	}, builds: true, code: sqlerr.IO, charges: 1},
+	}, to: 1, code: sqlerr.IO, charges: 1},
 	{name: "the coordinator stops amid the cells", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Cluster, 100_000)
-	}, builds: true, code: sqlerr.IO, charges: 1},
+	}, to: 1, code: sqlerr.IO, charges: 1},
 	{name: "the coordinator is down", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		stop(t, w.Cluster)
 		return func() { start(t, w.Cluster) }
-	}, code: sqlerr.IO, charges: 0},
+	}, to: 3, short: 2, code: sqlerr.IO, charges: 0},
 	{name: "a slow shard and a cancellation", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		w.Link[1].Delay(500 * time.Millisecond)
-		done := afterBytes(w.Link[1], 1, cancel)
-		return func() { <-done; w.quick() }
-	}, code: sqlerr.Cancelled, charges: 0},
+		wait := w.afterBytes(t, 1, cancel)
+		return func() { wait(); w.quick() }
+	}, to: 3, short: 0, code: sqlerr.Cancelled, charges: 0},
 	{name: "a slow shard and the source's timeout", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		w.Link[1].Delay(500 * time.Millisecond)
+		return w.quick
+	}, from: 1, to: 3, short: 1, limit: 1, code: sqlerr.IO, charges: 0},
+	{name: "a slow shard and a longer timeout", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		w.Link[1].Delay(3 * time.Second)
 		return w.quick
-	}, limit: 4, builds: true, code: sqlerr.IO, charges: 0},
+	}, to: 1, short: -1, limit: 4, code: sqlerr.IO, charges: 0},
 }
 
-// stopAfter stops a server once so many bytes have come from the second shard,
-// which is slow enough for that to be before the last.
+// stopAfter stops a server once so many bytes have come from the second shard.
 func (w *warehouse) stopAfter(t *testing.T, c *pgtest.Cluster, more int64) (heal func()) {
-	for _, link := range w.Link {
-		link.Delay(100 * time.Millisecond)
-	}
-	done := afterBytes(w.Link[1], more, func() { stop(t, c) })
-	return func() { <-done; w.quick(); start(t, c) }
+	wait := w.afterBytes(t, more, func() { stop(t, c) })
+	return func() { wait(); start(t, c) }
 }
 
-func (w *warehouse) quick() {
-	for _, link := range w.Link {
-		link.Delay(0)
-	}
-}
+func (w *warehouse) quick() { w.Link[1].Delay(0) }
 
 func stop(t *testing.T, c *pgtest.Cluster) {
 	if err := c.Stop(); err != nil {
@@ -91,18 +89,18 @@ func start(t *testing.T, c *pgtest.Cluster) {
 	}
 }
 
-// afterBytes calls f once more than the given number of bytes have passed a link.
-func afterBytes(link *pgtest.Proxy, more int64, f func()) (done chan struct{}) {
-	done = make(chan struct{})
-	from := link.Sent()
-	go func() {
-		defer close(done)
-		for deadline := time.Now().Add(time.Minute); link.Sent() < from+more && time.Now().Before(deadline); {
-			time.Sleep(time.Millisecond)
+// afterBytes calls f once so many more bytes have come from the second shard, and passes
+// the last of them on when f has returned.
+func (w *warehouse) afterBytes(t *testing.T, more int64, f func()) (wait func()) {
+	done := make(chan struct{})
+	w.Link[1].CallAfter(more, func() { f(); close(done) })
+	return func() {
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Errorf("the shard has not sent %d bytes", more)
 		}
-		f()
-	}()
-	return done
+	}
 }
 
 // meter notes how many random bytes a database has taken.
@@ -130,11 +128,12 @@ const oneRead = 1 << 13
 // faults holds each statement to the rule under each fault: not charged where the
 // shards cannot even be asked what they have, else charged first and once, then an
 // error that says what it was, no noise, nothing stored. Once the servers are back it
-// is charged again and answered.
+// is charged again and answered. By default one statement has each fault, and with
+// -long all.
 func (w *warehouse) faults(t *testing.T) {
 	for _, f := range shardFaults {
-		for _, p := range paid {
-			if f.builds && p.name != "release" {
+		for i, p := range paid {
+			if i < f.from || i >= f.to || !*long && i != f.short {
 				continue
 			}
 			t.Run(f.name+"/"+p.name, func(t *testing.T) { w.fault(t, f, p.text) })

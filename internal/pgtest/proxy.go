@@ -21,6 +21,8 @@ type Proxy struct {
 	open  map[net.Conn]struct{} // both ends of each connection; nil once closed
 	sent  int64                 // bytes from the server
 	cut   int64                 // cut all connections when sent reaches this; 0 for never
+	call  int64                 // call then, unless it is nil, when sent reaches this
+	then  func()
 	delay time.Duration
 }
 
@@ -83,6 +85,14 @@ func (p *Proxy) CutAfter(n int64) {
 	p.cut = p.sent + n
 }
 
+// CallAfter calls f once n more bytes have come from the server, over all
+// connections. The last of them pass when f has returned.
+func (p *Proxy) CallAfter(n int64, f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.call, p.then = p.sent+n, f
+}
+
 // Delay delays what the server sends by d for each piece of up to 32 KiB.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
@@ -139,12 +149,17 @@ func (p *Proxy) pass(from, to net.Conn, fromServer bool) {
 	}
 }
 
-// allow counts n bytes from the server and waits as Delay asks. If a cut is due it cuts
-// all connections. It returns how many of the bytes still pass.
+// allow counts n bytes from the server, waits as Delay asks and calls as CallAfter
+// does. If a cut is due it cuts all connections. It returns how many of the bytes still
+// pass.
 func (p *Proxy) allow(n int) int {
 	p.mu.Lock()
 	delay := p.delay
 	p.sent += int64(n)
+	var then func()
+	if p.sent >= p.call {
+		then, p.then = p.then, nil
+	}
 	if p.cut > 0 && p.sent >= p.cut {
 		n -= int(p.sent - p.cut)
 		p.sent, p.cut = p.cut, 0
@@ -153,6 +168,9 @@ func (p *Proxy) allow(n int) int {
 		}
 	}
 	p.mu.Unlock()
+	if then != nil {
+		then()
+	}
 	time.Sleep(delay)
 	return n
 }

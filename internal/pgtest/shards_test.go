@@ -35,7 +35,7 @@ func TestSharded(t *testing.T) {
 	}
 }
 
-// TestProxy cuts a connection through a proxy, once.
+// TestProxy calls while bytes pass through a proxy, and cuts a connection, once each.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	c := Shared(t)
@@ -48,6 +48,11 @@ func TestProxy(t *testing.T) {
 	}
 	if sent := p.Sent() - before; sent < 100_000 {
 		t.Errorf("%d bytes passed", sent)
+	}
+	called := int64(0)
+	p.CallAfter(30_000, func() { called = p.Sent() - before })
+	if _, err := far.Exec(rows); err != nil || called < 130_000 || called >= p.Sent()-before {
+		t.Errorf("called after %d of %d bytes, %v", called, p.Sent()-before, err)
 	}
 	p.CutAfter(50_000)
 	if out, err := far.Exec(rows); err == nil {
