@@ -32,7 +32,8 @@ type accuracyCase struct {
 	name     string
 	load     func(t *testing.T) (s *engine.Session, table string)
 	with     string // further options of the release
-	long     bool   // only with -accuracy
+	long     bool   // only with -long or -accuracy
+	large    bool   // only with -accuracy
 	targets  [3]float64
 	releases int // how many are built; odd
 }
@@ -45,12 +46,12 @@ var (
 )
 
 var accuracyCases = []accuracyCase{
-	{"zipf, 10,000 rows over 2^40", zipfTable(10_000, 40), "", false, sparseTargets, 13},
-	{"adult, nine columns", adultTable, "", false, sparseTargets, 7},
-	{"zipf, 10^6 rows over 2^26", zipfTable(1_000_000, 26), "", true, identityTargets, 7},
-	{"zipf, 10^6 rows over 2^26, 64 MiB less one row", zipfTable(1_000_000, 26), ", memory = 67108863", true, sparseTargets, 7},
-	{"zipf, 10^6 rows over 2^40", zipfTable(1_000_000, 40), "", true, sparseTargets, 7},
-	{"flights, hour, airports and distance", flightsTable, "", true, sparseTargets, 7},
+	{"zipf, 10,000 rows over 2^40", zipfTable(10_000, 40), "", false, false, sparseTargets, 13},
+	{"adult, nine columns", adultTable, "", true, false, sparseTargets, 7},
+	{"zipf, 10^6 rows over 2^26", zipfTable(1_000_000, 26), "", true, true, identityTargets, 7},
+	{"zipf, 10^6 rows over 2^26, 64 MiB less one row", zipfTable(1_000_000, 26), ", memory = 67108863", true, true, sparseTargets, 7},
+	{"zipf, 10^6 rows over 2^40", zipfTable(1_000_000, 40), "", true, true, sparseTargets, 7},
+	{"flights, hour, airports and distance", flightsTable, "", true, true, sparseTargets, 7},
 }
 
 // TestAccuracy builds releases at ε = 1 and δ = 1e-6 with transform = auto and
@@ -61,9 +62,10 @@ var accuracyCases = []accuracyCase{
 // Two cells that share a bucket shift every query that has one of them, so the
 // mean square of one release has a heavy tail. Judged by normal theory at 1e-8 a
 // comparison, 28 of 600 releases of 20,000 rows that TestAccuracyRate drew were
-// refuted. Releases hash independently, so the test judges the median of several. TestAccuracyRate computes how often that is above the limit for a
-// correct program: by 2,000 draws with probability 1.1e-7 in the first case and
-// 2.5e-7 in the second, at most.
+// refuted. Releases hash independently, so the test judges the median of several.
+// TestAccuracyRate computes how often that is above the limit for a correct
+// program: by 2,000 draws with probability 1.1e-7 in the first case, which is the
+// one that runs by default, and 2.5e-7 in the second, which -long adds, at most.
 func TestAccuracy(t *testing.T) {
 	t.Parallel()
 	for _, c := range accuracyCases {
@@ -140,8 +142,8 @@ func TestAccuracyRate(t *testing.T) {
 // open loads the table. Each call of build builds a release for use.
 func (c accuracyCase) open(t *testing.T) (w *cellwise, build func(use func(answer.Loaded))) {
 	t.Helper()
-	if c.long && !*accuracy {
-		t.Skip("run with -args -accuracy")
+	if c.large && !*accuracy || c.long && !*long && !*accuracy {
+		t.Skip("run with -args -long, or with -args -accuracy")
 	}
 	s, table := c.load(t)
 	must(t, s, fmt.Sprintf(`CREATE PRIVATE TABLE private %s WITH (epsilon = 100, delta = 1e-4, interactive = 0)`, table))

@@ -69,6 +69,8 @@ func inMemory(s *engine.Session) bool {
 // after each thing that may have changed the rows.
 func TestCellsAreLoadedWhenItPays(t *testing.T) {
 	s := clinic(t)
+	// It buys N̂: a load of a million rows, which is assumed without, pays after seconds.
+	must(t, s, `CREATE MECHANISM m ON admissions (age) USING SMW WITH (epsilon = 1, max_updates = 2, queries = 5)`)
 	other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
 	const q = `SELECT COUNT(*) FROM admissions WHERE age < 10 AND zip IN ('15211', '15212')`
 	for i := 0; !inMemory(s); i++ {

@@ -168,13 +168,11 @@ func crowdMechanism(name, table string) string {
 // crowdCodes are what may be said to one of many.
 var crowdCodes = []sqlerr.Code{sqlerr.Busy, sqlerr.Budget, sqlerr.Invalid, sqlerr.Unknown}
 
-// TestCrowd lets eight processes of eight goroutines each use one file for a few
-// seconds. Nothing random can fail it but a fault.
+// TestCrowd lets four processes of four goroutines each use one file for a second
+// and a half, or eight of eight for four seconds with -long. Nothing random can fail
+// it but a fault.
 func TestCrowd(t *testing.T) {
-	processes, length := 8, 4*time.Second
-	if testing.Short() {
-		processes, length = 3, 2*time.Second
-	}
+	processes, length := sized(0, 4, 8), time.Duration(sized(0, 1500, 4000))*time.Millisecond
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	path := filepath.Join(t.TempDir(), "ward.db")
