@@ -7,14 +7,14 @@ import (
 	"dpsql/sqlvalue"
 )
 
-// bounds encloses the true value of a number: the range that it takes while
-// each answer's true value runs through its interval. The expression is kept as
-// a quotient of linear forms as long as it is one, so that an answer that
-// stands in it twice counts once.
+// bounds encloses the true value of a number: the range that it takes while each
+// answer's true value runs through its interval. As long as the expression is a
+// quotient of linear forms, it is kept as one, so that an answer that occurs twice
+// counts once.
 type bounds struct {
 	lo, hi  float64
 	bounded bool
-	ratio   *ratio // nil where the value is no quotient of linear forms
+	ratio   *ratio // nil if the value is not a quotient of linear forms
 }
 
 // ratio is over/under; a nil under is 1.
@@ -36,7 +36,7 @@ func formOf(ts []Term) *form {
 	return f
 }
 
-// inUnits is the form of terms that are multiples of a unit; nil is 1.
+// inUnits returns the form of terms that are multiples of a unit. A nil unit is 1.
 func inUnits(ts []Term, unit *big.Rat) *form {
 	if unit == nil {
 		return formOf(ts)
@@ -60,16 +60,16 @@ func (f *form) plus(g *form, k float64) *form {
 // times returns k·f.
 func (f *form) times(k float64) *form { return constantForm(0).plus(f, k) }
 
-// box is where the true answers are: each within its half-width, all of them
-// at once with the confidence asked for.
+// box is the region of the true answers: each is within its half-width, all of them at
+// once with the confidence asked for.
 type box struct {
 	row    *row
 	widths map[int]float64
 }
 
-// newBox splits 1 − confidence evenly over the answers used (the union bound),
-// which holds however they depend on each other; false where one promises
-// nothing.
+// newBox splits 1 − confidence evenly over the answers used. By the union bound this
+// holds however the answers depend on each other. It returns false if an answer
+// promises nothing.
 func newBox(r *row, used map[int]bool) (box, bool) {
 	b := box{r, make(map[int]float64, len(used))}
 	each := 1 - (1-r.confidence)/float64(len(used))
@@ -86,7 +86,7 @@ func newBox(r *row, used map[int]bool) (box, bool) {
 	return b, true
 }
 
-// center returns the form's value at the answers.
+// center returns the form's value at the noisy answers.
 func (b box) center(f *form) float64 {
 	sum := f.constant
 	for s, x := range f.factors {
@@ -95,7 +95,7 @@ func (b box) center(f *form) float64 {
 	return sum
 }
 
-// width returns how far the form's value can be from its center.
+// width returns the largest distance of the form's value from its center.
 func (b box) width(f *form) float64 {
 	sum := 0.0
 	for s, x := range f.factors {
@@ -120,11 +120,11 @@ func (b box) enclose(q *ratio) bounds {
 	return finiteBounds(-b.largest(&ratio{q.numerator.times(-1), q.denominator}), b.largest(q), q)
 }
 
-// largest returns the largest value over the box of a quotient N/D whose D is
-// positive there: the r at which the largest value of N − rD is 0. This is
-// Fieller's construction (1954) for intervals: the ratios r for which N − rD
-// can be 0. The iteration of Dinkelbach (1967) climbs to it in few steps, since
-// the largest value is taken at a corner.
+// largest returns the largest value over the box of a quotient N/D whose D is positive
+// there: the r at which the largest value of N − rD is 0. This is Fieller's
+// construction (1954) for intervals: the ratios r for which N − rD can be 0. The
+// iteration of Dinkelbach (1967) climbs to it in few steps, because the largest value
+// is taken at a corner.
 func (b box) largest(q *ratio) float64 {
 	r := b.center(q.numerator) / b.center(q.denominator)
 	for range 100 {
@@ -152,7 +152,7 @@ func finiteBounds(lo, hi float64, q *ratio) bounds {
 	return bounds{lo, hi, true, q}
 }
 
-// interval encloses a value that is no quotient of linear forms.
+// interval encloses a value that is not a quotient of linear forms.
 func interval(lo, hi float64) bounds { return finiteBounds(lo, hi, nil) }
 
 // isConstant returns the value of bounds that do not depend on answers.
@@ -160,8 +160,8 @@ func (b bounds) isConstant() (float64, bool) {
 	return b.lo, b.bounded && b.lo == b.hi
 }
 
-// margin returns the half-width around an expression's value at the row's
-// confidence, and nil where none is known.
+// margin returns the half-width around an expression's value at the row's confidence,
+// or nil if none is known.
 func margin(e Expr, v sqlvalue.Value, r *row) any {
 	if !v.IsNumber() {
 		return nil
@@ -185,8 +185,8 @@ func margin(e Expr, v sqlvalue.Value, r *row) any {
 	return max(out.hi-x, x-out.lo, 0)
 }
 
-// margin is that of the one term of a sum: its answer's, times its factor and
-// the unit, nil for 1.
+// margin returns the margin of the one term of a sum: its answer's, times its factor
+// and the unit. A nil unit is 1.
 func (t Term) margin(r *row, unit *big.Rat) any {
 	w, known := r.answers[t.Slot].HalfWidth(r.confidence)
 	if w *= math.Abs(float64(t.Factor)); !known || math.IsInf(w, 0) || math.IsNaN(w) {
@@ -198,8 +198,8 @@ func (t Term) margin(r *row, unit *big.Rat) any {
 	return w
 }
 
-// bounds encloses the true value of an expression. Where it has no rule it
-// knows nothing, and the margin is NULL.
+// bounds encloses the true value of an expression. If it has no rule for the
+// expression, nothing is known, and the margin is NULL.
 func (b box) bounds(e Expr) bounds {
 	switch e := e.(type) {
 	case Constant:
@@ -244,7 +244,7 @@ func (b box) combine(op sqlvalue.Operator, e Arithmetic) bounds {
 		return b.times(x, y)
 	case sqlvalue.Over:
 		q := b.divide(x, y)
-		if e.Type() == Integer && q.bounded { // SQLite cuts the quotient
+		if e.Type() == Integer && q.bounded { // SQLite truncates the quotient
 			return interval(math.Trunc(q.lo), math.Trunc(q.hi))
 		}
 		return q
@@ -307,7 +307,7 @@ func enclosing(corners ...float64) bounds {
 	return interval(lo, hi)
 }
 
-// modular encloses x % y: smaller than y, with the sign of x.
+// modular encloses x % y, which is smaller than y and has the sign of x.
 func modular(x, y bounds) bounds {
 	most := math.Floor(max(math.Abs(y.lo), math.Abs(y.hi))) - 1
 	if y.lo < 1 && y.hi > -1 || most < 0 {
@@ -323,10 +323,10 @@ func modular(x, y bounds) bounds {
 	return interval(lo, hi)
 }
 
-// call encloses the functions that are monotone or nearly so.
+// call encloses the values of functions that are monotone or nearly so.
 func (b box) call(c Call) bounds {
 	if c.Name == Coalesce {
-		return bounds{} // which argument is the true value is not known
+		return bounds{} // it is not known which argument is the value
 	}
 	x := b.bounds(c.Args[0])
 	if !x.bounded {

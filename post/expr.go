@@ -22,7 +22,7 @@ type Expr interface {
 // Constant is a literal: int64, float64, string or nil.
 type Constant struct{ Value any }
 
-// Type is that of the value, INTEGER for NULL.
+// Type is the type of the value, or INTEGER for NULL.
 func (c Constant) Type() Type {
 	switch c.Value.(type) {
 	case float64:
@@ -40,7 +40,7 @@ func (c Constant) each(func(Expr))           {}
 type Key struct {
 	Index     int
 	ValueType Type
-	Unit      *big.Rat // the number that 1 stands for; nil is 1
+	Unit      *big.Rat // the number that 1 stands for; nil for 1
 }
 
 // Type is the declared type of the grouped expression.
@@ -57,20 +57,20 @@ func (k Key) value(r *row) sqlvalue.Value {
 
 // Term is an answer times a factor.
 type Term struct {
-	Slot   int // of Group.Answers
+	Slot   int // index into Group.Answers
 	Factor int64
 }
 
-// Sum is a linear combination of answers: a COUNT or a SUM. Beyond 64 bits it
-// stays at the end of their range. It is never NULL: where SQL's SUM of no rows
-// is NULL, that there are none is not known, and the noisy sum is given.
+// Sum is a linear combination of answers: a COUNT or a SUM. A value beyond 64 bits
+// stays at the end of their range. A Sum is never NULL. SQL's SUM of no rows is NULL,
+// but it is not known that there are none, so the result is the noisy sum.
 type Sum struct {
 	Terms []Term
-	Real  bool     // as SQLite's TOTAL
-	Unit  *big.Rat // of REAL terms: they are multiples of it; nil for integers
+	Real  bool     // like SQLite's TOTAL
+	Unit  *big.Rat // REAL terms are multiples of it; nil for integers
 }
 
-// Type is INTEGER, of TOTAL and of multiples of a unit REAL.
+// Type is INTEGER, or REAL for TOTAL and for multiples of a unit.
 func (s Sum) Type() Type {
 	if s.Real || s.Unit != nil {
 		return Real
@@ -90,7 +90,7 @@ func (s Sum) value(r *row) sqlvalue.Value {
 	return sqlvalue.Int(saturatingSum(s.Terms, r))
 }
 
-// units returns a number of units, exactly.
+// units returns n units exactly.
 func units(n *big.Int, unit *big.Rat) *big.Rat {
 	x := new(big.Rat).SetInt(n)
 	return x.Mul(x, unit)
@@ -102,12 +102,12 @@ func quotient(x *big.Rat, n int64) float64 {
 	return f
 }
 
-// Mean is a linear combination of answers over a count: an AVG. It is NULL
-// where the count is not positive.
+// Mean is a linear combination of answers divided by a count: an AVG. It is NULL if the
+// count is not positive.
 type Mean struct {
 	Terms []Term
 	Count int      // the slot of the count
-	Unit  *big.Rat // as of a Sum
+	Unit  *big.Rat // as in Sum
 }
 
 // Type is REAL.
@@ -125,8 +125,8 @@ func (m Mean) value(r *row) sqlvalue.Value {
 	return sqlvalue.Real(float64(saturatingSum(m.Terms, r)) / float64(n))
 }
 
-// Margin is the half-width of the confidence interval of an expression, NULL
-// where none is known.
+// Margin is the half-width of the confidence interval of an expression, or NULL if none
+// is known.
 type Margin struct{ Operand Expr }
 
 // Type is REAL.
@@ -140,7 +140,7 @@ func (m Margin) value(r *row) sqlvalue.Value {
 // Negative is -x.
 type Negative struct{ Operand Expr }
 
-// Type is that of the operand.
+// Type is the type of the operand.
 func (n Negative) Type() Type        { return n.Operand.Type() }
 func (n Negative) each(f func(Expr)) { f(n.Operand) }
 
@@ -154,8 +154,8 @@ type Arithmetic struct {
 	Left, Right Expr
 }
 
-// Type is REAL where an operand is, else INTEGER; integers that overflow give
-// a REAL all the same, as in SQLite.
+// Type is REAL if an operand is, else INTEGER. As in SQLite, integers that overflow
+// still give a REAL.
 func (a Arithmetic) Type() Type        { return joinTypes(a.Left.Type(), a.Right.Type()) }
 func (a Arithmetic) each(f func(Expr)) { f(a.Left); f(a.Right) }
 
@@ -163,7 +163,7 @@ func (a Arithmetic) value(r *row) sqlvalue.Value {
 	return sqlvalue.Arithmetic(a.Op, a.Left.value(r), a.Right.value(r))
 }
 
-// joinTypes returns the type of values that are of either type.
+// joinTypes returns the type of values that have either type.
 func joinTypes(a, b Type) Type {
 	switch {
 	case a == b:
@@ -243,8 +243,8 @@ func (c Call) round(r *row) sqlvalue.Value {
 	return sqlvalue.Real(roundTo(v.Float(), places.Int64()))
 }
 
-// roundTo rounds to a number of decimal places, at most 30; halves go away from
-// zero where a half can be told.
+// roundTo rounds to a number of decimal places, at most 30. With no places, halves go
+// away from zero.
 func roundTo(x float64, places int64) float64 {
 	if math.Abs(x) >= 1<<52 {
 		return x
@@ -259,7 +259,7 @@ func roundTo(x float64, places int64) float64 {
 	return rounded
 }
 
-// slots returns the answers that an expression uses, each once.
+// slots returns the answers that an expression uses.
 func slots(e Expr) map[int]bool {
 	used := make(map[int]bool)
 	var walk func(Expr)
@@ -289,8 +289,8 @@ func Private(e Expr) bool {
 	return len(slots(e)) > 0
 }
 
-// NeverNull reports whether an expression is a sum or a literal, which are
-// never NULL; others can be.
+// NeverNull reports whether an expression is a sum or a literal. These are never NULL;
+// others can be.
 func NeverNull(e Expr) bool {
 	switch e := e.(type) {
 	case Sum:
@@ -398,7 +398,7 @@ func (n Not) Type() Type                  { return Integer }
 func (n Not) each(f func(Expr))           { f(n.Operand) }
 func (n Not) value(r *row) sqlvalue.Value { return truthOf(n.Operand.value(r)).not().value() }
 
-// IsNull is 1 where the operand is NULL, else 0.
+// IsNull is 1 if the operand is NULL, else 0.
 type IsNull struct{ Operand Expr }
 
 // Type is INTEGER.
@@ -406,7 +406,7 @@ func (n IsNull) Type() Type                  { return Integer }
 func (n IsNull) each(f func(Expr))           { f(n.Operand) }
 func (n IsNull) value(r *row) sqlvalue.Value { return sqlvalue.Bool(n.Operand.value(r).IsNull()) }
 
-// TruthTest tells whether a condition is true, or is false, and not NULL.
+// TruthTest says whether a condition is true, or whether it is false. It is never NULL.
 type TruthTest struct {
 	Operand Expr
 	True    bool
@@ -422,8 +422,7 @@ func (i TruthTest) value(r *row) sqlvalue.Value {
 // When is one arm of a Case.
 type When struct{ If, Then Expr }
 
-// Case is the first arm whose condition is true, else Else, which is nil for
-// NULL.
+// Case is the first arm whose condition is true, or else Else. A nil Else is NULL.
 type Case struct {
 	Arms []When
 	Else Expr
@@ -464,13 +463,12 @@ func (c Case) value(r *row) sqlvalue.Value {
 }
 
 // Variance is VAR_POP, or another variance, of values x. It is computed from three
-// answers: their count n, the sum of x − c and the sum of (x − c)², for some
-// constant c. The variance is that of x, whatever c is:
-// (n·Σ(x−c)² − (Σ(x−c))²) / n², and with Sample n·(n−1) below the line. It is
-// NULL where n is not above 0, or with Sample not above 1, and 0 where noise
-// makes it negative.
+// answers: their count n, the sum of x − c and the sum of (x − c)², for some constant
+// c. The variance does not depend on c: (n·Σ(x−c)² − (Σ(x−c))²) / n², or with Sample
+// divided by n·(n−1). It is NULL unless n is above 0, or with Sample above 1. It is 0
+// if noise makes it negative.
 type Variance struct {
-	Mean    Mean   // of x − c; its Unit is that of the squares' root
+	Mean    Mean   // the mean of x − c; the squares are multiples of the square of its Unit
 	Squares []Term // the sum of (x − c)²
 	Sample  bool   // VAR_SAMP
 	Root    bool   // STDDEV: the square root
@@ -508,7 +506,7 @@ func (v Variance) value(r *row) sqlvalue.Value {
 	return sqlvalue.Real(x)
 }
 
-// maxUndefined is the largest count that has no variance.
+// maxUndefined is the largest count for which there is no variance.
 func (v Variance) maxUndefined() int64 {
 	if v.Sample {
 		return 1
@@ -526,8 +524,8 @@ func exactSum(terms []Term, r *row) *big.Int {
 	return sum
 }
 
-// saturatingSum adds factor·value over the terms; beyond 64 bits it stays at
-// the end of their range.
+// saturatingSum adds factor·value over the terms. Beyond 64 bits it stays at the end of
+// their range.
 func saturatingSum(terms []Term, r *row) int64 {
 	var sum int64
 	for _, t := range terms {
@@ -551,9 +549,9 @@ func saturated(n *big.Int) int64 {
 	return math.MaxInt64
 }
 
-// variance encloses a variance: the mean square less the square of the mean,
-// each of them a quotient over the same count, and never below 0. Where the
-// count's interval holds a number of which there is none, nothing is known.
+// variance encloses a variance: the mean of the squares less the square of the mean.
+// Both are quotients over the same count, and the result is never below 0. Nothing is
+// known if the interval of the count includes a number without a variance.
 func (b box) variance(v Variance) bounds {
 	n := formOf([]Term{{v.Mean.Count, 1}})
 	count := b.enclose(&ratio{numerator: n})

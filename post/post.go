@@ -1,14 +1,14 @@
 // Package post makes the rows of a result out of private answers.
 //
-// What it computes is post-processing: it gets integers that were released and
-// their error bars, the declared values that groups are made of, and the
-// expressions of the statement. It reads no table, so nothing that it does with the
-// numbers costs privacy (Dwork and Roth 2014).
+// Everything it computes is post-processing. It gets released integers with their error
+// bars, the declared values of the groups' keys, and the expressions of the statement.
+// It reads no table, so nothing that it does with the numbers costs privacy (Dwork and
+// Roth 2014).
 //
-// Values are int64, float64, string and nil for NULL, and are computed as
-// SQLite computes them. A margin is a half-width around a value that holds the
-// true value, the one that exact answers would give, at the confidence asked
-// for, each for its own column and row.
+// Values are int64, float64, string, and nil for NULL, computed as SQLite computes
+// them. A margin is a half-width around a value. At the confidence asked for, that
+// interval holds the true value, the one that exact answers would give. The confidence
+// is that of each column and row by itself.
 package post
 
 import (
@@ -21,15 +21,15 @@ import (
 // Answer is a private answer to one linear query.
 type Answer struct {
 	Value int64
-	// HalfWidth returns how far the true value can be from Value at a confidence
-	// in (0, 1). It is false if nothing is promised.
+	// HalfWidth returns the largest distance of the true value from Value, at a
+	// confidence in (0, 1). It returns false if nothing is promised.
 	HalfWidth func(confidence float64) (float64, bool)
 }
 
 // Group holds the keys and answers of one row of the result.
 type Group struct {
 	Keys    []query.Value // the values of the grouped expressions
-	Answers []Answer      // to the statement's linear queries
+	Answers []Answer      // the answers to the statement's linear queries
 }
 
 // Type is the SQL type of a column of a result.
@@ -54,18 +54,18 @@ type Order struct {
 	Descending bool
 }
 
-// Program makes rows of groups: the part of a SELECT that follows the answers.
+// Program makes rows from groups. It is the part of a SELECT that follows the answers.
 type Program struct {
 	Columns  []Column
-	Having   Expr // nil: every group stays
+	Having   Expr // nil if every group stays
 	Distinct bool
 	Order    []Order
 	Offset   int64
 	Limit    int64 // negative: no limit
 }
 
-// Table is the rows of a result and, in the same shape, their margins: float64,
-// nil where a value has none or is itself public.
+// Table has the rows of a result and, in the same shape, their margins. A margin is a
+// float64, or nil if the value has none or is itself public.
 type Table struct{ Rows, Margins [][]any }
 
 // row is a group while its row is computed.
@@ -75,16 +75,16 @@ type row struct {
 	confidence float64
 }
 
-// result is a row of the result with what it is sorted by.
+// result is a row of the result with its sort keys.
 type result struct {
 	from   *row
 	values []sqlvalue.Value
 	order  []sqlvalue.Value
 }
 
-// Run computes the rows of the groups, which are in the order that ties keep:
-// HAVING, the select list, DISTINCT, ORDER BY, LIMIT. Margins hold at the given
-// confidence, in (0, 1).
+// Run computes the rows of the groups: HAVING, the select list, DISTINCT, ORDER BY,
+// LIMIT. Ties keep the order of the groups. Margins hold at the given confidence, in
+// (0, 1).
 func (p *Program) Run(groups []Group, confidence float64) Table {
 	results := make([]result, 0, len(groups))
 	var seen map[string]bool
@@ -121,7 +121,7 @@ func (p *Program) result(r *row) result {
 	return out
 }
 
-// sort orders rows as SQLite does, NULL first, and leaves ties as they were.
+// sort orders rows as SQLite does, NULL first. Ties keep their order.
 func (p *Program) sort(results []result) {
 	if len(p.Order) == 0 {
 		return
@@ -140,7 +140,7 @@ func (p *Program) sort(results []result) {
 	})
 }
 
-// cut keeps the rows that OFFSET and LIMIT leave.
+// cut applies OFFSET and LIMIT.
 func (p *Program) cut(results []result) []result {
 	results = results[min(max(p.Offset, 0), int64(len(results))):]
 	if p.Limit >= 0 {
@@ -149,7 +149,7 @@ func (p *Program) cut(results []result) []result {
 	return results
 }
 
-// table writes the rows that are left, and their margins.
+// table returns the remaining rows and their margins.
 func (p *Program) table(results []result) Table {
 	private := make([]bool, len(p.Columns))
 	for i, c := range p.Columns {
@@ -173,8 +173,8 @@ func isMargin(e Expr) bool {
 	return yes
 }
 
-// encode gives rows that DISTINCT takes as equal one text: 1 and 1.0 are, and
-// so are two NULLs.
+// encode returns the same text for rows that DISTINCT takes as equal: 1 and 1.0 are
+// equal, and so are two NULLs.
 func encode(values []sqlvalue.Value) string {
 	var b []byte
 	for _, v := range values {

@@ -48,8 +48,8 @@ func unit(t *rapid.T) *big.Rat {
 	return rapid.SampledFrom([]*big.Rat{nil, nil, big.NewRat(1, 1000), big.NewRat(5, 2)}).Draw(t, "unit")
 }
 
-// TestMarginsHoldTheTruth moves the true answers anywhere within their
-// half-widths: the true value of the expression must stay within its margin.
+// TestMarginsHoldTheTruth moves the true answers anywhere within their half-widths. The
+// true value of the expression must stay within its margin.
 func TestMarginsHoldTheTruth(t *testing.T) {
 	margins := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -78,7 +78,7 @@ func TestMarginsHoldTheTruth(t *testing.T) {
 	}
 }
 
-// TestFieller holds the margin of a mean to the roots of Fieller's equation.
+// TestFieller compares the margin of a mean with the roots of Fieller's equation.
 func TestFieller(t *testing.T) {
 	e := Mean{[]Term{{0, 1}}, 1, nil}
 	r := &row{answers: []Answer{noisy(1000, 30), noisy(50, 5)}, confidence: 0.95}
@@ -99,8 +99,8 @@ func TestFieller(t *testing.T) {
 	}
 }
 
-// TestConfidenceIsSplit: an expression of two answers asks each for half of
-// the error probability, one of one answer for all of it, each for itself.
+// TestConfidenceIsSplit checks that an expression of two answers asks each for half of
+// the error probability, and an expression of one answer for all of it.
 func TestConfidenceIsSplit(t *testing.T) {
 	asked := make(map[float64]int)
 	a := Answer{10, func(c float64) (float64, bool) { asked[c]++; return 1, true }}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// naiveVariance is the definition, in two passes.
+// naiveVariance computes the definition in two passes.
 func naiveVariance(values []int64, v Variance) float64 {
 	mean, sum := 0.0, 0.0
 	for _, x := range values {
@@ -22,7 +22,7 @@ func naiveVariance(values []int64, v Variance) float64 {
 	return sum
 }
 
-// answersOf are n, Σx and Σ(x−c)².
+// answersOf returns n, Σx and Σ(x−c)².
 func answersOf(values []int64, c int64) [3]int64 {
 	var out [3]int64
 	for _, x := range values {
@@ -33,8 +33,8 @@ func answersOf(values []int64, c int64) [3]int64 {
 	return out
 }
 
-// of is a variance whose answers are n, Σx and Σ(x−c)².
-func (v Variance) of(c int64) Variance {
+// shiftedBy returns a variance whose answers are n, Σx and Σ(x−c)².
+func (v Variance) shiftedBy(c int64) Variance {
 	v.Mean = Mean{Terms: []Term{{Slot: 1, Factor: 1}, {Slot: 0, Factor: -c}}, Count: 0}
 	v.Squares = []Term{{Slot: 2, Factor: 1}}
 	return v
@@ -46,10 +46,10 @@ func within(w float64) func(float64) (float64, bool) {
 	return func(float64) (float64, bool) { return w, true }
 }
 
-// TestVariance draws values and moves their three answers by random amounts
-// within random half-widths: without such a move it is the definition, and with
-// one the true value always lies within the margin, where there is one. Nothing
-// in it can fail by chance.
+// TestVariance draws values and moves their three answers by random amounts within
+// random half-widths. Without such a move the result is the definition's. With one the
+// true value always lies within the margin, if there is one. Nothing in it can fail by
+// chance.
 func TestVariance(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -62,7 +62,7 @@ func TestVariance(t *testing.T) {
 			values[i] = lo + random.Int64N(spread)
 		}
 		c := lo + spread/2
-		v := kinds[random.IntN(4)].of(c)
+		v := kinds[random.IntN(4)].shiftedBy(c)
 		truth, known := naiveVariance(values, v), int64(len(values)) > v.maxUndefined()
 		exact := answersOf(values, c)
 		noisy, scale := &row{confidence: 0.95}, random.Float64()
@@ -97,8 +97,8 @@ func TestVariance(t *testing.T) {
 	}
 }
 
-// TestVarianceWithoutMargin: where the count can be one of which there is none,
-// nothing is known of the variance; a value below 0 is 0.
+// TestVarianceWithoutMargin uses a count that may be one without a variance. Then
+// nothing is known of the variance, and a value below 0 becomes 0.
 func TestVarianceWithoutMargin(t *testing.T) {
 	for _, c := range []struct {
 		n      int64

@@ -37,8 +37,8 @@ func (d *Desk) charge(ctx context.Context, sn Snapshot, do func(*catalog.Tx) err
 	})
 }
 
-// Build charges for what is built of one snapshot: a release, a prior or N̂. The
-// action and its object are what the ledger says.
+// Build charges for something built from one snapshot: a release, a prior or N̂. The
+// ledger records the action and its object.
 func (d *Desk) Build(ctx context.Context, b *Bill, sn Snapshot, k catalog.Kind, action, object string, cost accounting.Amount) (*Receipt, error) {
 	return d.one(ctx, build, b, sn, k, action, object, cost)
 }
@@ -54,9 +54,9 @@ func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, k catal
 	return newReceipt(what, sn, cost), nil
 }
 
-// Answers charges a SELECT for direct answers. What it pays is decided in the
-// transaction that charges, where nobody else can buy the same; nothing at all is no
-// payment and no receipt.
+// Answers charges a SELECT for direct answers. The transaction that charges also
+// decides what there is to pay, so nobody else can buy the same meanwhile. If there is
+// nothing to pay, there is no receipt.
 func (d *Desk) Answers(ctx context.Context, b *Bill, sn Snapshot, by *catalog.Buyer, payment func(*catalog.Tx) (*catalog.Payment, error)) (*Receipt, error) {
 	var p *catalog.Payment
 	err := d.charge(ctx, sn, func(tx *catalog.Tx) (err error) {
@@ -73,8 +73,8 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sn Snapshot, by *catalog.Bu
 	return newReceipt(answer, sn, accounting.Amount{Rho: p.Rho}), nil
 }
 
-// StartRun pays for the next run of a mechanism out of what it has reserved. In the
-// same transaction store notes that the run was started.
+// StartRun pays for the next run of a mechanism from its reserve. In the same
+// transaction store records that the run was started.
 func (d *Desk) StartRun(ctx context.Context, sn Snapshot, by *catalog.Buyer, p catalog.Payment, store func(*catalog.Tx) error) (*Receipt, error) {
 	err := d.charge(ctx, sn, func(tx *catalog.Tx) error {
 		if err := store(tx); err != nil {
@@ -89,8 +89,8 @@ func (d *Desk) StartRun(ctx context.Context, sn Snapshot, by *catalog.Buyer, p c
 	return newReceipt(run, sn, accounting.Amount{Rho: p.Prepaid}), nil
 }
 
-// ResumeRun returns the receipt of the run of a mechanism that the catalog has open
-// for the present lease, nil where none is. It was charged when it was started.
+// ResumeRun returns the receipt of the run that the catalog has open for the present
+// lease, or nil if there is none. The run was charged when it was started.
 func ResumeRun(tx *catalog.Tx, t *view.Table, mechanism int64) (*Receipt, error) {
 	m, err := tx.MechanismByID(mechanism)
 	if err != nil || m == nil || m.TableID != t.ID || m.Run == nil || !m.Leased {
@@ -99,9 +99,9 @@ func ResumeRun(tx *catalog.Tx, t *view.Table, mechanism int64) (*Receipt, error)
 	return &Receipt{kind: run, table: t.ID, source: t.Source, paid: accounting.Amount{Rho: m.RunRho}}, nil
 }
 
-// Reserve charges for all runs of a mechanism. In the same transaction store adds it:
-// a mechanism without its budget, or a budget without its mechanism, cannot be.
-// Nothing may be read for it before a run is started.
+// Reserve charges for all runs of a mechanism. In the same transaction store adds the
+// mechanism, so there is no mechanism without its budget and no budget without its
+// mechanism. Nothing may be read for it before a run is started.
 func (d *Desk) Reserve(ctx context.Context, sn Snapshot, name string, rho accounting.Rho, store func(*catalog.Tx) error) error {
 	return d.charge(ctx, sn, func(tx *catalog.Tx) error {
 		if err := tx.Charge(sn.Table().Account, catalog.KindInteractive, "reserve mechanism", name, accounting.Amount{Rho: rho}); err != nil {
@@ -114,20 +114,20 @@ func (d *Desk) Reserve(ctx context.Context, sn Snapshot, name string, rho accoun
 // Bill adds up the charges of a statement, so that one that fails can say what it cost.
 // A charge is added once it is on disk. The zero Bill is empty.
 type Bill struct {
-	gone accounting.Amount // charged for what is not stored
-	nhat accounting.Amount // charged for the number of rows, which is
+	gone accounting.Amount // charged without anything stored for it
+	nhat accounting.Amount // charged for the number of rows, which is stored
 }
 
 // Add adds a charge.
 func (b *Bill) Add(amount accounting.Amount) { b.gone, _ = b.gone.Add(amount) }
 
-// keep notes that the number of rows was stored, the first thing that a statement
+// keep notes that the number of rows was stored. It is the first thing that a statement
 // buys.
 func (b *Bill) keep() { b.nhat, b.gone = b.gone, accounting.Amount{} }
 
-// Tell adds to the error of a statement what it had charged: what is gone, and if it
-// was cancelled also what is kept, or that nothing was charged. All of it is in the
-// ledger, so it says nothing more about the rows.
+// Tell adds to the error of a statement what the statement was charged without result.
+// If the statement was cancelled, Tell also says what is kept, or that nothing was
+// charged. All of this is in the ledger, so it says nothing more about the rows.
 func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
 	var told []string
 	cancelled := e.Code == sqlerr.Cancelled
@@ -151,17 +151,17 @@ func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
 	return &c
 }
 
-// ErrRandom stands for a failure of the system's random source. Nothing drawn from it
-// is shown.
+// ErrRandom returns the error for a failure of the system's random source. Nothing
+// drawn from it is shown.
 func ErrRandom() error {
 	return sqlerr.New(sqlerr.IO, "the system's random source failed")
 }
 
-// kind is what a receipt is good for.
+// kind says what a receipt is good for.
 type kind int
 
 const (
-	_      kind = iota // nothing: the zero Receipt
+	_      kind = iota // nothing; that of the zero Receipt
 	answer             // one reading, of one snapshot
 	run                // any number of comparisons, until the run ends
 	build              // any number of readings of one snapshot
@@ -179,14 +179,14 @@ const (
 type Receipt struct {
 	kind     kind
 	table    int64
-	source   string // of the table: where its rows are
+	source   string // the source of the table's rows
 	snapshot Snapshot
 	paid     accounting.Amount
 
 	mu       sync.Mutex
 	used     bool
 	ended    bool
-	readings int // that are open
+	readings int // number of open readings
 }
 
 func newReceipt(k kind, sn Snapshot, paid accounting.Amount) *Receipt {
@@ -198,7 +198,7 @@ func newReceipt(k kind, sn Snapshot, paid accounting.Amount) *Receipt {
 	return r
 }
 
-// Paid returns what was charged.
+// Paid returns the amount that was charged.
 func (r *Receipt) Paid() accounting.Amount { return r.paid }
 
 // Open begins a reading of a snapshot. Until it is closed, package source reads rows
@@ -246,7 +246,7 @@ func (r *Receipt) Admits(t source.Table) error {
 	return nil
 }
 
-// End makes the receipt worthless, at the end of a run. nil has nothing to end.
+// End makes the receipt worthless, at the end of a run. A nil receipt may be ended.
 func (r *Receipt) End() {
 	if r == nil {
 		return
@@ -256,7 +256,7 @@ func (r *Receipt) End() {
 	r.ended = true
 }
 
-// unpaid is a fault of dpsql and never of a user.
+// unpaid returns an error that is a fault of dpsql and never of a user.
 func unpaid(why string) error {
 	return sqlerr.New(sqlerr.Internal, "private rows are not read: %s", why)
 }
@@ -264,10 +264,10 @@ func unpaid(why string) error {
 // Snapshot is one state of a table's rows, which a charge pays for. Receipts compare
 // snapshots with ==. rows.Snapshot is the one that reads.
 type Snapshot interface {
-	// Table is the table whose rows it has.
+	// Table returns the table whose rows it has.
 	Table() *view.Table
-	// Unchanged refuses a table whose source is no longer what was declared. It is
-	// asked in the transaction that charges.
+	// Unchanged refuses a table whose source no longer matches its declaration. It is
+	// called in the transaction that charges.
 	Unchanged(ctx context.Context, tx *catalog.Tx) error
 }
 
@@ -283,9 +283,9 @@ type Opener interface {
 }
 
 // RowCount returns N̂, the table's noisy number of rows. It is bought once a table,
-// at first need, for a hundredth of what the buying statement is about to spend, out
-// of the account it spends from; left is the rest. A statement that bought it and is
-// then refused has paid for it: later ones find it there.
+// when it is first needed, for a hundredth of what the buying statement is about to
+// spend, from the account that the statement spends from. left is the rest. If the
+// statement is refused afterwards, N̂ stays paid for, and later statements use it.
 //
 // # Privacy
 //
@@ -330,8 +330,8 @@ func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table
 	return n, left, err
 }
 
-// keepRowCount stores N̂. If another process stored one meanwhile, that one is kept
-// and returned: everything after shares the first.
+// keepRowCount stores N̂. If another process stored one meanwhile, that one is kept and
+// returned, so that everything after shares it.
 func (d *Desk) keepRowCount(ctx context.Context, t *view.Table, n catalog.NHat) (catalog.NHat, error) {
 	err := d.Store.Write(ctx, func(tx *catalog.Tx) error {
 		stored, err := tx.Table(t.Name)

@@ -17,18 +17,18 @@ import (
 )
 
 // Cache keeps the counts of occupied cells in memory, so that the true count of a query
-// is a few look-ups. The counts are private: they are part of no result, and whether they
-// are used shows in nothing but the time.
+// is a few look-ups. The counts are private. They are part of no result, and only the
+// time shows whether they are used.
 //
 // Cells are loaded when it pays: once the counts pushed down to SQLite since the last
-// load took as long as a load would. So no more than about twice the time is spent that
-// perfect foresight would need. Cells serve only while nothing outside the catalog was
-// committed since they were read. Rows outside the file have no such mark, so they are
-// counted where they are, every time.
+// load took as long as a load would. So the total time is at most about twice that of
+// perfect foresight. Cells serve only while nothing outside the catalog was committed
+// since they were read. Rows outside the file have no such mark, so the database counts
+// them every time.
 type Cache struct {
 	Mu    sync.Mutex
 	byKey map[CellsKey]*Cells
-	Held  int // cells of all
+	Held  int // number of cells held, over all keys
 }
 
 // CellsKey names a table and the columns that cells are over.
@@ -39,29 +39,29 @@ type CellsKey struct {
 
 // Cells is the state of one key. The cache's Mu guards it.
 type Cells struct {
-	Histogram *source.Histogram   // nil while none is loaded
-	at        catalog.RowsVersion // of what was read
-	checked   catalog.Version     // of the file when the source was last found unchanged
-	bases     []string            // that it read then
-	Spent     time.Duration       // on push-down since the last load, or attempt to
-	Price     time.Duration       // of the last load; 0 before the first
+	Histogram *source.Histogram   // nil if not loaded
+	at        catalog.RowsVersion // the version that was read
+	checked   catalog.Version     // the file's version when the source was last found unchanged
+	bases     []string            // the tables that the source read then
+	Spent     time.Duration       // spent on push-down since the last load or attempt to load
+	Price     time.Duration       // the time of the last load; 0 before the first
 	loading   bool
 }
 
 const (
-	maxCells  = 1 << 22 // of one table and columns, 64 MiB; loading takes three times that
-	mostCells = 1 << 23 // of all together
+	maxCells  = 1 << 22 // cells of one key, 64 MiB; loading takes three times that
+	mostCells = 1 << 23 // cells of all keys together
 	perLoad   = 20 * time.Millisecond
-	perRow    = 2500             // nanoseconds to load a row, while nothing better is known
-	manyRows  = 1_000_000        // assumed, where not even a noisy number is known
-	maxProbes = 1 << 18          // elements looked up one by one, where cells have no codes
-	overflow  = 10 * time.Minute // the price of loading what turned out too large
+	perRow    = 2500             // nanoseconds to load a row, until one is measured
+	manyRows  = 1_000_000        // assumed if not even a noisy number is known
+	maxProbes = 1 << 18          // elements looked up one by one if cells have no codes
+	overflow  = 10 * time.Minute // the price of loading after the cells turned out too many
 )
 
-// KeyOfCells is the key of a table, by its id, and columns, nil being all.
+// KeyOfCells returns the key of a table, by its id, and columns. Nil means all columns.
 func KeyOfCells(table int64, columns []int) CellsKey { return CellsKey{table, fmt.Sprint(columns)} }
 
-// Get returns the state of a key. The cache is locked.
+// Get returns the state of a key. The caller must hold the cache's lock.
 func (c *Cache) Get(k CellsKey) *Cells {
 	if c.byKey == nil {
 		c.byKey = make(map[CellsKey]*Cells)
@@ -169,7 +169,7 @@ func (r reading) loadCells(ctx context.Context, columns []int, before catalog.Ro
 	after, _, err := r.reader.store.RowsVersion(ctx)
 	if err != nil || after != before {
 		c.end(k, nil, before, price)
-		return h, err // what it says is true of this statement, and of no later one
+		return h, err // the counts serve this statement and no later one
 	}
 	c.end(k, h, before, price)
 	return h, nil
@@ -186,7 +186,8 @@ func (c *Cache) begin(k CellsKey) bool {
 	return true
 }
 
-// end keeps the cells that were loaded. If that is too much together it drops all others.
+// end keeps the cells that were loaded. If the cache holds too many, it drops all
+// others.
 func (c *Cache) end(k CellsKey, h *source.Histogram, at catalog.RowsVersion, price time.Duration) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()

@@ -1,6 +1,6 @@
-// Package rows is the only reader of private rows. Every reading takes a
-// *pay.Receipt, which only package pay can fill, after the charge is on disk. What it
-// returns are true counts: they must pass a mechanism before anyone sees them.
+// Package rows is the only reader of private rows. Every reading takes a *pay.Receipt,
+// which only package pay can fill, after the charge is on disk. The results are true
+// counts: they must pass a mechanism before anyone sees them.
 package rows
 
 import (
@@ -29,11 +29,11 @@ import (
 // Reader reads the rows of one database: those in its file, and those of its sources
 // outside the file.
 type Reader struct {
-	Dial  func(kind, dsn string) (Pool, error) // connects to a source; another one in tests
+	Dial  func(kind, dsn string) (Pool, error) // connects to a source; replaced in tests
 	Cache Cache
 	store *catalog.Store
 	pools pools
-	never error // why no snapshot is opened; nil if they are
+	never error // if not nil, the reason why no snapshot is opened
 }
 
 // NewReader returns a reader of the file's private tables.
@@ -44,10 +44,10 @@ func NewReader(store *catalog.Store) *Reader {
 // Refusing returns a reader that opens no snapshot.
 func Refusing(why error) *Reader { return &Reader{never: why} }
 
-// Snapshot is one state of a table's rows that a statement charges for and then
-// reads. Charge and reading belong to the same snapshot, so that nothing is charged
-// for rows that cannot be reached or that are no longer what was declared. It is for
-// one goroutine, and of no use once the function that got it has returned.
+// Snapshot is one state of a table's rows. A statement charges for it and then reads
+// it. Charge and reading belong to the same snapshot, so nothing is charged for rows
+// that cannot be reached or that no longer match the declaration. A Snapshot serves one
+// goroutine and must not be used after the function that got it returns.
 type Snapshot struct {
 	reader  *Reader
 	table   *view.Table
@@ -56,9 +56,9 @@ type Snapshot struct {
 }
 
 // OnSnapshot calls do with a snapshot of the table's rows. For a table outside the
-// file one transaction of its server is open meanwhile, and its schema has been
-// checked there. A table of the file is checked by Unchanged, in the transaction that
-// charges, and again in each one that reads.
+// file, one transaction of its server stays open meanwhile, and its schema has been
+// checked in that transaction. A table of the file is checked by Unchanged, in the
+// transaction that charges, and again in each transaction that reads.
 func (r *Reader) OnSnapshot(ctx context.Context, t *view.Table, do func(*Snapshot) error) error {
 	if r.never != nil {
 		return r.never
@@ -96,7 +96,7 @@ func (s *Snapshot) Table() *view.Table { return s.table }
 // Unchanged implements pay.Snapshot.
 func (s *Snapshot) Unchanged(ctx context.Context, tx *catalog.Tx) error {
 	if s.outside != nil {
-		return nil // OnSnapshot has looked
+		return nil // OnSnapshot has checked it
 	}
 	return schemas.Unchanged(ctx, tx, s.table)
 }
@@ -130,7 +130,7 @@ func (r reading) from(ctx context.Context, f func(source.Reader) error) error {
 	})
 }
 
-// countRows has the database find the true count of a query.
+// countRows returns the true count of a query, counted by the database.
 func (r reading) countRows(ctx context.Context, q query.Query) (n int64, err error) {
 	err = r.from(ctx, func(from source.Reader) error {
 		n, err = from.Count(ctx, r.paid, r.table.Rows(), q)
@@ -139,7 +139,7 @@ func (r reading) countRows(ctx context.Context, q query.Query) (n int64, err err
 	return n, err
 }
 
-// cells counts the rows by cells, see Snapshot.Cells.
+// cells counts the rows by cell; see Snapshot.Cells.
 func (r reading) cells(ctx context.Context, columns []int, coder query.Coder, most int, progress func(done, all int)) (h *source.Histogram, err error) {
 	if columns == nil {
 		columns = view.AllColumns(r.table)
@@ -163,9 +163,9 @@ func (s *Snapshot) CountAll(ctx context.Context, paid *pay.Receipt) (int64, erro
 	return r.countRows(ctx, query.All(s.table.Universe))
 }
 
-// Count returns the true count of a query, which over the columns is narrow: from
-// memory if the cells are there and current, else from the database. Both are the
-// count on one snapshot that is no older than the call.
+// Count returns the true count of a query. narrow is the same query over the columns.
+// The count comes from memory if the cells are there and current, else from the
+// database. Both are the count on one snapshot that is no older than the call.
 func (s *Snapshot) Count(ctx context.Context, paid *pay.Receipt, q query.Query, columns []int, narrow query.Query) (int64, error) {
 	r, err := s.open(paid)
 	if err != nil {
@@ -175,8 +175,8 @@ func (s *Snapshot) Count(ctx context.Context, paid *pay.Receipt, q query.Query, 
 	return r.count(ctx, q, columns, narrow)
 }
 
-// Counts returns the true counts of queries. Those of several come from the cells
-// over the columns that they name, read once, if these are not too many.
+// Counts returns the true counts of queries. Several queries are counted from the cells
+// over the columns that they name, read once, unless these are too many.
 func (s *Snapshot) Counts(ctx context.Context, paid *pay.Receipt, queries []query.Query) ([]int64, error) {
 	r, err := s.open(paid)
 	if err != nil {
@@ -249,8 +249,9 @@ func columnsOf(queries []query.Query) []int {
 	return slices.Sorted(maps.Keys(used))
 }
 
-// Cells counts the rows by the cells over some columns, nil being all, unless more
-// than most are occupied. Progress is told of the parts that were read; it may be nil.
+// Cells counts the rows by cell over some columns; nil means all. It returns an error
+// if more than most cells are occupied. progress is called with the number of parts
+// read; it may be nil.
 func (s *Snapshot) Cells(ctx context.Context, paid *pay.Receipt, columns []int, coder query.Coder, most int, progress func(done, all int)) (*source.Histogram, error) {
 	r, err := s.open(paid)
 	if err != nil {
@@ -260,9 +261,9 @@ func (s *Snapshot) Cells(ctx context.Context, paid *pay.Receipt, columns []int, 
 	return r.cells(ctx, columns, coder, most, progress)
 }
 
-// CountPairs counts the rows into tables, each over a pair of the given columns, nil
-// being all: in one pass if the cells over all of them have codes and fit into memory,
-// else in one pass a pair. Which it is shows in nothing but the time.
+// CountPairs counts the rows into tables, each over a pair of the given columns; nil
+// means all. It takes one pass if the cells over all of them have codes and fit into
+// memory, else one pass for each pair. Only the time shows which it was.
 func (s *Snapshot) CountPairs(ctx context.Context, paid *pay.Receipt, columns []int, tables []smw.Table) error {
 	r, err := s.open(paid)
 	if err != nil {
