@@ -117,7 +117,7 @@ func TestVarianceWithoutMargin(t *testing.T) {
 		{9, 3, Variance{Sample: true, Root: true}, 0.0, true},
 	} {
 		r := &row{confidence: 0.95, answers: []Answer{{c.n, within(c.w)}, {7 * c.n, within(1)}, {-3, within(1)}}}
-		v := c.v.of(5)
+		v := c.v.shiftedBy(5)
 		value := v.value(r)
 		if _, known := margin(v, value, r).(float64); value.Any() != c.value || known != c.margin {
 			t.Errorf("%+v: got %v, margin known: %v", c, value.Any(), known)
