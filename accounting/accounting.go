@@ -1,14 +1,14 @@
 // Package accounting is the arithmetic of privacy costs: exact units for ε, δ
 // and ρ, the conversions between them, the calibration of Gaussian noise, and
-// the two accounts into which a table's budget is divided. It is pure
-// arithmetic: it reads nothing, stores nothing and draws nothing.
+// the two accounts into which a table's budget is divided. It reads nothing,
+// stores nothing and draws nothing.
 //
-// Every result is rounded to the private side, and each doc comment says which
-// side that is: charges round up, caps round down, noise rounds up. Where a
-// result goes through floating point, it is moved further by a stated pad that
-// exceeds the error the floats can have made. What a search for a best order or
-// a smallest σ returns is checked, not trusted: a search that stops early
-// costs accuracy and never privacy.
+// Every result is rounded to the private side, and each doc comment names that
+// side: charges round up, caps round down, noise rounds up. A result that goes
+// through floating point is moved further by a stated pad, which exceeds the
+// possible error of the floats. A search for a best order or a smallest σ is
+// checked, not trusted: if it stops early, that costs accuracy and never
+// privacy.
 //
 // A charge too large for its type is returned as [Unpayable], which no cap
 // admits.
@@ -35,11 +35,11 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Unpayable is the value, of any unit, of a charge that its type cannot hold.
-// No account admits it.
+// Unpayable stands for a charge, in any unit, that its type cannot hold. No
+// account admits it.
 const Unpayable = math.MaxInt64
 
-// Units in one: ε and ρ are counted in 1e-15, δ in 1e-18.
+// The number of units in 1. ε and ρ are counted in 1e-15, δ in 1e-18.
 const (
 	epsilonUnits = 1_000_000_000_000_000
 	rhoUnits     = 1_000_000_000_000_000
@@ -64,15 +64,15 @@ func (d Delta) Rat() *big.Rat { return big.NewRat(int64(d), deltaUnits) }
 // Rat returns ρ, exactly.
 func (r Rho) Rat() *big.Rat { return big.NewRat(int64(r), rhoUnits) }
 
-// Float returns ε in nats, correct to one part in 2^52: for display and for
+// Float returns ε in nats, correct to one part in 2^52. It is for display and
 // predictions, not for charging.
 func (e Epsilon) Float() float64 { return float64(e) / epsilonUnits }
 
-// Float returns δ, correct to one part in 2^52: for display and for
+// Float returns δ, correct to one part in 2^52. It is for display and
 // predictions, not for charging.
 func (d Delta) Float() float64 { return float64(d) / deltaUnits }
 
-// Float returns ρ, correct to one part in 2^52: for display and for
+// Float returns ρ, correct to one part in 2^52. It is for display and
 // predictions, not for charging.
 func (r Rho) Float() float64 { return float64(r) / rhoUnits }
 
@@ -118,9 +118,9 @@ func scientific(digits string, exponent int) string {
 	return mantissa + "e" + strconv.Itoa(exponent)
 }
 
-// Amount is what one step costs, or what several cost together: Epsilon and
-// Delta of the releases account, Rho of the interactive account. A step
-// usually charges one account and leaves the other's fields 0.
+// Amount is the cost of one step or of several together: Epsilon and Delta of
+// the releases account, Rho of the interactive account. A step usually charges
+// one account and leaves the other's fields 0.
 type Amount struct {
 	Epsilon Epsilon
 	Delta   Delta
@@ -147,10 +147,10 @@ func add(a, b int64) (int64, bool) {
 }
 
 // Fits reports whether charge can still be paid after spent: no field of their
-// sum exceeds its cap. A charge equal to what is left fits. A negative field,
-// an overflow or an [Unpayable] field does not. All three fields must hold even
+// sum exceeds its cap. A charge equal to the rest fits. A negative field, an
+// overflow and an [Unpayable] field do not. All three fields must hold even
 // where charge is 0: an account that is overdrawn, because the table was
-// declared again with less, stops the other one too.
+// declared again with less, blocks the other one too.
 func (c Caps) Fits(spent, charge Amount) bool {
 	sum, ok := spent.Add(charge)
 	return ok && spent.valid() && charge.valid() &&
@@ -162,8 +162,9 @@ func (a Amount) valid() bool {
 		a.Epsilon != Unpayable && a.Delta != Unpayable && a.Rho != Unpayable
 }
 
-// Remaining returns what the caps leave after spent, 0 in a field that is used up
-// or overdrawn. Unless a field is overdrawn, exactly the charges up to it fit.
+// Remaining returns the difference of the caps and spent, with 0 in a field
+// that is used up or overdrawn. Unless a field is overdrawn, exactly the
+// charges up to it fit.
 func (c Caps) Remaining(spent Amount) Amount {
 	return Amount{
 		Epsilon: remaining(c.ReleaseEpsilon, spent.Epsilon),
@@ -172,7 +173,8 @@ func (c Caps) Remaining(spent Amount) Amount {
 	}
 }
 
-// remaining treats a negative spent, which no ledger holds, as used up.
+// remaining returns limit − spent, at least 0. It treats a negative spent,
+// which no ledger holds, as used up.
 func remaining[T ~int64](limit, spent T) T {
 	if spent < 0 || spent >= limit {
 		return 0
@@ -181,8 +183,8 @@ func remaining[T ~int64](limit, spent T) T {
 }
 
 // Caps are the limits of the two accounts into which a table's budget is
-// divided. The releases account is kept by basic composition: its ε and δ
-// add. The interactive account is kept in zCDP: its ρ add.
+// divided. The releases account uses basic composition: its ε and δ add. The
+// interactive account uses zCDP: its ρ add.
 type Caps struct {
 	ReleaseEpsilon     Epsilon // cap of the releases account
 	ReleaseDelta       Delta   // cap of the releases account

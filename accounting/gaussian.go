@@ -7,20 +7,20 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Vector describes an integer-valued vector of answers to which independent
-// discrete Gaussian noise of one parameter is added, coordinate by coordinate.
+// Vector describes an integer-valued vector of answers. Each coordinate gets
+// independent discrete Gaussian noise of one parameter.
 type Vector struct {
 	Dimensions         int64 // T, the number of coordinates
 	SquaredSensitivity int64 // Δ², the squared ℓ2 sensitivity, in counts²
 }
 
 // DiscreteSigmaSquared returns a parameter σ², in counts², of discrete Gaussian
-// noise N_Z(0, σ²) on every coordinate of v that makes its release
-// (e, d)-differentially private: the smaller of two sound calibrations,
+// noise N_Z(0, σ²). With it on every coordinate, the release of v is (e,
+// d)-differentially private. It is the smaller of two sound calibrations,
 // rounded up to 32 significant bits. A ±1 sketch of T rows, kept in integers,
 // is Vector{T, T·L²} for units of at most L rows.
 //
-// The first is zCDP, Δ²/(2ρ) at the ρ of [RhoFor].
+// The first calibration is zCDP, Δ²/(2ρ) at the ρ of [RhoFor].
 //
 // The second is [BW18] with a slack for the lattice, s² = Δ²σ₁² + t². Let
 // M(D) = K(q(D) + y) with continuous y ~ N(0, Δ²σ₁² I) and K the randomised
@@ -62,8 +62,8 @@ func DiscreteSigmaSquared(e Epsilon, d Delta, v Vector) (*big.Rat, error) {
 	return roundUp(best), nil
 }
 
-// latticeSigmaSquared returns s² = Δ²σ₁² + t² of [DiscreteSigmaSquared], nil
-// if it finds no σ₁ up to about high.
+// latticeSigmaSquared returns s² = Δ²σ₁² + t² of [DiscreteSigmaSquared], and
+// nil if it finds no σ₁ up to about high.
 func latticeSigmaSquared(e Epsilon, d Delta, dimensions int64, squared *big.Rat, high float64) *big.Rat {
 	kappa, t2 := latticeSlack(e.Float(), dimensions)
 	sigma, ok := analyticSigma(e.Float()-kappa, d.Float()*(1-2*latticePart), high*(1+0x1p-20))
@@ -75,20 +75,20 @@ func latticeSigmaSquared(e Epsilon, d Delta, dimensions int64, squared *big.Rat,
 	return s2.Add(s2, new(big.Rat).SetFloat64(t2))
 }
 
-// latticePart is the part of ε spent on the lattice; twice that of δ covers
-// e^κ with κ <= latticePart.
+// latticePart is the part of ε spent on the lattice. Twice that part of δ
+// covers e^κ with κ <= latticePart.
 const latticePart = 0x1p-30
 
-// latticeSlack returns κ = latticePart · min(ε, 1) and a t² that keeps to it.
+// latticeSlack returns κ = latticePart · min(ε, 1) and a t² for which κ holds.
 // With q = exp(−2π²t²), β <= 2q/(1−q³) and T·ln((1+β)/(1−β)) is below
-// 4T·q·(1+1e-9): q = κ/(5T) leaves a fifth for the rounding of t².
+// 4T·q·(1+1e-9). q = κ/(5T) leaves a fifth for the rounding of t².
 func latticeSlack(epsilon float64, dimensions int64) (kappa, t2 float64) {
 	kappa = min(epsilon, 1) * latticePart
 	return kappa, math.Log(5*float64(dimensions)/kappa) / (2 * math.Pi * math.Pi)
 }
 
 // concentratedSigma returns an upper bound on the σ of ℓ2 sensitivity 1 at
-// which 1/(2σ²)-zCDP gives (e, d), 0 if ρ is lost to rounding.
+// which 1/(2σ²)-zCDP gives (e, d). It returns 0 if ρ is lost to rounding.
 func concentratedSigma(e Epsilon, d Delta) float64 {
 	rho := rhoBelow(e.Float(), d)
 	if rho <= 0 {
@@ -130,10 +130,10 @@ func gaussianDelta(epsilon, sigma float64) float64 {
 	return first*(1+pad) - second*max(0, 1-pad) + 0x1p-1000
 }
 
-// shiftedTail returns e^ε Φ(−b), where a is such that e^ε φ(b) = φ(a). Far out,
+// shiftedTail returns e^ε Φ(−b). a must be such that e^ε φ(b) = φ(a). Far out,
 // where Φ(−b) leaves the range of floats, it is φ(a) times a lower bound on
-// Mills' ratio, a convergent of its continued fraction, short by less than
-// 1e-8 of it.
+// Mills' ratio: a convergent of its continued fraction, low by less than 1e-8
+// of it.
 func shiftedTail(epsilon, a, b float64) float64 {
 	const far = 20
 	if b < far {
@@ -156,9 +156,9 @@ func tooStrict() error {
 		WithHint("give the statement a larger epsilon or delta")
 }
 
-// significantBits is how many bits the numerators of noise parameters keep:
-// enough to lose less than 2^-31 of the noise, few enough that exact samplers
-// work in machine words. The denominator is a power of two.
+// significantBits is the number of bits that the numerators of noise parameters
+// keep. It loses less than 2^-31 of the noise, and lets exact samplers work in
+// machine words. The denominator is a power of two.
 const significantBits = 32
 
 // roundUp returns the smallest number >= x > 0 that is an integer of at most
@@ -191,9 +191,9 @@ func powerOfTwo(exponent int) *big.Rat {
 }
 
 // bisect returns neighbouring positive x1 <= x2 in [lo, hi], close to the
-// float's resolution, such that holds was true at x1 (or x1 = lo) and false at
-// x2 (or x2 = hi). It halves in the logarithm, since the orders and standard
-// deviations sought span forty powers of ten.
+// float's resolution. holds was true at x1 (or x1 = lo) and false at x2 (or x2
+// = hi). bisect halves the logarithm, since the orders and standard deviations
+// sought span forty powers of ten.
 func bisect(lo, hi float64, holds func(float64) bool) (x1, x2 float64) {
 	const steps = 80
 	for range steps {

@@ -7,21 +7,22 @@ import (
 	"dpsql/sqlerr"
 )
 
-// MaxEpsilon is the largest ε that [ParseEpsilon] accepts: 1000 nats. Beyond
-// it a number is a slip of the pen, not a guarantee.
+// MaxEpsilon is the largest ε that [ParseEpsilon] accepts: 1000 nats. A larger
+// number is a typing error, not a guarantee.
 const MaxEpsilon Epsilon = 1000 * epsilonUnits
 
-// ParseEpsilon reads ε from a decimal such as 0.5, .5, 2 or 1e-6, exactly,
-// and rounds it down to a whole unit of 1e-15. Whatever is no plain decimal
-// number (NaN, Inf, hexadecimal, signs, the empty text), zero, less than a
-// unit, or above [MaxEpsilon] is an error with code invalid and a hint.
+// ParseEpsilon reads ε from a decimal such as 0.5, .5, 2 or 1e-6, exactly, and
+// rounds it down to a whole unit of 1e-15. It returns an error with code
+// invalid and a hint for a text that is no plain decimal number (NaN, Inf,
+// hexadecimal, signs, the empty text), and for a number that is zero, less than
+// a unit, or above [MaxEpsilon].
 func ParseEpsilon(text string) (Epsilon, error) {
 	units, err := parseAmount("epsilon", text, "0.5", MaxEpsilon.Rat())
 	return Epsilon(units), err
 }
 
-// parseAmount reads a positive ε or ρ, whose units are the same, and of which both
-// allow 1000 at most.
+// parseAmount reads a positive ε or ρ. Both have the same units and allow at
+// most 1000.
 func parseAmount(name, text, example string, most *big.Rat) (int64, error) {
 	value, fault := parseDecimal(text)
 	if fault == "" && value.Sign() == 0 {
@@ -44,9 +45,10 @@ func parseAmount(name, text, example string, most *big.Rat) (int64, error) {
 }
 
 // ParseDelta reads δ from a decimal such as 1e-6 or 0, exactly, and rounds it
-// down to a whole unit of 1e-18. 0 is allowed and means pure differential
-// privacy. Whatever is no plain decimal number, positive but less than a unit,
-// or not below 1 is an error with code invalid and a hint.
+// down to a whole unit of 1e-18. 0 means pure differential privacy. It returns
+// an error with code invalid and a hint for a text that is no plain decimal
+// number, and for a number that is positive but less than a unit, or not below
+// 1.
 func ParseDelta(text string) (Delta, error) {
 	value, fault := parseDecimal(text)
 	if fault == "" && value.Cmp(one) >= 0 {
@@ -65,13 +67,15 @@ func ParseDelta(text string) (Delta, error) {
 	return Delta(units), nil
 }
 
-// MaxRho is the largest ρ that [ParseRho] accepts: more than any budget is worth.
+// MaxRho is the largest ρ that [ParseRho] accepts. It exceeds any sensible
+// budget.
 const MaxRho Rho = 1000 * rhoUnits
 
 // ParseRho reads ρ from a decimal such as 0.001 or 1e-4, exactly, and rounds it
-// down to a whole unit of 1e-15. Whatever is no plain decimal number, zero, less
-// than a unit, or above [MaxRho] is an error with code invalid and a hint, which
-// calls it by the name.
+// down to a whole unit of 1e-15. It returns an error with code invalid and a
+// hint for a text that is no plain decimal number, and for a number that is
+// zero, less than a unit, or above [MaxRho]. The error calls the number by the
+// given name.
 func ParseRho(name, text string) (Rho, error) {
 	units, err := parseAmount(name, text, "0.001", MaxRho.Rat())
 	return Rho(units), err
@@ -106,9 +110,9 @@ const (
 	noNumber        = "is not a plain decimal number"
 )
 
-// parseDecimal reads DIGITS [. DIGITS] [e [sign] DIGITS] exactly. The fault is
-// "" or ends the sentence "NAME TEXT …". The size of the number is bounded
-// before it is built, so that 1e999999999 costs nothing.
+// parseDecimal reads DIGITS [. DIGITS] [e [sign] DIGITS] exactly. fault is ""
+// or completes the sentence "NAME TEXT …". parseDecimal bounds the size of the
+// number before it builds it, so that 1e999999999 costs nothing.
 func parseDecimal(text string) (value *big.Rat, fault string) {
 	switch {
 	case text == "":
@@ -139,8 +143,8 @@ func parseDecimal(text string) (value *big.Rat, fault string) {
 	return scaled(n, scale), ""
 }
 
-// splitExponent splits at e or E. The exponent is cut off at ±10^6, beyond
-// which only its sign matters.
+// splitExponent splits at e or E. It cuts the exponent off at ±10^6, since only
+// its sign matters beyond.
 func splitExponent(text string) (mantissa string, exponent int, ok bool) {
 	at := strings.IndexAny(text, "eE")
 	if at < 0 {

@@ -5,16 +5,16 @@ import (
 	"math/big"
 )
 
-// relativePad bounds the error of the sums of half a dozen terms below, relative
-// to the sum of the terms' absolute values, with room to spare:
-// 2^-46 is 128 units of half-ulp, of which input conversion, logarithms,
-// divisions and additions use fewer than 16.
+// relativePad bounds the error of the sums of half a dozen terms below,
+// relative to the sum of the terms' absolute values. 2^-46 is 128 units of
+// half-ulp. Input conversion, logarithms, divisions and additions use fewer
+// than 16.
 const relativePad = 0x1p-46
 
 // RunEpsilon returns the largest ε such that runs steps, each ε-differentially
 // private, together cost at most r: √(2ρ/runs) nats, exact, rounded down. (An
-// ε-private step costs ε²/2: [BS16], Proposition 1.4.) It is 0 when r or runs is
-// not positive.
+// ε-private step costs ε²/2: [BS16], Proposition 1.4.) It returns 0 when r or
+// runs is not positive.
 func RunEpsilon(r Rho, runs int64) Epsilon {
 	if r <= 0 || runs <= 0 {
 		return 0
@@ -51,9 +51,9 @@ func EpsilonOf(r Rho, d Delta) float64 {
 }
 
 // RhoFor returns the largest ρ with ε(ρ; d) <= e, for ε(ρ; δ) as in
-// [EpsilonOf], as a cap: rounded down, after it is lowered by 2^-46 of the sum
-// of its terms' absolute values. It is 0 when e or d is not positive, since
-// zCDP alone never gives pure differential privacy.
+// [EpsilonOf]. It is a cap: it is lowered by 2^-46 of the sum of its terms'
+// absolute values and then rounded down. It is 0 when e or d is not positive,
+// since zCDP alone never gives pure differential privacy.
 func RhoFor(e Epsilon, d Delta) Rho {
 	rho := rhoBelow(e.Float(), d)
 	units := math.Floor(rho * rhoUnits * (1 - 0x1p-50))
@@ -75,15 +75,15 @@ func rhoBelow(epsilon float64, d Delta) float64 {
 	return max(0, value/(1+u)*(1-0x1p-50))
 }
 
-// tailTerm returns (ln(1/δ) − ln λ)/(λ−1) at λ = 1+u and the sum of the
-// absolute values that went into it.
+// tailTerm returns (ln(1/δ) − ln λ)/(λ−1) at λ = 1+u, and the sum of the
+// absolute values of its terms.
 func tailTerm(logInverse, u float64) (value, size float64) {
 	order := math.Log1p(u)
 	return (logInverse - order) / u, (logInverse + order) / u
 }
 
-// orderForRho returns λ−1 for the λ that minimises ε(ρ; δ). The derivative in
-// λ is ρ − ln(1/(δλ))/(λ−1)², so the minimum is where ρ(λ−1)² + ln λ, which
+// orderForRho returns λ−1 for the λ that minimises ε(ρ; δ). The derivative in λ
+// is ρ − ln(1/(δλ))/(λ−1)². So the minimum is where ρ(λ−1)² + ln λ, which
 // increases, reaches ln(1/δ).
 func orderForRho(rho float64, d Delta) float64 {
 	logInverse, top := logInverse(d), topOrder(d)
@@ -93,9 +93,8 @@ func orderForRho(rho float64, d Delta) float64 {
 	return u
 }
 
-// orderForEpsilon returns λ−1 for the λ that is optimal at the ρ with
-// ε(ρ; δ) = epsilon. With ρ = ln(1/(δλ))/(λ−1)² put into ε(ρ; δ), the result
-// decreases in λ.
+// orderForEpsilon returns λ−1 for the λ that is optimal at the ρ with ε(ρ; δ) =
+// epsilon. After substituting ρ = ln(1/(δλ))/(λ−1)², ε(ρ; δ) decreases in λ.
 func orderForEpsilon(epsilon float64, d Delta) float64 {
 	logInverse, top := logInverse(d), topOrder(d)
 	u, _ := bisect(top*0x1p-200, top, func(u float64) bool {
@@ -108,7 +107,7 @@ func orderForEpsilon(epsilon float64, d Delta) float64 {
 // topOrder returns 1/δ − 1: no larger λ−1 is ever optimal.
 func topOrder(d Delta) float64 { return float64(deltaUnits-d) / float64(d) }
 
-// logInverse returns ln(1/δ) for 0 < δ < 1, accurate also near 1.
+// logInverse returns ln(1/δ) for 0 < δ < 1. It is accurate near 1, too.
 func logInverse(d Delta) float64 {
 	if d > deltaUnits/2 {
 		return -math.Log1p(-float64(deltaUnits-d) / deltaUnits)

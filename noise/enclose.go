@@ -5,9 +5,9 @@ import (
 	"math/big"
 )
 
-// enclosed is a law whose distribution function can be enclosed as narrowly as
-// asked: the basis of everything here that claims to be exact. All but the last
-// few of the bits asked for are correct.
+// enclosed is a law whose distribution function can be enclosed arbitrarily
+// narrowly. Everything here that claims to be exact rests on it. All but the
+// last few of the requested bits are correct.
 type enclosed interface {
 	Law
 	// within encloses P(|X| <= k), k >= 0, with the given bits.
@@ -17,13 +17,13 @@ type enclosed interface {
 	cumulative(bits uint) iter.Seq2[int, interval]
 }
 
-// decayBits is the magnitude, in units of the last of guardBits further bits,
-// below which a weight ends the sum in total: outward rounding keeps the upper
+// decayBits is the magnitude below which a weight ends the sum in total, in
+// units of the last of guardBits further bits. Outward rounding keeps the upper
 // end of a falling sequence from reaching 0.
 const decayBits = 40
 
-// weights yields enclosures of exp(-k²/(2 sigma²)) for k = 0, 1, ... with the
-// factor exp(-(2k+1)/(2 sigma²)) that leads to the next one.
+// weights yields enclosures of exp(-k²/(2 sigma²)) for k = 0, 1, ..., each with
+// the factor exp(-(2k+1)/(2 sigma²)) that leads to the next one.
 func (g *gaussian) weights(bits uint) iter.Seq2[interval, interval] {
 	return func(yield func(weight, ratio interval) bool) {
 		half := new(big.Rat).Mul(g.sigma2, big.NewRat(2, 1))
@@ -36,8 +36,8 @@ func (g *gaussian) weights(bits uint) iter.Seq2[interval, interval] {
 }
 
 // total encloses the sum of exp(-k²/(2 sigma²)) over all integers. The ratios
-// of successive weights fall, so what follows a weight w reached by the ratio r
-// is below w/(1-r).
+// of successive weights fall, so the sum after a weight w reached by the ratio
+// r is below w/(1-r).
 func (g *gaussian) total(bits uint) interval {
 	one := intervalInt(1, bits)
 	sum := intervalInt(0, bits)
@@ -69,8 +69,8 @@ func (g *gaussian) cumulative(bits uint) iter.Seq2[int, interval] {
 	}
 }
 
-// within adds up the weights while sigma is small and uses the Euler-Maclaurin
-// formula from sigma = 16 on, where it can be made as narrow as needed. Far out
+// within adds up the weights while sigma is small. From sigma = 16 on it uses
+// the Euler-Maclaurin formula, which can be made as narrow as needed. Far out
 // P(|X| > k) <= 2 exp(-k²/(2 sigma²)) is below the last bit.
 func (g *gaussian) within(k int64, bits uint) interval {
 	at := new(big.Rat).SetInt64(k)
@@ -90,7 +90,7 @@ func (g *gaussian) within(k int64, bits uint) interval {
 	return nearOne(bits)
 }
 
-// nearOne is the enclosure of a probability that is 1 to within the last bit.
+// nearOne returns the enclosure of a probability that is 1 up to the last bit.
 func nearOne(bits uint) interval {
 	one := intervalInt(1, bits)
 	return interval{new(big.Int).Sub(one.lo, big.NewInt(1)), one.hi, bits}
@@ -130,9 +130,9 @@ func clampToUnit(a interval) interval {
 	return a
 }
 
-// erfSeries encloses M = Σ_{n>=0} (2x)ⁿ/(2n+1)!!, for which
-// ∫_0^k f = k e^-x M with x = k²/(2 sigma²). All terms are positive, and once
-// a term is below half the one before, what follows it is below it.
+// erfSeries encloses M = Σ_{n>=0} (2x)ⁿ/(2n+1)!!, for which ∫_0^k f = k e^-x M
+// with x = k²/(2 sigma²). All terms are positive. Once a term is below half the
+// one before, the sum of the terms after it is below it.
 func erfSeries(x *big.Rat, bits uint) interval {
 	y := intervalRat(x, bits).double()
 	term := intervalInt(1, bits)
@@ -193,15 +193,15 @@ func (g *gaussian) remainder(bits, work uint) (int, interval) {
 }
 
 // interval is a real number known to lie in [lo, hi] / 2^bits. Every operation
-// rounds outwards, so a chain of them proves its result; operands must have
-// the same number of bits. Intervals are values: no operation changes one.
+// rounds outwards, so a chain of them proves its result. Operands must have the
+// same number of bits. Operations do not change their operands.
 type interval struct {
 	lo, hi *big.Int
 	bits   uint
 }
 
-// guardBits is how many bits below the requested ones enclosures are computed
-// with, so that rounding over 2^16 terms does not reach the requested ones.
+// guardBits is the number of extra bits with which enclosures are computed, so
+// that rounding over 2^16 terms does not reach the requested bits.
 const guardBits = 128
 
 func intervalInt(v int64, bits uint) interval {
@@ -250,8 +250,8 @@ func (a interval) mul(b interval) interval {
 	return shifted(lo, hi, a.bits)
 }
 
-// shifted divides exact products of numbers of the given bits by 2^bits; it
-// uses up its arguments.
+// shifted divides exact products of numbers of the given bits by 2^bits. It
+// overwrites its arguments.
 func shifted(lo, hi *big.Int, bits uint) interval {
 	hi.Neg(hi)
 	hi.Rsh(hi, bits)
@@ -308,8 +308,8 @@ func ceilQuo(a, b *big.Int) *big.Int {
 	return q.Neg(q.Div(q, b))
 }
 
-// expNeg encloses exp(-x), x >= 0: the alternating Taylor series at x/2^s,
-// squared s times.
+// expNeg encloses exp(-x), x >= 0. It takes the alternating Taylor series at
+// x/2^s and squares the result s times.
 func expNeg(x *big.Rat, bits uint) interval {
 	whole := floorQuo(x.Num(), x.Denom())
 	if whole.Cmp(new(big.Int).SetUint64(uint64(bits))) >= 0 {
@@ -327,9 +327,9 @@ func expNeg(x *big.Rat, bits uint) interval {
 	return result.round(bits)
 }
 
-// alternating encloses first - next(first, 1) + next(·, 2) - ..., whose terms
-// must be positive and fall to 0: what is left out after a term is smaller
-// than the next term.
+// alternating encloses first - next(first, 1) + next(·, 2) - .... The terms
+// must be positive and fall to 0. The sum of the terms after any term is
+// smaller than the next term.
 func alternating(first interval, next func(term interval, n int64) interval) interval {
 	sum, term := first, first
 	for n := int64(1); ; n++ {

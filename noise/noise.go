@@ -1,14 +1,13 @@
-// Package noise draws the integer noise that privacy is made of: exact
+// Package noise draws the integer noise that makes answers private: exact
 // samplers for the discrete Laplace and the discrete Gaussian law, a table
 // sampler for bulk use, and exact statements about the tails of both.
 //
 // What it promises: every draw follows the stated law exactly, given uniform
-// random bits. Parameters are rationals, no floating point number takes part
-// in a draw, and a failure to read random bits ends the draw with an error; it
-// is never replaced by weaker bits or by no noise. Exactness matters because
-// floating point samplers leak through the low bits of their results
-// (Mironov, "On significance of the least significant bits for differential
-// privacy", 2012).
+// random bits. Parameters are rationals, and no floating point number takes
+// part in a draw. A failure to read random bits ends the draw with an error;
+// weaker bits or no noise never replace it. Exactness matters because floating
+// point samplers leak through the low bits of their results (Mironov, "On
+// significance of the least significant bits for differential privacy", 2012).
 //
 // What it does not promise: constant running time. How long a draw takes
 // depends on its value.
@@ -27,28 +26,29 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Law is a law on the integers, symmetric about 0. Laws are immutable and safe
-// for concurrent use, as long as each Source is used by one goroutine.
+// Law is a probability law on the integers, symmetric about 0. Laws are
+// immutable and safe for concurrent use, as long as each Source is used by one
+// goroutine.
 type Law interface {
-	// Draw returns one exact draw. It fails when the source fails, and when
-	// the drawn value lies outside int64, which happens with probability below
-	// exp(-9000) for any law this package makes.
+	// Draw returns one exact draw. It fails when the source fails. It also
+	// fails when the drawn value lies outside int64, which has probability
+	// below exp(-9000) for any law of this package.
 	Draw(s *Source) (int64, error)
 	// Variance returns the law's variance.
 	Variance() float64
-	// Tail returns P(X >= k), rounded up: never below the true value, and
-	// above it by at most 1e-12 of it, as long as it is at least 1e-240 (by
-	// 2e-12 down to the smallest normal number; below that Tail is only an
-	// upper bound, and never 0).
+	// Tail returns P(X >= k), rounded up. It is never below the true value. It
+	// exceeds the true value by at most 1e-12 of it if that is at least 1e-240,
+	// and by at most 2e-12 of it down to the smallest normal number. Below that
+	// Tail is only an upper bound, and never 0.
 	Tail(k int64) float64
-	// String returns the law as ParseLaw reads it: "dlap(5/2)" is the discrete
-	// Laplace law of scale 5/2, "dgauss(17/3)" the discrete Gaussian law with
-	// variance parameter sigma^2 = 17/3.
+	// String returns the law in the form that ParseLaw reads. "dlap(5/2)" is
+	// the discrete Laplace law of scale 5/2. "dgauss(17/3)" is the discrete
+	// Gaussian law with variance parameter sigma^2 = 17/3.
 	String() string
 }
 
-// maxSpread is the largest scale or sigma that is accepted. At this spread a
-// draw lies outside int64 with probability below exp(-9000).
+// maxSpread is the largest accepted scale or sigma. At this spread a draw lies
+// outside int64 with probability below exp(-9000).
 const maxSpread = 1_000_000_000_000_000
 
 // ParseLaw returns the law whose String is text.
@@ -111,12 +111,12 @@ func checkSpread(what string, v *big.Rat, limit *big.Int) error {
 	return nil
 }
 
-// HalfWidth returns the smallest w >= 0 with P(|X| <= w) >= confidence, so that
-// a noisy count lies within w of the true one with at least that probability.
-// For laws made by this package it is exactly that integer: what floating
-// point cannot decide is decided by enclosures. For other laws it is as good as
-// their Tail. A confidence of 1 or more, or NaN, has no half-width, as the laws
-// are unbounded: the result is then math.MaxInt64.
+// HalfWidth returns the smallest w >= 0 with P(|X| <= w) >= confidence. A noisy
+// count lies within w of the true one with at least that probability. For laws
+// of this package the result is exactly that integer: enclosures decide what
+// floating point cannot. For other laws it is as good as their Tail. The laws
+// are unbounded, so for a confidence of 1 or more, or NaN, the result is
+// math.MaxInt64.
 func HalfWidth(l Law, confidence float64) int64 {
 	if !(confidence < 1) {
 		return math.MaxInt64
@@ -139,8 +139,8 @@ func HalfWidth(l Law, confidence float64) int64 {
 	return above
 }
 
-// Within reports whether P(|X| <= w) >= confidence, which is whether the half-width is
-// at most w. It asks for one tail, where HalfWidth searches.
+// Within reports whether P(|X| <= w) >= confidence, that is whether the
+// half-width is at most w. It computes one tail, where HalfWidth searches.
 func Within(l Law, w int64, confidence float64) bool {
 	if !(confidence < 1) || w < 0 {
 		return false
@@ -163,8 +163,9 @@ func Within(l Law, w int64, confidence float64) bool {
 	return reachedExactly(exact, w, confidence)
 }
 
-// maxEnclosureBits ends reachedExactly when P(|X| <= w) and the confidence
-// agree to this many bits; no such pair is known. The answer is then the wider.
+// maxEnclosureBits is the precision at which reachedExactly gives up, if P(|X|
+// <= w) and the confidence agree to this many bits. No such pair is known. The
+// result is then the wider one.
 const maxEnclosureBits = 1 << 12
 
 func reachedExactly(l enclosed, w int64, confidence float64) bool {
@@ -189,7 +190,7 @@ type gaussian struct {
 	norm     float64 // the sum of exp(-k²/(2 sigma²)) over all k
 }
 
-// fastGaussian is the part of a gaussian that fits uint64.
+// fastGaussian holds the parameters of a gaussian that fit uint64.
 type fastGaussian struct{ step, n, denom uint64 }
 
 // NewGaussian returns the discrete Gaussian law with P(k) proportional to
@@ -259,7 +260,7 @@ func (g *gaussian) keep(s *Source, y int64) (bool, error) {
 	return s.bernoulliExpBig(square.Mul(square, square), g.denom)
 }
 
-// square returns (|y| d t - n)², or false when it does not fit.
+// square returns (|y| d t - n)², and false when it does not fit.
 func (f *fastGaussian) square(magnitude uint64) (uint64, bool) {
 	hi, x := bits.Mul64(magnitude, f.step)
 	if hi != 0 {
@@ -287,8 +288,9 @@ func (g *gaussian) Variance() float64 {
 	return sum / g.norm
 }
 
-// sumLimit is the sigma² up to which discrete Gaussian tails are summed term by
-// term; above it the Euler-Maclaurin formula is more accurate than is needed.
+// sumLimit is the largest sigma² for which discrete Gaussian tails are summed
+// term by term. Above it the Euler-Maclaurin formula is more accurate than
+// needed.
 const sumLimit = 256 * 256
 
 // roundUp returns an upper bound of a number that v approximates with the given
@@ -305,9 +307,9 @@ func reflectTail(l Law, k int64) float64 {
 	return min(1, math.Nextafter(1-l.Tail(1-k)*(1-1e-12), 2))
 }
 
-// Tail is a sum of positive terms up to sigma = 256 and the Euler-Maclaurin
-// formula with three correction terms above, whose error is then below 1e-13 of
-// the result wherever that is at least 1e-307.
+// Tail sums positive terms up to sigma = 256. Above, it uses the
+// Euler-Maclaurin formula with three correction terms, whose error is then
+// below 1e-13 of the result wherever that is at least 1e-307.
 func (g *gaussian) Tail(k int64) float64 {
 	if k <= 0 {
 		return reflectTail(g, k)
@@ -400,7 +402,8 @@ func (l *laplace) Variance() float64 {
 }
 
 // Draw is CKS20, Algorithm 2, with t and s the numerator and denominator of the
-// scale: a geometric magnitude and a sign, "minus zero" being drawn again.
+// scale. It draws a geometric magnitude and a sign, and draws again on "minus
+// zero".
 func (l *laplace) Draw(s *Source) (int64, error) {
 	if s.drawer != nil {
 		return s.drawer.Drawn(l), nil
@@ -447,7 +450,8 @@ func (l *laplace) magnitude(s *Source) (int64, error) {
 	}
 }
 
-// quotient returns floor((u + t v) / d), d > 0, or an error outside int64.
+// quotient returns floor((u + t v) / d), d > 0, and an error if that lies
+// outside int64.
 func quotient(u, t, v, d uint64) (int64, error) {
 	hi, lo := bits.Mul64(t, v)
 	lo, carry := bits.Add64(lo, u, 0)

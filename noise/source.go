@@ -11,17 +11,17 @@ import (
 	"dpsql/sqlerr"
 )
 
-// bufferSize is the size of one read: large enough that the cost of a call
-// into the operating system or its generator is spread over many draws.
+// bufferSize is the size of one read. It spreads the cost of a call into the
+// operating system or its generator over many draws.
 const bufferSize = 1 << 13
 
-// maxEmptyReads is how often a reader may return nothing before it counts as
+// maxEmptyReads is the number of empty reads after which a reader counts as
 // broken.
 const maxEmptyReads = 100
 
-// Source is a buffered stream of random bits. The first error of its reader is
-// returned by the call that needs the missing bits and by every later call;
-// there is no other origin of bits to fall back to. A Source serves one
+// Source is a buffered stream of random bits. If its reader fails, the call
+// that needs the missing bits and every later call return the first error.
+// There is no other origin of bits to fall back to. A Source serves one
 // goroutine at a time. The zero Source returns an error.
 type Source struct {
 	reader   io.Reader
@@ -36,15 +36,15 @@ type Source struct {
 // NewSource returns a source over the operating system's generator.
 func NewSource() *Source { return NewSourceFrom(rand.Reader) }
 
-// NewSourceFrom returns a source over r. A guarantee of privacy holds only if
-// r is a cryptographic generator; other readers are for tests.
+// NewSourceFrom returns a source over r. A guarantee of privacy holds only if r
+// is a cryptographic generator. Other readers are for tests.
 func NewSourceFrom(r io.Reader) *Source {
 	d, _ := r.(drawer)
 	return &Source{reader: r, drawer: d}
 }
 
-// drawer is a reader that decides draws itself, instead of the bits they are made
-// of. Only tests have one.
+// drawer is a reader that decides whole draws, instead of the bits they are
+// made of. Only tests have one.
 type drawer interface{ Drawn(Law) int64 }
 
 // Uint64 returns 64 uniform bits.
@@ -133,8 +133,8 @@ func (s *Source) bit() (uint64, error) {
 	return b, nil
 }
 
-// words hands out between 1 and n unused 8-byte words, as bytes that stay
-// valid until the next call of a method of s.
+// words returns between 1 and n unused 8-byte words, as bytes that stay valid
+// until the next call of a method of s.
 func (s *Source) words(n int) ([]byte, error) {
 	if s.end-s.pos < 8 {
 		if err := s.fill(8); err != nil {
@@ -147,11 +147,11 @@ func (s *Source) words(n int) ([]byte, error) {
 	return block, nil
 }
 
-// giveBack returns the last n bytes that words handed out.
+// giveBack puts back the last n bytes that words returned.
 func (s *Source) giveBack(n int) { s.pos -= n }
 
-// fill makes at least need unused bytes available, or fails for good. Bytes
-// that arrive together with an error are used up first, as io.Reader asks.
+// fill makes at least need unused bytes available, or fails for good. As
+// io.Reader asks, it first uses bytes that arrive together with an error.
 func (s *Source) fill(need int) error {
 	s.end = copy(s.buf[:], s.buf[s.pos:s.end])
 	s.pos = 0
@@ -186,7 +186,8 @@ func (s *Source) fail(err error) {
 	}
 }
 
-// bernoulliExp is true with probability exp(-n/d), d > 0 (CKS20, Algorithm 1).
+// bernoulliExp returns true with probability exp(-n/d), d > 0 (CKS20, Algorithm
+// 1).
 func (s *Source) bernoulliExp(n, d uint64) (bool, error) {
 	for whole := n / d; whole > 0; whole-- {
 		if ok, err := s.bernoulliExpOne(); err != nil || !ok {
@@ -196,8 +197,8 @@ func (s *Source) bernoulliExp(n, d uint64) (bool, error) {
 	return s.bernoulliExpFraction(n%d, d)
 }
 
-// bernoulliExpFraction is true with probability exp(-n/d), n <= d: the first k
-// at which Bernoulli(n/(dk)) fails is odd with that probability.
+// bernoulliExpFraction returns true with probability exp(-n/d), n <= d. The
+// first k at which Bernoulli(n/(dk)) fails is odd with that probability.
 func (s *Source) bernoulliExpFraction(n, d uint64) (bool, error) {
 	if n == 0 {
 		return true, nil
@@ -213,8 +214,8 @@ func (s *Source) bernoulliExpFraction(n, d uint64) (bool, error) {
 	}
 }
 
-// bernoulli is true with probability n/(dk), n <= d. Where dk does not fit it
-// draws for 1/k and n/d apart.
+// bernoulli returns true with probability n/(dk), n <= d. If dk does not fit
+// uint64, it draws for 1/k and n/d separately.
 func (s *Source) bernoulli(n, d, k uint64) (bool, error) {
 	hi, product := bits.Mul64(d, k)
 	if hi == 0 {
@@ -228,8 +229,9 @@ func (s *Source) bernoulli(n, d, k uint64) (bool, error) {
 	return u < n, err
 }
 
-// bernoulliExpOne is true with probability exp(-1): bernoulliExpFraction for
-// n = d, with the step k = 1, which never fails, left out and one bit for k = 2.
+// bernoulliExpOne returns true with probability exp(-1). It is
+// bernoulliExpFraction for n = d without the step k = 1, which never fails, and
+// with one bit for k = 2.
 func (s *Source) bernoulliExpOne() (bool, error) {
 	if b, err := s.bit(); err != nil || b != 0 {
 		return false, err
@@ -267,7 +269,7 @@ func (s *Source) bernoulliExpBig(n, d *big.Int) (bool, error) {
 	}
 }
 
-// bernoulliBig is true with probability n/(dk), n <= d.
+// bernoulliBig returns true with probability n/(dk), n <= d.
 func (s *Source) bernoulliBig(n, d *big.Int, k uint64) (bool, error) {
 	if u, err := s.Below(k); err != nil || u != 0 {
 		return false, err

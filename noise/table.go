@@ -11,7 +11,7 @@ import (
 // maxTable is the largest number of magnitudes a table may hold.
 const maxTable = 1 << 16
 
-// hopelessVariance is a variance above which a table is too large for sure: a
+// hopelessVariance is a variance above which a table is surely too large: a
 // sigma of 8192 or a scale of 5792.
 const hopelessVariance = 1 << 26
 
@@ -19,8 +19,8 @@ const hopelessVariance = 1 << 26
 // lowest bit of the word is the sign.
 const magnitudeBits = 63
 
-// minGuide and maxGuide bound the size of the guide index: the larger the
-// guide the fewer comparisons, as long as it stays in the fastest cache.
+// minGuide and maxGuide bound the size of the guide index. A larger guide needs
+// fewer comparisons, as long as it stays in the fastest cache.
 const (
 	minGuide = 1 << 9
 	maxGuide = 1 << 13
@@ -87,8 +87,9 @@ func thresholds(l enclosed) ([]uint64, error) {
 	}
 }
 
-// thresholdsAt is thresholds at one precision; false when that leaves an entry
-// open. A list that has not ended at maxTable entries is returned as it is.
+// thresholdsAt is thresholds at one precision. It returns false when that
+// leaves an entry undecided, and returns a list that has not ended at maxTable
+// entries as it is.
 func thresholdsAt(l enclosed, precision uint) ([]uint64, bool) {
 	var cdf []uint64
 	last := big.NewInt(1<<magnitudeBits - 1)
@@ -123,8 +124,8 @@ func (t *Table) index() {
 	}
 }
 
-// Fill overwrites dst with independent draws. On error, which only the source
-// can cause, what dst holds must not be used.
+// Fill overwrites dst with independent draws. Only the source can cause an
+// error; dst must then not be used.
 func (t *Table) Fill(dst []int64, s *Source) error {
 	if s.drawer != nil {
 		for i := range dst {
@@ -152,8 +153,8 @@ func (t *Table) Fill(dst []int64, s *Source) error {
 	return nil
 }
 
-// fillBlock draws from the words of block, up to the first that its 63 bits
-// leave undecided, and returns the number of draws.
+// fillBlock draws from the words of block, up to the first word whose 63 bits
+// leave the draw undecided. It returns the number of draws.
 func (t *Table) fillBlock(dst []int64, block []byte) int {
 	cdf, guide, shift := t.cdf, t.guide, t.shift
 	n := len(block) / 8
@@ -172,7 +173,7 @@ func (t *Table) fillBlock(dst []int64, block []byte) int {
 	return n
 }
 
-// signed gives k the sign that the lowest bit of word stands for.
+// signed returns k with the sign that the lowest bit of word stands for.
 func signed(k int64, word uint64) int64 {
 	negative := -int64(word & 1)
 	return (k ^ negative) - negative
@@ -194,8 +195,8 @@ func (t *Table) refine(word uint64, s *Source) (int64, error) {
 	}
 }
 
-// locate returns the k with F(k-1) <= U < F(k) for every U in [u, u+1)/2^n, or
-// false when that cannot be told.
+// locate returns the k with F(k-1) <= U < F(k) for every U in [u, u+1)/2^n. It
+// returns false if there is no such k, or the enclosure cannot tell.
 func locate(l enclosed, u *big.Int, n uint) (int64, bool) {
 	for k, f := range l.cumulative(n) {
 		lo := new(big.Int).Lsh(u, f.bits-n)

@@ -1,6 +1,6 @@
 // Package sqlvalue computes with values as SQLite does: its arithmetic, its
-// comparisons and its order. Conditions before the answers (sqlfront) and
-// expressions over them (post) share it, so an expression has one meaning.
+// comparisons and its order. sqlfront evaluates conditions on records with it,
+// and post expressions over answers, so an expression has one meaning.
 package sqlvalue
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 // Value is NULL, an INTEGER, a REAL or a TEXT. The zero Value is NULL. Values
-// are comparable with ==, which tells 1 from 1.0; Compare does not.
+// are comparable with ==, which distinguishes 1 from 1.0; Compare does not.
 type Value struct {
 	kind kind
 	n    int64  // an integer, or the bits of a real
@@ -37,7 +37,7 @@ func Null() Value { return Value{} }
 // Int returns an INTEGER.
 func Int(n int64) Value { return Value{kind: integer, n: n} }
 
-// Real returns a REAL. What is not a number is NULL, as in SQLite.
+// Real returns a REAL. It returns NULL for a NaN, as SQLite does.
 func Real(r float64) Value {
 	if math.IsNaN(r) {
 		return Value{}
@@ -56,7 +56,7 @@ func Bool(b bool) Value {
 	return Int(0)
 }
 
-// FromColumn returns a column's value.
+// FromColumn converts a column's value.
 func FromColumn(v query.Value) Value {
 	switch {
 	case v.IsInt():
@@ -67,8 +67,8 @@ func FromColumn(v query.Value) Value {
 	return Value{}
 }
 
-// FromAny returns an int64, a float64 or a string as a value, and anything else as
-// NULL.
+// FromAny converts an int64, a float64 or a string to a value, and anything
+// else to NULL.
 func FromAny(v any) Value {
 	switch v := v.(type) {
 	case int64:
@@ -123,8 +123,8 @@ func (x Value) Float() float64 {
 	return 0
 }
 
-// Int64 returns a number cut to an integer of 64 bits, as CAST does; beyond
-// them it is the nearest one. NULL and texts are 0.
+// Int64 returns a number truncated to an integer, as CAST does. Beyond 64 bits
+// it is the nearest int64. NULL and texts are 0.
 func (x Value) Int64() int64 {
 	switch x.kind {
 	case integer:
@@ -142,8 +142,8 @@ func (x Value) Int64() int64 {
 	}
 }
 
-// AsText returns the text that SQLite makes of an integer or a text. It is false
-// for NULL, and for a REAL, whose digits are SQLite's own.
+// AsText returns the text to which SQLite converts an integer or a text. It
+// returns false for NULL, and for a REAL, whose digits are SQLite's own.
 func (x Value) AsText() (string, bool) {
 	switch x.kind {
 	case integer:
@@ -166,7 +166,7 @@ func (x Value) Compare(y Value) int {
 	return cmp.Compare(x.kind, y.kind)
 }
 
-// compareNumber is exact: not every integer is a float64.
+// compareNumber compares exactly: not every integer is a float64.
 func (x Value) compareNumber(y Value) int {
 	switch {
 	case x.kind == integer && y.kind == integer:
@@ -189,8 +189,8 @@ func (x Value) compareNumber(y Value) int {
 	return cmp.Compare(float64(x.n), r)
 }
 
-// Canonical maps values that compare as equal to one value: a REAL that is an
-// integer becomes that integer.
+// Canonical returns one representative of the values that compare as equal: a
+// REAL that is an integer becomes that integer.
 func (x Value) Canonical() Value {
 	if x.kind == real {
 		if n := Int(x.Int64()); n.compareNumber(x) == 0 {
@@ -200,7 +200,7 @@ func (x Value) Canonical() Value {
 	return x
 }
 
-// AppendTo appends an encoding that tells the value from all others.
+// AppendTo appends an encoding of the value that no other value has.
 func (x Value) AppendTo(b []byte) []byte {
 	b = append(b, byte(x.kind))
 	b = binary.BigEndian.AppendUint64(b, uint64(x.n))
@@ -254,9 +254,10 @@ const (
 	ShiftRight Operator = ">>"
 )
 
-// Arithmetic computes x op y for numbers and NULL. Integers stay integers unless
-// they overflow 64 bits: then the result is a REAL. A quotient of integers is
-// cut. With NULL, and where the divisor is 0, the result is NULL.
+// Arithmetic computes x op y for numbers and NULL. Integers stay integers
+// unless they overflow 64 bits; then the result is a REAL. A quotient of
+// integers is truncated. The result is NULL if an operand is NULL or the
+// divisor is 0.
 func Arithmetic(op Operator, x, y Value) Value {
 	if x.kind == null || y.kind == null {
 		return Value{}
@@ -299,8 +300,8 @@ func reals(op Operator, a, b float64) Value {
 	return Real(a / b)
 }
 
-// remainder has the sign of x. Of a REAL it is taken of the integer parts, and
-// is a REAL.
+// remainder returns x % y, with the sign of x. For REALs it takes the integer
+// parts, and the result is a REAL.
 func remainder(x, y Value) Value {
 	n, ok := Integers(Modulo, x.Int64(), y.Int64())
 	switch {
@@ -312,8 +313,8 @@ func remainder(x, y Value) Value {
 	return Real(float64(n))
 }
 
-// Integers computes a op b for + - * / %. It is false where the result is no
-// integer of 64 bits, and where the divisor is 0.
+// Integers computes a op b for + - * / %. It returns false if the result does
+// not fit 64 bits or the divisor is 0.
 func Integers(op Operator, a, b int64) (int64, bool) {
 	switch op {
 	case Plus:
@@ -355,7 +356,8 @@ func Magnitude(a int64) uint64 {
 	return uint64(a)
 }
 
-// shift moves the bits of a to the left by b, to the right where b is negative.
+// shift shifts the bits of a to the left by b, or to the right by −b if b is
+// negative.
 func shift(a, b int64) int64 {
 	switch {
 	case b >= 64:
