@@ -8,28 +8,15 @@ import (
 	"time"
 
 	"dpsql/catalog/internal/ledger"
-	"dpsql/query"
 )
 
 // What the tests reach behind the exported names. They are package catalog_test.
 
-const (
-	AnswerCountsVersion = answerCountsVersion
-	FirstVersion        = firstVersion
-	MaxIdle             = maxIdle
-	PostgresPrefix      = postgresPrefix
-	RollCatalog         = rollCatalog
-	RollLedger          = rollLedger
-)
+const AnswerCountsVersion, FirstVersion, MaxIdle = answerCountsVersion, firstVersion, maxIdle
+const PostgresPrefix, RollCatalog, RollLedger = postgresPrefix, rollCatalog, rollLedger
 
-func DSN(path string, wait time.Duration, parameters ...string) string {
-	return dsn(path, wait, parameters...)
-}
-func Pragma(name, value string) string                         { return pragma(name, value) }
-func EngineCode(err error) (int, bool)                         { return engineCode(err) }
-func ShortDecimal(units int64, places int, up bool) string     { return shortDecimal(units, places, up) }
-func EncodeDomain(d query.Domain) (string, error)              { return encodeDomain(d) }
-func DecodeDomain(typeName, text string) (query.Domain, error) { return decodeDomain(typeName, text) }
+var DSN, Pragma, NewConnector, EngineCode = dsn, pragma, newConnector, engineCode
+var ShortDecimal, EncodeDomain, DecodeDomain = shortDecimal, encodeDomain, decodeDomain
 
 func (s *Store) Options() Options                  { return s.options }
 func (s *Store) MarkPath() string                  { return s.markPath() }
@@ -78,8 +65,6 @@ func (v RowsVersion) Foreign() int64  { return v.foreign }
 
 // SQLiteConn is what a connection of a connector passes statements on to.
 type SQLiteConn = sqliteConn
-
-func NewConnector(dsn string) (driver.Connector, error) { return newConnector(dsn) }
 
 // Idle returns the number of statements that a connection keeps.
 func Idle(conn any) int { return len(conn.(*cachingConn).idle) }

@@ -4,12 +4,7 @@ import "math/big"
 
 // What the tests reach behind the exported names. They are package query_test.
 
-const (
-	MaxBranches = maxBranches
-	MaxCode     = maxCode
-	MaxHashes   = maxHashes
-	MaxSteps    = maxSteps
-)
+const MaxBranches, MaxCode, MaxHashes, MaxSteps = maxBranches, maxCode, maxHashes, maxSteps
 
 func (d Domain) Ordinals(first, end uint64) Set                { return d.ordinals(first, end) }
 func (q Query) Measure(f func(weight int64) *big.Int) *big.Int { return q.measure(f) }

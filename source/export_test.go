@@ -9,20 +9,7 @@ import (
 
 // What the tests reach behind the exported names. They are package source_test.
 
-func Quoted(name string) string { return quoted(name) }
-func From(source string) string { return from(source) }
-
-func CountStreamed(ctx context.Context, q Querier, t Table, counted query.Query) (int64, error) {
-	return countStreamed(ctx, q, t, counted)
-}
-
-func Stream(ctx context.Context, q Querier, t Table, columns []int, f func([]query.Value)) error {
-	return stream(ctx, q, t, columns, f)
-}
-
-func Texts(ctx context.Context, q Querier, source, statement string) ([]string, error) {
-	return texts(ctx, q, source, statement)
-}
+var Quoted, From, Texts, Stream, CountStreamed = quoted, from, texts, stream, countStreamed
 
 func (h *Histogram) CountByScan(q query.Query) int64 { return h.scan(q) }
 

@@ -4,9 +4,7 @@ package importer
 
 const ParquetBatch = parquetBatch
 
-func Quoted(name string) string          { return quoted(name) }
-func Integer(field string) (int64, bool) { return integer(field) }
-func IsNumber(field string) bool         { return isNumber(field) }
+var Quoted, Integer, IsNumber = quoted, integer, isNumber
 
 // TypeOf returns the type of a column that holds the fields.
 func TypeOf(fields []string) string {
