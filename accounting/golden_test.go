@@ -115,7 +115,7 @@ func epsilonAtOrder(in goldentest.Inputs) float64 {
 	return in.Number("rdp") - math.Log1p(1/u) + tail
 }
 
-// pureRho is the least ρ of which a step of ε may be run once, ε²/2.
+// pureRho returns the least ρ that pays for one ε-private step, ε²/2.
 func pureRho(e Epsilon) Rho {
 	return Rho(sort.Search(1<<62, func(units int) bool { return RunEpsilon(Rho(units), 1) >= e }))
 }

@@ -23,8 +23,9 @@ func drawDelta(t *rapid.T, name string) Delta {
 	return Delta(max(1, math.Pow(10, exponent)))
 }
 
-// checkRhoFor holds RhoFor to the conversion at 256 bits: no ρ above what is
-// sound, and, up to one part in 10^10 and a unit, none below what is possible.
+// checkRhoFor compares RhoFor with the conversion at 256 bits. ρ must not
+// exceed the sound value, and must not be below the possible one by more than
+// one part in 10^10 and a unit.
 func checkRhoFor(t interface {
 	Helper()
 	Errorf(string, ...any)

@@ -8,8 +8,8 @@ import (
 	"dpsql/query"
 )
 
-// TestTermsAreTheQuery weighs every record by the terms it meets, of which there
-// is at most one.
+// TestTermsAreTheQuery compares the weight of every record with that of the
+// terms it meets. A record meets at most one.
 func TestTermsAreTheQuery(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := small(t)

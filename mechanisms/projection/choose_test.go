@@ -21,8 +21,8 @@ func planFor(t testing.TB, rows float64, bits uint, memory uint64, epsilon int64
 	}}
 }
 
-// spreads are tables of a million rows, by the counts of their cells: what the
-// model says, what it does not know of, and what it is far from.
+// spreads are tables of a million rows, by the counts of their cells: some as
+// the model assumes, some unknown to it, and some far from it.
 func spreads(rows float64) map[string]model {
 	zipfOf := func(exponent float64, cells int) (m model) {
 		total := 0.0

@@ -63,8 +63,8 @@ func eachPartition(rows, most int64, hidden float64, use func(float64), silent f
 	}
 }
 
-// Answers must be those of a database of which published cells are taken out and
-// answered apart, element by element, in universes with codes and without.
+// Answers must equal those of a database without the published cells, plus the
+// published cells, element by element, in universes with codes and without.
 func TestHeavyAgainstExplicitMatrix(t *testing.T) {
 	src, random := seeded(t)
 	coded, text := line(t, 300), infinite(t)
@@ -137,9 +137,9 @@ func (r *Release) naiveLift(a [][]int64, q []int64) (sum float64) {
 	return sum
 }
 
-// The lift is the posterior mean of the excess, summed term by term over counts
-// about the clip that are all as likely; beyond a twentieth of the noise below
-// the clip there is none.
+// The lift is the posterior mean of the excess, summed term by term over
+// equally likely counts near the clip. There is none beyond a twentieth of the
+// noise below the clip.
 func TestLift(t *testing.T) {
 	for _, scale := range [][2]int64{{1, 2}, {1, 1}, {7, 1}} {
 		law := laplace(t, scale[0], scale[1])

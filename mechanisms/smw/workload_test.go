@@ -222,12 +222,12 @@ func (c drawn) request(queries int, rho float64) Request {
 // TestCorrelatedWorkload asks 20,000 queries of a million rows whose columns
 // depend on each other by pairs, ε = 1, δ = 1e-6, all of it for the mechanism.
 //
-// From its prior the mechanism makes next to no update: the prior is what is
-// tested there, and its answers are the same without the mechanism. From a
-// uniform start the updates are: they must better what they start from, with the
-// projection and with the paper's step. Direct answers with the same budget have
-// noise of σ = 641 each and are off by 2,600 at worst. The seeds are fixed, so
-// nothing is left to chance.
+// From its prior the mechanism makes next to no update. That run tests the
+// prior: its answers are the same without the mechanism. The run from a uniform
+// start tests the updates. They must improve on the start, with the projection
+// and with the paper's step. Direct answers with the same budget have noise of
+// σ = 641 each and are off by 2,600 at worst. The seeds are fixed, so nothing
+// is left to chance.
 func TestCorrelatedWorkload(t *testing.T) {
 	t.Parallel()
 	const queries, sigma, farthest = 20_000, 641, 2600
@@ -273,10 +273,10 @@ func TestCorrelatedWorkload(t *testing.T) {
 	}
 }
 
-// TestUpdatesEarnTheirKeep asks queries of a table of which pairs of columns say
-// nothing: the prior is blind, whatever it costs, and only updates tell. ε = 1,
-// δ = 1e-6. They must take the RMS to a tenth, and, with -long, the paper's step to a third.
-// The seeds are fixed, so nothing is left to chance.
+// TestUpdatesEarnTheirKeep asks queries of a table whose pairs of columns carry
+// no information. The prior is blind, whatever it costs, and only updates help.
+// ε = 1, δ = 1e-6. They must reduce the RMS to a tenth, and, with -long, the
+// paper's step to a third. The seeds are fixed, so nothing is left to chance.
 func TestUpdatesEarnTheirKeep(t *testing.T) {
 	t.Parallel()
 	const queries, runs = 2_000, 200
