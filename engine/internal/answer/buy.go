@@ -28,8 +28,8 @@ type Purchase struct {
 	Price price
 }
 
-// Purchases groups by slot what is bought. The most demanding query of a slot sets its
-// price.
+// Purchases groups the direct answers by slot. The most demanding query of a slot sets
+// its price.
 func (st *Statement) Purchases() []Purchase {
 	return st.priced(st.slotsOf(st.bought()), st.settings.Accuracy)
 }
@@ -45,9 +45,9 @@ func (st *Statement) bought() []int {
 	return asks
 }
 
-// starts returns the least that the statement takes of mechanisms' reserves: one run of
-// each chosen mechanism that has none open. Firings of its own may start more; how many
-// is not known before.
+// starts returns the smallest amount that the statement takes from mechanisms'
+// reserves: one run of each chosen mechanism that has none open. The statement's
+// firings may start more, and how many is not known before.
 func (st *Statement) starts() (sum accounting.Rho) {
 	seen := make(map[string]bool)
 	for i := range st.Asks {
@@ -59,7 +59,7 @@ func (st *Statement) starts() (sum accounting.Rho) {
 	return sum
 }
 
-// slotsOf sorts asks by slot.
+// slotsOf groups asks by slot.
 func (st *Statement) slotsOf(asks []int) map[int][]int {
 	bySlot := make(map[int][]int)
 	for _, i := range asks {
@@ -89,8 +89,8 @@ func (st *Statement) priced(bySlot map[int][]int, accuracy float64) []Purchase {
 	return all
 }
 
-// Total returns what purchases cost together; false where no noise is as small
-// as one of them needs.
+// Total returns the cost of all purchases together. It returns false if no noise is as
+// small as one of them needs.
 func Total(all []Purchase) (sum accounting.Amount, ok bool) {
 	for _, p := range all {
 		if !p.Price.Possible {
@@ -101,7 +101,7 @@ func Total(all []Purchase) (sum accounting.Amount, ok bool) {
 	return sum, true
 }
 
-// affordable refuses a statement whose purchases cost more than is left, or more than
+// affordable refuses a statement whose purchases cost more than remains, or more than
 // one statement may take.
 func (st *Statement) affordable() error {
 	cost, ok := Total(st.Purchases())
@@ -135,11 +135,10 @@ func (st *Statement) offer(asks []int) string {
 		})
 }
 
-// buy answers directly: charge, count, draw, store, return. The ledger has the
-// charge before a row is read, so whatever fails afterwards costs budget, not
-// privacy. Equal statements that race are bought one after the other, in all
-// processes, so that the later ones find the first one's answers and charge
-// nothing.
+// buy answers directly: charge, count, draw, store, return. The ledger has the charge
+// before a row is read, so a later failure costs budget and not privacy. Equal
+// statements that race are bought one after the other, in all processes. The later ones
+// find the first one's answers and charge nothing.
 func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []Estimate) error {
 	flight, err := st.Database.store.AcquireFlight(ctx, st.digest(purchases), st.Database.Live.patience)
 	if err != nil {
@@ -158,7 +157,7 @@ func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []Es
 	if err != nil || len(stored) == 0 {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // it is paid for: keep it
+	ctx = context.WithoutCancel(ctx) // the answer is paid for, so store it even if cancelled
 	return st.Database.store.Write(ctx, func(tx *catalog.Tx) error {
 		for i := range stored {
 			if err := tx.PutAnswer(&stored[i]); err != nil {
@@ -169,7 +168,7 @@ func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []Es
 	})
 }
 
-// draw counts what was paid for and adds noise.
+// draw counts the rows of the queries that were paid for and adds noise.
 func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, purchases []Purchase, answers []Estimate) ([]catalog.Answer, error) {
 	var asks []int
 	for _, p := range purchases {
@@ -195,15 +194,15 @@ func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Rece
 				return nil, err
 			}
 			stored, answers[n] = append(stored, a), st.Database.Estimate(a, margin)
-			st.step(context.WithoutCancel(ctx)) // all is counted: the rest takes no time
+			st.step(context.WithoutCancel(ctx)) // everything is counted, and the rest takes no time
 		}
 	}
 	return stored, nil
 }
 
-// charge pays for purchases, in one line of the ledger. Answers that are as good and
-// were stored since the plan are taken instead. It returns what is left to be answered
-// and the receipt for it.
+// charge pays for purchases, in one line of the ledger. If answers as good were stored
+// since the plan, it takes these instead. It returns the asks left to be answered and
+// the receipt for them.
 func (st *Statement) charge(ctx context.Context, sn *rows.Snapshot, purchases []Purchase, answers []Estimate) ([]Purchase, *pay.Receipt, error) {
 	var left []Purchase
 	paid, err := st.Database.desk.Answers(ctx, st.bill, sn, st.Buyer, func(tx *catalog.Tx) (*catalog.Payment, error) {
@@ -234,8 +233,8 @@ func (st *Statement) charge(ctx context.Context, sn *rows.Snapshot, purchases []
 	return left, paid, err
 }
 
-// unbought returns the asks without a stored answer that is good enough, and
-// puts those that have one into answers.
+// unbought returns the asks without a stored answer that is good enough. It puts the
+// stored answers of the others into answers.
 func (st *Statement) unbought(tx *catalog.Tx, asks []int, answers []Estimate) ([]int, error) {
 	var left []int
 	for _, n := range asks {
@@ -257,7 +256,7 @@ func (st *Statement) unbought(tx *catalog.Tx, asks []int, answers []Estimate) ([
 	return left, nil
 }
 
-// digest names what is bought.
+// digest identifies the purchases.
 func (st *Statement) digest(purchases []Purchase) [32]byte {
 	if len(purchases) == 1 && len(purchases[0].Asks) == 1 {
 		return st.Asks[purchases[0].Asks[0]].Digest()
@@ -272,16 +271,16 @@ func (st *Statement) digest(purchases []Purchase) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// Suggested is the accuracy, in counts, that hints price.
+// Suggested is the accuracy, in counts, for which hints state a price.
 const Suggested = 50
 
-// price is the plan of a direct answer; ok is false where there is none.
+// price is the plan of a direct answer. ok is false if there is none.
 type price struct {
 	direct.Plan
 	Possible bool
 }
 
-// Price returns what an accuracy costs.
+// Price returns the price of an accuracy.
 func (db *Database) Price(r direct.Request) price {
 	return db.prices.get(r, func() price {
 		p, ok := direct.PlanFor(r)
@@ -289,8 +288,8 @@ func (db *Database) Price(r direct.Request) price {
 	})
 }
 
-// priceOf is the price of queries with weights up to W, whose sensitivity is
-// L·W; there is none where that does not fit 64 bits.
+// priceOf returns the price of queries with weights up to W, whose sensitivity is L·W.
+// There is none if that does not fit 64 bits.
 func (db *Database) priceOf(t *view.Table, weight int64, r direct.Request) price {
 	if weight > math.MaxInt64/t.Sensitivity() {
 		return price{}
@@ -340,10 +339,10 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	case r.Settings.Accuracy == 0:
 		c.Refusal = "SET accuracy = " + view.Counts(accuracy) + " buys it"
 	}
-	return c // it is bought with what else the statement buys
+	return c // the statement buys it together with others
 }
 
-// Stored is a direct answer as the catalog keeps it.
+// Stored returns a direct answer as the catalog keeps it.
 func (p price) Stored(r Request, value int64) (catalog.Answer, error) {
 	law, err := json.Marshal(p.Law.String())
 	return catalog.Answer{TableID: r.Table.ID, Query: r.Query.String(), Kind: catalog.AnswerDirect, Via: "direct", Estimate: value, Law: law}, err
@@ -370,9 +369,10 @@ func (db *Database) bought(r Request, answers []catalog.Answer) (e Estimate, ok 
 // maxOffered is the largest accuracy, in counts, that a hint offers.
 const maxOffered = 1e12
 
-// offered returns an accuracy that a statement can pay, and its cost: the one
-// that is wanted, or else the smallest of 1, 2 and 5 times a power of ten above
-// it that takes no more than a tenth of what is left. False where none does.
+// offered returns an accuracy that a statement can pay, and its cost. It is the
+// accuracy wanted, or else the smallest of 1, 2 and 5 times a power of ten above it
+// that takes at most a tenth of the remaining budget. It returns false if there is
+// none.
 func offered(wanted float64, p purse, cost func(accuracy float64) (accounting.Rho, bool)) (float64, accounting.Rho, bool) {
 	if rho, ok := cost(wanted); ok && rho <= p.most {
 		return wanted, rho, true
@@ -391,8 +391,7 @@ func offered(wanted float64, p purse, cost func(accuracy float64) (accounting.Rh
 }
 
 // offerHint returns a hint with the accuracy that a direct answer could have, and its
-// price.
-// Of several queries the cost is that of all.
+// price. The price of several queries is that of all together.
 func offerHint(wanted, confidence float64, p purse, several bool, cost func(accuracy float64) (accounting.Rho, bool)) string {
 	if p.closed != nil {
 		return "no direct answer either: " + p.closed.Message
@@ -414,12 +413,12 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 
 // purse is the budget that a statement can pay from.
 type purse struct {
-	left   accounting.Rho // of the account
-	most   accounting.Rho // that the statement may still take
-	closed *sqlerr.Error  // why it may buy nothing, nil where it may
+	left   accounting.Rho // the account's remaining budget
+	most   accounting.Rho // the amount that the statement may still take
+	closed *sqlerr.Error  // if not nil, the reason why it may buy nothing
 }
 
-// purseOf returns what a statement can pay from that also begins runs.
+// purseOf returns what a statement can pay from if it also begins runs.
 func purseOf(v *view.View, t *view.Table, by *catalog.Buyer, runs accounting.Rho) purse {
 	a := v.Accounts[t.Account]
 	p := purse{left: a.Remaining().Rho, most: a.Remaining().Rho}
@@ -430,8 +429,8 @@ func purseOf(v *view.View, t *view.Table, by *catalog.Buyer, runs accounting.Rho
 	return p
 }
 
-// hinted is the refusal of a limit, nil for none. One that a smaller purchase
-// would pass has the hint that says which.
+// hinted returns the refusal of a limit, or nil. If a smaller purchase would pass the
+// limit, the refusal has the hint that says which.
 func hinted(err error, hint func() string) *sqlerr.Error {
 	var e *sqlerr.Error
 	if errors.As(err, &e) && e.Code == sqlerr.Budget {
@@ -440,12 +439,12 @@ func hinted(err error, hint func() string) *sqlerr.Error {
 	return e
 }
 
-// cautiousShare is the share of what is left of an interactive account beyond
-// which a statement is announced before it is paid for: one in so many.
+// cautiousShare is the fraction, one in cautiousShare, of an interactive account's
+// remaining budget. A statement that costs more is announced before it is paid for.
 const cautiousShare = 10
 
 // caution returns the warning before a statement that buys answers for more than a
-// tenth of what is left of the interactive account, or "". It follows from the price
+// tenth of the interactive account's remaining budget, or "". It follows from the price
 // and the account alone, so it is public.
 func (st *Statement) caution() string {
 	cost, ok := Total(st.Purchases())

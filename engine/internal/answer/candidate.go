@@ -22,46 +22,47 @@ import (
 // Estimate is a private answer before it is written as a result.
 type Estimate struct {
 	Value    int64
-	Margin   float64                                   // half-width in counts at the confidence it was asked at
-	Verified bool                                      // false: no margin is known
+	Margin   float64                                   // half-width in counts at the confidence asked for
+	Verified bool                                      // whether a margin is known
 	at       func(confidence float64) (float64, error) // the half-width at another confidence
 }
 
-// origin is where a candidate's answer comes from. It alone decides what is paid.
+// origin says where a candidate's answer comes from. It alone decides whether the
+// answer is paid for.
 type origin int
 
 const (
 	_             origin = iota
 	fromConstant         // no record can satisfy the query
 	fromStored           // the query was answered before
-	fromRelease          // of a release
-	fromMechanism        // of an interactive mechanism, whose runs are prepaid
+	fromRelease          // estimated by a release
+	fromMechanism        // answered by an interactive mechanism, whose runs are prepaid
 	fromRows             // counted on the rows and bought: a direct answer
-	FromScript           // of what a rehearsed script has planned, and nobody built
+	FromScript           // planned by a rehearsed script and not built
 )
 
-// Candidate is one way to answer a query. Everything in it derives from the
-// query, the public catalog and what was released before.
+// Candidate is one way to answer a query. Everything in it derives from the query, the
+// public catalog and earlier releases.
 type Candidate struct {
 	Origin  origin
 	Name    string           // the release or mechanism, or "direct"
 	Kind    string           // what SET mechanism calls it: "projection", "smw", "direct" or "constant"
-	Columns []int            // of the table that it looks at, nil for all
+	Columns []int            // the columns of the table that it uses; nil for all
 	support view.SupportSize // m over those columns
 	Margin  float64          // predicted half-width in counts at the session's confidence
 	Known   bool             // the answer would have a margin
 	cost    accounting.Amount
-	starts  accounting.Rho                       // of a mechanism between runs: what the next one takes of its reserve
+	starts  accounting.Rho                       // the part of a mechanism's reserve that its next run takes, if none is open
 	Refusal string                               // why it cannot answer; "" if it can
-	Note    string                               // what else EXPLAIN says; nothing follows from it
-	offer   func() string                        // of a direct answer: what it would cost, as a hint
-	failure *sqlerr.Error                        // why it is refused, where that is a fault rather than a fact
-	Answer  func(context.Context) (reply, error) // nil where it is bought with others
+	Note    string                               // a remark for EXPLAIN; nothing else depends on it
+	offer   func() string                        // a hint with the price, for a direct answer
+	failure *sqlerr.Error                        // why it is refused, if the reason is a fault rather than a fact
+	Answer  func(context.Context) (reply, error) // nil if it is bought with others
 }
 
-// failed returns the candidate refused by an error of its own, which does not
-// stand in the way of others. An end of the context does, and damage: what is
-// stored and cannot be read must not be bought a second time unnoticed.
+// failed returns the candidate refused by an error of its own. Such a candidate does
+// not stand in the way of others. The end of the context does, and so does damage: an
+// answer that is stored and cannot be read must not be bought a second time unnoticed.
 func (c Candidate) failed(err error) (Candidate, error) {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) || e.Code == sqlerr.Cancelled || e.Code == sqlerr.Corrupt {
@@ -94,9 +95,9 @@ func (c Candidate) Allowed(mechanism string) bool {
 	return query.SameName(c.Name, mechanism) || c.Origin == fromConstant
 }
 
-// choose returns the candidate that answers: the tightest of those that cost
-// nothing, one without a margin last; under SET accuracy only those that reach
-// it, and after them what can be bought.
+// choose returns the candidate that answers. It is the tightest of those that cost
+// nothing, and one without a margin comes last. Under SET accuracy only those that
+// reach the accuracy count, and after them those that can be bought.
 func choose(candidates []Candidate, r Request) (*Candidate, error) {
 	s := r.Settings
 	if s.Mechanism == "direct" && s.Accuracy == 0 {
@@ -122,7 +123,7 @@ func (c *Candidate) before(d *Candidate) bool {
 		cmp.Compare(c.cost.Rho, d.cost.Rho), cmp.Compare(c.Margin, d.Margin)) < 0
 }
 
-// reaches reports whether the candidate meets SET accuracy; 0 asks nothing.
+// reaches reports whether the candidate meets SET accuracy. Every candidate meets 0.
 func (c Candidate) reaches(accuracy float64) bool {
 	return accuracy == 0 || c.Known && c.Margin <= accuracy
 }
@@ -138,13 +139,13 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// uncovered returns the error for a query that no candidate answers. It says why, and
-// what would help.
+// uncovered returns the error for a query that no candidate answers. It gives the
+// reason and a way to get an answer.
 func uncovered(candidates []Candidate, r Request) error {
 	s := r.Settings
 	var why reasons
 	var direct *Candidate
-	var limit *sqlerr.Error // of one that would answer if its next run could be paid for
+	var limit *sqlerr.Error // the error of a candidate that cannot pay for its next run
 	for i, c := range candidates {
 		switch {
 		case c.buys():
@@ -195,7 +196,7 @@ func within(accuracy float64) string {
 	return " within ±" + view.Counts(accuracy)
 }
 
-// shortcoming returns why the candidate does not answer.
+// shortcoming returns the reason why the candidate does not answer.
 func (c Candidate) shortcoming() string {
 	switch {
 	case c.Refusal != "":
@@ -227,7 +228,7 @@ func (rs *reasons) add(name, text string) {
 
 // String follows the word "query" of a message.
 func (rs reasons) String() string {
-	const most = 4 // names of one reason
+	const most = 4 // names listed for one reason
 	if len(rs.list) == 0 {
 		return ": the table has none"
 	}
@@ -243,8 +244,8 @@ func (rs reasons) String() string {
 }
 
 // Candidates lists the ways to answer a request, usable or not: stored answers,
-// releases, mechanisms, and a direct answer. What SET mechanism excludes is of
-// interest to EXPLAIN only.
+// releases, mechanisms, and a direct answer. Only EXPLAIN needs those that SET
+// mechanism excludes.
 func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]Candidate, error) {
 	if r.Query.Equal(query.None(r.Table.Universe)) {
 		return []Candidate{constant(0)}, nil
@@ -284,7 +285,7 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 	return append(all, db.direct(v, r)), nil
 }
 
-// considers reports whether a kind of candidate, or one of the name, matters.
+// considers reports whether candidates of a kind, or the one with the name, matter.
 func (r Request) considers(kind, name string) bool {
 	return r.Explaining || Candidate{Kind: kind, Name: name}.Allowed(r.Settings.Mechanism)
 }
@@ -296,7 +297,7 @@ func constant(value int64) Candidate {
 		Answer: answeredBy(Estimate{Value: value, Verified: true, at: func(float64) (float64, error) { return 0, nil }})}
 }
 
-// answeredBy is the answer of a candidate whose estimate is known.
+// answeredBy returns the answer of a candidate whose estimate is known.
 func answeredBy(e Estimate) func(context.Context) (reply, error) {
 	return func(context.Context) (reply, error) { return reply{Estimate: e}, nil }
 }
@@ -304,7 +305,7 @@ func answeredBy(e Estimate) func(context.Context) (reply, error) {
 // StoredNote is the note of stored answers in EXPLAIN.
 const StoredNote = "stored"
 
-// Stored returns the answers this query got before: they serve again for free.
+// Stored returns the earlier answers to this query, which are free.
 func (db *Database) Stored(ctx context.Context, v *view.View, r Request) ([]Candidate, error) {
 	answers, err := db.storedAnswers(ctx, r)
 	if err != nil {
@@ -344,7 +345,7 @@ func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.
 	return out, nil
 }
 
-// storedSupport returns m as the mechanism saw it that gave the answer.
+// storedSupport returns m over the columns of the mechanism that gave the answer.
 func storedSupport(v *view.View, r Request, a catalog.Answer) view.SupportSize {
 	for _, m := range v.Mechanisms {
 		if m.ID == a.MechanismID {
@@ -354,7 +355,7 @@ func storedSupport(v *view.View, r Request, a catalog.Answer) view.SupportSize {
 	return view.SupportOf(r.Query)
 }
 
-// affordable returns why an amount cannot be charged, "" when it can.
+// affordable returns the reason why an amount cannot be charged, or "".
 func affordable(a view.Account, amount accounting.Amount) string {
 	if a.Caps.Fits(a.Spent, amount) {
 		return ""
@@ -362,7 +363,7 @@ func affordable(a view.Account, amount accounting.Amount) string {
 	return "it needs ρ = " + view.Short(amount.Rho.Float()) + " and the interactive account has " + view.Short(a.Remaining().Rho.Float()) + " left"
 }
 
-// Margin returns the half-width, in counts, of an answer that follows from its
+// Margin returns the half-width, in counts, of an answer. It follows from the answer's
 // public parameters alone.
 func (db *Database) Margin(kind catalog.AnswerKind, law json.RawMessage, confidence float64) (float64, error) {
 	key := stored.MarginKey{Kind: kind, Law: string(law), Confidence: confidence}
@@ -370,15 +371,15 @@ func (db *Database) Margin(kind catalog.AnswerKind, law json.RawMessage, confide
 	return r.Width, r.Err
 }
 
-// Estimate returns an answer with its margin at the confidence it was asked at.
+// Estimate returns an answer with its margin at the confidence asked for.
 func (db *Database) Estimate(a catalog.Answer, margin float64) Estimate {
 	return Estimate{Value: a.Estimate, Margin: margin, Verified: true,
 		at: func(confidence float64) (float64, error) { return db.Margin(a.Kind, a.Law, confidence) }}
 }
 
-// candidate is that of a release or mechanism that the script creates: it covers
-// the query or not, and how well it answers is unknown. It is false for what was
-// there before.
+// candidate returns the candidate for a release or mechanism that the script creates.
+// It says whether it covers the query; how well it would answer is unknown. It returns
+// false for a release or mechanism that existed before.
 func (r *Rehearsed) candidate(q Request, key Unbuilt, name, kind string, columns []int) (Candidate, bool) {
 	if r == nil {
 		return Candidate{}, false

@@ -1,6 +1,6 @@
 // Package declare carries out the statements that change the catalog: CREATE, ALTER,
-// DROP and EXPORT. Whatever a release or a mechanism needs of private rows it charges
-// first, at package pay, and reads with the receipt.
+// DROP and EXPORT. If a release or a mechanism needs private rows, it charges first, at
+// package pay, and reads with the receipt.
 package declare
 
 import (
@@ -23,24 +23,24 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Statement is one declaration on its way: the database that it changes, and what
-// the session that gave it has.
+// Statement is one declaration on its way: the database that it changes, and the state
+// of the session that gave it.
 type Statement struct {
 	Store    *catalog.Store
 	Desk     *pay.Desk
 	Rows     *rows.Reader
 	Random   func() *noise.Source
 	Bill     *pay.Bill
-	Path     func(name string) string // of a file that is named relative to the script
-	Progress func(done, all int64)    // nil where nobody looks
-	Unknown  Unknown                  // nil but in a rehearsal
+	Path     func(name string) string // resolves a file name relative to the script
+	Progress func(done, all int64)    // may be nil
+	Unknown  Unknown                  // nil except in a rehearsal
 }
 
-// Unknown is what a rehearsal says in the place of what it cannot know.
+// Unknown supplies, in a rehearsal, the things that cannot be known.
 type Unknown interface {
-	// Unread reports whether the rows of a public table are not there.
+	// Unread reports whether the rows of a public table are missing.
 	Unread(table string) bool
-	// Outside stands for what a source would say of a table to be declared.
+	// Outside stands for a source's description of a table to be declared.
 	Outside(in *catalog.Source, t catalog.Table) *Outside
 }
 
@@ -70,7 +70,7 @@ func (s *Statement) CreatePublic(ctx context.Context, st *syntax.CreatePublic) e
 			return sqlerr.Locate(err, st.Name.Position)
 		}
 		var columns []catalog.PublicColumn
-		if !public { // else AddPublic says so
+		if !public { // otherwise AddPublic returns the error
 			if columns, err = schemas.PublicColumns(ctx, tx, st); err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// budget is what CREATE PRIVATE TABLE says of a table's budget.
+// budget is the part of CREATE PRIVATE TABLE about the table's budget.
 type budget struct {
 	epsilon     accounting.Epsilon
 	delta       accounting.Delta
@@ -98,8 +98,8 @@ type budget struct {
 	limits      limitOptions
 }
 
-// readBudget reads the budget options. Without interactive, half goes to the
-// interactive account where there is a delta, and nothing where there is none.
+// readBudget reads the budget options. Without the option interactive, half goes to the
+// interactive account if there is a delta, and nothing if there is none.
 func readBudget(o *options) (budget, error) {
 	b := budget{epsilon: o.epsilon()}
 	b.delta, _ = o.delta()
@@ -117,8 +117,8 @@ func readBudget(o *options) (budget, error) {
 	return b, err
 }
 
-// unit is what one neighbour differs by: a row, or up to rows rows with one
-// value of a column.
+// unit is the difference between neighbours: a row, or up to rows rows with one value
+// of a column.
 type unit struct {
 	column string
 	rows   int64
@@ -126,8 +126,8 @@ type unit struct {
 	fixed  bool   // no row moves between servers
 }
 
-// readUnit reads the options unit, max_rows and placement, for rows in a source or,
-// where that has no name, in the file.
+// readUnit reads the options unit, max_rows and placement. The rows are in the source,
+// or in the file if the source has no name.
 func readUnit(o *options, in syntax.Name) (unit, error) {
 	u := unit{column: o.name("unit"), rows: o.integer("max_rows", 1, 1, 1e6), fixed: o.word("placement", "free", "fixed") == "fixed"}
 	switch {
@@ -146,7 +146,7 @@ func readUnit(o *options, in syntax.Name) (unit, error) {
 	return u, o.done()
 }
 
-// keyed gives a unit that is a column its key.
+// keyed gives the unit a key, if it is a column.
 func (u unit) keyed(random func() *noise.Source) (unit, error) {
 	if u.column == "" {
 		return u, nil
@@ -158,11 +158,11 @@ func (u unit) keyed(random func() *noise.Source) (unit, error) {
 	return u, nil
 }
 
-// tableOptions are those of CREATE PRIVATE TABLE.
+// tableOptions are the options of CREATE PRIVATE TABLE.
 var tableOptions = []string{"epsilon", "delta", "interactive", "unit", "max_rows", "placement", "max_charge", "buy"}
 
-// CreatePrivate declares a private table: its columns and domains, where its
-// rows are, and the budget of the base tables behind them.
+// CreatePrivate declares a private table: its columns and domains, the place of its
+// rows, and the budget of the base tables behind them.
 func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate) (warnings []string, err error) {
 	o := newOptions(st.Options, tableOptions...)
 	b, err := readBudget(o)
@@ -227,14 +227,14 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 	return warnings, err
 }
 
-// declared resolves the domains of the declaration; only declared public
-// tables are read. The rows are in a source outside the file, or where that is
-// nil in the file.
+// declared resolves the domains of the declaration. It reads only tables that are
+// declared public. The private rows are in a source outside the file, or in the file if
+// in is nil.
 func declared(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePrivate, in *catalog.Source, u Unknown) (catalog.Table, error) {
 	t := catalog.Table{Name: st.Name.Text, Source: st.Source.Text}
 	var bases []string
 	if in != nil {
-		t.SourceID = in.ID // no table of the file reads what is there
+		t.SourceID = in.ID // no table of the file can read these rows
 	} else {
 		all, err := source.Bases(ctx, tx.SQL(), t.Source)
 		if err != nil {
@@ -257,8 +257,8 @@ func declared(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePrivate, in 
 	return t, nil
 }
 
-// domainFrom reads a domain off a public table. The bases are those of the
-// table being declared, which are about to be private.
+// domainFrom reads a domain from a public table. bases are the base tables of the table
+// being declared, which are about to become private.
 func domainFrom(ctx context.Context, tx *catalog.Tx, def syntax.ColumnDef, bases []string, u Unknown) (query.Domain, error) {
 	from := def.Source
 	public, err := tx.IsPublic(from.Table.Text)
@@ -291,8 +291,7 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def syntax.ColumnDef, bases
 	return d, sqlerr.Locate(err, from.Column.Position)
 }
 
-// singleton is a domain of one value. In a rehearsal it stands for one that is not
-// known.
+// singleton returns a domain of one value. In a rehearsal it stands for an unknown one.
 func singleton(t query.Type) (query.Domain, error) {
 	if t == query.TypeText {
 		return query.NewList(t, []query.Value{query.Text("")})
@@ -300,9 +299,9 @@ func singleton(t query.Type) (query.Domain, error) {
 	return query.NewList(t, []query.Value{query.Int(0)})
 }
 
-// protected returns the schema text of a declared table, and the base tables
-// whose rows it reads. What is known of rows outside the file was asked before;
-// out is nil for the file.
+// protected returns the schema text of a declared table, and the base tables whose rows
+// it reads. For rows outside the file, out has what the source said before; out is nil
+// for the file.
 func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *Outside) (text string, bases []string, err error) {
 	if out != nil {
 		return out.Schema.Text, schemas.Distinct(out.Schema.Bases), nil
@@ -321,7 +320,7 @@ func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *Outsid
 	return schema.Text, bases, schemas.NoPublicViewReads(ctx, tx, bases)
 }
 
-// continues refuses to give rows a second budget, or other limits in passing.
+// continues refuses to give rows a second budget, or to change their limits in passing.
 func (b budget) continues(rows string, a catalog.Account) error {
 	if a.Caps != b.caps {
 		return sqlerr.New(sqlerr.Invalid, "the rows of %s already have the budget epsilon = %s, delta = %s, interactive = %s",
@@ -335,9 +334,9 @@ func (b budget) continues(rows string, a catalog.Account) error {
 	return nil
 }
 
-// addPrivate stores a declaration under the budget of its base tables, which
-// is opened by the first declaration over them and continued by later ones. Where
-// it opens one beside others it returns what to warn of.
+// addPrivate stores a declaration under the budget of its base tables. The first
+// declaration over them opens the budget, and later ones continue it. If it opens one
+// beside others, it returns a warning.
 func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, out *Outside) (warning string, err error) {
 	text, bases, err := protected(ctx, tx, t, out)
 	if err != nil {
@@ -384,8 +383,9 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 	return warning, tx.AddTable(&t)
 }
 
-// besideOthers warns of a budget that is opened while other rows have one: dpsql
-// does not see whether the new table was made from them. "" where it is the first.
+// besideOthers warns of a budget that is opened while other rows have one, because
+// dpsql does not see whether the new table was made from them. It returns "" for the
+// first budget.
 func besideOthers(tx *catalog.Tx, bases []string) (string, error) {
 	accounts, err := tx.Accounts()
 	if err != nil || len(accounts) == 0 {
@@ -408,8 +408,8 @@ func firstFew(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// AlterPrivate changes what SELECTs may take of the budget of a table's rows. It
-// holds for the next purchase, in all processes.
+// AlterPrivate changes the limits on what SELECTs may take from the budget of a table's
+// rows. They hold from the next purchase on, in all processes.
 func (s *Statement) AlterPrivate(ctx context.Context, st *syntax.AlterPrivate) error {
 	o := newOptions(st.Options, limitNames...)
 	limits := readLimits(o)
@@ -438,8 +438,8 @@ func altered(v *view.View, st *syntax.AlterPrivate) (*view.Table, error) {
 	return t, err
 }
 
-// Drop removes a declaration. What was spent stays spent; a mechanism's runs
-// that never started are given back.
+// Drop removes a declaration. Spent budget stays spent. The runs of a mechanism that
+// never started are given back.
 func (s *Statement) Drop(ctx context.Context, st *syntax.Drop) error {
 	if st.Kind == syntax.SourceObject {
 		return sqlerr.Locate(forgiven(st, s.dropSource(ctx, st.Name.Text)), st.Name.Position)
@@ -458,7 +458,7 @@ func (s *Statement) Drop(ctx context.Context, st *syntax.Drop) error {
 	return sqlerr.Locate(forgiven(st, err), st.Name.Position)
 }
 
-// forgiven leaves out that a thing is not there, where IF EXISTS says it may not.
+// forgiven drops the error that a thing does not exist, if the statement has IF EXISTS.
 func forgiven(st *syntax.Drop, err error) error {
 	if st.IfExists && sqlerr.CodeOf(err) == sqlerr.Unknown {
 		return nil
@@ -490,8 +490,8 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 	return tx.DropMechanism(name)
 }
 
-// Export writes a release into a new file that answers its queries anywhere
-// and holds nothing else of the database.
+// Export writes a release into a new file. The file answers the release's queries
+// anywhere and holds nothing else of the database.
 func (s *Statement) Export(ctx context.Context, st *syntax.Export) error {
 	err := s.Store.ExportRelease(ctx, st.Release.Text, s.Path(st.Path))
 	if sqlerr.CodeOf(err) == sqlerr.Unknown {

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	defaultSupport = 1 << 16   // max_support where none is given
-	maxSupport     = 1 << 24   // answers take some seconds then
-	defaultMemory  = 256 << 20 // bytes of a release's coordinates where no memory is given
+	defaultSupport = 1 << 16   // max_support if none is given
+	maxSupport     = 1 << 24   // an answer takes some seconds at this size
+	defaultMemory  = 256 << 20 // bytes of a release's coordinates if no memory is given
 	mostMemory     = 16 << 30
 )
 
 // projectionPlan is a projection release before it is paid for. Planning spends
-// nothing. A plan that depends on the number of rows is made in two steps: where
-// complete is set, N̂ has to be found or bought first, and complete then makes the
-// plan from it and from what is left of the cost.
+// nothing. A plan that depends on the number of rows is made in two steps. If complete
+// is set, N̂ has to be found or bought first. complete then makes the plan from N̂ and
+// the rest of the cost.
 type projectionPlan struct {
 	wishes   wishes
 	table    *view.Table
@@ -35,23 +35,23 @@ type projectionPlan struct {
 	cost     accounting.Amount
 	support  uint64
 	warnings []string
-	complete func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) // nil: nothing is missing
+	complete func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) // nil if the plan is complete
 }
 
-// wishes are the options of a projection release as they were given.
+// wishes are the options of a projection release as the statement gives them.
 type wishes struct {
 	transform string // auto, identity, sparse or dense
 	heavy     string // auto, none, clip or named
-	clip      int64  // 0 when it is not given
-	rows      uint64 // 0 when they are not given
+	clip      int64  // 0 if not given
+	rows      uint64 // 0 if not given
 	memory    uint64 // bytes
 	delta     accounting.Delta
 	given     bool // delta was given
 }
 
-// planProjection chooses transform, rows, noise and the treatment of heavy cells
-// from the options and public data, and works out the cost. It spends nothing. The
-// plan has to be completed where complete is not nil.
+// planProjection chooses transform, rows, noise and the treatment of heavy cells from
+// the options and public data, and works out the cost. It spends nothing. If complete
+// is not nil, the plan has to be completed.
 func planProjection(st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (projectionPlan, error) {
 	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta")
 	p := projectionPlan{table: t, columns: columns, universe: t.Over(columns)}
@@ -91,8 +91,8 @@ func readWishes(o *options) (w wishes) {
 	return w
 }
 
-// deltaShare returns the part of the releases account's δ that a release with
-// no delta of its own takes: that of its ε in the account.
+// deltaShare returns the part of the releases account's δ that a release without a
+// delta of its own takes. It is in proportion to the release's ε.
 func deltaShare(a view.Account, e accounting.Epsilon) accounting.Delta {
 	if a.Caps.ReleaseEpsilon <= 0 {
 		return 0
@@ -101,10 +101,10 @@ func deltaShare(a view.Account, e accounting.Epsilon) accounting.Delta {
 	return accounting.Delta(share.Quo(share, big.NewInt(int64(a.Caps.ReleaseEpsilon))).Int64())
 }
 
-// planSketch plans identity and sparse releases: discrete Laplace noise of scale
-// L/ε on integer coordinates, of which one row changes one by one. Without heavy
-// cells such a release is ε-differentially private; with them (ε, δ), by the
-// proof at projection.Heavy.
+// planSketch plans identity and sparse releases: discrete Laplace noise of scale L/ε on
+// integer coordinates. One row changes one coordinate by one. Without heavy cells such
+// a release is ε-differentially private; with them it is (ε, δ)-differentially private,
+// by the proof at projection.Heavy.
 func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
 	law, err := noise.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
 	if err != nil {
@@ -133,8 +133,8 @@ func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (project
 	return planSparse(p, w, a)
 }
 
-// pure completes the plan of an identity release. A delta that was given for
-// what auto might have chosen is not spent.
+// pure completes the plan of an identity release. It does not spend a delta that was
+// given for other choices of auto.
 func (p projectionPlan) pure(o *options, w wishes) (projectionPlan, error) {
 	if w.transform == "identity" {
 		o.refuse("with transform = identity: such a release is private without one, and costs none", "delta")
@@ -161,15 +161,15 @@ func tooManyRecords(size *big.Int, w wishes, most uint64) error {
 		WithHint("use transform = sparse, fewer columns, or more memory")
 }
 
-// sampler draws from a table where the law has one: tables are exact.
+// sampler uses a table for the noise if the law has one. Tables are exact.
 func (p projectionPlan) sampler() projectionPlan {
 	_, err := noise.NewTable(p.params.Law)
-	p.params.Bulk = err == nil // else the law is too wide for one
+	p.params.Bulk = err == nil // otherwise the law is too wide for a table
 	return p
 }
 
-// planSparse plans a sketch: what becomes of heavy cells, T and the clip, where
-// they are not given, by the squared error predicted from public data.
+// planSparse plans a sketch. The treatment of heavy cells, T and the clip, if not
+// given, are chosen by the squared error predicted from public data.
 func planSparse(p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
 	delta := w.delta
 	switch {
@@ -195,7 +195,7 @@ func planSparse(p projectionPlan, w wishes, a view.Account) (projectionPlan, err
 	return p, nil
 }
 
-// sparse completes the plan of a sketch of so many records.
+// sparse completes the plan of a sketch for the given number of records.
 func (p projectionPlan) sparse(w wishes, records float64) (projectionPlan, error) {
 	p.complete = nil
 	options, err := p.options(w)
@@ -254,8 +254,7 @@ func (p projectionPlan) whole(wishes) (projection.Option, error) {
 	return projection.Option{Params: projection.Params{Transform: projection.Sparse, Law: law}, Scale: scale}, err
 }
 
-// clipped splits counts at a clip, and spends all of ε on both parts in
-// parallel.
+// clipped splits counts at a clip. It spends all of ε on both parts in parallel.
 func (p projectionPlan) clipped(w wishes) (projection.Option, error) {
 	o, err := p.whole(w)
 	if err != nil {
@@ -288,9 +287,9 @@ func (p projectionPlan) threshold(law noise.Law) int64 {
 // proportional to T for every cell and every element of a support.
 const mostDenseRows = 1 << 20
 
-// planDense plans the paper's Algorithm 2 (SparseProject), with its Laplace
-// noise or, by default, Gaussian noise. Without rows it takes the paper's T at
-// N̂, and says so where that is absurd.
+// planDense plans the paper's Algorithm 2 (SparseProject), with its Laplace noise or,
+// by default, Gaussian noise. Without rows it takes the paper's T at N̂, and says so if
+// that is absurd.
 func planDense(o *options, p projectionPlan) (projectionPlan, error) {
 	law := o.word("noise", "gaussian", "laplace")
 	queries := o.integer("queries", 1e6, 1, 1e15)

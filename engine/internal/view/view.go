@@ -1,7 +1,7 @@
 // Package view is the public picture of a database's catalog: tables with their
-// domains, releases, mechanisms and budgets. What it holds is declared or was
-// released before, so nothing in it depends on private rows in a way that was not
-// paid for. Plans are made from it alone.
+// domains, releases, mechanisms and budgets. Everything in it was declared or released
+// before, so nothing in it depends on private rows in a way that was not paid for.
+// Plans are made from it alone.
 package view
 
 import (
@@ -43,7 +43,7 @@ type Account struct {
 // Remaining returns what is left of the budget.
 func (a Account) Remaining() accounting.Amount { return a.Caps.Remaining(a.Spent) }
 
-// Table is a private table as the front end binds against it.
+// Table is a private table in the form that the front end binds against.
 type Table struct {
 	catalog.Table
 	Universe *query.Universe
@@ -65,8 +65,8 @@ type UnreadError struct{ Name string }
 // Error implements error.
 func (e *UnreadError) Error() string { return e.Name + " is not declared public yet" }
 
-// Unclear returns why one of the columns has no known domain, or "". Nil columns are
-// all.
+// Unclear returns the reason why one of the columns has no known domain, or "". Nil
+// means all columns.
 func (t *Table) Unclear(columns []int) string {
 	return t.Undecided[t.FirstUndecided(columns)]
 }
@@ -87,7 +87,7 @@ func (t *Table) FirstUndecided(columns []int) int {
 	return -1
 }
 
-// Place names where the table's rows are, for people; "" in an exported file.
+// Place names, for people, the place of the table's rows. It is "" in an exported file.
 func (t *Table) Place() string {
 	if t.Outside == nil {
 		return t.Source
@@ -95,16 +95,16 @@ func (t *Table) Place() string {
 	return t.Outside.Name + "." + t.Source
 }
 
-// Rows returns where the table's private rows are.
+// Rows returns the table's private rows as package source reads them.
 func (t *Table) Rows() source.Table { return SourceTable(t.Table) }
 
-// SourceTable is the table as package source reads it.
+// SourceTable returns a table as package source reads it.
 func SourceTable(t catalog.Table) source.Table {
 	return source.Table{Source: t.Source, Columns: t.Columns, Unit: t.Unit, MaxRows: t.MaxRows, Key: t.Key}
 }
 
-// Sensitivity returns L, the most rows that one unit can change: 1 where a
-// unit is a row.
+// Sensitivity returns L, the largest number of rows that one unit can change. It is 1
+// if a unit is a row.
 func (t *Table) Sensitivity() int64 { return max(1, t.MaxRows) }
 
 // Read reads the public catalog in a transaction.
@@ -149,8 +149,8 @@ func Read(tx *catalog.Tx) (*View, error) {
 	return v, v.readAccounts(tx)
 }
 
-// published returns what is public of a mechanism: whether a run is open, but
-// not its τ.
+// published returns the public part of a mechanism. It includes whether a run is open,
+// but not the run's τ.
 func published(m catalog.Mechanism) catalog.Mechanism {
 	if m.Run != nil {
 		m.Run = &catalog.OpenRun{Number: m.Run.Number}
@@ -192,7 +192,7 @@ func (v *View) Table(name string, position int) (*Table, error) {
 	return nil, v.unknown(name, position)
 }
 
-// Private returns the named private table, nil when there is none.
+// Private returns the named private table, or nil if there is none.
 func (v *View) Private(name string) *Table {
 	for _, t := range v.Tables {
 		if query.SameName(t.Name, name) {
@@ -227,7 +227,7 @@ func (v *View) unknown(name string, position int) error {
 	return e.WithHint("CREATE PRIVATE TABLE declares one")
 }
 
-// Release returns the named release, nil when there is none.
+// Release returns the named release, or nil if there is none.
 func (v *View) Release(name string) *catalog.Release {
 	for i := range v.Releases {
 		if query.SameName(v.Releases[i].Name, name) {
@@ -237,7 +237,7 @@ func (v *View) Release(name string) *catalog.Release {
 	return nil
 }
 
-// Mechanism returns the named mechanism, nil when there is none.
+// Mechanism returns the named mechanism, or nil if there is none.
 func (v *View) Mechanism(name string) *catalog.Mechanism {
 	for i := range v.Mechanisms {
 		if query.SameName(v.Mechanisms[i].Name, name) {
@@ -260,8 +260,8 @@ func (v *View) TableByID(id int64) *Table {
 // Limits returns the limits of a table's account.
 func (v *View) Limits(t *Table) catalog.Limits { return v.Accounts[t.Account].Limits }
 
-// NameFree reports whether a statement has nothing to do because the thing
-// exists, and refuses a name that is taken.
+// NameFree reports whether a statement has nothing to do because the thing exists. It
+// refuses a name that is taken.
 func (v *View) NameFree(name syntax.Name, ifNotExists, same bool) (done bool, err error) {
 	if same && ifNotExists {
 		return true, nil
@@ -341,7 +341,7 @@ func Amount(a accounting.Amount) string {
 	return strings.Join(parts, ", ")
 }
 
-// UnitText names a unit for people; rows of 0 leaves the bound out.
+// UnitText names a unit for people. If rows is 0 it leaves out the bound.
 func UnitText(column string, rows int64) string {
 	switch {
 	case column == "":
@@ -352,8 +352,8 @@ func UnitText(column string, rows int64) string {
 	return fmt.Sprintf("up to %d rows with one value of %s", rows, column)
 }
 
-// Cache keeps the last view of the catalog while nothing was committed to
-// the file. A view in it is shared, and never changed.
+// Cache keeps the last view of the catalog until something is committed to the file.
+// Its view is shared and never changed.
 type Cache struct {
 	mu   sync.Mutex
 	at   catalog.Version
@@ -386,28 +386,29 @@ func (c *Cache) Current(ctx context.Context, store *catalog.Store) (*View, error
 	if err != nil {
 		return nil, err
 	}
-	if before.Known() { // what was read is not older than that
+	if before.Known() { // the view read is not older than that version
 		c.keep(before, v)
 	}
 	return v, nil
 }
 
-// keep keeps a view that is of a version of the file or of a later one.
+// keep keeps a view of a version of the file, or of a later one.
 func (c *Cache) keep(at catalog.Version, v *View) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at, c.view = at, v
 }
 
-// Coverage is a query as a release or mechanism over some columns sees it: projected to
-// them, with its sparsity there, or with the reason why it cannot be answered.
+// Coverage is a query projected to some columns of a release or mechanism, with its
+// sparsity there, or the reason why it cannot be answered.
 type Coverage struct {
 	Query   query.Query
 	Size    SupportSize // m over the columns
 	Refusal string
 }
 
-// Cover decides from sizes alone; nothing is enumerated. Nil columns are all.
+// Cover projects a query to some columns; nil means all. It decides from sizes alone
+// and enumerates nothing.
 func Cover(q query.Query, columns []int, maxSupport uint64) Coverage {
 	if columns != nil {
 		p, ok := q.Project(columns)
@@ -428,7 +429,7 @@ func Cover(q query.Query, columns []int, maxSupport uint64) Coverage {
 	return see
 }
 
-// missing returns the name of a column that q depends on and the list lacks.
+// missing returns the name of a column that q depends on and that the list lacks.
 func missing(q query.Query, columns []int) string {
 	has := make(map[int]bool)
 	for _, c := range columns {
@@ -442,7 +443,7 @@ func missing(q query.Query, columns []int) string {
 	return ""
 }
 
-// infinite returns which columns make the support of q infinite.
+// infinite names the columns that make the support of q infinite.
 func infinite(q query.Query) string {
 	var names []string
 	for _, c := range q.Universe().Columns() {
@@ -456,8 +457,8 @@ func infinite(q query.Query) string {
 	return "infinite support, as " + strings.Join(names, ", ") + " have no domains and are not all pinned"
 }
 
-// ColumnNames lists the columns that a release or mechanism is over, or a candidate
-// looks at; nil are all.
+// ColumnNames lists the columns of a release, a mechanism or a candidate. Nil means
+// all.
 func ColumnNames(t *Table, columns []int) string {
 	switch {
 	case columns == nil:
@@ -472,7 +473,7 @@ func ColumnNames(t *Table, columns []int) string {
 	return strings.Join(names, ", ")
 }
 
-// universe returns the universe that a release or mechanism is over.
+// Over returns the universe of some of the table's columns.
 func (t *Table) Over(columns []int) *query.Universe {
 	if columns == nil {
 		return t.Universe
@@ -480,10 +481,10 @@ func (t *Table) Over(columns []int) *query.Universe {
 	return t.Universe.Project(columns)
 }
 
-// SupportSize is m, the sparsity of a query over the columns that something
-// looks at. The zero value is not known.
+// SupportSize is m, the sparsity of a query over some columns. The zero value stands
+// for an unknown m.
 type SupportSize struct {
-	M        *big.Int // nil where it is infinite, or not known
+	M        *big.Int // nil if it is infinite or not known
 	Infinite bool
 }
 
@@ -500,7 +501,7 @@ func FiniteSupport(m uint64) SupportSize { return SupportSize{M: new(big.Int).Se
 
 func (s SupportSize) Known() bool { return s.M != nil || s.Infinite }
 
-// String returns m in decimal, or "infinite"; "" where it is not known.
+// String returns m in decimal, "infinite", or "" if m is not known.
 func (s SupportSize) String() string {
 	switch {
 	case s.M != nil:
@@ -519,10 +520,10 @@ func (s SupportSize) below(t SupportSize) bool {
 	return s.M.Cmp(t.M) < 0
 }
 
-// SupportRange is the least and the largest of several sizes.
+// SupportRange is the smallest and the largest of several sizes.
 type SupportRange struct{ Least, most SupportSize }
 
-// Add takes in a size, if it is known.
+// Add includes a size, if it is known.
 func (r *SupportRange) Add(s SupportSize) {
 	if !s.Known() {
 		return
@@ -535,7 +536,7 @@ func (r *SupportRange) Add(s SupportSize) {
 	}
 }
 
-// String writes one number, or the least and the largest; "" where there are none.
+// String returns one number, or the smallest and the largest, or "" if there are none.
 func (r SupportRange) String() string {
 	least, most := r.Least.String(), r.most.String()
 	if least == most {
