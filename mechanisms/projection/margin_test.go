@@ -57,8 +57,8 @@ func TestMarginCoverage(t *testing.T) {
 		trials  int
 	}{
 		{"identity", Params{Transform: Identity, Rows: n, Law: law, Bulk: true}, skewed, queries, sized(60, 500)},
-		{"sparse 200 skewed", Params{Transform: Sparse, Rows: 200, Law: law}, skewed, queries, sized(25, 50)},
-		{"sparse 4000 skewed", Params{Transform: Sparse, Rows: 4000, Law: law, Bulk: true}, skewed, queries, sized(25, 50)},
+		{"sparse 200 skewed", Params{Transform: Sparse, Rows: 200, Law: law}, skewed, queries, sized(25, 100)},
+		{"sparse 4000 skewed", Params{Transform: Sparse, Rows: 4000, Law: law, Bulk: true}, skewed, queries, sized(25, 100)},
 		{"sparse 200 flat", Params{Transform: Sparse, Rows: 200, Law: law}, flat, queries, sized(50, 300)},
 		{"dense 512 flat", Params{Transform: Dense, Rows: 512, Law: laplace(t, 90, 1), Independence: 4}, flat, fewQueries, sized(40, 200)},
 	} {
