@@ -3,17 +3,23 @@ package engine_test
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"dpsql/engine"
 	"dpsql/query"
+	"dpsql/sqlerr"
 )
 
 var update = flag.Bool("update", false, "write the expectations of testdata/sql anew")
@@ -234,4 +240,280 @@ func check(t *testing.T, c *goldenCase, ways []way, outcomes []outcome) {
 	} else if want := expectations(c.expected); expectations(got) != want {
 		t.Errorf("%s\ngot:\n%s\nwant:\n%s", c.statement, expectations(got), want)
 	}
+}
+
+// goldenCase is a statement with what it must give. The first expectation is
+// that of the first way and of all that are not named later.
+type goldenCase struct {
+	before    string // comments and blank lines
+	statement string
+	expected  []expectation
+}
+
+type expectation struct {
+	ways  []string
+	lines []string
+}
+
+const (
+	mark    = "--> "
+	wayMark = "--> under "
+)
+
+// readGolden reads a file: comments, statements up to a semicolon at the end of
+// a line, or .parameter, and under each lines that begin with "-->".
+func readGolden(text string) (cases []goldenCase) {
+	var c goldenCase
+	var open, done bool // in a statement, after one
+	for _, line := range strings.SplitAfter(text, "\n") {
+		body := strings.TrimRight(line, "\n")
+		if done && strings.HasPrefix(body, mark) {
+			c.expect(body)
+			continue
+		}
+		if done {
+			cases = append(cases, c)
+			c, done = goldenCase{}, false
+		}
+		if !open && (body == "" || strings.HasPrefix(body, "--")) {
+			c.before += line
+			continue
+		}
+		c.statement += line
+		done = strings.HasSuffix(body, ";") || strings.HasPrefix(body, ".")
+		open = !done
+	}
+	if strings.TrimSpace(c.statement) != "" || c.before != "" {
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// expect takes one line of what is expected.
+func (c *goldenCase) expect(line string) {
+	if names, ok := strings.CutPrefix(line, wayMark); ok {
+		c.expected = append(c.expected, expectation{ways: strings.Split(strings.TrimSuffix(names, ":"), "; ")})
+		return
+	}
+	if len(c.expected) == 0 {
+		c.expected = []expectation{{}}
+	}
+	last := &c.expected[len(c.expected)-1]
+	last.lines = append(last.lines, strings.TrimPrefix(line, mark))
+}
+
+// writeGolden is the file that readGolden reads.
+func writeGolden(cases []goldenCase) string {
+	var b strings.Builder
+	for _, c := range cases {
+		b.WriteString(c.before + c.statement + expectations(c.expected))
+	}
+	return b.String()
+}
+
+// expectations writes expectations, the first without the names of its ways.
+func expectations(all []expectation) string {
+	var b strings.Builder
+	for i, e := range all {
+		if i > 0 {
+			b.WriteString(wayMark + strings.Join(e.ways, "; ") + ":\n")
+		}
+		for _, line := range e.lines {
+			b.WriteString(mark + line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// parameter reads ".parameter set NAME VALUE".
+func (c *goldenCase) parameter() (string, query.Value, bool) {
+	words := strings.Fields(c.statement)
+	if len(words) != 4 || words[0] != ".parameter" || words[1] != "set" {
+		return "", query.Value{}, false
+	}
+	if n, err := strconv.ParseInt(words[3], 10, 64); err == nil {
+		return words[2], query.Int(n), true
+	}
+	return words[2], query.Text(words[3]), true
+}
+
+var (
+	timeOfDay = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	hashHex   = regexp.MustCompile(`'[0-9a-f]{16}'`)
+)
+
+// lines writes an outcome: the columns, the rows, warnings; or the error.
+func (o outcome) lines() (lines []string) {
+	var e *sqlerr.Error
+	switch {
+	case errors.As(o.err, &e):
+		lines = append(lines, fmt.Sprintf("error %s at %d: %s", e.Code, e.Position, e.Message))
+		if e.Hint != "" {
+			lines = append(lines, "hint: "+e.Hint)
+		}
+		return lines
+	case len(o.result.Columns) == 0:
+		lines = append(lines, "done")
+	default:
+		var names []string
+		for _, c := range o.result.Columns {
+			names = append(names, c.Name)
+		}
+		lines = append(lines, strings.Join(names, " | "))
+	}
+	for _, row := range o.result.Rows {
+		var values []string
+		for _, v := range row {
+			values = append(values, literal(v))
+		}
+		text := timeOfDay.ReplaceAllString(strings.Join(values, " | "), "(time)")
+		lines = append(lines, hashHex.ReplaceAllString(text, "(hash)"))
+	}
+	for _, w := range o.result.Warnings {
+		lines = append(lines, "warning: "+w)
+	}
+	return lines
+}
+
+// literal writes a value as a literal of SQL.
+func literal(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NULL"
+	case string:
+		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
+	case float64:
+		text := strconv.FormatFloat(v, 'g', 10, 64)
+		if !strings.ContainsAny(text, ".en") {
+			text += ".0"
+		}
+		return text
+	}
+	return fmt.Sprint(v)
+}
+
+// agree holds the answer of a way to that of the first one, which is exact: it
+// is the same or refused, and where it may differ its margins say by how much.
+func agree(t *testing.T, c *goldenCase, w way, exact, o outcome) {
+	if exact.err != nil || o.err != nil || o.result == nil || o.result.Answer == nil || exact.result.Answer == nil ||
+		strings.Contains(strings.ToUpper(c.statement), "MARGIN(") {
+		return
+	}
+	if w.inexact == "" {
+		if got, want := fmt.Sprint(o.result.Rows), fmt.Sprint(exact.result.Rows); got != want {
+			t.Errorf("%s\n%s: got %s, want %s", c.statement, w.name, got, want)
+		}
+		return
+	}
+	public := columnsWithoutMargins(exact.result)
+	for i, row := range o.result.Rows {
+		n := slices.IndexFunc(exact.result.Rows, func(other []any) bool { return sameAt(public, row, other) })
+		if n < 0 || len(public) == 0 && len(exact.result.Rows) > 1 {
+			continue // another row passed HAVING or LIMIT
+		}
+		for j := range row {
+			m, known := o.result.Answer.Margins[i][j].(float64)
+			if x, y := asFloat(row[j]), asFloat(exact.result.Rows[n][j]); known && math.Abs(x-y) > m+1e-9 {
+				t.Errorf("%s\n%s: %v ± %v, and the true value is %v", c.statement, w.name, x, m, y)
+			}
+		}
+	}
+}
+
+// columnsWithoutMargins returns the columns without a margin in any row.
+func columnsWithoutMargins(r *engine.Result) (public []int) {
+	for j := range r.Columns {
+		if !slices.ContainsFunc(r.Answer.Margins, func(row []any) bool { return row[j] != nil }) {
+			public = append(public, j)
+		}
+	}
+	return public
+}
+
+func sameAt(columns []int, a, b []any) bool {
+	return !slices.ContainsFunc(columns, func(j int) bool { return a[j] != b[j] })
+}
+
+// asFloat returns a number as a float64, NaN for what is none.
+func asFloat(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
+}
+
+// goldenSQLite has the rows that belong to a record under the private table's name.
+func goldenSQLite(t *testing.T) *sql.DB {
+	t.Helper()
+	raw, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { raw.Close() })
+	raw.SetMaxOpenConns(1)
+	for _, text := range append(slices.Clone(goldenTable), `CREATE VIEW visits AS SELECT * FROM raw_visits
+		WHERE ifnull(sex, 'F') IN ('F', 'M') AND age <= 9 AND town IN (SELECT name FROM towns) AND score BETWEEN -3 AND 3`) {
+		if _, err := raw.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return raw
+}
+
+// sameAsSQLite looks for the rows that SQLite gives a statement in its answer,
+// which has groups without rows besides.
+func sameAsSQLite(t *testing.T, raw *sql.DB, c *goldenCase, o outcome) {
+	upper := strings.ToUpper(c.statement)
+	if o.result == nil || o.result.Answer == nil || strings.Contains(upper, "LIMIT") || strings.ContainsAny(upper, ":@?") {
+		return
+	}
+	rows, err := raw.Query(c.statement)
+	if err != nil {
+		return // MARGIN
+	}
+	defer rows.Close()
+	got := make(map[string]bool)
+	for _, row := range o.result.Rows {
+		got[rowText(row)] = true
+	}
+	for rows.Next() {
+		row := make([]any, len(o.result.Columns))
+		into := make([]any, len(row))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		if !got[rowText(row)] && !got[rowText(zeroSums(row))] {
+			t.Errorf("%s\nSQLite has %v, and not %v", c.statement, row, o.result.Rows)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// rowText writes a row; sums of REAL numbers may differ by their rounding.
+func rowText(row []any) string {
+	var texts []string
+	for _, v := range row {
+		texts = append(texts, literal(v))
+	}
+	return strings.Join(texts, " | ")
+}
+
+// zeroSums has 0 for NULL: a sum of no rows is 0 here, where whether there are
+// rows is private.
+func zeroSums(row []any) []any {
+	out := slices.Clone(row)
+	for i, v := range out {
+		if v == nil {
+			out[i] = int64(0)
+		}
+	}
+	return out
 }

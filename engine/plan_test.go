@@ -2,8 +2,16 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"math/big"
+	"strings"
+	"sync"
 	"testing"
 
+	"dpsql/engine"
+	"dpsql/engine/internal/answer"
+	"dpsql/engine/internal/view"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -33,5 +41,197 @@ func TestPlanningSpendsNothing(t *testing.T) {
 		if after := ledger(t, s); after != before {
 			t.Errorf("planning %s\nwrote into the ledger, which is now\n%s", text, after)
 		}
+	}
+}
+
+func TestSupportRanges(t *testing.T) {
+	t.Parallel()
+	infinite, huge := view.SupportSize{Infinite: true}, view.SupportSize{M: new(big.Int).Lsh(big.NewInt(1), 70)}
+	for _, c := range []struct {
+		sizes []view.SupportSize
+		want  string
+	}{
+		{nil, ""}, {[]view.SupportSize{{}}, ""}, {[]view.SupportSize{view.FiniteSupport(7)}, "7"}, {[]view.SupportSize{view.FiniteSupport(7), view.FiniteSupport(7)}, "7"},
+		{[]view.SupportSize{view.FiniteSupport(10), view.FiniteSupport(9), {}}, "9 to 10"}, {[]view.SupportSize{infinite}, "infinite"},
+		{[]view.SupportSize{infinite, infinite}, "infinite"}, {[]view.SupportSize{infinite, view.FiniteSupport(0)}, "0 to infinite"},
+		{[]view.SupportSize{view.FiniteSupport(3), infinite, huge}, "3 to infinite"}, {[]view.SupportSize{huge, view.FiniteSupport(99)}, "99 to 1180591620717411303424"},
+	} {
+		var r view.SupportRange
+		for _, s := range c.sizes {
+			r.Add(s)
+		}
+		if got := r.String(); got != c.want {
+			t.Errorf("%v: %q, want %q", c.sizes, got, c.want)
+		}
+	}
+}
+
+// What is paid for follows from where an answer comes from, and not from what
+// EXPLAIN says of it: with any other note the same is chosen for the same price.
+func TestNotesDecideNothing(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
+	must(t, s, `CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4)`)
+	must(t, s, `SET accuracy = 60`)
+	must(t, s, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`) // stored
+	must(t, s, `SET accuracy = 50`)
+	for _, text := range []string{
+		`SELECT COUNT(*) FROM admissions WHERE zip = '15210'`,
+		`SELECT COUNT(*) FROM admissions WHERE zip = '15211'`,
+		`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age = 3`,
+		`SELECT COUNT(*) FROM admissions WHERE age = 999`,
+		`SELECT sex, COUNT(*), AVG(age) FROM admissions GROUP BY sex`,
+	} {
+		statement, err := syntax.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := s.Plan(t.Context(), statement.(*syntax.Select), nil, answer.Planning{Explaining: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		price := func() (cost, paid string) {
+			if err := st.Choose(); err != nil {
+				t.Fatalf("%s\n%v", text, err)
+			}
+			amounts, _ := answer.Total(st.Purchases())
+			via, kind := st.Origin()
+			return view.Amount(amounts), via + " " + kind
+		}
+		cost, paid := price()
+		for _, note := range []string{"", "stored", "direct", "chosen", "not: stored"} {
+			for i := range st.Asks {
+				for j := range st.Asks[i].Candidates {
+					st.Asks[i].Candidates[j].Note = note
+				}
+			}
+			if c, p := price(); c != cost || p != paid {
+				t.Errorf("%s\nwith the note %q %s by %s, before %s by %s", text, note, c, p, cost, paid)
+			}
+		}
+	}
+}
+
+// TestUsedUpMechanismsAreReplanned asks two mechanisms, good for five
+// comparisons each, from many sessions at once: a plan that promised an error
+// bar is made anew when the comparisons are gone, and nobody is told to wait.
+func TestUsedUpMechanismsAreReplanned(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	for _, name := range []string{"m1", "m2"} {
+		must(t, s, `CREATE MECHANISM `+name+` ON admissions (sex, age) USING SMW WITH (epsilon = 0.5, queries = 5)`)
+	}
+	for _, unverified := range []string{"on", "off"} {
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		verified, without, refusals := 0, 0, 0
+		for g := range 8 {
+			all.Go(func() {
+				own := s.DB().NewSession()
+				own.Set("unverified", unverified)
+				for i := range 5 {
+					r, err := own.Exec(context.Background(), fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE age BETWEEN %d AND %d`, g, 10+i), nil)
+					mu.Lock()
+					switch {
+					case err == nil && r.Answer.Verified:
+						verified++
+					case err == nil:
+						without++
+					case sqlerr.CodeOf(err) == sqlerr.Uncovered:
+						refusals++
+					default:
+						t.Error(err)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		if verified < 10 || unverified == "on" && refusals > 0 || unverified == "off" && without > 0 {
+			t.Errorf("unverified = %s: %d verified, %d not, %d refused", unverified, verified, without, refusals)
+		}
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for list, want := range map[string]string{
+		"all": "all", "age, sex": "age, sex", "education-num, marital-status": "education-num, +1",
+		"a, b, c, d, e, f, g, h, i": "a, b, c, d, e, f, +3", "one-very-long-name-of-a-column": "one-very-long-name-of-a-column",
+		"race, sex, income>50": "race, sex, income>50", "race, sex, income>50K": "race, sex, +1",
+	} {
+		if got := answer.BriefList(list); got != want {
+			t.Errorf("%s: %s, want %s", list, got, want)
+		}
+	}
+	for digits, want := range map[string]string{"infinite": "infinite", "123456789": "123456789", "1234567890": "≈1.23e9",
+		"160315848000000000": "≈1.60e17", "": ""} {
+		if got := answer.BriefNumber(digits); got != want {
+			t.Errorf("%s: %s, want %s", digits, got, want)
+		}
+	}
+}
+
+// TestCaution buys answers until the account is nearly empty: the share that the
+// next one takes grows past a tenth, from where on it is announced, in EXPLAIN
+// and before it is bought, and never where the answer is stored.
+func TestCaution(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `SET mechanism = direct`)
+	must(t, s, `SET accuracy = 15`)
+	warned := func(r *engine.Result) bool {
+		return len(r.Warnings) == 1 && strings.HasPrefix(r.Warnings[0], "this takes ")
+	}
+	var announced, silent int
+	for _, age := range []string{"1", "2", "3", "4", "5", "6", "7"} {
+		text := `SELECT COUNT(*) FROM admissions WHERE age = ` + age
+		explained := must(t, s, `EXPLAIN `+text)
+		if last := explained.Rows[len(explained.Rows)-2][6].(string); !strings.HasPrefix(last, "chosen; ") {
+			break // it can no longer be afforded
+		}
+		v, _ := s.DB().Current(t.Context())
+		left := v.Accounts[v.Tables[0].Account].Remaining().Rho.Float()
+		r := must(t, s, text)
+		dear := r.Answer.Cost.Rho > left/10
+		if warned(explained) != dear || warned(r) != dear {
+			t.Errorf("ρ = %v of %v: EXPLAIN warns %q and the statement %q", r.Answer.Cost.Rho, left, explained.Warnings, r.Warnings)
+		}
+		if dear {
+			announced++
+		} else {
+			silent++
+		}
+		if again := must(t, s, text); len(again.Warnings) > 0 {
+			t.Errorf("a stored answer: %q", again.Warnings)
+		}
+	}
+	if announced == 0 || silent == 0 {
+		t.Errorf("%d statements were announced, %d were not", announced, silent)
+	}
+}
+
+// TestConfirm has a person say no, and yes: a no charges nothing.
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `SET accuracy = 8`)
+	var asked []string
+	yes := false
+	s.SetConfirm(func(warning string) bool { asked = append(asked, warning); return yes })
+	const text = `SELECT sex, COUNT(*) FROM admissions GROUP BY sex`
+	before := ledger(t, s)
+	refused(t, s, sqlerr.Cancelled, text)
+	if len(asked) != 1 || ledger(t, s) != before {
+		t.Errorf("asked %q, and the ledger is\n%s", asked, ledger(t, s))
+	}
+	yes = true
+	if r := must(t, s, text); len(asked) != 2 || len(r.Warnings) > 0 || ledger(t, s) == before {
+		t.Errorf("asked %q, warned %q", asked, r.Warnings)
+	}
+	must(t, s, text)
+	must(t, s, `EXPLAIN `+text)
+	if len(asked) != 2 {
+		t.Errorf("asked %q where nothing is spent", asked)
 	}
 }

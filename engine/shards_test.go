@@ -1,14 +1,28 @@
 package engine_test
 
 import (
+	"bufio"
 	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dpsql/accounting"
+	"dpsql/catalog"
 	"dpsql/engine"
+	"dpsql/engine/internal/schemas"
+	"dpsql/internal/pgtest"
+	"dpsql/noise"
+	"dpsql/sqlerr"
 )
 
 // shardStatements are asked of both sides. Releases are named after their place
@@ -154,4 +168,424 @@ func released(t *testing.T, s *engine.Session) (names []string) {
 		names = append(names, row[0].(string))
 	}
 	return names
+}
+
+// warehouse is a coordinator with two shards of flights and bookings.
+type warehouse struct {
+	*pgtest.Shards
+	front *pgtest.Proxy // between dpsql and the coordinator
+	file  string        // has the same flights
+}
+
+// flightRows is how many of the 300,000 flights the warehouse has.
+func flightRows() int { return sized(0, 30_000, 300_000) }
+
+// flightsFile writes the first flights into a file of a test's own.
+func flightsFile(t *testing.T) string {
+	t.Helper()
+	packed, err := os.Open("../testdata/flights/flights.csv.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	content, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var some bytes.Buffer
+	lines := bufio.NewScanner(content)
+	for n := 0; n <= flightRows() && lines.Scan(); n++ { // and the header
+		some.Write(lines.Bytes())
+		some.WriteByte('\n')
+	}
+	path := filepath.Join(t.TempDir(), "flights.csv")
+	if err := errors.Join(lines.Err(), os.WriteFile(path, some.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// bookings are seven of each of some 2,900 passengers, on 60 days.
+const bookings = `SELECT i * 7919 % 2861, i * 31 % 60, CASE i % 3 WHEN 0 THEN 'A' WHEN 1 THEN 'B' ELSE NULL END FROM `
+
+const bookingRows = 20_000
+
+func newWarehouse(t *testing.T) *warehouse {
+	t.Helper()
+	w := &warehouse{Shards: pgtest.Sharded(t, 2), file: flightsFile(t)}
+	w.front = w.Cluster.Proxy(t)
+	os.Setenv("SHARDS_DSN", w.front.DSN()) // t.Setenv would keep the test from being parallel; nothing else uses the name
+	t.Cleanup(func() { os.Unsetenv("SHARDS_DSN") })
+	w.Create(t, "flights", `date text, month integer, dow text, dep_hour integer, origin text, origin_state text,
+		destination text, dest_state text, distance integer, delay integer`, "origin")
+	file, err := os.Open(w.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w.Fill(t, "flights", file)
+	w.Create(t, "bookings", "passenger bigint, day integer, class text", "passenger")
+	w.Generate(t, "bookings", bookings+"generate_series(1, 20000) AS i")
+	return w
+}
+
+// flights are the private tables of both sides; those of the file are called
+// raw there.
+const (
+	declareFlights = `CREATE PRIVATE TABLE flights (dow TEXT IN ('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'),
+		dep_hour INTEGER BETWEEN 0 AND 23, origin TEXT IN (SELECT iata FROM airports), destination TEXT IN (SELECT iata FROM airports),
+		origin_state TEXT, distance INTEGER BETWEEN 0 AND 3000) FROM `
+	declareBookings = `CREATE PRIVATE TABLE bookings (day INTEGER BETWEEN 0 AND 59, class TEXT IN ('A', 'B', NULL)) FROM `
+	withBudget      = ` WITH (epsilon = 900, delta = 1e-6`
+	withUnit        = withBudget + `, unit = passenger, max_rows = 3)`
+)
+
+// remote returns a session of a new file whose private tables are the shards'.
+func (w *warehouse) remote(t *testing.T) *engine.Session {
+	t.Helper()
+	return w.remoteWith(t, "")
+}
+
+// remoteWith is remote with more options of the source.
+func (w *warehouse) remoteWith(t *testing.T, options string) *engine.Session {
+	t.Helper()
+	s := airports(t)
+	must(t, s, `CREATE SOURCE shards USING POSTGRES WITH (dsn_env = 'SHARDS_DSN'`+options+`)`)
+	must(t, s, declareFlights+`shards.public.flights`+withBudget+`, placement = fixed)`)
+	must(t, s, declareBookings+`shards.public.bookings`+withUnit)
+	return s
+}
+
+// local returns a session of a new file that has the same rows itself.
+func (w *warehouse) local(t *testing.T) *engine.Session {
+	t.Helper()
+	s := airports(t)
+	if _, err := s.Import(context.Background(), engine.Import{Path: w.file, Table: "raw_flights"}); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, `CREATE TABLE raw_bookings (passenger INTEGER, day INTEGER, class TEXT)`, `INSERT INTO raw_bookings `+bookings+numbers(bookingRows))
+	must(t, s, declareFlights+`raw_flights`+withBudget+`)`)
+	must(t, s, declareBookings+`raw_bookings`+withUnit)
+	return s
+}
+
+// airports returns a session of a new file with the public table of that name,
+// whose random bits are those of a seed.
+func airports(t *testing.T) *engine.Session {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "state.db"), engine.Options{}).NewSession()
+	if _, err := s.Import(context.Background(), engine.Import{Path: "../testdata/flights/airports.csv", Table: "airports"}); err != nil {
+		t.Fatal(err)
+	}
+	must(t, s, `CREATE PUBLIC TABLE airports`)
+	fixed(s.DB(), 1)
+	return s
+}
+
+// payload returns a release as it is stored.
+func payload(t *testing.T, s *engine.Session, name string) (stored []byte) {
+	t.Helper()
+	err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
+		v, err := s.DB().View(context.Background())
+		if err != nil {
+			return err
+		}
+		stored, err = tx.ReleasePayload(v.Release(name))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored
+}
+
+// plansOf returns the plans that the coordinator logs while f runs.
+func (w *warehouse) plansOf(t *testing.T, f func()) string {
+	t.Helper()
+	before, err := w.Log()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f()
+	after, err := w.Log()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(after, before)
+}
+
+// changes alters what private tables were declared over, on the coordinator and
+// on a shard.
+func (w *warehouse) changes(t *testing.T) {
+	const build = `CREATE RELEASE r ON seen (day) USING PROJECTION WITH (epsilon = 1)`
+	for _, c := range []struct {
+		name, made, changed string
+		code                sqlerr.Code
+		charges             int
+	}{
+		{"a column is dropped", `CREATE TABLE seen (day integer, class text)`, `ALTER TABLE seen DROP COLUMN class`, sqlerr.Unknown, 0},
+		{"a type is changed", `CREATE TABLE seen (day integer, class text)`, `ALTER TABLE seen ALTER COLUMN class TYPE bytea USING class::bytea`, sqlerr.Unsupported, 0},
+		{"a type is widened", `CREATE TABLE seen (day integer, class text)`, `ALTER TABLE seen ALTER COLUMN day TYPE bigint`, sqlerr.Invalid, 0},
+		{"a view is replaced", `CREATE TABLE below (day integer, class text); CREATE VIEW seen AS SELECT * FROM below WHERE day < 30`,
+			`CREATE OR REPLACE VIEW seen AS SELECT * FROM below`, sqlerr.Invalid, 0},
+		{"a table is dropped", `CREATE TABLE seen (day integer, class text)`, `DROP TABLE seen`, sqlerr.Unknown, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w.MustExec(t, c.made)
+			defer w.MustExec(t, `DROP TABLE IF EXISTS below CASCADE; DROP TABLE IF EXISTS seen`)
+			s := w.remote(t)
+			must(t, s, `CREATE PRIVATE TABLE seen (day INTEGER BETWEEN 0 AND 59, class TEXT IN ('A', 'B', NULL)) FROM shards.public.seen WITH (epsilon = 2)`)
+			m, declared := metered(s.DB()), len(entries(t, s.DB()))
+			w.MustExec(t, c.changed)
+			refused(t, s, c.code, build)
+			if n := len(entries(t, s.DB())) - declared; n != c.charges || m.taken > oneRead || len(released(t, s)) > 0 {
+				t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
+			}
+		})
+	}
+	t.Run("a shard's column is dropped", w.changedShard)
+}
+
+// changedShard drops a column behind the coordinator's back, which shows only
+// when the rows are read, and so after the charge; from then on the table is
+// refused before it.
+func (w *warehouse) changedShard(t *testing.T) {
+	w.Create(t, "gone", "passenger bigint, day integer, class text", "passenger")
+	w.Generate(t, "gone", bookings+"generate_series(1, 1000) AS i")
+	s := w.remote(t)
+	must(t, s, `CREATE PRIVATE TABLE gone (day INTEGER BETWEEN 0 AND 59) FROM shards.public.gone WITH (epsilon = 2, placement = fixed)`)
+	m, declared := metered(s.DB()), len(entries(t, s.DB()))
+	w.Shard[0].MustExec(t, `ALTER TABLE gone DROP COLUMN day`)
+	for range 3 { // told once, for one charge
+		refused(t, s, sqlerr.Invalid, `CREATE RELEASE r ON gone USING PROJECTION WITH (epsilon = 0.5)`)
+		if n := len(entries(t, s.DB())) - declared; n != 1 || m.taken > oneRead || len(released(t, s)) > 0 {
+			t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
+		}
+	}
+}
+
+// apart declares rows of several servers: without a unit only where the curator
+// says that none moves, which is told wherever it matters.
+func (w *warehouse) apart(t *testing.T) {
+	w.Create(t, "stays", "passenger bigint, day integer", "passenger")
+	defer w.MustExec(t, `DROP TABLE stays`)
+	s := w.remote(t)
+	const declared = `CREATE PRIVATE TABLE stays (day INTEGER BETWEEN 0 AND 59) FROM shards.public.stays WITH (epsilon = 2, delta = 1e-6`
+	e := refused(t, s, sqlerr.Invalid, declared+`)`)
+	if !strings.Contains(e.Message, "several servers") || !strings.Contains(e.Hint, "max_rows = 1") || !strings.Contains(e.Hint, "placement = fixed") {
+		t.Errorf("%v (%s)", e, e.Hint)
+	}
+	warned := func(r *engine.Result) bool { return slices.Contains(r.Warnings, schemas.Moving) }
+	if !warned(must(t, s, declared+`, placement = fixed)`)) {
+		t.Error("the declaration does not say what it relies on")
+	}
+	for _, text := range []string{`EXPLAIN SELECT COUNT(*) FROM stays WHERE day = 3`, `EXPLAIN SELECT day, COUNT(*) FROM stays GROUP BY day`} {
+		if !warned(must(t, s, text)) {
+			t.Errorf("%s does not say what the table relies on", text)
+		}
+	}
+	must(t, s, `DROP PRIVATE TABLE stays`)
+	must(t, s, declared+`, placement = fixed)`)
+	w.MustExec(t, `CREATE TABLE here (passenger bigint, day integer)`)
+	defer w.MustExec(t, `DROP TABLE here`)
+	must(t, s, `CREATE PRIVATE TABLE here (day INTEGER BETWEEN 0 AND 59) FROM shards.public.here WITH (epsilon = 2, delta = 1e-6, interactive = 1)`)
+	w.MustExec(t, `CREATE FOREIGN TABLE there () INHERITS (here) SERVER shard0 OPTIONS (table_name 'stays')`)
+	defer w.MustExec(t, `DROP FOREIGN TABLE there`)
+	must(t, s, `SET accuracy = 200`)
+	if e := refused(t, s, sqlerr.Invalid, `SELECT COUNT(*) FROM here WHERE day = 3`); !strings.Contains(e.Message, "changed since") {
+		t.Error(e)
+	}
+	refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE airlines (iata TEXT) FROM airports WITH (epsilon = 2, placement = fixed)`)
+	refused(t, s, sqlerr.Invalid, declared+`, unit = passenger, max_rows = 1, placement = fixed)`)
+	if e := must(t, s, `EXPLAIN SELECT COUNT(*) FROM bookings WHERE day = 3`); warned(e) {
+		t.Error("a table with a unit relies on no placement")
+	}
+}
+
+// paid are statements that read rows, each in the form of its first line of the
+// ledger: a release, which brings many cells, and answers.
+var paid = []struct{ name, text string }{
+	{"release", `CREATE RELEASE r ON flights (dep_hour, origin, destination) USING PROJECTION WITH (epsilon = 1, delta = 0, transform = sparse, rows = 65536)`},
+	{"direct", `SELECT COUNT(*) FROM flights WHERE destination = 'LAX' AND distance < 999`},
+	{"groups", `SELECT destination, COUNT(*) FROM flights WHERE dow = 'Sun' GROUP BY destination`},
+}
+
+// fault is what happens to the servers while a statement runs.
+type fault struct {
+	name    string
+	happen  func(t *testing.T, w *warehouse, cancel func()) (heal func())
+	from    int // the statements that have it, by their places in paid
+	to      int
+	short   int // the one that has it without -long; -1 for none
+	limit   int // seconds that the source allows a statement; 0 for none
+	code    sqlerr.Code
+	charges int // lines that the failed statement leaves
+}
+
+var shardFaults = []fault{
+	{name: "a shard is down", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		stop(t, w.Shard[1])
+		return func() { start(t, w.Shard[1]) }
+	}, to: 3, short: 0, code: sqlerr.IO, charges: 0},
+	{name: "a shard stops when it is asked", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		return w.stopAfter(t, w.Shard[1], 1)
+	}, to: 3, short: 1, code: sqlerr.IO, charges: 0},
+	{name: "a shard stops amid its cells", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		return w.stopAfter(t, w.Shard[1], 100_000)
+	}, to: 1, code: sqlerr.IO, charges: 1},
+	{name: "the coordinator stops amid the cells", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		return w.stopAfter(t, w.Cluster, 100_000)
+	}, to: 1, code: sqlerr.IO, charges: 1},
+	{name: "the coordinator is down", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		stop(t, w.Cluster)
+		return func() { start(t, w.Cluster) }
+	}, to: 3, short: 2, code: sqlerr.IO, charges: 0},
+	{name: "a slow shard and a cancellation", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		w.Link[1].Delay(500 * time.Millisecond)
+		wait := w.afterBytes(t, 1, cancel)
+		return func() { wait(); w.quick() }
+	}, to: 3, short: 0, code: sqlerr.Cancelled, charges: 0},
+	{name: "a slow shard and the source's timeout", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		w.Link[1].Delay(500 * time.Millisecond)
+		return w.quick
+	}, from: 1, to: 3, short: 1, limit: 1, code: sqlerr.IO, charges: 0},
+	{name: "a slow shard and a longer timeout", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
+		w.Link[1].Delay(3 * time.Second)
+		return w.quick
+	}, to: 1, short: -1, limit: 4, code: sqlerr.IO, charges: 0},
+}
+
+// stopAfter stops a server once so many bytes have come from the second shard.
+func (w *warehouse) stopAfter(t *testing.T, c *pgtest.Cluster, more int64) (heal func()) {
+	wait := w.afterBytes(t, more, func() { stop(t, c) })
+	return func() { wait(); start(t, c) }
+}
+
+func (w *warehouse) quick() { w.Link[1].Delay(0) }
+
+func stop(t *testing.T, c *pgtest.Cluster) {
+	if err := c.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func start(t *testing.T, c *pgtest.Cluster) {
+	t.Helper()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// afterBytes calls f once so many more bytes have come from the second shard, and passes
+// the last of them on when f has returned.
+func (w *warehouse) afterBytes(t *testing.T, more int64, f func()) (wait func()) {
+	done := make(chan struct{})
+	w.Link[1].CallAfter(more, func() { f(); close(done) })
+	return func() {
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Errorf("the shard has not sent %d bytes", more)
+		}
+	}
+}
+
+// meter notes how many random bytes a database has taken.
+type meter struct {
+	from  io.Reader
+	taken int
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.from.Read(p)
+	m.taken += n
+	return n, err
+}
+
+func metered(db *engine.DB) *meter {
+	m := &meter{from: rand.NewChaCha8([32]byte{1})}
+	db.SetRandom(func() *noise.Source { return noise.NewSourceFrom(m) })
+	return m
+}
+
+// oneRead is what a source of random bits takes at a time. A release takes one
+// for its public hash function, before it knows of any row.
+const oneRead = 1 << 13
+
+// faults holds each statement to the rule under each fault: not charged where the
+// shards cannot even be asked what they have, else charged first and once, then an
+// error that says what it was, no noise, nothing stored. Once the servers are back it
+// is charged again and answered. By default one statement has each fault, and with
+// -long all.
+func (w *warehouse) faults(t *testing.T) {
+	for _, f := range shardFaults {
+		for i, p := range paid {
+			if i < f.from || i >= f.to || !*long && i != f.short {
+				continue
+			}
+			t.Run(f.name+"/"+p.name, func(t *testing.T) { w.fault(t, f, p.text) })
+		}
+	}
+	t.Run("a connection is cut once", w.cutOnce)
+}
+
+func (w *warehouse) fault(t *testing.T, f fault, text string) {
+	options := ""
+	if f.limit > 0 {
+		options = fmt.Sprintf(", timeout = %d", f.limit)
+	}
+	s := w.remoteWith(t, options)
+	must(t, s, `SET mechanism = direct`)
+	must(t, s, `SET accuracy = 100`)
+	m, declared := metered(s.DB()), len(entries(t, s.DB()))
+	ctx, cancel := context.WithCancel(context.Background())
+	heal := f.happen(t, w, cancel)
+	r, err := s.Exec(ctx, text, nil)
+	cancel()
+	heal()
+	if sqlerr.CodeOf(err) != f.code {
+		t.Errorf("%v, %v; want %s", r, err, f.code)
+	}
+	if n := len(entries(t, s.DB())) - declared; n != f.charges {
+		t.Errorf("%d lines in the ledger, want %d", n, f.charges)
+	}
+	if m.taken > oneRead || m.taken > 0 && text[0] == 'S' {
+		t.Errorf("%d random bytes were taken for a statement that failed", m.taken)
+	}
+	if names := released(t, s); len(names) > 0 {
+		t.Errorf("%v are stored", names)
+	}
+	must(t, s, text)
+	if n := len(entries(t, s.DB())) - declared; n != f.charges+1 {
+		t.Errorf("%d lines in the ledger after the answer, want %d", n, f.charges+1)
+	}
+	if m.taken == 0 {
+		t.Error("an answer without random bytes")
+	}
+}
+
+// cutOnce loses the connection to the coordinator in the middle of the cells.
+// Nothing was drawn by then, so the build reads again, and is the one that it
+// would have been.
+func (w *warehouse) cutOnce(t *testing.T) {
+	var stored [2][]byte
+	for i := range stored {
+		s := w.remote(t)
+		declared := len(entries(t, s.DB()))
+		if i == 1 {
+			w.front.CutAfter(200_000)
+		}
+		before := w.front.Sent()
+		must(t, s, paid[0].text)
+		if i == 1 && w.front.Sent() < before+400_000 {
+			t.Errorf("%d bytes came: no cut and another read", w.front.Sent()-before)
+		}
+		if n := len(entries(t, s.DB())) - declared; n != 1 {
+			t.Errorf("%d lines in the ledger", n)
+		}
+		stored[i] = payload(t, s, "r")
+	}
+	if !bytes.Equal(stored[0], stored[1]) {
+		t.Error("another release after a cut")
+	}
 }

@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -191,4 +193,210 @@ func TestWithTimeout(t *testing.T) {
 			t.Errorf("%s: %v, %v", dsn, plain, err)
 		}
 	}
+}
+
+// TestWrongTypesWarn declares columns whose type in the source lets values be
+// stored that belong to no value of the domain: rows with them would be counted
+// nowhere, in silence.
+func TestWrongTypesWarn(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "types.db"), engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (i INTEGER, big BIGINT, r REAL, d DATE, ts TIMESTAMP, t TEXT, n, num NUMERIC, dec DECIMAL(8, 2), bool BOOLEAN, b BLOB, dbl DOUBLE)`,
+		`CREATE VIEW seen AS SELECT i, r, r AS "odd ""name", t, n, CAST(r AS INTEGER) AS whole, r * 2 AS twice, d FROM raw`,
+		`CREATE TABLE exact (i INT, b BLOB, t TEXT, a ANY, r REAL) STRICT`)
+	const whole = "not a whole number"
+	for _, c := range []struct{ from, column, want string }{
+		{"raw", "i INTEGER BETWEEN 0 AND 100", ""}, {"raw", "big INTEGER BETWEEN 0 AND 100", ""}, {"raw", "n INTEGER BETWEEN 0 AND 100", ""},
+		{"raw", "num INTEGER BETWEEN 0 AND 100", ""}, {"raw", "bool INTEGER IN (0, 1)", ""},
+		{"raw", "r INTEGER BETWEEN 0 AND 100", whole}, {"raw", "R INTEGER IN (1, 2)", whole}, {"raw", "dbl INTEGER BETWEEN 0 AND 100", whole},
+		{"raw", "dec INTEGER BETWEEN 0 AND 100", whole}, {"raw", "d INTEGER BETWEEN 20240101 AND 20240199", whole}, {"raw", "ts INTEGER BETWEEN 0 AND 100", whole},
+		{"raw", "t INTEGER BETWEEN 2020 AND 2030", whole}, {"raw", "b INTEGER BETWEEN 0 AND 100", whole},
+		{"raw", "t TEXT IN ('01', 'x')", ""}, {"raw", "d TEXT IN ('2024-01-31')", ""}, {"raw", "n TEXT", ""}, {"raw", "i TEXT IN ('1', '-20', 'x', 'inf', '0x1', NULL)", ""},
+		{"raw", "i TEXT", ""}, {"raw", "i TEXT IN ('1', '01')", "'01' is stored as a number"}, {"raw", "i TEXT IN (' 1')", "' 1' is stored as a number"},
+		{"raw", "i TEXT IN ('1.5')", "'1.5' is stored as a number"}, {"raw", "r TEXT IN ('1', '2')", "'40.0'"},
+		{"seen", "i INTEGER BETWEEN 0 AND 100", ""}, {"seen", "n INTEGER BETWEEN 0 AND 100", ""}, {"seen", "whole INTEGER BETWEEN 0 AND 100", ""},
+		{"seen", "twice INTEGER BETWEEN 0 AND 100", ""}, {"seen", `"odd ""name" INTEGER BETWEEN 0 AND 100`, whole}, {"seen", "d INTEGER BETWEEN 0 AND 100", whole},
+		{"exact", "i INTEGER BETWEEN 0 AND 100", ""}, {"exact", "a INTEGER BETWEEN 0 AND 100", ""}, {"exact", "r INTEGER BETWEEN 0 AND 100", whole},
+		{"exact", "t INTEGER BETWEEN 0 AND 100", whole},
+	} {
+		r := must(t, s, `CREATE PRIVATE TABLE p (`+c.column+`) FROM `+c.from+` WITH (epsilon = 1, delta = 1e-6)`)
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "budget of its own") })
+		if (len(r.Warnings) == 0) != (c.want == "") || c.want != "" && !strings.Contains(r.Warnings[0], c.want) {
+			t.Errorf("%s of %s: warnings %q, want %q", c.column, c.from, r.Warnings, c.want)
+		}
+		must(t, s, `DROP PRIVATE TABLE p`)
+	}
+	for _, column := range []string{"b INTEGER BETWEEN 0 AND 100", "b TEXT"} {
+		refused(t, s, sqlerr.Unsupported, `CREATE PRIVATE TABLE p (`+column+`) FROM exact WITH (epsilon = 1, delta = 1e-6)`)
+	}
+	if n := len(must(t, s, `SHOW TABLES`).Rows); n > 0 {
+		t.Errorf("%d tables are declared", n)
+	}
+	fill(t, s, `INSERT INTO raw (r) VALUES (1), (1.5), (2.0), (2.5), (NULL)`)
+	warned := must(t, s, `CREATE PRIVATE TABLE p (r INTEGER BETWEEN 0 AND 100) FROM raw WITH (epsilon = 1, delta = 1e-6)`).Warnings[0]
+	_, check, _ := strings.Cut(warned, "not counted; ")
+	check, _, _ = strings.Cut(check, " tells")
+	var n int
+	if err := plain(t, s).QueryRow(check).Scan(&n); err != nil || n != 2 {
+		t.Errorf("%s gives %d, %v, and two rows are not counted", check, n, err)
+	}
+}
+
+// mapped makes a database in which a person with the code 'rare' meets 200 rows
+// of a public table.
+func mapped(t *testing.T) *engine.Session {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "mapped.db"), engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (person TEXT, age INTEGER, code TEXT)`, `CREATE TABLE map (code TEXT, area TEXT)`,
+		`INSERT INTO raw SELECT 'p' || i, i % 90, 'c' || (i % 7) FROM `+numbers(500), `INSERT INTO raw VALUES ('x', 50, 'rare')`,
+		`INSERT INTO map SELECT 'rare', 'area ' || i FROM `+numbers(200),
+		`CREATE VIEW mapped AS SELECT r.person, r.age, m.area FROM raw AS r JOIN map AS m ON r.code = m.code`)
+	must(t, s, `CREATE PUBLIC TABLE map`)
+	return s
+}
+
+// TestViewsThatMultiply declares views by which one row would count several times,
+// or change what others count, for the price of one: without a unit each is
+// refused, nothing is charged, and no account is made.
+func TestViewsThatMultiply(t *testing.T) {
+	t.Parallel()
+	s := mapped(t)
+	for _, text := range []string{
+		`SELECT * FROM mapped`,
+		`SELECT a.person, a.age FROM raw AS a JOIN raw AS b ON a.age = b.age`,
+		`SELECT * FROM raw UNION ALL SELECT * FROM raw UNION ALL SELECT * FROM raw`,
+		`SELECT person, (SELECT count(*) FROM raw) AS age FROM raw`,
+		`SELECT * FROM raw LIMIT 10`,
+	} {
+		fill(t, s, `CREATE VIEW seen AS `+text)
+		e := refused(t, s, sqlerr.Unsupported, `CREATE PRIVATE TABLE people (age INTEGER BETWEEN 0 AND 1000) FROM seen WITH (epsilon = 1, delta = 1e-6)`)
+		if !strings.Contains(e.Message, "more than once") || !strings.Contains(e.Hint, "unit") {
+			t.Errorf("%s: %v (%s)", text, e, e.Hint)
+		}
+		fill(t, s, `DROP VIEW seen`)
+	}
+	if after := ledger(t, s); after != "" {
+		t.Errorf("the ledger has\n%s", after)
+	}
+	fill(t, s, `DELETE FROM map WHERE rowid > 1`, `CREATE UNIQUE INDEX by_code ON map (code)`)
+	must(t, s, `CREATE PRIVATE TABLE people (age INTEGER BETWEEN 0 AND 1000) FROM mapped WITH (epsilon = 1, delta = 1e-6)`)
+	fill(t, s, `DROP INDEX by_code`)
+	before := ledger(t, s)
+	must(t, s, `SET accuracy = 50`)
+	refused(t, s, sqlerr.Unsupported, `SELECT COUNT(*) FROM people`)
+	refused(t, s, sqlerr.Unsupported, `CREATE RELEASE r ON people USING PROJECTION WITH (epsilon = 0.1)`)
+	if after := ledger(t, s); after != before {
+		t.Errorf("the ledger changed to\n%s", after)
+	}
+}
+
+// TestUnitOfAJoin declares the same join with a unit, which it may have: of the
+// person's 200 rows two count, and those of all others stay without her.
+func TestUnitOfAJoin(t *testing.T) {
+	t.Parallel()
+	s := mapped(t)
+	fill(t, s, `INSERT INTO map SELECT 'c3', 'area ' || i FROM `+numbers(5))
+	must(t, s, `CREATE PRIVATE TABLE people (age INTEGER BETWEEN 0 AND 99) FROM mapped WITH (epsilon = 1, delta = 1e-6, unit = person, max_rows = 2)`)
+	with := trueCount(t, s, `SELECT COUNT(*) FROM people`)
+	others := trueCount(t, s, `SELECT COUNT(*) FROM people WHERE age <> 50`)
+	fill(t, s, `DELETE FROM raw WHERE person = 'x'`)
+	if without := trueCount(t, s, `SELECT COUNT(*) FROM people`); with-without != 2 {
+		t.Errorf("the person counts %d times", with-without)
+	}
+	if n := trueCount(t, s, `SELECT COUNT(*) FROM people WHERE age <> 50`); n != others || n == 0 {
+		t.Errorf("the others count %d, with the person %d", n, others)
+	}
+	fill(t, s, `CREATE VIEW friends AS SELECT a.person, b.age FROM raw AS a JOIN raw AS b ON a.age = b.age`)
+	e := refused(t, s, sqlerr.Unsupported, `CREATE PRIVATE TABLE friends (age INTEGER BETWEEN 0 AND 99) FROM friends WITH (epsilon = 1, delta = 1e-6, unit = person, max_rows = 2)`)
+	if !strings.Contains(e.Message, "several units") {
+		t.Error(e)
+	}
+}
+
+// TestASecondBudgetWarns declares tables of which one could be made from the rows
+// of another, and a view, which has their budget.
+func TestASecondBudgetWarns(t *testing.T) {
+	t.Parallel()
+	s := mapped(t)
+	const with = ` WITH (epsilon = 1, delta = 1e-6)`
+	if r := must(t, s, `CREATE PRIVATE TABLE people (age INTEGER BETWEEN 0 AND 99) FROM raw`+with); len(r.Warnings) > 0 {
+		t.Errorf("the first declaration warns: %q", r.Warnings)
+	}
+	fill(t, s, `CREATE VIEW decades AS SELECT age / 10 AS decade FROM raw`, `CREATE TABLE copy AS SELECT person, age FROM raw`)
+	if r := must(t, s, `CREATE PRIVATE TABLE decades (decade INTEGER BETWEEN 0 AND 9) FROM decades`+with); len(r.Warnings) > 0 {
+		t.Errorf("a view over rows with a budget warns: %q", r.Warnings)
+	}
+	r := must(t, s, `CREATE PRIVATE TABLE copy (age INTEGER BETWEEN 0 AND 99) FROM copy`+with)
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "copy gets a budget of its own") || !strings.Contains(r.Warnings[0], "(raw)") {
+		t.Errorf("a copy of the rows is declared with the warnings %q", r.Warnings)
+	}
+	if r := must(t, s, `CREATE PRIVATE TABLE IF NOT EXISTS copy (age INTEGER BETWEEN 0 AND 99) FROM copy`+with); len(r.Warnings) > 0 {
+		t.Errorf("nothing is declared, which warns: %q", r.Warnings)
+	}
+}
+
+// visits makes a table of 200 patients with 10 visits each, of which at most
+// four count, and returns a session.
+func visits(t *testing.T) *engine.Session {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw_visits (patient INTEGER, day INTEGER)`,
+		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1999)
+			INSERT INTO raw_visits SELECT i / 10, i % 10 FROM n`,
+		`INSERT INTO raw_visits VALUES (NULL, 3), (7, 99)`) // no unit, and outside the domain
+	must(t, s, `CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 9) FROM raw_visits
+		WITH (epsilon = 100, delta = 1e-6, unit = patient, max_rows = 4)`)
+	return s
+}
+
+// TestUnitsBoundEveryMechanism counts four visits of each patient, whatever
+// answers, with noise for four rows. The counts have 800 of the 2,000 rows;
+// every tolerance is above 20 standard deviations of the noise.
+func TestUnitsBoundEveryMechanism(t *testing.T) {
+	t.Parallel()
+	s := visits(t)
+	must(t, s, `CREATE RELEASE exact ON visits USING PROJECTION WITH (epsilon = 10, transform = identity)`)
+	must(t, s, `CREATE RELEASE hashed ON visits USING PROJECTION WITH (epsilon = 10, transform = sparse, rows = 4096)`)
+	must(t, s, `CREATE MECHANISM live ON visits USING SMW WITH (epsilon = 40, max_updates = 4, queries = 100)`)
+	for _, name := range []string{"exact", "hashed"} {
+		must(t, s, `SET mechanism = `+name)
+		if n := count(t, s, `SELECT COUNT(*) FROM visits`); math.Abs(float64(n-800)) > 40 {
+			t.Errorf("%s counts %d visits, want about 800", name, n)
+		}
+	}
+	must(t, s, `SET mechanism = live`)
+	r := must(t, s, `SELECT COUNT(*) FROM visits WHERE day < 5`)
+	if m := r.Answer.Margins[0][0].(float64); m <= 0 || m > 400 {
+		t.Errorf("the mechanism's margin is %g", m)
+	}
+	must(t, s, `SET mechanism = direct`)
+	must(t, s, `SET accuracy = 50`)
+	direct := must(t, s, `SELECT COUNT(*) FROM visits`)
+	if n := direct.Rows[0][0].(int64); math.Abs(float64(n-800)) > 500 {
+		t.Errorf("a direct answer counts %d visits, want about 800", n)
+	}
+	// Four times the sensitivity costs sixteen times the ρ of ±50 on rows.
+	if rho := direct.Answer.Cost.Rho; math.Abs(rho/(16*0.000753)-1) > 0.01 {
+		t.Errorf("±50 cost ρ = %g, want %g", rho, 16*0.000753)
+	}
+	if law := must(t, s, `SHOW RELEASES`).Rows[0][3].(string); law == "" {
+		t.Error("SHOW RELEASES names no noise")
+	}
+	for _, row := range must(t, s, `SHOW TABLES`).Rows {
+		if row[4] != "up to 4 rows with one value of patient" {
+			t.Errorf("SHOW TABLES says the unit is %q", row[4])
+		}
+	}
+}
+
+// TestOneBudgetProtectsOneUnit refuses to spend the budget of patients on a
+// table that takes single visits for units, and the other way round.
+func TestOneBudgetProtectsOneUnit(t *testing.T) {
+	t.Parallel()
+	s := visits(t)
+	refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE again (day INTEGER BETWEEN 0 AND 9) FROM raw_visits WITH (epsilon = 100, delta = 1e-6)`)
+	must(t, s, `DROP PRIVATE TABLE visits`)
+	refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE again (day INTEGER BETWEEN 0 AND 9) FROM raw_visits WITH (epsilon = 100, delta = 1e-6)`)
+	must(t, s, `CREATE PRIVATE TABLE again (day INTEGER BETWEEN 0 AND 9) FROM raw_visits
+		WITH (epsilon = 100, delta = 1e-6, unit = PATIENT, max_rows = 2)`)
 }

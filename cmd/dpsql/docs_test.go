@@ -5,12 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -361,4 +365,495 @@ func flush(lines []string, lang string) string {
 		}
 	}
 	return b.String() + "\n"
+}
+
+// document is a page of Markdown, as lines, with its fenced blocks.
+type document struct {
+	lines   []string
+	blocks  []*block
+	changed bool
+}
+
+// block is a fenced block.
+type block struct {
+	lang, info string // the words after the fence
+	line       int    // of the opening fence, from 1
+	body       []string
+	adjoins    bool // nothing but empty lines stands between it and the block before
+}
+
+// parseDocument finds the blocks of a page.
+func parseDocument(text string) *document {
+	d := &document{lines: strings.Split(text, "\n")}
+	var open *block
+	adjoins := false
+	for i, l := range d.lines {
+		switch {
+		case open != nil && strings.TrimSpace(l) == "```":
+			d.blocks = append(d.blocks, open)
+			open, adjoins = nil, true
+		case open != nil:
+			open.body = append(open.body, l)
+		case strings.HasPrefix(l, "```"):
+			lang, info, _ := strings.Cut(strings.TrimPrefix(l, "```"), " ")
+			open = &block{lang: lang, info: info, line: i + 1, adjoins: adjoins}
+		case strings.TrimSpace(l) != "":
+			adjoins = false
+		}
+	}
+	return d
+}
+
+// follows reports whether b shows the output of the block before it.
+func (b *block) follows(before *block) bool {
+	return b.lang == "text" && b.adjoins && b.line > before.line
+}
+
+// about reports whether numbers of a listing may differ a little from those shown.
+func (b *block) about() bool { return b.info == "about" }
+
+// typed is a line of a console block with the output shown below it.
+type typed struct {
+	text  string
+	shown []string
+}
+
+// commands cuts a console block at its prompts.
+func (b *block) commands() (all []typed) {
+	for _, l := range b.body {
+		if text, ok := strings.CutPrefix(l, "$ "); ok {
+			all = append(all, typed{text: text})
+		} else if len(all) > 0 {
+			last := &all[len(all)-1]
+			last.shown = append(last.shown, l)
+		}
+	}
+	return all
+}
+
+// replace replaces the lines of a block.
+func (d *document) replace(b *block, body []string) {
+	d.changed = true
+	b.body = body
+}
+
+// String returns the page with its blocks as they are now.
+func (d *document) String() string {
+	var out []string
+	blocks := d.blocks
+	for i := 0; i < len(d.lines); i++ {
+		out = append(out, d.lines[i])
+		if len(blocks) == 0 || i+1 != blocks[0].line {
+			continue
+		}
+		out = append(out, blocks[0].body...)
+		for i++; strings.TrimSpace(d.lines[i]) != "```"; i++ {
+		}
+		out = append(out, d.lines[i])
+		blocks = blocks[1:]
+	}
+	return strings.Join(out, "\n")
+}
+
+// printedLine is a line of output.
+type printedLine struct {
+	text  string
+	cells []allowance // of a row of a private answer, one a column; else nil
+}
+
+// allowance is how far a number may be from the one that a page shows.
+type allowance struct {
+	absolute float64
+	relative float64
+}
+
+// nearly is the allowance of numbers that depend on the noisy number of rows, such
+// as the margins of a release whose size was chosen by it.
+var nearly = allowance{relative: 0.25}
+
+// unbound is the allowance of a number that is not compared.
+var unbound = allowance{absolute: math.Inf(1)}
+
+func (a allowance) admits(want, got float64) bool {
+	return math.Abs(want-got) <= a.absolute+a.relative*math.Abs(want)+1e-9
+}
+
+// noisy is the allowance of a number with a margin. Where the noise is discrete
+// Laplace of scale b, a margin at confidence c is at least b·ln(1/(1−c)), and
+// two draws differ by more than t with probability (1 + t/2b)·exp(−t/b): below
+// 5e-10 at t = 24b. Sums of such noise and Gaussian noise have lighter tails for
+// the same margin. At 95 % it is 8 margins.
+func noisy(margin, confidence float64) allowance {
+	return allowance{absolute: 1 + 24*margin/math.Log(1/(1-confidence))}
+}
+
+// printed returns lines whose numbers have no allowances.
+func printed(lines []string) []printedLine {
+	out := make([]printedLine, len(lines))
+	for i, l := range lines {
+		out[i].text = l
+	}
+	return out
+}
+
+func texts(lines []printedLine) string {
+	all := make([]string, len(lines))
+	for i, l := range lines {
+		all[i] = l.text
+	}
+	return strings.Join(all, "\n")
+}
+
+// tableHead is how many lines a table has above its rows.
+const tableHead = 3
+
+// annotated adds to the rows of a private answer, printed as a table, how far each
+// number may be from that of another answer. Numbers from a sketch may be
+// anything: one that shares a bucket with a large count is off by that count. This
+// is as rare as margins allow, which is far more often than a test may fail.
+func annotated(lines []string, r *engine.Result, sketched bool) []printedLine {
+	out := printed(lines)
+	if r == nil || len(lines) < tableHead+len(r.Rows) || !strings.HasPrefix(lines[0], "┌") {
+		return out
+	}
+	for i := range r.Rows {
+		cells := make([]allowance, len(r.Columns))
+		for j := range cells {
+			if m, ok := r.Answer.Margins[i][j].(float64); ok && sketched {
+				cells[j] = unbound
+			} else if ok {
+				cells[j] = noisy(m, r.Answer.Confidence)
+			} else if r.Columns[j].Type == "REAL" { // a MARGIN
+				cells[j] = nearly
+			}
+		}
+		out[tableHead+i].cells = cells
+	}
+	return out
+}
+
+// compare returns what is wrong with the lines that a page shows.
+func compare(shown []string, got []printedLine, about bool) error {
+	if len(shown) != len(got) {
+		return fmt.Errorf("the page shows %d lines, and there are %d", len(shown), len(got))
+	}
+	var header string // of a table in CSV that tells margins
+	sized := -1       // the column of a listing that has sizes in bytes, which follow from noise
+	for i, l := range got {
+		if slices.Contains(strings.Split(l.text, ","), "margin") {
+			header = l.text
+		}
+		if cells := cellsOf(l.text); strings.HasPrefix(l.text, "┌") {
+			sized = -1
+		} else if slices.Contains(cells, "bytes") {
+			sized = slices.Index(cells, "bytes")
+		} else if sized >= 0 && len(cells) > sized && l.cells == nil {
+			l.cells = make([]allowance, len(cells))
+			for j := range l.cells {
+				if about {
+					l.cells[j] = nearly
+				}
+			}
+			l.cells[sized] = unbound
+		}
+		if !same(shown[i], l, header, about) {
+			return fmt.Errorf("the page shows\n%s\nfor\n%s", shown[i], l.text)
+		}
+	}
+	return nil
+}
+
+// same reports whether a page may show a line for one that was printed.
+func same(shown string, got printedLine, header string, about bool) bool {
+	a, b := steady(shown), steady(got.text)
+	switch {
+	case a == b:
+		return true
+	case got.cells != nil:
+		return sameFields(cellsOf(a), cellsOf(b), func(i int) allowance { return got.cells[i] })
+	case strings.HasPrefix(b, `{"columns":`):
+		return sameJSON(a, b)
+	case strings.Contains(b, " · cost "):
+		return sameFooter(a, b)
+	case strings.Contains(b, "±"):
+		return sameTokens(strings.Fields(a), strings.Fields(b))
+	case header != "" && strings.Count(header, ",") == strings.Count(b, ","):
+		return sameCSV(strings.Split(header, ","), strings.Split(a, ","), strings.Split(b, ","))
+	case about:
+		return sameFields(strings.FieldsFunc(a, punctuation), strings.FieldsFunc(b, punctuation), func(int) allowance { return nearly })
+	}
+	return false
+}
+
+func punctuation(r rune) bool { return strings.ContainsRune(" │,%():", r) }
+
+// These differ from run to run: times, digests, and the width of tables.
+var (
+	moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	digests = regexp.MustCompile(`(^|[ ,])[0-9a-f]{16}($|[ ,])`)
+	took    = regexp.MustCompile(`(^|· |^time )(< )?[0-9.]+ (ms|s)$`)
+	runs    = regexp.MustCompile(` +|─+`)
+	drawing = regexp.MustCompile(`[█▒├┤─]+`)
+)
+
+// steady removes from a line what differs from run to run.
+func steady(l string) string {
+	l = moments.ReplaceAllString(l, "TIME")
+	l = digests.ReplaceAllString(l, "${1}DIGEST$2")
+	l = took.ReplaceAllString(l, "${1}TIME")
+	if !strings.Contains(l, " · cost ") && strings.Contains(l, "±") {
+		l = drawing.ReplaceAllString(l, " ")
+	}
+	return strings.TrimRight(runs.ReplaceAllStringFunc(l, func(s string) string { return s[:len(string([]rune(s)[:1]))] }), " ")
+}
+
+// cellsOf cuts a row of a table.
+func cellsOf(row string) []string {
+	cells := strings.Split(strings.Trim(row, "│ "), "│")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return cells
+}
+
+// sameFields compares texts exactly, and numbers within their allowances.
+func sameFields(a, b []string, allowed func(int) allowance) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] == b[i] {
+			continue
+		}
+		x, err := strconv.ParseFloat(a[i], 64)
+		y, err2 := strconv.ParseFloat(b[i], 64)
+		if err != nil || err2 != nil || !allowed(i).admits(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameFooter compares the lines below answers. Margins may differ a little.
+func sameFooter(a, b string) bool {
+	x, y := strings.Split(a, " · "), strings.Split(b, " · ")
+	return len(x) == len(y) && slices.Equal(x[1:], y[1:]) &&
+		sameFields(strings.Fields(x[0]), strings.Fields(y[0]), func(int) allowance { return nearly })
+}
+
+// sameTokens compares a line of a chart, where a number stands before its ± and
+// margin.
+func sameTokens(a, b []string) bool {
+	return sameFields(a, b, func(i int) allowance {
+		switch {
+		case i > 0 && b[i-1] == "±":
+			return nearly
+		case i+2 < len(b) && b[i+1] == "±":
+			if m, err := strconv.ParseFloat(b[i+2], 64); err == nil {
+				return noisy(m, 0.95)
+			}
+		}
+		return allowance{}
+	})
+}
+
+// sameCSV compares a row of CSV. A column called margin is about the column before
+// it.
+func sameCSV(header, a, b []string) bool {
+	if len(header) != len(b) {
+		return false
+	}
+	return sameFields(a, b, func(i int) allowance {
+		switch {
+		case header[i] == "margin":
+			return nearly
+		case i+1 < len(b) && header[i+1] == "margin":
+			if m, err := strconv.ParseFloat(b[i+1], 64); err == nil {
+				return noisy(m, 0.95)
+			}
+		}
+		return allowance{}
+	})
+}
+
+// sameJSON compares answers as programs read them.
+func sameJSON(a, b string) bool {
+	var x, y map[string]any
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return false
+	}
+	confidence, _ := y["confidence"].(float64)
+	margins, _ := y["margins"].([]any)
+	near := func(p, q any, i, j int) bool {
+		m, ok := margins[i].([]any)[j].(float64)
+		v, isNumber := p.(float64)
+		w, both := q.(float64)
+		return p == q || ok && isNumber && both && noisy(m, confidence).admits(v, w)
+	}
+	rows, ok := x["rows"].([]any)
+	others, ok2 := y["rows"].([]any)
+	if !ok || !ok2 || len(rows) != len(others) || len(margins) != len(rows) {
+		return false
+	}
+	for i := range rows {
+		p, q := rows[i].([]any), others[i].([]any)
+		for j := range q {
+			if len(p) != len(q) || !near(p[j], q[j], i, j) {
+				return false
+			}
+		}
+	}
+	for _, name := range []string{"rows", "margins"} {
+		delete(x, name)
+		delete(y, name)
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// TestDocsAreCompared shows that each rule lets noise pass, and nothing else.
+func TestDocsAreCompared(t *testing.T) {
+	answer := &engine.Result{Columns: []engine.Column{{Name: "year", Type: "INTEGER"}, {Name: "n", Type: "INTEGER"}, {Name: "margin", Type: "REAL"}},
+		Rows:   [][]any{{int64(2025), int64(400), 10.0}},
+		Answer: &engine.Answer{Margins: [][]any{{nil, 10.0, nil}}, Confidence: 0.95}}
+	table := func(row string) []string {
+		return []string{"┌──────┬─────┬────────┐", "│ year │   n │ margin │", "├──────┼─────┼────────┤", row, "└──────┴─────┴────────┘",
+			"± 10 at 95 % · release r (projection, m = 1) · cost 0 · 1.2 ms"}
+	}
+	printed := annotated(table("│ 2025 │ 400 │     10 │"), answer, false)
+	for _, c := range []struct {
+		row  string
+		same bool
+	}{
+		{"│ 2025 │ 400 │     10 │", true},
+		{"│ 2025 │ 480 │     10 │", true},  // 8 margins
+		{"│ 2025 │ 483 │     10 │", false}, // and 1 for the rounding
+		{"│ 2024 │ 400 │     10 │", false},
+		{"│ 2025 │ 400 │     12 │", true},
+		{"│ 2025 │ 400 │     15 │", false},
+		{"│ 2025 │     │     10 │", false},
+		{"│ 2025 │ 400 │", false},
+	} {
+		if err := compare(table(c.row), printed, false); (err == nil) != c.same {
+			t.Errorf("%s: %v", c.row, err)
+		}
+	}
+	if compare(table("│ 2025 │ 400 │     10 │")[1:], printed, false) == nil {
+		t.Error("a line too few passes")
+	}
+	sketch := annotated(table("│ 2025 │ 400 │     10 │"), answer, true)
+	if compare(table("│ 2025 │ 900 │     10 │"), sketch, false) != nil || compare(table("│ 2024 │ 900 │     10 │"), sketch, false) == nil {
+		t.Error("a row of a sketch is not held to what is public in it, or to more")
+	}
+	listing := []printedLine{{text: "┌───┐"}, {text: "│ release │ bytes │"}, {text: "├───┤"}, {text: "│ r │ 500 │"}, {text: "└───┘"}}
+	for row, same := range map[string]bool{"│ r │ 900 │": true, "│ s │ 500 │": false} {
+		if err := compare([]string{"┌───┐", "│ release │ bytes │", "├───┤", row, "└───┘"}, listing, false); (err == nil) != same {
+			t.Errorf("%s: %v", row, err)
+		}
+	}
+	for _, c := range []struct {
+		shown, got  string
+		about, same bool
+	}{
+		{"error unknown: no column a", "error unknown: no column a", false, true},
+		{"error unknown: no column a", "error unknown: no column b", false, false},
+		{"± 10 at 95 % · direct · cost ρ 0.0012 · 3 ms", "± 10 at 95 % · direct · cost ρ 0.0012 · 20 s", false, true},
+		{"± 10 at 95 % · direct · cost ρ 0.0012 · 3 ms", "± 10 at 95 % · direct · cost ρ 0.0013 · 3 ms", false, false},
+		{"± 10 at 95 % · release a · cost 0 · 3 ms", "± 10 at 95 % · release b · cost 0 · 3 ms", false, false},
+		{"F ██████▒┤ 100 ± 5", "F █████▒┤  130 ± 5", false, true},
+		{"F ██████▒┤ 100 ± 5", "F █████▒┤  160 ± 5", false, false},
+		{"F ██████▒┤ 100 ± 5", "M █████▒┤  100 ± 5", false, false},
+		{"│ r │ 0.5 │ 2026-01-01T00:00:00Z │ 0123456789abcdef │", "│ r │ 0.5 │ 2027-11-21T12:34:56Z │ fedcba9876543210 │", false, true},
+		{"│ r │ 0.5 │ 1000 │", "│ r │ 0.5 │ 1100 │", false, false},
+		{"│ r │ 0.5 │ 1000 │", "│ r │ 0.5 │ 1100 │", true, true},
+		{"│ r │ 0.5 │ 1000 │", "│ r │ 0.5 │ 1300 │", true, false},
+		{"│ r │ 0.5 │ 1000 │", "│ s │ 0.5 │ 1000 │", true, false},
+		{`{"columns":["n"],"rows":[[100]],"margins":[[5]],"confidence":0.95,"via":"r"}`,
+			`{"columns":["n"],"rows":[[130]],"margins":[[5]],"confidence":0.95,"via":"r"}`, false, true},
+		{`{"columns":["n"],"rows":[[100]],"margins":[[5]],"confidence":0.95,"via":"r"}`,
+			`{"columns":["n"],"rows":[[160]],"margins":[[5]],"confidence":0.95,"via":"r"}`, false, false},
+		{`{"columns":["n"],"rows":[[100]],"margins":[[5]],"confidence":0.95,"via":"r"}`,
+			`{"columns":["n"],"rows":[[100]],"margins":[[5]],"confidence":0.95,"via":"s"}`, false, false},
+	} {
+		if got := same(c.shown, printedLine{text: c.got}, "", c.about); got != c.same {
+			t.Errorf("%q for %q: %v", c.shown, c.got, got)
+		}
+	}
+	rows := []printedLine{{text: "sex,n,margin"}, {text: "F,100,5"}}
+	if compare([]string{"sex,n,margin", "F,130,5"}, rows, false) != nil || compare([]string{"sex,n,margin", "F,160,5"}, rows, false) == nil {
+		t.Error("a row of CSV is not held to its margin")
+	}
+}
+
+// TestDocument reads a page and writes it anew.
+func TestDocument(t *testing.T) {
+	const page = "# A\n\n```console\n$ dpsql a.db\n$ ls\nx\n```\ntext\n```sql\nSHOW BUDGET;\n```\n\n```text about\n1\n2\n```\nend\n"
+	d := parseDocument(page)
+	if len(d.blocks) != 3 || d.String() != page {
+		t.Fatalf("%d blocks, and\n%s", len(d.blocks), d)
+	}
+	console, sql, text := d.blocks[0], d.blocks[1], d.blocks[2]
+	if c := console.commands(); len(c) != 2 || c[1].text != "ls" || !slices.Equal(c[1].shown, []string{"x"}) {
+		t.Errorf("the commands %q", c)
+	}
+	if !text.follows(sql) || text.follows(text) || sql.follows(console) || !text.about() {
+		t.Errorf("%+v after %+v", text, sql)
+	}
+	d.replace(text, []string{"3"})
+	if want := strings.Replace(page, "1\n2", "3", 1); d.String() != want || !d.changed {
+		t.Errorf("written anew:\n%s", d)
+	}
+}
+
+// TestDocsNameDataSources holds the page of the driver to its options.
+func TestDocsNameDataSources(t *testing.T) {
+	text := readText(t, filepath.Join(docsDir, "driver.md"))
+	for _, name := range append([]string{"role", "readonly", "busy_timeout"}, engine.SettingNames...) {
+		if !strings.Contains(text, "| `"+name+"` |") || !strings.Contains(text, name+"=") {
+			t.Errorf("docs/driver.md has no line, or no example, of %s", name)
+		}
+	}
+}
+
+// link finds the links of a page that stay in the repository.
+var link = regexp.MustCompile(`\]\(([^):]*)\)`)
+
+// TestDocsLink follows the links of the pages and the README to files and
+// headings.
+func TestDocsLink(t *testing.T) {
+	for _, name := range append(pageNames(t), "../README.md") {
+		path := filepath.Join(docsDir, name)
+		for _, found := range link.FindAllStringSubmatch(readText(t, path), -1) {
+			file, heading, _ := strings.Cut(found[1], "#")
+			to := path
+			if file != "" {
+				to = filepath.Join(filepath.Dir(path), file)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %s: %v", name, found[1], err)
+			} else if heading != "" && !slices.Contains(headings(readText(t, to)), heading) {
+				t.Errorf("%s: %s has no heading #%s", name, to, heading)
+			}
+		}
+	}
+}
+
+// headings returns the names of a page's headings in links.
+func headings(text string) (names []string) {
+	for line := range strings.Lines(text) {
+		if title := strings.TrimLeft(line, "#"); title != line && strings.HasPrefix(title, " ") {
+			name := strings.ToLower(strings.TrimSpace(title))
+			name = strings.NewReplacer(" ", "-", ",", "", ".", "", ":", "", "±", "", "\"", "").Replace(name)
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

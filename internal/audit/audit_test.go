@@ -5,9 +5,16 @@ import (
 	"errors"
 	"flag"
 	"math"
+	"math/big"
 	"strings"
 	"testing"
 
+	google "github.com/google/differential-privacy/go/v3/noise"
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"dpsql/mechanisms/projection"
+	"dpsql/mechanisms/smw"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
@@ -221,5 +228,152 @@ func TestBins(t *testing.T) {
 	in[0], in[alone], in[len(in)-1] = true, true, true
 	if text := b.describe(in); !strings.HasPrefix(text, "x ≤ ") || !strings.Contains(text, " or = 50 or ≥ ") {
 		t.Errorf("described as %q", text)
+	}
+}
+
+// TestThresholdAgainstGoogle compares the threshold for the count of a cell that one
+// row may have filled with that of another implementation, for the continuous law: 1 −
+// ln(2δ)/ε. The discrete law, in which a tie counts, needs up to ln(2/(1+e^−ε))/ε more
+// and is rounded up, but needs no more than that. It keeps δ by the exact tail, and the
+// next integer below does not.
+func TestThresholdAgainstGoogle(t *testing.T) {
+	for _, e := range []float64{0.01, 0.1, 0.5, 1, 2, 5} {
+		law := dlap(t, 1/e)
+		for _, d := range []float64{1e-12, 1e-9, 1e-6, 1e-4, 0.01} {
+			ours := float64(projection.Threshold(law, 1, d))
+			theirs, err := google.Laplace().Threshold(1, 1, e, 0, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if more := math.Log(2/(1+math.Exp(-e))) / e; ours < theirs+more-1e-9 || ours >= theirs+more+1 {
+				t.Errorf("the threshold at ε = %g, δ = %g is %v, google's %v", e, d, ours, theirs)
+			}
+			if tail := law.Tail(int64(ours) - 1); tail > d {
+				t.Errorf("at ε = %g a cell of one row passes %v with probability %g, above δ = %g", e, ours, tail, d)
+			}
+			if tail := law.Tail(int64(ours) - 2); tail <= d {
+				t.Errorf("at ε = %g, δ = %g the threshold %v could be lower", e, d, ours)
+			}
+		}
+	}
+}
+
+// model computes exact probabilities of the private test of package smw, for one τ at a
+// time.
+type model struct {
+	params  smw.Params
+	tau, nu noise.Law
+}
+
+// newModel returns the model of one run of the given ε and a unit of one row.
+func newModel(t testing.TB, epsilon int64) model {
+	t.Helper()
+	p, err := smw.Plan(smw.Request{
+		MaxUpdates: 1, Queries: 8, MaxSupport: 1, Beta: 0.5, NHat: 1000, Sensitivity: 1, MaxWeight: 1,
+		RunEpsilon: func(int64) *big.Rat { return big.NewRat(epsilon, 1) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e1, _ := p.Eps1.Float64()
+	e2, _ := p.Eps2.Float64()
+	return model{p, dlap(t, 1/e1), dlap(t, 2/e2)}
+}
+
+// silent returns the probability that a comparison does not fire whose count is d above
+// the hypothesis.
+func (m model) silent(d, tau int64) float64 {
+	at := m.params.Threshold + tau
+	return (1 - m.nu.Tail(at-d)) * (1 - m.nu.Tail(at+d))
+}
+
+// below returns the probability that the comparison fires as a count below the
+// hypothesis.
+func (m model) below(d, tau int64) float64 {
+	at := m.params.Threshold + tau
+	return (1 - m.nu.Tail(at-d)) * m.nu.Tail(at+d)
+}
+
+// mean returns the expectation over τ.
+func (m model) mean(f func(tau int64) float64) (p float64) {
+	for _, tau := range values(m.tau) {
+		p += mass(m.tau, tau) * f(tau)
+	}
+	return p
+}
+
+func power(x float64, n int) float64 { return math.Pow(x, float64(n)) }
+
+// TestLimitsAgainstGonum checks that gonum's incomplete beta function is alpha at the
+// limits. It also compares the limits with gonum's own inverse where that is right,
+// which it is not far out in the tails.
+func TestLimitsAgainstGonum(t *testing.T) {
+	for _, n := range []int64{1, 2, 10, 1000, 20_000, 1_000_000, MaxRuns} {
+		for _, share := range []float64{0, 1e-6, 1e-3, 0.01, 0.3, 0.5, 0.77, 0.999, 1} {
+			x := int64(math.Round(share * float64(n)))
+			for _, alpha := range []float64{0.25, 0.01, 1e-5, 1e-9, 1e-14} {
+				low, high := lower(x, n, alpha), upper(x, n, alpha)
+				a, b := float64(x), float64(n-x)
+				if x > 0 && 1-low > 1e-3 { // nearer to 1, rounding leaves too few digits to compare
+					near(t, "tail at the lower limit", x, n, mathext.RegIncBeta(a, b+1, low), alpha, 1e-3)
+				} else if x == 0 && low != 0 {
+					t.Errorf("lower limit %v of nothing", low)
+				}
+				if x == n && high != 1 {
+					t.Errorf("upper limit %v of everything", high)
+				}
+				if x < n && 1-high > 1e-3 {
+					near(t, "tail at the upper limit", x, n, mathext.RegIncBeta(b, a+1, 1-high), alpha, 1e-3)
+				}
+				if alpha >= 0.01 && x > 0 && x < n {
+					near(t, "lower limit", x, n, low, mathext.InvRegIncBeta(a, b+1, alpha), 2e-6)
+					near(t, "upper limit", x, n, high, 1-mathext.InvRegIncBeta(b, a+1, alpha), 2e-6)
+				}
+			}
+		}
+	}
+}
+
+func near(t *testing.T, what string, x, n int64, got, want, within float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= within*want) {
+		t.Errorf("%s of %d in %d: %v, want %v", what, x, n, got, want)
+	}
+}
+
+// TestLimitsByTheirDefinition sums the definition term by term: at the lower limit x or
+// more successes have probability alpha or less, and just above it more. The upper
+// limit is checked likewise.
+func TestLimitsByTheirDefinition(t *testing.T) {
+	const step = 4e-6
+	for _, n := range []int64{1, 5, 40, 500} {
+		for x := int64(0); x <= n; x += 1 + n/20 {
+			for _, alpha := range []float64{0.2, 1e-3, 1e-8, 1e-12} {
+				low, high := lower(x, n, alpha), upper(x, n, alpha)
+				if x > 0 && (sum(n, x, n, low) > alpha || sum(n, x, n, low*(1+step)) <= alpha) {
+					t.Errorf("%d of %d at %g: lower limit %v", x, n, alpha, low)
+				}
+				if x < n && (sum(n, 0, x, high) > alpha || sum(n, 0, x, high*(1-step)) <= alpha) {
+					t.Errorf("%d of %d at %g: upper limit %v", x, n, alpha, high)
+				}
+			}
+		}
+	}
+}
+
+// sum returns P(from ≤ Bin(n, p) ≤ to).
+func sum(n, from, to int64, p float64) (total float64) {
+	b := distuv.Binomial{N: float64(n), P: p}
+	for k := from; k <= to; k++ {
+		total += b.Prob(float64(k))
+	}
+	return total
+}
+
+func BenchmarkLimits(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		lower(1234, 50_000, 1e-10)
+		upper(1234, 50_000, 1e-10)
 	}
 }

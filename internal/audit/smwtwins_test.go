@@ -1,8 +1,11 @@
 package audit
 
 import (
+	"math/big"
 	"testing"
 
+	"dpsql/mechanisms/direct"
+	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
 )
@@ -190,4 +193,174 @@ func TestRefundOnError(t *testing.T) {
 	mustCatch(t, twin{c, p(0), p(1)})
 	c.Name, c.Claim.Epsilon = "the same runs, all paid for", 4*(refunded+1)
 	mustHold(t, c, keptRuns)
+}
+
+// TestVariantsOfLyuSuLi has sequences on which every query changes by 1 between D and
+// D′. The queries of Algorithms 1 to 4 and 6 are first just below the threshold, nearer
+// in D′, and then just at it, farther in D′. In D the expected answers are ⊥ … ⊥ ⊤ … ⊤.
+func TestVariantsOfLyuSuLi(t *testing.T) {
+	t.Parallel()
+	const epsilon = 2
+	for _, v := range []struct {
+		name          string
+		number, c     int
+		belows, tops  int
+		start, change int64 // the first queries in D, and the last
+		atMost        int64 // the number given
+		why           string
+	}{
+		// Given ⊤ and a number ≤ 0, the noisy threshold was ≤ 0 in D and in
+		// D′: each ⊥ then costs up to ε₂/c, without end.
+		{"Lyu Su Li 3", 3, 1, 5, 1, -1, 0, 0, "grows by ε/2 with each ⊥"},
+		// ν is made for one ⊤ and for differences of 1 instead of 2: ε/4 for the
+		// threshold and 2·3ε/4 for each ⊤, (1+6c)/4 · ε together.
+		{"Lyu Su Li 4", 4, 2, 3, 2, 0, 1, 0, "(1+6c)/4·ε = 3.25 ε"},
+		// Without ν, no ρ lets the first query stay below and the second pass if the
+		// first is the larger, as it is in D′.
+		{"Lyu Su Li 5", 5, 0, 1, 1, 0, 1, 0, "∞"},
+		// Without a cutoff every ⊤ beside the ⊥s costs up to another ε₂, without
+		// end.
+		{"Lyu Su Li 6", 6, 0, 3, 3, -2, 0, 0, "grows by ε/2 with each ⊤"},
+	} {
+		s := algorithm(t, v.number, epsilon, v.c)
+		in := sequence(v.belows, v.start, v.tops, v.change)
+		changed := sequence(v.belows, v.start+1, v.tops, v.change-1)
+		pattern := sequence(v.belows, false, v.tops, true)
+		c := s.audited(v.name+", true loss "+v.why, epsilon, in, changed)
+		c.Suspect = func(o Output) bool {
+			return o[0] == 1<<(v.belows+v.tops)+1<<v.tops-1 && (!s.numeric || o[1] <= v.atMost)
+		}
+		mustCatch(t, twin{c, s.chance(in, pattern, v.atMost), s.chance(changed, pattern, v.atMost)})
+		for _, right := range []int{1, 2} {
+			sound := algorithm(t, right, epsilon, max(1, v.c)).audited("Lyu Su Li 1 or 2", epsilon, in, changed)
+			sound.Suspect = c.Suspect
+			mustHold(t, sound, keptRuns)
+		}
+	}
+}
+
+// TestPriorChargedAsOneTable audits the counts of K = 6 pairs of columns with the noise
+// for one of them. Each is ρ-zCDP, and all of them together are 6ρ. The sum of the
+// counts that include the unit shows all of it.
+func TestPriorChargedAsOneTable(t *testing.T) {
+	t.Parallel()
+	u, err := binary(priorColumns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sigma2 := direct.SigmaSquared(int64(someRho), 1)
+	tables := len(smw.PriorTables(u))
+	law, err := noise.NewGaussian(sigma2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 10*6 - 6 // suspect: counts of 10 whose sum is this low
+	c := Case{
+		Name: "the tables of a prior, charged as one", Unit: 1, Claim: concentrated(someRho, someDelta),
+		Shows: []string{"all pairs", "one pair"}, Run: priorRun(u, 1, sigma2),
+		Suspect: func(o Output) bool { return o[0] <= most },
+	}
+	sum := sums(law, tables)
+	p, q := 0.0, 0.0
+	for k, chance := range sum {
+		if k <= most-60 {
+			p += chance
+		}
+		if k <= most-66 {
+			q += chance
+		}
+	}
+	mustCatch(t, twin{c, p, q})
+	c.Run, c.Name = priorRun(u, 1, sigma2.Mul(sigma2, big.NewRat(int64(tables), 1))), "the same with the noise for all of them"
+	mustHold(t, c, keptRuns)
+}
+
+// sums returns the law of the sum of n draws.
+func sums(l noise.Law, n int) map[int64]float64 {
+	law := map[int64]float64{0: 1}
+	for range n {
+		next := make(map[int64]float64)
+		for k, chance := range law {
+			for _, v := range values(l) {
+				if p := mass(l, v); p > 1e-12 {
+					next[k+v] += chance * p
+				}
+			}
+		}
+		law = next
+	}
+	return law
+}
+
+// TestRemeasuredByTheComparedDraw audits a run that shows, instead of a fresh count,
+// the very draw that was compared. This is Algorithm 3 of Lyu, Su and Li: given that
+// the draw is at most 0, τ was too, and each silent comparison costs up to ε₂/2,
+// without end. The ε₃ of a fresh count does not pay for that.
+func TestRemeasuredByTheComparedDraw(t *testing.T) {
+	t.Parallel()
+	r := request(1, nearing+leaving, 1, 4*oneEpsilon)
+	r.Remeasure = true
+	p, err := smw.Plan(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e1, _ := p.Eps1.Float64()
+	e2, _ := p.Eps2.Float64()
+	s := svt{rho: dlap(t, 1/e1), nu: dlap(t, 2/e2), cutoff: 1, numeric: true}
+	const belows = 8
+	in, changed := sequence[int64](belows, -1, 1, 0), sequence[int64](belows, 0, 1, -1)
+	pattern := sequence(belows, false, 1, true)
+	c := s.audited("counted anew by the compared draw, true loss grows with the silent comparisons", 4, in, changed)
+	c.Suspect = func(o Output) bool { return o[0] == 1<<(belows+1)+1 && o[1] <= 0 }
+	mustCatch(t, twin{c, s.chance(in, pattern, 0), s.chance(changed, pattern, 0)})
+}
+
+// identity is the identity release of the shipped cases with discrete Laplace noise of
+// scale 1/epsilon, on a unit of the given number of rows, claiming ε = 2. Its suspect
+// is a cell 0 of at most D's 3 rows.
+func identity(t *testing.T, name string, epsilon float64, unit int64) (Case, noise.Law) {
+	t.Helper()
+	law := dlap(t, 1/epsilon)
+	c, err := release(name, Claim{Epsilon: 2}, projection.Params{Transform: projection.Identity, Rows: cells, Law: law}, unit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Unit = unit
+	c.Suspect = func(o Output) bool { return o[0] <= 3 }
+	return c, law
+}
+
+// TestReleaseWithHalfTheNoise audits Laplace noise at half its scale, which loses 2ε,
+// and noise for one row when a unit has two, which loses as much.
+func TestReleaseWithHalfTheNoise(t *testing.T) {
+	t.Parallel()
+	half, law := identity(t, "identity, noise at half scale, true loss 4", 4, 1)
+	mustCatch(t, twin{half, 1 - law.Tail(1), 1 - law.Tail(0)})
+	two, law := identity(t, "identity, sensitivity 2 as 1, true loss 4", 2, 2)
+	mustCatch(t, twin{two, 1 - law.Tail(1), 1 - law.Tail(-1)})
+	right, _ := identity(t, "identity", 2, 1)
+	mustHold(t, right, keptRuns)
+}
+
+// TestCountWithHalfTheNoise audits Gaussian noise at half its σ, which is 4ρ-zCDP and
+// no better. The suspect is the tail at which the loss at the claim's δ is largest or
+// nearly so, 2.36. The bound by zCDP is 2.75.
+func TestCountWithHalfTheNoise(t *testing.T) {
+	t.Parallel()
+	const from = 22
+	law, err := noise.NewGaussian(direct.SigmaSquared(4*int64(someRho), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Case{
+		Name: "direct count, noise at half σ", Unit: 1, Claim: concentrated(someRho, someDelta), Shows: []string{"answer"},
+		Run: noisy(law, 19, 1), Suspect: func(o Output) bool { return o[0] >= from },
+	}
+	mustCatch(t, twin{c, law.Tail(from - 20), law.Tail(from - 19)})
+	right, err := directCount(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right.Unit = 1
+	mustHold(t, right, keptRuns)
 }

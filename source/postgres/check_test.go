@@ -2,10 +2,17 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+	"pgregory.net/rapid"
+
+	"dpsql/internal/pgtest"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -192,5 +199,297 @@ func TestSchemaText(t *testing.T) {
 			t.Errorf("%s does not change the schema", other)
 		}
 		last = now
+	}
+}
+
+// TestTooManyCellsKeepTheSnapshot: that there are too many cells is found out by
+// stopping a statement. The same reader must then go on, on the same snapshot: a
+// later error would tell of the rows.
+func TestTooManyCellsKeepTheSnapshot(t *testing.T) {
+	t.Parallel()
+	pool, dsn := opened(t)
+	conn := dialled(t, dsn)
+	execute(t, conn, `CREATE TABLE wide (a integer, u integer)`, `INSERT INTO wide SELECT i, i / 2 FROM generate_series(1, 40000) AS i`)
+	domain, err := query.NewRange(0, 1<<20, false)
+	must(t, err)
+	columns := []query.Column{{Name: "a", Domain: domain}}
+	u, err := query.NewUniverse(columns)
+	must(t, err)
+	for _, table := range []source.Table{{Source: "public.wide", Columns: columns},
+		{Source: "public.wide", Columns: columns, Unit: "u", MaxRows: 2, Key: []byte("k")}} {
+		for _, first := range []bool{false, true} { // whether something was answered before
+			err := pool.Snapshot(context.Background(), func(r source.Reader) error {
+				count := func() int64 {
+					n, err := r.Count(context.Background(), anyone{}, table, query.All(u))
+					must(t, err)
+					return n
+				}
+				want := int64(40000)
+				if first && count() != want {
+					t.Error("not all rows are counted")
+				}
+				for range 3 {
+					if _, err := r.Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(u, [16]byte{}), 1000); !errors.Is(err, source.ErrTooManyCells) {
+						t.Fatalf("40,000 cells of at most 1,000: %v", err)
+					}
+					if first {
+						execute(t, conn, `INSERT INTO wide VALUES (0, -1)`) // is not on the snapshot
+					}
+					if n := count(); n != want {
+						t.Errorf("%d rows after too many cells, want %d", n, want)
+					}
+				}
+				h, err := r.Cells(context.Background(), anyone{}, table, []int{0}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+				must(t, err)
+				if h.Len() != int(want) {
+					t.Errorf("%d cells", h.Len())
+				}
+				return nil
+			})
+			must(t, err)
+			execute(t, conn, `DELETE FROM wide WHERE a = 0`)
+		}
+	}
+}
+
+// TestTextsAsIntegers reads texts that are nearly numbers as SQLite does.
+func TestTextsAsIntegers(t *testing.T) {
+	db := memory(t)
+	_, err := db.Exec("CREATE TABLE n (x INTEGER)")
+	must(t, err)
+	digits := rapid.StringOfN(rapid.RuneFrom([]rune("0001234999")), 0, 22, -1)
+	sometimes := func(s ...string) *rapid.Generator[string] { return rapid.SampledFrom(append(s, "", "")) }
+	rapid.Check(t, func(t *rapid.T) {
+		parts := []string{sometimes(" ", "\t", "\n ", "\v", "\f", "\r", "\u00a0", "\x1f", "_").Draw(t, "before"), sometimes("-", "+", "- ").Draw(t, "sign"),
+			digits.Draw(t, "whole"), sometimes(".").Draw(t, "point"), digits.Draw(t, "fraction"), sometimes("e", "E", "e+", "e-", "x").Draw(t, "exponent"),
+			sometimes("1", "3", "18", "19", "400", "0").Draw(t, "power"), sometimes(" ", "a", "\n").Draw(t, "behind")}
+		text := strings.Join(parts, "")
+		var stored any
+		must(t, db.QueryRowContext(context.Background(), "INSERT INTO n VALUES (?) RETURNING x", text).Scan(&stored))
+		want, isInteger := stored.(int64)
+		if got, ok := integerOfText([]byte(text)); ok != isInteger || ok && got != query.Int(want) {
+			t.Fatalf("%q is %v (%v), in SQLite %v", text, got, ok, stored)
+		}
+		_, err := db.Exec("DELETE FROM n")
+		must(t, err)
+	})
+}
+
+// TestRealBounds finds the reals of an interval's ends by trying.
+func TestRealBounds(t *testing.T) {
+	ends := []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt64 + 1024, -1<<53 - 1, -1, 0, 1, 1 << 53, 1<<53 + 1, math.MaxInt64 - 1024, math.MaxInt64 - 1, math.MaxInt64}
+	for _, lo := range ends {
+		for _, hi := range ends {
+			var c column
+			c.array, c.text, c.between = "float8[]", "x", "$lo $hi"
+			var w writer
+			w.interval(c, query.Interval{First: lo, Last: hi})
+			var a, b float64
+			if _, err := fmt.Sscan(string(w.args[0]), &a); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fmt.Sscan(string(w.args[1]), &b); err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range []float64{float64(lo), float64(hi), math.Nextafter(float64(lo), 0), math.Nextafter(float64(hi), 0), -1 << 63, 1 << 63} {
+				if x != math.Trunc(x) {
+					continue
+				}
+				n, ok := integerOfReal(x)
+				if want, got := ok && lo <= n && n <= hi, a <= x && x <= b; got != want {
+					t.Errorf("%v in %d..%d is %v, want %v", x, lo, hi, got, want)
+				}
+			}
+		}
+	}
+}
+
+// extremes are values of the types that the functions of views take.
+var extremes = map[string][]string{
+	"field":    strings.Fields(string(dateFields)),
+	"smallint": {"-32768", "32767", "0"}, "integer": {"-2147483648", "2147483647", "0", "-1"}, "bigint": {"-9223372036854775808", "9223372036854775807", "0"},
+	"real": {"NaN", "Infinity", "-Infinity", "3.4e38", "-1e-45"}, "double precision": {"NaN", "Infinity", "-Infinity", "1.7e308", "-4.9e-324", "0.5"},
+	"numeric": {"NaN", "Infinity", "-Infinity", "1e131071", "-9.9e131071", "1e-16383", "0.5", strings.Repeat("9", 131072) + ".5", "-" + strings.Repeat("9", 131072) + ".5"}, "text": {"", "é", "x", "%", `\`, "ß", "İ", "٣", "NaN"}, "character varying": {"", "x"}, "character": {"", "x "},
+	"name": {"", "x"}, `"char"`: {"", "x"}, "boolean": {"true", "false"}, "bytea": {``, `\x00`, `\xff`}, "oid": {"0", "4294967295"},
+	"date":                        {"infinity", "-infinity", "4713-11-24 BC", "5874897-12-31", "0001-01-01 BC"},
+	"timestamp without time zone": {"infinity", "-infinity", "4713-11-24 00:00:00 BC", "294276-12-31 23:59:59.999999"},
+	"timestamp with time zone":    {"infinity", "-infinity", "4713-11-24 00:00:00+00 BC", "294276-12-31 23:59:59.999999+00"},
+	"time without time zone":      {"00:00", "24:00", "23:59:59.999999"}, "time with time zone": {"00:00+15:59", "24:00-15:59"},
+	"interval": {"178000000 years", "-178000000 years", "0"}, "uuid": {"00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"},
+}
+
+// TestTotalFunctionsDoNotFail calls every function of the server that views may
+// call, by name, with what is most likely to make it fail.
+func TestTotalFunctionsDoNotFail(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, dsn := opened(t)
+	conn := dialled(t, dsn)
+	execute(t, conn, "SET search_path = pg_catalog", "SET timezone = 'UTC'")
+	found, err := conn.Query(ctx, `SELECT p.oid::regprocedure::text, p.proname::text, array_to_string(ARRAY(SELECT format_type(u, NULL) FROM unnest(p.proargtypes) AS u), ';')
+		FROM pg_proc AS p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.prokind = 'f' AND p.provolatile <> 'v' AND p.pronargs BETWEEN 1 AND 2 AND p.provariadic = 0`)
+	must(t, err)
+	type function struct {
+		name string
+		args []string
+	}
+	var all []function
+	for found.Next() {
+		var signature, name, args string
+		must(t, found.Scan(&signature, &name, &args))
+		if total.MatchString(signature) || byField.MatchString(signature) {
+			all = append(all, function{name, strings.Split(args, ";")})
+		}
+	}
+	must(t, found.Err())
+	calls := 0
+	call := func(text string) {
+		calls++
+		_, err := conn.PgConn().ExecParams(ctx, text, nil, nil, nil, []int16{1}).Close()
+		var pg *pgconn.PgError
+		if errors.As(err, &pg) && (pg.Code == "42804" || pg.Code == "42725") {
+			return // the types of an any are not known: an error of the statement
+		}
+		if err != nil {
+			t.Errorf("%.200s: %v", text, err)
+		}
+	}
+	for _, f := range all {
+		if f.name == "extract" || f.name == "date_part" {
+			f.args[0] = "field"
+		}
+		for _, args := range tuplesOf(t, f.args) {
+			call("SELECT " + quoted(f.name) + "(" + strings.Join(args, ", ") + ")")
+			for _, collation := range []string{`"C"`, `"POSIX"`, `"en-x-icu"`, `"tr-x-icu"`} {
+				if f.args[0] == "text" || f.args[0] == "character" {
+					call("SELECT " + quoted(f.name) + "(" + strings.Join(append([]string{args[0] + " COLLATE " + collation}, args[1:]...), ", ") + ")")
+				}
+			}
+		}
+	}
+	if t.Logf("%d calls of %d functions", calls, len(all)); len(all) < 100 {
+		t.Errorf("only %d functions are allowed", len(all))
+	}
+}
+
+// TestTotalAggregatesDoNotFail gives every aggregate that views may call all that
+// is most likely to make it fail, at once and many times.
+func TestTotalAggregatesDoNotFail(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, dsn := opened(t)
+	conn := dialled(t, dsn)
+	found, err := conn.Query(ctx, `SELECT p.oid::regprocedure::text, p.proname::text, format_type(p.proargtypes[0], NULL) FROM pg_proc AS p
+		WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.prokind = 'a' AND p.pronargs = 1`)
+	must(t, err)
+	texts := make(map[string]string)
+	for found.Next() {
+		var signature, name, typ string
+		must(t, found.Scan(&signature, &name, &typ))
+		if !total.MatchString(signature) || typ == `"any"` {
+			continue
+		}
+		if len(extremes[typ]) == 0 {
+			t.Errorf("no values of type %s", typ)
+		}
+		rows := "SELECT '" + strings.Join(extremes[typ], "'::"+typ+" AS x UNION ALL SELECT '") + "'::" + typ
+		texts[signature] = "SELECT " + name + "(x), " + name + "(DISTINCT x), count(x) FROM (" + rows + ") AS a, generate_series(1, 20)"
+	}
+	must(t, found.Err())
+	for signature, text := range texts {
+		if _, err := conn.Exec(ctx, text); err != nil {
+			t.Errorf("%s: %v", signature, err)
+		}
+	}
+	if len(texts) < 20 {
+		t.Errorf("only %d aggregates are allowed", len(texts))
+	}
+}
+
+// TestNotTotal lists functions that fail on some argument, or need an order that
+// not every type has, though they look harmless.
+func TestNotTotal(t *testing.T) {
+	for _, name := range []string{"avg(double precision)", "avg(real)", "avg(numeric)", "sum(integer)", "round(numeric)", "ceil(numeric)", "ceiling(numeric)", "floor(numeric)", "round(numeric,integer)",
+		"date_part(text,date)", "date(text)", "max(anyarray)", "min(anyenum)", "max(inet)", "concat(\"any\")", "array_eq(anyarray,anyarray)", "record_eq(record,record)", "int4(bigint)", "int4(text)", "text(name)", "int4pl(integer,integer)",
+		"int4div(integer,integer)", "numeric_add(numeric,numeric)", "date_lt_timestamp(date,timestamp without time zone)", "length(bytea,name)", "nameeq(name,name)", "texteq(text,text) ", "xtexteq(text,text)", "like_escape(text,text)"} {
+		if total.MatchString(name) {
+			t.Errorf("%s is said never to fail", name)
+		}
+	}
+}
+
+func tuplesOf(t *testing.T, types []string) [][]string {
+	if len(types) == 0 {
+		return [][]string{nil}
+	}
+	var out [][]string
+	for _, rest := range tuplesOf(t, types[1:]) {
+		for _, v := range extremes[types[0]] {
+			out = append(out, append([]string{"'" + v + "'::" + strings.Replace(types[0], "field", "text", 1)}, rest...))
+		}
+	}
+	if extremes[types[0]] == nil && !strings.HasPrefix(types[0], "any") {
+		t.Errorf("no values of type %s", types[0])
+	}
+	return out
+}
+
+// loop makes a foreign table of integers over a table of the same server that
+// has others.
+func loop(t testing.TB) *Pool {
+	t.Helper()
+	pool, conn, _ := spread(t, 0)
+	far := dialled(t, strings.Replace(pgtest.Shared(t).DSN(), "dbname=postgres", "dbname="+strings.ToLower(t.Name())+"_shard", 1))
+	execute(t, far, "CREATE TABLE halves (p text, x numeric)", "INSERT INTO halves VALUES ('whole', 1), ('half', 1.5)")
+	execute(t, conn, "CREATE FOREIGN TABLE halves (p text, x int) SERVER shard", "CREATE TABLE sound (p text, x int)", "CREATE VIEW seen AS SELECT * FROM halves")
+	return pool
+}
+
+// TestUnfitRowIsToldOnce reads a foreign table of which a row does not fit: a
+// statement that meets the row fails, and none is tried again.
+func TestUnfitRowIsToldOnce(t *testing.T) {
+	ctx := context.Background()
+	pool := loop(t)
+	number, err := query.NewList(query.TypeInteger, []query.Value{query.Int(0), query.Int(1), query.Int(2)})
+	must(t, err)
+	table := source.Table{Columns: []query.Column{{Name: "p", Domain: query.Unbounded()}, {Name: "x", Domain: number}}}
+	u, err := query.NewUniverse(table.Columns)
+	must(t, err)
+	cells := func(name string) error {
+		table.Source = "public." + name
+		return pool.Snapshot(ctx, func(r source.Reader) error {
+			if _, err := r.Check(ctx, table); err != nil {
+				return err
+			}
+			_, err := r.Cells(ctx, anyone{}, table, []int{0, 1}, query.NewCoder(u, [16]byte{}), 10)
+			return err
+		})
+	}
+	must(t, cells("sound"))
+	first := cells("halves")
+	fails(t, first, sqlerr.Invalid, "1.5", "half")
+	_, again := check(pool, source.Table{Source: "public.halves"})
+	if again == nil || again.Error() != first.Error() {
+		t.Errorf("at first %v, later %v", first, again)
+	}
+	_, err = check(pool, source.Table{Source: "public.seen"})
+	fails(t, err, sqlerr.Invalid)
+	must(t, cells("sound"))
+}
+
+// TestErrorsOfRowsAreOne gives every error that can depend on a row the same
+// words.
+func TestErrorsOfRowsAreOne(t *testing.T) {
+	for _, state := range []string{"0A000", "21000", "22003", "22012", "22P02", "22021", "23514", "2F005", "38000", "39000", "42804", "42883", "42P22", "42601", "44000", "P0001", "P0003", "XX000"} {
+		err := &pgconn.PgError{Code: state, Message: "hunter2"}
+		if f := faultOf(context.Background(), err); f != faultRow || !ofRow(err) {
+			t.Errorf("%s is %v", state, f)
+		}
+	}
+	for _, state := range []string{"", "08006", "25006", "28000", "3D000", "40001", "42501", "53200", "54001", "57014", "57P01", "58030", "XX001"} {
+		err := &pgconn.PgError{Code: state}
+		if f := faultOf(context.Background(), err); f == faultRow || ofRow(err) {
+			t.Errorf("%s is said to depend on a row", state)
+		}
 	}
 }

@@ -1,0 +1,556 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"dpsql/catalog"
+	"dpsql/engine"
+	"dpsql/engine/internal/answer"
+	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/smw"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+var flips = flag.Int("flips", 0, "bits that TestFlippedBits turns over in each column of each table; 0 means 1, or 4 with -long")
+
+// trial is a statement, and whether what it says is drawn anew each time.
+type trial struct {
+	mechanism, text string
+	noisy           bool
+}
+
+const other = `SELECT COUNT(*) FROM ward WHERE age = 7`
+
+// firstWrite is the first trial that changes anything.
+const firstWrite = 15
+
+// trials read and use every kind of record. They are run in order.
+var trials = []trial{
+	{"auto", `SHOW LEDGER`, false}, {"auto", `SHOW TABLES`, false}, {"auto", `DESCRIBE ward`, false}, {"auto", `SHOW BUDGET`, false},
+	{"auto", `SHOW RELEASES`, false}, {"auto", `SHOW MECHANISMS`, false},
+	{"auto", `SHOW SOURCES`, false}, {"auto", `DESCRIBE afar`, false}, {"direct", `EXPLAIN SELECT COUNT(*) FROM afar WHERE age = 7`, false},
+	{"r0", boughtOnce, false}, {"direct", boughtOnce, false}, {"m0", askedOnce, false},
+	{"m0", `SELECT COUNT(*) FROM ward WHERE age IN (60, 65)`, false}, // fired
+	{"m0", `EXPLAIN ` + askedNever, false}, {"direct", `EXPLAIN ` + askedNever, false},
+	{"m0", askedNever, false}, // fires with probability below 1e-8
+	{"direct", askedNever, true},
+	{"auto", `CREATE PRIVATE TABLE again (diagnosis TEXT IN (SELECT code FROM codes)) FROM raw_ward WITH (epsilon = 1000, delta = 1e-6, interactive = 0.5)`, true},
+	{"auto", `CREATE SOURCE lake USING POSTGRES WITH (dsn_env = 'LAKE_DSN')`, false}, {"auto", `SHOW SOURCES`, true},
+	{"auto", `DROP MECHANISM m0`, false}, {"auto", `SHOW BUDGET`, false},
+	{"auto", `CREATE RELEASE r1 ON ward USING PROJECTION WITH (epsilon = 1)`, false}, {"r1", `EXPLAIN ` + other, false},
+	{"auto", `CREATE MECHANISM m1` + sure, false}, {"m1", `EXPLAIN ` + other, false}, {"auto", `SHOW BUDGET`, false},
+}
+
+// tryAll executes the trials and says how each came out.
+func tryAll(path string) (all []string) {
+	db, err := engine.Open(path, engine.Options{})
+	if err != nil {
+		return slices.Repeat([]string{refusedBecause(err)}, len(trials))
+	}
+	defer db.Close()
+	for _, s := range trials {
+		r, err := askVia(db, s.mechanism, s.text)
+		if err != nil {
+			all = append(all, refusedBecause(err))
+			continue
+		}
+		text := fmt.Sprint(r.Columns, len(r.Rows), r.Warnings)
+		if !s.noisy {
+			text += fmt.Sprint(r.Rows)
+		}
+		if r.Answer != nil {
+			text += fmt.Sprint(*r.Answer)
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+const refusedAs = "refused: "
+
+func refusedBecause(err error) string { return refusedAs + err.Error() }
+
+// knownContent is the sound database with a public table and with things dropped, and
+// what its trials say.
+func knownContent(t *testing.T) (content []byte, says []string) {
+	t.Helper()
+	s := newSound(t)
+	path := filepath.Join(t.TempDir(), "ward.db")
+	restore(t, path, s.content)
+	db := open(t, path, engine.Options{})
+	fill(t, db.NewSession(), `CREATE TABLE codes (code TEXT)`, `INSERT INTO codes VALUES ('E10'), ('E11')`, `CREATE TABLE odd (a)`)
+	for _, text := range []string{`CREATE PUBLIC TABLE codes`, `CREATE PUBLIC TABLE odd`, `DROP PUBLIC TABLE odd`, wardTable("gone"),
+		`CREATE RELEASE gone0 ON gone USING PROJECTION WITH (epsilon = 1)`, `DROP RELEASE gone0`,
+		`CREATE MECHANISM gone1` + strings.Replace(sure, "200", "10", 1), `DROP MECHANISM gone1`, `DROP PRIVATE TABLE gone`} {
+		must(t, db.NewSession(), text)
+	}
+	outsideOf(t, db)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says = tryAll(path)
+	for i, text := range says {
+		if strings.HasPrefix(text, refusedAs) {
+			t.Fatalf("%s: %s", trials[i].text, text)
+		}
+	}
+	return content, says
+}
+
+// TestFlippedBits turns over single bits of every column of every table of the
+// catalog, and of its indexes, one at a time, and then runs statements that read and use all of
+// them. Each must say what it said before, or be refused as corrupt. Which bits
+// are turned is random, as they are many; the test fails only if a damaged bit
+// changes what is said, or, with probability below 1e-6 in all, if a query that
+// should not fire does.
+func TestFlippedBits(t *testing.T) {
+	t.Parallel()
+	content, want := knownContent(t)
+	path := filepath.Join(t.TempDir(), "ward.db")
+	restore(t, path, content)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 3))
+	for _, table := range []string{"schema", "public", "sources", "accounts", "bases", "tables", "columns", "releases", "mechanisms",
+		"payloads", "history", "answers", "answer_counts", "ledger", "rolls",
+		"answers_query", "sources_live", "tables_live", "releases_live", "mechanisms_live"} {
+		t.Run(table, func(t *testing.T) {
+			noticed, harmless := tally{}, tally{}
+			restore(t, path, content)
+			byName := map[string][]field{}
+			for _, f := range fields(t, content, path, "dpsql_"+table) {
+				byName[f.name] = append(byName[f.name], f)
+			}
+			for name, all := range byName {
+				for range sized(*flips, 1, 4) {
+					f := all[random.IntN(len(all))]
+					bit := 8*f.start + random.IntN(8*(f.end-f.start))
+					flip(t, content, path, bit)
+					if changed(t, fmt.Sprintf("bit %d of %s.%s", bit, table, name), tryAll(path), want) {
+						noticed[name]++
+					} else {
+						harmless[name]++
+					}
+				}
+			}
+			t.Logf("noticed:%v\nof no effect:%v", noticed, harmless)
+		})
+	}
+}
+
+// TestStorageClasses turns over the lowest bit of each byte of the headers of
+// records with names: it makes a text a blob of the same bytes, which nothing may
+// be said differently for. By default it turns over every fourth byte, from a random
+// one on, and with -long each of them.
+func TestStorageClasses(t *testing.T) {
+	t.Parallel()
+	content, want := knownContent(t)
+	path := filepath.Join(t.TempDir(), "ward.db")
+	restore(t, path, content)
+	every := sized(0, 4, 1)
+	n := rand.IntN(every)
+	t.Logf("every %d bytes, from byte %d on", every, n)
+	for _, table := range []string{"releases", "mechanisms"} {
+		restore(t, path, content)
+		for _, f := range fields(t, content, path, "dpsql_"+table) {
+			if f.name != "header" {
+				continue
+			}
+			for at := f.start; at < f.end; at++ {
+				if n++; n%every != 0 {
+					continue
+				}
+				flip(t, content, path, 8*at)
+				changed(t, fmt.Sprintf("byte %d of the header of %s", at-f.start, table), tryAll(path), want)
+			}
+		}
+	}
+}
+
+// changed reports whether damage was noticed, and an error where a statement
+// neither says what it said nor is refused as corrupt. A version of the catalog
+// that does not exist is unsupported.
+func changed(t *testing.T, damage string, got, want []string) (noticed bool) {
+	t.Helper()
+	failed := false
+	for i := range want {
+		switch corrupt := strings.HasPrefix(got[i], refusedAs+string(sqlerr.Corrupt)); {
+		case got[i] == want[i]:
+		case corrupt, strings.HasPrefix(got[i], refusedAs+string(sqlerr.Unsupported)) && strings.Contains(damage, "schema.version"):
+			noticed = true
+		case noticed && !strings.HasPrefix(got[i], refusedAs+string(sqlerr.Internal)) && i > 0 && dependsOnRefused(got, i):
+		default:
+			failed = true
+			t.Errorf("%s: %s by %s\nsays %.300s\nnot  %.300s", damage, trials[i].text, trials[i].mechanism, got[i], want[i])
+		}
+		if failed {
+			break
+		}
+	}
+	return noticed
+}
+
+// dependsOnRefused reports whether a trial uses or lists what an earlier trial
+// makes, which was refused.
+func dependsOnRefused(got []string, i int) bool {
+	return slices.ContainsFunc(got[:i], func(s string) bool { return strings.HasPrefix(s, refusedAs) }) &&
+		(trials[i].mechanism == "r1" || trials[i].mechanism == "m1" || strings.Contains(trials[i].text, "SHOW BUDGET") || trials[i].text == `SHOW SOURCES`)
+}
+
+// TestDamageAnywhere turns over bits all over the file: structure, rows, indexes
+// and free space included. No statement may panic or end in an internal error,
+// no damage may give budget back, and nothing stored may answer otherwise. Which bits are turned is random.
+func TestDamageAnywhere(t *testing.T) {
+	t.Parallel()
+	content, want := knownContent(t)
+	path := filepath.Join(t.TempDir(), "ward.db")
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 4))
+	counts := tally{}
+	for range 40 * sized(*flips, 1, 4) {
+		bit := random.IntN(8 * len(content))
+		switch random.IntN(3) {
+		case 0:
+			bit %= 8 * 4096 * 6 // the header and the schema
+		case 1:
+			bit = bit/(8*4096)*(8*4096) + bit%(8*64) // the header of a page
+		}
+		flip(t, content, path, bit)
+		refused := false
+		for i, got := range tryAll(path) {
+			s := trials[i]
+			switch {
+			case got == want[i]:
+				counts["as before"]++
+			case strings.HasPrefix(got, refusedAs):
+				refused = true
+				code, _, _ := strings.Cut(strings.TrimPrefix(got, refusedAs), ":")
+				counts["refused: "+code]++
+				if code == string(sqlerr.Internal) || strings.HasPrefix(code, "panic") {
+					t.Errorf("bit %d: %s by %s: %s", bit, s.text, s.mechanism, got)
+				}
+			case refused && i >= firstWrite: // what it depends on was refused
+				counts["depends on what was refused"]++
+			default:
+				t.Errorf("bit %d: %s by %s\nsays %.500s\nnot  %.500s", bit, s.text, s.mechanism, got, want[i])
+			}
+		}
+	}
+	t.Log(counts)
+}
+
+// flip places content with one bit turned over.
+func flip(t *testing.T, content []byte, path string, bit int) {
+	t.Helper()
+	damaged := bytes.Clone(content)
+	damaged[bit/8] ^= 1 << (bit % 8)
+	restore(t, path, damaged)
+}
+
+// damageAsked are statements that open and use every kind of record, and change
+// nothing.
+var damageAsked = []string{
+	`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`, `DESCRIBE visits`, `SHOW SOURCES`, `DESCRIBE afar`,
+	`SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE day < 3`, `EXPLAIN SELECT COUNT(*) FROM visits WHERE day = 1`,
+	`SET mechanism = cells`, `SELECT COUNT(*) FROM visits WHERE day = 2`, `SET mechanism = hashed`, `SELECT COUNT(*) FROM visits WHERE day = 2`,
+	`SET mechanism = learned`, `SELECT COUNT(*) FROM visits WHERE day = 2`, `SET mechanism = live`, `EXPLAIN SELECT COUNT(*) FROM visits WHERE day = 5`,
+}
+
+// losable are those of them that a stored answer serves. Damage can lose it: then
+// others serve, or it must be bought anew.
+var losable = map[string]bool{
+	`SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE day < 3`: true, `EXPLAIN SELECT COUNT(*) FROM visits WHERE day = 5`: true,
+}
+
+// damageable returns the bytes of a database that has one of each.
+func damageable(t testing.TB) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "visits.db")
+	s := open(t, path, engine.Options{}).NewSession()
+	fixed(s.DB(), 8000)
+	fill(t, s, `CREATE TABLE raw (patient INTEGER, day INTEGER)`, `INSERT INTO raw SELECT i, i % 10 FROM `+numbers(200))
+	for _, text := range []string{
+		`CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 400, delta = 1e-6)`,
+		`CREATE RELEASE cells ON visits USING PROJECTION WITH (epsilon = 0.5)`,
+		`CREATE RELEASE hashed ON visits USING PROJECTION WITH (epsilon = 0.5, transform = sparse, rows = 64, delta = 0)`,
+		`CREATE RELEASE learned ON visits USING SMW WITH (epsilon = 20, delta = 1e-8, free_columns = 1, max_updates = 2)`,
+		`CREATE MECHANISM live ON visits USING SMW WITH (epsilon = 20, max_updates = 3, queries = 30, beta = 0.5)`,
+		`SET mechanism = live`, `SELECT COUNT(*) FROM visits WHERE day = 5`, `SELECT COUNT(*) FROM visits WHERE day < 9`,
+		`SET mechanism = direct`, `SET accuracy = 20`, `SELECT COUNT(*) FROM visits WHERE day < 3`,
+	} {
+		must(t, s, text)
+	}
+	outsideOf(t, s.DB())
+	if err := s.DB().Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// sights returns what is to be seen of a file, an error for what is refused.
+func sights(t testing.TB, path string) (seen []any) {
+	t.Helper()
+	db, err := engine.Open(path, engine.Options{ReadOnly: true})
+	if err != nil {
+		return slices.Repeat([]any{err}, len(damageAsked))
+	}
+	defer db.Close()
+	s := db.NewSession()
+	for _, text := range damageAsked {
+		r, err := s.Exec(context.Background(), text, nil)
+		if err != nil {
+			seen = append(seen, err)
+			continue
+		}
+		seen = append(seen, fmt.Sprint(r.Columns, r.Rows))
+	}
+	return seen
+}
+
+// FuzzFile damages the bytes of a whole database. Nothing makes dpsql fail
+// otherwise than with an error of a code other than internal; what is said is what
+// was said before, or is refused; and rows that have a budget do not get another.
+func FuzzFile(f *testing.F) {
+	data := damageable(f)
+	path := filepath.Join(f.TempDir(), "base.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		f.Fatal(err)
+	}
+	want := sights(f, path)
+	for i, seen := range want {
+		if err, refused := seen.(error); refused {
+			f.Fatalf("%s: %v", damageAsked[i], err)
+		}
+	}
+	for at := 16; at < len(data); at += len(data) / 40 {
+		f.Add([]byte{byte(at >> 16), byte(at >> 8), byte(at), 0x40, byte(at >> 17), byte(at >> 9), 5, 0xff}, uint32(len(data)))
+	}
+	f.Add([]byte{0, 0, 47, 2}, uint32(len(data))) // a format of the schema that SQLite does not know
+	f.Add([]byte{}, uint32(4096))
+	f.Add([]byte{}, uint32(511))
+	f.Fuzz(func(t *testing.T, edits []byte, size uint32) {
+		bytes := slices.Clone(data[:min(int(size), len(data))])
+		for ; len(edits) >= 4; edits = edits[4:] {
+			if at := int(edits[0])<<16 | int(edits[1])<<8 | int(edits[2]); at < len(bytes) {
+				bytes[at] ^= edits[3]
+			}
+		}
+		path := filepath.Join(t.TempDir(), "damaged.db")
+		if err := os.WriteFile(path, bytes, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for i, seen := range sights(t, path) {
+			var e *sqlerr.Error
+			err, refused := seen.(error)
+			switch {
+			case refused && (!errors.As(err, &e) || e.Code == sqlerr.Internal):
+				t.Errorf("%s: %v", damageAsked[i], err)
+			case !refused && seen != want[i] && len(bytes) >= 512 && !losable[damageAsked[i]]: // less than 512 bytes are empty to SQLite
+				t.Errorf("%s\nsays %s\nand said %s", damageAsked[i], seen, want[i])
+			}
+		}
+		oneBudget(t, path)
+	})
+}
+
+// oneBudget declares the rows once more, and fails if they then have a second
+// budget.
+func oneBudget(t *testing.T, path string) {
+	t.Helper()
+	db, err := engine.Open(path, engine.Options{})
+	if err != nil {
+		return
+	}
+	defer db.Close()
+	s := db.NewSession()
+	if _, err := s.Exec(context.Background(), `CREATE PRIVATE TABLE again (day INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 400, delta = 1e-6)`, nil); err != nil {
+		return
+	}
+	r, err := s.Exec(context.Background(), `SHOW LEDGER`, nil)
+	if err != nil {
+		return
+	}
+	if n := strings.Count(fmt.Sprint(r.Rows), "raw releases budget declared"); n != 1 {
+		t.Errorf("%d budgets are declared: %v", n, r.Rows)
+	}
+}
+
+// fuzzTable is a table of two columns, one of any text, without a file.
+func fuzzTable(t testing.TB) *view.Table {
+	t.Helper()
+	age, err := query.NewRange(0, 9, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := []query.Column{{Name: "age", Domain: age}, {Name: "zip", Domain: query.Unbounded()}}
+	u, err := query.NewUniverse(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &view.Table{Table: catalog.Table{ID: 1, Name: "p", Source: "raw", Columns: columns, Account: 1, MaxRows: 1}, Universe: u}
+}
+
+// fuzzParams are parameters as a mechanism stores them.
+func fuzzParams(t testing.TB, alpha float64, update smw.Update) []byte {
+	t.Helper()
+	r := smw.Request{Alpha: alpha, MaxSupport: 100, Queries: 1000, Beta: 0.05, NHat: 5000, NHatBound: 20, Sensitivity: 2, MaxWeight: 1,
+		Update: update, RunEpsilon: func(int64) *big.Rat { return big.NewRat(7, 2) }}
+	if alpha == 0 {
+		r.MaxUpdates = 20
+	}
+	p, err := smw.Plan(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// readable fails unless an error is one that stored state may give.
+func readable(t *testing.T, err error) bool {
+	t.Helper()
+	switch code := sqlerr.CodeOf(err); {
+	case err == nil:
+		return true
+	case code == sqlerr.Corrupt, code == sqlerr.Unsupported, code == sqlerr.Uncovered, code == sqlerr.Budget:
+	default:
+		t.Fatalf("stored state gives %v (%s)", err, code)
+	}
+	return false
+}
+
+// FuzzStoredMechanism decodes a mechanism's record, the prior it is stored with, τ,
+// and a history of lines "noisy query". Nothing of it makes dpsql fail otherwise
+// than with an error that says so; what is accepted is written back alike, and a
+// hypothesis made of it answers within the rows it stands for.
+func FuzzStoredMechanism(f *testing.F) {
+	for i, p := range [][]byte{fuzzParams(f, 0, smw.Projection), fuzzParams(f, 0, smw.Paper), fuzzParams(f, 0.9, smw.Projection)} {
+		f.Add(p, []byte("0123456789abcdef"), int64(i-1), "70 age{3: zip{'x': 1}}\n-4 age{NULL, 2..3: zip{'a', 'b': 1}}")
+		f.Add(p, []byte("short"), int64(math.MaxInt64), "9000000000000000000 age{0..9: zip{NULL: 1}}\n0 0")
+	}
+	f.Add(append([]byte(`{"prior":"classes",`), fuzzParams(f, 0, smw.Projection)[1:]...), []byte("\x01\x01\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00"), int64(1), "")
+	f.Add([]byte(`{"s":1,"updates":-1,"max_weight":0,"eps1":"1/0","eps2":"1e999999"}`), []byte{}, int64(0), "1 1")
+	t := fuzzTable(f)
+	f.Fuzz(func(tt *testing.T, params, prior []byte, tau int64, lines string) {
+		m := &catalog.Mechanism{ID: 1, Name: "m", TableID: 1, Params: params, Updates: 20, RunsStarted: 1, Run: &catalog.OpenRun{Number: 1, Tau: tau}}
+		p, err := stored.ReadMechanism(m)
+		if !readable(tt, err) {
+			return
+		}
+		sameParams(tt, p)
+		l, err := answer.Reopen(t, m, prior)
+		if !readable(tt, err) || !readable(tt, l.Resume(m, nil, parseHistory(lines))) {
+			return
+		}
+		if _, err := l.Run.Test(50, 40, stream(1)); err != nil && sqlerr.CodeOf(err) != sqlerr.Internal {
+			tt.Fatal(err)
+		}
+		plausible(tt, t.Universe, p.Params, l.Hypothesis)
+	})
+}
+
+// sameParams encodes the parameters and decodes them again.
+func sameParams(t *testing.T, p stored.MechanismParams) {
+	t.Helper()
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatalf("%+v cannot be written: %v", p, err)
+	}
+	again, err := stored.ReadMechanism(&catalog.Mechanism{Params: text})
+	if err != nil {
+		t.Fatalf("%s cannot be read: %v", text, err)
+	}
+	if back, err := json.Marshal(again); err != nil || !bytes.Equal(back, text) {
+		t.Fatalf("%s comes back as %s", text, back)
+	}
+}
+
+// parseHistory reads lines "noisy query", numbered from 1.
+func parseHistory(lines string) (rows []catalog.HistoryRow) {
+	for line := range strings.SplitSeq(lines, "\n") {
+		number, text, _ := strings.Cut(line, " ")
+		noisy, _ := strconv.ParseInt(number, 10, 64)
+		rows = append(rows, catalog.HistoryRow{Seq: int64(len(rows)) + 1, Query: text, Noisy: noisy})
+	}
+	return rows[:min(len(rows), 8)]
+}
+
+// plausible asks the hypothesis queries that the parameters admit.
+func plausible(t *testing.T, u *query.Universe, p smw.Params, h *smw.Hypothesis) {
+	t.Helper()
+	columns := u.Columns()
+	one := query.Where(u, 1, columns[1].Domain.SetOf(query.Text("x")))
+	for _, age := range []int64{0, 3, 9} {
+		q, err := query.Where(u, 0, columns[0].Domain.SetOf(query.Int(age))).And(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Admits(q) != nil {
+			continue
+		}
+		if n := h.Count(q); n < 0 || n > p.NHat*p.MaxWeight {
+			t.Fatalf("the hypothesis counts %d of %d rows", n, p.NHat)
+		}
+	}
+	if w := p.UnfiredMargin(0.95); w < p.Threshold {
+		t.Fatalf("a margin of %d, below the threshold %d", w, p.Threshold)
+	}
+}
+
+// FuzzStoredHypothesis decodes a release that SMW built. What is accepted answers
+// within the rows it stands for, and states no margin below its threshold.
+func FuzzStoredHypothesis(f *testing.F) {
+	for _, c := range []*stored.Class{{Free: 1}, {Free: -1, Workload: []string{"age{3: zip{'x': 1}}", "1"}}} {
+		h := stored.HypothesisPayload{Version: 1, Class: c, Complete: true,
+			Steps: []stored.Step{{Query: "age{3: zip{'x': 1}}", Noisy: 70}, {Query: "age{NULL, 2..3: zip{'a', 'b': 1}}", Noisy: -4}}}
+		if err := json.Unmarshal(fuzzParams(f, 0, smw.Projection), &h.Params); err != nil {
+			f.Fatal(err)
+		}
+		payload, err := json.Marshal(h)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(payload)
+	}
+	u := fuzzTable(f).Universe
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		h, err := stored.DecodeHypothesis(u, payload)
+		if !readable(t, err) {
+			return
+		}
+		p := h.Published.Params
+		plausible(t, u, p.Params, h.Learned)
+		q := query.Where(u, 0, u.Columns()[0].Domain.SetOf(query.Int(3)))
+		if w, known, err := h.Margin(q, 0.95); err != nil || known && !(w >= float64(p.Threshold)) {
+			t.Fatalf("margin %v, %v", w, err)
+		}
+	})
+}
