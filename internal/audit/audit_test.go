@@ -32,7 +32,7 @@ const holdMiss = 1e-8
 
 // times makes mustHold look harder: it multiplies the runs of every mechanism that
 // keeps its claim. With 20, which .ci/run gives, they run more often than their
-// broken twins in firing_test.go have to.
+// broken twins in svt_test.go have to.
 var times = flag.Int("times", 1, "run each mechanism so many times as often")
 
 // keptRuns is how often a mechanism that keeps its claim runs on each database by
