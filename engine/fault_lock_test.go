@@ -115,6 +115,7 @@ func locker(t *testing.T, path string, statements ...string) (unlock func()) {
 // TestLockedFile meets another program's lock: writers are told busy, after the
 // wait and not before; readers go on unless the lock keeps them out too.
 func TestLockedFile(t *testing.T) {
+	t.Parallel()
 	s := newSound(t)
 	for name, c := range map[string]struct {
 		lock    []string
@@ -125,6 +126,7 @@ func TestLockedFile(t *testing.T) {
 		"alone":     {[]string{`PRAGMA locking_mode = EXCLUSIVE`, `BEGIN IMMEDIATE`, `CREATE TABLE mine (a)`}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "ward.db")
 			restore(t, path, s.content)
 			db := open(t, path, engine.Options{BusyTimeout: lockWait})
@@ -155,6 +157,7 @@ func TestLockedFile(t *testing.T) {
 // was drawn is not answered, its charge is kept, and a run that fired then is
 // over.
 func TestLockBetweenChargeAndStore(t *testing.T) {
+	t.Parallel()
 	s := newSound(t)
 	for _, c := range []struct{ mechanism, text string }{
 		{"direct", askedNever},
@@ -201,6 +204,7 @@ func TestLockBetweenChargeAndStore(t *testing.T) {
 // TestWaitForATurnIsBounded has one statement of a mechanism take for ever: an
 // equal wait as for other processes is the most that the next one waits.
 func TestWaitForATurnIsBounded(t *testing.T) {
+	t.Parallel()
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	restore(t, path, s.content)

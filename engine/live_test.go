@@ -248,6 +248,7 @@ func TestUnstoredFiringEndsTheRun(t *testing.T) {
 
 // TestTwoDatabasesShareAMechanism lets two handles on one file take turns.
 func TestTwoDatabasesShareAMechanism(t *testing.T) {
+	t.Parallel()
 	s, path := asking(t, eager)
 	other := open(t, path, engine.Options{}).NewSession()
 	must(t, other, `SET mechanism = live`)

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,24 @@ import (
 	"dpsql/sqlerr"
 )
 
+// dsnOf names a variable of a test's own, which parallel tests need, and sets it
+// until the end of the test. t.Setenv would keep the test from being parallel.
+func dsnOf(t *testing.T, who, dsn string) (name string) {
+	t.Helper()
+	name = t.Name() + "_" + who
+	if err := os.Setenv(name, dsn); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Unsetenv(name) })
+	return name
+}
+
+// warehouseOf declares the source of a test's own server.
+func warehouseOf(t *testing.T, c *pgtest.Cluster) string {
+	t.Helper()
+	return strings.Replace(createWarehouse, "WAREHOUSE_DSN", dsnOf(t, "WAREHOUSE", c.DSN()), 1)
+}
+
 // onServer makes a database on a PostgreSQL server with the rows of clinic, and
 // returns a session that declared them. The test is skipped where there is no
 // server.
@@ -26,11 +45,10 @@ func onServer(t *testing.T) (s *engine.Session, c *pgtest.Cluster) {
 	c.MustExec(t, `CREATE TABLE raw_admissions (sex text, age integer, diagnosis text, zip text, patient integer);
 		INSERT INTO raw_admissions SELECT CASE WHEN i % 2 = 1 THEN 'F' ELSE 'M' END, i % 100,
 			CASE i % 3 WHEN 0 THEN 'E10' WHEN 1 THEN 'E11' ELSE 'I10' END, 15210 + i / 800, i / 3 FROM generate_series(0, 3999) AS i`)
-	t.Setenv("WAREHOUSE_DSN", c.DSN())
 	s = open(t, filepath.Join(t.TempDir(), "clinic.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE icd10 (code TEXT, label TEXT)`,
 		`INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`)
-	for _, text := range []string{`CREATE PUBLIC TABLE icd10`, createWarehouse, from("warehouse.public.raw_admissions")} {
+	for _, text := range []string{`CREATE PUBLIC TABLE icd10`, warehouseOf(t, c), from("warehouse.public.raw_admissions")} {
 		must(t, s, text)
 	}
 	return s, c
@@ -39,6 +57,7 @@ func onServer(t *testing.T) (s *engine.Session, c *pgtest.Cluster) {
 // TestPostgresIsAsTheFile runs one script on rows of the file and on the same
 // rows in PostgreSQL, under the same noise: all it says is the same.
 func TestPostgresIsAsTheFile(t *testing.T) {
+	t.Parallel()
 	s, _ := onServer(t)
 	got := sayings(t, s, "warehouse.public.raw_admissions")
 	want := sayings(t, clinic(t), "raw_admissions")
@@ -52,6 +71,7 @@ func TestPostgresIsAsTheFile(t *testing.T) {
 // TestPostgresStops stops the server: before a charge nothing is charged, and
 // what needs no rows goes on; when it is back, so is all.
 func TestPostgresStops(t *testing.T) {
+	t.Parallel()
 	s, c := onServer(t)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2)`)
 	must(t, s, `SET accuracy = 200`)
@@ -79,6 +99,7 @@ func TestPostgresStops(t *testing.T) {
 
 // TestPostgresChanges alters the table under the declaration.
 func TestPostgresChanges(t *testing.T) {
+	t.Parallel()
 	s, c := onServer(t)
 	must(t, s, `SET accuracy = 200`)
 	c.MustExec(t, `ALTER TABLE raw_admissions ALTER COLUMN age TYPE bigint`)
@@ -96,6 +117,7 @@ func TestPostgresChanges(t *testing.T) {
 // TestPostgresCrowd asks from several goroutines at once, more than the pool has
 // connections: each question is charged once.
 func TestPostgresCrowd(t *testing.T) {
+	t.Parallel()
 	s, _ := onServer(t)
 	before := strings.Count(ledger(t, s), "direct answer")
 	var all sync.WaitGroup
@@ -118,11 +140,12 @@ func TestPostgresCrowd(t *testing.T) {
 
 // TestPostgresReader reads with no more rights than docs/postgres.md says to grant.
 func TestPostgresReader(t *testing.T) {
+	t.Parallel()
 	s, c := onServer(t)
 	c.MustExec(t, `CREATE ROLE reader LOGIN PASSWORD 'secret'; GRANT CONNECT ON DATABASE postgres TO reader;
 		GRANT USAGE ON SCHEMA public TO reader; GRANT SELECT ON public.raw_admissions TO reader; CREATE TABLE other (age integer)`)
-	t.Setenv("READER_DSN", strings.Replace(c.DSN(), "user=postgres", "user=reader password=secret", 1))
-	must(t, s, `CREATE SOURCE reader USING POSTGRES WITH (dsn_env = READER_DSN)`)
+	reader := dsnOf(t, "READER", strings.Replace(c.DSN(), "user=postgres", "user=reader password=secret", 1))
+	must(t, s, `CREATE SOURCE reader USING POSTGRES WITH (dsn_env = '`+reader+`')`)
 	must(t, s, strings.Replace(from("reader.raw_admissions"), "admissions (", "readable (", 1)) // continues the budget
 	must(t, s, `SET accuracy = 200`)
 	must(t, s, `SELECT COUNT(*) FROM readable WHERE zip = '15210'`)
@@ -138,6 +161,7 @@ func TestPostgresReader(t *testing.T) {
 // Either all have one budget, or the catalog there can be read, and then a view is
 // refused and other tables have their own. So has a server that leads back here.
 func TestPostgresForeign(t *testing.T) {
+	t.Parallel()
 	s, c := onServer(t)
 	if c.MustExec(t, "SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'") == "0" {
 		t.Skip("postgres_fdw is missing (apt-get install postgresql-contrib)")
@@ -187,7 +211,7 @@ func TestPostgresForeign(t *testing.T) {
 		t.Errorf("%d budgets, were %d", n, had)
 	}
 	fresh := open(t, filepath.Join(t.TempDir(), "fresh.db"), engine.Options{}).NewSession()
-	must(t, fresh, createWarehouse)
+	must(t, fresh, warehouseOf(t, c))
 	must(t, fresh, declare("part", "0.5"))
 	refused(t, fresh, sqlerr.Invalid, declare("whole", "0.7"))
 	must(t, fresh, declare("whole", "0.5"))
@@ -201,8 +225,9 @@ func TestPostgresForeign(t *testing.T) {
 // into the timeout of its source, another is cancelled, and the server has
 // neither any more. Neither was charged, as what they asked before was not there.
 func TestPostgresIsCancelled(t *testing.T) {
+	t.Parallel()
 	s, c := onServer(t)
-	for _, text := range []string{`CREATE SOURCE hasty USING POSTGRES WITH (dsn_env = WAREHOUSE_DSN, timeout = 1)`,
+	for _, text := range []string{`CREATE SOURCE hasty USING POSTGRES WITH (dsn_env = '` + dsnOf(t, "HASTY", c.DSN()) + `', timeout = 1)`,
 		strings.Replace(from("hasty.raw_admissions"), "admissions (", "hasty (", 1), `SET accuracy = 200`} {
 		must(t, s, text)
 	}
