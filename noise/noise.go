@@ -170,7 +170,7 @@ const maxEnclosureBits = 1 << 12
 
 func reachedExactly(l enclosed, w int64, confidence float64) bool {
 	target := new(big.Rat).SetFloat64(confidence)
-	for bits := uint(128); bits <= maxEnclosureBits; bits *= 2 {
+	for bits := uint(64); bits <= maxEnclosureBits; bits *= 2 {
 		if c := l.within(w, bits).compare(target); c != 0 {
 			return c > 0
 		}
