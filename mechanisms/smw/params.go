@@ -300,7 +300,7 @@ func (p Params) SimultaneousBound(gamma float64) int64 {
 	// rounding to blocks.
 	high := addCapped(oneSided(tau, float64(p.Updates), gamma/4), oneSided(nu, n, gamma/4))
 	ok := func(j int64) bool {
-		above := 2 * m.sumAbove(nu, n, j*step)
+		above := 2 * m.sumAbove(nu, n, j*step, gamma/2)
 		if recount != nil {
 			above += 2 * float64(p.Updates) * recount.Tail(j*step+1)
 		}
@@ -400,10 +400,14 @@ func newMaxima(l noise.Law, n float64) maxima {
 }
 
 // sumAbove returns an upper bound on P(M + M' > x). M is the largest of n draws
-// of l, and M' is the maximum that m describes.
-func (m maxima) sumAbove(l noise.Law, n float64, x int64) float64 {
+// of l, and M' is the maximum that m describes. A bound above enough is not added
+// up to its end.
+func (m maxima) sumAbove(l noise.Law, n float64, x int64, enough float64) float64 {
 	sum := m.beyond
 	for i, top := range m.tops {
+		if sum > enough {
+			break
+		}
 		if m.chance[i] < negligible {
 			sum += m.chance[i]
 			continue
