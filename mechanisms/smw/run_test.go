@@ -35,13 +35,16 @@ func outcomeLaw(t testing.TB, p Params, d, reach int64) (fired map[int64]float64
 	return fired, quiet
 }
 
-// TestOutcomeLaw compares 60 000 first comparisons with the exact law, three times.
+// TestOutcomeLaw compares n first comparisons with the exact law, three times.
 // By the Dvoretzky–Kiefer–Wolfowitz inequality with Massart's constant the empirical
-// distribution function, silence at its end, is within 0.012 of it except with
-// probability 2·exp(−2·60000·0.012²) < 6.3e-8: 1.9e-7 in all.
+// distribution function, silence at its end, is within √(17.28/2n) of it, 0.012 with
+// -long, except with probability 2·exp(−17.28) < 6.3e-8: 1.9e-7 in all.
 func TestOutcomeLaw(t *testing.T) {
 	t.Parallel()
-	const trials, tolerance, reach = 60000, 0.012, 120
+	const reach = 120
+	n := sized(30_000, 60_000)
+	trials := float64(n)
+	tolerance := math.Sqrt(17.28 / (2 * trials))
 	p := noisy(big.NewRat(5, 2), big.NewRat(3, 1), 1, 1)
 	p.Threshold = 6
 	r := newRand(t)
@@ -49,7 +52,7 @@ func TestOutcomeLaw(t *testing.T) {
 	for _, d := range []int64{0, 5, -4} {
 		want, quiet := outcomeLaw(t, p, d, reach)
 		got, silent := map[int64]int{}, 0
-		for range trials {
+		for range n {
 			run := must(StartRun(p, src))(t)
 			out := must(run.Test(1000+d, 1000, src))(t)
 			if out.Fired {
@@ -93,7 +96,7 @@ func TestRemeasuredLaw(t *testing.T) {
 	src := newSource(newRand(t))
 	for _, d := range []int64{0, p.Threshold, -2 * p.Threshold} {
 		counts, n := map[int64]int{}, 0
-		for range 40_000 {
+		for range sized(20_000, 40_000) {
 			run := must(StartRun(p, src))(t)
 			if out := must(run.Test(1000+d, 1000, src))(t); out.Fired {
 				counts[out.Noisy-1000-d]++
