@@ -169,20 +169,23 @@ func discreteGaussian(sigma2 float64, factor int) law {
 }
 
 // plus is the law of the sum of independent variables, cut at the given radius.
+// Both are symmetric, so half of it is computed and mirrored.
 func (p law) plus(q law, radius int) law {
 	out := make(law, len(p)+len(q)-1)
+	middle := out.radius()
+	cut := max(middle-radius, 0)
 	for i, a := range p {
 		if a < 1e-40 {
 			continue
 		}
-		for j, b := range q {
-			out[i+j] += a * b
+		for j := max(cut-i, 0); j < len(q) && i+j <= middle; j++ {
+			out[i+j] += a * q[j]
 		}
 	}
-	if cut := out.radius() - radius; cut > 0 {
-		out = out[cut : len(out)-cut]
+	for k := cut; k < middle; k++ {
+		out[len(out)-1-k] = out[k]
 	}
-	return out
+	return out[cut : len(out)-cut]
 }
 
 // times is the law of the sum of n independent copies.
