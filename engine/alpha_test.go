@@ -72,6 +72,9 @@ func callCells(t *testing.T, s *engine.Session) map[[2]int64]int64 {
 // 3e-7.
 func TestAlphaSteersMechanisms(t *testing.T) {
 	t.Parallel()
+	if !*long {
+		t.Skip("takes some seconds: -long")
+	}
 	s := calls(t)
 	cells := callCells(t, s)
 	alphas := []float64{0.06, 0.3, 0.55}
@@ -115,6 +118,9 @@ func TestAlphaSteersMechanisms(t *testing.T) {
 // complete and good for each query of it: false-failure rate 2e-7.
 func TestAlphaSteersReleases(t *testing.T) {
 	t.Parallel()
+	if !*long {
+		t.Skip("takes some seconds: -long")
+	}
 	s := calls(t)
 	cells := callCells(t, s)
 	must(t, s, `SET confidence = 0.9999999`)

@@ -228,7 +228,7 @@ func TestDamageAnywhere(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 4))
 	counts := tally{}
-	for range 40 * sized(*flips, 1, 4) {
+	for range 20 * sized(*flips, 1, 8) {
 		bit := random.IntN(8 * len(content))
 		switch random.IntN(3) {
 		case 0:

@@ -23,7 +23,10 @@ import (
 	"dpsql/sqlerr"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var (
+	update = flag.Bool("update", false, "write the golden files anew")
+	long   = flag.Bool("long", false, "run the scripts that take long")
+)
 
 // TestMain lets more tests run at once than there are cores: most wait for
 // processes or for a terminal to settle.
@@ -76,6 +79,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
+		Condition:           func(name string) (bool, error) { return name == "long" && *long, nil },
 		Setup: func(e *testscript.Env) error {
 			return os.CopyFS(e.WorkDir, os.DirFS("testdata/fixture"))
 		},
