@@ -1,0 +1,149 @@
+package marginals
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// A stored release is
+//
+//	"dpsqlmrg"  version  header's length  header  body  SHA-256
+//
+// with version as a 16-bit and the length as a 32-bit number; all numbers are
+// little-endian. The header is JSON. The body is compressed by DEFLATE: the cells of the
+// measured marginals as 64-bit integers, those of the table as 32-bit floats, and those of
+// each simulation as 16-bit integers. The checksum covers everything before it, and guards
+// against accidents, not against forgery. A reader refuses versions it does not know.
+const (
+	magic   = "dpsqlmrg"
+	version = 1
+)
+
+// header is what is stored of a release beside its numbers.
+type header struct {
+	Sizes    []int     `json:"sizes"` // of the columns' domains
+	Sets     [][]int   `json:"sets"`
+	Law      string    `json:"law"`
+	Sigma2   float64   `json:"sigma2"`
+	Unbiased bool      `json:"unbiased,omitempty"`
+	Stages   []Stage   `json:"stages"`
+	Steps    []float64 `json:"steps"` // of each simulation
+}
+
+// MarshalBinary returns the release as bytes. It does not fail.
+func (r *Release) MarshalBinary() ([]byte, error) {
+	about := header{Sizes: r.shape.sizes, Sets: r.p.Sets, Law: r.p.Law.String(), Sigma2: r.p.Sigma2, Unbiased: r.p.Unbiased, Stages: r.stages}
+	for _, s := range r.simulated {
+		about.Steps = append(about.Steps, s.step)
+	}
+	h, err := json.Marshal(about)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	out.WriteString(magic)
+	out.Write(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint16(nil, version), uint32(len(h))))
+	out.Write(h)
+	body, err := flate.NewWriter(&out, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	for _, numbers := range r.numbers() {
+		if err := binary.Write(body, binary.LittleEndian, numbers); err != nil {
+			return nil, err
+		}
+	}
+	if err := body.Close(); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(out.Bytes())
+	return append(out.Bytes(), sum[:]...), nil
+}
+
+// numbers returns the slices that the body consists of, in order.
+func (r *Release) numbers() (all []any) {
+	for _, cells := range r.noisy {
+		all = append(all, cells)
+	}
+	all = append(all, r.table)
+	for _, s := range r.simulated {
+		all = append(all, s.errors)
+	}
+	return all
+}
+
+// mostSimulations bounds those of a stored release.
+const mostSimulations = 64
+
+// Unmarshal reads a release over u that MarshalBinary wrote. Bytes that do not verify, and
+// a release over another universe, are corrupt; a version of a later dpsql is unsupported.
+func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
+	h, body, err := open(data)
+	if err != nil {
+		return nil, err
+	}
+	law, err := noise.ParseLaw(h.Law)
+	if err != nil {
+		return nil, damaged("its law cannot be read")
+	}
+	p := Params{Sets: h.Sets, Law: law, Sigma2: h.Sigma2, Unbiased: h.Unbiased}
+	if p.check(u) != nil || !slices.Equal(h.Sizes, sizesOf(u)) || len(h.Steps) > mostSimulations {
+		return nil, damaged("its marginals are not those of the table")
+	}
+	cells := product(h.Sizes)
+	r := &Release{table: make([]float32, cells)}
+	for _, set := range h.Sets {
+		r.noisy = append(r.noisy, make([]int64, product(within(h.Sizes, set))))
+	}
+	for _, step := range h.Steps {
+		r.simulated = append(r.simulated, simulation{step, make([]int16, cells)})
+	}
+	from := flate.NewReader(bytes.NewReader(body))
+	for _, numbers := range r.numbers() {
+		if binary.Read(from, binary.LittleEndian, numbers) != nil {
+			return nil, damaged("its numbers are incomplete")
+		}
+	}
+	for _, v := range r.table {
+		if !(v >= 0 && v <= math.MaxFloat32) {
+			return nil, damaged("a cell of its table is no count")
+		}
+	}
+	full := newRelease(u, p, r.noisy)
+	full.stages, full.table, full.simulated = h.Stages, r.table, r.simulated
+	return full, nil
+}
+
+// open verifies the envelope and returns the header and what follows it.
+func open(data []byte) (h header, body []byte, err error) {
+	const fixed = len(magic) + 2 + 4
+	end := len(data) - sha256.Size
+	if end < fixed || string(data[:len(magic)]) != magic {
+		return h, nil, damaged("it does not begin as a release")
+	}
+	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
+		return h, nil, damaged("its checksum does not fit")
+	}
+	if v := binary.LittleEndian.Uint16(data[len(magic):]); v != version {
+		return h, nil, sqlerr.New(sqlerr.Unsupported, "the release has version %d of its format, which this dpsql does not know", v).
+			WithHint("use the dpsql that wrote it, or a later one")
+	}
+	size := uint64(binary.LittleEndian.Uint32(data[len(magic)+2:]))
+	if size > uint64(end-fixed) || json.Unmarshal(data[fixed:][:size], &h) != nil {
+		return h, nil, damaged("its header cannot be read")
+	}
+	return h, data[fixed+int(size) : end], nil
+}
+
+func damaged(why string) error {
+	return sqlerr.New(sqlerr.Corrupt, "a stored release is damaged: %s", why)
+}

@@ -1,0 +1,214 @@
+// Package marginals builds, fits and evaluates releases of noisy marginals: the counts
+// of a database summed over all but a few columns. Measured once, with one vector of
+// discrete Gaussian noise, they answer every query on the columns of one of them; and
+// from all of them together one table is fitted that answers every query.
+//
+// What it promises: which marginals are measured follows from public sizes alone. One
+// unit of count changes one cell of each of the K marginals by 1, so the vector has the
+// ℓ2 sensitivity √K, and each cell gets an independent exact draw of the given law. All
+// else is post-processing of the noisy cells. What it does not: it neither calibrates
+// nor charges. The caller chooses the law for its ε and δ, and has paid before it
+// calls.
+//
+// Two estimates come of the same noisy cells.
+//
+//   - The unbiased one is least squares, in closed form. It exists for queries on the
+//     columns of a measured marginal, and its margin is a theorem (see margin).
+//   - The fitted one minimises the relative entropy to what lower orders say, subject to
+//     the measured cells as far as their noise allows. It answers every query, mostly with
+//     half the error; what its error is, no theorem says.
+//
+// The marginals as a basis of releases are those of Barak et al., "Privacy, Accuracy, and
+// Consistency Too: A Holistic Solution to Contingency Table Release" (2007); least squares
+// on their interactions is that of Xiao, He, Zhang and Kifer, "An Optimal and Scalable
+// Matrix Mechanism for Noisy Marginals under Convex Loss Functions" (2023); fitting a
+// table to them is McKenna, Sheldon and Miklau, "Graphical-model Based Estimation and
+// Inference for Differential Privacy" (2019), with other objectives.
+package marginals
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+const (
+	// MostTable bounds the cells of a table that is fitted whole and stored.
+	MostTable = 4_000_000
+	// DefaultCells bounds the cells of a marginal that is measured by default.
+	DefaultCells = 20_000
+	// MostCells bounds the cells of all marginals together, which are kept in memory.
+	MostCells = 1 << 24
+	// MostDegree bounds the columns of a marginal.
+	MostDegree = 8
+)
+
+// Params are the public parameters of a release, chosen and paid for by the caller.
+type Params struct {
+	// Sets has the columns of each measured marginal, ascending; none contains another.
+	Sets [][]int
+	// Law is the discrete Gaussian noise of one cell. It is already scaled by the
+	// sensitivity.
+	Law noise.Law
+	// Sigma2 is the variance parameter of the law, in counts².
+	Sigma2 float64
+	// Unbiased has queries on the columns of one measured marginal answered by the
+	// unbiased estimate.
+	Unbiased bool
+}
+
+// Cells returns the number of cells of all marginals together.
+func (p Params) Cells(u *query.Universe) (n int) {
+	for _, set := range p.Sets {
+		n += product(within(sizesOf(u), set))
+	}
+	return n
+}
+
+// check refuses parameters that no release over u can have.
+func (p Params) check(u *query.Universe) error {
+	if p.Law == nil || !(p.Sigma2 > 0) {
+		return sqlerr.New(sqlerr.Internal, "a release needs a noise law")
+	}
+	if _, ok := newShape(sizesOf(u), MostTable); !ok || !u.Coded() {
+		return sqlerr.New(sqlerr.Unsupported, "a release of marginals is over at most %d possible records", MostTable).
+			WithHint("name fewer columns, or columns of fewer values")
+	}
+	total := 0
+	for i, set := range p.Sets {
+		for j, c := range set {
+			if c < 0 || c >= len(u.Columns()) || j > 0 && c <= set[j-1] {
+				return sqlerr.New(sqlerr.Internal, "the columns of a marginal are not those of the release")
+			}
+		}
+		for j, other := range p.Sets {
+			if i != j && contains(other, set) {
+				return sqlerr.New(sqlerr.Internal, "a marginal is part of another")
+			}
+		}
+		if total += product(within(sizesOf(u), set)); total > MostCells {
+			return tooManyCells()
+		}
+	}
+	if len(p.Sets) == 0 {
+		return sqlerr.New(sqlerr.Invalid, "the release has no marginal small enough to measure").
+			WithHint("raise max_cells, or lower degree")
+	}
+	return nil
+}
+
+func tooManyCells() error {
+	return sqlerr.New(sqlerr.Unsupported, "the marginals have more than %d cells together", MostCells).
+		WithHint("lower degree or max_cells, or name fewer columns")
+}
+
+// sizesOf returns the number of values of each column, which must have domains.
+func sizesOf(u *query.Universe) []int {
+	var sizes []int
+	for _, c := range u.Columns() {
+		sizes = append(sizes, int(min(c.Domain.Size(), 1<<31)))
+	}
+	return sizes
+}
+
+// Release holds the noisy marginals and what follows from them. All of it is public. It
+// is immutable and safe for concurrent use.
+type Release struct {
+	u         *query.Universe
+	p         Params
+	shape     shape
+	noisy     [][]int64            // of each measured marginal, its cells
+	parts     map[string]component // by columns: the interactions, which the unbiased estimate is made of
+	table     []float32            // x̂, fitted
+	stages    []Stage
+	simulated []simulation
+	marginals sync.Map // of x̂ and the simulations, once asked for
+}
+
+// Universe returns the universe the release is over.
+func (r *Release) Universe() *query.Universe { return r.u }
+
+// Params returns the parameters the release was built with.
+func (r *Release) Params() Params { return r.p }
+
+// Stages says how the fit of the table went.
+func (r *Release) Stages() []Stage { return r.stages }
+
+// OfDegree returns all sets of so many of the universe's columns, or the set of all of
+// them where there are no more.
+func OfDegree(u *query.Universe, degree int) (sets [][]int) {
+	n := len(u.Columns())
+	var extend func(set []int)
+	extend = func(set []int) {
+		if len(set) == min(degree, n) {
+			sets = append(sets, slices.Clone(set))
+			return
+		}
+		first := 0
+		if len(set) > 0 {
+			first = set[len(set)-1] + 1
+		}
+		for c := first; c < n; c++ {
+			extend(append(set, c))
+		}
+	}
+	extend(nil)
+	return sets
+}
+
+// Select returns the sets of columns to measure for the wanted ones: each whose marginal
+// has at most maxCells cells, and in place of a larger one its largest subsets that do;
+// of these the ones that no other contains. It looks at nothing but the sizes of
+// domains, so it costs no privacy.
+func Select(u *query.Universe, wanted [][]int, maxCells int) ([][]int, error) {
+	sizes := sizesOf(u)
+	var sets [][]int
+	seen := make(map[string]bool)
+	total := 0
+	var add func(set []int)
+	add = func(set []int) {
+		if seen[key(set)] || total > MostCells {
+			return
+		}
+		seen[key(set)] = true
+		if s, ok := newShape(within(sizes, set), maxCells); ok {
+			sets, total = append(sets, set), total+s.cells
+			return
+		}
+		for i := range set {
+			add(slices.Delete(slices.Clone(set), i, i+1))
+		}
+	}
+	for _, set := range wanted {
+		add(set)
+	}
+	if total > MostCells {
+		return nil, tooManyCells()
+	}
+	return maximal(sets), nil
+}
+
+// maximal returns the sets that no other contains, in order, each once.
+func maximal(sets [][]int) [][]int {
+	slices.SortFunc(sets, slices.Compare)
+	sets = slices.CompactFunc(sets, slices.Equal)
+	var out [][]int
+	for i, s := range sets {
+		covered := slices.ContainsFunc(sets, func(t []int) bool { return len(t) > len(s) && contains(t, s) })
+		if !covered {
+			out = append(out, sets[i])
+		}
+	}
+	return out
+}
+
+func contextError(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return sqlerr.New(sqlerr.Cancelled, "the fit was interrupted")
+}

@@ -1,0 +1,174 @@
+package marginals
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync"
+
+	"dpsql/noise"
+)
+
+// simulations is how many times a fit is simulated: the least for which Student's t
+// does not cost much width.
+const simulations = 8
+
+// simulation is the error of one simulated fit at each cell, in steps. It is rounded to
+// one of the two nearest multiples of the step at random, without bias, so that sums over
+// many cells stay right.
+type simulation struct {
+	step   float64 // counts
+	errors []int16
+}
+
+// finestStep is the step of simulated errors where they fit 16 bits.
+const finestStep = 1.0 / 64
+
+// Simulate repeats what the release is, so that answers get a simulated margin: it draws
+// tables from Poisson laws with the means of the fitted table, measures and perturbs their
+// marginals, and fits each from scratch. The errors of these fits tell how large that of
+// the release can be expected to be. Nothing private goes in but through the fitted table,
+// so it is post-processing. Each simulation has a source of its own. It is called before
+// the release is shared.
+func (r *Release) Simulate(ctx context.Context, random func() *noise.Source) error {
+	all, errs := make([]simulation, simulations), make([]error, simulations)
+	var work sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range all {
+		src := random()
+		work.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			all[i], errs[i] = r.simulateOnce(ctx, src)
+		})
+	}
+	work.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	r.simulated = all
+	return nil
+}
+
+func (r *Release) simulateOnce(ctx context.Context, src *noise.Source) (simulation, error) {
+	random := &draws{src: src}
+	drawn := make([]float64, len(r.table))
+	for i, mean := range r.table {
+		drawn[i] = random.poisson(float64(mean))
+	}
+	noisy := make([][]int64, len(r.p.Sets))
+	for i, set := range r.p.Sets {
+		l := r.shape.layout(set)
+		sums := make([]float64, l.size)
+		sum(&l, drawn, sums)
+		noisy[i] = make([]int64, l.size)
+		for c, s := range sums {
+			noisy[i][c] = int64(s)
+		}
+	}
+	if err := perturb(noisy, r.p.Law, src); err != nil {
+		return simulation{}, err
+	}
+	again := newRelease(r.u, r.p, noisy)
+	x, _, err := fit(ctx, r.shape, again.total(), again.observations(), byRisk)
+	if err != nil {
+		return simulation{}, err
+	}
+	for i := range x {
+		x[i] -= drawn[i]
+	}
+	s := random.quantised(x)
+	if random.failed {
+		return simulation{}, noRandomness()
+	}
+	return s, nil
+}
+
+// draws draws for a simulation. It notes if the source failed.
+type draws struct {
+	src    *noise.Source
+	failed bool
+}
+
+// uniform returns a draw from (0, 1).
+func (d *draws) uniform() float64 {
+	bits, err := d.src.Uint64()
+	d.failed = d.failed || err != nil
+	return (float64(bits>>12) + 0.5) / (1 << 52)
+}
+
+// quantised rounds errors to steps.
+func (d *draws) quantised(errors []float64) simulation {
+	largest := 0.0
+	for _, e := range errors {
+		largest = max(largest, math.Abs(e))
+	}
+	s := simulation{max(finestStep, largest/(math.MaxInt16-1)), make([]int16, len(errors))}
+	for i, e := range errors {
+		s.errors[i] = int16(math.Floor(e/s.step + d.uniform()))
+	}
+	return s
+}
+
+// poisson draws from a Poisson law: by counting arrivals, and where the mean is large from
+// the normal law that it is near.
+func (d *draws) poisson(mean float64) float64 {
+	const large, most = 64, 1000
+	if mean > large {
+		normal := math.Sqrt(-2*math.Log(d.uniform())) * math.Cos(2*math.Pi*d.uniform())
+		return max(0, math.Round(mean+math.Sqrt(mean)*normal))
+	}
+	n := 0
+	for at := -math.Log(d.uniform()); at < mean && n < most; n++ {
+		at -= math.Log(d.uniform())
+	}
+	return float64(n)
+}
+
+// simulatedMargin returns the half-width that the simulations suggest for the fitted answer
+// to a query of these weights: t·√(mean squared error) + 1/2, where t is Student's for as
+// many degrees of freedom as there are simulations. No theorem stands behind it. It is false
+// where there are no simulations.
+func (r *Release) simulatedMargin(columns []int, weights []float64, confidence float64) (float64, bool) {
+	if len(r.simulated) == 0 {
+		return 0, false
+	}
+	squares := 0.0
+	for b := range r.simulated {
+		e := 0.0
+		for c, v := range r.errorMarginal(b, columns) {
+			e += weights[c] * v
+		}
+		squares += e * e
+	}
+	return student(len(r.simulated), confidence)*math.Sqrt(squares/float64(len(r.simulated))) + 0.5, true
+}
+
+// student returns t with P(|T| <= t) = confidence for Student's law of an even number of
+// degrees of freedom, whose distribution function is a finite sum (Abramowitz and Stegun,
+// 26.7.4).
+func student(freedom int, confidence float64) float64 {
+	within := func(t float64) float64 {
+		theta := math.Atan(t / math.Sqrt(float64(freedom)))
+		term, sum := 1.0, 1.0
+		for k := 2; k < freedom; k += 2 {
+			term *= float64(k-1) / float64(k) * math.Cos(theta) * math.Cos(theta)
+			sum += term
+		}
+		return math.Sin(theta) * sum
+	}
+	low, high := 0.0, 1.0
+	for within(high) < confidence && high < 1e12 {
+		high *= 2
+	}
+	for range 100 {
+		if mid := (low + high) / 2; within(mid) < confidence {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
+}

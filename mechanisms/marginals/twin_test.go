@@ -1,0 +1,240 @@
+package marginals
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"dpsql/noise"
+)
+
+// leastSquares solves the normal equations of Σ_S ‖M_S x − y_S‖² by elimination, as a
+// textbook has it, with a touch of ridge in place of a pseudo-inverse. It returns qᵀx and
+// qᵀ(MᵀM)⁻¹q. It is the naive twin of unbiased.
+func leastSquares(sizes []int, sets [][]int, noisy [][]int64, q []float64) (estimate, squares float64) {
+	s, _ := newShape(sizes, 1<<20)
+	n := s.cells
+	a := make([][]float64, n) // MᵀM + ridge, then Mᵀy and q
+	const ridge = 1e-9
+	for i := range a {
+		a[i] = make([]float64, n+2)
+		a[i][i], a[i][n+1] = ridge, q[i]
+	}
+	for k, set := range sets {
+		l := s.layout(set)
+		for i := range n {
+			of := l.outer[i/s.inner] + l.inner[i%s.inner]
+			a[i][n] += float64(noisy[k][of])
+			for j := range n {
+				if l.outer[j/s.inner]+l.inner[j%s.inner] == of {
+					a[i][j]++
+				}
+			}
+		}
+	}
+	eliminate(a)
+	for i := range n {
+		estimate += q[i] * a[i][n]
+		squares += q[i] * a[i][n+1]
+	}
+	return estimate, squares
+}
+
+// eliminate solves the equations whose matrix is the square on the left, by Gauss and
+// Jordan's method with pivots; what stands to its right becomes the solutions.
+func eliminate(a [][]float64) {
+	for c := range a {
+		pivot := c
+		for i := c; i < len(a); i++ {
+			if math.Abs(a[i][c]) > math.Abs(a[pivot][c]) {
+				pivot = i
+			}
+		}
+		a[c], a[pivot] = a[pivot], a[c]
+		for i := range a {
+			if i == c {
+				continue
+			}
+			f := a[i][c] / a[c][c]
+			for j := c; j < len(a[i]); j++ {
+				a[i][j] -= f * a[c][j]
+			}
+		}
+	}
+	for c := range a {
+		for j := len(a); j < len(a[c]); j++ {
+			a[c][j] /= a[c][c]
+		}
+	}
+}
+
+// randomCase draws a small universe, sets of columns and a table.
+func randomCase(random *rand.Rand) (sizes []int, sets [][]int, table []int64) {
+	for range 2 + random.IntN(3) {
+		sizes = append(sizes, 1+random.IntN(4))
+	}
+	for range 1 + random.IntN(4) {
+		var set []int
+		for c := range sizes {
+			if random.IntN(2) == 0 {
+				set = append(set, c)
+			}
+		}
+		sets = append(sets, set)
+	}
+	table = make([]int64, product(sizes))
+	for i := range table {
+		if random.IntN(3) > 0 {
+			table[i] = random.Int64N(100)
+		}
+	}
+	return sizes, maximal(sets), table
+}
+
+// TestLeastSquaresAgainstNaive compares the closed form with the normal equations on
+// random tables, sets of marginals and weights.
+func TestLeastSquaresAgainstNaive(t *testing.T) {
+	random := seeded(t)
+	for range 60 {
+		sizes, sets, table := randomCase(random)
+		u := universe(t, sizes...)
+		r := build(t, u, params(t, sets, big.NewRat(25, 1)), table)
+		set := sets[random.IntN(len(sets))]
+		l := r.shape.layout(set)
+		weights, q := make([]float64, l.size), make([]float64, r.shape.cells)
+		for c := range weights {
+			weights[c] = float64(random.IntN(3))
+		}
+		for i := range q {
+			q[i] = weights[l.outer[i/r.shape.inner]+l.inner[i%r.shape.inner]]
+		}
+		estimate, squares := leastSquares(sizes, sets, r.noisy, q)
+		got, variance, ok := r.unbiased(set, weights)
+		if !ok || math.Abs(got-estimate) > 1e-5*(1+math.Abs(estimate)) || math.Abs(variance-25*squares) > 1e-5*(1+25*squares) {
+			t.Errorf("%v of %v, set %v: %v ± √%v, %v, want %v ± √%v", sets, sizes, set, got, variance, ok, estimate, 25*squares)
+		}
+		if consistent := r.consistent(set); math.Abs(dot(consistent, weights)-got) > 1e-9*(1+math.Abs(got)) {
+			t.Errorf("the marginal over %v says %v, its query %v", set, dot(consistent, weights), got)
+		}
+	}
+}
+
+func dot(a, b []float64) (sum float64) {
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+// TestStageIsOptimal checks the conditions of the minimum that a stage finds: at each cell
+// of the table λ·ln(z/x) + Σ_A (M_A z − y_A)/σ_A² = 0, up to the distance it ends at.
+func TestStageIsOptimal(t *testing.T) {
+	random := seeded(t)
+	for range 30 {
+		sizes := []int{2 + random.IntN(3), 2 + random.IntN(3), 2 + random.IntN(3)}
+		s, _ := newShape(sizes, 1000)
+		var marginals []observed
+		for _, set := range [][]int{{0, 1}, {1, 2}, {0, 2}} {
+			m := observed{columns: set, cells: make([]float64, product(within(sizes, set))), variance: 1 + random.Float64()*20}
+			for c := range m.cells {
+				m.cells[c] = math.Round(random.NormFloat64()*30 + 40)
+			}
+			marginals = append(marginals, m)
+		}
+		st := newStage(s, marginals)
+		st.lambda = 0.01 + random.Float64()
+		x := make([]float64, s.cells)
+		for i := range x {
+			x[i] = 1 + 10*random.Float64()
+		}
+		z := slices.Clone(x)
+		went, err := st.solve(t.Context(), z, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 200 { // a stage ends after 100 sweeps
+			if i > 0 && went.Distance < 1e-12 {
+				break
+			}
+			if went, err = st.solve(t.Context(), z, 1e-12); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range z {
+			gradient, scale := st.lambda*math.Log(z[i]/x[i]), 0.0
+			for k, l := range st.layouts {
+				sums := make([]float64, l.size)
+				sum(&l, z, sums)
+				c := l.outer[i/s.inner] + l.inner[i%s.inner]
+				term := (sums[c] - marginals[k].cells[c]) / marginals[k].variance
+				gradient, scale = gradient+term, scale+math.Abs(term)
+			}
+			if math.Abs(gradient) > 1e-9*(1+scale) {
+				t.Errorf("%v: the gradient at cell %d is %v of terms of %v, at a distance of %v", sizes, i, gradient, scale, went.Distance)
+				break
+			}
+		}
+	}
+}
+
+// TestOmega holds logOmega to its equation.
+func TestOmega(t *testing.T) {
+	for z := -2000.0; z < 1e7; z += 0.37 + math.Abs(z)/50 {
+		v := logOmega(z)
+		if got := v + math.Exp(v); !(math.Abs(got-z) <= 1e-12*(1+math.Abs(z))) {
+			t.Errorf("ln ω(%v) = %v, but the equation has %v", z, v, got)
+		}
+	}
+}
+
+// TestMarginsAreTheorems compares margins of sums of discrete Gaussians with the exact
+// law of such a sum, found by convolution.
+func TestMarginsAreTheorems(t *testing.T) {
+	for _, c := range []struct {
+		sigma2 int64
+		terms  int
+	}{{1, 1}, {1, 5}, {4, 3}, {20, 1}, {20, 8}, {357, 1}, {357, 4}} {
+		law, err := noise.NewGaussian(big.NewRat(c.sigma2, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, confidence := range []float64{0.5, 0.9, 0.95, 0.999} {
+			w := gaussianMargin(float64(c.sigma2), float64(c.terms), 1e5, confidence)
+			if got := sumWithin(law, c.terms, math.Floor(w)); got < confidence {
+				t.Errorf("%d coordinates of %v lie within %v with probability %v, want %v", c.terms, law, w, got, confidence)
+			}
+			deviation := math.Sqrt(float64(c.sigma2) * float64(c.terms))
+			if narrowest := math.Sqrt2 * math.Erfinv(confidence) * deviation; c.sigma2 > 300 && confidence >= 0.9 && w > 1.06*narrowest {
+				t.Errorf("%d coordinates of %v: %v, where a normal law has %v", c.terms, law, w, narrowest)
+			}
+		}
+	}
+}
+
+// sumWithin returns P(|X₁ + … + Xₙ| <= w) for independent draws of a law.
+func sumWithin(law noise.Law, n int, w float64) float64 {
+	reach := int(12 * math.Sqrt(law.Variance()))
+	one := make([]float64, 2*reach+1)
+	for k := range one {
+		one[k] = law.Tail(int64(k-reach)) - law.Tail(int64(k-reach+1))
+	}
+	all := one
+	for range n - 1 {
+		next := make([]float64, len(all)+len(one)-1)
+		for i, p := range all {
+			for j, q := range one {
+				next[i+j] += p * q
+			}
+		}
+		all = next
+	}
+	inside := 0.0
+	for i, p := range all {
+		if math.Abs(float64(i-n*reach)) <= w {
+			inside += p
+		}
+	}
+	return inside
+}
