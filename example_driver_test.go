@@ -20,7 +20,7 @@ func Example_dataSourceName() {
 	path, remove := clinic()
 	defer remove()
 	db, err := sql.Open("dpsql", path+"?role=analyst&readonly=true&busy_timeout=2s"+
-		"&mechanism=projection&accuracy=50&confidence=0.99&clamp=on&unverified=off")
+		"&mechanism=projection&accuracy=50&confidence=0.99&clamp=on&unverified=off&margins=proven")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type Release struct {
 	TableID    int64
 	Table      string // the table's name; filled in when read
 	Columns    []int  // the table's columns it covers, ascending; nil for all
-	Using      string // "projection" or "smw"
+	Using      string // "projection", "marginals" or "smw"
 	Params     json.RawMessage
 	Epsilon    accounting.Epsilon
 	Delta      accounting.Delta

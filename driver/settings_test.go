@@ -18,6 +18,7 @@ var badSettings = map[string][]string{
 	"confidence": {"0", "1", "95", "-0.5", "nan", "high", ""},
 	"clamp":      {"maybe", "2", ""},
 	"unverified": {"maybe", "2", ""},
+	"margins":    {"exact", ""},
 }
 
 // A SET that is refused leaves a connection as it was.

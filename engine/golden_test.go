@@ -46,6 +46,7 @@ var ways = []way{
 		budget: largeBudget},
 	{name: "dense", declare: []string{goldenRelease(`transform = dense, rows = 512`)}, begin: []string{`SET confidence = 0.999999`},
 		inexact: "a dense sketch spreads every record over all of its rows"},
+	{name: "marginals", declare: []string{goldenMarginals(`degree = 4, estimate = unbiased`)}},
 	{name: "smw, classes", declare: []string{goldenMechanism(`classes`)}, budget: largeBudget,
 		inexact: "what does not fire is answered by the hypothesis, which is within the threshold"},
 	{name: "smw, uniform", declare: []string{goldenMechanism(`uniform`)}, budget: largeBudget,
@@ -69,6 +70,10 @@ const (
 
 func goldenRelease(with string) string {
 	return `CREATE RELEASE cells ON visits (sex, age, town, score) USING PROJECTION WITH (epsilon = 1, ` + with + `)`
+}
+
+func goldenMarginals(with string) string {
+	return `CREATE RELEASE cells ON visits (sex, age, town, score) USING MARGINALS WITH (epsilon = 1, delta = 1e-7, ` + with + `)`
 }
 
 func goldenMechanism(prior string) string {

@@ -18,6 +18,7 @@ var badSettings = map[string][]string{
 	"confidence": {`0`, `1`, `95`, `-0.5`, `nan`, `1e-999`, `0.99999999999999999999`, `default`, `'high'`, `''`},
 	"clamp":      {`maybe`, `2`, `-1`, `0.5`, `''`},
 	"unverified": {`maybe`, `2`, `-1`, `0.5`, `''`},
+	"margins":    {`exact`, `on`, `1`, `''`},
 	"colour":     {`on`, `0.5`},
 }
 

@@ -145,7 +145,18 @@ func showReleases(v *view.View) *Result {
 
 // method describes how a release was made.
 func method(r *catalog.Release) string {
-	if r.Using == "smw" {
+	switch r.Using {
+	case "marginals":
+		var p stored.MarginalsAbout
+		if json.Unmarshal(r.Params, &p) != nil {
+			return r.Using
+		}
+		settled := ""
+		if !p.Settled {
+			settled = ", not settled"
+		}
+		return fmt.Sprintf("%s%s, %s noise", p.Shape(), settled, p.Law)
+	case "smw":
 		var p stored.HypothesisAbout
 		if json.Unmarshal(r.Params, &p) != nil {
 			return r.Using

@@ -21,7 +21,7 @@ import (
 // clauses are the words of a SELECT and of declarations that no error lists.
 var clauses = strings.Fields(`WITH DISTINCT AS FROM WHERE AND OR NOT IN IS NULL ISNULL NOTNULL TRUE FALSE BETWEEN LIKE ESCAPE GLOB
 	CASE WHEN THEN ELSE END GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET JOIN INNER CROSS ON MARGIN
-	PUBLIC PRIVATE TABLE RELEASE MECHANISM SOURCE POSTGRES IF EXISTS INTEGER INT TEXT REAL STEP USING PROJECTION SMW TO`)
+	PUBLIC PRIVATE TABLE RELEASE MECHANISM SOURCE POSTGRES IF EXISTS INTEGER INT TEXT REAL STEP USING PROJECTION MARGINALS SMW TO`)
 
 // builtins are functions of SQLite. Those that the parser knows must be
 // documented.
@@ -41,6 +41,8 @@ var asked = []string{
 	"CREATE SOURCE s USING POSTGRES WITH (dsn_env = V, nothing = 1)",
 	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, nothing = 1)",
 	"CREATE RELEASE r ON visits (sex) USING SMW WITH (epsilon = 1, nothing = 1)",
+	"CREATE RELEASE r ON visits (sex) USING MARGINALS WITH (epsilon = 1, nothing = 1)",
+	"CREATE RELEASE r ON visits (sex) USING MARGINALS WITH (epsilon = 1, delta = 1e-9, estimate = nothing)",
 	"CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 1, nothing = 1)",
 	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, transform = nothing)",
 	"CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 1, heavy = nothing)",

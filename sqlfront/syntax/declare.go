@@ -140,7 +140,7 @@ func (p *parser) createRelease() (*CreateRelease, error) {
 	return s, err
 }
 
-// using parses USING PROJECTION or USING SMW.
+// using parses USING and the name of an algorithm.
 func (p *parser) using() (Algorithm, error) {
 	if err := p.expect("USING"); err != nil {
 		return "", err
@@ -148,21 +148,23 @@ func (p *parser) using() (Algorithm, error) {
 	switch t := p.peek(); {
 	case p.accept("PROJECTION"):
 		return Projection, nil
+	case p.accept("MARGINALS"):
+		return Marginals, nil
 	case p.accept("SMW"):
 		return SMW, nil
 	case t.Kind == KindWord && !reserved[t.Upper]:
 		return "", sqlerr.New(sqlerr.Invalid, "there is no algorithm %s", Excerpt(t.Text, 40)).
-			WithHint("the algorithms are PROJECTION and SMW").At(t.Position)
+			WithHint("the algorithms are PROJECTION, MARGINALS and SMW").At(t.Position)
 	}
-	return "", p.unexpected("PROJECTION or SMW")
+	return "", p.unexpected("PROJECTION, MARGINALS or SMW")
 }
 
 // mechanism turns the syntax that releases and mechanisms share into a
 // mechanism's.
 func mechanism(r *CreateRelease) (Statement, error) {
 	if r.Using != SMW {
-		return nil, sqlerr.New(sqlerr.Unsupported, "a mechanism that uses PROJECTION is outside the dialect").
-			WithHint("write CREATE RELEASE %s ON … USING PROJECTION, or USING SMW", r.Name.Text).At(r.Name.Position)
+		return nil, sqlerr.New(sqlerr.Unsupported, "a mechanism that uses %s is outside the dialect", strings.ToUpper(string(r.Using))).
+			WithHint("write CREATE RELEASE %s ON … USING %[2]s, or USING SMW", r.Name.Text, strings.ToUpper(string(r.Using))).At(r.Name.Position)
 	}
 	m := CreateMechanism(*r)
 	return &m, nil

@@ -97,6 +97,7 @@ type Algorithm string
 // The algorithms.
 const (
 	Projection Algorithm = "projection"
+	Marginals  Algorithm = "marginals"
 	SMW        Algorithm = "smw"
 )
 

@@ -204,6 +204,9 @@ SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3 AND sex = 'F';
 --> under dense:
 --> count | margin
 --> 52 | 117.0
+--> under marginals:
+--> count | margin
+--> 52 | 55.0
 --> under smw, classes:
 --> count | margin
 --> 52 | 25.0
@@ -225,6 +228,9 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> under dense:
 --> n | margin | s | margin
 --> 149 | 321.0 | 906 | 1715.0
+--> under marginals:
+--> n | margin | s | margin
+--> 180 | 152.0 | 750 | 811.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.061 together; the interactive budget left pays for 68 such statements

@@ -27,6 +27,11 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE sex = 'F' AND age BETWEEN 3 AND 4;
 --> 'cells' | 'projection' | 'sex, age, town, +1' | '56' | 165.0 | '0' | 'chosen; dense, 512 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.0047' | 'not: SET accuracy = 50 buys it; 17 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, +1' | '56' | 78.0 | '0' | 'chosen; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, +1' | '56' | 25.0 | '0' | 'chosen'
@@ -68,6 +73,12 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE zip = '15213' AND age = 3;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
 --> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.0047' | 'not: SET accuracy = 50 buys it; 17 left'
+--> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
+--> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under smw, classes; smw, uniform:
@@ -120,6 +131,12 @@ EXPLAIN SELECT sex, COUNT(*), AVG(age) FROM visits GROUP BY sex;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '369 to 1974' | '0' | 'chosen for 6 of 6 queries'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0095' | 'not: SET accuracy = 50 buys it'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, score' | '252 to 280' | '175 to 937' | '0' | 'chosen for 6 of 6 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0015' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under smw, classes:
@@ -186,6 +203,12 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE (age + score) % 2 = 1;
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.11' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, +1' | '372' | 202.0 | '0' | 'not: beyond SET accuracy = 10; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
+--> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, +1' | '372' | 25.0 | '0' | 'not: beyond SET accuracy = 10'
@@ -239,6 +262,12 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 202.0 | '0' | 'not: SET mechanism = nothing; dense, 512 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.11' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
+--> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, +1' | '84' | 96.0 | '0' | 'not: SET mechanism = nothing; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'not: SET mechanism = nothing; 4 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under smw, classes:
@@ -308,6 +337,12 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.11' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, +1' | '84' | 96.0 | '0' | 'not: SET mechanism = direct; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
+--> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, +1' | '84' | 25.0 | '0' | 'not: SET mechanism = direct'
@@ -353,6 +388,12 @@ EXPLAIN SELECT sex, COUNT(*) FROM visits GROUP BY sex;
 --> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.11' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left (of 3 queries of the statement 3 cannot be answered)'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, score' | '280' | '175' | '0' | 'not: SET mechanism = direct'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017' | 'chosen for 3 of 3 queries'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, score' | '280' | '25' | '0' | 'not: SET mechanism = direct'
@@ -416,6 +457,12 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.11' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
+--> 'cells' | 'marginals' | 'sex, age, town, +1' | '84' | 96.0 | '0' | 'not: SET mechanism = direct; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '3 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
@@ -468,6 +515,11 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 4;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 202.0 | '0' | 'not: SET mechanism = direct; dense, 512 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.0047' | 'chosen; 17 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, +1' | '84' | 96.0 | '0' | 'not: SET mechanism = direct; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'chosen; 87 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note

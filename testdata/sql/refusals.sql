@@ -63,7 +63,7 @@ ATTACH 'x.db' AS x;
 --> hint: rows of a PostgreSQL database are reached by CREATE SOURCE
 SET colour = red;
 --> error unknown at 5: there is no setting colour
---> hint: the settings are mechanism, accuracy, confidence, clamp, unverified
+--> hint: the settings are mechanism, accuracy, confidence, clamp, unverified, margins
 SET accuracy = -1;
 --> error invalid at 5: accuracy must be a positive number of counts
 --> hint: SET accuracy = 50 asks for answers within ±50; SET accuracy = default buys nothing
@@ -84,7 +84,7 @@ CREATE RELEASE r ON visits (zip) USING PROJECTION WITH (epsilon = 0.1, transform
 --> hint: give rows = …, up to 1048576: privacy does not depend on it
 CREATE RELEASE r ON visits USING MAGIC WITH (epsilon = 1);
 --> error invalid at 34: there is no algorithm MAGIC
---> hint: the algorithms are PROJECTION and SMW
+--> hint: the algorithms are PROJECTION, MARGINALS and SMW
 CREATE RELEASE r ON visits (age) USING PROJECTION WITH (epsilon = 1, colour = red);
 --> error invalid at 70: there is no option colour here
 --> hint: the options are epsilon, delta, transform, rows, max_support, memory, heavy, clip, noise, queries, beta

@@ -46,6 +46,9 @@ SHOW RELEASES;
 --> under dense:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created
 --> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, dense, 512 rows, dgauss(680253277/65536) noise from the exact sampler' | '1' | '2.5e-7' | 65536 | 1924 | '(time)'
+--> under marginals:
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created
+--> 'cells' | 'visits' | 'sex, age, town, score' | '1 marginals of 840 cells, unbiased, dgauss(3136131255/134217728) noise' | '1' | '1e-7' | 840 | 2284 | '(time)'
 --> under smw, classes; smw, uniform; direct:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created
 --> under smw release:
@@ -84,6 +87,11 @@ SHOW BUDGET;
 --> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
 --> 'visits' | 'releases' | 'δ' | '5e-7' | '2.5e-7' | '2.5e-7' | '50 % left for releases'
 --> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 17 more direct answers within ±50 (99.9999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under marginals:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 110 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
 --> under smw, classes; smw, uniform:
 --> table | account | unit | total | spent | left | in words
 --> 'visits' | 'releases' | 'ε' | '500' | '0' | '500' | '100 % left for releases'
@@ -122,6 +130,10 @@ SHOW LEDGER;
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
 --> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '2.5e-7' | NULL | (hash)
+--> under marginals:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
 --> under smw, classes:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
@@ -148,6 +160,7 @@ SHOW SETTINGS;
 --> 'confidence' | '0.95'
 --> 'clamp' | 'off'
 --> 'unverified' | 'on'
+--> 'margins' | 'proven'
 --> under dense:
 --> setting | value
 --> 'mechanism' | 'auto'
@@ -155,6 +168,7 @@ SHOW SETTINGS;
 --> 'confidence' | '0.999999'
 --> 'clamp' | 'off'
 --> 'unverified' | 'on'
+--> 'margins' | 'proven'
 --> under direct:
 --> setting | value
 --> 'mechanism' | 'auto'
@@ -162,6 +176,7 @@ SHOW SETTINGS;
 --> 'confidence' | '0.95'
 --> 'clamp' | 'off'
 --> 'unverified' | 'on'
+--> 'margins' | 'proven'
 
 -- What is left, in words: of answers that are ever dearer.
 SET mechanism = direct;
@@ -215,6 +230,11 @@ SHOW BUDGET;
 --> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
 --> 'visits' | 'releases' | 'δ' | '5e-7' | '2.5e-7' | '2.5e-7' | '50 % left for releases'
 --> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 17 more direct answers within ±50 (99.9999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under marginals:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.071586674171483' | '0.011855043662192' | 'about 15 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
 --> under smw, classes; smw, uniform:
 --> table | account | unit | total | spent | left | in words
 --> 'visits' | 'releases' | 'ε' | '500' | '0' | '500' | '100 % left for releases'
@@ -259,6 +279,11 @@ SHOW BUDGET;
 --> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
 --> 'visits' | 'releases' | 'δ' | '5e-7' | '2.5e-7' | '2.5e-7' | '50 % left for releases'
 --> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 11 more direct answers within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under marginals:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.071586674171483' | '0.011855043662192' | '1 more direct answer within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
 --> under smw, classes; smw, uniform:
 --> table | account | unit | total | spent | left | in words
 --> 'visits' | 'releases' | 'ε' | '500' | '0' | '500' | '100 % left for releases'
@@ -312,6 +337,11 @@ SHOW BUDGET;
 --> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
 --> 'visits' | 'releases' | 'δ' | '5e-7' | '2.5e-7' | '2.5e-7' | '50 % left for releases'
 --> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.007984074186524' | '0.075457643647151' | 'about 10 more direct answers within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
+--> under marginals:
+--> table | account | unit | total | spent | left | in words
+--> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'
+--> 'visits' | 'releases' | 'δ' | '5e-7' | '1e-7' | '4e-7' | '80 % left for releases'
+--> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0.079570748358007' | '0.003870969475668' | 'too little for a direct answer within ±50 (99.9999999 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
 --> under smw, classes; smw, uniform:
 --> table | account | unit | total | spent | left | in words
 --> 'visits' | 'releases' | 'ε' | '500' | '0' | '500' | '100 % left for releases'

@@ -40,6 +40,11 @@ SHOW LEDGER;
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
 --> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '2.5e-7' | NULL | (hash)
 --> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.004687670417229' | (hash)
+--> under marginals:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
 --> under smw, classes:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
@@ -143,6 +148,14 @@ SHOW LEDGER;
 --> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.012833740281954' | (hash)
 --> 5 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.001184297711578' | (hash)
 --> 6 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.001184297711578' | (hash)
+--> under marginals:
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
 --> under smw, classes:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)

@@ -40,6 +40,9 @@ SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3;
 --> under dense:
 --> count | margin
 --> 34 | 106.0
+--> under marginals:
+--> count | margin
+--> 52 | 123.0
 --> under smw, classes:
 --> count | margin
 --> 52 | 29.0
@@ -70,7 +73,7 @@ SELECT COUNT(*) FROM visits WHERE age = 5;
 --> under dense:
 --> count
 --> 105
---> under smw, classes; smw, uniform; smw release:
+--> under marginals; smw, classes; smw, uniform; smw release:
 --> error uncovered at 0: no release or mechanism covers this query: the table has none
 --> hint: SET mechanism = auto tries every way
 --> under direct:
@@ -129,3 +132,4 @@ SHOW SETTINGS;
 --> 'confidence' | '0.99'
 --> 'clamp' | 'on'
 --> 'unverified' | 'off'
+--> 'margins' | 'proven'

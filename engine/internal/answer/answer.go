@@ -259,10 +259,11 @@ type Answer struct {
 	NotNull    []bool  // one a column: no value of it can be NULL
 	Confidence float64 // that a true value lies within its margin, each for itself
 	Via        string  // the release or mechanism, "direct", or "constant" for an empty query; several are joined by ", "
-	Mechanism  string  // "projection", "smw", "direct" or "constant"; several are joined by ", "
+	Mechanism  string  // "projection", "marginals", "smw", "direct" or "constant"; several are joined by ", "
 	Support    string  // m, the sparsity of the query, in decimal, or "infinite"; of several queries "least to largest"
 	Cost       Cost    // what this statement was charged
-	Verified   bool    // false when a mechanism answers past its last run: no margin is known
+	Verified   bool    // false if a value has no margin, as past a mechanism's last run
+	Simulated  bool    // margins follow from simulations: no theorem stands behind them
 	Released   bool    // releases alone answered, and no mechanism
 	Kept       Kept    // which rows of the table the answer is about
 }
@@ -282,20 +283,27 @@ type Cost struct {
 
 // Settings are the values of SET: how a session's queries are answered.
 type Settings struct {
-	Mechanism  string  // auto, smw, projection, direct, or the name of one release or mechanism
+	Mechanism  string  // auto, smw, projection, marginals, direct, or the name of one release or mechanism
 	Accuracy   float64 // counts; 0 when unset: nothing is bought
 	Confidence float64 // of the margins, in (0, 1)
 	Clamp      bool    // negative estimates become 0
 	Unverified bool    // answers past a mechanism's last run are given, marked
+	Margins    string  // proven, or simulated: narrower, where a release has simulations
 }
+
+// The kinds of margins.
+const (
+	Proven    = "proven"
+	Simulated = "simulated"
+)
 
 // DefaultSettings returns the settings of a new session.
 func DefaultSettings() Settings {
-	return Settings{Mechanism: "auto", Confidence: 0.95, Unverified: true}
+	return Settings{Mechanism: "auto", Confidence: 0.95, Unverified: true, Margins: Proven}
 }
 
 // SettingNames are the names SET knows, in the order SHOW SETTINGS lists them.
-var SettingNames = []string{"mechanism", "accuracy", "confidence", "clamp", "unverified"}
+var SettingNames = []string{"mechanism", "accuracy", "confidence", "clamp", "unverified", "margins"}
 
 // Set changes one setting, as SET name = value does. The value is the text that
 // stood in the statement. A value that is refused changes nothing.
@@ -321,6 +329,8 @@ func (s *Settings) assign(name, value string) (err error) {
 		s.Clamp, err = parseSwitch(value)
 	case "unverified":
 		s.Unverified, err = parseSwitch(value)
+	case "margins":
+		s.Margins = strings.ToLower(value)
 	default:
 		return sqlerr.New(sqlerr.Unknown, "there is no setting %s", name).
 			WithHint("the settings are %s", strings.Join(SettingNames, ", "))
@@ -341,14 +351,16 @@ func (s *Settings) Check() error {
 		return errAccuracy()
 	case !(s.Confidence > 0 && s.Confidence < 1):
 		return errConfidence()
+	case s.Margins != Proven && s.Margins != Simulated:
+		return sqlerr.New(sqlerr.Invalid, "margins must be proven or simulated")
 	}
 	return nil
 }
 
-// mechanismName keeps names as written and the four words in lower case.
+// mechanismName keeps names as written and the words in lower case.
 func mechanismName(value string) string {
 	switch w := strings.ToLower(value); w {
-	case "auto", "smw", "projection", "direct":
+	case "auto", "smw", "projection", "marginals", "direct":
 		return w
 	}
 	return value
@@ -407,6 +419,8 @@ func (s Settings) Get(name string) string {
 		return strconv.FormatFloat(s.Confidence, 'g', -1, 64)
 	case "clamp":
 		return onOff(s.Clamp)
+	case "margins":
+		return s.Margins
 	}
 	return onOff(s.Unverified)
 }

@@ -21,10 +21,11 @@ import (
 
 // Estimate is a private answer before it is written as a result.
 type Estimate struct {
-	Value    int64
-	Margin   float64                                   // half-width in counts at the confidence asked for
-	Verified bool                                      // whether a margin is known
-	at       func(confidence float64) (float64, error) // the half-width at another confidence
+	Value     int64
+	Margin    float64                                   // half-width in counts at the confidence asked for
+	Verified  bool                                      // whether a margin is known
+	at        func(confidence float64) (float64, error) // the half-width at another confidence
+	simulated func(confidence float64) (float64, bool)  // the half-width that simulations suggest; nil without
 }
 
 // origin says where a candidate's answer comes from. It alone decides whether the
@@ -46,7 +47,7 @@ const (
 type Candidate struct {
 	Origin  origin
 	Name    string           // the release or mechanism, or "direct"
-	Kind    string           // what SET mechanism calls it: "projection", "smw", "direct" or "constant"
+	Kind    string           // what SET mechanism calls it: "projection", "marginals", "smw", "direct" or "constant"
 	Columns []int            // the columns of the table that it uses; nil for all
 	support view.SupportSize // m over those columns
 	Margin  float64          // predicted half-width in counts at the session's confidence
@@ -89,7 +90,7 @@ func (c Candidate) Allowed(mechanism string) bool {
 	switch mechanism {
 	case "auto":
 		return true
-	case "smw", "projection", "direct":
+	case "smw", "projection", "marginals", "direct":
 		return c.Kind == mechanism || c.Origin == fromConstant
 	}
 	return query.SameName(c.Name, mechanism) || c.Origin == fromConstant
@@ -183,7 +184,7 @@ func uncovered(candidates []Candidate, r Request) error {
 // namesOne reports whether a value of SET mechanism is a name.
 func namesOne(mechanism string) bool {
 	switch mechanism {
-	case "auto", "smw", "projection", "direct":
+	case "auto", "smw", "projection", "marginals", "direct":
 		return false
 	}
 	return true

@@ -9,6 +9,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -44,6 +45,33 @@ func (s Sketch) note() string { return s.shape }
 func (s Sketch) predict(q query.Query, confidence float64) (float64, bool, error) {
 	m, err := s.Predict(q, confidence)
 	return math.Floor(m), true, err
+}
+
+// fitted adapts a release of marginals. It has a margin for the queries on the columns of
+// a measured one, which it rounds down, as a Sketch does. For these it has a simulated
+// margin, too: of others a simulation knows no more than the fit does.
+type fitted struct {
+	*marginals.Release
+	shape string
+}
+
+func (f fitted) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
+	a, err := f.Answer(ctx, q, confidence)
+	e := Estimate{Value: a.Value, Margin: math.Floor(a.Margin), Verified: a.Verified}
+	if a.Verified && err == nil && f.Simulates() {
+		e.simulated = func(confidence float64) (float64, bool) {
+			m, err := f.SimulatedMargin(q, confidence)
+			return math.Floor(m), err == nil
+		}
+	}
+	return e, err
+}
+
+func (f fitted) note() string { return f.shape }
+
+func (f fitted) predict(q query.Query, confidence float64) (float64, bool, error) {
+	m, ok, err := f.Predict(q, confidence)
+	return math.Floor(m), ok, err
 }
 
 // learned adapts a release built by SMW, whose margins are known beforehand.
@@ -107,9 +135,17 @@ func (db *Database) Load(ctx context.Context, t *view.Table, r *catalog.Release)
 }
 
 func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, error) {
-	if r.Using == "smw" {
+	switch r.Using {
+	case "smw":
 		h, err := stored.DecodeHypothesis(u, payload)
 		return learned{h}, err
+	case "marginals":
+		release, err := marginals.Unmarshal(u, payload)
+		var p stored.MarginalsAbout
+		if json.Unmarshal(r.Params, &p) != nil { // it is for people only
+			return fitted{release, ""}, err
+		}
+		return fitted{release, p.Shape()}, err
 	}
 	release, err := projection.Unmarshal(u, payload)
 	var p stored.ReleaseAbout

@@ -178,6 +178,7 @@ func (st *Statement) Result(answers []Estimate) *Result {
 	out.Answer.Released = st.released()
 	for _, e := range answers {
 		out.Answer.Verified = out.Answer.Verified && e.Verified
+		out.Answer.Simulated = out.Answer.Simulated || st.settings.Margins == Simulated && e.simulated != nil
 	}
 	return out
 }
@@ -186,7 +187,7 @@ func (st *Statement) Result(answers []Estimate) *Result {
 func (st *Statement) groups(answers []Estimate) []post.Group {
 	converted := make([]post.Answer, len(answers))
 	for i, e := range answers {
-		converted[i] = st.Asks[i].converted(e, st.settings.Clamp)
+		converted[i] = st.Asks[i].converted(e, st.settings)
 	}
 	slots := len(st.bound.Slots)
 	groups := make([]post.Group, len(st.bound.Groups))
@@ -201,14 +202,17 @@ func (st *Statement) groups(answers []Estimate) []post.Group {
 
 // converted returns an answer in the form from which rows are computed. Counts are not
 // negative, so clamping brings an answer no further from the truth.
-func (a *linear) converted(e Estimate, clamp bool) post.Answer {
+func (a *linear) converted(e Estimate, s Settings) post.Answer {
 	value := e.Value
-	if clamp {
+	if s.Clamp {
 		value = max(0, value)
 	}
 	return post.Answer{Value: value, HalfWidth: func(confidence float64) (float64, bool) {
 		if !e.Verified {
 			return 0, false
+		}
+		if s.Margins == Simulated && e.simulated != nil {
+			return e.simulated(confidence)
 		}
 		if confidence == a.Settings.Confidence {
 			return e.Margin, true

@@ -33,8 +33,16 @@ func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease)
 	if err != nil {
 		return nil, err
 	}
-	if st.Using == syntax.SMW {
+	switch st.Using {
+	case syntax.SMW:
 		return s.createSMWRelease(ctx, st, v, t, columns)
+	case syntax.Marginals:
+		p, err := s.planMarginals(ctx, st, v, t, columns)
+		if err != nil {
+			return nil, err
+		}
+		warnings, err := s.createMarginals(ctx, st.Name.Text, p)
+		return append(warnings, warnDelta(t, v.Accounts[t.Account])...), err
 	}
 	p, err := planProjection(st, v, t, columns)
 	if err != nil {
@@ -162,6 +170,13 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 			plan.Open, err = t.Undecided[names.Column], nil
 		}
 		plan.Cost, plan.MaxSupport = p.cost, p.request.MaxSupport
+		return plan, err
+	}
+	if st.Using == syntax.Marginals {
+		p, err := s.planMarginals(ctx, st, v, t, columns)
+		if err == nil {
+			plan.Cost, plan.MaxSupport = p.cost, p.universe.Size().Uint64()
+		}
 		return plan, err
 	}
 	p, err := planProjection(st, v, t, columns)

@@ -106,7 +106,11 @@ func (s *Statement) readClass(ctx context.Context, o *options, t *view.Table, co
 		return nil, sqlerr.New(sqlerr.Invalid, "a release built by SMW needs either a workload or free_columns").
 			WithHint("workload = 'queries.sql' or free_columns = 2")
 	case file != "":
-		return s.workload(ctx, file, t, columns)
+		queries, err := s.workload(ctx, file, t, columns)
+		if err != nil {
+			return nil, err
+		}
+		return stored.Workload(t.Over(columns), queries), nil
 	}
 	if i := t.FirstUndecided(columns); i >= 0 {
 		return nil, &sqlfront.UndecidedError{Column: i, Name: t.Columns[i].Name}
@@ -227,8 +231,8 @@ func (s *Statement) storeHypothesis(ctx context.Context, name string, t *view.Ta
 	})
 }
 
-// workload reads a file of SELECT statements over the table.
-func (s *Statement) workload(ctx context.Context, name string, t *view.Table, columns []int) (*stored.Class, error) {
+// workload reads the queries of a file of SELECT statements on the table.
+func (s *Statement) workload(ctx context.Context, name string, t *view.Table, columns []int) ([]query.Query, error) {
 	f, err := os.Open(s.Path(name))
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.IO, "cannot read the workload %s", name).WithHint("file names are relative to the script")
@@ -253,7 +257,7 @@ func (s *Statement) workload(ctx context.Context, name string, t *view.Table, co
 	if len(queries) == 0 || len(queries) > stored.MaxClass {
 		return nil, sqlerr.New(sqlerr.Invalid, "the workload has %d queries; it can have 1 to %d", len(queries), stored.MaxClass)
 	}
-	return stored.Workload(t.Over(columns), queries), nil
+	return queries, nil
 }
 
 // workloadQueries returns what a statement of a workload asks: one query, or

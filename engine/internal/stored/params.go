@@ -68,6 +68,20 @@ type ReleaseAbout struct {
 	Published int    `json:"published,omitempty"` // heavy cells that the release names
 }
 
+// MarginalsAbout describes a release of marginals in the catalog, for people.
+type MarginalsAbout struct {
+	Marginals int    `json:"marginals"` // how many were measured
+	Cells     int    `json:"cells"`     // of all of them
+	Law       string `json:"law"`
+	Estimate  string `json:"estimate"` // fitted or unbiased
+	Settled   bool   `json:"settled"`  // the fit ended near its optimum
+}
+
+// Shape describes in a few words what was measured.
+func (p MarginalsAbout) Shape() string {
+	return fmt.Sprintf("%d marginals of %d cells, %s", p.Marginals, p.Cells, p.Estimate)
+}
+
 // Shape describes in a few words what was chosen for a release.
 func (p ReleaseAbout) Shape() string {
 	text := fmt.Sprintf("%s, %d rows", p.Transform, p.Rows)

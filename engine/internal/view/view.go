@@ -270,7 +270,7 @@ func (v *View) NameFree(name syntax.Name, ifNotExists, same bool) (done bool, er
 		return false, sqlerr.New(sqlerr.Invalid, "the name %s is taken", name.Text).
 			WithHint("releases and mechanisms share one list of names").At(name.Position)
 	}
-	for _, word := range []string{"auto", "smw", "projection", "direct", "constant"} {
+	for _, word := range []string{"auto", "smw", "projection", "marginals", "direct", "constant"} {
 		if query.SameName(name.Text, word) {
 			return false, sqlerr.New(sqlerr.Invalid, "%s means something else in SET mechanism", name.Text).At(name.Position)
 		}

@@ -40,6 +40,9 @@ func margin(a *engine.Answer) string {
 	default:
 		text = fmt.Sprintf("± %s to %s at %s", roundUp(low), roundUp(high), percent(a.Confidence))
 	}
+	if a.Simulated {
+		text += ", simulated"
+	}
 	if !a.Verified {
 		text += ", some unverified: no error bar"
 	}

@@ -117,6 +117,7 @@ type jsonAnswer struct {
 	Columns    []string        `json:"columns"`
 	Rows       [][]any         `json:"rows"`
 	Margins    [][]any         `json:"margins"`
+	Simulated  bool            `json:"simulated,omitempty"` // no theorem stands behind the margins
 	Confidence any             `json:"confidence"`
 	Via        string          `json:"via"`
 	Mechanism  string          `json:"mechanism"`
@@ -148,7 +149,7 @@ func writeJSON(w io.Writer, r *engine.Result) error {
 	}
 	answer := jsonAnswer{
 		Columns: rows.Columns, Rows: rows.Rows, Warnings: r.Warnings,
-		Confidence: finite(a.Confidence), Via: a.Via, Mechanism: a.Mechanism, Support: jsonSupport(a.Support),
+		Simulated: a.Simulated, Confidence: finite(a.Confidence), Via: a.Via, Mechanism: a.Mechanism, Support: jsonSupport(a.Support),
 		Cost: jsonCost{finite(a.Cost.Epsilon), finite(a.Cost.Rho)},
 	}
 	if a.Margins != nil {

@@ -1,0 +1,163 @@
+package declare
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"math/big"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/marginals"
+	"dpsql/noise"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// defaultDegree is the number of columns of a marginal where none is given.
+const defaultDegree = 3
+
+// marginalsPlan is a release of marginals before it is paid for. Planning spends nothing.
+type marginalsPlan struct {
+	table    *view.Table
+	columns  []int
+	universe *query.Universe
+	params   marginals.Params
+	cost     accounting.Amount
+}
+
+// planMarginals chooses the marginals and the noise from the options and public sizes.
+func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (marginalsPlan, error) {
+	o := newOptions(st.Options, "epsilon", "delta", "degree", "workload", "max_cells", "estimate")
+	p := marginalsPlan{table: t, columns: columns, universe: t.Over(columns)}
+	p.cost.Epsilon = o.epsilon()
+	var given bool
+	if p.cost.Delta, given = o.delta(); !given {
+		p.cost.Delta = deltaShare(v.Accounts[t.Account], p.cost.Epsilon)
+	}
+	degree, file := int(o.integer("degree", defaultDegree, 1, marginals.MostDegree)), o.file("workload")
+	maxCells := int(o.integer("max_cells", marginals.DefaultCells, 1, marginals.MostTable))
+	p.params.Unbiased = o.word("estimate", "fitted", "unbiased") == "unbiased"
+	if file != "" {
+		o.refuse("beside workload", "degree")
+	}
+	if err := o.done(); err != nil {
+		return p, err
+	}
+	if p.cost.Delta == 0 {
+		return p, sqlerr.New(sqlerr.Invalid, "a release of marginals needs a delta").
+			WithHint("give the table a delta, or use PROJECTION, which needs none")
+	}
+	if size := p.universe.Size(); size == nil || !size.IsInt64() || size.Int64() > marginals.MostTable {
+		return p, tooManyForMarginals(p.universe)
+	}
+	wanted := marginals.OfDegree(p.universe, degree)
+	if file != "" {
+		queries, err := s.workload(ctx, file, t, columns)
+		if err != nil {
+			return p, err
+		}
+		wanted = nil
+		for _, q := range queries {
+			wanted = append(wanted, q.Columns())
+		}
+	}
+	var err error
+	if p.params.Sets, err = marginals.Select(p.universe, wanted, maxCells); err != nil {
+		return p, err
+	}
+	return p, p.calibrate()
+}
+
+// calibrate chooses the noise. A unit of at most L rows moves the counts of one
+// marginal by at most L in ℓ2, as it does when all its rows are in one cell, and the
+// vector of all K marginals by √K·L.
+func (p *marginalsPlan) calibrate() error {
+	squared := new(big.Int).Mul(big.NewInt(p.table.Sensitivity()), big.NewInt(p.table.Sensitivity()))
+	squared.Mul(squared, big.NewInt(int64(len(p.params.Sets))))
+	if !squared.IsInt64() {
+		return sqlerr.New(sqlerr.Unsupported, "marginals cannot be measured for units of %d rows", p.table.Sensitivity()).
+			WithHint("use a smaller max_rows")
+	}
+	sigma2, err := accounting.DiscreteSigmaSquared(p.cost.Epsilon, p.cost.Delta,
+		accounting.Vector{Dimensions: int64(p.params.Cells(p.universe)), SquaredSensitivity: squared.Int64()})
+	if err != nil {
+		return err
+	}
+	p.params.Sigma2, _ = sigma2.Float64()
+	p.params.Law, err = noise.NewGaussian(sigma2)
+	return err
+}
+
+func tooManyForMarginals(u *query.Universe) error {
+	records := "infinitely many"
+	if size := u.Size(); size != nil {
+		records = size.String()
+	}
+	return sqlerr.New(sqlerr.Unsupported, "a release of marginals is fitted over at most %d possible records, and the columns have %s",
+		marginals.MostTable, records).WithHint("name fewer columns, or columns of fewer values")
+}
+
+// createMarginals pays for a release of marginals, measures, fits and stores it. It is one
+// (ε, δ)-differentially private step: one vector of discrete Gaussian noise.
+func (s *Statement) createMarginals(ctx context.Context, name string, p marginalsPlan) (warnings []string, err error) {
+	steps := &buildSteps{report: s.Progress}
+	var measured *marginals.Measurement
+	err = s.Rows.OnSnapshot(ctx, p.table, func(sn *rows.Snapshot) error {
+		paid, err := s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, "create release", name, p.cost)
+		if err != nil {
+			return err
+		}
+		steps.read(0, 1)
+		var cells *source.Histogram
+		if cells, err = sn.Cells(ctx, paid, p.columns, query.NewCoder(p.universe, [16]byte{}), math.MaxInt, steps.read); err != nil {
+			return err
+		}
+		measured, err = marginals.Measure(p.universe, p.params, cells.All())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx) // it is paid for, and all is read: keep it
+	steps.done(1)
+	release, err := measured.Perturb(ctx, s.Random())
+	if err != nil {
+		return nil, err
+	}
+	if !p.params.Unbiased {
+		if err := release.Simulate(ctx, s.Random); err != nil {
+			return nil, err
+		}
+	}
+	steps.done(2)
+	if !marginals.Converged(release.Stages()) {
+		warnings = append(warnings, "the fit ended before it settled: estimates may err more than they need to; their error bars hold")
+	}
+	return warnings, s.storeMarginals(ctx, name, p, release)
+}
+
+func (s *Statement) storeMarginals(ctx context.Context, name string, p marginalsPlan, release *marginals.Release) error {
+	payload, err := release.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	about := stored.MarginalsAbout{Marginals: len(p.params.Sets), Cells: p.params.Cells(p.universe), Law: p.params.Law.String(),
+		Estimate: "fitted", Settled: marginals.Converged(release.Stages())}
+	if p.params.Unbiased {
+		about.Estimate = "unbiased"
+	}
+	params, err := json.Marshal(about)
+	if err != nil {
+		return err
+	}
+	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
+		return tx.AddRelease(&catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: "marginals",
+			Params: params, Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.universe.Size().Uint64()}, payload)
+	})
+}

@@ -1,0 +1,113 @@
+package engine_test
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// TestMarginals builds a release of marginals, asks it, exports it and asks the copy.
+//
+// The noise has σ = 29 a cell. A proven margin at a confidence of 1 − 1e-9 misses with
+// less than that probability, and 8 are compared.
+func TestMarginals(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE low ON admissions (sex, age, diagnosis) USING MARGINALS WITH (epsilon = 1, delta = 1e-7, degree = 2)`)
+	if n := strings.Count(ledger(t, s), "create release"); n != 1 {
+		t.Errorf("the ledger has %d lines of the release", n)
+	}
+	must(t, s, `SET confidence = 0.999999999`)
+	asked := []struct {
+		text string
+		true int64
+	}{
+		{`SELECT COUNT(*) FROM admissions WHERE sex = 'F'`, 2000},
+		{`SELECT COUNT(*) FROM admissions WHERE age < 50`, 2000},
+		{`SELECT COUNT(*) FROM admissions WHERE age < 50 AND sex = 'M'`, 1000},
+		{`SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E10' AND sex = 'F'`, 667},
+	}
+	var answers []string
+	for _, c := range asked {
+		r := must(t, s, c.text)
+		margin, ok := r.Answer.Margins[0][0].(float64)
+		if off := math.Abs(float64(r.Rows[0][0].(int64) - c.true)); !ok || off > margin || r.Answer.Simulated {
+			t.Errorf("%s: %v ± %v, want %d", c.text, r.Rows, r.Answer.Margins, c.true)
+		}
+		answers = append(answers, fmt.Sprint(r.Rows, r.Answer.Margins))
+	}
+	path := filepath.Join(t.TempDir(), "public.db")
+	must(t, s, `EXPORT RELEASE low TO '`+path+`'`)
+	public := open(t, path, engine.Options{}).NewSession()
+	must(t, public, `SET confidence = 0.999999999`)
+	for i, c := range asked {
+		r := must(t, public, c.text)
+		if got := fmt.Sprint(r.Rows, r.Answer.Margins); got != answers[i] {
+			t.Errorf("%s: %s in the exported file, %s before", c.text, got, answers[i])
+		}
+	}
+}
+
+// TestMarginsOfKinds compares the two kinds of margins of one answer, and asks for columns
+// that no marginal has together.
+func TestMarginsOfKinds(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE low ON admissions (sex, age, diagnosis) USING MARGINALS WITH (epsilon = 1, delta = 1e-7, degree = 2)`)
+	const pair, triple = `SELECT COUNT(*) FROM admissions WHERE age = 20 AND sex = 'M'`, `SELECT COUNT(*) FROM admissions WHERE age = 20 AND sex = 'M' AND diagnosis = 'E10'`
+	proven := must(t, s, pair)
+	must(t, s, `SET margins = simulated`)
+	simulated := must(t, s, pair)
+	if fmt.Sprint(proven.Rows) != fmt.Sprint(simulated.Rows) {
+		t.Errorf("the margins change the answer from %v to %v", proven.Rows, simulated.Rows)
+	}
+	if p, q := proven.Answer.Margins[0][0].(float64), simulated.Answer.Margins[0][0].(float64); !(q < p) || proven.Answer.Simulated || !simulated.Answer.Simulated {
+		t.Errorf("± %v proven, ± %v simulated; they say simulated %v and %v", p, q, proven.Answer.Simulated, simulated.Answer.Simulated)
+	}
+	if r := must(t, s, triple); r.Answer.Verified || r.Answer.Margins[0][0] != nil || r.Answer.Simulated {
+		t.Errorf("three columns: %v ± %v, verified %v", r.Rows, r.Answer.Margins, r.Answer.Verified)
+	}
+	must(t, s, `SET unverified = off`)
+	if _, err := s.Exec(t.Context(), triple, nil); sqlerr.CodeOf(err) != sqlerr.Uncovered {
+		t.Errorf("three columns, with unverified = off: %v", err)
+	}
+	// SET accuracy asks for proven margins: the simulated one would do.
+	must(t, s, `SET accuracy = `+fmt.Sprint(simulated.Answer.Margins[0][0].(float64)+1))
+	if r := must(t, s, pair); r.Answer.Mechanism != "direct" {
+		t.Errorf("answered by %s ± %v", r.Answer.Via, r.Answer.Margins)
+	}
+}
+
+// TestMarginalsAreRefused tries statements that cannot be built, which charge nothing.
+func TestMarginalsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	before := ledger(t, s)
+	for _, c := range []struct {
+		code sqlerr.Code
+		text string
+	}{
+		{sqlerr.Unsupported, `CREATE RELEASE r ON admissions USING MARGINALS WITH (epsilon = 1)`}, // zip has no domain
+		{sqlerr.Invalid, `CREATE RELEASE r ON admissions (sex) USING MARGINALS`},
+		{sqlerr.Invalid, `CREATE RELEASE r ON admissions (sex) USING MARGINALS WITH (epsilon = 1, delta = 0)`},
+		{sqlerr.Invalid, `CREATE RELEASE r ON admissions (sex) USING MARGINALS WITH (epsilon = 1, degree = 9)`},
+		{sqlerr.Invalid, `CREATE RELEASE r ON admissions (sex) USING MARGINALS WITH (epsilon = 1, degree = 2, workload = 'w.sql')`},
+		{sqlerr.IO, `CREATE RELEASE r ON admissions (sex) USING MARGINALS WITH (epsilon = 1, workload = 'nowhere.sql')`},
+		{sqlerr.Invalid, `CREATE RELEASE r ON admissions (sex) USING MARGINALS WITH (epsilon = 1, transform = identity)`},
+		{sqlerr.Budget, `CREATE RELEASE r ON admissions (sex) USING MARGINALS WITH (epsilon = 3)`},
+		{sqlerr.Unsupported, `CREATE MECHANISM r ON admissions (sex) USING MARGINALS WITH (epsilon = 1)`},
+		{sqlerr.Invalid, `CREATE RELEASE marginals ON admissions (sex) USING MARGINALS WITH (epsilon = 1)`},
+	} {
+		if _, err := s.Exec(t.Context(), c.text, nil); sqlerr.CodeOf(err) != c.code {
+			t.Errorf("%s\n%v, want %s", c.text, err, c.code)
+		}
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("the ledger was\n%s\nand is\n%s", before, after)
+	}
+}
