@@ -43,6 +43,7 @@ func Example_dataSourceName() {
 	// confidence 0.99
 	// clamp on
 	// unverified off
+	// margins proven
 }
 
 // A grouped answer is a row a group; a declared NULL is a group, too.

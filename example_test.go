@@ -108,6 +108,7 @@ func Example_settings() {
 	// confidence 0.99
 	// clamp off
 	// unverified on
+	// margins proven
 }
 
 // Errors carry a code for programs and a hint for people.
