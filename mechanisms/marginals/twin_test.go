@@ -10,64 +10,71 @@ import (
 	"dpsql/noise"
 )
 
-// leastSquares solves the normal equations of Σ_S ‖M_S x − y_S‖² by elimination, as a
-// textbook has it, with a touch of ridge in place of a pseudo-inverse. It returns qᵀx and
-// qᵀ(MᵀM)⁻¹q. It is the naive twin of unbiased.
+// leastSquares is the naive twin of unbiased, as a textbook has it: the least squares
+// estimate of qᵀx from y = Mx + noise is wᵀMᵀy for any w with MᵀM w = q, and its variance
+// that of the noise times wᵀq.
 func leastSquares(sizes []int, sets [][]int, noisy [][]int64, q []float64) (estimate, squares float64) {
 	s, _ := newShape(sizes, 1<<20)
 	n := s.cells
-	a := make([][]float64, n) // MᵀM + ridge, then Mᵀy and q
-	const ridge = 1e-9
+	a := make([][]float64, n)  // MᵀM, then q
+	sums := make([]float64, n) // Mᵀy
 	for i := range a {
-		a[i] = make([]float64, n+2)
-		a[i][i], a[i][n+1] = ridge, q[i]
+		a[i] = make([]float64, n+1)
+		a[i][n] = q[i]
 	}
 	for k, set := range sets {
 		l := s.layout(set)
+		cell := func(i int) int32 { return l.outer[i/s.inner] + l.inner[i%s.inner] }
 		for i := range n {
-			of := l.outer[i/s.inner] + l.inner[i%s.inner]
-			a[i][n] += float64(noisy[k][of])
+			sums[i] += float64(noisy[k][cell(i)])
 			for j := range n {
-				if l.outer[j/s.inner]+l.inner[j%s.inner] == of {
+				if cell(i) == cell(j) {
 					a[i][j]++
 				}
 			}
 		}
 	}
-	eliminate(a)
-	for i := range n {
-		estimate += q[i] * a[i][n]
-		squares += q[i] * a[i][n+1]
+	for i, w := range solve(a) {
+		estimate += w * sums[i]
+		squares += w * q[i]
 	}
 	return estimate, squares
 }
 
-// eliminate solves the equations whose matrix is the square on the left, by Gauss and
-// Jordan's method with pivots; what stands to its right becomes the solutions.
-func eliminate(a [][]float64) {
-	for c := range a {
-		pivot := c
-		for i := c; i < len(a); i++ {
-			if math.Abs(a[i][c]) > math.Abs(a[pivot][c]) {
-				pivot = i
+// solve returns a solution of equations that have one: each row holds the coefficients and
+// then the right-hand side. It eliminates by Gauss and Jordan's method, and sets to 0 what
+// the equations leave free.
+func solve(a [][]float64) []float64 {
+	n := len(a)
+	pivots, rank := make([]int, n), 0
+	for c := range n {
+		best := rank
+		for i := rank; i < n; i++ {
+			if math.Abs(a[i][c]) > math.Abs(a[best][c]) {
+				best = i
 			}
 		}
-		a[c], a[pivot] = a[pivot], a[c]
-		for i := range a {
-			if i == c {
-				continue
+		if rank == n || math.Abs(a[best][c]) < 1e-9 {
+			pivots[c] = -1
+			continue
+		}
+		a[rank], a[best] = a[best], a[rank]
+		for i := range n {
+			if f := a[i][c] / a[rank][c]; i != rank && f != 0 {
+				for j := c; j <= n; j++ {
+					a[i][j] -= f * a[rank][j]
+				}
 			}
-			f := a[i][c] / a[c][c]
-			for j := c; j < len(a[i]); j++ {
-				a[i][j] -= f * a[c][j]
-			}
+		}
+		pivots[c], rank = rank, rank+1
+	}
+	x := make([]float64, n)
+	for c, r := range pivots {
+		if r >= 0 {
+			x[c] = a[r][n] / a[r][c]
 		}
 	}
-	for c := range a {
-		for j := len(a); j < len(a[c]); j++ {
-			a[c][j] /= a[c][c]
-		}
-	}
+	return x
 }
 
 // randomCase draws a small universe, sets of columns and a table.
@@ -112,7 +119,7 @@ func TestLeastSquaresAgainstNaive(t *testing.T) {
 		}
 		estimate, squares := leastSquares(sizes, sets, r.noisy, q)
 		got, variance, ok := r.unbiased(set, weights)
-		if !ok || math.Abs(got-estimate) > 1e-5*(1+math.Abs(estimate)) || math.Abs(variance-25*squares) > 1e-5*(1+25*squares) {
+		if !ok || math.Abs(got-estimate) > 1e-9*(1+math.Abs(estimate)) || math.Abs(variance-25*squares) > 1e-9*(1+25*squares) {
 			t.Errorf("%v of %v, set %v: %v ± √%v, %v, want %v ± √%v", sets, sizes, set, got, variance, ok, estimate, 25*squares)
 		}
 		if consistent := r.consistent(set); math.Abs(dot(consistent, weights)-got) > 1e-9*(1+math.Abs(got)) {
