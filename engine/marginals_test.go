@@ -111,3 +111,42 @@ func TestMarginalsAreRefused(t *testing.T) {
 		t.Errorf("the ledger was\n%s\nand is\n%s", before, after)
 	}
 }
+
+// TestFittedIdentity compares an identity release with a fit to its cells. The noise of a
+// cell has a scale of 2.5; proven margins hold at 1 − 1e-9.
+func TestFittedIdentity(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age, diagnosis) USING PROJECTION WITH (epsilon = 0.4, estimate = fitted)`)
+	const ask, truth = `SELECT COUNT(*) FROM admissions WHERE age = 20 AND sex = 'M'`, 40
+	must(t, s, `SET confidence = 0.999999999`)
+	r := must(t, s, ask)
+	if off := math.Abs(float64(r.Rows[0][0].(int64) - truth)); off > r.Answer.Margins[0][0].(float64) || !r.Answer.Verified || r.Answer.Simulated {
+		t.Errorf("%v ± %v, want %d", r.Rows, r.Answer.Margins, truth)
+	}
+	if method := fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows); !strings.Contains(method, "identity, 1089 rows, fitted") {
+		t.Errorf("SHOW RELEASES has %s", method)
+	}
+	path := filepath.Join(t.TempDir(), "public.db")
+	must(t, s, `EXPORT RELEASE cells TO '`+path+`'`)
+	for _, kind := range []string{"proven", "simulated"} {
+		must(t, s, `SET margins = `+kind)
+		here := must(t, s, ask)
+		public := open(t, path, engine.Options{}).NewSession()
+		must(t, public, `SET confidence = 0.999999999`)
+		must(t, public, `SET margins = `+kind)
+		there := must(t, public, ask)
+		if fmt.Sprint(here.Rows, here.Answer.Margins) != fmt.Sprint(there.Rows, there.Answer.Margins) || here.Answer.Simulated != (kind == "simulated") {
+			t.Errorf("%s: %v ± %v, and %v ± %v in the exported file", kind, here.Rows, here.Answer.Margins, there.Rows, there.Answer.Margins)
+		}
+	}
+	for _, text := range []string{
+		`CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.1, transform = sparse, estimate = fitted)`,
+		`CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.1, delta = 1e-8, transform = dense, rows = 64, estimate = fitted)`,
+		`CREATE RELEASE r ON admissions (sex, zip) USING PROJECTION WITH (epsilon = 0.1, estimate = fitted)`,
+	} {
+		if _, err := s.Exec(t.Context(), text, nil); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("%s\n%v", text, err)
+		}
+	}
+}

@@ -3,8 +3,11 @@ package marginals
 import (
 	"flag"
 	"math"
+	"math/big"
+	"slices"
 	"testing"
 
+	"dpsql/noise"
 	"dpsql/query"
 )
 
@@ -147,5 +150,38 @@ func BenchmarkBuild(b *testing.B) {
 				build(b, u, p, table)
 			}
 		})
+	}
+}
+
+// TestIdentityFit fits identity releases of Adult's 6 columns at ε = 1: the RMS error over
+// all cells of 3-way marginals of the cells themselves is 11.5, and that of the fit
+// 7.1 ± 0.3. A mean of 10 above 7.8 is 7 standard deviations away.
+func TestIdentityFit(t *testing.T) {
+	u, table := adult6(t)
+	law, err := noise.NewLaplace(big.NewRat(1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := lowOrder(u, floats(table), 3)
+	raw, mean := 0.0, 0.0
+	const releases = 10
+	for range releases {
+		cells := slices.Clone(table)
+		if err := perturb([][]int64{cells}, law, noise.NewSource()); err != nil {
+			t.Fatal(err)
+		}
+		raw += rms(lowOrder(u, floats(cells), 3), truth) / releases
+		r, err := FitCells(t.Context(), u, law, cells)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !Converged(r.Stages()) {
+			t.Errorf("the fit did not settle: %v", r.Stages())
+		}
+		mean += rms(lowOrder(u, floats(r.table), 3), truth) / releases
+	}
+	t.Logf("RMS of the cells %.2f, of the fit %.2f", raw, mean)
+	if mean > 7.8 {
+		t.Errorf("the RMS is %.2f, above 7.8", mean)
 	}
 }

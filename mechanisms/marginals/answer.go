@@ -39,7 +39,7 @@ func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64)
 	estimate := unbiased
 	if !ok || !r.p.Unbiased {
 		estimate = 0
-		for c, m := range r.fitted(columns) {
+		for c, m := range r.expected(columns) {
 			estimate += weights[c] * m
 		}
 	}
@@ -101,8 +101,8 @@ func (r *Release) weigh(q query.Query, confidence float64) ([]int, []float64, er
 	return columns, weights, nil
 }
 
-// fitted returns the marginal of the fitted table over some columns.
-func (r *Release) fitted(columns []int) []float64 {
+// expected returns the marginal of the fitted table over some columns.
+func (r *Release) expected(columns []int) []float64 {
 	return r.remembered(-1, columns, func(l *layout, out []float64) { sum(l, r.table, out) })
 }
 

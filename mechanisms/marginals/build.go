@@ -60,8 +60,12 @@ func (m *Measurement) Perturb(ctx context.Context, src *noise.Source) (*Release,
 	if err := perturb(noisy, m.p.Law, src); err != nil {
 		return nil, err
 	}
-	r := newRelease(m.u, m.p, noisy)
-	x, stages, err := fit(ctx, r.shape, r.total(), r.observations(), byRisk)
+	return fitted(ctx, newRelease(m.u, m.p, noisy))
+}
+
+// fitted returns the release with its table.
+func fitted(ctx context.Context, r *Release) (*Release, error) {
+	x, stages, err := fit(ctx, r.shape, r.total(), r.observations(), r.p.chooser(len(r.shape.sizes)))
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +74,49 @@ func (m *Measurement) Perturb(ctx context.Context, src *noise.Source) (*Release,
 		r.table[i] = float32(v)
 	}
 	return r, nil
+}
+
+// FitCells returns the release whose one marginal is over all columns of u, from its noisy
+// cells, one for each code: those of an identity release, with independent noise of a law.
+// It takes the cells. It is post-processing of them, and draws nothing.
+//
+// Its margins are not those of the noise, unless the law is Gaussian: who has the cells
+// has better ones.
+func FitCells(ctx context.Context, u *query.Universe, law noise.Law, cells []int64) (*Release, error) {
+	p := Params{Sets: OfDegree(u, len(u.Columns())), Law: law, Sigma2: law.Variance()}
+	if err := p.check(u); err != nil {
+		return nil, err
+	}
+	if len(cells) != product(sizesOf(u)) {
+		return nil, sqlerr.New(sqlerr.Internal, "the cells are not those of the universe")
+	}
+	if !CanFitCells(u) {
+		return nil, tooManyCells()
+	}
+	return fitted(ctx, newRelease(u, p, [][]int64{cells}))
+}
+
+// CanFitCells reports whether FitCells takes cells over u. A fit holds the marginals over
+// all sets of columns, and there may not be too many.
+func CanFitCells(u *query.Universe) bool {
+	sizes := sizesOf(u)
+	if _, ok := newShape(sizes, MostTable); !ok || !u.Coded() {
+		return false
+	}
+	all := 1.0
+	for _, n := range sizes {
+		all *= float64(n + 1)
+	}
+	return all <= MostCells
+}
+
+// chooser returns how λ is chosen: by risk from marginals of a few columns. The cells over
+// all columns hold mostly noise, of which Stein's estimate is too uncertain.
+func (p Params) chooser(columns int) chooser {
+	if len(p.Sets[0]) == columns {
+		return byMoments
+	}
+	return byRisk
 }
 
 // perturb adds an independent draw of the law to every cell.

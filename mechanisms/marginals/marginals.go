@@ -51,10 +51,10 @@ const (
 type Params struct {
 	// Sets has the columns of each measured marginal, ascending; none contains another.
 	Sets [][]int
-	// Law is the discrete Gaussian noise of one cell. It is already scaled by the
-	// sensitivity.
+	// Law is the noise of one cell, already scaled by the sensitivity: discrete Gaussian,
+	// or of FitCells any.
 	Law noise.Law
-	// Sigma2 is the variance parameter of the law, in counts².
+	// Sigma2 is the variance parameter of the law, or of FitCells its variance, in counts².
 	Sigma2 float64
 	// Unbiased has queries on the columns of one measured marginal answered by the
 	// unbiased estimate.

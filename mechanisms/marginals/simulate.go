@@ -72,7 +72,7 @@ func (r *Release) simulateOnce(ctx context.Context, src *noise.Source) (simulati
 		return simulation{}, err
 	}
 	again := newRelease(r.u, r.p, noisy)
-	x, _, err := fit(ctx, r.shape, again.total(), again.observations(), byRisk)
+	x, _, err := fit(ctx, r.shape, again.total(), again.observations(), r.p.chooser(len(r.shape.sizes)))
 	if err != nil {
 		return simulation{}, err
 	}

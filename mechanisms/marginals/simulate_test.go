@@ -26,7 +26,7 @@ func TestSimulatedMarginsCover(t *testing.T) {
 		}
 		for _, set := range OfDegree(u, 3) {
 			l := r.shape.layout(set)
-			truth, estimates := make([]float64, l.size), r.fitted(set)
+			truth, estimates := make([]float64, l.size), r.expected(set)
 			sum(&l, floats(table), truth)
 			weights := make([]float64, l.size)
 			for c := range weights {

@@ -194,6 +194,19 @@ func newRelease(u *query.Universe, p Params, m matrix, sketch vector, heavy heav
 // Published returns the number of heavy cells that the release names.
 func (r *Release) Published() int { return len(r.heavy) }
 
+// Cells returns the noisy cells of an identity release, one for each code; false where the
+// release is none.
+func (r *Release) Cells() ([]int64, bool) {
+	if r.p.Transform != Identity {
+		return nil, false
+	}
+	cells := make([]int64, r.sketch.len())
+	for i := range cells {
+		cells[i] = r.sketch.at(uint64(i))
+	}
+	return cells, true
+}
+
 // Universe returns the universe the release is over.
 func (r *Release) Universe() *query.Universe { return r.u }
 

@@ -59,10 +59,7 @@ func (f fitted) Evaluate(ctx context.Context, q query.Query, confidence float64)
 	a, err := f.Answer(ctx, q, confidence)
 	e := Estimate{Value: a.Value, Margin: math.Floor(a.Margin), Verified: a.Verified}
 	if a.Verified && err == nil && f.Simulates() {
-		e.simulated = func(confidence float64) (float64, bool) {
-			m, err := f.SimulatedMargin(q, confidence)
-			return math.Floor(m), err == nil
-		}
+		e.simulated = simulatedBy(f.Release, q)
 	}
 	return e, err
 }
@@ -72,6 +69,36 @@ func (f fitted) note() string { return f.shape }
 func (f fitted) predict(q query.Query, confidence float64) (float64, bool, error) {
 	m, ok, err := f.Predict(q, confidence)
 	return math.Floor(m), ok, err
+}
+
+// fittedCells adapts an identity release with a table fitted to its cells, which answers.
+// The margin of the cells' own answer holds around that answer, and so around another
+// with the distance between the two.
+type fittedCells struct {
+	Sketch
+	fit *marginals.Release
+}
+
+func (f fittedCells) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
+	own, err := f.Sketch.Evaluate(ctx, q, confidence)
+	if err != nil {
+		return Estimate{}, err
+	}
+	a, err := f.fit.Answer(ctx, q, confidence)
+	if err != nil {
+		return Estimate{}, err
+	}
+	e := Estimate{Value: a.Value, Margin: own.Margin + math.Abs(float64(a.Value-own.Value)), Verified: true}
+	e.simulated = simulatedBy(f.fit, q)
+	return e, nil
+}
+
+// simulatedBy returns the half-widths that simulations suggest for the answer to a query.
+func simulatedBy(fit *marginals.Release, q query.Query) func(confidence float64) (float64, bool) {
+	return func(confidence float64) (float64, bool) {
+		m, err := fit.SimulatedMargin(q, confidence)
+		return math.Floor(m), err == nil
+	}
 }
 
 // learned adapts a release built by SMW, whose margins are known beforehand.
@@ -147,12 +174,19 @@ func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, erro
 		}
 		return fitted{release, p.Shape()}, err
 	}
-	release, err := projection.Unmarshal(u, payload)
-	var p stored.ReleaseAbout
-	if json.Unmarshal(r.Params, &p) != nil { // it is for people only
-		return Sketch{release, ""}, err
+	release, fit, err := stored.DecodeProjection(u, payload)
+	if err != nil {
+		return nil, err
 	}
-	return Sketch{release, p.Shape()}, err
+	sketch := Sketch{Release: release}
+	var p stored.ReleaseAbout
+	if json.Unmarshal(r.Params, &p) == nil { // it is for people only
+		sketch.shape = p.Shape()
+	}
+	if fit != nil {
+		return fittedCells{sketch, fit}, nil
+	}
+	return sketch, nil
 }
 
 // evaluatedSupport is m up to which a release is evaluated while planning, in

@@ -8,6 +8,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/query"
@@ -47,13 +48,14 @@ type wishes struct {
 	memory    uint64 // bytes
 	delta     accounting.Delta
 	given     bool // delta was given
+	fitted    bool // a table is fitted to the cells
 }
 
 // planProjection chooses transform, rows, noise and the treatment of heavy cells from
 // the options and public data, and works out the cost. It spends nothing. If complete
 // is not nil, the plan has to be completed.
 func planProjection(st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (projectionPlan, error) {
-	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta")
+	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta", "estimate")
 	p := projectionPlan{table: t, columns: columns, universe: t.Over(columns)}
 	p.cost.Epsilon = o.epsilon()
 	p.support = uint64(o.integer("max_support", defaultSupport, 1, maxSupport))
@@ -64,7 +66,7 @@ func planProjection(st *syntax.CreateRelease, v *view.View, t *view.Table, colum
 	}
 	a := v.Accounts[t.Account]
 	if w.transform == "dense" {
-		o.refuse("with transform = dense", "heavy", "clip", "memory")
+		o.refuse("with transform = dense", "heavy", "clip", "memory", "estimate")
 		p.cost.Delta = w.delta
 		if !w.given {
 			p.cost.Delta = deltaShare(a, p.cost.Epsilon)
@@ -82,6 +84,7 @@ func readWishes(o *options) (w wishes) {
 	w.rows = uint64(o.integer("rows", 0, 1, projection.MaxRows))
 	w.memory = uint64(o.bytes("memory", defaultMemory, 1<<10, mostMemory))
 	w.delta, w.given = o.delta()
+	w.fitted = o.word("estimate", "unbiased", "fitted") == "fitted"
 	if w.clip != 0 {
 		if w.heavy != "auto" && w.heavy != "clip" {
 			o.refuse("with heavy = "+w.heavy, "clip")
@@ -124,6 +127,7 @@ func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (project
 		p.params = projection.Params{Transform: projection.Identity, Rows: size.Uint64(), Law: law}
 		return p.pure(o, w)
 	}
+	o.refuse("for a sketch: only the cells of an identity release are fitted", "estimate")
 	if w.heavy == "none" {
 		o.refuse("with heavy = none: such a release is private without one, and costs none", "delta")
 	}
@@ -139,6 +143,10 @@ func (p projectionPlan) pure(o *options, w wishes) (projectionPlan, error) {
 	if w.transform == "identity" {
 		o.refuse("with transform = identity: such a release is private without one, and costs none", "delta")
 		o.refuse("with transform = identity", "heavy", "clip")
+	}
+	if w.fitted && !marginals.CanFitCells(p.universe) {
+		o.fail(sqlerr.New(sqlerr.Unsupported, "a table of %v cells and all its marginals are too many to fit", p.universe.Size()).
+			WithHint("name fewer columns, or leave estimate out"), o.find("estimate").Position)
 	}
 	if err := o.done(); err != nil {
 		return p, err

@@ -13,7 +13,9 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
+	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
@@ -97,18 +99,40 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 	if err != nil {
 		return err
 	}
+	var fit *marginals.Release
+	if p.wishes.fitted {
+		if fit, err = s.fitCells(ctx, p.universe, release); err != nil {
+			return err
+		}
+	}
 	steps.done(2)
-	return s.storeRelease(ctx, name, p, release)
+	return s.storeRelease(ctx, name, p, release, fit)
 }
 
-func (s *Statement) storeRelease(ctx context.Context, name string, p projectionPlan, release *projection.Release) error {
+// fitCells fits a table to the cells of an identity release, and simulates the fit.
+func (s *Statement) fitCells(ctx context.Context, u *query.Universe, release *projection.Release) (*marginals.Release, error) {
+	cells, _ := release.Cells()
+	fit, err := marginals.FitCells(ctx, u, release.Params().Law, cells)
+	if err != nil {
+		return nil, err
+	}
+	return fit, fit.Simulate(ctx, s.Random)
+}
+
+// storeRelease stores a release, and the fit to its cells if there is one.
+func (s *Statement) storeRelease(ctx context.Context, name string, p projectionPlan, release *projection.Release, fit *marginals.Release) error {
 	payload, err := release.MarshalBinary()
 	if err != nil {
 		return err
 	}
+	if fit != nil {
+		if payload, err = stored.JoinFit(payload, fit); err != nil {
+			return err
+		}
+	}
 	h := p.params.Heavy
 	about := stored.ReleaseAbout{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
-		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published()}
+		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published(), Fitted: fit != nil}
 	if p.params.Bulk {
 		about.Sampler = "table"
 	}

@@ -5,12 +5,15 @@
 package stored
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
 
 	"dpsql/catalog"
+	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
@@ -66,6 +69,7 @@ type ReleaseAbout struct {
 	Clip      int64  `json:"clip,omitempty"`
 	Threshold int64  `json:"threshold,omitempty"`
 	Published int    `json:"published,omitempty"` // heavy cells that the release names
+	Fitted    bool   `json:"fitted,omitempty"`    // a table was fitted to the cells
 }
 
 // MarginalsAbout describes a release of marginals in the catalog, for people.
@@ -85,6 +89,9 @@ func (p MarginalsAbout) Shape() string {
 // Shape describes in a few words what was chosen for a release.
 func (p ReleaseAbout) Shape() string {
 	text := fmt.Sprintf("%s, %d rows", p.Transform, p.Rows)
+	if p.Fitted {
+		text += ", fitted"
+	}
 	switch projection.Form(p.Heavy) {
 	case projection.Clipped:
 		text += fmt.Sprintf(", %d heavy cells published above clip %d", p.Published, p.Clip)
@@ -92,6 +99,40 @@ func (p ReleaseAbout) Shape() string {
 		text += fmt.Sprintf(", %d heavy cells named", p.Published)
 	}
 	return text
+}
+
+// fitMagic begins a payload that joins an identity release and a fit to its cells: the
+// magic, the length of the release in 64 bits, little-endian, the release, and the fit. Both
+// have checksums of their own.
+const fitMagic = "dpsqlfit"
+
+// JoinFit joins the payload of an identity release and a fit to its cells.
+func JoinFit(release []byte, fit *marginals.Release) ([]byte, error) {
+	fitted, err := fit.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	out := binary.LittleEndian.AppendUint64([]byte(fitMagic), uint64(len(release)))
+	return append(append(out, release...), fitted...), nil
+}
+
+// DecodeProjection reads a projection release, and the fit to its cells if there is one.
+func DecodeProjection(u *query.Universe, payload []byte) (*projection.Release, *marginals.Release, error) {
+	rest, joined := bytes.CutPrefix(payload, []byte(fitMagic))
+	if !joined {
+		release, err := projection.Unmarshal(u, payload)
+		return release, nil, err
+	}
+	if len(rest) < 8 || binary.LittleEndian.Uint64(rest) > uint64(len(rest)-8) {
+		return nil, nil, sqlerr.New(sqlerr.Corrupt, "a stored release is damaged: it is cut short")
+	}
+	length := binary.LittleEndian.Uint64(rest)
+	release, err := projection.Unmarshal(u, rest[8:8+length])
+	if err != nil {
+		return nil, nil, err
+	}
+	fit, err := marginals.Unmarshal(u, rest[8+length:])
+	return release, fit, err
 }
 
 // MarginKey names a half-width: of an answer of a kind, under a law or the
