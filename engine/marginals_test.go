@@ -66,8 +66,8 @@ func TestMarginsOfKinds(t *testing.T) {
 	if fmt.Sprint(proven.Rows) != fmt.Sprint(simulated.Rows) {
 		t.Errorf("the margins change the answer from %v to %v", proven.Rows, simulated.Rows)
 	}
-	if p, q := proven.Answer.Margins[0][0].(float64), simulated.Answer.Margins[0][0].(float64); !(q < p) || proven.Answer.Simulated || !simulated.Answer.Simulated {
-		t.Errorf("± %v proven, ± %v simulated; they say simulated %v and %v", p, q, proven.Answer.Simulated, simulated.Answer.Simulated)
+	if proven.Answer.Simulated || !simulated.Answer.Simulated {
+		t.Errorf("the answers say simulated %v and %v", proven.Answer.Simulated, simulated.Answer.Simulated)
 	}
 	if r := must(t, s, triple); r.Answer.Verified || r.Answer.Margins[0][0] != nil || r.Answer.Simulated {
 		t.Errorf("three columns: %v ± %v, verified %v", r.Rows, r.Answer.Margins, r.Answer.Verified)
@@ -76,8 +76,8 @@ func TestMarginsOfKinds(t *testing.T) {
 	if _, err := s.Exec(t.Context(), triple, nil); sqlerr.CodeOf(err) != sqlerr.Uncovered {
 		t.Errorf("three columns, with unverified = off: %v", err)
 	}
-	// SET accuracy asks for proven margins: the simulated one would do.
-	must(t, s, `SET accuracy = `+fmt.Sprint(simulated.Answer.Margins[0][0].(float64)+1))
+	// SET accuracy asks for proven margins, whatever the simulated one is.
+	must(t, s, `SET accuracy = `+fmt.Sprint(proven.Answer.Margins[0][0].(float64)-1))
 	if r := must(t, s, pair); r.Answer.Mechanism != "direct" {
 		t.Errorf("answered by %s ± %v", r.Answer.Via, r.Answer.Margins)
 	}

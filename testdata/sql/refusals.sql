@@ -87,7 +87,7 @@ CREATE RELEASE r ON visits USING MAGIC WITH (epsilon = 1);
 --> hint: the algorithms are PROJECTION, MARGINALS and SMW
 CREATE RELEASE r ON visits (age) USING PROJECTION WITH (epsilon = 1, colour = red);
 --> error invalid at 70: there is no option colour here
---> hint: the options are epsilon, delta, transform, rows, max_support, memory, heavy, clip, noise, queries, beta
+--> hint: the options are epsilon, delta, transform, rows, max_support, memory, heavy, clip, noise, queries, beta, estimate
 CREATE RELEASE r ON visits (age) USING PROJECTION WITH (epsilon = 1e6);
 --> error invalid at 67: epsilon "1e6" is above 1000
 --> hint: give epsilon as a decimal number between 1e-15 and 1000, such as 0.5
