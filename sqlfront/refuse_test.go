@@ -117,7 +117,7 @@ func TestMalformed(t *testing.T) {
 		{"CREATE RELEASE ‸'r' ON t USING SMW", m, "found a string", "names are quoted with"},
 		{"CREATE RELEASE ‸\"\" ON t USING SMW", m, "empty name", ""},
 		{"CREATE RELEASE r ON t (a ‸b) USING SMW", m, "expected , or ), found b", ""},
-		{"CREATE RELEASE r ON t USING ‸5", m, "expected PROJECTION or SMW", ""},
+		{"CREATE RELEASE r ON t USING ‸5", m, "expected PROJECTION, MARGINALS or SMW", ""},
 		{"CREATE PRIVATE TABLE t (a ‸IN (1)) FROM r", m, "expected a type, INTEGER or TEXT", ""},
 		{"CREATE PRIVATE TABLE t (a INTEGER IN (1 ‸2)) FROM r", m, "expected , or )", ""},
 		{"CREATE PRIVATE TABLE t (a INTEGER BETWEEN 1 ‸2) FROM r", m, "expected AND, found 2", ""},
@@ -254,7 +254,7 @@ func TestInvalid(t *testing.T) {
 		{"CREATE PRIVATE TABLE t (a TEXT, b TEXT, ‸A TEXT) FROM r", i, "column A is declared twice", ""},
 		{"CREATE PRIVATE TABLE t (a TEXT) FROM r WITH (epsilon = 1, ‸Epsilon = 2)", i, "option epsilon is given twice", ""},
 		{"CREATE RELEASE r ON t (a, ‸A) USING SMW", i, "column A is listed twice", ""},
-		{"CREATE RELEASE r ON t USING ‸MAGIC", i, "no algorithm MAGIC", "PROJECTION and SMW"},
+		{"CREATE RELEASE r ON t USING ‸MAGIC", i, "no algorithm MAGIC", "PROJECTION, MARGINALS and SMW"},
 		{"CREATE RELEASE ‸" + strings.Repeat("n", 300) + " ON t USING SMW", i, "at most 256 bytes", ""},
 	})
 }
