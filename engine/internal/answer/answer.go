@@ -1,11 +1,11 @@
-// Package answer answers one SELECT. It plans: it binds the statement to linear
-// queries and lists the candidates for each, which spends nothing. It chooses: what is
-// free and tightest, or what reaches SET accuracy. It answers: stored answers and
-// releases say what they say, an interactive mechanism is asked under its lease, and
-// direct answers are charged, drawn, stored and returned. And it computes the rows.
+// Package answer answers one SELECT, in four steps. It plans: it binds the statement to
+// linear queries and lists the candidates for each, which spends nothing. It chooses for
+// each query the tightest free candidate, or one that reaches SET accuracy. It answers:
+// stored answers and releases are read, an interactive mechanism is asked under its lease,
+// and direct answers are charged, drawn, stored and returned. Last, it computes the rows.
 //
-// A mechanism that other queries used up between plan and answer makes a plan stale;
-// Database.Select then plans again.
+// Other queries may use up a mechanism between plan and answer. The plan is then stale,
+// and Database.Select plans again.
 package answer
 
 import (
@@ -29,80 +29,80 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Database answers the SELECTs of one open database. It keeps what it has read before. It is safe for concurrent use.
+// Database answers the SELECTs of one open database. It caches releases, views and
+// margins. It is safe for concurrent use.
 type Database struct {
 	store     *catalog.Store
 	rows      *rows.Reader
 	desk      *pay.Desk
 	random    func() *noise.Source
-	rehearsed *Rehearsed // nil but in a rehearsal
+	rehearsed *Rehearsed // nil except in a rehearsal
 
 	views    view.Cache
 	releases releaseCache
 	margins  memo[stored.MarginKey, stored.MarginResult]
 	prices   memo[direct.Request, price]
-	params   memo[string, paramsResult] // of mechanisms, by their stored text
+	params   memo[string, paramsResult] // parameters of mechanisms, by their stored text
 	Live     *LiveMechanisms
 }
 
 // Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
 type Rehearsed struct {
 	Original *Database          // the database that was copied
-	Unbuilt  map[Unbuilt]uint64 // max_support of what the script creates, and nobody has built
+	Unbuilt  map[Unbuilt]uint64 // max_support of the releases and mechanisms that the script creates; they are not built
 }
 
-// Unbuilt names a release or mechanism of the copy.
+// Unbuilt names a release or mechanism in the copy.
 type Unbuilt struct {
 	Object syntax.Object
 	ID     int64
 }
 
-// NewDatabase returns what answers from a store. A query waits for those before it ten
-// times as long as busy, the time to wait for another process.
+// NewDatabase returns a Database over a store. busy is how long to wait for another
+// process. A query waits ten times as long for the queries before it.
 func NewDatabase(store *catalog.Store, from *rows.Reader, desk *pay.Desk, random func() *noise.Source, busy time.Duration) *Database {
 	return &Database{store: store, rows: from, desk: desk, random: random, Live: newLiveMechanisms(busy)}
 }
 
-// Rehearse returns what answers from a copy of the catalog.
+// Rehearse returns a Database that answers from a copy of the catalog.
 func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay.Desk, unbuilt map[Unbuilt]uint64) *Database {
 	return &Database{store: copied, rows: from, desk: desk, random: db.random, Live: db.Live, rehearsed: &Rehearsed{db, unbuilt}}
 }
 
-// Close gives back the lease on the mechanisms, so that another process may go on.
+// Close gives back the lease on the mechanisms, so that another process can take it.
 func (db *Database) Close() error { return db.Live.release(db) }
 
-// Current returns the public catalog as it is now. It must not be changed.
+// Current returns the public catalog as it is now. Callers must not change it.
 func (db *Database) Current(ctx context.Context) (*view.View, error) {
 	return db.views.Current(ctx, db.store)
 }
 
-// Asker is who a SELECT is answered for.
+// Asker is the session that a SELECT is answered for.
 type Asker struct {
 	Settings  Settings
 	Principal catalog.Principal
-	Bill      *pay.Bill                 // of the statement
-	Progress  func(done, all int64)     // nil where nobody looks
-	Confirm   func(warning string) bool // nil where nobody is asked
+	Bill      *pay.Bill                 // the statement's charges
+	Progress  func(done, all int64)     // may be nil
+	Confirm   func(warning string) bool // nil if nobody is to be asked
 }
 
-// Buyer returns what a new statement pays as: it has taken nothing yet.
+// Buyer returns the buyer of a new statement, which has taken nothing yet.
 func (a Asker) Buyer() *catalog.Buyer { return &catalog.Buyer{Principal: a.Principal} }
 
-// Request is one linear query, bound and canonical, with the settings it is
-// asked under.
+// Request is one linear query, bound and canonical, with the settings that apply to it.
 type Request struct {
 	Table    *view.Table
 	Query    query.Query
-	Settings Settings // accuracy and confidence are those that this query's answer has to meet
-	asked    float64  // SET accuracy as it is set
-	scale    float64  // what a unit of it is for this query: settings.Accuracy is asked·scale
-	fresh    bool     // it is certain that no answer to it is stored
+	Settings Settings // with the accuracy and confidence that the answer to this query needs
+	asked    float64  // SET accuracy as the user gave it
+	scale    float64  // Settings.Accuracy is asked·scale
+	fresh    bool     // no answer to the query is stored, for certain
 	Planning
 	file *file
 }
 
-// file knows whether the file is read-only. It asks at most once a statement, and only
-// when that matters.
+// file remembers whether the database file is read-only. It looks at most once a
+// statement, and only if the answer matters.
 type file struct {
 	db              *Database
 	asked, readOnly bool
@@ -111,7 +111,7 @@ type file struct {
 func (f *file) isReadOnly() bool {
 	if !f.asked {
 		db := f.db
-		if db.rehearsed != nil { // the copy can be written, but a run could not
+		if db.rehearsed != nil { // the copy is writable; a run uses the original
 			db = db.rehearsed.Original
 		}
 		f.asked, f.readOnly = true, db.store.ReadOnly()
@@ -119,20 +119,20 @@ func (f *file) isReadOnly() bool {
 	return f.readOnly
 }
 
-// Planning is the purpose of a plan, with what was found since an earlier plan.
+// Planning is the purpose of a plan and what earlier plans of the statement missed.
 type Planning struct {
-	Buyer      *catalog.Buyer      // what the statement pays as; nil for one that has taken nothing yet
-	changed    map[foundLater]bool // holds whatever the view says
-	Explaining bool                // every candidate is shown, also those that SET mechanism excludes
+	Buyer      *catalog.Buyer      // pays for the statement; nil if it has taken nothing yet
+	changed    map[foundLater]bool // overrides the view
+	Explaining bool                // include the candidates that SET mechanism excludes
 }
 
-// foundLater names what was found of a mechanism after a plan was made.
+// foundLater is a change of a mechanism that was found after a plan was made.
 type foundLater struct {
 	mechanism int64
 	why       staleReason
 }
 
-// learn notes why a plan was stale. It returns false if the plan knew of it already.
+// learn records why a plan was stale. It returns false if the reason was already recorded.
 func (p *Planning) learn(c *stale) bool {
 	key := foundLater{c.mechanism, c.why}
 	if p.changed[key] {
@@ -145,11 +145,11 @@ func (p *Planning) learn(c *stale) bool {
 	return true
 }
 
-// Select answers a SELECT: bind it to linear queries, plan them, choose, let the
-// chosen candidates charge, draw, store and return, and compute the rows from
-// the answers. Every private access of the module passes here or through a
-// declaration. A mechanism that other queries spent between plan and answer leads to
-// another plan, at most twice each.
+// Select answers a SELECT. It binds it to linear queries, plans and chooses. The chosen
+// candidates charge, draw, store and return. Select then computes the rows from their
+// answers. Every private access of the module comes through Select or through a
+// declaration. If other queries spend a mechanism between plan and answer, Select plans
+// again, at most twice for each mechanism.
 func (db *Database) Select(ctx context.Context, who Asker, sel *syntax.Select, args []query.Value) (*Result, error) {
 	how := Planning{Buyer: who.Buyer()}
 	for {
@@ -175,8 +175,8 @@ func (db *Database) Select(ctx context.Context, who Asker, sel *syntax.Select, a
 	}
 }
 
-// Plan binds a SELECT against the present catalog and lists the ways to answer
-// each of its queries. It spends nothing and reads no private row.
+// Plan binds a SELECT against the present catalog and lists the ways to answer each of its
+// queries. It spends nothing and reads no private row.
 func (db *Database) Plan(ctx context.Context, who Asker, sel *syntax.Select, args []query.Value, how Planning) (*Statement, error) {
 	if how.Buyer == nil {
 		how.Buyer = who.Buyer()
@@ -210,9 +210,9 @@ func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 	return nil
 }
 
-// fresh reports of each query whether it is certain that no answer to it is stored. Nil
-// says so of all: the view is of a file without answers on this table, which saves a look
-// of 12 µs, two fifths of a prepared count (BenchmarkAnswer).
+// fresh reports for each query whether no answer to it is stored, for certain. A nil
+// result means true for all: the view shows that the table has no stored answers. This
+// saves a look-up of 12 µs, two fifths of a prepared count (BenchmarkAnswer).
 func (st *Statement) fresh(ctx context.Context) []bool {
 	if !st.Table.Answered {
 		return nil
@@ -237,14 +237,14 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, sel *synt
 	return newStatement(db, who, v, t, b), nil
 }
 
-// Result is what one statement gives: rows for those that have some, and for
-// answers what is to be known about them.
+// Result is the result of one statement: its rows, if it has any, and for a private answer
+// how it came about.
 type Result struct {
-	Columns  []Column // empty for statements without rows
+	Columns  []Column // empty for a statement without rows
 	Rows     [][]any  // int64, float64, string or nil
 	Answer   *Answer  // nil unless the rows are a private answer
 	Warnings []string
-	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is told no times
+	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is not told times
 }
 
 // Column is a column of a result.
@@ -253,42 +253,42 @@ type Column struct {
 	Type string // "INTEGER", "REAL" or "TEXT"
 }
 
-// Answer says how a differentially private answer came about.
+// Answer describes how a differentially private answer came about.
 type Answer struct {
-	Margins    [][]any // shaped as Rows: half-widths (float64), nil where none is known or the value is public
-	NotNull    []bool  // one a column: no value of it can be NULL
-	Confidence float64 // that a true value lies within its margin, each for itself
+	Margins    [][]any // shaped as Rows: half-widths (float64), or nil if none is known or the value is public
+	NotNull    []bool  // one for each column: none of its values can be NULL
+	Confidence float64 // the probability that a true value lies within its margin, for each value on its own
 	Via        string  // the release or mechanism, "direct", or "constant" for an empty query; several are joined by ", "
 	Mechanism  string  // "projection", "marginals", "smw", "direct" or "constant"; several are joined by ", "
-	Support    string  // m, the sparsity of the query, in decimal, or "infinite"; of several queries "least to largest"
-	Cost       Cost    // what this statement was charged
-	Verified   bool    // false if a value has no margin, as past a mechanism's last run
-	Simulated  bool    // margins follow from simulations: no theorem stands behind them
-	Released   bool    // releases alone answered, and no mechanism
-	Kept       Kept    // which rows of the table the answer is about
+	Support    string  // m, the sparsity of the query, in decimal, or "infinite"; "least to largest" for several queries
+	Cost       Cost    // the charge for this statement
+	Verified   bool    // false if a value has no margin, for example after a mechanism's last run
+	Simulated  bool    // margins come from simulations; no theorem supports them
+	Released   bool    // releases gave all the answers
+	Kept       Kept    // the rows of the table that the answer is about
 }
 
-// Kept says which rows of a table answers are about. Both fields are public: the
+// Kept describes which rows of a table answers are about. Both fields are public: the
 // table's declaration states them.
 type Kept struct {
-	Unit    string // the column that tells units apart, or "" if answers are about all rows
-	MaxRows int64  // how many rows of each unit are kept
+	Unit    string // the column that identifies a unit, or "" if answers are about all rows
+	MaxRows int64  // the number of rows kept for each unit
 }
 
-// Cost is what a statement was charged.
+// Cost is the charge for a statement.
 type Cost struct {
 	Epsilon float64 // nats, releases account
 	Rho     float64 // zero-concentrated divergence, interactive account
 }
 
-// Settings are the values of SET: how a session's queries are answered.
+// Settings are the values of SET. They control how a session's queries are answered.
 type Settings struct {
 	Mechanism  string  // auto, smw, projection, marginals, direct, or the name of one release or mechanism
-	Accuracy   float64 // counts; 0 when unset: nothing is bought
+	Accuracy   float64 // in counts; 0 if unset, and then nothing is bought
 	Confidence float64 // of the margins, in (0, 1)
 	Clamp      bool    // negative estimates become 0
-	Unverified bool    // answers past a mechanism's last run are given, marked
-	Margins    string  // proven, or simulated: narrower, where a release has simulations
+	Unverified bool    // give answers after a mechanism's last run, marked as unverified
+	Margins    string  // Proven, or Simulated: narrower, for releases that have simulations
 }
 
 // The kinds of margins.
@@ -302,11 +302,11 @@ func DefaultSettings() Settings {
 	return Settings{Mechanism: "auto", Confidence: 0.95, Unverified: true, Margins: Proven}
 }
 
-// SettingNames are the names SET knows, in the order SHOW SETTINGS lists them.
+// SettingNames lists the names that SET accepts, in the order of SHOW SETTINGS.
 var SettingNames = []string{"mechanism", "accuracy", "confidence", "clamp", "unverified", "margins"}
 
-// Set changes one setting, as SET name = value does. The value is the text that
-// stood in the statement. A value that is refused changes nothing.
+// Set changes one setting, as SET name = value does. value is the text in the statement.
+// If Set returns an error, nothing has changed.
 func (s *Settings) Set(name, value string) error {
 	next := *s
 	if err := next.assign(name, value); err != nil {
@@ -316,7 +316,7 @@ func (s *Settings) Set(name, value string) error {
 	return nil
 }
 
-// assign changes a setting. Where it fails the settings are of no use.
+// assign changes a setting. After an error the settings must not be used.
 func (s *Settings) assign(name, value string) (err error) {
 	switch strings.ToLower(name) {
 	case "mechanism":
@@ -341,7 +341,7 @@ func (s *Settings) assign(name, value string) (err error) {
 	return s.Check()
 }
 
-// Check refuses values that no query could be answered under.
+// Check returns an error if no query could be answered under the settings.
 func (s *Settings) Check() error {
 	switch {
 	case s.Mechanism == "":
@@ -357,7 +357,7 @@ func (s *Settings) Check() error {
 	return nil
 }
 
-// mechanismName keeps names as written and the words in lower case.
+// mechanismName returns the keywords in lower case, and names unchanged.
 func mechanismName(value string) string {
 	switch w := strings.ToLower(value); w {
 	case "auto", "smw", "projection", "marginals", "direct":
@@ -366,7 +366,7 @@ func mechanismName(value string) string {
 	return value
 }
 
-// parseAccuracy returns 0 for the words that unset it.
+// parseAccuracy returns 0 for the words that unset the accuracy.
 func parseAccuracy(value string) (float64, error) {
 	if w := strings.ToLower(value); w == "default" || w == "off" || w == "none" {
 		return 0, nil

@@ -15,11 +15,11 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// longest is the most of a canonical query that EXPLAIN prints.
+// longest is the number of bytes of a canonical query that EXPLAIN prints.
 const longest = 2000
 
-// Explain lists every way in which a query could be answered, and the query in
-// canonical form. It spends nothing and reads no private row.
+// Explain lists all the ways to answer a SELECT, and its query in canonical form. It
+// spends nothing and reads no private row.
 func (db *Database) Explain(ctx context.Context, who Asker, sel *syntax.Select, args []query.Value) (*Result, error) {
 	st, err := db.Plan(ctx, who, sel, args, Planning{Explaining: true})
 	if err != nil {
@@ -28,7 +28,8 @@ func (db *Database) Explain(ctx context.Context, who Asker, sel *syntax.Select, 
 	return st.Explained(), nil
 }
 
-// ExplainColumns are the columns of EXPLAIN; its margins are numbers, or ranges.
+// ExplainColumns returns the columns of EXPLAIN. margin is the type of the margins: REAL
+// for one query, TEXT for ranges.
 func ExplainColumns(margin string) []Column {
 	return []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"}, {"margin", margin}, {"cost", "TEXT"}, {"note", "TEXT"}}
 }
@@ -52,8 +53,8 @@ func (st *Statement) Explained() *Result {
 	return out
 }
 
-// warnings returns the warnings that the statement would have, and what the table relies
-// on.
+// warnings returns the warnings that the statement would give, and the assumption that its
+// table relies on.
 func (st *Statement) warnings(chosen error) []string {
 	all := slices.Clone(st.bound.Warnings)
 	if warning := st.caution(); chosen == nil && warning != "" {
@@ -65,7 +66,7 @@ func (st *Statement) warnings(chosen error) []string {
 	return all
 }
 
-// queryText is a canonical query, cut where it is long.
+// queryText returns a canonical query, cut after longest bytes.
 func queryText(q query.Query) string {
 	text := q.String()
 	if len(text) > longest {
@@ -74,7 +75,7 @@ func queryText(q query.Query) string {
 	return text
 }
 
-// explained is a candidate's row.
+// explained returns the candidate's row.
 func (c Candidate) explained(r Request, best bool) []any {
 	note := c.Note
 	if best {
@@ -93,8 +94,8 @@ func (c Candidate) explained(r Request, best bool) []any {
 	return []any{c.Name, c.Kind, BriefList(view.ColumnNames(r.Table, c.Columns)), shownSupport(r.Table, c.Columns, c.support), margin, cost, note}
 }
 
-// shown is a support over some columns as EXPLAIN prints it, NULL where it is
-// not known.
+// shownSupport returns a support over some columns as EXPLAIN prints it: NULL if it is
+// unknown.
 func shownSupport(t *view.Table, columns []int, support view.SupportSize) any {
 	if !support.Known() || t.Unclear(columns) != "" {
 		return nil
@@ -102,7 +103,8 @@ func shownSupport(t *view.Table, columns []int, support view.SupportSize) any {
 	return BriefNumber(support.String())
 }
 
-// why returns why a candidate is passed over; "" if another one is better.
+// why returns the reason why a candidate cannot be chosen. It is "" if another is only
+// better.
 func (c Candidate) why(r Request) string {
 	switch {
 	case c.Refusal != "":
@@ -127,8 +129,8 @@ func JoinNotes(a, b string) string {
 	return a + "; " + b
 }
 
-// explain lists the ways to answer a statement of several queries, each once:
-// the supports and predicted margins of its queries as ranges, its cost in all.
+// explain explains a statement of several queries. It lists each way to answer once, with
+// the ranges of the supports and predicted margins, and the total cost.
 func (st *Statement) explain() *Result {
 	err := st.Choose()
 	out := &Result{Warnings: st.warnings(err), Columns: ExplainColumns("TEXT")}
@@ -156,18 +158,18 @@ func (st *Statement) explain() *Result {
 	return out
 }
 
-// manyCandidates is one way to answer, over all queries of a statement.
+// manyCandidates is one way to answer a statement of several queries.
 type manyCandidates struct {
-	Candidate                // as it is for the first query
-	asks      []int          // those it is a candidate of
-	refusals  map[string]int // how many it cannot answer, by the reason
-	reasons   []string       // in order of appearance
+	Candidate                // the candidate for the first query
+	asks      []int          // the queries that it is a candidate for
+	refusals  map[string]int // number of queries that it cannot answer, by reason
+	reasons   []string       // the keys of refusals, in order of appearance
 	chosen    int
 	supports  view.SupportRange
 	margins   []float64
 }
 
-// merged collects the candidates of the queries by name, in order of appearance.
+// merged groups the candidates of all queries by name, in order of appearance.
 func (st *Statement) merged() []*manyCandidates {
 	var all []*manyCandidates
 	type way struct {
@@ -191,7 +193,7 @@ func (st *Statement) merged() []*manyCandidates {
 	return all
 }
 
-// add notes what a candidate is for one query.
+// add adds the candidate for one query.
 func (m *manyCandidates) add(i int, c Candidate, r Request, chosen bool) {
 	m.asks = append(m.asks, i)
 	m.supports.Add(c.support)
@@ -210,7 +212,7 @@ func (m *manyCandidates) add(i int, c Candidate, r Request, chosen bool) {
 	}
 }
 
-// row writes the candidate.
+// row returns the row of EXPLAIN.
 func (m *manyCandidates) row(st *Statement, planned bool) []any {
 	note := ""
 	if m.chosen > 0 && planned {
@@ -239,7 +241,7 @@ func (m *manyCandidates) row(st *Statement, planned bool) []any {
 	return []any{m.Name, m.Kind, view.ColumnNames(st.Table, m.Columns), support, marginRange(m.margins), cost, note}
 }
 
-// costOf prices direct answers to queries.
+// costOf returns the price of direct answers to the queries.
 func (st *Statement) costOf(asks []int) string {
 	accuracy := st.settings.Accuracy
 	if accuracy == 0 {
@@ -252,7 +254,7 @@ func (st *Statement) costOf(asks []int) string {
 	return "ρ " + view.Short(cost.Rho.Float())
 }
 
-// marginRange writes half-widths as their range; nil where there are none.
+// marginRange returns the range of half-widths as text, or nil if there are none.
 func marginRange(margins []float64) any {
 	if len(margins) == 0 {
 		return nil
@@ -267,13 +269,13 @@ func marginRange(margins []float64) any {
 	return view.Counts(least) + " to " + view.Counts(most)
 }
 
-// Widths that let EXPLAIN fit a terminal, where names are of usual length.
+// With these widths EXPLAIN fits a terminal, if names have the usual length.
 const (
 	briefColumns = 20 // characters of a list of columns
-	briefDigits  = 9  // of a support, beyond which it is rounded
+	briefDigits  = 9  // digits of a support; a longer one is rounded
 )
 
-// BriefList shortens a list of names to the first ones and how many follow.
+// BriefList shortens a list of names to the first few and the number of the others.
 func BriefList(list string) string {
 	names := strings.Split(list, ", ")
 	if utf8.RuneCountInString(list) <= briefColumns || len(names) < 2 {
@@ -290,7 +292,7 @@ func BriefList(list string) string {
 	return list
 }
 
-// BriefNumber rounds a number of many digits to three; other texts it leaves.
+// BriefNumber rounds a number of many digits to three. It leaves other texts alone.
 func BriefNumber(digits string) string {
 	if len(digits) <= briefDigits || strings.Trim(digits, "0123456789") != "" {
 		return digits

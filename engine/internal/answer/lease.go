@@ -19,28 +19,28 @@ import (
 	"dpsql/sqlerr"
 )
 
-// LiveMechanisms has the interactive mechanisms that this process holds. The lease makes
-// it the only process that compares queries with their thresholds. The turn makes it one
-// query at a time.
+// LiveMechanisms holds the interactive mechanisms of this process. The lease makes this
+// the only process that compares queries with their thresholds. The turn lets in one query
+// at a time.
 type LiveMechanisms struct {
-	Turn     chan struct{} // holds one token while someone is inside
+	Turn     chan struct{} // holds one token while a query is inside
 	Lease    *catalog.Lease
 	taken    time.Time
 	idle     *time.Timer
 	byID     map[int64]*live
 	memory   answerMemory
-	yields   time.Time     // when the lease was last given back for the sake of others
+	yields   time.Time     // when the lease was last given back for other processes
 	patience time.Duration // how long to wait for the turn
 }
 
 const (
-	idleLease = 100 * time.Millisecond // after which an unused lease is given back
-	longLease = 500 * time.Millisecond // after which a used one is, for the sake of other processes
-	yielding  = 10 * time.Millisecond  // for which it is then left to them; they try every 2 ms
+	idleLease = 100 * time.Millisecond // an unused lease is given back after this time
+	longLease = 500 * time.Millisecond // a used lease is given back after this time, for other processes
+	yielding  = 10 * time.Millisecond  // the pause that other processes then get; they try every 2 ms
 )
 
-// newLiveMechanisms returns the state of a process that holds nothing. A query waits for
-// those before it ten times as long as for another process.
+// newLiveMechanisms returns the state of a process that holds no lease. A query waits ten
+// times as long for the queries before it as for another process.
 func newLiveMechanisms(busy time.Duration) *LiveMechanisms {
 	if busy == 0 {
 		busy = catalog.DefaultBusyTimeout
@@ -48,7 +48,7 @@ func newLiveMechanisms(busy time.Duration) *LiveMechanisms {
 	return &LiveMechanisms{Turn: make(chan struct{}, 1), byID: make(map[int64]*live), patience: 10 * max(0, busy)}
 }
 
-// Enter waits for the turn, and no longer than patience.
+// Enter waits for the turn, at most for patience.
 func (m *LiveMechanisms) Enter(ctx context.Context) error {
 	timeout := time.NewTimer(m.patience)
 	defer timeout.Stop()
@@ -65,8 +65,8 @@ func (m *LiveMechanisms) Enter(ctx context.Context) error {
 	return nil
 }
 
-// leave ends the turn. It gives the lease back if it was held long; otherwise a timer
-// does so when it has been idle for a while.
+// leave ends the turn. It gives back a lease that was held long. Otherwise it starts a
+// timer that gives the lease back when it is idle.
 func (m *LiveMechanisms) leave(db *Database) {
 	if m.Lease != nil && time.Since(m.taken) > longLease {
 		m.giveBack(db, false)
@@ -78,12 +78,12 @@ func (m *LiveMechanisms) leave(db *Database) {
 	<-m.Turn
 }
 
-// wait gives the lease back after a while. The turn is held.
+// wait starts the idle timer. The caller must hold the turn.
 func (m *LiveMechanisms) wait(db *Database) {
 	m.idle = time.AfterFunc(idleLease, func() { m.rest(db) })
 }
 
-// rest gives an idle lease back, or tries again later where the file is busy.
+// rest gives an idle lease back. If the file is busy it tries again later.
 func (m *LiveMechanisms) rest(db *Database) {
 	m.Turn <- struct{}{}
 	defer func() { <-m.Turn }()
@@ -95,7 +95,7 @@ func (m *LiveMechanisms) rest(db *Database) {
 	}
 }
 
-// release gives the lease back, whatever happens, waiting for the turn.
+// release waits for the turn and gives the lease back, even if that fails.
 func (m *LiveMechanisms) release(db *Database) error {
 	m.Turn <- struct{}{}
 	defer func() { <-m.Turn }()
@@ -106,7 +106,7 @@ func (m *LiveMechanisms) release(db *Database) error {
 }
 
 // giveBack stores the answers of tests that did not fire, marks the mechanisms as closed
-// so that their runs go on, and releases the lease.
+// so that their runs can go on, and releases the lease.
 func (m *LiveMechanisms) giveBack(db *Database, closing bool) error {
 	answers := m.memory.all()
 	err := db.store.Write(context.Background(), func(tx *catalog.Tx) error {
@@ -118,13 +118,13 @@ func (m *LiveMechanisms) giveBack(db *Database, closing bool) error {
 		return nil
 	})
 	if sqlerr.CodeOf(err) == sqlerr.Busy && !closing {
-		return nil // nothing is lost: the lease stays, and the next idle moment tries again
+		return nil // nothing is lost: the lease stays, and the timer tries again
 	}
 	m.memory.clear()
 	for id, l := range m.byID {
 		l.open = false
-		l.paid.End()                 // the next lease resumes the run with a receipt of its own
-		if l.runDead || err != nil { // the catalog says leased: the next holder ends the run
+		l.paid.End()                 // the next lease resumes the run with its own receipt
+		if l.runDead || err != nil { // the catalog still says leased, so the next holder ends the run
 			delete(m.byID, id)
 		}
 	}
@@ -152,10 +152,10 @@ func (l *live) close(tx *catalog.Tx, answers []catalog.Answer) error {
 	return tx.UpdateMechanism(&l.record)
 }
 
-// lease takes the lease, if this process does not hold it, and returns the
-// mechanism opened under it. A mechanism that is marked open while nobody held
-// the lease was left by a crash: its run may have fired unseen, so it is over,
-// its τ erased and its charge kept, and a block of comparisons counts as made.
+// lease takes the lease, if this process does not hold it, and returns the mechanism
+// opened under it. A mechanism that is marked open although nobody holds the lease was
+// left by a crash. Its run may have fired unseen. So the run is over: its τ is erased, its
+// charge stays, and a block of comparisons counts as made.
 func (db *Database) lease(ctx context.Context, t *view.Table, id int64) (*live, error) {
 	m := db.Live
 	if m.Lease == nil {
@@ -226,7 +226,7 @@ func (db *Database) open(ctx context.Context, t *view.Table, id int64) (*live, e
 	return l, nil
 }
 
-// Reopen returns a mechanism without updates.
+// Reopen returns a mechanism in its first state, before any update.
 func Reopen(t *view.Table, record *catalog.Mechanism, state []byte) (*live, error) {
 	p, err := stored.ReadMechanism(record)
 	if err != nil {
@@ -240,9 +240,9 @@ func Reopen(t *view.Table, record *catalog.Mechanism, state []byte) (*live, erro
 	return &live{table: t, params: p, Hypothesis: smw.NewHypothesis(p.Params, u, prior)}, nil
 }
 
-// Resume learns the updates that are new and takes up the open run. An update
-// that finds no variable left (the paper's FAILURE) leaves the hypothesis as it
-// is: its answer was given, and nothing was promised of the next.
+// Resume applies the new updates and resumes the open run. An update that finds no
+// variable left (the paper's FAILURE) does not change the hypothesis: its answer was
+// given, and nothing was promised for the next.
 func (l *live) Resume(record *catalog.Mechanism, paid *pay.Receipt, history []catalog.HistoryRow) error {
 	u := l.table.Over(record.Columns)
 	for _, row := range history {
@@ -268,9 +268,9 @@ func (l *live) Resume(record *catalog.Mechanism, paid *pay.Receipt, history []ca
 	return nil
 }
 
-// answerMemory holds the unfired answers of the present lease. They are not
-// worth a commit each: they are stored when the lease is given back, and a
-// crash loses them together with their run.
+// answerMemory holds the unfired answers of the present lease. It saves a commit for each:
+// they are stored when the lease is given back. A crash loses them together with their
+// run.
 type answerMemory struct {
 	mu    sync.RWMutex
 	byKey map[answerKey][]catalog.Answer
@@ -283,7 +283,7 @@ type answerKey struct {
 
 func keyOf(r Request) answerKey { return answerKey{r.Table.ID, r.Query.Digest()} }
 
-// Digest names the query and its table in one word.
+// Digest identifies the query and its table.
 func (r Request) Digest() [32]byte {
 	k := keyOf(r)
 	return sha256.Sum256(binary.BigEndian.AppendUint64(k.digest[:], uint64(k.table)))
@@ -307,7 +307,7 @@ func (m *answerMemory) put(r Request, a catalog.Answer) {
 	m.byKey[keyOf(r)] = append(m.byKey[keyOf(r)], a)
 }
 
-// all returns the answers of each mechanism.
+// all returns the answers by mechanism.
 func (m *answerMemory) all() map[int64][]catalog.Answer {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -18,33 +18,33 @@ import (
 	"dpsql/sqlerr"
 )
 
-// live is one interactive mechanism in this process's memory: its record, and
-// the hypothesis rebuilt from its history.
+// live is an interactive mechanism in this process's memory: its record, and the
+// hypothesis rebuilt from its history.
 type live struct {
 	table      *view.Table
 	record     catalog.Mechanism
 	params     stored.MechanismParams
 	Hypothesis *smw.Hypothesis
-	learned    int64        // updates of the history that the hypothesis knows
-	counted    int64        // comparisons that the catalog knows of
+	learned    int64        // the last update that the hypothesis has learned
+	counted    int64        // comparisons that the catalog has recorded
 	Run        *smw.Run     // nil between runs
-	paid       *pay.Receipt // for the run
-	open       bool         // marked leased in the catalog by this process
+	paid       *pay.Receipt // pays for the run
+	open       bool         // this process marked it as leased in the catalog
 	runDead    bool         // a firing could not be stored: the open run must not be used again
 }
 
-// reply is a candidate's answer, or the reason why the plan no longer holds.
+// reply is a candidate's answer, or the reason why the plan is stale.
 type reply struct {
 	Estimate
-	stale *stale // nil: the estimate is an answer
+	stale *stale // nil if the estimate is an answer
 }
 
-// stale says that a plan no longer holds: nothing was answered, and the statement
-// has to be planned again.
+// stale reports that a plan no longer holds. Nothing was answered, and the statement has
+// to be planned again.
 type stale struct {
 	mechanism int64
 	why       staleReason
-	err       error // for the user, where another plan comes to the same
+	err       error // for the user, if another plan ends in the same way
 }
 
 type staleReason int
@@ -54,11 +54,11 @@ const (
 	runUnpaid                         // no run is open, and limits keep the statement from paying for the next
 )
 
-// ask answers a query from an interactive mechanism: lease, run, count, test,
-// store, return. Known says that the plan promised a margin. One query at a time
-// passes here, and looks again whether an equal one was answered while it
-// waited. An unfired test stores nothing, as long as its block of comparisons
-// lasts: what it says follows from the hypothesis and the open run.
+// ask answers a query from an interactive mechanism: lease, run, count, test, store,
+// return. known reports that the plan promised a margin. One query at a time comes through
+// here. It first looks for an equal query that was answered while it waited. An unfired
+// test stores nothing while its block of comparisons lasts: its answer follows from the
+// hypothesis and the open run.
 func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query, known bool) (reply, error) {
 	if err := db.Live.Enter(ctx); err != nil {
 		return reply{}, err
@@ -113,8 +113,8 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 	return reply{Estimate: e}, err
 }
 
-// answered returns the mechanism's own earlier answer to the query, which others
-// may have stored while this one waited.
+// answered returns the mechanism's earlier answer to the query, if there is one. Another
+// query may have stored it while this one waited.
 func (db *Database) answered(ctx context.Context, r Request, l *live) (Estimate, bool, error) {
 	r.fresh = db.store.Unanswered(ctx, r.Table.ID, []string{r.Query.String()})[0]
 	answers, err := db.storedAnswers(ctx, r)
@@ -130,11 +130,11 @@ func (db *Database) answered(ctx context.Context, r Request, l *live) (Estimate,
 	return Estimate{}, false, nil
 }
 
-// startRun pays for the next run if none is open: the run is charged, then
-// τ drawn, then τ stored, each durable before the next; only then is anything
-// compared with it. The account was charged when the mechanism was created. What
-// the buyer takes is the run's share of that. Whether a run is open is public: what
-// ends one is released. It returns stale if the buyer may not pay.
+// startRun pays for the next run if none is open. It charges the run, then draws τ, then
+// stores τ. Charge and τ are on disk before anything is compared with τ. The account was
+// charged when the mechanism was created, and the buyer takes the run's share of that.
+// Whether a run is open is public, because the end of a run is released. startRun returns
+// stale if the buyer may not pay.
 func (db *Database) startRun(ctx context.Context, sn *rows.Snapshot, l *live, by *catalog.Buyer) (*stale, error) {
 	if l.Run != nil {
 		return nil, nil
@@ -150,7 +150,7 @@ func (db *Database) startRun(ctx context.Context, sn *rows.Snapshot, l *live, by
 	if err != nil {
 		return nil, err
 	}
-	ctx = context.WithoutCancel(ctx) // it is paid for: let it begin
+	ctx = context.WithoutCancel(ctx) // the run is paid for, so start it even if cancelled
 	l.keep(next)
 	run, err := smw.StartRun(l.params.Params, db.random())
 	if err != nil {
@@ -165,26 +165,26 @@ func (db *Database) startRun(ctx context.Context, sn *rows.Snapshot, l *live, by
 	return nil, nil
 }
 
-// endRun makes the run's receipt worthless.
+// endRun ends the run and its receipt.
 func (l *live) endRun() {
 	l.paid.End()
 	l.Run, l.paid = nil, nil
 }
 
-// keep keeps a record that the catalog has.
+// keep records the mechanism as the catalog has it.
 func (l *live) keep(stored catalog.Mechanism) { l.record, l.counted = stored, stored.Comparisons }
 
-// ComparisonBlock is how many comparisons a process may make before it stores
-// their number again: a hundredth of k, which all together cost about a hundred
-// commits. The commit that marks a mechanism leased reserves a block, and so does
-// each that stores the number: after a crash a block counts as made. So the size
-// is part of what a file means; a version that made larger blocks would be
-// miscounted by this one.
+// ComparisonBlock returns the number of comparisons that a process may make before it
+// stores their number again. It is k/100, so all of them together cost about a hundred
+// commits. A block is reserved by the commit that marks a mechanism as leased, and by each
+// commit that stores the number. After a crash the reserved block counts as made. So the
+// size is part of the file format: this version would miscount a file of a version with
+// larger blocks.
 func ComparisonBlock(p smw.Params) int64 { return max(1, p.Queries/100) }
 
-// reserveComparison stores the number of comparisons where their block is used
-// up, which reserves the next one. The margins of all answers together assume
-// that no more than k are ever made.
+// reserveComparison stores the number of comparisons if their block is used up, and so
+// reserves the next block. The margins of all answers together assume that no more than k
+// comparisons are ever made.
 func (db *Database) reserveComparison(ctx context.Context, l *live) error {
 	if l.record.Comparisons < l.counted+ComparisonBlock(l.params.Params) {
 		return nil
@@ -197,7 +197,8 @@ func (db *Database) reserveComparison(ctx context.Context, l *live) error {
 	return nil
 }
 
-// countCrash counts the comparisons that a process may have made and not stored.
+// countCrash adds the comparisons that a crashed process may have made without storing
+// them.
 func countCrash(record *catalog.Mechanism) error {
 	p, err := stored.ReadMechanism(record)
 	if err != nil {
@@ -223,9 +224,8 @@ func (l *live) stored(r Request, kind catalog.AnswerKind, asked smw.Scaled, valu
 		Estimate: asked.Count(value), Law: stored.ScaledLaw(l.law(kind), asked)}
 }
 
-// law returns what the margin of an answer follows from, as it was compared: the
-// mechanism's parameters, or the law of the noise of an answer that was counted
-// anew.
+// law returns what the margin of a compared query follows from: the mechanism's
+// parameters, or for an answer that was counted anew the law of its noise.
 func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
 	if law, err := l.params.FiredLaw(); kind == catalog.AnswerFired && err == nil && law != nil {
 		return json.RawMessage(strconv.Quote(law.String()))
@@ -233,11 +233,11 @@ func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
 	return l.record.Params
 }
 
-// learn ends the run after a firing: the end of the run, the answer and the
-// update are stored in one transaction, and only then is the answer given. If
-// that fails the run is over in this process too.
+// learn ends the run after a firing. One transaction stores the end of the run, the answer
+// and the update. Only then is the answer given. If the transaction fails the run is over
+// in this process too.
 func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Scaled, noisy int64) (Estimate, error) {
-	ctx = context.WithoutCancel(ctx) // it has fired: it must be stored
+	ctx = context.WithoutCancel(ctx) // the test has fired, so store it even if cancelled
 	l.endRun()
 	l.runDead = true
 	a := l.stored(r, catalog.AnswerFired, asked, noisy)
@@ -266,8 +266,8 @@ func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Sca
 	return db.Estimate(a, margin), err
 }
 
-// fromMechanism is the candidate of an interactive mechanism. Its runs are
-// prepaid, so it costs nothing.
+// fromMechanism returns the candidate of an interactive mechanism. It costs nothing,
+// because the runs are prepaid.
 func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism) (Candidate, error) {
 	c := Candidate{Origin: fromMechanism, Name: m.Name, Kind: "smw", Columns: m.Columns}
 	known := db.params.get(string(m.Params), func() paramsResult {
@@ -310,7 +310,8 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	return c, err
 }
 
-// inAdvance adds to the refusal of a limit that it is about the mechanism's next run.
+// inAdvance adds to the refusal of a limit that the mechanism's next run has to be paid
+// for.
 func inAdvance(err error, m *catalog.Mechanism) error {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {
@@ -321,7 +322,7 @@ func inAdvance(err error, m *catalog.Mechanism) error {
 	return &c
 }
 
-// paramsResult has the parameters of a mechanism, or why they cannot be read.
+// paramsResult is the parameters of a mechanism, or the error from reading them.
 type paramsResult struct {
 	params stored.MechanismParams
 	err    error

@@ -17,19 +17,19 @@ import (
 
 // Loaded is a release in memory.
 type Loaded interface {
-	// Evaluate evaluates a query and its margin, in one pass.
+	// Evaluate returns the answer to a query and its margin, in one pass.
 	Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error)
-	// predict returns the margin that the answer can be expected to have, a
-	// half-width in counts, without evaluating anything; known is false where the
-	// release promises none for the query.
+	// predict returns the expected margin of the answer, a half-width in counts. It
+	// evaluates nothing. known is false if the release promises no margin for the
+	// query.
 	predict(q query.Query, confidence float64) (margin float64, known bool, err error)
-	// note says in EXPLAIN what was chosen for the release.
+	// note describes the release in EXPLAIN.
 	note() string
 }
 
-// Sketch adapts a projection release: it has a margin for every query, which
-// it rounds down. Estimates and counts are integers, so an error within a
-// half-width is within its integer part.
+// Sketch adapts a projection release. It has a margin for every query and rounds it down.
+// Estimates and counts are integers, so an error within a half-width is within its integer
+// part.
 type Sketch struct {
 	*projection.Release
 	shape string
@@ -48,8 +48,9 @@ func (s Sketch) predict(q query.Query, confidence float64) (float64, bool, error
 }
 
 // fitted adapts a release of marginals. It has a margin for the queries on the columns of
-// a measured one, which it rounds down, as a Sketch does. For these it has a simulated
-// margin, too: of others a simulation knows no more than the fit does.
+// a measured marginal, and rounds it down as a Sketch does. These queries have a simulated
+// margin, too. Other queries have none: a simulation knows no more of them than the fit
+// does.
 type fitted struct {
 	*marginals.Release
 	shape string
@@ -71,9 +72,9 @@ func (f fitted) predict(q query.Query, confidence float64) (float64, bool, error
 	return math.Floor(m), ok, err
 }
 
-// fittedCells adapts an identity release with a table fitted to its cells, which answers.
-// The margin of the cells' own answer holds around that answer, and so around another
-// with the distance between the two.
+// fittedCells adapts an identity release whose cells have a fitted table. The table
+// answers. A margin m holds around the cells' own answer a, so m + |b − a| holds around
+// the table's answer b.
 type fittedCells struct {
 	Sketch
 	fit *marginals.Release
@@ -93,7 +94,7 @@ func (f fittedCells) Evaluate(ctx context.Context, q query.Query, confidence flo
 	return e, nil
 }
 
-// simulatedBy returns the half-widths that simulations suggest for the answer to a query.
+// simulatedBy returns a function for the half-widths that simulations suggest for a query.
 func simulatedBy(fit *marginals.Release, q query.Query) func(confidence float64) (float64, bool) {
 	return func(confidence float64) (float64, bool) {
 		m, err := fit.SimulatedMargin(q, confidence)
@@ -101,7 +102,7 @@ func simulatedBy(fit *marginals.Release, q query.Query) func(confidence float64)
 	}
 }
 
-// learned adapts a release built by SMW, whose margins are known beforehand.
+// learned adapts a release built by SMW. Its margins are known in advance.
 type learned struct{ *stored.Hypothesis }
 
 func (l learned) Evaluate(_ context.Context, q query.Query, confidence float64) (e Estimate, err error) {
@@ -117,16 +118,16 @@ func (l learned) predict(q query.Query, confidence float64) (float64, bool, erro
 	return l.Margin(q, confidence)
 }
 
-// releaseCache keeps releases that were used once. A release never changes and
-// its id is never used again, so nothing in it goes stale.
+// releaseCache keeps the releases that were used. A release never changes and its id is
+// never used again, so no entry goes stale.
 type releaseCache struct {
 	mu   sync.Mutex
 	byID map[int64]Loaded
 }
 
-// Load returns a release, reading it from the catalog at its first use.
+// Load returns a release. Its first use reads it from the catalog.
 func (db *Database) Load(ctx context.Context, t *view.Table, r *catalog.Release) (Loaded, error) {
-	if db.rehearsed != nil { // whose copy has no payloads
+	if db.rehearsed != nil { // the copy has no payloads
 		db = db.rehearsed.Original
 	}
 	c := &db.releases
@@ -169,7 +170,7 @@ func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, erro
 	case "marginals":
 		release, err := marginals.Unmarshal(u, payload)
 		var p stored.MarginalsAbout
-		if json.Unmarshal(r.Params, &p) != nil { // it is for people only
+		if json.Unmarshal(r.Params, &p) != nil { // only for people
 			return fitted{release, ""}, err
 		}
 		return fitted{release, p.Shape()}, err
@@ -180,7 +181,7 @@ func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, erro
 	}
 	sketch := Sketch{Release: release}
 	var p stored.ReleaseAbout
-	if json.Unmarshal(r.Params, &p) == nil { // it is for people only
+	if json.Unmarshal(r.Params, &p) == nil { // only for people
 		sketch.shape = p.Shape()
 	}
 	if fit != nil {
@@ -189,12 +190,12 @@ func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, erro
 	return sketch, nil
 }
 
-// evaluatedSupport is m up to which a release is evaluated while planning, in
-// some ten microseconds, so that its margin is not predicted but known.
+// evaluatedSupport is the largest m for which planning evaluates a release, in about ten
+// microseconds. Its margin is then known and not only predicted.
 const evaluatedSupport = 1 << 12
 
-// fromRelease is the candidate of a release. A release is public and was paid for when
-// it was built, so its answers cost nothing.
+// fromRelease returns the candidate of a release. Its answers cost nothing: a release is
+// public, and was paid for when it was built.
 func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
 	c := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
 	see := view.Cover(r.Query, rel.Columns, rel.MaxSupport)
@@ -240,11 +241,11 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	return c, nil
 }
 
-// maxMemo bounds what a memo keeps; past it, it starts anew.
+// maxMemo bounds the size of a memo, which is emptied when it is full.
 const maxMemo = 4096
 
-// memo remembers the results of a pure function that is slow beside a query:
-// the half-widths and prices that noise laws imply. The zero value is empty.
+// memo caches the results of a pure function that is slow compared with a query, such as
+// the half-widths and prices of noise laws. The zero value is empty.
 type memo[K comparable, V any] struct {
 	mu    sync.Mutex
 	known map[K]V

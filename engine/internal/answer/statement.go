@@ -15,8 +15,8 @@ import (
 	"dpsql/sqlfront"
 )
 
-// Statement is a SELECT on its way from its queries to its rows. One plan and
-// one charge serve all of its queries.
+// Statement is a SELECT between planning and its result. All of its queries have one plan
+// and one charge.
 type Statement struct {
 	Database *Database
 	view     *view.View
@@ -24,26 +24,26 @@ type Statement struct {
 	bound    *sqlfront.Bound
 	settings Settings
 	Asks     []linear // the distinct queries
-	index    []int    // of each of bound.Queries: the one of asks that answers it
+	index    []int    // for each of bound.Queries, the index in Asks of the query that answers it
 
-	Buyer *catalog.Buyer    // which it pays as
-	cost  accounting.Amount // what was charged for direct answers
+	Buyer *catalog.Buyer    // pays for the statement
+	cost  accounting.Amount // charged for direct answers
 	bill  *pay.Bill
 
 	progress  func(done, all int64)
-	done, all int64 // steps: each query is planned, and answered
+	done, all int64 // steps; each query is one step to plan and one to answer
 }
 
 // linear is one distinct query of a statement.
 type linear struct {
 	Request
-	slot       int // of the first of bound.Queries that it answers
+	slot       int // the first slot that it answers
 	Candidates []Candidate
-	Best       *Candidate // the one chosen; nil before, and where there is none
+	Best       *Candidate // the chosen candidate; nil before Choose, or if there is none
 }
 
-// newStatement finds the distinct queries of a bound SELECT. A query that
-// stands in several slots has to be as precise as each of them needs.
+// newStatement collects the distinct queries of a bound SELECT. A query in several slots
+// gets the precision that the most demanding one needs.
 func newStatement(db *Database, who Asker, v *view.View, t *view.Table, b *sqlfront.Bound) *Statement {
 	s := who.Settings
 	st := &Statement{Database: db, view: v, Table: t, bound: b, settings: s, bill: who.Bill,
@@ -69,15 +69,15 @@ func newStatement(db *Database, who Asker, v *view.View, t *view.Table, b *sqlfr
 	return st
 }
 
-// need tightens what an answer has to meet by what a slot needs.
+// need makes the query at least as precise as the slot needs.
 func (a *linear) need(s Settings, k sqlfront.Slot) {
 	a.scale = min(a.scale, k.Scale)
 	a.Settings.Accuracy = s.Accuracy * a.scale
 	a.Settings.Confidence = max(a.Settings.Confidence, 1-(1-s.Confidence)/float64(k.Split))
 }
 
-// Choose takes the best candidate of every query, or refuses the statement as
-// a whole: nothing is answered unless everything can be.
+// Choose takes the best candidate of every query. If one query has none, the whole
+// statement is refused.
 func (st *Statement) Choose() error {
 	var first error
 	var failed []int
@@ -98,7 +98,7 @@ func (st *Statement) Choose() error {
 	return st.affordable()
 }
 
-// refused returns the error of a statement that cannot be answered.
+// refused returns the error for a statement that cannot be answered.
 func (st *Statement) refused(first error, failed []int) error {
 	e, ok := first.(*sqlerr.Error)
 	if !ok || len(st.Asks) == 1 {
@@ -112,9 +112,9 @@ func (st *Statement) refused(first error, failed []int) error {
 	return &c
 }
 
-// answer has the chosen candidates answer: first those that cost nothing, then,
-// in one charge, what is bought. It stops where something changed since the plan;
-// what was answered until then is stored, or its mechanism remembers it.
+// answer asks the chosen candidates: first those that cost nothing, then in one charge
+// those that are bought. It stops if the plan is stale. The answers up to there are
+// stored, or their mechanism remembers them.
 func (st *Statement) answer(ctx context.Context) ([]Estimate, *stale, error) {
 	answers := make([]Estimate, len(st.Asks))
 	for i, a := range st.Asks {
@@ -137,7 +137,7 @@ func (st *Statement) answer(ctx context.Context) ([]Estimate, *stale, error) {
 	return answers, nil, st.buy(ctx, purchases, answers)
 }
 
-// step reports progress, and ends where the context has.
+// step reports progress, and returns the context's error.
 func (st *Statement) step(ctx context.Context) error {
 	st.done++
 	if st.progress != nil {
@@ -158,8 +158,8 @@ func (st *Statement) queries(asks []int) []query.Query {
 	return queries
 }
 
-// Result computes the rows of a statement from the answers to its queries, and
-// says how these came about.
+// Result computes the rows of a statement from the answers to its queries, and describes
+// how they came about.
 func (st *Statement) Result(answers []Estimate) *Result {
 	table := st.bound.Output.Run(st.groups(answers), st.settings.Confidence)
 	out := &Result{Warnings: st.bound.Warnings, Rows: table.Rows, Answer: &Answer{
@@ -183,7 +183,7 @@ func (st *Statement) Result(answers []Estimate) *Result {
 	return out
 }
 
-// groups gives each group its keys and answers.
+// groups returns the keys and answers of each group.
 func (st *Statement) groups(answers []Estimate) []post.Group {
 	converted := make([]post.Answer, len(answers))
 	for i, e := range answers {
@@ -200,8 +200,8 @@ func (st *Statement) groups(answers []Estimate) []post.Group {
 	return groups
 }
 
-// converted returns an answer in the form from which rows are computed. Counts are not
-// negative, so clamping brings an answer no further from the truth.
+// converted returns an answer in the form that rows are computed from. Counts are not
+// negative, so clamping never moves an answer away from the truth.
 func (a *linear) converted(e Estimate, s Settings) post.Answer {
 	value := e.Value
 	if s.Clamp {
@@ -222,8 +222,8 @@ func (a *linear) converted(e Estimate, s Settings) post.Answer {
 	}}
 }
 
-// Origin returns the names and kinds of what answered. A constant is named only if
-// nothing else answered.
+// Origin returns the names and kinds of the candidates that answered. It names a constant
+// only if nothing else answered.
 func (st *Statement) Origin() (via, kind string) {
 	if len(st.Asks) == 1 {
 		return st.Asks[0].Best.Name, st.Asks[0].Best.Kind
@@ -240,7 +240,7 @@ func (st *Statement) Origin() (via, kind string) {
 	return strings.Join(names, ", "), strings.Join(kinds, ", ")
 }
 
-// released reports whether releases alone answer, beside what is constant.
+// released reports whether releases gave all answers that are not constant.
 func (st *Statement) released() bool {
 	found := false
 	for i := range st.Asks {
@@ -264,8 +264,7 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// support returns m of the statement's queries: one number, or the least and
-// the largest.
+// support returns m of the statement's queries: one number, or the least and the largest.
 func (st *Statement) support() string {
 	if len(st.Asks) == 1 {
 		return st.Asks[0].Best.support.String()

@@ -1,6 +1,6 @@
-// Package declare carries out the statements that change the catalog: CREATE, ALTER,
-// DROP and EXPORT. If a release or a mechanism needs private rows, it charges first, at
-// package pay, and reads with the receipt.
+// Package declare carries out the statements that change the catalog: CREATE, ALTER, DROP
+// and EXPORT. A release or mechanism that needs private rows is charged first, by package
+// pay, and reads them with the receipt.
 package declare
 
 import (
@@ -23,8 +23,8 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Statement is one declaration on its way: the database that it changes, and the state
-// of the session that gave it.
+// Statement is one declaration: the database that it changes, and the state of the session
+// that runs it.
 type Statement struct {
 	Store    *catalog.Store
 	Desk     *pay.Desk
@@ -36,7 +36,7 @@ type Statement struct {
 	Unknown  Unknown                  // nil except in a rehearsal
 }
 
-// Unknown supplies, in a rehearsal, the things that cannot be known.
+// Unknown supplies the facts that a rehearsal cannot know.
 type Unknown interface {
 	// Unread reports whether the rows of a public table are missing.
 	Unread(table string) bool
@@ -117,8 +117,8 @@ func readBudget(o *options) (budget, error) {
 	return b, err
 }
 
-// unit is the difference between neighbours: a row, or up to rows rows with one value
-// of a column.
+// unit is the difference between neighbours: a row, or at most rows rows that share one
+// value of a column.
 type unit struct {
 	column string
 	rows   int64

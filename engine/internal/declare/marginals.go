@@ -19,7 +19,7 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// defaultDegree is the number of columns of a marginal where none is given.
+// defaultDegree is the number of columns of a marginal if none is given.
 const defaultDegree = 3
 
 // marginalsPlan is a release of marginals before it is paid for. Planning spends nothing.
@@ -74,9 +74,9 @@ func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease,
 	return p, p.calibrate()
 }
 
-// calibrate chooses the noise. A unit of at most L rows moves the counts of one
-// marginal by at most L in ℓ2, as it does when all its rows are in one cell, and the
-// vector of all K marginals by √K·L.
+// calibrate chooses the noise. A unit of at most L rows changes the counts of one marginal
+// by at most L in ℓ2, the worst case being all its rows in one cell. It changes the vector
+// of all K marginals by at most √K·L.
 func (p *marginalsPlan) calibrate() error {
 	squared := new(big.Int).Mul(big.NewInt(p.table.Sensitivity()), big.NewInt(p.table.Sensitivity()))
 	squared.Mul(squared, big.NewInt(int64(len(p.params.Sets))))
@@ -124,7 +124,7 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 	if err != nil {
 		return nil, err
 	}
-	ctx = context.WithoutCancel(ctx) // it is paid for, and all is read: keep it
+	ctx = context.WithoutCancel(ctx) // the release is paid for and its rows are read, so keep it even if cancelled
 	steps.done(1)
 	release, err := measured.Perturb(ctx, s.Random())
 	if err != nil {

@@ -22,12 +22,12 @@ import (
 const (
 	defaultQueries = 1e6 // k
 	defaultBeta    = 0.05
-	leastBeta      = 1e-12 // below it 1 − β is not far enough from 1 for a float
+	leastBeta      = 1e-12 // for a smaller β, 1 − β is too close to 1 for a float
 )
 
-// CreateMechanism reserves the budget of an interactive mechanism and stores
-// its parameters. Its ε, at the interactive account's δ, becomes a ρ, which is
-// reserved whole; N̂, where the table has none yet, is bought from it first.
+// CreateMechanism reserves the budget of an interactive mechanism and stores its
+// parameters. It converts the ε, at the interactive account's δ, into a ρ and reserves all
+// of it. If the table has no N̂ yet, N̂ is bought from this ρ first.
 func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechanism) (warnings []string, err error) {
 	v, err := s.view(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Columns: columns, Epsilon: asked.epsilon,
 		Rho: p.runs, RunRho: p.runs / accounting.Rho(p.Updates), Updates: p.Updates}
 	if state != nil && t.Outside == nil {
-		ctx = context.WithoutCancel(ctx) // the prior is paid for: keep it
+		ctx = context.WithoutCancel(ctx) // the prior is paid for, so keep it even if cancelled
 	}
 	warnings = warnDelta(t, a)
 	if err := a.Limits.Check(catalog.Buyer{Principal: catalog.Curator}, m.RunRho); err != nil {
@@ -70,11 +70,11 @@ type mechanismPlan struct {
 	table   *view.Table
 	columns []int
 	epsilon accounting.Epsilon
-	rho     accounting.Rho // that it reserves
+	rho     accounting.Rho // the mechanism's reserve
 	request smwRequest
 }
 
-// planMechanism reads the statement and works out what it reserves.
+// planMechanism reads the statement and computes the mechanism's reserve.
 func planMechanism(st *syntax.CreateMechanism, v *view.View) (p mechanismPlan, err error) {
 	if p.table, p.columns, err = v.Target(st.Table, st.Columns); err != nil {
 		return p, err
@@ -108,7 +108,7 @@ func tooMuch(e accounting.Epsilon, a view.Account) error {
 		WithHint("SHOW BUDGET shows what is left")
 }
 
-// smwRequest is what mechanisms and SMW releases are asked for in common.
+// smwRequest is the part of a request that mechanisms and SMW releases share.
 type smwRequest struct {
 	smw.Request
 	prior  string // auto, classes or uniform
@@ -142,8 +142,8 @@ func readRequest(o *options, t *view.Table, u *query.Universe) smwRequest {
 	return r
 }
 
-// reserve charges the ρ of the mechanism's runs and stores it with the state it
-// starts from.
+// reserve charges the ρ of the mechanism's runs and stores the mechanism with its first
+// state.
 func (s *Statement) reserve(ctx context.Context, t *view.Table, m *catalog.Mechanism, p stored.MechanismParams, state []byte) error {
 	params, err := json.Marshal(p)
 	if err != nil {
@@ -155,21 +155,21 @@ func (s *Statement) reserve(ctx context.Context, t *view.Table, m *catalog.Mecha
 	})
 }
 
-// smwPlan is a mechanism before it is paid for: its ρ is divided between the
-// prior and all runs.
+// smwPlan is a mechanism before it is paid for. Its ρ is divided between the prior and all
+// runs.
 type smwPlan struct {
 	stored.MechanismParams
 	prior, runs accounting.Rho
-	tables      []smw.Table // what the prior counts
+	tables      []smw.Table // the tables that the prior counts
 }
 
-// planSMW completes a request with N̂ and a budget of ρ for the prior and all
-// runs: B runs, each ε-differentially private, are together Bε²/2-zCDP (Bun and
-// Steinke 2016, Proposition 1.4 and Lemma 1.7). Whether there is a prior is
-// decided by public numbers alone; where an accuracy is asked for, only one that
-// does not stand in its way is bought unasked.
+// planSMW completes a request with N̂ and a budget of ρ for the prior and all runs. B
+// runs, each ε-differentially private, are together Bε²/2-zCDP (Bun and Steinke 2016,
+// Proposition 1.4 and Lemma 1.7). Public numbers alone decide whether there is a prior. If
+// the statement asks for an accuracy but no prior, a prior is bought only if the accuracy
+// is still reached.
 func planSMW(r smwRequest, n catalog.NHat, rho accounting.Rho) (smwPlan, error) {
-	e, err := pay.RowCountBound(n, r.Beta/2) // the other half is the mechanism's own
+	e, err := pay.RowCountBound(n, r.Beta/2) // the other half is for the mechanism itself
 	if err != nil {
 		return smwPlan{}, err
 	}
@@ -198,8 +198,8 @@ func runEpsilon(rho accounting.Rho) func(int64) *big.Rat {
 	return func(runs int64) *big.Rat { return accounting.RunEpsilon(rho, runs).Rat() }
 }
 
-// sigmaSquared returns the variance of the noise in the counts of the prior,
-// K·L²/(2ρ) for K tables; 0 where ρ is.
+// sigmaSquared returns the variance of the noise in the prior's counts: K·L²/(2ρ) for K
+// tables, and 0 if ρ is 0.
 func (p smwPlan) sigmaSquared(sensitivity int64) *big.Rat {
 	if p.prior == 0 {
 		return new(big.Rat)
@@ -208,11 +208,11 @@ func (p smwPlan) sigmaSquared(sensitivity int64) *big.Rat {
 	return s.Mul(s, big.NewRat(int64(len(p.tables)), 1))
 }
 
-// buyPrior buys the state that a mechanism starts from, nothing for a uniform
-// one. It has a ledger line of its own, which is on disk before a row is read
-// and stays whatever comes of the mechanism: a prior is never given back. The
-// whole budget must be there, so that a mechanism that cannot be has cost
-// nothing yet.
+// buyPrior buys the state that a mechanism starts from. A uniform prior costs nothing. The
+// charge has its own line in the ledger, which is on disk before a row is read. It stays
+// if the mechanism fails later: a prior is never given back. So buyPrior first checks that
+// the whole budget is there, and a mechanism that cannot be created has not paid for a
+// prior.
 func (s *Statement) buyPrior(ctx context.Context, b *pay.Bill, t *view.Table, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
 	if p.prior == 0 {
 		return nil, nil
@@ -230,7 +230,7 @@ func (s *Statement) buyPrior(ctx context.Context, b *pay.Bill, t *view.Table, na
 			return err
 		}
 		if t.Outside == nil {
-			ctx = context.WithoutCancel(ctx) // it is paid for; but another server may never answer
+			ctx = context.WithoutCancel(ctx) // the prior is paid for, so read on even if cancelled; but another server may never answer
 		}
 		state, err = s.learnPrior(ctx, sn, paid, columns, p)
 		return err
@@ -238,9 +238,9 @@ func (s *Statement) buyPrior(ctx context.Context, b *pay.Bill, t *view.Table, na
 	return state, err
 }
 
-// learnPrior counts pairs of columns and learns the prior from the noisy counts.
-// The caller has charged it. K tables of counts with discrete Gaussian noise of
-// variance K·L²/(2ρ) are ρ-zCDP, see smw.Measure.
+// learnPrior counts pairs of columns and learns the prior from the noisy counts. The
+// caller has charged it. K tables of counts with discrete Gaussian noise of variance
+// K·L²/(2ρ) are ρ-zCDP, see smw.Measure.
 func (s *Statement) learnPrior(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, columns []int, p smwPlan) ([]byte, error) {
 	if p.prior == 0 {
 		return nil, nil

@@ -13,14 +13,14 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// options reads the WITH clause of a declaration. The first fault is kept and
-// returned by done, with the position of the option it is about.
+// options reads the WITH clause of a declaration. It keeps the first error, with the
+// position of the option, and done returns it.
 type options struct {
 	list []syntax.Option
 	err  error
 }
 
-// newOptions refuses names that are not among the known ones.
+// newOptions returns the options. A name that is not known is an error.
 func newOptions(list []syntax.Option, known ...string) *options {
 	o := &options{list: list}
 	for _, option := range list {
@@ -51,7 +51,7 @@ func (o *options) find(name string) *syntax.Option {
 
 func (o *options) has(name string) bool { return o.find(name) != nil }
 
-// refuse fails when any of the options is given, because of why.
+// refuse fails if one of the options is given. why completes the message.
 func (o *options) refuse(why string, names ...string) {
 	for _, name := range names {
 		if option := o.find(name); option != nil {
@@ -60,7 +60,7 @@ func (o *options) refuse(why string, names ...string) {
 	}
 }
 
-// number returns the text of a numeric option, "" when it is not given.
+// number returns the text of a numeric option, or "" if it is not given.
 func (o *options) number(name string) (string, int) {
 	option := o.find(name)
 	if option == nil {
@@ -84,7 +84,7 @@ func (o *options) epsilon() accounting.Epsilon {
 	return e
 }
 
-// delta returns the option delta; given is false when it is not there.
+// delta returns the option delta. given is false if the option is missing.
 func (o *options) delta() (d accounting.Delta, given bool) {
 	text, position := o.number("delta")
 	if text == "" {
@@ -106,7 +106,7 @@ func (o *options) share(name string, otherwise *big.Rat) *big.Rat {
 	return r
 }
 
-// integer returns a whole number from lo to hi; 1e6 is one.
+// integer returns a whole number from lo to hi. It reads 1e6 as one.
 func (o *options) integer(name string, otherwise, lo, hi int64) int64 {
 	text, position := o.number(name)
 	if text == "" {
@@ -120,7 +120,7 @@ func (o *options) integer(name string, otherwise, lo, hi int64) int64 {
 	return int64(x)
 }
 
-// fraction returns a number strictly between 0 and 1; 0 when it is not given.
+// fraction returns a number strictly between 0 and 1, or 0 if it is not given.
 func (o *options) fraction(name string, otherwise float64) float64 {
 	text, position := o.number(name)
 	if text == "" {
@@ -148,7 +148,7 @@ func (o *options) word(name string, allowed ...string) string {
 	return w
 }
 
-// name returns an option that names a column, "" when it is not given.
+// name returns an option that names a column, or "" if it is not given.
 func (o *options) name(name string) string {
 	option := o.find(name)
 	if option == nil {
@@ -160,7 +160,7 @@ func (o *options) name(name string) string {
 	return option.Value
 }
 
-// file returns the option's file name, "" when it is not given.
+// file returns the option's file name, or "" if it is not given.
 func (o *options) file(name string) string {
 	option := o.find(name)
 	if option == nil {
@@ -178,7 +178,7 @@ var units = []struct {
 	size float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}}
 
-// bytes returns a size in memory: a number of bytes, or a text as '64 MiB'.
+// bytes returns a size in memory. It is written as a number of bytes, or as '64 MiB'.
 func (o *options) bytes(name string, otherwise, lo, hi int64) int64 {
 	option := o.find(name)
 	if option == nil {
@@ -200,10 +200,10 @@ func (o *options) bytes(name string, otherwise, lo, hi int64) int64 {
 	return int64(x)
 }
 
-// limitOptions are the options of a declaration that say what SELECTs may take.
+// limitOptions are the options that limit what SELECTs may spend.
 type limitOptions struct {
-	charge *accounting.Rho // nil: not given; 0: no limit
-	buyOff *bool           // nil: not given
+	charge *accounting.Rho // nil if not given; 0 for no limit
+	buyOff *bool           // nil if not given
 }
 
 // limitNames are the names of these options.
@@ -228,7 +228,7 @@ func readLimits(o *options) (l limitOptions) {
 	return l
 }
 
-// override returns the limits with those that the statement gives in place of theirs.
+// override returns the limits, changed by the options that were given.
 func (l limitOptions) override(limits catalog.Limits) catalog.Limits {
 	if l.charge != nil {
 		limits.MaxCharge = *l.charge

@@ -21,8 +21,8 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// CreateRelease builds a release: plan from public data, buy N̂ where the plan
-// needs it, charge, read the cells, draw, store.
+// CreateRelease builds a release. It plans from public data, buys N̂ if the plan needs it,
+// charges, reads the cells, draws and stores.
 func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease) (warnings []string, err error) {
 	v, err := s.view(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease)
 	if err != nil {
 		return nil, err
 	}
-	if p.complete != nil { // it depends on the number of rows, which is bought first
+	if p.complete != nil { // the plan depends on the number of rows, so buy that first
 		n, left, err := s.Desk.RowCount(ctx, s.Bill, s.Rows, t, catalog.KindReleases, p.cost)
 		if err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease)
 	return warnings, s.buildProjection(ctx, s.Bill, st.Name.Text, p, s.Progress)
 }
 
-// warnDelta warns when δ is no longer small beside one row in N̂.
+// warnDelta warns if δ is no longer small compared with one row in N̂.
 func warnDelta(t *view.Table, a view.Account) []string {
 	delta := (a.Caps.ReleaseDelta + a.Caps.InteractiveDelta).Float()
 	if t.NHat == nil || delta*float64(t.NHat.Value) <= 0.1 {
@@ -93,7 +93,7 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // it is paid for, and all is read: keep it
+	ctx = context.WithoutCancel(ctx) // the release is paid for and its rows are read, so keep it even if cancelled
 	steps.done(1)
 	release, err := builder.Build(cells.All())
 	if err != nil {
@@ -146,11 +146,11 @@ func (s *Statement) storeRelease(ctx context.Context, name string, p projectionP
 	})
 }
 
-// buildSteps reports how far a build is: the parts that its rows are read in,
-// and then two steps, the noise and storing the release. How many parts there
-// are is the table's public definition; nothing is reported of rows or cells.
+// buildSteps reports the progress of a build. Each part of the rows is a step; the noise
+// and storing are the last two. The number of parts follows from the table's public
+// definition. Nothing is reported about rows or cells.
 type buildSteps struct {
-	report func(done, all int64) // nil where nobody looks
+	report func(done, all int64) // may be nil
 	parts  int64
 }
 
@@ -161,26 +161,25 @@ func (b *buildSteps) read(done, all int) {
 	}
 }
 
-// done reports that all was read, and of the two steps behind that how many
-// have begun.
+// done reports that all rows were read, and how many of the last two steps have begun.
 func (b *buildSteps) done(begun int64) {
 	if b.report != nil {
 		b.report(b.parts+begun-1, b.parts+2)
 	}
 }
 
-// Plan is what a release or a mechanism would cost and cover, before anything is
-// bought for it.
+// Plan is the cost and coverage of a release or mechanism before anything is bought for
+// it.
 type Plan struct {
 	Table      *view.Table
-	Columns    []int // nil for all
+	Columns    []int // nil means all
 	Cost       accounting.Amount
 	MaxSupport uint64
-	Open       string // what of it depends on something unknown; "" where nothing does
+	Open       string // what depends on an unknown; "" if nothing does
 }
 
-// PlanRelease works out a release from public data alone. If the number of rows or a
-// domain is not known, the cost is the most that it can be.
+// PlanRelease plans a release from public data alone. If the number of rows or a domain is
+// unknown, the cost is an upper bound.
 func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v *view.View) (Plan, error) {
 	t, columns, err := v.Target(st.Table, st.Columns)
 	if err != nil {
@@ -214,7 +213,7 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 	return plan, err
 }
 
-// open says what the cost of an incomplete plan depends on.
+// open returns what the cost of an incomplete plan depends on.
 func (p projectionPlan) open(unclear string) string {
 	text := ""
 	switch {
@@ -229,7 +228,7 @@ func (p projectionPlan) open(unclear string) string {
 	return text + "; " + unclear
 }
 
-// PlanMechanism works out what a mechanism reserves, from public data alone.
+// PlanMechanism computes a mechanism's reserve from public data alone.
 func PlanMechanism(st *syntax.CreateMechanism, v *view.View) (Plan, accounting.Epsilon, error) {
 	p, err := planMechanism(st, v)
 	return Plan{Table: p.table, Columns: p.columns, Cost: accounting.Amount{Rho: p.rho}, MaxSupport: p.request.MaxSupport}, p.epsilon, err

@@ -27,10 +27,10 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// createSMWRelease is the paper's non-interactive mechanism for conjunctions
-// (section 3.1): SMW asked every query of a class, in passes. It is one
-// (ε, δ)-differentially private step of the releases account, made of B runs
-// that compose inside it by zCDP.
+// createSMWRelease runs the paper's non-interactive mechanism for conjunctions (section
+// 3.1): it asks SMW every query of a class, in passes. The release is one (ε,
+// δ)-differentially private step of the releases account. It consists of B runs that
+// compose by zCDP.
 func (s *Statement) createSMWRelease(ctx context.Context, st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (warnings []string, err error) {
 	a := v.Accounts[t.Account]
 	asked, err := s.planSMWRelease(ctx, st, v, t, columns)
@@ -64,8 +64,8 @@ type smwReleasePlan struct {
 	class   *stored.Class
 }
 
-// planSMWRelease reads the statement and checks its class against the limits. With
-// a *sqlfront.UndecidedError it returns the cost and the request.
+// planSMWRelease reads the statement and checks its class against the limits. It returns
+// the cost and the request also with a *sqlfront.UndecidedError.
 func (s *Statement) planSMWRelease(ctx context.Context, st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (p smwReleasePlan, err error) {
 	o := smwReleaseOptions(st)
 	p.cost.Epsilon = o.epsilon()
@@ -118,8 +118,8 @@ func (s *Statement) readClass(ctx context.Context, o *options, t *view.Table, co
 	return stored.Conjunctions(t.Over(columns), free, monotone)
 }
 
-// sizeClass checks the class against the limits before anything is paid, and asks
-// for a plan for passes over it.
+// sizeClass checks the class against the limits, before anything is paid. It turns the
+// request into one for passes over the class.
 func sizeClass(c *stored.Class, r *smwRequest) error {
 	queries, support := c.Size()
 	if queries > stored.MaxClass {
@@ -139,8 +139,8 @@ func sizeClass(c *stored.Class, r *smwRequest) error {
 	return nil
 }
 
-// buildHypothesis pays, reads the cells once, buys the prior and runs the passes
-// from what was paid, and stores what the hypothesis learned.
+// buildHypothesis pays and reads the cells once. From that charge it buys the prior and
+// runs the passes. It stores what the hypothesis learned.
 func (s *Statement) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *view.Table, columns []int, c *stored.Class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
 	published := stored.HypothesisPayload{Version: 1, Params: p.MechanismParams, Class: c}
 	var cells *source.Histogram
@@ -152,7 +152,7 @@ func (s *Statement) buildHypothesis(ctx context.Context, b *pay.Bill, name strin
 			return err
 		}
 		src = s.Random()
-		var key [16]byte // names records of a universe without codes, here only
+		var key [16]byte // names records of a universe without codes; used only here
 		if err := src.Bytes(key[:]); err != nil {
 			return pay.ErrRandom()
 		}
@@ -171,7 +171,7 @@ func (s *Statement) buildHypothesis(ctx context.Context, b *pay.Bill, name strin
 	}
 	count := func(q query.Query) (int64, error) {
 		n, ok := cells.Count(q)
-		if !ok { // the class admits no such support
+		if !ok { // the class has no query of such a support
 			return 0, sqlerr.New(sqlerr.Internal, "a query of the class cannot be enumerated")
 		}
 		return n, ctx.Err()
@@ -188,12 +188,12 @@ func (s *Statement) buildHypothesis(ctx context.Context, b *pay.Bill, name strin
 	for _, s := range result.Steps {
 		published.Steps = append(published.Steps, stored.Step{Query: s.Query.String(), Noisy: s.Noisy})
 	}
-	ctx = context.WithoutCancel(ctx) // it is paid for: keep it
+	ctx = context.WithoutCancel(ctx) // the release is paid for, so keep it even if cancelled
 	return result.Complete, s.storeHypothesis(ctx, name, t, columns, published, cost)
 }
 
-// scaledClass returns the queries of a class as they are compared. It fails
-// before any is compared.
+// scaledClass returns the queries of a class, scaled for comparison. It returns its error
+// before any query is compared.
 func scaledClass(c *stored.Class, p smw.Params) (iter.Seq[query.Query], error) {
 	if p.MaxWeight == 1 {
 		return c.Queries(), nil
@@ -231,7 +231,7 @@ func (s *Statement) storeHypothesis(ctx context.Context, name string, t *view.Ta
 	})
 }
 
-// workload reads the queries of a file of SELECT statements on the table.
+// workload reads the queries from a file of SELECT statements on the table.
 func (s *Statement) workload(ctx context.Context, name string, t *view.Table, columns []int) ([]query.Query, error) {
 	f, err := os.Open(s.Path(name))
 	if err != nil {
@@ -260,8 +260,8 @@ func (s *Statement) workload(ctx context.Context, name string, t *view.Table, co
 	return queries, nil
 }
 
-// workloadQueries returns what a statement of a workload asks: one query, or
-// one for each group and aggregate.
+// workloadQueries returns the queries of one statement of a workload: one query, or one
+// for each group and aggregate.
 func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *view.Table, columns []int) ([]query.Query, error) {
 	statement, err := syntax.Parse(in.Text)
 	if err != nil {
@@ -286,7 +286,7 @@ func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *vie
 	return queries, nil
 }
 
-// inWorkload says where in the file an error is.
+// inWorkload adds the place in the file to an error.
 func inWorkload(err error, name string, in syntax.Input) error {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {

@@ -36,8 +36,8 @@ func readSource(st *syntax.CreateSource) (catalog.Source, error) {
 	return declared, o.done()
 }
 
-// CreateSource declares a database outside the file. It is not asked for
-// anything: that needs its secret, which is read when rows are.
+// CreateSource declares a database outside the file. It does not connect: that needs the
+// secret, which is read when rows are read.
 func (s *Statement) CreateSource(ctx context.Context, st *syntax.CreateSource) (warnings []string, err error) {
 	declared, err := readSource(st)
 	if err != nil {
@@ -70,16 +70,15 @@ func (s *Statement) dropSource(ctx context.Context, name string) error {
 	return err
 }
 
-// Outside is what is known of rows outside the file when a table over them is
-// declared.
+// Outside is a source and what it says about the rows of a table being declared.
 type Outside struct {
 	Source catalog.Source
 	Schema source.Schema
 }
 
-// lookOutside asks the source that a declaration names for the schema of its
-// rows. It is nil where the rows are in the file, and where the table is there
-// already. No lock on the file is held meanwhile.
+// lookOutside asks the source in a declaration for the schema of its rows. It returns nil
+// if the rows are in the file or the table exists already. It holds no lock on the file
+// while it waits.
 func (s *Statement) lookOutside(ctx context.Context, st *syntax.CreatePrivate, u unit) (*Outside, error) {
 	if st.In.Text == "" {
 		return nil, nil
@@ -125,7 +124,7 @@ func (s *Statement) lookOutside(ctx context.Context, st *syntax.CreatePrivate, u
 	return out, sqlerr.Locate(err, st.In.Position)
 }
 
-// sourceOfName returns the declared source of that name.
+// sourceOfName returns the declared source with that name.
 func sourceOfName(tx *catalog.Tx, name syntax.Name) (*catalog.Source, error) {
 	found, err := tx.Source(name.Text)
 	if err == nil && found == nil {
@@ -135,5 +134,5 @@ func sourceOfName(tx *catalog.Tx, name syntax.Name) (*catalog.Source, error) {
 	return found, err
 }
 
-// notShared says at a declaration what no other place could.
+// notShared is the warning that only a declaration can give.
 const notShared = "the budget is kept in this file: another dpsql file that declares the same rows has a budget of its own, and neither knows what the other spends"

@@ -1,7 +1,7 @@
-// Package schemas looks at what is no secret: the schemas of private tables and the
-// contents of tables that were declared public. It is the way round the receipts of
-// package pay, so it reads no private row: it looks at private tables through a
-// source.Checker alone, which cannot count.
+// Package schemas reads public data only: the schemas of private tables, and the contents
+// of tables that were declared public. It needs no receipt of package pay, because it
+// reads no private row: it sees private tables only through a source.Checker, which cannot
+// count.
 package schemas
 
 import (
@@ -21,10 +21,10 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Unchanged refuses a table of the file whose source is no longer what was declared. Its
-// schema may have changed, or it may read a table that is no longer public, whose rows
-// could have another budget that nobody has charged. Only schemas are looked at, which
-// are public.
+// Unchanged refuses a table of the file whose source is not as it was declared. Its schema
+// may have changed. Or it may read a table that is no longer public: those rows could have
+// another budget, which nobody has charged. Unchanged reads only schemas, which are
+// public.
 func Unchanged(ctx context.Context, tx *catalog.Tx, t *view.Table) error {
 	bases, err := sameInFile(ctx, tx, t)
 	if err != nil {
@@ -129,13 +129,13 @@ func Distinct(bases []string) []string {
 	return slices.CompactFunc(sorted, query.SameName)
 }
 
-// Moving says what a table without a unit relies on where its rows are on several
+// Moving describes the assumption of a table without a unit whose rows are on several
 // servers.
 const Moving = "the rows are on several servers, which share no snapshot: a row that moves from one to another while it is read counts twice, which placement = fixed rules out"
 
-// ReadsNoPrivateRows refuses a public table or view that reads a base table with a budget
-// or one of also, which are about to have one. Callers ask whenever they use a public
-// table, since a view can be redefined.
+// ReadsNoPrivateRows refuses a public table or view that reads a base table with a budget,
+// or one of also, which are about to get one. Callers check at every use of a public
+// table, because a view can be redefined.
 func ReadsNoPrivateRows(ctx context.Context, tx *catalog.Tx, public string, also []string) error {
 	bases, err := source.Bases(ctx, tx.SQL(), public)
 	if err != nil {
@@ -154,9 +154,9 @@ func ReadsNoPrivateRows(ctx context.Context, tx *catalog.Tx, public string, also
 	return nil
 }
 
-// PublicColumns returns the REAL columns of a declaration, after a look at the
-// table: every declared column must be there and hold what it is declared to.
-// The table is public, so an error may show a value of it.
+// PublicColumns returns the REAL columns of a declaration. It checks that every declared
+// column exists and that its values have the declared type. The table is public, so an
+// error may show a value.
 func PublicColumns(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic) ([]catalog.PublicColumn, error) {
 	if st.Columns == nil {
 		return nil, nil
@@ -186,7 +186,7 @@ func PublicColumns(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic)
 	return columns, nil
 }
 
-// maxPublicRows bounds the public tables that are joined.
+// maxPublicRows bounds the rows of a public table that is joined.
 const maxPublicRows = 1 << 20
 
 // publicRows reads a table, which must be public.
@@ -208,7 +208,7 @@ func allOfType(rows *sqlfront.PublicRows, column int, t query.Type) error {
 	return nil
 }
 
-// shown writes a public value for a message.
+// shown formats a public value for a message.
 func shown(v any) string {
 	switch v := v.(type) {
 	case []byte:
@@ -219,7 +219,7 @@ func shown(v any) string {
 	return fmt.Sprint(v)
 }
 
-// inSteps puts the values of a column in steps.
+// inSteps converts the values of a column to steps.
 func inSteps(rows *sqlfront.PublicRows, column int, c catalog.PublicColumn) error {
 	for _, row := range rows.Rows {
 		v, err := c.Steps.Value(row[column])
@@ -235,7 +235,7 @@ func inSteps(rows *sqlfront.PublicRows, column int, c catalog.PublicColumn) erro
 	return nil
 }
 
-// inColumn names the column in an error of a value.
+// inColumn adds the column's name to an error about a value.
 func inColumn(err error, column string) error {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {
@@ -246,8 +246,8 @@ func inColumn(err error, column string) error {
 	return &c
 }
 
-// NoPublicViewReads refuses base tables that a declared public view reads: its
-// contents could have become a domain, or could later.
+// NoPublicViewReads refuses base tables that a declared public view reads. The view's
+// contents could be, or become, a domain.
 func NoPublicViewReads(ctx context.Context, tx *catalog.Tx, bases []string) error {
 	publics, err := tx.Publics()
 	if err != nil {
@@ -255,7 +255,7 @@ func NoPublicViewReads(ctx context.Context, tx *catalog.Tx, bases []string) erro
 	}
 	for _, public := range publics {
 		if _, err := source.Bases(ctx, tx.SQL(), public); err != nil {
-			continue // it cannot be read now, and is checked again whenever it is used
+			continue // unreadable now, and checked again whenever it is used
 		}
 		if err := ReadsNoPrivateRows(ctx, tx, public, bases); err != nil {
 			return err
@@ -264,32 +264,31 @@ func NoPublicViewReads(ctx context.Context, tx *catalog.Tx, bases []string) erro
 	return nil
 }
 
-// bound adapts a table to the front end's interface.
+// bound implements sqlfront.Table.
 type bound struct{ t *view.Table }
 
 func (b bound) Name() string              { return b.t.Name }
 func (b bound) Universe() *query.Universe { return b.t.Universe }
 
-// Undecided makes the binder refuse names of columns without a known domain.
+// Undecided reports whether a column has no known domain. The binder refuses its name.
 func (b bound) Undecided(column int) bool { return b.t.Undecided[column] != "" }
 
-// joinable is a table to which public ones can be joined.
+// joinable is a table that public tables can be joined to.
 type joinable struct {
 	bound
 	ctx   context.Context
 	store *catalog.Store
 }
 
-// Bindable returns the table as the front end binds a statement against it, which is
-// over when ctx is.
+// Bindable returns the table in the form that the front end binds a statement against. It
+// is valid until ctx is done.
 func Bindable(ctx context.Context, store *catalog.Store, t *view.Table) sqlfront.Table {
 	return joinable{bound{t}, ctx, store}
 }
 
-// Public reads a public table, after checking in the same snapshot that it is
-// one, that it is not computed from private rows, and that its REAL columns hold
-// what they are declared to. So the weights that the noise is scaled to are those
-// of the rows that were read.
+// Public reads a public table. It first checks, in the same snapshot, that the table is
+// public, that it is not computed from private rows, and that its REAL columns hold the
+// declared values. So the noise is scaled to the weights of the rows that were read.
 func (b joinable) Public(name string) (rows *sqlfront.PublicRows, err error) {
 	if b.t.Unread[query.FoldName(name)] {
 		return nil, &view.UnreadError{Name: name}

@@ -12,14 +12,14 @@ import (
 	"dpsql/sqlerr"
 )
 
-// HypothesisPayload is the payload of a release built by SMW: what its
-// hypothesis learned, and for which queries it promises something.
+// HypothesisPayload is the payload of a release built by SMW: what its hypothesis learned,
+// and the queries that it promises margins for.
 type HypothesisPayload struct {
 	Version  int             `json:"version"`
 	Params   MechanismParams `json:"params"`
 	Prior    []byte          `json:"state,omitempty"`
 	Class    *Class          `json:"class"`
-	Complete bool            `json:"complete"` // a whole pass over the class fired nothing
+	Complete bool            `json:"complete"` // the last pass over the class fired nothing
 	Steps    []Step          `json:"steps"`
 }
 
@@ -28,14 +28,14 @@ type Step struct {
 	Noisy int64  `json:"noisy"`
 }
 
-// HypothesisAbout describe a release built by SMW in the catalog, for people.
+// HypothesisAbout describes a release built by SMW in the catalog, for people.
 type HypothesisAbout struct {
 	Class    string `json:"class"`
 	Updates  int64  `json:"updates"`
 	Complete bool   `json:"complete"`
 }
 
-// Hypothesis is such a release in memory.
+// Hypothesis is a release built by SMW in memory.
 type Hypothesis struct {
 	mu        sync.Mutex // a smw.Hypothesis is not safe for concurrent use
 	Learned   *smw.Hypothesis
@@ -65,7 +65,7 @@ func DecodeHypothesis(u *query.Universe, payload []byte) (*Hypothesis, error) {
 	return h, p.Class.restore(u)
 }
 
-// restore parses the workload of a class that was read from a payload.
+// restore parses the workload of a class from a payload.
 func (c *Class) restore(u *query.Universe) error {
 	c.universe = u
 	if c.Free >= 0 {
@@ -83,7 +83,7 @@ func (c *Class) restore(u *query.Universe) error {
 	return nil
 }
 
-// Estimate evaluates the hypothesis.
+// Estimate returns the hypothesis's answer to a query.
 func (h *Hypothesis) Estimate(q query.Query) (int64, error) {
 	asked, err := h.Published.Params.Scaled(q)
 	if err != nil {
@@ -94,8 +94,8 @@ func (h *Hypothesis) Estimate(q query.Query) (int64, error) {
 	return asked.Count(h.Learned.Count(asked.Query)), nil
 }
 
-// Margin is T + x for all queries of the class at once, when a whole pass over
-// it fired nothing; outside the class nothing is promised.
+// Margin returns T + x for every query of the class, if a whole pass over it fired
+// nothing. The margin holds for all of them at once. Other queries have none.
 func (h *Hypothesis) Margin(q query.Query, confidence float64) (float64, bool, error) {
 	if !h.Published.Complete || !h.Published.Class.Contains(q) {
 		return 0, false, nil
@@ -105,18 +105,17 @@ func (h *Hypothesis) Margin(q query.Query, confidence float64) (float64, bool, e
 	return float64(asked.Margin(p.Threshold + p.SimultaneousBound(1-confidence))), true, nil
 }
 
-// MaxClass bounds the queries that a non-interactive release goes through.
+// MaxClass bounds the number of queries of a class.
 const MaxClass = 1 << 22
 
-// Class is the set of queries that a non-interactive release answers: all
-// conjunctions that fix every column but up to Free of them to one value, or
-// those of a workload.
+// Class is the set of queries that a non-interactive release answers: the queries of a
+// workload, or all conjunctions that fix all but at most Free columns to one value each.
 //
-// Monotone keeps the conjunctions of the paper's section 3.1 alone, over columns
-// of two values: Q_S(x) = ∏_{i∈S} x_i, where x_i says that column i has the
-// greater of its values. With Free = k they are C_{d−k}, …, C_d: they have
-// supports of 2^k at most, and there are Σ_{i≤k} (d choose i) of them, where
-// there are Σ_{i≤k} (d choose i)·2^{d−i} with every value.
+// Monotone keeps only the conjunctions of the paper's section 3.1, over columns of two
+// values: Q_S(x) = ∏_{i∈S} x_i, where x_i = 1 if column i has the greater of its values.
+// With Free = k the class is C_{d−k}, …, C_d. Its queries have supports of at most 2^k.
+// There are Σ_{i≤k} (d choose i) of them; with every value there are Σ_{i≤k} (d choose
+// i)·2^{d−i}.
 type Class struct {
 	Free     int      `json:"free_columns"`
 	Monotone bool     `json:"monotone,omitempty"`
@@ -139,7 +138,7 @@ func Conjunctions(u *query.Universe, j int, monotone bool) (*Class, error) {
 	return &Class{Free: j, Monotone: monotone, universe: u}, nil
 }
 
-// notBinary returns a column that does not have two values, nil where all do.
+// notBinary returns a column that does not have two values, or nil if all have two.
 func notBinary(u *query.Universe) *query.Column {
 	for i, c := range u.Columns() {
 		if c.Domain.Size() != 2 {
@@ -152,7 +151,7 @@ func notBinary(u *query.Universe) *query.Column {
 // Binary reports whether all columns have two values.
 func (c *Class) Binary() bool { return notBinary(c.universe) == nil }
 
-// first returns the ordinal of the least value that the class fixes a column to.
+// first returns the smallest ordinal that the class fixes a column to.
 func (c *Class) first(d query.Domain) uint64 {
 	if c.Monotone {
 		return d.Size() - 1
@@ -160,7 +159,7 @@ func (c *Class) first(d query.Domain) uint64 {
 	return 0
 }
 
-// Workload returns the class of the given queries, without repetitions.
+// Workload returns the class of the given queries, without duplicates.
 func Workload(u *query.Universe, queries []query.Query) *Class {
 	c := &Class{Free: -1, universe: u, digests: make(map[[32]byte]bool)}
 	for _, q := range queries {
@@ -173,7 +172,7 @@ func Workload(u *query.Universe, queries []query.Query) *Class {
 	return c
 }
 
-// Size returns the number of queries and the largest support among them.
+// Size returns the number of queries of the class and their largest support.
 func (c *Class) Size() (queries, support float64) {
 	if c.Free < 0 {
 		for _, q := range c.listed {
@@ -182,9 +181,9 @@ func (c *Class) Size() (queries, support float64) {
 		}
 		return float64(len(c.listed)), support
 	}
-	// by[f] counts the conjunctions with f free columns among those seen so far:
-	// the coefficients of the product of (n + z) over the columns, n being how
-	// many values each is fixed to.
+	// by[f] is the number of conjunctions of the columns so far with f of them free.
+	// It is the coefficient of z^f in the product of (n + z) over the columns, where n
+	// is the number of values that a column can be fixed to.
 	by := make([]float64, c.Free+1)
 	by[0] = 1
 	var sizes []float64
@@ -238,7 +237,7 @@ func (c *Class) freeSets() [][]bool {
 	return out
 }
 
-// Queries yields the class, in the same order each time.
+// Queries yields the queries of the class, always in the same order.
 func (c *Class) Queries() iter.Seq[query.Query] {
 	return func(yield func(query.Query) bool) {
 		if c.Free < 0 {
@@ -257,9 +256,9 @@ func (c *Class) Queries() iter.Seq[query.Query] {
 	}
 }
 
-// fix extends q, which is about the columns from i on, by a value of each column
-// before it that is not free. The last column comes first, so that each step adds
-// one node above a diagram that stays as it is.
+// fix conjoins q, a condition on the columns from i on, with each choice of a value for
+// every column before i that is not free. It goes from the last column to the first, so
+// each step adds one node above a diagram that does not change.
 func (c *Class) fix(q query.Query, free []bool, i int, yield func(query.Query) bool) bool {
 	if i == 0 {
 		return yield(q)
@@ -278,7 +277,7 @@ func (c *Class) fix(q query.Query, free []bool, i int, yield func(query.Query) b
 	return true
 }
 
-// Contains reports whether the release speaks of q.
+// Contains reports whether q is in the class.
 func (c *Class) Contains(q query.Query) bool {
 	if c.Free < 0 {
 		return c.digests[q.Digest()]

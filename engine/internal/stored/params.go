@@ -1,7 +1,7 @@
-// Package stored is how releases, mechanisms and answers are written in the catalog:
-// their parameters and payloads, the class of queries that a release built by SMW
-// promises something for, and the margins that follow from all this. Everything in it
-// is public once it is stored.
+// Package stored encodes releases, mechanisms and answers for the catalog. It has their
+// parameters and payloads, the class of queries that a release built by SMW promises
+// margins for, and the margins that follow from these. Everything in it is public once it
+// is stored.
 package stored
 
 import (
@@ -21,13 +21,13 @@ import (
 	"dpsql/sqlerr"
 )
 
-// The priors a mechanism can start from.
+// The priors of mechanisms.
 const (
 	PriorOfClasses = "classes"
 	UniformPrior   = "uniform"
 )
 
-// MechanismParams are the parameters of a mechanism as they are stored.
+// MechanismParams are the parameters of a mechanism in the catalog.
 type MechanismParams struct {
 	smw.Params
 	Prior string `json:"prior"` // classes or uniform
@@ -42,24 +42,24 @@ func ReadMechanism(m *catalog.Mechanism) (MechanismParams, error) {
 	return p, nil
 }
 
-// SpentRuns reports whether the mechanism can verify nothing more: its runs or its
-// comparisons are used up.
+// SpentRuns reports whether the mechanism has used up its runs or its comparisons. It can
+// then verify no more answers.
 func SpentRuns(m *catalog.Mechanism, p smw.Params) bool {
 	return m.Comparisons >= p.Queries || m.Run == nil && m.RunsStarted >= m.Updates
 }
 
-// DecodePrior returns the prior that a state holds, nil for the uniform one.
+// DecodePrior returns the prior in a mechanism's state, or nil for the uniform prior.
 func DecodePrior(u *query.Universe, prior string, state []byte) (*smw.Classes, error) {
 	switch prior {
 	case PriorOfClasses:
 		return smw.DecodeClasses(u, state)
-	case UniformPrior, "": // "" as long as there was no choice
+	case UniformPrior, "": // "" is from files written before there was a choice
 		return nil, nil
 	}
 	return nil, sqlerr.New(sqlerr.Corrupt, "a stored prior is of no known kind")
 }
 
-// ReleaseAbout describe a release in the catalog, for people.
+// ReleaseAbout describes a release in the catalog, for people.
 type ReleaseAbout struct {
 	Transform string `json:"transform"`
 	Rows      uint64 `json:"rows"`
@@ -74,19 +74,19 @@ type ReleaseAbout struct {
 
 // MarginalsAbout describes a release of marginals in the catalog, for people.
 type MarginalsAbout struct {
-	Marginals int    `json:"marginals"` // how many were measured
-	Cells     int    `json:"cells"`     // of all of them
+	Marginals int    `json:"marginals"` // the number measured
+	Cells     int    `json:"cells"`     // over all marginals
 	Law       string `json:"law"`
 	Estimate  string `json:"estimate"` // fitted or unbiased
 	Settled   bool   `json:"settled"`  // the fit ended near its optimum
 }
 
-// Shape describes in a few words what was measured.
+// Shape summarises what was measured.
 func (p MarginalsAbout) Shape() string {
 	return fmt.Sprintf("%d marginals of %d cells, %s", p.Marginals, p.Cells, p.Estimate)
 }
 
-// Shape describes in a few words what was chosen for a release.
+// Shape summarises the choices made for a release.
 func (p ReleaseAbout) Shape() string {
 	text := fmt.Sprintf("%s, %d rows", p.Transform, p.Rows)
 	if p.Fitted {
@@ -135,8 +135,8 @@ func DecodeProjection(u *query.Universe, payload []byte) (*projection.Release, *
 	return release, fit, err
 }
 
-// MarginKey names a half-width: of an answer of a kind, under a law or the
-// parameters of a mechanism as they are stored, at a confidence.
+// MarginKey determines a half-width: the kind of answer, its law or the stored parameters
+// of its mechanism, and the confidence.
 type MarginKey struct {
 	Kind       catalog.AnswerKind
 	Law        string
@@ -148,13 +148,13 @@ type MarginResult struct {
 	Err   error
 }
 
-// factored is the law of an answer whose query was compared several times over.
+// factored is the law of an answer whose query was multiplied by a factor and compared.
 type factored struct {
 	Factor int64           `json:"factor"`
-	Law    json.RawMessage `json:"law"` // of what was compared
+	Law    json.RawMessage `json:"law"` // law of the multiplied answer
 }
 
-// ScaledLaw returns what the margin of an answer follows from.
+// ScaledLaw returns the text that the margin of an answer follows from.
 func ScaledLaw(law json.RawMessage, asked smw.Scaled) json.RawMessage {
 	if asked.Factor == 1 {
 		return law
@@ -166,7 +166,7 @@ func Margin(k MarginKey) MarginResult {
 	if strings.HasPrefix(k.Law, `{"factor":`) {
 		return factoredMargin(k)
 	}
-	if strings.HasPrefix(k.Law, `"`) { // of a direct answer, or one that fired and was counted anew
+	if strings.HasPrefix(k.Law, `"`) { // a direct answer, or one that fired and was counted anew
 		return lawMargin(k)
 	}
 	var p smw.Params
@@ -179,7 +179,7 @@ func Margin(k MarginKey) MarginResult {
 	return MarginResult{Width: float64(p.UnfiredMargin(k.Confidence))}
 }
 
-// factoredMargin is that of what was compared, divided.
+// factoredMargin returns the margin of the multiplied answer, divided by the factor.
 func factoredMargin(k MarginKey) MarginResult {
 	var f factored
 	if json.Unmarshal([]byte(k.Law), &f) != nil || f.Factor < 1 || strings.HasPrefix(string(f.Law), `{"factor":`) {
@@ -193,7 +193,7 @@ func factoredMargin(k MarginKey) MarginResult {
 	return r
 }
 
-// lawMargin is the half-width of noise of a known law.
+// lawMargin returns the half-width of noise of a known law.
 func lawMargin(k MarginKey) MarginResult {
 	var text string
 	if err := json.Unmarshal([]byte(k.Law), &text); err != nil {
