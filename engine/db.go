@@ -1,7 +1,7 @@
-// Package engine is the one gate to private rows. It opens a database, runs
-// statements, and for every query does the same things in the same order:
-// parse, bind, look up, plan, charge, draw, store, return. Nothing else in the
-// module reads a private row or spends a budget.
+// Package engine is the one gate to private rows. It opens a database and runs statements.
+// For every query it takes the same steps in the same order: parse, bind, look up, plan,
+// charge, draw, store, return. Nothing else in the module reads a private row or spends a
+// budget.
 package engine
 
 import (
@@ -25,8 +25,8 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Role is what a session may do. It guards front ends; whoever can read the
-// file can read the rows.
+// Role is the set of things that a session may do. It guards front ends only: anyone who
+// can read the file can read the rows.
 type Role string
 
 // The roles.
@@ -35,13 +35,13 @@ const (
 	Analyst Role = "analyst" // queries, EXPLAIN, SHOW, DESCRIBE and SET
 )
 
-// Options are the options of Open. The zero value opens for a curator with
+// Options are the options of Open. The zero value opens the database for a curator, with
 // the default settings.
 type Options struct {
 	Role        Role
 	BusyTimeout time.Duration // how long to wait for another process; 5 s by default
 	ReadOnly    bool          // refuse every write
-	Settings    *Settings     // of new sessions; nil means DefaultSettings
+	Settings    *Settings     // for new sessions; nil means DefaultSettings
 }
 
 // DB is an open database. It is safe for concurrent use.
@@ -49,18 +49,18 @@ type DB struct {
 	store    *catalog.Store
 	role     Role
 	settings Settings
-	random   func() *noise.Source // crypto/rand, but in tests
+	random   func() *noise.Source // crypto/rand, except in tests
 
 	answers   *answer.Database
 	rows      *rows.Reader
 	desk      *pay.Desk
 	building  sync.Mutex // declarations of this process run one at a time
-	rehearsal *Rehearsal // that works on this database, a copy in memory; nil for all others
+	rehearsal *Rehearsal // the rehearsal that works on this database, a copy in memory; nil for all others
 }
 
-// Open opens the database file and changes nothing on disk: a missing file is
-// created by a curator's first write. The error has code corrupt for a file
-// that is no database, io where the system refuses, invalid for a bad option.
+// Open opens the database file. It changes nothing on disk: a curator's first write
+// creates a missing file. The error has code corrupt if the file is not a database, io if
+// the system refuses, and invalid for a bad option.
 func Open(path string, o Options) (*DB, error) {
 	if o.Role == "" {
 		o.Role = Curator
@@ -86,8 +86,8 @@ func Open(path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// Close gives back what the process holds, so that another may go on where it
-// was, and closes the file. Sessions must be done.
+// Close gives back the mechanisms that the process holds, so that another can go on where
+// it was, and closes the file. The caller must have finished with all sessions.
 func (db *DB) Close() error {
 	err := db.answers.Close()
 	db.rows.Close()
@@ -97,7 +97,7 @@ func (db *DB) Close() error {
 	return err
 }
 
-// curatorOnly refuses an analyst. It decides before any name is looked up.
+// curatorOnly refuses an analyst. Callers check before they look up any name.
 func (db *DB) curatorOnly(what string) error {
 	if db.role == Curator {
 		return nil
@@ -106,7 +106,7 @@ func (db *DB) curatorOnly(what string) error {
 		WithHint("open the database as curator")
 }
 
-// view reads the public catalog anew.
+// view reads the public catalog, bypassing the cache.
 func (db *DB) view(ctx context.Context) (v *view.View, err error) {
 	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
 		v, err = view.Read(tx)
@@ -115,49 +115,50 @@ func (db *DB) view(ctx context.Context) (v *view.View, err error) {
 	return v, err
 }
 
-// current returns the public catalog as it is now. It must not be changed.
+// current returns the public catalog as it is now. Callers must not change it.
 func (db *DB) current(ctx context.Context) (*view.View, error) {
 	return db.answers.Current(ctx)
 }
 
-// What statements give and take is declared where SELECTs are answered.
+// Types of package answer that callers of this package use.
 type (
-	// Result is what one statement gives: Columns and Rows (of int64, float64, string
-	// or nil) for statements that have some, an Answer where the rows are a private
-	// answer, Warnings, and the time Elapsed, which the analyst role is not told.
+	// Result is the result of one statement: Columns and Rows (of int64, float64,
+	// string or nil) if it has any, an Answer if the rows are a private answer,
+	// Warnings, and the time Elapsed, which the analyst role is not told.
 	Result = answer.Result
 	// Column is a column of a result: its Name, and its Type INTEGER, REAL or TEXT.
 	Column = answer.Column
-	// Answer says how a differentially private answer came about: its Margins, shaped
-	// as the rows, at a Confidence, what gave it, its Support and its Cost.
+	// Answer describes how a differentially private answer came about: its Margins,
+	// shaped as the rows, at a Confidence, the releases and mechanisms it is from, its
+	// Support and its Cost.
 	Answer = answer.Answer
-	// Kept says which rows of a unit an answer counts.
+	// Kept describes which rows of a unit an answer counts.
 	Kept = answer.Kept
-	// Cost is what a statement was charged.
+	// Cost is the charge for a statement.
 	Cost = answer.Cost
-	// Settings are the values of SET: Mechanism, Accuracy, Confidence, Clamp and
-	// Unverified.
+	// Settings are the values of SET: Mechanism, Accuracy, Confidence, Clamp,
+	// Unverified and Margins.
 	Settings = answer.Settings
 )
 
 // DefaultSettings returns the settings of a new session.
 func DefaultSettings() Settings { return answer.DefaultSettings() }
 
-// SettingNames are the names SET knows, in the order SHOW SETTINGS lists them.
+// SettingNames lists the names that SET accepts, in the order of SHOW SETTINGS.
 var SettingNames = answer.SettingNames
 
-// Import says what to load into which table.
+// Import describes an import: the file, and the table to load it into.
 type Import struct {
 	Path      string // a CSV or TSV file with a header, also gzipped, or a .parquet file; relative to the session's directory
 	Table     string
 	Append    bool // add to an existing table
-	IfMissing bool // do nothing when the table exists
-	Comma     rune // between fields; 0 goes by the file's name: a tab for .tsv and .tab, else a comma
-	// Progress, if there is one, is told how much of the work is done.
+	IfMissing bool // do nothing if the table exists
+	Comma     rune // field separator; 0 means a tab for names in .tsv and .tab, else a comma
+	// Progress, if not nil, is called with the work done so far.
 	Progress func(done, all int64)
 }
 
-// ImportReport says what was loaded.
+// ImportReport describes what was loaded.
 type ImportReport struct {
 	Table   string
 	Rows    int64
@@ -165,8 +166,8 @@ type ImportReport struct {
 	Columns []Column
 }
 
-// Import loads a file into a raw table, all of it or nothing. Only a curator
-// may import.
+// Import loads a file into a raw table. It loads all of it or nothing. Only a curator may
+// import.
 func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 	if err := s.db.curatorOnly("import"); err != nil {
 		return ImportReport{}, err
@@ -188,21 +189,21 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 	return out, nil
 }
 
-// Session runs statements under settings of its own. One goroutine may use it
-// at a time; sessions of one DB run side by side.
+// Session runs statements under its own settings. It must not be used by several
+// goroutines at a time; sessions of one DB may run side by side.
 type Session struct {
 	db       *DB
 	settings Settings
 	dir      string
-	progress func(done, all int64)     // nil where nobody looks
-	confirm  func(warning string) bool // nil where nobody is asked
-	bill     pay.Bill                  // of the statement that runs
+	progress func(done, all int64)     // may be nil
+	confirm  func(warning string) bool // may be nil
+	bill     pay.Bill                  // of the running statement
 }
 
 // NewSession returns a session with the database's settings.
 func (db *DB) NewSession() *Session { return &Session{db: db, settings: db.settings} }
 
-// Reset restores the settings that new sessions have.
+// Reset restores the settings of a new session.
 func (s *Session) Reset() { s.settings = s.db.settings }
 
 // Set changes a setting, as SET name = value does.
@@ -211,37 +212,36 @@ func (s *Session) Set(name, value string) error { return s.settings.Set(name, va
 // Settings returns the current settings.
 func (s *Session) Settings() Settings { return s.settings }
 
-// SetDirectory sets the folder that file names in statements are relative to;
-// "" is the working directory.
+// SetDirectory sets the folder that file names in statements are relative to. "" means the
+// working directory.
 func (s *Session) SetDirectory(dir string) { s.dir = dir }
 
-// SetProgress sets a function that is called while a release is built, part by
-// part of its rows where these are in partitions, and while a SELECT of several
-// queries is planned and answered, with the number of steps done and of all.
-// Calls come one after the other, of a build on whatever goroutine has read a
-// part; nil is none. For the analyst role there are none, see told.
+// SetProgress sets a function that reports progress: the number of steps done, and of all
+// steps. A release that is built calls it for each part of its rows, if the rows are in
+// partitions. A SELECT of several queries calls it as each is planned and answered. Calls
+// do not overlap. Those of a build come from any goroutine that has read a part. nil sets
+// none. Sessions of the analyst role report nothing, see told.
 func (s *Session) SetProgress(report func(done, all int64)) {
 	if s.told() {
 		s.progress = report
 	}
 }
 
-// SetConfirm sets a function that is asked before a statement buys direct
-// answers for more than a tenth of what is left, with a warning that says so.
-// Where it returns false the statement is cancelled, and nothing is charged or
-// drawn. It is called on the goroutine that runs the statement. Nil asks
-// nobody: the warning is then one of the result's.
+// SetConfirm sets a function that is called, with a warning, before a statement buys
+// direct answers for more than a tenth of the remaining budget. If it returns false the
+// statement is cancelled, and nothing is charged or drawn. It is called on the goroutine
+// that runs the statement. If it is nil the warning is added to the result instead.
 func (s *Session) SetConfirm(confirm func(warning string) bool) { s.confirm = confirm }
 
-// asker returns what package answer needs to know of who asks.
+// asker returns the session as package answer needs it.
 func (s *Session) asker() answer.Asker {
 	return answer.Asker{Settings: s.settings, Principal: catalog.Principal(s.db.role), Bill: &s.bill, Progress: s.progress, Confirm: s.confirm}
 }
 
-// told reports whether the session is told how long statements take and how far
-// they are. The analyst role is not: rows are counted on the way, and their number
-// and whether counts are in memory show in times. It holds for free answers too, so
-// that nobody has to know which statements read rows.
+// told reports whether the session is told the time and the progress of its statements.
+// The analyst role is not. Statements count rows on the way, so times could show the
+// number of rows, and whether counts are in memory. Free answers are no exception: nobody
+// should have to know which statements read rows.
 func (s *Session) told() bool { return s.db.role == Curator }
 
 func (s *Session) path(name string) string {
@@ -251,15 +251,15 @@ func (s *Session) path(name string) string {
 	return filepath.Join(s.dir, name)
 }
 
-// Prepared is a parsed statement. It never changes, so any number of sessions
-// may run it at the same time.
+// Prepared is a parsed statement. It is immutable, so several sessions may run it at the
+// same time.
 type Prepared struct {
 	statement  syntax.Statement
 	parameters []string
 }
 
-// Prepare parses one statement. No name in it is looked up before it runs. The
-// error is a *sqlerr.Error.
+// Prepare parses one statement. It looks up no names; that happens at each run. The error
+// is a *sqlerr.Error.
 func Prepare(text string) (*Prepared, error) {
 	statement, parameters, err := syntax.ParseWithParameters(text)
 	if err != nil {
@@ -268,8 +268,8 @@ func Prepare(text string) (*Prepared, error) {
 	return &Prepared{statement, parameters}, nil
 }
 
-// Parameters returns the names of the arguments that the statement takes, in
-// their order; "" for those without a name.
+// Parameters returns the names of the statement's arguments, in order. An argument without
+// a name is "".
 func (p *Prepared) Parameters() []string { return p.parameters }
 
 // Exec prepares a statement and runs it, see ExecPrepared.
@@ -282,10 +282,10 @@ func (s *Session) Exec(ctx context.Context, text string, args []query.Value) (*R
 	return s.execSince(ctx, start, p, args)
 }
 
-// ExecPrepared runs a prepared statement. The arguments stand for its
-// placeholders. Every error is a *sqlerr.Error. A refused statement has charged
-// nothing, unless it bought the number of rows; one that fails or is cancelled
-// after its charge has spent it, and says so. The ledger shows both.
+// ExecPrepared runs a prepared statement. args are the values of its placeholders. Every
+// error is a *sqlerr.Error. A refused statement has charged nothing, unless it bought the
+// number of rows. A statement that fails or is cancelled after its charge has spent it,
+// and its error says so. The ledger shows both.
 func (s *Session) ExecPrepared(ctx context.Context, p *Prepared, args []query.Value) (*Result, error) {
 	return s.execSince(ctx, time.Now(), p, args)
 }
@@ -315,7 +315,7 @@ func (s *Session) exec(ctx context.Context, statement syntax.Statement, args []q
 	return s.run(ctx, statement)
 }
 
-// run dispatches the statements that are not queries.
+// run runs the statements that are not queries.
 func (s *Session) run(ctx context.Context, statement syntax.Statement) (*Result, error) {
 	switch st := statement.(type) {
 	case *syntax.Set:
@@ -336,7 +336,7 @@ func (s *Session) run(ctx context.Context, statement syntax.Statement) (*Result,
 	return s.declare(ctx, statement)
 }
 
-// declare dispatches the statements that change the catalog.
+// declare runs the statements that change the catalog.
 func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Result, error) {
 	d := s.declaration()
 	var warnings []string
@@ -368,7 +368,7 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 	return &Result{Warnings: warnings}, nil
 }
 
-// declaration returns what package declare needs to carry a statement out.
+// declaration returns a declaration of this session for package declare.
 func (s *Session) declaration() *declare.Statement {
 	d := &declare.Statement{Store: s.db.store, Desk: s.db.desk, Rows: s.db.rows, Random: s.db.random,
 		Bill: &s.bill, Path: s.path, Progress: s.progress}
@@ -378,9 +378,9 @@ func (s *Session) declaration() *declare.Statement {
 	return d
 }
 
-// public returns the error as a user may see it: ours as they are, the end of
-// the context as cancelled, and anything else without its text, which could
-// carry a private value.
+// public returns an error that a user may see. It keeps a *sqlerr.Error and reports the
+// end of the context as cancelled. It hides the text of any other error, which could
+// contain a private value.
 func public(ctx context.Context, err error) *sqlerr.Error {
 	var e *sqlerr.Error
 	switch {
@@ -392,19 +392,19 @@ func public(ctx context.Context, err error) *sqlerr.Error {
 	return sqlerr.New(sqlerr.Internal, "the statement failed inside dpsql")
 }
 
-// Input is one statement or dot-command of a script, with where it starts.
+// Input is one statement or dot-command of a script, and its position.
 type Input = syntax.Input
 
-// Scanner cuts a script into inputs as it arrives.
+// Scanner splits a script into inputs as it arrives.
 type Scanner = syntax.Scanner
 
 // NewScanner returns a scanner of r.
 func NewScanner(r io.Reader) *Scanner { return syntax.NewScanner(r) }
 
-// Incomplete reports whether text is the beginning of a statement that goes
-// on: no terminating semicolon yet, or an open string or comment.
+// Incomplete reports whether text is the beginning of a longer statement: it has no
+// terminating semicolon yet, or ends inside a string or comment.
 func Incomplete(text string) bool { return syntax.Incomplete(text) }
 
-// Parameters returns the names of the arguments a statement takes, in their
-// order; "" for those without a name.
+// Parameters returns the names of a statement's arguments, in order. An argument without a
+// name is "".
 func Parameters(text string) ([]string, error) { return syntax.Parameters(text) }

@@ -25,22 +25,22 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Rehearsal carries out a script on a copy of the catalog in memory and adds up
-// what it costs. The copy has no private rows, and nothing is read, drawn or built:
-// declarations, charges and plans are those of a run, and a release or an answer is
-// stored empty. What a run would learn from private rows, such as N̂, stays unknown.
+// Rehearsal runs a script on a copy of the catalog in memory and adds up its cost. The
+// copy has no private rows. A rehearsal reads, draws and builds nothing. Declarations,
+// charges and plans are the same as in a run, and releases and answers are stored empty.
+// Facts that a run would learn from private rows, such as N̂, stay unknown.
 type Rehearsal struct {
-	s       *Session                    // of the database itself; SET changes its settings
-	copy    *Session                    // of the copy
+	s       *Session                    // on the original database; SET changes its settings
+	copy    *Session                    // on the copy
 	view    *view.View                  // of the copy, after the last statement
-	before  map[int64]accounting.Amount // what was spent of each account at the start
-	dropped []*view.Table               // by the script; what it spent on their rows stays spent
-	unknown []string                    // what the total leaves open
+	before  map[int64]accounting.Amount // spent from each account before the script
+	dropped []*view.Table               // tables that the script dropped; the spending on their rows counts
+	unknown []string                    // reasons why the total may differ
 
-	stubs     map[string]bool           // tables made up for rows that are not there yet, by folded name
-	unread    map[string]bool           // tables that the script declares public: their rows are not in the copy
-	undecided map[int64]map[int]string  // columns of private tables whose domains are read from those, and why
-	unbuilt   map[answer.Unbuilt]uint64 // what the script creates
+	stubs     map[string]bool           // tables made up for rows that do not exist yet, by folded name
+	unread    map[string]bool           // tables that the script declares public; their rows are not in the copy
+	undecided map[int64]map[int]string  // columns of private tables whose domains are read from unread tables, with the reason
+	unbuilt   map[answer.Unbuilt]uint64 // max_support of the releases and mechanisms that the script creates
 }
 
 // Rehearse begins a rehearsal from the present catalog. The caller must Close it.
@@ -81,7 +81,7 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 // Close releases the copy.
 func (r *Rehearsal) Close() error { return r.copy.db.store.Close() }
 
-// publicRowsOf returns the tables whose rows public tables and views consist of.
+// publicRowsOf returns the tables that public tables and views read.
 func (db *DB) publicRowsOf(ctx context.Context) (tables []string, err error) {
 	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
 		publics, err := tx.Publics()
@@ -90,7 +90,7 @@ func (db *DB) publicRowsOf(ctx context.Context) (tables []string, err error) {
 		}
 		for _, public := range publics {
 			if schemas.ReadsNoPrivateRows(ctx, tx, public, nil) != nil {
-				continue // it is not there, or a statement that uses it is refused
+				continue // missing, or any statement that uses it is refused
 			}
 			bases, err := source.Bases(ctx, tx.SQL(), public)
 			if err != nil {
@@ -103,7 +103,7 @@ func (db *DB) publicRowsOf(ctx context.Context) (tables []string, err error) {
 	return tables, err
 }
 
-// look reads the view of the copy anew.
+// look updates the view of the copy.
 func (r *Rehearsal) look(ctx context.Context) error {
 	v, err := r.copy.db.current(ctx)
 	if err != nil {
@@ -116,8 +116,8 @@ func (r *Rehearsal) look(ctx context.Context) error {
 	return nil
 }
 
-// Plan says what a statement would do and cost, in the columns of EXPLAIN. SET,
-// SHOW and DESCRIBE are carried out; the lists show things as they are now.
+// Plan returns what a statement would do and cost, in the columns of EXPLAIN. It runs SET,
+// SHOW and DESCRIBE; the lists show the database as it is now.
 func (r *Rehearsal) Plan(ctx context.Context, text string, args []query.Value) (*Result, error) {
 	out, err := r.plan(ctx, text, args)
 	if err != nil {
@@ -155,8 +155,8 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 	return r.s.Exec(ctx, text, args)
 }
 
-// afterOthers adds to a refusal for want of budget that the script itself has spent
-// some of it.
+// afterOthers adds to a refusal for lack of budget that the script itself has spent part
+// of the budget.
 func afterOthers(err error) error {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) || e.Code != sqlerr.Budget {
@@ -167,7 +167,7 @@ func afterOthers(err error) error {
 	return &c
 }
 
-// query explains a SELECT, and buys its answers in the copy.
+// query explains a SELECT and buys its answers in the copy.
 func (r *Rehearsal) query(ctx context.Context, sel *syntax.Select, args []query.Value, buys bool) (*Result, error) {
 	st, err := r.copy.db.answers.Bind(ctx, r.copy.asker(), r.view, sel, args)
 	if name, why := r.cannotBind(sel, err); why != "" {
@@ -196,8 +196,8 @@ func (r *Rehearsal) query(ctx context.Context, sel *syntax.Select, args []query.
 	return out, err
 }
 
-// cannotBind returns the name that keeps a SELECT from being bound and why, if that
-// is a column whose domain is unknown or a table whose rows are.
+// cannotBind returns the reason why a SELECT cannot be bound, if that is a column with an
+// unknown domain or a table with unknown rows, and its name.
 func (r *Rehearsal) cannotBind(sel *syntax.Select, err error) (name, why string) {
 	var column *sqlfront.UndecidedError
 	var table *view.UnreadError
@@ -211,7 +211,7 @@ func (r *Rehearsal) cannotBind(sel *syntax.Select, err error) (name, why string)
 	return "", ""
 }
 
-// doubt marks candidates whose support depends on a domain that is unknown.
+// doubt marks the candidates whose support depends on an unknown domain.
 func (r *Rehearsal) doubt(t *view.Table, candidates []answer.Candidate) {
 	for i := range candidates {
 		c := &candidates[i]
@@ -222,8 +222,8 @@ func (r *Rehearsal) doubt(t *view.Table, candidates []answer.Candidate) {
 	}
 }
 
-// buy charges the copy for the statement's purchases and stores their answers, whose
-// values are 0.
+// buy charges the copy for the statement's purchases and stores their answers with the
+// value 0.
 func (r *Rehearsal) buy(ctx context.Context, st *answer.Statement) error {
 	purchases := st.Purchases()
 	cost, _ := answer.Total(purchases)
@@ -260,22 +260,22 @@ func (r *Rehearsal) buy(ctx context.Context, st *answer.Statement) error {
 	return r.look(ctx)
 }
 
-// leaves notes what cannot be known before the script has run.
+// leaves adds something that is unknown before the script has run.
 func (r *Rehearsal) leaves(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(r.unknown, text) {
 		r.unknown = append(r.unknown, text)
 	}
 }
 
-// planned is the row of a statement that is no SELECT.
+// planned returns the row of a statement that is not a SELECT.
 func planned(name, kind, cost, note string) *Result {
 	return &Result{Columns: answer.ExplainColumns("REAL"), Rows: [][]any{{name, kind, nil, nil, nil, cost, note}}}
 }
 
 const doneNote = "exists: nothing to do"
 
-// declare carries a declaration out on the copy. Of a release or a mechanism it
-// stores all but what private rows would fill.
+// declare runs a declaration on the copy. It stores a release or mechanism without the
+// parts that come from private rows.
 func (r *Rehearsal) declare(ctx context.Context, statement syntax.Statement) (*Result, error) {
 	switch st := statement.(type) {
 	case *syntax.CreateRelease:
@@ -333,7 +333,7 @@ func noteOf(done bool, yes, no string) string {
 	return no
 }
 
-// private declares a private table. Its rows need not be there yet.
+// private declares a private table. Its rows may be missing.
 func (r *Rehearsal) private(ctx context.Context, st *syntax.CreatePrivate) (*Result, error) {
 	if st.IfNotExists && r.view.Private(st.Name.Text) != nil {
 		return planned(st.Name.Text, "private table", "0", doneNote), nil
@@ -376,11 +376,11 @@ func publicColumns(st *syntax.CreatePublic) (columns []string) {
 	for _, c := range st.Columns {
 		columns = append(columns, c.Name.Text)
 	}
-	return append(columns, "dpsql_no_column") // there must be one
+	return append(columns, "dpsql_no_column") // a table needs a column
 }
 
-// standIn makes a table of that name in the copy where the database has none, with
-// at least these columns. Rows that are still to be imported are declared over it.
+// standIn makes a table with these columns in the copy, if the database has no table of
+// that name. A private table can then be declared before its rows are imported.
 func (r *Rehearsal) standIn(ctx context.Context, name string, columns []string) error {
 	return r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		has := make(map[string]bool)
@@ -448,7 +448,7 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 	return withColumns(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes("is created", p.Open)), p), nil
 }
 
-// withColumns puts the columns into the row of a release or mechanism.
+// withColumns adds the columns to the row of a release or mechanism.
 func withColumns(r *Result, p declare.Plan) *Result {
 	r.Rows[0][2] = answer.BriefList(view.ColumnNames(p.Table, p.Columns))
 	return r
@@ -478,7 +478,7 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *syntax.CreateMechanism) (
 	return withColumns(planned(m.Name, "smw", view.Amount(p.Cost), "is created; its ρ is reserved"), p), nil
 }
 
-// drop carries a DROP out on the copy.
+// drop runs a DROP on the copy.
 func (r *Rehearsal) drop(ctx context.Context, st *syntax.Drop) (*Result, error) {
 	was := r.view
 	if err := r.copy.declaration().Drop(ctx, st); err != nil {
@@ -503,7 +503,7 @@ func (r *Rehearsal) drop(ctx context.Context, st *syntax.Drop) (*Result, error) 
 	return planned(st.Name.Text, string(st.Kind), "0", note), nil
 }
 
-// exists reports whether a DROP names something that is there.
+// exists reports whether the object of a DROP exists.
 func exists(v *view.View, st *syntax.Drop) bool {
 	switch st.Kind {
 	case syntax.Release:
@@ -518,13 +518,14 @@ func exists(v *view.View, st *syntax.Drop) bool {
 	return slices.ContainsFunc(v.Publics, func(p string) bool { return query.SameName(p, st.Name.Text) })
 }
 
-// The methods below are what the rest of the package asks of a rehearsal on whose
-// copy it works. They may be called on nil, which is the case of every database.
+// The engine calls the methods below on the rehearsal of a copy. They may be called on
+// nil, as they are for every other database.
 
 // Unread implements declare.Unknown.
 func (r *Rehearsal) Unread(table string) bool { return r.unread[query.FoldName(table)] }
 
-// Outside implements declare.Unknown. The rows have the budget of another table over them, if the catalog knows one.
+// Outside implements declare.Unknown. If the catalog has another table over the rows, they
+// have its budget.
 func (r *Rehearsal) Outside(in *catalog.Source, t catalog.Table) *declare.Outside {
 	place := in.Name + "." + t.Source
 	for _, other := range r.view.Tables {
@@ -536,9 +537,9 @@ func (r *Rehearsal) Outside(in *catalog.Source, t catalog.Table) *declare.Outsid
 	return &declare.Outside{Source: *in, Schema: source.Schema{Bases: []string{place}}}
 }
 
-// Total returns what the statements so far would take of each account, and what
-// they would leave; its warnings say what could not be known. Statements that
-// nothing would be charged for count 0, and equal queries once.
+// Total returns what the statements so far would spend from each account, and what would
+// remain. Its warnings list what is unknown. A statement that would be free costs 0, and
+// equal queries cost once.
 func (r *Rehearsal) Total() *Result {
 	out := &Result{Columns: texts("table", "account", "unit", "left", "this script", "left then", "in words")}
 	for _, t := range r.charged() {
@@ -566,8 +567,8 @@ func (r *Rehearsal) Total() *Result {
 	return out
 }
 
-// charged returns the tables, and of those that were dropped one for each account
-// that no table is left of.
+// charged returns the tables, and for each account that has lost all its tables one that
+// was dropped.
 func (r *Rehearsal) charged() []*view.Table {
 	all := slices.Clone(r.view.Tables)
 	for _, t := range r.dropped {

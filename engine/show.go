@@ -48,7 +48,7 @@ func (s *Session) show(ctx context.Context, st *syntax.Show) (*Result, error) {
 	return nil, sqlerr.New(sqlerr.Internal, "a list is not handled")
 }
 
-// columns returns columns of the given names and types, in turn.
+// columns returns columns from pairs of a name and a type.
 func columns(namesAndTypes ...string) []Column {
 	var all []Column
 	for i := 0; i < len(namesAndTypes); i += 2 {
@@ -74,8 +74,8 @@ func (s *Session) showSettings() *Result {
 	return r
 }
 
-// showTables lists the tables. A private table's number of rows is the noisy one
-// that was bought, beside its margin at the confidence; NULL before that.
+// showTables lists the tables. The number of rows of a private table is the noisy one,
+// with its margin at the confidence. It is NULL until it is bought.
 func showTables(v *view.View, confidence float64) (*Result, error) {
 	r := &Result{Columns: columns("table", "TEXT", "kind", "TEXT", "columns", "INTEGER", "universe", "TEXT", "unit", "TEXT", "rows", "INTEGER", "margin", "INTEGER", "source", "TEXT", "limits", "TEXT")}
 	for _, t := range v.Tables {
@@ -99,7 +99,7 @@ func showTables(v *view.View, confidence float64) (*Result, error) {
 	return r, nil
 }
 
-// textOrNull is NULL for an empty text.
+// textOrNull returns nil for an empty text.
 func textOrNull(s string) any {
 	if s == "" {
 		return nil
@@ -107,8 +107,8 @@ func textOrNull(s string) any {
 	return s
 }
 
-// describe lists the columns of a private table with their domains, and says what
-// its unit is, where its rows are and what SELECTs may take of their budget.
+// describe lists the columns of a private table with their domains. It adds the table's
+// unit, the place of its rows, and the limits on what SELECTs may spend.
 func (s *Session) describe(ctx context.Context, st *syntax.Describe) (*Result, error) {
 	v, err := s.db.current(ctx)
 	if err != nil {
@@ -190,25 +190,25 @@ func showMechanisms(v *view.View) (*Result, error) {
 	return r, nil
 }
 
-// guaranteed is NULL where the number of updates was given instead of alpha.
+// guaranteed returns α, or nil if the number of updates was given instead.
 func guaranteed(p stored.MechanismParams) any {
 	if p.Alpha == 0 {
 		return nil
 	}
-	return math.Ceil(p.Alpha*1e6*(1-1e-12)) / 1e6 // as it was asked for
+	return math.Ceil(p.Alpha*1e6*(1-1e-12)) / 1e6 // gives back the α that the statement asked for
 }
 
 // threeDigits rounds a fraction up.
 func threeDigits(x float64) float64 { return math.Ceil(x*1000) / 1000 }
 
-// paperAlpha returns the α that the paper's theorem promises for the same ε, δ, m, k, β.
+// paperAlpha returns the α of the paper's theorem for the same ε, δ, m, k and β.
 func paperAlpha(m *catalog.Mechanism, p smw.Params, a view.Account) float64 {
 	return threeDigits(smw.PaperAlpha(smw.PaperParams{MaxSupport: p.MaxSupport, Queries: p.Queries, Beta: p.Beta,
 		Epsilon: m.Epsilon.Float(), Delta: a.Caps.InteractiveDelta.Float(), Rows: p.NHat}))
 }
 
-// showBudget shows the two accounts of each table's rows, and in words what is
-// left of them.
+// showBudget shows the two accounts of each table's rows, and describes the remaining
+// budget in words.
 func (db *DB) showBudget(v *view.View, s Settings) *Result {
 	r := &Result{Columns: texts("table", "account", "unit", "total", "spent", "left", "in words")}
 	for _, t := range v.Tables {
@@ -233,7 +233,7 @@ func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
 	return fmt.Sprintf("%.0f %% left for releases", 100*float64(left)/float64(max(total, 1)))
 }
 
-// interactiveWords returns in words what the interactive account is worth.
+// interactiveWords describes the interactive account in words.
 func (db *DB) interactiveWords(a view.Account, t *view.Table, s Settings) string {
 	total := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", view.Short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
 	if limits := a.Limits.String(); limits != "" {
@@ -253,7 +253,7 @@ func (db *DB) interactiveWords(a view.Account, t *view.Table, s Settings) string
 	return fmt.Sprintf("%s within ±%d (%s %%); %s", answers, answer.Suggested, view.Counts(100*s.Confidence), total)
 }
 
-// showLedger lists every line, oldest first, after verifying the chain.
+// showLedger verifies the chain and lists every line, oldest first.
 func (db *DB) showLedger(ctx context.Context) (*Result, error) {
 	r := &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT")}
 	return r, db.store.Read(ctx, func(tx *catalog.Tx) error {
@@ -280,7 +280,7 @@ func (db *DB) showLedger(ctx context.Context) (*Result, error) {
 	})
 }
 
-// amountText writes an amount, and nothing for 0.
+// amountText returns an amount as text, or "" for 0.
 func amountText[T accounting.Epsilon | accounting.Delta | accounting.Rho](a T) any {
 	if a == 0 {
 		return nil
@@ -306,8 +306,8 @@ func showSources(v *view.View) *Result {
 	return r
 }
 
-// Vocabulary holds the public names and values that statements can use, for
-// completing what someone types.
+// Vocabulary holds the public names and values that statements can use. The shell
+// completes from it.
 type Vocabulary struct {
 	Tables     []TableWords // private tables
 	Sources    []string
@@ -316,20 +316,20 @@ type Vocabulary struct {
 	Mechanisms []string
 }
 
-// TableWords are the names of a private table and its columns.
+// TableWords holds the names of a private table and its columns.
 type TableWords struct {
 	Name    string
 	Columns []ColumnWords
 }
 
-// ColumnWords are the name of a column and its declared values as SQL literals,
-// none where there are more than mostWords.
+// ColumnWords holds the name of a column and its declared values as SQL literals. If there
+// are more than mostWords values it holds none.
 type ColumnWords struct {
 	Name   string
 	Values []string
 }
 
-// mostWords is how many values of a column are worth listing.
+// mostWords is the largest number of values that are listed for a column.
 const mostWords = 200
 
 // Vocabulary reads the names from the public catalog.

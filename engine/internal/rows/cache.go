@@ -16,9 +16,9 @@ import (
 	"dpsql/source"
 )
 
-// Cache keeps the counts of occupied cells in memory, so that the true count of a query
-// is a few look-ups. The counts are private. They are part of no result, and only the
-// time shows whether they are used.
+// Cache keeps the counts of occupied cells in memory, so that counting a query takes a few
+// look-ups. The counts are private. They appear in no result; only the time of a query
+// shows whether they are used.
 //
 // Cells are loaded when it pays: once the counts pushed down to SQLite since the last
 // load took as long as a load would. So the total time is at most about twice that of

@@ -55,10 +55,10 @@ type Snapshot struct {
 	over    bool
 }
 
-// OnSnapshot calls do with a snapshot of the table's rows. For a table outside the
-// file, one transaction of its server stays open meanwhile, and its schema has been
-// checked in that transaction. A table of the file is checked by Unchanged, in the
-// transaction that charges, and again in each transaction that reads.
+// OnSnapshot calls do with a snapshot of the table's rows. For a table outside the file,
+// one transaction of its server stays open meanwhile. The schema was checked in that
+// transaction. A table of the file is checked by Unchanged, in the transaction that
+// charges, and again in each transaction that reads.
 func (r *Reader) OnSnapshot(ctx context.Context, t *view.Table, do func(*Snapshot) error) error {
 	if r.never != nil {
 		return r.never
@@ -326,16 +326,15 @@ type Pool interface {
 	Close()
 }
 
-// pools keeps the pools of the declared sources, by their number. One is made
-// when rows are first needed, and kept until its source is dropped or the
-// database closed.
+// pools holds the pools of the declared sources, by id. A pool is made when rows are first
+// needed. It is kept until its source is dropped or the database is closed.
 type pools struct {
 	mu   sync.Mutex
 	byID map[int64]Pool
 }
 
-// Look calls do with what checks schemas in a source outside the file. It reads no
-// rows, so nothing is paid.
+// Look calls do with a checker of the schemas in a source outside the file. It reads no
+// rows, so nothing is charged.
 func (r *Reader) Look(ctx context.Context, s *catalog.Source, do func(source.Checker) error) error {
 	pool, err := r.pool(s)
 	if err != nil {
@@ -344,7 +343,7 @@ func (r *Reader) Look(ctx context.Context, s *catalog.Source, do func(source.Che
 	return pool.Snapshot(ctx, func(from source.Reader) error { return do(from) })
 }
 
-// openPool makes a pool, which connects when it is first used.
+// openPool makes a pool. It connects at its first use.
 func openPool(kind, dsn string) (Pool, error) {
 	switch kind {
 	case catalog.Postgres:
@@ -354,8 +353,8 @@ func openPool(kind, dsn string) (Pool, error) {
 		WithHint("use the newer dpsql that declared it")
 }
 
-// pool returns the pool of a source. Where its secret is missing, nothing else is
-// tried.
+// pool returns the pool of a source. It fails if the source's secret is not in the
+// environment.
 func (r *Reader) pool(s *catalog.Source) (Pool, error) {
 	p := &r.pools
 	p.mu.Lock()
@@ -403,8 +402,8 @@ func (r *Reader) Close() {
 	}
 }
 
-// WithTimeout puts the server's limit for one statement into a connection
-// string, after one that is there: of a setting given twice the last counts.
+// WithTimeout appends the server's limit for one statement to a connection string. If a
+// setting is given twice, the last one counts.
 func WithTimeout(dsn string, seconds int64) string {
 	if seconds == 0 {
 		return dsn
