@@ -61,11 +61,11 @@ func workload(t *testing.T, s *engine.Session, d data, n int, random *rand.Rand)
 type releaseCase struct {
 	data
 	kind, with  string
-	small, full releaseSpread // of 250 queries, and of the 1,000 with -long
+	small, full releaseSpread // with 250 queries, and with the 1,000 of -long
 }
 
-// releaseSpread has the standard deviations, over releases of a kind, of the share
-// of margins that hold and of the mean squared error. TestReleaseRates finds them.
+// releaseSpread holds standard deviations over releases of a kind: of the share of margins
+// that hold, and of the mean squared error. TestReleaseRates measures them.
 type releaseSpread struct{ coverage, square float64 }
 
 var releaseCases = []releaseCase{
@@ -86,23 +86,22 @@ func (c releaseCase) spread() releaseSpread {
 
 const releasesJudged = 20
 
-// queriesJudged is how many queries a release is asked.
+// queriesJudged is the number of queries that each release is asked.
 func queriesJudged() int { return sized(0, 250, 1000) }
 
-// TestReleasesOnRealData builds 20 independent releases of each kind at ε = 1
-// and asks each 250 conjunctions of four fixed columns, or 1,000 with -long. Of Adult
-// it builds them only with -long, and else one sketch, to see that it has heavy
-// cells. The mean over releases of the coverage of the 95 % margins must not be below 0.95, and the mean
-// squared error, in units of m·Var DLap(1), must be what noise and collisions
-// predict. The noise is the product's, from crypto/rand: the seed is that of the
-// queries.
+// TestReleasesOnRealData builds 20 independent releases of each kind at ε = 1. It asks
+// each of them 250 conjunctions of four fixed columns, or 1,000 with -long. Releases of
+// Adult are built only with -long, except for one sketch that must have heavy cells. The
+// mean coverage of the 95 % margins over releases must be at least 0.95. The mean squared
+// error, in units of m·Var DLap(1), must be what noise and collisions predict. The noise
+// is the product's, from crypto/rand; the seed is that of the queries.
 //
-// The errors of a sketch have a heavy tail. A t-test takes the spread from the same
-// 20 releases, which mostly lack the rare large errors: at 5e-8 a side it refuted a
-// correct program 1.3 times in 10^4. So the means are held to seven standard
-// deviations that are known. TestReleaseRates built 1,000 releases of each kind,
-// and none of 10^7 samples of 20 was refuted. By the gamma law of the largest
-// skewness found, 2.3, the test fails a correct program with probability 1e-7.
+// The errors of a sketch have a heavy tail. A t-test would take the spread from the same
+// 20 releases, which usually lack the rare large errors: at 5e-8 a side it refuted a
+// correct program 1.3 times in 10^4. So the limits are seven standard deviations that are
+// known beforehand. TestReleaseRates built 1,000 releases of each kind, and none of 10^7
+// samples of 20 was refuted. By the gamma law of the largest skewness found, 2.3, the test
+// fails a correct program with probability 1e-7.
 func TestReleasesOnRealData(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -136,9 +135,9 @@ func TestReleasesOnRealData(t *testing.T) {
 
 var releaseDraws = flag.Int("releases.draws", 0, "releases of each kind that TestReleaseRates builds")
 
-// TestReleaseRates computes the rate at which TestReleasesOnRealData fails a
-// correct program, with -args -releases.draws 2000: it builds so many releases
-// of each kind and tests 20 of them, drawn with replacement, 10^7 times.
+// TestReleaseRates measures how often TestReleasesOnRealData fails a correct program. With
+// -args -releases.draws 2000 it builds 2,000 releases of each kind, and tests 20 of them,
+// drawn with replacement, 10^7 times.
 func TestReleaseRates(t *testing.T) {
 	t.Parallel()
 	if *releaseDraws == 0 {
@@ -266,10 +265,10 @@ func judge(t *testing.T, a answer.Loaded, work []asked) (coverage, squares float
 	return coverage / float64(len(work)), squares / float64(len(work))
 }
 
-// predicted returns the mean squared error of a release in units of
-// m·Var DLap(1): its noise's, and ‖D‖²/T that other cells of a bucket add, of D
-// clipped and without what is published nearly always. What unpublished cells
-// have above the clip may add a tenth of it, slack.
+// predicted returns the mean squared error of a release in units of m·Var DLap(1). It is
+// the error of the noise, plus ‖D‖²/T for the other cells of a bucket. D is clipped, and
+// lacks the cells that are nearly always published. Unpublished cells may add a tenth of
+// it, slack, by what they have above the clip.
 func predicted(t *testing.T, s *engine.Session, d data, name string) (square, slack float64) {
 	t.Helper()
 	v, err := s.DB().View(context.Background())
@@ -306,8 +305,8 @@ func predicted(t *testing.T, s *engine.Session, d data, name string) (square, sl
 	return square, slack
 }
 
-// report tests the coverage and the squared errors beyond what was predicted,
-// which may be up to slack, of releases.
+// report tests the coverage of releases, and their squared errors beyond the prediction,
+// which may be up to slack.
 func (d releaseSpread) report(t *testing.T, coverage, excess []float64, slack float64) {
 	t.Helper()
 	n := math.Sqrt(releasesJudged)
@@ -322,21 +321,22 @@ func (d releaseSpread) report(t *testing.T, coverage, excess []float64, slack fl
 	}
 }
 
-// refuted tests the means over releases of the coverage and of the squared errors
-// beyond what was predicted, which may be up to slack.
+// refuted tests the means over releases of the coverage, and of the squared errors beyond
+// the prediction, which may be up to slack.
 func (d releaseSpread) refuted(cover, off, slack float64) (uncovered, wrong bool) {
 	const deviations = 7
 	n := math.Sqrt(releasesJudged)
 	return cover < 0.95-deviations*d.coverage/n, off < -deviations*d.square/n || off > slack+deviations*d.square/n
 }
 
-// TestDenseOnRealData does the same for the paper's matrix with 256 rows and both
-// kinds of noise, and 50 queries on three columns. A release that a statement made
-// says the law; 200 are drawn with it, or 1,000 with -long. The coverage of one strays
-// by 0.033 (by 0.029 to 0.033 in ten samples of 400 or 1,000, with means of 0.952 to
-// 0.955), so the mean of ten may be 0.927. It leans to the left, with a skewness of 0.9
-// at most. By the gamma law of skewness 1.5 the
-// mean is 5.7 deviations below 0.95 with probability 9e-8: the two kinds fail a
+// TestDenseOnRealData does the same for the paper's matrix, with 256 rows, both kinds of
+// noise, and 50 queries on three columns. A statement makes one release, which states the
+// law, and the test draws 200 releases from it, or 1,000 with -long. The coverage of one
+// release has a standard deviation of 0.033 (0.029 to 0.033 in ten samples of 400 or
+// 1,000, with means of 0.952 to 0.955), so the mean of ten may be 0.927. It is skewed to
+// the left, by at most 0.9. By the gamma law of skewness 1.5 the mean is 5.7 deviations
+// below 0.95 with probability 9e-8. So the two kinds fail a correct program with
+// probability 2e-7.
 // correct program with probability 2e-7.
 func TestDenseOnRealData(t *testing.T) {
 	t.Parallel()
@@ -359,8 +359,8 @@ func TestDenseOnRealData(t *testing.T) {
 	}
 }
 
-// TestPaperRowsAreRefused computes Algorithm 2's T at N̂, which stays paid for
-// when the statement is refused, and is there for the next one.
+// TestPaperRowsAreRefused computes Algorithm 2's T at N̂ and is refused. N̂ stays paid
+// for, and the next statement uses it.
 func TestPaperRowsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -379,11 +379,10 @@ func TestPaperRowsAreRefused(t *testing.T) {
 	}
 }
 
-// TestConjunctionsBySMW builds the paper's non-interactive release of all
-// conjunctions with at most one free column, from a uniform start, and holds every
-// one of them to the bound of a complete release: false-failure rate 1e-7. Many
-// counts are several times that bound, so that neither zeros nor the uniform start
-// would do.
+// TestConjunctionsBySMW builds the paper's non-interactive release of all conjunctions
+// with at most one free column, from a uniform start. Every answer must be within the
+// bound of a complete release: false-failure rate 1e-7. Many counts are several times that
+// bound, so neither zeros nor the uniform start would pass.
 func TestConjunctionsBySMW(t *testing.T) {
 	t.Parallel()
 	s := adultData.declare(t, `epsilon = 20, delta = 1e-6`)
@@ -397,8 +396,8 @@ func TestConjunctionsBySMW(t *testing.T) {
 	}
 }
 
-// checkBySMW holds the answers of a release by SMW to their margins, some of the
-// true counts to several times these, and the updates to one at least.
+// checkBySMW requires that the answers of a release by SMW are within their margins, that
+// some true counts are several times their margin, and that there was an update.
 func checkBySMW(t *testing.T, s *engine.Session, release string, conditions []string) {
 	t.Helper()
 	raw := plain(t, s)
@@ -442,8 +441,8 @@ func oneFree() (all []string) {
 	return all
 }
 
-// TestWorkloadBySMW builds a release from a file of queries, and says where a
-// faulty file is wrong. The answers hold but for a chance of 1e-7.
+// TestWorkloadBySMW builds a release from a file of queries. Errors in a file name their
+// place. The answers are within their margins except with probability 1e-7.
 func TestWorkloadBySMW(t *testing.T) {
 	t.Parallel()
 	s := adultData.declare(t, `epsilon = 20, delta = 1e-6`)

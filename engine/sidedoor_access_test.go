@@ -17,7 +17,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// spellings are ways to write a table's name.
+// spellings are the ways to write a table's name.
 func spellings(name string) []string {
 	up := strings.ToUpper(name)
 	return []string{name, up, `"` + name + `"`, "`" + name + "`", `[` + up + `]`, `'` + name + `'`, `main.` + name, `MAIN."` + up + `"`,
@@ -26,13 +26,13 @@ func spellings(name string) []string {
 		`admissions, ` + name, `admissions JOIN ` + name, `admissions LEFT JOIN ` + name + ` ON 1`, `admissions NATURAL JOIN ` + name}
 }
 
-// closed are the tables that an analyst may not count: raw, undeclared, public
-// ones, those of SQLite and dpsql, and functions that read like tables.
+// closed are the tables that an analyst may not count: raw, undeclared and public tables,
+// those of SQLite and dpsql, and functions that are written like tables.
 var closed = []string{"raw_admissions", "secret", "lens", "icd10", "sqlite_schema", "sqlite_master", "sqlite_temp_master", "sqlite_temp_schema",
 	"sqlite_sequence", "sqlite_stat1", "dpsql_ledger", "dpsql_tables", "dpsql_mechanisms", "dpsql_answers", "dpsql_payloads", "dpsql_schema",
 	"pragma_table_info", "pragma_table_list", "pragma_database_list", "dbstat", "sqlite_dbpage", "json_each", "bytecode", "tables_used"}
 
-// attempts are statements that would read or change the table, if they could.
+// attempts are statements that would read or change the table if they were allowed.
 func attempts(name string) []string {
 	list := []string{
 		`DESCRIBE ` + name, `DESCRIBE "` + strings.ToUpper(name) + `"`, `SHOW ` + name, `TABLE ` + name, `PRAGMA table_info(` + name + `)`,
@@ -62,9 +62,9 @@ func attempts(name string) []string {
 	return list
 }
 
-// TestAnalystDoors tries, as an analyst, every statement and spelling on every
-// table that is closed to him. All are refused, none shows a row, and neither
-// the catalog nor the folder changes.
+// TestAnalystDoors tries every statement and spelling, as an analyst, on every table that
+// is closed to him. All are refused and none shows a row. The catalog and the folder do
+// not change.
 func TestAnalystDoors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -106,7 +106,7 @@ func TestAnalystDoors(t *testing.T) {
 	t.Logf("%d statements on %d tables", tried, len(closed))
 }
 
-// refusal runs a statement that has to fail, whatever with.
+// refusal runs a statement and fails the test unless there is an error.
 func refusal(t *testing.T, s *engine.Session, text string) *sqlerr.Error {
 	t.Helper()
 	r, err := s.Exec(context.Background(), text, nil)
@@ -117,7 +117,7 @@ func refusal(t *testing.T, s *engine.Session, text string) *sqlerr.Error {
 	return err.(*sqlerr.Error)
 }
 
-// folder lists a directory, SQLite's own side files aside.
+// folder lists a directory without SQLite's side files.
 func folder(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -133,8 +133,8 @@ func folder(t *testing.T, dir string) string {
 	return fmt.Sprint(names)
 }
 
-// TestForbiddenLooksNothingUp gives an analyst the same refusal whether what
-// he names exists or not.
+// TestForbiddenLooksNothingUp gives an analyst the same refusal for names that exist and
+// names that do not.
 func TestForbiddenLooksNothingUp(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clinic.db")
@@ -154,7 +154,7 @@ func TestForbiddenLooksNothingUp(t *testing.T) {
 	}
 }
 
-// TestAnalystMakesNoFile opens a file that is not there.
+// TestAnalystMakesNoFile opens a file that does not exist.
 func TestAnalystMakesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -169,14 +169,14 @@ func TestAnalystMakesNoFile(t *testing.T) {
 	}
 }
 
-// domainOf declares a private table over raw_admissions whose column takes its
-// domain from a table.
+// domainOf declares a private table over raw_admissions with a column whose domain comes
+// from a table.
 func domainOf(column, from string) string {
 	return `CREATE PRIVATE TABLE x (zip TEXT IN (SELECT ` + column + ` FROM ` + from + `)) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6)`
 }
 
-// TestDomainsReadPublicTablesOnly refuses every other table as the origin of a
-// domain, under any spelling, and every way to declare private rows public.
+// TestDomainsReadPublicTablesOnly tries every other table as the origin of a domain, under
+// any spelling, and every way to declare private rows public. All are refused.
 func TestDomainsReadPublicTablesOnly(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -204,9 +204,9 @@ func TestDomainsReadPublicTablesOnly(t *testing.T) {
 	must(t, s, domainOf("code", `"ICD10"`))
 }
 
-// TestPublicViewOverRowsThatBecomePrivate declares a view public while the rows
-// behind it are nobody's, and then those rows private: their values must not
-// become a domain, in that statement or in a later one.
+// TestPublicViewOverRowsThatBecomePrivate declares a view public while the rows behind it
+// are not private, and then declares the rows private. Their values must not become a
+// domain, in that statement or in a later one.
 func TestPublicViewOverRowsThatBecomePrivate(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "late.db"), engine.Options{}).NewSession()
@@ -214,14 +214,14 @@ func TestPublicViewOverRowsThatBecomePrivate(t *testing.T) {
 	must(t, s, `CREATE PUBLIC TABLE codes`)
 	refusal(t, s, `CREATE PRIVATE TABLE p (code TEXT IN (SELECT code FROM codes)) FROM raw WITH (epsilon = 1)`)
 	s.Exec(context.Background(), `DROP PRIVATE TABLE IF EXISTS p`, nil)
-	// Where the rows become private nevertheless, codes is public no more.
+	// If the rows become private nevertheless, codes is no longer public.
 	if _, err := s.Exec(context.Background(), `CREATE PRIVATE TABLE q (code TEXT) FROM raw WITH (epsilon = 1)`, nil); err == nil {
 		refusal(t, s, `CREATE PRIVATE TABLE p (code TEXT IN (SELECT code FROM codes)) FROM raw WITH (epsilon = 1)`)
 	}
 }
 
-// TestViewInPlaceOfAPublicTable puts a view over private rows where a public
-// table was declared.
+// TestViewInPlaceOfAPublicTable replaces a table that was declared public by a view over
+// private rows.
 func TestViewInPlaceOfAPublicTable(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -232,8 +232,8 @@ func TestViewInPlaceOfAPublicTable(t *testing.T) {
 	}
 }
 
-// TestArgumentsAreNotShown keeps arguments, which a front end may take from
-// anywhere, out of errors and warnings.
+// TestArgumentsAreNotShown keeps arguments out of errors and warnings. A front end may get
+// them from anywhere.
 func TestArgumentsAreNotShown(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -245,9 +245,9 @@ func TestArgumentsAreNotShown(t *testing.T) {
 	}
 }
 
-// A stray is a value that can stand in any column of SQLite, with what it
-// stands for under either type: the value that a column of INTEGER or TEXT
-// affinity stores, and nothing where that is of another type.
+// A stray is a value that any column of SQLite can hold, with its meaning under either
+// type: the value that a column of INTEGER or TEXT affinity stores, or none if that has
+// another type.
 type stray struct {
 	stored  any
 	integer *query.Value
@@ -258,7 +258,7 @@ func pointer(v query.Value) *query.Value { return &v }
 
 var null = pointer(query.Null())
 
-// strays in columns: wrong types, NULLs, huge numbers, and what is no text.
+// strays are wrong types, NULLs, huge numbers, and invalid text.
 var straysInColumns = []stray{
 	{int64(40), pointer(query.Int(40)), pointer(query.Text("40"))},
 	{40.0, pointer(query.Int(40)), pointer(query.Text("40.0"))},
@@ -310,7 +310,7 @@ func inside(row [4]*query.Value) bool {
 	return inA && inB && inC
 }
 
-// messyRows puts each stray into each column of an ordinary row, twice.
+// messyRows puts each stray twice into each column of an ordinary row.
 func messyRows() (stored [][]any, meant [][4]*query.Value) {
 	for _, s := range straysInColumns {
 		for column := range 4 {
@@ -326,9 +326,9 @@ func messyRows() (stored [][]any, meant [][4]*query.Value) {
 	return stored, meant
 }
 
-// TestMessyRowsChangeCountsOnly compares true counts on such rows, in columns
-// with and without affinity, with and without an index, and through a view,
-// with a count in Go; and runs every kind of statement on them.
+// TestMessyRowsChangeCountsOnly compares true counts on such rows with a count in Go: in
+// columns with and without affinity, with and without an index, and through a view. It
+// also runs every kind of statement on them.
 func TestMessyRowsChangeCountsOnly(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "messy.db"), engine.Options{}).NewSession()
@@ -355,8 +355,8 @@ func TestMessyRowsChangeCountsOnly(t *testing.T) {
 	}
 }
 
-// countsAgree compares the reader's Count with a count in Go, for every value in
-// every column, and for its negation beside another condition.
+// countsAgree compares the reader's Count with a count in Go. It does so for every value
+// in every column, and for its negation together with another condition.
 func countsAgree(t *testing.T, s *engine.Session, name string, meant [][4]*query.Value) {
 	t.Helper()
 	v, err := s.DB().View(context.Background())
@@ -409,7 +409,7 @@ func countsAgree(t *testing.T, s *engine.Session, name string, meant [][4]*query
 	}
 }
 
-// everyStatement runs what reads private rows, in every way.
+// everyStatement runs every kind of statement that reads private rows.
 func everyStatement(t *testing.T, s *engine.Session, name string) {
 	t.Helper()
 	for _, text := range []string{

@@ -12,8 +12,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// rewrites are lists of one query in several wordings, which are equal under
-// the column's type and SQL's rules for NULL.
+// rewrites are lists of one query in several wordings. The wordings are equal under the
+// column's type and SQL's rules for NULL.
 var rewrites = [][]string{
 	{
 		`FROM admissions WHERE sex = 'F' AND age BETWEEN 30 AND 34`,
@@ -47,7 +47,7 @@ var rewrites = [][]string{
 	},
 }
 
-// placed are the same queries again, with placeholders.
+// placed are the same queries with placeholders.
 var placed = []struct {
 	list int
 	text string
@@ -103,8 +103,8 @@ func TestRewritesShareOneAnswer(t *testing.T) {
 	}
 }
 
-// TestRewritesShareOneComparison asks a mechanism in other words: it compares,
-// and counts its comparisons, once.
+// TestRewritesShareOneComparison asks a mechanism one query in several wordings. The
+// mechanism compares it, and counts a comparison, once.
 func TestRewritesShareOneComparison(t *testing.T) {
 	t.Parallel()
 	s, _ := asking(t, calm)
@@ -124,8 +124,8 @@ func TestRewritesShareOneComparison(t *testing.T) {
 	}
 }
 
-// TestStoredZeroIsAHit draws the noise 0 for an empty query. Its answer, 0,
-// serves again like any other.
+// TestStoredZeroIsAHit draws the noise 0 for an empty query. Its answer, 0, is stored and
+// used again like any other.
 func TestStoredZeroIsAHit(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -144,8 +144,8 @@ func TestStoredZeroIsAHit(t *testing.T) {
 	}
 }
 
-// TestOneBudgetForTheSameRows declares the same rows again, in every disguise:
-// each declaration continues the one ledger, and none opens another.
+// TestOneBudgetForTheSameRows declares the same rows again in every disguise. Each
+// declaration continues the one ledger, and none opens another.
 func TestOneBudgetForTheSameRows(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -181,8 +181,8 @@ func TestOneBudgetForTheSameRows(t *testing.T) {
 	}
 }
 
-// TestNoViewOverTwoBudgets refuses a source that reads rows of two budgets, or
-// of a budget and of none, however it reads them.
+// TestNoViewOverTwoBudgets declares sources that read rows of two budgets, or of one
+// budget and of none, in any way. All are refused.
 func TestNoViewOverTwoBudgets(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -200,7 +200,7 @@ func TestNoViewOverTwoBudgets(t *testing.T) {
 	} {
 		fill(t, s, fmt.Sprintf(`CREATE VIEW w%d AS %s`, i, body))
 		for _, unit := range []string{"", ", unit = sex, max_rows = 1"} {
-			code := sqlerr.Unsupported // before budgets are looked at
+			code := sqlerr.Unsupported // refused before budgets are read
 			if strings.Contains(body, "UNION ALL") || unit != "" && i == 1 {
 				code = sqlerr.Invalid
 			}
@@ -213,9 +213,9 @@ func TestNoViewOverTwoBudgets(t *testing.T) {
 	}
 }
 
-// TestPublicTableThatBecomesPrivate joins a public table, and then declares it
-// private with a budget of its own: the view now reads rows of two budgets,
-// and an answer from it would be charged to one.
+// TestPublicTableThatBecomesPrivate joins a public table and then declares it private with
+// its own budget. The view would then read rows of two budgets, and an answer from it
+// would be charged to only one.
 func TestPublicTableThatBecomesPrivate(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -224,7 +224,7 @@ func TestPublicTableThatBecomesPrivate(t *testing.T) {
 	must(t, s, `CREATE PUBLIC TABLE lists`)
 	must(t, s, `CREATE PRIVATE TABLE both (sex TEXT, a TEXT) FROM both WITH (epsilon = 4, delta = 1e-6)`)
 	if _, err := s.Exec(context.Background(), `DROP PUBLIC TABLE lists`, nil); err != nil {
-		return // a table that private rows are joined with stays public
+		return // a table that private rows are joined with remains public
 	}
 	if _, err := s.Exec(context.Background(), `CREATE PRIVATE TABLE l (a TEXT) FROM lists WITH (epsilon = 1, delta = 1e-7)`, nil); err != nil {
 		return
@@ -238,8 +238,8 @@ func TestPublicTableThatBecomesPrivate(t *testing.T) {
 	}
 }
 
-// TestRowCountIsPaidOnce needs N̂ for statements that are then refused: it is
-// paid for with a hundredth of what they were about to spend, once.
+// TestRowCountIsPaidOnce needs N̂ for statements that are then refused. N̂ is paid for
+// once, with a hundredth of what the first of them was about to spend.
 func TestRowCountIsPaidOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -256,7 +256,7 @@ func TestRowCountIsPaidOnce(t *testing.T) {
 			s := clinic(t)
 			fixed(s.DB(), 1)
 			must(t, s, `SET accuracy = 60`)
-			must(t, s, `SELECT COUNT(*) FROM admissions`) // so that not all is left
+			must(t, s, `SELECT COUNT(*) FROM admissions`) // so that not the whole budget is left
 			before := lines(t, s)
 			refused(t, s, c.code, c.text)
 			v, err := s.DB().View(context.Background())
@@ -282,7 +282,8 @@ func TestRowCountIsPaidOnce(t *testing.T) {
 	}
 }
 
-// TestEpsilonSpellings refuses what is no ε wherever one is taken.
+// TestEpsilonSpellings tries texts that are not an ε wherever one is expected. All are
+// refused.
 func TestEpsilonSpellings(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -313,13 +314,13 @@ func TestEpsilonSpellings(t *testing.T) {
 	}
 }
 
-// TestUnaffordableBuysNoRowCount refuses what the account could never pay for
-// before anything is bought for it.
+// TestUnaffordableBuysNoRowCount runs statements that the account can never pay for. They
+// are refused before anything is bought for them.
 func TestUnaffordableBuysNoRowCount(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 60`)
-	must(t, s, `SELECT COUNT(*) FROM admissions`) // so that not all is left
+	must(t, s, `SELECT COUNT(*) FROM admissions`) // so that not the whole budget is left
 	before := ledger(t, s)
 	refused(t, s, sqlerr.Budget, `CREATE MECHANISM m ON admissions (sex) USING SMW WITH (epsilon = 2)`)
 	refused(t, s, sqlerr.Budget, `CREATE RELEASE r ON admissions (sex) USING SMW WITH (epsilon = 2.5, free_columns = 1)`)

@@ -24,9 +24,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Each test of these files watches one door beside the mechanisms through
-// which private rows could leave, or through which a budget could be spent
-// twice. None of them is left to chance.
+// Each test of the sidedoor files watches one way around the mechanisms: one by which
+// private rows could leave, or a budget could be spent twice. None of them is random.
 
 // marker occurs in private rows only.
 const marker = "MARKER"
@@ -36,8 +35,7 @@ func numbers(n int) string {
 	return fmt.Sprintf(`(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT %d) SELECT i FROM n)`, n)
 }
 
-// vault makes a table of good rows with a release and a mechanism, and closes
-// the file.
+// vault makes a table of good rows with a release and a mechanism, and closes the file.
 func vault(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "vault.db")
@@ -59,14 +57,14 @@ func vault(t *testing.T) string {
 	return path
 }
 
-// odd are private rows whose values are of no declared type or domain.
+// odd are private rows whose values have no declared type or lie in no declared domain.
 func odd(id string) change {
 	return change{`INSERT INTO raw VALUES (?1, 9, 'a'), ('F', ?1, 'a'), ('F', 3, ?1), (?2, ?3, ?4), (CAST(?2 AS TEXT), -8.125, ?2), (?1, ?1, ?1)`,
 		[]any{marker + id, []byte(marker + id), "'" + marker + id + ";--", "\xff" + marker + id}}
 }
 
-// TestErrorsCarryNoRow runs every kind of statement on rows that belong to no
-// domain. What is said names no value, and is the same whatever the values are.
+// TestErrorsCarryNoRow runs every kind of statement on rows outside all domains. The
+// errors name no value, and are the same whatever the values are.
 func TestErrorsCarryNoRow(t *testing.T) {
 	t.Parallel()
 	d := vault(t)
@@ -81,7 +79,7 @@ func TestErrorsCarryNoRow(t *testing.T) {
 	}
 }
 
-// confess runs statements that read the rows, and shows what is to be seen
+// confess runs statements that read the rows, and returns everything that a user can see
 // afterwards.
 func confess(t *testing.T, path string) (shown []string) {
 	t.Helper()
@@ -101,7 +99,7 @@ func confess(t *testing.T, path string) (shown []string) {
 		`CREATE PRIVATE TABLE x (note INTEGER IN (SELECT note FROM lens)) FROM raw WITH (epsilon = 10, delta = 1e-6)`,
 		`CREATE PUBLIC TABLE lens`, `SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`, `DESCRIBE p`,
 	} {
-		if err := db.Answers().Close(); err != nil { // so that no clock decides when counters are stored
+		if err := db.Answers().Close(); err != nil { // so that no timer decides when counters are stored
 			t.Fatal(err)
 		}
 		shown = append(shown, text+"\n"+seen(s, []string{"at", "hash", "created"}, text))
@@ -130,18 +128,17 @@ var fragile = []string{
 	`CASE WHEN age < 0 THEN abs(age) ELSE 0 END`, `EXISTS (SELECT 1 FROM raw r WHERE r.age = abs(raw.age))`,
 }
 
-// folds are the same of the rows of a unit, which a view may put together.
+// folds are expressions over the rows of a unit, which a view may combine.
 var folds = []string{`sum(age)`, `total(age)`, `avg(age)`, `count(note)`, `min(age)`, `max(age)`, `group_concat(note)`, `json_group_array(age)`,
 	`json_group_object(note, age)`, `sum(age) FILTER (WHERE age > 0)`, `sum(sum(age)) OVER ()`, `round(avg(age))`, `max(abs(age))`}
 
-// poison are rows on which the one or other of them fails.
+// poison are rows on which some of these expressions fail.
 var poison = [][]any{{int64(math.MinInt64), "b"}, {int64(math.MaxInt64), marker}, {int64(math.MaxInt64), marker}, {int64(1), `{"` + marker + `": `},
 	{int64(2e9), "%2000000000d"}, {int64(1), strings.Repeat("%a", 1<<16)}, {[]byte{0}, "b"}}
 
-// TestNoRowFails takes each expression as a column or condition of a view, or
-// as a column of the table itself. Either the declaration is refused, which the
-// rows do not decide, or no row makes an answer fail: an error would tell of that
-// row without noise.
+// TestNoRowFails uses each expression as a column or condition of a view, or as a column
+// of the table itself. Either the declaration is refused, whatever the rows are, or no row
+// makes an answer fail. An error would reveal that row without noise.
 func TestNoRowFails(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []bool{false, true} {
@@ -176,8 +173,8 @@ func TestNoRowFails(t *testing.T) {
 	}
 }
 
-// declaredOver declares a private table over a source, with the unit note or
-// without, and reports whether that was accepted.
+// declaredOver declares a private table over a source, with or without the unit note. It
+// reports whether the declaration was accepted.
 func declaredOver(t *testing.T, s *engine.Session, from, about string, unit bool) bool {
 	t.Helper()
 	with := ` WITH (epsilon = 10, delta = 1e-6)`
@@ -191,7 +188,7 @@ func declaredOver(t *testing.T, s *engine.Session, from, about string, unit bool
 	return err == nil
 }
 
-// poisoned adds the rows and asks the tables over the sources.
+// poisoned adds the rows and queries the tables over the sources.
 func poisoned(t *testing.T, s *engine.Session, sources map[string]string) {
 	t.Helper()
 	raw := plain(t, s)
@@ -208,8 +205,8 @@ func poisoned(t *testing.T, s *engine.Session, sources map[string]string) {
 	}
 }
 
-// TestStoreErrorsAreReplaced makes every write of the catalog fail with a text
-// of SQLite's, which could as well be of a row, and reads none of it.
+// TestStoreErrorsAreReplaced makes every write of the catalog fail with a text of
+// SQLite's, which could quote a row. No user sees the text.
 func TestStoreErrorsAreReplaced(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -229,10 +226,9 @@ func TestStoreErrorsAreReplaced(t *testing.T) {
 	}
 }
 
-// TestNoTrueCountIsHeld asks queries with recognisable true counts in every
-// way, and then finds none of them in anything that a user of the package can
-// hold, reach, print or encode. Random bits come from fixed seeds, under which
-// no answer happens to be exact.
+// TestNoTrueCountIsHeld asks queries with recognisable true counts in every way. It finds
+// none of these counts in anything that a user of the package can hold, reach, print or
+// encode. The random bits have fixed seeds, and with these no answer happens to be exact.
 func TestNoTrueCountIsHeld(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "counts.db"), engine.Options{}).NewSession()
@@ -256,7 +252,7 @@ func TestNoTrueCountIsHeld(t *testing.T) {
 		held = append(held, must(t, s, text))
 	}
 	held = append(held, refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM nowhere`), s.Settings())
-	if err := s.DB().Answers().Close(); err != nil { // nothing changes any more
+	if err := s.DB().Answers().Close(); err != nil { // nothing changes after this
 		t.Fatal(err)
 	}
 	address := regexp.MustCompile(`0x[0-9a-f]+`)
@@ -282,9 +278,8 @@ func TestNoTrueCountIsHeld(t *testing.T) {
 	exportedTypes(t)
 }
 
-// walk looks for true counts in everything that can be reached from a value,
-// unexported fields included. The connections of SQLite are left out: their
-// pages are the file itself.
+// walk looks for true counts in everything that can be reached from a value, including
+// unexported fields. It leaves out SQLite's connections: their pages are the file itself.
 type walk struct {
 	truths *regexp.Regexp
 	been   map[visit]bool
@@ -307,7 +302,7 @@ func (w *walk) into(v reflect.Value, where string) {
 	case k == reflect.Interface && !v.IsNil():
 		w.into(v.Elem(), where)
 	case v.Type() == reflect.TypeFor[source.Histogram]():
-		// The cells in memory are true counts, and print as their type alone:
+		// The cells in memory are true counts, and print only their type: see
 		// TestCellsArePrintedNowhere.
 	case k == reflect.Struct:
 		for i := range v.NumField() {
@@ -329,16 +324,16 @@ func (w *walk) into(v reflect.Value, where string) {
 	}
 }
 
-// exportedTypes fails when the package exports a type that nobody has asked
-// whether it can hold a true count. ImportReport.Rows is how many rows a
-// curator has loaded from a file of his own.
+// exportedTypes fails if the package exports a type that is not listed here. Each type in
+// the list was checked for true counts. ImportReport.Rows is the number of rows that a
+// curator loaded from a file of his own.
 func exportedTypes(t *testing.T) {
 	t.Helper()
 	known := []string{"Answer", "Column", "Cost", "DB", "Import", "ImportReport", "Input", "Options", "Result", "Role", "Scanner", "Session", "Settings",
 		"Vocabulary", "TableWords", "ColumnWords", // declared names and values
-		"Kept",      // of a declaration
+		"Kept",      // part of a declaration
 		"Prepared",  // a text
-		"Rehearsal"} // the public catalog, which TestRehearsalReadsNoRows shows
+		"Rehearsal"} // the public catalog; see TestRehearsalReadsNoRows
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -360,9 +355,9 @@ func exportedTypes(t *testing.T) {
 	}
 }
 
-// TestExportHoldsNothingPrivate looks for markers of private rows, live and
-// deleted, for the name of their table, and for whatever else the release does
-// not need, in the bytes of exported files.
+// TestExportHoldsNothingPrivate searches the bytes of exported files for markers of
+// private rows, live and deleted, for the name of their table, and for anything else that
+// the release does not need.
 func TestExportHoldsNothingPrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -409,8 +404,8 @@ func TestExportHoldsNothingPrivate(t *testing.T) {
 	}
 }
 
-// served are statements that are charged, each by one way to answer, so that no
-// output decides who answers.
+// served are statements that are charged. Each has only one way to be answered, so no
+// output decides which way it is.
 var served = []string{
 	`CREATE RELEASE a ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.1)`, `SET mechanism = a`,
 	`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age = 3`, `EXPLAIN SELECT COUNT(*) FROM admissions WHERE zip = '15211'`,
@@ -426,9 +421,9 @@ var served = []string{
 	`SELECT COUNT(*) FROM admissions WHERE age = 500`, `SELECT COUNT(*) FROM admissions WHERE zip`, `SHOW BUDGET`, `SHOW LEDGER`, `SHOW RELEASES`,
 }
 
-// TestEmptyTableAnswersLikeAnyOther charges a table without rows, and the clinic,
-// with the same random bits. What is shown is the same but for outputs: columns,
-// who answers, cost, warnings, refusals, the ledger.
+// TestEmptyTableAnswersLikeAnyOther charges a table without rows, and the clinic, with the
+// same random bits. Everything but the outputs is the same: columns, the release or
+// mechanism that answers, cost, warnings, refusals, the ledger.
 func TestEmptyTableAnswersLikeAnyOther(t *testing.T) {
 	t.Parallel()
 	d := clinicAt(t, t.TempDir()+"/clinic.db")
@@ -447,9 +442,8 @@ func TestEmptyTableAnswersLikeAnyOther(t *testing.T) {
 	}
 }
 
-// outlines returns what is shown of the statements without outputs: estimates,
-// margins, how many cells a release published, and whether a hypothesis learned
-// enough to state one.
+// outlines returns what the statements show, except outputs: estimates, margins, how many
+// cells a release published, and whether a hypothesis learned enough to state a margin.
 func outlines(t *testing.T, path string) (shown []string) {
 	t.Helper()
 	s := open(t, path, engine.Options{}).NewSession()
@@ -468,9 +462,8 @@ func outlines(t *testing.T, path string) (shown []string) {
 	return shown
 }
 
-// TestNothingIsLogged runs statements of every kind, those that fail among them,
-// on rows that belong to no domain, and finds nothing written to the standard
-// streams or the standard logger.
+// TestNothingIsLogged runs statements of every kind, including some that fail, on rows
+// outside all domains. Nothing is written to the standard streams or the standard logger.
 func TestNothingIsLogged(t *testing.T) {
 	d := vault(t)
 	file, err := os.Create(filepath.Join(t.TempDir(), "streams"))
