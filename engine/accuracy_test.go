@@ -27,7 +27,7 @@ var (
 	accuracyDraws = flag.Int("accuracy.draws", 0, "releases that TestAccuracyRate draws for each table")
 )
 
-// accuracyCase is a table whose release is chosen by the product itself.
+// accuracyCase is a table; the product itself chooses its release.
 type accuracyCase struct {
 	name     string
 	load     func(t *testing.T) (s *engine.Session, table string)
@@ -35,11 +35,11 @@ type accuracyCase struct {
 	long     bool   // only with -long or -accuracy
 	large    bool   // only with -accuracy
 	targets  [3]float64
-	releases int // how many are built; odd
+	releases int // number of releases to build; odd
 }
 
-// The targets: RMS error over √(m·Var DLap(1/ε)) of queries of cells drawn
-// uniformly from all, uniformly from the occupied ones, and half of them by rows.
+// The targets are RMS errors over √(m·Var DLap(1/ε)), for queries whose cells are drawn
+// uniformly from all cells, uniformly from the occupied ones, or half of them by rows.
 var (
 	sparseTargets   = [3]float64{1.10, 1.10, 1.20}
 	identityTargets = [3]float64{1.02, 1.02, 1.02}
@@ -54,18 +54,17 @@ var accuracyCases = []accuracyCase{
 	{"flights, hour, airports and distance", flightsTable, "", true, true, sparseTargets, 7},
 }
 
-// TestAccuracy builds releases at ε = 1 and δ = 1e-6 with transform = auto and
-// measures RMS errors at m = 1, 16, 256 and 4096 against the exact noise of a
-// table without limits. The noise is the product's, from crypto/rand: the seed is
-// that of the queries.
+// TestAccuracy builds releases at ε = 1 and δ = 1e-6 with transform = auto. It measures
+// RMS errors at m = 1, 16, 256 and 4096 against the exact noise of a table without limits.
+// The noise is the product's, from crypto/rand; the seed is that of the queries.
 //
-// Two cells that share a bucket shift every query that has one of them, so the
-// mean square of one release has a heavy tail. Judged by normal theory at 1e-8 a
-// comparison, 28 of 600 releases of 20,000 rows that TestAccuracyRate drew were
-// refuted. Releases hash independently, so the test judges the median of several.
-// TestAccuracyRate computes how often that is above the limit for a correct
-// program: by 2,000 draws with probability 1.1e-7 in the first case, which is the
-// one that runs by default, and 2.5e-7 in the second, which -long adds, at most.
+// Two cells in one bucket shift every query that has one of them, so the mean square of
+// one release has a heavy tail. Normal theory at 1e-8 a comparison refuted 28 of 600
+// releases of 20,000 rows that TestAccuracyRate drew. Releases hash independently, so the
+// test judges the median of several. TestAccuracyRate computes how often the median is
+// above the limit for a correct program. By 2,000 draws the probability is at most 1.1e-7
+// in the first case, which runs by default, and at most 2.5e-7 in the second, which -long
+// adds.
 func TestAccuracy(t *testing.T) {
 	t.Parallel()
 	for _, c := range accuracyCases {
@@ -97,12 +96,11 @@ func TestAccuracy(t *testing.T) {
 	}
 }
 
-// TestAccuracyRate computes the rate at which TestAccuracy fails a correct
-// program, with -args -accuracy.draws 2000. It draws releases of the tables by
-// the law of their errors, with fully random hashing, and counts how often the
-// mean square of one is above its limit. It takes the upper end of the 99.9 %
-// interval of that probability and adds up the rates at which most of a case's
-// releases are above.
+// TestAccuracyRate computes how often TestAccuracy fails a correct program, with -args
+// -accuracy.draws 2000. It draws releases of the tables by the law of their errors, with
+// fully random hashing, and counts how often the mean square of one is above its limit. It
+// takes the upper end of the 99.9 % interval of that probability. Then it adds up the
+// rates at which most of a case's releases are above.
 func TestAccuracyRate(t *testing.T) {
 	if *accuracyDraws == 0 {
 		t.Skip("run with -args -accuracy.draws 2000")
@@ -139,7 +137,7 @@ func TestAccuracyRate(t *testing.T) {
 	}
 }
 
-// open loads the table. Each call of build builds a release for use.
+// open loads the table. Each call of build builds a release.
 func (c accuracyCase) open(t *testing.T) (w *cellwise, build func(use func(answer.Loaded))) {
 	t.Helper()
 	if c.large && !*accuracy || c.long && !*long && !*accuracy {
@@ -172,7 +170,7 @@ var (
 	accuracyKinds = [3]string{"all", "occupied", "rows"}
 )
 
-// accuracyQueries is how many queries of m cells a release is asked of each kind.
+// accuracyQueries is the number of queries of m cells of each kind for a release.
 func accuracyQueries(m int) int {
 	queries := map[int]int{1: 800, 16: 100, 256: 12, 4096: 2}[m]
 	if *accuracy {
@@ -191,15 +189,15 @@ func eachAccuracy(c accuracyCase, use func(what, key string, m int, target float
 
 // errorsFound are the errors of queries of one size and kind.
 type errorsFound struct {
-	means  []float64 // of a release: the mean of squares over m·Var DLap(1)
+	means  []float64 // for each release, the mean of squares over m·Var DLap(1)
 	common float64   // Σ over ordered pairs of queries of a release: (share of common cells)²
 }
 
-// limit returns what the RMS of a release may be. An error of m cells is nearly
-// normal, of kurtosis 3 + 3/m, so its square varies by 2 + 3/m; those of queries
-// that share a part r of their cells correlate by r². So without collisions the
-// mean square varies about as a chi-squared of k degrees over k, and most of the
-// releases of a case are above the limit with probability 1e-10.
+// limit returns the largest RMS that a release may have. An error of m cells is nearly
+// normal, of kurtosis 3 + 3/m, so its square has variance 2 + 3/m. Errors of queries that
+// share a part r of their cells correlate by r². So without collisions the mean square
+// varies about as a chi-squared of k degrees over k, and most releases of a case are above
+// the limit with probability 1e-10.
 func (e *errorsFound) limit(c accuracyCase, m int, target float64) float64 {
 	n := float64(accuracyQueries(m))
 	common := e.common / float64(len(e.means)) / n
@@ -214,8 +212,8 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// cellwise is a workload of queries that are sets of cells: the answer of a
-// linear release to one is the sum of its answers to the cells.
+// cellwise is a workload of queries that are sets of cells. A linear release answers such
+// a query with the sum of its answers to the cells.
 type cellwise struct {
 	u        *query.Universe
 	coder    query.Coder
@@ -223,7 +221,7 @@ type cellwise struct {
 	counts   map[query.Element]int64
 	occupied [][]query.Value
 	rows     []int           // the cell of each row
-	pool     [][]query.Value // cells drawn from all for one release: queries take them in turn
+	pool     [][]query.Value // cells drawn from all cells for one release; queries take them in turn
 	drawn    int
 }
 
@@ -304,7 +302,7 @@ func (w *cellwise) fill() {
 	}
 }
 
-// cellErrors returns the error of a release's answer to a cell.
+// cellErrors returns the errors of a release's answers to cells.
 type cellErrors func(x query.Element, cell []query.Value) float64
 
 // measure asks a release queries of each size and kind.
@@ -318,7 +316,7 @@ func (w *cellwise) measure(found map[string]*errorsFound, off cellErrors) {
 				found[key] = new(errorsFound)
 			}
 			squares := 0.0
-			times := make(map[query.Element]int) // how many queries had the cell
+			times := make(map[query.Element]int) // number of queries that had the cell
 			for range queries {
 				error := w.queryError(m, kind, off, times)
 				squares += error * error / float64(m) / variance
@@ -329,8 +327,8 @@ func (w *cellwise) measure(found map[string]*errorsFound, off cellErrors) {
 	}
 }
 
-// commonShares returns Σ over ordered pairs of queries of their share of common
-// cells, squared, as if all pairs had the same share.
+// commonShares returns Σ over ordered pairs of queries of the square of their share of
+// common cells, as if all pairs had the same share.
 func (w *cellwise) commonShares(m, queries int, times map[query.Element]int) float64 {
 	common := 0.0 // over ordered pairs of queries
 	for _, n := range times {
@@ -344,12 +342,12 @@ func (w *cellwise) commonShares(m, queries int, times map[query.Element]int) flo
 	return pairs * share * share
 }
 
-// queryError draws a query and returns the release's error; it counts the cells
-// drawn. A query by rows has half of its cells from everywhere; one of a single
-// cell is by rows half the time.
+// queryError draws a query, returns the release's error, and counts the cells drawn. A
+// query by rows draws half of its cells from all cells. A query of a single cell is by
+// rows half the time.
 func (w *cellwise) queryError(m int, kind string, off cellErrors, times map[query.Element]int) (sum float64) {
 	chosen := make(map[query.Element]bool)
-	limit := 50 * m // few cells may be occupied
+	limit := 50 * m // a table can have few occupied cells
 	for ; len(chosen) < m && limit > 0; limit-- {
 		from := kind
 		if kind == "rows" && (m > 1 && 2*len(chosen) >= m || m == 1 && w.random.IntN(2) == 0) {
@@ -370,7 +368,7 @@ func (w *cellwise) queryError(m int, kind string, off cellErrors, times map[quer
 	return sum
 }
 
-// cellError asks a release for a cell.
+// cellError returns a release's error for a cell.
 func (w *cellwise) cellError(t *testing.T, a answer.Loaded, x query.Element, cell []query.Value) float64 {
 	t.Helper()
 	each := make([]query.ColumnSet, len(cell))
@@ -384,8 +382,8 @@ func (w *cellwise) cellError(t *testing.T, a answer.Loaded, x query.Element, cel
 	return float64(e.Value - w.counts[x])
 }
 
-// drawErrors draws the errors of a release with the parameters, by their law and
-// not by a sketch: fully random hashing, and no lift of cells about the clip.
+// drawErrors draws the errors of a release with the parameters from their law, without a
+// sketch: fully random hashing, and no lift of cells near the clip.
 func (w *cellwise) drawErrors(t *testing.T, p projection.Params) cellErrors {
 	t.Helper()
 	table, err := noise.NewTable(p.Law)
@@ -449,8 +447,8 @@ func (w *cellwise) drawErrors(t *testing.T, p projection.Params) cellErrors {
 	}
 }
 
-// zipfTable makes rows over 2^bits cells, of one integer column, by Zipf's law of
-// exponent 1.05.
+// zipfTable makes rows over 2^bits cells of one integer column, by Zipf's law of exponent
+// 1.05.
 func zipfTable(rows, bits int) func(t *testing.T) (*engine.Session, string) {
 	return func(t *testing.T) (*engine.Session, string) {
 		s := open(t, filepath.Join(t.TempDir(), "zipf.db"), engine.Options{}).NewSession()

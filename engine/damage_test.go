@@ -29,7 +29,7 @@ import (
 
 var flips = flag.Int("flips", 0, "bits that TestFlippedBits turns over in each column of each table; 0 means 1, or 4 with -long")
 
-// trial is a statement, and whether what it says is drawn anew each time.
+// trial is a statement; random trials say something new each time.
 type trial struct {
 	mechanism, text string
 	noisy           bool
@@ -37,10 +37,10 @@ type trial struct {
 
 const other = `SELECT COUNT(*) FROM ward WHERE age = 7`
 
-// firstWrite is the first trial that changes anything.
+// firstWrite is the first trial that changes the file.
 const firstWrite = 15
 
-// trials read and use every kind of record. They are run in order.
+// trials read and use every kind of record. They run in order.
 var trials = []trial{
 	{"auto", `SHOW LEDGER`, false}, {"auto", `SHOW TABLES`, false}, {"auto", `DESCRIBE ward`, false}, {"auto", `SHOW BUDGET`, false},
 	{"auto", `SHOW RELEASES`, false}, {"auto", `SHOW MECHANISMS`, false},
@@ -57,7 +57,7 @@ var trials = []trial{
 	{"auto", `CREATE MECHANISM m1` + sure, false}, {"m1", `EXPLAIN ` + other, false}, {"auto", `SHOW BUDGET`, false},
 }
 
-// tryAll executes the trials and says how each came out.
+// tryAll runs the trials and returns their outcomes.
 func tryAll(path string) (all []string) {
 	db, err := engine.Open(path, engine.Options{})
 	if err != nil {
@@ -86,8 +86,8 @@ const refusedAs = "refused: "
 
 func refusedBecause(err error) string { return refusedAs + err.Error() }
 
-// knownContent is the sound database with a public table and with things dropped, and
-// what its trials say.
+// knownContent is the sound database, with a public table and with things dropped, and the
+// outcomes of its trials.
 func knownContent(t *testing.T) (content []byte, says []string) {
 	t.Helper()
 	s := newSound(t)
@@ -117,12 +117,11 @@ func knownContent(t *testing.T) (content []byte, says []string) {
 	return content, says
 }
 
-// TestFlippedBits turns over single bits of every column of every table of the
-// catalog, and of its indexes, one at a time, and then runs statements that read and use all of
-// them. Each must say what it said before, or be refused as corrupt. Which bits
-// are turned is random, as they are many; the test fails only if a damaged bit
-// changes what is said, or, with probability below 1e-6 in all, if a query that
-// should not fire does.
+// TestFlippedBits flips single bits of every column of every table of the catalog, and of
+// its indexes, one at a time. It then runs statements that read and use all of them. Each
+// must say what it said before, or be refused as corrupt. The bits are random, since there
+// are too many to try all. The test fails only if a flipped bit changes an outcome, or,
+// with probability below 1e-6 in all, if a query fires that should not.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	content, want := knownContent(t)
@@ -158,10 +157,10 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// TestStorageClasses turns over the lowest bit of each byte of the headers of
-// records with names: it makes a text a blob of the same bytes, which nothing may
-// be said differently for. By default it turns over every fourth byte, from a random
-// one on, and with -long each of them.
+// TestStorageClasses flips the lowest bit of each byte of the headers of records with
+// names. This turns a text into a blob of the same bytes, and no outcome may change
+// because of it. By default it flips every fourth byte, from a random one on, and with
+// -long each of them.
 func TestStorageClasses(t *testing.T) {
 	t.Parallel()
 	content, want := knownContent(t)
@@ -187,9 +186,9 @@ func TestStorageClasses(t *testing.T) {
 	}
 }
 
-// changed reports whether damage was noticed, and an error where a statement
-// neither says what it said nor is refused as corrupt. A version of the catalog
-// that does not exist is unsupported.
+// changed reports whether damage was noticed. It returns an error if a statement neither
+// says what it said before nor is refused as corrupt. An unknown version of the catalog is
+// unsupported.
 func changed(t *testing.T, damage string, got, want []string) (noticed bool) {
 	t.Helper()
 	failed := false
@@ -210,16 +209,16 @@ func changed(t *testing.T, damage string, got, want []string) (noticed bool) {
 	return noticed
 }
 
-// dependsOnRefused reports whether a trial uses or lists what an earlier trial
-// makes, which was refused.
+// dependsOnRefused reports whether a trial uses or lists an object whose creation was
+// refused in an earlier trial.
 func dependsOnRefused(got []string, i int) bool {
 	return slices.ContainsFunc(got[:i], func(s string) bool { return strings.HasPrefix(s, refusedAs) }) &&
 		(trials[i].mechanism == "r1" || trials[i].mechanism == "m1" || strings.Contains(trials[i].text, "SHOW BUDGET") || trials[i].text == `SHOW SOURCES`)
 }
 
-// TestDamageAnywhere turns over bits all over the file: structure, rows, indexes
-// and free space included. No statement may panic or end in an internal error,
-// no damage may give budget back, and nothing stored may answer otherwise. Which bits are turned is random.
+// TestDamageAnywhere flips random bits all over the file: structure, rows, indexes and
+// free space included. No statement may panic or end in an internal error, no damage may
+// give budget back, and no stored answer may change.
 func TestDamageAnywhere(t *testing.T) {
 	t.Parallel()
 	content, want := knownContent(t)
@@ -250,7 +249,7 @@ func TestDamageAnywhere(t *testing.T) {
 				if code == string(sqlerr.Internal) || strings.HasPrefix(code, "panic") {
 					t.Errorf("bit %d: %s by %s: %s", bit, s.text, s.mechanism, got)
 				}
-			case refused && i >= firstWrite: // what it depends on was refused
+			case refused && i >= firstWrite: // the object it depends on was refused
 				counts["depends on what was refused"]++
 			default:
 				t.Errorf("bit %d: %s by %s\nsays %.500s\nnot  %.500s", bit, s.text, s.mechanism, got, want[i])
@@ -260,7 +259,7 @@ func TestDamageAnywhere(t *testing.T) {
 	t.Log(counts)
 }
 
-// flip places content with one bit turned over.
+// flip writes content with one bit flipped.
 func flip(t *testing.T, content []byte, path string, bit int) {
 	t.Helper()
 	damaged := bytes.Clone(content)
@@ -268,8 +267,7 @@ func flip(t *testing.T, content []byte, path string, bit int) {
 	restore(t, path, damaged)
 }
 
-// damageAsked are statements that open and use every kind of record, and change
-// nothing.
+// damageAsked are statements that open and use every kind of record, and change nothing.
 var damageAsked = []string{
 	`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`, `DESCRIBE visits`, `SHOW SOURCES`, `DESCRIBE afar`,
 	`SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE day < 3`, `EXPLAIN SELECT COUNT(*) FROM visits WHERE day = 1`,
@@ -277,13 +275,13 @@ var damageAsked = []string{
 	`SET mechanism = learned`, `SELECT COUNT(*) FROM visits WHERE day = 2`, `SET mechanism = live`, `EXPLAIN SELECT COUNT(*) FROM visits WHERE day = 5`,
 }
 
-// losable are those of them that a stored answer serves. Damage can lose it: then
-// others serve, or it must be bought anew.
+// losable are those of damageAsked that a stored answer serves. Damage can lose the
+// answer: then another serves, or it must be bought again.
 var losable = map[string]bool{
 	`SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE day < 3`: true, `EXPLAIN SELECT COUNT(*) FROM visits WHERE day = 5`: true,
 }
 
-// damageable returns the bytes of a database that has one of each.
+// damageable returns the bytes of a database with one record of each kind.
 func damageable(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "visits.db")
@@ -312,7 +310,7 @@ func damageable(t testing.TB) []byte {
 	return data
 }
 
-// sights returns what is to be seen of a file, an error for what is refused.
+// sights returns what a user sees of a file, with an error for each refused statement.
 func sights(t testing.TB, path string) (seen []any) {
 	t.Helper()
 	db, err := engine.Open(path, engine.Options{ReadOnly: true})
@@ -332,9 +330,9 @@ func sights(t testing.TB, path string) (seen []any) {
 	return seen
 }
 
-// FuzzFile damages the bytes of a whole database. Nothing makes dpsql fail
-// otherwise than with an error of a code other than internal; what is said is what
-// was said before, or is refused; and rows that have a budget do not get another.
+// FuzzFile damages the bytes of a whole database. dpsql may fail only with errors whose
+// code is not internal. Each statement says what it said before or is refused, and rows
+// that have a budget do not get another.
 func FuzzFile(f *testing.F) {
 	data := damageable(f)
 	path := filepath.Join(f.TempDir(), "base.db")
@@ -350,7 +348,7 @@ func FuzzFile(f *testing.F) {
 	for at := 16; at < len(data); at += len(data) / 40 {
 		f.Add([]byte{byte(at >> 16), byte(at >> 8), byte(at), 0x40, byte(at >> 17), byte(at >> 9), 5, 0xff}, uint32(len(data)))
 	}
-	f.Add([]byte{0, 0, 47, 2}, uint32(len(data))) // a format of the schema that SQLite does not know
+	f.Add([]byte{0, 0, 47, 2}, uint32(len(data))) // a schema format that SQLite does not know
 	f.Add([]byte{}, uint32(4096))
 	f.Add([]byte{}, uint32(511))
 	f.Fuzz(func(t *testing.T, edits []byte, size uint32) {
@@ -370,7 +368,7 @@ func FuzzFile(f *testing.F) {
 			switch {
 			case refused && (!errors.As(err, &e) || e.Code == sqlerr.Internal):
 				t.Errorf("%s: %v", damageAsked[i], err)
-			case !refused && seen != want[i] && len(bytes) >= 512 && !losable[damageAsked[i]]: // less than 512 bytes are empty to SQLite
+			case !refused && seen != want[i] && len(bytes) >= 512 && !losable[damageAsked[i]]: // SQLite takes less than 512 bytes for an empty database
 				t.Errorf("%s\nsays %s\nand said %s", damageAsked[i], seen, want[i])
 			}
 		}
@@ -378,8 +376,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// oneBudget declares the rows once more, and fails if they then have a second
-// budget.
+// oneBudget declares the rows once more, and fails if they then have a second budget.
 func oneBudget(t *testing.T, path string) {
 	t.Helper()
 	db, err := engine.Open(path, engine.Options{})
@@ -415,7 +412,7 @@ func fuzzTable(t testing.TB) *view.Table {
 	return &view.Table{Table: catalog.Table{ID: 1, Name: "p", Source: "raw", Columns: columns, Account: 1, MaxRows: 1}, Universe: u}
 }
 
-// fuzzParams are parameters as a mechanism stores them.
+// fuzzParams are parameters in the form that a mechanism stores.
 func fuzzParams(t testing.TB, alpha float64, update smw.Update) []byte {
 	t.Helper()
 	r := smw.Request{Alpha: alpha, MaxSupport: 100, Queries: 1000, Beta: 0.05, NHat: 5000, NHatBound: 20, Sensitivity: 2, MaxWeight: 1,
@@ -434,7 +431,7 @@ func fuzzParams(t testing.TB, alpha float64, update smw.Update) []byte {
 	return text
 }
 
-// readable fails unless an error is one that stored state may give.
+// readable fails unless an error is one that damaged state may cause.
 func readable(t *testing.T, err error) bool {
 	t.Helper()
 	switch code := sqlerr.CodeOf(err); {
@@ -447,10 +444,10 @@ func readable(t *testing.T, err error) bool {
 	return false
 }
 
-// FuzzStoredMechanism decodes a mechanism's record, the prior it is stored with, τ,
-// and a history of lines "noisy query". Nothing of it makes dpsql fail otherwise
-// than with an error that says so; what is accepted is written back alike, and a
-// hypothesis made of it answers within the rows it stands for.
+// FuzzStoredMechanism decodes a mechanism's record, its stored prior, τ, and a history of
+// lines "noisy query". dpsql may fail only with an error that says so. Accepted input is
+// written back unchanged, and a hypothesis made from it answers within the rows that it
+// stands for.
 func FuzzStoredMechanism(f *testing.F) {
 	for i, p := range [][]byte{fuzzParams(f, 0, smw.Projection), fuzzParams(f, 0, smw.Paper), fuzzParams(f, 0.9, smw.Projection)} {
 		f.Add(p, []byte("0123456789abcdef"), int64(i-1), "70 age{3: zip{'x': 1}}\n-4 age{NULL, 2..3: zip{'a', 'b': 1}}")
@@ -525,8 +522,8 @@ func plausible(t *testing.T, u *query.Universe, p smw.Params, h *smw.Hypothesis)
 	}
 }
 
-// FuzzStoredHypothesis decodes a release that SMW built. What is accepted answers
-// within the rows it stands for, and states no margin below its threshold.
+// FuzzStoredHypothesis decodes a release built by SMW. Accepted input answers within the
+// rows that it stands for, and states no margin below its threshold.
 func FuzzStoredHypothesis(f *testing.F) {
 	for _, c := range []*stored.Class{{Free: 1}, {Free: -1, Workload: []string{"age{3: zip{'x': 1}}", "1"}}} {
 		h := stored.HypothesisPayload{Version: 1, Class: c, Complete: true,

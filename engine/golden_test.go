@@ -24,19 +24,19 @@ import (
 
 var update = flag.Bool("update", false, "write the expectations of testdata/sql anew")
 
-// way is one way to answer: what is declared besides the table, and how
-// sessions begin. The noise is quiet in all of them.
+// way is one way to answer: the declarations besides the table, and the first statements
+// of a session. The noise of all ways is quiet.
 type way struct {
 	name    string
 	declare []string
 	begin   []string
-	inexact string // why its answers may differ from the true ones, within their margins, all the same
-	budget  string // of the table; smallBudget by default
-	only    string // the file it is for, all by default
+	inexact string // why its answers may differ from the true ones, within their margins
+	budget  string // the table's budget; smallBudget if empty
+	only    string // the only file that it runs; all if empty
 }
 
-// ways are all mechanisms and transforms. A sketch of 2¹⁶ buckets is so wide
-// that records that some row has share none with others that are asked for.
+// ways are all mechanisms and transforms. A sketch has 2¹⁶ buckets, so that no record with
+// a row shares one with another record of a query.
 var ways = []way{
 	{name: "identity", declare: []string{goldenRelease(`transform = identity`)}},
 	{name: "sparse", declare: append(zips, goldenRelease(`transform = sparse, heavy = none, rows = 65536`))},
@@ -60,12 +60,12 @@ var ways = []way{
 	{name: "direct", begin: []string{`SET accuracy = 100`}},
 }
 
-// zips is a release of a column without a domain, which only a sketch can have.
+// zips is a release of a column without a domain, which only a sketch can hold.
 var zips = []string{`CREATE RELEASE zips ON visits (age, zip) USING PROJECTION WITH (epsilon = 0.5, transform = sparse, heavy = none, rows = 65536)`}
 
 const (
 	smallBudget = "epsilon = 4, delta = 1e-6"
-	largeBudget = "epsilon = 1000, delta = 1e-6" // so that thresholds are small, which are there without noise too
+	largeBudget = "epsilon = 1000, delta = 1e-6" // makes thresholds small, which do not vanish with the noise
 )
 
 func goldenRelease(with string) string {
@@ -80,8 +80,8 @@ func goldenMechanism(prior string) string {
 	return `CREATE MECHANISM live ON visits (sex, age, town, score) USING SMW WITH (epsilon = 495, max_updates = 60, queries = 1000, prior = ` + prior + `)`
 }
 
-// goldenTable is 240 visits with 23 different records, three of them heavy, and
-// rows that belong to no record: out of their domains, NULL where none may be.
+// goldenTable is 240 visits with 23 different records, three of them heavy, and rows that
+// belong to no record: out of their domains, or with a NULL that no domain has.
 var goldenTable = []string{
 	`CREATE TABLE raw_visits (sex TEXT, age INTEGER, town TEXT, score INTEGER, zip TEXT)`,
 	`CREATE TABLE towns (name TEXT, region TEXT, height INTEGER)`,
@@ -123,13 +123,13 @@ func (w way) make(t *testing.T, path string) {
 	}
 }
 
-// TestGolden runs the statements of testdata/sql under every way to answer, from
-// a fresh database for each file, and compares what they give with what stands
-// under them: once where all ways agree, and under its name for a way that
-// does not. That must not be the rows of an answer, unless the way's are
-// inexact; those must lie within their margins. Nothing in it is random.
+// TestGolden runs the statements of testdata/sql under every way to answer, from a fresh
+// database for each file. It compares the outcomes with the text under each statement:
+// once for all ways that agree, and under its name for each way that differs. A way may
+// differ in the rows of an answer only if it is inexact, and then its rows must lie within
+// their margins. Nothing in the test is random.
 //
-// go test ./engine -run TestGolden -update writes the files anew.
+// go test ./engine -run TestGolden -update rewrites the files.
 func TestGolden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one statement at a time, for some seconds")
@@ -159,7 +159,7 @@ func goldenFile(t *testing.T, path string, made []string) {
 		t.Fatal(err)
 	}
 	cases := readGolden(string(data))
-	outcomes := make([][]outcome, len(cases)) // of each case: of each way that is for the file
+	outcomes := make([][]outcome, len(cases)) // by case, then by the ways that run the file
 	var here []way
 	for i, w := range ways {
 		if w.only != "" && w.only != filepath.Base(path) {
@@ -186,14 +186,14 @@ func goldenFile(t *testing.T, path string, made []string) {
 	}
 }
 
-// outcome is what a statement gave under a way.
+// outcome is the result of a statement under a way.
 type outcome struct {
 	result *engine.Result
 	err    error
 	text   []string
 }
 
-// run carries the statements of a file out.
+// run runs the statements of a file.
 func (w way) run(t *testing.T, path string, cases []goldenCase) []outcome {
 	s := open(t, path, engine.Options{}).NewSession()
 	quieten(s.DB())
@@ -216,9 +216,9 @@ func (w way) run(t *testing.T, path string, cases []goldenCase) []outcome {
 	return all
 }
 
-// argumentsOf returns the values of a statement's parameters, as far as they have one.
+// argumentsOf returns the values of a statement's parameters that have one.
 func argumentsOf(text string, args map[string]query.Value) (values []query.Value) {
-	names, _ := engine.Parameters(text) // what is malformed is refused by Exec
+	names, _ := engine.Parameters(text) // Exec refuses malformed text
 	for _, name := range names {
 		if v, ok := args[name]; ok {
 			values = append(values, v)
@@ -227,8 +227,7 @@ func argumentsOf(text string, args map[string]query.Value) (values []query.Value
 	return values
 }
 
-// check compares the outcomes of a case with what is expected, and with one
-// another.
+// check compares the outcomes of a case with the expectations and with each other.
 func check(t *testing.T, c *goldenCase, ways []way, outcomes []outcome) {
 	var got []expectation
 	for i, o := range outcomes {
@@ -247,8 +246,8 @@ func check(t *testing.T, c *goldenCase, ways []way, outcomes []outcome) {
 	}
 }
 
-// goldenCase is a statement with what it must give. The first expectation is
-// that of the first way and of all that are not named later.
+// goldenCase is a statement and its expectations. The first expectation holds for the
+// first way and for all ways that are not named later.
 type goldenCase struct {
 	before    string // comments and blank lines
 	statement string
@@ -265,8 +264,8 @@ const (
 	wayMark = "--> under "
 )
 
-// readGolden reads a file: comments, statements up to a semicolon at the end of
-// a line, or .parameter, and under each lines that begin with "-->".
+// readGolden reads a file. It has comments, .parameter lines, and statements that end with
+// a semicolon at the end of a line. Lines that begin with "-->" follow each.
 func readGolden(text string) (cases []goldenCase) {
 	var c goldenCase
 	var open, done bool // in a statement, after one
@@ -294,7 +293,7 @@ func readGolden(text string) (cases []goldenCase) {
 	return cases
 }
 
-// expect takes one line of what is expected.
+// expect reads one line of an expectation.
 func (c *goldenCase) expect(line string) {
 	if names, ok := strings.CutPrefix(line, wayMark); ok {
 		c.expected = append(c.expected, expectation{ways: strings.Split(strings.TrimSuffix(names, ":"), "; ")})
@@ -307,7 +306,7 @@ func (c *goldenCase) expect(line string) {
 	last.lines = append(last.lines, strings.TrimPrefix(line, mark))
 }
 
-// writeGolden is the file that readGolden reads.
+// writeGolden returns the file that readGolden reads.
 func writeGolden(cases []goldenCase) string {
 	var b strings.Builder
 	for _, c := range cases {
@@ -316,7 +315,7 @@ func writeGolden(cases []goldenCase) string {
 	return b.String()
 }
 
-// expectations writes expectations, the first without the names of its ways.
+// expectations writes expectations. The first has no names of ways.
 func expectations(all []expectation) string {
 	var b strings.Builder
 	for i, e := range all {
@@ -347,7 +346,7 @@ var (
 	hashHex   = regexp.MustCompile(`'[0-9a-f]{16}'`)
 )
 
-// lines writes an outcome: the columns, the rows, warnings; or the error.
+// lines formats an outcome: the columns, the rows and warnings, or the error.
 func (o outcome) lines() (lines []string) {
 	var e *sqlerr.Error
 	switch {
@@ -397,8 +396,8 @@ func literal(v any) string {
 	return fmt.Sprint(v)
 }
 
-// agree holds the answer of a way to that of the first one, which is exact: it
-// is the same or refused, and where it may differ its margins say by how much.
+// agree compares the answer of a way with that of the first way, which is exact. It must
+// be the same or refused, or, for an inexact way, within its margins.
 func agree(t *testing.T, c *goldenCase, w way, exact, o outcome) {
 	if exact.err != nil || o.err != nil || o.result == nil || o.result.Answer == nil || exact.result.Answer == nil ||
 		strings.Contains(strings.ToUpper(c.statement), "MARGIN(") {
@@ -439,7 +438,7 @@ func sameAt(columns []int, a, b []any) bool {
 	return !slices.ContainsFunc(columns, func(j int) bool { return a[j] != b[j] })
 }
 
-// asFloat returns a number as a float64, NaN for what is none.
+// asFloat returns a number as a float64, or NaN for any other value.
 func asFloat(v any) float64 {
 	switch v := v.(type) {
 	case int64:
@@ -450,7 +449,7 @@ func asFloat(v any) float64 {
 	return math.NaN()
 }
 
-// goldenSQLite has the rows that belong to a record under the private table's name.
+// goldenSQLite holds the rows that belong to a record, under the private table's name.
 func goldenSQLite(t *testing.T) *sql.DB {
 	t.Helper()
 	raw, err := sql.Open("sqlite", ":memory:")
@@ -468,8 +467,8 @@ func goldenSQLite(t *testing.T) *sql.DB {
 	return raw
 }
 
-// sameAsSQLite looks for the rows that SQLite gives a statement in its answer,
-// which has groups without rows besides.
+// sameAsSQLite looks up the rows that SQLite returns for a statement in the answer. The
+// answer also has groups without rows.
 func sameAsSQLite(t *testing.T, raw *sql.DB, c *goldenCase, o outcome) {
 	upper := strings.ToUpper(c.statement)
 	if o.result == nil || o.result.Answer == nil || strings.Contains(upper, "LIMIT") || strings.ContainsAny(upper, ":@?") {
@@ -511,7 +510,7 @@ func rowText(row []any) string {
 	return strings.Join(texts, " | ")
 }
 
-// zeroSums has 0 for NULL: a sum of no rows is 0 here, where whether there are
+// zeroSums replaces NULL by 0. A sum of no rows is 0 in dpsql, because whether there are
 // rows is private.
 func zeroSums(row []any) []any {
 	out := slices.Clone(row)

@@ -333,10 +333,9 @@ func (d releaseSpread) refuted(cover, off, slack float64) (uncovered, wrong bool
 // noise, and 50 queries on three columns. A statement makes one release, which states the
 // law, and the test draws 200 releases from it, or 1,000 with -long. The coverage of one
 // release has a standard deviation of 0.033 (0.029 to 0.033 in ten samples of 400 or
-// 1,000, with means of 0.952 to 0.955), so the mean of ten may be 0.927. It is skewed to
-// the left, by at most 0.9. By the gamma law of skewness 1.5 the mean is 5.7 deviations
-// below 0.95 with probability 9e-8. So the two kinds fail a correct program with
-// probability 2e-7.
+// 1,000, with means of 0.952 to 0.955), so the mean of 200 may be 0.937, and of 1,000
+// 0.944. It is skewed to the left, by at most 0.9. By the gamma law of skewness 1.5 the
+// mean of 200 is 5.7 deviations below 0.95 with probability 9e-8. So the two kinds fail a
 // correct program with probability 2e-7.
 func TestDenseOnRealData(t *testing.T) {
 	t.Parallel()

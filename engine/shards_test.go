@@ -25,8 +25,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// shardStatements are asked of both sides. Releases are named after their place
-// in the list.
+// shardStatements are run on both sides. A release is named after its place in the list.
 var shardStatements = []string{
 	`CREATE RELEASE %s ON flights (dow, dep_hour, origin) USING PROJECTION WITH (epsilon = 1, transform = identity)`,
 	`CREATE RELEASE %s ON flights (dow, dep_hour, origin) USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 4096, delta = 0)`,
@@ -58,8 +57,8 @@ var shardStatements = []string{
 	`SHOW BUDGET`,
 }
 
-// TestShards runs what is said of rows on several servers on three of them: a
-// coordinator and two shards.
+// TestShards checks on three servers, a coordinator and two shards, what the documentation
+// promises for rows on several servers.
 func TestShards(t *testing.T) {
 	t.Parallel()
 	w := newWarehouse(t)
@@ -71,8 +70,8 @@ func TestShards(t *testing.T) {
 	t.Run("apart", w.apart)
 }
 
-// equal asks the shards and an SQLite file the same, under the same random
-// bits. All that is stored and answered must then be the same.
+// equal runs the same statements on the shards and on an SQLite file, with the same random
+// bits. Everything stored and answered must then be the same.
 func (w *warehouse) equal(t *testing.T) {
 	near, far := w.local(t), w.remote(t)
 	for i, text := range shardStatements {
@@ -102,8 +101,8 @@ func brief(rows [][]any) string {
 	return text[:min(len(text), 500)]
 }
 
-// charges returns what the ledger has, without its times, its hashes and the
-// lines of cost 0 of the declarations, which name the source.
+// charges returns the ledger without its times and hashes, and without the lines of cost 0
+// of the declarations, which name the source.
 func charges(t *testing.T, s *engine.Session) (all []string) {
 	t.Helper()
 	for _, e := range entries(t, s.DB()) {
@@ -115,9 +114,8 @@ func charges(t *testing.T, s *engine.Session) (all []string) {
 	return all
 }
 
-// plans holds what is sent to the shards, by the plans that the coordinator
-// logs, to counts: whether a release has the column that spreads the rows or
-// not, and for a direct answer.
+// plans counts the rows that the shards send, in the plans that the coordinator logs: for
+// releases with and without the column that spreads the rows, and for a direct answer.
 func (w *warehouse) plans(t *testing.T) {
 	s := w.remote(t)
 	must(t, s, `SET mechanism = direct`)
@@ -145,7 +143,7 @@ func (w *warehouse) plans(t *testing.T) {
 	}
 }
 
-// wire holds the bytes that a build receives to those of its cells.
+// wire compares the bytes that a build receives with the size of its cells.
 func (w *warehouse) wire(t *testing.T) {
 	s := w.remote(t)
 	const cells, each = 7 * 228, 64
@@ -205,7 +203,7 @@ func flightsFile(t *testing.T) string {
 	return path
 }
 
-// bookings are seven of each of some 2,900 passengers, on 60 days.
+// bookings are seven bookings for each of some 2,900 passengers, on 60 days.
 const bookings = `SELECT i * 7919 % 2861, i * 31 % 60, CASE i % 3 WHEN 0 THEN 'A' WHEN 1 THEN 'B' ELSE NULL END FROM `
 
 const bookingRows = 20_000
@@ -229,8 +227,7 @@ func newWarehouse(t *testing.T) *warehouse {
 	return w
 }
 
-// flights are the private tables of both sides; those of the file are called
-// raw there.
+// flights are the private tables of both sides. In the file the tables are called raw.
 const (
 	declareFlights = `CREATE PRIVATE TABLE flights (dow TEXT IN ('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'),
 		dep_hour INTEGER BETWEEN 0 AND 23, origin TEXT IN (SELECT iata FROM airports), destination TEXT IN (SELECT iata FROM airports),
@@ -240,7 +237,7 @@ const (
 	withUnit        = withBudget + `, unit = passenger, max_rows = 3)`
 )
 
-// remote returns a session of a new file whose private tables are the shards'.
+// remote returns a session of a new file whose private tables are on the shards.
 func (w *warehouse) remote(t *testing.T) *engine.Session {
 	t.Helper()
 	return w.remoteWith(t, "")
@@ -256,7 +253,7 @@ func (w *warehouse) remoteWith(t *testing.T, options string) *engine.Session {
 	return s
 }
 
-// local returns a session of a new file that has the same rows itself.
+// local returns a session of a new file that holds the same rows.
 func (w *warehouse) local(t *testing.T) *engine.Session {
 	t.Helper()
 	s := airports(t)
@@ -269,8 +266,8 @@ func (w *warehouse) local(t *testing.T) *engine.Session {
 	return s
 }
 
-// airports returns a session of a new file with the public table of that name,
-// whose random bits are those of a seed.
+// airports returns a session of a new file with the public table airports. Its random bits
+// come from a seed.
 func airports(t *testing.T) *engine.Session {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "state.db"), engine.Options{}).NewSession()
@@ -282,7 +279,7 @@ func airports(t *testing.T) *engine.Session {
 	return s
 }
 
-// payload returns a release as it is stored.
+// payload returns a release's stored form.
 func payload(t *testing.T, s *engine.Session, name string) (stored []byte) {
 	t.Helper()
 	err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
@@ -314,8 +311,7 @@ func (w *warehouse) plansOf(t *testing.T, f func()) string {
 	return strings.TrimPrefix(after, before)
 }
 
-// changes alters what private tables were declared over, on the coordinator and
-// on a shard.
+// changes alters the tables behind the private tables, on the coordinator and on a shard.
 func (w *warehouse) changes(t *testing.T) {
 	const build = `CREATE RELEASE r ON seen (day) USING PROJECTION WITH (epsilon = 1)`
 	for _, c := range []struct {
@@ -346,9 +342,9 @@ func (w *warehouse) changes(t *testing.T) {
 	t.Run("a shard's column is dropped", w.changedShard)
 }
 
-// changedShard drops a column behind the coordinator's back, which shows only
-// when the rows are read, and so after the charge; from then on the table is
-// refused before it.
+// changedShard drops a column on a shard, unknown to the coordinator. The change is found
+// only when the rows are read, after the charge. From then on the table is refused before
+// a charge.
 func (w *warehouse) changedShard(t *testing.T) {
 	w.Create(t, "gone", "passenger bigint, day integer, class text", "passenger")
 	w.Generate(t, "gone", bookings+"generate_series(1, 1000) AS i")
@@ -364,8 +360,8 @@ func (w *warehouse) changedShard(t *testing.T) {
 	}
 }
 
-// apart declares rows of several servers: without a unit only where the curator
-// says that none moves, which is told wherever it matters.
+// apart declares rows of several servers. Without a unit this needs the curator's word
+// that no row moves, and every statement that depends on it says so.
 func (w *warehouse) apart(t *testing.T) {
 	w.Create(t, "stays", "passenger bigint, day integer", "passenger")
 	defer w.MustExec(t, `DROP TABLE stays`)
@@ -402,24 +398,24 @@ func (w *warehouse) apart(t *testing.T) {
 	}
 }
 
-// paid are statements that read rows, each in the form of its first line of the
-// ledger: a release, which brings many cells, and answers.
+// paid are statements that read rows, each under the first line that it writes into the
+// ledger: a release, which reads many cells, and answers.
 var paid = []struct{ name, text string }{
 	{"release", `CREATE RELEASE r ON flights (dep_hour, origin, destination) USING PROJECTION WITH (epsilon = 1, delta = 0, transform = sparse, rows = 65536)`},
 	{"direct", `SELECT COUNT(*) FROM flights WHERE destination = 'LAX' AND distance < 999`},
 	{"groups", `SELECT destination, COUNT(*) FROM flights WHERE dow = 'Sun' GROUP BY destination`},
 }
 
-// fault is what happens to the servers while a statement runs.
+// fault is a failure of the servers while a statement runs.
 type fault struct {
 	name    string
 	happen  func(t *testing.T, w *warehouse, cancel func()) (heal func())
-	from    int // the statements that have it, by their places in paid
+	from    int // the statements that the fault hits, by their places in paid
 	to      int
-	short   int // the one that has it without -long; -1 for none
-	limit   int // seconds that the source allows a statement; 0 for none
+	short   int // the statement that it hits without -long; -1 for none
+	limit   int // the source's limit for a statement; 0 for none
 	code    sqlerr.Code
-	charges int // lines that the failed statement leaves
+	charges int // lines of the ledger that the failed statement leaves
 }
 
 var shardFaults = []fault{
@@ -455,7 +451,7 @@ var shardFaults = []fault{
 	}, to: 1, short: -1, limit: 4, code: sqlerr.IO, charges: 0},
 }
 
-// stopAfter stops a server once so many bytes have come from the second shard.
+// stopAfter stops a server after so many bytes from the second shard.
 func (w *warehouse) stopAfter(t *testing.T, c *pgtest.Cluster, more int64) (heal func()) {
 	wait := w.afterBytes(t, more, func() { stop(t, c) })
 	return func() { wait(); start(t, c) }
@@ -476,8 +472,8 @@ func start(t *testing.T, c *pgtest.Cluster) {
 	}
 }
 
-// afterBytes calls f once so many more bytes have come from the second shard, and passes
-// the last of them on when f has returned.
+// afterBytes calls f after so many more bytes from the second shard. It passes on the last
+// of them when f has returned.
 func (w *warehouse) afterBytes(t *testing.T, more int64, f func()) (wait func()) {
 	done := make(chan struct{})
 	w.Link[1].CallAfter(more, func() { f(); close(done) })
@@ -490,7 +486,7 @@ func (w *warehouse) afterBytes(t *testing.T, more int64, f func()) (wait func())
 	}
 }
 
-// meter notes how many random bytes a database has taken.
+// meter counts the random bytes that a database has taken.
 type meter struct {
 	from  io.Reader
 	taken int
@@ -508,15 +504,15 @@ func metered(db *engine.DB) *meter {
 	return m
 }
 
-// oneRead is what a source of random bits takes at a time. A release takes one
-// for its public hash function, before it knows of any row.
+// oneRead is the number of bytes that a source of random bits takes at a time. A release
+// takes one for its public hash function before it reads any row.
 const oneRead = 1 << 13
 
-// faults holds each statement to the rule under each fault: not charged where the
-// shards cannot even be asked what they have, else charged first and once, then an
-// error that says what it was, no noise, nothing stored. Once the servers are back it
-// is charged again and answered. By default one statement has each fault, and with
-// -long all.
+// faults checks each statement under each fault. If the shards cannot even be asked for
+// their schema, nothing is charged. Otherwise the charge comes first, once, and then an
+// error that names the fault: no noise, nothing stored. After the servers are back the
+// statement is charged again and answered. By default each fault hits one statement, and
+// with -long all.
 func (w *warehouse) faults(t *testing.T) {
 	for _, f := range shardFaults {
 		for i, p := range paid {
@@ -564,9 +560,9 @@ func (w *warehouse) fault(t *testing.T, f fault, text string) {
 	}
 }
 
-// cutOnce loses the connection to the coordinator in the middle of the cells.
-// Nothing was drawn by then, so the build reads again, and is the one that it
-// would have been.
+// cutOnce loses the connection to the coordinator in the middle of the cells. Nothing has
+// been drawn by then. So the build reads again, and the release is the same as without the
+// fault.
 func (w *warehouse) cutOnce(t *testing.T) {
 	var stored [2][]byte
 	for i := range stored {
