@@ -29,7 +29,7 @@ import (
 
 var flips = flag.Int("flips", 0, "bits that TestFlippedBits turns over in each column of each table; 0 means 1, or 4 with -long")
 
-// trial is a statement; random trials say something new each time.
+// trial is a statement. A noisy one says something new each time.
 type trial struct {
 	mechanism, text string
 	noisy           bool

@@ -16,8 +16,8 @@ import (
 	"dpsql/engine/internal/view"
 )
 
-// checkAsked: an answer that carries the margin of a firing is in the history.
-// Of an unfired one it returns the key under which it is stored later.
+// checkAsked checks that an answer with the margin of a firing is in the history. For an
+// unfired answer it returns the key under which the answer is stored later.
 func (w *witness) checkAsked(db *engine.DB, v *view.View, now *picture, s said) (string, error) {
 	if !s.Verified {
 		return "", nil
@@ -53,7 +53,7 @@ func (w *witness) checkAsked(db *engine.DB, v *view.View, now *picture, s said) 
 	return "", fmt.Errorf("%s: the margin %v is neither %v nor %v", s.Text, s.Margin, fired, unfired)
 }
 
-// wardRecord is a mechanism as stored, dropped ones included.
+// wardRecord is a stored mechanism. Dropped ones are included.
 type wardRecord struct {
 	id, table               int64
 	name                    string
@@ -65,8 +65,8 @@ type wardRecord struct {
 	leased, dropped         bool
 }
 
-// checkComparisons: no mechanism was asked more than the file counts, with the
-// block that a process reserves by leaving its run open.
+// checkComparisons checks that no mechanism was asked more often than the file counts. The
+// file's count includes the block that a process reserves by leaving its run open.
 func (w *witness) checkComparisons(now *picture) error {
 	made := map[string]int64{}
 	for key := range w.compared {
@@ -88,7 +88,7 @@ func (w *witness) checkComparisons(now *picture) error {
 	return nil
 }
 
-// picture is what the file says at one moment.
+// picture is the content of the file at one moment.
 type picture struct {
 	entries  []catalog.Entry
 	caps     map[int64]accounting.Caps
@@ -96,16 +96,16 @@ type picture struct {
 	byName   map[string]wardRecord
 	direct   []string        // query|estimate, sorted
 	history  map[string]bool // mechanism|query|noisy
-	agreed   map[string]bool // likewise, of unfired answers
+	agreed   map[string]bool // mechanism|query|noisy, of unfired answers
 	fired    int             // stored answers of firings
 	did      map[string]bool // "release x", "drop release x" and so on
 	releases int
 	counted  int // tables with N̂
 
-	unprinted, unseen int // direct answers and firings that were stored and not printed, before
+	unprinted, unseen int // stored and not printed, in earlier pictures: direct answers, and firings
 }
 
-// photograph reads one snapshot, after SHOW LEDGER has verified the chain.
+// photograph takes a picture in one snapshot, after SHOW LEDGER has verified the chain.
 func photograph(db *engine.DB) (*picture, error) {
 	ctx := context.Background()
 	shown, err := db.NewSession().Exec(ctx, `SHOW LEDGER`, nil)
@@ -156,7 +156,7 @@ func (p *picture) readMechanisms(ctx context.Context, tx *catalog.Tx) error {
 	return rows.Err()
 }
 
-// readRecords reads what statements left, as text.
+// readRecords reads the records that statements left, as text.
 func (p *picture) readRecords(ctx context.Context, tx *catalog.Tx) error {
 	rows, err := tx.SQL().QueryContext(ctx, `
 		SELECT 'did', CASE WHEN dropped_at IS NULL THEN 'release ' ELSE 'drop release ' END || name FROM dpsql_releases
@@ -199,7 +199,7 @@ func (p *picture) has(sorted []string, text string) bool {
 	return ok
 }
 
-// lines counts the ledger's lines of an action; object "" is any.
+// lines counts the lines of an action in the ledger. An empty object matches any.
 func (p *picture) lines(action, object string) (n int) {
 	for _, e := range p.entries {
 		if e.Action == action && (object == "" || e.Object == object) {
@@ -209,7 +209,7 @@ func (p *picture) lines(action, object string) (n int) {
 	return n
 }
 
-// tells reports whether the ledger has a line of an action that begins so.
+// tells reports whether the ledger has a line whose action begins with the text.
 func (p *picture) tells(beginning, object string) bool {
 	return slices.ContainsFunc(p.entries, func(e catalog.Entry) bool {
 		return e.Object == object && strings.HasPrefix(e.Action, beginning)
@@ -220,7 +220,7 @@ func (p *picture) unstored() int  { return p.lines("direct answer", "") - len(p.
 func (p *picture) unbuilt() int   { return p.lines("create release", "") - p.releases }
 func (p *picture) uncounted() int { return p.lines("number of rows", "") - p.counted }
 
-// open returns the mechanisms that are marked leased in the middle of a run.
+// open returns the mechanisms that are marked as leased and have an open run.
 func (p *picture) open() (out []wardRecord) {
 	for _, m := range p.byID {
 		if m.leased && m.run != nil {
@@ -240,8 +240,8 @@ func (p *picture) current() string {
 	return "none"
 }
 
-// checkBudget adds up the ledger: no account ever passed its caps, and nothing
-// came back but what mechanisms had reserved for runs that never started.
+// checkBudget adds up the ledger. No account ever exceeded its caps, and nothing was given
+// back except what mechanisms had reserved for runs that never started.
 func (p *picture) checkBudget() error {
 	spent := map[int64]accounting.Amount{}
 	returned := map[string]bool{}
@@ -272,8 +272,8 @@ func (p *picture) checkBudget() error {
 	return nil
 }
 
-// checkRecords holds the records against the ledger: whatever exists was paid
-// for, and what is dropped keeps no threshold.
+// checkRecords compares the records with the ledger. Every existing object was paid for,
+// and a dropped one keeps no threshold.
 func (p *picture) checkRecords() error {
 	if p.unstored() < 0 || p.unbuilt() < 0 || p.uncounted() < 0 {
 		return fmt.Errorf("%d direct answers, %d releases and %d row counts are not charged", max(0, -p.unstored()), max(0, -p.unbuilt()), max(0, -p.uncounted()))
@@ -309,7 +309,7 @@ func (p *picture) checkRecords() error {
 	return nil
 }
 
-// follows checks that the file only grew: the ledger goes on where it was.
+// follows checks that the file only grew: the ledger continues the last one.
 func (p *picture) follows(before *picture) error {
 	if len(p.entries) < len(before.entries) || !slices.Equal(p.entries[:len(before.entries)], before.entries) {
 		return errors.New("the ledger is not the one that was")

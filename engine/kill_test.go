@@ -26,12 +26,12 @@ import (
 	"dpsql/sqlerr"
 )
 
-// long makes the campaigns of this package as large as .ci/run wants them. A flag
-// of a campaign's own wins over it.
+// long gives the campaigns of this package the size that .ci/run needs. A campaign's own
+// flag overrides it.
 var long = flag.Bool("long", false, "run the campaigns at full size")
 
-// sized returns the size of a campaign: the one that was given, if it is not 0, and
-// else the small or the full one.
+// sized returns the size of a campaign: given if it is not 0, else the small or the full
+// size.
 func sized(given, small, full int) int {
 	switch {
 	case given != 0:
@@ -42,18 +42,18 @@ func sized(given, small, full int) int {
 	return small
 }
 
-// waiting is how many parallel tests run at a time. Many of them wait for a server,
-// a child process or the disk.
+// waiting is the number of parallel tests that run at a time. Many of them wait for a
+// server, a child process or the disk.
 const waiting = 6
 
 var killCount = flag.Int("kills", 0, "how often TestKill kills a process; 0 means 60, or 300 with -long")
 
-// TestMain is also the beginning of the child processes of this package's tests.
+// TestMain also starts the child processes of this package's tests.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(max(waiting, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err)
 	}
-	flag.Parse()                       // which may set it otherwise
+	flag.Parse()                       // the flag may change the number
 	os.Setenv("WAREHOUSE_DSN", farDSN) // for parallel tests, which cannot call t.Setenv
 	switch os.Getenv("ENGINE_TEST_CHILD") {
 	case "kill":
@@ -71,14 +71,14 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// childCommand returns the test binary as a child process of a role.
+// childCommand returns a command that runs the test binary as a child in a role.
 func childCommand(role string, environment ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0])
 	c.Env = append(append(os.Environ(), "ENGINE_TEST_CHILD="+role), environment...)
 	return c
 }
 
-// said is one line that a child prints: before a statement, and after it.
+// said is a line that a child prints, before a statement and after it.
 type said struct {
 	Worker   int
 	Done     bool
@@ -92,19 +92,19 @@ type said struct {
 	Verified bool           `json:",omitempty"`
 }
 
-// say writes a line at once: what is printed has left the process.
+// say writes a line at once: a printed line has left the process.
 func say(s said) {
 	line, err := json.Marshal(s)
 	if err != nil {
 		panic(err)
 	}
 	if _, err := os.Stdout.Write(append(line, '\n')); err != nil {
-		os.Exit(3) // the parent is gone
+		os.Exit(3) // the parent has ended
 	}
 }
 
-// fillWard makes 2,000 rows, all of them in 20 cells of 600, so that most
-// queries that meet one of those surprise a uniform hypothesis, and declares.
+// fillWard makes 2,000 rows, all in 20 cells of 600, and declares a table over them. Most
+// queries that contain one of these cells surprise a uniform hypothesis.
 func fillWard(t testing.TB, path string, declarations ...string) {
 	t.Helper()
 	db, err := engine.Open(path, engine.Options{})
@@ -124,7 +124,7 @@ func fillWard(t testing.TB, path string, declarations ...string) {
 	}
 }
 
-// wardTable declares a table over the rows, always with the same budget. It is
+// wardTable declares a table over the rows, always with the same budget. The budget is
 // absurdly large, so that thousands of statements fit.
 func wardTable(name string) string {
 	return `CREATE PRIVATE TABLE ` + name + ` (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99, diagnosis TEXT IN ('E10', 'E11', 'E12'))
@@ -136,8 +136,8 @@ func wardMechanism(name, table string) string {
 		WITH (epsilon = 60, max_updates = 60, max_support = 600, queries = 1000, beta = 0.5)`
 }
 
-// wardQuery draws a query; about half of them are likely to surprise a
-// hypothesis that has not learned much.
+// wardQuery draws a query. About half of them are likely to surprise a hypothesis that has
+// not learned much.
 func wardQuery(r *rand.Rand) string {
 	ages := fmt.Sprintf("%d, %d, %d", r.IntN(20)*5+r.IntN(2), r.IntN(100), r.IntN(100))
 	return fmt.Sprintf(`SELECT COUNT(*), MARGIN(COUNT(*)) FROM ward WHERE age IN (%s) AND diagnosis <> 'E1%d'`, ages, r.IntN(4))
@@ -148,7 +148,7 @@ type ward struct {
 	db        *engine.DB
 	life      uint64       // distinguishes the names that it gives
 	names     atomic.Int64 // names given
-	mechanism atomic.Value // string: the mechanism that is asked
+	mechanism atomic.Value // the mechanism to ask, a string
 }
 
 func killChild() {
@@ -161,14 +161,14 @@ func killChild() {
 	w := &ward{db: db, life: life}
 	w.mechanism.Store(os.Getenv("ENGINE_TEST_MECHANISM"))
 	random := rand.New(rand.NewPCG(seed, 1))
-	// A query that nobody asked before: it has to take the lease.
+	// A new query, which has to take the lease.
 	w.ask(0, "first", fmt.Sprintf(`SELECT COUNT(*), MARGIN(COUNT(*)) FROM ward WHERE (age = %d OR age = %d AND sex = 'F') AND diagnosis = 'E1%d'`,
 		life%100, (life+1+life/100)%100, seed%3))
 	one := make([]byte, 1)
 	if _, err := os.Stdin.Read(one); err != nil {
 		return
 	}
-	go func() { // the parent is gone: so are we
+	go func() { // ends with the parent
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(3)
 	}()
@@ -204,7 +204,7 @@ func (w *ward) ask(worker int, kind, text string) said {
 	return w.run(worker, s, kind, text)
 }
 
-// inquire asks the mechanism, and sometimes gives the lease back in good order.
+// inquire asks the mechanism, and sometimes gives the lease back as a close does.
 func (w *ward) inquire(r *rand.Rand) {
 	if r.IntN(10) > 0 {
 		w.ask(1, "ask", wardQuery(r))
@@ -220,7 +220,7 @@ func (w *ward) inquire(r *rand.Rand) {
 
 func (w *ward) name() string { return fmt.Sprintf("x%d_%d", w.life, w.names.Add(1)) }
 
-// act buys, declares and drops.
+// act buys, declares or drops.
 func (w *ward) act(r *rand.Rand) {
 	s, name := w.db.NewSession(), w.name()
 	switch n := r.IntN(20); {
@@ -239,7 +239,7 @@ func (w *ward) act(r *rand.Rand) {
 		if w.run(2, s, "mechanism", wardMechanism(name, "ward")).Code == "" {
 			w.mechanism.Store(name)
 		}
-	default: // another table over the same rows, whose N̂ is bought anew
+	default: // another table over the same rows, which buys N̂ again
 		w.run(2, s, "table", wardTable("t"+name))
 		w.run(2, s, "mechanism", wardMechanism(name, "t"+name))
 		w.run(2, s, "drop mechanism", `DROP MECHANISM `+name)
@@ -313,12 +313,11 @@ func (l *life) unfinished() map[int]string {
 	return begun
 }
 
-// TestKill kills processes with signal 9 at random moments of their statements,
-// and after each kill holds the file against what the dead process had printed
-// and against what the file said before. What the kills met is counted and
-// logged; the test fails when none met a statement. A child does nothing but
-// run statements, two at a time, so that this has probability below 1e-6 for 30
-// kills.
+// TestKill kills processes with signal 9 at random moments of their statements. After each
+// kill it compares the file with what the dead process had printed and with the file
+// before. It counts and logs what the kills interrupted, and fails if none interrupted a
+// statement. A child does nothing but run statements, two at a time, so this has
+// probability below 1e-6 for 30 kills.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	total := sized(*killCount, 60, 300)

@@ -24,7 +24,7 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// tally counts what kills met.
+// tally counts what the kills interrupted.
 type tally map[string]int
 
 // String lists the counts, largest first.
@@ -44,8 +44,8 @@ type witness struct {
 	tally  tally
 
 	last   *picture
-	tau    map[runKey]int64       // of the runs seen open
-	over   map[runKey]bool        // runs seen open and later not
+	tau    map[runKey]int64       // of the runs that were seen open
+	over   map[runKey]bool        // runs that were seen open and later were not
 	direct map[accounting.Rho]int // printed direct answers by their cost
 	fired  map[string]bool        // printed firings
 
@@ -59,7 +59,7 @@ func newWitness(t *testing.T, path string, random *rand.Rand, counts tally) *wit
 		tau: map[runKey]int64{}, over: map[runKey]bool{}, direct: map[accounting.Rho]int{}, fired: map[string]bool{}, compared: map[string]bool{}}
 }
 
-// watch lets children live and kills them.
+// watch starts children and kills them.
 func (w *witness) watch(left *atomic.Int64, lives int) {
 	if err := w.look(nil); err != nil {
 		w.t.Error(err)
@@ -78,8 +78,8 @@ func (w *witness) watch(left *atomic.Int64, lives int) {
 	}
 }
 
-// goOn checks that the file is sound to SQLite too, and serves on after all the
-// kills.
+// goOn checks that SQLite, too, finds the file sound, and that it still serves after all
+// the kills.
 func (w *witness) goOn() {
 	db, err := engine.Open(w.path, engine.Options{})
 	if err != nil {
@@ -103,8 +103,8 @@ func (w *witness) goOn() {
 	}
 }
 
-// live starts a child and kills it. Four of five are looked at after their first
-// statement, and then let go on.
+// live starts a child and kills it. For four of five it takes a picture after the first
+// statement and then lets the child go on.
 func (w *witness) live(n uint64) error {
 	open := w.last.open()
 	l, err := begin(w.path, w.last.current(), n, w.random.Uint64())
@@ -133,7 +133,7 @@ func (w *witness) live(n uint64) error {
 	return nil
 }
 
-// meet waits for a child's first statement, looks, and lets the child go on.
+// meet waits for a child's first statement, takes a picture, and lets the child go on.
 func (w *witness) meet(l *life, open []wardRecord) error {
 	select {
 	case <-l.first:
@@ -152,9 +152,8 @@ func (w *witness) meet(l *life, open []wardRecord) error {
 	return err
 }
 
-// atRest checks that the runs that a dead process had left open are over, now
-// that a later process has asked the mechanism: erased, told of in the ledger,
-// and paid for.
+// atRest checks that the runs that a dead process left open are over, after a later
+// process has asked the mechanism. They are erased, recorded in the ledger, and paid for.
 func (w *witness) atRest(open []wardRecord) error {
 	for _, m := range open {
 		now := w.last.byID[m.id]
@@ -202,8 +201,8 @@ func (w *witness) printed() (n int) {
 	return n
 }
 
-// look takes a new picture of the file and checks it: by itself, against the
-// last one, and against what a child printed.
+// look takes a new picture of the file and checks it on its own, against the last picture,
+// and against the output of a child.
 func (w *witness) look(printed []said) error {
 	db, err := engine.Open(w.path, engine.Options{})
 	if err != nil {
@@ -231,8 +230,7 @@ func (w *witness) look(printed []said) error {
 	return nil
 }
 
-// checkRuns checks that no run is seen open that was seen to be over, and that
-// none changes its τ.
+// checkRuns checks that no run that was over is open again, and that no run changes its τ.
 func (w *witness) checkRuns(now *picture) error {
 	open := map[runKey]bool{}
 	for _, m := range now.byID {
@@ -257,8 +255,8 @@ func (w *witness) checkRuns(now *picture) error {
 	return nil
 }
 
-// checkPrinted checks that the file holds what was paid for, or cannot be drawn
-// again, of all that a child printed.
+// checkPrinted checks what a child printed against the file. The file must hold every
+// output that was paid for or cannot be drawn again.
 func (w *witness) checkPrinted(db *engine.DB, now *picture, printed []said) error {
 	if len(printed) == 0 {
 		return nil
@@ -307,7 +305,7 @@ func (w *witness) checkPrinted(db *engine.DB, now *picture, printed []said) erro
 	return nil
 }
 
-// expectedCodes are the errors that statements may meet beside one another.
+// expectedCodes are the errors that concurrent statements may get.
 var expectedCodes = map[string][]sqlerr.Code{
 	"direct": {sqlerr.Budget}, "release": {sqlerr.Budget}, "mechanism": {sqlerr.Budget},
 	"first": {sqlerr.Unknown}, "ask": {sqlerr.Unknown}, "drop mechanism": {sqlerr.Unknown},
@@ -331,8 +329,8 @@ func canonical(v *view.View, text string) (string, error) {
 	return b.Queries[0].String(), nil
 }
 
-// checkDirect: an answer that was printed is stored, and there are as many
-// charges of its cost as there are such answers.
+// checkDirect checks that a printed answer is stored, and that there are as many charges
+// of its cost as such answers.
 func (w *witness) checkDirect(v *view.View, now *picture, s said) error {
 	q, err := canonical(v, s.Text)
 	if err != nil {

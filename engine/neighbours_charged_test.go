@@ -18,10 +18,10 @@ import (
 	"dpsql/query"
 )
 
-// The proofs of the mechanisms pair the noise on a database with noise on its
-// neighbour that gives the same outputs. These tests carry that pairing out:
-// every stream of random bits is scripted, D′ gets the paired streams, and all
-// that is charged must then look alike to the last byte.
+// The proofs of the mechanisms pair the noise on a database with noise on its neighbour
+// that gives the same outputs. These tests carry out that pairing. Every stream of random
+// bits is scripted, and D′ gets the paired streams. Everything charged must then look the
+// same to the last byte.
 
 // stream returns the random bits of a seed.
 func stream(seed uint64) *noise.Source {
@@ -30,8 +30,8 @@ func stream(seed uint64) *noise.Source {
 	return noise.NewSourceFrom(rand.NewChaCha8(key))
 }
 
-// script gives a database the streams of the seeds, one a request, and checks
-// at the end of the test that all were asked for.
+// script gives a database the streams of the seeds, one for each request. At the end of
+// the test it checks that all were requested.
 func script(t *testing.T, db *engine.DB, seeds ...uint64) {
 	used := 0
 	db.SetRandom(func() *noise.Source {
@@ -49,7 +49,7 @@ func script(t *testing.T, db *engine.DB, seeds ...uint64) {
 	})
 }
 
-// fixed gives a database the streams of seed, seed + 1, …
+// fixed gives a database the streams of seed, seed + 1, and so on.
 func fixed(db *engine.DB, seed uint64) {
 	db.SetRandom(func() *noise.Source { seed++; return stream(seed - 1) })
 }
@@ -87,8 +87,8 @@ func lawDraw(t *testing.T, text string) func(uint64) int64 {
 	}
 }
 
-// histogramDraw returns the noise of the three cells of the identity release
-// cells, as its record in the catalog describes it.
+// histogramDraw returns the noise of the three cells of the identity release cells, from
+// its record in the catalog.
 func histogramDraw(t *testing.T, s *engine.Session) func(uint64) [3]int64 {
 	t.Helper()
 	v, err := s.DB().View(context.Background())
@@ -127,13 +127,13 @@ func histogramDraw(t *testing.T, s *engine.Session) func(uint64) [3]int64 {
 	}
 }
 
-// The streams that story asks for, in order.
+// The streams that story requests, in order.
 const (
 	ofCells  = iota // the noise of the release
 	ofRows          // N̂
 	ofTau           // the first run's τ
-	ofAbove         // a comparison that falls short of firing by 1, from above
-	ofBelow         // one that does from below
+	ofAbove         // a comparison that misses firing by 1, from above
+	ofBelow         // one that misses it by 1 from below
 	ofFiring        // one that fires
 	ofSecond        // the second run's τ
 	ofLast          // a comparison far from firing
@@ -141,8 +141,8 @@ const (
 	streams
 )
 
-// story is all that is charged: a release, the number of rows, a mechanism
-// with two runs, and a direct answer. She is in all of it but the last
+// story runs everything that is charged: a release, the number of rows, a mechanism with
+// two runs, and a direct answer. The woman is counted in all of it except the last
 // comparison.
 var story = []string{
 	`CREATE RELEASE cells ON admissions (sex) USING PROJECTION WITH (epsilon = 1)`,
@@ -159,8 +159,8 @@ const (
 	her   = `sex = 'F' AND age = 5 AND zip = '15211'`
 )
 
-// told is what story shows and what is to be seen of it afterwards. The times
-// of the ledger, and the hashes over them, are the clock's.
+// told is what story shows, and what can be seen of it afterwards. It leaves out the
+// ledger's times, and the hashes over them, which depend on the clock.
 func told(t *testing.T, s *engine.Session) (shown []string) {
 	t.Helper()
 	clock := []string{"at", "hash", "created"}
@@ -170,7 +170,7 @@ func told(t *testing.T, s *engine.Session) (shown []string) {
 		}
 	}
 	tell(story...)
-	if err := s.DB().Answers().Close(); err != nil { // as it happens after a while
+	if err := s.DB().Answers().Close(); err != nil { // as the idle timer would
 		t.Fatal(err)
 	}
 	tell(`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`,
@@ -179,9 +179,8 @@ func told(t *testing.T, s *engine.Session) (shown []string) {
 	return shown
 }
 
-// TestChargedNeighboursLookAlike plays the story on the clinic, and on
-// neighbours that have one woman of 5 years at 15211 more or less. The seeds
-// are fixed, so nothing is left to chance.
+// TestChargedNeighboursLookAlike runs the story on the clinic, and on neighbours with one
+// woman of 5 years at 15211 more or less. The seeds are fixed, so nothing is random.
 func TestChargedNeighboursLookAlike(t *testing.T) {
 	t.Parallel()
 	d := clinicAt(t, t.TempDir()+"/clinic.db")
@@ -246,9 +245,9 @@ func mechanismLaws(t *testing.T, s *engine.Session) laws {
 	}}
 }
 
-// rehearse plays the story on a copy of the clinic, and returns seeds under
-// which the first comparisons fall short of firing by 1: (c − h) + ν⁺ and
-// (h − c) + ν⁻ are T + τ − 1. An unfired answer is h.
+// rehearse runs the story on a copy of the clinic, and returns seeds with which the first
+// comparisons miss firing by 1: (c − h) + ν⁺ and (h − c) + ν⁻ are T + τ − 1. An unfired
+// answer is h.
 func rehearse(t *testing.T, path string) [streams]uint64 {
 	t.Helper()
 	seeds := [streams]uint64{11, 12, 14, 15, 16, 17, 18, 19, 20}
@@ -270,8 +269,8 @@ func rehearse(t *testing.T, path string) [streams]uint64 {
 	return seeds
 }
 
-// pair returns the streams under which the outputs are the same when the
-// counts have changed by the difference.
+// pair returns the streams that give the same outputs when the counts have changed by the
+// difference.
 func pair(t *testing.T, s *engine.Session, seeds [streams]uint64, difference int64) [streams]uint64 {
 	t.Helper()
 	out := seeds
@@ -287,7 +286,7 @@ func pair(t *testing.T, s *engine.Session, seeds [streams]uint64, difference int
 	out[ofRows] = seedFor(t, rows, rows(seeds[ofRows])-difference)
 	l := mechanismLaws(t, s)
 	out[ofTau] = seedFor(t, l.tau, l.tau(seeds[ofTau])+1)
-	// The one that fires: ν with the change undone, and 1 more for τ. It fires
+	// The comparison that fires: ν with the change undone, and 1 more for τ. It fires
 	// at ν⁺.
 	first := func(seed uint64) int64 { return l.nu(seed)[0] }
 	out[ofFiring] = seedFor(t, first, first(seeds[ofFiring])-difference+1)
@@ -300,10 +299,10 @@ func pair(t *testing.T, s *engine.Session, seeds [streams]uint64, difference int
 	return out
 }
 
-// TestChargedShapes charges neighbours for everything else, with the same
-// random bits. Estimates, and margins that are read off a release, are outputs
-// and may differ; nothing else does: columns, who answers, support, cost,
-// warnings, refusals and the ledger. The seeds are fixed.
+// TestChargedShapes charges neighbours for everything else, with the same random bits.
+// Estimates, and margins read from a release, are outputs and may differ. Nothing else
+// may: columns, the release or mechanism that answers, support, cost, warnings, refusals,
+// the ledger. The seeds are fixed.
 func TestChargedShapes(t *testing.T) {
 	t.Parallel()
 	d := clinicAt(t, t.TempDir()+"/clinic.db")
@@ -352,5 +351,5 @@ func shapes(t *testing.T, path string) (shown []string) {
 	return shown
 }
 
-// nhat is where a refusal tells N̂, an output, and what is computed from it.
+// nhat matches N̂ in a refusal, which is an output, and the numbers computed from it.
 var nhat = regexp.MustCompile(`T is \S+ rows at N̂ = \d+`)

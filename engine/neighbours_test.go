@@ -19,13 +19,13 @@ import (
 	"dpsql/sqlerr"
 )
 
-// These tests hold the engine to the definition of neighbours: two databases
-// that differ in one private row, and in nothing that was released, must look
-// alike in everything but the outputs of mechanisms. Here nothing is left to
-// chance: what was released before is copied, and what is drawn is scripted.
+// These tests check the engine against the definition of neighbours. Two databases that
+// differ in one private row, and in nothing that was released, must look the same in
+// everything except the outputs of mechanisms. Nothing here is random: earlier releases
+// are copied, and draws are scripted.
 
-// seen runs a statement and writes all that it shows, the time it took and the
-// hidden columns aside.
+// seen runs a statement and returns everything it shows, except the elapsed time and
+// hidden columns.
 func seen(s *engine.Session, hidden []string, text string, args ...query.Value) string {
 	r, err := s.Exec(context.Background(), text, args)
 	return written(r, err, hidden)
@@ -56,9 +56,8 @@ func written(r *engine.Result, err error, hidden []string) string {
 	return b.String()
 }
 
-// hospital makes a database in which everything that can be released has been,
-// over n rows whose columns can hold any value, and closes it. Its noise has
-// fixed seeds, so that nothing is left to chance.
+// hospital makes a database in which everything that can be released has been, over n rows
+// whose columns can hold any value, and closes it. Its noise has fixed seeds.
 func hospital(t *testing.T, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hospital.db")
@@ -118,7 +117,7 @@ func neighbour(t *testing.T, path string, c change) string {
 	if _, err := raw.Exec(c.text, c.args...); err != nil {
 		t.Fatalf("%s: %v", c.text, err)
 	}
-	if _, err := raw.Exec(`ANALYZE`); err != nil { // statistics, too, derive from private rows
+	if _, err := raw.Exec(`ANALYZE`); err != nil { // statistics also derive from private rows
 		t.Fatal(err)
 	}
 	return other
@@ -154,15 +153,15 @@ func catalogOf(t *testing.T, path string) string {
 	return b.String()
 }
 
-// settings are those under which the selects are asked, the common ones first.
+// settings are the settings under which the selects run, the common ones first.
 var settings = []string{``, `accuracy = 60; confidence = 0.9`, `mechanism = smw`, `mechanism = direct; accuracy = 0.001`,
 	`accuracy = 1000; clamp = on`, `accuracy = 0.001`, `confidence = 0.9999; unverified = off`, `mechanism = projection`, `mechanism = live`,
 	`mechanism = nowhere`}
 
 const commonSettings = 4
 
-// selects are queries of every kind: covered by a release or by several, with
-// a stored answer, uncovered, empty, and warned of.
+// selects are queries of every kind: covered by one release or several, with a stored
+// answer, uncovered, empty, and with a warning.
 var selects = []string{
 	`SELECT COUNT(*), MARGIN(COUNT(*)) FROM people WHERE sex = 'F' AND age < 40`,
 	`SELECT COUNT(*) AS n, MARGIN(n) FROM main.people WHERE sex IS NULL`,
@@ -188,7 +187,7 @@ var selects = []string{
 	`WITH p AS (SELECT age AS a FROM people WHERE sex = 'F') SELECT AVG(a), COUNT(*) FROM p WHERE a < 40`,
 }
 
-// strays are refused whatever the settings.
+// strays are refused under all settings.
 var strays = []string{
 	`SELECT COUNT(*) FROM people WHERE shoe = 3`,
 	`SELECT COUNT(*) FROM people WHERE age = 'old'`,
@@ -204,7 +203,7 @@ var strays = []string{
 	`SELECT COUNT(*) FROM people WHERE`,
 }
 
-// commands show the catalog or are refused, to an analyst and to a curator.
+// commands show the catalog or are refused, for an analyst or a curator.
 var commands = []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`, `SHOW LEDGER`, `SHOW SETTINGS`, `SHOW ROWS`,
 	`DESCRIBE people`, `DESCRIBE labels`, `DESCRIBE icd10`, `DESCRIBE raw`, `DESCRIBE secret`, `DESCRIBE labelled`,
 	`SET accuracy = 0`, `SET colour = red`, `FETCH 1`, `PRAGMA table_info(raw)`, `EXPLAIN QUERY PLAN SELECT * FROM raw`, `'`,
@@ -216,8 +215,8 @@ var commands = []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW
 	`CREATE PRIVATE TABLE x (age TEXT IN (SELECT age FROM raw)) FROM raw WITH (epsilon = 10, delta = 1e-6)`,
 	`CREATE PUBLIC TABLE raw`, `CREATE PUBLIC TABLE labelled`, `DROP PRIVATE TABLE people`, `DROP RELEASE x`, `EXPORT RELEASE x TO 'x.db'`}
 
-// free reports whether a result explains a SELECT that can cost and draw
-// nothing: no candidate is chosen, or one that knows its answer.
+// free reports whether a result explains a SELECT that can cost and draw nothing: no
+// candidate is chosen, or one whose answer is known.
 func free(r *engine.Result) bool {
 	for _, row := range r.Rows {
 		note, _ := row[len(row)-1].(string)
@@ -228,14 +227,14 @@ func free(r *engine.Result) bool {
 	return true
 }
 
-// onlooker asks a database and keeps what it saw.
+// onlooker queries a database and keeps the outcomes.
 type onlooker struct {
 	s            *engine.Session
 	asked, shown []string
 }
 
-// ask runs a statement and reports whether it was refused, or explains a
-// SELECT that is free.
+// ask runs a statement. It reports whether the statement was refused, or explains a SELECT
+// that is free.
 func (o *onlooker) ask(under, text string, args ...query.Value) bool {
 	r, err := o.s.Exec(context.Background(), text, args)
 	o.asked = append(o.asked, fmt.Sprintf("[%s] %s %v", under, text, args))
@@ -243,9 +242,8 @@ func (o *onlooker) ask(under, text string, args ...query.Value) bool {
 	return err != nil || free(r)
 }
 
-// look asks everything that costs nothing or is refused. A curator asks in one
-// setting only. Nothing may draw noise; a curator's statements may draw names
-// before they are refused.
+// look runs everything that costs nothing or is refused. A curator uses only one setting.
+// Nothing may draw noise; a curator's statements may draw names before they are refused.
 func look(t *testing.T, path string, role engine.Role, settings []string) *onlooker {
 	t.Helper()
 	db := open(t, path, engine.Options{Role: role})
@@ -295,7 +293,7 @@ type change struct {
 	args []any
 }
 
-// additions add a row; alterations take one away, rewrite or repeat it.
+// additions add a row; alterations remove, rewrite or repeat one.
 var (
 	additions = []change{
 		{`INSERT INTO raw VALUES ('F', 7, 'E10', '15213')`, nil},
@@ -314,10 +312,10 @@ var (
 	}
 )
 
-// TestNeighboursLookAlike compares all that is free or refused, byte for byte, on
-// databases that differ in one private row. By default it makes a random quarter of
-// the changes, and asks in the common settings and a random one of the others; with
-// -long it makes and asks all.
+// TestNeighboursLookAlike compares all statements that are free or refused, byte for byte,
+// on databases that differ in one private row. By default it makes a random quarter of the
+// changes, and uses the common settings and one other, drawn at random. With -long it uses
+// all.
 func TestNeighboursLookAlike(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -352,7 +350,8 @@ func TestNeighboursLookAlike(t *testing.T) {
 	}
 }
 
-// compare reports the first statement that tells a neighbour from the original.
+// compare reports the first statement whose outcome differs between a neighbour and the
+// original.
 func compare(t *testing.T, c change, got, want *onlooker) {
 	t.Helper()
 	for i := range min(len(got.shown), len(want.shown)) {
@@ -366,7 +365,7 @@ func compare(t *testing.T, c change, got, want *onlooker) {
 	}
 }
 
-// mixed checks that the statements are of all kinds.
+// mixed checks that statements of all kinds occurred.
 func mixed(t *testing.T, shown []string) {
 	t.Helper()
 	all := strings.Join(shown, "\n")

@@ -20,7 +20,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// sameScript uses all that reads rows.
+// sameScript uses every statement that reads rows.
 var sameScript = []string{
 	`CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2)`,
 	`CREATE RELEASE zips ON admissions (zip, sex) USING PROJECTION WITH (epsilon = 0.2, rows = 512, heavy = none)`,
@@ -39,8 +39,8 @@ var sameScript = []string{
 	`SHOW RELEASES`, `DROP MECHANISM live`, `SHOW BUDGET`,
 }
 
-// sayings runs a script under fixed noise, and returns what it says with the place
-// of the rows and times left out.
+// sayings runs a script under fixed noise and returns its output, without times and the
+// place of the rows.
 func sayings(t *testing.T, s *engine.Session, place string) (all []string) {
 	t.Helper()
 	fixed(s.DB(), 3000)
@@ -62,8 +62,8 @@ func sayings(t *testing.T, s *engine.Session, place string) (all []string) {
 	return all
 }
 
-// TestOutsideIsAsInside runs one script on rows of the file and on the same rows
-// outside of it, under the same noise: all it says is the same.
+// TestOutsideIsAsInside runs one script on rows of the file, and on the same rows outside
+// it, under the same noise. The outputs must be equal.
 func TestOutsideIsAsInside(t *testing.T) {
 	want := sayings(t, clinic(t), "raw_admissions")
 	f := newFar(t)
@@ -78,8 +78,8 @@ func TestOutsideIsAsInside(t *testing.T) {
 	}
 }
 
-// TestNothingConnectsUntilRowsAreNeeded takes the secret away and lets every
-// snapshot fail, and does all that needs no rows.
+// TestNothingConnectsUntilRowsAreNeeded removes the secret and makes every snapshot fail.
+// Everything that needs no rows must still work.
 func TestNothingConnectsUntilRowsAreNeeded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	f := newFar(t)
@@ -116,8 +116,8 @@ func TestNothingConnectsUntilRowsAreNeeded(t *testing.T) {
 	refused(t, again, sqlerr.Invalid, `CREATE RELEASE more ON admissions (sex) USING PROJECTION WITH (epsilon = 0.1)`)
 }
 
-// TestUnsetVariable: without its secret a source cannot be read; it is said
-// which one, and nothing is charged.
+// TestUnsetVariable checks that a source without its secret cannot be read. The error
+// names the variable and the source, and nothing is charged.
 func TestUnsetVariable(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
@@ -144,7 +144,7 @@ func TestUnsetVariable(t *testing.T) {
 	}
 }
 
-// TestSecretStaysOut looks for the secret in all that a source leaves behind.
+// TestSecretStaysOut searches for the secret in everything that a source leaves behind.
 func TestSecretStaysOut(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
@@ -178,8 +178,8 @@ func TestSecretStaysOut(t *testing.T) {
 	}
 }
 
-// TestOneSnapshot: what is looked at before a charge and what is read after it are
-// on one snapshot, checked once.
+// TestOneSnapshot checks that the check before a charge and the reading after it use one
+// snapshot, which is checked once.
 func TestOneSnapshot(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
@@ -196,8 +196,8 @@ func TestOneSnapshot(t *testing.T) {
 	}
 }
 
-// TestLostConnection: a connection that is lost after the charge is an error;
-// the charge stays, and nothing is drawn or stored.
+// TestLostConnection loses the connection after the charge. The statement fails, the
+// charge stays, and nothing is drawn or stored.
 func TestLostConnection(t *testing.T) {
 	lost := sqlerr.New(sqlerr.IO, "the connection to the database failed while reading public.raw_admissions")
 	for text, action := range map[string]string{
@@ -222,7 +222,7 @@ func TestLostConnection(t *testing.T) {
 		if n := strings.Count(after, "\n") - strings.Count(before, "\n"); n != 1 || !strings.Contains(after[len(before):], action) {
 			t.Errorf("%s: %d lines more in the ledger:\n%s", text, n, after)
 		}
-		if draws > 0 && action != "create release" { // whose builder draws names of records first
+		if draws > 0 && action != "create release" { // the release's builder draws names of records first
 			t.Errorf("%s: %d sources of noise were used", text, draws)
 		}
 		if r := must(t, s, `SHOW RELEASES`); len(r.Rows) != 0 {
@@ -236,7 +236,8 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
-// TestUnreachableSource: a server that is away before the charge costs nothing.
+// TestUnreachableSource checks that a server that cannot be reached before the charge
+// costs nothing.
 func TestUnreachableSource(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
@@ -255,7 +256,7 @@ func TestUnreachableSource(t *testing.T) {
 	}
 }
 
-// TestCancelledOutside: what cancels a statement reaches the server, and the
+// TestCancelledOutside checks that cancelling a statement reaches the server, and that the
 // charge stays.
 func TestCancelledOutside(t *testing.T) {
 	f := newFar(t)
@@ -277,8 +278,8 @@ func TestCancelledOutside(t *testing.T) {
 	}
 }
 
-// TestCellsOutsideAreNotKept counts rows that change, where those of the file
-// would be counted from memory until a commit.
+// TestCellsOutsideAreNotKept counts rows that change. Rows of the file would be counted
+// from memory until a commit.
 func TestCellsOutsideAreNotKept(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
@@ -297,8 +298,8 @@ func TestCellsOutsideAreNotKept(t *testing.T) {
 	}
 }
 
-// TestRehearsalAsksNoServer goes through a script that declares a source and uses
-// it, where there is no server and no secret; nothing is declared by it.
+// TestRehearsalAsksNoServer rehearses a script that declares a source and uses it, without
+// a server or a secret. Nothing is declared.
 func TestRehearsalAsksNoServer(t *testing.T) {
 	f := newFar(t)
 	s := open(t, filepath.Join(t.TempDir(), "clinic.db"), engine.Options{}).NewSession()
@@ -334,17 +335,16 @@ func TestRehearsalAsksNoServer(t *testing.T) {
 	}
 }
 
-// farDSN is how the fake is reached; its password must never be seen.
+// farDSN is the connection string of the fake; its password must never be shown.
 const farDSN = "postgres://reader:hunter2@far/flights"
 
-// far stands for a database server: an SQLite file whose tables are in the
-// schema public. What it counts is so what the file's own reader counts of the
-// same rows.
+// far stands in for a database server. It is an SQLite file whose tables are in the schema
+// public, so it counts as the file's own reader counts the same rows.
 type far struct {
 	db *sql.DB
 
 	mu        sync.Mutex
-	identity  string // of the database, part of the names of its tables
+	identity  string // of the database; part of the names of its tables
 	opened    []string
 	closed    int
 	snapshots int
@@ -426,7 +426,7 @@ type farReader struct {
 	rows source.Reader
 }
 
-// unqualified returns the table under the name by which the fake has it.
+// unqualified returns the table with its name in the fake.
 func unqualified(t source.Table) source.Table {
 	t.Source = strings.TrimPrefix(t.Source, "public.")
 	return t
@@ -499,8 +499,7 @@ func outsideClinicAt(t testing.TB, f *far, path string) *engine.Session {
 	return s
 }
 
-// outsideOf declares a table outside of a database that has others, and a source
-// that is dropped.
+// outsideOf declares a table outside, in a database that has others and a dropped source.
 func outsideOf(t testing.TB, db *engine.DB) {
 	t.Helper()
 	newFar(t).dial(db)
@@ -510,7 +509,7 @@ func outsideOf(t testing.TB, db *engine.DB) {
 	}
 }
 
-// from is the declaration of admissions over a place.
+// from returns the declaration of admissions over a place.
 func from(place string) string { return strings.Replace(admissionsOver, "SOURCE", place, 1) }
 
 // anyone admits every reading.
