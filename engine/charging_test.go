@@ -22,15 +22,14 @@ import (
 	"dpsql/sqlerr"
 )
 
-// These tests audit the wiring between the ledger and the noise. From the line
-// of the ledger, and from L as it was declared, they work out the law that the
-// charge pays for; they draw from it once more, out of the same random bits; and
-// they hold the answer to the true count with that draw. A sensitivity that is
-// forgotten, a cost that is charged at a wrong scale, or a draw made before its
-// line is written would each show.
+// These tests check the wiring between the ledger and the noise. From the line of the
+// ledger, and from the declared L, they compute the law that the charge pays for. They
+// draw from it again, with the same random bits, and compare the answer with the true
+// count and that draw. This finds a forgotten sensitivity, a cost charged at a wrong
+// scale, and a draw made before its line is written.
 
-// watch gives a database known streams of random bits, and notes how many
-// lines the ledger had when each was asked for.
+// watch gives a database known streams of random bits. It records the number of lines of
+// the ledger at each request for one.
 type watch struct {
 	seed  uint64
 	seeds []uint64
@@ -68,9 +67,9 @@ func entries(t *testing.T, db *engine.DB) (all []catalog.Entry) {
 	return all
 }
 
-// appointments makes a table of 200 patients with two visits each, 40 on each
-// of ten days. Units are patients, of whom up to that many visits count, so all
-// of them; or, for 1, visits.
+// appointments makes a table of 200 patients with two visits each, 40 on each of ten days.
+// Units are patients, with at most that many visits counted, so all of them; for 1, units
+// are visits.
 func appointments(t *testing.T, unit int64) *engine.Session {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
@@ -84,8 +83,8 @@ func appointments(t *testing.T, unit int64) *engine.Session {
 	return s
 }
 
-// gaussianFor is the discrete Gaussian law that ρ pays for, σ² = L²/(2ρ), and
-// laplaceFor the discrete Laplace law that ε pays for, of scale L/ε.
+// gaussianFor returns the discrete Gaussian law that ρ pays for, σ² = L²/(2ρ). laplaceFor
+// returns the discrete Laplace law that ε pays for, of scale L/ε.
 func gaussianFor(t *testing.T, rho accounting.Rho, unit int64) string {
 	t.Helper()
 	if rho <= 0 {
@@ -119,7 +118,7 @@ func TestDirectAnswersDrawWhatTheyCharge(t *testing.T) {
 			must(t, s, fmt.Sprintf(`SET accuracy = %d`, 20*unit+7*(i%3)))
 			days := 1 + i/2
 			r, lines := w.run(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM visits WHERE day < %d`, days))
-			if len(lines) == 0 { // an earlier answer serves
+			if len(lines) == 0 { // an earlier answer was used
 				continue
 			}
 			if len(lines) != 1 || len(w.seeds) != 1 || w.lines[0] != len(entries(t, s.DB())) {
@@ -136,8 +135,8 @@ func TestDirectAnswersDrawWhatTheyCharge(t *testing.T) {
 	})
 }
 
-// The groups of a statement are disjoint, so one charge pays for all of them; a
-// sum of values up to 9 changes by up to 9L.
+// The groups of a statement are disjoint, so one charge pays for all of them. A sum of
+// values up to 9 changes by at most 9L.
 func TestGroupsAndSumsDrawWhatTheyCharge(t *testing.T) {
 	t.Parallel()
 	forEachUnit(t, func(t *testing.T, unit int64) {
@@ -167,8 +166,8 @@ func TestGroupsAndSumsDrawWhatTheyCharge(t *testing.T) {
 	})
 }
 
-// Releases are built once more from the true cells with the law that was paid
-// for, and compared byte for byte.
+// These tests build releases again from the true cells with the law that was paid for, and
+// compare the bytes.
 func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 	t.Parallel()
 	gaussian := func(t *testing.T, a accounting.Amount, unit int64) string {
@@ -227,9 +226,8 @@ func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 	})
 }
 
-// rebuilt compares the release r with what a law and a stream of random bits
-// make of the true cells. Heavy cells that a unit brings about may be published
-// with probability δ.
+// rebuilt compares the release r with the one that a law and a stream of random bits give
+// for the true cells. Heavy cells that a unit causes may be published with probability δ.
 func rebuilt(t *testing.T, s *engine.Session, law string, seed uint64, unit int64, delta accounting.Delta) {
 	t.Helper()
 	ctx := context.Background()
@@ -282,8 +280,8 @@ func rebuilt(t *testing.T, s *engine.Session, law string, seed uint64, unit int6
 	}
 }
 
-// runsCost fails unless B runs of ε₁ + ε₂ each, which are B(ε₁+ε₂)²/2-zCDP, cost
-// at most ρ; and unless they use most of it.
+// runsCost fails unless B runs of ε₁ + ε₂ each, which are B(ε₁+ε₂)²/2-zCDP, cost at most ρ
+// and use most of it.
 func runsCost(t *testing.T, p smw.Params, rho accounting.Rho) {
 	t.Helper()
 	each := new(big.Rat).Add(p.Eps1, p.Eps2)
@@ -333,8 +331,8 @@ func numberOfRows(t *testing.T, s *engine.Session, law string, seed uint64) {
 	}
 }
 
-// fires asks the mechanism for all rows of few days until it fires, from above,
-// and compares τ and ν with draws of the scales L/ε₁ and 2L/ε₂.
+// fires asks the mechanism for all rows of a few days until it fires, from above. It
+// compares τ and ν with draws of the scales L/ε₁ and 2L/ε₂.
 func fires(t *testing.T, s *engine.Session, w *watch, p smw.Params, unit int64) {
 	t.Helper()
 	must(t, s, `SET mechanism = live`)
@@ -395,9 +393,9 @@ var bought = []string{
 	`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`,
 }
 
-// TestCancelledStatementsTellTheBill cancels statements at each of their reads in
-// turn, and before the first: the error says what the ledger says, and whether
-// what it paid for is there.
+// TestCancelledStatementsTellTheBill cancels statements at each of their reads in turn,
+// and before the first. The error gives the charges of the ledger, and says whether their
+// result is there.
 func TestCancelledStatementsTellTheBill(t *testing.T) {
 	for _, text := range bought {
 		for at := 0; ; at++ {
@@ -436,8 +434,8 @@ func TestCancelledStatementsTellTheBill(t *testing.T) {
 	}
 }
 
-// cancelledBill is what a cancelled statement is to say of the lines that the
-// ledger has since. All it may have left behind is the number of rows.
+// cancelledBill returns what the error of a cancelled statement must say about the
+// ledger's new lines. Only the number of rows may have been stored.
 func cancelledBill(t *testing.T, s *engine.Session, before int) string {
 	t.Helper()
 	bill := "the statement was cancelled"
@@ -472,8 +470,8 @@ func cancelledBill(t *testing.T, s *engine.Session, before int) string {
 	return bill
 }
 
-// TestPaidStatementsAreFinished cancels statements once all rows are read that
-// they paid for: what is left takes no time worth a budget, so they end well.
+// TestPaidStatementsAreFinished cancels statements after all their rows are read. The rest
+// takes too little time to waste a budget on, so they finish.
 func TestPaidStatementsAreFinished(t *testing.T) {
 	t.Parallel()
 	for _, text := range bought {
@@ -495,7 +493,7 @@ func TestPaidStatementsAreFinished(t *testing.T) {
 				random := s.DB().Random()
 				s.DB().SetRandom(func() *noise.Source {
 					if !strings.Contains(text, "RELEASE") {
-						cancel() // to draw is what comes after the rows
+						cancel() // the draw comes after the rows
 					}
 					return random()
 				})
@@ -510,7 +508,7 @@ func TestPaidStatementsAreFinished(t *testing.T) {
 	}
 }
 
-// TestFailuresTellTheBill lets the server fail at the read that was paid for.
+// TestFailuresTellTheBill makes the server fail at the read that was paid for.
 func TestFailuresTellTheBill(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)

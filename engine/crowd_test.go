@@ -24,14 +24,14 @@ import (
 	"dpsql/sqlerr"
 )
 
-// crowdWait is how long the processes of a crowd wait for one another.
+// crowdWait is how long the processes of a crowd wait for each other.
 const crowdWait = 2 * time.Second
 
-// crowdPatience is far more than any statement of a crowd may take: whatever
-// takes longer is held to be a deadlock.
+// crowdPatience is far longer than any statement of a crowd should take. A statement that
+// takes longer counts as a deadlock.
 const crowdPatience = 2 * time.Minute
 
-// did is one line of a crowd's process: a statement that is over.
+// did is one line of output of a crowd's process: a finished statement.
 type did struct {
 	Kind, Text string
 	Code       sqlerr.Code
@@ -89,7 +89,7 @@ func (c *crowd) say(d did) {
 	os.Stdout.Write(append(line, '\n'))
 }
 
-// run executes one statement in a session, and cuts one in 30 short.
+// run executes one statement in a session, and cancels one in 30 early.
 func (c *crowd) run(r *rand.Rand, s *engine.Session, kind, text string) *engine.Result {
 	patience, cut := crowdPatience, r.IntN(30) == 0
 	if cut {
@@ -109,8 +109,8 @@ func (c *crowd) run(r *rand.Rand, s *engine.Session, kind, text string) *engine.
 	return result
 }
 
-// act runs a random statement of a trade. Those who ask wait for one another
-// most of the time, so they are a third.
+// act runs a random statement of a trade. Queries mostly wait for each other, so they are
+// only a third.
 func (c *crowd) act(r *rand.Rand, trade int) {
 	s := c.db.NewSession()
 	switch n := r.IntN(100); {
@@ -141,7 +141,7 @@ func (c *crowd) act(r *rand.Rand, trade int) {
 
 func (c *crowd) name() string { return fmt.Sprintf("x%d_%d", c.process, c.names.Add(1)) }
 
-// mechanism picks the common mechanism, or one of those that come and go.
+// mechanism returns the common mechanism, or one of the temporary ones.
 func (c *crowd) mechanism(r *rand.Rand, s *engine.Session) string {
 	if r.IntN(4) > 0 {
 		return "m0"
@@ -168,12 +168,12 @@ func crowdMechanism(name, table string) string {
 	return `CREATE MECHANISM ` + name + ` ON ` + table + ` USING SMW WITH (epsilon = 3, max_updates = 20, max_support = 600, queries = 1000, beta = 0.5)`
 }
 
-// crowdCodes are what may be said to one of many.
+// crowdCodes are the errors that concurrent statements may get.
 var crowdCodes = []sqlerr.Code{sqlerr.Busy, sqlerr.Budget, sqlerr.Invalid, sqlerr.Unknown}
 
-// TestCrowd lets four processes of four goroutines each use one file for a second
-// and a half, or eight of eight for four seconds with -long. Nothing random can fail
-// it but a fault.
+// TestCrowd makes four processes of four goroutines each use one file for a second and a
+// half, or eight of eight for four seconds with -long. Only a fault can fail it, and no
+// random draw.
 func TestCrowd(t *testing.T) {
 	processes, length := sized(0, 4, 8), time.Duration(sized(0, 1500, 4000))*time.Millisecond
 	seed := rand.Uint64()
@@ -208,7 +208,7 @@ func TestCrowd(t *testing.T) {
 	crowdCharges(t, now, done)
 	crowdAnswers(t, db, done)
 	for _, text := range []string{`SHOW BUDGET`, `SHOW MECHANISMS`, `SHOW RELEASES`, `SHOW TABLES`, `SELECT COUNT(*) FROM ward WHERE age = 99`} {
-		if _, err := askVia(db, "auto", text); err != nil { // the file goes on
+		if _, err := askVia(db, "auto", text); err != nil { // the file is still usable
 			t.Errorf("%s: %.300v", text, err)
 		}
 	}
@@ -263,8 +263,8 @@ func crowdReport(t *testing.T, said [][]did) {
 	t.Log(counts)
 }
 
-// crowdErrors checks that every refusal has a reason that lies in the crowd, and
-// that nobody is told busy who has not waited.
+// crowdErrors checks that every refusal has a reason in the crowd, and that no statement
+// is busy without having waited.
 func crowdErrors(t *testing.T, done []did) {
 	early := 0
 	for _, d := range done {
@@ -287,7 +287,7 @@ func crowdErrors(t *testing.T, done []did) {
 	}
 }
 
-// crowdCharges checks that each direct answer that was given is charged.
+// crowdCharges checks that each direct answer that was given was charged.
 func crowdCharges(t *testing.T, now *picture, done []did) {
 	given := map[accounting.Rho]int{}
 	for _, d := range done {
@@ -309,8 +309,8 @@ func crowdCharges(t *testing.T, now *picture, done []did) {
 	t.Logf("direct answers given %v, charged %v", given, charged)
 }
 
-// crowdAnswers checks that each mechanism says one thing to each query, and what
-// it stored is what it said.
+// crowdAnswers checks that each mechanism gives one answer to each query, and has stored
+// that answer.
 func crowdAnswers(t *testing.T, db *engine.DB, done []did) {
 	v, err := db.View(context.Background())
 	if err != nil {
@@ -348,10 +348,10 @@ func crowdAnswers(t *testing.T, db *engine.DB, done []did) {
 	}
 }
 
-// TestDropMeetsStatement has another process drop the table at the moment when
-// a statement on it draws its noise, between the charge and the store. Nothing
-// may be stored on a table that is gone: the lists could not name its table, and
-// a later table of that name, over other rows, would be given the budget back.
+// TestDropMeetsStatement makes another process drop the table while a statement on it
+// draws its noise, between the charge and the store. Nothing may be stored on the dropped
+// table: the lists could not name it, and a later table of that name, over other rows,
+// would get the budget back.
 func TestDropMeetsStatement(t *testing.T) {
 	for _, text := range []string{
 		`CREATE MECHANISM x ON t1 USING SMW WITH (epsilon = 3, max_updates = 20)`,
@@ -394,9 +394,9 @@ func TestDropMeetsStatement(t *testing.T) {
 	}
 }
 
-// TestLeaseIsHandedOver has one process ask a mechanism without pause, from
-// four goroutines. Another process, which waits its five seconds, gets its turn,
-// four times over: a lease is held half a second at most.
+// TestLeaseIsHandedOver makes one process ask a mechanism without pause, from four
+// goroutines. Another process, which waits its five seconds, gets its turn four times: a
+// lease is held for at most half a second.
 func TestLeaseIsHandedOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ward.db")
 	fillWard(t, path, wardTable("ward"), wardMechanism("m0", "ward"))

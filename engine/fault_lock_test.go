@@ -18,9 +18,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// TestReadOnlyFile answers from a file that cannot be written what was paid for,
-// and sells nothing. Root, whom permissions do not stop, has the file on a file
-// system that is mounted for reading only, where it can mount one.
+// TestReadOnlyFile uses a file that cannot be written. It answers what was paid for, and
+// sells nothing. Permissions do not stop root, who instead mounts a read-only file system,
+// if that is permitted.
 func TestReadOnlyFile(t *testing.T) {
 	s := newSound(t)
 	for name, c := range map[string]struct {
@@ -90,7 +90,7 @@ func remounted(t *testing.T, path string) func() {
 // lockWait is the bounded wait of the tests below.
 const lockWait = 100 * time.Millisecond
 
-// locker holds a lock on a file as another program does.
+// locker holds a lock on a file, as another program would.
 func locker(t *testing.T, path string, statements ...string) (unlock func()) {
 	t.Helper()
 	raw, err := sql.Open("sqlite", path)
@@ -112,14 +112,14 @@ func locker(t *testing.T, path string, statements ...string) (unlock func()) {
 	}
 }
 
-// TestLockedFile meets another program's lock: writers are told busy, after the
-// wait and not before; readers go on unless the lock keeps them out too.
+// TestLockedFile meets another program's lock. Writers fail as busy, after the wait and
+// not before. Readers continue unless the lock excludes them too.
 func TestLockedFile(t *testing.T) {
 	t.Parallel()
 	s := newSound(t)
 	for name, c := range map[string]struct {
 		lock    []string
-		readers bool // go on
+		readers bool // readers continue
 	}{
 		"immediate": {[]string{`BEGIN IMMEDIATE`}, true},
 		"exclusive": {[]string{`BEGIN EXCLUSIVE`}, true}, // in WAL mode the same
@@ -153,9 +153,8 @@ func TestLockedFile(t *testing.T) {
 	}
 }
 
-// TestLockBetweenChargeAndStore takes the lock at the moment of the draw: what
-// was drawn is not answered, its charge is kept, and a run that fired then is
-// over.
+// TestLockBetweenChargeAndStore takes the lock at the moment of the draw. The draw is not
+// answered, its charge stays, and a run that fired is over.
 func TestLockBetweenChargeAndStore(t *testing.T) {
 	t.Parallel()
 	s := newSound(t)
@@ -168,7 +167,7 @@ func TestLockBetweenChargeAndStore(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ward.db")
 			restore(t, path, s.content)
 			db := open(t, path, engine.Options{BusyTimeout: lockWait})
-			mustWith(t, db, "m0", askedNever) // a run is open
+			mustWith(t, db, "m0", askedNever) // opens a run
 			before := audit(t, db)
 			var unlock func()
 			db.SetRandom(func() *noise.Source {
@@ -201,15 +200,15 @@ func TestLockBetweenChargeAndStore(t *testing.T) {
 	}
 }
 
-// TestWaitForATurnIsBounded has one statement of a mechanism take for ever: an
-// equal wait as for other processes is the most that the next one waits.
+// TestWaitForATurnIsBounded makes one statement hold the turn forever. The next waits at
+// most as long as it would for another process.
 func TestWaitForATurnIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	restore(t, path, s.content)
 	db := open(t, path, engine.Options{BusyTimeout: lockWait})
-	db.Answers().Live.Turn <- struct{}{} // a statement that takes long
+	db.Answers().Live.Turn <- struct{}{} // stands for a long statement
 	defer func() { <-db.Answers().Live.Turn }()
 	session := db.NewSession()
 	session.Set("mechanism", "m0")
@@ -221,8 +220,8 @@ func TestWaitForATurnIsBounded(t *testing.T) {
 	}
 }
 
-// TestTruncatedFile cuts the file at the end of each of its pages, and inside
-// them. Whatever is asked is refused, and the whole file answers again.
+// TestTruncatedFile cuts the file at the end of each page, and inside pages. Every
+// statement is refused, and the whole file answers again.
 func TestTruncatedFile(t *testing.T) {
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")

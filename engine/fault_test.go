@@ -16,12 +16,12 @@ import (
 	"dpsql/sqlerr"
 )
 
-// sound is a database with one of everything, in good order: a release, a
-// mechanism with firings, agreed answers and an open run, direct answers. It is
-// made once, and each fault is done to a copy.
+// sound is an intact database with one of everything: a release, a mechanism with firings,
+// agreed answers and an open run, direct answers. It is made once, and each fault uses a
+// copy.
 type sound struct {
 	content                        []byte
-	stored, agreed, direct, ledger *engine.Result // what it answered
+	stored, agreed, direct, ledger *engine.Result // its answers
 }
 
 // Queries that a sound database has answered, and some that it has not.
@@ -32,10 +32,10 @@ const (
 	firing     = `SELECT COUNT(*) FROM ward WHERE age IN (10, 15, 20, 25, 30, 35, 40, 45)` // 800 rows of 2,000; 160 expected
 )
 
-// sure declares a mechanism with a threshold of 53 counts, τ of scale 1.3 and ν
-// of scale 1.7. A query of one age without rows, of which the hypothesis expects
-// 20 at most, then fires with probability below 1e-8, and one that is off by 160
-// or more does not with probability below 1e-20.
+// sure declares a mechanism with a threshold of 53 counts, τ of scale 1.3 and ν of scale
+// 1.7. A query of one age without rows, for which the hypothesis expects at most 20, fires
+// with probability below 1e-8. A query that is off by 160 or more does not fire with
+// probability below 1e-20.
 const sure = ` ON ward USING SMW WITH (epsilon = 200, max_updates = 60, max_support = 600, queries = 1000000, beta = 1e-6, prior = uniform)`
 
 func newSound(t *testing.T) sound {
@@ -76,7 +76,7 @@ func mustWith(t testing.TB, db *engine.DB, mechanism, text string) *engine.Resul
 	return r
 }
 
-// refusedWith runs a query that has to fail with a code.
+// refusedWith runs a query that must fail with a code.
 func refusedWith(t testing.TB, db *engine.DB, code sqlerr.Code, mechanism, text string) {
 	t.Helper()
 	if r, err := askVia(db, mechanism, text); sqlerr.CodeOf(err) != code {
@@ -84,7 +84,7 @@ func refusedWith(t testing.TB, db *engine.DB, code sqlerr.Code, mechanism, text 
 	}
 }
 
-// restore writes content as the database at path, and nothing beside it.
+// restore writes content as the database at path, without any other file beside it.
 func restore(t testing.TB, path string, content []byte) {
 	t.Helper()
 	for _, beside := range []string{"-wal", "-shm", "-lease", "-mark"} {
@@ -95,8 +95,8 @@ func restore(t testing.TB, path string, content []byte) {
 	}
 }
 
-// goesOn checks that a database answers as it did, and sells and builds new
-// things.
+// goesOn checks that a database gives the same answers as before, and can still sell and
+// build.
 func (s sound) goesOn(t testing.TB, db *engine.DB) {
 	t.Helper()
 	for _, known := range []struct {
@@ -142,7 +142,7 @@ func exercise(n int) [][2]string {
 	}
 }
 
-// rounds is how often to repeat what is done n times, a fifth of it with -short.
+// rounds returns how often to repeat something: n times, or a fifth of it with -short.
 func rounds(n int) int {
 	if testing.Short() {
 		return n / 5
@@ -150,8 +150,8 @@ func rounds(n int) int {
 	return n
 }
 
-// TestDiskFull lets the disk run full under an open database, at every distance
-// from the end that makes a difference to the pages written, and then makes room.
+// TestDiskFull fills the disk under an open database and then frees space. It does so at
+// every distance from the end that makes a difference to the pages written.
 func TestDiskFull(t *testing.T) {
 	s := newSound(t)
 	dir := tmpfs(t, len(s.content)+2<<20)
@@ -171,7 +171,7 @@ func TestDiskFull(t *testing.T) {
 				done++
 			case code == sqlerr.IO:
 				full++
-			case code == sqlerr.Unknown && strings.HasPrefix(e[1], "DROP"): // it was not created
+			case code == sqlerr.Unknown && strings.HasPrefix(e[1], "DROP"): // its creation failed
 			default:
 				t.Errorf("%s on a full disk: %v", e[1], err)
 			}
@@ -196,7 +196,7 @@ func TestDiskFull(t *testing.T) {
 	s.goesOn(t, db)
 }
 
-// tmpfs mounts a small file system, where that is allowed.
+// tmpfs mounts a small file system, if that is permitted.
 func tmpfs(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -227,8 +227,7 @@ func fillDisk(t *testing.T, path string, left int64) {
 	}
 }
 
-// TestFileFull does the same where nothing can be mounted: SQLite may add no
-// more pages to the file.
+// TestFileFull does the same without mounting: SQLite may add no more pages to the file.
 func TestFileFull(t *testing.T) {
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
@@ -238,7 +237,7 @@ func TestFileFull(t *testing.T) {
 	limit(1) // SQLite takes the present size instead
 	full := tally{}
 	before := audit(t, db)
-	for n := range max(12, rounds(30)) { // the free pages of the file are used up first
+	for n := range max(12, rounds(30)) { // the free pages of the file are used first
 		for i, e := range exercise(n) {
 			_, err := askVia(db, e[0], e[1])
 			switch code := sqlerr.CodeOf(err); {
@@ -261,14 +260,14 @@ func TestFileFull(t *testing.T) {
 	s.goesOn(t, db)
 }
 
-// field is where a value of a record stands in a database file.
+// field is the place of a record's value in a database file.
 type field struct {
 	name       string
 	start, end int // of its bytes
 }
 
-// fields finds the values of the records of a table or an index that fits one page. What
-// of a record is not of a value is a field "header".
+// fields finds the values of the records of a table or an index that fits one page. The
+// bytes of a record that belong to no value are a field named "header".
 func fields(t *testing.T, content []byte, path, table string) (all []field) {
 	t.Helper()
 	raw, err := sql.Open("sqlite", path)

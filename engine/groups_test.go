@@ -41,9 +41,9 @@ func ledgerOf(t *testing.T, s *engine.Session) (lines []string) {
 	return lines
 }
 
-// TestGroupsAreOneCharge buys statements and looks at the ledger: one line each,
-// of one price for each aggregate however many groups there are, and none for
-// what was answered before.
+// TestGroupsAreOneCharge buys statements and checks the ledger. Each statement has one
+// line, with one price for each aggregate, for any number of groups. Stored answers are
+// not charged.
 func TestGroupsAreOneCharge(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 20, delta = 1e-6`)
@@ -51,7 +51,7 @@ func TestGroupsAreOneCharge(t *testing.T) {
 	one := must(t, s, `SELECT COUNT(*) FROM t WHERE a = 0 AND v < 5`).Answer.Cost.Rho
 	for _, c := range []struct {
 		text   string
-		prices float64 // what it costs, in prices of one count
+		prices float64 // in prices of one count
 		rows   int
 	}{
 		{`SELECT a, COUNT(*) FROM t GROUP BY a`, 1, 5},
@@ -84,8 +84,8 @@ func TestGroupsAreOneCharge(t *testing.T) {
 	}
 }
 
-// TestStatementsAreRefusedAsAWhole: where one group cannot be answered nothing
-// is charged, and the error says what all of it would cost.
+// TestStatementsAreRefusedAsAWhole checks that a statement with one group that cannot be
+// answered is not charged, and that the error gives the cost of the whole statement.
 func TestStatementsAreRefusedAsAWhole(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 2, delta = 1e-6`)
@@ -105,8 +105,8 @@ func TestStatementsAreRefusedAsAWhole(t *testing.T) {
 	}
 }
 
-// TestSharedAnswers: the queries of a statement are those of plain counts, and
-// give the same answers.
+// TestSharedAnswers checks that the queries of a statement are those of plain counts and
+// get the same answers.
 func TestSharedAnswers(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
@@ -129,16 +129,16 @@ func TestSharedAnswers(t *testing.T) {
 	}
 }
 
-// TestMeansAreCovered draws 20,000 means of direct answers. By the union bound
-// the margins hold in at least 95 % of cases, so that fewer than 93.1 % have a
-// probability of exp(−2·20000·0.019²) = 5.4e-7 at most (Hoeffding).
+// TestMeansAreCovered draws 20,000 means of direct answers. By the union bound the margins
+// hold in at least 95 % of cases. So fewer than 93.1 % have probability at most
+// exp(−2·20000·0.019²) = 5.4e-7 (Hoeffding).
 func TestMeansAreCovered(t *testing.T) {
 	t.Parallel()
 	sum, _ := direct.PlanFor(direct.Request{Accuracy: 1500, Confidence: 0.95, Sensitivity: 100})
 	rows, _ := direct.PlanFor(direct.Request{Accuracy: 14, Confidence: 0.95, Sensitivity: 1})
 	mean := post.Mean{Terms: []post.Term{{Slot: 0, Factor: 1}}, Count: 1}
 	p := post.Program{Columns: []post.Column{{Name: "avg", Value: mean}}, Limit: -1}
-	widths := make(map[float64]float64) // of each law at each confidence, computed once
+	widths := make(map[float64]float64) // by law and confidence
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	src := stream(seed)
@@ -169,8 +169,8 @@ func TestMeansAreCovered(t *testing.T) {
 	}
 }
 
-// TestUnitsInGroups: with units of L rows the noise is that of sensitivity L,
-// whether or not the rows are spread over groups.
+// TestUnitsInGroups checks that units of L rows get noise of sensitivity L, whether or not
+// their rows are spread over groups.
 func TestUnitsInGroups(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 20, delta = 1e-6, unit = who, max_rows = 2`)
@@ -182,8 +182,8 @@ func TestUnitsInGroups(t *testing.T) {
 	}
 }
 
-// TestHugeWeights: a sum whose sensitivity does not fit 64 bits is refused, and
-// not answered with the noise of what is left of it.
+// TestHugeWeights checks that a sum whose sensitivity does not fit 64 bits is refused. It
+// must not be answered with the noise of a truncated sensitivity.
 func TestHugeWeights(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 20, delta = 1e-6, unit = who, max_rows = 1000`)
@@ -193,8 +193,8 @@ func TestHugeWeights(t *testing.T) {
 	}
 }
 
-// TestJoinedPublicTable groups by a public attribute, and refuses the table
-// once it reads private rows.
+// TestJoinedPublicTable groups by a public attribute. The table is refused after it reads
+// private rows.
 func TestJoinedPublicTable(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 20, delta = 1e-6`)
@@ -257,7 +257,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestBuildProgress: reading in one part, noise, storing; nothing of the rows.
+// TestBuildProgress checks the steps of a build: reading in one part, the noise, storing.
+// They say nothing about the rows.
 func TestBuildProgress(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
@@ -273,8 +274,7 @@ func TestBuildProgress(t *testing.T) {
 	}
 }
 
-// TestStatementWithoutQueries: groups are declared, so that listing them asks
-// nothing of the rows.
+// TestStatementWithoutQueries lists groups. Groups are declared, so this asks no query.
 func TestStatementWithoutQueries(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
@@ -303,9 +303,9 @@ func TestCancelledGroups(t *testing.T) {
 	}
 }
 
-// TestVarianceOfRows compares variances, out of answers without noise, with
-// those of the rows: of values on one side of 0 and on both, of expressions, in
-// groups, and next to the mean of the same.
+// TestVarianceOfRows compares variances, computed from answers without noise, with those
+// of the rows: of values on one side of 0 and on both, of expressions, in groups, and
+// beside the mean of the same values.
 func TestVarianceOfRows(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 100, delta = 1e-6`)
@@ -336,8 +336,8 @@ func TestVarianceOfRows(t *testing.T) {
 	}
 }
 
-// TestVarianceIsThreeCharges: the count, the sum and the squares, whatever is
-// made of them, and however many groups there are.
+// TestVarianceIsThreeCharges checks that a variance costs the count, the sum and the
+// squares, whatever is computed from them and for any number of groups.
 func TestVarianceIsThreeCharges(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 20, delta = 1e-6`)
@@ -355,15 +355,14 @@ func TestVarianceIsThreeCharges(t *testing.T) {
 	}
 }
 
-// TestVariancesAreCovered draws 20,000 standard deviations of direct answers.
-// By the union bound the margins hold in at least 95 % of cases, so that fewer
-// than 93.1 % have a probability of exp(−2·20000·0.019²) = 5.4e-7 at most
-// (Hoeffding).
+// TestVariancesAreCovered draws 20,000 standard deviations of direct answers. By the union
+// bound the margins hold in at least 95 % of cases. So fewer than 93.1 % have probability
+// at most exp(−2·20000·0.019²) = 5.4e-7 (Hoeffding).
 func TestVariancesAreCovered(t *testing.T) {
 	t.Parallel()
 	const c = 50
 	laws := make([]direct.Plan, 3)
-	for i, w := range []int64{1, 100, c * c} { // weights, and rows to within 14 at 95 % each
+	for i, w := range []int64{1, 100, c * c} { // weights; rows are within 14 at 95 % each
 		laws[i], _ = direct.PlanFor(direct.Request{Accuracy: float64(14 * w), Confidence: 0.95, Sensitivity: w})
 	}
 	truths := [3]int64{1000, 15_000, 0} // values 10 and 20, half of them each
@@ -371,7 +370,7 @@ func TestVariancesAreCovered(t *testing.T) {
 	deviation := post.Variance{Mean: post.Mean{Terms: []post.Term{{Slot: 1, Factor: 1}, {Slot: 0, Factor: -c}}, Count: 0},
 		Squares: []post.Term{{Slot: 2, Factor: 1}}, Root: true}
 	p := post.Program{Columns: []post.Column{{Name: "stddev", Value: deviation}}, Limit: -1}
-	widths := make(map[[2]float64]float64) // of each law at each confidence, computed once
+	widths := make(map[[2]float64]float64) // by law and confidence
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	src := stream(seed)

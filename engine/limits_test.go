@@ -26,7 +26,7 @@ type rhoLine struct {
 	rho    accounting.Rho
 }
 
-// interactiveLines returns the interactive account's lines of an action.
+// interactiveLines returns the lines of an action in the interactive account.
 func interactiveLines(t *testing.T, s *engine.Session, prefix string) (lines []rhoLine) {
 	t.Helper()
 	err := s.DB().Store().Read(t.Context(), func(tx *catalog.Tx) error {
@@ -53,8 +53,8 @@ func maxCharge(t *testing.T, text string) accounting.Rho {
 	return rho
 }
 
-// One COUNT of an analyst takes most of the account. With max_charge it takes
-// nothing, whoever asks, and the hint names an accuracy that can be had.
+// One COUNT of an analyst takes most of the account. With max_charge it takes nothing, for
+// any user, and the hint names an accuracy that is affordable.
 func TestMaxChargeKeepsAnAccountFromBeingDrained(t *testing.T) {
 	t.Parallel()
 	const ask = `SELECT COUNT(*) FROM admissions WHERE age < 50`
@@ -96,15 +96,15 @@ func TestMaxChargeKeepsAnAccountFromBeingDrained(t *testing.T) {
 	}
 	must(t, analyst, fmt.Sprintf(`SET accuracy = %g`, accuracy))
 	must(t, analyst, ask)
-	if lines := interactiveLines(t, s, "direct answer"); len(lines) != 2 || lines[1].rho > maxCharge(t, "0.001") { // the first is the other table's
+	if lines := interactiveLines(t, s, "direct answer"); len(lines) != 2 || lines[1].rho > maxCharge(t, "0.001") { // the first is for the other table
 		t.Errorf("the ledger has %v", lines)
 	}
 	must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = none)`)
 	must(t, s, ask)
 }
 
-// What counts is all that a statement takes: of several aggregates and of groups
-// together, and no line of the ledger is above the limit.
+// The limit is on everything that a statement takes: all aggregates and groups together.
+// No line of the ledger is above it.
 func TestMaxChargeCountsTheWholeStatement(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -126,7 +126,7 @@ func TestMaxChargeCountsTheWholeStatement(t *testing.T) {
 	one := price(`SELECT COUNT(*) FROM admissions WHERE age = 1`)
 	for i, c := range []struct {
 		text  string
-		least accounting.Rho // in the price of one count
+		least accounting.Rho // in prices of one count
 	}{
 		{`SELECT COUNT(*) FROM admissions WHERE zip = 'z%d'`, 1},
 		{`SELECT sex, COUNT(*) FROM admissions WHERE zip = 'z%d' GROUP BY sex`, 1},
@@ -160,7 +160,7 @@ func TestMaxChargeCountsTheWholeStatement(t *testing.T) {
 	}
 }
 
-// With buy = off the analyst role gets what costs nothing, and a curator buys.
+// With buy = off the analyst role gets only free answers, and a curator can buy.
 func TestAnalystsMayNotBuy(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -192,7 +192,7 @@ func TestAnalystsMayNotBuy(t *testing.T) {
 	must(t, analyst, other)
 }
 
-// Statements that race are limited one by one, and the cap holds for all.
+// Each of several racing statements is limited on its own, and the cap holds for all.
 func TestMaxChargeInARace(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -228,8 +228,8 @@ func TestMaxChargeInARace(t *testing.T) {
 	}
 }
 
-// Declarations are a curator's, say what they take, and are not limited; nor is
-// the number of rows that they buy.
+// Declarations belong to the curator, state their cost, and are not limited. Nor is the
+// number of rows that they buy.
 func TestLimitsLeaveDeclarationsAlone(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -245,8 +245,7 @@ func TestLimitsLeaveDeclarationsAlone(t *testing.T) {
 	must(t, s, `DROP MECHANISM live`)
 }
 
-// What may be bought is nothing to a file that has no rows: a release is exported
-// without it.
+// A file without rows has no limits: a release is exported without them.
 func TestExportHasNoLimits(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -265,8 +264,8 @@ func TestExportHasNoLimits(t *testing.T) {
 	refused(t, exported, sqlerr.Invalid, `ALTER PRIVATE TABLE admissions SET (buy = off)`)
 }
 
-// Limits belong to the account: another declaration over the same rows is held to
-// them, and cannot change them in passing.
+// Limits belong to the account. Another declaration over the same rows has the same
+// limits, and cannot change them.
 func TestLimitsBelongToTheRows(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -356,7 +355,7 @@ func TestRehearsalKnowsTheLimits(t *testing.T) {
 	}
 }
 
-// Refusals of limits say the same whatever the rows are.
+// Refusals because of limits do not depend on the rows.
 func TestLimitsAreBlindToRows(t *testing.T) {
 	t.Parallel()
 	var first [][]any
@@ -389,8 +388,8 @@ func TestLimitsAreBlindToRows(t *testing.T) {
 	}
 }
 
-// runsOf makes a mechanism whose start is far off from the rows, which all have
-// one diagnosis, and returns what one run takes.
+// runsOf makes a mechanism whose start is far from the rows, which all have one diagnosis.
+// It returns the cost of one run.
 func runsOf(t *testing.T, s *engine.Session) accounting.Rho {
 	t.Helper()
 	fill(t, s, `UPDATE raw_admissions SET diagnosis = 'E10'`)
@@ -402,8 +401,8 @@ func runsOf(t *testing.T, s *engine.Session) accounting.Rho {
 	return v.Mechanism("live").RunRho
 }
 
-// To begin a run of a mechanism counts as buying, although its ρ was reserved; to
-// ask while one is open does not, and what was answered serves again.
+// Beginning a run of a mechanism counts as buying, although its ρ was reserved. Asking
+// while a run is open does not, and a stored answer stays free.
 func TestRunsCountAsBuying(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -415,7 +414,7 @@ func TestRunsCountAsBuying(t *testing.T) {
 	const where = `SELECT COUNT(*) FROM admissions WHERE `
 	runs := func(want int) {
 		t.Helper()
-		for _, who := range []*engine.Session{s, analyst} { // so that the other process finds what this one stored
+		for _, who := range []*engine.Session{s, analyst} { // after this the other process finds what this one stored
 			if err := who.DB().Answers().Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -441,21 +440,21 @@ func TestRunsCountAsBuying(t *testing.T) {
 	runs(2)
 	must(t, analyst, where+`sex = 'M'`) // agrees too
 	runs(2)
-	// This ends the run at its first group, and has to stop there.
+	// This ends the run at its first group, and must stop there.
 	const grouped = `SELECT diagnosis, COUNT(*) FROM admissions GROUP BY diagnosis`
 	e = refused(t, analyst, sqlerr.Forbidden, grouped)
 	if !strings.Contains(e.Message, "the next run of live has to be paid for") {
 		t.Errorf("%v", e)
 	}
 	runs(2)
-	must(t, analyst, where+`diagnosis = 'E10'`) // it was answered
+	must(t, analyst, where+`diagnosis = 'E10'`) // it has a stored answer
 	must(t, s, grouped)
 	runs(3)
 	must(t, analyst, grouped)
 	runs(3)
 }
 
-// A statement's runs and what it buys directly are added up.
+// The limit is on the sum of a statement's runs and direct purchases.
 func TestMaxChargeCountsRuns(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -463,7 +462,7 @@ func TestMaxChargeCountsRuns(t *testing.T) {
 	run := runsOf(t, s)
 	must(t, s, fmt.Sprintf(`ALTER PRIVATE TABLE admissions SET (max_charge = %v)`, run-1))
 	refused(t, s, sqlerr.Budget, `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND diagnosis = 'E10'`)
-	for _, c := range []struct{ most, want int }{{1, 1}, {2, 3}, {1, 4}} { // of all cells some fire: the statement ends where its runs do
+	for _, c := range []struct{ most, want int }{{1, 1}, {2, 3}, {1, 4}} { // some of the cells fire, and the statement ends when its runs are used up
 		must(t, s, fmt.Sprintf(`ALTER PRIVATE TABLE admissions SET (max_charge = %v)`, run*accounting.Rho(c.most)))
 		_, err := s.Exec(t.Context(), `SELECT sex, diagnosis, COUNT(*) FROM admissions GROUP BY sex, diagnosis`, nil)
 		if got := len(interactiveLines(t, s, "run ")); got != c.want || err != nil && sqlerr.CodeOf(err) != sqlerr.Budget {

@@ -39,10 +39,10 @@ func mechanism(t testing.TB, s *engine.Session, name string) catalog.Mechanism {
 	return *v.Mechanism(name)
 }
 
-// TestMechanismOnAdult asks one mechanism 2,000 queries. At most max_updates
-// runs are paid for, queries that do not fire leave the ledger as it was, and
-// every answer lies within the bound T + x that holds for all of them at once
-// with probability 1 − 1e-7, the test's false-failure rate.
+// TestMechanismOnAdult asks one mechanism 2,000 queries. At most max_updates runs are paid
+// for. Queries that do not fire leave the ledger unchanged. Every answer is within the
+// bound T + x, which holds for all of them at once except with probability 1e-7, the
+// test's false-failure rate.
 func TestMechanismOnAdult(t *testing.T) {
 	t.Parallel()
 	if !*long {
@@ -85,7 +85,7 @@ func TestMechanismOnAdult(t *testing.T) {
 	if m.RunsStarted > m.Updates || int64(fired) > m.RunsStarted || fired == 0 {
 		t.Errorf("%d runs of %d were paid for and %d fired", m.RunsStarted, m.Updates, fired)
 	}
-	if got, want := lines(t, s), 3+int(m.RunsStarted); got != want { // declaration, N̂, reserve, and a line a run
+	if got, want := lines(t, s), 3+int(m.RunsStarted); got != want { // declaration, N̂, reserve, and one line for each run
 		t.Errorf("the ledger has %d lines, want %d: unfired queries cost nothing", got, want)
 	}
 	if unverified > 0 && m.RunsStarted < m.Updates {
@@ -107,11 +107,10 @@ func history(t testing.TB, s *engine.Session, name string) (rows []catalog.Histo
 	return rows
 }
 
-// asking makes a clinic with a mechanism of four runs. At queries = 100 and
-// beta = 0.5 its threshold is about 110 counts and its noise has scale 16:
-// heavy, which the uniform hypothesis puts at 200 of its 800 rows, fires with
-// probability above 1 − 1e-12. At queries = 1e9 and beta = 1e-3 light fires
-// with probability below 1e-11.
+// asking makes a clinic with a mechanism of four runs. At queries = 100 and beta = 0.5 its
+// threshold is about 110 counts and its noise has scale 16. The uniform hypothesis gives
+// heavy 200 of its 800 rows, so heavy fires with probability above 1 − 1e-12. At queries =
+// 1e9 and beta = 1e-3 light fires with probability below 1e-11.
 func asking(t *testing.T, with string) (*engine.Session, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clinic.db")
@@ -129,8 +128,8 @@ const (
 	light = `SELECT COUNT(*) FROM admissions WHERE age = 3 AND zip = '99999'`   // none
 )
 
-// TestRunsGoOnAfterRestart closes a database in good order and opens it again:
-// the open run goes on, stored answers stay, and nothing is charged.
+// TestRunsGoOnAfterRestart closes a database and opens it again. The open run goes on,
+// stored answers stay, and nothing is charged.
 func TestRunsGoOnAfterRestart(t *testing.T) {
 	s, path := asking(t, eager)
 	first := count(t, s, light)
@@ -142,7 +141,7 @@ func TestRunsGoOnAfterRestart(t *testing.T) {
 	if a, b := count(t, again, light), count(t, again, heavy); a != first || b != fired {
 		t.Errorf("after a restart %d and %d became %d and %d", first, fired, a, b)
 	}
-	count(t, again, `SELECT COUNT(*) FROM admissions WHERE age = 4 AND zip = '99999'`) // begins or goes on with a run
+	count(t, again, `SELECT COUNT(*) FROM admissions WHERE age = 4 AND zip = '99999'`) // begins a run or continues one
 	after := mechanism(t, again, "live")
 	if record.Run != nil && (after.RunsStarted != record.RunsStarted || ledger(t, again) != before) {
 		t.Errorf("the open run %d did not go on: now %d were started", record.RunsStarted, after.RunsStarted)
@@ -152,8 +151,8 @@ func TestRunsGoOnAfterRestart(t *testing.T) {
 	}
 }
 
-// TestCrashEndsTheRun leaves a mechanism leased, as a killed process would: the
-// next process ends its run, erases τ, keeps the charge, and starts another.
+// TestCrashEndsTheRun leaves a mechanism leased, as a killed process would. The next
+// process ends its run, erases τ, keeps the charge, and starts another run.
 func TestCrashEndsTheRun(t *testing.T) {
 	s, path := asking(t, calm)
 	count(t, s, light)
@@ -177,7 +176,7 @@ func TestCrashEndsTheRun(t *testing.T) {
 	}
 }
 
-// crash leaves a database as a process that is killed between two statements: the
+// crash leaves a database as a process does that is killed between two statements. The
 // system takes its lease back, and nothing more is stored.
 func crash(t *testing.T, s *engine.Session) {
 	t.Helper()
@@ -191,10 +190,10 @@ func crash(t *testing.T, s *engine.Session) {
 	<-s.DB().Answers().Live.Turn
 }
 
-// TestCrashesForgetNoComparison asks a mechanism of k = 200 queries new ones, and
-// crashes after every 7 of them. However it is counted, no more than k are ever
-// compared, and a crash costs no more than k/100 = 2 that were not made. Now and
-// then a database is closed in good order, which costs none. Nothing of it depends on what is drawn.
+// TestCrashesForgetNoComparison asks a mechanism of k = 200 new queries, and crashes after
+// every 7 of them. At most k comparisons are ever made, and a crash costs at most k/100 =
+// 2 that were not made. Sometimes it closes the database instead, which costs none. The
+// outcome does not depend on the draws.
 func TestCrashesForgetNoComparison(t *testing.T) {
 	const k, block = 200, 2
 	s, path := asking(t, calm)
@@ -232,8 +231,8 @@ func TestCrashesForgetNoComparison(t *testing.T) {
 	t.Logf("%d comparisons were made, and crashes may have cost %d", made, lost)
 }
 
-// TestUnstoredFiringEndsTheRun makes the commit of a firing fail: no answer is
-// given, and the run is never used again, neither here nor elsewhere.
+// TestUnstoredFiringEndsTheRun makes the commit of a firing fail. No answer is given, and
+// no process uses the run again.
 func TestUnstoredFiringEndsTheRun(t *testing.T) {
 	s, _ := asking(t, eager)
 	fill(t, s, `CREATE TRIGGER full BEFORE INSERT ON dpsql_history BEGIN SELECT RAISE(ABORT, 'disk full'); END`)
@@ -249,7 +248,7 @@ func TestUnstoredFiringEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestTwoDatabasesShareAMechanism lets two handles on one file take turns.
+// TestTwoDatabasesShareAMechanism makes two handles on one file take turns.
 func TestTwoDatabasesShareAMechanism(t *testing.T) {
 	t.Parallel()
 	s, path := asking(t, eager)
@@ -267,7 +266,8 @@ func TestTwoDatabasesShareAMechanism(t *testing.T) {
 	}
 }
 
-// TestSpentMechanism answers on, unverified, or refuses, as SET unverified says.
+// TestSpentMechanism checks that a spent mechanism answers unverified or refuses, as SET
+// unverified says.
 func TestSpentMechanism(t *testing.T) {
 	s := clinic(t)
 	must(t, s, `CREATE MECHANISM live ON admissions (age, zip) USING SMW

@@ -22,9 +22,8 @@ import (
 // The weights of towns, in steps of 0.05, and costs of both signs.
 const riskRows = `INSERT INTO risks VALUES ('Ash', 0.1, 1.5), ('Elm', 0.35, -0.5), ('Oak', 1, 4), ('Yew', 0.8, -1)`
 
-// weighted makes a table of 9,000 rows in four towns with a public table of
-// weights, in a file that is then copied, with one more row of a town where
-// that is not "".
+// weighted makes a table of 9,000 rows in four towns, and a public table of weights. It
+// copies the file, and adds one row of the town to the copy unless the town is "".
 func weighted(t testing.TB, more string) *engine.Session {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "weighted.db"), engine.Options{}).NewSession()
@@ -40,11 +39,11 @@ func weighted(t testing.TB, more string) *engine.Session {
 
 const sumOfWeights = `SELECT SUM(weight) FROM visits JOIN risks ON town = name`
 
-// TestChargeCoversAnyRow buys a sum of weights on two databases that differ in
-// one row, with the same random bits: the answers then differ by what the row
-// changes the sum by. Δ of it with the Gaussian noise that was drawn is
-// Δ²/(2σ²)-zCDP, and the ledger must have that for every row there can be; and
-// for the one that weighs most, not more. Nothing in it is random.
+// TestChargeCoversAnyRow buys a sum of weights on two databases that differ in one row,
+// with the same random bits. The answers then differ by the change that the row makes to
+// the sum. A sum that changes by Δ, with the Gaussian noise that was drawn, is
+// Δ²/(2σ²)-zCDP. The ledger must have at least that for every possible row, and no more
+// than that for the row with the largest weight. Nothing is random.
 func TestChargeCoversAnyRow(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ statement, step string }{{sumOfWeights, "1/20"}, {`SELECT SUM(cost) FROM visits JOIN risks ON town = name`, "1/2"},
@@ -74,7 +73,8 @@ func TestChargeCoversAnyRow(t *testing.T) {
 		for _, town := range []string{"Ash", "Elm", "Oak", "Yew", "Fir"} {
 			value, _, _ := answer(town)
 			change := math.Abs(value-base) / step
-			// A row changes one of the parts of a sum, whichever: the dearest counts.
+			// A row changes one of the parts of a sum. The charge must cover
+			// the most expensive.
 			least := math.Inf(1)
 			for _, v := range variances {
 				f, _ := v.Float64()
@@ -92,9 +92,9 @@ func TestChargeCoversAnyRow(t *testing.T) {
 	}
 }
 
-// TestChangedWeights changes a public table after its declaration: what its REAL
-// columns are declared to hold is looked at whenever it is joined, and the charge
-// follows the weights that are there then. Nothing in it is random but the noise.
+// TestChangedWeights changes a public table after its declaration. Every join checks the
+// declared values of its REAL columns, and the charge follows the present weights. Only
+// the noise is random.
 func TestChangedWeights(t *testing.T) {
 	t.Parallel()
 	s := weighted(t, "")
@@ -136,12 +136,12 @@ func answersOf(t *testing.T, s *engine.Session) (laws string) {
 	return laws
 }
 
-// draws is how many noisy answers the tests of margins look at, at a confidence
-// of 0.9.
+// draws is the number of noisy answers that the tests of margins use, at a confidence of
+// 0.9.
 const draws = 20_000
 
-// mostMisses is how often the truth may be outside of a margin that holds it with
-// a probability of 0.9: more are only with one of 5·10⁻⁷, by the exact binomial law.
+// mostMisses is how often the truth may be outside a margin that holds with probability
+// 0.9. More misses have probability 5·10⁻⁷, by the exact binomial law.
 func mostMisses() int {
 	n := draws / 10
 	for (distuv.Binomial{N: draws, P: 0.1}).CDF(float64(n)) < 1-5e-7 {
@@ -150,8 +150,9 @@ func mostMisses() int {
 	return n
 }
 
-// fewestMisses is how often it must be for the margin not to be idle: fewer are
-// only with that probability where 0.07 of them are, as rounding can make it.
+// fewestMisses is how often the truth must be outside, or the margin is too wide. Fewer
+// misses have that probability if the margin misses with probability 0.07, as rounding can
+// make it.
 func fewestMisses() int {
 	n := 0
 	for (distuv.Binomial{N: draws, P: 0.07}).CDF(float64(n)) < 5e-7 {
@@ -160,7 +161,7 @@ func fewestMisses() int {
 	return n
 }
 
-// plannedAt returns a statement with its plan, at a confidence of 0.9.
+// plannedAt returns a planned statement at a confidence of 0.9.
 func plannedAt(t *testing.T, s *engine.Session, text string) *answer.Statement {
 	t.Helper()
 	must(t, s, `SET confidence = 0.9`)
@@ -185,7 +186,7 @@ func TestDirectMarginsOfWeights(t *testing.T) {
 	for _, c := range []struct {
 		column string
 		truth  float64
-		one    bool // the margin is that of one answer, and not of two together
+		one    bool // the margin is of one answer, and not of two together
 	}{{"weight", 0.1*2250 + 0.35*4500 + 0.8*2250, true}, {"cost", 1.5*2250 - 0.5*4500 - 2250, false}} {
 		s := weighted(t, "")
 		must(t, s, `SET accuracy = 20`)
@@ -240,10 +241,10 @@ func drawn(t *testing.T, st *answer.Statement, p answer.Purchase, ask int, count
 	return st.Database.Estimate(a, margin)
 }
 
-// TestReleaseMarginsOfWeights asks releases for sums of weights in 20,000 groups,
-// of which each has noise of its own. The false-failure rate of each case is
-// below 10⁻⁶, see mostMisses and fewestMisses; those of a sketch are not
-// independent, but share a bucket once in thousands of times.
+// TestReleaseMarginsOfWeights asks releases for sums of weights in 20,000 groups, each
+// with its own noise. The false-failure rate of each case is below 10⁻⁶, see mostMisses
+// and fewestMisses. The groups of a sketch are not independent, but two share a bucket
+// only once in thousands of times.
 func TestReleaseMarginsOfWeights(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "weighted.db"), engine.Options{}).NewSession()
@@ -295,10 +296,10 @@ func TestReleaseMarginsOfWeights(t *testing.T) {
 	}
 }
 
-// TestMechanismOfWeights asks a mechanism of weights up to 20 for sums of weights
-// and for counts, with real noise: every answer is within its margin, at a
-// confidence at which that fails once in 10⁹ answers; and a count is as exact as
-// from a mechanism of counts, up to rounding.
+// TestMechanismOfWeights asks a mechanism of weights up to 20 for sums of weights and for
+// counts, with real noise. Every answer must be within its margin, at a confidence that
+// fails once in 10⁹ answers. A count must be as exact as from a mechanism of counts, up to
+// rounding.
 func TestMechanismOfWeights(t *testing.T) {
 	t.Parallel()
 	s := weighted(t, "")
@@ -352,14 +353,14 @@ func TestMechanismOfWeights(t *testing.T) {
 		fired += int(m.RunsStarted)
 	}
 	t.Logf("%d runs, margins %v", fired, margins)
-	if fired < 4 { // both starts are off by 1,800 rows, of which no run fails to notice once in 10⁹
+	if fired < 4 { // both starts are off by 1,800 rows; a run misses that with probability below 10⁻⁹
 		t.Errorf("only %d runs were started: nothing fired", fired)
 	}
 }
 
 // TestLongList asks for 40,000 keys, more than fit into a statement, and for as many
-// weights, by a join: of a column without a domain, and of one whose domain is
-// the list. The noise is quiet, so the answers are SQLite's.
+// weights by a join. One column has no domain, and the domain of the other is the list.
+// The noise is quiet, so the answers must be SQLite's.
 func TestLongList(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "long.db"), engine.Options{}).NewSession()
