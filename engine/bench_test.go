@@ -41,8 +41,8 @@ func million(b *testing.B, transform string) *engine.Session {
 	return s
 }
 
-// BenchmarkReleaseQuery answers a query of m = 1,000 elements, from columns
-// that are not fixed, SQL text to row.
+// BenchmarkReleaseQuery answers a query of m = 1,000 elements, which come from columns
+// that are not fixed, from SQL text to row.
 func BenchmarkReleaseQuery(b *testing.B) {
 	for _, transform := range []string{"identity", "sparse"} {
 		b.Run(transform, func(b *testing.B) {
@@ -104,7 +104,7 @@ func BenchmarkStages(b *testing.B) {
 	})
 }
 
-// BenchmarkUnfired asks a mechanism fresh queries that it agrees with.
+// BenchmarkUnfired asks a mechanism new queries that do not fire.
 func BenchmarkUnfired(b *testing.B) {
 	s := million(b, "sparse")
 	if err := s.Set("mechanism", "m"); err != nil {
@@ -138,13 +138,13 @@ func crowded(b *testing.B, statements ...string) *engine.Session {
 	return s
 }
 
-// thousand is the i-th of 800,000 queries of m = 1,000.
+// thousand returns the i-th of 800,000 queries of m = 1,000.
 func thousand(table string, i int) string {
 	lo := i / 4096 % 200
 	return fmt.Sprintf(`SELECT COUNT(*) FROM %s WHERE a = %d AND b = %d AND c BETWEEN %d AND %d`, table, i%64, i/64%64, lo, lo+999)
 }
 
-// ask times queries of m = 1,000, SQL text to row.
+// ask times queries of m = 1,000, from SQL text to row.
 func ask(b *testing.B, s *engine.Session, text func(i int) string) {
 	b.ReportAllocs()
 	i := 0
@@ -194,9 +194,9 @@ func plainSQL(b *testing.B, s *engine.Session, text func(i int) string) {
 	b.ReportMetric(float64(total)/float64(i), "rows/op")
 }
 
-// BenchmarkAnswer compares answers of releases of 2^23 buckets with plain SQL,
-// which has a covering index: of one condition, which leaves 1,000 elements by
-// the columns that it does not fix, and of three.
+// BenchmarkAnswer compares answers of releases of 2^23 buckets with plain SQL, which has a
+// covering index. The queries have one condition, which leaves 1,000 elements by the
+// columns that it does not fix, or three.
 func BenchmarkAnswer(b *testing.B) {
 	b.Run("1 condition", func(b *testing.B) {
 		s := spread(b)
@@ -235,8 +235,8 @@ func queriesOf(table string) func(int) string {
 	return func(i int) string { return thousand(table, i) }
 }
 
-// spread makes a table of a million rows, of which a = x holds for about 200, as
-// does k = 'kx', and releases over a or k and the columns b, c and d of ten values.
+// spread makes a table of a million rows. a = x holds for about 200 of them, as does k =
+// 'kx'. It builds releases over a or k and the columns b, c and d of ten values.
 func spread(b *testing.B) *engine.Session {
 	b.Helper()
 	s := open(b, filepath.Join(b.TempDir(), "spread.db"), engine.Options{}).NewSession()
@@ -256,8 +256,8 @@ func spread(b *testing.B) *engine.Session {
 	return s
 }
 
-// BenchmarkMechanism times comparisons that do not fire, by push-down and with
-// the cells in memory.
+// BenchmarkMechanism times comparisons that do not fire, by push-down and with the cells
+// in memory.
 func BenchmarkMechanism(b *testing.B) {
 	s := crowded(b, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 1, max_updates = 10, max_support = 491520)`, `SET mechanism = m`)
 	b.Run("plain", func(b *testing.B) { plainSQL(b, s, queriesOf("raw")) })
@@ -276,11 +276,10 @@ func BenchmarkMechanism(b *testing.B) {
 	})
 }
 
-// BenchmarkFiring times comparisons that all fire: half of the pairs (a, b)
-// have all rows. Each makes three durable commits, the run's charge, its τ and
-// the answer, and the first writes a line of the ledger, whose mark is written
-// and synced too. Beside it are timed, on files of their own: three commits of
-// one row, and the same with that mark.
+// BenchmarkFiring times comparisons that all fire: half of the pairs (a, b) have all rows.
+// Each makes three durable commits: the run's charge, its τ and the answer. The first
+// writes a line of the ledger, whose mark is written and synced too. For comparison it
+// times, on separate files, three commits of one row, without and with that mark.
 func BenchmarkFiring(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "halves.db"), engine.Options{}).NewSession()
 	fill(b, s, `CREATE TABLE raw (a INTEGER, b INTEGER, c INTEGER)`,
@@ -312,9 +311,8 @@ func BenchmarkFiring(b *testing.B) {
 	})
 }
 
-// commits times three durable transactions of one row each, the least that a
-// firing could do; with a mark, 64 bytes of another file are written and synced
-// after the first.
+// commits times three durable transactions of one row each, the least that a firing could
+// do. With a mark it also writes and syncs 64 bytes of another file after the first.
 func commits(b *testing.B, marked bool) {
 	path := filepath.Join(b.TempDir(), "commits.db")
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
@@ -349,8 +347,8 @@ func commits(b *testing.B, marked bool) {
 	}
 }
 
-// BenchmarkBuild builds a release over five columns of a million rows, beside
-// reading the same columns through database/sql.
+// BenchmarkBuild builds a release over five columns of a million rows, and for comparison
+// reads the same columns through database/sql.
 func BenchmarkBuild(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "five.db"), engine.Options{}).NewSession()
 	fill(b, s, `CREATE TABLE raw (sex INTEGER, age INTEGER, educ INTEGER, diagnosis TEXT, zip TEXT)`,
@@ -396,8 +394,8 @@ func streamRows(b *testing.B, db *sql.DB) {
 	}
 }
 
-// BenchmarkOpen times opening a database, and then the first query on a release
-// of 2^23 buckets.
+// BenchmarkOpen times opening a database, and then the first query on a release of 2^23
+// buckets.
 func BenchmarkOpen(b *testing.B) {
 	s := crowded(b, `CREATE RELEASE sketch ON t USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 8388608)`)
 	path := s.DB().Store().Path()
@@ -424,7 +422,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.Run("and first query", func(b *testing.B) { first(b, true) })
 }
 
-// BenchmarkGroups answers statements of many groups, SQL text to rows.
+// BenchmarkGroups answers statements of many groups, from SQL text to rows.
 func BenchmarkGroups(b *testing.B) {
 	for _, transform := range []string{"identity", "sparse"} {
 		s := million(b, transform)

@@ -21,9 +21,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// TestPriorIsChargedAndKept buys a prior: three tenths of the mechanism's ρ, as
-// the table has few rows, with a ledger line of its own before the mechanism's. The mechanism starts from it in
-// every process, and DROP does not give it back.
+// TestPriorIsChargedAndKept buys a prior for three tenths of the mechanism's ρ, since the
+// table has few rows. The prior has its own line in the ledger, before the mechanism's.
+// The mechanism starts from it in every process, and DROP does not give it back.
 func TestPriorIsChargedAndKept(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/clinic.db"
@@ -44,9 +44,9 @@ func TestPriorIsChargedAndKept(t *testing.T) {
 	if share := float64(bought) / float64(bought+m.Rho); math.Abs(share-0.3) > 1e-9 {
 		t.Errorf("the prior cost a share of %v", share)
 	}
-	// In the clinic the women are those of odd age: a uniform start says 330 of
-	// each sex here. The noise of the 120 counts that the odds stand for has
-	// deviation 90, and the test does not fire at a threshold above 700.
+	// In the clinic the women have odd ages. A uniform start gives 330 for each sex
+	// here. The noise of the 120 counts behind the odds has deviation 90, and the test
+	// does not fire at a threshold above 700.
 	women, men := count(t, s, older("F", 1)), count(t, s, older("M", 1))
 	t.Logf("of 1200 women and no men of those ages there are %d and %d", women, men)
 	if women < men+100 {
@@ -68,7 +68,7 @@ func TestPriorIsChargedAndKept(t *testing.T) {
 	}
 }
 
-// older asks for a sex at 30 ages with the given remainder by 2.
+// older returns a query for a sex at the 30 ages with the given remainder modulo 2.
 func older(sex string, remainder int) string {
 	var ages []string
 	for i := range 30 {
@@ -77,7 +77,7 @@ func older(sex string, remainder int) string {
 	return `SELECT COUNT(*) FROM admissions WHERE sex = '` + sex + `' AND age IN (` + strings.Join(ages, ", ") + `)`
 }
 
-// TestPriorChosenByPublicNumbers shows what starts from a prior unasked.
+// TestPriorChosenByPublicNumbers checks which mechanisms start from a prior by default.
 func TestPriorChosenByPublicNumbers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ columns, with, want string }{
@@ -105,9 +105,8 @@ func TestPriorChosenByPublicNumbers(t *testing.T) {
 	}
 }
 
-// TestPriorIsChargedBeforeItIsDrawn lets the random source fail, and the budget:
-// the first loses the prior's charge and creates nothing, the second costs
-// nothing.
+// TestPriorIsChargedBeforeItIsDrawn makes the random source fail, and then the budget. The
+// first failure loses the prior's charge and creates nothing. The second costs nothing.
 func TestPriorIsChargedBeforeItIsDrawn(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -129,11 +128,10 @@ func TestPriorIsChargedBeforeItIsDrawn(t *testing.T) {
 	refused(t, s, sqlerr.Unknown, `DROP MECHANISM live`)
 }
 
-// TestReleaseFromPrior builds a release by SMW that starts from a prior, inside
-// its one charge. A uniform start says 1,333 women of 2,000. The prior says 1,970
-// with a deviation of 44, measured over 40 releases: 1,500 and 2,500 are ten
-// deviations away, 1e-23 by the normal law. The noise is the product's, so there is
-// no seed, and the answer is logged.
+// TestReleaseFromPrior builds a release by SMW from a prior, inside its one charge. A
+// uniform start gives 1,333 women of 2,000. The prior gives 1,970 with a deviation of 44,
+// measured over 40 releases, so 1,500 and 2,500 are ten deviations away, 1e-23 by the
+// normal law. The noise is the product's, so there is no seed, and the answer is logged.
 func TestReleaseFromPrior(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -149,8 +147,8 @@ func TestReleaseFromPrior(t *testing.T) {
 	}
 }
 
-// TestRemeasuredAnswer has the margin of its own fresh noise, at once and when
-// it is served again.
+// TestRemeasuredAnswer checks that an answer has the margin of its own fresh noise, at
+// once and when it is used again.
 func TestRemeasuredAnswer(t *testing.T) {
 	s, _ := asking(t, eager+`, remeasure = on`)
 	r := must(t, s, heavy)
@@ -193,9 +191,9 @@ func TestRemeasuredAnswer(t *testing.T) {
 	}
 }
 
-// TestUsedUpMechanismIsPlannedAgain lets many ask a mechanism of three
-// comparisons at once: those that come too late are answered without a margin,
-// not refused.
+// TestUsedUpMechanismIsPlannedAgain asks a mechanism of three comparisons from many
+// sessions at once. Those that come too late get an answer without a margin and are not
+// refused.
 func TestUsedUpMechanismIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -223,9 +221,9 @@ func TestUsedUpMechanismIsPlannedAgain(t *testing.T) {
 	}
 }
 
-// TestPriorDrawsWhatItCharges compares the stored prior with one learned from the
-// true counts, the noise that the ledger's line pays for, K·L²/(2ρ), and the same
-// random bits.
+// TestPriorDrawsWhatItCharges compares the stored prior with one that is learned from the
+// true counts, the noise that the ledger's line pays for, K·L²/(2ρ), and the same random
+// bits.
 func TestPriorDrawsWhatItCharges(t *testing.T) {
 	s := clinic(t)
 	script(t, s.DB(), 31, 32) // for N̂ and the prior

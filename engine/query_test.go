@@ -20,8 +20,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// TestEqualQueriesShareAnAnswer buys one answer and asks it again in other
-// words: the number stays and nothing is charged.
+// TestEqualQueriesShareAnAnswer buys one answer and asks for it again in other words. The
+// number stays the same and nothing is charged.
 func TestEqualQueriesShareAnAnswer(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -48,14 +48,14 @@ func TestEqualQueriesShareAnAnswer(t *testing.T) {
 	}
 }
 
-// TestDirectAnswers checks the price, the charge and the margin of a direct
-// answer, and that an accuracy looser than a stored margin costs nothing.
+// TestDirectAnswers checks the price, the charge and the margin of a direct answer. An
+// accuracy looser than a stored margin costs nothing.
 func TestDirectAnswers(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 50`)
 	r := must(t, s, `SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions`)
-	// σ = 25.8 and 4,000 rows: off by 250 with a probability below 1e-20.
+	// σ = 25.8 and there are 4,000 rows: off by 250 with a probability below 1e-20.
 	if n := r.Rows[0][0].(int64); n < 3750 || n > 4250 {
 		t.Errorf("counted %d of 4000 rows", n)
 	}
@@ -105,8 +105,8 @@ func TestMechanismSettings(t *testing.T) {
 	refused(t, s, sqlerr.Uncovered, text)
 }
 
-// TestSupportDecidesCoverage refuses queries by their size before anything is
-// enumerated: the second has 3·121·3 = 1,089 elements for each pinned zip.
+// TestSupportDecidesCoverage checks that queries are refused by their size, before
+// anything is enumerated. The second has 3·121·3 = 1,089 elements for each fixed zip.
 func TestSupportDecidesCoverage(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -134,7 +134,7 @@ func TestEmptyAndOutsideQueries(t *testing.T) {
 	}
 }
 
-// TestClamp sends negative estimates to 0 under SET clamp only.
+// TestClamp checks that negative estimates become 0 only under SET clamp.
 func TestClamp(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -162,7 +162,7 @@ func TestClamp(t *testing.T) {
 	}
 }
 
-// TestArguments binds placeholders, and refuses a wrong number of them.
+// TestArguments binds placeholders. A wrong number of arguments is refused.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -179,7 +179,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestExplainSpendsNothing lists every candidate and leaves the ledger alone.
+// TestExplainSpendsNothing checks that EXPLAIN lists every candidate and leaves the ledger
+// unchanged.
 func TestExplainSpendsNothing(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -216,8 +217,8 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, fmt.Errorf("no entropy") }
 
-// TestExportedRelease answers from the exported file as from its origin, and
-// holds no page of private data.
+// TestExportedRelease gets the same answers from the exported file as from its origin. The
+// file holds no page of private data.
 func TestExportedRelease(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -244,8 +245,8 @@ func TestExportedRelease(t *testing.T) {
 	}
 }
 
-// TestExportedTableHasTheColumnsOfItsRelease lists nothing that the file cannot
-// answer about.
+// TestExportedTableHasTheColumnsOfItsRelease checks that the file lists only columns it
+// can answer about.
 func TestExportedTableHasTheColumnsOfItsRelease(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -266,7 +267,7 @@ func TestExportedTableHasTheColumnsOfItsRelease(t *testing.T) {
 	}
 }
 
-// TestShowTablesHasTheMarginOfItsRows shows no noisy number without its error.
+// TestShowTablesHasTheMarginOfItsRows checks that each noisy number has its margin.
 func TestShowTablesHasTheMarginOfItsRows(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -291,7 +292,8 @@ func TestShowTablesHasTheMarginOfItsRows(t *testing.T) {
 	}
 }
 
-// TestResultsHaveJSONValues keeps results to what every front end can print.
+// TestResultsHaveJSONValues checks that results hold only values every front end can
+// print.
 func TestResultsHaveJSONValues(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -310,8 +312,8 @@ func TestResultsHaveJSONValues(t *testing.T) {
 	}
 }
 
-// TestHintsOfferWhatCanBePaid takes the accuracy of a hint at its word, for
-// counts and for sums, one query and several: the statement is then answered.
+// TestHintsOfferWhatCanBePaid sets the accuracy that a hint offers, for counts and for
+// sums, one query and several. The statement must then be answered.
 func TestHintsOfferWhatCanBePaid(t *testing.T) {
 	t.Parallel()
 	accuracy := regexp.MustCompile(`^SET accuracy = \d+`)
@@ -329,7 +331,7 @@ func TestHintsOfferWhatCanBePaid(t *testing.T) {
 			}
 			_, err := s.Exec(context.Background(), text, nil)
 			if err == nil {
-				continue // it can be paid as it is
+				continue // it is affordable without the hint
 			}
 			set := accuracy.FindString(hintOf(err))
 			if set == "" {
@@ -350,9 +352,8 @@ func hintOf(err error) string {
 	return ""
 }
 
-// TestDialect runs the reference list of statements over the data it is about:
-// each is answered, or refused with its code and a position, and the statements
-// of one group give one answer.
+// TestDialect runs the reference list of statements over its data. Each is answered, or
+// refused with its code and a position. The statements of one group have one answer.
 func TestDialect(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "pums.db"), engine.Options{}).NewSession()
@@ -396,8 +397,8 @@ func TestDialect(t *testing.T) {
 	}
 }
 
-// listed yields the statements of a list with what must happen to each: the
-// comment line before it.
+// listed yields the statements of a list with the comment line before each, which is the
+// expected outcome.
 func listed(text string) func(yield func(want, statement string) bool) {
 	return func(yield func(want, statement string) bool) {
 		want, statement := "", ""

@@ -48,7 +48,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestSourceRefusals declares what cannot be. A ‸ is where the error points.
+// TestSourceRefusals tries invalid declarations. A ‸ marks the position of the error.
 func TestSourceRefusals(t *testing.T) {
 	f := newFar(t, `CREATE VIEW ages AS SELECT age FROM raw_admissions`)
 	s := outsideClinic(t, f)
@@ -96,8 +96,8 @@ func TestSourceRefusals(t *testing.T) {
 	}
 }
 
-// TestOneBudgetAcrossSources: the budget belongs to the rows, by whichever name
-// they are reached; and the database that the secret names must stay the same.
+// TestOneBudgetAcrossSources checks that a budget belongs to the rows, under any of their
+// names, and that the secret must always name the same database.
 func TestOneBudgetAcrossSources(t *testing.T) {
 	f := newFar(t, `CREATE VIEW women AS SELECT * FROM raw_admissions WHERE sex = 'F'`)
 	s := outsideClinic(t, f)
@@ -128,8 +128,8 @@ func TestOneBudgetAcrossSources(t *testing.T) {
 	}
 }
 
-// TestSameNameInFile: a public table of the file is not taken for a table of the
-// same name outside of it, and the other way round.
+// TestSameNameInFile checks that a public table of the file is not mistaken for a table of
+// the same name outside, or the reverse.
 func TestSameNameInFile(t *testing.T) {
 	f := newFar(t, `CREATE TABLE icd10 (age INTEGER)`, `INSERT INTO icd10 VALUES (1)`)
 	s := outsideClinic(t, f)
@@ -139,12 +139,12 @@ func TestSameNameInFile(t *testing.T) {
 	refused(t, s, sqlerr.Invalid, `CREATE PUBLIC TABLE "postgres 7 flights: public.icd10"`)
 }
 
-// TestChangedOutside: a table that changed is refused, without a charge.
+// TestChangedOutside checks that a changed table is refused without a charge.
 func TestChangedOutside(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	must(t, s, `SET accuracy = 200`)
-	f.exec(t, `CREATE TABLE other (a)`) // is none of its business
+	f.exec(t, `CREATE TABLE other (a)`) // not read by the table
 	must(t, s, `SELECT COUNT(*) FROM admissions WHERE age = 3`)
 	before := ledger(t, s)
 	f.exec(t, `ALTER TABLE raw_admissions ADD COLUMN more`)
@@ -162,7 +162,7 @@ func TestChangedOutside(t *testing.T) {
 	must(t, s, `SELECT COUNT(*) FROM admissions WHERE age = 5`)
 }
 
-// TestUnitsOutside keeps the rows of a unit that its reader keeps.
+// TestUnitsOutside counts the rows that the source's reader keeps of each unit.
 func TestUnitsOutside(t *testing.T) {
 	f := newFar(t)
 	t.Setenv("WAREHOUSE_DSN", farDSN)
@@ -172,14 +172,15 @@ func TestUnitsOutside(t *testing.T) {
 	must(t, s, `CREATE PRIVATE TABLE visits (age INTEGER BETWEEN 0 AND 120) FROM warehouse.raw_admissions
 		WITH (epsilon = 100, delta = 1e-6, unit = patient, max_rows = 2)`)
 	must(t, s, `SET accuracy = 20`)
-	// 1,334 patients, of three admissions each but the last, who has one. The noise
-	// is within 20 at 95 %, and beyond 100 with probability below 1e-20.
+	// There are 1,334 patients with three admissions each, except the last, who has
+	// one. The noise is within 20 at 95 %, and beyond 100 with probability below
+	// 1e-20.
 	if n := count(t, s, `SELECT COUNT(*) FROM visits`); n < 2667-100 || n > 2667+100 {
 		t.Errorf("%d rows, want about 2667", n)
 	}
 }
 
-// TestWithTimeout reads connection strings as PostgreSQL's driver does.
+// TestWithTimeout reads connection strings the way PostgreSQL's driver does.
 func TestWithTimeout(t *testing.T) {
 	for _, dsn := range []string{"postgres://u:p@h/d", "postgresql://u:p@h:1,g:2/d?sslmode=disable", "postgres://u:p@h/d?statement_timeout=5&sslmode=disable",
 		"postgres://h?", "host=h user=u password='p q' statement_timeout=5", "dbname=d", ""} {
@@ -195,9 +196,8 @@ func TestWithTimeout(t *testing.T) {
 	}
 }
 
-// TestWrongTypesWarn declares columns whose type in the source lets values be
-// stored that belong to no value of the domain: rows with them would be counted
-// nowhere, in silence.
+// TestWrongTypesWarn declares columns whose type in the source can store values outside
+// every value of the domain. Rows with such values would silently not be counted.
 func TestWrongTypesWarn(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "types.db"), engine.Options{}).NewSession()
@@ -242,8 +242,8 @@ func TestWrongTypesWarn(t *testing.T) {
 	}
 }
 
-// mapped makes a database in which a person with the code 'rare' meets 200 rows
-// of a public table.
+// mapped makes a database in which a person with the code 'rare' joins 200 rows of a
+// public table.
 func mapped(t *testing.T) *engine.Session {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "mapped.db"), engine.Options{}).NewSession()
@@ -255,9 +255,9 @@ func mapped(t *testing.T) *engine.Session {
 	return s
 }
 
-// TestViewsThatMultiply declares views by which one row would count several times,
-// or change what others count, for the price of one: without a unit each is
-// refused, nothing is charged, and no account is made.
+// TestViewsThatMultiply declares views that would count one row several times, or change
+// the count of others, for the price of one. Without a unit each is refused, nothing is
+// charged, and no account is made.
 func TestViewsThatMultiply(t *testing.T) {
 	t.Parallel()
 	s := mapped(t)
@@ -290,8 +290,8 @@ func TestViewsThatMultiply(t *testing.T) {
 	}
 }
 
-// TestUnitOfAJoin declares the same join with a unit, which it may have: of the
-// person's 200 rows two count, and those of all others stay without her.
+// TestUnitOfAJoin declares the same join with a unit, which is allowed. Two of the
+// person's 200 rows count, and the rows of all others do not depend on her.
 func TestUnitOfAJoin(t *testing.T) {
 	t.Parallel()
 	s := mapped(t)
@@ -313,8 +313,8 @@ func TestUnitOfAJoin(t *testing.T) {
 	}
 }
 
-// TestASecondBudgetWarns declares tables of which one could be made from the rows
-// of another, and a view, which has their budget.
+// TestASecondBudgetWarns declares a table that could be made from the rows of another, and
+// a view, which shares the budget of its rows.
 func TestASecondBudgetWarns(t *testing.T) {
 	t.Parallel()
 	s := mapped(t)
@@ -335,8 +335,8 @@ func TestASecondBudgetWarns(t *testing.T) {
 	}
 }
 
-// visits makes a table of 200 patients with 10 visits each, of which at most
-// four count, and returns a session.
+// visits makes a table of 200 patients with 10 visits each, of which at most four count,
+// and returns a session.
 func visits(t *testing.T) *engine.Session {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
@@ -349,9 +349,9 @@ func visits(t *testing.T) *engine.Session {
 	return s
 }
 
-// TestUnitsBoundEveryMechanism counts four visits of each patient, whatever
-// answers, with noise for four rows. The counts have 800 of the 2,000 rows;
-// every tolerance is above 20 standard deviations of the noise.
+// TestUnitsBoundEveryMechanism counts four visits of each patient, with noise for four
+// rows, by every way to answer. The counts have 800 of the 2,000 rows, and every tolerance
+// is above 20 standard deviations of the noise.
 func TestUnitsBoundEveryMechanism(t *testing.T) {
 	t.Parallel()
 	s := visits(t)
@@ -389,8 +389,8 @@ func TestUnitsBoundEveryMechanism(t *testing.T) {
 	}
 }
 
-// TestOneBudgetProtectsOneUnit refuses to spend the budget of patients on a
-// table that takes single visits for units, and the other way round.
+// TestOneBudgetProtectsOneUnit refuses to spend the budget of patients on a table whose
+// units are single visits, and the reverse.
 func TestOneBudgetProtectsOneUnit(t *testing.T) {
 	t.Parallel()
 	s := visits(t)
