@@ -25,13 +25,13 @@ func calls(t *testing.T) *engine.Session {
 	return s
 }
 
-// call is a query and what it counts.
+// call is a query and its true count.
 type call struct {
 	text string
 	of   func(hour, day int64) bool
 }
 
-// far returns how far off the answer is, and fails without one that is verified.
+// far returns the error of the answer. It fails if the answer is not verified.
 func (c call) far(t *testing.T, s *engine.Session, cells map[[2]int64]int64) float64 {
 	t.Helper()
 	r := must(t, s, c.text)
@@ -66,10 +66,9 @@ func callCells(t *testing.T, s *engine.Session) map[[2]int64]int64 {
 	return cells
 }
 
-// TestAlphaSteersMechanisms asks for three accuracies on one table, and gets
-// three plans: the larger it is, the fewer runs and the larger T. Each keeps its
-// promise, for all answers and with runs left. False-failure rate: β = 1e-7 each,
-// 3e-7.
+// TestAlphaSteersMechanisms asks for three accuracies on one table, and gets three plans:
+// a larger alpha has fewer runs and a larger T. Each keeps its promise for all answers,
+// and has runs left. False-failure rate: β = 1e-7 each, 3e-7.
 func TestAlphaSteersMechanisms(t *testing.T) {
 	t.Parallel()
 	if !*long {
@@ -146,8 +145,8 @@ func TestAlphaSteersReleases(t *testing.T) {
 	}
 }
 
-// TestAlphaThatIsNamedIsGranted asks for what cannot be, and then for what the
-// hint names: of a release, whose k depends on B, and over a universe without end.
+// TestAlphaThatIsNamedIsGranted asks for an impossible alpha, and then for the one in the
+// hint: for a release, whose k depends on B, and over an infinite universe.
 func TestAlphaThatIsNamedIsGranted(t *testing.T) {
 	t.Parallel()
 	s := calls(t)

@@ -21,7 +21,7 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// trueCount counts as a mechanism over all columns would.
+// trueCount counts in the way of a mechanism over all columns.
 func trueCount(t testing.TB, s *engine.Session, text string) int64 {
 	t.Helper()
 	r := bindText(t, s, text)
@@ -66,11 +66,12 @@ func inMemory(s *engine.Session) bool {
 	return c.Get(rows.KeyOfCells(1, nil)).Histogram != nil
 }
 
-// TestCellsAreLoadedWhenItPays counts until the cells are in memory, and again
-// after each thing that may have changed the rows.
+// TestCellsAreLoadedWhenItPays counts until the cells are in memory, and again after each
+// change that may have affected the rows.
 func TestCellsAreLoadedWhenItPays(t *testing.T) {
 	s := clinic(t)
-	// It buys N̂: a load of a million rows, which is assumed without, pays after seconds.
+	// This buys N̂. Without it a million rows are assumed, and loading pays only after
+	// seconds.
 	must(t, s, `CREATE MECHANISM m ON admissions (age) USING SMW WITH (epsilon = 1, max_updates = 2, queries = 5)`)
 	other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
 	const q = `SELECT COUNT(*) FROM admissions WHERE age < 10 AND zip IN ('15211', '15212')`
@@ -108,8 +109,8 @@ func TestCellsAreLoadedWhenItPays(t *testing.T) {
 	}
 }
 
-// TestPublicTablesAreLookedAtAgain counts from memory over a view that reads a
-// table which stops being public: this process's own record, so the cells stay.
+// TestPublicTablesAreLookedAtAgain counts from memory over a view whose table stops being
+// public. That changes only this process's own records, so the cells stay.
 func TestPublicTablesAreLookedAtAgain(t *testing.T) {
 	s := clinic(t)
 	fill(t, s, `CREATE VIEW coded AS SELECT a.age FROM raw_admissions a JOIN icd10 c ON c.code = a.diagnosis`)
@@ -133,10 +134,10 @@ func TestPublicTablesAreLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestCellsAreOneSnapshot counts while another connection adds rows in pairs,
-// one to each of two cells, and this process writes records of its own. A count
-// of both cells must be even, not miss a pair that was there before it began,
-// and not have one that began after it ended.
+// TestCellsAreOneSnapshot counts while another connection adds rows in pairs, one to each
+// of two cells, and this process writes its own records. A count of both cells must be
+// even. It must have every pair that was there before it began, and none that began after
+// it ended.
 func TestCellsAreOneSnapshot(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "pairs.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (a INTEGER)`)
@@ -181,8 +182,8 @@ func TestCellsAreOneSnapshot(t *testing.T) {
 	readers.Wait()
 }
 
-// TestMechanismCountsFromMemory asks a mechanism over some columns while its
-// cells are in memory, and holds the counts it compares to those of SQL.
+// TestMechanismCountsFromMemory asks a mechanism over some columns while its cells are in
+// memory, and compares the counts with those of SQL.
 func TestMechanismCountsFromMemory(t *testing.T) {
 	s := clinic(t)
 	columns := []int{0, 1}
@@ -211,8 +212,8 @@ func TestMechanismCountsFromMemory(t *testing.T) {
 	}
 }
 
-// TestCellsArePrintedNowhere looks for true counts in the printed forms of a
-// database and session that hold cells in memory.
+// TestCellsArePrintedNowhere searches for true counts in the printed forms of a database
+// and a session that hold cells in memory.
 func TestCellsArePrintedNowhere(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "counts.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (a INTEGER)`, `INSERT INTO raw SELECT iif(i <= 27182, 3, 4) FROM `+numbers(31337))
@@ -247,8 +248,8 @@ func countInFile(s *engine.Session, r answer.Request) (n int64, err error) {
 	return n, err
 }
 
-// TestViewIsSharedUntilACommit asks for the view again and again: it is the
-// same one until somebody commits, and then it is a new one.
+// TestViewIsSharedUntilACommit gets the view repeatedly. It is the same one until a
+// commit, and then a new one.
 func TestViewIsSharedUntilACommit(t *testing.T) {
 	s := clinic(t)
 	other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
@@ -290,8 +291,8 @@ func TestViewIsSharedUntilACommit(t *testing.T) {
 	}
 }
 
-// TestOthersCommitsAreSeen runs every statement that uses the shared view right
-// after another database on the file has changed what it says.
+// TestOthersCommitsAreSeen runs every statement that uses the shared view immediately
+// after another database on the file has changed it.
 func TestOthersCommitsAreSeen(t *testing.T) {
 	s := clinic(t)
 	other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
@@ -316,8 +317,8 @@ func TestOthersCommitsAreSeen(t *testing.T) {
 	refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM again`)
 }
 
-// TestPublicViewsMayCallAnyFunction declares a view public whose functions can
-// fail on a row, which is no secret; a private source may not call them.
+// TestPublicViewsMayCallAnyFunction declares a public view whose functions can fail on a
+// row, which reveals no secret. A private source may not call them.
 func TestPublicViewsMayCallAnyFunction(t *testing.T) {
 	s := clinic(t)
 	fill(t, s, `CREATE VIEW codes AS SELECT json_extract('{"a": "' || code || '"}', '$.a') AS code, abs(length(label)) AS n FROM icd10`,

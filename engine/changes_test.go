@@ -15,9 +15,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// sameView returns the view that the database has now, and holds it to one that
-// is read from the file. An idle lease that is given back meanwhile commits, and
-// then it looks again.
+// sameView returns the database's present view, and compares it with one that is read from
+// the file. An idle lease may be given back meanwhile, which commits. Then it tries again.
 func sameView(t *testing.T, db *engine.DB) *view.View {
 	t.Helper()
 	ctx := context.Background()
@@ -52,8 +51,8 @@ func compareViews(t *testing.T, v, fresh *view.View) {
 	}
 }
 
-// firingOften makes a database whose mechanisms have a budget so large that they
-// fire at most queries, on a view of rows of which all have one age.
+// firingOften makes a database on a view of rows that all have one age. Its mechanisms
+// have such a large budget that they fire at most queries.
 func firingOften(t *testing.T) *engine.Session {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "firing.db"), engine.Options{}).NewSession()
@@ -69,15 +68,14 @@ func firingOften(t *testing.T) *engine.Session {
 	return s
 }
 
-// between asks for an age from lo to hi.
+// between returns a query for the ages from lo to hi.
 func between(lo, hi int) string {
 	return fmt.Sprintf(`SELECT COUNT(*) FROM t WHERE age BETWEEN %d AND %d`, lo, hi)
 }
 
-// TestViewIsAFreshRead asks mechanisms in two databases on one file, with
-// declarations and purchases in between. After every statement the view that
-// either has is what the file says, whether it was read or is the one before,
-// and a view that others may have is never changed.
+// TestViewIsAFreshRead asks mechanisms in two databases on one file, with declarations and
+// purchases in between. After every statement the view of each is what the file says,
+// whether it is new or the last one. A view that was handed out never changes.
 func TestViewIsAFreshRead(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -121,9 +119,8 @@ func TestViewIsAFreshRead(t *testing.T) {
 	}
 }
 
-// TestChangesBetweenRuns changes what a mechanism reads between its runs, while
-// this process holds the lease and its cells: the next run is refused, and
-// nothing is charged for it.
+// TestChangesBetweenRuns changes the schema that a mechanism reads between its runs, while
+// this process holds the lease and its cells. The next run is refused and not charged.
 func TestChangesBetweenRuns(t *testing.T) {
 	t.Parallel()
 	for _, change := range []struct {
@@ -178,16 +175,16 @@ func TestChangesBetweenRuns(t *testing.T) {
 	}
 }
 
-// TestChangesUnderAnOpenRun changes what a mechanism reads while its run is open
-// and no process has the file. Going on with the run is no charge, and refused
-// all the same.
+// TestChangesUnderAnOpenRun changes the schema that a mechanism reads while its run is
+// open and no process has the file. Continuing the run charges nothing, and is refused all
+// the same.
 func TestChangesUnderAnOpenRun(t *testing.T) {
 	t.Parallel()
 	s := firingOften(t)
 	path := s.DB().Store().Path()
 	must(t, s, `CREATE MECHANISM calm ON t USING SMW WITH (epsilon = 20, max_updates = 9, queries = 1e6, beta = 1e-6, prior = uniform)`)
 	must(t, s, `SET mechanism = calm`)
-	must(t, s, `SELECT COUNT(*) FROM t WHERE sex = 'F'`) // half of them, as it supposes
+	must(t, s, `SELECT COUNT(*) FROM t WHERE sex = 'F'`) // half of the rows, as the hypothesis expects
 	if mechanism(t, s, "calm").Run == nil {
 		t.Fatal("the run has fired: of a million comparisons one does so once in a million times")
 	}

@@ -44,15 +44,15 @@ func (d data) declare(t testing.TB, with string) *engine.Session {
 	return s
 }
 
-// templates are databases with one imported file each, which is imported once and
-// then copied.
+// templates are databases with one imported file each. Each is imported once and then
+// copied.
 var templates struct {
 	sync.Mutex
 	dir   string
 	paths map[[2]string]string
 }
 
-// imported returns the path of a new database that has a file of testdata in a table.
+// imported returns the path of a new database with a table imported from testdata.
 func imported(t testing.TB, file, table string) string {
 	t.Helper()
 	content, err := os.ReadFile(template(t, file, table))
@@ -103,8 +103,7 @@ func (d data) list() string {
 	return strings.Join(names, ", ")
 }
 
-// conjunction draws a query that fixes four of the columns to one to three
-// values each.
+// conjunction draws a query that fixes four of the columns to one to three values each.
 func (d data) conjunction(random *rand.Rand) string {
 	var where []string
 	for _, i := range random.Perm(len(d.columns))[:4] {
@@ -130,7 +129,7 @@ func plain(t testing.TB, s *engine.Session) *sql.DB {
 	return raw
 }
 
-// truth counts on the raw rows what the query counts privately.
+// truth counts the query's rows in the raw table.
 func truth(t testing.TB, raw *sql.DB, text string) (n int64) {
 	t.Helper()
 	if err := raw.QueryRow(strings.Replace(text, " FROM ", " FROM raw_", 1)).Scan(&n); err != nil {

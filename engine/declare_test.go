@@ -10,8 +10,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// TestBadDeclarations refuses each with its code, a position or a hint, and
-// charges nothing.
+// TestBadDeclarations checks that each is refused with its code and a position or a hint,
+// and that nothing is charged.
 func TestBadDeclarations(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -51,7 +51,7 @@ func TestBadDeclarations(t *testing.T) {
 		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 1, epsilon = 2`)},
 		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 1, colour = 2`)},
 		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 9, delta = 1e-6`)},                           // another budget for the same rows
-		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = sex, max_rows = 2`)}, // rows are its unit
+		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = sex, max_rows = 2`)}, // the table's unit is a row
 		{sqlerr.Unknown, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = shoe, max_rows = 2`)},
 		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = sex`)},
 		{sqlerr.Invalid, private(`age INTEGER BETWEEN 0 AND 9`, `epsilon = 4, delta = 1e-6, unit = 3, max_rows = 2`)},
@@ -93,7 +93,7 @@ func TestBadDeclarations(t *testing.T) {
 		{sqlerr.Unknown, `DROP MECHANISM nowhere`},
 		{sqlerr.Unknown, `DROP PRIVATE TABLE nowhere`},
 		{sqlerr.Unknown, `DROP PUBLIC TABLE nowhere`},
-		{sqlerr.Invalid, `DROP PRIVATE TABLE admissions`}, // a release is on it
+		{sqlerr.Invalid, `DROP PRIVATE TABLE admissions`}, // a release uses it
 		{sqlerr.Unknown, `EXPORT RELEASE nowhere TO 'x.db'`},
 		{sqlerr.Unknown, `DESCRIBE nowhere`},
 		{sqlerr.Unknown, `SET colour = red`},
@@ -112,8 +112,8 @@ func TestBadDeclarations(t *testing.T) {
 	}
 }
 
-// TestBudgetFollowsTheRows re-declares a table, and declares another over a
-// view of the same rows: both continue one ledger.
+// TestBudgetFollowsTheRows declares a table again, and another over a view of the same
+// rows. Both continue one ledger.
 func TestBudgetFollowsTheRows(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -129,12 +129,12 @@ func TestBudgetFollowsTheRows(t *testing.T) {
 			t.Errorf("%v does not say what is left", e)
 		}
 	}
-	must(t, s, `CREATE RELEASE b ON seen USING PROJECTION WITH (epsilon = 0.5)`) // exactly what is left
+	must(t, s, `CREATE RELEASE b ON seen USING PROJECTION WITH (epsilon = 0.5)`) // exactly the rest of the budget
 	refused(t, s, sqlerr.Budget, `CREATE RELEASE c ON again USING PROJECTION WITH (epsilon = 0.000000000000001)`)
 }
 
-// TestViewOverAPublicTable joins private rows with a public table: the budget
-// is that of the private rows alone.
+// TestViewOverAPublicTable joins private rows with a public table. The budget is that of
+// the private rows alone.
 func TestViewOverAPublicTable(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -145,8 +145,8 @@ func TestViewOverAPublicTable(t *testing.T) {
 	refused(t, s, sqlerr.Invalid, `CREATE PUBLIC TABLE labelled`)
 }
 
-// TestChangedSchemaIsRefused redefines a view under its declaration to read
-// other rows, which no budget has been charged for.
+// TestChangedSchemaIsRefused redefines a view under its declaration. It now reads other
+// rows, and no budget was charged for these.
 func TestChangedSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)

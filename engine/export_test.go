@@ -24,7 +24,7 @@ func (db *DB) Desk() *pay.Desk                                 { return db.desk 
 func (db *DB) View(ctx context.Context) (*view.View, error)    { return db.view(ctx) }
 func (db *DB) Current(ctx context.Context) (*view.View, error) { return db.current(ctx) }
 
-// Random returns what makes the sources of noise, and SetRandom replaces it.
+// Random returns the function that makes sources of noise, and SetRandom replaces it.
 func (db *DB) Random() func() *noise.Source          { return db.random }
 func (db *DB) SetRandom(random func() *noise.Source) { db.random = random }
 

@@ -23,9 +23,9 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// open opens a database file for the length of a test. Its noise is the product's,
-// from crypto/rand, unless a test scripts, fixes or quietens it: there is no seed
-// to log. A test that such noise could fail says how rarely it does.
+// open opens a database file until the end of the test. The noise is the product's, from
+// crypto/rand, unless a test scripts, fixes or quietens it, so there is no seed to log. A
+// test that such noise could fail states how rarely it does.
 func open(t testing.TB, path string, o engine.Options) *engine.DB {
 	t.Helper()
 	db, err := engine.Open(path, o)
@@ -122,11 +122,11 @@ func bindOne(s *engine.Session, v *view.View, sel *syntax.Select) (answer.Reques
 	return st.Asks[0].Request, nil
 }
 
-// counting has the receipts under which tests count, one for each database and table.
+// counting holds the receipts that tests count under, one for each database and table.
 var counting sync.Map
 
-// receipt returns a receipt that tests may count a table with as often as they like:
-// that of a run which was never a mechanism's, and cost nothing.
+// receipt returns a receipt with which tests may count a table as often as they like. It
+// is a run's receipt, but the run belongs to no mechanism and cost nothing.
 func receipt(db *engine.DB, t *view.Table, sn *rows.Snapshot) (*pay.Receipt, error) {
 	type key struct {
 		db    *engine.DB
@@ -141,8 +141,7 @@ func receipt(db *engine.DB, t *view.Table, sn *rows.Snapshot) (*pay.Receipt, err
 	return paid, err
 }
 
-// countNow counts a request, whose query over the columns is narrow, on a snapshot
-// of its own.
+// countNow counts a request on its own snapshot. narrow is its query over the columns.
 func countNow(db *engine.DB, r answer.Request, columns []int, narrow query.Query) (n int64, err error) {
 	ctx := context.Background()
 	err = db.Rows().OnSnapshot(ctx, r.Table, func(sn *rows.Snapshot) error {
@@ -155,16 +154,16 @@ func countNow(db *engine.DB, r answer.Request, columns []int, narrow query.Query
 	return n, err
 }
 
-// quiet draws no noise, so that answers are known. The bits that are not noise, such
-// as the seeds of hash functions, are pseudo-random and the same in every run.
+// quiet draws no noise, so answers are known. Other random bits, such as the seeds of hash
+// functions, are pseudo-random and the same in every run.
 type quiet struct{ *rand.ChaCha8 }
 
 // Drawn decides a draw from any law.
 func (quiet) Drawn(noise.Law) int64 { return 0 }
 
-// quieten lets a database draw no noise.
+// quieten makes a database draw no noise.
 func quieten(db *engine.DB) {
-	n := uint64(100) // from here on no two records of the golden table share a bucket of a sketch
+	n := uint64(100) // from this seed on no two records of the golden table share a bucket of a sketch
 	db.SetRandom(func() *noise.Source {
 		n++
 		var seed [32]byte

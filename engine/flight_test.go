@@ -24,7 +24,7 @@ var racing = []string{
 	`SELECT COUNT(*) AS c FROM admissions WHERE age BETWEEN 0 AND 29 AND NOT sex <> 'F'`,
 }
 
-// race asks it eight times at once, and returns what was answered.
+// race asks the query eight times at once and returns the answers.
 func race(db *engine.DB, begin <-chan struct{}) []string {
 	out := make([]string, 8)
 	var all sync.WaitGroup
@@ -65,8 +65,8 @@ func flightChild() {
 	}
 }
 
-// TestRacingQueriesShareAFlight asks the same query at once from eight sessions
-// of this process and of two others: one line of the ledger, one answer.
+// TestRacingQueriesShareAFlight asks the same query at once from eight sessions of this
+// process and of two others. There is one line in the ledger and one answer.
 func TestRacingQueriesShareAFlight(t *testing.T) {
 	s := clinic(t)
 	var answers []string
@@ -126,7 +126,7 @@ func TestRacingQueriesShareAFlight(t *testing.T) {
 	}
 }
 
-// held is a request whose flight somebody else has.
+// held is a request that another session is buying.
 func held(t *testing.T, s *engine.Session) *catalog.Flight {
 	t.Helper()
 	f, err := s.DB().Store().AcquireFlight(context.Background(), bindText(t, s, racing[0]).Digest(), time.Second)
@@ -149,7 +149,7 @@ func TestWaitForAFlightIsCancellable(t *testing.T) {
 	if ledger(t, s) != before {
 		t.Error("a query that only waited was charged")
 	}
-	must(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'M'`) // another query waits for nobody
+	must(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'M'`) // another query does not wait
 }
 
 func TestWaitForAFlightIsBounded(t *testing.T) {
@@ -159,8 +159,8 @@ func TestWaitForAFlightIsBounded(t *testing.T) {
 	refused(t, s, sqlerr.Busy, racing[0])
 }
 
-// TestFailedFlightFailsNobodyElse lets the one who pays fail after the charge,
-// for a reason of its own: who waited buys the answer.
+// TestFailedFlightFailsNobodyElse makes the paying session fail after the charge, for a
+// reason of its own. A waiting session buys the answer.
 func TestFailedFlightFailsNobodyElse(t *testing.T) {
 	s := clinic(t)
 	must(t, s, `SET accuracy = 50`)

@@ -54,7 +54,7 @@ func TestMarginals(t *testing.T) {
 }
 
 // TestMarginsOfKinds compares the two kinds of margins of one answer, and asks for columns
-// that no marginal has together.
+// that are not together in any marginal.
 func TestMarginsOfKinds(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -76,14 +76,14 @@ func TestMarginsOfKinds(t *testing.T) {
 	if _, err := s.Exec(t.Context(), triple, nil); sqlerr.CodeOf(err) != sqlerr.Uncovered {
 		t.Errorf("three columns, with unverified = off: %v", err)
 	}
-	// SET accuracy asks for proven margins, whatever the simulated one is.
+	// SET accuracy uses proven margins, whatever the simulated one is.
 	must(t, s, `SET accuracy = `+fmt.Sprint(proven.Answer.Margins[0][0].(float64)-1))
 	if r := must(t, s, pair); r.Answer.Mechanism != "direct" {
 		t.Errorf("answered by %s ± %v", r.Answer.Via, r.Answer.Margins)
 	}
 }
 
-// TestMarginalsAreRefused tries statements that cannot be built, which charge nothing.
+// TestMarginalsAreRefused tries statements that cannot be built. They charge nothing.
 func TestMarginalsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)

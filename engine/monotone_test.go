@@ -15,9 +15,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// flags is a table of twenty columns of two values. Six rows of seven have a 1 in
-// all of them; in the seventh a third of the columns are 0, so that few of those
-// rows have 18 that are 1.
+// flags is a table of twenty columns of two values. Six rows of seven have a 1 in all of
+// them. In the seventh a third of the columns are 0, so few of those rows have 18 ones.
 const (
 	flagColumns = 20
 	flagRows    = 30_000
@@ -74,12 +73,12 @@ func flagCells(t testing.TB, s *engine.Session) map[uint32]int64 {
 	return cells
 }
 
-// TestMonotoneConjunctions builds the paper's release of C_{d−k} for d = 20 and
-// k = 2 over 2²⁰ records, and holds each of its 211 conjunctions to the margin:
-// false-failure rate 1e-7. It starts from nothing, so the first conjunction fires,
-// 25,000 off. The others then differ from it by less than 100, so that another
-// fires only where noise passes 0.4·x_β, in one of twelve releases; that nine do, each in a run of its
-// own, is less likely than 1e-7.
+// TestMonotoneConjunctions builds the paper's release of C_{d−k} for d = 20 and k = 2 over
+// 2²⁰ records. Each of its 211 conjunctions must be within the margin: false-failure rate
+// 1e-7. The start is uniform, so the first conjunction fires, 25,000 off. The others then
+// differ from it by less than 100, so another fires only if noise passes 0.4·x_β, in one
+// of twelve releases. Nine of them, each in a run of its own, have a probability below
+// 1e-7.
 func TestMonotoneConjunctions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "flags.db")
@@ -127,7 +126,7 @@ func TestMonotoneConjunctions(t *testing.T) {
 	refused(t, s, sqlerr.Uncovered, monotone(1<<(flagColumns-3)-1)) // three free
 }
 
-// monotone asks for the rows in which these columns are 1.
+// monotone returns a query for the rows in which these columns are 1.
 func monotone(fixed uint32) string {
 	var where []string
 	for j, name := range flagNames() {
@@ -138,10 +137,10 @@ func monotone(fixed uint32) string {
 	return `SELECT COUNT(*) FROM flags WHERE ` + strings.Join(where, " AND ")
 }
 
-// TestMonotoneClassIsItsDefinition compares the class with Q_S(x) = ∏_{i∈S} x_i
-// for all S of at least d − k columns, over columns of two values in each way to
-// declare them, and asks it about every product of sets. The greater value is
-// the true one: 1, 'yes', and 1 again beside NULL.
+// TestMonotoneClassIsItsDefinition compares the class with Q_S(x) = ∏_{i∈S} x_i for all S
+// of at least d − k columns, over columns of two values in each way to declare them. It
+// asks the class about every product of sets. The greater value is the true one: 1, 'yes',
+// and 1 again beside NULL.
 func TestMonotoneClassIsItsDefinition(t *testing.T) {
 	t.Parallel()
 	yes := []query.Value{query.Int(1), query.Text("yes"), query.Int(1)}
@@ -168,7 +167,7 @@ func TestMonotoneClassIsItsDefinition(t *testing.T) {
 			listed[q.Digest()] = true
 		}
 		in, support := 0, uint64(0)
-		for i := range 64 { // of each column: nothing, no, yes, both
+		for i := range 64 { // for each column: nothing, no, yes, or both
 			q, literals, free := query.All(u), 0, 0
 			for j, column := range columns {
 				d := column.Domain
@@ -192,8 +191,7 @@ func TestMonotoneClassIsItsDefinition(t *testing.T) {
 	}
 }
 
-// TestMonotoneClassIsRefused lists where class has no meaning; nothing is
-// charged.
+// TestMonotoneClassIsRefused tries class where it has no meaning. Nothing is charged.
 func TestMonotoneClassIsRefused(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -215,9 +213,9 @@ func TestMonotoneClassIsRefused(t *testing.T) {
 	}
 }
 
-// TestRehearsalOfAMonotoneClass plans a class over a column whose domain is read
-// from a table that is not there yet: whether it has two values is not known, and
-// the release is planned. Where the domain is known it is refused as in a run.
+// TestRehearsalOfAMonotoneClass plans a class over a column whose domain is read from a
+// table that does not exist yet. Whether it has two values is unknown, and the release is
+// planned. If the domain is known the release is refused as in a run.
 func TestRehearsalOfAMonotoneClass(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "new.db"), engine.Options{}).NewSession()

@@ -21,16 +21,16 @@ import (
 
 var peakRows = flag.Int("peak", 0, "the rows that TestPeakMemory compares with a tenth of them; 0 means 400,000, or a million with -long")
 
-// peakSlack is by how much the peak of a process may grow from a tenth of the rows
-// to all of them. A collector's pace moves it by some MiB. A row is 27 bytes as a
-// file and 160 as values, and nine tenths of the rows are new: from 400,000 rows on
-// the slack is less than they are.
+// peakSlack is how much the peak memory of a process may grow from a tenth of the rows to
+// all of them. The garbage collector's pace moves the peak by some MiB. A row is 27 bytes
+// in a file and 160 as values, and nine tenths of the rows are new. So from 400,000 rows
+// on the slack is less than the rows.
 func peakSlack(rows int) int64 { return 5<<20 + 7*int64(rows) }
 
-// TestPeakMemory imports files and builds releases of them, or of rows on a
-// server, in processes of their own, which do not get larger with the rows. Both
-// sizes have rows in all cells, so that the cells are the same. By default it does so
-// with units or without, at random, and with -long both.
+// TestPeakMemory imports files and builds releases of them, or of rows on a server, in
+// separate processes. A process must not grow with the rows. Both sizes have rows in all
+// cells, so the cells are the same. By default the test picks units or no units at random,
+// and with -long it does both.
 func TestPeakMemory(t *testing.T) {
 	t.Parallel()
 	rows := sized(*peakRows, 400_000, 1_000_000)
@@ -73,7 +73,8 @@ func peakOfFile(t *testing.T, name string, n int, with string) int64 {
 	return peakOf(t, "PEAK_FILE="+path, "PEAK_FROM=raw", "PEAK_WITH="+with)
 }
 
-// peakOfServer returns that of one that builds a release of rows on a server.
+// peakOfServer returns the peak memory of a process that builds a release of rows on a
+// server.
 func peakOfServer(t *testing.T, _ string, n int, with string) int64 {
 	t.Helper()
 	c := pgtest.Shared(t)
@@ -98,7 +99,7 @@ func peakOf(t *testing.T, environment ...string) int64 {
 	return peak
 }
 
-// peakChild imports, if it is given a file, builds, and prints how large it was.
+// peakChild imports its file, if it has one, builds a release, and prints its peak memory.
 func peakChild() {
 	err := func() error {
 		db, err := engine.Open(os.Getenv("PEAK_DB"), engine.Options{})
@@ -134,7 +135,7 @@ func peakChild() {
 	}
 }
 
-// vmHWM returns the most memory that this process has had at a time, in bytes.
+// vmHWM returns the peak memory of this process in bytes.
 func vmHWM() (int64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

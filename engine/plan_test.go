@@ -15,8 +15,8 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// TestPlanningSpendsNothing plans releases that need the number of rows, which
-// nobody has bought: the ledger stays as it is.
+// TestPlanningSpendsNothing plans releases that need the number of rows before it is
+// bought. The ledger does not change.
 func TestPlanningSpendsNothing(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -66,8 +66,8 @@ func TestSupportRanges(t *testing.T) {
 	}
 }
 
-// What is paid for follows from where an answer comes from, and not from what
-// EXPLAIN says of it: with any other note the same is chosen for the same price.
+// The price follows from where an answer comes from, and not from its note in EXPLAIN.
+// With any other note the same candidate is chosen for the same price.
 func TestNotesDecideNothing(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -113,9 +113,9 @@ func TestNotesDecideNothing(t *testing.T) {
 	}
 }
 
-// TestUsedUpMechanismsAreReplanned asks two mechanisms, good for five
-// comparisons each, from many sessions at once: a plan that promised an error
-// bar is made anew when the comparisons are gone, and nobody is told to wait.
+// TestUsedUpMechanismsAreReplanned asks two mechanisms, good for five comparisons each,
+// from many sessions at once. A plan that promised a margin is made again when the
+// comparisons are used up, and no session fails as busy.
 func TestUsedUpMechanismsAreReplanned(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -172,9 +172,9 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// TestCaution buys answers until the account is nearly empty: the share that the
-// next one takes grows past a tenth, from where on it is announced, in EXPLAIN
-// and before it is bought, and never where the answer is stored.
+// TestCaution buys answers until the account is nearly empty. Once the next answer takes
+// more than a tenth of the rest, EXPLAIN and the purchase announce it. A stored answer is
+// never announced.
 func TestCaution(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -188,7 +188,7 @@ func TestCaution(t *testing.T) {
 		text := `SELECT COUNT(*) FROM admissions WHERE age = ` + age
 		explained := must(t, s, `EXPLAIN `+text)
 		if last := explained.Rows[len(explained.Rows)-2][6].(string); !strings.HasPrefix(last, "chosen; ") {
-			break // it can no longer be afforded
+			break // the account cannot pay for it any more
 		}
 		v, _ := s.DB().Current(t.Context())
 		left := v.Accounts[v.Tables[0].Account].Remaining().Rho.Float()
@@ -211,7 +211,7 @@ func TestCaution(t *testing.T) {
 	}
 }
 
-// TestConfirm has a person say no, and yes: a no charges nothing.
+// TestConfirm answers no, and then yes. After a no nothing is charged.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)

@@ -16,11 +16,10 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// The planner is tested on the Adult table with releases over several column
-// lists and of every transform, and a mechanism. A measured margin is the
-// quantile of |answer − truth| at the confidence, over many queries and several
-// databases whose noise is fresh. Noise comes from fixed seeds, so the tests
-// always find the same figures.
+// The planner is tested on the Adult table, with a mechanism and with releases over
+// several column lists and of every transform. A measured margin is the quantile of
+// |answer − truth| at the confidence, over many queries and several databases with fresh
+// noise. The noise comes from fixed seeds, so the tests always find the same figures.
 var plannerReleases = []string{
 	`CREATE RELEASE everything ON adult USING PROJECTION WITH (epsilon = 0.5)`,
 	`CREATE RELEASE person ON adult (sex, race, "education-num") USING PROJECTION WITH (epsilon = 0.2)`,
@@ -52,13 +51,13 @@ func mixture(d data, random *rand.Rand) string {
 type forecast struct {
 	query, database int
 	name            string
-	bound           bool // the margin is one for many answers at once
+	bound           bool // the margin is for many answers at once
 	margin, error   float64
 	chosen          bool
 }
 
-// forecasts asks a mixed workload of all candidates in several databases, at each
-// of the confidences.
+// forecasts asks all candidates a mixed workload in several databases, at each of the
+// confidences.
 func forecasts(t *testing.T, databases, queries int, confidences ...float64) (all [][]forecast) {
 	t.Helper()
 	all = make([][]forecast, len(confidences))
@@ -92,7 +91,7 @@ func forecasts(t *testing.T, databases, queries int, confidences ...float64) (al
 	return all
 }
 
-// ask1 asks one query of every candidate that has an error bar for nothing.
+// ask1 asks one query of every candidate that is free and has a margin.
 func ask1(t *testing.T, s *engine.Session, text string, truth float64, q, d int) (all []forecast) {
 	t.Helper()
 	statement, err := syntax.Parse(text)
@@ -125,21 +124,21 @@ func ask1(t *testing.T, s *engine.Session, text string, truth float64, q, d int)
 	return all
 }
 
-// kindOf groups forecasts whose errors have one shape: of one candidate, and of
-// about the same predicted margin.
+// kindOf groups forecasts whose errors have the same distribution: those of one candidate
+// with about the same predicted margin.
 func (f forecast) kindOf() string {
 	return fmt.Sprintf("%s ±%.0f", f.name, math.Exp2(math.Floor(math.Log2(f.margin))))
 }
 
-// quantile returns the smallest value that a share of the values reaches.
+// quantile returns the smallest value that is at least a share of the values.
 func quantile(values []float64, share float64) float64 {
 	slices.Sort(values)
 	return values[max(0, int(math.Ceil(share*float64(len(values))))-1)]
 }
 
-// TestPlannerOnAdult asks the same mixed workload for two comparisons, in eight
-// databases. All that is random has fixed seeds: a correct program does not fail it
-// now and then.
+// TestPlannerOnAdult uses the same mixed workload, in eight databases, for two
+// comparisons. All random numbers have fixed seeds, so a correct program never fails it by
+// chance.
 func TestPlannerOnAdult(t *testing.T) {
 	t.Parallel()
 	if !*long {
@@ -154,9 +153,9 @@ func TestPlannerOnAdult(t *testing.T) {
 	t.Run("the chosen candidate is the best", func(t *testing.T) { chosenIsBest(t, all[0]) })
 }
 
-// marginsAreMeasured compares predicted with measured margins, for each kind of
-// forecast that is asked for often enough: within 10 % from 20 counts on, where a half-width is no
-// longer coarse beside the integers it is rounded to.
+// marginsAreMeasured compares predicted with measured margins, for each frequent kind of
+// forecast. They agree within 10 % from 20 counts on. Below that the rounding of
+// half-widths to integers is too coarse.
 func marginsAreMeasured(t *testing.T, all []forecast, confidence float64, kindOf func(forecast) string, enough int) {
 	ratios := make(map[string][]float64)
 	for _, f := range all {
@@ -185,10 +184,9 @@ func marginsAreMeasured(t *testing.T, all []forecast, confidence float64, kindOf
 	}
 }
 
-// chosenIsBest takes measured margins in place of the predicted ones: on at
-// least 95 % of the workload that of the chosen candidate is the smallest or
-// within 5 % of it. Bounds, which hold for many answers at once, are taken as
-// they are.
+// chosenIsBest replaces the predicted margins by the measured ones. On at least 95 % of
+// the workload the chosen candidate's margin is the smallest or within 5 % of it. Bounds,
+// which hold for many answers at once, are not replaced.
 func chosenIsBest(t *testing.T, all []forecast) {
 	ratios := make(map[string][]float64)
 	for _, f := range all {
@@ -228,8 +226,8 @@ func chosenIsBest(t *testing.T, all []forecast) {
 	}
 }
 
-// TestDirectMarginsAreMeasured draws many direct answers of a count: the
-// half-width stated is the quantile of their errors, and the smallest that is.
+// TestDirectMarginsAreMeasured draws many direct answers of a count. The stated half-width
+// is the quantile of their errors, and the smallest integer that is.
 func TestDirectMarginsAreMeasured(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)

@@ -18,8 +18,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// dsnOf names a variable of a test's own, which parallel tests need, and sets it
-// until the end of the test. t.Setenv would keep the test from being parallel.
+// dsnOf names a variable for this test alone, as parallel tests need, and sets it until
+// the end of the test. With t.Setenv the test could not be parallel.
 func dsnOf(t *testing.T, who, dsn string) (name string) {
 	t.Helper()
 	name = t.Name() + "_" + who
@@ -36,9 +36,8 @@ func warehouseOf(t *testing.T, c *pgtest.Cluster) string {
 	return strings.Replace(createWarehouse, "WAREHOUSE_DSN", dsnOf(t, "WAREHOUSE", c.DSN()), 1)
 }
 
-// onServer makes a database on a PostgreSQL server with the rows of clinic, and
-// returns a session that declared them. The test is skipped where there is no
-// server.
+// onServer makes a database on a PostgreSQL server with the rows of clinic, and returns a
+// session that declared them. It skips the test if there is no server.
 func onServer(t *testing.T) (s *engine.Session, c *pgtest.Cluster) {
 	t.Helper()
 	c = pgtest.Start(t)
@@ -54,8 +53,8 @@ func onServer(t *testing.T) (s *engine.Session, c *pgtest.Cluster) {
 	return s, c
 }
 
-// TestPostgresIsAsTheFile runs one script on rows of the file and on the same
-// rows in PostgreSQL, under the same noise: all it says is the same.
+// TestPostgresIsAsTheFile runs one script on rows of the file, and on the same rows in
+// PostgreSQL, under the same noise. The outputs must be equal.
 func TestPostgresIsAsTheFile(t *testing.T) {
 	t.Parallel()
 	s, _ := onServer(t)
@@ -68,8 +67,8 @@ func TestPostgresIsAsTheFile(t *testing.T) {
 	}
 }
 
-// TestPostgresStops stops the server: before a charge nothing is charged, and
-// what needs no rows goes on; when it is back, so is all.
+// TestPostgresStops stops the server. Before a charge nothing is charged, and statements
+// that need no rows go on. When the server is back, everything works again.
 func TestPostgresStops(t *testing.T) {
 	t.Parallel()
 	s, c := onServer(t)
@@ -114,8 +113,8 @@ func TestPostgresChanges(t *testing.T) {
 	}
 }
 
-// TestPostgresCrowd asks from several goroutines at once, more than the pool has
-// connections: each question is charged once.
+// TestPostgresCrowd asks from more goroutines than the pool has connections. Each question
+// is charged once.
 func TestPostgresCrowd(t *testing.T) {
 	t.Parallel()
 	s, _ := onServer(t)
@@ -138,7 +137,7 @@ func TestPostgresCrowd(t *testing.T) {
 	}
 }
 
-// TestPostgresReader reads with no more rights than docs/postgres.md says to grant.
+// TestPostgresReader reads with only the rights that docs/postgres.md grants.
 func TestPostgresReader(t *testing.T) {
 	t.Parallel()
 	s, c := onServer(t)
@@ -156,10 +155,10 @@ func TestPostgresReader(t *testing.T) {
 	}
 }
 
-// TestPostgresForeign declares one table of another database three times: by a
-// foreign table over it, by one over a view of it, and by one over its partition.
-// Either all have one budget, or the catalog there can be read, and then a view is
-// refused and other tables have their own. So has a server that leads back here.
+// TestPostgresForeign declares one table of another database three times: by a foreign
+// table over it, by one over a view of it, and by one over its partition. Either all have
+// one budget, or the catalog there can be read. Then a view is refused and other tables
+// have their own budget. The same holds for a server that leads back here.
 func TestPostgresForeign(t *testing.T) {
 	t.Parallel()
 	s, c := onServer(t)
@@ -201,7 +200,7 @@ func TestPostgresForeign(t *testing.T) {
 	must(t, s, `DROP PRIVATE TABLE glass`)
 	c.MustExec(t, "IMPORT FOREIGN SCHEMA pg_catalog LIMIT TO (pg_class, pg_namespace, pg_inherits) FROM SERVER far INTO seen")
 	refused(t, s, sqlerr.Unsupported, declare("glass", "0.5"))
-	for _, name := range []string{"whole", "part", "other"} { // what was spent before is on the whole database
+	for _, name := range []string{"whole", "part", "other"} { // earlier spending is on the whole database
 		refused(t, s, sqlerr.Invalid, declare(name, "0.7"))
 	}
 	if e := refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE mirror (sex TEXT IN ('F', 'M')) FROM warehouse.mirror WITH (epsilon = 0.7)`); !strings.Contains(e.Message, "already have the budget") {
@@ -221,9 +220,9 @@ func TestPostgresForeign(t *testing.T) {
 	}
 }
 
-// TestPostgresIsCancelled lets statements wait for a lock on the server: one runs
-// into the timeout of its source, another is cancelled, and the server has
-// neither any more. Neither was charged, as what they asked before was not there.
+// TestPostgresIsCancelled makes statements wait for a lock on the server. One runs into
+// the timeout of its source, another is cancelled, and afterwards the server runs neither.
+// Neither was charged, because the check before the charge had no answer.
 func TestPostgresIsCancelled(t *testing.T) {
 	t.Parallel()
 	s, c := onServer(t)
@@ -267,9 +266,8 @@ func TestPostgresIsCancelled(t *testing.T) {
 	must(t, s, `SELECT COUNT(*) FROM admissions WHERE age = 2`)
 }
 
-// BenchmarkPostgres counts 10,000 of a million rows in PostgreSQL: the bare
-// statement, the same through a reader with the check of the table before it, and
-// a whole direct answer with its charge.
+// BenchmarkPostgres counts 10,000 of a million rows in PostgreSQL: by the bare statement,
+// by a reader that first checks the table, and by a whole direct answer with its charge.
 func BenchmarkPostgres(b *testing.B) {
 	ctx := context.Background()
 	c := pgtest.Start(b)
@@ -304,14 +302,14 @@ func BenchmarkPostgres(b *testing.B) {
 			}
 		}
 	})
-	asked := 0 // each statement is another one, or the answer would be a stored one
+	asked := 0 // each statement is new, so no answer is stored
 	b.Run("statement", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			asked++
 			ages := "3"
 			for bit := range 30 {
-				if asked>>bit&1 == 1 { // of these there are no rows
+				if asked>>bit&1 == 1 { // these have no rows
 					ages += fmt.Sprint(", ", 101+bit)
 				}
 			}

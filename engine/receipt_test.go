@@ -44,7 +44,7 @@ func readings(sn *rows.Snapshot, paid *pay.Receipt) map[string]error {
 	return out
 }
 
-// unpaid wants that no way to read rows is open, for the reason given.
+// unpaid checks that every way to read rows is refused with the given reason.
 func unpaid(t *testing.T, name string, sn *rows.Snapshot, paid *pay.Receipt, why string) {
 	t.Helper()
 	for reading, err := range readings(sn, paid) {
@@ -102,7 +102,7 @@ func TestReceiptsPayOnce(t *testing.T) {
 				unpaid(t, kind+" for another table", sn, kept[kind], "another table was paid for")
 			})
 			onRows(t, s, table, func(sn *rows.Snapshot) {
-				if kind != "run" { // whose comparisons are each on a snapshot of their own
+				if kind != "run" { // each comparison of a run has its own snapshot
 					unpaid(t, kind+" for another snapshot", sn, kept[kind], "another snapshot was paid for")
 				}
 			})
@@ -112,7 +112,7 @@ func TestReceiptsPayOnce(t *testing.T) {
 			t.Errorf("the answer that was paid for is %d: %v", n, err)
 		}
 		unpaid(t, "an answer's second use", sn, once, "the answer was paid for once")
-		for _, kind := range []string{"build", "run"} { // these are good for many
+		for _, kind := range []string{"build", "run"} { // these allow several readings
 			for reading, err := range readings(sn, kept[kind]) {
 				if err != nil {
 					t.Errorf("%s, %s: %v", kind, reading, err)
@@ -125,8 +125,8 @@ func TestReceiptsPayOnce(t *testing.T) {
 	unpaid(t, "a snapshot that is over", gone, kept["build"], "the snapshot is over")
 }
 
-// TestTheDoorOfSource reads rows past package rows: no permit, no receipt, and none
-// that is not open for a reading of that table.
+// TestTheDoorOfSource reads rows past package rows: with no permit, no receipt, and one
+// that is not open for a reading of that table. All are refused.
 func TestTheDoorOfSource(t *testing.T) {
 	s := clinic(t)
 	v, err := s.DB().View(t.Context())

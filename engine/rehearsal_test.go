@@ -30,8 +30,8 @@ func rehearsal(t *testing.T, s *engine.Session) *engine.Rehearsal {
 	return r
 }
 
-// rehearsed plans statements, and returns what it said and the total. Nothing may
-// be drawn meanwhile.
+// rehearsed plans statements, and returns their outcomes and the total. Nothing may be
+// drawn meanwhile.
 func rehearsed(t *testing.T, s *engine.Session, statements []string) (said string, total *engine.Result) {
 	t.Helper()
 	random := s.DB().Random()
@@ -53,7 +53,7 @@ func rehearsed(t *testing.T, s *engine.Session, statements []string) (said strin
 	return said + strings.Join(outcome{result: total}.lines(), "\n"), total
 }
 
-// setUp is a script of a curator, and what an analyst then asks.
+// setUp is a curator's script, followed by an analyst's queries.
 var setUp = []string{
 	`CREATE PUBLIC TABLE IF NOT EXISTS icd10`,
 	`CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`,
@@ -87,9 +87,9 @@ var questions = []string{
 	`SELECT COUNT(*) FROM admissions WHERE zip = '15210'`, // bought before
 }
 
-// TestRehearsalIsWhatARunCosts rehearses scripts and then carries them out: the
-// rehearsal changes nothing, and says what is left then, digit for digit but for
-// what SMW's runs, being equal, leave over of their share.
+// TestRehearsalIsWhatARunCosts rehearses scripts and then runs them. The rehearsal changes
+// nothing. It predicts the remaining budget to the digit, except for what SMW's runs,
+// being equal, leave of their share.
 func TestRehearsalIsWhatARunCosts(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string][]string{"set-up": setUp, "asking": questions, "both": append(append([]string{}, setUp...), questions...)} {
@@ -114,7 +114,7 @@ func TestRehearsalIsWhatARunCosts(t *testing.T) {
 			for _, row := range total.Rows {
 				key := fmt.Sprint(row[:3])
 				got, want := fmt.Sprint(row[5]), fmt.Sprint(left[key])
-				if strings.Contains(key, "ρ") { // what is left is a little more
+				if strings.Contains(key, "ρ") { // slightly more remains
 					got, want = got[:12], want[:12]
 				}
 				if got != want {
@@ -128,8 +128,8 @@ func TestRehearsalIsWhatARunCosts(t *testing.T) {
 	}
 }
 
-// TestRehearsalOfDroppedTables: what a script spends on the rows of tables that it
-// drops is in its total, once for each budget.
+// TestRehearsalOfDroppedTables checks that the total has what a script spends on the rows
+// of tables that it drops, once for each budget.
 func TestRehearsalOfDroppedTables(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -148,8 +148,8 @@ func TestRehearsalOfDroppedTables(t *testing.T) {
 	}
 }
 
-// TestRehearsalReadsNoRows rehearses on tables with the rows, without any, and
-// with others.
+// TestRehearsalReadsNoRows rehearses on tables with the rows, without rows, and with other
+// rows.
 func TestRehearsalReadsNoRows(t *testing.T) {
 	t.Parallel()
 	script := append(append([]string{}, setUp...), questions...)
@@ -168,8 +168,8 @@ func TestRehearsalReadsNoRows(t *testing.T) {
 	}
 }
 
-// TestRehearsalOfANewFile plans a whole set-up before there is a file: the
-// domains that it reads are not known, and all else is.
+// TestRehearsalOfANewFile plans a whole set-up before the file exists. Only the domains
+// that it reads are unknown.
 func TestRehearsalOfANewFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new.db")
@@ -199,7 +199,7 @@ func TestRehearsalOfANewFile(t *testing.T) {
 	}
 }
 
-// TestRehearsalRefuses what a run would refuse.
+// TestRehearsalRefuses checks that a rehearsal refuses the statements that a run refuses.
 func TestRehearsalRefuses(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -246,9 +246,8 @@ func TestRehearsalRefuses(t *testing.T) {
 	}
 }
 
-// TestRehearsalKnowsTheColumnsNamed: a SELECT is unknown where it names a column
-// whose domain cannot be known yet, however it does, and not where its text only
-// happens to hold the column's name.
+// TestRehearsalKnowsTheColumnsNamed checks that a SELECT is unknown if it names a column
+// with an unknown domain in any way, and not if its text only contains the column's name.
 func TestRehearsalKnowsTheColumnsNamed(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "new.db"), engine.Options{}).NewSession()
@@ -299,8 +298,8 @@ func TestRehearsalKnowsTheColumnsNamed(t *testing.T) {
 	}
 }
 
-// TestRehearsalOfStartingOver plans the first declaration in a file whose name a
-// deleted database had: it says that it will be refused.
+// TestRehearsalOfStartingOver plans the first declaration in a file that has the name of a
+// deleted database. The rehearsal says that it will be refused.
 func TestRehearsalOfStartingOver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "clinic.db")
@@ -320,8 +319,8 @@ func TestRehearsalOfStartingOver(t *testing.T) {
 	}
 }
 
-// TestRehearsalOfAJoin joins a public table that only the script declares: what the
-// SELECT costs follows from rows that nobody has called public yet.
+// TestRehearsalOfAJoin joins a public table that only the script declares. The cost of the
+// SELECT follows from rows that are not public yet.
 func TestRehearsalOfAJoin(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
@@ -336,8 +335,8 @@ func TestRehearsalOfAJoin(t *testing.T) {
 	}
 }
 
-// TestRehearsalOfAFileThatIsInUse rehearses declarations while another process holds
-// the file's write lock, and on a file that cannot be written.
+// TestRehearsalOfAFileThatIsInUse rehearses declarations while another process holds the
+// file's write lock, and on a file that cannot be written.
 func TestRehearsalOfAFileThatIsInUse(t *testing.T) {
 	s := clinic(t)
 	path := s.DB().Store().Path()

@@ -22,8 +22,8 @@ var badSettings = map[string][]string{
 	"colour":     {`on`, `0.5`},
 }
 
-// A SET that is refused changes nothing: not the settings, not what an answer
-// says of itself, not what SHOW BUDGET promises.
+// A refused SET changes nothing: neither the settings, nor an answer's description of
+// itself, nor the promise of SHOW BUDGET.
 func TestRefusedSetChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, name := range engine.SettingNames {
@@ -63,7 +63,7 @@ func TestRefusedSetChangesNothing(t *testing.T) {
 	}
 }
 
-// Settings that SET would refuse do not open a database either.
+// A database cannot be opened with settings that SET would refuse.
 func TestOpenRefusesSettings(t *testing.T) {
 	t.Parallel()
 	for _, change := range []func(*engine.Settings){
@@ -83,8 +83,8 @@ func TestOpenRefusesSettings(t *testing.T) {
 	}
 }
 
-// The analyst role is told no times and no steps of progress, whatever it asks:
-// how long a statement takes can tell of private rows.
+// The analyst role gets no times and no progress for any statement, since the time of a
+// statement can depend on private rows.
 func TestAnalystsSeeNoTimes(t *testing.T) {
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
