@@ -320,7 +320,8 @@ func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *Outsid
 	return schema.Text, bases, schemas.NoPublicViewReads(ctx, tx, bases)
 }
 
-// continues refuses to give rows a second budget, or to change their limits in passing.
+// continues refuses a declaration that would give rows a second budget or change their
+// limits.
 func (b budget) continues(rows string, a catalog.Account) error {
 	if a.Caps != b.caps {
 		return sqlerr.New(sqlerr.Invalid, "the rows of %s already have the budget epsilon = %s, delta = %s, interactive = %s",

@@ -333,10 +333,10 @@ func (p projectionPlan) dense(law string, rows uint64, queries int64, beta float
 	return p, err
 }
 
-// denseLaw returns the noise of one integer coordinate of √T·A·D, each of
-// which one unit changes by at most L: ℓ2 sensitivity L√T. The paper's Laplace
-// noise is that of Algorithm 2, private by the composition theorem it cites
-// (Dwork, Rothblum and Vadhan 2010); the Gaussian is calibrated to (ε, δ).
+// denseLaw returns the noise of one integer coordinate of √T·A·D. One unit changes each
+// coordinate by at most L, so the ℓ2 sensitivity is L√T. The paper's Laplace noise is that
+// of Algorithm 2. It is private by the composition theorem that the paper cites (Dwork,
+// Rothblum and Vadhan 2010). The Gaussian noise is calibrated to (ε, δ).
 func denseLaw(law string, rows uint64, cost accounting.Amount, sensitivity int64) (noise.Law, error) {
 	l := big.NewRat(sensitivity, 1)
 	if law == "laplace" {
@@ -360,8 +360,8 @@ func denseLaw(law string, rows uint64, cost accounting.Amount, sensitivity int64
 	return noise.NewGaussian(sigma2)
 }
 
-// paperRows computes Algorithm 2's T at N̂. At n = 10⁴ and m = 64 it is 10²⁰: it is
-// refused, with the number, where no computer could hold it.
+// paperRows computes Algorithm 2's T at N̂. At n = 10⁴ and m = 64 it is 10²⁰. A T that no
+// computer could hold is refused, and the error has the number.
 func paperRows(n catalog.NHat, support uint64, queries int64, beta float64) (uint64, error) {
 	t := projection.PaperRows(float64(n.Value), float64(support), float64(queries), beta)
 	if t > mostDenseRows {
