@@ -21,7 +21,7 @@ type outputs struct {
 	bases      []query.Query // of each slot: what it asks before it is divided into groups
 	columns    []post.Column // of the select list, once compiled
 	compiling  []bool        // the entries of the select list being compiled
-	aggregates int           // how many there are
+	aggregates int           // the number compiled so far
 	texts      []string      // the entries of the select list as written, once asked for
 }
 
@@ -125,10 +125,10 @@ type part struct {
 // sum adds up an expression where it is not NULL, as a factor times a query of
 // weights from 0 up. The weights are the values over their greatest common divisor.
 //
-// Values of both signs are two queries, one of the positive values and one of the
-// negative values. A query of the values above the least one, plus a count times
-// the least one, has a larger error: for values from −a to b it has weights up to
-// a and a + b, and the two queries have weights up to a and b.
+// Values of both signs take two queries: one for the positive values and one for
+// the negative values. A query of the differences from the least value, plus a count
+// times that value, has a larger error. For values from −a to b its weights reach
+// a and a + b. The weights of the two queries reach a and b.
 func (o *outputs) sum(x summand, present query.Query) (post.Sum, error) {
 	parts, err := o.parts(x.value, present)
 	unit, _ := x.worth().Float64()
@@ -162,9 +162,9 @@ func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
 }
 
 // mean compiles an AVG: a sum over a count. If the values lie far from 0, or on
-// both sides of it, the sum is taken of the values above the least one, and the
-// least value is added to the quotient. Its error then grows with the spread of
-// the values only. Otherwise the sum is the query of SUM.
+// both sides of it, mean sums their differences from the least value and adds that
+// value to the quotient. The error then grows only with the spread of the values.
+// Otherwise the sum is the query of SUM.
 func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
 	extent, some, err := x.value.Extent(present)
 	if err != nil {
@@ -214,7 +214,7 @@ func (o *outputs) inside(parts []part) []post.Term {
 	return terms
 }
 
-// slot returns the slot of a query, which serves every aggregate that asks it.
+// slot returns the slot of a query. Aggregates that ask the same query share it.
 func (o *outputs) slot(base query.Query, s Slot) int {
 	for i, b := range o.bases {
 		if b.Equal(base) {
@@ -234,9 +234,9 @@ var variances = map[string]post.Variance{
 }
 
 // variance asks three queries: the count and the sum of AVG, and the sum of the
-// squares of the values minus the middle of their range. Of all constants, the
-// middle makes the largest weight smallest, and with it the noise: a quarter of
-// the weight with the least value.
+// squares of the values minus the middle of their range. The middle gives the
+// smallest possible largest weight, and so the least noise. That weight is a quarter
+// of the one that the least value gives.
 func (o *outputs) variance(name string, x summand, present query.Query) (post.Expr, error) {
 	mean, err := o.mean(x, present)
 	if err != nil {

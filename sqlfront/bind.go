@@ -49,8 +49,8 @@ func (e *UndecidedError) Error() string {
 // Bound is a SELECT as linear queries over its table's universe. The engine
 // answers the queries, and Output computes the rows from the answers alone.
 //
-// The queries are a table of Groups × Slots: Queries[g·len(Slots)+k] is the one
-// of slot k in group g.
+// Queries is a table of Groups × Slots: Queries[g·len(Slots)+k] is the query of
+// slot k in group g.
 //
 // Privacy. The groups are disjoint: no record has a weight in the queries of two
 // groups of one slot. Let W be the slot's largest weight. Then a unit of L records
@@ -59,7 +59,7 @@ func (e *UndecidedError) Error() string {
 type Bound struct {
 	Queries  []query.Query
 	Slots    []Slot
-	Groups   [][]query.Value // the keys of each group; one group without keys where nothing is grouped
+	Groups   [][]query.Value // the keys of each group; one group without keys if there is no GROUP BY
 	Output   post.Program
 	Warnings []string // about literals that match nothing; at most maxWarnings
 }
@@ -97,7 +97,7 @@ func Bind(s *syntax.Select, t Table, args []query.Value) (*Bound, error) {
 	return bound, nil
 }
 
-// placedAtWhere gives an error that has no position that of the WHERE clause.
+// placedAtWhere gives an error without a position the position of the WHERE clause.
 func placedAtWhere(s *syntax.Select, err error) error {
 	var e *sqlerr.Error
 	if errors.As(err, &e) {
@@ -116,16 +116,16 @@ type binder struct {
 	read            map[string]*PublicRows // the public tables, by folded name
 	args            []query.Value
 	scope           scope
-	rows            query.Query // which records FROM and WHERE leave, over u
+	rows            query.Query // the records that pass FROM and WHERE, over u
 	warnings        []string
 	knownConditions map[knownKey]pred // see compileKnown
 
-	undecided *UndecidedError // of the first such column that is named
+	undecided *UndecidedError // the first undecided column that is named; nil for none
 
 	spent    *effort
 	pins     map[int][]query.Value // columns without a domain that a conjunction pins, while its parts are compiled
-	pinning  int                   // which pins these are, 0 for none
-	pinnings int                   // how many there were
+	pinning  int                   // identifies the current pins; 0 for none
+	pinnings int                   // the number of pins so far
 }
 
 // bind compiles the clauses in the order in which SQL applies them.
@@ -153,7 +153,7 @@ func (b *binder) bind() (*Bound, error) {
 	return bound, err
 }
 
-// restrict binds FROM and returns the records that it and WHERE leave.
+// restrict binds FROM and returns the records that pass FROM and WHERE.
 func (b *binder) restrict() (pred, error) {
 	kept, err := b.bindFrom()
 	if err != nil || b.s.Where == nil {
@@ -203,7 +203,7 @@ type visible struct {
 	column int
 }
 
-// columnsNamed returns the columns of a name; the qualifier "" is none.
+// columnsNamed returns the columns with a name. The qualifier "" means none.
 func (s scope) columnsNamed(qualifier, name string) []int {
 	var columns []int
 	for _, r := range s {
@@ -288,8 +288,8 @@ func (b *binder) columnHint(t syntax.Token) string {
 	return hint
 }
 
-// qualifier returns the text before the point of a qualified name, which must
-// be a table of the FROM clause; an alias hides the table's name.
+// qualifier returns the text before the point of a qualified name. It must name a
+// table of the FROM clause. An alias hides the table's name.
 func (b *binder) qualifier(q sqlparser.TableName) (string, error) {
 	if q.Name.IsEmpty() {
 		return "", nil

@@ -148,9 +148,9 @@ func conditionBounds(holds bool) bounds {
 // values within the operands' bounds.
 type operation func(args []bounds) bounds
 
-// valueOperation makes an operation of a function f of values. On known operands the
-// result is f's; on others rest bounds it. Errors name the operation by what: it
-// cannot be applied to a text that the statement does not name.
+// valueOperation turns a function f of values into an operation. It applies f to known
+// operands and bounds the result for others by rest. Errors call the operation what:
+// it cannot be applied to a text that the statement does not name.
 func valueOperation(what string, rest func([]bounds) bounds, f func(args []scalar) scalar) operation {
 	return func(args []bounds) bounds {
 		values := make([]scalar, len(args))
@@ -184,8 +184,8 @@ func arithmetical(operator sqlvalue.Operator) operation {
 	})
 }
 
-// nullIfNull returns an operation that is undefined if an operand is, and NULL if an
-// operand is. On other operands it is of.
+// nullIfNull returns an operation that is undefined if an operand is undefined, and
+// NULL if an operand is NULL. It applies of to other operands.
 func nullIfNull(of func(x, y bounds) bounds) operation {
 	return func(args []bounds) bounds {
 		x, y := args[0], args[1]
@@ -263,7 +263,7 @@ func reals(operator sqlvalue.Operator, x, y bounds, null bool) bounds {
 		}
 	}
 	largest = max(largest, -lo, hi)
-	slack := 1 + largest*0x1p-50 // more than rounding, and cutting a quotient, move a result
+	slack := 1 + largest*0x1p-50 // exceeds what rounding and cutting a quotient change
 	return bounds{null: null, lo: realOf(lo - slack), hi: realOf(hi + slack)}
 }
 
@@ -326,8 +326,8 @@ func comparison(relation sqlvalue.Relation) operation {
 	})
 }
 
-// outcomes returns whether the relation can hold and fail between values that
-// are not NULL.
+// outcomes reports whether the relation can hold, and whether it can fail, between
+// values that are not NULL.
 func outcomes(relation sqlvalue.Relation, x, y bounds) truths {
 	least, most := -1, +1
 	if c := x.lo.compare(y.hi); c >= 0 {
@@ -347,8 +347,8 @@ func outcomes(relation sqlvalue.Relation, x, y bounds) truths {
 	return t
 }
 
-// compareOther compares a text that the expression does not name. It differs from
-// all texts that are named; nothing else is known of it.
+// compareOther compares a text that the expression does not name. That text differs
+// from all named texts. Nothing else is known about it.
 func compareOther(x, y bounds, equality, negated bool) bounds {
 	if x.lo.standIn != isOther {
 		x, y = y, x

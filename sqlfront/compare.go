@@ -125,7 +125,7 @@ func (b *binder) warnOutside(column int, what, matches string) {
 		is = "are"
 	}
 	where := "outside the declared domain " + syntax.Excerpt(c.Domain.String(), 80)
-	if b.joins.steps(column) != nil { // which has no domain but its values
+	if b.joins.steps(column) != nil { // its only domain is its values
 		where = "in no row of the public table"
 	}
 	b.warn(fmt.Sprintf("%s %s %s %s: %s nothing", c.Name, what, is, where, matches))
@@ -176,8 +176,8 @@ func (b *binder) text(column int, k constant) (query.Value, error) {
 	return k.value, nil
 }
 
-// numeric converts a constant that is compared with an INTEGER column, or with a
-// REAL one, whose values are counted in steps.
+// numeric converts a constant that is compared with an INTEGER or REAL column. The
+// values of a REAL column are counted in steps.
 func (b *binder) numeric(column int, k constant) (constant, error) {
 	steps := b.joins.steps(column)
 	if !k.isNumber() {
@@ -240,8 +240,8 @@ func (b *binder) orderedText(column int, k constant, less, inclusive bool) (quer
 	return d.Greater(v, inclusive)
 }
 
-// compileIn compiles x IN (list): true where x equals an element, unknown where
-// it does not and x or an element is NULL, else false.
+// compileIn compiles x IN (list). It is true if x equals an element. Otherwise it is
+// unknown if x or an element is NULL, and false if neither is.
 func (b *binder) compileIn(e *sqlparser.ComparisonExpr, truth bool) (pred, error) {
 	if sub, ok := e.Right.(*sqlparser.Subquery); ok {
 		return b.compileInPublic(e, sub, truth)
@@ -272,8 +272,9 @@ func (b *binder) compileIn(e *sqlparser.ComparisonExpr, truth bool) (pred, error
 	return b.among(x.column, equal, null, truth), nil
 }
 
-// among returns the records whose column is in a list, or if truth is not set, is
-// not: then the list must have no NULL.
+// among returns the records whose column is in a list if truth is set, and the
+// records whose column is not in it otherwise. In the second case the list must have
+// no NULL.
 func (b *binder) among(column int, listed query.Set, null, truth bool) pred {
 	switch {
 	case truth:
@@ -284,7 +285,7 @@ func (b *binder) among(column int, listed query.Set, null, truth bool) pred {
 	return columnPred(column, b.domain(column).NotNull().Minus(listed))
 }
 
-// elements returns the constants of a list; false where one is computed.
+// elements returns the constants of a list. It is false if an element is computed.
 func (b *binder) elements(list sqlparser.ValTuple) ([]constant, bool, error) {
 	elements := make([]constant, len(list))
 	for i, e := range list {
@@ -345,8 +346,8 @@ func constantIn(x constant, elements []constant, truth bool) pred {
 const maxRow = 100
 
 // splitRows rewrites a comparison of row values, such as (a, b) = (1, 2) or (a, b)
-// IN ((0, 1), (1, 1)), with comparisons of their values. It is false if the
-// operands are not rows.
+// IN ((0, 1), (1, 1)), as comparisons of their values. It is false if the operands
+// are not rows.
 func (b *binder) splitRows(e *sqlparser.ComparisonExpr) (sqlparser.Expr, bool, error) {
 	left, ok := e.Left.(sqlparser.ValTuple)
 	if !ok {

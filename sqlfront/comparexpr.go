@@ -55,7 +55,7 @@ func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*exp
 }
 
 // compared applies a comparison. It refuses to compare a computed text with an
-// unnamed text of a column without a domain, which it could equal.
+// unnamed text of a column without a domain, because the two could be equal.
 func compared(of operation, x, y *expr) *expr {
 	if x.derived || y.derived {
 		of = refuseUnnamed("a comparison with a computed text", of)
@@ -63,9 +63,9 @@ func compared(of operation, x, y *expr) *expr {
 	return apply(of, x, y)
 }
 
-// difference returns x − y where comparing it with 0 is comparing x with y:
-// for integers that it cannot make overflow. Constants are compared as they
-// are.
+// difference returns x − y if comparing it with 0 is the same as comparing x with y.
+// That holds for integers whose difference cannot overflow. Otherwise it returns nil.
+// Constants are compared as they are.
 func difference(x, y *expr) *expr {
 	if x.isConstant() || y.isConstant() || x.full.isNull() || y.full.isNull() {
 		return nil

@@ -18,9 +18,9 @@ const maxSteps = 1 << 24
 // branchCost is the price of a branch of the diagram, in steps.
 const branchCost = 4
 
-// compilation makes a diagram of a program: column by column it divides the
-// domain into ranges until each of them decides the result or is one value,
-// and goes on to the next column. Equal states lead to one diagram.
+// compilation turns a program into a diagram, column by column. It divides a
+// column's domain into ranges until each range decides the result or is one value.
+// Then it goes on to the next column. Equal states share one diagram.
 type compilation struct {
 	*program
 	b *binder
@@ -40,7 +40,7 @@ func (b *binder) diagram(x *expr, weigh func(bounds) (int64, bool, error)) (quer
 	return c.compileLevels(0)
 }
 
-// decided returns the weight of a result; false while it is not decided.
+// decided returns the weight of a result. It is false while the result is not decided.
 func (c *compilation) decided(x bounds) (int64, bool, error) {
 	if x.undefined() {
 		return 0, false, c.b.undefined(x.lo)
@@ -107,8 +107,8 @@ func (c *compilation) divide(k int, r query.Range, branches *[]query.Branch) err
 	return c.divide(k, query.Range{First: middle + 1, Last: r.Last}, branches)
 }
 
-// compileRest compiles the rest for a column's values within bounds; false where these
-// must be divided first.
+// compileRest compiles the remaining columns for a column's values within bounds. It is
+// false if the bounds must be divided first.
 func (c *compilation) compileRest(k int, x bounds) (query.Query, bool, error) {
 	l := &c.levels[k]
 	c.now[l.step] = x
@@ -138,9 +138,9 @@ func (c *compilation) everywhere(weight int64) query.Query {
 	return q
 }
 
-// texts compiles a column without a domain: NULL, the texts that the expression
-// can tell apart, and any other. Where the column is pinned the rest does not
-// matter.
+// texts compiles a column without a domain. Its cases are NULL, each text that the
+// expression can tell apart, and any other text. If the column is pinned, only the
+// pinned values matter.
 func (c *compilation) texts(k int) (query.Query, error) {
 	l := &c.levels[k]
 	values, pinned := c.b.pins[l.column]
@@ -296,7 +296,7 @@ type level struct {
 	full     bounds
 	cost     int   // of evaluating the pending steps
 	pending  []int // the steps that depend on this column or a later one
-	frontier []int // the steps known before this column that later ones use
+	frontier []int // the steps known before this column and used later
 }
 
 // program orders an expression's operations.
@@ -315,8 +315,8 @@ func (b *binder) program(x *expr) *program {
 	return p
 }
 
-// noteAllTexts notes the texts of the domains and pins of the columns, where a
-// column without a domain can be compared with them.
+// noteAllTexts notes the texts of the columns' domains and pins if there is a column
+// without a domain, which can be compared with them.
 func (p *program) noteAllTexts(b *binder) {
 	open := func(l level) bool { return !b.domain(l.column).Finite() }
 	if !slices.ContainsFunc(p.levels, open) {

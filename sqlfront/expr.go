@@ -18,20 +18,20 @@ type expr struct {
 	operation operation // nil for a column, a constant and a sum
 	args      []*expr
 	terms     []term
-	modulus   int64    // of a sum that matters only up to multiples of it, else 0
+	modulus   int64    // of a sum of which only the remainder by it matters, else 0
 	mentions  []string // texts that it compares a text with
 	column    int      // of a column, else -1
 	literal   *constant
-	affinity  query.Type // of a column, which converts what it is compared with, else 0
+	affinity  query.Type // of a column: converts the values it is compared with; else 0
 	derived   bool       // can be a text that neither the statement nor a domain lists
-	size      uint64     // of a sum: no part of it is larger in magnitude
-	full      bounds     // what it can be
+	size      uint64     // of a sum: bounds the magnitude of every part
+	full      bounds     // bounds of its value
 	last      int        // the last column it depends on, -1 for none
-	cost      int        // of the operation beyond that of others, in steps
+	cost      int        // of the operation beyond the usual cost, in steps
 }
 
-// maxParts bounds the names, literals and operators of a statement's expressions
-// that compute.
+// maxParts bounds the names, literals and operators in a statement's computed
+// expressions.
 const maxParts = 5_000
 
 // columnExpr returns a column as an expression.
@@ -52,8 +52,8 @@ func constantExpr(k constant) *expr {
 // numberExpr returns an integer as an expression.
 func numberExpr(n int64) *expr { return constantExpr(constant{value: query.Int(n)}) }
 
-// apply returns an operation on expressions. One whose result is the same for
-// all records becomes a constant.
+// apply applies an operation to expressions. A result that is the same for all
+// records becomes a constant.
 func apply(of operation, args ...*expr) *expr {
 	x := &expr{operation: of, args: args, column: -1, last: -1}
 	full := make([]bounds, len(args))
@@ -69,8 +69,8 @@ func apply(of operation, args ...*expr) *expr {
 	return x
 }
 
-// applyLeft applies an operation on two operands to several, from left to right.
-// Then one value is enough to remember of the operands passed.
+// applyLeft folds a binary operation over several operands, from left to right. It is
+// then enough to remember one value for the operands so far.
 func applyLeft(of operation, args []*expr) *expr {
 	x := args[0]
 	for _, y := range args[1:] {
@@ -172,7 +172,7 @@ func applied(err error, of operation, args ...*expr) (*expr, error) {
 	return apply(of, args...), nil
 }
 
-// placedAt gives an error that has no position the position of an expression.
+// placedAt gives an error without a position the position of an expression.
 func (b *binder) placedAt(err error, e sqlparser.Expr) error {
 	if s, ok := err.(*sqlerr.Error); ok {
 		return s.At(b.g.StartToken(e).Position)

@@ -13,16 +13,16 @@ import (
 
 // Publics is a Table whose SELECTs may join public tables.
 type Publics interface {
-	// Public returns the content of a public table, as it is in the same
-	// snapshot of the catalog; nil where no public table has the name.
+	// Public returns the content of a public table in the same snapshot of the
+	// catalog. It is nil if no public table has the name.
 	Public(name string) (*PublicRows, error)
 }
 
 // PublicRows is the content of a public table. A column that was declared with
-// steps has its values in them, as integers.
+// steps has its values in steps, as integers.
 type PublicRows struct {
 	Columns []string
-	Steps   []*query.Steps // one a column, nil for one without; or nil for none
+	Steps   []*query.Steps // one per column, nil for a column without; nil if there are none
 	Rows    [][]any        // int64, float64, string, []byte or nil
 }
 
@@ -38,19 +38,19 @@ func (t *PublicRows) steps(column int) *query.Steps {
 // functions of the private column that the table is joined on.
 type join struct {
 	table   *PublicRows
-	columns []int // of the universe, one a public column; notBound for the unusable
+	columns []int // of the universe, one per public column; notBound if unusable
 	key     int   // the public column joined on
 	lookup  query.Lookup
 }
 
-// notBound marks a public column whose values no column of a universe can have.
+// notBound marks a public column whose values fit no column of a universe.
 const notBound = -1
 
 // joins are the public tables of a statement, by their items of FROM.
 type joins map[*syntax.FromItem]*join
 
-// steps returns the steps in which the universe has a REAL column of a public
-// table, nil for other columns.
+// steps returns the steps of a REAL column of a public table. It is nil for other
+// columns of the universe.
 func (all joins) steps(column int) *query.Steps {
 	for _, j := range all {
 		if i := slices.Index(j.columns, column); i >= 0 {
@@ -115,7 +115,7 @@ func (b *binder) addJoins(s *syntax.Select, add func(string, query.Domain) int) 
 	return nil
 }
 
-// public returns the content of a public table, which is read once a statement.
+// public returns the content of a public table. A statement reads it once.
 func (b *binder) public(name syntax.Name, place syntax.Token) (*PublicRows, error) {
 	folded := query.FoldName(name.Text)
 	if t, ok := b.read[folded]; ok {
@@ -139,8 +139,8 @@ func (b *binder) public(name syntax.Name, place syntax.Token) (*PublicRows, erro
 	return t, nil
 }
 
-// domain returns the values of a column; false where they are not all integers,
-// or all texts, NULL aside.
+// domain returns the values of a column. It is false unless they are all integers or
+// all texts, NULL aside.
 func (t *PublicRows) domain(column int) (query.Domain, bool) {
 	typ := query.TypeText
 	if t.steps(column) != nil {
@@ -186,8 +186,8 @@ func (j *join) relation(name string) relation {
 	return r
 }
 
-// bindOn binds the condition of a join: an equality of a private column with a
-// public one whose values are unique, and what else a row must meet.
+// bindOn binds the condition of a join. It must equate a private column with a public
+// column whose values are unique. It may set further conditions on a row.
 func (b *binder) bindOn(from *syntax.FromItem, j *join) (pred, error) {
 	conditions, err := b.conditions(from)
 	if err != nil {
@@ -295,7 +295,8 @@ func (b *binder) lookUp(from *syntax.FromItem, j *join, private, key int) error 
 	return nil
 }
 
-// resolve replaces the columns of public tables by what they are.
+// resolve replaces the columns of public tables by functions of the private columns
+// that the tables are joined on.
 func (b *binder) resolve(q query.Query) (query.Query, error) {
 	if len(b.joins) == 0 {
 		return q, nil
@@ -313,7 +314,7 @@ func (b *binder) resolve(q query.Query) (query.Query, error) {
 	return q, nil
 }
 
-// joined returns the public table that a column of the universe is of, and the
+// joined returns the public table that a column of the universe belongs to, and the
 // column's index among those looked up.
 func (b *binder) joined(column int) (*join, int, bool) {
 	for _, j := range b.joins {
@@ -326,8 +327,7 @@ func (b *binder) joined(column int) (*join, int, bool) {
 	return nil, 0, false
 }
 
-// bindFrom sets the scope to that of the FROM clause. It returns the records that
-// FROM leaves.
+// bindFrom sets the scope of the FROM clause and returns the records that pass it.
 func (b *binder) bindFrom() (pred, error) {
 	all := []pred{constantPred(true)}
 	private := false

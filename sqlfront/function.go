@@ -15,8 +15,8 @@ import (
 // function is one of SQLite's functions on values.
 type function struct {
 	least, most int                   // arguments
-	rest        func([]bounds) bounds // what it can be while an argument is not known
-	text        bool                  // can be a text
+	rest        func([]bounds) bounds // bounds of the result while an argument is not known
+	text        bool                  // the result can be a text
 	compute     func(args []scalar) scalar
 }
 
@@ -128,7 +128,7 @@ func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (
 	return apply(firstTrue, append(cases, args[last])...), nil
 }
 
-// absolute is abs(x): SQLite fails where the result overflows.
+// absolute is abs(x). SQLite fails if the result overflows.
 func absolute(args []scalar) scalar {
 	switch x := args[0]; {
 	case x.value.IsReal():
@@ -169,7 +169,7 @@ func hullOfAll(args []bounds) bounds {
 	return u
 }
 
-// extreme is min(x, y, …), for -1, and max: NULL if one is NULL.
+// extreme is min(x, y, …) for -1 and max for 1. It is NULL if an argument is NULL.
 func extreme(sign int) func([]scalar) scalar {
 	return func(args []scalar) scalar {
 		best := args[0]
@@ -214,8 +214,8 @@ func length(args []scalar) scalar {
 	return onText(args[0], func(s string) scalar { return integerOf(int64(utf8.RuneCountInString(s))) })
 }
 
-// substring is substr(text, from, count): characters are counted from 1, from
-// the end where from is negative, and to the left where count is.
+// substring is substr(text, from, count). Characters are counted from 1. A negative
+// from counts from the end, and a negative count goes to the left.
 func substring(args []scalar) scalar {
 	for _, x := range args[1:] {
 		if x.isNull() {

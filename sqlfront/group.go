@@ -21,7 +21,7 @@ const maxNumbers = 100_000
 type key struct {
 	meaning   string // see meaning
 	valueType post.Type
-	unit      *big.Rat // of REAL values, which the cells have in units
+	unit      *big.Rat // of REAL values; the cells hold multiples of it
 	cells     []cell
 }
 
@@ -143,8 +143,8 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 	return o.computedKey(e)
 }
 
-// columnKey divides by the values of a column among the selected records. They must
-// be finitely many.
+// columnKey divides the selected records by the values of a column. These must be
+// finitely many.
 func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	column, err := o.column(e)
 	if err != nil {
@@ -176,8 +176,8 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	return k, nil
 }
 
-// cellsOfKeys puts the keys that lead to a public value in the place of the
-// value. Then the cells need not be resolved.
+// cellsOfKeys replaces a public value by the keys that lead to it. The cells then
+// need not be resolved.
 func (o *outputs) cellsOfKeys(k *key, j *join, column int) {
 	keys := make(map[query.Value][]query.Value)
 	for _, r := range j.lookup.Rows {
@@ -230,8 +230,8 @@ func (b *binder) isFunction(e sqlparser.Expr) bool {
 	return ok || specials[name] > 0
 }
 
-// meaning writes an expression without its parentheses, with columns by number. Equal
-// texts have equal meanings.
+// meaning writes an expression without its parentheses and with columns by number.
+// Expressions with equal texts have equal meanings.
 func (o *outputs) meaning(e sqlparser.Expr) (string, error) {
 	var b strings.Builder
 	err := o.write(&b, e)
@@ -311,7 +311,8 @@ func (o *outputs) writeCase(b *strings.Builder, e *sqlparser.CaseExpr) error {
 	return o.writeParts(b, all...)
 }
 
-// writeCall writes a call of a function on values; an aggregate is no key.
+// writeCall writes a call of a function on values. It refuses an aggregate, which
+// cannot be a key.
 func (o *outputs) writeCall(b *strings.Builder, e *sqlparser.FuncExpr) error {
 	if !o.isFunction(e) {
 		return o.outside(e)

@@ -128,7 +128,7 @@ func lowerRune(r rune) rune {
 	return r
 }
 
-// matches returns 1, 0 or, for NULL, NULL.
+// matches returns 1 or 0, and NULL for NULL.
 func (p pattern) matches(x scalar) scalar {
 	return onText(x, func(s string) scalar {
 		if !p.dead && p.match([]rune(s)) {
@@ -138,7 +138,7 @@ func (p pattern) matches(x scalar) scalar {
 	})
 }
 
-// match goes back to the last "any" only: whatever an earlier one could take, the
+// match goes back only to the last "any". Whatever an earlier one could take, the
 // last can take too.
 func (p pattern) match(text []rune) bool {
 	at, back, from := 0, -1, 0

@@ -85,7 +85,7 @@ func (b *binder) literal(v *sqlparser.SQLVal) (operand, bool, error) {
 type constant struct {
 	value  query.Value // unless real is set
 	real   *big.Rat    // a number written as a decimal, or beyond 64 bits
-	minus  bool        // the source stands behind a minus
+	minus  bool        // a minus stands before it in the statement
 	source syntax.Token
 }
 

@@ -485,8 +485,8 @@ func (o *outputs) orderTerm(e sqlparser.Expr) (post.Expr, error) {
 	return o.expr(e, true)
 }
 
-// limit reads LIMIT and OFFSET, which are integers or parameters; as in SQLite a
-// negative limit is none, and a negative offset 0.
+// limit reads LIMIT and OFFSET, which are integers or parameters. As in SQLite, a
+// negative limit means no limit, and a negative offset means 0.
 func (o *outputs) limit(p *post.Program) error {
 	if o.s.Limit == nil {
 		return nil

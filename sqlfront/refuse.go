@@ -98,8 +98,8 @@ var elsewhere = map[string]string{
 	"var": hintVariant, "varp": hintVariant, "stdev": hintVariant, "stdevp": hintVariant, "std": hintVariant,
 }
 
-// isAggregate reports whether a lower-case name is that of an aggregate, here or
-// elsewhere.
+// isAggregate reports whether a lower-case name is an aggregate of this dialect or of
+// another system.
 func isAggregate(name string) bool {
 	_, other := elsewhere[name]
 	return aggregates[name] || other || name == "margin"

@@ -14,13 +14,13 @@ type term struct {
 	minus bool
 }
 
-// maxSum bounds the sum of the magnitudes of terms that are reordered: no sum
-// of some of them overflows.
+// maxSum bounds the sum of the magnitudes of reordered terms, so that no partial sum
+// overflows.
 const maxSum = 1 << 62
 
-// sum returns x + y, or x − y. Integers whose sum cannot overflow are added in the
-// order of their columns, not of the text. Then one number is enough to remember
-// of the columns passed.
+// sum returns x + y, or x − y. It adds integers whose sum cannot overflow in the order
+// of their columns, not of the text. It is then enough to remember one number for the
+// columns so far.
 func sum(x, y *expr, minus bool) *expr {
 	plus := term{minus: minus}.operation()
 	s, other := x.asSum(), y.asSum()

@@ -51,7 +51,7 @@ func (b *binder) summand(e sqlparser.Expr) (summand, error) {
 	return summand{value.Indicator(), present, unit}, b.placedAt(err, e)
 }
 
-// integerResult returns the integer that an argument of an aggregate is.
+// integerResult returns the value of an aggregate's argument as an integer.
 func integerResult(x scalar) (int64, error) {
 	switch {
 	case x.isInteger():
@@ -95,7 +95,7 @@ func worth(unit *big.Rat) *big.Rat {
 	return unit
 }
 
-// checked returns an operation on integers that refuses what leaves 64 bits.
+// checked returns an operation on integers that refuses results beyond 64 bits.
 func checked(operator sqlvalue.Operator) func(a, b int64) (int64, error) {
 	return func(a, b int64) (int64, error) {
 		n, ok := sqlvalue.Integers(operator, a, b)
@@ -106,7 +106,7 @@ func checked(operator sqlvalue.Operator) func(a, b int64) (int64, error) {
 	}
 }
 
-// presence returns where an expression is not NULL.
+// presence returns the records for which an expression is not NULL.
 func (b *binder) presence(x *expr) (pred, error) {
 	q, err := b.diagram(apply(isMissing, x), func(r bounds) (int64, bool, error) {
 		switch r.truths() {
@@ -224,8 +224,8 @@ func (b *binder) notIntegral(operands ...*expr) error {
 	return sqlerr.New(sqlerr.Unsupported, "a number with a fraction inside an aggregate is outside the dialect").WithHint("%s", sumHint)
 }
 
-// caseAmount compiles a CASE. Its results are brought to one unit, the largest
-// that all of them are multiples of.
+// caseAmount compiles a CASE. It converts the results to one unit: the largest that
+// all of them are multiples of.
 func (b *binder) caseAmount(e *sqlparser.CaseExpr) (*expr, *big.Rat, error) {
 	results := make([]sqlparser.Expr, 0, len(e.Whens)+1)
 	for _, w := range e.Whens {
@@ -271,7 +271,8 @@ func commonUnit(x, y *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(over, new(big.Int).Mul(x.Denom(), y.Denom()))
 }
 
-// inUnits returns an expression in a unit that its own is a multiple of.
+// inUnits converts an expression to another unit. Its own unit must be a multiple of
+// that unit.
 func inUnits(x *expr, own, unit *big.Rat) (*expr, error) {
 	n := new(big.Rat).Quo(worth(own), unit).Num()
 	switch {

@@ -11,9 +11,9 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// compileCondition returns the records for which a condition is true, if truth is
-// set, or else is false. The two are compiled apart because with NULL a condition
-// is neither. NOT swaps them, and AND is false where one side is false.
+// compileCondition returns the records for which a condition is true if truth is set,
+// and those for which it is false otherwise. The two are compiled separately, because
+// with NULL a condition is neither. NOT swaps them. AND is false if one side is false.
 func (b *binder) compileCondition(e sqlparser.Expr, truth bool) (pred, error) {
 	switch e := e.(type) {
 	case *sqlparser.ParenExpr:
@@ -133,8 +133,8 @@ func isCondition(e sqlparser.Expr) bool {
 }
 
 // compileKnown returns the records for which a condition is true or false, and not
-// unknown. The result is kept for the node, since nested IS NULLs ask for it twice a
-// level. A result for the pinned values of a column holds while they are pinned; the
+// unknown. It keeps the result for the node, since nested IS NULLs ask for it twice per
+// level. A result for the pinned values of a column holds while they are pinned. The
 // number of such compilations is bounded.
 func (b *binder) compileKnown(e *sqlparser.IsExpr) (pred, error) {
 	key := knownKey{e, b.pinning}
@@ -300,9 +300,9 @@ func foldBalanced[T any](values []T, op func(a, b T) (T, error)) (T, error) {
 }
 
 // compilePins compiles the parts of a conjunction that can pin a column without a
-// domain to a list of values, as the first of zip IN ('1', '2') AND zip LIKE '1%'. It
-// returns the other parts, which are then compiled for those values only. The pins
-// stay until the caller sets b.pins back.
+// domain to a list of values, such as the first part of zip IN ('1', '2') AND zip LIKE
+// '1%'. It returns the other parts, which are then compiled for those values only. The
+// pins stay until the caller restores b.pins.
 func (b *binder) compilePins(parts []sqlparser.Expr, truth bool) (preds []pred, rest []sqlparser.Expr, err error) {
 	for _, part := range parts {
 		column, ok := b.comparedColumn(part)
@@ -342,8 +342,8 @@ func (b *binder) isPinned(column int) bool {
 	return ok
 }
 
-// pinRows pins the columns without a domain if FROM and WHERE leave a list of
-// their values. The rest of the statement is computed for these records only.
+// pinRows pins each column without a domain that FROM and WHERE restrict to a list of
+// values. The rest of the statement is computed for these records only.
 func (b *binder) pinRows() {
 	for i, c := range b.u.Columns() {
 		if c.Domain.Finite() {
@@ -389,8 +389,8 @@ func (b *binder) columnComparedByAll(parts []sqlparser.Expr) (int, bool) {
 	})
 }
 
-// onlyColumn returns the column without a domain among operands of which all others
-// are constants.
+// onlyColumn returns the one operand that is a column without a domain. All other
+// operands must be constants.
 func (b *binder) onlyColumn(operands ...sqlparser.Expr) (int, bool) {
 	column, found := 0, 0
 	for _, e := range operands {

@@ -159,8 +159,8 @@ func (p *parser) using() (Algorithm, error) {
 	return "", p.unexpected("PROJECTION, MARGINALS or SMW")
 }
 
-// mechanism turns the syntax that releases and mechanisms share into a
-// mechanism's.
+// mechanism turns a statement that was parsed as a CREATE RELEASE into a CREATE
+// MECHANISM.
 func mechanism(r *CreateRelease) (Statement, error) {
 	if r.Using != SMW {
 		return nil, sqlerr.New(sqlerr.Unsupported, "a mechanism that uses %s is outside the dialect", strings.ToUpper(string(r.Using))).
@@ -373,8 +373,8 @@ func (p *parser) tableDomain(c *ColumnDef) error {
 // constraints are the words that start what SQLite allows after a type.
 var constraints = words("NOT NULL PRIMARY UNIQUE CHECK DEFAULT REFERENCES COLLATE GENERATED CONSTRAINT AS")
 
-// expectColumnEnd consumes the parenthesis after the last column. If there is more, its
-// error says what is not allowed.
+// expectColumnEnd consumes the parenthesis after the last column. If something else
+// follows, the error says what is not allowed.
 func (p *parser) expectColumnEnd() error {
 	if t := p.peek(); t.Kind == KindWord && constraints[t.Upper] {
 		return t.Unsupported("a column constraint").
@@ -383,7 +383,7 @@ func (p *parser) expectColumnEnd() error {
 	return p.expectClose()
 }
 
-// domainError places an error of the domain's construction.
+// domainError gives a position to an error from making the domain.
 func domainError(c *ColumnDef, err error, position int) error {
 	var e *sqlerr.Error
 	if err == nil || !errors.As(err, &e) {
@@ -394,7 +394,7 @@ func domainError(c *ColumnDef, err error, position int) error {
 	return &placed
 }
 
-// publicColumn parses name type, and behind REAL its steps.
+// publicColumn parses name type, and the steps that follow REAL.
 func (p *parser) publicColumn() (PublicColumnDef, error) {
 	name, err := p.name("a column")
 	if err != nil {
@@ -456,7 +456,7 @@ func (p *parser) decimal() (*big.Rat, error) {
 }
 
 // createSource parses what follows CREATE SOURCE. Connection strings are secrets and
-// do not belong into statements, so errors never quote a text that could be one.
+// do not belong in statements, so errors never quote a text that could be one.
 func (p *parser) createSource() (Statement, error) {
 	if err := p.noSecrets(); err != nil {
 		return nil, err
@@ -487,9 +487,9 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // IsVariable reports whether a text can be the name of an environment variable.
 func IsVariable(name string) bool { return variable.MatchString(name) }
 
-// noSecrets refuses texts that could be connection strings or passwords. These are
-// all texts but the name of a variable behind dsn_env, and quoted names that need
-// their quotes.
+// noSecrets refuses texts that could be connection strings or passwords. It refuses
+// every text except the name of a variable after dsn_env, and every quoted name that
+// needs its quotes.
 func (p *parser) noSecrets() error {
 	for i, t := range p.tokens[p.pos:] {
 		named := i >= 2 && p.after(i-2).Matches("DSN_ENV") && p.after(i-1).Matches("=")
@@ -502,9 +502,9 @@ func (p *parser) noSecrets() error {
 	return nil
 }
 
-// rowSource parses the table or view with the rows of a private table. In the file
-// that is table or main.table; in a source, source.schema.table, or source.table for
-// the schema public.
+// rowSource parses the table or view that has the rows of a private table. In the file
+// it is written table or main.table. In a source it is written source.schema.table, or
+// source.table for the schema public.
 func (p *parser) rowSource() (in, table Name, err error) {
 	var parts []Name
 	var written []string // in double quotes where it was quoted

@@ -22,7 +22,7 @@ type Tokens struct {
 func (g *Tokens) IsSubselect(t Token) bool { return g.subs[t.Position] != nil }
 
 // disguise is a SELECT as the MySQL parser sees it. Identifiers become `iN`, and
-// literals and parameters :vN, where N is the index of the token. So that parser
+// literals and parameters :vN, where N is the index of the token. Thus the parser
 // never reads a name, a string or a number of the statement.
 type disguise struct {
 	*Tokens
@@ -224,15 +224,15 @@ func (g *Tokens) Token(placeholder string) (Token, bool) {
 	return g.tokens[i], true
 }
 
-// The operators that the MySQL parser does not know reach it as others that
-// are not in SQLite: GLOB as REGEXP, and IS with a value, negated or not, as
-// <=>. Its tree is then given their own names.
+// The MySQL parser lacks some operators of SQLite. They reach it as operators that
+// SQLite lacks: GLOB as REGEXP, and IS with a value, negated or not, as <=>. Method
+// rename restores their names in the tree.
 const (
 	OperatorIs      = "is"
 	OperatorIsNot   = "is not"
 	OperatorGlob    = "glob"
 	OperatorNotGlob = "not glob"
-	OperatorSame    = "is the value" // IS between values of rows, where TRUE is 1 and no test
+	OperatorSame    = "is the value" // IS between values of rows, where TRUE is the value 1 and not a test
 )
 
 // rename gives the operators of a parsed statement their names back.
@@ -264,9 +264,9 @@ func (g *Tokens) infix(i int) bool {
 // isGlob reports whether token i is the operator GLOB.
 func (g *Tokens) isGlob(i int) bool { return g.tokenAt(i).Matches("GLOB") && g.infix(i) }
 
-// isValue returns the number of tokens of the operator that IS at i starts,
-// when a value follows it: IS, IS NOT, IS [NOT] DISTINCT FROM. It is 0 for IS
-// [NOT] NULL, TRUE and FALSE, which the parser knows.
+// isValue returns the number of tokens of the operator that starts with IS at i and
+// takes a value: IS, IS NOT, IS [NOT] DISTINCT FROM. It is 0 for IS [NOT] NULL, TRUE
+// and FALSE, which the parser knows.
 func (g *Tokens) isValue(i int) int {
 	if i < 0 || i >= len(g.tokens) || !g.tokens[i].Matches("IS") {
 		return 0
@@ -286,8 +286,8 @@ func (g *Tokens) isValue(i int) int {
 	return n
 }
 
-// skips reports whether token i does not reach the parser: it belongs to an IS
-// that is replaced as a whole, or is the VALUES of a list of literals.
+// skips reports whether token i is kept from the parser. Such a token belongs to an
+// IS that is replaced as a whole, or is the VALUES of a list of literals.
 func (g *Tokens) skips(i int) bool {
 	for n := 1; n <= 3; n++ {
 		if g.isValue(i-n) > n {
@@ -313,8 +313,8 @@ func (g *Tokens) literals(i int) bool {
 	return true
 }
 
-// isOrNot returns the operator that the parser got to see as <=>: IS, or IS
-// NOT. The nearest IS before the right operand is the one.
+// isOrNot returns the operator that the parser saw as <=>: IS or IS NOT. It starts
+// with the nearest IS before the right operand.
 func (g *Tokens) isOrNot(e *sqlparser.ComparisonExpr) string {
 	right := g.FirstToken(e.Right)
 	i, _ := slices.BinarySearchFunc(g.tokens, right.Position, func(t Token, p int) int { return cmp.Compare(t.Position, p) })
@@ -329,8 +329,8 @@ func (g *Tokens) isOrNot(e *sqlparser.ComparisonExpr) string {
 }
 
 // refuse returns an error if token i starts a construct that the MySQL parser cannot
-// read, or reads in another way than SQLite, or if it is a reserved word that could
-// only be a name and lacks quotes.
+// read, or reads differently from SQLite. It also returns one for a reserved word that
+// could only be a name and lacks quotes.
 func (g *Tokens) refuse(i int) error {
 	t := g.tokens[i]
 	switch {
@@ -435,9 +435,9 @@ func (g *Tokens) refuseWord(i int) error {
 // comparisons are the operators and keywords that compare.
 var comparisons = words("= == <> != < <= > >= IN LIKE GLOB BETWEEN IS ISNULL NOTNULL")
 
-// diagnose returns the error for a token at which the parser gave up: SQLite
-// reads a = b = c and 1 < x < 5, which is SQL and unlikely to be meant, and
-// types with sizes in CAST; anything else is malformed.
+// diagnose returns the error for a token at which the parser gave up. SQLite reads
+// types with sizes in CAST, and chains such as a = b = c and 1 < x < 5, which are
+// unlikely to be meant. Those are Unsupported; anything else is Malformed.
 func (g *Tokens) diagnose(i int) error {
 	t := g.tokenAt(i)
 	switch {
@@ -473,8 +473,8 @@ func (g *Tokens) diagnose(i int) error {
 // clauses are the keywords whose misspelling reads as an alias.
 var clauses = []string{"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "BETWEEN"}
 
-// connectives are the keywords that a misspelt word behind a whole expression
-// may mean.
+// connectives are the keywords that a misspelt word after a whole expression may
+// mean.
 var connectives = append([]string{"AND", "OR", "LIKE", "ASC", "DESC", "OFFSET"}, clauses...)
 
 // chained reports whether token i compares something that is itself a

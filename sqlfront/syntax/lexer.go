@@ -23,7 +23,7 @@ type lexer struct {
 	text     string
 	offset   int  // byte offset of the next token
 	position int  // 1-based character at that offset
-	ascii    bool // the text is, so that a character is a byte
+	ascii    bool // the text is ASCII, so that a character is a byte
 }
 
 // Lex returns the tokens of a text, with parameters numbered. The last token
@@ -109,8 +109,8 @@ func (l *lexer) skip() error {
 	return nil
 }
 
-// lengthTo returns the length of the text up to the end mark, searched from an
-// offset on, or all of it.
+// lengthTo returns the length of the text before the first end mark at or after an
+// offset, or of the whole text if there is none.
 func lengthTo(text, end string, from int) int {
 	if i := strings.Index(text[from:], end); i >= 0 {
 		return from + i
@@ -350,9 +350,9 @@ func IsNumber(text string) bool {
 	return some && n == len(digits) && len(text)-len(digits) <= 1
 }
 
-// Parameters returns the names of the arguments that the statement takes, in
-// their order, without the sign before them: age for :age, @age and $age, and ""
-// for those that are known by their number alone.
+// Parameters returns the names of a statement's arguments in order, without their
+// signs: age for :age, @age and $age. An argument known only by its number has the
+// name "".
 func Parameters(text string) ([]string, error) {
 	tokens, err := lexOne(text)
 	return parameterNames(tokens), err
@@ -392,9 +392,9 @@ func (l *lexer) parameter() (Token, error) {
 // maxParameter is the largest number a parameter can have.
 const maxParameter = 1 << 18
 
-// numberParameters gives each parameter its number as SQLite does: ?N is N
-// (and so is $N, as in PostgreSQL), a name used before has its number, and
-// anything else is one more than the largest so far.
+// numberParameters gives each parameter its number as SQLite does. ?N has the number
+// N, and so has $N, as in PostgreSQL. A name used before keeps its number. Anything
+// else is one more than the largest so far.
 func numberParameters(tokens []Token) error {
 	largest := 0
 	var named map[string]int

@@ -63,8 +63,8 @@ func lexOne(text string) ([]Token, error) {
 	return tokens, nil
 }
 
-// cut ends the tokens at the semicolon with index i, behind which nothing but
-// more semicolons may stand.
+// cut ends the tokens at the semicolon with index i. Only more semicolons may follow
+// it.
 func cut(tokens []Token, i int) ([]Token, error) {
 	for _, t := range tokens[i:] {
 		if !t.Matches(";") && t.Kind != KindEnd {
@@ -120,8 +120,7 @@ func (p *parser) expect(sequence ...string) error {
 	return nil
 }
 
-// unexpected returns the syntax error for a next token that is not what is
-// wanted.
+// unexpected returns the syntax error for a next token that is not the wanted one.
 func (p *parser) unexpected(wanted string) error {
 	t := p.peek()
 	return t.Malformed("expected %s, found %s", wanted, t.describe())
@@ -221,7 +220,7 @@ func (p *parser) statement() (Statement, error) {
 	return s, p.end()
 }
 
-// command parses a statement other than a query, whose first token is passed.
+// command parses a statement other than a query. Its first token is already consumed.
 func (p *parser) command(first Token) (Statement, error) {
 	switch first.Upper {
 	case "CREATE":

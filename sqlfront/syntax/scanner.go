@@ -11,15 +11,14 @@ import (
 
 // Input is one statement or dot-command of a script.
 type Input struct {
-	Text    string // from its first character to its semicolon, which is included where there is one
-	Command bool   // a dot-command, a line that starts with a point
+	Text    string // from its first character through its semicolon, if it has one
+	Command bool   // it is a dot-command: a line that starts with a point
 	Line    int    // 1-based line of the first character
 	Column  int    // 1-based character in that line
 }
 
-// Locate returns the line and column in the script of a 1-based character
-// position in the text, which is what errors state; the place of the text
-// itself for a position of 0.
+// Locate converts a 1-based character position in the text, as errors state it, to a
+// line and column of the script. A position of 0 is the place of the text itself.
 func (in Input) Locate(position int) (line, column int) {
 	line, column = in.Line, in.Column
 	for i := range in.Text {
@@ -51,11 +50,10 @@ func NewScanner(r io.Reader) *Scanner {
 	return &Scanner{r: bufio.NewReader(r), line: 1, column: 1, fresh: true}
 }
 
-// Next returns the next statement or dot-command, and io.EOF after the last.
-// Comments and blanks between statements, and empty statements, are passed
-// over; the last statement needs no semicolon. An unreadable script is an IO
-// error and an overlong statement an Unsupported one, with the Input's place;
-// both end the scan.
+// Next returns the next statement or dot-command, and io.EOF after the last. It skips
+// empty statements, and comments and blanks between statements. The last statement
+// needs no semicolon. An unreadable script is an IO error and an overlong statement
+// an Unsupported one, with the Input's place. Both end the scan.
 func (s *Scanner) Next() (Input, error) {
 	for s.failed == nil {
 		b, err := s.r.ReadByte()
@@ -130,7 +128,7 @@ func (s *Scanner) move(b byte) {
 	}
 }
 
-// statement hands the stored text over and forgets it.
+// statement returns the stored text and forgets it.
 func (s *Scanner) statement() Input {
 	s.in.Text = string(s.text)
 	s.text, s.split = s.text[:0], splitter{}
@@ -160,7 +158,7 @@ func (s *Scanner) command() (Input, error) {
 	return in, nil
 }
 
-// finish returns the statement that the end of the script leaves, if any.
+// finish returns the statement that is left at the end of the script, if any.
 func (s *Scanner) finish(err error) (Input, error) {
 	s.failed = err
 	if err != io.EOF {
@@ -180,7 +178,7 @@ func (s *Scanner) finish(err error) (Input, error) {
 // strings and comments begin and end.
 type splitter struct {
 	state byte // the quote or comment that is open
-	last  byte // the byte before, where it can start a comment or end one
+	last  byte // the byte before, if it can start a comment or end one
 	begun bool // a token has been seen since the statement's start
 }
 
@@ -264,7 +262,7 @@ func (s *splitter) code(b, last byte) role {
 	return roleCode
 }
 
-// pending reports whether a statement has begun, or something is open that
+// pending reports whether a statement has begun, or a quote or comment is open that
 // only a statement can have opened.
 func (s *splitter) pending() bool {
 	return s.begun || s.last == '-' || s.last == '/' || s.state != inCode && s.state != inLine

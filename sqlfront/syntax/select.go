@@ -8,8 +8,8 @@ import (
 	"dpsql/query"
 )
 
-// Select is a SELECT as written: its clauses are taken apart, and no name in
-// it has been looked up.
+// Select is a SELECT as written, split into its clauses. None of its names has been
+// looked up.
 type Select struct {
 	Table      Name   // the first table in FROM, sub-selects opened
 	Tables     []Name // all of them, in the order of the text
@@ -109,7 +109,7 @@ func (g *Tokens) items(exprs sqlparser.SelectExprs) []ListItem {
 	return items
 }
 
-// ItemToken returns the token that an entry of the select list is found at.
+// ItemToken returns the token at which an entry of the select list starts.
 func (g *Tokens) ItemToken(it ListItem) Token {
 	if it.Star != nil {
 		return g.Find("*")
@@ -264,9 +264,8 @@ func inParentheses(tokens []Token, open int) (inner []Token, end int, err error)
 	return nil, 0, last.Malformed("the statement ends too early").WithHint("a parenthesis is not closed")
 }
 
-// openFrom parses the sub-selects in FROM and puts one name in the place of
-// each, so that the SELECT itself has none. The sub-selects are returned by the
-// position of their names.
+// openFrom parses the sub-selects in FROM and replaces each by a name, so that the
+// SELECT itself has none. It returns the sub-selects by the positions of their names.
 func openFrom(tokens []Token, with []expression) ([]Token, map[int]*Select, error) {
 	nested := false
 	for i := 1; i < len(tokens) && !nested; i++ {
@@ -300,7 +299,7 @@ func (t *Token) selects() bool {
 	return t.Kind == KindWord && (t.Upper == "SELECT" || t.Upper == "WITH")
 }
 
-// inFrom reports whether a table can stand behind the tokens.
+// inFrom reports whether a table can follow the tokens.
 func inFrom(before []Token) bool {
 	i := len(before) - 1
 	for i >= 0 && before[i].Matches("(") {
@@ -359,8 +358,8 @@ func (g *Tokens) joined(e *sqlparser.JoinTableExpr, with []expression) ([]FromIt
 	return append(left, right[0]), nil
 }
 
-// sourceOf accepts a table name, qualified by main at most, or what stands for a
-// sub-select.
+// sourceOf accepts a table name, which only main may qualify, or the name that stands
+// for a sub-select.
 func (g *Tokens) sourceOf(e *sqlparser.AliasedTableExpr, with []expression) (FromItem, error) {
 	name, ok := e.Expr.(sqlparser.TableName)
 	if !ok {

@@ -2,9 +2,9 @@ package syntax
 
 import "dpsql/query"
 
-// Statement is one parsed statement: *CreatePublic, *CreatePrivate,
-// *CreateSource, *CreateRelease, *CreateMechanism, *AlterPrivate, *Drop, *Show, *Describe, *Explain, *Set,
-// *Export or *Select. It is syntax: no name in it has been looked up.
+// Statement is one parsed statement: *CreatePublic, *CreatePrivate, *CreateSource,
+// *CreateRelease, *CreateMechanism, *AlterPrivate, *Drop, *Show, *Describe, *Explain,
+// *Set, *Export or *Select. None of its names has been looked up.
 type Statement interface{ statement() }
 
 func (*CreatePublic) statement()    {}
@@ -49,7 +49,7 @@ type Option struct {
 type CreatePublic struct {
 	Name        Name
 	IfNotExists bool
-	Columns     []PublicColumnDef // those declared, none or some; names differ
+	Columns     []PublicColumnDef // the declared ones, possibly none; names differ
 }
 
 // PublicColumnDef declares a column of a public table.
@@ -64,8 +64,8 @@ type CreatePrivate struct {
 	Name        Name
 	IfNotExists bool
 	Columns     []ColumnDef // at least one; names differ
-	In          Name        // the declared source; its text is "" where the rows are in the file
-	Source      Name        // the table or view; in a declared source schema.table, in double quotes what was quoted
+	In          Name        // the declared source; its text is "" if the rows are in the file
+	Source      Name        // the table or view; schema.table in a declared source, with its double quotes
 	Options     []Option
 }
 

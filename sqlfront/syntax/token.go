@@ -252,7 +252,7 @@ func (g *Tokens) StartToken(e sqlparser.Expr) Token {
 	return first
 }
 
-// before returns the last of a keyword in front of a token, else the token.
+// before returns the last occurrence of a keyword before a token, or the token itself.
 func (g *Tokens) before(t Token, keyword string) Token {
 	found := t
 	for _, k := range g.tokens {
