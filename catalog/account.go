@@ -49,17 +49,17 @@ func (a *Account) encoding() ledger.Encoding {
 	e := ledger.Encode("account").Numbers(a.ID).Texts(a.Epsilon, a.Delta, a.Interactive).
 		Numbers(int64(c.ReleaseEpsilon), int64(c.ReleaseDelta), int64(c.InteractiveRho), int64(c.InteractiveDelta), int64(c.InteractiveEpsilon)).
 		Texts(formatTime(a.CreatedAt)).Numbers(int64(len(a.Bases))).Texts(a.Bases...)
-	if a.Limits != (Limits{}) { // at the end, and only then: before there were limits they were not there
+	if a.Limits != (Limits{}) { // appended only if set: records from before there were limits lack them
 		e = e.Numbers(int64(a.Limits.MaxCharge)).Flag(a.Limits.BuyOff)
 	}
 	return e
 }
 
-// AccountFor returns the account that the base tables charge, nil when none of them
-// has one. Names are compared as SQLite compares them. The tables in also may have
-// the same rows. They must have that account or none; where the base tables have no
-// account, theirs is returned. Errors: Invalid when some base tables have an account
-// and the others have another or none, since no one ledger would cover them.
+// AccountFor returns the account that the base tables charge, or nil if none of them
+// has one. It compares names as SQLite does. The tables in also may have the same
+// rows. They must have that account or none. If the base tables have no account,
+// AccountFor returns theirs. Errors: Invalid if some base tables have an account and
+// the others have another or none, since no single ledger would cover them.
 func (tx *Tx) AccountFor(bases []string, also ...string) (*Account, error) {
 	all, err := tx.Accounts()
 	if err != nil {
@@ -97,7 +97,7 @@ func (tx *Tx) AccountFor(bases []string, also ...string) (*Account, error) {
 	return owner, nil
 }
 
-// otherBudgetHint says what to do about tables of different budgets.
+// otherBudgetHint suggests what to do about tables of different budgets.
 func otherBudgetHint(base string) string {
 	if strings.HasPrefix(base, postgresPrefix) {
 		return "a private table can read base tables of one budget only; what is in another database can be told apart where its catalog is read, as docs/postgres.md says"
@@ -170,7 +170,7 @@ func (tx *Tx) CreateAccount(a *Account) error {
 	if err := tx.CheckFirst(); err != nil {
 		return err
 	}
-	if _, err := tx.head(); err != nil { // while every account has its line
+	if _, err := tx.head(); err != nil { // before the new account, whose line is still missing
 		return err
 	}
 	created := tx.stamp()
@@ -222,7 +222,7 @@ func (tx *Tx) checkBases(bases []string) error {
 }
 
 // declaration returns the ledger's text for a new account. It repeats the caps, so an
-// edited cap does not agree with the chain.
+// edited cap contradicts the chain.
 func declaration(a *Account) string {
 	c := a.Caps
 	return fmt.Sprintf("budget declared: epsilon = %s, delta = %s, interactive = %s; releases ε %v, δ %v; interactive ρ %v (ε %v at δ %v)",
@@ -261,7 +261,7 @@ func (l Limits) String() string {
 // Buyer is a statement that buys answers.
 type Buyer struct {
 	Principal Principal
-	Taken     accounting.Rho // what it took before, of mechanisms' reserves too
+	Taken     accounting.Rho // what it took before, mechanisms' reserves included
 }
 
 // Check refuses a purchase that the limits do not allow, with code forbidden or
@@ -292,7 +292,7 @@ type Payment struct {
 	Prepaid        accounting.Rho // taken from what a mechanism has reserved
 }
 
-// Cost returns the sum of both.
+// Cost returns Rho + Prepaid.
 func (p Payment) Cost() accounting.Rho { return p.Rho + p.Prepaid }
 
 // Buy charges a SELECT. It is the one gate for every purchase: the limits, the cap and
@@ -309,8 +309,8 @@ func (tx *Tx) Buy(by Buyer, p Payment) error {
 	return tx.Charge(p.Account, KindInteractive, p.Action, p.Object, accounting.Amount{Rho: p.Rho})
 }
 
-// SetLimits sets an account's limits and writes a line of cost 0 into the ledger,
-// which shows since when they hold. The object is the table that was named.
+// SetLimits sets an account's limits. It writes a line of cost 0 into the ledger, which
+// shows when they began to hold. The object is the table that the statement names.
 func (tx *Tx) SetLimits(account int64, object string, l Limits) error {
 	a, err := tx.Account(account)
 	if err != nil || a.Limits == l {

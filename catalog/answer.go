@@ -13,7 +13,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// AnswerKind says how an answer came about, which decides its margin.
+// AnswerKind is the way in which an answer was computed. It decides the margin.
 type AnswerKind string
 
 // The kinds of stored answers.
@@ -126,9 +126,9 @@ func (s *Store) Answers(ctx context.Context, table int64, query string) (all []A
 // maxLookUp bounds how many queries one statement looks up, since others wait for it.
 const maxLookUp = 1 << 10
 
-// Unanswered reports of each query whether it is certain that it has no stored answer.
-// Most have none, which one statement without a transaction finds out for many of them,
-// in 3 µs each, or 10 for a single one, where Answers takes 35 (BenchmarkAnswers).
+// Unanswered reports, for each query, whether it certainly has no stored answer. Most
+// queries have none. One statement without a transaction finds that out for many of
+// them in 3 µs each, or 10 µs for a single one. Answers takes 35 µs (BenchmarkAnswers).
 func (s *Store) Unanswered(ctx context.Context, table int64, queries []string) []bool {
 	unanswered := make([]bool, 0, len(queries))
 	for some := range slices.Chunk(queries, maxLookUp) {
@@ -137,7 +137,7 @@ func (s *Store) Unanswered(ctx context.Context, table int64, queries []string) [
 	return unanswered
 }
 
-// lookUp is Unanswered for up to maxLookUp queries. Where it fails nothing is certain.
+// lookUp is Unanswered for up to maxLookUp queries. If it fails, nothing is certain.
 func (s *Store) lookUp(ctx context.Context, table int64, queries []string) []bool {
 	sums := make([]string, len(queries))
 	for i, q := range queries {

@@ -15,8 +15,8 @@
 //   - A record that was read is as it was written, and a listing is complete;
 //     otherwise the error is Corrupt. See package ledger for how.
 //
-// It does not promise secrecy towards whoever can read the file, or that a file
-// restored together with its marks from an older backup is noticed.
+// It keeps no secrets from anyone who can read the file. It does not notice a file
+// that was restored from an older backup together with its marks.
 //
 // Every error that leaves the package is a *sqlerr.Error. The text of SQLite's own
 // errors is never quoted, since it can carry values of rows.
@@ -45,7 +45,7 @@ const DefaultBusyTimeout = 5 * time.Second
 // timeout.
 type Options struct {
 	ReadOnly    bool          // refuse every Write
-	BusyTimeout time.Duration // how long to wait for other writers; 0 means DefaultBusyTimeout, below 0 not at all
+	BusyTimeout time.Duration // how long to wait for other writers; 0 means DefaultBusyTimeout, below 0 no wait
 }
 
 // Store is an open catalog. Its methods may be called by several goroutines.
@@ -218,7 +218,7 @@ func fileError(verb, path string, err error) *sqlerr.Error {
 	return sqlerr.New(sqlerr.IO, "cannot %s %s: %v", verb, path, err)
 }
 
-// corrupt returns an error that says that stored state does not verify.
+// corrupt returns the error for stored state that does not verify.
 func corrupt(format string, args ...any) *sqlerr.Error {
 	return sqlerr.New(sqlerr.Corrupt, format, args...).
 		WithHint("the file was changed outside dpsql or is damaged; restore a backup")

@@ -18,9 +18,9 @@ import (
 	"dpsql/sqlerr"
 )
 
-// dsn names the file in the driver's syntax. The "file:" prefix is what makes
-// SQLite read mode and immutable; the path is escaped so that '?', '#' and '%'
-// stay part of the name.
+// dsn names the file in the driver's syntax. SQLite reads mode and immutable only
+// after a "file:" prefix. The path is escaped so that '?', '#' and '%' stay part of
+// the name.
 func dsn(path string, wait time.Duration, parameters ...string) string {
 	slashed := filepath.ToSlash(path)
 	if slashed[0] != '/' {
@@ -103,13 +103,13 @@ func openPool(name string, connections int) (*sql.DB, error) {
 type snapshot struct {
 	tx      *sql.Tx
 	version int
-	check   func() error // called at the end: fails where the file changed under the transaction
+	check   func() error // called at the end; fails if the file changed during the transaction
 	close   func()
 }
 
-// openSnapshot begins a read transaction on the file. Where there is no file, it
-// reads an empty database in memory. Where SQLite can neither find nor make the
-// shared memory that WAL mode needs, it reads the file as one that does not change.
+// openSnapshot begins a read transaction on the file. If there is no file, it reads an
+// empty database in memory. If SQLite can neither find nor make the shared memory that
+// WAL mode needs, it reads the file as one that does not change.
 func (s *Store) openSnapshot(ctx context.Context) (*snapshot, error) {
 	exists, err := s.identify()
 	if err != nil {
@@ -225,16 +225,16 @@ type sqliteConn interface {
 	driver.Validator
 }
 
-// cachingConn is a connection that caches compiled statements by their texts, which
-// are few. A firing of a mechanism executes dozens of short statements. Compiling
-// them anew each time takes half as long again as the firing does beyond its three
-// commits: 3.6 ms of processor time became 5.5 at load 10 on two cores
-// (BenchmarkFiring in engine). database/sql cannot hold prepared statements for the
-// one connection that writes, since a transaction has it when their texts are first
-// met. Only one goroutine at a time uses a connection.
+// cachingConn is a connection that caches compiled statements by their texts. There are
+// few texts, and a firing of a mechanism executes dozens of short statements. Compiling
+// them anew each time adds half to the processor time of the firing beyond its three
+// commits: 3.6 ms became 5.5 ms at load 10 on two cores (BenchmarkFiring in engine).
+// database/sql cannot hold prepared statements for the one connection that writes,
+// since a transaction has that connection when it first meets their texts. Only one
+// goroutine at a time uses a connection.
 type cachingConn struct {
 	sqliteConn
-	idle map[string]driver.Stmt // by text, but for statements whose rows are open
+	idle map[string]driver.Stmt // by text, without the statements whose rows are open
 	name *connID
 }
 
@@ -249,7 +249,7 @@ const (
 
 // cacheable reports whether a text is cached. It must be short, one statement, and of
 // a kind that SQLite compiles again by itself when the schema has changed. EXPLAIN,
-// which tells what a view reads, is not: its result is the compiled statement.
+// which tells what a view reads, is not cached: its result is the compiled statement.
 func cacheable(text string) bool {
 	if len(text) > maxKept || strings.Contains(text, ";") {
 		return false
@@ -280,8 +280,8 @@ func (k *cachingConn) take(ctx context.Context, text string) (statement, error) 
 	return statement{s, k, text}, err
 }
 
-// leave returns the statement to the cache. After an error, or where the cache has
-// one of its text already, it closes the statement.
+// leave returns the statement to the cache. It closes the statement after an error, or
+// if the cache already has one with its text.
 func (s statement) leave(err error) error {
 	_, twice := s.conn.idle[s.text]
 	if open := s.conn.idle != nil; err == nil && open && !twice && len(s.conn.idle) < maxIdle {

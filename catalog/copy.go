@@ -13,11 +13,11 @@ import (
 // copies numbers the databases in memory of this process.
 var copies atomic.Int64
 
-// Copy returns a Store of a database in memory with the catalog as it is now, but
-// for the payloads of releases and mechanisms, and with the definitions of all other
-// tables and views. Of these only the ones named have their rows. What is written
-// to the copy goes away with its Close; the marks beside the file are read, and
-// never written. Errors: those of Read.
+// Copy returns a Store of a database in memory. The database has the catalog as it is
+// now, without the payloads of releases and mechanisms, and the definitions of all
+// other tables and views. Only the tables in withRows have their rows. Closing the copy
+// discards it. The copy reads the marks beside the file and never writes them. Errors:
+// those of Read.
 func (s *Store) Copy(ctx context.Context, withRows []string) (*Store, error) {
 	c := newStore(s.path, Options{BusyTimeout: s.options.BusyTimeout})
 	c.memory = fmt.Sprintf("file:/dpsql-copy-%d?vfs=memdb&_pragma=%s", copies.Add(1), pragma("busy_timeout", milliseconds(c.options.BusyTimeout)))
@@ -29,8 +29,8 @@ func (s *Store) Copy(ctx context.Context, withRows []string) (*Store, error) {
 	return c, nil
 }
 
-// fill copies into an empty database in memory, and keeps that alive by the
-// connection that writes.
+// fill copies from into an empty database in memory. The connection that writes keeps
+// that database alive.
 func (s *Store) fill(ctx context.Context, from *Store, withRows []string) error {
 	pool, err := s.writerPool()
 	if err != nil {
@@ -71,8 +71,8 @@ func (s *Store) fill(ctx context.Context, from *Store, withRows []string) error 
 	return nil
 }
 
-// copyObjects makes what the attached database has: its tables, then rows, then the
-// rest, of which triggers would refuse rows of the ledger.
+// copyObjects copies the attached database: its tables, then rows, then everything
+// else. Triggers come after the rows, because they would refuse rows of the ledger.
 func copyObjects(ctx context.Context, conn *sql.Conn, withRows []string) error {
 	type object struct{ kind, name, text string }
 	var all []object
@@ -111,7 +111,7 @@ func copyObjects(ctx context.Context, conn *sql.Conn, withRows []string) error {
 	return nil
 }
 
-// copyRows copies the rows of a table, whose generated columns make themselves.
+// copyRows copies the rows of a table. SQLite computes the generated columns.
 func copyRows(ctx context.Context, conn *sql.Conn, table string) error {
 	var columns string
 	err := conn.QueryRowContext(ctx, `SELECT group_concat('"' || replace(name, '"', '""') || '"') FROM pragma_table_xinfo(?, 'original') WHERE hidden = 0`, table).Scan(&columns)

@@ -46,8 +46,8 @@ func (s *Store) ReadOnly() bool {
 	return !s.diskWritable()
 }
 
-// diskWritable reports whether the file can be written or made. It is true where the
-// directory is missing: the error of making the file says so better.
+// diskWritable reports whether the file can be written or made. It is true if the
+// directory is missing, because making the file then gives the better error.
 func (s *Store) diskWritable() bool {
 	if s.memory != "" {
 		return true
@@ -156,9 +156,9 @@ const newFile = ".dpsql-new-*"
 
 // checkOneName refuses to write a file that has several names. SQLite keeps the
 // write-ahead log beside the name that the file is opened by, and the marks and locks
-// stand there too. Whoever writes by another name does not see what was charged by
-// this one, so each name would have a ledger of its own. The file was just
-// identified.
+// stand there too. A writer that uses another name does not see the charges made under
+// this one, so each name would have a ledger of its own. The caller has just identified
+// the file.
 func (s *Store) checkOneName() error {
 	if s.memory != "" || s.hardLinks() <= 1 { // some file systems say 0
 		return nil
@@ -204,8 +204,8 @@ func (s *Store) removeNewNames() {
 }
 
 // checkNotMounted refuses to write a file that is mounted by itself, as in a
-// container, and not with its folder. By its name there it has another write-ahead log
-// than by its own. Only Linux tells.
+// container, and not with its folder. Under the mounted name the file has another
+// write-ahead log than under its own. Only Linux lists its mounts.
 func (s *Store) checkNotMounted() error {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || !isMounted(mounts, s.path) {
@@ -250,8 +250,8 @@ type Lease struct{ lock *flock.Flock }
 // leasePoll is the time between the attempts of a waiting process.
 const leasePoll = 2 * time.Millisecond
 
-// AcquireLease waits for the lease, for at most BusyTimeout. It locks a file beside the
-// database, which stays there. Errors: Busy, ReadOnly, Cancelled, IO.
+// AcquireLease waits at most BusyTimeout for the lease. It locks a file beside the
+// database and never removes that file. Errors: Busy, ReadOnly, Cancelled, IO.
 func (s *Store) AcquireLease(ctx context.Context) (*Lease, error) {
 	if s.ReadOnly() {
 		return nil, s.readOnly()
@@ -291,9 +291,10 @@ func (l *Lease) Release() error {
 // until it is stored. The system releases the right when the process dies.
 type Flight struct{ lock *flock.Flock }
 
-// AcquireFlight waits for the right to buy the answer that the digest names, for at most
-// patience, in this process and others. It locks a file beside the database, which
-// exists only while the right is held. Errors: Busy, ReadOnly, Cancelled, IO.
+// AcquireFlight waits at most patience for the right to buy the answer that the digest
+// names. The holder may be in this process or in another. AcquireFlight locks a file
+// beside the database. That file exists only while the right is held. Errors: Busy,
+// ReadOnly, Cancelled, IO.
 func (s *Store) AcquireFlight(ctx context.Context, digest [32]byte, patience time.Duration) (*Flight, error) {
 	if s.ReadOnly() {
 		return nil, s.readOnly()
@@ -326,7 +327,7 @@ func (s *Store) AcquireFlight(ctx context.Context, digest [32]byte, patience tim
 	}
 }
 
-// hasName reports whether the locked file is the one that has the name now.
+// hasName reports whether the name still belongs to the locked file.
 func hasName(lock *flock.Flock, path string) bool {
 	mine, err := lock.Stat()
 	if err != nil {

@@ -179,9 +179,9 @@ func placePoint(digits string, exponent int) string {
 }
 
 // head returns the chain up to the last line that this transaction sees. The first
-// use in a process verifies every line. Later uses verify that the last line that
-// was verified is still there, and the lines after it. A transaction verifies
-// once, since no line but its own can come.
+// use in a process verifies every line. Later uses verify that the last verified line
+// is still there, and the lines after it. A transaction verifies once, since only its
+// own lines can follow.
 func (tx *Tx) head() (*ledger.Chain, error) {
 	if tx.chain == nil {
 		return tx.verify()
@@ -207,7 +207,7 @@ func (tx *Tx) head() (*ledger.Chain, error) {
 	return &c, nil
 }
 
-// checkEnd compares the last line with the one that the catalog has a roll of.
+// checkEnd compares the end of the chain with the roll that the catalog has of it.
 func (tx *Tx) checkEnd(c ledger.Chain) error {
 	end, err := tx.roll(0, rollLedger)
 	switch {
@@ -338,8 +338,8 @@ func (tx *Tx) append(e Entry) error {
 	return err
 }
 
-// verified returns the committed ledger as far as this Store verified it. Where it
-// verified nothing yet, it returns the marks beside the file.
+// verified returns the committed ledger as far as this Store verified it. If the Store
+// has verified nothing yet, verified returns the marks beside the file.
 func (s *Store) verified() (*ledger.Chain, []ledger.Mark, error) {
 	s.mu.Lock()
 	c := s.chain
@@ -381,7 +381,7 @@ func (s *Store) writeMark(m ledger.Mark) error {
 			WithHint("what the statement charged stays charged, and nothing was drawn for it: SHOW LEDGER tells")
 	}
 	if created {
-		_ = syncDirectory(filepath.Dir(s.path)) // a name that is lost is a mark fewer, and not all systems can
+		_ = syncDirectory(filepath.Dir(s.path)) // a lost name costs one mark, and not all systems can sync a directory
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ type Mechanism struct {
 	RunRho      accounting.Rho     // what one run costs, of Rho
 	Updates     int64              // B, the runs reserved
 	RunsStarted int64              // charged, 0 … Updates
-	RunsEnded   int64              // the last run that was open and is no longer; kept by UpdateMechanism
-	Comparisons int64              // made so far, with those of open runs
+	RunsEnded   int64              // the last run that was open and has ended; UpdateMechanism maintains it
+	Comparisons int64              // made so far, those of open runs included
 	Run         *OpenRun           // nil between runs
 	Leased      bool               // a process makes comparisons, or died making them
 	CreatedAt   time.Time
@@ -40,7 +40,7 @@ type Mechanism struct {
 type OpenRun struct{ Number, Tau int64 }
 
 // nameOfTable selects the name of a record's table. Records are read from their tables
-// and not from an index: where one of the two is damaged, they differ.
+// and not from an index, because the two differ if one of them is damaged.
 const nameOfTable = `(SELECT t.name FROM dpsql_tables t WHERE t.id = table_id)`
 
 const selectMechanism = `SELECT id, name, table_id, ` + nameOfTable + `, columns, params, epsilon, rho, run_rho, updates,
@@ -76,8 +76,8 @@ func scanMechanism(row record) (m Mechanism, err error) {
 }
 
 // consistent reports whether the counters can be those of a mechanism. Between the
-// charge of a run and its τ a run has started and none is open. After a crash there it
-// stays so.
+// charge of a run and its τ, a run has started and none is open. A crash at that point
+// leaves them so.
 func (m *Mechanism) consistent() bool {
 	if m.Rho < 0 || m.RunRho < 0 || m.Comparisons < 0 || m.RunsEnded < 0 ||
 		m.RunsEnded > m.RunsStarted || m.RunsStarted > m.Updates {

@@ -130,8 +130,8 @@ func encodeJSON(raw json.RawMessage) (string, error) {
 	return string(raw), nil
 }
 
-// unreadable returns the error of reading a record. Where the record or its table has
-// not the form in which it was written, that is Corrupt.
+// unreadable returns the error of reading a record. It is Corrupt if the record or its
+// table does not have the form in which it was written.
 func unreadable(err error) error {
 	var known *sqlerr.Error
 	code, engine := engineCode(err)
@@ -160,8 +160,8 @@ func (tx *Tx) seal(table string, id int64, e ledger.Encoding) error {
 	return err
 }
 
-// The rolls of the catalog. Their owner is 0, but for the roll of a mechanism's history,
-// whose owner is the mechanism.
+// The rolls of the catalog. The mechanism owns the roll of its history. The owner of all
+// other rolls is 0.
 const (
 	rollPublics    = "public tables"
 	rollSteps      = "columns of public tables"

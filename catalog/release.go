@@ -264,7 +264,7 @@ func (s *Store) writeExport(ctx context.Context, temp string, table *Table, rele
 			return err
 		}
 		copied := *release
-		copied.TableID, copied.Columns = table.ID, nil // the table has what it covers
+		copied.TableID, copied.Columns = table.ID, nil // the exported table has only the covered columns
 		return tx.AddRelease(&copied, payload)
 	})
 	if closed := out.Close(); err == nil {

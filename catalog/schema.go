@@ -38,8 +38,8 @@ func readVersion(ctx context.Context, q Querier, latest int) (int, error) {
 		if tables, failed := countTables(ctx, q, `dpsql\_%`); failed != nil || tables == 0 {
 			return 0, unreadable(failed)
 		}
-		// Another process may have made it since the first look, which fixed no
-		// snapshot as it failed.
+		// Another process may have made the table since the first attempt. That
+		// attempt failed, so it fixed no snapshot.
 		version, exists, err = storedVersion(ctx, q)
 	}
 	switch {
@@ -74,8 +74,8 @@ func countTables(ctx context.Context, q Querier, like string) (tables int, err e
 	return tables, err
 }
 
-// confirmOld refuses a catalog whose version is lower than its tables say. What the
-// later version brought would not be verified in it.
+// confirmOld refuses a catalog whose version is lower than its tables say. The
+// additions of the later version would not be verified in it.
 func confirmOld(ctx context.Context, q Querier, version int) error {
 	for later, table := range map[int]string{firstVersion: `dpsql\_public\_columns`, answerCountsVersion: `dpsql\_answer\_counts`} {
 		if version >= later {
@@ -309,9 +309,9 @@ WHEN NEW.seq IS NOT (SELECT COALESCE(MAX(seq), 0) + 1 FROM dpsql_history WHERE m
 BEGIN SELECT RAISE(ABORT, 'a history is append-only'); END;
 `
 
-// version5 counts the answers of each query apart from the answers, by which a
-// query whose answer is missing differs from one that has none. The roll of all
-// answers, which could say so only after all of them were read, is gone.
+// version5 counts the answers of each query apart from the answers. The count tells a
+// query whose answer is missing from one that has none. It replaces the roll of all
+// answers, which could tell them apart only after all answers were read.
 const version5 = `
 CREATE TABLE dpsql_answer_counts (
 	table_id INTEGER NOT NULL REFERENCES dpsql_tables (id),

@@ -14,9 +14,9 @@ import (
 // Postgres is the kind of a source that is a PostgreSQL database.
 const Postgres = "postgres"
 
-// Source is a database outside the file that holds private rows. The catalog stores
-// only the name of the environment variable that says how to reach it, since that is
-// a secret.
+// Source is a database outside the file that holds private rows. Its connection string
+// is a secret, so the catalog stores only the name of the environment variable that
+// holds the string.
 type Source struct {
 	ID        int64
 	Name      string

@@ -23,7 +23,7 @@ type Table struct {
 	Unit         string // the unit column of the source; "" when a unit is a row
 	MaxRows      int64  // rows kept of each unit
 	SourceSchema string // SQL text of the source and what it reads, at declaration
-	Key          []byte // secret key of the choice of the rows kept of a unit
+	Key          []byte // secret key that chooses the rows kept of a unit
 	NHat         *NHat  // nil until bought
 	CreatedAt    time.Time
 
@@ -80,7 +80,7 @@ func (t *Table) encoding() ledger.Encoding {
 	for i, c := range t.Columns {
 		e = e.Texts(c.Name, c.Domain.Type().String(), t.domains[i])
 	}
-	if t.SourceID != 0 { // at the end, and only then: before there were sources it was not there
+	if t.SourceID != 0 { // appended only if set: records from before there were sources lack it
 		e = e.Numbers(t.SourceID)
 	}
 	return e

@@ -18,7 +18,7 @@ import (
 // its own changes.
 type Tx struct {
 	store    *Store
-	ctx      context.Context // of the Read or Write this transaction is the body of
+	ctx      context.Context // the context of the Read or Write that runs this transaction
 	sql      *guard
 	version  int // of the catalog's schema as this transaction sees it; 0: none
 	writable bool
@@ -141,8 +141,8 @@ func (tx *Tx) run(fn func(*Tx) error) error {
 	return tx.sql.broken()
 }
 
-// takeTurn queues the writers of this Store. They wait here, where a cancelled
-// context ends the wait, and not for the lock of their own process.
+// takeTurn queues the writers of this Store. They wait here and not for the lock of
+// their own process, because a cancelled context ends this wait.
 func (s *Store) takeTurn(ctx context.Context) error {
 	select {
 	case s.writing <- struct{}{}:
@@ -286,7 +286,7 @@ func isBusy(err error) bool {
 // the same Version twice, nothing was committed in between, by this process or
 // another. The zero Version names no state.
 type Version struct {
-	probe *connID // the connection that data is a number of
+	probe *connID // the connection that returned data
 	data  int64
 }
 
@@ -300,9 +300,9 @@ type probe struct {
 	conn *sql.Conn     // nil before the first use, and after an error
 }
 
-// Version returns the state of the file now. It is not Known where there is no file
-// yet, or where SQLite cannot tell because it may not write the directory. Errors:
-// those of Read.
+// Version returns the state of the file now. It is not Known if there is no file yet,
+// or if SQLite cannot tell because it may not write the directory. Errors: those of
+// Read.
 func (s *Store) Version(ctx context.Context) (Version, error) {
 	v, err := s.version(ctx)
 	if err != nil && needsSharedMemory(err) {
@@ -369,8 +369,8 @@ func (p *probe) close() {
 // changed them. Records that this Store wrote into its catalog do not count. The
 // zero RowsVersion names no state.
 type RowsVersion struct {
-	file    Version // the state of the file, where this Store has written nothing
-	writer  *connID // the connection that writes, of which foreign is a number
+	file    Version // the state of the file, if this Store has written nothing
+	writer  *connID // the connection that writes, which returned foreign
 	foreign int64   // changes with every commit of others
 	own     uint64  // changes with every transaction of this Store that touched other tables
 }
@@ -382,7 +382,7 @@ func (v RowsVersion) Known() bool { return v != RowsVersion{} }
 // guards it.
 type rowsState struct {
 	own    uint64  // counts the begins and ends of transactions that touched other tables
-	active int     // those of them that are not over
+	active int     // how many of them have not ended
 	at     Version // the state of the file in which latest was asked for
 	latest RowsVersion
 }

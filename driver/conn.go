@@ -11,8 +11,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Answerer is what sql.Conn.Raw passes for connections of this driver. It gives
-// access to what is known of an answer beside its rows:
+// Answerer is what sql.Conn.Raw passes for connections of this driver. It describes
+// an answer beyond its rows:
 //
 //	err := conn.Raw(func(c any) error {
 //		answer = c.(driver.Answerer).LastAnswer()
@@ -20,8 +20,8 @@ import (
 //	})
 type Answerer interface {
 	// LastAnswer describes the last answer on this connection: its margins in
-	// counts, what gave it, and what it cost. It is nil if the last statement
-	// failed or was not an answer.
+	// counts, its origin and its cost. It is nil if the last statement failed or
+	// was not an answer.
 	LastAnswer() *engine.Answer
 }
 

@@ -136,8 +136,8 @@ func (o auditOptions) verdict(results []audit.Result, took time.Duration, c *con
 // clearLine empties a line of a terminal and returns to its beginning.
 const clearLine = "\r\x1b[K"
 
-// progressOn returns a function that shows on a line of the terminal what is being
-// audited.
+// progressOn returns a function that shows the running audit on a line of the
+// terminal.
 func progressOn(w io.Writer) func(name string, done, total int) {
 	shown := ""
 	return func(name string, done, total int) {
@@ -180,7 +180,7 @@ func auditTable(results []audit.Result, f render.Format) *engine.Result {
 }
 
 // upTo and downTo round to four places. A claim is rounded up and a bound down, so
-// that rounding never shows a violation that there is not.
+// that rounding never shows a violation where there is none.
 func upTo(x float64) float64 { return math.Ceil(x*1e4-1e-6) / 1e4 }
 
 func downTo(x float64) float64 { return math.Floor(x*1e4) / 1e4 }

@@ -12,16 +12,16 @@ import (
 	"dpsql/sqlerr"
 )
 
-// command is a dot-command. Their table drives dispatch, .help and completion.
+// command is a dot-command. The table of commands drives dispatch, .help and completion.
 type command struct {
 	name    string
 	args    string // as .help shows them
 	help    string
 	least   int // arguments
 	most    int
-	curator bool // it names files, which an analyst may not
+	curator bool // it names files, so an analyst may not use it
 	rest    bool // its one argument is the rest of the line
-	acts    bool // it writes something or needs an answer: -explain leaves it out
+	acts    bool // it writes something or needs an answer, so -explain leaves it out
 	run     func(r *runner, ctx context.Context, args []string) error
 }
 
@@ -98,7 +98,7 @@ func (r *runner) command(ctx context.Context, line string) error {
 }
 
 // findCommand returns the command of that name, or the only one whose name begins
-// so.
+// with the word.
 func findCommand(word string) (command, error) {
 	var found []command
 	for _, c := range commands() {

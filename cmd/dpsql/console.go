@@ -55,7 +55,7 @@ func newConsole(s streams, f render.Format) *console {
 }
 
 // result writes the result of a statement, through the pager if it is longer than
-// the terminal. The statement's text confirms one that has no rows.
+// the terminal. A result without rows is confirmed by the statement's first words.
 func (c *console) result(statement string, r *engine.Result) error {
 	if c.pager == nil || c.file != nil {
 		return c.write(statement, r)
@@ -91,7 +91,7 @@ func (c *console) write(statement string, r *engine.Result) error {
 	} else if c.timer && r.Elapsed > 0 {
 		c.notice("time " + render.Duration(r.Elapsed))
 	}
-	if c.format != render.JSON { // where they are part of the result
+	if c.format != render.JSON { // JSON has them in the result
 		c.warn(r.Warnings)
 	}
 	return c.flush()
@@ -289,8 +289,8 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// progress sets report to a function that takes how much is done of how much. On a
-// terminal a bar shows it once the work has taken a while. The function that
+// progress sets report to a function that takes the amount done and the total. On a
+// terminal a bar shows them once the work has taken a while. The function that
 // progress returns removes the bar.
 func (c *console) progress(what string, report *func(done, all int64)) (end func()) {
 	if !c.errTTY {
@@ -320,8 +320,8 @@ func (c *console) pauseProgress() (resume func()) {
 	return func() { c.meter.pause(false) }
 }
 
-// meter draws a bar again and again, so that the bar shows the time that has passed
-// even while nothing is reported.
+// meter redraws a bar at intervals, so that it shows the elapsed time even while
+// nothing is reported.
 type meter struct {
 	mu     sync.Mutex
 	done   int64

@@ -34,7 +34,7 @@ type rehearsal interface {
 	Total() *engine.Result
 }
 
-// errQuit is how .quit leaves the loops around it.
+// errQuit makes the loops around .quit return.
 var errQuit = errors.New("quit")
 
 // runner carries out statements and dot-commands, from wherever they come.
@@ -113,7 +113,7 @@ func (r *runner) explained(ctx context.Context, text string) error {
 	}
 	switch firstWord(text) {
 	case "SELECT", "WITH":
-		if r.rehearsal == nil { // which writes the caption itself
+		if r.rehearsal == nil { // a rehearsal writes the caption itself
 			r.console.caption(text)
 		}
 		return run(ctx, "EXPLAIN "+text)
@@ -124,8 +124,7 @@ func (r *runner) explained(ctx context.Context, text string) error {
 }
 
 // rehearse writes what a statement of a script would do and cost after the
-// statements before it. It runs none of them, whatever the script says of
-// .explain.
+// statements before it. It runs none of them, even if the script turns .explain off.
 func (r *runner) rehearse(ctx context.Context, text string) error {
 	values, err := r.args.forStatement(text)
 	if err != nil {
@@ -154,8 +153,7 @@ func firstWord(text string) string {
 	return text
 }
 
-// maxDepth is how many scripts may be open at once, each read by the one before
-// it.
+// maxDepth bounds the scripts that are open at once, each read by the one before it.
 const maxDepth = 16
 
 // script runs the statements of in one by one, as they arrive: each result is
@@ -257,7 +255,7 @@ func cannotOpen(name string, err error) error {
 	return e
 }
 
-// systemReason strips an error about a file of everything but its reason.
+// systemReason returns the reason alone of an error about a file.
 func systemReason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

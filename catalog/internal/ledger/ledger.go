@@ -1,5 +1,5 @@
-// Package ledger has the formats by which a catalog notices that it is not as
-// dpsql wrote it. It reads and writes no database: catalog brings the rows.
+// Package ledger defines the formats by which a catalog notices changes that dpsql
+// did not make. It reads and writes no database: package catalog passes it the rows.
 //
 // Five things work together.
 //
@@ -13,12 +13,12 @@
 //   - The roll of the chain has its length and its last hash, so the last lines
 //     cannot go missing either.
 //   - A Mark stands in a small file beside the database, and says that the
-//     ledger had a line. SQLite drops the end of a damaged write-ahead log
-//     without a word, and an older copy of the database may be put in its place:
-//     the mark remains.
+//     ledger had a line. SQLite silently drops the end of a damaged write-ahead
+//     log, and an older copy of the database may be put in its place. The mark
+//     remains.
 //
-// All this finds accidents. Whoever can write the file can write new digests and
-// new marks.
+// The formats detect accidents and not attacks: whoever can write the file can write
+// new digests and new marks.
 package ledger
 
 import (
@@ -56,8 +56,8 @@ func (l Line) digest(previous [32]byte) [32]byte {
 		Numbers(l.Epsilon, l.Delta, l.Rho).Digest()
 }
 
-// Chain is a verified beginning of the ledger. The zero value is that of no
-// lines. A Chain never changes: Add returns another.
+// Chain is a verified beginning of the ledger. The zero value has no lines. A Chain
+// never changes: Next returns another.
 type Chain struct {
 	seq   int64
 	hash  [32]byte
@@ -76,8 +76,8 @@ func (c Chain) Spent(account int64) accounting.Amount { return c.spent[account] 
 // End returns what the catalog stores of the chain apart from its lines.
 func (c Chain) End() Roll { return Roll{Count: c.seq, Sum: c.hash} }
 
-// Next returns the line with the number and the hash that it has at the end of
-// the chain, and the chain with it. It fails where a sum overflows or would be
+// Next returns the line with the number and the hash that it has at the end of the
+// chain, and the chain with the line. It is false if a sum overflows or would be
 // negative.
 func (c Chain) Next(l Line) (Line, Chain, bool) {
 	l.Seq = c.seq + 1
@@ -88,7 +88,7 @@ func (c Chain) Next(l Line) (Line, Chain, bool) {
 	return l, b.Chain(), ok
 }
 
-// Extend begins to verify the lines that follow the chain.
+// Extend returns a Verifier of the lines that follow the chain.
 func (c Chain) Extend() *Verifier {
 	spent := maps.Clone(c.spent)
 	if spent == nil {
@@ -100,8 +100,8 @@ func (c Chain) Extend() *Verifier {
 // Verifier verifies lines, one after the other.
 type Verifier struct{ chain Chain }
 
-// Add adds the next line to the chain. It reports false, and adds nothing, where
-// the line does not follow the one before or a sum overflows or would be negative.
+// Add adds the next line to the chain. It reports false, and adds nothing, if the
+// line does not follow the one before or a sum overflows or would be negative.
 func (v *Verifier) Add(l Line) bool {
 	c := &v.chain
 	digest := l.digest(c.hash)
@@ -145,8 +145,8 @@ func MarkOf(name Roll, c Chain) (m Mark) {
 	return m
 }
 
-// Last returns the mark of the highest line of a catalog, false where there is
-// none. Marks of another database that once had the name say nothing.
+// Last returns the mark of the highest line of a catalog. It is false if there is
+// none. It ignores marks of another database that once had the name.
 func Last(marks []Mark, catalog [16]byte) (last Mark, found bool) {
 	for _, m := range marks {
 		if m.Catalog == catalog && m.Seq > last.Seq {
@@ -170,10 +170,10 @@ func decodeMark(b []byte) (m Mark, ok bool) {
 	return m, bytes.Equal(m.encode(), b)
 }
 
-// ReadMarks returns the marks in the file of that name. They must be read before
-// the transaction begins whose ledger they are compared with, since later ones may
-// be of lines that it does not see. A file that is missing, or that may not be
-// read, has no marks.
+// ReadMarks returns the marks in the file of that name. The caller must read them
+// before it begins the transaction whose ledger it compares them with: a later mark may
+// be of a line that the transaction does not see. A file that is missing, or that may
+// not be read, has no marks.
 func ReadMarks(path string) ([]Mark, error) {
 	b, err := os.ReadFile(path)
 	if os.IsNotExist(err) || os.IsPermission(err) {
@@ -200,9 +200,9 @@ type MarkFile struct {
 	info fs.FileInfo // which file this is
 }
 
-// Write makes a mark durable in the file of that name, which costs about as much
-// as a commit. A missing file is created with the permissions of the database, and
-// created says that its name is new. After an error the mark may be there or not.
+// Write makes a mark durable in the file of that name. It costs about as much as a
+// commit. It creates a missing file with the permissions of the database, and created
+// reports that the name is new. After an error the mark may be there or not.
 func (f *MarkFile) Write(m Mark, path, database string) (created bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -218,7 +218,7 @@ func (f *MarkFile) Write(m Mark, path, database string) (created bool, err error
 	return created, err
 }
 
-// open opens the file, unless the one that is open still has the name.
+// open opens the file, unless the open file still has the name.
 func (f *MarkFile) open(path, database string) (created bool, err error) {
 	named, err := os.Stat(path)
 	if created = os.IsNotExist(err); err == nil && f.file != nil && os.SameFile(named, f.info) {
@@ -249,7 +249,8 @@ func (f *MarkFile) Close() {
 	f.close()
 }
 
-// close closes the file. It has been synced, or the mark failed.
+// close closes the file and ignores the error: the file has been synced, or the mark
+// failed.
 func (f *MarkFile) close() {
 	if f.file != nil {
 		f.file.Close()
@@ -282,7 +283,7 @@ func (e Encoding) Texts(all ...string) Encoding {
 	return e
 }
 
-// Flag adds whether something is there.
+// Flag adds whether something is present.
 func (e Encoding) Flag(present bool) Encoding {
 	if present {
 		return e.Numbers(1)
@@ -302,10 +303,9 @@ func (e Encoding) Columns(all []int) Encoding {
 // Digest returns the SHA-256 of the encoding.
 func (e Encoding) Digest() [32]byte { return sha256.Sum256(e) }
 
-// Roll says which records there are: how many, and a digest over them. The roll
-// of a set has the exclusive or of the digests of its keys, so that records can
-// join and leave in any order. The roll of a chain has the digest of its last
-// record.
+// Roll identifies the records that exist by their number and a digest over them. The
+// roll of a set has the exclusive or of the digests of its keys, so that records can
+// join and leave in any order. The roll of a chain has the digest of its last record.
 type Roll struct {
 	Count int64
 	Sum   [sha256.Size]byte

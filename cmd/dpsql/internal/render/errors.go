@@ -28,8 +28,8 @@ func (f *Failure) Error() string { return f.Err.Error() }
 // Unwrap returns the error itself.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Locate adds to an error the place of the input that failed, unless a script
-// inside that file has added its own. A file of "" is none.
+// Locate adds the place of the failed input to an error, unless a script inside that
+// file has added its own. The file "" means no file.
 func Locate(err error, file string, input engine.Input) *Failure {
 	var f *Failure
 	if errors.As(err, &f) {

@@ -9,9 +9,8 @@ import (
 	"dpsql/engine"
 )
 
-// Footer returns the line below a private answer: its margin, which rows it is
-// about if not all, where it came from, what it cost and, unless elapsed is 0, how
-// long it took.
+// Footer returns the line below a private answer: its margin, the rows it is about if
+// not all, its origin and its cost. The line ends with elapsed unless that is 0.
 func Footer(a *engine.Answer, elapsed time.Duration) string {
 	parts := []string{margin(a)}
 	if a.Kept.Unit != "" && a.Mechanism != "constant" {

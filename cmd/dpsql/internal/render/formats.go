@@ -66,7 +66,7 @@ func (f Format) Rows(w io.Writer, r *engine.Result, width int, header bool) erro
 	return writeTable(w, r, width)
 }
 
-// writeCSV writes rows as RFC 4180 has them, but with the line ends of Unix.
+// writeCSV writes rows as RFC 4180 defines, but with the line ends of Unix.
 func writeCSV(w io.Writer, r *engine.Result, header bool) error {
 	out := csv.NewWriter(w)
 	if header {

@@ -43,9 +43,9 @@ type plot struct {
 	w           *bufio.Writer
 	series      Series
 	low, high   float64 // the ends of the axis
-	left, right float64 // where they are
+	left, right float64 // their x coordinates
 	width       float64
-	bottom      int // of the bars
+	bottom      int // the y coordinate below the last bar
 }
 
 // newPlot lays a plot out: its columns are as wide as the labels and numbers.

@@ -56,8 +56,8 @@ func newTable(w io.Writer, columns []engine.Column) *tablewriter.Table {
 	)
 }
 
-// writeRecords writes rows that fit into no box of that width: one value a line,
-// behind the name of its column. The first row of cells holds the names.
+// writeRecords writes rows that are too wide for a box: one value per line, after the
+// name of its column. The first row of cells holds the names.
 func writeRecords(w io.Writer, cells [][]string, width int) error {
 	b := bufio.NewWriter(w)
 	names, indent := cells[0], 0
@@ -77,8 +77,8 @@ func writeRecords(w io.Writer, cells [][]string, width int) error {
 }
 
 const (
-	columnFrame = 3  // characters of the frame a column; the frame has one more
-	minColumn   = 12 // a column in which words are broken is not narrower
+	columnFrame = 3  // characters of the frame per column; the frame has one more
+	minColumn   = 12 // the least width of a column in which words are broken
 )
 
 // fit wraps cells so that the table is at most limit characters wide, and

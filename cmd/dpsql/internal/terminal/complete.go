@@ -61,7 +61,7 @@ func openQuote(text string) int {
 }
 
 var (
-	// afterColumn matches a text behind which a value of a column can stand.
+	// afterColumn matches a text that a value of a column can follow.
 	afterColumn = regexp.MustCompile(`(?i)("(?:[^"]|"")+"|[\pL_][\pL\pN_]*)\s*(?:=|<>|!=|<=?|>=?|(?:not\s+)?in\s*\((?:[^()]*,)?|(?:not\s+)?between)\s*$`)
 	// lastWord matches the word before the one to complete.
 	lastWord = regexp.MustCompile(`(?i)([a-z]+)\s+$`)

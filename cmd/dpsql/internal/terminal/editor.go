@@ -73,9 +73,9 @@ func NewEditor(config Config) Editor {
 	return e
 }
 
-// keepPastedTabs makes a Tab with further keys behind it a character of the text.
-// A person's Tab comes alone. A paste arrives at once, and terminals that do not
-// bracket it send its tabs as if they were typed.
+// keepPastedTabs inserts a Tab into the text if further keys arrive with it. A person's
+// Tab comes alone. A paste arrives at once, and terminals that do not bracket it send
+// its tabs as if they were typed.
 func keepPastedTabs(s *readline.Shell) {
 	const command = "complete-or-insert-tab"
 	commands := s.Keymap.Commands()

@@ -11,9 +11,9 @@ import (
 	"regexp"
 )
 
-// history keeps what was typed for one database, and no answers. Its file can be
-// read by its owner alone and holds one JSON text a line. If there is no file the
-// history lasts as long as the shell. It is the editor's source of history.
+// history keeps the texts typed for one database, and no answers. Only its owner can
+// read its file, which holds one JSON text per line. Without a file the history ends
+// with the shell. It is the editor's source of history.
 type history struct {
 	entries []string
 	file    *os.File // nil when there is none

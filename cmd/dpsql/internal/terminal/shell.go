@@ -99,8 +99,8 @@ func Complete(text string) bool {
 }
 
 // Await calls f, which waits for a person or a pipe, and returns what f returns.
-// If ctx ends first Await returns its error at once; f is left behind until the
-// process ends.
+// If ctx ends first, Await returns its error at once, and f may run until the process
+// ends.
 func Await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -132,8 +132,8 @@ func UntilSignal(ctx context.Context, signals ...os.Signal) (context.Context, co
 	return ctx, stop
 }
 
-// Size returns how many characters and lines the terminal of f shows, 0 if that
-// is unknown.
+// Size returns the numbers of characters and lines that the terminal of f shows, or 0
+// if they are unknown.
 func Size(f *os.File) (width, height int) {
 	width, height, err := term.GetSize(int(f.Fd()))
 	if err != nil {
