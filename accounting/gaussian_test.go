@@ -377,8 +377,9 @@ func TestSigmaAgainstGoogle(t *testing.T) {
 			if ours > theirs*(1+1e-6) || theirs > ours*(1+1.001e-3) {
 				t.Errorf("σ at ε = %s, δ = %s is %.9g, google's %.9g", e, d, ours, theirs)
 			}
-			// A count of a unit of three rows, and four counts of which a row
-			// changes each by one. The lattice costs a variance of 6 at most.
+			// The first case is one count over units of three rows. The second is
+			// four counts, each of which a row changes by one. The lattice adds a
+			// variance of 6 at most.
 			for _, v := range []struct{ rows, counts int64 }{{3, 1}, {1, 4}} {
 				square, err := DiscreteSigmaSquared(e, d, Vector{Dimensions: v.counts, SquaredSensitivity: v.counts * v.rows * v.rows})
 				if err != nil {

@@ -30,9 +30,9 @@ func googleDraws(t *testing.T, n int, rows int64, epsilon float64) []int64 {
 	return draws
 }
 
-// twoSamples returns the p-value of the chi-squared test that two samples of
-// equal size, without zeros, have one law, over bins of which l expects equal
-// shares.
+// twoSamples returns the p-value of the chi-squared test that two samples have the
+// same law. The samples have equal size and no zeros. The bins have equal shares
+// under l.
 func twoSamples(l Law, a, b []int64) float64 {
 	var statistic, cells float64
 	for _, bin := range newBins(l, float64(len(a))) {
@@ -56,10 +56,10 @@ func twoSamples(l Law, a, b []int64) float64 {
 // TestLaplaceAgainstGoogle compares our draws with those of another
 // implementation, whose noise has no seed. Each of the 5 comparisons fails two
 // samples of one law with probability 1e-8, as far as the statistic is chi-squared:
-// 5e-8 in all, and ten times that if the approximation is off so much. What it
-// must not miss is tried as well: noise whose scale is a quarter too small, for
-// which the statistic is more than six deviations beyond that level, so that it
-// is missed with probability 1e-9.
+// 5e-8 in all, and ten times that if the approximation is off by as much. The test
+// also tries noise that it must reject, whose scale is a quarter too small. For that
+// noise the statistic is more than six deviations beyond the level, so the test
+// misses it with probability 1e-9.
 func TestLaplaceAgainstGoogle(t *testing.T) {
 	const n = 20_000
 	for i, c := range []struct {

@@ -173,10 +173,11 @@ func TestLift(t *testing.T) {
 	}
 }
 
-// A cell is published as often as its excess and the threshold say, with a draw
-// that was not made again: what is published is at or above the threshold. A
-// cell at the clip or below is never drawn for: a law that would publish it
-// always, if asked, does not.
+// TestPublication compares how often a cell is published with the probability that
+// its excess and the threshold give. The published value is the draw that was
+// compared with the threshold, so it is at or above the threshold. A cell at the clip
+// or below gets no draw: it is not published even under a law that would always
+// publish it.
 func TestPublication(t *testing.T) {
 	src, _ := seeded(t)
 	u := line(t, 10)

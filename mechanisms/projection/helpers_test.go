@@ -191,12 +191,12 @@ func (s *sample) moment(center float64, k float64) (m float64) {
 	return m / float64(len(s.values))
 }
 
-// expect compares mean and variance with what they should be. The mean of the
-// 3,000 values or more is allowed six standard deviations: 2e-9 by the normal law.
-// The squares are skewed, by 4.3 at most in the tests that call it, and their
-// spread is estimated from them: seven deviations have probability 2.6e-12 by the
-// normal law and about exp(4.3·7³/(3·√3000)) < 10^4 times that by their cumulants.
-// So the ten comparisons of a test fail a correct program once in 5·10^6.
+// expect compares the sample's mean and variance with the expected ones. There are
+// 3,000 values or more. The mean may deviate by six standard deviations: 2e-9 by the
+// normal law. The squares are skewed, by 4.3 at most in the tests that call expect,
+// and their spread is estimated from them. Seven deviations have probability 2.6e-12
+// by the normal law, and about exp(4.3·7³/(3·√3000)) < 10^4 times that by their
+// cumulants. So the ten comparisons of a test fail a correct program once in 5·10^6.
 func (s *sample) expect(t *testing.T, mean, variance float64) {
 	t.Helper()
 	n := float64(len(s.values))

@@ -269,12 +269,13 @@ func (c *tallied) add(t *testing.T, r *Release, q query.Query, truth int64) {
 	}
 }
 
-// expect fails unless the coverage is nominal or above, and, where tight, unless
-// margins one less would not be enough, or by a hundredth. A test compares less
-// than 200 times, and so is wrong of a correct program with probability 1e-6 at
-// most, by leastHits. Half a hundredth, and at most a tenth of what is not covered,
-// is for V, which is estimated: queries of one release have no cell in common and
-// share few of their buckets, with independent signs.
+// expect checks the coverage at each confidence, up to the rest in its code. The
+// coverage must be nominal or above. If tight is set, margins one less must not be
+// enough, or by a hundredth at most. The rest is half a hundredth, and at most a
+// tenth of what is not covered. It allows for V, which is estimated: queries of one
+// release have no cell in common and share few of their buckets, with independent
+// signs. A test makes fewer than 200 comparisons, so by leastHits it fails a correct
+// program with probability 1e-6 at most.
 func (c *tallied) expect(t *testing.T, what string, tight bool) {
 	t.Helper()
 	t.Logf("%s: %v of %d at %v; one less: %v", what, c.within, c.trials, confidences, c.narrower)
@@ -397,8 +398,9 @@ func someBlocks(random *rand.Rand, n int64, count int) []int64 {
 	return slices.Sorted(maps.Keys(drawn))
 }
 
-// Cells about the clip are covered whatever their excess, alone and many in a
-// query, though most of these are not published.
+// TestCoverageAboutTheClip checks that margins cover cells whose counts lie about the
+// clip, whatever their excess. It asks for them alone and many in a query. Most of
+// these cells are not published.
 func TestCoverageAboutTheClip(t *testing.T) {
 	t.Parallel()
 	src, _ := seeded(t)

@@ -63,8 +63,8 @@ func TestQuantileAgainstNaiveConvolution(t *testing.T) {
 				p := profileOf(factorsOf(factors), unit, confidence)
 				got := unit * int64(r.gridQuantile(p))
 				low := naiveQuantile(factors, law, confidence)
-				// What plan gives away is at most an eighth of what is left, and
-				// steps above 1 round up.
+				// plan gives away at most an eighth of the remaining error
+				// probability. Steps above 1 round up.
 				high := naiveQuantile(factors, law, confidence+(1-confidence)/8)
 				step := r.plan(p).step
 				if got < low || got > high+2*unit*step*min(step-1, 1) {

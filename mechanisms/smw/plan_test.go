@@ -295,8 +295,8 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// analyst asks what the hypothesis is most wrong about, as if it knew the rows,
-// most of which are alike.
+// analyst asks the query on which the hypothesis is most wrong, as if it knew the
+// rows. Most of the rows are alike.
 type analyst struct {
 	space
 	rows map[int]int64 // by place in the pool

@@ -78,8 +78,8 @@ func TestOutcomeLaw(t *testing.T) {
 	}
 }
 
-// TestRemeasuredLaw counts anew what fires: whatever made it fire, the noise is
-// discrete Laplace of scale Δ/ε₃, by itself. Of n firings the empirical
+// TestRemeasuredLaw checks the noise of remeasured counts. Whatever made a query fire,
+// the noise is discrete Laplace of scale Δ/ε₃ and nothing else. Of n firings the empirical
 // distribution function is within √(16/2n) of it except with probability
 // 2·exp(−16) a case (Dvoretzky, Kiefer, Wolfowitz and Massart): 6.8e-7 in all.
 func TestRemeasuredLaw(t *testing.T) {

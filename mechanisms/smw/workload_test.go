@@ -56,10 +56,11 @@ func newCorrelated(t testing.TB, r *rand.Rand, rows int) drawn {
 	return c
 }
 
-// newParity draws five columns of which every two are independent and uniform,
-// so that pairs of columns say nothing, but not every three. Call a value high in
-// the upper half of its domain. c is high where one of a and b is high and the
-// other is not, and e where one of c and d is, each but for a tenth of the rows.
+// newParity draws five columns. Every two of them are independent and uniform, so
+// pairs of columns show nothing. Some three of them are dependent. Call a value high
+// if it lies in the upper half of its domain. In nine tenths of the rows c is high
+// exactly if one of a and b is high and the other is not. In nine tenths of the rows
+// e is high exactly if one of c and d is high and the other is not.
 func newParity(t testing.TB, r *rand.Rand, rows int) drawn {
 	p := newDrawn(t, []int{32, 32, 2, 16, 8}, rows)
 	xor := func(x, y int) int {
@@ -362,11 +363,11 @@ func (c drawn) checkChosen(t *testing.T, from *Classes, list []asked, src *noise
 	t.Error("2,000 updates do not suffice")
 }
 
-// TestChosenShare holds what PriorTenths and Plan choose to what it was chosen by.
-// Of 50,000 rows a prior of three tenths of the budget has at most 3/4 of the
-// RMS of one of a tenth on pairs of columns, and T is as it was; of a million T
-// grows by a tenth or more. A T of 0.6·x_β fires on noise. The seeds are fixed, so
-// nothing is left to chance. With -workload.choices it prints more settings.
+// TestChosenShare checks the grounds on which PriorTenths and Plan choose. On 50,000
+// rows, a prior of three tenths of the budget has at most 3/4 of the RMS error of a
+// prior of one tenth on pairs of columns, and T stays the same. On a million rows T
+// grows by a tenth or more. A T of 0.6·x_β fires on noise. The seeds are fixed, so the
+// test cannot fail by chance. With -workload.choices it prints more settings.
 func TestChosenShare(t *testing.T) {
 	t.Parallel()
 	for rows, want := range map[int64]int64{50_000: 3, 1_000_000: 1} {
