@@ -87,7 +87,7 @@ func BenchmarkCount(b *testing.B) {
 }
 
 // BenchmarkCells compares tallying cells with reading the same columns of all
-// rows through database/sql, and looking at none of their values.
+// rows through database/sql without a look at their values.
 func BenchmarkCells(b *testing.B) {
 	db, table := million(b)
 	b.Run("streaming", func(b *testing.B) {

@@ -16,8 +16,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// affinities are the declared types under which a raw value may be stored; each
-// changes what is stored in its own way.
+// affinities are the declared types under which a raw value may be stored. Each
+// converts values in its own way.
 var affinities = []string{"", "INTEGER", "TEXT", "REAL", "NUMERIC", "BLOB", "DATE", "TEXT COLLATE NOCASE", "BOOLEAN"}
 
 // awkward are raw values whose conversion is easy to get wrong.
@@ -34,8 +34,8 @@ var awkward = []any{
 	[]byte("40"), []byte{}, []byte{0}, []byte{0xff},
 }
 
-// twin stores values in columns of the five affinities and, from there, in
-// columns of INTEGER and TEXT affinity: SQLite's own answer.
+// twin stores values in columns of the five affinities, and copies them from there to
+// columns of INTEGER and TEXT affinity. The copies are SQLite's own answer.
 type twin struct{ db *sql.DB }
 
 func newTwin(t testing.TB) twin {

@@ -35,7 +35,7 @@ func TestBasesAreResolved(t *testing.T) {
 			t.Errorf("%s reads %q, %v; want %q", name, got, err, want)
 		}
 	}
-	// A left join without a use for its right side reads nothing of it.
+	// A left join reads nothing of its right side if it does not use it.
 	if got, err := source.Bases(context.Background(), db, "cte"); err != nil || !slices.Contains(got, `odd "name`) {
 		t.Errorf("cte reads %q, %v", got, err)
 	}

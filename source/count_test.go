@@ -169,8 +169,8 @@ func TestUnknownColumnIsNoString(t *testing.T) {
 	}
 }
 
-// TestCountUsesAnIndex: the condition on the stored value must be one that
-// SQLite can look up.
+// TestCountUsesAnIndex: SQLite must be able to look up the condition on the stored
+// value in an index.
 func TestCountUsesAnIndex(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, b TEXT COLLATE NOCASE, c TEXT)", "CREATE INDEX ia ON raw (a)",
 		"CREATE INDEX ib ON raw (b)", "CREATE INDEX ic ON raw (c)")
@@ -308,8 +308,8 @@ func TestHistogramCountsAsSQL(t *testing.T) {
 	})
 }
 
-// TestHistogramIndex counts runs of every place and length in universes whose
-// cells are dense, sparse, at the ends, or none.
+// TestHistogramIndex counts runs of every place and length in universes whose cells
+// are dense, sparse or at the ends, and in universes without cells.
 func TestHistogramIndex(t *testing.T) {
 	for name, codes := range map[string][]uint64{"none": nil, "first": {0}, "last": {99}, "dense": {3, 4, 5, 6, 7, 8}, "ends": {0, 99},
 		"some": {1, 2, 30, 31, 64, 65, 98}} {

@@ -7,7 +7,7 @@ import (
 	"dpsql/query"
 )
 
-// What the tests reach behind the exported names. They are package source_test.
+// These are the unexported parts that the tests in package source_test use.
 
 var Quoted, From, Texts, Stream, CountStreamed = quoted, from, texts, stream, countStreamed
 
@@ -25,13 +25,13 @@ func Conjunction(ctx context.Context, q Querier, t Table, sets []query.Set) (tex
 	return c.text, c.args, ok, err
 }
 
-// UnitsWith returns the condition that a unit has a row with which another holds.
+// UnitsWith returns the condition that a unit has a row that meets a given condition.
 func UnitsWith(t Table, text string, args []any, stored bool) (string, []any) {
 	c := unitsWith(t, condition{text, args}, stored)
 	return c.text, c.args
 }
 
-// ByUnit returns the statement that reads the rows with a condition unit by unit.
+// ByUnit returns the statement that reads the rows that meet a condition unit by unit.
 func ByUnit(t Table, where string, args []any) string {
 	return plan{fetch: t.Columns, where: condition{where, args}}.byUnit(t)
 }
@@ -41,7 +41,8 @@ func Canonical(source, column string, as query.Type) string {
 	return "SELECT " + canonical(columnOf(column), as) + from(source)
 }
 
-// Cell is what a canonical value is scanned into; not OK where it is none.
+// Cell is the target that a canonical value is scanned into. It is not OK if there
+// is no such value.
 type Cell struct {
 	Value query.Value
 	OK    bool

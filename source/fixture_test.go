@@ -65,7 +65,7 @@ func universe(t testing.TB, columns []query.Column) *query.Universe {
 	return u
 }
 
-// where returns the conjunction of the sets, one a column.
+// where returns the conjunction of the sets, one per column.
 func where(t testing.TB, u *query.Universe, sets ...query.Set) query.Query {
 	t.Helper()
 	q := query.All(u)
@@ -78,7 +78,7 @@ func where(t testing.TB, u *query.Universe, sets ...query.Set) query.Query {
 	return q
 }
 
-// countAll counts the rows that count.
+// countAll counts the rows that lie in the domains and are kept.
 func countAll(ctx context.Context, q source.Querier, t source.Table) (int64, error) {
 	u, err := query.NewUniverse(t.Columns)
 	if err != nil {

@@ -44,8 +44,8 @@ func TestKeptMatchesNaive(t *testing.T) {
 	})
 }
 
-// TestAllSeeTheRowsKept: Count, Rows and Cells are sums over the same rows,
-// whatever is asked.
+// TestAllSeeTheRowsKept: Count, Rows and Cells are sums over the same rows for every
+// query.
 func TestAllSeeTheRowsKept(t *testing.T) {
 	ctx, db := context.Background(), memory(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -86,7 +86,7 @@ func TestAllSeeTheRowsKept(t *testing.T) {
 	})
 }
 
-// TestSensitivity removes one unit from a table, which is adding it to the rest.
+// TestSensitivity removes one unit from a table. Adding it back is the reverse.
 func TestSensitivity(t *testing.T) {
 	ctx, db := context.Background(), memory(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -151,8 +151,8 @@ func TestKeptIgnoresOrder(t *testing.T) {
 	})
 }
 
-// TestKeepHeavyUnits has units of far more than L rows, equal ones among them,
-// and more matches than are narrowed to units.
+// TestKeepHeavyUnits has units of far more than L rows, some of them equal. It has
+// more matches than are narrowed to units.
 func TestKeepHeavyUnits(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, b TEXT, person)",
 		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 11999) INSERT INTO raw SELECT i % 7, 'b' || (i % 11), CASE WHEN i % 3 = 0 THEN 'heavy' ELSE i / 500 END FROM n")
@@ -177,8 +177,8 @@ func TestKeepHeavyUnits(t *testing.T) {
 	}
 }
 
-// TestKeepIsUniform: over the keys every row of a unit is kept about equally
-// often. The keys are fixed, so the test cannot fail by chance.
+// TestKeepIsUniform: over many keys, every row of a unit is kept about equally often.
+// The keys are fixed, so the test cannot fail by chance.
 func TestKeepIsUniform(t *testing.T) {
 	const rows, limit, keys = 10, 3, 4000
 	times := make([]int, rows)
@@ -215,7 +215,7 @@ func TestUnitsKeepTheirOwn(t *testing.T) {
 	}
 }
 
-// TestKeyChooses: one key always keeps the same rows, another key others.
+// TestKeyChooses: one key always keeps the same rows. Another key keeps others.
 func TestKeyChooses(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, person)",
 		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) INSERT INTO raw SELECT i, 1 FROM n")
@@ -227,8 +227,8 @@ func TestKeyChooses(t *testing.T) {
 	}
 }
 
-// TestRank pins the encoding under the HMAC: with another one all the files in
-// use would keep other rows. The value is from another implementation.
+// TestRank pins the encoding under the HMAC. With another encoding, every file in use
+// would keep other rows. The value is from another implementation.
 func TestRank(t *testing.T) {
 	k := source.NewKeeper(source.Table{MaxRows: 1, Key: []byte("a key")}, nil)
 	k.Begin("p 17")

@@ -15,8 +15,8 @@ import (
 
 var randomViews = flag.Int("views", 200, "how many random views TestRandomViews makes for each of its two properties")
 
-// viewMaker makes the texts of random views over the tables of randomSchema, most
-// of which repeat or mix rows. Each view has the columns u, x0 and x1, and one more.
+// viewMaker makes the texts of random views over the tables of randomSchema. Most of
+// the views repeat or mix rows. Each has the columns u, x0 and x1, and one more.
 type viewMaker struct {
 	*rand.Rand
 	aliases int
@@ -56,14 +56,14 @@ func (m *viewMaker) chance(percent int) bool { return m.IntN(100) < percent }
 
 // column names a column, of a private table more often than not.
 func (m *viewMaker) column(from []made) string {
-	if m.chance(4) { // what this is, depends on all tables and aliases
+	if m.chance(4) { // its meaning depends on all tables and aliases
 		return m.pick("k", "n", "t", "x2", "rowid", "oid", "true", `"k"`, `"t"`, `"x2"`, `"rowid"`, `"zz"`, "zz", `"true"`)
 	}
 	t := from[m.IntN(len(from))]
 	return t.alias + "." + m.pick(t.columns...)
 }
 
-// unit names what is most often the unit's column.
+// unit names a column, most often the unit's.
 func (m *viewMaker) unit(from []made) string {
 	for _, t := range from {
 		if t.private && slices.Contains(t.columns, "u") && m.chance(80) {
@@ -211,7 +211,7 @@ func (m *viewMaker) query(depth int) string {
 	return out
 }
 
-// odd is a column that has, or lacks, a name that others go by.
+// odd returns an expression that can be read as a column, an alias or a text.
 func (m *viewMaker) odd(from []made) string {
 	switch m.IntN(4) {
 	case 0:
@@ -223,8 +223,8 @@ func (m *viewMaker) odd(from []made) string {
 	return x + m.pick("", " COLLATE NOCASE", " COLLATE BINARY") + m.pick("", "\ufeff", " /* FROM */") + " AS " + m.pick("x2", "k", "n", "t", "rowid", "oid", `"true"`, `"zz"`, "[k:1]", `""`)
 }
 
-// fillRandom gives every table a few rows, of values that collide under one
-// comparison and not under another.
+// fillRandom gives every table a few rows. Their values are equal under one comparison
+// and differ under another.
 func fillRandom(t *testing.T, m *viewMaker, db *sql.DB) {
 	t.Helper()
 	text := func() string { return m.pick("'a'", "'A'", "'b'", "'1'", "'01'", "'1.0'", "NULL") }
@@ -244,7 +244,7 @@ func fillRandom(t *testing.T, m *viewMaker, db *sql.DB) {
 	}
 }
 
-// rowsOf returns how often each row of the view is there, by its unit.
+// rowsOf returns, by unit, how often the view has each row.
 func rowsOf(t *testing.T, db *sql.DB) map[string]map[string]int {
 	t.Helper()
 	found, err := db.Query("SELECT CASE WHEN u IS NULL THEN '' ELSE typeof(u) || quote(u) END, quote(x0), quote(x1) FROM made")
@@ -269,16 +269,17 @@ func rowsOf(t *testing.T, db *sql.DB) map[string]map[string]int {
 	return out
 }
 
-// TestRandomViews makes random views over random rows and removes each private
-// row, and then all. Of a view that is accepted without a unit, the multiset loses
-// at most one row and gains none. Of one that is accepted with the unit u, the rows
-// of at most one unit change, always of the same, and none are left in the end.
+// TestRandomViews makes random views over random rows. It removes each private row
+// alone, and then all of them. A view that is accepted without a unit, as a multiset,
+// loses at most one row and gains none. In a view that is accepted with the unit u,
+// the rows of at most one unit change, always of the same unit, and no rows are left
+// in the end.
 //
-// Floors keep it from passing by refusing all. Of 5000 views 487 were accepted without
-// a unit, and 1191 with one; 798 of these, and 133 of those, were joins. What is accepted
-// depends on the text alone, so that of 200 views fewer than 2 are accepted with a chance
-// below 1e-7, and of both kinds no join with one below 1e-17. Nothing else is left to chance: a
-// failure is a fault.
+// Floors keep the test from passing if all views are refused. Of 5000 views, 487 were
+// accepted without a unit and 1191 with one. Of these, 133 and 798 were joins.
+// Acceptance depends on the text alone. So fewer than 2 of 200 views are accepted with
+// probability below 1e-7, and no join of either kind with probability below 1e-17.
+// Nothing else is left to chance: any other failure is a fault.
 func TestRandomViews(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -324,8 +325,8 @@ func TestRandomViews(t *testing.T) {
 	}
 }
 
-// removeEach removes each private row, and then all one after the other, and looks
-// at what that changes.
+// removeEach removes each private row alone, and then all one after the other. It
+// checks the changes of the view.
 func removeEach(t *testing.T, db *sql.DB, unit, text string) {
 	t.Helper()
 	owner := make(map[string]string)
@@ -363,7 +364,7 @@ func removeEach(t *testing.T, db *sql.DB, unit, text string) {
 	}
 }
 
-// changed says what is wrong with how the removal of a row changed the view.
+// changed describes a fault in how the removal of a row changed the view.
 func changed(before, after map[string]map[string]int, unit string, owner map[string]string, row string) string {
 	lost, of := 0, make(map[string]bool)
 	for _, m := range []map[string]map[string]int{before, after} {

@@ -39,7 +39,8 @@ func checkView(t testing.TB, q source.Querier, view, unit string) error {
 	return err
 }
 
-// TestRowwise has what is accepted without a unit, and what is refused and why.
+// TestRowwise lists views that are accepted without a unit, and views that are refused
+// with the reason.
 func TestRowwise(t *testing.T) {
 	db := memory(t, mixesSchema...)
 	for text, want := range map[string]string{ // "" for what is accepted
@@ -181,13 +182,13 @@ func judged(t *testing.T, text, want string, err error) {
 	}
 }
 
-// TestMisread has views of which SQLite reads a name, a type or a byte otherwise
-// than one might. Each repeats rows, or takes rows of several units together.
+// TestMisread lists views in which SQLite reads a name, a type or a byte in an
+// unexpected way. Each view repeats rows, or combines rows of several units.
 func TestMisread(t *testing.T) {
 	db := memory(t, mixesSchema...)
 	const key, word, unit = "joins codes, but not by =", "which is not understood", "but not by = on the unit's column"
 	for _, c := range []struct{ unit, text, want string }{
-		// ON sees aliases, and the tables to its right: these are no texts.
+		// ON sees aliases, and the tables to its right: the names are no texts.
 		{"", `SELECT r.age, c.k AS x FROM raw r JOIN codes c ON c.k = "x"`, word},
 		{"", `SELECT r.age, c.k AS "true" FROM raw r JOIN codes c ON c.k = true`, word},
 		{"", `SELECT r.age FROM raw r JOIN codes c ON c.k = "b" JOIN (SELECT k, label AS b FROM years) y ON y.k = c.chapter`, word},
@@ -313,9 +314,9 @@ func TestUnitwise(t *testing.T) {
 	}
 }
 
-// FuzzDefinitions makes views of any text over the tables of mixesSchema. What
-// SQLite reads and is understood here must be read alike: the compiled view may
-// open no table that was not found in the text. Nothing may panic.
+// FuzzDefinitions makes views of any text over the tables of mixesSchema. A view that
+// SQLite and the package can both read must mean the same to both: the compiled view
+// may open only tables that the package found in the text. Nothing may panic.
 func FuzzDefinitions(f *testing.F) {
 	for _, text := range []string{"SELECT * FROM raw", "SELECT age FROM seen AS s JOIN codes USING (k)", "SELECT r.age FROM raw r LEFT JOIN (codes c JOIN years y) ON c.k = r.code",
 		"WITH a (x) AS (SELECT age FROM raw) SELECT x, (SELECT max(v) FROM lists WHERE k = x) AS m FROM a GROUP BY 1 HAVING x > 2",

@@ -72,8 +72,8 @@ func TestUnitsInUTF16(t *testing.T) {
 	}
 }
 
-// TestDomainsBeforeUnits: rows outside the domains take no place of those
-// inside, those of columns that are not asked for included.
+// TestDomainsBeforeUnits: rows outside the domains do not displace rows inside. That
+// includes the domains of columns that the query does not name.
 func TestDomainsBeforeUnits(t *testing.T) {
 	db := memory(t, "CREATE TABLE raw (a INTEGER, b INTEGER, person)",
 		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) INSERT INTO raw SELECT 1, i, 1 FROM n")
@@ -177,9 +177,9 @@ func explained(t *testing.T, db *sql.DB, statement string, args ...any) []string
 	return details
 }
 
-// naiveKept chooses the rows kept as the definition says, all in memory. Rows go
-// through a table whose columns have the declared types, beside the unit in a
-// column without affinity or collation; SQLite says which units are equal.
+// naiveKept chooses the rows kept as the definition says, all in memory. It stores the
+// rows in a table whose columns have the declared types, with the unit in a column
+// without affinity or collation. SQLite decides which units are equal.
 func naiveKept(t testing.TB, db *sql.DB, table source.Table) [][]query.Value {
 	t.Helper()
 	perUnit := make(map[int64][]rankedRow)
@@ -339,9 +339,9 @@ func unitScenario(t *rapid.T, db *sql.DB) source.Table {
 	return table
 }
 
-// BenchmarkUnits reads a million rows of about 250 000 units, in no order, of
-// which four each are kept: a count of few rows, one of half of them, all rows
-// and all cells; at last few rows again with indexes.
+// BenchmarkUnits reads a million rows of about 250 000 units, in no order. Four rows of
+// each unit are kept. It times a count of few rows, a count of half of the rows, all
+// rows and all cells, and last a count of few rows with indexes.
 func BenchmarkUnits(b *testing.B) {
 	db, table := million(b)
 	run(b, db, "ALTER TABLE raw ADD COLUMN person INTEGER")

@@ -36,7 +36,7 @@ func loaded(b *testing.B) (*Pool, *pgx.Conn, source.Table) {
 	return pool, conn, source.Table{Source: "public.visits", Columns: []query.Column{{Name: "age", Domain: age}, {Name: "diagnosis", Domain: diagnosis}, {Name: "ward", Domain: ward}}}
 }
 
-// bare runs a statement and reads its rows, no more.
+// bare runs a statement and reads its rows.
 func bare(b *testing.B, conn *pgx.Conn, text string) {
 	b.Helper()
 	result := conn.PgConn().ExecParams(context.Background(), text, nil, nil, nil, []int16{1})
@@ -61,9 +61,9 @@ func within(b *testing.B, pool *Pool, t source.Table, f func(source.Reader) erro
 	}
 }
 
-// BenchmarkSteps takes a count of 1,000 of 100,000 rows apart: the bare statement, a
-// bare round trip, and the steps that a reader takes before and after it. Of each it
-// gives the least time.
+// BenchmarkSteps splits a count of 1,000 of 100,000 rows into its parts: the bare
+// statement, a bare round trip, and the reader's steps before and after the statement.
+// It reports the least time of each.
 func BenchmarkSteps(b *testing.B) {
 	ctx := context.Background()
 	pool, dsn := opened(b)
@@ -153,8 +153,8 @@ func BenchmarkCells(b *testing.B) {
 	})
 }
 
-// withinDomains is the bare count that means the same: of rows all of whose
-// declared columns lie in their domains.
+// withinDomains returns the bare count with the same meaning: it counts the rows whose
+// declared columns all lie in their domains.
 func withinDomains(t source.Table) string {
 	var codes []string
 	for v := range t.Columns[1].Domain.All().Each() {

@@ -169,7 +169,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// TestSchemaText changes what a source is made of, and what it is not.
+// TestSchemaText changes parts of a source, and things that are not parts of it.
 func TestSchemaText(t *testing.T) {
 	t.Parallel()
 	pool, dsn := opened(t)
@@ -202,9 +202,9 @@ func TestSchemaText(t *testing.T) {
 	}
 }
 
-// TestTooManyCellsKeepTheSnapshot: that there are too many cells is found out by
-// stopping a statement. The same reader must then go on, on the same snapshot: a
-// later error would tell of the rows.
+// TestTooManyCellsKeepTheSnapshot: the reader stops a statement to find out that there
+// are too many cells. It must then go on with the same snapshot, because a later error
+// would reveal something about the rows.
 func TestTooManyCellsKeepTheSnapshot(t *testing.T) {
 	t.Parallel()
 	pool, dsn := opened(t)
@@ -372,8 +372,8 @@ func TestTotalFunctionsDoNotFail(t *testing.T) {
 	}
 }
 
-// TestTotalAggregatesDoNotFail gives every aggregate that views may call all that
-// is most likely to make it fail, at once and many times.
+// TestTotalAggregatesDoNotFail gives every aggregate that views may call all of the
+// values that are most likely to make it fail, at once and many times.
 func TestTotalAggregatesDoNotFail(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -445,8 +445,8 @@ func loop(t testing.TB) *Pool {
 	return pool
 }
 
-// TestUnfitRowIsToldOnce reads a foreign table of which a row does not fit: a
-// statement that meets the row fails, and none is tried again.
+// TestUnfitRowIsToldOnce reads a foreign table with a row that does not fit. A statement
+// that meets the row fails, and none is tried again.
 func TestUnfitRowIsToldOnce(t *testing.T) {
 	ctx := context.Background()
 	pool := loop(t)

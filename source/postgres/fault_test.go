@@ -26,7 +26,7 @@ func counting(t testing.TB, name string) (source.Table, query.Query) {
 	return table, query.All(u)
 }
 
-// fails wants an error of a code whose text has none of the words.
+// fails checks that an error has the code and that its text has none of the secrets.
 func fails(t *testing.T, err error, code sqlerr.Code, secrets ...string) {
 	t.Helper()
 	if sqlerr.CodeOf(err) != code {
@@ -134,8 +134,8 @@ func cut(t testing.TB, conn *pgx.Conn) {
 	}
 }
 
-// TestLostConnections starts over while nothing was counted, and not later: two
-// counts of one snapshot never come from two.
+// TestLostConnections checks that a reader starts over only while nothing was counted:
+// two counts of one snapshot never come from two snapshots.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -172,7 +172,7 @@ func TestLostConnections(t *testing.T) {
 	must(t, pool.Snapshot(ctx, func(r source.Reader) error { return nil }))
 }
 
-// TestSnapshotHoldsTheSchema lets nobody change a table that is being read.
+// TestSnapshotHoldsTheSchema checks that nobody can change a table that is being read.
 func TestSnapshotHoldsTheSchema(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -57,9 +57,9 @@ func shares(first, then source.Schema) bool {
 	return overlap(append(slices.Clone(first.Bases), first.Also...), append(slices.Clone(then.Bases), then.Others()...))
 }
 
-// TestForeignCatalogs reads the catalog of another database, by foreign tables over
-// it, and of this one where a foreign server leads back to it: what has the same
-// rows there has one account, and other tables have their own.
+// TestForeignCatalogs reads the catalog of another database by foreign tables over it,
+// and the catalog of this database by a foreign server that leads back to it. Tables
+// with the same rows have one account there, and other tables have their own.
 func TestForeignCatalogs(t *testing.T) {
 	t.Parallel()
 	pool, conn, _ := spread(t, 0)
@@ -117,7 +117,8 @@ func TestForeignCatalogs(t *testing.T) {
 	fails(t, err, sqlerr.Invalid)
 }
 
-// TestOtherWrappers refuses foreign tables that fail on what their rows are.
+// TestOtherWrappers checks that foreign tables whose reading can fail on their rows are
+// refused.
 func TestOtherWrappers(t *testing.T) {
 	t.Parallel()
 	pool, dsn := opened(t)

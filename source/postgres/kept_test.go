@@ -11,10 +11,10 @@ import (
 	"dpsql/source"
 )
 
-// TestKeptOfLongTexts keeps some rows of units whose names and values have
-// lengths about those at which their encoding grows by a byte, and compares with
-// SQLite's reader. A rank that differed in one would keep another row in half of
-// the cases.
+// TestKeptOfLongTexts keeps some rows of units and compares them with those of SQLite's
+// reader. The names and values of the units have lengths about those at which their
+// encoding grows by a byte. A rank that differed in one would keep another row in half
+// of the cases.
 func TestKeptOfLongTexts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -90,7 +90,7 @@ func TestSharedSnapshot(t *testing.T) {
 	}
 }
 
-// TestUnsharedSnapshot reads all by one connection where the server does not
+// TestUnsharedSnapshot reads everything by one connection when the server does not
 // share the snapshot, as within a subtransaction.
 func TestUnsharedSnapshot(t *testing.T) {
 	t.Parallel()
@@ -113,8 +113,8 @@ func TestUnsharedSnapshot(t *testing.T) {
 	}))
 }
 
-// TestLostSnapshot ends the connection that has the snapshot amid a shared read:
-// the read starts over, on a new snapshot.
+// TestLostSnapshot ends the connection that has the snapshot during a shared read. The
+// read starts over on a new snapshot.
 func TestLostSnapshot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -153,8 +153,8 @@ func TestLostSnapshot(t *testing.T) {
 	}))
 }
 
-// spread makes a table of two foreign partitions, by a hash of a column that no
-// query groups by, whose rows are in another database of the same server.
+// spread makes a table of two foreign partitions whose rows are in another database of
+// the same server. It is partitioned by a hash of a column that no query groups by.
 func spread(t testing.TB, rows int) (*Pool, *pgx.Conn, source.Table) {
 	t.Helper()
 	pool, dsn := opened(t)
@@ -205,8 +205,8 @@ func explained(t testing.TB, r *reader, s statement) string {
 	return plan.String()
 }
 
-// TestShardsCount sends the counting to the servers that have the rows, whatever
-// the statement groups by, and gets what a plain table of the same rows gives.
+// TestShardsCount checks that the servers that have the rows count them, whatever the
+// statement groups by. The counts equal those of a plain table of the same rows.
 func TestShardsCount(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -268,8 +268,8 @@ func TestShardsCount(t *testing.T) {
 	}))
 }
 
-// TestStepsDoNotTellOfRows reads a partitioned table of which the server expects
-// few rows, and then many: there are as many steps either way.
+// TestStepsDoNotTellOfRows reads a partitioned table twice. The server expects few rows
+// first and many rows later. The number of steps is the same.
 func TestStepsDoNotTellOfRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -11,9 +11,9 @@ import (
 	"dpsql/source"
 )
 
-// TestSameAsSQLite holds the reader to the one of SQLite over the same rows:
-// columns of every type, values that are alike in some ways and not in others,
-// and any query.
+// TestSameAsSQLite compares the reader with SQLite's reader over the same rows. It has
+// columns of every type, values that are equal in some ways and not in others, and any
+// query.
 func TestSameAsSQLite(t *testing.T) {
 	t.Parallel()
 	pool, dsn := opened(t)
@@ -25,8 +25,8 @@ func TestSameAsSQLite(t *testing.T) {
 	})
 }
 
-// TestUnitsSameAsSQLite holds the rows kept of units to those that SQLite's
-// reader keeps, whether the server or Go ranks them.
+// TestUnitsSameAsSQLite compares the rows kept of units with those that SQLite's reader
+// keeps, whether the server or Go ranks them.
 func TestUnitsSameAsSQLite(t *testing.T) {
 	t.Parallel()
 	pool, dsn := opened(t)

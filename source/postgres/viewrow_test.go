@@ -11,8 +11,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// fallible makes a table and views of it, on which no view fails until fall adds
-// a row on which each of them does.
+// fallible makes a table and views of it. No view fails until fall adds a row that makes
+// each of them fail.
 func fallible(t testing.TB, dsn string) (views map[string]string, fall func()) {
 	t.Helper()
 	conn := dialled(t, dsn)
@@ -53,8 +53,8 @@ func ofUnit(name, unit string) source.Table {
 	return source.Table{Source: name, Unit: unit, MaxRows: 2, Key: []byte("key")}
 }
 
-// TestViewsThatCanFail refuses views of which one row makes the server fail where
-// it is reached, and no other does.
+// TestViewsThatCanFail checks that views are refused if a single row can make the server
+// fail when it reaches that row.
 func TestViewsThatCanFail(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -82,8 +82,8 @@ func TestViewsThatCanFail(t *testing.T) {
 	}
 }
 
-// TestViewsThatVary refuses views over values that differ and compare as equal,
-// of which a group shows any.
+// TestViewsThatVary checks that views are refused if a group of values that differ and
+// compare as equal may show any of them.
 func TestViewsThatVary(t *testing.T) {
 	t.Parallel()
 	pool, dsn := opened(t)
@@ -98,7 +98,7 @@ func TestViewsThatVary(t *testing.T) {
 	}
 }
 
-// TestViewsThatCannotFail reads views on the rows that fail others.
+// TestViewsThatCannotFail reads views over the rows that make others fail.
 func TestViewsThatCannotFail(t *testing.T) {
 	t.Parallel()
 	pool, dsn := opened(t)
@@ -124,8 +124,8 @@ func TestViewsThatCannotFail(t *testing.T) {
 	}
 }
 
-// TestVouchedViewsDoNotFail makes views at random, of what is allowed and what is
-// not, and reads those that are vouched for on rows that fail others.
+// TestVouchedViewsDoNotFail makes random views of allowed and forbidden parts. It reads
+// the accepted ones over rows that make others fail.
 func TestVouchedViewsDoNotFail(t *testing.T) {
 	t.Parallel()
 	pool, dsn := opened(t)
@@ -211,9 +211,9 @@ func TestTrees(t *testing.T) {
 	}
 }
 
-// FuzzViews looks at any text as a definition, which must not panic, and is
-// refused unless it is one of which all calls, operators and types are asked for:
-// of a server that vouches for nothing, nothing that calls is accepted.
+// FuzzViews reads any text as a definition. It must not panic. A definition is refused
+// unless the server is asked about all of its calls, operators and types: if the server
+// vouches for nothing, no definition with a call is accepted.
 func FuzzViews(f *testing.F) {
 	f.Add(`({QUERY :commandType 1 :limitCount <> :rtable ({RANGETBLENTRY :rtekind 0 :relid 16384 :tablesample <>})})`)
 	f.Add(`{SUBLINK :subLinkType 4 :subselect {QUERY :hasAggs true}} {OPEXPR :opno 528 :opfuncid 65 :args ({CONST :constisnull false :constlen 4 :constbyval true :constvalue 4 [ 2 0 0 0 0 0 0 0 ]})}`)

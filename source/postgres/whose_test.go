@@ -24,9 +24,9 @@ func visited(t testing.TB, conn *pgx.Conn) {
 		"CREATE VIEW seen AS SELECT u, x, t FROM a WHERE x > 1", "CREATE VIEW joined AS SELECT a.u, b.x, a.t FROM a JOIN b ON a.u = b.u", "CREATE FUNCTION rows() RETURNS SETOF a LANGUAGE sql AS 'SELECT * FROM a'")
 }
 
-// TestWhoseRows declares views without a unit and with the unit u. Without it a
-// row of a table must not be several of theirs, and with it a row must be of one
-// unit.
+// TestWhoseRows declares views without a unit and with the unit u. Without a unit, a row
+// of a table must not become several rows of a view. With the unit, a row of a view
+// must belong to one unit.
 func TestWhoseRows(t *testing.T) {
 	t.Parallel()
 	pool, dsn := opened(t)
@@ -116,8 +116,8 @@ func TestWhoseRows(t *testing.T) {
 	}
 }
 
-// TestMaterializedViews reads what was stored of a table, and not what was of a
-// view, which may have been another then.
+// TestMaterializedViews checks that a materialized view of a table is read, and that one
+// of a view is not: the view may have been another when its rows were stored.
 func TestMaterializedViews(t *testing.T) {
 	t.Parallel()
 	pool, dsn := opened(t)
@@ -145,12 +145,12 @@ func TestViewsOfThemselves(t *testing.T) {
 	}
 }
 
-// TestRowsOfRandomViews makes views at random and takes rows out of the tables
-// below. Of a view that is accepted without a unit, one row less is at most one
-// row less, and none that is new; of one that is accepted with a unit, the rows of
-// one unit less, by the columns that were taken for it, change no other unit's
-// rows. There are views enough of both kinds: of 120, fewer than 6 of either would be
-// accepted less than once in 1e9 runs, as 35 and 45 are on average.
+// TestRowsOfRandomViews makes random views and removes rows from the tables below. In a
+// view that is accepted without a unit, removing one row removes at most one row and
+// adds none. In a view that is accepted with a unit, removing the rows of one unit, by
+// the columns taken for it, changes no other unit's rows. Of 120 views, 35 and 45 are
+// accepted on average. Fewer than 6 of either kind are accepted less than once in 1e9
+// runs.
 func TestRowsOfRandomViews(t *testing.T) {
 	t.Parallel()
 	const made, least = 120, 6
@@ -209,8 +209,8 @@ func TestRowsOfRandomViews(t *testing.T) {
 	}
 }
 
-// unitsOf returns which columns are taken for the units of a view's tables, by
-// their names.
+// unitsOf returns the names of the columns that are taken for the units of a view's
+// tables.
 func unitsOf(t *testing.T, r *reader, table source.Table) (units []unitColumn) {
 	t.Helper()
 	ctx := context.Background()
@@ -242,8 +242,8 @@ func unitsOf(t *testing.T, r *reader, table source.Table) (units []unitColumn) {
 	return units
 }
 
-// without returns the rows of a view, the unit first, and what they are once
-// statements have run, which are then undone.
+// without returns the rows of a view before and after statements, the unit first. It
+// undoes the statements.
 func without(t *testing.T, conn *pgx.Conn, name, statements string) (before, after []string) {
 	t.Helper()
 	read := func() []string {
@@ -262,7 +262,7 @@ func without(t *testing.T, conn *pgx.Conn, name, statements string) (before, aft
 	return before, after
 }
 
-// lostRows returns the rows of a multiset that another has not.
+// lostRows returns the rows of a multiset that another lacks.
 func lostRows(of, in []string) (lost []string) {
 	left := make(map[string]int)
 	for _, row := range in {
@@ -276,8 +276,8 @@ func lostRows(of, in []string) (lost []string) {
 	return lost
 }
 
-// viewMaker draws views with the columns u, x and t, of what is accepted and what
-// is not.
+// viewMaker draws views with the columns u, x and t. It uses parts that are accepted and
+// parts that are refused.
 type viewMaker struct {
 	random *rand.Rand
 	named  []string // tables and views that can be read
