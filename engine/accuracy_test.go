@@ -291,7 +291,7 @@ func (w *cellwise) draw(kind string) []query.Value {
 	return w.pool[w.drawn%len(w.pool)]
 }
 
-// fill draws the pool anew.
+// fill draws a new pool.
 func (w *cellwise) fill() {
 	w.pool = make([][]query.Value, 2*4096)
 	for i := range w.pool {

@@ -208,7 +208,7 @@ func tmpfs(t *testing.T, size int) string {
 	return dir
 }
 
-// fillDisk makes a file that leaves so many bytes.
+// fillDisk makes a file that leaves the given number of bytes free.
 func fillDisk(t *testing.T, path string, left int64) {
 	t.Helper()
 	f, err := os.Create(path)

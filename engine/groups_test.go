@@ -16,8 +16,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// shop makes a database with 300 rows, of which every combination of a in 0..4
-// and b in 'x', 'y', NULL has 20, and v = a·10, and a public table of a's names.
+// shop makes a database with 300 rows, and a public table of a's names. Every combination
+// of a in 0..4 and b in 'x', 'y', NULL has 20 rows, and v = a·10.
 func shop(t testing.TB, with string) *engine.Session {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "shop.db"), engine.Options{}).NewSession()

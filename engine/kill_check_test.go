@@ -230,7 +230,7 @@ func (p *picture) open() (out []wardRecord) {
 	return out
 }
 
-// current returns the mechanism on ward, of which there is at most one.
+// current returns the mechanism on ward. There is at most one.
 func (p *picture) current() string {
 	for _, m := range p.byID {
 		if !m.dropped && m.table == 1 {

@@ -178,7 +178,7 @@ func TestReleaseRates(t *testing.T) {
 	}
 }
 
-// judgeAnew judges so many releases of the parameters and cells, of a seed.
+// judgeAnew draws releases with the parameters and cells, from a seed, and judges them.
 func judgeAnew(t *testing.T, p projection.Params, cells map[query.Element]int64, work []asked, seed uint64, releases int) (coverage, squares []float64) {
 	t.Helper()
 	source := noise.NewSourceFrom(rand.NewChaCha8([32]byte(fmt.Appendf(nil, "%032d", seed))))

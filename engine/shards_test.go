@@ -451,7 +451,7 @@ var shardFaults = []fault{
 	}, to: 1, short: -1, limit: 4, code: sqlerr.IO, charges: 0},
 }
 
-// stopAfter stops a server after so many bytes from the second shard.
+// stopAfter stops a server after more bytes from the second shard.
 func (w *warehouse) stopAfter(t *testing.T, c *pgtest.Cluster, more int64) (heal func()) {
 	wait := w.afterBytes(t, more, func() { stop(t, c) })
 	return func() { wait(); start(t, c) }
@@ -472,7 +472,7 @@ func start(t *testing.T, c *pgtest.Cluster) {
 	}
 }
 
-// afterBytes calls f after so many more bytes from the second shard. It passes on the last
+// afterBytes calls f after more bytes from the second shard. It passes on the last
 // of them when f has returned.
 func (w *warehouse) afterBytes(t *testing.T, more int64, f func()) (wait func()) {
 	done := make(chan struct{})

@@ -44,7 +44,7 @@ type Unknown interface {
 	Outside(in *catalog.Source, t catalog.Table) *Outside
 }
 
-// view reads the public catalog anew.
+// view reads the public catalog, bypassing the cache.
 func (s *Statement) view(ctx context.Context) (v *view.View, err error) {
 	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
 		v, err = view.Read(tx)

@@ -31,7 +31,7 @@ type View struct {
 	Releases   []catalog.Release
 	Mechanisms []catalog.Mechanism
 	Accounts   map[int64]Account
-	missing    string // the name of the database file where there is none; else ""
+	missing    string // the name of the database file if it does not exist; else ""
 }
 
 // Account is a table's budget and how much of it has been spent.
