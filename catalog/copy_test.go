@@ -11,9 +11,8 @@ import (
 	"dpsql/sqlerr"
 )
 
-// TestCopy copies a catalog into memory, charges and declares there, and finds the
-// file as it was. Of the other tables the copy has what was named, and no rows
-// else.
+// TestCopy copies a catalog into memory and charges and declares there. The file stays
+// as it was. Of the other tables, the copy has only the rows of those named.
 func TestCopy(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)

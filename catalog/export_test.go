@@ -10,7 +10,7 @@ import (
 	"dpsql/catalog/internal/ledger"
 )
 
-// What the tests reach behind the exported names. They are package catalog_test.
+// These are the unexported parts that the tests in package catalog_test use.
 
 const AnswerCountsVersion, FirstVersion, MaxIdle = answerCountsVersion, firstVersion, maxIdle
 const PostgresPrefix, RollCatalog, RollLedger = postgresPrefix, rollCatalog, rollLedger
@@ -29,13 +29,13 @@ func (s *Store) SetNow(now func() time.Time)       { s.now = now }
 func (s *Store) Writer() *sql.DB                   { return s.writer }
 func (s *Store) SetWriter(db *sql.DB)              { s.writer = db }
 
-// AddVersion makes the store one of a dpsql whose schema has one version more.
+// AddVersion gives the store a schema with one version more, as in a later dpsql.
 func (s *Store) AddVersion(statements string) {
 	s.schema = append(slices.Clone(migrations), migration{version: answerCountsVersion + 1, statements: statements})
 }
 
-// OpenImmutable opens a snapshot of the file as one that does not change, and
-// returns its version. The function closes it, and fails where the file changed.
+// OpenImmutable opens a snapshot of the file as one that does not change, and returns
+// its version. The returned function closes it, and fails if the file changed.
 func (s *Store) OpenImmutable(ctx context.Context) (version int, end func() error, err error) {
 	snap, err := s.immutableSnapshot(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (tx *Tx) Texts(query string, args ...any) ([]string, error) {
 func (v RowsVersion) Writer() *connID { return v.writer }
 func (v RowsVersion) Foreign() int64  { return v.foreign }
 
-// SQLiteConn is what a connection of a connector passes statements on to.
+// SQLiteConn is the connection to which a connector's connection passes statements.
 type SQLiteConn = sqliteConn
 
 // Idle returns the number of statements that a connection keeps.

@@ -33,13 +33,13 @@ const (
 
 var errFault = errors.New("an injected fault")
 
-// faulty makes the n-th statement of a connection from now fail, which may be
-// the commit. Store s writes through it.
+// faulty makes the n-th statement of a connection from now fail. The commit counts as
+// a statement. Store s writes through it.
 type faulty struct {
 	left   int // statements until then; 0: none fails
 	what   fault
 	cancel context.CancelFunc
-	met    int // faults there were
+	met    int // the number of faults so far
 }
 
 // injectFaults gives a store a pool whose statements can fail.
@@ -143,7 +143,7 @@ func (t faultyTx) Commit() error {
 	return err
 }
 
-// knowledge reads all that a transaction can tell of the catalog but answers.
+// knowledge reads everything in the catalog except answers.
 func knowledge(t *testing.T, tx *catalog.Tx, account int64) string {
 	t.Helper()
 	all := map[string]any{"version": tx.Version()}
@@ -184,10 +184,10 @@ func knowledge(t *testing.T, tx *catalog.Tx, account int64) string {
 	return string(text)
 }
 
-// TestTransactionsAfterFaults runs random transactions on Stores of one file,
-// many of which fail at a statement, at their commit or after it, while another
-// program writes as well. After each, the next transaction of every Store knows
-// what a Store that wrote nothing reads.
+// TestTransactionsAfterFaults runs random transactions on Stores of one file. Many of
+// them fail at a statement, at their commit or after it. Another program writes as
+// well. After each transaction, the next transaction of every Store reads the same as a
+// Store that wrote nothing.
 func TestTransactionsAfterFaults(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -259,7 +259,7 @@ func TestTransactionsAfterFaults(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d transactions failed", failed, steps)
-	if !testing.Short() && failed == 0 { // by chance less often than once in 10^10 times
+	if !testing.Short() && failed == 0 { // happens by chance less than once in 10^10 times
 		t.Error("the transactions do not do what they are for")
 	}
 }
@@ -274,7 +274,7 @@ func tryWrite(ctx context.Context, s *catalog.Store, fn func(*catalog.Tx) error)
 	return s.Write(ctx, fn)
 }
 
-// foreign is what another program does to the file.
+// foreign writes to the file as another program does.
 func foreign(t *testing.T, path string, random *rand.Rand, i int) {
 	t.Helper()
 	for _, text := range [][]string{
@@ -394,7 +394,7 @@ func (w *workload) anew(tx *catalog.Tx) error {
 	return err
 }
 
-// forget lets go of mechanisms that there are none of.
+// forget drops mechanisms that no longer exist from the workload.
 func (w *workload) forget(t *testing.T, s *catalog.Store) {
 	t.Helper()
 	read(t, s, func(tx *catalog.Tx) error {

@@ -67,8 +67,8 @@ func firedOften(t *testing.T, path string) *catalog.Store {
 	return s
 }
 
-// TestEditsAreNoticed damages each record that a firing reads, as another
-// program and by what the store executes for others. The next firing notices.
+// TestEditsAreNoticed damages each record that a firing reads: as another program, and
+// by statements that the store executes for callers. The next firing notices.
 func TestEditsAreNoticed(t *testing.T) {
 	for _, edit := range []string{
 		`UPDATE dpsql_accounts SET interactive_rho = interactive_rho * 2`,
@@ -111,9 +111,9 @@ func TestNewerCatalogIsNoticed(t *testing.T) {
 	wantCode(t, s.Write(context.Background(), firing), sqlerr.Unsupported)
 }
 
-// TestRowsVersionIsOfOneConnection replaces the connection that writes, as a pool
-// may, while another process commits. The next one's numbers can be those that
-// the last one had, and yet the versions differ.
+// TestRowsVersionIsOfOneConnection replaces the connection that writes, as a pool may,
+// while another process commits. The new connection can return the same numbers as the
+// old one. The versions must still differ.
 func TestRowsVersionIsOfOneConnection(t *testing.T) {
 	path := dbPath(t)
 	s := firedOften(t, path)
@@ -131,8 +131,8 @@ func TestRowsVersionIsOfOneConnection(t *testing.T) {
 	}
 }
 
-// TestThresholdOfAnOpenRunStays changes the threshold of an open run. It is
-// refused, whoever's record the caller changes.
+// TestThresholdOfAnOpenRunStays changes the threshold of an open run. The change is
+// refused, whichever record the caller changed.
 func TestThresholdOfAnOpenRunStays(t *testing.T) {
 	ctx := context.Background()
 	s := firedOften(t, dbPath(t))
@@ -202,8 +202,8 @@ func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 	})
 }
 
-// TestManyGoroutines fires from many goroutines on two stores of one file, while
-// others ask both for versions and what was spent.
+// TestManyGoroutines fires from many goroutines on two stores of one file. Others ask
+// both stores for versions and for the spent budget.
 func TestManyGoroutines(t *testing.T) {
 	ctx := context.Background()
 	path := dbPath(t)
@@ -274,8 +274,8 @@ func until(done <-chan struct{}, g *sync.WaitGroup, ask func()) {
 	})
 }
 
-// TestAskingIsNotWriting asks for the version of the rows all the time, in a
-// store whose transactions wait for nobody. They have nobody to wait for.
+// TestAskingIsNotWriting asks for the version of the rows all the time, in a store
+// whose transactions wait for nobody. They must not have to wait for the asking.
 func TestAskingIsNotWriting(t *testing.T) {
 	ctx := context.Background()
 	path := dbPath(t)

@@ -132,7 +132,7 @@ func TestReturn(t *testing.T) {
 	})
 }
 
-// What is charged in a transaction that fails is not spent, nor remembered.
+// A charge in a transaction that fails is neither spent nor remembered.
 func TestRolledBackCharge(t *testing.T) {
 	s := open(t, dbPath(t))
 	account, _ := declare(t, s, "raws")
@@ -213,7 +213,7 @@ func TestConcurrentChargesNeverExceedTheCap(t *testing.T) {
 	})
 }
 
-// books is all that decides about budgets.
+// books has all records that decide about budgets.
 type books struct {
 	entries  []catalog.Entry
 	accounts []catalog.Account
@@ -298,10 +298,10 @@ var edits = []string{
 	`DELETE FROM dpsql_bases WHERE rowid = ?1 AND ?2 IS NOT 1`,
 }
 
-// FuzzLedger changes a row of the ledger or of the accounts. What is read
-// afterwards verifies and is what was written, or is reported as corrupt. Left out
-// is what the chain cannot know: lines missing at its end, and the dates of
-// accounts, which decide nothing.
+// FuzzLedger changes a row of the ledger or of the accounts. A later read returns what
+// was written, or reports it as corrupt. The fuzzer leaves out two changes that the
+// chain cannot notice: lines missing at its end, and the dates of accounts, which
+// decide nothing.
 func FuzzLedger(f *testing.F) {
 	data := loosened(f)
 	path := dbPath(f)
@@ -364,7 +364,7 @@ func restore(t testing.TB, path string, data []byte) {
 	}
 }
 
-// apply runs an edit; where a constraint refuses it, nothing changes.
+// apply runs an edit. If a constraint refuses the edit, nothing changes.
 func apply(t testing.TB, path, edit string, row int64, value any) {
 	t.Helper()
 	db, err := sql.Open("sqlite", catalog.DSN(path, time.Second, "_pragma="+catalog.Pragma("journal_mode", "off"), "_pragma="+catalog.Pragma("synchronous", "off")))

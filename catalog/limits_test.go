@@ -45,8 +45,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A purchase is checked against the limits as they are in its own transaction,
-// is one line of the ledger, and a refused one is none.
+// A purchase is checked against the limits of its own transaction. It writes one line
+// into the ledger. A refused purchase writes none.
 func TestBuy(t *testing.T) {
 	s := open(t, dbPath(t))
 	account, _ := declare(t, s, "raws")
@@ -104,8 +104,8 @@ func TestBuy(t *testing.T) {
 	}
 }
 
-// Limits are kept, other Stores see them, and a record without them has the
-// digest that it had before there were limits.
+// Limits are kept, and other Stores see them. A record without limits has the digest
+// that it had before there were limits.
 func TestLimitsAreKept(t *testing.T) {
 	path := dbPath(t)
 	s, other := open(t, path), open(t, path)

@@ -67,8 +67,8 @@ func charged(t *testing.T) (s *catalog.Store, first, last map[string][]byte) {
 	return s, first, snapshotFiles(t, path)
 }
 
-// Any flipped bit in the log after a crash makes SQLite drop what follows. The
-// ledger is either whole, or known not to be.
+// Any flipped bit in the log after a crash makes SQLite drop the rest of the log. The
+// ledger is then either whole, or known to be incomplete.
 func TestDamagedLog(t *testing.T) {
 	_, first, last := charged(t)
 	wal := last["-wal"]
@@ -174,10 +174,10 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// A database that is deleted and made anew has a new budget for what may be the
-// same rows. The mark of the one before tells: nothing can be declared until
-// somebody accepts it by deleting the mark. Where the one before had charged
-// nothing, nothing is lost.
+// A database that is deleted and made anew has a new budget for rows that may be the
+// same. The mark of the old database shows this. Nothing can be declared until somebody
+// accepts it by deleting the mark. If the old database had charged nothing, nothing is
+// lost.
 func TestBudgetOfDatabaseBefore(t *testing.T) {
 	path := dbPath(t)
 	refused := func(lines int) {
@@ -238,7 +238,7 @@ func TestBudgetOfDatabaseBefore(t *testing.T) {
 	begin(1)
 }
 
-// Where the mark cannot be written, what was charged must not be drawn.
+// If the mark cannot be written, nothing that was charged may be drawn.
 func TestUnwrittenMark(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
@@ -262,8 +262,8 @@ func TestUnwrittenMark(t *testing.T) {
 	}
 }
 
-// Stores that charge at the same time leave the mark of the last line, and one
-// that opens meanwhile never takes a mark for one of a lost line.
+// Stores that charge at the same time leave the mark of the last line. A Store that
+// opens meanwhile never takes a mark for one of a lost line.
 func TestConcurrentMarks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	account, _ := declare(t, open(t, path), "raws")
@@ -292,8 +292,8 @@ func TestConcurrentMarks(t *testing.T) {
 	read(t, open(t, path), func(tx *catalog.Tx) error { return tx.VerifyLedger() })
 }
 
-// A Store keeps the file of the marks open. Where it is gone, or another, the
-// next mark goes to the one that has the name.
+// A Store keeps the file of the marks open. If that file is gone or replaced, the next
+// mark goes to the file that has the name.
 func TestMarksGoToTheFileOfTheName(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)

@@ -16,8 +16,8 @@ import (
 )
 
 // mountedChild is a child process in a mount namespace of its own. It mounts the
-// database on a file of another folder, then the folder, and says what a charge
-// by each name comes to.
+// database on a file of another folder, and then the folder. It reports the outcome of
+// a charge by each name.
 func mountedChild(path string) {
 	file, folder := os.Getenv("CATALOG_TEST_FILE"), os.Getenv("CATALOG_TEST_FOLDER")
 	if err := errors.Join(syscall.Mount(path, file, "", syscall.MS_BIND, ""),
@@ -35,9 +35,9 @@ func mountedChild(path string) {
 	}
 }
 
-// TestMountedFile mounts a database alone into another folder, as containers do:
-// what stands beside it in its own folder is not there. Where the folder is
-// mounted, all of it is.
+// TestMountedFile mounts a database alone into another folder, as containers do. The
+// files beside the database are then missing in the other folder. They are there if
+// the folder is mounted.
 func TestMountedFile(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)

@@ -70,9 +70,9 @@ func (c *spender) end() {
 	c.command.Wait() // a second time it does nothing
 }
 
-// TestTwoNamesAreNoTwoLedgers gives a database a second name, before a process
-// has it open and while one has. Two processes, each by one of the names, do not
-// both spend most of the budget: under neither is anything charged.
+// TestTwoNamesAreNoTwoLedgers gives a database a second name, before a process opens it
+// and while a process has it open. Two processes, each by one of the names, must not
+// both spend most of the budget. Nothing is charged under either name.
 func TestTwoNamesAreNoTwoLedgers(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		t.Run(fmt.Sprint("open ", open), func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestTwoNamesAreNoTwoLedgers(t *testing.T) {
 	}
 }
 
-// TestNameOfANewFile leaves the name under which a file was made beside the one
-// that it got, as a process does that is killed then, or is about to remove it.
+// TestNameOfANewFile leaves the temporary name of a new file beside its final name. A
+// process does so if it is killed before it removes the temporary name.
 func TestNameOfANewFile(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)

@@ -38,8 +38,8 @@ func readOnlyChild(path string) {
 	fmt.Printf("readonly %v; write %s; lease %s\n", s.ReadOnly(), sqlerr.CodeOf(err), sqlerr.CodeOf(lease))
 }
 
-// unprivileged runs a role on path in a child process, as nobody when the tests
-// run as root, whom permissions do not stop.
+// unprivileged runs a role on path in a child process. If the tests run as root, whom
+// permissions do not stop, the child runs as nobody.
 func unprivileged(t *testing.T, binary, path string) string {
 	t.Helper()
 	child := exec.Command(binary)

@@ -21,8 +21,8 @@ func inTenths(name string) catalog.PublicColumn {
 	return catalog.PublicColumn{Name: name, Steps: steps}
 }
 
-// stocked makes a catalog with two of everything, one of which was dropped,
-// and a history of three updates.
+// stocked makes a catalog with two of everything and a history of three updates. One of
+// each two is dropped.
 func stocked(t *testing.T) (path string) {
 	t.Helper()
 	return stock.copy(t, func(path string) { makeStock(t, path) })
@@ -161,8 +161,8 @@ func TestMissingMechanism(t *testing.T) {
 	wantCode(t, byID(), sqlerr.Corrupt)
 }
 
-// Answers are found whether or not the file has them counted, and one that is
-// missing is noticed by the Store that has the file open as well.
+// Answers are found whether or not the file counts them. A missing answer is noticed
+// even by the Store that has the file open.
 func TestMissingAnswers(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, stocked(t))

@@ -29,9 +29,9 @@ var migrations = []migration{{firstVersion, version4}, {answerCountsVersion, ver
 // latest returns the version of the catalogs that this Store writes.
 func (s *Store) latest() int { return s.schema[len(s.schema)-1].version }
 
-// readVersion returns the version of the catalog's schema, 0 where there is no
-// catalog. Errors: Unsupported for a version before the first that is known or
-// after the latest; Corrupt.
+// readVersion returns the version of the catalog's schema, or 0 if there is no
+// catalog. Errors: Unsupported for a version before the first known one or after the
+// latest; Corrupt.
 func readVersion(ctx context.Context, q Querier, latest int) (int, error) {
 	version, exists, err := storedVersion(ctx, q)
 	if !exists {
@@ -62,7 +62,7 @@ func readVersion(ctx context.Context, q Querier, latest int) (int, error) {
 	return version, nil
 }
 
-// storedVersion reads the version. Exists is false where the file has no table for it.
+// storedVersion reads the version. Exists is false if the file has no table for it.
 func storedVersion(ctx context.Context, q Querier) (version int, exists bool, err error) {
 	err = q.QueryRowContext(ctx, `SELECT version FROM dpsql_schema`).Scan(&version)
 	code, ok := engineCode(err)

@@ -70,8 +70,8 @@ func readEverything(s *catalog.Store) (all everything, err error) {
 	return all, err
 }
 
-// A catalog of the first version is read as it is, and the first write takes it
-// to the latest: the same records, and its answers counted.
+// A catalog of the first version is read as it is. The first write takes it to the
+// latest version, with the same records and with its answers counted.
 func TestFirstVersionIsMigrated(t *testing.T) {
 	path := version4File(t)
 	before, err := readEverything(openWith(t, path, catalog.Options{ReadOnly: true}))

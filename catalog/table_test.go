@@ -305,9 +305,9 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// TestAccountsOutside finds the account of tables outside the file whose name stands
-// for a whole database, or is within such a name, and of those that may have the same
-// rows under another.
+// TestAccountsOutside finds the accounts of tables outside the file. Some names stand for
+// a whole database, some are within such a name, and some tables may have the same rows
+// under another name.
 func TestAccountsOutside(t *testing.T) {
 	s := open(t, dbPath(t))
 	const one, two = "postgresql:1/postgres_fdw:h:5432/one", "postgresql:1/postgres_fdw:h:5432/two"

@@ -24,7 +24,7 @@ type Tx struct {
 	writable bool
 	touched  bool                             // it may have changed tables outside the catalog
 	chain    *ledger.Chain                    // the ledger as far as verified, this transaction's lines included
-	atEnd    bool                             // whether chain ends where the ledger does
+	atEnd    bool                             // whether chain reaches the end of the ledger
 	rolls    map[int64]map[string]ledger.Roll // by owner, as far as read, this transaction's included
 	marks    []ledger.Mark                    // of lines that the ledger must have; nil once it was verified
 	newMark  *ledger.Mark                     // of the last line this transaction wrote; nil: it wrote none
@@ -191,7 +191,7 @@ func (tx *Tx) exec(query string, args ...any) (sql.Result, error) {
 	}
 	result, err := tx.sql.ExecContext(tx.ctx, query, args...)
 	if code, ok := engineCode(err); ok && (code == sqlite3.SQLITE_CONSTRAINT || code == sqlite3.SQLITE_MISMATCH) {
-		err = corrupt("the records of the catalog contradict each other") // what is written was checked before
+		err = corrupt("the records of the catalog contradict each other") // callers check the records that they write
 	}
 	return result, unreadable(err)
 }

@@ -172,9 +172,9 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestEndedTransactionIsNoDamage reads after a transaction was ended. Where a context
-// ends between two looks at it, database/sql ends the transaction first and says so
-// by sql.ErrTxDone: that is no damage of the file.
+// TestEndedTransactionIsNoDamage reads after a transaction was ended. If a context ends
+// between two checks of it, database/sql first ends the transaction and returns
+// sql.ErrTxDone. That is no damage of the file.
 func TestEndedTransactionIsNoDamage(t *testing.T) {
 	s := open(t, dbPath(t))
 	write(t, s, func(tx *catalog.Tx) error { return tx.AddPublic("p") })
@@ -379,8 +379,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestRowsVersionDuringAWrite asks while a transaction of this Store has
-// changed rows and is not over: no version may be given that holds afterwards.
+// TestRowsVersionDuringAWrite asks for a version while a transaction of this Store has
+// changed rows and is still open. No version from then may hold afterwards.
 func TestRowsVersionDuringAWrite(t *testing.T) {
 	s := open(t, dbPath(t))
 	write(t, s, func(tx *catalog.Tx) error {

@@ -18,7 +18,7 @@ type outputs struct {
 	*binder
 	keys       []key
 	slots      []Slot
-	bases      []query.Query // of each slot: what it asks before it is divided into groups
+	bases      []query.Query // of each slot: its query before it is divided into groups
 	columns    []post.Column // of the select list, once compiled
 	compiling  []bool        // the entries of the select list being compiled
 	aggregates int           // the number compiled so far

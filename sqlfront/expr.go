@@ -18,7 +18,7 @@ type expr struct {
 	operation operation // nil for a column, a constant and a sum
 	args      []*expr
 	terms     []term
-	modulus   int64    // of a sum of which only the remainder by it matters, else 0
+	modulus   int64    // of a sum that is only used modulo this number, else 0
 	mentions  []string // texts that it compares a text with
 	column    int      // of a column, else -1
 	literal   *constant

@@ -48,8 +48,8 @@ func (b *binder) operand(e sqlparser.Expr) (operand, bool, error) {
 	return operand{}, false, nil
 }
 
-// literal returns the constant behind a placeholder. TRUE and FALSE are 1 and
-// 0, unless a column has that name, as in SQLite.
+// literal returns the constant that a placeholder stands for. TRUE and FALSE are 1
+// and 0, unless a column has that name, as in SQLite.
 func (b *binder) literal(v *sqlparser.SQLVal) (operand, bool, error) {
 	t, ok := b.g.Token(string(v.Val))
 	if !ok || v.Type != sqlparser.ValArg {
@@ -192,7 +192,7 @@ func (k constant) readNumber(text string) (constant, bool, error) {
 type scalar struct {
 	value   sqlvalue.Value
 	standIn standIn
-	column  int // of isOther and isUndefined, -1 where there is none
+	column  int // of isOther and isUndefined, -1 if there is none
 }
 
 // standIn is the kind of a scalar.

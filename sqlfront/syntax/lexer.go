@@ -221,7 +221,7 @@ func (l *lexer) operator() (Token, error) {
 	return Token{}, err
 }
 
-// describeRune shows a character, or its code point where it has no shape.
+// describeRune shows a character, or its code point if the character is invisible.
 func describeRune(r rune) string {
 	if unicode.IsGraphic(r) && !unicode.IsSpace(r) {
 		return string(r)

@@ -31,7 +31,7 @@ type Select struct {
 type ListItem struct {
 	Expr  sqlparser.Expr // nil for a star
 	Star  *sqlparser.StarExpr
-	Alias string // as written behind it; "" where there is none
+	Alias string // as written after it; "" if there is none
 	Index int    // in the list
 }
 

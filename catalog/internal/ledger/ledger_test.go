@@ -51,8 +51,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestSums refuses lines by which a sum would overflow or be negative, and leaves
-// the chain as it was.
+// TestSums checks that lines are refused if a sum would overflow or be negative, and that
+// the chain stays as it was.
 func TestSums(t *testing.T) {
 	c, _ := three(t)
 	for _, l := range []ledger.Line{{Account: 1, Rho: -11}, {Account: 1, Rho: math.MaxInt64}, {Account: 2, Epsilon: -1}, {Account: 2, Delta: math.MinInt64}} {
@@ -94,8 +94,8 @@ func TestEncodingIsUnambiguous(t *testing.T) {
 	}
 }
 
-// TestMarkFile writes marks, damages one, and writes where the file was replaced by
-// a directory and given back.
+// TestMarkFile writes marks and damages one. It writes again after the file was replaced
+// by a directory, and after it was restored.
 func TestMarkFile(t *testing.T) {
 	dir := t.TempDir()
 	path, database := filepath.Join(dir, "mark"), filepath.Join(dir, "db")

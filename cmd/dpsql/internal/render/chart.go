@@ -158,7 +158,7 @@ func (s Series) limits() (low, high float64) {
 	return low, high
 }
 
-// legend says what is drawn.
+// legend describes the bars and error bars.
 func (s Series) legend() string {
 	return Visible(s.Name) + ", with error bars at " + percent(s.confidence)
 }

@@ -69,7 +69,7 @@ func newPlot(w *bufio.Writer, s Series) *plot {
 // amountHead names the column of numbers.
 func amountHead(s Series) string { return shorten(Visible(s.Name), maxLabel) + " ± margin" }
 
-// x returns where a number lies.
+// x returns the x coordinate of a number.
 func (p *plot) x(v float64) float64 {
 	return p.left + (v-p.low)/(p.high-p.low)*(p.right-p.left)
 }
