@@ -173,6 +173,7 @@ type experiment struct {
 // experiments are in the order of the report.
 var experiments = []experiment{
 	{"adult", "W2: 5,000 conjunctions on Adult", (*bench).adult},
+	{"marginals", "Low-order marginals", (*bench).marginals},
 	{"covid", "W3: all 34,425 products on Covid", (*bench).covid},
 	{"support", "Error against m", (*bench).support},
 	{"ratio", "Releases against the exact noise", (*bench).ratio},

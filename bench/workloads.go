@@ -14,7 +14,7 @@ import (
 // every step takes time |X| can take part.
 func (b *bench) small(rows uint64) []mechanism {
 	return []mechanism{
-		identity(), heavyLight(b.memory(smallMemory)), sparse(rows), b.bestDense(gaussianDense), b.bestDense(paperDense),
+		identity(), fittedIdentity(), fittedMarginals(), unbiasedMarginals(), heavyLight(b.memory(smallMemory)), sparse(rows), b.bestDense(gaussianDense), b.bestDense(paperDense),
 		interactive(), onlyPrior(), b.paperInteractive(),
 		directGaussian(), directLaplace(), b.calibratedPMW(), densePMW(),
 		b.mwem("MWEM", 0), b.replayed(), stability(), zeros(),

@@ -13,8 +13,7 @@ import (
 // table, 13,440 cells, on which peers were measured. file is adult.csv. A query
 // confines four of the columns to one to three values each.
 func AdultConjunctions(file string) (*Workload, error) {
-	table, err := readGrid(file, "Adult, 6 columns",
-		[]string{"sex", "race", "education-num", "marital-status", "relationship", "income>50K"}, []int64{2, 5, 16, 7, 6, 2})
+	table, err := AdultFew(file)
 	if err != nil {
 		return nil, err
 	}
@@ -155,4 +154,61 @@ func eachRecord(r io.Reader, names []string, use func(fields []string) error) er
 			return err
 		}
 	}
+}
+
+// AdultFew returns the six columns of the Adult table that AdultConjunctions asks,
+// 13,440 cells.
+func AdultFew(file string) (*Table, error) {
+	return readGrid(file, "Adult, 6 columns",
+		[]string{"sex", "race", "education-num", "marital-status", "relationship", "income>50K"}, []int64{2, 5, 16, 7, 6, 2})
+}
+
+// AdultMore returns eight columns of the Adult table, 1.8e6 cells.
+func AdultMore(file string) (*Table, error) {
+	return readGrid(file, "Adult, 8 columns",
+		[]string{"workclass", "education-num", "marital-status", "occupation", "relationship", "race", "sex", "income>50K"},
+		[]int64{9, 16, 7, 15, 6, 5, 2, 2})
+}
+
+// PUMS returns five columns of the PUMS table, of 1,000 rows; file is PUMS.csv.
+func PUMS(file string) (*Table, error) {
+	return readGrid(file, "PUMS, 5 columns", []string{"age", "sex", "educ", "race", "married"}, []int64{100, 2, 17, 7, 2})
+}
+
+// LowOrder returns all counts of the marginals over so many columns of a table.
+func LowOrder(t *Table, order int) (*Workload, error) {
+	w := &Workload{Name: fmt.Sprintf("all %d-way marginals of %s", order, t.Name), Table: t}
+	columns := t.Universe.Columns()
+	var each func(columns []int, from int) error
+	each = func(set []int, from int) error {
+		if len(set) == order {
+			return w.addMarginal(t, set)
+		}
+		for c := from; c < len(columns); c++ {
+			if err := each(append(set, c), c+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return w, each(nil, 0)
+}
+
+// addMarginal adds a query for each cell of the marginal over some columns.
+func (w *Workload) addMarginal(t *Table, set []int) error {
+	marginal := t.Project(set)
+	ordinals := make([]uint64, len(set))
+	for code := range marginal.Size() {
+		marginal.Ordinals(code, ordinals)
+		values := make([][]uint64, len(set))
+		for i, o := range ordinals {
+			values[i] = []uint64{o}
+		}
+		q, err := product(t.Universe, set, values)
+		if err != nil {
+			return err
+		}
+		w.Queries = append(w.Queries, Query{q, marginal.At(code)})
+	}
+	return nil
 }

@@ -112,13 +112,16 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
+// tables are what is built and asked.
+var tables = []struct {
+	name  string
+	table func(testing.TB) (*query.Universe, []int64)
+}{{"6 columns", adult6}, {"8 columns", adult8}}
+
 // BenchmarkAnswer answers a conjunction on three columns of Adult, from tables of 13,440
 // and of 1.8 million cells.
 func BenchmarkAnswer(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		table func(testing.TB) (*query.Universe, []int64)
-	}{{"6 columns", adult6}, {"8 columns", adult8}} {
+	for _, c := range tables {
 		b.Run(c.name, func(b *testing.B) {
 			u, table := c.table(b)
 			r := build(b, u, calibrated(b, u, 3, "1", "1e-6"), table)
@@ -139,10 +142,7 @@ func BenchmarkAnswer(b *testing.B) {
 
 // BenchmarkBuild measures and fits.
 func BenchmarkBuild(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		table func(testing.TB) (*query.Universe, []int64)
-	}{{"6 columns", adult6}, {"8 columns", adult8}} {
+	for _, c := range tables {
 		b.Run(c.name, func(b *testing.B) {
 			u, table := c.table(b)
 			p := calibrated(b, u, 3, "1", "1e-6")
