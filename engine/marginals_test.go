@@ -61,6 +61,11 @@ func TestMarginsOfKinds(t *testing.T) {
 	must(t, s, `CREATE RELEASE low ON admissions (sex, age, diagnosis) USING MARGINALS WITH (epsilon = 1, delta = 1e-7, degree = 2)`)
 	const pair, triple = `SELECT COUNT(*) FROM admissions WHERE age = 20 AND sex = 'M'`, `SELECT COUNT(*) FROM admissions WHERE age = 20 AND sex = 'M' AND diagnosis = 'E10'`
 	proven := must(t, s, pair)
+	for _, text := range []string{pair, `SELECT COUNT(*) FROM admissions WHERE sex = 'M'`} {
+		if explained, answered := must(t, s, `EXPLAIN `+text).Rows[0][4], must(t, s, text).Answer.Margins[0][0]; explained != answered {
+			t.Errorf("%s: EXPLAIN has ± %v, the answer ± %v", text, explained, answered)
+		}
+	}
 	must(t, s, `SET margins = simulated`)
 	simulated := must(t, s, pair)
 	if fmt.Sprint(proven.Rows) != fmt.Sprint(simulated.Rows) {

@@ -128,14 +128,15 @@ func (d *draws) poisson(mean float64) float64 {
 }
 
 // simulatedMargin returns the half-width that the simulations suggest for the fitted answer
-// to a query of these weights: t·√(mean squared error) + 1/2, where t is Student's for as
-// many degrees of freedom as there are simulations. No theorem stands behind it. It is false
+// to a query of these weights: t·√((1 + Σ squared errors)/B) + 1/2 over B simulations, where t
+// is Student's for B degrees of freedom. The 1, a squared count, keeps what B simulations
+// got right from being called exact. No theorem stands behind it. It is false
 // where there are no simulations.
 func (r *Release) simulatedMargin(columns []int, weights []float64, confidence float64) (float64, bool) {
 	if len(r.simulated) == 0 {
 		return 0, false
 	}
-	squares := 0.0
+	squares := 1.0
 	for b := range r.simulated {
 		e := 0.0
 		for c, v := range r.errorMarginal(b, columns) {

@@ -221,6 +221,10 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		return reply{Estimate: e}, err
 	}
 	_, few := see.Query.SizeWithin(evaluatedSupport)
+	switch a.(type) {
+	case fitted, fittedCells: // how far the fit is from the unbiased answer is in the margin
+		few = true
+	}
 	if c.Allowed(r.Settings.Mechanism) && (few || r.Settings.Accuracy > 0) {
 		var e Estimate
 		e, err = evaluate(ctx)
