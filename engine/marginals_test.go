@@ -61,11 +61,6 @@ func TestMarginsOfKinds(t *testing.T) {
 	must(t, s, `CREATE RELEASE low ON admissions (sex, age, diagnosis) USING MARGINALS WITH (epsilon = 1, delta = 1e-7, degree = 2)`)
 	const pair, triple = `SELECT COUNT(*) FROM admissions WHERE age = 20 AND sex = 'M'`, `SELECT COUNT(*) FROM admissions WHERE age = 20 AND sex = 'M' AND diagnosis = 'E10'`
 	proven := must(t, s, pair)
-	for _, text := range []string{pair, `SELECT COUNT(*) FROM admissions WHERE sex = 'M'`} {
-		if explained, answered := must(t, s, `EXPLAIN `+text).Rows[0][4], must(t, s, text).Answer.Margins[0][0]; explained != answered {
-			t.Errorf("%s: EXPLAIN has ± %v, the answer ± %v", text, explained, answered)
-		}
-	}
 	must(t, s, `SET margins = simulated`)
 	simulated := must(t, s, pair)
 	if fmt.Sprint(proven.Rows) != fmt.Sprint(simulated.Rows) {
@@ -85,6 +80,21 @@ func TestMarginsOfKinds(t *testing.T) {
 	must(t, s, `SET accuracy = `+fmt.Sprint(proven.Answer.Margins[0][0].(float64)-1))
 	if r := must(t, s, pair); r.Answer.Mechanism != "direct" {
 		t.Errorf("answered by %s ± %v", r.Answer.Via, r.Answer.Margins)
+	}
+}
+
+// TestFittedMarginsAreKnownBefore compares the margin in EXPLAIN with that of the answer. It
+// is the same, though a query of 15,000 cells is too large to be evaluated while planning
+// where it takes time, and the margin of a fitted answer depends on the answer.
+func TestFittedMarginsAreKnownBefore(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `CREATE PRIVATE TABLE aged (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 4999, diagnosis TEXT IN (SELECT code FROM icd10))
+		FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
+	must(t, s, `CREATE RELEASE low ON aged USING MARGINALS WITH (epsilon = 0.1, delta = 1e-8, degree = 2)`)
+	const ask = `SELECT COUNT(*) FROM aged WHERE sex = 'M'`
+	if explained, answered := must(t, s, `EXPLAIN `+ask).Rows[0][4], must(t, s, ask).Answer.Margins[0][0]; explained != answered {
+		t.Errorf("EXPLAIN has ± %v, the answer ± %v", explained, answered)
 	}
 }
 
