@@ -89,6 +89,9 @@ func run(args []string, out, progress io.Writer) error {
 	if err != nil || *dir == "" {
 		return err
 	}
+	if err := redraw(*dir); err != nil { // from the points as they are written, which are rounded
+		return err
+	}
 	return quote(*dir)
 }
 
