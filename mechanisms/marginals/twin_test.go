@@ -136,7 +136,8 @@ func dot(a, b []float64) (sum float64) {
 }
 
 // TestStageIsOptimal checks the conditions of the minimum that a stage finds: at each cell
-// of the table λ·ln(z/x) + Σ_A (M_A z − y_A)/σ_A² = 0, up to the distance it ends at.
+// of the table λ·ln(z/x) + Σ_A (M_A z − y_A)/σ_A² = 0. What is observed contradicts itself only
+// so far that no count vanishes.
 func TestStageIsOptimal(t *testing.T) {
 	random := seeded(t)
 	for range 30 {
@@ -144,14 +145,14 @@ func TestStageIsOptimal(t *testing.T) {
 		s, _ := newShape(sizes, 1000)
 		var marginals []observed
 		for _, set := range [][]int{{0, 1}, {1, 2}, {0, 2}} {
-			m := observed{columns: set, cells: make([]float64, product(within(sizes, set))), variance: 1 + random.Float64()*20}
+			m := observed{columns: set, cells: make([]float64, product(within(sizes, set))), variance: 10 + random.Float64()*20}
 			for c := range m.cells {
-				m.cells[c] = math.Round(random.NormFloat64()*30 + 40)
+				m.cells[c] = math.Round(random.Float64() * 100)
 			}
 			marginals = append(marginals, m)
 		}
 		st := newStage(s, marginals)
-		st.lambda = 0.01 + random.Float64()
+		st.lambda = 0.5 + random.Float64()
 		x := make([]float64, s.cells)
 		for i := range x {
 			x[i] = 1 + 10*random.Float64()
