@@ -124,6 +124,31 @@ func (t *Table) index() {
 	}
 }
 
+// OneByOne returns a function that overwrites a slice with independent draws of the
+// law's exact sampler. Only the source can cause an error; what the slice holds must then
+// not be used.
+func OneByOne(l Law) func(dst []int64, s *Source) error {
+	return func(dst []int64, s *Source) error {
+		for i := range dst {
+			var err error
+			if dst[i], err = l.Draw(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// InBulk is OneByOne from a Table, unless the law is too wide for one. Both samplers are
+// exact; a table is quicker.
+func InBulk(l Law) func(dst []int64, s *Source) error {
+	t, err := NewTable(l)
+	if err != nil {
+		return OneByOne(l)
+	}
+	return t.Fill
+}
+
 // Fill overwrites dst with independent draws. Only the source can cause an
 // error; dst must then not be used.
 func (t *Table) Fill(dst []int64, s *Source) error {

@@ -65,7 +65,7 @@ func (m *Measurement) Perturb(ctx context.Context, src *noise.Source) (*Release,
 
 // fitted returns the release with its table.
 func fitted(ctx context.Context, r *Release) (*Release, error) {
-	x, stages, err := fit(ctx, r.shape, r.total(), r.observations(), r.p.chooser(len(r.shape.sizes)))
+	x, stages, err := r.fit(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +74,11 @@ func fitted(ctx context.Context, r *Release) (*Release, error) {
 		r.table[i] = float32(v)
 	}
 	return r, nil
+}
+
+// fit fits a table to the noisy cells.
+func (r *Release) fit(ctx context.Context) ([]float64, []Stage, error) {
+	return fit(ctx, r.shape, r.total(), r.observations(), r.p.chooser(len(r.shape.sizes)))
 }
 
 // FitCells returns the release whose one marginal is over all columns of u, from its noisy
@@ -121,14 +126,10 @@ func (p Params) chooser(columns int) chooser {
 
 // perturb adds an independent draw of the law to every cell.
 func perturb(marginals [][]int64, law noise.Law, src *noise.Source) error {
-	table, wide := noise.NewTable(law)
+	fill := noise.InBulk(law)
 	for _, cells := range marginals {
 		draws := make([]int64, len(cells))
-		if wide != nil { // the law has no table
-			if !fill(draws, law, src) {
-				return noRandomness()
-			}
-		} else if table.Fill(draws, src) != nil {
+		if fill(draws, src) != nil {
 			return noRandomness()
 		}
 		for c, d := range draws {
@@ -140,17 +141,6 @@ func perturb(marginals [][]int64, law noise.Law, src *noise.Source) error {
 		}
 	}
 	return nil
-}
-
-// fill fills a slice by the law's exact sampler.
-func fill(dst []int64, law noise.Law, src *noise.Source) bool {
-	for i := range dst {
-		var err error
-		if dst[i], err = law.Draw(src); err != nil {
-			return false
-		}
-	}
-	return true
 }
 
 func noRandomness() error {

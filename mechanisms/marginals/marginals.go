@@ -63,8 +63,9 @@ type Params struct {
 
 // Cells returns the number of cells of all marginals together.
 func (p Params) Cells(u *query.Universe) (n int) {
+	sizes := sizesOf(u)
 	for _, set := range p.Sets {
-		n += product(within(sizesOf(u), set))
+		n += product(within(sizes, set))
 	}
 	return n
 }
@@ -74,25 +75,24 @@ func (p Params) check(u *query.Universe) error {
 	if p.Law == nil || !(p.Sigma2 > 0) {
 		return sqlerr.New(sqlerr.Internal, "a release needs a noise law")
 	}
-	if _, ok := newShape(sizesOf(u), MostTable); !ok || !u.Coded() {
+	sizes := sizesOf(u)
+	if _, ok := newShape(sizes, MostTable); !ok || !u.Coded() {
 		return sqlerr.New(sqlerr.Unsupported, "a release of marginals is over at most %d possible records", MostTable).
 			WithHint("name fewer columns, or columns of fewer values")
 	}
 	total := 0
-	for i, set := range p.Sets {
+	for _, set := range p.Sets {
 		for j, c := range set {
-			if c < 0 || c >= len(u.Columns()) || j > 0 && c <= set[j-1] {
+			if c < 0 || c >= len(sizes) || j > 0 && c <= set[j-1] {
 				return sqlerr.New(sqlerr.Internal, "the columns of a marginal are not those of the release")
 			}
 		}
-		for j, other := range p.Sets {
-			if i != j && contains(other, set) {
-				return sqlerr.New(sqlerr.Internal, "a marginal is part of another")
-			}
-		}
-		if total += product(within(sizesOf(u), set)); total > MostCells {
+		if total += product(within(sizes, set)); total > MostCells {
 			return tooManyCells()
 		}
+	}
+	if len(maximal(slices.Clone(p.Sets))) < len(p.Sets) {
+		return sqlerr.New(sqlerr.Internal, "a marginal is part of another")
 	}
 	if len(p.Sets) == 0 {
 		return sqlerr.New(sqlerr.Invalid, "the release has no marginal small enough to measure").
@@ -122,6 +122,7 @@ type Release struct {
 	p         Params
 	shape     shape
 	noisy     [][]int64            // of each measured marginal, its cells
+	cells     int                  // of all of them
 	parts     map[string]component // by columns: the interactions, which the unbiased estimate is made of
 	table     []float32            // x̂, fitted
 	stages    []Stage

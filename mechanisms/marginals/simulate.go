@@ -71,8 +71,7 @@ func (r *Release) simulateOnce(ctx context.Context, src *noise.Source) (simulati
 	if err := perturb(noisy, r.p.Law, src); err != nil {
 		return simulation{}, err
 	}
-	again := newRelease(r.u, r.p, noisy)
-	x, _, err := fit(ctx, r.shape, again.total(), again.observations(), r.p.chooser(len(r.shape.sizes)))
+	x, _, err := newRelease(r.u, r.p, noisy).fit(ctx)
 	if err != nil {
 		return simulation{}, err
 	}

@@ -34,7 +34,7 @@ func key(columns []int) string {
 
 // newRelease returns the release of the noisy cells, without a fitted table.
 func newRelease(u *query.Universe, p Params, noisy [][]int64) *Release {
-	r := &Release{u: u, p: p, noisy: noisy, parts: make(map[string]component)}
+	r := &Release{u: u, p: p, noisy: noisy, cells: p.Cells(u), parts: make(map[string]component)}
 	r.shape, _ = newShape(sizesOf(u), MostTable)
 	for i, set := range p.Sets {
 		cells := make([]float64, len(noisy[i]))
@@ -150,7 +150,7 @@ func (r *Release) unbiased(columns []int, weights []float64) (estimate, variance
 //
 // the second by completing the square. t² is chosen so that κ <= 1/1000.
 func (r *Release) margin(variance, confidence float64) float64 {
-	return gaussianMargin(r.p.Sigma2, variance/r.p.Sigma2, r.p.Cells(r.u), confidence)
+	return gaussianMargin(r.p.Sigma2, variance/r.p.Sigma2, r.cells, confidence)
 }
 
 // gaussianMargin is margin for Σ cᵢXᵢ with Xᵢ of the parameter sigma2, Σ cᵢ² = squares and

@@ -162,11 +162,9 @@ func noRandomness() error {
 
 // perturb adds an independent draw of the law to every coordinate.
 func perturb(v vector, p Params, src *noise.Source) error {
-	fill := exactFill(p.Law)
+	fill := noise.OneByOne(p.Law)
 	if p.Bulk {
-		if t, err := noise.NewTable(p.Law); err == nil {
-			fill = t.Fill // else the law is too wide for a table
-		}
+		fill = noise.InBulk(p.Law)
 	}
 	var draws [1024]int64
 	for first := uint64(0); first < v.len(); first += uint64(len(draws)) {
@@ -179,17 +177,4 @@ func perturb(v vector, p Params, src *noise.Source) error {
 		}
 	}
 	return nil
-}
-
-// exactFill returns a function that fills a slice by the exact sampler.
-func exactFill(l noise.Law) func([]int64, *noise.Source) error {
-	return func(dst []int64, src *noise.Source) error {
-		for i := range dst {
-			var err error
-			if dst[i], err = l.Draw(src); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 }
