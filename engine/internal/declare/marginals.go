@@ -2,9 +2,7 @@ package declare
 
 import (
 	"context"
-	"encoding/json"
 	"math"
-	"math/big"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -78,14 +76,13 @@ func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease,
 // by at most L in ℓ2, the worst case being all its rows in one cell. It changes the vector
 // of all K marginals by at most √K·L.
 func (p *marginalsPlan) calibrate() error {
-	squared := new(big.Int).Mul(big.NewInt(p.table.Sensitivity()), big.NewInt(p.table.Sensitivity()))
-	squared.Mul(squared, big.NewInt(int64(len(p.params.Sets))))
-	if !squared.IsInt64() {
+	squared, ok := squaredSensitivity(p.table.Sensitivity(), int64(len(p.params.Sets)))
+	if !ok {
 		return sqlerr.New(sqlerr.Unsupported, "marginals cannot be measured for units of %d rows", p.table.Sensitivity()).
 			WithHint("use a smaller max_rows")
 	}
 	sigma2, err := accounting.DiscreteSigmaSquared(p.cost.Epsilon, p.cost.Delta,
-		accounting.Vector{Dimensions: int64(p.params.Cells(p.universe)), SquaredSensitivity: squared.Int64()})
+		accounting.Vector{Dimensions: int64(p.params.Cells(p.universe)), SquaredSensitivity: squared})
 	if err != nil {
 		return err
 	}
@@ -152,12 +149,6 @@ func (s *Statement) storeMarginals(ctx context.Context, name string, p marginals
 	if p.params.Unbiased {
 		about.Estimate = "unbiased"
 	}
-	params, err := json.Marshal(about)
-	if err != nil {
-		return err
-	}
-	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
-		return tx.AddRelease(&catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: "marginals",
-			Params: params, Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.universe.Size().Uint64()}, payload)
-	})
+	return s.addRelease(ctx, &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Marginals),
+		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.universe.Size().Uint64()}, about, payload)
 }

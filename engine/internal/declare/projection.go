@@ -346,18 +346,25 @@ func denseLaw(law string, rows uint64, cost accounting.Amount, sensitivity int64
 		}
 		return noise.NewLaplace(scale.Mul(scale, l))
 	}
-	squared := new(big.Int).Mul(big.NewInt(sensitivity), big.NewInt(sensitivity))
-	squared.Mul(squared, big.NewInt(int64(rows)))
-	if !squared.IsInt64() {
+	squared, ok := squaredSensitivity(sensitivity, int64(rows))
+	if !ok {
 		return nil, sqlerr.New(sqlerr.Unsupported, "the dense transform cannot have %d rows for units of %d rows", rows, sensitivity).
 			WithHint("use transform = sparse, or a smaller max_rows")
 	}
 	sigma2, err := accounting.DiscreteSigmaSquared(cost.Epsilon, cost.Delta,
-		accounting.Vector{Dimensions: int64(rows), SquaredSensitivity: squared.Int64()})
+		accounting.Vector{Dimensions: int64(rows), SquaredSensitivity: squared})
 	if err != nil {
 		return nil, err
 	}
 	return noise.NewGaussian(sigma2)
+}
+
+// squaredSensitivity returns L²·n, the squared ℓ2 sensitivity of n parts of a vector each of
+// which a unit changes by at most L. It is false if that does not fit 63 bits.
+func squaredSensitivity(sensitivity, parts int64) (int64, bool) {
+	squared := new(big.Int).Mul(big.NewInt(sensitivity), big.NewInt(sensitivity))
+	squared.Mul(squared, big.NewInt(parts))
+	return squared.Int64(), squared.IsInt64()
 }
 
 // paperRows computes Algorithm 2's T at N̂. At n = 10⁴ and m = 64 it is 10²⁰. A T that no

@@ -136,14 +136,16 @@ func (s *Statement) storeRelease(ctx context.Context, name string, p projectionP
 	if p.params.Bulk {
 		about.Sampler = "table"
 	}
-	params, err := json.Marshal(about)
-	if err != nil {
+	return s.addRelease(ctx, &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Projection),
+		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.support}, about, payload)
+}
+
+// addRelease stores a release with what it says about itself.
+func (s *Statement) addRelease(ctx context.Context, r *catalog.Release, about any, payload []byte) (err error) {
+	if r.Params, err = json.Marshal(about); err != nil {
 		return err
 	}
-	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
-		return tx.AddRelease(&catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: "projection",
-			Params: params, Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.support}, payload)
-	})
+	return s.Store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddRelease(r, payload) })
 }
 
 // buildSteps reports the progress of a build. Each part of the rows is a step; the noise

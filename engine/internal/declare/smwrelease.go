@@ -221,14 +221,9 @@ func (s *Statement) storeHypothesis(ctx context.Context, name string, t *view.Ta
 	if h.Class.Monotone {
 		about = "monotone " + about
 	}
-	params, err := json.Marshal(stored.HypothesisAbout{Class: about, Updates: int64(len(h.Steps)), Complete: h.Complete})
-	if err != nil {
-		return err
-	}
-	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
-		return tx.AddRelease(&catalog.Release{Name: name, TableID: t.ID, Columns: columns, Using: "smw", Params: params,
-			Epsilon: cost.Epsilon, Delta: cost.Delta, MaxSupport: h.Params.MaxSupport}, payload)
-	})
+	return s.addRelease(ctx, &catalog.Release{Name: name, TableID: t.ID, Columns: columns, Using: string(syntax.SMW),
+		Epsilon: cost.Epsilon, Delta: cost.Delta, MaxSupport: h.Params.MaxSupport},
+		stored.HypothesisAbout{Class: about, Updates: int64(len(h.Steps)), Complete: h.Complete}, payload)
 }
 
 // workload reads the queries from a file of SELECT statements on the table.
