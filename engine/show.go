@@ -147,31 +147,35 @@ func showReleases(v *view.View) *Result {
 func method(r *catalog.Release) string {
 	switch r.Using {
 	case "marginals":
-		var p stored.MarginalsAbout
-		if json.Unmarshal(r.Params, &p) != nil {
-			return r.Using
-		}
-		settled := ""
-		if !p.Settled {
-			settled = ", not settled"
-		}
-		return fmt.Sprintf("%s%s, %s noise", p.Shape(), settled, p.Law)
+		return described(r, func(p stored.MarginalsAbout) string {
+			settled := ""
+			if !p.Settled {
+				settled = ", not settled"
+			}
+			return fmt.Sprintf("%s%s, %s noise", p.Shape(), settled, p.Law)
+		})
 	case "smw":
-		var p stored.HypothesisAbout
-		if json.Unmarshal(r.Params, &p) != nil {
-			return r.Using
-		}
-		agreed := "complete"
-		if !p.Complete {
-			agreed = "incomplete"
-		}
-		return fmt.Sprintf("smw, %s, %d updates, %s", p.Class, p.Updates, agreed)
+		return described(r, func(p stored.HypothesisAbout) string {
+			agreed := "complete"
+			if !p.Complete {
+				agreed = "incomplete"
+			}
+			return fmt.Sprintf("smw, %s, %d updates, %s", p.Class, p.Updates, agreed)
+		})
 	}
-	var p stored.ReleaseAbout
+	return described(r, func(p stored.ReleaseAbout) string {
+		return fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.Shape(), p.Law, p.Sampler)
+	})
+}
+
+// described describes a release by what is stored about it, or by its algorithm if that
+// cannot be read.
+func described[about any](r *catalog.Release, describe func(about) string) string {
+	var p about
 	if json.Unmarshal(r.Params, &p) != nil {
 		return r.Using
 	}
-	return fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.Shape(), p.Law, p.Sampler)
+	return describe(p)
 }
 
 func showMechanisms(v *view.View) (*Result, error) {

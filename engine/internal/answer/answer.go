@@ -359,8 +359,7 @@ func (s *Settings) Check() error {
 
 // mechanismName returns the keywords in lower case, and names unchanged.
 func mechanismName(value string) string {
-	switch w := strings.ToLower(value); w {
-	case "auto", "smw", "projection", "marginals", "direct":
+	if w := strings.ToLower(value); !namesOne(w) {
 		return w
 	}
 	return value

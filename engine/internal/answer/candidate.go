@@ -87,13 +87,13 @@ func (c Candidate) Free() bool { return c.cost == accounting.Amount{} }
 
 // Allowed reports whether SET mechanism admits the candidate.
 func (c Candidate) Allowed(mechanism string) bool {
-	switch mechanism {
-	case "auto":
+	switch {
+	case mechanism == "auto" || c.Origin == fromConstant:
 		return true
-	case "smw", "projection", "marginals", "direct":
-		return c.Kind == mechanism || c.Origin == fromConstant
+	case namesOne(mechanism):
+		return query.SameName(c.Name, mechanism)
 	}
-	return query.SameName(c.Name, mechanism) || c.Origin == fromConstant
+	return c.Kind == mechanism
 }
 
 // choose returns the candidate that answers. It is the tightest of those that cost
@@ -183,11 +183,7 @@ func uncovered(candidates []Candidate, r Request) error {
 
 // namesOne reports whether a value of SET mechanism is a name.
 func namesOne(mechanism string) bool {
-	switch mechanism {
-	case "auto", "smw", "projection", "marginals", "direct":
-		return false
-	}
-	return true
+	return mechanism != "auto" && !slices.Contains(view.MechanismKinds, mechanism)
 }
 
 func within(accuracy float64) string {

@@ -260,6 +260,10 @@ func (v *View) TableByID(id int64) *Table {
 // Limits returns the limits of a table's account.
 func (v *View) Limits(t *Table) catalog.Limits { return v.Accounts[t.Account].Limits }
 
+// MechanismKinds are the kinds of mechanisms that SET mechanism can ask for, beside auto
+// and the name of one.
+var MechanismKinds = []string{"smw", "projection", "marginals", "direct"}
+
 // NameFree reports whether a statement has nothing to do because the thing exists. It
 // refuses a name that is taken.
 func (v *View) NameFree(name syntax.Name, ifNotExists, same bool) (done bool, err error) {
@@ -270,7 +274,7 @@ func (v *View) NameFree(name syntax.Name, ifNotExists, same bool) (done bool, er
 		return false, sqlerr.New(sqlerr.Invalid, "the name %s is taken", name.Text).
 			WithHint("releases and mechanisms share one list of names").At(name.Position)
 	}
-	for _, word := range []string{"auto", "smw", "projection", "marginals", "direct", "constant"} {
+	for _, word := range append([]string{"auto", "constant"}, MechanismKinds...) {
 		if query.SameName(name.Text, word) {
 			return false, sqlerr.New(sqlerr.Invalid, "%s means something else in SET mechanism", name.Text).At(name.Position)
 		}
