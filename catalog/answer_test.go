@@ -51,17 +51,24 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestKeptStatements runs texts again and again on one connection: while rows
-// of the same text are open, after an error, after the schema changed, and more
-// texts than are kept.
-func TestKeptStatements(t *testing.T) {
+// oneConnection returns an empty database in memory, which one connection holds.
+func oneConnection(t *testing.T) *sql.DB {
+	t.Helper()
 	c, err := catalog.NewConnector("file::memory:")
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := sql.OpenDB(c)
-	defer db.Close()
+	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
+	return db
+}
+
+// TestKeptStatements runs texts again and again on one connection: while rows
+// of the same text are open, after an error, after the schema changed, and more
+// texts than are kept.
+func TestKeptStatements(t *testing.T) {
+	db := oneConnection(t)
 	conn, err := db.Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -131,13 +138,7 @@ func TestKeptStatements(t *testing.T) {
 
 // TestExplainIsNotKept asks what a view reads before and after it changed.
 func TestExplainIsNotKept(t *testing.T) {
-	c, err := catalog.NewConnector("file::memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := sql.OpenDB(c)
-	defer db.Close()
-	db.SetMaxOpenConns(1)
+	db := oneConnection(t)
 	steps := func() (n int) {
 		rows, err := db.Query(`EXPLAIN SELECT * FROM v`)
 		if err != nil {

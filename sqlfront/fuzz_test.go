@@ -135,19 +135,25 @@ func (g grid) holds(t *testing.T, where string) []bool {
 		}
 		t.Fatalf("sqlite refuses %s: %v", where, err)
 	}
+	in, err := g.numbered(rows)
+	if err != nil {
+		t.Fatalf("sqlite cannot run %s: %v", where, err)
+	}
+	return in
+}
+
+// numbered returns which rows of the grid stand in a result, by their numbers.
+func (g grid) numbered(rows *sql.Rows) ([]bool, error) {
 	defer rows.Close()
 	in := make([]bool, len(g.tuples))
 	for rows.Next() {
 		var id int
 		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		in[id-1] = true
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatalf("sqlite cannot run %s: %v", where, err)
-	}
-	return in
+	return in, rows.Err()
 }
 
 // FuzzPredicates holds a condition and a table, both drawn by the bytes, to the
@@ -241,16 +247,8 @@ func (g grid) selected(t *rapid.T, where string) []bool {
 	if err != nil {
 		t.Fatalf("sqlite refuses %s: %v", where, err)
 	}
-	defer rows.Close()
-	in := make([]bool, len(g.tuples))
-	for rows.Next() {
-		var id int
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		in[id-1] = true
-	}
-	if err := rows.Err(); err != nil {
+	in, err := g.numbered(rows)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return in
