@@ -3,6 +3,7 @@ package marginals
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"dpsql/noise"
 	"dpsql/query"
@@ -14,7 +15,6 @@ import (
 type Measurement struct {
 	u     *query.Universe
 	p     Params
-	shape shape
 	cells [][]int64
 }
 
@@ -26,21 +26,26 @@ func Measure(u *query.Universe, p Params, cells iter.Seq2[query.Element, int64])
 		return nil, err
 	}
 	m := &Measurement{u: u, p: p}
-	m.shape, _ = newShape(sizesOf(u), MostTable)
-	var layouts []layout
+	sizes := sizesOf(u)
 	for _, set := range p.Sets {
-		l := m.shape.layout(set)
-		layouts = append(layouts, l)
-		m.cells = append(m.cells, make([]int64, l.size))
+		m.cells = append(m.cells, make([]int64, product(within(sizes, set))))
 	}
+	digits := make([]int, len(sizes))
 	for x, count := range cells {
-		if x.Hi != 0 || x.Lo >= uint64(m.shape.cells) || count < 0 {
+		rest := x.Lo
+		for c, size := range slices.Backward(sizes) {
+			digits[c] = int(rest % uint64(size))
+			rest /= uint64(size)
+		}
+		if x.Hi != 0 || rest != 0 || count < 0 {
 			return nil, sqlerr.New(sqlerr.Internal, "a cell lies outside the universe")
 		}
-		row, place := int(x.Lo)/m.shape.inner, int(x.Lo)%m.shape.inner
-		for i, l := range layouts {
-			c := l.outer[row] + l.inner[place]
-			if m.cells[i][c] += count; m.cells[i][c] < 0 {
+		for i, set := range p.Sets {
+			cell := 0
+			for _, c := range set {
+				cell = cell*sizes[c] + digits[c]
+			}
+			if m.cells[i][cell] += count; m.cells[i][cell] < 0 {
 				return nil, tooLarge()
 			}
 		}

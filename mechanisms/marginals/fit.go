@@ -112,12 +112,16 @@ func (st *stage) solve(ctx context.Context, x []float64, enough float64) (Stage,
 	}
 	sum(&st.layouts[0], x, st.sums[0])
 	for went.Sweeps < mostSweeps {
+		scale := st.balance(st.sums[0])
 		gap := 0.0
 		for i := range st.marginals {
 			if err := contextError(ctx); err != nil {
 				return went, err
 			}
 			gap += st.block(i)
+			if i == 0 {
+				multiply(st.factors[0], scale)
+			}
 			next := (i + 1) % len(st.marginals)
 			st.layouts[i].scaleAndSum(x, st.factors[i], &st.layouts[next], st.sums[next])
 		}
@@ -129,12 +133,61 @@ func (st *stage) solve(ctx context.Context, x []float64, enough float64) (Stage,
 	return went, nil
 }
 
+// balance maximises the dual over numbers t_A, one for each marginal A, that θ_A grows by at
+// every cell. This scales the whole table. It scales the given marginal of the table, and
+// returns the factor for the rest.
+//
+// Counts are not negative and noise is. So what the marginals say of the total differs, and
+// blocks alone negotiate it for up to a hundred sweeps.
+//
+// With T the table's total, n_A the cells of A, w_A = λσ_A²n_A and R_A = Σ (y_A − λσ_A²θ_A), the
+// optimum has t_A = (R_A − T·e^s)/w_A and s = Σ t_A. So u = cT·e^s solves u + ln u = b + ln(cT), where
+// b = Σ R_A/w_A and c = Σ 1/w_A.
+func (st *stage) balance(sums []float64) float64 {
+	total := 0.0
+	for _, count := range sums {
+		total += count
+	}
+	if total <= vanished {
+		return 1
+	}
+	rests, weights := make([]float64, len(st.marginals)), make([]float64, len(st.marginals))
+	b, c := 0.0, 0.0
+	for i, m := range st.marginals {
+		penalty := st.lambda * m.variance
+		for j, y := range m.cells {
+			rests[i] += y - penalty*st.dual[i][j]
+		}
+		weights[i] = penalty * float64(len(m.cells))
+		b += rests[i] / weights[i]
+		c += 1 / weights[i]
+	}
+	logTotal := math.Log(c * total)
+	s := logOmega(b+logTotal) - logTotal
+	part := min(1, longestStep/math.Abs(s))
+	for i := range st.marginals {
+		t := part * (rests[i] - total*math.Exp(s)) / weights[i]
+		for j := range st.dual[i] {
+			st.dual[i][j] += t
+		}
+	}
+	scale := math.Exp(part * s)
+	multiply(sums, scale)
+	return scale
+}
+
+func multiply(values []float64, by float64) {
+	for i := range values {
+		values[i] *= by
+	}
+}
+
 const (
 	// vanished is the count below which a cell of a marginal stays as it is.
 	vanished = 1e-300
-	// longestStep bounds the logarithm of a factor. The dual is concave along each
-	// of its coordinates, so a shorter step ascends, too.
-	longestStep = 50
+	// longestStep bounds the logarithm of a factor. The dual is concave, so a shorter
+	// step in the same direction ascends, too.
+	longestStep = 50.0
 )
 
 // block finds the factors that solve the i-th marginal exactly, and returns the term of

@@ -36,6 +36,9 @@ func key(columns []int) string {
 func newRelease(u *query.Universe, p Params, noisy [][]int64) *Release {
 	r := &Release{u: u, p: p, noisy: noisy, cells: p.Cells(u), parts: make(map[string]component)}
 	r.shape, _ = newShape(sizesOf(u), MostTable)
+	if r.shape.sizes == nil {
+		r.shape.sizes = sizesOf(u)
+	}
 	for i, set := range p.Sets {
 		cells := make([]float64, len(noisy[i]))
 		for c, n := range noisy[i] {
