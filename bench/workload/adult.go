@@ -1,12 +1,15 @@
 package workload
 
 import (
+	"compress/gzip"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // AdultConjunctions returns the 5,000 random conjunctions on six columns of the Adult
@@ -96,19 +99,37 @@ func Adult(file string) (*Table, error) {
 		[]int64{85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2})
 }
 
+// Blind returns the three tables on which no choice in dpsql was made: diamonds, the RAND
+// Health Insurance Experiment and bird strikes. folder is testdata/blind, whose README
+// describes them.
+func Blind(folder string) (tables []*Table, err error) {
+	for _, b := range []struct {
+		name, file string
+		columns    []string
+		sizes      []int64
+	}{
+		{"diamonds", "diamonds.csv.gz", []string{"carat", "cut", "color", "clarity", "depth", "table", "price"}, []int64{10, 5, 7, 8, 5, 5, 10}},
+		{"RAND HIE", "randhie.csv.gz", []string{"visits", "coinsurance", "deductible", "incentive", "maximum", "limitation", "diseases", "health"},
+			[]int64{7, 5, 2, 6, 5, 3, 6, 4}},
+		{"bird strikes", "birdstrikes.csv.gz", []string{"division", "month", "time", "phase", "speed", "size", "damage"}, []int64{9, 12, 4, 8, 6, 3, 5}},
+	} {
+		t, err := readGrid(filepath.Join(folder, b.file), b.name, b.columns, b.sizes)
+		if err != nil {
+			return nil, err
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
 // readGrid reads the named columns, coded 0 … size−1, of a CSV file.
 func readGrid(file, name string, names []string, sizes []int64) (*Table, error) {
 	u, err := grid(names, sizes)
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	counts := make(map[uint64]int64)
-	err = eachRecord(f, names, func(fields []string) error {
+	err = eachRecord(file, names, func(fields []string) error {
 		code := uint64(0)
 		for i, text := range fields {
 			v, err := strconv.ParseInt(text, 10, 64)
@@ -124,8 +145,19 @@ func readGrid(file, name string, names []string, sizes []int64) (*Table, error) 
 }
 
 // eachRecord calls use with the named fields of each record of a CSV file with a
-// header.
-func eachRecord(r io.Reader, names []string, use func(fields []string) error) error {
+// header, compressed if it is named .gz.
+func eachRecord(file string, names []string, use func(fields []string) error) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := io.Reader(f)
+	if strings.HasSuffix(file, ".gz") {
+		if r, err = gzip.NewReader(f); err != nil {
+			return err
+		}
+	}
 	records := csv.NewReader(r)
 	records.ReuseRecord = true
 	header, err := records.Read()

@@ -1,9 +1,7 @@
 package workload
 
 import (
-	"compress/gzip"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 )
@@ -21,17 +19,8 @@ func Flights(file, airports string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, err
-	}
 	counts := make(map[uint64]int64)
-	err = eachRecord(text, []string{"origin", "destination", "dow", "dep_hour"}, func(fields []string) error {
+	err = eachRecord(file, []string{"origin", "destination", "dow", "dep_hour"}, func(fields []string) error {
 		from, ok := slices.BinarySearch(names, fields[0])
 		to, okay := slices.BinarySearch(names, fields[1])
 		day := slices.Index(days, fields[2])
@@ -49,12 +38,7 @@ var days = []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
 
 // airportCodes returns the codes of the airports, sorted.
 func airportCodes(file string) (codes []string, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	err = eachRecord(f, []string{"iata"}, func(fields []string) error {
+	err = eachRecord(file, []string{"iata"}, func(fields []string) error {
 		codes = append(codes, fields[0])
 		return nil
 	})

@@ -66,3 +66,17 @@ func TestCovid(t *testing.T) {
 		t.Errorf("%d queries, answers hash %s", len(w.Queries), digest(w.answers()))
 	}
 }
+
+// TestBlind checks that every record of the tables is within its domains, which reading
+// refuses otherwise, and that none is missing.
+func TestBlind(t *testing.T) {
+	tables, err := Blind("../../testdata/blind")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ rows, cells, occupied int }{{53940, 700_000, 15_890}, {20190, 151_200, 3373}, {10000, 311_040, 5077}} {
+		if u := tables[i]; int(u.Rows) != want.rows || int(u.Size()) != want.cells || len(u.Cells) != want.occupied {
+			t.Errorf("%s: %d rows, %d cells, %d occupied", u.Name, u.Rows, u.Size(), len(u.Cells))
+		}
+	}
+}
