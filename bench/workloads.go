@@ -14,15 +14,15 @@ import (
 // every step takes time |X| can take part.
 func (b *bench) small(rows uint64) []mechanism {
 	return []mechanism{
-		identity(), fittedIdentity(), fittedMarginals(), unbiasedMarginals(), heavyLight(b.memory(smallMemory)), sparse(rows), b.bestDense(gaussianDense), b.bestDense(paperDense),
+		identity(), fittedIdentity(), fittedMarginals(), heavyLight(b.memory(smallMemory)), sparse(rows), b.bestDense(gaussianDense), b.bestDense(paperDense),
 		interactive(), onlyPrior(), b.paperInteractive(),
 		directGaussian(), directLaplace(), b.calibratedPMW(), densePMW(),
 		b.mwem("MWEM", 0), b.replayed(), stability(), zeros(),
 	}
 }
 
-// targetW2 is the RMS that an identity release should reach.
-const targetW2 = 18.6
+// The RMS errors on W2 that releases should reach, in the order of small.
+var targetsW2 = []float64{18.6, 12.5, 12.3}
 
 func (b *bench) adult(s *report.Section) error {
 	w, err := b.adultWorkload()
@@ -44,7 +44,11 @@ mechanism needs one. Errors in counts, mean over %d repetitions ± the half-widt
 	s.Show(tabulate(results))
 	s.Say("%s", verdict(results))
 	s.Say("%s", earned(results))
-	s.Say("The aim for the identity release is an RMS error of at most %v counts. It has %v. %s", targetW2, results[0].rms, besidePeers(results, onW2))
+	for i, most := range targetsW2 {
+		s.Say("The aim for *%s* is an RMS error of at most %v counts. It has %v.", results[i].name, most, results[i].rms)
+	}
+	s.Say(`No marginal that was measured has all four columns of a query. So the fitted table answers, and no error bar follows from the noise.`)
+	s.Say("%s", besidePeers(results, onW2))
 	s.Show(tabulatePeers(onW2))
 	s.Say("%s", aboutPeers)
 	return nil
