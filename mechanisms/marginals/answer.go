@@ -84,6 +84,10 @@ func (r *Release) SimulatedMargin(q query.Query, confidence float64) (float64, e
 
 // weigh returns the query's columns and its weights over the cells of their marginal.
 func (r *Release) weigh(q query.Query, confidence float64) ([]int, []float64, error) {
+	return weigh(r.shape.sizes, q, confidence)
+}
+
+func weigh(sizes []int, q query.Query, confidence float64) ([]int, []float64, error) {
 	if !(confidence > 0 && confidence < 1) {
 		return nil, nil, sqlerr.New(sqlerr.Invalid, "a confidence must lie between 0 and 1")
 	}
@@ -92,7 +96,7 @@ func (r *Release) weigh(q query.Query, confidence float64) ([]int, []float64, er
 	if !ok {
 		return nil, nil, sqlerr.New(sqlerr.Internal, "the query is over another universe than the release")
 	}
-	weights := make([]float64, product(within(r.shape.sizes, columns)))
+	weights := make([]float64, product(within(sizes, columns)))
 	for run, weight := range narrow.Runs() {
 		for i := range run.Len {
 			weights[run.Start+i] = float64(weight)

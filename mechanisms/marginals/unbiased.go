@@ -110,12 +110,8 @@ func (r *Release) unbiased(columns []int, weights []float64) (estimate, variance
 	if _, ok := r.parts[key(columns)]; !ok {
 		return 0, 0, false
 	}
-	own := within(r.shape.sizes, columns)
-	subsets(columns, func(a []int) {
+	eachInteraction(r.shape.sizes, columns, weights, func(a []int, share float64, q []float64) {
 		part := r.parts[key(a)]
-		q := marginalOf(weights, own, places(a, columns))
-		interaction(q, within(r.shape.sizes, a))
-		share := float64(len(q)) / float64(len(weights)) // |A|/|C|
 		dot, squares := 0.0, 0.0
 		for c, w := range q {
 			dot += w * part.interaction[c]
