@@ -162,7 +162,7 @@ func (p onlinePlan) sigmaSquared() *big.Rat {
 }
 
 // learn measures and fits the prior. It returns nil for a uniform start.
-func (p onlinePlan) learn(t *workload.Table, src *noise.Source) (*smw.Classes, error) {
+func (p onlinePlan) learn(t *workload.Table, src *noise.Source) (smw.Prior, error) {
 	if p.prior == 0 {
 		return nil, nil
 	}
@@ -179,7 +179,7 @@ func (p onlinePlan) learn(t *workload.Table, src *noise.Source) (*smw.Classes, e
 // ask puts the queries to the mechanism one after the other. Once the runs are spent
 // the hypothesis answers alone. Beside it a hypothesis that learns nothing answers,
 // too.
-func ask(p smw.Params, from *smw.Classes, w *workload.Workload, src *noise.Source) (answers, error) {
+func ask(p smw.Params, from smw.Prior, w *workload.Workload, src *noise.Source) (answers, error) {
 	h, first := smw.NewHypothesis(p, w.Table.Universe, from), smw.NewHypothesis(p, w.Table.Universe, from)
 	a := answers{make([]float64, len(w.Queries)), &learned{before: make([]float64, len(w.Queries))}}
 	var run smw.Run

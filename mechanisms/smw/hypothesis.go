@@ -28,7 +28,7 @@ import (
 // alone. It is not safe for concurrent use.
 type Hypothesis struct {
 	params Params
-	prior  prior // nil: s variables of weight 1
+	prior  Prior // nil: s variables of weight 1
 	cut    *query.Arrangement
 	lambda []float64 // each step has multiplied x by e^{λq(x)}, relative to unit
 
@@ -45,24 +45,17 @@ type Hypothesis struct {
 	history []*pair
 }
 
-// prior is a distribution over a finite universe with which a hypothesis
-// starts.
-type prior interface {
+// Prior is a public distribution over a finite universe with which a hypothesis
+// starts: Classes or Fitted.
+type Prior interface {
 	mass(c *query.Cell) float64 // of a cell
 }
 
 // NewHypothesis returns the data structure before its first update, over the
-// universe of all queries to come. Without classes every variable is 1/s and no
-// element is assigned. With classes, which Request.Prior must have announced, s
-// = |X| and each element starts from its probability under the classes.
-func NewHypothesis(p Params, u *query.Universe, from *Classes) *Hypothesis {
-	if from == nil {
-		return newHypothesis(p, u, nil)
-	}
-	return newHypothesis(p, u, from)
-}
-
-func newHypothesis(p Params, u *query.Universe, from prior) *Hypothesis {
+// universe of all queries to come. Without a prior, nil, every variable is 1/s and
+// no element is assigned. With a prior, which Request.Prior must have announced, s
+// = |X| and each element starts from its probability under the prior.
+func NewHypothesis(p Params, u *query.Universe, from Prior) *Hypothesis {
 	h := &Hypothesis{
 		params: p, prior: from, cut: query.NewArrangement(u), unit: 1,
 		byKey: make(map[string]uint32),

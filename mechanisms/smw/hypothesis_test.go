@@ -295,7 +295,7 @@ func TestPriorIsTheFirstHypothesis(t *testing.T) {
 	of := func(e query.Element) float64 { return prior[e.Lo] / total }
 	from := elementwise{s, of}
 	p := testParams(uint64(len(s.pool)), Paper, s.maxWeight)
-	h, slow := newHypothesis(p, s.u, from), newTwin(len(s.pool), p.MaxWeight, s.pool)
+	h, slow := NewHypothesis(p, s.u, from), newTwin(len(s.pool), p.MaxWeight, s.pool)
 	for x, tuple := range s.pool { // the twin with every element assigned
 		e, _ := s.coder.Code(tuple)
 		slow.h[x] = x + 1

@@ -26,7 +26,8 @@ type Request struct {
 
 	Update       Update   // "" stands for Projection
 	UniverseSize *big.Int // |X|, nil when infinite
-	Prior        bool     // the hypothesis starts from Classes
+	Prior        bool     // the hypothesis starts from Classes, or from Fitted
+	Fitted       bool     // it starts from Fitted
 	Remeasure    bool     // a query that fires is counted anew, with a third of a run's ε
 
 	Sensitivity int64 // L, the rows one unit can change
@@ -55,6 +56,7 @@ func (r Request) normal() (Request, error) {
 	if r.NHat > limit/r.MaxWeight || r.NHatBound >= limit/r.MaxWeight || r.Sensitivity > limit/r.MaxWeight {
 		return r, sqlerr.New(sqlerr.Unsupported, "the weights are too large for this number of rows")
 	}
+	r.Prior = r.Prior || r.Fitted
 	if r.Prior && r.UniverseSize == nil {
 		return r, sqlerr.New(sqlerr.Invalid, "a prior needs a domain for every column")
 	}

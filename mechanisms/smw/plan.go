@@ -33,11 +33,12 @@ import (
 // By the last two the updates are a database update sequence for γ (Definition
 // 3.1). Each lowers the potential by γ²/4: the paper's step with η = γ/2 by
 // Lemma 3.7, a projection where T ≥ 3(x+e) (TestProjectionLowersThePotential).
-// The potential begins at Ψ₀ ≤ ln s, or ln|X| + ln 1000 with a prior, and stays
-// above −1/e (Claim 3.6). So there are fewer than B(γ) = 4(Ψ₀+1)/γ² updates,
-// and runs are left. An s with s/(ln s+1) ≥ 4m/γ² suffices for so many (Theorem
-// 3.5). A run that a crash ended counts among them, and so does an update that
-// would need more than mostAtoms.
+// The potential begins at Ψ₀ ≤ ln s, or ln|X| − ln μ with a prior in which the
+// uniform distribution has the share μ (Fitted has the proof), and stays above
+// −1/e (Claim 3.6). So there are fewer than B(γ) = 4(Ψ₀+1)/γ² updates, and runs
+// are left. An s with s/(ln s+1) ≥ 4m/γ² suffices for so many (Theorem 3.5). A
+// run that a crash ended counts among them, and so does an update that would need
+// more than mostAtoms.
 //
 // So T follows α. T = αN̂W − x − e is the largest that keeps the first. With it
 // γ and η grow with α, and s and B(γ) fall. More runs mean noisier ones: x
@@ -179,13 +180,21 @@ func (r Request) guarantee(p Params, alpha float64) (Params, float64) {
 	p.S = r.universe()
 	var start float64 // Ψ₀
 	if r.Prior {
-		start = r.logUniverse() - math.Log(uniformShare)
+		start = r.logUniverse() - math.Log(r.uniformShare())
 	} else {
 		p.S = min(SizeFor(p.MaxSupport, gamma), p.S)
 		start = math.Log(float64(p.S))
 	}
 	p.Eta = min(gamma, 1) / 2
 	return p, math.Ceil(4 * (start + 1) / (gamma * gamma))
+}
+
+// uniformShare returns μ, the share of the uniform distribution in the prior.
+func (r Request) uniformShare() float64 {
+	if r.Fitted {
+		return tableShare(r.NHat)
+	}
+	return uniformShare
 }
 
 // errAlpha returns the refusal of an accuracy, which names the smallest

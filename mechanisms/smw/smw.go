@@ -17,6 +17,9 @@
 // count) of the updates and the τ of an open run. NewHypothesis, Update and
 // ResumeRun rebuild everything from them.
 //
+// A hypothesis starts from the uniform distribution, or from a public prior that it
+// then corrects: Classes, which it pays for, or Fitted, the table of a release.
+//
 // Counts are in rows × weight, which is rows for queries with weights 0 and 1.
 // Nothing here is safe for concurrent use, except Params, which is a value.
 package smw

@@ -157,7 +157,7 @@ func (r played) String() string {
 
 // play asks a mechanism the list, as a database does: an equal query gets the
 // answer it got before, and past its last run the hypothesis answers unverified.
-func play(t testing.TB, p Params, u *query.Universe, from *Classes, list []asked, src *noise.Source) (r played) {
+func play(t testing.TB, p Params, u *query.Universe, from Prior, list []asked, src *noise.Source) (r played) {
 	h := NewHypothesis(p, u, from)
 	var run Run
 	var off deviations
@@ -187,7 +187,7 @@ func play(t testing.TB, p Params, u *query.Universe, from *Classes, list []asked
 }
 
 // alone asks what a mechanism begins with, and makes no update.
-func alone(p Params, u *query.Universe, from *Classes, list []asked) (r played) {
+func alone(p Params, u *query.Universe, from Prior, list []asked) (r played) {
 	h := NewHypothesis(p, u, from)
 	var off deviations
 	for _, a := range list {
@@ -291,7 +291,7 @@ func TestUpdatesEarnTheirKeep(t *testing.T) {
 	from, whole := c.learn(t, workloadRho/10, src), c.learn(t, workloadRho, src)
 	prior, most := alone(p, c.u, from, list), alone(p, c.u, whole, list)
 	t.Logf("the prior without updates: %v; the whole budget for it: %v", prior, most)
-	check := func(name string, p Params, from *Classes, part float64) {
+	check := func(name string, p Params, from Prior, part float64) {
 		got := play(t, p, c.u, from, list, src)
 		t.Logf("%s, B = %d, T = %d: %v", name, p.Updates, p.Threshold, got)
 		if got.rms > part*min(prior.rms, most.rms) || got.updates < 20 {
@@ -327,7 +327,7 @@ func TestChosenUpdates(t *testing.T) {
 		for _, columns := range sets {
 			for _, queries := range lists {
 				list := c.ask(t, r, columns, 3, queries)
-				for _, prior := range []*Classes{nil, from} {
+				for _, prior := range []Prior{nil, from} {
 					t.Logf("n = %d, columns %v, k = %d, prior: %v", rows, columns, queries, prior != nil)
 					c.checkChosen(t, prior, list, src)
 				}
@@ -336,7 +336,7 @@ func TestChosenUpdates(t *testing.T) {
 	}
 }
 
-func (c drawn) checkChosen(t *testing.T, from *Classes, list []asked, src *noise.Source) {
+func (c drawn) checkChosen(t *testing.T, from Prior, list []asked, src *noise.Source) {
 	support := uint64(1)
 	for _, a := range list {
 		m, _ := a.q.SizeWithin(1 << 62)
