@@ -16,6 +16,7 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
 	"dpsql/query"
@@ -433,7 +434,11 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 	if err != nil {
 		return nil, err
 	}
-	rel := &catalog.Release{Name: st.Name.Text, TableID: p.Table.ID, Columns: p.Columns, Using: string(st.Using), Params: json.RawMessage(`{}`),
+	about, err := json.Marshal(stored.ReleaseAbout{Fitted: p.Fitted})
+	if err != nil {
+		return nil, err
+	}
+	rel := &catalog.Release{Name: st.Name.Text, TableID: p.Table.ID, Columns: p.Columns, Using: string(st.Using), Params: about,
 		Epsilon: p.Cost.Epsilon, Delta: p.Cost.Delta, MaxSupport: p.MaxSupport}
 	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := tx.Charge(p.Table.Account, catalog.KindReleases, "create release", rel.Name, p.Cost); err != nil {

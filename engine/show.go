@@ -189,7 +189,7 @@ func showMechanisms(v *view.View) (*Result, error) {
 		t := v.TableByID(m.TableID)
 		r.Rows = append(r.Rows, []any{m.Name, m.Table, view.ColumnNames(t, m.Columns), m.Epsilon.String(),
 			fmt.Sprintf("%d of %d", m.RunsStarted, m.Updates), fmt.Sprintf("%d of %d", m.Comparisons, p.Queries), int64(p.MaxSupport),
-			p.Prior, p.Threshold + p.Bound, guaranteed(p), paperAlpha(m, p.Params, v.Accounts[t.Account]), m.CreatedAt.Format(time.RFC3339)})
+			p.PriorText(), p.Threshold + p.Bound, guaranteed(p), paperAlpha(m, p.Params, v.Accounts[t.Account]), m.CreatedAt.Format(time.RFC3339)})
 	}
 	return r, nil
 }

@@ -105,6 +105,10 @@ func weigh(sizes []int, q query.Query, confidence float64) ([]int, []float64, er
 	return columns, weights, nil
 }
 
+// Fitted returns the counts of the fitted table, summed over all but some columns, by code.
+// columns are ascending. Callers must not change the result.
+func (r *Release) Fitted(columns []int) []float64 { return r.expected(columns) }
+
 // expected returns the marginal of the fitted table over some columns.
 func (r *Release) expected(columns []int) []float64 {
 	return r.remembered(-1, columns, func(l *layout, out []float64) { sum(l, r.table, out) })

@@ -55,6 +55,7 @@ type Candidate struct {
 	cost    accounting.Amount
 	starts  accounting.Rho                       // the part of a mechanism's reserve that its next run takes, if none is open
 	Refusal string                               // why it cannot answer; "" if it can
+	guards  string                               // the release whose table a mechanism started from
 	Note    string                               // a remark for EXPLAIN; nothing else depends on it
 	offer   func() string                        // a hint with the price, for a direct answer
 	failure *sqlerr.Error                        // why it is refused, if the reason is a fault rather than a fact
@@ -118,10 +119,16 @@ func choose(candidates []Candidate, r Request) (*Candidate, error) {
 	return best, nil
 }
 
-// before reports whether c is a better answer than d.
+// before reports whether c is a better answer than d. Where neither has a margin, the guard
+// of a release answers before the release: it has corrected some of what the release says.
 func (c *Candidate) before(d *Candidate) bool {
 	return cmp.Or(compareBool(d.Free(), c.Free()), compareBool(d.Known, c.Known),
-		cmp.Compare(c.cost.Rho, d.cost.Rho), cmp.Compare(c.Margin, d.Margin)) < 0
+		cmp.Compare(c.cost.Rho, d.cost.Rho), cmp.Compare(c.Margin, d.Margin), compareBool(d.isGuardOf(c), c.isGuardOf(d))) < 0
+}
+
+// isGuardOf reports whether c started from the table of the release d.
+func (c *Candidate) isGuardOf(d *Candidate) bool {
+	return c.guards != "" && d.Origin == fromRelease && query.SameName(c.guards, d.Name)
 }
 
 // reaches reports whether the candidate meets SET accuracy. Every candidate meets 0.

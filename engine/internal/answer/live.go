@@ -296,13 +296,16 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 			return c.failed(inAdvance(err, m))
 		}
 	}
+	if p.Guards != "" {
+		c.guards, c.Note = p.Guards, "guards "+p.Guards
+	}
 	if c.Known {
 		asked := smw.Scaled{Factor: p.Factor(see.Query)}
 		c.Margin, err = db.Margin(catalog.AnswerVerified, stored.ScaledLaw(m.Params, asked), r.Settings.Confidence)
 	} else if !r.Settings.Unverified {
 		c.Refusal = "its runs are spent, and SET unverified = off"
 	} else {
-		c.Note = "its runs are spent: unverified"
+		c.Note = JoinNotes(c.Note, "its runs are spent: unverified")
 	}
 	c.Answer = func(ctx context.Context) (reply, error) {
 		return db.ask(ctx, r, m.ID, see.Query, c.Known)

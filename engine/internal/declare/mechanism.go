@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
+	"slices"
+	"strings"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -13,6 +15,7 @@ import (
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
+	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -41,6 +44,10 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 		return nil, err
 	}
 	t, columns, a := asked.table, asked.columns, v.Accounts[asked.table.Account]
+	table, err := s.fittedTable(ctx, asked) // before anything is charged
+	if err != nil {
+		return nil, err
+	}
 	n, left, err := s.Desk.RowCount(ctx, s.Bill, s.Rows, t, catalog.KindInteractive, accounting.Amount{Rho: asked.rho})
 	if err != nil {
 		return nil, err
@@ -49,7 +56,13 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 	if err != nil {
 		return nil, err
 	}
-	state, err := s.buyPrior(ctx, s.Bill, t, st.Name.Text, columns, p, left)
+	var state []byte
+	if asked.release != nil {
+		p.Guards = asked.release.Name
+		state, err = smw.EncodeFitted(t.Over(columns), table, n.Value)
+	} else {
+		state, err = s.buyPrior(ctx, s.Bill, t, st.Name.Text, columns, p, left)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +85,7 @@ type mechanismPlan struct {
 	epsilon accounting.Epsilon
 	rho     accounting.Rho // the mechanism's reserve
 	request smwRequest
+	release *catalog.Release // whose table the mechanism starts from, or nil
 }
 
 // planMechanism reads the statement and computes the mechanism's reserve.
@@ -79,7 +93,7 @@ func planMechanism(st *syntax.CreateMechanism, v *view.View) (p mechanismPlan, e
 	if p.table, p.columns, err = v.Target(st.Table, st.Columns); err != nil {
 		return p, err
 	}
-	if p.epsilon, p.request, err = mechanismRequest(st, p.table, p.columns); err != nil {
+	if err = p.readOptions(st, v); err != nil {
 		return p, err
 	}
 	a := v.Accounts[p.table.Account]
@@ -90,13 +104,95 @@ func planMechanism(st *syntax.CreateMechanism, v *view.View) (p mechanismPlan, e
 	return p, nil
 }
 
-// mechanismRequest reads the options of CREATE MECHANISM.
-func mechanismRequest(st *syntax.CreateMechanism, t *view.Table, columns []int) (accounting.Epsilon, smwRequest, error) {
+// readOptions reads the options of CREATE MECHANISM.
+func (p *mechanismPlan) readOptions(st *syntax.CreateMechanism, v *view.View) error {
 	o := newOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
-	epsilon := o.epsilon()
-	r := readRequest(o, t, t.Over(columns))
-	r.MaxWeight = o.integer("max_weight", 1, 1, 1e12)
-	return epsilon, r, o.done()
+	p.epsilon = o.epsilon()
+	prior := ""
+	if option := o.find("prior"); option != nil && option.Kind != syntax.Number && !slices.Contains(priors, strings.ToLower(option.Value)) {
+		prior = stored.PriorOfRelease
+		var err error
+		p.release, err = guarded(option.Value, v, p.table, p.columns)
+		o.fail(err, option.Position)
+	} else {
+		prior = o.word("prior", priors...)
+	}
+	p.request = readRequest(o, p.table, p.table.Over(p.columns), prior)
+	p.request.MaxWeight = o.integer("max_weight", 1, 1, 1e12)
+	return o.done()
+}
+
+// priors are the words that say what a mechanism starts from. Any other names a release.
+var priors = []string{"auto", stored.PriorOfClasses, stored.UniformPrior}
+
+// guarded returns the release whose fitted table a mechanism over some columns starts
+// from. The release is on the same table, and has these columns; its table is summed over
+// the others. It decides from the view alone.
+func guarded(name string, v *view.View, t *view.Table, columns []int) (*catalog.Release, error) {
+	r := v.Release(name)
+	switch {
+	case r == nil:
+		return nil, sqlerr.New(sqlerr.Invalid, "prior must be one of %s; there is no release %s to start from", strings.Join(priors, ", "), name).
+			WithHint("SHOW RELEASES lists the releases")
+	case r.TableID != t.ID:
+		return nil, sqlerr.New(sqlerr.Invalid, "release %s is of the table %s", r.Name, r.Table)
+	case !stored.HasFit(r):
+		return nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table to start from", r.Name).
+			WithHint("CREATE RELEASE … USING MARGINALS, or USING PROJECTION with estimate = fitted")
+	}
+	if _, ok := among(columns, r.Columns, t); !ok {
+		return nil, sqlerr.New(sqlerr.Invalid, "release %s lacks a column of the mechanism", r.Name).
+			WithHint("CREATE MECHANISM … ON %s (%s)", t.Name, view.ColumnNames(t, r.Columns))
+	}
+	if size := t.Over(columns).Size(); size == nil || size.Cmp(big.NewInt(marginals.MostTable)) > 0 {
+		return nil, sqlerr.New(sqlerr.Unsupported, "a table to start from has at most %d possible records", marginals.MostTable).
+			WithHint("name fewer columns")
+	}
+	return r, nil
+}
+
+// among returns the places of some columns among others that contain them. Nil means all
+// columns of the table. It returns false if they do not.
+func among(columns, others []int, t *view.Table) (places []int, ok bool) {
+	if columns == nil {
+		columns = view.AllColumns(t)
+	}
+	if others == nil {
+		others = view.AllColumns(t)
+	}
+	for _, c := range columns {
+		i := slices.Index(others, c)
+		if i < 0 {
+			return nil, false
+		}
+		places = append(places, i)
+	}
+	return places, true
+}
+
+// fittedTable returns the counts of the guarded release's table over the columns of the
+// mechanism, or nil if it guards none. They were paid for and published with the release.
+func (s *Statement) fittedTable(ctx context.Context, p mechanismPlan) ([]float64, error) {
+	if p.release == nil {
+		return nil, nil
+	}
+	var payload []byte
+	err := s.Store.Read(ctx, func(tx *catalog.Tx) error {
+		current, err := tx.Release(p.release.Name)
+		if err != nil {
+			return err
+		}
+		if current == nil || current.ID != p.release.ID {
+			return sqlerr.New(sqlerr.Unknown, "release %s was dropped meanwhile", p.release.Name)
+		}
+		payload, err = tx.ReleasePayload(current)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	places, _ := among(p.columns, p.release.Columns, p.table)
+	return stored.FittedTable(p.table.Over(p.release.Columns), p.release, payload, places)
 }
 
 func tooMuch(e accounting.Epsilon, a view.Account) error {
@@ -111,13 +207,13 @@ func tooMuch(e accounting.Epsilon, a view.Account) error {
 // smwRequest is the part of a request that mechanisms and SMW releases share.
 type smwRequest struct {
 	smw.Request
-	prior  string // auto, classes or uniform
+	prior  string // auto, classes, release or uniform
 	tables []smw.Table
 }
 
 // readRequest reads the options that mechanisms and SMW releases share.
-func readRequest(o *options, t *view.Table, u *query.Universe) smwRequest {
-	r := smwRequest{prior: o.word("prior", "auto", "classes", "uniform")}
+func readRequest(o *options, t *view.Table, u *query.Universe, prior string) smwRequest {
+	r := smwRequest{prior: prior}
 	r.Request = smw.Request{
 		MaxUpdates: o.integer("max_updates", 0, 1, 1e6), Alpha: o.fraction("alpha", 0),
 		MaxSupport: uint64(o.integer("max_support", defaultSupport, 1, maxSupport)),
@@ -132,7 +228,7 @@ func readRequest(o *options, t *view.Table, u *query.Universe) smwRequest {
 	if o.has("max_updates") && o.has("alpha") {
 		o.fail(sqlerr.New(sqlerr.Invalid, "max_updates and alpha exclude each other"), o.find("alpha").Name.Position)
 	}
-	if r.prior != "uniform" {
+	if r.prior == "auto" || r.prior == stored.PriorOfClasses {
 		r.tables = smw.PriorTables(u)
 	}
 	if r.prior == "classes" && len(r.tables) == 0 {
@@ -190,6 +286,9 @@ func planSMW(r smwRequest, n catalog.NHat, rho accounting.Rho) (smwPlan, error) 
 	}
 	p := smwPlan{runs: rho}
 	p.MechanismParams.Prior = stored.UniformPrior
+	if r.Fitted = r.prior == stored.PriorOfRelease; r.Fitted {
+		p.MechanismParams.Prior = stored.PriorOfRelease // which is paid for
+	}
 	p.Params, err = smw.Plan(r.Request)
 	return p, err
 }

@@ -177,6 +177,7 @@ type Plan struct {
 	Columns    []int // nil means all
 	Cost       accounting.Amount
 	MaxSupport uint64
+	Fitted     bool   // a table is fitted
 	Open       string // what depends on an unknown; "" if nothing does
 }
 
@@ -200,7 +201,7 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 	if st.Using == syntax.Marginals {
 		p, err := s.planMarginals(ctx, st, v, t, columns)
 		if err == nil {
-			plan.Cost, plan.MaxSupport = p.cost, p.universe.Size().Uint64()
+			plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, p.universe.Size().Uint64(), true
 		}
 		return plan, err
 	}
@@ -208,7 +209,7 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 	if err == nil && p.complete != nil && t.NHat != nil && t.Unclear(columns) == "" {
 		p, err = p.complete(*t.NHat, p.cost)
 	}
-	plan.Cost, plan.MaxSupport = p.cost, p.support
+	plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, p.support, p.wishes.fitted
 	if p.complete != nil {
 		plan.Open = p.open(t.Unclear(columns))
 	}

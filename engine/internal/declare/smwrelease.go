@@ -73,7 +73,7 @@ func (s *Statement) planSMWRelease(ctx context.Context, st *syntax.CreateRelease
 	if p.cost.Delta, given = o.delta(); !given {
 		p.cost.Delta = deltaShare(v.Accounts[t.Account], p.cost.Epsilon)
 	}
-	p.request = readRequest(o, t, t.Over(columns))
+	p.request = readRequest(o, t, t.Over(columns), o.word("prior", priors...))
 	if p.class, err = s.readClass(ctx, o, t, columns); err != nil {
 		return p, err
 	}

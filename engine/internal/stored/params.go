@@ -24,13 +24,23 @@ import (
 // The priors of mechanisms.
 const (
 	PriorOfClasses = "classes"
+	PriorOfRelease = "release" // the table that a release fitted
 	UniformPrior   = "uniform"
 )
 
 // MechanismParams are the parameters of a mechanism in the catalog.
 type MechanismParams struct {
 	smw.Params
-	Prior string `json:"prior"` // classes or uniform
+	Prior  string `json:"prior"`            // classes, release or uniform
+	Guards string `json:"guards,omitempty"` // the name of the release, as it was when the mechanism was created
+}
+
+// PriorText says for people what the mechanism starts from.
+func (p MechanismParams) PriorText() string {
+	if p.Prior == PriorOfRelease {
+		return p.Prior + " " + p.Guards
+	}
+	return p.Prior
 }
 
 // ReadMechanism reads the parameters of a mechanism.
@@ -49,10 +59,12 @@ func SpentRuns(m *catalog.Mechanism, p smw.Params) bool {
 }
 
 // DecodePrior returns the prior in a mechanism's state, or nil for the uniform prior.
-func DecodePrior(u *query.Universe, prior string, state []byte) (*smw.Classes, error) {
+func DecodePrior(u *query.Universe, prior string, state []byte) (smw.Prior, error) {
 	switch prior {
 	case PriorOfClasses:
 		return smw.DecodeClasses(u, state)
+	case PriorOfRelease:
+		return smw.DecodeFitted(u, state)
 	case UniformPrior, "": // "" is from files written before there was a choice
 		return nil, nil
 	}
@@ -114,6 +126,40 @@ func JoinFit(release []byte, fit *marginals.Release) ([]byte, error) {
 	}
 	out := binary.LittleEndian.AppendUint64([]byte(fitMagic), uint64(len(release)))
 	return append(append(out, release...), fitted...), nil
+}
+
+// FittedTable returns the table that a release fitted, summed over all but some of its
+// columns. rest are their places among the release's columns, ascending; nil means all.
+func FittedTable(u *query.Universe, r *catalog.Release, payload []byte, rest []int) ([]float64, error) {
+	fit, err := decodeFit(u, r, payload)
+	if err != nil {
+		return nil, err
+	}
+	if fit == nil {
+		return nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table", r.Name)
+	}
+	if rest == nil {
+		for i := range u.Columns() {
+			rest = append(rest, i)
+		}
+	}
+	return fit.Fitted(rest), nil
+}
+
+func decodeFit(u *query.Universe, r *catalog.Release, payload []byte) (fit *marginals.Release, err error) {
+	switch r.Using {
+	case "marginals":
+		fit, err = marginals.Unmarshal(u, payload)
+	case "projection":
+		_, fit, err = DecodeProjection(u, payload)
+	}
+	return fit, err
+}
+
+// HasFit reports, from what is stored about a release, whether it has a fitted table.
+func HasFit(r *catalog.Release) bool {
+	var about ReleaseAbout
+	return r.Using == "marginals" || r.Using == "projection" && json.Unmarshal(r.Params, &about) == nil && about.Fitted
 }
 
 // DecodeProjection reads a projection release, and the fit to its cells if there is one.
