@@ -28,6 +28,16 @@ type Answer struct {
 // The time is proportional to the cells of the marginal over the query's columns, and at
 // the first query on them to those of the table.
 func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64) (Answer, error) {
+	return r.answer(ctx, q, confidence, r.p.Unbiased)
+}
+
+// Unbiased answers q by the unbiased estimate, where there is one. Its interval is that of
+// Answer, so whoever chooses between the two loses no confidence.
+func (r *Release) Unbiased(ctx context.Context, q query.Query, confidence float64) (Answer, error) {
+	return r.answer(ctx, q, confidence, true)
+}
+
+func (r *Release) answer(ctx context.Context, q query.Query, confidence float64, wanted bool) (Answer, error) {
 	columns, weights, err := r.weigh(q, confidence)
 	if err != nil {
 		return Answer{}, err
@@ -37,7 +47,7 @@ func (r *Release) Answer(ctx context.Context, q query.Query, confidence float64)
 	}
 	unbiased, variance, ok := r.unbiased(columns, weights)
 	estimate := unbiased
-	if !ok || !r.p.Unbiased {
+	if !ok || !wanted {
 		estimate = 0
 		for c, m := range r.expected(columns) {
 			estimate += weights[c] * m

@@ -65,6 +65,11 @@ func (f fitted) Evaluate(ctx context.Context, q query.Query, confidence float64)
 	return e, err
 }
 
+func (f fitted) unbiased(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
+	a, err := f.Unbiased(ctx, q, confidence)
+	return Estimate{Value: a.Value, Margin: math.Floor(a.Margin), Verified: a.Verified}, err
+}
+
 func (f fitted) note() string { return f.shape }
 
 func (f fitted) predict(q query.Query, confidence float64) (float64, bool, error) {
@@ -92,6 +97,39 @@ func (f fittedCells) Evaluate(ctx context.Context, q query.Query, confidence flo
 	e := Estimate{Value: a.Value, Margin: own.Margin + math.Abs(float64(a.Value-own.Value)), Verified: true}
 	e.simulated = simulatedBy(f.fit, q)
 	return e, nil
+}
+
+func (f fittedCells) unbiased(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
+	return f.Sketch.Evaluate(ctx, q, confidence)
+}
+
+// twofold is a release with a fitted answer and an unbiased one, which have one interval
+// in common. The fitted answer mostly errs less, and the unbiased one has the lesser margin,
+// since it is the middle.
+type twofold interface {
+	unbiased(ctx context.Context, q query.Query, confidence float64) (Estimate, error)
+}
+
+// evaluate returns the release's answer. If that of a fit is not within the accuracy asked
+// for, and the unbiased one is, it returns the latter, so that nothing is bought which the
+// release can answer.
+func evaluate(ctx context.Context, a Loaded, q query.Query, s Settings) (Estimate, error) {
+	ask := a.Evaluate
+	e, err := ask(ctx, q, s.Confidence)
+	if two, ok := a.(twofold); ok && err == nil && s.Accuracy > 0 && !(e.Verified && e.Margin <= s.Accuracy) {
+		middle, err := two.unbiased(ctx, q, s.Confidence)
+		if err != nil {
+			return e, err
+		}
+		if middle.Verified && middle.Margin <= s.Accuracy {
+			e, ask = middle, two.unbiased
+		}
+	}
+	e.at = func(confidence float64) (float64, error) {
+		other, err := ask(ctx, q, confidence)
+		return other.Margin, err
+	}
+	return e, err
 }
 
 // simulatedBy returns a function for the half-widths that simulations suggest for a query.
@@ -208,16 +246,8 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		return c.failed(err)
 	}
 	c.Note = a.note()
-	evaluate := func(ctx context.Context) (Estimate, error) {
-		e, err := a.Evaluate(ctx, see.Query, r.Settings.Confidence)
-		e.at = func(confidence float64) (float64, error) {
-			other, err := a.Evaluate(ctx, see.Query, confidence)
-			return other.Margin, err
-		}
-		return e, err
-	}
 	c.Answer = func(ctx context.Context) (reply, error) {
-		e, err := evaluate(ctx)
+		e, err := evaluate(ctx, a, see.Query, r.Settings)
 		return reply{Estimate: e}, err
 	}
 	_, few := see.Query.SizeWithin(evaluatedSupport)
@@ -227,7 +257,7 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	}
 	if c.Allowed(r.Settings.Mechanism) && (few || r.Settings.Accuracy > 0) {
 		var e Estimate
-		e, err = evaluate(ctx)
+		e, err = evaluate(ctx, a, see.Query, r.Settings)
 		c.Margin, c.Known = e.Margin, e.Verified
 		c.Answer = answeredBy(e)
 	} else {
