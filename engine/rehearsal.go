@@ -38,10 +38,10 @@ type Rehearsal struct {
 	dropped []*view.Table               // tables that the script dropped; the spending on their rows counts
 	unknown []string                    // reasons why the total may differ
 
-	stubs     map[string]bool           // tables made up for rows that do not exist yet, by folded name
-	unread    map[string]bool           // tables that the script declares public; their rows are not in the copy
-	undecided map[int64]map[int]string  // columns of private tables whose domains are read from unread tables, with the reason
-	unbuilt   map[answer.Unbuilt]uint64 // max_support of the releases and mechanisms that the script creates
+	stubs     map[string]bool                    // tables made up for rows that do not exist yet, by folded name
+	unread    map[string]bool                    // tables that the script declares public; their rows are not in the copy
+	undecided map[int64]map[int]string           // columns of private tables whose domains are read from unread tables, with the reason
+	unbuilt   map[answer.Unbuilt]answer.Forecast // the releases and mechanisms that the script creates
 }
 
 // Rehearse begins a rehearsal from the present catalog. The caller must Close it.
@@ -63,7 +63,7 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 		return nil, err
 	}
 	r := &Rehearsal{s: s, before: make(map[int64]accounting.Amount), stubs: make(map[string]bool), unread: make(map[string]bool),
-		undecided: make(map[int64]map[int]string), unbuilt: make(map[answer.Unbuilt]uint64)}
+		undecided: make(map[int64]map[int]string), unbuilt: make(map[answer.Unbuilt]answer.Forecast)}
 	db := &DB{store: store, role: s.db.role, settings: s.db.settings, random: s.db.random, rehearsal: r,
 		rows: rows.Refusing(sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows"))}
 	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
@@ -249,7 +249,7 @@ func (r *Rehearsal) buy(ctx context.Context, st *answer.Statement) error {
 		for _, n := range p.Asks {
 			a := &st.Asks[n]
 			if slices.ContainsFunc(a.Candidates, func(c answer.Candidate) bool {
-				return c.Origin == answer.FromScript && c.Refusal == "" && c.Allowed(a.Settings.Mechanism)
+				return c.Origin == answer.FromScript && c.Refusal == "" && !c.Known && c.Allowed(a.Settings.Mechanism)
 			}) {
 				r.leaves("whether what this script creates answers within SET accuracy: where it does, less is bought")
 			}
@@ -449,7 +449,7 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 	if err != nil {
 		return nil, err
 	}
-	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = p.MaxSupport
+	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = answer.Forecast{MaxSupport: p.MaxSupport, Predict: p.Predict}
 	return withColumns(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes("is created", p.Open)), p), nil
 }
 
@@ -479,7 +479,7 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *syntax.CreateMechanism) (
 	if err != nil {
 		return nil, err
 	}
-	r.unbuilt[answer.Unbuilt{Object: syntax.Mechanism, ID: m.ID}] = p.MaxSupport
+	r.unbuilt[answer.Unbuilt{Object: syntax.Mechanism, ID: m.ID}] = answer.Forecast{MaxSupport: p.MaxSupport}
 	return withColumns(planned(m.Name, "smw", view.Amount(p.Cost), "is created; its ρ is reserved"), p), nil
 }
 

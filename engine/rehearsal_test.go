@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -353,5 +354,74 @@ func TestRehearsalOfAFileThatIsInUse(t *testing.T) {
 	said, _ := rehearsed(t, open(t, path, engine.Options{ReadOnly: true}).NewSession(), setUp)
 	if !strings.Contains(said, "is created; its ρ is reserved") {
 		t.Error(said)
+	}
+}
+
+// TestRehearsalPredictsErrors compares the margins that EXPLAIN predicts for releases that
+// a script creates with those of the releases built. With an accuracy that only an unbuilt
+// release reaches, the rehearsal buys nothing, as the run does.
+func TestRehearsalPredictsErrors(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	r := rehearsal(t, s)
+	script := []string{
+		`CREATE RELEASE cells ON admissions (sex, diagnosis) USING PROJECTION WITH (epsilon = 0.2)`,
+		`CREATE RELEASE low ON admissions (sex, age, diagnosis) USING MARGINALS WITH (epsilon = 0.6, delta = 1e-7, degree = 2, estimate = unbiased)`,
+		`CREATE RELEASE sketch ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2, transform = sparse, heavy = none, rows = 4096)`,
+	}
+	const ask = `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND diagnosis = 'E10'`
+	margins := func(rows [][]any) map[string]float64 {
+		found := make(map[string]float64)
+		for _, row := range rows {
+			if m, ok := row[4].(float64); ok {
+				found[row[0].(string)] = m
+			}
+		}
+		return found
+	}
+	for _, text := range script {
+		if _, err := r.Plan(t.Context(), text, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	predicted, err := r.Plan(t.Context(), `EXPLAIN `+ask, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range predicted.Rows {
+		if note := fmt.Sprint(row[6]); row[0] == "cells" && !strings.Contains(note, "chosen; is created before: its error is predicted") {
+			t.Errorf("cells: %s", note)
+		}
+	}
+	unknown, err := r.Plan(t.Context(), `EXPLAIN SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age = 3`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range unknown.Rows {
+		if row[0] == "sketch" && row[4] != nil {
+			t.Errorf("a margin of %v is predicted for a sketch", row[4])
+		}
+	}
+	must(t, s, `SET accuracy = 60`)
+	if _, err := r.Plan(t.Context(), ask, nil); err != nil {
+		t.Fatal(err)
+	}
+	total := r.Total()
+	for _, row := range total.Rows {
+		if row[1] == "interactive" && row[4] != "0" {
+			t.Errorf("within ±60 the rehearsal buys for ρ = %v", row[4])
+		}
+	}
+	if len(total.Warnings) > 0 {
+		t.Errorf("not known: %q", total.Warnings)
+	}
+	s.Reset()
+	for _, text := range script {
+		must(t, s, text)
+	}
+	// Rounding takes up to 1 from the margin of low.
+	said, built := margins(predicted.Rows), margins(must(t, s, `EXPLAIN `+ask).Rows)
+	if said["cells"] == 0 || said["cells"] != built["cells"] || said["low"] == 0 || math.Abs(said["low"]-built["low"]-0.5) > 0.5 {
+		t.Errorf("predicted %v, built %v", said, built)
 	}
 }

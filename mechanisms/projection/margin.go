@@ -167,6 +167,19 @@ func (r *Release) Predict(q query.Query, confidence float64) (float64, error) {
 	return r.sumQuantile([]factor{{0, int64(weight), m}}, confidence), nil
 }
 
+// Predict returns the margin of an answer to q from a release over u with these parameters,
+// before it is built. It is false where that depends on the rows: for a sketch, and for
+// weights other than 1.
+func (p Params) Predict(u *query.Universe, q query.Query, confidence float64) (margin float64, known bool, err error) {
+	if p.Transform != Identity || q.MaxWeight() > 1 {
+		return 0, false, nil
+	}
+	law := noiseOf(p.Law)
+	r := Release{u: u, p: p, laws: [2]*coordinate{law, law}, widths: newWidths()}
+	margin, err = r.Predict(q, confidence)
+	return margin, err == nil, err
+}
+
 // maxFactor bounds the factors of a sum whose law is computed. Larger factors
 // are rounded up to one of 32 multiples of a unit.
 const maxFactor = 32

@@ -48,8 +48,16 @@ type Database struct {
 
 // Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
 type Rehearsed struct {
-	Original *Database          // the database that was copied
-	Unbuilt  map[Unbuilt]uint64 // max_support of the releases and mechanisms that the script creates; they are not built
+	Original *Database            // the database that was copied
+	Unbuilt  map[Unbuilt]Forecast // the releases and mechanisms that the script creates; they are not built
+}
+
+// Forecast is what is known of a release or mechanism before it is built.
+type Forecast struct {
+	MaxSupport uint64
+	// Predict returns the margin with which it would answer; false if that depends on rows.
+	// It is nil if that is so for every query.
+	Predict func(q query.Query, confidence float64) (margin float64, known bool, err error)
 }
 
 // Unbuilt names a release or mechanism in the copy.
@@ -65,7 +73,7 @@ func NewDatabase(store *catalog.Store, from *rows.Reader, desk *pay.Desk, random
 }
 
 // Rehearse returns a Database that answers from a copy of the catalog.
-func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay.Desk, unbuilt map[Unbuilt]uint64) *Database {
+func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay.Desk, unbuilt map[Unbuilt]Forecast) *Database {
 	return &Database{store: copied, rows: from, desk: desk, random: db.random, Live: db.Live, rehearsed: &Rehearsed{db, unbuilt}}
 }
 

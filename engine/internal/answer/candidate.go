@@ -262,11 +262,12 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 	for i := range v.Releases {
 		rel := &v.Releases[i]
 		if rel.TableID == r.Table.ID && r.considers(rel.Using, rel.Name) {
-			c, ok := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
-			if !ok {
-				if c, err = db.fromRelease(ctx, r, rel); err != nil {
-					return nil, err
-				}
+			c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
+			if !unbuilt {
+				c, err = db.fromRelease(ctx, r, rel)
+			}
+			if err != nil {
+				return nil, err
 			}
 			all = append(all, c)
 		}
@@ -274,11 +275,12 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 	for i := range v.Mechanisms {
 		m := &v.Mechanisms[i]
 		if m.TableID == r.Table.ID && r.considers("smw", m.Name) {
-			c, ok := db.rehearsed.candidate(r, Unbuilt{syntax.Mechanism, m.ID}, m.Name, "smw", m.Columns)
-			if !ok {
-				if c, err = db.fromMechanism(v, r, m); err != nil {
-					return nil, err
-				}
+			c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Mechanism, m.ID}, m.Name, "smw", m.Columns)
+			if !unbuilt {
+				c, err = db.fromMechanism(v, r, m)
+			}
+			if err != nil {
+				return nil, err
 			}
 			all = append(all, c)
 		}
@@ -382,20 +384,30 @@ func (db *Database) Estimate(a catalog.Answer, margin float64) Estimate {
 }
 
 // candidate returns the candidate for a release or mechanism that the script creates.
-// It says whether it covers the query; how well it would answer is unknown. It returns
-// false for a release or mechanism that existed before.
-func (r *Rehearsed) candidate(q Request, key Unbuilt, name, kind string, columns []int) (Candidate, bool) {
+// Whether it covers the query follows from its plan, and for some releases so does the
+// margin. It returns false for a release or mechanism that existed before.
+func (r *Rehearsed) candidate(q Request, key Unbuilt, name, kind string, columns []int) (c Candidate, unbuilt bool, err error) {
 	if r == nil {
-		return Candidate{}, false
+		return c, false, nil
 	}
-	most, ok := r.Unbuilt[key]
+	plan, ok := r.Unbuilt[key]
 	if !ok {
-		return Candidate{}, false
+		return c, false, nil
 	}
-	see := view.Cover(q.Query, columns, most)
-	c := Candidate{Origin: FromScript, Name: name, Kind: kind, Columns: columns, support: see.Size, Refusal: see.Refusal}
-	if c.Refusal == "" {
-		c.Note = "is created before: its error is known then"
+	see := view.Cover(q.Query, columns, plan.MaxSupport)
+	c = Candidate{Origin: FromScript, Name: name, Kind: kind, Columns: columns, support: see.Size, Refusal: see.Refusal}
+	if c.Refusal != "" {
+		return c, true, nil
 	}
-	return c, true
+	if plan.Predict != nil && q.Table.Unclear(columns) == "" {
+		if c.Margin, c.Known, err = plan.Predict(see.Query, q.Settings.Confidence); err != nil {
+			c, err = c.failed(err)
+			return c, true, err
+		}
+	}
+	c.Margin = math.Floor(c.Margin)
+	if c.Note = "is created before: its error is known then"; c.Known {
+		c.Note = "is created before: its error is predicted"
+	}
+	return c, true, nil
 }

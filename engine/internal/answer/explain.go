@@ -111,7 +111,7 @@ func (c Candidate) why(r Request) string {
 		return "not: " + c.Refusal
 	case !c.Allowed(r.Settings.Mechanism):
 		return "not: SET mechanism = " + r.Settings.Mechanism
-	case c.Origin == FromScript && !c.reaches(r.Settings.Accuracy):
+	case c.Origin == FromScript && !c.Known && !c.reaches(r.Settings.Accuracy):
 		return "not known to reach SET accuracy = " + view.Counts(r.asked)
 	case !c.reaches(r.Settings.Accuracy):
 		return "not: beyond SET accuracy = " + view.Counts(r.asked)

@@ -91,6 +91,13 @@ func (p *marginalsPlan) calibrate() error {
 	return err
 }
 
+// predict returns the margin of the unbiased answer to a query over the columns, and a half
+// for its rounding.
+func (p marginalsPlan) predict(q query.Query, confidence float64) (float64, bool, error) {
+	predicted, known, err := p.params.Predict(p.universe, q, confidence)
+	return predicted.Margin + 0.5, known, err
+}
+
 func tooManyForMarginals(u *query.Universe) error {
 	records := "infinitely many"
 	if size := u.Size(); size != nil {

@@ -169,6 +169,11 @@ func tooManyRecords(size *big.Int, w wishes, most uint64) error {
 		WithHint("use transform = sparse, fewer columns, or more memory")
 }
 
+// predict returns the margin of an answer to a query over the columns.
+func (p projectionPlan) predict(q query.Query, confidence float64) (float64, bool, error) {
+	return p.params.Predict(p.universe, q, confidence)
+}
+
 // sampler uses a table for the noise if the law has one. Tables are exact.
 func (p projectionPlan) sampler() projectionPlan {
 	_, err := noise.NewTable(p.params.Law)

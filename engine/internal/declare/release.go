@@ -179,6 +179,10 @@ type Plan struct {
 	MaxSupport uint64
 	Fitted     bool   // a table is fitted
 	Open       string // what depends on an unknown; "" if nothing does
+	// Predict returns the margin of an answer to a query over the columns; false if it
+	// depends on rows. Answers of a fitted table have this margin around the unbiased
+	// answer. Predict is nil if no margin is known.
+	Predict func(q query.Query, confidence float64) (margin float64, known bool, err error)
 }
 
 // PlanRelease plans a release from public data alone. If the number of rows or a domain is
@@ -202,6 +206,7 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 		p, err := s.planMarginals(ctx, st, v, t, columns)
 		if err == nil {
 			plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, p.universe.Size().Uint64(), true
+			plan.Predict = p.predict
 		}
 		return plan, err
 	}
@@ -212,6 +217,8 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 	plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, p.support, p.wishes.fitted
 	if p.complete != nil {
 		plan.Open = p.open(t.Unclear(columns))
+	} else if err == nil {
+		plan.Predict = p.predict
 	}
 	return plan, err
 }
