@@ -42,7 +42,11 @@ func buildMarginals(t *workload.Table, spend budget, unbiased bool, src *noise.S
 	if err != nil {
 		return nil, err
 	}
-	return m.Perturb(context.Background(), src)
+	r, err := m.Perturb(src)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Fit(context.Background(), nil)
 }
 
 // fitIdentity builds an identity release and fits a table to its cells.
@@ -56,7 +60,7 @@ func fitIdentity(t *workload.Table, spend budget, src *noise.Source) (*marginals
 		return nil, err
 	}
 	cells, _ := r.Cells()
-	return marginals.FitCells(context.Background(), t.Universe, law, cells)
+	return marginals.FitCells(context.Background(), t.Universe, law, cells, nil)
 }
 
 func fittedMarginals() mechanism {
@@ -168,7 +172,7 @@ law of the noise; *simulated* ones from 8 simulations.`)
 			return err
 		}
 		fitted := time.Since(start)
-		if err := r.Simulate(context.Background(), noise.NewSource); err != nil {
+		if err := r.Simulate(context.Background(), noise.NewSource, nil); err != nil {
 			return err
 		}
 		simulated := time.Since(start) - fitted

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -257,20 +258,28 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestBuildProgress checks the steps of a build: reading in one part, the noise, storing.
-// They say nothing about the rows.
+// TestBuildProgress checks the steps of a build, in hundredths: reading in one part, the
+// noise, storing. They say nothing about the rows. Where a table is fitted, the fit and its
+// simulations report, too.
 func TestBuildProgress(t *testing.T) {
 	t.Parallel()
 	s := shop(t, `epsilon = 4, delta = 1e-6`)
-	var steps []int64
+	steps, want := []int64(nil), int64(300)
 	s.SetProgress(func(done, all int64) {
-		if steps = append(steps, done); all != 3 {
-			t.Errorf("there are %d steps, want 3", all)
+		if steps = append(steps, done); all != want {
+			t.Errorf("there are %d steps, want %d", all, want)
 		}
 	})
 	must(t, s, `CREATE RELEASE r ON t USING PROJECTION WITH (epsilon = 1)`)
-	if fmt.Sprint(steps) != "[0 1 2]" {
+	if fmt.Sprint(steps) != "[0 100 200]" {
 		t.Errorf("the steps were %v", steps)
+	}
+	for i, using := range []string{`PROJECTION WITH (epsilon = 0.5, estimate = fitted)`, `MARGINALS WITH (epsilon = 0.5)`} {
+		steps, want = nil, 600
+		must(t, s, fmt.Sprintf(`CREATE RELEASE fitted%d ON t USING %s`, i, using))
+		if n := len(steps); !slices.IsSorted(steps) || steps[0] != 0 || steps[n-1] != 500 || n < 12 {
+			t.Errorf("the steps of %s were %v", using, steps)
+		}
 	}
 }
 

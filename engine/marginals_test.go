@@ -150,6 +150,12 @@ func TestFittedMarginsAreKnownBefore(t *testing.T) {
 func TestMarginalsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
+	var answers []string
+	for i := range 21 {
+		answers = append(answers, fmt.Sprintf("a%d INTEGER BETWEEN 0 AND 1", i))
+	}
+	fill(t, s, `CREATE TABLE raw_answers (`+strings.ReplaceAll(strings.Join(answers, ", "), " INTEGER BETWEEN 0 AND 1", " INTEGER")+`)`)
+	must(t, s, `CREATE PRIVATE TABLE wide (`+strings.Join(answers, ", ")+`) FROM raw_answers WITH (epsilon = 1, delta = 1e-7)`)
 	before := ledger(t, s)
 	for _, c := range []struct {
 		code sqlerr.Code
@@ -164,6 +170,8 @@ func TestMarginalsAreRefused(t *testing.T) {
 		{sqlerr.Invalid, `CREATE RELEASE r ON admissions (sex) USING MARGINALS WITH (epsilon = 1, transform = identity)`},
 		{sqlerr.Budget, `CREATE RELEASE r ON admissions (sex) USING MARGINALS WITH (epsilon = 3)`},
 		{sqlerr.Unsupported, `CREATE MECHANISM r ON admissions (sex) USING MARGINALS WITH (epsilon = 1)`},
+		{sqlerr.Unsupported, `CREATE RELEASE r ON wide USING MARGINALS WITH (epsilon = 1, degree = 5)`},
+		{sqlerr.Unsupported, `CREATE RELEASE r ON wide USING PROJECTION WITH (epsilon = 1, estimate = fitted)`},
 		{sqlerr.Invalid, `CREATE RELEASE marginals ON admissions (sex) USING MARGINALS WITH (epsilon = 1)`},
 	} {
 		if _, err := s.Exec(t.Context(), c.text, nil); sqlerr.CodeOf(err) != c.code {

@@ -170,11 +170,11 @@ func TestIdentityFit(t *testing.T) {
 	const releases = 10
 	for range releases {
 		cells := slices.Clone(table)
-		if err := perturb([][]int64{cells}, law, noise.NewSource()); err != nil {
+		if err := perturb(t.Context(), [][]int64{cells}, law, noise.NewSource()); err != nil {
 			t.Fatal(err)
 		}
 		raw += rms(lowOrder(u, floats(cells), 3), truth) / releases
-		r, err := FitCells(t.Context(), u, law, cells)
+		r, err := FitCells(t.Context(), u, law, cells, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,46 +53,53 @@ func Measure(u *query.Universe, p Params, cells iter.Seq2[query.Element, int64])
 	return m, nil
 }
 
-// Perturb adds an independent draw of the law to every cell and fits a table to the
-// result. It can be called once. When ctx is done the fit ends, and the error has code
-// cancelled: by then the noise is drawn, and the measurement is spent.
-func (m *Measurement) Perturb(ctx context.Context, src *noise.Source) (*Release, error) {
+// Perturb adds an independent draw of the law to every cell. It can be called once, and
+// is not cancelled: what it returns is all that was paid for. Fit goes on from there.
+func (m *Measurement) Perturb(src *noise.Source) (*Release, error) {
 	if m.cells == nil {
 		return nil, sqlerr.New(sqlerr.Internal, "the release is built already")
 	}
 	noisy := m.cells
 	m.cells = nil
-	if err := perturb(noisy, m.p.Law, src); err != nil {
+	if err := perturb(context.Background(), noisy, m.p.Law, src); err != nil {
 		return nil, err
 	}
-	return fitted(ctx, newRelease(m.u, m.p, noisy))
+	return newRelease(context.Background(), m.u, m.p, noisy)
 }
 
-// fitted returns the release with its table.
-func fitted(ctx context.Context, r *Release) (*Release, error) {
-	x, stages, err := r.fit(ctx)
+// Fit fits the release's table to the noisy cells. It is post-processing of them, and can
+// be repeated. When ctx ends, it ends soon, with an error of code cancelled, and the
+// release is as it was. report, if not nil, is called with the share that is done.
+// It is called before the release is shared.
+func (r *Release) Fit(ctx context.Context, report func(share float64)) error {
+	x, stages, err := r.fit(ctx, report)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.stages, r.table = stages, make([]float32, len(x))
 	for i, v := range x {
 		r.table[i] = float32(v)
 	}
-	return r, nil
+	return nil
 }
 
 // fit fits a table to the noisy cells.
-func (r *Release) fit(ctx context.Context) ([]float64, []Stage, error) {
-	return fit(ctx, r.shape, r.total(), r.observations(), r.p.chooser(len(r.shape.sizes)))
+func (r *Release) fit(ctx context.Context, report func(share float64)) ([]float64, []Stage, error) {
+	stages, err := r.observations(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return fit(ctx, r.shape, r.total(), stages, r.p.chooser(len(r.shape.sizes)), report)
 }
 
 // FitCells returns the release whose one marginal is over all columns of u, from its noisy
 // cells, one for each code: those of an identity release, with independent noise of a law.
-// It takes the cells. It is post-processing of them, and draws nothing.
+// It takes the cells. It is post-processing of them, and draws nothing. ctx and report are
+// those of Fit.
 //
 // Its margins are not those of the noise, unless the law is Gaussian: who has the cells
 // has better ones.
-func FitCells(ctx context.Context, u *query.Universe, law noise.Law, cells []int64) (*Release, error) {
+func FitCells(ctx context.Context, u *query.Universe, law noise.Law, cells []int64, report func(share float64)) (*Release, error) {
 	p := Params{Sets: OfDegree(u, len(u.Columns())), Law: law, Sigma2: law.Variance()}
 	if err := p.check(u); err != nil {
 		return nil, err
@@ -103,11 +110,16 @@ func FitCells(ctx context.Context, u *query.Universe, law noise.Law, cells []int
 	if !CanFitCells(u) {
 		return nil, tooManyCells()
 	}
-	return fitted(ctx, newRelease(u, p, [][]int64{cells}))
+	r, err := newRelease(ctx, u, p, [][]int64{cells})
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Fit(ctx, report)
 }
 
 // CanFitCells reports whether FitCells takes cells over u. A fit holds the marginals over
-// all sets of columns, and there may not be too many.
+// all sets of columns, and there may not be too many: neither of their cells, nor of the
+// steps that they take.
 func CanFitCells(u *query.Universe) bool {
 	sizes := sizesOf(u)
 	if _, ok := newShape(sizes, MostTable); !ok || !u.Coded() {
@@ -117,7 +129,7 @@ func CanFitCells(u *query.Universe) bool {
 	for _, n := range sizes {
 		all *= float64(n + 1)
 	}
-	return all <= MostCells
+	return all <= MostCells && work(sizes, OfDegree(u, len(sizes))) <= MostWork
 }
 
 // chooser returns how λ is chosen: by risk from marginals of a few columns. The cells over
@@ -130,9 +142,12 @@ func (p Params) chooser(columns int) chooser {
 }
 
 // perturb adds an independent draw of the law to every cell.
-func perturb(marginals [][]int64, law noise.Law, src *noise.Source) error {
+func perturb(ctx context.Context, marginals [][]int64, law noise.Law, src *noise.Source) error {
 	fill := noise.InBulk(law)
 	for _, cells := range marginals {
+		if err := contextError(ctx); err != nil {
+			return err
+		}
 		draws := make([]int64, len(cells))
 		if fill(draws, src) != nil {
 			return noRandomness()

@@ -45,7 +45,8 @@ func Converged(stages []Stage) bool {
 
 // fit returns the table that explains the observed marginals, in stages of ascending
 // order, and how each stage went. It is post-processing of the observations: it is
-// deterministic and takes no other data.
+// deterministic and takes no other data. When ctx ends, it ends soon. report, if not nil, is
+// called with the share that is done.
 //
 // The table starts constant. Stage r takes the marginals over r columns and replaces the
 // table x by
@@ -55,26 +56,35 @@ func Converged(stages []Stage) bool {
 // so that a marginal moves the table only as far as its noise allows. λ is chosen by
 // choose, from the observations and public sizes. The minimum is found by block
 // ascent on the dual: each block, one marginal, is solved exactly.
-func fit(ctx context.Context, s shape, total float64, stages [][]observed, choose chooser) ([]float64, []Stage, error) {
+func fit(ctx context.Context, s shape, total float64, stages [][]observed, choose chooser, report func(share float64)) ([]float64, []Stage, error) {
 	x := make([]float64, s.cells)
 	for i := range x {
 		x[i] = max(1, total) / float64(s.cells)
 	}
-	var report []Stage
+	var reports []Stage
+	all, before := 0.0, 0.0 // marginals to fit, and those of stages that are over
+	for _, marginals := range stages {
+		all += float64(len(marginals))
+	}
 	for i, marginals := range stages {
 		enough := nearby
 		if i == len(stages)-1 {
 			enough = settled
 		}
 		st := newStage(s, marginals)
-		st.lambda = choose(x, marginals, st.layouts, s.sizes)
-		went, err := st.solve(ctx, x, enough)
+		st.lambda = choose(ctx, x, marginals, st.layouts, s.sizes)
+		went, err := st.solve(ctx, x, enough, func(share float64) {
+			if report != nil {
+				report((before + share*float64(len(marginals))) / all)
+			}
+		})
 		if err != nil {
 			return nil, nil, err
 		}
-		report = append(report, went)
+		before += float64(len(marginals))
+		reports = append(reports, went)
 	}
-	return x, report, nil
+	return x, reports, nil
 }
 
 // stage is one stage of a fit at work.
@@ -104,13 +114,17 @@ func newStage(s shape, marginals []observed) *stage {
 // Σ (M_A x − y_A + λσ_A²θ_A)²/(2σ_A²), over all cells of all marginals, and half the squared
 // distance of the marginals from the optimal ones, in units of the noise, is at most the
 // gap, by the strong convexity of the squares. Each block adds its term before it is solved.
-func (st *stage) solve(ctx context.Context, x []float64, enough float64) (Stage, error) {
+//
+// How many sweeps it takes is not known before. The share that is done is reported as if
+// the logarithm of the distance fell evenly.
+func (st *stage) solve(ctx context.Context, x []float64, enough float64, report func(share float64)) (Stage, error) {
 	went := Stage{Order: len(st.marginals[0].columns), Lambda: st.lambda}
 	cells := 0
 	for _, m := range st.marginals {
 		cells += len(m.cells)
 	}
 	sum(&st.layouts[0], x, st.sums[0])
+	first, done := 0.0, 0.0
 	for went.Sweeps < mostSweeps {
 		scale := st.balance(st.sums[0])
 		gap := 0.0
@@ -129,7 +143,13 @@ func (st *stage) solve(ctx context.Context, x []float64, enough float64) (Stage,
 		if went.Distance <= enough {
 			break
 		}
+		if went.Sweeps == 1 {
+			first = went.Distance
+		}
+		done = max(done, float64(went.Sweeps)/mostSweeps, math.Log(first/went.Distance)/math.Log(first/enough))
+		report(done)
 	}
+	report(1)
 	return went, nil
 }
 
@@ -237,7 +257,8 @@ func logOmega(z float64) float64 {
 }
 
 // chooser chooses λ of a stage from the table so far and the observed marginals.
-type chooser func(x []float64, marginals []observed, layouts []layout, sizes []int) float64
+// When ctx ends, what it returns is of no use.
+type chooser func(ctx context.Context, x []float64, marginals []observed, layouts []layout, sizes []int) float64
 
 const (
 	leastLambda = 0.003
@@ -253,9 +274,12 @@ type disagreement struct {
 	free     float64 // the interaction's share of a marginal's dimensions
 }
 
-func disagreements(x []float64, marginals []observed, layouts []layout, sizes []int) []disagreement {
+func disagreements(ctx context.Context, x []float64, marginals []observed, layouts []layout, sizes []int) []disagreement {
 	out := make([]disagreement, len(marginals))
 	for i, m := range marginals {
+		if ctx.Err() != nil {
+			break
+		}
 		own := within(sizes, m.columns)
 		d := disagreement{make([]float64, len(m.cells)), make([]float64, len(m.cells)), m.variance, freedom(own)}
 		sum(&layouts[i], x, d.expected)
@@ -275,10 +299,10 @@ func disagreements(x []float64, marginals []observed, layouts []layout, sizes []
 // of a Multivariate Normal Distribution", 1981), pooled over the cells of a stage: the
 // estimate s·ρ of an interaction observed as ρ with variance f·σ² has the risk
 // (1−s)²ρ² + 2f·σ²s, up to a constant, and s = v/(v+σ²) where counts vary by v = m/λ.
-func byRisk(x []float64, marginals []observed, layouts []layout, sizes []int) float64 {
-	all := disagreements(x, marginals, layouts, sizes)
+func byRisk(ctx context.Context, x []float64, marginals []observed, layouts []layout, sizes []int) float64 {
+	all := disagreements(ctx, x, marginals, layouts, sizes)
 	least, best := math.Inf(1), float64(mostLambda)
-	for lambda := float64(mostLambda); lambda >= leastLambda; lambda /= math.Sqrt2 {
+	for lambda := float64(mostLambda); lambda >= leastLambda && ctx.Err() == nil; lambda /= math.Sqrt2 {
 		risk := 0.0
 		for _, d := range all {
 			for c, m := range d.expected {
@@ -297,9 +321,9 @@ func byRisk(x []float64, marginals []observed, layouts []layout, sizes []int) fl
 // byMoments chooses the λ at which interactions vary as much as is observed: it fits
 // the noise of identity releases, where Stein's estimate is too uncertain. Marginals
 // weigh by their precision.
-func byMoments(x []float64, marginals []observed, layouts []layout, sizes []int) float64 {
+func byMoments(ctx context.Context, x []float64, marginals []observed, layouts []layout, sizes []int) float64 {
 	expected, seen := 0.0, 0.0
-	for _, d := range disagreements(x, marginals, layouts, sizes) {
+	for _, d := range disagreements(ctx, x, marginals, layouts, sizes) {
 		for c, m := range d.expected {
 			expected += d.free * m / d.variance
 			seen += d.squares[c]/d.variance - d.free

@@ -3,6 +3,7 @@ package marginals
 import (
 	"bytes"
 	"compress/flate"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -118,7 +119,10 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 			return nil, damaged("a cell of its table is no count")
 		}
 	}
-	full := newRelease(u, p, r.noisy)
+	full, err := newRelease(context.Background(), u, p, r.noisy)
+	if err != nil {
+		return nil, err
+	}
 	full.stages, full.table, full.simulated = h.Stages, r.table, r.simulated
 	return full, nil
 }

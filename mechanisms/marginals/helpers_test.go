@@ -91,7 +91,10 @@ func build(t testing.TB, u *query.Universe, p Params, table []int64) *Release {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := m.Perturb(t.Context(), noise.NewSource())
+	r, err := m.Perturb(noise.NewSource())
+	if err == nil {
+		err = r.Fit(t.Context(), nil)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

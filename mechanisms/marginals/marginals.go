@@ -28,6 +28,8 @@ package marginals
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -45,6 +47,12 @@ const (
 	MostCells = 1 << 24
 	// MostDegree bounds the columns of a marginal.
 	MostDegree = 8
+	// MostSets bounds the marginals that are measured.
+	MostSets = 1 << 14
+	// MostWork bounds the steps of one sweep of a fit, as work counts them. A fit and its 8
+	// simulations are 9 fits of some 20 to 40 sweeps, and of mostSweeps at most. All 3-way
+	// marginals of 8 columns of Adult have 1.7·10⁸ steps and take 15 s on two cores.
+	MostWork = 1e9
 )
 
 // Params are the public parameters of a release, chosen and paid for by the caller.
@@ -139,12 +147,62 @@ func (r *Release) Params() Params { return r.p }
 // Stages says how the fit of the table went.
 func (r *Release) Stages() []Stage { return r.stages }
 
+// tooMuchWork refuses a fit before anything is measured for it.
+func tooMuchWork(cells, sets int, steps float64) error {
+	takes := fmt.Sprintf("about %.2g steps", steps)
+	if math.IsInf(steps, 1) {
+		takes = "many more steps"
+	}
+	return sqlerr.New(sqlerr.Unsupported, "to fit a table of %d possible records to %d marginals takes %s in each of its sweeps, and %.2g are the most",
+		cells, sets, takes, float64(MostWork)).WithHint("lower degree or max_cells, name fewer columns, or give a workload that has fewer of them together")
+}
+
+func tooManySets() error {
+	return sqlerr.New(sqlerr.Unsupported, "there are more than %d marginals to measure", MostSets).
+		WithHint("lower degree, name fewer columns, or give a workload")
+}
+
+// work returns about how many steps one sweep of a fit to marginals takes, from public sizes
+// alone. A step is a multiplication and an addition at a cell of the table; each
+// marginal of a stage takes one for each cell. To solve a cell of the marginal takes as
+// long as 100, and to go from one marginal to the next as long as 2,000 (BenchmarkWork).
+// The stages have the marginals over all subsets of the sets' columns. It is infinite where
+// they are too many to be counted.
+func work(sizes []int, sets [][]int) float64 {
+	cells, steps := float64(product(sizes)), 0.0
+	seen := make(map[string]bool)
+	for _, set := range sets {
+		if len(set) > 30 {
+			return math.Inf(1)
+		}
+		for mask := 1; mask < 1<<len(set); mask++ {
+			var columns []int
+			for i, c := range set {
+				if mask>>i&1 != 0 {
+					columns = append(columns, c)
+				}
+			}
+			if k := key(columns); !seen[k] {
+				seen[k] = true
+				steps += cells + 100*float64(product(within(sizes, columns))) + 2000
+			}
+			if steps > 100*MostWork {
+				return math.Inf(1)
+			}
+		}
+	}
+	return steps
+}
+
 // OfDegree returns all sets of so many of the universe's columns, or the set of all of
-// them where there are no more.
+// them where there are no more. It ends after MostSets and one more, which Select refuses.
 func OfDegree(u *query.Universe, degree int) (sets [][]int) {
 	n := len(u.Columns())
 	var extend func(set []int)
 	extend = func(set []int) {
+		if len(sets) > MostSets {
+			return
+		}
 		if len(set) == min(degree, n) {
 			sets = append(sets, slices.Clone(set))
 			return
@@ -153,7 +211,7 @@ func OfDegree(u *query.Universe, degree int) (sets [][]int) {
 		if len(set) > 0 {
 			first = set[len(set)-1] + 1
 		}
-		for c := first; c < n; c++ {
+		for c := first; c <= n-min(degree, n)+len(set); c++ {
 			extend(append(set, c))
 		}
 	}
@@ -164,7 +222,7 @@ func OfDegree(u *query.Universe, degree int) (sets [][]int) {
 // Select returns the sets of columns to measure for the wanted ones: each whose marginal
 // has at most maxCells cells, and in place of a larger one its largest subsets that do;
 // of these the ones that no other contains. It looks at nothing but the sizes of
-// domains, so it costs no privacy.
+// domains, so it costs no privacy. What would take too long to fit is refused.
 func Select(u *query.Universe, wanted [][]int, maxCells int) ([][]int, error) {
 	sizes := sizesOf(u)
 	var sets [][]int
@@ -172,7 +230,7 @@ func Select(u *query.Universe, wanted [][]int, maxCells int) ([][]int, error) {
 	total := 0
 	var add func(set []int)
 	add = func(set []int) {
-		if seen[key(set)] || total > MostCells {
+		if seen[key(set)] || total > MostCells || len(seen) > 16*MostSets {
 			return
 		}
 		seen[key(set)] = true
@@ -184,13 +242,26 @@ func Select(u *query.Universe, wanted [][]int, maxCells int) ([][]int, error) {
 			add(slices.Delete(slices.Clone(set), i, i+1))
 		}
 	}
+	wanted = slices.CompactFunc(slices.SortedFunc(slices.Values(wanted), slices.Compare), slices.Equal)
+	if len(wanted) > MostSets {
+		return nil, tooManySets()
+	}
 	for _, set := range wanted {
 		add(set)
 	}
 	if total > MostCells {
 		return nil, tooManyCells()
 	}
-	return maximal(sets), nil
+	if len(sets) > MostSets || len(seen) > 16*MostSets {
+		return nil, tooManySets()
+	}
+	sets = maximal(sets)
+	if s, ok := newShape(sizes, MostTable); ok {
+		if steps := work(sizes, sets); steps > MostWork {
+			return nil, tooMuchWork(s.cells, len(sets), steps)
+		}
+	}
+	return sets, nil
 }
 
 // maximal returns the sets that no other contains, in order, each once.
@@ -198,8 +269,12 @@ func maximal(sets [][]int) [][]int {
 	slices.SortFunc(sets, slices.Compare)
 	sets = slices.CompactFunc(sets, slices.Equal)
 	var out [][]int
+	longest := 0
+	for _, s := range sets {
+		longest = max(longest, len(s))
+	}
 	for i, s := range sets {
-		covered := slices.ContainsFunc(sets, func(t []int) bool { return len(t) > len(s) && contains(t, s) })
+		covered := len(s) < longest && slices.ContainsFunc(sets, func(t []int) bool { return len(t) > len(s) && contains(t, s) })
 		if !covered {
 			out = append(out, sets[i])
 		}

@@ -94,10 +94,13 @@ func TestMeanVarianceIsMeasured(t *testing.T) {
 		for i, set := range p.Sets {
 			cells[i] = make([]int64, product(within(sizesOf(u), set)))
 		}
-		if err := perturb(cells, p.Law, noise.NewSource()); err != nil {
+		if err := perturb(t.Context(), cells, p.Law, noise.NewSource()); err != nil {
 			t.Fatal(err)
 		}
-		r := newRelease(u, p, cells)
+		r, err := newRelease(t.Context(), u, p, cells)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, set := range p.Sets {
 			for _, e := range r.consistent(set) {
 				ratio += e * e / float64(p.Cells(u)) / p.MeanVariance(u) / releases

@@ -29,17 +29,32 @@ const finestStep = 1.0 / 64
 // marginals, and fits each from scratch. The errors of these fits tell how large that of
 // the release can be expected to be. Nothing private goes in but through the fitted table,
 // so it is post-processing. Each simulation has a source of its own. It is called before
-// the release is shared.
-func (r *Release) Simulate(ctx context.Context, random func() *noise.Source) error {
+// the release is shared. ctx and report are those of Fit.
+func (r *Release) Simulate(ctx context.Context, random func() *noise.Source, report func(share float64)) error {
 	all, errs := make([]simulation, simulations), make([]error, simulations)
 	var work sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var mu sync.Mutex
+	shares := make([]float64, simulations)
 	for i := range all {
 		src := random()
+		done := func(share float64) {
+			mu.Lock()
+			defer mu.Unlock()
+			shares[i] = share
+			sum := 0.0
+			for _, s := range shares {
+				sum += s
+			}
+			report(sum / simulations)
+		}
+		if report == nil {
+			done = nil
+		}
 		work.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			all[i], errs[i] = r.simulateOnce(ctx, src)
+			all[i], errs[i] = r.simulateOnce(ctx, src, done)
 		})
 	}
 	work.Wait()
@@ -52,14 +67,20 @@ func (r *Release) Simulate(ctx context.Context, random func() *noise.Source) err
 	return nil
 }
 
-func (r *Release) simulateOnce(ctx context.Context, src *noise.Source) (simulation, error) {
+func (r *Release) simulateOnce(ctx context.Context, src *noise.Source, report func(share float64)) (simulation, error) {
 	random := &draws{src: src}
 	drawn := make([]float64, len(r.table))
 	for i, mean := range r.table {
+		if i%manyCells == 0 && ctx.Err() != nil {
+			return simulation{}, contextError(ctx)
+		}
 		drawn[i] = random.poisson(float64(mean))
 	}
 	noisy := make([][]int64, len(r.p.Sets))
 	for i, set := range r.p.Sets {
+		if err := contextError(ctx); err != nil {
+			return simulation{}, err
+		}
 		l := r.shape.layout(set)
 		sums := make([]float64, l.size)
 		sum(&l, drawn, sums)
@@ -68,10 +89,14 @@ func (r *Release) simulateOnce(ctx context.Context, src *noise.Source) (simulati
 			noisy[i][c] = int64(s)
 		}
 	}
-	if err := perturb(noisy, r.p.Law, src); err != nil {
+	if err := perturb(ctx, noisy, r.p.Law, src); err != nil {
 		return simulation{}, err
 	}
-	x, _, err := newRelease(r.u, r.p, noisy).fit(ctx)
+	again, err := newRelease(ctx, r.u, r.p, noisy)
+	if err != nil {
+		return simulation{}, err
+	}
+	x, _, err := again.fit(ctx, report)
 	if err != nil {
 		return simulation{}, err
 	}

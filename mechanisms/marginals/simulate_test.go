@@ -21,7 +21,7 @@ func TestSimulatedMarginsCover(t *testing.T) {
 	var simulated, proven float64
 	for range 3 {
 		r := build(t, u, p, table)
-		if err := r.Simulate(t.Context(), noise.NewSource); err != nil {
+		if err := r.Simulate(t.Context(), noise.NewSource, nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, set := range OfDegree(u, 3) {

@@ -158,7 +158,7 @@ func TestStageIsOptimal(t *testing.T) {
 			x[i] = 1 + 10*random.Float64()
 		}
 		z := slices.Clone(x)
-		went, err := st.solve(t.Context(), z, 0)
+		went, err := st.solve(t.Context(), z, 0, func(float64) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestStageIsOptimal(t *testing.T) {
 			if i > 0 && went.Distance < 1e-12 {
 				break
 			}
-			if went, err = st.solve(t.Context(), z, 1e-12); err != nil {
+			if went, err = st.solve(t.Context(), z, 1e-12, func(float64) {}); err != nil {
 				t.Fatal(err)
 			}
 		}

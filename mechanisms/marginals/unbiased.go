@@ -1,6 +1,7 @@
 package marginals
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -32,14 +33,18 @@ func key(columns []int) string {
 	return string(b)
 }
 
-// newRelease returns the release of the noisy cells, without a fitted table.
-func newRelease(u *query.Universe, p Params, noisy [][]int64) *Release {
+// newRelease returns the release of the noisy cells, without a fitted table. Its only error
+// is that ctx ended.
+func newRelease(ctx context.Context, u *query.Universe, p Params, noisy [][]int64) (*Release, error) {
 	r := &Release{u: u, p: p, noisy: noisy, cells: p.Cells(u), parts: make(map[string]component)}
 	r.shape, _ = newShape(sizesOf(u), MostTable)
 	if r.shape.sizes == nil {
 		r.shape.sizes = sizesOf(u)
 	}
 	for i, set := range p.Sets {
+		if err := contextError(ctx); err != nil {
+			return nil, err
+		}
 		cells := make([]float64, len(noisy[i]))
 		for c, n := range noisy[i] {
 			cells[c] = float64(n)
@@ -69,15 +74,15 @@ func newRelease(u *query.Universe, p Params, noisy [][]int64) *Release {
 		interaction(part.interaction, within(r.shape.sizes, part.columns))
 		r.parts[k] = part
 	}
-	return r
+	return r, nil
 }
 
 // total returns the estimate of the number of rows.
 func (r *Release) total() float64 { return r.parts[""].mean[0] }
 
 // observations returns what a fit is made from, in stages: the marginals over 1, 2, …
-// columns that the measured ones imply.
-func (r *Release) observations() [][]observed {
+// columns that the measured ones imply. Its only error is that ctx ended.
+func (r *Release) observations(ctx context.Context) ([][]observed, error) {
 	var stages [][]observed
 	for _, k := range r.ordered() {
 		part := r.parts[k]
@@ -85,12 +90,15 @@ func (r *Release) observations() [][]observed {
 		if order == 0 {
 			continue
 		}
+		if err := contextError(ctx); err != nil {
+			return nil, err
+		}
 		for len(stages) < order {
 			stages = append(stages, nil)
 		}
 		stages[order-1] = append(stages[order-1], observed{part.columns, r.consistent(part.columns), part.variance})
 	}
-	return stages
+	return stages, nil
 }
 
 // ordered returns the keys of the components in order, so that a fit is deterministic.

@@ -110,7 +110,7 @@ func tooManyForMarginals(u *query.Universe) error {
 // createMarginals pays for a release of marginals, measures, fits and stores it. It is one
 // (ε, δ)-differentially private step: one vector of discrete Gaussian noise.
 func (s *Statement) createMarginals(ctx context.Context, name string, p marginalsPlan) (warnings []string, err error) {
-	steps := &buildSteps{report: s.Progress}
+	steps := &buildSteps{report: s.Progress, fits: true}
 	var measured *marginals.Measurement
 	err = s.Rows.OnSnapshot(ctx, p.table, func(sn *rows.Snapshot) error {
 		paid, err := s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, "create release", name, p.cost)
@@ -130,12 +130,15 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 	}
 	ctx = context.WithoutCancel(ctx) // the release is paid for and its rows are read, so keep it even if cancelled
 	steps.done(1)
-	release, err := measured.Perturb(ctx, s.Random())
+	release, err := measured.Perturb(s.Random())
 	if err != nil {
 		return nil, err
 	}
+	if err := release.Fit(ctx, steps.fit); err != nil {
+		return nil, err
+	}
 	if !p.params.Unbiased {
-		if err := release.Simulate(ctx, s.Random); err != nil {
+		if err := release.Simulate(ctx, s.Random, steps.simulate); err != nil {
 			return nil, err
 		}
 	}

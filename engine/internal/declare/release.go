@@ -75,7 +75,7 @@ func warnDelta(t *view.Table, a view.Account) []string {
 
 // buildProjection pays for a planned release, builds it and stores it.
 func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name string, p projectionPlan, report func(done, all int64)) error {
-	steps := &buildSteps{report: report}
+	steps := &buildSteps{report: report, fits: p.wishes.fitted}
 	var builder *projection.Builder
 	var cells *source.Histogram
 	err := s.Rows.OnSnapshot(ctx, p.table, func(sn *rows.Snapshot) error {
@@ -101,7 +101,7 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 	}
 	var fit *marginals.Release
 	if p.wishes.fitted {
-		if fit, err = s.fitCells(ctx, p.universe, release); err != nil {
+		if fit, err = s.fitCells(ctx, p.universe, release, steps); err != nil {
 			return err
 		}
 	}
@@ -110,13 +110,13 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 }
 
 // fitCells fits a table to the cells of an identity release, and simulates the fit.
-func (s *Statement) fitCells(ctx context.Context, u *query.Universe, release *projection.Release) (*marginals.Release, error) {
+func (s *Statement) fitCells(ctx context.Context, u *query.Universe, release *projection.Release, steps *buildSteps) (*marginals.Release, error) {
 	cells, _ := release.Cells()
-	fit, err := marginals.FitCells(ctx, u, release.Params().Law, cells)
+	fit, err := marginals.FitCells(ctx, u, release.Params().Law, cells, steps.fit)
 	if err != nil {
 		return nil, err
 	}
-	return fit, fit.Simulate(ctx, s.Random)
+	return fit, fit.Simulate(ctx, s.Random, steps.simulate)
 }
 
 // storeRelease stores a release, and the fit to its cells if there is one.
@@ -149,25 +149,46 @@ func (s *Statement) addRelease(ctx context.Context, r *catalog.Release, about an
 }
 
 // buildSteps reports the progress of a build. Each part of the rows is a step; the noise
-// and storing are the last two. The number of parts follows from the table's public
-// definition. Nothing is reported about rows or cells.
+// and storing are the last two. Where a table is fitted, the fit and its simulations come
+// between these, and count as much as all parts together, and twice as much. Steps are
+// reported in hundredths. The number of parts follows from the table's public definition.
+// Nothing is reported about rows or cells but what the noisy ones show.
 type buildSteps struct {
 	report func(done, all int64) // may be nil
+	fits   bool
 	parts  int64
 }
 
 func (b *buildSteps) read(done, all int) {
 	b.parts = int64(all)
-	if b.report != nil {
-		b.report(int64(done), b.parts+2)
-	}
+	b.at(float64(done))
 }
 
 // done reports that all rows were read, and how many of the last two steps have begun.
 func (b *buildSteps) done(begun int64) {
-	if b.report != nil {
-		b.report(b.parts+begun-1, b.parts+2)
+	if begun == 2 && b.fits {
+		b.simulate(1)
+		return
 	}
+	b.at(float64(b.parts + begun - 1))
+}
+
+// fit reports the share of the fit that is done, and simulate that of the simulations.
+func (b *buildSteps) fit(share float64) { b.at(float64(b.parts+1) + share*float64(b.parts)) }
+
+func (b *buildSteps) simulate(share float64) {
+	b.at(float64(2*b.parts+1) + share*float64(2*b.parts))
+}
+
+func (b *buildSteps) at(step float64) {
+	if b.report == nil {
+		return
+	}
+	all := b.parts + 2
+	if b.fits {
+		all += 3 * b.parts
+	}
+	b.report(int64(100*step), 100*all)
 }
 
 // Plan is the cost and coverage of a release or mechanism before anything is bought for
