@@ -52,6 +52,7 @@ type Candidate struct {
 	support view.SupportSize // m over those columns
 	Margin  float64          // predicted half-width in counts at the session's confidence
 	Known   bool             // the answer would have a margin
+	shown   float64          // the margin that the answer would show, if that is a simulated one; else 0
 	cost    accounting.Amount
 	starts  accounting.Rho                       // the part of a mechanism's reserve that its next run takes, if none is open
 	Refusal string                               // why it cannot answer; "" if it can
@@ -123,12 +124,21 @@ func choose(candidates []Candidate, r Request) (*Candidate, error) {
 // of a release answers before the release: it has corrected some of what the release says.
 func (c *Candidate) before(d *Candidate) bool {
 	return cmp.Or(compareBool(d.Free(), c.Free()), compareBool(d.Known, c.Known),
-		cmp.Compare(c.cost.Rho, d.cost.Rho), cmp.Compare(c.Margin, d.Margin), compareBool(d.isGuardOf(c), c.isGuardOf(d))) < 0
+		cmp.Compare(c.cost.Rho, d.cost.Rho), cmp.Compare(c.width(), d.width()), compareBool(d.isGuardOf(c), c.isGuardOf(d))) < 0
 }
 
 // isGuardOf reports whether c started from the table of the release d.
 func (c *Candidate) isGuardOf(d *Candidate) bool {
 	return c.guards != "" && d.Origin == fromRelease && query.SameName(c.guards, d.Name)
+}
+
+// width returns the half-width that goes with the answer under SET margins. The tightest of
+// the candidates answers by it, and so by predicted error; SET accuracy is for proven ones.
+func (c *Candidate) width() float64 {
+	if c.shown > 0 {
+		return c.shown
+	}
+	return c.Margin
 }
 
 // reaches reports whether the candidate meets SET accuracy. Every candidate meets 0.

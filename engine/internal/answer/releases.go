@@ -259,6 +259,9 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		var e Estimate
 		e, err = evaluate(ctx, a, see.Query, r.Settings)
 		c.Margin, c.Known = e.Margin, e.Verified
+		if e.simulated != nil && r.Settings.Margins == Simulated {
+			c.shown, _ = e.simulated(r.Settings.Confidence)
+		}
 		c.Answer = answeredBy(e)
 	} else {
 		c.Margin, c.Known, err = a.predict(see.Query, r.Settings.Confidence)
