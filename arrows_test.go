@@ -71,7 +71,7 @@ var testArrows = map[string][]string{
 	"cmd/dpsql":     {"noise", "internal/pgtest"},   // an audited mechanism draws from a source
 
 	"driver":          {"internal/pgtest"},
-	"engine":          {"internal/pgtest", "mechanisms/projection", "post"},
+	"engine":          {"internal/pgtest", "mechanisms/marginals", "mechanisms/projection", "post"},
 	"source/postgres": {"internal/pgtest"},
 
 	"accounting":            {"accounting/goldentest"},

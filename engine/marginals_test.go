@@ -1,13 +1,19 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/engine"
+	"dpsql/engine/internal/stored"
+	"dpsql/mechanisms/marginals"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -242,4 +248,120 @@ func TestTheTightestAnswers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestInterruptedFit interrupts statements while they fit a table. Before that, the noisy
+// counts are on disk, where another process sees them, as the next one does if this one is
+// killed. The same statement goes on from these: it charges nothing, and draws no noise for
+// them.
+func TestInterruptedFit(t *testing.T) {
+	t.Parallel()
+	for name, create := range map[string]string{
+		"marginals": `CREATE RELEASE r ON admissions (sex, age, diagnosis) USING MARGINALS WITH (epsilon = 0.5, delta = 1e-7, degree = 2)`,
+		"unbiased":  `CREATE RELEASE r ON admissions (sex, age, diagnosis) USING MARGINALS WITH (epsilon = 0.5, delta = 1e-7, degree = 2, estimate = unbiased)`,
+		"identity":  `CREATE RELEASE r ON admissions (sex, age, diagnosis) USING PROJECTION WITH (epsilon = 0.5, estimate = fitted)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "clinic.db")
+			s := clinicAt(t, path)
+			ctx, cancel := context.WithCancel(t.Context())
+			looked := false
+			s.SetProgress(func(done, all int64) {
+				if done <= 200 || looked { // 100 are the rows, 100 the noise
+					return
+				}
+				looked = true
+				other := open(t, path, engine.Options{}).NewSession()
+				if method := fmt.Sprint(must(t, other, `SHOW RELEASES`).Rows); !strings.Contains(method, "not fitted yet") {
+					t.Errorf("while it is fitted, SHOW RELEASES has %s", method)
+				}
+				cancel()
+			})
+			_, err := s.Exec(ctx, create, nil)
+			var e *sqlerr.Error
+			if !errors.As(err, &e) || e.Code != sqlerr.Cancelled || !strings.Contains(e.Message, "was charged for its noisy counts, which are kept") ||
+				!strings.Contains(e.Hint, "costs nothing") || !looked {
+				t.Fatalf("interrupted: %v", err)
+			}
+			spent, noisy := ledger(t, s), unbiasedCount(t, s)
+			for text, want := range map[string]sqlerr.Code{
+				strings.Replace(create, "0.5", "0.4", 1):                                                                 sqlerr.Invalid,
+				strings.Replace(create, "sex, age", "age", 1):                                                            sqlerr.Invalid,
+				`EXPORT RELEASE r TO '` + path + `.public'`:                                                              sqlerr.Invalid,
+				`CREATE MECHANISM m ON admissions (sex, age) USING SMW WITH (epsilon = 0.5, max_updates = 2, prior = r)`: sqlerr.Invalid,
+			} {
+				if _, err := s.Exec(t.Context(), text, nil); sqlerr.CodeOf(err) != want {
+					t.Errorf("%s\n%v, want %s", text, err, want)
+				}
+			}
+			const ask = `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`
+			if _, err := s.Exec(t.Context(), ask, nil); (sqlerr.CodeOf(err) == sqlerr.Uncovered) != (name != "identity") {
+				t.Errorf("asked while the fit is missing: %v", err)
+			}
+			rehearsal, err := s.Rehearse(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rehearsal.Close()
+			if plan, err := rehearsal.Plan(t.Context(), create, nil); err != nil || plan.Rows[0][5] != "0" {
+				t.Errorf("a rehearsal plans %v, %v", plan, err)
+			}
+			s = open(t, path, engine.Options{}).NewSession()
+			must(t, s, strings.Replace(create, "RELEASE r", "RELEASE IF NOT EXISTS r", 1))
+			if method := fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows); strings.Contains(method, "not fitted yet") {
+				t.Errorf("SHOW RELEASES has %s", method)
+			}
+			if now := ledger(t, s); now != spent {
+				t.Errorf("the ledger was\n%s\nand is\n%s", spent, now)
+			}
+			if again := unbiasedCount(t, s); again != noisy {
+				t.Errorf("the noisy count was %d and is %d", noisy, again)
+			}
+			must(t, s, ask)
+			if _, err := s.Exec(t.Context(), create, nil); sqlerr.CodeOf(err) != sqlerr.Invalid {
+				t.Errorf("made once more: %v", err)
+			}
+		})
+	}
+}
+
+// unbiasedCount returns the unbiased count of sex = 'F' in the release r of the clinic.
+func unbiasedCount(t *testing.T, s *engine.Session) int64 {
+	t.Helper()
+	v, err := s.DB().View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rel := v.Release("r")
+	u := v.TableByID(rel.TableID).Over(rel.Columns)
+	var payload []byte
+	err = s.DB().Store().Read(t.Context(), func(tx *catalog.Tx) (err error) {
+		payload, err = tx.ReleasePayload(rel)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := query.Conjunction(u, []query.ColumnSet{{Column: 0, Set: u.Columns()[0].Domain.SetOf(query.Text("F"))}})
+	if rel.Using == "marginals" {
+		r, err := marginals.Unmarshal(u, payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := r.Unbiased(t.Context(), q, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Value
+	}
+	r, _, err := stored.DecodeProjection(u, payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := r.Answer(t.Context(), q, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Value
 }

@@ -426,6 +426,9 @@ func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""
 
 // release plans a release and stores it empty.
 func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Result, error) {
+	if rel := r.view.Release(st.Name.Text); rel != nil && stored.Unfitted(rel) {
+		return planned(rel.Name, rel.Using, "0", "exists: its fit is finished"), nil
+	}
 	done, err := r.view.NameFree(st.Name, st.IfNotExists, r.view.Release(st.Name.Text) != nil)
 	if done || err != nil {
 		return planned(st.Name.Text, string(st.Using), "0", doneNote), err

@@ -213,6 +213,7 @@ type fakeSession struct {
 	words   engine.Vocabulary
 	confirm func(warning string) bool
 	report  func(done, all int64)
+	ran     func() // called when a statement that succeeds is over; may be nil
 }
 
 func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*engine.Result, error) {
@@ -237,6 +238,9 @@ func (f *fakeSession) Exec(ctx context.Context, text string, _ []query.Value) (*
 	}
 	if strings.Contains(text, "dear") && !f.confirm("this takes 20 %") {
 		return nil, sqlerr.New(sqlerr.Cancelled, "nothing was charged")
+	}
+	if f.ran != nil {
+		f.ran()
 	}
 	if r, ok := f.results[text]; ok {
 		return r, nil

@@ -161,9 +161,25 @@ const maxDepth = 16
 // it returns with its place in the file of that name. A name of "" stands for
 // text that has no file.
 func (r *runner) script(ctx context.Context, name string, in io.Reader) error {
+	return r.statements(ctx, name, in, atHand(in))
+}
+
+// atHand reports whether a reader has its whole text, so that reading it waits for nobody.
+func atHand(in io.Reader) bool {
+	switch in := in.(type) {
+	case *strings.Reader:
+		return true
+	case *os.File:
+		about, err := in.Stat()
+		return err == nil && about.Mode().IsRegular()
+	}
+	return false
+}
+
+func (r *runner) statements(ctx context.Context, name string, in io.Reader, atHand bool) error {
 	scanner := engine.NewScanner(in)
 	for {
-		input, err := nextInput(ctx, scanner)
+		input, err := nextInput(ctx, scanner, atHand)
 		if err == io.EOF {
 			return nil
 		}
@@ -179,11 +195,16 @@ func (r *runner) script(ctx context.Context, name string, in io.Reader) error {
 	}
 }
 
-// nextInput returns the scanner's next input. A script that comes through a pipe
-// can be interrupted between its statements.
-func nextInput(ctx context.Context, scanner *engine.Scanner) (engine.Input, error) {
-	input, err := terminal.Await(ctx, scanner.Next)
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+// nextInput returns the scanner's next input. A script can be interrupted between its
+// statements, and while it waits for more to come through a pipe. One that is at its end is
+// not interrupted: its last statement was carried out.
+func nextInput(ctx context.Context, scanner *engine.Scanner, atHand bool) (input engine.Input, err error) {
+	if atHand {
+		input, err = scanner.Next()
+	} else {
+		input, err = terminal.Await(ctx, scanner.Next)
+	}
+	if err != io.EOF && ctx.Err() != nil {
 		return input, sqlerr.New(sqlerr.Cancelled, "the script was interrupted")
 	}
 	return input, err
@@ -208,7 +229,7 @@ func (r *runner) scriptIn(ctx context.Context, path string, f io.Reader) error {
 	outer := r.dir
 	r.enter(filepath.Dir(path), r.depth+1)
 	defer func() { r.enter(outer, r.depth-1) }()
-	return r.script(ctx, path, withoutByteOrderMark(f))
+	return r.statements(ctx, path, withoutByteOrderMark(f), atHand(f))
 }
 
 func (r *runner) enter(dir string, depth int) {

@@ -122,6 +122,28 @@ func TestScriptIsInterrupted(t *testing.T) {
 	}
 }
 
+// A statement that is done although it was interrupted ends its script without an error,
+// if none follows.
+func TestLateInterrupt(t *testing.T) {
+	for script, want := range map[string]sqlerr.Code{"SELECT 1;": "", "SELECT 1;\n -- end\n": "", "SELECT 1; SELECT 2;": sqlerr.Cancelled} {
+		for _, file := range []bool{false, true} {
+			r, session, out, _ := testRunner(render.CSV)
+			ctx, cancel := context.WithCancel(context.Background())
+			session.results = map[string]*engine.Result{"SELECT 1": ints("one", int64(1)), "SELECT 2": ints("two", int64(2))}
+			session.ran = cancel
+			var err error
+			if file {
+				err = r.scriptFile(ctx, write(t, filepath.Join(t.TempDir(), "x.sql"), script))
+			} else {
+				err = r.script(ctx, "", strings.NewReader(script))
+			}
+			if got := sqlerr.CodeOf(err); got != want || err != nil && want == "" || !strings.Contains(out.String(), "one") || strings.Contains(out.String(), "two") {
+				t.Errorf("%q: %v after %q", script, err, out)
+			}
+		}
+	}
+}
+
 func write(t *testing.T, path, text string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -46,6 +46,9 @@ func (r *Release) answer(ctx context.Context, q query.Query, confidence float64,
 		return Answer{}, err
 	}
 	unbiased, variance, ok := r.unbiased(columns, weights)
+	if !r.HasTable() && !(ok && wanted) {
+		return Answer{}, sqlerr.New(sqlerr.Internal, "the release has no table yet")
+	}
 	estimate := unbiased
 	if !ok || !wanted {
 		estimate = 0

@@ -22,7 +22,7 @@ import (
 // with version as a 16-bit and the length as a 32-bit number; all numbers are
 // little-endian. The header is JSON. The body is compressed by DEFLATE: the cells of the
 // measured marginals as 64-bit integers, those of the table as 32-bit floats, and those of
-// each simulation as 16-bit integers. The checksum covers everything before it, and guards
+// each simulation as 16-bit integers; a release that is yet to be fitted has the first alone. The checksum covers everything before it, and guards
 // against accidents, not against forgery. A reader refuses versions it does not know.
 const (
 	magic   = "dpsqlmrg"
@@ -36,13 +36,14 @@ type header struct {
 	Law      string    `json:"law"`
 	Sigma2   float64   `json:"sigma2"`
 	Unbiased bool      `json:"unbiased,omitempty"`
+	Unfitted bool      `json:"unfitted,omitempty"` // no table is stored
 	Stages   []Stage   `json:"stages"`
 	Steps    []float64 `json:"steps"` // of each simulation
 }
 
 // MarshalBinary returns the release as bytes. It does not fail.
 func (r *Release) MarshalBinary() ([]byte, error) {
-	about := header{Sizes: r.shape.sizes, Sets: r.p.Sets, Law: r.p.Law.String(), Sigma2: r.p.Sigma2, Unbiased: r.p.Unbiased, Stages: r.stages}
+	about := header{Sizes: r.shape.sizes, Sets: r.p.Sets, Law: r.p.Law.String(), Sigma2: r.p.Sigma2, Unbiased: r.p.Unbiased, Unfitted: r.table == nil, Stages: r.stages}
 	for _, s := range r.simulated {
 		about.Steps = append(about.Steps, s.step)
 	}
@@ -75,7 +76,9 @@ func (r *Release) numbers() (all []any) {
 	for _, cells := range r.noisy {
 		all = append(all, cells)
 	}
-	all = append(all, r.table)
+	if r.table != nil {
+		all = append(all, r.table)
+	}
 	for _, s := range r.simulated {
 		all = append(all, s.errors)
 	}
@@ -97,11 +100,14 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 		return nil, damaged("its law cannot be read")
 	}
 	p := Params{Sets: h.Sets, Law: law, Sigma2: h.Sigma2, Unbiased: h.Unbiased}
-	if p.check(u) != nil || !slices.Equal(h.Sizes, sizesOf(u)) || len(h.Steps) > mostSimulations {
+	if p.check(u) != nil || !slices.Equal(h.Sizes, sizesOf(u)) || len(h.Steps) > mostSimulations || h.Unfitted && len(h.Steps) > 0 {
 		return nil, damaged("its marginals are not those of the table")
 	}
 	cells := product(h.Sizes)
-	r := &Release{table: make([]float32, cells)}
+	r := &Release{}
+	if !h.Unfitted {
+		r.table = make([]float32, cells)
+	}
 	for _, set := range h.Sets {
 		r.noisy = append(r.noisy, make([]int64, product(within(h.Sizes, set))))
 	}

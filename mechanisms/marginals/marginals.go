@@ -144,6 +144,9 @@ func (r *Release) Universe() *query.Universe { return r.u }
 // Params returns the parameters the release was built with.
 func (r *Release) Params() Params { return r.p }
 
+// HasTable reports whether the release was fitted. Until then it has the unbiased estimate alone.
+func (r *Release) HasTable() bool { return r.table != nil }
+
 // Stages says how the fit of the table went.
 func (r *Release) Stages() []Stage { return r.stages }
 

@@ -238,7 +238,10 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	c := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
 	see := view.Cover(r.Query, rel.Columns, rel.MaxSupport)
 	c.support = see.Size
-	if c.Refusal = see.Refusal; c.Refusal != "" {
+	if c.Refusal = see.Refusal; c.Refusal == "" && rel.Using == "marginals" && stored.Unfitted(rel) {
+		c.Refusal = "its fit was interrupted: the same CREATE RELEASE goes on with it, and costs nothing"
+	}
+	if c.Refusal != "" {
 		return c, nil
 	}
 	a, err := db.Load(ctx, r.Table, rel)

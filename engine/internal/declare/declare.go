@@ -15,6 +15,7 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
 	"dpsql/query"
@@ -494,7 +495,15 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 // Export writes a release into a new file. The file answers the release's queries
 // anywhere and holds nothing else of the database.
 func (s *Statement) Export(ctx context.Context, st *syntax.Export) error {
-	err := s.Store.ExportRelease(ctx, st.Release.Text, s.Path(st.Path))
+	v, err := s.view(ctx)
+	if err != nil {
+		return err
+	}
+	if r := v.Release(st.Release.Text); r != nil && stored.Unfitted(r) {
+		return sqlerr.New(sqlerr.Invalid, "the fit of release %s was interrupted", r.Name).
+			WithHint("the same CREATE RELEASE goes on with it, and costs nothing").At(st.Release.Position)
+	}
+	err = s.Store.ExportRelease(ctx, st.Release.Text, s.Path(st.Path))
 	if sqlerr.CodeOf(err) == sqlerr.Unknown {
 		return sqlerr.Locate(err, st.Release.Position)
 	}

@@ -107,7 +107,7 @@ func tooManyForMarginals(u *query.Universe) error {
 		marginals.MostTable, records).WithHint("name fewer columns, or columns of fewer values")
 }
 
-// createMarginals pays for a release of marginals, measures, fits and stores it. It is one
+// createMarginals pays for a release of marginals, measures, stores and fits it. It is one
 // (ε, δ)-differentially private step: one vector of discrete Gaussian noise.
 func (s *Statement) createMarginals(ctx context.Context, name string, p marginalsPlan) (warnings []string, err error) {
 	steps := &buildSteps{report: s.Progress, fits: true}
@@ -128,37 +128,40 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 	if err != nil {
 		return nil, err
 	}
-	ctx = context.WithoutCancel(ctx) // the release is paid for and its rows are read, so keep it even if cancelled
+	kept := context.WithoutCancel(ctx) // the release is paid for and its rows are read, so keep it even if cancelled
 	steps.done(1)
 	release, err := measured.Perturb(s.Random())
 	if err != nil {
 		return nil, err
 	}
-	if err := release.Fit(ctx, steps.fit); err != nil {
+	r, err := s.storeMarginals(kept, name, p, release)
+	if err != nil {
 		return nil, err
 	}
-	if !p.params.Unbiased {
-		if err := release.Simulate(ctx, s.Random, steps.simulate); err != nil {
-			return nil, err
-		}
-	}
-	steps.done(2)
-	if !marginals.Converged(release.Stages()) {
-		warnings = append(warnings, "the fit ended before it settled: estimates may err more than they need to; their error bars hold")
-	}
-	return warnings, s.storeMarginals(ctx, name, p, release)
+	return s.fitMarginals(ctx, p, r, release, steps)
 }
 
-func (s *Statement) storeMarginals(ctx context.Context, name string, p marginalsPlan, release *marginals.Release) error {
+// storeMarginals stores the noisy counts.
+func (s *Statement) storeMarginals(ctx context.Context, name string, p marginalsPlan, release *marginals.Release) (*catalog.Release, error) {
 	payload, err := release.MarshalBinary()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	r := &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Marginals),
+		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.universe.Size().Uint64()}
+	if err := s.addRelease(ctx, r, p.about(release), payload); err != nil {
+		return nil, err
+	}
+	s.Bill.Store()
+	return r, nil
+}
+
+// about describes the release, fitted or not.
+func (p marginalsPlan) about(release *marginals.Release) stored.MarginalsAbout {
 	about := stored.MarginalsAbout{Marginals: len(p.params.Sets), Cells: p.params.Cells(p.universe), Law: p.params.Law.String(),
-		Estimate: "fitted", Settled: marginals.Converged(release.Stages())}
+		Estimate: "fitted", Settled: marginals.Converged(release.Stages()), Unfitted: !release.HasTable()}
 	if p.params.Unbiased {
 		about.Estimate = "unbiased"
 	}
-	return s.addRelease(ctx, &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Marginals),
-		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.universe.Size().Uint64()}, about, payload)
+	return about
 }

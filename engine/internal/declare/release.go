@@ -13,7 +13,6 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
-	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/query"
 	"dpsql/source"
@@ -22,11 +21,14 @@ import (
 )
 
 // CreateRelease builds a release. It plans from public data, buys N̂ if the plan needs it,
-// charges, reads the cells, draws and stores.
+// charges, reads the cells, draws, stores, and fits a table if there is to be one.
 func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease) (warnings []string, err error) {
 	v, err := s.view(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if r := v.Release(st.Name.Text); r != nil && stored.Unfitted(r) {
+		return s.resume(ctx, st, v, r)
 	}
 	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Release(st.Name.Text) != nil); done || err != nil {
 		return nil, err
@@ -93,59 +95,62 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // the release is paid for and its rows are read, so keep it even if cancelled
+	kept := context.WithoutCancel(ctx) // the release is paid for and its rows are read, so keep it even if cancelled
 	steps.done(1)
 	release, err := builder.Build(cells.All())
 	if err != nil {
 		return err
 	}
-	var fit *marginals.Release
-	if p.wishes.fitted {
-		if fit, err = s.fitCells(ctx, p.universe, release, steps); err != nil {
-			return err
-		}
+	if !p.wishes.fitted {
+		steps.done(2)
 	}
-	steps.done(2)
-	return s.storeRelease(ctx, name, p, release, fit)
+	r, err := s.storeProjection(kept, name, p, release)
+	if err != nil || !p.wishes.fitted {
+		return err
+	}
+	b.Store()
+	return s.fitCells(ctx, p, r, release, steps)
 }
 
-// fitCells fits a table to the cells of an identity release, and simulates the fit.
-func (s *Statement) fitCells(ctx context.Context, u *query.Universe, release *projection.Release, steps *buildSteps) (*marginals.Release, error) {
-	cells, _ := release.Cells()
-	fit, err := marginals.FitCells(ctx, u, release.Params().Law, cells, steps.fit)
+// storeProjection stores a release, without the fit to its cells.
+func (s *Statement) storeProjection(ctx context.Context, name string, p projectionPlan, release *projection.Release) (*catalog.Release, error) {
+	payload, err := release.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
-	return fit, fit.Simulate(ctx, s.Random, steps.simulate)
+	r := &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Projection),
+		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.support}
+	return r, s.addRelease(ctx, r, p.about(release, false), payload)
 }
 
-// storeRelease stores a release, and the fit to its cells if there is one.
-func (s *Statement) storeRelease(ctx context.Context, name string, p projectionPlan, release *projection.Release, fit *marginals.Release) error {
-	payload, err := release.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	if fit != nil {
-		if payload, err = stored.JoinFit(payload, fit); err != nil {
-			return err
-		}
-	}
+// about describes the release, fitted or not.
+func (p projectionPlan) about(release *projection.Release, fitted bool) stored.ReleaseAbout {
 	h := p.params.Heavy
 	about := stored.ReleaseAbout{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
-		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published(), Fitted: fit != nil}
+		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published(),
+		Fitted: fitted, Unfitted: p.wishes.fitted && !fitted}
 	if p.params.Bulk {
 		about.Sampler = "table"
 	}
-	return s.addRelease(ctx, &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Projection),
-		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.support}, about, payload)
+	return about
 }
 
 // addRelease stores a release with what it says about itself.
-func (s *Statement) addRelease(ctx context.Context, r *catalog.Release, about any, payload []byte) (err error) {
+func (s *Statement) addRelease(ctx context.Context, r *catalog.Release, about any, payload []byte) error {
+	return s.addReleaseAfter(ctx, r, about, payload, func(*catalog.Tx) error { return nil })
+}
+
+// addReleaseAfter does something else before, in the same transaction.
+func (s *Statement) addReleaseAfter(ctx context.Context, r *catalog.Release, about any, payload []byte, before func(*catalog.Tx) error) (err error) {
 	if r.Params, err = json.Marshal(about); err != nil {
 		return err
 	}
-	return s.Store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddRelease(r, payload) })
+	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
+		if err := before(tx); err != nil {
+			return err
+		}
+		return tx.AddRelease(r, payload)
+	})
 }
 
 // buildSteps reports the progress of a build. Each part of the rows is a step; the noise

@@ -116,6 +116,7 @@ func (d *Desk) Reserve(ctx context.Context, sn Snapshot, name string, rho accoun
 type Bill struct {
 	gone accounting.Amount // charged without anything stored for it
 	nhat accounting.Amount // charged for the number of rows, which is stored
+	kept accounting.Amount // charged for a release that is stored, and yet to be fitted
 }
 
 // Add adds a charge.
@@ -124,6 +125,9 @@ func (b *Bill) Add(amount accounting.Amount) { b.gone, _ = b.gone.Add(amount) }
 // keep notes that the number of rows was stored. It is the first thing that a statement
 // buys.
 func (b *Bill) keep() { b.nhat, b.gone = b.gone, accounting.Amount{} }
+
+// Store notes that what was charged for is stored, though the statement is not over.
+func (b *Bill) Store() { b.kept, b.gone = b.gone, accounting.Amount{} }
 
 // Tell adds to the error of a statement what the statement was charged without result.
 // If the statement was cancelled, Tell also says what is kept, or that nothing was
@@ -138,6 +142,12 @@ func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
 		told = append(told, view.Amount(b.gone)+" was charged for it and is gone")
 		if e.Hint == "" {
 			e = e.WithHint("SHOW LEDGER has the charge; the statement costs as much again")
+		}
+	}
+	if b.kept != (accounting.Amount{}) {
+		told = append(told, view.Amount(b.kept)+" was charged for its noisy counts, which are kept")
+		if e.Hint == "" {
+			e = e.WithHint("the same statement goes on with the fit, and costs nothing")
 		}
 	}
 	if cancelled && told == nil {

@@ -82,6 +82,7 @@ type ReleaseAbout struct {
 	Threshold int64  `json:"threshold,omitempty"`
 	Published int    `json:"published,omitempty"` // heavy cells that the release names
 	Fitted    bool   `json:"fitted,omitempty"`    // a table was fitted to the cells
+	Unfitted  bool   `json:"unfitted,omitempty"`  // a table is yet to be fitted to them
 }
 
 // MarginalsAbout describes a release of marginals in the catalog, for people.
@@ -89,13 +90,18 @@ type MarginalsAbout struct {
 	Marginals int    `json:"marginals"` // the number measured
 	Cells     int    `json:"cells"`     // over all marginals
 	Law       string `json:"law"`
-	Estimate  string `json:"estimate"` // fitted or unbiased
-	Settled   bool   `json:"settled"`  // the fit ended near its optimum
+	Estimate  string `json:"estimate"`           // fitted or unbiased
+	Settled   bool   `json:"settled"`            // the fit ended near its optimum
+	Unfitted  bool   `json:"unfitted,omitempty"` // the table is yet to be fitted
 }
 
 // Shape summarises what was measured.
 func (p MarginalsAbout) Shape() string {
-	return fmt.Sprintf("%d marginals of %d cells, %s", p.Marginals, p.Cells, p.Estimate)
+	text := fmt.Sprintf("%d marginals of %d cells, %s", p.Marginals, p.Cells, p.Estimate)
+	if p.Unfitted {
+		text += ", not fitted yet"
+	}
+	return text
 }
 
 // Shape summarises the choices made for a release.
@@ -103,6 +109,9 @@ func (p ReleaseAbout) Shape() string {
 	text := fmt.Sprintf("%s, %d rows", p.Transform, p.Rows)
 	if p.Fitted {
 		text += ", fitted"
+	}
+	if p.Unfitted {
+		text += ", not fitted yet"
 	}
 	switch projection.Form(p.Heavy) {
 	case projection.Clipped:
@@ -159,7 +168,15 @@ func decodeFit(u *query.Universe, r *catalog.Release, payload []byte) (fit *marg
 // HasFit reports, from what is stored about a release, whether it has a fitted table.
 func HasFit(r *catalog.Release) bool {
 	var about ReleaseAbout
-	return r.Using == "marginals" || r.Using == "projection" && json.Unmarshal(r.Params, &about) == nil && about.Fitted
+	ok := json.Unmarshal(r.Params, &about) == nil
+	return r.Using == "marginals" && !about.Unfitted || r.Using == "projection" && ok && about.Fitted
+}
+
+// Unfitted reports, from what is stored about a release, whether its table is yet to be
+// fitted.
+func Unfitted(r *catalog.Release) bool {
+	var about ReleaseAbout
+	return r.Using != "smw" && json.Unmarshal(r.Params, &about) == nil && about.Unfitted
 }
 
 // DecodeProjection reads a projection release, and the fit to its cells if there is one.

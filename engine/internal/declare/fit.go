@@ -1,0 +1,131 @@
+package declare
+
+import (
+	"context"
+	"slices"
+
+	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/marginals"
+	"dpsql/mechanisms/projection"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// A release whose table is fitted is stored twice: the noisy counts as soon as they are
+// drawn, and then these and the table, in place of the first. A fit can take minutes. If
+// it is interrupted or the process dies, what was paid for is on disk, and the same
+// statement goes on with the fit. It draws nothing anew and costs nothing.
+
+// resume fits the table of an unfitted release, if the statement is the one that made it.
+func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *view.View, r *catalog.Release) (warnings []string, err error) {
+	t, columns, err := v.Target(st.Table, st.Columns)
+	if err != nil {
+		return nil, err
+	}
+	var payload []byte
+	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
+		payload, err = tx.ReleasePayload(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	same := r.TableID == t.ID && slices.Equal(r.Columns, columns) && r.Using == string(st.Using)
+	if same && st.Using == syntax.Marginals {
+		p, err := s.planMarginals(ctx, st, v, t, columns)
+		if err != nil {
+			return nil, err
+		}
+		release, err := marginals.Unmarshal(p.universe, payload)
+		if err != nil {
+			return nil, err
+		}
+		own := release.Params()
+		if p.cost.Epsilon == r.Epsilon && p.cost.Delta == r.Delta && slices.EqualFunc(p.params.Sets, own.Sets, slices.Equal) &&
+			p.params.Law.String() == own.Law.String() && p.params.Unbiased == own.Unbiased {
+			return s.fitMarginals(ctx, p, r, release, s.fitting())
+		}
+	} else if same {
+		p, err := planProjection(st, v, t, columns)
+		if err != nil {
+			return nil, err
+		}
+		release, _, err := stored.DecodeProjection(p.universe, payload)
+		if err != nil {
+			return nil, err
+		}
+		own := release.Params()
+		if p.wishes.fitted && p.complete == nil && p.cost.Epsilon == r.Epsilon && p.support == r.MaxSupport &&
+			p.params.Transform == own.Transform && p.params.Law.String() == own.Law.String() {
+			return nil, s.fitCells(ctx, p, r, release, s.fitting())
+		}
+	}
+	return nil, sqlerr.New(sqlerr.Invalid, "the release %s waits for its table to be fitted, and was made by another statement", r.Name).
+		WithHint("the same statement as then fits it and costs nothing; DROP RELEASE %s frees the name", r.Name).At(st.Name.Position)
+}
+
+// fitting reports the progress of a build whose rows are read.
+func (s *Statement) fitting() *buildSteps {
+	steps := &buildSteps{report: s.Progress, fits: true}
+	steps.read(1, 1)
+	return steps
+}
+
+// fitMarginals fits and simulates the table of a stored release of marginals.
+func (s *Statement) fitMarginals(ctx context.Context, p marginalsPlan, r *catalog.Release, release *marginals.Release, steps *buildSteps) (warnings []string, err error) {
+	if err := release.Fit(ctx, steps.fit); err != nil {
+		return nil, err
+	}
+	if !p.params.Unbiased {
+		if err := release.Simulate(ctx, s.Random, steps.simulate); err != nil {
+			return nil, err
+		}
+	}
+	steps.done(2)
+	if !marginals.Converged(release.Stages()) {
+		warnings = append(warnings, "the fit ended before it settled: estimates may err more than they need to; their error bars hold")
+	}
+	payload, err := release.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	return warnings, s.replaceRelease(ctx, r, p.about(release), payload)
+}
+
+// fitCells fits a table to the cells of a stored identity release, and simulates the fit.
+func (s *Statement) fitCells(ctx context.Context, p projectionPlan, r *catalog.Release, release *projection.Release, steps *buildSteps) error {
+	cells, _ := release.Cells()
+	fit, err := marginals.FitCells(ctx, p.universe, release.Params().Law, cells, steps.fit)
+	if err != nil {
+		return err
+	}
+	if err := fit.Simulate(ctx, s.Random, steps.simulate); err != nil {
+		return err
+	}
+	steps.done(2)
+	payload, err := release.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	if payload, err = stored.JoinFit(payload, fit); err != nil {
+		return err
+	}
+	return s.replaceRelease(ctx, r, p.about(release, true), payload)
+}
+
+// replaceRelease stores a release in place of one of the same name, and keeps the time.
+func (s *Statement) replaceRelease(ctx context.Context, old *catalog.Release, about any, payload []byte) error {
+	r := *old
+	return s.addReleaseAfter(context.WithoutCancel(ctx), &r, about, payload, func(tx *catalog.Tx) error {
+		current, err := tx.Release(old.Name)
+		if err != nil {
+			return err
+		}
+		if current == nil || current.ID != old.ID {
+			return sqlerr.New(sqlerr.Unknown, "release %s was dropped or fitted meanwhile", old.Name)
+		}
+		return tx.DropRelease(old.Name)
+	})
+}
