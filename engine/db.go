@@ -128,10 +128,12 @@ type (
 	Result = answer.Result
 	// Column is a column of a result: its Name, and its Type INTEGER, REAL or TEXT.
 	Column = answer.Column
-	// Answer describes how a differentially private answer came about: its Margins,
-	// shaped as the rows, at a Confidence, the releases and mechanisms it is from, its
-	// Support and its Cost.
+	// Answer describes how a differentially private answer came about: its Margins and
+	// Intervals, shaped as the rows, at a Confidence, the releases and mechanisms it is
+	// from, its Support and its Cost.
 	Answer = answer.Answer
+	// Interval is a closed interval of numbers, from Low to High.
+	Interval = answer.Interval
 	// Kept describes which rows of a unit an answer counts.
 	Kept = answer.Kept
 	// Cost is the charge for a statement.

@@ -148,12 +148,12 @@ func TestMeansAreCovered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return post.Answer{Value: value, HalfWidth: func(confidence float64) (float64, bool) {
+		return post.Answer{Value: value, Error: func(confidence float64) (post.Interval, bool) {
 			key := confidence + float64(plan.Rho)
 			if widths[key] == 0 {
 				widths[key] = float64(noise.HalfWidth(plan.Law, confidence))
 			}
-			return widths[key], true
+			return post.Within(widths[key]), true
 		}}
 	}
 	const draws = 20_000
@@ -392,12 +392,12 @@ func TestVariancesAreCovered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			answers = append(answers, post.Answer{Value: value, HalfWidth: func(confidence float64) (float64, bool) {
+			answers = append(answers, post.Answer{Value: value, Error: func(confidence float64) (post.Interval, bool) {
 				key := [2]float64{float64(i), confidence}
 				if widths[key] == 0 {
 					widths[key] = float64(noise.HalfWidth(plan.Law, confidence))
 				}
-				return widths[key], true
+				return post.Within(widths[key]), true
 			}})
 		}
 		out := p.Run([]post.Group{{Answers: answers}}, 0.95)

@@ -257,7 +257,7 @@ func judge(t *testing.T, a answer.Loaded, work []asked) (coverage, squares float
 			t.Fatal(err)
 		}
 		off := float64(e.Value - q.truth)
-		if math.Abs(off) <= e.Margin {
+		if math.Abs(off) <= e.Error.Reach() {
 			coverage++
 		}
 		squares += off * off / (q.m * variance)

@@ -60,33 +60,34 @@ func (f *form) plus(g *form, k float64) *form {
 // times returns k·f.
 func (f *form) times(k float64) *form { return constantForm(0).plus(f, k) }
 
-// box is the region of the true answers: each is within its half-width, all of them at
-// once with the confidence asked for.
+// box is the region of the true answers: each is within its interval, all of them at once
+// with the confidence asked for.
 type box struct {
 	row    *row
-	widths map[int]float64
+	errors map[int]Interval // of the true answer less the noisy one
 }
 
 // newBox splits 1 − confidence evenly over the answers used. By the union bound this
 // holds however the answers depend on each other. It returns false if an answer
 // promises nothing.
 func newBox(r *row, used map[int]bool) (box, bool) {
-	b := box{r, make(map[int]float64, len(used))}
+	b := box{r, make(map[int]Interval, len(used))}
 	each := 1 - (1-r.confidence)/float64(len(used))
 	if len(used) == 1 {
 		each = r.confidence
 	}
 	for s := range used {
-		w, known := r.answers[s].HalfWidth(each)
+		e, known := r.answers[s].Error(each)
 		if !known {
 			return box{}, false
 		}
-		b.widths[s] = w
+		b.errors[s] = e
 	}
 	return b, true
 }
 
-// center returns the form's value at the noisy answers.
+// center returns the form's value at the noisy answers. It need not lie in the middle of
+// the form's interval, nor within.
 func (b box) center(f *form) float64 {
 	sum := f.constant
 	for s, x := range f.factors {
@@ -95,26 +96,31 @@ func (b box) center(f *form) float64 {
 	return sum
 }
 
-// width returns the largest distance of the form's value from its center.
-func (b box) width(f *form) float64 {
-	sum := 0.0
+// error returns the interval of the form's true value less its center.
+func (b box) error(f *form) Interval {
+	var sum Interval
 	for s, x := range f.factors {
-		sum += math.Abs(x) * b.widths[s]
+		e := b.errors[s].times(x)
+		sum.Low += e.Low
+		sum.High += e.High
 	}
 	return sum
 }
 
+// interval returns the interval of the form's true value.
+func (b box) interval(f *form) Interval { return b.error(f).Plus(b.center(f)) }
+
 // enclose encloses a quotient of linear forms.
 func (b box) enclose(q *ratio) bounds {
 	if q.denominator == nil {
-		c, w := b.center(q.numerator), b.width(q.numerator)
-		return finiteBounds(c-w, c+w, q)
+		i := b.interval(q.numerator)
+		return finiteBounds(i.Low, i.High, q)
 	}
-	d, w := b.center(q.denominator), b.width(q.denominator)
-	if math.Abs(d) <= w {
-		return bounds{} // the denominator can be 0
+	d := b.interval(q.denominator)
+	if d.Low <= 0 && d.High >= 0 {
+		return bounds{}
 	}
-	if d < 0 {
+	if d.High < 0 {
 		q = &ratio{q.numerator.times(-1), q.denominator.times(-1)}
 	}
 	return finiteBounds(-b.largest(&ratio{q.numerator.times(-1), q.denominator}), b.largest(q), q)
@@ -124,14 +130,19 @@ func (b box) enclose(q *ratio) bounds {
 // there: the r at which the largest value of N − rD is 0. This is Fieller's
 // construction (1954) for intervals: the ratios r for which N − rD can be 0. The
 // iteration of Dinkelbach (1967) climbs to it in few steps, because the largest value
-// is taken at a corner.
+// is taken at a corner. It starts from the ratio at the middle of the box.
 func (b box) largest(q *ratio) float64 {
-	r := b.center(q.numerator) / b.center(q.denominator)
+	r := b.middle(q.numerator) / b.middle(q.denominator)
 	for range 100 {
 		f := q.numerator.plus(q.denominator, -r)
 		over, under := q.numerator.constant, q.denominator.constant
 		for s, x := range f.factors {
-			v := float64(b.row.answers[s].Value) + math.Copysign(b.widths[s], x)
+			v := float64(b.row.answers[s].Value)
+			if x < 0 {
+				v += b.errors[s].Low
+			} else {
+				v += b.errors[s].High
+			}
 			over += q.numerator.factors[s] * v
 			under += q.denominator.factors[s] * v
 		}
@@ -142,6 +153,12 @@ func (b box) largest(q *ratio) float64 {
 		r = next
 	}
 	return r
+}
+
+// middle returns the middle of the interval of the form's true value.
+func (b box) middle(f *form) float64 {
+	i := b.interval(f)
+	return i.Low/2 + i.High/2
 }
 
 // finiteBounds returns the bounds from lo to hi, or none if one is not finite.
@@ -160,42 +177,65 @@ func (b bounds) isConstant() (float64, bool) {
 	return b.lo, b.bounded && b.lo == b.hi
 }
 
-// margin returns the half-width around an expression's value at the row's confidence,
-// or nil if none is known.
-func margin(e Expr, v sqlvalue.Value, r *row) any {
+// around is the interval of a true value and its margin: the larger distance of an end
+// from the value given.
+type around struct {
+	Interval
+	margin float64
+}
+
+// errorOf returns what is known of an expression's true value at the row's confidence. It
+// returns false if nothing is.
+func errorOf(e Expr, v sqlvalue.Value, r *row) (around, bool) {
 	if !v.IsNumber() {
-		return nil
+		return around{}, false
 	}
 	if s, ok := e.(Sum); ok && len(s.Terms) == 1 {
-		return s.Terms[0].margin(r, s.Unit)
+		miss, known := s.Terms[0].error(r, s.Unit)
+		return placed(v, miss), known && miss.finite()
 	}
-	used := slots(e)
-	b, known := newBox(r, used)
+	b, known := newBox(r, slots(e))
 	if !known {
-		return nil
+		return around{}, false
 	}
 	out := b.bounds(e)
 	if !out.bounded {
-		return nil
-	}
-	if out.ratio != nil && out.ratio.denominator == nil {
-		return b.width(out.ratio.numerator)
+		return around{}, false
 	}
 	x := v.Float()
-	return max(out.hi-x, x-out.lo, 0)
+	if q := out.ratio; q != nil && q.denominator == nil {
+		const rounding = 1e-9
+		if c := b.center(q.numerator); math.Abs(c-x) <= rounding*math.Abs(x) {
+			return placed(v, b.error(q.numerator)), true
+		}
+	}
+	return around{Interval{out.lo, out.hi}, max(out.hi-x, x-out.lo, 0)}, true
 }
 
-// margin returns the margin of the one term of a sum: its answer's, times its factor
-// and the unit. A nil unit is 1.
-func (t Term) margin(r *row, unit *big.Rat) any {
-	w, known := r.answers[t.Slot].HalfWidth(r.confidence)
-	if w *= math.Abs(float64(t.Factor)); !known || math.IsInf(w, 0) || math.IsNaN(w) {
-		return nil
+// placed returns the interval of a value from that of its error. Beyond the integers that
+// floating point numbers hold exactly its ends go outwards.
+func placed(v sqlvalue.Value, miss Interval) around {
+	i := miss.Plus(v.Float())
+	if v.IsInt() && math.Abs(v.Float()) >= 1<<53 {
+		i = Interval{math.Nextafter(i.Low, math.Inf(-1)), math.Nextafter(i.High, math.Inf(1))}
 	}
-	if unit != nil {
-		return quotient(new(big.Rat).Mul(new(big.Rat).SetFloat64(w), unit), 1)
+	return around{i, miss.Reach()}
+}
+
+// error returns the interval of the error of the one term of a sum: its answer's, times
+// its factor and the unit. A nil unit is 1.
+func (t Term) error(r *row, unit *big.Rat) (Interval, bool) {
+	miss, known := r.answers[t.Slot].Error(r.confidence)
+	miss = miss.times(float64(t.Factor))
+	if unit != nil && known && miss.finite() {
+		return Interval{inUnit(miss.Low, unit), inUnit(miss.High, unit)}, true
 	}
-	return w
+	return miss, known
+}
+
+// inUnit returns the REAL nearest to x units.
+func inUnit(x float64, unit *big.Rat) float64 {
+	return quotient(new(big.Rat).Mul(new(big.Rat).SetFloat64(x), unit), 1)
 }
 
 // bounds encloses the true value of an expression. If it has no rule for the

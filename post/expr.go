@@ -125,16 +125,38 @@ func (m Mean) value(r *row) sqlvalue.Value {
 	return sqlvalue.Real(float64(saturatingSum(m.Terms, r)) / float64(n))
 }
 
-// Margin is the half-width of the confidence interval of an expression, or NULL if none
+// Margin says how far an expression's true value can be from it. It is NULL if nothing
 // is known.
-type Margin struct{ Operand Expr }
+type Margin struct {
+	Operand Expr
+	Of      Measure
+}
+
+// Measure is what a Margin gives of an interval.
+type Measure uint8
+
+// The measures: the larger distance of an end from the value, and the ends themselves.
+const (
+	Distance Measure = iota
+	Low
+	High
+)
 
 // Type is REAL.
 func (m Margin) Type() Type        { return Real }
 func (m Margin) each(f func(Expr)) { f(m.Operand) }
 
 func (m Margin) value(r *row) sqlvalue.Value {
-	return sqlvalue.FromAny(margin(m.Operand, m.Operand.value(r), r))
+	around, known := errorOf(m.Operand, m.Operand.value(r), r)
+	switch {
+	case !known:
+		return sqlvalue.Null()
+	case m.Of == Low:
+		return sqlvalue.Real(around.Low)
+	case m.Of == High:
+		return sqlvalue.Real(around.High)
+	}
+	return sqlvalue.Real(around.margin)
 }
 
 // Negative is -x.

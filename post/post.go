@@ -6,12 +6,13 @@
 // Roth 2014).
 //
 // Values are int64, float64, string, and nil for NULL, computed as SQLite computes
-// them. A margin is a half-width around a value. At the confidence asked for, that
-// interval holds the true value, the one that exact answers would give. The confidence
-// is that of each column and row by itself.
+// them. At the confidence asked for, an interval holds the true value, the one that exact
+// answers would give. The value itself need not lie in its middle. Its margin is the larger
+// distance to an end. The confidence is that of each column and row by itself.
 package post
 
 import (
+	"math"
 	"slices"
 
 	"dpsql/query"
@@ -21,9 +22,33 @@ import (
 // Answer is a private answer to one linear query.
 type Answer struct {
 	Value int64
-	// HalfWidth returns the largest distance of the true value from Value, at a
-	// confidence in (0, 1). It returns false if nothing is promised.
-	HalfWidth func(confidence float64) (float64, bool)
+	// Error returns an interval that holds the true value less Value, at a confidence in
+	// (0, 1). It returns false if nothing is promised.
+	Error func(confidence float64) (Interval, bool)
+}
+
+// Interval is a closed interval of numbers.
+type Interval struct{ Low, High float64 }
+
+// Within returns the interval from -width to width.
+func Within(width float64) Interval { return Interval{-width, width} }
+
+// Reach returns the largest distance of a number of the interval from 0.
+func (i Interval) Reach() float64 { return max(i.High, -i.Low, 0) }
+
+// Plus returns the interval moved by x.
+func (i Interval) Plus(x float64) Interval { return Interval{i.Low + x, i.High + x} }
+
+// times returns the interval of the multiples by x.
+func (i Interval) times(x float64) Interval {
+	if x < 0 {
+		return Interval{x * i.High, x * i.Low}
+	}
+	return Interval{x * i.Low, x * i.High}
+}
+
+func (i Interval) finite() bool {
+	return !math.IsNaN(i.Low) && !math.IsNaN(i.High) && !math.IsInf(i.Low, 0) && !math.IsInf(i.High, 0)
 }
 
 // Group holds the keys and answers of one row of the result.
@@ -64,9 +89,10 @@ type Program struct {
 	Limit    int64 // negative: no limit
 }
 
-// Table has the rows of a result and, in the same shape, their margins. A margin is a
-// float64, or nil if the value has none or is itself public.
-type Table struct{ Rows, Margins [][]any }
+// Table has the rows of a result and, in the same shape, their margins and intervals. A
+// margin is a float64, an interval an Interval. Both are nil if the value has none or is
+// itself public.
+type Table struct{ Rows, Margins, Intervals [][]any }
 
 // row is a group while its row is computed.
 type row struct {
@@ -155,13 +181,19 @@ func (p *Program) table(results []result) Table {
 	for i, c := range p.Columns {
 		private[i] = Private(c.Value) && !isMargin(c.Value)
 	}
-	t := Table{Rows: make([][]any, len(results)), Margins: make([][]any, len(results))}
+	n, width := len(results), len(p.Columns)
+	lines := make([][]any, 3*n) // one allocation for three tables: a count is answered in microseconds
+	t := Table{lines[:n:n], lines[n : 2*n : 2*n], lines[2*n:]}
 	for i, r := range results {
-		t.Rows[i], t.Margins[i] = make([]any, len(p.Columns)), make([]any, len(p.Columns))
+		cells := make([]any, 3*width)
+		t.Rows[i], t.Margins[i], t.Intervals[i] = cells[:width:width], cells[width:2*width:2*width], cells[2*width:]
 		for j, c := range p.Columns {
 			t.Rows[i][j] = r.values[j].Any()
-			if private[j] {
-				t.Margins[i][j] = margin(c.Value, r.values[j], r.from)
+			if !private[j] {
+				continue
+			}
+			if around, ok := errorOf(c.Value, r.values[j], r.from); ok {
+				t.Margins[i][j], t.Intervals[i][j] = around.margin, around.Interval
 			}
 		}
 	}

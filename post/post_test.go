@@ -13,8 +13,11 @@ import (
 )
 
 // noisy is an answer with one half-width at every confidence.
-func noisy(value int64, width float64) Answer {
-	return Answer{value, func(float64) (float64, bool) { return width, true }}
+func noisy(value int64, width float64) Answer { return within(value, Within(width)) }
+
+// within is an answer with one error at every confidence.
+func within(value int64, miss Interval) Answer {
+	return Answer{value, func(float64) (Interval, bool) { return miss, true }}
 }
 
 // arithmeticExpr draws an expression over three answers and a key.
@@ -48,33 +51,86 @@ func unit(t *rapid.T) *big.Rat {
 	return rapid.SampledFrom([]*big.Rat{nil, nil, big.NewRat(1, 1000), big.NewRat(5, 2)}).Draw(t, "unit")
 }
 
-// TestMarginsHoldTheTruth moves the true answers anywhere within their half-widths. The
-// true value of the expression must stay within its margin.
-func TestMarginsHoldTheTruth(t *testing.T) {
-	margins := 0
+// TestIntervalsHoldTheTruth moves the true answers anywhere within their intervals, which
+// need not hold the estimates. The true value of the expression must stay within its
+// interval and its margin.
+func TestIntervalsHoldTheTruth(t *testing.T) {
+	known, outside := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		e := arithmeticExpr(t, 3)
 		estimate, truth := row{confidence: 0.95}, row{}
 		estimate.keys = []query.Value{query.Int(5)}
 		truth.keys = estimate.keys
 		for range 3 {
-			v, w := rapid.Int64Range(-20, 200).Draw(t, "value"), rapid.Int64Range(0, 9).Draw(t, "width")
-			estimate.answers = append(estimate.answers, noisy(v, float64(w)))
-			truth.answers = append(truth.answers, exact(v+rapid.Int64Range(-w, w).Draw(t, "error")))
+			v, low := rapid.Int64Range(-20, 200).Draw(t, "value"), rapid.Int64Range(-9, 9).Draw(t, "low")
+			high := low + rapid.Int64Range(0, 18).Draw(t, "width")
+			estimate.answers = append(estimate.answers, within(v, Interval{float64(low), float64(high)}))
+			truth.answers = append(truth.answers, exact(v+rapid.Int64Range(low, high).Draw(t, "error")))
 		}
 		v := e.value(&estimate)
-		m, ok := margin(e, v, &estimate).(float64)
+		got, ok := errorOf(e, v, &estimate)
 		if !ok {
 			return
 		}
-		margins++
-		want := e.value(&truth)
-		if slack := 1e-9 * (1 + math.Abs(v.Float()) + m); want.IsNull() || math.Abs(want.Float()-v.Float()) > m+slack {
-			t.Fatalf("%#v: estimated %v ± %v, the truth is %v", e, v.Any(), m, want.Any())
+		known++
+		x, want := v.Float(), e.value(&truth)
+		if x < got.Low || x > got.High {
+			outside++
+		}
+		slack := 1e-9 * (1 + math.Abs(x) + got.margin)
+		if want.IsNull() || math.Abs(want.Float()-x) > got.margin+slack || want.Float() < got.Low-slack || want.Float() > got.High+slack {
+			t.Fatalf("%#v: estimated %v ± %v, in %v, the truth is %v", e, v.Any(), got.margin, got.Interval, want.Any())
+		}
+		if far := max(got.High-x, x-got.Low); math.Abs(far-got.margin) > slack {
+			t.Fatalf("%#v: estimated %v in %v, the margin is %v", e, v.Any(), got.Interval, got.margin)
 		}
 	})
-	if margins == 0 {
-		t.Error("no expression had a margin")
+	if known == 0 || outside == 0 {
+		t.Errorf("%d expressions had an interval, and %d lay outside", known, outside)
+	}
+}
+
+// TestUnevenIntervals compares the intervals of expressions with those found by hand: of
+// a count of 100 that is 90 to 130, of a sum of 1000 that is 900 to 1040, and of
+// integers beyond 2^53.
+func TestUnevenIntervals(t *testing.T) {
+	const huge = 1<<53 + 1
+	r := &row{confidence: 0.95, answers: []Answer{within(100, Interval{-10, 30}), within(1000, Interval{-100, 40}), exact(huge), within(-5, Interval{7, 9})}}
+	count, sum, below := Sum{Terms: []Term{{0, 1}}}, Sum{Terms: []Term{{1, 1}}}, Sum{Terms: []Term{{3, 1}}}
+	for _, c := range []struct {
+		e                 Expr
+		low, high, margin float64
+	}{
+		{count, 90, 130, 30},
+		{Negative{count}, -130, -90, 30},
+		{Sum{Terms: []Term{{0, -2}}}, -260, -180, 60},
+		{Sum{Terms: []Term{{0, 3}}, Unit: big.NewRat(1, 2)}, 135, 195, 45},
+		{Sum{Terms: []Term{{1, 1}, {0, -1}}}, 770, 950, 130},
+		{Mean{Terms: []Term{{1, 1}}, Count: 0}, 900.0 / 130, 1040.0 / 90, 10 - 900.0/130},
+		{Arithmetic{sqlvalue.Over, Constant{1300.0}, count}, 10, 1300.0 / 90, 3},
+		{Call{Round, []Expr{Arithmetic{sqlvalue.Over, sum, Constant{100.0}}}}, 9, 10, 1},
+		{Sum{Terms: []Term{{2, 1}}}, huge - 3, huge + 3, 0},
+		{below, 2, 4, 9},
+		{Call{Abs, []Expr{below}}, 2, 4, 3}, // 5, and the truth is 2 to 4
+		{Arithmetic{sqlvalue.Plus, Call{Abs, []Expr{below}}, Constant{int64(1)}}, 3, 5, 3},
+	} {
+		v := c.e.value(r)
+		got, ok := errorOf(c.e, v, r)
+		if c.margin == 0 {
+			ok = ok && got.Low >= c.low && got.Low <= huge-1 && got.High <= c.high && got.High >= huge+1
+			got.Low, got.High = c.low, c.high
+		}
+		if math.Abs(got.Low-c.low) > 1e-9 || math.Abs(got.High-c.high) > 1e-9 || math.Abs(got.margin-c.margin) > 1e-9 || !ok {
+			t.Errorf("%#v = %v: from %v to %v ± %v, want from %v to %v ± %v", c.e, v.Any(), got.Low, got.High, got.margin, c.low, c.high, c.margin)
+		}
+		for _, m := range []struct {
+			of   Measure
+			want float64
+		}{{Distance, c.margin}, {Low, c.low}, {High, c.high}} {
+			if x := (Margin{c.e, m.of}).value(r).Float(); math.Abs(x-m.want) > 1e-9 && c.margin != 0 {
+				t.Errorf("measure %d of %#v is %v, want %v", m.of, c.e, x, m.want)
+			}
+		}
 	}
 }
 
@@ -82,19 +138,19 @@ func TestMarginsHoldTheTruth(t *testing.T) {
 func TestFieller(t *testing.T) {
 	e := Mean{[]Term{{0, 1}}, 1, nil}
 	r := &row{answers: []Answer{noisy(1000, 30), noisy(50, 5)}, confidence: 0.95}
-	got := margin(e, e.value(r), r)
-	// N − rD is 0 within the box up to (1000+30)/(50−5).
-	if want := 1030.0/45 - 20; math.Abs(got.(float64)-want) > 1e-9 {
-		t.Errorf("the margin is %v, want %v", got, want)
+	got, _ := errorOf(e, e.value(r), r)
+	// N − rD is 0 within the box from (1000−30)/(50+5) to (1000+30)/(50−5).
+	if low, high := 970.0/55, 1030.0/45; math.Abs(got.Low-low) > 1e-9 || math.Abs(got.High-high) > 1e-9 || math.Abs(got.margin-(high-20)) > 1e-9 {
+		t.Errorf("the interval is %v, want from %v to %v", got, low, high)
 	}
 	shared := Mean{[]Term{{0, 1}, {1, 100}}, 1, nil} // 100 + N/D: the same range, moved
-	if moved := margin(shared, shared.value(r), r); math.Abs(moved.(float64)-got.(float64)) > 1e-9 {
-		t.Errorf("the margin of 100 + N/D is %v, want %v", moved, got)
+	if moved, _ := errorOf(shared, shared.value(r), r); math.Abs(moved.margin-got.margin) > 1e-9 || math.Abs(moved.Low-100-got.Low) > 1e-9 {
+		t.Errorf("the interval of 100 + N/D is %v, want %v and 100", moved, got)
 	}
 	for _, count := range []Answer{noisy(5, 5), noisy(-3, 10), noisy(3, 10)} {
 		r.answers[1] = count
-		if got := margin(e, e.value(r), r); got != nil {
-			t.Errorf("a count of %d: the margin is %v, want none", count.Value, got)
+		if got, known := errorOf(e, e.value(r), r); known {
+			t.Errorf("a count of %d: the interval is %v, want none", count.Value, got)
 		}
 	}
 }
@@ -103,11 +159,12 @@ func TestFieller(t *testing.T) {
 // the error probability, and an expression of one answer for all of it.
 func TestConfidenceIsSplit(t *testing.T) {
 	asked := make(map[float64]int)
-	a := Answer{10, func(c float64) (float64, bool) { asked[c]++; return 1, true }}
+	a := Answer{10, func(c float64) (Interval, bool) { asked[c]++; return Within(1), true }}
 	one, two := Sum{Terms: []Term{{0, 1}}}, Sum{Terms: []Term{{0, 1}, {1, -1}}}
-	p := Program{Columns: []Column{{"a", one}, {"b", two}, {"c", Margin{two}}}, Limit: -1}
+	p := Program{Columns: []Column{{"a", one}, {"b", two}, {"c", Margin{Operand: two}}}, Limit: -1}
 	out := p.Run([]Group{{Answers: []Answer{a, a}}}, 0.9)
-	if want := (Table{[][]any{{int64(10), int64(0), 2.0}}, [][]any{{1.0, 2.0, nil}}}); !reflect.DeepEqual(out, want) {
+	want := Table{[][]any{{int64(10), int64(0), 2.0}}, [][]any{{1.0, 2.0, nil}}, [][]any{{Interval{9, 11}, Interval{-2, 2}, nil}}}
+	if !reflect.DeepEqual(out, want) {
 		t.Errorf("the table is %v, want %v", out, want)
 	}
 	if len(asked) != 2 || asked[0.9] == 0 || asked[0.95] == 0 {
@@ -116,10 +173,11 @@ func TestConfidenceIsSplit(t *testing.T) {
 }
 
 func TestUnverifiedAnswersHaveNoMargin(t *testing.T) {
-	silent := Answer{7, func(float64) (float64, bool) { return 0, false }}
-	p := Program{Columns: []Column{{"n", Sum{Terms: []Term{{0, 1}}}}, {"m", Margin{Sum{Terms: []Term{{0, 1}}}}}}, Limit: -1}
+	silent := Answer{7, func(float64) (Interval, bool) { return Interval{}, false }}
+	n := Sum{Terms: []Term{{0, 1}}}
+	p := Program{Columns: []Column{{"n", n}, {"m", Margin{n, Distance}}, {"l", Margin{n, Low}}, {"h", Margin{n, High}}}, Limit: -1}
 	out := p.Run([]Group{{Answers: []Answer{silent}}}, 0.95)
-	if want := (Table{[][]any{{int64(7), nil}}, [][]any{{nil, nil}}}); !reflect.DeepEqual(out, want) {
+	if want := (Table{[][]any{{int64(7), nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}}); !reflect.DeepEqual(out, want) {
 		t.Errorf("the table is %v, want %v", out, want)
 	}
 }
@@ -175,6 +233,4 @@ func TestOrder(t *testing.T) {
 }
 
 // exact returns an answer without noise.
-func exact(value int64) Answer {
-	return Answer{value, func(float64) (float64, bool) { return 0, true }}
-}
+func exact(value int64) Answer { return noisy(value, 0) }

@@ -42,13 +42,9 @@ func (v Variance) shiftedBy(c int64) Variance {
 
 var kinds = []Variance{{}, {Sample: true}, {Root: true}, {Sample: true, Root: true}}
 
-func within(w float64) func(float64) (float64, bool) {
-	return func(float64) (float64, bool) { return w, true }
-}
-
 // TestVariance draws values and moves their three answers by random amounts within
-// random half-widths. Without such a move the result is the definition's. With one the
-// true value always lies within the margin, if there is one. Nothing in it can fail by
+// random intervals. Without such a move the result is the definition's. With one the
+// true value always lies within the interval, if there is one. Nothing in it can fail by
 // chance.
 func TestVariance(t *testing.T) {
 	seed := rand.Uint64()
@@ -69,26 +65,29 @@ func TestVariance(t *testing.T) {
 		r := &row{confidence: 0.95}
 		for i, n := range exact {
 			w := []float64{8, 8 * 50, 8 * 2500}[i] * scale
-			r.answers = append(r.answers, Answer{n, within(0)})
-			noisy.answers = append(noisy.answers, Answer{n + int64(w*(2*random.Float64()-1)), within(w)})
+			r.answers = append(r.answers, within(n, Within(0)))
+			middle := n + int64(w*(2*random.Float64()-1))
+			moved := int64(w * random.Float64())
+			noisy.answers = append(noisy.answers, within(middle+moved, Within(w).Plus(-float64(moved))))
 		}
 		got := v.value(r)
 		if !got.IsNull() != known || known && math.Abs(got.Float()-truth) > 1e-9*(1+truth) {
 			t.Fatalf("%v of %v: got %v, want %v", v, values, got.Any(), truth)
 		}
-		if m := margin(v, got, r); known && m.(float64) > 1e-6*(1+truth) {
-			t.Fatalf("%v of %v: margin %v of exact answers", v, values, m)
+		if e, _ := errorOf(v, got, r); known && e.margin > 1e-6*(1+truth) {
+			t.Fatalf("%v of %v: %v around exact answers", v, values, e)
 		}
 		x := v.value(noisy)
-		m, some := margin(v, x, noisy).(float64)
+		e, some := errorOf(v, x, noisy)
 		if !some {
 			continue
 		}
 		margins++
-		if !known || math.Abs(x.Float()-truth) > m+1e-9*(1+truth) {
-			t.Fatalf("%v of %v: %v ± %v, and it is %v", v, values, x.Any(), m, truth)
+		slack := 1e-9 * (1 + truth)
+		if !known || math.Abs(x.Float()-truth) > e.margin+slack || truth < e.Low-slack || truth > e.High+slack {
+			t.Fatalf("%v of %v: %v in %v, and it is %v", v, values, x.Any(), e, truth)
 		}
-		if m < 2*truth {
+		if e.margin < 2*truth {
 			close++
 		}
 	}
@@ -116,10 +115,10 @@ func TestVarianceWithoutMargin(t *testing.T) {
 		{2, 1, Variance{}, 0.0, true},
 		{9, 3, Variance{Sample: true, Root: true}, 0.0, true},
 	} {
-		r := &row{confidence: 0.95, answers: []Answer{{c.n, within(c.w)}, {7 * c.n, within(1)}, {-3, within(1)}}}
+		r := &row{confidence: 0.95, answers: []Answer{noisy(c.n, c.w), noisy(7*c.n, 1), noisy(-3, 1)}}
 		v := c.v.shiftedBy(5)
 		value := v.value(r)
-		if _, known := margin(v, value, r).(float64); value.Any() != c.value || known != c.margin {
+		if _, known := errorOf(v, value, r); value.Any() != c.value || known != c.margin {
 			t.Errorf("%+v: got %v, margin known: %v", c, value.Any(), known)
 		}
 	}

@@ -133,7 +133,7 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 	}
 	if name, f := o.calledFunction(e); f != nil {
 		construct, _ := o.construct(e)
-		if aggregates[name] || name == "margin" {
+		if aggregates[name] || isMeasure(name) {
 			return key{}, o.g.FirstToken(f).Malformed("%s cannot stand in GROUP BY", syntax.UpperASCII(name))
 		}
 		if !o.isFunction(e) {

@@ -88,7 +88,7 @@ func (s sample) answer(b *sqlfront.Bound) post.Table {
 			for _, tuple := range s.tuples {
 				total += b.Queries[g*len(b.Slots)+k].Weight(tuple)
 			}
-			groups[g].Answers = append(groups[g].Answers, post.Answer{Value: total, HalfWidth: func(float64) (float64, bool) { return 0, true }})
+			groups[g].Answers = append(groups[g].Answers, post.Answer{Value: total, Error: func(float64) (post.Interval, bool) { return post.Interval{}, true }})
 		}
 	}
 	return b.Output.Run(groups, 0.95)

@@ -117,7 +117,7 @@ func (o *outputs) heading(it syntax.ListItem) string {
 	if it.Alias != "" {
 		return it.Alias
 	}
-	if name, f := o.calledFunction(it.Expr); f != nil && (aggregates[name] || name == "margin") {
+	if name, f := o.calledFunction(it.Expr); f != nil && (aggregates[name] || isMeasure(name)) {
 		return name
 	}
 	if c, ok := syntax.Unwrap(it.Expr).(*sqlparser.ColName); ok {
@@ -235,8 +235,8 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 	switch {
 	case aggregates[name]:
 		return o.aggregate(name, e)
-	case name == "margin":
-		return o.margin(e)
+	case isMeasure(name):
+		return o.margin(e, name)
 	case !known:
 		return nil, o.unknownFunction(e, name)
 	case e.Distinct || len(e.Exprs) < f.least || len(e.Exprs) > f.most:
@@ -261,31 +261,40 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 	return call, nil
 }
 
-// margin compiles MARGIN of an aggregate, of an alias or of an expression over
-// aggregates.
-func (o *outputs) margin(f *sqlparser.FuncExpr) (post.Expr, error) {
-	at := o.g.FirstToken(f)
+// measures are the functions of the interval of an expression over aggregates.
+var measures = map[string]post.Measure{"margin": post.Distance, "low": post.Low, "high": post.High}
+
+func isMeasure(name string) bool {
+	_, ok := measures[name]
+	return ok
+}
+
+// margin compiles MARGIN, LOW or HIGH of an aggregate, of an alias or of an expression
+// over aggregates.
+func (o *outputs) margin(f *sqlparser.FuncExpr, name string) (post.Expr, error) {
+	at, of := o.g.FirstToken(f), measures[name]
+	name = syntax.UpperASCII(name)
 	if len(f.Exprs) != 1 || f.Distinct {
-		return nil, at.Malformed("MARGIN takes one argument").WithHint("write MARGIN(COUNT(*))")
+		return nil, at.Malformed("%s takes one argument", name).WithHint("write %s(COUNT(*))", name)
 	}
 	arg, ok := f.Exprs[0].(*sqlparser.AliasedExpr)
 	if !ok || !arg.As.IsEmpty() {
-		return nil, at.Malformed("MARGIN takes an aggregate or its alias").WithHint("write MARGIN(COUNT(*))")
+		return nil, at.Malformed("%s takes an aggregate or its alias", name).WithHint("write %s(COUNT(*))", name)
 	}
-	of, err := o.marginOf(arg.Expr)
+	operand, err := o.marginOf(arg.Expr, name)
 	if err != nil {
 		return nil, err
 	}
-	if !post.Private(of) {
-		return nil, at.Unsupported("MARGIN of an expression without an aggregate").
-			WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n")
+	if !post.Private(operand) {
+		return nil, at.Unsupported(name+" of an expression without an aggregate").
+			WithHint("write %[1]s(COUNT(*)), or %[1]s(n) behind COUNT(*) AS n", name)
 	}
-	return post.Margin{Operand: of}, nil
+	return post.Margin{Operand: operand, Of: of}, nil
 }
 
-// marginOf compiles the argument of MARGIN. A name is the alias, or the heading, of
-// an entry of the select list with an aggregate.
-func (o *outputs) marginOf(e sqlparser.Expr) (post.Expr, error) {
+// marginOf compiles the argument of MARGIN, LOW or HIGH, which function names. A name is
+// the alias, or the heading, of an entry of the select list with an aggregate.
+func (o *outputs) marginOf(e sqlparser.Expr, function string) (post.Expr, error) {
 	name, ok := o.bareName(e)
 	if !ok {
 		return o.expr(e, true)
@@ -303,7 +312,7 @@ func (o *outputs) marginOf(e sqlparser.Expr) (post.Expr, error) {
 		}
 	}
 	return nil, sqlerr.New(sqlerr.Unknown, "no aggregate of the select list is named %s", syntax.Excerpt(name, 40)).
-		WithHint("write MARGIN(COUNT(*)), or MARGIN(n) behind COUNT(*) AS n").At(o.g.FirstToken(e).Position)
+		WithHint("write %[1]s(COUNT(*)), or %[1]s(n) behind COUNT(*) AS n", function).At(o.g.FirstToken(e).Position)
 }
 
 // condition compiles a condition over keys and aggregates, as in HAVING.

@@ -102,7 +102,7 @@ var elsewhere = map[string]string{
 // another system.
 func isAggregate(name string) bool {
 	_, other := elsewhere[name]
-	return aggregates[name] || other || name == "margin"
+	return aggregates[name] || other || isMeasure(name)
 }
 
 // unknownFunction refuses a function that the select list does not have.

@@ -197,6 +197,7 @@ func TestItems(t *testing.T) {
 		{"MARGIN(COUNT(*)), COUNT(*), COUNT(married)", "margin|count|count", "1"},
 		{"margin(N) m, COUNT(age) n", "m|n", "age{0..120: 1}"},
 		{"MARGIN(count), COUNT(*)", "margin|count", "1"},
+		{"LOW(count), COUNT(*), HIGH(low)", "low|count|high", "1"},
 		{"COUNT(*)/1000.0, 'a,b', 1 AS one", "COUNT(*) / 1000.0|'a,b'|one", "1"},
 		{"ROUND( AVG(married) , 2 ), -COUNT(*)", "ROUND(AVG(married), 2)|- COUNT(*)", "1|married{1: 1}"},
 		{"COUNT(*), COUNT(age)", "count|count", "1|age{0..120: 1}"},

@@ -87,12 +87,17 @@ func (c *console) write(statement string, r *engine.Result) error {
 		return cannotWrite(err)
 	}
 	if r.Answer != nil && c.format.ForPeople() {
-		c.line(render.Footer(r.Answer, r.Elapsed))
+		c.line(render.Footer(r, r.Elapsed))
 	} else if c.timer && r.Elapsed > 0 {
 		c.notice("time " + render.Duration(r.Elapsed))
 	}
 	if c.format != render.JSON { // JSON has them in the result
 		c.warn(r.Warnings)
+	}
+	if r.Answer != nil && c.format == render.CSV {
+		for _, note := range render.Notes(r.Answer) {
+			c.notice("note: " + note)
+		}
 	}
 	return c.flush()
 }

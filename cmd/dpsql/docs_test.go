@@ -523,6 +523,8 @@ func annotated(lines []string, r *engine.Result, sketched bool) []printedLine {
 				cells[j] = unbound
 			} else if ok {
 				cells[j] = noisy(m, r.Answer.Confidence)
+			} else if name := r.Columns[j].Name; name == "low" || name == "high" {
+				cells[j] = noisy(widest(r.Answer.Margins[i]), r.Answer.Confidence)
 			} else if r.Columns[j].Type == "REAL" { // a MARGIN
 				cells[j] = nearly
 			}
@@ -530,6 +532,18 @@ func annotated(lines []string, r *engine.Result, sketched bool) []printedLine {
 		out[tableHead+i].cells = cells
 	}
 	return out
+}
+
+// widest returns the largest of a row's margins: that of the number whose LOW and HIGH stand
+// beside it.
+func widest(margins []any) float64 {
+	w := 0.0
+	for _, m := range margins {
+		if m, ok := m.(float64); ok {
+			w = max(w, m)
+		}
+	}
+	return w
 }
 
 // compare returns what is wrong with the lines that a page shows.
@@ -636,9 +650,32 @@ func sameFields(a, b []string, allowed func(int) allowance) bool {
 
 // sameFooter compares the lines below answers. Margins may differ a little.
 func sameFooter(a, b string) bool {
-	x, y := strings.Split(a, " · "), strings.Split(b, " · ")
+	x, y := strings.Split(evened(a), " · "), strings.Split(evened(b), " · ")
 	return len(x) == len(y) && slices.Equal(x[1:], y[1:]) &&
 		sameFields(strings.Fields(x[0]), strings.Fields(y[0]), func(int) allowance { return nearly })
+}
+
+// uneven finds a number and its interval at the beginning of a footer.
+var uneven = regexp.MustCompile(`^(\S+) \((\S+) … (\S+)\) at `)
+
+// evened returns a footer with the margin in place of an interval. Whether an interval is
+// even can depend on the noise.
+func evened(footer string) string {
+	footer = strings.Replace(footer, " %, uneven", " %", 1)
+	m := uneven.FindStringSubmatch(footer)
+	if m == nil {
+		return footer
+	}
+	var ends [3]float64
+	for i := range ends {
+		x, err := strconv.ParseFloat(m[i+1], 64)
+		if err != nil {
+			return footer
+		}
+		ends[i] = x
+	}
+	margin := strconv.FormatFloat(max(ends[0]-ends[1], ends[2]-ends[0]), 'g', 6, 64)
+	return "± " + margin + " at " + strings.TrimPrefix(footer, m[0])
 }
 
 // sameTokens compares a line of a chart, where a number stands before its ± and
@@ -703,7 +740,10 @@ func sameJSON(a, b string) bool {
 			}
 		}
 	}
-	for _, name := range []string{"rows", "margins"} {
+	for _, name := range []string{"rows", "margins", "intervals"} {
+		if (x[name] == nil) != (y[name] == nil) {
+			return false
+		}
 		delete(x, name)
 		delete(y, name)
 	}
@@ -758,6 +798,10 @@ func TestDocsAreCompared(t *testing.T) {
 		{"error unknown: no column a", "error unknown: no column b", false, false},
 		{"± 10 at 95 % · direct · cost ρ 0.0012 · 3 ms", "± 10 at 95 % · direct · cost ρ 0.0012 · 20 s", false, true},
 		{"± 10 at 95 % · direct · cost ρ 0.0012 · 3 ms", "± 10 at 95 % · direct · cost ρ 0.0013 · 3 ms", false, false},
+		{"7 (4 … 15) at 95 % · direct · cost 0 · 3 ms", "90 (82 … 96) at 95 % · direct · cost 0 · 3 ms", false, true},
+		{"7 (4 … 15) at 95 % · direct · cost 0 · 3 ms", "90 (79 … 96) at 95 % · direct · cost 0 · 3 ms", false, false},
+		{"7 (4 … 15) at 95 % · direct · cost 0 · 3 ms", "± 7 at 95 % · direct · cost 0 · 3 ms", false, true},
+		{"± 3 to 7 at 95 %, uneven · direct · cost 0 · 3 ms", "± 3 to 7 at 95 % · direct · cost 0 · 3 ms", false, true},
 		{"± 10 at 95 % · release a · cost 0 · 3 ms", "± 10 at 95 % · release b · cost 0 · 3 ms", false, false},
 		{"F ██████▒┤ 100 ± 5", "F █████▒┤  130 ± 5", false, true},
 		{"F ██████▒┤ 100 ± 5", "F █████▒┤  160 ± 5", false, false},

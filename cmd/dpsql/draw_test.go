@@ -16,12 +16,12 @@ import (
 
 // grouped is the answer to SELECT race, COUNT(*) AS n, MARGIN(n) … GROUP BY race.
 func grouped() *engine.Result {
-	return &engine.Result{
+	return centred(&engine.Result{
 		Columns: []engine.Column{{Name: "race", Type: "TEXT"}, {Name: "n", Type: "INTEGER"}, {Name: "margin", Type: "REAL"}},
 		Rows:    [][]any{{"a <b>", int64(100), 10.0}, {nil, int64(-20), 10.0}, {"c", int64(40), 60.0}},
 		Answer: &engine.Answer{Margins: [][]any{{nil, 10.0, nil}, {nil, 10.0, nil}, {nil, 60.0, nil}}, Confidence: 0.95,
 			Mechanism: "projection", Verified: true},
-	}
+	})
 }
 
 func TestPlotIsXML(t *testing.T) {

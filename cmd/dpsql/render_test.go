@@ -28,6 +28,20 @@ func ints(name string, values ...any) *engine.Result {
 func answered(r *engine.Result, a engine.Answer) *engine.Result {
 	a.Confidence = 0.95
 	r.Answer = &a
+	return centred(r)
+}
+
+// centred gives the values of a result intervals of their margins, whose middle they are.
+func centred(r *engine.Result) *engine.Result {
+	for i, row := range r.Answer.Margins {
+		r.Answer.Intervals = append(r.Answer.Intervals, make([]any, len(row)))
+		for j, m := range row {
+			if m, ok := m.(float64); ok {
+				value := float64(r.Rows[i][j].(int64))
+				r.Answer.Intervals[i][j] = engine.Interval{Low: value - m, High: value + m}
+			}
+		}
+	}
 	return r
 }
 
@@ -60,6 +74,12 @@ func examples() []example {
 		{"SELECT constant", answered(ints("count", int64(0)), engine.Answer{
 			Margins: [][]any{{0.0}}, Via: "constant", Mechanism: "constant", Support: "0", Verified: true})},
 		{"SELECT grouped", grouped},
+		{"SELECT uneven", func() *engine.Result {
+			r := answered(ints("count", int64(5880)), engine.Answer{Margins: [][]any{{134.0}}, Via: "low", Mechanism: "marginals", Support: "7",
+				Verified: true, Simulated: true})
+			r.Answer.Intervals[0][0] = engine.Interval{Low: 5798, High: 6014}
+			return r
+		}()},
 		{"EXPLAIN", wide},
 		{"SHOW nothing", &engine.Result{Columns: wide.Columns}},
 		{"SELECT NULL", ints("only", nil, int64(1))},

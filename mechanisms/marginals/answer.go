@@ -12,18 +12,18 @@ import (
 type Answer struct {
 	Value int64 // the estimate, rounded
 	// Verified says that the query is on the columns of a measured marginal. Only then
-	// there is Margin: a half-width of an interval around Value that holds the true
-	// count at the confidence asked for.
-	Verified bool
-	Margin   float64
+	// the interval from Low to High holds the true count, at the confidence asked for. Its
+	// ends are whole. The unbiased Value is its middle, and a fitted one need not be in it.
+	// Margin is the larger distance of an end.
+	Verified          bool
+	Low, High, Margin float64
 }
 
 // Answer answers q, a query over the release's universe, from the fitted table, or by the
 // unbiased estimate where Params say so and there is one.
 //
-// The margin holds for any q that was chosen without looking at the noise. The interval of
-// the theorem at margin lies around the unbiased estimate u, and so the margin around
-// another value is the theorem's and the distance from u.
+// The interval holds for any q that was chosen without looking at the noise. It is that of
+// the theorem at margin, and lies around the unbiased estimate, whichever answers.
 //
 // The time is proportional to the cells of the marginal over the query's columns, and at
 // the first query on them to those of the table.
@@ -61,9 +61,21 @@ func (r *Release) answer(ctx context.Context, q query.Query, confidence float64,
 	}
 	a := Answer{Value: int64(math.Round(estimate)), Verified: ok}
 	if ok {
-		a.Margin = math.Abs(float64(a.Value)-unbiased) + r.margin(variance, confidence)
+		value := float64(a.Value)
+		a.Low, a.High = whole(unbiased, r.margin(variance, confidence))
+		a.Margin = max(a.High-value, value-a.Low)
+		if wanted {
+			a.Low, a.High = value-a.Margin, value+a.Margin
+		}
 	}
 	return a, nil
+}
+
+// whole returns the least and the largest integer within a half-width of the middle. Where
+// there is none, it returns the integers on both sides.
+func whole(middle, halfWidth float64) (low, high float64) {
+	low, high = math.Ceil(middle-halfWidth), math.Floor(middle+halfWidth)
+	return min(low, high), max(low, high)
 }
 
 // Predict returns the half-width of the unbiased answer to q. It depends on public

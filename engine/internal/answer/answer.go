@@ -23,6 +23,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
+	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -263,9 +264,10 @@ type Column struct {
 
 // Answer describes how a differentially private answer came about.
 type Answer struct {
-	Margins    [][]any // shaped as Rows: half-widths (float64), or nil if none is known or the value is public
+	Margins    [][]any // shaped as Rows: the larger distance of an end of the interval (float64), or nil if none is known or the value is public
+	Intervals  [][]any // shaped as Rows, an Interval or nil where Margins is: what holds the true value; the value need not be its middle
 	NotNull    []bool  // one for each column: none of its values can be NULL
-	Confidence float64 // the probability that a true value lies within its margin, for each value on its own
+	Confidence float64 // the probability that a true value lies within its interval, for each value on its own
 	Via        string  // the release or mechanism, "direct", or "constant" for an empty query; several are joined by ", "
 	Mechanism  string  // "projection", "marginals", "smw", "direct" or "constant"; several are joined by ", "
 	Support    string  // m, the sparsity of the query, in decimal, or "infinite"; "least to largest" for several queries
@@ -275,6 +277,9 @@ type Answer struct {
 	Released   bool    // releases gave all the answers
 	Kept       Kept    // the rows of the table that the answer is about
 }
+
+// Interval is a closed interval of numbers.
+type Interval = post.Interval
 
 // Kept describes which rows of a table answers are about. Both fields are public: the
 // table's declaration states them.

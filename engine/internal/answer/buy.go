@@ -359,7 +359,7 @@ func (db *Database) bought(r Request, answers []catalog.Answer) (e Estimate, ok 
 		if err != nil {
 			return e, false, err
 		}
-		if margin <= r.Settings.Accuracy && (!ok || margin < e.Margin) {
+		if margin <= r.Settings.Accuracy && (!ok || margin < e.Error.Reach()) {
 			e, ok = db.Estimate(a, margin), true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -22,10 +23,10 @@ import (
 // Estimate is a private answer before it is written as a result.
 type Estimate struct {
 	Value     int64
-	Margin    float64                                   // half-width in counts at the confidence asked for
-	Verified  bool                                      // whether a margin is known
-	at        func(confidence float64) (float64, error) // the half-width at another confidence
-	simulated func(confidence float64) (float64, bool)  // the half-width that simulations suggest; nil without
+	Error     post.Interval                                   // of the true count less Value, at the confidence asked for
+	Verified  bool                                            // whether the error is known
+	at        func(confidence float64) (post.Interval, error) // the error at another confidence
+	simulated func(confidence float64) (post.Interval, bool)  // the error that simulations suggest; nil without
 }
 
 // origin says where a candidate's answer comes from. It alone decides whether the
@@ -45,22 +46,23 @@ const (
 // Candidate is one way to answer a query. Everything in it derives from the query, the
 // public catalog and earlier releases.
 type Candidate struct {
-	Origin  origin
-	Name    string           // the release or mechanism, or "direct"
-	Kind    string           // what SET mechanism calls it: "projection", "marginals", "smw", "direct" or "constant"
-	Columns []int            // the columns of the table that it uses; nil for all
-	support view.SupportSize // m over those columns
-	Margin  float64          // predicted half-width in counts at the session's confidence
-	Known   bool             // the answer would have a margin
-	shown   float64          // the margin that the answer would show, if that is a simulated one; else 0
-	cost    accounting.Amount
-	starts  accounting.Rho                       // the part of a mechanism's reserve that its next run takes, if none is open
-	Refusal string                               // why it cannot answer; "" if it can
-	guards  string                               // the release whose table a mechanism started from
-	Note    string                               // a remark for EXPLAIN; nothing else depends on it
-	offer   func() string                        // a hint with the price, for a direct answer
-	failure *sqlerr.Error                        // why it is refused, if the reason is a fault rather than a fact
-	Answer  func(context.Context) (reply, error) // nil if it is bought with others
+	Origin    origin
+	Name      string           // the release or mechanism, or "direct"
+	Kind      string           // what SET mechanism calls it: "projection", "marginals", "smw", "direct" or "constant"
+	Columns   []int            // the columns of the table that it uses; nil for all
+	support   view.SupportSize // m over those columns
+	Margin    float64          // predicted half-width in counts at the session's confidence
+	Known     bool             // the answer would have a margin
+	simulated float64          // the simulated margin, if there is one and it matters; else 0
+	shows     bool             // the answer would show the simulated margin
+	cost      accounting.Amount
+	starts    accounting.Rho                       // the part of a mechanism's reserve that its next run takes, if none is open
+	Refusal   string                               // why it cannot answer; "" if it can
+	guards    string                               // the release whose table a mechanism started from
+	Note      string                               // a remark for EXPLAIN; nothing else depends on it
+	offer     func() string                        // a hint with the price, for a direct answer
+	failure   *sqlerr.Error                        // why it is refused, if the reason is a fault rather than a fact
+	Answer    func(context.Context) (reply, error) // nil if it is bought with others
 }
 
 // failed returns the candidate refused by an error of its own. Such a candidate does
@@ -135,8 +137,8 @@ func (c *Candidate) isGuardOf(d *Candidate) bool {
 // width returns the half-width that goes with the answer under SET margins. The tightest of
 // the candidates answers by it, and so by predicted error; SET accuracy is for proven ones.
 func (c *Candidate) width() float64 {
-	if c.shown > 0 {
-		return c.shown
+	if c.shows {
+		return c.simulated
 	}
 	return c.Margin
 }
@@ -310,7 +312,7 @@ func (r Request) considers(kind, name string) bool {
 func constant(value int64) Candidate {
 	return Candidate{Origin: fromConstant, Name: "constant", Kind: "constant", Columns: []int{}, support: view.FiniteSupport(0), Known: true,
 		Note:   "no record can satisfy the query",
-		Answer: answeredBy(Estimate{Value: value, Verified: true, at: func(float64) (float64, error) { return 0, nil }})}
+		Answer: answeredBy(Estimate{Value: value, Verified: true, at: func(float64) (post.Interval, error) { return post.Interval{}, nil }})}
 }
 
 // answeredBy returns the answer of a candidate whose estimate is known.
@@ -389,8 +391,11 @@ func (db *Database) Margin(kind catalog.AnswerKind, law json.RawMessage, confide
 
 // Estimate returns an answer with its margin at the confidence asked for.
 func (db *Database) Estimate(a catalog.Answer, margin float64) Estimate {
-	return Estimate{Value: a.Estimate, Margin: margin, Verified: true,
-		at: func(confidence float64) (float64, error) { return db.Margin(a.Kind, a.Law, confidence) }}
+	return Estimate{Value: a.Estimate, Error: post.Within(margin), Verified: true,
+		at: func(confidence float64) (post.Interval, error) {
+			width, err := db.Margin(a.Kind, a.Law, confidence)
+			return post.Within(width), err
+		}}
 }
 
 // candidate returns the candidate for a release or mechanism that the script creates.

@@ -91,6 +91,9 @@ func (c Candidate) explained(r Request, best bool) []any {
 	if !c.Free() {
 		cost = "ρ " + view.Short(c.cost.Rho.Float())
 	}
+	if margin != nil && c.simulated > 0 {
+		note = JoinNotes(note, kinds(view.Counts(c.Margin), view.Counts(c.simulated)))
+	}
 	return []any{c.Name, c.Kind, BriefList(view.ColumnNames(r.Table, c.Columns)), shownSupport(r.Table, c.Columns, c.support), margin, cost, note}
 }
 
@@ -117,6 +120,11 @@ func (c Candidate) why(r Request) string {
 		return "not: beyond SET accuracy = " + view.Counts(r.asked)
 	}
 	return ""
+}
+
+// kinds names the two kinds of margins.
+func kinds(proven, simulated any) string {
+	return fmt.Sprintf("proven ± %s, simulated ± %s", proven, simulated)
 }
 
 func JoinNotes(a, b string) string {
@@ -167,6 +175,7 @@ type manyCandidates struct {
 	chosen    int
 	supports  view.SupportRange
 	margins   []float64
+	simulated []float64
 }
 
 // merged groups the candidates of all queries by name, in order of appearance.
@@ -199,6 +208,9 @@ func (m *manyCandidates) add(i int, c Candidate, r Request, chosen bool) {
 	m.supports.Add(c.support)
 	if c.Known && (c.Refusal == "" || c.buys()) {
 		m.margins = append(m.margins, c.Margin)
+		if c.simulated > 0 {
+			m.simulated = append(m.simulated, c.simulated)
+		}
 	}
 	if chosen {
 		m.chosen++
@@ -229,6 +241,9 @@ func (m *manyCandidates) row(st *Statement, planned bool) []any {
 	}
 	if m.Origin == fromStored {
 		note = JoinNotes(note, StoredNote)
+	}
+	if len(m.simulated) > 0 {
+		note = JoinNotes(note, kinds(marginRange(m.margins), marginRange(m.simulated)))
 	}
 	cost := "0"
 	if m.buys() {

@@ -11,15 +11,16 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
+	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
 // Loaded is a release in memory.
 type Loaded interface {
-	// Evaluate returns the answer to a query and its margin, in one pass.
+	// Evaluate returns the answer to a query and its error, in one pass.
 	Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error)
-	// predict returns the expected margin of the answer, a half-width in counts. It
+	// predict returns the expected margin of the answer, in counts. It
 	// evaluates nothing. known is false if the release promises no margin for the
 	// query.
 	predict(q query.Query, confidence float64) (margin float64, known bool, err error)
@@ -37,7 +38,7 @@ type Sketch struct {
 
 func (s Sketch) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
 	a, err := s.Answer(ctx, q, confidence)
-	return Estimate{Value: a.Value, Margin: math.Floor(a.Margin), Verified: true}, err
+	return Estimate{Value: a.Value, Error: post.Within(math.Floor(a.Margin)), Verified: true}, err
 }
 
 func (s Sketch) note() string { return s.shape }
@@ -47,10 +48,9 @@ func (s Sketch) predict(q query.Query, confidence float64) (float64, bool, error
 	return math.Floor(m), true, err
 }
 
-// fitted adapts a release of marginals. It has a margin for the queries on the columns of
-// a measured marginal, and rounds it down as a Sketch does. These queries have a simulated
-// margin, too. Other queries have none: a simulation knows no more of them than the fit
-// does.
+// fitted adapts a release of marginals. It has an interval for the queries on the columns
+// of a measured marginal. These queries have a simulated margin, too. Other queries have
+// none: a simulation knows no more of them than the fit does.
 type fitted struct {
 	*marginals.Release
 	shape string
@@ -58,7 +58,7 @@ type fitted struct {
 
 func (f fitted) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
 	a, err := f.Answer(ctx, q, confidence)
-	e := Estimate{Value: a.Value, Margin: math.Floor(a.Margin), Verified: a.Verified}
+	e := estimated(a)
 	if a.Verified && err == nil && f.Simulates() {
 		e.simulated = simulatedBy(f.Release, q)
 	}
@@ -67,7 +67,12 @@ func (f fitted) Evaluate(ctx context.Context, q query.Query, confidence float64)
 
 func (f fitted) unbiased(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
 	a, err := f.Unbiased(ctx, q, confidence)
-	return Estimate{Value: a.Value, Margin: math.Floor(a.Margin), Verified: a.Verified}, err
+	return estimated(a), err
+}
+
+func estimated(a marginals.Answer) Estimate {
+	value := float64(a.Value)
+	return Estimate{Value: a.Value, Error: post.Interval{Low: a.Low - value, High: a.High - value}, Verified: a.Verified}
 }
 
 func (f fitted) note() string { return f.shape }
@@ -78,8 +83,7 @@ func (f fitted) predict(q query.Query, confidence float64) (float64, bool, error
 }
 
 // fittedCells adapts an identity release whose cells have a fitted table. The table
-// answers. A margin m holds around the cells' own answer a, so m + |b − a| holds around
-// the table's answer b.
+// answers. The interval lies around the cells' own answer, which need not be near it.
 type fittedCells struct {
 	Sketch
 	fit *marginals.Release
@@ -94,7 +98,7 @@ func (f fittedCells) Evaluate(ctx context.Context, q query.Query, confidence flo
 	if err != nil {
 		return Estimate{}, err
 	}
-	e := Estimate{Value: a.Value, Margin: own.Margin + math.Abs(float64(a.Value-own.Value)), Verified: true}
+	e := Estimate{Value: a.Value, Error: own.Error.Plus(float64(own.Value - a.Value)), Verified: true}
 	e.simulated = simulatedBy(f.fit, q)
 	return e, nil
 }
@@ -116,27 +120,27 @@ type twofold interface {
 func evaluate(ctx context.Context, a Loaded, q query.Query, s Settings) (Estimate, error) {
 	ask := a.Evaluate
 	e, err := ask(ctx, q, s.Confidence)
-	if two, ok := a.(twofold); ok && err == nil && s.Accuracy > 0 && !(e.Verified && e.Margin <= s.Accuracy) {
+	if two, ok := a.(twofold); ok && err == nil && s.Accuracy > 0 && !(e.Verified && e.Error.Reach() <= s.Accuracy) {
 		middle, err := two.unbiased(ctx, q, s.Confidence)
 		if err != nil {
 			return e, err
 		}
-		if middle.Verified && middle.Margin <= s.Accuracy {
+		if middle.Verified && middle.Error.Reach() <= s.Accuracy {
 			e, ask = middle, two.unbiased
 		}
 	}
-	e.at = func(confidence float64) (float64, error) {
+	e.at = func(confidence float64) (post.Interval, error) {
 		other, err := ask(ctx, q, confidence)
-		return other.Margin, err
+		return other.Error, err
 	}
 	return e, err
 }
 
-// simulatedBy returns a function for the half-widths that simulations suggest for a query.
-func simulatedBy(fit *marginals.Release, q query.Query) func(confidence float64) (float64, bool) {
-	return func(confidence float64) (float64, bool) {
+// simulatedBy returns a function for the errors that simulations suggest for a query.
+func simulatedBy(fit *marginals.Release, q query.Query) func(confidence float64) (post.Interval, bool) {
+	return func(confidence float64) (post.Interval, bool) {
 		m, err := fit.SimulatedMargin(q, confidence)
-		return math.Floor(m), err == nil
+		return post.Within(math.Floor(m)), err == nil
 	}
 }
 
@@ -144,9 +148,11 @@ func simulatedBy(fit *marginals.Release, q query.Query) func(confidence float64)
 type learned struct{ *stored.Hypothesis }
 
 func (l learned) Evaluate(_ context.Context, q query.Query, confidence float64) (e Estimate, err error) {
-	if e.Value, err = l.Estimate(q); err == nil {
-		e.Margin, e.Verified, err = l.Margin(q, confidence)
+	if e.Value, err = l.Estimate(q); err != nil {
+		return e, err
 	}
+	margin, known, err := l.Margin(q, confidence)
+	e.Error, e.Verified = post.Within(margin), known
 	return e, err
 }
 
@@ -261,9 +267,10 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	if c.Allowed(r.Settings.Mechanism) && (few || r.Settings.Accuracy > 0) {
 		var e Estimate
 		e, err = evaluate(ctx, a, see.Query, r.Settings)
-		c.Margin, c.Known = e.Margin, e.Verified
-		if e.simulated != nil && r.Settings.Margins == Simulated {
-			c.shown, _ = e.simulated(r.Settings.Confidence)
+		c.Margin, c.Known = e.Error.Reach(), e.Verified
+		if e.simulated != nil && (r.Explaining || r.Settings.Margins == Simulated) {
+			by, _ := e.simulated(r.Settings.Confidence)
+			c.simulated, c.shows = by.Reach(), r.Settings.Margins == Simulated
 		}
 		c.Answer = answeredBy(e)
 	} else {

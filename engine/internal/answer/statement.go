@@ -40,6 +40,7 @@ type linear struct {
 	slot       int // the first slot that it answers
 	Candidates []Candidate
 	Best       *Candidate // the chosen candidate; nil before Choose, or if there is none
+	last       missed     // what was last computed of the answer's error: MARGIN, LOW and HIGH ask for the same
 }
 
 // newStatement collects the distinct queries of a bound SELECT. A query in several slots
@@ -163,7 +164,7 @@ func (st *Statement) queries(asks []int) []query.Query {
 func (st *Statement) Result(answers []Estimate) *Result {
 	table := st.bound.Output.Run(st.groups(answers), st.settings.Confidence)
 	out := &Result{Warnings: st.bound.Warnings, Rows: table.Rows, Answer: &Answer{
-		Margins: table.Margins, Confidence: st.settings.Confidence, Support: st.support(), Verified: true,
+		Margins: table.Margins, Intervals: table.Intervals, Confidence: st.settings.Confidence, Support: st.support(), Verified: true,
 		Cost: Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}}}
 	if st.Table.MaxRows > 0 {
 		out.Answer.Kept = Kept{st.Table.Unit, st.Table.MaxRows}
@@ -200,25 +201,52 @@ func (st *Statement) groups(answers []Estimate) []post.Group {
 	return groups
 }
 
-// converted returns an answer in the form that rows are computed from. Counts are not
-// negative, so clamping never moves an answer away from the truth.
+// converted returns an answer in the form that rows are computed from.
 func (a *linear) converted(e Estimate, s Settings) post.Answer {
-	value := e.Value
-	if s.Clamp {
-		value = max(0, value)
-	}
-	return post.Answer{Value: value, HalfWidth: func(confidence float64) (float64, bool) {
+	miss := func(confidence float64) (post.Interval, bool) {
 		if !e.Verified {
-			return 0, false
+			return post.Interval{}, false
 		}
-		if s.Margins == Simulated && e.simulated != nil {
-			return e.simulated(confidence)
+		if byTheorem := s.Margins != Simulated || e.simulated == nil; byTheorem && confidence == a.Settings.Confidence {
+			return e.Error, true
 		}
-		if confidence == a.Settings.Confidence {
-			return e.Margin, true
+		if a.last.confidence != confidence {
+			a.last = e.missed(confidence, s.Margins)
 		}
-		width, err := e.at(confidence)
-		return width, err == nil
+		return a.last.by, a.last.known
+	}
+	if s.Clamp {
+		return clamped(e.Value, miss)
+	}
+	return post.Answer{Value: e.Value, Error: miss}
+}
+
+// missed is the error of an estimate at a confidence.
+type missed struct {
+	confidence float64
+	by         post.Interval
+	known      bool
+}
+
+// missed returns the error by the kind of margins, or by the proven where there is no other.
+func (e Estimate) missed(confidence float64, margins string) missed {
+	if margins == Simulated && e.simulated != nil {
+		by, known := e.simulated(confidence)
+		return missed{confidence, by, known}
+	}
+	by, err := e.at(confidence)
+	return missed{confidence, by, err == nil}
+}
+
+// clamped returns an answer that is not negative, as counts are. The interval moves with
+// the estimate and ends at 0, so that clamping takes neither away from the truth.
+func clamped(value int64, err func(confidence float64) (post.Interval, bool)) post.Answer {
+	value = max(0, value)
+	return post.Answer{Value: value, Error: func(confidence float64) (post.Interval, bool) {
+		miss, known := err(confidence)
+		miss.High = max(miss.High, -float64(value))
+		miss.Low = max(miss.Low, -float64(value))
+		return miss, known
 	}}
 }
 

@@ -19,34 +19,38 @@ type Series struct {
 	groups     string // the names of the columns that label the points
 	points     []point
 	confidence float64
+	marks      []string
 }
 
-// point is a number of a series, with its label and its margin.
+// point is a number of a series, with its label and its interval.
 type point struct {
 	label  string
 	value  float64
-	margin float64 // a half-width; NaN if it is not known
+	bar    *engine.Interval // nil if it is not known
+	margin float64
 }
 
 // low and high are the ends of the error bar, or the value itself.
-func (p point) low() float64  { return p.value - p.halfBar() }
-func (p point) high() float64 { return p.value + p.halfBar() }
-
-// halfBar is the margin, or 0 if it is not known.
-func (p point) halfBar() float64 {
-	if math.IsNaN(p.margin) {
-		return 0
+func (p point) low() float64 {
+	if p.bar == nil {
+		return p.value
 	}
-	return p.margin
+	return p.bar.Low
 }
 
-// amount returns a point's number with its margin.
-func (p point) amount() string {
-	text := Number(math.Round(p.value*1000) / 1000)
-	if !math.IsNaN(p.margin) {
-		text += " ± " + roundUp(p.margin)
+func (p point) high() float64 {
+	if p.bar == nil {
+		return p.value
 	}
-	return text
+	return p.bar.High
+}
+
+// amount returns a point's number with its margin or interval.
+func (p point) amount() string {
+	if p.bar == nil {
+		return Number(math.Round(p.value*1000) / 1000)
+	}
+	return amount(p.value, *p.bar, p.margin)
 }
 
 // NewSeries returns the column of that name, or the first private answer if
@@ -60,21 +64,22 @@ func NewSeries(r *engine.Result, column string) (Series, error) {
 	if err != nil {
 		return Series{}, err
 	}
-	s := Series{Name: r.Columns[drawn].Name, confidence: r.Answer.Confidence}
-	labels := labelColumns(r)
+	s := Series{Name: r.Columns[drawn].Name, confidence: r.Answer.Confidence, marks: marks(r.Answer)}
+	labels := labelColumns(r, drawn)
 	names := make([]string, len(labels))
 	for i, c := range labels {
 		names[i] = Visible(r.Columns[c].Name)
 	}
 	s.groups = strings.Join(names, labelSeparator)
 	for i, row := range r.Rows {
-		p := point{label: label(row, labels), margin: math.NaN()}
+		p := point{label: label(row, labels)}
 		var known bool
 		if p.value, known = asFloat(row[drawn]); !known {
 			continue
 		}
-		if m, ok := asFloat(r.Answer.Margins[i][drawn]); ok {
-			p.margin = m
+		if ends, ok := r.Answer.Intervals[i][drawn].(engine.Interval); ok {
+			p.bar = &ends
+			p.margin, _ = asFloat(r.Answer.Margins[i][drawn])
 		}
 		s.points = append(s.points, p)
 	}
@@ -100,9 +105,12 @@ func drawnColumn(r *engine.Result, column string) (int, error) {
 	return 0, sqlerr.New(sqlerr.Unknown, "the last answer has no column %s", column)
 }
 
-// isAnswer reports whether a column is a private answer: some row of it has a
-// margin.
+// isAnswer reports whether a column is a private answer: some row of it has a margin, or it
+// is a count or sum that has none.
 func isAnswer(r *engine.Result, column int) bool {
+	if c := r.Columns[column]; !r.Answer.Verified && isNumber(c) && column < len(r.Answer.NotNull) && r.Answer.NotNull[column] {
+		return true
+	}
 	for _, margins := range r.Answer.Margins {
 		if margins[column] != nil {
 			return true
@@ -114,10 +122,10 @@ func isAnswer(r *engine.Result, column int) bool {
 // labelSeparator stands between the labels of several columns.
 const labelSeparator = " · "
 
-// labelColumns returns the columns that are neither answers nor margins.
-func labelColumns(r *engine.Result) (columns []int) {
+// labelColumns returns the columns that are neither drawn nor answers nor margins.
+func labelColumns(r *engine.Result, drawn int) (columns []int) {
 	for i, c := range r.Columns {
-		if !isAnswer(r, i) && c.Type != "REAL" {
+		if i != drawn && !isAnswer(r, i) && c.Type != "REAL" {
 			columns = append(columns, i)
 		}
 	}
@@ -150,7 +158,7 @@ func asFloat(v any) (float64, bool) {
 // bar.
 func (s Series) limits() (low, high float64) {
 	for _, p := range s.points {
-		low, high = min(low, p.low()), max(high, p.high())
+		low, high = min(low, p.value, p.low()), max(high, p.value, p.high())
 	}
 	if low == high {
 		high = 1
@@ -160,7 +168,17 @@ func (s Series) limits() (low, high float64) {
 
 // legend describes the bars and error bars.
 func (s Series) legend() string {
-	return Visible(s.Name) + ", with error bars at " + percent(s.confidence)
+	text := Visible(s.Name)
+	for _, p := range s.points {
+		if p.bar != nil {
+			text += ", with error bars at " + percent(s.confidence)
+			break
+		}
+	}
+	for _, mark := range s.marks {
+		text += ", " + mark
+	}
+	return text
 }
 
 const (
@@ -233,7 +251,7 @@ func (a axis) bar(p point) string {
 			line[zero] = '│'
 		}
 	}
-	if p.halfBar() > 0 {
+	if p.high() > p.low() {
 		a.mark(line, p.high(), '┤')
 		a.mark(line, p.low(), '├')
 	}

@@ -117,6 +117,7 @@ type jsonAnswer struct {
 	Columns    []string        `json:"columns"`
 	Rows       [][]any         `json:"rows"`
 	Margins    [][]any         `json:"margins"`
+	Intervals  [][]any         `json:"intervals"`           // [low, high], or null where there is no margin
 	Simulated  bool            `json:"simulated,omitempty"` // no theorem stands behind the margins
 	Confidence any             `json:"confidence"`
 	Via        string          `json:"via"`
@@ -153,7 +154,15 @@ func writeJSON(w io.Writer, r *engine.Result) error {
 		Cost: jsonCost{finite(a.Cost.Epsilon), finite(a.Cost.Rho)},
 	}
 	if a.Margins != nil {
-		answer.Margins = finiteRows(a.Margins)
+		answer.Margins, answer.Intervals = finiteRows(a.Margins), make([][]any, len(a.Intervals))
+		for i, row := range a.Intervals {
+			answer.Intervals[i] = make([]any, len(row))
+			for j, ends := range row {
+				if ends, ok := ends.(engine.Interval); ok {
+					answer.Intervals[i][j] = []any{finite(ends.Low), finite(ends.High)}
+				}
+			}
+		}
 	}
 	if a.Kept.Unit != "" {
 		answer.Kept = &jsonKept{a.Kept.Unit, a.Kept.MaxRows}
@@ -352,10 +361,18 @@ func percent(confidence float64) string {
 // roundUp returns a margin to three digits or to its integer part, whichever is
 // longer. It never returns less than the margin.
 func roundUp(x float64) string {
+	unit := digits(x)
+	return Number(math.Ceil(max(0, x*unit-fuzz)) / unit)
+}
+
+// fuzz is the error of binary fractions that rounding ignores.
+const fuzz = 1e-9
+
+// digits returns 1, 10 or 100: how many parts of 1 a margin is rounded to.
+func digits(margin float64) float64 {
 	unit := 1.0
-	for y := math.Abs(x); y < 100 && unit < 100; y *= 10 {
+	for y := math.Abs(margin); y < 100 && unit < 100; y *= 10 {
 		unit *= 10
 	}
-	const fuzz = 1e-9 // of binary fractions
-	return Number(math.Ceil(max(0, x*unit-fuzz)) / unit)
+	return unit
 }

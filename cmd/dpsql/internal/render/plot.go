@@ -67,7 +67,15 @@ func newPlot(w *bufio.Writer, s Series) *plot {
 }
 
 // amountHead names the column of numbers.
-func amountHead(s Series) string { return shorten(Visible(s.Name), maxLabel) + " ± margin" }
+func amountHead(s Series) string {
+	head := shorten(Visible(s.Name), maxLabel)
+	for _, p := range s.points {
+		if p.bar != nil && !even(p.value, *p.bar, p.margin) {
+			return head + " (low … high)"
+		}
+	}
+	return head + " ± margin"
+}
 
 // x returns the x coordinate of a number.
 func (p *plot) x(v float64) float64 {
@@ -109,7 +117,7 @@ func (p *plot) point(q point, middle int) {
 	from, to := p.x(min(0, q.value)), p.x(max(0, q.value))
 	p.text(p.left-plotMargin, middle+4, "end", "", shorten(q.label, maxLabel))
 	fmt.Fprintf(p.w, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#86aed3"/>`+"\n", from, middle-plotBar/2, to-from, plotBar)
-	if q.halfBar() > 0 {
+	if q.high() > q.low() {
 		const whisker = 8
 		fmt.Fprintf(p.w, `<path d="M%.1f %d H%.1f M%.1[1]f %[4]d v%[5]d M%.1[3]f %[4]d v%[5]d" class="error" stroke="black" fill="none"/>`+"\n",
 			p.x(q.low()), middle, p.x(q.high()), middle-whisker/2, whisker)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -87,6 +88,29 @@ func TestWhiskersAreCentred(t *testing.T) {
 				t.Errorf("the whisker at %v of %s reaches from %v to %v; the bar is at %v", end, bar["d"], top, top+length, middle)
 			}
 		}
+	}
+}
+
+// TestUnevenPlot draws intervals whose middle is not the value.
+func TestUnevenPlot(t *testing.T) {
+	r := uneven()
+	r.Answer.Simulated = true
+	s, err := NewSeries(r, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, texts := drawn(t, s, "rect")
+	for _, want := range []string{"n (low … high)", "n, with error bars at 95 %, simulated", "100 (90 … 130)", "-20 ± 10", "40 (50 … 70.3)"} {
+		if !slices.Contains(texts, want) {
+			t.Errorf("no text %q in %q", want, texts)
+		}
+	}
+	// The axis goes from -30 to 130.
+	paths, _ := drawn(t, s, "path")
+	last := paths[len(paths)-1]["d"]
+	p := newPlot(nil, s)
+	if want := fmt.Sprintf("M%.1f ", p.x(50)); !strings.HasPrefix(last, want) || !strings.Contains(last, fmt.Sprintf(" H%.1f ", p.x(70.25))) {
+		t.Errorf("the error bar of c is %s", last)
 	}
 }
 

@@ -52,31 +52,48 @@ func TestFooter(t *testing.T) {
 	tests := []struct {
 		answer engine.Answer
 		want   string
+		ends   []engine.Interval // of the first value, 7, if it is not their middle
 	}{
 		{engine.Answer{Margins: [][]any{{8.0}}, Confidence: 0.95, Via: "adm_zip", Mechanism: "projection", Support: "2", Verified: true},
-			"± 8 at 95 % · release adm_zip (projection, m = 2) · cost 0 · 0.1 ms"},
+			"± 8 at 95 % · release adm_zip (projection, m = 2) · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{8.0, 9.5}, {nil, 3.0}}, Confidence: 0.999, Via: "a", Mechanism: "projection", Support: "2", Verified: true},
-			"± 3 to 9.5 at 99.9 % · release a (projection, m = 2) · cost 0 · 0.1 ms"},
+			"± 3 to 9.5 at 99.9 % · release a (projection, m = 2) · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{8.0, nil}}, Confidence: 0.9, Via: "l", Mechanism: "smw", Support: "7"},
-			"± 8 at 90 %, some unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms"},
+			"± 8 at 90 %, some unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{8.0}}, Confidence: 0.95, Via: "r", Mechanism: "smw", Support: "7", Verified: true, Released: true},
-			"± 8 at 95 % · release r (smw, m = 7) · cost 0 · 0.1 ms"},
+			"± 8 at 95 % · release r (smw, m = 7) · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Via: "l", Mechanism: "smw", Support: "7"},
-			"unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms"},
+			"unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{50.0}}, Confidence: 0.95, Mechanism: "direct", Support: "infinite", Verified: true, Cost: engine.Cost{Epsilon: 0.02, Rho: 0.000768}},
-			"± 50 at 95 % · direct · cost ε 0.02 and ρ 0.00077 · 0.1 ms"},
+			"± 50 at 95 % · direct · cost ε 0.02 and ρ 0.00077 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{11.0}}, Confidence: 0.95, Via: "r\x1b[2J", Mechanism: "projection", Support: "infinite", Verified: true},
-			`± 11 at 95 % · release r\x1b[2J (projection, m = ∞) · cost 0 · 0.1 ms`},
+			`± 11 at 95 % · release r\x1b[2J (projection, m = ∞) · cost 0 · 0.1 ms`, nil},
 		{engine.Answer{Margins: [][]any{{40.0}}, Confidence: 0.95, Mechanism: "direct", Verified: true, Kept: engine.Kept{Unit: "patient", MaxRows: 3}},
-			"± 40 at 95 % · of kept rows, at most 3 a patient · direct · cost 0 · 0.1 ms"},
+			"± 40 at 95 % · of kept rows, at most 3 a patient · direct · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{0.0}}, Mechanism: "constant", Verified: true, Kept: engine.Kept{Unit: "patient", MaxRows: 3}},
-			"exact · constant: no row can match · cost 0 · 0.1 ms"},
+			"exact · constant: no row can match · cost 0 · 0.1 ms", nil},
+		{engine.Answer{Margins: [][]any{{8.0}}, Confidence: 0.95, Via: "r", Mechanism: "marginals", Support: "7", Verified: true},
+			"7 (4 … 15) at 95 % · release r (marginals, m = 7) · cost 0 · 0.1 ms", []engine.Interval{{Low: 4, High: 15}}},
+		{engine.Answer{Margins: [][]any{{1.125}}, Confidence: 0.95, Via: "r", Mechanism: "marginals", Support: "7", Verified: true, Simulated: true},
+			"7 (6.5 … 8.13) at 95 %, simulated · release r (marginals, m = 7) · cost 0 · 0.1 ms", []engine.Interval{{Low: 6.5, High: 8.125}}},
+		{engine.Answer{Margins: [][]any{{8.0, nil}, {3.0, nil}}, Confidence: 0.95, Via: "r", Mechanism: "marginals", Support: "7"},
+			"± 3 to 8 at 95 %, uneven, some unverified: no error bar · release r (marginals, m = 7) · cost 0 · 0.1 ms", []engine.Interval{{Low: 4, High: 15}}},
 	}
 	for _, test := range tests {
-		if got := Footer(&test.answer, ms); got != test.want {
+		r := &engine.Result{Answer: &test.answer}
+		for _, margins := range test.answer.Margins {
+			r.Rows = append(r.Rows, make([]any, len(margins)))
+			for j := range margins {
+				r.Rows[len(r.Rows)-1][j] = int64(7)
+			}
+		}
+		if centred(r); len(test.ends) > 0 {
+			r.Answer.Intervals[0][0] = test.ends[0]
+		}
+		if got := Footer(r, ms); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
-		if got, want := Footer(&test.answer, 0), strings.TrimSuffix(test.want, " · 0.1 ms"); got != want {
+		if got, want := Footer(r, 0), strings.TrimSuffix(test.want, " · 0.1 ms"); got != want {
 			t.Errorf("untimed: got  %s\nwant %s", got, want)
 		}
 	}

@@ -1,0 +1,181 @@
+-- The intervals of answers, whose middle need not be the answer.
+SELECT COUNT(*) AS n, LOW(n), HIGH(n), MARGIN(n) FROM visits WHERE age = 3 AND sex = 'F';
+--> n | low | high | margin
+--> 52 | 38.0 | 66.0 | 14.0
+--> under sparse, named:
+--> n | low | high | margin
+--> 52 | 52.0 | 52.0 | 0.0
+--> under dense:
+--> n | low | high | margin
+--> 52 | -65.0 | 169.0 | 117.0
+--> under marginals:
+--> n | low | high | margin
+--> 52 | -3.0 | 107.0 | 55.0
+--> under smw, classes:
+--> n | low | high | margin
+--> 52 | 27.0 | 77.0 | 25.0
+--> under smw release:
+--> n | low | high | margin
+--> 52 | -6.0 | 110.0 | 58.0
+--> under direct:
+--> n | low | high | margin
+--> 52 | -48.0 | 152.0 | 100.0
+SELECT sex, COUNT(*) AS n, LOW(n) AS from_n, HIGH(n) AS to_n FROM visits GROUP BY sex HAVING LOW(COUNT(*)) > 0 ORDER BY HIGH(n) DESC, sex;
+--> sex | n | from_n | to_n
+--> 'F' | 100 | 55.0 | 145.0
+--> NULL | 70 | 25.0 | 115.0
+--> 'M' | 70 | 25.0 | 115.0
+--> under sparse, named:
+--> sex | n | from_n | to_n
+--> 'F' | 100 | 94.0 | 106.0
+--> NULL | 70 | 64.0 | 76.0
+--> 'M' | 70 | 64.0 | 76.0
+--> under dense; marginals; direct:
+--> sex | n | from_n | to_n
+--> under smw, classes:
+--> sex | n | from_n | to_n
+--> 'F' | 100 | 75.0 | 125.0
+--> NULL | 70 | 45.0 | 95.0
+--> 'M' | 70 | 45.0 | 95.0
+--> under smw, uniform:
+--> sex | n | from_n | to_n
+--> 'F' | 110 | 88.0 | 132.0
+--> NULL | 65 | 43.0 | 87.0
+--> 'M' | 65 | 43.0 | 87.0
+--> under smw release:
+--> sex | n | from_n | to_n
+--> 'F' | 100 | 42.0 | 158.0
+--> NULL | 70 | 12.0 | 128.0
+--> 'M' | 70 | 12.0 | 128.0
+SELECT ROUND(AVG(age), 3) AS mean, ROUND(LOW(AVG(age)), 3) AS low, ROUND(HIGH(AVG(age)), 3) AS high, ROUND(MARGIN(AVG(age)), 3) AS margin FROM visits WHERE town = 'Elm';
+--> mean | low | high | margin
+--> 4.167 | 2.295 | 7.25 | 3.083
+--> under sparse:
+--> mean | low | high | margin
+--> 4.167 | 2.262 | 7.341 | 3.174
+--> under sparse, named:
+--> mean | low | high | margin
+--> 4.167 | 3.839 | 4.517 | 0.351
+--> under dense:
+--> mean | low | high | margin
+--> 6.081 | NULL | NULL | NULL
+--> under marginals:
+--> mean | low | high | margin
+--> 4.167 | -18.444 | 185.111 | 180.944
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> under smw release:
+--> mean | low | high | margin
+--> 4.199 | NULL | NULL | NULL
+--> under direct:
+--> mean | low | high | margin
+--> 4.167 | -4.308 | 27.385 | 23.218
+SELECT LOW(STDDEV(age)) <= STDDEV(age) AND STDDEV(age) <= HIGH(STDDEV(age)) AS within FROM visits;
+--> within
+--> 1
+--> under dense; marginals:
+--> within
+--> NULL
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2714 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0023 together; the interactive budget left pays for 156718 such statements
+SELECT LOW(COUNT(*) - COUNT(sex)) AS low, HIGH(COUNT(*) - COUNT(sex)) - LOW(COUNT(*) - COUNT(sex)) AS width FROM visits;
+--> low | width
+--> -90.0 | 320.0
+--> under sparse:
+--> low | width
+--> -93.0 | 326.0
+--> under sparse, named:
+--> low | width
+--> 58.0 | 24.0
+--> under dense:
+--> low | width
+--> -1084.0 | 2386.0
+--> under marginals:
+--> low | width
+--> -553.0 | 1246.0
+--> under smw, classes:
+--> low | width
+--> 16.0 | 108.0
+--> under smw, uniform:
+--> low | width
+--> 19.0 | 92.0
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 238007 such statements
+--> under direct:
+--> low | width
+--> -160.0 | 460.0
+
+-- Sums by groups.
+SELECT score, SUM(age) AS s, LOW(s), HIGH(s) FROM visits WHERE score < 0 GROUP BY score;
+--> score | s | low | high
+--> -3 | 0 | -156.0 | 156.0
+--> -2 | 60 | -96.0 | 216.0
+--> -1 | 204 | 48.0 | 360.0
+--> under sparse:
+--> score | s | low | high
+--> -3 | 0 | -158.0 | 158.0
+--> -2 | 60 | -98.0 | 218.0
+--> -1 | 204 | 46.0 | 362.0
+--> under sparse, named:
+--> score | s | low | high
+--> -3 | 0 | 0.0 | 0.0
+--> -2 | 60 | 60.0 | 60.0
+--> -1 | 204 | 204.0 | 204.0
+--> under dense:
+--> score | s | low | high
+--> -3 | -159 | -1447.0 | 1129.0
+--> -2 | -146 | -1434.0 | 1142.0
+--> -1 | 288 | -1002.0 | 1578.0
+--> under marginals:
+--> score | s | low | high
+--> -3 | 0 | -613.0 | 613.0
+--> -2 | 60 | -553.0 | 673.0
+--> -1 | 204 | -409.0 | 817.0
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.061 together; the interactive budget left pays for 68 such statements
+--> under smw release:
+--> score | s | low | high
+--> -3 | 0 | NULL | NULL
+--> -2 | 61 | NULL | NULL
+--> -1 | 211 | NULL | NULL
+--> under direct:
+--> score | s | low | high
+--> -3 | 0 | -100.0 | 100.0
+--> -2 | 60 | -40.0 | 160.0
+--> -1 | 204 | 104.0 | 304.0
+--> warning: this takes 19 % of what is left for direct answers: ρ = 0.015 of 0.082
+
+-- SET clamp ends intervals at 0.
+SET clamp = on;
+--> done
+SELECT COUNT(*) AS n, LOW(n), HIGH(n), MARGIN(n) FROM visits WHERE age = 3 AND town = 'Oak';
+--> n | low | high | margin
+--> 0 | 0.0 | 12.0 | 12.0
+--> under sparse, named:
+--> n | low | high | margin
+--> 0 | 0.0 | 0.0 | 0.0
+--> under dense:
+--> n | low | high | margin
+--> 0 | 0.0 | 101.0 | 101.0
+--> under marginals:
+--> n | low | high | margin
+--> 0 | 0.0 | 48.0 | 48.0
+--> under smw, classes:
+--> n | low | high | margin
+--> 0 | 0.0 | 25.0 | 25.0
+--> under smw, uniform:
+--> n | low | high | margin
+--> 0 | 0.0 | 14.0 | 14.0
+--> under smw release:
+--> n | low | high | margin
+--> 0 | 0.0 | 58.0 | 58.0
+--> under direct:
+--> n | low | high | margin
+--> 0 | 0.0 | 100.0 | 100.0
