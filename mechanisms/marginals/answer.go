@@ -131,8 +131,14 @@ func weigh(sizes []int, q query.Query, confidence float64) ([]int, []float64, er
 }
 
 // Fitted returns the counts of the fitted table, summed over all but some columns, by code.
-// columns are ascending. Callers must not change the result.
-func (r *Release) Fitted(columns []int) []float64 { return r.expected(columns) }
+// columns are ascending. Callers must not change the result. It is nil if the release keeps
+// no table.
+func (r *Release) Fitted(columns []int) []float64 {
+	if r.table == nil {
+		return nil
+	}
+	return r.expected(columns)
+}
 
 // expected returns the marginal of the fitted table over some columns.
 func (r *Release) expected(columns []int) []float64 {

@@ -144,9 +144,9 @@ func guarded(name string, v *view.View, t *view.Table, columns []int) (*catalog.
 		return nil, sqlerr.New(sqlerr.Invalid, "release %s lacks a column of the mechanism", r.Name).
 			WithHint("CREATE MECHANISM … ON %s (%s)", t.Name, view.ColumnNames(t, r.Columns))
 	}
-	if size := t.Over(columns).Size(); size == nil || size.Cmp(big.NewInt(marginals.MostTable)) > 0 {
-		return nil, sqlerr.New(sqlerr.Unsupported, "a table to start from has at most %d possible records", marginals.MostTable).
-			WithHint("name fewer columns")
+	if size := t.Over(r.Columns).Size(); size == nil || size.Cmp(big.NewInt(marginals.MostTable)) > 0 {
+		return nil, sqlerr.New(sqlerr.Unsupported, "a release over more than %d possible records has no whole table to start from", marginals.MostTable).
+			WithHint("start from a release over fewer columns")
 	}
 	return r, nil
 }

@@ -138,21 +138,18 @@ func JoinFit(release []byte, fit *marginals.Release) ([]byte, error) {
 }
 
 // FittedTable returns the table that a release fitted, summed over all but some of its
-// columns. rest are their places among the release's columns, ascending; nil means all.
+// columns. rest are the places of those among the release's columns, ascending.
 func FittedTable(u *query.Universe, r *catalog.Release, payload []byte, rest []int) ([]float64, error) {
 	fit, err := decodeFit(u, r, payload)
 	if err != nil {
 		return nil, err
 	}
-	if fit == nil {
-		return nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table", r.Name)
-	}
-	if rest == nil {
-		for i := range u.Columns() {
-			rest = append(rest, i)
+	if fit != nil {
+		if table := fit.Fitted(rest); table != nil {
+			return table, nil
 		}
 	}
-	return fit.Fitted(rest), nil
+	return nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table", r.Name)
 }
 
 func decodeFit(u *query.Universe, r *catalog.Release, payload []byte) (fit *marginals.Release, err error) {
