@@ -38,6 +38,9 @@ func (r *Release) Unbiased(ctx context.Context, q query.Query, confidence float6
 }
 
 func (r *Release) answer(ctx context.Context, q query.Query, confidence float64, wanted bool) (Answer, error) {
+	if !r.HasTable() && !(wanted && r.measured(q)) {
+		return Answer{}, sqlerr.New(sqlerr.Internal, "the release has no table for the query")
+	}
 	columns, weights, err := r.weigh(q, confidence)
 	if err != nil {
 		return Answer{}, err
@@ -46,9 +49,6 @@ func (r *Release) answer(ctx context.Context, q query.Query, confidence float64,
 		return Answer{}, err
 	}
 	unbiased, variance, ok := r.unbiased(columns, weights)
-	if !r.HasTable() && !(ok && wanted) {
-		return Answer{}, sqlerr.New(sqlerr.Internal, "the release has no table yet")
-	}
 	estimate := unbiased
 	if !ok || !wanted {
 		estimate = 0
@@ -81,12 +81,21 @@ func whole(middle, halfWidth float64) (low, high float64) {
 // Predict returns the half-width of the unbiased answer to q. It depends on public
 // parameters alone. It is false where there is none.
 func (r *Release) Predict(q query.Query, confidence float64) (float64, bool, error) {
+	if !r.measured(q) {
+		return 0, false, nil
+	}
 	columns, weights, err := r.weigh(q, confidence)
 	if err != nil {
 		return 0, false, err
 	}
 	_, variance, ok := r.unbiased(columns, weights)
 	return r.margin(variance, confidence), ok, nil
+}
+
+// measured reports whether a measured marginal has all columns of q.
+func (r *Release) measured(q query.Query) bool {
+	_, ok := r.parts[key(q.Columns())]
+	return ok
 }
 
 // Simulates reports whether the release answers from its fitted table and has
@@ -158,8 +167,8 @@ func (r *Release) errorMarginal(b int, columns []int) []float64 {
 
 // remembered returns a marginal of the fitted table (b = -1) or of a simulation.
 //
-// Small ones are remembered: summing a table of 2 million cells takes 2 ms, and what
-// follows some 20 µs (BenchmarkAnswer). Columns of a release make at most 2^columns of them.
+// They are remembered, while their cells are few beside those of the table: summing a table
+// of 2 million cells takes 2 ms, and what follows some 20 µs (BenchmarkAnswer).
 func (r *Release) remembered(b int, columns []int, compute func(l *layout, out []float64)) []float64 {
 	k := marginalKey{b, key(columns)}
 	if m, ok := r.marginals.Load(k); ok {
@@ -168,7 +177,7 @@ func (r *Release) remembered(b int, columns []int, compute func(l *layout, out [
 	l := r.shape.layout(columns)
 	m := make([]float64, l.size)
 	compute(&l, m)
-	if l.size <= DefaultCells {
+	if r.remembering.Add(int64(l.size)) <= int64(4*r.shape.cells)+manyCells {
 		r.marginals.Store(k, m)
 	}
 	return m

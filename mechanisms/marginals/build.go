@@ -72,6 +72,9 @@ func (m *Measurement) Perturb(src *noise.Source) (*Release, error) {
 // release is as it was. report, if not nil, is called with the share that is done.
 // It is called before the release is shared.
 func (r *Release) Fit(ctx context.Context, report func(share float64)) error {
+	if r.shape.cells == 0 {
+		return sqlerr.New(sqlerr.Internal, "the universe is too large for a table")
+	}
 	x, stages, err := r.fit(ctx, report)
 	if err != nil {
 		return err
@@ -104,11 +107,11 @@ func FitCells(ctx context.Context, u *query.Universe, law noise.Law, cells []int
 	if err := p.check(u); err != nil {
 		return nil, err
 	}
-	if len(cells) != product(sizesOf(u)) {
-		return nil, sqlerr.New(sqlerr.Internal, "the cells are not those of the universe")
-	}
 	if !CanFitCells(u) {
 		return nil, tooManyCells()
+	}
+	if len(cells) != product(sizesOf(u)) {
+		return nil, sqlerr.New(sqlerr.Internal, "the cells are not those of the universe")
 	}
 	r, err := newRelease(ctx, u, p, [][]int64{cells})
 	if err != nil {
@@ -135,7 +138,7 @@ func CanFitCells(u *query.Universe) bool {
 // chooser returns how λ is chosen: by risk from marginals of a few columns. The cells over
 // all columns hold mostly noise, of which Stein's estimate is too uncertain.
 func (p Params) chooser(columns int) chooser {
-	if len(p.Sets[0]) == columns {
+	if len(p.Sets) > 0 && len(p.Sets[0]) == columns {
 		return byMoments
 	}
 	return byRisk

@@ -22,11 +22,16 @@ import (
 // with version as a 16-bit and the length as a 32-bit number; all numbers are
 // little-endian. The header is JSON. The body is compressed by DEFLATE: the cells of the
 // measured marginals as 64-bit integers, those of the table as 32-bit floats, and those of
-// each simulation as 16-bit integers; a release that is yet to be fitted has the first alone. The checksum covers everything before it, and guards
-// against accidents, not against forgery. A reader refuses versions it does not know.
+// each simulation as 16-bit integers; a release that is yet to be fitted has the first
+// alone. The checksum covers everything before it, and guards against accidents, not
+// against forgery. A reader refuses versions it does not know.
+//
+// Version 2 is that of an OnDemand. Its header has the seed, and its body the cells of the
+// measured marginals alone.
 const (
-	magic   = "dpsqlmrg"
-	version = 1
+	magic           = "dpsqlmrg"
+	version         = 1
+	versionOnDemand = 2
 )
 
 // header is what is stored of a release beside its numbers.
@@ -38,7 +43,8 @@ type header struct {
 	Unbiased bool      `json:"unbiased,omitempty"`
 	Unfitted bool      `json:"unfitted,omitempty"` // no table is stored
 	Stages   []Stage   `json:"stages"`
-	Steps    []float64 `json:"steps"` // of each simulation
+	Steps    []float64 `json:"steps"`          // of each simulation
+	Seed     []byte    `json:"seed,omitempty"` // of an OnDemand
 }
 
 // MarshalBinary returns the release as bytes. It does not fail.
@@ -47,6 +53,18 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 	for _, s := range r.simulated {
 		about.Steps = append(about.Steps, s.step)
 	}
+	return seal(version, about, r.numbers())
+}
+
+// MarshalBinary returns the release as bytes. It does not fail.
+func (o *OnDemand) MarshalBinary() ([]byte, error) {
+	p := o.Params()
+	about := header{Sizes: o.exact.shape.sizes, Sets: p.Sets, Law: p.Law.String(), Sigma2: p.Sigma2, Unbiased: p.Unbiased, Seed: o.seed[:]}
+	return seal(versionOnDemand, about, o.exact.numbers())
+}
+
+// seal writes a stored release.
+func seal(version uint16, about header, all []any) ([]byte, error) {
 	h, err := json.Marshal(about)
 	if err != nil {
 		return nil, err
@@ -59,7 +77,7 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, numbers := range r.numbers() {
+	for _, numbers := range all {
 		if err := binary.Write(body, binary.LittleEndian, numbers); err != nil {
 			return nil, err
 		}
@@ -91,41 +109,34 @@ const mostSimulations = 64
 // Unmarshal reads a release over u that MarshalBinary wrote. Bytes that do not verify, and
 // a release over another universe, are corrupt; a version of a later dpsql is unsupported.
 func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
-	h, body, err := open(data)
+	h, body, err := open(data, version)
 	if err != nil {
 		return nil, err
 	}
-	law, err := noise.ParseLaw(h.Law)
+	p, noisy, err := h.measured(u)
 	if err != nil {
-		return nil, damaged("its law cannot be read")
+		return nil, err
 	}
-	p := Params{Sets: h.Sets, Law: law, Sigma2: h.Sigma2, Unbiased: h.Unbiased}
-	if p.check(u) != nil || !slices.Equal(h.Sizes, sizesOf(u)) || len(h.Steps) > mostSimulations || h.Unfitted && len(h.Steps) > 0 {
-		return nil, damaged("its marginals are not those of the table")
+	if !FitsWhole(u) || len(h.Steps) > mostSimulations || h.Unfitted && len(h.Steps) > 0 {
+		return nil, damaged("its table is not that of the columns")
 	}
 	cells := product(h.Sizes)
-	r := &Release{}
+	r := &Release{noisy: noisy}
 	if !h.Unfitted {
 		r.table = make([]float32, cells)
-	}
-	for _, set := range h.Sets {
-		r.noisy = append(r.noisy, make([]int64, product(within(h.Sizes, set))))
 	}
 	for _, step := range h.Steps {
 		r.simulated = append(r.simulated, simulation{step, make([]int16, cells)})
 	}
-	from := flate.NewReader(bytes.NewReader(body))
-	for _, numbers := range r.numbers() {
-		if binary.Read(from, binary.LittleEndian, numbers) != nil {
-			return nil, damaged("its numbers are incomplete")
-		}
+	if err := readNumbers(body, r.numbers()); err != nil {
+		return nil, err
 	}
 	for _, v := range r.table {
 		if !(v >= 0 && v <= math.MaxFloat32) {
 			return nil, damaged("a cell of its table is no count")
 		}
 	}
-	full, err := newRelease(context.Background(), u, p, r.noisy)
+	full, err := newRelease(context.Background(), u, p, noisy)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +144,59 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 	return full, nil
 }
 
+// UnmarshalOnDemand reads a release over u that is fitted on demand. Errors are those of
+// Unmarshal.
+func UnmarshalOnDemand(u *query.Universe, data []byte) (*OnDemand, error) {
+	h, body, err := open(data, versionOnDemand)
+	if err != nil {
+		return nil, err
+	}
+	p, noisy, err := h.measured(u)
+	if err != nil {
+		return nil, err
+	}
+	if len(h.Seed) != len(seed{}) {
+		return nil, damaged("its seed is cut short")
+	}
+	if err := readNumbers(body, (&Release{noisy: noisy}).numbers()); err != nil {
+		return nil, err
+	}
+	r, err := newRelease(context.Background(), u, p, noisy)
+	if err != nil {
+		return nil, err
+	}
+	return newOnDemand(r, seed(h.Seed)), nil
+}
+
+// measured returns the parameters in the header, and room for the cells of the marginals.
+func (h header) measured(u *query.Universe) (p Params, noisy [][]int64, err error) {
+	law, err := noise.ParseLaw(h.Law)
+	if err != nil {
+		return p, nil, damaged("its law cannot be read")
+	}
+	p = Params{Sets: h.Sets, Law: law, Sigma2: h.Sigma2, Unbiased: h.Unbiased}
+	if p.check(u) != nil || !slices.Equal(h.Sizes, sizesOf(u)) {
+		return p, nil, damaged("its marginals are not those of the table")
+	}
+	for _, set := range h.Sets {
+		noisy = append(noisy, make([]int64, product(within(h.Sizes, set))))
+	}
+	return p, noisy, nil
+}
+
+// readNumbers fills slices from the body, in order.
+func readNumbers(body []byte, all []any) error {
+	from := flate.NewReader(bytes.NewReader(body))
+	for _, numbers := range all {
+		if binary.Read(from, binary.LittleEndian, numbers) != nil {
+			return damaged("its numbers are incomplete")
+		}
+	}
+	return nil
+}
+
 // open verifies the envelope and returns the header and what follows it.
-func open(data []byte) (h header, body []byte, err error) {
+func open(data []byte, version uint16) (h header, body []byte, err error) {
 	const fixed = len(magic) + 2 + 4
 	end := len(data) - sha256.Size
 	if end < fixed || string(data[:len(magic)]) != magic {

@@ -59,8 +59,17 @@ func FuzzUnmarshal(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data[:len(data)-sha256.Size])
+	if data, err = newOnDemand(r, seed{}).MarshalBinary(); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data[:len(data)-sha256.Size])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sum := sha256.Sum256(data)
+		if o, err := UnmarshalOnDemand(u, append(bytes.Clone(data), sum[:]...)); err == nil {
+			if _, _, err := o.Over(t.Context(), []int{0, 1}, nil, true); err != nil && sqlerr.CodeOf(err) == sqlerr.Internal {
+				t.Error(err)
+			}
+		}
 		r, err := Unmarshal(u, append(bytes.Clone(data), sum[:]...))
 		if err != nil {
 			return

@@ -32,6 +32,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"dpsql/noise"
 	"dpsql/query"
@@ -84,8 +85,8 @@ func (p Params) check(u *query.Universe) error {
 		return sqlerr.New(sqlerr.Internal, "a release needs a noise law")
 	}
 	sizes := sizesOf(u)
-	if _, ok := newShape(sizes, MostTable); !ok || !u.Coded() {
-		return sqlerr.New(sqlerr.Unsupported, "a release of marginals is over at most %d possible records", MostTable).
+	if !u.Coded() {
+		return sqlerr.New(sqlerr.Unsupported, "a release of marginals is over at most 2^61 possible records").
 			WithHint("name fewer columns, or columns of fewer values")
 	}
 	total := 0
@@ -95,7 +96,8 @@ func (p Params) check(u *query.Universe) error {
 				return sqlerr.New(sqlerr.Internal, "the columns of a marginal are not those of the release")
 			}
 		}
-		if total += product(within(sizes, set)); total > MostCells {
+		own, ok := newShape(within(sizes, set), MostCells)
+		if total += own.cells; !ok || total > MostCells {
 			return tooManyCells()
 		}
 	}
@@ -126,16 +128,17 @@ func sizesOf(u *query.Universe) []int {
 // Release holds the noisy marginals and what follows from them. All of it is public. It
 // is immutable and safe for concurrent use.
 type Release struct {
-	u         *query.Universe
-	p         Params
-	shape     shape
-	noisy     [][]int64            // of each measured marginal, its cells
-	cells     int                  // of all of them
-	parts     map[string]component // by columns: the interactions, which the unbiased estimate is made of
-	table     []float32            // x̂, fitted
-	stages    []Stage
-	simulated []simulation
-	marginals sync.Map // of x̂ and the simulations, once asked for
+	u           *query.Universe
+	p           Params
+	shape       shape
+	noisy       [][]int64            // of each measured marginal, its cells
+	cells       int                  // of all of them
+	parts       map[string]component // by columns: the interactions, which the unbiased estimate is made of
+	table       []float32            // x̂, fitted; nil before Fit, and where that is done on demand
+	stages      []Stage
+	simulated   []simulation
+	marginals   sync.Map     // of x̂ and the simulations, once asked for
+	remembering atomic.Int64 // cells of these
 }
 
 // Universe returns the universe the release is over.
@@ -265,6 +268,18 @@ func Select(u *query.Universe, wanted [][]int, maxCells int) ([][]int, error) {
 		}
 	}
 	return sets, nil
+}
+
+// Larger returns how many of the wanted sets Select takes apart: those whose marginals have
+// more than maxCells cells.
+func Larger(u *query.Universe, wanted [][]int, maxCells int) (n int) {
+	sizes := sizesOf(u)
+	for _, set := range wanted {
+		if _, ok := newShape(within(sizes, set), maxCells); !ok {
+			n++
+		}
+	}
+	return n
 }
 
 // maximal returns the sets that no other contains, in order, each once.

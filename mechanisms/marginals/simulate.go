@@ -30,14 +30,28 @@ const finestStep = 1.0 / 64
 // the release can be expected to be. Nothing private goes in but through the fitted table,
 // so it is post-processing. Each simulation has a source of its own. It is called before
 // the release is shared. ctx and report are those of Fit.
-func (r *Release) Simulate(ctx context.Context, random func() *noise.Source, report func(share float64)) error {
+func (r *Release) Simulate(ctx context.Context, random func() *noise.Source, report func(share float64)) (err error) {
+	r.simulated, err = r.simulations(ctx, report, func(int) simulator {
+		src := random()
+		return simulator{&draws{src: src}, func(ctx context.Context, drawn []float64) (*Release, error) { return r.again(ctx, drawn, src) }}
+	})
+	return err
+}
+
+// simulator is what one simulation draws from, and how it measures a table that it drew.
+type simulator struct {
+	random *draws
+	again  func(ctx context.Context, drawn []float64) (*Release, error)
+}
+
+func (r *Release) simulations(ctx context.Context, report func(share float64), each func(i int) simulator) ([]simulation, error) {
 	all, errs := make([]simulation, simulations), make([]error, simulations)
 	var work sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var mu sync.Mutex
 	shares := make([]float64, simulations)
 	for i := range all {
-		src := random()
+		by := each(i)
 		done := func(share float64) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -54,45 +68,27 @@ func (r *Release) Simulate(ctx context.Context, random func() *noise.Source, rep
 		work.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			all[i], errs[i] = r.simulateOnce(ctx, src, done)
+			all[i], errs[i] = r.simulateOnce(ctx, by, done)
 		})
 	}
 	work.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	r.simulated = all
-	return nil
+	return all, nil
 }
 
-func (r *Release) simulateOnce(ctx context.Context, src *noise.Source, report func(share float64)) (simulation, error) {
-	random := &draws{src: src}
+func (r *Release) simulateOnce(ctx context.Context, by simulator, report func(share float64)) (simulation, error) {
 	drawn := make([]float64, len(r.table))
 	for i, mean := range r.table {
 		if i%manyCells == 0 && ctx.Err() != nil {
 			return simulation{}, contextError(ctx)
 		}
-		drawn[i] = random.poisson(float64(mean))
+		drawn[i] = by.random.poisson(float64(mean))
 	}
-	noisy := make([][]int64, len(r.p.Sets))
-	for i, set := range r.p.Sets {
-		if err := contextError(ctx); err != nil {
-			return simulation{}, err
-		}
-		l := r.shape.layout(set)
-		sums := make([]float64, l.size)
-		sum(&l, drawn, sums)
-		noisy[i] = make([]int64, l.size)
-		for c, s := range sums {
-			noisy[i][c] = int64(s)
-		}
-	}
-	if err := perturb(ctx, noisy, r.p.Law, src); err != nil {
-		return simulation{}, err
-	}
-	again, err := newRelease(ctx, r.u, r.p, noisy)
+	again, err := by.again(ctx, drawn)
 	if err != nil {
 		return simulation{}, err
 	}
@@ -103,16 +99,37 @@ func (r *Release) simulateOnce(ctx context.Context, src *noise.Source, report fu
 	for i := range x {
 		x[i] -= drawn[i]
 	}
-	s := random.quantised(x)
-	if random.failed {
+	s := by.random.quantised(x)
+	if by.random.failed {
 		return simulation{}, noRandomness()
 	}
 	return s, nil
 }
 
+// again measures the marginals of a drawn table, and draws their noise.
+func (r *Release) again(ctx context.Context, drawn []float64, src *noise.Source) (*Release, error) {
+	noisy := make([][]int64, len(r.p.Sets))
+	for i, set := range r.p.Sets {
+		if err := contextError(ctx); err != nil {
+			return nil, err
+		}
+		l := r.shape.layout(set)
+		sums := make([]float64, l.size)
+		sum(&l, drawn, sums)
+		noisy[i] = make([]int64, l.size)
+		for c, s := range sums {
+			noisy[i][c] = int64(s)
+		}
+	}
+	if err := perturb(ctx, noisy, r.p.Law, src); err != nil {
+		return nil, err
+	}
+	return newRelease(ctx, r.u, r.p, noisy)
+}
+
 // draws draws for a simulation. It notes if the source failed.
 type draws struct {
-	src    *noise.Source
+	src    interface{ Uint64() (uint64, error) }
 	failed bool
 }
 
@@ -136,13 +153,17 @@ func (d *draws) quantised(errors []float64) simulation {
 	return s
 }
 
+// normal returns a draw from the standard normal law.
+func (d *draws) normal() float64 {
+	return math.Sqrt(-2*math.Log(d.uniform())) * math.Cos(2*math.Pi*d.uniform())
+}
+
 // poisson draws from a Poisson law: by counting arrivals, and where the mean is large from
 // the normal law that it is near.
 func (d *draws) poisson(mean float64) float64 {
 	const large, most = 64, 1000
 	if mean > large {
-		normal := math.Sqrt(-2*math.Log(d.uniform())) * math.Cos(2*math.Pi*d.uniform())
-		return max(0, math.Round(mean+math.Sqrt(mean)*normal))
+		return max(0, math.Round(mean+math.Sqrt(mean)*d.normal()))
 	}
 	n := 0
 	for at := -math.Log(d.uniform()); at < mean && n < most; n++ {

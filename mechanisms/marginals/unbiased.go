@@ -36,45 +36,59 @@ func key(columns []int) string {
 // newRelease returns the release of the noisy cells, without a fitted table. Its only error
 // is that ctx ended.
 func newRelease(ctx context.Context, u *query.Universe, p Params, noisy [][]int64) (*Release, error) {
-	r := &Release{u: u, p: p, noisy: noisy, cells: p.Cells(u), parts: make(map[string]component)}
-	r.shape, _ = newShape(sizesOf(u), MostTable)
-	if r.shape.sizes == nil {
-		r.shape.sizes = sizesOf(u)
+	r := &Release{u: u, p: p, noisy: noisy, cells: p.Cells(u)}
+	sizes := sizesOf(u)
+	var ok bool
+	if r.shape, ok = newShape(sizes, MostTable); !ok {
+		r.shape = shape{sizes: sizes}
 	}
+	var measured []observed
 	for i, set := range p.Sets {
+		m := observed{columns: set, cells: make([]float64, len(noisy[i])), variance: p.Sigma2}
+		for c, n := range noisy[i] {
+			m.cells[c] = float64(n)
+		}
+		measured = append(measured, m)
+	}
+	var err error
+	r.parts, err = components(ctx, sizes, measured)
+	return r, err
+}
+
+// components returns what measured marginals say, by columns. Its only error is that ctx
+// ended.
+func components(ctx context.Context, sizes []int, measured []observed) (map[string]component, error) {
+	parts := make(map[string]component)
+	for _, m := range measured {
 		if err := contextError(ctx); err != nil {
 			return nil, err
 		}
-		cells := make([]float64, len(noisy[i]))
-		for c, n := range noisy[i] {
-			cells[c] = float64(n)
-		}
-		own := within(r.shape.sizes, set)
-		subsets(set, func(columns []int) {
-			part, known := r.parts[key(columns)]
-			sums := marginalOf(cells, own, places(columns, set))
+		own := within(sizes, m.columns)
+		subsets(m.columns, func(columns []int) {
+			part, known := parts[key(columns)]
+			sums := marginalOf(m.cells, own, places(columns, m.columns))
 			if !known {
 				part = component{columns: columns, mean: make([]float64, len(sums))}
 			}
-			// Until all sets are added, mean and variance hold Σ weight·y and Σ weight.
-			weight := float64(len(sums)) / (p.Sigma2 * float64(len(cells)))
+			// Until all are added, mean and variance hold Σ weight·y and Σ weight.
+			weight := float64(len(sums)) / (m.variance * float64(len(m.cells)))
 			for c, y := range sums {
 				part.mean[c] += weight * y
 			}
 			part.variance += weight
-			r.parts[key(columns)] = part
+			parts[key(columns)] = part
 		})
 	}
-	for k, part := range r.parts {
+	for k, part := range parts {
 		for c := range part.mean {
 			part.mean[c] /= part.variance
 		}
 		part.variance = 1 / part.variance
 		part.interaction = slices.Clone(part.mean)
-		interaction(part.interaction, within(r.shape.sizes, part.columns))
-		r.parts[k] = part
+		interaction(part.interaction, within(sizes, part.columns))
+		parts[k] = part
 	}
-	return r, nil
+	return parts, nil
 }
 
 // total returns the estimate of the number of rows.

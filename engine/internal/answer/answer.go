@@ -100,12 +100,13 @@ func (a Asker) Buyer() *catalog.Buyer { return &catalog.Buyer{Principal: a.Princ
 
 // Request is one linear query, bound and canonical, with the settings that apply to it.
 type Request struct {
-	Table    *view.Table
-	Query    query.Query
-	Settings Settings // with the accuracy and confidence that the answer to this query needs
-	asked    float64  // SET accuracy as the user gave it
-	scale    float64  // Settings.Accuracy is asked·scale
-	fresh    bool     // no answer to the query is stored, for certain
+	Table     *view.Table
+	Query     query.Query
+	Settings  Settings     // with the accuracy and confidence that the answer to this query needs
+	asked     float64      // SET accuracy as the user gave it
+	scale     float64      // Settings.Accuracy is asked·scale
+	fresh     bool         // no answer to the query is stored, for certain
+	statement func() []int // the columns of the table that queries of the statement are on, ascending
 	Planning
 	file *file
 }

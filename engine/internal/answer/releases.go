@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 
 	"dpsql/catalog"
@@ -80,6 +82,31 @@ func (f fitted) note() string { return f.shape }
 func (f fitted) predict(q query.Query, confidence float64) (float64, bool, error) {
 	m, ok, err := f.Predict(q, confidence)
 	return math.Floor(m), ok, err
+}
+
+// demanded adapts a release of marginals that is fitted on demand. As it is, it has the
+// unbiased estimate of the queries on the columns of a measured marginal.
+type demanded struct {
+	fitted
+	fits *marginals.OnDemand
+}
+
+// over returns what answers q, a query of the release, in a statement that asks about the
+// given columns of the release, and the query that it answers.
+func (d demanded) over(ctx context.Context, q query.Query, statement []int, simulated bool) (fitted, query.Query, error) {
+	r, columns, err := d.fits.Over(ctx, q.Columns(), statement, simulated)
+	if err != nil || columns == nil {
+		return d.fitted, q, err
+	}
+	q, ok := q.Project(columns)
+	if !ok {
+		return fitted{}, q, sqlerr.New(sqlerr.Internal, "a fit lacks a column of the query")
+	}
+	names := make([]string, len(columns))
+	for i, c := range r.Universe().Columns() {
+		names[i] = c.Name
+	}
+	return fitted{r, d.shape + " over " + strings.Join(names, ", ")}, q, nil
 }
 
 // fittedCells adapts an identity release whose cells have a fitted table. The table
@@ -212,12 +239,20 @@ func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, erro
 		h, err := stored.DecodeHypothesis(u, payload)
 		return learned{h}, err
 	case "marginals":
-		release, err := marginals.Unmarshal(u, payload)
+		var shape string
 		var p stored.MarginalsAbout
-		if json.Unmarshal(r.Params, &p) != nil { // only for people
-			return fitted{release, ""}, err
+		if json.Unmarshal(r.Params, &p) == nil { // only for people
+			shape = p.Shape()
 		}
-		return fitted{release, p.Shape()}, err
+		if !marginals.FitsWhole(u) {
+			release, err := marginals.UnmarshalOnDemand(u, payload)
+			if err != nil {
+				return nil, err
+			}
+			return demanded{fitted{release.Exact(), shape}, release}, nil
+		}
+		release, err := marginals.Unmarshal(u, payload)
+		return fitted{release, shape}, err
 	}
 	release, fit, err := stored.DecodeProjection(u, payload)
 	if err != nil {
@@ -254,6 +289,11 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	if err != nil {
 		return c.failed(err)
 	}
+	if d, ok := a.(demanded); ok && c.Allowed(r.Settings.Mechanism) {
+		if a, see.Query, err = d.over(ctx, see.Query, places(r.statement(), rel.Columns), r.Settings.Margins == Simulated || r.Explaining); err != nil {
+			return c.failed(err)
+		}
+	}
 	c.Note = a.note()
 	c.Answer = func(ctx context.Context) (reply, error) {
 		e, err := evaluate(ctx, a, see.Query, r.Settings)
@@ -286,6 +326,20 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		}
 	}
 	return c, nil
+}
+
+// places returns where columns of a table stand among those of a release; nil means all.
+// Others it leaves out.
+func places(columns, release []int) (out []int) {
+	if release == nil {
+		return columns
+	}
+	for i, c := range release {
+		if slices.Contains(columns, c) {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // maxMemo bounds the size of a memo, which is emptied when it is full.

@@ -3,7 +3,9 @@ package answer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -49,6 +51,7 @@ func newStatement(db *Database, who Asker, v *view.View, t *view.Table, b *sqlfr
 	s := who.Settings
 	st := &Statement{Database: db, view: v, Table: t, bound: b, settings: s, bill: who.Bill,
 		index: make([]int, len(b.Queries)), progress: who.Progress}
+	columns := sync.OnceValue(func() []int { return columnsOf(b.Queries) })
 	var known map[[32]byte]int
 	if len(b.Queries) > 1 {
 		known = make(map[[32]byte]int, len(b.Queries))
@@ -61,13 +64,22 @@ func newStatement(db *Database, who Asker, v *view.View, t *view.Table, b *sqlfr
 			if known != nil {
 				known[q.Digest()] = n
 			}
-			st.Asks = append(st.Asks, linear{slot: k, Request: Request{Table: t, Query: q, Settings: s, asked: s.Accuracy, scale: b.Slots[k].Scale}})
+			st.Asks = append(st.Asks, linear{slot: k, Request: Request{Table: t, Query: q, Settings: s, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
 		}
 		st.index[i] = n
 		st.Asks[n].need(s, b.Slots[k])
 	}
 	st.all = 2 * int64(len(st.Asks))
 	return st
+}
+
+// columnsOf returns the columns that queries of one table are on, ascending.
+func columnsOf(queries []query.Query) (columns []int) {
+	for _, q := range queries {
+		columns = append(columns, q.Columns()...)
+	}
+	slices.Sort(columns)
+	return slices.Compact(columns)
 }
 
 // need makes the query at least as precise as the slot needs.

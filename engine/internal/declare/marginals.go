@@ -2,6 +2,8 @@ package declare
 
 import (
 	"context"
+	"encoding"
+	"fmt"
 	"math"
 
 	"dpsql/accounting"
@@ -26,6 +28,8 @@ type marginalsPlan struct {
 	columns  []int
 	universe *query.Universe
 	params   marginals.Params
+	larger   int // marginals that are wanted and above max_cells
+	warnings []string
 	cost     accounting.Amount
 }
 
@@ -51,7 +55,7 @@ func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease,
 		return p, sqlerr.New(sqlerr.Invalid, "a release of marginals needs a delta").
 			WithHint("give the table a delta, or use PROJECTION, which needs none")
 	}
-	if size := p.universe.Size(); size == nil || !size.IsInt64() || size.Int64() > marginals.MostTable {
+	if !p.universe.Coded() {
 		return p, tooManyForMarginals(p.universe)
 	}
 	wanted := marginals.OfDegree(p.universe, degree)
@@ -68,6 +72,10 @@ func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease,
 	var err error
 	if p.params.Sets, err = marginals.Select(p.universe, wanted, maxCells); err != nil {
 		return p, err
+	}
+	if p.larger = marginals.Larger(p.universe, wanted, maxCells); p.larger > 0 {
+		p.warnings = append(p.warnings, fmt.Sprintf("%d of %d marginals have more than %d cells, which is max_cells: their parts are measured",
+			p.larger, len(wanted), maxCells))
 	}
 	return p, p.calibrate()
 }
@@ -103,14 +111,15 @@ func tooManyForMarginals(u *query.Universe) error {
 	if size := u.Size(); size != nil {
 		records = size.String()
 	}
-	return sqlerr.New(sqlerr.Unsupported, "a release of marginals is fitted over at most %d possible records, and the columns have %s",
-		marginals.MostTable, records).WithHint("name fewer columns, or columns of fewer values")
+	return sqlerr.New(sqlerr.Unsupported, "a release of marginals is over at most 2^61 possible records, and the columns have %s",
+		records).WithHint("name fewer columns, or columns of fewer values")
 }
 
 // createMarginals pays for a release of marginals, measures, stores and fits it. It is one
 // (ε, δ)-differentially private step: one vector of discrete Gaussian noise.
 func (s *Statement) createMarginals(ctx context.Context, name string, p marginalsPlan) (warnings []string, err error) {
-	steps := &buildSteps{report: s.Progress, fits: true}
+	warnings = p.warnings
+	steps := &buildSteps{report: s.Progress, fits: marginals.FitsWhole(p.universe)}
 	var measured *marginals.Measurement
 	err = s.Rows.OnSnapshot(ctx, p.table, func(sn *rows.Snapshot) error {
 		paid, err := s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, "create release", name, p.cost)
@@ -134,32 +143,41 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.storeMarginals(kept, name, p, release)
+	if marginals.FitsWhole(p.universe) {
+		r, err := s.storeMarginals(kept, name, p, release, p.about(release))
+		if err != nil {
+			return nil, err
+		}
+		s.Bill.Store()
+		more, err := s.fitMarginals(ctx, p, r, release, steps)
+		return append(warnings, more...), err
+	}
+	about := p.about(release)
+	demanded, err := marginals.NewOnDemand(release, s.Random())
 	if err != nil {
 		return nil, err
 	}
-	return s.fitMarginals(ctx, p, r, release, steps)
+	steps.done(2)
+	_, err = s.storeMarginals(kept, name, p, demanded, about)
+	return warnings, err
 }
 
 // storeMarginals stores the noisy counts.
-func (s *Statement) storeMarginals(ctx context.Context, name string, p marginalsPlan, release *marginals.Release) (*catalog.Release, error) {
+func (s *Statement) storeMarginals(ctx context.Context, name string, p marginalsPlan, release encoding.BinaryMarshaler, about stored.MarginalsAbout) (*catalog.Release, error) {
 	payload, err := release.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
 	r := &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Marginals),
 		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.universe.Size().Uint64()}
-	if err := s.addRelease(ctx, r, p.about(release), payload); err != nil {
-		return nil, err
-	}
-	s.Bill.Store()
-	return r, nil
+	return r, s.addRelease(ctx, r, about, payload)
 }
 
 // about describes the release, fitted or not.
 func (p marginalsPlan) about(release *marginals.Release) stored.MarginalsAbout {
+	whole := marginals.FitsWhole(p.universe)
 	about := stored.MarginalsAbout{Marginals: len(p.params.Sets), Cells: p.params.Cells(p.universe), Law: p.params.Law.String(),
-		Estimate: "fitted", Settled: marginals.Converged(release.Stages()), Unfitted: !release.HasTable()}
+		Estimate: "fitted", Settled: marginals.Converged(release.Stages()), Unfitted: whole && !release.HasTable(), OnDemand: !whole, Larger: p.larger}
 	if p.params.Unbiased {
 		about.Estimate = "unbiased"
 	}

@@ -192,7 +192,7 @@ func (s *Statement) fittedTable(ctx context.Context, p mechanismPlan) ([]float64
 		return nil, err
 	}
 	places, _ := among(p.columns, p.release.Columns, p.table)
-	return stored.FittedTable(p.table.Over(p.release.Columns), p.release, payload, places)
+	return stored.FittedTable(ctx, p.table.Over(p.release.Columns), p.release, payload, places)
 }
 
 func tooMuch(e accounting.Epsilon, a view.Account) error {

@@ -6,6 +6,7 @@ package stored
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -90,16 +91,25 @@ type MarginalsAbout struct {
 	Marginals int    `json:"marginals"` // the number measured
 	Cells     int    `json:"cells"`     // over all marginals
 	Law       string `json:"law"`
-	Estimate  string `json:"estimate"`           // fitted or unbiased
-	Settled   bool   `json:"settled"`            // the fit ended near its optimum
-	Unfitted  bool   `json:"unfitted,omitempty"` // the table is yet to be fitted
+	Estimate  string `json:"estimate"`            // fitted or unbiased
+	Settled   bool   `json:"settled"`             // the fit ended near its optimum
+	Unfitted  bool   `json:"unfitted,omitempty"`  // the table is yet to be fitted
+	OnDemand  bool   `json:"on_demand,omitempty"` // no table is stored: one is fitted for each question
+	Larger    int    `json:"larger,omitempty"`    // marginals above max_cells, whose parts were measured
 }
 
 // Shape summarises what was measured.
 func (p MarginalsAbout) Shape() string {
-	text := fmt.Sprintf("%d marginals of %d cells, %s", p.Marginals, p.Cells, p.Estimate)
-	if p.Unfitted {
+	text := fmt.Sprintf("%d marginals of %d cells, ", p.Marginals, p.Cells)
+	if p.Larger > 0 {
+		text += fmt.Sprintf("%d larger ones by their parts, ", p.Larger)
+	}
+	text += p.Estimate
+	switch {
+	case p.Unfitted:
 		text += ", not fitted yet"
+	case p.OnDemand:
+		text += ", tables on demand"
 	}
 	return text
 }
@@ -139,7 +149,14 @@ func JoinFit(release []byte, fit *marginals.Release) ([]byte, error) {
 
 // FittedTable returns the table that a release fitted, summed over all but some of its
 // columns. rest are the places of those among the release's columns, ascending.
-func FittedTable(u *query.Universe, r *catalog.Release, payload []byte, rest []int) ([]float64, error) {
+func FittedTable(ctx context.Context, u *query.Universe, r *catalog.Release, payload []byte, rest []int) ([]float64, error) {
+	if r.Using == "marginals" && !marginals.FitsWhole(u) {
+		release, err := marginals.UnmarshalOnDemand(u, payload)
+		if err != nil {
+			return nil, err
+		}
+		return release.Fitted(ctx, rest)
+	}
 	fit, err := decodeFit(u, r, payload)
 	if err != nil {
 		return nil, err
