@@ -127,7 +127,8 @@ var priors = []string{"auto", stored.PriorOfClasses, stored.UniformPrior}
 
 // guarded returns the release whose fitted table a mechanism over some columns starts
 // from. The release is on the same table, and has these columns; its table is summed over
-// the others. It decides from the view alone.
+// the others, or fitted over these columns where it is fitted on demand. It decides from the
+// view alone.
 func guarded(name string, v *view.View, t *view.Table, columns []int) (*catalog.Release, error) {
 	r := v.Release(name)
 	switch {
@@ -144,9 +145,9 @@ func guarded(name string, v *view.View, t *view.Table, columns []int) (*catalog.
 		return nil, sqlerr.New(sqlerr.Invalid, "release %s lacks a column of the mechanism", r.Name).
 			WithHint("CREATE MECHANISM … ON %s (%s)", t.Name, view.ColumnNames(t, r.Columns))
 	}
-	if size := t.Over(r.Columns).Size(); size == nil || size.Cmp(big.NewInt(marginals.MostTable)) > 0 {
-		return nil, sqlerr.New(sqlerr.Unsupported, "a release over more than %d possible records has no whole table to start from", marginals.MostTable).
-			WithHint("start from a release over fewer columns")
+	if size := t.Over(columns).Size(); size == nil || size.Cmp(big.NewInt(marginals.MostTable)) > 0 {
+		return nil, sqlerr.New(sqlerr.Unsupported, "a table to start from has at most %d possible records", marginals.MostTable).
+			WithHint("name fewer columns")
 	}
 	return r, nil
 }
