@@ -26,10 +26,13 @@ func TestLastAnswer(t *testing.T) {
 		return a
 	}
 	var n int64
-	var margin float64
-	text := `SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE sex = 'F' AND age = 40`
-	if err := c.QueryRowContext(ctx, text).Scan(&n, &margin); err != nil {
+	var margin, low, high float64
+	text := `SELECT COUNT(*) AS n, MARGIN(n), LOW(n), HIGH(n) FROM visits WHERE sex = 'F' AND age = 40`
+	if err := c.QueryRowContext(ctx, text).Scan(&n, &margin, &low, &high); err != nil {
 		t.Fatal(err)
+	}
+	if low != float64(n)-margin || high != float64(n)+margin || last().Intervals[0][0] != (engine.Interval{Low: low, High: high}) {
+		t.Errorf("%d ± %v from %v to %v, in %v", n, margin, low, high, last().Intervals)
 	}
 	if a := last(); a == nil || a.Via != "cells" || a.Mechanism != "projection" || a.Support != "1" || !a.Verified ||
 		a.Cost != (engine.Cost{}) || a.Margins[0][0] != margin || a.Confidence != 0.95 {

@@ -137,6 +137,62 @@ func TestAccuracyOfFits(t *testing.T) {
 	}
 }
 
+// TestIntervalsOfAFit asks a fitted release for intervals. The proven one is that of the
+// unbiased answer, which SET accuracy gets where the fitted one is too far from its ends; a
+// simulated one has the answer as its middle; and what no marginal has is unknown.
+func TestIntervalsOfAFit(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE low ON admissions (sex, age, diagnosis) USING MARGINALS WITH (epsilon = 1, delta = 1e-7, degree = 2)`)
+	const what = `SELECT COUNT(*) AS n, LOW(n), HIGH(n), MARGIN(n) FROM admissions WHERE `
+	const pair, triple = `age = 20 AND sex = 'M'`, `age = 20 AND sex = 'M' AND diagnosis = 'E10'`
+	asked := func(where string) (n, low, high, margin float64, a *engine.Answer) {
+		r := must(t, s, what+where)
+		row := r.Rows[0]
+		if i, ok := r.Answer.Intervals[0][0].(engine.Interval); !ok || i.Low != row[1] || i.High != row[2] || r.Answer.Margins[0][0] != row[3] {
+			t.Errorf("the row %v has the interval %v and the margin %v", row, r.Answer.Intervals, r.Answer.Margins)
+		}
+		return asFloat(row[0]), row[1].(float64), row[2].(float64), row[3].(float64), r.Answer
+	}
+	n, low, high, margin, a := asked(pair)
+	if margin != max(high-n, n-low) || low != math.Ceil(low) || high != math.Floor(high) || low > high || a.Simulated {
+		t.Errorf("proven: %v from %v to %v ± %v", n, low, high, margin)
+	}
+	// Around the unbiased answer the interval is even, which adds 1 at most.
+	must(t, s, fmt.Sprintf(`SET accuracy = %v`, math.Ceil((high-low)/2)+1))
+	m, least, most, half, by := asked(pair)
+	if by.Via != "low" || by.Cost.Rho != 0 {
+		t.Errorf("within ± %v: bought from %s", math.Ceil((high-low)/2)+1, by.Via)
+	}
+	if m != n && (m-least != half || most-m != half || low < least || low > least+1 || high < most-1 || high > most) {
+		t.Errorf("unbiased: %v from %v to %v ± %v; fitted: %v from %v to %v", m, least, most, half, n, low, high)
+	}
+	must(t, s, `SET accuracy = default`)
+	note := fmt.Sprint(must(t, s, `EXPLAIN SELECT COUNT(*) FROM admissions WHERE `+pair).Rows)
+	must(t, s, `SET margins = simulated`)
+	m, least, most, half, by = asked(pair)
+	if m != n || !by.Simulated || m-least != half || most-m != half {
+		t.Errorf("simulated: %v from %v to %v ± %v", m, least, most, half)
+	}
+	if both := fmt.Sprintf("proven ± %v, simulated ± %v", margin, half); !strings.Contains(note, both) {
+		t.Errorf("EXPLAIN says %s, want %s", note, both)
+	}
+	for _, kind := range []string{"proven", "simulated"} {
+		must(t, s, `SET margins = `+kind)
+		r := must(t, s, what+triple)
+		if row := r.Rows[0]; row[1] != nil || row[2] != nil || row[3] != nil || r.Answer.Intervals[0][0] != nil || r.Answer.Verified {
+			t.Errorf("%s margins of three columns: %v", kind, row)
+		}
+		if text := fmt.Sprint(must(t, s, `EXPLAIN SELECT COUNT(*) FROM admissions WHERE `+triple).Rows); strings.Contains(text, "simulated ±") {
+			t.Errorf("EXPLAIN of three columns: %s", text)
+		}
+	}
+	text := fmt.Sprint(must(t, s, `EXPLAIN SELECT sex, COUNT(*) FROM admissions GROUP BY sex`).Rows)
+	if !strings.Contains(text, "; proven ± ") || !strings.Contains(text, ", simulated ± ") {
+		t.Errorf("EXPLAIN of groups: %s", text)
+	}
+}
+
 // TestFittedMarginsAreKnownBefore compares the margin in EXPLAIN with that of the answer. It
 // is the same, though a query of 15,000 cells is too large to be evaluated while planning
 // where it takes time, and the margin of a fitted answer depends on the answer.

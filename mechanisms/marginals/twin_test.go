@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/query"
 )
 
 // leastSquares is the naive twin of unbiased, as a textbook has it: the least squares
@@ -194,6 +195,48 @@ func TestOmega(t *testing.T) {
 		if got := v + math.Exp(v); !(math.Abs(got-z) <= 1e-12*(1+math.Abs(z))) {
 			t.Errorf("ln ω(%v) = %v, but the equation has %v", z, v, got)
 		}
+	}
+}
+
+// TestAnswersShareAnInterval compares the intervals of fitted and of unbiased answers. They
+// are the same, but for the rounding of the latter, at any confidence.
+func TestAnswersShareAnInterval(t *testing.T) {
+	u := universe(t, 3, 4, 5)
+	random := seeded(t)
+	table := make([]int64, 60)
+	for c := range table {
+		table[c] = int64(random.ExpFloat64() * 20)
+	}
+	r := build(t, u, calibrated(t, u, 2, "1", "1e-6"), table)
+	apart := 0
+	of := func(column int, a, b int64) query.ColumnSet {
+		return query.ColumnSet{Column: column, Set: u.Columns()[column].Domain.SetOf(query.Int(a), query.Int(b))}
+	}
+	for _, each := range [][]query.ColumnSet{nil, {of(0, 1, 2)}, {of(1, 2, 3)}, {of(2, 0, 4)}, {of(0, 0, 1), of(2, 4, 2)}, {of(0, 9, 9)}} {
+		q := query.Conjunction(u, each)
+		for _, confidence := range []float64{1e-9, 0.5, 0.95, 1 - 1e-9} {
+			fitted, err1 := r.Answer(t.Context(), q, confidence)
+			unbiased, err2 := r.Unbiased(t.Context(), q, confidence)
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+			if fitted.Value != unbiased.Value {
+				apart++
+			}
+			if off := fitted.Low - unbiased.Low; !fitted.Verified || off < 0 || off > 1 || unbiased.High-fitted.High < 0 || unbiased.High-fitted.High > 1 {
+				t.Errorf("%s at %v: fitted %+v, unbiased %+v", q, confidence, fitted, unbiased)
+			}
+			value := float64(fitted.Value)
+			if fitted.Margin != max(fitted.High-value, value-fitted.Low) || fitted.Low > fitted.High || fitted.Low != math.Round(fitted.Low) || fitted.High != math.Round(fitted.High) {
+				t.Errorf("%s at %v: %+v", q, confidence, fitted)
+			}
+			if middle := float64(unbiased.Value); unbiased.High-middle != unbiased.Margin || middle-unbiased.Low != unbiased.Margin {
+				t.Errorf("%s at %v: unbiased %+v", q, confidence, unbiased)
+			}
+		}
+	}
+	if apart == 0 {
+		t.Error("all fitted answers are the unbiased ones")
 	}
 }
 
