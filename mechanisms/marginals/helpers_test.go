@@ -1,7 +1,9 @@
 package marginals
 
 import (
+	"compress/gzip"
 	"encoding/csv"
+	"io"
 	"iter"
 	"math"
 	"math/big"
@@ -9,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"dpsql/accounting"
@@ -101,15 +104,21 @@ func build(t testing.TB, u *query.Universe, p Params, table []int64) *Release {
 	return r
 }
 
-// adult returns columns of the Adult table, and its cells.
-func adult(t testing.TB, names []string, sizes []int) (*query.Universe, []int64) {
+// csvTable returns columns of a CSV file in testdata with codes 0, 1, …, and its cells.
+func csvTable(t testing.TB, name string, columns []string, sizes []int) (*query.Universe, []int64) {
 	t.Helper()
-	file, err := os.Open("../../testdata/adult/adult.csv")
+	file, err := os.Open("../../testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	records, err := csv.NewReader(file).ReadAll()
+	var text io.Reader = file
+	if strings.HasSuffix(name, ".gz") {
+		if text, err = gzip.NewReader(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records, err := csv.NewReader(text).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +126,8 @@ func adult(t testing.TB, names []string, sizes []int) (*query.Universe, []int64)
 	table := make([]int64, product(sizes))
 	for _, record := range records[1:] {
 		code := 0
-		for i, name := range names {
-			v, err := strconv.Atoi(record[slices.Index(records[0], name)])
+		for i, column := range columns {
+			v, err := strconv.Atoi(record[slices.Index(records[0], column)])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,6 +136,10 @@ func adult(t testing.TB, names []string, sizes []int) (*query.Universe, []int64)
 		table[code]++
 	}
 	return u, table
+}
+
+func adult(t testing.TB, columns []string, sizes []int) (*query.Universe, []int64) {
+	return csvTable(t, "adult/adult.csv", columns, sizes)
 }
 
 func adult6(t testing.TB) (*query.Universe, []int64) {

@@ -25,11 +25,11 @@ type simulation struct {
 const finestStep = 1.0 / 64
 
 // Simulate repeats what the release is, so that answers get a simulated margin: it draws
-// tables from Poisson laws with the means of the fitted table, measures and perturbs their
-// marginals, and fits each from scratch. The errors of these fits tell how large that of
-// the release can be expected to be. Nothing private goes in but through the fitted table,
-// so it is post-processing. Each simulation has a source of its own. It is called before
-// the release is shared. ctx and report are those of Fit.
+// tables that the fitted one may have been fitted to (see truth), measures and perturbs
+// their marginals, and fits each from scratch. The errors of these fits tell how large that
+// of the release can be expected to be. Nothing private goes in but through the fitted table
+// and how it was fitted, so it is post-processing. Each simulation has a source of its own.
+// It is called before the release is shared. ctx and report are those of Fit.
 func (r *Release) Simulate(ctx context.Context, random func() *noise.Source, report func(share float64)) (err error) {
 	r.simulated, err = r.simulations(ctx, report, func(int) simulator {
 		src := random()
@@ -45,6 +45,10 @@ type simulator struct {
 }
 
 func (r *Release) simulations(ctx context.Context, report func(share float64), each func(i int) simulator) ([]simulation, error) {
+	lost, err := r.lost(ctx)
+	if err != nil {
+		return nil, err
+	}
 	all, errs := make([]simulation, simulations), make([]error, simulations)
 	var work sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -68,7 +72,7 @@ func (r *Release) simulations(ctx context.Context, report func(share float64), e
 		work.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			all[i], errs[i] = r.simulateOnce(ctx, by, done)
+			all[i], errs[i] = r.simulateOnce(ctx, lost, by, done)
 		})
 	}
 	work.Wait()
@@ -80,13 +84,106 @@ func (r *Release) simulations(ctx context.Context, report func(share float64), e
 	return all, nil
 }
 
-func (r *Release) simulateOnce(ctx context.Context, by simulator, report func(share float64)) (simulation, error) {
-	drawn := make([]float64, len(r.table))
-	for i, mean := range r.table {
-		if i%manyCells == 0 && ctx.Err() != nil {
-			return simulation{}, contextError(ctx)
+// roughness is what a fit took away of the marginal over some columns: the counts of a
+// true table may vary by so much more about those of the fitted one than Poisson draws do.
+type roughness struct {
+	layout layout
+	shape  []float64 // of the gamma law for each cell; 0 where there is nothing to add
+}
+
+const (
+	// leastShape bounds the spread of a gamma law of mean 1: its standard deviation is at
+	// most 1/√leastShape. A few simulations do not show how wide a law of a longer tail is.
+	leastShape = 4
+	// mostSpread bounds the relative variance that the laws of all marginals together give a
+	// cell of the table, in the mean over the rows. Releases of more than 1,000 rows at ε = 1
+	// do not reach it.
+	mostSpread = 2
+)
+
+// lost returns what the fit may have taken away.
+//
+// A table drawn from Poisson laws about the fitted one is smoother than the true table,
+// and its fit errs less. The fit goes by a model, from which it chose λ: a count that the
+// earlier stages expect to be m varies by v = m/λ, of which the noise σ_A² leaves it the share
+// s = v/(v+σ_A²). About the fitted count the true one then varies by (1−s)·v. The part of it
+// that is above m, the variance of a Poisson draw, is lost.
+func (r *Release) lost(ctx context.Context) (all []roughness, err error) {
+	lambda := make(map[int]float64) // by columns of a marginal
+	for _, s := range r.stages {
+		lambda[s.Order] = s.Lambda
+	}
+	spread := 0.0
+	for _, k := range r.ordered() {
+		part := r.parts[k]
+		if len(part.columns) == 0 {
+			continue
 		}
-		drawn[i] = by.random.poisson(float64(mean))
+		if err := contextError(ctx); err != nil {
+			return nil, err
+		}
+		l := r.shape.layout(part.columns)
+		shapes := make([]float64, l.size)
+		sum(&l, r.table, shapes)
+		rows, weighted := 0.0, 0.0
+		for c, m := range shapes {
+			v := m / lambda[len(part.columns)]
+			variance := v*part.variance/(v+part.variance) - m
+			shapes[c] = 0
+			if m > vanished && variance > 0 {
+				shapes[c] = max(leastShape, m*m/variance)
+				weighted += m / shapes[c]
+			}
+			rows += m
+		}
+		if weighted > 0 {
+			all, spread = append(all, roughness{l, shapes}), spread+weighted/rows
+		}
+	}
+	if spread > mostSpread {
+		for _, rough := range all {
+			for c := range rough.shape {
+				rough.shape[c] *= spread / mostSpread
+			}
+		}
+	}
+	return all, nil
+}
+
+// truth draws a table that the fitted one may have been fitted to: the cells of each
+// marginal are multiplied by gamma variables of mean 1, which bring what was lost, and those
+// of the table are drawn from Poisson laws of these means.
+func (r *Release) truth(ctx context.Context, lost []roughness, random *draws) ([]float64, error) {
+	table := make([]float64, len(r.table))
+	for i, mean := range r.table {
+		table[i] = float64(mean)
+	}
+	for _, rough := range lost {
+		if err := contextError(ctx); err != nil {
+			return nil, err
+		}
+		factors := make([]float64, len(rough.shape))
+		for c, shape := range rough.shape {
+			factors[c] = 1
+			if shape > 0 {
+				factors[c] = random.gamma(shape) / shape
+			}
+		}
+		rough.layout.scale(table, factors)
+	}
+	for i, mean := range table {
+		if i%manyCells == 0 && ctx.Err() != nil {
+			return nil, contextError(ctx)
+		}
+		table[i] = random.poisson(mean)
+	}
+	return table, nil
+}
+
+func (r *Release) simulateOnce(ctx context.Context, lost []roughness, by simulator, report func(share float64)) (simulation, error) {
+	drawn, err := r.truth(ctx, lost, by.random)
+	if err != nil {
+		return simulation{}, err
 	}
 	again, err := by.again(ctx, drawn)
 	if err != nil {
@@ -140,6 +237,26 @@ func (d *draws) uniform() float64 {
 	return (float64(bits>>12) + 0.5) / (1 << 52)
 }
 
+// normal returns a draw from the standard normal law.
+func (d *draws) normal() float64 {
+	return math.Sqrt(-2*math.Log(d.uniform())) * math.Cos(2*math.Pi*d.uniform())
+}
+
+// gamma draws from the gamma law of a shape of at least 1 and of scale 1 (Marsaglia and
+// Tsang, "A Simple Method for Generating Gamma Variables", 2000).
+func (d *draws) gamma(shape float64) float64 {
+	a := shape - 1.0/3
+	for !d.failed {
+		x := d.normal()
+		v := 1 + x/math.Sqrt(9*a)
+		v = v * v * v
+		if v > 0 && math.Log(d.uniform()) < x*x/2+a*(1-v+math.Log(v)) {
+			return a * v
+		}
+	}
+	return shape
+}
+
 // quantised rounds errors to steps.
 func (d *draws) quantised(errors []float64) simulation {
 	largest := 0.0
@@ -151,11 +268,6 @@ func (d *draws) quantised(errors []float64) simulation {
 		s.errors[i] = int16(math.Floor(e/s.step + d.uniform()))
 	}
 	return s
-}
-
-// normal returns a draw from the standard normal law.
-func (d *draws) normal() float64 {
-	return math.Sqrt(-2*math.Log(d.uniform())) * math.Cos(2*math.Pi*d.uniform())
 }
 
 // poisson draws from a Poisson law: by counting arrivals, and where the mean is large from
@@ -173,10 +285,13 @@ func (d *draws) poisson(mean float64) float64 {
 }
 
 // simulatedMargin returns the half-width that the simulations suggest for the fitted answer
-// to a query of these weights: t·√((1 + Σ squared errors)/B) + 1/2 over B simulations, where t
+// to a query of these weights: w·t·√((1 + Σ squared errors)/B) + 1/2 over B simulations, where t
 // is Student's for B degrees of freedom. The 1, a squared count, keeps what B simulations
-// got right from being called exact. No theorem stands behind it. It is false
-// where there are no simulations.
+// got right from being called exact, and w is the widening. It is false where there are no
+// simulations.
+//
+// No theorem stands behind it. It takes for granted that the true table lies about the
+// fitted one as truth draws it.
 func (r *Release) simulatedMargin(columns []int, weights []float64, confidence float64) (float64, bool) {
 	if len(r.simulated) == 0 {
 		return 0, false
@@ -189,7 +304,14 @@ func (r *Release) simulatedMargin(columns []int, weights []float64, confidence f
 		}
 		squares += e * e
 	}
-	return student(len(r.simulated), confidence)*math.Sqrt(squares/float64(len(r.simulated))) + 0.5, true
+	return r.widening()*student(len(r.simulated), confidence)*math.Sqrt(squares/float64(len(r.simulated))) + 0.5, true
+}
+
+// widening returns 1 + 12/√n, at most 2, where n is the estimated number of rows: the fewer
+// rows, the less is known of the table that is simulated. The 12 was chosen on parts of
+// Adult, flights and PUMS; what it gives elsewhere is measured in docs/benchmarks.md.
+func (r *Release) widening() float64 {
+	return 1 + min(1, 12/math.Sqrt(max(1, r.total())))
 }
 
 // student returns t with P(|T| <= t) = confidence for Student's law of an even number of

@@ -89,6 +89,17 @@ func sum[number float32 | float64 | int16](l *layout, table []number, out []floa
 	}
 }
 
+// scale multiplies the table by a factor for each cell of the marginal.
+func (l *layout) scale(table, factor []float64) {
+	n := len(l.inner)
+	for row, base := range l.outer {
+		by := factor[base:]
+		for i, in := range l.inner {
+			table[row*n+i] *= by[in]
+		}
+	}
+}
+
 // scaleAndSum multiplies the table by a factor for each cell of the marginal l, and
 // writes the marginal next of the result into out, in one pass.
 //
