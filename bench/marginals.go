@@ -135,7 +135,10 @@ counts, mean over %d repetitions ± the half-width of a 95 %% interval (PUMS 2 r
 		}
 	}
 	s.Show(table)
-	return b.marginalMargins(s, tables)
+	if err := b.marginalMargins(s, tables); err != nil {
+		return err
+	}
+	return b.onDemand(s)
 }
 
 func (b *bench) marginalTables() (tables []*workload.Table, err error) {
