@@ -91,3 +91,29 @@ func TestUnderSqlx(t *testing.T) {
 		t.Errorf("as a range %+v, %v; as a list %+v", all, err, some)
 	}
 }
+
+// TestNoPrivateTable runs what names no private table through database/sql: with arguments,
+// and with the types of the columns, rows or none.
+func TestNoPrivateTable(t *testing.T) {
+	t.Parallel()
+	db := open(t, clinic(t))
+	var code string
+	var n int64
+	if err := db.QueryRow(`WITH v (code) AS (VALUES ('E10'), ('E11'), ('I10')) SELECT MAX(code), COUNT(*) FROM v WHERE code LIKE ?`, "E%").Scan(&code, &n); err != nil || code != "E11" || n != 2 {
+		t.Errorf("%q, %d, %v", code, n, err)
+	}
+	rows, err := db.Query(`SELECT code, length(code) AS n, 1.5 FROM (SELECT 'E10' AS code) WHERE 0`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"TEXT", "INTEGER", "REAL"} {
+		if got := types[i].DatabaseTypeName(); got != want {
+			t.Errorf("column %d is %s, want %s", i+1, got, want)
+		}
+	}
+}

@@ -55,6 +55,7 @@ type DB struct {
 	rows      *rows.Reader
 	desk      *pay.Desk
 	building  sync.Mutex // declarations of this process run one at a time
+	around    surroundings
 	rehearsal *Rehearsal // the rehearsal that works on this database, a copy in memory; nil for all others
 }
 
@@ -90,6 +91,9 @@ func Open(path string, o Options) (*DB, error) {
 // it was, and closes the file. The caller must have finished with all sessions.
 func (db *DB) Close() error {
 	err := db.answers.Close()
+	if db.around.database != nil {
+		db.around.database.Close()
+	}
 	db.rows.Close()
 	if cerr := db.store.Close(); err == nil {
 		err = cerr
@@ -256,8 +260,10 @@ func (s *Session) path(name string) string {
 // Prepared is a parsed statement. It is immutable, so several sessions may run it at the
 // same time.
 type Prepared struct {
-	statement  syntax.Statement
+	text       string
+	statement  syntax.Statement // nil if only a surrounding can be meant
 	parameters []string
+	surrounding
 }
 
 // Prepare parses one statement. It looks up no names; that happens at each run. The error
@@ -265,9 +271,9 @@ type Prepared struct {
 func Prepare(text string) (*Prepared, error) {
 	statement, parameters, err := syntax.ParseWithParameters(text)
 	if err != nil {
-		return nil, public(context.Background(), err)
+		return prepareSurrounding(text, err)
 	}
-	return &Prepared{statement, parameters}, nil
+	return &Prepared{text: text, statement: statement, parameters: parameters}, nil
 }
 
 // Parameters returns the names of the statement's arguments, in order. An argument without
@@ -294,7 +300,7 @@ func (s *Session) ExecPrepared(ctx context.Context, p *Prepared, args []query.Va
 
 func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, args []query.Value) (*Result, error) {
 	s.bill = pay.Bill{}
-	r, err := s.exec(ctx, p.statement, args)
+	r, err := s.exec(ctx, p, args)
 	if err != nil {
 		return nil, s.bill.Tell(public(ctx, err))
 	}
@@ -304,17 +310,25 @@ func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, a
 	return r, nil
 }
 
-func (s *Session) exec(ctx context.Context, statement syntax.Statement, args []query.Value) (*Result, error) {
-	if sel, ok := statement.(*syntax.Select); ok {
-		return s.db.answers.Select(ctx, s.asker(), sel, args)
-	}
-	if ex, ok := statement.(*syntax.Explain); ok {
-		return s.db.answers.Explain(ctx, s.asker(), ex.Select, args)
+func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r *Result, err error) {
+	switch statement := p.statement.(type) {
+	case nil:
+		return s.surround(ctx, p.surrounding, args)
+	case *syntax.Select:
+		if r, err = s.db.answers.Select(ctx, s.asker(), statement, args); err != nil {
+			return s.surroundInstead(ctx, p, statement, args, err)
+		}
+		return r, nil
+	case *syntax.Explain:
+		if r, err = s.db.answers.Explain(ctx, s.asker(), statement.Select, args); err != nil {
+			return s.surroundInstead(ctx, p, statement.Select, args, err)
+		}
+		return r, nil
 	}
 	if len(args) > 0 {
 		return nil, sqlerr.New(sqlerr.Invalid, "this statement takes no arguments")
 	}
-	return s.run(ctx, statement)
+	return s.run(ctx, p.statement)
 }
 
 // run runs the statements that are not queries.

@@ -24,6 +24,7 @@ import (
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
+	"dpsql/surround"
 )
 
 // Rehearsal runs a script on a copy of the catalog in memory and adds up its cost. The
@@ -128,15 +129,24 @@ func (r *Rehearsal) Plan(ctx context.Context, text string, args []query.Value) (
 }
 
 func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (*Result, error) {
-	statement, err := syntax.Parse(text)
+	p, err := Prepare(text)
 	if err != nil {
 		return nil, err
 	}
+	statement := p.statement
 	r.copy.settings, r.copy.dir = r.s.settings, r.s.dir
 	switch st := statement.(type) {
+	case nil:
+		return r.surround(p.surrounding)
 	case *syntax.Select:
+		if !namesPrivate(r.view, st.Tables) {
+			return r.surroundInstead(text)
+		}
 		return r.query(ctx, st, args, true)
 	case *syntax.Explain:
+		if !namesPrivate(r.view, st.Select.Tables) {
+			return r.surroundInstead(text)
+		}
 		return r.query(ctx, st.Select, args, false)
 	case *syntax.Describe:
 		if t := r.view.Private(st.Table.Text); t != nil {
@@ -195,6 +205,24 @@ func (r *Rehearsal) query(ctx context.Context, sel *syntax.Select, args []query.
 		err = r.buy(ctx, st)
 	}
 	return out, err
+}
+
+// surroundInstead plans a SELECT that names no private table in FROM.
+func (r *Rehearsal) surroundInstead(text string) (*Result, error) {
+	around, err := surround.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return r.surround(surrounding{around: around})
+}
+
+// surround plans a statement about public tables. It does not run it: the script may have
+// declared them, and their rows are not in the copy.
+func (r *Rehearsal) surround(st surrounding) (*Result, error) {
+	if err := st.check(r.view); err != nil {
+		return nil, err
+	}
+	return planned("sqlite", "public", "0", "names no private table"), nil
 }
 
 // cannotBind returns the reason why a SELECT cannot be bound, if that is a column with an

@@ -43,4 +43,5 @@ SELECT COUNT(*) FROM visits WHERE age = (SELECT 3);
 SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM towns);
 --> error unsupported at 35: EXISTS is outside the dialect
 WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT 2) SELECT COUNT(*) FROM n;
---> error unsupported at 6: WITH RECURSIVE is outside the dialect
+--> COUNT(*)
+--> 2

@@ -186,13 +186,34 @@ func PublicColumns(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic)
 	return columns, nil
 }
 
-// maxPublicRows bounds the rows of a public table that is joined.
+// maxPublicRows bounds the rows of a public table that is joined or copied.
 const maxPublicRows = 1 << 20
 
 // publicRows reads a table, which must be public.
 func publicRows(ctx context.Context, tx *catalog.Tx, name string) (*sqlfront.PublicRows, error) {
 	columns, values, err := source.Content(ctx, tx.SQL(), name, maxPublicRows)
 	return &sqlfront.PublicRows{Columns: columns, Rows: values, Steps: make([]*query.Steps, len(columns))}, err
+}
+
+// Copy reads a public table for statements that name public tables only. In one snapshot it
+// checks that the table is public and that it is not computed from private rows, and reads
+// it.
+func Copy(ctx context.Context, store *catalog.Store, name string) (columns []source.PublicColumn, rows [][]any, err error) {
+	err = store.Read(ctx, func(tx *catalog.Tx) error {
+		public, err := tx.IsPublic(name)
+		if err != nil {
+			return err
+		}
+		if !public {
+			return sqlerr.New(sqlerr.Unknown, "there is no public table %s", name)
+		}
+		if err := ReadsNoPrivateRows(ctx, tx, name, nil); err != nil {
+			return err
+		}
+		columns, rows, err = source.Copy(ctx, tx.SQL(), name, maxPublicRows)
+		return err
+	})
+	return columns, rows, err
 }
 
 // allOfType refuses a column with a value of another type.

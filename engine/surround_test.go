@@ -1,0 +1,306 @@
+package engine_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/engine"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+var generated = flag.Int("generated", 60, "statements that TestSurroundingsReachNoPrivateValue generates for each role")
+
+// TestSurroundings runs statements about public tables, for both roles: they are answered,
+// exactly and for nothing. What names a private table is answered as ever, or refused.
+func TestSurroundings(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	curator := clinicAt(t, path)
+	fill(t, curator, `CREATE VIEW labels AS SELECT lower(label) AS label, code FROM icd10`, `CREATE TABLE days (d DATE, open BOOLEAN)`,
+		`INSERT INTO days VALUES ('2024-02-28', 1), ('2024-02-29', 0)`)
+	must(t, curator, `CREATE PUBLIC TABLE labels`)
+	must(t, curator, `CREATE PUBLIC TABLE days`)
+	analyst := open(t, path, engine.Options{Role: engine.Analyst}).NewSession()
+	before := ledger(t, curator)
+	for _, s := range []*engine.Session{curator, analyst} {
+		for _, c := range []struct{ text, want string }{
+			{`SELECT 1+1`, "[[2]]"}, {`VALUES (1), (2)`, "[[1] [2]]"}, {`SELECT COUNT(*) FROM icd10`, "[[3]]"},
+			{`SELECT * FROM icd10 ORDER BY code DESC LIMIT 1`, "[[I10 pressure]]"}, {`SELECT label FROM labels WHERE code = 'E11'`, "[[type 2]]"},
+			{`WITH a AS (SELECT substr(code, 1, 1) AS c FROM icd10) SELECT c, COUNT(*), SUM(COUNT(*)) OVER (ORDER BY c) FROM a GROUP BY c`, "[[E 2 2] [I 1 3]]"},
+			{`SELECT code FROM icd10 UNION SELECT 'A' EXCEPT SELECT code FROM labels`, "[[A]]"},
+			{`SELECT a.code FROM icd10 AS a JOIN labels AS b ON a.code = b.code WHERE b.label LIKE '%2'`, "[[E11]]"},
+			{`SELECT *, date(d, '+1 day'), typeof(open) FROM days`, "[[2024-02-28 1 2024-02-29 integer] [2024-02-29 0 2024-03-01 integer]]"},
+			{`WITH admissions AS (SELECT 7 AS n) SELECT n FROM admissions`, "[[7]]"},
+		} {
+			r := must(t, s, c.text)
+			if fmt.Sprint(r.Rows) != c.want || r.Answer != nil || len(r.Warnings) > 0 {
+				t.Errorf("%s: %v with %v, %v, want %s", c.text, r.Rows, r.Answer, r.Warnings, c.want)
+			}
+		}
+		if r := must(t, s, `SELECT label FROM icd10 WHERE code = ?`, query.Text("I10")); fmt.Sprint(r.Rows) != "[[pressure]]" {
+			t.Errorf("with an argument: %v", r.Rows)
+		}
+		if r := must(t, s, `EXPLAIN SELECT code, COUNT(*) AS n FROM icd10 GROUP BY 1`); r.Rows[0][5] != "0" || !strings.Contains(r.Rows[0][6].(string), "icd10") ||
+			r.Rows[1][6] != "code TEXT, n INTEGER" {
+			t.Errorf("EXPLAIN: %v", r.Rows)
+		}
+		for _, c := range []struct {
+			code       sqlerr.Code
+			text, says string
+		}{
+			{sqlerr.Unsupported, `SELECT * FROM admissions`, "SELECT *"},
+			{sqlerr.Unsupported, `SELECT * FROM raw_admissions`, "holds private rows"},
+			{sqlerr.Unsupported, `VALUES ((SELECT COUNT(*) FROM admissions))`, "VALUES"},
+			{sqlerr.Unsupported, `SELECT COUNT(*) FROM icd10 WHERE code IN (SELECT diagnosis FROM admissions)`, "admissions is private"},
+			{sqlerr.Unsupported, `SELECT COUNT(*) FROM admissions UNION SELECT 1`, "UNION"},
+			{sqlerr.Unsupported, `SELECT (SELECT COUNT(*) FROM raw_admissions)`, "holds private rows"},
+			{sqlerr.Unknown, `SELECT * FROM dpsql_ledger`, "there is no"},
+			{sqlerr.Unknown, `SELECT * FROM sqlite_schema`, "there is no"},
+			{sqlerr.Unknown, `WITH a AS (SELECT * FROM nothing) SELECT * FROM a`, "there is no"},
+		} {
+			for _, text := range []string{c.text, "EXPLAIN " + c.text} {
+				if e := refused(t, s, c.code, text); !strings.Contains(e.Message, c.says) || e.Position == 0 && c.says != "SELECT *" {
+					t.Errorf("%s: %v at %d", text, e, e.Position)
+				}
+			}
+		}
+	}
+	if after := ledger(t, curator); after != before {
+		t.Errorf("the ledger grew to\n%s", after)
+	}
+}
+
+// TestSurroundingsFollowTheFile: rows that are committed, and declarations that are withdrawn,
+// are seen by the next statement. A table that becomes private is not read any more.
+func TestSurroundingsFollowTheFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	curator := clinicAt(t, path)
+	analyst := open(t, path, engine.Options{Role: engine.Analyst}).NewSession()
+	for n := int64(3); n < 6; n++ {
+		if got := count(t, analyst, `SELECT COUNT(*) FROM icd10`); got != n {
+			t.Errorf("%d rows, want %d", got, n)
+		}
+		fill(t, curator, fmt.Sprintf(`INSERT INTO icd10 VALUES ('X%d', 'new')`, n))
+	}
+	fill(t, curator, `CREATE VIEW lens AS SELECT code FROM icd10`)
+	must(t, curator, `CREATE PUBLIC TABLE lens`)
+	must(t, analyst, `SELECT * FROM lens`)
+	fill(t, curator, `DROP VIEW lens`, `CREATE VIEW lens AS SELECT zip AS code FROM raw_admissions`)
+	for _, s := range []*engine.Session{curator, analyst} {
+		refused(t, s, sqlerr.Invalid, `SELECT * FROM lens`)
+		refused(t, s, sqlerr.Invalid, `EXPLAIN SELECT * FROM lens`)
+	}
+	must(t, curator, `DROP PUBLIC TABLE lens`)
+	refused(t, analyst, sqlerr.Unknown, `SELECT * FROM lens`)
+}
+
+// TestSurroundingsReachNoPrivateValue runs generated statements, as curator and as analyst,
+// over all names that the file has. The oracle is the file: no value of its private rows
+// and of dpsql's own tables that is longer than five characters comes out. The rows that hold τ
+// and keys have checksums, which are that long.
+func TestSurroundingsReachNoPrivateValue(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	curator := clinicAt(t, path)
+	fill(t, curator, `UPDATE raw_admissions SET zip = 'zip-of-' || rowid || '-row'`, `CREATE INDEX by_zip ON raw_admissions (zip)`, `ANALYZE`)
+	must(t, curator, `CREATE MECHANISM live ON admissions (sex) USING SMW WITH (epsilon = 1.9, max_updates = 1, queries = 10)`)
+	must(t, curator, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`)
+	analyst := open(t, path, engine.Options{Role: engine.Analyst}).NewSession()
+	secret, names := secrets(t, path)
+	if len(secret) < 4000 || !secret["zip-of-7-row"] {
+		t.Fatalf("the oracle knows %d values", len(secret))
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	answered := 0
+	for _, s := range []*engine.Session{curator, analyst} {
+		g := &generator{rand.New(rand.NewPCG(seed, 1)), names}
+		for range *generated {
+			text := g.statement()
+			r, err := s.Exec(context.Background(), text, nil)
+			if err != nil {
+				var e *sqlerr.Error
+				if !errors.As(err, &e) || e.Code == sqlerr.Internal {
+					t.Errorf("%s\n%v", text, err)
+				}
+				leaks(t, secret, text, err.Error())
+				continue
+			}
+			if r.Answer == nil {
+				answered++
+			}
+			for _, row := range r.Rows {
+				for _, v := range row {
+					leaks(t, secret, text, fmt.Sprint(v))
+				}
+			}
+		}
+	}
+	// About a third of the statements are answered; of 120, fewer than 3 with a probability below 1e-15.
+	if answered < *generated/20 {
+		t.Errorf("only %d of %d statements were answered: the generator says little", answered, 2**generated)
+	}
+}
+
+// leaks fails if a text has a secret among its words.
+func leaks(t *testing.T, secret map[string]bool, statement, text string) {
+	t.Helper()
+	for _, word := range append(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;|'\"", r) }), text) {
+		if secret[word] {
+			t.Errorf("%s\nshows %q", statement, word)
+		}
+	}
+}
+
+// secrets returns the values of the file that are in no public table and long enough to be
+// told from a count, and the names of all tables and columns.
+func secrets(t *testing.T, path string) (secret map[string]bool, names []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tables := column(t, db, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('icd10', 'sqlite_stat4')`)
+	secret = make(map[string]bool)
+	for _, table := range tables {
+		for _, c := range column(t, db, `SELECT name FROM pragma_table_info('`+table+`')`) {
+			for _, v := range column(t, db, `SELECT "`+c+`" FROM "`+table+`" WHERE length("`+c+`") > 5`) {
+				secret[v] = true
+			}
+			names = append(names, c)
+		}
+	}
+	for _, name := range append(names, tables...) { // names are no secrets
+		delete(secret, name)
+	}
+	for _, word := range []string{"admissions", "INTEGER"} { // what statements and EXPLAIN say
+		delete(secret, word)
+	}
+	return secret, append(names, tables...)
+}
+
+func column(t *testing.T, db *sql.DB, text string) (values []string) {
+	t.Helper()
+	rows, err := db.Query(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var v string
+		if err := rows.Scan(&v); err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, v)
+	}
+	return values
+}
+
+// generator writes statements. Most are valid SQL over public tables, with now and then a name
+// of the file in the place of a table or column.
+type generator struct {
+	*rand.Rand
+	names []string
+}
+
+func (g *generator) of(options ...string) string { return options[g.IntN(len(options))] }
+
+// foreign returns, once in n times, a name that is not public.
+func (g *generator) foreign(n int, else_ string) string {
+	if g.IntN(n) > 0 {
+		return else_
+	}
+	own := g.of("sqlite_schema", "sqlite_stat1", "sqlite_stat4", "dbstat", "sqlite_dbpage", "pragma_table_info('raw_admissions')", "pragma_database_list", "temp.icd10",
+		"main.raw_admissions", "rowid", "json_each('[1]')", "sqlite_dbpage('main')", "bytecode('SELECT 1')", "admissions", "raw_admissions")
+	return g.of(own, g.of(g.names...))
+}
+
+func (g *generator) statement() string {
+	switch g.IntN(12) {
+	case 0:
+		return "VALUES (" + g.expr(2, "1") + ", " + g.expr(1, "2") + ")"
+	case 1:
+		return "EXPLAIN " + g.query(2)
+	case 2:
+		return g.of("ATTACH 'clinic.db' AS x", "PRAGMA table_info(raw_admissions)", "SELECT load_extension('x')", "SELECT * FROM main.raw_admissions; SELECT 1",
+			"WITH x AS (SELECT 1) DELETE FROM icd10", "SELECT readfile('clinic.db')", "VACUUM INTO 'x'", "SELECT 1; SELECT * FROM raw_admissions")
+	case 3:
+		return "WITH x AS (" + g.query(1) + ") SELECT * FROM x, " + g.foreign(9, "icd10")
+	case 4:
+		return g.query(1) + g.of(" UNION ", " UNION ALL ", " EXCEPT ", " INTERSECT ") + g.query(1)
+	}
+	return g.query(3)
+}
+
+// query writes a SELECT of one column named x.
+func (g *generator) query(depth int) string {
+	from := g.foreign(12, "icd10")
+	if depth > 0 && g.IntN(4) == 0 {
+		from = "(" + g.query(depth-1) + ")"
+		return "SELECT " + g.expr(depth-1, "x") + " AS x FROM " + from + " AS s" + g.of("", " ORDER BY 1", " LIMIT 3")
+	}
+	text := "SELECT " + g.of("", "", "DISTINCT ") + g.expr(depth, "code") + " AS x FROM " + from + g.of("", "", " AS t", " JOIN icd10 AS o USING (code)")
+	if g.IntN(2) == 0 {
+		text += " WHERE " + g.expr(depth, "code") + g.of(" = ", " < ", " IS ", " LIKE ") + g.expr(depth-1, "label")
+	}
+	return text + g.of("", "", " GROUP BY 1", " ORDER BY 1", " LIMIT 2", " ORDER BY x DESC LIMIT 1 OFFSET 1")
+}
+
+func (g *generator) expr(depth int, name string) string {
+	if depth <= 0 {
+		return g.of(g.foreign(20, name), "1", "'a'", "NULL", "2.5", name)
+	}
+	a := g.expr(depth-1, name)
+	switch g.IntN(9) {
+	case 0:
+		return g.of("length", "upper", "quote", "hex", "typeof", "COUNT", "MAX", "group_concat", "abs", "random", "sqlite_offset") + "(" + a + ")"
+	case 1:
+		return "(" + a + g.of(" + ", " || ", " % ", " AND ", " -> ") + g.expr(depth-1, name) + ")"
+	case 2:
+		return "CASE WHEN " + a + " THEN " + g.expr(depth-1, name) + " ELSE 0 END"
+	case 3:
+		return "CAST(" + a + " AS " + g.of("TEXT", "INTEGER", "REAL") + ")"
+	case 4:
+		return "(" + g.query(depth-1) + ")"
+	case 5:
+		return "EXISTS (" + g.query(depth-1) + ")"
+	case 6:
+		return g.of("row_number", "rank") + "() OVER (ORDER BY " + a + ")"
+	case 7:
+		return "printf('%s', " + a + ")"
+	}
+	return a
+}
+
+// TestSurroundingsInARehearsal: a rehearsal knows the tables that its script declares, runs
+// nothing, and says that nothing is charged.
+func TestSurroundingsInARehearsal(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	r, err := s.Rehearse(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, text := range []string{`SELECT 1+1`, `SELECT COUNT(*) FROM icd10`, `CREATE PUBLIC TABLE later`, `SELECT * FROM later`, `EXPLAIN SELECT * FROM later`} {
+		out, err := r.Plan(context.Background(), text, nil)
+		if err != nil || out.Rows[0][5] != "0" {
+			t.Errorf("%s: %v, %v", text, out, err)
+		}
+	}
+	for _, text := range []string{`SELECT * FROM nothing`, `SELECT * FROM admissions`, `SELECT COUNT(*) FROM icd10 WHERE code IN (SELECT zip FROM raw_admissions)`} {
+		if _, err := r.Plan(context.Background(), text, nil); err == nil {
+			t.Errorf("%s is planned", text)
+		}
+	}
+}

@@ -1,0 +1,656 @@
+package surround
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	sqlite "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// The limits of a statement.
+const (
+	maxTime   = 5 * time.Second // from its first step to its last row
+	maxLength = 64 << 10        // bytes of a text, and of a row
+	maxRows   = 1 << 20         // of the result
+	maxResult = 16 << 10        // pages of 4 KiB, of the result
+	maxColumn = 500             // columns of a result or table
+	maxPages  = 64 << 10        // of 4 KiB, of the copies on a connection
+	maxTables = 64              // that a statement names
+	maxText   = 64 << 10        // bytes of the statement
+
+	// slots is the number of statements that run at a time. A sort, and a table that
+	// SQLite makes on the way, has at most 1 GiB: the largest file of the VFS memdb.
+	slots = 2
+)
+
+// limits are SQLite's limits for statements. What a single step of SQLite can take grows
+// with the square of a text's length, as for replace and instr.
+var limits = map[int]int{
+	sqlite3.SQLITE_LIMIT_LENGTH:              maxLength,
+	sqlite3.SQLITE_LIMIT_COLUMN:              maxColumn,
+	sqlite3.SQLITE_LIMIT_EXPR_DEPTH:          200,
+	sqlite3.SQLITE_LIMIT_COMPOUND_SELECT:     100,
+	sqlite3.SQLITE_LIMIT_VDBE_OP:             1 << 20,
+	sqlite3.SQLITE_LIMIT_FUNCTION_ARG:        100,
+	sqlite3.SQLITE_LIMIT_ATTACHED:            0,
+	sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1000,
+	sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH:       1,
+	sqlite3.SQLITE_LIMIT_WORKER_THREADS:      0,
+}
+
+// Table is the copy of a public table.
+type Table struct {
+	Name    string
+	Columns []Column
+	Rows    [][]any // int64, float64, string, []byte or nil
+}
+
+// Column is a column of a Table, as its declaration has it.
+type Column struct {
+	Name      string
+	Affinity  string // INTEGER, REAL, TEXT, NUMERIC, or BLOB for none
+	Collation string // BINARY, NOCASE or RTRIM
+}
+
+// Result is the result of a statement.
+type Result struct {
+	Columns []ResultColumn
+	Rows    [][]any // int64, float64, string or nil
+}
+
+// ResultColumn is a column of a result. Type is INTEGER, REAL or TEXT.
+type ResultColumn struct{ Name, Type string }
+
+// Database runs statements. The zero value is ready. It is safe for concurrent use.
+type Database struct {
+	mu   sync.Mutex
+	idle []*connection
+	busy chan struct{} // has an element for each statement that runs
+	done bool
+	time time.Duration // maxTime if 0; tests set less
+}
+
+// limited returns a context that ends when a statement has had its time.
+func (db *Database) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, cmp.Or(db.time, maxTime))
+}
+
+// connection is a database in memory with the copies of some tables.
+type connection struct {
+	pool    *sql.DB
+	conn    *sql.Conn
+	version any
+	tables  map[string][]column // by folded name
+}
+
+// Source says where the copies are from.
+type Source struct {
+	// Version changes whenever a table may have changed. It is comparable. Copies of
+	// another version are thrown away.
+	Version any
+	// Copy returns a public table as it is now. It refuses every other name.
+	Copy func(ctx context.Context, name syntax.Name) (*Table, error)
+}
+
+// Run runs a statement. args are the values of its parameters.
+func (db *Database) Run(ctx context.Context, s *Statement, from Source, args []query.Value) (*Result, error) {
+	values, err := s.arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	var out *Result
+	err = db.with(ctx, s, from, func(c *connection) error {
+		limited, cancel := db.limited(ctx)
+		defer cancel()
+		out, err = c.run(ctx, limited, s, values)
+		return err
+	})
+	return out, err
+}
+
+// Columns returns the columns that the result of a statement will have. The type of one is
+// "" if it depends on the rows. args are the values of its parameters, as for Run.
+func (db *Database) Columns(ctx context.Context, s *Statement, from Source, args []query.Value) ([]ResultColumn, error) {
+	values, err := s.arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	var out []ResultColumn
+	err = db.with(ctx, s, from, func(c *connection) error {
+		limited, cancel := db.limited(ctx)
+		defer cancel()
+		names, err := c.compiled(limited, s, values)
+		if err != nil {
+			return s.failure(ctx, limited, err)
+		}
+		kinds := s.kinds(c.tables)
+		for i, name := range names {
+			col := ResultColumn{Name: name}
+			if len(kinds) == len(names) {
+				col.Type = kinds[i].typeName()
+			}
+			out = append(out, col)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// with lends a connection that has the statement's tables, and whose authorizer allows the
+// statement to read them and nothing else.
+func (db *Database) with(ctx context.Context, s *Statement, from Source, f func(*connection) error) error {
+	if s.refusal != nil {
+		return s.refusal
+	}
+	switch {
+	case len(s.Tables) > maxTables:
+		return sqlerr.New(sqlerr.Unsupported, "a statement that names more than %d tables is outside the dialect", maxTables)
+	case len(s.text) > maxText:
+		return sqlerr.New(sqlerr.Unsupported, "a statement about public tables of more than %d KiB is outside the dialect", maxText>>10).
+			WithHint("load a long list into a table, and declare it with CREATE PUBLIC TABLE")
+	}
+	leave, err := db.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	c, err := db.loaded(ctx, s, from)
+	if err != nil {
+		return err
+	}
+	if err := c.allow(s); err != nil {
+		c.close()
+		return err
+	}
+	if err := f(c); err != nil {
+		c.close() // it gives the memory back
+		return err
+	}
+	db.give(c)
+	return nil
+}
+
+// enter waits until fewer than slots statements run.
+func (db *Database) enter(ctx context.Context) (leave func(), err error) {
+	db.mu.Lock()
+	if db.busy == nil {
+		db.busy = make(chan struct{}, slots)
+	}
+	db.mu.Unlock()
+	select {
+	case db.busy <- struct{}{}:
+		return func() { <-db.busy }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// loaded returns a connection with the statement's tables. If they do not fit beside those
+// that an idle connection has, they get a connection of their own.
+func (db *Database) loaded(ctx context.Context, s *Statement, from Source) (*connection, error) {
+	if c := db.take(from.Version); c != nil {
+		err := c.load(ctx, s, from)
+		if err == nil {
+			return c, nil
+		}
+		c.close()
+		if !errors.Is(err, errFull) {
+			return nil, err
+		}
+	}
+	c, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.version = from.Version
+	if err := c.load(ctx, s, from); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// take returns an idle connection with copies of the version, or nil. It closes those with
+// copies of another.
+func (db *Database) take(version any) *connection {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for n := len(db.idle); n > 0; n-- {
+		c := db.idle[n-1]
+		db.idle = db.idle[:n-1]
+		if c.version == version {
+			return c
+		}
+		c.close()
+	}
+	return nil
+}
+
+func (db *Database) give(c *connection) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.done {
+		c.close()
+		return
+	}
+	db.idle = append(db.idle, c)
+}
+
+// Close closes the connections.
+func (db *Database) Close() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, c := range db.idle {
+		c.close()
+	}
+	db.idle, db.done = nil, true
+}
+
+// name is the database in memory. The VFS memdb keeps it, and the temporary files of
+// sorts, in memory, and bounds each. A name without a slash is not shared.
+const name = "file:surround?vfs=memdb&_dqs=0&_defensive=1" +
+	"&_pragma=trusted_schema(0)&_pragma=temp_store(1)&_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=mmap_size(0)"
+
+func open(ctx context.Context) (*connection, error) {
+	connector, err := sqlite.NewConnector(name)
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{pool: sql.OpenDB(connector), tables: make(map[string][]column)}
+	c.pool.SetMaxOpenConns(1)
+	if c.conn, err = c.pool.Conn(ctx); err == nil {
+		_, err = c.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA main.max_page_count = %d; PRAGMA temp.max_page_count = %d", maxPages, maxResult))
+	}
+	for id, limit := range limits {
+		if err == nil {
+			_, err = sqlite.Limit(c.conn, id, limit)
+		}
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *connection) close() {
+	if c.conn != nil {
+		c.conn.Close()
+	}
+	c.pool.Close()
+}
+
+// errFull says that the copies are too large.
+var errFull = sqlerr.New(sqlerr.Unsupported, "the public tables of the statement are too large: their copies have more than %d MiB", maxPages*4/1024).
+	WithHint("make a public view of the rows that matter")
+
+// load copies the statement's tables that the connection does not have yet.
+func (c *connection) load(ctx context.Context, s *Statement, from Source) error {
+	if err := c.authorize(nil); err != nil {
+		return err
+	}
+	for _, t := range s.Tables {
+		if _, ok := c.tables[query.FoldName(t.Text)]; ok {
+			continue
+		}
+		table, err := from.Copy(ctx, t)
+		if err != nil {
+			return err
+		}
+		if err := c.copy(ctx, table); err != nil {
+			return err
+		}
+		c.tables[query.FoldName(t.Text)] = table.columns()
+	}
+	return nil
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// copy creates and fills a table.
+func (c *connection) copy(ctx context.Context, t *Table) error {
+	if len(t.Columns) > maxColumn {
+		return sqlerr.New(sqlerr.Unsupported, "%s has more than %d columns", t.Name, maxColumn).WithHint("make a public view of the columns that matter")
+	}
+	declared, holes := make([]string, len(t.Columns)), make([]string, len(t.Columns))
+	for i, col := range t.Columns {
+		declared[i] = quote(col.Name)
+		if slices.Contains([]string{"INTEGER", "REAL", "TEXT", "NUMERIC", "BLOB"}, col.Affinity) {
+			declared[i] += " " + col.Affinity
+		}
+		if slices.Contains([]string{"NOCASE", "RTRIM"}, col.Collation) {
+			declared[i] += " COLLATE " + col.Collation
+		}
+		holes[i] = "?"
+	}
+	tx, err := c.conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, "CREATE TABLE "+quote(t.Name)+" ("+strings.Join(declared, ", ")+")"); err != nil {
+		return t.failed(ctx, err)
+	}
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+quote(t.Name)+" VALUES ("+strings.Join(holes, ", ")+")")
+	if err != nil {
+		return t.failed(ctx, err)
+	}
+	defer insert.Close()
+	for _, row := range t.Rows {
+		if _, err := insert.ExecContext(ctx, row...); err != nil {
+			return t.failed(ctx, err)
+		}
+	}
+	return tx.Commit()
+}
+
+// failed returns the error for a table that cannot be copied.
+func (t *Table) failed(ctx context.Context, err error) error {
+	switch code := codeOf(err); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case code == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_NOMEM:
+		return errFull
+	case code == sqlite3.SQLITE_TOOBIG:
+		return sqlerr.New(sqlerr.Unsupported, "a row of %s has more than %d KiB", t.Name, maxLength>>10).WithHint("make a public view without the long column")
+	}
+	return sqlerr.New(sqlerr.Internal, "the public table %s cannot be copied", t.Name)
+}
+
+// columns returns the columns with the kinds that their values have.
+func (t *Table) columns() []column {
+	columns := make([]column, len(t.Columns))
+	for i, c := range t.Columns {
+		columns[i] = column{c.Name, null}
+		for _, row := range t.Rows {
+			columns[i].kind = agreed(columns[i].kind, kindOf(row[i]))
+			if columns[i].kind == unknown {
+				break
+			}
+		}
+	}
+	return columns
+}
+
+func kindOf(v any) kind {
+	switch v.(type) {
+	case nil:
+		return null
+	case int64:
+		return integer
+	case float64:
+		return real
+	case string:
+		return text
+	}
+	return unknown
+}
+
+// allow sets the authorizer for a statement. SQLite asks it while it compiles. The result
+// is inserted into a table of temp, which the statement cannot name.
+func (c *connection) allow(s *Statement) error {
+	result := s.resultTable()
+	return c.authorize(func(action sqlite.AuthorizerActionCode, arg1, arg2, database, trigger string) sqlite.AuthorizerReturnCode {
+		allowed := false
+		switch action {
+		case sqlite.AuthSelect, sqlite.AuthRecursive:
+			allowed = true
+		case sqlite.AuthFunction:
+			_, allowed = functions[strings.ToLower(arg2)]
+		case sqlite.AuthRead:
+			allowed = c.readable(s, arg1, arg2) && (database == "main" || database == "" && arg2 == "")
+		case sqlite.AuthInsert:
+			allowed = arg1 == result && database == "temp"
+		}
+		if !allowed {
+			return sqlite.AuthorizerDeny
+		}
+		return sqlite.AuthorizerOK
+	})
+}
+
+// resultTable returns a name that the statement does not have.
+func (s *Statement) resultTable() string {
+	name := "the result"
+	for s.names[name] {
+		name += "'"
+	}
+	return name
+}
+
+// readable reports whether a statement may read a column of a table. An empty column is
+// asked for where the statement reads none, as COUNT(*) does: there the table may be a
+// common table expression. The rowid is that of the copy, which means nothing.
+func (c *connection) readable(s *Statement, table, of string) bool {
+	folded := query.FoldName(table)
+	columns, copied := c.tables[folded]
+	if !s.names[folded] {
+		return false
+	}
+	return of == "" || copied && slices.ContainsFunc(columns, func(have column) bool { return query.SameName(have.name, of) })
+}
+
+func (c *connection) authorize(f sqlite.AuthorizerFn) error {
+	return c.conn.Raw(func(raw any) error {
+		r, ok := raw.(sqlite.AuthorizerRegisterer)
+		if !ok {
+			return sqlerr.New(sqlerr.Internal, "the SQLite driver has no authorizer")
+		}
+		return r.RegisterAuthorizer(f)
+	})
+}
+
+// kinds infers the kinds of a statement's columns. It is nil if not even their number is
+// known.
+func (s *Statement) kinds(tables map[string][]column) []kind {
+	w := walker{statement: s, tables: tables}
+	columns := w.selected(s.tree, nil)
+	kinds := make([]kind, len(columns))
+	for i := range columns {
+		kinds[i] = columns[i].kind
+	}
+	return kinds
+}
+
+// typeName returns the type of a column of the kind, or "".
+func (k kind) typeName() string {
+	switch k {
+	case integer:
+		return "INTEGER"
+	case real:
+		return "REAL"
+	case text:
+		return "TEXT"
+	}
+	return ""
+}
+
+// run runs a statement that is allowed. The driver can stop the first step of a statement
+// only, so all of the work must be in it: the rows are inserted into a table, whose
+// columns have no affinity, and read from there.
+func (c *connection) run(ctx, limited context.Context, s *Statement, args []any) (*Result, error) {
+	names, err := c.compiled(limited, s, args)
+	if err != nil {
+		return nil, s.failure(ctx, limited, err)
+	}
+	result := "temp." + quote(s.resultTable())
+	columns := make([]string, len(names))
+	for i := range columns {
+		columns[i] = fmt.Sprintf("c%d", i)
+	}
+	if err := c.unguarded(limited, "CREATE TEMP TABLE "+quote(s.resultTable())+" ("+strings.Join(columns, ", ")+")"); err != nil {
+		return nil, err
+	}
+	if err := c.allow(s); err != nil {
+		return nil, err
+	}
+	if _, err := c.conn.ExecContext(limited, first+"INSERT INTO "+result+" "+s.text, args...); err != nil {
+		return nil, s.failure(ctx, limited, err)
+	}
+	if err := c.authorize(nil); err != nil {
+		return nil, err
+	}
+	out, kinds, err := c.read(ctx, "SELECT * FROM "+result+" ORDER BY rowid", len(names))
+	if err != nil {
+		return nil, err
+	}
+	inferred := s.kinds(c.tables)
+	for i, name := range names {
+		if len(inferred) == len(names) && inferred[i] != unknown {
+			kinds[i] = agreed(inferred[i], kinds[i])
+		}
+		col := ResultColumn{name, kinds[i].typeName()}
+		if col.Type == "" {
+			col.Type = "TEXT"
+		}
+		out.Columns = append(out.Columns, col)
+	}
+	return out, c.unguarded(ctx, "DROP TABLE "+result)
+}
+
+// first makes a script of a statement. The driver compiles the first statement of a text
+// at once, and the others where it can stop them.
+const first = "SELECT 1;\n"
+
+// compiled compiles a statement without running it, and returns the names of its columns.
+func (c *connection) compiled(limited context.Context, s *Statement, args []any) (names []string, err error) {
+	if _, err := c.conn.ExecContext(limited, first+"EXPLAIN "+s.text, args...); err != nil {
+		return nil, err
+	}
+	err = c.conn.Raw(func(raw any) error {
+		describer, ok := raw.(interface {
+			ColumnInfo(string) ([]sqlite.ColumnInfo, error)
+		})
+		if !ok {
+			return errors.New("the SQLite driver does not describe columns")
+		}
+		infos, err := describer.ColumnInfo(s.text)
+		for _, i := range infos {
+			names = append(names, i.Name)
+		}
+		return err
+	})
+	return names, err
+}
+
+// unguarded runs a statement of this package without the authorizer.
+func (c *connection) unguarded(ctx context.Context, statement string) error {
+	if err := c.authorize(nil); err != nil {
+		return err
+	}
+	_, err := c.conn.ExecContext(ctx, statement)
+	return err
+}
+
+// read reads the rows of a table, and the kinds of its columns.
+func (c *connection) read(ctx context.Context, statement string, columns int) (*Result, []kind, error) {
+	rows, err := c.conn.QueryContext(ctx, statement)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	out, kinds := &Result{}, make([]kind, columns)
+	for i := range kinds {
+		kinds[i] = null
+	}
+	for rows.Next() {
+		row, into := make([]any, columns), make([]any, columns)
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, nil, err
+		}
+		for i := range row {
+			row[i] = shown(row[i])
+			kinds[i] = agreed(kinds[i], kindOf(row[i]))
+		}
+		if out.Rows = append(out.Rows, row); len(out.Rows) > maxRows {
+			return nil, nil, sqlerr.New(sqlerr.Unsupported, "a result of more than %d rows is outside the dialect", maxRows).
+				WithHint("add a condition or LIMIT")
+		}
+	}
+	return out, kinds, rows.Err()
+}
+
+// shown returns a value of a result. A BLOB appears as SQLite's quote writes it.
+func shown(v any) any {
+	if b, ok := v.([]byte); ok {
+		return fmt.Sprintf("X'%X'", b)
+	}
+	return v
+}
+
+func codeOf(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// failure returns the error of a statement that failed. It may have SQLite's own words,
+// since nothing on the connection is private.
+func (s *Statement) failure(ctx, limited context.Context, err error) error {
+	code := codeOf(err)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil || code == sqlite3.SQLITE_INTERRUPT:
+		return sqlerr.New(sqlerr.Unsupported, "a statement about public tables that runs longer than %s is outside the dialect", maxTime).
+			WithHint("does a recursive query have an end? does every join have a condition?")
+	case code == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_NOMEM:
+		return sqlerr.New(sqlerr.Unsupported, "a statement about public tables that needs this much memory, or has a result of more than %d MiB, is outside the dialect", maxResult*4/1024).
+			WithHint("add a condition or LIMIT")
+	case code == sqlite3.SQLITE_TOOBIG:
+		return sqlerr.New(sqlerr.Unsupported, "a text or row of more than %d KiB is outside the dialect", maxLength>>10)
+	case code == sqlite3.SQLITE_AUTH:
+		return sqlerr.New(sqlerr.Unsupported, "%s", words(err)).WithHint("a statement about public tables may read their columns, and call the functions that docs/sql/public.md lists")
+	case code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_RANGE || code == sqlite3.SQLITE_MISMATCH:
+		text := words(err)
+		if named, _, quoted := strings.Cut(text, " - should this be a string"); quoted {
+			name := strings.Trim(strings.TrimPrefix(named, "no such column: "), `"`)
+			return sqlerr.New(sqlerr.Unknown, "no such column: %s", name).WithHint("a text is written in single quotes: '%s'", name).At(s.position(" " + name))
+		}
+		if strings.HasPrefix(text, "no such ") || strings.HasPrefix(text, "ambiguous column") {
+			return sqlerr.New(sqlerr.Unknown, "%s", text).At(s.position(text))
+		}
+		return sqlerr.New(sqlerr.Invalid, "%s", text)
+	}
+	return sqlerr.New(sqlerr.Internal, "the statement failed inside SQLite")
+}
+
+// position returns the position of the name at the end of a message, 0 if the statement
+// does not have it.
+func (s *Statement) position(message string) int {
+	name := message[strings.LastIndexAny(message, " .")+1:]
+	for _, t := range s.tokens {
+		if t.Value == name {
+			return t.Position
+		}
+	}
+	return 0
+}
+
+// words returns what SQLite says about a statement, without the driver's frame.
+func words(err error) string {
+	text := err.Error()
+	text = strings.TrimPrefix(text, "SQL logic error: ")
+	text = strings.TrimPrefix(text, "authorization denied: ")
+	if i := strings.LastIndex(text, " ("); i > 0 {
+		text = text[:i]
+	}
+	return syntax.Excerpt(strings.ToValidUTF8(text, "?"), 200)
+}

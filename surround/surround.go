@@ -1,0 +1,304 @@
+// Package surround runs the SQL around private answers: statements that name public tables
+// only, such as SELECT * FROM diagnoses, or no table at all.
+//
+// SQLite runs them, in a database in memory that has copies of the public tables that the
+// statement names, and nothing else. The package gets these copies from its caller. It
+// imports no catalog and no source, opens no file and attaches nothing. So no private row
+// is within reach of a statement, whatever it says, and whoever asks.
+//
+// That is the first wall. The second is an authorizer, which allows a statement to read the
+// copies and to call a list of functions. Anything else is denied: PRAGMA, ATTACH, the
+// schema, virtual tables, and functions that are not on the list. The third are limits of
+// time, memory and size, see the constants. A limit that is reached is an error, and never
+// a short result.
+//
+// The cost of a statement depends on its text and on public tables. It charges nothing,
+// since its result is computed from public data.
+package surround
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rqlite/sql"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// Statement is a parsed statement: SELECT, VALUES, or WITH … SELECT. None of its tables
+// has been looked up. It never changes: several goroutines may run it at once.
+type Statement struct {
+	Explain bool          // EXPLAIN came before it
+	Tables  []syntax.Name // the tables that it names, each once; no common table expressions
+
+	text   string // as SQLite gets it
+	bound  []int  // for each of SQLite's parameters, the index of its argument
+	tokens []syntax.Token
+	tree   *sql.SelectStatement
+	names  map[string]bool // folded names of the tables and common table expressions
+
+	refusal error // why no such statement runs, whatever its tables are; nil if it may run
+}
+
+// Parse parses one statement. The error has code Malformed if SQLite's grammar does not
+// have the statement. What is not allowed in any statement (functions that are not on the
+// list, table-valued functions, databases other than main) is refused when it runs, so that
+// the caller can look at its tables first.
+//
+// The tree serves to find names, and to infer types. SQLite gets the text itself, in which
+// parameters are numbered. So a construct that the parser reads otherwise than SQLite does
+// can bring about a refusal, but no other result.
+func Parse(text string) (s *Statement, err error) {
+	err = sqlerr.Guard(func() error {
+		s, err = parse(text)
+		return err
+	})
+	return s, err
+}
+
+func parse(text string) (*Statement, error) {
+	tokens, err := syntax.Lex(text)
+	if err != nil {
+		return nil, err
+	}
+	s := &Statement{names: make(map[string]bool)}
+	for len(tokens) > 1 && tokens[0].Matches(";") {
+		tokens = tokens[1:]
+	}
+	if tokens[0].Matches("EXPLAIN") {
+		s.Explain, tokens = true, tokens[1:]
+	}
+	if first := tokens[0]; !first.Matches("SELECT") && !first.Matches("VALUES") && !first.Matches("WITH") {
+		return nil, first.Malformed("expected SELECT, VALUES or WITH")
+	}
+	last := len(tokens) - 1
+	for last > 0 && tokens[last-1].Matches(";") {
+		last--
+	}
+	s.tokens = tokens[:last]
+	for _, t := range s.tokens {
+		if t.Matches(";") {
+			return nil, t.Unsupported("more than one statement at a time").WithHint("send the statements one by one")
+		}
+	}
+	if s.tree, err = s.parseTree(tokens[last]); err != nil {
+		return nil, err
+	}
+	s.cut(text, tokens[last])
+	find := walker{statement: s, found: make(map[string]bool)}
+	find.selected(s.tree, nil)
+	s.refusal = find.err
+	return s, nil
+}
+
+// cut makes the text that SQLite gets: that of the statement with ?N for its parameters,
+// since SQLite would number $1 and ?1 apart.
+func (s *Statement) cut(text string, end syntax.Token) {
+	var b strings.Builder
+	offset, position := 0, 1
+	upTo := func(target int, write bool) {
+		from := offset
+		for range text[offset:] {
+			if position == target {
+				break
+			}
+			position++
+			offset++
+			for offset < len(text) && text[offset]&0xC0 == 0x80 { // inside a character
+				offset++
+			}
+		}
+		if write {
+			b.WriteString(text[from:offset])
+		}
+	}
+	upTo(s.tokens[0].Position, false)
+	for _, t := range s.tokens {
+		if t.Parameter == 0 {
+			continue
+		}
+		upTo(t.Position, true)
+		b.WriteString("?" + strconv.Itoa(s.parameter(t.Parameter-1)))
+		upTo(t.Position+len([]rune(t.Text)), false)
+	}
+	last := s.tokens[len(s.tokens)-1]
+	upTo(last.Position+len([]rune(last.Text)), last.Parameter == 0)
+	s.text = b.String()
+}
+
+// parameter returns the number that SQLite gets for an argument. They are numbered by first
+// use, since SQLite would allocate all up to the largest.
+func (s *Statement) parameter(argument int) int {
+	for i, a := range s.bound {
+		if a == argument {
+			return i + 1
+		}
+	}
+	s.bound = append(s.bound, argument)
+	return len(s.bound)
+}
+
+// arguments returns the values of SQLite's parameters.
+func (s *Statement) arguments(args []query.Value) ([]any, error) {
+	values := make([]any, len(s.bound))
+	for i, a := range s.bound {
+		switch {
+		case a >= len(args):
+			return nil, sqlerr.New(sqlerr.Invalid, "the statement has a parameter %d, and %d arguments are given", a+1, len(args))
+		case args[a].IsNull():
+			values[i] = nil
+		case args[a].IsInt():
+			values[i] = args[a].Int64()
+		default:
+			values[i] = args[a].Str()
+		}
+	}
+	return values, nil
+}
+
+// grammar are the words that reach the parser as they are. Every other word reaches it as
+// a placeholder, so that no keyword of its own (key, index, …) is in the way of a name.
+var grammar = sync.OnceValue(func() map[string]bool {
+	words := make(map[string]bool)
+	for _, w := range strings.Fields(grammarWords) {
+		words[w] = true
+	}
+	return words
+})
+
+const grammarWords = `SELECT DISTINCT ALL FROM WHERE GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET UNION INTERSECT EXCEPT VALUES
+	WITH RECURSIVE AS AND OR NOT IN IS NULL ISNULL NOTNULL BETWEEN LIKE GLOB ESCAPE CASE WHEN THEN ELSE END CAST EXISTS
+	JOIN LEFT INNER OUTER CROSS NATURAL ON USING WINDOW ROWS RANGE GROUPS UNBOUNDED PRECEDING FOLLOWING EXCLUDE TIES OTHERS NO`
+
+// parseTree parses the tokens. A name reaches the parser as n and the index of its token, a
+// text as that index in quotes, and a parameter as NULL. The position of a fault is that of a
+// token.
+func (s *Statement) parseTree(end syntax.Token) (*sql.SelectStatement, error) {
+	var b strings.Builder
+	starts := make([]int, 0, len(s.tokens)) // the offset of each token in b
+	for i := range s.tokens {
+		starts = append(starts, b.Len())
+		if text := s.disguised(i); text != "" {
+			b.WriteString(text + " ")
+		}
+	}
+	parser := sql.NewParser(strings.NewReader(b.String()))
+	parsed, err := parser.ParseStatement()
+	tree, ok := parsed.(*sql.SelectStatement)
+	if err == nil && ok {
+		return tree, nil
+	}
+	at := end
+	if fault, ok := err.(*sql.Error); ok && !strings.HasSuffix(fault.Msg, "'EOF'") {
+		for i := range starts {
+			if starts[i] <= fault.Pos.Offset && (i+1 == len(starts) || fault.Pos.Offset < starts[i+1]) && s.disguised(i) != "" {
+				at = s.tokens[i]
+			}
+		}
+	}
+	if at.Kind == syntax.KindEnd || at.Text == "" {
+		return nil, at.Malformed("the statement ends too early")
+	}
+	return nil, at.Malformed("unexpected %s", syntax.Excerpt(at.Text, 40))
+}
+
+// at returns the token i places after the first, or an empty one.
+func (s *Statement) at(i int) syntax.Token {
+	if i < 0 || i >= len(s.tokens) {
+		return syntax.Token{}
+	}
+	return s.tokens[i]
+}
+
+// disguised returns a token as the parser gets it. What SQLite has and the parser lacks is
+// left out, or replaced by what stands in the same place of the tree: COLLATE, MATERIALIZED,
+// IS DISTINCT FROM, and RIGHT and FULL joins.
+func (s *Statement) disguised(i int) string {
+	t, before, after := s.tokens[i], s.at(i-1), s.at(i+1)
+	switch t.Kind {
+	case syntax.KindString:
+		if before.Matches("AS") { // SQLite takes it for a name
+			return "n" + strconv.Itoa(i)
+		}
+		return "'" + strconv.Itoa(i) + "'"
+	case syntax.KindParameter:
+		return "NULL"
+	case syntax.KindQuoted:
+		if before.Matches("COLLATE") {
+			return ""
+		}
+		return "n" + strconv.Itoa(i)
+	case syntax.KindWord:
+		return s.word(i, t, before, after)
+	}
+	return t.Text
+}
+
+func (s *Statement) word(i int, t, before, after syntax.Token) string {
+	keyword := grammar()[t.Upper]
+	switch t.Upper {
+	case "COLLATE":
+		return ""
+	case "MATERIALIZED":
+		if after.Matches("(") && (before.Matches("AS") || before.Matches("NOT")) {
+			return ""
+		}
+	case "NOT":
+		if after.Matches("MATERIALIZED") {
+			return ""
+		}
+	case "DISTINCT":
+		if after.Matches("FROM") && (before.Matches("IS") || before.Matches("NOT") && s.at(i-2).Matches("IS")) {
+			return ""
+		}
+	case "FROM":
+		if before.Matches("DISTINCT") && s.disguised(i-1) == "" {
+			return ""
+		}
+	case "RIGHT", "FULL":
+		if after.Matches("JOIN") || after.Matches("OUTER") && s.at(i+2).Matches("JOIN") {
+			return "LEFT"
+		}
+	case "FILTER":
+		keyword = before.Matches(")") && after.Matches("(")
+	case "OVER":
+		keyword = before.Matches(")")
+	case "PARTITION":
+		keyword = after.Matches("BY")
+	case "NULLS":
+		keyword = after.Matches("FIRST") || after.Matches("LAST")
+	case "FIRST", "LAST":
+		keyword = before.Matches("NULLS")
+	case "CURRENT":
+		keyword = after.Matches("ROW")
+	case "ROW":
+		keyword = before.Matches("CURRENT")
+	}
+	if before.Matches("COLLATE") {
+		return ""
+	}
+	if keyword {
+		return t.Upper
+	}
+	return "n" + strconv.Itoa(i)
+}
+
+// token returns the token that a name or text of the tree stands for.
+func (s *Statement) token(placeholder string) syntax.Token {
+	i, err := strconv.Atoi(strings.TrimPrefix(placeholder, "n"))
+	if err != nil {
+		return syntax.Token{}
+	}
+	return s.at(i)
+}
+
+// name returns the token of a name of the tree.
+func (s *Statement) name(i *sql.Ident) syntax.Token {
+	if i == nil {
+		return syntax.Token{}
+	}
+	return s.token(i.Name)
+}

@@ -1,0 +1,557 @@
+package surround
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/rqlite/sql"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// kind is the type of an expression's values, NULL aside. The zero value means that it is
+// not known.
+type kind uint8
+
+const (
+	unknown kind = iota
+	null         // always NULL
+	integer
+	real
+	text
+	argument // of a function: the kind of its first argument
+	numbers  // of a function: REAL if an argument is, INTEGER if all are
+	either   // of a function: that of all arguments, if they agree
+)
+
+// functions are the functions that a statement may call, in lower case, with the kinds of
+// their values. None reads anything but its arguments and the clock, and none makes a text
+// that is longer than SQLite's own limit. Not here, among others: random and randomblob,
+// so that a statement has one result; zeroblob; load_extension; and everything about the
+// connection, its files, or the compiled library.
+var functions = map[string]kind{
+	"abs": argument, "char": text, "coalesce": either, "concat": text, "concat_ws": text, "format": text, "glob": integer, "hex": text,
+	"ifnull": either, "iif": unknown, "if": unknown, "instr": integer, "length": integer, "like": integer, "lower": text, "ltrim": text,
+	"nullif": argument, "octet_length": integer, "printf": text, "quote": text, "replace": text, "round": real, "rtrim": text,
+	"sign": integer, "substr": text, "substring": text, "trim": text, "typeof": text, "unicode": integer, "upper": text,
+
+	"acos": real, "acosh": real, "asin": real, "asinh": real, "atan": real, "atan2": real, "atanh": real, "ceil": argument, "ceiling": argument,
+	"cos": real, "cosh": real, "degrees": real, "exp": real, "floor": argument, "ln": real, "log": real, "log10": real, "log2": real,
+	"mod": real, "pi": real, "pow": real, "power": real, "radians": real, "sin": real, "sinh": real, "sqrt": real, "tan": real, "tanh": real,
+	"trunc": argument,
+
+	"current_date": text, "current_time": text, "current_timestamp": text, "date": text, "datetime": text, "julianday": real,
+	"strftime": text, "time": text, "timediff": text, "unixepoch": integer,
+
+	"avg": real, "count": integer, "group_concat": text, "max": either, "min": either, "string_agg": text, "sum": numbers, "total": real,
+
+	"cume_dist": real, "dense_rank": integer, "first_value": argument, "lag": argument, "last_value": argument, "lead": argument,
+	"nth_value": argument, "ntile": integer, "percent_rank": real, "rank": integer, "row_number": integer,
+}
+
+// column is a column of a table or SELECT.
+type column struct {
+	name string
+	kind kind
+}
+
+// relation is what columns of a SELECT's FROM can be named by.
+type relation struct {
+	name    string
+	columns []column
+}
+
+// scope has the relations of a SELECT, and the scope around it.
+type scope struct {
+	relations []relation
+	merged    bool // USING or NATURAL merges columns: the columns of * are not known
+	outer     *scope
+}
+
+// bodies are the common table expressions in scope, by folded name.
+type bodies map[string]*body
+
+// body is a common table expression.
+type body struct {
+	columns []column
+	size    int // see walker.size; 0 while it is not known
+	open    bool
+}
+
+// maxSize bounds walker.size. Ten expressions, each of which names the one before it twice,
+// would have SQLite compile a thousand SELECTs.
+const maxSize = 500
+
+// walker goes through the tree of a statement. It collects the tables, refuses what is not
+// allowed, and infers the kinds of columns. Whatever it does not know has kind unknown.
+type walker struct {
+	statement *Statement
+	found     map[string]bool     // folded names of the tables so far; nil if they are not collected
+	tables    map[string][]column // of the copies, by folded name; nil while they are not known
+	size      int                 // the number of SELECTs and tables that SQLite compiles: a common table expression counts wherever it is named
+	err       error
+}
+
+// refuse keeps the first refusal.
+func (w *walker) refuse(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// selected returns the columns of a SELECT. nil means that they are not known.
+func (w *walker) selected(s *sql.SelectStatement, with bodies) []column {
+	return w.inside(s, with, nil)
+}
+
+func (w *walker) inside(s *sql.SelectStatement, with bodies, outer *scope) []column {
+	if w.size++; w.size > maxSize {
+		w.refuse(w.statement.at(0).Unsupported("a statement about public tables with this many SELECTs, common table expressions opened,"))
+		return nil
+	}
+	with = w.with(s.WithClause, with)
+	in := &scope{outer: outer}
+	if s.Source != nil {
+		w.source(s.Source, with, in)
+	}
+	columns := w.list(s, with, in)
+	for _, e := range []sql.Expr{s.WhereExpr, s.HavingExpr, s.LimitExpr, s.OffsetExpr} {
+		w.expr(e, with, in)
+	}
+	w.exprs(s.GroupByExprs, with, in)
+	w.terms(s.OrderingTerms, with, in)
+	for _, window := range s.Windows {
+		w.window(window.Definition, with, in)
+	}
+	if s.Compound != nil {
+		columns = unite(columns, w.inside(s.Compound, with, outer))
+	}
+	return columns
+}
+
+// unite returns the columns of a compound SELECT, which has the names of its first part.
+func unite(a, b []column) []column {
+	if len(a) != len(b) {
+		return nil
+	}
+	out := make([]column, len(a))
+	for i := range a {
+		out[i] = column{a[i].name, agreed(a[i].kind, b[i].kind)}
+	}
+	return out
+}
+
+// agreed returns the kind of values that are of one of two kinds.
+func agreed(a, b kind) kind {
+	switch {
+	case a == b || b == null:
+		return a
+	case a == null:
+		return b
+	case a == integer && b == real || a == real && b == integer:
+		return real
+	}
+	return unknown
+}
+
+// with adds common table expressions. Each sees itself and those before it.
+func (w *walker) with(clause *sql.WithClause, outer bodies) bodies {
+	if clause == nil {
+		return outer
+	}
+	in := maps.Clone(outer)
+	if in == nil {
+		in = make(bodies)
+	}
+	for _, e := range clause.CTEs { // SQLite has all names in scope: none of these is a table
+		in[w.expression(e)] = &body{}
+	}
+	for _, e := range clause.CTEs {
+		b := in[w.expression(e)]
+		before := w.size
+		b.open = true
+		b.columns = w.renamed(e, w.inside(e.Select, in, nil))
+		b.open, b.size = false, w.size-before
+	}
+	return in
+}
+
+// expression returns the folded name of a common table expression.
+func (w *walker) expression(e *sql.CTE) string {
+	name := query.FoldName(w.statement.name(e.TableName).Value)
+	if w.found != nil {
+		w.statement.names[name] = true
+	}
+	return name
+}
+
+// renamed gives the columns the names that a common table expression lists.
+func (w *walker) renamed(e *sql.CTE, columns []column) []column {
+	if len(e.Columns) == 0 {
+		return columns
+	}
+	named := make([]column, len(e.Columns))
+	for i, c := range e.Columns {
+		named[i].name = w.statement.name(c).Value
+		if len(columns) == len(named) {
+			named[i].kind = columns[i].kind
+		}
+	}
+	return named
+}
+
+// source adds the relations of a FROM clause to the scope.
+func (w *walker) source(s sql.Source, with bodies, in *scope) {
+	switch s := s.(type) {
+	case *sql.JoinClause:
+		w.source(s.X, with, in)
+		w.source(s.Y, with, in)
+		in.merged = in.merged || s.Operator.Natural.IsValid()
+		switch c := s.Constraint.(type) {
+		case *sql.OnConstraint:
+			w.expr(c.X, with, in)
+		case *sql.UsingConstraint:
+			in.merged = true
+		}
+	case *sql.ParenSource:
+		inner, ok := s.X.(*sql.SelectStatement)
+		if !ok {
+			w.source(s.X, with, in)
+			return
+		}
+		in.relations = append(in.relations, relation{w.statement.name(s.Alias).Value, w.inside(inner, with, in.outer)})
+	case *sql.SelectStatement:
+		in.relations = append(in.relations, relation{"", w.inside(s, with, in.outer)})
+	case *sql.QualifiedTableName:
+		w.table(s, with, in)
+	case *sql.QualifiedTableFunctionName:
+		w.refuse(w.statement.name(s.Name).Unsupported("a table-valued function").WithHint("FROM takes public tables, sub-selects and VALUES"))
+	default:
+		w.refuse(w.statement.at(0).Unsupported("this form of FROM"))
+	}
+}
+
+// table adds a table or common table expression.
+func (w *walker) table(s *sql.QualifiedTableName, with bodies, in *scope) {
+	t, alias := w.statement.name(s.Name), w.statement.name(s.Alias)
+	folded := query.FoldName(t.Value)
+	r := relation{name: t.Value}
+	if s.Alias != nil {
+		r.name = alias.Value
+	}
+	schema := w.statement.name(s.Schema)
+	expression := with[folded]
+	w.size++
+	switch {
+	case s.Schema != nil && !query.SameName(schema.Value, "main"):
+		w.refuse(schema.Unsupported("a table of another database").WithHint("SHOW TABLES lists the tables"))
+	case s.Index != nil:
+		w.refuse(t.Unsupported("INDEXED BY"))
+	case s.Schema == nil && expression != nil:
+		if expression.size == 0 && !expression.open {
+			w.refuse(t.Unsupported("a common table expression that is used before it is defined").WithHint("write %s first", t.Text))
+		}
+		w.size += expression.size
+		r.columns = expression.columns
+	default:
+		r.columns = w.tables[folded]
+		if w.found != nil && !w.found[folded] {
+			w.found[folded], w.statement.names[folded] = true, true
+			w.statement.Tables = append(w.statement.Tables, syntax.Name{Text: t.Value, Position: t.Position})
+		}
+	}
+	in.relations = append(in.relations, r)
+}
+
+// list returns the columns of the select list or of VALUES.
+func (w *walker) list(s *sql.SelectStatement, with bodies, in *scope) []column {
+	if len(s.ValueLists) > 0 {
+		var columns []column
+		for i, row := range s.ValueLists {
+			kinds := w.exprs(row.Exprs, with, in)
+			next := make([]column, len(kinds))
+			for k := range kinds {
+				next[k].kind = kinds[k]
+			}
+			if i == 0 {
+				columns = next
+			} else {
+				columns = unite(columns, next)
+			}
+		}
+		return columns
+	}
+	var columns []column
+	known := true
+	for _, c := range s.Columns {
+		if c.Star.IsValid() {
+			known = w.star("", in, &columns) && known
+			continue
+		}
+		if ref, ok := c.Expr.(*sql.QualifiedRef); ok && ref.Star.IsValid() {
+			known = w.star(w.statement.name(ref.Table).Value, in, &columns) && known
+			continue
+		}
+		named := column{w.statement.name(c.Alias).Value, w.expr(c.Expr, with, in)}
+		if c.Alias == nil {
+			switch e := c.Expr.(type) {
+			case *sql.Ident:
+				named.name = w.statement.name(e).Value
+			case *sql.QualifiedRef:
+				named.name = w.statement.name(e.Column).Value
+			}
+		}
+		columns = append(columns, named)
+	}
+	if !known {
+		return nil
+	}
+	return columns
+}
+
+// star adds the columns of *, or of table.*. It returns false if they are not known.
+func (w *walker) star(table string, in *scope, columns *[]column) bool {
+	known := table != "" || !in.merged
+	for _, r := range in.relations {
+		if table == "" || query.SameName(r.name, table) {
+			known = known && r.columns != nil
+			*columns = append(*columns, r.columns...)
+		}
+	}
+	return known
+}
+
+func (w *walker) exprs(list []sql.Expr, with bodies, in *scope) []kind {
+	kinds := make([]kind, len(list))
+	for i, e := range list {
+		kinds[i] = w.expr(e, with, in)
+	}
+	return kinds
+}
+
+func (w *walker) terms(list []*sql.OrderingTerm, with bodies, in *scope) {
+	for _, t := range list {
+		w.expr(t.X, with, in)
+	}
+}
+
+func (w *walker) window(d *sql.WindowDefinition, with bodies, in *scope) {
+	if d == nil {
+		return
+	}
+	w.exprs(d.Partitions, with, in)
+	w.terms(d.OrderingTerms, with, in)
+	if d.Frame != nil {
+		w.expr(d.Frame.X, with, in)
+		w.expr(d.Frame.Y, with, in)
+	}
+}
+
+// expr returns the kind of an expression. It refuses expressions that it does not know.
+func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
+	switch e := e.(type) {
+	case nil:
+		return unknown
+	case *sql.Ident:
+		return w.named("", w.statement.name(e), in)
+	case *sql.QualifiedRef:
+		return w.named(w.statement.name(e.Table).Value, w.statement.name(e.Column), in)
+	case *sql.NullLit:
+		return null
+	case *sql.NumberLit:
+		if strings.ContainsAny(e.Value, ".eE") || len(e.Value) > 18 {
+			return real
+		}
+		return integer
+	case *sql.StringLit:
+		return text
+	case *sql.BlobLit, *sql.TimestampLit, *sql.BindExpr:
+		return unknown
+	case *sql.BoolLit:
+		return integer
+	case *sql.ParenExpr:
+		return w.expr(e.X, with, in)
+	case *sql.ExprList:
+		w.exprs(e.Exprs, with, in)
+		return unknown
+	case *sql.Range:
+		w.expr(e.X, with, in)
+		w.expr(e.Y, with, in)
+		return unknown
+	case *sql.Exists:
+		w.inside(e.Select, with, in)
+		return integer
+	case *sql.Null:
+		w.expr(e.X, with, in)
+		return integer
+	case sql.SelectExpr:
+		if columns := w.inside(e.SelectStatement, with, in); len(columns) == 1 {
+			return columns[0].kind
+		}
+		return unknown
+	case *sql.UnaryExpr:
+		if k := w.expr(e.X, with, in); k == real && e.Op == sql.MINUS {
+			return real
+		} else if k == integer || e.Op == sql.NOT || e.Op == sql.BITNOT {
+			return integer
+		}
+		return unknown
+	case *sql.BinaryExpr:
+		return w.binary(e, with, in)
+	case *sql.CastExpr:
+		w.expr(e.X, with, in)
+		return w.cast(e.Type)
+	case *sql.CaseExpr:
+		return w.cases(e, with, in)
+	case *sql.Call:
+		return w.call(e, with, in)
+	}
+	w.refuse(w.statement.at(0).Unsupported("this form of expression"))
+	return unknown
+}
+
+// named returns the kind of a column.
+func (w *walker) named(table string, t syntax.Token, in *scope) kind {
+	for at := in; at != nil; at = at.outer {
+		for _, r := range at.relations {
+			if table != "" && !query.SameName(r.name, table) {
+				continue
+			}
+			for _, c := range r.columns {
+				if query.SameName(c.name, t.Value) {
+					return c.kind
+				}
+			}
+			if r.columns == nil {
+				return unknown
+			}
+		}
+	}
+	if table != "" {
+		return unknown
+	}
+	switch t.Upper {
+	case "TRUE", "FALSE":
+		return integer
+	case "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP":
+		return text
+	}
+	return unknown
+}
+
+// binary returns the kind of x op y. The result of + - * / % is REAL if an operand is. One
+// of integers beyond 64 bits is REAL too, which Run corrects.
+func (w *walker) binary(e *sql.BinaryExpr, with bodies, in *scope) kind {
+	x, y := w.expr(e.X, with, in), w.expr(e.Y, with, in)
+	switch e.Op {
+	case sql.PLUS, sql.MINUS, sql.STAR, sql.SLASH, sql.REM:
+		return arithmetic(x, y)
+	case sql.CONCAT:
+		return text
+	case sql.JSON_EXTRACT_JSON, sql.JSON_EXTRACT_SQL:
+		w.refuse(w.arrow().Unsupported("an operator on JSON"))
+		return unknown
+	}
+	return integer
+}
+
+func arithmetic(x, y kind) kind {
+	switch {
+	case x == null || y == null:
+		return null
+	case x == integer && y == integer:
+		return integer
+	case x == real && (y == integer || y == real) || x == integer && y == real:
+		return real
+	}
+	return unknown
+}
+
+// arrow returns the first operator on JSON.
+func (w *walker) arrow() syntax.Token {
+	for _, t := range w.statement.tokens {
+		if t.Matches("->") || t.Matches("->>") {
+			return t
+		}
+	}
+	return w.statement.at(0)
+}
+
+// cast returns the kind of CAST(… AS type), by SQLite's rules for the names of types.
+func (w *walker) cast(t *sql.Type) kind {
+	name := ""
+	if t != nil && t.Name != nil {
+		for _, placeholder := range strings.Fields(t.Name.Name) {
+			name += w.statement.token(placeholder).Upper + " "
+		}
+	}
+	switch {
+	case strings.Contains(name, "INT"):
+		return integer
+	case strings.Contains(name, "CHAR"), strings.Contains(name, "CLOB"), strings.Contains(name, "TEXT"):
+		return text
+	case strings.Contains(name, "REAL"), strings.Contains(name, "FLOA"), strings.Contains(name, "DOUB"):
+		return real
+	}
+	return unknown
+}
+
+func (w *walker) cases(e *sql.CaseExpr, with bodies, in *scope) kind {
+	w.expr(e.Operand, with, in)
+	out := null
+	for _, b := range e.Blocks {
+		w.expr(b.Condition, with, in)
+		out = agreed(out, w.expr(b.Body, with, in))
+	}
+	if e.ElseExpr != nil {
+		out = agreed(out, w.expr(e.ElseExpr, with, in))
+	}
+	return out
+}
+
+// call returns the kind of a function's values, and refuses a function that is not listed.
+func (w *walker) call(e *sql.Call, with bodies, in *scope) kind {
+	kinds := w.exprs(e.Args, with, in)
+	if e.Filter != nil {
+		w.expr(e.Filter.X, with, in)
+	}
+	if e.Over != nil {
+		w.window(e.Over.Definition, with, in)
+	}
+	t := w.statement.name(e.Name)
+	k, ok := functions[strings.ToLower(t.Value)]
+	if !ok {
+		w.refuse(refusedFunction(t))
+		return unknown
+	}
+	switch {
+	case k == argument && len(kinds) > 0:
+		return kinds[0]
+	case k == either && len(kinds) > 0:
+		return together(kinds)
+	case k == numbers && len(kinds) == 1 && (kinds[0] == integer || kinds[0] == real):
+		return kinds[0]
+	case k >= argument:
+		return unknown
+	}
+	return k
+}
+
+func together(kinds []kind) kind {
+	out := null
+	for _, k := range kinds {
+		out = agreed(out, k)
+	}
+	return out
+}
+
+// refusedFunction returns the error for a function that is not on the list.
+func refusedFunction(t syntax.Token) *sqlerr.Error {
+	err := t.Unsupported("the function " + syntax.Excerpt(t.Value, 40) + " in a statement about public tables")
+	if near := sqlerr.Closest(t.Value, maps.Keys(functions)); near != "" {
+		return err.WithHint("did you mean %s?", near)
+	}
+	return err.WithHint("docs/sql/public.md lists the functions")
+}
