@@ -38,20 +38,30 @@ func peopled(t *testing.T, n int, random *rand.Rand) (*engine.Session, [][4]int)
 // intervals of 95 %, by the kind of interval, the aggregate, and the true number of rows of
 // the group.
 //
-// Measured over 40 releases of each of two tables: of 18,687 proven intervals 97.7 % hold the
-// truth, of COUNT 96.4, of SUM 96.0, of AVG 99.9 and of VARIANCE all; of groups of fewer than
-// 9 rows, 99, 999 and more 96.9, 96.7, 98.1 and 98.0 %. Of simulated ones 97.1 %, and 96.0,
-// 94.4, 99.8 and all; 99.1, 96.3, 97.1 and 97.4 %. Averages and variances divide the error
-// probability between their answers, and so hold too often.
+// Measured over 40 releases of marginals: of 9,219 proven intervals 97.6 % hold the truth, of
+// COUNT 95.8, of SUM 96.5, of AVG 99.9 and of VARIANCE all; of groups of fewer than 9 rows,
+// 99, 999 and more 96.4, 97.2, 98.0 and 97.7 %. Of simulated ones 97.9 %, and 97.1, 95.9, 99.8
+// and all; 98.6, 97.6, 97.7 and 98.1 %. Averages and variances divide the error probability
+// between their answers, and so hold too often. Over 40 fitted identity releases 97.3 % of
+// the proven ones do, of COUNT 95.9 and of SUM 95.0, and 99.4 % of the simulated ones, which
+// are wider there.
 //
-// A release's share has a standard deviation of 0.012 to 0.016. So two releases have a mean
-// below 0.95 − 7·0.016/√2 with a probability below 1e-11. Of many releases every share has
+// A release's share has a standard deviation of 0.007 to 0.018. So two releases have a mean
+// below 0.95 − 7·0.018/√2 with a probability below 1e-11. Of many releases every share has
 // to pass such a limit, by its own deviation among them: at 7 of them Student's law of 39
-// degrees of freedom has 1e-8, and 18 shares 2e-7.
+// degrees of freedom has 1e-8, and 36 shares 4e-7.
 func TestIntervalsCover(t *testing.T) {
 	t.Parallel()
+	intervalsCover(t, `MARGINALS WITH (epsilon = 1, delta = 1e-7, degree = 3)`)
+	if *long {
+		intervalsCover(t, `PROJECTION WITH (epsilon = 1, transform = identity, estimate = fitted)`)
+	}
+}
+
+func intervalsCover(t *testing.T, using string) {
+	t.Helper()
 	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	t.Logf("%s, seed %d", using, seed)
 	releases := 2
 	if *long {
 		releases = 40
@@ -59,7 +69,7 @@ func TestIntervalsCover(t *testing.T) {
 	s, rows := peopled(t, 12_000, rand.New(rand.NewPCG(seed, 0)))
 	all, shares := make(intervalsHeld), make(map[string][]float64) // shares by release
 	for i := range releases {
-		must(t, s, fmt.Sprintf(`CREATE RELEASE r%d ON people USING MARGINALS WITH (epsilon = 1, delta = 1e-7, degree = 3)`, i))
+		must(t, s, fmt.Sprintf(`CREATE RELEASE r%d ON people USING %s`, i, using))
 		must(t, s, fmt.Sprintf(`SET mechanism = r%d`, i))
 		one := make(intervalsHeld)
 		for _, kind := range []string{"proven", "simulated"} {
@@ -80,7 +90,7 @@ func TestIntervalsCover(t *testing.T) {
 		mean, spread := meanAndSpread(shares[key])
 		t.Logf("%-28s %5.0f intervals, %.4f hold; a release %.4f ± %.4f; mean width %.2f", key, c.all, c.held/c.all, mean, spread, c.width/c.all)
 		if !*long {
-			spread = 0.016
+			spread = 0.018
 		}
 		limit := 0.95 - 7*spread/math.Sqrt(float64(releases))
 		if (*long || key == "proven" || key == "simulated") && mean < limit {
