@@ -491,7 +491,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, args []any)
 		columns[i] = fmt.Sprintf("c%d", i)
 	}
 	if err := c.unguarded(limited, "CREATE TEMP TABLE "+quote(s.resultTable())+" ("+strings.Join(columns, ", ")+")"); err != nil {
-		return nil, err
+		return nil, s.failure(ctx, limited, err)
 	}
 	if err := c.allow(s); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -430,4 +431,26 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q: %d columns of %d", text, len(r.Rows[0]), len(r.Columns))
 		}
 	})
+}
+
+// TestSideBySide runs statements from many goroutines, over two versions of the file.
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			for i := range 20 {
+				s, err := surround.Parse(answered[(g+i)%4+3].text)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if r, err := db.Run(context.Background(), s, source(i/10), nil); err != nil || len(r.Columns) < 2 {
+					t.Errorf("%v, %v", r, err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
