@@ -38,7 +38,12 @@ func TestOnDemand(t *testing.T) {
 	if warned := strings.Join(r.Warnings, "\n"); !strings.Contains(warned, "1 of 15 marginals have more than 50000 cells") {
 		t.Errorf("warned %q", warned)
 	}
-	if n := strings.Count(ledger(t, s), "create release"); n != 1 {
+	small := must(t, s, `CREATE RELEASE small ON stays USING MARGINALS WITH (epsilon = 0.1, delta = 1e-8, degree = 2, max_cells = 500)`)
+	if warned := strings.Join(small.Warnings, "\n"); !strings.Contains(warned, "no marginal has age") {
+		t.Errorf("warned %q", warned)
+	}
+	must(t, s, `DROP RELEASE small`)
+	if n := strings.Count(ledger(t, s), "create release low"); n != 1 {
 		t.Errorf("the ledger has %d lines of the release", n)
 	}
 	if shown := fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows); !strings.Contains(shown, "14 marginals of ") || !strings.Contains(shown, "1 larger ones by their parts, fitted, tables on demand") {

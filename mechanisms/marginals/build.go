@@ -92,7 +92,11 @@ func (r *Release) fit(ctx context.Context, report func(share float64)) ([]float6
 	if err != nil {
 		return nil, nil, err
 	}
-	return fit(ctx, r.shape, r.total(), stages, r.p.chooser(len(r.shape.sizes)), report)
+	x, went, err := fit(ctx, r.shape, r.total(), stages, r.p.chooser(len(r.shape.sizes)), report)
+	if err == nil && r.demanded {
+		toTotal(x, max(1, r.total()))
+	}
+	return x, went, err
 }
 
 // FitCells returns the release whose one marginal is over all columns of u, from its noisy

@@ -324,6 +324,46 @@ func TestOver(t *testing.T) {
 	}
 }
 
+// TestToTotal takes one number from all cells of random tables. Tables of different columns
+// then have one total.
+func TestToTotal(t *testing.T) {
+	random := seeded(t)
+	for range 50 {
+		x := make([]float64, 1+random.IntN(20))
+		for i := range x {
+			x[i] = 0.001 + random.Float64()*float64(random.IntN(30))
+		}
+		was, total, all := slices.Clone(x), 1+random.Float64()*100, 0.0
+		toTotal(x, total)
+		least := 0.0 // taken from a cell that is left
+		for i, v := range x {
+			all += v
+			if v > 0 {
+				least = was[i] - v
+			}
+		}
+		if math.Abs(all-total) > 1e-9*total {
+			t.Errorf("%v becomes %v, of %v in place of %v", was, x, all, total)
+		}
+		for i, v := range x {
+			if taken := was[i] - v; least >= 0 && (v < 0 || taken > least+1e-9 || v > 0 && taken < least-1e-9) {
+				t.Errorf("%v is taken from one cell of %v and %v from another", taken, was, least)
+			}
+		}
+	}
+	_, o := wide(t)
+	for _, columns := range [][]int{{}, {9}, {0, 3}, {9, 11}} {
+		x, err := o.Fitted(t.Context(), columns)
+		all := 0.0
+		for _, v := range x {
+			all += v
+		}
+		if total := max(1, o.exact.total()); err != nil || math.Abs(all-total) > 1e-3*total {
+			t.Errorf("over %v the total is %v, %v; want %v", columns, all, err, total)
+		}
+	}
+}
+
 // TestOnDemandIsCancelled asks with a context that is done. Nothing is kept of it, and the
 // next one is answered.
 func TestOnDemandIsCancelled(t *testing.T) {
