@@ -343,7 +343,7 @@ func shapes(t *testing.T, path string) (shown []string) {
 		r, err := s.Exec(context.Background(), text, nil)
 		if err == nil && r.Answer != nil {
 			a := *r.Answer
-			a.Margins = nil
+			a.Margins, a.Intervals = nil, nil
 			r = &engine.Result{Columns: r.Columns, Answer: &a, Warnings: r.Warnings}
 		}
 		shown = append(shown, text+"\n"+nhat.ReplaceAllString(written(r, err, []string{"at", "hash", "created", "paper's alpha"}), "N̂ = …"))

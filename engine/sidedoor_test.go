@@ -331,6 +331,7 @@ func exportedTypes(t *testing.T) {
 	t.Helper()
 	known := []string{"Answer", "Column", "Cost", "DB", "Import", "ImportReport", "Input", "Options", "Result", "Role", "Scanner", "Session", "Settings",
 		"Vocabulary", "TableWords", "ColumnWords", // declared names and values
+		"Interval",  // bounds of a noisy answer
 		"Kept",      // part of a declaration
 		"Prepared",  // a text
 		"Rehearsal"} // the public catalog; see TestRehearsalReadsNoRows
@@ -452,7 +453,7 @@ func outlines(t *testing.T, path string) (shown []string) {
 		r, err := s.Exec(context.Background(), text, nil)
 		if err == nil && r.Answer != nil {
 			a := *r.Answer
-			a.Margins, a.Verified = nil, false
+			a.Margins, a.Intervals, a.Verified = nil, nil, false
 			r = &engine.Result{Columns: r.Columns, Answer: &a, Warnings: r.Warnings}
 		}
 		line := written(r, err, []string{"at", "hash", "created", "bytes", "margin"})
