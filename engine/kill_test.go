@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,6 +66,7 @@ func TestMain(m *testing.M) {
 	case "peak":
 		peakChild()
 	default:
+		debug.SetGCPercent(400) // memory for time
 		code := m.Run()
 		os.RemoveAll(templates.dir)
 		os.Exit(code)

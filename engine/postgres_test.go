@@ -37,10 +37,16 @@ func warehouseOf(t *testing.T, c *pgtest.Cluster) string {
 }
 
 // onServer makes a database on a PostgreSQL server with the rows of clinic, and returns a
-// session that declared them. It skips the test if there is no server.
+// session that declared them. It skips the test if there is no server. The server is shared.
 func onServer(t *testing.T) (s *engine.Session, c *pgtest.Cluster) {
 	t.Helper()
-	c = pgtest.Start(t)
+	c = pgtest.SharedDatabase(t)
+	return onCluster(t, c), c
+}
+
+// onCluster is onServer on a given server.
+func onCluster(t *testing.T, c *pgtest.Cluster) (s *engine.Session) {
+	t.Helper()
 	c.MustExec(t, `CREATE TABLE raw_admissions (sex text, age integer, diagnosis text, zip text, patient integer);
 		INSERT INTO raw_admissions SELECT CASE WHEN i % 2 = 1 THEN 'F' ELSE 'M' END, i % 100,
 			CASE i % 3 WHEN 0 THEN 'E10' WHEN 1 THEN 'E11' ELSE 'I10' END, 15210 + i / 800, i / 3 FROM generate_series(0, 3999) AS i`)
@@ -50,7 +56,7 @@ func onServer(t *testing.T) (s *engine.Session, c *pgtest.Cluster) {
 	for _, text := range []string{`CREATE PUBLIC TABLE icd10`, warehouseOf(t, c), from("warehouse.public.raw_admissions")} {
 		must(t, s, text)
 	}
-	return s, c
+	return s
 }
 
 // TestPostgresIsAsTheFile runs one script on rows of the file, and on the same rows in
@@ -71,7 +77,8 @@ func TestPostgresIsAsTheFile(t *testing.T) {
 // that need no rows go on. When the server is back, everything works again.
 func TestPostgresStops(t *testing.T) {
 	t.Parallel()
-	s, c := onServer(t)
+	c := pgtest.Start(t)
+	s := onCluster(t, c)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2)`)
 	must(t, s, `SET accuracy = 200`)
 	must(t, s, `SET mechanism = direct`)
@@ -140,7 +147,8 @@ func TestPostgresCrowd(t *testing.T) {
 // TestPostgresReader reads with only the rights that docs/postgres.md grants.
 func TestPostgresReader(t *testing.T) {
 	t.Parallel()
-	s, c := onServer(t)
+	c := pgtest.Start(t)
+	s := onCluster(t, c)
 	c.MustExec(t, `CREATE ROLE reader LOGIN PASSWORD 'secret'; GRANT CONNECT ON DATABASE postgres TO reader;
 		GRANT USAGE ON SCHEMA public TO reader; GRANT SELECT ON public.raw_admissions TO reader; CREATE TABLE other (age integer)`)
 	reader := dsnOf(t, "READER", strings.Replace(c.DSN(), "user=postgres", "user=reader password=secret", 1))
@@ -161,7 +169,8 @@ func TestPostgresReader(t *testing.T) {
 // have their own budget. The same holds for a server that leads back here.
 func TestPostgresForeign(t *testing.T) {
 	t.Parallel()
-	s, c := onServer(t)
+	c := pgtest.Start(t)
+	s := onCluster(t, c)
 	if c.MustExec(t, "SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'") == "0" {
 		t.Skip("postgres_fdw is missing (apt-get install postgresql-contrib)")
 	}
@@ -242,7 +251,7 @@ func TestPostgresIsCancelled(t *testing.T) {
 	before := ledger(t, s)
 	refused(t, s, sqlerr.IO, `SELECT COUNT(*) FROM hasty WHERE age = 1`)
 	waiting := func() string {
-		return c.MustExec(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
+		return c.MustExec(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

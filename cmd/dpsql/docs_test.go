@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"dpsql/cmd/dpsql/internal/render"
@@ -178,22 +179,29 @@ func (p *page) bash(text string) ([]string, error) {
 // install installs into it. Go's caches are named, because another home would hide
 // them.
 func environment(t *testing.T, home string) []string {
-	out, err := exec.Command("go", "env", "-json", "GOPATH", "GOCACHE", "GOMODCACHE", "GOENV", "GOFLAGS").Output()
-	var places map[string]string
-	if err == nil {
-		err = json.Unmarshal(out, &places)
-	}
+	places, err := goPlaces()
 	if err != nil {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(home, "bin")
 	env := append(os.Environ(), "HOME="+home, "GOBIN="+bin, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	places["GOFLAGS"] += " -buildvcs=false" // git's own settings are at home, too
 	for name, value := range places {
 		env = append(env, name+"="+value)
 	}
 	return env
 }
+
+// goPlaces returns the settings of go that depend on the home.
+var goPlaces = sync.OnceValues(func() (places map[string]string, err error) {
+	out, err := exec.Command("go", "env", "-json", "GOPATH", "GOCACHE", "GOMODCACHE", "GOENV", "GOFLAGS").Output()
+	if err == nil {
+		err = json.Unmarshal(out, &places)
+	}
+	if err == nil {
+		places["GOFLAGS"] += " -buildvcs=false" // git's own settings are at home, too
+	}
+	return places, err
+})
 
 // openShell opens the session that a shell on the database would have.
 func (p *page) openShell(o options) {

@@ -229,13 +229,13 @@ func TestConcurrentReaders(t *testing.T) {
 	}
 }
 
-var coverageRuns = flag.Int("coverage", 0, "releases in each case of the tests of coverage; 0 means 4, or 20 with -long")
+var coverageRuns = flag.Int("coverage", 0, "releases in each case of the tests of coverage; 0 means 2, or 20 with -long")
 
 func coverageReleases() int {
 	if *coverageRuns > 0 {
 		return *coverageRuns
 	}
-	return sized(4, 20)
+	return sized(2, 20)
 }
 
 var (
