@@ -177,6 +177,7 @@ type experiment struct {
 var experiments = []experiment{
 	{"adult", "W2: 5,000 conjunctions on Adult", (*bench).adult},
 	{"marginals", "Low-order marginals", (*bench).marginals},
+	{"guard", "Where a fit is blind", (*bench).guard},
 	{"covid", "W3: all 34,425 products on Covid", (*bench).covid},
 	{"support", "Error against m", (*bench).support},
 	{"ratio", "Releases against the exact noise", (*bench).ratio},

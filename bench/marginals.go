@@ -18,7 +18,7 @@ import (
 const degree = 3
 
 // marginalsParams returns the parameters of a release of all marginals of the degree.
-func marginalsParams(t *workload.Table, spend budget, unbiased bool) (p marginals.Params, err error) {
+func marginalsParams(t *workload.Table, degree int, spend budget, unbiased bool) (p marginals.Params, err error) {
 	p.Unbiased = unbiased
 	if p.Sets, err = marginals.Select(t.Universe, marginals.OfDegree(t.Universe, degree), marginals.DefaultCells); err != nil {
 		return p, err
@@ -33,8 +33,8 @@ func marginalsParams(t *workload.Table, spend budget, unbiased bool) (p marginal
 	return p, err
 }
 
-func buildMarginals(t *workload.Table, spend budget, unbiased bool, src *noise.Source) (*marginals.Release, error) {
-	p, err := marginalsParams(t, spend, unbiased)
+func buildMarginals(t *workload.Table, degree int, spend budget, unbiased bool, src *noise.Source) (*marginals.Release, error) {
+	p, err := marginalsParams(t, degree, spend, unbiased)
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +65,14 @@ func fitIdentity(t *workload.Table, spend budget, src *noise.Source) (*marginals
 
 func fittedMarginals() mechanism {
 	return fromMarginals("3-way marginals, fitted", ours, func(t *workload.Table, spend budget, src *noise.Source) (*marginals.Release, error) {
-		return buildMarginals(t, spend, false, src)
+		return buildMarginals(t, degree, spend, false, src)
 	})
 }
 
 // unbiasedMarginals is least squares, without the fit.
 func unbiasedMarginals() mechanism {
 	return fromMarginals("3-way marginals, unbiased", ours, func(t *workload.Table, spend budget, src *noise.Source) (*marginals.Release, error) {
-		return buildMarginals(t, spend, true, src)
+		return buildMarginals(t, degree, spend, true, src)
 	})
 }
 
@@ -170,7 +170,7 @@ law of the noise; *simulated* ones from 8 simulations.`)
 			return err
 		}
 		start := time.Now()
-		r, err := buildMarginals(t, spend, false, noise.NewSource())
+		r, err := buildMarginals(t, degree, spend, false, noise.NewSource())
 		if err != nil {
 			return err
 		}

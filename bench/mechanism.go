@@ -333,7 +333,7 @@ func densePMW() mechanism {
 func (b *bench) calibratedPMW() mechanism {
 	return tuned("dense PMW, today's accounting", rival, "B", b.runs(), func(runs int) mechanism {
 		return mechanism{answer: func(w *workload.Workload, spend budget, src *noise.Source) (answers, error) {
-			p, err := planOnline(w, spend, smw.Request{Update: smw.Paper, MaxUpdates: int64(runs)}, src)
+			p, err := planOnline(w.Table, w.MaxSupport(), len(w.Queries), spend, smw.Request{Update: smw.Paper, MaxUpdates: int64(runs)}, src)
 			if err != nil {
 				return answers{}, err
 			}

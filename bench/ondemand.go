@@ -24,7 +24,7 @@ func (b *bench) onDemand(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	p, err := marginalsParams(t, spend, false)
+	p, err := marginalsParams(t, degree, spend, false)
 	if err != nil {
 		return err
 	}

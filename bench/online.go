@@ -74,7 +74,7 @@ func enumerate(values []int) string {
 // online is SMW for a request, completed as the engine completes it.
 func online(name string, r role, request smw.Request) mechanism {
 	return mechanism{name: name, role: r, answer: func(w *workload.Workload, spend budget, src *noise.Source) (answers, error) {
-		p, err := planOnline(w, spend, request, src)
+		p, err := planOnline(w.Table, w.MaxSupport(), len(w.Queries), spend, request, src)
 		if err != nil {
 			return answers{}, err
 		}
@@ -82,14 +82,14 @@ func online(name string, r role, request smw.Request) mechanism {
 		if err != nil {
 			return answers{}, err
 		}
-		return ask(p.Params, classes, w, src)
+		return askAll(p.Params, classes, w, src)
 	}}
 }
 
 // onlyPrior spends the whole budget on SMW's prior and answers from it.
 func onlyPrior() mechanism {
 	return mechanism{name: "all on SMW's prior", role: piece, answer: func(w *workload.Workload, spend budget, src *noise.Source) (answers, error) {
-		n, left, err := countRows(w, spend, src)
+		n, left, err := countRows(w.Table, spend, src)
 		if err != nil {
 			return answers{}, err
 		}
@@ -115,32 +115,32 @@ type rowCount struct{ value, bound int64 }
 
 // countRows buys N̂ from a hundredth of ρ, as the engine does. It also returns the rest
 // of ρ.
-func countRows(w *workload.Workload, spend budget, src *noise.Source) (rowCount, accounting.Rho, error) {
+func countRows(t *workload.Table, spend budget, src *noise.Source) (rowCount, accounting.Rho, error) {
 	rho := spend.rho()
 	law, err := noise.NewGaussian(direct.SigmaSquared(int64(rho/100), 1))
 	if err != nil {
 		return rowCount{}, 0, err
 	}
 	draw, err := law.Draw(src)
-	return rowCount{max(1, w.Table.Rows+draw), noise.HalfWidth(law, 1-beta)}, rho - rho/100, err
+	return rowCount{max(1, t.Rows+draw), noise.HalfWidth(law, 1-beta)}, rho - rho/100, err
 }
 
-// planOnline completes a request as the engine does. It buys N̂, plans SMW for the
-// workload, and divides the rest between a prior, if one is allowed and pays, and the
-// runs (TestPlanIsTheProducts).
-func planOnline(w *workload.Workload, spend budget, r smw.Request, src *noise.Source) (onlinePlan, error) {
-	n, left, err := countRows(w, spend, src)
+// planOnline completes a request as the engine does, for so many queries of supports up
+// to support. It buys N̂, plans SMW, and divides the rest between a prior, if one is
+// allowed and pays, and the runs (TestPlanIsTheProducts).
+func planOnline(t *workload.Table, support uint64, queries int, spend budget, r smw.Request, src *noise.Source) (onlinePlan, error) {
+	n, left, err := countRows(t, spend, src)
 	if err != nil {
 		return onlinePlan{}, err
 	}
-	r.MaxSupport, r.Queries, r.Beta = w.MaxSupport(), int64(len(w.Queries)), beta
+	r.MaxSupport, r.Queries, r.Beta = support, int64(queries), beta
 	if r.Update == smw.Paper { // s would be m·B, but |X| is better
-		r.MaxSupport = w.Table.Size()
+		r.MaxSupport = t.Size()
 	}
 	r.NHat, r.NHatBound = n.value, n.bound
-	r.UniverseSize, r.Sensitivity, r.MaxWeight = w.Table.Universe.Size(), 1, 1
+	r.UniverseSize, r.Sensitivity, r.MaxWeight = t.Universe.Size(), 1, 1
 	r.RunEpsilon = runEpsilon(left)
-	p := onlinePlan{tables: smw.PriorTables(w.Table.Universe)}
+	p := onlinePlan{tables: smw.PriorTables(t.Universe)}
 	if r.Prior = r.Prior && len(p.tables) > 0 && smw.PriorPays(r); r.Prior {
 		p.prior = left / 10
 		tenth, _ := p.sigmaSquared().Float64()
@@ -176,42 +176,68 @@ func (p onlinePlan) learn(t *workload.Table, src *noise.Source) (smw.Prior, erro
 	return smw.LearnClasses(t.Universe, p.tables, p.sigmaSquared(), p.NHat, src)
 }
 
-// ask puts the queries to the mechanism one after the other. Once the runs are spent
-// the hypothesis answers alone. Beside it a hypothesis that learns nothing answers,
-// too.
-func ask(p smw.Params, from smw.Prior, w *workload.Workload, src *noise.Source) (answers, error) {
-	h, first := smw.NewHypothesis(p, w.Table.Universe, from), smw.NewHypothesis(p, w.Table.Universe, from)
-	a := answers{make([]float64, len(w.Queries)), &learned{before: make([]float64, len(w.Queries))}}
-	var run smw.Run
-	open, started := false, int64(0)
+// askAll puts the queries to the mechanism one after the other. Beside it a hypothesis
+// that learns nothing answers, too.
+func askAll(p smw.Params, from smw.Prior, w *workload.Workload, src *noise.Source) (answers, error) {
+	m := newLive(p, w.Table, from, src)
+	first := smw.NewHypothesis(p, w.Table.Universe, from)
+	a := answers{make([]float64, len(w.Queries)), &m.learned}
+	m.before = make([]float64, len(w.Queries))
 	for i, q := range w.Queries {
-		guess := h.Count(q.Query)
-		a.counts[i], a.learned.before[i] = float64(guess), float64(first.Count(q.Query))
-		if !open && started == p.Updates {
-			a.learned.unverified++
-			continue
-		}
-		if !open {
-			var err error
-			if run, err = smw.StartRun(p, src); err != nil {
-				return answers{}, err
-			}
-			open = true
-			started++
-		}
-		out, err := run.Test(q.Count, guess, src)
-		if err != nil {
-			return answers{}, err
-		}
-		if !out.Fired {
-			continue
-		}
-		open = false
-		a.counts[i] = float64(out.Noisy)
-		a.learned.updates++
-		if err := h.Update(q.Query, out.Noisy); err != nil {
+		m.before[i] = float64(first.Count(q.Query))
+		var err error
+		if a.counts[i], _, err = m.ask(q); err != nil {
 			return answers{}, err
 		}
 	}
 	return a, nil
 }
+
+// live is a mechanism that is asked.
+type live struct {
+	smw.Params
+	h       *smw.Hypothesis
+	src     *noise.Source
+	run     smw.Run
+	open    bool
+	started int64
+	learned
+}
+
+func newLive(p smw.Params, t *workload.Table, from smw.Prior, src *noise.Source) *live {
+	return &live{Params: p, h: smw.NewHypothesis(p, t.Universe, from), src: src}
+}
+
+// ask answers a query. Once the runs are spent the hypothesis answers alone, and the kind is
+// unverified.
+func (m *live) ask(q workload.Query) (float64, answerKind, error) {
+	guess := m.h.Count(q.Query)
+	if !m.open && m.started == m.Updates {
+		m.unverified++
+		return float64(guess), unverified, nil
+	}
+	if !m.open {
+		var err error
+		if m.run, err = smw.StartRun(m.Params, m.src); err != nil {
+			return 0, 0, err
+		}
+		m.open = true
+		m.started++
+	}
+	out, err := m.run.Test(q.Count, guess, m.src)
+	if err != nil || !out.Fired {
+		return float64(guess), agreed, err
+	}
+	m.open = false
+	m.updates++
+	return float64(out.Noisy), fired, m.h.Update(q.Query, out.Noisy)
+}
+
+// answerKind says how a mechanism came to its answer.
+type answerKind int
+
+const (
+	unverified answerKind = iota
+	agreed
+	fired
+)

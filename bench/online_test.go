@@ -26,7 +26,7 @@ func TestPlanIsTheProducts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, err := planOnline(w, spend, interactiveRequest, noise.NewSource())
+	ours, err := planOnline(w.Table, w.MaxSupport(), len(w.Queries), spend, interactiveRequest, noise.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -357,7 +357,7 @@ func (f figures) cell(experiment string, table int, row, column string) (string,
 			continue
 		}
 		for _, r := range rows[1:] {
-			if r[0] == row || strings.HasPrefix(r[0], row+", B = ") || strings.HasPrefix(r[0], row+", T = ") {
+			if r[0] == row || strings.HasPrefix(r[0], row+", B = ") || strings.HasPrefix(r[0], row+", share ") || strings.HasPrefix(r[0], row+", T = ") {
 				return r[i], nil
 			}
 		}

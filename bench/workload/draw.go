@@ -1,8 +1,12 @@
 package workload
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"dpsql/query"
 )
 
 // newRand returns the generator of drawn data. PCG, from the standard library, draws
@@ -16,6 +20,8 @@ const (
 	pointsStream
 	runsStream
 	parityStream
+	hiddenStream
+	analystStream
 )
 
 // Zipf returns n rows over 2^bits cells: the cell of rank r = 0, 1, … has a
@@ -102,6 +108,191 @@ func Parity(n, values int64, seed uint64) (*Table, error) {
 		counts[code]++
 	}
 	return newTable("parity, 5 columns", u, counts), nil
+}
+
+// hiddenSizes are the domains of the hidden table's last columns.
+var hiddenSizes = []int64{12, 10, 8, 8}
+
+// Hidden returns n rows over some flags, columns of two values, and four columns of 12, 10, 8
+// and 8 values. All flags but one are independent and uniform, and so are the others without
+// any one of them: the last flag is the parity of the rest, except in a tenth of the rows.
+// The other columns share a hidden component, as those of Correlated do.
+func Hidden(n int64, flags int, seed uint64) (*Table, error) {
+	names, sizes := []string{"a", "b", "c", "d"}, hiddenSizes
+	for i := range flags {
+		names, sizes = append([]string{fmt.Sprintf("flag%d", flags-i)}, names...), append([]int64{2}, sizes...)
+	}
+	u, err := grid(names, sizes)
+	if err != nil {
+		return nil, err
+	}
+	random := newRand(seed, hiddenStream)
+	counts := make(map[uint64]int64)
+	for range n {
+		code, parity := uint64(0), uint64(0)
+		for range flags - 1 {
+			flag := random.Uint64N(2)
+			code, parity = 2*code+flag, parity^flag
+		}
+		if random.IntN(10) == 0 {
+			parity = 1 - parity
+		}
+		code = 2*code + parity
+		component := random.Int64N(5)
+		for _, d := range hiddenSizes {
+			v := (int64(math.Abs(random.NormFloat64())*float64(d)/5) + component*d/5) % d
+			code = code*uint64(d) + uint64(v)
+		}
+		counts[code]++
+	}
+	return newTable("hidden parity", u, counts), nil
+}
+
+// Broad returns the conjunctions that confine so many columns each to one half of its
+// values: of every set of columns all combinations of halves.
+func Broad(t *Table, columns int) (all []Query, err error) {
+	u := t.Universe
+	var extend func(chosen []int) error
+	extend = func(chosen []int) error {
+		if len(chosen) < columns {
+			first := 0
+			if len(chosen) > 0 {
+				first = chosen[len(chosen)-1] + 1
+			}
+			for c := first; c < len(u.Columns()); c++ {
+				if err := extend(append(slices.Clone(chosen), c)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		few := t.Project(chosen)
+		for halves := range 1 << columns {
+			values := make([][]uint64, columns)
+			for i, c := range chosen {
+				size := u.Columns()[c].Domain.Size()
+				for v := range size {
+					if v >= size/2 == (halves>>i&1 != 0) {
+						values[i] = append(values[i], v)
+					}
+				}
+			}
+			q, err := product(u, chosen, values)
+			if err != nil {
+				return err
+			}
+			short, _ := q.Project(chosen)
+			all = append(all, Query{q, few.Count(short)})
+		}
+		return nil
+	}
+	return all, extend(nil)
+}
+
+// Analyst asks conjunctions, each of them once. It takes the columns in a random order and
+// confines one after the other to a run of values: a column of two values to one of them,
+// others to at most half of theirs. Where the answer is less than half of the last one, it
+// goes on with the other values of that column instead. It begins anew when an answer is
+// below least, or no column is left. So what it asks depends on the answers.
+type Analyst struct {
+	t       *Table
+	least   float64
+	random  *rand.Rand
+	columns []int       // those left
+	query   query.Query // what the rows at hand satisfy
+	rows    []Cell
+	answer  float64
+	last    Query // the last query, and what satisfies it
+	inLast  []Cell
+	run     []bool // the values that it confined the column to
+	column  int
+	asked   map[[32]byte]bool
+}
+
+// NewAnalyst returns an analyst of a table.
+func NewAnalyst(t *Table, least float64, seed uint64) *Analyst {
+	a := &Analyst{t: t, least: least, random: newRand(seed, analystStream), asked: make(map[[32]byte]bool)}
+	a.begin()
+	return a
+}
+
+func (a *Analyst) begin() {
+	a.columns = a.random.Perm(len(a.t.Universe.Columns()))
+	a.query, a.rows, a.answer = query.All(a.t.Universe), a.t.Cells, float64(a.t.Rows)
+}
+
+// Next returns the next query.
+func (a *Analyst) Next() (Query, error) {
+	for {
+		if len(a.columns) == 0 {
+			a.begin()
+		}
+		a.column, a.columns = a.columns[0], a.columns[1:]
+		size := a.t.Universe.Columns()[a.column].Domain.Size()
+		n := 1 + a.random.Uint64N(size/2)
+		from := a.random.Uint64N(size - n + 1)
+		a.run = make([]bool, size)
+		for v := from; v < from+n; v++ {
+			a.run[v] = true
+		}
+		q, rows, err := a.narrowed()
+		if err != nil {
+			return Query{}, err
+		}
+		if a.asked[q.Digest()] {
+			a.query, a.rows = q, rows
+			continue
+		}
+		a.asked[q.Digest()] = true
+		count := int64(0)
+		for _, c := range rows {
+			count += c.Count
+		}
+		a.last, a.inLast = Query{q, count}, rows
+		return a.last, nil
+	}
+}
+
+// narrowed returns the query and the rows confined to the run.
+func (a *Analyst) narrowed() (query.Query, []Cell, error) {
+	var values []uint64
+	for v, in := range a.run {
+		if in {
+			values = append(values, uint64(v))
+		}
+	}
+	q, err := product(a.t.Universe, []int{a.column}, [][]uint64{values})
+	if err == nil {
+		q, err = q.And(a.query)
+	}
+	stride := uint64(1)
+	for _, c := range a.t.Universe.Columns()[a.column+1:] {
+		stride *= c.Domain.Size()
+	}
+	var rows []Cell
+	for _, c := range a.rows {
+		if a.run[c.Code/stride%uint64(len(a.run))] {
+			rows = append(rows, c)
+		}
+	}
+	return q, rows, err
+}
+
+// Learn tells the analyst the answer to the last query.
+func (a *Analyst) Learn(answer float64) (err error) {
+	if answer < a.answer/2 {
+		for v := range a.run {
+			a.run[v] = !a.run[v]
+		}
+		answer = a.answer - answer
+		a.query, a.rows, err = a.narrowed()
+	} else {
+		a.query, a.rows = a.last.Query, a.inLast
+	}
+	if a.answer = answer; answer < a.least {
+		a.columns = nil
+	}
+	return err
 }
 
 // Runs returns k conjunctions on a table that fix the given columns to runs of

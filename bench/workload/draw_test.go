@@ -164,3 +164,43 @@ func TestParity(t *testing.T) {
 	near("c", odd[0], 0.9)
 	near("e", odd[1], 0.9)
 }
+
+// An analyst's queries differ from each other and have their true counts, whatever the
+// answers are; the broad questions about a set of columns divide the rows.
+func TestAnalyst(t *testing.T) {
+	table, err := Hidden(2000, 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := newRand(1, 99)
+	a := NewAnalyst(table, 50, 1)
+	asked := make(map[[32]byte]bool)
+	for range 300 {
+		q, err := a.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := table.Count(q.Query); n != q.Count || asked[q.Digest()] {
+			t.Fatalf("%s has %d, not %d; asked before: %v", q, n, q.Count, asked[q.Digest()])
+		}
+		asked[q.Digest()] = true
+		if err := a.Learn(float64(q.Count) + 100*random.NormFloat64()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broad, err := Broad(table, 2)
+	if err != nil || len(broad) != 21*4 {
+		t.Fatalf("%d broad questions, %v", len(broad), err)
+	}
+	for i := 0; i < len(broad); i += 4 {
+		sum := int64(0)
+		for _, q := range broad[i : i+4] {
+			if sum += q.Count; q.Count != table.Count(q.Query) {
+				t.Errorf("%s has %d", q, q.Count)
+			}
+		}
+		if sum != table.Rows {
+			t.Errorf("questions %d to %d have %d of %d rows", i, i+3, sum, table.Rows)
+		}
+	}
+}
