@@ -12,11 +12,11 @@ import (
 // their simulated margins of 95 %, by size of the true count, and how wide these are beside
 // the proven ones.
 //
-// Shares vary from release to release with standard deviations, measured over 40 releases of
-// Adult and 20 of PUMS, of 0.005, 0.009, 0.010, 0.008, 0.013 and 0.004 by size and of all (of
-// PUMS 0.007 and 0.023 for the second and third). Each limit is 7 standard deviations of
-// the mean below the mean measured, or more: a probability below 1e-10 were the law normal,
-// and 1e-6 leaves room for its tails.
+// Shares vary from release to release with standard deviations of 0.005, 0.009, 0.010, 0.010,
+// 0.013 and 0.006 by size and of all, measured over 60 releases of Adult; of the households,
+// over 10, 0.020 for the largest; of PUMS, over 30, 0.007 and 0.028 for the second and the
+// third. Each limit is 7 standard deviations of the mean below the mean measured, or more: a
+// probability below 1e-10 were the law normal, and 1e-6 leaves room for its tails.
 func TestSimulatedMarginsCover(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -27,8 +27,8 @@ func TestSimulatedMarginsCover(t *testing.T) {
 	}{
 		{"Adult", adult6, 2, false, [6]float64{0.96, 0.91, 0.90, 0.915, 0.89, 0.94}},
 		{"Adult, many", adult6, 20, true, [6]float64{0.98, 0.94, 0.94, 0.945, 0.94, 0.955}},
-		{"households", households, 4, true, [6]float64{0.95, 0.905, 0.92, 0.935, 0.91, 0.94}},
-		{"a thousand persons", pums, 10, true, [6]float64{0.99, 0.94, 0.90, 0, 0, 0.98}},
+		{"households", households, 4, true, [6]float64{0.95, 0.90, 0.91, 0.93, 0.83, 0.93}},
+		{"a thousand persons", pums, 10, true, [6]float64{0.99, 0.93, 0.86, 0, 0, 0.98}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.long && !*long {
