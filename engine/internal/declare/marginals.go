@@ -79,16 +79,18 @@ func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease,
 		p.warnings = append(p.warnings, fmt.Sprintf("%d of %d marginals have more than %d cells, which is max_cells: their parts are measured",
 			p.larger, len(wanted), maxCells))
 	}
-	if names := p.unmeasured(); len(names) > 0 {
+	if names := p.unmeasured(wanted); len(names) > 0 {
 		p.warnings = append(p.warnings, fmt.Sprintf("no marginal has %s: answers about it are guesses; raise max_cells", strings.Join(names, " or ")))
 	}
 	return p, p.calibrate()
 }
 
-// unmeasured returns the names of the columns that have too many values for any marginal.
-func (p *marginalsPlan) unmeasured() (names []string) {
+// unmeasured returns the names of the wanted columns that have too many values for any
+// marginal.
+func (p *marginalsPlan) unmeasured(wanted [][]int) (names []string) {
 	for i, c := range p.universe.Columns() {
-		if !slices.ContainsFunc(p.params.Sets, func(set []int) bool { return slices.Contains(set, i) }) {
+		has := func(set []int) bool { return slices.Contains(set, i) }
+		if slices.ContainsFunc(wanted, has) && !slices.ContainsFunc(p.params.Sets, has) {
 			names = append(names, c.Name)
 		}
 	}
