@@ -421,3 +421,24 @@ func unbiasedCount(t *testing.T, s *engine.Session) int64 {
 	}
 	return a.Value
 }
+
+// TestEstimateAuto creates identity releases with estimate = auto: one of 1,089 cells, which
+// is not fitted, and one of 2,250, which is.
+func TestEstimateAuto(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `CREATE PRIVATE TABLE aged (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 249, diagnosis TEXT IN (SELECT code FROM icd10))
+		FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
+	for text, want := range map[string]string{
+		`CREATE RELEASE few ON admissions (sex, age, diagnosis) USING PROJECTION WITH (epsilon = 0.1, estimate = auto)`: "identity, 1089 rows, dlap",
+		`CREATE RELEASE many ON aged USING PROJECTION WITH (epsilon = 0.1, estimate = auto)`:                            "identity, 2250 rows, fitted where better",
+	} {
+		must(t, s, text)
+		if method := fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows); !strings.Contains(method, want) {
+			t.Errorf("%s\nSHOW RELEASES has %s", text, method)
+		}
+	}
+	if r := must(t, s, `SELECT COUNT(*) FROM aged WHERE sex = 'F' AND age = 20`); !r.Answer.Verified {
+		t.Errorf("%v ± %v", r.Rows, r.Answer.Margins)
+	}
+}

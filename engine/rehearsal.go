@@ -481,7 +481,7 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 		return nil, err
 	}
 	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = answer.Forecast{MaxSupport: p.MaxSupport, Predict: p.Predict}
-	return withColumns(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes("is created", p.Open)), p), nil
+	return withColumns(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes(answer.JoinNotes("is created", p.Open), p.Outlook)), p), nil
 }
 
 // withColumns adds the columns to the row of a release or mechanism.

@@ -380,8 +380,12 @@ func TestRehearsalPredictsErrors(t *testing.T) {
 		return found
 	}
 	for _, text := range script {
-		if _, err := r.Plan(t.Context(), text, nil); err != nil {
+		out, err := r.Plan(t.Context(), text, nil)
+		if err != nil {
 			t.Fatal(err)
+		}
+		if note := fmt.Sprint(out.Rows[0][6]); out.Rows[0][0] == "low" && note != "is created; counts err by 12 before the fit, and by 4.9 as an identity release" {
+			t.Errorf("low: %s", note)
 		}
 	}
 	predicted, err := r.Plan(t.Context(), `EXPLAIN `+ask, nil)

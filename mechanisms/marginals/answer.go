@@ -116,6 +116,20 @@ func (r *Release) SimulatedMargin(q query.Query, confidence float64) (float64, e
 	return margin, nil
 }
 
+// SimulatedError returns the root mean square error of the fitted answer to q that the
+// simulations suggest, in counts: √((1 + Σ squared errors)/B), bias and all. Without
+// simulations it is an error.
+func (r *Release) SimulatedError(q query.Query) (float64, error) {
+	columns, weights, err := r.weigh(q, 0.5)
+	if err != nil {
+		return 0, err
+	}
+	if len(r.simulated) == 0 {
+		return 0, sqlerr.New(sqlerr.Internal, "the release has no simulations")
+	}
+	return math.Sqrt(r.simulatedSquares(columns, weights) / float64(len(r.simulated))), nil
+}
+
 // weigh returns the query's columns and its weights over the cells of their marginal.
 func (r *Release) weigh(q query.Query, confidence float64) ([]int, []float64, error) {
 	return weigh(r.shape.sizes, q, confidence)

@@ -296,6 +296,12 @@ func (r *Release) simulatedMargin(columns []int, weights []float64, confidence f
 	if len(r.simulated) == 0 {
 		return 0, false
 	}
+	squares := r.simulatedSquares(columns, weights)
+	return r.widening()*student(len(r.simulated), confidence)*math.Sqrt(squares/float64(len(r.simulated))) + 0.5, true
+}
+
+// simulatedSquares returns 1 + Σ squared errors over the simulations.
+func (r *Release) simulatedSquares(columns []int, weights []float64) float64 {
 	squares := 1.0
 	for b := range r.simulated {
 		e := 0.0
@@ -304,7 +310,7 @@ func (r *Release) simulatedMargin(columns []int, weights []float64, confidence f
 		}
 		squares += e * e
 	}
-	return r.widening()*student(len(r.simulated), confidence)*math.Sqrt(squares/float64(len(r.simulated))) + 0.5, true
+	return squares
 }
 
 // widening returns 1 + 12/√n, at most 2, where n is the estimated number of rows: the fewer

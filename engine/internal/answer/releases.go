@@ -113,13 +113,20 @@ func (d demanded) over(ctx context.Context, q query.Query, statement []int, simu
 // answers. The interval lies around the cells' own answer, which need not be near it.
 type fittedCells struct {
 	Sketch
-	fit *marginals.Release
+	fit     *marginals.Release
+	chooses bool // the table answers only where it is predicted to err less than the cells
 }
 
 func (f fittedCells) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
 	own, err := f.Sketch.Evaluate(ctx, q, confidence)
 	if err != nil {
 		return Estimate{}, err
+	}
+	if f.chooses {
+		better, err := f.betterFitted(q)
+		if err != nil || !better {
+			return own, err
+		}
 	}
 	a, err := f.fit.Answer(ctx, q, confidence)
 	if err != nil {
@@ -128,6 +135,14 @@ func (f fittedCells) Evaluate(ctx context.Context, q query.Query, confidence flo
 	e := Estimate{Value: a.Value, Error: own.Error.Plus(float64(own.Value - a.Value)), Verified: true}
 	e.simulated = simulatedBy(f.fit, q)
 	return e, nil
+}
+
+// betterFitted compares the predicted errors of the two answers to a query: that of the
+// simulations with the exact standard deviation of the sum of noise. Both are public, and
+// neither is about the noise in the answer.
+func (f fittedCells) betterFitted(q query.Query) (bool, error) {
+	fit, err := f.fit.SimulatedError(q)
+	return fit*fit < f.Params().Law.Variance()*q.SumSquares(), err
 }
 
 func (f fittedCells) unbiased(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
@@ -260,11 +275,13 @@ func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, erro
 	}
 	sketch := Sketch{Release: release}
 	var p stored.ReleaseAbout
-	if json.Unmarshal(r.Params, &p) == nil { // only for people
+	if json.Unmarshal(r.Params, &p) == nil {
 		sketch.shape = p.Shape()
+	} else if fit != nil {
+		return nil, sqlerr.New(sqlerr.Corrupt, "what is stored about release %s cannot be read", r.Name)
 	}
 	if fit != nil {
-		return fittedCells{sketch, fit}, nil
+		return fittedCells{sketch, fit, p.Chooses}, nil
 	}
 	return sketch, nil
 }

@@ -10,10 +10,12 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/marginals"
+	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/source"
@@ -95,6 +97,21 @@ func (p *marginalsPlan) unmeasured(wanted [][]int) (names []string) {
 		}
 	}
 	return names
+}
+
+// outlook says what the counts of the marginals are predicted to err by, in the root mean
+// square over all of them, before the fit, and what those of an identity release of the same
+// columns and ε would, which needs no δ, if there is room for it. The fit about halves the first.
+func (p marginalsPlan) outlook() string {
+	law, err := noise.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
+	if err != nil {
+		return ""
+	}
+	text := fmt.Sprintf("counts err by %.3g before the fit", math.Sqrt(p.params.MeanVariance(p.universe)))
+	if n := p.universe.Size(); n == nil || !n.IsUint64() || n.Uint64() > projection.RowsWithin(defaultMemory, law) {
+		return text
+	}
+	return text + fmt.Sprintf(", and by %.3g as an identity release", math.Sqrt(p.params.MeanOfSums(p.universe, law.Variance())))
 }
 
 // calibrate chooses the noise. A unit of at most L rows changes the counts of one marginal

@@ -47,8 +47,9 @@ type wishes struct {
 	rows      uint64 // 0 if not given
 	memory    uint64 // bytes
 	delta     accounting.Delta
-	given     bool // delta was given
-	fitted    bool // a table is fitted to the cells
+	given     bool   // delta was given
+	estimate  string // unbiased, fitted or auto
+	fitted    bool   // a table is fitted to the cells
 }
 
 // planProjection chooses transform, rows, noise and the treatment of heavy cells from
@@ -84,7 +85,8 @@ func readWishes(o *options) (w wishes) {
 	w.rows = uint64(o.integer("rows", 0, 1, projection.MaxRows))
 	w.memory = uint64(o.bytes("memory", defaultMemory, 1<<10, mostMemory))
 	w.delta, w.given = o.delta()
-	w.fitted = o.word("estimate", "unbiased", "fitted") == "fitted"
+	w.estimate = o.word("estimate", "unbiased", "fitted", "auto")
+	w.fitted = w.estimate == "fitted"
 	if w.clip != 0 {
 		if w.heavy != "auto" && w.heavy != "clip" {
 			o.refuse("with heavy = "+w.heavy, "clip")
@@ -148,6 +150,9 @@ func (p projectionPlan) pure(o *options, w wishes) (projectionPlan, error) {
 		o.fail(sqlerr.New(sqlerr.Unsupported, "a table of %v cells and all its marginals are too many to fit", p.universe.Size()).
 			WithHint("name fewer columns, or leave estimate out"), o.find("estimate").Position)
 	}
+	if w.estimate == "auto" {
+		p.wishes.fitted = fitPays(p.universe)
+	}
 	if err := o.done(); err != nil {
 		return p, err
 	}
@@ -155,6 +160,22 @@ func (p projectionPlan) pure(o *options, w wishes) (projectionPlan, error) {
 		p.warnings = append(p.warnings, "delta was not needed and is not charged: the release is an identity release")
 	}
 	return p.sampler(), nil
+}
+
+// With fewer than leastFitted cells or columns a fit gains little: queries sum few cells, or
+// are about most of the columns. With more than mostFitted cells the fit and its simulations
+// take more than a few seconds, and 20 bytes a cell.
+const (
+	leastFitted        = 1 << 11
+	mostFitted         = 1 << 16
+	leastFittedColumns = 3
+)
+
+// fitPays reports whether a table is fitted to the cells of an identity release with
+// estimate = auto. It goes by public sizes.
+func fitPays(u *query.Universe) bool {
+	cells := u.Size().Uint64()
+	return cells >= leastFitted && cells <= mostFitted && len(u.Columns()) >= leastFittedColumns && marginals.CanFitCells(u)
 }
 
 func tooManyRecords(size *big.Int, w wishes, most uint64) error {

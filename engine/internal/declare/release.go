@@ -128,7 +128,7 @@ func (p projectionPlan) about(release *projection.Release, fitted bool) stored.R
 	h := p.params.Heavy
 	about := stored.ReleaseAbout{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
 		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published(),
-		Fitted: fitted, Unfitted: p.wishes.fitted && !fitted}
+		Fitted: fitted, Unfitted: p.wishes.fitted && !fitted, Chooses: p.wishes.fitted && p.wishes.estimate == "auto"}
 	if p.params.Bulk {
 		about.Sampler = "table"
 	}
@@ -205,6 +205,7 @@ type Plan struct {
 	MaxSupport uint64
 	Fitted     bool   // a table is fitted
 	Open       string // what depends on an unknown; "" if nothing does
+	Outlook    string // the errors that are predicted, of a release of marginals
 	// Predict returns the margin of an answer to a query over the columns; false if it
 	// depends on rows. Answers of a fitted table have this margin around the unbiased
 	// answer. Predict is nil if no margin is known.
@@ -232,7 +233,7 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 		p, err := s.planMarginals(ctx, st, v, t, columns)
 		if err == nil {
 			plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, p.universe.Size().Uint64(), true
-			plan.Predict = p.predict
+			plan.Predict, plan.Outlook = p.predict, p.outlook()
 		}
 		return plan, err
 	}

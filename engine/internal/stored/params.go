@@ -72,7 +72,7 @@ func DecodePrior(u *query.Universe, prior string, state []byte) (smw.Prior, erro
 	return nil, sqlerr.New(sqlerr.Corrupt, "a stored prior is of no known kind")
 }
 
-// ReleaseAbout describes a release in the catalog, for people.
+// ReleaseAbout describes a release in the catalog, for people. Chooses also says how it answers.
 type ReleaseAbout struct {
 	Transform string `json:"transform"`
 	Rows      uint64 `json:"rows"`
@@ -84,6 +84,7 @@ type ReleaseAbout struct {
 	Published int    `json:"published,omitempty"` // heavy cells that the release names
 	Fitted    bool   `json:"fitted,omitempty"`    // a table was fitted to the cells
 	Unfitted  bool   `json:"unfitted,omitempty"`  // a table is yet to be fitted to them
+	Chooses   bool   `json:"chooses,omitempty"`   // the table answers only where it is predicted to err less than the cells
 }
 
 // MarginalsAbout describes a release of marginals in the catalog, for people.
@@ -117,7 +118,10 @@ func (p MarginalsAbout) Shape() string {
 // Shape summarises the choices made for a release.
 func (p ReleaseAbout) Shape() string {
 	text := fmt.Sprintf("%s, %d rows", p.Transform, p.Rows)
-	if p.Fitted {
+	switch {
+	case p.Fitted && p.Chooses:
+		text += ", fitted where better"
+	case p.Fitted:
 		text += ", fitted"
 	}
 	if p.Unfitted {
