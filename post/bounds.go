@@ -249,7 +249,11 @@ func (b box) bounds(e Expr) bounds {
 	case Sum:
 		return b.enclose(&ratio{numerator: inUnits(e.Terms, e.Unit)})
 	case Mean:
-		return b.enclose(&ratio{inUnits(e.Terms, e.Unit), formOf([]Term{{e.Count, 1}})})
+		n := formOf([]Term{{e.Count, 1}})
+		if b.interval(n).Low <= 0 { // the true mean can be NULL
+			return bounds{}
+		}
+		return b.enclose(&ratio{inUnits(e.Terms, e.Unit), n})
 	case Variance:
 		return b.variance(e)
 	case Negative:
@@ -389,5 +393,7 @@ func (b box) call(c Call) bounds {
 		}
 		places = n.value(b.row).Int64()
 	}
-	return interval(roundTo(x.lo, places), roundTo(x.hi, places))
+	// An end next to a half may have been rounded to its other side.
+	const slack = 1e-13
+	return interval(roundTo(x.lo-slack*math.Abs(x.lo), places), roundTo(x.hi+slack*math.Abs(x.hi), places))
 }

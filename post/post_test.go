@@ -147,7 +147,7 @@ func TestFieller(t *testing.T) {
 	if moved, _ := errorOf(shared, shared.value(r), r); math.Abs(moved.margin-got.margin) > 1e-9 || math.Abs(moved.Low-100-got.Low) > 1e-9 {
 		t.Errorf("the interval of 100 + N/D is %v, want %v and 100", moved, got)
 	}
-	for _, count := range []Answer{noisy(5, 5), noisy(-3, 10), noisy(3, 10)} {
+	for _, count := range []Answer{noisy(5, 5), noisy(-3, 10), noisy(3, 10), within(5, Interval{-30, -10})} {
 		r.answers[1] = count
 		if got, known := errorOf(e, e.value(r), r); known {
 			t.Errorf("a count of %d: the interval is %v, want none", count.Value, got)
