@@ -85,7 +85,7 @@ func (g guarded) learning() learned { return g.guard.learned }
 // alone is a release of all marginals over so many columns, with the whole budget.
 func alone(degree int) way {
 	return way{name: fmt.Sprintf("%d-way marginals, fitted", degree), begin: func(t *workload.Table, spend budget, _ int, src *noise.Source) (oracle, error) {
-		r, err := buildMarginals(t, degree, spend, false, src)
+		r, err := buildMarginals(t, degree, spend, src)
 		return fromRelease{r}, err
 	}}
 }
@@ -99,7 +99,7 @@ func guardedBy(degree int, share float64, runs int64) way {
 	}
 	w.begin = func(t *workload.Table, spend budget, k int, src *noise.Source) (oracle, error) {
 		first := budget{accounting.Epsilon(share * float64(spend.epsilon)), accounting.Delta(share * float64(spend.delta))}
-		r, err := buildMarginals(t, degree, first, false, src)
+		r, err := buildMarginals(t, degree, first, src)
 		if err != nil {
 			return nil, err
 		}

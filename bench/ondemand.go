@@ -24,7 +24,7 @@ func (b *bench) onDemand(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	p, err := marginalsParams(t, degree, spend, false)
+	p, err := marginalsParams(t, degree, spend)
 	if err != nil {
 		return err
 	}
@@ -190,4 +190,22 @@ func trueMarginals(t *workload.Table, sets [][]int) [][]float64 {
 		}
 	}
 	return out
+}
+
+// coverage has the errors of answers beside their margins.
+type coverage struct{ errors, proven, simulated []float64 }
+
+func (c *coverage) add(err, proven, simulated float64) {
+	c.errors, c.proven, c.simulated = append(c.errors, err), append(c.proven, math.Floor(proven)), append(c.simulated, math.Floor(simulated))
+}
+
+// within returns the share of errors within margins.
+func (c *coverage) within(margins []float64) float64 {
+	n := 0.0
+	for i, e := range c.errors {
+		if e <= margins[i] {
+			n++
+		}
+	}
+	return n / float64(len(c.errors))
 }

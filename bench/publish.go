@@ -345,8 +345,8 @@ func quoted(page, report string) (string, error) {
 type figures string
 
 // cell returns the text of a table's cell, in an experiment's section. Rows begin with
-// the mechanism, whose name may be followed by its setting. The first row that matches
-// counts.
+// the mechanism, whose name may be followed by its setting, or with more cells: "a | b".
+// The first row that matches counts.
 func (f figures) cell(experiment string, table int, row, column string) (string, error) {
 	rows, err := f.table(experiment, table)
 	if err != nil {
@@ -357,7 +357,7 @@ func (f figures) cell(experiment string, table int, row, column string) (string,
 			continue
 		}
 		for _, r := range rows[1:] {
-			if r[0] == row || strings.HasPrefix(r[0], row+", B = ") || strings.HasPrefix(r[0], row+", share ") || strings.HasPrefix(r[0], row+", T = ") {
+			if strings.HasPrefix(strings.Join(r, " | ")+" | ", row+" | ") || strings.HasPrefix(r[0], row+", B = ") || strings.HasPrefix(r[0], row+", share ") || strings.HasPrefix(r[0], row+", T = ") {
 				return r[i], nil
 			}
 		}

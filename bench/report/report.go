@@ -56,6 +56,17 @@ func UpperBound(seen, draws int) float64 {
 	return distuv.Beta{Alpha: float64(seen + 1), Beta: float64(draws - seen)}.Quantile(0.95)
 }
 
+// LeastHits returns how often the one of several events that happens least happens in so
+// many repetitions, if each happens with probability p by itself: the least number that
+// one of the events or more can be expected to have, or fewer.
+func LeastHits(events, repetitions int, p float64) (least int) {
+	law := distuv.Binomial{N: float64(repetitions), P: p}
+	for least < repetitions && float64(events)*law.CDF(float64(least)) < 1 {
+		least++
+	}
+	return least
+}
+
 // Below reports whether e is below f by more than both half-widths.
 func (e Estimate) Below(f Estimate) bool { return e.Mean+e.Half < f.Mean-f.Half }
 

@@ -201,3 +201,13 @@ func TestEmptyChart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestLeastHits(t *testing.T) {
+	// With p = 1/2, of 16 events one is expected to happen in none of 4 repetitions, and of
+	// 3 events, each with 5/16, none in at most one.
+	for _, c := range []struct{ events, want int }{{16, 0}, {15, 1}, {3, 2}, {1, 4}} {
+		if got := LeastHits(c.events, 4, 0.5); got != c.want {
+			t.Errorf("%d events: %d, want %d", c.events, got, c.want)
+		}
+	}
+}

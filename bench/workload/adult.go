@@ -20,14 +20,31 @@ func AdultConjunctions(file string) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workload{Name: "W2", Table: table}
-	random := NewSplitmix(20240607)
-	for range 5000 {
-		q, err := counted(table, adultConjunction(table, random))
+	w, err := Conjunctions(table, 5000, 20240607)
+	if err == nil {
+		w.Name = "W2"
+	}
+	return w, err
+}
+
+// Conjunctions returns k random conjunctions on a table, each of which confines four of
+// its columns to one to three values each.
+func Conjunctions(t *Table, k int, seed uint64) (*Workload, error) {
+	w := &Workload{Name: "conjunctions on " + t.Name, Table: t}
+	random := NewSplitmix(seed)
+	projected := make(map[string]*Table)
+	for range k {
+		c := randomConjunction(t, random)
+		q, err := product(t.Universe, c.columns, c.values)
 		if err != nil {
 			return nil, err
 		}
-		w.Queries = append(w.Queries, q)
+		name := fmt.Sprint(c.columns)
+		if projected[name] == nil {
+			projected[name] = t.Project(c.columns)
+		}
+		short, _ := q.Project(c.columns)
+		w.Queries = append(w.Queries, Query{q, projected[name].Count(short)})
 	}
 	return w, nil
 }
@@ -38,7 +55,7 @@ type conjunction struct {
 	values  [][]uint64
 }
 
-func adultConjunction(t *Table, random *Splitmix) (c conjunction) {
+func randomConjunction(t *Table, random *Splitmix) (c conjunction) {
 	columns := t.Universe.Columns()
 	all := make([]int, len(columns))
 	for i := range all {
@@ -85,12 +102,6 @@ func (c conjunction) String() string {
 	return text
 }
 
-// counted returns the conjunction as a query with its count.
-func counted(t *Table, c conjunction) (Query, error) {
-	q, err := product(t.Universe, c.columns, c.values)
-	return Query{q, t.Count(q)}, err
-}
-
 // Adult returns the Adult table over all of its 14 columns, 6.4e17 cells.
 func Adult(file string) (*Table, error) {
 	return readGrid(file, "Adult, 14 columns",
@@ -124,21 +135,46 @@ func Blind(folder string) (tables []*Table, err error) {
 
 // readGrid reads the named columns, coded 0 … size−1, of a CSV file.
 func readGrid(file, name string, names []string, sizes []int64) (*Table, error) {
+	domains := make([][]string, len(sizes))
+	for i, size := range sizes {
+		domains[i] = numbers(0, size-1)
+	}
+	return readValues(file, name, names, domains)
+}
+
+// numbers returns the numbers from low to high as text.
+func numbers(low, high int64) (texts []string) {
+	for v := low; v <= high; v++ {
+		texts = append(texts, strconv.FormatInt(v, 10))
+	}
+	return texts
+}
+
+// readValues reads the named columns of a CSV file and codes a value by its place in its
+// column's domain.
+func readValues(file, name string, names []string, domains [][]string) (*Table, error) {
+	sizes, codes := make([]int64, len(domains)), make([]map[string]uint64, len(domains))
+	for i, domain := range domains {
+		sizes[i], codes[i] = int64(len(domain)), make(map[string]uint64)
+		for code, text := range domain {
+			codes[i][text] = uint64(code)
+		}
+	}
 	u, err := grid(names, sizes)
 	if err != nil {
 		return nil, err
 	}
 	counts := make(map[uint64]int64)
 	err = eachRecord(file, names, func(fields []string) error {
-		code := uint64(0)
+		cell := uint64(0)
 		for i, text := range fields {
-			v, err := strconv.ParseInt(text, 10, 64)
-			if err != nil || v < 0 || v >= sizes[i] {
-				return fmt.Errorf("%s: %q is no code of column %s", file, text, names[i])
+			code, ok := codes[i][text]
+			if !ok {
+				return fmt.Errorf("%s: %q is not in the domain of column %s", file, text, names[i])
 			}
-			code = code*uint64(sizes[i]) + uint64(v)
+			cell = cell*uint64(sizes[i]) + code
 		}
-		counts[code]++
+		counts[cell]++
 		return nil
 	})
 	return newTable(name, u, counts), err

@@ -47,6 +47,13 @@ func (w *Workload) First(k int) *Workload {
 	return &Workload{w.Name, w.Table, w.Queries[:min(k, len(w.Queries))]}
 }
 
+// Sample returns k of the queries, drawn without replacement, or all if there are fewer.
+func (w *Workload) Sample(k int, seed uint64) *Workload {
+	queries := slices.Clone(w.Queries)
+	shuffle(queries, min(k, len(queries)), NewSplitmix(seed))
+	return (&Workload{w.Name, w.Table, queries}).First(k)
+}
+
 // MaxSupport returns the largest sparsity m of a query.
 func (w *Workload) MaxSupport() uint64 {
 	most := uint64(1)
