@@ -171,8 +171,8 @@ func tooManySets() error {
 
 // work returns about how many steps one sweep of a fit to marginals takes, from public sizes
 // alone. A step is a multiplication and an addition at a cell of the table; each
-// marginal of a stage takes one for each cell. To solve a cell of the marginal takes as
-// long as 100, and to go from one marginal to the next as long as 2,000 (BenchmarkWork).
+// marginal of a stage takes one for each cell. To solve a cell of the marginal is taken for
+// 100, and to go from one marginal to the next for 2,000.
 // The stages have the marginals over all subsets of the sets' columns. It is infinite where
 // they are too many to be counted.
 func work(sizes []int, sets [][]int) float64 {

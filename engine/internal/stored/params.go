@@ -105,12 +105,13 @@ func (p MarginalsAbout) Shape() string {
 	if p.Larger > 0 {
 		text += fmt.Sprintf("%d larger ones by their parts, ", p.Larger)
 	}
-	text += p.Estimate
 	switch {
 	case p.Unfitted:
-		text += ", not fitted yet"
+		text += "not fitted yet"
 	case p.OnDemand:
-		text += ", tables on demand"
+		text += p.Estimate + ", tables on demand"
+	default:
+		text += p.Estimate
 	}
 	return text
 }
