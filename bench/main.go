@@ -177,6 +177,8 @@ type experiment struct {
 var experiments = []experiment{
 	{"adult", "W2: 5,000 conjunctions on Adult", (*bench).adult},
 	{"marginals", "Low-order marginals", (*bench).marginals},
+	{"predicted", "Errors predicted before they are made", (*bench).predicted},
+	{"chosen", "Where a fit answers in place of its cells", (*bench).chosen},
 	{"guard", "Where a fit is blind", (*bench).guard},
 	{"covid", "W3: all 34,425 products on Covid", (*bench).covid},
 	{"support", "Error against m", (*bench).support},
