@@ -75,7 +75,11 @@ func tryAll(path string) (all []string) {
 			text += fmt.Sprint(r.Rows)
 		}
 		if r.Answer != nil {
-			text += fmt.Sprint(*r.Answer)
+			a := *r.Answer
+			if s.noisy {
+				a.Intervals = nil
+			}
+			text += fmt.Sprint(a)
 		}
 		all = append(all, text)
 	}
