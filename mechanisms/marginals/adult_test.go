@@ -156,9 +156,8 @@ func BenchmarkBuild(b *testing.B) {
 // TestIdentityFit fits identity releases of Adult's 6 columns at ε = 1, and compares the RMS
 // error over all cells of 3-way marginals with that of the cells themselves, 11.7.
 //
-// One fit errs by 7.4 with a standard deviation of 0.85. A mean of 10 above 9.4 is 7 of its
-// standard deviations away: at most one failure in 10^9 runs of a right program. The aim is
-// a mean of 7.8, which one run in 20 or so exceeds.
+// A mean of 10 fits is 6.63 with a standard deviation of 0.12, over 12 of them. Above the
+// aim of 7.8 it would be 9 of these away: at most one failure in 10^9 runs of a right program.
 func TestIdentityFit(t *testing.T) {
 	u, table := adult6(t)
 	law, err := noise.NewLaplace(big.NewRat(1, 1))
@@ -184,7 +183,7 @@ func TestIdentityFit(t *testing.T) {
 		mean += rms(lowOrder(u, floats(r.table), 3), truth) / releases
 	}
 	t.Logf("RMS of the cells %.2f, of the fit %.2f", raw, mean)
-	if mean > 9.4 {
-		t.Errorf("the RMS is %.2f, above 9.4", mean)
+	if mean > 7.8 {
+		t.Errorf("the RMS is %.2f, above 7.8", mean)
 	}
 }

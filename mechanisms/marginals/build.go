@@ -79,24 +79,27 @@ func (r *Release) Fit(ctx context.Context, report func(share float64)) error {
 	if err != nil {
 		return err
 	}
-	r.stages, r.table = stages, make([]float32, len(x))
-	for i, v := range x {
-		r.table[i] = float32(v)
-	}
+	r.stages, r.staged = stages, single(x)
+	toTotal(x, max(1, r.total()))
+	r.table = single(x)
 	return nil
 }
 
-// fit fits a table to the noisy cells.
+func single(x []float64) []float32 {
+	out := make([]float32, len(x))
+	for i, v := range x {
+		out[i] = float32(v)
+	}
+	return out
+}
+
+// fit fits a table to the noisy cells. Its total is still to be set.
 func (r *Release) fit(ctx context.Context, report func(share float64)) ([]float64, []Stage, error) {
 	stages, err := r.observations(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	x, went, err := fit(ctx, r.shape, r.total(), stages, r.p.chooser(len(r.shape.sizes)), report)
-	if err == nil && r.demanded {
-		toTotal(x, max(1, r.total()))
-	}
-	return x, went, err
+	return fit(ctx, r.shape, r.total(), stages, r.p.chooser(len(r.shape.sizes)), report)
 }
 
 // FitCells returns the release whose one marginal is over all columns of u, from its noisy

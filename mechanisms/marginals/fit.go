@@ -87,6 +87,38 @@ func fit(ctx context.Context, s shape, total float64, stages [][]observed, choos
 	return x, reports, nil
 }
 
+// toTotal gives a fitted table the least-squares total of its release.
+//
+// A table of many cells that are nearly empty has too much in them, since none is
+// negative. So one number is taken from every cell, down to 0 at most: the projection
+// of the table onto those of the total (Michelot, "A Finite Algorithm for Finding the
+// Projection of a Point onto the Canonical Simplex of Rⁿ", 1986). A table with too little
+// is scaled.
+func toTotal(x []float64, total float64) {
+	taken := 0.0
+	for cells := len(x) + 1; ; {
+		sum, left := 0.0, 0
+		for _, v := range x {
+			if v > taken {
+				sum, left = sum+v, left+1
+			}
+		}
+		if taken == 0 && sum <= total {
+			if sum > vanished {
+				multiply(x, total/sum)
+			}
+			return
+		}
+		if left == 0 || left == cells {
+			break
+		}
+		taken, cells = (sum-total)/float64(left), left
+	}
+	for i, v := range x {
+		x[i] = max(0, v-taken)
+	}
+}
+
 // stage is one stage of a fit at work.
 type stage struct {
 	marginals []observed

@@ -134,8 +134,8 @@ type Release struct {
 	noisy       [][]int64            // of each measured marginal, its cells
 	cells       int                  // of all of them
 	parts       map[string]component // by columns: the interactions, which the unbiased estimate is made of
-	demanded    bool                 // fitted on demand, over some columns of another
 	table       []float32            // x̂, fitted; nil before Fit, and where that is done on demand
+	staged      []float32            // x̂ as the last stage left it, which simulations are drawn from; not stored
 	stages      []Stage
 	simulated   []simulation
 	marginals   sync.Map     // of x̂ and the simulations, once asked for

@@ -192,7 +192,7 @@ func (o *OnDemand) fitted(ctx context.Context, columns []int, simulated bool) (*
 		if err != nil {
 			return nil, err
 		}
-		r = &Release{u: r.u, p: r.p, shape: r.shape, cells: r.cells, parts: r.parts, demanded: true, stages: r.stages, table: r.table, simulated: all}
+		r = &Release{u: r.u, p: r.p, shape: r.shape, cells: r.cells, parts: r.parts, stages: r.stages, table: r.table, simulated: all}
 	}
 	o.keep(columns, r)
 	return r, nil
@@ -234,7 +234,7 @@ func (o *OnDemand) keep(columns []int, r *Release) {
 // marginal S summed to the columns C is one over S∩C with noise of variance σ²|S|/|S∩C|, and
 // a component of S∩C has from it the weight that it has from S.
 func (r *Release) over(columns []int) *Release {
-	out := &Release{u: r.u.Project(columns), p: r.p, cells: r.cells, parts: make(map[string]component), demanded: true}
+	out := &Release{u: r.u.Project(columns), p: r.p, cells: r.cells, parts: make(map[string]component)}
 	out.shape, _ = newShape(within(r.shape.sizes, columns), MostTable)
 	for _, part := range r.parts {
 		if contains(columns, part.columns) {
@@ -244,39 +244,6 @@ func (r *Release) over(columns []int) *Release {
 	}
 	out.p.Sets = nil // none was measured as it is
 	return out
-}
-
-// toTotal gives a fitted table the least-squares total, which is the same for all columns.
-//
-// A table of many cells that are nearly empty has too much in them, since none is negative:
-// 1,000 rows on average in tables over three columns of Adult, which has 48,842. So one
-// number is taken from every cell, down to 0 at most. A table with too little is scaled.
-func toTotal(x []float64, total float64) {
-	sum, high := 0.0, 0.0
-	for _, v := range x {
-		sum, high = sum+v, max(high, v)
-	}
-	if sum <= total {
-		if sum > vanished {
-			multiply(x, total/sum)
-		}
-		return
-	}
-	low := 0.0
-	for range 60 {
-		mid, left := (low+high)/2, 0.0
-		for _, v := range x {
-			left += max(0, v-mid)
-		}
-		if left > total {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	for i, v := range x {
-		x[i] = max(0, v-high)
-	}
 }
 
 // summed returns the marginals that the measured ones are when they are summed to some
@@ -319,7 +286,7 @@ func (o *OnDemand) simulations(ctx context.Context, r *Release, columns []int) (
 				}
 			}
 			parts, err := components(ctx, r.shape.sizes, noisy)
-			return &Release{p: r.p, shape: r.shape, parts: parts, demanded: true}, err
+			return &Release{p: r.p, shape: r.shape, parts: parts}, err
 		}}
 	})
 }

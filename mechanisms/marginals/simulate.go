@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"dpsql/noise"
+	"dpsql/sqlerr"
 )
 
 // simulations is how many times a fit is simulated: the least for which Student's t
@@ -45,6 +46,9 @@ type simulator struct {
 }
 
 func (r *Release) simulations(ctx context.Context, report func(share float64), each func(i int) simulator) ([]simulation, error) {
+	if r.staged == nil {
+		return nil, sqlerr.New(sqlerr.Internal, "a release is simulated by the process that fitted it")
+	}
 	lost, err := r.lost(ctx)
 	if err != nil {
 		return nil, err
@@ -124,7 +128,7 @@ func (r *Release) lost(ctx context.Context) (all []roughness, err error) {
 		}
 		l := r.shape.layout(part.columns)
 		shapes := make([]float64, l.size)
-		sum(&l, r.table, shapes)
+		sum(&l, r.staged, shapes)
 		rows, weighted := 0.0, 0.0
 		for c, m := range shapes {
 			v := m / lambda[len(part.columns)]
@@ -152,10 +156,12 @@ func (r *Release) lost(ctx context.Context) (all []roughness, err error) {
 
 // truth draws a table that the fitted one may have been fitted to: the cells of each
 // marginal are multiplied by gamma variables of mean 1, which bring what was lost, and those
-// of the table are drawn from Poisson laws of these means.
+// of the table are drawn from Poisson laws of these means. It starts before the total is
+// set: what that takes from small cells is lost, too, and a fit to a drawn table loses it
+// again.
 func (r *Release) truth(ctx context.Context, lost []roughness, random *draws) ([]float64, error) {
 	table := make([]float64, len(r.table))
-	for i, mean := range r.table {
+	for i, mean := range r.staged {
 		table[i] = float64(mean)
 	}
 	for _, rough := range lost {
@@ -193,6 +199,7 @@ func (r *Release) simulateOnce(ctx context.Context, lost []roughness, by simulat
 	if err != nil {
 		return simulation{}, err
 	}
+	toTotal(x, max(1, again.total()))
 	for i := range x {
 		x[i] -= drawn[i]
 	}

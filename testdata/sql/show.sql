@@ -48,7 +48,7 @@ SHOW RELEASES;
 --> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, dense, 512 rows, dgauss(680253277/65536) noise from the exact sampler' | '1' | '2.5e-7' | 65536 | 1924 | '(time)'
 --> under marginals:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created
---> 'cells' | 'visits' | 'sex, age, town, score' | '1 marginals of 840 cells, unbiased, dgauss(3136131255/134217728) noise' | '1' | '1e-7' | 840 | 2286 | '(time)'
+--> 'cells' | 'visits' | 'sex, age, town, score' | '1 marginals of 840 cells, unbiased, dgauss(3136131255/134217728) noise' | '1' | '1e-7' | 840 | 2278 | '(time)'
 --> under smw, classes; smw, uniform; direct:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created
 --> under smw release:
