@@ -211,6 +211,11 @@ func TestJoinedPublicTable(t *testing.T) {
 	refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM t JOIN raw ON t.a = raw.a`)
 	refused(t, s, sqlerr.Unknown, `SELECT COUNT(*) FROM t WHERE a IN (SELECT a FROM raw)`)
 	must(t, s, `SELECT COUNT(*) FROM t WHERE a IN (SELECT a FROM names)`)
+	fill(t, s, `CREATE TABLE days (a INTEGER, day DATE)`, `INSERT INTO days VALUES (0, '2024-02-28'), (1, '2024-02-29')`)
+	must(t, s, `CREATE PUBLIC TABLE days`)
+	if n := count(t, s, `SELECT COUNT(*) FROM t JOIN days ON t.a = days.a WHERE day < '2024-02-29'`); n != m {
+		t.Errorf("on the first day there are %d, and a = 0 is %d", n, m)
+	}
 	fill(t, s, `ALTER TABLE names RENAME TO were`, `CREATE VIEW names AS SELECT a, b AS name, 'g' AS "group" FROM raw GROUP BY a`)
 	refused(t, s, sqlerr.Invalid, `SELECT COUNT(*) FROM t JOIN names ON t.a = names.a`)
 	refused(t, s, sqlerr.Invalid, `SELECT COUNT(*) FROM t WHERE a IN (SELECT a FROM names)`)

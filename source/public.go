@@ -10,42 +10,6 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Content returns the columns and rows of a public table, for joins. It must not be
-// called for other tables, since its errors depend on the rows. It returns an
-// Unsupported error for more than limit rows. Values are int64, float64, string, []byte or nil.
-func Content(ctx context.Context, q Querier, table string, limit int) (columns []string, rows [][]any, err error) {
-	name, err := resolve(ctx, q, table)
-	if err != nil {
-		return nil, nil, err
-	}
-	found, err := q.QueryContext(ctx, "SELECT *"+from(name))
-	if err != nil {
-		return nil, nil, failure(ctx, err, name)
-	}
-	defer found.Close()
-	if columns, err = found.Columns(); err != nil {
-		return nil, nil, failure(ctx, err, name)
-	}
-	for found.Next() {
-		if len(rows) == limit {
-			return nil, nil, sqlerr.New(sqlerr.Unsupported, "%s has more than %d rows, too many to join", name, limit).
-				WithHint("make a public view of the rows that matter")
-		}
-		row, into := make([]any, len(columns)), make([]any, len(columns))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		if err := found.Scan(into...); err != nil {
-			return nil, nil, failure(ctx, err, name)
-		}
-		rows = append(rows, row)
-	}
-	if err := found.Err(); err != nil {
-		return nil, nil, failure(ctx, err, name)
-	}
-	return columns, rows, nil
-}
-
 // PublicColumn is a column of a public table or view, with how SQLite compares its values.
 type PublicColumn struct {
 	Name      string
@@ -76,7 +40,7 @@ func Copy(ctx context.Context, q Querier, table string, limit int) (columns []Pu
 	defer found.Close()
 	for found.Next() {
 		if len(rows) == limit {
-			return nil, nil, sqlerr.New(sqlerr.Unsupported, "%s has more than %d rows, too many to copy", name, limit).
+			return nil, nil, sqlerr.New(sqlerr.Unsupported, "%s has more than %d rows, too many to read", name, limit).
 				WithHint("make a public view of the rows that matter")
 		}
 		row, into := make([]any, len(columns)), make([]any, len(columns))

@@ -191,8 +191,12 @@ const maxPublicRows = 1 << 20
 
 // publicRows reads a table, which must be public.
 func publicRows(ctx context.Context, tx *catalog.Tx, name string) (*sqlfront.PublicRows, error) {
-	columns, values, err := source.Content(ctx, tx.SQL(), name, maxPublicRows)
-	return &sqlfront.PublicRows{Columns: columns, Rows: values, Steps: make([]*query.Steps, len(columns))}, err
+	columns, values, err := source.Copy(ctx, tx.SQL(), name, maxPublicRows)
+	rows := &sqlfront.PublicRows{Rows: values, Steps: make([]*query.Steps, len(columns))}
+	for _, c := range columns {
+		rows.Columns = append(rows.Columns, c.Name)
+	}
+	return rows, err
 }
 
 // Copy reads a public table for statements that name public tables only. In one snapshot it
