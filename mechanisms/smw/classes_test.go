@@ -103,32 +103,39 @@ func TestUpdatesFromClassesFollowTheirTwin(t *testing.T) {
 	for _, rule := range []Update{Paper, Projection} {
 		s := codedSpace(t, r, 3)
 		c := someClasses(t, r, s)
-		p := testParams(uint64(len(s.pool)), rule, s.maxWeight)
-		fast, slow := NewHypothesis(p, s.u, c), newTwin(len(s.pool), p.MaxWeight, s.pool)
-		for x, tuple := range s.pool {
-			slow.h[x], slow.d[x+1] = x+1, c.naive(s.u, tuple)
+		followTwin(t, r, rule, s, c, func(tuple []query.Value) float64 { return c.naive(s.u, tuple) })
+	}
+}
+
+// followTwin updates a hypothesis that starts from a prior, and its twin that starts from the
+// probabilities of all records.
+func followTwin(t *testing.T, r *rand.Rand, rule Update, s space, prior Prior, chance func(tuple []query.Value) float64) {
+	t.Helper()
+	p := testParams(uint64(len(s.pool)), rule, s.maxWeight)
+	fast, slow := NewHypothesis(p, s.u, prior), newTwin(len(s.pool), p.MaxWeight, s.pool)
+	for x, tuple := range s.pool {
+		slow.h[x], slow.d[x+1] = x+1, chance(tuple)
+	}
+	slow.ind = len(s.pool) + 1
+	for step := range 100 {
+		q, noisy := s.any(), 60+r.Int64N(500)
+		top := 0.0
+		for _, w := range slow.support(q) {
+			top = max(top, w)
 		}
-		slow.ind = len(s.pool) + 1
-		for step := range 100 {
-			q, noisy := s.any(), 60+r.Int64N(500)
-			top := 0.0
-			for _, w := range slow.support(q) {
-				top = max(top, w)
-			}
-			a := float64(noisy) / p.mass()
-			if a > 0.9*top || math.Abs(a-slow.value(q)) < close9 {
-				continue
-			}
-			if err := fast.Update(q, noisy); err != nil {
-				t.Fatal(err)
-			}
-			if rule == Paper {
-				slow.smw(q, a, p.Eta)
-			} else {
-				slow.project(q, a)
-			}
-			compare(t, string(rule), step, fast, slow, s)
+		a := float64(noisy) / p.mass()
+		if a > 0.9*top || math.Abs(a-slow.value(q)) < close9 {
+			continue
 		}
+		if err := fast.Update(q, noisy); err != nil {
+			t.Fatal(err)
+		}
+		if rule == Paper {
+			slow.smw(q, a, p.Eta)
+		} else {
+			slow.project(q, a)
+		}
+		compare(t, string(rule), step, fast, slow, s)
 	}
 }
 

@@ -60,34 +60,10 @@ func TestUpdatesFromFittedFollowTheirTwin(t *testing.T) {
 	for _, rule := range []Update{Paper, Projection} {
 		s := codedSpace(t, r, 3)
 		f := fittedOf(t, s.u, someCounts(r, s), 5000)
-		p := testParams(uint64(len(s.pool)), rule, s.maxWeight)
-		fast, slow := NewHypothesis(p, s.u, f), newTwin(len(s.pool), p.MaxWeight, s.pool)
-		for x, tuple := range s.pool {
+		followTwin(t, r, rule, s, f, func(tuple []query.Value) float64 {
 			e, _ := s.coder.Code(tuple)
-			n := len(s.pool)
-			slow.h[x], slow.d[x+1] = x+1, float64(f.whole.upTo[e.Lo+1]-f.whole.upTo[e.Lo])/float64(f.whole.upTo[n])
-		}
-		slow.ind = len(s.pool) + 1
-		for step := range 100 {
-			q, noisy := s.any(), 60+r.Int64N(500)
-			top := 0.0
-			for _, w := range slow.support(q) {
-				top = max(top, w)
-			}
-			a := float64(noisy) / p.mass()
-			if a > 0.9*top || math.Abs(a-slow.value(q)) < close9 {
-				continue
-			}
-			if err := fast.Update(q, noisy); err != nil {
-				t.Fatal(err)
-			}
-			if rule == Paper {
-				slow.smw(q, a, p.Eta)
-			} else {
-				slow.project(q, a)
-			}
-			compare(t, string(rule), step, fast, slow, s)
-		}
+			return float64(f.whole.upTo[e.Lo+1]-f.whole.upTo[e.Lo]) / float64(f.whole.upTo[len(s.pool)])
+		})
 	}
 }
 
