@@ -88,18 +88,9 @@ func (b *bench) choices(t *workload.Table, epsilon float64) ([5]choice, error) {
 	if err != nil {
 		return sums, err
 	}
-	law, err := spend.laplace(1)
-	if err != nil {
-		return sums, err
-	}
 	reps := min(chosenReps, b.reps)
 	for range reps {
-		r, err := build(t, projection.Params{Transform: projection.Identity, Rows: t.Size(), Law: law, Bulk: true}, noise.NewSource())
-		if err != nil {
-			return sums, err
-		}
-		cells, _ := r.Cells()
-		fit, err := marginals.FitCells(context.Background(), t.Universe, law, cells, nil)
+		r, fit, err := buildIdentity(t, spend, noise.NewSource())
 		if err != nil {
 			return sums, err
 		}

@@ -33,16 +33,21 @@ func marginalsParams(t *workload.Table, degree int, spend budget) (p marginals.P
 	return p, err
 }
 
+// perturbed returns a release that is not fitted.
+func perturbed(t *workload.Table, p marginals.Params, src *noise.Source) (*marginals.Release, error) {
+	m, err := marginals.Measure(t.Universe, p, t.Elements())
+	if err != nil {
+		return nil, err
+	}
+	return m.Perturb(src)
+}
+
 func buildMarginals(t *workload.Table, degree int, spend budget, src *noise.Source) (*marginals.Release, error) {
 	p, err := marginalsParams(t, degree, spend)
 	if err != nil {
 		return nil, err
 	}
-	m, err := marginals.Measure(t.Universe, p, t.Elements())
-	if err != nil {
-		return nil, err
-	}
-	r, err := m.Perturb(src)
+	r, err := perturbed(t, p, src)
 	if err != nil {
 		return nil, err
 	}

@@ -86,12 +86,8 @@ type demand struct {
 }
 
 func (m *demand) measure() (*marginals.OnDemand, error) {
-	measured, err := marginals.Measure(m.table.Universe, m.params, m.table.Elements())
-	if err != nil {
-		return nil, err
-	}
 	src := noise.NewSource()
-	release, err := measured.Perturb(src)
+	release, err := perturbed(m.table, m.params, src)
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"dpsql/accounting"
 	"dpsql/bench/report"
 	"dpsql/bench/workload"
-	"dpsql/mechanisms/marginals"
-	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 )
 
@@ -127,7 +124,7 @@ func (w forecastWorkload) forecast(epsilon float64) (f [3]forecastError, err err
 	if f[0], err = w.ofIdentity(spend); err != nil {
 		return f, err
 	}
-	p, err := w.params(spend)
+	p, err := marginalsParams(w.Table, w.degree, spend)
 	if err != nil {
 		return f, err
 	}
@@ -140,8 +137,11 @@ func (w forecastWorkload) forecast(epsilon float64) (f [3]forecastError, err err
 		predicted[0] += before.Deviation * before.Deviation * float64(w.reps)
 	}
 	for range w.reps {
-		r, err := w.build(p)
+		r, err := buildMarginals(w.Table, w.degree, spend, noise.NewSource())
 		if err != nil {
+			return f, err
+		}
+		if err := r.Simulate(context.Background(), noise.NewSource, nil); err != nil {
 			return f, err
 		}
 		for _, q := range w.Queries {
@@ -170,13 +170,9 @@ func (w forecastWorkload) forecast(epsilon float64) (f [3]forecastError, err err
 }
 
 func (w forecastWorkload) ofIdentity(spend budget) (f forecastError, err error) {
-	law, err := spend.laplace(1)
-	if err != nil {
-		return f, err
-	}
 	squares, variance := 0.0, 0.0
 	for range w.reps {
-		r, err := build(w.Table, projection.Params{Transform: projection.Identity, Rows: w.Table.Size(), Law: law, Bulk: true}, noise.NewSource())
+		r, err := buildRaw(w.Table, spend, noise.NewSource())
 		if err != nil {
 			return f, err
 		}
@@ -186,43 +182,11 @@ func (w forecastWorkload) ofIdentity(spend budget) (f forecastError, err error) 
 				return f, err
 			}
 			squares += square(n - q.Count)
-			variance += law.Variance() * q.SumSquares()
+			variance += r.Params().Law.Variance() * q.SumSquares()
 		}
 	}
 	n := float64(w.reps * len(w.Queries))
 	return forecastError{math.Sqrt(variance / n), math.Sqrt(squares / n)}, nil
-}
-
-// params are those of a release of all marginals of the workload's degree.
-func (w forecastWorkload) params(spend budget) (p marginals.Params, err error) {
-	u := w.Table.Universe
-	if p.Sets, err = marginals.Select(u, marginals.OfDegree(u, w.degree), marginals.DefaultCells); err != nil {
-		return p, err
-	}
-	sigma2, err := accounting.DiscreteSigmaSquared(spend.epsilon, spend.delta,
-		accounting.Vector{Dimensions: int64(p.Cells(u)), SquaredSensitivity: int64(len(p.Sets))})
-	if err != nil {
-		return p, err
-	}
-	p.Sigma2, _ = sigma2.Float64()
-	p.Law, err = noise.NewGaussian(sigma2)
-	return p, err
-}
-
-// build measures the marginals, fits and simulates.
-func (w forecastWorkload) build(p marginals.Params) (*marginals.Release, error) {
-	m, err := marginals.Measure(w.Table.Universe, p, w.Table.Elements())
-	if err != nil {
-		return nil, err
-	}
-	r, err := m.Perturb(noise.NewSource())
-	if err != nil {
-		return nil, err
-	}
-	if err := r.Fit(context.Background(), nil); err != nil {
-		return nil, err
-	}
-	return r, r.Simulate(context.Background(), noise.NewSource, nil)
 }
 
 func square(n int64) float64 { return float64(n) * float64(n) }
