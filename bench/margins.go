@@ -121,7 +121,7 @@ type held struct {
 	counts []int64
 	reps   int
 	hits   [kinds][]int     // by query
-	widths [kinds][]float64 // half-widths of all queries of all repetitions
+	widths [kinds][]float64 // half-widths of all queries, of one repetition after the other
 	cost   []any            // of the first release
 }
 
@@ -132,12 +132,6 @@ func (b *bench) held(t fittedTable, from source, epsilon float64) (*held, error)
 		return nil, err
 	}
 	h := &held{reps: t.repetitions(epsilon)}
-	for kind := range h.hits {
-		h.hits[kind] = make([]int, len(t.counts.Queries))
-	}
-	for _, q := range t.counts.Queries {
-		h.counts = append(h.counts, q.Count)
-	}
 	for rep := range h.reps {
 		r, cost, err := built(t, from, spend)
 		if err != nil {
@@ -146,8 +140,10 @@ func (b *bench) held(t fittedTable, from source, epsilon float64) (*held, error)
 		if rep == 0 {
 			h.cost = cost
 		}
-		if err := h.ask(r, t.counts.Queries); err != nil {
-			return nil, err
+		for i, q := range t.counts.Queries {
+			if err := h.ask(r, i, q); err != nil {
+				return nil, err
+			}
 		}
 	}
 	b.note("  %-20s fitted to %s, ε = %v: within proven margins %s %%, within simulated %s %%", t.Name, from.name, epsilon, h.share(proven, -1), h.share(simulated, -1))
@@ -203,22 +199,26 @@ func heap() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// ask asks a release all queries.
-func (h *held) ask(r *marginals.Release, queries []workload.Query) error {
-	for i, q := range queries {
-		a, err := r.Answer(context.Background(), q.Query, confidence)
-		if err != nil {
-			return err
+// ask asks a release the i-th query. The first release is asked all of them in order.
+func (h *held) ask(r *marginals.Release, i int, q workload.Query) error {
+	if i == len(h.counts) {
+		h.counts = append(h.counts, q.Count)
+		for kind := range h.hits {
+			h.hits[kind] = append(h.hits[kind], 0)
 		}
-		m, err := r.SimulatedMargin(q.Query, confidence)
-		if err != nil {
-			return err
-		}
-		m = math.Floor(m)
-		count := float64(q.Count)
-		h.add(proven, i, a.Low <= count && count <= a.High, (a.High-a.Low)/2)
-		h.add(simulated, i, math.Abs(float64(a.Value)-count) <= m, m)
 	}
+	a, err := r.Answer(context.Background(), q.Query, confidence)
+	if err != nil {
+		return err
+	}
+	m, err := r.SimulatedMargin(q.Query, confidence)
+	if err != nil {
+		return err
+	}
+	m = math.Floor(m)
+	count := float64(q.Count)
+	h.add(proven, i, a.Low <= count && count <= a.High, (a.High-a.Low)/2)
+	h.add(simulated, i, math.Abs(float64(a.Value)-count) <= m, m)
 	return nil
 }
 
@@ -257,6 +257,17 @@ func (h *held) hold(kind, class int) (hits, n int) {
 		}
 	}
 	return hits, n
+}
+
+// median returns the median half-width of a class.
+func (h *held) median(kind, class int) float64 {
+	var of []float64
+	for i, width := range h.widths[kind] {
+		if classOf(h.counts[i%len(h.counts)]) == class {
+			of = append(of, width)
+		}
+	}
+	return median(of)
 }
 
 // low names the classes of at least 500 answers of which simulated margins hold less than

@@ -10,7 +10,6 @@ import (
 	"dpsql/bench/workload"
 	"dpsql/mechanisms/marginals"
 	"dpsql/noise"
-	"dpsql/query"
 )
 
 // onDemand measures all 14 columns of Adult, which are too many for a table. Each marginal
@@ -28,7 +27,7 @@ func (b *bench) onDemand(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	m := &demand{table: t, params: p, counts: trueMarginals(t, p.Sets), step: 1}
+	m := &demand{table: t, params: p, step: 1, held: held{reps: 1}}
 	reps := b.reps
 	if b.quick {
 		reps, m.step = 1, 25
@@ -64,11 +63,11 @@ squares on the same marginals. Times are processor time; a *new column set* is o
 	slices.Sort(m.fits)
 	out.Add(mean, math.Sqrt(p.MeanVariance(t.Universe)), median(measured), median(m.fits), m.fits[len(m.fits)*95/100], median(m.simulations))
 	s.Show(out)
-	s.Say("The RMS is the mean over %d releases, which have from %.2f to %.2f. Margins of 95 %% around a sample of these counts, by size of the true count:", len(errors), slices.Min(errors), slices.Max(errors))
+	s.Say("The RMS is the mean over %d releases, which have from %.2f to %.2f. How often margins of 95 %% around a sample of these counts hold, in per cent, and their medians:", len(errors), slices.Min(errors), slices.Max(errors))
 	cover := &report.Table{Head: []string{"true count", "counts", "within proven", "median", "within simulated", "median "}}
-	for i, size := range []string{"below 9", "to 98", "to 998", "more"} {
-		if c := m.kinds[i]; len(c.errors) > 0 {
-			cover.Add(size, report.Number(float64(len(c.errors))), c.within(c.proven), median(c.proven), c.within(c.simulated), median(c.simulated))
+	for i, class := range classes {
+		if _, n := m.held.hold(proven, i); n > 0 {
+			cover.Add(class.name, report.Number(float64(n)), m.held.share(proven, i), m.held.median(proven, i), m.held.share(simulated, i), m.held.median(simulated, i))
 		}
 	}
 	s.Show(cover)
@@ -80,9 +79,8 @@ type demand struct {
 	table             *workload.Table
 	step              int // one in so many marginals is asked
 	params            marginals.Params
-	counts            [][]float64 // of each measured marginal, by code
-	fits, simulations []float64   // milliseconds
-	kinds             [4]coverage // by size of the true count
+	fits, simulations []float64 // milliseconds
+	held              held      // of the first release
 }
 
 func (m *demand) measure() (*marginals.OnDemand, error) {
@@ -105,8 +103,10 @@ func (m *demand) ask(release *marginals.OnDemand) (float64, error) {
 			return 0, err
 		}
 		m.fits = append(m.fits, milliseconds(clock()-start))
+		truth := m.table.Project(set)
 		for c, v := range fit {
-			squares += (v - m.counts[i][c]) * (v - m.counts[i][c])
+			off := v - float64(truth.At(uint64(c)))
+			squares += off * off
 		}
 		n += len(fit)
 	}
@@ -127,81 +127,19 @@ func (m *demand) margins(release *marginals.OnDemand) error {
 			return err
 		}
 		m.simulations = append(m.simulations, milliseconds(clock()-start))
-		for cell := i % 37; cell < len(m.counts[i]); cell += 37 {
-			q, ok := atCell(m.table.Universe, set, cell).Project(columns)
+		counts, err := workload.Marginal(m.table, set)
+		if err != nil {
+			return err
+		}
+		for cell := i % 37; cell < len(counts); cell += 37 {
+			q, ok := counts[cell].Project(columns)
 			if !ok {
 				continue
 			}
-			a, err := fit.Answer(ctx, q, 0.95)
-			if err != nil {
+			if err := m.held.ask(fit, len(m.held.counts), workload.Query{Query: q, Count: counts[cell].Count}); err != nil {
 				return err
 			}
-			simulated, err := fit.SimulatedMargin(q, 0.95)
-			if err != nil {
-				return err
-			}
-			truth := m.counts[i][cell]
-			m.kinds[min(3, int(math.Log10(truth+1)))].add(math.Abs(float64(a.Value)-truth), a.Margin, simulated)
 		}
 	}
 	return nil
-}
-
-// atCell returns the query for one cell of a marginal.
-func atCell(u *query.Universe, set []int, cell int) query.Query {
-	var each []query.ColumnSet
-	for _, c := range slices.Backward(set) {
-		d := u.Columns()[c].Domain
-		each = append(each, query.ColumnSet{Column: c, Set: d.SetOf(d.Value(uint64(cell) % d.Size()))})
-		cell /= int(d.Size())
-	}
-	slices.Reverse(each)
-	return query.Conjunction(u, each)
-}
-
-// trueMarginals returns the exact counts of marginals.
-func trueMarginals(t *workload.Table, sets [][]int) [][]float64 {
-	columns := t.Universe.Columns()
-	out := make([][]float64, len(sets))
-	for i, set := range sets {
-		n := 1
-		for _, c := range set {
-			n *= int(columns[c].Domain.Size())
-		}
-		out[i] = make([]float64, n)
-	}
-	digits := make([]int, len(columns))
-	for _, cell := range t.Cells {
-		rest := cell.Code
-		for c, column := range slices.Backward(columns) {
-			digits[c] = int(rest % column.Domain.Size())
-			rest /= column.Domain.Size()
-		}
-		for i, set := range sets {
-			at := 0
-			for _, c := range set {
-				at = at*int(columns[c].Domain.Size()) + digits[c]
-			}
-			out[i][at] += float64(cell.Count)
-		}
-	}
-	return out
-}
-
-// coverage has the errors of answers beside their margins.
-type coverage struct{ errors, proven, simulated []float64 }
-
-func (c *coverage) add(err, proven, simulated float64) {
-	c.errors, c.proven, c.simulated = append(c.errors, err), append(c.proven, math.Floor(proven)), append(c.simulated, math.Floor(simulated))
-}
-
-// within returns the share of errors within margins.
-func (c *coverage) within(margins []float64) float64 {
-	n := 0.0
-	for i, e := range c.errors {
-		if e <= margins[i] {
-			n++
-		}
-	}
-	return n / float64(len(c.errors))
 }

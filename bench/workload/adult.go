@@ -250,7 +250,9 @@ func LowOrder(t *Table, order int) (*Workload, error) {
 	var each func(columns []int, from int) error
 	each = func(set []int, from int) error {
 		if len(set) == order {
-			return w.addMarginal(t, set)
+			counts, err := Marginal(t, set)
+			w.Queries = append(w.Queries, counts...)
+			return err
 		}
 		for c := from; c < len(columns); c++ {
 			if err := each(append(set, c), c+1); err != nil {
@@ -262,8 +264,8 @@ func LowOrder(t *Table, order int) (*Workload, error) {
 	return w, each(nil, 0)
 }
 
-// addMarginal adds a query for each cell of the marginal over some columns.
-func (w *Workload) addMarginal(t *Table, set []int) error {
+// Marginal returns the counts of the marginal over some columns, by the codes of its cells.
+func Marginal(t *Table, set []int) (counts []Query, err error) {
 	marginal := t.Project(set)
 	ordinals := make([]uint64, len(set))
 	for code := range marginal.Size() {
@@ -274,9 +276,9 @@ func (w *Workload) addMarginal(t *Table, set []int) error {
 		}
 		q, err := product(t.Universe, set, values)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		w.Queries = append(w.Queries, Query{q, marginal.At(code)})
+		counts = append(counts, Query{q, marginal.At(code)})
 	}
-	return nil
+	return counts, nil
 }
