@@ -296,15 +296,16 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	c := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
 	see := view.Cover(r.Query, rel.Columns, rel.MaxSupport)
 	c.support = see.Size
-	if c.Refusal = see.Refusal; c.Refusal == "" && rel.Using == "marginals" && stored.Unfitted(rel) {
-		c.Refusal = "its fit was interrupted: the same CREATE RELEASE goes on with it, and costs nothing"
-	}
-	if c.Refusal != "" {
+	if c.Refusal = see.Refusal; c.Refusal != "" {
 		return c, nil
 	}
 	a, err := db.Load(ctx, r.Table, rel)
 	if err != nil {
 		return c.failed(err)
+	}
+	if f, ok := a.(fitted); ok && !f.HasTable() {
+		c.Refusal = "its fit was interrupted: the same CREATE RELEASE goes on with it, and costs nothing"
+		return c, nil
 	}
 	if d, ok := a.(demanded); ok && c.Allowed(r.Settings.Mechanism) {
 		if a, see.Query, err = d.over(ctx, see.Query, places(r.statement(), rel.Columns), r.Settings.Margins == Simulated || r.Explaining); err != nil {
