@@ -8,6 +8,7 @@ import (
 	"dpsql/query"
 	"dpsql/source/definition"
 	"dpsql/sqlerr"
+	"dpsql/sqlvalue"
 )
 
 // PublicColumn is a column of a public table or view, with how SQLite compares its values.
@@ -79,7 +80,7 @@ func publicColumns(ctx context.Context, q Querier, name string) ([]PublicColumn,
 		if err := found.Scan(&column, &declared); err != nil {
 			return nil, failure(ctx, err, name)
 		}
-		c := PublicColumn{column, declaredAffinity(declared), binaryCollation}
+		c := PublicColumn{column, string(sqlvalue.AffinityOf(declared)), binaryCollation}
 		if of, ok := collations[query.FoldName(column)]; ok {
 			c.Collation = of
 		}
@@ -89,26 +90,6 @@ func publicColumns(ctx context.Context, q Querier, name string) ([]PublicColumn,
 		return nil, failure(ctx, err, name)
 	}
 	return columns, nil
-}
-
-// declaredAffinity names the affinity that SQLite derives from a declared type. It tells
-// apart the kinds of numbers, as affinityOf does not.
-func declaredAffinity(declared string) string {
-	folded := query.FoldName(declared)
-	has := func(part string) bool { return strings.Contains(folded, part) }
-	switch affinityOf(declared) {
-	case textAffinity:
-		return "TEXT"
-	case noAffinity:
-		return "BLOB"
-	}
-	switch {
-	case has("int"):
-		return "INTEGER"
-	case has("real"), has("floa"), has("doub"):
-		return "REAL"
-	}
-	return "NUMERIC"
 }
 
 // Values returns the distinct canonical values of one column of a public table,

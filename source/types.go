@@ -8,6 +8,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlvalue"
 )
 
 // comparesStored reports for each column whether its stored values compare with values
@@ -65,18 +66,12 @@ const (
 	unknownAffinity
 )
 
-// affinityOf applies SQLite's rules for a declared type (its documentation,
-// "Datatypes In SQLite", section 3.1). ANY is NUMERIC in an ordinary table, but
-// in a STRICT one has no affinity.
+// affinityOf returns the affinity of a declared type.
 func affinityOf(declared string) affinity {
-	folded := query.FoldName(declared) // folds ASCII only, as SQLite does
-	has := func(part string) bool { return strings.Contains(folded, part) }
-	switch {
-	case has("int"):
-		return numericAffinity
-	case has("char"), has("clob"), has("text"):
+	switch sqlvalue.AffinityOf(declared) {
+	case sqlvalue.Textual:
 		return textAffinity
-	case has("blob"), folded == "", folded == "any":
+	case sqlvalue.Blob:
 		return noAffinity
 	}
 	return numericAffinity

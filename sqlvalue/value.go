@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+	"strings"
 
 	"dpsql/query"
 )
@@ -368,4 +369,35 @@ func shift(a, b int64) int64 {
 		return a >> 63
 	}
 	return a >> -b
+}
+
+// Affinity is what a column or CAST of a declared type converts its values to.
+type Affinity string
+
+// The affinities. A column of the last one keeps its values as they are.
+const (
+	Integer Affinity = "INTEGER"
+	Float   Affinity = "REAL"
+	Numeric Affinity = "NUMERIC"
+	Textual Affinity = "TEXT"
+	Blob    Affinity = "BLOB"
+)
+
+// AffinityOf applies SQLite's rules for a declared type (its documentation, "Datatypes In
+// SQLite", section 3.1). ANY is taken as in a STRICT table, where it is Blob; elsewhere it
+// is Numeric.
+func AffinityOf(declared string) Affinity {
+	folded := query.FoldName(declared) // folds ASCII only, as SQLite does
+	has := func(part string) bool { return strings.Contains(folded, part) }
+	switch {
+	case has("int"):
+		return Integer
+	case has("char"), has("clob"), has("text"):
+		return Textual
+	case has("blob"), folded == "", folded == "any":
+		return Blob
+	case has("real"), has("floa"), has("doub"):
+		return Float
+	}
+	return Numeric
 }

@@ -131,3 +131,28 @@ func TestOverflow(t *testing.T) {
 		}
 	}
 }
+
+// TestAffinity holds the affinities of declared types to what SQLite's casts make of texts.
+func TestAffinity(t *testing.T) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	becomes := map[Affinity]string{Integer: "integer integer", Float: "real real", Numeric: "integer real", Textual: "text text", Blob: "blob blob"}
+	for _, declared := range []string{"INT", "BIGINT", "UNSIGNED BIG INT", "POINT", "CHARINT", "VARCHAR(20)", "NVARCHAR(10)", "CLOB", "TEXT", "text", "TINYTEXT REAL",
+		"BLOB", "blobreal", "REAL", "DOUBLE PRECISION", "FLOAT", "floating blob", "NUMERIC", "DECIMAL(10,5)", "BOOLEAN", "DATE", "DATETIME", "STRING", "ıNT"} {
+		var got string
+		if err := db.QueryRow("SELECT typeof(CAST('1' AS " + declared + ")) || ' ' || typeof(CAST('1.5' AS " + declared + "))").Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if a := AffinityOf(declared); becomes[a] != got {
+			t.Errorf("%s has the affinity %s, and casts make %s", declared, a, got)
+		}
+	}
+	for _, declared := range []string{"", "ANY"} {
+		if got := AffinityOf(declared); got != Blob {
+			t.Errorf("%q has the affinity %s", declared, got)
+		}
+	}
+}

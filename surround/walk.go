@@ -9,6 +9,7 @@ import (
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
+	"dpsql/sqlvalue"
 )
 
 // kind is the type of an expression's values, NULL aside. The zero value means that it is
@@ -479,7 +480,7 @@ func (w *walker) arrow() syntax.Token {
 	return w.statement.at(0)
 }
 
-// cast returns the kind of CAST(… AS type), by SQLite's rules for the names of types.
+// cast returns the kind of CAST(… AS type).
 func (w *walker) cast(t *sql.Type) kind {
 	name := ""
 	if t != nil && t.Name != nil {
@@ -487,12 +488,12 @@ func (w *walker) cast(t *sql.Type) kind {
 			name += w.statement.token(placeholder).Upper + " "
 		}
 	}
-	switch {
-	case strings.Contains(name, "INT"):
+	switch sqlvalue.AffinityOf(strings.TrimSpace(name)) {
+	case sqlvalue.Integer:
 		return integer
-	case strings.Contains(name, "CHAR"), strings.Contains(name, "CLOB"), strings.Contains(name, "TEXT"):
+	case sqlvalue.Textual:
 		return text
-	case strings.Contains(name, "REAL"), strings.Contains(name, "FLOA"), strings.Contains(name, "DOUB"):
+	case sqlvalue.Float:
 		return real
 	}
 	return unknown
