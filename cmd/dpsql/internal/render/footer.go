@@ -54,20 +54,14 @@ func margin(a *engine.Answer, rows [][]any) string {
 
 // Notes says what the margins of an answer are not: proven, or there at all. It stands
 // beside formats that show no margins.
-func Notes(a *engine.Answer) (all []string) {
-	if a.Simulated {
-		all = append(all, "the margins are simulated")
-	}
-	if text := unverified(a); text != "" {
-		all = append(all, text)
-	}
-	return all
-}
+func Notes(a *engine.Answer) []string { return notes(a, "the margins are simulated") }
 
 // marks are the notes as a footer and a legend have them, behind the margins.
-func marks(a *engine.Answer) (all []string) {
+func marks(a *engine.Answer) []string { return notes(a, "simulated") }
+
+func notes(a *engine.Answer, simulated string) (all []string) {
 	if a.Simulated {
-		all = append(all, "simulated")
+		all = append(all, simulated)
 	}
 	if text := unverified(a); text != "" {
 		all = append(all, text)
