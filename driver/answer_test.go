@@ -107,13 +107,5 @@ func TestNoPrivateTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	types, err := rows.ColumnTypes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []string{"TEXT", "INTEGER", "REAL"} {
-		if got := types[i].DatabaseTypeName(); got != want {
-			t.Errorf("column %d is %s, want %s", i+1, got, want)
-		}
-	}
+	holdTypes(t, rows, "code TEXT true", "n INTEGER true", "1.5 REAL true")
 }

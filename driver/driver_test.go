@@ -107,21 +107,13 @@ func TestPreparedArgumentsOfEveryType(t *testing.T) {
 		t.Errorf("age = NULL counts %d, %v; want 0", n, err)
 	}
 	for _, arg := range []any{1.5, time.Now(), struct{}{}} {
-		if err := st.QueryRow(arg).Scan(&n); code(err) != sqlerr.Invalid {
+		if err := st.QueryRow(arg).Scan(&n); sqlerr.CodeOf(err) != sqlerr.Invalid {
 			t.Errorf("argument %T: %v, want invalid", arg, err)
 		}
 	}
 	if err := st.QueryRow().Scan(&n); err == nil {
 		t.Error("a missing argument is accepted")
 	}
-}
-
-func code(err error) sqlerr.Code {
-	var e *sqlerr.Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return ""
 }
 
 func TestColumnTypes(t *testing.T) {
@@ -179,10 +171,10 @@ func TestSettingsBelongToTheConnection(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	path := clinic(t)
 	db := open(t, path+"?role=analyst")
-	if _, err := db.Begin(); code(err) != sqlerr.Unsupported {
+	if _, err := db.Begin(); sqlerr.CodeOf(err) != sqlerr.Unsupported {
 		t.Errorf("Begin: %v, want unsupported", err)
 	}
-	if _, err := db.Exec(`DROP RELEASE cells`); code(err) != sqlerr.Forbidden {
+	if _, err := db.Exec(`DROP RELEASE cells`); sqlerr.CodeOf(err) != sqlerr.Forbidden {
 		t.Errorf("DROP as analyst: %v, want forbidden", err)
 	}
 	for _, name := range []string{"", "?role=analyst", path + "?role=root", path + "?colour=red", path + "?confidence=2",
@@ -192,7 +184,7 @@ func TestRefusals(t *testing.T) {
 			err = db.Ping()
 			db.Close()
 		}
-		if code(err) != sqlerr.Invalid && code(err) != sqlerr.Unknown {
+		if sqlerr.CodeOf(err) != sqlerr.Invalid && sqlerr.CodeOf(err) != sqlerr.Unknown {
 			t.Errorf("%q: %v, want invalid or unknown", name, err)
 		}
 	}
@@ -204,7 +196,7 @@ func TestCancelledContext(t *testing.T) {
 	cancel()
 	var n int64
 	err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM visits`).Scan(&n)
-	if !errors.Is(err, context.Canceled) && code(err) != sqlerr.Cancelled {
+	if !errors.Is(err, context.Canceled) && sqlerr.CodeOf(err) != sqlerr.Cancelled {
 		t.Errorf("got %v, want a cancellation", err)
 	}
 }
@@ -247,17 +239,7 @@ func TestGroupedRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	types, err := rows.ColumnTypes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"sex TEXT true", "n INTEGER false", "mean REAL true", "margin REAL true"}
-	for i, c := range types {
-		nullable, _ := c.Nullable()
-		if got := fmt.Sprint(c.Name(), " ", c.DatabaseTypeName(), " ", nullable); got != want[i] {
-			t.Errorf("column %d is %s, want %s", i, got, want[i])
-		}
-	}
+	holdTypes(t, rows, "sex TEXT true", "n INTEGER false", "mean REAL true", "margin REAL true")
 	var seen []string
 	for rows.Next() {
 		var sex string
@@ -276,5 +258,20 @@ func TestGroupedRows(t *testing.T) {
 	}
 	if err := rows.Err(); err != nil || fmt.Sprint(seen) != "[F M]" {
 		t.Errorf("the groups are %v, %v", seen, err)
+	}
+}
+
+// holdTypes compares the names and types of columns, and whether they are nullable.
+func holdTypes(t *testing.T, rows *sql.Rows, want ...string) {
+	t.Helper()
+	types, err := rows.ColumnTypes()
+	if err != nil || len(types) != len(want) {
+		t.Fatalf("%d columns, %v; want %d", len(types), err, len(want))
+	}
+	for i, c := range types {
+		nullable, _ := c.Nullable()
+		if got := fmt.Sprint(c.Name(), " ", c.DatabaseTypeName(), " ", nullable); got != want[i] {
+			t.Errorf("column %d is %s, want %s", i+1, got, want[i])
+		}
 	}
 }

@@ -57,7 +57,7 @@ func TestRowsInPostgres(t *testing.T) {
 	if err := conn.QueryRowContext(context.Background(), `SELECT COUNT(*) FROM visits WHERE age % 2 = 1`).Scan(&n); err != nil || n < 1400 || n > 2600 {
 		t.Errorf("got %d, %v, want about 2000", n, err)
 	}
-	if _, err := conn.ExecContext(context.Background(), `DROP SOURCE warehouse`); code(err) != sqlerr.Forbidden {
+	if _, err := conn.ExecContext(context.Background(), `DROP SOURCE warehouse`); sqlerr.CodeOf(err) != sqlerr.Forbidden {
 		t.Errorf("an analyst drops a source: %v", err)
 	}
 }

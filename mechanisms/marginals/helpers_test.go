@@ -180,3 +180,13 @@ func lowOrder(u *query.Universe, table []float64, k int) (out []float64) {
 	}
 	return out
 }
+
+// ordinalsAt returns the ordinals of a marginal's cell, by columns.
+func ordinalsAt(sizes, set []int, cell int) []int {
+	out := make([]int, len(set))
+	for i, c := range slices.Backward(set) {
+		out[i] = cell % sizes[c]
+		cell /= sizes[c]
+	}
+	return out
+}

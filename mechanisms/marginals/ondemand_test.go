@@ -173,13 +173,11 @@ func TestSummedAgainstNaive(t *testing.T) {
 			m.cells = make([]float64, product(within(within(sizes, columns), m.columns)))
 			m.variance = 25 * float64(len(whole.noisy[i])) / float64(len(m.cells))
 			for cell, n := range whole.noisy[i] {
-				to, rest, stride := 0, cell, 1
-				for _, c := range slices.Backward(set) {
-					if slices.Contains(columns, c) {
-						to += stride * (rest % sizes[c])
-						stride *= sizes[c]
+				to := 0
+				for k, ordinal := range ordinalsAt(sizes, set, cell) {
+					if slices.Contains(columns, set[k]) {
+						to = to*sizes[set[k]] + ordinal
 					}
-					rest /= sizes[c]
 				}
 				m.cells[to] += float64(n)
 			}

@@ -24,14 +24,12 @@ func TestPredictAgainstNaive(t *testing.T) {
 			l := r.shape.layout(set)
 			for cell := range l.size {
 				q, weights := query.All(u), make([]float64, r.shape.cells)
-				rest := cell
-				for i := len(set) - 1; i >= 0; i-- {
+				for i, ordinal := range ordinalsAt(sizes, set, cell) {
 					d := u.Columns()[set[i]].Domain
 					var err error
-					if q, err = q.And(query.Where(u, set[i], d.SetOf(query.Int(int64(rest%sizes[set[i]]))))); err != nil {
+					if q, err = q.And(query.Where(u, set[i], d.SetOf(query.Int(int64(ordinal))))); err != nil {
 						t.Fatal(err)
 					}
-					rest /= sizes[set[i]]
 				}
 				for i := range weights {
 					if int(l.outer[i/r.shape.inner]+l.inner[i%r.shape.inner]) == cell {
