@@ -31,6 +31,26 @@ const countHint = "write SELECT COUNT(*) FROM table WHERE …"
 var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total": true, "var_pop": true, "var_samp": true, "variance": true,
 	"stddev_pop": true, "stddev_samp": true, "stddev": true}
 
+// filtered compiles an aggregate of the selected records that meet the condition of
+// its FILTER. A record that does not meet it counts nowhere in the aggregate, so the
+// queries stay those of an aggregate with a longer WHERE.
+func (o *outputs) filtered(name string, f *sqlparser.FuncExpr, condition sqlparser.Expr) (post.Expr, error) {
+	if !aggregates[name] {
+		return nil, o.g.FirstToken(f).Malformed("FILTER follows an aggregate, and %s is none", syntax.UpperASCII(name)).
+			WithHint("write COUNT(*) FILTER (WHERE …)")
+	}
+	p, err := o.compileCondition(condition, true)
+	if err != nil {
+		return nil, err
+	}
+	all := o.rows
+	defer func() { o.rows = all }()
+	if o.rows, err = o.kept(p); err != nil {
+		return nil, o.placedAt(err, condition)
+	}
+	return o.aggregate(name, f)
+}
+
 // aggregate compiles a call of an aggregate function.
 func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, error) {
 	at := o.g.FirstToken(f)

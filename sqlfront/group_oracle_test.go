@@ -168,20 +168,28 @@ func drawValue(t *rapid.T, depth int, keys []string) both {
 			}
 		}
 		x := drawInteger(t, 2)
+		filter := ""
+		if rapid.IntRange(0, 2).Draw(t, "filter") == 0 {
+			filter = " FILTER (WHERE " + drawRowCondition(t) + ")"
+		}
+		of := func(aggregate string) both {
+			text := aggregate + "(" + x + ")" + filter
+			return both{text, text}
+		}
 		switch rapid.IntRange(0, 6).Draw(t, "aggregate") {
 		case 0:
-			return both{"COUNT(*)", "COUNT(*)"}
+			return both{"COUNT(*)" + filter, "COUNT(*)" + filter}
 		case 1:
-			return both{"COUNT(" + x + ")", "COUNT(" + x + ")"}
+			return of("COUNT")
 		case 2:
-			return both{"AVG(" + x + ")", "AVG(" + x + ")"}
+			return of("AVG")
 		case 3:
-			return both{"total(" + x + ")", "total(" + x + ")"}
+			return of("total")
 		case 4:
 			c := drawOf(t, "literal", "7", "2.5", "-1", "0", "NULL", "1000.0")
 			return both{c, c}
 		}
-		return both{"SUM(" + x + ")", "COALESCE(SUM(" + x + "), 0)"}
+		return both{of("SUM").ours, "COALESCE(" + of("SUM").ours + ", 0)"}
 	}
 	a, b := drawValue(t, depth-1, keys), drawValue(t, depth-1, keys)
 	switch rapid.IntRange(0, 7).Draw(t, "form") {

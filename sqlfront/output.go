@@ -117,8 +117,11 @@ func (o *outputs) heading(it syntax.ListItem) string {
 	if it.Alias != "" {
 		return it.Alias
 	}
-	if name, f := o.calledFunction(it.Expr); f != nil && (aggregates[name] || isMeasure(name)) {
-		return name
+	if f, ok := syntax.Unwrap(it.Expr).(*sqlparser.FuncExpr); ok {
+		f, _ = syntax.Filter(f)
+		if name, _ := o.calledFunction(f); aggregates[name] || isMeasure(name) {
+			return name
+		}
 	}
 	if c, ok := syntax.Unwrap(it.Expr).(*sqlparser.ColName); ok {
 		if t, ok := o.g.Token(c.Name.String()); ok {
@@ -230,7 +233,11 @@ var functions = map[string]struct {
 }
 
 func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
+	e, filter := syntax.Filter(e)
 	name, _ := o.calledFunction(e)
+	if filter != nil {
+		return o.filtered(name, e, filter)
+	}
 	f, known := functions[name]
 	switch {
 	case aggregates[name]:

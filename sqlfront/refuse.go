@@ -44,6 +44,7 @@ func (b *binder) construct(e sqlparser.Expr) (name, hint string) {
 }
 
 func (b *binder) constructFunction(e *sqlparser.FuncExpr) (name, hint string) {
+	e, _ = syntax.Filter(e)
 	name, _ = b.calledFunction(e)
 	switch {
 	case name == "":

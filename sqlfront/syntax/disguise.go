@@ -98,6 +98,9 @@ func (g *disguise) emit(i int) {
 	case t.Kind == KindEnd:
 		g.write(i, "")
 	case g.skips(i):
+	case g.isFilter(i):
+		g.write(i, ",")
+		g.renamed = true
 	case g.isAlias(i) || t.Kind == KindQuoted:
 		g.write(i, "`i"+strconv.Itoa(i)+"`")
 	case t.Kind == KindWord:
@@ -213,15 +216,21 @@ func (g *disguise) failed(message string) int {
 
 // Token returns the token behind an emitted name or placeholder.
 func (g *Tokens) Token(placeholder string) (Token, bool) {
+	i, ok := g.index(placeholder)
+	return g.tokenAt(i), ok
+}
+
+// index returns the index of the token behind an emitted name or placeholder.
+func (g *Tokens) index(placeholder string) (int, bool) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(placeholder, ":v"), "i")
 	if digits == "" { // the statement has none here
-		return Token{}, false
+		return -1, false
 	}
 	i, err := strconv.Atoi(digits)
 	if err != nil || i < 0 || i >= len(g.tokens) {
-		return Token{}, false
+		return -1, false
 	}
-	return g.tokens[i], true
+	return i, true
 }
 
 // The MySQL parser lacks some operators of SQLite. They reach it as operators that
@@ -238,7 +247,12 @@ const (
 // rename gives the operators of a parsed statement their names back.
 func (g *Tokens) rename(node sqlparser.SQLNode) error {
 	return sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) {
-		if e, ok := n.(*sqlparser.ComparisonExpr); ok {
+		switch e := n.(type) {
+		case *sqlparser.FuncExpr:
+			if g.isFiltered(e) {
+				e.Qualifier = sqlparser.NewTableIdent(filterQualifier)
+			}
+		case *sqlparser.ComparisonExpr:
 			switch e.Operator {
 			case sqlparser.RegexpStr:
 				e.Operator = OperatorGlob
@@ -250,6 +264,69 @@ func (g *Tokens) rename(node sqlparser.SQLNode) error {
 		}
 		return true, nil
 	}, node)
+}
+
+// filterQualifier marks a call that has a FILTER clause. No name of a statement reaches
+// the parser as this word.
+const filterQualifier = "filter"
+
+// Filter returns the condition of a call's FILTER clause, and the call without it. The
+// condition is nil if there is none.
+//
+// The MySQL parser lacks FILTER. The condition reaches it as the call's last argument,
+// and method rename qualifies the call's name. So whoever does not ask for the filter
+// meets a qualified function, which is refused.
+func Filter(f *sqlparser.FuncExpr) (call *sqlparser.FuncExpr, condition sqlparser.Expr) {
+	last := len(f.Exprs) - 1
+	if f.Qualifier.String() != filterQualifier || last < 0 {
+		return f, nil
+	}
+	e, ok := f.Exprs[last].(*sqlparser.AliasedExpr)
+	if !ok || !e.As.IsEmpty() {
+		return f, nil
+	}
+	return &sqlparser.FuncExpr{Name: f.Name, Distinct: f.Distinct, Exprs: f.Exprs[:last]}, e.Expr
+}
+
+// isFilter reports whether token i is the FILTER of a call's FILTER (WHERE …).
+func (g *Tokens) isFilter(i int) bool {
+	if t := g.tokenAt(i); t.Kind != KindWord || t.Upper != "FILTER" ||
+		!g.tokenAt(i-1).Matches(")") || !g.tokenAt(i+1).Matches("(") || !g.tokenAt(i+2).Matches("WHERE") {
+		return false
+	}
+	depth := 0
+	for i--; i > 0; i-- {
+		switch t := g.tokens[i]; {
+		case t.Matches(")"):
+			depth++
+		case t.Matches("("):
+			if depth--; depth == 0 {
+				name := g.tokens[i-1]
+				return name.isName() && !(name.Kind == KindWord && (keywords[name.Upper] || name.Upper == "FILTER"))
+			}
+		}
+	}
+	return false
+}
+
+// isFiltered reports whether FILTER follows a call.
+func (g *Tokens) isFiltered(f *sqlparser.FuncExpr) bool {
+	i, ok := g.index(f.Name.String())
+	if !ok {
+		return false
+	}
+	depth := 0
+	for i++; i < len(g.tokens); i++ {
+		switch t := g.tokens[i]; {
+		case t.Matches("("):
+			depth++
+		case t.Matches(")"):
+			if depth--; depth <= 0 {
+				return g.isFilter(i + 1)
+			}
+		}
+	}
+	return false
 }
 
 // arithmeticSigns bind closer than comparisons.
@@ -287,12 +364,20 @@ func (g *Tokens) isValue(i int) int {
 }
 
 // skips reports whether token i is kept from the parser. Such a token belongs to an
-// IS that is replaced as a whole, or is the VALUES of a list of literals.
+// IS or a FILTER that is replaced as a whole, or is the VALUES of a list of literals.
 func (g *Tokens) skips(i int) bool {
 	for n := 1; n <= 3; n++ {
 		if g.isValue(i-n) > n {
 			return true
 		}
+	}
+	switch t := g.tokenAt(i); {
+	case t.Matches(")"):
+		return g.isFilter(i + 1)
+	case t.Matches("("):
+		return g.isFilter(i - 1)
+	case t.Matches("WHERE"):
+		return g.isFilter(i - 2)
 	}
 	return g.tokenAt(i).Matches("VALUES") && g.tokenAt(i-1).Matches("(") && g.tokenAt(i-2).Matches("IN") && g.literals(i+1)
 }
@@ -393,8 +478,6 @@ func (g *Tokens) refuseReserved(i int) error {
 		WithHint("a name that is a keyword is quoted: \"%s\"", t.Text)
 }
 
-const filterHint = "put the condition into WHERE, or beside other aggregates into this one: SUM(x > 7) counts the rows where x > 7"
-
 // refuseWord refuses words that are keywords to SQLite in this place.
 func (g *Tokens) refuseWord(i int) error {
 	t, before, next := g.tokens[i], g.tokenAt(i-1), g.tokenAt(i+1)
@@ -409,8 +492,8 @@ func (g *Tokens) refuseWord(i int) error {
 			return t.Unsupported("a window function")
 		}
 	case "FILTER":
-		if before.Matches(")") && next.Matches("(") {
-			return t.Unsupported("FILTER").WithHint("%s", filterHint)
+		if before.Matches(")") && next.Matches("(") && !g.isFilter(i) {
+			return t.Malformed("FILTER (WHERE …) follows the call of an aggregate").WithHint("write COUNT(*) FILTER (WHERE …)")
 		}
 	case "NULLS":
 		if next.Matches("FIRST") || next.Matches("LAST") {

@@ -150,7 +150,7 @@ func tight(before, t Token) bool {
 	case before.Matches("(") || before.Matches("."), t.Matches(")") || t.Matches(",") || t.Matches("."):
 		return true
 	}
-	return t.Matches("(") && before.isName()
+	return t.Matches("(") && before.isName() && !before.Matches("FILTER")
 }
 
 // tables returns the tables that a SELECT reads, sub-selects opened.

@@ -38,3 +38,5 @@ DROP PRIVATE TABLE t;
 EXPORT RELEASE adm_cells TO 'adm_cells.db';
 -- refused malformed
 SELECT COUNT(*) FROM pums WHERE age = 'abc;
+-- ok
+SELECT sex, COUNT(*) FILTER (WHERE age > 64) * 100.0 / COUNT(*) AS old, SUM(age) FILTER (WHERE sex = 1 AND age > 3) FROM pums GROUP BY sex HAVING COUNT(*) FILTER (WHERE age IS NULL) > 3;

@@ -272,3 +272,31 @@ SELECT SUM(age) OVER () FROM visits;
 SELECT SUM(COUNT(*)) FROM visits;
 --> error unsupported at 12: the aggregate COUNT inside an aggregate is outside the dialect
 --> hint: SUM and AVG take integer columns, REAL columns of public tables, integers, + - * / % and CASE; multiply the aggregate by a fraction instead
+SELECT COUNT(*), COUNT(*) FILTER (WHERE sex = 'F') AS f, COUNT(sex) FILTER (WHERE age > 4) AS older, MARGIN(f) > 0 FROM visits;
+--> count | f | older | MARGIN(f) > 0
+--> 240 | 100 | 48 | 1
+--> under dense:
+--> count | f | older | MARGIN(f) > 0
+--> 198 | 44 | -24 | 1
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 3 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
+SELECT town, COALESCE(SUM(age) FILTER (WHERE sex = 'F'), 0) AS known FROM visits WHERE town <> 'Oak' GROUP BY town HAVING COUNT(*) FILTER (WHERE age = 4) < 5 ORDER BY COUNT(*) FILTER (WHERE age < 4);
+--> town | known
+--> '100%' | 150
+--> under dense:
+--> town | known
+--> '100%' | -99
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 9 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.061 together; the interactive budget left pays for 68 such statements
+--> under smw release:
+--> town | known
+--> '100%' | 151
+--> under direct:
+--> town | known
+--> '100%' | 150
+--> warning: this takes 56 % of what is left for direct answers: ρ = 0.016 of 0.028
+SELECT COUNT(*), COUNT(*) FILTER (WHERE COUNT(*) > 1) FROM visits;
+--> error unsupported at 41: the aggregate COUNT is outside the dialect
+--> hint: an aggregate stands in the select list, not in WHERE
