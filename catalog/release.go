@@ -34,6 +34,9 @@ type Release struct {
 	sum []byte // SHA-256 of the payload
 }
 
+// AnySupport is the MaxSupport of a release without a bound.
+const AnySupport = math.MaxInt64
+
 const selectRelease = `SELECT id, name, table_id, ` + nameOfTable + `, columns, method, params, epsilon, delta,
 	max_support, created_at, size, sha256, digest FROM dpsql_releases NOT INDEXED WHERE dropped_at IS NULL ORDER BY CAST(name AS TEXT)`
 
@@ -87,7 +90,7 @@ func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if err := tx.checkTable(r.TableID); err != nil {
 		return err
 	}
-	if r.MaxSupport > math.MaxInt64 {
+	if r.MaxSupport > AnySupport {
 		return sqlerr.New(sqlerr.Invalid, "max_support = %d is too large", r.MaxSupport)
 	}
 	columns, err := encodeColumns(r.Columns)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/sqlerr"
 )
@@ -121,4 +122,76 @@ func TestOnDemandPlans(t *testing.T) {
 		t.Errorf("the ledger was\n%s\nand is\n%s", before, after)
 	}
 	must(t, s, `CREATE MECHANISM guard ON stays (sex, diagnosis, weekday) USING SMW WITH (epsilon = 1, prior = low, max_updates = 2, queries = 10)`)
+}
+
+// TestManyColumns builds a release of the pairs of 25 columns, which have 2·10³² possible
+// records, more than a code of one word counts. The naive twin is the raw table: it counts the
+// rows that each answer is about. The release answers from the closed file, too.
+//
+// A proven margin at a confidence of 1 − 1e-9 misses with less than that probability, and 15
+// are compared.
+func TestManyColumns(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "many.db")
+	s := clinicAt(t, path)
+	var declared, made []string
+	for i := range 25 {
+		made = append(made, fmt.Sprintf("(age * %d + (sex = 'F') * %d) %% 20 AS c%d", 1+i%7, i%3, i))
+		declared = append(declared, fmt.Sprintf("c%d INTEGER BETWEEN 0 AND 19", i))
+	}
+	fill(t, s, `CREATE TABLE raw_many AS SELECT `+strings.Join(made, ", ")+` FROM raw_admissions`)
+	must(t, s, `CREATE PRIVATE TABLE many (`+strings.Join(declared, ", ")+`) FROM raw_many WITH (epsilon = 4, delta = 1e-6, interactive = 0)`)
+	must(t, s, `CREATE RELEASE pairs ON many USING MARGINALS WITH (epsilon = 3.5, delta = 1e-7, degree = 2)`)
+	shown := must(t, s, `SHOW RELEASES`).Rows[0]
+	if text := fmt.Sprint(shown); shown[6] != nil || !strings.Contains(text, "300 marginals of 120000 cells, fitted, tables on demand") {
+		t.Errorf("SHOW RELEASES has %s", text)
+	}
+	var counts []string
+	asked := []string{"c3 < 7", "c0 = 1 AND c24 = 4", "c11 IN (2, 3, 19) AND c12 < 15", "c24 = 0", "1 = 1"}
+	for _, where := range asked {
+		counts = append(counts, "SUM("+where+")")
+	}
+	var truth [5]int64
+	err := s.DB().Store().Read(t.Context(), func(tx *catalog.Tx) error {
+		return tx.SQL().QueryRowContext(t.Context(), `SELECT `+strings.Join(counts, ", ")+` FROM raw_many`).
+			Scan(&truth[0], &truth[1], &truth[2], &truth[3], &truth[4])
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := func(s *engine.Session) (all string) {
+		must(t, s, `SET confidence = 0.999999999`)
+		for i, where := range asked {
+			r := must(t, s, `SELECT COUNT(*) FROM many WHERE `+where)
+			interval, ok := r.Answer.Intervals[0][0].(engine.Interval)
+			if n := float64(truth[i]); !ok || n < interval.Low || n > interval.High || interval.High-interval.Low > 1500 {
+				t.Errorf("%s: %v in %v, want %d", where, r.Rows, r.Answer.Intervals, truth[i])
+			}
+			all += fmt.Sprint(r.Rows, r.Answer.Intervals)
+		}
+		if r := must(t, s, `SELECT COUNT(*) FROM many WHERE c0 = 1 AND c1 = 2 AND c2 = 3`); r.Answer.Verified {
+			t.Error("a count by three columns is verified")
+		}
+		return all
+	}
+	want := answers(s)
+	if got := answers(open(t, path, engine.Options{}).NewSession()); got != want {
+		t.Errorf("the file answers %s, want %s", got, want)
+	}
+	text := fmt.Sprint(must(t, s, `EXPLAIN SELECT COUNT(*) FROM many WHERE c3 < 7`).Rows)
+	if !strings.Contains(text, "chosen; 300 marginals") {
+		t.Errorf("EXPLAIN has %s", text)
+	}
+	must(t, s, `CREATE PRIVATE TABLE most (c0 INTEGER BETWEEN 0 AND 1000000000000000000, c1 INTEGER BETWEEN 0 AND 1000000000000000000,
+		c2 INTEGER BETWEEN 0 AND 1000000000000000000) FROM raw_many WITH (epsilon = 4, delta = 1e-6)`)
+	before := ledger(t, s)
+	_, err = s.Exec(t.Context(), `CREATE RELEASE all_most ON most USING MARGINALS WITH (epsilon = 1, delta = 1e-7)`, nil)
+	if sqlerr.CodeOf(err) != sqlerr.Unsupported || !strings.Contains(err.Error(), "fewer than 2^128 possible records") || ledger(t, s) != before {
+		t.Errorf("10^54 possible records: %v", err)
+	}
+	public := filepath.Join(t.TempDir(), "public.db")
+	must(t, s, `EXPORT RELEASE pairs TO '`+public+`'`)
+	if got := answers(open(t, public, engine.Options{}).NewSession()); got != want {
+		t.Errorf("the exported file answers %s, want %s", got, want)
+	}
 }

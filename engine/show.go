@@ -137,8 +137,12 @@ func showReleases(v *view.View) *Result {
 	r := &Result{Columns: columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT")}
 	for i := range v.Releases {
 		rel := &v.Releases[i]
+		var support any // NULL where there is no bound
+		if rel.MaxSupport < catalog.AnySupport {
+			support = int64(rel.MaxSupport)
+		}
 		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, view.ColumnNames(v.TableByID(rel.TableID), rel.Columns), method(rel),
-			rel.Epsilon.String(), rel.Delta.String(), int64(rel.MaxSupport), rel.Size, rel.CreatedAt.Format(time.RFC3339)})
+			rel.Epsilon.String(), rel.Delta.String(), support, rel.Size, rel.CreatedAt.Format(time.RFC3339)})
 	}
 	return r
 }

@@ -11,7 +11,7 @@ import (
 
 // Element names one record of a universe. Where the universe is coded it is the
 // code, with Hi = 0. Elsewhere it combines a keyed fingerprint of 126 bits with
-// a code; see NewCoder.
+// a code, see NewCoder, or is a code of two words, see NewWideCoder.
 type Element struct{ Hi, Lo uint64 }
 
 // Run is a run of consecutive codes of a coded universe.
@@ -22,6 +22,7 @@ type Coder struct {
 	u       *Universe
 	k0, k1  uint64
 	chained bool
+	wide    bool         // names are codes of two words
 	stride  []uint64     // the change of the code per ordinal of each column; 0 where it is hashed
 	tables  []*hashTable // the stored hashes of each column
 	mask    uint64       // the bits of the low half that belong to the hashes
@@ -47,6 +48,27 @@ func NewCoder(u *Universe, key [16]byte) Coder {
 		c.stride, c.mask = strides(u.columns), 1<<62-1
 	}
 	return c
+}
+
+// NewWideCoder returns a coder of u, which must be WideCoded. Where u is coded, the names
+// are those of NewCoder. Elsewhere they are the mixed-radix codes in two words; such a coder
+// names records, but enumerates no query.
+func NewWideCoder(u *Universe) Coder {
+	c := newCoder(u, [16]byte{})
+	c.wide = !u.Coded()
+	return c
+}
+
+// Digits writes the ordinals of the record with the given mixed-radix code, one a column, and
+// reports whether u, which is WideCoded, has such a code.
+func (u *Universe) Digits(x Element, digits []int) bool {
+	for i := len(u.columns) - 1; i >= 0; i-- {
+		size := u.columns[i].Domain.Size()
+		high, rest := x.Hi/size, x.Hi%size
+		low, digit := bits.Div64(rest, x.Lo, size)
+		x, digits[i] = Element{high, low}, int(digit)
+	}
+	return x == Element{}
 }
 
 // SummedCoder returns the coder of stored releases of version 2. Where u is not
@@ -95,8 +117,11 @@ func (c Coder) Universe() *Universe { return c.u }
 // Code returns the name of a record, which has one value a column. It returns
 // false when the record lies outside the declared domains.
 func (c Coder) Code(tuple []Value) (Element, bool) {
-	if c.chained {
+	switch {
+	case c.chained:
 		return c.chain(tuple)
+	case c.wide:
+		return c.wideCode(tuple)
 	}
 	var sum Element
 	var code uint64
@@ -119,6 +144,20 @@ func (c Coder) Code(tuple []Value) (Element, bool) {
 		}
 	}
 	return c.name(sum, code), true
+}
+
+// wideCode returns the mixed-radix code of a record in two words.
+func (c Coder) wideCode(tuple []Value) (x Element, ok bool) {
+	for i, col := range c.u.columns {
+		o, ok := col.Domain.Ordinal(tuple[i])
+		if !ok {
+			return Element{}, false
+		}
+		size := col.Domain.Size()
+		high, low := bits.Mul64(x.Lo, size)
+		x = Element{high + x.Hi*size, low}.plus(Element{Lo: o})
+	}
+	return x, true
 }
 
 // name combines a sum of hashes and a code into an element.

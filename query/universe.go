@@ -140,6 +140,10 @@ func (u *Universe) Coded() bool {
 	return u.size != nil && u.size.IsUint64() && u.size.Uint64() < maxCode
 }
 
+// WideCoded reports whether |X| < 2^128. The elements of such a universe can be named by
+// codes of two words; see NewWideCoder.
+func (u *Universe) WideCoded() bool { return u.size != nil && u.size.BitLen() <= 128 }
+
 // Project returns the universe of the given columns, in ascending order of
 // their positions in u.
 func (u *Universe) Project(columns []int) *Universe {

@@ -3,7 +3,6 @@ package marginals
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"dpsql/noise"
 	"dpsql/query"
@@ -18,8 +17,8 @@ type Measurement struct {
 	cells [][]int64
 }
 
-// Measure sums cells, each record's code with its count, to the marginals of p. The
-// result is as private as the cells; Perturb makes it public. Parameters that no release
+// Measure sums cells, each record's code by a wide coder with its count, to the marginals
+// of p. The result is as private as the cells; Perturb makes it public. Parameters that no release
 // over u can have are refused. A sum of counts above 63 bits is an internal error.
 func Measure(u *query.Universe, p Params, cells iter.Seq2[query.Element, int64]) (*Measurement, error) {
 	if err := p.check(u); err != nil {
@@ -32,12 +31,7 @@ func Measure(u *query.Universe, p Params, cells iter.Seq2[query.Element, int64])
 	}
 	digits := make([]int, len(sizes))
 	for x, count := range cells {
-		rest := x.Lo
-		for c, size := range slices.Backward(sizes) {
-			digits[c] = int(rest % uint64(size))
-			rest /= uint64(size)
-		}
-		if x.Hi != 0 || rest != 0 || count < 0 {
+		if !u.Digits(x, digits) || count < 0 {
 			return nil, sqlerr.New(sqlerr.Internal, "a cell lies outside the universe")
 		}
 		for i, set := range p.Sets {

@@ -85,8 +85,8 @@ func (p Params) check(u *query.Universe) error {
 		return sqlerr.New(sqlerr.Internal, "a release needs a noise law")
 	}
 	sizes := sizesOf(u)
-	if !u.Coded() {
-		return sqlerr.New(sqlerr.Unsupported, "a release of marginals is over at most 2^61 possible records").
+	if !u.WideCoded() {
+		return sqlerr.New(sqlerr.Unsupported, "a release of marginals is over fewer than 2^128 possible records").
 			WithHint("name fewer columns, or columns of fewer values")
 	}
 	total := 0

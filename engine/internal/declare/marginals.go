@@ -59,7 +59,7 @@ func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease,
 		return p, sqlerr.New(sqlerr.Invalid, "a release of marginals needs a delta").
 			WithHint("give the table a delta, or use PROJECTION, which needs none")
 	}
-	if !p.universe.Coded() {
+	if !p.universe.WideCoded() {
 		return p, tooManyForMarginals(p.universe)
 	}
 	wanted := marginals.OfDegree(p.universe, degree)
@@ -145,7 +145,7 @@ func tooManyForMarginals(u *query.Universe) error {
 	if size := u.Size(); size != nil {
 		records = size.String()
 	}
-	return sqlerr.New(sqlerr.Unsupported, "a release of marginals is over at most 2^61 possible records, and the columns have %s",
+	return sqlerr.New(sqlerr.Unsupported, "a release of marginals is over fewer than 2^128 possible records, and the columns have %s",
 		records).WithHint("name fewer columns, or columns of fewer values")
 }
 
@@ -162,7 +162,7 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 		}
 		steps.read(0, 1)
 		var cells *source.Histogram
-		if cells, err = sn.Cells(ctx, paid, p.columns, query.NewCoder(p.universe, [16]byte{}), math.MaxInt, steps.read); err != nil {
+		if cells, err = sn.Cells(ctx, paid, p.columns, query.NewWideCoder(p.universe), math.MaxInt, steps.read); err != nil {
 			return err
 		}
 		measured, err = marginals.Measure(p.universe, p.params, cells.All())
@@ -203,8 +203,17 @@ func (s *Statement) storeMarginals(ctx context.Context, name string, p marginals
 		return nil, err
 	}
 	r := &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Marginals),
-		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.universe.Size().Uint64()}
+		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: allSupport(p.universe)}
 	return r, s.addRelease(ctx, r, about, payload)
+}
+
+// allSupport is what a release that answers queries of every support has as its max_support:
+// the number of possible records, or catalog.AnySupport if that is more.
+func allSupport(u *query.Universe) uint64 {
+	if n := u.Size(); n.IsUint64() {
+		return min(n.Uint64(), catalog.AnySupport)
+	}
+	return catalog.AnySupport
 }
 
 // about describes the release, fitted or not.

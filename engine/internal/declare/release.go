@@ -232,7 +232,7 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 	if st.Using == syntax.Marginals {
 		p, err := s.planMarginals(ctx, st, v, t, columns)
 		if err == nil {
-			plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, p.universe.Size().Uint64(), true
+			plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, allSupport(p.universe), true
 			plan.Predict, plan.Outlook = p.predict, p.outlook()
 		}
 		return plan, err

@@ -411,8 +411,8 @@ type Coverage struct {
 	Refusal string
 }
 
-// Cover projects a query to some columns; nil means all. It decides from sizes alone
-// and enumerates nothing.
+// Cover projects a query to some columns; nil means all. A maxSupport of
+// catalog.AnySupport is no bound. It decides from sizes alone and enumerates nothing.
 func Cover(q query.Query, columns []int, maxSupport uint64) Coverage {
 	if columns != nil {
 		p, ok := q.Project(columns)
@@ -420,6 +420,11 @@ func Cover(q query.Query, columns []int, maxSupport uint64) Coverage {
 			return Coverage{Refusal: "no column " + missing(q, columns)}
 		}
 		q = p
+	}
+	if maxSupport == catalog.AnySupport {
+		if see := (Coverage{Query: q, Size: SupportOf(q)}); !see.Size.Infinite {
+			return see
+		}
 	}
 	if m, ok := q.SizeWithin(maxSupport); ok {
 		return Coverage{Query: q, Size: FiniteSupport(m)}
