@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -50,11 +51,12 @@ var limits = map[int]int{
 	sqlite3.SQLITE_LIMIT_WORKER_THREADS:      0,
 }
 
-// Table is the copy of a public table.
+// Table is the copy of a public table, or the rows of a core.
 type Table struct {
 	Name    string
 	Columns []Column
-	Rows    [][]any // int64, float64, string, []byte or nil
+	Rows    [][]any  // int64, float64, string, []byte or nil
+	Types   []string // of the columns' values, INTEGER, REAL or TEXT; nil if the rows tell
 }
 
 // Column is a column of a Table, as its declaration has it.
@@ -93,6 +95,7 @@ type connection struct {
 	conn    *sql.Conn
 	version any
 	tables  map[string][]column // by folded name
+	cores   map[string][]column // those of the statement that has the connection
 }
 
 // Source says where the copies are from.
@@ -102,6 +105,9 @@ type Source struct {
 	Version any
 	// Copy returns a public table as it is now. It refuses every other name.
 	Copy func(ctx context.Context, name syntax.Name) (*Table, error)
+	// Cores has the rows of the statement's cores, each under Core.Table. No other statement
+	// sees them. For Columns their rows may be missing.
+	Cores []*Table
 }
 
 // Run runs a statement. args are the values of its parameters.
@@ -135,7 +141,7 @@ func (db *Database) Columns(ctx context.Context, s *Statement, from Source, args
 		if err != nil {
 			return s.failure(ctx, limited, err)
 		}
-		kinds := s.kinds(c.tables)
+		kinds := s.kinds(c)
 		for i, name := range names {
 			col := ResultColumn{Name: name}
 			if len(kinds) == len(names) {
@@ -158,8 +164,7 @@ func (db *Database) with(ctx context.Context, s *Statement, from Source, f func(
 	case len(s.Tables) > maxTables:
 		return sqlerr.New(sqlerr.Unsupported, "a statement that names more than %d tables is outside the dialect", maxTables)
 	case len(s.text) > maxText:
-		return sqlerr.New(sqlerr.Unsupported, "a statement about public tables of more than %d KiB is outside the dialect", maxText>>10).
-			WithHint("load a long list into a table, and declare it with CREATE PUBLIC TABLE")
+		return tooLong()
 	}
 	leave, err := db.enter(ctx)
 	if err != nil {
@@ -174,12 +179,21 @@ func (db *Database) with(ctx context.Context, s *Statement, from Source, f func(
 		c.close()
 		return err
 	}
-	if err := f(c); err != nil {
+	err = f(c)
+	if err == nil {
+		err = c.forget(ctx, s)
+	}
+	if err != nil {
 		c.close() // it gives the memory back
 		return err
 	}
 	db.give(c)
 	return nil
+}
+
+func tooLong() error {
+	return sqlerr.New(sqlerr.Unsupported, "a statement about public tables of more than %d KiB is outside the dialect", maxText>>10).
+		WithHint("load a long list into a table, and declare it with CREATE PUBLIC TABLE")
 }
 
 // enter waits until fewer than slots statements run.
@@ -268,7 +282,7 @@ func open(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{pool: sql.OpenDB(connector), tables: make(map[string][]column)}
+	c := &connection{pool: sql.OpenDB(connector), tables: make(map[string][]column), cores: make(map[string][]column)}
 	c.pool.SetMaxOpenConns(1)
 	if c.conn, err = c.pool.Conn(ctx); err == nil {
 		_, err = c.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA main.max_page_count = %d; PRAGMA temp.max_page_count = %d", maxPages, maxResult))
@@ -309,10 +323,31 @@ func (c *connection) load(ctx context.Context, s *Statement, from Source) error 
 		if err != nil {
 			return err
 		}
-		if err := c.copy(ctx, table); err != nil {
+		if err := c.copy(ctx, "main", table); err != nil {
 			return err
 		}
 		c.tables[query.FoldName(t.Text)] = table.columns()
+	}
+	for _, name := range s.cores {
+		i := slices.IndexFunc(from.Cores, func(t *Table) bool { return t.Name == name })
+		if i < 0 {
+			return sqlerr.New(sqlerr.Internal, "the rows of %s are missing", name)
+		}
+		if err := c.copy(ctx, "temp", from.Cores[i]); err != nil {
+			return err
+		}
+		c.cores[query.FoldName(name)] = from.Cores[i].columns()
+	}
+	return nil
+}
+
+// forget drops the rows of a statement's cores.
+func (c *connection) forget(ctx context.Context, s *Statement) error {
+	for _, name := range s.cores {
+		if err := c.unguarded(ctx, "DROP TABLE temp."+quote(name)); err != nil {
+			return err
+		}
+		delete(c.cores, query.FoldName(name))
 	}
 	return nil
 }
@@ -320,7 +355,7 @@ func (c *connection) load(ctx context.Context, s *Statement, from Source) error 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // copy creates and fills a table.
-func (c *connection) copy(ctx context.Context, t *Table) error {
+func (c *connection) copy(ctx context.Context, schema string, t *Table) error {
 	if len(t.Columns) > maxColumn {
 		return sqlerr.New(sqlerr.Unsupported, "%s has more than %d columns", t.Name, maxColumn).WithHint("make a public view of the columns that matter")
 	}
@@ -340,10 +375,10 @@ func (c *connection) copy(ctx context.Context, t *Table) error {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, "CREATE TABLE "+quote(t.Name)+" ("+strings.Join(declared, ", ")+")"); err != nil {
+	if _, err := tx.ExecContext(ctx, "CREATE TABLE "+schema+"."+quote(t.Name)+" ("+strings.Join(declared, ", ")+")"); err != nil {
 		return t.failed(ctx, err)
 	}
-	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+quote(t.Name)+" VALUES ("+strings.Join(holes, ", ")+")")
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+schema+"."+quote(t.Name)+" VALUES ("+strings.Join(holes, ", ")+")")
 	if err != nil {
 		return t.failed(ctx, err)
 	}
@@ -373,7 +408,10 @@ func (t *Table) failed(ctx context.Context, err error) error {
 func (t *Table) columns() []column {
 	columns := make([]column, len(t.Columns))
 	for i, c := range t.Columns {
-		columns[i] = column{c.Name, null}
+		if columns[i] = (column{c.Name, null}); t.Types != nil {
+			columns[i].kind = kinds[t.Types[i]]
+			continue
+		}
 		for _, row := range t.Rows {
 			columns[i].kind = agreed(columns[i].kind, kindOf(row[i]))
 			if columns[i].kind == unknown {
@@ -383,6 +421,8 @@ func (t *Table) columns() []column {
 	}
 	return columns
 }
+
+var kinds = map[string]kind{"INTEGER": integer, "REAL": real, "TEXT": text}
 
 func kindOf(v any) kind {
 	switch v.(type) {
@@ -410,7 +450,7 @@ func (c *connection) allow(s *Statement) error {
 		case sqlite.AuthFunction:
 			_, allowed = functions[strings.ToLower(arg2)]
 		case sqlite.AuthRead:
-			allowed = c.readable(s, arg1, arg2) && (database == "main" || database == "" && arg2 == "")
+			allowed = c.readable(s, arg1, arg2, database)
 		case sqlite.AuthInsert:
 			allowed = arg1 == result && database == "temp"
 		}
@@ -433,10 +473,15 @@ func (s *Statement) resultTable() string {
 // readable reports whether a statement may read a column of a table. An empty column is
 // asked for where the statement reads none, as COUNT(*) does: there the table may be a
 // common table expression. The rowid is that of the copy, which means nothing.
-func (c *connection) readable(s *Statement, table, of string) bool {
+func (c *connection) readable(s *Statement, table, of, database string) bool {
 	folded := query.FoldName(table)
 	columns, copied := c.tables[folded]
-	if !s.names[folded] {
+	switch {
+	case database == "temp":
+		if columns, copied = c.cores[folded]; !copied {
+			return false
+		}
+	case !s.names[folded] || database != "main" && (database != "" || of != ""):
 		return false
 	}
 	return of == "" || copied && slices.ContainsFunc(columns, func(have column) bool { return query.SameName(have.name, of) })
@@ -454,7 +499,12 @@ func (c *connection) authorize(f sqlite.AuthorizerFn) error {
 
 // kinds infers the kinds of a statement's columns. It is nil if not even their number is
 // known.
-func (s *Statement) kinds(tables map[string][]column) []kind {
+func (s *Statement) kinds(c *connection) []kind {
+	tables := c.tables
+	if len(c.cores) > 0 {
+		tables = maps.Clone(tables)
+		maps.Copy(tables, c.cores)
+	}
 	w := walker{statement: s, tables: tables}
 	columns := w.selected(s.tree, nil)
 	kinds := make([]kind, len(columns))
@@ -506,7 +556,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, args []any)
 	if err != nil {
 		return nil, err
 	}
-	inferred := s.kinds(c.tables)
+	inferred := s.kinds(c)
 	for i, name := range names {
 		if len(inferred) == len(names) && inferred[i] != unknown {
 			kinds[i] = agreed(inferred[i], kinds[i])

@@ -1,10 +1,13 @@
-// Package surround runs the SQL around private answers: statements that name public tables
-// only, such as SELECT * FROM diagnoses, or no table at all.
+// Package surround runs the SQL around private answers, and statements that name public
+// tables only, such as SELECT * FROM diagnoses, or no table at all.
 //
 // SQLite runs them, in a database in memory that has copies of the public tables that the
 // statement names, and nothing else. The package gets these copies from its caller. It
 // imports no catalog and no source, opens no file and attaches nothing. So no private row
 // is within reach of a statement, whatever it says, and whoever asks.
+//
+// A statement that names private tables is cut first: see Statement.Cut. Its private
+// aggregates are answered elsewhere, and their noisy rows stand in tables beside the copies.
 //
 // That is the first wall. The second is an authorizer, which allows a statement to read the
 // copies and to call a list of functions. Anything else is denied: PRAGMA, ATTACH, the
@@ -12,8 +15,8 @@
 // time, memory and size, see the constants. A limit that is reached is an error, and never
 // a short result.
 //
-// The cost of a statement depends on its text and on public tables. It charges nothing,
-// since its result is computed from public data.
+// The cost of a statement depends on its text, on public tables and on released numbers. It
+// charges nothing, since its result is computed from public data.
 package surround
 
 import (
@@ -34,11 +37,14 @@ type Statement struct {
 	Explain bool          // EXPLAIN came before it
 	Tables  []syntax.Name // the tables that it names, each once; no common table expressions
 
-	text   string // as SQLite gets it
-	bound  []int  // for each of SQLite's parameters, the index of its argument
-	tokens []syntax.Token
-	tree   *sql.SelectStatement
-	names  map[string]bool // folded names of the tables and common table expressions
+	written string // as it was written
+	text    string // as SQLite gets it
+	bound   []int  // for each of SQLite's parameters, the index of its argument
+	tokens  []syntax.Token
+	starts  []int // the offset of each token in what the parser gets
+	tree    *sql.SelectStatement
+	names   map[string]bool // folded names of the tables and common table expressions
+	cores   []string        // the tables of cores that it names
 
 	refusal error // why no such statement runs, whatever its tables are; nil if it may run
 }
@@ -64,7 +70,7 @@ func parse(text string) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Statement{names: make(map[string]bool)}
+	s := &Statement{written: text, names: make(map[string]bool)}
 	for len(tokens) > 1 && tokens[0].Matches(";") {
 		tokens = tokens[1:]
 	}
@@ -178,7 +184,7 @@ const grammarWords = `SELECT DISTINCT ALL FROM WHERE GROUP BY HAVING ORDER ASC D
 // token.
 func (s *Statement) parseTree(end syntax.Token) (*sql.SelectStatement, error) {
 	var b strings.Builder
-	starts := make([]int, 0, len(s.tokens)) // the offset of each token in b
+	starts := make([]int, 0, len(s.tokens))
 	for i := range s.tokens {
 		starts = append(starts, b.Len())
 		if text := s.disguised(i); text != "" {
@@ -189,6 +195,7 @@ func (s *Statement) parseTree(end syntax.Token) (*sql.SelectStatement, error) {
 	parsed, err := parser.ParseStatement()
 	tree, ok := parsed.(*sql.SelectStatement)
 	if err == nil && ok {
+		s.starts = starts
 		return tree, nil
 	}
 	at := end

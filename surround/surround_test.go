@@ -138,9 +138,9 @@ func TestAgainstSQLite(t *testing.T) {
 }
 
 // read reads a result of SQLite itself.
-func read(t *testing.T, db *sql.DB, text string) (names []string, all [][]any) {
+func read(t testing.TB, db *sql.DB, text string, args ...any) (names []string, all [][]any) {
 	t.Helper()
-	rows, err := db.Query(text)
+	rows, err := db.Query(text, args...)
 	if err != nil {
 		t.Fatalf("%s\n%v", text, err)
 	}

@@ -1,0 +1,312 @@
+package surround_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+	"dpsql/surround"
+)
+
+// visits are the columns of the private table of these tests, with their declared types.
+var visits = []struct{ name, affinity string }{{"year", "INTEGER"}, {"sex", "TEXT"}, {"age", "INTEGER"}, {"town", "TEXT"}, {"days", "INTEGER"}}
+
+func private(name syntax.Name) (columns []string, ok bool) {
+	if !query.SameName(name.Text, "visits") {
+		return nil, false
+	}
+	for _, c := range visits {
+		columns = append(columns, c.name)
+	}
+	return columns, true
+}
+
+// rowsDB returns SQLite with the public tables and the rows of visits.
+func rowsDB(t testing.TB) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	var rows []string
+	for i := range 60 {
+		sex := []string{"'F'", "'M'", "NULL"}[i*i%7%3]
+		rows = append(rows, fmt.Sprintf("(%d, %s, %d, '%s', %d)", 2020+i%3, sex, i*37%90, []string{"Ash", "Elm", "Oak"}[i%5%3], i%11))
+	}
+	for _, text := range []string{
+		`CREATE TABLE towns (name TEXT COLLATE NOCASE, region VARCHAR, height INT)`, `CREATE TABLE risks (town TEXT, weight REAL, code)`,
+		`INSERT INTO towns VALUES ('Ash', 'north', 120), ('Elm', 'north', 80), ('Oak', 'south', 80), ('100%', 'south', NULL)`,
+		`INSERT INTO risks VALUES ('ash', 0.1, 1), ('Elm', 0.35, 'x'), ('Oak', 1, 2.5), ('Yew', NULL, x'01AB')`,
+		`CREATE TABLE visits (year INTEGER, sex TEXT, age INTEGER, town TEXT, days INTEGER)`, `INSERT INTO visits VALUES ` + strings.Join(rows, ", "),
+	} {
+		if _, err := db.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db
+}
+
+// answerCores answers each core by SQLite, over the rows of visits.
+func answerCores(t testing.TB, plain *sql.DB, cores []surround.Core, args ...any) (tables []*surround.Table) {
+	t.Helper()
+	for _, core := range cores {
+		names, rows := read(t, plain, core.Text, args...)
+		table := &surround.Table{Name: core.Table, Rows: rows}
+		for i, c := range core.Columns {
+			if c.Name != names[i] {
+				t.Errorf("%s\ncolumn %d is %q, not %q", core.Text, i, names[i], c.Name)
+			}
+			affinity := "BLOB"
+			for _, v := range visits {
+				if v.name == c.Of {
+					affinity = v.affinity
+				}
+			}
+			table.Columns = append(table.Columns, surround.Column{Name: c.Name, Affinity: affinity})
+		}
+		tables = append(tables, table)
+	}
+	return tables
+}
+
+// cuttable are statements about visits, with the texts of their cores.
+var cuttable = []struct{ text, cores string }{
+	{`SELECT COUNT(*) FROM visits`, `SELECT COUNT(*) AS "a1" FROM visits`},
+	{`SELECT year, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY year) AS running FROM visits GROUP BY year ORDER BY n DESC, 1`,
+		`SELECT year AS "year", COUNT(*) AS "a1" FROM visits GROUP BY year`},
+	{`SELECT AVG(n), MAX(n) FROM (SELECT sex, COUNT(*) n FROM visits GROUP BY sex)`,
+		`SELECT sex AS "sex", COUNT(*) AS "a1" FROM visits GROUP BY sex`},
+	{`SELECT 1.0 * COUNT(*) / (SELECT COUNT(*) FROM visits) AS share FROM visits WHERE sex = 'F'`,
+		`SELECT COUNT(*) AS "a1" FROM visits | SELECT COUNT(*) AS "a1" FROM visits WHERE sex = 'F'`},
+	{`SELECT a.year, a.n - b.n FROM (SELECT year, COUNT(*) n FROM visits WHERE sex = 'F' GROUP BY 1) a JOIN (SELECT year, COUNT(*) n FROM visits WHERE sex = 'M' GROUP BY 1) b USING (year) ORDER BY 1`,
+		`SELECT year AS "year", COUNT(*) AS "a1" FROM visits WHERE sex = 'F' GROUP BY year | SELECT year AS "year", COUNT(*) AS "a1" FROM visits WHERE sex = 'M' GROUP BY year`},
+	{`WITH c AS (SELECT town, COUNT(*) AS n FROM visits GROUP BY town) SELECT t.name, n, rank() OVER (ORDER BY n DESC) FROM towns t LEFT JOIN c ON c.town = t.name ORDER BY 1`,
+		`SELECT town AS "town", COUNT(*) AS "a1" FROM visits GROUP BY town`},
+	{`SELECT 'F' AS who, COUNT(*) AS n FROM visits WHERE sex = 'F' UNION ALL SELECT 'M', COUNT(*) FROM visits WHERE sex = 'M' UNION ALL SELECT 'all', COUNT(*) FROM visits ORDER BY n, who LIMIT 2`,
+		`SELECT COUNT(*) AS "a1" FROM visits WHERE sex = 'F' | SELECT COUNT(*) AS "a1" FROM visits WHERE sex = 'M' | SELECT COUNT(*) AS "a1" FROM visits`},
+	{`SELECT (SELECT COUNT(*) FROM visits), (SELECT COUNT(*)  FROM visits) + 1`, `SELECT COUNT(*) AS "a1" FROM visits`},
+	{`SELECT sex, COUNT(*) FROM visits GROUP BY sex HAVING COUNT(*) > 10 AND sex IS NOT NULL ORDER BY -COUNT(*), sex LIMIT 1 OFFSET 1`,
+		`SELECT sex AS "sex", COUNT(*) AS "a1" FROM visits GROUP BY sex`},
+	{`SELECT DISTINCT COUNT(*) > 5 AS many FROM visits GROUP BY year, sex ORDER BY many`,
+		`SELECT year AS "year", sex AS "sex", COUNT(*) AS "a1" FROM visits GROUP BY year, sex`},
+	{`SELECT age / 10 * 10 AS decade, printf('%d rows', COUNT(*)), CAST(AVG(days) AS INTEGER), CASE WHEN COUNT(*) > 5 THEN 'many' ELSE 'few' END FROM visits GROUP BY age / 10 ORDER BY decade`,
+		`SELECT age / 10 AS "k1", COUNT(*) AS "a1", AVG(days) AS "a2" FROM visits GROUP BY age / 10`},
+	{`SELECT age / 10 AS d, COUNT(*) FROM visits GROUP BY d HAVING d BETWEEN 2 AND 5 ORDER BY d DESC`,
+		`SELECT age / 10 AS "k1", COUNT(*) AS "a1" FROM visits GROUP BY age / 10`},
+	{`SELECT CASE WHEN age < 30 THEN 'young' ELSE 'old' END AS who, COUNT(*) FROM visits GROUP BY who ORDER BY who = 'old'`,
+		`SELECT CASE WHEN age < 30 THEN 'young' ELSE 'old' END AS "k1", COUNT(*) AS "a1" FROM visits GROUP BY CASE WHEN age < 30 THEN 'young' ELSE 'old' END`},
+	{`SELECT t.region, COUNT(*) AS n FROM visits v JOIN towns t ON v.town = t.name GROUP BY t.region HAVING n > (SELECT AVG(height) FROM towns) / 10 ORDER BY region DESC`,
+		`SELECT t.region AS "region", COUNT(*) AS "a1" FROM visits v JOIN towns t ON v.town = t.name GROUP BY t.region`},
+	{`SELECT town, COUNT(*), (SELECT region FROM towns WHERE name = visits.town) FROM visits GROUP BY town ORDER BY town`,
+		`SELECT town AS "town", COUNT(*) AS "a1" FROM visits GROUP BY town`},
+	{`SELECT name FROM towns t WHERE height < (SELECT 10 * COUNT(*) FROM visits) AND name IN (SELECT town FROM visits GROUP BY town HAVING COUNT(*) > 15) ORDER BY 1`,
+		`SELECT COUNT(*) AS "a1" FROM visits | SELECT town AS "town", COUNT(*) AS "a1" FROM visits GROUP BY town`},
+	{`WITH w AS (SELECT age AS years, days FROM visits WHERE sex = 'F'), n (k) AS (SELECT COUNT(*) FROM w) SELECT k, (SELECT SUM(days) FROM w WHERE years > 40) FROM n`,
+		`WITH w AS (SELECT age AS years, days FROM visits WHERE sex = 'F') SELECT COUNT(*) AS "a1" FROM w | WITH w AS (SELECT age AS years, days FROM visits WHERE sex = 'F') SELECT SUM(days) AS "a1" FROM w WHERE years > 40`},
+	{`SELECT y, 100.0 * n / SUM(n) OVER () FROM (SELECT year AS y, COUNT(*) AS n FROM (SELECT * FROM visits WHERE age > 20) AS grown GROUP BY year) ORDER BY y`,
+		`SELECT year AS "year", COUNT(*) AS "a1" FROM (SELECT * FROM visits WHERE age > 20) AS grown GROUP BY year`},
+	{`SELECT year, lag(COUNT(*)) OVER w, COUNT(*) - lag(COUNT(*), 1, 0) OVER w FROM visits GROUP BY year WINDOW w AS (ORDER BY year) ORDER BY year`,
+		`SELECT year AS "year", COUNT(*) AS "a1" FROM visits GROUP BY year`},
+	{`SELECT COUNT(*) FILTER (WHERE age > 30), MAX(age) FROM visits`,
+		`SELECT COUNT(*) FILTER (WHERE age > 30) AS "a1", MAX(age) AS "a2" FROM visits`},
+	{`SELECT age + 1, COUNT(*) FROM visits WHERE age < 3 GROUP BY age + 1 ORDER BY age + 1, (age + 1) * 2`,
+		`SELECT age + 1 AS "k1", COUNT(*) AS "a1" FROM visits WHERE age < 3 GROUP BY age + 1`},
+	{`SELECT year + 1 AS year, COUNT(*) AS sex FROM visits GROUP BY visits.year ORDER BY year`,
+		`SELECT visits.year AS "year", COUNT(*) AS "a1" FROM visits GROUP BY visits.year`},
+	{`SELECT sex, -COUNT(*) AS sex FROM visits GROUP BY sex ORDER BY sex`,
+		`SELECT sex AS "sex", COUNT(*) AS "a1" FROM visits GROUP BY sex`},
+	{`SELECT age % 3 AS d, COUNT(*) FROM visits GROUP BY d ORDER BY SUM(d) % 7 + d`,
+		`SELECT age % 3 AS "k1", COUNT(*) AS "a1", SUM((age % 3)) AS "a2" FROM visits GROUP BY age % 3`},
+	{`SELECT "SEX", count ( * ) "N" FROM Visits AS "V" WHERE V.year = 2021 GROUP BY v.[sex] HAVING N > 1 ORDER BY "N"`,
+		`SELECT v.[sex] AS "sex", count ( * ) AS "a1" FROM Visits AS "V" WHERE V.year = 2021 GROUP BY v.[sex]`},
+	{`SELECT year = '2021', town = 'ash' COLLATE NOCASE, COUNT(*) FROM visits GROUP BY year, town ORDER BY 1, town COLLATE NOCASE DESC, year`,
+		`SELECT year AS "year", town AS "town", COUNT(*) AS "a1" FROM visits GROUP BY year, town`},
+	{`SELECT "a1", k1 FROM (SELECT COUNT(*) a1, age AS k1 FROM visits WHERE age < 9 GROUP BY k1) ORDER BY k1`,
+		`SELECT age AS "age", COUNT(*) AS "a1'" FROM visits WHERE age < 9 GROUP BY age`},
+	{`SELECT "COUNT(*)" FROM (SELECT COUNT(*) FROM visits)`, `SELECT COUNT(*) AS "a1" FROM visits`},
+	{`SELECT COUNT(*) AS n -- rows` + "\n" + `FROM visits /* all */ WHERE town = 'é' OR sex='F'`, `SELECT COUNT(*) AS "a1" FROM visits WHERE town = 'é' OR sex='F'`},
+	{`SELECT COUNT(*) = 60 AS x FROM(visits)`, ``},
+	{`SELECT n FROM (SELECT COUNT(*)n FROM visits GROUP BY sex)ORDER BY n`, `SELECT sex AS "sex", COUNT(*) AS "a1" FROM visits GROUP BY sex`},
+	{`SELECT EXISTS (SELECT 1 FROM visits GROUP BY year HAVING COUNT(*) > 5), NOT EXISTS (SELECT COUNT(*) FROM visits)`,
+		`SELECT year AS "year", COUNT(*) AS "a1" FROM visits GROUP BY year | SELECT COUNT(*) AS "a1" FROM visits`},
+	{`SELECT NOT sex = 'F', COUNT(*) FROM visits WHERE sex IS NOT NULL GROUP BY sex ORDER BY 1`, `SELECT sex AS "sex", COUNT(*) AS "a1" FROM visits WHERE sex IS NOT NULL GROUP BY sex`},
+	{`SELECT COUNT(*) FROM visits GROUP BY year UNION SELECT 7 UNION SELECT name FROM towns ORDER BY 1`, `SELECT year AS "year", COUNT(*) AS "a1" FROM visits GROUP BY year`},
+	{`WITH a AS (SELECT year AS y FROM visits), b AS (SELECT y AS z FROM a WHERE y > 2020), c AS (SELECT z, COUNT(*) AS n FROM b GROUP BY z) SELECT * FROM c ORDER BY z`,
+		`WITH a AS (SELECT year AS y FROM visits), b AS (SELECT y AS z FROM a WHERE y > 2020) SELECT z AS "z", COUNT(*) AS "a1" FROM b GROUP BY z`},
+}
+
+// TestCutAgainstSQLite: where the cores have SQLite's own rows, what the surroundings make of
+// them is what SQLite makes of the whole statement.
+func TestCutAgainstSQLite(t *testing.T) {
+	t.Parallel()
+	plain, db := rowsDB(t), database(t)
+	for _, c := range cuttable {
+		s, err := surround.Parse(c.text)
+		if err != nil {
+			t.Errorf("%s\n%v", c.text, err)
+			continue
+		}
+		cores, around, err := s.Cut(private)
+		if err != nil {
+			t.Errorf("%s\n%v", c.text, err)
+			continue
+		}
+		var texts []string
+		for _, core := range cores {
+			texts = append(texts, core.Text)
+		}
+		if got := strings.Join(texts, " | "); c.cores != "" && got != c.cores {
+			t.Errorf("%s\nhas the cores\n%s\nwant\n%s", c.text, got, c.cores)
+		}
+		if slices.ContainsFunc(around.Tables, func(n syntax.Name) bool { _, ok := private(n); return ok }) {
+			t.Errorf("%s\nsurroundings with private tables: %s", c.text, around.Text())
+		}
+		from := source(0)
+		from.Cores = answerCores(t, plain, cores)
+		got, err := db.Run(context.Background(), around, from, nil)
+		if err != nil {
+			t.Errorf("%s\n%s\n%v", c.text, around.Text(), err)
+			continue
+		}
+		names, rows := read(t, plain, c.text)
+		var gotNames []string
+		for _, col := range got.Columns {
+			gotNames = append(gotNames, col.Name)
+		}
+		if !slices.Equal(gotNames, names) || fmt.Sprint(got.Rows) != fmt.Sprint(rows) {
+			t.Errorf("%s\n%s\ngot  %q %v\nwant %q %v", c.text, around.Text(), gotNames, got.Rows, names, rows)
+		}
+	}
+}
+
+// TestCutParameters: parameters keep their numbers in cores and in what reads them.
+func TestCutParameters(t *testing.T) {
+	t.Parallel()
+	plain, db := rowsDB(t), database(t)
+	text := `SELECT ?, COUNT(*) > ?, ?3 FROM visits WHERE age > ? AND sex = ? GROUP BY year HAVING COUNT(*) >= ?2 ORDER BY year`
+	s, err := surround.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cores, around, err := s.Cut(private)
+	if err != nil || len(cores) != 1 || cores[0].Text != `SELECT year AS "year", COUNT(*) AS "a1" FROM visits WHERE age > ?4 AND sex = ?5 GROUP BY year` {
+		t.Fatalf("%v, %v", cores, err)
+	}
+	from := source(0)
+	from.Cores = answerCores(t, plain, cores, "x", 1, 2, 30, "F")
+	r, err := db.Run(context.Background(), around, from, []query.Value{query.Text("x"), query.Int(1), query.Int(2), query.Int(30), query.Text("F")})
+	if _, want := read(t, plain, text, "x", 1, 2, 30, "F"); err != nil || fmt.Sprint(r.Rows) != fmt.Sprint(want) || len(want) != 3 {
+		t.Errorf("%v, %v, want %v", r, err, want)
+	}
+}
+
+// TestCutRefusals checks what is refused, and where (the sign ‸).
+func TestCutRefusals(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, says string }{
+		{`SELECT age FROM ‸visits`, "the rows of visits"},
+		{`SELECT * FROM (SELECT age FROM ‸visits)`, "the rows of visits"},
+		{`SELECT name FROM towns WHERE name IN (SELECT town FROM ‸visits)`, "the rows of visits"},
+		{`SELECT age, row_number() OVER (ORDER BY age) FROM ‸visits`, "the rows of visits"},
+		{`WITH w AS (SELECT age FROM visits) SELECT (SELECT * FROM ‸w)`, "the rows of visits"},
+		{`SELECT DISTINCT age FROM ‸visits UNION SELECT 1`, "the rows of visits"},
+		{`SELECT COUNT(*) FROM (SELECT age FROM ‸visits UNION ALL SELECT age FROM visits)`, "the rows of visits"},
+		{`SELECT ‸*, COUNT(*) FROM visits GROUP BY age`, "* over private rows"},
+		{`SELECT ‸v.*, COUNT(*) FROM visits v GROUP BY age`, "* over private rows"},
+		{`SELECT ‸age, COUNT(*) FROM visits GROUP BY sex`, "the column age of private rows"},
+		{`SELECT COUNT(*) + ‸visits.age FROM visits`, "the column age of private rows"},
+		{`SELECT sex, COUNT(*) FROM visits GROUP BY sex ORDER BY ‸age`, "the column age of private rows"},
+		{`SELECT 2 * ‸age + 1, COUNT(*) FROM visits GROUP BY age + 1`, "the column age of private rows"},
+		{`SELECT sex, COUNT(*), (SELECT height FROM (SELECT 1 AS height) WHERE ‸visits.age = 3) FROM visits GROUP BY sex`, "the column age of private rows"},
+		{`SELECT name, (SELECT COUNT(*) FROM visits v WHERE v.town = ‸t.name) FROM towns t`, "names the column name of the SELECT around it"},
+		{`SELECT name, (SELECT COUNT(*) FROM visits WHERE town = ‸name) FROM towns t`, "names the column name of the SELECT around it"},
+		{`SELECT name, (SELECT SUM(days > ‸height) FROM visits) FROM towns`, "names the column height of the SELECT around it"},
+		{`WITH RECURSIVE ‸r(n) AS (SELECT COUNT(*) FROM visits UNION ALL SELECT n - 1 FROM r WHERE n > 0) SELECT * FROM r`, "in a recursive WITH entry"},
+		{`SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM ‸visits)`, "of rows that another one selects"},
+		{`SELECT COUNT(*) FROM visits v JOIN ‸(SELECT year, COUNT(*) n FROM visits GROUP BY year) y ON v.year = y.year`, "a join of private rows with a sub-select"},
+		{`SELECT COUNT(*) FROM visits GROUP BY ‸COUNT(*)`, "GROUP BY a value"},
+		{`SELECT COUNT(*) FROM visits GROUP BY ‸3`, "the select list has 1 entries"},
+		{`SELECT SUM(‸n) AS n, 1 FROM visits`, "n is defined by itself"},
+	} {
+		before, _, _ := strings.Cut(c.text, "‸")
+		s, err := surround.Parse(strings.Replace(c.text, "‸", "", 1))
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		cores, _, err := s.Cut(private)
+		e, ok := err.(*sqlerr.Error)
+		if !ok || !strings.Contains(e.Message, c.says) || e.Position != len([]rune(before))+1 || e.Code == sqlerr.Unsupported && e.Hint == "" {
+			t.Errorf("%s: %v (at %+v), want %q at %d; cores %v", c.text, err, e, c.says, len([]rune(before))+1, cores)
+		}
+	}
+}
+
+// TestCutPositions: each name of a core is where it stands in the statement.
+func TestCutPositions(t *testing.T) {
+	t.Parallel()
+	text := `SELECT 'é', (SELECT age / 10 AS d FROM visits WHERE nope = ? GROUP BY d HAVING COUNT(*) > missing)`
+	s, err := surround.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cores, around, err := s.Cut(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(s, word string) int { return len([]rune(s[:strings.Index(s, word)])) + 1 }
+	for _, word := range []string{"nope", "age", "visits"} {
+		if got, want := cores[0].At(at(cores[0].Text, word)), at(text, word); got != want {
+			t.Errorf("%s is at %d, want %d", word, got, want)
+		}
+	}
+	if got, want := cores[0].Position, at(text, "SELECT age"); got != want {
+		t.Errorf("the core is at %d, want %d", got, want)
+	}
+	from := source(0)
+	from.Cores = []*surround.Table{{Name: cores[0].Table, Columns: []surround.Column{{Name: "k1"}, {Name: "a1"}}}}
+	_, err = database(t).Run(context.Background(), around, from, []query.Value{query.Int(1)})
+	if e, ok := err.(*sqlerr.Error); !ok || e.Position != at(text, "missing") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestCoresOfOneRun: the rows of a core are there for the statement that has it, once.
+func TestCoresOfOneRun(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	s, err := surround.Parse(`SELECT COUNT(*), (SELECT COUNT(*) FROM towns) FROM visits`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cores, around, err := s.Cut(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range int64(3) {
+		from := source(0)
+		from.Cores = []*surround.Table{{Name: cores[0].Table, Columns: []surround.Column{{Name: "a1"}}, Types: []string{"INTEGER"}}}
+		columns, err := db.Columns(context.Background(), around, from, nil)
+		if err != nil || columns[0].Type != "INTEGER" {
+			t.Fatalf("%v, %v", columns, err)
+		}
+		from.Cores[0].Rows = [][]any{{n}}
+		if r, err := db.Run(context.Background(), around, from, nil); err != nil || fmt.Sprint(r.Rows) != fmt.Sprintf("[[%d 4]]", n) {
+			t.Fatalf("%v, %v", r, err)
+		}
+		if _, err := db.RunText(context.Background(), `SELECT * FROM "`+cores[0].Table+`"`, []string{"towns"}, source(0)); err == nil {
+			t.Fatal("the rows of a core are still there")
+		}
+		if _, err := db.Run(context.Background(), around, source(0), nil); sqlerr.CodeOf(err) != sqlerr.Internal {
+			t.Fatalf("without rows: %v", err)
+		}
+	}
+}
