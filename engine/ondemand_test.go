@@ -183,7 +183,7 @@ func TestManyColumns(t *testing.T) {
 		t.Errorf("EXPLAIN has %s", text)
 	}
 	must(t, s, `CREATE PRIVATE TABLE most (c0 INTEGER BETWEEN 0 AND 1000000000000000000, c1 INTEGER BETWEEN 0 AND 1000000000000000000,
-		c2 INTEGER BETWEEN 0 AND 1000000000000000000) FROM raw_many WITH (epsilon = 4, delta = 1e-6)`)
+		c2 INTEGER BETWEEN 0 AND 1000000000000000000) FROM raw_many WITH (epsilon = 4, delta = 1e-6, interactive = 0)`)
 	before := ledger(t, s)
 	_, err = s.Exec(t.Context(), `CREATE RELEASE all_most ON most USING MARGINALS WITH (epsilon = 1, delta = 1e-7)`, nil)
 	if sqlerr.CodeOf(err) != sqlerr.Unsupported || !strings.Contains(err.Error(), "fewer than 2^128 possible records") || ledger(t, s) != before {
