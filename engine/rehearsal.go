@@ -577,25 +577,29 @@ func (r *Rehearsal) Outside(in *catalog.Source, t catalog.Table) *declare.Outsid
 // remain. Its warnings list what is unknown. A statement that would be free costs 0, and
 // equal queries cost once.
 func (r *Rehearsal) Total() *Result {
-	out := &Result{Columns: texts("table", "account", "unit", "left", "this script", "left then", "in words")}
-	for _, t := range r.charged() {
-		a, ok := r.view.Accounts[t.Account]
+	out := &Result{Columns: texts("table", "account", "unit", "left", "this script", "left then", "in words"),
+		Brief: &Result{Columns: texts("table", "account", "this script", "left then", "in words")}}
+	for _, tables := range byAccount(r.charged()) {
+		a, ok := r.view.Accounts[tables[0].Account]
 		if !ok {
 			continue
 		}
-		was := a.Caps.Remaining(r.before[t.Account])
-		row := func(account, unit string, total, left, then accounting.Amount, of func(accounting.Amount) fmt.Stringer, words string) {
+		names, was := tableNames(tables), a.Caps.Remaining(r.before[tables[0].Account])
+		row := func(account, unit string, total, left, then accounting.Amount, of func(accounting.Amount) amount, words, brief string) {
 			if of(total).String() == "0" {
 				return
 			}
 			spent := accounting.Amount{Epsilon: left.Epsilon - then.Epsilon, Delta: left.Delta - then.Delta, Rho: left.Rho - then.Rho}
-			out.Rows = append(out.Rows, []any{t.Name, account, unit, of(left).String(), of(spent).String(), of(then).String(), words})
+			out.Rows = append(out.Rows, []any{names, account, unit, of(left).String(), of(spent).String(), of(then).String(), words})
+			out.Brief.Rows = append(out.Brief.Rows, []any{answer.BriefList(names), account + " " + unit, view.Rounded(of(spent).Float()), view.Rounded(of(then).Float()), brief})
 		}
 		caps := accounting.Amount{Epsilon: a.Caps.ReleaseEpsilon, Delta: a.Caps.ReleaseDelta, Rho: a.Caps.InteractiveRho}
 		then := a.Remaining()
-		row("releases", "ε", caps, was, then, func(a accounting.Amount) fmt.Stringer { return a.Epsilon }, percent(then.Epsilon, caps.Epsilon))
-		row("releases", "δ", caps, was, then, func(a accounting.Amount) fmt.Stringer { return a.Delta }, percent(then.Delta, caps.Delta))
-		row("interactive", "ρ", caps, was, then, func(a accounting.Amount) fmt.Stringer { return a.Rho }, r.s.db.interactiveWords(a, t, r.s.settings))
+		epsilons, deltas := percent(then.Epsilon, caps.Epsilon), percent(then.Delta, caps.Delta)
+		row("releases", "ε", caps, was, then, func(a accounting.Amount) amount { return a.Epsilon }, epsilons, epsilons)
+		row("releases", "δ", caps, was, then, func(a accounting.Amount) amount { return a.Delta }, deltas, deltas)
+		brief, words := r.s.db.interactiveWords(a, tables, r.s.settings)
+		row("interactive", "ρ", caps, was, then, func(a accounting.Amount) amount { return a.Rho }, words, brief)
 	}
 	for _, u := range r.unknown {
 		out.Warnings = append(out.Warnings, "not known before the script has run: "+u)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,14 @@ import (
 
 // show lists a part of the public catalog.
 func (s *Session) show(ctx context.Context, st *syntax.Show) (*Result, error) {
+	r, err := s.list(ctx, st)
+	if err == nil && st.Full {
+		r.Brief = nil
+	}
+	return r, err
+}
+
+func (s *Session) list(ctx context.Context, st *syntax.Show) (*Result, error) {
 	if st.What == syntax.Settings {
 		return s.showSettings(), nil
 	}
@@ -134,56 +143,74 @@ func describe(v *view.View, t *view.Table) *Result {
 }
 
 func showReleases(v *view.View) *Result {
-	r := &Result{Columns: columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT")}
+	r := &Result{Columns: columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT"),
+		Brief: &Result{Columns: texts("release", "table", "columns", "method", "cost")}}
 	for i := range v.Releases {
 		rel := &v.Releases[i]
 		var support any // NULL where there is no bound
 		if rel.MaxSupport < catalog.AnySupport {
 			support = int64(rel.MaxSupport)
 		}
-		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, view.ColumnNames(v.TableByID(rel.TableID), rel.Columns), method(rel),
+		over, made := view.ColumnNames(v.TableByID(rel.TableID), rel.Columns), method(rel)
+		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, over, made.whole,
 			rel.Epsilon.String(), rel.Delta.String(), support, rel.Size, rel.CreatedAt.Format(time.RFC3339)})
+		r.Brief.Rows = append(r.Brief.Rows, []any{rel.Name, rel.Table, answer.BriefList(over), made.brief,
+			briefAmount(accounting.Amount{Epsilon: rel.Epsilon, Delta: rel.Delta})})
 	}
 	return r
 }
 
+// madeBy says how a release was made.
+type madeBy struct {
+	whole string
+	brief string // without sizes and noise
+}
+
 // method describes how a release was made.
-func method(r *catalog.Release) string {
+func method(r *catalog.Release) madeBy {
 	switch r.Using {
 	case "marginals":
-		return described(r, func(p stored.MarginalsAbout) string {
+		return described(r, func(p stored.MarginalsAbout) madeBy {
 			settled := ""
 			if !p.Settled {
 				settled = ", not settled"
 			}
-			return fmt.Sprintf("%s%s, %s noise", p.Shape(), settled, p.Law)
+			return madeBy{fmt.Sprintf("%s%s, %s noise", p.Shape(), settled, p.Law), fmt.Sprintf("%d marginals, %s%s", p.Marginals, p.Answers(), settled)}
 		})
 	case "smw":
-		return described(r, func(p stored.HypothesisAbout) string {
+		return described(r, func(p stored.HypothesisAbout) madeBy {
 			agreed := "complete"
 			if !p.Complete {
 				agreed = "incomplete"
 			}
-			return fmt.Sprintf("smw, %s, %d updates, %s", p.Class, p.Updates, agreed)
+			return madeBy{fmt.Sprintf("smw, %s, %d updates, %s", p.Class, p.Updates, agreed), fmt.Sprintf("smw, %d updates, %s", p.Updates, agreed)}
 		})
 	}
-	return described(r, func(p stored.ReleaseAbout) string {
-		return fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.Shape(), p.Law, p.Sampler)
+	return described(r, func(p stored.ReleaseAbout) madeBy {
+		return madeBy{fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.Shape(), p.Law, p.Sampler), p.Transform + p.Answers() + heavy(p)}
 	})
+}
+
+func heavy(p stored.ReleaseAbout) string {
+	if p.Heavy == "" {
+		return ""
+	}
+	return ", heavy " + p.Heavy
 }
 
 // described describes a release by what is stored about it, or by its algorithm if that
 // cannot be read.
-func described[about any](r *catalog.Release, describe func(about) string) string {
+func described[about any](r *catalog.Release, describe func(about) madeBy) madeBy {
 	var p about
 	if json.Unmarshal(r.Params, &p) != nil {
-		return r.Using
+		return madeBy{r.Using, r.Using}
 	}
 	return describe(p)
 }
 
 func showMechanisms(v *view.View) (*Result, error) {
-	r := &Result{Columns: columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "max_support", "INTEGER", "prior", "TEXT", "within", "INTEGER", "guaranteed alpha", "REAL", "paper's alpha", "REAL", "created", "TEXT")}
+	r := &Result{Columns: columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "max_support", "INTEGER", "prior", "TEXT", "within", "INTEGER", "guaranteed alpha", "REAL", "paper's alpha", "REAL", "created", "TEXT"),
+		Brief: &Result{Columns: columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "prior", "TEXT", "within", "INTEGER")}}
 	for i := range v.Mechanisms {
 		m := &v.Mechanisms[i]
 		p, err := stored.ReadMechanism(m)
@@ -191,9 +218,11 @@ func showMechanisms(v *view.View) (*Result, error) {
 			return nil, err
 		}
 		t := v.TableByID(m.TableID)
-		r.Rows = append(r.Rows, []any{m.Name, m.Table, view.ColumnNames(t, m.Columns), m.Epsilon.String(),
-			fmt.Sprintf("%d of %d", m.RunsStarted, m.Updates), fmt.Sprintf("%d of %d", m.Comparisons, p.Queries), int64(p.MaxSupport),
+		over := view.ColumnNames(t, m.Columns)
+		runs, compared := fmt.Sprintf("%d of %d", m.RunsStarted, m.Updates), fmt.Sprintf("%d of %d", m.Comparisons, p.Queries)
+		r.Rows = append(r.Rows, []any{m.Name, m.Table, over, m.Epsilon.String(), runs, compared, int64(p.MaxSupport),
 			p.PriorText(), p.Threshold + p.Bound, guaranteed(p), paperAlpha(m, p.Params, v.Accounts[t.Account]), m.CreatedAt.Format(time.RFC3339)})
+		r.Brief.Rows = append(r.Brief.Rows, []any{m.Name, m.Table, answer.BriefList(over), view.Rounded(m.Epsilon.Float()), runs, compared, p.PriorText(), p.Threshold + p.Bound})
 	}
 	return r, nil
 }
@@ -216,54 +245,101 @@ func paperAlpha(m *catalog.Mechanism, p smw.Params, a view.Account) float64 {
 }
 
 // showBudget shows the two accounts of each table's rows, and describes the remaining
-// budget in words.
+// budget in words. Tables of the same rows share a line.
 func (db *DB) showBudget(v *view.View, s Settings) *Result {
-	r := &Result{Columns: texts("table", "account", "unit", "total", "spent", "left", "in words")}
-	for _, t := range v.Tables {
-		a, ok := v.Accounts[t.Account]
+	r := &Result{Columns: texts("table", "account", "unit", "total", "spent", "left", "in words"), Brief: &Result{Columns: texts("table", "account", "total", "left", "in words")}}
+	for _, tables := range byAccount(v.Tables) {
+		a, ok := v.Accounts[tables[0].Account]
 		if !ok {
 			continue
 		}
-		left := a.Remaining()
-		row := func(account, unit string, total, spent, left fmt.Stringer, words string) {
-			if total.String() != "0" {
-				r.Rows = append(r.Rows, []any{t.Name, account, unit, total.String(), spent.String(), left.String(), words})
+		names, left := tableNames(tables), a.Remaining()
+		row := func(account, unit string, total, spent, left amount, words, brief string) {
+			if total.String() == "0" {
+				return
 			}
+			r.Rows = append(r.Rows, []any{names, account, unit, total.String(), spent.String(), left.String(), words})
+			r.Brief.Rows = append(r.Brief.Rows, []any{answer.BriefList(names), account + " " + unit, view.Rounded(total.Float()), view.Rounded(left.Float()), brief})
 		}
-		row("releases", "ε", a.Caps.ReleaseEpsilon, a.Spent.Epsilon, left.Epsilon, percent(left.Epsilon, a.Caps.ReleaseEpsilon))
-		row("releases", "δ", a.Caps.ReleaseDelta, a.Spent.Delta, left.Delta, percent(left.Delta, a.Caps.ReleaseDelta))
-		row("interactive", "ρ", a.Caps.InteractiveRho, a.Spent.Rho, left.Rho, db.interactiveWords(a, t, s))
+		epsilons, deltas := percent(left.Epsilon, a.Caps.ReleaseEpsilon), percent(left.Delta, a.Caps.ReleaseDelta)
+		row("releases", "ε", a.Caps.ReleaseEpsilon, a.Spent.Epsilon, left.Epsilon, epsilons, epsilons)
+		row("releases", "δ", a.Caps.ReleaseDelta, a.Spent.Delta, left.Delta, deltas, deltas)
+		brief, words := db.interactiveWords(a, tables, s)
+		row("interactive", "ρ", a.Caps.InteractiveRho, a.Spent.Rho, left.Rho, words, brief)
 	}
 	return r
+}
+
+// amount is an ε, δ or ρ.
+type amount interface {
+	fmt.Stringer
+	Float() float64
+}
+
+// byAccount groups tables that have one account, in order of appearance.
+func byAccount(tables []*view.Table) (groups [][]*view.Table) {
+	for _, t := range tables {
+		i := slices.IndexFunc(groups, func(g []*view.Table) bool { return g[0].Account == t.Account })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], t)
+	}
+	return groups
+}
+
+func tableNames(tables []*view.Table) string {
+	names := make([]string, len(tables))
+	for i, t := range tables {
+		names[i] = t.Name
+	}
+	return strings.Join(names, ", ")
 }
 
 func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
 	return fmt.Sprintf("%.0f %% left for releases", 100*float64(left)/float64(max(total, 1)))
 }
 
-// interactiveWords describes the interactive account in words.
-func (db *DB) interactiveWords(a view.Account, t *view.Table, s Settings) string {
-	total := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", view.Short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
-	if limits := a.Limits.String(); limits != "" {
-		total += "; " + limits
+// interactiveWords describes the interactive account of some tables in words: what is left,
+// and also what the account is.
+func (db *DB) interactiveWords(a view.Account, tables []*view.Table, s Settings) (left, all string) {
+	about := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", view.Short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
+	limits, answers := a.Limits.String(), db.answersLeft(a, tables, s)
+	return answer.JoinNotes(answers, limits), answer.JoinNotes(answer.JoinNotes(answers, about), limits)
+}
+
+// answersLeft says how many direct answers the rest of the interactive account buys. It says
+// so for each table, if the units of tables differ in size.
+func (db *DB) answersLeft(a view.Account, tables []*view.Table, s Settings) string {
+	var texts []string
+	for _, t := range tables {
+		p := db.answers.Price(direct.Request{Accuracy: answer.Suggested, Confidence: s.Confidence, Sensitivity: t.Sensitivity()})
+		if !p.Possible {
+			return ""
+		}
+		text := "too little for a direct answer"
+		switch n := int64(a.Remaining().Rho) / p.Rho; {
+		case n == 1:
+			text = "1 more direct answer"
+		case n > 1:
+			text = fmt.Sprintf("about %d more direct answers", n)
+		}
+		texts = append(texts, text)
 	}
-	p := db.answers.Price(direct.Request{Accuracy: answer.Suggested, Confidence: s.Confidence, Sensitivity: t.Sensitivity()})
-	if !p.Possible {
-		return total
+	within := fmt.Sprintf(" within ±%d (%s %%)", answer.Suggested, view.Counts(100*s.Confidence))
+	if different := slices.Compact(slices.Clone(texts)); len(different) == 1 {
+		return texts[0] + within
 	}
-	answers := "too little for a direct answer"
-	switch n := int64(a.Remaining().Rho) / p.Rho; {
-	case n == 1:
-		answers = "1 more direct answer"
-	case n > 1:
-		answers = fmt.Sprintf("about %d more direct answers", n)
+	for i, t := range tables {
+		texts[i] += " about " + t.Name
 	}
-	return fmt.Sprintf("%s within ±%d (%s %%); %s", answers, answer.Suggested, view.Counts(100*s.Confidence), total)
+	return strings.Join(texts, " or ") + "," + within
 }
 
 // showLedger verifies the chain and lists every line, oldest first.
 func (db *DB) showLedger(ctx context.Context) (*Result, error) {
-	r := &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT")}
+	r := &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT"),
+		Brief: &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "action", "TEXT", "object", "TEXT", "cost", "TEXT")}}
 	return r, db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if err := tx.VerifyLedger(); err != nil {
 			return err
@@ -283,9 +359,25 @@ func (db *DB) showLedger(ctx context.Context) (*Result, error) {
 		for _, e := range entries {
 			r.Rows = append(r.Rows, []any{e.Seq, e.At.Format(time.RFC3339), bases[e.Account], string(e.Kind), e.Action, e.Object,
 				amountText(e.Amount.Epsilon), amountText(e.Amount.Delta), amountText(e.Amount.Rho), fmt.Sprintf("%x", e.Hash[:8])})
+			action, _, _ := strings.Cut(e.Action, ":") // what follows are the terms of a budget
+			r.Brief.Rows = append(r.Brief.Rows, []any{e.Seq, e.At.Format("2006-01-02 15:04"), answer.BriefList(bases[e.Account]), action, e.Object, textOrNull(briefAmount(e.Amount))})
 		}
 		return nil
 	})
+}
+
+// briefAmount returns amounts as people read them, or "" for none.
+func briefAmount(a accounting.Amount) string {
+	var parts []string
+	for _, of := range []struct {
+		name string
+		amount
+	}{{"ε", a.Epsilon}, {"δ", a.Delta}, {"ρ", a.Rho}} {
+		if of.Float() != 0 {
+			parts = append(parts, of.name+" "+view.Rounded(of.Float()))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // amountText returns an amount as text, or "" for 0.

@@ -611,7 +611,7 @@ func punctuation(r rune) bool { return strings.ContainsRune(" │,%():", r) }
 
 // These differ from run to run: times, digests, and the width of tables.
 var (
-	moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	moments = regexp.MustCompile(`\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ| \d\d:\d\d )`)
 	digests = regexp.MustCompile(`(^|[ ,])[0-9a-f]{16}($|[ ,])`)
 	took    = regexp.MustCompile(`(^|· |^time )(< )?[0-9.]+ (ms|s)$`)
 	runs    = regexp.MustCompile(` +|─+`)

@@ -84,14 +84,14 @@ func TestStatements(t *testing.T) {
 		{"DROP MECHANISM IF EXISTS m", &syntax.Drop{Kind: syntax.Mechanism, Name: syntax.Name{"m", 26}, IfExists: true}},
 		{"drop private table t", &syntax.Drop{Kind: syntax.PrivateTable, Name: syntax.Name{"t", 20}}},
 		{"DROP PUBLIC TABLE t", &syntax.Drop{Kind: syntax.PublicTable, Name: syntax.Name{"t", 19}}},
-		{"SHOW TABLES", &syntax.Show{syntax.Tables}}, {"show releases", &syntax.Show{syntax.Releases}}, {"SHOW MECHANISMS", &syntax.Show{syntax.Mechanisms}},
-		{"SHOW BUDGET", &syntax.Show{syntax.Budget}}, {"SHOW LEDGER", &syntax.Show{syntax.Ledger}}, {"SHOW SETTINGS;;", &syntax.Show{syntax.Settings}},
+		{"SHOW TABLES", &syntax.Show{What: syntax.Tables}}, {"show releases", &syntax.Show{What: syntax.Releases}}, {"SHOW MECHANISMS", &syntax.Show{What: syntax.Mechanisms}},
+		{"SHOW BUDGET", &syntax.Show{What: syntax.Budget}}, {"SHOW LEDGER", &syntax.Show{What: syntax.Ledger}}, {"show ledger full", &syntax.Show{syntax.Ledger, true}}, {"SHOW SETTINGS;;", &syntax.Show{What: syntax.Settings}},
 		{"DESCRIBE t", &syntax.Describe{syntax.Name{"t", 10}}}, {";; DESC \"t\"", &syntax.Describe{syntax.Name{"t", 9}}},
 		{"SET Accuracy = 25", &syntax.Set{option("accuracy", 5, "25", syntax.Number, 16)}},
 		{"SET mechanism = auto", &syntax.Set{option("mechanism", 5, "auto", syntax.Word, 17)}},
 		{"SET clamp = on -- now", &syntax.Set{option("clamp", 5, "on", syntax.Word, 13)}},
 		{"EXPORT RELEASE r TO 'a''b.db'", &syntax.Export{Release: syntax.Name{"r", 16}, Path: "a'b.db", PathPosition: 21}},
-		{"/* é */ SHOW /*! TABLES */ LEDGER", &syntax.Show{syntax.Ledger}},
+		{"/* é */ SHOW /*! TABLES */ LEDGER", &syntax.Show{What: syntax.Ledger}},
 	}
 	for _, c := range cases {
 		got, err := syntax.Parse(c.text)

@@ -293,7 +293,7 @@ func (p *parser) show() (Statement, error) {
 	for i, topic := range topics {
 		list[i] = UpperASCII(string(topic))
 		if p.accept(list[i]) {
-			return &Show{topic}, nil
+			return &Show{topic, p.accept("FULL")}, nil
 		}
 	}
 	t := p.peek()

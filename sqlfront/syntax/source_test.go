@@ -18,7 +18,7 @@ func TestSourceStatements(t *testing.T) {
 			Options: []syntax.Option{{syntax.Name{"dsn_env", 63}, "W", syntax.Word, 73}, {syntax.Name{"timeout", 76}, "30", syntax.Number, 86}}},
 		"DROP SOURCE warehouse":         &syntax.Drop{Kind: syntax.SourceObject, Name: syntax.Name{"warehouse", 13}},
 		"DROP SOURCE IF EXISTS \"w h\"": &syntax.Drop{Kind: syntax.SourceObject, Name: syntax.Name{"w h", 23}, IfExists: true},
-		"SHOW SOURCES":                  &syntax.Show{syntax.Sources},
+		"SHOW SOURCES":                  &syntax.Show{What: syntax.Sources},
 	} {
 		got, err := syntax.Parse(text)
 		if err != nil || !reflect.DeepEqual(got, want) {

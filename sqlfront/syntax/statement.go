@@ -160,8 +160,11 @@ const (
 	Settings   Topic = "settings"
 )
 
-// Show is SHOW.
-type Show struct{ What Topic }
+// Show is SHOW. Full lists everything, and not what fits a terminal.
+type Show struct {
+	What Topic
+	Full bool
+}
 
 // Describe is DESCRIBE table.
 type Describe struct{ Table Name }

@@ -253,6 +253,7 @@ type Result struct {
 	Columns  []Column // empty for a statement without rows
 	Rows     [][]any  // int64, float64, string or nil
 	Answer   *Answer  // nil unless the rows are a private answer
+	Brief    *Result  // the columns and rows as a table for people has them; nil if they are those above
 	Warnings []string
 	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is not told times
 }

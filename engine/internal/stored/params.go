@@ -105,34 +105,42 @@ func (p MarginalsAbout) Shape() string {
 	if p.Larger > 0 {
 		text += fmt.Sprintf("%d larger ones by their parts, ", p.Larger)
 	}
+	return text + p.Answers()
+}
+
+// Answers says what answers queries.
+func (p MarginalsAbout) Answers() string {
 	switch {
 	case p.Unfitted:
-		text += "not fitted yet"
+		return "not fitted yet"
 	case p.OnDemand:
-		text += p.Estimate + ", tables on demand"
-	default:
-		text += p.Estimate
+		return p.Estimate + ", tables on demand"
 	}
-	return text
+	return p.Estimate
 }
 
 // Shape summarises the choices made for a release.
 func (p ReleaseAbout) Shape() string {
-	text := fmt.Sprintf("%s, %d rows", p.Transform, p.Rows)
-	switch {
-	case p.Fitted && p.Chooses:
-		text += ", fitted where better"
-	case p.Fitted:
-		text += ", fitted"
-	}
-	if p.Unfitted {
-		text += ", not fitted yet"
-	}
+	text := fmt.Sprintf("%s, %d rows", p.Transform, p.Rows) + p.Answers()
 	switch projection.Form(p.Heavy) {
 	case projection.Clipped:
 		text += fmt.Sprintf(", %d heavy cells published above clip %d", p.Published, p.Clip)
 	case projection.Named:
 		text += fmt.Sprintf(", %d heavy cells named", p.Published)
+	}
+	return text
+}
+
+// Answers says what answers queries besides the cells. It is "", or begins with a comma.
+func (p ReleaseAbout) Answers() (text string) {
+	switch {
+	case p.Fitted && p.Chooses:
+		text = ", fitted where better"
+	case p.Fitted:
+		text = ", fitted"
+	}
+	if p.Unfitted {
+		text += ", not fitted yet"
 	}
 	return text
 }

@@ -53,8 +53,12 @@ func ParseFormat(name string) (Format, error) {
 func (f Format) ForPeople() bool { return f == Table || f == Markdown }
 
 // Rows writes the rows of a result. A table is at most width characters wide; 0
-// is no limit. CSV begins with the names of the columns if header is set.
+// is no limit. CSV begins with the names of the columns if header is set. Formats for people
+// have the brief form of a list; programs get all of it.
 func (f Format) Rows(w io.Writer, r *engine.Result, width int, header bool) error {
+	if r.Brief != nil && f.ForPeople() {
+		r = r.Brief
+	}
 	switch f {
 	case CSV:
 		return writeCSV(w, r, header)
