@@ -16,15 +16,25 @@ import (
 // Core is a private aggregate inside a statement: a SELECT that names a private table, and
 // whose rows the rest of the statement is computed from.
 type Core struct {
-	// Text is a SELECT of the front end's dialect: keys and aggregates with a name each,
-	// FROM, WHERE and GROUP BY. Its parameters are ?N, where N is the number that the
+	// Text is a SELECT of the front end's dialect, once Resolve has seen it: keys and
+	// aggregates with a name each, FROM, WHERE and GROUP BY. Its parameters are ?N, where N is the number that the
 	// argument has in the statement. Two cores of a statement have different texts.
 	Text     string
 	Position int          // where the core's SELECT starts in the statement
 	Table    string       // the table in the surroundings that has its rows
 	Columns  []CoreColumn // those of Text, in order
 
-	origin []int // for each character of Text, its position in the statement
+	origin []int  // for each character of Text, its position in the statement
+	holes  []hole // in the order of Text
+}
+
+// hole is a sub-select of public tables in the text of a core. Its values stand there in the
+// end. No private row, and no other core, is in it.
+type hole struct {
+	from, to    int // characters of the text, with the parentheses
+	statement   *Statement
+	list        bool // of values after IN
+	exists, not bool // EXISTS, NOT EXISTS
 }
 
 // CoreColumn is a column of a core.
@@ -50,14 +60,14 @@ func (c *Core) At(position int) int {
 //
 // A SELECT over private rows is divided itself: its core has the keys of GROUP BY and the
 // aggregates, each once; its select list, HAVING, windows, ORDER BY, LIMIT and DISTINCT read
-// them from the core's table. SELECTs in FROM, and common table expressions, that only
-// filter and rename private rows are part of the core that reads them.
+// them from the core's table. SELECTs in FROM, and common table expressions, that make
+// one row of a private row are folded into the core that reads them.
 //
 // Cut refuses private rows anywhere else. A refusal depends on the text, and on the names
 // and columns of private tables.
 func (s *Statement) Cut(private func(name syntax.Name) (columns []string, ok bool)) (cores []Core, around *Statement, err error) {
 	err = sqlerr.Guard(func() error {
-		c := &cutter{Statement: s, private: private, taken: make(map[string]bool)}
+		c := &cutter{Statement: s, private: private, taken: make(map[string]bool), opened: make(map[int]opening)}
 		for _, t := range s.tokens {
 			c.taken[query.FoldName(t.Value)] = true
 		}
@@ -78,6 +88,7 @@ type cutter struct {
 	private func(syntax.Name) ([]string, bool)
 	taken   map[string]bool // folded names that mean something in the statement
 	edits   []edit
+	opened  map[int]opening // what stands for tokens inside cores
 	cores   []Core
 	divided int   // the SELECTs that are divided so far
 	err     error // the first refusal
@@ -93,28 +104,41 @@ type edit struct {
 // entries are the common table expressions in scope, by folded name.
 type entries map[string]*entry
 
-// entry is a common table expression. If it only filters and renames private rows, it is
+// entry is a common table expression. If it only filters and computes from private rows, it is
 // part of cores and of nothing else.
 type entry struct {
-	cte     *sql.CTE
-	from    *origin // nil unless it has private rows
-	columns []string
-	cores   bool // it has cores in it
+	cte   *sql.CTE
+	rows  *rows // nil unless it has private rows
+	cores bool  // it has cores in it
 }
 
-// origin is where a relation's private rows are from.
-type origin struct {
-	place syntax.Token // the private table
+// rows are private rows as a SELECT, or the table itself, has them.
+type rows struct {
+	table   syntax.Token // the private table
+	s       *sql.SelectStatement
+	items   []item
+	columns []derived
+	rest    *item // a public table of which it has all columns, nil for none
+}
+
+// derived is a column of a SELECT over private rows.
+type derived struct {
+	name   string
+	expr   sql.Expr // nil for a column of *
+	at     stretch
+	of     item // the relation that * has the column from
+	column string
 }
 
 // item is a relation in FROM.
 type item struct {
 	name    string   // what qualifies its columns
 	columns []string // nil if they are not known
-	from    *origin  // nil unless it has private rows
+	rows    *rows    // nil unless it has private rows
 	made    bool     // by a SELECT, and not a table
+	cores   bool     // it is a common table expression with cores
+	at      stretch  // with its alias
 	place   syntax.Token
-	entry   *entry // the common table expression that it is, nil for none
 }
 
 // frame is the scope of a SELECT.
@@ -128,18 +152,6 @@ func (c *cutter) refuse(err *sqlerr.Error) {
 	if c.err == nil {
 		c.err = err
 	}
-}
-
-// index returns the index of the token at a place of the tree.
-func (c *cutter) index(at sql.Pos) int {
-	i, found := slices.BinarySearch(c.starts, at.Offset)
-	if !found {
-		return i - 1
-	}
-	for i+1 < len(c.starts) && c.starts[i+1] == at.Offset { // tokens that the parser did not get
-		i++
-	}
-	return i
 }
 
 // of returns the index of the token that is a name of the tree.
@@ -238,14 +250,6 @@ func (c *cutter) span(e sql.Expr) (first, last int) {
 	panic(fmt.Sprintf("surround: an expression without a place: %T", e))
 }
 
-// firstOf returns the first token of a SELECT or VALUES, its WITH apart.
-func (c *cutter) firstOf(s *sql.SelectStatement) int {
-	if s.Select.IsValid() {
-		return c.index(s.Select)
-	}
-	return c.index(s.Values)
-}
-
 // parts returns the expressions that an expression is made of. Those of a sub-select are not
 // among them.
 func parts(e sql.Expr) []sql.Expr {
@@ -324,8 +328,8 @@ func (c *cutter) query(s *sql.SelectStatement, with entries, outer *frame) {
 	}
 }
 
-// with cuts the common table expressions. It takes those out of the statement that only
-// filter and rename private rows.
+// with cuts the common table expressions. It takes those out of the statement that
+// make one row of a private row.
 func (c *cutter) with(clause *sql.WithClause, outer entries) entries {
 	if clause == nil {
 		return outer
@@ -342,12 +346,11 @@ func (c *cutter) with(clause *sql.WithClause, outer entries) entries {
 	removed := make([]bool, len(clause.CTEs))
 	for i, cte := range clause.CTEs {
 		e := in[names[i]]
-		if columns, from := c.rows(cte.Select, in); from != nil {
-			e.from, e.columns, removed[i] = from, columns, true
-			if cte.Columns != nil {
-				e.columns = nil
-				for _, n := range cte.Columns {
-					e.columns = append(e.columns, c.name(n).Value)
+		if r := c.rows(cte.Select, in); r != nil {
+			e.rows, removed[i] = r, true
+			for k, n := range cte.Columns {
+				if k < len(r.columns) {
+					r.columns[k].name = c.name(n).Value
 				}
 			}
 			continue
@@ -391,37 +394,77 @@ func (c *cutter) remove(clause *sql.WithClause, removed []bool) {
 	}
 }
 
-// rows returns the columns of a SELECT that only filters and renames private rows, and where
-// these are from. For every other SELECT the origin is nil.
-func (c *cutter) rows(s *sql.SelectStatement, with entries) ([]string, *origin) {
+// rows returns the rows of a SELECT that makes one row of a private row, or none. It is nil
+// for every other SELECT.
+func (c *cutter) rows(s *sql.SelectStatement, with entries) *rows {
 	if s.Compound != nil || !s.Select.IsValid() || s.WithClause != nil || s.Source == nil {
-		return nil, nil
+		return nil
 	}
-	items := c.from(s.Source, with, nil)
-	at := slices.IndexFunc(items, func(i item) bool { return i.from != nil })
+	r := &rows{s: s, items: c.from(s.Source, with, nil)}
+	at := slices.IndexFunc(r.items, func(i item) bool { return i.rows != nil })
 	if at < 0 || c.aggregates(s) {
-		return nil, nil
+		return nil
 	}
-	var columns []string
-	for _, col := range s.Columns {
+	r.table = r.items[at].rows.table
+	for k, at := range c.listed(s) {
+		col := s.Columns[k]
 		ref, qualified := col.Expr.(*sql.QualifiedRef)
 		switch {
 		case col.Star.IsValid() || qualified && ref.Star.IsValid():
-			for _, i := range items {
-				if !qualified || query.SameName(i.name, c.name(ref.Table).Value) {
-					columns = append(columns, i.columns...)
+			for i := range r.items {
+				from := r.items[i]
+				if qualified && !query.SameName(from.name, c.name(ref.Table).Value) {
+					continue
+				}
+				if from.columns == nil {
+					r.rest = &r.items[i]
+				}
+				for _, n := range from.columns {
+					r.columns = append(r.columns, derived{name: n, of: from, column: n})
 				}
 			}
+			continue
 		case col.Alias != nil:
-			columns = append(columns, c.name(col.Alias).Value)
+			r.columns = append(r.columns, derived{name: c.name(col.Alias).Value, expr: col.Expr, at: at})
 		case qualified:
-			columns = append(columns, c.name(ref.Column).Value)
+			r.columns = append(r.columns, derived{name: c.name(ref.Column).Value, expr: col.Expr, at: at})
 		default:
-			first, last := c.span(col.Expr)
-			columns = append(columns, c.textOf(first, last))
+			name := c.textOf(at.first, at.last)
+			if i, ok := col.Expr.(*sql.Ident); ok {
+				name = c.name(i).Value
+			}
+			r.columns = append(r.columns, derived{name: name, expr: col.Expr, at: at})
 		}
 	}
-	return columns, items[at].from
+	return r
+}
+
+// listed returns the entries of a select list, without their aliases.
+func (c *cutter) listed(s *sql.SelectStatement) []stretch {
+	first := c.index(s.Select) + 1
+	if s.Distinct.IsValid() || s.All.IsValid() {
+		first++
+	}
+	all := c.commas(first, c.clauseEnd(first))
+	for i, col := range s.Columns {
+		if col.Alias == nil {
+			continue
+		}
+		last := c.of(col.Alias) - 1
+		if c.tokens[last].Matches("AS") {
+			last--
+		}
+		all[i].last = last
+	}
+	return all
+}
+
+// named returns the names of the columns.
+func (r *rows) named() (names []string) {
+	for _, d := range r.columns {
+		names = append(names, d.name)
+	}
+	return names
 }
 
 // from returns the relations of a FROM clause. It cuts nothing.
@@ -434,19 +477,27 @@ func (c *cutter) from(s sql.Source, with entries, items []item) []item {
 		if !ok {
 			return c.from(s.X, with, items)
 		}
-		i := item{name: c.name(s.Alias).Value, made: true, place: c.at(c.index(s.Lparen))}
-		i.columns, i.from = c.rows(made, with)
+		i := item{name: c.name(s.Alias).Value, made: true, at: stretch{c.index(s.Lparen), c.index(s.Rparen)}, place: c.at(c.index(s.Lparen))}
+		if s.Alias != nil {
+			i.at.last = c.of(s.Alias)
+		}
+		if i.rows = c.rows(made, with); i.rows != nil {
+			i.columns = i.rows.named()
+		}
 		return append(items, i)
 	case *sql.QualifiedTableName:
 		t := c.name(s.Name)
-		i := item{name: t.Value, place: t}
+		i := item{name: t.Value, at: stretch{c.of(s.Name), c.of(s.Name)}, place: t}
 		if s.Alias != nil {
-			i.name = c.name(s.Alias).Value
+			i.name, i.at.last = c.name(s.Alias).Value, c.of(s.Alias)
 		}
 		if e := with[query.FoldName(t.Value)]; e != nil && s.Schema == nil {
-			i.made, i.entry, i.columns, i.from = true, e, e.columns, e.from
+			i.made, i.cores, i.rows = true, e.cores, e.rows
+			if e.rows != nil {
+				i.columns = e.rows.named()
+			}
 		} else if columns, ok := c.private(syntax.Name{Text: t.Value, Position: t.Position}); ok {
-			i.columns, i.from = columns, &origin{t}
+			i.columns, i.rows = columns, &rows{table: t}
 		}
 		return append(items, i)
 	}
@@ -515,11 +566,11 @@ func (c *cutter) part(s *sql.SelectStatement, with entries, outer *frame) {
 	if s.Source != nil {
 		f.items = c.from(s.Source, with, nil)
 	}
-	at := slices.IndexFunc(f.items, func(i item) bool { return i.from != nil })
+	at := slices.IndexFunc(f.items, func(i item) bool { return i.rows != nil })
 	if at >= 0 {
 		if !c.aggregates(s) {
-			place := f.items[at].from.place
-			if f.items[at].entry != nil {
+			place := f.items[at].rows.table
+			if !f.items[at].place.Matches("(") { // where it is named
 				place.Position = f.items[at].place.Position
 			}
 			c.refuse(place.Unsupported("a SELECT of the rows of "+syntax.Excerpt(place.Value, 40)).
@@ -604,7 +655,7 @@ func (c *cutter) reach(table string, t syntax.Token, f *frame) {
 			}
 			known := slices.ContainsFunc(i.columns, func(n string) bool { return query.SameName(n, t.Value) })
 			switch {
-			case known && f.core != nil && i.from != nil && !f.core.keeps(t.Value):
+			case known && f.core != nil && i.rows != nil && !f.core.keeps(t.Value):
 				c.refuse(bare(t))
 				return
 			case known || i.columns == nil:

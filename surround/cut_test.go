@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -110,9 +111,9 @@ var cuttable = []struct{ text, cores string }{
 	{`SELECT name FROM towns t WHERE height < (SELECT 10 * COUNT(*) FROM visits) AND name IN (SELECT town FROM visits GROUP BY town HAVING COUNT(*) > 15) ORDER BY 1`,
 		`SELECT COUNT(*) AS "a1" FROM visits | SELECT town AS "town", COUNT(*) AS "a1" FROM visits GROUP BY town`},
 	{`WITH w AS (SELECT age AS years, days FROM visits WHERE sex = 'F'), n (k) AS (SELECT COUNT(*) FROM w) SELECT k, (SELECT SUM(days) FROM w WHERE years > 40) FROM n`,
-		`WITH w AS (SELECT age AS years, days FROM visits WHERE sex = 'F') SELECT COUNT(*) AS "a1" FROM w | WITH w AS (SELECT age AS years, days FROM visits WHERE sex = 'F') SELECT SUM(days) AS "a1" FROM w WHERE years > 40`},
+		`SELECT COUNT(*) AS "a1" FROM visits WHERE sex = 'F' | SELECT SUM(days) AS "a1" FROM visits WHERE (sex = 'F') AND (age > 40)`},
 	{`SELECT y, 100.0 * n / SUM(n) OVER () FROM (SELECT year AS y, COUNT(*) AS n FROM (SELECT * FROM visits WHERE age > 20) AS grown GROUP BY year) ORDER BY y`,
-		`SELECT year AS "year", COUNT(*) AS "a1" FROM (SELECT * FROM visits WHERE age > 20) AS grown GROUP BY year`},
+		`SELECT "year" AS "year", COUNT(*) AS "a1" FROM visits WHERE age > 20 GROUP BY "year"`},
 	{`SELECT year, lag(COUNT(*)) OVER w, COUNT(*) - lag(COUNT(*), 1, 0) OVER w FROM visits GROUP BY year WINDOW w AS (ORDER BY year) ORDER BY year`,
 		`SELECT year AS "year", COUNT(*) AS "a1" FROM visits GROUP BY year`},
 	{`SELECT COUNT(*) FILTER (WHERE age > 30), MAX(age) FROM visits`,
@@ -140,7 +141,23 @@ var cuttable = []struct{ text, cores string }{
 	{`SELECT NOT sex = 'F', COUNT(*) FROM visits WHERE sex IS NOT NULL GROUP BY sex ORDER BY 1`, `SELECT sex AS "sex", COUNT(*) AS "a1" FROM visits WHERE sex IS NOT NULL GROUP BY sex`},
 	{`SELECT COUNT(*) FROM visits GROUP BY year UNION SELECT 7 UNION SELECT name FROM towns ORDER BY 1`, `SELECT year AS "year", COUNT(*) AS "a1" FROM visits GROUP BY year`},
 	{`WITH a AS (SELECT year AS y FROM visits), b AS (SELECT y AS z FROM a WHERE y > 2020), c AS (SELECT z, COUNT(*) AS n FROM b GROUP BY z) SELECT * FROM c ORDER BY z`,
-		`WITH a AS (SELECT year AS y FROM visits), b AS (SELECT y AS z FROM a WHERE y > 2020) SELECT z AS "z", COUNT(*) AS "a1" FROM b GROUP BY z`},
+		`SELECT year AS "z", COUNT(*) AS "a1" FROM visits WHERE year > 2020 GROUP BY year`},
+	{`WITH base AS (SELECT *, age / 10 AS decade, CASE WHEN days > 5 THEN 'long' ELSE 'short' END AS stay FROM visits) SELECT decade, stay, COUNT(*), SUM(days) FROM base WHERE decade < 4 AND stay = 'long' GROUP BY 1, stay ORDER BY 1`,
+		`SELECT (age / 10) AS "decade", (CASE WHEN days > 5 THEN 'long' ELSE 'short' END) AS "stay", COUNT(*) AS "a1", SUM("days") AS "a2" FROM visits WHERE (age / 10) < 4 AND (CASE WHEN days > 5 THEN 'long' ELSE 'short' END) = 'long' GROUP BY (age / 10), (CASE WHEN days > 5 THEN 'long' ELSE 'short' END)`},
+	{`SELECT region, d, COUNT(*) FROM (SELECT town AS place, age % 2 AS d FROM visits WHERE sex = 'F' OR sex = 'M') AS v JOIN towns ON place = towns.name WHERE d = 1 OR height > 0 GROUP BY region, v.d ORDER BY 1, 2`,
+		`SELECT region AS "region", ("visits"."age" % 2) AS "d", COUNT(*) AS "a1" FROM visits JOIN towns ON "visits"."town" = towns.name WHERE ("visits"."sex" = 'F' OR "visits"."sex" = 'M') AND (("visits"."age" % 2) = 1 OR height > 0) GROUP BY region, ("visits"."age" % 2)`},
+	{`WITH j (place, part, long) AS (SELECT v.town, t.region, days > 5 FROM visits v JOIN towns t ON v.town = t.name) SELECT part, SUM(long) FROM (SELECT * FROM j WHERE place <> 'Ash') GROUP BY part ORDER BY part`,
+		``},
+	{`SELECT x.region, COUNT(*) FROM (SELECT * FROM visits v JOIN towns t ON v.town = t.name) x WHERE x.height > 80 GROUP BY x.region`,
+		`SELECT "t"."region" AS "region", COUNT(*) AS "a1" FROM visits v JOIN towns t ON v.town = t.name WHERE "t"."height" > 80 GROUP BY "t"."region"`},
+	{`SELECT COUNT(*) FROM visits WHERE town IN (SELECT name FROM towns WHERE region = 'north') AND age > (SELECT AVG(height) FROM towns) / 4`,
+		`SELECT COUNT(*) AS "a1" FROM visits WHERE town IN ('Ash', 'Elm') AND age > 93.33333333333333 / 4`},
+	{`WITH n AS (SELECT name FROM towns), m (x) AS (SELECT name FROM n WHERE name LIKE '%k') SELECT sex, COUNT(*), SUM(town IN (SELECT x FROM m)), SUM(age > (SELECT 30 WHERE 0)) FROM (SELECT * FROM visits WHERE EXISTS (SELECT 1 FROM m) AND NOT EXISTS (VALUES (1) EXCEPT SELECT 1)) GROUP BY sex ORDER BY sex`,
+		`SELECT "sex" AS "sex", COUNT(*) AS "a1", SUM("town" IN ('Oak')) AS "a2", SUM("age" > NULL) AS "a3" FROM visits WHERE (1 = 1) AND (1 = 1) GROUP BY "sex"`},
+	{`SELECT COUNT(*) FROM visits WHERE town IN (SELECT name FROM towns) OR town NOT IN (SELECT 'Yew' UNION SELECT NULL)`,
+		`SELECT COUNT(*) AS "a1" FROM visits WHERE town IN (SELECT name FROM towns) OR town NOT IN ('Yew', NULL)`},
+	{`SELECT k = '3', COUNT(*) FROM (SELECT age AS k FROM visits) WHERE k < 6 GROUP BY k ORDER BY k`, `SELECT age AS "k", COUNT(*) AS "a1" FROM visits WHERE age < 6 GROUP BY age`},
+	{`SELECT k = '3', COUNT(*) FROM (SELECT age + 0 AS k FROM visits) WHERE k < 6 GROUP BY k ORDER BY k`, `SELECT (age + 0) AS "k", COUNT(*) AS "a1" FROM visits WHERE (age + 0) < 6 GROUP BY (age + 0)`},
 }
 
 // TestCutAgainstSQLite: where the cores have SQLite's own rows, what the surroundings make of
@@ -159,6 +176,11 @@ func TestCutAgainstSQLite(t *testing.T) {
 			t.Errorf("%s\n%v", c.text, err)
 			continue
 		}
+		from := source(0)
+		if cores, err = db.Resolve(context.Background(), cores, from, nil); err != nil {
+			t.Errorf("%s\n%v", c.text, err)
+			continue
+		}
 		var texts []string
 		for _, core := range cores {
 			texts = append(texts, core.Text)
@@ -169,7 +191,6 @@ func TestCutAgainstSQLite(t *testing.T) {
 		if slices.ContainsFunc(around.Tables, func(n syntax.Name) bool { _, ok := private(n); return ok }) {
 			t.Errorf("%s\nsurroundings with private tables: %s", c.text, around.Text())
 		}
-		from := source(0)
 		from.Cores = answerCores(t, plain, cores)
 		got, err := db.Run(context.Background(), around, from, nil)
 		if err != nil {
@@ -235,6 +256,10 @@ func TestCutRefusals(t *testing.T) {
 		{`SELECT COUNT(*) FROM visits GROUP BY ‸COUNT(*)`, "GROUP BY a value"},
 		{`SELECT COUNT(*) FROM visits GROUP BY ‸3`, "the select list has 1 entries"},
 		{`SELECT SUM(‸n) AS n, 1 FROM visits`, "n is defined by itself"},
+		{`SELECT COUNT(*) FROM (SELECT ‸DISTINCT year FROM visits)`, "DISTINCT over private rows"},
+		{`SELECT COUNT(*) FROM (SELECT year FROM visits ‸LIMIT 3)`, "LIMIT over private rows"},
+		{`SELECT COUNT(*) FROM (SELECT ‸row_number() OVER (ORDER BY age) AS n FROM visits) WHERE n < 9`, "a window over private rows"},
+		{`SELECT COUNT(*) FROM (SELECT a.age, a.town FROM visits a) x JOIN ‸towns a ON x.town = a.name`, "a means two tables"},
 	} {
 		before, _, _ := strings.Cut(c.text, "‸")
 		s, err := surround.Parse(strings.Replace(c.text, "‸", "", 1))
@@ -309,4 +334,52 @@ func TestCoresOfOneRun(t *testing.T) {
 			t.Fatalf("without rows: %v", err)
 		}
 	}
+}
+
+// FuzzCut: what is cut names no private table outside its cores, and runs on any rows that the
+// cores may have. Every character of a core has a place in the statement.
+func FuzzCut(f *testing.F) {
+	for _, c := range cuttable {
+		f.Add(c.text)
+	}
+	db := database(f)
+	db.SetTime(50 * time.Millisecond)
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := surround.Parse(text)
+		if err != nil {
+			return
+		}
+		cores, around, err := s.Cut(private)
+		if err != nil {
+			if sqlerr.CodeOf(err) == sqlerr.Internal {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		for _, n := range around.Tables {
+			if _, ok := private(n); ok {
+				t.Errorf("%q: the surroundings %q name %s", text, around.Text(), n.Text)
+			}
+		}
+		from := source(0)
+		for _, core := range cores {
+			table := &surround.Table{Name: core.Table, Rows: [][]any{make([]any, len(core.Columns))}}
+			for _, c := range core.Columns {
+				table.Columns = append(table.Columns, surround.Column{Name: c.Name})
+			}
+			for i := range len([]rune(core.Text)) {
+				if at := core.At(i + 1); at < 1 || at > len([]rune(text)) {
+					t.Errorf("%q: character %d of %q is at %d", text, i+1, core.Text, at)
+				}
+			}
+			from.Cores = append(from.Cores, table)
+		}
+		args := make([]query.Value, 8)
+		if _, err := db.Resolve(context.Background(), cores, from, args); sqlerr.CodeOf(err) == sqlerr.Internal {
+			t.Errorf("%q: %v", text, err)
+		}
+		if _, err := db.Run(context.Background(), around, from, args); sqlerr.CodeOf(err) == sqlerr.Internal {
+			t.Errorf("%q: %q: %v", text, around.Text(), err)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -124,6 +125,86 @@ func (db *Database) Run(ctx context.Context, s *Statement, from Source, args []q
 		return err
 	})
 	return out, err
+}
+
+// maxList bounds the values of a sub-select in a core.
+const maxList = 1000
+
+// Resolve returns the cores with values in the place of their sub-selects, which are of public
+// tables only. It runs these.
+func (db *Database) Resolve(ctx context.Context, cores []Core, from Source, args []query.Value) ([]Core, error) {
+	out := slices.Clone(cores)
+	for i, core := range cores {
+		text := []rune(core.Text)
+		var filled script
+		at := 0
+		for _, h := range core.holes {
+			r, err := db.Run(ctx, h.statement, from, args)
+			if err != nil {
+				return nil, err
+			}
+			values, err := h.values(r)
+			if err != nil {
+				return nil, err
+			}
+			filled.slice(text, core.origin, at, h.from)
+			filled.write(values, core.origin[h.from])
+			at = h.to
+		}
+		if len(core.holes) > 0 {
+			filled.slice(text, core.origin, at, len(text))
+			if filled.long {
+				return nil, tooLong()
+			}
+			out[i].Text, out[i].origin, out[i].holes = filled.text.String(), filled.origin, nil
+		}
+	}
+	return out, nil
+}
+
+// values writes what a sub-select gives.
+func (h hole) values(r *Result) (string, error) {
+	first := h.statement.at(0)
+	if h.exists {
+		return "(1 = " + map[bool]string{true: "1", false: "0"}[len(r.Rows) > 0 != h.not] + ")", nil
+	}
+	if len(r.Columns) != 1 {
+		return "", first.Malformed("a sub-select of %d columns stands in the place of a value", len(r.Columns))
+	}
+	if !h.list {
+		if len(r.Rows) == 0 {
+			return "NULL", nil
+		}
+		return literal(r.Rows[0][0]), nil
+	}
+	var values []string
+	for _, row := range r.Rows {
+		values = append(values, literal(row[0]))
+	}
+	slices.Sort(values)
+	values = slices.Compact(values)
+	if len(values) > maxList {
+		return "", first.Unsupported(fmt.Sprintf("a sub-select of more than %d values inside a private aggregate", maxList)).
+			WithHint("write IN (SELECT column FROM a public table)")
+	}
+	return "(" + strings.Join(values, ", ") + ")", nil
+}
+
+// literal writes a value.
+func literal(v any) string {
+	switch v := v.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		text := strconv.FormatFloat(v, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		return text
+	case string:
+		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
+	}
+	return "NULL"
 }
 
 // Columns returns the columns that the result of a statement will have. The type of one is

@@ -26,13 +26,27 @@ type block struct {
 
 	keys       []key
 	aggregates []aggregate
-	used       *used
-	opened     map[int]int  // for tokens that are aliases inside the core, the entry of the select list
-	entering   map[int]bool // the entries that are being opened
+	entering   map[int]bool // the entries of the select list that are being opened
+	folded     *folded
+	outermost  *block // into which it is folded
 }
 
-// used are the common table expressions that are part of a core, each after those it reads.
-type used struct{ entries []*entry }
+// folded is what a core is over: one private table, public tables joined with it, and the
+// conditions of all SELECTs that are folded into it.
+type folded struct {
+	tables int
+	names  []string // of the tables so far
+	wheres []stretch
+}
+
+// opening is what stands inside a core for some tokens of the statement.
+type opening struct {
+	tokens int
+	text   string  // "" if it is other tokens
+	at     stretch // those
+	parens bool    // around them
+	hole   *hole   // nil if it is no sub-select
+}
 
 // stretch is a run of tokens, from first to last.
 type stretch struct{ first, last int }
@@ -44,6 +58,7 @@ type key struct {
 	canon  []string
 	name   string // in the core
 	column string // the column that it is, "" for none
+	base   string // the column of a table that this one is, "" for none
 }
 
 // aggregate is an aggregate of a core.
@@ -54,8 +69,9 @@ type aggregate struct {
 
 // divide divides a SELECT over private rows.
 func (c *cutter) divide(s *sql.SelectStatement, f *frame, with entries) {
-	b := &block{cutter: c, frame: f, with: with, used: new(used), opened: make(map[int]int), entering: make(map[int]bool)}
-	f.core = b
+	b := &block{cutter: c, frame: f, with: with, entering: make(map[int]bool), folded: new(folded)}
+	f.core, b.outermost = b, b
+	b.folded.tables = tables(f.items)
 	c.divided++
 	b.list(s)
 	if c.err == nil {
@@ -93,31 +109,30 @@ func (c *cutter) divide(s *sql.SelectStatement, f *frame, with entries) {
 	}
 }
 
+// tables returns the number of tables that relations are made of.
+func tables(items []item) (n int) {
+	for _, i := range items {
+		if i.rows != nil && i.rows.s != nil {
+			n += tables(i.rows.items)
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
 // list finds the select list.
 func (b *block) list(s *sql.SelectStatement) {
-	at := b.index(s.Select) + 1
-	if s.Distinct.IsValid() || s.All.IsValid() {
-		at++
-	}
-	end := b.index(s.From)
-	b.items = b.commas(at, end)
+	b.items = b.listed(s)
 	for i, col := range s.Columns {
 		name := ""
-		b.exprs = append(b.exprs, col.Expr)
 		if ref, ok := col.Expr.(*sql.QualifiedRef); col.Star.IsValid() || ok && ref.Star.IsValid() {
 			b.refuse(b.tokens[b.items[i].first].Unsupported("* over private rows").WithHint("name the columns, and GROUP BY them"))
-			b.names = append(b.names, "")
-			continue
 		}
 		if col.Alias != nil {
 			name = b.name(col.Alias).Value
-			last := b.of(col.Alias) - 1
-			if b.tokens[last].Matches("AS") {
-				last--
-			}
-			b.items[i].last = last
 		}
-		b.names = append(b.names, name)
+		b.exprs, b.names = append(b.exprs, col.Expr), append(b.names, name)
 	}
 }
 
@@ -176,21 +191,8 @@ func (b *block) addKey(at stretch, e sql.Expr) {
 			return
 		}
 	}
-	switch e := bareOf(e).(type) {
-	case *sql.Ident:
-		k.column = b.name(e).Value
-	case *sql.QualifiedRef:
-		k.column = b.name(e.Column).Value
-	}
-	if b.at(at.last-1).Matches("COLLATE") || b.alias(b.tokens[at.last]) >= 0 {
-		k.column = ""
-	}
-	for _, i := range b.frame.items { // as it is declared
-		for _, n := range i.columns {
-			if query.SameName(n, k.column) {
-				k.column = n
-			}
-		}
+	if !b.at(at.last - 1).Matches("COLLATE") {
+		k.column, k.base = b.column(b.frame.items, e)
 	}
 	taken := func(name string) bool {
 		return slices.ContainsFunc(b.keys, func(k key) bool { return query.SameName(k.name, name) })
@@ -199,6 +201,62 @@ func (b *block) addKey(at stretch, e sql.Expr) {
 		k.name = b.free("k"+strconv.Itoa(len(b.keys)+1), taken)
 	}
 	b.keys = append(b.keys, k)
+}
+
+// column returns the name of the column that an expression is, as it is declared, and that of
+// the table's column that it has the values of.
+func (c *cutter) column(items []item, e sql.Expr) (name, base string) {
+	table := ""
+	switch e := bareOf(e).(type) {
+	case *sql.Ident:
+		name = c.name(e).Value
+	case *sql.QualifiedRef:
+		table, name = c.name(e.Table).Value, c.name(e.Column).Value
+	default:
+		return "", ""
+	}
+	known := false
+	for _, i := range items {
+		if table != "" && !query.SameName(table, i.name) {
+			continue
+		}
+		known = known || i.columns == nil || i.rows != nil && i.rows.rest != nil
+		for _, n := range i.columns {
+			if query.SameName(n, name) {
+				return n, c.base(i, n)
+			}
+		}
+	}
+	if !known {
+		return "", ""
+	}
+	return name, name // of a public table
+}
+
+// base returns the column of a table that a relation's column has the values of, or "".
+func (c *cutter) base(i item, name string) string {
+	if i.rows == nil || i.rows.s == nil {
+		return name
+	}
+	d := i.rows.find(name)
+	if d == nil {
+		return ""
+	}
+	if d.expr == nil {
+		return c.base(d.of, d.column)
+	}
+	_, base := c.column(i.rows.items, d.expr)
+	return base
+}
+
+// find returns a column, or nil.
+func (r *rows) find(name string) *derived {
+	for k := range r.columns {
+		if query.SameName(r.columns[k].name, name) {
+			return &r.columns[k]
+		}
+	}
+	return nil
 }
 
 // free returns a name that nothing in the statement has.
@@ -284,10 +342,10 @@ func (b *block) canon(at stretch) []string {
 func (b *block) redundant(qualifier, name string) bool {
 	publics := 0
 	for _, i := range b.frame.items {
-		if i.from != nil && query.SameName(i.name, qualifier) {
+		if i.rows != nil && query.SameName(i.name, qualifier) {
 			return true
 		}
-		if i.from == nil {
+		if i.rows == nil {
 			publics++
 		}
 	}
@@ -472,10 +530,11 @@ func (b *block) titled(e sql.Expr, at stretch) string {
 	return b.textOf(at.first, at.last)
 }
 
-// enters checks an expression that becomes part of the core.
+// enters makes an expression part of the core. It opens aliases, and the columns of the
+// SELECTs that are folded into the core.
 func (b *block) enters(e sql.Expr) {
-	if s := inner(e); s != nil {
-		b.entersSelect(s)
+	if s, list := subSelect(e); s != nil {
+		b.entersSelect(e, s, list)
 		return
 	}
 	switch e := e.(type) {
@@ -486,38 +545,146 @@ func (b *block) enters(e sql.Expr) {
 				b.refuse(sqlerr.New(sqlerr.Invalid, "%s is defined by itself", syntax.Excerpt(t.Value, 40)).At(t.Position))
 				return
 			}
-			b.opened[b.of(e)] = n
+			b.opened[b.of(e)] = opening{tokens: 1, at: b.items[n], parens: true}
 			b.entering[n] = true
 			b.enters(b.exprs[n])
 			delete(b.entering, n)
 			return
 		}
-		b.correlated("", t)
+		b.open(b.of(e), 1, "", t)
 	case *sql.QualifiedRef:
-		b.correlated(b.qualified(e))
+		table, t := b.qualified(e)
+		b.open(b.of(e.Table), 3, table, t)
 	}
 	for _, p := range parts(e) {
 		b.enters(p)
 	}
 }
 
-// entersSelect checks a sub-select inside a core: it must not read private rows.
-func (b *block) entersSelect(s *sql.SelectStatement) {
-	first := b.firstOf(s)
-	for i := first; i < b.outside(first); i++ {
+// open finds what a column is in the core.
+func (b *block) open(first, tokens int, table string, t syntax.Token) {
+	var rest *rows
+	for _, i := range b.frame.items {
+		if table != "" && !query.SameName(i.name, table) {
+			continue
+		}
+		if i.rows != nil && i.rows.rest != nil {
+			rest = i.rows
+		}
+		if !slices.ContainsFunc(i.columns, func(n string) bool { return query.SameName(n, t.Value) }) {
+			continue
+		}
+		if i.rows != nil && i.rows.s != nil || table == "" && b.outermost != b && b.folded.tables > 1 {
+			o := b.means(i, t.Value)
+			o.tokens = tokens
+			b.opened[first] = o
+		}
+		return
+	}
+	if rest != nil {
+		b.opened[first] = opening{tokens: tokens, text: quote(rest.rest.name) + "." + quote(t.Value)}
+		return
+	}
+	b.correlated(table, t)
+}
+
+// means returns what a known column of a relation is in the core.
+func (b *block) means(i item, name string) opening {
+	if i.rows == nil || i.rows.s == nil {
+		if b.folded.tables == 1 {
+			return opening{text: quote(name)}
+		}
+		return opening{text: quote(i.name) + "." + quote(name)}
+	}
+	d := i.rows.find(name)
+	if d.expr == nil {
+		return b.means(d.of, d.column)
+	}
+	_, plain := bareOf(d.expr).(*sql.Ident)
+	_, qualified := bareOf(d.expr).(*sql.QualifiedRef)
+	return opening{at: d.at, parens: !plain && !qualified}
+}
+
+// subSelect returns the sub-select that an expression in parentheses is. It is a list of values
+// after IN.
+func subSelect(e sql.Expr) (s *sql.SelectStatement, list bool) {
+	switch e := e.(type) {
+	case *sql.Exists:
+		return e.Select, false
+	case *sql.ParenExpr:
+		return inner(e.X), false
+	case *sql.ExprList:
+		if len(e.Exprs) == 1 {
+			return inner(e.Exprs[0]), true
+		}
+	}
+	return nil, false
+}
+
+// entersSelect makes a sub-select of public tables part of the core: as a hole, which Resolve
+// fills with values. The front end reads those of x IN (SELECT column FROM table) itself.
+func (b *block) entersSelect(e sql.Expr, s *sql.SelectStatement, list bool) {
+	first, last := b.span(e)
+	for i := first; i < last; i++ {
 		t := b.tokens[i]
-		before := b.at(i - 1)
-		if t.Kind != syntax.KindWord && t.Kind != syntax.KindQuoted || !before.Matches("FROM") && !before.Matches("JOIN") && !before.Matches(",") {
+		if !b.isTable(i) {
 			continue
 		}
 		_, private := b.private(syntax.Name{Text: t.Value, Position: t.Position})
 		if e := b.with[query.FoldName(t.Value)]; e != nil {
-			private = e.from != nil || e.cores
+			private = e.rows != nil || e.cores
 		}
 		if private {
 			b.refuse(t.Unsupported("a private aggregate of rows that another one selects").
 				WithHint("ask for the inner one first, and write its result as a value"))
 			return
+		}
+	}
+	if list && last-first == 5 && b.tokens[first+3].Matches("FROM") && b.with[query.FoldName(b.tokens[first+4].Value)] == nil {
+		return
+	}
+	h := &hole{list: list}
+	_, h.exists = e.(*sql.Exists)
+	var text script
+	b.needed(&text, first, last)
+	from := b.firstOf(s)
+	b.emit(&text, stretch{from, b.outside(from) - 1})
+	var err error
+	if h.statement, err = parse(text.text.String()); err != nil || text.long {
+		b.refuse(b.tokens[from].Unsupported("this sub-select").WithHint("ask for it first, and write its result as a value"))
+		return
+	}
+	h.statement.relocate(text.origin)
+	h.not = h.exists && e.(*sql.Exists).Not.IsValid()
+	b.opened[first] = opening{tokens: last - first + 1, hole: h, at: stretch{first, last}}
+}
+
+// isTable reports whether a token can be a table's name.
+func (c *cutter) isTable(i int) bool {
+	t, before := c.tokens[i], c.at(i-1)
+	return (t.Kind == syntax.KindWord || t.Kind == syntax.KindQuoted) &&
+		(before.Matches("FROM") || before.Matches("JOIN") || before.Matches(",") || before.Matches("(") || before.Matches("."))
+}
+
+// needed writes the common table expressions that tokens name, and those that these name.
+func (b *block) needed(out *script, first, last int) {
+	var all []*entry
+	var find func(first, last int)
+	find = func(first, last int) {
+		for i := first; i <= last; i++ {
+			if e := b.with[query.FoldName(b.tokens[i].Value)]; e != nil && b.isTable(i) && !slices.Contains(all, e) {
+				all = append(all, e)
+				find(b.index(e.cte.SelectLparen), b.index(e.cte.SelectRparen))
+			}
+		}
+	}
+	find(first, last)
+	slices.SortFunc(all, func(x, y *entry) int { return cmp.Compare(b.of(x.cte.TableName), b.of(y.cte.TableName)) })
+	for i, e := range all {
+		out.write([]string{"WITH RECURSIVE ", ", "}[min(i, 1)], b.tokens[first].Position)
+		b.emit(out, stretch{b.of(e.cte.TableName), b.index(e.cte.SelectRparen)})
+		if i == len(all)-1 {
+			out.write(" ", b.tokens[first].Position)
 		}
 	}
 }
@@ -556,58 +723,80 @@ func (b *block) check(s *sql.SelectStatement) {
 	}
 }
 
-// checkRows checks FROM and WHERE.
+// checkRows folds the SELECTs in FROM, and adds the condition.
 func (b *block) checkRows(s *sql.SelectStatement) {
-	for _, i := range b.frame.items {
-		if i.made && i.from == nil {
+	for n, i := range b.frame.items {
+		switch {
+		case i.made && i.rows == nil:
 			b.refuse(i.place.Unsupported("a join of private rows with a sub-select").
 				WithHint("aggregate the private rows in a sub-select of their own, and join its result"))
-		}
-		if e := i.entry; e != nil && i.from != nil && !slices.Contains(b.used.entries, e) {
-			b.subRows(e.cte.Select)
-			b.used.entries = append(b.used.entries, e)
+		case i.made && n > 0 && len(i.rows.items) > 1:
+			b.refuse(i.place.Unsupported("a join with a sub-select that joins").WithHint("write it first in FROM"))
+		case i.made:
+			b.fold(i)
+		case slices.ContainsFunc(b.folded.names, func(n string) bool { return query.SameName(n, i.name) }):
+			b.refuse(i.place.Unsupported("a private aggregate in which " + syntax.Excerpt(i.name, 40) + " means two tables").WithHint("give one of them another alias"))
+		default:
+			b.folded.names = append(b.folded.names, i.name)
 		}
 	}
-	b.checkSource(s.Source)
+	b.ons(s.Source)
 	if s.WhereExpr != nil {
+		first := b.index(s.Where) + 1
+		b.folded.wheres = append(b.folded.wheres, stretch{first, b.clauseEnd(first) - 1})
 		b.enters(s.WhereExpr)
 	}
 }
 
-// checkSource checks the conditions of joins, and the sub-selects.
-func (b *block) checkSource(s sql.Source) {
-	switch s := s.(type) {
-	case *sql.JoinClause:
-		b.checkSource(s.X)
-		b.checkSource(s.Y)
-		if on, ok := s.Constraint.(*sql.OnConstraint); ok {
+// ons checks the conditions of joins.
+func (b *block) ons(s sql.Source) {
+	if j, ok := s.(*sql.JoinClause); ok {
+		b.ons(j.X)
+		b.ons(j.Y)
+		if on, ok := j.Constraint.(*sql.OnConstraint); ok {
 			b.enters(on.X)
-		}
-	case *sql.ParenSource:
-		b.checkSource(s.X)
-	case *sql.SelectStatement:
-		if s.Compound == nil && s.Source != nil {
-			b.subRows(s)
 		}
 	}
 }
 
-// subRows checks a SELECT that only filters and renames private rows.
-func (b *block) subRows(s *sql.SelectStatement) {
-	sub := &block{cutter: b.cutter, with: b.with, used: b.used, frame: &frame{items: b.from(s.Source, b.with, nil), outer: b.frame.outer}}
-	for _, col := range s.Columns {
-		if ref, ok := col.Expr.(*sql.QualifiedRef); col.Expr != nil && !(ok && ref.Star.IsValid()) {
-			sub.enters(col.Expr)
+// fold puts the tables of a SELECT in FROM in its place.
+func (b *block) fold(i item) {
+	s := i.rows.s
+	refuse := func(at sql.Pos, construct, hint string) {
+		if at.IsValid() {
+			b.refuse(b.tokens[b.index(at)].Unsupported(construct).WithHint("%s", hint))
 		}
 	}
+	refuse(s.Distinct, "DISTINCT over private rows", "GROUP BY the columns")
+	refuse(s.Limit, "LIMIT over private rows", "limit the result of an aggregate")
+	refuse(s.Window, "a window over private rows", "aggregate first: windows may run over the result")
+	sub := &block{cutter: b.cutter, with: b.with, folded: b.folded, outermost: b.outermost, frame: &frame{items: i.rows.items, outer: b.frame.outer}}
 	sub.checkRows(s)
+	for _, d := range i.rows.columns {
+		if d.expr != nil {
+			sub.noWindow(d.expr)
+			sub.enters(d.expr)
+		}
+	}
+	first := b.index(s.From) + 1
+	b.opened[i.at.first] = opening{tokens: i.at.last - i.at.first + 1, at: stretch{first, b.clauseEnd(first) - 1}}
+}
+
+// noWindow refuses a window over private rows.
+func (b *block) noWindow(e sql.Expr) {
+	if call, ok := e.(*sql.Call); ok && call.Over != nil {
+		b.refuse(b.name(call.Name).Unsupported("a window over private rows").WithHint("aggregate first: windows may run over the result"))
+	}
+	for _, p := range parts(e) {
+		b.noWindow(p)
+	}
 }
 
 // replace makes the core, and has the SELECT read its rows.
 func (b *block) replace(s *sql.SelectStatement) {
 	from := b.index(s.From)
 	end := b.outside(from, "HAVING", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT")
-	core := b.core(s, end)
+	core := b.core(s)
 	if b.err != nil {
 		return
 	}
@@ -622,17 +811,10 @@ func (b *block) replace(s *sql.SelectStatement) {
 }
 
 // core returns the core. One with the same text serves for both.
-func (b *block) core(s *sql.SelectStatement, end int) Core {
+func (b *block) core(s *sql.SelectStatement) Core {
 	var text script
 	first := b.index(s.Select)
 	place := b.tokens[first].Position
-	for i, e := range b.used.entries {
-		text.write([]string{"WITH ", ", "}[min(i, 1)], place)
-		b.emit(&text, stretch{b.of(e.cte.TableName), b.index(e.cte.SelectRparen)})
-	}
-	if len(b.used.entries) > 0 {
-		text.write(" ", place)
-	}
 	core := Core{Position: place}
 	next := func() {
 		text.write([]string{"SELECT ", ", "}[min(len(core.Columns), 1)], place)
@@ -641,7 +823,7 @@ func (b *block) core(s *sql.SelectStatement, end int) Core {
 		next()
 		b.emit(&text, k.stretch)
 		text.write(" AS "+quote(k.name), b.tokens[k.first].Position)
-		core.Columns = append(core.Columns, CoreColumn{k.name, k.column})
+		core.Columns = append(core.Columns, CoreColumn{k.name, k.base})
 	}
 	for _, a := range b.aggregates {
 		next()
@@ -650,15 +832,22 @@ func (b *block) core(s *sql.SelectStatement, end int) Core {
 		core.Columns = append(core.Columns, CoreColumn{Name: a.name})
 	}
 	text.write(" ", place)
-	if s.Group.IsValid() {
-		end = b.index(s.Group)
+	b.emit(&text, stretch{b.index(s.From), b.clauseEnd(b.index(s.From)+1) - 1})
+	for i, where := range b.folded.wheres {
+		text.write([]string{" WHERE ", " AND "}[min(i, 1)], b.tokens[where.first-1].Position)
+		if len(b.folded.wheres) > 1 {
+			text.write("(", b.tokens[where.first].Position)
+		}
+		b.emit(&text, where)
+		if len(b.folded.wheres) > 1 {
+			text.write(")", b.tokens[where.last].Position)
+		}
 	}
-	b.emit(&text, stretch{b.index(s.From), end - 1})
 	for i, k := range b.keys {
 		text.write([]string{" GROUP BY ", ", "}[min(i, 1)], place)
 		b.emit(&text, k.stretch)
 	}
-	core.Text, core.origin = text.text.String(), text.origin
+	core.Text, core.origin, core.holes = text.text.String(), text.origin, text.holes
 	if text.long {
 		b.refuse(b.tokens[first].Unsupported("a private aggregate of this length").WithHint("write its parts once, without aliases of aliases"))
 	}
@@ -679,16 +868,31 @@ func (b *block) emit(out *script, at stretch) {
 		if i > at.first && b.tokens[i-1].Position+utf8.RuneCountInString(b.tokens[i-1].Text) < t.Position {
 			out.write(" ", t.Position)
 		}
-		n, opened := b.opened[i]
+		o, opened := b.opened[i]
 		switch {
-		case opened:
+		case opened && o.hole != nil:
+			from := len(out.origin)
+			delete(b.opened, i)
+			b.emit(out, o.at)
+			b.opened[i] = o
+			h := *o.hole
+			h.from, h.to = from, len(out.origin)
+			out.holes = append(out.holes, h)
+		case opened && o.text != "":
+			out.write(o.text, t.Position)
+		case opened && o.parens:
 			out.write("(", t.Position)
-			b.emit(out, b.items[n])
+			b.emit(out, o.at)
 			out.write(")", t.Position)
+		case opened:
+			b.emit(out, o.at)
 		case t.Parameter > 0:
 			out.write("?"+strconv.Itoa(t.Parameter), t.Position)
 		default:
 			out.write(t.Text, t.Position)
+		}
+		if opened {
+			i += o.tokens - 1
 		}
 	}
 }
@@ -697,7 +901,8 @@ func (b *block) emit(out *script, at stretch) {
 type script struct {
 	text   strings.Builder
 	origin []int // for each character its position in the statement
-	long   bool  // it is too long to go on
+	holes  []hole
+	long   bool // it is too long to go on
 }
 
 // write writes a text that stands for what is at a position.
@@ -719,9 +924,19 @@ func (w *script) copy(statement []rune, from, to int) {
 	}
 }
 
+// slice writes characters of a script, from an index up to another.
+func (w *script) slice(text []rune, origin []int, from, to int) {
+	w.text.WriteString(string(text[from:to]))
+	w.origin = append(w.origin, origin[from:to]...)
+}
+
 // add writes another script.
 func (w *script) add(s *script) {
 	w.long = w.long || s.long
+	for _, h := range s.holes {
+		h.from, h.to = h.from+len(w.origin), h.to+len(w.origin)
+		w.holes = append(w.holes, h)
+	}
 	w.text.WriteString(s.text.String())
 	w.origin = append(w.origin, s.origin...)
 }
@@ -758,7 +973,7 @@ func (c *cutter) around() (*Statement, error) {
 	}
 	around, err := parse(out.text.String())
 	if err != nil {
-		return nil, sqlerr.New(sqlerr.Internal, "what is left of the statement cannot be read")
+		return nil, c.at(0).Malformed("the statement cannot be read").WithHint("is there a closing parenthesis for each that opens?")
 	}
 	around.relocate(out.origin)
 	around.Explain = c.Explain

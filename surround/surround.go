@@ -20,6 +20,7 @@
 package surround
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -96,7 +97,9 @@ func parse(text string) (*Statement, error) {
 	s.cut(text, tokens[last])
 	find := walker{statement: s, found: make(map[string]bool)}
 	find.selected(s.tree, nil)
-	s.refusal = find.err
+	if s.refusal = find.err; sqlerr.CodeOf(s.refusal) == sqlerr.Malformed {
+		return nil, s.refusal
+	}
 	return s, nil
 }
 
@@ -308,4 +311,24 @@ func (s *Statement) name(i *sql.Ident) syntax.Token {
 		return syntax.Token{}
 	}
 	return s.token(i.Name)
+}
+
+// index returns the index of the token at a place of the tree.
+func (s *Statement) index(at sql.Pos) int {
+	i, found := slices.BinarySearch(s.starts, at.Offset)
+	if !found {
+		return i - 1
+	}
+	for i+1 < len(s.starts) && s.starts[i+1] == at.Offset { // tokens that the parser did not get
+		i++
+	}
+	return i
+}
+
+// firstOf returns the first token of a SELECT or VALUES, its WITH apart.
+func (s *Statement) firstOf(of *sql.SelectStatement) int {
+	if of.Select.IsValid() {
+		return s.index(of.Select)
+	}
+	return s.index(of.Values)
 }

@@ -95,9 +95,9 @@ type walker struct {
 	err       error
 }
 
-// refuse keeps the first refusal.
+// refuse keeps the first refusal, and the first of a malformed statement rather than another.
 func (w *walker) refuse(err error) {
-	if w.err == nil {
+	if w.err == nil || sqlerr.CodeOf(err) == sqlerr.Malformed && sqlerr.CodeOf(w.err) != sqlerr.Malformed {
 		w.err = err
 	}
 }
@@ -373,6 +373,9 @@ func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
 	case *sql.BoolLit:
 		return integer
 	case *sql.ParenExpr:
+		if t := w.statement.at(w.statement.index(e.Rparen)); !t.Matches(")") { // the parser takes anything
+			w.refuse(t.Malformed("expected ) in the place of %s", syntax.Excerpt(t.Text, 40)))
+		}
 		return w.expr(e.X, with, in)
 	case *sql.ExprList:
 		w.exprs(e.Exprs, with, in)
@@ -388,6 +391,9 @@ func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
 		w.expr(e.X, with, in)
 		return integer
 	case sql.SelectExpr:
+		if first := w.statement.firstOf(e.SelectStatement); e.WithClause == nil && !w.statement.at(first-1).Matches("(") {
+			w.refuse(w.statement.at(first).Malformed("a SELECT without parentheses"))
+		}
 		if columns := w.inside(e.SelectStatement, with, in); len(columns) == 1 {
 			return columns[0].kind
 		}
