@@ -415,3 +415,36 @@ func TestVariancesAreCovered(t *testing.T) {
 		t.Errorf("only %d of %d margins hold", held, draws)
 	}
 }
+
+// TestTotalsAreTighterThanTheirSums compares the total row of ROLLUP, which is asked, with
+// the sum of the rows above it: its margin is never larger, whatever answers. The totals
+// are also the same numbers as those of a statement without ROLLUP.
+func TestTotalsAreTighterThanTheirSums(t *testing.T) {
+	for _, w := range ways {
+		if w.only != "" || w.name == "smw release" { // which covers no sum of all towns
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "totals.db")
+			w.make(t, path)
+			s := open(t, path, engine.Options{}).NewSession()
+			quieten(s.DB())
+			for _, text := range w.begin {
+				must(t, s, text)
+			}
+			all := must(t, s, `SELECT town, COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE sex = 'F' GROUP BY ROLLUP (town)`).Rows
+			sum := must(t, s, `SELECT COUNT(*) FILTER (WHERE town = 'Ash') + COUNT(*) FILTER (WHERE town = 'Elm') + COUNT(*) FILTER (WHERE town = 'Oak')
+				+ COUNT(*) FILTER (WHERE town = '100%') AS n, MARGIN(n) FROM visits WHERE sex = 'F'`).Rows[0]
+			alone := must(t, s, `SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE sex = 'F'`).Rows[0]
+			total := all[len(all)-1]
+			if len(all) != 5 || total[0] != nil || total[1] != alone[0] {
+				t.Fatalf("rows %v, want four towns and %v", all, alone)
+			}
+			if asFloat(total[2]) > asFloat(sum[1]) {
+				t.Errorf("the total has the margin %v, and the sum of its parts %v", total[2], sum[1])
+			}
+			t.Logf("total ± %v, sum of the parts ± %v", total[2], sum[1])
+		})
+	}
+}

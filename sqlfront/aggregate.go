@@ -17,6 +17,8 @@ import (
 type outputs struct {
 	*binder
 	keys       []key
+	sets       [][]int // the grouping sets: indexes of keys, ascending
+	masks      [][]int // of each GROUPING(…): the indexes of its keys
 	slots      []Slot
 	bases      []query.Query // of each slot: its query before it is divided into groups
 	columns    []post.Column // of the select list, once compiled

@@ -177,7 +177,7 @@ func TestWeightSensitivity(t *testing.T) {
 				change := int64(0) // of one row, over all groups of a slot
 				most := int64(0)
 				for g := range b.Groups {
-					q := b.Queries[g*len(b.Slots)+k]
+					q := b.Queries[g*b.Width()+k]
 					change += q.Weight(tuple)
 					most = max(most, q.MaxWeight())
 				}

@@ -49,19 +49,40 @@ func (e *UndecidedError) Error() string {
 // Bound is a SELECT as linear queries over its table's universe. The engine
 // answers the queries, and Output computes the rows from the answers alone.
 //
-// Queries is a table of Groups × Slots: Queries[g·len(Slots)+k] is the query of
-// slot k in group g.
+// Queries has Width queries of each group, one after the other: each of them is one
+// number that Output computes with. SlotOf has their slots.
 //
-// Privacy. The groups are disjoint: no record has a weight in the queries of two
-// groups of one slot. Let W be the slot's largest weight. Then a unit of L records
+// Each grouping set of ROLLUP, CUBE or GROUPING SETS has groups and slots of its own.
+// Any other statement has one set.
+//
+// Privacy. The groups of a set are disjoint: no record has a weight in the queries of
+// two groups of one slot. Let W be the slot's largest weight. Then a unit of L records
 // changes the slot's answers, as a vector over the groups, by at most L·W in ℓ1
 // norm, however its records are spread over the groups. The ℓ2 norm is never larger.
 type Bound struct {
 	Queries  []query.Query
-	Slots    []Slot
+	Slots    []Slot          // those of the first grouping set, then those of the next
 	Groups   [][]query.Value // the keys of each group; one group without keys if there is no GROUP BY
+	Sets     []int           // the number of groups of each grouping set
 	Output   post.Program
 	Warnings []string // about literals that match nothing; at most maxWarnings
+}
+
+// Width returns the number of queries of each group.
+func (b *Bound) Width() int { return len(b.Slots) / len(b.Sets) }
+
+// SlotOf returns the slot of a query, by its index in Queries.
+func (b *Bound) SlotOf(i int) int {
+	width := b.Width()
+	group, slot := i/width, i%width
+	for _, groups := range b.Sets {
+		if group < groups {
+			break
+		}
+		group -= groups
+		slot += width
+	}
+	return slot
 }
 
 // Slot is one linear query of the select list, asked in each group.
@@ -148,8 +169,7 @@ func (b *binder) bind() (*Bound, error) {
 		return nil, err
 	}
 	bound := &Bound{Output: program}
-	bound.Groups, bound.Queries, err = o.divide()
-	bound.Slots = o.slots
+	err = o.divide(bound)
 	return bound, err
 }
 

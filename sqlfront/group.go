@@ -31,30 +31,216 @@ type cell struct {
 	where pred
 }
 
-// groupBy binds the GROUP BY clause.
+// maxSets bounds the grouping sets of a statement.
+const maxSets = 64
+
+// groupBy binds the GROUP BY clause. Its grouping sets are the combinations of one set
+// of each entry. An entry without ROLLUP, CUBE or GROUPING SETS has one set.
 func (o *outputs) groupBy() error {
-	total := uint64(1)
+	o.sets = [][]int{nil}
 	for _, e := range o.s.GroupBy {
-		e, err := o.grouped(e)
+		sets, err := o.groupingSets(e)
 		if err != nil {
 			return err
 		}
-		k, err := o.key(e)
-		if err != nil {
-			return err
+		if len(sets)*len(o.sets) > maxSets {
+			return o.tooManySets(e)
 		}
-		if k.meaning, err = o.meaning(e); err != nil {
-			return err
+		var all [][]int
+		for _, before := range o.sets {
+			for _, s := range sets {
+				all = append(all, union(before, s))
+			}
 		}
-		if slices.ContainsFunc(o.keys, func(before key) bool { return before.meaning == k.meaning }) {
-			continue
-		}
-		o.keys = append(o.keys, k)
-		if total *= uint64(len(k.cells)); total > maxNumbers {
+		o.sets = all
+		if !o.fewGroups() {
 			return o.tooMany(e)
 		}
 	}
 	return nil
+}
+
+// union returns the keys of two sets, ascending.
+func union(a, b []int) []int {
+	u := slices.Concat(a, b)
+	slices.Sort(u)
+	return slices.Compact(u)
+}
+
+// fewGroups reports whether there are at most as many groups as numbers are allowed.
+func (o *outputs) fewGroups() bool {
+	all := uint64(0)
+	for _, s := range o.sets {
+		groups := uint64(1)
+		for _, k := range s {
+			if groups *= uint64(len(o.keys[k].cells)); groups > maxNumbers {
+				return false
+			}
+		}
+		all += groups
+	}
+	return all <= maxNumbers
+}
+
+func (o *outputs) tooManySets(e sqlparser.Expr) error {
+	return o.g.StartToken(e).Unsupported("a statement with more than 64 grouping sets").WithHint("list fewer in GROUPING SETS")
+}
+
+// groupingSets returns the grouping sets of an entry of GROUP BY, or of GROUPING SETS.
+func (o *outputs) groupingSets(e sqlparser.Expr) ([][]int, error) {
+	name, f := o.calledFunction(e)
+	if f == nil || name != "rollup" && name != "cube" && !o.g.IsGroupingSets(f) {
+		k, err := o.keySet(e)
+		return [][]int{k}, err
+	}
+	if len(f.Exprs) == 0 {
+		return nil, o.g.FirstToken(f).Malformed("%s takes expressions", syntax.UpperASCII(name))
+	}
+	var parts [][]int
+	for _, arg := range f.Exprs {
+		aliased, ok := arg.(*sqlparser.AliasedExpr)
+		if !ok || !aliased.As.IsEmpty() || f.Distinct {
+			return nil, o.g.FirstToken(f).Malformed("%s takes expressions", syntax.UpperASCII(name))
+		}
+		var sets [][]int
+		var err error
+		if name == "sets" {
+			sets, err = o.groupingSets(aliased.Expr)
+		} else {
+			sets = make([][]int, 1)
+			sets[0], err = o.keySet(aliased.Expr)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if parts = append(parts, sets...); len(parts) > maxSets {
+			return nil, o.tooManySets(f)
+		}
+	}
+	switch name {
+	case "rollup":
+		return rollup(parts), nil
+	case "cube":
+		if len(parts) > 6 { // 2^6 = maxSets
+			return nil, o.tooManySets(f)
+		}
+		return cube(parts), nil
+	}
+	return parts, nil
+}
+
+// rollup returns the unions of the first n parts, for each n, the longest first.
+func rollup(parts [][]int) [][]int {
+	sets := make([][]int, len(parts)+1)
+	for n, p := range parts {
+		at := len(parts) - n
+		sets[at-1] = union(sets[at], p)
+	}
+	return sets
+}
+
+// cube returns the unions of all selections of parts. Those with an earlier part come
+// before those without it.
+func cube(parts [][]int) [][]int {
+	sets := [][]int{nil}
+	for _, p := range slices.Backward(parts) {
+		var with [][]int
+		for _, s := range sets {
+			with = append(with, union(p, s))
+		}
+		sets = append(with, sets...)
+	}
+	return sets
+}
+
+// keySet binds an expression, or several in parentheses, as keys.
+func (o *outputs) keySet(e sqlparser.Expr) ([]int, error) {
+	inner := syntax.Unwrap(e)
+	if _, empty := inner.(*sqlparser.NullVal); empty {
+		return nil, nil
+	}
+	list, ok := inner.(sqlparser.ValTuple)
+	if !ok {
+		list = sqlparser.ValTuple{inner}
+	}
+	var set []int
+	for _, e := range list {
+		k, err := o.bindKey(e)
+		if err != nil {
+			return nil, err
+		}
+		set = union(set, []int{k})
+	}
+	return set, nil
+}
+
+// bindKey returns the index of the key that an expression is.
+func (o *outputs) bindKey(e sqlparser.Expr) (int, error) {
+	e, err := o.grouped(e)
+	if err != nil {
+		return 0, err
+	}
+	k, err := o.key(e)
+	if err != nil {
+		return 0, err
+	}
+	if k.meaning, err = o.meaning(e); err != nil {
+		return 0, err
+	}
+	if i := slices.IndexFunc(o.keys, func(before key) bool { return before.meaning == k.meaning }); i >= 0 {
+		return i, nil
+	}
+	o.keys = append(o.keys, k)
+	cells := 0
+	for _, k := range o.keys {
+		cells += len(k.cells)
+	}
+	if cells > maxNumbers {
+		return 0, o.tooMany(e)
+	}
+	return len(o.keys) - 1, nil
+}
+
+// grouping compiles GROUPING(a, b). Its bits tell which of the keys are rolled up; the
+// last key has the lowest. The groups have the number as one more value behind their keys.
+func (o *outputs) grouping(f *sqlparser.FuncExpr) (post.Expr, error) {
+	at := o.g.FirstToken(f)
+	if f.Distinct || len(f.Exprs) == 0 || len(f.Exprs) > 31 {
+		return nil, at.Malformed("GROUPING takes expressions of GROUP BY")
+	}
+	var mask []int
+	for _, arg := range f.Exprs {
+		aliased, ok := arg.(*sqlparser.AliasedExpr)
+		if !ok || !aliased.As.IsEmpty() {
+			return nil, at.Malformed("GROUPING takes expressions of GROUP BY")
+		}
+		e, err := o.grouped(aliased.Expr)
+		if err != nil {
+			return nil, err
+		}
+		k, ok, err := o.keyed(syntax.Unwrap(e))
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, o.g.StartToken(e).Malformed("GROUPING takes expressions of GROUP BY").WithHint("this one is not there")
+		}
+		mask = append(mask, k.(post.Key).Index)
+	}
+	o.masks = append(o.masks, mask)
+	return post.Key{Index: len(o.keys) + len(o.masks) - 1, ValueType: post.Integer}, nil
+}
+
+// maskOf returns the number that GROUPING of some keys is in a grouping set.
+func maskOf(keys, set []int) query.Value {
+	n := int64(0)
+	for _, k := range keys {
+		n <<= 1
+		if !slices.Contains(set, k) {
+			n |= 1
+		}
+	}
+	return query.Int(n)
 }
 
 func (o *outputs) tooMany(e sqlparser.Expr) error {
@@ -343,19 +529,21 @@ func (o *outputs) writeParts(b *strings.Builder, es ...sqlparser.Expr) error {
 	return nil
 }
 
-// divide returns the groups that records can be in, in the order of their keys,
-// and each slot's query in each of them, over the private table's columns.
-func (o *outputs) divide() ([][]query.Value, []query.Query, error) {
+// divide sets the groups that records can be in, in the order of their keys, and each
+// slot's query in each of them, over the private table's columns.
+func (o *outputs) divide(b *Bound) error {
 	rows, err := o.resolve(o.rows)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	bases, err := o.resolveAll(o.bases)
 	for k := range bases {
 		o.slots[k].Base = bases[k]
 	}
-	if err != nil || len(o.keys) == 0 {
-		return [][]query.Value{nil}, bases, err
+	b.Slots = o.slots
+	if err != nil || len(o.sets) == 1 && len(o.keys)+len(o.masks) == 0 {
+		b.Groups, b.Queries, b.Sets = [][]query.Value{nil}, bases, []int{1}
+		return err
 	}
 	d := divider{none: query.None(o.table.Universe()), limit: maxNumbers / max(1, len(bases))}
 	for _, k := range o.keys {
@@ -364,22 +552,37 @@ func (o *outputs) divide() ([][]query.Value, []query.Query, error) {
 			cells[i] = c.where.query(o.u)
 		}
 		if cells, err = o.resolveAll(cells); err != nil {
-			return nil, nil, err
+			return err
 		}
 		d.cells = append(d.cells, cells)
 	}
-	if err := o.affordable(d.cells, bases); err != nil {
-		return nil, nil, err
-	}
-	if err := d.divide(o.keys, rows, bases, nil); err != nil {
-		return nil, nil, err
+	for i, set := range o.sets {
+		if err := o.affordable(d.cells, set, bases); err != nil {
+			return err
+		}
+		values := make([]query.Value, len(o.keys), len(o.keys)+len(o.masks))
+		for k := range values {
+			values[k] = query.Null()
+		}
+		for _, m := range o.masks {
+			values = append(values, maskOf(m, set))
+		}
+		before := len(d.groups)
+		if err := d.divide(o.keys, set, rows, bases, values); err != nil {
+			return err
+		}
+		b.Sets = append(b.Sets, len(d.groups)-before)
+		if i > 0 {
+			b.Slots = append(b.Slots, o.slots...)
+		}
 	}
 	if len(d.groups) > d.limit {
-		return nil, nil, sqlerr.New(sqlerr.Unsupported, "more than %d groups of %d numbers are outside the dialect: at most %d numbers",
+		return sqlerr.New(sqlerr.Unsupported, "more than %d groups of %d numbers are outside the dialect: at most %d numbers",
 			d.limit, len(bases), maxNumbers).
 			WithHint("select fewer values in WHERE, or ask for the aggregates one by one").At(o.g.Find("GROUP").Position)
 	}
-	return d.groups, d.queries, nil
+	b.Groups, b.Queries = d.groups, d.queries
+	return nil
 }
 
 func (o *outputs) resolveAll(queries []query.Query) ([]query.Query, error) {
@@ -398,11 +601,11 @@ func (o *outputs) resolveAll(queries []query.Query) ([]query.Query, error) {
 const maxCopies = 1 << 20
 
 // affordable refuses to divide long diagrams into many groups.
-func (o *outputs) affordable(cells [][]query.Query, bases []query.Query) error {
+func (o *outputs) affordable(cells [][]query.Query, set []int, bases []query.Query) error {
 	groups, last := 1, 0
-	for _, list := range cells {
-		groups *= max(1, len(list))
-		for _, q := range list {
+	for _, k := range set {
+		groups *= max(1, len(cells[k]))
+		for _, q := range cells[k] {
 			if columns := q.Columns(); len(columns) > 0 {
 				last = max(last, columns[len(columns)-1])
 			}
@@ -426,17 +629,19 @@ type divider struct {
 	queries []query.Query
 }
 
-// divide splits records and slots by the keys that are left.
-func (d *divider) divide(keys []key, rows query.Query, bases []query.Query, values []query.Value) error {
+// divide splits records and slots by the keys of a grouping set that are left. values
+// are those of the keys before; it changes them.
+func (d *divider) divide(keys []key, set []int, rows query.Query, bases []query.Query, values []query.Value) error {
 	if len(d.groups) > d.limit {
 		return nil
 	}
-	if len(keys) == 0 {
+	if len(set) == 0 {
 		d.groups = append(d.groups, slices.Clone(values))
 		d.queries = append(d.queries, bases...)
 		return nil
 	}
-	for i, in := range d.cells[len(values)] {
+	k := set[0]
+	for i, in := range d.cells[k] {
 		here, err := rows.And(in)
 		if err != nil {
 			return err
@@ -452,7 +657,8 @@ func (d *divider) divide(keys []key, rows query.Query, bases []query.Query, valu
 				return err
 			}
 		}
-		if err := d.divide(keys[1:], here, split, append(values, keys[0].cells[i].value)); err != nil {
+		values[k] = keys[k].cells[i].value
+		if err := d.divide(keys, set[1:], here, split, values); err != nil {
 			return err
 		}
 	}

@@ -244,6 +244,8 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 		return o.aggregate(name, e)
 	case isMeasure(name):
 		return o.margin(e, name)
+	case name == "grouping" || name == "grouping_id":
+		return o.grouping(e)
 	case !known:
 		return nil, o.unknownFunction(e, name)
 	case e.Distinct || len(e.Exprs) < f.least || len(e.Exprs) > f.most:

@@ -631,7 +631,7 @@ func steady(l string) string {
 
 // cellsOf cuts a row of a table.
 func cellsOf(row string) []string {
-	cells := strings.Split(strings.Trim(row, "│ "), "│")
+	cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(row), "│"), "│"), "│")
 	for i := range cells {
 		cells[i] = strings.TrimSpace(cells[i])
 	}

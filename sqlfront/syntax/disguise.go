@@ -101,6 +101,8 @@ func (g *disguise) emit(i int) {
 	case g.isFilter(i):
 		g.write(i, ",")
 		g.renamed = true
+	case g.isEmptySet(i):
+		g.write(i, "(NULL")
 	case g.isAlias(i) || t.Kind == KindQuoted:
 		g.write(i, "`i"+strconv.Itoa(i)+"`")
 	case t.Kind == KindWord:
@@ -294,19 +296,52 @@ func (g *Tokens) isFilter(i int) bool {
 		!g.tokenAt(i-1).Matches(")") || !g.tokenAt(i+1).Matches("(") || !g.tokenAt(i+2).Matches("WHERE") {
 		return false
 	}
-	depth := 0
-	for i--; i > 0; i-- {
-		switch t := g.tokens[i]; {
+	open := g.opening(i - 1)
+	name := g.tokenAt(open - 1)
+	return open > 0 && name.isName() && !(name.Kind == KindWord && (keywords[name.Upper] || name.Upper == "FILTER"))
+}
+
+// opening returns the index of the parenthesis that opens the ones around token i, or
+// -1 if there are none. Those that token i closes are around it.
+func (g *Tokens) opening(i int) int {
+	depth := 1
+	if g.tokenAt(i).Matches(")") {
+		i--
+	}
+	for ; i >= 0 && depth > 0; i-- {
+		switch t := &g.tokens[i]; {
 		case t.Matches(")"):
 			depth++
 		case t.Matches("("):
-			if depth--; depth == 0 {
-				name := g.tokens[i-1]
-				return name.isName() && !(name.Kind == KindWord && (keywords[name.Upper] || name.Upper == "FILTER"))
-			}
+			depth--
 		}
 	}
-	return false
+	if depth > 0 {
+		return -1
+	}
+	return i + 1
+}
+
+// isGroupingSets reports whether token i is the second word of GROUPING SETS (…). That
+// word reaches the parser as the name of a function.
+func (g *Tokens) isGroupingSets(i int) bool {
+	return g.tokenAt(i).Matches("SETS") && g.tokenAt(i-1).Matches("GROUPING") && g.tokenAt(i+1).Matches("(")
+}
+
+// isEmptySet reports whether token i opens the () of GROUPING SETS. NULL is in it for the
+// parser, which no NULL of a statement reaches outside IS NULL.
+func (g *Tokens) isEmptySet(i int) bool {
+	if !g.tokenAt(i).Matches("(") || !g.tokenAt(i+1).Matches(")") {
+		return false
+	}
+	open := g.opening(i - 1)
+	return open > 0 && g.isGroupingSets(open-1)
+}
+
+// IsGroupingSets reports whether a call is what the parser saw of GROUPING SETS (…).
+func (g *Tokens) IsGroupingSets(f *sqlparser.FuncExpr) bool {
+	i, ok := g.index(f.Name.String())
+	return ok && g.isGroupingSets(i)
 }
 
 // isFiltered reports whether FILTER follows a call.
@@ -378,6 +413,8 @@ func (g *Tokens) skips(i int) bool {
 		return g.isFilter(i - 1)
 	case t.Matches("WHERE"):
 		return g.isFilter(i - 2)
+	case t.Matches("GROUPING"):
+		return g.isGroupingSets(i + 1)
 	}
 	return g.tokenAt(i).Matches("VALUES") && g.tokenAt(i-1).Matches("(") && g.tokenAt(i-2).Matches("IN") && g.literals(i+1)
 }

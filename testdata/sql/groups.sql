@@ -216,3 +216,91 @@ SELECT town, COUNT(*) FROM visits GROUP BY 3;
 --> error malformed at 44: GROUP BY 3: the select list has 2 columns
 SELECT town, COUNT(*) FROM visits GROUP BY COUNT(*);
 --> error malformed at 44: COUNT cannot stand in GROUP BY
+-- Grouping sets.
+SELECT sex, town, COUNT(*) AS n, GROUPING(sex, town) AS g FROM visits WHERE town IN ('Elm', 'Ash') AND sex IS NOT NULL GROUP BY ROLLUP (sex, town);
+--> sex | town | n | g
+--> 'F' | 'Ash' | 0 | 0
+--> 'F' | 'Elm' | 70 | 0
+--> 'M' | 'Ash' | 30 | 0
+--> 'M' | 'Elm' | 40 | 0
+--> 'F' | NULL | 70 | 1
+--> 'M' | NULL | 70 | 1
+--> NULL | NULL | 140 | 3
+--> under dense:
+--> sex | town | n | g
+--> 'F' | 'Ash' | 25 | 0
+--> 'F' | 'Elm' | 74 | 0
+--> 'M' | 'Ash' | 47 | 0
+--> 'M' | 'Elm' | 8 | 0
+--> 'F' | NULL | 99 | 1
+--> 'M' | NULL | 55 | 1
+--> NULL | NULL | 154 | 3
+--> under smw, classes; smw release:
+--> sex | town | n | g
+--> 'F' | 'Ash' | 0 | 0
+--> 'F' | 'Elm' | 70 | 0
+--> 'M' | 'Ash' | 29 | 0
+--> 'M' | 'Elm' | 41 | 0
+--> 'F' | NULL | 70 | 1
+--> 'M' | NULL | 70 | 1
+--> NULL | NULL | 140 | 3
+--> under smw, uniform:
+--> sex | town | n | g
+--> 'F' | 'Ash' | 6 | 0
+--> 'F' | 'Elm' | 78 | 0
+--> 'M' | 'Ash' | 30 | 0
+--> 'M' | 'Elm' | 43 | 0
+--> 'F' | NULL | 70 | 1
+--> 'M' | NULL | 72 | 1
+--> NULL | NULL | 144 | 3
+SELECT sex, SUM(age), COUNT(*) FROM visits WHERE town = 'Elm' GROUP BY GROUPING SETS (sex, ()) HAVING GROUPING(sex) = 1 OR COUNT(*) > 20 ORDER BY GROUPING(sex) DESC, sex;
+--> sex | sum | count
+--> NULL | 750 | 180
+--> NULL | 320 | 70
+--> 'F' | 270 | 70
+--> 'M' | 160 | 40
+--> under dense:
+--> sex | sum | count
+--> NULL | 906 | 149
+--> NULL | 399 | 67
+--> 'F' | 358 | 74
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 8 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.12 together; the interactive budget left pays for 34 such statements
+--> under smw release:
+--> sex | sum | count
+--> NULL | 760 | 181
+--> NULL | 325 | 70
+--> 'F' | 269 | 70
+--> 'M' | 165 | 41
+--> under direct:
+--> sex | sum | count
+--> NULL | 750 | 180
+--> NULL | 320 | 70
+--> 'F' | 270 | 70
+--> 'M' | 160 | 40
+--> warning: this takes 47 % of what is left for direct answers: ρ = 0.031 of 0.066
+SELECT CASE WHEN age < 5 THEN 'low' ELSE 'high' END AS half, sex, COUNT(*) FROM visits GROUP BY CUBE (half, 2) HAVING COUNT(*) > 10 ORDER BY 3 DESC LIMIT 4;
+--> half | sex | count
+--> NULL | NULL | 240
+--> 'low' | NULL | 140
+--> 'high' | NULL | 100
+--> NULL | 'F' | 100
+--> under dense:
+--> half | sex | count
+--> NULL | NULL | 198
+--> 'high' | NULL | 119
+--> NULL | NULL | 109
+--> 'low' | NULL | 102
+--> under smw, uniform:
+--> half | sex | count
+--> NULL | NULL | 240
+--> 'low' | NULL | 142
+--> 'high' | NULL | 98
+--> NULL | 'F' | 87
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells) (of 12 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 238007 such statements
+SELECT age, COUNT(*) FROM visits GROUP BY ROLLUP (sex);
+--> error unsupported at 8: column age, which is not grouped, is outside the dialect
+--> hint: put it into GROUP BY, or into an aggregate

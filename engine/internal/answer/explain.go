@@ -154,7 +154,7 @@ func (st *Statement) explain() *Result {
 			name += " " + strconv.Itoa(k+1)
 		}
 		note := queryText(slot.Base)
-		if n := len(st.bound.Groups); n > 1 {
+		if n := st.bound.Sets[k/st.bound.Width()]; n > 1 {
 			note = fmt.Sprintf("in each of %d groups: %s", n, note)
 		}
 		var support any

@@ -57,7 +57,7 @@ func newStatement(db *Database, who Asker, v *view.View, t *view.Table, b *sqlfr
 		known = make(map[[32]byte]int, len(b.Queries))
 	}
 	for i, q := range b.Queries {
-		k := i % len(b.Slots)
+		k := b.SlotOf(i)
 		n, ok := known[q.Digest()]
 		if !ok {
 			n = len(st.Asks)
@@ -202,7 +202,7 @@ func (st *Statement) groups(answers []Estimate) []post.Group {
 	for i, e := range answers {
 		converted[i] = st.Asks[i].converted(e, st.settings)
 	}
-	slots := len(st.bound.Slots)
+	slots := st.bound.Width()
 	groups := make([]post.Group, len(st.bound.Groups))
 	for g, keys := range st.bound.Groups {
 		groups[g] = post.Group{Keys: keys, Answers: make([]post.Answer, slots)}
