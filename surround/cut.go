@@ -207,10 +207,6 @@ func (c *cutter) span(e sql.Expr) (first, last int) {
 		first, _ = c.span(e.X)
 		_, last = c.span(e.Y)
 		return first, last
-	case *sql.Range:
-		first, _ = c.span(e.X)
-		_, last = c.span(e.Y)
-		return first, last
 	case *sql.Null:
 		first, _ = c.span(e.X)
 		last = c.index(e.OpPos)
@@ -257,8 +253,6 @@ func parts(e sql.Expr) []sql.Expr {
 	case *sql.UnaryExpr:
 		return []sql.Expr{e.X}
 	case *sql.BinaryExpr:
-		return []sql.Expr{e.X, e.Y}
-	case *sql.Range:
 		return []sql.Expr{e.X, e.Y}
 	case *sql.Null:
 		return []sql.Expr{e.X}

@@ -183,6 +183,10 @@ func (h hole) values(r *Result) (string, error) {
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)
+	if len(values) == 0 {
+		return "", sqlerr.New(sqlerr.Invalid, "a sub-select inside a private aggregate gives no value").At(first.Position).
+			WithHint("IN () is false: leave the condition out")
+	}
 	if len(values) > maxList {
 		return "", first.Unsupported(fmt.Sprintf("a sub-select of more than %d values inside a private aggregate", maxList)).
 			WithHint("write IN (SELECT column FROM a public table)")

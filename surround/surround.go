@@ -42,7 +42,8 @@ type Statement struct {
 	text    string // as SQLite gets it
 	bound   []int  // for each of SQLite's parameters, the index of its argument
 	tokens  []syntax.Token
-	starts  []int // the offset of each token in what the parser gets
+	starts  []int        // the offset of each token in what the parser gets
+	ranges  map[int]bool // the tokens AND of BETWEEN … AND
 	tree    *sql.SelectStatement
 	names   map[string]bool // folded names of the tables and common table expressions
 	cores   []string        // the tables of cores that it names
@@ -86,6 +87,7 @@ func parse(text string) (*Statement, error) {
 		last--
 	}
 	s.tokens = tokens[:last]
+	s.ranges = ranges(s.tokens)
 	for _, t := range s.tokens {
 		if t.Matches(";") {
 			return nil, t.Unsupported("more than one statement at a time").WithHint("send the statements one by one")
@@ -215,6 +217,31 @@ func (s *Statement) parseTree(end syntax.Token) (*sql.SelectStatement, error) {
 	return nil, at.Malformed("unexpected %s", syntax.Excerpt(at.Text, 40))
 }
 
+// ranges finds the tokens AND that belong to a BETWEEN.
+func ranges(tokens []syntax.Token) map[int]bool {
+	var open []string // what waits for its end
+	found := make(map[int]bool)
+	for i, t := range tokens {
+		switch {
+		case t.Matches("BETWEEN") && frames(tokens, i): // ROWS BETWEEN …
+		case t.Matches("(") || t.Matches("CASE") || t.Matches("BETWEEN"):
+			open = append(open, t.Upper)
+		case t.Matches("AND") && len(open) > 0 && open[len(open)-1] == "BETWEEN":
+			found[i], open = true, open[:len(open)-1]
+		case t.Matches(")") || t.Matches("END"):
+			for closed := false; len(open) > 0 && !closed; open = open[:len(open)-1] {
+				closed = open[len(open)-1] != "BETWEEN"
+			}
+		}
+	}
+	return found
+}
+
+// frames reports whether the token before one begins the frame of a window.
+func frames(tokens []syntax.Token, i int) bool {
+	return i > 0 && (tokens[i-1].Matches("ROWS") || tokens[i-1].Matches("RANGE") || tokens[i-1].Matches("GROUPS"))
+}
+
 // at returns the token i places after the first, or an empty one.
 func (s *Statement) at(i int) syntax.Token {
 	if i < 0 || i >= len(s.tokens) {
@@ -225,7 +252,8 @@ func (s *Statement) at(i int) syntax.Token {
 
 // disguised returns a token as the parser gets it. What SQLite has and the parser lacks is
 // left out, or replaced by what stands in the same place of the tree: COLLATE, MATERIALIZED,
-// IS DISTINCT FROM, and RIGHT and FULL joins.
+// IS DISTINCT FROM, and RIGHT and FULL joins. x BETWEEN a AND b is x = a = b to the parser,
+// which has another precedence for it than SQLite.
 func (s *Statement) disguised(i int) string {
 	t, before, after := s.tokens[i], s.at(i-1), s.at(i+1)
 	switch t.Kind {
@@ -257,8 +285,16 @@ func (s *Statement) word(i int, t, before, after syntax.Token) string {
 			return ""
 		}
 	case "NOT":
-		if after.Matches("MATERIALIZED") {
+		if after.Matches("MATERIALIZED") || after.Matches("BETWEEN") {
 			return ""
+		}
+	case "BETWEEN":
+		if !frames(s.tokens, i) {
+			return "="
+		}
+	case "AND":
+		if s.ranges[i] {
+			return "="
 		}
 	case "DISTINCT":
 		if after.Matches("FROM") && (before.Matches("IS") || before.Matches("NOT") && s.at(i-2).Matches("IS")) {

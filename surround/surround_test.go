@@ -86,6 +86,7 @@ var answered = []struct{ text, types string }{
 	{`SELECT coalesce(height, 0), ifnull(height, 1.5), nullif(height, 80), round(height / 7.0, 2), abs(-2), -height FROM towns ORDER BY name`, "INTEGER REAL INTEGER REAL INTEGER INTEGER"},
 	{`SELECT date('2024-02-28', '+2 days'), strftime('%Y', '2024-02-28'), julianday('2024-01-01')`, "TEXT TEXT REAL"},
 	{`SELECT upper(name), length(name), substr(name, 1, 2), replace(name, 'A', 'b'), instr(name, 'k'), name LIKE '%!%' ESCAPE '!', name GLOB 'A*' FROM towns ORDER BY 1`, "TEXT INTEGER TEXT TEXT INTEGER INTEGER INTEGER"},
+	{`SELECT name, height BETWEEN 70 AND 90 OR height > 100, NOT height NOT BETWEEN 1 AND CASE WHEN 1 AND 1 THEN 90 END AND 2 BETWEEN 1 AND 3 FROM towns ORDER BY 1`, "TEXT INTEGER INTEGER"},
 	{`SELECT code FROM risks ORDER BY town COLLATE NOCASE`, "TEXT"},
 	{`SELECT code FROM risks WHERE code IN (1, 2.5)`, "REAL"},
 	{`SELECT name, name FROM towns ORDER BY height DESC, name LIMIT 1`, "TEXT TEXT"},

@@ -380,10 +380,6 @@ func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
 	case *sql.ExprList:
 		w.exprs(e.Exprs, with, in)
 		return unknown
-	case *sql.Range:
-		w.expr(e.X, with, in)
-		w.expr(e.Y, with, in)
-		return unknown
 	case *sql.Exists:
 		w.inside(e.Select, with, in)
 		return integer
