@@ -74,6 +74,7 @@ var testArrows = map[string][]string{
 	"driver":          {"internal/pgtest"},
 	"engine":          {"internal/pgtest", "mechanisms/marginals", "mechanisms/projection", "post"},
 	"source/postgres": {"internal/pgtest"},
+	"surround":        {"sqlfront"}, // which takes what is cut
 
 	"accounting":            {"accounting/goldentest"},
 	"internal/audit":        {"accounting/goldentest"},

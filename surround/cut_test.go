@@ -236,6 +236,29 @@ func TestCutParameters(t *testing.T) {
 	}
 }
 
+// TestCutGroupingSets: the sets of keys stay in the core. SQLite has none, so the texts are
+// compared.
+func TestCutGroupingSets(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, core, around string }{
+		{`SELECT year, sex AS s, COUNT(*), GROUPING(year) FROM visits GROUP BY ROLLUP (1, (s)) HAVING COUNT(*) > 3 ORDER BY year`,
+			`SELECT year AS "year", sex AS "sex", COUNT(*) AS "a1", GROUPING(year) AS "a2" FROM visits GROUP BY ROLLUP (year, ((sex)))`,
+			`SELECT "year" AS "year", "sex" AS s, "a1" AS "COUNT(*)", "a2" AS "GROUPING(year)" FROM "core 1" AS "visits" WHERE "a1" > 3 ORDER BY "year"`},
+		{`SELECT rank() OVER (ORDER BY COUNT(*)) FROM visits GROUP BY GROUPING SETS ((year, sex), CUBE (age / 10), ()), town`,
+			`SELECT year AS "year", sex AS "sex", age / 10 AS "k3", town AS "town", COUNT(*) AS "a1" FROM visits GROUP BY GROUPING SETS ((year, sex), CUBE (age / 10), ()), town`,
+			`SELECT rank() OVER (ORDER BY "a1") AS "rank() OVER (ORDER BY COUNT(*))" FROM "core 1" AS "visits"`},
+	} {
+		s, err := surround.Parse(c.text)
+		if err != nil {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		cores, around, err := s.Cut(private)
+		if err != nil || len(cores) != 1 || cores[0].Text != c.core || around.Text() != c.around {
+			t.Errorf("%s: %v\n%v\n%s", c.text, err, cores, around.Text())
+		}
+	}
+}
+
 // TestCutRefusals checks what is refused, and where (the sign ‸).
 func TestCutRefusals(t *testing.T) {
 	t.Parallel()

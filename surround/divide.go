@@ -25,6 +25,8 @@ type block struct {
 	exprs []sql.Expr // the select list
 
 	keys       []key
+	by         stretch // of GROUP BY
+	sets       bool    // it has ROLLUP, CUBE or GROUPING SETS
 	aggregates []aggregate
 	entering   map[int]bool // the entries of the select list that are being opened
 	folded     *folded
@@ -153,25 +155,53 @@ func (b *block) group(s *sql.SelectStatement) {
 		return
 	}
 	first := b.index(s.GroupBy) + 1
-	for i, at := range b.commas(first, b.clauseEnd(first)) {
-		e := s.GroupByExprs[i]
-		switch t := b.tokens[at.first]; e := e.(type) {
-		case *sql.NumberLit:
-			n, err := strconv.Atoi(e.Value)
-			if err != nil || n < 1 || n > len(b.items) {
-				b.refuse(sqlerr.New(sqlerr.Invalid, "GROUP BY %s: the select list has %d entries", t.Text, len(b.items)).At(t.Position))
-				return
-			}
-			at = b.items[n-1]
-			b.addKey(at, s.Columns[n-1].Expr)
-			continue
-		case *sql.Ident:
-			if n := b.alias(t); n >= 0 && at.first == at.last {
-				b.addKey(b.items[n], s.Columns[n].Expr)
-				continue
-			}
+	b.by = stretch{first, b.clauseEnd(first) - 1}
+	for i, at := range b.commas(first, b.by.last+1) {
+		b.term(at, s.GroupByExprs[i], s)
+	}
+}
+
+// term finds the keys of an expression in GROUP BY.
+func (b *block) term(at stretch, e sql.Expr, s *sql.SelectStatement) {
+	switch t := b.tokens[at.first]; e := e.(type) {
+	case *sql.NumberLit:
+		n, err := strconv.Atoi(e.Value)
+		if err != nil || n < 1 || n > len(b.items) {
+			b.refuse(sqlerr.New(sqlerr.Invalid, "GROUP BY %s: the select list has %d entries", t.Text, len(b.items)).At(t.Position))
+			return
 		}
-		b.addKey(at, e)
+		b.opened[at.first] = opening{tokens: 1, at: b.items[n-1]}
+		b.addKey(b.items[n-1], s.Columns[n-1].Expr)
+		return
+	case *sql.Ident:
+		if n := b.alias(t); n >= 0 && at.first == at.last {
+			b.opened[at.first] = opening{tokens: 1, at: b.items[n], parens: true}
+			b.addKey(b.items[n], s.Columns[n].Expr)
+			return
+		}
+	case *sql.Call:
+		if name := b.name(e.Name).Upper; name == "ROLLUP" || name == "CUBE" || name == "GROUPING" && b.at(at.first+1).Matches("SETS") {
+			b.sets = true
+			b.set(e.Args, s)
+			return
+		}
+	}
+	b.addKey(at, e)
+}
+
+// set finds the keys of grouping sets.
+func (b *block) set(list []sql.Expr, s *sql.SelectStatement) {
+	for _, e := range list {
+		switch e := e.(type) {
+		case *sql.ExprList:
+			b.set(e.Exprs, s)
+		case *sql.ParenExpr:
+			b.set([]sql.Expr{e.X}, s)
+		case *sql.NullLit: // the set ()
+		default:
+			first, last := b.span(e)
+			b.term(stretch{first, last}, e, s)
+		}
 	}
 }
 
@@ -843,9 +873,15 @@ func (b *block) core(s *sql.SelectStatement) Core {
 			text.write(")", b.tokens[where.last].Position)
 		}
 	}
+	if b.sets {
+		text.write(" GROUP BY ", place)
+		b.emit(&text, b.by)
+	}
 	for i, k := range b.keys {
-		text.write([]string{" GROUP BY ", ", "}[min(i, 1)], place)
-		b.emit(&text, k.stretch)
+		if !b.sets {
+			text.write([]string{" GROUP BY ", ", "}[min(i, 1)], place)
+			b.emit(&text, k.stretch)
+		}
 	}
 	core.Text, core.origin, core.holes = text.text.String(), text.origin, text.holes
 	if text.long {

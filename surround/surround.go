@@ -256,6 +256,9 @@ func (s *Statement) at(i int) syntax.Token {
 // which has another precedence for it than SQLite.
 func (s *Statement) disguised(i int) string {
 	t, before, after := s.tokens[i], s.at(i-1), s.at(i+1)
+	if t.Matches("(") && after.Matches(")") && (before.Matches("(") || before.Matches(",")) {
+		return "(NULL" // of GROUPING SETS
+	}
 	switch t.Kind {
 	case syntax.KindString:
 		if before.Matches("AS") { // SQLite takes it for a name
@@ -307,6 +310,10 @@ func (s *Statement) word(i int, t, before, after syntax.Token) string {
 	case "RIGHT", "FULL":
 		if after.Matches("JOIN") || after.Matches("OUTER") && s.at(i+2).Matches("JOIN") {
 			return "LEFT"
+		}
+	case "SETS":
+		if before.Matches("GROUPING") && after.Matches("(") {
+			return ""
 		}
 	case "FILTER":
 		keyword = before.Matches(")") && after.Matches("(")
