@@ -21,7 +21,7 @@ func TestPastedTabsOnTerminal(t *testing.T) {
 		tm.typeIn(pasted)
 		tm.settle()
 		tm.typeIn("\r")
-		tm.expect("│     3 │")
+		tm.expect("│ 3 ± 0 │")
 		tm.settle()
 	}
 	tm.typeIn("\x04")

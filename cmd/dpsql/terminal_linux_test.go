@@ -169,8 +169,8 @@ func TestShellOnTerminal(t *testing.T) {
 	tm.typeIn("SELECT COUNT(*) FROM people\r")
 	tm.settle()
 	tm.typeIn("WHERE sex = 'F';\r")
-	tm.expect("│     3 │")
-	tm.expect("± 0 at 95 % · release by_sex (projection, m = 1) · cost 0 · ")
+	tm.expect("│ 3 ± 0 │")
+	tm.expect("± at 95 % · release by_sex (projection, m = 1) · cost 0 · ")
 	tm.settle()
 
 	// Ctrl-C drops the line, an error does not end the shell, Tab completes a
@@ -188,14 +188,14 @@ func TestShellOnTerminal(t *testing.T) {
 		tm.settle()
 	}
 	tm.typeIn("\r")
-	tm.expect("│     3 │")
+	tm.expect("│ 3 ± 0 │")
 	tm.settle()
 	for _, keys := range []string{"SELECT COUNT(*) FROM peo", "\t", " WHERE sex = 'F", "\t", ";"} {
 		tm.typeIn(keys)
 		tm.settle()
 	}
 	tm.typeIn("\r")
-	tm.expect("│     3 │")
+	tm.expect("│ 3 ± 0 │")
 	tm.settle()
 	tm.typeIn("\x04")
 	tm.leaves(exitOK)

@@ -3,18 +3,17 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"dpsql/engine"
 )
 
-// Footer returns the line below the rows of a private answer: its margin, the rows it is about if
-// not all, its origin and its cost. The line ends with elapsed unless that is 0.
+// Footer returns the line below the rows of a private answer: its confidence, the rows it is about
+// if not all, its origin and its cost. The line ends with elapsed unless that is 0.
 func Footer(r *engine.Result, elapsed time.Duration) string {
 	a := r.Answer
-	parts := []string{margin(a, r.Rows)}
+	parts := []string{margin(a)}
 	if a.Kept.Unit != "" && a.Mechanism != "constant" {
 		parts = append(parts, fmt.Sprintf("of kept rows, at most %d a %s", a.Kept.MaxRows, Visible(a.Kept.Unit)))
 	}
@@ -25,27 +24,16 @@ func Footer(r *engine.Result, elapsed time.Duration) string {
 	return strings.Join(parts, " · ")
 }
 
-// margin states the margin of an answer, its interval if that is uneven, or the range of
-// its margins.
-func margin(a *engine.Answer, rows [][]any) string {
-	m := marginsOf(a, rows)
-	var text string
+// margin says at which confidence the margins hold that stand beside the values of an
+// answer, or that there are none.
+func margin(a *engine.Answer) string {
 	switch {
 	case a.Mechanism == "constant":
 		return "exact"
-	case m.known == 0:
+	case known(a) == 0:
 		return cmp.Or(unverified(a), "no error bar")
-	case m.known == 1 && m.uneven:
-		text = m.amount
-	case m.low == m.high:
-		text = "± " + roundUp(m.low)
-	default:
-		text = fmt.Sprintf("± %s to %s", roundUp(m.low), roundUp(m.high))
 	}
-	text += " at " + percent(a.Confidence)
-	if m.known > 1 && m.uneven {
-		text += ", uneven"
-	}
+	text := "± at " + percent(a.Confidence)
 	for _, mark := range marks(a) {
 		text += ", " + mark
 	}
@@ -74,58 +62,22 @@ func unverified(a *engine.Answer) string {
 	switch {
 	case a.Verified:
 		return ""
-	case marginsOf(a, nil).known == 0:
+	case known(a) == 0:
 		return "unverified: no error bar"
 	}
 	return "some unverified: no error bar"
 }
 
-// margins are the smallest and the largest margin of an answer, and the number of those
-// that are known.
-type margins struct {
-	low, high float64
-	known     int
-	uneven    bool   // for some interval
-	amount    string // the last value with its interval
-}
-
-// marginsOf collects margins. It needs the rows to compare the values with their intervals.
-func marginsOf(a *engine.Answer, rows [][]any) margins {
-	m := margins{low: math.Inf(1), high: math.Inf(-1)}
-	for i, row := range a.Margins {
-		for j, v := range row {
-			x, ok := v.(float64)
-			if !ok {
-				continue
-			}
-			m.low, m.high = min(m.low, x), max(m.high, x)
-			m.known++
-			if rows == nil {
-				continue
-			}
-			value, _ := asFloat(rows[i][j])
-			if ends, ok := a.Intervals[i][j].(engine.Interval); ok && !even(value, ends, x) {
-				m.uneven, m.amount = true, amount(value, ends, x)
+// known returns the number of margins.
+func known(a *engine.Answer) (n int) {
+	for _, row := range a.Margins {
+		for _, v := range row {
+			if _, ok := v.(float64); ok {
+				n++
 			}
 		}
 	}
-	return m
-}
-
-// even reports whether a value is the middle of its interval, rounding aside.
-func even(value float64, i engine.Interval, margin float64) bool {
-	return math.Abs(i.Low/2+i.High/2-value) <= 1e-9*(margin+math.Abs(value))
-}
-
-// amount returns a value with its margin, or with its interval if that is uneven. The ends
-// are rounded as the margin is, and outwards.
-func amount(value float64, i engine.Interval, margin float64) string {
-	text := Number(math.Round(value*1000) / 1000)
-	if even(value, i, margin) {
-		return text + " ± " + roundUp(margin)
-	}
-	unit := digits(margin)
-	return fmt.Sprintf("%s (%s … %s)", text, Number(math.Floor(i.Low*unit+fuzz)/unit+0), Number(math.Ceil(i.High*unit-fuzz)/unit+0))
+	return n
 }
 
 // origin names the release or mechanism that answered.
@@ -141,7 +93,7 @@ func origin(a *engine.Answer) string {
 	case "direct":
 		return "direct"
 	case "constant":
-		if marginsOf(a, nil).known == 0 {
+		if known(a) == 0 {
 			return "public values only"
 		}
 		return "constant: no row can match"

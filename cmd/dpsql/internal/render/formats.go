@@ -235,8 +235,8 @@ func writeMarkdown(w io.Writer, r *engine.Result) error {
 		}
 	}
 	b.WriteString("| " + strings.Join(rule, " | ") + " |\n")
-	for _, row := range r.Rows {
-		markdownLine(b, visibleRow(row))
+	for _, cells := range rowsForPeople(r) {
+		markdownLine(b, cells)
 	}
 	return b.Flush()
 }
@@ -360,23 +360,4 @@ func Duration(d time.Duration) string {
 // fractions add.
 func percent(confidence float64) string {
 	return strconv.FormatFloat(100*confidence, 'g', 12, 64) + " %"
-}
-
-// roundUp returns a margin to three digits or to its integer part, whichever is
-// longer. It never returns less than the margin.
-func roundUp(x float64) string {
-	unit := digits(x)
-	return Number(math.Ceil(max(0, x*unit-fuzz)) / unit)
-}
-
-// fuzz is the error of binary fractions that rounding ignores.
-const fuzz = 1e-9
-
-// digits returns 1, 10 or 100: how many parts of 1 a margin is rounded to.
-func digits(margin float64) float64 {
-	unit := 1.0
-	for y := math.Abs(margin); y < 100 && unit < 100; y *= 10 {
-		unit *= 10
-	}
-	return unit
 }

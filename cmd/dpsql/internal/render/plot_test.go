@@ -100,7 +100,7 @@ func TestUnevenPlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, texts := drawn(t, s, "rect")
-	for _, want := range []string{"n (low … high)", "n, with error bars at 95 %, simulated", "100 (90 … 130)", "-20 ± 10", "40 (50 … 70.3)"} {
+	for _, want := range []string{"n (low … high)", "n, with error bars at 95 %, simulated", "100 (90 … 130)", "-20 ± 10", "40 (50 … 71)"} {
 		if !slices.Contains(texts, want) {
 			t.Errorf("no text %q in %q", want, texts)
 		}

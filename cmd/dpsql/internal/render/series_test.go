@@ -78,7 +78,7 @@ func TestUnevenChart(t *testing.T) {
 	}
 	want := `a <b>        ██████████████████████▒▒▒──────┤ 100 (90 … 130)
 NULL  ├─▒▒▒██│                                      -20 ± 10
-c            ██████████  ├────┤               40 (50 … 70.3)
+c            ██████████  ├────┤                 40 (50 … 71)
       n, with error bars at 95 %, simulated, some unverified: no error bar
 `
 	if out.String() != want {

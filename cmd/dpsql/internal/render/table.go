@@ -18,10 +18,7 @@ import (
 // writeTable draws a box around the rows, at most width characters wide; 0 is no
 // limit. Rows that do not fit are written without a box.
 func writeTable(w io.Writer, r *engine.Result, width int) error {
-	cells := [][]string{visibleNames(r.Columns)}
-	for _, row := range r.Rows {
-		cells = append(cells, visibleRow(row))
-	}
+	cells := append([][]string{visibleNames(r.Columns)}, rowsForPeople(r)...)
 	if !fit(cells, width) && len(r.Rows) > 0 {
 		return writeRecords(w, cells, width)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,29 +56,29 @@ func TestFooter(t *testing.T) {
 		ends   []engine.Interval // of the first value, 7, if it is not their middle
 	}{
 		{engine.Answer{Margins: [][]any{{8.0}}, Confidence: 0.95, Via: "adm_zip", Mechanism: "projection", Support: "2", Verified: true},
-			"± 8 at 95 % · release adm_zip (projection, m = 2) · cost 0 · 0.1 ms", nil},
+			"± at 95 % · release adm_zip (projection, m = 2) · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{8.0, 9.5}, {nil, 3.0}}, Confidence: 0.999, Via: "a", Mechanism: "projection", Support: "2", Verified: true},
-			"± 3 to 9.5 at 99.9 % · release a (projection, m = 2) · cost 0 · 0.1 ms", nil},
+			"± at 99.9 % · release a (projection, m = 2) · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{8.0, nil}}, Confidence: 0.9, Via: "l", Mechanism: "smw", Support: "7"},
-			"± 8 at 90 %, some unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms", nil},
+			"± at 90 %, some unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{8.0}}, Confidence: 0.95, Via: "r", Mechanism: "smw", Support: "7", Verified: true, Released: true},
-			"± 8 at 95 % · release r (smw, m = 7) · cost 0 · 0.1 ms", nil},
+			"± at 95 % · release r (smw, m = 7) · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Via: "l", Mechanism: "smw", Support: "7"},
 			"unverified: no error bar · mechanism l (smw, m = 7) · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{50.0}}, Confidence: 0.95, Mechanism: "direct", Support: "infinite", Verified: true, Cost: engine.Cost{Epsilon: 0.02, Rho: 0.000768}},
-			"± 50 at 95 % · direct · cost ε 0.02 and ρ 0.00077 · 0.1 ms", nil},
+			"± at 95 % · direct · cost ε 0.02 and ρ 0.00077 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{11.0}}, Confidence: 0.95, Via: "r\x1b[2J", Mechanism: "projection", Support: "infinite", Verified: true},
-			`± 11 at 95 % · release r\x1b[2J (projection, m = ∞) · cost 0 · 0.1 ms`, nil},
+			`± at 95 % · release r\x1b[2J (projection, m = ∞) · cost 0 · 0.1 ms`, nil},
 		{engine.Answer{Margins: [][]any{{40.0}}, Confidence: 0.95, Mechanism: "direct", Verified: true, Kept: engine.Kept{Unit: "patient", MaxRows: 3}},
-			"± 40 at 95 % · of kept rows, at most 3 a patient · direct · cost 0 · 0.1 ms", nil},
+			"± at 95 % · of kept rows, at most 3 a patient · direct · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{0.0}}, Mechanism: "constant", Verified: true, Kept: engine.Kept{Unit: "patient", MaxRows: 3}},
 			"exact · constant: no row can match · cost 0 · 0.1 ms", nil},
 		{engine.Answer{Margins: [][]any{{8.0}}, Confidence: 0.95, Via: "r", Mechanism: "marginals", Support: "7", Verified: true},
-			"7 (4 … 15) at 95 % · release r (marginals, m = 7) · cost 0 · 0.1 ms", []engine.Interval{{Low: 4, High: 15}}},
+			"± at 95 % · release r (marginals, m = 7) · cost 0 · 0.1 ms", []engine.Interval{{Low: 4, High: 15}}},
 		{engine.Answer{Margins: [][]any{{1.125}}, Confidence: 0.95, Via: "r", Mechanism: "marginals", Support: "7", Verified: true, Simulated: true},
-			"7 (6.5 … 8.13) at 95 %, simulated · release r (marginals, m = 7) · cost 0 · 0.1 ms", []engine.Interval{{Low: 6.5, High: 8.125}}},
+			"± at 95 %, simulated · release r (marginals, m = 7) · cost 0 · 0.1 ms", []engine.Interval{{Low: 6.5, High: 8.125}}},
 		{engine.Answer{Margins: [][]any{{8.0, nil}, {3.0, nil}}, Confidence: 0.95, Via: "r", Mechanism: "marginals", Support: "7"},
-			"± 3 to 8 at 95 %, uneven, some unverified: no error bar · release r (marginals, m = 7) · cost 0 · 0.1 ms", []engine.Interval{{Low: 4, High: 15}}},
+			"± at 95 %, some unverified: no error bar · release r (marginals, m = 7) · cost 0 · 0.1 ms", []engine.Interval{{Low: 4, High: 15}}},
 	}
 	for _, test := range tests {
 		r := &engine.Result{Answer: &test.answer}
@@ -99,14 +100,75 @@ func TestFooter(t *testing.T) {
 	}
 }
 
-func TestRoundUp(t *testing.T) {
-	for x, want := range map[float64]string{
-		0: "0", 8: "8", 8.5: "8.5", 0.6: "0.6", 93.26989734384493: "93.3", 107.69: "108", 99.999: "100", 12.5: "12.5",
-		1942: "1942", 1234567: "1234567", 1234567.2: "1234568", 49.3: "49.3", 50.0000000000001: "50", 7.005: "7.01",
+// TestAmount rounds numbers to their margins, and margins up.
+func TestAmount(t *testing.T) {
+	for _, c := range []struct {
+		value, low, high float64
+		want             string
+	}{
+		{20.858969607116382, 20.308969607116382, 21.408969607116382, "20.9 ± 0.6"},
+		{20.858969607116382, 20.258969607116382, 21.458969607116382, "20.9 ± 0.7"}, // 0.6, and 0.04 from 20.86 to 20.9
+		{0.5, 0.5, 0.5, "0.5 ± 0"},
+		{1234.5678, 1034.5678, 1434.5678, "1235 ± 201"},
+		{7, 4.75, 9.25, "7 ± 2.3"},
+		{7, -1, 15, "7 ± 8"},
+		{-0.004, -1.004, 0.996, "0.0 ± 1.1"},
+		{16211, 16185, 16237, "16211 ± 26"},
+		{1234567, 1233324.8, 1235809.2, "1234567 ± 1243"},
+		{0.0001234, 0.0001, 0.0001468, "0.000123 ± 0.000024"},
+		{5880, 5798, 6014, "5880 (5798 … 6014)"},
+		{20.858, 20.31, 22.44, "20.9 (20.3 … 22.5)"},
+		{9.25, 9, 9.75, "9.3 (9.0 … 9.8)"},
 	} {
-		if got := roundUp(x); got != want {
-			t.Errorf("roundUp(%v) = %s, want %s", x, got, want)
+		margin := max(c.value-c.low, c.high-c.value)
+		if got := amount(c.value, engine.Interval{Low: c.low, High: c.high}, margin); got != c.want {
+			t.Errorf("%v from %v to %v: %s, want %s", c.value, c.low, c.high, got, c.want)
 		}
+	}
+}
+
+// TestAmountHolds reads amounts back: what is shown holds what is meant, and the margin that
+// is shown is at most half as large again.
+func TestAmountHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.Float64Range(-1e6, 1e6).Draw(t, "value")
+		margin := math.Pow(10, rapid.Float64Range(-6, 6).Draw(t, "log margin"))
+		text := amount(value, engine.Interval{Low: value - margin, High: value + margin}, margin)
+		v, m, _ := strings.Cut(text, " ± ")
+		x, err := strconv.ParseFloat(v, 64)
+		y, err2 := strconv.ParseFloat(m, 64)
+		if err != nil || err2 != nil {
+			t.Fatalf("%v ± %v is shown as %s", value, margin, text)
+		}
+		if slack := 1e-8 * max(1, margin); x-y > value-margin+slack || x+y < value+margin-slack || y > 1.5*margin+1 && margin > 1 || y > 1.5*margin && margin < 1 {
+			t.Errorf("%v ± %v is shown as %s", value, margin, text)
+		}
+	})
+}
+
+// TestMarginsBeside shows an answer of several rows.
+func TestMarginsBeside(t *testing.T) {
+	r := &engine.Result{
+		Columns: []engine.Column{{Name: "sex", Type: "TEXT"}, {Name: "n", Type: "INTEGER"}, {Name: "mean", Type: "REAL"}},
+		Rows:    [][]any{{"F", int64(9007199254740993), 20.858969607116382}, {nil, int64(-3), nil}, {"M", int64(7), 1.0}},
+		Answer: &engine.Answer{Margins: [][]any{{nil, 26.0, 0.55}, {nil, 1312.0, nil}, {nil, 8.0, 2.0}},
+			Intervals: [][]any{{nil, engine.Interval{Low: 9007199254740967, High: 9007199254741019}, engine.Interval{Low: 20.308969607116382, High: 21.408969607116382}},
+				{nil, engine.Interval{Low: -1315, High: 1309}, nil}, {nil, engine.Interval{Low: 4, High: 15}, engine.Interval{Low: -1, High: 3}}}},
+	}
+	var b bytes.Buffer
+	if err := Table.Rows(&b, r, 0, true); err != nil {
+		t.Fatal(err)
+	}
+	const want = `┌─────┬─────────────────────────┬────────────┐
+│ sex │                       n │       mean │
+├─────┼─────────────────────────┼────────────┤
+│ F   │ 9007199254740993 ±   26 │ 20.9 ± 0.6 │
+│     │               -3 ± 1312 │            │
+│ M   │              7 (4 … 15) │  1.0 ± 2.0 │
+└─────┴─────────────────────────┴────────────┘
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 }
 
