@@ -97,7 +97,7 @@ func BenchmarkStages(b *testing.B) {
 	}
 	b.Run("plan", func(b *testing.B) {
 		for b.Loop() {
-			if err := bound.Plan(ctx, answer.Planning{Buyer: s.Asker().Buyer()}); err != nil {
+			if err := bound.Plan(ctx, answer.Planning{Buyers: s.Asker().Buyers()}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -320,10 +320,11 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 		}
 		return r, nil
 	case *syntax.Explain:
-		if r, err = s.db.answers.Explain(ctx, s.asker(), statement.Select, args); err != nil {
+		st, err := s.db.answers.Explain(ctx, s.asker(), []answer.Selection{{Select: statement.Select, Args: args}})
+		if err != nil {
 			return s.surroundInstead(ctx, p, statement.Select, args, err)
 		}
-		return r, nil
+		return st.Explained(), nil
 	}
 	if len(args) > 0 {
 		return nil, sqlerr.New(sqlerr.Invalid, "this statement takes no arguments")

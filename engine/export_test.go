@@ -34,10 +34,10 @@ func (s *Session) Declaration() *declare.Statement { return s.declaration() }
 
 // Bind binds a SELECT against a view.
 func (s *Session) Bind(ctx context.Context, v *view.View, sel *syntax.Select, args []query.Value) (*answer.Statement, error) {
-	return s.db.answers.Bind(ctx, s.asker(), v, sel, args)
+	return s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{{Select: sel, Args: args}})
 }
 
 // Plan plans a SELECT.
 func (s *Session) Plan(ctx context.Context, sel *syntax.Select, args []query.Value, how answer.Planning) (*answer.Statement, error) {
-	return s.db.answers.Plan(ctx, s.asker(), sel, args, how)
+	return s.db.answers.Plan(ctx, s.asker(), []answer.Selection{{Select: sel, Args: args}}, how)
 }

@@ -180,19 +180,24 @@ func afterOthers(err error) error {
 
 // query explains a SELECT and buys its answers in the copy.
 func (r *Rehearsal) query(ctx context.Context, sel *syntax.Select, args []query.Value, buys bool) (*Result, error) {
-	st, err := r.copy.db.answers.Bind(ctx, r.copy.asker(), r.view, sel, args)
-	if name, why := r.cannotBind(sel, err); why != "" {
+	return r.together(ctx, []answer.Selection{{Select: sel, Args: args}}, buys)
+}
+
+// together explains SELECTs that are asked together and buys their answers in the copy.
+func (r *Rehearsal) together(ctx context.Context, all []answer.Selection, buys bool) (*Result, error) {
+	st, err := r.copy.db.answers.Bind(ctx, r.copy.asker(), r.view, all)
+	if name, why := r.cannotBind(all, err); why != "" {
 		r.leaves("what SELECTs with %s cost: %s", name, why)
 		return planned("unknown", "", "unknown", why), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := st.Plan(ctx, answer.Planning{Explaining: true, Buyer: r.copy.asker().Buyer()}); err != nil {
+	if err := st.Plan(ctx, answer.Planning{Explaining: true, Buyers: r.copy.asker().Buyers()}); err != nil {
 		return nil, err
 	}
 	for i := range st.Asks {
-		r.doubt(st.Table, st.Asks[i].Candidates)
+		r.doubt(st.Asks[i].Table, st.Asks[i].Candidates)
 	}
 	out := st.Explained()
 	if err := st.Choose(); err != nil {
@@ -227,12 +232,15 @@ func (r *Rehearsal) surround(st surrounding) (*Result, error) {
 
 // cannotBind returns the reason why a SELECT cannot be bound, if that is a column with an
 // unknown domain or a table with unknown rows, and its name.
-func (r *Rehearsal) cannotBind(sel *syntax.Select, err error) (name, why string) {
+func (r *Rehearsal) cannotBind(all []answer.Selection, err error) (name, why string) {
 	var column *sqlfront.UndecidedError
 	var table *view.UnreadError
 	if errors.As(err, &column) {
-		if t, err := r.view.Selected(sel); err == nil {
-			return column.Name, t.Undecided[column.Column]
+		for _, s := range all {
+			t, err := r.view.Selected(s.Select)
+			if err == nil && column.Column < len(t.Columns) && query.SameName(t.Columns[column.Column].Name, column.Name) && t.Undecided[column.Column] != "" {
+				return column.Name, t.Undecided[column.Column]
+			}
 		}
 	} else if errors.As(err, &table) {
 		return table.Name, table.Error()
@@ -255,7 +263,6 @@ func (r *Rehearsal) doubt(t *view.Table, candidates []answer.Candidate) {
 // value 0.
 func (r *Rehearsal) buy(ctx context.Context, st *answer.Statement) error {
 	purchases := st.Purchases()
-	cost, _ := answer.Total(purchases)
 	if len(purchases) == 0 {
 		return nil
 	}
@@ -271,7 +278,17 @@ func (r *Rehearsal) buy(ctx context.Context, st *answer.Statement) error {
 				}
 			}
 		}
-		return tx.Buy(*st.Buyer, catalog.Payment{Account: st.Table.Account, Action: "direct answers", Object: st.Table.Name, Rho: cost.Rho})
+		tables, due := st.Due()
+		for i, t := range tables {
+			cost, _ := answer.Total(due[i])
+			if cost.Rho == 0 {
+				continue
+			}
+			if err := tx.Buy(*st.Buyers.Of(t.Account), catalog.Payment{Account: t.Account, Action: "direct answers", Object: t.Name, Rho: cost.Rho}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	for _, p := range purchases {
 		for _, n := range p.Asks {

@@ -1,11 +1,11 @@
-// Package answer answers one SELECT, in four steps. It plans: it binds the statement to
+// Package answer answers one SELECT, or several together, in four steps. It plans: it binds the statement to
 // linear queries and lists the candidates for each, which spends nothing. It chooses for
 // each query the tightest free candidate, or one that reaches SET accuracy. It answers:
 // stored answers and releases are read, an interactive mechanism is asked under its lease,
 // and direct answers are charged, drawn, stored and returned. Last, it computes the rows.
 //
 // Other queries may use up a mechanism between plan and answer. The plan is then stale,
-// and Database.Select plans again.
+// and Database.Together plans again.
 package answer
 
 import (
@@ -95,8 +95,8 @@ type Asker struct {
 	Confirm   func(warning string) bool // nil if nobody is to be asked
 }
 
-// Buyer returns the buyer of a new statement, which has taken nothing yet.
-func (a Asker) Buyer() *catalog.Buyer { return &catalog.Buyer{Principal: a.Principal} }
+// Buyers returns the buyers of a new statement.
+func (a Asker) Buyers() *pay.Buyers { return pay.NewBuyers(a.Principal) }
 
 // Request is one linear query, bound and canonical, with the settings that apply to it.
 type Request struct {
@@ -110,6 +110,9 @@ type Request struct {
 	Planning
 	file *file
 }
+
+// Buyer returns the buyer that pays for the request.
+func (r Request) Buyer() *catalog.Buyer { return r.Buyers.Of(r.Table.Account) }
 
 // file remembers whether the database file is read-only. It looks at most once a
 // statement, and only if the answer matters.
@@ -131,7 +134,7 @@ func (f *file) isReadOnly() bool {
 
 // Planning is the purpose of a plan and what earlier plans of the statement missed.
 type Planning struct {
-	Buyer      *catalog.Buyer      // pays for the statement; nil if it has taken nothing yet
+	Buyers     *pay.Buyers         // pay for the statement; nil if it has taken nothing yet
 	changed    map[foundLater]bool // overrides the view
 	Explaining bool                // include the candidates that SET mechanism excludes
 }
@@ -155,17 +158,57 @@ func (p *Planning) learn(c *stale) bool {
 	return true
 }
 
+// Selection is a SELECT with the values of its parameters.
+type Selection struct {
+	Select *syntax.Select
+	Args   []query.Value
+	At     func(position int) int // positions in the statement that it is part of; nil if it is the statement
+}
+
 // Select answers a SELECT. It binds it to linear queries, plans and chooses. The chosen
 // candidates charge, draw, store and return. Select then computes the rows from their
-// answers. Every private access of the module comes through Select or through a
-// declaration. If other queries spend a mechanism between plan and answer, Select plans
-// again, at most twice for each mechanism.
+// answers. Every private access of the module comes through Together or through a
+// declaration.
 func (db *Database) Select(ctx context.Context, who Asker, sel *syntax.Select, args []query.Value) (*Result, error) {
-	how := Planning{Buyer: who.Buyer()}
+	a, err := db.Together(ctx, who, []Selection{{Select: sel, Args: args}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return a.statement.Result(a.answers), nil
+}
+
+// Answers are the answers to the SELECTs of a statement.
+type Answers struct {
+	statement *Statement
+	answers   []Estimate
+}
+
+// Rows returns the rows of SELECT i, with margins at a confidence.
+func (a *Answers) Rows(i int, confidence float64) *Result {
+	return a.statement.rows(&a.statement.Parts[i], a.answers, confidence)
+}
+
+// How describes how all the answers came about. It has no margins.
+func (a *Answers) How() *Answer { return a.statement.how(a.answers) }
+
+// Warnings returns the warnings of all SELECTs.
+func (a *Answers) Warnings() []string { return a.statement.bindingWarnings() }
+
+// Together answers several SELECTs: all of them, or none. They are planned in one view, and
+// what is bought for them is charged in one transaction. ready is called with the columns of
+// each before anything is charged, and may refuse. If other queries spend a mechanism between
+// plan and answer, Together plans again, at most twice for each mechanism.
+func (db *Database) Together(ctx context.Context, who Asker, all []Selection, ready func([][]Column) error) (*Answers, error) {
+	how := Planning{Buyers: who.Buyers()}
 	for {
-		st, err := db.Plan(ctx, who, sel, args, how)
+		st, err := db.Plan(ctx, who, all, how)
 		if err != nil {
 			return nil, err
+		}
+		if ready != nil {
+			if err := ready(st.Columns()); err != nil {
+				return nil, err
+			}
 		}
 		if err := st.Choose(); err != nil {
 			return nil, err
@@ -178,24 +221,33 @@ func (db *Database) Select(ctx context.Context, who Asker, sel *syntax.Select, a
 		case err != nil:
 			return nil, err
 		case stale == nil:
-			return st.Result(answers), nil
+			return &Answers{st, answers}, nil
 		case !how.learn(stale):
 			return nil, stale.err
 		}
 	}
 }
 
-// Plan binds a SELECT against the present catalog and lists the ways to answer each of its
+// Columns returns the columns of each part.
+func (st *Statement) Columns() [][]Column {
+	all := make([][]Column, len(st.Parts))
+	for i := range st.Parts {
+		all[i] = st.Parts[i].columns()
+	}
+	return all
+}
+
+// Plan binds SELECTs against the present catalog and lists the ways to answer each of their
 // queries. It spends nothing and reads no private row.
-func (db *Database) Plan(ctx context.Context, who Asker, sel *syntax.Select, args []query.Value, how Planning) (*Statement, error) {
-	if how.Buyer == nil {
-		how.Buyer = who.Buyer()
+func (db *Database) Plan(ctx context.Context, who Asker, all []Selection, how Planning) (*Statement, error) {
+	if how.Buyers == nil {
+		how.Buyers = who.Buyers()
 	}
 	v, err := db.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	st, err := db.Bind(ctx, who, v, sel, args)
+	st, err := db.Bind(ctx, who, v, all)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +257,7 @@ func (db *Database) Plan(ctx context.Context, who Asker, sel *syntax.Select, arg
 // Plan lists the ways to answer each query.
 func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 	f := &file{db: st.Database}
-	st.Buyer = how.Buyer
+	st.Buyers = how.Buyers
 	fresh := st.fresh(ctx)
 	for i := range st.Asks {
 		a := &st.Asks[i]
@@ -221,30 +273,61 @@ func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 }
 
 // fresh reports for each query whether no answer to it is stored, for certain. A nil
-// result means true for all: the view shows that the table has no stored answers. This
+// result means true for all: the view shows that the tables have no stored answers. This
 // saves a look-up of 12 µs, two fifths of a prepared count (BenchmarkAnswer).
 func (st *Statement) fresh(ctx context.Context) []bool {
-	if !st.Table.Answered {
-		return nil
+	var fresh []bool
+	for i := range st.Parts {
+		p := &st.Parts[i]
+		end := len(st.Asks)
+		if i+1 < len(st.Parts) {
+			end = st.Parts[i+1].asks
+		}
+		if !p.Table.Answered || p.asks == end {
+			continue
+		}
+		if fresh == nil {
+			fresh = make([]bool, len(st.Asks))
+			for n := range fresh {
+				fresh[n] = true
+			}
+		}
+		queries := make([]string, end-p.asks)
+		for n := range queries {
+			queries[n] = st.Asks[p.asks+n].Query.String()
+		}
+		copy(fresh[p.asks:], st.Database.store.Unanswered(ctx, p.Table.ID, queries))
 	}
-	queries := make([]string, len(st.Asks))
-	for i := range st.Asks {
-		queries[i] = st.Asks[i].Query.String()
-	}
-	return st.Database.store.Unanswered(ctx, st.Table.ID, queries)
+	return fresh
 }
 
-// Bind resolves the names of a SELECT and compiles it to linear queries.
-func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, sel *syntax.Select, args []query.Value) (*Statement, error) {
-	t, err := v.Selected(sel)
-	if err != nil {
-		return nil, err
+// Bind resolves the names of SELECTs and compiles them to linear queries.
+func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Selection) (*Statement, error) {
+	st := newStatement(db, who, v)
+	for _, s := range all {
+		t, err := v.Selected(s.Select)
+		if err == nil {
+			var b *sqlfront.Bound
+			if b, err = sqlfront.Bind(s.Select, schemas.Bindable(ctx, db.store, t), s.Args); err == nil {
+				st.add(t, b)
+			}
+		}
+		if err != nil {
+			return nil, s.located(err)
+		}
 	}
-	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, db.store, t), args)
-	if err != nil {
-		return nil, err
+	return st, nil
+}
+
+// located returns an error with its place in the statement that the SELECT is part of.
+func (s Selection) located(err error) error {
+	e, ok := err.(*sqlerr.Error)
+	if s.At == nil || !ok || e.Position == 0 {
+		return err
 	}
-	return newStatement(db, who, v, t, b), nil
+	c := *e
+	c.Position = s.At(e.Position)
+	return &c
 }
 
 // Result is the result of one statement: its rows, if it has any, and for a private answer

@@ -45,13 +45,14 @@ func (st *Statement) bought() []int {
 	return asks
 }
 
-// starts returns the smallest amount that the statement takes from mechanisms'
-// reserves: one run of each chosen mechanism that has none open. The statement's
+// starts returns the smallest amount that the statement takes from the reserves of an
+// account's mechanisms: one run of each chosen mechanism that has none open. The statement's
 // firings may start more, and how many is not known before.
-func (st *Statement) starts() (sum accounting.Rho) {
+func (st *Statement) starts(account int64) (sum accounting.Rho) {
 	seen := make(map[string]bool)
 	for i := range st.Asks {
-		if best := st.Asks[i].Best; best != nil && best.starts > 0 && !seen[best.Name] {
+		best := st.Asks[i].Best
+		if best != nil && best.starts > 0 && !seen[best.Name] && st.Asks[i].Table.Account == account {
 			seen[best.Name] = true
 			sum += best.starts
 		}
@@ -71,7 +72,7 @@ func (st *Statement) slotsOf(asks []int) map[int][]int {
 // priced returns the purchases of asks by slot, at an accuracy.
 func (st *Statement) priced(bySlot map[int][]int, accuracy float64) []Purchase {
 	var all []Purchase
-	for slot := range st.bound.Slots {
+	for slot := range st.slots {
 		asks := bySlot[slot]
 		if len(asks) == 0 {
 			continue
@@ -84,7 +85,7 @@ func (st *Statement) priced(bySlot map[int][]int, accuracy float64) []Purchase {
 			r.Confidence = max(r.Confidence, a.Settings.Confidence)
 			weight = max(weight, a.Query.MaxWeight())
 		}
-		all = append(all, Purchase{asks, st.Database.priceOf(st.Table, weight, r)})
+		all = append(all, Purchase{asks, st.Database.priceOf(st.Asks[asks[0]].Table, weight, r)})
 	}
 	return all
 }
@@ -101,34 +102,72 @@ func Total(all []Purchase) (sum accounting.Amount, ok bool) {
 	return sum, true
 }
 
-// affordable refuses a statement whose purchases cost more than remains, or more than
-// one statement may take.
+// Due returns what the statement would pay from each account, in order of its parts, and
+// the purchases that each payment is for.
+func (st *Statement) Due() (tables []*view.Table, purchases [][]Purchase) {
+	all := st.Purchases()
+	for i := range st.Parts {
+		t := st.Parts[i].Table
+		if slices.ContainsFunc(tables, func(have *view.Table) bool { return have.Account == t.Account }) {
+			continue
+		}
+		tables = append(tables, t)
+		purchases = append(purchases, st.of(all, func(of *view.Table) bool { return of.Account == t.Account }))
+	}
+	return tables, purchases
+}
+
+// of returns the purchases about some tables.
+func (st *Statement) of(all []Purchase, about func(*view.Table) bool) (some []Purchase) {
+	for _, p := range all {
+		if about(st.Asks[p.Asks[0]].Table) {
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+// affordable refuses a statement whose purchases cost more than remains in an account, or
+// more than one statement may take from it.
 func (st *Statement) affordable() error {
-	cost, ok := Total(st.Purchases())
-	why := affordable(st.view.Accounts[st.Table.Account], cost)
+	tables, due := st.Due()
+	for i, t := range tables {
+		if err := st.affords(t, due[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// affords is affordable for the account of a table.
+func (st *Statement) affords(t *view.Table, due []Purchase) error {
+	cost, ok := Total(due)
+	why := affordable(st.view.Accounts[t.Account], cost)
 	if !ok {
 		why = "no noise is within ±" + view.Counts(st.settings.Accuracy)
 	}
-	if takes := cost.Rho + st.starts(); why == "" && takes > 0 {
-		err := st.view.Limits(st.Table).Check(*st.Buyer, takes)
-		if limit := hinted(err, func() string { return st.offer(st.bought()) }); limit != nil {
+	if takes := cost.Rho + st.starts(t.Account); why == "" && takes > 0 {
+		err := st.view.Limits(t).Check(*st.Buyers.Of(t.Account), takes)
+		if limit := hinted(err, func() string { return st.offer(t, st.bought()) }); limit != nil {
 			return limit
 		}
 	}
 	if why == "" {
 		return nil
 	}
-	return sqlerr.New(sqlerr.Budget, "%s", why).WithHint("%s", st.offer(st.bought()))
+	return sqlerr.New(sqlerr.Budget, "%s", why).WithHint("%s", st.offer(t, st.bought()))
 }
 
-// offer returns a hint with the price of answering queries directly.
-func (st *Statement) offer(asks []int) string {
+// offer returns a hint with the price of answering those of the queries directly that the
+// account of a table pays for.
+func (st *Statement) offer(t *view.Table, asks []int) string {
 	accuracy := st.settings.Accuracy
 	if accuracy == 0 {
 		accuracy = Suggested
 	}
+	asks = slices.DeleteFunc(slices.Clone(asks), func(n int) bool { return st.Asks[n].Table.Account != t.Account })
 	bySlot := st.slotsOf(asks)
-	return offerHint(accuracy, st.settings.Confidence, purseOf(st.view, st.Table, st.Buyer, st.starts()), true,
+	return offerHint(accuracy, st.settings.Confidence, purseOf(st.view, t, st.Buyers.Of(t.Account), st.starts(t.Account)), true,
 		func(accuracy float64) (accounting.Rho, bool) {
 			cost, ok := Total(st.priced(bySlot, accuracy))
 			return cost.Rho, ok && cost.Rho > 0
@@ -139,28 +178,53 @@ func (st *Statement) offer(asks []int) string {
 // before a row is read, so a later failure costs budget and not privacy. Equal
 // statements that race are bought one after the other, in all processes. The later ones
 // find the first one's answers and charge nothing.
+//
+// Each table is counted on a snapshot of its own. All are open when the charge is made, so
+// that rows that are out of reach cost nothing.
 func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []Estimate) error {
 	flight, err := st.Database.store.AcquireFlight(ctx, st.digest(purchases), st.Database.Live.patience)
 	if err != nil {
 		return err
 	}
 	defer flight.Land()
-	var stored []catalog.Answer
-	err = st.Database.rows.OnSnapshot(ctx, st.Table, func(sn *rows.Snapshot) error {
-		purchases, paid, err := st.charge(ctx, sn, purchases, answers)
-		if err != nil || len(purchases) == 0 {
+	return st.Database.rows.OnSnapshots(ctx, st.tables(purchases), func(sns []*rows.Snapshot) error {
+		left, paid, err := st.charge(ctx, sns, purchases, answers)
+		if err != nil {
 			return err
 		}
-		stored, err = st.draw(ctx, sn, paid, purchases, answers)
-		return err
+		for i, sn := range sns {
+			if paid[i] == nil {
+				continue
+			}
+			stored, err := st.draw(ctx, sn, paid[i], left[i], answers)
+			if err == nil {
+				err = st.store(ctx, stored)
+			}
+			if err != nil {
+				return err
+			}
+			st.bill.Answered(paid[i].Paid())
+		}
+		return nil
 	})
-	if err != nil || len(stored) == 0 {
-		return err
+}
+
+// tables returns the tables that purchases are about, each once.
+func (st *Statement) tables(purchases []Purchase) (tables []*view.Table) {
+	for _, p := range purchases {
+		t := st.Asks[p.Asks[0]].Table
+		if !slices.ContainsFunc(tables, func(have *view.Table) bool { return have.ID == t.ID }) {
+			tables = append(tables, t)
+		}
 	}
-	ctx = context.WithoutCancel(ctx) // the answer is paid for, so store it even if cancelled
-	return st.Database.store.Write(ctx, func(tx *catalog.Tx) error {
-		for i := range stored {
-			if err := tx.PutAnswer(&stored[i]); err != nil {
+	return tables
+}
+
+// store stores answers that are paid for, even if the statement is cancelled.
+func (st *Statement) store(ctx context.Context, answers []catalog.Answer) error {
+	return st.Database.store.Write(context.WithoutCancel(ctx), func(tx *catalog.Tx) error {
+		for i := range answers {
+			if err := tx.PutAnswer(&answers[i]); err != nil {
 				return err
 			}
 		}
@@ -200,37 +264,58 @@ func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Rece
 	return stored, nil
 }
 
-// charge pays for purchases, in one line of the ledger. If answers as good were stored
-// since the plan, it takes these instead. It returns the asks left to be answered and
-// the receipt for them.
-func (st *Statement) charge(ctx context.Context, sn *rows.Snapshot, purchases []Purchase, answers []Estimate) ([]Purchase, *pay.Receipt, error) {
-	var left []Purchase
-	paid, err := st.Database.desk.Answers(ctx, st.bill, sn, st.Buyer, func(tx *catalog.Tx) (*catalog.Payment, error) {
-		left = nil
-		n, payment := 0, catalog.Payment{Account: st.Table.Account, Action: "direct answer", Object: st.Table.Name}
-		for _, p := range purchases {
-			asks, err := st.unbought(tx, p.Asks, answers)
+// charge pays for purchases, in one transaction and one line of the ledger a table. If
+// answers as good were stored since the plan, it takes these instead. It returns what is
+// left to be answered on each snapshot, and the receipt for it.
+func (st *Statement) charge(ctx context.Context, sns []*rows.Snapshot, purchases []Purchase, answers []Estimate) ([][]Purchase, []*pay.Receipt, error) {
+	var left [][]Purchase
+	charged := make([]pay.Snapshot, len(sns))
+	for i, sn := range sns {
+		charged[i] = sn
+	}
+	paid, err := st.Database.desk.Answers(ctx, st.bill, charged, st.Buyers, func(tx *catalog.Tx) ([]*catalog.Payment, error) {
+		left = make([][]Purchase, len(sns))
+		payments := make([]*catalog.Payment, len(sns))
+		for i, sn := range sns {
+			t := sn.Table()
+			var err error
+			left[i], payments[i], err = st.payment(tx, t, st.of(purchases, func(of *view.Table) bool { return of.ID == t.ID }), answers)
 			if err != nil {
 				return nil, err
 			}
-			if len(asks) > 0 {
-				left = append(left, Purchase{asks, p.Price})
-				payment.Rho += p.Price.cost().Rho
-				n += len(asks)
-			}
 		}
-		if n > 1 {
-			payment.Action = fmt.Sprintf("%d direct answers", n)
-		}
-		if n == 0 {
-			return nil, nil
-		}
-		return &payment, nil
+		return payments, nil
 	})
-	if err == nil && paid != nil {
-		st.cost = paid.Paid()
+	for _, p := range paid {
+		if p != nil {
+			st.cost, _ = st.cost.Add(p.Paid())
+		}
 	}
 	return left, paid, err
+}
+
+// payment returns what is left to be bought of purchases about a table, and the payment for
+// it, nil for nothing.
+func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase, answers []Estimate) (left []Purchase, p *catalog.Payment, err error) {
+	n, payment := 0, catalog.Payment{Account: t.Account, Action: "direct answer", Object: t.Name}
+	for _, p := range purchases {
+		asks, err := st.unbought(tx, p.Asks, answers)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(asks) > 0 {
+			left = append(left, Purchase{asks, p.Price})
+			payment.Rho += p.Price.cost().Rho
+			n += len(asks)
+		}
+	}
+	if n > 1 {
+		payment.Action = fmt.Sprintf("%d direct answers", n)
+	}
+	if n == 0 {
+		return nil, nil, nil
+	}
+	return left, &payment, nil
 }
 
 // unbought returns the asks without a stored answer that is good enough. It puts the
@@ -312,7 +397,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 		p := price(accuracy)
 		return p.cost().Rho, p.Possible
 	}
-	purse := purseOf(v, r.Table, r.Buyer, 0)
+	purse := purseOf(v, r.Table, r.Buyer(), 0)
 	accuracy := r.asked
 	if accuracy == 0 {
 		accuracy = Suggested
@@ -329,7 +414,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	c.Margin, c.cost = float64(p.Width), p.cost()
 	c.Refusal = affordable(a, c.cost)
 	c.Note = fmt.Sprintf("%d left", a.Remaining().Rho/accounting.Rho(p.Rho))
-	limit := hinted(a.Limits.Check(*r.Buyer, c.cost.Rho), c.offer)
+	limit := hinted(a.Limits.Check(*r.Buyer(), c.cost.Rho), c.offer)
 	switch {
 	case limit != nil && (limit.Code == sqlerr.Forbidden || r.Settings.Accuracy > 0):
 		c.failure, c.Refusal = limit, limit.Message
@@ -444,16 +529,22 @@ func hinted(err error, hint func() string) *sqlerr.Error {
 const cautiousShare = 10
 
 // caution returns the warning before a statement that buys answers for more than a
-// tenth of the interactive account's remaining budget, or "". It follows from the price
+// tenth of an interactive account's remaining budget, or "". It follows from the price
 // and the account alone, so it is public.
 func (st *Statement) caution() string {
-	cost, ok := Total(st.Purchases())
-	left := st.view.Accounts[st.Table.Account].Remaining().Rho
-	if !ok || cost.Rho <= left/cautiousShare || left <= 0 {
+	if len(st.bought()) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("this takes %s of what is left for direct answers: ρ = %s of %s", share(cost.Rho, left),
-		view.Short(cost.Rho.Float()), view.Short(left.Float()))
+	tables, due := st.Due()
+	for i, t := range tables {
+		cost, ok := Total(due[i])
+		left := st.view.Accounts[t.Account].Remaining().Rho
+		if ok && cost.Rho > left/cautiousShare && left > 0 {
+			return fmt.Sprintf("this takes %s of what is left for direct answers: ρ = %s of %s", share(cost.Rho, left),
+				view.Short(cost.Rho.Float()), view.Short(left.Float()))
+		}
+	}
+	return ""
 }
 
 // share writes a part of a whole in percent.
@@ -468,9 +559,9 @@ func (st *Statement) agreed(confirm func(warning string) bool) error {
 	switch {
 	case warning == "":
 	case confirm == nil:
-		b := *st.bound
+		b := *st.Parts[0].bound
 		b.Warnings = append(slices.Clone(b.Warnings), warning)
-		st.bound = &b
+		st.Parts[0].bound = &b
 	case !confirm(warning):
 		return sqlerr.New(sqlerr.Cancelled, "the statement was not carried out")
 	}

@@ -12,20 +12,15 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
-	"dpsql/sqlfront/syntax"
 )
 
 // longest is the number of bytes of a canonical query that EXPLAIN prints.
 const longest = 2000
 
-// Explain lists all the ways to answer a SELECT, and its query in canonical form. It
-// spends nothing and reads no private row.
-func (db *Database) Explain(ctx context.Context, who Asker, sel *syntax.Select, args []query.Value) (*Result, error) {
-	st, err := db.Plan(ctx, who, sel, args, Planning{Explaining: true})
-	if err != nil {
-		return nil, err
-	}
-	return st.Explained(), nil
+// Explain lists all the ways to answer SELECTs that are asked together, and their queries in
+// canonical form. It spends nothing and reads no private row.
+func (db *Database) Explain(ctx context.Context, who Asker, all []Selection) (*Statement, error) {
+	return db.Plan(ctx, who, all, Planning{Explaining: true})
 }
 
 // ExplainColumns returns the columns of EXPLAIN. margin is the type of the margins: REAL
@@ -36,7 +31,7 @@ func ExplainColumns(margin string) []Column {
 
 // Explained returns the rows of EXPLAIN for a planned statement.
 func (st *Statement) Explained() *Result {
-	if len(st.Asks) != 1 {
+	if len(st.Asks) != 1 || len(st.Parts) != 1 {
 		return st.explain()
 	}
 	chooseErr := st.Choose()
@@ -53,15 +48,31 @@ func (st *Statement) Explained() *Result {
 	return out
 }
 
-// warnings returns the warnings that the statement would give, and the assumption that its
-// table relies on.
+// warnings returns the warnings that the statement would give, and the assumptions that its
+// tables rely on.
 func (st *Statement) warnings(chosen error) []string {
-	all := slices.Clone(st.bound.Warnings)
+	all := slices.Clone(st.bindingWarnings())
 	if warning := st.caution(); chosen == nil && warning != "" {
 		all = append(all, warning)
 	}
-	if st.Table.Outside != nil && strings.HasSuffix(st.Table.SourceSchema, source.Apart) {
-		all = append(all, schemas.Moving)
+	for i := range st.Parts {
+		if t := st.Parts[i].Table; t.Outside != nil && strings.HasSuffix(t.SourceSchema, source.Apart) {
+			all = appendNew(all, schemas.Moving)
+		}
+	}
+	return all
+}
+
+// bindingWarnings returns the warnings of all parts.
+func (st *Statement) bindingWarnings() []string {
+	if len(st.Parts) == 1 {
+		return st.Parts[0].bound.Warnings
+	}
+	var all []string
+	for i := range st.Parts {
+		for _, w := range st.Parts[i].bound.Warnings {
+			all = appendNew(all, w)
+		}
 	}
 	return all
 }
@@ -137,33 +148,51 @@ func JoinNotes(a, b string) string {
 	return a + "; " + b
 }
 
-// explain explains a statement of several queries. It lists each way to answer once, with
-// the ranges of the supports and predicted margins, and the total cost.
+// explain explains a statement of several queries. For each part it lists each way to answer
+// once, with the ranges of the supports and predicted margins, and the total cost.
 func (st *Statement) explain() *Result {
 	err := st.Choose()
 	out := &Result{Warnings: st.warnings(err), Columns: ExplainColumns("TEXT")}
-	for _, m := range st.merged() {
-		out.Rows = append(out.Rows, m.row(st, err == nil))
+	for i := range st.Parts {
+		p := &st.Parts[i]
+		asks := p.asksOf()
+		if len(st.Parts) > 1 {
+			out.Rows = append(out.Rows, []any{fmt.Sprintf("core %d", i+1), "private", nil, nil, nil, nil, "an aggregate of " + p.Table.Name})
+		}
+		for _, m := range st.merged(asks) {
+			out.Rows = append(out.Rows, m.row(st, p, len(asks), err == nil))
+		}
+		out.Rows = append(out.Rows, p.explainedSlots()...)
 	}
 	if err != nil {
-		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, err.Error()})
+		none := []any{"(none)", nil, nil, nil, nil, nil, err.Error()}
+		at := len(out.Rows)
+		if len(st.Parts) == 1 { // before the queries
+			at -= len(st.Parts[0].bound.Slots)
+		}
+		out.Rows = slices.Insert(out.Rows, at, none)
 	}
-	for k, slot := range st.bound.Slots {
+	return out
+}
+
+// explainedSlots returns the rows for the queries of a part.
+func (p *Part) explainedSlots() (rows [][]any) {
+	for k, slot := range p.bound.Slots {
 		name := "query"
-		if len(st.bound.Slots) > 1 {
+		if len(p.bound.Slots) > 1 {
 			name += " " + strconv.Itoa(k+1)
 		}
 		note := queryText(slot.Base)
-		if n := st.bound.Sets[k/st.bound.Width()]; n > 1 {
+		if n := p.bound.Sets[k/p.bound.Width()]; n > 1 {
 			note = fmt.Sprintf("in each of %d groups: %s", n, note)
 		}
 		var support any
-		if st.Table.Unclear(nil) == "" {
+		if p.Table.Unclear(nil) == "" {
 			support = view.SupportOf(slot.Base).String()
 		}
-		out.Rows = append(out.Rows, []any{name, nil, nil, support, nil, nil, note})
+		rows = append(rows, []any{name, nil, nil, support, nil, nil, note})
 	}
-	return out
+	return rows
 }
 
 // manyCandidates is one way to answer a statement of several queries.
@@ -178,15 +207,15 @@ type manyCandidates struct {
 	simulated []float64
 }
 
-// merged groups the candidates of all queries by name, in order of appearance.
-func (st *Statement) merged() []*manyCandidates {
+// merged groups the candidates of queries by name, in order of appearance.
+func (st *Statement) merged(asks []int) []*manyCandidates {
 	var all []*manyCandidates
 	type way struct {
 		origin     origin
 		kind, name string
 	}
 	index := make(map[way]*manyCandidates)
-	for i := range st.Asks {
+	for _, i := range asks {
 		a := &st.Asks[i]
 		for j := range a.Candidates {
 			c := &a.Candidates[j]
@@ -224,13 +253,13 @@ func (m *manyCandidates) add(i int, c Candidate, r Request, chosen bool) {
 	}
 }
 
-// row returns the row of EXPLAIN.
-func (m *manyCandidates) row(st *Statement, planned bool) []any {
+// row returns the row of EXPLAIN for a part with a number of queries.
+func (m *manyCandidates) row(st *Statement, p *Part, queries int, planned bool) []any {
 	note := ""
 	if m.chosen > 0 && planned {
-		note = fmt.Sprintf("chosen for %d of %d queries", m.chosen, len(st.Asks))
-	} else if n := len(m.asks); n < len(st.Asks) {
-		note = fmt.Sprintf("for %d of %d queries", n, len(st.Asks))
+		note = fmt.Sprintf("chosen for %d of %d queries", m.chosen, queries)
+	} else if n := len(m.asks); n < queries {
+		note = fmt.Sprintf("for %d of %d queries", n, queries)
 	}
 	for _, why := range m.reasons {
 		n := m.refusals[why]
@@ -250,10 +279,10 @@ func (m *manyCandidates) row(st *Statement, planned bool) []any {
 		cost = st.costOf(m.asks)
 	}
 	var support any
-	if m.supports.Least.Known() && st.Table.Unclear(m.Columns) == "" {
+	if m.supports.Least.Known() && p.Table.Unclear(m.Columns) == "" {
 		support = m.supports.String()
 	}
-	return []any{m.Name, m.Kind, view.ColumnNames(st.Table, m.Columns), support, marginRange(m.margins), cost, note}
+	return []any{m.Name, m.Kind, view.ColumnNames(p.Table, m.Columns), support, marginRange(m.margins), cost, note}
 }
 
 // costOf returns the price of direct answers to the queries.

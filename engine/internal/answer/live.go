@@ -87,7 +87,7 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 	var stale *stale
 	err = db.rows.OnSnapshot(ctx, r.Table, func(sn *rows.Snapshot) error {
 		var err error
-		if stale, err = db.startRun(ctx, sn, l, r.Buyer); err != nil || stale != nil {
+		if stale, err = db.startRun(ctx, sn, l, r.Buyer()); err != nil || stale != nil {
 			return err
 		}
 		if err := db.reserveComparison(ctx, l); err != nil {
@@ -292,7 +292,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	c.Known = !stored.SpentRuns(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
 	if c.Known && (m.Run == nil || r.changed[foundLater{m.ID, runUnpaid}]) {
 		c.starts = max(1, m.RunRho)
-		if err := v.Limits(r.Table).Check(*r.Buyer, c.starts); err != nil {
+		if err := v.Limits(r.Table).Check(*r.Buyer(), c.starts); err != nil {
 			return c.failed(inAdvance(err, m))
 		}
 	}

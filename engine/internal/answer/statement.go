@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"dpsql/accounting"
-	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/post"
@@ -17,44 +16,62 @@ import (
 	"dpsql/sqlfront"
 )
 
-// Statement is a SELECT between planning and its result. All of its queries have one plan
-// and one charge.
+// Statement is a statement between planning and its result. It has one SELECT, or several
+// that are answered together: the private aggregates of one statement. All of their queries
+// have one plan and one charge. A query that several of them ask is asked once.
 type Statement struct {
 	Database *Database
 	view     *view.View
-	Table    *view.Table
-	bound    *sqlfront.Bound
+	Parts    []Part // its SELECTs
 	settings Settings
-	Asks     []linear // the distinct queries
-	index    []int    // for each of bound.Queries, the index in Asks of the query that answers it
+	Asks     []linear // the distinct queries of all parts, each among those of the first part that asks it
+	slots    int      // of all parts
 
-	Buyer *catalog.Buyer    // pays for the statement
-	cost  accounting.Amount // charged for direct answers
-	bill  *pay.Bill
+	Buyers *pay.Buyers       // pay for the statement
+	cost   accounting.Amount // charged for direct answers
+	bill   *pay.Bill
 
 	progress  func(done, all int64)
 	done, all int64 // steps; each query is one step to plan and one to answer
 }
 
+// Part is one SELECT of a statement.
+type Part struct {
+	Table *view.Table
+	bound *sqlfront.Bound
+	index []int // for each of bound.Queries, the index in Asks of the query that answers it
+	first int   // the number of slots of the parts before it
+	asks  int   // the number of asks of the parts before it
+}
+
 // linear is one distinct query of a statement.
 type linear struct {
 	Request
-	slot       int // the first slot that it answers
+	slot       int // the first slot of the statement that it answers
 	Candidates []Candidate
 	Best       *Candidate // the chosen candidate; nil before Choose, or if there is none
 	last       missed     // what was last computed of the answer's error: MARGIN, LOW and HIGH ask for the same
 }
 
-// newStatement collects the distinct queries of a bound SELECT. A query in several slots
-// gets the precision that the most demanding one needs.
-func newStatement(db *Database, who Asker, v *view.View, t *view.Table, b *sqlfront.Bound) *Statement {
-	s := who.Settings
-	st := &Statement{Database: db, view: v, Table: t, bound: b, settings: s, bill: who.Bill,
-		index: make([]int, len(b.Queries)), progress: who.Progress}
+// newStatement returns a statement without a SELECT.
+func newStatement(db *Database, who Asker, v *view.View) *Statement {
+	return &Statement{Database: db, view: v, settings: who.Settings, bill: who.Bill, progress: who.Progress}
+}
+
+// add adds a SELECT: it collects its distinct queries. A query in several slots gets the
+// precision that the most demanding one needs.
+func (st *Statement) add(t *view.Table, b *sqlfront.Bound) {
+	s := st.settings
+	p := Part{Table: t, bound: b, index: make([]int, len(b.Queries)), first: st.slots, asks: len(st.Asks)}
 	columns := sync.OnceValue(func() []int { return columnsOf(b.Queries) })
 	var known map[[32]byte]int
-	if len(b.Queries) > 1 {
+	if len(b.Queries) > 1 || p.asks > 0 {
 		known = make(map[[32]byte]int, len(b.Queries))
+		for n := range st.Asks {
+			if a := &st.Asks[n]; a.Table.ID == t.ID {
+				known[a.Query.Digest()] = n
+			}
+		}
 	}
 	for i, q := range b.Queries {
 		k := b.SlotOf(i)
@@ -64,13 +81,21 @@ func newStatement(db *Database, who Asker, v *view.View, t *view.Table, b *sqlfr
 			if known != nil {
 				known[q.Digest()] = n
 			}
-			st.Asks = append(st.Asks, linear{slot: k, Request: Request{Table: t, Query: q, Settings: s, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
+			st.Asks = append(st.Asks, linear{slot: p.first + k, Request: Request{Table: t, Query: q, Settings: s, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
 		}
-		st.index[i] = n
+		p.index[i] = n
 		st.Asks[n].need(s, b.Slots[k])
 	}
+	st.Parts = append(st.Parts, p)
+	st.slots += len(b.Slots)
 	st.all = 2 * int64(len(st.Asks))
-	return st
+}
+
+// asksOf returns the queries of a part, those that it shares with others included, in order.
+func (p *Part) asksOf() []int {
+	asks := slices.Clone(p.index)
+	slices.Sort(asks)
+	return slices.Compact(asks)
 }
 
 // columnsOf returns the columns that queries of one table are on, ascending.
@@ -119,8 +144,9 @@ func (st *Statement) refused(first error, failed []int) error {
 	}
 	c := *e
 	c.Message += fmt.Sprintf(" (of %d queries of the statement %d cannot be answered)", len(st.Asks), len(failed))
-	if offers := c.Code == sqlerr.Budget || c.Code == sqlerr.Uncovered && st.settings.Mechanism == "auto"; offers && st.Table.Source != "" {
-		c.Hint = st.offer(append(st.bought(), failed...))
+	t := st.Asks[failed[0]].Table
+	if offers := c.Code == sqlerr.Budget || c.Code == sqlerr.Uncovered && st.settings.Mechanism == "auto"; offers && t.Source != "" {
+		c.Hint = st.offer(t, append(st.bought(), failed...))
 	}
 	return &c
 }
@@ -171,43 +197,75 @@ func (st *Statement) queries(asks []int) []query.Query {
 	return queries
 }
 
-// Result computes the rows of a statement from the answers to its queries, and describes
-// how they came about.
+// Result computes the rows of a statement of one SELECT from the answers to its queries, and
+// describes how they came about.
 func (st *Statement) Result(answers []Estimate) *Result {
-	table := st.bound.Output.Run(st.groups(answers), st.settings.Confidence)
-	out := &Result{Warnings: st.bound.Warnings, Rows: table.Rows, Answer: &Answer{
-		Margins: table.Margins, Intervals: table.Intervals, Confidence: st.settings.Confidence, Support: st.support(), Verified: true,
-		Cost: Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}}}
-	if st.Table.MaxRows > 0 {
-		out.Answer.Kept = Kept{st.Table.Unit, st.Table.MaxRows}
-	}
-	columns := st.bound.Output.Columns
-	out.Columns, out.Answer.NotNull = make([]Column, len(columns)), make([]bool, len(columns))
+	out := st.rows(&st.Parts[0], answers, st.settings.Confidence)
+	how := st.how(answers)
+	how.Margins, how.Intervals, how.NotNull = out.Answer.Margins, out.Answer.Intervals, out.Answer.NotNull
+	out.Answer, out.Warnings = how, st.Parts[0].bound.Warnings
+	return out
+}
+
+// rows computes the rows of a part with margins at a confidence. Of the Answer it sets what
+// has the shape of the rows.
+func (st *Statement) rows(p *Part, answers []Estimate, confidence float64) *Result {
+	table := p.bound.Output.Run(st.groups(p, answers), confidence)
+	out := &Result{Rows: table.Rows, Columns: p.columns(), Answer: &Answer{Margins: table.Margins, Intervals: table.Intervals}}
+	columns := p.bound.Output.Columns
+	out.Answer.NotNull = make([]bool, len(columns))
 	for i, c := range columns {
-		out.Columns[i] = Column{c.Name, string(c.Value.Type())}
 		out.Answer.NotNull[i] = post.NeverNull(c.Value)
-	}
-	out.Answer.Via, out.Answer.Mechanism = st.Origin()
-	out.Answer.Released = st.released()
-	for _, e := range answers {
-		out.Answer.Verified = out.Answer.Verified && e.Verified
-		out.Answer.Simulated = out.Answer.Simulated || st.settings.Margins == Simulated && e.simulated != nil
 	}
 	return out
 }
 
-// groups returns the keys and answers of each group.
-func (st *Statement) groups(answers []Estimate) []post.Group {
-	converted := make([]post.Answer, len(answers))
-	for i, e := range answers {
-		converted[i] = st.Asks[i].converted(e, st.settings)
+// columns returns the columns of a part.
+func (p *Part) columns() []Column {
+	columns := make([]Column, len(p.bound.Output.Columns))
+	for i, c := range p.bound.Output.Columns {
+		columns[i] = Column{c.Name, string(c.Value.Type())}
 	}
-	slots := st.bound.Width()
-	groups := make([]post.Group, len(st.bound.Groups))
-	for g, keys := range st.bound.Groups {
+	return columns
+}
+
+// how describes how the answers came about, whatever is computed from them.
+func (st *Statement) how(answers []Estimate) *Answer {
+	how := &Answer{Confidence: st.settings.Confidence, Support: st.support(), Verified: true, Released: st.released(),
+		Cost: Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}, Kept: st.kept()}
+	how.Via, how.Mechanism = st.Origin()
+	for _, e := range answers {
+		how.Verified = how.Verified && e.Verified
+		how.Simulated = how.Simulated || st.settings.Margins == Simulated && e.simulated != nil
+	}
+	return how
+}
+
+// kept says which rows the answers are about. Where the tables of several parts keep rows of
+// units in different ways, it says so of the first that does.
+func (st *Statement) kept() Kept {
+	for i := range st.Parts {
+		if t := st.Parts[i].Table; t.MaxRows > 0 {
+			return Kept{t.Unit, t.MaxRows}
+		}
+	}
+	return Kept{}
+}
+
+// groups returns the keys and answers of each group of a part.
+func (st *Statement) groups(p *Part, answers []Estimate) []post.Group {
+	converted := make([]post.Answer, len(st.Asks))
+	for _, n := range p.index {
+		if converted[n].Error == nil {
+			converted[n] = st.Asks[n].converted(answers[n], st.settings)
+		}
+	}
+	slots := p.bound.Width()
+	groups := make([]post.Group, len(p.bound.Groups))
+	for g, keys := range p.bound.Groups {
 		groups[g] = post.Group{Keys: keys, Answers: make([]post.Answer, slots)}
 		for k := range slots {
-			groups[g].Answers[k] = converted[st.index[g*slots+k]]
+			groups[g].Answers[k] = converted[p.index[g*slots+k]]
 		}
 	}
 	return groups

@@ -54,23 +54,77 @@ func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, k catal
 	return newReceipt(what, sn, cost), nil
 }
 
-// Answers charges a SELECT for direct answers. The transaction that charges also
-// decides what there is to pay, so nobody else can buy the same meanwhile. If there is
-// nothing to pay, there is no receipt.
-func (d *Desk) Answers(ctx context.Context, b *Bill, sn Snapshot, by *catalog.Buyer, payment func(*catalog.Tx) (*catalog.Payment, error)) (*Receipt, error) {
-	var p *catalog.Payment
-	err := d.charge(ctx, sn, func(tx *catalog.Tx) (err error) {
-		if p, err = payment(tx); err != nil || p == nil {
+// Answers charges a statement for direct answers about the rows of several snapshots: all
+// in one transaction, or nothing. The transaction also decides what there is to pay, so
+// nobody else can buy the same meanwhile. payments returns the payment for each snapshot,
+// nil where there is nothing to pay. A snapshot without a payment has no receipt.
+func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers, payments func(*catalog.Tx) ([]*catalog.Payment, error)) ([]*Receipt, error) {
+	var due []*catalog.Payment
+	err := d.Store.Write(ctx, func(tx *catalog.Tx) (err error) {
+		for _, sn := range sns {
+			if err := sn.Unchanged(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if due, err = payments(tx); err != nil {
 			return err
 		}
-		return tx.Buy(*by, *p)
+		taken := make(map[int64]accounting.Rho, 1) // by the payments before
+		for _, p := range due {
+			if p == nil {
+				continue
+			}
+			buyer := *by.Of(p.Account)
+			buyer.Taken += taken[p.Account]
+			if err := tx.Buy(buyer, *p); err != nil {
+				return err
+			}
+			taken[p.Account] += p.Cost()
+		}
+		return nil
 	})
-	if err != nil || p == nil {
+	if err != nil {
 		return nil, err
 	}
-	by.Taken += p.Cost()
-	b.Add(accounting.Amount{Rho: p.Rho})
-	return newReceipt(answer, sn, accounting.Amount{Rho: p.Rho}), nil
+	receipts := make([]*Receipt, len(due))
+	for i, p := range due {
+		if p == nil {
+			continue
+		}
+		by.Of(p.Account).Taken += p.Cost()
+		cost := accounting.Amount{Rho: p.Rho}
+		b.Add(cost)
+		receipts[i] = newReceipt(answer, sns[i], cost)
+	}
+	return receipts, nil
+}
+
+// Buyers are the buyers of one statement: one for each account that it buys from.
+type Buyers struct {
+	principal catalog.Principal
+	first     catalog.Buyer
+	account   int64 // of first; 0 while there is none
+	others    map[int64]*catalog.Buyer
+}
+
+// NewBuyers returns the buyers of a new statement, which has taken nothing yet.
+func NewBuyers(p catalog.Principal) *Buyers { return &Buyers{principal: p} }
+
+// Of returns the buyer that buys from an account.
+func (b *Buyers) Of(account int64) *catalog.Buyer {
+	if b.account == 0 {
+		b.account, b.first = account, catalog.Buyer{Principal: b.principal}
+	}
+	if b.account == account {
+		return &b.first
+	}
+	if b.others[account] == nil {
+		if b.others == nil {
+			b.others = make(map[int64]*catalog.Buyer)
+		}
+		b.others[account] = &catalog.Buyer{Principal: b.principal}
+	}
+	return b.others[account]
 }
 
 // StartRun pays for the next run of a mechanism from its reserve. In the same
@@ -117,6 +171,7 @@ type Bill struct {
 	gone accounting.Amount // charged without anything stored for it
 	nhat accounting.Amount // charged for the number of rows, which is stored
 	kept accounting.Amount // charged for a release that is stored, and yet to be fitted
+	told accounting.Amount // charged for answers that are stored
 }
 
 // Add adds a charge.
@@ -128,6 +183,12 @@ func (b *Bill) keep() { b.nhat, b.gone = b.gone, accounting.Amount{} }
 
 // Store notes that what was charged for is stored, though the statement is not over.
 func (b *Bill) Store() { b.kept, b.gone = b.gone, accounting.Amount{} }
+
+// Answered notes that the answers that an amount was charged for are stored.
+func (b *Bill) Answered(amount accounting.Amount) {
+	b.told, _ = b.told.Add(amount)
+	b.gone = accounting.Amount{Epsilon: b.gone.Epsilon - amount.Epsilon, Delta: b.gone.Delta - amount.Delta, Rho: b.gone.Rho - amount.Rho}
+}
 
 // Tell adds to the error of a statement what the statement was charged without result.
 // If the statement was cancelled, Tell also says what is kept, or that nothing was
@@ -148,6 +209,12 @@ func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
 		told = append(told, view.Amount(b.kept)+" was charged for its noisy counts, which are kept")
 		if e.Hint == "" {
 			e = e.WithHint("the same statement goes on with the fit, and costs nothing")
+		}
+	}
+	if b.told != (accounting.Amount{}) {
+		told = append(told, view.Amount(b.told)+" was charged for private answers, which are stored")
+		if e.Hint == "" {
+			e = e.WithHint("a statement with the same aggregates costs nothing for them")
 		}
 	}
 	if cancelled && told == nil {

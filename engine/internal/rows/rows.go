@@ -4,6 +4,7 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,28 +61,58 @@ type Snapshot struct {
 // transaction. A table of the file is checked by Unchanged, in the transaction that
 // charges, and again in each transaction that reads.
 func (r *Reader) OnSnapshot(ctx context.Context, t *view.Table, do func(*Snapshot) error) error {
+	return r.OnSnapshots(ctx, []*view.Table{t}, func(all []*Snapshot) error { return do(all[0]) })
+}
+
+// OnSnapshots calls do with a snapshot of each of several tables. Those of tables from one
+// source are the same state of it. Sources are opened in the order of their ids, so that two
+// statements do not wait for each other's connections.
+func (r *Reader) OnSnapshots(ctx context.Context, tables []*view.Table, do func([]*Snapshot) error) error {
 	if r.never != nil {
 		return r.never
 	}
-	s := &Snapshot{reader: r, table: t}
-	defer func() { s.over = true }()
-	if t.Outside == nil {
-		return do(s)
+	all := make([]*Snapshot, len(tables))
+	var outside []*catalog.Source
+	for i, t := range tables {
+		all[i] = &Snapshot{reader: r, table: t}
+		if t.Outside != nil && !slices.ContainsFunc(outside, func(s *catalog.Source) bool { return s.ID == t.Outside.ID }) {
+			outside = append(outside, t.Outside)
+		}
 	}
-	pool, err := r.pool(t.Outside)
+	slices.SortFunc(outside, func(a, b *catalog.Source) int { return cmp.Compare(a.ID, b.ID) })
+	defer func() {
+		for _, s := range all {
+			s.over = true
+		}
+	}()
+	return r.openSources(ctx, outside, all, do)
+}
+
+// openSources opens the sources one inside the other, and then calls do.
+func (r *Reader) openSources(ctx context.Context, sources []*catalog.Source, all []*Snapshot, do func([]*Snapshot) error) error {
+	if len(sources) == 0 {
+		return do(all)
+	}
+	pool, err := r.pool(sources[0])
 	if err != nil {
 		return err
 	}
 	return pool.Snapshot(ctx, func(from source.Reader) error {
-		schema, err := schemas.SameSchema(ctx, from, t, nil)
-		if err != nil {
-			return err
+		for _, s := range all {
+			t := s.table
+			if t.Outside == nil || t.Outside.ID != sources[0].ID {
+				continue
+			}
+			schema, err := schemas.SameSchema(ctx, from, t, nil)
+			if err != nil {
+				return err
+			}
+			if err := r.store.Read(ctx, func(tx *catalog.Tx) error { return schemas.Covered(tx, t, schema.Bases, schema.Others()...) }); err != nil {
+				return err
+			}
+			s.outside = from
 		}
-		if err := r.store.Read(ctx, func(tx *catalog.Tx) error { return schemas.Covered(tx, t, schema.Bases, schema.Others()...) }); err != nil {
-			return err
-		}
-		s.outside = from
-		return do(s)
+		return r.openSources(ctx, sources[1:], all, do)
 	})
 }
 
