@@ -28,15 +28,6 @@ type Core struct {
 	holes  []hole // in the order of Text
 }
 
-// hole is a sub-select of public tables in the text of a core. Its values stand there in the
-// end. No private row, and no other core, is in it.
-type hole struct {
-	from, to    int // characters of the text, with the parentheses
-	statement   *Statement
-	list        bool // of values after IN
-	exists, not bool // EXISTS, NOT EXISTS
-}
-
 // CoreColumn is a column of a core.
 type CoreColumn struct {
 	Name string

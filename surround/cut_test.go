@@ -366,6 +366,44 @@ func TestCoresOfOneRun(t *testing.T) {
 	}
 }
 
+// TestCoreWalls: SQLite's own walls hold beside the rows of a core, which it may read and
+// nothing else.
+func TestCoreWalls(t *testing.T) {
+	t.Parallel()
+	db := database(t)
+	core := &surround.Table{Name: "core 1", Columns: []surround.Column{{Name: "n"}}, Rows: [][]any{{int64(7)}}}
+	if _, err := run(db, `SELECT COUNT(*) FROM towns`); err != nil { // its copy stays on the connection
+		t.Fatal(err)
+	}
+	if r, err := db.RunAround(context.Background(), `SELECT n, COUNT(*) FROM "core 1"`, core, source(0)); err != nil || fmt.Sprint(r.Rows) != "[[7 1]]" {
+		t.Fatalf("what is allowed: %v, %v", r, err)
+	}
+	for _, text := range []string{
+		`SELECT * FROM towns`, `SELECT COUNT(*) FROM towns, "core 1"`, `SELECT n FROM "core 1" WHERE n IN (SELECT height FROM towns)`, `SELECT rowid FROM "core 1"`,
+		`SELECT * FROM sqlite_temp_schema`, `SELECT * FROM temp.sqlite_schema`, `SELECT * FROM "core 2"`, `SELECT * FROM main."core 1"`, `SELECT * FROM pragma_table_info('core 1')`,
+		`SELECT n FROM "core 1"; DROP TABLE "core 1"`, `SELECT 1; UPDATE "core 1" SET n = 8`, `SELECT 1; INSERT INTO "core 1" VALUES (8)`, `SELECT 1; CREATE TABLE main.x AS SELECT * FROM "core 1"`,
+		`SELECT 1; DELETE FROM temp."core 1"`, `SELECT random() FROM "core 1"`, `SELECT * FROM "core 1", dbstat`, `SELECT data FROM sqlite_dbpage('temp')`,
+	} {
+		if r, err := db.RunAround(context.Background(), text, core, source(0)); err == nil {
+			t.Errorf("%s is allowed: %v", text, r.Rows)
+		}
+	}
+	db.SetTime(20 * time.Millisecond)
+	for _, text := range []string{
+		`WITH RECURSIVE c(x) AS (SELECT n FROM "core 1" UNION ALL SELECT x + 1 FROM c) SELECT SUM(x) FROM c`,
+		`WITH RECURSIVE c(x) AS (SELECT n FROM "core 1" UNION ALL SELECT x + 1 FROM c WHERE x < 1000000) SELECT SUM(a.x * b.x) FROM c a, c b`,
+		`SELECT printf('%.1000000000c', n) FROM "core 1"`,
+	} {
+		if _, err := db.RunAround(context.Background(), text, core, source(0)); sqlerr.CodeOf(err) != sqlerr.Unsupported || !strings.Contains(err.Error(), "is outside the dialect") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	db.SetTime(0)
+	if r, err := run(db, `SELECT COUNT(*) FROM towns`); err != nil || r.Rows[0][0] != int64(4) {
+		t.Errorf("afterwards: %v, %v", r, err)
+	}
+}
+
 // FuzzCut: what is cut names no private table outside its cores, and runs on any rows that the
 // cores may have. Every character of a core has a place in the statement.
 func FuzzCut(f *testing.F) {

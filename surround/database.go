@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -127,90 +126,6 @@ func (db *Database) Run(ctx context.Context, s *Statement, from Source, args []q
 	return out, err
 }
 
-// maxList bounds the values of a sub-select in a core.
-const maxList = 1000
-
-// Resolve returns the cores with values in the place of their sub-selects, which are of public
-// tables only. It runs these.
-func (db *Database) Resolve(ctx context.Context, cores []Core, from Source, args []query.Value) ([]Core, error) {
-	out := slices.Clone(cores)
-	for i, core := range cores {
-		text := []rune(core.Text)
-		var filled script
-		at := 0
-		for _, h := range core.holes {
-			r, err := db.Run(ctx, h.statement, from, args)
-			if err != nil {
-				return nil, err
-			}
-			values, err := h.values(r)
-			if err != nil {
-				return nil, err
-			}
-			filled.slice(text, core.origin, at, h.from)
-			filled.write(values, core.origin[h.from])
-			at = h.to
-		}
-		if len(core.holes) > 0 {
-			filled.slice(text, core.origin, at, len(text))
-			if filled.long {
-				return nil, tooLong()
-			}
-			out[i].Text, out[i].origin, out[i].holes = filled.text.String(), filled.origin, nil
-		}
-	}
-	return out, nil
-}
-
-// values writes what a sub-select gives.
-func (h hole) values(r *Result) (string, error) {
-	first := h.statement.at(0)
-	if h.exists {
-		return "(1 = " + map[bool]string{true: "1", false: "0"}[len(r.Rows) > 0 != h.not] + ")", nil
-	}
-	if len(r.Columns) != 1 {
-		return "", first.Malformed("a sub-select of %d columns stands in the place of a value", len(r.Columns))
-	}
-	if !h.list {
-		if len(r.Rows) == 0 {
-			return "NULL", nil
-		}
-		return literal(r.Rows[0][0]), nil
-	}
-	var values []string
-	for _, row := range r.Rows {
-		values = append(values, literal(row[0]))
-	}
-	slices.Sort(values)
-	values = slices.Compact(values)
-	if len(values) == 0 {
-		return "", sqlerr.New(sqlerr.Invalid, "a sub-select inside a private aggregate gives no value").At(first.Position).
-			WithHint("IN () is false: leave the condition out")
-	}
-	if len(values) > maxList {
-		return "", first.Unsupported(fmt.Sprintf("a sub-select of more than %d values inside a private aggregate", maxList)).
-			WithHint("write IN (SELECT column FROM a public table)")
-	}
-	return "(" + strings.Join(values, ", ") + ")", nil
-}
-
-// literal writes a value.
-func literal(v any) string {
-	switch v := v.(type) {
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case float64:
-		text := strconv.FormatFloat(v, 'g', -1, 64)
-		if !strings.ContainsAny(text, ".e") {
-			text += ".0"
-		}
-		return text
-	case string:
-		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
-	}
-	return "NULL"
-}
-
 // Columns returns the columns that the result of a statement will have. The type of one is
 // "" if it depends on the rows. args are the values of its parameters, as for Run.
 func (db *Database) Columns(ctx context.Context, s *Statement, from Source, args []query.Value) ([]ResultColumn, error) {
@@ -249,7 +164,7 @@ func (db *Database) with(ctx context.Context, s *Statement, from Source, f func(
 	case len(s.Tables) > maxTables:
 		return sqlerr.New(sqlerr.Unsupported, "a statement that names more than %d tables is outside the dialect", maxTables)
 	case len(s.text) > maxText:
-		return tooLong()
+		return s.tooLong()
 	}
 	leave, err := db.enter(ctx)
 	if err != nil {
@@ -276,8 +191,8 @@ func (db *Database) with(ctx context.Context, s *Statement, from Source, f func(
 	return nil
 }
 
-func tooLong() error {
-	return sqlerr.New(sqlerr.Unsupported, "a statement about public tables of more than %d KiB is outside the dialect", maxText>>10).
+func (s *Statement) tooLong() error {
+	return sqlerr.New(sqlerr.Unsupported, "%s of more than %d KiB is outside the dialect", s.about(), maxText>>10).
 		WithHint("load a long list into a table, and declare it with CREATE PUBLIC TABLE")
 }
 
@@ -744,15 +659,15 @@ func (s *Statement) failure(ctx, limited context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil || code == sqlite3.SQLITE_INTERRUPT:
-		return sqlerr.New(sqlerr.Unsupported, "a statement about public tables that runs longer than %s is outside the dialect", maxTime).
+		return sqlerr.New(sqlerr.Unsupported, "%s that runs longer than %s is outside the dialect", s.about(), maxTime).
 			WithHint("does a recursive query have an end? does every join have a condition?")
 	case code == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_NOMEM:
-		return sqlerr.New(sqlerr.Unsupported, "a statement about public tables that needs this much memory, or has a result of more than %d MiB, is outside the dialect", maxResult*4/1024).
+		return sqlerr.New(sqlerr.Unsupported, "%s that needs this much memory, or has a result of more than %d MiB, is outside the dialect", s.about(), maxResult*4/1024).
 			WithHint("add a condition or LIMIT")
 	case code == sqlite3.SQLITE_TOOBIG:
 		return sqlerr.New(sqlerr.Unsupported, "a text or row of more than %d KiB is outside the dialect", maxLength>>10)
 	case code == sqlite3.SQLITE_AUTH:
-		return sqlerr.New(sqlerr.Unsupported, "%s", words(err)).WithHint("a statement about public tables may read their columns, and call the functions that docs/sql/public.md lists")
+		return sqlerr.New(sqlerr.Unsupported, "%s", words(err)).WithHint("it may read columns of public tables, and call the functions that docs/sql/public.md lists")
 	case code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_RANGE || code == sqlite3.SQLITE_MISMATCH:
 		text := words(err)
 		if named, _, quoted := strings.Cut(text, " - should this be a string"); quoted {

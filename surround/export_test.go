@@ -29,5 +29,15 @@ func (db *Database) RunText(ctx context.Context, text string, tables []string, f
 	return db.Run(ctx, s, from, nil)
 }
 
+// RunAround runs a text that Parse has not seen, as a statement around a core.
+func (db *Database) RunAround(ctx context.Context, text string, core *Table, from Source) (*Result, error) {
+	s, err := parse("SELECT * FROM "+quote(core.Name), []string{core.Name})
+	if err != nil {
+		return nil, err
+	}
+	s.Tables, s.text, from.Cores = nil, text, []*Table{core}
+	return db.Run(ctx, s, from, nil)
+}
+
 // Text returns what SQLite gets.
 func (s *Statement) Text() string { return s.text }

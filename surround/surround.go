@@ -61,18 +61,27 @@ type Statement struct {
 // can bring about a refusal, but no other result.
 func Parse(text string) (s *Statement, err error) {
 	err = sqlerr.Guard(func() error {
-		s, err = parse(text)
+		s, err = parse(text, nil)
 		return err
 	})
 	return s, err
 }
 
-func parse(text string) (*Statement, error) {
+// about names statements of its kind in errors.
+func (s *Statement) about() string {
+	if len(s.cores) > 0 {
+		return "a statement around private aggregates"
+	}
+	return "a statement about public tables"
+}
+
+// parse parses a statement that may name the tables of cores.
+func parse(text string, cores []string) (*Statement, error) {
 	tokens, err := syntax.Lex(text)
 	if err != nil {
 		return nil, err
 	}
-	s := &Statement{written: text, names: make(map[string]bool)}
+	s := &Statement{written: text, names: make(map[string]bool), cores: cores}
 	for len(tokens) > 1 && tokens[0].Matches(";") {
 		tokens = tokens[1:]
 	}

@@ -109,7 +109,7 @@ func (w *walker) selected(s *sql.SelectStatement, with bodies) []column {
 
 func (w *walker) inside(s *sql.SelectStatement, with bodies, outer *scope) []column {
 	if w.size++; w.size > maxSize {
-		w.refuse(w.statement.at(0).Unsupported("a statement about public tables with this many SELECTs, common table expressions opened,"))
+		w.refuse(w.statement.at(0).Unsupported(w.statement.about() + " with this many SELECTs, common table expressions opened,"))
 		return nil
 	}
 	with = w.with(s.WithClause, with)
@@ -526,7 +526,7 @@ func (w *walker) call(e *sql.Call, with bodies, in *scope) kind {
 	t := w.statement.name(e.Name)
 	k, ok := functions[strings.ToLower(t.Value)]
 	if !ok {
-		w.refuse(refusedFunction(t))
+		w.refuse(refusedFunction(t, w.statement.about()))
 		return unknown
 	}
 	switch {
@@ -551,8 +551,8 @@ func together(kinds []kind) kind {
 }
 
 // refusedFunction returns the error for a function that is not on the list.
-func refusedFunction(t syntax.Token) *sqlerr.Error {
-	err := t.Unsupported("the function " + syntax.Excerpt(t.Value, 40) + " in a statement about public tables")
+func refusedFunction(t syntax.Token, about string) *sqlerr.Error {
+	err := t.Unsupported("the function " + syntax.Excerpt(t.Value, 40) + " in " + about)
 	if near := sqlerr.Closest(t.Value, maps.Keys(functions)); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}

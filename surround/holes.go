@@ -1,0 +1,196 @@
+package surround
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rqlite/sql"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// hole is a sub-select of public tables in the text of a core. Its values stand there in the
+// end. No private row, and no other core, is in it.
+type hole struct {
+	from, to    int // characters of the text, with the parentheses
+	statement   *Statement
+	list        bool // of values after IN
+	exists, not bool // EXISTS, NOT EXISTS
+}
+
+// subSelect returns the sub-select that an expression in parentheses is. It is a list of values
+// after IN.
+func subSelect(e sql.Expr) (s *sql.SelectStatement, list bool) {
+	switch e := e.(type) {
+	case *sql.Exists:
+		return e.Select, false
+	case *sql.ParenExpr:
+		return inner(e.X), false
+	case *sql.ExprList:
+		if len(e.Exprs) == 1 {
+			return inner(e.Exprs[0]), true
+		}
+	}
+	return nil, false
+}
+
+// entersSelect makes a sub-select of public tables part of the core: as a hole, which Resolve
+// fills with values. The front end reads those of x IN (SELECT column FROM table) itself.
+func (b *block) entersSelect(e sql.Expr, s *sql.SelectStatement, list bool) {
+	first, last := b.span(e)
+	for i := first; i < last; i++ {
+		t := b.tokens[i]
+		if !b.isTable(i) {
+			continue
+		}
+		_, private := b.private(syntax.Name{Text: t.Value, Position: t.Position})
+		if e := b.with[query.FoldName(t.Value)]; e != nil {
+			private = e.rows != nil || e.cores
+		}
+		if private {
+			b.refuse(t.Unsupported("a private aggregate of rows that another one selects").
+				WithHint("ask for the inner one first, and write its result as a value"))
+			return
+		}
+	}
+	if list && last-first == 5 && b.tokens[first+3].Matches("FROM") && b.with[query.FoldName(b.tokens[first+4].Value)] == nil {
+		return
+	}
+	h := &hole{list: list}
+	_, h.exists = e.(*sql.Exists)
+	var text script
+	b.needed(&text, first, last)
+	from := b.firstOf(s)
+	b.emit(&text, stretch{from, b.outside(from) - 1})
+	var err error
+	if h.statement, err = parse(text.text.String(), nil); err != nil || text.long {
+		b.refuse(b.tokens[from].Unsupported("this sub-select").WithHint("ask for it first, and write its result as a value"))
+		return
+	}
+	h.statement.relocate(text.origin)
+	h.not = h.exists && e.(*sql.Exists).Not.IsValid()
+	b.opened[first] = opening{tokens: last - first + 1, hole: h, at: stretch{first, last}}
+}
+
+// isTable reports whether a token can be a table's name.
+func (c *cutter) isTable(i int) bool {
+	t, before := c.tokens[i], c.at(i-1)
+	return (t.Kind == syntax.KindWord || t.Kind == syntax.KindQuoted) &&
+		(before.Matches("FROM") || before.Matches("JOIN") || before.Matches(",") || before.Matches("(") || before.Matches("."))
+}
+
+// needed writes the common table expressions that tokens name, and those that these name.
+func (b *block) needed(out *script, first, last int) {
+	var all []*entry
+	var find func(first, last int)
+	find = func(first, last int) {
+		for i := first; i <= last; i++ {
+			if e := b.with[query.FoldName(b.tokens[i].Value)]; e != nil && b.isTable(i) && !slices.Contains(all, e) {
+				all = append(all, e)
+				find(b.index(e.cte.SelectLparen), b.index(e.cte.SelectRparen))
+			}
+		}
+	}
+	find(first, last)
+	slices.SortFunc(all, func(x, y *entry) int { return cmp.Compare(b.of(x.cte.TableName), b.of(y.cte.TableName)) })
+	for i, e := range all {
+		out.write([]string{"WITH RECURSIVE ", ", "}[min(i, 1)], b.tokens[first].Position)
+		b.emit(out, stretch{b.of(e.cte.TableName), b.index(e.cte.SelectRparen)})
+		if i == len(all)-1 {
+			out.write(" ", b.tokens[first].Position)
+		}
+	}
+}
+
+// maxList bounds the values of a sub-select in a core.
+const maxList = 1000
+
+// Resolve returns the cores with values in the place of their sub-selects, which are of public
+// tables only. It runs these.
+func (db *Database) Resolve(ctx context.Context, cores []Core, from Source, args []query.Value) ([]Core, error) {
+	out := slices.Clone(cores)
+	for i, core := range cores {
+		text := []rune(core.Text)
+		var filled script
+		at := 0
+		for _, h := range core.holes {
+			r, err := db.Run(ctx, h.statement, from, args)
+			if e, ok := err.(*sqlerr.Error); ok && e.Code == sqlerr.Unknown && e.Hint == "" {
+				return nil, e.WithHint("a sub-select inside a private aggregate names columns of its own tables only: join the public table instead")
+			}
+			if err != nil {
+				return nil, err
+			}
+			values, err := h.values(r)
+			if err != nil {
+				return nil, err
+			}
+			filled.slice(text, core.origin, at, h.from)
+			filled.write(values, core.origin[h.from])
+			at = h.to
+		}
+		if len(core.holes) > 0 {
+			filled.slice(text, core.origin, at, len(text))
+			if filled.long {
+				return nil, sqlerr.New(sqlerr.Unsupported, "a private aggregate of more than %d KiB is outside the dialect", maxText>>10).At(core.Position)
+			}
+			out[i].Text, out[i].origin, out[i].holes = filled.text.String(), filled.origin, nil
+		}
+	}
+	return out, nil
+}
+
+// values writes what a sub-select gives.
+func (h hole) values(r *Result) (string, error) {
+	first := h.statement.at(0)
+	if h.exists {
+		return "(1 = " + map[bool]string{true: "1", false: "0"}[len(r.Rows) > 0 != h.not] + ")", nil
+	}
+	if len(r.Columns) != 1 {
+		return "", first.Malformed("a sub-select of %d columns stands in the place of a value", len(r.Columns))
+	}
+	if !h.list {
+		if len(r.Rows) == 0 {
+			return "NULL", nil
+		}
+		return literal(r.Rows[0][0]), nil
+	}
+	var values []string
+	for _, row := range r.Rows {
+		values = append(values, literal(row[0]))
+	}
+	slices.Sort(values)
+	values = slices.Compact(values)
+	if len(values) == 0 {
+		return "", sqlerr.New(sqlerr.Invalid, "a sub-select inside a private aggregate gives no value").At(first.Position).
+			WithHint("IN () is false: leave the condition out")
+	}
+	if len(values) > maxList {
+		return "", first.Unsupported(fmt.Sprintf("a sub-select of more than %d values inside a private aggregate", maxList)).
+			WithHint("write IN (SELECT column FROM a public table)")
+	}
+	return "(" + strings.Join(values, ", ") + ")", nil
+}
+
+// literal writes a value.
+func literal(v any) string {
+	switch v := v.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		text := strconv.FormatFloat(v, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		return text
+	case string:
+		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
+	}
+	return "NULL"
+}
