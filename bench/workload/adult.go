@@ -110,21 +110,38 @@ func Adult(file string) (*Table, error) {
 		[]int64{85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2})
 }
 
-// Blind returns the three tables on which no choice in dpsql was made: diamonds, the RAND
-// Health Insurance Experiment and bird strikes. folder is testdata/blind, whose README
-// describes them.
-func Blind(folder string) (tables []*Table, err error) {
-	for _, b := range []struct {
-		name, file string
-		columns    []string
-		sizes      []int64
-	}{
+// blindTable is a table of testdata/blind, whose README describes it.
+type blindTable struct {
+	name, file string
+	columns    []string
+	sizes      []int64
+}
+
+// Blind returns three tables on which no choice of fits was made: diamonds, the RAND Health
+// Insurance Experiment and bird strikes. folder is testdata/blind.
+func Blind(folder string) ([]*Table, error) {
+	return readBlind(folder, []blindTable{
 		{"diamonds", "diamonds.csv.gz", []string{"carat", "cut", "color", "clarity", "depth", "table", "price"}, []int64{10, 5, 7, 8, 5, 5, 10}},
 		{"RAND HIE", "randhie.csv.gz", []string{"visits", "coinsurance", "deductible", "incentive", "maximum", "limitation", "diseases", "health"},
 			[]int64{7, 5, 2, 6, 5, 3, 6, 4}},
 		{"bird strikes", "birdstrikes.csv.gz", []string{"division", "month", "time", "phase", "speed", "size", "damage"}, []int64{9, 12, 4, 8, 6, 3, 5}},
-	} {
-		t, err := readGrid(filepath.Join(folder, b.file), b.name, b.columns, b.sizes)
+	})
+}
+
+// BlindToMargins returns three tables on which no choice of simulated margins was made:
+// earners, ratings of lectures and pupils. folder is testdata/blind.
+func BlindToMargins(folder string) ([]*Table, error) {
+	return readBlind(folder, []blindTable{
+		{"earners", "earners.csv.gz", []string{"earnings", "gender", "age", "region", "education"}, []int64{10, 2, 9, 4, 12}},
+		{"lectures", "lectures.csv.gz", []string{"student", "lecture", "service", "department", "rating"}, []int64{4, 6, 2, 14, 5}},
+		{"pupils", "pupils.csv.gz", []string{"grade", "class", "degree", "experience", "teacher", "lunch", "school", "sex", "ethnicity"},
+			[]int64{4, 3, 7, 7, 7, 3, 4, 3, 7}},
+	})
+}
+
+func readBlind(folder string, all []blindTable) (tables []*Table, err error) {
+	for _, g := range all {
+		t, err := readGrid(filepath.Join(folder, g.file), g.name, g.columns, g.sizes)
 		if err != nil {
 			return nil, err
 		}

@@ -1,5 +1,5 @@
-// Command code writes the tables of this folder: the records of three public data sets,
-// with a code 0, 1, … for each value. From the top of the repository, with the folder
+// Command code writes the tables of this folder: the records of public data sets, with a
+// code 0, 1, … for each value. From the top of the repository, with the folder
 // of the files that README.md names:
 //
 //	go run testdata/blind/code.go FOLDER testdata/blind
@@ -75,6 +75,37 @@ var tables = []table{
 		{"damage", func(get func(string) string) int {
 			return max(0, 1+slices.Index([]string{"None", "Minor", "Medium", "Substantial"}, get("Effect Amount of damage")))
 		}},
+	}},
+	{"earners.csv", "earners.csv.gz", []column{
+		{"earnings", binned("earnings", 5, 7.5, 10, 12.5, 15, 20, 25, 30, 40)},
+		{"gender", listed("gender", "male", "female")},
+		{"age", binned("age", 25, 30, 35, 40, 45, 50, 55, 60)},
+		{"region", listed("region", "Northeast", "Midwest", "South", "West")},
+		{"education", listed("education", "6", "8", "9", "10", "11", "12", "13", "14", "16", "18", "19", "20")},
+	}},
+	{"lectures.csv", "lectures.csv.gz", []column{
+		{"student", listed("studage", "2", "4", "6", "8")},
+		{"lecture", listed("lectage", "1", "2", "3", "4", "5", "6")},
+		{"service", listed("service", "0", "1")},
+		{"department", listed("dept", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "14", "15")},
+		{"rating", listed("y", "1", "2", "3", "4", "5")},
+	}},
+	{"pupils.csv", "pupils.csv.gz", []column{
+		{"grade", listed("gr", "K", "1", "2", "3")},
+		{"class", listed("cltype", "small", "reg", "reg+A")},
+		{"degree", listed("hdeg", "NA", "ASSOC", "BS/BA", "MS/MA/MEd", "MA+", "Ed.S", "Ed.D/Ph.D")},
+		{"ladder", listed("clad", "NA", "NOT", "APPR", "PROB", "PEND", "1", "2", "3")},
+		{"experience", func(get func(string) string) int {
+			if get("exp") == "NA" {
+				return 0
+			}
+			return 1 + binned("exp", 1, 5, 10, 15, 20)(get)
+		}},
+		{"teacher", listed("trace", "NA", "W", "B", "A", "H", "I", "O")},
+		{"lunch", listed("ses", "NA", "F", "N")},
+		{"school", listed("schtype", "inner", "suburb", "rural", "urban")},
+		{"sex", listed("sx", "NA", "M", "F")},
+		{"ethnicity", listed("eth", "NA", "W", "B", "A", "H", "I", "O")},
 	}},
 }
 
