@@ -320,11 +320,13 @@ func (r *Release) simulatedSquares(columns []int, weights []float64) float64 {
 	return squares
 }
 
-// widening returns 1 + 12/√n, at most 2, where n is the estimated number of rows: the fewer
-// rows, the less is known of the table that is simulated. The 12 was chosen on parts of
-// Adult, flights and PUMS; what it gives elsewhere is measured in docs/benchmarks.md.
+// widening returns 1 + max(12, 8√σ)/√n, at most 3, where n is the estimated number of rows and
+// σ the standard deviation of the noise in a measured cell: the fewer rows there are, and the
+// more noise, the less is known of the table that is simulated. The 12 was chosen on parts of
+// Adult, flights and PUMS, the 8 on Adult and flights at ε = 0.1 and 0.01; what they give
+// elsewhere is measured in docs/benchmarks.md.
 func (r *Release) widening() float64 {
-	return 1 + min(1, 12/math.Sqrt(max(1, r.total())))
+	return 1 + min(2, max(12, 8*math.Sqrt(math.Sqrt(r.p.Sigma2)))/math.Sqrt(max(1, r.total())))
 }
 
 // student returns t with P(|T| <= t) = confidence for Student's law of an even number of
