@@ -103,6 +103,13 @@ func TestOnDemandPlans(t *testing.T) {
 	if note := fmt.Sprint(explained.Rows[0]); explained.Rows[0][4] != answered.Answer.Margins[0][0] || !strings.Contains(note, "tables on demand over sex, age, diagnosis") {
 		t.Errorf("EXPLAIN has %s, the answer ± %v", note, answered.Answer.Margins[0])
 	}
+	// EXPLAIN simulates no fit, nor does it show what another statement has simulated, unless the answer would be by it.
+	for _, kind := range []string{"proven", "simulated", "proven"} {
+		must(t, s, `SET margins = `+kind)
+		if note := fmt.Sprint(must(t, s, `EXPLAIN `+pair).Rows[0]); strings.Contains(note, "simulated ±") != (kind == "simulated") {
+			t.Errorf("with %s margins EXPLAIN has %s", kind, note)
+		}
+	}
 	// Of one statement, all counts come from one table, and its parts add up but for rounding.
 	r := must(t, s, `SELECT COUNT(*), SUM(CASE WHEN weekday < 3 THEN 1 ELSE 0 END), SUM(CASE WHEN weekday >= 3 THEN 1 ELSE 0 END), SUM(CASE WHEN ward < 9 THEN 1 ELSE 0 END), SUM(CASE WHEN ward >= 9 THEN 1 ELSE 0 END) FROM stays`)
 	row := r.Rows[0]

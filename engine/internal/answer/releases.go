@@ -62,7 +62,7 @@ func (f fitted) Evaluate(ctx context.Context, q query.Query, confidence float64)
 	a, err := f.Answer(ctx, q, confidence)
 	e := estimated(a)
 	if a.Verified && err == nil && f.Simulates() {
-		e.simulated = simulatedBy(f.Release, q)
+		e.simulated = simulatedBy(f.Release, q, func(confidence float64) (Estimate, error) { return f.Evaluate(ctx, q, confidence) })
 	}
 	return e, err
 }
@@ -133,7 +133,7 @@ func (f fittedCells) Evaluate(ctx context.Context, q query.Query, confidence flo
 		return Estimate{}, err
 	}
 	e := Estimate{Value: a.Value, Error: own.Error.Plus(float64(own.Value - a.Value)), Verified: true}
-	e.simulated = simulatedBy(f.fit, q)
+	e.simulated = simulatedBy(f.fit, q, func(confidence float64) (Estimate, error) { return f.Evaluate(ctx, q, confidence) })
 	return e, nil
 }
 
@@ -178,11 +178,17 @@ func evaluate(ctx context.Context, a Loaded, q query.Query, s Settings) (Estimat
 	return e, err
 }
 
-// simulatedBy returns a function for the errors that simulations suggest for a query.
-func simulatedBy(fit *marginals.Release, q query.Query) func(confidence float64) (post.Interval, bool) {
+// simulatedBy returns a function for the errors that simulations suggest for a query. They
+// reach no further than the proven ones of the same answer: where a proven interval is
+// narrower, it is within what is returned.
+func simulatedBy(fit *marginals.Release, q query.Query, proven func(confidence float64) (Estimate, error)) func(confidence float64) (post.Interval, bool) {
 	return func(confidence float64) (post.Interval, bool) {
 		m, err := fit.SimulatedMargin(q, confidence)
-		return post.Within(math.Floor(m)), err == nil
+		if err != nil {
+			return post.Interval{}, false
+		}
+		e, err := proven(confidence)
+		return post.Within(min(math.Floor(m), e.Error.Reach())), err == nil
 	}
 }
 
@@ -307,8 +313,11 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		c.Refusal = "its fit was interrupted: the same CREATE RELEASE goes on with it, and costs nothing"
 		return c, nil
 	}
+	shows := r.Settings.Margins == Simulated
+	compares := shows || r.Explaining // EXPLAIN has both kinds, but simulates nothing for it
 	if d, ok := a.(demanded); ok && c.Allowed(r.Settings.Mechanism) {
-		if a, see.Query, err = d.over(ctx, see.Query, places(r.statement(), rel.Columns), r.Settings.Margins == Simulated || r.Explaining); err != nil {
+		compares = shows
+		if a, see.Query, err = d.over(ctx, see.Query, places(r.statement(), rel.Columns), shows); err != nil {
 			return c.failed(err)
 		}
 	}
@@ -326,9 +335,9 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		var e Estimate
 		e, err = evaluate(ctx, a, see.Query, r.Settings)
 		c.Margin, c.Known = e.Error.Reach(), e.Verified
-		if e.simulated != nil && (r.Explaining || r.Settings.Margins == Simulated) {
+		if e.simulated != nil && compares {
 			by, _ := e.simulated(r.Settings.Confidence)
-			c.simulated, c.shows = by.Reach(), r.Settings.Margins == Simulated
+			c.simulated, c.shows = by.Reach(), shows
 		}
 		c.Answer = answeredBy(e)
 	} else {
