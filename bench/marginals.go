@@ -108,12 +108,13 @@ type fittedTable struct {
 	counts       *workload.Workload // counts of the marginals over three columns, all of them or a sample
 	all          int                // how many of them there are
 	conjunctions *workload.Workload // over four columns
+	fewer        *workload.Workload // counts of the marginals over one and two columns; nil where only errors are measured
 	reps         int
 	blind        bool // no choice in dpsql was made on the table
 }
 
 // A table of more than manyCells cells takes seconds to fit.
-const manyCells = 1 << 20
+const manyCells = 1_000_000
 
 // fittedTables returns the tables, those on which no choice was made last.
 func (b *bench) fittedTables() (tables []fittedTable, err error) {

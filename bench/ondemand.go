@@ -27,13 +27,13 @@ func (b *bench) onDemand(s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	m := &demand{table: t, params: p, step: 1, held: held{reps: 1}}
+	m := &demand{table: t, params: p, step: 1, held: held{caps: true}}
 	reps := b.reps
 	if b.quick {
 		reps, m.step = 1, 25
 	}
 	var errors, measured []float64
-	for rep := range reps {
+	for range reps {
 		start := clock()
 		release, err := m.measure()
 		if err != nil {
@@ -45,10 +45,8 @@ func (b *bench) onDemand(s *report.Section) error {
 			return err
 		}
 		errors = append(errors, rms)
-		if rep == 0 {
-			if err := m.margins(release); err != nil {
-				return err
-			}
+		if err := m.margins(release); err != nil {
+			return err
 		}
 	}
 	all := marginals.OfDegree(t.Universe, degree)
@@ -64,14 +62,47 @@ squares on the same marginals. Times are processor time; a *new column set* is o
 	out.Add(mean, math.Sqrt(p.MeanVariance(t.Universe)), median(measured), median(m.fits), m.fits[len(m.fits)*95/100], median(m.simulations))
 	s.Show(out)
 	s.Say("The RMS is the mean over %d releases, which have from %.2f to %.2f. How often margins of 95 %% around a sample of these counts hold, in per cent, and their medians:", len(errors), slices.Min(errors), slices.Max(errors))
-	cover := &report.Table{Head: []string{"true count", "counts", "within proven", "median", "within simulated", "median "}}
-	for i, class := range classes {
-		if _, n := m.held.hold(proven, i); n > 0 {
-			cover.Add(class.name, report.Number(float64(n)), m.held.share(proven, i), m.held.median(proven, i), m.held.share(simulated, i), m.held.median(simulated, i))
+	cover := &report.Table{Head: []string{"ε", "true count", "answers", "within proven", "median", "within simulated", "median "}}
+	if !b.quick {
+		if err := m.coverAt(0.1, reps, cover); err != nil {
+			return err
 		}
 	}
+	m.held.byClass(1, cover)
 	s.Show(cover)
 	return nil
+}
+
+// coverAt adds the coverage of margins at another ε.
+func (m *demand) coverAt(epsilon float64, reps int, cover *report.Table) error {
+	spend, err := newBudget(epsilon)
+	if err != nil {
+		return err
+	}
+	other := &demand{table: m.table, step: m.step, held: held{caps: true}}
+	if other.params, err = marginalsParams(m.table, degree, spend); err != nil {
+		return err
+	}
+	for range reps {
+		release, err := other.measure()
+		if err != nil {
+			return err
+		}
+		if err := other.margins(release); err != nil {
+			return err
+		}
+	}
+	other.held.byClass(epsilon, cover)
+	return nil
+}
+
+// byClass adds a row for each class that there are counts of.
+func (h *held) byClass(epsilon float64, cover *report.Table) {
+	for i, class := range classes {
+		if _, _, n := h.hold(proven, i); n > 0 {
+			cover.Add(epsilon, class.name, report.Number(float64(n)), h.share(proven, i), h.median(proven, i), h.share(simulated, i), h.median(simulated, i))
+		}
+	}
 }
 
 // demand is a benchmark of fits on demand.
@@ -80,7 +111,7 @@ type demand struct {
 	step              int // one in so many marginals is asked
 	params            marginals.Params
 	fits, simulations []float64 // milliseconds
-	held              held      // of the first release
+	held              held
 }
 
 func (m *demand) measure() (*marginals.OnDemand, error) {
@@ -119,6 +150,7 @@ func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
 // marginal.
 func (m *demand) margins(release *marginals.OnDemand) error {
 	ctx := context.Background()
+	m.held.begin()
 	for i := 0; i < len(m.params.Sets); i += 5 * m.step {
 		set := m.params.Sets[i]
 		start := clock()
@@ -136,7 +168,7 @@ func (m *demand) margins(release *marginals.OnDemand) error {
 			if !ok {
 				continue
 			}
-			if err := m.held.ask(fit, len(m.held.counts), workload.Query{Query: q, Count: counts[cell].Count}); err != nil {
+			if err := m.held.ask(fit, workload.Query{Query: q, Count: counts[cell].Count}); err != nil {
 				return err
 			}
 		}
