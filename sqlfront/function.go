@@ -7,6 +7,7 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 	"dpsql/sqlvalue"
@@ -52,6 +53,9 @@ var specials = map[string]int{"coalesce": 2, "ifnull": 2, "nullif": 2, "iif": 3}
 // functionExpr compiles a call of a function.
 func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	name, _ := b.calledFunction(e)
+	if name == "cast" {
+		return b.castExpr(e)
+	}
 	f, ok := functionNamed(name, len(e.Exprs))
 	special := specials[name]
 	if !ok && special == 0 {
@@ -81,6 +85,36 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	}
 	x.derived = f.text && !x.isConstant()
 	return x, nil
+}
+
+// castExpr compiles CAST(x AS INTEGER) of integers and CAST(x AS TEXT). As a column does,
+// the result converts what it is compared with.
+func (b *binder) castExpr(e *sqlparser.FuncExpr) (*expr, error) {
+	if len(e.Exprs) != 1 || e.Distinct {
+		return nil, b.unsupported(e)
+	}
+	arg, ok := e.Exprs[0].(*sqlparser.AliasedExpr)
+	if !ok {
+		return nil, b.unsupported(e)
+	}
+	t, _ := b.g.Token(arg.As.String())
+	inner, err := b.expr(arg.Expr)
+	if err != nil {
+		return nil, err
+	}
+	x := *inner
+	switch {
+	case t.Upper == "INTEGER" && x.full.integral:
+		x.affinity = query.TypeInteger
+	case t.Upper == "TEXT" && x.full.isText() && x.affinity == query.TypeText:
+	case t.Upper == "TEXT" && !x.full.undefined():
+		x = *apply(toText(), inner)
+		x.affinity, x.derived = query.TypeText, !x.isConstant()
+	default:
+		return nil, b.g.FirstToken(e).Unsupported("CAST of this expression").WithHint("integers are cast AS INTEGER, and texts and integers AS TEXT")
+	}
+	x.literal = nil
+	return &x, nil
 }
 
 // operation returns the function as an operation.

@@ -413,7 +413,7 @@ func (b *binder) isFunction(e sqlparser.Expr) bool {
 		return false
 	}
 	_, ok := functionNamed(name, len(f.Exprs))
-	return ok || specials[name] > 0
+	return ok || specials[name] > 0 || name == "cast"
 }
 
 // meaning writes an expression without its parentheses and with columns by number.
@@ -509,6 +509,9 @@ func (o *outputs) writeCall(b *strings.Builder, e *sqlparser.FuncExpr) error {
 		aliased, ok := a.(*sqlparser.AliasedExpr)
 		if !ok {
 			return o.outside(e)
+		}
+		if t, ok := o.g.Token(aliased.As.String()); ok { // the type of CAST
+			b.WriteString(" as " + t.Upper)
 		}
 		if err := o.writeParts(b, aliased.Expr); err != nil {
 			return err

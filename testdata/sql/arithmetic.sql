@@ -111,3 +111,37 @@ SELECT COUNT(*) FROM visits WHERE age = 3.0;
 SELECT COUNT(*) FROM visits WHERE zip + 1 = 15214;
 --> error unsupported at 35: arithmetic with a text is outside the dialect
 --> hint: compute it in a view and declare it as a column
+SELECT COUNT(*) FROM visits WHERE CAST(age AS TEXT) = 4 OR CAST(age AS INTEGER) = '3';
+--> count
+--> 104
+--> under dense:
+--> count
+--> 92
+SELECT CAST(age / 5 AS TEXT) AS half, COUNT(*) FROM visits WHERE CAST(town AS TEXT) = 'Elm' GROUP BY CAST(age / 5 AS TEXT);
+--> half | count
+--> '0' | 110
+--> '1' | 70
+--> under dense:
+--> half | count
+--> '0' | 35
+--> '1' | 114
+--> under smw, classes; smw release:
+--> half | count
+--> '0' | 109
+--> '1' | 72
+SELECT SUM(CAST(age + 1 AS INTEGER)) FROM visits WHERE CAST(sex AS TEXT) IS NULL;
+--> sum
+--> 390
+--> under dense:
+--> sum
+--> 849
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.075; the interactive budget left pays for 55 such answers
+--> under smw release:
+--> sum
+--> 396
+--> under direct:
+--> sum
+--> 390
+--> warning: this takes 23 % of what is left for direct answers: ρ = 0.019 of 0.081

@@ -253,51 +253,51 @@ SELECT sex, town, COUNT(*) AS n, GROUPING(sex, town) AS g FROM visits WHERE town
 --> 'F' | NULL | 70 | 1
 --> 'M' | NULL | 72 | 1
 --> NULL | NULL | 144 | 3
-SELECT sex, SUM(age), COUNT(*) FROM visits WHERE town = 'Elm' GROUP BY GROUPING SETS (sex, ()) HAVING GROUPING(sex) = 1 OR COUNT(*) > 20 ORDER BY GROUPING(sex) DESC, sex;
---> sex | sum | count
---> NULL | 750 | 180
---> NULL | 320 | 70
---> 'F' | 270 | 70
---> 'M' | 160 | 40
+SELECT sex, GROUPING(sex) AS total, SUM(age), COUNT(*) FROM visits WHERE town = 'Elm' GROUP BY GROUPING SETS (sex, ()) HAVING GROUPING(sex) = 1 OR COUNT(*) > 20 ORDER BY GROUPING(sex) DESC, sex;
+--> sex | total | sum | count
+--> NULL | 1 | 750 | 180
+--> NULL | 0 | 320 | 70
+--> 'F' | 0 | 270 | 70
+--> 'M' | 0 | 160 | 40
 --> under dense:
---> sex | sum | count
---> NULL | 906 | 149
---> NULL | 399 | 67
---> 'F' | 358 | 74
+--> sex | total | sum | count
+--> NULL | 1 | 906 | 149
+--> NULL | 0 | 399 | 67
+--> 'F' | 0 | 358 | 74
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 8 queries of the statement 4 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.12 together; the interactive budget left pays for 34 such statements
 --> under smw release:
---> sex | sum | count
---> NULL | 760 | 181
---> NULL | 325 | 70
---> 'F' | 269 | 70
---> 'M' | 165 | 41
+--> sex | total | sum | count
+--> NULL | 1 | 760 | 181
+--> NULL | 0 | 325 | 70
+--> 'F' | 0 | 269 | 70
+--> 'M' | 0 | 165 | 41
 --> under direct:
---> sex | sum | count
---> NULL | 750 | 180
---> NULL | 320 | 70
---> 'F' | 270 | 70
---> 'M' | 160 | 40
+--> sex | total | sum | count
+--> NULL | 1 | 750 | 180
+--> NULL | 0 | 320 | 70
+--> 'F' | 0 | 270 | 70
+--> 'M' | 0 | 160 | 40
 --> warning: this takes 47 % of what is left for direct answers: ρ = 0.031 of 0.066
-SELECT CASE WHEN age < 5 THEN 'low' ELSE 'high' END AS half, sex, COUNT(*) FROM visits GROUP BY CUBE (half, 2) HAVING COUNT(*) > 10 ORDER BY 3 DESC LIMIT 4;
---> half | sex | count
---> NULL | NULL | 240
---> 'low' | NULL | 140
---> 'high' | NULL | 100
---> NULL | 'F' | 100
+SELECT CASE WHEN age < 5 THEN 'low' ELSE 'high' END AS half, sex, COUNT(*), GROUPING(half, sex) AS g FROM visits GROUP BY CUBE (half, 2) HAVING COUNT(*) > 10 ORDER BY 3 DESC LIMIT 4;
+--> half | sex | count | g
+--> NULL | NULL | 240 | 3
+--> 'low' | NULL | 140 | 1
+--> 'high' | NULL | 100 | 1
+--> NULL | 'F' | 100 | 2
 --> under dense:
---> half | sex | count
---> NULL | NULL | 198
---> 'high' | NULL | 119
---> NULL | NULL | 109
---> 'low' | NULL | 102
+--> half | sex | count | g
+--> NULL | NULL | 198 | 3
+--> 'high' | NULL | 119 | 0
+--> NULL | NULL | 109 | 2
+--> 'low' | NULL | 102 | 1
 --> under smw, uniform:
---> half | sex | count
---> NULL | NULL | 240
---> 'low' | NULL | 142
---> 'high' | NULL | 98
---> NULL | 'F' | 87
+--> half | sex | count | g
+--> NULL | NULL | 240 | 3
+--> 'low' | NULL | 142 | 1
+--> 'high' | NULL | 98 | 1
+--> NULL | 'F' | 87 | 2
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells) (of 12 queries of the statement 3 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 238007 such statements
