@@ -260,7 +260,8 @@ func (s *Session) path(name string) string {
 // Prepared is a parsed statement. It is immutable, so several sessions may run it at the
 // same time.
 type Prepared struct {
-	text       string
+	text       string           // that of written
+	written    syntax.Rewritten // its settings hold while the statement runs
 	statement  syntax.Statement // nil if only a surrounding can be meant
 	parameters []string
 	surrounding
@@ -269,11 +270,51 @@ type Prepared struct {
 // Prepare parses one statement. It looks up no names; that happens at each run. The error
 // is a *sqlerr.Error.
 func Prepare(text string) (*Prepared, error) {
-	statement, parameters, err := syntax.ParseWithParameters(text)
+	p, err := prepare(text)
 	if err != nil {
-		return prepareSurrounding(text, err)
+		return nil, public(context.Background(), err)
 	}
-	return &Prepared{text: text, statement: statement, parameters: parameters}, nil
+	return p, nil
+}
+
+func prepare(text string) (*Prepared, error) {
+	written, err := syntax.Rewrite(text)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prepared{text: written.Text, written: written}
+	if _, err = p.settings(answer.DefaultSettings()); err != nil {
+		return nil, err
+	}
+	if p.statement, p.parameters, err = syntax.ParseWithParameters(p.text); err == nil {
+		return p, nil
+	}
+	around, err := prepareSurrounding(p.text, err)
+	if err != nil {
+		return nil, p.located(err)
+	}
+	around.written = written
+	return around, nil
+}
+
+// settings returns the settings under which the statement runs: those of the session, and
+// its own.
+func (p *Prepared) settings(s Settings) (Settings, error) {
+	for _, o := range p.written.Settings {
+		if err := s.Set(o.Name.Text, o.Value); err != nil {
+			return s, sqlerr.Locate(err, o.Name.Position)
+		}
+	}
+	return s, nil
+}
+
+// located gives an error the position in the statement as it was written.
+func (p *Prepared) located(err error) error {
+	var e *sqlerr.Error
+	if errors.As(err, &e) {
+		return p.written.Locate(e)
+	}
+	return err
 }
 
 // Parameters returns the names of the statement's arguments, in order. An argument without
@@ -302,7 +343,7 @@ func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, a
 	s.bill = pay.Bill{}
 	r, err := s.exec(ctx, p, args)
 	if err != nil {
-		return nil, s.bill.Tell(public(ctx, err))
+		return nil, s.bill.Tell(public(ctx, p.located(err)))
 	}
 	if s.told() {
 		r.Elapsed = time.Since(start)
@@ -311,6 +352,12 @@ func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, a
 }
 
 func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r *Result, err error) {
+	if len(p.written.Settings) > 0 {
+		defer func(session Settings) { s.settings = session }(s.settings)
+		if s.settings, err = p.settings(s.settings); err != nil {
+			return nil, err
+		}
+	}
 	switch statement := p.statement.(type) {
 	case nil:
 		return s.surround(ctx, p.surrounding, args)

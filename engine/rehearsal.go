@@ -133,8 +133,16 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 	if err != nil {
 		return nil, err
 	}
-	statement := p.statement
-	r.copy.settings, r.copy.dir = r.s.settings, r.s.dir
+	out, err := r.planned(ctx, p, args)
+	return out, p.located(err)
+}
+
+func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value) (out *Result, err error) {
+	r.copy.dir = r.s.dir
+	if r.copy.settings, err = p.settings(r.s.settings); err != nil {
+		return nil, err
+	}
+	statement, text := p.statement, p.text
 	switch st := statement.(type) {
 	case nil:
 		return r.surround(p.surrounding)

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"dpsql/engine"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -114,5 +116,54 @@ func TestAnalystsSeeNoTimes(t *testing.T) {
 		if who == s && (steps == 0 || times != len(all)) {
 			t.Errorf("a curator is told %d times of %d, and %d steps", times, len(all), steps)
 		}
+	}
+}
+
+// TestSettingsOfOneStatement checks that WITH and comments set what one statement needs and
+// no more, that an error in a rewritten statement is placed in what was written, and that
+// arguments keep their places.
+func TestSettingsOfOneStatement(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE r ON admissions (age) USING PROJECTION WITH (epsilon = 0.1)`)
+	before := s.Settings()
+	for _, text := range []string{
+		`SELECT COUNT(*) FROM admissions WITH CONFIDENCE 0.5, MECHANISM auto`,
+		`/*+ confidence(0.5) */ SELECT COUNT(*) FROM admissions`,
+		`SELECT /*+ confidence = 0.5 */ COUNT(*) FROM public.admissions`,
+		`EXPLAIN SELECT COUNT(*) FROM admissions WITH CONFIDENCE 0.5`,
+	} {
+		r := must(t, s, text)
+		if r.Answer != nil && r.Answer.Confidence != 0.5 {
+			t.Errorf("%s: confidence %v", text, r.Answer.Confidence)
+		}
+		if s.Settings() != before {
+			t.Errorf("%s changed the settings of the session", text)
+		}
+	}
+	for _, c := range []struct {
+		text string // ‸ marks the position
+		code sqlerr.Code
+	}{
+		{`SELECT COUNT(*) FROM admissions WITH ‸ACURACY 5`, sqlerr.Unknown},
+		{`SELECT COUNT(*) FROM admissions WITH ‸CONFIDENCE 2`, sqlerr.Invalid},
+		{`/*+ ‸confidence(2) */ SELECT COUNT(*) FROM admissions`, sqlerr.Invalid},
+		{`SELECT COUNT(*)::float, ‸nosuch FROM admissions`, sqlerr.Unknown},
+		{`SELECT COUNT(*)::float FROM ‸nosuch`, sqlerr.Unknown},
+		{`SELECT COUNT(*)::float FROM admissions WHERE ‸WHERE`, sqlerr.Malformed},
+		{`SELECT 'ä'::text, DATE_TRUNC('day', ‸nosuch)`, sqlerr.Unknown},
+	} {
+		position := len([]rune(c.text[:strings.Index(c.text, "‸")])) + 1
+		e := refused(t, s, c.code, strings.Replace(c.text, "‸", "", 1))
+		if e.Position != position {
+			t.Errorf("%s: %v at %d, want %d", c.text, e, e.Position, position)
+		}
+	}
+	r, err := s.Exec(t.Context(), `SELECT TOP 1 ?::int + ?2 AS a, :n AS b, DATE_TRUNC('quarter', ?) AS c`,
+		[]query.Value{query.Int(1), query.Int(2), query.Text("n"), query.Text("2024-05-17")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(r.Rows); got != "[[3 n 2024-04-01]]" {
+		t.Errorf("arguments: %s", got)
 	}
 }

@@ -24,33 +24,49 @@ type lexer struct {
 	offset   int  // byte offset of the next token
 	position int  // 1-based character at that offset
 	ascii    bool // the text is ASCII, so that a character is a byte
+	hints    []hint
 }
 
 // Lex returns the tokens of a text, with parameters numbered. The last token
 // is the end, placed at the last character that is not blank.
 func Lex(text string) ([]Token, error) {
+	tokens, _, err := lex(text)
+	return tokens, err
+}
+
+// lex is Lex, and returns the comments that have settings.
+func lex(text string) ([]Token, []hint, error) {
 	ascii, err := checkText(text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l := &lexer{text: text, position: 1, ascii: ascii}
 	tokens := make([]Token, 0, len(text)/3+2)
 	for {
 		if err := l.skip(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if l.offset == len(text) {
 			break
 		}
 		t, err := l.token()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		tokens = append(tokens, t)
 	}
 	last := strings.TrimRight(text, blanks)
 	tokens = append(tokens, Token{Kind: KindEnd, Position: max(utf8.RuneCountInString(last), 1)})
-	return tokens, numberParameters(tokens)
+	return tokens, l.hints, numberParameters(tokens)
+}
+
+// hintMark begins a comment that has settings of its statement.
+const hintMark = "/*+"
+
+// hint is what such a comment says.
+type hint struct {
+	text     string
+	position int
 }
 
 // isASCII reports whether a text is of ASCII characters other than NUL.
@@ -101,6 +117,9 @@ func (l *lexer) skip() error {
 			if n < 0 {
 				return sqlerr.New(sqlerr.Malformed, "unterminated comment").At(l.position)
 			}
+			if strings.HasPrefix(rest, hintMark) && n > 0 {
+				l.hints = append(l.hints, hint{rest[len(hintMark) : n+2], l.position + len(hintMark)})
+			}
 			l.advance(n + 4)
 		default:
 			return nil
@@ -144,6 +163,8 @@ func (l *lexer) token() (Token, error) {
 		return l.quoted(KindQuoted, 0, byte(r))
 	case r == '[':
 		return l.quoted(KindQuoted, 0, ']')
+	case strings.HasPrefix(rest, "::"):
+		return l.take(KindOperator, 2), nil
 	case r == '?', r == ':', r == '@', r == '$':
 		return l.parameter()
 	}

@@ -93,13 +93,15 @@ func (s *Scanner) take(b byte) bool {
 }
 
 // keep stores a byte that belongs to a statement. Before the first token only
-// the opening of a comment is stored, and dropped when the comment closes.
+// the opening of a comment is stored, and dropped when the comment closes. A comment that
+// has settings belongs to the statement behind it, with what stands between them.
 func (s *Scanner) keep(b byte, r role) {
+	hinted := strings.HasPrefix(string(s.text[:min(len(s.text), len(hintMark))]), hintMark)
 	switch {
-	case s.split.begun, r == roleMaybe, r == roleComment && len(s.text) < 2:
+	case s.split.begun, hinted, r == roleMaybe, r == roleComment && (len(s.text) < 2 || len(s.text) == 2 && b == '+'):
 		s.text = append(s.text, b)
 	}
-	if r == roleComment && !s.split.begun && s.split.state == inCode {
+	if r == roleComment && !hinted && !s.split.begun && s.split.state == inCode {
 		s.text = s.text[:0]
 	}
 }

@@ -1,0 +1,199 @@
+package syntax
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"dpsql/sqlerr"
+)
+
+// rewritings are statements of other systems, and what they turn into.
+var rewritings = []struct{ from, to string }{
+	{`SELECT COUNT(*)::float / 2 FROM t`, `SELECT (1.0 * (COUNT(*))) / 2 FROM t`},
+	{`SELECT COUNT(*) FILTER (WHERE a::int = 1)::numeric(10, 2) FROM t`, `SELECT ROUND(1.0 * (COUNT(*) FILTER (WHERE CAST(a AS INTEGER) = 1)), 2) FROM t`},
+	{`SELECT (a + b)::int::text, CASE WHEN a THEN b END::varchar(20), "t"."a"::double precision FROM t`,
+		`SELECT CAST(CAST((a + b) AS INTEGER) AS text), CAST(CASE WHEN a THEN b END AS TEXT), (1.0 * ("t"."a")) FROM t`},
+	{`SELECT '2024-01-31'::date, d::date, d::timestamp with time zone, 'true'::boolean, a::bool FROM t`,
+		`SELECT '2024-01-31', date(d), datetime(d), TRUE, ((a) <> 0) FROM t`},
+	{`SELECT CAST(a AS DECIMAL(5, 1)), CAST(a AS INTEGER), CAST(a AS BLOB) FROM t`, `SELECT ROUND(1.0 * (a), 1), CAST(a AS INTEGER), CAST(a AS BLOB) FROM t`},
+	{`SELECT date_trunc('month', d::timestamp) FROM t`, `SELECT date(datetime(d), 'start of month') FROM t`},
+	{`SELECT DATE_TRUNC(d, WEEK), date_trunc('quarter', ?) FROM t WHERE a = ?`,
+		`SELECT date(d, 'weekday 0', '-6 days'), date(?1, 'start of month', '-' || ((strftime('%m', ?1) + 2) % 3) || ' months') FROM t WHERE a = ?2`},
+	{`SELECT EXTRACT(YEAR FROM d), date_part('quarter', d), YEAR(d), year, t.month FROM t`,
+		`SELECT CAST(strftime('%Y', d) AS INTEGER), ((CAST(strftime('%m', d) AS INTEGER) + 2) / 3), CAST(strftime('%Y', d) AS INTEGER), year, t.month FROM t`},
+	{`SELECT TO_CHAR(d, 'YYYY-MM') FROM t WHERE d >= CURRENT_DATE - INTERVAL '3 months' AND d < date '2025-01-01' + interval '1' day AND e < f - INTERVAL 2 HOUR`,
+		`SELECT strftime('%Y-%m', d) FROM t WHERE d >= date(CURRENT_DATE, '-3 months') AND d < date('2025-01-01', '+1 days') AND e < datetime(f, '-2 hours')`},
+	{`SELECT date_trunc('month', now()) - INTERVAL '1 quarter' FROM t`, `SELECT date(date(datetime('now'), 'start of month'), '-3 months') FROM t`},
+	{`SELECT COUNT(*) FROM "public"."t" WHERE public.t.a ILIKE 'x%' AND b NOT ILIKE 'y'`, `SELECT COUNT(*) FROM "t" WHERE t.a LIKE 'x%' AND b NOT LIKE 'y'`},
+	{`SELECT public.a FROM public`, `SELECT public.a FROM public`},
+	{`SELECT TOP 5 a FROM (SELECT TOP (3) b FROM t) x ORDER BY a;`, `SELECT a FROM (SELECT b FROM t LIMIT 3) x ORDER BY a LIMIT 5;`},
+	{`SELECT a FROM t ORDER BY a OFFSET 10 ROWS FETCH NEXT 5 ROWS ONLY`, `SELECT a FROM t ORDER BY a LIMIT 5 OFFSET 10`},
+	{`SELECT a FROM t FETCH FIRST ROW ONLY`, `SELECT a FROM t LIMIT 1`},
+	{`SELECT a FROM t OFFSET 2 LIMIT 3`, `SELECT a FROM t LIMIT 3 OFFSET 2`},
+	{`SELECT a FROM t LIMIT ALL OFFSET 2`, `SELECT a FROM t LIMIT -1 OFFSET 2`},
+	{`SELECT a FROM t ORDER BY a DESC OFFSET 2`, `SELECT a FROM t ORDER BY a DESC LIMIT -1 OFFSET 2`},
+	{`SELECT a, offset FROM t LIMIT 1 OFFSET 3`, `SELECT a, offset FROM t LIMIT 1 OFFSET 3`},
+	{`SELECT COUNTIF(a > 1), SAFE_DIVIDE(SUM(a), COUNT(*)), SUM(a) / NULLIF(COUNT(*), 0) FROM t`,
+		`SELECT COUNT(*) FILTER (WHERE a > 1), (1.0 * (SUM(a)) / (COUNT(*))), SUM(a) / (COUNT(*)) FROM t`},
+	{`SELECT GREATEST(COUNT(*), 0), NVL(a, b), IF(a, b, c), LEFT(x, 2), RIGHT(x, 2), POSITION('a' IN x), SUBSTRING(x FROM 2 FOR 3) FROM t LEFT JOIN u ON a = b`,
+		`SELECT max(COUNT(*), 0), ifnull(a, b), iif(a, b, c), substr(x, 1, 2), substr(x, -2), instr(x, 'a'), substr(x, 2, 3) FROM t LEFT JOIN u ON a = b`},
+	{`WITH year (a) AS (SELECT 1) SELECT '::' || date, "ILIKE", date 'x' /* ::int */ FROM year`, `WITH year (a) AS (SELECT 1) SELECT '::' || date, "ILIKE", date 'x' /* ::int */ FROM year`},
+	{`SELECT b -- as it is
+  , a::int, b /* kept */ FROM t`, `SELECT b -- as it is
+  , CAST(a AS INTEGER), b /* kept */ FROM t`},
+	{`SELECT größe::int, 'ü'::text, b FROM t`, `SELECT CAST(größe AS INTEGER), CAST('ü' AS text), b FROM t`},
+	{`SELECT a FROM t WITH ACCURACY 50, CONFIDENCE = 0.9`, `SELECT a FROM t`},
+	{`SELECT a FROM t WITH ACCURACY 50;`, `SELECT a FROM t;`},
+	{`CREATE VIEW v AS SELECT a::int FROM t`, `CREATE VIEW v AS SELECT a::int FROM t`},
+	{`WITH a AS (SELECT 1) SELECT * FROM a`, `WITH a AS (SELECT 1) SELECT * FROM a`},
+	{`SELECT a FROM t GROUP BY a WITH ROLLUP`, `SELECT a FROM t GROUP BY a WITH ROLLUP`},
+}
+
+func TestRewrite(t *testing.T) {
+	for _, c := range rewritings {
+		r, err := Rewrite(c.from)
+		if err != nil {
+			t.Errorf("%s: %v", c.from, err)
+			continue
+		}
+		if r.Text != c.to {
+			t.Errorf("%s\n turns into %s\n and not   %s", c.from, r.Text, c.to)
+		}
+		if _, err := Lex(r.Text); err != nil {
+			t.Errorf("%s: %v", r.Text, err)
+		}
+		again, err := Rewrite(r.Text)
+		if err != nil || again.Text != r.Text {
+			t.Errorf("%s is rewritten again: %s, %v", r.Text, again.Text, err)
+		}
+	}
+}
+
+// TestRewritePositions looks for a word of the statement in its rewritten form, and checks
+// that its place there leads back to its place in the statement.
+func TestRewritePositions(t *testing.T) {
+	place := func(text, word string) int { return len([]rune(text[:strings.Index(text, word)])) + 1 }
+	for _, text := range []string{
+		`SELECT 'ü'::text, date_trunc('month', HERE) FROM t`,
+		`SELECT "ö"::int, a FROM public.HERE`,
+		`/*+ accuracy(5) */ SELECT a::int /* ß */ , HERE FROM t`,
+		`SELECT TOP 5 a FROM t WHERE COUNTIF(HERE)`,
+		`SELECT a::int FROM HERE WITH ACCURACY 3`,
+	} {
+		r, err := Rewrite(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := r.At(place(r.Text, "HERE")), place(text, "HERE"); got != want {
+			t.Errorf("%s: HERE of %s is at %d, want %d", text, r.Text, got, want)
+		}
+	}
+	r, _ := Rewrite(`SELECT x, EXTRACT(YEAR FROM d) FROM t`)
+	if got := r.At(place(r.Text, "strftime")); got != 11 {
+		t.Errorf("what EXTRACT turns into is at %d, want 11", got)
+	}
+}
+
+func TestRewriteRefuses(t *testing.T) {
+	for _, c := range []struct {
+		text string // ‸ marks the position
+		code sqlerr.Code
+	}{
+		{`SELECT a ‸:: FROM t`, sqlerr.Malformed},
+		{`SELECT ‸::int FROM t`, sqlerr.Malformed},
+		{`SELECT d - ‸INTERVAL '1 fortnight' FROM t`, sqlerr.Unsupported},
+		{`SELECT EXTRACT(‸CENTURY FROM d) FROM t`, sqlerr.Unsupported},
+		{`SELECT DATE_TRUNC(‸'century', d) FROM t`, sqlerr.Unsupported},
+		{`SELECT TO_CHAR(d, ‸'Month') FROM t`, sqlerr.Unsupported},
+		{`SELECT ‸E'a\n' FROM t`, sqlerr.Unsupported},
+		{`SELECT a FROM t WITH ACCURACY ‸*`, sqlerr.Malformed},
+		{`SELECT a FROM t WITH ACCURACY 5, ‸ACCURACY 6`, sqlerr.Invalid},
+		{`/*+ accuracy(5 ‸6) */ SELECT a FROM t`, sqlerr.Malformed},
+		{`/*+ accuracy(5) ‸accuracy 6 */ SELECT a FROM t`, sqlerr.Invalid},
+		{`/*+ ‸'x' */ SELECT a FROM t`, sqlerr.Malformed},
+		{`/*+ accuracy(‸'x) */ SELECT a FROM t`, sqlerr.Malformed},
+	} {
+		position := len([]rune(c.text[:strings.Index(c.text, "‸")])) + 1
+		_, err := Rewrite(strings.Replace(c.text, "‸", "", 1))
+		e, ok := err.(*sqlerr.Error)
+		if !ok || e.Code != c.code || e.Position != position {
+			t.Errorf("%s: got %v at %+v, want %s at %d", c.text, err, e, c.code, position)
+		}
+	}
+	many := `SELECT ` + strings.Repeat(`a::int, `, 2000) + `1 FROM t`
+	if _, err := Rewrite(many); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+		t.Errorf("2000 casts: %v", err)
+	}
+	deep := strings.Repeat(`date_trunc('quarter', `, 40) + "d" + strings.Repeat(")", 40)
+	if _, err := Rewrite(`SELECT ` + deep + ` FROM t`); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+		t.Errorf("40 quarters inside each other: %v", err)
+	}
+}
+
+func TestRewriteSettings(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`SELECT a FROM t WITH ACCURACY 50, CONFIDENCE = 0.9`, "accuracy=50@31 confidence=0.9@48"},
+		{`SELECT a FROM t WITH MECHANISM by_age MARGINS 'simulated'`, "mechanism=by_age@32 margins=simulated@47"},
+		{`/*+ accuracy(50) */ SELECT a FROM t`, "accuracy=50@14"},
+		{`SELECT /*+ accuracy(50), confidence(0.9) */ a FROM t`, "accuracy=50@21 confidence=0.9@37"},
+		{`WITH a AS (SELECT 1) SELECT * FROM a WITH accuracy 5;`, "accuracy=5@52"},
+		{`SELECT a FROM t -- WITH accuracy 5`, ""},
+		{`SELECT a FROM t /*+ */`, ""},
+		{`EXPLAIN SELECT a FROM t ORDER BY a DESC WITH accuracy default`, "accuracy=default@55"},
+	} {
+		r, err := Rewrite(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		var got []string
+		for _, o := range r.Settings {
+			got = append(got, o.Name.Text+"="+o.Value+"@"+strconv.Itoa(o.Position))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+// TestRewriteOfAnything rewrites random tokens. Whatever they are, the result is text, its
+// places lead back into the statement, and errors lie in it.
+func TestRewriteOfAnything(t *testing.T) {
+	vocabulary := strings.Fields(`SELECT WITH FROM ( ) ( ) , , . :: :: :: + - / a b "ü" public PUBLIC 'x' '2024-01-01' '1 day' 'month' 1 2.5 ? :n ?3 ; CAST AS int
+		numeric text date timestamp time zone DATE TIMESTAMP INTERVAL EXTRACT YEAR FROM FOR IN DATE_TRUNC DATE_PART TO_CHAR 'YYYY' COUNTIF SAFE_DIVIDE NULLIF 0
+		GREATEST LEFT RIGHT POSITION SUBSTRING ILIKE NOT TOP LIMIT ALL OFFSET FETCH FIRST ROWS ONLY CASE END FILTER OVER ACCURACY double precision /*+ /*+x(1)*/ --c`)
+	source := rand.New(rand.NewPCG(1, 2))
+	changed := 0
+	for range 20_000 {
+		words := []string{"SELECT"}
+		for range 1 + source.IntN(14) {
+			words = append(words, vocabulary[source.IntN(len(vocabulary))])
+		}
+		text := strings.Join(words, " ")
+		r, err := Rewrite(text)
+		n := len([]rune(text))
+		if err != nil {
+			if e, ok := err.(*sqlerr.Error); !ok || e.Code == sqlerr.Internal || e.Position < 1 || e.Position > n {
+				t.Fatalf("%s: %v", text, err)
+			}
+			continue
+		}
+		if r.Text == text {
+			continue
+		}
+		changed++
+		if _, err := Lex(r.Text); err != nil {
+			t.Fatalf("%s turns into %s: %v", text, r.Text, err)
+		}
+		for i := range len([]rune(r.Text)) + 2 {
+			if at := r.At(i); at < min(i, 1) || at > n {
+				t.Fatalf("%s: character %d of %s is at %d", text, i, r.Text, at)
+			}
+		}
+	}
+	if changed < 1000 {
+		t.Errorf("only %d statements were rewritten", changed)
+	}
+}
