@@ -91,9 +91,7 @@ func Open(path string, o Options) (*DB, error) {
 // it was, and closes the file. The caller must have finished with all sessions.
 func (db *DB) Close() error {
 	err := db.answers.Close()
-	if db.around.database != nil {
-		db.around.database.Close()
-	}
+	db.around.close()
 	db.rows.Close()
 	if cerr := db.store.Close(); err == nil {
 		err = cerr
@@ -363,13 +361,13 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 		return s.surround(ctx, p.surrounding, args)
 	case *syntax.Select:
 		if r, err = s.db.answers.Select(ctx, s.asker(), statement, args); err != nil {
-			return s.surroundInstead(ctx, p, statement, args, err)
+			return s.surroundInstead(ctx, p, args, err)
 		}
 		return r, nil
 	case *syntax.Explain:
 		st, err := s.db.answers.Explain(ctx, s.asker(), []answer.Selection{{Select: statement.Select, Args: args}})
 		if err != nil {
-			return s.surroundInstead(ctx, p, statement.Select, args, err)
+			return s.surroundInstead(ctx, p, args, err)
 		}
 		return st.Explained(), nil
 	}

@@ -81,7 +81,10 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 }
 
 // Close releases the copy.
-func (r *Rehearsal) Close() error { return r.copy.db.store.Close() }
+func (r *Rehearsal) Close() error {
+	r.copy.db.around.close()
+	return r.copy.db.store.Close()
+}
 
 // publicRowsOf returns the tables that public tables and views read.
 func (db *DB) publicRowsOf(ctx context.Context) (tables []string, err error) {
@@ -145,17 +148,11 @@ func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value
 	statement, text := p.statement, p.text
 	switch st := statement.(type) {
 	case nil:
-		return r.surround(p.surrounding)
+		return r.surround(ctx, p.surrounding, args)
 	case *syntax.Select:
-		if !namesPrivate(r.view, st.Tables) {
-			return r.surroundInstead(text)
-		}
-		return r.query(ctx, st, args, true)
+		return r.query(ctx, text, st, args, true)
 	case *syntax.Explain:
-		if !namesPrivate(r.view, st.Select.Tables) {
-			return r.surroundInstead(text)
-		}
-		return r.query(ctx, st.Select, args, false)
+		return r.query(ctx, text, st.Select, args, false)
 	case *syntax.Describe:
 		if t := r.view.Private(st.Table.Text); t != nil {
 			return describe(r.view, t), nil
@@ -187,8 +184,15 @@ func afterOthers(err error) error {
 }
 
 // query explains a SELECT and buys its answers in the copy.
-func (r *Rehearsal) query(ctx context.Context, sel *syntax.Select, args []query.Value, buys bool) (*Result, error) {
-	return r.together(ctx, []answer.Selection{{Select: sel, Args: args}}, buys)
+func (r *Rehearsal) query(ctx context.Context, text string, sel *syntax.Select, args []query.Value, buys bool) (*Result, error) {
+	out, err := r.together(ctx, []answer.Selection{{Select: sel, Args: args}}, buys)
+	var refused answer.NotBound
+	if errors.As(err, &refused) {
+		if around, failed := surround.Parse(text); failed == nil {
+			return r.surround(ctx, surrounding{around, err}, args)
+		}
+	}
+	return out, err
 }
 
 // together explains SELECTs that are asked together and buys their answers in the copy.
@@ -220,22 +224,32 @@ func (r *Rehearsal) together(ctx context.Context, all []answer.Selection, buys b
 	return out, err
 }
 
-// surroundInstead plans a SELECT that names no private table in FROM.
-func (r *Rehearsal) surroundInstead(text string) (*Result, error) {
-	around, err := surround.Parse(text)
+// surround plans a statement with private aggregates in it, or with public tables only. It does
+// not run what surrounds the aggregates: the script may have declared the public tables, and
+// their rows are not in the copy.
+func (r *Rehearsal) surround(ctx context.Context, st surrounding, args []query.Value) (*Result, error) {
+	if namesPrivate(r.view, st.around.Tables) {
+		for _, t := range st.around.Tables {
+			if r.unread[query.FoldName(t.Text)] {
+				why := t.Text + " is declared public by this script, and its rows are not known yet"
+				r.leaves("what statements with %s cost: %s", t.Text, why)
+				return planned("unknown", "", "unknown", why), nil
+			}
+		}
+	}
+	c, err := r.copy.db.cut(ctx, r.view, st, args)
 	if err != nil {
 		return nil, err
 	}
-	return r.surround(surrounding{around: around})
-}
-
-// surround plans a statement about public tables. It does not run it: the script may have
-// declared them, and their rows are not in the copy.
-func (r *Rehearsal) surround(st surrounding) (*Result, error) {
-	if err := st.check(r.view); err != nil {
+	if len(c.cores) == 0 {
+		return planned("sqlite", "public", "0", "names no private table"), nil
+	}
+	out, err := r.together(ctx, c.asks, !c.around.Explain)
+	if err != nil {
 		return nil, err
 	}
-	return planned("sqlite", "public", "0", "names no private table"), nil
+	out.Rows = append(out.Rows, []any{"sqlite", "public", nil, nil, nil, "0", "runs what is left of the statement"})
+	return out, nil
 }
 
 // cannotBind returns the reason why a SELECT cannot be bound, if that is a column with an

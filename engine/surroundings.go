@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -15,11 +16,17 @@ import (
 	"dpsql/surround"
 )
 
-// surroundings is where statements that name no private table run. It is made for the
-// first of them.
+// surroundings is where statements about public tables, and what surrounds private
+// aggregates, run. It is made for the first of them.
 type surroundings struct {
 	once     sync.Once
 	database *surround.Database
+}
+
+func (s *surroundings) close() {
+	if s.database != nil {
+		s.database.Close()
+	}
 }
 
 // surrounding is a statement as package surround understands it.
@@ -51,72 +58,201 @@ func valued(text string) bool {
 	return err == nil && (tokens[0].Matches("VALUES") || tokens[0].Matches("EXPLAIN") && tokens[1].Matches("VALUES"))
 }
 
-// surroundInstead runs a SELECT that names no private table in FROM. For every other it
-// returns the error that answering it gave.
-func (s *Session) surroundInstead(ctx context.Context, p *Prepared, sel *syntax.Select, args []query.Value, why error) (*Result, error) {
-	v, err := s.db.current(ctx)
-	if err != nil || namesPrivate(v, sel.Tables) {
+// surroundInstead runs a SELECT that the front end parses and cannot bind, as a statement with
+// surroundings. If it can be none, the error is the one that binding gave. Whether a SELECT can
+// be bound follows from its text, its arguments and the catalog.
+func (s *Session) surroundInstead(ctx context.Context, p *Prepared, args []query.Value, why error) (*Result, error) {
+	var refused answer.NotBound
+	if !errors.As(why, &refused) {
 		return nil, why
 	}
 	around, err := surround.Parse(p.text)
 	if err != nil {
 		return nil, why
 	}
-	return s.surround(ctx, surrounding{around: around}, args)
+	return s.surround(ctx, surrounding{around, why}, args)
 }
 
 func namesPrivate(v *view.View, tables []syntax.Name) bool {
 	return slices.ContainsFunc(tables, func(n syntax.Name) bool { return v.Private(n.Text) != nil })
 }
 
-// surround runs a statement, if it names public tables only. It charges nothing and reads
-// no private row: schemas.Copy reads public tables, and package surround sees nothing else.
+// surround runs a statement with private aggregates in it, or with public tables only. The
+// aggregates are answered together, as SELECTs of their own are. Whatever else it does reads
+// no private row: schemas.Copy reads public tables, and package surround sees these and the
+// answers.
 func (s *Session) surround(ctx context.Context, st surrounding, args []query.Value) (*Result, error) {
 	v, err := s.db.current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := st.check(v); err != nil {
-		return nil, err
-	}
-	s.db.around.once.Do(func() { s.db.around.database = new(surround.Database) })
-	from := surround.Source{Version: v, Copy: s.db.copyPublic}
-	if st.around.Explain {
-		columns, err := s.db.around.database.Columns(ctx, st.around, from, args)
-		if err != nil {
-			return nil, err
-		}
-		return explained(st.around, columns), nil
-	}
-	r, err := s.db.around.database.Run(ctx, st.around, from, args)
+	c, err := s.db.cut(ctx, v, st, args)
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Rows: r.Rows}
-	for _, c := range r.Columns {
-		out.Columns = append(out.Columns, Column(c))
+	if c.around.Explain {
+		return s.explainAround(ctx, c, args)
+	}
+	if len(c.cores) == 0 {
+		r, err := s.db.around.database.Run(ctx, c.around, c.from, args)
+		if err != nil {
+			return nil, err
+		}
+		return resultOf(r), nil
+	}
+	answers, err := s.db.answers.Together(ctx, s.asker(), c.asks, func(columns [][]Column) error {
+		_, err := c.compiled(ctx, s.db, columns, args)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	how := answers.How()
+	c.from.Cores = nil
+	for i := range c.cores {
+		r := answers.Rows(i, how.Confidence)
+		c.from.Cores = append(c.from.Cores, tableOf(&c.cores[i], r.Columns, r.Rows))
+	}
+	r, err := s.db.around.database.Run(ctx, c.around, c.from, args)
+	if err != nil {
+		return nil, err
+	}
+	out := resultOf(r)
+	out.Answer, out.Warnings = how, answers.Warnings()
+	how.NotNull = make([]bool, len(out.Columns))
+	how.Margins, how.Intervals = make([][]any, len(out.Rows)), make([][]any, len(out.Rows))
+	for i := range out.Rows {
+		how.Margins[i], how.Intervals[i] = make([]any, len(out.Columns)), make([]any, len(out.Columns))
 	}
 	return out, nil
 }
 
-// check refuses a statement that names anything but public tables.
-func (st surrounding) check(v *view.View) error {
-	for _, t := range st.around.Tables {
-		if v.Private(t.Text) != nil {
-			if st.why != nil {
-				return st.why
-			}
-			return sqlerr.New(sqlerr.Unsupported, "%s is private: here it would be read row by row, which is outside the dialect", syntax.Excerpt(t.Text, 40)).
-				WithHint("ask for aggregates of it in a statement of its own: SELECT COUNT(*) FROM %s WHERE …", syntax.Excerpt(t.Text, 40)).At(t.Position)
-		}
+// divided is a statement that is cut: its private aggregates, and what reads them.
+type divided struct {
+	cores  []surround.Core
+	asks   []answer.Selection // the cores, parsed
+	around *surround.Statement
+	from   surround.Source
+}
+
+// cut divides a statement by what is private now. Sub-selects of public tables inside its
+// aggregates are run. It charges nothing.
+func (db *DB) cut(ctx context.Context, v *view.View, st surrounding, args []query.Value) (*divided, error) {
+	db.around.once.Do(func() { db.around.database = new(surround.Database) })
+	c := &divided{around: st.around, from: surround.Source{Version: v, Copy: db.copyPublic}}
+	if !namesPrivate(v, st.around.Tables) {
+		return c, st.checkPublic(v, st.around.Tables)
 	}
-	for _, t := range st.around.Tables {
+	cores, around, err := st.around.Cut(func(name syntax.Name) ([]string, bool) {
+		t := v.Private(name.Text)
+		if t == nil {
+			return nil, false
+		}
+		names := make([]string, len(t.Columns))
+		for i := range t.Columns {
+			names[i] = t.Columns[i].Name
+		}
+		return names, true
+	})
+	if err != nil {
+		return nil, st.refusal(err)
+	}
+	if err := st.checkPublic(v, around.Tables); err != nil {
+		return nil, err
+	}
+	if c.cores, err = db.around.database.Resolve(ctx, cores, c.from, args); err != nil {
+		return nil, err
+	}
+	c.around = around
+	for i := range c.cores {
+		core := &c.cores[i]
+		ask := answer.Selection{At: core.At}
+		parsed, err := syntax.Parse(core.Text)
+		if err != nil {
+			return nil, st.refusal(ask.Located(err))
+		}
+		var ok bool
+		if ask.Select, ok = parsed.(*syntax.Select); !ok {
+			return nil, sqlerr.New(sqlerr.Internal, "a private aggregate of the statement is no SELECT")
+		}
+		ask.Args = args[:min(len(args), ask.Select.Parameters)]
+		c.asks = append(c.asks, ask)
+	}
+	return c, nil
+}
+
+// refusal returns the error for a statement that cannot be cut. What the front end says fits a
+// statement of one SELECT.
+func (st surrounding) refusal(err error) error {
+	if st.why != nil && !st.around.Nested() {
+		return st.why
+	}
+	return err
+}
+
+// compiled compiles the surroundings for cores with the given columns, and returns the columns
+// of the result.
+func (c *divided) compiled(ctx context.Context, db *DB, columns [][]Column, args []query.Value) ([]surround.ResultColumn, error) {
+	c.from.Cores = nil
+	for i := range columns {
+		c.from.Cores = append(c.from.Cores, tableOf(&c.cores[i], columns[i], nil))
+	}
+	return db.around.database.Columns(ctx, c.around, c.from, args)
+}
+
+// tableOf returns the table of a core's rows. A key compares as the column does that it is
+// from, and every other column as an expression does.
+func tableOf(core *surround.Core, columns []Column, rows [][]any) *surround.Table {
+	t := &surround.Table{Name: core.Table, Rows: rows}
+	for i, c := range columns {
+		affinity := "BLOB"
+		if core.Columns[i].Of != "" {
+			affinity = c.Type
+		}
+		t.Columns = append(t.Columns, surround.Column{Name: core.Columns[i].Name, Affinity: affinity})
+		t.Types = append(t.Types, c.Type)
+	}
+	return t
+}
+
+func resultOf(r *surround.Result) *Result {
+	out := &Result{Rows: r.Rows}
+	for _, c := range r.Columns {
+		out.Columns = append(out.Columns, Column(c))
+	}
+	return out
+}
+
+// explainAround explains a statement: the ways to answer its private aggregates, and what
+// SQLite runs.
+func (s *Session) explainAround(ctx context.Context, c *divided, args []query.Value) (*Result, error) {
+	out := &Result{Columns: answer.ExplainColumns("REAL")}
+	var columns [][]Column
+	if len(c.cores) > 0 {
+		planned, err := s.db.answers.Explain(ctx, s.asker(), c.asks)
+		if err != nil {
+			return nil, err
+		}
+		out, columns = planned.Explained(), planned.Columns()
+	}
+	compiled, err := c.compiled(ctx, s.db, columns, args)
+	if err != nil {
+		return nil, err
+	}
+	out.Rows = append(out.Rows, c.explained(compiled)...)
+	return out, nil
+}
+
+// checkPublic refuses tables that are not public.
+func (st surrounding) checkPublic(v *view.View, tables []syntax.Name) error {
+	for _, t := range tables {
 		if slices.ContainsFunc(v.Publics, func(p string) bool { return query.SameName(p, t.Text) }) {
 			continue
 		}
 		if _, err := v.Table(t.Text, t.Position); err != nil {
 			return err
 		}
+		return sqlerr.New(sqlerr.Unsupported, "%s is private", syntax.Excerpt(t.Text, 40)).At(t.Position)
 	}
 	return nil
 }
@@ -134,11 +270,11 @@ func (db *DB) copyPublic(ctx context.Context, name syntax.Name) (*surround.Table
 	return t, nil
 }
 
-// explained returns the rows of EXPLAIN for a statement about public tables: that it is
-// free, and the types of its columns, which are known before it runs.
-func explained(st *surround.Statement, columns []surround.ResultColumn) *Result {
-	names, types := make([]string, len(st.Tables)), make([]string, len(columns))
-	for i, t := range st.Tables {
+// explained returns the rows of EXPLAIN for what SQLite runs: that it is free, and the types
+// of its columns, which are known before it runs.
+func (c *divided) explained(columns []surround.ResultColumn) [][]any {
+	names, types := make([]string, len(c.around.Tables)), make([]string, len(columns))
+	for i, t := range c.around.Tables {
 		names[i] = t.Text
 	}
 	for i, c := range columns {
@@ -148,11 +284,14 @@ func explained(st *surround.Statement, columns []surround.ResultColumn) *Result 
 		}
 	}
 	note := "chosen; names no private table"
-	if len(names) > 0 {
-		note += ": SQLite runs it on copies of " + strings.Join(names, ", ")
+	if len(c.cores) > 0 {
+		note = "what is left of the statement: SQLite runs it on the rows of the aggregates"
 	}
-	return &Result{Columns: answer.ExplainColumns("REAL"), Rows: [][]any{
+	if len(names) > 0 {
+		note += map[bool]string{true: ", and on copies of ", false: ": SQLite runs it on copies of "}[len(c.cores) > 0] + strings.Join(names, ", ")
+	}
+	return [][]any{
 		{"sqlite", "public", nil, nil, nil, "0", note},
 		{"result", nil, nil, nil, nil, nil, strings.Join(types, ", ")},
-	}}
+	}
 }

@@ -114,6 +114,20 @@ func parse(text string, cores []string) (*Statement, error) {
 	return s, nil
 }
 
+// Nested reports whether the statement is more than one SELECT without windows.
+func (s *Statement) Nested() bool {
+	selects := 0
+	for _, t := range s.tokens {
+		if t.Matches("SELECT") {
+			selects++
+		}
+		if t.Matches("OVER") {
+			return true
+		}
+	}
+	return selects != 1
+}
+
 // cut makes the text that SQLite gets: that of the statement with ?N for its parameters,
 // since SQLite would number $1 and ?1 apart.
 func (s *Statement) cut(text string, end syntax.Token) {

@@ -313,14 +313,20 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 			}
 		}
 		if err != nil {
-			return nil, s.located(err)
+			return nil, NotBound{s.Located(err)}
 		}
 	}
 	return st, nil
 }
 
-// located returns an error with its place in the statement that the SELECT is part of.
-func (s Selection) located(err error) error {
+// NotBound is the error of a SELECT that cannot be bound, so that nothing was planned.
+type NotBound struct{ error }
+
+// Unwrap returns the reason.
+func (e NotBound) Unwrap() error { return e.error }
+
+// Located returns an error with its place in the statement that the SELECT is part of.
+func (s Selection) Located(err error) error {
 	e, ok := err.(*sqlerr.Error)
 	if s.At == nil || !ok || e.Position == 0 {
 		return err

@@ -1,0 +1,255 @@
+package engine_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/engine"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// surrounded are statements with private aggregates inside, whose rows SQLite gives over the
+// raw rows if there is no noise.
+var surrounded = []string{
+	`SELECT AVG(n), MAX(n) FROM (SELECT diagnosis, COUNT(*) AS n FROM admissions GROUP BY diagnosis HAVING COUNT(*) > 0)`,
+	`SELECT diagnosis, COUNT(*) * 100.0 / (SELECT COUNT(*) FROM admissions) AS share FROM admissions GROUP BY diagnosis ORDER BY share DESC, diagnosis`,
+	`SELECT a.diagnosis, a.n, b.n FROM (SELECT diagnosis, COUNT(*) AS n FROM admissions WHERE sex = 'F' GROUP BY diagnosis) AS a
+		JOIN (SELECT diagnosis, COUNT(*) AS n FROM admissions WHERE sex = 'M' GROUP BY diagnosis) AS b USING (diagnosis) ORDER BY 1`,
+	`SELECT sex, n, SUM(n) OVER (ORDER BY sex) AS running, RANK() OVER (ORDER BY n DESC) FROM (SELECT sex, COUNT(*) AS n FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex)`,
+	`SELECT age, COUNT(*), SUM(COUNT(*)) OVER (ORDER BY age) FROM admissions WHERE age BETWEEN 20 AND 24 GROUP BY age ORDER BY age`,
+	`SELECT 'women' AS who, COUNT(*) AS n FROM admissions WHERE sex = 'F' UNION ALL SELECT 'men', COUNT(*) FROM admissions WHERE sex = 'M' ORDER BY who`,
+	`WITH by_code AS (SELECT diagnosis, COUNT(*) AS n FROM admissions GROUP BY diagnosis), top AS (SELECT * FROM by_code ORDER BY n DESC, diagnosis LIMIT 1)
+		SELECT label, n FROM top JOIN icd10 ON code = diagnosis`,
+	`SELECT printf('%05d', COUNT(*)), CAST(AVG(age) AS INTEGER) FROM admissions WHERE sex = 'F'`,
+	`SELECT CASE WHEN n > 700 THEN 'many' ELSE 'few' END AS size, COUNT(*) FROM (SELECT sex, diagnosis, COUNT(*) AS n FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex, diagnosis) GROUP BY 1`,
+	`SELECT * FROM (SELECT sex AS s, COUNT(*) AS n FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex) AS "source" ORDER BY s LIMIT 2000`,
+	`SELECT code, (SELECT COUNT(*) FROM admissions WHERE sex = 'F') AS n FROM icd10 ORDER BY code`,
+	`VALUES ((SELECT COUNT(*) FROM admissions))`,
+}
+
+// quietClinic returns a session on the clinic, without noise, in which counts are free.
+func quietClinic(t testing.TB) (*engine.Session, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	s := clinicAt(t, path)
+	quieten(s.DB())
+	must(t, s, `CREATE RELEASE all_of_it ON admissions (sex, age, diagnosis) USING PROJECTION WITH (epsilon = 1, transform = identity)`)
+	return s, path
+}
+
+// TestSurroundedAggregates compares statements with private aggregates in them, without
+// noise, with what SQLite computes from the rows themselves: by text, prepared, and with an
+// argument in the place of a text. They read a release, and so cost nothing.
+func TestSurroundedAggregates(t *testing.T) {
+	t.Parallel()
+	s, path := quietClinic(t)
+	raw, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	before := ledger(t, s)
+	for _, text := range surrounded {
+		want := rowsOf(t, raw, strings.ReplaceAll(text, "admissions", "raw_admissions"))
+		r := must(t, s, text)
+		if got := fmt.Sprint(r.Rows); got != want {
+			t.Errorf("%s\n%s, want %s", text, got, want)
+		}
+		if a := r.Answer; a == nil || a.Via != "all_of_it" || !a.Verified || !a.Released || a.Cost != (engine.Cost{}) || len(a.Margins) != len(r.Rows) || len(a.NotNull) != len(r.Columns) {
+			t.Errorf("%s: %+v", text, a)
+		}
+		p, err := engine.Prepare(strings.ReplaceAll(text, "'F'", "?1"))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var args []query.Value
+		if strings.Contains(text, "'F'") {
+			args = append(args, query.Text("F"))
+		}
+		for range 2 {
+			if r, err := s.ExecPrepared(context.Background(), p, args); err != nil || fmt.Sprint(r.Rows) != want {
+				t.Errorf("%s, prepared: %v, %v", text, r, err)
+			}
+		}
+		explained := must(t, s, "EXPLAIN "+text)
+		if shown := fmt.Sprint(explained.Rows); !strings.Contains(shown, "all_of_it") || !strings.Contains(shown, "SQLite runs it on the rows of the aggregates") {
+			t.Errorf("EXPLAIN %s: %v", text, shown)
+		}
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("the ledger grew to\n%s", after)
+	}
+}
+
+func rowsOf(t *testing.T, db *sql.DB, text string) string {
+	t.Helper()
+	rows, err := db.Query(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	defer rows.Close()
+	columns, _ := rows.Columns()
+	var all [][]any
+	for rows.Next() {
+		row, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, row)
+	}
+	return fmt.Sprint(all)
+}
+
+// twoAccounts returns the clinic with a second private table, which has a budget of its own.
+func twoAccounts(t testing.TB, interactive string) *engine.Session {
+	t.Helper()
+	s := clinic(t)
+	fill(t, s, `CREATE TABLE raw_staff (job TEXT)`, `INSERT INTO raw_staff SELECT CASE WHEN age % 3 THEN 'nurse' ELSE 'doctor' END FROM raw_admissions WHERE age < 30`)
+	must(t, s, `CREATE PRIVATE TABLE staff (job TEXT IN ('nurse', 'doctor')) FROM raw_staff WITH (epsilon = 1, delta = 1e-6, interactive = `+interactive+`)`)
+	return s
+}
+
+const perNurse = `SELECT (SELECT COUNT(*) FROM admissions) * 1.0 / (SELECT COUNT(*) FROM staff WHERE job = 'nurse') AS each, (SELECT COUNT(*) FROM admissions WHERE age >= 0)`
+
+// TestTogetherOrNot buys the aggregates of one statement from two accounts: both are charged
+// what each costs alone, equal queries once, and the same statement is free afterwards. Where
+// one of the accounts cannot pay, or the statement is refused for any other reason, none is
+// charged.
+func TestTogetherOrNot(t *testing.T) {
+	t.Parallel()
+	s := twoAccounts(t, "0.5")
+	lines := func(s *engine.Session) int { return strings.Count(ledger(t, s), "\n") }
+	before := lines(s)
+	must(t, s, `SET accuracy = 20`)
+	for _, c := range []struct {
+		code sqlerr.Code
+		text string
+	}{
+		{sqlerr.Unsupported, strings.Replace(perNurse, "1.0", "load_extension('x')", 1)},
+		{sqlerr.Unknown, strings.Replace(perNurse, "1.0", "nowhere", 1)},
+		{sqlerr.Unknown, strings.Replace(perNurse, "job", "shoe", 1)},
+		{sqlerr.Invalid, perNurse + ` FROM icd10 GROUP BY 1, code HAVING SUM(SUM(1)) > 0`},
+		{sqlerr.Unknown, perNurse + ` FROM raw_nothing`},
+		{sqlerr.Unsupported, perNurse + ` FROM raw_staff`},
+	} {
+		e := refused(t, s, c.code, c.text)
+		if e.Position == 0 && c.code == sqlerr.Unknown {
+			t.Errorf("%s: %v has no position", c.text, e)
+		}
+	}
+	if e := refused(t, s, sqlerr.Unknown, strings.Replace(perNurse, "job", "shoe", 1)); e.Position != strings.Index(perNurse, "job")+1 {
+		t.Errorf("a name inside an aggregate is found at %d", e.Position)
+	}
+	if after := lines(s); after != before {
+		t.Errorf("refused statements wrote %d lines", after-before)
+	}
+	r := must(t, s, perNurse)
+	if after := lines(s); after != before+2 {
+		t.Errorf("the statement wrote %d lines:\n%s", after-before, ledger(t, s))
+	}
+	one := must(t, clinicBuying(t), `SELECT COUNT(*) FROM admissions`).Answer.Cost.Rho
+	if r.Answer.Cost.Rho != 2*one || r.Answer.Via != "direct" || len(r.Warnings) > 1 {
+		t.Errorf("it cost %v, and one answer costs %v: %+v, %v", r.Answer.Cost, one, r.Answer, r.Warnings)
+	}
+	if each := r.Rows[0][0].(float64); each < 4 || each > 6 { // 4,000 of 800; the margins are 20
+		t.Errorf("%v admissions for each nurse", each)
+	}
+	again := must(t, s, perNurse)
+	if fmt.Sprint(again.Rows) != fmt.Sprint(r.Rows) || again.Answer.Cost.Rho != 0 || lines(s) != before+2 {
+		t.Errorf("the second time: %v at %v, first %v", again.Rows, again.Answer.Cost, r.Rows)
+	}
+
+	poor := twoAccounts(t, "1e-5")
+	must(t, poor, `SET accuracy = 20`)
+	before = lines(poor)
+	e := refused(t, poor, sqlerr.Budget, perNurse)
+	if lines(poor) != before || !strings.Contains(e.Message, "of 2 queries of the statement 1 cannot") {
+		t.Errorf("%v; %d new lines", e, lines(poor)-before)
+	}
+}
+
+func clinicBuying(t testing.TB) *engine.Session {
+	s := clinic(t)
+	must(t, s, `SET accuracy = 20`)
+	return s
+}
+
+// TestSurroundingsFailAfterTheCharge: the surroundings reach a limit after their aggregates
+// were bought. The error says what was charged; the answers are stored, and serve the next
+// statement for nothing.
+func TestSurroundingsFailAfterTheCharge(t *testing.T) {
+	t.Parallel()
+	s := clinicBuying(t)
+	e := refused(t, s, sqlerr.Unsupported, `SELECT replace(printf('%060000d', COUNT(*)), '0', 'xx') FROM admissions`)
+	if !strings.Contains(e.Message, "was charged for private answers, which are stored") {
+		t.Errorf("the error says: %v", e)
+	}
+	if r := must(t, s, `SELECT COUNT(*) FROM admissions`); r.Answer.Cost.Rho != 0 || r.Answer.Via != "direct" {
+		t.Errorf("the answer is not stored: %+v", r.Answer)
+	}
+}
+
+// TestSurroundedRehearsal: a script with surrounded aggregates costs what its rehearsal says.
+func TestSurroundedRehearsal(t *testing.T) {
+	t.Parallel()
+	s := twoAccounts(t, "0.5")
+	must(t, s, `SET accuracy = 20`)
+	r, err := s.Rehearse(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for range 2 {
+		out, err := r.Plan(context.Background(), perNurse, nil)
+		if err != nil || !strings.Contains(fmt.Sprint(out.Rows), "core 2") {
+			t.Fatalf("%v, %v", out, err)
+		}
+	}
+	total := r.Total()
+	t.Log(total.Rows)
+	cost := must(t, s, perNurse).Answer.Cost.Rho
+	if shown := fmt.Sprint(total.Rows); !strings.Contains(shown, fmt.Sprint(cost / 2)[:6]) {
+		t.Errorf("the rehearsal says %s, and the statement cost %v of two accounts", shown, cost)
+	}
+}
+
+// TestSurroundedSchemaChanges prepares a statement before its tables change.
+func TestSurroundedSchemaChanges(t *testing.T) {
+	t.Parallel()
+	s, _ := quietClinic(t)
+	p, err := engine.Prepare(`SELECT label, n FROM (SELECT diagnosis AS d, COUNT(*) AS n FROM admissions GROUP BY diagnosis) JOIN icd10 ON code = d ORDER BY code`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func() (string, error) {
+		r, err := s.ExecPrepared(context.Background(), p, nil)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprint(r.Rows), nil
+	}
+	if got, err := run(); err != nil || got != "[[type 1 1334] [type 2 1333] [pressure 1333]]" {
+		t.Errorf("%s, %v", got, err)
+	}
+	fill(t, s, `UPDATE icd10 SET label = 'high ' || label WHERE code = 'I10'`)
+	if got, err := run(); err != nil || !strings.Contains(got, "high pressure") {
+		t.Errorf("%s, %v", got, err)
+	}
+	must(t, s, `DROP RELEASE all_of_it`)
+	if _, err := run(); sqlerr.CodeOf(err) != sqlerr.Uncovered {
+		t.Errorf("without the release: %v", err)
+	}
+	must(t, s, `DROP PRIVATE TABLE admissions`)
+	if _, err := run(); sqlerr.CodeOf(err) != sqlerr.Unknown {
+		t.Errorf("without the table: %v", err)
+	}
+}
