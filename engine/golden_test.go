@@ -47,6 +47,9 @@ var ways = []way{
 	{name: "dense", declare: []string{goldenRelease(`transform = dense, rows = 512`)}, begin: []string{`SET confidence = 0.999999`},
 		inexact: "a dense sketch spreads every record over all of its rows"},
 	{name: "marginals", declare: []string{goldenMarginals(`degree = 4, estimate = unbiased`)}},
+	{name: "marginals, keys", declare: []string{
+		`CREATE RELEASE zips ON visits (zip) USING PROJECTION WITH (epsilon = 0.5, delta = 1e-8, heavy = clip, clip = 1, rows = 65536)`,
+		`CREATE RELEASE cells ON visits USING MARGINALS WITH (epsilon = 1, delta = 1e-7, degree = 5, estimate = unbiased, keys = zips)`}, begin: []string{`SET mechanism = cells`}, only: "keys.sql"},
 	{name: "marginals, fitted", declare: []string{goldenMarginals(`degree = 2`)}, inexact: "the fit goes no further than the noise would allow", only: "enclosed.sql"},
 	{name: "smw, classes", declare: []string{goldenMechanism(`classes`)}, budget: largeBudget,
 		inexact: "what does not fire is answered by the hypothesis, which is within the threshold"},

@@ -519,7 +519,10 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 	if err != nil {
 		return nil, err
 	}
-	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = answer.Forecast{MaxSupport: p.MaxSupport, Predict: p.Predict}
+	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = answer.Forecast{MaxSupport: p.MaxSupport, Predict: p.Predict, Universe: p.Universe, Unclear: p.Unclear}
+	if p.Unclear != "" {
+		r.leaves("which queries %s answers: %s", rel.Name, p.Unclear)
+	}
 	return withColumns(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes(answer.JoinNotes("is created", p.Open), p.Outlook)), p), nil
 }
 
@@ -598,6 +601,18 @@ func exists(v *view.View, st *syntax.Drop) bool {
 
 // Unread implements declare.Unknown.
 func (r *Rehearsal) Unread(table string) bool { return r.unread[query.FoldName(table)] }
+
+// Payload implements declare.Unknown. The copy of the catalog has no payloads.
+func (r *Rehearsal) Payload(ctx context.Context, rel *catalog.Release) (payload []byte, err error) {
+	if _, ok := r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}]; ok {
+		return nil, nil
+	}
+	err = r.s.db.store.Read(ctx, func(tx *catalog.Tx) error {
+		payload, err = declare.Payload(tx, rel)
+		return err
+	})
+	return payload, err
+}
 
 // Outside implements declare.Unknown. If the catalog has another table over the rows, they
 // have its budget.

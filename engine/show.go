@@ -175,7 +175,11 @@ func method(r *catalog.Release) madeBy {
 			if !p.Settled {
 				settled = ", not settled"
 			}
-			return madeBy{fmt.Sprintf("%s%s, %s noise", p.Shape(), settled, p.Law), fmt.Sprintf("%d marginals, %s%s", p.Marginals, p.Answers(), settled)}
+			brief := fmt.Sprintf("%d marginals, ", p.Marginals)
+			for _, k := range p.Keys {
+				brief += "keys of " + k.Column + ", "
+			}
+			return madeBy{fmt.Sprintf("%s%s, %s noise", p.Shape(), settled, p.Law), brief + p.Answers() + settled}
 		})
 	case "smw":
 		return described(r, func(p stored.HypothesisAbout) madeBy {

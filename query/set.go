@@ -88,7 +88,7 @@ func appendRange(ranges []Range, r Range) []Range {
 // never in it. Over an unbounded domain the set is neither a list nor the
 // complement of one, so Less refuses it as unsupported.
 func (d Domain) Less(v Value, orEqual bool) (Set, error) {
-	if !d.Finite() {
+	if !d.ordered() {
 		return Set{}, errOrdered()
 	}
 	return d.ordinals(d.firstNotNull(), d.position(v, orEqual)), nil
@@ -97,11 +97,14 @@ func (d Domain) Less(v Value, orEqual bool) (Set, error) {
 // Greater returns the set of the values above v, or from v on if orEqual. NULL
 // is never in it. Unbounded domains are refused, as by Less.
 func (d Domain) Greater(v Value, orEqual bool) (Set, error) {
-	if !d.Finite() {
+	if !d.ordered() {
 		return Set{}, errOrdered()
 	}
 	return d.ordinals(max(d.firstNotNull(), d.position(v, !orEqual)), d.Size()), nil
 }
+
+// ordered reports whether ordinals have the order of their values.
+func (d Domain) ordered() bool { return d.Finite() && d.d.published == nil }
 
 func errOrdered() error {
 	return sqlerr.New(sqlerr.Unsupported, "a column without a domain cannot be compared by order").

@@ -10,6 +10,7 @@ package query
 
 import (
 	"cmp"
+	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -171,8 +172,8 @@ func (u *Universe) Project(columns []int) *Universe {
 // MaxDomain is the largest number of values a finite domain can have.
 const MaxDomain = 1 << 61
 
-// Domain is the declared domain of a column: a finite list, an integer range,
-// or every text and NULL. It is immutable. Compare sorts the values of a finite
+// Domain is the domain of a column: a finite list, an integer range, every text
+// and NULL, or some published texts and all others. It is immutable. Compare sorts the values of a finite
 // domain, and ordinals 0 … Size−1 number them.
 type Domain struct{ d *domain }
 
@@ -184,6 +185,8 @@ type domain struct {
 	null    bool
 	finite  bool
 	size    uint64
+
+	published *published // tells texts apart by published names; else nil
 }
 
 // NewList returns the domain of the listed values, which may include NULL. It
@@ -235,7 +238,7 @@ func (d Domain) Type() Type { return d.d.typ }
 func (d Domain) Finite() bool { return d.d.finite }
 
 // IsRange reports whether the domain was declared as an integer range.
-func (d Domain) IsRange() bool { return d.d.finite && d.d.list == nil }
+func (d Domain) IsRange() bool { return d.d.finite && d.d.list == nil && d.d.published == nil }
 
 // Size returns the number of values of a finite domain, and 0 otherwise.
 func (d Domain) Size() uint64 { return d.d.size }
@@ -254,6 +257,8 @@ func (d Domain) Ordinal(v Value) (uint64, bool) {
 	switch {
 	case !e.finite:
 		return 0, false
+	case e.published != nil:
+		return e.published.ordinal(v)
 	case v.IsNull():
 		return 0, e.null
 	case !v.IsInt() || v.n < e.lo || v.n > e.hi:
@@ -271,12 +276,15 @@ func (e *domain) shift() uint64 {
 	return 0
 }
 
-// Value returns the value with the given ordinal, which must be below Size.
+// Value returns the value with the given ordinal, which must be below Size. Of a
+// Published domain it is a text for people, and none of the column's.
 func (d Domain) Value(ordinal uint64) Value {
 	e := d.d
 	switch {
 	case e.list != nil:
 		return e.list[ordinal]
+	case e.published != nil:
+		return e.published.shown(ordinal)
 	case e.null && ordinal == 0:
 		return Null()
 	}
@@ -299,6 +307,8 @@ func (d Domain) String() string {
 	switch {
 	case !e.finite:
 		return ""
+	case e.published != nil:
+		return fmt.Sprintf("IN (%d published keys, NULL, OTHER)", len(e.published.names))
 	case e.list == nil:
 		s := "BETWEEN " + Int(e.lo).String() + " AND " + Int(e.hi).String()
 		if e.null {

@@ -279,7 +279,7 @@ func TestInvalid(t *testing.T) {
 		{"CREATE PRIVATE TABLE t (a INTEGER BETWEEN ‸-9223372036854775808 AND 9223372036854775807) FROM r", i, "more than 2^61", ""},
 		{"CREATE PRIVATE TABLE t (a TEXT, b TEXT, ‸A TEXT) FROM r", i, "column A is declared twice", ""},
 		{"CREATE PRIVATE TABLE t (a TEXT) FROM r WITH (epsilon = 1, ‸Epsilon = 2)", i, "option epsilon is given twice", ""},
-		{"CREATE RELEASE r ON t (a, ‸A) USING SMW", i, "column A is listed twice", ""},
+		{"CREATE RELEASE r ON t (a, ‸A) USING SMW", i, "A is listed twice", ""},
 		{"CREATE RELEASE r ON t USING ‸MAGIC", i, "no algorithm MAGIC", "PROJECTION, MARGINALS and SMW"},
 		{"CREATE RELEASE ‸" + strings.Repeat("n", 300) + " ON t USING SMW", i, "at most 256 bytes", ""},
 	})

@@ -27,11 +27,13 @@ import (
 // against forgery. A reader refuses versions it does not know.
 //
 // Version 2 is that of an OnDemand. Its header has the seed, and its body the cells of the
-// measured marginals alone.
+// measured marginals alone. Versions 3 and 4 are 1 and 2 with the published keys of the
+// columns that were declared without domain in the header.
 const (
 	magic           = "dpsqlmrg"
 	version         = 1
 	versionOnDemand = 2
+	keyed           = 2 // is added where there are published keys
 )
 
 // header is what is stored of a release beside its numbers.
@@ -45,11 +47,63 @@ type header struct {
 	Stages   []Stage   `json:"stages"`
 	Steps    []float64 `json:"steps"`          // of each simulation
 	Seed     []byte    `json:"seed,omitempty"` // of an OnDemand
+	Keys     []keys    `json:"keys,omitempty"` // of the columns with published domains
+}
+
+// keys are the published keys of a column: the key of the coder, and the names, 16 bytes
+// each, the high half first, big-endian and ascending.
+type keys struct {
+	Column int    `json:"column"`
+	Key    []byte `json:"key"`
+	Names  []byte `json:"names"`
+}
+
+// keysOf returns the published keys in a universe.
+func keysOf(u *query.Universe) (all []keys) {
+	for i, c := range u.Columns() {
+		if key, names, ok := c.Domain.Keys(); ok {
+			k := keys{Column: i, Key: key[:], Names: make([]byte, 0, 16*len(names))}
+			for _, x := range names {
+				k.Names = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(k.Names, x.Hi), x.Lo)
+			}
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// universe returns the universe of the release, from that of the table's columns, of which
+// those with published keys have no domain.
+func (h header) universe(u *query.Universe) (*query.Universe, error) {
+	for _, k := range h.Keys {
+		if k.Column < 0 || k.Column >= len(u.Columns()) || u.Columns()[k.Column].Domain.Finite() || len(k.Key) != 16 || len(k.Names)%16 != 0 {
+			return nil, damaged("its published keys are not those of the table")
+		}
+		var names []query.Element
+		for b := k.Names; len(b) > 0; b = b[16:] {
+			names = append(names, query.Element{Hi: binary.BigEndian.Uint64(b), Lo: binary.BigEndian.Uint64(b[8:])})
+		}
+		d, err := query.Published([16]byte(k.Key), names)
+		if err != nil {
+			return nil, damaged("its published keys are not in normal form")
+		}
+		u = u.With(k.Column, d)
+	}
+	return u, nil
+}
+
+// IsOnDemand reports whether a stored release, if it is one, is an OnDemand.
+func IsOnDemand(data []byte) bool {
+	if len(data) < len(magic)+2 {
+		return false
+	}
+	v := binary.LittleEndian.Uint16(data[len(magic):])
+	return v == versionOnDemand || v == versionOnDemand+keyed
 }
 
 // MarshalBinary returns the release as bytes. It does not fail.
 func (r *Release) MarshalBinary() ([]byte, error) {
-	about := header{Sizes: r.shape.sizes, Sets: r.p.Sets, Law: r.p.Law.String(), Sigma2: r.p.Sigma2, Unbiased: r.p.Unbiased, Unfitted: r.table == nil, Stages: r.stages}
+	about := header{Sizes: r.shape.sizes, Sets: r.p.Sets, Law: r.p.Law.String(), Sigma2: r.p.Sigma2, Unbiased: r.p.Unbiased, Unfitted: r.table == nil, Stages: r.stages, Keys: keysOf(r.u)}
 	for _, s := range r.simulated {
 		about.Steps = append(about.Steps, s.step)
 	}
@@ -59,12 +113,15 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 // MarshalBinary returns the release as bytes. It does not fail.
 func (o *OnDemand) MarshalBinary() ([]byte, error) {
 	p := o.Params()
-	about := header{Sizes: o.exact.shape.sizes, Sets: p.Sets, Law: p.Law.String(), Sigma2: p.Sigma2, Unbiased: p.Unbiased, Seed: o.seed[:]}
+	about := header{Sizes: o.exact.shape.sizes, Sets: p.Sets, Law: p.Law.String(), Sigma2: p.Sigma2, Unbiased: p.Unbiased, Seed: o.seed[:], Keys: keysOf(o.exact.u)}
 	return seal(versionOnDemand, about, o.exact.numbers())
 }
 
 // seal writes a stored release.
 func seal(version uint16, about header, all []any) ([]byte, error) {
+	if about.Keys != nil {
+		version += keyed
+	}
 	h, err := json.Marshal(about)
 	if err != nil {
 		return nil, err
@@ -106,10 +163,12 @@ func (r *Release) numbers() (all []any) {
 // mostSimulations bounds those of a stored release.
 const mostSimulations = 64
 
-// Unmarshal reads a release over u that MarshalBinary wrote. Bytes that do not verify, and
-// a release over another universe, are corrupt; a version of a later dpsql is unsupported.
+// Unmarshal reads a release over u that MarshalBinary wrote. In u, columns with published
+// keys have no domain, as the table declares them; in the release's universe they have the
+// Published one. Bytes that do not verify, and a release over another universe, are corrupt; a
+// version of a later dpsql is unsupported.
 func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
-	h, body, err := open(data, version)
+	h, u, body, err := open(u, data, version)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +206,7 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 // UnmarshalOnDemand reads a release over u that is fitted on demand. Errors are those of
 // Unmarshal.
 func UnmarshalOnDemand(u *query.Universe, data []byte) (*OnDemand, error) {
-	h, body, err := open(data, versionOnDemand)
+	h, u, body, err := open(u, data, versionOnDemand)
 	if err != nil {
 		return nil, err
 	}
@@ -195,25 +254,31 @@ func readNumbers(body []byte, all []any) error {
 	return nil
 }
 
-// open verifies the envelope and returns the header and what follows it.
-func open(data []byte, version uint16) (h header, body []byte, err error) {
+// open verifies the envelope of a release over the columns of u, and returns the header, the
+// release's own universe and what follows the header.
+func open(u *query.Universe, data []byte, version uint16) (h header, own *query.Universe, body []byte, err error) {
 	const fixed = len(magic) + 2 + 4
 	end := len(data) - sha256.Size
 	if end < fixed || string(data[:len(magic)]) != magic {
-		return h, nil, damaged("it does not begin as a release")
+		return h, nil, nil, damaged("it does not begin as a release")
 	}
 	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
-		return h, nil, damaged("its checksum does not fit")
+		return h, nil, nil, damaged("its checksum does not fit")
 	}
-	if v := binary.LittleEndian.Uint16(data[len(magic):]); v != version {
-		return h, nil, sqlerr.New(sqlerr.Unsupported, "the release has version %d of its format, which this dpsql does not know", v).
+	v := binary.LittleEndian.Uint16(data[len(magic):])
+	if v != version && v != version+keyed {
+		return h, nil, nil, sqlerr.New(sqlerr.Unsupported, "the release has version %d of its format, which this dpsql does not know", v).
 			WithHint("use the dpsql that wrote it, or a later one")
 	}
 	size := uint64(binary.LittleEndian.Uint32(data[len(magic)+2:]))
 	if size > uint64(end-fixed) || json.Unmarshal(data[fixed:][:size], &h) != nil {
-		return h, nil, damaged("its header cannot be read")
+		return h, nil, nil, damaged("its header cannot be read")
 	}
-	return h, data[fixed+int(size) : end], nil
+	if (v == version+keyed) != (len(h.Keys) > 0) {
+		return h, nil, nil, damaged("its version is not that of its header")
+	}
+	own, err = h.universe(u)
+	return h, own, data[fixed+int(size) : end], err
 }
 
 func damaged(why string) error {

@@ -63,8 +63,20 @@ func FuzzUnmarshal(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data[:len(data)-sha256.Size])
+	declared, own := keyedUniverses(f)
+	if data, err = keyedRelease(f, own).MarshalBinary(); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data[:len(data)-sha256.Size])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sum := sha256.Sum256(data)
+		if r, err := Unmarshal(declared, append(bytes.Clone(data), sum[:]...)); err == nil {
+			if again, err := r.MarshalBinary(); err != nil {
+				t.Error(err)
+			} else if _, err := Unmarshal(declared, again); err != nil {
+				t.Errorf("what was read and stored again: %v", err)
+			}
+		}
 		if o, err := UnmarshalOnDemand(u, append(bytes.Clone(data), sum[:]...)); err == nil {
 			if _, _, err := o.Over(t.Context(), []int{0, 1}, nil, true); err != nil && sqlerr.CodeOf(err) == sqlerr.Internal {
 				t.Error(err)

@@ -194,6 +194,19 @@ func newRelease(u *query.Universe, p Params, m matrix, sketch vector, heavy heav
 // Published returns the number of heavy cells that the release names.
 func (r *Release) Published() int { return len(r.heavy) }
 
+// Keys returns the names of the heavy cells of a release over one column without domain,
+// ascending, and the key of the coder: what query.Published takes. It is false for other
+// releases, and for those that an earlier version named otherwise.
+func (r *Release) Keys() (key [16]byte, names []query.Element, ok bool) {
+	if columns := r.u.Columns(); len(columns) != 1 || columns[0].Domain.Finite() || r.p.Heavy.Form == Whole || r.matrix.version != version {
+		return key, nil, false
+	}
+	for _, c := range r.heavy {
+		names = append(names, c.x)
+	}
+	return r.matrix.key, names, true
+}
+
 // Cells returns the noisy cells of an identity release, one for each code; false where the
 // release is none.
 func (r *Release) Cells() ([]int64, bool) {

@@ -163,7 +163,7 @@ func (p *parser) names(what string) ([]Name, error) {
 			return nil, err
 		}
 		if seen[UpperASCII(n.Text)] {
-			return nil, sqlerr.New(sqlerr.Invalid, "column %s is listed twice", n.Text).At(n.Position)
+			return nil, sqlerr.New(sqlerr.Invalid, "%s is listed twice", n.Text).At(n.Position)
 		}
 		seen[UpperASCII(n.Text)] = true
 		if names = append(names, n); p.accept(",") {
@@ -416,6 +416,12 @@ func (p *parser) option(what string) (Option, error) {
 		return Option{}, p.unexpected("=")
 	}
 	o := Option{Name: name, Position: p.peek().Position}
+	if name.Text == "keys" && p.peek().Matches("(") {
+		var err error
+		o.Kind = List
+		o.Names, err = p.names("the name of a release")
+		return o, err
+	}
 	return o, p.value(&o)
 }
 

@@ -13,9 +13,9 @@ import (
 func TestSourceStatements(t *testing.T) {
 	for text, want := range map[string]syntax.Statement{
 		"CREATE SOURCE warehouse USING POSTGRES WITH (dsn_env = 'WAREHOUSE_DSN')": &syntax.CreateSource{Name: syntax.Name{"warehouse", 15},
-			Options: []syntax.Option{{syntax.Name{"dsn_env", 46}, "WAREHOUSE_DSN", syntax.String, 56}}},
+			Options: []syntax.Option{{Name: syntax.Name{"dsn_env", 46}, Value: "WAREHOUSE_DSN", Kind: syntax.String, Position: 56}}},
 		`create source if not exists "my_house" using postgresql with (DSN_ENV = W, timeout = 30);`: &syntax.CreateSource{Name: syntax.Name{"my_house", 29}, IfNotExists: true,
-			Options: []syntax.Option{{syntax.Name{"dsn_env", 63}, "W", syntax.Word, 73}, {syntax.Name{"timeout", 76}, "30", syntax.Number, 86}}},
+			Options: []syntax.Option{{Name: syntax.Name{"dsn_env", 63}, Value: "W", Kind: syntax.Word, Position: 73}, {Name: syntax.Name{"timeout", 76}, Value: "30", Kind: syntax.Number, Position: 86}}},
 		"DROP SOURCE warehouse":         &syntax.Drop{Kind: syntax.SourceObject, Name: syntax.Name{"warehouse", 13}},
 		"DROP SOURCE IF EXISTS \"w h\"": &syntax.Drop{Kind: syntax.SourceObject, Name: syntax.Name{"w h", 23}, IfExists: true},
 		"SHOW SOURCES":                  &syntax.Show{What: syntax.Sources},

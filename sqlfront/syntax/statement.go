@@ -35,6 +35,7 @@ const (
 	Number ValueKind = iota + 1 // a number; the text is as written, with its sign
 	String                      // a quoted string; the text is its value
 	Word                        // a name or keyword; the text is without quotes
+	List                        // names in parentheses, of the option keys alone; the text is empty
 )
 
 // Option is one name = value of a WITH clause or a SET.
@@ -42,7 +43,8 @@ type Option struct {
 	Name     Name // in lower case
 	Value    string
 	Kind     ValueKind
-	Position int // of the value
+	Position int    // of the value
+	Names    []Name // of a List, at least one; they differ
 }
 
 // CreatePublic is CREATE PUBLIC TABLE … (columns).

@@ -56,6 +56,8 @@ type Rehearsed struct {
 // Forecast is what is known of a release or mechanism before it is built.
 type Forecast struct {
 	MaxSupport uint64
+	Universe   *query.Universe // of a release of marginals, which has every support over it; else nil
+	Unclear    string          // what is not known of the columns' domains; "" if nothing
 	// Predict returns the margin with which it would answer; false if that depends on rows.
 	// It is nil if that is so for every query.
 	Predict func(q query.Query, confidence float64) (margin float64, known bool, err error)

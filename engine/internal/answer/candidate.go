@@ -409,9 +409,16 @@ func (r *Rehearsed) candidate(q Request, key Unbuilt, name, kind string, columns
 	if !ok {
 		return c, false, nil
 	}
-	see := view.Cover(q.Query, columns, plan.MaxSupport)
-	c = Candidate{Origin: FromScript, Name: name, Kind: kind, Columns: columns, support: see.Size, Refusal: see.Refusal}
-	if c.Refusal != "" {
+	see := view.Project(q.Query, columns)
+	switch {
+	case plan.Unclear != "":
+	case plan.Universe != nil:
+		see = see.Over(plan.Universe)
+	default:
+		see = view.Cover(q.Query, columns, plan.MaxSupport)
+	}
+	c = Candidate{Origin: FromScript, Name: name, Kind: kind, Columns: columns, support: see.Size, Refusal: see.Refusal, Note: plan.Unclear}
+	if c.Refusal != "" || c.Note != "" {
 		return c, true, nil
 	}
 	if plan.Predict != nil && q.Table.Unclear(columns) == "" {

@@ -265,7 +265,7 @@ func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, erro
 		if json.Unmarshal(r.Params, &p) == nil { // only for people
 			shape = p.Shape()
 		}
-		if !marginals.FitsWhole(u) {
+		if marginals.IsOnDemand(payload) {
 			release, err := marginals.UnmarshalOnDemand(u, payload)
 			if err != nil {
 				return nil, err
@@ -300,7 +300,10 @@ const evaluatedSupport = 1 << 12
 // public, and was paid for when it was built.
 func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
 	c := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
-	see := view.Cover(r.Query, rel.Columns, rel.MaxSupport)
+	see := view.Project(r.Query, rel.Columns)
+	if rel.Using != "marginals" {
+		see = view.Cover(r.Query, rel.Columns, rel.MaxSupport)
+	}
 	c.support = see.Size
 	if c.Refusal = see.Refusal; c.Refusal != "" {
 		return c, nil
@@ -308,6 +311,13 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	a, err := db.Load(ctx, r.Table, rel)
 	if err != nil {
 		return c.failed(err)
+	}
+	if f, ok := a.(interface{ Universe() *query.Universe }); ok && rel.Using == "marginals" {
+		see = see.Over(f.Universe())
+		c.support = see.Size
+		if c.Refusal = see.Refusal; c.Refusal != "" {
+			return c, nil
+		}
 	}
 	if f, ok := a.(fitted); ok && !f.HasTable() {
 		c.Refusal = "its fit was interrupted: the same CREATE RELEASE goes on with it, and costs nothing"

@@ -41,6 +41,8 @@ type Statement struct {
 type Unknown interface {
 	// Unread reports whether the rows of a public table are missing.
 	Unread(table string) bool
+	// Payload returns the bytes of a release, or nil if the script creates it.
+	Payload(ctx context.Context, r *catalog.Release) ([]byte, error)
 	// Outside stands for a source's description of a table to be declared.
 	Outside(in *catalog.Source, t catalog.Table) *Outside
 }

@@ -24,21 +24,23 @@ func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *vie
 	if err != nil {
 		return nil, err
 	}
-	var payload []byte
-	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
-		payload, err = tx.ReleasePayload(r)
-		return err
-	})
+	payload, err := s.payload(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	same := r.TableID == t.ID && slices.Equal(r.Columns, columns) && r.Using == string(st.Using)
 	if same && st.Using == syntax.Marginals {
-		p, err := s.planMarginals(ctx, st, v, t, columns)
+		release, err := marginals.Unmarshal(t.Over(columns), payload)
 		if err != nil {
 			return nil, err
 		}
-		release, err := marginals.Unmarshal(p.universe, payload)
+		p, err := s.planMarginals(ctx, st, v, t, columns, func(from []syntax.Name) (keyed, error) {
+			k, same := storedKeys(r, release.Universe(), from)
+			if !same {
+				return k, madeOtherwise(st, r)
+			}
+			return k, nil
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +64,11 @@ func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *vie
 			return nil, s.fitCells(ctx, p, r, release, s.fitting())
 		}
 	}
-	return nil, sqlerr.New(sqlerr.Invalid, "the release %s waits for its table to be fitted, and was made by another statement", r.Name).
+	return nil, madeOtherwise(st, r)
+}
+
+func madeOtherwise(st *syntax.CreateRelease, r *catalog.Release) error {
+	return sqlerr.New(sqlerr.Invalid, "the release %s waits for its table to be fitted, and was made by another statement", r.Name).
 		WithHint("the same statement as then fits it and costs nothing; DROP RELEASE %s frees the name", r.Name).At(st.Name.Position)
 }
 

@@ -28,24 +28,27 @@ const defaultDegree = 3
 
 // marginalsPlan is a release of marginals before it is paid for. Planning spends nothing.
 type marginalsPlan struct {
-	table    *view.Table
-	columns  []int
-	universe *query.Universe
+	table   *view.Table
+	columns []int
+	keyed
 	params   marginals.Params
 	larger   int // marginals that are wanted and above max_cells
 	warnings []string
 	cost     accounting.Amount
 }
 
-// planMarginals chooses the marginals and the noise from the options and public sizes.
-func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (marginalsPlan, error) {
-	o := newOptions(st.Options, "epsilon", "delta", "degree", "workload", "max_cells", "estimate")
-	p := marginalsPlan{table: t, columns: columns, universe: t.Over(columns)}
+// planMarginals chooses the marginals and the noise from the options and public sizes. keysOf
+// resolves the option keys; if it is nil, the releases that it names do.
+func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int,
+	keysOf func(from []syntax.Name) (keyed, error)) (marginalsPlan, error) {
+	o := newOptions(st.Options, "epsilon", "delta", "degree", "workload", "max_cells", "estimate", "keys")
+	p := marginalsPlan{table: t, columns: columns}
 	p.cost.Epsilon = o.epsilon()
 	var given bool
 	if p.cost.Delta, given = o.delta(); !given {
 		p.cost.Delta = deltaShare(v.Accounts[t.Account], p.cost.Epsilon)
 	}
+	from := o.releases("keys")
 	degree, file := int(o.integer("degree", defaultDegree, 1, marginals.MostDegree)), o.file("workload")
 	maxCells := int(o.integer("max_cells", marginals.DefaultCells, 1, marginals.MostTable))
 	p.params.Unbiased = o.word("estimate", "fitted", "unbiased") == "unbiased"
@@ -58,6 +61,15 @@ func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease,
 	if p.cost.Delta == 0 {
 		return p, sqlerr.New(sqlerr.Invalid, "a release of marginals needs a delta").
 			WithHint("give the table a delta, or use PROJECTION, which needs none")
+	}
+	var err error
+	if keysOf != nil {
+		p.keyed, err = keysOf(from)
+	} else {
+		p.keyed, err = s.publishedKeys(ctx, from, v, t, columns)
+	}
+	if err != nil || p.unclear != "" {
+		return p, err
 	}
 	if !p.universe.WideCoded() {
 		return p, tooManyForMarginals(p.universe)
@@ -73,7 +85,6 @@ func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease,
 			wanted = append(wanted, q.Columns())
 		}
 	}
-	var err error
 	if p.params.Sets, err = marginals.Select(p.universe, wanted, maxCells); err != nil {
 		return p, err
 	}
@@ -108,7 +119,7 @@ func (p marginalsPlan) outlook() string {
 		return ""
 	}
 	text := fmt.Sprintf("counts err by %.3g before the fit", math.Sqrt(p.params.MeanVariance(p.universe)))
-	if n := p.universe.Size(); n == nil || !n.IsUint64() || n.Uint64() > projection.RowsWithin(defaultMemory, law) {
+	if n := p.table.Over(p.columns).Size(); n == nil || !n.IsUint64() || n.Uint64() > projection.RowsWithin(defaultMemory, law) {
 		return text
 	}
 	return text + fmt.Sprintf(", and by %.3g as an identity release", math.Sqrt(p.params.MeanOfSums(p.universe, law.Variance())))
@@ -141,12 +152,8 @@ func (p marginalsPlan) predict(q query.Query, confidence float64) (float64, bool
 }
 
 func tooManyForMarginals(u *query.Universe) error {
-	records := "infinitely many"
-	if size := u.Size(); size != nil {
-		records = size.String()
-	}
 	return sqlerr.New(sqlerr.Unsupported, "a release of marginals is over fewer than 2^128 possible records, and the columns have %s",
-		records).WithHint("name fewer columns, or columns of fewer values")
+		u.Size()).WithHint("name fewer columns, or columns of fewer values")
 }
 
 // createMarginals pays for a release of marginals, measures, stores and fits it. It is one
@@ -220,7 +227,7 @@ func allSupport(u *query.Universe) uint64 {
 func (p marginalsPlan) about(release *marginals.Release) stored.MarginalsAbout {
 	whole := marginals.FitsWhole(p.universe)
 	about := stored.MarginalsAbout{Marginals: len(p.params.Sets), Cells: p.params.Cells(p.universe), Law: p.params.Law.String(),
-		Estimate: "fitted", Settled: marginals.Converged(release.Stages()), Unfitted: whole && !release.HasTable(), OnDemand: !whole, Larger: p.larger}
+		Estimate: "fitted", Settled: marginals.Converged(release.Stages()), Unfitted: whole && !release.HasTable(), OnDemand: !whole, Larger: p.larger, Keys: p.keys}
 	if p.params.Unbiased {
 		about.Estimate = "unbiased"
 	}

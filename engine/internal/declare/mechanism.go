@@ -177,18 +177,7 @@ func (s *Statement) fittedTable(ctx context.Context, p mechanismPlan) ([]float64
 	if p.release == nil {
 		return nil, nil
 	}
-	var payload []byte
-	err := s.Store.Read(ctx, func(tx *catalog.Tx) error {
-		current, err := tx.Release(p.release.Name)
-		if err != nil {
-			return err
-		}
-		if current == nil || current.ID != p.release.ID {
-			return sqlerr.New(sqlerr.Unknown, "release %s was dropped meanwhile", p.release.Name)
-		}
-		payload, err = tx.ReleasePayload(current)
-		return err
-	})
+	payload, err := s.payload(ctx, p.release)
 	if err != nil {
 		return nil, err
 	}

@@ -160,6 +160,20 @@ func (o *options) name(name string) string {
 	return option.Value
 }
 
+// releases returns the names of releases that an option gives: one, or several in parentheses.
+func (o *options) releases(name string) []syntax.Name {
+	option := o.find(name)
+	switch {
+	case option == nil:
+		return nil
+	case option.Kind == syntax.List:
+		return option.Names
+	case option.Kind == syntax.Number || option.Value == "":
+		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be the name of a release, or several in parentheses", name), option.Position)
+	}
+	return []syntax.Name{{Text: option.Value, Position: option.Position}}
+}
+
 // file returns the option's file name, or "" if it is not given.
 func (o *options) file(name string) string {
 	option := o.find(name)

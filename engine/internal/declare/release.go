@@ -41,7 +41,7 @@ func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease)
 	case syntax.SMW:
 		return s.createSMWRelease(ctx, st, v, t, columns)
 	case syntax.Marginals:
-		p, err := s.planMarginals(ctx, st, v, t, columns)
+		p, err := s.planMarginals(ctx, st, v, t, columns, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -203,9 +203,11 @@ type Plan struct {
 	Columns    []int // nil means all
 	Cost       accounting.Amount
 	MaxSupport uint64
-	Fitted     bool   // a table is fitted
-	Open       string // what depends on an unknown; "" if nothing does
-	Outlook    string // the errors that are predicted, of a release of marginals
+	Universe   *query.Universe // of a release of marginals, which has every support over it; else nil
+	Unclear    string          // what is not known of the columns' domains; "" if nothing
+	Fitted     bool            // a table is fitted
+	Open       string          // what depends on an unknown; "" if nothing does
+	Outlook    string          // the errors that are predicted, of a release of marginals
 	// Predict returns the margin of an answer to a query over the columns; false if it
 	// depends on rows. Answers of a fitted table have this margin around the unbiased
 	// answer. Predict is nil if no margin is known.
@@ -230,9 +232,10 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 		return plan, err
 	}
 	if st.Using == syntax.Marginals {
-		p, err := s.planMarginals(ctx, st, v, t, columns)
-		if err == nil {
-			plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, allSupport(p.universe), true
+		p, err := s.planMarginals(ctx, st, v, t, columns, nil)
+		plan.Cost, plan.Fitted, plan.Open, plan.Unclear = p.cost, true, p.unclear, p.unclear
+		if err == nil && p.unclear == "" {
+			plan.Universe, plan.MaxSupport = p.universe, allSupport(p.universe)
 			plan.Predict, plan.Outlook = p.predict, p.outlook()
 		}
 		return plan, err

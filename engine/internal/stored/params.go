@@ -97,6 +97,15 @@ type MarginalsAbout struct {
 	Unfitted  bool   `json:"unfitted,omitempty"`  // the table is yet to be fitted
 	OnDemand  bool   `json:"on_demand,omitempty"` // no table is stored: one is fitted for each question
 	Larger    int    `json:"larger,omitempty"`    // marginals above max_cells, whose parts were measured
+
+	Keys []PublishedKeys `json:"keys,omitempty"` // of the columns that were declared without domain
+}
+
+// PublishedKeys describes the keys of a column.
+type PublishedKeys struct {
+	Column  string `json:"column"`
+	Release string `json:"release"` // that published them, by its name when they were taken
+	Count   int    `json:"count"`
 }
 
 // Shape summarises what was measured.
@@ -104,6 +113,9 @@ func (p MarginalsAbout) Shape() string {
 	text := fmt.Sprintf("%d marginals of %d cells, ", p.Marginals, p.Cells)
 	if p.Larger > 0 {
 		text += fmt.Sprintf("%d larger ones by their parts, ", p.Larger)
+	}
+	for _, k := range p.Keys {
+		text += fmt.Sprintf("%d keys of %s from %s, ", k.Count, k.Column, k.Release)
 	}
 	return text + p.Answers()
 }
@@ -163,7 +175,7 @@ func JoinFit(release []byte, fit *marginals.Release) ([]byte, error) {
 // FittedTable returns the table that a release fitted, summed over all but some of its
 // columns. rest are the places of those among the release's columns, ascending.
 func FittedTable(ctx context.Context, u *query.Universe, r *catalog.Release, payload []byte, rest []int) ([]float64, error) {
-	if r.Using == "marginals" && !marginals.FitsWhole(u) {
+	if r.Using == "marginals" && marginals.IsOnDemand(payload) {
 		release, err := marginals.UnmarshalOnDemand(u, payload)
 		if err != nil {
 			return nil, err

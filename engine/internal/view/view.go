@@ -438,25 +438,48 @@ type Coverage struct {
 	Refusal string
 }
 
-// Cover projects a query to some columns; nil means all. A maxSupport of
-// catalog.AnySupport is no bound. It decides from sizes alone and enumerates nothing.
+// Project projects a query to some columns; nil means all.
+func Project(q query.Query, columns []int) Coverage {
+	if columns == nil {
+		return Coverage{Query: q}
+	}
+	p, ok := q.Project(columns)
+	if !ok {
+		return Coverage{Refusal: "no column " + missing(q, columns)}
+	}
+	return Coverage{Query: p}
+}
+
+// Over covers a projected query by a release of every support over u: the universe of the
+// columns, some with published keys as domain. Values of such a column that are not among the
+// keys are OTHER, and u tells none of them from another.
+func (see Coverage) Over(u *query.Universe) Coverage {
+	if see.Refusal != "" {
+		return see
+	}
+	q, column, ok := see.Query.Recast(u)
+	if !ok {
+		return Coverage{Query: see.Query, Refusal: u.Columns()[column].Name + " is compared with a text that is none of its published keys, and is in OTHER with all such texts"}
+	}
+	see.Query, see.Size = q, SupportOf(q)
+	if see.Size.Infinite {
+		see.Refusal = infinite(q)
+	}
+	return see
+}
+
+// Cover projects a query to some columns; nil means all. It decides from sizes alone
+// and enumerates nothing.
 func Cover(q query.Query, columns []int, maxSupport uint64) Coverage {
-	if columns != nil {
-		p, ok := q.Project(columns)
-		if !ok {
-			return Coverage{Refusal: "no column " + missing(q, columns)}
-		}
-		q = p
+	see := Project(q, columns)
+	if see.Refusal != "" {
+		return see
 	}
-	if maxSupport == catalog.AnySupport {
-		if see := (Coverage{Query: q, Size: SupportOf(q)}); !see.Size.Infinite {
-			return see
-		}
-	}
+	q = see.Query
 	if m, ok := q.SizeWithin(maxSupport); ok {
 		return Coverage{Query: q, Size: FiniteSupport(m)}
 	}
-	see := Coverage{Query: q, Size: SupportOf(q)}
+	see.Size = SupportOf(q)
 	if see.Size.Infinite {
 		see.Refusal = infinite(q)
 	} else {

@@ -1,0 +1,256 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// towns declares 4,300 rows, with a column of texts without a domain: five texts of 800 rows,
+// 200 of one row, and 100 NULLs.
+func towns(t *testing.T, path string) *engine.Session {
+	t.Helper()
+	s := clinicAt(t, path)
+	fill(t, s, `CREATE TABLE raw_people AS SELECT sex, age, zip, age % 3 AS plan FROM raw_admissions`,
+		`INSERT INTO raw_people SELECT sex, age, 'rare ' || rowid, 3 FROM raw_people LIMIT 200`,
+		`INSERT INTO raw_people SELECT sex, age, NULL, 4 FROM raw_admissions LIMIT 100`)
+	must(t, s, `CREATE PRIVATE TABLE people (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, zip TEXT, plan TEXT)
+		FROM raw_people WITH (epsilon = 8, delta = 1e-6, interactive = 0.25)`)
+	must(t, s, publishZips)
+	return s
+}
+
+const (
+	publishZips  = `CREATE RELEASE zips ON people (zip) USING PROJECTION WITH (epsilon = 1, delta = 1e-9, heavy = clip, clip = 1, rows = 4096)`
+	publishPlans = `CREATE RELEASE plans ON people (plan) USING PROJECTION WITH (epsilon = 1, delta = 1e-9, heavy = named, rows = 4096)`
+	keyedRelease = `CREATE RELEASE low ON people (sex, age, zip) USING MARGINALS WITH (epsilon = 1, delta = 1e-7, degree = 2, keys = zips)`
+)
+
+// TestPublishedKeys builds a release over the keys that another one published, asks it, drops
+// that other one, exports it and asks again.
+//
+// A key of 800 rows is published but with probability e^-700, and a text of one row is with
+// probability below 1e-9. A proven margin at a confidence of 1 − 1e-9 misses with less than
+// that probability, and 30 are compared.
+func TestPublishedKeys(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "towns.db")
+	s := towns(t, path)
+	before := ledger(t, s)
+	must(t, s, keyedRelease)
+	if n := strings.Count(ledger(t, s), "\n") - strings.Count(before, "\n"); n > 1 || strings.Count(ledger(t, s), "create release low") != 1 {
+		t.Errorf("the ledger has\n%s", ledger(t, s))
+	}
+	const shape = "3 marginals of 1231 cells, 5 keys of zip from zips, fitted"
+	if shown := fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows); !strings.Contains(shown, shape) {
+		t.Errorf("SHOW RELEASES has %s", shown)
+	}
+	asked := []struct {
+		where string
+		true  int64
+	}{
+		{"zip = '15210'", 800},
+		{"zip = '15214' AND sex = 'F'", 400},
+		{"zip IN ('15210', '15211') AND age < 50", 800},
+		{"zip IS NULL", 100},
+		{"zip IS NOT NULL", 4200},
+		{"zip <> '15210'", 3400},
+		{"zip NOT IN ('15210', '15211', '15212', '15213', '15214')", 200},
+		{"zip = '15210' OR zip = '15214'", 1600},
+		{"sex = 'M'", 2150},
+		{"1 = 1", 4300},
+	}
+	answers := func(s *engine.Session) (all string) {
+		must(t, s, `SET mechanism = low`)
+		must(t, s, `SET confidence = 0.999999999`)
+		for _, c := range asked {
+			r := must(t, s, `SELECT COUNT(*) FROM people WHERE `+c.where)
+			in, ok := r.Answer.Intervals[0][0].(engine.Interval)
+			if n := float64(c.true); !ok || n < in.Low || n > in.High || in.High-in.Low > 900 {
+				t.Errorf("%s: %v in %v, want %d", c.where, r.Rows, r.Answer.Intervals, c.true)
+			}
+			all += fmt.Sprint(r.Rows, r.Answer.Intervals)
+		}
+		r := must(t, s, `SELECT zip, COUNT(*), AVG(age) FROM people WHERE zip IN ('15210', '15213') GROUP BY zip`)
+		if len(r.Rows) != 2 || !r.Answer.Verified || r.Rows[1][0] != "15213" {
+			t.Errorf("groups: %v", r.Rows)
+		}
+		all += fmt.Sprint(r.Rows, r.Answer.Intervals)
+		for _, where := range []string{"zip = 'rare 7'", "zip = 'nowhere'", "zip IN ('15210', 'nowhere')", "zip <> 'nowhere'"} {
+			_, err := s.Exec(t.Context(), `SELECT COUNT(*) FROM people WHERE `+where, nil)
+			if sqlerr.CodeOf(err) != sqlerr.Uncovered || !strings.Contains(err.Error(), "zip is compared with a text that is none of its published keys, and is in OTHER with all such texts (low)") {
+				t.Errorf("%s: %v", where, err)
+			}
+		}
+		text := fmt.Sprint(must(t, s, `EXPLAIN SELECT COUNT(*) FROM people WHERE zip = '15210'`).Rows)
+		if !strings.Contains(text, "low marginals") || !strings.Contains(text, "chosen; "+shape) {
+			t.Errorf("EXPLAIN has %s", text)
+		}
+		return all
+	}
+	want := answers(s)
+	must(t, s, `DROP RELEASE zips`)
+	public := filepath.Join(t.TempDir(), "public.db")
+	must(t, s, `EXPORT RELEASE low TO '`+public+`'`)
+	for _, file := range []string{path, public} {
+		if got := answers(open(t, file, engine.Options{}).NewSession()); got != want {
+			t.Errorf("%s answers\n%s, want\n%s", file, got, want)
+		}
+	}
+	must(t, s, `CREATE MECHANISM guard ON people (sex, age) USING SMW WITH (epsilon = 0.5, prior = low, max_updates = 2, queries = 10)`)
+}
+
+// TestKeysOfSeveralColumns builds a release over keys of two columns, on demand.
+//
+// Confidences and probabilities are those of TestPublishedKeys, and 3 margins are compared.
+func TestKeysOfSeveralColumns(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "towns.db")
+	s := towns(t, path)
+	must(t, s, publishPlans)
+	must(t, s, `CREATE PRIVATE TABLE longer (zip TEXT, age INTEGER BETWEEN 0 AND 499999, plan TEXT) FROM raw_people WITH (epsilon = 8, delta = 1e-6, interactive = 0.25)`)
+	must(t, s, strings.ReplaceAll(strings.ReplaceAll(publishZips, "people", "longer"), "zips", "z"))
+	must(t, s, strings.ReplaceAll(strings.ReplaceAll(publishPlans, "people", "longer"), "plans", "p"))
+	must(t, s, `CREATE RELEASE wide ON longer USING MARGINALS WITH (epsilon = 0.5, delta = 1e-7, degree = 2, keys = (p, z))`)
+	must(t, s, `SET mechanism = wide`)
+	must(t, s, `SET confidence = 0.999999999`)
+	if shown := fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows); !strings.Contains(shown, "keys of plan from p, 5 keys of zip from z, fitted, tables on demand") {
+		t.Errorf("SHOW RELEASES has %s", shown)
+	}
+	want := ""
+	for _, file := range []string{"", path} {
+		if file != "" {
+			s = open(t, path, engine.Options{}).NewSession()
+			must(t, s, `SET mechanism = wide`)
+			must(t, s, `SET confidence = 0.999999999`)
+		}
+		r := must(t, s, `SELECT COUNT(*) AS n, SUM(CASE WHEN plan = '0' THEN 1 ELSE 0 END) AS m, SUM(CASE WHEN zip IS NULL THEN 1 ELSE 0 END) AS k
+			FROM longer WHERE zip = '15211' OR zip IS NULL`)
+		for i, n := range []float64{900, 272, 100} {
+			if in, ok := r.Answer.Intervals[0][i].(engine.Interval); !ok || n < in.Low || n > in.High {
+				t.Errorf("%v in %v, want %v", r.Rows, r.Answer.Intervals, n)
+			}
+		}
+		if got := fmt.Sprint(r.Rows, r.Answer.Intervals); want != "" && got != want {
+			t.Errorf("the file answers %s, want %s", got, want)
+		} else {
+			want = got
+		}
+	}
+}
+
+// TestKeysAreRefused names releases that have no keys. Nothing is charged.
+func TestKeysAreRefused(t *testing.T) {
+	t.Parallel()
+	s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+	for _, text := range []string{
+		`CREATE RELEASE light ON people (zip) USING PROJECTION WITH (epsilon = 0.1, heavy = none, rows = 64)`,
+		`CREATE RELEASE few ON people (zip) USING PROJECTION WITH (epsilon = 0.001, delta = 1e-12, heavy = named, rows = 64)`,
+		`CREATE RELEASE two ON people (zip, age) USING PROJECTION WITH (epsilon = 0.1, delta = 1e-9, heavy = named, rows = 64)`,
+		`CREATE RELEASE ages ON people (age) USING PROJECTION WITH (epsilon = 0.1)`,
+		`CREATE RELEASE elsewhere ON admissions (zip) USING PROJECTION WITH (epsilon = 0.1, delta = 1e-9, heavy = named, rows = 64)`,
+		strings.ReplaceAll(publishZips, "zips", "again"),
+		publishPlans,
+	} {
+		must(t, s, text)
+	}
+	before := ledger(t, s)
+	for with, want := range map[string]string{
+		"":                       "zip has no domain, and no release in keys has keys of it",
+		", keys = none":          "there is no release none to take keys from",
+		", keys = light":         "release light publishes no keys",
+		", keys = few":           "release few found no text that enough rows have",
+		", keys = two":           "release two has no keys: it is not a sketch of one column that has no domain",
+		", keys = ages":          "release ages has no keys: it is not a sketch of one column that has no domain",
+		", keys = elsewhere":     "release elsewhere is of the table admissions",
+		", keys = plans":         "release plans has keys of plan, which is not among the columns",
+		", keys = (zips, again)": "two releases have keys of zip",
+		", keys = (zips, ZIPS)":  "ZIPS is listed twice",
+		", keys = 3":             "keys must be the name of a release, or several in parentheses",
+		", keys = ()":            "expected the name of a release",
+		", degree = (zips)":      "expected a number, a word or a string",
+	} {
+		_, err := s.Exec(t.Context(), strings.Replace(keyedRelease, ", keys = zips", with, 1), nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("WITH (…%s): %v, want %s", with, err, want)
+		}
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("the ledger was\n%s\nand is\n%s", before, after)
+	}
+}
+
+// TestKeysBefore rehearses scripts with keys that are known, and with keys that are not. It
+// then interrupts a fit, drops the release that published the keys, and goes on.
+func TestKeysBefore(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "towns.db")
+	s := towns(t, path)
+	const ask, unpublished = `SELECT COUNT(*) FROM people WHERE zip = '15210' AND sex = 'F'`, `SELECT COUNT(*) FROM people WHERE zip = 'rare 7' AND sex = 'F'`
+	var margin float64 // of the last query that low is planned to answer
+	rehearse := func(texts ...string) string {
+		r, err := s.Rehearse(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		all := ""
+		for _, text := range texts {
+			plan, err := r.Plan(t.Context(), text, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			all += fmt.Sprint(plan.Rows)
+			if m, ok := plan.Rows[0][4].(float64); ok && plan.Rows[0][0] == "low" {
+				margin = m
+			}
+		}
+		return all + fmt.Sprint(r.Total())
+	}
+	predicted := rehearse(keyedRelease, ask, unpublished)
+	for _, want := range []string{"is created; counts err by", "chosen; is created before: its error is predicted", "zip is compared with a text that is none of its published keys"} {
+		if !strings.Contains(predicted, want) {
+			t.Errorf("a rehearsal says %s, want %s", predicted, want)
+		}
+	}
+	const waits = "the keys of plan are published by plans, which is created before"
+	if text := rehearse(publishPlans, `CREATE RELEASE by_plan ON people (sex, plan) USING MARGINALS WITH (epsilon = 1, delta = 1e-7, keys = plans)`,
+		`SELECT COUNT(*) FROM people WHERE plan = '1'`); strings.Count(text, waits) < 2 || !strings.Contains(text, "which queries by_plan answers") {
+		t.Errorf("a rehearsal of unknown keys says %s", text)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.SetProgress(func(done, all int64) {
+		if done > 200 { // 100 are the rows, 100 the noise
+			cancel()
+		}
+	})
+	if _, err := s.Exec(ctx, keyedRelease, nil); sqlerr.CodeOf(err) != sqlerr.Cancelled {
+		t.Fatalf("interrupted: %v", err)
+	}
+	spent := ledger(t, s)
+	must(t, s, strings.Replace(publishZips, "zips", "others", 1))
+	if _, err := s.Exec(t.Context(), strings.Replace(keyedRelease, "keys = zips", "keys = others", 1), nil); !strings.Contains(fmt.Sprint(err), "was made by another statement") {
+		t.Errorf("other keys: %v", err)
+	}
+	must(t, s, `DROP RELEASE zips`)
+	must(t, s, `DROP RELEASE others`)
+	s.SetProgress(nil)
+	must(t, s, keyedRelease)
+	if now := ledger(t, s); strings.Count(now, "create release low") != strings.Count(spent, "create release low") {
+		t.Errorf("the ledger was\n%s\nand is\n%s", spent, now)
+	}
+	if shown := fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows); !strings.Contains(shown, "5 keys of zip from zips, fitted") {
+		t.Errorf("SHOW RELEASES has %s", shown)
+	}
+	must(t, s, `SET mechanism = low`)
+	in := must(t, s, ask).Answer.Intervals[0][0].(engine.Interval)
+	if half := (in.High - in.Low) / 2; margin == 0 || math.Abs(half-margin) > 1 {
+		t.Errorf("the interval %v has the half-width %v, and ± %v was predicted", in, half, margin)
+	}
+}

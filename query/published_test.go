@@ -1,0 +1,173 @@
+package query_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// publishedNames returns the names that a coder of one text column gives to texts, ascending.
+func publishedNames(t testing.TB, key [16]byte, texts ...query.Value) []query.Element {
+	t.Helper()
+	u, err := query.NewUniverse([]query.Column{{Name: "t", Domain: query.Unbounded()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	coder := query.NewCoder(u, key)
+	var names []query.Element
+	for _, v := range texts {
+		x, ok := coder.Code([]query.Value{v})
+		if !ok {
+			t.Fatalf("%v has no name", v)
+		}
+		names = append(names, x)
+	}
+	slices.SortFunc(names, func(a, b query.Element) int {
+		if a.Hi < b.Hi || a.Hi == b.Hi && a.Lo < b.Lo {
+			return -1
+		}
+		return 1
+	})
+	return names
+}
+
+// TestPublished looks values up in a domain of published keys.
+func TestPublished(t *testing.T) {
+	key := [16]byte{7}
+	names := publishedNames(t, key, query.Text("a"), query.Text("b"), query.Null(), query.Text(""))
+	d, err := query.Published(key, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Size() != 5 || !d.Finite() || d.IsRange() || !d.HasNull() || d.Type() != query.TypeText {
+		t.Errorf("the domain is %v of %d", d, d.Size())
+	}
+	seen := make(map[uint64]string)
+	for _, v := range []query.Value{query.Null(), query.Text("a"), query.Text("b"), query.Text("")} {
+		o, ok := d.Ordinal(v)
+		if !ok || o >= 4 || v.IsNull() != (o == 0) || seen[o] != "" {
+			t.Errorf("%v has the ordinal %d, %v", v, o, ok)
+		}
+		seen[o] = "taken"
+	}
+	for _, v := range []query.Value{query.Text("c"), query.Text("A"), query.Text("a ")} {
+		if o, ok := d.Ordinal(v); !ok || o != 4 || !d.Contains(v) {
+			t.Errorf("%v has the ordinal %d, %v, want that of OTHER", v, o, ok)
+		}
+	}
+	if _, ok := d.Ordinal(query.Int(1)); ok || d.Contains(query.Int(1)) {
+		t.Error("an integer lies in the domain")
+	}
+	if _, err := d.Less(query.Text("a"), false); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+		t.Errorf("an order: %v", err)
+	}
+	back, kept, ok := d.Keys()
+	if again, err := query.Published(back, kept); !ok || err != nil || again.Size() != d.Size() || back != key || len(kept) != 3 {
+		t.Errorf("the keys make a domain of %d values: %v", again.Size(), err)
+	}
+	for _, names := range [][]query.Element{nil, publishedNames(t, key, query.Null()), {{Lo: 2}, {Lo: 1}}, {{Lo: 1}, {Lo: 1}}} {
+		if _, err := query.Published(key, names); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("%v: %v", names, err)
+		}
+	}
+}
+
+// TestRecast recasts random queries over columns without domain. Where it succeeds, every
+// record has its weight. Where it fails, two values that are OTHER are told apart.
+func TestRecast(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	values := []query.Value{query.Null()}
+	for i := range 6 {
+		values = append(values, query.Text(fmt.Sprint("v", i)))
+	}
+	digits, err := query.NewRange(0, 3, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := query.NewUniverse([]query.Column{{Name: "a", Domain: query.Unbounded()}, {Name: "n", Domain: digits}, {Name: "b", Domain: query.Unbounded()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := [16]byte{1, 2, 3}
+	known := func() query.Domain {
+		d, err := query.Published(key, publishedNames(t, key, values[1+random.IntN(2)], values[3+random.IntN(3)]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	literal := func() query.Query {
+		c := []int{0, 1, 2, 2, 0}[random.IntN(5)]
+		d := u.Columns()[c].Domain
+		var some []query.Value
+		for range 1 + random.IntN(3) {
+			some = append(some, values[random.IntN(len(values))])
+		}
+		if c == 1 {
+			some = []query.Value{query.Int(int64(random.IntN(4)))}
+		}
+		s := d.SetOf(some...)
+		if random.IntN(2) == 0 {
+			s = s.Complement()
+		}
+		return query.Where(u, c, s)
+	}
+	recast, refused := 0, 0
+	for range 400 {
+		q := literal()
+		for range random.IntN(4) {
+			r := literal()
+			op := q.And
+			if random.IntN(2) == 0 {
+				op = q.Or
+			}
+			if q, err = op(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		to := u.With(0, known()).With(2, known())
+		r, column, ok := q.Recast(to)
+		told := map[int]bool{} // the columns of which q tells values apart that have one ordinal
+		for _, a := range values {
+			for _, b := range values {
+				for n := range int64(4) {
+					tuple := []query.Value{a, query.Int(n), b}
+					if ok && r.Weight(tuple) != q.Weight(tuple) {
+						t.Fatalf("%v weighs %v %d, and %v weighs it %d", q, tuple, q.Weight(tuple), r, r.Weight(tuple))
+					}
+					for _, c := range []int{0, 2} {
+						own, _ := to.Columns()[c].Domain.Ordinal(tuple[c])
+						for _, v := range append(values, query.Text("none")) {
+							other := slices.Clone(tuple)
+							other[c] = v
+							if o, _ := to.Columns()[c].Domain.Ordinal(v); o == own && q.Weight(other) != q.Weight(tuple) {
+								told[c] = true
+							}
+						}
+					}
+				}
+			}
+		}
+		if ok != (len(told) == 0) || !ok && !told[column] {
+			t.Fatalf("%v: recast %v at column %d, and %v tell values apart", q, ok, column, told)
+		}
+		if ok {
+			recast++
+			if _, finite := r.SizeWithin(1 << 20); !finite || !r.Universe().Coded() {
+				t.Fatalf("%v has no finite support", r)
+			}
+		} else {
+			refused++
+		}
+	}
+	t.Logf("%d recast, %d refused", recast, refused)
+	if recast < 40 || refused < 40 {
+		t.Errorf("%d recast and %d refused: the cases are too much alike", recast, refused)
+	}
+}

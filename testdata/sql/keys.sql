@@ -1,0 +1,323 @@
+-- A column without a domain. A sketch has it under its texts, and a release of marginals
+-- has the published ones, NULL, and OTHER for all others.
+SELECT COUNT(*) FROM visits WHERE zip = '15213';
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip; sparse, named; marginals, keys; direct:
+--> count
+--> 152
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE zip = '15217' AND sex = 'F' AND age = 4;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column sex (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column sex (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under marginals, keys; direct:
+--> count
+--> 0
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE zip IN ('15213', '15217') AND town = 'Elm';
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column town (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column town (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under marginals, keys; direct:
+--> count
+--> 174
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE zip = '15213' AND age < 5 OR zip = '15217' AND age > 5;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip; sparse, named; marginals, keys; direct:
+--> count
+--> 104
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE zip IS NULL;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip; sparse, named; marginals, keys; direct:
+--> count
+--> 12
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE zip IS NOT NULL AND score = 0;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column score (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column score (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under marginals, keys; direct:
+--> count
+--> 62
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE zip <> '15213' AND sex = 'M';
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column sex (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column sex (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under marginals, keys; direct:
+--> count
+--> 23
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE zip NOT IN ('15213', '15217');
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under marginals, keys; direct:
+--> count
+--> 0
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT zip, COUNT(*), AVG(score) FROM visits WHERE zip IN ('15213', '15217') AND age = 4 GROUP BY zip;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 4 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 54 such statements
+--> under sparse; sparse, clip:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column score (zips) (of 4 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 108 such statements
+--> under sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column score (zips) (of 4 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 468134 such statements
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 4 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (99.9999 %) for ρ = 0.0095 together; the interactive budget left pays for 8 such statements
+--> under marginals, keys; direct:
+--> zip | count | avg
+--> '15213' | 33 | 0.4848484848
+--> '15217' | 17 | 0.4705882353
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live) (of 4 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2742 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 4 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 236020 such statements
+SELECT SUM(CASE WHEN zip = '15213' THEN 1 ELSE 0 END) FROM visits;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip; sparse, named; marginals, keys; direct:
+--> sum
+--> 152
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+-- Nobody can tell what is OTHER from other such texts.
+SELECT COUNT(*) FROM visits WHERE zip = '99999' AND age = 4;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip; sparse, named; direct:
+--> count
+--> 0
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under marginals, keys:
+--> error uncovered at 0: no release or mechanism covers this query: zip is compared with a text that is none of its published keys, and is in OTHER with all such texts (cells)
+--> hint: SET mechanism = auto tries every way
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE zip IN ('15213', '99999') AND age = 4;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip; sparse, named; direct:
+--> count
+--> 33
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under marginals, keys:
+--> error uncovered at 0: no release or mechanism covers this query: zip is compared with a text that is none of its published keys, and is in OTHER with all such texts (cells)
+--> hint: SET mechanism = auto tries every way
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+SELECT COUNT(*) FROM visits WHERE zip <> '99999';
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under marginals, keys:
+--> error uncovered at 0: no release or mechanism covers this query: zip is compared with a text that is none of its published keys, and is in OTHER with all such texts (cells)
+--> hint: SET mechanism = auto tries every way
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under direct:
+--> count
+--> 228
+SELECT COUNT(*) FROM visits WHERE (zip = '99999' OR zip <> '99999') AND age = 4;
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse; sparse, clip:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
+--> under sparse, named:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under dense:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> under marginals, keys; direct:
+--> count
+--> 50
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+EXPLAIN SELECT COUNT(*) FROM visits WHERE zip = '15213' AND age = 3;
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
+--> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
+--> under sparse; sparse, clip:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'zips' | 'projection' | 'age, zip' | '1' | 6.0 | '0' | 'chosen; sparse, 65536 rows'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
+--> under sparse, named:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'zips' | 'projection' | 'age, zip' | '1' | 6.0 | '0' | 'chosen; sparse, 65536 rows'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 476014 left'
+--> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
+--> under dense:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.0047' | 'not: SET accuracy = 50 buys it; 17 left'
+--> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
+--> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
+--> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
+--> under marginals, keys:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'all' | '84' | 96.0 | '0' | 'chosen; 1 marginals of 3360 cells, 2 keys of zip from zips, unbiased'
+--> 'zips' | 'projection' | 'zip' | NULL | NULL | '0' | 'not: no column age'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
+--> under smw, classes; smw, uniform:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'live' | 'smw' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 5530 left'
+--> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (live)'
+--> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
+--> under smw release:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'smw' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 476014 left'
+--> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
+--> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
+--> under direct:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'direct' | 'direct' | 'all' | '84' | 100.0 | 'ρ 0.00019' | 'chosen; 424 left'
+--> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
