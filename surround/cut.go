@@ -58,7 +58,14 @@ func (c *Core) At(position int) int {
 // and columns of private tables.
 func (s *Statement) Cut(private func(name syntax.Name) (columns []string, ok bool)) (cores []Core, around *Statement, err error) {
 	err = sqlerr.Guard(func() error {
-		c := &cutter{Statement: s, private: private, taken: make(map[string]bool), opened: make(map[int]opening)}
+		if len(s.written) > maxText {
+			return s.tooLong()
+		}
+		if s.large {
+			return s.tooManySelects()
+		}
+		c := &cutter{Statement: s, private: private, known: make(map[*sql.SelectStatement]*rows), taken: make(map[string]bool), opened: make(map[int]opening)}
+		c.closing = closing(s.tokens)
 		for _, t := range s.tokens {
 			c.taken[query.FoldName(t.Value)] = true
 		}
@@ -81,7 +88,10 @@ type cutter struct {
 	edits   []edit
 	opened  map[int]opening // what stands for tokens inside cores
 	cores   []Core
-	divided int   // the SELECTs that are divided so far
+	divided int // the SELECTs that are divided so far
+	work    int // the tokens that were compared so far
+	known   map[*sql.SelectStatement]*rows
+	closing []int // for each token that opens a parenthesis, the one that closes it
 	err     error // the first refusal
 }
 
@@ -154,21 +164,33 @@ func (c *cutter) of(name *sql.Ident) int {
 // outside returns the first token from an index on, outside parentheses, that is one of the
 // words, or that closes a parenthesis that is open there, or ends the statement.
 func (c *cutter) outside(from int, words ...string) int {
-	depth := 0
 	for i := from; i < len(c.tokens); i++ {
 		t := c.tokens[i]
 		switch {
 		case t.Matches("("):
-			depth++
+			i = c.closing[i]
 		case t.Matches(")"):
-			if depth--; depth < 0 {
-				return i
-			}
-		case depth == 0 && slices.ContainsFunc(words, t.Matches) && c.disguised(i) != "":
+			return i
+		case slices.ContainsFunc(words, t.Matches) && c.disguised(i) != "":
 			return i
 		}
 	}
 	return len(c.tokens)
+}
+
+// closing finds the token that closes each parenthesis, or the end.
+func closing(tokens []syntax.Token) []int {
+	at := make([]int, len(tokens))
+	var open []int
+	for i, t := range tokens {
+		switch {
+		case t.Matches("("):
+			open, at[i] = append(open, i), len(tokens)
+		case t.Matches(")") && len(open) > 0:
+			at[open[len(open)-1]], open = i, open[:len(open)-1]
+		}
+	}
+	return at
 }
 
 // span returns the first and the last token of an expression. What the parser did not get,
@@ -382,18 +404,32 @@ func (c *cutter) remove(clause *sql.WithClause, removed []bool) {
 // rows returns the rows of a SELECT that makes one row of a private row, or none. It is nil
 // for every other SELECT.
 func (c *cutter) rows(s *sql.SelectStatement, with entries) *rows {
+	r, known := c.known[s]
+	if !known {
+		r = c.makes(s, with)
+		c.known[s] = r
+	}
+	return r
+}
+
+// makes returns the rows of a SELECT that was not looked at before.
+func (c *cutter) makes(s *sql.SelectStatement, with entries) *rows {
 	if s.Compound != nil || !s.Select.IsValid() || s.WithClause != nil || s.Source == nil {
 		return nil
 	}
 	r := &rows{s: s, items: c.from(s.Source, with, nil)}
-	at := slices.IndexFunc(r.items, func(i item) bool { return i.rows != nil })
-	if at < 0 || c.aggregates(s) {
+	at, more := privates(r.items)
+	if at < 0 || more >= 0 || c.aggregates(s) {
 		return nil
 	}
 	r.table = r.items[at].rows.table
 	for k, at := range c.listed(s) {
 		col := s.Columns[k]
 		ref, qualified := col.Expr.(*sql.QualifiedRef)
+		if len(r.columns) > maxColumn {
+			c.refuse(r.table.Unsupported(fmt.Sprintf("a SELECT of more than %d columns", maxColumn)).WithHint("name those that matter"))
+			return r
+		}
 		switch {
 		case col.Star.IsValid() || qualified && ref.Star.IsValid():
 			for i := range r.items {
@@ -422,6 +458,21 @@ func (c *cutter) rows(s *sql.SelectStatement, with entries) *rows {
 		}
 	}
 	return r
+}
+
+// privates returns the indices of the first two relations with private rows, -1 for none.
+func privates(items []item) (first, second int) {
+	first, second = -1, -1
+	for i := range items {
+		switch {
+		case items[i].rows == nil:
+		case first < 0:
+			first = i
+		case second < 0:
+			second = i
+		}
+	}
+	return first, second
 }
 
 // listed returns the entries of a select list, without their aliases.
@@ -551,7 +602,11 @@ func (c *cutter) part(s *sql.SelectStatement, with entries, outer *frame) {
 	if s.Source != nil {
 		f.items = c.from(s.Source, with, nil)
 	}
-	at := slices.IndexFunc(f.items, func(i item) bool { return i.rows != nil })
+	at, more := privates(f.items)
+	if more >= 0 {
+		c.refuse(f.items[more].place.Unsupported("a join of private rows with private rows").WithHint("join them in a view, and declare the view; or aggregate each, and join the results"))
+		return
+	}
 	if at >= 0 {
 		if !c.aggregates(s) {
 			place := f.items[at].rows.table
@@ -609,6 +664,9 @@ func (c *cutter) visitAll(list []sql.Expr, with entries, f *frame) {
 
 // visit cuts the sub-selects of an expression that stays in the surroundings.
 func (c *cutter) visit(e sql.Expr, with entries, f *frame) {
+	if c.err != nil {
+		return
+	}
 	if s := inner(e); s != nil {
 		c.query(s, with, f)
 		return

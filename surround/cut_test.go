@@ -286,6 +286,8 @@ func TestCutRefusals(t *testing.T) {
 		{`SELECT COUNT(*) FROM visits GROUP BY ‸COUNT(*)`, "GROUP BY a value"},
 		{`SELECT COUNT(*) FROM visits GROUP BY ‸3`, "the select list has 1 entries"},
 		{`SELECT SUM(‸n) AS n, 1 FROM visits`, "n is defined by itself"},
+		{`SELECT COUNT(*) FROM visits a JOIN ‸visits b ON a.age = b.age`, "a join of private rows with private rows"},
+		{`SELECT COUNT(*) FROM (SELECT a.age FROM visits a, ‸visits)`, "a join of private rows with private rows"},
 		{`SELECT COUNT(*) FROM (SELECT ‸DISTINCT year FROM visits)`, "DISTINCT over private rows"},
 		{`SELECT COUNT(*) FROM (SELECT year FROM visits ‸LIMIT 3)`, "LIMIT over private rows"},
 		{`SELECT COUNT(*) FROM (SELECT ‸row_number() OVER (ORDER BY age) AS n FROM visits) WHERE n < 9`, "a window over private rows"},
@@ -362,6 +364,44 @@ func TestCoresOfOneRun(t *testing.T) {
 		}
 		if _, err := db.Run(context.Background(), around, source(0), nil); sqlerr.CodeOf(err) != sqlerr.Internal {
 			t.Fatalf("without rows: %v", err)
+		}
+	}
+}
+
+// TestCutBombs: what would take forever to cut, or all memory, is refused.
+func TestCutBombs(t *testing.T) {
+	t.Parallel()
+	chain := func(first, form string, n int) string {
+		var b strings.Builder
+		b.WriteString("WITH w0 AS (" + first + ")")
+		for i := range n {
+			fmt.Fprintf(&b, ", w%d AS ("+strings.ReplaceAll(form, "#", "w"+strconv.Itoa(i))+")", i+1)
+		}
+		return b.String() + fmt.Sprintf(" SELECT COUNT(*), SUM(age) FROM w%d GROUP BY age", n)
+	}
+	aliases := "SELECT MARGIN(n40), COUNT(*) AS n0"
+	for i := range 40 {
+		aliases += fmt.Sprintf(", n%d + n%d AS n%d", i, i, i+1)
+	}
+	for _, text := range []string{
+		chain("SELECT age FROM visits", "SELECT a.age FROM # a, # b", 60), chain("SELECT age FROM visits", "SELECT *, * FROM #", 60),
+		chain("SELECT age FROM visits", "SELECT age + age AS age FROM #", 60), aliases + " FROM visits",
+		`SELECT COUNT(*)` + strings.Repeat(" + 1", 10000) + ` FROM visits GROUP BY age`, `SELECT COUNT(*) FROM visits GROUP BY age` + strings.Repeat(" + 1", 10000),
+		`SELECT 1` + strings.Repeat(", (SELECT COUNT(*) FROM visits WHERE age = ?)", 70), `SELECT '` + strings.Repeat("x", 70<<10) + `' FROM visits`,
+		`SELECT ` + strings.Repeat("(", 3000) + `COUNT(*)` + strings.Repeat(")", 3000) + ` FROM visits GROUP BY age`,
+		`SELECT COUNT(*) FROM ` + strings.Repeat("(SELECT * FROM ", 3000) + `visits` + strings.Repeat(")", 3000),
+	} {
+		s, err := surround.Parse(text)
+		if err == nil {
+			var around *surround.Statement
+			if _, around, err = s.Cut(private); err == nil {
+				from := source(0)
+				from.Cores = []*surround.Table{{Name: "core 1", Columns: []surround.Column{{Name: "age"}, {Name: "a1"}}}}
+				_, err = database(t).Run(context.Background(), around, from, nil)
+			}
+		}
+		if code := sqlerr.CodeOf(err); code != sqlerr.Unsupported && code != sqlerr.Invalid && code != sqlerr.Unknown {
+			t.Errorf("%.80s: %v", text, err)
 		}
 	}
 }

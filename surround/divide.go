@@ -1,6 +1,7 @@
 package surround
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -382,6 +383,9 @@ func (b *block) redundant(qualifier, name string) bool {
 
 // rewrite puts the core's columns in the place of keys and aggregates.
 func (b *block) rewrite(e sql.Expr) {
+	if b.err != nil {
+		return
+	}
 	if s := inner(e); s != nil {
 		b.query(s, b.with, b.frame)
 		return
@@ -427,8 +431,16 @@ func constantWord(t syntax.Token) bool {
 	return slices.Contains([]string{"TRUE", "FALSE", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"}, t.Upper)
 }
 
+// maxWork bounds the tokens that are compared with keys. The parts of a chain of operators
+// have a number of them that grows with the square of its length.
+const maxWork = 1 << 20
+
 // keyAt returns the key that an expression is, or nil.
 func (b *block) keyAt(at stretch) *key {
+	if b.work += at.last - at.first + 1; b.work > maxWork {
+		b.refuse(b.tokens[at.first].Unsupported("a private aggregate with expressions of this size").WithHint("write them in several statements"))
+		return nil
+	}
 	canon := b.canon(at)
 	for i := range b.keys {
 		if slices.Equal(b.keys[i].canon, canon) && b.whole(at) {
@@ -627,6 +639,9 @@ func (b *block) core(s *sql.SelectStatement) Core {
 		if have.Text == core.Text {
 			return have
 		}
+	}
+	if len(b.cores) == maxTables {
+		b.refuse(b.tokens[first].Unsupported(fmt.Sprintf("a statement with more than %d private aggregates", maxTables)).WithHint("ask for them in several statements"))
 	}
 	core.Table = b.free("core "+strconv.Itoa(len(b.cores)+1), func(string) bool { return false })
 	b.cores = append(b.cores, core)

@@ -13,7 +13,13 @@ import (
 // enters makes an expression part of the core. It opens aliases, and the columns of the
 // SELECTs that are folded into the core.
 func (b *block) enters(e sql.Expr) {
+	if b.err != nil {
+		return
+	}
 	if s, list := subSelect(e); s != nil {
+		if first, _ := b.span(e); b.opened[first].tokens > 0 {
+			return
+		}
 		b.entersSelect(e, s, list)
 		return
 	}
@@ -23,6 +29,9 @@ func (b *block) enters(e sql.Expr) {
 		if n := b.alias(t); n >= 0 {
 			if b.entering[n] {
 				b.refuse(sqlerr.New(sqlerr.Invalid, "%s is defined by itself", syntax.Excerpt(t.Value, 40)).At(t.Position))
+				return
+			}
+			if b.opened[b.of(e)].tokens > 0 {
 				return
 			}
 			b.opened[b.of(e)] = opening{tokens: 1, at: b.items[n], parens: true}
@@ -103,8 +112,12 @@ func (b *block) correlated(table string, t syntax.Token) {
 			if table != "" && query.SameName(i.name, table) || table == "" && (i.columns == nil ||
 				slices.ContainsFunc(i.columns, func(n string) bool { return query.SameName(n, t.Value) })) {
 				name := syntax.Excerpt(t.Value, 40)
+				qualified := name
+				if table != "" {
+					qualified = syntax.Excerpt(table, 40) + "." + name
+				}
 				b.refuse(t.Unsupported("a private aggregate that names the column "+name+" of the SELECT around it").
-					WithHint("aggregate by group, and join the result: … JOIN (SELECT x, COUNT(*) AS n FROM t GROUP BY x) AS c ON c.x = %s", name))
+					WithHint("aggregate by group, and join the result: … JOIN (SELECT x, COUNT(*) AS n FROM t GROUP BY x) AS c ON c.x = %s", qualified))
 				return
 			}
 		}

@@ -48,6 +48,7 @@ type Statement struct {
 	names   map[string]bool // folded names of the tables and common table expressions
 	cores   []string        // the tables of cores that it names
 
+	large   bool  // it has too many SELECTs
 	refusal error // why no such statement runs, whatever its tables are; nil if it may run
 }
 
@@ -108,6 +109,7 @@ func parse(text string, cores []string) (*Statement, error) {
 	s.cut(text, tokens[last])
 	find := walker{statement: s, found: make(map[string]bool)}
 	find.selected(s.tree, nil)
+	s.large = find.size > maxSize
 	if s.refusal = find.err; sqlerr.CodeOf(s.refusal) == sqlerr.Malformed {
 		return nil, s.refusal
 	}

@@ -107,9 +107,13 @@ func (w *walker) selected(s *sql.SelectStatement, with bodies) []column {
 	return w.inside(s, with, nil)
 }
 
+func (s *Statement) tooManySelects() error {
+	return s.at(0).Unsupported(s.about() + " with this many SELECTs, common table expressions opened,")
+}
+
 func (w *walker) inside(s *sql.SelectStatement, with bodies, outer *scope) []column {
 	if w.size++; w.size > maxSize {
-		w.refuse(w.statement.at(0).Unsupported(w.statement.about() + " with this many SELECTs, common table expressions opened,"))
+		w.refuse(w.statement.tooManySelects())
 		return nil
 	}
 	with = w.with(s.WithClause, with)
@@ -319,6 +323,9 @@ func (w *walker) star(table string, in *scope, columns *[]column) bool {
 		if table == "" || query.SameName(r.name, table) {
 			known = known && r.columns != nil
 			*columns = append(*columns, r.columns...)
+		}
+		if len(*columns) > maxColumn { // SQLite refuses them
+			return false
 		}
 	}
 	return known
