@@ -63,7 +63,7 @@ func TestCoresBind(t *testing.T) {
 			if err == nil {
 				_, err = sqlfront.Bind(parsed.(*syntax.Select), bindable{u}, nil)
 			}
-			if err != nil && !strings.Contains(core.Text, "MAX(") {
+			if err != nil && !strings.Contains(core.Text, "MAX(") && !strings.Contains(core.Text, "MIN(") {
 				t.Errorf("%s\n%s\n%v", c.text, core.Text, err)
 			}
 		}

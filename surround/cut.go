@@ -171,7 +171,7 @@ func (c *cutter) outside(from int, words ...string) int {
 			i = c.closing[i]
 		case t.Matches(")"):
 			return i
-		case slices.ContainsFunc(words, t.Matches) && c.disguised(i) != "":
+		case slices.ContainsFunc(words, t.Matches) && (t.Kind == syntax.KindOperator || c.disguised(i) == t.Upper):
 			return i
 		}
 	}

@@ -206,8 +206,8 @@ var grammar = sync.OnceValue(func() map[string]bool {
 })
 
 const grammarWords = `SELECT DISTINCT ALL FROM WHERE GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET UNION INTERSECT EXCEPT VALUES
-	WITH RECURSIVE AS AND OR NOT IN IS NULL ISNULL NOTNULL BETWEEN LIKE GLOB ESCAPE CASE WHEN THEN ELSE END CAST EXISTS
-	JOIN LEFT INNER OUTER CROSS NATURAL ON USING WINDOW ROWS RANGE GROUPS UNBOUNDED PRECEDING FOLLOWING EXCLUDE TIES OTHERS NO`
+	WITH AS AND OR NOT IN IS NULL ISNULL NOTNULL BETWEEN LIKE GLOB ESCAPE CASE WHEN THEN ELSE END CAST EXISTS
+	JOIN LEFT INNER OUTER CROSS NATURAL ON USING PRECEDING FOLLOWING`
 
 // parseTree parses the tokens. A name reaches the parser as n and the index of its token, a
 // text as that index in quotes, and a parameter as NULL. The position of a fault is that of a
@@ -263,8 +263,21 @@ func ranges(tokens []syntax.Token) map[int]bool {
 }
 
 // frames reports whether the token before one begins the frame of a window.
-func frames(tokens []syntax.Token, i int) bool {
-	return i > 0 && (tokens[i-1].Matches("ROWS") || tokens[i-1].Matches("RANGE") || tokens[i-1].Matches("GROUPS"))
+func frames(tokens []syntax.Token, i int) bool { return i > 0 && isFrame(tokens, i-1) }
+
+// isFrame reports whether a token begins the frame of a window: ROWS BETWEEN …, ROWS 3 PRECEDING.
+// Elsewhere ROWS, RANGE and GROUPS are names.
+func isFrame(tokens []syntax.Token, i int) bool {
+	t := tokens[i]
+	if !t.Matches("ROWS") && !t.Matches("RANGE") && !t.Matches("GROUPS") || i+1 >= len(tokens) {
+		return false
+	}
+	if i > 0 && slices.ContainsFunc([]string{"AS", ".", ",", "SELECT", "WHERE", "AND", "OR", "NOT", "BY", "ON", "WHEN", "THEN", "HAVING"}, tokens[i-1].Matches) {
+		return false
+	}
+	after := tokens[i+1]
+	return after.Matches("BETWEEN") || after.Matches("UNBOUNDED") || after.Matches("CURRENT") || after.Matches("(") ||
+		after.Kind == syntax.KindInteger || after.Kind == syntax.KindDecimal || after.Kind == syntax.KindParameter
 }
 
 // at returns the token i places after the first, or an empty one.
@@ -336,6 +349,20 @@ func (s *Statement) word(i int, t, before, after syntax.Token) string {
 		if after.Matches("JOIN") || after.Matches("OUTER") && s.at(i+2).Matches("JOIN") {
 			return "LEFT"
 		}
+	case "RECURSIVE":
+		keyword = before.Matches("WITH")
+	case "WINDOW":
+		keyword = s.at(i+2).Matches("AS") && s.at(i+3).Matches("(")
+	case "ROWS", "RANGE", "GROUPS":
+		keyword = isFrame(s.tokens, i)
+	case "UNBOUNDED":
+		keyword = after.Matches("PRECEDING") || after.Matches("FOLLOWING")
+	case "EXCLUDE":
+		keyword = after.Matches("NO") || after.Matches("CURRENT") || after.Matches("GROUP") || after.Matches("TIES")
+	case "TIES", "NO":
+		keyword = before.Matches("EXCLUDE")
+	case "OTHERS":
+		keyword = before.Matches("NO") && s.at(i-2).Matches("EXCLUDE")
 	case "SETS":
 		if before.Matches("GROUPING") && after.Matches("(") {
 			return ""

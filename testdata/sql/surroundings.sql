@@ -1,0 +1,271 @@
+-- What surrounds private aggregates is run by SQLite, on their rows.
+SELECT town, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY town) AS running FROM visits WHERE town <> 'Oak' GROUP BY town;
+--> town | n | running
+--> '100%' | 30 | 30
+--> 'Ash' | 30 | 60
+--> 'Elm' | 180 | 240
+--> under dense:
+--> town | n | running
+--> '100%' | 0 | 0
+--> 'Ash' | 82 | 82
+--> 'Elm' | 149 | 231
+--> under smw, classes; smw release:
+--> town | n | running
+--> '100%' | 30 | 30
+--> 'Ash' | 29 | 59
+--> 'Elm' | 181 | 240
+SELECT age, lag(COUNT(*), 1, 0) OVER (ORDER BY age) AS before, COUNT(*) - lag(COUNT(*), 1, 0) OVER w AS change FROM visits GROUP BY age WINDOW w AS (ORDER BY age);
+--> age | before | change
+--> 0 | 0 | 12
+--> 1 | 12 | 0
+--> 2 | 12 | 0
+--> 3 | 12 | 40
+--> 4 | 52 | 0
+--> 5 | 52 | 0
+--> 6 | 52 | -40
+--> 7 | 12 | 0
+--> 8 | 12 | 0
+--> 9 | 12 | 0
+--> under dense:
+--> age | before | change
+--> 0 | 0 | -1
+--> 1 | -1 | -31
+--> 2 | -32 | 75
+--> 3 | 43 | -9
+--> 4 | 34 | 24
+--> 5 | 58 | 47
+--> 6 | 105 | -98
+--> 7 | 7 | -2
+--> 8 | 5 | -21
+--> 9 | -16 | 11
+--> under smw, uniform:
+--> age | before | change
+--> 0 | 0 | 24
+--> 1 | 24 | 0
+--> 2 | 24 | 0
+--> 3 | 24 | 28
+--> 4 | 52 | 0
+--> 5 | 52 | 0
+--> 6 | 52 | -39
+--> 7 | 13 | 0
+--> 8 | 13 | 0
+--> 9 | 13 | 0
+SELECT sex, printf('%05d', COUNT(*)) AS n, CAST(AVG(score) * 100 AS INTEGER) AS percent, COUNT(*) || ' rows' FROM visits WHERE town = 'Elm' GROUP BY sex;
+--> sex | n | percent | COUNT(*) || ' rows'
+--> NULL | '00070' | 57 | '70 rows'
+--> 'F' | '00070' | -57 | '70 rows'
+--> 'M' | '00040' | 0 | '40 rows'
+--> under dense:
+--> sex | n | percent | COUNT(*) || ' rows'
+--> NULL | '00067' | 29 | '67 rows'
+--> 'F' | '00074' | -60 | '74 rows'
+--> 'M' | '00008' | 500 | '8 rows'
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5439 such statements
+--> under smw release:
+--> sex | n | percent | COUNT(*) || ' rows'
+--> NULL | '00070' | 55 | '70 rows'
+--> 'F' | '00070' | -55 | '70 rows'
+--> 'M' | '00041' | 0 | '41 rows'
+SELECT COUNT(*) AS groups, SUM(n) AS n, MAX(n), MIN(n) FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age);
+--> groups | n | MAX(n) | MIN(n)
+--> 10 | 240 | 52 | 12
+--> under dense:
+--> groups | n | MAX(n) | MIN(n)
+--> 10 | 198 | 105 | -32
+--> under smw, uniform:
+--> groups | n | MAX(n) | MIN(n)
+--> 10 | 280 | 52 | 13
+SELECT a.age, a.n AS women, b.n AS men FROM (SELECT age, COUNT(*) AS n FROM visits WHERE sex = 'F' GROUP BY age) AS a
+	JOIN (SELECT age, COUNT(*) AS n FROM visits WHERE sex = 'M' GROUP BY age) AS b ON a.age = b.age WHERE b.n > 20 ORDER BY 1;
+--> age | women | men
+--> 4 | 0 | 46
+--> under dense:
+--> age | women | men
+--> 4 | 10 | 46
+--> 5 | 5 | 45
+SELECT 1.0 * COUNT(*) / (SELECT COUNT(*) FROM visits) AS share FROM visits WHERE sex = 'F';
+--> share
+--> 0.4166666667
+--> under dense:
+--> share
+--> 0.2222222222
+--> under smw, uniform:
+--> share
+--> 0.4083333333
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
+SELECT 'F' AS sex, SUM(score) AS s FROM visits WHERE sex = 'F' UNION ALL SELECT 'M', SUM(score) FROM visits WHERE sex = 'M' UNION ALL SELECT region, height FROM towns;
+--> sex | s
+--> 'F' | -40
+--> 'M' | 0
+--> 'north' | 120
+--> 'north' | 80
+--> 'south' | 80
+--> 'south' | NULL
+--> under dense:
+--> sex | s
+--> 'F' | -86
+--> 'M' | 115
+--> 'north' | 120
+--> 'north' | 80
+--> 'south' | 80
+--> 'south' | NULL
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 4 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.14 together; the interactive budget left pays for 29 such statements
+--> under smw release:
+--> sex | s
+--> 'F' | -39
+--> 'M' | 0
+--> 'north' | 120
+--> 'north' | 80
+--> 'south' | 80
+--> 'south' | NULL
+--> under direct:
+--> sex | s
+--> 'F' | -40
+--> 'M' | 0
+--> 'north' | 120
+--> 'north' | 80
+--> 'south' | 80
+--> 'south' | NULL
+--> warning: this takes 43 % of what is left for direct answers: ρ = 0.035 of 0.082
+WITH c AS (SELECT town, COUNT(*) AS n FROM visits GROUP BY town) SELECT t.name, c.n, t.height FROM towns AS t LEFT JOIN c ON c.town = t.name WHERE c.n > (SELECT AVG(n) FROM c);
+--> name | n | height
+--> 'Elm' | 180 | 80
+--> under dense:
+--> name | n | height
+--> 'Ash' | 82 | 120
+--> 'Elm' | 149 | 80
+--> under smw, classes; smw release:
+--> name | n | height
+--> 'Elm' | 181 | 80
+SELECT name FROM towns WHERE name IN (SELECT town FROM visits GROUP BY town HAVING COUNT(*) > 25) EXCEPT SELECT 'Elm';
+--> name
+--> '100%'
+--> 'Ash'
+--> under dense:
+--> name
+--> 'Ash'
+SELECT town, COUNT(*) AS n, (SELECT region FROM towns WHERE name = visits.town) AS region FROM visits GROUP BY town HAVING n > 0;
+--> town | n | region
+--> '100%' | 30 | 'south'
+--> 'Ash' | 30 | 'north'
+--> 'Elm' | 180 | 'north'
+--> under dense:
+--> town | n | region
+--> 'Ash' | 82 | 'north'
+--> 'Elm' | 149 | 'north'
+--> under smw, classes; smw release:
+--> town | n | region
+--> '100%' | 30 | 'south'
+--> 'Ash' | 29 | 'north'
+--> 'Elm' | 181 | 'north'
+--> under smw, uniform:
+--> town | n | region
+--> '100%' | 30 | 'south'
+--> 'Ash' | 30 | 'north'
+--> 'Elm' | 180 | 'north'
+--> 'Oak' | 11 | 'south'
+-- SELECTs that make one row of a private row are folded into the aggregate.
+WITH base AS (SELECT *, age / 5 AS half, CASE WHEN score > 0 THEN 'high' ELSE 'low' END AS level FROM visits) SELECT half, level, COUNT(*) AS n, rank() OVER (ORDER BY half, level) AS r FROM base GROUP BY half, level;
+--> half | level | n | r
+--> 0 | 'high' | 24 | 1
+--> 0 | 'low' | 116 | 2
+--> 1 | 'high' | 64 | 3
+--> 1 | 'low' | 36 | 4
+--> under dense:
+--> half | level | n | r
+--> 0 | 'high' | -6 | 1
+--> 0 | 'low' | 108 | 2
+--> 1 | 'high' | 63 | 3
+--> 1 | 'low' | 32 | 4
+--> under smw, uniform:
+--> half | level | n | r
+--> 0 | 'high' | 24 | 1
+--> 0 | 'low' | 111 | 2
+--> 1 | 'high' | 64 | 3
+--> 1 | 'low' | 36 | 4
+SELECT d, SUM(s) FROM (SELECT age % 3 AS d, score * 2 AS s FROM (SELECT * FROM visits WHERE sex IS NOT NULL)) AS x GROUP BY d;
+--> d | SUM(s)
+--> 0 | -44
+--> 1 | 0
+--> 2 | -36
+--> under dense:
+--> d | SUM(s)
+--> 0 | -46
+--> 1 | 128
+--> 2 | -24
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 6 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.29 together; the interactive budget left pays for 14 such statements
+--> under smw release:
+--> d | SUM(s)
+--> 0 | -36
+--> 1 | 2
+--> 2 | -44
+--> under direct:
+--> error budget at 0: it needs ρ = 0.069 and the interactive account has 0.046 left
+--> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.0029 together; the interactive budget left pays for 16 such statements
+SELECT region, COUNT(*) FROM (SELECT town AS place FROM visits WHERE age > 3) AS v JOIN towns ON place = towns.name GROUP BY region;
+--> region | count
+--> 'north' | 134
+--> 'south' | 18
+--> under dense:
+--> region | count
+--> 'north' | 169
+--> 'south' | -16
+--> under smw, uniform:
+--> region | count
+--> 'north' | 136
+--> 'south' | 23
+-- Sub-selects of public tables inside an aggregate are run first.
+SELECT COUNT(*) FROM visits WHERE town IN (SELECT name FROM towns WHERE region = 'north' AND height > 100);
+--> COUNT(*)
+--> 30
+--> under dense:
+--> COUNT(*)
+--> 82
+--> under smw, classes; smw release:
+--> COUNT(*)
+--> 29
+SELECT COUNT(*) FROM visits WHERE age * 20 > (SELECT MIN(height) FROM towns) AND EXISTS (SELECT 1 FROM risks WHERE weight > 0.9);
+--> COUNT(*)
+--> 100
+--> under dense:
+--> COUNT(*)
+--> 95
+--> under smw, uniform:
+--> COUNT(*)
+--> 105
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+-- What is refused has a place, and a way round.
+SELECT name, (SELECT COUNT(*) FROM visits WHERE town = towns.name) AS n FROM towns;
+--> error unsupported at 56: a private aggregate that names the column name of the SELECT around it is outside the dialect
+--> hint: aggregate by group, and join the result: … JOIN (SELECT x, COUNT(*) AS n FROM t GROUP BY x) AS c ON c.x = towns.name
+SELECT name FROM towns WHERE name IN (SELECT town FROM visits);
+--> error unsupported at 56: a SELECT of the rows of visits is outside the dialect
+--> hint: only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM visits GROUP BY x
+SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits);
+--> error unsupported at 63: a private aggregate of rows that another one selects is outside the dialect
+--> hint: ask for the inner one first, and write its result as a value
+SELECT COUNT(*) FROM (SELECT DISTINCT town FROM visits);
+--> error unsupported at 30: DISTINCT over private rows is outside the dialect
+--> hint: GROUP BY the columns
+WITH RECURSIVE r (n) AS (SELECT COUNT(*) FROM visits UNION ALL SELECT n - 1 FROM r WHERE n > 0) SELECT MAX(n) FROM r;
+--> error unsupported at 16: a private aggregate in a recursive WITH entry is outside the dialect
+--> hint: put the aggregate into an entry of its own, before the recursive one
+SELECT age, row_number() OVER (ORDER BY age) FROM visits;
+--> error unsupported at 51: a SELECT of the rows of visits is outside the dialect
+--> hint: only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM visits GROUP BY x
+SELECT sex, score, rank() OVER (ORDER BY COUNT(*)) FROM visits GROUP BY sex;
+--> error unsupported at 13: the column score of private rows, outside aggregates and GROUP BY, is outside the dialect
+--> hint: GROUP BY score, or aggregate it
+SELECT COUNT(*) FROM visits AS a, visits AS b;
+--> error unsupported at 35: a join is outside the dialect
+--> hint: join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared
