@@ -63,6 +63,7 @@ func TestShards(t *testing.T) {
 	t.Parallel()
 	w := newWarehouse(t)
 	t.Run("equal", w.equal)
+	t.Run("keys", w.keys)
 	t.Run("plans", w.plans)
 	t.Run("wire", w.wire)
 	t.Run("faults", w.faults)
@@ -92,6 +93,26 @@ func (w *warehouse) equal(t *testing.T) {
 	}
 	if all := charges(t, far); len(all) < 15 || !strings.Contains(fmt.Sprint(all), "number of rows") {
 		t.Errorf("charges %q: too few, or without the number of rows", all)
+	}
+}
+
+// keys measures marginals over published keys on both sides. Their noise has σ² < 0.02, and a
+// cell a draw other than 0 with a probability below 1e-10, so the counts are the true ones.
+func (w *warehouse) keys(t *testing.T) {
+	near, far := w.local(t), w.remote(t)
+	for _, text := range []string{
+		`CREATE RELEASE states ON flights (origin_state) USING PROJECTION WITH (epsilon = 50, delta = 1e-8, rows = 1024, heavy = clip, clip = 1)`,
+		`CREATE RELEASE low ON flights (dow, dep_hour, origin_state) USING MARGINALS WITH (epsilon = 200, delta = 1e-8, degree = 2, estimate = unbiased, keys = states)`,
+		`SET mechanism = low`,
+		`SELECT origin_state, COUNT(*) FROM flights WHERE origin_state IN ('CA', 'TX', 'IL') GROUP BY origin_state`,
+		`SELECT COUNT(*) FROM flights WHERE origin_state = 'CA' AND dow = 'Sat'`,
+		`SELECT COUNT(*) FROM flights WHERE origin_state NOT IN ('CA', 'TX') AND dep_hour < 9`,
+		`SELECT COUNT(*) FROM flights`,
+	} {
+		here, there := must(t, near, text), must(t, far, text)
+		if fmt.Sprint(here.Rows) != fmt.Sprint(there.Rows) {
+			t.Errorf("%s\nthe file has   %s\nthe shards say %s", text, brief(here.Rows), brief(there.Rows))
+		}
 	}
 }
 
