@@ -382,6 +382,46 @@ func TestInterruptedFit(t *testing.T) {
 	}
 }
 
+// TestEstimateDefault creates identity releases without an estimate. One of 2,250 cells is
+// fitted: an interrupt comes while it is. One of 1,089 cells is not, nor one whose cells have
+// 80 times the scale of their noise.
+func TestEstimateDefault(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	const aged = `(sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 249, diagnosis TEXT IN (SELECT code FROM icd10))`
+	must(t, s, `CREATE PRIVATE TABLE aged `+aged+` FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
+	fill(t, s, `CREATE TABLE raw_crowd AS WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 89999)
+		SELECT 'F' AS sex, i % 250 AS age, 'E10' AS diagnosis FROM n`)
+	must(t, s, `CREATE PRIVATE TABLE crowd `+aged+` FROM raw_crowd WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
+	for _, create := range []string{
+		`CREATE RELEASE few ON admissions (sex, age, diagnosis) USING PROJECTION WITH (epsilon = 0.1)`,
+		`CREATE RELEASE dense ON crowd USING PROJECTION WITH (epsilon = 2)`,
+	} {
+		must(t, s, create)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.SetProgress(func(done, all int64) {
+		if done > 200 { // 100 are the rows, 100 the noise
+			cancel()
+		}
+	})
+	const create = `CREATE RELEASE many ON aged USING PROJECTION WITH (epsilon = 0.1)`
+	if _, err := s.Exec(ctx, create, nil); sqlerr.CodeOf(err) != sqlerr.Cancelled {
+		t.Fatalf("interrupted: %v", err)
+	}
+	if method := fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows); strings.Count(method, "fitted") != 1 || !strings.Contains(method, "identity, 2250 rows, not fitted yet") {
+		t.Errorf("SHOW RELEASES has %s", method)
+	}
+	s.SetProgress(nil)
+	must(t, s, create)
+	if method := fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows); strings.Contains(method, "not fitted yet") {
+		t.Errorf("SHOW RELEASES has %s", method)
+	}
+	if r := must(t, s, `SELECT COUNT(*) FROM aged WHERE sex = 'F' AND age = 20`); !r.Answer.Verified {
+		t.Errorf("%v ± %v", r.Rows, r.Answer.Margins)
+	}
+}
+
 // unbiasedCount returns the unbiased count of sex = 'F' in the release r of the clinic.
 func unbiasedCount(t *testing.T, s *engine.Session) int64 {
 	t.Helper()

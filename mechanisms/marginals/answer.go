@@ -130,6 +130,23 @@ func (r *Release) SimulatedError(q query.Query) (float64, error) {
 	return math.Sqrt(r.simulatedSquares(columns, weights) / float64(len(r.simulated))), nil
 }
 
+// BetterThanCells reports whether the simulations of a table that was fitted to cells predict
+// that it errs less than sums of the cells do, in mean square over all counts by one column.
+// These are the sums that a fit improves least: it trades their noise for bias. It is
+// post-processing of the noisy cells.
+func (r *Release) BetterThanCells() bool {
+	fit, cells := 0.0, 0.0
+	for c := range r.shape.sizes {
+		for b := range r.simulated {
+			for _, e := range r.errorMarginal(b, []int{c}) {
+				fit += e * e
+			}
+		}
+		cells += float64(r.shape.cells) * r.p.Sigma2 // each of n counts is the sum of 1/n of the cells
+	}
+	return fit < cells*float64(len(r.simulated))
+}
+
 // weigh returns the query's columns and its weights over the cells of their marginal.
 func (r *Release) weigh(q query.Query, confidence float64) ([]int, []float64, error) {
 	return weigh(r.shape.sizes, q, confidence)

@@ -101,6 +101,8 @@ func (s *Statement) fitMarginals(ctx context.Context, p marginalsPlan, r *catalo
 }
 
 // fitCells fits a table to the cells of a stored identity release, and simulates the fit.
+// Unless the statement gives an estimate, the table is kept only if it is predicted to err
+// less than the cells.
 func (s *Statement) fitCells(ctx context.Context, p projectionPlan, r *catalog.Release, release *projection.Release, steps *buildSteps) error {
 	cells, _ := release.Cells()
 	fit, err := marginals.FitCells(ctx, p.universe, release.Params().Law, cells, steps.fit)
@@ -115,10 +117,15 @@ func (s *Statement) fitCells(ctx context.Context, p projectionPlan, r *catalog.R
 	if err != nil {
 		return err
 	}
+	about := p.about(release)
+	if p.wishes.estimate == "" && !fit.BetterThanCells() {
+		return s.replaceRelease(ctx, r, about, payload)
+	}
 	if payload, err = stored.JoinFit(payload, fit); err != nil {
 		return err
 	}
-	return s.replaceRelease(ctx, r, p.about(release, true), payload)
+	about.Fitted, about.Chooses = true, p.wishes.estimate == "auto"
+	return s.replaceRelease(ctx, r, about, payload)
 }
 
 // replaceRelease stores a release in place of one of the same name, and keeps the time.

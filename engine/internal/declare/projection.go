@@ -1,6 +1,7 @@
 package declare
 
 import (
+	"math"
 	"math/big"
 	"strconv"
 
@@ -48,8 +49,8 @@ type wishes struct {
 	memory    uint64 // bytes
 	delta     accounting.Delta
 	given     bool   // delta was given
-	estimate  string // unbiased, fitted or auto
-	fitted    bool   // a table is fitted to the cells
+	estimate  string // unbiased, fitted or auto; "" if not given
+	fitted    bool   // a table is fitted to the cells, unless worthFitting says otherwise
 }
 
 // planProjection chooses transform, rows, noise and the treatment of heavy cells from
@@ -85,7 +86,9 @@ func readWishes(o *options) (w wishes) {
 	w.rows = uint64(o.integer("rows", 0, 1, projection.MaxRows))
 	w.memory = uint64(o.bytes("memory", defaultMemory, 1<<10, mostMemory))
 	w.delta, w.given = o.delta()
-	w.estimate = o.word("estimate", "unbiased", "fitted", "auto")
+	if o.has("estimate") {
+		w.estimate = o.word("estimate", "unbiased", "fitted", "auto")
+	}
 	w.fitted = w.estimate == "fitted"
 	if w.clip != 0 {
 		if w.heavy != "auto" && w.heavy != "clip" {
@@ -150,7 +153,7 @@ func (p projectionPlan) pure(o *options, w wishes) (projectionPlan, error) {
 		o.fail(sqlerr.New(sqlerr.Unsupported, "a table of %v cells and all its marginals are too many to fit", p.universe.Size()).
 			WithHint("name fewer columns, or leave estimate out"), o.find("estimate").Position)
 	}
-	if w.estimate == "auto" {
+	if w.estimate == "auto" || w.estimate == "" {
 		p.wishes.fitted = fitPays(p.universe)
 	}
 	if err := o.done(); err != nil {
@@ -164,18 +167,34 @@ func (p projectionPlan) pure(o *options, w wishes) (projectionPlan, error) {
 
 // With fewer than leastFitted cells or columns a fit gains little: queries sum few cells, or
 // are about most of the columns. With more than mostFitted cells the fit and its simulations
-// take more than a few seconds, and 20 bytes a cell.
+// take more than a few seconds, and 20 bytes a cell. Where cells have on average more than
+// mostDense times the scale of their noise, a fit gains little, too, and takes long.
 const (
 	leastFitted        = 1 << 11
 	mostFitted         = 1 << 16
 	leastFittedColumns = 3
+	mostDense          = 32
 )
 
-// fitPays reports whether a table is fitted to the cells of an identity release with
-// estimate = auto. It goes by public sizes.
+// fitPays reports whether a table is fitted to the cells of an identity release unless its
+// estimate is given. It goes by public sizes.
 func fitPays(u *query.Universe) bool {
 	cells := u.Size().Uint64()
 	return cells >= leastFitted && cells <= mostFitted && len(u.Columns()) >= leastFittedColumns && marginals.CanFitCells(u)
+}
+
+// worthFitting reports whether a table is fitted to the noisy cells of a release. It is
+// post-processing of them.
+func (p projectionPlan) worthFitting(release *projection.Release) bool {
+	if p.wishes.estimate != "" {
+		return p.wishes.fitted
+	}
+	cells, _ := release.Cells()
+	total := 0.0
+	for _, c := range cells {
+		total += float64(c)
+	}
+	return p.wishes.fitted && total/float64(len(cells)) <= mostDense*math.Sqrt(p.params.Law.Variance()/2)
 }
 
 func tooManyRecords(size *big.Int, w wishes, most uint64) error {

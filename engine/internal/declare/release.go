@@ -101,6 +101,7 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 	if err != nil {
 		return err
 	}
+	p.wishes.fitted = p.worthFitting(release)
 	if !p.wishes.fitted {
 		steps.done(2)
 	}
@@ -120,15 +121,16 @@ func (s *Statement) storeProjection(ctx context.Context, name string, p projecti
 	}
 	r := &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Projection),
 		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.support}
-	return r, s.addRelease(ctx, r, p.about(release, false), payload)
+	about := p.about(release)
+	about.Unfitted = p.wishes.fitted
+	return r, s.addRelease(ctx, r, about, payload)
 }
 
-// about describes the release, fitted or not.
-func (p projectionPlan) about(release *projection.Release, fitted bool) stored.ReleaseAbout {
+// about describes a release that is not to be fitted.
+func (p projectionPlan) about(release *projection.Release) stored.ReleaseAbout {
 	h := p.params.Heavy
 	about := stored.ReleaseAbout{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
-		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published(),
-		Fitted: fitted, Unfitted: p.wishes.fitted && !fitted, Chooses: p.wishes.fitted && p.wishes.estimate == "auto"}
+		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published()}
 	if p.params.Bulk {
 		about.Sampler = "table"
 	}

@@ -1,0 +1,58 @@
+package marginals
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	"dpsql/noise"
+	"dpsql/query"
+)
+
+// TestBetterThanCells compares the choice between a table and the cells it was fitted to with
+// one made from the errors of the single counts. On the diamonds at ε = 3 the fit was seen to
+// err by 1.7 times what the cells do, on Adult at ε = 1 by 0.8 times.
+func TestBetterThanCells(t *testing.T) {
+	for name, c := range map[string]struct {
+		table func(t testing.TB) (*query.Universe, []int64)
+		scale *big.Rat
+	}{"Adult": {adult6, big.NewRat(1, 1)}, "diamonds": {diamonds, big.NewRat(1, 3)}} {
+		u, table := c.table(t)
+		law, err := noise.NewLaplace(c.scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells := slices.Clone(table)
+		if err := perturb(t.Context(), [][]int64{cells}, law, noise.NewSource()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := FitCells(t.Context(), u, law, cells, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Simulate(t.Context(), noise.NewSource, nil); err != nil {
+			t.Fatal(err)
+		}
+		fit, sums := 0.0, 0.0
+		for i, column := range u.Columns() {
+			for v := range column.Domain.Size() {
+				q := query.Conjunction(u, []query.ColumnSet{{Column: i, Set: column.Domain.SetOf(column.Domain.Value(v))}})
+				e, err := r.SimulatedError(q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fit += e*e - 1/float64(len(r.simulated)) // a squared count that SimulatedError adds
+				sums += law.Variance() * q.SumSquares()
+			}
+		}
+		t.Logf("%s: the fit is predicted to err by %.2f of the cells", name, math.Sqrt(fit/sums))
+		if got := r.BetterThanCells(); got != (fit < sums) {
+			t.Errorf("%s: better than cells: %v; mean squares %v and %v", name, got, fit, sums)
+		}
+	}
+}
+
+func diamonds(t testing.TB) (*query.Universe, []int64) {
+	return csvTable(t, "blind/diamonds.csv.gz", []string{"carat", "cut", "color", "clarity", "depth"}, []int{10, 5, 7, 8, 5})
+}
