@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -252,5 +253,31 @@ func TestKeysBefore(t *testing.T) {
 	in := must(t, s, ask).Answer.Intervals[0][0].(engine.Interval)
 	if half := (in.High - in.Low) / 2; margin == 0 || math.Abs(half-margin) > 1 {
 		t.Errorf("the interval %v has the half-width %v, and ± %v was predicted", in, half, margin)
+	}
+}
+
+// TestWorkloadOfMarginals names the marginals by statements that no sketch and no hypothesis
+// could hold: one leaves a column of texts free, and one has more than 2²⁴ possible records.
+func TestWorkloadOfMarginals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := towns(t, filepath.Join(dir, "towns.db"))
+	fill(t, s, `CREATE TABLE raw_longer AS SELECT * FROM raw_people`)
+	must(t, s, `CREATE PRIVATE TABLE longer (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99999999, zip TEXT) FROM raw_longer WITH (epsilon = 8, delta = 1e-6)`)
+	must(t, s, strings.ReplaceAll(strings.ReplaceAll(publishZips, "people", "longer"), "zips", "z"))
+	const asked = `SELECT COUNT(*) FROM longer WHERE zip = '15210'; SELECT sex, COUNT(*) FROM longer GROUP BY sex;`
+	if err := os.WriteFile(filepath.Join(dir, "asked.sql"), []byte(asked), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.SetDirectory(dir)
+	must(t, s, `CREATE RELEASE w ON longer USING MARGINALS WITH (epsilon = 1, delta = 1e-7, workload = 'asked.sql', keys = z)`)
+	if shown := fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows); !strings.Contains(shown, "2 marginals of 9 cells, 5 keys of zip from z, fitted, tables on demand") {
+		t.Errorf("SHOW RELEASES has %s", shown)
+	}
+	must(t, s, `SET mechanism = w`)
+	for _, text := range strings.Split(strings.TrimSuffix(asked, ";"), ";") {
+		if r := must(t, s, text); !r.Answer.Verified {
+			t.Errorf("%s has no error bar", text)
+		}
 	}
 }

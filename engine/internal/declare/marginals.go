@@ -76,7 +76,7 @@ func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease,
 	}
 	wanted := marginals.OfDegree(p.universe, degree)
 	if file != "" {
-		queries, err := s.workload(ctx, file, t, columns)
+		queries, err := s.workload(ctx, file, t, func(q query.Query) view.Coverage { return view.Project(q, columns) })
 		if err != nil {
 			return p, err
 		}

@@ -106,7 +106,7 @@ func (s *Statement) readClass(ctx context.Context, o *options, t *view.Table, co
 		return nil, sqlerr.New(sqlerr.Invalid, "a release built by SMW needs either a workload or free_columns").
 			WithHint("workload = 'queries.sql' or free_columns = 2")
 	case file != "":
-		queries, err := s.workload(ctx, file, t, columns)
+		queries, err := s.workload(ctx, file, t, func(q query.Query) view.Coverage { return view.Cover(q, columns, maxSupport) })
 		if err != nil {
 			return nil, err
 		}
@@ -226,8 +226,9 @@ func (s *Statement) storeHypothesis(ctx context.Context, name string, t *view.Ta
 		stored.HypothesisAbout{Class: about, Updates: int64(len(h.Steps)), Complete: h.Complete}, payload)
 }
 
-// workload reads the queries from a file of SELECT statements on the table.
-func (s *Statement) workload(ctx context.Context, name string, t *view.Table, columns []int) ([]query.Query, error) {
+// workload reads the queries from a file of SELECT statements on the table. cover projects each to
+// the columns, or says why it is refused.
+func (s *Statement) workload(ctx context.Context, name string, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
 	f, err := os.Open(s.Path(name))
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.IO, "cannot read the workload %s", name).WithHint("file names are relative to the script")
@@ -243,7 +244,7 @@ func (s *Statement) workload(ctx context.Context, name string, t *view.Table, co
 		if err != nil {
 			return nil, err
 		}
-		asked, err := s.workloadQueries(ctx, in, t, columns)
+		asked, err := s.workloadQueries(ctx, in, t, cover)
 		if err != nil {
 			return nil, inWorkload(err, name, in)
 		}
@@ -257,7 +258,7 @@ func (s *Statement) workload(ctx context.Context, name string, t *view.Table, co
 
 // workloadQueries returns the queries of one statement of a workload: one query, or one
 // for each group and aggregate.
-func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *view.Table, columns []int) ([]query.Query, error) {
+func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
 	statement, err := syntax.Parse(in.Text)
 	if err != nil {
 		return nil, err
@@ -272,7 +273,7 @@ func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *vie
 	}
 	queries := make([]query.Query, len(b.Queries))
 	for i, q := range b.Queries {
-		see := view.Cover(q, columns, maxSupport)
+		see := cover(q)
 		if see.Refusal != "" {
 			return nil, sqlerr.New(sqlerr.Invalid, "the release cannot hold this query: %s", see.Refusal)
 		}
