@@ -187,6 +187,18 @@ func TestIntervalsOfAFit(t *testing.T) {
 			t.Errorf("EXPLAIN of three columns: %s", text)
 		}
 	}
+	for _, groups := range []string{`SELECT COUNT(*), SUM(age) FROM admissions`, `SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT diagnosis, COUNT(*) FROM admissions GROUP BY diagnosis`} {
+		must(t, s, `SET margins = proven`)
+		proven := must(t, s, groups).Answer.Margins
+		must(t, s, `SET margins = simulated`)
+		for i, row := range must(t, s, groups).Answer.Margins {
+			for c, simulated := range row {
+				if m, ok := simulated.(float64); ok && m > proven[i][c].(float64) {
+					t.Errorf("%s: the simulated margin %v is wider than the proven one, %v", groups, m, proven[i][c])
+				}
+			}
+		}
+	}
 	text := fmt.Sprint(must(t, s, `EXPLAIN SELECT sex, COUNT(*) FROM admissions GROUP BY sex`).Rows)
 	if !strings.Contains(text, "; proven ± ") || !strings.Contains(text, ", simulated ± ") {
 		t.Errorf("EXPLAIN of groups: %s", text)
