@@ -177,6 +177,7 @@ type experiment struct {
 var experiments = []experiment{
 	{"adult", "W2: 5,000 conjunctions on Adult", (*bench).adult},
 	{"marginals", "Low-order marginals", (*bench).marginals},
+	{"margins", "Margins of fitted tables", (*bench).margins},
 	{"predicted", "Errors predicted before they are made", (*bench).predicted},
 	{"chosen", "Where a fit answers in place of its cells", (*bench).chosen},
 	{"guard", "Where a fit is blind", (*bench).guard},

@@ -61,16 +61,11 @@ var (
 
 // margins counts how many true counts lie within the margins of both kinds. It measures
 // how wide the margins are, and what the releases take.
-func (b *bench) margins(s *report.Section, tables []fittedTable) error {
-	head := []string{"table", "fitted to", "ε", "repetitions", "all"}
-	for _, c := range classes {
-		head = append(head, c.name)
+func (b *bench) margins(s *report.Section) error {
+	tables, err := b.fittedTables()
+	if err != nil {
+		return err
 	}
-	head = append(head, "by fewer columns", "least of a query", "by chance")
-	shares := [kinds]*report.Table{{Head: head}, {Head: head}}
-	var low []string
-	widths := &report.Table{Head: []string{"table", "fitted to", "ε", "identity's", "proven", "simulated"}}
-	costs := &report.Table{Head: []string{"table", "fitted to", "cells", "build and fit, s", "simulations, s", "memory to build, MiB", "to simulate, MiB", "kept, MiB"}}
 	if !b.quick {
 		more, err := workload.BlindToMargins(b.testdata + "/blind")
 		if err != nil {
@@ -84,17 +79,30 @@ func (b *bench) margins(s *report.Section, tables []fittedTable) error {
 			tables = append(tables, f)
 		}
 	}
+	head := []string{"table", "fitted to", "ε", "repetitions", "all"}
+	for _, c := range classes {
+		head = append(head, c.name)
+	}
+	head = append(head, "by fewer columns", "least of a query", "by chance")
+	shares := [kinds]*report.Table{{Head: head}, {Head: head}}
+	var low []string
+	widths := &report.Table{Head: []string{"table", "fitted to", "ε", "identity's", "proven", "simulated"}}
+	costs := &report.Table{Head: []string{"table", "fitted to", "cells", "build and fit, s", "simulations, s", "memory to build, MiB", "to simulate, MiB", "kept, MiB"}}
 	for _, t := range tables {
 		if err := t.addFewer(size(b, 5000, 100), b.seed); err != nil {
 			return err
 		}
-		for _, epsilon := range size(b, []float64{0.01, 0.1, 1, 3}, []float64{1}) {
+		epsilons := size(b, []float64{0.01, 0.1, 1, 3}, []float64{1})
+		if t.large() {
+			epsilons = []float64{0.1, 1}
+		}
+		for _, epsilon := range epsilons {
 			wide, err := medianOfIdentity(t, epsilon)
 			if err != nil {
 				return err
 			}
 			for _, from := range []source{toMarginals, toCells} {
-				if !from.owns && (epsilon != 1 || t.Size() > manyCells || !marginals.CanFitCells(t.Universe)) {
+				if !from.owns && (epsilon != 1 || t.large() || !marginals.CanFitCells(t.Universe)) {
 					continue
 				}
 				h, err := b.held(t, from, epsilon)
@@ -116,9 +124,9 @@ func (b *bench) margins(s *report.Section, tables []fittedTable) error {
 			}
 		}
 	}
-	s.Say(`How often do margins of 95 %% hold, and how wide are they? They are those of the same counts of 3-way marginals. A *proven* margin follows from the law of the
-noise. A *simulated* one says how far eight simulated fits were off, and no theorem stands behind it. It is never wider than the proven one. No choice of simulated margins was
-made on the last three tables (testdata/blind).`)
+	s.Say(`How often do margins of 95 %% hold, and how wide are they? They are those of the counts of 3-way marginals that the section before asks. A *proven* margin follows
+from the law of the noise. A *simulated* one says how far eight simulated fits were off, and no theorem stands behind it. It is never wider than the proven one. No choice of simulated
+margins was made on the last three tables (testdata/blind).`)
 	s.Say(`Shares, in per cent, of true counts within proven margins: of all counts by three columns, of those of a size, and of counts by one and two columns. ± is the standard error
 from release to release: errors of one release are not independent. "Least of a query" is the share of the repetitions in which the query that did worst was held; "by chance" what the worst
 of so many queries has if each is held in 95 %% by itself.`)
@@ -132,7 +140,7 @@ of so many queries has if each is held in 95 %% by itself.`)
 	s.Show(widths)
 	s.Say("What the first release of each table took at ε = 1, in seconds of processor time and in growth of the heap. The simulations use both cores, so they take half of that:")
 	s.Show(costs)
-	return nil
+	return b.onDemand(s)
 }
 
 // held says which true counts lay within the margins of releases.
@@ -177,13 +185,20 @@ func (b *bench) held(t fittedTable, from source, epsilon float64) (*held, error)
 // the errors of one depend on each other most, and less of large tables.
 func (f fittedTable) marginRepetitions(epsilon float64) int {
 	switch {
+	case f.large() && epsilon < 1:
+		return 2
+	case f.large():
+		return 1
 	case epsilon >= 1 || f.reps < 3:
 		return f.repetitions(epsilon)
-	case f.Size() > manyCells/2:
-		return 4
+	case f.Size() > manyCells/10:
+		return 5
 	}
 	return 10
 }
+
+// large reports whether a table takes seconds to fit and to simulate.
+func (f fittedTable) large() bool { return f.Size() > manyCells/2 }
 
 // addFewer adds the counts by one and two columns, or a sample of them.
 func (f *fittedTable) addFewer(most int, seed uint64) error {
