@@ -369,7 +369,11 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 		if err != nil {
 			return s.surroundInstead(ctx, p, args, err)
 		}
-		return st.Explained(), nil
+		r = st.Explained()
+		if statement.Full {
+			r.Brief = nil
+		}
+		return r, nil
 	}
 	if len(args) > 0 {
 		return nil, sqlerr.New(sqlerr.Invalid, "this statement takes no arguments")

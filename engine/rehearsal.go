@@ -248,7 +248,7 @@ func (r *Rehearsal) surround(ctx context.Context, st surrounding, args []query.V
 	if err != nil {
 		return nil, err
 	}
-	out.Rows = append(out.Rows, []any{"sqlite", "public", nil, nil, nil, "0", "runs what is left of the statement"})
+	out.Explain([]any{"sqlite", "public", nil, nil, nil, "0", "runs what is left of the statement"})
 	return out, nil
 }
 
@@ -337,7 +337,7 @@ func (r *Rehearsal) leaves(format string, args ...any) {
 
 // planned returns the row of a statement that is not a SELECT.
 func planned(name, kind, cost, note string) *Result {
-	return &Result{Columns: answer.ExplainColumns("REAL"), Rows: [][]any{{name, kind, nil, nil, nil, cost, note}}}
+	return answer.Explanation("REAL", []any{name, kind, nil, nil, nil, cost, note})
 }
 
 const doneNote = "exists: nothing to do"
@@ -528,7 +528,7 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 
 // withColumns adds the columns to the row of a release or mechanism.
 func withColumns(r *Result, p declare.Plan) *Result {
-	r.Rows[0][2] = answer.BriefList(view.ColumnNames(p.Table, p.Columns))
+	r.Rows[0][2] = view.ColumnNames(p.Table, p.Columns)
 	return r
 }
 

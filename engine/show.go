@@ -309,7 +309,7 @@ func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
 func (db *DB) interactiveWords(a view.Account, tables []*view.Table, s Settings) (left, all string) {
 	about := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", view.Short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
 	limits, answers := a.Limits.String(), db.answersLeft(a, tables, s)
-	return answer.JoinNotes(answers, limits), answer.JoinNotes(answer.JoinNotes(answers, about), limits)
+	return answer.JoinNotes(strings.ReplaceAll(answers, " more direct", " direct"), limits), answer.JoinNotes(answer.JoinNotes(answers, about), limits)
 }
 
 // answersLeft says how many direct answers the rest of the interactive account buys. It says

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"dpsql/engine"
+	"dpsql/engine/internal/view"
 )
 
 // TestListsForPeople holds the brief forms of lists to 100 characters a line, frame and all,
@@ -45,10 +46,52 @@ func TestListsForPeople(t *testing.T) {
 		}
 	}
 	said := fmt.Sprint(must(t, s, "SHOW BUDGET").Brief.Rows, must(t, s, "SHOW RELEASES").Brief.Rows, must(t, s, "SHOW LEDGER").Brief.Rows)
-	for _, want := range []string{"[stays, visits releases ε 2 1.12 56 % left for releases]", "more direct answers about stays or about", "more direct answers about visits, within ±50 (95 %)",
+	for _, want := range []string{"[stays, visits releases ε 2 1.12 56 % left for releases]", "direct answers about stays or about", "direct answers about visits, within ±50 (95 %)",
 		"sparse, heavy clip ε 0.05, δ 1e-8", "identity ε 0.333]", "1 marginals, fitted", "budget declared raw_visits <nil>]"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, said)
 		}
+	}
+}
+
+func TestDigits(t *testing.T) {
+	for text, want := range map[string]string{"infinite": "infinite", "123456789": "123456789", "1234567890": "1.2·10⁹", "9990000000": "1.0·10¹⁰",
+		"639980000000000000": "6.4·10¹⁷", "12 to 13": "12 to 13", "": "", "1" + strings.Repeat("0", 400): "1.0·10⁴⁰⁰"} {
+		if got := view.Digits(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	for x, want := range map[float64]string{0: "0", 0.083441717833675: "0.0834", 5e-7: "5e-7", 2: "2", 123456.7: "123457", 1e-15: "1e-15"} {
+		if got := view.Rounded(x); got != want {
+			t.Errorf("%v: %s, want %s", x, got, want)
+		}
+	}
+}
+
+// TestExplainForPeople compares the brief form of EXPLAIN with the whole, and asks for a sum
+// that no noise can be as small for as is asked.
+func TestExplainForPeople(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "pay.db"), engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (a INTEGER, b INTEGER, pay INTEGER, sum INTEGER)`)
+	must(t, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 99999, b INTEGER BETWEEN 0 AND 99999, pay INTEGER BETWEEN 0 AND 9, sum INTEGER BETWEEN 0 AND 9999)
+		FROM raw WITH (epsilon = 2, delta = 1e-6)`)
+	const ask = ` SELECT COUNT(*) FROM t WHERE a < 77777`
+	r, full := must(t, s, `EXPLAIN`+ask), must(t, s, `EXPLAIN FULL`+ask)
+	if full.Brief != nil || fmt.Sprint(r.Rows) != fmt.Sprint(full.Rows) {
+		t.Errorf("FULL has %v and %v, not %v", full.Rows, full.Brief, r.Rows)
+	}
+	for want, in := range map[string]any{"[direct direct all 777770000000000 50 ρ 0.000753058854039 not": r.Rows, "[direct direct 7.8·10¹⁴ 50 ρ 0.00075 not": r.Brief.Rows} {
+		if got := fmt.Sprint(in); !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	for _, ask := range []string{`SELECT SUM(sum) FROM t`, `SELECT SUM(sum), COUNT(*) FROM t`} {
+		if got := must(t, s, `EXPLAIN `+ask).Rows[0]; got[0] != "direct" || got[4] != nil && got[4] != "50" || got[5] != nil {
+			t.Errorf("%s: %v, want no cost", ask, got)
+		}
+	}
+	if got := must(t, s, `EXPLAIN FULL SELECT 1`).Rows; got[0][0] != "sqlite" {
+		t.Errorf("without a private table: %v", got)
 	}
 }

@@ -226,7 +226,7 @@ func resultOf(r *surround.Result) *Result {
 // explainAround explains a statement: the ways to answer its private aggregates, and what
 // SQLite runs.
 func (s *Session) explainAround(ctx context.Context, c *divided, args []query.Value) (*Result, error) {
-	out := &Result{Columns: answer.ExplainColumns("REAL")}
+	out := answer.Explanation("REAL")
 	var columns [][]Column
 	if len(c.cores) > 0 {
 		planned, err := s.db.answers.Explain(ctx, s.asker(), c.asks)
@@ -239,7 +239,9 @@ func (s *Session) explainAround(ctx context.Context, c *divided, args []query.Va
 	if err != nil {
 		return nil, err
 	}
-	out.Rows = append(out.Rows, c.explained(compiled)...)
+	if out.Explain(c.explained(compiled)...); c.around.Full {
+		out.Brief = nil
+	}
 	return out, nil
 }
 

@@ -95,7 +95,7 @@ func (c *cutter) around() (*Statement, error) {
 		return nil, c.at(0).Malformed("the statement cannot be read").WithHint("is there a closing parenthesis for each that opens?")
 	}
 	around.relocate(out.origin)
-	around.Explain = c.Explain
+	around.Explain, around.Full = c.Explain, c.Full
 	around.Tables = slices.DeleteFunc(around.Tables, func(t syntax.Name) bool {
 		return slices.ContainsFunc(names, func(core string) bool { return query.SameName(core, t.Text) })
 	})

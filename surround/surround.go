@@ -36,6 +36,7 @@ import (
 // has been looked up. It never changes: several goroutines may run it at once.
 type Statement struct {
 	Explain bool          // EXPLAIN came before it
+	Full    bool          // EXPLAIN FULL did
 	Tables  []syntax.Name // the tables that it names, each once; no common table expressions
 
 	written string // as it was written
@@ -88,6 +89,9 @@ func parse(text string, cores []string) (*Statement, error) {
 	}
 	if tokens[0].Matches("EXPLAIN") {
 		s.Explain, tokens = true, tokens[1:]
+		if s.Full = tokens[0].Matches("FULL"); s.Full {
+			tokens = tokens[1:]
+		}
 	}
 	if first := tokens[0]; !first.Matches("SELECT") && !first.Matches("VALUES") && !first.Matches("WITH") {
 		return nil, first.Malformed("expected SELECT, VALUES or WITH")

@@ -262,6 +262,7 @@ func noStatement(t Token) error {
 
 // explain parses what follows EXPLAIN.
 func (p *parser) explain() (Statement, error) {
+	full := p.accept("FULL")
 	t := p.peek()
 	if t.Matches("QUERY") && p.after(1).Matches("PLAN") {
 		return nil, t.Unsupported("EXPLAIN QUERY PLAN").WithHint("write EXPLAIN SELECT …")
@@ -276,7 +277,7 @@ func (p *parser) explain() (Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Explain{s}, nil
+	return &Explain{s, full}, nil
 }
 
 func isForeign(t Token) bool {

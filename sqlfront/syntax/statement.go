@@ -171,8 +171,11 @@ type Show struct {
 // Describe is DESCRIBE table.
 type Describe struct{ Table Name }
 
-// Explain is EXPLAIN SELECT ….
-type Explain struct{ Select *Select }
+// Explain is EXPLAIN SELECT …. Full lists everything, and not what fits a terminal.
+type Explain struct {
+	Select *Select
+	Full   bool
+}
 
 // Set is SET name = value.
 type Set struct{ Option }

@@ -1,101 +1,101 @@
 -- Every way to answer, what it would cost, and why it was passed over. EXPLAIN spends nothing.
 EXPLAIN SELECT COUNT(*) FROM visits WHERE sex = 'F' AND age BETWEEN 3 AND 4;
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '56' | 20.0 | '0' | 'chosen; identity, 840 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 20.0 | '0' | 'chosen; identity, 840 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '56' | 20.0 | '0' | 'chosen; sparse, 65536 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 20.0 | '0' | 'chosen; sparse, 65536 rows'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '56' | 20.0 | '0' | 'chosen; sparse, 65536 rows, 3 heavy cells published above clip 20'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 20.0 | '0' | 'chosen; sparse, 65536 rows, 3 heavy cells published above clip 20'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '56' | 0.0 | '0' | 'chosen; sparse, 65536 rows, 3 heavy cells named'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 0.0 | '0' | 'chosen; sparse, 65536 rows, 3 heavy cells named'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 476014 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 476014 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '56' | 165.0 | '0' | 'chosen; dense, 512 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.0047' | 'not: SET accuracy = 50 buys it; 17 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 165.0 | '0' | 'chosen; dense, 512 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.004687670417229' | 'not: SET accuracy = 50 buys it; 17 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'marginals' | 'sex, age, town, +1' | '56' | 78.0 | '0' | 'chosen; 1 marginals of 840 cells, unbiased'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'cells' | 'marginals' | 'sex, age, town, score' | '56' | 78.0 | '0' | 'chosen; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | '56' | 25.0 | '0' | 'chosen'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 5530 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '56' | 25.0 | '0' | 'chosen'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 5530 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | '56' | 22.0 | '0' | 'chosen'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 5530 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '56' | 22.0 | '0' | 'chosen'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 5530 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'smw' | 'sex, age, town, +1' | '56' | NULL | '0' | 'chosen; no error bar for this query: unverified'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 476014 left'
+--> 'cells' | 'smw' | 'sex, age, town, score' | '56' | NULL | '0' | 'chosen; no error bar for this query: unverified'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 476014 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | 100.0 | 'ρ 0.00019' | 'chosen; 438 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 100.0 | 'ρ 0.000190160494645' | 'chosen; 438 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 EXPLAIN SELECT COUNT(*) FROM visits WHERE zip = '15213' AND age = 3;
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under sparse; sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'cells' | 'projection' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
 --> 'zips' | 'projection' | 'age, zip' | '1' | 6.0 | '0' | 'chosen; sparse, 65536 rows'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'cells' | 'projection' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
 --> 'zips' | 'projection' | 'age, zip' | '1' | 6.0 | '0' | 'chosen; sparse, 65536 rows'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 476014 left'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 476014 left'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.0047' | 'not: SET accuracy = 50 buys it; 17 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.004687670417229' | 'not: SET accuracy = 50 buys it; 17 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'marginals' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'cells' | 'marginals' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under smw, classes; smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 5530 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 5530 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (live)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'smw' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 476014 left'
+--> 'cells' | 'smw' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 476014 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | '84' | 100.0 | 'ρ 0.00019' | 'chosen; 438 left'
+--> 'direct' | 'direct' | 'all' | '84' | 100.0 | 'ρ 0.000190160494645' | 'chosen; 438 left'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 EXPLAIN SELECT COUNT(*) FROM visits WHERE zip > '15213';
 --> error unsupported at 49: an ordered comparison of column zip, which has no domain, is outside the dialect
@@ -103,65 +103,65 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE zip > '15213';
 EXPLAIN SELECT sex, COUNT(*), AVG(age) FROM visits GROUP BY sex;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '45 to 238' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0015' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.001519644935295' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '45 to 242' | '0' | 'chosen for 6 of 6 queries'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0015' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.001519644935295' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '45 to 238' | '0' | 'chosen for 6 of 6 queries'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0015' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.001519644935295' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '6 to 18' | '0' | 'chosen for 6 of 6 queries'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0015' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.001519644935295' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '369 to 1974' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0095' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.009462631874216' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'marginals' | 'sex, age, town, score' | '252 to 280' | '175 to 937' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0015' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.001519644935295' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, score' | '252 to 280' | '25' | '0' | 'not: the weights of the query are larger than the mechanism''s largest, 1 (3)'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0015' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.001519644935295' | 'not: SET accuracy = 50 buys it'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: the weights of the query are larger than the mechanism''s largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, score' | '252 to 280' | '22' | '0' | 'not: the weights of the query are larger than the mechanism''s largest, 1 (3)'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0015' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.001519644935295' | 'not: SET accuracy = 50 buys it'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: the weights of the query are larger than the mechanism''s largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'smw' | 'sex, age, town, score' | '252 to 280' | '58' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.0015' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.001519644935295' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | '100 to 900' | 'ρ 0.00038' | 'chosen for 6 of 6 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '100 to 900' | 'ρ 0.000382020123274' | 'chosen for 6 of 6 queries'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 99;
@@ -173,124 +173,124 @@ SET accuracy = 10;
 --> done
 EXPLAIN SELECT COUNT(*) FROM visits WHERE (age + score) % 2 = 1;
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '372' | 51.0 | '0' | 'not: beyond SET accuracy = 10; identity, 840 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '372' | 51.0 | '0' | 'not: beyond SET accuracy = 10; identity, 840 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 4 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '372' | 52.0 | '0' | 'not: beyond SET accuracy = 10; sparse, 65536 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '372' | 52.0 | '0' | 'not: beyond SET accuracy = 10; sparse, 65536 rows'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column score'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 4 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '372' | 51.0 | '0' | 'not: beyond SET accuracy = 10; sparse, 65536 rows, 3 heavy cells published above clip 20'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '372' | 51.0 | '0' | 'not: beyond SET accuracy = 10; sparse, 65536 rows, 3 heavy cells published above clip 20'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column score'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 4 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '372' | 6.0 | '0' | 'chosen; sparse, 65536 rows, 3 heavy cells named'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '372' | 6.0 | '0' | 'chosen; sparse, 65536 rows, 3 heavy cells named'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column score'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '20635 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | '20635 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '372' | 425.0 | '0' | 'not: beyond SET accuracy = 10; dense, 512 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.11' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '372' | 425.0 | '0' | 'not: beyond SET accuracy = 10; dense, 512 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.106657539560029' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'marginals' | 'sex, age, town, +1' | '372' | 202.0 | '0' | 'not: beyond SET accuracy = 10; 1 marginals of 840 cells, unbiased'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'cells' | 'marginals' | 'sex, age, town, score' | '372' | 202.0 | '0' | 'not: beyond SET accuracy = 10; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 4 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | '372' | 25.0 | '0' | 'not: beyond SET accuracy = 10'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 239 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '372' | 25.0 | '0' | 'not: beyond SET accuracy = 10'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 239 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | '372' | 22.0 | '0' | 'not: beyond SET accuracy = 10'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 239 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '372' | 22.0 | '0' | 'not: beyond SET accuracy = 10'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 239 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'smw' | 'sex, age, town, +1' | '372' | NULL | '0' | 'not: m = 372, above max_support = 280'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 20635 left'
+--> 'cells' | 'smw' | 'sex, age, town, score' | '372' | NULL | '0' | 'not: m = 372, above max_support = 280'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 20635 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 4 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 SET mechanism = nothing;
 --> done
 EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 24.0 | '0' | 'not: SET mechanism = nothing; identity, 840 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'not: SET mechanism = nothing; 4 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 24.0 | '0' | 'not: SET mechanism = nothing; identity, 840 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'not: SET mechanism = nothing; 4 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 25.0 | '0' | 'not: SET mechanism = nothing; sparse, 65536 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 25.0 | '0' | 'not: SET mechanism = nothing; sparse, 65536 rows'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'not: SET mechanism = nothing; 4 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'not: SET mechanism = nothing; 4 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 24.0 | '0' | 'not: SET mechanism = nothing; sparse, 65536 rows, 3 heavy cells published above clip 20'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 24.0 | '0' | 'not: SET mechanism = nothing; sparse, 65536 rows, 3 heavy cells published above clip 20'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'not: SET mechanism = nothing; 4 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'not: SET mechanism = nothing; 4 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 0.0 | '0' | 'not: SET mechanism = nothing; sparse, 65536 rows, 3 heavy cells named'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 0.0 | '0' | 'not: SET mechanism = nothing; sparse, 65536 rows, 3 heavy cells named'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'not: SET mechanism = nothing; 20635 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'not: SET mechanism = nothing; 20635 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 202.0 | '0' | 'not: SET mechanism = nothing; dense, 512 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.11' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 202.0 | '0' | 'not: SET mechanism = nothing; dense, 512 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.106657539560029' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'marginals' | 'sex, age, town, +1' | '84' | 96.0 | '0' | 'not: SET mechanism = nothing; 1 marginals of 840 cells, unbiased'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'not: SET mechanism = nothing; 4 left'
+--> 'cells' | 'marginals' | 'sex, age, town, score' | '84' | 96.0 | '0' | 'not: SET mechanism = nothing; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'not: SET mechanism = nothing; 4 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | '84' | 25.0 | '0' | 'not: SET mechanism = nothing'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'not: SET mechanism = nothing; 239 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '84' | 25.0 | '0' | 'not: SET mechanism = nothing'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'not: SET mechanism = nothing; 239 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | '84' | 22.0 | '0' | 'not: SET mechanism = nothing'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'not: SET mechanism = nothing; 239 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '84' | 22.0 | '0' | 'not: SET mechanism = nothing'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'not: SET mechanism = nothing; 239 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'smw' | 'sex, age, town, +1' | '84' | 58.0 | '0' | 'not: SET mechanism = nothing'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'not: SET mechanism = nothing; 20635 left'
+--> 'cells' | 'smw' | 'sex, age, town, score' | '84' | 58.0 | '0' | 'not: SET mechanism = nothing'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'not: SET mechanism = nothing; 20635 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'not: SET mechanism = nothing; 4 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'not: SET mechanism = nothing; 4 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 EXPLAIN SELECT MAX(age) FROM visits;
@@ -307,111 +307,111 @@ SET accuracy = 10;
 --> done
 EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; identity, 840 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; identity, 840 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 4 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 25.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 25.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 4 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells published above clip 20'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells published above clip 20'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 4 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 0.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells named'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 0.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells named'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 20635 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 20635 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 202.0 | '0' | 'not: SET mechanism = direct; dense, 512 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.11' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 202.0 | '0' | 'not: SET mechanism = direct; dense, 512 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.106657539560029' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'marginals' | 'sex, age, town, +1' | '84' | 96.0 | '0' | 'not: SET mechanism = direct; 1 marginals of 840 cells, unbiased'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'cells' | 'marginals' | 'sex, age, town, score' | '84' | 96.0 | '0' | 'not: SET mechanism = direct; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 4 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | '84' | 25.0 | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 239 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '84' | 25.0 | '0' | 'not: SET mechanism = direct'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 239 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | '84' | 22.0 | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 239 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '84' | 22.0 | '0' | 'not: SET mechanism = direct'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 239 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'smw' | 'sex, age, town, +1' | '84' | 58.0 | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 20635 left'
+--> 'cells' | 'smw' | 'sex, age, town, score' | '84' | 58.0 | '0' | 'not: SET mechanism = direct'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 20635 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | 'chosen; 4 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'chosen; 4 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 EXPLAIN SELECT sex, COUNT(*) FROM visits GROUP BY sex;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '45' | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017' | 'chosen for 3 of 3 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017371155512423' | 'chosen for 3 of 3 queries'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under sparse; sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '45' | '0' | 'not: SET mechanism = direct'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017' | 'chosen for 3 of 3 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017371155512423' | 'chosen for 3 of 3 queries'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '6' | '0' | 'not: SET mechanism = direct'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017' | 'chosen for 3 of 3 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017371155512423' | 'chosen for 3 of 3 queries'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '369' | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.11' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.106657539560029' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left (of 3 queries of the statement 3 cannot be answered)'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'marginals' | 'sex, age, town, score' | '280' | '175' | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017' | 'chosen for 3 of 3 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017371155512423' | 'chosen for 3 of 3 queries'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, score' | '280' | '25' | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017' | 'chosen for 3 of 3 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017371155512423' | 'chosen for 3 of 3 queries'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, score' | '280' | '22' | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017' | 'chosen for 3 of 3 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017371155512423' | 'chosen for 3 of 3 queries'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'smw' | 'sex, age, town, score' | '280' | '58' | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017' | 'chosen for 3 of 3 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017371155512423' | 'chosen for 3 of 3 queries'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017' | 'chosen for 3 of 3 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.017371155512423' | 'chosen for 3 of 3 queries'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> warning: this takes 21 % of what is left for direct answers: ρ = 0.017 of 0.083
 SELECT COUNT(*) FROM visits WHERE age = 3;
@@ -427,116 +427,116 @@ SELECT COUNT(*) FROM visits WHERE age = 3;
 EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; identity, 840 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '3 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; identity, 840 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | '3 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 25.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 25.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '3 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | '3 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells published above clip 20'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells published above clip 20'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '3 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | '3 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 0.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells named'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 0.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells named'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '20634 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | '20634 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 202.0 | '0' | 'not: SET mechanism = direct; dense, 512 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.11' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 202.0 | '0' | 'not: SET mechanism = direct; dense, 512 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.106657539560029' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
---> 'cells' | 'marginals' | 'sex, age, town, +1' | '84' | 96.0 | '0' | 'not: SET mechanism = direct; 1 marginals of 840 cells, unbiased'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '3 left'
+--> 'cells' | 'marginals' | 'sex, age, town, score' | '84' | 96.0 | '0' | 'not: SET mechanism = direct; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | '3 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
---> 'live' | 'smw' | 'sex, age, town, +1' | '84' | 25.0 | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '238 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '84' | 25.0 | '0' | 'not: SET mechanism = direct'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | '238 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
---> 'live' | 'smw' | 'sex, age, town, +1' | '84' | 22.0 | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '238 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '84' | 22.0 | '0' | 'not: SET mechanism = direct'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | '238 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
---> 'cells' | 'smw' | 'sex, age, town, +1' | '84' | 58.0 | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '20634 left'
+--> 'cells' | 'smw' | 'sex, age, town, score' | '84' | 58.0 | '0' | 'not: SET mechanism = direct'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | '20634 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'
---> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017' | '3 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | '3 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 SET accuracy = 50;
 --> done
 EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 4;
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; identity, 840 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'chosen; 87 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; identity, 840 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'chosen; 87 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 25.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 25.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'chosen; 87 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'chosen; 87 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells published above clip 20'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 24.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells published above clip 20'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'chosen; 87 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'chosen; 87 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 0.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells named'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 0.0 | '0' | 'not: SET mechanism = direct; sparse, 65536 rows, 3 heavy cells named'
 --> 'zips' | 'projection' | 'age, zip' | 'infinite' | NULL | '0' | 'not: infinite support, as zip has no domain and is not pinned'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'chosen; 475991 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'chosen; 475991 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | '84' | 202.0 | '0' | 'not: SET mechanism = direct; dense, 512 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.0047' | 'chosen; 17 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 202.0 | '0' | 'not: SET mechanism = direct; dense, 512 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.004687670417229' | 'chosen; 17 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'marginals' | 'sex, age, town, +1' | '84' | 96.0 | '0' | 'not: SET mechanism = direct; 1 marginals of 840 cells, unbiased'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'chosen; 87 left'
+--> 'cells' | 'marginals' | 'sex, age, town, score' | '84' | 96.0 | '0' | 'not: SET mechanism = direct; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'chosen; 87 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | '84' | 25.0 | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'chosen; 5507 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '84' | 25.0 | '0' | 'not: SET mechanism = direct'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'chosen; 5507 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | '84' | 22.0 | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'chosen; 5507 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | '84' | 22.0 | '0' | 'not: SET mechanism = direct'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'chosen; 5507 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'smw' | 'sex, age, town, +1' | '84' | 58.0 | '0' | 'not: SET mechanism = direct'
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'chosen; 475991 left'
+--> 'cells' | 'smw' | 'sex, age, town, score' | '84' | 58.0 | '0' | 'not: SET mechanism = direct'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'chosen; 475991 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.00075' | 'chosen; 87 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'chosen; 87 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'

@@ -408,7 +408,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	c.offer = func() string { return offerHint(accuracy, r.Settings.Confidence, purse, false, cost) }
 	p := price(accuracy)
 	if !p.Possible {
-		c.Refusal = fmt.Sprintf("no noise is within ±%s", view.Counts(accuracy))
+		c.Known, c.Refusal = false, fmt.Sprintf("no noise is within ±%s", view.Counts(accuracy))
 		return c
 	}
 	c.Margin, c.cost = float64(p.Width), p.cost()

@@ -23,10 +23,42 @@ func (db *Database) Explain(ctx context.Context, who Asker, all []Selection) (*S
 	return db.Plan(ctx, who, all, Planning{Explaining: true})
 }
 
-// ExplainColumns returns the columns of EXPLAIN. margin is the type of the margins: REAL
-// for one query, TEXT for ranges.
-func ExplainColumns(margin string) []Column {
-	return []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"}, {"margin", margin}, {"cost", "TEXT"}, {"note", "TEXT"}}
+// Explanation returns a result of EXPLAIN. Rows have a candidate, its kind, its columns, m, the
+// margin, the cost and a note. margin is the type of the margins: REAL for one query, TEXT for
+// ranges. The brief form leaves the columns out.
+func Explanation(margin string, rows ...[]any) *Result {
+	out := &Result{Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"}, {"margin", margin}, {"cost", "TEXT"}, {"note", "TEXT"}}}
+	out.Brief = &Result{Columns: slices.Delete(slices.Clone(out.Columns), explainedColumns, explainedColumns+1)}
+	out.Explain(rows...)
+	return out
+}
+
+// Places in a row of an Explanation.
+const (
+	explainedColumns = 2
+	explainedSupport = 3
+	explainedCost    = 5
+)
+
+// Explain adds rows to an Explanation and to its brief form.
+func (r *Result) Explain(rows ...[]any) {
+	for _, row := range rows {
+		r.Rows = append(r.Rows, row)
+		brief := slices.Clone(row)
+		if text, ok := brief[explainedSupport].(string); ok {
+			least, most, isRange := strings.Cut(text, " to ")
+			if text = view.Digits(least); isRange {
+				text += " to " + view.Digits(most)
+			}
+			brief[explainedSupport] = text
+		}
+		if text, ok := brief[explainedCost].(string); ok {
+			if rho, err := strconv.ParseFloat(strings.TrimPrefix(text, "ρ "), 64); err == nil && strings.HasPrefix(text, "ρ ") {
+				brief[explainedCost] = "ρ " + view.Short(rho)
+			}
+		}
+		r.Brief.Rows = append(r.Brief.Rows, slices.Delete(brief, explainedColumns, explainedColumns+1))
+	}
 }
 
 // Explained returns the rows of EXPLAIN for a planned statement.
@@ -36,15 +68,17 @@ func (st *Statement) Explained() *Result {
 	}
 	chooseErr := st.Choose()
 	a := &st.Asks[0]
-	out := &Result{Warnings: st.warnings(chooseErr), Columns: ExplainColumns("REAL")}
+	var rows [][]any
 	for i := range a.Candidates {
 		c := &a.Candidates[i]
-		out.Rows = append(out.Rows, c.explained(a.Request, chooseErr == nil && c == a.Best))
+		rows = append(rows, c.explained(a.Request, chooseErr == nil && c == a.Best))
 	}
 	if chooseErr != nil {
-		out.Rows = append(out.Rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
+		rows = append(rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
-	out.Rows = append(out.Rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, queryText(a.Query)})
+	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, queryText(a.Query)})
+	out := Explanation("REAL", rows...)
+	out.Warnings = st.warnings(chooseErr)
 	return out
 }
 
@@ -98,14 +132,16 @@ func (c Candidate) explained(r Request, best bool) []any {
 	if c.Known && (c.Refusal == "" || c.buys()) {
 		margin = c.Margin
 	}
-	cost := "0"
+	var cost any = "0"
 	if !c.Free() {
-		cost = "ρ " + view.Short(c.cost.Rho.Float())
+		cost = "ρ " + c.cost.Rho.String()
+	} else if c.buys() {
+		cost = nil // it has no price
 	}
 	if margin != nil && c.simulated > 0 {
 		note = JoinNotes(note, kinds(view.Counts(c.Margin), view.Counts(c.simulated)))
 	}
-	return []any{c.Name, c.Kind, BriefList(view.ColumnNames(r.Table, c.Columns)), shownSupport(r.Table, c.Columns, c.support), margin, cost, note}
+	return []any{c.Name, c.Kind, view.ColumnNames(r.Table, c.Columns), shownSupport(r.Table, c.Columns, c.support), margin, cost, note}
 }
 
 // shownSupport returns a support over some columns as EXPLAIN prints it: NULL if it is
@@ -114,7 +150,7 @@ func shownSupport(t *view.Table, columns []int, support view.SupportSize) any {
 	if !support.Known() || t.Unclear(columns) != "" {
 		return nil
 	}
-	return BriefNumber(support.String())
+	return support.String()
 }
 
 // why returns the reason why a candidate cannot be chosen. It is "" if another is only
@@ -152,26 +188,28 @@ func JoinNotes(a, b string) string {
 // once, with the ranges of the supports and predicted margins, and the total cost.
 func (st *Statement) explain() *Result {
 	err := st.Choose()
-	out := &Result{Warnings: st.warnings(err), Columns: ExplainColumns("TEXT")}
+	var rows [][]any
 	for i := range st.Parts {
 		p := &st.Parts[i]
 		asks := p.asksOf()
 		if len(st.Parts) > 1 {
-			out.Rows = append(out.Rows, []any{fmt.Sprintf("core %d", i+1), "private", nil, nil, nil, nil, "an aggregate of " + p.Table.Name})
+			rows = append(rows, []any{fmt.Sprintf("core %d", i+1), "private", nil, nil, nil, nil, "an aggregate of " + p.Table.Name})
 		}
 		for _, m := range st.merged(asks) {
-			out.Rows = append(out.Rows, m.row(st, p, len(asks), err == nil))
+			rows = append(rows, m.row(st, p, len(asks), err == nil))
 		}
-		out.Rows = append(out.Rows, p.explainedSlots()...)
+		rows = append(rows, p.explainedSlots()...)
 	}
 	if err != nil {
 		none := []any{"(none)", nil, nil, nil, nil, nil, err.Error()}
-		at := len(out.Rows)
+		at := len(rows)
 		if len(st.Parts) == 1 { // before the queries
 			at -= len(st.Parts[0].bound.Slots)
 		}
-		out.Rows = slices.Insert(out.Rows, at, none)
+		rows = slices.Insert(rows, at, none)
 	}
+	out := Explanation("TEXT", rows...)
+	out.Warnings = st.warnings(err)
 	return out
 }
 
@@ -274,7 +312,7 @@ func (m *manyCandidates) row(st *Statement, p *Part, queries int, planned bool) 
 	if len(m.simulated) > 0 {
 		note = JoinNotes(note, kinds(marginRange(m.margins), marginRange(m.simulated)))
 	}
-	cost := "0"
+	var cost any = "0"
 	if m.buys() {
 		cost = st.costOf(m.asks)
 	}
@@ -285,17 +323,17 @@ func (m *manyCandidates) row(st *Statement, p *Part, queries int, planned bool) 
 	return []any{m.Name, m.Kind, view.ColumnNames(p.Table, m.Columns), support, marginRange(m.margins), cost, note}
 }
 
-// costOf returns the price of direct answers to the queries.
-func (st *Statement) costOf(asks []int) string {
+// costOf returns the price of direct answers to the queries, or nil if there is none.
+func (st *Statement) costOf(asks []int) any {
 	accuracy := st.settings.Accuracy
 	if accuracy == 0 {
 		accuracy = Suggested
 	}
 	cost, ok := Total(st.priced(st.slotsOf(asks), accuracy))
 	if !ok {
-		return "unknown"
+		return nil
 	}
-	return "ρ " + view.Short(cost.Rho.Float())
+	return "ρ " + cost.Rho.String()
 }
 
 // marginRange returns the range of half-widths as text, or nil if there are none.
@@ -313,11 +351,8 @@ func marginRange(margins []float64) any {
 	return view.Counts(least) + " to " + view.Counts(most)
 }
 
-// With these widths EXPLAIN fits a terminal, if names have the usual length.
-const (
-	briefColumns = 20 // characters of a list of columns
-	briefDigits  = 9  // digits of a support; a longer one is rounded
-)
+// briefColumns is how many characters of a list of columns a brief table shows.
+const briefColumns = 20
 
 // BriefList shortens a list of names to the first few and the number of the others.
 func BriefList(list string) string {
@@ -334,12 +369,4 @@ func BriefList(list string) string {
 		shown = next
 	}
 	return list
-}
-
-// BriefNumber rounds a number of many digits to three. It leaves other texts alone.
-func BriefNumber(digits string) string {
-	if len(digits) <= briefDigits || strings.Trim(digits, "0123456789") != "" {
-		return digits
-	}
-	return "≈" + digits[:1] + "." + digits[1:3] + "e" + view.Counts(float64(len(digits)-1))
 }

@@ -32,6 +32,9 @@ const (
 	Markdown Format = "markdown"
 )
 
+// briefWidth is the width of brief tables that are not written to a terminal.
+const briefWidth = 100
+
 // Formats lists the formats.
 var Formats = []Format{Table, CSV, JSON, Markdown}
 
@@ -54,10 +57,12 @@ func (f Format) ForPeople() bool { return f == Table || f == Markdown }
 
 // Rows writes the rows of a result. A table is at most width characters wide; 0
 // is no limit. CSV begins with the names of the columns if header is set. Formats for people
-// have the brief form of a list; programs get all of it.
+// have the brief form of a list, at most briefWidth wide; programs get all of it.
 func (f Format) Rows(w io.Writer, r *engine.Result, width int, header bool) error {
 	if r.Brief != nil && f.ForPeople() {
-		r = r.Brief
+		if r = r.Brief; width == 0 {
+			width = briefWidth
+		}
 	}
 	switch f {
 	case CSV:
