@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"sqlfront/syntax":         {"query", "sqlerr"},
 	"sqlvalue":                {"query"},
 	"post":                    {"query", "sqlvalue"},
-	"surround":                {"query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
+	"surround":                {"post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
 	"source":                  {"query", "source/definition", "sqlerr", "sqlvalue"},
 	"source/definition":       {},
 	"internal/importer":       {"sqlerr"},

@@ -108,11 +108,7 @@ func (s *Session) surround(ctx context.Context, st surrounding, args []query.Val
 		return nil, err
 	}
 	how := answers.How()
-	c.from.Cores = nil
-	for i := range c.cores {
-		r := answers.Rows(i, how.Confidence)
-		c.from.Cores = append(c.from.Cores, tableOf(&c.cores[i], r.Columns, r.Rows))
-	}
+	c.fill(answers, how.Confidence)
 	r, err := s.db.around.database.Run(ctx, c.around, c.from, args)
 	if err != nil {
 		return nil, err
@@ -121,10 +117,60 @@ func (s *Session) surround(ctx context.Context, st surrounding, args []query.Val
 	out.Answer, out.Warnings = how, answers.Warnings()
 	how.NotNull = make([]bool, len(out.Columns))
 	how.Margins, how.Intervals = make([][]any, len(out.Rows)), make([][]any, len(out.Rows))
-	for i := range out.Rows {
+	for i, row := range out.Rows {
 		how.Margins[i], how.Intervals[i] = make([]any, len(out.Columns)), make([]any, len(out.Columns))
+		if r.Intervals == nil {
+			continue
+		}
+		how.Intervals[i] = r.Intervals[i]
+		for n, v := range r.Intervals[i] {
+			if interval, ok := v.(Interval); ok {
+				value, _ := row[n].(float64)
+				if whole, ok := row[n].(int64); ok {
+					value = float64(whole)
+				}
+				how.Margins[i][n] = interval.Plus(-value).Reach()
+			}
+		}
 	}
 	return out, nil
+}
+
+// fill makes the tables of the cores from their answers. Where the lineage needs the ends of
+// intervals, each holds at the confidence that its share of an output asks for.
+func (c *divided) fill(answers *answer.Answers, confidence float64) {
+	c.from.Cores = nil
+	for i := range c.cores {
+		core := &c.cores[i]
+		r := answers.Rows(i, confidence)
+		t := tableOf(core, r.Columns, slices.Clone(r.Rows))
+		c.from.Cores = append(c.from.Cores, t)
+		if c.from.Lineage == nil {
+			continue
+		}
+		byShare := map[int][][]any{1: r.Answer.Intervals}
+		for _, need := range c.from.Lineage.Needs {
+			if need.Core != core.Table {
+				continue
+			}
+			if byShare[need.Share] == nil {
+				byShare[need.Share] = answers.Rows(i, 1-(1-confidence)/float64(need.Share)).Answer.Intervals
+			}
+			t.Hidden = append(t.Hidden, need.Name)
+			for n, row := range r.Rows {
+				var v any
+				switch interval, ok := byShare[need.Share][n][need.Column].(Interval); {
+				case need.End == surround.Value:
+					v = row[need.Column]
+				case ok && need.End == surround.Low:
+					v = interval.Low
+				case ok:
+					v = interval.High
+				}
+				t.Rows[n] = append(slices.Clip(t.Rows[n]), v)
+			}
+		}
+	}
 }
 
 // divided is a statement that is cut: its private aggregates, and what reads them.
@@ -197,13 +243,15 @@ func (c *divided) compiled(ctx context.Context, db *DB, columns [][]Column, args
 	for i := range columns {
 		c.from.Cores = append(c.from.Cores, tableOf(&c.cores[i], columns[i], nil))
 	}
-	return db.around.database.Columns(ctx, c.around, c.from, args)
+	out, lineage, err := db.around.database.Compile(ctx, c.around, c.from, args)
+	c.from.Lineage = lineage
+	return out, err
 }
 
 // tableOf returns the table of a core's rows. A key compares as the column does that it is
 // from, and every other column as an expression does.
 func tableOf(core *surround.Core, columns []Column, rows [][]any) *surround.Table {
-	t := &surround.Table{Name: core.Table, Rows: rows}
+	t := &surround.Table{Name: core.Table, Rows: rows, Keys: core.Keys, Single: core.Single}
 	for i, c := range columns {
 		affinity := "BLOB"
 		if core.Columns[i].Of != "" {

@@ -253,3 +253,52 @@ func TestSurroundedSchemaChanges(t *testing.T) {
 		t.Errorf("without the table: %v", err)
 	}
 }
+
+// TestSurroundedMargins: a number that passes as it is has the margin that it has in a
+// statement of its own. One that is computed from two has the interval of these two, each at
+// the confidence that the union bound asks for. MARGIN and the rest of a core are columns.
+func TestSurroundedMargins(t *testing.T) {
+	t.Parallel()
+	s, _ := quietClinic(t)
+	alone := must(t, s, `SELECT sex, COUNT(*) AS n FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex ORDER BY sex`)
+	must(t, s, `SET confidence = 0.975`)
+	n := must(t, s, `SELECT sex, COUNT(*) AS n FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex ORDER BY sex`)
+	total := must(t, s, `SELECT COUNT(*) FROM admissions`)
+	must(t, s, `SET confidence = 0.95`)
+	r := must(t, s, `SELECT sex, n, margin, (SELECT COUNT(*) FROM admissions) - n AS others, SUM(n) OVER () FROM
+		(SELECT sex, COUNT(*) AS n, MARGIN(n) AS margin FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex) AS c ORDER BY sex`)
+	if len(r.Rows) != 2 || r.Answer.Confidence != 0.95 {
+		t.Fatalf("%v, %+v", r.Rows, r.Answer)
+	}
+	for i := range r.Rows {
+		interval := alone.Answer.Intervals[i][1].(engine.Interval)
+		if r.Answer.Intervals[i][1] != interval || r.Answer.Margins[i][1] != alone.Answer.Margins[i][1] || r.Rows[i][2] != alone.Answer.Margins[i][1] {
+			t.Errorf("row %d: %v with %v ± %v, alone %v ± %v", i, r.Rows[i], r.Answer.Intervals[i], r.Answer.Margins[i], interval, alone.Answer.Margins[i][1])
+		}
+		own, all := n.Answer.Intervals[i][1].(engine.Interval), total.Answer.Intervals[0][0].(engine.Interval)
+		if want := (engine.Interval{Low: all.Low - own.High, High: all.High - own.Low}); r.Answer.Intervals[i][3] != want {
+			t.Errorf("row %d: the difference is in %v, want %v", i, r.Answer.Intervals[i][3], want)
+		}
+		if r.Answer.Intervals[i][0] != nil || r.Answer.Intervals[i][4] != nil || r.Answer.Margins[i][4] != nil {
+			t.Errorf("row %d: a key or a window has an interval: %v", i, r.Answer.Intervals[i])
+		}
+	}
+}
+
+// BenchmarkSurrounded times statements with surroundings beside their cores alone.
+func BenchmarkSurrounded(b *testing.B) {
+	s, _ := quietClinic(b)
+	for _, c := range []struct{ name, text string }{
+		{"core", `SELECT diagnosis, COUNT(*) AS n FROM admissions GROUP BY diagnosis`},
+		{"sorted", `SELECT * FROM (SELECT diagnosis, COUNT(*) AS n FROM admissions GROUP BY diagnosis) AS "source" ORDER BY n LIMIT 2000`},
+		{"joined", `SELECT label, n * 100.0 / (SELECT COUNT(*) FROM admissions) FROM (SELECT diagnosis AS d, COUNT(*) AS n FROM admissions GROUP BY diagnosis) JOIN icd10 ON code = d`},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Exec(context.Background(), c.text, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -23,6 +23,8 @@ type Core struct {
 	Position int          // where the core's SELECT starts in the statement
 	Table    string       // the table in the surroundings that has its rows
 	Columns  []CoreColumn // those of Text, in order
+	Keys     int          // how many of the columns are keys; they are the first
+	Single   bool         // it has one row, whatever the data
 
 	origin []int  // for each character of Text, its position in the statement
 	holes  []hole // in the order of Text

@@ -57,6 +57,11 @@ type Table struct {
 	Columns []Column
 	Rows    [][]any  // int64, float64, string, []byte or nil
 	Types   []string // of the columns' values, INTEGER, REAL or TEXT; nil if the rows tell
+
+	// For a core:
+	Keys   int      // as Core.Keys
+	Single bool     // as Core.Single
+	Hidden []string // the columns of the Lineage's Needs, whose values end each row
 }
 
 // Column is a column of a Table, as its declaration has it.
@@ -68,8 +73,9 @@ type Column struct {
 
 // Result is the result of a statement.
 type Result struct {
-	Columns []ResultColumn
-	Rows    [][]any // int64, float64, string or nil
+	Columns   []ResultColumn
+	Rows      [][]any // int64, float64, string or nil
+	Intervals [][]any // as Rows: a post.Interval, or nil; nil without a Lineage
 }
 
 // ResultColumn is a column of a result. Type is INTEGER, REAL or TEXT.
@@ -96,6 +102,7 @@ type connection struct {
 	version any
 	tables  map[string][]column // by folded name
 	cores   map[string][]column // those of the statement that has the connection
+	hidden  map[string][]string // their hidden columns
 }
 
 // Source says where the copies are from.
@@ -108,6 +115,8 @@ type Source struct {
 	// Cores has the rows of the statement's cores, each under Core.Table. No other statement
 	// sees them. For Columns their rows may be missing.
 	Cores []*Table
+	// Lineage has Run compute intervals. The cores' tables have the columns that it needs.
+	Lineage *Lineage
 }
 
 // Run runs a statement. args are the values of its parameters.
@@ -120,7 +129,7 @@ func (db *Database) Run(ctx context.Context, s *Statement, from Source, args []q
 	err = db.with(ctx, s, from, func(c *connection) error {
 		limited, cancel := db.limited(ctx)
 		defer cancel()
-		out, err = c.run(ctx, limited, s, values)
+		out, err = c.run(ctx, limited, s, from.Lineage, values)
 		return err
 	})
 	return out, err
@@ -129,11 +138,17 @@ func (db *Database) Run(ctx context.Context, s *Statement, from Source, args []q
 // Columns returns the columns that the result of a statement will have. The type of one is
 // "" if it depends on the rows. args are the values of its parameters, as for Run.
 func (db *Database) Columns(ctx context.Context, s *Statement, from Source, args []query.Value) ([]ResultColumn, error) {
+	columns, _, err := db.Compile(ctx, s, from, args)
+	return columns, err
+}
+
+// Compile returns what Columns does, and the lineage of the result, nil if no number of it has
+// one.
+func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args []query.Value) (columns []ResultColumn, l *Lineage, err error) {
 	values, err := s.arguments(args)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []ResultColumn
 	err = db.with(ctx, s, from, func(c *connection) error {
 		limited, cancel := db.limited(ctx)
 		defer cancel()
@@ -147,11 +162,17 @@ func (db *Database) Columns(ctx context.Context, s *Statement, from Source, args
 			if len(kinds) == len(names) {
 				col.Type = kinds[i].typeName()
 			}
-			out = append(out, col)
+			columns = append(columns, col)
 		}
-		return nil
+		if len(from.Cores) > 0 {
+			err = sqlerr.Guard(func() error {
+				l = s.trace(from.Cores, c.tables)
+				return nil
+			})
+		}
+		return err
 	})
-	return out, err
+	return columns, l, err
 }
 
 // with lends a connection that has the statement's tables, and whose authorizer allows the
@@ -282,7 +303,7 @@ func open(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{pool: sql.OpenDB(connector), tables: make(map[string][]column), cores: make(map[string][]column)}
+	c := &connection{pool: sql.OpenDB(connector), tables: make(map[string][]column), cores: make(map[string][]column), hidden: make(map[string][]string)}
 	c.pool.SetMaxOpenConns(1)
 	if c.conn, err = c.pool.Conn(ctx); err == nil {
 		_, err = c.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA main.max_page_count = %d; PRAGMA temp.max_page_count = %d", maxPages, maxResult))
@@ -337,6 +358,7 @@ func (c *connection) load(ctx context.Context, s *Statement, from Source) error 
 			return err
 		}
 		c.cores[query.FoldName(name)] = from.Cores[i].columns()
+		c.hidden[query.FoldName(name)] = from.Cores[i].Hidden
 	}
 	return nil
 }
@@ -348,6 +370,7 @@ func (c *connection) forget(ctx context.Context, s *Statement) error {
 			return err
 		}
 		delete(c.cores, query.FoldName(name))
+		delete(c.hidden, query.FoldName(name))
 	}
 	return nil
 }
@@ -369,6 +392,9 @@ func (c *connection) copy(ctx context.Context, schema string, t *Table) error {
 			declared[i] += " COLLATE " + col.Collation
 		}
 		holes[i] = "?"
+	}
+	for _, name := range t.Hidden {
+		declared, holes = append(declared, quote(name)), append(holes, "?")
 	}
 	tx, err := c.conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -481,6 +507,9 @@ func (c *connection) readable(s *Statement, table, of, database string) bool {
 		if columns, copied = c.cores[folded]; !copied {
 			return false
 		}
+		if slices.Contains(c.hidden[folded], of) {
+			return true
+		}
 	case !s.names[folded] || database != "main" && (database != "" || of != ""):
 		return false
 	}
@@ -530,13 +559,21 @@ func (k kind) typeName() string {
 // run runs a statement that is allowed. The driver can stop the first step of a statement
 // only, so all of the work must be in it: the rows are inserted into a table, whose
 // columns have no affinity, and read from there.
-func (c *connection) run(ctx, limited context.Context, s *Statement, args []any) (*Result, error) {
+func (c *connection) run(ctx, limited context.Context, s *Statement, l *Lineage, args []any) (*Result, error) {
 	names, err := c.compiled(limited, s, args)
 	if err != nil {
 		return nil, s.failure(ctx, limited, err)
 	}
+	text := s.text
+	if l != nil {
+		if _, err := c.conn.ExecContext(limited, first+"EXPLAIN "+l.text, args...); err != nil || len(l.columns) != len(names) {
+			l = nil
+		} else {
+			text = l.text
+		}
+	}
 	result := "temp." + quote(s.resultTable())
-	columns := make([]string, len(names))
+	columns := make([]string, len(names)+l.width())
 	for i := range columns {
 		columns[i] = fmt.Sprintf("c%d", i)
 	}
@@ -546,15 +583,20 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, args []any)
 	if err := c.allow(s); err != nil {
 		return nil, err
 	}
-	if _, err := c.conn.ExecContext(limited, first+"INSERT INTO "+result+" "+s.text, args...); err != nil {
+	if _, err := c.conn.ExecContext(limited, first+"INSERT INTO "+result+" "+text, args...); err != nil {
 		return nil, s.failure(ctx, limited, err)
 	}
 	if err := c.authorize(nil); err != nil {
 		return nil, err
 	}
-	out, kinds, err := c.read(ctx, "SELECT * FROM "+result+" ORDER BY rowid", len(names))
+	out, kinds, err := c.read(ctx, "SELECT * FROM "+result+" ORDER BY rowid", len(columns))
 	if err != nil {
 		return nil, err
+	}
+	if l != nil {
+		for i, row := range out.Rows {
+			out.Rows[i], out.Intervals = row[:len(names):len(names)], append(out.Intervals, l.intervals(row))
+		}
 	}
 	inferred := s.kinds(c)
 	for i, name := range names {

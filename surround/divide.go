@@ -593,7 +593,7 @@ func (b *block) core(s *sql.SelectStatement) Core {
 	var text script
 	first := b.index(s.Select)
 	place := b.tokens[first].Position
-	core := Core{Position: place}
+	core := Core{Position: place, Keys: len(b.keys), Single: len(b.keys) == 0 && !b.sets}
 	next := func() {
 		text.write([]string{"SELECT ", ", "}[min(len(core.Columns), 1)], place)
 	}
