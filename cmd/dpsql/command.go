@@ -59,17 +59,21 @@ func commands() []command {
 	}
 }
 
+// helpWidth is the width of the text of .help, and helpAt where its right part begins.
+const helpWidth, helpAt = 60, 24
+
 // commandHelp returns the text of .help.
 func commandHelp() string {
 	var b strings.Builder
 	for _, c := range commands() {
-		left := strings.TrimRight(c.name+" "+c.args, " ")
-		if len(left) > 29 {
-			left += "\n" + strings.Repeat(" ", 33)
+		left, indent := strings.TrimRight("  "+c.name+" "+c.args, " "), "\n"+strings.Repeat(" ", helpAt)
+		if len(left) > helpAt-2 {
+			left += indent
 		}
-		fmt.Fprintf(&b, "  %-31s%s\n", left, c.help)
+		help := strings.ReplaceAll(render.Wrap(c.help, helpWidth-helpAt), "\n", indent)
+		fmt.Fprintf(&b, "%-*s%s\n", helpAt, left, help)
 	}
-	b.WriteString("\nStatements end with a semicolon. Ctrl-C clears the line or stops a statement; Ctrl-D leaves.\n")
+	b.WriteString("\n" + render.Wrap("Statements end with a semicolon. Ctrl-C clears the line or stops a statement; Ctrl-D leaves.", helpWidth) + "\n")
 	return b.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
@@ -138,5 +139,18 @@ func TestAnalystHasNoCommandForFiles(t *testing.T) {
 	}
 	if files < 5 {
 		t.Errorf("only %d commands take files", files)
+	}
+}
+
+func TestHelpFits(t *testing.T) {
+	for line := range strings.Lines(commandHelp()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth || strings.HasSuffix(line, " \n") {
+			t.Errorf("%d characters, or blanks at the end: %q", n, line)
+		}
+	}
+	for _, c := range commands() {
+		if !strings.Contains(commandHelp(), "\n  "+c.name) && !strings.HasPrefix(commandHelp(), "  "+c.name) {
+			t.Errorf(".help does not list %s", c.name)
+		}
 	}
 }
