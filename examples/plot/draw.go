@@ -16,22 +16,30 @@ func (a answer) draw(path string) error {
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = a.x, a.y+", with error bars"
 	at := a.places(p)
+	var values plotter.XYs
 	var bars errorBars
 	for i, q := range a.points {
-		bars.XYs = append(bars.XYs, plotter.XY{X: at[i], Y: q.count})
-		m := q.margin.Float64 // 0 where it is NULL
-		bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{m, m})
+		values = append(values, plotter.XY{X: at[i], Y: q.value.Float64})
+		if q.low.Valid && q.high.Valid { // around the middle, which need not be the value
+			half := (q.high.Float64 - q.low.Float64) / 2
+			bars.XYs = append(bars.XYs, plotter.XY{X: at[i], Y: q.low.Float64 + half})
+			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{half, half})
+		}
 	}
-	points, err := plotter.NewScatter(bars.XYs)
+	points, err := plotter.NewScatter(values)
 	if err != nil {
 		return err
 	}
-	whiskers, err := plotter.NewYErrorBars(bars)
-	if err != nil {
-		return err
+	p.Add(plotter.NewGrid())
+	if len(bars.XYs) > 0 {
+		whiskers, err := plotter.NewYErrorBars(bars)
+		if err != nil {
+			return err
+		}
+		p.Add(whiskers)
 	}
 	points.Shape, points.Radius = draw.CircleGlyph{}, vg.Points(1.5)
-	p.Add(plotter.NewGrid(), whiskers, points)
+	p.Add(points)
 	canvas := vgsvg.New(16*vg.Centimeter, 10*vg.Centimeter)
 	const space = 14 // points, so that no tick at an end is cut off
 	p.Draw(draw.Crop(draw.New(canvas), 0, -space, 0, -space))
@@ -67,7 +75,7 @@ func (a answer) places(p *plot.Plot) []float64 {
 	return at
 }
 
-// errorBars are points with margins, as the plotter takes them.
+// errorBars are the intervals of points, as the plotter takes them.
 type errorBars struct {
 	plotter.XYs
 	plotter.YErrors

@@ -2,9 +2,9 @@
 // with its error bars. It is an ordinary program over database/sql:
 //
 //	go run ./examples/plot census.db ages.svg
-//	go run ./examples/plot census.db sexes.svg 'SELECT sex, COUNT(*) AS n, MARGIN(n) FROM adult GROUP BY sex'
+//	go run ./examples/plot census.db hours.svg 'SELECT sex, AVG(hours_per_week) AS mean, LOW(mean), HIGH(mean) FROM adult GROUP BY sex'
 //
-// The statement returns a number or a label, a count, and the count's margin.
+// The statement returns a number or a label, an answer, and the ends of its interval.
 // Without one the program asks for the ages of docs/tutorial.md.
 package main
 
@@ -20,7 +20,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-const question = `SELECT age, COUNT(*) AS persons, MARGIN(persons) FROM adult GROUP BY age`
+const question = `SELECT age, COUNT(*) AS persons, LOW(persons), HIGH(persons) FROM adult GROUP BY age`
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -58,12 +58,12 @@ type answer struct {
 }
 
 type point struct {
-	label  string
-	count  float64
-	margin sql.NullFloat64 // NULL where no error bar is known
+	label     string
+	value     sql.NullFloat64 // an average can be NULL
+	low, high sql.NullFloat64 // NULL where no error bar is known
 }
 
-// ask runs a statement of three columns.
+// ask runs a statement of four columns.
 func ask(ctx context.Context, db *sql.DB, text string) (answer, error) {
 	rows, err := db.QueryContext(ctx, text)
 	if err != nil {
@@ -74,20 +74,26 @@ func ask(ctx context.Context, db *sql.DB, text string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if len(columns) != 3 {
-		return answer{}, fmt.Errorf("the statement returns %d columns, not a label, a count and its margin", len(columns))
+	if len(columns) != 4 {
+		return answer{}, fmt.Errorf("the statement returns %d columns, not a label, an answer, its LOW and its HIGH", len(columns))
 	}
 	a := answer{x: columns[0], y: columns[1]}
 	for rows.Next() {
 		var label sql.NullString // a declared NULL is a group, too
 		var p point
-		if err := rows.Scan(&label, &p.count, &p.margin); err != nil {
+		if err := rows.Scan(&label, &p.value, &p.low, &p.high); err != nil {
 			return answer{}, err
+		}
+		if !p.value.Valid {
+			continue
 		}
 		if p.label = "NULL"; label.Valid {
 			p.label = label.String
 		}
 		a.points = append(a.points, p)
+	}
+	if len(a.points) == 0 && rows.Err() == nil {
+		return a, errors.New("the answer has no value to draw")
 	}
 	return a, rows.Err()
 }

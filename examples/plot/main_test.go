@@ -66,8 +66,8 @@ func count(t *testing.T, path, name string) (n int, text string) {
 func TestPlot(t *testing.T) {
 	db := clinic(t)
 	for _, c := range []struct{ text, label string }{
-		{`SELECT days, COUNT(*) AS visits, MARGIN(visits) FROM visits GROUP BY days`, "visits, with error bars"},
-		{`SELECT sex, COUNT(*) AS n, MARGIN(n) FROM visits GROUP BY sex`, "NULL"},
+		{`SELECT days, COUNT(*) AS visits, LOW(visits), HIGH(visits) FROM visits GROUP BY days`, "visits, with error bars"},
+		{`SELECT sex, COUNT(*) AS n, LOW(n), HIGH(n) FROM visits GROUP BY sex`, "NULL"},
 	} {
 		file := filepath.Join(t.TempDir(), "out.svg")
 		if err := run([]string{db, file, c.text}); err != nil {
@@ -103,7 +103,8 @@ func TestFailures(t *testing.T) {
 		{nil, "usage: plot"},
 		{[]string{db, out}, "unknown: there is no private table adult"},
 		{[]string{db, out, `SELECT COUNT(*) FROM visits`}, "returns 1 columns"},
-		{[]string{db, filepath.Join(out, "x"), `SELECT sex, COUNT(*) AS n, MARGIN(n) FROM visits GROUP BY sex`}, "no such file"},
+		{[]string{db, out, `SELECT sex, AVG(days), NULL, NULL FROM visits WHERE days > 30 GROUP BY sex`}, "no value"},
+		{[]string{db, filepath.Join(out, "x"), `SELECT sex, COUNT(*) AS n, LOW(n), HIGH(n) FROM visits GROUP BY sex`}, "no such file"},
 		{[]string{db, out, `DROP RELEASE r`}, "forbidden: the analyst role may not"},
 	} {
 		if err := run(c.args); err == nil || !strings.Contains(explained(err), c.want) {
