@@ -99,20 +99,20 @@ func (u *Universe) With(column int, d Domain) *Universe {
 // no domain there with a Published one. It is false, with a column, where q has different
 // weights for values of it that u does not tell apart.
 func (q Query) Recast(u *Universe) (r Query, column int, ok bool) {
-	c := recaster{u: u, done: make(map[*node]*node)}
+	differ := false
 	for i, known := range u.columns {
-		c.any = c.any || known.Domain.d.published != nil && !q.u.columns[i].Domain.Finite()
+		differ = differ || known.Domain.d.published != nil && !q.u.columns[i].Domain.Finite()
 	}
-	if !c.any {
+	if !differ {
 		return q, 0, true
 	}
+	c := recaster{u: u, done: make(map[*node]*node)}
 	root := c.recast(q.root)
 	return Query{u, root}, c.column, root != nil
 }
 
 type recaster struct {
 	u      *Universe
-	any    bool // domains differ
 	done   map[*node]*node
 	column int // where recast returned nil
 }
