@@ -230,6 +230,7 @@ func TestRefusals(t *testing.T) {
 		{`SELECT 1 FROM towns WHERE ‸load_extension('x') = 1`, sqlerr.Unsupported, "the function load_extension"},
 		{`SELECT 1 ORDER BY ‸randomblob(9)`, sqlerr.Unsupported, "the function randomblob"},
 		{`SELECT SUM(1) OVER (ORDER BY ‸zeroblob(9))`, sqlerr.Unsupported, "the function zeroblob"},
+		{`SELECT ‸margin(n) FROM (SELECT COUNT(*) AS n FROM towns)`, sqlerr.Unsupported, "the function margin"},
 		{`SELECT * FROM ‸json_each('[1]')`, sqlerr.Unsupported, "table-valued"},
 		{`SELECT * FROM ‸pragma_table_info('towns')`, sqlerr.Unsupported, "table-valued"},
 		{`SELECT * FROM ‸temp.towns`, sqlerr.Unsupported, "another database"},

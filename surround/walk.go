@@ -560,6 +560,9 @@ func together(kinds []kind) kind {
 // refusedFunction returns the error for a function that is not on the list.
 func refusedFunction(t syntax.Token, about string) *sqlerr.Error {
 	err := t.Unsupported("the function " + syntax.Excerpt(t.Value, 40) + " in " + about)
+	if t.Upper == "MARGIN" || t.Upper == "LOW" || t.Upper == "HIGH" {
+		return err.WithHint("it stands where its aggregate does: SELECT COUNT(*) AS n, %s(n) AS m FROM …", t.Upper)
+	}
 	if near := sqlerr.Closest(t.Value, maps.Keys(functions)); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
