@@ -271,53 +271,53 @@ SELECT COUNT(*) FROM visits WHERE (zip = '99999' OR zip <> '99999') AND age = 4;
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
 EXPLAIN SELECT COUNT(*) FROM visits WHERE zip = '15213' AND age = 3;
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under sparse; sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'cells' | 'projection' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
 --> 'zips' | 'projection' | 'age, zip' | '1' | 6.0 | '0' | 'chosen; sparse, 65536 rows'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
+--> 'cells' | 'projection' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
 --> 'zips' | 'projection' | 'age, zip' | '1' | 6.0 | '0' | 'chosen; sparse, 65536 rows'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 476014 left'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 476014 left'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.0047' | 'not: SET accuracy = 50 buys it; 17 left'
+--> 'cells' | 'projection' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.004687670417229' | 'not: SET accuracy = 50 buys it; 17 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'marginals' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'cells' | 'marginals' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under marginals, keys:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'marginals' | 'all' | '84' | 96.0 | '0' | 'chosen; 1 marginals of 3360 cells, 2 keys of zip from zips, unbiased'
 --> 'zips' | 'projection' | 'zip' | NULL | NULL | '0' | 'not: no column age'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 110 left'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under smw, classes; smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
---> 'live' | 'smw' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 5530 left'
+--> 'live' | 'smw' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 5530 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (live)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'smw' | 'sex, age, town, +1' | NULL | NULL | '0' | 'not: no column zip'
---> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.00075' | 'not: SET accuracy = 50 buys it; 476014 left'
+--> 'cells' | 'smw' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
+--> 'direct' | 'direct' | 'all' | '84' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 476014 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: no column zip (cells)'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | '84' | 100.0 | 'ρ 0.00019' | 'chosen; 424 left'
+--> 'direct' | 'direct' | 'all' | '84' | 100.0 | 'ρ 0.000190160494645' | 'chosen; 424 left'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
