@@ -366,3 +366,40 @@ func Duration(d time.Duration) string {
 func percent(confidence float64) string {
 	return strconv.FormatFloat(100*confidence, 'g', 12, 64) + " %"
 }
+
+// Notes says what the margins of an answer are not: proven, or there at all. It stands
+// beside formats that show no margins.
+func Notes(a *engine.Answer) []string { return notes(a, "the margins are simulated") }
+
+func notes(a *engine.Answer, simulated string) (all []string) {
+	if a.Simulated {
+		all = append(all, simulated)
+	}
+	if text := unverified(a); text != "" {
+		all = append(all, text)
+	}
+	return all
+}
+
+// unverified says that answers have no margin, if some have none.
+func unverified(a *engine.Answer) string {
+	switch {
+	case a.Verified:
+		return ""
+	case known(a) == 0:
+		return "unverified: no error bar"
+	}
+	return "some unverified: no error bar"
+}
+
+// known returns the number of margins.
+func known(a *engine.Answer) (n int) {
+	for _, row := range a.Margins {
+		for _, v := range row {
+			if _, ok := v.(float64); ok {
+				n++
+			}
+		}
+	}
+	return n
+}
