@@ -374,6 +374,10 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 			r.Brief = nil
 		}
 		return r, nil
+	case *syntax.CreatePublic:
+		if statement.As > 0 && len(args) == 0 {
+			return s.publish(ctx, p.text, statement)
+		}
 	}
 	if len(args) > 0 {
 		return nil, sqlerr.New(sqlerr.Invalid, "this statement takes no arguments")

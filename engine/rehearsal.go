@@ -162,7 +162,7 @@ func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value
 		if err := r.s.db.curatorOnly("declare, drop or export"); err != nil {
 			return nil, err
 		}
-		out, err := r.declare(ctx, statement)
+		out, err := r.declare(ctx, text, statement)
 		if failed := r.look(ctx); err == nil {
 			err = failed
 		}
@@ -344,7 +344,7 @@ const doneNote = "exists: nothing to do"
 
 // declare runs a declaration on the copy. It stores a release or mechanism without the
 // parts that come from private rows.
-func (r *Rehearsal) declare(ctx context.Context, statement syntax.Statement) (*Result, error) {
+func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.Statement) (*Result, error) {
 	switch st := statement.(type) {
 	case *syntax.CreateRelease:
 		return r.release(ctx, st)
@@ -358,6 +358,9 @@ func (r *Rehearsal) declare(ctx context.Context, statement syntax.Statement) (*R
 		}
 		return planned(st.Release.Text, "release", "0", "is exported"), nil
 	case *syntax.CreatePublic:
+		if st.As > 0 {
+			return r.publish(ctx, text, st)
+		}
 		done := slices.ContainsFunc(r.view.Publics, func(p string) bool { return query.SameName(p, st.Name.Text) })
 		if err := r.standIn(ctx, st.Name.Text, publicColumns(st)); err != nil {
 			return nil, err
@@ -445,6 +448,34 @@ func publicColumns(st *syntax.CreatePublic) (columns []string) {
 		columns = append(columns, c.Name.Text)
 	}
 	return append(columns, "dpsql_no_column") // a table needs a column
+}
+
+// publish plans CREATE PUBLIC TABLE … AS SELECT …: what the SELECT costs, and a table without
+// its rows.
+func (r *Rehearsal) publish(ctx context.Context, text string, st *syntax.CreatePublic) (*Result, error) {
+	if done, err := r.copy.declaration().CanPublish(ctx, st); err != nil || done {
+		return planned(st.Name.Text, "public table", "0", doneNote), err
+	}
+	inner := published(text, st)
+	p, err := Prepare(inner)
+	if err != nil {
+		return nil, shifted(err, st.As-1)
+	}
+	names, err := r.copy.outline(ctx, p)
+	if err != nil {
+		return nil, shifted(err, st.As-1)
+	}
+	out, err := r.plan(ctx, inner, nil)
+	if err != nil {
+		return nil, shifted(err, st.As-1)
+	}
+	if err := r.standIn(ctx, st.Name.Text, append(names, withMargins(names)...)); err != nil {
+		return nil, err
+	}
+	r.unread[query.FoldName(st.Name.Text)] = true
+	plain := *st
+	plain.As = 0
+	return out, r.copy.declaration().CreatePublic(ctx, &plain)
 }
 
 // standIn makes a table with these columns in the copy, if the database has no table of

@@ -3,11 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"dpsql/engine/internal/answer"
+	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
@@ -344,4 +347,141 @@ func (c *divided) explained(columns []surround.ResultColumn) [][]any {
 		{"sqlite", "public", nil, nil, nil, "0", note},
 		{"result", nil, nil, nil, nil, nil, strings.Join(types, ", ")},
 	}
+}
+
+// published returns the text of the SELECT of CREATE PUBLIC TABLE … AS SELECT ….
+func published(text string, st *syntax.CreatePublic) string {
+	return string([]rune(text)[st.As-1:])
+}
+
+// shifted returns an error of a part of a statement with its place in the whole.
+func shifted(err error, by int) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.Position == 0 {
+		return err
+	}
+	c := *e
+	c.Position += by
+	return &c
+}
+
+// withMargins returns the names of the columns that margins of columns would have.
+func withMargins(names []string) (margins []string) {
+	for _, name := range names {
+		margins = append(margins, name+"_margin")
+	}
+	return margins
+}
+
+// outline returns the names of the columns that a SELECT will have. It refuses statements of
+// other kinds, and charges nothing.
+func (s *Session) outline(ctx context.Context, p *Prepared) (names []string, err error) {
+	v, err := s.db.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	around := p.surrounding
+	switch sel := p.statement.(type) {
+	case nil:
+	case *syntax.Select:
+		bound, err := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{{Select: sel}})
+		if err == nil {
+			for _, c := range bound.Columns()[0] {
+				names = append(names, c.Name)
+			}
+			return names, nil
+		}
+		parsed, failed := surround.Parse(p.text)
+		if failed != nil {
+			return nil, err
+		}
+		around = surrounding{parsed, err}
+	default:
+		return nil, sqlerr.New(sqlerr.Malformed, "expected SELECT, VALUES or WITH after AS").At(1)
+	}
+	c, err := s.db.cut(ctx, v, around, nil)
+	if err != nil {
+		return nil, err
+	}
+	var columns [][]Column
+	if len(c.cores) > 0 {
+		bound, err := s.db.answers.Bind(ctx, s.asker(), v, c.asks)
+		if err != nil {
+			return nil, err
+		}
+		columns = bound.Columns()
+	}
+	compiled, err := c.compiled(ctx, s.db, columns, nil)
+	for _, col := range compiled {
+		names = append(names, col.Name)
+	}
+	return names, err
+}
+
+// plainName is what a column of a published table may be called.
+var plainName = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_]*$`)
+
+// publish makes a public table of a result: its columns, and behind each that has margins one
+// with these. Whatever can be refused is refused before the SELECT runs, which may be charged.
+func (s *Session) publish(ctx context.Context, text string, st *syntax.CreatePublic) (*Result, error) {
+	if err := s.db.curatorOnly("declare, drop or export"); err != nil {
+		return nil, err
+	}
+	s.db.building.Lock()
+	defer s.db.building.Unlock()
+	d := s.declaration()
+	if done, err := d.CanPublish(ctx, st); err != nil || done {
+		return &Result{}, err
+	}
+	p, err := Prepare(published(text, st))
+	if err != nil {
+		return nil, shifted(err, st.As-1)
+	}
+	names, err := s.outline(ctx, p)
+	if err != nil {
+		return nil, shifted(err, st.As-1)
+	}
+	taken := make(map[string]bool)
+	for i, name := range append(names, withMargins(names)...) {
+		if i < len(names) && !plainName.MatchString(name) {
+			return nil, sqlerr.New(sqlerr.Invalid, "column %d of the result needs a name", i+1).WithHint("write AS and a name behind it").At(st.As)
+		}
+		if taken[query.FoldName(name)] {
+			return nil, sqlerr.New(sqlerr.Invalid, "two columns of the table would be called %s", syntax.Excerpt(name, 40)).
+				WithHint("x_margin is the name of the margins of x").At(st.As)
+		}
+		taken[query.FoldName(name)] = true
+	}
+	r, err := s.exec(ctx, p, nil)
+	if err != nil {
+		return nil, shifted(err, st.As-1)
+	}
+	columns, rows := tabulated(r)
+	if err := d.Publish(context.WithoutCancel(ctx), st, columns, rows); err != nil {
+		return nil, err
+	}
+	out := &Result{Warnings: r.Warnings}
+	if r.Answer != nil && r.Answer.Cost != (Cost{}) {
+		out.Warnings = append(slices.Clone(out.Warnings), fmt.Sprintf("ρ = %.3g was charged for its answers", r.Answer.Cost.Rho))
+	}
+	return out, nil
+}
+
+// tabulated returns a result as the columns and rows of a table.
+func tabulated(r *Result) (columns []declare.Published, rows [][]any) {
+	rows = make([][]any, len(r.Rows))
+	for i, c := range r.Columns {
+		columns = append(columns, declare.Published(c))
+		for n := range rows {
+			rows[n] = append(rows[n], r.Rows[n][i])
+		}
+		if r.Answer == nil || !slices.ContainsFunc(r.Answer.Margins, func(row []any) bool { return row[i] != nil }) {
+			continue
+		}
+		columns = append(columns, declare.Published{Name: c.Name + "_margin", Type: "REAL"})
+		for n := range rows {
+			rows[n] = append(rows[n], r.Answer.Margins[n][i])
+		}
+	}
+	return columns, rows
 }

@@ -302,3 +302,89 @@ func BenchmarkSurrounded(b *testing.B) {
 		})
 	}
 }
+
+// TestPublishedResults makes public tables of results: of an aggregate, of surroundings, and
+// of public tables. Margins stand beside their columns. Names that clash are refused before
+// anything is charged, and so are analysts.
+func TestPublishedResults(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	s := clinicAt(t, path)
+	must(t, s, `SET accuracy = 20`)
+	before := ledger(t, s)
+	for _, c := range []struct {
+		code sqlerr.Code
+		text string
+	}{
+		{sqlerr.Invalid, `CREATE PUBLIC TABLE icd10 AS SELECT COUNT(*) AS n FROM admissions`},
+		{sqlerr.Invalid, `CREATE PUBLIC TABLE Admissions AS SELECT COUNT(*) AS n FROM admissions`},
+		{sqlerr.Invalid, `CREATE PUBLIC TABLE raw_admissions AS SELECT COUNT(*) AS n FROM admissions`},
+		{sqlerr.Forbidden, `CREATE PUBLIC TABLE dpsql_x AS SELECT COUNT(*) AS n FROM admissions`},
+		{sqlerr.Invalid, `CREATE PUBLIC TABLE t AS SELECT 2 * COUNT(*) FROM admissions`},
+		{sqlerr.Invalid, `CREATE PUBLIC TABLE t AS SELECT COUNT(*) AS n, COUNT(*) AS N FROM admissions`},
+		{sqlerr.Invalid, `CREATE PUBLIC TABLE t AS SELECT COUNT(*) AS n, 2 * COUNT(*) AS n_margin FROM admissions`},
+		{sqlerr.Unknown, `CREATE PUBLIC TABLE t AS SELECT COUNT(*) AS n FROM nowhere`},
+		{sqlerr.Malformed, `CREATE PUBLIC TABLE t AS SHOW TABLES`},
+		{sqlerr.Malformed, `CREATE PUBLIC TABLE t AS SELECT`},
+		{sqlerr.Unsupported, `CREATE PUBLIC TABLE t AS SELECT age FROM admissions`},
+	} {
+		if e := refused(t, s, c.code, c.text); e.Position == 0 {
+			t.Errorf("%s: %v has no position", c.text, e)
+		}
+	}
+	analyst := open(t, path, engine.Options{Role: engine.Analyst}).NewSession()
+	must(t, analyst, `SET accuracy = 20`)
+	refused(t, analyst, sqlerr.Forbidden, `CREATE PUBLIC TABLE t AS SELECT COUNT(*) AS n FROM admissions`)
+	if after := ledger(t, s); after != before {
+		t.Errorf("refused statements were charged:\n%s", after)
+	}
+	for _, c := range []struct{ name, text, columns string }{
+		{"by_sex", `SELECT sex, COUNT(*) AS n FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex`, "sex TEXT, n INTEGER, n_margin REAL"},
+		{"shares", `WITH c AS (SELECT sex, COUNT(*) AS n FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex)
+			SELECT sex AS who, n * 1.0 / (SELECT COUNT(*) FROM admissions) AS share, RANK() OVER (ORDER BY sex) AS place FROM c`, "who TEXT, share REAL, share_margin REAL, place INTEGER"},
+		{"labels", `SELECT label, length(label) AS long FROM icd10`, "label TEXT, long INTEGER"},
+	} {
+		alone := must(t, s, c.text)
+		r := must(t, s, `CREATE PUBLIC TABLE `+c.name+` AS `+c.text+`;`)
+		if len(r.Rows) > 0 || r.Answer != nil {
+			t.Errorf("%s: %v", c.name, r)
+		}
+		out := must(t, analyst, `SELECT * FROM `+c.name)
+		var columns []string
+		for _, col := range out.Columns {
+			columns = append(columns, col.Name+" "+col.Type)
+		}
+		if got := strings.Join(columns, ", "); got != c.columns || len(out.Rows) != len(alone.Rows) {
+			t.Errorf("%s has %s and %d rows, want %s and %d", c.name, got, len(out.Rows), c.columns, len(alone.Rows))
+		}
+		for i, row := range out.Rows {
+			if fmt.Sprint(row[0]) != fmt.Sprint(alone.Rows[i][0]) || alone.Answer != nil && (row[1] != alone.Rows[i][1] || row[2] != alone.Answer.Margins[i][1]) {
+				t.Errorf("%s, row %d: %v, want %v", c.name, i, row, alone.Rows[i])
+			}
+		}
+		must(t, s, `CREATE PUBLIC TABLE IF NOT EXISTS `+c.name+` AS `+c.text)
+		refused(t, s, sqlerr.Invalid, `CREATE PUBLIC TABLE `+c.name+` AS `+c.text)
+	}
+	if r := must(t, analyst, `SELECT a.sex, d.n FROM (SELECT sex, COUNT(*) AS n FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex) AS a JOIN by_sex AS d USING (sex)`); len(r.Rows) != 2 {
+		t.Errorf("a join with a published table: %v", r.Rows)
+	}
+	must(t, s, `DROP PUBLIC TABLE labels`)
+	refused(t, analyst, sqlerr.Unknown, `SELECT * FROM labels`)
+
+	fresh := clinicBuying(t)
+	rehearsal, err := fresh.Rehearse(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rehearsal.Close()
+	create := `CREATE PUBLIC TABLE by_sex AS SELECT sex, COUNT(*) AS n FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex`
+	if out, err := rehearsal.Plan(context.Background(), create, nil); err != nil || !strings.Contains(fmt.Sprint(out.Rows), "ρ ") {
+		t.Errorf("rehearsed: %v, %v", out, err)
+	}
+	if out, err := rehearsal.Plan(context.Background(), `SELECT sex, n FROM by_sex`, nil); err != nil {
+		t.Errorf("a SELECT of what the script publishes: %v, %v", out, err)
+	}
+	if warnings := must(t, fresh, create).Warnings; len(warnings) != 1 || !strings.Contains(warnings[0], "was charged") {
+		t.Errorf("the warnings are %v", warnings)
+	}
+}

@@ -42,8 +42,20 @@ func (p *parser) createPublic() (Statement, error) {
 	}
 	s := &CreatePublic{IfNotExists: p.accept("IF", "NOT", "EXISTS")}
 	var err error
-	if s.Name, err = p.name("the name of a table"); err != nil || !p.peek().Matches("(") {
+	if s.Name, err = p.name("the name of a table"); err != nil {
 		return s, err
+	}
+	if p.accept("AS") {
+		if first := p.peek(); !first.Matches("SELECT") && !first.Matches("VALUES") && !first.Matches("WITH") {
+			return nil, first.Malformed("expected SELECT, VALUES or WITH after AS")
+		}
+		for s.As = p.peek().Position; p.peek().Kind != KindEnd; {
+			p.next()
+		}
+		return s, nil
+	}
+	if !p.peek().Matches("(") {
+		return s, nil
 	}
 	s.Columns, err = columnDefs(p, (*parser).publicColumn, func(c *PublicColumnDef) Name { return c.Name })
 	return s, err

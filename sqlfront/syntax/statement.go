@@ -47,11 +47,12 @@ type Option struct {
 	Names    []Name // of a List, at least one; they differ
 }
 
-// CreatePublic is CREATE PUBLIC TABLE … (columns).
+// CreatePublic is CREATE PUBLIC TABLE … (columns), or CREATE PUBLIC TABLE … AS SELECT ….
 type CreatePublic struct {
 	Name        Name
 	IfNotExists bool
 	Columns     []PublicColumnDef // the declared ones, possibly none; names differ
+	As          int               // the position of what follows AS, 0 without; it is not parsed
 }
 
 // PublicColumnDef declares a column of a public table.

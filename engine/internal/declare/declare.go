@@ -61,24 +61,85 @@ const maxListed = 1 << 20
 
 // CreatePublic declares an SQLite table public: domains may read it.
 func (s *Statement) CreatePublic(ctx context.Context, st *syntax.CreatePublic) error {
-	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
-		public, err := tx.IsPublic(st.Name.Text)
-		if err != nil || public && st.IfNotExists {
+	return s.Store.Write(ctx, func(tx *catalog.Tx) error { return addPublic(ctx, tx, st) })
+}
+
+func addPublic(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic) error {
+	public, err := tx.IsPublic(st.Name.Text)
+	if err != nil || public && st.IfNotExists {
+		return err
+	}
+	if t, err := tx.Table(st.Name.Text); err != nil || t != nil {
+		return firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
+	}
+	if err := schemas.ReadsNoPrivateRows(ctx, tx, st.Name.Text, nil); err != nil {
+		return sqlerr.Locate(err, st.Name.Position)
+	}
+	var columns []catalog.PublicColumn
+	if !public { // otherwise AddPublic returns the error
+		if columns, err = schemas.PublicColumns(ctx, tx, st); err != nil {
 			return err
 		}
-		if t, err := tx.Table(st.Name.Text); err != nil || t != nil {
-			return firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
+	}
+	return sqlerr.Locate(tx.AddPublic(st.Name.Text, columns...), st.Name.Position)
+}
+
+// Published is a column of a result that becomes a public table. Type is INTEGER, REAL or
+// TEXT.
+type Published struct{ Name, Type string }
+
+// CanPublish refuses a name that a table of the file has, or that none may have. done reports
+// that the public table exists and IF NOT EXISTS was given.
+func (s *Statement) CanPublish(ctx context.Context, st *syntax.CreatePublic) (done bool, err error) {
+	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
+		done, err = canPublish(ctx, tx, st)
+		return err
+	})
+	return done, err
+}
+
+func canPublish(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic) (done bool, err error) {
+	if public, err := tx.IsPublic(st.Name.Text); err != nil || public && st.IfNotExists {
+		return public, err
+	}
+	fold := query.FoldName(st.Name.Text)
+	if strings.HasPrefix(fold, "dpsql_") || strings.HasPrefix(fold, "sqlite_") {
+		return false, sqlerr.New(sqlerr.Forbidden, "names beginning with dpsql_ or sqlite_ are reserved").At(st.Name.Position)
+	}
+	if t, err := tx.Table(st.Name.Text); err != nil || t != nil {
+		return false, firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
+	}
+	var n int
+	if err := tx.SQL().QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_schema WHERE lower(name) = lower(?)`, st.Name.Text).Scan(&n); err != nil {
+		return false, err
+	}
+	if n > 0 {
+		return false, sqlerr.New(sqlerr.Invalid, "the file has a table, view or index %s already", st.Name.Text).At(st.Name.Position).
+			WithHint("choose another name; DROP PUBLIC TABLE leaves the rows of a table where they are")
+	}
+	return false, nil
+}
+
+// Publish makes a table of a result and declares it public, in one transaction.
+func (s *Statement) Publish(ctx context.Context, st *syntax.CreatePublic, columns []Published, rows [][]any) error {
+	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
+		if done, err := canPublish(ctx, tx, st); err != nil || done {
+			return err
 		}
-		if err := schemas.ReadsNoPrivateRows(ctx, tx, st.Name.Text, nil); err != nil {
-			return sqlerr.Locate(err, st.Name.Position)
+		quote := func(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+		declared, holes := make([]string, len(columns)), make([]string, len(columns))
+		for i, c := range columns {
+			declared[i], holes[i] = quote(c.Name)+" "+c.Type, "?"
 		}
-		var columns []catalog.PublicColumn
-		if !public { // otherwise AddPublic returns the error
-			if columns, err = schemas.PublicColumns(ctx, tx, st); err != nil {
+		if _, err := tx.SQL().ExecContext(ctx, "CREATE TABLE "+quote(st.Name.Text)+" ("+strings.Join(declared, ", ")+")"); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if _, err := tx.SQL().ExecContext(ctx, "INSERT INTO "+quote(st.Name.Text)+" VALUES ("+strings.Join(holes, ", ")+")", row...); err != nil {
 				return err
 			}
 		}
-		return sqlerr.Locate(tx.AddPublic(st.Name.Text, columns...), st.Name.Position)
+		return addPublic(ctx, tx, st)
 	})
 }
 
