@@ -130,7 +130,9 @@ func (o *outputs) present(e sqlparser.Expr) (pred, error) {
 	case ok:
 		return constantPred(!v.constant.isNull()), nil
 	}
+	o.summing = true
 	x, _, err := o.amount(e)
+	o.summing = false
 	if err != nil {
 		return pred{}, err
 	}

@@ -143,6 +143,7 @@ type binder struct {
 
 	undecided *UndecidedError // the first undecided column that is named; nil for none
 
+	summing  bool // the argument of an aggregate is being compiled
 	spent    *effort
 	pins     map[int][]query.Value // columns without a domain that a conjunction pins, while its parts are compiled
 	pinning  int                   // identifies the current pins; 0 for none

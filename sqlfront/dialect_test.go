@@ -101,7 +101,7 @@ func compile(table sqlfront.Table, text string) (*sqlfront.Bound, error) {
 func TestDialect(t *testing.T) {
 	var table declared
 	same := make(map[string]string)
-	others := 0
+	others, around := 0, 0
 	for _, e := range examples(t) {
 		want, argument, _ := strings.Cut(e.want, " ")
 		if want == "table" {
@@ -123,6 +123,10 @@ func TestDialect(t *testing.T) {
 			}
 			continue
 		}
+		if sqlerr.CodeOf(err) == sqlerr.Unsupported && strings.Count(e.text, "SELECT") > 1 {
+			around++ // it is answered around private aggregates, not as one
+			continue
+		}
 		if err != nil {
 			t.Errorf("%s: %v", e.text, err)
 			continue
@@ -138,6 +142,9 @@ func TestDialect(t *testing.T) {
 	}
 	if len(same) == 0 {
 		t.Error("no group of equal statements was compared")
+	}
+	if around != 2 {
+		t.Errorf("%d statements are more than one aggregate, want 2", around)
 	}
 	if others != 2 { // raw_pums and nosuch
 		t.Errorf("%d statements are of other tables, want 2", others)

@@ -187,7 +187,8 @@ func (j *join) relation(name string) relation {
 }
 
 // bindOn binds the condition of a join. It must equate a private column with a public
-// column whose values are unique. It may set further conditions on a row.
+// column whose values are unique. It may set further conditions on a row. A LEFT JOIN is a
+// JOIN if every value of the private column has a row: both are public.
 func (b *binder) bindOn(from *syntax.FromItem, j *join) (pred, error) {
 	conditions, err := b.conditions(from)
 	if err != nil {
@@ -219,7 +220,12 @@ func (b *binder) bindOn(from *syntax.FromItem, j *join) (pred, error) {
 	for i, r := range j.lookup.Rows {
 		keys[i] = r.Key
 	}
-	return b.merge(append(rest, columnPred(j.lookup.Key, b.domain(j.lookup.Key).SetOf(keys...))), true)
+	matched := b.domain(j.lookup.Key).SetOf(keys...)
+	if from.Left && (len(rest) > 0 || !b.domain(j.lookup.Key).All().Minus(matched).IsEmpty()) {
+		return pred{}, from.Token.Unsupported("a LEFT JOIN that keeps rows without a match").
+			WithHint("write JOIN: it counts the rows of the values that %s has; or fill in the others", syntax.Excerpt(from.Name.Text, 40))
+	}
+	return b.merge(append(rest, columnPred(j.lookup.Key, matched)), true)
 }
 
 // conditions returns the parts of ON.
@@ -351,6 +357,10 @@ func (b *binder) bindFrom() (pred, error) {
 		if j := b.joins[from]; i > 0 && (j != nil || b.joins[&b.s.From[0]] != nil) {
 			if j == nil { // the public table is written first
 				j = b.joins[&b.s.From[0]]
+				if from.Left {
+					return pred{}, from.Token.Unsupported("a LEFT JOIN of private rows to public ones").
+						WithHint("aggregate the private rows in a sub-select, and join its result")
+				}
 			}
 			kept, err := b.bindOn(from, j)
 			if err != nil {

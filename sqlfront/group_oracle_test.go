@@ -173,6 +173,9 @@ func drawValue(t *rapid.T, depth int, keys []string) both {
 			filter = " FILTER (WHERE " + drawRowCondition(t) + ")"
 		}
 		of := func(aggregate string) both {
+			if aggregate != "SUM" { // which is an INTEGER or a REAL by its argument, and an INTEGER if nothing is added up
+				x = drawOf(t, "scale", "", "", "", "0.5 * ", "1.0 * ", "-2.5 + ") + x + drawOf(t, "over", "", "", "", " / 4.0", " * 1.25")
+			}
 			text := aggregate + "(" + x + ")" + filter
 			return both{text, text}
 		}
@@ -189,7 +192,8 @@ func drawValue(t *rapid.T, depth int, keys []string) both {
 			c := drawOf(t, "literal", "7", "2.5", "-1", "0", "NULL", "1000.0")
 			return both{c, c}
 		}
-		return both{of("SUM").ours, "COALESCE(" + of("SUM").ours + ", 0)"}
+		sum := of("SUM").ours
+		return both{sum, "COALESCE(" + sum + ", 0)"}
 	}
 	a, b := drawValue(t, depth-1, keys), drawValue(t, depth-1, keys)
 	switch rapid.IntRange(0, 7).Draw(t, "form") {

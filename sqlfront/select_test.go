@@ -438,7 +438,7 @@ func TestRefusedJoins(t *testing.T) {
 		{"SELECT COUNT(*) FROM sample JOIN codes ON kind = 'low'", sqlerr.Unsupported, "a join on anything but"},
 		{"SELECT COUNT(*) FROM sample JOIN codes ON s = code", sqlerr.Unsupported, "different types"},
 		{"SELECT COUNT(*) FROM sample JOIN codes USING (code)", sqlerr.Unsupported, "USING"},
-		{"SELECT COUNT(*) FROM sample LEFT JOIN codes ON n = code", sqlerr.Unsupported, "join"},
+		{"SELECT COUNT(*) FROM sample LEFT JOIN codes ON n = code", sqlerr.Unsupported, "a LEFT JOIN that keeps rows without a match"},
 		{"SELECT COUNT(*) FROM sample JOIN codes ON n = code WHERE share > 1", sqlerr.Unsupported, "share of a public table"},
 		{"SELECT COUNT(*) FROM sample JOIN zips ON sample.z = zips.z WHERE z = 'x'", sqlerr.Malformed, "z is ambiguous"},
 		{"SELECT COUNT(*) FROM sample JOIN none ON n = code", sqlerr.Unsupported, "a join with an empty table"},

@@ -19,7 +19,7 @@ type summand struct {
 	unit    *big.Rat       // nil: 1, and the values are INTEGER; else they are REAL
 }
 
-const sumHint = "SUM and AVG take integer columns, REAL columns of public tables, integers, + - * / % and CASE; multiply the aggregate by a fraction instead"
+const sumHint = "SUM and AVG take integer columns, REAL columns of public tables, numbers, + - * / % and CASE; divide the aggregate instead of its argument"
 
 // summand compiles the argument of an aggregate.
 //
@@ -30,7 +30,9 @@ func (b *binder) summand(e sqlparser.Expr) (summand, error) {
 	if c, ok := syntax.Unwrap(e).(*sqlparser.ColName); ok {
 		return b.columnSummand(c)
 	}
+	b.summing = true
 	x, unit, err := b.amount(e)
+	b.summing = false
 	if err != nil {
 		return summand{}, err
 	}
@@ -136,9 +138,15 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 		if steps := b.joins.steps(column); steps != nil {
 			return b.columnExpr(column), steps.Step(), nil
 		}
+	case *sqlparser.SQLVal:
+		if o, ok, err := b.operand(e); err == nil && ok && !o.isColumn {
+			x, unit := b.fraction(o.constant)
+			return x, unit, nil
+		}
 	case *sqlparser.UnaryExpr:
 		if o, ok, err := b.operand(e); err == nil && ok && !o.isColumn {
-			return constantExpr(o.constant), nil, nil // −2^63 is a literal
+			x, unit := b.fraction(o.constant) // −2^63 is a literal
+			return x, unit, nil
 		}
 		return b.unaryAmount(e)
 	case *sqlparser.BinaryExpr:
@@ -153,6 +161,15 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 	}
 	x, err = b.expr(e)
 	return x, nil, err
+}
+
+// fraction returns a literal. Inside an aggregate, a number with a point is its numerator
+// in units of one over its denominator.
+func (b *binder) fraction(k constant) (x *expr, unit *big.Rat) {
+	if b.summing && k.real != nil && k.real.Num().IsInt64() && k.real.Denom().IsInt64() {
+		return numberExpr(k.real.Num().Int64()), new(big.Rat).SetFrac(big.NewInt(1), k.real.Denom())
+	}
+	return constantExpr(k), nil
 }
 
 func (b *binder) unaryAmount(e *sqlparser.UnaryExpr) (*expr, *big.Rat, error) {
@@ -207,8 +224,13 @@ func (b *binder) binaryAmount(e *sqlparser.BinaryExpr) (*expr, *big.Rat, error) 
 		return sum(x, y, e.Operator == sqlparser.MinusStr), unit, nil
 	case sqlparser.MultStr:
 		return apply(arithmetical(sqlvalue.Times), x, y), new(big.Rat).Mul(worth(unitX), worth(unitY)), nil
+	case sqlparser.DivStr:
+		if n := y.full; y.isConstant() && !n.isNull() && n.lo.integer() > 0 {
+			by := new(big.Rat).Mul(big.NewRat(n.lo.integer(), 1), worth(unitY))
+			return x, by.Quo(worth(unitX), by), nil
+		}
 	}
-	return nil, nil, b.g.FirstToken(e).Unsupported("dividing a REAL column inside an aggregate").WithHint("divide the aggregate instead")
+	return nil, nil, b.g.FirstToken(e).Unsupported("dividing by this inside an aggregate").WithHint("divide the aggregate instead")
 }
 
 // notIntegral refuses operands that cannot be counted in units.

@@ -315,6 +315,7 @@ type FromItem struct {
 	Sub   *Select // nil for a table
 	On    sqlparser.Expr
 	Using sqlparser.Columns
+	Left  bool // it is joined by LEFT JOIN
 	Token Token
 }
 
@@ -349,12 +350,12 @@ func (g *Tokens) joined(e *sqlparser.JoinTableExpr, with []expression) ([]FromIt
 	switch {
 	case err != nil:
 		return nil, err
-	case e.Join != sqlparser.JoinStr || len(right) != 1:
+	case e.Join != sqlparser.JoinStr && e.Join != sqlparser.LeftJoinStr || len(right) != 1:
 		return nil, g.Find("JOIN").Unsupported("this form of join").WithHint(JoinHint)
 	case e.Condition.On == nil && e.Condition.Using == nil:
 		return nil, g.Find("JOIN").Unsupported("a join without a condition").WithHint(JoinHint)
 	}
-	right[0].On, right[0].Using = e.Condition.On, e.Condition.Using
+	right[0].On, right[0].Using, right[0].Left = e.Condition.On, e.Condition.Using, e.Join == sqlparser.LeftJoinStr
 	return append(left, right[0]), nil
 }
 

@@ -268,10 +268,11 @@ SELECT AVG(town) FROM visits;
 --> error unsupported at 12: adding up column town, which is TEXT, is outside the dialect
 --> hint: group by it, or declare it as INTEGER over a view
 SELECT SUM(age) OVER () FROM visits;
---> error unsupported at 17: a window function is outside the dialect
+--> error unsupported at 30: a SELECT of the rows of visits is outside the dialect
+--> hint: only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM visits GROUP BY x
 SELECT SUM(COUNT(*)) FROM visits;
 --> error unsupported at 12: the aggregate COUNT inside an aggregate is outside the dialect
---> hint: SUM and AVG take integer columns, REAL columns of public tables, integers, + - * / % and CASE; multiply the aggregate by a fraction instead
+--> hint: SUM and AVG take integer columns, REAL columns of public tables, numbers, + - * / % and CASE; divide the aggregate instead of its argument
 SELECT COUNT(*), COUNT(*) FILTER (WHERE sex = 'F') AS f, COUNT(sex) FILTER (WHERE age > 4) AS older, MARGIN(f) > 0 FROM visits;
 --> count | f | older | MARGIN(f) > 0
 --> 240 | 100 | 48 | 1

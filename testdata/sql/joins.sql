@@ -35,8 +35,28 @@ SELECT t.region, AVG(v.age) FROM visits AS v INNER JOIN towns AS t ON t.name = v
 --> 'south' | 5.033333333
 --> 'north' | 3.857142857
 SELECT height, COUNT(*) FROM visits LEFT JOIN towns ON town = name GROUP BY height;
---> error unsupported at 42: this form of join is outside the dialect
---> hint: join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared
+--> height | count
+--> NULL | 30
+--> 80 | 180
+--> 120 | 30
+--> under dense:
+--> height | count
+--> NULL | 0
+--> 80 | 115
+--> 120 | 82
+--> under smw, classes:
+--> height | count
+--> NULL | 30
+--> 80 | 181
+--> 120 | 29
+--> under smw, uniform:
+--> height | count
+--> NULL | 30
+--> 80 | 180
+--> 120 | 37
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells) (of 3 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
 SELECT SUM(height) FROM visits JOIN towns ON town = name WHERE age = 4;
 --> sum
 --> 4400
@@ -47,7 +67,7 @@ SELECT SUM(height) FROM visits JOIN towns ON town = name WHERE age = 4;
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 500 answers it directly within ±500 (95 %) for ρ = 0.11; the interactive budget left pays for 37 such answers
 --> under direct:
---> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.083 left
+--> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.082 left
 --> hint: SET accuracy = 2000 answers it directly within ±2000 (95 %) for ρ = 0.0068; the interactive budget left pays for 12 such answers
 SELECT COUNT(*) FROM visits JOIN towns ON town = name WHERE height > 100 AND age < 5;
 --> count
@@ -55,6 +75,9 @@ SELECT COUNT(*) FROM visits JOIN towns ON town = name WHERE height > 100 AND age
 --> under dense:
 --> count
 --> 99
+--> under smw, uniform:
+--> count
+--> 19
 SELECT COUNT(*) FROM visits, towns WHERE town = name AND region = 'south';
 --> error unsupported at 30: a join is outside the dialect
 --> hint: join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared

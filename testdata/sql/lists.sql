@@ -158,11 +158,17 @@ SELECT COUNT(*) FROM visits WHERE town IN (SELECT height FROM towns);
 --> error unsupported at 51: a list of values of another type is outside the dialect
 --> hint: town is TEXT; the values of height must all be, or NULL
 SELECT COUNT(*) FROM visits WHERE town IN (SELECT name FROM towns WHERE region = 'north');
---> error unsupported at 44: a sub-select is outside the dialect
---> hint: write column IN (SELECT column FROM a public table)
+--> COUNT(*)
+--> 210
+--> under dense:
+--> COUNT(*)
+--> 232
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
 SELECT COUNT(*) FROM visits WHERE town IN (SELECT town FROM raw_visits);
 --> error unknown at 61: there is no public table raw_visits to join
 --> hint: CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared
 SELECT COUNT(*) FROM visits WHERE town IN (SELECT town FROM visits);
---> error unsupported at 44: a sub-select is outside the dialect
---> hint: write column IN (SELECT column FROM a public table)
+--> error unsupported at 61: a private aggregate of rows that another one selects is outside the dialect
+--> hint: ask for the inner one first, and write its result as a value

@@ -26,8 +26,14 @@ SELECT COUNT(*) FROM visits WHERE random() > 0;
 --> error unsupported at 35: the function random() is outside the dialect
 --> hint: compute it in a view and declare it as a column
 SELECT COUNT(*) FROM visits UNION SELECT COUNT(*) FROM visits;
---> error unsupported at 29: UNION is outside the dialect
---> hint: ask for each count in a statement of its own
+--> COUNT(*)
+--> 240
+--> under dense:
+--> COUNT(*)
+--> 198
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
 SELECT COUNT(*) FROM visits WHERE age = ?;
 --> error invalid at 0: the number of placeholders is 1 and of arguments 0
 SELECT COUNT(*) FROM visits WHERE;

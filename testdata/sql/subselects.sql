@@ -29,19 +29,41 @@ SELECT COUNT(*) FROM (SELECT * FROM (SELECT * FROM visits WHERE age > 2) WHERE a
 --> count
 --> 92
 SELECT COUNT(*) FROM (SELECT age FROM visits) WHERE sex = 'F';
---> error unknown at 53: no column sex in the sub-select
---> hint: the columns are age
+--> COUNT(*)
+--> 100
+--> under dense:
+--> COUNT(*)
+--> 44
+--> under smw, uniform:
+--> COUNT(*)
+--> 102
 SELECT COUNT(*) FROM (SELECT COUNT(*) FROM visits);
---> error unsupported at 30: the aggregate COUNT in the select list of a sub-select is outside the dialect
---> hint: a sub-select can rename columns and filter rows; compute outside it
+--> COUNT(*)
+--> 1
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
 SELECT COUNT(*) FROM (SELECT age FROM visits LIMIT 5);
---> error unsupported at 46: LIMIT in a sub-select is outside the dialect
---> hint: a sub-select can rename columns and filter rows; group and limit outside it
+--> error unsupported at 46: LIMIT over private rows is outside the dialect
+--> hint: limit the result of an aggregate
 SELECT COUNT(*) FROM visits WHERE age = (SELECT 3);
---> error unsupported at 42: a sub-select is outside the dialect
---> hint: write its result as a literal; a list may be that of a public table: IN (SELECT column FROM table)
+--> COUNT(*)
+--> 52
+--> under dense:
+--> COUNT(*)
+--> 34
+--> under smw, uniform:
+--> COUNT(*)
+--> 64
 SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM towns);
---> error unsupported at 35: EXISTS is outside the dialect
+--> COUNT(*)
+--> 240
+--> under dense:
+--> COUNT(*)
+--> 198
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
 WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT 2) SELECT COUNT(*) FROM n;
 --> COUNT(*)
 --> 2

@@ -211,8 +211,20 @@ SELECT SUM(weight) FROM visits JOIN risks ON visits.town = risks.town WHERE weig
 --> error unsupported at 77: computing with REAL column weight in a condition or function is outside the dialect
 --> hint: compare it with a number, or add it up
 SELECT SUM(weight / 2) FROM visits JOIN risks ON visits.town = risks.town;
---> error unsupported at 12: dividing a REAL column inside an aggregate is outside the dialect
---> hint: divide the aggregate instead
+--> sum
+--> 45.0
+--> under dense:
+--> sum
+--> 13.225
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00019; the interactive budget left pays for 21695 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00019; the interactive budget left pays for 1867238 such answers
+--> under smw, weights; smw release, weights:
+--> sum
+--> 45.2
 SELECT SUM(weight) FROM visits JOIN risks ON age = weight;
 --> error unsupported at 37: a join on anything but a private column that equals a public one is outside the dialect
 --> hint: join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared
