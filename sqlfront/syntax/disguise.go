@@ -496,6 +496,9 @@ func (g *Tokens) refuseReserved(i int) error {
 		if before.Matches("SELECT") || before.Matches("UNION") || before.Matches("(") && g.tokenAt(i-2).isName() {
 			return nil
 		}
+		if err := g.foreignClause(i); err != nil {
+			return err
+		}
 		return t.Malformed("unexpected keyword ALL")
 	case "VALUES":
 		if g.skips(i) {
@@ -510,6 +513,9 @@ func (g *Tokens) refuseReserved(i int) error {
 	}
 	if keywords[t.Upper] {
 		return nil
+	}
+	if err := g.foreignClause(i); err != nil {
+		return err
 	}
 	return t.Malformed("unexpected keyword %s", t.Upper).
 		WithHint("a name that is a keyword is quoted: \"%s\"", t.Text)
@@ -531,6 +537,10 @@ func (g *Tokens) refuseWord(i int) error {
 	case "FILTER":
 		if before.Matches(")") && next.Matches("(") && !g.isFilter(i) {
 			return t.Malformed("FILTER (WHERE …) follows the call of an aggregate").WithHint("write COUNT(*) FILTER (WHERE …)")
+		}
+	case "QUALIFY":
+		if before.endsOperand() && next.startsOperand() {
+			return t.Unsupported("QUALIFY").WithHint("put the SELECT into FROM, and the condition into WHERE around it")
 		}
 	case "NULLS":
 		if next.Matches("FIRST") || next.Matches("LAST") {
@@ -567,6 +577,8 @@ func (g *Tokens) diagnose(i int) error {
 		}
 		return t.Unsupported("a comparison of a comparison").
 			WithHint("write lowest <= x AND x <= highest, or x BETWEEN lowest AND highest")
+	case g.foreignClause(i) != nil:
+		return g.foreignClause(i)
 	case t.Matches("(") && g.inCast(i):
 		return t.Unsupported("CAST")
 	case t.Matches(")") && g.tokenAt(i-1).Matches("(") && g.tokenAt(i-2).Matches("IN"):
@@ -588,6 +600,28 @@ func (g *Tokens) diagnose(i int) error {
 		}
 	}
 	return err
+}
+
+// foreignClause refuses a clause of another system at which the parser gave up, if it is
+// one that is known.
+func (g *Tokens) foreignClause(i int) error {
+	t, before := g.tokenAt(i), g.tokenAt(i-1)
+	switch {
+	case before.Matches("TABLESAMPLE"):
+		return before.Unsupported("TABLESAMPLE").WithHint("leave it out: an answer about all rows costs no more")
+	case t.Matches("(") && before.Matches("GROUP") && g.tokenAt(i-2).Matches("WITHIN"):
+		return g.tokenAt(i - 2).Unsupported("WITHIN GROUP").
+			WithHint("SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts")
+	case t.Matches("~"):
+		return t.Unsupported("the operator ~ (a regular expression)").WithHint("write LIKE or GLOB, or list the values with IN")
+	case t.Matches("ON") && before.Matches("DISTINCT"):
+		return t.Unsupported("DISTINCT ON").WithHint("number the rows of an aggregate with ROW_NUMBER() OVER (PARTITION BY …), and keep the first")
+	case before.Matches("FOR"):
+		return before.Unsupported("FOR " + Excerpt(t.Upper, 40)).WithHint("leave it out: nothing is locked")
+	case t.Matches("ALL") && before.Matches("BY"):
+		return t.Unsupported("GROUP BY ALL").WithHint("list the keys: GROUP BY x, y")
+	}
+	return nil
 }
 
 // clauses are the keywords whose misspelling reads as an alias.

@@ -106,7 +106,10 @@ func init() {
 		"GREATEST":         renamed("max", 2),
 		"LEAST":            renamed("min", 2),
 		"NVL":              renamed("ifnull", 2),
+		"ISNULL":           renamed("ifnull", 2),
 		"IF":               renamed("iif", 3),
+		"IFF":              renamed("iif", 3),
+		"COUNT_BIG":        renamed("COUNT", 1),
 		"CHAR_LENGTH":      renamed("length", 1),
 		"CHARACTER_LENGTH": renamed("length", 1),
 		"LEFT":             edge("1, "),
@@ -117,7 +120,7 @@ func init() {
 	}
 	for _, unit := range []string{"YEAR", "QUARTER", "MONTH", "DAY"} {
 		forms[unit] = func(w *rewriter, i, end int) {
-			if args := w.arguments(i, end); len(args) == 1 && !w.at(i-1).isName() {
+			if args := w.arguments(i, end); len(args) == 1 {
 				w.replace(i, end, w.field(unit, args[0])...)
 			}
 		}

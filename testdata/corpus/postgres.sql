@@ -1,0 +1,60 @@
+-- PostgreSQL's own forms.
+SELECT sex, year, COUNT(*) AS n FROM visits WHERE sex IS NOT NULL GROUP BY ROLLUP (sex, year) HAVING COUNT(*) > 10 ORDER BY sex, year, n;
+--> postgres
+SELECT sex, year, COUNT(*) AS n, GROUPING(sex, year) AS g FROM visits WHERE sex IS NOT NULL GROUP BY CUBE (sex, year) ORDER BY g, sex, year;
+--> postgres
+SELECT COALESCE(sex, 'all') AS sex, SUM(days) AS nights FROM visits WHERE sex IS NOT NULL GROUP BY GROUPING SETS ((sex), ()) ORDER BY nights;
+--> postgres
+SELECT year, sex, COUNT(*) AS n FROM visits WHERE sex IS NOT NULL GROUP BY year, ROLLUP (sex) ORDER BY year, sex, n;
+--> postgres
+SELECT COUNT(*) FILTER (WHERE sex = 'F') AS f, COUNT(*) FILTER (WHERE age >= 65 AND sex = 'M') AS old_men, SUM(days) FILTER (WHERE year = 2025) AS nights FROM visits;
+--> sqlite
+SELECT COUNT(*)::numeric / 3 AS third FROM visits;
+--> sqlite
+SELECT (100.0 * COUNT(*) FILTER (WHERE days = 0) / COUNT(*))::numeric(5, 1) AS percent FROM visits;
+--> sqlite
+SELECT year::text AS year, COUNT(*)::int AS n FROM visits GROUP BY year::text ORDER BY year::text;
+--> sqlite
+SELECT EXTRACT(YEAR FROM day::date)::int AS y, EXTRACT(MONTH FROM day::date)::int AS m, SUM(cost) AS cost FROM events GROUP BY 1, 2 ORDER BY 1, 2;
+--> sqlite
+SELECT TO_CHAR(day::date, 'YYYY-MM') AS month, COUNT(*) AS n FROM events GROUP BY 1 ORDER BY 1;
+--> sqlite
+SELECT day, cost FROM events WHERE day::date >= DATE '2024-06-15' - INTERVAL '1 month' AND day::date < DATE '2024-06-15' ORDER BY day;
+--> sqlite
+SELECT COUNT(*) AS n FROM diagnoses WHERE name ILIKE '%dis%';
+--> sqlite
+SELECT code FROM diagnoses ORDER BY code OFFSET 2 LIMIT 3;
+--> sqlite
+SELECT code FROM diagnoses ORDER BY code FETCH FIRST 2 ROWS ONLY;
+--> sqlite
+SELECT SUBSTRING(code FROM 1 FOR 1) AS letter, COUNT(*) AS n FROM diagnoses GROUP BY 1 ORDER BY 1;
+--> sqlite
+SELECT POSITION('1' IN code) AS at, LEFT(code, 1) AS l, RIGHT(code, 2) AS r, CHAR_LENGTH(name) AS n FROM diagnoses ORDER BY code;
+--> sqlite
+SELECT COUNT(*) AS n FROM visits WHERE sex IS DISTINCT FROM 'F' AND diagnosis ILIKE 'i1%';
+--> sqlite
+SELECT generate_series(1, 3);
+--> refused unsupported at 8: the function generate_series in a statement about public tables is outside the dialect
+--> hint: docs/sql/public.md lists the functions
+SELECT COUNT(*) FROM visits WHERE diagnosis ~ '^J';
+--> refused unsupported at 45: the operator ~ (a regular expression) is outside the dialect
+--> hint: write LIKE or GLOB, or list the values with IN
+SELECT COUNT(*) FROM visits WHERE diagnosis = ANY (ARRAY['I10', 'E11']);
+--> refused unsupported at 47: the function any() is outside the dialect
+--> hint: compute it in a view and declare it as a column
+SELECT DISTINCT ON (sex) sex, age FROM visits;
+--> refused unsupported at 17: DISTINCT ON is outside the dialect
+--> hint: number the rows of an aggregate with ROW_NUMBER() OVER (PARTITION BY …), and keep the first
+SELECT BOOL_OR(age > 100) FROM visits;
+--> refused unsupported at 8: the function bool_or() in the select list is outside the dialect
+--> hint: the aggregates are COUNT, SUM, TOTAL, AVG, VARIANCE and STDDEV; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+SELECT year, n FROM visits, LATERAL (SELECT 1 AS n) x;
+--> refused unsupported at 21: a SELECT of the rows of visits is outside the dialect
+--> hint: only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM visits GROUP BY x
+SELECT MODE() WITHIN GROUP (ORDER BY diagnosis) FROM visits;
+--> refused unsupported at 15: WITHIN GROUP is outside the dialect
+--> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+SELECT sex, COUNT(*) FROM visits GROUP BY sex ORDER BY COUNT(*) DESC NULLS LAST;
+--> sqlite
+SELECT COUNT(*) FROM visits WHERE age::text = '40';
+--> sqlite
