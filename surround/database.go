@@ -166,7 +166,12 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 		}
 		if len(from.Cores) > 0 {
 			err = sqlerr.Guard(func() error {
-				l = s.trace(from.Cores, c.tables)
+				if l = s.trace(from.Cores, c.tables); l != nil && len(l.columns) != len(names) {
+					l = nil
+				}
+				if l != nil {
+					l.names = names
+				}
 				return nil
 			})
 		}
@@ -560,16 +565,14 @@ func (k kind) typeName() string {
 // only, so all of the work must be in it: the rows are inserted into a table, whose
 // columns have no affinity, and read from there.
 func (c *connection) run(ctx, limited context.Context, s *Statement, l *Lineage, args []any) (*Result, error) {
-	names, err := c.compiled(limited, s, args)
-	if err != nil {
-		return nil, s.failure(ctx, limited, err)
-	}
+	var names []string
 	text := s.text
-	if l != nil {
-		if _, err := c.conn.ExecContext(limited, first+"EXPLAIN "+l.text, args...); err != nil || len(l.columns) != len(names) {
-			l = nil
-		} else {
-			text = l.text
+	if l != nil { // Compile compiled the statement
+		names, text = l.names, l.text
+	} else {
+		var err error
+		if names, err = c.compiled(limited, s, args); err != nil {
+			return nil, s.failure(ctx, limited, err)
 		}
 	}
 	result := "temp." + quote(s.resultTable())
@@ -584,6 +587,15 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, l *Lineage,
 		return nil, err
 	}
 	if _, err := c.conn.ExecContext(limited, first+"INSERT INTO "+result+" "+text, args...); err != nil {
+		if code := codeOf(err); l != nil && limited.Err() == nil && (code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_AUTH) {
+			if err := c.unguarded(limited, "DROP TABLE "+result); err != nil {
+				return nil, s.failure(ctx, limited, err)
+			}
+			if err := c.allow(s); err != nil {
+				return nil, err
+			}
+			return c.run(ctx, limited, s, nil, args) // without intervals
+		}
 		return nil, s.failure(ctx, limited, err)
 	}
 	if err := c.authorize(nil); err != nil {

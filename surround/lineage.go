@@ -29,6 +29,7 @@ type Lineage struct {
 	text    string     // the statement with the columns
 	hidden  int        // how many these are; they are the last
 	columns []*formula // of the result; nil for those without an interval
+	names   []string   // of its columns
 }
 
 // Need is a column that a core's table must have: a number of the core, or an end of its
