@@ -109,3 +109,38 @@ func TestNoPrivateTable(t *testing.T) {
 	defer rows.Close()
 	holdTypes(t, rows, "code TEXT true", "n INTEGER true", "1.5 REAL true")
 }
+
+// TestSurroundedStatement prepares a statement with aggregates inside. Its ? are numbered
+// through cores and surroundings alike, and its answer has intervals.
+func TestSurroundedStatement(t *testing.T) {
+	ctx := context.Background()
+	c, err := open(t, clinic(t)+"?role=analyst").Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	st, err := c.PrepareContext(ctx, `SELECT ? AS who, n * 100.0 / (SELECT COUNT(*) FROM visits WHERE age < ?) AS share
+		FROM (SELECT sex, COUNT(*) AS n FROM visits WHERE age < ? GROUP BY sex) WHERE sex = ?`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	for _, sex := range []string{"F", "M"} {
+		var who string
+		var share float64
+		if err := st.QueryRowContext(ctx, "only "+sex, 40, 40, sex).Scan(&who, &share); err != nil {
+			t.Fatal(err)
+		}
+		var a *engine.Answer
+		if err := c.Raw(func(raw any) error { a = raw.(driver.Answerer).LastAnswer(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		// 1,000 rows of 2,000; noise of 200 counts is far less likely than 1e-6, see TestQueryRow.
+		if who != "only "+sex || share < 40 || share > 62 || a == nil || a.Via != "cells" {
+			t.Fatalf("%s: %v, %+v", who, share, a)
+		}
+		if i, ok := a.Intervals[0][1].(engine.Interval); !ok || i.Low >= share || i.High <= share || a.Intervals[0][0] != nil {
+			t.Errorf("%s: %v in %v", sex, share, a.Intervals)
+		}
+	}
+}
