@@ -90,39 +90,61 @@ func alone(degree int) way {
 	}}
 }
 
-// guardedBy gives a share of the budget to a release, and the rest to a guard. runs is 0 for
-// the product's choice.
-func guardedBy(degree int, share float64, runs int64) way {
-	w := way{name: fmt.Sprintf("%d-way marginals, guarded", degree), setting: fmt.Sprintf(", share %.0f %%", 100*share)}
-	if runs > 0 {
-		w.setting += fmt.Sprintf(", B = %d", runs)
+// guarding is a guard's share of the budget, and how it is set up.
+type guarding struct {
+	share  float64 // the release's share
+	runs   int64   // 0 for the product's choice
+	plain  bool    // updates are plain projections
+	narrow bool    // nothing is asked after a query that fired
+}
+
+// guardedBy gives a share of the budget to a release, and the rest to a guard.
+func guardedBy(degree int, g guarding) way {
+	w := way{name: fmt.Sprintf("%d-way marginals, guarded", degree), setting: fmt.Sprintf(", share %.0f %%", 100*g.share)}
+	if g.plain {
+		w.name += ", plain updates"
+	}
+	if g.narrow {
+		w.name += ", no broader queries"
+	}
+	if g.runs > 0 {
+		w.setting += fmt.Sprintf(", B = %d", g.runs)
 	}
 	w.begin = func(t *workload.Table, spend budget, k int, src *noise.Source) (oracle, error) {
-		first := budget{accounting.Epsilon(share * float64(spend.epsilon)), accounting.Delta(share * float64(spend.delta))}
+		first := budget{accounting.Epsilon(g.share * float64(spend.epsilon)), accounting.Delta(g.share * float64(spend.delta))}
 		r, err := buildMarginals(t, degree, first, src)
 		if err != nil {
 			return nil, err
 		}
-		p, err := planOnline(t, t.Size(), k, budget{spend.epsilon - first.epsilon, spend.delta - first.delta}, smw.Request{Fitted: true, MaxUpdates: runs}, src)
+		p, err := planOnline(t, t.Size(), k, budget{spend.epsilon - first.epsilon, spend.delta - first.delta}, smw.Request{Fitted: true, MaxUpdates: g.runs}, src)
 		if err != nil {
 			return nil, err
 		}
-		from, err := fittedPrior(t, r, p.NHat)
+		from, err := fittedPrior(t, r, g.plain, p.NHat)
 		if err != nil {
 			return nil, err
 		}
-		return guarded{fromRelease{r}, newFromLive(newLive(p.Params, t, from, src))}, nil
+		m := newLive(p.Params, t, from, src)
+		if !g.narrow {
+			m.count = t.Count
+		}
+		return guarded{fromRelease{r}, newFromLive(m)}, nil
 	}
 	return w
 }
 
-// fittedPrior is the prior that a guard keeps of a release.
-func fittedPrior(t *workload.Table, r *marginals.Release, rows int64) (smw.Prior, error) {
+// fittedPrior is the prior that a guard keeps of a release. Without what was measured, its
+// updates are plain projections.
+func fittedPrior(t *workload.Table, r *marginals.Release, plain bool, rows int64) (smw.Prior, error) {
 	var all []int
 	for i := range t.Universe.Columns() {
 		all = append(all, i)
 	}
-	state, err := smw.EncodeFitted(t.Universe, r.Fitted(all), rows)
+	measured := r.Params().Sets
+	if plain {
+		measured = nil
+	}
+	state, err := smw.EncodeFitted(t.Universe, r.Fitted(all), measured, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -236,8 +258,8 @@ func sit(t *workload.Table, w way, spend budget, k int, seed uint64) (sitting, e
 }
 
 // best has the analyst sit with each of several ways, and returns the one with the least
-// error.
-func (b *bench) best(t *workload.Table, of []way, spend budget, k int) (w way, least sitting, err error) {
+// error, with what all of so many analysts got from it.
+func (b *bench) best(t *workload.Table, of []way, spend budget, k, analysts int) (w way, least sitting, err error) {
 	for i, candidate := range of {
 		s, err := sit(t, candidate, spend, k, b.seed)
 		if err != nil {
@@ -248,7 +270,33 @@ func (b *bench) best(t *workload.Table, of []way, spend budget, k int) (w way, l
 			w, least = candidate, s
 		}
 	}
-	return w, least, nil
+	all := []sitting{least}
+	for i := range analysts - 1 {
+		s, err := sit(t, w, spend, k, b.seed+1+uint64(i))
+		if err != nil {
+			return w, s, err
+		}
+		all = append(all, s)
+	}
+	return w, together(all), nil
+}
+
+// together returns what several analysts got, on average. Of errors it is the root of the
+// mean square, and the largest.
+func together(all []sitting) (t sitting) {
+	n := float64(len(all))
+	for _, s := range all {
+		t.rms += s.rms * s.rms / n
+		t.max = max(t.max, s.max)
+		t.median += s.median / n
+		t.blind += s.blind / n
+		t.covered += s.covered / n
+		t.updates += s.updates / n
+		t.unverified += s.unverified / n
+		t.asked += s.asked
+	}
+	t.rms = math.Sqrt(t.rms)
+	return t
 }
 
 // guard is about structure that a release of marginals does not measure.
@@ -264,10 +312,12 @@ one of them the others are independent and uniform. A release of marginals over 
 values. Where less than half of the rows are left by the answer, she goes on with the other values instead. She begins anew when an answer is below %v. ε = 1, δ = 10⁻⁶ for all k questions,
 the release, its guard and N̂ together. Errors are those of the first %s questions.`,
 		report.Number(float64(k)), leastAnswer, report.Number(manyQueries))
-	s.Say(`A *guarded* release answers by itself where it has a proven error bar, as the product does. Other queries go to an SMW mechanism that started from its table. Mechanisms marked *broad questions first* were
-asked before the analyst came: all conjunctions of halves of one column more than the release measured together. Each is compared like any other query, and counts in k. The release's share of the budget, of 25 and
-50 %%, is the better one. The guard's number of runs is the product's choice, unless B is given. "Held" is the share of the answers with a 95 %% error bar that are within it. Each
-mechanism has one analyst, all of the same seed. Mechanisms that start from classes or the uniform distribution learn much and grow slow: they answered her first %s.`, report.Number(slowQueries))
+	s.Say(`A *guarded* release answers by itself where it has a proven error bar, as the product does. Other queries go to an SMW mechanism that started from its table. After a query that fired it
+compares broader ones, of fewer conditions, and its updates keep the marginals that the release measured. Without the first it has *no broader queries*, and without the second *plain updates*.
+Where *broad questions* come *first*, all conjunctions of halves of one column more than the release measured together were asked before the analyst came. All comparisons count in k.
+The release's share of the budget, of 25 and 50 %%, is the better one. A guard's number of runs is the product's choice, 50; mechanisms that start from classes or the uniform distribution
+get the better B of %s, and the better order. They learn much and grow slow, and answered the first %s questions. "Held" is the share of the answers with a 95 %% error bar that are within it. The first three rows of
+a table are about two analysts, of other seeds and with releases of their own, and the others about one.`, enumerateRuns(b.guardRuns()), report.Number(slowQueries))
 	for _, c := range []struct{ flags, degree int }{{4, 3}, {3, 2}} {
 		t, err := workload.Hidden(b.hiddenRows(), c.flags, b.seed)
 		if err != nil {
@@ -287,7 +337,8 @@ const manyQueries, slowQueries = 5000, 2000
 
 func (b *bench) hiddenRows() int64 { return size[int64](b, 1_000_000, 20_000) }
 
-func (b *bench) guardRuns() int64 { return size[int64](b, 200, 20) }
+// guardRuns are the numbers of runs that mechanisms without a release are tried with.
+func (b *bench) guardRuns() []int64 { return size(b, []int64{50, 200}, []int64{20}) }
 
 func (b *bench) guardTable(s *report.Section, t *workload.Table, flags, degree int, spend budget, k int) error {
 	broad, err := workload.Broad(t, flags)
@@ -295,26 +346,36 @@ func (b *bench) guardTable(s *report.Section, t *workload.Table, flags, degree i
 		return err
 	}
 	broad = broad[:size(b, len(broad), 20)]
-	guards := func(first []workload.Query, shares ...float64) (all []way) {
-		for _, share := range shares {
-			all = append(all, guardedBy(degree, share, 0).after(first))
+	guards := func(first []workload.Query, g guarding) (all []way) {
+		for _, share := range []float64{0.25, 0.5} {
+			g.share = share
+			all = append(all, guardedBy(degree, g).after(first))
 		}
 		return all
 	}
-	start := func(name string, r smw.Request) []way {
-		r.MaxUpdates = b.guardRuns()
-		w := unguarded(name, r).after(broad)
-		w.most = slowQueries
-		return []way{w}
+	start := func(name string, r smw.Request) (all []way) {
+		for _, runs := range b.guardRuns() {
+			r.MaxUpdates = runs
+			for _, first := range [][]workload.Query{nil, broad} {
+				w := unguarded(name, r).after(first)
+				w.most = slowQueries
+				all = append(all, w)
+			}
+		}
+		return all
 	}
-	kinds := [][]way{guards(broad, 0.25, 0.5), {alone(degree)}, {directly()}, {alone(flags)}}
+	kinds := [][]way{guards(nil, guarding{}), {alone(degree)}, {directly()}, {alone(flags)}, guards(broad, guarding{}),
+		guards(nil, guarding{narrow: true}), guards(nil, guarding{plain: true}), guards(nil, guarding{plain: true, narrow: true}), guards(broad, guarding{plain: true, narrow: true})}
 	if flags == 4 {
-		kinds = append(kinds, guards(nil, 0.5), []way{guardedBy(degree, 0.5, b.guardRuns())},
-			start("SMW from classes", smw.Request{Prior: true}), start("SMW from uniform", smw.Request{}))
+		kinds = append(kinds, start("SMW from classes", smw.Request{Prior: true}), start("SMW from uniform", smw.Request{}))
 	}
 	ways, sittings := make([]way, len(kinds)), make([]sitting, len(kinds))
 	_, err = parallel(len(kinds), func(i int) (_ []misses, err error) {
-		ways[i], sittings[i], err = b.best(t, kinds[i], spend, k)
+		analysts := 1
+		if i < 3 {
+			analysts = size(b, 2, 1)
+		}
+		ways[i], sittings[i], err = b.best(t, kinds[i], spend, k, analysts)
 		return nil, err
 	})
 	if err != nil {
@@ -340,4 +401,12 @@ func (w way) after(first []workload.Query) way {
 		w.name += ", broad questions first"
 	}
 	return w
+}
+
+func enumerateRuns(runs []int64) string {
+	var values []int
+	for _, n := range runs {
+		values = append(values, int(n))
+	}
+	return enumerate(values)
 }

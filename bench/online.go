@@ -11,6 +11,7 @@ import (
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/query"
 )
 
 // beta is the probability that bounds of one experiment may fail.
@@ -196,11 +197,13 @@ func askAll(p smw.Params, from smw.Prior, w *workload.Workload, src *noise.Sourc
 // live is a mechanism that is asked.
 type live struct {
 	smw.Params
-	h       *smw.Hypothesis
-	src     *noise.Source
-	run     smw.Run
-	open    bool
-	started int64
+	h        *smw.Hypothesis
+	src      *noise.Source
+	run      smw.Run
+	open     bool
+	started  int64
+	count    func(q query.Query) int64 // of the broader queries of one that fired; nil: none is compared
+	compared int64
 	learned
 }
 
@@ -212,25 +215,71 @@ func newLive(p smw.Params, t *workload.Table, from smw.Prior, src *noise.Source)
 // unverified.
 func (m *live) ask(q workload.Query) (float64, answerKind, error) {
 	guess := m.h.Count(q.Query)
-	if !m.open && m.started == m.Updates {
+	if m.spent() {
 		m.unverified++
 		return float64(guess), unverified, nil
 	}
-	if !m.open {
-		var err error
-		if m.run, err = smw.StartRun(m.Params, m.src); err != nil {
-			return 0, 0, err
-		}
-		m.open = true
-		m.started++
+	if err := m.begin(); err != nil {
+		return 0, 0, err
 	}
+	m.compared++
 	out, err := m.run.Test(q.Count, guess, m.src)
 	if err != nil || !out.Fired {
 		return float64(guess), agreed, err
 	}
 	m.open = false
 	m.updates++
-	return float64(out.Noisy), fired, m.h.Update(q.Query, out.Noisy)
+	var broader []workload.Query
+	var guesses []int64
+	if m.count != nil {
+		for _, b := range m.h.Broader(q.Query) {
+			broader, guesses = append(broader, workload.Query{Query: b, Count: m.count(b)}), append(guesses, m.h.Count(b))
+		}
+	}
+	if err := m.h.Update(q.Query, out.Noisy); err != nil {
+		return 0, 0, err
+	}
+	return float64(out.Noisy), fired, m.askBroader(broader, guesses)
+}
+
+// askBroader compares the broader queries of one that fired, until one of them fires, as
+// the product does.
+func (m *live) askBroader(broader []workload.Query, guesses []int64) error {
+	for i, q := range broader {
+		if m.spent() {
+			return nil
+		}
+		if err := m.begin(); err != nil {
+			return err
+		}
+		m.compared++
+		out, err := m.run.Test(q.Count, guesses[i], m.src)
+		if err != nil {
+			return err
+		}
+		if out.Fired {
+			m.open = false
+			m.updates++
+			return m.h.Update(q.Query, out.Noisy)
+		}
+	}
+	return nil
+}
+
+// spent reports whether no comparison is left.
+func (m *live) spent() bool { return !m.open && m.started == m.Updates || m.compared == m.Queries }
+
+// begin starts a run unless one is open.
+func (m *live) begin() (err error) {
+	if m.open {
+		return nil
+	}
+	if m.run, err = smw.StartRun(m.Params, m.src); err != nil {
+		return err
+	}
+	m.open = true
+	m.started++
+	return nil
 }
 
 // answerKind says how a mechanism came to its answer.

@@ -364,3 +364,61 @@ func TestCountWithHalfTheNoise(t *testing.T) {
 	right.Unit = 1
 	mustHold(t, right, keptRuns)
 }
+
+// TestBroaderQueriesOfTheFiredRun audits a guard that compares the broader queries in the
+// run that its query ended, with the same τ and for the same price. The silent pairs say
+// that τ is not far below 0, and the query and each of the triples then cost up to ε₂:
+// 0.386·2 + 5·0.614·2 = 6.9 in place of 2.
+func TestBroaderQueriesOfTheFiredRun(t *testing.T) {
+	t.Parallel()
+	g, err := newGuarded(1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const beyond = 1 // makes firings frequent
+	if len(g.queries) != 1+pairs+triples {
+		t.Fatalf("%d queries", len(g.queries))
+	}
+	var offs []int64
+	for _, q := range g.queries {
+		off := g.off(q)
+		if off < 0 {
+			off -= beyond
+		}
+		offs = append(offs, off)
+	}
+	c := Case{
+		Name: "broader queries of the fired run, true loss 6.9", Unit: 1, Claim: pure(eachRun), Shows: []string{"fired", "from below"},
+		Run: func(changed bool, src *noise.Source) (o Output, err error) {
+			started, err := smw.StartRun(g.params, src)
+			r := started
+			for _, off := range offs {
+				if err != nil {
+					return o, err
+				}
+				var out smw.Outcome
+				out, err = r.Test(rows(count, 1, changed), count-off, src)
+				o[0], o[1] = 2*o[0], 2*o[1]
+				if out.Fired && err == nil {
+					o[0]++
+					if out.Noisy < count-off {
+						o[1]++
+					}
+					r = started
+				}
+			}
+			return o, err
+		},
+	}
+	const all = 1<<(pairs+triples) + 1<<triples - 1
+	c.Suspect = func(o Output) bool { return o[0] == all && o[1] == all }
+	m := modelOf(t, 1+pairs+triples, c.Claim)
+	m.params = g.params
+	T := g.params.Threshold
+	p := func(more int64) float64 {
+		return m.mean(func(tau int64) float64 {
+			return power(m.silent(T-1+more, tau), pairs) * power(m.below(-T-beyond+more, tau), 1+triples)
+		})
+	}
+	mustCatch(t, twin{c, p(0), p(1)})
+}

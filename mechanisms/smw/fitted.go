@@ -30,8 +30,9 @@ import (
 // Ψ₀ ≤ max ln(1/p(x)) ≤ ln|X| − ln μ, where μ is the share of the uniform distribution
 // in p.
 type Fitted struct {
-	sizes []uint64
-	whole *table
+	sizes    []uint64
+	measured [][]int // the columns of the marginals that were measured, ascending; nil where that is not said
+	whole    *table
 	// by has the marginals that were asked for, by their columns. They save a sum over
 	// the table for each cell of a query (BenchmarkFittedMass). kept is how many cells
 	// they have together: at most as many as the table.
@@ -62,15 +63,19 @@ const unit = 1 << 52
 // It adds ln N̂ to the bound on Ψ₀.
 func tableShare(rows int64) float64 { return min(uniformShare, 1/float64(rows)) }
 
-// fittedVersion is the first byte of an encoded table.
-const fittedVersion = 1
+// The first byte of an encoded table. That of guardVersion says what was measured. What
+// was made from a table without is replayed with plain projections, as ever.
+const (
+	fittedVersion = 1
+	guardVersion  = 2
+)
 
 // EncodeFitted returns a fitted table as the state of a mechanism, for DecodeFitted. The
 // table has a count for each record of the universe, by its code, none of them negative.
 // rows is N̂. The state is the version, the number of columns, the sizes of their domains,
 // and the probabilities: normalised counts and their uniform share, as 32-bit floats,
 // compressed by DEFLATE. All of it is public.
-func EncodeFitted(u *query.Universe, counts []float64, rows int64) ([]byte, error) {
+func EncodeFitted(u *query.Universe, counts []float64, measured [][]int, rows int64) ([]byte, error) {
 	if size := u.Size(); size == nil || !size.IsUint64() || size.Uint64() != uint64(len(counts)) || len(counts) > mostValues {
 		return nil, sqlerr.New(sqlerr.Internal, "smw: the table is not over the universe")
 	}
@@ -88,9 +93,22 @@ func EncodeFitted(u *query.Universe, counts []float64, rows int64) ([]byte, erro
 	if total == 0 {
 		share = 1
 	}
-	b := binary.AppendUvarint([]byte{fittedVersion}, uint64(len(u.Columns())))
+	b := []byte{fittedVersion}
+	if measured != nil {
+		b[0] = guardVersion
+	}
+	b = binary.AppendUvarint(b, uint64(len(u.Columns())))
 	for _, c := range u.Columns() {
 		b = binary.AppendUvarint(b, c.Domain.Size())
+	}
+	if measured != nil {
+		b = binary.AppendUvarint(b, uint64(len(measured)))
+	}
+	for _, set := range measured {
+		b = binary.AppendUvarint(b, uint64(len(set)))
+		for _, c := range set {
+			b = binary.AppendUvarint(b, uint64(c))
+		}
 	}
 	out := bytes.NewBuffer(b)
 	body, err := flate.NewWriter(out, flate.BestSpeed)
@@ -120,7 +138,7 @@ func DecodeFitted(u *query.Universe, b []byte) (*Fitted, error) {
 	if len(b) < 1 || size == nil || !size.IsUint64() || size.Uint64() > mostValues {
 		return nil, errFitted()
 	}
-	if b[0] != fittedVersion {
+	if b[0] != fittedVersion && b[0] != guardVersion {
 		return nil, sqlerr.New(sqlerr.Unsupported, "a stored prior has version %d of its format, which this dpsql does not know", b[0]).
 			WithHint("use the dpsql that wrote it, or a later one")
 	}
@@ -139,6 +157,11 @@ func DecodeFitted(u *query.Universe, b []byte) (*Fitted, error) {
 		f.whole.columns = append(f.whole.columns, i)
 	}
 	f.whole.strides = f.strides(f.whole.columns)
+	if b[0] == guardVersion {
+		if f.measured, err = readSets(from, len(f.sizes)); err != nil {
+			return nil, err
+		}
+	}
 	chances := make([]float32, size.Uint64())
 	body := flate.NewReader(from)
 	if binary.Read(body, binary.LittleEndian, chances) != nil {
@@ -162,6 +185,29 @@ func DecodeFitted(u *query.Universe, b []byte) (*Fitted, error) {
 		return nil, errFitted()
 	}
 	return f, nil
+}
+
+// readSets reads sets of columns, each ascending.
+func readSets(from *bytes.Reader, columns int) ([][]int, error) {
+	n, err := binary.ReadUvarint(from)
+	if err != nil || n > uint64(from.Len()) { // a set takes a byte or more
+		return nil, errFitted()
+	}
+	sets := make([][]int, n)
+	for i := range sets {
+		size, err := binary.ReadUvarint(from)
+		if err != nil || size > uint64(columns) {
+			return nil, errFitted()
+		}
+		for range size {
+			c, err := binary.ReadUvarint(from)
+			if err != nil || c >= uint64(columns) || len(sets[i]) > 0 && int(c) <= sets[i][len(sets[i])-1] {
+				return nil, errFitted()
+			}
+			sets[i] = append(sets[i], int(c))
+		}
+	}
+	return sets, nil
 }
 
 func errFitted() error { return sqlerr.New(sqlerr.Corrupt, "a stored prior cannot be read") }

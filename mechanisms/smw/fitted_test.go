@@ -23,7 +23,7 @@ func someCounts(r *rand.Rand, s space) []float64 {
 
 func fittedOf(t testing.TB, u *query.Universe, counts []float64, rows int64) *Fitted {
 	t.Helper()
-	return must(DecodeFitted(u, must(EncodeFitted(u, counts, rows))(t)))(t)
+	return must(DecodeFitted(u, must(EncodeFitted(u, counts, nil, rows))(t)))(t)
 }
 
 // The mass of a support is the sum over its records of what the textbook formula
@@ -131,21 +131,21 @@ func TestDecodeFittedRefuses(t *testing.T) {
 	r := newRand(t)
 	s := codedSpace(t, r, 1)
 	counts := someCounts(r, s)
-	good := must(EncodeFitted(s.u, counts, 1000))(t)
+	good := must(EncodeFitted(s.u, counts, nil, 1000))(t)
 	other := must(query.NewUniverse(s.u.Columns()[:2]))(t)
-	if _, err := EncodeFitted(other, counts, 1000); err == nil {
+	if _, err := EncodeFitted(other, counts, nil, 1000); err == nil {
 		t.Error("a table of another universe is stored")
 	}
 	for _, n := range []float64{-1, math.NaN(), math.Inf(1)} {
 		bad := slices.Clone(counts)
-		if bad[3] = n; must2(EncodeFitted(s.u, bad, 1000)) == nil {
+		if bad[3] = n; must2(EncodeFitted(s.u, bad, nil, 1000)) == nil {
 			t.Errorf("a count of %v is stored", n)
 		}
 	}
 	if _, err := DecodeFitted(other, good); sqlerr.CodeOf(err) != sqlerr.Corrupt {
 		t.Errorf("a table of another universe is read: %v", err)
 	}
-	half := must(EncodeFitted(s.u, counts, 1000))(t)[:5]
+	half := must(EncodeFitted(s.u, counts, nil, 1000))(t)[:5]
 	for i, change := range []func(b []byte) []byte{
 		func([]byte) []byte { return nil },
 		func(b []byte) []byte { return b[:len(b)-1] },
@@ -158,11 +158,11 @@ func TestDecodeFittedRefuses(t *testing.T) {
 			t.Errorf("change %d: error %v", i, err)
 		}
 	}
-	good[0]++
+	good[0] += 2
 	if _, err := DecodeFitted(s.u, good); sqlerr.CodeOf(err) != sqlerr.Unsupported {
 		t.Errorf("a later version: %v", err)
 	}
-	good[0]--
+	good[0] -= 2
 	for range 500 { // no damage makes it panic
 		bad := bytes.Clone(good)
 		bad[r.IntN(len(bad))] ^= byte(1 << r.IntN(8))

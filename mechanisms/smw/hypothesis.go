@@ -43,6 +43,7 @@ type Hypothesis struct {
 	rest     sum               // the initial weight of everything unassigned
 
 	history []*pair
+	guard   *guard // nil unless the prior knows what was measured; then there are no atoms
 }
 
 // Prior is a public distribution over a finite universe with which a hypothesis
@@ -64,11 +65,19 @@ func NewHypothesis(p Params, u *query.Universe, from Prior) *Hypothesis {
 	if from != nil {
 		h.rest = sum{hi: 1}
 	}
+	if f, ok := from.(*Fitted); ok && f.measured != nil && p.Update == Projection && p.Alpha == 0 {
+		h.guard = newGuard(f)
+	}
 	return h
 }
 
 // Updates returns the number of updates made.
-func (h *Hypothesis) Updates() int { return len(h.history) }
+func (h *Hypothesis) Updates() int {
+	if h.guard != nil {
+		return len(h.guard.steps)
+	}
+	return len(h.history)
+}
 
 // Value returns q(D_t), a fraction in [0,1] relative to Params.MaxWeight, by
 // the evaluation rule of Definition 3.4. Each unassigned element of the support
@@ -79,6 +88,9 @@ func (h *Hypothesis) Updates() int { return len(h.history) }
 // The query is over the hypothesis's universe. If its weights reach w above W,
 // which Params.Admits refuses, the value is a fraction in [0,w/W].
 func (h *Hypothesis) Value(q query.Query) float64 {
+	if h.guard != nil && h.guard.table == nil {
+		h.relearn()
+	}
 	inside, free := 0.0, 0.0
 	w := float64(h.params.MaxWeight)
 	h.cut.Cells(q, func(c *query.Cell) {

@@ -18,7 +18,8 @@
 // ResumeRun rebuild everything from them.
 //
 // A hypothesis starts from the uniform distribution, or from a public prior that it
-// then corrects: Classes, which it pays for, or Fitted, the table of a release.
+// then corrects: Classes, which it pays for, or Fitted, the table of a release. One
+// that knows what the release measured guards it: Hypothesis.Broader.
 //
 // Counts are in rows × weight, which is rows for queries with weights 0 and 1.
 // Nothing here is safe for concurrent use, except Params, which is a value.

@@ -28,6 +28,10 @@ func (h *Hypothesis) Update(q query.Query, noisy int64) error {
 	if err := h.params.Admits(q); err != nil {
 		return err
 	}
+	if h.guard != nil {
+		h.guard.add(Step{q, noisy})
+		return nil
+	}
 	p, err := h.assign(q)
 	if err != nil {
 		return err

@@ -83,8 +83,26 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 	case stored.SpentRuns(&l.record, l.params.Params):
 		return reply{Estimate: Estimate{Value: asked.Count(h)}}, nil
 	}
+	out, stale, err := db.compare(ctx, l, r, q, asked, h)
+	if err != nil || stale != nil {
+		return reply{stale: stale}, err
+	}
+	var e Estimate
+	if out.Fired {
+		broader := l.broader(r, q)
+		if e, err = db.learn(ctx, l, r, asked, out.Noisy); err == nil {
+			db.askBroader(ctx, l, r, broader)
+		}
+	} else {
+		e, err = db.agree(l, r, asked, h)
+	}
+	return reply{Estimate: e}, err
+}
+
+// compare makes one comparison, and starts a run if none is open. q is the query of r over
+// the mechanism's columns, and h the hypothesis's answer to it as asked.
+func (db *Database) compare(ctx context.Context, l *live, r Request, q query.Query, asked smw.Scaled, h int64) (out smw.Outcome, stale *stale, err error) {
 	var count int64
-	var stale *stale
 	err = db.rows.OnSnapshot(ctx, r.Table, func(sn *rows.Snapshot) error {
 		var err error
 		if stale, err = db.startRun(ctx, sn, l, r.Buyer()); err != nil || stale != nil {
@@ -97,20 +115,60 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 		return err
 	})
 	if err != nil || stale != nil {
-		return reply{stale: stale}, err
+		return out, stale, err
 	}
-	out, err := l.Run.Test(source.AddWeighted(0, count, asked.Factor), h, db.random())
-	if err != nil {
-		return reply{}, err
+	if out, err = l.Run.Test(source.AddWeighted(0, count, asked.Factor), h, db.random()); err == nil {
+		l.record.Comparisons++
 	}
-	l.record.Comparisons++
-	var e Estimate
-	if out.Fired {
-		e, err = db.learn(ctx, l, r, asked, out.Noisy)
-	} else {
-		e, err = db.agree(l, r, asked, h)
+	return out, nil, err
+}
+
+// broadQuery is a query broader than one that fired, over all columns of the table, over
+// those of the mechanism and as it is compared, with the hypothesis's answer.
+type broadQuery struct {
+	query, narrow query.Query
+	asked         smw.Scaled
+	guess         int64
+}
+
+// broader returns the queries broader than one that fired, which is not learned yet: its
+// own count would show in all of them.
+func (l *live) broader(r Request, q query.Query) (all []broadQuery) {
+	sets, _ := r.Query.Product()
+	for _, narrow := range l.Hypothesis.Broader(q) {
+		var conditions []query.ColumnSet
+		for _, c := range narrow.Columns() {
+			if l.record.Columns != nil {
+				c = l.record.Columns[c]
+			}
+			conditions = append(conditions, query.ColumnSet{Column: c, Set: sets[c]})
+		}
+		if asked, err := l.params.Scaled(narrow); err == nil {
+			all = append(all, broadQuery{query.Conjunction(r.Query.Universe(), conditions), narrow, asked, l.Hypothesis.Count(asked.Query)})
+		}
 	}
-	return reply{Estimate: e}, err
+	return all
+}
+
+// askBroader has a guard compare the queries broader than one that fired, until one of them
+// fires and is learned (smw.Hypothesis.Broader). Each pays for its comparison as the
+// question did. The question has its answer, which is stored, so an error here only ends
+// the search; whatever failed meets the next question, too.
+func (db *Database) askBroader(ctx context.Context, l *live, r Request, broader []broadQuery) {
+	for _, b := range broader {
+		if stored.SpentRuns(&l.record, l.params.Params) {
+			return
+		}
+		r.Query = b.query
+		out, stale, err := db.compare(ctx, l, r, b.narrow, b.asked, b.guess)
+		if err != nil || stale != nil {
+			return
+		}
+		if out.Fired {
+			db.learn(ctx, l, r, b.asked, out.Noisy) // where that fails the run is dead
+			return
+		}
+	}
 }
 
 // answered returns the mechanism's earlier answer to the query, if there is one. Another

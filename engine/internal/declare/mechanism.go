@@ -44,7 +44,7 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 		return nil, err
 	}
 	t, columns, a := asked.table, asked.columns, v.Accounts[asked.table.Account]
-	table, err := s.fittedTable(ctx, asked) // before anything is charged
+	table, measured, err := s.fittedTable(ctx, asked) // before anything is charged
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 	var state []byte
 	if asked.release != nil {
 		p.Guards = asked.release.Name
-		state, err = smw.EncodeFitted(t.Over(columns), table, n.Value)
+		state, err = smw.EncodeFitted(t.Over(columns), table, measured, n.Value)
 	} else {
 		state, err = s.buyPrior(ctx, s.Bill, t, st.Name.Text, columns, p, left)
 	}
@@ -172,14 +172,15 @@ func among(columns, others []int, t *view.Table) (places []int, ok bool) {
 }
 
 // fittedTable returns the counts of the guarded release's table over the columns of the
-// mechanism, or nil if it guards none. They were paid for and published with the release.
-func (s *Statement) fittedTable(ctx context.Context, p mechanismPlan) ([]float64, error) {
+// mechanism, or nil if it guards none, and which marginals were measured. They were paid
+// for and published with the release.
+func (s *Statement) fittedTable(ctx context.Context, p mechanismPlan) (table []float64, measured [][]int, err error) {
 	if p.release == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	payload, err := s.payload(ctx, p.release)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	places, _ := among(p.columns, p.release.Columns, p.table)
 	return stored.FittedTable(ctx, p.table.Over(p.release.Columns), p.release, payload, places)

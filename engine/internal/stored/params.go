@@ -6,11 +6,13 @@ package stored
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"dpsql/catalog"
@@ -173,25 +175,59 @@ func JoinFit(release []byte, fit *marginals.Release) ([]byte, error) {
 }
 
 // FittedTable returns the table that a release fitted, summed over all but some of its
-// columns. rest are the places of those among the release's columns, ascending.
-func FittedTable(ctx context.Context, u *query.Universe, r *catalog.Release, payload []byte, rest []int) ([]float64, error) {
+// columns. rest are the places of those among the release's columns, ascending. measured
+// are the columns of each marginal that a release of marginals measured, by their places in
+// rest; it is nil for other releases.
+func FittedTable(ctx context.Context, u *query.Universe, r *catalog.Release, payload []byte, rest []int) (table []float64, measured [][]int, err error) {
 	if r.Using == "marginals" && marginals.IsOnDemand(payload) {
 		release, err := marginals.UnmarshalOnDemand(u, payload)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return release.Fitted(ctx, rest)
+		table, err := release.Fitted(ctx, rest)
+		return table, among(release.Params().Sets, rest), err
 	}
 	fit, err := decodeFit(u, r, payload)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if fit != nil {
+		if r.Using == "marginals" {
+			measured = among(fit.Params().Sets, rest)
+		}
 		if table := fit.Fitted(rest); table != nil {
-			return table, nil
+			return table, measured, nil
 		}
 	}
-	return nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table", r.Name)
+	return nil, nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table", r.Name)
+}
+
+// among returns what sets of columns have in common with some columns, by their places
+// there. No set is within another.
+func among(sets [][]int, rest []int) [][]int {
+	var all [][]int
+	for _, set := range sets {
+		var places []int
+		for i, c := range rest {
+			if slices.Contains(set, c) {
+				places = append(places, i)
+			}
+		}
+		all = append(all, places)
+	}
+	slices.SortFunc(all, func(a, b []int) int { return cmp.Or(len(b)-len(a), slices.Compare(a, b)) })
+	kept := [][]int{}
+	for _, set := range all {
+		if !slices.ContainsFunc(kept, func(of []int) bool { return within(set, of) }) {
+			kept = append(kept, set)
+		}
+	}
+	return kept
+}
+
+// within reports whether all of a set are in another.
+func within(set, of []int) bool {
+	return !slices.ContainsFunc(set, func(c int) bool { return !slices.Contains(of, c) })
 }
 
 func decodeFit(u *query.Universe, r *catalog.Release, payload []byte) (fit *marginals.Release, err error) {
