@@ -21,7 +21,7 @@ import (
 // |answer − truth| at the confidence, over many queries and several databases with fresh
 // noise. The noise comes from fixed seeds, so the tests always find the same figures.
 var plannerReleases = []string{
-	`CREATE RELEASE everything ON adult USING PROJECTION WITH (epsilon = 0.5)`,
+	`CREATE RELEASE everything ON adult USING PROJECTION WITH (epsilon = 0.5, estimate = unbiased)`,
 	`CREATE RELEASE person ON adult (sex, race, "education-num") USING PROJECTION WITH (epsilon = 0.2)`,
 	`CREATE RELEASE family ON adult ("marital-status", relationship, "income>50K") USING PROJECTION WITH (epsilon = 0.1)`,
 	`CREATE RELEASE pair ON adult (sex, "income>50K") USING PROJECTION WITH (epsilon = 0.05)`,

@@ -27,7 +27,7 @@ import (
 
 // shardStatements are run on both sides. A release is named after its place in the list.
 var shardStatements = []string{
-	`CREATE RELEASE %s ON flights (dow, dep_hour, origin) USING PROJECTION WITH (epsilon = 1, transform = identity)`,
+	`CREATE RELEASE %s ON flights (dow, dep_hour, origin) USING PROJECTION WITH (epsilon = 1, transform = identity, estimate = unbiased)`,
 	`CREATE RELEASE %s ON flights (dow, dep_hour, origin) USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 4096, delta = 0)`,
 	`CREATE RELEASE %s ON flights (dep_hour, origin, destination) USING PROJECTION WITH (epsilon = 1, delta = 1e-8, transform = sparse, rows = 16384, heavy = clip, clip = 20)`,
 	`CREATE RELEASE %s ON flights (dow, dep_hour) USING PROJECTION WITH (epsilon = 1, transform = dense, rows = 64, delta = 1e-8)`,
