@@ -83,18 +83,22 @@ func (c *console) write(statement string, r *engine.Result) error {
 		return c.flush()
 	}
 	c.separate()
-	if err := c.format.Rows(c.out, r, c.width(), !c.noHeader); err != nil {
+	format := c.format
+	if c.file != nil && c.file.parquet {
+		format = render.Parquet
+	}
+	if err := format.Rows(c.out, r, c.width(), !c.noHeader); err != nil {
 		return cannotWrite(err)
 	}
-	if r.Answer != nil && c.format.ForPeople() {
+	if r.Answer != nil && format.ForPeople() {
 		c.line(render.Footer(r, r.Elapsed))
 	} else if c.timer && r.Elapsed > 0 {
 		c.notice("time " + render.Duration(r.Elapsed))
 	}
-	if c.format != render.JSON { // JSON has them in the result
+	if format != render.JSON { // JSON has them in the result
 		c.warn(r.Warnings)
 	}
-	if r.Answer != nil && c.format == render.CSV {
+	if r.Answer != nil && (format == render.CSV || format == render.Parquet) {
 		for _, note := range render.Notes(r.Answer) {
 			c.notice("note: " + note)
 		}
@@ -227,8 +231,9 @@ func cannotWrite(err error) error {
 
 // redirect is a file that results go to in place of standard output.
 type redirect struct {
-	file *os.File
-	once bool // for one statement
+	file    *os.File
+	once    bool // for one statement
+	parquet bool // in place of the console's format
 
 	// The console's fields before.
 	out    *bufio.Writer
@@ -238,16 +243,21 @@ type redirect struct {
 }
 
 // redirect sends the result of the next statement, or all further results, to a
-// file. It overwrites an existing file, as sqlite3 does.
+// file. It overwrites an existing file, as sqlite3 does. One result alone may go to a file
+// of Parquet.
 func (c *console) redirect(path string, once bool) error {
 	if err := c.restore(); err != nil {
 		return err
+	}
+	parquet := strings.HasSuffix(strings.ToLower(path), ".parquet")
+	if parquet && !once {
+		return sqlerr.New(sqlerr.Invalid, "a Parquet file has one result").WithHint(".once FILE.parquet writes the next one")
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return cannotOpen(path, err)
 	}
-	c.file = &redirect{file: f, once: once, out: c.out, outTTY: c.outTTY, width: c.width, wrote: c.wrote}
+	c.file = &redirect{file: f, once: once, parquet: parquet, out: c.out, outTTY: c.outTTY, width: c.width, wrote: c.wrote}
 	c.out, c.outTTY, c.width, c.wrote = bufio.NewWriter(f), false, func() int { return 0 }, false
 	return nil
 }

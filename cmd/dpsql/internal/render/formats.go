@@ -35,7 +35,10 @@ const (
 // briefWidth is the width of brief tables that are not written to a terminal.
 const briefWidth = 100
 
-// Formats lists the formats.
+// Parquet is for a file that has one result.
+const Parquet Format = "parquet"
+
+// Formats lists the formats that may follow each other.
 var Formats = []Format{Table, CSV, JSON, Markdown}
 
 // ParseFormat returns the format of that name.
@@ -71,6 +74,8 @@ func (f Format) Rows(w io.Writer, r *engine.Result, width int, header bool) erro
 		return writeJSON(w, r)
 	case Markdown:
 		return writeMarkdown(w, r)
+	case Parquet:
+		return writeParquet(w, r)
 	}
 	return writeTable(w, r, width)
 }
