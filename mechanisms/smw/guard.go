@@ -499,24 +499,8 @@ func (f *Fitted) clone() *Fitted {
 // mostBroader bounds the broader queries of one that fired.
 const mostBroader = 64
 
-// Broader returns the queries that a guard compares after one that fired, before it takes
-// the next question: those with fewer of its conditions, the fewest first, that are about
-// columns which the release did not measure together. The caller compares them with the
-// hypothesis as it was before the firing, whose noisy count would show in all of them. What the release does not know is
-// mostly about few columns, and many questions share it. A noisy count of all that it is
-// about corrects them all, and is a smaller part of that count. Only conjunctions have
-// broader queries, and only those of a guard.
-//
-// Privacy. The private test serves any queries that an analyst chooses by the answers so
-// far (Run.Test). Broader depends on the query that fired, on what the release measured and
-// on the parameters, all of which she knows. So a mechanism that asks broader queries is
-// one without, and an analyst who asks them. The outcomes are not shown to her, but in the
-// answers that follow. Each is a comparison like any other: it counts in k, and needs a
-// run, which it ends where it fires.
-func (h *Hypothesis) Broader(q query.Query) (all []query.Query) {
-	if h.guard == nil {
-		return nil
-	}
+// broader returns the queries that Broader promises, if p admits them.
+func (g *guard) broader(q query.Query, p *Params) (all []query.Query) {
 	sets, ok := q.Product()
 	if !ok {
 		return nil
@@ -533,7 +517,7 @@ func (h *Hypothesis) Broader(q query.Query) (all []query.Query) {
 			}
 			return
 		}
-		for _, set := range h.guard.from.measured {
+		for _, set := range g.from.measured {
 			if !slices.ContainsFunc(chosen, func(c int) bool { return !slices.Contains(set, c) }) {
 				return
 			}
@@ -542,7 +526,7 @@ func (h *Hypothesis) Broader(q query.Query) (all []query.Query) {
 		for _, c := range chosen {
 			conditions = append(conditions, query.ColumnSet{Column: c, Set: sets[c]})
 		}
-		if broad := query.Conjunction(u, conditions); h.params.Admits(broad) == nil {
+		if broad := query.Conjunction(u, conditions); p.Admits(broad) == nil {
 			all = append(all, broad)
 		}
 	}

@@ -46,6 +46,27 @@ func (h *Hypothesis) Update(q query.Query, noisy int64) error {
 	return nil
 }
 
+// Broader returns the queries that a guard compares after one that fired, before it takes
+// the next question: those with fewer of its conditions, the fewest first, that are about
+// columns which the release did not measure together. The caller compares them with the
+// hypothesis as it was before the firing, whose noisy count would show in all of them. What
+// the release does not know is mostly about few columns, and many questions share it. A
+// noisy count of all that it is about corrects them all, and is a smaller part of that
+// count. Only conjunctions have broader queries, and only those of a guard.
+//
+// Privacy. The private test serves any queries that an analyst chooses by the answers so
+// far (Run.Test). Broader depends on the query that fired, on what the release measured and
+// on the parameters, all of which she knows. So a mechanism that asks broader queries is
+// one without, and an analyst who asks them. The outcomes are not shown to her, but in the
+// answers that follow. Each is a comparison like any other: it counts in k, and needs a
+// run, which it ends where it fires.
+func (h *Hypothesis) Broader(q query.Query) []query.Query {
+	if h.guard == nil {
+		return nil
+	}
+	return h.guard.broader(q, &h.params)
+}
+
 // learn moves the weights of one pair by the update rule.
 func (h *Hypothesis) learn(p *pair) {
 	if len(p.groups) == 0 {
