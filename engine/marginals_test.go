@@ -411,6 +411,21 @@ func TestEstimateDefault(t *testing.T) {
 	} {
 		must(t, s, create)
 	}
+	rehearsal, err := s.Rehearse(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rehearsal.Close()
+	for name, code := range map[string]sqlerr.Code{"": sqlerr.Invalid, ", estimate = fitted": ""} {
+		plan, err := rehearsal.Plan(t.Context(), `CREATE RELEASE r`+fmt.Sprint(len(name))+` ON aged USING PROJECTION WITH (epsilon = 0.1`+name+`)`, nil)
+		if err != nil || strings.Contains(fmt.Sprint(plan.Rows), "its noisy cells decide") != (name == "") {
+			t.Errorf("a rehearsal plans %v, %v", plan, err)
+		}
+		_, err = rehearsal.Plan(t.Context(), `CREATE MECHANISM m`+fmt.Sprint(len(name))+` ON aged USING SMW WITH (epsilon = 0.5, max_updates = 2, prior = r`+fmt.Sprint(len(name))+`)`, nil)
+		if sqlerr.CodeOf(err) != code {
+			t.Errorf("a guard of a release with %q: %v", name, err)
+		}
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s.SetProgress(func(done, all int64) {
 		if done > 200 { // 100 are the rows, 100 the noise

@@ -246,11 +246,14 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 	if err == nil && p.complete != nil && t.NHat != nil && t.Unclear(columns) == "" {
 		p, err = p.complete(*t.NHat, p.cost)
 	}
-	plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, p.support, p.wishes.fitted
+	plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, p.support, p.wishes.fitted && p.wishes.estimate != ""
 	if p.complete != nil {
 		plan.Open = p.open(t.Unclear(columns))
 	} else if err == nil {
 		plan.Predict = p.predict
+	}
+	if p.wishes.fitted && !plan.Fitted {
+		plan.Open = "its noisy cells decide whether a table is fitted"
 	}
 	return plan, err
 }
