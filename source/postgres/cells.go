@@ -82,19 +82,11 @@ func (r *reader) bounded(ctx context.Context, cells *source.Tally, most int, rea
 	if err == nil {
 		return h, nil
 	}
-	const back = "ROLLBACK TO SAVEPOINT cells; RELEASE SAVEPOINT cells"
-	late := r.run(ctx, back)
-	if stateOf(late) == cancelled && ctx.Err() == nil { // the cancellation arrived late
-		late = r.run(ctx, back)
-	}
-	if late != nil {
-		return nil, late
+	if failed := r.run(ctx, "ROLLBACK TO SAVEPOINT cells; RELEASE SAVEPOINT cells"); failed != nil {
+		return nil, failed
 	}
 	return nil, err
 }
-
-// cancelled is the SQLSTATE of a cancelled statement.
-const cancelled = "57014"
 
 // tally adds the groups of rows to the cells, until there are too many.
 func (r *reader) tally(ctx context.Context, p plan, coder query.Coder, cells *source.Tally) error {

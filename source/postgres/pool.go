@@ -147,24 +147,41 @@ func (r *reader) read(ctx context.Context, t source.Table, f func(*relation) err
 // rows runs a statement with text parameters. It calls f with each row, in binary form,
 // while f returns true. The row is valid until f returns.
 func (r *reader) rows(ctx context.Context, s statement, f func(row [][]byte) bool) error {
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
+	reading, abandon := context.WithCancel(ctx)
+	defer abandon()
 	result, err := r.result(reading, s)
 	if err != nil {
 		return err
 	}
-	stopped := false
+	var stopped chan struct{}
 	for result.NextRow() {
-		if !stopped && !f(result.Values()) {
-			stopped = true
-			stop()
+		if stopped == nil && !f(result.Values()) {
+			stopped = make(chan struct{})
+			go func() {
+				defer close(stopped)
+				r.stop(ctx, abandon)
+			}()
+			defer time.AfterFunc(cancelWithin, abandon).Stop()
 		}
 	}
 	_, err = result.Close()
-	if stopped {
+	if stopped != nil {
+		<-stopped
 		return nil
 	}
 	return err
+}
+
+// stop asks the server to cancel the running statement, and returns when the server has
+// signalled its process. The process takes the signal before it reads another statement, so
+// the cancellation cannot hit that one. If the server cannot be asked, stop abandons the
+// statement.
+func (r *reader) stop(ctx context.Context, abandon func()) {
+	within, done := context.WithTimeout(ctx, cancelWithin)
+	defer done()
+	if err := r.conn.Conn().PgConn().CancelRequest(within); err != nil {
+		abandon()
+	}
 }
 
 // result starts a statement. A statement with a name is prepared once a connection,
