@@ -307,13 +307,7 @@ func (p *Prepared) settings(s Settings) (Settings, error) {
 }
 
 // located gives an error the position in the statement as it was written.
-func (p *Prepared) located(err error) error {
-	var e *sqlerr.Error
-	if errors.As(err, &e) {
-		return p.written.Locate(e)
-	}
-	return err
-}
+func (p *Prepared) located(err error) error { return sqlerr.Move(err, p.written.At) }
 
 // Parameters returns the names of the statement's arguments, in order. An argument without
 // a name is "".

@@ -336,12 +336,12 @@ func (c *divided) explained(columns []surround.ResultColumn) [][]any {
 			types[i] = c.Name + " of any type"
 		}
 	}
-	note := "chosen; names no private table"
+	note, copies := "chosen; names no private table", ": SQLite runs it on copies of "
 	if len(c.cores) > 0 {
-		note = "what is left of the statement: SQLite runs it on the rows of the aggregates"
+		note, copies = "what is left of the statement: SQLite runs it on the rows of the aggregates", ", and on copies of "
 	}
 	if len(names) > 0 {
-		note += map[bool]string{true: ", and on copies of ", false: ": SQLite runs it on copies of "}[len(c.cores) > 0] + strings.Join(names, ", ")
+		note += copies + strings.Join(names, ", ")
 	}
 	return [][]any{
 		{"sqlite", "public", nil, nil, nil, "0", note},
@@ -356,13 +356,7 @@ func published(text string, st *syntax.CreatePublic) string {
 
 // shifted returns an error of a part of a statement with its place in the whole.
 func shifted(err error, by int) error {
-	var e *sqlerr.Error
-	if !errors.As(err, &e) || e.Position == 0 {
-		return err
-	}
-	c := *e
-	c.Position += by
-	return &c
+	return sqlerr.Move(err, func(position int) int { return position + by })
 }
 
 // withMargins returns the names of the columns that margins of columns would have.

@@ -77,6 +77,19 @@ func Locate(err error, position int) error {
 	return err
 }
 
+// Move gives an error of ours the position that to returns for its own, as where the text
+// it is about is a part of a longer one. Any other error, and one without a position, is
+// returned as it is.
+func Move(err error, to func(position int) int) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Position == 0 {
+		return err
+	}
+	c := *e
+	c.Position = to(e.Position)
+	return &c
+}
+
 // CodeOf returns the code of the first Error in err's chain, Internal for any
 // other error and "" for nil.
 func CodeOf(err error) Code {

@@ -24,20 +24,10 @@ func (r *Rewritten) At(position int) int {
 	return r.origin[min(position, len(r.origin))-1]
 }
 
-// Locate gives an error the position in the statement as it was written.
-func (r *Rewritten) Locate(err *sqlerr.Error) *sqlerr.Error {
-	if err == nil || r.origin == nil || err.Position == 0 {
-		return err
-	}
-	e := *err
-	e.Position = r.At(e.Position)
-	return &e
-}
-
 // Rewrite turns forms of other systems into SQLite's, and takes the settings out of a
 // statement. It changes no statement but SELECT, VALUES and WITH … SELECT, with or
 // without EXPLAIN, and none that it cannot cut into tokens: the parser says what is wrong
-// with that one. What a form turns into has SQLite's meaning: docs/sql/conditions.md
+// with that one. What a form turns into has SQLite's meaning: docs/sql/forms.md
 // lists them.
 //
 // The arguments of a statement keep their numbers.

@@ -329,13 +329,10 @@ func (e NotBound) Unwrap() error { return e.error }
 
 // Located returns an error with its place in the statement that the SELECT is part of.
 func (s Selection) Located(err error) error {
-	e, ok := err.(*sqlerr.Error)
-	if s.At == nil || !ok || e.Position == 0 {
+	if s.At == nil {
 		return err
 	}
-	c := *e
-	c.Position = s.At(e.Position)
-	return &c
+	return sqlerr.Move(err, s.At)
 }
 
 // Result is the result of one statement: its rows, if it has any, and for a private answer

@@ -68,9 +68,12 @@ const (
 // kindOf returns the kind of a column that holds all of its values: a column of SQLite may
 // have values of any type, whatever its own.
 func kindOf(r *engine.Result, column int) kind {
-	k := map[string]kind{"INTEGER": integers, "REAL": floats}[r.Columns[column].Type]
-	if !isNumber(r.Columns[column]) {
-		k = texts
+	k := texts
+	switch r.Columns[column].Type {
+	case "INTEGER":
+		k = integers
+	case "REAL":
+		k = floats
 	}
 	for _, row := range r.Rows {
 		switch row[column].(type) {
