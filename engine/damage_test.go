@@ -122,7 +122,7 @@ func knownContent(t *testing.T) (content []byte, says []string) {
 }
 
 // TestFlippedBits flips single bits of every column of every table of the catalog, and of
-// its indexes, one at a time. It then runs statements that read and use all of them. Each
+// its indexes, one at a time; by default of every other table, from a random one on. It then runs statements that read and use all of them. Each
 // must say what it said before, or be refused as corrupt. The bits are random, since there
 // are too many to try all. The test fails only if a flipped bit changes an outcome, or,
 // with probability below 1e-6 in all, if a query fires that should not.
@@ -134,9 +134,12 @@ func TestFlippedBits(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 3))
-	for _, table := range []string{"schema", "public", "sources", "accounts", "bases", "tables", "columns", "releases", "mechanisms",
+	for i, table := range []string{"schema", "public", "sources", "accounts", "bases", "tables", "columns", "releases", "mechanisms",
 		"payloads", "history", "answers", "answer_counts", "ledger", "rolls",
 		"answers_query", "sources_live", "tables_live", "releases_live", "mechanisms_live"} {
+		if uint64(i)%2 == seed%2 && !*long {
+			continue
+		}
 		t.Run(table, func(t *testing.T) {
 			noticed, harmless := tally{}, tally{}
 			restore(t, path, content)
