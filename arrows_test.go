@@ -52,7 +52,8 @@ var arrows = map[string][]string{
 	"bench/workload":          {"query"},
 	"accounting":              {"sqlerr"},
 	"noise":                   {"sqlerr"},
-	"query":                   {"sqlerr"},
+	"query":                   {"calendar", "sqlerr"},
+	"calendar":                {},
 	"sqlerr":                  {},
 
 	"cmd/dpsql/internal/render":   {"engine", "sqlerr"},
@@ -74,6 +75,7 @@ var testArrows = map[string][]string{
 	"driver":          {"internal/pgtest"},
 	"engine":          {"internal/pgtest", "mechanisms/marginals", "mechanisms/projection", "post"},
 	"source/postgres": {"internal/pgtest"},
+	"sqlfront":        {"calendar"},
 	"surround":        {"sqlfront"}, // which takes what is cut
 
 	"accounting":            {"accounting/goldentest"},

@@ -78,7 +78,7 @@ func (t *Table) encoding() ledger.Encoding {
 	}
 	e = e.Numbers(int64(len(t.Columns)))
 	for i, c := range t.Columns {
-		e = e.Texts(c.Name, c.Domain.Type().String(), t.domains[i])
+		e = e.Texts(c.Name, c.TypeName(), t.domains[i])
 	}
 	if t.SourceID != 0 { // appended only if set: records from before there were sources lack it
 		e = e.Numbers(t.SourceID)
@@ -128,7 +128,7 @@ func scanColumn(row record, table *int64) (c storedColumn, err error) {
 	if err := row.Scan(table, &c.Name, &typeName, &c.domain); err != nil {
 		return c, err
 	}
-	c.Domain, err = decodeDomain(typeName, c.domain)
+	c.Domain, c.Form, err = decodeDomain(typeName, c.domain)
 	return c, err
 }
 
@@ -181,13 +181,13 @@ func idOrNull(id int64) any {
 func (tx *Tx) addColumns(t *Table) error {
 	t.domains = make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		domain, err := encodeDomain(c.Domain)
+		domain, err := encodeDomain(c)
 		if err != nil {
 			return err
 		}
 		t.domains[i] = domain
 		_, err = tx.exec(`INSERT INTO dpsql_columns (table_id, position, name, type, domain) VALUES (?, ?, ?, ?, ?)`,
-			t.ID, i, c.Name, c.Domain.Type().String(), domain)
+			t.ID, i, c.Name, c.TypeName(), domain)
 		if err != nil {
 			return err
 		}
@@ -275,15 +275,20 @@ func nonNil(b []byte) []byte {
 }
 
 // storedDomain is the JSON form of a column's domain: a range, a list in full,
-// or neither for text without a domain.
+// or neither for text without a domain. The values are canonical.
 type storedDomain struct {
-	Range  []int64           `json:"range,omitempty"` // lo, hi
+	Stored string            `json:"stored,omitempty"` // of a DATE: how rows hold it
+	Range  []int64           `json:"range,omitempty"`  // lo, hi
 	OrNull bool              `json:"or_null,omitempty"`
 	Values []json.RawMessage `json:"values,omitempty"`
 }
 
-func encodeDomain(d query.Domain) (string, error) {
+func encodeDomain(c query.Column) (string, error) {
+	d := c.Domain
 	var stored storedDomain
+	if !c.Form.IsPlain() {
+		stored.Stored = c.Form.Stored().String()
+	}
 	switch {
 	case !d.Finite():
 	case d.IsRange():
@@ -325,14 +330,19 @@ type rawBytes struct {
 	Bytes []byte `json:"bytes"`
 }
 
-func decodeDomain(typeName, text string) (query.Domain, error) {
+func decodeDomain(typeName, text string) (d query.Domain, f query.Form, err error) {
 	bad := corrupt("a column's domain in the catalog cannot be read")
 	var stored storedDomain
 	if json.Unmarshal([]byte(text), &stored) != nil {
-		return query.Domain{}, bad
+		return d, f, bad
 	}
-	var d query.Domain
-	var err error
+	if stored.Stored != "" {
+		as, ok := query.StoredNamed(stored.Stored)
+		if !ok {
+			return d, f, bad
+		}
+		f = query.DateForm(as)
+	}
 	switch {
 	case len(stored.Range) == 2:
 		d, err = query.NewRange(stored.Range[0], stored.Range[1], stored.OrNull)
@@ -341,10 +351,10 @@ func decodeDomain(typeName, text string) (query.Domain, error) {
 	default:
 		d = query.Unbounded()
 	}
-	if err != nil || d.Type().String() != typeName {
-		return query.Domain{}, bad
+	if err != nil || (query.Column{Domain: d, Form: f}).TypeName() != typeName || !f.Fits(d) {
+		return d, f, bad
 	}
-	return d, nil
+	return d, f, nil
 }
 
 func decodeList(typeName string, stored []json.RawMessage) (query.Domain, error) {

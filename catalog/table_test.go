@@ -189,6 +189,20 @@ func TestDomainsRoundTrip(t *testing.T) {
 	for i := range many {
 		many[i] = query.Text(strings.Repeat("k", i%7) + string(rune('一'+i)))
 	}
+	for _, f := range []query.Form{query.DateForm(query.StoredISO), query.DateForm(query.StoredJulian), query.DateForm(query.StoredUnix)} {
+		c := query.Column{Domain: domain(query.NewDateRange("0001-01-01", "9999-12-31", true)), Form: f}
+		text, err := catalog.EncodeDomain(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, form, err := catalog.DecodeDomain("DATE", text)
+		if err != nil || form != f || d.String() != c.Domain.String() {
+			t.Errorf("%s came back as %v of %v: %v", text, d, form, err)
+		}
+		if _, _, err := catalog.DecodeDomain("INTEGER", text); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+			t.Errorf("%s is read as INTEGER: %v", text, err)
+		}
+	}
 	for _, d := range []query.Domain{
 		query.Unbounded(),
 		domain(query.NewRange(0, 120, false)),
@@ -204,11 +218,11 @@ func TestDomainsRoundTrip(t *testing.T) {
 		domain(query.NewList(query.TypeText, append(texts, query.Null()))),
 		domain(query.NewList(query.TypeText, many)),
 	} {
-		text, err := catalog.EncodeDomain(d)
+		text, err := catalog.EncodeDomain(query.Column{Domain: d})
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := catalog.DecodeDomain(d.Type().String(), text)
+		back, _, err := catalog.DecodeDomain(d.Type().String(), text)
 		if err != nil {
 			t.Fatalf("%.80s: %v", text, err)
 		}
@@ -223,8 +237,10 @@ func TestDomainsRoundTrip(t *testing.T) {
 		}
 	}
 	for _, bad := range [][2]string{{"TEXT", `{"range":[1,2]}`}, {"INTEGER", `{}`}, {"INTEGER", `{"values":["x"]}`}, {"INTEGER", `{"range":[2,1]}`},
-		{"TEXT", `{"values":[1]}`}, {"TEXT", `{`}, {"TEXT", `{"values":[]}`}, {"INTEGER", `{"values":[1.5]}`}, {"INTEGER", `{"values":[1,1]}`}} {
-		_, err := catalog.DecodeDomain(bad[0], bad[1])
+		{"TEXT", `{"values":[1]}`}, {"TEXT", `{`}, {"TEXT", `{"values":[]}`}, {"INTEGER", `{"values":[1.5]}`}, {"INTEGER", `{"values":[1,1]}`},
+		{"DATE", `{"range":[1,2]}`}, {"DATE", `{"range":[1,2],"stored":"x"}`}, {"DATE", `{"stored":"iso"}`}, {"DATE", `{"range":[1,2932897],"stored":"iso"}`},
+		{"DATE", `{"values":[1],"stored":"iso"}`}, {"DATE", `{"values":["x"],"stored":"iso"}`}} {
+		_, _, err := catalog.DecodeDomain(bad[0], bad[1])
 		if sqlerr.CodeOf(err) != sqlerr.Corrupt {
 			t.Errorf("%s %s: %v", bad[0], bad[1], err)
 		}

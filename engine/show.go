@@ -133,9 +133,9 @@ func (s *Session) describe(ctx context.Context, st *syntax.Describe) (*Result, e
 func describe(v *view.View, t *view.Table) *Result {
 	r := &Result{Columns: columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT", "source", "TEXT", "limits", "TEXT")}
 	for _, c := range t.Columns {
-		row := []any{c.Name, c.Domain.Type().String(), "any text or NULL", nil, view.UnitText(t.Unit, t.MaxRows), textOrNull(t.Place()), textOrNull(v.Limits(t).String())}
+		row := []any{c.Name, c.TypeName(), "any text or NULL", nil, view.UnitText(t.Unit, t.MaxRows), textOrNull(t.Place()), textOrNull(v.Limits(t).String())}
 		if c.Domain.Finite() {
-			row[2], row[3] = c.Domain.String(), int64(c.Domain.Size())
+			row[2], row[3] = c.DomainText(), int64(c.Domain.Size())
 		}
 		r.Rows = append(r.Rows, row)
 	}
@@ -449,7 +449,7 @@ func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
 	for _, t := range v.Tables {
 		words := TableWords{Name: t.Name}
 		for _, c := range t.Columns {
-			words.Columns = append(words.Columns, ColumnWords{c.Name, literals(c.Domain)})
+			words.Columns = append(words.Columns, ColumnWords{c.Name, literals(c)})
 		}
 		out.Tables = append(out.Tables, words)
 	}
@@ -462,13 +462,14 @@ func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
 	return out, nil
 }
 
-func literals(d query.Domain) []string {
+func literals(c query.Column) []string {
+	d := c.Domain
 	if !d.Finite() || d.Size() > mostWords {
 		return nil
 	}
 	values := make([]string, d.Size())
 	for i := range values {
-		values[i] = d.Value(uint64(i)).String()
+		values[i] = c.Form.Shown(d.Value(uint64(i))).String()
 	}
 	return values
 }

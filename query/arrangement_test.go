@@ -127,7 +127,7 @@ func TestMerge(t *testing.T) {
 // weights.
 func TestArrangementOfLongLists(t *testing.T) {
 	d := must(query.NewRange(0, 299, false))
-	u := must(query.NewUniverse([]query.Column{{"a", d}, {"b", must(query.NewRange(0, 2, false))}}))
+	u := must(query.NewUniverse([]query.Column{{Name: "a", Domain: d}, {Name: "b", Domain: must(query.NewRange(0, 2, false))}}))
 	rapid.Check(t, func(t *rapid.T) {
 		a := query.NewArrangement(u)
 		var list []query.Query

@@ -10,7 +10,7 @@ import (
 func scattered(b *testing.B, f func(b *testing.B, q query.Query)) {
 	for _, last := range []int64{1, 10, 1000} {
 		u := must(query.NewUniverse([]query.Column{
-			{"a", must(query.NewRange(0, 1<<20/last-1, false))}, {"b", must(query.NewRange(0, 2*last, false))}}))
+			{Name: "a", Domain: must(query.NewRange(0, 1<<20/last-1, false))}, {Name: "b", Domain: must(query.NewRange(0, 2*last, false))}}))
 		q := query.Where(u, 1, must(u.Columns()[1].Domain.Less(query.Int(last), false)))
 		b.Run(query.Int(last).String(), func(b *testing.B) {
 			b.ReportAllocs()
@@ -48,7 +48,7 @@ func BenchmarkBoxes(b *testing.B) {
 // BenchmarkConjunction builds a four-column conjunction and its canonical text.
 func BenchmarkConjunction(b *testing.B) {
 	d := must(query.NewRange(0, 99, false))
-	u := must(query.NewUniverse([]query.Column{{"a", d}, {"b", d}, {"c", d}, {"d", d}}))
+	u := must(query.NewUniverse([]query.Column{{Name: "a", Domain: d}, {Name: "b", Domain: d}, {Name: "c", Domain: d}, {Name: "d", Domain: d}}))
 	b.ReportAllocs()
 	for b.Loop() {
 		q := query.All(u)

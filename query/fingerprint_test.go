@@ -80,7 +80,7 @@ func TestDividedColumns(t *testing.T) {
 	} {
 		columns := make([]query.Column, len(c.domains))
 		for i, d := range c.domains {
-			columns[i] = query.Column{string(rune('a' + i)), d}
+			columns[i] = query.Column{Name: string(rune('a' + i)), Domain: d}
 		}
 		u, err := query.NewUniverse(columns)
 		if err != nil {

@@ -18,7 +18,7 @@ func TestFunctionAgainstRecordByRecord(t *testing.T) {
 	a := must(query.NewRange(-2, 3, true))
 	b := must(query.NewList(query.TypeInteger, []query.Value{query.Int(-5), query.Int(0), query.Int(40), query.Null()}))
 	rapid.Check(t, func(t *rapid.T) {
-		u := must(query.NewUniverse([]query.Column{{"a", a}, {"s", must(query.NewList(query.TypeText, []query.Value{query.Text("x"), query.Null()}))}, {"b", b}}))
+		u := must(query.NewUniverse([]query.Column{{Name: "a", Domain: a}, {Name: "s", Domain: must(query.NewList(query.TypeText, []query.Value{query.Text("x"), query.Null()}))}, {Name: "b", Domain: b}}))
 		where, holds := predicate(t, u, 2)
 		k := rapid.Int64Range(-3, 3).Draw(t, "k")
 		sum := func(x, y int64) (int64, error) { return x + k*y, nil }
@@ -50,7 +50,7 @@ func TestFunctionAgainstRecordByRecord(t *testing.T) {
 
 func TestFunctionLimits(t *testing.T) {
 	wide := must(query.NewRange(0, 1<<20, false))
-	u := must(query.NewUniverse([]query.Column{{"wide", wide}, {"s", query.Unbounded()}}))
+	u := must(query.NewUniverse([]query.Column{{Name: "wide", Domain: wide}, {Name: "s", Domain: query.Unbounded()}}))
 	if _, err := query.ColumnValue(u, 0); sqlerr.CodeOf(err) != sqlerr.Unsupported {
 		t.Errorf("a domain of 2^20 + 1 values: %v", err)
 	}
@@ -101,7 +101,7 @@ func TestEach(t *testing.T) {
 // TestLevels divides by a function's value and looks each record up.
 func TestLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		u := must(query.NewUniverse([]query.Column{{"a", must(query.NewRange(-2, 3, true))}, {"s", query.Unbounded()}, {"b", must(query.NewRange(0, 2, false))}}))
+		u := must(query.NewUniverse([]query.Column{{Name: "a", Domain: must(query.NewRange(-2, 3, true))}, {Name: "s", Domain: query.Unbounded()}, {Name: "b", Domain: must(query.NewRange(0, 2, false))}}))
 		where, holds := predicate(t, u, 3)
 		pick, picked := predicate(t, u, 2)
 		f := must(must(query.ColumnValue(u, 0)).Combine(must(query.ColumnValue(u, 2)), func(x, y int64) (int64, error) { return x * y, nil }))
@@ -147,7 +147,7 @@ func TestSizeInWords(t *testing.T) {
 		u := small(t)
 		q, _ := predicate(t, u, 4)
 		if rapid.Bool().Draw(t, "wide") {
-			q.SetUniverse(must(query.NewUniverse(append(append([]query.Column{}, u.Columns()...), query.Column{"w", wide}, query.Column{"v", wide}))))
+			q.SetUniverse(must(query.NewUniverse(append(append([]query.Column{}, u.Columns()...), query.Column{Name: "w", Domain: wide}, query.Column{Name: "v", Domain: wide}))))
 		}
 		want := q.Measure(func(int64) *big.Int { return big.NewInt(1) })
 		if got := q.Size(); (got == nil) != (want == nil) || got != nil && got.Cmp(want) != 0 {
@@ -162,7 +162,7 @@ func TestSizeInWords(t *testing.T) {
 
 // TestRamps writes weights that grow by a step in short, and reads them back.
 func TestRamps(t *testing.T) {
-	u := must(query.NewUniverse([]query.Column{{"a", must(query.NewRange(0, 9, true))}, {"b", must(query.NewRange(0, 1, false))}}))
+	u := must(query.NewUniverse([]query.Column{{Name: "a", Domain: must(query.NewRange(0, 9, true))}, {Name: "b", Domain: must(query.NewRange(0, 1, false))}}))
 	for _, c := range []struct {
 		weights []int64 // of NULL, 0, 1, … 9
 		want    string

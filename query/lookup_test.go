@@ -14,7 +14,7 @@ func TestResolve(t *testing.T) {
 		base := small(t)
 		key := rapid.IntRange(0, len(base.Columns())-1).Draw(t, "key")
 		attributes := []query.Domain{must(query.NewRange(0, 2, false)), must(query.NewList(query.TypeText, []query.Value{query.Text("x"), query.Text("y"), query.Null()}))}
-		u := must(query.NewUniverse(append(append([]query.Column{}, base.Columns()...), query.Column{"one", attributes[0]}, query.Column{"two", attributes[1]})))
+		u := must(query.NewUniverse(append(append([]query.Column{}, base.Columns()...), query.Column{Name: "one", Domain: attributes[0]}, query.Column{Name: "two", Domain: attributes[1]})))
 		n := len(base.Columns())
 		l := query.Lookup{Key: key, Columns: []int{n, n + 1}}
 		rows := make(map[query.Value][]query.Value)

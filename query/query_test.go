@@ -23,7 +23,7 @@ func small(t *rapid.T) *query.Universe {
 	n := rapid.IntRange(2, 4).Draw(t, "columns")
 	columns := make([]query.Column, n)
 	for i := range columns {
-		columns[i] = query.Column{fmt.Sprintf("c%d", i), rapid.SampledFrom(domains).Draw(t, "domain")}
+		columns[i] = query.Column{Name: fmt.Sprintf("c%d", i), Domain: rapid.SampledFrom(domains).Draw(t, "domain")}
 	}
 	return must(query.NewUniverse(columns))
 }
@@ -213,7 +213,7 @@ func TestProductSets(t *testing.T) {
 }
 
 func TestWeights(t *testing.T) {
-	u := must(query.NewUniverse([]query.Column{{"a", must(query.NewRange(0, 3, false))}, {"b", must(query.NewRange(0, 1, false))}}))
+	u := must(query.NewUniverse([]query.Column{{Name: "a", Domain: must(query.NewRange(0, 3, false))}, {Name: "b", Domain: must(query.NewRange(0, 1, false))}}))
 	sum := must(query.Weighted(u, 0, []int64{0, 1, 2, 3}))
 	q := must(sum.And(query.Where(u, 1, u.Columns()[1].Domain.SetOf(query.Int(1)))))
 	for _, x := range tuples(u) {
@@ -238,10 +238,10 @@ func TestWeights(t *testing.T) {
 
 func TestCanonicalText(t *testing.T) {
 	u := must(query.NewUniverse([]query.Column{
-		{"sex", must(query.NewList(query.TypeText, []query.Value{query.Text("M"), query.Text("F")}))},
-		{"age", must(query.NewRange(0, 120, true))},
-		{"income>50K", must(query.NewRange(0, 1, false))},
-		{"zip", query.Unbounded()},
+		{Name: "sex", Domain: must(query.NewList(query.TypeText, []query.Value{query.Text("M"), query.Text("F")}))},
+		{Name: "age", Domain: must(query.NewRange(0, 120, true))},
+		{Name: "income>50K", Domain: must(query.NewRange(0, 1, false))},
+		{Name: "zip", Domain: query.Unbounded()},
 	}))
 	sex, age, zip := u.Columns()[0].Domain, u.Columns()[1].Domain, u.Columns()[3].Domain
 	f := query.Where(u, 0, sex.SetOf(query.Text("F")))
@@ -270,7 +270,7 @@ func TestCanonicalText(t *testing.T) {
 // nodes on its second and on its third level.
 func TestSharedParts(t *testing.T) {
 	bit := must(query.NewRange(0, 1, false))
-	u := must(query.NewUniverse([]query.Column{{"a", bit}, {"b", bit}, {"c", bit}}))
+	u := must(query.NewUniverse([]query.Column{{Name: "a", Domain: bit}, {Name: "b", Domain: bit}, {Name: "c", Domain: bit}}))
 	parity := query.None(u)
 	for i := range u.Columns() {
 		one := query.Where(u, i, bit.SetOf(query.Int(1)))
@@ -286,7 +286,7 @@ func TestSharedParts(t *testing.T) {
 }
 
 func TestParseRefusesOtherText(t *testing.T) {
-	u := must(query.NewUniverse([]query.Column{{"a", must(query.NewRange(0, 3, false))}, {"z", query.Unbounded()}}))
+	u := must(query.NewUniverse([]query.Column{{Name: "a", Domain: must(query.NewRange(0, 3, false))}, {Name: "z", Domain: query.Unbounded()}}))
 	for _, text := range []string{"", "x{1: 1}", "a{1: 1", "a{9: 1}", "a{1..0: 1}", "a{1: a{2: 1}}", "a{1: @2}",
 		"a{1: 1} ", "z{'a: 1}", "a{1: 1; 1: 1}", "z{'a': 1; 'a': 2}", "99999999999999999999"} {
 		if q, err := query.Parse(u, text); err == nil {
@@ -296,7 +296,7 @@ func TestParseRefusesOtherText(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	u := must(query.NewUniverse([]query.Column{{"a", must(query.NewRange(0, 3, true))}, {"b", must(query.NewRange(0, 3, false))}, {"z", query.Unbounded()}}))
+	u := must(query.NewUniverse([]query.Column{{Name: "a", Domain: must(query.NewRange(0, 3, true))}, {Name: "b", Domain: must(query.NewRange(0, 3, false))}, {Name: "z", Domain: query.Unbounded()}}))
 	for _, seed := range []string{"1", "a{NULL, 2..3: z{'x': 1}}", "a{1: @1=b{1: 1}; 2: 1; 3: @1}", "z{NULL: 0; else: 1}"} {
 		f.Add(seed)
 	}

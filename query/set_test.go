@@ -27,7 +27,7 @@ func TestSetAlgebra(t *testing.T) {
 		s, in := draw("s")
 		r, also := draw("t")
 		check := func(name string, got query.Set, want func(v query.Value) bool) {
-			q := query.Where(must(query.NewUniverse([]query.Column{{"c", d}})), 0, got)
+			q := query.Where(must(query.NewUniverse([]query.Column{{Name: "c", Domain: d}})), 0, got)
 			for _, v := range values(d) {
 				if (q.Weight([]query.Value{v}) == 1) != want(v) {
 					t.Fatalf("%s is wrong at %v", name, v)

@@ -28,7 +28,8 @@ const maxCode = 1<<61 - 1
 // Column is a declared column.
 type Column struct {
 	Name   string
-	Domain Domain
+	Domain Domain // of canonical values
+	Form   Form
 }
 
 // Universe is the set X of possible records: the product of the domains of the

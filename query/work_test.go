@@ -14,7 +14,7 @@ func TestSwitch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := query.NewUniverse([]query.Column{{"a", a}, {"zip", query.Unbounded()}, {"b", a}})
+	u, err := query.NewUniverse([]query.Column{{Name: "a", Domain: a}, {Name: "zip", Domain: query.Unbounded()}, {Name: "b", Domain: a}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := query.NewUniverse([]query.Column{{"a", d}, {"b", d}, {"c", d}})
+	u, err := query.NewUniverse([]query.Column{{Name: "a", Domain: d}, {Name: "b", Domain: d}, {Name: "c", Domain: d}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,12 @@ func ByUnit(t Table, where string, args []any) string {
 
 // Canonical returns the statement that reads the canonical values of a column.
 func Canonical(source, column string, as query.Type) string {
-	return "SELECT " + canonical(columnOf(column), as) + from(source)
+	return "SELECT " + canonical(columnOf(column), as, query.Form{}) + from(source)
+}
+
+// CanonicalDay is Canonical for a DATE.
+func CanonicalDay(source, column string, stored query.Stored) string {
+	return "SELECT " + canonical(columnOf(column), query.TypeInteger, query.DateForm(stored)) + from(source)
 }
 
 // Cell is the target that a canonical value is scanned into. It is not OK if there

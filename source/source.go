@@ -138,7 +138,7 @@ func (t Table) CheckUnit() error {
 // universe would weigh the values of other columns.
 func (t Table) Over(u *query.Universe) error {
 	same := slices.EqualFunc(t.Columns, u.Columns(), func(a, b query.Column) bool {
-		return query.SameName(a.Name, b.Name) && a.Domain.Type() == b.Domain.Type()
+		return query.SameName(a.Name, b.Name) && a.Domain.Type() == b.Domain.Type() && a.Form == b.Form
 	})
 	if !same {
 		return sqlerr.New(sqlerr.Internal, "the query is not over the columns declared of %s", t.Source)

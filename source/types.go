@@ -24,6 +24,9 @@ func comparesStored(ctx context.Context, q Querier, t Table) ([]bool, error) {
 	sound := make([]bool, len(t.Columns))
 	for i, c := range t.Columns {
 		declared, ok := types[query.FoldName(c.Name)]
+		if !c.Form.IsPlain() {
+			continue
+		}
 		switch affinity := affinityOf(declared); c.Domain.Type() {
 		case query.TypeInteger:
 			sound[i] = ok && affinity == numericAffinity
@@ -96,7 +99,7 @@ func Misfits(ctx context.Context, q Querier, t Table) ([]string, error) {
 	for _, c := range t.Columns {
 		declared := types[query.FoldName(c.Name)]
 		if isBlob := strings.Contains(strings.ToUpper(declared), "BLOB"); isBlob && strict {
-			return nil, sqlerr.New(sqlerr.Unsupported, "column %s of %s holds blobs alone, and none is a value of %s", c.Name, t.Source, c.Domain.Type()).
+			return nil, sqlerr.New(sqlerr.Unsupported, "column %s of %s holds blobs alone, and none is a value of %s", c.Name, t.Source, c.TypeName()).
 				WithHint("make a view with a column that has the values, as CASE or CAST gives them, and declare the view")
 		} else if isBlob && kind == "view" {
 			continue // an expression of a view
@@ -121,6 +124,9 @@ func misfit(c query.Column, declared, source string) string {
 		return false
 	}
 	affinity := affinityOf(declared)
+	if c.Form.IsDate() {
+		return misfitDate(c.Form.Stored(), affinity, has)
+	}
 	fractions := has("REAL", "FLOA", "DOUB", "DEC") && !has("INT")
 	switch {
 	case c.Domain.Type() == query.TypeInteger && (fractions || has("DATE", "TIME", "BLOB") && !has("INT") || affinity == textAffinity):
@@ -133,6 +139,20 @@ func misfit(c query.Column, declared, source string) string {
 		if v, ok := numberLike(c.Domain); ok {
 			return fmt.Sprintf("'%s' is stored as a number there, which is another text, and no row has it", v)
 		}
+	}
+	return ""
+}
+
+// misfitDate is misfit for a DATE. has reports whether the declared type has one of some
+// parts.
+func misfitDate(stored query.Stored, a affinity, has func(...string) bool) string {
+	switch {
+	case stored == query.StoredISO && has("INT", "REAL", "FLOA", "DOUB"):
+		return "only texts 'YYYY-MM-DD' are dates, and rows with a number are not counted; add STORED AS julian or STORED AS unix where it holds numbers"
+	case stored == query.StoredISO && has("TIME"):
+		return "only texts 'YYYY-MM-DD' are dates, and rows with a time are not counted; a view can cut it: date(column)"
+	case stored != query.StoredISO && a == textAffinity:
+		return "it holds texts, and rows where a DATE STORED AS " + stored.String() + " is not a number are not counted"
 	}
 	return ""
 }
@@ -176,12 +196,32 @@ func numberLike(d query.Domain) (string, bool) {
 //
 // The result has no affinity. Compare it COLLATE BINARY, whatever collation c has. It
 // also has no declared type, so the driver returns it as stored and never as a time.
-func canonical(c string, t query.Type) string {
+func canonical(c string, t query.Type, f query.Form) string {
 	form := canonicalText
-	if t == query.TypeInteger {
+	switch {
+	case f.IsDate():
+		form = canonicalDates[f.Stored()]
+	case t == query.TypeInteger:
 		form = canonicalInteger
 	}
 	return strings.ReplaceAll(form, "?", c)
+}
+
+// canonicalDates are the expressions for the day of a DATE, by how it is stored. All
+// arithmetic in them is exact.
+//
+// A text is a date if it is what date() makes of it. That excludes a time, a day that
+// does not exist and words such as 'now'. A number must lie in the years 1 to 9999. It is
+// cut to the day only after a number that makes it positive was added, because a cast
+// cuts towards 0. Seconds with a fraction are cut to seconds first, since the sum would be
+// rounded.
+var canonicalDates = map[query.Stored]string{
+	query.StoredISO: `CASE WHEN ? IS NULL THEN NULL WHEN typeof(?) = 'text' AND length(?) = 10 AND (date(?)) COLLATE BINARY = ?` +
+		` THEN CAST(julianday(?) - 2440587.5 AS INTEGER) ELSE ` + noValue + ` END`,
+	query.StoredJulian: `CASE WHEN ? IS NULL THEN NULL WHEN typeof(?) IN ('integer', 'real') AND ? >= 1721425.5 AND ? < 5373484.5` +
+		` THEN CAST(? - 1721425.5 AS INTEGER) - 719162 ELSE ` + noValue + ` END`,
+	query.StoredUnix: `CASE WHEN ? IS NULL THEN NULL WHEN typeof(?) IN ('integer', 'real') AND ? >= -62135596800 AND ? < 253402300800` +
+		` THEN (CAST(? AS INTEGER) - (? < CAST(? AS INTEGER)) + 62135596800) / 86400 - 719162 ELSE ` + noValue + ` END`,
 }
 
 const (

@@ -37,17 +37,18 @@ var (
 // anyNumber returns the bounds of every number.
 func anyNumber(null bool) bounds { return bounds{null: null, lo: lowest, hi: highest} }
 
-// boundsOf returns the bounds of the values of a finite domain with ordinals
-// from first to last.
-func boundsOf(d query.Domain, first, last uint64) bounds {
+// boundsOf returns the bounds of the values of a column with ordinals from first to
+// last, as people write them. They are in the order of the domain.
+func boundsOf(c query.Column, first, last uint64) bounds {
+	d := c.Domain
 	if first == last {
-		return exactly(scalarOf(d.Value(first)))
+		return exactly(scalarOf(c.Form.Shown(d.Value(first))))
 	}
 	null := d.Value(first).IsNull()
 	if null {
 		first++
 	}
-	lo, hi := scalarOf(d.Value(first)), scalarOf(d.Value(last))
+	lo, hi := scalarOf(c.Form.Shown(d.Value(first))), scalarOf(c.Form.Shown(d.Value(last)))
 	return bounds{null: null, integral: lo.isInteger(), lo: lo, hi: hi}
 }
 

@@ -90,6 +90,9 @@ func (b *binder) pair(left, right sqlparser.Expr) (x, y *expr, err error) {
 // affine applies to each of two compared expressions the affinity of the
 // other: a number meets an INTEGER column, and a text a TEXT column.
 func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
+	if x.form.IsDate() || y.form.IsDate() {
+		return x, y, b.checkDates(x, y, left)
+	}
 	ax, ay := x.affinity, y.affinity
 	x, err := b.converted(x, ax, y, ay)
 	if err != nil {
@@ -105,6 +108,29 @@ func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
 		}
 	}
 	return x, y, nil
+}
+
+// checkDates refuses to compare a DATE with a number, and with a constant text that is
+// no date. It is compared as the text that it is shown as.
+func (b *binder) checkDates(x, y *expr, left sqlparser.Expr) error {
+	if !x.form.IsDate() {
+		x, y = y, x
+	}
+	switch {
+	case y.form.IsDate() || y.full.isNull() || y.full.undefined():
+		return nil
+	case y.isConstant() && !y.full.lo.isText() || y.full.isNumber():
+		return sqlerr.New(sqlerr.Invalid, "a DATE is compared with a number, which is never equal").
+			WithHint("write a date in single quotes, as '2024-12-31'").At(b.g.StartToken(left).Position)
+	case !y.isConstant():
+		return nil
+	}
+	k := constant{value: query.Text(y.full.lo.value.Str()), source: b.g.StartToken(left)}
+	if y.literal != nil {
+		k = *y.literal
+	}
+	_, err := readDate(k, "an operand")
+	return err
 }
 
 // converted converts x for a comparison with a value of the given affinity.

@@ -92,7 +92,7 @@ func (c *compilation) level(k int) (query.Query, error) {
 // divide adds the branches of a range of a column's values.
 func (c *compilation) divide(k int, r query.Range, branches *[]query.Branch) error {
 	l := &c.levels[k]
-	q, ok, err := c.compileRest(k, boundsOf(c.u.Columns()[l.column].Domain, r.First, r.Last))
+	q, ok, err := c.compileRest(k, boundsOf(c.u.Columns()[l.column], r.First, r.Last))
 	if err != nil {
 		return err
 	}

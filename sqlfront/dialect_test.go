@@ -66,7 +66,7 @@ func declare(t testing.TB, text string) declared {
 	c := s.(*syntax.CreatePrivate)
 	columns := make([]query.Column, len(c.Columns))
 	for i, col := range c.Columns {
-		columns[i] = query.Column{Name: col.Name.Text, Domain: col.Domain}
+		columns[i] = query.Column{Name: col.Name.Text, Domain: col.Domain, Form: col.Form}
 	}
 	u, err := query.NewUniverse(columns)
 	if err != nil {
@@ -81,6 +81,11 @@ var errOtherTable = errors.New("the SELECT names another table")
 
 // compile parses a statement and binds the SELECT in it, if any.
 func compile(table sqlfront.Table, text string) (*sqlfront.Bound, error) {
+	return bindWith(table, text)
+}
+
+// bindWith is compile with arguments.
+func bindWith(table sqlfront.Table, text string, args ...query.Value) (*sqlfront.Bound, error) {
 	s, err := syntax.Parse(text)
 	if err != nil {
 		return nil, err
@@ -95,7 +100,7 @@ func compile(table sqlfront.Table, text string) (*sqlfront.Bound, error) {
 	if !slices.ContainsFunc(sel.Tables, func(n syntax.Name) bool { return query.SameName(n.Text, table.Name()) }) {
 		return nil, errOtherTable
 	}
-	return sqlfront.Bind(sel, table, nil)
+	return sqlfront.Bind(sel, table, args[:sel.Parameters])
 }
 
 func TestDialect(t *testing.T) {

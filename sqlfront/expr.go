@@ -24,6 +24,7 @@ type expr struct {
 	literal   *constant
 	affinity  query.Type // of a column: converts the values it is compared with; else 0
 	derived   bool       // can be a text that neither the statement nor a domain lists
+	form      query.Form // of a column: what it may be compared with; else zero
 	size      uint64     // of a sum: bounds the magnitude of every part
 	full      bounds     // bounds of its value
 	last      int        // the last column it depends on, -1 for none
@@ -36,10 +37,10 @@ const maxParts = 5_000
 
 // columnExpr returns a column as an expression.
 func (b *binder) columnExpr(column int) *expr {
-	d := b.domain(column)
-	x := &expr{column: column, affinity: d.Type(), last: column, full: anyText}
-	if d.Finite() {
-		x.full = boundsOf(d, 0, d.Size()-1)
+	c := b.u.Columns()[column]
+	x := &expr{column: column, affinity: c.ShownType(), form: c.Form, derived: c.Form.IsDate(), last: column, full: anyText}
+	if c.Domain.Finite() {
+		x.full = boundsOf(c, 0, c.Domain.Size()-1)
 	}
 	return x
 }
@@ -399,7 +400,7 @@ func (b *binder) memberExpr(e sqlparser.Expr) (*expr, error) {
 	case yes.shape == isDiagram || no.shape == isDiagram:
 		return nil, b.unsupported(e)
 	case yes.shape == isConstant && no.shape == isConstant:
-		return constantOf(membership(yes, no, scalar{})), nil
+		return constantOf(membership(yes, no, query.Column{}, scalar{})), nil
 	}
 	column := yes.column
 	if yes.shape == isConstant {
@@ -409,7 +410,7 @@ func (b *binder) memberExpr(e sqlparser.Expr) (*expr, error) {
 		if !args[0].known {
 			return integersBetween(0, 1, true)
 		}
-		return membership(yes, no, args[0].lo)
+		return membership(yes, no, b.u.Columns()[column], args[0].lo)
 	}, b.columnExpr(column))
 	for _, p := range []pred{yes, no} {
 		values, _ := p.set.Listed()
@@ -424,18 +425,18 @@ func (b *binder) memberExpr(e sqlparser.Expr) (*expr, error) {
 
 // membership returns a condition's truth for a column's value: true in yes, false in
 // no, and unknown outside of both.
-func membership(yes, no pred, x scalar) bounds {
+func membership(yes, no pred, c query.Column, x scalar) bounds {
 	switch {
-	case yes.contains(x):
+	case yes.contains(c, x):
 		return conditionBounds(true)
-	case no.contains(x):
+	case no.contains(c, x):
 		return conditionBounds(false)
 	}
 	return exactly(scalar{})
 }
 
-// contains reports whether a set, or a constant, holds for a column's value.
-func (p pred) contains(x scalar) bool {
+// contains reports whether a set, or a constant, holds for a value of column c.
+func (p pred) contains(c query.Column, x scalar) bool {
 	if p.shape == isConstant {
 		return p.always
 	}
@@ -450,5 +451,6 @@ func (p pred) contains(x scalar) bool {
 	case x.isText():
 		v = query.Text(x.value.Str())
 	}
-	return p.set.Contains(v)
+	v, ok := c.Form.Canonical(v)
+	return ok && p.set.Contains(v)
 }

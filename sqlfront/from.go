@@ -266,11 +266,11 @@ func (b *binder) equated(e sqlparser.Expr, j *join) (private, public int, ok boo
 
 // lookUp reads a public table by its key.
 func (b *binder) lookUp(from *syntax.FromItem, j *join, private, key int) error {
-	d := b.domain(private)
+	c := b.u.Columns()[private]
 	name := syntax.Excerpt(j.table.Columns[key], 40)
-	if public := b.domain(j.columns[key]); public.Type() != d.Type() {
+	if public := b.domain(j.columns[key]); public.Type() != c.ShownType() {
 		return from.Token.Unsupported("a join of columns of different types").
-			WithHint("%s is %v and %s is %v", b.u.Columns()[private].Name, d.Type(), name, public.Type())
+			WithHint("%s is %s and %s is %v", c.Name, c.TypeName(), name, public.Type())
 	}
 	j.lookup.Key = private
 	var bound []int
@@ -291,7 +291,11 @@ func (b *binder) lookUp(from *syntax.FromItem, j *join, private, key int) error 
 				WithHint("join on a column whose values are unique; rows would count several times")
 		}
 		seen[k] = true
-		r := query.LookupRow{Key: k}
+		canonical, ok := c.Form.Canonical(k)
+		if !ok {
+			continue // no DATE equals it
+		}
+		r := query.LookupRow{Key: canonical}
 		for _, i := range bound {
 			v, _ := publicValue(row[i])
 			r.Values = append(r.Values, v)
@@ -503,15 +507,17 @@ func (b *binder) compileInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Sub
 	if i < 0 {
 		return pred{}, sqlerr.New(sqlerr.Unknown, "no column %s in the public table %s", syntax.Excerpt(column.Value, 40), syntax.Excerpt(table.Value, 40)).At(column.Position)
 	}
-	d := b.domain(x.column)
+	d, c := b.domain(x.column), b.u.Columns()[x.column]
 	listed, ok := t.domain(i)
-	if !ok || listed.Type() != d.Type() || t.steps(i) != nil || b.joins.steps(x.column) != nil {
+	if !ok || listed.Type() != c.ShownType() || t.steps(i) != nil || b.joins.steps(x.column) != nil {
 		return pred{}, column.Unsupported("a list of values of another type").
-			WithHint("%s is %v; the values of %s must all be, or NULL", b.u.Columns()[x.column].Name, d.Type(), syntax.Excerpt(column.Value, 40))
+			WithHint("%s is %v; the values of %s must all be, or NULL", c.Name, c.ShownType(), syntax.Excerpt(column.Value, 40))
 	}
 	values := make([]query.Value, 0, listed.Size())
-	for v := range listed.NotNull().Each() {
-		values = append(values, v)
+	for shown := range listed.NotNull().Each() {
+		if v, ok := c.Form.Canonical(shown); ok { // else no DATE equals it
+			values = append(values, v)
+		}
 	}
 	return b.among(x.column, d.SetOf(values...), listed.HasNull(), truth), nil
 }

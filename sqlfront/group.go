@@ -347,11 +347,11 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 		return key{}, o.tooMany(e)
 	}
 	k := key{valueType: post.Integer}
-	if c.Domain.Type() == query.TypeText {
+	if c.ShownType() == query.TypeText {
 		k.valueType = post.Text
 	}
 	for v := range values.Each() {
-		k.cells = append(k.cells, cell{v, columnPred(column, c.Domain.SetOf(v))})
+		k.cells = append(k.cells, cell{c.Form.Shown(v), columnPred(column, c.Domain.SetOf(v))})
 	}
 	if steps := o.joins.steps(column); steps != nil {
 		k.valueType, k.unit = post.Real, steps.Step()

@@ -118,7 +118,7 @@ func (b *binder) compileNotNull(e *sqlparser.IsExpr, null bool) (pred, error) {
 	d := b.domain(o.column)
 	if null && !d.HasNull() {
 		b.warn(b.u.Columns()[o.column].Name + " IS NULL matches nothing: NULL is not in the declared domain " +
-			syntax.Excerpt(d.String(), 80))
+			syntax.Excerpt(b.u.Columns()[o.column].DomainText(), 80))
 	}
 	return columnPred(o.column, d.NotNull()), nil
 }

@@ -44,7 +44,7 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 		return column{}, err
 	}
 	k, ok := a.kind(c.Domain.Type())
-	if !ok {
+	if !ok || !c.Form.IsPlain() {
 		return column{}, a.refused(c, source)
 	}
 	return column{Column: c, kind: k, text: a.text(), attribute: a.name}, nil
@@ -123,8 +123,10 @@ func (a attribute) textKind(name string) (kind, bool) {
 
 // refused returns the error for a column that cannot be read as declared.
 func (a attribute) refused(c query.Column, source string) error {
-	err := sqlerr.New(sqlerr.Unsupported, "column %s of %s is of type %s, which is not read as %s", c.Name, source, a.typ, c.Domain.Type())
+	err := sqlerr.New(sqlerr.Unsupported, "column %s of %s is of type %s, which is not read as %s", c.Name, source, a.typ, c.TypeName())
 	switch {
+	case c.Form.IsDate():
+		return err.WithHint("declare it TEXT, which reads a date of PostgreSQL as YYYY-MM-DD, or make a view with an integer column that bins it")
 	case a.typ == "bool":
 		return err.WithHint("declare it INTEGER IN (0, 1), or make a view with CASE WHEN %s THEN 'yes' ELSE 'no' END", quoted(a.name))
 	case c.Domain.Type() == query.TypeText:

@@ -189,6 +189,10 @@ func (p *parser) columnDef() (ColumnDef, error) {
 		return ColumnDef{}, err
 	}
 	c := ColumnDef{Name: name}
+	if p.accept("DATE") {
+		err = p.dateDomain(&c)
+		return c, err
+	}
 	if c.Type, err = p.columnType(); err != nil {
 		return ColumnDef{}, err
 	}
@@ -218,7 +222,7 @@ func (p *parser) columnType() (query.Type, error) {
 	case p.accept("TEXT"):
 		return query.TypeText, nil
 	case t.Kind != KindWord || reserved[t.Upper]:
-		return 0, p.unexpected("a type, INTEGER or TEXT,")
+		return 0, p.unexpected("a type, INTEGER, TEXT or DATE")
 	}
 	return 0, t.Unsupported("the column type "+Excerpt(t.Upper, 40)).WithHint("%s", typeHint(t.Upper))
 }
@@ -232,6 +236,50 @@ func typeHint(upper string) string {
 		return "declare it as TEXT"
 	}
 	return "bin the column in a view as INTEGER or TEXT and declare the view"
+}
+
+// dateDomain parses BETWEEN lo AND hi [OR NULL] [STORED AS iso | julian | unix].
+func (p *parser) dateDomain(c *ColumnDef) error {
+	c.Type = query.TypeInteger // of the canonical values
+	start := p.peek()
+	if !p.accept("BETWEEN") {
+		const hint = "write DATE BETWEEN '2020-01-01' AND '2029-12-31', and OR NULL behind it where NULL occurs"
+		if start.Matches("IN") {
+			return start.Unsupported("a list of dates as a domain").WithHint(hint)
+		}
+		return sqlerr.New(sqlerr.Invalid, "column %s is DATE and has no domain", c.Name.Text).WithHint(hint).At(c.Name.Position)
+	}
+	var bounds [2]string
+	for i := range bounds {
+		if i == 1 {
+			if err := p.expect("AND"); err != nil {
+				return err
+			}
+		}
+		t := p.peek()
+		if t.Kind != KindString {
+			return p.unexpected("a date in single quotes")
+		}
+		if _, err := query.ReadDate(t.Value); err != nil {
+			return sqlerr.Locate(err, t.Position)
+		}
+		bounds[i] = p.next().Value
+	}
+	var err error
+	orNull := p.accept("OR", "NULL")
+	if c.Domain, err = query.NewDateRange(bounds[0], bounds[1], orNull); err != nil {
+		return domainError(c, err, start.Position)
+	}
+	stored := query.StoredISO
+	if p.accept("STORED", "AS") {
+		t, ok := p.peek(), false
+		if stored, ok = query.StoredNamed(t.Text); !ok || t.Kind != KindWord {
+			return p.unexpected("iso, julian or unix")
+		}
+		p.next()
+	}
+	c.Form = query.DateForm(stored)
+	return nil
 }
 
 // rangeDomain parses lo AND hi [OR NULL].

@@ -76,6 +76,7 @@ type CreatePrivate struct {
 type ColumnDef struct {
 	Name   Name
 	Type   query.Type
+	Form   query.Form
 	Domain query.Domain // unset where Source is not nil
 	Source *DomainSource
 }

@@ -316,7 +316,7 @@ func declared(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePrivate, in 
 				return t, err
 			}
 		}
-		t.Columns = append(t.Columns, query.Column{Name: def.Name.Text, Domain: d})
+		t.Columns = append(t.Columns, query.Column{Name: def.Name.Text, Domain: d, Form: def.Form})
 	}
 	return t, nil
 }
