@@ -285,21 +285,36 @@ func TestSurroundedMargins(t *testing.T) {
 	}
 }
 
-// BenchmarkSurrounded times statements with surroundings beside their cores alone.
+// BenchmarkSurrounded times statements with surroundings beside their cores alone. What the
+// surroundings may cost is 1 ms.
 func BenchmarkSurrounded(b *testing.B) {
 	s, _ := quietClinic(b)
-	for _, c := range []struct{ name, text string }{
-		{"core", `SELECT diagnosis, COUNT(*) AS n FROM admissions GROUP BY diagnosis`},
-		{"sorted", `SELECT * FROM (SELECT diagnosis, COUNT(*) AS n FROM admissions GROUP BY diagnosis) AS "source" ORDER BY n LIMIT 2000`},
-		{"joined", `SELECT label, n * 100.0 / (SELECT COUNT(*) FROM admissions) FROM (SELECT diagnosis AS d, COUNT(*) AS n FROM admissions GROUP BY diagnosis) JOIN icd10 ON code = d`},
+	const by, all, sexes = `SELECT diagnosis AS d, COUNT(*) AS n FROM admissions GROUP BY diagnosis`, `SELECT COUNT(*) FROM admissions`,
+		`SELECT diagnosis AS d, COUNT(*) AS n FROM admissions WHERE sex = 'F' GROUP BY diagnosis`
+	for _, c := range []struct {
+		name   string
+		cores  []string
+		around string
+	}{
+		{"sorted", []string{by}, `SELECT * FROM (` + by + `) AS "source" ORDER BY n LIMIT 2000`},
+		{"window", []string{by}, `SELECT diagnosis, COUNT(*) AS n, rank() OVER (ORDER BY COUNT(*) DESC) AS place FROM admissions GROUP BY diagnosis`},
+		{"joined", []string{by, all}, `SELECT label, n * 100.0 / (` + all + `) FROM (` + by + `) JOIN icd10 ON code = d`},
+		{"three", []string{by, all, sexes}, `SELECT a.d, f.n * 1.0 / a.n, a.n * 1.0 / (` + all + `) FROM (` + by + `) AS a JOIN (` + sexes + `) AS f ON f.d = a.d`},
 	} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := s.Exec(context.Background(), c.text, nil); err != nil {
-					b.Fatal(err)
+		for _, run := range []struct {
+			name  string
+			texts []string
+		}{{"cores", c.cores}, {"around", []string{c.around}}} {
+			b.Run(c.name+"/"+run.name, func(b *testing.B) {
+				for b.Loop() {
+					for _, text := range run.texts {
+						if _, err := s.Exec(context.Background(), text, nil); err != nil {
+							b.Fatal(err)
+						}
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 

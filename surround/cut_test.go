@@ -633,3 +633,60 @@ func sorted(rows [][]any) []string {
 	slices.Sort(out)
 	return out
 }
+
+// TestCoreTablesOfOtherStatements: the tables of a statement's cores stay on the connection for
+// the next statement. They are not in the way of one whose cores have other columns or other
+// affinities, or that names a public table by the same name, and no statement reads them.
+func TestCoreTablesOfOtherStatements(t *testing.T) {
+	t.Parallel()
+	db, from := database(t), source(0)
+	from.Copy = func(_ context.Context, name syntax.Name) (*surround.Table, error) {
+		if name.Text != "core 1" {
+			return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s", name.Text)
+		}
+		return &surround.Table{Name: "core 1", Columns: []surround.Column{{"x", "TEXT", "BINARY"}}, Rows: [][]any{{"public"}}}, nil
+	}
+	plain := rowsDB(t)
+	for range 2 {
+		for _, c := range []struct{ text, want string }{
+			{`SELECT COUNT(*) || '' FROM visits`, ""},
+			{`SELECT year FROM (SELECT year, COUNT(*) AS n FROM visits GROUP BY year) AS c WHERE year = '2023'`, ""}, // an integer column
+			{`SELECT year FROM (SELECT year || '' AS year, COUNT(*) AS n FROM visits GROUP BY 1) AS c WHERE year = 2023`, ""},
+			{`SELECT x FROM "core 1"`, "[[public]]"},
+			{`SELECT * FROM "core 1", (SELECT COUNT(*) > 0 AS n FROM visits)`, "[[public 1]]"},
+			{`SELECT COUNT(*) - (SELECT COUNT(*) FROM visits WHERE sex = 'F') FROM visits`, ""},
+			{`SELECT COUNT(*) FROM "core 1"`, "[[1]]"},
+		} {
+			s, err := surround.Parse(c.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cores, around, err := s.Cut(private)
+			if err != nil {
+				t.Fatalf("%s: %v", c.text, err)
+			}
+			from := from
+			if len(cores) > 0 {
+				from.Cores = answerCores(t, plain, cores)
+				if _, err = db.Columns(context.Background(), around, from, nil); err != nil {
+					t.Fatalf("%s: %v", c.text, err)
+				}
+			}
+			want := c.want
+			if want == "" {
+				_, rows := read(t, plain, c.text)
+				want = fmt.Sprint(rows)
+			}
+			for range 2 {
+				if r, err := db.Run(context.Background(), around, from, nil); err != nil || fmt.Sprint(r.Rows) != want {
+					t.Errorf("%s: %v, %v, want %s", c.text, r, err, want)
+				}
+			}
+		}
+		for _, text := range []string{`SELECT * FROM "core 2"`, `SELECT * FROM temp."core 1"`, `SELECT * FROM "the result"`} {
+			if r, err := db.RunText(context.Background(), text, []string{`"core 1"`}, from); err == nil {
+				t.Errorf("%s: %v", text, r.Rows)
+			}
+		}
+	}
+}

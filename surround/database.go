@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -101,8 +102,18 @@ type connection struct {
 	conn    *sql.Conn
 	version any
 	tables  map[string][]column // by folded name
-	cores   map[string][]column // those of the statement that has the connection
-	hidden  map[string][]string // their hidden columns
+	made    map[string]made     // the tables in temp, by folded name
+	running *Statement          // what the authorizer allows; nil for everything
+}
+
+// made is a table in temp: the rows of a core, or of a result. It is empty unless a statement
+// runs. It stays for the next statement that needs a table like it, which most often is the
+// same one: Compile makes the tables that Run fills. Without this a statement around two
+// cores took a fourth longer (BenchmarkSurrounded).
+type made struct {
+	name, columns string // as CREATE TABLE has them
+	known         []column
+	hidden        []string
 }
 
 // Source says where the copies are from.
@@ -129,7 +140,7 @@ func (db *Database) Run(ctx context.Context, s *Statement, from Source, args []q
 	err = db.with(ctx, s, from, func(c *connection) error {
 		limited, cancel := db.limited(ctx)
 		defer cancel()
-		out, err = c.run(ctx, limited, s, from.Lineage, values)
+		out, err = c.run(ctx, limited, s, from.Cores, from.Lineage, values)
 		return err
 	})
 	return out, err
@@ -142,8 +153,7 @@ func (db *Database) Columns(ctx context.Context, s *Statement, from Source, args
 	return columns, err
 }
 
-// Compile returns what Columns does, and the lineage of the result, nil if no number of it has
-// one.
+// Compile returns what Columns does, and for a statement with cores the lineage of the result.
 func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args []query.Value) (columns []ResultColumn, l *Lineage, err error) {
 	values, err := s.arguments(args)
 	if err != nil {
@@ -152,9 +162,21 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 	err = db.with(ctx, s, from, func(c *connection) error {
 		limited, cancel := db.limited(ctx)
 		defer cancel()
-		names, err := c.compiled(limited, s, values)
+		if len(s.cores) > 0 {
+			if l, err = s.lineage(from.Cores, c.tables); err != nil {
+				return err
+			}
+		}
+		names, err := c.named(ctx, limited, s, l.carriedBy(from.Cores), values)
+		if err == nil && l.traces() && len(l.columns) != len(names) {
+			l = &Lineage{text: s.text}
+			names, err = c.named(ctx, limited, s, from.Cores, values)
+		}
 		if err != nil {
-			return s.failure(ctx, limited, err)
+			return err
+		}
+		if l != nil {
+			l.names = names
 		}
 		kinds := s.kinds(c)
 		for i, name := range names {
@@ -164,24 +186,12 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 			}
 			columns = append(columns, col)
 		}
-		if len(from.Cores) > 0 {
-			err = sqlerr.Guard(func() error {
-				if l = s.trace(from.Cores, c.tables); l != nil && len(l.columns) != len(names) {
-					l = nil
-				}
-				if l != nil {
-					l.names = names
-				}
-				return nil
-			})
-		}
-		return err
+		return nil
 	})
 	return columns, l, err
 }
 
-// with lends a connection that has the statement's tables, and whose authorizer allows the
-// statement to read them and nothing else.
+// with lends a connection that has the public tables of the statement.
 func (db *Database) with(ctx context.Context, s *Statement, from Source, f func(*connection) error) error {
 	if s.refusal != nil {
 		return s.refusal
@@ -201,14 +211,8 @@ func (db *Database) with(ctx context.Context, s *Statement, from Source, f func(
 	if err != nil {
 		return err
 	}
-	if err := c.allow(s); err != nil {
-		c.close()
-		return err
-	}
 	err = f(c)
-	if err == nil {
-		err = c.forget(ctx, s)
-	}
+	c.running = nil
 	if err != nil {
 		c.close() // it gives the memory back
 		return err
@@ -308,7 +312,7 @@ func open(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{pool: sql.OpenDB(connector), tables: make(map[string][]column), cores: make(map[string][]column), hidden: make(map[string][]string)}
+	c := &connection{pool: sql.OpenDB(connector), tables: make(map[string][]column), made: make(map[string]made)}
 	c.pool.SetMaxOpenConns(1)
 	if c.conn, err = c.pool.Conn(ctx); err == nil {
 		_, err = c.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA main.max_page_count = %d; PRAGMA temp.max_page_count = %d", maxPages, maxResult))
@@ -317,6 +321,9 @@ func open(ctx context.Context) (*connection, error) {
 		if err == nil {
 			_, err = sqlite.Limit(c.conn, id, limit)
 		}
+	}
+	if err == nil {
+		err = c.authorize()
 	}
 	if err != nil {
 		c.close()
@@ -338,9 +345,6 @@ var errFull = sqlerr.New(sqlerr.Unsupported, "the public tables of the statement
 
 // load copies the statement's tables that the connection does not have yet.
 func (c *connection) load(ctx context.Context, s *Statement, from Source) error {
-	if err := c.authorize(nil); err != nil {
-		return err
-	}
 	for _, t := range s.Tables {
 		if _, ok := c.tables[query.FoldName(t.Text)]; ok {
 			continue
@@ -349,45 +353,101 @@ func (c *connection) load(ctx context.Context, s *Statement, from Source) error 
 		if err != nil {
 			return err
 		}
-		if err := c.copy(ctx, "main", table); err != nil {
+		if err := c.copy(ctx, table); err != nil {
 			return err
 		}
 		c.tables[query.FoldName(t.Text)] = table.columns()
 	}
+	return nil
+}
+
+// place makes the tables of a statement's cores, without rows, and one for its result, unless
+// it has 0 columns. It drops those of other statements, whose names could be in the way.
+func (c *connection) place(ctx context.Context, s *Statement, cores []*Table, result int) error {
+	wanted := make(map[string]made, len(s.cores)+1)
 	for _, name := range s.cores {
-		i := slices.IndexFunc(from.Cores, func(t *Table) bool { return t.Name == name })
-		if i < 0 {
+		t := coreNamed(cores, name)
+		if t == nil {
 			return sqlerr.New(sqlerr.Internal, "the rows of %s are missing", name)
 		}
-		if err := c.copy(ctx, "temp", from.Cores[i]); err != nil {
+		if err := t.tooWide(); err != nil {
 			return err
 		}
-		c.cores[query.FoldName(name)] = from.Cores[i].columns()
-		c.hidden[query.FoldName(name)] = from.Cores[i].Hidden
+		wanted[query.FoldName(name)] = made{name, strings.Join(t.declared(), ", "), t.columns(), t.Hidden}
+	}
+	name := s.resultTable()
+	if have, ok := c.made[name]; ok && result == 0 {
+		wanted[name] = have
+	} else if result > 0 {
+		columns := make([]string, result)
+		for i := range columns {
+			columns[i] = "c" + strconv.Itoa(i)
+		}
+		wanted[name] = made{name: name, columns: strings.Join(columns, ", ")}
+	}
+	var script strings.Builder
+	for folded, have := range c.made {
+		if want, ok := wanted[folded]; !ok || want.name != have.name || want.columns != have.columns {
+			script.WriteString("DROP TABLE temp." + quote(have.name) + ";")
+			delete(c.made, folded)
+		}
+	}
+	for folded, want := range wanted {
+		if _, ok := c.made[folded]; !ok {
+			script.WriteString("CREATE TABLE temp." + quote(want.name) + " (" + want.columns + ");")
+		}
+		c.made[folded] = want
+	}
+	return c.unguarded(ctx, script.String())
+}
+
+// fill inserts the rows of a statement's cores.
+func (c *connection) fill(ctx context.Context, s *Statement, cores []*Table) error {
+	for _, name := range s.cores {
+		if err := c.insert(ctx, "temp", coreNamed(cores, name), ""); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// forget drops the rows of a statement's cores.
-func (c *connection) forget(ctx context.Context, s *Statement) error {
-	for _, name := range s.cores {
-		if err := c.unguarded(ctx, "DROP TABLE temp."+quote(name)); err != nil {
-			return err
-		}
-		delete(c.cores, query.FoldName(name))
-		delete(c.hidden, query.FoldName(name))
+// empty removes the rows of cores and of the result.
+func (c *connection) empty(ctx context.Context) error {
+	var script strings.Builder
+	for _, have := range c.made {
+		script.WriteString("DELETE FROM temp." + quote(have.name) + ";")
+	}
+	return c.unguarded(ctx, script.String())
+}
+
+// coreNamed returns the table of a core, or nil.
+func coreNamed(cores []*Table, name string) *Table {
+	if i := slices.IndexFunc(cores, func(t *Table) bool { return t.Name == name }); i >= 0 {
+		return cores[i]
 	}
 	return nil
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// copy creates and fills a table.
-func (c *connection) copy(ctx context.Context, schema string, t *Table) error {
-	if len(t.Columns) > maxColumn {
-		return sqlerr.New(sqlerr.Unsupported, "%s has more than %d columns", t.Name, maxColumn).WithHint("make a public view of the columns that matter")
+// copy creates and fills the copy of a public table.
+func (c *connection) copy(ctx context.Context, t *Table) error {
+	if err := t.tooWide(); err != nil {
+		return err
 	}
-	declared, holes := make([]string, len(t.Columns)), make([]string, len(t.Columns))
+	return c.insert(ctx, "main", t, "CREATE TABLE main."+quote(t.Name)+" ("+strings.Join(t.declared(), ", ")+")")
+}
+
+func (t *Table) tooWide() error {
+	if len(t.Columns) <= maxColumn {
+		return nil
+	}
+	return sqlerr.New(sqlerr.Unsupported, "%s has more than %d columns", t.Name, maxColumn).WithHint("make a public view of the columns that matter")
+}
+
+// declared returns the columns as CREATE TABLE has them.
+func (t *Table) declared() []string {
+	declared := make([]string, len(t.Columns), len(t.Columns)+len(t.Hidden))
 	for i, col := range t.Columns {
 		declared[i] = quote(col.Name)
 		if slices.Contains([]string{"INTEGER", "REAL", "TEXT", "NUMERIC", "BLOB"}, col.Affinity) {
@@ -396,20 +456,26 @@ func (c *connection) copy(ctx context.Context, schema string, t *Table) error {
 		if slices.Contains([]string{"NOCASE", "RTRIM"}, col.Collation) {
 			declared[i] += " COLLATE " + col.Collation
 		}
-		holes[i] = "?"
 	}
 	for _, name := range t.Hidden {
-		declared, holes = append(declared, quote(name)), append(holes, "?")
+		declared = append(declared, quote(name))
 	}
+	return declared
+}
+
+// insert inserts the rows of a table, after a statement that makes it, "" for none.
+func (c *connection) insert(ctx context.Context, schema string, t *Table, create string) error {
 	tx, err := c.conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, "CREATE TABLE "+schema+"."+quote(t.Name)+" ("+strings.Join(declared, ", ")+")"); err != nil {
-		return t.failed(ctx, err)
+	if create != "" {
+		if _, err := tx.ExecContext(ctx, create); err != nil {
+			return t.failed(ctx, err)
+		}
 	}
-	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+schema+"."+quote(t.Name)+" VALUES ("+strings.Join(holes, ", ")+")")
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+schema+"."+quote(t.Name)+" VALUES (?"+strings.Repeat(", ?", len(t.Columns)+len(t.Hidden)-1)+")")
 	if err != nil {
 		return t.failed(ctx, err)
 	}
@@ -469,12 +535,16 @@ func kindOf(v any) kind {
 	return unknown
 }
 
-// allow sets the authorizer for a statement. SQLite asks it while it compiles. The result
-// is inserted into a table of temp, which the statement cannot name.
-func (c *connection) allow(s *Statement) error {
-	result := s.resultTable()
-	return c.authorize(func(action sqlite.AuthorizerActionCode, arg1, arg2, database, trigger string) sqlite.AuthorizerReturnCode {
-		allowed := false
+// authorize sets the authorizer. SQLite asks it while it compiles. While a statement runs, it
+// allows this to read, and its result to be inserted into a table of temp, which the statement
+// cannot name.
+func (c *connection) authorize() error {
+	may := func(action sqlite.AuthorizerActionCode, arg1, arg2, database, trigger string) sqlite.AuthorizerReturnCode {
+		s := c.running
+		allowed := s == nil
+		if allowed {
+			return sqlite.AuthorizerOK
+		}
 		switch action {
 		case sqlite.AuthSelect, sqlite.AuthRecursive:
 			allowed = true
@@ -483,12 +553,19 @@ func (c *connection) allow(s *Statement) error {
 		case sqlite.AuthRead:
 			allowed = c.readable(s, arg1, arg2, database)
 		case sqlite.AuthInsert:
-			allowed = arg1 == result && database == "temp"
+			allowed = arg1 == s.resultTable() && database == "temp"
 		}
 		if !allowed {
 			return sqlite.AuthorizerDeny
 		}
 		return sqlite.AuthorizerOK
+	}
+	return c.conn.Raw(func(raw any) error {
+		r, ok := raw.(sqlite.AuthorizerRegisterer)
+		if !ok {
+			return sqlerr.New(sqlerr.Internal, "the SQLite driver has no authorizer")
+		}
+		return r.RegisterAuthorizer(may)
 	})
 }
 
@@ -509,10 +586,11 @@ func (c *connection) readable(s *Statement, table, of, database string) bool {
 	columns, copied := c.tables[folded]
 	switch {
 	case database == "temp":
-		if columns, copied = c.cores[folded]; !copied {
+		core := c.made[folded]
+		if columns, copied = core.known, slices.Contains(s.cores, core.name); !copied {
 			return false
 		}
-		if slices.Contains(c.hidden[folded], of) {
+		if slices.Contains(core.hidden, of) {
 			return true
 		}
 	case !s.names[folded] || database != "main" && (database != "" || of != ""):
@@ -521,23 +599,15 @@ func (c *connection) readable(s *Statement, table, of, database string) bool {
 	return of == "" || copied && slices.ContainsFunc(columns, func(have column) bool { return query.SameName(have.name, of) })
 }
 
-func (c *connection) authorize(f sqlite.AuthorizerFn) error {
-	return c.conn.Raw(func(raw any) error {
-		r, ok := raw.(sqlite.AuthorizerRegisterer)
-		if !ok {
-			return sqlerr.New(sqlerr.Internal, "the SQLite driver has no authorizer")
-		}
-		return r.RegisterAuthorizer(f)
-	})
-}
-
 // kinds infers the kinds of a statement's columns. It is nil if not even their number is
 // known.
 func (s *Statement) kinds(c *connection) []kind {
 	tables := c.tables
-	if len(c.cores) > 0 {
+	if len(s.cores) > 0 {
 		tables = maps.Clone(tables)
-		maps.Copy(tables, c.cores)
+		for _, name := range s.cores {
+			tables[query.FoldName(name)] = c.made[query.FoldName(name)].known
+		}
 	}
 	w := walker{statement: s, tables: tables}
 	columns := w.selected(s.tree, nil)
@@ -561,51 +631,42 @@ func (k kind) typeName() string {
 	return ""
 }
 
-// run runs a statement that is allowed. The driver can stop the first step of a statement
-// only, so all of the work must be in it: the rows are inserted into a table, whose
-// columns have no affinity, and read from there.
-func (c *connection) run(ctx, limited context.Context, s *Statement, l *Lineage, args []any) (*Result, error) {
-	var names []string
-	text := s.text
-	if l != nil { // Compile compiled the statement
-		names, text = l.names, l.text
-	} else {
-		var err error
-		if names, err = c.compiled(limited, s, args); err != nil {
-			return nil, s.failure(ctx, limited, err)
+// run runs a statement. The driver can stop the first step of a statement only, so all of the
+// work must be in it: the rows are inserted into a table, whose columns have no affinity, and
+// read from there.
+func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Table, l *Lineage, args []any) (*Result, error) {
+	if l == nil { // nothing compiled it before
+		names, err := c.named(ctx, limited, s, cores, args)
+		if err != nil {
+			return nil, err
 		}
+		l = &Lineage{text: s.text, names: names}
+	}
+	names := l.names
+	if err := c.place(limited, s, cores, len(names)+l.hidden); err != nil {
+		return nil, s.failure(ctx, limited, err)
+	}
+	if err := c.fill(ctx, s, cores); err != nil {
+		return nil, err
 	}
 	result := "temp." + quote(s.resultTable())
-	columns := make([]string, len(names)+l.width())
-	for i := range columns {
-		columns[i] = fmt.Sprintf("c%d", i)
-	}
-	if err := c.unguarded(limited, "CREATE TEMP TABLE "+quote(s.resultTable())+" ("+strings.Join(columns, ", ")+")"); err != nil {
-		return nil, s.failure(ctx, limited, err)
-	}
-	if err := c.allow(s); err != nil {
-		return nil, err
-	}
-	if _, err := c.conn.ExecContext(limited, first+"INSERT INTO "+result+" "+text, args...); err != nil {
-		if code := codeOf(err); l != nil && limited.Err() == nil && (code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_AUTH) {
-			if err := c.unguarded(limited, "DROP TABLE "+result); err != nil {
+	c.running = s
+	_, err := c.conn.ExecContext(limited, first+"INSERT INTO "+result+" "+l.text, args...)
+	c.running = nil
+	if err != nil {
+		if code := codeOf(err); l.hidden > 0 && limited.Err() == nil && (code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_AUTH) {
+			if err := c.empty(limited); err != nil {
 				return nil, s.failure(ctx, limited, err)
 			}
-			if err := c.allow(s); err != nil {
-				return nil, err
-			}
-			return c.run(ctx, limited, s, nil, args) // without intervals
+			return c.run(ctx, limited, s, cores, &Lineage{text: s.text, names: names}, args)
 		}
 		return nil, s.failure(ctx, limited, err)
 	}
-	if err := c.authorize(nil); err != nil {
-		return nil, err
-	}
-	out, kinds, err := c.read(ctx, "SELECT * FROM "+result+" ORDER BY rowid", len(columns))
+	out, kinds, err := c.read(ctx, "SELECT * FROM "+result+" ORDER BY rowid", len(names)+l.hidden)
 	if err != nil {
 		return nil, err
 	}
-	if l != nil {
+	if l.hidden > 0 {
 		for i, row := range out.Rows {
 			out.Rows[i], out.Intervals = row[:len(names):len(names)], append(out.Intervals, l.intervals(row))
 		}
@@ -621,14 +682,28 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, l *Lineage,
 		}
 		out.Columns = append(out.Columns, col)
 	}
-	return out, c.unguarded(ctx, "DROP TABLE "+result)
+	return out, c.empty(ctx)
 }
 
 // first makes a script of a statement. The driver compiles the first statement of a text
 // at once, and the others where it can stop them.
 const first = "SELECT 1;\n"
 
-// compiled compiles a statement without running it, and returns the names of its columns.
+// named compiles a statement without running it, and returns the names of its columns.
+func (c *connection) named(ctx, limited context.Context, s *Statement, cores []*Table, args []any) ([]string, error) {
+	if err := c.place(limited, s, cores, 0); err != nil {
+		return nil, s.failure(ctx, limited, err)
+	}
+	c.running = s
+	defer func() { c.running = nil }()
+	names, err := c.compiled(limited, s, args)
+	if err != nil {
+		return nil, s.failure(ctx, limited, err)
+	}
+	return names, nil
+}
+
+// compiled compiles a statement that is allowed.
 func (c *connection) compiled(limited context.Context, s *Statement, args []any) (names []string, err error) {
 	if _, err := c.conn.ExecContext(limited, first+"EXPLAIN "+s.text, args...); err != nil {
 		return nil, err
@@ -649,12 +724,12 @@ func (c *connection) compiled(limited context.Context, s *Statement, args []any)
 	return names, err
 }
 
-// unguarded runs a statement of this package without the authorizer.
-func (c *connection) unguarded(ctx context.Context, statement string) error {
-	if err := c.authorize(nil); err != nil {
-		return err
+// unguarded runs statements of this package.
+func (c *connection) unguarded(ctx context.Context, script string) error {
+	if script == "" {
+		return nil
 	}
-	_, err := c.conn.ExecContext(ctx, statement)
+	_, err := c.conn.ExecContext(ctx, script)
 	return err
 }
 
@@ -708,10 +783,13 @@ func codeOf(err error) int {
 // failure returns the error of a statement that failed. It may have SQLite's own words,
 // since nothing on the connection is private.
 func (s *Statement) failure(ctx, limited context.Context, err error) error {
+	var own *sqlerr.Error
 	code := codeOf(err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, &own):
+		return own
 	case limited.Err() != nil || code == sqlite3.SQLITE_INTERRUPT:
 		return sqlerr.New(sqlerr.Unsupported, "%s that runs longer than %s is outside the dialect", s.about(), maxTime).
 			WithHint("does a recursive query have an end? does every join have a condition?")

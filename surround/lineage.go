@@ -9,6 +9,7 @@ import (
 
 	"dpsql/post"
 	"dpsql/query"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -27,7 +28,7 @@ type Lineage struct {
 	Needs []Need // the columns that the cores' tables must have, beside those of their text
 
 	text    string     // the statement with the columns
-	hidden  int        // how many these are; they are the last
+	hidden  int        // how many these are; they are the last. 0 if no number has an interval
 	columns []*formula // of the result; nil for those without an interval
 	names   []string   // of its columns
 }
@@ -108,6 +109,17 @@ type tracer struct {
 	needs   []Need
 	natural bool
 	names   int
+}
+
+// lineage returns the lineage of a statement with cores, see trace.
+func (s *Statement) lineage(cores []*Table, tables map[string][]column) (l *Lineage, err error) {
+	err = sqlerr.Guard(func() error {
+		if l = s.trace(cores, tables); l == nil {
+			l = &Lineage{text: s.text}
+		}
+		return nil
+	})
+	return l, err
 }
 
 // trace returns the lineage of a statement, or nil if no number of its result has one. cores
@@ -640,12 +652,25 @@ func (t *tracer) tokensOf(from, end int, insert, replace map[int]string) string 
 	return b.String()
 }
 
-// width returns the number of hidden columns.
-func (l *Lineage) width() int {
-	if l == nil {
-		return 0
+// traces reports whether a number of the result has an interval.
+func (l *Lineage) traces() bool { return l != nil && l.hidden > 0 }
+
+// carriedBy returns the cores' tables with the columns that the lineage needs.
+func (l *Lineage) carriedBy(cores []*Table) []*Table {
+	if !l.traces() {
+		return cores
 	}
-	return l.hidden
+	out := make([]*Table, len(cores))
+	for i, core := range cores {
+		t := *core
+		for _, need := range l.Needs {
+			if need.Core == t.Name {
+				t.Hidden = append(t.Hidden, need.Name)
+			}
+		}
+		out[i] = &t
+	}
+	return out
 }
 
 // intervals returns the intervals of a row of the result: nil, or a post.Interval.
