@@ -61,6 +61,20 @@ func valued(text string) bool {
 	return err == nil && (tokens[0].Matches("VALUES") || tokens[0].Matches("EXPLAIN") && tokens[1].Matches("VALUES"))
 }
 
+// composed returns a SELECT whose text shows that it cannot be bound, as a statement with
+// surroundings. It is nil for any other. Binding it in vain took 0.3 ms where it joins a public
+// table, a fifth of what its answer takes (BenchmarkSurrounded).
+func (p *Prepared) composed(sel *syntax.Select) *surround.Statement {
+	if !sel.Composed() {
+		return nil
+	}
+	around, err := surround.Parse(p.text)
+	if err != nil {
+		return nil // binding says more
+	}
+	return around
+}
+
 // surroundInstead runs a SELECT that the front end parses and cannot bind, as a statement with
 // surroundings. If it can be none, the error is the one that binding gave. Whether a SELECT can
 // be bound follows from its text, its arguments and the catalog.

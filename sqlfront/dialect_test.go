@@ -100,7 +100,11 @@ func bindWith(table sqlfront.Table, text string, args ...query.Value) (*sqlfront
 	if !slices.ContainsFunc(sel.Tables, func(n syntax.Name) bool { return query.SameName(n.Text, table.Name()) }) {
 		return nil, errOtherTable
 	}
-	return sqlfront.Bind(sel, table, args[:sel.Parameters])
+	b, err := sqlfront.Bind(sel, table, args[:sel.Parameters])
+	if err == nil && sel.Composed() {
+		return nil, errors.New("a SELECT is bound, and said to be composed")
+	}
+	return b, err
 }
 
 func TestDialect(t *testing.T) {

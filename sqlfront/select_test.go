@@ -52,7 +52,11 @@ func bind(t testing.TB, text string, args ...query.Value) (*sqlfront.Bound, erro
 	if err != nil {
 		return nil, err
 	}
-	return sqlfront.Bind(s.(*syntax.Select), newPeople(t), args)
+	b, err := sqlfront.Bind(s.(*syntax.Select), newPeople(t), args)
+	if err == nil && s.(*syntax.Select).Composed() {
+		t.Errorf("%s is bound, and said to be composed", text)
+	}
+	return b, err
 }
 
 func mustBind(t testing.TB, text string, args ...query.Value) *sqlfront.Bound {

@@ -129,3 +129,46 @@ func TestSelectNames(t *testing.T) {
 		}
 	}
 }
+
+// TestComposed looks which texts show that they are no single aggregate. Binding refuses all of
+// them; that what it takes is not composed is checked wherever package sqlfront's tests bind.
+func TestComposed(t *testing.T) {
+	for _, text := range []string{
+		`SELECT AVG(n) FROM (SELECT sex, COUNT(*) AS n FROM people GROUP BY sex) AS s`,
+		`SELECT * FROM (SELECT sex FROM people LIMIT 3)`,
+		`SELECT COUNT(*) FROM (SELECT DISTINCT sex FROM people)`,
+		`SELECT COUNT(*) FROM (SELECT age + 1 AS a FROM people)`,
+		`SELECT COUNT(*) FROM (SELECT a FROM (SELECT MAX(age) AS a FROM people) AS i) AS o`,
+		`WITH c AS (SELECT COUNT(*) AS n FROM people) SELECT n FROM c`,
+		`SELECT COUNT(*) * 1.0 / (SELECT COUNT(*) FROM people) FROM people`,
+		`SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM towns)`,
+		`SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)`,
+		`EXPLAIN SELECT (SELECT COUNT(*) FROM people) AS n FROM people`,
+	} {
+		if !parsed(t, text).Composed() {
+			t.Errorf("%s is not composed", text)
+		}
+	}
+	for _, text := range []string{
+		`SELECT COUNT(*) FROM people`,
+		`SELECT "select", COUNT(*) FROM (SELECT *, sex AS "select" FROM people WHERE age > 3) AS p GROUP BY 1`,
+		`SELECT COUNT(*) FILTER (WHERE sex IN (SELECT code FROM sexes)) FROM people WHERE age NOT IN (SELECT age FROM ages)`,
+		`WITH p AS (SELECT (age) AS a FROM people) SELECT COUNT(*) FROM p WHERE a < 3`,
+	} {
+		if parsed(t, text).Composed() {
+			t.Errorf("%s is composed", text)
+		}
+	}
+}
+
+func parsed(t *testing.T, text string) *syntax.Select {
+	t.Helper()
+	s, err := syntax.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	if e, ok := s.(*syntax.Explain); ok {
+		return e.Select
+	}
+	return s.(*syntax.Select)
+}

@@ -166,6 +166,31 @@ func (s *Select) tables() []Name {
 	return slices.Clip(names)
 }
 
+// Composed reports whether the text shows that the SELECT is more than one aggregate of rows:
+// a sub-select in FROM groups, limits or computes, or a sub-select is a value. No binding
+// succeeds then. It does not look for every such text.
+func (s *Select) Composed() bool {
+	for i := range s.Tokens.tokens {
+		if s.Tokens.tokens[i].Matches("SELECT") && s.Tokens.tokenAt(i-1).Matches("(") && !s.Tokens.tokenAt(i-2).Matches("IN") {
+			return true
+		}
+	}
+	for i := range s.From {
+		if sub := s.From[i].Sub; sub != nil && (sub.Distinct || sub.GroupBy != nil || sub.Having != nil || sub.Limit != nil || sub.computes() || sub.Composed()) {
+			return true
+		}
+	}
+	return false
+}
+
+// computes reports whether an entry of the select list is not the name of a column.
+func (s *Select) computes() bool {
+	return slices.ContainsFunc(s.List, func(it ListItem) bool {
+		_, named := Unwrap(it.Expr).(*sqlparser.ColName)
+		return it.Star == nil && !named
+	})
+}
+
 // expression is a common table expression.
 type expression struct {
 	name Name
