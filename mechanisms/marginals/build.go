@@ -66,6 +66,25 @@ func (m *Measurement) Perturb(src *noise.Source) (*Release, error) {
 // release is as it was. report, if not nil, is called with the share that is done.
 // It is called before the release is shared.
 func (r *Release) Fit(ctx context.Context, report func(share float64)) error {
+	if err := r.fitTable(ctx, report); err != nil {
+		return err
+	}
+	// Where the noise is as large as the counts, the last stage has up to three times the rows,
+	// and simulations that were drawn from so many would err too much. FitCells leaves them:
+	// BetterThanCells compares the simulations with the cells, and chose worse with fewer rows.
+	rows := 0.0
+	for _, mean := range r.staged {
+		rows += float64(mean)
+	}
+	if rows > 0 {
+		for i := range r.staged {
+			r.staged[i] *= float32(max(1, r.total()) / rows)
+		}
+	}
+	return nil
+}
+
+func (r *Release) fitTable(ctx context.Context, report func(share float64)) error {
 	if r.shape.cells == 0 {
 		return sqlerr.New(sqlerr.Internal, "the universe is too large for a table")
 	}
@@ -118,7 +137,7 @@ func FitCells(ctx context.Context, u *query.Universe, law noise.Law, cells []int
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Fit(ctx, report)
+	return r, r.fitTable(ctx, report)
 }
 
 // CanFitCells reports whether FitCells takes cells over u. A fit holds the marginals over
