@@ -300,9 +300,8 @@ func (r *Rehearsal) buy(ctx context.Context, st *answer.Statement) error {
 				}
 			}
 		}
-		tables, due := st.Due()
-		for i, t := range tables {
-			cost, _ := answer.Total(due[i])
+		for t, due := range st.Due {
+			cost, _ := answer.Total(due)
 			if cost.Rho == 0 {
 				continue
 			}

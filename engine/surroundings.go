@@ -155,7 +155,7 @@ func (s *Session) surround(ctx context.Context, st surrounding, args []query.Val
 
 // fill makes the tables of the cores from their answers. Where the lineage needs the ends of
 // intervals, each holds at the confidence that its share of an output asks for.
-func (c *divided) fill(answers *answer.Answers, confidence float64) {
+func (c *divided) fill(answers answer.Answers, confidence float64) {
 	c.from.Cores = nil
 	for i := range c.cores {
 		core := &c.cores[i]

@@ -37,7 +37,7 @@ const maxSets = 64
 // groupBy binds the GROUP BY clause. Its grouping sets are the combinations of one set
 // of each entry. An entry without ROLLUP, CUBE or GROUPING SETS has one set.
 func (o *outputs) groupBy() error {
-	o.sets = [][]int{nil}
+	o.sets = noKeys
 	for _, e := range o.s.GroupBy {
 		sets, err := o.groupingSets(e)
 		if err != nil {
@@ -59,6 +59,14 @@ func (o *outputs) groupBy() error {
 	}
 	return nil
 }
+
+// What a statement without GROUP BY has: a grouping set without keys, and one group in it.
+// They are never written to.
+var (
+	noKeys   = [][]int{nil}
+	oneGroup = [][]query.Value{nil}
+	oneSet   = []int{1}
+)
 
 // union returns the keys of two sets, ascending.
 func union(a, b []int) []int {
@@ -545,7 +553,7 @@ func (o *outputs) divide(b *Bound) error {
 	}
 	b.Slots = o.slots
 	if err != nil || len(o.sets) == 1 && len(o.keys)+len(o.masks) == 0 {
-		b.Groups, b.Queries, b.Sets = [][]query.Value{nil}, bases, []int{1}
+		b.Groups, b.Queries, b.Sets = oneGroup, bases, oneSet
 		return err
 	}
 	d := divider{none: query.None(o.table.Universe()), limit: maxNumbers / max(1, len(bases))}

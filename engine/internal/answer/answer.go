@@ -186,46 +186,50 @@ type Answers struct {
 }
 
 // Rows returns the rows of SELECT i, with margins at a confidence.
-func (a *Answers) Rows(i int, confidence float64) *Result {
+func (a Answers) Rows(i int, confidence float64) *Result {
 	return a.statement.rows(&a.statement.Parts[i], a.answers, confidence)
 }
 
 // How describes how all the answers came about. It has no margins.
-func (a *Answers) How() *Answer { return a.statement.how(a.answers) }
+func (a Answers) How() *Answer {
+	how := new(Answer)
+	a.statement.describe(how, a.answers)
+	return how
+}
 
 // Warnings returns the warnings of all SELECTs.
-func (a *Answers) Warnings() []string { return a.statement.bindingWarnings() }
+func (a Answers) Warnings() []string { return a.statement.bindingWarnings() }
 
 // Together answers several SELECTs: all of them, or none. They are planned in one view, and
 // what is bought for them is charged in one transaction. ready is called with the columns of
 // each before anything is charged, and may refuse. If other queries spend a mechanism between
 // plan and answer, Together plans again, at most twice for each mechanism.
-func (db *Database) Together(ctx context.Context, who Asker, all []Selection, ready func([][]Column) error) (*Answers, error) {
+func (db *Database) Together(ctx context.Context, who Asker, all []Selection, ready func([][]Column) error) (Answers, error) {
 	how := Planning{Buyers: who.Buyers()}
 	for {
 		st, err := db.Plan(ctx, who, all, how)
 		if err != nil {
-			return nil, err
+			return Answers{}, err
 		}
 		if ready != nil {
 			if err := ready(st.Columns()); err != nil {
-				return nil, err
+				return Answers{}, err
 			}
 		}
 		if err := st.Choose(); err != nil {
-			return nil, err
+			return Answers{}, err
 		}
 		if err := st.agreed(who.Confirm); err != nil {
-			return nil, err
+			return Answers{}, err
 		}
 		answers, stale, err := st.answer(ctx)
 		switch {
 		case err != nil:
-			return nil, err
+			return Answers{}, err
 		case stale == nil:
-			return &Answers{st, answers}, nil
+			return Answers{st, answers}, nil
 		case !how.learn(stale):
-			return nil, stale.err
+			return Answers{}, stale.err
 		}
 	}
 }

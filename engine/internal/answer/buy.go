@@ -102,19 +102,20 @@ func Total(all []Purchase) (sum accounting.Amount, ok bool) {
 	return sum, true
 }
 
-// Due returns what the statement would pay from each account, in order of its parts, and
-// the purchases that each payment is for.
-func (st *Statement) Due() (tables []*view.Table, purchases [][]Purchase) {
+// Due yields, in order of the parts, a table of each account that the statement pays from, and
+// the purchases that it pays for.
+func (st *Statement) Due(yield func(*view.Table, []Purchase) bool) {
 	all := st.Purchases()
 	for i := range st.Parts {
 		t := st.Parts[i].Table
-		if slices.ContainsFunc(tables, func(have *view.Table) bool { return have.Account == t.Account }) {
+		about := func(of *view.Table) bool { return of.Account == t.Account }
+		if slices.ContainsFunc(st.Parts[:i], func(before Part) bool { return about(before.Table) }) {
 			continue
 		}
-		tables = append(tables, t)
-		purchases = append(purchases, st.of(all, func(of *view.Table) bool { return of.Account == t.Account }))
+		if !yield(t, st.of(all, about)) {
+			return
+		}
 	}
-	return tables, purchases
 }
 
 // of returns the purchases about some tables.
@@ -130,9 +131,8 @@ func (st *Statement) of(all []Purchase, about func(*view.Table) bool) (some []Pu
 // affordable refuses a statement whose purchases cost more than remains in an account, or
 // more than one statement may take from it.
 func (st *Statement) affordable() error {
-	tables, due := st.Due()
-	for i, t := range tables {
-		if err := st.affords(t, due[i]); err != nil {
+	for t, due := range st.Due {
+		if err := st.affords(t, due); err != nil {
 			return err
 		}
 	}
@@ -535,9 +535,8 @@ func (st *Statement) caution() string {
 	if len(st.bought()) == 0 {
 		return ""
 	}
-	tables, due := st.Due()
-	for i, t := range tables {
-		cost, ok := Total(due[i])
+	for t, due := range st.Due {
+		cost, ok := Total(due)
 		left := st.view.Accounts[t.Account].Remaining().Rho
 		if ok && cost.Rho > left/cautiousShare && left > 0 {
 			return fmt.Sprintf("this takes %s of what is left for direct answers: ρ = %s of %s", share(cost.Rho, left),

@@ -22,7 +22,8 @@ import (
 type Statement struct {
 	Database *Database
 	view     *view.View
-	Parts    []Part // its SELECTs
+	Parts    []Part  // its SELECTs
+	one      [1]Part // where Parts is of most statements
 	settings Settings
 	Asks     []linear // the distinct queries of all parts, each among those of the first part that asks it
 	slots    int      // of all parts
@@ -55,7 +56,9 @@ type linear struct {
 
 // newStatement returns a statement without a SELECT.
 func newStatement(db *Database, who Asker, v *view.View) *Statement {
-	return &Statement{Database: db, view: v, settings: who.Settings, bill: who.Bill, progress: who.Progress}
+	st := &Statement{Database: db, view: v, settings: who.Settings, bill: who.Bill, progress: who.Progress}
+	st.Parts = st.one[:0]
+	return st
 }
 
 // add adds a SELECT: it collects its distinct queries. A query in several slots gets the
@@ -201,9 +204,8 @@ func (st *Statement) queries(asks []int) []query.Query {
 // describes how they came about.
 func (st *Statement) Result(answers []Estimate) *Result {
 	out := st.rows(&st.Parts[0], answers, st.settings.Confidence)
-	how := st.how(answers)
-	how.Margins, how.Intervals, how.NotNull = out.Answer.Margins, out.Answer.Intervals, out.Answer.NotNull
-	out.Answer, out.Warnings = how, st.Parts[0].bound.Warnings
+	st.describe(out.Answer, answers)
+	out.Warnings = st.Parts[0].bound.Warnings
 	return out
 }
 
@@ -229,16 +231,16 @@ func (p *Part) columns() []Column {
 	return columns
 }
 
-// how describes how the answers came about, whatever is computed from them.
-func (st *Statement) how(answers []Estimate) *Answer {
-	how := &Answer{Confidence: st.settings.Confidence, Support: st.support(), Verified: true, Released: st.released(),
-		Cost: Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}, Kept: st.kept()}
+// describe describes how the answers came about, whatever is computed from them. It leaves
+// what has the shape of rows.
+func (st *Statement) describe(how *Answer, answers []Estimate) {
+	how.Confidence, how.Support, how.Verified, how.Released = st.settings.Confidence, st.support(), true, st.released()
+	how.Cost, how.Kept = Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}, st.kept()
 	how.Via, how.Mechanism = st.Origin()
 	for _, e := range answers {
 		how.Verified = how.Verified && e.Verified
 		how.Simulated = how.Simulated || st.settings.Margins == Simulated && e.simulated != nil
 	}
-	return how
 }
 
 // kept says which rows the answers are about. Where the tables of several parts keep rows of
