@@ -381,9 +381,25 @@ func withMargins(names []string) (margins []string) {
 	return margins
 }
 
-// outline returns the names of the columns that a SELECT will have. It refuses statements of
-// other kinds, and charges nothing.
-func (s *Session) outline(ctx context.Context, p *Prepared) (names []string, err error) {
+// Columns returns the columns that a SELECT, WITH … SELECT or VALUES will have, without
+// answering it. Nothing is charged. args are its arguments; those that are missing count as
+// NULL. A type is that of all values that the column may have, or "" if no type is known
+// before the rows are: an expression around aggregates may have an integer in one row and a
+// text in another.
+func (s *Session) Columns(ctx context.Context, p *Prepared, args []query.Value) ([]Column, error) {
+	for len(args) < len(p.parameters) {
+		args = append(slices.Clip(args), query.Null())
+	}
+	columns, err := s.columns(ctx, p, args)
+	if err != nil {
+		return nil, public(ctx, p.located(err))
+	}
+	return columns, nil
+}
+
+var errNoSelect = sqlerr.New(sqlerr.Malformed, "expected SELECT, VALUES or WITH").At(1)
+
+func (s *Session) columns(ctx context.Context, p *Prepared, args []query.Value) ([]Column, error) {
 	v, err := s.db.current(ctx)
 	if err != nil {
 		return nil, err
@@ -392,12 +408,9 @@ func (s *Session) outline(ctx context.Context, p *Prepared) (names []string, err
 	switch sel := p.statement.(type) {
 	case nil:
 	case *syntax.Select:
-		bound, err := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{{Select: sel}})
+		bound, err := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{{Select: sel, Args: args}})
 		if err == nil {
-			for _, c := range bound.Columns()[0] {
-				names = append(names, c.Name)
-			}
-			return names, nil
+			return bound.Columns()[0], nil
 		}
 		parsed, failed := surround.Parse(p.text)
 		if failed != nil {
@@ -405,9 +418,12 @@ func (s *Session) outline(ctx context.Context, p *Prepared) (names []string, err
 		}
 		around = surrounding{parsed, err}
 	default:
-		return nil, sqlerr.New(sqlerr.Malformed, "expected SELECT, VALUES or WITH after AS").At(1)
+		return nil, errNoSelect
 	}
-	c, err := s.db.cut(ctx, v, around, nil)
+	if around.around.Explain {
+		return nil, errNoSelect
+	}
+	c, err := s.db.cut(ctx, v, around, args)
 	if err != nil {
 		return nil, err
 	}
@@ -419,9 +435,15 @@ func (s *Session) outline(ctx context.Context, p *Prepared) (names []string, err
 		}
 		columns = bound.Columns()
 	}
-	compiled, err := c.compiled(ctx, s.db, columns, nil)
-	for _, col := range compiled {
-		names = append(names, col.Name)
+	compiled, err := c.compiled(ctx, s.db, columns, args)
+	return resultOf(&surround.Result{Columns: compiled}).Columns, err
+}
+
+// outline returns the names of the columns that a SELECT will have.
+func (s *Session) outline(ctx context.Context, p *Prepared) (names []string, err error) {
+	columns, err := s.columns(ctx, p, nil)
+	for _, c := range columns {
+		names = append(names, c.Name)
 	}
 	return names, err
 }

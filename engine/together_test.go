@@ -72,6 +72,7 @@ func TestSurroundedAggregates(t *testing.T) {
 		if strings.Contains(text, "'F'") {
 			args = append(args, query.Text("F"))
 		}
+		foretold(t, s, p, r.Columns)
 		for range 2 {
 			if r, err := s.ExecPrepared(context.Background(), p, args); err != nil || fmt.Sprint(r.Rows) != want {
 				t.Errorf("%s, prepared: %v, %v", text, r, err)
@@ -80,6 +81,59 @@ func TestSurroundedAggregates(t *testing.T) {
 		explained := must(t, s, "EXPLAIN "+text)
 		if shown := fmt.Sprint(explained.Rows); !strings.Contains(shown, "all_of_it") || !strings.Contains(shown, "SQLite runs it on the rows of the aggregates") {
 			t.Errorf("EXPLAIN %s: %v", text, shown)
+		}
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("the ledger grew to\n%s", after)
+	}
+}
+
+// foretold compares the columns that a statement is said to have, before it runs and without
+// its arguments, with those that it has.
+func foretold(t *testing.T, s *engine.Session, p *engine.Prepared, want []engine.Column) {
+	t.Helper()
+	columns, err := s.Columns(context.Background(), p, nil)
+	if err != nil || len(columns) != len(want) {
+		t.Errorf("%v, %v; want %v", columns, err, want)
+		return
+	}
+	for i, c := range columns {
+		if c.Name != want[i].Name || c.Type != "" && c.Type != want[i].Type {
+			t.Errorf("column %d is %v, and was said to be %v", i, want[i], c)
+		}
+	}
+}
+
+// TestColumnsBeforeTheyAreComputed: the columns of a SELECT are known before it is answered,
+// which charges nothing. Types that hang on the rows are not said.
+func TestColumnsBeforeTheyAreComputed(t *testing.T) {
+	t.Parallel()
+	s, path := quietClinic(t)
+	before := ledger(t, s)
+	analyst := open(t, path, engine.Options{Role: engine.Analyst, ReadOnly: true}).NewSession()
+	for _, c := range []struct{ text, want string }{
+		{`SELECT sex, COUNT(*) AS n, AVG(age), MARGIN(n) FROM admissions GROUP BY sex`, "[{sex TEXT} {n INTEGER} {avg REAL} {margin REAL}]"},
+		{`SELECT COUNT(*) FROM admissions WHERE sex = ? AND age < :old`, "[{count INTEGER}]"},
+		{`SELECT n * 1.0 / (SELECT COUNT(*) FROM admissions WHERE age < ?) AS share, rank() OVER (ORDER BY n) AS place, ? AS x, CASE n WHEN ? THEN 1 ELSE 'two' END AS y
+			FROM (SELECT COUNT(*) AS n FROM admissions)`, "[{share REAL} {place INTEGER} {x } {y }]"},
+		{`SELECT sex, upper(sex), CAST(COUNT(*) AS TEXT) AS t FROM admissions GROUP BY sex UNION ALL SELECT label, code, '' FROM icd10`, "[{sex TEXT} {upper(sex) TEXT} {t TEXT}]"},
+		{`WITH c AS (SELECT * FROM icd10) SELECT code AS k, 1 AS one FROM c`, "[{k TEXT} {one INTEGER}]"},
+		{`VALUES (1, 2.5, 'a', NULL)`, "[{column1 INTEGER} {column2 REAL} {column3 TEXT} {column4 }]"},
+		{`SELECT COUNT(*) FROM nowhere`, "unknown"},
+		{`SELECT age FROM admissions`, "unsupported"},
+		{`SHOW TABLES`, "malformed"},
+		{`EXPLAIN SELECT 1 + 1`, "malformed"},
+		{`DROP RELEASE all_of_it`, "malformed"},
+	} {
+		p, err := engine.Prepare(c.text)
+		if err != nil {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		for _, s := range []*engine.Session{s, analyst} {
+			columns, err := s.Columns(context.Background(), p, nil)
+			if err != nil && string(sqlerr.CodeOf(err)) != c.want || err == nil && fmt.Sprint(columns) != c.want {
+				t.Errorf("%s: %v, %v, want %s", c.text, columns, err, c.want)
+			}
 		}
 	}
 	if after := ledger(t, s); after != before {
