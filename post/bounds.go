@@ -256,6 +256,8 @@ func (b box) bounds(e Expr) bounds {
 		return b.enclose(&ratio{inUnits(e.Terms, e.Unit), n})
 	case Variance:
 		return b.variance(e)
+	case Pair:
+		return b.pair(e)
 	case Negative:
 		return b.combine(sqlvalue.Minus, Arithmetic{Left: Constant{int64(0)}, Right: e.Operand})
 	case Arithmetic:

@@ -9,7 +9,7 @@ import (
 )
 
 // Expr is an expression over a group's keys and answers: Constant, Key, Sum,
-// Mean, Variance, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, Is, Case
+// Mean, Variance, Pair, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, Is, Case
 // or Call.
 type Expr interface {
 	// Type is the type of the values that are not NULL.

@@ -29,7 +29,7 @@ type outputs struct {
 
 const countHint = "write SELECT COUNT(*) FROM table WHERE …"
 
-// aggregates are the aggregate functions of the dialect.
+// aggregates are the aggregate functions of one argument.
 var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total": true, "var_pop": true, "var_samp": true, "variance": true,
 	"stddev_pop": true, "stddev_samp": true, "stddev": true}
 
@@ -37,7 +37,7 @@ var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total
 // its FILTER. A record that does not meet it counts nowhere in the aggregate, so the
 // queries stay those of an aggregate with a longer WHERE.
 func (o *outputs) filtered(name string, f *sqlparser.FuncExpr, condition sqlparser.Expr) (post.Expr, error) {
-	if !aggregates[name] {
+	if !isOwn(name) {
 		return nil, o.g.FirstToken(f).Malformed("FILTER follows an aggregate, and %s is none", syntax.UpperASCII(name)).
 			WithHint("write COUNT(*) FILTER (WHERE …)")
 	}
@@ -61,7 +61,12 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	if f.Distinct {
 		return nil, at.Unsupported(upper + "(DISTINCT …)").WithHint("COUNT(*) counts rows; GROUP BY lists the declared values")
 	}
-	if len(f.Exprs) != 1 {
+	switch n := len(f.Exprs); {
+	case isPair(name) && n == 2:
+		return o.pair(name, f)
+	case isPair(name):
+		return nil, at.Malformed("%s takes two arguments", upper).WithHint("write %s(y, x)", upper)
+	case n != 1:
 		return nil, at.Malformed("%s takes one argument", upper).WithHint("write COUNT(*), SUM(column) or AVG(column)")
 	}
 	arg, ok := f.Exprs[0].(*sqlparser.AliasedExpr)
@@ -262,33 +267,124 @@ var variances = map[string]post.Variance{
 // smallest possible largest weight, and so the least noise. That weight is a quarter
 // of the one that the least value gives.
 func (o *outputs) variance(name string, x summand, present query.Query) (post.Expr, error) {
-	mean, err := o.mean(x, present)
-	if err != nil {
-		return nil, err
-	}
-	extent, some, err := x.value.Extent(present)
-	if err != nil {
-		return nil, err
-	}
-	middle := int64(0)
-	if some {
-		middle = extent.Lo + (extent.Hi-extent.Lo)/2 // mean has refused what overflows
-	}
-	deviation, err := x.value.Combine(query.Constant(o.u, middle), checked(sqlvalue.Minus))
-	if err != nil {
-		return nil, err
-	}
-	squares, err := deviation.Combine(deviation, checked(sqlvalue.Times))
-	if err != nil {
-		return nil, err
-	}
-	parts, err := o.parts(squares, present)
+	m, err := o.moment(x, present)
 	if err != nil {
 		return nil, err
 	}
 	v := variances[name]
-	v.Mean = mean
-	v.Mean.Terms = append(slices.Clone(mean.Terms), post.Term{Slot: mean.Count, Factor: -middle})
-	v.Squares = o.inside(parts)
-	return v, nil
+	v.Mean = m.mean
+	v.Squares, err = o.products(m, m, present)
+	return v, err
+}
+
+// moment is a summand about the middle of its range.
+type moment struct {
+	mean      post.Mean      // of the deviation
+	deviation query.Function // the values minus the middle
+	middle    int64
+}
+
+func (o *outputs) moment(x summand, present query.Query) (m moment, err error) {
+	if m.mean, err = o.mean(x, present); err != nil {
+		return m, err
+	}
+	extent, some, err := x.value.Extent(present)
+	if err != nil {
+		return m, err
+	}
+	if some {
+		m.middle = extent.Lo + (extent.Hi-extent.Lo)/2 // mean has refused what overflows
+	}
+	m.mean.Terms = append(slices.Clone(m.mean.Terms), post.Term{Slot: m.mean.Count, Factor: -m.middle})
+	m.deviation, err = x.value.Combine(query.Constant(o.u, m.middle), checked(sqlvalue.Minus))
+	return m, err
+}
+
+// products returns the sum of the products of two deviations. It takes two queries where
+// they have both signs.
+func (o *outputs) products(x, y moment, present query.Query) ([]post.Term, error) {
+	product, err := x.deviation.Combine(y.deviation, checked(sqlvalue.Times))
+	if err != nil {
+		return nil, err
+	}
+	parts, err := o.parts(product, present)
+	return o.inside(parts), err
+}
+
+// pairs are the aggregates of two columns, as PostgreSQL names them. Their first argument
+// is y and their second x.
+var pairs = map[string]post.Statistic{
+	"corr": post.Corr, "covar_pop": post.CovarPop, "covar_samp": post.CovarSamp,
+	"regr_slope": post.Slope, "regr_intercept": post.Intercept, "regr_r2": post.R2,
+	"regr_sxx": post.Sxx, "regr_syy": post.Syy, "regr_sxy": post.Sxy,
+}
+
+// means are those of the aggregates of two columns that need no product: the place of the
+// argument that they average.
+var means = map[string]int{"regr_avgy": 0, "regr_avgx": 1}
+
+// isPair reports whether a lower-case name is an aggregate of two columns.
+func isPair(name string) bool {
+	_, statistic := pairs[name]
+	_, mean := means[name]
+	return statistic || mean || name == "regr_count"
+}
+
+// isOwn reports whether a lower-case name is an aggregate of this dialect.
+func isOwn(name string) bool { return aggregates[name] || isPair(name) }
+
+// pair compiles an aggregate of two columns, over the records in which neither is NULL. It
+// asks for the count, the sums of both columns, the sums of their squares where these
+// matter, and the sum of their products.
+func (o *outputs) pair(name string, f *sqlparser.FuncExpr) (post.Expr, error) {
+	var of [2]summand
+	present := o.rows
+	for i, e := range f.Exprs {
+		arg, ok := e.(*sqlparser.AliasedExpr)
+		if !ok || !arg.As.IsEmpty() {
+			return nil, o.g.FirstToken(f).Malformed("%s takes two expressions", syntax.UpperASCII(name)).WithHint("write %s(y, x)", syntax.UpperASCII(name))
+		}
+		var err error
+		if of[i], err = o.summand(arg.Expr); err == nil {
+			present, err = present.And(of[i].present.query(o.u))
+		}
+		if err != nil {
+			return nil, o.placedAt(err, arg.Expr)
+		}
+	}
+	x, err := o.pairOf(name, of[0], of[1], present)
+	return x, o.placedAt(err, f)
+}
+
+func (o *outputs) pairOf(name string, y, x summand, present query.Query) (post.Expr, error) {
+	if name == "regr_count" {
+		return o.count(present)
+	}
+	if i, ok := means[name]; ok {
+		return o.mean([]summand{y, x}[i], present)
+	}
+	of := pairs[name]
+	my, err := o.moment(y, present)
+	if err != nil {
+		return nil, err
+	}
+	mx, err := o.moment(x, present)
+	if err != nil {
+		return nil, err
+	}
+	p := post.Pair{Of: of, Y: post.Variance{Mean: my.mean}, X: post.Variance{Mean: mx.mean}, MiddleY: my.middle, MiddleX: mx.middle}
+	if of.NeedsY() {
+		if p.Y.Squares, err = o.products(my, my, present); err != nil {
+			return nil, err
+		}
+	}
+	if of.NeedsX() {
+		if p.X.Squares, err = o.products(mx, mx, present); err != nil {
+			return nil, err
+		}
+	}
+	if of.NeedsProducts() {
+		p.Products, err = o.products(my, mx, present)
+	}
+	return p, err
 }

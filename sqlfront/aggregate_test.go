@@ -351,6 +351,85 @@ func TestVariancesAgainstSQLite(t *testing.T) {
 	}
 }
 
+// TestPairsAgainstSQLite compares aggregates of two random integer expressions with those
+// that follow from SQLite's sums of the same.
+func TestPairsAgainstSQLite(t *testing.T) {
+	s := newSample(t)
+	compared := 0
+	rapid.Check(t, func(t *rapid.T) {
+		for range 2 {
+			y, x, where := drawInteger(t, 1), drawInteger(t, 1), drawRowCondition(t)
+			key := drawOf(t, "key", "s", "m", "n % 2")
+			from := fmt.Sprintf(" FROM sample WHERE %s GROUP BY %s ORDER BY %[2]s", where, key)
+			list := ""
+			for _, name := range []string{"REGR_COUNT", "REGR_AVGY", "REGR_AVGX", "REGR_SYY", "REGR_SXX", "REGR_SXY", "COVAR_POP", "COVAR_SAMP",
+				"CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2"} {
+				list += fmt.Sprintf(", %s(%s, %s)", name, y, x)
+			}
+			st, err := syntax.Parse("SELECT " + key + list + from)
+			var b *sqlfront.Bound
+			if err == nil {
+				b, err = sqlfront.Bind(st.(*syntax.Select), s, nil)
+			}
+			if sqlerr.CodeOf(err) == sqlerr.Unsupported {
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s and %s: %v", y, x, err)
+			}
+			if len(b.Slots) > 9 { // the count, and two of each sum but those of squares
+				t.Fatalf("%s and %s: %d slots", y, x, len(b.Slots))
+			}
+			both := fmt.Sprintf("CASE WHEN (%s) IS NOT NULL AND (%s) IS NOT NULL THEN ", y, x)
+			theirs, err := s.selected(fmt.Sprintf("SELECT %[1]s, COUNT(%[2]s 1 END), TOTAL(%[2]s %[3]s END), TOTAL(%[2]s %[4]s END), TOTAL(%[2]s (%[3]s) * (%[3]s) END), TOTAL(%[2]s (%[4]s) * (%[4]s) END), TOTAL(%[2]s (%[3]s) * (%[4]s) END)",
+				key, both, y, x) + from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours := make(map[any][]any)
+			for _, row := range s.answer(b).Rows {
+				ours[row[0]] = row
+			}
+			for _, row := range theirs {
+				compared++
+				got := ours[row[0]]
+				n := float64(row[1].(int64))
+				sum := func(i int) float64 { return row[i].(float64) }
+				sy, sx := sum(2), sum(3)
+				yy, xx, xy := sum(4)-sy*sy/n, sum(5)-sx*sx/n, sum(6)-sy*sx/n
+				const none = 1e-9 // integers of small columns: a spread is 0 or at least 1/n
+				if math.Abs(yy) < none {
+					yy, xy = 0, 0
+				}
+				if math.Abs(xx) < none {
+					xx, xy = 0, 0
+				}
+				r2 := xy * xy / (xx * yy)
+				if yy == 0 {
+					r2 = 1
+				}
+				for i, c := range []struct {
+					want float64
+					some bool
+				}{{n, true}, {sy / n, n > 0}, {sx / n, n > 0}, {yy, n > 0}, {xx, n > 0}, {xy, n > 0}, {xy / n, n > 0}, {xy / (n - 1), n > 1},
+					{xy / math.Sqrt(xx*yy), n > 0 && xx > 0 && yy > 0}, {xy / xx, n > 0 && xx > 0}, {sy/n - xy/xx*sx/n, n > 0 && xx > 0}, {r2, n > 0 && xx > 0}} {
+					v, some := got[1+i].(float64)
+					if k, ok := got[1+i].(int64); ok {
+						v, some = float64(k), true
+					}
+					if some != c.some || some && math.Abs(v-c.want) > 1e-6*(1+math.Abs(c.want)) {
+						t.Fatalf("entry %d of %s and %s by %s%s: got %v, want %v", i, y, x, key, from, got, c)
+					}
+				}
+			}
+		}
+	})
+	t.Logf("%d groups were compared", compared)
+	if compared < 200 {
+		t.Errorf("only %d groups were compared", compared)
+	}
+}
+
 // TestFunctionsInShapes checks functions of columns in GROUP BY and inside
 // aggregates.
 func TestFunctionsInShapes(t *testing.T) {

@@ -327,7 +327,7 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 	}
 	if name, f := o.calledFunction(e); f != nil {
 		construct, _ := o.construct(e)
-		if aggregates[name] || isMeasure(name) {
+		if isOwn(name) || isMeasure(name) {
 			return key{}, o.g.FirstToken(f).Malformed("%s cannot stand in GROUP BY", syntax.UpperASCII(name))
 		}
 		if !o.isFunction(e) {

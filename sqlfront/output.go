@@ -119,7 +119,7 @@ func (o *outputs) heading(it syntax.ListItem) string {
 	}
 	if f, ok := syntax.Unwrap(it.Expr).(*sqlparser.FuncExpr); ok {
 		f, _ = syntax.Filter(f)
-		if name, _ := o.calledFunction(f); aggregates[name] || isMeasure(name) {
+		if name, _ := o.calledFunction(f); isOwn(name) || isMeasure(name) {
 			return name
 		}
 	}
@@ -240,7 +240,7 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 	}
 	f, known := functions[name]
 	switch {
-	case aggregates[name]:
+	case isOwn(name):
 		return o.aggregate(name, e)
 	case isMeasure(name):
 		return o.margin(e, name)

@@ -83,7 +83,6 @@ func (b *binder) calledFunction(e sqlparser.Expr) (string, *sqlparser.FuncExpr) 
 // The hints for aggregates that other systems have.
 const (
 	hintOrder   = "SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts"
-	hintMoments = "SUM(x * y), SUM(x), SUM(y) and COUNT(*) give it, each with its own noise"
 	hintValues  = "SELECT x, COUNT(*) FROM table GROUP BY x lists the declared values with their counts"
 	hintVariant = "write VARIANCE or STDDEV, those of a sample, or VAR_POP or STDDEV_POP"
 )
@@ -93,8 +92,6 @@ var elsewhere = map[string]string{
 	"min": hintOrder, "max": hintOrder, "median": hintOrder, "mode": hintOrder, "quantile": hintOrder,
 	"percentile": hintOrder, "percentile_cont": hintOrder, "percentile_disc": hintOrder,
 	"approx_percentile": hintOrder, "approx_quantiles": hintOrder,
-	"corr": hintMoments, "covar_pop": hintMoments, "covar_samp": hintMoments,
-	"regr_slope": hintMoments, "regr_intercept": hintMoments, "regr_r2": hintMoments,
 	"group_concat": hintValues, "string_agg": hintValues, "array_agg": hintValues, "approx_count_distinct": hintValues,
 	"var": hintVariant, "varp": hintVariant, "stdev": hintVariant, "stdevp": hintVariant, "std": hintVariant,
 }
@@ -103,7 +100,7 @@ var elsewhere = map[string]string{
 // another system.
 func isAggregate(name string) bool {
 	_, other := elsewhere[name]
-	return aggregates[name] || other || isMeasure(name)
+	return isOwn(name) || other || isMeasure(name)
 }
 
 // unknownFunction refuses a function that the select list does not have.
@@ -119,8 +116,9 @@ func (o *outputs) unknownFunction(e *sqlparser.FuncExpr, name string) error {
 	return err.WithHint("%s", functionsHint)
 }
 
-const functionsHint = "the aggregates are COUNT, SUM, TOTAL, AVG, VARIANCE and STDDEV; around them stand ROUND, ABS, COALESCE, CASE and arithmetic"
+const functionsHint = "the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic"
 
 // likely are the names that are suggested for a misspelt function.
 var likely = []string{"COUNT", "SUM", "TOTAL", "AVG", "VARIANCE", "VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "MARGIN",
+	"CORR", "COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2", "REGR_COUNT", "REGR_AVGX", "REGR_AVGY", "REGR_SXX", "REGR_SYY", "REGR_SXY",
 	"ROUND", "ABS", "COALESCE", "IFNULL"}

@@ -37,8 +37,7 @@ SELECT MEDIAN(age) FROM visits;
 --> refused unsupported at 8: the aggregate MEDIAN in the select list is outside the dialect
 --> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
 SELECT CORR(age, days) FROM visits;
---> refused unsupported at 8: the aggregate CORR in the select list is outside the dialect
---> hint: SUM(x * y), SUM(x), SUM(y) and COUNT(*) give it, each with its own noise
+--> postgres
 SELECT age, COUNT(*) AS n FROM visits WHERE age BETWEEN 30 AND 35 GROUP BY age ORDER BY age;
 --> sqlite
 SELECT age, SUM(COUNT(*)) OVER (ORDER BY age) AS cumulative FROM visits WHERE age BETWEEN 30 AND 35 GROUP BY age ORDER BY age;
@@ -91,10 +90,10 @@ SELECT ROUND(SQRT(COUNT(*)), 3) AS root, LN(COUNT(*)) > 8 AS many FROM visits;
 --> sqlite
 SELECT json_object('n', COUNT(*)) FROM visits;
 --> refused unsupported at 8: the function json_object() in the select list is outside the dialect
---> hint: the aggregates are COUNT, SUM, TOTAL, AVG, VARIANCE and STDDEV; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+--> hint: the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
 SELECT random() FROM visits;
 --> refused unsupported at 8: the function random() in the select list is outside the dialect
---> hint: the aggregates are COUNT, SUM, TOTAL, AVG, VARIANCE and STDDEV; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+--> hint: the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
 INSERT INTO visits VALUES ('F', 1, 'I10', '15213', 1, 2025);
 --> refused unsupported at 1: INSERT is outside the dialect
 --> hint: load rows with .import or another SQLite client

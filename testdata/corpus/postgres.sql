@@ -47,7 +47,7 @@ SELECT DISTINCT ON (sex) sex, age FROM visits;
 --> hint: number the rows of an aggregate with ROW_NUMBER() OVER (PARTITION BY …), and keep the first
 SELECT BOOL_OR(age > 100) FROM visits;
 --> refused unsupported at 8: the function bool_or() in the select list is outside the dialect
---> hint: the aggregates are COUNT, SUM, TOTAL, AVG, VARIANCE and STDDEV; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+--> hint: the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
 SELECT year, n FROM visits, LATERAL (SELECT 1 AS n) x;
 --> refused unsupported at 21: a SELECT of the rows of visits is outside the dialect
 --> hint: only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM visits GROUP BY x
@@ -58,3 +58,15 @@ SELECT sex, COUNT(*) FROM visits GROUP BY sex ORDER BY COUNT(*) DESC NULLS LAST;
 --> sqlite
 SELECT COUNT(*) FROM visits WHERE age::text = '40';
 --> sqlite
+SELECT CORR(days, age) AS r, COVAR_POP(days, age) AS c, COVAR_SAMP(days, age) AS s, REGR_COUNT(days, age) AS n FROM visits;
+--> postgres
+SELECT diagnosis, REGR_SLOPE(days, age) AS slope, REGR_INTERCEPT(days, age) AS at0, REGR_R2(days, age) AS r2 FROM visits WHERE sex = 'F' GROUP BY diagnosis ORDER BY diagnosis;
+--> postgres
+SELECT REGR_AVGX(days, age) AS x, REGR_AVGY(days, age) AS y, REGR_SXX(days, age) AS sxx, REGR_SYY(days, age) AS syy, REGR_SXY(days, age) AS sxy FROM visits WHERE age > 40;
+--> postgres
+SELECT CORR(days, year) AS r, REGR_SLOPE(days, year) AS slope, REGR_R2(year, days) AS r2, COVAR_SAMP(year, days) AS c FROM visits WHERE year = 2024;
+--> postgres
+SELECT CORR(CASE WHEN age > 30 THEN days END, age - 50) FILTER (WHERE sex = 'M') AS r, CORR(age, age) AS one FROM visits;
+--> postgres
+SELECT ROUND(CORR(age, days)::numeric, 3) AS r, ROUND((CORR(age, days) * CORR(age, days))::numeric, 3) AS r2 FROM visits;
+--> postgres

@@ -194,6 +194,89 @@ SELECT VARIANCE(7), STDDEV_POP(CASE WHEN sex = 'F' THEN age END) FROM visits;
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 4 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
 
+-- Two columns, over the rows that have both. The first argument is y.
+SELECT CORR(score, age), COVAR_POP(score, age), COVAR_SAMP(score, age) FROM visits WHERE sex = 'F';
+--> corr | covar_pop | covar_samp
+--> 0.5833333333 | 1.68 | 1.696969697
+--> under dense:
+--> corr | covar_pop | covar_samp
+--> NULL | -4.216942149 | -4.315010571
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 7 queries of the statement 6 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0046 together; the interactive budget left pays for 905 such statements
+--> under smw release:
+--> corr | covar_pop | covar_samp
+--> 0.5875599081 | 1.688 | 1.705050505
+SELECT REGR_COUNT(score, age), REGR_AVGX(score, age), REGR_AVGY(score, age) FROM visits;
+--> regr_count | regr_avgx | regr_avgy
+--> 240 | 4.25 | 0.0
+--> under dense:
+--> regr_count | regr_avgx | regr_avgy
+--> 198 | 4.106060606 | 0.6161616162
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2718 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0023 together; the interactive budget left pays for 156852 such statements
+SELECT REGR_SLOPE(score, age) AS b, REGR_INTERCEPT(score, age) AS a, REGR_R2(score, age) AS r2 FROM visits WHERE town = 'Ash';
+--> b | a | r2
+--> 0.25 | -1.0 | 0.25
+--> under dense:
+--> b | a | r2
+--> NULL | NULL | NULL
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 7 queries of the statement 6 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0046 together; the interactive budget left pays for 905 such statements
+--> under smw release:
+--> b | a | r2
+--> 0.2182641509 | -0.8774339623 | 0.187751316
+SELECT REGR_SXX(score, age), REGR_SYY(score, age), REGR_SXY(score, age) FROM visits WHERE age < 5;
+--> regr_sxx | regr_syy | regr_sxy
+--> 217.1428571 | 148.5714286 | 114.2857143
+--> under dense:
+--> regr_sxx | regr_syy | regr_sxy
+--> 0.0 | 0.0 | 185.0784314
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 7 queries of the statement 6 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0046 together; the interactive budget left pays for 906 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells) (of 7 queries of the statement 5 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0038 together; the interactive budget left pays for 93979 such statements
+SELECT CORR(age, 7), REGR_R2(7, age), REGR_SLOPE(age, age), MARGIN(CORR(age, 7)) FROM visits;
+--> corr | regr_r2 | regr_slope | margin
+--> NULL | 1.0 | 1.0 | NULL
+--> under dense:
+--> corr | regr_r2 | regr_slope | margin
+--> NULL | NULL | NULL | NULL
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2714 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0023 together; the interactive budget left pays for 156718 such statements
+SELECT sex, CORR(score, age) FILTER (WHERE age < 6) AS r FROM visits GROUP BY sex HAVING r < 1 ORDER BY r;
+--> sex | r
+--> 'F' | -0.3213422935
+--> 'M' | 0.7010887417
+--> NULL | 0.8677550307
+--> under dense:
+--> sex | r
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 21 queries of the statement 18 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0046 together; the interactive budget left pays for 905 such statements
+--> under smw release:
+--> sex | r
+--> 'F' | -0.2635213324
+--> 'M' | 0.6959265066
+--> NULL | 0.8125406974
+SELECT CORR(age) FROM visits;
+--> error malformed at 8: CORR takes two arguments
+--> hint: write CORR(y, x)
+SELECT CORR(age, town) FROM visits;
+--> error unsupported at 18: adding up column town, which is TEXT, is outside the dialect
+--> hint: group by it, or declare it as INTEGER over a view
+
 -- The margins of answers, each at the session's confidence.
 SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3 AND sex = 'F';
 --> count | margin
@@ -240,7 +323,7 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> under direct:
 --> n | margin | s | margin
 --> 180 | 100.0 | 750 | 100.0
---> warning: this takes 35 % of what is left for direct answers: ρ = 0.015 of 0.044
+--> warning: this takes 39 % of what is left for direct answers: ρ = 0.015 of 0.04
 
 -- What none is.
 SELECT MAX(age) FROM visits;
@@ -297,7 +380,7 @@ SELECT town, COALESCE(SUM(age) FILTER (WHERE sex = 'F'), 0) AS known FROM visits
 --> under direct:
 --> town | known
 --> '100%' | 150
---> warning: this takes 56 % of what is left for direct answers: ρ = 0.016 of 0.028
+--> warning: this takes 66 % of what is left for direct answers: ρ = 0.016 of 0.024
 SELECT COUNT(*), COUNT(*) FILTER (WHERE COUNT(*) > 1) FROM visits;
 --> error unsupported at 41: the aggregate COUNT is outside the dialect
 --> hint: an aggregate stands in the select list, not in WHERE
