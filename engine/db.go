@@ -157,10 +157,13 @@ type Import struct {
 	Table     string
 	Append    bool // add to an existing table
 	IfMissing bool // do nothing if the table exists
-	Comma     rune // field separator; 0 means a tab for names in .tsv and .tab, else a comma
+	Dialect   ImportDialect
 	// Progress, if not nil, is called with the work done so far.
 	Progress func(done, all int64)
 }
+
+// ImportDialect says how a CSV file is written. What it leaves open is found out from the file.
+type ImportDialect = importer.Dialect
 
 // ImportReport describes what was loaded.
 type ImportReport struct {
@@ -168,6 +171,7 @@ type ImportReport struct {
 	Rows    int64
 	Skipped bool // the table existed
 	Columns []Column
+	Dialect ImportDialect // of the text that was read
 }
 
 // Import loads a file into a raw table. It loads all of it or nothing. Only a curator may
@@ -180,13 +184,13 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 	err := s.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		var err error
 		report, err = importer.Import(ctx, tx.SQL(), importer.Options{
-			Path: s.path(im.Path), Table: im.Table, Append: im.Append, IfMissing: im.IfMissing, Comma: im.Comma, Progress: im.Progress})
+			Path: s.path(im.Path), Table: im.Table, Append: im.Append, IfMissing: im.IfMissing, Dialect: im.Dialect, Progress: im.Progress})
 		return err
 	})
 	if err != nil {
 		return ImportReport{}, public(ctx, err)
 	}
-	out := ImportReport{Table: report.Table, Rows: report.Rows, Skipped: report.Skipped}
+	out := ImportReport{Table: report.Table, Rows: report.Rows, Skipped: report.Skipped, Dialect: report.Dialect}
 	for _, c := range report.Columns {
 		out.Columns = append(out.Columns, Column{Name: c.Name, Type: c.Type})
 	}

@@ -91,8 +91,11 @@ func TestImportSwitches(t *testing.T) {
 		want         engine.Import
 	}{
 		{".import a.csv t", "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t"}},
-		{".import -csv --append 'a b.csv' t", "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a b.csv", Table: "t", Append: true, Comma: ','}},
-		{".import a.tsv t --if-missing --tsv", "t exists: nothing imported\n", engine.Import{Path: "a.tsv", Table: "t", IfMissing: true, Comma: '\t'}},
+		{".import -csv --append 'a b.csv' t", "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a b.csv", Table: "t", Append: true, Dialect: engine.ImportDialect{Comma: ','}}},
+		{".import a.tsv t --if-missing --tsv", "t exists: nothing imported\n", engine.Import{Path: "a.tsv", Table: "t", IfMissing: true, Dialect: engine.ImportDialect{Comma: '\t'}}},
+		{`.import --separator ';' --quote "'" --decimal , a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
+			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Comma: ';', Quote: '\'', Decimal: ','}}},
+		{`.import --separator \t a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Comma: '\t'}}},
 	}
 	for _, test := range tests {
 		r, session, out, _ := testRunner(render.Table)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/cmd/dpsql/internal/terminal"
@@ -186,7 +187,17 @@ func importReport(r engine.ImportReport) string {
 	for i, c := range r.Columns {
 		columns[i] = terminal.Name(c.Name) + " " + c.Type
 	}
-	return fmt.Sprintf("imported %s into %s (%s)", render.Plural(r.Rows, "row"), r.Table, strings.Join(columns, ", "))
+	text := fmt.Sprintf("imported %s into %s (%s)", render.Plural(r.Rows, "row"), r.Table, strings.Join(columns, ", "))
+	if d := r.Dialect; d.Comma != 0 && d.Comma != ',' && d.Comma != '\t' {
+		text += fmt.Sprintf("; fields are separated by %q", d.Comma)
+	}
+	if r.Dialect.Quote == '\'' {
+		text += "; fields are quoted with '"
+	}
+	if r.Dialect.Decimal == ',' {
+		text += "; fractions have a decimal comma"
+	}
+	return text
 }
 
 // parseImport parses the arguments of .import: a file, a table, and switches with
@@ -194,7 +205,8 @@ func importReport(r engine.ImportReport) string {
 func parseImport(args []string) (engine.Import, error) {
 	var im engine.Import
 	var words []string
-	for _, arg := range args {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
 		if !strings.HasPrefix(arg, "-") {
 			words = append(words, arg)
 			continue
@@ -205,17 +217,35 @@ func parseImport(args []string) (engine.Import, error) {
 		case "if-missing":
 			im.IfMissing = true
 		case "csv":
-			im.Comma = ','
+			im.Dialect.Comma = ','
 		case "tsv":
-			im.Comma = '\t'
+			im.Dialect.Comma = '\t'
+		case "separator", "quote", "decimal":
+			if i++; i == len(args) || utf8.RuneCountInString(args[i]) != 1 && args[i] != `\t` {
+				return im, sqlerr.New(sqlerr.Invalid, "--%s takes one character", name).WithHint("as in .import --separator ';' FILE TABLE")
+			}
+			sign, _ := utf8.DecodeRuneInString(args[i])
+			if args[i] == `\t` {
+				sign = '\t'
+			}
+			switch {
+			case name == "separator":
+				im.Dialect.Comma = sign
+			case sign >= utf8.RuneSelf:
+				return im, sqlerr.New(sqlerr.Invalid, "--%s takes an ASCII character", name)
+			case name == "quote":
+				im.Dialect.Quote = byte(sign)
+			default:
+				im.Dialect.Decimal = byte(sign)
+			}
 		default:
 			return im, sqlerr.New(sqlerr.Invalid, ".import has no switch %s", arg).
-				WithHint("the switches are --csv, --tsv, --append and --if-missing")
+				WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --append and --if-missing")
 		}
 	}
 	if len(words) != 2 {
 		return im, sqlerr.New(sqlerr.Invalid, ".import takes a file and a table").
-			WithHint(".import [--csv|--tsv] [--append] [--if-missing] FILE TABLE")
+			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--append] [--if-missing] FILE TABLE")
 	}
 	im.Path, im.Table = words[0], words[1]
 	return im, nil

@@ -12,5 +12,5 @@ func TypeOf(fields []string) string {
 	for _, field := range fields {
 		s.add(field)
 	}
-	return s.typ()
+	return s.with('.').typ()
 }

@@ -6,31 +6,30 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"dpsql/sqlerr"
 )
 
 // file is an input that can be read from the start more than once.
 type file struct {
-	path  string
-	comma rune
-	from  io.ReadSeeker
-	disk  *os.File
-	gz    bool
-	meter meter
+	path    string
+	dialect Dialect
+	from    io.ReadSeeker
+	disk    *os.File
+	gz      bool
+	meter   meter
 }
 
 // open opens the file. It holds a pipe in memory, because a pipe cannot be read twice.
 func open(o Options) (*file, error) {
-	if strings.ContainsRune("\"\r\n\ufffd", o.Comma) || !utf8.ValidRune(o.Comma) {
-		return nil, sqlerr.New(sqlerr.Invalid, "the field separator must be one character other than a quote or a line end")
+	if err := o.Dialect.check(); err != nil {
+		return nil, err
 	}
 	disk, err := os.Open(o.Path)
 	if err != nil {
 		return nil, unreadable(o.Path, err)
 	}
-	f := &file{path: o.Path, disk: disk, from: disk, comma: o.Comma, meter: meter{report: o.Progress}}
+	f := &file{path: o.Path, disk: disk, from: disk, dialect: o.Dialect, meter: meter{report: o.Progress}}
 	info, err := disk.Stat()
 	if err == nil && info.IsDir() {
 		disk.Close()
@@ -49,11 +48,18 @@ func open(o Options) (*file, error) {
 	}
 	name := strings.ToLower(o.Path)
 	name, f.gz = strings.CutSuffix(name, ".gz")
-	if f.comma == 0 {
-		f.comma = ','
-		if strings.HasSuffix(name, ".tsv") || strings.HasSuffix(name, ".tab") {
-			f.comma = '\t'
-		}
+	if f.dialect.Comma == 0 && (strings.HasSuffix(name, ".tsv") || strings.HasSuffix(name, ".tab")) {
+		f.dialect.Comma = '\t'
+	}
+	text, err := f.text(f.from)
+	if err != nil {
+		disk.Close()
+		return nil, err
+	}
+	f.dialect = f.dialect.sniff(text)
+	if err := f.dialect.check(); err != nil {
+		disk.Close()
+		return nil, err
 	}
 	return f, nil
 }
@@ -65,11 +71,19 @@ func (f *file) start() (io.Reader, error) {
 	if _, err := f.from.Seek(0, io.SeekStart); err != nil {
 		return nil, unreadable(f.path, err)
 	}
-	metered := io.TeeReader(f.from, &f.meter)
-	if !f.gz {
-		return metered, nil
+	text, err := f.text(io.TeeReader(f.from, &f.meter))
+	if err != nil || f.dialect.Quote == '"' {
+		return text, err
 	}
-	z, err := gzip.NewReader(metered)
+	return swapped{text, f.dialect.Quote}, nil
+}
+
+// text returns a reader of what the bytes of the file are.
+func (f *file) text(from io.Reader) (io.Reader, error) {
+	if !f.gz {
+		return from, nil
+	}
+	z, err := gzip.NewReader(from)
 	if err != nil {
 		return nil, unreadable(f.path, err)
 	}

@@ -2,6 +2,8 @@
 // file states the types of its columns. For a text the types are found by reading all
 // of it.
 //
+// The first line of a text shows what separates fields, see Dialect.
+//
 // Each row of the file becomes a row of the table, in order. Blank lines are skipped.
 // No value is guessed at: a column is INTEGER or REAL only if the texts lose none of
 // their meaning (007 stays TEXT), and otherwise TEXT. Memory does not grow with the
@@ -28,11 +30,11 @@ type DB interface {
 
 // Options say what to import.
 type Options struct {
-	Path      string // a .gz file is decompressed, a .parquet file is Parquet
-	Table     string // created in the main database
-	Append    bool   // add to a table that exists; it must have the same columns
-	IfMissing bool   // do nothing if the table exists
-	Comma     rune   // the separator; 0 stands for a tab in .tsv and .tab files, and else a comma
+	Path      string  // a .gz file is decompressed, a .parquet file is Parquet
+	Table     string  // created in the main database
+	Append    bool    // add to a table that exists; it must have the same columns
+	IfMissing bool    // do nothing if the table exists
+	Dialect   Dialect // of a text
 	// Progress, if not nil, is called with the amount read so far and the total: in
 	// bytes of a text, which is read twice, or in rows of a Parquet file.
 	Progress func(done, all int64)
@@ -50,6 +52,7 @@ type Report struct {
 	Rows    int64 // rows added
 	Skipped bool  // the table existed and IfMissing was set
 	Columns []Column
+	Dialect Dialect // of the text that was read
 }
 
 // Import adds the rows of the file to the table. It reads a text twice, once for the
@@ -117,6 +120,9 @@ func load(ctx context.Context, db DB, f input, existing []Column, report Report)
 	}
 	if err != nil {
 		return report, err
+	}
+	if text, ok := f.(*file); ok {
+		report.Dialect = text.dialect
 	}
 	report.Rows, err = insert(ctx, db, f, report.Table, columns)
 	return report, err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,15 +127,104 @@ func TestImport(t *testing.T) {
 	}
 }
 
+// TestDialects imports texts as offices write them, and says how they are written.
+func TestDialects(t *testing.T) {
+	for _, c := range []struct {
+		name, text, want, types string
+		dialect                 importer.Dialect
+	}{
+		{"semicolons.csv", "ort;kosten\nBonn;1234,5\nUlm;7\n", "Bonn|1234.5|Ulm|7.0", "TEXT REAL", importer.Dialect{Comma: ';', Quote: '"', Decimal: ','}},
+		{"points.csv", "a;b;c\n1,5;2.5;x\n2,5;3.5;y\n", "1,5|2.5|x|2,5|3.5|y", "TEXT REAL TEXT", importer.Dialect{Comma: ';', Quote: '"', Decimal: '.'}},
+		{"mixed.csv", "a;b\n1,5;2\n2.5;3\n", "1,5|2|2.5|3", "TEXT INTEGER", importer.Dialect{Comma: ';', Quote: '"', Decimal: '.'}},
+		{"commas.csv", "a,b;c\n\"1,5\",2\n", "1,5|2", "TEXT INTEGER", importer.Dialect{Comma: ',', Quote: '"', Decimal: '.'}},
+		{"quoted.csv", "'a;x';'b'\n'it''s \"so\"';2\n", "it's \"so\"|2", "TEXT INTEGER", importer.Dialect{Comma: ';', Quote: '\'', Decimal: '.'}},
+		{"inside.csv", "\"a,b,c\";d\n1;2\n", "1|2", "INTEGER INTEGER", importer.Dialect{Comma: ';', Quote: '"', Decimal: '.'}},
+		{"bars.txt", "a|b\n1|-,5\n", "1|-,5", "INTEGER TEXT", importer.Dialect{Comma: '|', Quote: '"', Decimal: '.'}},
+		{"one.csv", "\ufeffa\n1,5\n", "", "", importer.Dialect{}},
+		{"tabs.tsv", "a;b\tc\n1\t2\n", "1|2", "INTEGER INTEGER", importer.Dialect{Comma: '\t', Quote: '"', Decimal: '.'}},
+	} {
+		db := memory(t)
+		r, err := imported(t, db, importer.Options{Path: write(t, c.name, c.text), Table: "t"})
+		if c.want == "" {
+			if sqlerr.CodeOf(err) != sqlerr.Invalid {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var types []string
+		for _, column := range r.Columns {
+			types = append(types, column.Type)
+		}
+		if got := strings.Join(types, " "); r.Dialect != c.dialect || got != c.types {
+			t.Errorf("%s: %+v and %s, want %+v and %s", c.name, r.Dialect, got, c.dialect, c.types)
+		}
+		if got := strings.Join(values(t, db, "t"), "|"); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestDialectsThatAreGiven: what is given is not found out, and what makes no sense is
+// refused.
+func TestDialectsThatAreGiven(t *testing.T) {
+	path := write(t, "a.csv", "a;b,c\n1;2\n")
+	db := memory(t)
+	if r, err := imported(t, db, importer.Options{Path: path, Table: "t", Dialect: importer.Dialect{Decimal: ','}}); err != nil || r.Dialect.Comma != ';' || len(r.Columns) != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, d := range []importer.Dialect{{Comma: ',', Decimal: ','}, {Comma: ';', Quote: ';'}, {Quote: 0x80}, {Quote: '\n'}, {Decimal: 'x'}, {Comma: '\'', Quote: '\''}} {
+		if _, err := imported(t, memory(t), importer.Options{Path: path, Table: "u", Dialect: d}); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("%+v: %v", d, err)
+		}
+	}
+}
+
+// values returns all fields of a table, row by row, as texts.
+func values(t *testing.T, db *sql.DB, table string) (all []string) {
+	t.Helper()
+	rows, err := db.Query("SELECT * FROM " + table + " ORDER BY rowid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		row, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range row {
+			if x, ok := v.(float64); ok && x == math.Trunc(x) {
+				v = fmt.Sprintf("%.1f", x)
+			}
+			all = append(all, fmt.Sprint(v))
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func TestComma(t *testing.T) {
 	db := memory(t)
 	path := write(t, "x.csv", "a;b\n1;2,5\n")
-	r, err := imported(t, db, importer.Options{Path: path, Table: "t", Comma: ';'})
-	if err != nil || describe(r.Columns) != "a INTEGER, b TEXT" {
+	r, err := imported(t, db, importer.Options{Path: path, Table: "t", Dialect: importer.Dialect{Comma: ';'}})
+	if err != nil || describe(r.Columns) != "a INTEGER, b REAL" {
 		t.Errorf("%s, %v", describe(r.Columns), err)
 	}
 	for _, comma := range []rune{'"', '\n', '\r', 0xfffd, -1} {
-		if _, err := imported(t, db, importer.Options{Path: path, Table: "u", Comma: comma}); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		if _, err := imported(t, db, importer.Options{Path: path, Table: "u", Dialect: importer.Dialect{Comma: comma}}); sqlerr.CodeOf(err) != sqlerr.Invalid {
 			t.Errorf("separator %q: %v, want invalid", comma, err)
 		}
 	}

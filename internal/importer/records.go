@@ -31,7 +31,7 @@ func (f *file) records() (*records, []string, error) {
 		buffered.Discard(3)
 	}
 	r := &records{file: f, csv: csv.NewReader(buffered)}
-	r.csv.Comma = f.comma
+	r.csv.Comma = f.dialect.Comma
 	r.csv.ReuseRecord = true
 	names, err := r.header()
 	return r, names, err
@@ -68,6 +68,9 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 			return nil, sqlerr.New(sqlerr.Invalid, "line %d of file %s is not valid UTF-8", line, r.file.path).
 				WithHint("convert the file to UTF-8 first")
 		}
+		if quote := r.file.dialect.Quote; quote != '"' {
+			fields[i] = swapBack(field, quote)
+		}
 	}
 	return fields, nil
 }
@@ -103,6 +106,7 @@ func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err er
 	for {
 		fields, err := r.next(ctx)
 		if err == io.EOF {
+			f.decide(kinds)
 			return names, kinds, nil
 		}
 		if err != nil {
@@ -111,6 +115,22 @@ func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err er
 		for i, field := range fields {
 			kinds[i].add(field)
 		}
+	}
+}
+
+// decide decides what a comma in a number is, and takes the fractions of the columns for
+// what they are.
+func (f *file) decide(kinds []seen) {
+	if f.dialect.Decimal == 0 {
+		points := func(s seen) bool { return s.point && !s.comma && !s.text }
+		commas := func(s seen) bool { return s.comma && !s.point && !s.text }
+		f.dialect.Decimal = '.'
+		if f.dialect.Comma == ';' && slices.ContainsFunc(kinds, commas) && !slices.ContainsFunc(kinds, points) {
+			f.dialect.Decimal = ','
+		}
+	}
+	for i := range kinds {
+		kinds[i] = kinds[i].with(f.dialect.Decimal)
 	}
 }
 
@@ -127,6 +147,9 @@ func (f *file) rows(columns []Column) (func(context.Context) ([]any, error), err
 	return func(ctx context.Context) ([]any, error) {
 		fields, err := r.next(ctx)
 		for i, field := range fields {
+			if f.dialect.Decimal == ',' && columns[i].Type == typeReal {
+				field = strings.Replace(field, ",", ".", 1)
+			}
 			row[i] = value(field, columns[i].Type)
 		}
 		return row, err

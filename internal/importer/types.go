@@ -13,7 +13,11 @@ const (
 )
 
 // seen records which kinds of values a column has had.
-type seen struct{ integer, real, large, text bool }
+type seen struct {
+	integer, large bool // large: integers that a REAL would round
+	point, comma   bool // fractions with a decimal point, and with a decimal comma
+	real, text     bool // real: fractions, once it is known how they are written
+}
 
 // maxExact is the largest n such that a REAL holds every integer up to n.
 const maxExact = 1 << 53
@@ -27,11 +31,25 @@ func (s *seen) add(field string) {
 		s.large = s.large || n > maxExact || n < -maxExact
 		return
 	}
-	if isNumber(field) {
-		s.real = true
-		return
+	switch whole, fraction, ok := strings.Cut(field, ","); {
+	case isNumber(field):
+		s.point = true
+	case ok && isNumber(whole+"."+fraction) && fraction != "":
+		s.comma = true
+	default:
+		s.text = true
 	}
-	s.text = true
+}
+
+// with takes the fractions with one decimal mark for numbers, and those with the other for
+// texts.
+func (s seen) with(decimal byte) seen {
+	other := s.comma
+	if s.real = s.point; decimal == ',' {
+		s.real, other = s.comma, s.point
+	}
+	s.text = s.text || other
+	return s
 }
 
 // typ returns the type that loses nothing. A column that has fractions together with
