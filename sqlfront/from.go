@@ -103,6 +103,9 @@ func (b *binder) addJoins(s *syntax.Select, add func(string, query.Domain) int) 
 		if err != nil {
 			return err
 		}
+		if len(t.Rows) == 0 {
+			return from.Token.Unsupported("a join with an empty table").WithHint("fill %s first", syntax.Excerpt(from.Name.Text, 40))
+		}
 		j := &join{table: t, columns: make([]int, len(t.Columns))}
 		for c, name := range t.Columns {
 			j.columns[c] = notBound
@@ -131,9 +134,6 @@ func (b *binder) public(name syntax.Name, place syntax.Token) (*PublicRows, erro
 	if t == nil {
 		return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s to join", syntax.Excerpt(name.Text, 40)).
 			WithHint("CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared").At(place.Position)
-	}
-	if len(t.Rows) == 0 {
-		return nil, place.Unsupported("a join with an empty table").WithHint("fill %s first", syntax.Excerpt(name.Text, 40))
 	}
 	b.read[folded] = t
 	return t, nil
@@ -506,6 +506,9 @@ func (b *binder) compileInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Sub
 	i := slices.IndexFunc(t.Columns, func(name string) bool { return query.SameName(name, column.Value) })
 	if i < 0 {
 		return pred{}, sqlerr.New(sqlerr.Unknown, "no column %s in the public table %s", syntax.Excerpt(column.Value, 40), syntax.Excerpt(table.Value, 40)).At(column.Position)
+	}
+	if len(t.Rows) == 0 { // of NULL too
+		return constantPred(!truth), nil
 	}
 	d, c := b.domain(x.column), b.u.Columns()[x.column]
 	listed, ok := t.domain(i)

@@ -366,6 +366,8 @@ func TestJoinsAgainstSQLite(t *testing.T) {
 		"SELECT COUNT(*), SUM(m) FROM sample WHERE z IN (SELECT z FROM zips)",
 		"SELECT COUNT(*) FROM sample WHERE z NOT IN (SELECT z FROM zips) OR n IN (SELECT code FROM codes)",
 		"SELECT COUNT(*) FROM sample WHERE n NOT IN (SELECT code FROM codes)", // a NULL is listed
+		"SELECT COUNT(*), SUM(s IN (SELECT code FROM none)) FROM sample WHERE n NOT IN (SELECT code FROM none)",
+		"SELECT COUNT(*) FROM sample WHERE z NOT IN (SELECT code FROM none) AND NOT s IN (SELECT code FROM none)",
 		"SELECT z, COUNT(*) FROM sample WHERE z IN (SELECT DISTINCT z FROM zips) AND z LIKE 'x%' GROUP BY z",
 		"SELECT COUNT(*), SUM(n IN (SELECT code FROM codes)) FROM (SELECT * FROM sample WHERE z IN (SELECT z FROM zips)) WHERE NOT (m IN (SELECT pop FROM zips))",
 		"SELECT kind, COUNT(*) FROM sample JOIN codes ON n = code AND code IN (SELECT code FROM many) WHERE n IN (SELECT code FROM codes) GROUP BY kind HAVING COUNT(*) > 0",

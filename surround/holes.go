@@ -21,7 +21,7 @@ type hole struct {
 	from, to    int // characters of the text, with the parentheses
 	statement   *Statement
 	list        bool // of values after IN
-	exists, not bool // EXISTS, NOT EXISTS
+	exists, not bool // EXISTS, NOT EXISTS; NOT IN
 }
 
 // subSelect returns the sub-select that an expression in parentheses is. It is a list of values
@@ -74,7 +74,7 @@ func (b *block) entersSelect(e sql.Expr, s *sql.SelectStatement, list bool) {
 		return
 	}
 	h.statement.relocate(text.origin)
-	h.not = h.exists && e.(*sql.Exists).Not.IsValid()
+	h.not = h.exists && e.(*sql.Exists).Not.IsValid() || list && b.at(first-2).Matches("NOT")
 	b.opened[first] = opening{tokens: last - first + 1, hole: h, at: stretch{first, last}}
 }
 
@@ -167,9 +167,11 @@ func (h hole) values(r *Result) (string, error) {
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)
-	if len(values) == 0 {
-		return "", sqlerr.New(sqlerr.Invalid, "a sub-select inside a private aggregate gives no value").At(first.Position).
-			WithHint("IN () is false: leave the condition out")
+	switch { // IN () is false, and NOT IN () true, of NULL too
+	case len(values) == 0 && h.not:
+		return "(NULL) IS NULL", nil
+	case len(values) == 0:
+		return "(NULL) IS TRUE", nil
 	}
 	if len(values) > maxList {
 		return "", first.Unsupported(fmt.Sprintf("a sub-select of more than %d values inside a private aggregate", maxList)).
