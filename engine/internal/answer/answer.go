@@ -369,16 +369,17 @@ type Answer struct {
 	Verified   bool    // false if a value has no margin, for example after a mechanism's last run
 	Simulated  bool    // margins come from simulations; no theorem supports them
 	Released   bool    // releases gave all the answers
-	Kept       Kept    // the rows of the table that the answer is about
+	Kept       []Kept  // for each table of whose rows only some count
 }
 
 // Interval is a closed interval of numbers.
 type Interval = post.Interval
 
-// Kept describes which rows of a table answers are about. Both fields are public: the
-// table's declaration states them.
+// Kept describes which rows of a table answers are about. It is public: the table's
+// declaration states it.
 type Kept struct {
-	Unit    string // the column that identifies a unit, or "" if answers are about all rows
+	Table   string
+	Unit    string // the column that identifies a unit
 	MaxRows int64  // the number of rows kept for each unit
 }
 

@@ -243,15 +243,15 @@ func (st *Statement) describe(how *Answer, answers []Estimate) {
 	}
 }
 
-// kept says which rows the answers are about. Where the tables of several parts keep rows of
-// units in different ways, it says so of the first that does.
-func (st *Statement) kept() Kept {
+// kept says which rows the answers are about, for each table of which these are not all.
+func (st *Statement) kept() (all []Kept) {
 	for i := range st.Parts {
-		if t := st.Parts[i].Table; t.MaxRows > 0 {
-			return Kept{t.Unit, t.MaxRows}
+		t := st.Parts[i].Table
+		if kept := (Kept{t.Name, t.Unit, t.MaxRows}); t.Unit != "" && !slices.Contains(all, kept) {
+			all = append(all, kept)
 		}
 	}
-	return Kept{}
+	return all
 }
 
 // groups returns the keys and answers of each group of a part.

@@ -14,14 +14,26 @@ import (
 func Footer(r *engine.Result, elapsed time.Duration) string {
 	a := r.Answer
 	parts := []string{margin(a)}
-	if a.Kept.Unit != "" && a.Mechanism != "constant" {
-		parts = append(parts, fmt.Sprintf("of kept rows, at most %d a %s", a.Kept.MaxRows, Visible(a.Kept.Unit)))
+	if len(a.Kept) > 0 && a.Mechanism != "constant" {
+		parts = append(parts, "of kept rows, at most "+kept(a.Kept))
 	}
 	parts = append(parts, origin(a), "cost "+cost(a.Cost))
 	if elapsed > 0 {
 		parts = append(parts, Duration(elapsed))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// kept says how many rows of each unit are kept. Several tables are named.
+func kept(all []engine.Kept) string {
+	texts := make([]string, len(all))
+	for i, k := range all {
+		texts[i] = fmt.Sprintf("%d a %s", k.MaxRows, Visible(k.Unit))
+		if len(all) > 1 {
+			texts[i] += " of " + Visible(k.Table)
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 // margin says at which confidence the margins hold that stand beside the values of an

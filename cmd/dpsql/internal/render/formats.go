@@ -138,7 +138,7 @@ type jsonAnswer struct {
 	Mechanism  string          `json:"mechanism"`
 	Support    json.RawMessage `json:"support"`
 	Cost       jsonCost        `json:"cost"`
-	Kept       *jsonKept       `json:"kept,omitempty"` // nil if the answer is about all rows
+	Kept       []jsonKept      `json:"kept,omitempty"`
 	Warnings   []string        `json:"warnings,omitempty"`
 }
 
@@ -148,6 +148,7 @@ type jsonCost struct {
 }
 
 type jsonKept struct {
+	Table   string `json:"table"`
 	Unit    string `json:"unit"`
 	MaxRows int64  `json:"max_rows"`
 }
@@ -178,8 +179,8 @@ func writeJSON(w io.Writer, r *engine.Result) error {
 			}
 		}
 	}
-	if a.Kept.Unit != "" {
-		answer.Kept = &jsonKept{a.Kept.Unit, a.Kept.MaxRows}
+	for _, k := range a.Kept {
+		answer.Kept = append(answer.Kept, jsonKept(k))
 	}
 	return JSONLine(w, answer)
 }
