@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"engine/internal/schemas": {"catalog", "engine/internal/view", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/stored":  {"catalog", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"engine/internal/view":    {"accounting", "catalog", "query", "source", "sqlerr", "sqlfront/syntax"},
-	"sqlfront":                {"post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"},
+	"sqlfront":                {"calendar", "post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"},
 	"sqlfront/syntax":         {"query", "sqlerr"},
 	"sqlvalue":                {"query"},
 	"post":                    {"query", "sqlvalue"},
@@ -75,7 +75,6 @@ var testArrows = map[string][]string{
 	"driver":          {"internal/pgtest"},
 	"engine":          {"internal/pgtest", "mechanisms/marginals", "mechanisms/projection", "post"},
 	"source/postgres": {"internal/pgtest"},
-	"sqlfront":        {"calendar"},
 	"surround":        {"sqlfront"}, // which takes what is cut
 
 	"accounting":            {"accounting/goldentest"},

@@ -50,6 +50,7 @@ type DB struct {
 	role     Role
 	settings Settings
 	random   func() *noise.Source // crypto/rand, except in tests
+	now      func() time.Time     // the clock of CURRENT_DATE; time.Now, except in tests
 
 	answers   *answer.Database
 	rows      *rows.Reader
@@ -81,7 +82,7 @@ func Open(path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, rows: rows.NewReader(store)}
+	db := &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, now: time.Now, rows: rows.NewReader(store)}
 	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
 	db.answers = answer.NewDatabase(store, db.rows, db.desk, db.desk.Random, o.BusyTimeout)
 	return db, nil
@@ -206,10 +207,11 @@ type Session struct {
 	progress func(done, all int64)     // may be nil
 	confirm  func(warning string) bool // may be nil
 	bill     pay.Bill                  // of the running statement
+	began    time.Time                 // when the running statement began
 }
 
 // NewSession returns a session with the database's settings.
-func (db *DB) NewSession() *Session { return &Session{db: db, settings: db.settings} }
+func (db *DB) NewSession() *Session { return &Session{db: db, settings: db.settings, began: db.now()} }
 
 // Reset restores the settings of a new session.
 func (s *Session) Reset() { s.settings = s.db.settings }
@@ -243,7 +245,7 @@ func (s *Session) SetConfirm(confirm func(warning string) bool) { s.confirm = co
 
 // asker returns the session as package answer needs it.
 func (s *Session) asker() answer.Asker {
-	return answer.Asker{Settings: s.settings, Principal: catalog.Principal(s.db.role), Bill: &s.bill, Progress: s.progress, Confirm: s.confirm}
+	return answer.Asker{Settings: s.settings, Principal: catalog.Principal(s.db.role), Now: s.began, Bill: &s.bill, Progress: s.progress, Confirm: s.confirm}
 }
 
 // told reports whether the session is told the time and the progress of its statements.
@@ -336,7 +338,7 @@ func (s *Session) ExecPrepared(ctx context.Context, p *Prepared, args []query.Va
 }
 
 func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, args []query.Value) (*Result, error) {
-	s.bill = pay.Bill{}
+	s.bill, s.began = pay.Bill{}, s.db.now()
 	r, err := s.exec(ctx, p, args)
 	if err != nil {
 		return nil, s.bill.Tell(public(ctx, p.located(err)))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/answer"
@@ -27,6 +28,7 @@ func (db *DB) Current(ctx context.Context) (*view.View, error) { return db.curre
 // Random returns the function that makes sources of noise, and SetRandom replaces it.
 func (db *DB) Random() func() *noise.Source          { return db.random }
 func (db *DB) SetRandom(random func() *noise.Source) { db.random = random }
+func (db *DB) SetNow(now func() time.Time)           { db.now = now }
 
 func (s *Session) DB() *DB                         { return s.db }
 func (s *Session) Asker() answer.Asker             { return s.asker() }

@@ -65,7 +65,7 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 	}
 	r := &Rehearsal{s: s, before: make(map[int64]accounting.Amount), stubs: make(map[string]bool), unread: make(map[string]bool),
 		undecided: make(map[int64]map[int]string), unbuilt: make(map[answer.Unbuilt]answer.Forecast)}
-	db := &DB{store: store, role: s.db.role, settings: s.db.settings, random: s.db.random, rehearsal: r,
+	db := &DB{store: store, role: s.db.role, settings: s.db.settings, random: s.db.random, now: s.db.now, rehearsal: r,
 		rows: rows.Refusing(sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows"))}
 	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
 	db.answers = s.db.answers.Rehearse(store, db.rows, db.desk, r.unbuilt)

@@ -180,9 +180,7 @@ func (b *binder) text(column int, k constant) (query.Value, error) {
 // values of a REAL column are counted in steps, those of a DATE column in days.
 func (b *binder) numeric(column int, k constant) (constant, error) {
 	if c := b.u.Columns()[column]; c.Form.IsDate() {
-		day, err := readDate(k, c.Name)
-		k.value, k.real = query.Int(day), nil
-		return k, err
+		return readDate(k, c.Name)
 	}
 	steps := b.joins.steps(column)
 	if !k.isNumber() {
@@ -203,20 +201,6 @@ func (b *binder) numeric(column int, k constant) (constant, error) {
 		k.real = steps.InSteps(k.rat())
 	}
 	return k, nil
-}
-
-// readDate reads a constant that is compared with a DATE, which name describes. An
-// argument's value is not shown.
-func readDate(k constant, name string) (day int64, err error) {
-	if k.isNumber() {
-		return 0, sqlerr.New(sqlerr.Invalid, "%s is DATE and is compared with the number %s", name, k.label()).
-			WithHint("write a date in single quotes, as '2024-12-31'").At(k.source.Position)
-	}
-	day, err = query.ReadDate(k.value.Str())
-	if e, ok := err.(*sqlerr.Error); ok {
-		return 0, sqlerr.New(e.Code, "%s is DATE and is compared with %s, which is not a date", name, k.label()).WithHint("%s", e.Hint).At(k.source.Position)
-	}
-	return day, err
 }
 
 // ordered returns the values of a column on one side of a constant.

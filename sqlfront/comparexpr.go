@@ -90,8 +90,8 @@ func (b *binder) pair(left, right sqlparser.Expr) (x, y *expr, err error) {
 // affine applies to each of two compared expressions the affinity of the
 // other: a number meets an INTEGER column, and a text a TEXT column.
 func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
-	if x.form.IsDate() || y.form.IsDate() {
-		return x, y, b.checkDates(x, y, left)
+	if x.time != 0 || y.time != 0 {
+		return b.alignDates(x, y, left)
 	}
 	ax, ay := x.affinity, y.affinity
 	x, err := b.converted(x, ax, y, ay)
@@ -108,29 +108,6 @@ func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
 		}
 	}
 	return x, y, nil
-}
-
-// checkDates refuses to compare a DATE with a number, and with a constant text that is
-// no date. It is compared as the text that it is shown as.
-func (b *binder) checkDates(x, y *expr, left sqlparser.Expr) error {
-	if !x.form.IsDate() {
-		x, y = y, x
-	}
-	switch {
-	case y.form.IsDate() || y.full.isNull() || y.full.undefined():
-		return nil
-	case y.isConstant() && !y.full.lo.isText() || y.full.isNumber():
-		return sqlerr.New(sqlerr.Invalid, "a DATE is compared with a number, which is never equal").
-			WithHint("write a date in single quotes, as '2024-12-31'").At(b.g.StartToken(left).Position)
-	case !y.isConstant():
-		return nil
-	}
-	k := constant{value: query.Text(y.full.lo.value.Str()), source: b.g.StartToken(left)}
-	if y.literal != nil {
-		k = *y.literal
-	}
-	_, err := readDate(k, "an operand")
-	return err
 }
 
 // converted converts x for a comparison with a value of the given affinity.
@@ -247,14 +224,14 @@ func (b *binder) inExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 	}
 	var equal, constants []*expr
 	for _, element := range list {
-		y, err := b.element(x, element)
+		z, y, err := b.element(x, element)
 		switch {
 		case err != nil:
 			return nil, err
-		case y.isConstant() && !y.full.undefined():
+		case y.isConstant() && !y.full.undefined() && z == x:
 			constants = append(constants, y)
 		default:
-			equal = append(equal, compared(comparison(sqlvalue.Equal), x, y))
+			equal = append(equal, compared(comparison(sqlvalue.Equal), z, y))
 		}
 	}
 	if len(constants) > 0 {
@@ -263,16 +240,20 @@ func (b *binder) inExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 	return junctionOf(equal, false), nil
 }
 
-// element compiles an element of a list that x is looked up in.
-func (b *binder) element(x *expr, e sqlparser.Expr) (*expr, error) {
+// element compiles an element of a list that x is looked up in. It returns both as they
+// are compared.
+func (b *binder) element(x *expr, e sqlparser.Expr) (*expr, *expr, error) {
 	y, err := b.expr(e)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	plain := *y
 	plain.affinity = 0
+	if x.time != 0 || y.time != 0 {
+		return b.alignDates(x, &plain, e)
+	}
 	_, y, err = b.affine(x, &plain, e)
-	return y, err
+	return x, y, err
 }
 
 // inConstants compiles x IN (constants).

@@ -3,8 +3,10 @@ package sqlfront_test
 import (
 	"errors"
 	"fmt"
+	"math/rand"
 	"strings"
 	"testing"
+	"time"
 
 	"dpsql/calendar"
 	"dpsql/query"
@@ -78,15 +80,15 @@ func TestDatesAreRefused(t *testing.T) {
 		{"d = '2024-02-30'", "d is DATE and is compared with '2024-02-30', which is not a date", "write it as '2024-12-31'"},
 		{"d > 'now'", "which is not a date", "write it as"},
 		{"d > '2024'", "which is not a date", "four digits"},
-		{"d <= '2024-01-01 00:00'", "which is not a date", "four digits"},
+		{"d <= '2024-01-01 24:00'", "which is not a date", "four digits"},
 		{"d BETWEEN '2024-1-1' AND '2024-12-31'", "'2024-1-1', which is not a date", "four digits"},
 		{"d IN ('2024-01-01', 'soon')", "'soon', which is not a date", "four digits"},
 		{"d = 20240101", "compared with the number 20240101", "single quotes"},
 		{"d > 2024.5", "compared with the number 2024.5", "single quotes"},
 		{"CASE WHEN d > '2024-02-30' THEN 1 END = 1", "which is not a date", "four digits"},
-		{"CASE WHEN d > 5 THEN 1 END = 1", "a DATE is compared with a number", "single quotes"},
+		{"CASE WHEN d > 5 THEN 1 END = 1", "a date is compared with a number", "single quotes"},
 		{"d = lower('X')", "which is not a date", "four digits"},
-		{"d = n", "a DATE is compared with a number", "single quotes"},
+		{"d = n", "a date is compared with a number", "single quotes"},
 		{"d = z", "a comparison", ""},
 		{"d", "a text as a condition", ""},
 		{"d = ?", "compared with parameter 1, which is not a date", "four digits"},
@@ -125,6 +127,164 @@ func TestDatesAsKeys(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: groups %v", text, got)
+		}
+	}
+}
+
+// TestFunctionsOfDates holds the meaning of conditions with functions of dates, as ranges.
+func TestFunctionsOfDates(t *testing.T) {
+	t.Parallel()
+	v := declare(t, visitsOfDays)
+	for _, c := range []struct {
+		want   string
+		wheres []string
+	}{
+		{days("d", "2024-01-01", "2024-12-31"), []string{"strftime('%Y', d) = '2024'", "CAST(strftime('%Y', d) AS INTEGER) = 2024", "EXTRACT(YEAR FROM d) = 2024",
+			"DATE_PART('year', d) = 2024", "DATE_TRUNC('year', d) = '2024-01-01'", "date(d, 'start of year') = DATE '2024-01-01'", "YEAR(d) IN (2024)",
+			"d >= '2024-01-01 00:00:00' AND d < '2025-01-01 00:00'", "d BETWEEN TIMESTAMP '2023-12-31 00:00:01' AND '2024-12-31T23:59:59Z'",
+			"datetime(d) >= '2024-01-01' AND datetime(d) < '2025-01-01'", "unixepoch(d) >= 1704067200 AND unixepoch(d) < 1735689600",
+			"d - '2024-01-01' BETWEEN 0 AND 365", "'2024-12-31' - d BETWEEN 0 AND 365", "julianday(d) >= 2460310.5 AND julianday(d) - julianday('2025-01-01') < 0",
+			"d + 30 BETWEEN '2024-01-31' AND '2025-01-30'", "d - 1 BETWEEN '2023-12-31' AND '2024-12-30'", "TO_CHAR(d, 'YYYY') = '2024'"}},
+		{days("d", "2024-02-01", "2024-02-29"), []string{"strftime('%Y-%m', d) = '2024-02'", "DATE_TRUNC('month', d) = '2024-02-01'", "date(d, 'start of month') = '2024-02-01'",
+			"date(d, 'start of month', '+1 months', '-1 days') = '2024-02-29'", "strftime('%Y', d) = '2024' AND EXTRACT(MONTH FROM d) = 2",
+			"DATE_TRUNC('quarter', d) = '2024-01-01' AND MONTH(d) = 2", "EXTRACT(QUARTER FROM d) = 1 AND YEAR(d) = 2024 AND DATE_PART('month', d) NOT IN (1, 3)"}},
+		{days("d", "2024-02-26", "2024-03-03"), []string{"DATE_TRUNC('week', d) = '2024-02-26'", "strftime('%G-%V', d) = '2024-09'", "date(d, 'weekday 0', '-6 days') = '2024-02-26'"}},
+		{days("d", "2024-02-29", "2024-02-29"), []string{"strftime('%m-%d', d) = '02-29' AND d > '2021-01-01' AND d < '2028-01-01'", "d = DATE '2024-02-28' + INTERVAL '1 day'",
+			"EXTRACT(DOY FROM d) = 60 AND EXTRACT(YEAR FROM d) = 2024", "d = CURRENT_DATE - 2", "d - CURRENT_DATE = -2", "julianday('now') - julianday(d) BETWEEN 2 AND 2.9",
+			"d >= CURRENT_DATE - INTERVAL '2 days' AND d < date('now', '-1 days')", "d > NOW() - INTERVAL '3 days' AND d < CURRENT_TIMESTAMP - INTERVAL '1 day' AND d <> '2024-03-01'"}},
+		{days("d", "2024-02-29", "2024-03-01"), []string{"d > NOW() - INTERVAL '3 days' AND d <= NOW() - INTERVAL '24 hours'"}},
+		{"1", []string{"d + 4000000 IS NULL", "date(d, '+9000 years') IS NULL", "strftime('%H:%M', d) = '00:00' OR d IS NULL"}},
+		{"0", []string{"strftime('%m', d) = '13'", "d = '2024-01-01 12:00'", "strftime('%Y', d) = '24'"}},
+	} {
+		for _, where := range c.wheres {
+			b, err := compile(clocked{v}, "SELECT COUNT(*) FROM v WHERE "+where)
+			if err != nil {
+				t.Errorf("%s: %v", where, err)
+			} else if got := counted(b).String(); got != c.want {
+				t.Errorf("%s: got %s, want %s", where, got, c.want)
+			}
+		}
+	}
+	for _, c := range []struct{ where, message, hint string }{
+		{"strftime('%m', d) = 3", "a number is compared with a text", "without quotes"},
+		{"strftime('%Q', d) = '1'", "this format of strftime", "%Y"},
+		{"strftime(z, d) = '1'", "a format of strftime that is not constant", "single quotes"},
+		{"strftime('%Y', z) = '2024'", "strftime() of what is no date", "declared DATE"},
+		{"strftime('%Y', n) = '2024'", "strftime() of what is no date", "declared DATE"},
+		{"date('soon') = d", "date() of what is no date", "declared DATE"},
+		{"date(d, '+1 fortnight') = '2024-01-01'", "the modifier '+1 fortnight'", ""},
+		{"date(d, 'start of month') = '2024-02'", "which is not a date", "four digits"},
+		{"date(d, 'localtime') = '2024-02-01'", "the modifier 'localtime'", ""},
+		{"d * 2 = 4", "this arithmetic with a date", "d - e are days"},
+		{"d + e = 4", "this arithmetic with a date", "d - e are days"},
+		{"30 - d = 4", "is compared with the number 30", "single quotes"},
+		{"d - 'x' = 4", "which is not a date", "four digits"},
+		{"d + 1.5 = '2024-01-01'", "this arithmetic with a date", ""},
+		{"datetime(d) - 1 = '2024-01-01'", "this arithmetic with a date", "unixepoch"},
+	} {
+		_, err := bindWith(clocked{v}, "SELECT COUNT(*) FROM v WHERE "+c.where)
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) || e.Position == 0 {
+			t.Errorf("%s: %v (%v)", c.where, err, e)
+		}
+	}
+	for text, want := range map[string]string{
+		"SELECT strftime('%Y-%m', d) AS m, COUNT(*) FROM v WHERE d >= '2029-11-01' GROUP BY m":                        "['2029-11'] ['2029-12']",
+		"SELECT EXTRACT(YEAR FROM d), COUNT(*) FROM v WHERE d >= '2028-05-05' GROUP BY 1":                             "[2028] [2029]",
+		"SELECT DATE_TRUNC('month', d) AS m, COUNT(*) FROM v WHERE d >= '2029-11-01' GROUP BY DATE_TRUNC('month', d)": "['2029-11-01'] ['2029-12-01']",
+		"SELECT DATE_TRUNC('quarter', d) AS q, COUNT(*) FROM v WHERE d >= '2029-06-01' GROUP BY 1":                    "['2029-04-01'] ['2029-07-01'] ['2029-10-01']",
+		"SELECT d - '2029-12-25', COUNT(*) FROM v WHERE d >= '2029-12-29' GROUP BY d - '2029-12-25'":                  "[4] [5] [6]",
+		"SELECT EXTRACT(DOW FROM d) AS w, COUNT(*) FROM v WHERE d IS NOT NULL GROUP BY w":                             "[0] [1] [2] [3] [4] [5] [6]",
+		"SELECT EXTRACT(QUARTER FROM e), COUNT(*) FROM v GROUP BY 1":                                                  "[1]",
+		"SELECT CAST(julianday(e) - julianday('2024-02-01') AS INTEGER) / 30 AS m, COUNT(*) FROM v GROUP BY m":        "[0] [1]",
+	} {
+		b, err := compile(v, text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var got []string
+		for _, g := range b.Groups {
+			got = append(got, fmt.Sprint(g))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: groups %v", text, got)
+		}
+	}
+	if _, err := compile(v, "SELECT AVG(e - '2024-02-01'), SUM('2024-06-01' - e), COUNT(*) FROM v"); err != nil {
+		t.Error(err)
+	}
+}
+
+// clocked is a table whose statements begin on March 2nd, 2024.
+type clocked struct{ declared }
+
+func (clocked) Now() time.Time { return time.Date(2024, 3, 2, 13, 30, 0, 0, time.UTC) }
+
+// TestDatesAgainstSQLite compares random conditions on dates with the rows that SQLite
+// selects from the same dates as texts.
+func TestDatesAgainstSQLite(t *testing.T) {
+	t.Parallel()
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	c := chooser(rand.New(rand.NewSource(seed)).Intn)
+	first, last := int64(calendar.Day(2023, 12, 20)), int64(calendar.Day(2024, 3, 10))
+	v := declare(t, `CREATE PRIVATE TABLE t (d DATE BETWEEN '2023-12-20' AND '2024-03-10' OR NULL, n INTEGER BETWEEN -40 AND 40) FROM raw`)
+	s := fuzzTable{u: v.u, definitions: "d TEXT, n INTEGER"}
+	for day := first; day <= last; day++ {
+		s.rows = append(s.rows, []query.Value{query.Text(calendar.Format(day)), query.Int(int64(c(81) - 40))})
+	}
+	s.rows = append(s.rows, []query.Value{query.Null(), query.Int(1)})
+	s.fill(t)
+	defer s.db.Close()
+	day := func() string { return "'" + calendar.Format(first+int64(c(int(last-first)+1))) + "'" }
+	modifier := func() string {
+		return c.of("", ", 'start of month'", ", 'start of year'", ", 'weekday 1'", ", '+1 months'", ", '-2 months'", ", '+1 year'", ", '-25 hours'",
+			", '+10 days'", ", 'start of month', '+1 months', '-1 day'", ", '-11 days', 'start of month'", ", '+90 minutes', 'weekday 5'")
+	}
+	field := func() string { return c.of("Y", "m", "d", "j", "w", "W", "H", "M", "u", "G", "V", "U") }
+	operand := func() (x, k string) {
+		switch c(8) {
+		case 0:
+			return "d", day()
+		case 1:
+			return "date(d" + modifier() + ")", day()
+		case 2:
+			return "strftime('%" + field() + "', d" + modifier() + ")", fmt.Sprintf("'%02d'", c(60))
+		case 3:
+			return "CAST(strftime('%" + field() + "', d" + modifier() + ") AS INTEGER)", fmt.Sprint(c(60))
+		case 4:
+			return "strftime('%Y-%m', d" + modifier() + ")", "strftime('%Y-%m', " + day() + ")"
+		case 5:
+			return "datetime(d" + modifier() + ")", "datetime(" + day() + ", '" + fmt.Sprint(c(30)) + " hours')"
+		case 6:
+			return "julianday(d" + modifier() + ") - julianday(" + day() + ")", c.of("n", "0", fmt.Sprint(c(40)-20), "0.5")
+		}
+		return "unixepoch(d" + modifier() + ") / 86400", "unixepoch(" + day() + ") / 86400 + n"
+	}
+	for range 300 {
+		x, k := operand()
+		where := x + " " + c.of("=", "<>", "<", "<=", ">", ">=", "IS", "IS NOT") + " " + k
+		if c(3) == 0 {
+			y, m := operand()
+			where = c.of("", "NOT ") + "(" + where + ") " + c.of("AND ", "OR ", "OR NOT ") + y + " BETWEEN " + m + " AND " + m
+		}
+		b, err := compile(v, "SELECT COUNT(*) FROM t WHERE "+where)
+		if err != nil {
+			t.Fatalf("%s: %v", where, err)
+		}
+		in, err := s.selected(where)
+		if err != nil {
+			t.Fatalf("%s: %v", where, err)
+		}
+		for i, row := range s.rows {
+			canonical := []query.Value{query.Null(), row[1]}
+			if i < len(s.rows)-1 {
+				canonical[0] = query.Int(first + int64(i))
+			}
+			if got := counted(b).Weight(canonical) == 1; got != in[i] {
+				t.Fatalf("%s on %v: got %v, SQLite says %v", where, row, got, in[i])
+			}
 		}
 	}
 }

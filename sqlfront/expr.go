@@ -24,7 +24,8 @@ type expr struct {
 	literal   *constant
 	affinity  query.Type // of a column: converts the values it is compared with; else 0
 	derived   bool       // can be a text that neither the statement nor a domain lists
-	form      query.Form // of a column: what it may be compared with; else zero
+	time      temporal   // what it may be compared with if it is a date; else 0
+	digits    bool       // every value but NULL is a text of digits, all of one length
 	size      uint64     // of a sum: bounds the magnitude of every part
 	full      bounds     // bounds of its value
 	last      int        // the last column it depends on, -1 for none
@@ -38,7 +39,10 @@ const maxParts = 5_000
 // columnExpr returns a column as an expression.
 func (b *binder) columnExpr(column int) *expr {
 	c := b.u.Columns()[column]
-	x := &expr{column: column, affinity: c.ShownType(), form: c.Form, derived: c.Form.IsDate(), last: column, full: anyText}
+	x := &expr{column: column, affinity: c.ShownType(), last: column, full: anyText}
+	if c.Form.IsDate() {
+		x.time, x.derived = isDay, true
+	}
 	if c.Domain.Finite() {
 		x.full = boundsOf(c, 0, c.Domain.Size()-1)
 	}
@@ -47,7 +51,7 @@ func (b *binder) columnExpr(column int) *expr {
 
 // constantExpr returns a literal or an argument as an expression.
 func constantExpr(k constant) *expr {
-	return &expr{column: -1, literal: &k, last: -1, full: exactly(k.scalar())}
+	return &expr{column: -1, literal: &k, last: -1, time: k.time, full: exactly(k.scalar())}
 }
 
 // numberExpr returns an integer as an expression.
@@ -183,8 +187,10 @@ func (b *binder) placedAt(err error, e sqlparser.Expr) error {
 
 // number compiles an operand of arithmetic.
 func (b *binder) number(e sqlparser.Expr) (*expr, error) {
-	return b.notText(e, "arithmetic with a text", binHint)
+	return b.notText(e, textArithmetic, binHint)
 }
+
+const textArithmetic = "arithmetic with a text"
 
 // condition compiles an expression that is used as a condition.
 func (b *binder) condition(e sqlparser.Expr) (*expr, error) {
@@ -240,12 +246,21 @@ var bitOperators = map[string]bool{
 }
 
 func (b *binder) binaryExpr(e *sqlparser.BinaryExpr) (*expr, error) {
-	x, err := b.number(e.Left)
+	x, err := b.expr(e.Left)
 	if err != nil {
 		return nil, err
 	}
-	y, err := b.number(e.Right)
+	y, err := b.expr(e.Right)
 	if err != nil {
+		return nil, err
+	}
+	if x, ok, err := b.dateArithmetic(e, x, y); ok || err != nil {
+		return x, err
+	}
+	if err := b.refuseText(x, e.Left, textArithmetic, binHint); err != nil {
+		return nil, err
+	}
+	if err := b.refuseText(y, e.Right, textArithmetic, binHint); err != nil {
 		return nil, err
 	}
 	return b.binaryOf(e, x, y)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/calendar"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -37,6 +38,9 @@ func functionNamed(name string, arguments int) (function, bool) {
 	case "substr", "substring":
 		return function{2, 3, some, true, substring}, true
 	}
+	if f, ok := timeFunction(name); ok {
+		return f, true
+	}
 	switch {
 	case name == "min" && arguments > 1:
 		return function{2, 100, hullOfAll, true, extreme(-1)}, true
@@ -57,6 +61,7 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 		return b.castExpr(e)
 	}
 	f, ok := functionNamed(name, len(e.Exprs))
+	_, ofDates := timeFunctions[name]
 	special := specials[name]
 	if !ok && special == 0 {
 		return nil, b.unsupported(e)
@@ -77,6 +82,11 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	if special > 0 {
 		return b.specialExpr(name, e, args)
 	}
+	if ofDates {
+		if args, err = b.dateArguments(name, e, args); err != nil {
+			return nil, err
+		}
+	}
 	var x *expr
 	if name == "min" || name == "max" {
 		x = applyLeft(f.operation(name), args)
@@ -84,6 +94,13 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 		x = apply(f.operation(name), args...)
 	}
 	x.derived = f.text && !x.isConstant()
+	if ofDates {
+		x.time = timeFunctions[name].time
+		if name == "strftime" && !x.isConstant() {
+			l, _ := calendar.ParseLayout(args[0].full.lo.value.Str())
+			x.digits = l.IsNumber()
+		}
+	}
 	return x, nil
 }
 
@@ -106,6 +123,13 @@ func (b *binder) castExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	switch {
 	case t.Upper == "INTEGER" && x.full.integral:
 		x.affinity = query.TypeInteger
+	case t.Upper == "INTEGER" && (x.digits || x.full.isNumber() && !x.full.undefined()):
+		of := cut
+		if x.digits {
+			of = castDigits
+		}
+		x = *apply(of, inner)
+		x.affinity, x.derived = query.TypeInteger, false
 	case t.Upper == "TEXT" && x.full.isText() && x.affinity == query.TypeText:
 	case t.Upper == "TEXT" && !x.full.undefined():
 		x = *apply(toText(), inner)

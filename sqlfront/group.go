@@ -435,6 +435,10 @@ func (o *outputs) meaning(e sqlparser.Expr) (string, error) {
 func (o *outputs) write(b *strings.Builder, e sqlparser.Expr) error {
 	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.ColName:
+		if k, ok := o.clockWord(e); ok {
+			fmt.Fprintf(b, "%v", k.value)
+			return nil
+		}
 		column, err := o.column(e)
 		fmt.Fprintf(b, "column %d", column)
 		return err

@@ -27,6 +27,9 @@ type operand struct {
 func (b *binder) operand(e sqlparser.Expr) (operand, bool, error) {
 	switch e := syntax.Unwrap(e).(type) {
 	case *sqlparser.ColName:
+		if k, ok := b.clockWord(e); ok {
+			return operand{constant: k}, true, nil
+		}
 		column, err := b.column(e)
 		return operand{isColumn: true, column: column}, err == nil, err
 	case *sqlparser.SQLVal:
@@ -86,6 +89,7 @@ type constant struct {
 	value  query.Value // unless real is set
 	real   *big.Rat    // a number written as a decimal, or beyond 64 bits
 	minus  bool        // a minus stands before it in the statement
+	time   temporal    // of CURRENT_DATE and CURRENT_TIMESTAMP, else 0
 	source syntax.Token
 }
 

@@ -193,19 +193,33 @@ func (b *binder) numberAmount(e sqlparser.Expr) (*expr, *big.Rat, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return x, unit, b.refuseAmount(x, e)
+}
+
+// refuseAmount refuses a compiled operand of arithmetic that is no number.
+func (b *binder) refuseAmount(x *expr, e sqlparser.Expr) error {
 	if x.literal != nil && x.literal.real != nil {
-		return nil, nil, b.g.FirstToken(e).Unsupported("a number with a fraction inside an aggregate").WithHint("%s", sumHint)
+		return b.g.FirstToken(e).Unsupported("a number with a fraction inside an aggregate").WithHint("%s", sumHint)
 	}
-	return x, unit, b.refuseText(x, e, "a text inside an aggregate", sumHint)
+	return b.refuseText(x, e, "a text inside an aggregate", sumHint)
 }
 
 func (b *binder) binaryAmount(e *sqlparser.BinaryExpr) (*expr, *big.Rat, error) {
-	x, unitX, err := b.numberAmount(e.Left)
+	x, unitX, err := b.amount(e.Left)
 	if err != nil {
 		return nil, nil, err
 	}
-	y, unitY, err := b.numberAmount(e.Right)
+	y, unitY, err := b.amount(e.Right)
 	if err != nil {
+		return nil, nil, err
+	}
+	if x, ok, err := b.dateArithmetic(e, x, y); ok || err != nil {
+		return x, nil, err
+	}
+	if err := b.refuseAmount(x, e.Left); err != nil {
+		return nil, nil, err
+	}
+	if err := b.refuseAmount(y, e.Right); err != nil {
 		return nil, nil, err
 	}
 	if unitX == nil && unitY == nil {

@@ -182,7 +182,7 @@ func (w *rewriter) truncate(i, end int, args [][]piece) {
 	case "YEAR":
 		w.replace(i, end, "date(", x, ", 'start of year')")
 	case "QUARTER":
-		w.replace(i, end, "date(", x, ", 'start of month', '-' || ((strftime('%m', ", x, ") + 2) % 3) || ' months')")
+		w.replace(i, end, "date(", x, ", 'start of month', CASE CAST(strftime('%m', ", x, ") AS INTEGER) % 3 WHEN 1 THEN '+0 months' WHEN 2 THEN '-1 months' ELSE '-2 months' END)")
 	case "MONTH":
 		w.replace(i, end, "date(", x, ", 'start of month')")
 	case "WEEK", "ISOWEEK":

@@ -20,7 +20,7 @@ var rewritings = []struct{ from, to string }{
 	{`SELECT CAST(a AS DECIMAL(5, 1)), CAST(a AS INTEGER), CAST(a AS BLOB) FROM t`, `SELECT ROUND(1.0 * (a), 1), CAST(a AS INTEGER), CAST(a AS BLOB) FROM t`},
 	{`SELECT date_trunc('month', d::timestamp) FROM t`, `SELECT date(datetime(d), 'start of month') FROM t`},
 	{`SELECT DATE_TRUNC(d, WEEK), date_trunc('quarter', ?) FROM t WHERE a = ?`,
-		`SELECT date(d, 'weekday 0', '-6 days'), date(?1, 'start of month', '-' || ((strftime('%m', ?1) + 2) % 3) || ' months') FROM t WHERE a = ?2`},
+		`SELECT date(d, 'weekday 0', '-6 days'), date(?1, 'start of month', CASE CAST(strftime('%m', ?1) AS INTEGER) % 3 WHEN 1 THEN '+0 months' WHEN 2 THEN '-1 months' ELSE '-2 months' END) FROM t WHERE a = ?2`},
 	{`SELECT EXTRACT(YEAR FROM d), date_part('quarter', d), YEAR(d), year, t.month FROM t`,
 		`SELECT CAST(strftime('%Y', d) AS INTEGER), ((CAST(strftime('%m', d) AS INTEGER) + 2) / 3), CAST(strftime('%Y', d) AS INTEGER), year, t.month FROM t`},
 	{`SELECT TO_CHAR(d, 'YYYY-MM') FROM t WHERE d >= CURRENT_DATE - INTERVAL '3 months' AND d < date '2025-01-01' + interval '1' day AND e < f - INTERVAL 2 HOUR`,

@@ -92,6 +92,7 @@ func (db *Database) Current(ctx context.Context) (*view.View, error) {
 type Asker struct {
 	Settings  Settings
 	Principal catalog.Principal
+	Now       time.Time                 // when the statement began
 	Bill      *pay.Bill                 // the statement's charges
 	Progress  func(done, all int64)     // may be nil
 	Confirm   func(warning string) bool // nil if nobody is to be asked
@@ -314,7 +315,7 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 		t, err := v.Selected(s.Select)
 		if err == nil {
 			var b *sqlfront.Bound
-			if b, err = sqlfront.Bind(s.Select, schemas.Bindable(ctx, db.store, t), s.Args); err == nil {
+			if b, err = sqlfront.Bind(s.Select, schemas.Bindable(ctx, db.store, t, who.Now), s.Args); err == nil {
 				st.add(t, b)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"time"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -267,7 +268,7 @@ func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *vie
 	if !ok || !slices.ContainsFunc(sel.Tables, func(n syntax.Name) bool { return query.SameName(n.Text, t.Name) }) {
 		return nil, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements on %s only", t.Name)
 	}
-	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t), nil)
+	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, time.Now()), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
@@ -303,13 +304,17 @@ type joinable struct {
 	bound
 	ctx   context.Context
 	store *catalog.Store
+	now   time.Time
 }
 
-// Bindable returns the table in the form that the front end binds a statement against. It
-// is valid until ctx is done.
-func Bindable(ctx context.Context, store *catalog.Store, t *view.Table) sqlfront.Table {
-	return joinable{bound{t}, ctx, store}
+// Bindable returns the table in the form that the front end binds a statement against,
+// which began at now. It is valid until ctx is done.
+func Bindable(ctx context.Context, store *catalog.Store, t *view.Table, now time.Time) sqlfront.Table {
+	return joinable{bound{t}, ctx, store, now}
 }
+
+// Now implements sqlfront.Clock.
+func (b joinable) Now() time.Time { return b.now }
 
 // Public reads a public table. It first checks, in the same snapshot, that the table is
 // public, that it is not computed from private rows, and that its REAL columns hold the

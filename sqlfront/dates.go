@@ -1,0 +1,455 @@
+package sqlfront
+
+import (
+	"math"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/calendar"
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+	"dpsql/sqlvalue"
+)
+
+// temporal says whether an expression is a date. Its values are then texts that sort as
+// the instants do: YYYY-MM-DD, or that with HH:MM:SS behind a blank.
+type temporal uint8
+
+const (
+	isDay temporal = iota + 1
+	isMoment
+)
+
+// Clock is a Table that knows when the statement began. CURRENT_DATE and 'now' are that
+// moment, in UTC, wherever the statement has them.
+type Clock interface {
+	Now() time.Time
+}
+
+// now returns the moment of the statement, as a text.
+func (b *binder) now() string {
+	at := time.Now()
+	if c, ok := b.table.(Clock); ok {
+		at = c.Now()
+	}
+	return calendar.FormatMoment(at.Unix())
+}
+
+// clockWord returns the value of CURRENT_DATE and CURRENT_TIMESTAMP, if the name is one
+// of them and no column has it.
+func (b *binder) clockWord(e *sqlparser.ColName) (constant, bool) {
+	t, ok := b.g.Token(e.Name.String())
+	if !ok || t.Kind != syntax.KindWord || !e.Qualifier.IsEmpty() || len(b.scope.columnsNamed("", t.Value)) > 0 {
+		return constant{}, false
+	}
+	switch t.Upper {
+	case "CURRENT_DATE":
+		return constant{source: t, value: query.Text(b.now()[:10]), time: isDay}, true
+	case "CURRENT_TIMESTAMP":
+		return constant{source: t, value: query.Text(b.now()), time: isMoment}, true
+	}
+	return constant{}, false
+}
+
+// readDate reads a constant that is compared with a DATE, which name describes. It returns
+// days since 1970-01-01. They have a fraction if the constant has a time of day. An
+// argument's value is not shown.
+func readDate(k constant, name string) (constant, error) {
+	if k.isNumber() {
+		return k, sqlerr.New(sqlerr.Invalid, "%s is DATE and is compared with the number %s", name, k.label()).
+			WithHint("write a date in single quotes, as '2024-12-31'").At(k.source.Position)
+	}
+	moment, ok := calendar.ParseMoment(k.value.Str())
+	if !ok {
+		return k, sqlerr.New(sqlerr.Invalid, "%s is DATE and is compared with %s, which is not a date", name, k.label()).
+			WithHint("write it as '2024-12-31', with four digits of the year and two of month and day").At(k.source.Position)
+	}
+	k.value, k.real = query.Int(calendar.DayOf(moment)), nil
+	if days := big.NewRat(moment, 86_400); !days.IsInt() {
+		k.real = days
+	}
+	return k, nil
+}
+
+// alignDates prepares two expressions for a comparison, one of which is a date. A date
+// is compared as a text with a text that is not constant, and with any date. A day is
+// the moment at which it begins.
+func (b *binder) alignDates(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
+	if x.time == 0 {
+		y, x, err := b.alignDates(y, x, left)
+		return x, y, err
+	}
+	switch {
+	case y.full.isNull() || y.full.undefined():
+		return x, y, nil
+	case y.time == 0 && (y.full.isNumber() || y.isConstant() && !y.full.lo.isText()):
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "a date is compared with a number, which is never equal").
+			WithHint("write a date in single quotes, as '2024-12-31'").At(b.g.StartToken(left).Position)
+	case y.isConstant():
+		k := constant{value: query.Text(y.full.lo.value.Str()), source: b.g.StartToken(left)}
+		if y.literal != nil {
+			k = *y.literal
+		}
+		read, err := readDate(k, "the other side")
+		if err != nil {
+			return nil, nil, err
+		}
+		y.time = isDay
+		if read.real != nil || x.time == isMoment {
+			moment, _ := calendar.ParseMoment(k.value.Str())
+			y = constantOf(exactly(textOf(calendar.FormatMoment(moment))))
+			y.time = isMoment
+		}
+	}
+	if x.time == isDay && y.time == isMoment {
+		x = dateCall("datetime", x)
+	}
+	if y.time == isDay && x.time == isMoment {
+		y = dateCall("datetime", y)
+	}
+	return x, y, nil
+}
+
+// timeFunctions are SQLite's functions of dates. Their arguments are a format, for
+// strftime alone, a date and modifiers.
+var timeFunctions = map[string]struct {
+	of   func(moment int64) scalar
+	time temporal // of the result
+}{
+	"date":      {func(m int64) scalar { return textOf(calendar.Format(calendar.DayOf(m))) }, isDay},
+	"datetime":  {func(m int64) scalar { return textOf(calendar.FormatMoment(m)) }, isMoment},
+	"unixepoch": {func(m int64) scalar { return integerOf(m) }, 0},
+	"julianday": {func(m int64) scalar { return realOf(float64(m*1000+210_866_760_000_000) / 86_400_000) }, 0}, // as SQLite divides
+	"strftime":  {},
+	"time":      {},
+}
+
+// timeFunction returns a function of dates by its lower-case name.
+func timeFunction(name string) (function, bool) {
+	f, ok := timeFunctions[name]
+	switch {
+	case !ok:
+		return function{}, false
+	case name == "time":
+		clock, _ := calendar.ParseLayout("%T")
+		return function{0, 100, layoutBounds(clock, 0), true, layoutOf(clock, 0)}, true
+	case name == "strftime":
+		return function{1, 100, formatBounds, true, format}, true
+	}
+	rest := func(args []bounds) bounds {
+		lo, hi, null, ok := momentsBetween(args)
+		if !ok {
+			return anything
+		}
+		return between(f.of(lo), f.of(hi), null)
+	}
+	compute := func(args []scalar) scalar {
+		m, other, ok := momentOf(args)
+		if !ok {
+			return other
+		}
+		return f.of(m)
+	}
+	return function{0, 100, rest, name == "date" || name == "datetime", compute}, true
+}
+
+// between returns the bounds of values from lo to hi.
+func between(lo, hi scalar, null bool) bounds {
+	if lo == hi && !null {
+		return exactly(lo)
+	}
+	return bounds{null: null, integral: lo.isInteger() && hi.isInteger(), lo: lo, hi: hi}
+}
+
+// momentOf returns the moment that a date and modifiers make. If there is none, the
+// result of the function is other.
+func momentOf(args []scalar) (moment int64, other scalar, ok bool) {
+	for i, x := range args {
+		if x.isNull() {
+			return 0, x, false
+		}
+		if i > 0 && !x.isText() {
+			return 0, refused("a modifier that is no text"), false
+		}
+	}
+	if moment, ok = calendar.ParseMoment(args[0].value.Str()); !ok || !args[0].isText() {
+		return 0, scalar{}, false
+	}
+	for _, x := range args[1:] {
+		var valid bool
+		if moment, valid, ok = calendar.Modify(moment, x.value.Str()); !valid {
+			return 0, refused("the modifier " + query.Text(syntax.Excerpt(x.value.Str(), 40)).String()), false
+		} else if !ok {
+			return 0, scalar{}, false
+		}
+	}
+	return moment, scalar{}, true
+}
+
+// momentsBetween bounds what momentOf returns. It is false if it knows no bounds.
+//
+// A modifier keeps the order of moments, up to calendar.Disorder. So after each, the
+// moments lie between what it makes of the bounds, with that much room.
+func momentsBetween(args []bounds) (lo, hi int64, null, ok bool) {
+	x := args[0]
+	lo, known := calendar.ParseMoment(x.lo.value.Str())
+	hi, also := calendar.ParseMoment(x.hi.value.Str())
+	if !known || !also || !x.isText() || !x.hi.isText() {
+		return 0, 0, false, false
+	}
+	null = x.null
+	for _, m := range args[1:] {
+		if !m.known || !m.lo.isText() {
+			return 0, 0, false, false
+		}
+		text := m.lo.value.Str()
+		first, valid, ok1 := calendar.Modify(lo, text)
+		last, _, ok2 := calendar.Modify(hi, text)
+		if !valid {
+			return 0, 0, false, false
+		}
+		if room := calendar.Disorder(text); lo < hi {
+			first, last = first-room, last+room
+		}
+		if !ok1 || !ok2 {
+			first, last, null = calendar.FirstMoment, calendar.LastMoment, true
+		}
+		lo, hi = max(first, calendar.FirstMoment), min(last, calendar.LastMoment)
+	}
+	return lo, hi, null, true
+}
+
+// layoutOf formats the moment that the arguments from the given one on make.
+func layoutOf(l calendar.Layout, from int) func([]scalar) scalar {
+	return func(args []scalar) scalar {
+		m, other, ok := momentOf(args[from:])
+		if !ok {
+			return other
+		}
+		return textOf(l.Format(m))
+	}
+}
+
+// layoutBounds bounds layoutOf.
+func layoutBounds(l calendar.Layout, from int) func([]bounds) bounds {
+	return func(args []bounds) bounds {
+		lo, hi, null, ok := momentsBetween(args[from:])
+		if !ok {
+			return anyText
+		}
+		least, most, ok := l.Between(lo, hi)
+		if !ok {
+			return anyText
+		}
+		return between(textOf(least), textOf(most), null)
+	}
+}
+
+// format is strftime.
+func format(args []scalar) scalar {
+	if args[0].isNull() {
+		return args[0]
+	}
+	l, ok := calendar.ParseLayout(args[0].value.Str())
+	if !ok {
+		return refused("this format of strftime")
+	}
+	return layoutOf(l, 1)(args)
+}
+
+// formatBounds bounds format.
+func formatBounds(args []bounds) bounds {
+	if !args[0].known {
+		return anyText
+	}
+	l, ok := calendar.ParseLayout(args[0].lo.value.Str())
+	if !ok {
+		return anyText
+	}
+	return layoutBounds(l, 1)(args)
+}
+
+// dateCall applies a function of dates to a date.
+func dateCall(name string, x *expr) *expr {
+	f, _ := timeFunction(name)
+	y := apply(f.operation(name), x)
+	y.time, y.derived = timeFunctions[name].time, f.text && !y.isConstant()
+	return y
+}
+
+// dateArguments checks the arguments of a function of dates. It replaces 'now', and a
+// missing date, by the moment of the statement.
+func (b *binder) dateArguments(name string, e *sqlparser.FuncExpr, args []*expr) ([]*expr, error) {
+	place := 0
+	if name == "strftime" {
+		place = 1
+		if f := args[0].full; !args[0].isConstant() || !f.lo.isText() && !f.isNull() {
+			return nil, b.g.FirstToken(e).Unsupported("a format of strftime that is not constant").WithHint("write it in single quotes: '%%Y-%%m'")
+		} else if _, ok := calendar.ParseLayout(f.lo.value.Str()); !ok {
+			return nil, b.g.FirstToken(e).Unsupported("this format of strftime").
+				WithHint("it has %%Y, %%m, %%d, %%H, %%M, %%S, %%j, %%w, %%u, %%W, %%U, %%V, %%G, %%F, %%R and %%T, with text between them")
+		}
+	}
+	if len(args) == place {
+		args = append(args, constantOf(exactly(textOf(b.now()))))
+	}
+	x := args[place]
+	if x.time != 0 || x.full.isNull() || x.full.undefined() {
+		return args, nil
+	}
+	if text := x.full.lo.value.Str(); x.isConstant() && x.full.lo.isText() {
+		if strings.EqualFold(text, "now") {
+			args[place] = constantOf(exactly(textOf(b.now())))
+			return args, nil
+		}
+		if _, ok := calendar.ParseMoment(text); ok {
+			return args, nil
+		}
+	}
+	return nil, b.g.FirstToken(e).Unsupported(name + "() of what is no date").
+		WithHint("it takes a column declared DATE, a date as '2024-12-31', 'now', and what such a function makes of them")
+}
+
+// dateArithmetic compiles + and - where an operand is a date: the days between two dates,
+// and a date some days later. It is false if neither operand is one.
+func (b *binder) dateArithmetic(e *sqlparser.BinaryExpr, x, y *expr) (*expr, bool, error) {
+	if x.time == 0 && y.time == 0 {
+		return nil, false, nil
+	}
+	refuse := func(hint string) (*expr, bool, error) {
+		return nil, true, b.g.StartToken(e).Unsupported("this arithmetic with a date").WithHint("%s", hint)
+	}
+	const hint = "d - '2024-01-01' and d - e are days, and d + 30 and d - 30 are dates"
+	minus := e.Operator == sqlparser.MinusStr
+	switch {
+	case !minus && e.Operator != sqlparser.PlusStr:
+		return refuse(hint)
+	case x.time == isMoment || y.time == isMoment:
+		return refuse("date(x) has no time of day, and unixepoch(x) is a number of seconds")
+	case minus && !y.full.isNumber():
+		days := [2]*expr{x, y}
+		for i, z := range days {
+			if z.time == 0 {
+				if !z.isConstant() || !z.full.lo.isText() && z.literal == nil {
+					return refuse(hint)
+				}
+				k := constant{value: query.Text(z.full.lo.value.Str()), source: b.g.StartToken(e)}
+				if z.literal != nil {
+					k = *z.literal
+				}
+				read, err := readDate(k, "the other side")
+				if err != nil || read.real != nil {
+					return nil, true, cmpErr(err, b.g.StartToken(e).Unsupported("this arithmetic with a time of day").WithHint(hint))
+				}
+				days[i] = constantExpr(read)
+				continue
+			}
+			days[i] = apply(valueOperation("the days of a date", daysBounds, dayNumber), z)
+		}
+		return sum(days[0], days[1], true), true, nil
+	}
+	if x.time == 0 {
+		x, y = y, x
+		if minus {
+			return refuse(hint)
+		}
+	}
+	if !y.full.integral {
+		return refuse(hint)
+	}
+	if minus {
+		y = sum(numberExpr(0), y, true)
+	}
+	later := apply(valueOperation("a date some days later", laterBounds, dayLater), x, y)
+	later.time, later.derived = isDay, !later.isConstant()
+	return later, true, nil
+}
+
+// cmpErr returns the first error that is not nil.
+func cmpErr(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+// dayNumber returns the number of a day.
+func dayNumber(args []scalar) scalar {
+	m, other, ok := momentOf(args)
+	if !ok {
+		return other
+	}
+	return integerOf(calendar.DayOf(m))
+}
+
+func daysBounds(args []bounds) bounds {
+	lo, hi, null, ok := momentsBetween(args)
+	if !ok {
+		return integersBetween(calendar.First, calendar.Last, true)
+	}
+	return integersBetween(calendar.DayOf(lo), calendar.DayOf(hi), null)
+}
+
+// dayLater is a day and a number of days: NULL beyond the years 1 to 9999.
+func dayLater(args []scalar) scalar {
+	day := dayNumber(args[:1])
+	if day.isNull() || args[1].isNull() {
+		return scalar{}
+	}
+	n, ok := sqlvalue.Integers(sqlvalue.Plus, day.integer(), args[1].integer())
+	if !ok || n < calendar.First || n > calendar.Last {
+		return scalar{}
+	}
+	return textOf(calendar.Format(n))
+}
+
+func laterBounds(args []bounds) bounds {
+	days, n := daysBounds(args[:1]), args[1]
+	if n.isNull() {
+		return n
+	}
+	lo, ok1 := sqlvalue.Integers(sqlvalue.Plus, days.lo.integer(), n.lo.integer())
+	hi, ok2 := sqlvalue.Integers(sqlvalue.Plus, days.hi.integer(), n.hi.integer())
+	null := days.null || n.null
+	if !ok1 || !ok2 || lo < calendar.First || hi > calendar.Last {
+		lo, hi, null = calendar.First, calendar.Last, true
+	}
+	return between(textOf(calendar.Format(lo)), textOf(calendar.Format(hi)), null)
+}
+
+// castDigits is CAST(x AS INTEGER) of texts that are numbers of equal length.
+func castDigits(args []bounds) bounds {
+	x := args[0]
+	if x.undefined() || x.isNull() {
+		return x
+	}
+	return between(digitsOf(x.lo), digitsOf(x.hi), x.null)
+}
+
+func digitsOf(x scalar) scalar {
+	n := int64(0)
+	for _, c := range []byte(x.value.Str()) {
+		n = 10*n + int64(c-'0')
+	}
+	return integerOf(n)
+}
+
+// cut is CAST(x AS INTEGER) of numbers.
+func cut(args []bounds) bounds {
+	x := args[0]
+	switch {
+	case x.undefined() || x.isNull():
+		return x
+	case x.known:
+		return exactly(integerOf(x.lo.integer()))
+	}
+	const most = math.MaxInt64 / 2
+	if x.lo.value.Float() < -most || x.hi.value.Float() > most {
+		return integersBetween(math.MinInt64, math.MaxInt64, x.null)
+	}
+	return between(integerOf(x.lo.integer()), integerOf(x.hi.integer()), x.null)
+}
