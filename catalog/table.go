@@ -280,24 +280,22 @@ type storedDomain struct {
 	Stored string            `json:"stored,omitempty"` // of a DATE: how rows hold it
 	Range  []int64           `json:"range,omitempty"`  // lo, hi
 	OrNull bool              `json:"or_null,omitempty"`
+	Clamp  bool              `json:"clamp,omitempty"`
 	Values []json.RawMessage `json:"values,omitempty"`
 }
 
 func encodeDomain(c query.Column) (string, error) {
 	d := c.Domain
-	var stored storedDomain
-	if !c.Form.IsPlain() {
+	stored := storedDomain{Clamp: c.Form.IsClamped()}
+	if c.Form.IsDate() {
 		stored.Stored = c.Form.Stored().String()
 	}
 	switch {
 	case !d.Finite():
 	case d.IsRange():
 		stored.OrNull = d.HasNull()
-		first := uint64(0)
-		if stored.OrNull {
-			first = 1 // NULL has ordinal 0
-		}
-		stored.Range = []int64{d.Value(first).Int64(), d.Value(d.Size() - 1).Int64()}
+		lo, hi := d.Bounds()
+		stored.Range = []int64{lo, hi}
 	default:
 		stored.Values = make([]json.RawMessage, d.Size())
 		for i := range stored.Values {
@@ -342,6 +340,9 @@ func decodeDomain(typeName, text string) (d query.Domain, f query.Form, err erro
 			return d, f, bad
 		}
 		f = query.DateForm(as)
+	}
+	if stored.Clamp {
+		f = f.Clamped()
 	}
 	switch {
 	case len(stored.Range) == 2:

@@ -189,7 +189,7 @@ func TestDomainsRoundTrip(t *testing.T) {
 	for i := range many {
 		many[i] = query.Text(strings.Repeat("k", i%7) + string(rune('一'+i)))
 	}
-	for _, f := range []query.Form{query.DateForm(query.StoredISO), query.DateForm(query.StoredJulian), query.DateForm(query.StoredUnix)} {
+	for _, f := range []query.Form{query.DateForm(query.StoredISO), query.DateForm(query.StoredJulian), query.DateForm(query.StoredUnix), query.DateForm(query.StoredUnix).Clamped()} {
 		c := query.Column{Domain: domain(query.NewDateRange("0001-01-01", "9999-12-31", true)), Form: f}
 		text, err := catalog.EncodeDomain(c)
 		if err != nil {
@@ -238,7 +238,7 @@ func TestDomainsRoundTrip(t *testing.T) {
 	}
 	for _, bad := range [][2]string{{"TEXT", `{"range":[1,2]}`}, {"INTEGER", `{}`}, {"INTEGER", `{"values":["x"]}`}, {"INTEGER", `{"range":[2,1]}`},
 		{"TEXT", `{"values":[1]}`}, {"TEXT", `{`}, {"TEXT", `{"values":[]}`}, {"INTEGER", `{"values":[1.5]}`}, {"INTEGER", `{"values":[1,1]}`},
-		{"DATE", `{"range":[1,2]}`}, {"DATE", `{"range":[1,2],"stored":"x"}`}, {"DATE", `{"stored":"iso"}`}, {"DATE", `{"range":[1,2932897],"stored":"iso"}`},
+		{"INTEGER", `{"values":[1],"clamp":true}`}, {"TEXT", `{"clamp":true}`}, {"DATE", `{"range":[1,2]}`}, {"DATE", `{"range":[1,2],"stored":"x"}`}, {"DATE", `{"stored":"iso"}`}, {"DATE", `{"range":[1,2932897],"stored":"iso"}`},
 		{"DATE", `{"values":[1],"stored":"iso"}`}, {"DATE", `{"values":["x"],"stored":"iso"}`}} {
 		_, _, err := catalog.DecodeDomain(bad[0], bad[1])
 		if sqlerr.CodeOf(err) != sqlerr.Corrupt {

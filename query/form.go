@@ -16,8 +16,9 @@ import (
 // days is that of their texts, YYYY-MM-DD, so that a comparison of DATEs is one of
 // integers and a range of DATEs is a range of integers.
 type Form struct {
-	family family
-	stored Stored
+	family  family
+	stored  Stored
+	clamped bool
 }
 
 type family uint8
@@ -54,7 +55,7 @@ func StoredNamed(word string) (Stored, bool) {
 }
 
 // DateForm returns the form of columns declared DATE.
-func DateForm(stored Stored) Form { return Form{date, stored} }
+func DateForm(stored Stored) Form { return Form{family: date, stored: stored} }
 
 // NewDateRange returns the domain of the days from lo to hi, each written YYYY-MM-DD,
 // and of NULL if orNull.
@@ -88,8 +89,18 @@ func ReadDate(text string) (int64, error) {
 	return day, nil
 }
 
-// IsPlain reports whether canonical values are what people write.
-func (f Form) IsPlain() bool { return f.family == plain }
+// IsPlain reports whether the form is the zero Form.
+func (f Form) IsPlain() bool { return f == Form{} }
+
+// Clamped returns the form with CLAMP: a number or date beyond a bound of the domain,
+// which must be a range, stands for that bound.
+func (f Form) Clamped() Form {
+	f.clamped = true
+	return f
+}
+
+// IsClamped reports whether the column is declared with CLAMP.
+func (f Form) IsClamped() bool { return f.clamped }
 
 // IsDate reports whether the column is declared DATE.
 func (f Form) IsDate() bool { return f.family == date }
@@ -99,6 +110,9 @@ func (f Form) Stored() Stored { return f.stored }
 
 // Fits reports whether a domain can be that of a column with the form.
 func (f Form) Fits(d Domain) bool {
+	if f.clamped && !d.IsRange() {
+		return false
+	}
 	return f.family != date || d.IsRange() && d.d.typ == TypeInteger && d.d.lo >= calendar.First && d.d.hi <= calendar.Last
 }
 
@@ -139,16 +153,16 @@ func (c Column) TypeName() string {
 // DomainText returns the domain in the syntax of a column declaration, without the type.
 func (c Column) DomainText() string {
 	d := c.Domain
-	if !c.Form.IsDate() {
+	if !d.IsRange() {
 		return d.String()
 	}
-	first := uint64(0)
-	if d.HasNull() {
-		first = 1
-	}
-	text := "BETWEEN " + c.Form.Shown(d.Value(first)).String() + " AND " + c.Form.Shown(d.Value(d.Size()-1)).String()
+	lo, hi := d.Bounds()
+	text := "BETWEEN " + c.Form.Shown(Int(lo)).String() + " AND " + c.Form.Shown(Int(hi)).String()
 	if d.HasNull() {
 		text += " OR NULL"
+	}
+	if c.Form.clamped {
+		text += " CLAMP"
 	}
 	if c.Form.stored != StoredISO {
 		text += " STORED AS " + c.Form.stored.String()

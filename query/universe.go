@@ -241,6 +241,9 @@ func (d Domain) Finite() bool { return d.d.finite }
 // IsRange reports whether the domain was declared as an integer range.
 func (d Domain) IsRange() bool { return d.d.finite && d.d.list == nil && d.d.published == nil }
 
+// Bounds returns the least and the greatest integer of a range.
+func (d Domain) Bounds() (lo, hi int64) { return d.d.lo, d.d.hi }
+
 // Size returns the number of values of a finite domain, and 0 otherwise.
 func (d Domain) Size() uint64 { return d.d.size }
 

@@ -226,7 +226,7 @@ func (p plan) text(source string) string {
 func (p plan) fields() string {
 	fields := make([]string, len(p.fetch))
 	for i, c := range p.fetch {
-		fields[i] = canonical(columnOf(c.Name), c.Domain.Type(), c.Form)
+		fields[i] = canonical(columnOf(c.Name), c)
 	}
 	return strings.Join(fields, ", ")
 }

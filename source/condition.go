@@ -112,7 +112,7 @@ type condition struct {
 // exactly returns the condition that a column's canonical value is a member.
 func (m members) exactly(c query.Column) condition {
 	column := columnOf(c.Name)
-	return m.condition(column, "("+canonical(column, c.Domain.Type(), c.Form)+") COLLATE BINARY")
+	return m.condition(column, "("+canonical(column, c)+") COLLATE BINARY")
 }
 
 // roughly returns a condition on the stored value that is true of every member. SQLite

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -62,6 +63,9 @@ func stored(t testing.TB, db *sql.DB, table source.Table) [][]query.Value {
 func typed(table source.Table, raw []any) ([]query.Value, bool) {
 	tuple := make([]query.Value, len(raw))
 	for i, r := range raw {
+		if c := table.Columns[i]; c.Form.IsClamped() {
+			r = clampedTo(c.Domain, r)
+		}
 		isInteger := table.Columns[i].Domain.Type() == query.TypeInteger
 		switch v := r.(type) {
 		case nil:
@@ -77,6 +81,27 @@ func typed(table source.Table, raw []any) ([]query.Value, bool) {
 		}
 	}
 	return tuple, true
+}
+
+// clampedTo moves a number into a range.
+func clampedTo(d query.Domain, raw any) any {
+	lo, hi := d.Bounds()
+	x := new(big.Float)
+	switch v := raw.(type) {
+	case int64:
+		x.SetInt64(v)
+	case float64:
+		x.SetFloat64(v)
+	default:
+		return raw
+	}
+	switch {
+	case x.Cmp(new(big.Float).SetInt64(lo)) <= 0:
+		return lo
+	case x.Cmp(new(big.Float).SetInt64(hi)) >= 0:
+		return hi
+	}
+	return raw
 }
 
 func TestCountMatchesNaive(t *testing.T) {

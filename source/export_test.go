@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"crypto/sha256"
+	"strings"
 
 	"dpsql/query"
 )
@@ -38,12 +39,21 @@ func ByUnit(t Table, where string, args []any) string {
 
 // Canonical returns the statement that reads the canonical values of a column.
 func Canonical(source, column string, as query.Type) string {
-	return "SELECT " + canonical(columnOf(column), as, query.Form{}) + from(source)
+	return "SELECT " + strings.ReplaceAll(canonicalOf(as), "?", columnOf(column)) + from(source)
 }
 
 // CanonicalDay is Canonical for a DATE.
 func CanonicalDay(source, column string, stored query.Stored) string {
-	return "SELECT " + canonical(columnOf(column), query.TypeInteger, query.DateForm(stored)) + from(source)
+	d, err := query.NewDateRange("0001-01-01", "9999-12-31", true)
+	if err != nil {
+		panic(err)
+	}
+	return CanonicalAs(source, query.Column{Name: column, Domain: d, Form: query.DateForm(stored)})
+}
+
+// CanonicalAs is Canonical for any column.
+func CanonicalAs(source string, c query.Column) string {
+	return "SELECT " + canonical(columnOf(c.Name), c) + from(source)
 }
 
 // Cell is the target that a canonical value is scanned into. It is not OK if there

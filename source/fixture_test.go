@@ -94,7 +94,7 @@ func (anyone) Admits(source.Table) error { return nil }
 
 // small values collide often, with one another and with the domains.
 var small = []any{nil, int64(0), int64(1), int64(2), int64(7), int64(math.MinInt64), int64(math.MaxInt64),
-	0.0, 1.0, 1.5, 2.0, -9.2233720368547758e18, "", "0", "1", " 1", "01", "1.0", "2e0", "a", "A", "b", "a\x00", "a ", "\xff", "é", "1x", "-9223372036854775808",
+	0.0, 1.0, 1.5, 2.0, 1e300, math.Inf(1), math.Inf(-1), "-1e300", "1e999", -9.2233720368547758e18, "", "0", "1", " 1", "01", "1.0", "2e0", "a", "A", "b", "a\x00", "a ", "\xff", "é", "1x", "-9223372036854775808",
 	[]byte("a"), []byte("1")}
 
 func someDomain(t *rapid.T) query.Domain {
@@ -164,7 +164,11 @@ func scenario(t *rapid.T, db *sql.DB) source.Table {
 	for i := range rapid.IntRange(1, 3).Draw(t, "columns") {
 		name := []string{"a", "select", `q"t`}[i]
 		defs = append(defs, source.Quoted(name)+" "+rapid.SampledFrom(affinities).Draw(t, "affinity"))
-		table.Columns = append(table.Columns, query.Column{Name: name, Domain: someDomain(t)})
+		c := query.Column{Name: name, Domain: someDomain(t)}
+		if c.Domain.IsRange() && rapid.Bool().Draw(t, "clamp") {
+			c.Form = c.Form.Clamped()
+		}
+		table.Columns = append(table.Columns, c)
 	}
 	_, err := db.Exec("CREATE TABLE raw (" + strings.Join(defs, ", ") + ")")
 	must(t, err)

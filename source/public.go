@@ -114,7 +114,7 @@ func Values(ctx context.Context, q Querier, table, column string, ty query.Type,
 }
 
 func distinct(ctx context.Context, q Querier, table, column string, ty query.Type, limit int) ([]query.Value, error) {
-	found, err := q.QueryContext(ctx, "SELECT DISTINCT ("+canonical(columnOf(column), ty, query.Form{})+") COLLATE BINARY"+from(table))
+	found, err := q.QueryContext(ctx, "SELECT DISTINCT ("+strings.ReplaceAll(canonicalOf(ty), "?", columnOf(column))+") COLLATE BINARY"+from(table))
 	if err != nil {
 		return nil, failure(ctx, err, table)
 	}

@@ -196,15 +196,40 @@ func numberLike(d query.Domain) (string, bool) {
 //
 // The result has no affinity. Compare it COLLATE BINARY, whatever collation c has. It
 // also has no declared type, so the driver returns it as stored and never as a time.
-func canonical(c string, t query.Type, f query.Form) string {
-	form := canonicalText
-	switch {
-	case f.IsDate():
-		form = canonicalDates[f.Stored()]
-	case t == query.TypeInteger:
-		form = canonicalInteger
+//
+// The values of a column with CLAMP lie between the bounds of its domain.
+func canonical(c string, of query.Column) string {
+	form := canonicalOf(of.Domain.Type())
+	if of.Form.IsDate() {
+		form = canonicalDates[of.Form.Stored()]
+	}
+	if of.Form.IsClamped() {
+		form = clamped(form, of)
 	}
 	return strings.ReplaceAll(form, "?", c)
+}
+
+// canonicalOf returns the expression for columns declared INTEGER or TEXT, with ? for the
+// column.
+func canonicalOf(t query.Type) string {
+	if t == query.TypeInteger {
+		return canonicalInteger
+	}
+	return canonicalText
+}
+
+// clamped returns the expression for a column with CLAMP, given that for its canonical
+// value. SQLite compares integers and reals exactly, however large, so that reals beyond
+// 64 bits are clamped too. A value is compared as a number if its cast equals it, which
+// no text that is not a number and no blob does. A DATE is clamped once it is a day.
+func clamped(form string, of query.Column) string {
+	lo, hi := of.Domain.Bounds()
+	number, is := "CAST(? AS NUMERIC)", "CAST(? AS NUMERIC) = ?"
+	if of.Form.IsDate() {
+		number = form
+		is = "typeof(" + form + ") = 'integer'"
+	}
+	return fmt.Sprintf("CASE WHEN %s AND %s >= %d THEN %[3]d WHEN %[1]s AND %[2]s <= %[4]d THEN %[4]d ELSE %[5]s END", is, number, hi, lo, form)
 }
 
 // canonicalDates are the expressions for the day of a DATE, by how it is stored. All

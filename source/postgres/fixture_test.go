@@ -254,7 +254,11 @@ func newScenario(t *rapid.T, db *sql.DB, conn *pgx.Conn, withUnit bool) scenario
 		name := []string{"a", "select", `q"T`}[i]
 		ty := types[rapid.IntRange(0, len(types)-1).Draw(t, "type")]
 		d := someDomain(t, rapid.SampledFrom(ty.declared).Draw(t, "declared"), ty.values)
-		s.table.Columns = append(s.table.Columns, query.Column{Name: name, Domain: d})
+		c := query.Column{Name: name, Domain: d}
+		if d.IsRange() && rapid.Bool().Draw(t, "clamp") {
+			c.Form = c.Form.Clamped()
+		}
+		s.table.Columns = append(s.table.Columns, c)
 		s.values = append(s.values, ty.values)
 		defs, names = append(defs, quoted(name)+" "+ty.name), append(names, quoted(name))
 		holes, marks = append(holes, "?"), append(marks, fmt.Sprintf("$%d", len(marks)+1))

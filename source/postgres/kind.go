@@ -44,10 +44,39 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 		return column{}, err
 	}
 	k, ok := a.kind(c.Domain.Type())
-	if !ok || !c.Form.IsPlain() {
+	if !ok || c.Form.IsDate() {
 		return column{}, a.refused(c, source)
 	}
-	return column{Column: c, kind: k, text: a.text(), attribute: a.name}, nil
+	text := a.text()
+	if c.Form.IsClamped() {
+		k, text = k.clamped(text, c.Domain)
+	}
+	return column{Column: c, kind: k, text: text, attribute: a.name}, nil
+}
+
+// clamped returns the kind and the expression of a column with CLAMP, given those without.
+// Values are compared in their own type, with bounds that are exact in it: a real is at
+// least an integer if it is at least the smallest real that is. NaN is above all numbers
+// on the server and stands for none.
+func (k kind) clamped(text string, d query.Domain) (kind, string) {
+	lo, hi := d.Bounds()
+	form := ""
+	switch k.array {
+	case "int8[]", "bool[]":
+		text = strings.ReplaceAll(k.integer, "?", text)
+		k, form = integerKind, "CASE WHEN ? >= $hi THEN $hi WHEN ? <= $lo THEN $lo ELSE ? END"
+	case "numeric[]":
+		form = "CASE WHEN ? = 'NaN' THEN ? WHEN ? >= $hi THEN $hi::numeric WHEN ? <= $lo THEN $lo::numeric ELSE ? END"
+	case "float8[]":
+		k = numericKind
+		form = "CASE WHEN ? = 'NaN' THEN 'NaN'::numeric WHEN ? >= '" + formatReal(realAbove(hi)) + "'::float8 THEN $hi::numeric WHEN ? <= '" +
+			formatReal(realBelow(lo)) + "'::float8 THEN $lo::numeric WHEN ? IS NULL THEN NULL WHEN ? = trunc(?) THEN ?::int8::numeric ELSE 'NaN'::numeric END"
+	default: // a text, which only Go can read
+		k.value = func(raw []byte) (query.Value, bool) { return clampedText(raw, lo, hi) }
+		return k, text
+	}
+	bound := func(n int64) string { return "'" + strconv.FormatInt(n, 10) + "'::int8" }
+	return k, "(" + strings.NewReplacer("?", text, "$lo", bound(lo), "$hi", bound(hi)).Replace(form) + ")"
 }
 
 // text returns the attribute as an expression. For a text its equality is that of
@@ -84,16 +113,22 @@ func (a attribute) kind(declared query.Type) (kind, bool) {
 	return a.textKind(name)
 }
 
+// The kinds of INTEGERs that the server holds as integers and as numerics.
+var (
+	integerKind = kind{array: "int8[]", literal: integerLiteral, value: integerOf, all: true,
+		between: "? BETWEEN $lo::int8 AND $hi::int8", integer: "?::int8"}
+	numericKind = kind{array: "numeric[]", literal: integerLiteral, value: numericOf,
+		between: "? BETWEEN $lo::numeric AND $hi::numeric AND ? = trunc(?)", integer: "?::int8"}
+)
+
 func (a attribute) integerKind(name string) (kind, bool) {
 	switch name {
 	case "int2", "int4", "int8":
-		return kind{array: "int8[]", literal: integerLiteral, value: integerOf, all: true,
-			between: "? BETWEEN $lo::int8 AND $hi::int8", integer: "?::int8"}, true
+		return integerKind, true
 	case "bool":
 		return kind{array: "bool[]", literal: boolLiteral, value: boolOf, all: true, integer: "?::int4::int8"}, true
 	case "numeric":
-		return kind{array: "numeric[]", literal: integerLiteral, value: numericOf,
-			between: "? BETWEEN $lo::numeric AND $hi::numeric AND ? = trunc(?)", integer: "?::int8"}, true
+		return numericKind, true
 	case "float4", "float8":
 		return kind{array: "float8[]", literal: realLiteral, value: realOf,
 			between: "? BETWEEN $lo::float8 AND $hi::float8 AND ? = trunc(?)", integer: "?::int8"}, true

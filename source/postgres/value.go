@@ -67,7 +67,7 @@ func numericOf(raw []byte) (query.Value, bool) {
 func realLiteral(v query.Value) (string, bool) {
 	x := float64(v.Int64())
 	n, ok := integerOfReal(x)
-	return strconv.FormatFloat(x, 'g', -1, 64), ok && n == v.Int64()
+	return formatReal(x), ok && n == v.Int64()
 }
 
 // integerOfReal returns the integer that a real stands for: the real itself, if it is
@@ -82,15 +82,32 @@ func integerOfReal(x float64) (int64, bool) {
 // realBounds returns the smallest and the largest real that stand for integers of an
 // interval. If there are none, lo is above hi.
 func realBounds(i query.Interval) (lo, hi string) {
-	a, b := float64(i.First), float64(i.Last)
-	if a == -1<<63 || a < 1<<63 && int64(a) < i.First {
+	a, b := realAbove(i.First), realBelow(i.Last)
+	if a == -1<<63 {
 		a = math.Nextafter(a, math.Inf(1))
 	}
-	if b == 1<<63 || int64(b) > i.Last {
-		b = math.Nextafter(b, math.Inf(-1))
-	}
-	return strconv.FormatFloat(a, 'g', -1, 64), strconv.FormatFloat(b, 'g', -1, 64)
+	return formatReal(a), formatReal(b)
 }
+
+// realAbove returns the smallest real that is at least n.
+func realAbove(n int64) float64 {
+	x := float64(n)
+	if x < 1<<63 && int64(x) < n {
+		return math.Nextafter(x, math.Inf(1))
+	}
+	return x
+}
+
+// realBelow returns the largest real that is at most n.
+func realBelow(n int64) float64 {
+	x := float64(n)
+	if x == 1<<63 || int64(x) > n {
+		return math.Nextafter(x, math.Inf(-1))
+	}
+	return x
+}
+
+func formatReal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // realOf reads a real or a double precision.
 func realOf(raw []byte) (query.Value, bool) {
@@ -123,6 +140,25 @@ func integerOfText(raw []byte) (query.Value, bool) {
 	}
 	n, ok := integerOfReal(realOfText(s))
 	return query.Int(n), ok
+}
+
+// clampedText is integerOfText for a column with CLAMP: a number beyond a bound is the
+// bound.
+func clampedText(raw []byte, lo, hi int64) (query.Value, bool) {
+	if v, ok := integerOfText(raw); ok {
+		return query.Int(max(lo, min(hi, v.Int64()))), true
+	}
+	s := strings.Trim(string(raw), " \t\n\v\f\r")
+	if shapeOf(s) == noNumber {
+		return query.Value{}, false
+	}
+	switch x := realOfText(s); {
+	case x >= realAbove(hi):
+		return query.Int(hi), true
+	case x <= realBelow(lo):
+		return query.Int(lo), true
+	}
+	return query.Value{}, false
 }
 
 // realOfText reads a decimal number as SQLite does. Digits after the first 18 to 20,

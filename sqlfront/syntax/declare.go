@@ -210,6 +210,10 @@ func (p *parser) columnDef() (ColumnDef, error) {
 		err = sqlerr.New(sqlerr.Invalid, "column %s is INTEGER and has no domain", name.Text).
 			WithHint("add BETWEEN lowest AND highest, or IN (…)").At(name.Position)
 	}
+	if t := p.peek(); err == nil && t.Matches("CLAMP") && !c.Form.IsClamped() {
+		return c, sqlerr.New(sqlerr.Invalid, "column %s has no bounds to clamp to", name.Text).
+			WithHint("CLAMP goes with INTEGER or DATE BETWEEN lowest AND highest").At(t.Position)
+	}
 	return c, err
 }
 
@@ -238,7 +242,7 @@ func typeHint(upper string) string {
 	return "bin the column in a view as INTEGER or TEXT and declare the view"
 }
 
-// dateDomain parses BETWEEN lo AND hi [OR NULL] [STORED AS iso | julian | unix].
+// dateDomain parses BETWEEN lo AND hi [OR NULL] [CLAMP] [STORED AS iso | julian | unix].
 func (p *parser) dateDomain(c *ColumnDef) error {
 	c.Type = query.TypeInteger // of the canonical values
 	start := p.peek()
@@ -270,6 +274,7 @@ func (p *parser) dateDomain(c *ColumnDef) error {
 	if c.Domain, err = query.NewDateRange(bounds[0], bounds[1], orNull); err != nil {
 		return domainError(c, err, start.Position)
 	}
+	clamp := p.accept("CLAMP")
 	stored := query.StoredISO
 	if p.accept("STORED", "AS") {
 		t, ok := p.peek(), false
@@ -279,10 +284,13 @@ func (p *parser) dateDomain(c *ColumnDef) error {
 		p.next()
 	}
 	c.Form = query.DateForm(stored)
+	if clamp {
+		c.Form = c.Form.Clamped()
+	}
 	return nil
 }
 
-// rangeDomain parses lo AND hi [OR NULL].
+// rangeDomain parses lo AND hi [OR NULL] [CLAMP].
 func (p *parser) rangeDomain(c *ColumnDef) error {
 	start := p.peek().Position
 	lo, err := p.bound(c)
@@ -297,6 +305,9 @@ func (p *parser) rangeDomain(c *ColumnDef) error {
 		return err
 	}
 	c.Domain, err = query.NewRange(lo, hi, p.accept("OR", "NULL"))
+	if p.accept("CLAMP") {
+		c.Form = c.Form.Clamped()
+	}
 	return domainError(c, err, start)
 }
 
