@@ -137,6 +137,9 @@ type (
 	Answer = answer.Answer
 	// Interval is a closed interval of numbers, from Low to High.
 	Interval = answer.Interval
+	// Bound says how people write a MARGIN, LOW or HIGH: with the places of Margin, rounded
+	// up, or Down.
+	Bound = answer.Bound
 	// Kept describes which rows of a unit an answer counts.
 	Kept = answer.Kept
 	// Cost is the charge for a statement.

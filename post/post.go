@@ -92,7 +92,18 @@ type Program struct {
 // Table has the rows of a result and, in the same shape, their margins and intervals. A
 // margin is a float64, an interval an Interval. Both are nil if the value has none or is
 // itself public.
-type Table struct{ Rows, Margins, Intervals [][]any }
+type Table struct {
+	Rows, Margins, Intervals [][]any
+	// Bounds has a Bound for each MARGIN, LOW and HIGH of a row; nil if no column is one.
+	Bounds [][]any
+}
+
+// Bound says how to round a MARGIN(x), LOW(x) or HIGH(x): to the places of the margin of x, up,
+// or down for LOW.
+type Bound struct {
+	Margin float64
+	Down   bool
+}
 
 // row is a group while its row is computed.
 type row struct {
@@ -183,7 +194,7 @@ func (p *Program) table(results []result) Table {
 	}
 	n, width := len(results), len(p.Columns)
 	lines := make([][]any, 3*n) // one allocation for three tables: a count is answered in microseconds
-	t := Table{lines[:n:n], lines[n : 2*n : 2*n], lines[2*n:]}
+	t := Table{Rows: lines[:n:n], Margins: lines[n : 2*n : 2*n], Intervals: lines[2*n:]}
 	for i, r := range results {
 		cells := make([]any, 3*width)
 		t.Rows[i], t.Margins[i], t.Intervals[i] = cells[:width:width], cells[width:2*width:2*width], cells[2*width:]
@@ -197,7 +208,26 @@ func (p *Program) table(results []result) Table {
 			}
 		}
 	}
+	if slices.ContainsFunc(p.Columns, func(c Column) bool { return isMargin(c.Value) }) {
+		t.Bounds = p.bounds(results)
+	}
 	return t
+}
+
+// bounds returns the Bounds of a table.
+func (p *Program) bounds(results []result) [][]any {
+	all := make([][]any, len(results))
+	for i, r := range results {
+		all[i] = make([]any, len(p.Columns))
+		for j, c := range p.Columns {
+			if m, ok := c.Value.(Margin); ok {
+				if around, known := errorOf(m.Operand, m.Operand.value(r.from), r.from); known {
+					all[i][j] = Bound{around.margin, m.Of == Low}
+				}
+			}
+		}
+	}
+	return all
 }
 
 func isMargin(e Expr) bool {

@@ -163,7 +163,7 @@ func TestConfidenceIsSplit(t *testing.T) {
 	one, two := Sum{Terms: []Term{{0, 1}}}, Sum{Terms: []Term{{0, 1}, {1, -1}}}
 	p := Program{Columns: []Column{{"a", one}, {"b", two}, {"c", Margin{Operand: two}}}, Limit: -1}
 	out := p.Run([]Group{{Answers: []Answer{a, a}}}, 0.9)
-	want := Table{[][]any{{int64(10), int64(0), 2.0}}, [][]any{{1.0, 2.0, nil}}, [][]any{{Interval{9, 11}, Interval{-2, 2}, nil}}}
+	want := Table{[][]any{{int64(10), int64(0), 2.0}}, [][]any{{1.0, 2.0, nil}}, [][]any{{Interval{9, 11}, Interval{-2, 2}, nil}}, [][]any{{nil, nil, Bound{Margin: 2}}}}
 	if !reflect.DeepEqual(out, want) {
 		t.Errorf("the table is %v, want %v", out, want)
 	}
@@ -177,7 +177,7 @@ func TestUnverifiedAnswersHaveNoMargin(t *testing.T) {
 	n := Sum{Terms: []Term{{0, 1}}}
 	p := Program{Columns: []Column{{"n", n}, {"m", Margin{n, Distance}}, {"l", Margin{n, Low}}, {"h", Margin{n, High}}}, Limit: -1}
 	out := p.Run([]Group{{Answers: []Answer{silent}}}, 0.95)
-	if want := (Table{[][]any{{int64(7), nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}}); !reflect.DeepEqual(out, want) {
+	if want := (Table{[][]any{{int64(7), nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}}); !reflect.DeepEqual(out, want) {
 		t.Errorf("the table is %v, want %v", out, want)
 	}
 }

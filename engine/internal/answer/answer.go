@@ -361,6 +361,7 @@ type Column struct {
 type Answer struct {
 	Margins    [][]any // shaped as Rows: the larger distance of an end of the interval (float64), or nil if none is known or the value is public
 	Intervals  [][]any // shaped as Rows, an Interval or nil where Margins is: what holds the true value; the value need not be its middle
+	Bounds     [][]any // shaped as Rows, a Bound for each MARGIN, LOW and HIGH in the select list; nil if it has none
 	NotNull    []bool  // one for each column: none of its values can be NULL
 	Confidence float64 // the probability that a true value lies within its interval, for each value on its own
 	Via        string  // the release or mechanism, "direct", or "constant" for an empty query; several are joined by ", "
@@ -372,6 +373,9 @@ type Answer struct {
 	Released   bool    // releases gave all the answers
 	Kept       []Kept  // for each table of whose rows only some count
 }
+
+// Bound says how to round a MARGIN, LOW or HIGH.
+type Bound = post.Bound
 
 // Interval is a closed interval of numbers.
 type Interval = post.Interval

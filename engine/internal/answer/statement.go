@@ -213,7 +213,7 @@ func (st *Statement) Result(answers []Estimate) *Result {
 // has the shape of the rows.
 func (st *Statement) rows(p *Part, answers []Estimate, confidence float64) *Result {
 	table := p.bound.Output.Run(st.groups(p, answers), confidence)
-	out := &Result{Rows: table.Rows, Columns: p.columns(), Answer: &Answer{Margins: table.Margins, Intervals: table.Intervals}}
+	out := &Result{Rows: table.Rows, Columns: p.columns(), Answer: &Answer{Margins: table.Margins, Intervals: table.Intervals, Bounds: table.Bounds}}
 	columns := p.bound.Output.Columns
 	out.Answer.NotNull = make([]bool, len(columns))
 	for i, c := range columns {

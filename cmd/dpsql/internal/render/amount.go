@@ -20,6 +20,13 @@ func rowsForPeople(r *engine.Result) [][]string {
 	if r.Answer == nil || r.Answer.Mechanism == "constant" {
 		return cells
 	}
+	for i, row := range r.Answer.Bounds {
+		for j, b := range row {
+			if x, ok := r.Rows[i][j].(float64); ok && b != nil {
+				cells[i][j] = bound(x, b.(engine.Bound))
+			}
+		}
+	}
 	for j := range r.Columns {
 		besides, widest := make([]string, len(cells)), 0
 		for i, row := range r.Answer.Margins {
@@ -78,6 +85,19 @@ func beside(value float64, whole string, ends engine.Interval, margin float64) (
 		return text, in(math.Ceil((margin+math.Abs(shown-value))*unit-fuzz) / unit)
 	}
 	return text + " (" + in(math.Floor(ends.Low*unit+fuzz)/unit) + " … " + in(math.Ceil(ends.High*unit-fuzz)/unit) + ")", ""
+}
+
+// bound rounds a MARGIN, LOW or HIGH as the margin itself is shown.
+func bound(x float64, b engine.Bound) string {
+	if b.Margin == 0 || math.IsInf(b.Margin, 0) || math.IsNaN(b.Margin) || math.IsInf(x, 0) {
+		return Number(x)
+	}
+	places := places(b.Margin)
+	unit := math.Pow10(places)
+	if shown := math.Ceil(x*unit-fuzz) / unit; !b.Down {
+		return strconv.FormatFloat(shown+0, 'f', places, 64)
+	}
+	return strconv.FormatFloat(math.Floor(x*unit+fuzz)/unit+0, 'f', places, 64)
 }
 
 // places returns how many places a number of some margin has: those up to the margin's first

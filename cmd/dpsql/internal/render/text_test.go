@@ -127,6 +127,38 @@ func TestAmount(t *testing.T) {
 	}
 }
 
+// TestBoundsForPeople: a MARGIN, LOW or HIGH has the places of the margin, and holds what the
+// exact one does. Programs get the exact one.
+func TestBoundsForPeople(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		margin := math.Pow(10, rapid.Float64Range(-9, 9).Draw(t, "exponent"))
+		value := rapid.Float64Range(-1e6, 1e6).Draw(t, "value")
+		low, high := value-margin, value+margin
+		r := &engine.Result{Columns: []engine.Column{{Name: "x", Type: "REAL"}, {Name: "m", Type: "REAL"}, {Name: "l", Type: "REAL"}, {Name: "h", Type: "REAL"}},
+			Rows: [][]any{{value, margin, low, high}, {nil, nil, nil, nil}}, Answer: &engine.Answer{Mechanism: "direct", Confidence: 0.95,
+				Margins: [][]any{{nil, nil, nil, nil}, {nil, nil, nil, nil}}, Intervals: [][]any{{nil, nil, nil, nil}, {nil, nil, nil, nil}},
+				Bounds: [][]any{{nil, engine.Bound{Margin: margin}, engine.Bound{Margin: margin, Down: true}, engine.Bound{Margin: margin}}, {nil, nil, nil, nil}}}}
+		cells := rowsForPeople(r)
+		for i, exact := range []float64{margin, -low, high} {
+			shown, err := strconv.ParseFloat(cells[0][i+1], 64)
+			if i == 1 {
+				shown = -shown
+			}
+			slack := 1e-9*max(1, math.Abs(exact)) + math.Pow10(-mostPlaces)
+			if err != nil || shown < exact-slack || shown > exact+margin/2+max(1, slack) && margin >= 4 || shown > exact+margin/2+slack && margin < 4 {
+				t.Errorf("%v ± %v: %v", value, margin, cells[0])
+			}
+		}
+		if want := strings.TrimLeft(cells[0][1], "0."); margin < 1 && len(want) > 3 {
+			t.Errorf("%v is shown as %s", margin, cells[0][1])
+		}
+		var b bytes.Buffer
+		if err := CSV.Rows(&b, r, 0, false); err != nil || !strings.HasPrefix(b.String(), Number(value)+","+Number(margin)+","+Number(low)+","+Number(high)) {
+			t.Errorf("CSV has %s, %v", b.String(), err)
+		}
+	})
+}
+
 // TestAmountHolds reads amounts back: what is shown holds what is meant, and the margin that
 // is shown is at most half as large again.
 func TestAmountHolds(t *testing.T) {
