@@ -421,6 +421,8 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 	var warnings []string
 	var err error
 	switch st := statement.(type) {
+	case *syntax.CreateView:
+		err = d.CreateView(ctx, st)
 	case *syntax.CreatePublic:
 		err = d.CreatePublic(ctx, st)
 	case *syntax.CreatePrivate:

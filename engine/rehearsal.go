@@ -356,6 +356,11 @@ func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.S
 			return nil, sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Release.Text).At(st.Release.Position)
 		}
 		return planned(st.Release.Text, "release", "0", "is exported"), nil
+	case *syntax.CreateView:
+		if err := r.copy.declaration().CreateView(ctx, st); err != nil {
+			return nil, err
+		}
+		return planned(st.Name.Text, "view", "0", "is created"), nil
 	case *syntax.CreatePublic:
 		if st.As > 0 {
 			return r.publish(ctx, text, st)
@@ -596,6 +601,9 @@ func (r *Rehearsal) drop(ctx context.Context, st *syntax.Drop) (*Result, error) 
 		return nil, err
 	}
 	note := "is dropped; what was spent stays spent"
+	if st.Kind == syntax.View {
+		return planned(st.Name.Text, string(st.Kind), "0", noteOf(st.IfExists, "is dropped, if it exists", "is dropped")), nil
+	}
 	switch m, t := was.Mechanism(st.Name.Text), was.Private(st.Name.Text); {
 	case !exists(was, st):
 		note = "does not exist: nothing to do"

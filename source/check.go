@@ -73,7 +73,7 @@ func resolve(ctx context.Context, q Querier, source string) (string, error) {
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return "", sqlerr.New(sqlerr.Unknown, "no such table or view: %s", source).
-			WithHint("a source is a table or view of the same file; import one, or create it with SQLite")
+			WithHint("a source is a table or view of the same file; import one, or write CREATE VIEW")
 	case err != nil:
 		return "", failure(ctx, err, source)
 	case kind != "table" && kind != "view":

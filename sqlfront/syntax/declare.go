@@ -20,6 +20,8 @@ func (p *parser) create() (Statement, error) {
 		return p.createPrivate()
 	case p.accept("SOURCE"):
 		return p.createSource()
+	case p.accept("VIEW"):
+		return p.createView()
 	case p.accept("RELEASE"):
 		return p.createRelease()
 	case p.accept("MECHANISM"):
@@ -30,9 +32,29 @@ func (p *parser) create() (Statement, error) {
 		return mechanism(r)
 	case schemaObjects[t.Upper]:
 		return nil, t.Unsupported("CREATE " + t.Upper).
-			WithHint("load tables with .import, make views with another SQLite client, then declare them with CREATE PRIVATE TABLE or CREATE PUBLIC TABLE")
+			WithHint("load tables with .import, make views with CREATE VIEW, then declare them with CREATE PRIVATE TABLE or CREATE PUBLIC TABLE")
 	}
-	return nil, p.unexpected("PUBLIC TABLE, PRIVATE TABLE, SOURCE, RELEASE or MECHANISM")
+	return nil, p.unexpected("PUBLIC TABLE, PRIVATE TABLE, VIEW, SOURCE, RELEASE or MECHANISM")
+}
+
+// createView parses what follows CREATE VIEW. What it selects is SQLite's to parse.
+func (p *parser) createView() (Statement, error) {
+	s := &CreateView{IfNotExists: p.accept("IF", "NOT", "EXISTS")}
+	var err error
+	if s.Name, err = p.name("the name of a view"); err != nil {
+		return nil, err
+	}
+	first := p.peek()
+	if !first.Matches("AS") && !first.Matches("(") {
+		return nil, p.unexpected("AS")
+	}
+	for p.peek().Kind != KindEnd {
+		if t := p.next(); t.Kind == KindParameter {
+			return nil, t.Unsupported("a parameter in a view")
+		}
+	}
+	s.Definition = string([]rune(p.text)[first.Position-1:])
+	return s, nil
 }
 
 // createPublic parses what follows CREATE PUBLIC.

@@ -37,7 +37,7 @@ func ParseWithParameters(text string) (Statement, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &parser{tokens: tokens}
+	p := &parser{text: text, tokens: tokens}
 	s, err := p.statement()
 	if err != nil {
 		return nil, nil, err
@@ -78,6 +78,7 @@ func cut(tokens []Token, i int) ([]Token, error) {
 
 // parser walks the tokens of one statement, which end with a KindEnd.
 type parser struct {
+	text   string
 	tokens []Token
 	pos    int
 }
@@ -332,15 +333,17 @@ func (p *parser) dropped() (Object, error) {
 		return PrivateTable, p.expect("TABLE")
 	case p.accept("PUBLIC"):
 		return PublicTable, p.expect("TABLE")
+	case p.accept("VIEW"):
+		return View, nil
 	case schemaObjects[t.Upper]:
 		return "", t.Unsupported("DROP " + t.Upper).
 			WithHint("DROP PRIVATE TABLE and DROP PUBLIC TABLE withdraw a declaration; the rows stay")
 	}
-	return "", p.unexpected("RELEASE, MECHANISM, SOURCE, PRIVATE TABLE or PUBLIC TABLE")
+	return "", p.unexpected("RELEASE, MECHANISM, SOURCE, PRIVATE TABLE, PUBLIC TABLE or VIEW")
 }
 
 // schemaObjects are what SQLite's own CREATE and DROP make and remove.
-var schemaObjects = words("TABLE TEMP TEMPORARY INDEX VIEW TRIGGER UNIQUE VIRTUAL")
+var schemaObjects = words("TABLE TEMP TEMPORARY INDEX TRIGGER UNIQUE VIRTUAL")
 
 // export parses what follows EXPORT.
 func (p *parser) export() (Statement, error) {

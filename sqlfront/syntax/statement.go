@@ -2,11 +2,12 @@ package syntax
 
 import "dpsql/query"
 
-// Statement is one parsed statement: *CreatePublic, *CreatePrivate, *CreateSource,
+// Statement is one parsed statement: *CreateView, *CreatePublic, *CreatePrivate, *CreateSource,
 // *CreateRelease, *CreateMechanism, *AlterPrivate, *Drop, *Show, *Describe, *Explain,
 // *Set, *Export or *Select. None of its names has been looked up.
 type Statement interface{ statement() }
 
+func (*CreateView) statement()      {}
 func (*CreatePublic) statement()    {}
 func (*CreatePrivate) statement()   {}
 func (*CreateSource) statement()    {}
@@ -45,6 +46,13 @@ type Option struct {
 	Kind     ValueKind
 	Position int    // of the value
 	Names    []Name // of a List, at least one; they differ
+}
+
+// CreateView is CREATE VIEW … AS SELECT …, which SQLite runs.
+type CreateView struct {
+	Name        Name
+	IfNotExists bool
+	Definition  string // what follows the name; it is not parsed
 }
 
 // CreatePublic is CREATE PUBLIC TABLE … (columns), or CREATE PUBLIC TABLE … AS SELECT ….
@@ -141,9 +149,10 @@ const (
 	PrivateTable Object = "private table"
 	PublicTable  Object = "public table"
 	SourceObject Object = "source"
+	View         Object = "view"
 )
 
-// Drop is DROP RELEASE, MECHANISM, PRIVATE TABLE, PUBLIC TABLE or SOURCE.
+// Drop is DROP RELEASE, MECHANISM, PRIVATE TABLE, PUBLIC TABLE, SOURCE or VIEW.
 type Drop struct {
 	Kind     Object
 	Name     Name

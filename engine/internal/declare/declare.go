@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"dpsql/accounting"
@@ -58,6 +59,22 @@ func (s *Statement) view(ctx context.Context) (v *view.View, err error) {
 
 // maxListed bounds the values that a domain subquery may give.
 const maxListed = 1 << 20
+
+// CreateView makes a view that tables can be declared on.
+func (s *Statement) CreateView(ctx context.Context, st *syntax.CreateView) error {
+	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
+		kind, err := source.Kind(ctx, tx.SQL(), st.Name.Text)
+		switch {
+		case err != nil:
+			return err
+		case kind == "view" && st.IfNotExists:
+			return nil
+		case kind != "":
+			return sqlerr.New(sqlerr.Invalid, "there is a %s %s", kind, st.Name.Text).At(st.Name.Position)
+		}
+		return sqlerr.Locate(source.CreateView(ctx, tx.SQL(), st.Name.Text, st.Definition), st.Name.Position)
+	})
+}
 
 // CreatePublic declares an SQLite table public: domains may read it.
 func (s *Statement) CreatePublic(ctx context.Context, st *syntax.CreatePublic) error {
@@ -517,6 +534,8 @@ func (s *Statement) Drop(ctx context.Context, st *syntax.Drop) error {
 			return dropMechanism(tx, st.Name.Text)
 		case syntax.PrivateTable:
 			return tx.DropTable(st.Name.Text)
+		case syntax.View:
+			return dropView(ctx, tx, st.Name.Text)
 		}
 		return tx.DropPublic(st.Name.Text)
 	})
@@ -529,6 +548,44 @@ func forgiven(st *syntax.Drop, err error) error {
 		return nil
 	}
 	return err
+}
+
+// dropView removes a view, unless a declared table reads it.
+func dropView(ctx context.Context, tx *catalog.Tx, name string) error {
+	v, err := view.Read(tx)
+	if err != nil {
+		return err
+	}
+	before := readable(ctx, tx, v)
+	if err := source.DropView(ctx, tx.SQL(), name); err != nil {
+		return err
+	}
+	after := readable(ctx, tx, v)
+	for _, table := range before {
+		if !slices.Contains(after, table) {
+			return sqlerr.New(sqlerr.Invalid, "table %s reads the view %s", table, name).
+				WithHint("drop that declaration first; what it spent stays spent")
+		}
+	}
+	return ctx.Err()
+}
+
+// readable returns the names of the declared tables in the file that SQLite can read.
+func readable(ctx context.Context, tx *catalog.Tx, v *view.View) (names []string) {
+	note := func(name, from string) {
+		if _, err := source.Bases(ctx, tx.SQL(), from); err == nil {
+			names = append(names, name)
+		}
+	}
+	for _, t := range v.Tables {
+		if t.Outside == nil && t.Source != "" {
+			note(t.Name, t.Source)
+		}
+	}
+	for _, public := range v.Publics {
+		note(public, public)
+	}
+	return names
 }
 
 func dropMechanism(tx *catalog.Tx, name string) error {
