@@ -19,6 +19,7 @@ type AnswerKind string
 // The kinds of stored answers.
 const (
 	AnswerDirect   AnswerKind = "direct"
+	AnswerUnits    AnswerKind = "units" // a number of units, bought like a direct answer
 	AnswerFired    AnswerKind = "smw-fired"
 	AnswerVerified AnswerKind = "smw-unfired"
 )
@@ -40,7 +41,7 @@ type Answer struct {
 // unless the caller did.
 func (tx *Tx) PutAnswer(a *Answer) error {
 	switch a.Kind {
-	case AnswerDirect, AnswerFired, AnswerVerified:
+	case AnswerDirect, AnswerUnits, AnswerFired, AnswerVerified:
 	default:
 		return sqlerr.New(sqlerr.Internal, "an answer has an unknown kind")
 	}

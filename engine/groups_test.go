@@ -135,8 +135,8 @@ func TestSharedAnswers(t *testing.T) {
 // exp(−2·20000·0.019²) = 5.4e-7 (Hoeffding).
 func TestMeansAreCovered(t *testing.T) {
 	t.Parallel()
-	sum, _ := direct.PlanFor(direct.Request{Accuracy: 1500, Confidence: 0.95, Sensitivity: 100})
-	rows, _ := direct.PlanFor(direct.Request{Accuracy: 14, Confidence: 0.95, Sensitivity: 1})
+	sum, _ := direct.PlanFor(direct.Request{Accuracy: 1500, Confidence: 0.95, Sensitivity: 100, Answers: 1})
+	rows, _ := direct.PlanFor(direct.Request{Accuracy: 14, Confidence: 0.95, Sensitivity: 1, Answers: 1})
 	mean := post.Mean{Terms: []post.Term{{Slot: 0, Factor: 1}}, Count: 1}
 	p := post.Program{Columns: []post.Column{{Name: "avg", Value: mean}}, Limit: -1}
 	widths := make(map[float64]float64) // by law and confidence
@@ -377,7 +377,7 @@ func TestVariancesAreCovered(t *testing.T) {
 	const c = 50
 	laws := make([]direct.Plan, 3)
 	for i, w := range []int64{1, 100, c * c} { // weights; rows are within 14 at 95 % each
-		laws[i], _ = direct.PlanFor(direct.Request{Accuracy: float64(14 * w), Confidence: 0.95, Sensitivity: w})
+		laws[i], _ = direct.PlanFor(direct.Request{Accuracy: float64(14 * w), Confidence: 0.95, Sensitivity: w, Answers: 1})
 	}
 	truths := [3]int64{1000, 15_000, 0} // values 10 and 20, half of them each
 	truths[2] = 500*(c-10)*(c-10) + 500*(c-20)*(c-20)

@@ -463,6 +463,16 @@ func (r farReader) Count(ctx context.Context, p source.Permit, t source.Table, q
 	return r.rows.Count(ctx, anyone{}, unqualified(t), q)
 }
 
+func (r farReader) CountUnits(ctx context.Context, p source.Permit, t source.Table, queries []query.Query) ([]int64, error) {
+	if err := source.Admit(p, t); err != nil {
+		return nil, err
+	}
+	if err := r.read(ctx); err != nil {
+		return nil, err
+	}
+	return r.rows.CountUnits(ctx, anyone{}, unqualified(t), queries)
+}
+
 func (r farReader) Cells(ctx context.Context, p source.Permit, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
 	if err := source.Admit(p, t); err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func TestPairsAreCovered(t *testing.T) {
 	const d, c = 20, 50 // the middles
 	laws := make([]direct.Plan, 6)
 	for i, w := range []int64{1, 40, 100, d * d, c * c, d * c} { // weights; rows are within 14 at 95 % each
-		laws[i], _ = direct.PlanFor(direct.Request{Accuracy: float64(14 * w), Confidence: 0.95, Sensitivity: w})
+		laws[i], _ = direct.PlanFor(direct.Request{Accuracy: float64(14 * w), Confidence: 0.95, Sensitivity: w, Answers: 1})
 	}
 	widths := make(map[[2]float64]float64) // by law and confidence
 	p := post.Program{Limit: -1}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -37,8 +38,9 @@ func readings(sn *rows.Snapshot, paid *pay.Receipt) map[string]error {
 	out := make(map[string]error)
 	_, out["CountAll"] = sn.CountAll(ctx, paid)
 	_, out["Count"] = sn.Count(ctx, paid, all, nil, all)
-	_, out["Counts of one"] = sn.Counts(ctx, paid, []query.Query{all})
-	_, out["Counts of two"] = sn.Counts(ctx, paid, []query.Query{all, query.None(t.Universe)})
+	_, _, out["Counts of one"] = sn.Counts(ctx, paid, []query.Query{all}, nil)
+	_, _, out["Counts of two"] = sn.Counts(ctx, paid, []query.Query{all, query.None(t.Universe)}, nil)
+	_, _, out["Counts of units"] = sn.Counts(ctx, paid, nil, []query.Query{all})
 	_, out["Cells"] = sn.Cells(ctx, paid, columns, query.NewCoder(t.Over(columns), [16]byte{}), math.MaxInt, nil)
 	out["CountPairs"] = sn.CountPairs(ctx, paid, columns, []smw.Table{})
 	return out
@@ -114,7 +116,7 @@ func TestReceiptsPayOnce(t *testing.T) {
 		unpaid(t, "an answer's second use", sn, once, "the answer was paid for once")
 		for _, kind := range []string{"build", "run"} { // these allow several readings
 			for reading, err := range readings(sn, kept[kind]) {
-				if err != nil {
+				if units := reading == "Counts of units"; units && !strings.Contains(fmt.Sprint(err), "no units to count") || !units && err != nil {
 					t.Errorf("%s, %s: %v", kind, reading, err)
 				}
 			}

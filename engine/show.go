@@ -317,7 +317,7 @@ func (db *DB) interactiveWords(a view.Account, tables []*view.Table, s Settings)
 func (db *DB) answersLeft(a view.Account, tables []*view.Table, s Settings) string {
 	var texts []string
 	for _, t := range tables {
-		p := db.answers.Price(direct.Request{Accuracy: answer.Suggested, Confidence: s.Confidence, Sensitivity: t.Sensitivity()})
+		p := db.answers.Price(direct.Request{Accuracy: answer.Suggested, Confidence: s.Confidence, Sensitivity: t.Sensitivity(), Answers: 1})
 		if !p.Possible {
 			return ""
 		}

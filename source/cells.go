@@ -172,7 +172,7 @@ func (t *Tally) sorted() (codes []uint64, counts []int64) {
 // not kept. The tuple is reused between calls.
 func stream(ctx context.Context, q Querier, t Table, columns []int, f func([]query.Value)) error {
 	if t.Unit != "" {
-		return streamKept(ctx, q, t, condition{text: "1"}, columns, f)
+		return streamKept(ctx, q, t, condition{text: "1"}, columns, f, nil)
 	}
 	p := newPlan(t, columns)
 	found, err := q.QueryContext(ctx, p.text(t.Source), p.where.args...)

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"dpsql/query"
@@ -101,6 +102,86 @@ func weighed(counted query.Query, stream func([]int, func([]query.Value)) error)
 	return total, err
 }
 
+// CountUnits implements Reader. It streams the kept rows of all units.
+func (s sqlite) CountUnits(ctx context.Context, p Permit, t Table, queries []query.Query) ([]int64, error) {
+	if err := Admit(p, t); err != nil {
+		return nil, err
+	}
+	c, err := NewUnitCounter(t, queries)
+	if err != nil {
+		return nil, err
+	}
+	err = streamKept(ctx, s.q, t, condition{text: "1"}, c.Columns, c.Add, c.End)
+	return c.Counts, err
+}
+
+// UnitCounter counts, for each of several queries, the units of which a kept row has a
+// weight. Its caller adds the rows kept of one unit, ends the unit, and goes on to the next.
+type UnitCounter struct {
+	Columns []int   // the columns of the rows to add
+	Counts  []int64 // one a query
+
+	narrow []query.Query
+	last   []int64          // of each query, the last unit that counted
+	unit   int64            // the number of the present unit, from 1
+	known  map[string][]int // the queries in which a row has a weight
+	buffer []byte
+}
+
+// maxKnown bounds the rows whose queries a UnitCounter remembers.
+const maxKnown = 1 << 16
+
+// NewUnitCounter returns a counter of the units of a table.
+func NewUnitCounter(t Table, queries []query.Query) (*UnitCounter, error) {
+	if t.Unit == "" {
+		return nil, sqlerr.New(sqlerr.Internal, "%s has no units to count", t.Source)
+	}
+	c := &UnitCounter{Counts: make([]int64, len(queries)), last: make([]int64, len(queries)), unit: 1, known: make(map[string][]int)}
+	for _, q := range queries {
+		if err := t.Over(q.Universe()); err != nil {
+			return nil, err
+		}
+		c.Columns = append(c.Columns, q.Columns()...)
+	}
+	slices.Sort(c.Columns)
+	if c.Columns = slices.Compact(c.Columns); len(c.Columns) == 0 {
+		c.Columns = []int{0}
+	}
+	for _, q := range queries {
+		narrow, ok := q.Project(c.Columns)
+		if !ok {
+			return nil, sqlerr.New(sqlerr.Internal, "a query depends on a column it does not name")
+		}
+		c.narrow = append(c.narrow, narrow)
+	}
+	return c, nil
+}
+
+// Add adds a kept row of the present unit, with the values of the Columns.
+func (c *UnitCounter) Add(tuple []query.Value) {
+	c.buffer = appendCanonical(c.buffer[:0], tuple)
+	met, ok := c.known[string(c.buffer)]
+	if !ok {
+		for i, q := range c.narrow {
+			if q.Weight(tuple) > 0 {
+				met = append(met, i)
+			}
+		}
+		if len(c.known) < maxKnown {
+			c.known[string(c.buffer)] = met
+		}
+	}
+	for _, i := range met {
+		if c.last[i] != c.unit {
+			c.last[i] = c.unit
+			c.Counts[i]++
+		}
+	}
+}
+
+// End ends the present unit.
+func (c *UnitCounter) End() { c.unit++ }
+
 // maxMatched bounds the matching rows whose units are looked up. If more rows match,
 // reading all units is about as fast.
 const maxMatched = 10_000
@@ -127,7 +208,7 @@ func countKept(ctx context.Context, q Querier, t Table, where condition, counted
 	}
 	_, stored := types[query.FoldName(t.Unit)]
 	return weighed(counted, func(columns []int, f func([]query.Value)) error {
-		return streamKept(ctx, q, t, unitsWith(t, where, stored), columns, f)
+		return streamKept(ctx, q, t, unitsWith(t, where, stored), columns, f, nil)
 	})
 }
 

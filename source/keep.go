@@ -32,6 +32,8 @@ import (
 // others as they are. This bounds the change of a count of weights up to W by L·W, and
 // of the cells by L in ℓ1.
 type Keeper struct {
+	Ended func() // called after the rows kept of a unit, if there are any; nil for nothing
+
 	limit int64
 	yield func([]query.Value)
 	mac   hash.Hash
@@ -88,6 +90,9 @@ func (k *Keeper) add(u unit, tuple []query.Value) {
 func (k *Keeper) Flush() {
 	for _, r := range k.rows {
 		k.yield(r.tuple)
+	}
+	if len(k.rows) > 0 && k.Ended != nil {
+		k.Ended()
 	}
 	k.rows, k.seen = k.rows[:0], nil
 }
@@ -164,8 +169,9 @@ func appendCanonical(buffer []byte, tuple []query.Value) []byte {
 // which these are does not depend on the columns asked for. SQLite sorts the rows by
 // unit, so memory holds only the rows kept of one unit and a count for each of its
 // distinct rows. Only units for which the condition units is true are read. The
-// condition must hold of all rows of a unit or of none.
-func streamKept(ctx context.Context, q Querier, t Table, units condition, columns []int, f func([]query.Value)) error {
+// condition must hold of all rows of a unit or of none. ended is called after the rows of
+// each unit; it may be nil.
+func streamKept(ctx context.Context, q Querier, t Table, units condition, columns []int, f func([]query.Value), ended func()) error {
 	if err := t.CheckUnit(); err != nil {
 		return err
 	}
@@ -182,6 +188,7 @@ func streamKept(ctx context.Context, q Querier, t Table, units condition, column
 		}
 		f(asked)
 	})
+	k.Ended = ended
 	if err := p.eachOfUnits(found, k); err != nil {
 		return failure(ctx, err, t.Source)
 	}

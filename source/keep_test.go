@@ -86,6 +86,57 @@ func TestAllSeeTheRowsKept(t *testing.T) {
 	})
 }
 
+// TestUnitsAreCounted compares numbers of units with a naive count of those that have a kept
+// row of the query. Removing a unit takes at most 1 from each, and from at most L of those of
+// disjoint queries: so the shift of all of them is at most √min(L, queries).
+func TestUnitsAreCounted(t *testing.T) {
+	ctx, db := context.Background(), memory(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		table := unitScenario(rt, db)
+		table.Source = "raw"
+		u := universe(t, table.Columns)
+		some := someQuery(rt, u)
+		queries := []query.Query{query.All(u), some, query.None(u)}
+		groups := len(queries) // of a column's values
+		if d := u.Columns()[0].Domain; d.Finite() {
+			for i := range min(d.Size(), 20) {
+				queries = append(queries, query.Where(u, 0, d.SetOf(d.Value(i))))
+			}
+		}
+		got, err := source.SQLite(db).CountUnits(ctx, anyone{}, table, queries)
+		must(rt, err)
+		for i, q := range queries {
+			want := int64(0)
+			for _, rows := range naiveUnits(t, db, table) {
+				if slices.ContainsFunc(rows, func(tuple []query.Value) bool { return q.Weight(tuple) > 0 }) {
+					want++
+				}
+			}
+			if got[i] != want {
+				rt.Fatalf("%s: %d units, naive %d", q, got[i], want)
+			}
+		}
+		unit := "(+" + source.Quoted(table.Unit) + ")"
+		_, err = db.Exec("DELETE FROM raw WHERE " + unit + " COLLATE BINARY = (SELECT " + unit + " FROM raw WHERE " + unit + " IS NOT NULL LIMIT 1)")
+		must(rt, err)
+		fewer, err := source.SQLite(db).CountUnits(ctx, anyone{}, table, queries)
+		must(rt, err)
+		changed := int64(0)
+		for i := range queries {
+			change := got[i] - fewer[i]
+			if change < 0 || change > 1 {
+				rt.Fatalf("%s: one unit changed the number by %d", queries[i], change)
+			}
+			if i >= groups {
+				changed += change
+			}
+		}
+		if changed > table.MaxRows {
+			rt.Fatalf("one unit of at most %d rows changed %d groups", table.MaxRows, changed)
+		}
+	})
+}
+
 // TestSensitivity removes one unit from a table. Adding it back is the reverse.
 func TestSensitivity(t *testing.T) {
 	ctx, db := context.Background(), memory(t)

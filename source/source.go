@@ -42,6 +42,10 @@ type Reader interface {
 	// the weights of the rows that count, at most 2^63-1.
 	Count(ctx context.Context, p Permit, t Table, q query.Query) (int64, error)
 
+	// CountUnits returns, for each of several queries over the table's columns, the
+	// number of units of which a kept row has a weight. The table must have a unit.
+	CountUnits(ctx context.Context, p Permit, t Table, queries []query.Query) ([]int64, error)
+
 	// Cells projects the universe to the given columns and returns how many rows
 	// fall into each of its cells. The coder, which must be over that universe,
 	// names the cells. Cells fails with ErrTooManyCells if more than most cells are

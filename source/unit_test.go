@@ -182,6 +182,12 @@ func explained(t *testing.T, db *sql.DB, statement string, args ...any) []string
 // without affinity or collation. SQLite decides which units are equal.
 func naiveKept(t testing.TB, db *sql.DB, table source.Table) [][]query.Value {
 	t.Helper()
+	return slices.Concat(naiveUnits(t, db, table)...)
+}
+
+// naiveUnits returns the rows kept of each unit.
+func naiveUnits(t testing.TB, db *sql.DB, table source.Table) [][][]query.Value {
+	t.Helper()
 	perUnit := make(map[int64][]rankedRow)
 	seen := make(map[string]uint64)
 	for _, r := range unitRows(t, db, table) {
@@ -192,14 +198,16 @@ func naiveKept(t testing.TB, db *sql.DB, table source.Table) [][]query.Value {
 		perUnit[r.unit] = append(perUnit[r.unit], rankedRow{naiveRank(table.Key, r.raw, r.tuple, seen[equal]), r.tuple})
 		seen[equal]++
 	}
-	var kept [][]query.Value
+	var units [][][]query.Value
 	for _, rows := range perUnit {
 		slices.SortFunc(rows, func(a, b rankedRow) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+		var kept [][]query.Value
 		for _, r := range rows[:min(int64(len(rows)), table.MaxRows)] {
 			kept = append(kept, r.tuple)
 		}
+		units = append(units, kept)
 	}
-	return kept
+	return units
 }
 
 type rankedRow struct {

@@ -59,7 +59,7 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	upper := syntax.UpperASCII(name)
 	o.aggregates++
 	if f.Distinct {
-		return nil, at.Unsupported(upper + "(DISTINCT …)").WithHint("COUNT(*) counts rows; GROUP BY lists the declared values")
+		return o.distinct(name, f)
 	}
 	switch n := len(f.Exprs); {
 	case isPair(name) && n == 2:
@@ -246,8 +246,8 @@ func (o *outputs) inside(parts []part) []post.Term {
 // slot returns the slot of a query. Aggregates that ask the same query share it.
 func (o *outputs) slot(base query.Query, s Slot) int {
 	for i, b := range o.bases {
-		if b.Equal(base) {
-			o.slots[i] = Slot{Scale: min(o.slots[i].Scale, s.Scale), Split: max(o.slots[i].Split, s.Split)}
+		if b.Equal(base) && o.slots[i].Question == s.Question {
+			o.slots[i].Scale, o.slots[i].Split = min(o.slots[i].Scale, s.Scale), max(o.slots[i].Split, s.Split)
 			return i
 		}
 	}

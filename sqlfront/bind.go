@@ -27,6 +27,12 @@ type Table interface {
 	Universe() *query.Universe
 }
 
+// Unit is a Table whose rows belong to units.
+type Unit interface {
+	// Unit returns the name of the column that identifies a unit, declared or not, or "".
+	Unit() string
+}
+
 // Undecided is a Table that may have columns whose domain is not known yet. A
 // rehearsed script declares such tables.
 type Undecided interface {
@@ -85,9 +91,20 @@ func (b *Bound) SlotOf(i int) int {
 	return slot
 }
 
-// Slot is one linear query of the select list, asked in each group.
+// Question is what a slot asks about the records of its query. Only Weight is a linear
+// query, which releases and mechanisms answer too.
+type Question uint8
+
+// The questions.
+const (
+	Weight Question = iota // the sum of their weights
+	Units                  // the number of units that have a kept record with a weight
+)
+
+// Slot is one query of the select list, asked in each group.
 type Slot struct {
-	Base query.Query // the slot's query before it is divided into groups
+	Base     query.Query // the slot's query before it is divided into groups
+	Question Question    // about the records of the query
 	// Scale is the width allowed to an answer's interval for each unit of SET
 	// accuracy. It is 1 for a COUNT, one over the factor of the weights for a SUM,
 	// and the largest weight for the sum inside an AVG, which is a quotient.
@@ -215,6 +232,7 @@ type scope []relation
 // relation is a table or sub-select under the name that qualifies its columns.
 type relation struct {
 	name    string // "" for a sub-select without an alias
+	private bool   // it is the private table itself
 	columns []visible
 }
 

@@ -379,7 +379,7 @@ func (b *binder) bindFrom() (pred, error) {
 // relation binds the private table, or a sub-select of it.
 func (b *binder) relation(from *syntax.FromItem) (relation, pred, error) {
 	if from.Sub == nil {
-		r := relation{name: from.Alias.Text}
+		r := relation{name: from.Alias.Text, private: true}
 		for i, c := range b.table.Universe().Columns() {
 			r.columns = append(r.columns, visible{c.Name, i})
 		}
@@ -393,7 +393,7 @@ func (b *binder) relation(from *syntax.FromItem) (relation, pred, error) {
 	if err != nil {
 		return relation{}, pred{}, placedAtWhere(from.Sub, err)
 	}
-	return relation{from.Alias.Text, columns}, kept, nil
+	return relation{name: from.Alias.Text, columns: columns}, kept, nil
 }
 
 // subselect binds a SELECT that only renames columns and filters rows.

@@ -10,7 +10,7 @@ import (
 // directCount is one count within ±4L at 95 %, with the discrete Gaussian noise
 // and the ρ that package direct plans for it. D has 20 such rows.
 func directCount(unit int64) (Case, error) {
-	p, ok := direct.PlanFor(direct.Request{Accuracy: float64(4 * unit), Confidence: 0.95, Sensitivity: unit})
+	p, ok := direct.PlanFor(direct.Request{Accuracy: float64(4 * unit), Confidence: 0.95, Sensitivity: unit, Answers: 1})
 	if !ok {
 		return Case{}, sqlerr.New(sqlerr.Internal, "audit: no direct answer is within ±%d", 4*unit)
 	}
@@ -21,6 +21,42 @@ func directCount(unit int64) (Case, error) {
 			return Output{n}, err
 		},
 	}, nil
+}
+
+// maxUnitGroups bounds the groups of unitsInGroups.
+const maxUnitGroups = 64
+
+// unitsInGroups is COUNT(DISTINCT unit) in as many groups as a unit has rows, up to 64. The
+// unit has a row in each, so that it changes all of the numbers by 1. The sum of the numbers
+// tells D from D′ as well as all of them.
+func unitsInGroups(unit int64) (Case, error) {
+	groups := min(unit, maxUnitGroups)
+	p, ok := direct.PlanFor(direct.Request{Accuracy: 4, Confidence: 0.95, Sensitivity: 1, Answers: groups})
+	if !ok {
+		return Case{}, sqlerr.New(sqlerr.Internal, "audit: no direct answer is within ±4")
+	}
+	return unitsAs("units in groups", p, groups), nil
+}
+
+// unitsAs returns the case of numbers of units in groups that are answered by a plan. D has
+// 20 units in each.
+func unitsAs(name string, p direct.Plan, groups int64) Case {
+	return Case{
+		Name: name, Claim: concentrated(accounting.Rho(p.Rho), someDelta), Shows: []string{"sum", "first group"},
+		Run: func(changed bool, src *noise.Source) (Output, error) {
+			var o Output
+			for i := range groups {
+				n, err := p.Answer(rows(20, 1, changed), src)
+				if err != nil {
+					return o, err
+				}
+				if o[0] += n; i == 0 {
+					o[1] = n
+				}
+			}
+			return o, nil
+		},
+	}
 }
 
 // noisy shows a count that is n in D, with noise.

@@ -1,7 +1,7 @@
 // Package direct answers one count with discrete Gaussian noise, at the lowest
 // cost that an accuracy allows. Any count will do, sparse or not.
 //
-// What it promises: take an integer count that one unit changes by at most Δ.
+// What it promises: take integer counts that one unit changes by at most Δ in ℓ2 norm.
 // Answered with the noise of a Plan it is ρ-zCDP for ρ = Δ²/(2σ²) (Canonne,
 // Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy").
 // The answer is within the plan's half-width of the count, at the requested
@@ -25,11 +25,13 @@ const Unit = 1e15
 // 0.
 const maxRho = int64(1) << 52
 
-// Request is the accuracy and the sensitivity of an answer.
+// Request is the accuracy and the sensitivity of an answer, or of several answers that
+// have one law.
 type Request struct {
 	Accuracy    float64 // half-width in counts, above 0
 	Confidence  float64 // that the true count lies within it, in (0, 1)
-	Sensitivity int64   // Δ, the most that one unit changes the count by, at least 1
+	Sensitivity int64   // the most that one unit changes the count by, at least 1
+	Answers     int64   // how many of the answers one unit changes by that much, at least 1; Δ is the sensitivity times the root
 }
 
 // Plan is the law and the cost of a direct answer.
@@ -44,7 +46,7 @@ type Plan struct {
 func PlanFor(r Request) (Plan, bool) {
 	wanted := int64(math.Min(r.Accuracy, 1<<52))
 	try := func(units int64) (noise.Law, bool) {
-		law, err := noise.NewGaussian(SigmaSquared(units, r.Sensitivity))
+		law, err := noise.NewGaussian(r.sigmaSquared(units))
 		return law, err == nil && noise.Within(law, wanted, r.Confidence)
 	}
 	units := 1 + int64(sort.Search(int(maxRho), func(i int) bool {
@@ -56,6 +58,12 @@ func PlanFor(r Request) (Plan, bool) {
 		return Plan{}, false
 	}
 	return Plan{units, law, noise.HalfWidth(law, r.Confidence)}, true
+}
+
+// sigmaSquared returns σ² for ρ in Units.
+func (r Request) sigmaSquared(units int64) *big.Rat {
+	squared := SigmaSquared(units, r.Sensitivity)
+	return squared.Mul(squared, new(big.Rat).SetInt64(r.Answers))
 }
 
 // SigmaSquared returns σ² = Δ²/(2ρ), in counts², for ρ in Units.

@@ -111,7 +111,7 @@ func (r *reader) tallyKept(ctx context.Context, rel *relation, all rowset, t sou
 	return r.streamKept(ctx, rel, all, t, u, columns, func(tuple []query.Value) bool {
 		e, ok := coder.Code(tuple)
 		return !ok || cells.Add(e, 1)
-	})
+	}, nil)
 }
 
 // rowset is a set of rows to read: the rows of a relation, of its parts, or those kept

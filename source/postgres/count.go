@@ -41,6 +41,34 @@ func (r *reader) Count(ctx context.Context, p source.Permit, t source.Table, cou
 	return total, err
 }
 
+// CountUnits implements source.Reader. The server sorts the rows by unit.
+func (r *reader) CountUnits(ctx context.Context, p source.Permit, t source.Table, queries []query.Query) (counts []int64, err error) {
+	if err := source.Admit(p, t); err != nil {
+		return nil, err
+	}
+	if err := t.CheckUnit(); err != nil {
+		return nil, err
+	}
+	err = r.read(ctx, t, func(rel *relation) error {
+		c, err := source.NewUnitCounter(t, queries)
+		if err != nil {
+			return err
+		}
+		rows, err := rowsOf(rel, t)
+		if err != nil {
+			return err
+		}
+		u, err := rel.unit(t)
+		if err != nil {
+			return err
+		}
+		counts = c.Counts
+		return r.streamKept(ctx, rel, rows, t, u, c.Columns, func(tuple []query.Value) bool { c.Add(tuple); return true }, c.End)
+	})
+	r.answered = r.answered || err == nil
+	return counts, err
+}
+
 // count weighs the rows.
 func (r *reader) count(ctx context.Context, rows rowset, counted query.Query) (int64, error) {
 	if s, weights, ok := pushed(rows, counted); ok {
@@ -70,7 +98,7 @@ func (r *reader) countKept(ctx context.Context, rel *relation, all rowset, t sou
 	err = r.streamKept(ctx, rel, all, t, u, asked, func(tuple []query.Value) bool {
 		total = source.AddWeighted(total, weight(tuple), 1)
 		return true
-	})
+	}, nil)
 	return total, err
 }
 

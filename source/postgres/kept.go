@@ -130,9 +130,10 @@ func uvarint(n string, longest int) string {
 	return "CASE" + cases + " ELSE " + last + " END"
 }
 
-// streamKept calls f with the values of each row that is kept, while f returns true.
+// streamKept calls f with the values of each row that is kept, while f returns true. ended
+// is called after the rows of each unit; it may be nil.
 // The server sorts the rows by unit, and the ranks are computed here.
-func (r *reader) streamKept(ctx context.Context, rel *relation, all rowset, t source.Table, u column, columns []int, f func([]query.Value) bool) error {
+func (r *reader) streamKept(ctx context.Context, rel *relation, all rowset, t source.Table, u column, columns []int, f func([]query.Value) bool, ended func()) error {
 	every := make([]int, len(all.columns))
 	for i := range every {
 		every[i] = i
@@ -145,6 +146,7 @@ func (r *reader) streamKept(ctx context.Context, rel *relation, all rowset, t so
 		}
 		more = more && f(asked)
 	})
+	keeper.Ended = ended
 	text := "SELECT " + strings.Join(append(p.fields(), u.text), ", ") + rel.from() + " WHERE " + p.where + " AND " + u.text + " IS NOT NULL ORDER BY " + u.bytewise()
 	tuple := make([]query.Value, len(every))
 	err := r.rows(ctx, statement{text: text, args: p.args}, func(row [][]byte) bool {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"maps"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -50,6 +51,14 @@ func compare(t *rapid.T, pool *Pool, s scenario, file source.Reader) {
 			must(t, err)
 			if got, err := server.Count(ctx, anyone{}, s.table, q); err != nil || got != want {
 				t.Fatalf("%s: the server counts %d (%v), SQLite %d", q, got, err, want)
+			}
+		}
+		if s.table.Unit != "" {
+			queries := []query.Query{query.All(u), s.query(t, u), s.query(t, u), query.None(u)}
+			want, err := file.CountUnits(ctx, anyone{}, s.inFile(), queries)
+			must(t, err)
+			if got, err := server.CountUnits(ctx, anyone{}, s.table, queries); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("the server counts %v units (%v), SQLite %v", got, err, want)
 			}
 		}
 		columns := []int{}

@@ -105,6 +105,7 @@ func (a Asker) Buyers() *pay.Buyers { return pay.NewBuyers(a.Principal) }
 type Request struct {
 	Table     *view.Table
 	Query     query.Query
+	Question  sqlfront.Question
 	Settings  Settings     // with the accuracy and confidence that the answer to this query needs
 	asked     float64      // SET accuracy as the user gave it
 	scale     float64      // Settings.Accuracy is asked·scale
@@ -301,7 +302,7 @@ func (st *Statement) fresh(ctx context.Context) []bool {
 		}
 		queries := make([]string, end-p.asks)
 		for n := range queries {
-			queries[n] = st.Asks[p.asks+n].Query.String()
+			queries[n] = st.Asks[p.asks+n].text()
 		}
 		copy(fresh[p.asks:], st.Database.store.Unanswered(ctx, p.Table.ID, queries))
 	}

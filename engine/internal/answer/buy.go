@@ -15,7 +15,9 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
+	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 )
 
 // Purchase is the direct answers of one slot, each with noise of one law. Its
@@ -23,6 +25,13 @@ import (
 // norm when a unit is added or removed (see sqlfront.Bound), so independent
 // discrete Gaussian noise on each makes all of them together Δ²/(2σ²)-zCDP, the
 // price of one (Canonne, Kamath and Steinke 2020).
+//
+// Numbers of units are not linear. A unit is in the number of a group if one of its kept
+// rows is in the group. Which rows are kept of a unit does not depend on other units (see
+// source.Keeper). So adding or removing a unit changes the number of each group by at most
+// 1, and only of groups that have one of its rows. It keeps at most L rows, and since the
+// groups are disjoint each is in one of them: the numbers of at most min(L, groups) groups
+// change, in ℓ2 norm by at most Δ = √min(L, groups).
 type Purchase struct {
 	Asks  []int
 	Price price
@@ -85,7 +94,7 @@ func (st *Statement) priced(bySlot map[int][]int, accuracy float64) []Purchase {
 			r.Confidence = max(r.Confidence, a.Settings.Confidence)
 			weight = max(weight, a.Query.MaxWeight())
 		}
-		all = append(all, Purchase{asks, st.Database.priceOf(st.Asks[asks[0]].Table, weight, r)})
+		all = append(all, Purchase{asks, st.Database.priceOf(st.Asks[asks[0]].Request, weight, len(asks), r)})
 	}
 	return all
 }
@@ -232,13 +241,41 @@ func (st *Statement) store(ctx context.Context, answers []catalog.Answer) error 
 	})
 }
 
+// count returns the true answers to asks that were paid for.
+func (st *Statement) count(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, asks []int) ([]int64, error) {
+	var of [len(boughtKinds)][]int // by question, the places in asks
+	for i, n := range asks {
+		q := st.Asks[n].Question
+		of[q] = append(of[q], i)
+	}
+	queries := func(places []int) []query.Query {
+		list := make([]query.Query, len(places))
+		for i, place := range places {
+			list[i] = st.Asks[asks[place]].Query
+		}
+		return list
+	}
+	weights, units, err := sn.Counts(ctx, paid, queries(of[sqlfront.Weight]), queries(of[sqlfront.Units]))
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]int64, len(asks))
+	for i, place := range of[sqlfront.Weight] {
+		counts[place] = weights[i]
+	}
+	for i, place := range of[sqlfront.Units] {
+		counts[place] = units[i]
+	}
+	return counts, nil
+}
+
 // draw counts the rows of the queries that were paid for and adds noise.
 func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, purchases []Purchase, answers []Estimate) ([]catalog.Answer, error) {
 	var asks []int
 	for _, p := range purchases {
 		asks = append(asks, p.Asks...)
 	}
-	counts, err := sn.Counts(ctx, paid, st.queries(asks))
+	counts, err := st.count(ctx, sn, paid, asks)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +361,7 @@ func (st *Statement) unbought(tx *catalog.Tx, asks []int, answers []Estimate) ([
 	var left []int
 	for _, n := range asks {
 		r := st.Asks[n].Request
-		stored, err := tx.Answers(r.Table.ID, r.Query.String())
+		stored, err := tx.Answers(r.Table.ID, r.text())
 		if err != nil {
 			return nil, err
 		}
@@ -373,13 +410,19 @@ func (db *Database) Price(r direct.Request) price {
 	})
 }
 
-// priceOf returns the price of queries with weights up to W, whose sensitivity is L·W.
-// There is none if that does not fit 64 bits.
-func (db *Database) priceOf(t *view.Table, weight int64, r direct.Request) price {
-	if weight > math.MaxInt64/t.Sensitivity() {
+// priceOf returns the price of a slot in a number of groups. For queries with weights up to
+// W the sensitivity is L·W, and there is no price if that does not fit 64 bits. For numbers
+// of units it is √min(L, groups); see Purchase.
+func (db *Database) priceOf(q Request, weight int64, groups int, r direct.Request) price {
+	l := q.Table.Sensitivity()
+	if q.Question == sqlfront.Units {
+		r.Sensitivity, r.Answers = 1, min(l, int64(groups))
+		return db.Price(r)
+	}
+	if weight > math.MaxInt64/l {
 		return price{}
 	}
-	r.Sensitivity = t.Sensitivity() * weight
+	r.Sensitivity, r.Answers = l*weight, 1
 	return db.Price(r)
 }
 
@@ -391,7 +434,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	c := Candidate{Origin: fromRows, Name: "direct", Kind: "direct", support: view.SupportOf(r.Query), Known: true}
 	a := v.Accounts[r.Table.Account]
 	price := func(accuracy float64) price {
-		return db.priceOf(r.Table, r.Query.MaxWeight(), direct.Request{Accuracy: accuracy * r.scale, Confidence: r.Settings.Confidence})
+		return db.priceOf(r, r.Query.MaxWeight(), 1, direct.Request{Accuracy: accuracy * r.scale, Confidence: r.Settings.Confidence})
 	}
 	cost := func(accuracy float64) (accounting.Rho, bool) {
 		p := price(accuracy)
@@ -430,14 +473,17 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 // Stored returns a direct answer as the catalog keeps it.
 func (p price) Stored(r Request, value int64) (catalog.Answer, error) {
 	law, err := json.Marshal(p.Law.String())
-	return catalog.Answer{TableID: r.Table.ID, Query: r.Query.String(), Kind: catalog.AnswerDirect, Via: "direct", Estimate: value, Law: law}, err
+	return catalog.Answer{TableID: r.Table.ID, Query: r.text(), Kind: boughtKinds[r.Question], Via: "direct", Estimate: value, Law: law}, err
 }
+
+// boughtKinds are the kinds of direct answers.
+var boughtKinds = [...]catalog.AnswerKind{sqlfront.Weight: catalog.AnswerDirect, sqlfront.Units: catalog.AnswerUnits}
 
 // bought returns the tightest of the direct answers that reach the accuracy
 // asked for.
 func (db *Database) bought(r Request, answers []catalog.Answer) (e Estimate, ok bool, err error) {
 	for _, a := range answers {
-		if a.Kind != catalog.AnswerDirect {
+		if a.Kind != boughtKinds[r.Question] {
 			continue
 		}
 		margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)

@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -274,6 +276,10 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 	for i := range v.Releases {
 		rel := &v.Releases[i]
 		if rel.TableID == r.Table.ID && r.considers(rel.Using, rel.Name) {
+			if r.Question != sqlfront.Weight {
+				all = append(all, r.notLinear(rel.Name, rel.Using))
+				continue
+			}
 			c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
 			if !unbuilt {
 				c, err = db.fromRelease(ctx, r, rel)
@@ -287,6 +293,10 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 	for i := range v.Mechanisms {
 		m := &v.Mechanisms[i]
 		if m.TableID == r.Table.ID && r.considers("smw", m.Name) {
+			if r.Question != sqlfront.Weight {
+				all = append(all, r.notLinear(m.Name, "smw"))
+				continue
+			}
 			c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Mechanism, m.ID}, m.Name, "smw", m.Columns)
 			if !unbuilt {
 				c, err = db.fromMechanism(v, r, m)
@@ -301,6 +311,31 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 		return all, nil
 	}
 	return append(all, db.direct(v, r)), nil
+}
+
+// notLinear returns the candidate for a release or mechanism, which counts rows and knows
+// nothing of units.
+func (r Request) notLinear(name, kind string) Candidate {
+	return Candidate{Origin: fromRelease, Name: name, Kind: kind, Columns: []int{}, Refusal: "units are counted on the rows"}
+}
+
+// text returns the question about the query in canonical form, by which its answers are
+// stored. A query begins with a weight or with the name of a column, and none has a colon
+// behind it, so no two questions have one text.
+func (r Request) text() string {
+	if r.Question == sqlfront.Units {
+		return "units: " + r.Query.String()
+	}
+	return r.Query.String()
+}
+
+// digestOf identifies a question about the records of a query.
+func digestOf(q query.Query, question sqlfront.Question) [32]byte {
+	d := q.Digest()
+	if question == sqlfront.Weight {
+		return d
+	}
+	return sha256.Sum256(append(d[:], byte(question)))
 }
 
 // considers reports whether candidates of a kind, or the one with the name, matter.
@@ -336,7 +371,7 @@ func (db *Database) Stored(ctx context.Context, v *view.View, r Request) ([]Cand
 // remembers.
 func (db *Database) storedAnswers(ctx context.Context, r Request) (answers []catalog.Answer, err error) {
 	if !r.fresh {
-		if answers, err = db.store.Answers(ctx, r.Table.ID, r.Query.String()); err != nil {
+		if answers, err = db.store.Answers(ctx, r.Table.ID, r.text()); err != nil {
 			return nil, err
 		}
 	}
@@ -352,7 +387,7 @@ func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.
 			return nil, err
 		}
 		kind := "smw"
-		if a.Kind == catalog.AnswerDirect {
+		if slices.Contains(boughtKinds[:], a.Kind) {
 			kind = "direct"
 		}
 		e := db.Estimate(a, margin)

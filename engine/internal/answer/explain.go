@@ -12,6 +12,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
+	"dpsql/sqlfront"
 )
 
 // longest is the number of bytes of a canonical query that EXPLAIN prints.
@@ -76,7 +77,7 @@ func (st *Statement) Explained() *Result {
 	if chooseErr != nil {
 		rows = append(rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
-	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, queryText(a.Query)})
+	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, questionText(a.Question, a.Query)})
 	out := Explanation("REAL", rows...)
 	out.Warnings = st.warnings(chooseErr)
 	return out
@@ -109,6 +110,14 @@ func (st *Statement) bindingWarnings() []string {
 		}
 	}
 	return all
+}
+
+// questionText returns what is asked about a canonical query.
+func questionText(of sqlfront.Question, q query.Query) string {
+	if of == sqlfront.Units {
+		return "units with a row in " + queryText(q)
+	}
+	return queryText(q)
 }
 
 // queryText returns a canonical query, cut after longest bytes.
@@ -220,7 +229,7 @@ func (p *Part) explainedSlots() (rows [][]any) {
 		if len(p.bound.Slots) > 1 {
 			name += " " + strconv.Itoa(k+1)
 		}
-		note := queryText(slot.Base)
+		note := questionText(slot.Question, slot.Base)
 		if n := p.bound.Sets[k/p.bound.Width()]; n > 1 {
 			note = fmt.Sprintf("in each of %d groups: %s", n, note)
 		}

@@ -281,7 +281,7 @@ type answerKey struct {
 	digest [32]byte
 }
 
-func keyOf(r Request) answerKey { return answerKey{r.Table.ID, r.Query.Digest()} }
+func keyOf(r Request) answerKey { return answerKey{r.Table.ID, digestOf(r.Query, r.Question)} }
 
 // Digest identifies the query and its table.
 func (r Request) Digest() [32]byte {

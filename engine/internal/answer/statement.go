@@ -72,19 +72,20 @@ func (st *Statement) add(t *view.Table, b *sqlfront.Bound) {
 		known = make(map[[32]byte]int, len(b.Queries))
 		for n := range st.Asks {
 			if a := &st.Asks[n]; a.Table.ID == t.ID {
-				known[a.Query.Digest()] = n
+				known[digestOf(a.Query, a.Question)] = n
 			}
 		}
 	}
 	for i, q := range b.Queries {
 		k := b.SlotOf(i)
-		n, ok := known[q.Digest()]
+		key := digestOf(q, b.Slots[k].Question)
+		n, ok := known[key]
 		if !ok {
 			n = len(st.Asks)
 			if known != nil {
-				known[q.Digest()] = n
+				known[key] = n
 			}
-			st.Asks = append(st.Asks, linear{slot: p.first + k, Request: Request{Table: t, Query: q, Settings: s, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
+			st.Asks = append(st.Asks, linear{slot: p.first + k, Request: Request{Table: t, Query: q, Question: b.Slots[k].Question, Settings: s, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
 		}
 		p.index[i] = n
 		st.Asks[n].need(s, b.Slots[k])
@@ -189,15 +190,6 @@ func (st *Statement) step(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return nil
-}
-
-// queries returns the queries of asks.
-func (st *Statement) queries(asks []int) []query.Query {
-	queries := make([]query.Query, len(asks))
-	for i, n := range asks {
-		queries[i] = st.Asks[n].Query
-	}
-	return queries
 }
 
 // Result computes the rows of a statement of one SELECT from the answers to its queries, and

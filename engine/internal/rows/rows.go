@@ -206,14 +206,30 @@ func (s *Snapshot) Count(ctx context.Context, paid *pay.Receipt, q query.Query, 
 	return r.count(ctx, q, columns, narrow)
 }
 
-// Counts returns the true counts of queries. Several queries are counted from the cells
-// over the columns that they name, read once, unless these are too many.
-func (s *Snapshot) Counts(ctx context.Context, paid *pay.Receipt, queries []query.Query) ([]int64, error) {
+// Counts returns the true counts of queries, and the numbers of units that have a kept row
+// in each query of units. Several queries are counted from the cells over the columns that
+// they name, read once, unless these are too many.
+func (s *Snapshot) Counts(ctx context.Context, paid *pay.Receipt, queries, units []query.Query) (counts, having []int64, err error) {
 	r, err := s.open(paid)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer r.end()
+	if len(queries) > 0 {
+		if counts, err = r.counts(ctx, queries); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(units) > 0 {
+		err = r.from(ctx, func(from source.Reader) error {
+			having, err = from.CountUnits(ctx, r.paid, s.table.Rows(), units)
+			return err
+		})
+	}
+	return counts, having, err
+}
+
+func (r reading) counts(ctx context.Context, queries []query.Query) ([]int64, error) {
 	if len(queries) == 1 {
 		n, err := r.count(ctx, queries[0], nil, queries[0])
 		return []int64{n}, err
@@ -222,9 +238,9 @@ func (s *Snapshot) Counts(ctx context.Context, paid *pay.Receipt, queries []quer
 		return counts, err
 	}
 	counts := make([]int64, len(queries))
-	err = r.from(ctx, func(from source.Reader) (err error) {
+	err := r.from(ctx, func(from source.Reader) (err error) {
 		for i, q := range queries {
-			if counts[i], err = from.Count(ctx, r.paid, s.table.Rows(), q); err != nil {
+			if counts[i], err = from.Count(ctx, r.paid, r.table.Rows(), q); err != nil {
 				return err
 			}
 		}

@@ -296,6 +296,9 @@ type bound struct{ t *view.Table }
 func (b bound) Name() string              { return b.t.Name }
 func (b bound) Universe() *query.Universe { return b.t.Universe }
 
+// Unit returns the name of the column that identifies a unit, or "".
+func (b bound) Unit() string { return b.t.Unit }
+
 // Undecided reports whether a column has no known domain. The binder refuses its name.
 func (b bound) Undecided(column int) bool { return b.t.Undecided[column] != "" }
 
