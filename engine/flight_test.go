@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -24,8 +25,14 @@ var racing = []string{
 	`SELECT COUNT(*) AS c FROM admissions WHERE age BETWEEN 0 AND 29 AND NOT sex <> 'F'`,
 }
 
+// racingUnits are spellings of one number of units.
+var racingUnits = []string{
+	`SELECT COUNT(DISTINCT patient) FROM visits WHERE day < 2`,
+	`SELECT COUNT(DISTINCT v.patient) AS c FROM visits AS v WHERE day IN (1, 0)`,
+}
+
 // race asks the query eight times at once and returns the answers.
-func race(db *engine.DB, begin <-chan struct{}) []string {
+func race(db *engine.DB, texts []string, begin <-chan struct{}) []string {
 	out := make([]string, 8)
 	var all sync.WaitGroup
 	for i := range out {
@@ -33,7 +40,7 @@ func race(db *engine.DB, begin <-chan struct{}) []string {
 			s := db.NewSession()
 			s.Set("accuracy", "50")
 			<-begin
-			r, err := s.Exec(context.Background(), racing[i%len(racing)], nil)
+			r, err := s.Exec(context.Background(), texts[i%len(texts)], nil)
 			if err != nil {
 				out[i] = err.Error()
 				return
@@ -57,7 +64,11 @@ func flightChild() {
 		bufio.NewReader(os.Stdin).ReadString('\n')
 		close(begin)
 	}()
-	for _, line := range race(db, begin) {
+	texts := racing
+	if os.Getenv("ENGINE_TEST_RACE") == "units" {
+		texts = racingUnits
+	}
+	for _, line := range race(db, texts, begin) {
 		fmt.Println(line)
 	}
 	if err := db.Close(); err != nil {
@@ -68,12 +79,17 @@ func flightChild() {
 // TestRacingQueriesShareAFlight asks the same query at once from eight sessions of this
 // process and of two others. There is one line in the ledger and one answer.
 func TestRacingQueriesShareAFlight(t *testing.T) {
-	s := clinic(t)
+	t.Run("rows", func(t *testing.T) { shareAFlight(t, clinic(t), "rows", racing) })
+	t.Run("units", func(t *testing.T) { shareAFlight(t, ofPatients(t), "units", racingUnits) })
+}
+
+func shareAFlight(t *testing.T, s *engine.Session, name string, texts []string) {
+	t.Helper()
 	var answers []string
 	var inputs []io.Writer
 	var outputs []*bufio.Scanner
 	for range 2 {
-		child := childCommand("flight", "ENGINE_TEST_PATH="+s.DB().Store().Path())
+		child := childCommand("flight", "ENGINE_TEST_PATH="+s.DB().Store().Path(), "ENGINE_TEST_RACE="+name)
 		in, err := child.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +114,7 @@ func TestRacingQueriesShareAFlight(t *testing.T) {
 		fmt.Fprintln(in)
 	}
 	close(begin)
-	answers = race(s.DB(), begin)
+	answers = race(s.DB(), texts, begin)
 	for _, out := range outputs {
 		for out.Scan() {
 			answers = append(answers, out.Text())
@@ -115,7 +131,7 @@ func TestRacingQueriesShareAFlight(t *testing.T) {
 	if n := strings.Count(ledger(t, s), "direct answer"); n != 1 {
 		t.Errorf("%d charges, want 1\n%s", n, ledger(t, s))
 	}
-	left, err := os.ReadDir(strings.TrimSuffix(s.DB().Store().Path(), "clinic.db"))
+	left, err := os.ReadDir(filepath.Dir(s.DB().Store().Path()))
 	if err != nil {
 		t.Fatal(err)
 	}
