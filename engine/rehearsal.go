@@ -155,7 +155,7 @@ func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value
 		return r.query(ctx, text, st.Select, args, false)
 	case *syntax.Describe:
 		if t := r.view.Private(st.Table.Text); t != nil {
-			return describe(r.view, t), nil
+			return describe(r.view, t, st.Full), nil
 		}
 	case *syntax.Set, *syntax.Show:
 	default:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -127,20 +128,64 @@ func (s *Session) describe(ctx context.Context, st *syntax.Describe) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	return describe(v, t), nil
+	return describe(v, t, st.Full), nil
 }
 
-func describe(v *view.View, t *view.Table) *Result {
-	r := &Result{Columns: columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT", "source", "TEXT", "limits", "TEXT")}
+func describe(v *view.View, t *view.Table, full bool) *Result {
+	r := &Result{Columns: columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT", "source", "TEXT", "limits", "TEXT"),
+		Brief: &Result{Columns: columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT")}}
+	limits := v.Limits(t).String()
+	if limits != "" {
+		r.Brief.Columns = append(r.Brief.Columns, Column{Name: "limits", Type: "TEXT"})
+	}
 	for _, c := range t.Columns {
-		row := []any{c.Name, c.TypeName(), "any text or NULL", nil, view.UnitText(t.Unit, t.MaxRows), textOrNull(t.Place()), textOrNull(v.Limits(t).String())}
+		row := []any{c.Name, c.TypeName(), "any text or NULL", nil, view.UnitText(t.Unit, t.MaxRows), textOrNull(t.Place()), textOrNull(limits)}
+		brief := slices.Clone(row[:5])
 		if c.Domain.Finite() {
 			row[2], row[3] = c.DomainText(), int64(c.Domain.Size())
+			brief[2], brief[3] = briefDomain(c.DomainText()), row[3]
 		}
-		r.Rows = append(r.Rows, row)
+		if limits != "" {
+			brief = append(brief, limits)
+		}
+		r.Rows, r.Brief.Rows = append(r.Rows, row), append(r.Brief.Rows, brief)
+	}
+	if full {
+		r.Brief = nil
 	}
 	return r
 }
+
+// briefDomain shortens IN ('a', 'b', …) to its first values and the number of the others.
+func briefDomain(domain string) string {
+	list, isList := strings.CutPrefix(domain, "IN (")
+	end := strings.LastIndexByte(list, ')')
+	if !isList || end < 0 || utf8.RuneCountInString(domain) <= briefWidth {
+		return domain
+	}
+	var values []string
+	from, quoted := 0, false
+	for i := range end {
+		if list[i] == '\'' {
+			quoted = !quoted
+		}
+		if !quoted && strings.HasPrefix(list[i:end], ", ") {
+			values, from = append(values, list[from:i]), i+2
+		}
+	}
+	values = append(values, list[from:end])
+	shown, n := values[0], 1
+	for n < len(values) && utf8.RuneCountInString(shown+values[n]) < briefWidth-len("IN (, , +1,000)") {
+		shown, n = shown+", "+values[n], n+1
+	}
+	if n < len(values) {
+		shown += ", +" + view.Counts(float64(len(values)-n))
+	}
+	return "IN (" + shown + list[end:]
+}
+
+// briefWidth is how many characters a domain has in a list for people.
+const briefWidth = 44
 
 func showReleases(v *view.View) *Result {
 	r := &Result{Columns: columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT"),

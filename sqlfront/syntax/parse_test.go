@@ -86,7 +86,7 @@ func TestStatements(t *testing.T) {
 		{"DROP PUBLIC TABLE t", &syntax.Drop{Kind: syntax.PublicTable, Name: syntax.Name{"t", 19}}},
 		{"SHOW TABLES", &syntax.Show{What: syntax.Tables}}, {"show releases", &syntax.Show{What: syntax.Releases}}, {"SHOW MECHANISMS", &syntax.Show{What: syntax.Mechanisms}},
 		{"SHOW BUDGET", &syntax.Show{What: syntax.Budget}}, {"SHOW LEDGER", &syntax.Show{What: syntax.Ledger}}, {"show ledger full", &syntax.Show{syntax.Ledger, true}}, {"SHOW SETTINGS;;", &syntax.Show{What: syntax.Settings}},
-		{"DESCRIBE t", &syntax.Describe{syntax.Name{"t", 10}}}, {";; DESC \"t\"", &syntax.Describe{syntax.Name{"t", 9}}},
+		{"DESCRIBE t", &syntax.Describe{syntax.Name{"t", 10}, false}}, {";; DESC \"t\" FULL", &syntax.Describe{syntax.Name{"t", 9}, true}},
 		{"SET Accuracy = 25", &syntax.Set{option("accuracy", 5, "25", syntax.Number, 16)}},
 		{"SET mechanism = auto", &syntax.Set{option("mechanism", 5, "auto", syntax.Word, 17)}},
 		{"SET clamp = on -- now", &syntax.Set{option("clamp", 5, "on", syntax.Word, 13)}},

@@ -236,7 +236,7 @@ func (p *parser) command(first Token) (Statement, error) {
 		return p.show()
 	case "DESCRIBE", "DESC":
 		table, err := p.name("a table")
-		return &Describe{table}, err
+		return &Describe{table, p.accept("FULL")}, err
 	case "SET":
 		o, err := p.option("a setting")
 		return &Set{o}, err

@@ -179,8 +179,11 @@ type Show struct {
 	Full bool
 }
 
-// Describe is DESCRIBE table.
-type Describe struct{ Table Name }
+// Describe is DESCRIBE table. Full lists everything, and not what fits a terminal.
+type Describe struct {
+	Table Name
+	Full  bool
+}
 
 // Explain is EXPLAIN SELECT …. Full lists everything, and not what fits a terminal.
 type Explain struct {
