@@ -117,6 +117,12 @@ func init() {
 		"POSITION":         position,
 		"SUBSTRING":        substringFrom,
 		"NULLIF":           nullIfZero,
+		"ANY":              anyOf,
+		"ALL":              anyOf,
+		"RATIO_TO_REPORT":  ratio,
+		"STDEVP":           renamed("STDDEV_POP", 1),
+		"STDEV":            renamed("STDDEV", 1),
+		"VARP":             renamed("VAR_POP", 1),
 	}
 	for _, unit := range []string{"YEAR", "QUARTER", "MONTH", "DAY"} {
 		forms[unit] = func(w *rewriter, i, end int) {

@@ -67,7 +67,11 @@ func Rewrite(text string) (Rewritten, error) {
 	w.intervals()
 	w.schemas()
 	w.calls()
+	w.matches()
 	w.limits()
+	w.groupAll()
+	w.qualify()
+	w.series()
 	if w.err != nil {
 		return unchanged, w.err
 	}
@@ -83,7 +87,7 @@ func Rewrite(text string) (Rewritten, error) {
 // suspects are the words that a form begins with, or that is one.
 var suspects = words(`CAST EXTRACT DATE_TRUNC DATE_PART ILIKE INTERVAL DATE TIMESTAMP NOW FETCH OFFSET ALL TOP LOCALTIMESTAMP PUBLIC GREATEST LEAST COUNTIF
 	COUNT_IF SAFE_DIVIDE DIV0NULL IF IFF ISNULL COUNT_BIG NVL LEFT RIGHT POSITION SUBSTRING TO_CHAR CHAR_LENGTH CHARACTER_LENGTH YEAR MONTH DAY QUARTER ACCURACY
-	CONFIDENCE MECHANISM MARGINS CLAMP UNVERIFIED NULLIF WITH E`)
+	CONFIDENCE MECHANISM MARGINS CLAMP UNVERIFIED NULLIF WITH E ANY QUALIFY GENERATE_SERIES RATIO_TO_REPORT STDEV STDEVP VARP`)
 
 // suspect reports whether a text has to be looked at. It is quick, and mistakes the
 // inside of a text or comment for SQL.
@@ -106,7 +110,7 @@ func suspect(text string) bool {
 				}
 			}
 			i += n
-		case c == ':' && strings.HasPrefix(text[i:], "::"), c == '/' && strings.HasPrefix(text[i:], hintMark):
+		case c == ':' && strings.HasPrefix(text[i:], "::"), c == '/' && strings.HasPrefix(text[i:], hintMark), c == '~':
 			return true
 		default:
 			i++
@@ -150,20 +154,21 @@ func (w *rewriter) at(i int) Token {
 	return w.pieces[i].Token
 }
 
-// span returns pieces first to last. It is to be inserted elsewhere, so that a parameter
-// without a number gets it.
+// span returns pieces first to last, as far as there are any. It is to be inserted elsewhere,
+// so that a parameter without a number gets it.
 func (w *rewriter) span(first, last int) []piece {
-	if last < first {
+	if last = min(last, len(w.pieces)-1); last < first {
 		return nil
 	}
 	return slices.Clone(w.pieces[first : last+1])
 }
 
-// replace puts texts and spans into the place of pieces first to last.
+// replace puts texts and spans into the place of pieces first to last, as far as there are any.
 func (w *rewriter) replace(first, last int, parts ...any) {
 	if w.err != nil {
 		return
 	}
+	last = min(last, len(w.pieces)-1)
 	position := w.at(first).Position
 	if last < first {
 		position = w.at(first - 1).Position

@@ -49,6 +49,21 @@ var rewritings = []struct{ from, to string }{
 	{`CREATE VIEW v AS SELECT a::int FROM t`, `CREATE VIEW v AS SELECT a::int FROM t`},
 	{`WITH a AS (SELECT 1) SELECT * FROM a`, `WITH a AS (SELECT 1) SELECT * FROM a`},
 	{`SELECT a FROM t GROUP BY a WITH ROLLUP`, `SELECT a FROM t GROUP BY a WITH ROLLUP`},
+	{`SELECT RATIO_TO_REPORT(COUNT(*)) OVER (PARTITION BY a) FROM t`, `SELECT (1.0 * (COUNT(*)) / SUM(COUNT(*)) OVER (PARTITION BY a)) FROM t`},
+	{`SELECT a, COUNT(*) AS n, b + 1 AS c, 2 FROM t GROUP BY ALL ORDER BY 1`, `SELECT a, COUNT(*) AS n, b + 1 AS c, 2 FROM t GROUP BY 1, 3 ORDER BY 1`},
+	{`SELECT lower(a), max(a, b), MAX(b) FROM t GROUP BY ALL`, `SELECT lower(a), max(a, b), MAX(b) FROM t GROUP BY 1, 2`},
+	{`SELECT COUNT(*) FROM t GROUP BY ALL`, `SELECT COUNT(*) FROM t`},
+	{`SELECT (SELECT x FROM u LIMIT 1) AS s, COUNT(*) FROM t GROUP BY ALL`, `SELECT (SELECT x FROM u LIMIT 1) AS s, COUNT(*) FROM t GROUP BY 1`},
+	{`SELECT * FROM t GROUP BY ALL`, `SELECT * FROM t GROUP BY ALL`},
+	{`SELECT t.a, COUNT(*) n FROM t GROUP BY 1 QUALIFY rank() OVER (ORDER BY n DESC) <= ? ORDER BY 2 LIMIT 3`,
+		`SELECT a, n FROM (SELECT t.a, COUNT(*) n, (rank() OVER (ORDER BY(COUNT(*)) DESC) <= ?1) AS "qualify" FROM t GROUP BY 1) AS "qualified" WHERE "qualify" ORDER BY 2 LIMIT 3`},
+	{`SELECT qualify FROM t`, `SELECT qualify FROM t`},
+	{`SELECT generate_series(1, 3)`, `WITH RECURSIVE "generate_series"(generate_series) AS (SELECT 1 WHERE 1 <= 3 UNION ALL SELECT generate_series + 1 FROM "generate_series" WHERE generate_series + 1 <= 3) SELECT generate_series FROM "generate_series"`},
+	{`SELECT i FROM t, generate_series(9, ?, -2) AS g(i)`, `WITH RECURSIVE "generate_series"(i) AS (SELECT 9 WHERE 9 >= ?1 UNION ALL SELECT i - 2 FROM "generate_series" WHERE i - 2 >= ?1) SELECT i FROM t, "generate_series" AS g`},
+	{`WITH a AS (SELECT 1) SELECT d FROM generate_series('2024-01-01'::date, '2024-03-01'::date, '1 month'::interval) d`,
+		`WITH RECURSIVE "generate_series"(d) AS (SELECT '2024-01-01' WHERE '2024-01-01' <= '2024-03-01' UNION ALL SELECT date(d, '+1 months') FROM "generate_series" WHERE date(d, '+1 months') <= '2024-03-01'), a AS (SELECT 1) SELECT d FROM "generate_series" AS d`},
+	{`SELECT a FROM t WHERE a = ANY (ARRAY['x', 'y']) AND b <> ALL(ARRAY[1, 2])`, `SELECT a FROM t WHERE a IN ('x', 'y') AND b NOT IN (1, 2)`},
+	{`SELECT a FROM t WHERE a ~ '^J1.*' AND b ~* 'ab$' AND c = ~1`, `SELECT a FROM t WHERE a GLOB 'J1**' AND b LIKE '%ab' AND c = ~1`},
 }
 
 func TestRewrite(t *testing.T) {
@@ -108,6 +123,10 @@ func TestRewriteRefuses(t *testing.T) {
 		{`SELECT DATE_TRUNC(‸'century', d) FROM t`, sqlerr.Unsupported},
 		{`SELECT TO_CHAR(d, ‸'Month') FROM t`, sqlerr.Unsupported},
 		{`SELECT ‸E'a\n' FROM t`, sqlerr.Unsupported},
+		{`SELECT a FROM t WHERE a ~ ‸'^(J|I)'`, sqlerr.Unsupported},
+		{`SELECT COUNT(*) FROM t GROUP BY a ‸QUALIFY rank() OVER (ORDER BY a) = 1`, sqlerr.Unsupported},
+		{`SELECT * FROM ‸generate_series(1, 3, 0)`, sqlerr.Unsupported},
+		{`SELECT a FROM t WHERE a = ANY(ARRAY‸[?])`, sqlerr.Unsupported},
 		{`SELECT a FROM t WITH ACCURACY ‸*`, sqlerr.Malformed},
 		{`SELECT a FROM t WITH ACCURACY 5, ‸ACCURACY 6`, sqlerr.Invalid},
 		{`/*+ accuracy(5 ‸6) */ SELECT a FROM t`, sqlerr.Malformed},
@@ -196,4 +215,44 @@ func TestRewriteOfAnything(t *testing.T) {
 	if changed < 1000 {
 		t.Errorf("only %d statements were rewritten", changed)
 	}
+}
+
+// FuzzRewrite: a text without a form is unchanged, byte for byte. What is rewritten can be cut
+// into tokens, and each of its characters has a place in the statement, as an error has. It has
+// no form left if it is a statement: TOP 1 TOP 2 is none.
+func FuzzRewrite(f *testing.F) {
+	for _, c := range rewritings {
+		f.Add(c.from)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := Rewrite(text)
+		length := len([]rune(text))
+		if err != nil {
+			e, ok := err.(*sqlerr.Error)
+			if !ok || e.Code == sqlerr.Internal || e.Position < 1 || e.Position > length+1 {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		if !suspect(text) && r.Text != text {
+			t.Errorf("%q turns into %q", text, r.Text)
+		}
+		if r.Text == text {
+			return
+		}
+		if _, err := Lex(r.Text); err != nil {
+			t.Errorf("%q turns into %q: %v", text, r.Text, err)
+		}
+		for i := range []rune(r.Text) {
+			if at := r.At(i + 1); at < 1 || at > length+1 {
+				t.Errorf("%q: character %d of %q is at %d", text, i+1, r.Text, at)
+			}
+		}
+		if _, err := Parse(r.Text); err != nil {
+			return
+		}
+		if again, err := Rewrite(r.Text); err != nil || again.Text != r.Text {
+			t.Errorf("%q turns into %q, and that into %q", text, r.Text, again.Text)
+		}
+	})
 }

@@ -70,8 +70,7 @@ SELECT TOP (1000001) * FROM (SELECT [t0].[sex], [t0].[year], SUM([t0].[days]) AS
 SELECT [basetable0].[chapter], COUNT(*) AS [a0] FROM ([visits] AS [t1] LEFT OUTER JOIN [diagnoses] AS [basetable0] ON ([t1].[diagnosis] = [basetable0].[code])) GROUP BY [basetable0].[chapter];
 --> sqlite
 SELECT COUNT_BIG([t0].[days]) AS [a0], AVG(CAST([t0].[days] AS FLOAT)) AS [a1], STDEVP([t0].[days]) AS [a2] FROM [visits] AS [t0];
---> refused unsupported at 81: the aggregate STDEVP in the select list is outside the dialect
---> hint: write VARIANCE or STDDEV, those of a sample, or VAR_POP or STDDEV_POP
+--> answers
 SELECT [semijoin1].[c1] AS [year], SUM([semijoin1].[a0]) AS [n] FROM (SELECT [year] AS [c1], [sex] AS [c2], COUNT(*) AS [a0] FROM [visits] GROUP BY [year], [sex]) AS [semijoin1] INNER JOIN ((SELECT 'F' AS [c2]) UNION ALL (SELECT 'M' AS [c2])) AS [filter] ON [semijoin1].[c2] = [filter].[c2] GROUP BY [semijoin1].[c1];
 --> refused unsupported at 192: SELECT without FROM is outside the dialect
 --> hint: write SELECT COUNT(*) FROM table

@@ -34,14 +34,11 @@ SELECT POSITION('1' IN code) AS at, LEFT(code, 1) AS l, RIGHT(code, 2) AS r, CHA
 SELECT COUNT(*) AS n FROM visits WHERE sex IS DISTINCT FROM 'F' AND diagnosis ILIKE 'i1%';
 --> sqlite
 SELECT generate_series(1, 3);
---> refused unsupported at 8: the function generate_series in a statement about public tables is outside the dialect
---> hint: docs/sql/public.md lists the functions
+--> sqlite
 SELECT COUNT(*) FROM visits WHERE diagnosis ~ '^J';
---> refused unsupported at 45: the operator ~ (a regular expression) is outside the dialect
---> hint: write LIKE or GLOB, or list the values with IN
+--> sqlite
 SELECT COUNT(*) FROM visits WHERE diagnosis = ANY (ARRAY['I10', 'E11']);
---> refused unsupported at 47: the function any() is outside the dialect
---> hint: compute it in a view and declare it as a column
+--> sqlite
 SELECT DISTINCT ON (sex) sex, age FROM visits;
 --> refused unsupported at 17: DISTINCT ON is outside the dialect
 --> hint: number the rows of an aggregate with ROW_NUMBER() OVER (PARTITION BY …), and keep the first

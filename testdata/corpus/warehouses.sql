@@ -6,11 +6,9 @@ SELECT `sex`, COUNT(*) AS n FROM `visits` GROUP BY `sex` ORDER BY n DESC;
 SELECT diagnosis, COUNT_IF(sex = 'F') AS women, DIV0NULL(SUM(days), COUNT(*)) AS mean FROM visits GROUP BY diagnosis ORDER BY women DESC, diagnosis LIMIT 4;
 --> sqlite
 SELECT year, COUNT(*) AS n FROM visits GROUP BY ALL;
---> refused unsupported at 49: GROUP BY ALL is outside the dialect
---> hint: list the keys: GROUP BY x, y
+--> sqlite
 SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC) <= 3;
---> refused unsupported at 64: QUALIFY is outside the dialect
---> hint: put the SELECT into FROM, and the condition into WHERE around it
+--> sqlite
 SELECT DATE_TRUNC(day, MONTH) AS month, SUM(cost) AS cost FROM events GROUP BY month ORDER BY month;
 --> sqlite
 SELECT EXTRACT(ISOYEAR FROM day) AS y, EXTRACT(WEEK FROM day) AS w, COUNT(*) AS n FROM events GROUP BY 1, 2 ORDER BY 1, 2;
@@ -40,8 +38,7 @@ SELECT ARRAY_AGG(sex) FROM visits;
 SELECT year, COUNT(*)::FLOAT / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY year ORDER BY year;
 --> sqlite
 SELECT RATIO_TO_REPORT(COUNT(*)) OVER () FROM visits GROUP BY year;
---> refused unsupported at 8: the function RATIO_TO_REPORT in a statement around private aggregates is outside the dialect
---> hint: docs/sql/public.md lists the functions
+--> sqlite
 SELECT sex, AVG(days) AS mean FROM visits WHERE sex IS NOT NULL GROUP BY sex ORDER BY mean DESC LIMIT 1;
 --> sqlite
 SELECT LEFT(diagnosis, 1) AS chapter, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY 1;
