@@ -237,9 +237,14 @@ func (r *Rehearsal) surround(ctx context.Context, st surrounding, args []query.V
 			}
 		}
 	}
-	c, err := r.copy.db.cut(ctx, r.view, st, args)
+	c, err := r.copy.db.cut(ctx, r.view, st, args, nil)
 	if err != nil {
 		return nil, err
+	}
+	if c.waits != 0 {
+		const why = "an aggregate waits for the answer of another one"
+		r.leaves("what a statement costs in which %s", why)
+		return planned("unknown", "", "unknown", why), nil
 	}
 	if len(c.cores) == 0 {
 		return planned("sqlite", "public", "0", "names no private table"), nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -73,6 +74,53 @@ func TestSurroundings(t *testing.T) {
 	}
 	if after := ledger(t, curator); after != before {
 		t.Errorf("the ledger grew to\n%s", after)
+	}
+}
+
+// TestAnAggregateWaits: a private aggregate whose condition has the answer of another one is asked
+// after it. Both are charged, once; a statement that is refused, for either of them, charges
+// nothing; EXPLAIN does not run it.
+func TestAnAggregateWaits(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `SET accuracy = 50`)
+	before := ledger(t, s)
+	for _, c := range []struct {
+		code sqlerr.Code
+		text string // ‸ marks the position
+	}{
+		{sqlerr.Unknown, `SELECT COUNT(*) FROM admissions WHERE age > (SELECT AVG(‸height) FROM admissions)`},
+		{sqlerr.Unknown, `SELECT COUNT(*) FROM admissions WHERE ‸height > (SELECT AVG(age) FROM admissions)`},
+		{sqlerr.Unknown, `SELECT COUNT(*), (SELECT missing FROM icd10) FROM admissions WHERE age > (SELECT AVG(age) FROM admissions)`},
+		{sqlerr.Unsupported, `SELECT COUNT(*) FROM admissions WHERE age > (SELECT AVG(age) FROM admissions) AND age IN (SELECT age FROM ‸admissions)`},
+		{sqlerr.Unsupported, `SELECT COUNT(*) FROM admissions WHERE age > (SELECT AVG(age) FROM admissions WHERE age < (SELECT MAX(age) OVER () FROM ‸admissions))`},
+		{sqlerr.Unsupported, `EXPLAIN ‸SELECT COUNT(*) FROM admissions WHERE age > (SELECT AVG(age) FROM admissions)`},
+	} {
+		e := refused(t, s, c.code, strings.Replace(c.text, "‸", "", 1))
+		if i := strings.Index(c.text, "‸"); i >= 0 && e.Position != i+1 {
+			t.Errorf("%s: %v at %d", c.text, e, e.Position)
+		}
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("refusals were charged:\n%s", after)
+	}
+	const inner, outer = `SELECT AVG(age) FROM admissions`, `SELECT COUNT(*) AS n FROM admissions WHERE age > (SELECT AVG(age) FROM admissions)`
+	mean := must(t, s, inner)
+	r := must(t, s, outer)
+	if r.Answer.Cost.Rho <= 0 || r.Answer.Margins[0][0] == nil {
+		t.Errorf("the outer one costs %v, within %v", r.Answer.Cost, r.Answer.Margins)
+	}
+	if direct := must(t, s, `SELECT COUNT(*) FROM admissions WHERE age > ?`, query.Int(int64(mean.Rows[0][0].(float64)))); direct.Rows[0][0] != r.Rows[0][0] || direct.Answer.Cost.Rho != 0 {
+		t.Errorf("with the value written, %v for %v, and %v by the sub-select", direct.Rows, direct.Answer.Cost, r.Rows)
+	}
+	again := must(t, s, outer)
+	if again.Answer.Cost.Rho != 0 || again.Rows[0][0] != r.Rows[0][0] {
+		t.Errorf("again it is %v for %v, and was %v", again.Rows, again.Answer.Cost, r.Rows)
+	}
+	fresh := clinic(t)
+	must(t, fresh, `SET accuracy = 50`)
+	if both := must(t, fresh, outer).Answer.Cost.Rho; math.Abs(both-mean.Answer.Cost.Rho-r.Answer.Cost.Rho) > 1e-9 {
+		t.Errorf("both cost %g together, and %g and %g apart", both, mean.Answer.Cost.Rho, r.Answer.Cost.Rho)
 	}
 }
 

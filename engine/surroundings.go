@@ -103,9 +103,15 @@ func (s *Session) surround(ctx context.Context, st surrounding, args []query.Val
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.db.cut(ctx, v, st, args)
+	c, err := s.db.cut(ctx, v, st, args, s.check(ctx, v, args))
 	if err != nil {
 		return nil, err
+	}
+	var before []*Result
+	if c.waits != 0 {
+		if c, before, err = s.askFirst(ctx, v, st, args, c); err != nil {
+			return nil, err
+		}
 	}
 	if c.around.Explain {
 		return s.explainAround(ctx, c, args)
@@ -132,6 +138,12 @@ func (s *Session) surround(ctx context.Context, st surrounding, args []query.Val
 	}
 	out := resultOf(r)
 	out.Answer, out.Warnings = how, answers.Warnings()
+	for _, first := range before {
+		how.Cost.Rho += first.Answer.Cost.Rho
+		how.Cost.Epsilon += first.Answer.Cost.Epsilon
+		how.Verified = how.Verified && first.Answer.Verified
+		out.Warnings = append(out.Warnings, first.Warnings...)
+	}
 	how.NotNull = make([]bool, len(out.Columns))
 	how.Margins, how.Intervals = make([][]any, len(out.Rows)), make([][]any, len(out.Rows))
 	for i, row := range out.Rows {
@@ -151,6 +163,69 @@ func (s *Session) surround(ctx context.Context, st surrounding, args []query.Val
 		}
 	}
 	return out, nil
+}
+
+// askFirst answers the sub-selects that private aggregates of c wait for, and returns the statement
+// with their values. It binds c before, in which NULL is in their place, so that nothing is charged
+// for a statement that is refused. The aggregates are then queries that earlier answers chose: the
+// charges of both add up, as those of two statements do.
+func (s *Session) askFirst(ctx context.Context, v *view.View, st surrounding, args []query.Value, c *divided) (filled *divided, before []*Result, err error) {
+	if c.around.Explain {
+		return nil, nil, sqlerr.New(sqlerr.Unsupported, "EXPLAIN of an aggregate that waits for another one's answer is outside the dialect").
+			WithHint("EXPLAIN the inner one; then write a value in its place, and EXPLAIN the outer one").At(c.waits)
+	}
+	if err := s.bindable(ctx, v, c, args); err != nil {
+		return nil, nil, err
+	}
+	filled, err = s.db.cut(ctx, v, st, args, func(text string, at func(int) int) (*surround.Result, error) {
+		inner, err := surround.Parse(text)
+		if err != nil {
+			return nil, sqlerr.Move(err, at)
+		}
+		r, err := s.surround(ctx, surrounding{around: inner}, args)
+		if err != nil {
+			return nil, sqlerr.Move(err, at)
+		}
+		if r.Answer != nil {
+			before = append(before, r)
+		}
+		out := &surround.Result{Rows: r.Rows}
+		for _, c := range r.Columns {
+			out.Columns = append(out.Columns, surround.ResultColumn(c))
+		}
+		return out, nil
+	})
+	return filled, before, err
+}
+
+// check returns a function that refuses sub-selects as their answers would be refused, and
+// answers NULL to all others.
+func (s *Session) check(ctx context.Context, v *view.View, args []query.Value) surround.Asked {
+	return func(text string, at func(int) int) (*surround.Result, error) {
+		inner, err := surround.Parse(text)
+		if err != nil {
+			return nil, sqlerr.Move(err, at)
+		}
+		c, err := s.db.cut(ctx, v, surrounding{around: inner}, args, s.check(ctx, v, args))
+		if err == nil {
+			err = s.bindable(ctx, v, c, args)
+		}
+		return &surround.Result{Columns: make([]surround.ResultColumn, 1), Rows: [][]any{{nil}}}, sqlerr.Move(err, at)
+	}
+}
+
+// bindable refuses a statement that cannot be bound. Nothing is charged.
+func (s *Session) bindable(ctx context.Context, v *view.View, c *divided, args []query.Value) error {
+	var columns [][]Column
+	if len(c.cores) > 0 {
+		bound, err := s.db.answers.Bind(ctx, s.asker(), v, c.asks)
+		if err != nil {
+			return err
+		}
+		columns = bound.Columns()
+	}
+	_, err := c.compiled(ctx, s.db, columns, args)
+	return err
 }
 
 // fill makes the tables of the cores from their answers. Where the lineage needs the ends of
@@ -196,11 +271,13 @@ type divided struct {
 	asks   []answer.Selection // the cores, parsed
 	around *surround.Statement
 	from   surround.Source
+	waits  int // where the first aggregate is that waits for the answers of others; 0 for none
 }
 
 // cut divides a statement by what is private now. Sub-selects of public tables inside its
-// aggregates are run. It charges nothing.
-func (db *DB) cut(ctx context.Context, v *view.View, st surrounding, args []query.Value) (*divided, error) {
+// aggregates are run, and those around other private aggregates are answered by asked; without
+// it nothing is charged, see surround.Database.Resolve.
+func (db *DB) cut(ctx context.Context, v *view.View, st surrounding, args []query.Value, asked surround.Asked) (*divided, error) {
 	db.around.once.Do(func() { db.around.database = new(surround.Database) })
 	c := &divided{around: st.around, from: surround.Source{Version: v, Copy: db.copyPublic}}
 	if !namesPrivate(v, st.around.Tables) {
@@ -223,7 +300,10 @@ func (db *DB) cut(ctx context.Context, v *view.View, st surrounding, args []quer
 	if err := st.checkPublic(v, around.Tables); err != nil {
 		return nil, err
 	}
-	if c.cores, err = db.around.database.Resolve(ctx, cores, c.from, args); err != nil {
+	if i := slices.IndexFunc(cores, surround.Core.Waits); i >= 0 {
+		c.waits = cores[i].Position
+	}
+	if c.cores, err = db.around.database.Resolve(ctx, cores, c.from, args, asked); err != nil {
 		return nil, err
 	}
 	c.around = around
@@ -423,7 +503,7 @@ func (s *Session) columns(ctx context.Context, p *Prepared, args []query.Value) 
 	if around.around.Explain {
 		return nil, errNoSelect
 	}
-	c, err := s.db.cut(ctx, v, around, args)
+	c, err := s.db.cut(ctx, v, around, args, nil)
 	if err != nil {
 		return nil, err
 	}

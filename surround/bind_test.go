@@ -55,7 +55,7 @@ func TestCoresBind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cores, err = db.Resolve(context.Background(), cores, source(0), nil); err != nil {
+		if cores, err = db.Resolve(context.Background(), cores, source(0), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, core := range cores {

@@ -189,7 +189,7 @@ func TestCutAgainstSQLite(t *testing.T) {
 			continue
 		}
 		from := source(0)
-		if cores, err = db.Resolve(context.Background(), cores, from, nil); err != nil {
+		if cores, err = db.Resolve(context.Background(), cores, from, nil, nil); err != nil {
 			t.Errorf("%s\n%v", c.text, err)
 			continue
 		}
@@ -286,7 +286,6 @@ func TestCutRefusals(t *testing.T) {
 		{`SELECT name, (SELECT COUNT(*) FROM visits WHERE town = ‸name) FROM towns t`, "names the column name of the SELECT around it"},
 		{`SELECT name, (SELECT SUM(days > ‸height) FROM visits) FROM towns`, "names the column height of the SELECT around it"},
 		{`WITH RECURSIVE ‸r(n) AS (SELECT COUNT(*) FROM visits UNION ALL SELECT n - 1 FROM r WHERE n > 0) SELECT * FROM r`, "in a recursive WITH entry"},
-		{`SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM ‸visits)`, "of rows that another one selects"},
 		{`SELECT COUNT(*) FROM visits v JOIN ‸(SELECT year, COUNT(*) n FROM visits GROUP BY year) y ON v.year = y.year`, "a join of private rows with a sub-select"},
 		{`SELECT COUNT(*) FROM visits GROUP BY ‸COUNT(*)`, "GROUP BY a value"},
 		{`SELECT COUNT(*) FROM visits GROUP BY ‸3`, "the select list has 1 entries"},
@@ -488,7 +487,7 @@ func FuzzCut(f *testing.F) {
 			from.Cores = append(from.Cores, table)
 		}
 		args := make([]query.Value, 8)
-		if _, err := db.Resolve(context.Background(), cores, from, args); sqlerr.CodeOf(err) == sqlerr.Internal {
+		if _, err := db.Resolve(context.Background(), cores, from, args, nil); sqlerr.CodeOf(err) == sqlerr.Internal {
 			t.Errorf("%q: %v", text, err)
 		}
 		if _, err := db.Run(context.Background(), around, from, args); sqlerr.CodeOf(err) == sqlerr.Internal {
@@ -610,7 +609,7 @@ func TestCutGenerated(t *testing.T) {
 			t.Fatalf("seed %d: %s\n%v", seed, text, err)
 		}
 		from := source(0)
-		if cores, err = db.Resolve(context.Background(), cores, from, nil); err != nil {
+		if cores, err = db.Resolve(context.Background(), cores, from, nil, nil); err != nil {
 			t.Fatalf("seed %d: %s\n%v", seed, text, err)
 		}
 		from.Cores = answerCores(t, plain, cores)

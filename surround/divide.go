@@ -210,7 +210,7 @@ func (c *cutter) clauseEnd(from int) int {
 }
 
 func (b *block) addKey(at stretch, e sql.Expr) {
-	if b.hasAggregate(e) || b.selects(e) != nil {
+	if b.hasAggregate(e) {
 		b.refuse(b.tokens[at.first].Unsupported("GROUP BY a value that is computed from other rows").WithHint("group by columns, and expressions of them"))
 		return
 	}

@@ -15,14 +15,27 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// hole is a sub-select of public tables in the text of a core. Its values stand there in the
-// end. No private row, and no other core, is in it.
+// hole is a sub-select in the text of a core. Its values stand there in the end. It is of public
+// tables, or a statement around private aggregates of its own, which is answered before the core
+// is asked: the core is then a query that an earlier answer chose.
 type hole struct {
 	from, to    int // characters of the text, with the parentheses
 	statement   *Statement
 	list        bool // of values after IN
 	exists, not bool // EXISTS, NOT EXISTS; NOT IN
+	private     bool
+	text        string
+	origin      []int // for each character of the text of the sub-select, its position in the statement
 }
+
+// Waits reports whether the text of the core has values of other private aggregates.
+func (c Core) Waits() bool {
+	return slices.ContainsFunc(c.holes, func(h hole) bool { return h.private })
+}
+
+// Asked answers a statement around private aggregates that is part of another one. at returns
+// the position there of one in the text.
+type Asked func(text string, at func(position int) int) (*Result, error)
 
 // subSelect returns the sub-select that an expression in parentheses is. It is a list of values
 // after IN.
@@ -44,6 +57,35 @@ func subSelect(e sql.Expr) (s *sql.SelectStatement, list bool) {
 // fills with values. The front end reads those of x IN (SELECT column FROM table) itself.
 func (b *block) entersSelect(e sql.Expr, s *sql.SelectStatement, list bool) {
 	first, last := b.span(e)
+	private := b.asksPrivate(first, last)
+	if !private && list && last-first == 5 && b.tokens[first+3].Matches("FROM") && b.with[query.FoldName(b.tokens[first+4].Value)] == nil {
+		return
+	}
+	h := &hole{list: list, private: private}
+	_, h.exists = e.(*sql.Exists)
+	var text script
+	opened := b.opened
+	if private { // a statement by itself: nothing in it is folded into this core
+		b.opened = nil
+	}
+	b.needed(&text, first, last)
+	from := b.firstOf(s)
+	b.emit(&text, stretch{from, b.outside(from) - 1})
+	b.opened = opened
+	var err error
+	if h.statement, err = parse(text.text.String(), nil); err != nil || text.long {
+		b.refuse(b.tokens[from].Unsupported("this sub-select").WithHint("ask for it first, and write its result as a value"))
+		return
+	}
+	h.text, h.origin = text.text.String(), text.origin
+	h.statement.relocate(text.origin)
+	h.not = h.exists && e.(*sql.Exists).Not.IsValid() || list && b.at(first-2).Matches("NOT")
+	b.opened[first] = opening{tokens: last - first + 1, hole: h, at: stretch{first, last}}
+}
+
+// asksPrivate reports whether tokens name a private table, or an entry of WITH that has private
+// rows or aggregates of them.
+func (b *block) asksPrivate(first, last int) bool {
 	for i := first; i < last; i++ {
 		t := b.tokens[i]
 		if !b.isTable(i) {
@@ -54,28 +96,10 @@ func (b *block) entersSelect(e sql.Expr, s *sql.SelectStatement, list bool) {
 			private = e.rows != nil || e.cores
 		}
 		if private {
-			b.refuse(t.Unsupported("a private aggregate of rows that another one selects").
-				WithHint("ask for the inner one first, and write its result as a value"))
-			return
+			return true
 		}
 	}
-	if list && last-first == 5 && b.tokens[first+3].Matches("FROM") && b.with[query.FoldName(b.tokens[first+4].Value)] == nil {
-		return
-	}
-	h := &hole{list: list}
-	_, h.exists = e.(*sql.Exists)
-	var text script
-	b.needed(&text, first, last)
-	from := b.firstOf(s)
-	b.emit(&text, stretch{from, b.outside(from) - 1})
-	var err error
-	if h.statement, err = parse(text.text.String(), nil); err != nil || text.long {
-		b.refuse(b.tokens[from].Unsupported("this sub-select").WithHint("ask for it first, and write its result as a value"))
-		return
-	}
-	h.statement.relocate(text.origin)
-	h.not = h.exists && e.(*sql.Exists).Not.IsValid() || list && b.at(first-2).Matches("NOT")
-	b.opened[first] = opening{tokens: last - first + 1, hole: h, at: stretch{first, last}}
+	return false
 }
 
 // isTable reports whether a token can be a table's name.
@@ -111,16 +135,29 @@ func (b *block) needed(out *script, first, last int) {
 // maxList bounds the values of a sub-select in a core.
 const maxList = 1000
 
-// Resolve returns the cores with values in the place of their sub-selects, which are of public
-// tables only. It runs these.
-func (db *Database) Resolve(ctx context.Context, cores []Core, from Source, args []query.Value) ([]Core, error) {
+// Resolve returns the cores with values in the place of their sub-selects. It runs those of
+// public tables, and has those around private aggregates answered by asked. If asked is nil, NULL
+// stands for their values: the cores then have the columns that they will have, and are refused
+// if they will be, but ask for something else.
+func (db *Database) Resolve(ctx context.Context, cores []Core, from Source, args []query.Value, asked Asked) ([]Core, error) {
 	out := slices.Clone(cores)
 	for i, core := range cores {
 		text := []rune(core.Text)
 		var filled script
 		at := 0
 		for _, h := range core.holes {
-			r, err := db.Run(ctx, h.statement, from, args)
+			r, err := &Result{Columns: make([]ResultColumn, 1), Rows: [][]any{{nil}}}, error(nil)
+			switch {
+			case !h.private:
+				r, err = db.Run(ctx, h.statement, from, args)
+			case asked != nil:
+				r, err = asked(h.text, func(position int) int {
+					if position < 1 || position > len(h.origin) {
+						return h.statement.at(0).Position
+					}
+					return h.origin[position-1]
+				})
+			}
 			if e, ok := err.(*sqlerr.Error); ok && e.Code == sqlerr.Unknown && e.Hint == "" {
 				return nil, e.WithHint("a sub-select inside a private aggregate names columns of its own tables only: join the public table instead")
 			}

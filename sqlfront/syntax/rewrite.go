@@ -543,7 +543,7 @@ func (w *rewriter) limits() {
 	for i := len(w.pieces) - 1; i >= 0 && w.err == nil; i-- {
 		t := w.at(i)
 		switch {
-		case t.Matches("LIMIT") && w.at(i+1).Matches("ALL"):
+		case t.Matches("LIMIT") && w.at(i+1).Matches("ALL") && !w.at(i+2).Matches("."):
 			w.replace(i, i+1, "LIMIT -1")
 		case t.Matches("OFFSET") && w.at(i-2).Matches("LIMIT"), t.Matches("OFFSET") && w.at(i-3).Matches("LIMIT"):
 		case t.Matches("OFFSET") && (w.at(i+1).Kind == KindInteger || w.at(i+1).Kind == KindParameter) && w.at(i-1).endsOperandOf():

@@ -23,8 +23,7 @@ SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM diagnoses d WHERE d.co
 --> refused unknown at 88: no such column: v.diagnosis
 --> hint: a sub-select inside a private aggregate names columns of its own tables only: join the public table instead
 SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits);
---> refused unsupported at 63: a private aggregate of rows that another one selects is outside the dialect
---> hint: ask for the inner one first, and write its result as a value
+--> sqlite
 SELECT d.name, COUNT(*) AS n FROM visits v JOIN diagnoses d ON d.code = v.diagnosis GROUP BY d.name ORDER BY n DESC, d.name;
 --> sqlite
 SELECT d.chapter, d.name, COUNT(*) AS n FROM diagnoses d JOIN visits v ON v.diagnosis = d.code GROUP BY d.chapter, d.name ORDER BY d.chapter, d.name;

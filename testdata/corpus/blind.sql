@@ -4,8 +4,7 @@ SELECT year AS year, diagnosis AS diagnosis, COUNT(*) AS "COUNT(*)" FROM public.
 --> refused unsupported at 93: a join of private rows with a sub-select is outside the dialect
 --> hint: aggregate the private rows in a sub-select of their own, and join its result
 SELECT CASE WHEN diagnosis IN (SELECT diagnosis FROM visits GROUP BY diagnosis ORDER BY COUNT(*) DESC LIMIT 3) THEN diagnosis ELSE 'Others' END AS diagnosis, COUNT(*) AS count FROM visits GROUP BY 1 ORDER BY count DESC LIMIT 1000;
---> refused unsupported at 8: GROUP BY a value that is computed from other rows is outside the dialect
---> hint: group by columns, and expressions of them
+--> sqlite
 SELECT sex AS sex, year AS year, sum(days) AS "SUM(days)" FROM (SELECT * FROM visits WHERE days > 0) AS virtual_table WHERE ((sex IN ('F', 'M'))) AND ((age >= 18)) GROUP BY sex, year ORDER BY "SUM(days)" DESC LIMIT 1000;
 --> sqlite
 SELECT COUNT(*) AS count, SUM(CASE WHEN days > 7 THEN 1 ELSE 0 END) * 1.0 / COUNT(*) AS "long stays" FROM visits WHERE year = 2025 HAVING ((COUNT(*) > 10)) LIMIT 50000;

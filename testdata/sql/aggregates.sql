@@ -336,8 +336,17 @@ SELECT COUNT(DISTINCT age) FROM visits;
 --> error unsupported at 8: COUNT(DISTINCT …) is outside the dialect
 --> hint: COUNT(*) counts rows; GROUP BY lists the declared values
 SELECT STDEV(age) FROM visits;
---> error unsupported at 8: the aggregate STDEV in the select list is outside the dialect
---> hint: write VARIANCE or STDDEV, those of a sample, or VAR_POP or STDDEV_POP
+--> stddev
+--> 2.130668664
+--> under dense:
+--> stddev
+--> 0.0
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2714 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0023 together; the interactive budget left pays for 156718 such statements
 SELECT VARIANCE(town) FROM visits;
 --> error unsupported at 17: adding up column town, which is TEXT, is outside the dialect
 --> hint: group by it, or declare it as INTEGER over a view

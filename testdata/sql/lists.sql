@@ -170,5 +170,5 @@ SELECT COUNT(*) FROM visits WHERE town IN (SELECT town FROM raw_visits);
 --> error unknown at 61: there is no public table raw_visits to join
 --> hint: CREATE PUBLIC TABLE declares one; private tables are joined in a view, and the view declared
 SELECT COUNT(*) FROM visits WHERE town IN (SELECT town FROM visits);
---> error unsupported at 61: a private aggregate of rows that another one selects is outside the dialect
---> hint: ask for the inner one first, and write its result as a value
+--> error unsupported at 61: a SELECT of the rows of visits is outside the dialect
+--> hint: only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM visits GROUP BY x

@@ -252,8 +252,17 @@ SELECT name FROM towns WHERE name IN (SELECT town FROM visits);
 --> error unsupported at 56: a SELECT of the rows of visits is outside the dialect
 --> hint: only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM visits GROUP BY x
 SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits);
---> error unsupported at 63: a private aggregate of rows that another one selects is outside the dialect
---> hint: ask for the inner one first, and write its result as a value
+--> COUNT(*)
+--> 100
+--> under dense:
+--> COUNT(*)
+--> 95
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 235888 such statements
 SELECT COUNT(*) FROM (SELECT DISTINCT town FROM visits);
 --> error unsupported at 30: DISTINCT over private rows is outside the dialect
 --> hint: GROUP BY the columns
