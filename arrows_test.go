@@ -59,7 +59,7 @@ var arrows = map[string][]string{
 	"cmd/dpsql/internal/render":   {"engine", "sqlerr"},
 	"cmd/dpsql/internal/terminal": {"engine", "sqlerr"},
 
-	"source/postgres": {"query", "source", "sqlerr"},
+	"source/postgres": {"calendar", "query", "source", "sqlerr"},
 	// It starts servers for tests and for bench: no other line names it.
 	"internal/pgtest": {},
 	// It holds packages to published figures, in their tests.

@@ -43,6 +43,20 @@ func ParseMoment(text string) (moment int64, ok bool) {
 	return moment + int64(hour*3600+minute*60+second), ok1 && ok2 && ok3 && hour < 24 && minute < 60 && second < 60
 }
 
+// ParseFraction is ParseMoment of a text that may have a fraction of a second, which is cut
+// off.
+func ParseFraction(text string) (moment int64, ok bool) {
+	const whole = len("2024-02-29 12:00:00")
+	if len(text) > whole+1 && text[whole] == '.' {
+		rest := strings.TrimLeft(text[whole+1:], "0123456789")
+		if len(rest) == len(text)-whole-1 || rest != "" && rest != "Z" {
+			return 0, false
+		}
+		text = text[:whole]
+	}
+	return ParseMoment(text)
+}
+
 // FormatMoment writes a moment as YYYY-MM-DD HH:MM:SS.
 func FormatMoment(moment int64) string {
 	return Format(DayOf(moment)) + " " + clockOf(moment)

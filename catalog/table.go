@@ -277,7 +277,8 @@ func nonNil(b []byte) []byte {
 // storedDomain is the JSON form of a column's domain: a range, a list in full,
 // or neither for text without a domain. The values are canonical.
 type storedDomain struct {
-	Stored string            `json:"stored,omitempty"` // of a DATE: how rows hold it
+	Stored string            `json:"stored,omitempty"` // of a DATE and a TIMESTAMP: how rows hold it
+	Step   int64             `json:"step,omitempty"`   // of a TIMESTAMP, in seconds
 	Range  []int64           `json:"range,omitempty"`  // lo, hi
 	OrNull bool              `json:"or_null,omitempty"`
 	Clamp  bool              `json:"clamp,omitempty"`
@@ -287,8 +288,11 @@ type storedDomain struct {
 func encodeDomain(c query.Column) (string, error) {
 	d := c.Domain
 	stored := storedDomain{Clamp: c.Form.IsClamped()}
-	if c.Form.IsDate() {
+	if c.Form.IsTime() {
 		stored.Stored = c.Form.Stored().String()
+		if !c.Form.IsDate() {
+			stored.Step = c.Form.Step()
+		}
 	}
 	switch {
 	case !d.Finite():
@@ -340,6 +344,11 @@ func decodeDomain(typeName, text string) (d query.Domain, f query.Form, err erro
 			return d, f, bad
 		}
 		f = query.DateForm(as)
+		if stored.Step != 0 {
+			if f, err = query.TimestampForm(as, stored.Step); err != nil {
+				return d, f, bad
+			}
+		}
 	}
 	if stored.Clamp {
 		f = f.Clamped()

@@ -190,7 +190,7 @@ func TestDomainsRoundTrip(t *testing.T) {
 		many[i] = query.Text(strings.Repeat("k", i%7) + string(rune('一'+i)))
 	}
 	for _, f := range []query.Form{query.DateForm(query.StoredISO), query.DateForm(query.StoredJulian), query.DateForm(query.StoredUnix), query.DateForm(query.StoredUnix).Clamped()} {
-		c := query.Column{Domain: domain(query.NewDateRange("0001-01-01", "9999-12-31", true)), Form: f}
+		c := query.Column{Domain: domain(query.DateForm(0).NewRange("0001-01-01", "9999-12-31", true)), Form: f}
 		text, err := catalog.EncodeDomain(c)
 		if err != nil {
 			t.Fatal(err)
@@ -202,6 +202,21 @@ func TestDomainsRoundTrip(t *testing.T) {
 		if _, _, err := catalog.DecodeDomain("INTEGER", text); sqlerr.CodeOf(err) != sqlerr.Corrupt {
 			t.Errorf("%s is read as INTEGER: %v", text, err)
 		}
+	}
+	hours, err := query.TimestampForm(query.StoredUnix, 3600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hour := query.Column{Domain: domain(hours.NewRange("0001-01-01", "9999-12-31 23:00", false)), Form: hours}
+	text, err := catalog.EncodeDomain(hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, f, err := catalog.DecodeDomain("TIMESTAMP", text); err != nil || f != hours || d.String() != hour.Domain.String() {
+		t.Errorf("%s came back as %v of %v: %v", text, d, f, err)
+	}
+	if _, _, err := catalog.DecodeDomain("DATE", text); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+		t.Errorf("%s is read as DATE: %v", text, err)
 	}
 	for _, d := range []query.Domain{
 		query.Unbounded(),
@@ -239,6 +254,7 @@ func TestDomainsRoundTrip(t *testing.T) {
 	for _, bad := range [][2]string{{"TEXT", `{"range":[1,2]}`}, {"INTEGER", `{}`}, {"INTEGER", `{"values":["x"]}`}, {"INTEGER", `{"range":[2,1]}`},
 		{"TEXT", `{"values":[1]}`}, {"TEXT", `{`}, {"TEXT", `{"values":[]}`}, {"INTEGER", `{"values":[1.5]}`}, {"INTEGER", `{"values":[1,1]}`},
 		{"INTEGER", `{"values":[1],"clamp":true}`}, {"TEXT", `{"clamp":true}`}, {"DATE", `{"range":[1,2]}`}, {"DATE", `{"range":[1,2],"stored":"x"}`}, {"DATE", `{"stored":"iso"}`}, {"DATE", `{"range":[1,2932897],"stored":"iso"}`},
+		{"TIMESTAMP", `{"range":[1,2],"stored":"iso"}`}, {"TIMESTAMP", `{"range":[1,2],"stored":"iso","step":7}`}, {"TIMESTAMP", `{"range":[1,2],"stored":"iso","step":-60}`},
 		{"DATE", `{"values":[1],"stored":"iso"}`}, {"DATE", `{"values":["x"],"stored":"iso"}`}} {
 		_, _, err := catalog.DecodeDomain(bad[0], bad[1])
 		if sqlerr.CodeOf(err) != sqlerr.Corrupt {

@@ -42,9 +42,9 @@ func TestStoredDates(t *testing.T) {
 			{"-2024-01-01", none}, {"-024-01-01", none}, {"2024-01-01\x00", none}, {"2024-01-01\x00x", none}, {[]byte("2024-01-01"), none}, {"", none}, {"\xff", none},
 		},
 		query.StoredJulian: {
-			{2460310.5, day("2024-01-01")}, {2460311.0, day("2024-01-01")}, {int64(2460311), day("2024-01-01")}, {math.Nextafter(2460311.5, 0), day("2024-01-01")},
-			{2460311.5, day("2024-01-02")}, {2440587.5, day("1970-01-01")}, {math.Nextafter(2440587.5, 0), day("1969-12-31")}, {2440587.25, day("1969-12-31")},
-			{1721425.5, day("0001-01-01")}, {math.Nextafter(1721425.5, 0), none}, {math.Nextafter(5373484.5, 0), day("9999-12-31")}, {5373484.5, none},
+			{2460310.5, day("2024-01-01")}, {2460311.0, day("2024-01-01")}, {int64(2460311), day("2024-01-01")}, {2460311.4999999, day("2024-01-01")}, {math.Nextafter(2460311.5, 0), day("2024-01-02")},
+			{2460311.5, day("2024-01-02")}, {2440587.5, day("1970-01-01")}, {2440587.4999999, day("1969-12-31")}, {2440587.25, day("1969-12-31")},
+			{1721425.5, day("0001-01-01")}, {math.Nextafter(1721425.5, 0), none}, {5373484.4999999, day("9999-12-31")}, {5373484.5, none},
 			{int64(0), none}, {-0.5, none}, {-1e300, none}, {math.Inf(1), none}, {math.Inf(-1), none}, {int64(math.MinInt64), none}, {int64(math.MaxInt64), none},
 			{"x", none}, {[]byte("2460310.5"), none}, {nil, null},
 		},
@@ -70,7 +70,7 @@ func TestStoredDates(t *testing.T) {
 			}
 			for _, column := range columns {
 				var got source.Cell
-				if err := db.QueryRow(source.CanonicalDay("raw", column, stored)).Scan(&got); err != nil {
+				if err := db.QueryRow(source.CanonicalTime("raw", column, query.DateForm(stored))).Scan(&got); err != nil {
 					t.Fatal(err)
 				}
 				if got != c.want {
@@ -102,7 +102,7 @@ func TestStoredDatesRandom(t *testing.T) {
 		want = append(want, dayOf(at))
 	}
 	for column, stored := range map[string]query.Stored{"iso": query.StoredISO, "unix": query.StoredUnix, "real": query.StoredUnix, "julian": query.StoredJulian} {
-		rows, err := db.Query(source.CanonicalDay("raw", column, stored) + " ORDER BY r.rowid")
+		rows, err := db.Query(source.CanonicalTime("raw", column, query.DateForm(stored)) + " ORDER BY r.rowid")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,6 +117,89 @@ func TestStoredDatesRandom(t *testing.T) {
 		}
 		if err := rows.Err(); err != nil {
 			t.Fatal(fmt.Errorf("%s: %w", column, err))
+		}
+	}
+}
+
+// TestStoredTimestamps holds which texts are timestamps. The moments come from package time.
+func TestStoredTimestamps(t *testing.T) {
+	t.Parallel()
+	db := memory(t, "CREATE TABLE raw (c)")
+	for text, want := range map[string]string{
+		"2024-02-29": "2024-02-29 00:00:00", "2024-02-29 12:30": "2024-02-29 12:30:00", "2024-02-29T12:30": "2024-02-29 12:30:00", "2024-02-29 12:30Z": "2024-02-29 12:30:00",
+		"2024-02-29 23:59:59": "2024-02-29 23:59:59", "2024-02-29T23:59:59Z": "2024-02-29 23:59:59", "2024-02-29 12:30:00.999999": "2024-02-29 12:30:00",
+		"2024-02-29 12:30:00.5Z": "2024-02-29 12:30:00", "0001-01-01 00:00:01": "0001-01-01 00:00:01", "9999-12-31 23:59:59.9": "9999-12-31 23:59:59", "1969-12-31 23:59": "1969-12-31 23:59:00",
+		"2024-02-30 12:00": "", "2024-02-29 24:00": "", "2024-02-29 12:60": "", "2024-02-29 12:00:60": "", "2024-02-29 1:00": "", "2024-02-29 12": "", "2024-02-29 12:00:": "",
+		"2024-02-29 12:00:00.": "", "2024-02-29 12:00:00.x": "", "2024-02-29 12:00:00.1Z2": "", "2024-02-29 12:00ZZ": "", "2024-02-29 12:00+01:00": "", "2024-02-29Z": "",
+		"2024-02-29 12:00\x00": "", "2024-02-29 12:00:00.1\x00": "", "0000-12-31 23:30": "", "now": "", "12:00": "", "": "", "2024-02-29 12:00:00 ": "", " 2024-02-29": "", "2024-02-29  12:00": "",
+		"2024-02-29_12:00": "", "2460310.5": "", "2024-02-29 12:00:0é": "",
+	} {
+		for _, step := range []int64{1, 60, 900, 3600, 86_400} {
+			f, err := query.TimestampForm(query.StoredISO, step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, db, "DELETE FROM raw")
+			run(t, db, "INSERT INTO raw VALUES (?)", text)
+			var got, expected source.Cell
+			if err := db.QueryRow(source.CanonicalTime("raw", "c", f)).Scan(&got); err != nil {
+				t.Fatal(err)
+			}
+			if want != "" {
+				at, err := time.Parse(time.DateTime, want)
+				if err != nil {
+					t.Fatal(err)
+				}
+				expected = source.Cell{Value: query.Int(at.Truncate(time.Duration(step)*time.Second).Unix() / step), OK: true}
+			}
+			if got != expected {
+				t.Errorf("%q in steps of %d s: got %v (%v), want %v (%v)", text, step, got.Value, got.OK, expected.Value, expected.OK)
+			}
+		}
+	}
+}
+
+// TestStoredTimestampsRandom compares random moments, stored in each way, with package time.
+func TestStoredTimestampsRandom(t *testing.T) {
+	t.Parallel()
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewSource(seed))
+	db := memory(t, "CREATE TABLE raw (iso, unix, real, julian)")
+	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).Unix()
+	var moments []time.Time
+	for i := range 500 {
+		at := time.Unix(first+r.Int63n(last-first), 0).UTC()
+		if i%2 == 0 {
+			at = at.Truncate(time.Hour) // the beginning of a step
+		}
+		moments = append(moments, at)
+		layout := []string{time.DateTime, "2006-01-02T15:04:05Z", "2006-01-02 15:04:05.25", "2006-01-02T15:04:05.000001Z"}[i%4]
+		run(t, db, "INSERT INTO raw VALUES (?, ?, ?, julianday(?))", at.Format(layout), at.Unix(), float64(at.Unix())+0.25, at.Format(time.DateTime))
+	}
+	for _, step := range []int64{1, 60, 900, 3600, 86_400} {
+		for column, stored := range map[string]query.Stored{"iso": query.StoredISO, "unix": query.StoredUnix, "real": query.StoredUnix, "julian": query.StoredJulian} {
+			f, err := query.TimestampForm(stored, step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := db.Query(source.CanonicalTime("raw", column, f) + " ORDER BY r.rowid")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; rows.Next(); i++ {
+				var got source.Cell
+				if err := rows.Scan(&got); err != nil {
+					t.Fatal(err)
+				}
+				beginning := moments[i].Truncate(time.Duration(step) * time.Second)
+				if want := query.Int(beginning.Unix() / step); !got.OK || got.Value != want || f.Shown(got.Value).Str() != beginning.Format(time.DateTime) {
+					t.Errorf("%v as %s in steps of %d s: got %v (%v), want %v", moments[i], column, step, got.Value, got.OK, want)
+				}
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

@@ -42,13 +42,13 @@ func Canonical(source, column string, as query.Type) string {
 	return "SELECT " + strings.ReplaceAll(canonicalOf(as), "?", columnOf(column)) + from(source)
 }
 
-// CanonicalDay is Canonical for a DATE.
-func CanonicalDay(source, column string, stored query.Stored) string {
-	d, err := query.NewDateRange("0001-01-01", "9999-12-31", true)
+// CanonicalTime is Canonical for a DATE or a TIMESTAMP.
+func CanonicalTime(source, column string, f query.Form) string {
+	d, err := f.NewRange("0001-01-01", "9999-12-31", true)
 	if err != nil {
 		panic(err)
 	}
-	return CanonicalAs(source, query.Column{Name: column, Domain: d, Form: query.DateForm(stored)})
+	return CanonicalAs(source, query.Column{Name: column, Domain: d, Form: f})
 }
 
 // CanonicalAs is Canonical for any column.

@@ -124,8 +124,8 @@ func misfit(c query.Column, declared, source string) string {
 		return false
 	}
 	affinity := affinityOf(declared)
-	if c.Form.IsDate() {
-		return misfitDate(c.Form.Stored(), affinity, has)
+	if c.Form.IsTime() {
+		return misfitTime(c, affinity, has)
 	}
 	fractions := has("REAL", "FLOA", "DOUB", "DEC") && !has("INT")
 	switch {
@@ -143,16 +143,17 @@ func misfit(c query.Column, declared, source string) string {
 	return ""
 }
 
-// misfitDate is misfit for a DATE. has reports whether the declared type has one of some
-// parts.
-func misfitDate(stored query.Stored, a affinity, has func(...string) bool) string {
+// misfitTime is misfit for a DATE or a TIMESTAMP. has reports whether the declared type has
+// one of some parts.
+func misfitTime(c query.Column, a affinity, has func(...string) bool) string {
+	stored := c.Form.Stored()
 	switch {
 	case stored == query.StoredISO && has("INT", "REAL", "FLOA", "DOUB"):
-		return "only texts 'YYYY-MM-DD' are dates, and rows with a number are not counted; add STORED AS julian or STORED AS unix where it holds numbers"
-	case stored == query.StoredISO && has("TIME"):
-		return "only texts 'YYYY-MM-DD' are dates, and rows with a time are not counted; a view can cut it: date(column)"
+		return "only texts such as '2024-12-31' are of type " + c.TypeName() + ", and rows with a number are not counted; add STORED AS julian or STORED AS unix where it holds numbers"
+	case stored == query.StoredISO && c.Form.IsDate() && has("TIME"):
+		return "only texts 'YYYY-MM-DD' are dates, and rows with a time are not counted; declare it TIMESTAMP with STEP '1 day'"
 	case stored != query.StoredISO && a == textAffinity:
-		return "it holds texts, and rows where a DATE STORED AS " + stored.String() + " is not a number are not counted"
+		return "it holds texts, and rows where a " + c.TypeName() + " STORED AS " + stored.String() + " is not a number are not counted"
 	}
 	return ""
 }
@@ -200,10 +201,10 @@ func numberLike(d query.Domain) (string, bool) {
 // The values of a column with CLAMP lie between the bounds of its domain.
 func canonical(c string, of query.Column) string {
 	form := canonicalOf(of.Domain.Type())
-	if of.Form.IsDate() {
-		form = canonicalDates[of.Form.Stored()]
-	}
-	if of.Form.IsClamped() {
+	switch {
+	case of.Form.IsTime():
+		form = canonicalTime(of)
+	case of.Form.IsClamped():
 		form = clamped(form, of)
 	}
 	return strings.ReplaceAll(form, "?", c)
@@ -221,33 +222,55 @@ func canonicalOf(t query.Type) string {
 // clamped returns the expression for a column with CLAMP, given that for its canonical
 // value. SQLite compares integers and reals exactly, however large, so that reals beyond
 // 64 bits are clamped too. A value is compared as a number if its cast equals it, which
-// no text that is not a number and no blob does. A DATE is clamped once it is a day.
+// no text that is not a number and no blob does.
 func clamped(form string, of query.Column) string {
 	lo, hi := of.Domain.Bounds()
-	number, is := "CAST(? AS NUMERIC)", "CAST(? AS NUMERIC) = ?"
-	if of.Form.IsDate() {
-		number = form
-		is = "typeof(" + form + ") = 'integer'"
-	}
+	const number, is = "CAST(? AS NUMERIC)", "CAST(? AS NUMERIC) = ?"
 	return fmt.Sprintf("CASE WHEN %s AND %s >= %d THEN %[3]d WHEN %[1]s AND %[2]s <= %[4]d THEN %[4]d ELSE %[5]s END", is, number, hi, lo, form)
 }
 
-// canonicalDates are the expressions for the day of a DATE, by how it is stored. All
-// arithmetic in them is exact.
+// canonicalTime returns the expression for the step of a DATE or a TIMESTAMP. With CLAMP,
+// it is clamped once it is a step at all.
 //
-// A text is a date if it is what date() makes of it. That excludes a time, a day that
-// does not exist and words such as 'now'. A number must lie in the years 1 to 9999. It is
-// cut to the day only after a number that makes it positive was added, because a cast
-// cuts towards 0. Seconds with a fraction are cut to seconds first, since the sum would be
-// rounded.
-var canonicalDates = map[query.Stored]string{
-	query.StoredISO: `CASE WHEN ? IS NULL THEN NULL WHEN typeof(?) = 'text' AND length(?) = 10 AND (date(?)) COLLATE BINARY = ?` +
-		` THEN CAST(julianday(?) - 2440587.5 AS INTEGER) ELSE ` + noValue + ` END`,
-	query.StoredJulian: `CASE WHEN ? IS NULL THEN NULL WHEN typeof(?) IN ('integer', 'real') AND ? >= 1721425.5 AND ? < 5373484.5` +
-		` THEN CAST(? - 1721425.5 AS INTEGER) - 719162 ELSE ` + noValue + ` END`,
-	query.StoredUnix: `CASE WHEN ? IS NULL THEN NULL WHEN typeof(?) IN ('integer', 'real') AND ? >= -62135596800 AND ? < 253402300800` +
-		` THEN (CAST(? AS INTEGER) - (? < CAST(? AS INTEGER)) + 62135596800) / 86400 - 719162 ELSE ` + noValue + ` END`,
+// The date in a text must be what date() makes of it. That excludes a day that does not
+// exist and words such as 'now'. A DATE is nothing but a date. A TIMESTAMP may have a
+// time behind it, whose fractions of a second are cut off. A number must lie in the years
+// 1 to 9999. Julian days are rounded to milliseconds, as SQLite's own functions do.
+// Everything is counted from the year 1, because division cuts towards 0.
+func canonicalTime(of query.Column) string {
+	f := of.Form
+	valid, seconds := validISO, secondsISO
+	switch f.Stored() {
+	case query.StoredJulian:
+		valid, seconds = `typeof(?) IN ('integer', 'real') AND ? >= 1721425.5 AND ? < 5373484.5`, `CAST((? - 1721425.5) * 86400000.0 + 0.5 AS INTEGER) / 1000`
+	case query.StoredUnix:
+		valid, seconds = `typeof(?) IN ('integer', 'real') AND ? >= -62135596800 AND ? < 253402300800`, `(CAST(? AS INTEGER) - (? < CAST(? AS INTEGER)) + 62135596800)`
+	case query.StoredISO:
+		if !f.IsDate() {
+			valid, seconds = validTime, secondsTime
+		}
+	}
+	step := fmt.Sprintf("%s / %d - %d", seconds, f.Step(), 62_135_596_800/f.Step())
+	if f.IsClamped() {
+		lo, hi := of.Domain.Bounds()
+		step = fmt.Sprintf("max(%d, min(%d, %s))", lo, hi, step)
+	}
+	return "CASE WHEN ? IS NULL THEN NULL WHEN " + valid + " THEN " + step + " ELSE " + noValue + " END"
 }
+
+const (
+	validISO   = `typeof(?) = 'text' AND length(?) = 10 AND ? >= '0001' AND (date(?)) COLLATE BINARY = ?`
+	secondsISO = `CAST(julianday(?) - 1721425.5 AS INTEGER) * 86400`
+
+	// The first line excludes texts with a NUL, behind which no function looks.
+	validTime = `typeof(?) = 'text' AND length(?) = length(CAST(? AS BLOB))` +
+		` AND ? >= '0001' AND date(substr(?, 1, 10)) = substr(?, 1, 10) AND (length(?) = 10` +
+		` OR substr(?, 11) GLOB '[ T][0-2][0-9]:[0-5][0-9]*' AND substr(?, 12, 2) < '24'` +
+		` AND (substr(?, 17) IN ('', 'Z') OR substr(?, 17) GLOB ':[0-5][0-9]' OR substr(?, 17) GLOB ':[0-5][0-9]Z'` +
+		` OR substr(?, 17) GLOB ':[0-5][0-9].[0-9]*' AND ltrim(substr(?, 21), '0123456789') IN ('', 'Z')))`
+	secondsTime = `(CAST(julianday(substr(?, 1, 10)) - 1721425.5 AS INTEGER) * 86400 + substr(?, 12, 2) * 3600 + substr(?, 15, 2) * 60` +
+		` + CAST(substr(?, 18, 2) AS INTEGER))`
+)
 
 const (
 	// Only blobs are not below the empty blob. This test is faster than comparing the

@@ -176,11 +176,11 @@ func (b *binder) text(column int, k constant) (query.Value, error) {
 	return k.value, nil
 }
 
-// numeric converts a constant that is compared with an INTEGER, REAL or DATE column. The
-// values of a REAL column are counted in steps, those of a DATE column in days.
+// numeric converts a constant that is compared with an INTEGER, REAL, DATE or TIMESTAMP
+// column. The values of the last three are counted in steps.
 func (b *binder) numeric(column int, k constant) (constant, error) {
-	if c := b.u.Columns()[column]; c.Form.IsDate() {
-		return readDate(k, c.Name)
+	if c := b.u.Columns()[column]; c.Form.IsTime() {
+		return readTime(k, c)
 	}
 	steps := b.joins.steps(column)
 	if !k.isNumber() {

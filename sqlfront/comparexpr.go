@@ -91,7 +91,7 @@ func (b *binder) pair(left, right sqlparser.Expr) (x, y *expr, err error) {
 // other: a number meets an INTEGER column, and a text a TEXT column.
 func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
 	if x.time != 0 || y.time != 0 {
-		return b.alignDates(x, y, left)
+		return b.alignTimes(x, y, left)
 	}
 	ax, ay := x.affinity, y.affinity
 	x, err := b.converted(x, ax, y, ay)
@@ -250,7 +250,7 @@ func (b *binder) element(x *expr, e sqlparser.Expr) (*expr, *expr, error) {
 	plain := *y
 	plain.affinity = 0
 	if x.time != 0 || y.time != 0 {
-		return b.alignDates(x, &plain, e)
+		return b.alignTimes(x, &plain, e)
 	}
 	_, y, err = b.affine(x, &plain, e)
 	return x, y, err

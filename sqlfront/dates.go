@@ -55,32 +55,62 @@ func (b *binder) clockWord(e *sqlparser.ColName) (constant, bool) {
 	return constant{}, false
 }
 
-// readDate reads a constant that is compared with a DATE, which name describes. It returns
-// days since 1970-01-01. They have a fraction if the constant has a time of day. An
-// argument's value is not shown.
-func readDate(k constant, name string) (constant, error) {
+// anyDate and anyMoment stand for what is compared where it is no column.
+var (
+	anyDate   = query.Column{Name: "the other side", Form: query.DateForm(query.StoredISO)}
+	anyMoment = query.Column{Name: "the other side", Form: secondly()}
+)
+
+func secondly() query.Form {
+	f, _ := query.TimestampForm(query.StoredISO, 1) // a second divides a day
+	return f
+}
+
+// readTime reads a constant that is compared with a DATE or a TIMESTAMP, and returns it in
+// the column's steps. With a time of day, it is a fraction of a day. Inside a step of a
+// TIMESTAMP it is refused: whether a row is before it is not known. An argument's value is
+// not shown.
+func readTime(k constant, c query.Column) (constant, error) {
+	name := c.Name + " is " + c.TypeName() + " and is compared with "
+	hint := "write it as '2024-12-31', with four digits of the year and two of month and day"
+	if !c.Form.IsDate() {
+		hint = "write it as '2024-12-31' or '2024-12-31 23:59:00'"
+	}
 	if k.isNumber() {
-		return k, sqlerr.New(sqlerr.Invalid, "%s is DATE and is compared with the number %s", name, k.label()).
-			WithHint("write a date in single quotes, as '2024-12-31'").At(k.source.Position)
+		return k, sqlerr.New(sqlerr.Invalid, "%sthe number %s", name, k.label()).WithHint("write it in single quotes, as '2024-12-31'").At(k.source.Position)
 	}
 	moment, ok := calendar.ParseMoment(k.value.Str())
 	if !ok {
-		return k, sqlerr.New(sqlerr.Invalid, "%s is DATE and is compared with %s, which is not a date", name, k.label()).
-			WithHint("write it as '2024-12-31', with four digits of the year and two of month and day").At(k.source.Position)
+		return k, sqlerr.New(sqlerr.Invalid, "%s%s, which is not a %s", name, k.label(), syntax.LowerASCII(c.TypeName())).WithHint("%s", hint).At(k.source.Position)
 	}
-	k.value, k.real = query.Int(calendar.DayOf(moment)), nil
-	if days := big.NewRat(moment, 86_400); !days.IsInt() {
-		k.real = days
+	n := c.Form.Floor(moment)
+	k.value, k.real = query.Int(n), nil
+	switch in := big.NewRat(moment, c.Form.Step()); {
+	case in.IsInt():
+	case c.Form.IsDate():
+		k.real = in
+	default:
+		return k, sqlerr.New(sqlerr.Invalid, "%s%s, which lies inside a step", name, k.label()).
+			WithHint("compare it with the beginning of the step, %v, or of the next, %v", c.Form.Shown(query.Int(n)), c.Form.Shown(query.Int(n+1))).At(k.source.Position)
 	}
 	return k, nil
 }
 
-// alignDates prepares two expressions for a comparison, one of which is a date. A date
-// is compared as a text with a text that is not constant, and with any date. A day is
+// timeConstant returns a constant expression as readTime needs it. Without a place of its
+// own it has that of another expression.
+func (b *binder) timeConstant(x *expr, other sqlparser.Expr) constant {
+	if x.literal != nil {
+		return *x.literal
+	}
+	return constant{value: query.Text(x.full.lo.value.Str()), source: b.g.StartToken(other)}
+}
+
+// alignTimes prepares two expressions for a comparison, one of which is a date or a moment.
+// It is compared as a text with a text that is not constant, and with any date. A day is
 // the moment at which it begins.
-func (b *binder) alignDates(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
+func (b *binder) alignTimes(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
 	if x.time == 0 {
-		y, x, err := b.alignDates(y, x, left)
+		y, x, err := b.alignTimes(y, x, left)
 		return x, y, err
 	}
 	switch {
@@ -90,11 +120,14 @@ func (b *binder) alignDates(x, y *expr, left sqlparser.Expr) (*expr, *expr, erro
 		return nil, nil, sqlerr.New(sqlerr.Invalid, "a date is compared with a number, which is never equal").
 			WithHint("write a date in single quotes, as '2024-12-31'").At(b.g.StartToken(left).Position)
 	case y.isConstant():
-		k := constant{value: query.Text(y.full.lo.value.Str()), source: b.g.StartToken(left)}
-		if y.literal != nil {
-			k = *y.literal
+		c := anyMoment
+		if x.column >= 0 {
+			c = b.u.Columns()[x.column]
+		} else if x.time == isDay {
+			c = anyDate
 		}
-		read, err := readDate(k, "the other side")
+		k := b.timeConstant(y, left)
+		read, err := readTime(k, c)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -337,11 +370,7 @@ func (b *binder) dateArithmetic(e *sqlparser.BinaryExpr, x, y *expr) (*expr, boo
 				if !z.isConstant() || !z.full.lo.isText() && z.literal == nil {
 					return refuse(hint)
 				}
-				k := constant{value: query.Text(z.full.lo.value.Str()), source: b.g.StartToken(e)}
-				if z.literal != nil {
-					k = *z.literal
-				}
-				read, err := readDate(k, "the other side")
+				read, err := readTime(b.timeConstant(z, e), anyDate)
 				if err != nil || read.real != nil {
 					return nil, true, cmpErr(err, b.g.StartToken(e).Unsupported("this arithmetic with a time of day").WithHint(hint))
 				}

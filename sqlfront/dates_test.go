@@ -11,6 +11,7 @@ import (
 	"dpsql/calendar"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 const visitsOfDays = `CREATE PRIVATE TABLE v (d DATE BETWEEN '2020-01-01' AND '2029-12-31' OR NULL, e DATE BETWEEN '2024-02-01' AND '2024-03-31' STORED AS unix,
@@ -285,6 +286,107 @@ func TestDatesAgainstSQLite(t *testing.T) {
 			if got := counted(b).Weight(canonical) == 1; got != in[i] {
 				t.Fatalf("%s on %v: got %v, SQLite says %v", where, row, got, in[i])
 			}
+		}
+	}
+}
+
+// TestTimestamps holds the meaning of conditions on TIMESTAMPs, as ranges of steps.
+func TestTimestamps(t *testing.T) {
+	t.Parallel()
+	v := declare(t, `CREATE PRIVATE TABLE v (at TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31 23:00' STEP '1 hour' OR NULL STORED AS unix,
+		d DATE BETWEEN '2024-02-28' AND '2024-03-02', q TIMESTAMP BETWEEN '2024-02-29' AND '2024-02-29 23:45' STEP '15 minutes') FROM raw`)
+	if c := v.u.Columns(); c[0].DomainText() != "BETWEEN '2024-01-01 00:00:00' AND '2024-12-31 23:00:00' STEP '1 hour' OR NULL STORED AS unix" || c[0].TypeName() != "TIMESTAMP" || c[0].Domain.Size() != 366*24+1 {
+		t.Errorf("declared as %s of %d values", c[0].DomainText(), c[0].Domain.Size())
+	}
+	steps := func(column string, step int64, first, last string) string {
+		lo, _ := calendar.ParseMoment(first)
+		hi, _ := calendar.ParseMoment(last)
+		return fmt.Sprintf("%s{%d..%d: 1}", column, lo/step, hi/step)
+	}
+	for _, c := range []struct {
+		want   string
+		wheres []string
+	}{
+		{steps("at", 3600, "2024-02-29 00:00", "2024-02-29 23:00"), []string{"at >= '2024-02-29' AND at < '2024-03-01'", "date(at) = '2024-02-29'", "DATE_TRUNC('day', at) = '2024-02-29'",
+			"at BETWEEN '2024-02-29T00:00Z' AND '2024-02-29 23:00:00'", "strftime('%Y-%m-%d', at) = '2024-02-29'", "at > TIMESTAMP '2024-02-28 23:00:00' AND CAST(at AS date) < '2024-03-01'",
+			"at >= CURRENT_DATE - INTERVAL '2 days' AND date(at) < date('now', '-1 day')", "EXTRACT(DOY FROM at) = 60"}},
+		{steps("at", 3600, "2024-02-29 08:00", "2024-02-29 11:00"), []string{"date(at) = '2024-02-29' AND EXTRACT(HOUR FROM at) BETWEEN 8 AND 11",
+			"date(at) = '2024-02-29' AND strftime('%H:%M', at) IN ('08:00', '09:00', '10:00', '11:00')", "unixepoch(at) BETWEEN 1709193600 AND 1709207999",
+			"datetime(at, '+4 hours') >= '2024-02-29 12:00' AND datetime(at, '+30 minutes') < '2024-02-29 12:00'"}},
+		{steps("q", 900, "2024-02-29 10:30", "2024-02-29 11:15"), []string{"q >= '2024-02-29 10:30' AND q <= '2024-02-29 11:15'", "time(q) BETWEEN '10:30:00' AND '11:15:00'"}},
+		{steps("d", 86_400, "2024-02-29", "2024-03-02"), []string{"d > '2024-02-28 12:00'", "datetime(d) >= '2024-02-29'", "d >= datetime('2024-02-29', '-1 hour')"}},
+		{"0", []string{"at < '2024-01-01'", "at = NULL", "strftime('%M', at) = '30'"}},
+	} {
+		for _, where := range c.wheres {
+			b, err := compile(clocked{v}, "SELECT COUNT(*) FROM v WHERE "+where)
+			if err != nil {
+				t.Errorf("%s: %v", where, err)
+			} else if got := counted(b).String(); got != c.want {
+				t.Errorf("%s: got %s, want %s", where, got, c.want)
+			}
+		}
+	}
+	for _, c := range []struct{ where, message, hint string }{
+		{"at < '2024-02-29 05:30'", "which lies inside a step", "'2024-02-29 05:00:00', or of the next, '2024-02-29 06:00:00'"},
+		{"at BETWEEN '2024-01-01' AND '2024-01-31 23:59:59'", "which lies inside a step", "'2024-02-01 00:00:00'"},
+		{"CASE WHEN at < '2024-02-29 05:30' THEN 1 END = 1", "which lies inside a step", "'2024-02-29 06:00:00'"},
+		{"at IN ('2024-02-29 05:30')", "which lies inside a step", "'2024-02-29 06:00:00'"},
+		{"at = 'now'", "which is not a timestamp", "23:59:00"},
+		{"at = '2024-02-29 05:00+01:00'", "which is not a timestamp", "23:59:00"},
+		{"at > 5", "compared with the number 5", "single quotes"},
+		{"at + 1 > '2024-01-01'", "this arithmetic with a date", "date(x)"},
+		{"datetime(at) = 'x'", "which is not a timestamp", "23:59:00"},
+	} {
+		_, err := bindWith(clocked{v}, "SELECT COUNT(*) FROM v WHERE "+c.where)
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) || e.Position == 0 {
+			t.Errorf("%s: %v (%v)", c.where, err, e)
+		}
+	}
+	same := [][2]string{{"at >= d", "at >= datetime(d)"}, {"d = date(at)", "DATE_TRUNC('day', at) = d"}, {"q < at", "at > q"}, {"at = d", "date(at) = d AND EXTRACT(HOUR FROM at) = 0"}}
+	for _, pair := range same {
+		a, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+pair[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+pair[1])
+		if err != nil || !counted(a).Equal(counted(b)) {
+			t.Errorf("%q differ: %v", pair, err)
+		}
+	}
+	b, err := compile(v, "SELECT DATE_TRUNC('hour', q), q, COUNT(*) FROM v WHERE q < '2024-02-29 00:30' GROUP BY 1, 2")
+	if got := fmt.Sprint(b.Groups); err != nil || got != "[['2024-02-29 00:00:00' '2024-02-29 00:00:00'] ['2024-02-29 00:00:00' '2024-02-29 00:15:00']]" {
+		t.Errorf("groups %s: %v", got, err)
+	}
+}
+
+// TestTimeDeclarations holds what a declaration of a DATE or a TIMESTAMP may be.
+func TestTimeDeclarations(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ column, message, hint string }{
+		{"‸d DATE", "column d is DATE and has no domain", "BETWEEN '2020-01-01'"},
+		{"d DATE ‸IN ('2024-01-01')", "a list as the domain of a DATE", "BETWEEN '2020-01-01'"},
+		{"d DATE BETWEEN ‸'2024-02-30' AND '2024-12-31'", "'2024-02-30' is not a date", "four digits"},
+		{"d DATE BETWEEN '2024-01-01' AND ‸'2024-12-31 12:00'", "'2024-12-31 12:00' is not a date", "four digits"},
+		{"d DATE ‸BETWEEN '2025-01-01' AND '2024-12-31'", "is empty", "earlier"},
+		{"d DATE BETWEEN ‸2024 AND 2025", "expected a text in single quotes", ""},
+		{"d DATE BETWEEN '2024-01-01' AND '2024-12-31' STORED AS ‸text", "expected iso, julian or unix", ""},
+		{"d DATE BETWEEN '2024-01-01' AND '2024-12-31' ‸STEP '1 day'", "STEP", ""},
+		{"‸d TIMESTAMP", "column d is TIMESTAMP and has no domain", "STEP '1 hour'"},
+		{"d TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31'‸) FROM r", "has no STEP", "'15 minutes'"},
+		{"d TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31' STEP ‸'7 hours'", "does not divide a day", "'6 hours'"},
+		{"d TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31' STEP ‸'1 month'", "is not a step", "'6 hours'"},
+		{"d TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31' STEP ‸1", "expected a step", ""},
+		{"d TIMESTAMP ‸BETWEEN '2024-01-01 00:30' AND '2024-12-31' STEP '1 hour'", "no beginning of a step", "'2024-01-01 00:00:00'"},
+	} {
+		text, position := marked("CREATE PRIVATE TABLE t (" + c.column)
+		if !strings.Contains(text, "FROM") {
+			text += ") FROM r WITH (epsilon = 1)"
+		}
+		_, err := syntax.Parse(text)
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) || e.Position != position {
+			t.Errorf("%s: %v (%v)", text, err, e)
 		}
 	}
 }

@@ -40,8 +40,11 @@ const maxParts = 5_000
 func (b *binder) columnExpr(column int) *expr {
 	c := b.u.Columns()[column]
 	x := &expr{column: column, affinity: c.ShownType(), last: column, full: anyText}
+	if c.Form.IsTime() {
+		x.time, x.derived = isMoment, true
+	}
 	if c.Form.IsDate() {
-		x.time, x.derived = isDay, true
+		x.time = isDay
 	}
 	if c.Domain.Finite() {
 		x.full = boundsOf(c, 0, c.Domain.Size()-1)

@@ -75,8 +75,8 @@ func (b *binder) columnSummand(e *sqlparser.ColName) (summand, error) {
 		return summand{}, err
 	}
 	c := b.u.Columns()[column]
-	if c.Form.IsDate() {
-		return summand{}, b.g.FirstToken(e).Unsupported("adding up column " + c.Name + ", which is DATE,").WithHint("group by it, or by a part of it")
+	if c.Form.IsTime() {
+		return summand{}, b.g.FirstToken(e).Unsupported("adding up column " + c.Name + ", which is " + c.TypeName() + ",").WithHint("group by it, or by a part of it")
 	}
 	if c.Domain.Type() != query.TypeInteger {
 		return summand{}, b.g.FirstToken(e).Unsupported("adding up column " + c.Name + ", which is TEXT,").

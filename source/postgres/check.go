@@ -48,7 +48,10 @@ func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, erro
 func misfits(rel *relation, t source.Table) (notes []string) {
 	for _, c := range t.Columns {
 		a, err := rel.attribute(c.Name, t.Source)
-		if err != nil || c.Domain.Type() != query.TypeInteger {
+		if err == nil && c.Form.IsTime() && (a.typ == "text" || a.typ == "varchar") {
+			notes = append(notes, fmt.Sprintf("%s is of type %s in %s: rows with a text that is no %s are not counted", a.name, a.typ, t.Source, strings.ToLower(c.TypeName())))
+		}
+		if err != nil || c.Domain.Type() != query.TypeInteger || c.Form.IsTime() {
 			continue
 		}
 		if k, ok := a.kind(query.TypeInteger); !ok || k.all {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dpsql/calendar"
 	"dpsql/query"
 )
 
@@ -152,8 +153,11 @@ func (w *writer) except(c column, elements []string, null bool) string {
 
 func (w *writer) interval(c column, i query.Interval) string {
 	lo, hi := strconv.FormatInt(i.First, 10), strconv.FormatInt(i.Last, 10)
-	if c.array == "float8[]" {
+	switch c.array {
+	case "float8[]":
 		lo, hi = realBounds(i)
+	case "date[]":
+		lo, hi = calendar.Format(i.First), calendar.Format(i.Last)
 	}
 	w.args = append(w.args, []byte(lo), []byte(hi))
 	n := len(w.args)

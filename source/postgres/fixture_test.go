@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	_ "modernc.org/sqlite"
@@ -150,6 +151,53 @@ func prepare(t testing.TB, conn *pgx.Conn) {
 		"CREATE COLLATION careless (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
 }
 
+// timeTypes are the types that DATEs and TIMESTAMPs can have, with values.
+var timeTypes = []struct {
+	name   string
+	values []pair
+	form   query.Form
+}{
+	{"date", dates, query.DateForm(query.StoredISO)},
+	{"date", dates, stepped(query.StoredISO, 3600)},
+	{"text", someMoments, query.DateForm(query.StoredISO)},
+	{"varchar(40)", someMoments, stepped(query.StoredISO, 3600)},
+	{"text", someMoments, stepped(query.StoredISO, 1)},
+	{"timestamp", same("2024-02-29 12:30:00.5", "2024-02-29 23:59:59.999999", "2024-02-29 00:00:00", "2024-03-01 00:00:00", "1969-12-31 23:59:59.5", "infinity", "-infinity"), stepped(query.StoredISO, 3600)},
+	{"timestamptz", []pair{{nil, nil}, {"2024-02-29 00:30:00+01", "2024-02-28 23:30:00"}, {"2024-02-29 12:00:00-08", "2024-02-29 20:00:00Z"}, {"infinity", "infinity"}}, stepped(query.StoredISO, 900)},
+	{"bigint", seconds, query.DateForm(query.StoredUnix)},
+	{"bigint", seconds, stepped(query.StoredUnix, 3600)},
+	{"double precision", slices.Concat(seconds, same(1709164800.5, 1709164799.75, -0.25), []pair{{"NaN", "NaN"}, {"Infinity", math.Inf(1)}}), stepped(query.StoredUnix, 60)},
+	{"double precision", julianDays, query.DateForm(query.StoredJulian)},
+	{"double precision", julianDays, stepped(query.StoredJulian, 3600)},
+	{"integer", same(int64(2460369), int64(2460370), int64(0), int64(-1), int64(math.MaxInt32)), query.DateForm(query.StoredJulian)},
+}
+
+var (
+	dates = []pair{{nil, nil}, {"2024-02-29", "2024-02-29"}, {"2024-02-28", "2024-02-28"}, {"2024-03-01", "2024-03-01"}, {"0001-01-01", "0001-01-01"}, {"9999-12-31", "9999-12-31"},
+		{"0001-12-31 BC", "0001-12-31 BC"}, {"infinity", "infinity"}, {"-infinity", "-infinity"}, {"10000-01-01", "10000-01-01"}}
+	someMoments = same("2024-02-29", "2024-02-30", "2024-02-29 12:00", "2024-02-29T12:00:30", "2024-02-29 12:00:30.999Z", "2024-02-29 12:00Z", "2024-02-29 24:00", "2024-02-28 23:59:60",
+		"2024-02-29 12:00:30.", "2024-02-29 12:00:30.1x", "2024-02-29 12:00:30.1Z5", "now", "", "2024-02-29 ", " 2024-02-29", "2024-02-29x12:00", "0000-12-31 23:30", "0000-12-31", "2024-03-01 1:00", "2024-02-29 12:00+01:00", "é024-02-29")
+	seconds    = same(int64(1709164799), int64(1709164800), int64(1709208000), int64(1709251199), int64(1709251200), int64(0), int64(-1), int64(math.MaxInt64), int64(math.MinInt64), int64(-62135596801))
+	julianDays = same(2460369.5, 2460370.0, 2460370.4999999, 2460369.4999999995, 2460369.541666667, 2460369.5833333335, 2460370.5, 0.0, -2460369.5, 5373484.5)
+)
+
+func stepped(stored query.Stored, step int64) query.Form {
+	f, err := query.TimestampForm(stored, step)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// someTimes returns a domain of some steps before and after the beginning of February 29th.
+func someTimes(t *rapid.T, f query.Form) query.Domain {
+	middle := f.Floor(time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC).Unix())
+	lo := middle - rapid.Int64Range(0, 3).Draw(t, "before")
+	d, err := query.NewRange(lo, middle+rapid.Int64Range(0, 30).Draw(t, "after"), rapid.Bool().Draw(t, "null"))
+	must(t, err)
+	return d
+}
+
 // unitTypes are the types that a unit can have.
 var unitTypes = func() (out []int) {
 	for i, ty := range types {
@@ -253,9 +301,15 @@ func newScenario(t *rapid.T, db *sql.DB, conn *pgx.Conn, withUnit bool) scenario
 	for i := range rapid.IntRange(1, 3).Draw(t, "columns") {
 		name := []string{"a", "select", `q"T`}[i]
 		ty := types[rapid.IntRange(0, len(types)-1).Draw(t, "type")]
-		d := someDomain(t, rapid.SampledFrom(ty.declared).Draw(t, "declared"), ty.values)
-		c := query.Column{Name: name, Domain: d}
-		if d.IsRange() && rapid.Bool().Draw(t, "clamp") {
+		c := query.Column{Name: name}
+		if rapid.Bool().Draw(t, "time") {
+			of := timeTypes[rapid.IntRange(0, len(timeTypes)-1).Draw(t, "type")]
+			ty.name, ty.values, c.Form = of.name, of.values, of.form
+			c.Domain = someTimes(t, of.form)
+		} else {
+			c.Domain = someDomain(t, rapid.SampledFrom(ty.declared).Draw(t, "declared"), ty.values)
+		}
+		if c.Domain.IsRange() && rapid.Bool().Draw(t, "clamp") {
 			c.Form = c.Form.Clamped()
 		}
 		s.table.Columns = append(s.table.Columns, c)

@@ -44,11 +44,14 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 		return column{}, err
 	}
 	k, ok := a.kind(c.Domain.Type())
-	if !ok || c.Form.IsDate() {
+	if c.Form.IsTime() {
+		k, ok = a.timeKind(c)
+	}
+	if !ok {
 		return column{}, a.refused(c, source)
 	}
 	text := a.text()
-	if c.Form.IsClamped() {
+	if c.Form.IsClamped() && !c.Form.IsTime() {
 		k, text = k.clamped(text, c.Domain)
 	}
 	return column{Column: c, kind: k, text: text, attribute: a.name}, nil
@@ -160,8 +163,11 @@ func (a attribute) textKind(name string) (kind, bool) {
 func (a attribute) refused(c query.Column, source string) error {
 	err := sqlerr.New(sqlerr.Unsupported, "column %s of %s is of type %s, which is not read as %s", c.Name, source, a.typ, c.TypeName())
 	switch {
-	case c.Form.IsDate():
-		return err.WithHint("declare it TEXT, which reads a date of PostgreSQL as YYYY-MM-DD, or make a view with an integer column that bins it")
+	case c.Form.IsTime():
+		if a.typ == "timestamp" || a.typ == "timestamptz" {
+			return err.WithHint("declare it TIMESTAMP with STEP '1 day'")
+		}
+		return err.WithHint("a DATE is of type date or text, a TIMESTAMP of these or of type timestamp or timestamptz, and of a type of numbers if it is STORED AS unix or julian")
 	case a.typ == "bool":
 		return err.WithHint("declare it INTEGER IN (0, 1), or make a view with CASE WHEN %s THEN 'yes' ELSE 'no' END", quoted(a.name))
 	case c.Domain.Type() == query.TypeText:

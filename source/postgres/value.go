@@ -111,17 +111,19 @@ func formatReal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // realOf reads a real or a double precision.
 func realOf(raw []byte) (query.Value, bool) {
-	var x float64
+	x, ok := realFrom(raw)
+	n, whole := integerOfReal(x)
+	return query.Int(n), ok && whole
+}
+
+func realFrom(raw []byte) (float64, bool) {
 	switch len(raw) {
 	case 4:
-		x = float64(math.Float32frombits(binary.BigEndian.Uint32(raw)))
+		return float64(math.Float32frombits(binary.BigEndian.Uint32(raw))), true
 	case 8:
-		x = math.Float64frombits(binary.BigEndian.Uint64(raw))
-	default:
-		return query.Value{}, false
+		return math.Float64frombits(binary.BigEndian.Uint64(raw)), true
 	}
-	n, ok := integerOfReal(x)
-	return query.Int(n), ok
+	return 0, false
 }
 
 // integerOfText reads a text as SQLite's INTEGER affinity does. Surrounding blanks are

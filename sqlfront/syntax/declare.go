@@ -211,8 +211,12 @@ func (p *parser) columnDef() (ColumnDef, error) {
 		return ColumnDef{}, err
 	}
 	c := ColumnDef{Name: name}
-	if p.accept("DATE") {
-		err = p.dateDomain(&c)
+	switch {
+	case p.accept("DATE"):
+		err = p.timeDomain(&c, "DATE", "BETWEEN '2020-01-01' AND '2029-12-31'")
+		return c, err
+	case p.accept("TIMESTAMP"):
+		err = p.timeDomain(&c, "TIMESTAMP", "BETWEEN '2020-01-01' AND '2029-12-31 23:00' STEP '1 hour'")
 		return c, err
 	}
 	if c.Type, err = p.columnType(); err != nil {
@@ -248,7 +252,7 @@ func (p *parser) columnType() (query.Type, error) {
 	case p.accept("TEXT"):
 		return query.TypeText, nil
 	case t.Kind != KindWord || reserved[t.Upper]:
-		return 0, p.unexpected("a type, INTEGER, TEXT or DATE")
+		return 0, p.unexpected("a type, INTEGER, TEXT, DATE or TIMESTAMP")
 	}
 	return 0, t.Unsupported("the column type "+Excerpt(t.Upper, 40)).WithHint("%s", typeHint(t.Upper))
 }
@@ -264,38 +268,37 @@ func typeHint(upper string) string {
 	return "bin the column in a view as INTEGER or TEXT and declare the view"
 }
 
-// dateDomain parses BETWEEN lo AND hi [OR NULL] [CLAMP] [STORED AS iso | julian | unix].
-func (p *parser) dateDomain(c *ColumnDef) error {
+// timeDomain parses the domain of a DATE, or of a TIMESTAMP: BETWEEN lo AND hi
+// [STEP step] [OR NULL] [CLAMP] [STORED AS iso | julian | unix].
+func (p *parser) timeDomain(c *ColumnDef, name, example string) error {
 	c.Type = query.TypeInteger // of the canonical values
-	start := p.peek()
+	start, hint := p.peek(), "write "+name+" "+example+", and OR NULL behind it where NULL occurs"
 	if !p.accept("BETWEEN") {
-		const hint = "write DATE BETWEEN '2020-01-01' AND '2029-12-31', and OR NULL behind it where NULL occurs"
 		if start.Matches("IN") {
-			return start.Unsupported("a list of dates as a domain").WithHint(hint)
+			return start.Unsupported("a list as the domain of a "+name).WithHint("%s", hint)
 		}
-		return sqlerr.New(sqlerr.Invalid, "column %s is DATE and has no domain", c.Name.Text).WithHint(hint).At(c.Name.Position)
+		return sqlerr.New(sqlerr.Invalid, "column %s is %s and has no domain", c.Name.Text, name).WithHint("%s", hint).At(c.Name.Position)
 	}
-	var bounds [2]string
+	var bounds [2]Token
 	for i := range bounds {
 		if i == 1 {
 			if err := p.expect("AND"); err != nil {
 				return err
 			}
 		}
-		t := p.peek()
-		if t.Kind != KindString {
-			return p.unexpected("a date in single quotes")
+		if bounds[i] = p.peek(); bounds[i].Kind != KindString {
+			return p.unexpected("a text in single quotes, as in " + example + ",")
 		}
-		if _, err := query.ReadDate(t.Value); err != nil {
-			return sqlerr.Locate(err, t.Position)
-		}
-		bounds[i] = p.next().Value
+		p.next()
 	}
-	var err error
+	step := int64(0)
+	if name == "TIMESTAMP" {
+		var err error
+		if step, err = p.step(c); err != nil {
+			return err
+		}
+	}
 	orNull := p.accept("OR", "NULL")
-	if c.Domain, err = query.NewDateRange(bounds[0], bounds[1], orNull); err != nil {
-		return domainError(c, err, start.Position)
-	}
 	clamp := p.accept("CLAMP")
 	stored := query.StoredISO
 	if p.accept("STORED", "AS") {
@@ -305,11 +308,41 @@ func (p *parser) dateDomain(c *ColumnDef) error {
 		}
 		p.next()
 	}
-	c.Form = query.DateForm(stored)
-	if clamp {
-		c.Form = c.Form.Clamped()
+	form := query.DateForm(stored)
+	if step > 0 {
+		form, _ = query.TimestampForm(stored, step) // the step was read
 	}
-	return nil
+	for _, t := range bounds {
+		if _, err := form.Read(t.Value); err != nil {
+			return sqlerr.Locate(err, t.Position)
+		}
+	}
+	if clamp {
+		form = form.Clamped()
+	}
+	var err error
+	c.Form = form
+	c.Domain, err = form.NewRange(bounds[0].Value, bounds[1].Value, orNull)
+	return domainError(c, err, start.Position)
+}
+
+// step parses STEP '1 hour' and returns the seconds.
+func (p *parser) step(c *ColumnDef) (int64, error) {
+	const hint = "write STEP '15 minutes', '1 hour', '6 hours' or '1 day'"
+	if !p.accept("STEP") {
+		return 0, sqlerr.New(sqlerr.Invalid, "column %s is TIMESTAMP and has no STEP", c.Name.Text).WithHint(hint).At(p.peek().Position)
+	}
+	t := p.peek()
+	if t.Kind != KindString {
+		return 0, p.unexpected("a step in single quotes, as '1 hour',")
+	}
+	seconds, ok := query.ReadStep(t.Value)
+	if !ok {
+		return 0, sqlerr.New(sqlerr.Invalid, "%s is not a step", Excerpt(t.Text, 40)).WithHint(hint).At(t.Position)
+	}
+	p.next()
+	_, err := query.TimestampForm(query.StoredISO, seconds)
+	return seconds, sqlerr.Locate(err, t.Position)
 }
 
 // rangeDomain parses lo AND hi [OR NULL] [CLAMP].
