@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,6 +71,42 @@ func TestPostgresIsAsTheFile(t *testing.T) {
 		if got[i] != want[i] {
 			t.Errorf("PostgreSQL: %s\nthe file:   %s", got[i], want[i])
 		}
+	}
+}
+
+// TestSeveralSources answers aggregates over two databases of PostgreSQL and over the file in
+// one statement: each account is charged what its aggregate costs alone. If one source refuses,
+// none is charged.
+func TestSeveralSources(t *testing.T) {
+	t.Parallel()
+	s, _ := onServer(t)
+	c := pgtest.SharedDatabase(t)
+	c.MustExec(t, `CREATE TABLE raw_staff AS SELECT CASE WHEN i % 3 = 0 THEN 'doctor' ELSE 'nurse' END AS job FROM generate_series(1, 900) AS i`)
+	must(t, s, strings.NewReplacer("WAREHOUSE_DSN", dsnOf(t, "OFFICE", c.DSN()), "warehouse", "office").Replace(createWarehouse))
+	fill(t, s, `CREATE TABLE raw_beds (ward INTEGER)`, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) INSERT INTO raw_beds SELECT i % 2 FROM n`)
+	const budget = ` WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`
+	must(t, s, `CREATE PRIVATE TABLE staff (job TEXT IN ('doctor', 'nurse')) FROM office.public.raw_staff`+budget)
+	must(t, s, `CREATE PRIVATE TABLE beds (ward INTEGER IN (0, 1)) FROM raw_beds`+budget)
+	must(t, s, `SET accuracy = 50`)
+	lines := func() int { return strings.Count(ledger(t, s), "\n") }
+	before := lines()
+	r := must(t, s, `SELECT (SELECT COUNT(*) FROM admissions) AS a, (SELECT COUNT(*) FROM staff WHERE job = 'nurse') AS n, COUNT(*) AS b FROM beds`)
+	// Each is within 50 with 95 %: noise of 20 standard deviations is far less likely than 1e-6.
+	for i, want := range []float64{4000, 600, 300} {
+		if got, ok := r.Rows[0][i].(int64); !ok || math.Abs(float64(got)-want) > 500 || r.Answer.Margins[0][i] == nil {
+			t.Errorf("column %d is %v ± %v, want about %v", i, r.Rows[0][i], r.Answer.Margins[0], want)
+		}
+	}
+	if got := lines() - before; got != 3 || r.Answer.Cost.Rho == 0 {
+		t.Errorf("%d lines of the ledger for three accounts; %+v\n%s", got, r.Answer.Cost, ledger(t, s))
+	}
+	c.MustExec(t, `DROP TABLE raw_staff`)
+	before = lines()
+	if _, err := s.Exec(context.Background(), `SELECT (SELECT COUNT(*) FROM admissions WHERE age > 7) * 1.0 / (SELECT COUNT(*) FROM staff WHERE job = 'doctor')`, nil); err == nil {
+		t.Error("a table that is gone is counted")
+	}
+	if lines() != before {
+		t.Errorf("a source that is gone is charged, or the other one:\n%s", ledger(t, s))
 	}
 }
 

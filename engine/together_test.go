@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -273,6 +274,62 @@ func TestSurroundedRehearsal(t *testing.T) {
 	cost := must(t, s, perNurse).Answer.Cost.Rho
 	if shown := fmt.Sprint(total.Rows); !strings.Contains(shown, fmt.Sprint(cost / 2)[:6]) {
 		t.Errorf("the rehearsal says %s, and the statement cost %v of two accounts", shown, cost)
+	}
+}
+
+// TestSettingsAroundCores: the settings of the session, and those of a statement, hold for the
+// aggregates inside it as for aggregates of their own, and stay with the statement.
+func TestSettingsAroundCores(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.2, transform = identity)`)
+	must(t, s, `CREATE RELEASE pairs ON admissions (sex, age, diagnosis) USING MARGINALS WITH (epsilon = 0.2, delta = 1e-8, degree = 2, estimate = fitted)`)
+	const women, around = `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`, `SELECT n / 2.0 AS half FROM (SELECT COUNT(*) AS n FROM admissions WHERE sex = 'F')`
+	half := func(settings string) (a, b *engine.Answer) {
+		t.Helper()
+		for _, text := range strings.Split(settings, "; ") {
+			must(t, s, text)
+		}
+		defer s.Reset()
+		return must(t, s, around).Answer, must(t, s, women).Answer
+	}
+	for _, settings := range []string{"SET confidence = 0.5", "SET mechanism = cells", "SET mechanism = pairs", "SET mechanism = pairs; SET margins = simulated",
+		"SET mechanism = pairs; SET confidence = 0.999; SET clamp = on"} {
+		a, alone := half(settings)
+		margin, own := a.Margins[0][0].(float64), alone.Margins[0][0].(float64)
+		if a.Via != alone.Via || a.Confidence != alone.Confidence || a.Simulated != alone.Simulated || math.Abs(margin-own/2) > 1e-9*own || a.Cost.Rho != 0 {
+			t.Errorf("%s: ± %v, %+v\nalone ± %v, %+v", settings, margin, a, own, alone)
+		}
+	}
+	for text, want := range map[string]string{
+		around + ` WITH MECHANISM pairs, MARGINS simulated, CONFIDENCE 0.9`:            "pairs 0.9 true",
+		`/*+ mechanism(cells) confidence(0.99) */ ` + around:                           "cells 0.99 false",
+		`SELECT /*+ mechanism(cells) */ n FROM (SELECT COUNT(*) AS n FROM admissions)`: "cells 0.95 false",
+	} {
+		before := s.Settings()
+		a := must(t, s, text).Answer
+		if got := fmt.Sprint(a.Via, " ", a.Confidence, " ", a.Simulated); got != want || s.Settings() != before {
+			t.Errorf("%s: %s, want %s; %+v", text, got, want, s.Settings())
+		}
+	}
+	for _, text := range []string{around + ` WITH ACCURACY 30, MECHANISM direct`, `/*+ accuracy(30), mechanism(direct) */ ` + strings.Replace(around, "'F'", "'M'", 1)} {
+		a := must(t, s, text).Answer
+		again := must(t, s, text).Answer
+		if a.Via != "direct" || a.Cost.Rho == 0 || a.Margins[0][0].(float64) > 15 || again.Cost.Rho != 0 {
+			t.Errorf("%s: %+v, again %+v", text, a, again)
+		}
+	}
+	before := ledger(t, s)
+	for text, code := range map[string]sqlerr.Code{
+		around + ` WITH MECHANISM nosuch`: sqlerr.Unknown,
+		around + ` WITH CONFIDENCE 2`:     sqlerr.Invalid,
+		around + ` WITH ACCURACY 0.0001`:  sqlerr.Budget,
+		`/*+ mechanism(cells) */ SELECT n FROM (SELECT COUNT(*) AS n FROM admissions WHERE zip = '15210')`: sqlerr.Uncovered,
+	} {
+		refused(t, s, code, text)
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("refused statements were charged:\n%s", after)
 	}
 }
 
