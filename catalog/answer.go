@@ -22,6 +22,7 @@ const (
 	AnswerUnits    AnswerKind = "units" // a number of units, bought like a direct answer
 	AnswerFired    AnswerKind = "smw-fired"
 	AnswerVerified AnswerKind = "smw-unfired"
+	AnswerTree     AnswerKind = "tree" // the distribution of a column: its counts stand in Law
 )
 
 // Answer is a stored answer. It was paid for once and serves again at no cost.
@@ -41,7 +42,7 @@ type Answer struct {
 // unless the caller did.
 func (tx *Tx) PutAnswer(a *Answer) error {
 	switch a.Kind {
-	case AnswerDirect, AnswerUnits, AnswerFired, AnswerVerified:
+	case AnswerDirect, AnswerUnits, AnswerFired, AnswerVerified, AnswerTree:
 	default:
 		return sqlerr.New(sqlerr.Internal, "an answer has an unknown kind")
 	}

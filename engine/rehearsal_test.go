@@ -222,10 +222,10 @@ func TestRehearsalRefuses(t *testing.T) {
 		`CREATE RELEASE b ON nowhere (sex) USING PROJECTION WITH (epsilon = 0.1)`:                              sqlerr.Unknown,
 		`CREATE PRIVATE TABLE admissions (age INTEGER BETWEEN 0 AND 9) FROM raw_admissions WITH (epsilon = 4)`: sqlerr.Invalid,
 		`CREATE PRIVATE TABLE other (age INTEGER BETWEEN 0 AND 9) FROM raw_admissions WITH (epsilon = 1)`:      sqlerr.Invalid,
-		`DROP RELEASE nowhere`:            sqlerr.Unknown,
-		`DROP PRIVATE TABLE admissions`:   sqlerr.Invalid,
-		`SELECT MAX(age) FROM admissions`: sqlerr.Unsupported,
-		`SELEC 1`:                         sqlerr.Malformed,
+		`DROP RELEASE nowhere`:             sqlerr.Unknown,
+		`DROP PRIVATE TABLE admissions`:    sqlerr.Invalid,
+		`SELECT MODE(age) FROM admissions`: sqlerr.Unsupported,
+		`SELEC 1`:                          sqlerr.Malformed,
 	} {
 		if err := plan(text); sqlerr.CodeOf(err) != code {
 			t.Errorf("%s: got %v, want %s", text, err, code)

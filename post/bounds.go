@@ -65,17 +65,18 @@ func (f *form) times(k float64) *form { return constantForm(0).plus(f, k) }
 type box struct {
 	row    *row
 	errors map[int]Interval // of the true answer less the noisy one
+	each   float64          // the confidence of each of them
 }
 
 // newBox splits 1 − confidence evenly over the answers used. By the union bound this
 // holds however the answers depend on each other. It returns false if an answer
 // promises nothing.
 func newBox(r *row, used map[int]bool) (box, bool) {
-	b := box{r, make(map[int]Interval, len(used))}
 	each := 1 - (1-r.confidence)/float64(len(used))
 	if len(used) == 1 {
 		each = r.confidence
 	}
+	b := box{r, make(map[int]Interval, len(used)), each}
 	for s := range used {
 		e, known := r.answers[s].Error(each)
 		if !known {
@@ -258,6 +259,8 @@ func (b box) bounds(e Expr) bounds {
 		return b.variance(e)
 	case Pair:
 		return b.pair(e)
+	case Quantile:
+		return b.quantile(e)
 	case Negative:
 		return b.combine(sqlvalue.Minus, Arithmetic{Left: Constant{int64(0)}, Right: e.Operand})
 	case Arithmetic:

@@ -9,7 +9,7 @@ import (
 )
 
 // Expr is an expression over a group's keys and answers: Constant, Key, Sum,
-// Mean, Variance, Pair, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, Is, Case
+// Mean, Variance, Pair, Quantile, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, Is, Case
 // or Call.
 type Expr interface {
 	// Type is the type of the values that are not NULL.
@@ -296,6 +296,8 @@ func slots(e Expr) map[int]bool {
 				used[t.Slot] = true
 			}
 			used[e.Count] = true
+		case Quantile:
+			used[e.Slot] = true
 		}
 		e.each(walk)
 	}

@@ -25,6 +25,9 @@ type Answer struct {
 	// Error returns an interval that holds the true value less Value, at a confidence in
 	// (0, 1). It returns false if nothing is promised.
 	Error func(confidence float64) (Interval, bool)
+	// Distribution is not nil if the answer is about a column's distribution. Value is then
+	// the number of records.
+	Distribution *Distribution
 }
 
 // Interval is a closed interval of numbers.

@@ -17,7 +17,7 @@ func noisy(value int64, width float64) Answer { return within(value, Within(widt
 
 // within is an answer with one error at every confidence.
 func within(value int64, miss Interval) Answer {
-	return Answer{value, func(float64) (Interval, bool) { return miss, true }}
+	return Answer{Value: value, Error: func(float64) (Interval, bool) { return miss, true }}
 }
 
 // arithmeticExpr draws an expression over three answers and a key.
@@ -159,7 +159,7 @@ func TestFieller(t *testing.T) {
 // the error probability, and an expression of one answer for all of it.
 func TestConfidenceIsSplit(t *testing.T) {
 	asked := make(map[float64]int)
-	a := Answer{10, func(c float64) (Interval, bool) { asked[c]++; return Within(1), true }}
+	a := Answer{Value: 10, Error: func(c float64) (Interval, bool) { asked[c]++; return Within(1), true }}
 	one, two := Sum{Terms: []Term{{0, 1}}}, Sum{Terms: []Term{{0, 1}, {1, -1}}}
 	p := Program{Columns: []Column{{"a", one}, {"b", two}, {"c", Margin{Operand: two}}}, Limit: -1}
 	out := p.Run([]Group{{Answers: []Answer{a, a}}}, 0.9)
@@ -173,7 +173,7 @@ func TestConfidenceIsSplit(t *testing.T) {
 }
 
 func TestUnverifiedAnswersHaveNoMargin(t *testing.T) {
-	silent := Answer{7, func(float64) (Interval, bool) { return Interval{}, false }}
+	silent := Answer{Value: 7, Error: func(float64) (Interval, bool) { return Interval{}, false }}
 	n := Sum{Terms: []Term{{0, 1}}}
 	p := Program{Columns: []Column{{"n", n}, {"m", Margin{n, Distance}}, {"l", Margin{n, Low}}, {"h", Margin{n, High}}}, Limit: -1}
 	out := p.Run([]Group{{Answers: []Answer{silent}}}, 0.95)

@@ -29,9 +29,10 @@ type outputs struct {
 
 const countHint = "write SELECT COUNT(*) FROM table WHERE …"
 
-// aggregates are the aggregate functions of one argument.
+// aggregates are the aggregate functions of one column or expression.
 var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total": true, "var_pop": true, "var_samp": true, "variance": true,
-	"stddev_pop": true, "stddev_samp": true, "stddev": true}
+	"stddev_pop": true, "stddev_samp": true, "stddev": true,
+	"median": true, "quantile": true, "percentile_cont": true, "percentile_disc": true, "min": true, "max": true}
 
 // filtered compiles an aggregate of the selected records that meet the condition of
 // its FILTER. A record that does not meet it counts nowhere in the aggregate, so the
@@ -60,6 +61,9 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	o.aggregates++
 	if f.Distinct {
 		return o.distinct(name, f)
+	}
+	if method, ok := quantiles[name]; ok {
+		return o.quantile(method, upper, f)
 	}
 	switch n := len(f.Exprs); {
 	case isPair(name) && n == 2:
@@ -246,7 +250,7 @@ func (o *outputs) inside(parts []part) []post.Term {
 // slot returns the slot of a query. Aggregates that ask the same query share it.
 func (o *outputs) slot(base query.Query, s Slot) int {
 	for i, b := range o.bases {
-		if b.Equal(base) && o.slots[i].Question == s.Question {
+		if b.Equal(base) && o.slots[i].Question == s.Question && o.slots[i].Column == s.Column {
 			o.slots[i].Scale, o.slots[i].Split = min(o.slots[i].Scale, s.Scale), max(o.slots[i].Split, s.Split)
 			return i
 		}

@@ -99,6 +99,7 @@ type Question uint8
 const (
 	Weight Question = iota // the sum of their weights
 	Units                  // the number of units that have a kept record with a weight
+	Order                  // how the values of a column, which they all have, are distributed among them
 )
 
 // Slot is one query of the select list, asked in each group.
@@ -110,7 +111,8 @@ type Slot struct {
 	// and the largest weight for the sum inside an AVG, which is a quotient.
 	Scale float64
 	// Split is the number of answers that share the error probability of a value.
-	Split int
+	Split  int
+	Column int // of the private table, for Order
 }
 
 // Bind resolves the names of a SELECT in its table, which the caller has looked up,

@@ -82,16 +82,15 @@ func (b *binder) calledFunction(e sqlparser.Expr) (string, *sqlparser.FuncExpr) 
 
 // The hints for aggregates that other systems have.
 const (
-	hintOrder   = "SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts"
-	hintValues  = "SELECT x, COUNT(*) FROM table GROUP BY x lists the declared values with their counts"
-	hintVariant = "write VARIANCE or STDDEV, those of a sample, or VAR_POP or STDDEV_POP"
+	hintOrder    = "SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts"
+	hintQuantile = "write MEDIAN(x), QUANTILE(x, 0.9), or PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)"
+	hintValues   = "SELECT x, COUNT(*) FROM table GROUP BY x lists the declared values with their counts"
+	hintVariant  = "write VARIANCE or STDDEV, those of a sample, or VAR_POP or STDDEV_POP"
 )
 
 // elsewhere maps the aggregates of other systems to hints for this dialect.
 var elsewhere = map[string]string{
-	"min": hintOrder, "max": hintOrder, "median": hintOrder, "mode": hintOrder, "quantile": hintOrder,
-	"percentile": hintOrder, "percentile_cont": hintOrder, "percentile_disc": hintOrder,
-	"approx_percentile": hintOrder, "approx_quantiles": hintOrder,
+	"mode": hintOrder, "percentile": hintQuantile, "approx_percentile": hintQuantile, "approx_quantiles": hintQuantile,
 	"group_concat": hintValues, "string_agg": hintValues, "array_agg": hintValues, "approx_count_distinct": hintValues,
 	"var": hintVariant, "varp": hintVariant, "stdev": hintVariant, "stdevp": hintVariant, "std": hintVariant,
 }
@@ -116,9 +115,10 @@ func (o *outputs) unknownFunction(e *sqlparser.FuncExpr, name string) error {
 	return err.WithHint("%s", functionsHint)
 }
 
-const functionsHint = "the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic"
+const functionsHint = "the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN, MAX, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic"
 
 // likely are the names that are suggested for a misspelt function.
 var likely = []string{"COUNT", "SUM", "TOTAL", "AVG", "VARIANCE", "VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "MARGIN",
+	"MEDIAN", "QUANTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MIN", "MAX",
 	"CORR", "COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2", "REGR_COUNT", "REGR_AVGX", "REGR_AVGY", "REGR_SXX", "REGR_SYY", "REGR_SXY",
 	"ROUND", "ABS", "COALESCE", "IFNULL"}

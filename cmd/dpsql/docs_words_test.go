@@ -20,13 +20,13 @@ import (
 
 // clauses are the words of a SELECT and of declarations that no error lists.
 var clauses = strings.Fields(`WITH DISTINCT AS FROM WHERE AND OR NOT IN IS NULL ISNULL NOTNULL TRUE FALSE BETWEEN LIKE ESCAPE GLOB
-	CASE WHEN THEN ELSE END GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET JOIN INNER CROSS ON FILTER ROLLUP CUBE GROUPING SETS MARGIN LOW HIGH
+	CASE WHEN THEN ELSE END GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET JOIN INNER CROSS ON FILTER ROLLUP CUBE GROUPING SETS MARGIN LOW HIGH WITHIN
 	PUBLIC PRIVATE TABLE RELEASE MECHANISM SOURCE POSTGRES IF EXISTS INTEGER INT TEXT REAL STEP DATE TIMESTAMP STORED CLAMP USING PROJECTION MARGINALS SMW TO`)
 
 // builtins are functions of SQLite. Those that the parser knows must be
 // documented.
 var builtins = strings.Fields(`abs avg changes char coalesce concat count date datetime format glob group_concat hex ifnull iif instr
-	json length like lower ltrim max median min mod nullif octet_length power printf quote random replace round rtrim sign sqrt
+	json length like lower ltrim max median min mod nullif octet_length percentile_cont percentile_disc power printf quantile quote random replace round rtrim sign sqrt
 	stddev stddev_pop stddev_samp substr substring sum total trim trunc typeof unicode unixepoch upper var_pop var_samp variance`)
 
 // asked are statements whose errors list the words that are allowed.

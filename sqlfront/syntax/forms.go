@@ -123,6 +123,10 @@ func init() {
 		"STDEVP":           renamed("STDDEV_POP", 1),
 		"STDEV":            renamed("STDDEV", 1),
 		"VARP":             renamed("VAR_POP", 1),
+		"PERCENTILE_CONT":  within,
+		"PERCENTILE_DISC":  within,
+		"QUANTILE_CONT":    renamed("PERCENTILE_CONT", 2),
+		"QUANTILE_DISC":    renamed("PERCENTILE_DISC", 2),
 	}
 	for _, unit := range []string{"YEAR", "QUARTER", "MONTH", "DAY"} {
 		forms[unit] = func(w *rewriter, i, end int) {
@@ -257,6 +261,30 @@ func nullIfZero(w *rewriter, i, end int) {
 	if w.at(i-1).Matches("/") && len(args) == 2 && len(args[0]) > 0 && len(args[1]) == 1 && args[1][0].Text == "0" {
 		w.replace(i, end, "(", args[0], ")")
 	}
+}
+
+// within rewrites PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x) to PERCENTILE_CONT(x, q).
+func within(w *rewriter, i, end int) {
+	if !w.at(end+1).Matches("WITHIN") || !w.at(end+2).Matches("GROUP") || !w.at(end+3).Matches("(") {
+		return
+	}
+	last := w.closing(end + 3)
+	args := w.arguments(i, end)
+	if last < 0 || len(args) != 1 || !w.at(end+4).Matches("ORDER") || !w.at(end+5).Matches("BY") {
+		return
+	}
+	to := last - 1
+	if w.at(to).Matches("ASC") {
+		to--
+	}
+	if t := w.at(to); t.Matches("DESC") {
+		w.fail(t.Unsupported("a quantile in descending order").WithHint("order by the column, and write 1 - q for the fraction q"))
+		return
+	}
+	if to < end+6 || w.outside(end+6, to, ",") >= 0 {
+		return
+	}
+	w.replace(i, last, w.span(i, i), "(", w.span(end+6, to), ", ", args[0], ")")
 }
 
 // renamed rewrites a call with at least n arguments to a function of another name.

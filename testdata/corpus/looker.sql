@@ -23,8 +23,7 @@ SELECT COUNT(DISTINCT visits.sex) AS "visits.sexes" FROM visits LIMIT 500;
 --> refused unsupported at 8: COUNT(DISTINCT …) is outside the dialect
 --> hint: COUNT(*) counts rows; GROUP BY lists the declared values
 SELECT visits.diagnosis AS "visits.diagnosis", PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY visits.days) AS "visits.median_days" FROM visits GROUP BY 1;
---> refused unsupported at 69: WITHIN GROUP is outside the dialect
---> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+--> postgres
 SELECT DATE_TRUNC('quarter', events.day::timestamp) AS "events.quarter", COUNT(*) AS "events.count" FROM events GROUP BY 1 ORDER BY 1;
 --> sqlite
 SELECT TO_CHAR(DATE_TRUNC('month', events.day::timestamp), 'YYYY-MM') AS "events.month", COALESCE(SUM(events.cost), 0) AS "events.cost" FROM events GROUP BY 1 ORDER BY 1 LIMIT 500;

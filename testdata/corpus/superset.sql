@@ -22,8 +22,7 @@ SELECT diagnosis, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS positio
 SELECT sum(days) AS "SUM(days)", avg(days) AS "AVG(days)", count(*) AS "COUNT(*)" FROM visits WHERE age >= 18 AND age <= 64;
 --> sqlite
 SELECT min(age), max(age) FROM visits;
---> refused unsupported at 8: the aggregate MIN in the select list is outside the dialect
---> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+--> answers
 SELECT DISTINCT sex FROM visits ORDER BY sex LIMIT 1000;
 --> refused unsupported at 17: a bare column in the select list is outside the dialect
 --> hint: write SELECT COUNT(*) FROM table WHERE …; SELECT sex, COUNT(*) FROM table GROUP BY sex counts by its values

@@ -326,12 +326,12 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> warning: this takes 39 % of what is left for direct answers: ρ = 0.015 of 0.04
 
 -- What none is.
-SELECT MAX(age) FROM visits;
---> error unsupported at 8: the aggregate MAX in the select list is outside the dialect
+SELECT MODE(age) FROM visits;
+--> error unsupported at 8: the aggregate MODE in the select list is outside the dialect
 --> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
-SELECT MEDIAN(age) FROM visits;
---> error unsupported at 8: the aggregate MEDIAN in the select list is outside the dialect
---> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+SELECT PERCENTILE(age, 0.5) FROM visits;
+--> error unsupported at 8: the aggregate PERCENTILE in the select list is outside the dialect
+--> hint: write MEDIAN(x), QUANTILE(x, 0.9), or PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)
 SELECT COUNT(DISTINCT age) FROM visits;
 --> error unsupported at 8: COUNT(DISTINCT …) is outside the dialect
 --> hint: COUNT(*) counts rows; GROUP BY lists the declared values

@@ -293,8 +293,8 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.017371155512423' | 'not: SET mechanism = nothing; 4 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
-EXPLAIN SELECT MAX(age) FROM visits;
---> error unsupported at 16: the aggregate MAX in the select list is outside the dialect
+EXPLAIN SELECT MODE(age) FROM visits;
+--> error unsupported at 16: the aggregate MODE in the select list is outside the dialect
 --> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
 EXPLAIN SHOW TABLES;
 --> error unsupported at 9: EXPLAIN SHOW is outside the dialect

@@ -94,6 +94,14 @@ func (st *Statement) priced(bySlot map[int][]int, accuracy float64) []Purchase {
 			r.Confidence = max(r.Confidence, a.Settings.Confidence)
 			weight = max(weight, a.Query.MaxWeight())
 		}
+		if st.Asks[asks[0]].Question == sqlfront.Order {
+			requests := make([]Request, len(asks))
+			for i, n := range asks {
+				requests[i] = st.Asks[n].Request
+			}
+			all = append(all, Purchase{asks, st.Database.priceOfTrees(requests, r.Accuracy)})
+			continue
+		}
 		all = append(all, Purchase{asks, st.Database.priceOf(st.Asks[asks[0]].Request, weight, len(asks), r)})
 	}
 	return all
@@ -140,6 +148,11 @@ func (st *Statement) of(all []Purchase, about func(*view.Table) bool) (some []Pu
 // affordable refuses a statement whose purchases cost more than remains in an account, or
 // more than one statement may take from it.
 func (st *Statement) affordable() error {
+	if bought := st.bought(); len(bought) > 0 {
+		if err := st.bearable(bought); err != nil {
+			return err
+		}
+	}
 	for t, due := range st.Due {
 		if err := st.affords(t, due); err != nil {
 			return err
@@ -241,30 +254,36 @@ func (st *Statement) store(ctx context.Context, answers []catalog.Answer) error 
 	})
 }
 
-// count returns the true answers to asks that were paid for.
-func (st *Statement) count(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, asks []int) ([]int64, error) {
-	var of [len(boughtKinds)][]int // by question, the places in asks
-	for i, n := range asks {
-		q := st.Asks[n].Question
-		of[q] = append(of[q], i)
-	}
-	queries := func(places []int) []query.Query {
-		list := make([]query.Query, len(places))
-		for i, place := range places {
-			list[i] = st.Asks[asks[place]].Query
+// count returns the true counts of asks that were paid for.
+func (st *Statement) count(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, asks []int) ([][]int64, error) {
+	var of [2][]query.Query // weights, and units
+	ends := make([]int, len(asks))
+	list := func(n int) *[]query.Query {
+		if st.Asks[n].Question == sqlfront.Units {
+			return &of[1]
 		}
-		return list
+		return &of[0]
 	}
-	weights, units, err := sn.Counts(ctx, paid, queries(of[sqlfront.Weight]), queries(of[sqlfront.Units]))
+	for i, n := range asks {
+		asked, err := st.Asks[n].queries()
+		if err != nil {
+			return nil, err
+		}
+		to := list(n)
+		*to = append(*to, asked...)
+		ends[i] = len(asked)
+	}
+	weights, units, err := sn.Counts(ctx, paid, of[0], of[1])
 	if err != nil {
 		return nil, err
 	}
-	counts := make([]int64, len(asks))
-	for i, place := range of[sqlfront.Weight] {
-		counts[place] = weights[i]
-	}
-	for i, place := range of[sqlfront.Units] {
-		counts[place] = units[i]
+	counts := make([][]int64, len(asks))
+	for i, n := range asks {
+		from := &weights
+		if list(n) == &of[1] {
+			from = &units
+		}
+		counts[i], *from = (*from)[:ends[i]], (*from)[ends[i]:]
 	}
 	return counts, nil
 }
@@ -282,23 +301,44 @@ func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Rece
 	var stored []catalog.Answer
 	for _, p := range purchases {
 		for _, n := range p.Asks {
-			value, err := p.Price.Answer(counts[len(stored)], st.Database.random())
-			if err != nil {
-				return nil, pay.ErrRandom()
+			noisy := counts[len(stored)]
+			for i := range noisy {
+				if noisy[i], err = p.Price.Answer(noisy[i], st.Database.random()); err != nil {
+					return nil, pay.ErrRandom()
+				}
 			}
-			a, err := p.Price.Stored(st.Asks[n].Request, value)
-			if err != nil {
-				return nil, err
-			}
-			margin, err := st.Database.Margin(a.Kind, a.Law, st.Asks[n].Settings.Confidence)
+			a, e, err := st.Database.drawn(p.Price, st.Asks[n].Request, noisy)
 			if err != nil {
 				return nil, err
 			}
-			stored, answers[n] = append(stored, a), st.Database.Estimate(a, margin)
+			stored, answers[n] = append(stored, a), e
 			st.step(context.WithoutCancel(ctx)) // everything is counted, and the rest takes no time
 		}
 	}
 	return stored, nil
+}
+
+// queries returns the queries that a direct answer counts.
+func (r Request) queries() ([]query.Query, error) {
+	if r.Question == sqlfront.Order {
+		return r.nodes()
+	}
+	return []query.Query{r.Query}, nil
+}
+
+// drawn returns a direct answer from its noisy counts, as it is stored and as it is used.
+func (db *Database) drawn(p price, r Request, noisy []int64) (a catalog.Answer, e Estimate, err error) {
+	if r.Question == sqlfront.Order {
+		if a, err = p.storedTree(r, noisy); err == nil {
+			e, _, err = treeEstimate(r, a)
+		}
+		return a, e, err
+	}
+	if a, err = p.Stored(r, noisy[0]); err != nil {
+		return a, e, err
+	}
+	margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
+	return a, db.Estimate(a, margin), err
 }
 
 // charge pays for purchases, in one transaction and one line of the ledger a table. If
@@ -434,6 +474,9 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	c := Candidate{Origin: fromRows, Name: "direct", Kind: "direct", support: view.SupportOf(r.Query), Known: true}
 	a := v.Accounts[r.Table.Account]
 	price := func(accuracy float64) price {
+		if r.Question == sqlfront.Order {
+			return db.priceOfTrees([]Request{r}, accuracy*r.scale)
+		}
 		return db.priceOf(r, r.Query.MaxWeight(), 1, direct.Request{Accuracy: accuracy * r.scale, Confidence: r.Settings.Confidence})
 	}
 	cost := func(accuracy float64) (accounting.Rho, bool) {
@@ -477,12 +520,23 @@ func (p price) Stored(r Request, value int64) (catalog.Answer, error) {
 }
 
 // boughtKinds are the kinds of direct answers.
-var boughtKinds = [...]catalog.AnswerKind{sqlfront.Weight: catalog.AnswerDirect, sqlfront.Units: catalog.AnswerUnits}
+var boughtKinds = [...]catalog.AnswerKind{sqlfront.Weight: catalog.AnswerDirect, sqlfront.Units: catalog.AnswerUnits, sqlfront.Order: catalog.AnswerTree}
 
 // bought returns the tightest of the direct answers that reach the accuracy
 // asked for.
 func (db *Database) bought(r Request, answers []catalog.Answer) (e Estimate, ok bool, err error) {
+	best := math.Inf(1) // the margin of ranks of a distribution
 	for _, a := range answers {
+		if r.Question == sqlfront.Order {
+			tree, margin, err := treeEstimate(r, a)
+			if err != nil {
+				return e, false, err
+			}
+			if margin <= r.Settings.Accuracy && (!ok || margin < best) {
+				e, ok, best = tree, true, margin
+			}
+			continue
+		}
 		if a.Kind != boughtKinds[r.Question] {
 			continue
 		}

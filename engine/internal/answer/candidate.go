@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type Estimate struct {
 	Verified  bool                                            // whether the error is known
 	at        func(confidence float64) (post.Interval, error) // the error at another confidence
 	simulated func(confidence float64) (post.Interval, bool)  // the error that simulations suggest; nil without
+
+	distribution func(Settings) *post.Distribution // of the column that was asked for; nil without
 }
 
 // origin says where a candidate's answer comes from. It alone decides whether the
@@ -268,6 +271,9 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 	if r.Query.Equal(query.None(r.Table.Universe)) {
 		return []Candidate{constant(0)}, nil
 	}
+	if r.Question == sqlfront.Order {
+		return db.distributions(ctx, v, r)
+	}
 	all, err := db.Stored(ctx, v, r)
 	if err != nil {
 		return nil, err
@@ -323,19 +329,22 @@ func (r Request) notLinear(name, kind string) Candidate {
 // stored. A query begins with a weight or with the name of a column, and none has a colon
 // behind it, so no two questions have one text.
 func (r Request) text() string {
-	if r.Question == sqlfront.Units {
+	switch r.Question {
+	case sqlfront.Units:
 		return "units: " + r.Query.String()
+	case sqlfront.Order:
+		return fmt.Sprintf("order of column %d: %s", r.column, r.Query)
 	}
 	return r.Query.String()
 }
 
 // digestOf identifies a question about the records of a query.
-func digestOf(q query.Query, question sqlfront.Question) [32]byte {
+func digestOf(q query.Query, question sqlfront.Question, column int) [32]byte {
 	d := q.Digest()
 	if question == sqlfront.Weight {
 		return d
 	}
-	return sha256.Sum256(append(d[:], byte(question)))
+	return sha256.Sum256(binary.BigEndian.AppendUint64(append(d[:], byte(question)), uint64(column)))
 }
 
 // considers reports whether candidates of a kind, or the one with the name, matter.

@@ -77,7 +77,7 @@ func (st *Statement) Explained() *Result {
 	if chooseErr != nil {
 		rows = append(rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
-	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, questionText(a.Question, a.Query)})
+	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, a.ordering() + questionText(a.Question, a.Query)})
 	out := Explanation("REAL", rows...)
 	out.Warnings = st.warnings(chooseErr)
 	return out
@@ -229,7 +229,7 @@ func (p *Part) explainedSlots() (rows [][]any) {
 		if len(p.bound.Slots) > 1 {
 			name += " " + strconv.Itoa(k+1)
 		}
-		note := questionText(slot.Question, slot.Base)
+		note := Request{Table: p.Table, Question: slot.Question, column: slot.Column}.ordering() + questionText(slot.Question, slot.Base)
 		if n := p.bound.Sets[k/p.bound.Width()]; n > 1 {
 			note = fmt.Sprintf("in each of %d groups: %s", n, note)
 		}

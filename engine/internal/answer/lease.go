@@ -281,7 +281,9 @@ type answerKey struct {
 	digest [32]byte
 }
 
-func keyOf(r Request) answerKey { return answerKey{r.Table.ID, digestOf(r.Query, r.Question)} }
+func keyOf(r Request) answerKey {
+	return answerKey{r.Table.ID, digestOf(r.Query, r.Question, r.column)}
+}
 
 // Digest identifies the query and its table.
 func (r Request) Digest() [32]byte {

@@ -11,7 +11,6 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/post"
-	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
@@ -66,26 +65,27 @@ func newStatement(db *Database, who Asker, v *view.View) *Statement {
 func (st *Statement) add(t *view.Table, b *sqlfront.Bound) {
 	s := st.settings
 	p := Part{Table: t, bound: b, index: make([]int, len(b.Queries)), first: st.slots, asks: len(st.Asks)}
-	columns := sync.OnceValue(func() []int { return columnsOf(b.Queries) })
+	columns := sync.OnceValue(func() []int { return columnsOf(b) })
 	var known map[[32]byte]int
 	if len(b.Queries) > 1 || p.asks > 0 {
 		known = make(map[[32]byte]int, len(b.Queries))
 		for n := range st.Asks {
 			if a := &st.Asks[n]; a.Table.ID == t.ID {
-				known[digestOf(a.Query, a.Question)] = n
+				known[digestOf(a.Query, a.Question, a.column)] = n
 			}
 		}
 	}
 	for i, q := range b.Queries {
 		k := b.SlotOf(i)
-		key := digestOf(q, b.Slots[k].Question)
+		key := digestOf(q, b.Slots[k].Question, b.Slots[k].Column)
 		n, ok := known[key]
 		if !ok {
 			n = len(st.Asks)
 			if known != nil {
 				known[key] = n
 			}
-			st.Asks = append(st.Asks, linear{slot: p.first + k, Request: Request{Table: t, Query: q, Question: b.Slots[k].Question, Settings: s, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
+			st.Asks = append(st.Asks, linear{slot: p.first + k, Request: Request{Table: t, Query: q, Question: b.Slots[k].Question, column: b.Slots[k].Column,
+				Settings: s, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
 		}
 		p.index[i] = n
 		st.Asks[n].need(s, b.Slots[k])
@@ -102,10 +102,15 @@ func (p *Part) asksOf() []int {
 	return slices.Compact(asks)
 }
 
-// columnsOf returns the columns that queries of one table are on, ascending.
-func columnsOf(queries []query.Query) (columns []int) {
-	for _, q := range queries {
+// columnsOf returns the columns that a SELECT's queries and orders are on, ascending.
+func columnsOf(b *sqlfront.Bound) (columns []int) {
+	for _, q := range b.Queries {
 		columns = append(columns, q.Columns()...)
+	}
+	for _, s := range b.Slots {
+		if s.Question == sqlfront.Order {
+			columns = append(columns, s.Column)
+		}
 	}
 	slices.Sort(columns)
 	return slices.Compact(columns)
@@ -279,10 +284,14 @@ func (a *linear) converted(e Estimate, s Settings) post.Answer {
 		}
 		return a.last.by, a.last.known
 	}
+	out := post.Answer{Value: e.Value, Error: miss}
 	if s.Clamp {
-		return clamped(e.Value, miss)
+		out = clamped(e.Value, miss)
 	}
-	return post.Answer{Value: e.Value, Error: miss}
+	if e.distribution != nil {
+		out.Distribution = e.distribution(s)
+	}
+	return out
 }
 
 // missed is the error of an estimate at a confidence.

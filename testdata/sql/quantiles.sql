@@ -1,0 +1,216 @@
+-- Quantiles of a column, from a release or bought.
+SELECT MEDIAN(age), QUANTILE(age, 0.9), PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY age) AS quarter FROM visits;
+--> median | quantile | quarter
+--> 4.0 | 7 | 3.0
+--> under dense:
+--> median | quantile | quarter
+--> 4.0 | 5 | 4.0
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the table has none
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.026; the interactive budget left pays for 161 such answers
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.026; the interactive budget left pays for 13869 such answers
+SELECT sex, MEDIAN(score) AS m, MARGIN(m) AS margin, LOW(m), HIGH(m) FROM visits GROUP BY sex ORDER BY m;
+--> sex | m | margin | low | high
+--> 'F' | -1.0 | 3.0 | -2.0 | 2.0
+--> 'M' | 0.0 | 3.0 | -3.0 | 3.0
+--> NULL | 1.0 | 4.0 | -3.0 | 3.0
+--> under sparse, named:
+--> sex | m | margin | low | high
+--> 'F' | -1.0 | 0.0 | -1.0 | -1.0
+--> 'M' | 0.0 | 0.0 | 0.0 | 0.0
+--> NULL | 1.0 | 0.0 | 1.0 | 1.0
+--> under dense; marginals:
+--> sex | m | margin | low | high
+--> 'F' | -1.0 | NULL | NULL | NULL
+--> 'M' | 0.0 | NULL | NULL | NULL
+--> NULL | 1.0 | NULL | NULL | NULL
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the table has none (of 3 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.017 together; the interactive budget left pays for 240 such statements
+--> under smw release:
+--> sex | m | margin | low | high
+--> NULL | NULL | NULL | NULL | NULL
+--> 'F' | NULL | NULL | NULL | NULL
+--> 'M' | NULL | NULL | NULL | NULL
+--> under direct:
+--> sex | m | margin | low | high
+--> 'F' | -1.0 | 4.0 | -3.0 | 3.0
+--> 'M' | 0.0 | NULL | NULL | NULL
+--> NULL | 1.0 | NULL | NULL | NULL
+SELECT town, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age) FILTER (WHERE sex = 'F') AS women, COUNT(*) FROM visits GROUP BY town;
+--> town | women | count
+--> '100%' | 5 | 30
+--> 'Ash' | NULL | 30
+--> 'Elm' | 3 | 180
+--> 'Oak' | NULL | 0
+--> under dense:
+--> town | women | count
+--> '100%' | 0 | 0
+--> 'Ash' | 1 | 82
+--> 'Elm' | 4 | 149
+--> 'Oak' | NULL | -34
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the table has none (of 8 queries of the statement 4 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.026 together; the interactive budget left pays for 161 such statements
+--> under smw release:
+--> town | women | count
+--> '100%' | NULL | 30
+--> 'Ash' | NULL | 29
+--> 'Elm' | NULL | 181
+--> 'Oak' | NULL | 0
+SELECT MEDIAN(age) - MEDIAN(score) FROM visits WHERE score >= 0;
+--> MEDIAN(age) - MEDIAN(score)
+--> 3.5
+--> under dense:
+--> MEDIAN(age) - MEDIAN(score)
+--> 5.0
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: the table has none (of 2 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.035 together; the interactive budget left pays for 118 such statements
+--> under smw release:
+--> error uncovered at 0: no release or mechanism covers this query: m = 480, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.035 together; the interactive budget left pays for 10219 such statements
+--> under direct:
+--> MEDIAN(age) - MEDIAN(score)
+--> 3.5
+--> warning: this takes 13 % of what is left for direct answers: ρ = 0.0088 of 0.066
+EXPLAIN SELECT MEDIAN(age) FROM visits WHERE sex = 'F';
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 48.0 | '0' | 'chosen; margin of ranks, in rows; identity, 840 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 3 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
+--> under sparse:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 51.0 | '0' | 'chosen; margin of ranks, in rows; sparse, 65536 rows'
+--> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 3 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
+--> under sparse, clip:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 48.0 | '0' | 'chosen; margin of ranks, in rows; sparse, 65536 rows, 3 heavy cells published above clip 20'
+--> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 3 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
+--> under sparse, named:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 6.0 | '0' | 'chosen; margin of ranks, in rows; sparse, 65536 rows, 3 heavy cells named'
+--> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 13869 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
+--> under dense:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 289.0 | '0' | 'chosen; margin of ranks, in rows; dense, 512 rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.06912498584605' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 1 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, score' | '280' | 180.0 | '0' | 'chosen; margin of ranks, in rows; 1 marginals of 840 cells, unbiased'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 3 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
+--> under smw, classes; smw, uniform:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 161 left'
+--> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: the table has none'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
+--> under smw release:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'smw' | 'sex, age, town, score' | '280' | NULL | '0' | 'chosen; margin of ranks, in rows'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 13869 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
+--> under direct:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'direct' | 'direct' | 'all' | 'infinite' | 99.0 | 'ρ 0.006461468176354' | 'chosen; margin of ranks, in rows; 8 left'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
+--> warning: this takes 11 % of what is left for direct answers: ρ = 0.0065 of 0.057
+EXPLAIN SELECT sex, MEDIAN(age), COUNT(*) FROM visits GROUP BY sex;
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '45 to 48' | '0' | 'chosen for 6 of 6 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> under sparse:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '45 to 51' | '0' | 'chosen for 6 of 6 queries'
+--> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> under sparse, clip:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '45 to 48' | '0' | 'chosen for 6 of 6 queries'
+--> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> under sparse, named:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '6' | '0' | 'chosen for 6 of 6 queries'
+--> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> under dense:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '288 to 369' | '0' | 'chosen for 6 of 6 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.073812656263279' | 'not: SET accuracy = 50 buys it'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'marginals' | 'sex, age, town, score' | '280' | '175 to 180' | '0' | 'chosen for 6 of 6 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> under smw, classes:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'live' | 'smw' | 'sex, age, town, score' | '280' | '25' | '0' | 'for 3 of 6 queries'
+--> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: the table has none (of 6 queries of the statement 3 cannot be answered)'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> under smw, uniform:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'live' | 'smw' | 'sex, age, town, score' | '280' | '22' | '0' | 'for 3 of 6 queries'
+--> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: the table has none (of 6 queries of the statement 3 cannot be answered)'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> under smw release:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'cells' | 'smw' | 'sex, age, town, score' | '280' | '58' | '0' | 'chosen for 6 of 6 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> under direct:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'direct' | 'direct' | 'all' | 'infinite' | '99 to 100' | 'ρ 0.006651628670999' | 'chosen for 6 of 6 queries'
+--> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
+--> warning: this takes 12 % of what is left for direct answers: ρ = 0.0067 of 0.057
+-- Refused.
+SELECT MEDIAN(town) FROM visits;
+--> error unsupported at 15: MEDIAN of column town, which is not INTEGER, is outside the dialect
+--> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+SELECT MEDIAN(age + 1) FROM visits;
+--> error unsupported at 15: MEDIAN of an expression is outside the dialect
+--> hint: it takes a column: write MEDIAN(x), QUANTILE(x, 0.9), PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), MIN(x) or MAX(x), where x is a column
+SELECT QUANTILE(age, 2) FROM visits;
+--> error malformed at 22: the fraction of a quantile is not between 0 and 1
+--> hint: QUANTILE(x, 0.9) is the 90th percentile
+SELECT QUANTILE(age) FROM visits;
+--> error malformed at 8: QUANTILE takes a column and a fraction
+--> hint: write MEDIAN(x), QUANTILE(x, 0.9), PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), MIN(x) or MAX(x), where x is a column
+SELECT MAX(age, score) FROM visits;
+--> error malformed at 8: MAX takes one column
+--> hint: write MEDIAN(x), QUANTILE(x, 0.9), PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), MIN(x) or MAX(x), where x is a column
+SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age DESC) FROM visits;
+--> error unsupported at 56: a quantile in descending order is outside the dialect
+--> hint: order by the column, and write 1 - q for the fraction q
+SELECT MEDIAN(DISTINCT age) FROM visits;
+--> error unsupported at 8: MEDIAN(DISTINCT …) is outside the dialect
+--> hint: write MEDIAN(x), which takes each row; for one row a unit, declare a view that has one
+SELECT MEDIAN(height) FROM visits JOIN towns ON town = name;
+--> error unsupported at 15: MEDIAN of column height of a public table is outside the dialect
+--> hint: it takes a column of the private table
