@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	"cmd/dpsql":               {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "query", "sqlerr"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
-	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "internal/importer", "mechanisms/direct", "mechanisms/smw", "noise", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
+	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "internal/draft", "internal/importer", "mechanisms/direct", "mechanisms/smw", "noise", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
 	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/declare": {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "source", "sqlerr"},
@@ -37,6 +37,7 @@ var arrows = map[string][]string{
 	"surround":                {"post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
 	"source":                  {"query", "source/definition", "sqlerr", "sqlvalue"},
 	"source/definition":       {},
+	"internal/draft":          {"sqlerr", "sqlfront/syntax"},
 	"internal/importer":       {"sqlerr"},
 	"catalog":                 {"accounting", "catalog/internal/ledger", "query", "sqlerr"},
 	"catalog/internal/ledger": {"accounting"},

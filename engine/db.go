@@ -18,6 +18,7 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/draft"
 	"dpsql/internal/importer"
 	"dpsql/noise"
 	"dpsql/query"
@@ -199,6 +200,26 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 		out.Columns = append(out.Columns, Column{Name: c.Name, Type: c.Type})
 	}
 	return out, nil
+}
+
+// Draft writes a first declaration of a table of the file, for the curator to edit. It reads the
+// rows and adds no noise: the text is private until the curator has reviewed it. Only a curator
+// may ask for it.
+func (s *Session) Draft(ctx context.Context, table string) (text string, err error) {
+	if err := s.db.curatorOnly("draft"); err != nil {
+		return "", err
+	}
+	err = s.db.store.Read(ctx, func(tx *catalog.Tx) error {
+		publics, err := tx.Publics()
+		if err == nil {
+			text, err = draft.Of(ctx, tx.SQL(), table, publics)
+		}
+		return err
+	})
+	if err != nil {
+		return "", public(ctx, err)
+	}
+	return text, nil
 }
 
 // Session runs statements under its own settings. It must not be used by several

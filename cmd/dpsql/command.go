@@ -30,6 +30,8 @@ func commands() []command {
 	return []command{
 		{name: ".budget", help: "list the budgets: spent and left", run: listing("SHOW BUDGET")},
 		{name: ".chart", args: "[COLUMN]", most: 1, acts: true, help: "draw the last answer as bars with error bars", run: (*runner).chart},
+		{name: ".draft", args: "TABLE", least: 1, most: 1, curator: true, acts: true, help: "write a declaration of a table to edit; it reads the rows",
+			run: (*runner).draft},
 		{name: ".echo", args: "on|off", least: 1, most: 1, help: "write each statement before its result", run: (*runner).setEcho},
 		{name: ".exit", help: "leave", run: (*runner).quit},
 		{name: ".explain", args: "on|off|STATEMENT", least: 1, most: math.MaxInt, help: "show how SELECTs would be answered; free",

@@ -257,6 +257,10 @@ func (f *fakeSession) Import(_ context.Context, im engine.Import) (engine.Import
 	return engine.ImportReport{Table: im.Table, Rows: 1, Skipped: im.IfMissing, Columns: []engine.Column{{Name: "a", Type: "INTEGER"}, {Name: "b", Type: "TEXT"}}}, nil
 }
 
+func (f *fakeSession) Draft(_ context.Context, table string) (string, error) {
+	return "-- " + table + "\n", nil
+}
+
 func (f *fakeSession) Vocabulary(context.Context) (engine.Vocabulary, error) { return f.words, nil }
 
 func (f *fakeSession) SetDirectory(dir string) { f.seen = append(f.seen, "in "+dir) }

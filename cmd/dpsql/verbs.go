@@ -175,7 +175,19 @@ func (r *runner) load(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return r.console.report(importReport(report))
+	if err := r.console.report(importReport(report)); err != nil || report.Skipped || im.Append || !r.console.outTTY {
+		return err
+	}
+	return r.console.report("declare its columns: .draft " + terminal.Name(report.Table) + " writes a first declaration")
+}
+
+// draft writes a declaration of a table, for the curator to edit.
+func (r *runner) draft(ctx context.Context, args []string) error {
+	text, err := r.session.Draft(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return r.console.print(text)
 }
 
 // importReport returns a line that says what was loaded into which columns.

@@ -174,6 +174,18 @@ var foreign = map[string]string{
 // native are the first words of the dialect's own statements.
 var native = []string{"SELECT", "WITH", "EXPLAIN", "CREATE", "ALTER", "DROP", "SHOW", "DESCRIBE", "SET", "EXPORT"}
 
+// WriteName returns a name as a statement may write it.
+func WriteName(name string) string {
+	word := name != "" && !reserved[UpperASCII(name)]
+	for i, r := range name {
+		word = word && (r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || i > 0 && '0' <= r && r <= '9')
+	}
+	if word {
+		return name
+	}
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
 // FirstToken returns the first name or literal in a syntax node, or the statement's
 // first token if the node has none.
 func (g *Tokens) FirstToken(node sqlparser.SQLNode) Token {

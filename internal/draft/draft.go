@@ -1,0 +1,313 @@
+// Package draft writes a first declaration of a table, for a curator to edit. It reads the
+// rows, and no noise is added: what it writes must be reviewed as a text for the public.
+package draft
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// Querier reads the database; *sql.Tx satisfies it.
+type Querier interface {
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
+}
+
+const (
+	// mostListed is the largest number of values that are listed as a domain.
+	mostListed = 40
+	// leastRows is how many rows a value must have to be listed: one that a few rows have
+	// tells of them.
+	leastRows = 10
+	// mostLooked is the largest public column that values are looked up in.
+	mostLooked = 100_000
+)
+
+// Of returns the draft of a declaration of a table or view of the file. publics are the
+// declared public tables, whose columns are proposed as domains where they have all values.
+// Errors: Unknown, Forbidden, Cancelled.
+func Of(ctx context.Context, q Querier, table string, publics []string) (string, error) {
+	for _, prefix := range []string{"dpsql_", "sqlite_"} {
+		if strings.HasPrefix(strings.ToLower(table), prefix) {
+			return "", sqlerr.New(sqlerr.Forbidden, "%s cannot be read: names beginning with %s are reserved", table, prefix)
+		}
+	}
+	d := &drafter{ctx: ctx, q: q, from: "main." + quoted(table) + " AS r"}
+	names, err := d.texts(`SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 ORDER BY cid`, table)
+	if err != nil {
+		return "", err
+	}
+	if len(names) == 0 {
+		return "", sqlerr.New(sqlerr.Unknown, "no such table or view: %s", table)
+	}
+	if err := d.lookups(publics); err != nil {
+		return "", err
+	}
+	var kept []column
+	var left []string
+	for _, name := range names {
+		c, err := d.column(name)
+		if err != nil {
+			return "", err
+		}
+		if c.domain == "" {
+			left = append(left, fmt.Sprintf("--   %s: %s", syntax.WriteName(name), c.note))
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	return d.text(table, kept, left), nil
+}
+
+// drafter writes one draft.
+type drafter struct {
+	ctx     context.Context
+	q       Querier
+	from    string
+	rows    int64
+	publics []lookup
+	units   []string // comments that propose a unit
+}
+
+// lookup is a column of a public table.
+type lookup struct{ table, column string }
+
+// column is a line of the draft. A column without a domain is left out, for the reason in the
+// note.
+type column struct{ name, domain, note string }
+
+// facts are what the rows say of a column.
+type facts struct {
+	rows, values, nulls, integers, reals, texts, dates, blobs int64
+	least, most                                               any
+}
+
+func (d *drafter) column(name string) (column, error) {
+	var f facts
+	at := "r." + quoted(name)
+	err := d.q.QueryRowContext(d.ctx, strings.ReplaceAll(`SELECT COUNT(*), COUNT(DISTINCT ?), COALESCE(SUM(? IS NULL), 0),
+		COALESCE(SUM(typeof(?) = 'integer'), 0), COALESCE(SUM(typeof(?) = 'real'), 0), COALESCE(SUM(typeof(?) = 'text'), 0),
+		COALESCE(SUM(typeof(?) = 'text' AND length(?) = 10 AND date(?) IS ?), 0), COALESCE(SUM(typeof(?) = 'blob'), 0), MIN(?), MAX(?) FROM `, "?", at)+d.from).
+		Scan(&f.rows, &f.values, &f.nulls, &f.integers, &f.reals, &f.texts, &f.dates, &f.blobs, &f.least, &f.most)
+	if err != nil {
+		return column{}, d.failure(err)
+	}
+	d.rows = f.rows
+	c := column{name: name}
+	present := f.rows - f.nulls
+	switch {
+	case f.blobs > 0:
+		c.note = "has blobs, which are no values"
+	case present == 0:
+		c.note = "has no values yet; declare what it can have"
+	case namesRows.MatchString(name) || f.values == present && present > leastRows && f.reals == 0 && f.dates == 0:
+		if f.values < present {
+			return c, d.unit(&c, at, f)
+		}
+		c.note = "every row has another value: it names rows, or the persons who have one row each"
+	case f.integers == present:
+		err = d.integers(&c, at, f)
+	case f.dates == present:
+		least, _ := f.least.(string)
+		most, _ := f.most.(string)
+		c.domain, c.note = fmt.Sprintf("DATE BETWEEN '%.4s-01-01' AND '%.4s-12-31'", least, most), "whole years"
+	case f.texts == present:
+		err = d.textual(&c, at, f)
+	case f.integers+f.reals == present:
+		c.note = "has fractions: bin it in a view, as CAST(x / 10 AS INTEGER) does"
+	default:
+		c.note = "has values of several types: a view can make one of them"
+	}
+	if c.domain != "" && f.nulls > 0 && c.domain != "TEXT" {
+		c.domain += " OR NULL"
+	}
+	return c, err
+}
+
+// namesRows matches names of columns that tell persons and things apart.
+var namesRows = regexp.MustCompile(`(?i)(^|_)(id|uuid|person|patient|customer|user|client|household|passenger|member|employee|student|subscriber)(_?(id|no|nr|number|key))?$`)
+
+// unit proposes a column as the unit.
+func (d *drafter) unit(c *column, at string, f facts) error {
+	var most int64
+	err := d.q.QueryRowContext(d.ctx, `SELECT n FROM (SELECT COUNT(*) AS n FROM `+d.from+` WHERE `+at+` IS NOT NULL GROUP BY `+at+`)
+		ORDER BY n LIMIT 1 OFFSET ?`, f.values*95/100).Scan(&most)
+	if err != nil {
+		return d.failure(err)
+	}
+	c.note = "may be the unit, which need not be declared"
+	d.units = append(d.units, fmt.Sprintf("    -- , unit = %s, max_rows = %d -- if these are the persons: 95 %% of them have no more rows", syntax.WriteName(c.name), most))
+	return nil
+}
+
+func (d *drafter) integers(c *column, at string, f facts) error {
+	least, _ := f.least.(int64)
+	most, _ := f.most.(int64)
+	if public, ok, err := d.lookedUp(c.name, at, true); ok || err != nil {
+		c.domain, c.note = "INTEGER IN "+public, "or a range of whole numbers"
+		return err
+	}
+	if span := float64(most) - float64(least); f.values <= 12 && span >= 4*float64(f.values) {
+		return d.list(c, "INTEGER", at)
+	}
+	low, high, ok := rounded(least, most)
+	if !ok {
+		c.note = "has numbers of any size; bin it in a view"
+		return nil
+	}
+	c.domain, c.note = fmt.Sprintf("INTEGER BETWEEN %d AND %d", low, high), "rounded: give the bounds that can occur"
+	return nil
+}
+
+// rounded returns a range around a range, whose ends are round numbers.
+func rounded(least, most int64) (low, high int64, ok bool) {
+	const limit = 1e15
+	if float64(least) < -limit || float64(most) > limit {
+		return 0, 0, false
+	}
+	span, step := most-least, int64(1)
+	for step*10 <= span {
+		step *= 10
+	}
+	low = int64(math.Floor(float64(least)/float64(step))) * step
+	if least >= 0 && least <= span {
+		low = 0
+	}
+	return low, int64(math.Ceil(float64(most)/float64(step))) * step, true
+}
+
+func (d *drafter) textual(c *column, at string, f facts) error {
+	public, ok, err := d.lookedUp(c.name, at, false)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		c.domain, c.note = "TEXT IN "+public, "all values are there"
+	case f.values > mostListed:
+		c.domain, c.note = "TEXT", "any text; list values to count by them, or publish keys"
+	default:
+		return d.list(c, "TEXT", at)
+	}
+	return nil
+}
+
+// list proposes the values that enough rows have.
+func (d *drafter) list(c *column, typ, at string) error {
+	values, err := d.texts(`SELECT quote(`+at+`) FROM `+d.from+` WHERE `+at+` IS NOT NULL GROUP BY `+at+` HAVING COUNT(*) >= ? ORDER BY `+at, leastRows)
+	if err != nil {
+		return err
+	}
+	values = slices.DeleteFunc(values, func(v string) bool { return strings.ContainsFunc(v, unicode.IsControl) })
+	if len(values) == 0 {
+		c.note = fmt.Sprintf("no value has %d rows; list those that can occur", leastRows)
+		return nil
+	}
+	c.domain = typ + " IN (" + strings.Join(values, ", ") + ")"
+	c.note = fmt.Sprintf("each in %d rows or more: list all that can occur", leastRows)
+	return nil
+}
+
+// lookups lists the columns of the public tables.
+func (d *drafter) lookups(publics []string) error {
+	for _, public := range publics {
+		columns, err := d.texts(`SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 ORDER BY cid`, public)
+		if err != nil {
+			return err
+		}
+		for _, c := range columns {
+			d.publics = append(d.publics, lookup{public, c})
+		}
+	}
+	return nil
+}
+
+// lookedUp returns a sub-select of a public column that has all values. Numbers are looked up in
+// columns of the same name only, because small numbers are everywhere.
+func (d *drafter) lookedUp(name, at string, sameName bool) (string, bool, error) {
+	for _, p := range d.publics {
+		if sameName && !strings.EqualFold(p.column, name) {
+			continue
+		}
+		of := quoted(p.column) + " FROM main." + quoted(p.table)
+		var has bool
+		err := d.q.QueryRowContext(d.ctx, `SELECT (SELECT COUNT(*) FROM (SELECT DISTINCT `+of+` LIMIT `+strconv.Itoa(mostLooked)+`)) < `+strconv.Itoa(mostLooked)+`
+			AND NOT EXISTS (SELECT 1 FROM `+d.from+` WHERE `+at+` NOT IN (SELECT `+of+` WHERE `+quoted(p.column)+` IS NOT NULL))`).Scan(&has)
+		if err != nil {
+			return "", false, d.failure(err)
+		}
+		if has {
+			return fmt.Sprintf("(SELECT %s FROM %s)", syntax.WriteName(p.column), syntax.WriteName(p.table)), true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// text writes the draft.
+func (d *drafter) text(table string, kept []column, left []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "-- A draft of a declaration of %s, made from its %d rows, without noise. It tells of\n", syntax.WriteName(table), d.rows)
+	b.WriteString("-- them: review it as a text for the public before anyone else sees it or runs it.\n")
+	if len(left) > 0 {
+		b.WriteString("-- Left out:\n" + strings.Join(left, "\n") + "\n")
+	}
+	if len(kept) == 0 {
+		return b.String() + "-- No column can be declared as it is.\n"
+	}
+	name, ok := strings.CutPrefix(table, "raw_")
+	if !ok {
+		name = "private_" + table
+	}
+	fmt.Fprintf(&b, "CREATE PRIVATE TABLE %s (\n", syntax.WriteName(name))
+	for i, c := range kept {
+		comma := ","
+		if i == len(kept)-1 {
+			comma = ""
+		}
+		fmt.Fprintf(&b, "    %s %s%s -- %s\n", syntax.WriteName(c.name), c.domain, comma, c.note)
+	}
+	fmt.Fprintf(&b, ") FROM %s WITH (\n", syntax.WriteName(table))
+	b.WriteString("    epsilon = 1, -- of everything that is ever answered: choose it before anyone asks\n")
+	b.WriteString("    delta = 1e-6 -- far below 1 / rows\n")
+	for _, unit := range d.units {
+		b.WriteString(unit + "\n")
+	}
+	b.WriteString(");\n")
+	return b.String()
+}
+
+func (d *drafter) texts(text string, args ...any) (all []string, err error) {
+	rows, err := d.q.QueryContext(d.ctx, text, args...)
+	if err != nil {
+		return nil, d.failure(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, d.failure(err)
+		}
+		all = append(all, s)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, d.failure(err)
+	}
+	return all, nil
+}
+
+// failure describes an error without its text, which could hold a value.
+func (d *drafter) failure(err error) error {
+	code, words, _ := sqlerr.OfSQLite(d.ctx, err)
+	return sqlerr.New(code, "the table cannot be read: %s", words)
+}
+
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
