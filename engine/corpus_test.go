@@ -143,7 +143,8 @@ const (
 
 // TestCorpus runs the statements of testdata/corpus: what tools for reports send, and what
 // people write by hand, over the clinic of docs/sql. Below each statement stands what
-// becomes of it. Nothing in the test is random. With -long all statements run, and in
+// becomes of it. Below one that is refused, "--: " has another statement that answers what was
+// meant, or says why there is none. Nothing in the test is random. With -long all statements run, and in
 // PostgreSQL too; else one in four, which are others in each file.
 //
 // go test ./engine -run TestCorpus -update writes the outcomes anew.
@@ -187,6 +188,10 @@ func TestCorpus(t *testing.T) {
 			got := c.outcome(t, line, want)
 			if n++; !strings.HasPrefix(got[0], corpusRefused) {
 				ok++
+			} else if instead := insteadOf(lines[i+1:]); instead == "" {
+				t.Errorf("%s: %s\nis refused, and nothing says what to write instead", filepath.Base(path), line)
+			} else if out := c.outcome(t, instead, nil); !strings.HasPrefix(instead, "none: ") && strings.HasPrefix(out[0], corpusRefused) {
+				t.Errorf("%s: %s\ninstead of %s\n%s", filepath.Base(path), instead, line, strings.Join(out, "\n"))
 			}
 			if !*update && !slices.Equal(got, want) {
 				t.Errorf("%s: %s\n got %s\nwant %s", filepath.Base(path), line, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
@@ -207,6 +212,19 @@ func TestCorpus(t *testing.T) {
 	if seen < 150 {
 		t.Errorf("the corpus has %d statements", seen)
 	}
+}
+
+// insteadOf returns what the lines below a statement say to write instead of it.
+func insteadOf(below []string) string {
+	for _, line := range below {
+		if said, is := strings.CutPrefix(line, "--: "); is {
+			return said
+		}
+		if !strings.HasPrefix(line, "--") {
+			return ""
+		}
+	}
+	return ""
 }
 
 // outcome runs a statement and says what becomes of it.

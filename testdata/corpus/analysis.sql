@@ -20,8 +20,7 @@ SELECT year, diagnosis, n FROM (SELECT year, diagnosis, COUNT(*) AS n, ROW_NUMBE
 SELECT COUNT(*) FROM visits WHERE diagnosis IN (SELECT code FROM diagnoses WHERE chapter = 'circulatory');
 --> sqlite
 SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM diagnoses d WHERE d.code = v.diagnosis AND d.chapter = 'circulatory');
---> refused unknown at 88: no such column: v.diagnosis
---> hint: a sub-select inside a private aggregate names columns of its own tables only: join the public table instead
+--> sqlite
 SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits);
 --> sqlite
 SELECT d.name, COUNT(*) AS n FROM visits v JOIN diagnoses d ON d.code = v.diagnosis GROUP BY d.name ORDER BY n DESC, d.name;
@@ -33,7 +32,9 @@ SELECT p.sex, 1000.0 * v.n / p.people AS per_thousand FROM (SELECT sex, COUNT(*)
 SELECT AVG(age) AS mean, STDDEV(age) AS sd, COUNT(*) AS n FROM visits WHERE diagnosis = 'I10';
 --> postgres
 SELECT MEDIAN(age) FROM visits;
---> answers
+--> refused unsupported at 8: the aggregate MEDIAN in the select list is outside the dialect
+--> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+--: WITH a AS (SELECT age, SUM(COUNT(*)) OVER (ORDER BY age) AS up_to, SUM(COUNT(*)) OVER () AS n FROM visits GROUP BY age) SELECT MIN(age) AS median FROM a WHERE 2 * up_to >= n;
 SELECT CORR(age, days) FROM visits;
 --> postgres
 SELECT age, COUNT(*) AS n FROM visits WHERE age BETWEEN 30 AND 35 GROUP BY age ORDER BY age;
@@ -49,6 +50,7 @@ SELECT COUNT(*) AS all_rows, COUNT(sex) AS known, COUNT(*) - COUNT(sex) AS missi
 SELECT COUNT(*) FROM visits a JOIN visits b ON a.zip = b.zip;
 --> refused unsupported at 36: a join is outside the dialect
 --> hint: join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared
+--: SELECT SUM(n * n) AS pairs FROM (SELECT zip, COUNT(*) AS n FROM visits WHERE zip IN ('15213', '15217') GROUP BY zip) AS z;
 SELECT printf('%d visits', COUNT(*)) AS text FROM visits;
 --> sqlite
 SELECT year || ': ' || COUNT(*) AS label FROM visits GROUP BY year ORDER BY year;
@@ -72,13 +74,17 @@ SELECT COUNT(*) FROM visits WITH ACCURACY 200000, CONFIDENCE 0.9;
 /*+ accuracy(200000) */ SELECT year, COUNT(*) FROM visits GROUP BY year;
 --> sqlite
 SELECT MAX(age) FROM visits;
---> answers
+--> refused unsupported at 8: the aggregate MAX in the select list is outside the dialect
+--> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+--: SELECT MAX(age) FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age) AS a WHERE n > 5;
 SELECT zip, COUNT(*) FROM visits GROUP BY zip ORDER BY 2 DESC LIMIT 10;
 --> refused unsupported at 43: GROUP BY zip, which has no declared domain, is outside the dialect
 --> hint: list the values to group by: WHERE zip IN ('…', '…') GROUP BY zip
+--: SELECT zip, COUNT(*) FROM visits WHERE zip IN ('15213', '15217', '15232') GROUP BY zip ORDER BY 2 DESC LIMIT 10;
 SELECT age FROM visits ORDER BY age DESC LIMIT 1;
 --> refused unsupported at 8: a bare column in the select list is outside the dialect
 --> hint: write SELECT COUNT(*) FROM table WHERE …; SELECT age, COUNT(*) FROM table GROUP BY age counts by its values
+--: SELECT age FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age) AS a WHERE n > 5 ORDER BY age DESC LIMIT 1;
 SELECT v.sex, r.region, COUNT(*) AS n FROM visits v JOIN regions r ON v.zip = r.zip WHERE v.sex IS NOT NULL GROUP BY v.sex, r.region ORDER BY 1, 2;
 --> sqlite
 SELECT NTILE(2) OVER (ORDER BY n) AS half, diagnosis FROM (SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis) ORDER BY n, diagnosis;
@@ -87,19 +93,25 @@ SELECT ROUND(SQRT(COUNT(*)), 3) AS root, LN(COUNT(*)) > 8 AS many FROM visits;
 --> sqlite
 SELECT json_object('n', COUNT(*)) FROM visits;
 --> refused unsupported at 8: the function json_object() in the select list is outside the dialect
---> hint: the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN, MAX, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+--> hint: the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+--: SELECT printf('{"n":%d}', COUNT(*)) FROM visits;
 SELECT random() FROM visits;
 --> refused unsupported at 8: the function random() in the select list is outside the dialect
---> hint: the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN, MAX, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+--> hint: the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+--: none: random numbers for each private row say how many rows there are
 INSERT INTO visits VALUES ('F', 1, 'I10', '15213', 1, 2025);
 --> refused unsupported at 1: INSERT is outside the dialect
 --> hint: load rows with .import or another SQLite client
+--: none: a private table is filled by the curator, by .import or another client
 SELECT * FROM raw_visits;
 --> refused unsupported at 15: raw_visits holds private rows
 --> hint: ask the private table visits instead
+--: SELECT sex, year, COUNT(*) FROM visits GROUP BY sex, year;
 SELECT COUNT(*) FROM raw_visits;
 --> refused unsupported at 22: raw_visits holds private rows
 --> hint: ask the private table visits instead
+--: SELECT COUNT(*) FROM visits;
 SELECT sex, COUNT(*) FROM visits GROUP BY sex FOR UPDATE;
 --> refused unsupported at 47: FOR UPDATE is outside the dialect
 --> hint: leave it out: nothing is locked
+--: SELECT sex, COUNT(*) FROM visits GROUP BY sex;

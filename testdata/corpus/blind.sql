@@ -2,7 +2,8 @@
 -- of them was tried.
 SELECT year AS year, diagnosis AS diagnosis, COUNT(*) AS "COUNT(*)" FROM public.visits JOIN (SELECT diagnosis AS diagnosis__, COUNT(*) AS mme_inner__ FROM public.visits GROUP BY diagnosis ORDER BY mme_inner__ DESC LIMIT 5) AS series_limit ON diagnosis = diagnosis__ GROUP BY year, diagnosis ORDER BY "COUNT(*)" DESC LIMIT 10000;
 --> refused unsupported at 93: a join of private rows with a sub-select is outside the dialect
---> hint: aggregate the private rows in a sub-select of their own, and join its result
+--> hint: select rows by it, WHERE x IN (SELECT …); or aggregate the private rows in a sub-select of their own, and join its result
+--: SELECT year AS year, diagnosis AS diagnosis, COUNT(*) AS "COUNT(*)" FROM public.visits WHERE diagnosis IN (SELECT diagnosis FROM public.visits GROUP BY diagnosis ORDER BY COUNT(*) DESC LIMIT 5) GROUP BY year, diagnosis ORDER BY "COUNT(*)" DESC LIMIT 10000;
 SELECT CASE WHEN diagnosis IN (SELECT diagnosis FROM visits GROUP BY diagnosis ORDER BY COUNT(*) DESC LIMIT 3) THEN diagnosis ELSE 'Others' END AS diagnosis, COUNT(*) AS count FROM visits GROUP BY 1 ORDER BY count DESC LIMIT 1000;
 --> sqlite
 SELECT sex AS sex, year AS year, sum(days) AS "SUM(days)" FROM (SELECT * FROM visits WHERE days > 0) AS virtual_table WHERE ((sex IN ('F', 'M'))) AND ((age >= 18)) GROUP BY sex, year ORDER BY "SUM(days)" DESC LIMIT 1000;
@@ -14,6 +15,7 @@ SELECT sex, sum(sum(days)) OVER (PARTITION BY sex) AS contribution, sum(days) AS
 SELECT ((FLOOR((("public"."visits"."age" - 0.0) / 10.0)) * 10.0) + 0.0) AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY ((FLOOR((("public"."visits"."age" - 0.0) / 10.0)) * 10.0) + 0.0) ORDER BY ((FLOOR((("public"."visits"."age" - 0.0) / 10.0)) * 10.0) + 0.0) ASC;
 --> refused unsupported at 137: the function floor() inside an aggregate is outside the dialect
 --> hint: SUM and AVG take integer columns, REAL columns of public tables, numbers, + - * / % and CASE; divide the aggregate instead of its argument
+--: SELECT "public"."visits"."age" / 10 * 10 AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY 1 ORDER BY 1;
 SELECT "source"."Group" AS "Group", COUNT(*) AS "count" FROM (SELECT "public"."visits"."sex" AS "sex", CASE WHEN "public"."visits"."age" < 18 THEN 'child' ELSE 'adult' END AS "Group" FROM "public"."visits") AS "source" WHERE ("source"."sex" <> 'F') OR ("source"."sex" IS NULL) GROUP BY "source"."Group" ORDER BY "source"."Group" ASC;
 --> sqlite
 SELECT "public"."visits"."year" AS "year", SUM(COUNT(*)) OVER (ORDER BY "public"."visits"."year" ASC ROWS UNBOUNDED PRECEDING) AS "count" FROM "public"."visits" GROUP BY "public"."visits"."year" ORDER BY "public"."visits"."year" ASC;
@@ -30,12 +32,14 @@ SELECT "public"."visits"."sex" AS "sex", AVG(CASE WHEN "public"."visits"."days" 
 --> sqlite
 SELECT "visits"."sex" AS "sex", "t0"."__measure__0" AS "total", COUNT(1) AS "n" FROM "visits" CROSS JOIN (SELECT COUNT(1) AS "__measure__0" FROM "visits") "t0" GROUP BY 1, 2;
 --> refused unsupported at 106: a join of private rows with a sub-select is outside the dialect
---> hint: aggregate the private rows in a sub-select of their own, and join its result
+--> hint: select rows by it, WHERE x IN (SELECT …); or aggregate the private rows in a sub-select of their own, and join its result
+--: SELECT "visits"."sex" AS "sex", (SELECT COUNT(1) FROM "visits") AS "total", COUNT(1) AS "n" FROM "visits" GROUP BY 1;
 SELECT "t0"."year" AS "year", "t0"."n" / "t1"."n" AS "ratio" FROM (SELECT "visits"."year" AS "year", CAST(COUNT(1) AS DOUBLE PRECISION) AS "n" FROM "visits" WHERE "visits"."sex" = 'F' GROUP BY 1) "t0" FULL JOIN (SELECT "visits"."year" AS "year", CAST(COUNT(1) AS DOUBLE PRECISION) AS "n" FROM "visits" GROUP BY 1) "t1" ON "t0"."year" = "t1"."year" ORDER BY 1;
 --> sqlite
 SELECT FLOOR("visits"."age" / 5) * 5 AS "age (bin)", COUNT(1) AS "n" FROM "visits" GROUP BY 1 ORDER BY 1;
 --> refused unsupported at 8: the function floor() inside an aggregate is outside the dialect
 --> hint: SUM and AVG take integer columns, REAL columns of public tables, numbers, + - * / % and CASE; divide the aggregate instead of its argument
+--: SELECT "visits"."age" / 5 * 5 AS "age (bin)", COUNT(1) AS "n" FROM "visits" GROUP BY 1 ORDER BY 1;
 SELECT CASE "visits"."sex" WHEN 'F' THEN 'women' WHEN 'M' THEN 'men' ELSE 'not said' END AS "who", SUM("visits"."days") AS "nights" FROM "visits" GROUP BY 1 HAVING ((SUM("visits"."days") >= 100) AND (SUM("visits"."days") <= 1000000)) ORDER BY 1;
 --> sqlite
 SELECT SUBSTRING("visits"."diagnosis" FROM 1 FOR 1) AS "letter", COUNT(1) AS "n" FROM "public"."visits" "visits" GROUP BY 1 ORDER BY 1;
@@ -73,17 +77,21 @@ SELECT COUNT_BIG([t0].[days]) AS [a0], AVG(CAST([t0].[days] AS FLOAT)) AS [a1], 
 SELECT [semijoin1].[c1] AS [year], SUM([semijoin1].[a0]) AS [n] FROM (SELECT [year] AS [c1], [sex] AS [c2], COUNT(*) AS [a0] FROM [visits] GROUP BY [year], [sex]) AS [semijoin1] INNER JOIN ((SELECT 'F' AS [c2]) UNION ALL (SELECT 'M' AS [c2])) AS [filter] ON [semijoin1].[c2] = [filter].[c2] GROUP BY [semijoin1].[c1];
 --> refused unsupported at 192: SELECT without FROM is outside the dialect
 --> hint: write SELECT COUNT(*) FROM table
+--: SELECT [semijoin1].[c1] AS [year], SUM([semijoin1].[a0]) AS [n] FROM (SELECT [year] AS [c1], [sex] AS [c2], COUNT(*) AS [a0] FROM [visits] GROUP BY [year], [sex]) AS [semijoin1] INNER JOIN (SELECT 'F' AS [c2] UNION ALL SELECT 'M' AS [c2]) AS [filter] ON [semijoin1].[c2] = [filter].[c2] GROUP BY [semijoin1].[c1];
 SELECT width_bucket(age, 0, 120, 12) AS bucket, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY 1;
 --> refused unsupported at 8: the function width_bucket() in GROUP BY is outside the dialect
 --> hint: compute it in a view and declare it as a column
+--: SELECT age / 10 + 1 AS bucket, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY 1;
 WITH bounds AS (SELECT AVG(days) AS mean FROM visits) SELECT COUNT(*) AS above FROM visits, bounds WHERE visits.days > bounds.mean;
 --> refused unsupported at 93: a join of private rows with a sub-select is outside the dialect
---> hint: aggregate the private rows in a sub-select of their own, and join its result
+--> hint: select rows by it, WHERE x IN (SELECT …); or aggregate the private rows in a sub-select of their own, and join its result
+--: SELECT COUNT(*) AS above FROM visits WHERE visits.days > (SELECT AVG(days) FROM visits);
 SELECT v.year, COUNT(*) AS n, ROUND(COUNT(*) * 100.0 / (SELECT COUNT(*) FROM visits), 2) AS pct FROM visits v GROUP BY v.year ORDER BY v.year;
 --> sqlite
 SELECT d.chapter, x.n FROM diagnoses d, LATERAL (SELECT COUNT(*) AS n FROM visits v WHERE v.diagnosis = d.code) x ORDER BY 2 DESC;
---> refused unsupported at 41: a table-valued function is outside the dialect
---> hint: FROM takes public tables, sub-selects and VALUES
+--> refused unsupported at 41: LATERAL is outside the dialect
+--> hint: aggregate by group, and join the result: … JOIN (SELECT x, COUNT(*) AS n FROM t GROUP BY x) AS c ON c.x = …
+--: SELECT d.chapter, x.n FROM diagnoses d JOIN (SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis) x ON x.diagnosis = d.code ORDER BY 2 DESC;
 SELECT first.year, first.n AS n, second.n AS before, ROUND((first.n - second.n) * 100.0 / second.n, 1) AS pct FROM (SELECT year, COUNT(*) n FROM visits GROUP BY year) first LEFT JOIN (SELECT year + 1 AS year, COUNT(*) n FROM visits GROUP BY year) second ON first.year = second.year ORDER BY 1;
 --> sqlite
 SELECT age / 10 * 10 AS decade, COUNT(*) AS n, NTILE(4) OVER (ORDER BY COUNT(*) DESC) AS quartile, PERCENT_RANK() OVER (ORDER BY COUNT(*)) AS pr FROM visits WHERE age IS NOT NULL GROUP BY decade ORDER BY decade;

@@ -21,7 +21,8 @@ WITH all_values AS (SELECT sex AS value_field, COUNT(*) AS n_records FROM visits
 --> sqlite
 WITH child AS (SELECT diagnosis AS from_field FROM visits), parent AS (SELECT code AS to_field FROM diagnoses) SELECT COUNT(*) FROM child LEFT JOIN parent ON child.from_field = parent.to_field WHERE parent.to_field IS NULL;
 --> refused unsupported at 149: a join of private rows with a sub-select is outside the dialect
---> hint: aggregate the private rows in a sub-select of their own, and join its result
+--> hint: select rows by it, WHERE x IN (SELECT …); or aggregate the private rows in a sub-select of their own, and join its result
+--: SELECT COUNT(*) FROM visits WHERE diagnosis NOT IN (SELECT code FROM diagnoses WHERE code IS NOT NULL);
 WITH stays AS (SELECT year, SUM(days) AS nights FROM visits GROUP BY year) SELECT year, nights, SUM(nights) OVER (ORDER BY year) AS running_total, AVG(nights) OVER (ORDER BY year ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS moving_average FROM stays ORDER BY year;
 --> sqlite
 WITH pivoted AS (SELECT year, SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) AS f, SUM(CASE WHEN sex = 'M' THEN 1 ELSE 0 END) AS m FROM visits GROUP BY year) SELECT year, f, m, f + m AS known FROM pivoted ORDER BY year;

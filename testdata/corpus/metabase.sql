@@ -23,6 +23,7 @@ SELECT "public"."visits"."year" AS "year", SUM("public"."visits"."days") AS "sum
 SELECT FLOOR(("public"."visits"."age" / 10.0)) * 10 AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY FLOOR(("public"."visits"."age" / 10.0)) * 10 ORDER BY 1;
 --> refused unsupported at 115: the function floor() inside an aggregate is outside the dialect
 --> hint: SUM and AVG take integer columns, REAL columns of public tables, numbers, + - * / % and CASE; divide the aggregate instead of its argument
+--: SELECT "public"."visits"."age" / 10 * 10 AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY 1 ORDER BY 1;
 SELECT ("public"."visits"."age" / 10) * 10 AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY ("public"."visits"."age" / 10) * 10 ORDER BY ("public"."visits"."age" / 10) * 10 ASC;
 --> sqlite, and empty groups
 SELECT "Diagnoses"."chapter" AS "Diagnoses__chapter", COUNT(*) AS "count" FROM "public"."visits" INNER JOIN "public"."diagnoses" AS "Diagnoses" ON "public"."visits"."diagnosis" = "Diagnoses"."code" GROUP BY "Diagnoses"."chapter" ORDER BY "Diagnoses"."chapter" ASC;
@@ -34,9 +35,11 @@ SELECT DATE_TRUNC('month', CAST("public"."events"."day" AS timestamp)) AS "day",
 SELECT "public"."visits"."sex", "public"."visits"."age" FROM "public"."visits" LIMIT 2000;
 --> refused unsupported at 17: a bare column in the select list is outside the dialect
 --> hint: write SELECT COUNT(*) FROM table WHERE …; SELECT "sex", COUNT(*) FROM table GROUP BY "sex" counts by its values
+--: SELECT "public"."visits"."sex", "public"."visits"."age", COUNT(*) FROM "public"."visits" GROUP BY 1, 2 LIMIT 2000;
 SELECT COUNT(DISTINCT "public"."visits"."zip") AS "count" FROM "public"."visits";
 --> refused unsupported at 8: COUNT(DISTINCT …) is outside the dialect
 --> hint: COUNT(*) counts rows; GROUP BY lists the declared values
+--: SELECT COUNT(*) AS "count" FROM (SELECT zip, COUNT(*) AS n FROM visits WHERE zip IN ('15213', '15217', '15232') GROUP BY zip) AS z WHERE n > 5;
 SELECT SUM(CASE WHEN "public"."visits"."sex" = 'F' THEN 1 ELSE 0 END) AS "women", SUM(CASE WHEN "public"."visits"."sex" = 'M' THEN 1 ELSE 0 END) AS "men" FROM "public"."visits";
 --> sqlite
 SELECT "source"."year" AS "year", "source"."count" AS "count", SUM("source"."count") OVER (ORDER BY "source"."year" ASC ROWS UNBOUNDED PRECEDING) AS "running" FROM (SELECT year, COUNT(*) AS "count" FROM visits GROUP BY year) AS "source" ORDER BY "source"."year" ASC;

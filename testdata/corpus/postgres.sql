@@ -42,15 +42,19 @@ SELECT COUNT(*) FROM visits WHERE diagnosis = ANY (ARRAY['I10', 'E11']);
 SELECT DISTINCT ON (sex) sex, age FROM visits;
 --> refused unsupported at 17: DISTINCT ON is outside the dialect
 --> hint: number the rows of an aggregate with ROW_NUMBER() OVER (PARTITION BY …), and keep the first
+--: SELECT sex, MIN(age) AS age FROM (SELECT sex, age, COUNT(*) AS n FROM visits GROUP BY 1, 2) AS a WHERE n > 5 GROUP BY sex;
 SELECT BOOL_OR(age > 100) FROM visits;
 --> refused unsupported at 8: the function bool_or() in the select list is outside the dialect
---> hint: the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN, MAX, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+--> hint: the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+--: SELECT COUNT(*) FILTER (WHERE age > 100) > 5 FROM visits;
 SELECT year, n FROM visits, LATERAL (SELECT 1 AS n) x;
 --> refused unsupported at 21: a SELECT of the rows of visits is outside the dialect
 --> hint: only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM visits GROUP BY x
+--: SELECT year, 1 AS n, COUNT(*) FROM visits GROUP BY year;
 SELECT MODE() WITHIN GROUP (ORDER BY diagnosis) FROM visits;
 --> refused unsupported at 15: WITHIN GROUP is outside the dialect
 --> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+--: SELECT diagnosis FROM visits GROUP BY diagnosis ORDER BY COUNT(*) DESC LIMIT 1;
 SELECT sex, COUNT(*) FROM visits GROUP BY sex ORDER BY COUNT(*) DESC NULLS LAST;
 --> sqlite
 SELECT COUNT(*) FROM visits WHERE age::text = '40';

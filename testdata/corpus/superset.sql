@@ -22,10 +22,11 @@ SELECT diagnosis, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS positio
 SELECT sum(days) AS "SUM(days)", avg(days) AS "AVG(days)", count(*) AS "COUNT(*)" FROM visits WHERE age >= 18 AND age <= 64;
 --> sqlite
 SELECT min(age), max(age) FROM visits;
---> answers
+--> refused unsupported at 8: the aggregate MIN in the select list is outside the dialect
+--> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+--: SELECT MIN(age), MAX(age) FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age) AS a WHERE n > 5;
 SELECT DISTINCT sex FROM visits ORDER BY sex LIMIT 1000;
---> refused unsupported at 17: a bare column in the select list is outside the dialect
---> hint: write SELECT COUNT(*) FROM table WHERE …; SELECT sex, COUNT(*) FROM table GROUP BY sex counts by its values
+--> sqlite
 SELECT DISTINCT diagnosis FROM visits GROUP BY diagnosis ORDER BY diagnosis LIMIT 1000;
 --> sqlite
 SELECT DISTINCT chapter FROM diagnoses ORDER BY chapter LIMIT 1000;
@@ -37,5 +38,6 @@ SELECT DATE_TRUNC('week', day::timestamp) AS __timestamp, SUM(cost) AS cost FROM
 SELECT * FROM visits LIMIT 1000;
 --> refused unsupported at 8: SELECT * is outside the dialect
 --> hint: write SELECT COUNT(*) FROM table WHERE …
+--: SELECT sex, year, COUNT(*) FROM visits GROUP BY sex, year;
 SELECT year, AVG(n) OVER (ORDER BY year ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS rolling FROM (SELECT year, COUNT(*) AS n FROM visits GROUP BY year) t ORDER BY year;
 --> sqlite

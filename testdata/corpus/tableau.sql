@@ -15,7 +15,8 @@ SELECT TOP 3 "visits"."diagnosis" AS "diagnosis", COUNT(1) AS "n" FROM "visits" 
 --> sqlite
 SELECT "visits"."diagnosis" AS "diagnosis", COUNT(1) AS "n" FROM "visits" INNER JOIN (SELECT "visits"."diagnosis" AS "diagnosis", COUNT(1) AS "$__alias__0" FROM "visits" GROUP BY 1 ORDER BY 2 DESC, 1 ASC LIMIT 3) "t0" ON "visits"."diagnosis" = "t0"."diagnosis" GROUP BY 1;
 --> refused unsupported at 86: a join of private rows with a sub-select is outside the dialect
---> hint: aggregate the private rows in a sub-select of their own, and join its result
+--> hint: select rows by it, WHERE x IN (SELECT …); or aggregate the private rows in a sub-select of their own, and join its result
+--: SELECT "visits"."diagnosis" AS "diagnosis", COUNT(1) AS "n" FROM "visits" WHERE "visits"."diagnosis" IN (SELECT "visits"."diagnosis" FROM "visits" GROUP BY 1 ORDER BY COUNT(1) DESC, 1 ASC LIMIT 3) GROUP BY 1;
 SELECT "t0"."diagnosis", "t0"."n" FROM (SELECT diagnosis, COUNT(1) AS n FROM visits GROUP BY 1) "t0" WHERE "t0"."n" >= 500 ORDER BY 1;
 --> sqlite
 SELECT SUM("visits"."days") AS "TEMP(x)", COUNT("visits"."days") AS "TEMP(y)" FROM "visits" HAVING (COUNT(1) > 0);
@@ -31,6 +32,7 @@ SELECT EXTRACT(YEAR FROM "events"."day"::date) AS "yr", EXTRACT(QUARTER FROM "ev
 SELECT "visits"."zip" AS "zip", COUNT(1) AS "n" FROM "visits" GROUP BY 1;
 --> refused unsupported at 8: GROUP BY zip, which has no declared domain, is outside the dialect
 --> hint: list the values to group by: WHERE zip IN ('…', '…') GROUP BY zip
+--: SELECT "visits"."zip" AS "zip", COUNT(1) AS "n" FROM "visits" WHERE "visits"."zip" IN ('15213', '15217') GROUP BY 1;
 SELECT "visits"."zip" AS "zip", COUNT(1) AS "n" FROM "visits" WHERE ("visits"."zip" IN ('15213', '15217')) GROUP BY 1 ORDER BY 1;
 --> sqlite
 SELECT CASE WHEN (GROUPING("visits"."year") = 1) THEN 'Grand total' ELSE CAST("visits"."year" AS TEXT) END AS "yr", COUNT(1) AS "n" FROM "visits" GROUP BY ROLLUP ("visits"."year") ORDER BY "n";

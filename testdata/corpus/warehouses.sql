@@ -22,19 +22,23 @@ SELECT IFF(age < 18, 'child', 'adult') AS who, COUNT(*) AS n FROM visits GROUP B
 SELECT APPROX_COUNT_DISTINCT(zip) FROM visits;
 --> refused unsupported at 8: the aggregate APPROX_COUNT_DISTINCT in the select list is outside the dialect
 --> hint: SELECT x, COUNT(*) FROM table GROUP BY x lists the declared values with their counts
+--: SELECT COUNT(*) FROM (SELECT zip, COUNT(*) AS n FROM visits WHERE zip IN ('15213', '15217', '15232') GROUP BY zip) AS z WHERE n > 5;
 SELECT GREATEST(COUNT(*), 0) AS n, LEAST(COUNT(*), 10000) AS m FROM visits;
 --> sqlite
 SELECT * FROM visits TABLESAMPLE SYSTEM (10 PERCENT);
 --> refused unsupported at 22: TABLESAMPLE is outside the dialect
 --> hint: leave it out: an answer about all rows costs no more
+--: SELECT sex, year, COUNT(*) FROM visits GROUP BY sex, year;
 SELECT COUNT(*) FROM visits TABLESAMPLE SYSTEM (10 PERCENT);
 --> refused unsupported at 29: TABLESAMPLE is outside the dialect
 --> hint: leave it out: an answer about all rows costs no more
+--: SELECT COUNT(*) FROM visits;
 SELECT STRING_AGG(diagnosis, ', ') FROM (SELECT diagnosis FROM visits GROUP BY diagnosis HAVING COUNT(*) > 1000 ORDER BY diagnosis);
 --> sqlite
 SELECT ARRAY_AGG(sex) FROM visits;
 --> refused unsupported at 8: the aggregate ARRAY_AGG in the select list is outside the dialect
 --> hint: SELECT x, COUNT(*) FROM table GROUP BY x lists the declared values with their counts
+--: SELECT group_concat(sex) FROM (SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex) AS s;
 SELECT year, COUNT(*)::FLOAT / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY year ORDER BY year;
 --> sqlite
 SELECT RATIO_TO_REPORT(COUNT(*)) OVER () FROM visits GROUP BY year;
