@@ -555,6 +555,12 @@ func (c *cutter) aggregates(s *sql.SelectStatement) bool {
 	return false
 }
 
+// lists reports whether the statement is SELECT DISTINCT without aggregates. Over private rows it
+// has the values of its columns that are declared, as GROUP BY has.
+func (c *cutter) lists(s *sql.SelectStatement) bool {
+	return s == c.tree && s.Distinct.IsValid() && s.Compound == nil && s.HavingExpr == nil && len(s.Windows) == 0
+}
+
 // computed returns the expressions of a SELECT that are computed after grouping.
 func (c *cutter) computed(s *sql.SelectStatement) []sql.Expr {
 	var all []sql.Expr
@@ -610,7 +616,7 @@ func (c *cutter) part(s *sql.SelectStatement, with entries, outer *frame) {
 		return
 	}
 	if at >= 0 {
-		if !c.aggregates(s) {
+		if !c.aggregates(s) && !c.lists(s) {
 			place := f.items[at].rows.table
 			if !f.items[at].place.Matches("(") { // where it is named
 				place.Position = f.items[at].place.Position

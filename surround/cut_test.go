@@ -86,6 +86,7 @@ func answerCores(t testing.TB, plain *sql.DB, cores []surround.Core, args ...any
 // cuttable are statements about visits, with the texts of their cores.
 var cuttable = []struct{ text, cores string }{
 	{`SELECT COUNT(*) FROM visits`, `SELECT COUNT(*) AS "a1" FROM visits`},
+	{`SELECT DISTINCT sex, age / 50 AS half FROM visits WHERE age > 3 ORDER BY half, 1`, `SELECT sex AS "sex", age / 50 AS "k2" FROM visits WHERE age > 3 GROUP BY sex, age / 50`},
 	{`SELECT year, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY year) AS running FROM visits GROUP BY year ORDER BY n DESC, 1`,
 		`SELECT year AS "year", COUNT(*) AS "a1" FROM visits GROUP BY year`},
 	{`SELECT AVG(n), MAX(n) FROM (SELECT sex, COUNT(*) n FROM visits GROUP BY sex)`,

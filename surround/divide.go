@@ -151,6 +151,12 @@ func (c *cutter) commas(from, end int) (all []stretch) {
 // select list.
 func (b *block) group(s *sql.SelectStatement) {
 	if len(s.GroupByExprs) == 0 {
+		if b.lists(s) && !b.cutter.aggregates(s) {
+			for i, at := range b.items {
+				b.noWindow(b.exprs[i])
+				b.addKey(at, b.exprs[i])
+			}
+		}
 		return
 	}
 	first := b.index(s.GroupBy) + 1

@@ -138,7 +138,7 @@ func (b *block) checkRows(s *sql.SelectStatement) {
 		switch {
 		case i.made && i.rows == nil:
 			b.refuse(i.place.Unsupported("a join of private rows with a sub-select").
-				WithHint("aggregate the private rows in a sub-select of their own, and join its result"))
+				WithHint("select rows by it, WHERE x IN (SELECT …); or aggregate the private rows in a sub-select of their own, and join its result"))
 		case i.made && n > 0 && len(i.rows.items) > 1:
 			b.refuse(i.place.Unsupported("a join with a sub-select that joins").WithHint("write it first in FROM"))
 		case i.made:

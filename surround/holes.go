@@ -24,6 +24,7 @@ type hole struct {
 	list        bool // of values after IN
 	exists, not bool // EXISTS, NOT EXISTS; NOT IN
 	private     bool
+	outer       string // EXISTS: the core's column that is compared with the values
 	text        string
 	origin      []int // for each character of the text of the sub-select, its position in the statement
 }
@@ -70,7 +71,11 @@ func (b *block) entersSelect(e sql.Expr, s *sql.SelectStatement, list bool) {
 	}
 	b.needed(&text, first, last)
 	from := b.firstOf(s)
-	b.emit(&text, stretch{from, b.outside(from) - 1})
+	if outer, inner, equal := b.compared(s); h.exists && !private && outer != nil {
+		h.outer = b.semiJoin(&text, s, outer, inner, equal)
+	} else {
+		b.emit(&text, stretch{from, b.outside(from) - 1})
+	}
 	b.opened = opened
 	var err error
 	if h.statement, err = parse(text.text.String(), nil); err != nil || text.long {
@@ -81,6 +86,71 @@ func (b *block) entersSelect(e sql.Expr, s *sql.SelectStatement, list bool) {
 	h.statement.relocate(text.origin)
 	h.not = h.exists && e.(*sql.Exists).Not.IsValid() || list && b.at(first-2).Matches("NOT")
 	b.opened[first] = opening{tokens: last - first + 1, hole: h, at: stretch{first, last}}
+}
+
+// compared returns the column of the core that the condition of a sub-select says one of its own
+// equals, and the comparison. All are nil if it says no such thing.
+func (b *block) compared(s *sql.SelectStatement) (outer, inner *sql.QualifiedRef, equal *sql.BinaryExpr) {
+	if s.Compound != nil || s.WithClause != nil || s.Source == nil || s.WhereExpr == nil || len(s.GroupByExprs) > 0 || s.Limit.IsValid() || b.cutter.aggregates(s) {
+		return nil, nil, nil
+	}
+	own := b.from(s.Source, b.with, nil)
+	means := func(e sql.Expr, items []item) *sql.QualifiedRef {
+		ref, ok := bareOf(e).(*sql.QualifiedRef)
+		if !ok || !slices.ContainsFunc(items, func(i item) bool { return query.SameName(i.name, b.name(ref.Table).Value) }) {
+			return nil
+		}
+		return ref
+	}
+	for rest := s.WhereExpr; ; {
+		at, _ := rest.(*sql.BinaryExpr)
+		conjunct := rest
+		if at != nil && at.Op == sql.AND {
+			conjunct, rest = at.Y, at.X
+		}
+		if eq, ok := conjunct.(*sql.BinaryExpr); ok && eq.Op == sql.EQ && b.stands(eq) {
+			for _, pair := range [][2]sql.Expr{{eq.X, eq.Y}, {eq.Y, eq.X}} {
+				mine := means(pair[0], own)
+				if theirs := means(pair[1], b.frame.items); mine != nil && theirs != nil && means(pair[1], own) == nil {
+					return theirs, mine, eq
+				}
+			}
+		}
+		if at == nil || at.Op != sql.AND {
+			return nil, nil, nil
+		}
+	}
+}
+
+// stands reports whether nothing but AND is beside a comparison: what the parser did not get,
+// such as COLLATE, would be.
+func (b *block) stands(e sql.Expr) bool {
+	first, last := b.span(e)
+	before, after := b.at(first-1), b.at(last+1)
+	return (before.Matches("WHERE") || before.Matches("AND")) && (after.Matches("AND") || after.Matches(")")) && b.whole(stretch{first, last})
+}
+
+// semiJoin writes the values that the sub-select of an EXISTS compares with a column of the core,
+// and returns the text of the column.
+func (b *block) semiJoin(out *script, s *sql.SelectStatement, outer, inner *sql.QualifiedRef, equal *sql.BinaryExpr) string {
+	from := b.index(s.From)
+	place := b.tokens[from].Position
+	column := func(out *script, ref *sql.QualifiedRef) { b.emit(out, stretch{b.of(ref.Table), b.of(ref.Column)}) }
+	out.write("SELECT ", place)
+	column(out, inner)
+	out.write(" ", place)
+	first, last := b.span(equal)
+	b.emit(out, stretch{from, first - 1})
+	out.write(" ", b.tokens[first].Position)
+	column(out, inner)
+	out.write(" IS NOT NULL ", b.tokens[last].Position)
+	if end := b.outside(from) - 1; end > last {
+		b.emit(out, stretch{last + 1, end})
+	}
+	b.enters(outer)
+	var text script
+	column(&text, outer)
+	return text.text.String()
 }
 
 // asksPrivate reports whether tokens name a private table, or an entry of WITH that has private
@@ -130,6 +200,19 @@ func (b *block) needed(out *script, first, last int) {
 			out.write(" ", b.tokens[first].Position)
 		}
 	}
+}
+
+// among writes that a column of the core has one of the values of a sub-select. EXISTS is false,
+// and not NULL, where the column is NULL.
+func (h hole) among(r *Result) (string, error) {
+	h.list, h.exists = true, false
+	if len(r.Rows) == 0 {
+		return "(1 = " + map[bool]string{true: "1", false: "0"}[h.not] + ")", nil
+	}
+	in := h
+	in.outer, in.not = "", false
+	list, err := in.values(r)
+	return "((" + h.outer + " IN " + list + ") IS " + map[bool]string{true: "NOT ", false: ""}[h.not] + "TRUE)", err
 }
 
 // maxList bounds the values of a sub-select in a core.
@@ -186,6 +269,9 @@ func (db *Database) Resolve(ctx context.Context, cores []Core, from Source, args
 // values writes what a sub-select gives.
 func (h hole) values(r *Result) (string, error) {
 	first := h.statement.at(0)
+	if h.outer != "" {
+		return h.among(r)
+	}
 	if h.exists {
 		return "(1 = " + map[bool]string{true: "1", false: "0"}[len(r.Rows) > 0 != h.not] + ")", nil
 	}

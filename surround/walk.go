@@ -232,6 +232,9 @@ func (w *walker) source(s sql.Source, with bodies, in *scope) {
 	case *sql.QualifiedTableName:
 		w.table(s, with, in)
 	case *sql.QualifiedTableFunctionName:
+		if t := w.statement.name(s.Name); t.Matches("LATERAL") {
+			w.refuse(t.Unsupported("LATERAL").WithHint("aggregate by group, and join the result: … JOIN (SELECT x, COUNT(*) AS n FROM t GROUP BY x) AS c ON c.x = …"))
+		}
 		w.refuse(w.statement.name(s.Name).Unsupported("a table-valued function").WithHint("FROM takes public tables, sub-selects and VALUES"))
 	default:
 		w.refuse(w.statement.at(0).Unsupported("this form of FROM"))
