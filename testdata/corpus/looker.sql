@@ -24,9 +24,7 @@ SELECT COUNT(DISTINCT visits.sex) AS "visits.sexes" FROM visits LIMIT 500;
 --> hint: COUNT(*) counts rows; GROUP BY lists the declared values
 --: SELECT COUNT(*) AS "visits.sexes" FROM (SELECT sex, COUNT(*) AS n FROM visits WHERE sex IS NOT NULL GROUP BY sex) AS s WHERE n > 5;
 SELECT visits.diagnosis AS "visits.diagnosis", PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY visits.days) AS "visits.median_days" FROM visits GROUP BY 1;
---> refused unsupported at 69: WITHIN GROUP is outside the dialect
---> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
---: SELECT diagnosis, MIN(days) AS "visits.median_days" FROM (SELECT diagnosis, days, SUM(COUNT(*)) OVER (PARTITION BY diagnosis ORDER BY days) AS up_to, SUM(COUNT(*)) OVER (PARTITION BY diagnosis) AS n FROM visits GROUP BY 1, 2) AS d WHERE 2 * up_to >= n GROUP BY 1;
+--> postgres
 SELECT DATE_TRUNC('quarter', events.day::timestamp) AS "events.quarter", COUNT(*) AS "events.count" FROM events GROUP BY 1 ORDER BY 1;
 --> sqlite
 SELECT TO_CHAR(DATE_TRUNC('month', events.day::timestamp), 'YYYY-MM') AS "events.month", COALESCE(SUM(events.cost), 0) AS "events.cost" FROM events GROUP BY 1 ORDER BY 1 LIMIT 500;

@@ -22,9 +22,7 @@ SELECT diagnosis, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS positio
 SELECT sum(days) AS "SUM(days)", avg(days) AS "AVG(days)", count(*) AS "COUNT(*)" FROM visits WHERE age >= 18 AND age <= 64;
 --> sqlite
 SELECT min(age), max(age) FROM visits;
---> refused unsupported at 8: the aggregate MIN in the select list is outside the dialect
---> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
---: SELECT MIN(age), MAX(age) FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age) AS a WHERE n > 5;
+--> answers
 SELECT DISTINCT sex FROM visits ORDER BY sex LIMIT 1000;
 --> sqlite
 SELECT DISTINCT diagnosis FROM visits GROUP BY diagnosis ORDER BY diagnosis LIMIT 1000;
