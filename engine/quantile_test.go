@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"dpsql/engine"
+	"dpsql/noise"
 	"dpsql/sqlerr"
 )
 
@@ -216,5 +218,41 @@ func TestQuantileRacers(t *testing.T) {
 	}
 	if payers != 1 {
 		t.Errorf("%d of 6 sessions paid", payers)
+	}
+}
+
+// TestTreeIsPaidBeforeDrawn copies the file when the first node of a tree is drawn, as if the
+// machine stopped there. The copy has the charge and no answer, and the same statement pays
+// there again; then every quantile is free.
+func TestTreeIsPaidBeforeDrawn(t *testing.T) {
+	t.Parallel()
+	s, _ := stays(t, `epsilon = 20, delta = 1e-6`)
+	must(t, s, `SET accuracy = 200`)
+	path, crashed := s.DB().Store().Path(), filepath.Join(t.TempDir(), "crashed.db")
+	copied := false
+	s.DB().SetRandom(func() *noise.Source {
+		for _, suffix := range []string{"", "-wal", "-mark"} {
+			if data, err := os.ReadFile(path + suffix); err == nil && !copied {
+				if err := os.WriteFile(crashed+suffix, data, 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		copied = true
+		return noise.NewSource()
+	})
+	before := len(entries(t, s.DB()))
+	const text = `SELECT MEDIAN(days), MAX(days) FROM stays WHERE ward <> 'B'`
+	must(t, s, text)
+	again := open(t, crashed, engine.Options{}).NewSession()
+	if n := len(entries(t, again.DB())); n != before+1 {
+		t.Fatalf("%d lines after the crash, %d before the statement", n, before)
+	}
+	must(t, again, `SET accuracy = 200`)
+	if r := must(t, again, text); r.Answer.Cost.Rho == 0 || len(entries(t, again.DB())) != before+2 {
+		t.Errorf("the statement cost %g after the crash", r.Answer.Cost.Rho)
+	}
+	if r := must(t, again, `SELECT QUANTILE(days, 0.9) FROM stays WHERE ward <> 'B'`); r.Answer.Cost.Rho != 0 {
+		t.Errorf("another quantile cost %g", r.Answer.Cost.Rho)
 	}
 }

@@ -59,6 +59,37 @@ func unitsAs(name string, p direct.Plan, groups int64) Case {
 	}
 }
 
+// treeOfCounts is the distribution of a column of 100 values, bought for quantiles within
+// ±40L: the counts of a tree of two levels. A unit's rows are all in one node of each level.
+func treeOfCounts(unit int64) (Case, error) {
+	tree := direct.Tree{Places: 100, Branch: 10}
+	p, ok := direct.PlanForTrees([]direct.Tree{tree}, float64(40*unit), []float64{0.95}, unit)
+	if !ok {
+		return Case{}, sqlerr.New(sqlerr.Internal, "audit: no tree is within ±%d", 40*unit)
+	}
+	return treeAs("tree of counts", p, tree, unit), nil
+}
+
+// treeAs returns the case of a tree that is answered by a plan. D has 20 rows in the first
+// place, and D′ a unit more. The sum of the nodes that have them tells D from D′ as well as
+// all counts.
+func treeAs(name string, p direct.Plan, tree direct.Tree, unit int64) Case {
+	return Case{
+		Name: name, Claim: concentrated(accounting.Rho(p.Rho), someDelta), Shows: []string{"sum over levels", "leaf"},
+		Run: func(changed bool, src *noise.Source) (Output, error) {
+			var o Output
+			for range tree.Levels() {
+				n, err := p.Answer(rows(20, unit, changed), src)
+				if err != nil {
+					return o, err
+				}
+				o[0], o[1] = o[0]+n, n
+			}
+			return o, nil
+		},
+	}
+}
+
 // noisy shows a count that is n in D, with noise.
 func noisy(law noise.Law, n, unit int64) func(bool, *noise.Source) (Output, error) {
 	return func(changed bool, src *noise.Source) (Output, error) {
