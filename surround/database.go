@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	sqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -32,9 +33,19 @@ const (
 	maxTables = 64              // that a statement names
 	maxText   = 64 << 10        // bytes of the statement
 
-	// slots is the number of statements that run at a time. A sort, and a table that
-	// SQLite makes on the way, has at most 1 GiB: the largest file of the VFS memdb.
+	// slots is the number of statements that run at a time. A sort, and a table that SQLite
+	// makes on the way, is a file of the VFS memdb, see fileLimit.
 	slots = 2
+)
+
+// fileLimit is the size in bytes of the largest file of the VFS memdb: a sort, or a database of
+// copies. SQLite takes the limit for the whole process, before the first connection, so it holds
+// for the copy of the catalog too that a rehearsal makes. SQLite's own is 1 GiB, and a file has
+// twice its size while it grows.
+var (
+	fileLimit  int64 = maxPages * 4096
+	isLimited        = sqlite3.Xsqlite3_config(nil, sqlite3.SQLITE_CONFIG_MEMDB_MAXSIZE, uintptr(unsafe.Pointer(&fileLimit))) == sqlite3.SQLITE_OK
+	errNoLimit       = sqlerr.New(sqlerr.Internal, "SQLite does not limit its files in memory")
 )
 
 // limits are SQLite's limits for statements. What a single step of SQLite can take grows
@@ -308,6 +319,9 @@ const name = "file:surround?vfs=memdb&_dqs=0&_defensive=1" +
 	"&_pragma=trusted_schema(0)&_pragma=temp_store(1)&_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=mmap_size(0)"
 
 func open(ctx context.Context) (*connection, error) {
+	if !isLimited {
+		return nil, errNoLimit
+	}
 	connector, err := sqlite.NewConnector(name)
 	if err != nil {
 		return nil, err
