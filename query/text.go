@@ -16,8 +16,14 @@ import (
 // from a to b. A part that is used twice is named @1, @2, … at its first use:
 //
 //	sex{'F': age{30..34: 1}}
-func (q Query) String() string {
-	p := printer{u: q.u, names: make(map[[32]byte]int)}
+func (q Query) String() string { return q.text(false) }
+
+// Shown returns the text of the query with values as people write them. It is not
+// canonical, and Parse does not read it.
+func (q Query) Shown() string { return q.text(true) }
+
+func (q Query) text(shown bool) string {
+	p := printer{u: q.u, shown: shown, names: make(map[[32]byte]int)}
 	p.count(q.root)
 	p.node(q.root)
 	return p.b.String()
@@ -25,6 +31,7 @@ func (q Query) String() string {
 
 type printer struct {
 	u      *Universe
+	shown  bool // values are in the column's Form
 	b      strings.Builder
 	shared map[[32]byte]int
 	names  map[[32]byte]int
@@ -70,16 +77,20 @@ func (p *printer) groups(n *node) []group {
 		}
 		out[i].values = append(out[i].values, text...)
 	}
-	d := p.u.columns[n.level].Domain
+	c := p.u.columns[n.level]
+	d := c.Domain
+	if !p.shown {
+		c.Form = Form{}
+	}
 	for i := 0; i < len(n.spans); {
 		if k := ramp(n.spans[i:]); k >= shortestRamp && !d.Value(n.spans[i].First).IsNull() {
 			first, last := n.spans[i], n.spans[i+k-1]
-			out = append(out, group{to: first.to, values: rangeTexts(d, Range{first.First, last.Last}),
+			out = append(out, group{to: first.to, values: rangeTexts(c, Range{first.First, last.Last}),
 				ramp: fmt.Sprintf("%d%+d", first.to.weight, n.spans[i+1].to.weight-first.to.weight)})
 			i += k
 			continue
 		}
-		add(n.spans[i].to, rangeTexts(d, n.spans[i].Range)...)
+		add(n.spans[i].to, rangeTexts(c, n.spans[i].Range)...)
 		i++
 	}
 	for _, c := range n.cases {
@@ -120,15 +131,16 @@ func single(s span) bool { return s.First == s.Last && s.to.isLeaf() }
 
 // rangeTexts returns the texts of a range of ordinals. NULL has a text of its
 // own.
-func rangeTexts(d Domain, r Range) []string {
-	first := d.Value(r.First)
+func rangeTexts(c Column, r Range) []string {
+	first := c.Domain.Value(r.First)
 	if first.IsNull() && r.First < r.Last {
-		return append([]string{"NULL"}, rangeTexts(d, Range{r.First + 1, r.Last})...)
+		return append([]string{"NULL"}, rangeTexts(c, Range{r.First + 1, r.Last})...)
 	}
-	if r.First == r.Last {
-		return []string{first.String()}
+	text := c.Form.Shown(first).String()
+	if r.First < r.Last {
+		text += ".." + c.Form.Shown(c.Domain.Value(r.Last)).String()
 	}
-	return []string{first.String() + ".." + d.Value(r.Last).String()}
+	return []string{text}
 }
 
 func (p *printer) node(n *node) {

@@ -96,7 +96,7 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	x.derived = f.text && !x.isConstant()
 	if ofDates {
 		x.time = timeFunctions[name].time
-		if name == "strftime" && !x.isConstant() {
+		if name == "strftime" {
 			l, _ := calendar.ParseLayout(args[0].full.lo.value.Str())
 			x.digits = l.IsNumber()
 		}

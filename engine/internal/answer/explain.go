@@ -122,7 +122,7 @@ func questionText(of sqlfront.Question, q query.Query) string {
 
 // queryText returns a canonical query, cut after longest bytes.
 func queryText(q query.Query) string {
-	text := q.String()
+	text := q.Shown()
 	if len(text) > longest {
 		return strings.ToValidUTF8(text[:longest], "") + "…"
 	}
