@@ -19,7 +19,8 @@ type AnswerKind string
 // The kinds of stored answers.
 const (
 	AnswerDirect   AnswerKind = "direct"
-	AnswerUnits    AnswerKind = "units" // a number of units, bought like a direct answer
+	AnswerUnits    AnswerKind = "units"  // a number of units, bought like a direct answer
+	AnswerValues   AnswerKind = "values" // a number of values, bought like a direct answer
 	AnswerFired    AnswerKind = "smw-fired"
 	AnswerVerified AnswerKind = "smw-unfired"
 	AnswerTree     AnswerKind = "tree" // the distribution of a column: its counts stand in Law
@@ -42,7 +43,7 @@ type Answer struct {
 // unless the caller did.
 func (tx *Tx) PutAnswer(a *Answer) error {
 	switch a.Kind {
-	case AnswerDirect, AnswerUnits, AnswerFired, AnswerVerified, AnswerTree:
+	case AnswerDirect, AnswerUnits, AnswerValues, AnswerFired, AnswerVerified, AnswerTree:
 	default:
 		return sqlerr.New(sqlerr.Internal, "an answer has an unknown kind")
 	}

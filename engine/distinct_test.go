@@ -21,9 +21,9 @@ func ofPatients(t *testing.T) *engine.Session {
 	s := open(t, filepath.Join(t.TempDir(), "patients.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (patient INTEGER, day INTEGER, ward TEXT)`,
 		`INSERT INTO raw SELECT (i - 1) / 4, i % 4, iif((i - 1) / 4 < 100, 'A', 'B') FROM `+numbers(1200), `INSERT INTO raw SELECT NULL, 1, 'A' FROM `+numbers(50),
-		`CREATE TABLE others AS SELECT * FROM raw`)
+		`CREATE TABLE others AS SELECT *, patient AS code, ward AS note FROM raw`)
 	must(t, s, `CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 9, ward TEXT IN ('A', 'B', 'C')) FROM raw WITH (epsilon = 400, delta = 1e-6, unit = patient, max_rows = 2)`)
-	must(t, s, `CREATE PRIVATE TABLE plain (day INTEGER BETWEEN 0 AND 9, patient INTEGER BETWEEN 0 AND 999) FROM others WITH (epsilon = 400, delta = 1e-6)`)
+	must(t, s, `CREATE PRIVATE TABLE plain (day INTEGER BETWEEN 0 AND 9, patient INTEGER BETWEEN 0 AND 999, code INTEGER BETWEEN 0 AND 1000, note TEXT) FROM others WITH (epsilon = 400, delta = 1e-6)`)
 	return s
 }
 
@@ -145,6 +145,87 @@ func TestUnitsCrash(t *testing.T) {
 	}
 }
 
+// TestValuesDrawWhatTheyCharge checks that numbers of values have the noise that their charge
+// pays for: σ² = L²/(2ρ), for any number of groups, and that NULL is no value.
+func TestValuesDrawWhatTheyCharge(t *testing.T) {
+	t.Parallel()
+	s := ofPatients(t)
+	w := watching(t, s.DB(), 3900)
+	must(t, s, `SET accuracy = 20`)
+	for _, c := range []struct {
+		text   string
+		groups int
+		unit   int64
+		want   []int64
+	}{
+		{`SELECT COUNT(DISTINCT ward) FROM visits`, 1, 2, []int64{2}},
+		{`SELECT COUNT(DISTINCT day), ward FROM visits GROUP BY ward ORDER BY ward`, 3, 2, []int64{4, 4, 0}},
+		{`SELECT COUNT(DISTINCT patient) AS n FROM plain WHERE patient < 250 OR patient > 290`, 1, 1, []int64{259}},
+		{`SELECT COUNT(DISTINCT day) FILTER (WHERE day % 2 = 0) FROM plain`, 1, 1, []int64{2}},
+	} {
+		r, lines := w.run(t, s, c.text)
+		if len(lines) != 1 || len(w.seeds) != c.groups || w.lines[0] != len(entries(t, s.DB())) {
+			t.Fatalf("%s: %d lines, and draws after %v of %d", c.text, len(lines), w.lines, len(entries(t, s.DB())))
+		}
+		draw := lawDraw(t, gaussianFor(t, lines[0].Amount.Rho, c.unit))
+		for i, want := range c.want {
+			if got := r.Rows[i][0].(int64) - draw(w.seeds[i]); got != want {
+				t.Errorf("%s: row %d was counted as %d, want %d", c.text, i, got, want)
+			}
+		}
+		if again := must(t, s, c.text); fmt.Sprint(again.Rows) != fmt.Sprint(r.Rows) || again.Answer.Cost.Rho != 0 {
+			t.Errorf("%s: %v for ρ = %g, and %v before", c.text, again.Rows, again.Answer.Cost.Rho, r.Rows)
+		}
+	}
+	if r := must(t, s, `SELECT COUNT(DISTINCT day) FROM visits WHERE ward = 'A' AND ward = 'B'`); r.Rows[0][0] != int64(0) || r.Answer.Via != "constant" {
+		t.Errorf("of no row: %v by %s", r.Rows, r.Answer.Via)
+	}
+}
+
+// TestValuesFromReleases builds releases and counts the values of a column of which half are
+// there, of a column with one value, and of an empty group. By the union bound an interval
+// holds with a probability of at least 95 %. Then more than 16 of 60 miss with a probability of
+// at most exp(−60·D(17/60, 0.05)) = 2.9e-8, and more than 35 of 240, in the long run, with at
+// most 4.7e-8 (Chernoff, D is the relative entropy); three columns have three times that.
+func TestValuesFromReleases(t *testing.T) {
+	t.Parallel()
+	releases, most := 60, 16
+	if *long {
+		releases, most = 240, 35
+	}
+	s := open(t, filepath.Join(t.TempDir(), "values.db"), engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (x INTEGER, g TEXT)`, `INSERT INTO raw SELECT 2 * (i % 10), 'a' FROM `+numbers(40), `INSERT INTO raw SELECT 7, 'b' FROM `+numbers(30))
+	must(t, s, `CREATE PRIVATE TABLE t (x INTEGER BETWEEN 0 AND 19 OR NULL, g TEXT IN ('a', 'b', 'c')) FROM raw WITH (epsilon = 1000, delta = 1e-6)`)
+	missed, narrow := make([]int, 3), 0
+	for i := range releases {
+		must(t, s, fmt.Sprintf(`CREATE RELEASE r%d ON t USING PROJECTION WITH (epsilon = 2, transform = identity)`, i))
+		must(t, s, fmt.Sprintf(`SET mechanism = r%d`, i))
+		r := must(t, s, `SELECT g, COUNT(DISTINCT x) AS n, LOW(n), HIGH(n) FROM t GROUP BY g ORDER BY g`)
+		for k, want := range []float64{10, 1, 0} {
+			low, high := r.Rows[k][2].(float64), r.Rows[k][3].(float64)
+			if n := r.Rows[k][1].(int64); float64(n) != low || n < 0 || n > 20 {
+				t.Fatalf("the estimate is %v", r.Rows[k])
+			}
+			if want < low || want > high {
+				missed[k]++
+			}
+			if high-low < 20 {
+				narrow++
+			}
+		}
+		must(t, s, fmt.Sprintf(`DROP RELEASE r%d`, i))
+	}
+	t.Logf("%v of %d intervals miss, %d of all are narrower than the domain", missed, releases, narrow)
+	for k, n := range missed {
+		if n > most {
+			t.Errorf("group %d: %d of %d intervals miss", k, n, releases)
+		}
+	}
+	if narrow < releases/2 {
+		t.Errorf("only %d intervals say anything", narrow)
+	}
+}
+
 // TestUnitsRefused has what COUNT(DISTINCT …) does not count.
 func TestUnitsRefused(t *testing.T) {
 	t.Parallel()
@@ -152,10 +233,10 @@ func TestUnitsRefused(t *testing.T) {
 	must(t, s, `SET accuracy = 20`)
 	before := len(entries(t, s.DB()))
 	for text, want := range map[string]string{
-		`SELECT COUNT(DISTINCT patient) FROM plain`:             "unsupported: COUNT(DISTINCT …)",
+		`SELECT COUNT(DISTINCT code) FROM plain`:                "code, which has more than 1000 values",
+		`SELECT COUNT(DISTINCT note) FROM plain`:                "note, which has no domain",
 		`SELECT COUNT(DISTINCT person) FROM plain`:              "WITH (unit = person, max_rows = …)",
 		`SELECT COUNT(DISTINCT person) FROM visits`:             "COUNT(DISTINCT patient) counts the units",
-		`SELECT COUNT(DISTINCT day) FROM visits`:                "COUNT(DISTINCT patient) counts the units",
 		`SELECT COUNT(DISTINCT patient + 1) FROM visits`:        "unsupported",
 		`SELECT COUNT(DISTINCT patient, day) FROM visits`:       "unsupported",
 		`SELECT COUNT(DISTINCT v.patient) FROM visits`:          "unknown",

@@ -97,9 +97,10 @@ type Question uint8
 
 // The questions.
 const (
-	Weight Question = iota // the sum of their weights
-	Units                  // the number of units that have a kept record with a weight
-	Order                  // how the values of a column, which they all have, are distributed among them
+	Weight         Question = iota // the sum of their weights
+	Units                          // the number of units that have a kept record with a weight
+	Order                          // how the values of a column, which they all have, are distributed among them
+	DistinctValues                 // the number of values, NULL aside, that a column has in them
 )
 
 // Slot is one query of the select list, asked in each group.
@@ -112,7 +113,7 @@ type Slot struct {
 	Scale float64
 	// Split is the number of answers that share the error probability of a value.
 	Split  int
-	Column int // of the private table, for Order
+	Column int // of the private table, for Order and DistinctValues; else 0
 }
 
 // Bind resolves the names of a SELECT in its table, which the caller has looked up,

@@ -9,8 +9,8 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// distinct compiles COUNT(DISTINCT unit). The unit's column need not be declared: its name
-// is public.
+// distinct compiles COUNT(DISTINCT unit) and COUNT(DISTINCT column). The unit's column need
+// not be declared: its name is public.
 func (o *outputs) distinct(name string, f *sqlparser.FuncExpr) (post.Expr, error) {
 	at, upper := o.g.FirstToken(f), syntax.UpperASCII(name)
 	unit := o.unit()
@@ -36,12 +36,34 @@ func (o *outputs) distinct(name string, f *sqlparser.FuncExpr) (post.Expr, error
 	if isUnit, err := o.isUnit(c, unit); err != nil {
 		return nil, err
 	} else if !isUnit {
-		if _, err := o.column(c); err != nil {
+		column, err := o.column(c)
+		if err != nil {
 			return nil, o.notUnit(err, unit)
 		}
-		return nil, refused
+		x, err := o.valuesOf(column)
+		return x, o.placedAt(err, c)
 	}
 	return post.Sum{Terms: []post.Term{{Slot: o.slot(o.rows, Slot{Scale: 1, Split: 1, Question: Units}), Factor: 1}}}, nil
+}
+
+// maxValues bounds the domain of a column whose values are counted. Each of them is a query.
+const maxValues = 1000
+
+// valuesOf compiles COUNT(DISTINCT column) of a declared column.
+func (o *outputs) valuesOf(column int) (post.Expr, error) {
+	c := o.u.Columns()[column]
+	switch {
+	case column >= len(o.table.Universe().Columns()):
+		return nil, sqlerr.New(sqlerr.Unsupported, "COUNT(DISTINCT …) of a public table's column is outside the dialect").
+			WithHint("count the distinct values of the private column that the table is joined on")
+	case !c.Domain.Finite():
+		return nil, sqlerr.New(sqlerr.Unsupported, "COUNT(DISTINCT …) of column %s, which has no domain, is outside the dialect", c.Name).
+			WithHint("declare its values: TEXT IN ('a', 'b'), or those of a public table")
+	case c.Domain.Size() > maxValues:
+		return nil, sqlerr.New(sqlerr.Unsupported, "COUNT(DISTINCT …) of column %s, which has more than %d values, is outside the dialect", c.Name, maxValues).
+			WithHint("bin it in a view, or count the values of a coarser column")
+	}
+	return post.Sum{Terms: []post.Term{{Slot: o.slot(o.rows, Slot{Scale: 1, Split: 1, Question: DistinctValues, Column: column}), Factor: 1}}}, nil
 }
 
 // notUnit adds to the error of an unknown name what COUNT(DISTINCT) can count.

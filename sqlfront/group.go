@@ -560,7 +560,7 @@ func (o *outputs) divide(b *Bound) error {
 		b.Groups, b.Queries, b.Sets = oneGroup, bases, oneSet
 		return err
 	}
-	d := divider{none: query.None(o.table.Universe()), limit: maxNumbers / max(1, len(bases))}
+	d := divider{none: query.None(o.table.Universe()), limit: maxNumbers / max(1, o.numbers())}
 	for _, k := range o.keys {
 		cells := make([]query.Query, len(k.cells))
 		for i, c := range k.cells {
@@ -593,11 +593,25 @@ func (o *outputs) divide(b *Bound) error {
 	}
 	if len(d.groups) > d.limit {
 		return sqlerr.New(sqlerr.Unsupported, "more than %d groups of %d numbers are outside the dialect: at most %d numbers",
-			d.limit, len(bases), maxNumbers).
+			d.limit, o.numbers(), maxNumbers).
 			WithHint("select fewer values in WHERE, or ask for the aggregates one by one").At(o.g.Find("GROUP").Position)
 	}
 	b.Groups, b.Queries = d.groups, d.queries
 	return nil
+}
+
+// numbers returns how many numbers each group takes: one a slot, and for a number of values
+// one a value.
+func (o *outputs) numbers() int {
+	n := 0
+	for _, s := range o.slots {
+		if s.Question == DistinctValues {
+			n += int(o.domain(s.Column).Size())
+			continue
+		}
+		n++
+	}
+	return n
 }
 
 func (o *outputs) resolveAll(queries []query.Query) ([]query.Query, error) {

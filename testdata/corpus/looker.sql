@@ -20,9 +20,7 @@ SELECT year, sex, GROUPING(year) AS gy, GROUPING(sex) AS gs, COUNT(*) AS n, SUM(
 SELECT diagnosis, sex, COUNT(*) AS n FROM visits WHERE sex IS NOT NULL AND diagnosis IN ('I10', 'E11') GROUP BY GROUPING SETS ((diagnosis, sex), (diagnosis), ()) ORDER BY n;
 --> postgres
 SELECT COUNT(DISTINCT visits.sex) AS "visits.sexes" FROM visits LIMIT 500;
---> refused unsupported at 8: COUNT(DISTINCT …) is outside the dialect
---> hint: COUNT(*) counts rows; GROUP BY lists the declared values
---: SELECT COUNT(*) AS "visits.sexes" FROM (SELECT sex, COUNT(*) AS n FROM visits WHERE sex IS NOT NULL GROUP BY sex) AS s WHERE n > 5;
+--> sqlite
 SELECT visits.diagnosis AS "visits.diagnosis", PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY visits.days) AS "visits.median_days" FROM visits GROUP BY 1;
 --> postgres
 SELECT DATE_TRUNC('quarter', events.day::timestamp) AS "events.quarter", COUNT(*) AS "events.count" FROM events GROUP BY 1 ORDER BY 1;

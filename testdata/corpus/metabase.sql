@@ -37,8 +37,8 @@ SELECT "public"."visits"."sex", "public"."visits"."age" FROM "public"."visits" L
 --> hint: write SELECT COUNT(*) FROM table WHERE …; SELECT "sex", COUNT(*) FROM table GROUP BY "sex" counts by its values
 --: SELECT "public"."visits"."sex", "public"."visits"."age", COUNT(*) FROM "public"."visits" GROUP BY 1, 2 LIMIT 2000;
 SELECT COUNT(DISTINCT "public"."visits"."zip") AS "count" FROM "public"."visits";
---> refused unsupported at 8: COUNT(DISTINCT …) is outside the dialect
---> hint: COUNT(*) counts rows; GROUP BY lists the declared values
+--> refused unsupported at 32: COUNT(DISTINCT …) of column zip, which has no domain, is outside the dialect
+--> hint: declare its values: TEXT IN ('a', 'b'), or those of a public table
 --: SELECT COUNT(*) AS "count" FROM (SELECT zip, COUNT(*) AS n FROM visits WHERE zip IN ('15213', '15217', '15232') GROUP BY zip) AS z WHERE n > 5;
 SELECT SUM(CASE WHEN "public"."visits"."sex" = 'F' THEN 1 ELSE 0 END) AS "women", SUM(CASE WHEN "public"."visits"."sex" = 'M' THEN 1 ELSE 0 END) AS "men" FROM "public"."visits";
 --> sqlite

@@ -332,9 +332,27 @@ SELECT MODE(age) FROM visits;
 SELECT PERCENTILE(age, 0.5) FROM visits;
 --> error unsupported at 8: the aggregate PERCENTILE in the select list is outside the dialect
 --> hint: write MEDIAN(x), QUANTILE(x, 0.9), or PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)
-SELECT COUNT(DISTINCT age) FROM visits;
+SELECT LOW(COUNT(DISTINCT age)) <= 10 AND HIGH(COUNT(DISTINCT age)) >= 10 AS within FROM visits;
+--> within
+--> 1
+--> under smw, classes; smw, uniform:
+--> error uncovered at 0: no release or mechanism covers this query: values are counted on the rows, or from a release (live)
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
+SELECT COUNT(DISTINCT age), COUNT(DISTINCT town) FROM visits WHERE age > 5 AND age < 3;
+--> count | count
+--> 0 | 0
+SELECT COUNT(DISTINCT zip) FROM visits;
+--> error unsupported at 23: COUNT(DISTINCT …) of column zip, which has no domain, is outside the dialect
+--> hint: declare its values: TEXT IN ('a', 'b'), or those of a public table
+SELECT COUNT(DISTINCT age + 1) FROM visits;
 --> error unsupported at 8: COUNT(DISTINCT …) is outside the dialect
 --> hint: COUNT(*) counts rows; GROUP BY lists the declared values
+SELECT AVG(DISTINCT age) FROM visits;
+--> error unsupported at 8: AVG(DISTINCT …) is outside the dialect
+--> hint: write AVG(x), which takes each row; for one row a unit, declare a view that has one
+SELECT COUNT(DISTINCT patient) FROM visits;
+--> error unknown at 23: no column patient in table visits
+--> hint: the columns are sex, age, town, score, zip; persons can be counted in a table that is declared WITH (unit = person, max_rows = …)
 SELECT STDEV(age) FROM visits;
 --> stddev
 --> 2.130668664

@@ -106,7 +106,7 @@ type Request struct {
 	Table     *view.Table
 	Query     query.Query
 	Question  sqlfront.Question
-	column    int          // of the table, that an Order is of
+	column    int          // of the table, that an Order or DistinctValues is of
 	Settings  Settings     // with the accuracy and confidence that the answer to this query needs
 	asked     float64      // SET accuracy as the user gave it
 	scale     float64      // Settings.Accuracy is asked·scale

@@ -32,6 +32,10 @@ import (
 // 1, and only of groups that have one of its rows. It keeps at most L rows, and since the
 // groups are disjoint each is in one of them: the numbers of at most min(L, groups) groups
 // change, in ℓ2 norm by at most Δ = √min(L, groups).
+//
+// Numbers of values are not linear either. A row that comes or goes changes the number of
+// values of its own group by at most 1, and of no other. A unit of L rows changes all numbers
+// together by at most Δ = L in ℓ1 norm, and so in ℓ2 norm.
 type Purchase struct {
 	Asks  []int
 	Price price
@@ -284,6 +288,9 @@ func (st *Statement) count(ctx context.Context, sn *rows.Snapshot, paid *pay.Rec
 			from = &units
 		}
 		counts[i], *from = (*from)[:ends[i]], (*from)[ends[i]:]
+		if st.Asks[n].Question == sqlfront.DistinctValues { // one number, before noise is added
+			counts[i] = []int64{occupied(counts[i])}
+		}
 	}
 	return counts, nil
 }
@@ -318,10 +325,21 @@ func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Rece
 	return stored, nil
 }
 
+// occupied returns how many counts are not 0.
+func occupied(counts []int64) (n int64) {
+	for _, c := range counts {
+		n += min(c, 1)
+	}
+	return n
+}
+
 // queries returns the queries that a direct answer counts.
 func (r Request) queries() ([]query.Query, error) {
-	if r.Question == sqlfront.Order {
+	switch r.Question {
+	case sqlfront.Order:
 		return r.nodes()
+	case sqlfront.DistinctValues:
+		return r.eachValue()
 	}
 	return []query.Query{r.Query}, nil
 }
@@ -520,7 +538,8 @@ func (p price) Stored(r Request, value int64) (catalog.Answer, error) {
 }
 
 // boughtKinds are the kinds of direct answers.
-var boughtKinds = [...]catalog.AnswerKind{sqlfront.Weight: catalog.AnswerDirect, sqlfront.Units: catalog.AnswerUnits, sqlfront.Order: catalog.AnswerTree}
+var boughtKinds = [...]catalog.AnswerKind{sqlfront.Weight: catalog.AnswerDirect, sqlfront.Units: catalog.AnswerUnits, sqlfront.Order: catalog.AnswerTree,
+	sqlfront.DistinctValues: catalog.AnswerValues}
 
 // bought returns the tightest of the direct answers that reach the accuracy
 // asked for.

@@ -283,7 +283,11 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 		rel := &v.Releases[i]
 		if rel.TableID == r.Table.ID && r.considers(rel.Using, rel.Name) {
 			if r.Question != sqlfront.Weight {
-				all = append(all, r.notLinear(rel.Name, rel.Using))
+				c, err := db.notLinear(ctx, r, rel)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, c)
 				continue
 			}
 			c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
@@ -300,7 +304,7 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 		m := &v.Mechanisms[i]
 		if m.TableID == r.Table.ID && r.considers("smw", m.Name) {
 			if r.Question != sqlfront.Weight {
-				all = append(all, r.notLinear(m.Name, "smw"))
+				all = append(all, r.uncounted(m.Name, "smw"))
 				continue
 			}
 			c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Mechanism, m.ID}, m.Name, "smw", m.Columns)
@@ -319,12 +323,6 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 	return append(all, db.direct(v, r)), nil
 }
 
-// notLinear returns the candidate for a release or mechanism, which counts rows and knows
-// nothing of units.
-func (r Request) notLinear(name, kind string) Candidate {
-	return Candidate{Origin: fromRelease, Name: name, Kind: kind, Columns: []int{}, Refusal: "units are counted on the rows"}
-}
-
 // text returns the question about the query in canonical form, by which its answers are
 // stored. A query begins with a weight or with the name of a column, and none has a colon
 // behind it, so no two questions have one text.
@@ -334,6 +332,8 @@ func (r Request) text() string {
 		return "units: " + r.Query.String()
 	case sqlfront.Order:
 		return fmt.Sprintf("order of column %d: %s", r.column, r.Query)
+	case sqlfront.DistinctValues:
+		return fmt.Sprintf("values of column %d: %s", r.column, r.Query)
 	}
 	return r.Query.String()
 }

@@ -15,14 +15,6 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// ordering says in EXPLAIN that a distribution is asked for.
-func (r Request) ordering() string {
-	if r.Question == sqlfront.Order {
-		return "distribution of " + r.Table.Universe.Columns()[r.column].Name + " in "
-	}
-	return ""
-}
-
 // places returns the scale of a distribution, as the first ordinal and their number: the places are the values that the column has in the query's
 // records, from the least to the greatest.
 func (r Request) places() (first, places uint64) {

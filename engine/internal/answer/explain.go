@@ -77,7 +77,7 @@ func (st *Statement) Explained() *Result {
 	if chooseErr != nil {
 		rows = append(rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
-	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, a.ordering() + questionText(a.Question, a.Query)})
+	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, questionText(a.Table, a.Question, a.column, a.Query)})
 	out := Explanation("REAL", rows...)
 	out.Warnings = st.warnings(chooseErr)
 	return out
@@ -113,9 +113,14 @@ func (st *Statement) bindingWarnings() []string {
 }
 
 // questionText returns what is asked about a canonical query.
-func questionText(of sqlfront.Question, q query.Query) string {
-	if of == sqlfront.Units {
+func questionText(t *view.Table, of sqlfront.Question, column int, q query.Query) string {
+	switch of {
+	case sqlfront.Units:
 		return "units with a row in " + queryText(q)
+	case sqlfront.Order:
+		return "distribution of " + t.Columns[column].Name + " in " + queryText(q)
+	case sqlfront.DistinctValues:
+		return "values of " + t.Columns[column].Name + " in " + queryText(q)
 	}
 	return queryText(q)
 }
@@ -229,7 +234,7 @@ func (p *Part) explainedSlots() (rows [][]any) {
 		if len(p.bound.Slots) > 1 {
 			name += " " + strconv.Itoa(k+1)
 		}
-		note := Request{Table: p.Table, Question: slot.Question, column: slot.Column}.ordering() + questionText(slot.Question, slot.Base)
+		note := questionText(p.Table, slot.Question, slot.Column, slot.Base)
 		if n := p.bound.Sets[k/p.bound.Width()]; n > 1 {
 			note = fmt.Sprintf("in each of %d groups: %s", n, note)
 		}

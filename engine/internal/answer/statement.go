@@ -108,7 +108,7 @@ func columnsOf(b *sqlfront.Bound) (columns []int) {
 		columns = append(columns, q.Columns()...)
 	}
 	for _, s := range b.Slots {
-		if s.Question == sqlfront.Order {
+		if s.Question == sqlfront.Order || s.Question == sqlfront.DistinctValues {
 			columns = append(columns, s.Column)
 		}
 	}
