@@ -277,12 +277,20 @@ func nonNil(b []byte) []byte {
 // storedDomain is the JSON form of a column's domain: a range, a list in full,
 // or neither for text without a domain. The values are canonical.
 type storedDomain struct {
-	Stored string            `json:"stored,omitempty"` // of a DATE and a TIMESTAMP: how rows hold it
-	Step   int64             `json:"step,omitempty"`   // of a TIMESTAMP, in seconds
-	Range  []int64           `json:"range,omitempty"`  // lo, hi
-	OrNull bool              `json:"or_null,omitempty"`
-	Clamp  bool              `json:"clamp,omitempty"`
-	Values []json.RawMessage `json:"values,omitempty"`
+	Stored   string            `json:"stored,omitempty"` // of a DATE and a TIMESTAMP: how rows hold it
+	Step     int64             `json:"step,omitempty"`   // of a TIMESTAMP, in seconds
+	Range    []int64           `json:"range,omitempty"`  // lo, hi
+	OrNull   bool              `json:"or_null,omitempty"`
+	Clamp    bool              `json:"clamp,omitempty"`
+	Fraction *storedStep       `json:"fraction,omitempty"` // of a REAL or NUMERIC, whose range is in steps
+	Values   []json.RawMessage `json:"values,omitempty"`
+}
+
+// storedStep is the step of a REAL or NUMERIC column.
+type storedStep struct {
+	Of      [2]int64 `json:"of"` // numerator, denominator
+	Rounded bool     `json:"rounded,omitempty"`
+	Numeric [2]int   `json:"numeric"` // precision, scale; 0, 0 for REAL
 }
 
 func encodeDomain(c query.Column) (string, error) {
@@ -293,6 +301,11 @@ func encodeDomain(c query.Column) (string, error) {
 		if !c.Form.IsDate() {
 			stored.Step = c.Form.Step()
 		}
+	}
+	if c.Form.IsStepped() {
+		stored.Fraction = &storedStep{Rounded: c.Form.IsRounded()}
+		stored.Fraction.Of[0], stored.Fraction.Of[1] = c.Form.Fraction()
+		stored.Fraction.Numeric[0], stored.Fraction.Numeric[1] = c.Form.Numeric()
 	}
 	switch {
 	case !d.Finite():
@@ -348,6 +361,12 @@ func decodeDomain(typeName, text string) (d query.Domain, f query.Form, err erro
 			if f, err = query.TimestampForm(as, stored.Step); err != nil {
 				return d, f, bad
 			}
+		}
+	}
+	if s := stored.Fraction; s != nil {
+		var ok bool
+		if f, ok = query.StepForm(s.Of[0], s.Of[1], s.Rounded, s.Numeric[0], s.Numeric[1]); !ok || stored.Stored != "" {
+			return d, f, bad
 		}
 	}
 	if stored.Clamp {

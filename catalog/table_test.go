@@ -218,6 +218,24 @@ func TestDomainsRoundTrip(t *testing.T) {
 	if _, _, err := catalog.DecodeDomain("DATE", text); sqlerr.CodeOf(err) != sqlerr.Corrupt {
 		t.Errorf("%s is read as DATE: %v", text, err)
 	}
+	for _, numeric := range [][2]int{{0, 0}, {10, 2}} {
+		steps, err := query.NewSteps(big.NewRat(-1, 1), big.NewRat(5, 2), big.NewRat(1, 100), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := query.Column{}
+		if c.Domain, c.Form, err = steps.Column(numeric[0] == 0, numeric[0], numeric[1]); err != nil {
+			t.Fatal(err)
+		}
+		text, err := catalog.EncodeDomain(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, form, err := catalog.DecodeDomain(c.TypeName(), text)
+		if err != nil || form != c.Form || (query.Column{Domain: d, Form: form}).DomainText() != c.DomainText() {
+			t.Errorf("%s came back as %v: %v", text, d, err)
+		}
+	}
 	for _, d := range []query.Domain{
 		query.Unbounded(),
 		domain(query.NewRange(0, 120, false)),
@@ -255,6 +273,8 @@ func TestDomainsRoundTrip(t *testing.T) {
 		{"TEXT", `{"values":[1]}`}, {"TEXT", `{`}, {"TEXT", `{"values":[]}`}, {"INTEGER", `{"values":[1.5]}`}, {"INTEGER", `{"values":[1,1]}`},
 		{"INTEGER", `{"values":[1],"clamp":true}`}, {"TEXT", `{"clamp":true}`}, {"DATE", `{"range":[1,2]}`}, {"DATE", `{"range":[1,2],"stored":"x"}`}, {"DATE", `{"stored":"iso"}`}, {"DATE", `{"range":[1,2932897],"stored":"iso"}`},
 		{"TIMESTAMP", `{"range":[1,2],"stored":"iso"}`}, {"TIMESTAMP", `{"range":[1,2],"stored":"iso","step":7}`}, {"TIMESTAMP", `{"range":[1,2],"stored":"iso","step":-60}`},
+		{"REAL", `{"range":[0,5]}`}, {"REAL", `{"range":[0,5],"fraction":{"of":[0,1]}}`},
+		{"REAL", `{"range":[0,5],"fraction":{"of":[1,1],"numeric":[3,4]}}`}, {"REAL", `{"range":[0,2000000000],"fraction":{"of":[1,1]}}`}, {"REAL", `{"fraction":{"of":[1,1]}}`},
 		{"DATE", `{"values":[1],"stored":"iso"}`}, {"DATE", `{"values":["x"],"stored":"iso"}`}} {
 		_, _, err := catalog.DecodeDomain(bad[0], bad[1])
 		if sqlerr.CodeOf(err) != sqlerr.Corrupt {

@@ -509,7 +509,7 @@ func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
 
 func literals(c query.Column) []string {
 	d := c.Domain
-	if !d.Finite() || d.Size() > mostWords {
+	if !d.Finite() || d.Size() > mostWords || c.Form.IsStepped() {
 		return nil
 	}
 	values := make([]string, d.Size())

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -17,11 +19,22 @@ import (
 // days. A moment belongs to the step that it lies in. The order of steps is that of the
 // texts of their beginnings, so that a comparison is one of integers, and a range of them
 // is a range of integers.
+//
+// The canonical value of a REAL or NUMERIC is a number of steps; see Form.IsRounded. What
+// people see are multiples of the step, which Column.Steps converts.
 type Form struct {
 	family  family
 	stored  Stored
 	step    int64 // of a DATE and a TIMESTAMP, in seconds; it divides a day
 	clamped bool
+	steps   stepping // of a REAL and a NUMERIC
+}
+
+// stepping is the step of a REAL or NUMERIC column: numerator / denominator in lowest terms.
+type stepping struct {
+	numerator, denominator int64
+	precision, scale       int  // of NUMERIC(precision, scale); precision is 0 for REAL
+	rounded                bool // a number stands for the step that it lies in, else only a multiple stands for itself
 }
 
 type family uint8
@@ -30,6 +43,7 @@ const (
 	plain family = iota
 	date
 	timestamp
+	stepped
 )
 
 // Stored says how rows hold a DATE or a TIMESTAMP.
@@ -146,10 +160,88 @@ func (f Form) Stored() Stored { return f.stored }
 // Step returns the step of a DATE or a TIMESTAMP in seconds.
 func (f Form) Step() int64 { return f.step }
 
+// IsStepped reports whether the column is declared REAL or NUMERIC. Its canonical values
+// are numbers of steps.
+func (f Form) IsStepped() bool { return f.family == stepped }
+
+// IsRounded reports whether a canonical value n of a REAL or NUMERIC column stands for all
+// numbers from n steps up to n+1, without the upper end. The last step of the domain has
+// that end too. If not, n stands for the number n steps.
+func (f Form) IsRounded() bool { return f.steps.rounded }
+
+// Fraction returns the step of a REAL or NUMERIC column as a fraction. Each n within the
+// domain times the numerator is a float64, and so is the denominator, so that n steps are
+// a float64 that is rounded once.
+func (f Form) Fraction() (numerator, denominator int64) {
+	return f.steps.numerator, f.steps.denominator
+}
+
+// Numeric returns the precision and the scale of a NUMERIC column. The precision is 0 for
+// other columns.
+func (f Form) Numeric() (precision, scale int) { return f.steps.precision, f.steps.scale }
+
+// StepForm returns the form of columns declared REAL, or NUMERIC(precision, scale) if the
+// precision is not 0. It is false for a step that is not valid.
+func StepForm(numerator, denominator int64, rounded bool, precision, scale int) (Form, bool) {
+	f := Form{family: stepped, steps: stepping{numerator, denominator, precision, scale, rounded}}
+	return f, numerator > 0 && denominator > 0 && numerator <= maxExact && denominator <= maxExact &&
+		precision >= 0 && precision <= MaxPrecision && scale >= 0 && scale <= precision
+}
+
+// MaxPrecision is the largest number of digits of a NUMERIC column.
+const MaxPrecision = 1000
+
+// Column returns the domain and the form of a private REAL column, or of one that is
+// NUMERIC(precision, scale) if the precision is not 0. If rounded, a number stands for the
+// step that it lies in.
+func (s Steps) Column(rounded bool, precision, scale int) (Domain, Form, error) {
+	lo, hi := s.lo, s.hi
+	if rounded {
+		hi--
+	}
+	if hi < lo {
+		return Domain{}, Form{}, sqlerr.New(sqlerr.Invalid, "the range has no step").WithHint("write the smaller bound first")
+	}
+	p, q := s.step.Num(), s.step.Denom()
+	if !p.IsInt64() || !q.IsInt64() || q.Int64() > maxExact || p.Int64() > maxExact/max(s.hi, -s.lo, 1) {
+		return Domain{}, Form{}, sqlerr.New(sqlerr.Unsupported, "the bounds or the step have too many digits").WithHint("give a rounder step")
+	}
+	d, err := NewRange(lo, hi, s.null)
+	if err != nil {
+		return Domain{}, Form{}, err
+	}
+	f, ok := StepForm(p.Int64(), q.Int64(), rounded, precision, scale)
+	if !ok {
+		return Domain{}, Form{}, sqlerr.New(sqlerr.Unsupported, "the step is outside the dialect")
+	}
+	return d, f, nil
+}
+
+// Steps returns the bounds and the step of a REAL or NUMERIC column, and nil for others.
+func (c Column) Steps() *Steps {
+	if !c.Form.IsStepped() {
+		return nil
+	}
+	lo, hi := c.Domain.Bounds()
+	if c.Form.steps.rounded {
+		hi++
+	}
+	return &Steps{lo: lo, hi: hi, step: big.NewRat(c.Form.steps.numerator, c.Form.steps.denominator), null: c.Domain.HasNull()}
+}
+
+// Bounds returns the bounds in steps.
+func (s Steps) Bounds() (lo, hi int64) { return s.lo, s.hi }
+
 // Fits reports whether a domain can be that of a column with the form.
 func (f Form) Fits(d Domain) bool {
 	if f.clamped && !d.IsRange() {
 		return false
+	}
+	if f.family == stepped {
+		if !d.IsRange() || d.d.lo < -maxSteps || d.d.hi > maxSteps {
+			return false
+		}
+		return f.steps.numerator <= maxExact/max(d.d.hi+1, -d.d.lo, 1)
 	}
 	return !f.IsTime() || d.IsRange() && d.d.typ == TypeInteger && d.d.lo >= f.Floor(calendar.FirstMoment) && d.d.hi <= f.Floor(calendar.LastMoment)
 }
@@ -187,8 +279,13 @@ func (f Form) name() string { return [...]string{"", "DATE", "TIMESTAMP"}[f.fami
 
 // TypeName returns the declared type of the column.
 func (c Column) TypeName() string {
-	if c.Form.IsTime() {
+	switch s := c.Form.steps; {
+	case c.Form.IsTime():
 		return c.Form.name()
+	case s.precision > 0:
+		return fmt.Sprintf("NUMERIC(%d,%d)", s.precision, s.scale)
+	case c.Form.IsStepped():
+		return "REAL"
 	}
 	return c.Domain.Type().String()
 }
@@ -199,17 +296,20 @@ func (c Column) DomainText() string {
 	if !d.IsRange() {
 		return d.String()
 	}
+	if s := c.Steps(); s != nil {
+		lo, hi, step := s.Texts()
+		text := "BETWEEN " + lo + " AND " + hi
+		if c.Form.steps.rounded {
+			text += " STEP " + step
+		}
+		return text + c.Form.orNullClamp(d)
+	}
 	lo, hi := d.Bounds()
 	text := "BETWEEN " + f.Shown(Int(lo)).String() + " AND " + f.Shown(Int(hi)).String()
 	if f.family == timestamp {
 		text += " STEP '" + stepText(f.step) + "'"
 	}
-	if d.HasNull() {
-		text += " OR NULL"
-	}
-	if f.clamped {
-		text += " CLAMP"
-	}
+	text += f.orNullClamp(d)
 	if f.stored != StoredISO {
 		text += " STORED AS " + f.stored.String()
 	}
@@ -243,4 +343,15 @@ func ReadStep(text string) (int64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// orNullClamp returns the words behind the bounds of a domain.
+func (f Form) orNullClamp(d Domain) (text string) {
+	if d.HasNull() {
+		text = " OR NULL"
+	}
+	if f.clamped {
+		text += " CLAMP"
+	}
+	return text
 }

@@ -136,7 +136,7 @@ func (s Steps) number(x, slack *big.Rat) (Value, error) {
 
 // Texts returns the bounds and the step as decimals.
 func (s Steps) Texts() (lo, hi, step string) {
-	return Decimal(s.multiple(s.lo)), Decimal(s.multiple(s.hi)), Decimal(s.step)
+	return Decimal(s.Multiple(s.lo)), Decimal(s.Multiple(s.hi)), Decimal(s.step)
 }
 
 // String returns the domain in the syntax of a column declaration, after REAL.
@@ -149,7 +149,8 @@ func (s Steps) String() string {
 	return text
 }
 
-func (s Steps) multiple(n int64) *big.Rat {
+// Multiple returns n steps.
+func (s Steps) Multiple(n int64) *big.Rat {
 	return new(big.Rat).Mul(s.step, new(big.Rat).SetInt64(n))
 }
 

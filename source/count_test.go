@@ -63,7 +63,9 @@ func stored(t testing.TB, db *sql.DB, table source.Table) [][]query.Value {
 func typed(table source.Table, raw []any) ([]query.Value, bool) {
 	tuple := make([]query.Value, len(raw))
 	for i, r := range raw {
-		if c := table.Columns[i]; c.Form.IsClamped() {
+		if c := table.Columns[i]; c.Form.IsStepped() {
+			r = inSteps(c, r)
+		} else if c.Form.IsClamped() {
 			r = clampedTo(c.Domain, r)
 		}
 		isInteger := table.Columns[i].Domain.Type() == query.TypeInteger
@@ -81,6 +83,42 @@ func typed(table source.Table, raw []any) ([]query.Value, bool) {
 		}
 	}
 	return tuple, true
+}
+
+// inSteps finds the step of a number by comparing it with the ends of all steps.
+func inSteps(c query.Column, raw any) any {
+	x := new(big.Float)
+	switch v := raw.(type) {
+	case int64:
+		x.SetInt64(v)
+	case float64:
+		x.SetFloat64(v)
+	case nil:
+		return nil
+	default:
+		return false // no value
+	}
+	lo, hi := c.Domain.Bounds()
+	end := func(n int64) *big.Float {
+		nearest, _ := c.Steps().Multiple(n).Float64()
+		return big.NewFloat(nearest)
+	}
+	top := hi
+	if c.Form.IsRounded() {
+		top++
+	}
+	switch {
+	case x.Cmp(end(lo)) < 0 && c.Form.IsClamped():
+		return lo
+	case x.Cmp(end(top)) > 0 && c.Form.IsClamped(), x.Cmp(end(top)) == 0:
+		return hi
+	}
+	for n := lo; n <= hi; n++ {
+		if x.Cmp(end(n)) == 0 || c.Form.IsRounded() && x.Cmp(end(n)) > 0 && x.Cmp(end(n+1)) < 0 {
+			return n
+		}
+	}
+	return false
 }
 
 // clampedTo moves a number into a range.

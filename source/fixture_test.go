@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -94,6 +95,7 @@ func (anyone) Admits(source.Table) error { return nil }
 
 // small values collide often, with one another and with the domains.
 var small = []any{nil, int64(0), int64(1), int64(2), int64(7), int64(math.MinInt64), int64(math.MaxInt64),
+	0.1, 0.1 + 0.2, 0.3, math.Nextafter(0.3, 0), -0.3, -1e-300, 2.5, -2.5, math.Nextafter(-2.5, -9), math.Nextafter(2.5, 0), 999.9999, 5e-324, 2000.0, "0.5", "-2.5",
 	0.0, 1.0, 1.5, 2.0, 1e300, math.Inf(1), math.Inf(-1), "-1e300", "1e999", -9.2233720368547758e18, "", "0", "1", " 1", "01", "1.0", "2e0", "a", "A", "b", "a\x00", "a ", "\xff", "é", "1x", "-9223372036854775808",
 	[]byte("a"), []byte("1")}
 
@@ -135,6 +137,20 @@ func must(t rapid.TB, err error) {
 	}
 }
 
+// someReal draws a REAL or NUMERIC column.
+func someReal(t *rapid.T, name string) query.Column {
+	texts := rapid.SampledFrom([][3]string{{"0", "2", "0.5"}, {"-1", "2", "0.1"}, {"0", "10000", "1000"}, {"-7.5", "7.5", "2.5"}, {"-2", "7", "1"}, {"-0.3", "0.3", "0.001"}}).Draw(t, "steps")
+	var numbers [3]*big.Rat
+	for i, text := range texts {
+		numbers[i], _ = new(big.Rat).SetString(text)
+	}
+	steps, err := query.NewSteps(numbers[0], numbers[1], numbers[2], rapid.Bool().Draw(t, "null"))
+	must(t, err)
+	d, f, err := steps.Column(rapid.Bool().Draw(t, "rounded"), 0, 0)
+	must(t, err)
+	return query.Column{Name: name, Domain: d, Form: f}
+}
+
 // someSet draws any set of a small domain.
 func someSet(t *rapid.T, d query.Domain) query.Set {
 	if !d.Finite() {
@@ -165,6 +181,9 @@ func scenario(t *rapid.T, db *sql.DB) source.Table {
 		name := []string{"a", "select", `q"t`}[i]
 		defs = append(defs, source.Quoted(name)+" "+rapid.SampledFrom(affinities).Draw(t, "affinity"))
 		c := query.Column{Name: name, Domain: someDomain(t)}
+		if rapid.IntRange(0, 3).Draw(t, "real") == 0 {
+			c = someReal(t, name)
+		}
 		if c.Domain.IsRange() && rapid.Bool().Draw(t, "clamp") {
 			c.Form = c.Form.Clamped()
 		}

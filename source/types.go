@@ -127,6 +127,9 @@ func misfit(c query.Column, declared, source string) string {
 	if c.Form.IsTime() {
 		return misfitTime(c, affinity, has)
 	}
+	if c.Form.IsStepped() {
+		return misfitSteps(c, affinity, has)
+	}
 	fractions := has("REAL", "FLOA", "DOUB", "DEC") && !has("INT")
 	switch {
 	case c.Domain.Type() == query.TypeInteger && (fractions || has("DATE", "TIME", "BLOB") && !has("INT") || affinity == textAffinity):
@@ -139,6 +142,17 @@ func misfit(c query.Column, declared, source string) string {
 		if v, ok := numberLike(c.Domain); ok {
 			return fmt.Sprintf("'%s' is stored as a number there, which is another text, and no row has it", v)
 		}
+	}
+	return ""
+}
+
+// misfitSteps is misfit for a REAL or NUMERIC.
+func misfitSteps(c query.Column, a affinity, has func(...string) bool) string {
+	switch {
+	case a == textAffinity || has("DATE", "TIME", "BLOB") && !has("INT"):
+		return "rows where it is not a number are not counted"
+	case !c.Form.IsRounded() && has("REAL", "FLOA", "DOUB"):
+		return "rows where it has more digits than its declaration are not counted; STEP rounds them"
 	}
 	return ""
 }
@@ -204,6 +218,8 @@ func canonical(c string, of query.Column) string {
 	switch {
 	case of.Form.IsTime():
 		form = canonicalTime(of)
+	case of.Form.IsStepped():
+		form = canonicalSteps(of)
 	case of.Form.IsClamped():
 		form = clamped(form, of)
 	}
@@ -256,6 +272,34 @@ func canonicalTime(of query.Column) string {
 		step = fmt.Sprintf("max(%d, min(%d, %s))", lo, hi, step)
 	}
 	return "CASE WHEN ? IS NULL THEN NULL WHEN " + valid + " THEN " + step + " ELSE " + noValue + " END"
+}
+
+// canonicalSteps returns the expression for a REAL or NUMERIC column. A value within the
+// bounds is divided by the step to find its step but for one, and then compared with the
+// ends of that step. An end is the REAL nearest to a multiple of the step, as a literal of
+// that multiple is: n times the numerator is exact, and the division rounds once. The
+// error of the quotient is far below one step, since there are at most 10^9 steps. Before
+// the cast, which cuts towards 0, the lower bound is taken off, so that it cuts downwards.
+func canonicalSteps(of query.Column) string {
+	lo, hi := of.Steps().Bounds()
+	p, q := of.Form.Fraction()
+	const number = "CAST(? AS NUMERIC)"
+	end := func(n string) string { return fmt.Sprintf("(%s) * %d.0 / %d.0", n, p, q) }
+	near := func(shift string) string {
+		return fmt.Sprintf("(CAST(%s * %d.0 / %d.0 - (%d) + %s AS INTEGER) + (%[4]d))", number, q, p, lo, shift)
+	}
+	last, n := hi, near("0.5")
+	within := "CASE WHEN " + number + " = " + end(n) + " THEN " + n + " ELSE " + noValue + " END"
+	if of.Form.IsRounded() {
+		last, n = hi-1, near("0.0")
+		within = fmt.Sprintf("min(%d, %s + (%s >= %s) - (%[3]s < %[5]s))", last, n, number, end(n+" + 1"), end(n))
+	}
+	below, above := noValue, noValue
+	if of.Form.IsClamped() {
+		below, above = strconv.FormatInt(lo, 10), strconv.FormatInt(last, 10)
+	}
+	return "CASE WHEN ? IS NULL THEN NULL WHEN " + number + " = ? THEN CASE WHEN " + number + " < " + end(strconv.FormatInt(lo, 10)) + " THEN " + below +
+		" WHEN " + number + " > " + end(strconv.FormatInt(hi, 10)) + " THEN " + above + " ELSE " + within + " END ELSE " + noValue + " END"
 }
 
 const (

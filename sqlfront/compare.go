@@ -2,6 +2,7 @@ package sqlfront
 
 import (
 	"fmt"
+	"math/big"
 
 	"github.com/xwb1989/sqlparser"
 
@@ -156,11 +157,63 @@ func (b *binder) convert(column int, k constant) (query.Value, bool, error) {
 		return v, true, err
 	}
 	k, err := b.numeric(column, k)
+	if err == nil {
+		err = b.refuseInside(column, sqlvalue.Equal, k)
+	}
 	if err != nil {
 		return query.Value{}, false, err
 	}
 	n, relation := k.integer()
 	return query.Int(n), relation == 0, nil
+}
+
+// refuseInside refuses a comparison that needs to tell apart numbers of one step of a
+// private column. k is in steps. Steps begin at multiples, so that < and >= such a multiple
+// are decided. The domain's last step has its end too, which <= and > decide.
+func (b *binder) refuseInside(column int, relation sqlvalue.Relation, k constant) error {
+	c := b.u.Columns()[column]
+	if !c.Form.IsRounded() {
+		return nil
+	}
+	steps := c.Steps()
+	lo, hi := steps.Bounds()
+	x := k.rat()
+	last := x.Cmp(new(big.Rat).SetInt64(hi))
+	if x.Cmp(new(big.Rat).SetInt64(lo)) < 0 || last > 0 {
+		return nil // outside the domain
+	}
+	switch relation {
+	case sqlvalue.Less, sqlvalue.GreaterOrEqual:
+		if x.IsInt() && last < 0 {
+			return nil
+		}
+	case sqlvalue.LessOrEqual, sqlvalue.Greater:
+		if last == 0 {
+			return nil
+		}
+	}
+	below := new(big.Int).Div(x.Num(), x.Denom()).Int64()
+	if last == 0 {
+		below--
+	}
+	from, to := query.Decimal(steps.Multiple(below)), query.Decimal(steps.Multiple(below+1))
+	upTo, hint := "< "+to, ""
+	if below+1 == hi {
+		upTo = "<= " + to
+	}
+	switch relation {
+	case sqlvalue.Less, sqlvalue.LessOrEqual:
+		hint = fmt.Sprintf("write %s < %s or %[1]s %[3]s", c.Name, from, upTo)
+	case sqlvalue.Greater, sqlvalue.GreaterOrEqual:
+		hint = fmt.Sprintf("write %s >= %s or %[1]s >= %[3]s", c.Name, from, to)
+		if below+1 == hi {
+			hint = fmt.Sprintf("write %s >= %s", c.Name, from)
+		}
+	default:
+		hint = fmt.Sprintf("write %s >= %s AND %[1]s %[3]s for the step", c.Name, from, upTo)
+	}
+	return sqlerr.New(sqlerr.Unsupported, "column %s has steps of %s, and %s %s would divide the step from %s to %s",
+		c.Name, query.Decimal(steps.Step()), relation, k.label(), from, to).WithHint("%s", hint).At(k.source.Position)
 }
 
 // text converts a constant that is compared with a TEXT column. An integer becomes
@@ -182,15 +235,15 @@ func (b *binder) numeric(column int, k constant) (constant, error) {
 	if c := b.u.Columns()[column]; c.Form.IsTime() {
 		return readTime(k, c)
 	}
-	steps := b.joins.steps(column)
+	steps := b.steps(column)
 	if !k.isNumber() {
 		n, ok, err := k.readNumber(k.value.Str())
 		switch {
 		case err != nil:
 			return n, err
 		case !ok && steps != nil:
-			return n, sqlerr.New(sqlerr.Invalid, "column %s is REAL and is compared with %s, which is not a number",
-				b.u.Columns()[column].Name, k.label()).WithHint("compare it with a number").At(k.source.Position)
+			return n, sqlerr.New(sqlerr.Invalid, "column %s is %s and is compared with %s, which is not a number",
+				b.u.Columns()[column].Name, b.realName(column), k.label()).WithHint("compare it with a number").At(k.source.Position)
 		case !ok:
 			return n, sqlerr.New(sqlerr.Invalid, "column %s is INTEGER and is compared with %s, which is not a number",
 				b.u.Columns()[column].Name, k.label()).WithHint("compare it with an integer").At(k.source.Position)
@@ -213,6 +266,9 @@ func (b *binder) ordered(column int, relation sqlvalue.Relation, k constant) (qu
 	}
 	k, err := b.numeric(column, k)
 	if err != nil {
+		return query.Set{}, err
+	}
+	if err := b.refuseInside(column, relation, k); err != nil {
 		return query.Set{}, err
 	}
 	n, side := k.integer()

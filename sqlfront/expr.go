@@ -128,8 +128,8 @@ func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
 	}
 	e = syntax.Unwrap(e)
 	if o, ok, err := b.operand(e); err != nil || ok {
-		if o.isColumn && err == nil && b.joins.steps(o.column) != nil {
-			return nil, b.g.StartToken(e).Unsupported("computing with REAL column " + b.u.Columns()[o.column].Name + " in a condition or function").
+		if o.isColumn && err == nil && b.steps(o.column) != nil {
+			return nil, b.g.StartToken(e).Unsupported("computing with " + b.realName(o.column) + " column " + b.u.Columns()[o.column].Name + " in a condition or function").
 				WithHint("compare it with a number, or add it up")
 		}
 		if o.isColumn {
@@ -389,13 +389,10 @@ func (b *binder) isMembership(e *sqlparser.ComparisonExpr) bool {
 // isOfReal reports whether one of the operands is a REAL column, and the others
 // are constants.
 func (b *binder) isOfReal(operands ...sqlparser.Expr) bool {
-	if len(b.joins) == 0 {
-		return false
-	}
 	columns := 0
 	for _, e := range operands {
 		o, ok, err := b.operand(e)
-		if err != nil || !ok || o.isColumn && b.joins.steps(o.column) == nil {
+		if err != nil || !ok || o.isColumn && b.steps(o.column) == nil {
 			return false
 		}
 		if o.isColumn {

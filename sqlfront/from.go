@@ -60,6 +60,23 @@ func (all joins) steps(column int) *query.Steps {
 	return nil
 }
 
+// steps returns the steps of a REAL or NUMERIC column, which is a private one or one of a
+// public table. It is nil for other columns of the universe.
+func (b *binder) steps(column int) *query.Steps {
+	if s := b.u.Columns()[column].Steps(); s != nil {
+		return s
+	}
+	return b.joins.steps(column)
+}
+
+// realName returns the declared type of a column that has steps.
+func (b *binder) realName(column int) string {
+	if c := b.u.Columns()[column]; c.Form.IsStepped() {
+		return c.TypeName()
+	}
+	return "REAL"
+}
+
 // bindJoins reads the public tables that the statement names, and returns the
 // universe with their columns.
 func (b *binder) bindJoins() error {
@@ -257,7 +274,7 @@ func (b *binder) equated(e sqlparser.Expr, j *join) (private, public int, ok boo
 		l, r = r, l
 	}
 	for i, column := range j.columns {
-		if column == r && l < len(b.table.Universe().Columns()) && j.table.steps(i) == nil {
+		if column == r && l < len(b.table.Universe().Columns()) && j.table.steps(i) == nil && b.steps(l) == nil {
 			return l, i, true
 		}
 	}
@@ -512,7 +529,7 @@ func (b *binder) compileInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Sub
 	}
 	d, c := b.domain(x.column), b.u.Columns()[x.column]
 	listed, ok := t.domain(i)
-	if !ok || listed.Type() != c.ShownType() || t.steps(i) != nil || b.joins.steps(x.column) != nil {
+	if !ok || listed.Type() != c.ShownType() || t.steps(i) != nil || b.steps(x.column) != nil {
 		return pred{}, column.Unsupported("a list of values of another type").
 			WithHint("%s is %v; the values of %s must all be, or NULL", c.Name, c.ShownType(), syntax.Excerpt(column.Value, 40))
 	}

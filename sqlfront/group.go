@@ -361,7 +361,7 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	for v := range values.Each() {
 		k.cells = append(k.cells, cell{c.Form.Shown(v), columnPred(column, c.Domain.SetOf(v))})
 	}
-	if steps := o.joins.steps(column); steps != nil {
+	if steps := o.steps(column); steps != nil {
 		k.valueType, k.unit = post.Real, steps.Step()
 	}
 	if j, i, ok := o.joined(column); ok {

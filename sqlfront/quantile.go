@@ -88,7 +88,7 @@ func (o *outputs) orderedColumn(upper string, e sqlparser.Expr) (int, error) {
 	switch {
 	case column >= len(o.table.Universe().Columns()):
 		return 0, at.Unsupported(upper + " of column " + c.Name + " of a public table").WithHint("it takes a column of the private table")
-	case !c.Domain.Finite() || c.Domain.Type() != query.TypeInteger || c.ShownType() != query.TypeInteger:
+	case !c.Domain.Finite() || c.Domain.Type() != query.TypeInteger || c.ShownType() != query.TypeInteger || c.Form.IsStepped():
 		return 0, at.Unsupported(upper+" of column "+c.Name+", which is not INTEGER,").WithHint("%s", hintOrder)
 	}
 	return column, nil

@@ -1,6 +1,7 @@
 package sqlfront
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 
@@ -19,7 +20,7 @@ type summand struct {
 	unit    *big.Rat       // nil: 1, and the values are INTEGER; else they are REAL
 }
 
-const sumHint = "SUM and AVG take integer columns, REAL columns of public tables, numbers, + - * / % and CASE; divide the aggregate instead of its argument"
+const sumHint = "SUM and AVG take integer, REAL and NUMERIC columns, numbers, + - * / % and CASE; divide the aggregate instead of its argument"
 
 // summand compiles the argument of an aggregate.
 //
@@ -28,7 +29,9 @@ const sumHint = "SUM and AVG take integer columns, REAL columns of public tables
 // times as long (BenchmarkSum).
 func (b *binder) summand(e sqlparser.Expr) (summand, error) {
 	if c, ok := syntax.Unwrap(e).(*sqlparser.ColName); ok {
-		return b.columnSummand(c)
+		if column, err := b.column(c); err != nil || !b.u.Columns()[column].Form.IsRounded() {
+			return b.columnSummand(c)
+		}
 	}
 	b.summing = true
 	x, unit, err := b.amount(e)
@@ -84,7 +87,7 @@ func (b *binder) columnSummand(e *sqlparser.ColName) (summand, error) {
 	}
 	f, err := query.ColumnValue(b.u, column)
 	x := summand{value: f, present: columnPred(column, c.Domain.NotNull())}
-	if steps := b.joins.steps(column); steps != nil {
+	if steps := b.steps(column); steps != nil {
 		x.unit = steps.Step()
 	}
 	return x, b.placedAt(err, e)
@@ -138,8 +141,12 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if steps := b.joins.steps(column); steps != nil {
-			return b.columnExpr(column), steps.Step(), nil
+		if steps := b.steps(column); steps != nil {
+			x, unit := b.columnExpr(column), steps.Step()
+			if b.u.Columns()[column].Form.IsRounded() {
+				x, unit = b.middle(column, unit)
+			}
+			return x, unit, nil
 		}
 	case *sqlparser.SQLVal:
 		if o, ok, err := b.operand(e); err == nil && ok && !o.isColumn {
@@ -164,6 +171,16 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 	}
 	x, err = b.expr(e)
 	return x, nil, err
+}
+
+// middle returns the middle of a column's step, in units of half a step, and warns of the
+// rounding.
+func (b *binder) middle(column int, step *big.Rat) (x *expr, unit *big.Rat) {
+	unit = step.Quo(step, big.NewRat(2, 1))
+	name := b.u.Columns()[column].Name
+	b.warn(fmt.Sprintf("%s counts as the middle of its step: each row may be off by %s, an average by as much, and a sum by that for each row; margins do not contain it", name, query.Decimal(unit)))
+	x = b.columnExpr(column)
+	return sum(sum(x, x, false), numberExpr(1), false), unit
 }
 
 // fraction returns a literal. Inside an aggregate, a number with a point is its numerator

@@ -54,7 +54,7 @@ func misfits(rel *relation, t source.Table) (notes []string) {
 		if err != nil || c.Domain.Type() != query.TypeInteger || c.Form.IsTime() {
 			continue
 		}
-		if k, ok := a.kind(query.TypeInteger); !ok || k.all {
+		if k, ok := a.kind(query.TypeInteger); !ok || k.all || c.Form.IsStepped() {
 			continue
 		}
 		column := quoted(a.name)

@@ -51,10 +51,66 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 		return column{}, a.refused(c, source)
 	}
 	text := a.text()
+	if c.Form.IsStepped() {
+		if text, ok = a.steps(c); !ok {
+			return column{}, a.refused(c, source)
+		}
+		return column{Column: c, kind: integerKind, text: text, attribute: a.name}, nil
+	}
 	if c.Form.IsClamped() && !c.Form.IsTime() {
 		k, text = k.clamped(text, c.Domain)
 	}
 	return column{Column: c, kind: k, text: text, attribute: a.name}, nil
+}
+
+// steps returns the expression for the number of steps of a REAL or NUMERIC column, as a
+// bigint. It is one beyond the domain for a number that stands for none. A real is found as
+// SQLite's reader finds it. For integers and numerics all arithmetic is exact.
+func (a attribute) steps(c query.Column) (text string, ok bool) {
+	lo, hi := c.Steps().Bounds()
+	p, q := c.Form.Fraction()
+	last := hi
+	if c.Form.IsRounded() {
+		last = hi - 1
+	}
+	var least, most, within string
+	text = a.text()
+	switch {
+	case !a.builtIn:
+		return "", false
+	case a.typ == "float4" || a.typ == "float8":
+		text += "::float8"
+		end := func(n string) string { return fmt.Sprintf("((%s)::float8 * %d::float8 / %d::float8)", n, p, q) }
+		// The quotient is at least 1/2, since the server fails where one is too small.
+		near := func(shift string, less int) string {
+			return fmt.Sprintf("(trunc((? * %d::float8 - (%d)::float8 * %d::float8 + %s * %[3]d::float8) / %[3]d::float8)::int8 + (%[5]d))", q, lo, p, shift, lo-int64(less))
+		}
+		least, most = end(strconv.FormatInt(lo, 10)), end(strconv.FormatInt(hi, 10))
+		n := near("0.5", 0)
+		within = "CASE WHEN ? = " + end(n) + " THEN " + n + " ELSE $none END"
+		if c.Form.IsRounded() {
+			n = near("1", 1)
+			within = fmt.Sprintf("least(%d, %s + (? >= %s)::int - (? < %s)::int)", last, n, end(n+" + 1"), end(n))
+		}
+	case a.typ == "numeric" || a.typ == "int2" || a.typ == "int4" || a.typ == "int8":
+		text += "::numeric"
+		least, most, _ = c.Steps().Texts()
+		least, most = "'"+least+"'::numeric", "'"+most+"'::numeric"
+		above := fmt.Sprintf("(? * %d - (%d)::numeric * %d)", q, lo, p) // exact, as is the quotient below
+		within = fmt.Sprintf("least(%d, div(%s, %d)::int8 + (%d))", last, above, p, lo)
+		if !c.Form.IsRounded() {
+			within = fmt.Sprintf("CASE WHEN mod(%s, %d) = 0 THEN %s ELSE $none END", above, p, within)
+		}
+	default:
+		return "", false
+	}
+	none := strconv.FormatInt(last+1, 10) + "::int8"
+	below, beyond := none, none
+	if c.Form.IsClamped() {
+		below, beyond = "("+strconv.FormatInt(lo, 10)+")::int8", "("+strconv.FormatInt(last, 10)+")::int8"
+	}
+	form := "(CASE WHEN ? IS NULL THEN NULL WHEN ? = 'NaN' THEN " + none + " WHEN ? < " + least + " THEN " + below + " WHEN ? > " + most + " THEN " + beyond + " ELSE " + within + " END)"
+	return strings.NewReplacer("?", text, "$none", none).Replace(form), true
 }
 
 // clamped returns the kind and the expression of a column with CLAMP, given those without.
@@ -168,6 +224,8 @@ func (a attribute) refused(c query.Column, source string) error {
 			return err.WithHint("declare it TIMESTAMP with STEP '1 day'")
 		}
 		return err.WithHint("a DATE is of type date or text, a TIMESTAMP of these or of type timestamp or timestamptz, and of a type of numbers if it is STORED AS unix or julian")
+	case c.Form.IsStepped():
+		return err.WithHint("make a view that has it as a number, and declare that")
 	case a.typ == "bool":
 		return err.WithHint("declare it INTEGER IN (0, 1), or make a view with CASE WHEN %s THEN 'yes' ELSE 'no' END", quoted(a.name))
 	case c.Domain.Type() == query.TypeText:

@@ -24,6 +24,11 @@ func TestColumnsRoundTrip(t *testing.T) {
 		{"INT BETWEEN -1 AND 3 OR NULL CLAMP", "INTEGER BETWEEN -1 AND 3 OR NULL CLAMP"},
 		{"integer between 0 and 3 clamp", "INTEGER BETWEEN 0 AND 3 CLAMP"},
 		{"DATE BETWEEN '2020-01-01' AND '2020-12-31' CLAMP STORED AS unix", "DATE BETWEEN '2020-01-01' AND '2020-12-31' CLAMP STORED AS unix"},
+		{"REAL BETWEEN 0 AND 500000 STEP 1000 OR NULL CLAMP", "REAL BETWEEN 0 AND 500000 STEP 1000 OR NULL CLAMP"},
+		{"real between -0.50 and 1 step 0.25", "REAL BETWEEN -0.5 AND 1 STEP 0.25"},
+		{"DECIMAL(10, 2) BETWEEN 0 AND 100 OR NULL", "NUMERIC(10,2) BETWEEN 0 AND 100 OR NULL"},
+		{"NUMERIC(10,2) BETWEEN -1.25 AND 100 CLAMP", "NUMERIC(10,2) BETWEEN -1.25 AND 100 CLAMP"},
+		{"NUMERIC(5) BETWEEN 0 AND 100 STEP 10", "NUMERIC(5,0) BETWEEN 0 AND 100 STEP 10"},
 	} {
 		first, err := declare(c.declared)
 		if err != nil {
@@ -39,7 +44,8 @@ func TestColumnsRoundTrip(t *testing.T) {
 			t.Errorf("%s is declared as %s %s (%v)", shown, again.TypeName(), again.DomainText(), err)
 		}
 	}
-	for _, wrong := range []string{"INTEGER IN (1, 2) CLAMP", "TEXT CLAMP", "TEXT IN ('a') CLAMP", "INTEGER CLAMP"} {
+	for _, wrong := range []string{"INTEGER IN (1, 2) CLAMP", "TEXT CLAMP", "TEXT IN ('a') CLAMP", "INTEGER CLAMP", "REAL", "REAL BETWEEN 0 AND 1", "REAL BETWEEN 0 AND 1 STEP 0.3",
+		"REAL BETWEEN 1 AND 1 STEP 1", "NUMERIC BETWEEN 0 AND 1", "NUMERIC(10,2)", "NUMERIC(0) BETWEEN 0 AND 1", "NUMERIC(2,3) BETWEEN 0 AND 1", "NUMERIC(3,1) BETWEEN 0 AND 0.25"} {
 		if _, err := declare(wrong); sqlerr.CodeOf(err) != sqlerr.Invalid {
 			t.Errorf("%s: %v", wrong, err)
 		}

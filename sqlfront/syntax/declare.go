@@ -219,6 +219,10 @@ func (p *parser) columnDef() (ColumnDef, error) {
 		err = p.timeDomain(&c, "TIMESTAMP", "BETWEEN '2020-01-01' AND '2029-12-31 23:00' STEP '1 hour'")
 		return c, err
 	}
+	if t := p.peek(); t.Matches("REAL") || t.Matches("NUMERIC") || t.Matches("DECIMAL") {
+		err = p.stepDomain(&c)
+		return c, err
+	}
 	if c.Type, err = p.columnType(); err != nil {
 		return ColumnDef{}, err
 	}
@@ -252,7 +256,7 @@ func (p *parser) columnType() (query.Type, error) {
 	case p.accept("TEXT"):
 		return query.TypeText, nil
 	case t.Kind != KindWord || reserved[t.Upper]:
-		return 0, p.unexpected("a type, INTEGER, TEXT, DATE or TIMESTAMP")
+		return 0, p.unexpected("a type, INTEGER, TEXT, DATE, TIMESTAMP, REAL or NUMERIC")
 	}
 	return 0, t.Unsupported("the column type "+Excerpt(t.Upper, 40)).WithHint("%s", typeHint(t.Upper))
 }
@@ -262,10 +266,89 @@ func typeHint(upper string) string {
 	switch upper {
 	case "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT", "INT2", "INT4", "INT8", "BOOL", "BOOLEAN", "SERIAL":
 		return "declare it as INTEGER with a domain"
+	case "FLOAT", "FLOAT4", "FLOAT8", "DOUBLE", "MONEY":
+		return "declare it as REAL BETWEEN lowest AND highest STEP step"
 	case "VARCHAR", "CHAR", "CHARACTER", "NCHAR", "NVARCHAR", "CLOB", "STRING", "ENUM":
 		return "declare it as TEXT"
 	}
 	return "bin the column in a view as INTEGER or TEXT and declare the view"
+}
+
+// stepDomain parses REAL BETWEEN lo AND hi STEP step [OR NULL] [CLAMP], and the same of
+// NUMERIC(precision, scale), which needs no STEP.
+func (p *parser) stepDomain(c *ColumnDef) error {
+	c.Type = query.TypeInteger // of the canonical values
+	start := p.peek()
+	var steps query.Steps
+	var err error
+	rounded, precision, scale := true, int64(0), int64(0)
+	if p.accept("REAL") {
+		steps, err = p.steps(c.Name)
+	} else {
+		p.next()
+		if precision, scale, err = p.numericType(c.Name, start); err != nil {
+			return err
+		}
+		steps, rounded, err = p.numericSteps(c.Name, scale)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Domain, c.Form, err = steps.Column(rounded, int(precision), int(scale)); err != nil {
+		return domainError(c, err, start.Position)
+	}
+	if p.accept("CLAMP") {
+		c.Form = c.Form.Clamped()
+	}
+	return nil
+}
+
+// numericType parses (precision [, scale]).
+func (p *parser) numericType(column Name, start Token) (precision, scale int64, err error) {
+	if !p.accept("(") {
+		return 0, 0, sqlerr.New(sqlerr.Invalid, "column %s is %s without digits", column.Text, start.Upper).
+			WithHint("write NUMERIC(10, 2) for ten digits, two of them behind the point").At(start.Position)
+	}
+	for i, n := range []*int64{&precision, &scale} {
+		if i == 1 && !p.accept(",") {
+			break
+		}
+		v, t, err := p.domainValue()
+		if err != nil {
+			return 0, 0, err
+		}
+		if *n = v.Int64(); !v.IsInt() || *n < int64(1-i) || *n > query.MaxPrecision || i == 1 && *n > precision {
+			return 0, 0, sqlerr.New(sqlerr.Invalid, "the digits of column %s are not valid", column.Text).
+				WithHint("write NUMERIC(10, 2) for ten digits, two of them behind the point").At(t.Position)
+		}
+	}
+	return precision, scale, p.expectClose()
+}
+
+// numericSteps parses BETWEEN lo AND hi [STEP step] [OR NULL] of a NUMERIC.
+func (p *parser) numericSteps(column Name, scale int64) (steps query.Steps, rounded bool, err error) {
+	start := p.peek()
+	var bounds [2]*big.Rat
+	for i, word := range []string{"BETWEEN", "AND"} {
+		if !p.accept(word) {
+			if i == 0 {
+				return steps, false, sqlerr.New(sqlerr.Invalid, "column %s is NUMERIC and has no domain", column.Text).
+					WithHint("add BETWEEN lowest AND highest").At(start.Position)
+			}
+			return steps, false, p.unexpected(word)
+		}
+		if bounds[i], err = p.decimal(); err != nil {
+			return steps, false, err
+		}
+	}
+	step := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(scale), nil))
+	if rounded = p.accept("STEP"); rounded {
+		if step, err = p.decimal(); err != nil {
+			return steps, false, err
+		}
+	}
+	steps, err = query.NewSteps(bounds[0], bounds[1], step, p.accept("OR", "NULL"))
+	return steps, rounded, domainError(&ColumnDef{Name: column}, err, start.Position)
 }
 
 // timeDomain parses the domain of a DATE, or of a TIMESTAMP: BETWEEN lo AND hi
@@ -454,7 +537,7 @@ func (p *parser) domainValue() (query.Value, Token, error) {
 		return query.Int(n), t, nil
 	case u.Kind == KindDecimal:
 		return query.Value{}, t, sqlerr.New(sqlerr.Invalid, "%s is not an integer", Excerpt(sign+u.Text, 40)).
-			WithHint("bin the column in a view as INTEGER or TEXT and declare the view").At(t.Position)
+			WithHint("declare the column REAL BETWEEN lowest AND highest STEP step, or bin it in a view").At(t.Position)
 	case sign != "":
 		return query.Value{}, t, p.unexpected("a number")
 	case u.Kind == KindString:

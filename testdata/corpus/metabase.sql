@@ -22,7 +22,7 @@ SELECT "public"."visits"."year" AS "year", SUM("public"."visits"."days") AS "sum
 --> sqlite
 SELECT FLOOR(("public"."visits"."age" / 10.0)) * 10 AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY FLOOR(("public"."visits"."age" / 10.0)) * 10 ORDER BY 1;
 --> refused unsupported at 115: the function floor() inside an aggregate is outside the dialect
---> hint: SUM and AVG take integer columns, REAL columns of public tables, numbers, + - * / % and CASE; divide the aggregate instead of its argument
+--> hint: SUM and AVG take integer, REAL and NUMERIC columns, numbers, + - * / % and CASE; divide the aggregate instead of its argument
 --: SELECT "public"."visits"."age" / 10 * 10 AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY 1 ORDER BY 1;
 SELECT ("public"."visits"."age" / 10) * 10 AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY ("public"."visits"."age" / 10) * 10 ORDER BY ("public"."visits"."age" / 10) * 10 ASC;
 --> sqlite, and empty groups

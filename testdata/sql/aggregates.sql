@@ -382,7 +382,7 @@ SELECT SUM(age) OVER () FROM visits;
 --> hint: only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM visits GROUP BY x
 SELECT SUM(COUNT(*)) FROM visits;
 --> error unsupported at 12: the aggregate COUNT inside an aggregate is outside the dialect
---> hint: SUM and AVG take integer columns, REAL columns of public tables, numbers, + - * / % and CASE; divide the aggregate instead of its argument
+--> hint: SUM and AVG take integer, REAL and NUMERIC columns, numbers, + - * / % and CASE; divide the aggregate instead of its argument
 SELECT COUNT(*), COUNT(*) FILTER (WHERE sex = 'F') AS f, COUNT(sex) FILTER (WHERE age > 4) AS older, MARGIN(f) > 0 FROM visits;
 --> count | f | older | MARGIN(f) > 0
 --> 240 | 100 | 48 | 1
