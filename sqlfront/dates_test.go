@@ -372,6 +372,7 @@ func TestTimeDeclarations(t *testing.T) {
 		{"d DATE BETWEEN ‸2024 AND 2025", "expected a text in single quotes", ""},
 		{"d DATE BETWEEN '2024-01-01' AND '2024-12-31' STORED AS ‸text", "expected iso, julian or unix", ""},
 		{"d DATE BETWEEN '2024-01-01' AND '2024-12-31' ‸STEP '1 day'", "STEP", ""},
+		{"d ‸DATETIME", "the column type DATETIME", "TIMESTAMP BETWEEN"},
 		{"‸d TIMESTAMP", "column d is TIMESTAMP and has no domain", "STEP '1 hour'"},
 		{"d TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31'‸) FROM r", "has no STEP", "'15 minutes'"},
 		{"d TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31' STEP ‸'7 hours'", "does not divide a day", "'6 hours'"},

@@ -270,6 +270,8 @@ func typeHint(upper string) string {
 		return "declare it as REAL BETWEEN lowest AND highest STEP step"
 	case "VARCHAR", "CHAR", "CHARACTER", "NCHAR", "NVARCHAR", "CLOB", "STRING", "ENUM":
 		return "declare it as TEXT"
+	case "DATE", "TIMESTAMP", "DATETIME", "TIMESTAMPTZ":
+		return "a private table has DATE BETWEEN … AND … and TIMESTAMP BETWEEN … AND … STEP '1 hour'; in a public table declare it as TEXT"
 	}
 	return "bin the column in a view as INTEGER or TEXT and declare the view"
 }
