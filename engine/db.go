@@ -427,6 +427,12 @@ func (s *Session) run(ctx context.Context, statement syntax.Statement) (*Result,
 		return s.show(ctx, st)
 	case *syntax.Describe:
 		return s.describe(ctx, st)
+	case *syntax.ExplainCreate:
+		v, err := s.db.current(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.outlook(ctx, st, v)
 	}
 	if err := s.db.curatorOnly("declare, drop or export"); err != nil {
 		return nil, err

@@ -157,6 +157,8 @@ func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value
 		if t := r.view.Private(st.Table.Text); t != nil {
 			return describe(r.view, t, st.Full), nil
 		}
+	case *syntax.ExplainCreate:
+		return r.copy.outlook(ctx, st, r.view)
 	case *syntax.Set, *syntax.Show:
 	default:
 		if err := r.s.db.curatorOnly("declare, drop or export"); err != nil {

@@ -518,3 +518,48 @@ func literals(c query.Column) []string {
 	}
 	return values
 }
+
+// outlook says what a CREATE RELEASE or CREATE MECHANISM would cost and what its margins would
+// be, in the columns of EXPLAIN.
+func (s *Session) outlook(ctx context.Context, st *syntax.ExplainCreate, v *view.View) (*Result, error) {
+	if err := s.db.curatorOnly("explain a declaration"); err != nil {
+		return nil, err
+	}
+	o, err := s.declaration().Outlook(ctx, st, v, s.settings.Confidence)
+	if err != nil {
+		return nil, err
+	}
+	ranges := "REAL"
+	if st.Workload != "" {
+		ranges = "TEXT"
+	}
+	note := "would leave " + o.After()
+	if o.Refused != nil {
+		note = "refused: " + o.Refused.Error()
+	}
+	note = answer.JoinNotes(note, o.Open)
+	if len(o.Foreseen) == 0 {
+		note = answer.JoinNotes(note, "its margins are known when it is built")
+	}
+	out := answer.Explanation(ranges, []any{o.Name, o.Using, view.ColumnNames(o.Table, o.Columns), nil, nil, view.Amount(o.Cost), note})
+	if o.Size != "" {
+		out.Explain([]any{"size", nil, nil, nil, nil, nil, answer.JoinNotes(o.Size, o.Outlook)})
+	}
+	for _, f := range o.Foreseen {
+		var margin, support any
+		if text := f.Support.String(); text != "" {
+			support = text
+		}
+		switch {
+		case ranges == "TEXT":
+			margin = answer.MarginRange(f.Margins)
+		case len(f.Margins) > 0:
+			margin = f.Margins[0]
+		}
+		out.Explain([]any{f.What, nil, nil, support, margin, nil, f.Note})
+	}
+	if st.Full {
+		out.Brief = nil
+	}
+	return out, nil
+}

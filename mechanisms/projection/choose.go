@@ -45,6 +45,10 @@ func RowsWithin(memory uint64, law noise.Law) uint64 {
 	return min(memory/uint64(widthFor(law.Variance())), MaxRows)
 }
 
+// Bytes returns the bytes of the coordinates of a release, nearly all of them in words as
+// small as the noise allows.
+func (p Params) Bytes() uint64 { return p.Rows * uint64(widthFor(p.Law.Variance())) }
+
 // Choose completes one of the options. It takes the smallest T whose predicted
 // RMS error is within 2 % of the best. At that T it takes the best form and the
 // largest clip within another 2 %. T is a power of two, or as many as the

@@ -174,10 +174,18 @@ func (p Params) Predict(u *query.Universe, q query.Query, confidence float64) (m
 	if p.Transform != Identity || q.MaxWeight() > 1 {
 		return 0, false, nil
 	}
+	margin, err = p.NoiseMargin(u, q, confidence)
+	return margin, err == nil, err
+}
+
+// NoiseMargin returns the margin that the noise alone gives an answer to q: one coordinate for
+// each record of the support, and the root mean square of the weights for each weight. An
+// answer of a sketch is off by other records, too. The transform must not be dense.
+func (p Params) NoiseMargin(u *query.Universe, q query.Query, confidence float64) (float64, error) {
+	p.Transform = Identity
 	law := noiseOf(p.Law)
 	r := Release{u: u, p: p, laws: [2]*coordinate{law, law}, widths: newWidths()}
-	margin, err = r.Predict(q, confidence)
-	return margin, err == nil, err
+	return r.Predict(q, confidence)
 }
 
 // maxFactor bounds the factors of a sum whose law is computed. Larger factors

@@ -268,17 +268,42 @@ func (p *parser) explain() (Statement, error) {
 	if t.Matches("QUERY") && p.after(1).Matches("PLAN") {
 		return nil, t.Unsupported("EXPLAIN QUERY PLAN").WithHint("write EXPLAIN SELECT …")
 	}
+	if t.Matches("CREATE") && (p.after(1).Matches("RELEASE") || p.after(1).Matches("MECHANISM")) {
+		return p.explainCreate(full)
+	}
 	if !t.Matches("SELECT") && !t.Matches("WITH") {
 		if t.Kind == KindEnd || !slices.Contains(native, t.Upper) && !isForeign(t) {
 			return nil, p.unexpected("SELECT")
 		}
-		return nil, t.Unsupported("EXPLAIN " + t.Upper).WithHint("EXPLAIN takes a SELECT")
+		return nil, t.Unsupported("EXPLAIN " + t.Upper).WithHint("EXPLAIN takes a SELECT, CREATE RELEASE or CREATE MECHANISM")
 	}
 	s, err := p.selectStatement()
 	if err != nil {
 		return nil, err
 	}
 	return &Explain{s, full}, nil
+}
+
+// explainCreate parses what follows EXPLAIN [FULL] before CREATE.
+func (p *parser) explainCreate(full bool) (Statement, error) {
+	if err := p.noParameters(); err != nil {
+		return nil, err
+	}
+	p.next()
+	create, err := p.create()
+	if err != nil {
+		return nil, err
+	}
+	s := &ExplainCreate{Create: create, Full: full}
+	if p.accept("FOR") {
+		t := p.peek()
+		if t.Kind != KindString || t.Value == "" {
+			return nil, p.unexpected("the path of a workload in single quotes")
+		}
+		p.next()
+		s.Workload, s.WorkloadFrom = t.Value, t.Position
+	}
+	return s, p.end()
 }
 
 func isForeign(t Token) bool {

@@ -4,7 +4,7 @@ import "dpsql/query"
 
 // Statement is one parsed statement: *CreateView, *CreatePublic, *CreatePrivate, *CreateSource,
 // *CreateRelease, *CreateMechanism, *AlterPrivate, *Drop, *Show, *Describe, *Explain,
-// *Set, *Export or *Select. None of its names has been looked up.
+// *ExplainCreate, *Set, *Export or *Select. None of its names has been looked up.
 type Statement interface{ statement() }
 
 func (*CreateView) statement()      {}
@@ -18,6 +18,7 @@ func (*Drop) statement()            {}
 func (*Show) statement()            {}
 func (*Describe) statement()        {}
 func (*Explain) statement()         {}
+func (*ExplainCreate) statement()   {}
 func (*Set) statement()             {}
 func (*Export) statement()          {}
 func (*Select) statement()          {}
@@ -189,6 +190,14 @@ type Describe struct {
 type Explain struct {
 	Select *Select
 	Full   bool
+}
+
+// ExplainCreate is EXPLAIN CREATE RELEASE … or EXPLAIN CREATE MECHANISM …, and FOR 'file'.
+type ExplainCreate struct {
+	Create       Statement // *CreateRelease or *CreateMechanism
+	Workload     string    // the file of a workload, or ""
+	WorkloadFrom int       // the position of its name
+	Full         bool
 }
 
 // Set is SET name = value.

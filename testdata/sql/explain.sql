@@ -298,7 +298,7 @@ EXPLAIN SELECT MODE(age) FROM visits;
 --> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
 EXPLAIN SHOW TABLES;
 --> error unsupported at 9: EXPLAIN SHOW is outside the dialect
---> hint: EXPLAIN takes a SELECT
+--> hint: EXPLAIN takes a SELECT, CREATE RELEASE or CREATE MECHANISM
 
 -- What takes more than a tenth of what is left is announced before it is bought.
 SET mechanism = direct;

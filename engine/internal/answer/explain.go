@@ -324,7 +324,7 @@ func (m *manyCandidates) row(st *Statement, p *Part, queries int, planned bool) 
 		note = JoinNotes(note, StoredNote)
 	}
 	if len(m.simulated) > 0 {
-		note = JoinNotes(note, kinds(marginRange(m.margins), marginRange(m.simulated)))
+		note = JoinNotes(note, kinds(MarginRange(m.margins), MarginRange(m.simulated)))
 	}
 	var cost any = "0"
 	if m.buys() {
@@ -334,7 +334,7 @@ func (m *manyCandidates) row(st *Statement, p *Part, queries int, planned bool) 
 	if m.supports.Least.Known() && p.Table.Unclear(m.Columns) == "" {
 		support = m.supports.String()
 	}
-	return []any{m.Name, m.Kind, view.ColumnNames(p.Table, m.Columns), support, marginRange(m.margins), cost, note}
+	return []any{m.Name, m.Kind, view.ColumnNames(p.Table, m.Columns), support, MarginRange(m.margins), cost, note}
 }
 
 // costOf returns the price of direct answers to the queries, or nil if there is none.
@@ -350,8 +350,8 @@ func (st *Statement) costOf(asks []int) any {
 	return "ρ " + cost.Rho.String()
 }
 
-// marginRange returns the range of half-widths as text, or nil if there are none.
-func marginRange(margins []float64) any {
+// MarginRange returns the range of half-widths as text, or nil if there are none.
+func MarginRange(margins []float64) any {
 	if len(margins) == 0 {
 		return nil
 	}

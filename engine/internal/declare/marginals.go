@@ -125,6 +125,26 @@ func (p marginalsPlan) outlook() string {
 	return text + fmt.Sprintf(", and by %.3g as an identity release", math.Sqrt(p.params.MeanOfSums(p.universe, law.Variance())))
 }
 
+// size says for people what is stored, and returns the columns of the largest marginal. A
+// fitted table has 4 bytes a cell, and a noisy count 8 at most.
+func (p marginalsPlan) size() (text string, largest []int) {
+	cells, most := p.params.Cells(p.universe), 0
+	for _, set := range p.params.Sets {
+		n := 1
+		for _, c := range set {
+			n *= int(p.universe.Columns()[c].Domain.Size()) // at most max_cells
+		}
+		if n > most {
+			most, largest = n, set
+		}
+	}
+	text = fmt.Sprintf("%d marginals of %d cells, at most %s", len(p.params.Sets), cells, bytes(uint64(cells)*8))
+	if marginals.FitsWhole(p.universe) {
+		return text + "; a table of " + p.universe.Size().String() + " cells is fitted", largest
+	}
+	return text + "; tables are fitted on demand", largest
+}
+
 // calibrate chooses the noise. A unit of at most L rows changes the counts of one marginal
 // by at most L in ℓ2, the worst case being all its rows in one cell. It changes the vector
 // of all K marginals by at most √K·L.

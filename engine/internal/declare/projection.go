@@ -1,6 +1,7 @@
 package declare
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -212,6 +213,34 @@ func tooManyRecords(size *big.Int, w wishes, most uint64) error {
 // predict returns the margin of an answer to a query over the columns.
 func (p projectionPlan) predict(q query.Query, confidence float64) (float64, bool, error) {
 	return p.params.Predict(p.universe, q, confidence)
+}
+
+// noiseMargin returns a function for the margins that the noise alone gives. All ways to treat heavy
+// cells have at least the noise of a sketch of whole counts.
+func (p projectionPlan) noiseMargin() (func(q query.Query, confidence float64) (float64, error), error) {
+	o, err := p.whole(p.wishes)
+	return func(q query.Query, confidence float64) (float64, error) {
+		return o.Params.NoiseMargin(p.universe, q, confidence)
+	}, err
+}
+
+// size says for people what is stored.
+func (p projectionPlan) size() string {
+	text := fmt.Sprintf("%s, %d rows, about %s", p.params.Transform, p.params.Rows, bytes(p.params.Bytes()))
+	if p.wishes.fitted && p.params.Transform == projection.Identity {
+		text += "; a table of " + p.universe.Size().String() + " cells is fitted"
+	}
+	return text
+}
+
+// bytes writes a number of bytes for people.
+func bytes(n uint64) string {
+	units := []string{"bytes", "kB", "MB", "GB"}
+	x, i := float64(n), 0
+	for ; x >= 1000 && i < len(units)-1; i++ {
+		x /= 1000
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64) + " " + units[i]
 }
 
 // sampler uses a table for the noise if the law has one. Tables are exact.

@@ -210,6 +210,12 @@ type Plan struct {
 	Fitted     bool            // a table is fitted
 	Open       string          // what depends on an unknown; "" if nothing does
 	Outlook    string          // the errors that are predicted, of a release of marginals
+	Size       string          // what is stored, for people
+	Largest    []int           // the columns of the largest marginal of a release of marginals, among its own
+	Sketch     bool            // other records raise the margins of the noise
+	// Noise returns the margin that the noise alone gives an answer of a sketch or identity
+	// release. It is nil for other releases.
+	Noise func(q query.Query, confidence float64) (float64, error)
 	// Predict returns the margin of an answer to a query over the columns; false if it
 	// depends on rows. Answers of a fitted table have this margin around the unbiased
 	// answer. Predict is nil if no margin is known.
@@ -239,6 +245,7 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 		if err == nil && p.unclear == "" {
 			plan.Universe, plan.MaxSupport = p.universe, allSupport(p.universe)
 			plan.Predict, plan.Outlook = p.predict, p.outlook()
+			plan.Size, plan.Largest = p.size()
 		}
 		return plan, err
 	}
@@ -250,7 +257,11 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 	if p.complete != nil {
 		plan.Open = p.open(t.Unclear(columns))
 	} else if err == nil {
-		plan.Predict = p.predict
+		plan.Predict, plan.Size = p.predict, p.size()
+	}
+	if err == nil && p.wishes.transform != "dense" {
+		plan.Sketch = p.params.Transform != projection.Identity
+		plan.Noise, err = p.noiseMargin()
 	}
 	if p.wishes.fitted && !plan.Fitted {
 		plan.Open = "its noisy cells decide whether a table is fitted"

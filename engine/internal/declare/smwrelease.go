@@ -230,31 +230,41 @@ func (s *Statement) storeHypothesis(ctx context.Context, name string, t *view.Ta
 // workload reads the queries from a file of SELECT statements on the table. cover projects each to
 // the columns, or says why it is refused.
 func (s *Statement) workload(ctx context.Context, name string, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
-	f, err := os.Open(s.Path(name))
-	if err != nil {
-		return nil, sqlerr.New(sqlerr.IO, "cannot read the workload %s", name).WithHint("file names are relative to the script")
-	}
-	defer f.Close()
 	var queries []query.Query
-	scanner := syntax.NewScanner(f)
-	for {
-		in, err := scanner.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := s.eachStatement(name, func(in syntax.Input) error {
 		asked, err := s.workloadQueries(ctx, in, t, cover)
-		if err != nil {
-			return nil, inWorkload(err, name, in)
-		}
 		queries = append(queries, asked...)
+		return inWorkload(err, name, in)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(queries) == 0 || len(queries) > stored.MaxClass {
 		return nil, sqlerr.New(sqlerr.Invalid, "the workload has %d queries; it can have 1 to %d", len(queries), stored.MaxClass)
 	}
 	return queries, nil
+}
+
+// eachStatement calls f with each statement of a file.
+func (s *Statement) eachStatement(name string, f func(syntax.Input) error) error {
+	file, err := os.Open(s.Path(name))
+	if err != nil {
+		return sqlerr.New(sqlerr.IO, "cannot read the workload %s", name).WithHint("file names are relative to the script")
+	}
+	defer file.Close()
+	scanner := syntax.NewScanner(file)
+	for {
+		in, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = f(in)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // workloadQueries returns the queries of one statement of a workload: one query, or one

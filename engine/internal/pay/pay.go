@@ -377,9 +377,7 @@ func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table
 	if err != nil {
 		return n, about, err
 	}
-	cost := accounting.Amount{Epsilon: about.Epsilon / 100, Rho: about.Rho / 100}
-	left = accounting.Amount{Epsilon: about.Epsilon - cost.Epsilon, Delta: about.Delta, Rho: about.Rho - cost.Rho}
-	law, err := rowCountLaw(cost, t.Sensitivity())
+	cost, left, law, err := RowCountPrice(about, t.Sensitivity())
 	if err != nil {
 		return n, about, err
 	}
@@ -425,6 +423,15 @@ func (d *Desk) keepRowCount(ctx context.Context, t *view.Table, n catalog.NHat) 
 		return tx.SetNHat(t.ID, n)
 	})
 	return n, err
+}
+
+// RowCountPrice returns what N̂ costs of what a statement is about to spend, a hundredth of
+// ε or ρ, what is left of it, and the law of the noise in N̂.
+func RowCountPrice(about accounting.Amount, sensitivity int64) (cost, left accounting.Amount, law noise.Law, err error) {
+	cost = accounting.Amount{Epsilon: about.Epsilon / 100, Rho: about.Rho / 100}
+	left = accounting.Amount{Epsilon: about.Epsilon - cost.Epsilon, Delta: about.Delta, Rho: about.Rho - cost.Rho}
+	law, err = rowCountLaw(cost, sensitivity)
+	return cost, left, law, err
 }
 
 func rowCountLaw(cost accounting.Amount, sensitivity int64) (noise.Law, error) {

@@ -1,0 +1,359 @@
+package declare
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/view"
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// Outlook is what EXPLAIN says of a CREATE RELEASE or CREATE MECHANISM. It follows from the
+// public catalog alone.
+type Outlook struct {
+	Plan
+	Name, Using string
+	Left        accounting.Amount // in the accounts, before the statement
+	Refused     error             // why the statement would be refused, or nil
+	Foreseen    []Foreseen
+}
+
+// Foreseen is a kind of question, and the margins it would get.
+type Foreseen struct {
+	What    string
+	Support view.SupportRange
+	Margins []float64 // in what the question counts; none if none is known
+	Note    string
+}
+
+// Outlook plans a CREATE RELEASE or CREATE MECHANISM and predicts the margins of counts and
+// sums, and those of the queries of a workload's statements if there is a file. It reads no
+// private row and changes nothing. Names and options that are wrong are errors; a budget
+// that is too small is in the Outlook.
+func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *view.View, confidence float64) (o Outlook, err error) {
+	kind, action, mechanism := catalog.KindReleases, "create release", (*syntax.CreateMechanism)(nil)
+	switch create := st.Create.(type) {
+	case *syntax.CreateRelease:
+		o.Name, o.Using = create.Name.Text, string(create.Using)
+		if _, err := v.NameFree(create.Name, create.IfNotExists, v.Release(create.Name.Text) != nil); err != nil {
+			o.Refused = err
+		}
+		o.Plan, err = s.PlanRelease(ctx, create, v)
+	case *syntax.CreateMechanism:
+		o.Name, o.Using = create.Name.Text, string(create.Using)
+		kind, action, mechanism = catalog.KindInteractive, "reserve mechanism", create
+		if _, err := v.NameFree(create.Name, create.IfNotExists, v.Mechanism(create.Name.Text) != nil); err != nil {
+			o.Refused = err
+		}
+		o.Plan, _, err = PlanMechanism(create, v)
+	}
+	if err != nil && (sqlerr.CodeOf(err) != sqlerr.Budget || o.Table == nil) {
+		return o, err
+	}
+	if err != nil {
+		o.Refused = err
+	}
+	o.Left = v.Accounts[o.Table.Account].Remaining()
+	if o.Refused == nil {
+		o.Refused = s.Store.Read(ctx, func(tx *catalog.Tx) error { return tx.Affords(o.Table.Account, kind, action, o.Cost) })
+		if o.Refused != nil && sqlerr.CodeOf(o.Refused) != sqlerr.Budget {
+			return o, o.Refused
+		}
+	}
+	if mechanism != nil && err == nil {
+		err = o.foreseeMechanism(mechanism, v, confidence)
+	} else if o.Predict != nil || o.Noise != nil {
+		err = o.foresee(confidence)
+	}
+	if err == nil && st.Workload != "" {
+		err = s.foreseeWorkload(ctx, st, &o, confidence)
+		err = sqlerr.Locate(err, st.WorkloadFrom)
+	}
+	return o, err
+}
+
+// After says what would be left in the account that the statement charges.
+func (o *Outlook) After() string {
+	if o.Cost.Rho > 0 {
+		return fmt.Sprintf("ρ %s of %s", view.Rounded((o.Left.Rho - o.Cost.Rho).Float()), view.Rounded(o.Left.Rho.Float()))
+	}
+	text := fmt.Sprintf("ε %v of %v", o.Left.Epsilon-o.Cost.Epsilon, o.Left.Epsilon)
+	if o.Cost.Delta > 0 {
+		text += fmt.Sprintf(", δ %v of %v", o.Left.Delta-o.Cost.Delta, o.Left.Delta)
+	}
+	return text
+}
+
+// assumedRows are numbers of rows that the outlook of a mechanism shows where N̂ is not known.
+var assumedRows = []int64{10_000, 1_000_000}
+
+// foreseeMechanism adds the margins that all answers of a mechanism have.
+func (o *Outlook) foreseeMechanism(st *syntax.CreateMechanism, v *view.View, confidence float64) error {
+	p, err := planMechanism(st, v)
+	if err != nil {
+		return err
+	}
+	add := func(n catalog.NHat, rho accounting.Rho, given string) {
+		plan, err := planSMW(p.request, n, rho)
+		if err != nil {
+			if o.Table.NHat != nil {
+				o.Refused = err
+			}
+			o.Foreseen = append(o.Foreseen, Foreseen{What: "any query" + given, Note: "refused: " + err.Error()})
+			return
+		}
+		runs := fmt.Sprintf("%d runs of ρ %s", plan.Updates, view.Short((plan.runs / accounting.Rho(plan.Updates)).Float()))
+		o.Foreseen = append(o.Foreseen,
+			Foreseen{What: "unfired" + given, Margins: []float64{float64(plan.UnfiredMargin(confidence))}, Note: "the answer of the hypothesis; " + runs},
+			Foreseen{What: "fired" + given, Margins: []float64{float64(plan.FiredMargin(confidence))}, Note: "takes a run"})
+	}
+	if o.Table.NHat != nil {
+		add(*o.Table.NHat, p.rho, "")
+		return nil
+	}
+	_, left, law, err := pay.RowCountPrice(accounting.Amount{Rho: p.rho}, o.Table.Sensitivity())
+	if err != nil {
+		o.Refused = err
+		return nil
+	}
+	o.Open = "a hundredth of ρ buys the number of rows first, which the margins depend on"
+	for _, n := range assumedRows {
+		add(catalog.NHat{Value: n, Law: law.String()}, left.Rho, fmt.Sprintf(", %d rows", n))
+	}
+	return nil
+}
+
+// foresee adds the margins of counts of 1, 10, … cells and of all, and of sums.
+func (o *Outlook) foresee(confidence float64) error {
+	u, columns, of := o.Universe, o.Largest, ""
+	if u == nil {
+		u = o.Table.Over(o.Columns)
+	} else {
+		of = " of " + view.ColumnNames(&view.Table{Table: catalog.Table{Columns: u.Columns()}}, columns)
+	}
+	if columns == nil {
+		columns = make([]int, len(u.Columns()))
+		for i := range columns {
+			columns[i] = i
+		}
+	}
+	for _, m := range []uint64{1, 10, 100, 1000} {
+		q, ok, err := firstCells(u, columns, m)
+		if err != nil {
+			return err
+		}
+		if !ok || o.Universe == nil && m > o.MaxSupport {
+			break
+		}
+		what := fmt.Sprintf("count of %d cells", m)
+		if m == 1 {
+			what = "count of 1 cell"
+		}
+		if err := o.add(what+of, q, confidence); err != nil {
+			return err
+		}
+	}
+	if err := o.add("count of all", query.All(u), confidence); err != nil {
+		return err
+	}
+	for i, c := range u.Columns() {
+		if err := o.foreseeSum(u, i, c, confidence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostSummed is the largest domain whose sums are predicted.
+const mostSummed = 1 << 16
+
+// foreseeSum adds the margins of the sum and average of a column of numbers over all records.
+// An average is a quotient of two answers, each with half the error probability. Its margin is
+// about (δ_sum + average·δ_count)/n, to first order; the average is taken as the middle of the
+// domain, and n as N̂.
+func (o *Outlook) foreseeSum(u *query.Universe, i int, c query.Column, confidence float64) error {
+	if !c.Domain.IsRange() || c.TypeName() != "INTEGER" || c.Domain.Size() > mostSummed || o.Universe == nil && u.Size() == nil {
+		return nil
+	}
+	lo, hi := c.Domain.Bounds()
+	if lo < 0 || hi < 2 {
+		return nil
+	}
+	weights := make([]int64, c.Domain.Size())
+	for k := range weights {
+		if v := c.Domain.Value(uint64(k)); !v.IsNull() {
+			weights[k] = v.Int64()
+		}
+	}
+	q, err := query.Weighted(u, i, weights)
+	if err == nil {
+		err = o.add("sum of "+c.Name, q, confidence)
+	}
+	if err != nil || o.Table.NHat == nil || o.Sketch {
+		return err
+	}
+	var sum, count Foreseen
+	if err := o.margin(&sum, q, (1+confidence)/2); err != nil {
+		return err
+	}
+	if err := o.margin(&count, query.All(u), (1+confidence)/2); err != nil {
+		return err
+	}
+	if len(sum.Margins) == 0 || len(count.Margins) == 0 {
+		return nil
+	}
+	n, middle := float64(max(1, o.Table.NHat.Value)), float64(lo)+float64(hi-lo)/2
+	about := (sum.Margins[0] + middle*count.Margins[0]) / n
+	o.Foreseen = append(o.Foreseen, Foreseen{What: "average of " + c.Name, Support: sum.Support, Margins: []float64{math.Ceil(about*100) / 100},
+		Note: fmt.Sprintf("about, of %.0f rows, around %g", n, middle)})
+	return nil
+}
+
+// add adds a question of one query over the plan's universe.
+func (o *Outlook) add(what string, q query.Query, confidence float64) error {
+	f := Foreseen{What: what}
+	err := o.margin(&f, q, confidence)
+	if err == nil {
+		o.Foreseen = append(o.Foreseen, f)
+	}
+	return err
+}
+
+// margin adds a query's support and margin to a question. Of a sketch the note has the least
+// margin.
+func (o *Outlook) margin(f *Foreseen, q query.Query, confidence float64) error {
+	size := view.SupportOf(q)
+	f.Support.Add(size)
+	if o.Universe == nil && (size.Infinite || size.M == nil || !size.M.IsUint64() || size.M.Uint64() > o.MaxSupport) {
+		f.Note = fmt.Sprintf("refused: m is above max_support = %d", o.MaxSupport)
+		return nil
+	}
+	if o.Predict != nil {
+		m, known, err := o.Predict(q, confidence)
+		if err != nil {
+			return err
+		}
+		if known {
+			f.Margins = append(f.Margins, math.Floor(m))
+			return nil
+		}
+	}
+	if o.Noise == nil && o.Universe == nil { // a dense matrix
+		f.Note = "known when it is built"
+		return nil
+	}
+	if o.Noise == nil {
+		f.Note = "no error bar: no marginal has all its columns"
+		return nil
+	}
+	m, err := o.Noise(q, confidence)
+	if err != nil {
+		return err
+	}
+	if o.Sketch {
+		f.Note = fmt.Sprintf("at least ± %s: the noise alone", view.Counts(math.Floor(m)))
+	} else { // weights, of which only their mean square is taken
+		f.Margins, f.Note = append(f.Margins, math.Floor(m)), "about"
+	}
+	return nil
+}
+
+// foreseeWorkload adds the statements of a file. The margins of a statement are those of its
+// counts and sums.
+func (s *Statement) foreseeWorkload(ctx context.Context, st *syntax.ExplainCreate, o *Outlook, confidence float64) error {
+	number := 0
+	cover := func(q query.Query) view.Coverage {
+		see := view.Project(q, o.Columns)
+		if see.Refusal == "" && o.Universe != nil {
+			see = see.Over(o.Universe)
+		}
+		return see
+	}
+	return s.eachStatement(st.Workload, func(in syntax.Input) error {
+		number++
+		f := Foreseen{What: fmt.Sprintf("statement %d", number)}
+		queries, err := s.workloadQueries(ctx, in, o.Table, cover)
+		if e := sqlerr.CodeOf(err); err != nil && e != sqlerr.Invalid && e != sqlerr.Unsupported {
+			return inWorkload(err, st.Workload, in)
+		}
+		if err != nil {
+			f.Note = "refused: " + err.Error()
+		}
+		for _, q := range queries {
+			if o.Predict == nil && o.Noise == nil {
+				f.Support.Add(view.SupportOf(q))
+				f.Note = "its margins are known when it is built"
+				continue
+			}
+			if err := o.margin(&f, q, confidence); err != nil {
+				return err
+			}
+		}
+		o.Foreseen = append(o.Foreseen, f)
+		return nil
+	})
+}
+
+// firstCells returns the query that counts the first m records over some columns, with any
+// values of the others. Of columns without domain it takes made-up texts. It is false where
+// there are fewer.
+func firstCells(u *query.Universe, columns []int, m uint64) (query.Query, bool, error) {
+	if len(columns) == 0 {
+		return query.All(u), m <= 1, nil
+	}
+	c, later := columns[0], columns[1:]
+	domain, rest, infinite := u.Columns()[c].Domain, uint64(1), false
+	for _, l := range later {
+		d := u.Columns()[l].Domain
+		infinite = infinite || !d.Finite()
+		if hi, lo := bits.Mul64(rest, max(1, d.Size())); hi > 0 {
+			rest = math.MaxUint64
+		} else {
+			rest = lo
+		}
+	}
+	if !domain.Finite() {
+		one, _, err := firstCells(u, later, 1)
+		if err != nil {
+			return one, false, err
+		}
+		q, err := textCells(u, c, one, m)
+		return q, true, err
+	}
+	if infinite {
+		rest = math.MaxUint64 // the column without domain has all the records
+	}
+	whole, part := m/rest, m%rest
+	if whole > domain.Size() || whole == domain.Size() && part > 0 {
+		return query.Query{}, false, nil
+	}
+	var branches []query.Branch
+	if whole > 0 {
+		branches = append(branches, query.Branch{Range: query.Range{First: 0, Last: whole - 1}, To: query.All(u)})
+	}
+	if part > 0 {
+		q, ok, err := firstCells(u, later, part)
+		if err != nil || !ok {
+			return q, false, err
+		}
+		branches = append(branches, query.Branch{Range: query.Range{First: whole, Last: whole}, To: q})
+	}
+	q, err := query.Switch(u, c, branches)
+	return q, true, err
+}
+
+// textCells returns the query of m texts of a column without domain.
+func textCells(u *query.Universe, column int, to query.Query, m uint64) (query.Query, error) {
+	cases := make([]query.Case, m)
+	for i := range cases {
+		cases[i] = query.Case{Value: query.Text(fmt.Sprint(i)), To: to}
+	}
+	return query.SwitchText(u, column, cases, query.None(u))
+}

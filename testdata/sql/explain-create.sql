@@ -1,0 +1,150 @@
+-- What a declaration would cost and give, before anything is read or spent.
+EXPLAIN CREATE RELEASE x ON visits (sex, age) USING PROJECTION WITH (epsilon = 0.1);
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age' | NULL | NULL | 'ε 0.1' | 'would leave ε 0.9 of 1'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'identity, 30 rows, about 30 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | 30.0 | NULL | ''
+--> 'count of 10 cells' | NULL | NULL | '10' | 89.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 152.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 870.0 | NULL | 'about'
+--> under sparse; sparse, clip:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age' | NULL | NULL | 'ε 0.1' | 'would leave ε 0.4 of 0.5'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'identity, 30 rows, about 30 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | 30.0 | NULL | ''
+--> 'count of 10 cells' | NULL | NULL | '10' | 89.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 152.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 870.0 | NULL | 'about'
+--> under sparse, named:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age' | NULL | NULL | 'ε 0.1' | 'would leave ε 479.4 of 479.5'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'identity, 30 rows, about 30 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | 30.0 | NULL | ''
+--> 'count of 10 cells' | NULL | NULL | '10' | 89.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 152.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 870.0 | NULL | 'about'
+--> under dense:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age' | NULL | NULL | 'ε 0.1' | 'would leave ε 0.9 of 1'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'identity, 30 rows, about 30 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | 138.0 | NULL | ''
+--> 'count of 10 cells' | NULL | NULL | '10' | 261.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 408.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 2340.0 | NULL | 'about'
+--> under smw, classes; smw, uniform:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age' | NULL | NULL | 'ε 0.1' | 'would leave ε 499.9 of 500'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'identity, 30 rows, about 30 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | 30.0 | NULL | ''
+--> 'count of 10 cells' | NULL | NULL | '10' | 89.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 152.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 870.0 | NULL | 'about'
+--> 'average of age' | NULL | NULL | '27' | 7.44 | NULL | 'about, of 240 rows, around 4.5'
+--> under smw release:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age' | NULL | NULL | 'ε 0.1' | 'would leave ε 4.9 of 5'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'identity, 30 rows, about 30 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | 30.0 | NULL | ''
+--> 'count of 10 cells' | NULL | NULL | '10' | 89.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 152.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 870.0 | NULL | 'about'
+--> 'average of age' | NULL | NULL | '27' | 7.44 | NULL | 'about, of 240 rows, around 4.5'
+--> under direct:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age' | NULL | NULL | 'ε 0.1' | 'would leave ε 1.9 of 2'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'identity, 30 rows, about 30 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | 30.0 | NULL | ''
+--> 'count of 10 cells' | NULL | NULL | '10' | 89.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 152.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 870.0 | NULL | 'about'
+EXPLAIN CREATE RELEASE x ON visits (sex, age) USING MARGINALS WITH (epsilon = 1000);
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'marginals' | 'sex, age' | NULL | NULL | 'ε 1000, δ 5e-7' | 'refused: budget: create release needs ε = 1000 and δ = 5e-7; the releases account of raw_visits has ε = 1 and δ = 5e-7 left'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | '1 marginals of 30 cells, at most 240 bytes; a table of 30 cells is fitted; counts err by 0.0252 before the fit, and by 0 as an identity release'
+--> 'count of 1 cell of sex, age' | NULL | NULL | '1' | 0.0 | NULL | ''
+--> 'count of 10 cells of sex, age' | NULL | NULL | '10' | 0.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 0.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 2.0 | NULL | ''
+--> under sparse:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'marginals' | 'sex, age' | NULL | NULL | 'ε 1000, δ 5e-7' | 'refused: budget: create release needs ε = 1000 and δ = 5e-7; the releases account of raw_visits has ε = 0.5 and δ = 5e-7 left'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | '1 marginals of 30 cells, at most 240 bytes; a table of 30 cells is fitted; counts err by 0.0252 before the fit, and by 0 as an identity release'
+--> 'count of 1 cell of sex, age' | NULL | NULL | '1' | 0.0 | NULL | ''
+--> 'count of 10 cells of sex, age' | NULL | NULL | '10' | 0.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 0.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 2.0 | NULL | ''
+--> under sparse, clip:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'marginals' | 'sex, age' | NULL | NULL | 'ε 1000, δ 5e-7' | 'refused: budget: create release needs ε = 1000 and δ = 5e-7; the releases account of raw_visits has ε = 0.5 and δ = 4e-7 left'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | '1 marginals of 30 cells, at most 240 bytes; a table of 30 cells is fitted; counts err by 0.0252 before the fit, and by 0 as an identity release'
+--> 'count of 1 cell of sex, age' | NULL | NULL | '1' | 0.0 | NULL | ''
+--> 'count of 10 cells of sex, age' | NULL | NULL | '10' | 0.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 0.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 2.0 | NULL | ''
+--> under sparse, named:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'marginals' | 'sex, age' | NULL | NULL | 'ε 1000, δ 5e-7' | 'refused: budget: create release needs ε = 1000 and δ = 5e-7; the releases account of raw_visits has ε = 479.5 and δ = 4e-7 left'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | '1 marginals of 30 cells, at most 240 bytes; a table of 30 cells is fitted; counts err by 0.0252 before the fit, and by 0 as an identity release'
+--> 'count of 1 cell of sex, age' | NULL | NULL | '1' | 0.0 | NULL | ''
+--> 'count of 10 cells of sex, age' | NULL | NULL | '10' | 0.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 0.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 2.0 | NULL | ''
+--> under dense:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'marginals' | 'sex, age' | NULL | NULL | 'ε 1000, δ 5e-7' | 'refused: budget: create release needs ε = 1000 and δ = 5e-7; the releases account of raw_visits has ε = 1 and δ = 2.5e-7 left'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | '1 marginals of 30 cells, at most 240 bytes; a table of 30 cells is fitted; counts err by 0.0252 before the fit, and by 0 as an identity release'
+--> 'count of 1 cell of sex, age' | NULL | NULL | '1' | 0.0 | NULL | ''
+--> 'count of 10 cells of sex, age' | NULL | NULL | '10' | 0.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 1.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 4.0 | NULL | ''
+--> under marginals:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'marginals' | 'sex, age' | NULL | NULL | 'ε 1000, δ 5e-7' | 'refused: budget: create release needs ε = 1000 and δ = 5e-7; the releases account of raw_visits has ε = 1 and δ = 4e-7 left'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | '1 marginals of 30 cells, at most 240 bytes; a table of 30 cells is fitted; counts err by 0.0252 before the fit, and by 0 as an identity release'
+--> 'count of 1 cell of sex, age' | NULL | NULL | '1' | 0.0 | NULL | ''
+--> 'count of 10 cells of sex, age' | NULL | NULL | '10' | 0.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 0.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 2.0 | NULL | ''
+--> under smw, classes; smw, uniform:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'marginals' | 'sex, age' | NULL | NULL | 'ε 1000, δ 5e-7' | 'refused: budget: create release needs ε = 1000 and δ = 5e-7; the releases account of raw_visits has ε = 500 and δ = 5e-7 left'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | '1 marginals of 30 cells, at most 240 bytes; a table of 30 cells is fitted; counts err by 0.0252 before the fit, and by 0 as an identity release'
+--> 'count of 1 cell of sex, age' | NULL | NULL | '1' | 0.0 | NULL | ''
+--> 'count of 10 cells of sex, age' | NULL | NULL | '10' | 0.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 0.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 2.0 | NULL | ''
+--> 'average of age' | NULL | NULL | '27' | 0.01 | NULL | 'about, of 240 rows, around 4.5'
+--> under smw release:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'marginals' | 'sex, age' | NULL | NULL | 'ε 1000, δ 5e-7' | 'refused: budget: create release needs ε = 1000 and δ = 5e-7; the releases account of raw_visits has ε = 5 and δ = 5e-9 left'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | '1 marginals of 30 cells, at most 240 bytes; a table of 30 cells is fitted; counts err by 0.0252 before the fit, and by 0 as an identity release'
+--> 'count of 1 cell of sex, age' | NULL | NULL | '1' | 0.0 | NULL | ''
+--> 'count of 10 cells of sex, age' | NULL | NULL | '10' | 0.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 0.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 2.0 | NULL | ''
+--> 'average of age' | NULL | NULL | '27' | 0.01 | NULL | 'about, of 240 rows, around 4.5'
+--> under direct:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'marginals' | 'sex, age' | NULL | NULL | 'ε 1000, δ 5e-7' | 'refused: budget: create release needs ε = 1000 and δ = 5e-7; the releases account of raw_visits has ε = 2 and δ = 5e-7 left'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | '1 marginals of 30 cells, at most 240 bytes; a table of 30 cells is fitted; counts err by 0.0252 before the fit, and by 0 as an identity release'
+--> 'count of 1 cell of sex, age' | NULL | NULL | '1' | 0.0 | NULL | ''
+--> 'count of 10 cells of sex, age' | NULL | NULL | '10' | 0.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '30' | 0.0 | NULL | ''
+--> 'sum of age' | NULL | NULL | '27' | 2.0 | NULL | ''
+EXPLAIN CREATE RELEASE x ON visits (sex, nobody) USING PROJECTION WITH (epsilon = 0.1);
+--> error unknown at 42: visits has no column nobody
+--> hint: DESCRIBE visits lists its columns
+EXPLAIN CREATE RELEASE x ON visits (sex) USING PROJECTION WITH (epsilon = 0.1) FOR;
+--> error malformed at 83: expected the path of a workload in single quotes, found the end of the statement
+EXPLAIN CREATE RELEASE x ON visits (sex) USING PROJECTION WITH (epsilon = 0.1) FOR 'nobody.sql';
+--> error io at 84: cannot read the workload nobody.sql
+--> hint: file names are relative to the script
+EXPLAIN CREATE RELEASE x ON visits (sex) USING PROJECTION WITH (epsilon = ?);
+--> error unsupported at 75: a parameter in this statement is outside the dialect
+--> hint: parameters stand for values in the WHERE clause of a SELECT
+EXPLAIN CREATE MECHANISM x ON visits (sex) USING PROJECTION WITH (epsilon = 0.1);
+--> error unsupported at 26: a mechanism that uses PROJECTION is outside the dialect
+--> hint: write CREATE RELEASE x ON … USING PROJECTION, or USING SMW
+EXPLAIN CREATE VIEW v AS SELECT 1;
+--> error unsupported at 9: EXPLAIN CREATE is outside the dialect
+--> hint: EXPLAIN takes a SELECT, CREATE RELEASE or CREATE MECHANISM
