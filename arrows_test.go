@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 	"mechanisms/smw":          {"noise", "query", "sqlerr"},
 	"examples/ask":            {"."}, // an ordinary program over database/sql
 	"examples/plot":           {".", "sqlerr"},
-	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "query", "internal/pgtest"},
+	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "internal/pgtest"},
 	"bench/baseline":          {"mechanisms/smw", "noise", "query"},
 	"bench/report":            {},
 	"bench/workload":          {"query"},
