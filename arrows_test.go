@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"surround":                {"post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
 	"source":                  {"query", "source/definition", "sqlerr", "sqlvalue"},
 	"source/definition":       {},
-	"internal/draft":          {"sqlerr", "sqlfront/syntax"},
+	"internal/draft":          {"query", "sqlerr", "sqlfront/syntax"},
 	"internal/importer":       {"sqlerr"},
 	"catalog":                 {"accounting", "catalog/internal/ledger", "query", "sqlerr"},
 	"catalog/internal/ledger": {"accounting"},

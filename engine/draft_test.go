@@ -17,10 +17,10 @@ func TestDraft(t *testing.T) {
 	s := open(t, path, engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE codes (code TEXT, n INTEGER)`, `INSERT INTO codes VALUES ('a', 1), ('b', 2), ('c', 3)`,
 		`CREATE TABLE raw_stays (patient TEXT, "group" TEXT, code TEXT, n INTEGER, age INTEGER, year INTEGER, kind INTEGER, came TEXT,
-			cost REAL, zip TEXT, note BLOB, blank TEXT, mixed, serial INTEGER, huge INTEGER, "odd name" TEXT)`,
+			cost REAL, small REAL, zip TEXT, note BLOB, blank TEXT, mixed, serial INTEGER, huge INTEGER, "odd name" TEXT)`,
 		`WITH RECURSIVE i (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 999)
 			INSERT INTO raw_stays SELECT 'p' || (i / 4), iif(i % 10, 'it''s', iif(i = 500, 'rare', NULL)), substr('abc', i % 3 + 1, 1), i % 3 + 1,
-			17 + i % 74, 1991 + i % 33, iif(i % 2, 1, 900), date('2021-03-01', (i % 700) || ' days'), i / 7.0, 'z' || (i % 60), x'00', NULL,
+			17 + i % 74, 1991 + i % 33, iif(i % 2, 1, 900), date('2021-03-01', (i % 700) || ' days'), i / 7.0, i / 1700.0 - 0.23, 'z' || (i % 60), x'00', NULL,
 			iif(i % 2, i, 'x'), i, i % 90 * 18000000000000000, 'one' || char(10) FROM i`)
 	must(t, s, `CREATE PUBLIC TABLE codes`)
 	text, err := s.Draft(context.Background(), "raw_stays")
@@ -31,7 +31,6 @@ func TestDraft(t *testing.T) {
 -- them: review it as a text for the public before anyone else sees it or runs it.
 -- Left out:
 --   patient: may be the unit, which need not be declared
---   cost: has fractions: bin it in a view, as CAST(x / 10 AS INTEGER) does
 --   note: has blobs, which are no values
 --   blank: has no values yet; declare what it can have
 --   mixed: has values of several types: a view can make one of them
@@ -46,6 +45,8 @@ CREATE PRIVATE TABLE stays (
     year INTEGER BETWEEN 1990 AND 2030, -- rounded: give the bounds that can occur
     kind INTEGER IN (1, 900), -- each in 10 rows or more: list all that can occur
     came DATE BETWEEN '2021-01-01' AND '2023-12-31', -- whole years
+    cost REAL BETWEEN 0 AND 200 STEP 1, -- rounded; counts of values by steps
+    small REAL BETWEEN -0.3 AND 0.4 STEP 0.001, -- rounded; counts of values by steps
     zip TEXT -- any text; list values to count by them, or publish keys
 ) FROM raw_stays WITH (
     epsilon = 1, -- of everything that is ever answered: choose it before anyone asks

@@ -7,12 +7,14 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -124,7 +126,7 @@ func (d *drafter) column(name string) (column, error) {
 	case f.texts == present:
 		err = d.textual(&c, at, f)
 	case f.integers+f.reals == present:
-		c.note = "has fractions: bin it in a view, as CAST(x / 10 AS INTEGER) does"
+		fractions(&c, f)
 	default:
 		c.note = "has values of several types: a view can make one of them"
 	}
@@ -167,6 +169,38 @@ func (d *drafter) integers(c *column, at string, f facts) error {
 	}
 	c.domain, c.note = fmt.Sprintf("INTEGER BETWEEN %d AND %d", low, high), "rounded: give the bounds that can occur"
 	return nil
+}
+
+// fractions proposes steps of a hundredth of the range, or a little less.
+func fractions(c *column, f facts) {
+	least, most := number(f.least), number(f.most)
+	span := most - least
+	if !(span > 0) || math.Abs(least) > 1e15 || math.Abs(most) > 1e15 || span < 1e-9 {
+		c.note = "has fractions without a range; declare what it can have"
+		return
+	}
+	exponent := int64(math.Floor(math.Log10(span)))
+	unit := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(max(exponent, -exponent)), nil))
+	if exponent < 0 {
+		unit.Inv(unit)
+	}
+	times := func(n float64) string { return query.Decimal(new(big.Rat).Mul(unit, new(big.Rat).SetFloat64(n))) }
+	size, _ := unit.Float64()
+	low := math.Floor(least / size)
+	if least >= 0 && least <= span {
+		low = 0
+	}
+	c.domain = fmt.Sprintf("REAL BETWEEN %s AND %s STEP %s", times(low), times(math.Ceil(most/size)), query.Decimal(new(big.Rat).Quo(unit, big.NewRat(100, 1))))
+	c.note = "rounded; counts of values by steps"
+}
+
+// number returns a number as SQLite stores it.
+func number(v any) float64 {
+	if n, ok := v.(int64); ok {
+		return float64(n)
+	}
+	x, _ := v.(float64)
+	return x
 }
 
 // rounded returns a range around a range, whose ends are round numbers.
