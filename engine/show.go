@@ -538,7 +538,7 @@ func (s *Session) outlook(ctx context.Context, st *syntax.ExplainCreate, v *view
 		note = "refused: " + o.Refused.Error()
 	}
 	note = answer.JoinNotes(note, o.Open)
-	if len(o.Foreseen) == 0 {
+	if len(o.Foreseen) == 0 && o.Refused == nil && o.Open == "" {
 		note = answer.JoinNotes(note, "its margins are known when it is built")
 	}
 	out := answer.Explanation(ranges, []any{o.Name, o.Using, view.ColumnNames(o.Table, o.Columns), nil, nil, view.Amount(o.Cost), note})

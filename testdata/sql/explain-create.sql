@@ -148,3 +148,70 @@ EXPLAIN CREATE MECHANISM x ON visits (sex) USING PROJECTION WITH (epsilon = 0.1)
 EXPLAIN CREATE VIEW v AS SELECT 1;
 --> error unsupported at 9: EXPLAIN CREATE is outside the dialect
 --> hint: EXPLAIN takes a SELECT, CREATE RELEASE or CREATE MECHANISM
+EXPLAIN CREATE MECHANISM x ON visits (sex) USING SMW WITH (epsilon = 999);
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'smw' | 'sex' | NULL | NULL | '0' | 'refused: budget: epsilon = 999 is more than the interactive account''s 2'
+--> under sparse, named; smw, classes; smw, uniform; smw release:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'smw' | 'sex' | NULL | NULL | '0' | 'refused: budget: epsilon = 999 is more than the interactive account''s 500'
+EXPLAIN CREATE RELEASE x ON visits (sex, age, zip) USING PROJECTION WITH (epsilon = 0.1, heavy = none, rows = 64, max_support = 50);
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age, zip' | NULL | NULL | 'ε 0.1' | 'would leave ε 0.9 of 1'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'sparse, 64 rows, about 64 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | NULL | NULL | 'at least ± 30: the noise alone'
+--> 'count of 10 cells' | NULL | NULL | '10' | NULL | NULL | 'at least ± 89: the noise alone'
+--> 'count of all' | NULL | NULL | 'infinite' | NULL | NULL | 'refused: m is above max_support = 50'
+--> under sparse; sparse, clip:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age, zip' | NULL | NULL | 'ε 0.1' | 'would leave ε 0.4 of 0.5'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'sparse, 64 rows, about 64 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | NULL | NULL | 'at least ± 30: the noise alone'
+--> 'count of 10 cells' | NULL | NULL | '10' | NULL | NULL | 'at least ± 89: the noise alone'
+--> 'count of all' | NULL | NULL | 'infinite' | NULL | NULL | 'refused: m is above max_support = 50'
+--> under sparse, named:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age, zip' | NULL | NULL | 'ε 0.1' | 'would leave ε 479.4 of 479.5'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'sparse, 64 rows, about 64 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | NULL | NULL | 'at least ± 30: the noise alone'
+--> 'count of 10 cells' | NULL | NULL | '10' | NULL | NULL | 'at least ± 89: the noise alone'
+--> 'count of all' | NULL | NULL | 'infinite' | NULL | NULL | 'refused: m is above max_support = 50'
+--> under dense:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age, zip' | NULL | NULL | 'ε 0.1' | 'would leave ε 0.9 of 1'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'sparse, 64 rows, about 64 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | NULL | NULL | 'at least ± 138: the noise alone'
+--> 'count of 10 cells' | NULL | NULL | '10' | NULL | NULL | 'at least ± 261: the noise alone'
+--> 'count of all' | NULL | NULL | 'infinite' | NULL | NULL | 'refused: m is above max_support = 50'
+--> under smw, classes; smw, uniform:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age, zip' | NULL | NULL | 'ε 0.1' | 'would leave ε 499.9 of 500'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'sparse, 64 rows, about 64 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | NULL | NULL | 'at least ± 30: the noise alone'
+--> 'count of 10 cells' | NULL | NULL | '10' | NULL | NULL | 'at least ± 89: the noise alone'
+--> 'count of all' | NULL | NULL | 'infinite' | NULL | NULL | 'refused: m is above max_support = 50'
+--> under smw release:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age, zip' | NULL | NULL | 'ε 0.1' | 'would leave ε 4.9 of 5'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'sparse, 64 rows, about 64 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | NULL | NULL | 'at least ± 30: the noise alone'
+--> 'count of 10 cells' | NULL | NULL | '10' | NULL | NULL | 'at least ± 89: the noise alone'
+--> 'count of all' | NULL | NULL | 'infinite' | NULL | NULL | 'refused: m is above max_support = 50'
+--> under direct:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'x' | 'projection' | 'sex, age, zip' | NULL | NULL | 'ε 0.1' | 'would leave ε 1.9 of 2'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'sparse, 64 rows, about 64 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | NULL | NULL | 'at least ± 30: the noise alone'
+--> 'count of 10 cells' | NULL | NULL | '10' | NULL | NULL | 'at least ± 89: the noise alone'
+--> 'count of all' | NULL | NULL | 'infinite' | NULL | NULL | 'refused: m is above max_support = 50'
+EXPLAIN CREATE RELEASE auto ON visits (sex) USING PROJECTION WITH (epsilon = 0.1);
+--> candidate | kind | columns | m | margin | cost | note
+--> 'auto' | 'projection' | 'sex' | NULL | NULL | 'ε 0.1' | 'refused: invalid: auto means something else in SET mechanism'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'identity, 3 rows, about 3 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | 30.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '3' | 50.0 | NULL | ''
+--> under dense:
+--> candidate | kind | columns | m | margin | cost | note
+--> 'auto' | 'projection' | 'sex' | NULL | NULL | 'ε 0.1' | 'refused: invalid: auto means something else in SET mechanism'
+--> 'size' | NULL | NULL | NULL | NULL | NULL | 'identity, 3 rows, about 3 bytes'
+--> 'count of 1 cell' | NULL | NULL | '1' | 138.0 | NULL | ''
+--> 'count of all' | NULL | NULL | '3' | 178.0 | NULL | ''

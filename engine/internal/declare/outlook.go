@@ -23,6 +23,7 @@ type Outlook struct {
 	Left        accounting.Amount // in the accounts, before the statement
 	Refused     error             // why the statement would be refused, or nil
 	Foreseen    []Foreseen
+	most        int64 // the largest weight that a mechanism admits; 0 for a release
 }
 
 // Foreseen is a kind of question, and the margins it would get.
@@ -39,35 +40,37 @@ type Foreseen struct {
 // that is too small is in the Outlook.
 func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *view.View, confidence float64) (o Outlook, err error) {
 	kind, action, mechanism := catalog.KindReleases, "create release", (*syntax.CreateMechanism)(nil)
+	exists := false
 	switch create := st.Create.(type) {
 	case *syntax.CreateRelease:
 		o.Name, o.Using = create.Name.Text, string(create.Using)
-		if _, err := v.NameFree(create.Name, create.IfNotExists, v.Release(create.Name.Text) != nil); err != nil {
-			o.Refused = err
-		}
+		exists, o.Refused = v.NameFree(create.Name, create.IfNotExists, v.Release(create.Name.Text) != nil)
 		o.Plan, err = s.PlanRelease(ctx, create, v)
 	case *syntax.CreateMechanism:
 		o.Name, o.Using = create.Name.Text, string(create.Using)
 		kind, action, mechanism = catalog.KindInteractive, "reserve mechanism", create
-		if _, err := v.NameFree(create.Name, create.IfNotExists, v.Mechanism(create.Name.Text) != nil); err != nil {
-			o.Refused = err
-		}
+		exists, o.Refused = v.NameFree(create.Name, create.IfNotExists, v.Mechanism(create.Name.Text) != nil)
 		o.Plan, _, err = PlanMechanism(create, v)
 	}
 	if err != nil && (sqlerr.CodeOf(err) != sqlerr.Budget || o.Table == nil) {
 		return o, err
 	}
-	if err != nil {
-		o.Refused = err
+	planned := err == nil
+	if !planned {
+		o.Refused, err = err, nil
 	}
 	o.Left = v.Accounts[o.Table.Account].Remaining()
+	if exists {
+		o.Plan = Plan{Table: o.Table, Columns: o.Columns, Open: "exists: nothing to do"}
+		return o, nil
+	}
 	if o.Refused == nil {
 		o.Refused = s.Store.Read(ctx, func(tx *catalog.Tx) error { return tx.Affords(o.Table.Account, kind, action, o.Cost) })
 		if o.Refused != nil && sqlerr.CodeOf(o.Refused) != sqlerr.Budget {
 			return o, o.Refused
 		}
 	}
-	if mechanism != nil && err == nil {
+	if mechanism != nil && planned {
 		err = o.foreseeMechanism(mechanism, v, confidence)
 	} else if o.Predict != nil || o.Noise != nil {
 		err = o.foresee(confidence)
@@ -100,6 +103,7 @@ func (o *Outlook) foreseeMechanism(st *syntax.CreateMechanism, v *view.View, con
 	if err != nil {
 		return err
 	}
+	o.most = p.request.MaxWeight
 	add := func(n catalog.NHat, rho accounting.Rho, given string) {
 		plan, err := planSMW(p.request, n, rho)
 		if err != nil {
@@ -149,7 +153,7 @@ func (o *Outlook) foresee(confidence float64) error {
 		if err != nil {
 			return err
 		}
-		if !ok || o.Universe == nil && m > o.MaxSupport {
+		if !ok || o.Universe != nil && len(columns) == 0 || o.Universe == nil && m > o.MaxSupport {
 			break
 		}
 		what := fmt.Sprintf("count of %d cells", m)
@@ -245,7 +249,14 @@ func (o *Outlook) margin(f *Foreseen, q query.Query, confidence float64) error {
 			return nil
 		}
 	}
-	if o.Noise == nil && o.Universe == nil { // a dense matrix
+	switch {
+	case o.most > 0 && q.MaxWeight() > o.most:
+		f.Note = fmt.Sprintf("refused: a weight is above max_weight = %d", o.most)
+		return nil
+	case o.most > 0:
+		f.Note = "unfired or fired, as above"
+		return nil
+	case o.Noise == nil && o.Universe == nil: // a dense matrix, or a hypothesis
 		f.Note = "known when it is built"
 		return nil
 	}
@@ -287,11 +298,6 @@ func (s *Statement) foreseeWorkload(ctx context.Context, st *syntax.ExplainCreat
 			f.Note = "refused: " + err.Error()
 		}
 		for _, q := range queries {
-			if o.Predict == nil && o.Noise == nil {
-				f.Support.Add(view.SupportOf(q))
-				f.Note = "its margins are known when it is built"
-				continue
-			}
 			if err := o.margin(&f, q, confidence); err != nil {
 				return err
 			}
