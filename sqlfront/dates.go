@@ -39,31 +39,13 @@ func (b *binder) now() string {
 	return calendar.FormatMoment(at.Unix())
 }
 
-// clockWord returns the value of CURRENT_DATE and CURRENT_TIMESTAMP, if the name is one
-// of them and no column has it.
-func (b *binder) clockWord(e *sqlparser.ColName) (constant, bool) {
-	t, ok := b.g.Token(e.Name.String())
-	if !ok || t.Kind != syntax.KindWord || !e.Qualifier.IsEmpty() || len(b.scope.columnsNamed("", t.Value)) > 0 {
-		return constant{}, false
-	}
-	switch t.Upper {
-	case "CURRENT_DATE":
-		return constant{source: t, value: query.Text(b.now()[:10]), time: isDay}, true
-	case "CURRENT_TIMESTAMP":
-		return constant{source: t, value: query.Text(b.now()), time: isMoment}, true
-	}
-	return constant{}, false
-}
+// anyDate stands for a date that is compared and is no column.
+var anyDate = query.Column{Name: "the other side", Form: query.DateForm(query.StoredISO)}
 
-// anyDate and anyMoment stand for what is compared where it is no column.
-var (
-	anyDate   = query.Column{Name: "the other side", Form: query.DateForm(query.StoredISO)}
-	anyMoment = query.Column{Name: "the other side", Form: secondly()}
-)
-
-func secondly() query.Form {
-	f, _ := query.TimestampForm(query.StoredISO, 1) // a second divides a day
-	return f
+// anyMoment stands for a moment that is compared and is no column.
+func anyMoment() query.Column {
+	seconds, _ := query.TimestampForm(query.StoredISO, 1) // a second divides a day
+	return query.Column{Name: anyDate.Name, Form: seconds}
 }
 
 // readTime reads a constant that is compared with a DATE or a TIMESTAMP, and returns it in
@@ -120,7 +102,7 @@ func (b *binder) alignTimes(x, y *expr, left sqlparser.Expr) (*expr, *expr, erro
 		return nil, nil, sqlerr.New(sqlerr.Invalid, "a date is compared with a number, which is never equal").
 			WithHint("write a date in single quotes, as '2024-12-31'").At(b.g.StartToken(left).Position)
 	case y.isConstant():
-		c := anyMoment
+		c := anyMoment()
 		if x.column >= 0 {
 			c = b.u.Columns()[x.column]
 		} else if x.time == isDay {

@@ -282,3 +282,32 @@ var (
 	lowest  = realOf(math.Inf(-1))
 	highest = realOf(math.Inf(+1))
 )
+
+// clockWord returns the value of CURRENT_DATE and CURRENT_TIMESTAMP, if the name is one
+// of them and no column has it.
+func (b *binder) clockWord(e *sqlparser.ColName) (constant, bool) {
+	t, ok := b.g.Token(e.Name.String())
+	if !ok || t.Kind != syntax.KindWord || !e.Qualifier.IsEmpty() || len(b.scope.columnsNamed("", t.Value)) > 0 {
+		return constant{}, false
+	}
+	switch t.Upper {
+	case "CURRENT_DATE":
+		return constant{source: t, value: query.Text(b.now()[:10]), time: isDay}, true
+	case "CURRENT_TIMESTAMP":
+		return constant{source: t, value: query.Text(b.now()), time: isMoment}, true
+	}
+	return constant{}, false
+}
+
+// calledFunction returns the call of a function with its lower-case name, or "" and
+// nil for any other expression.
+func (b *binder) calledFunction(e sqlparser.Expr) (string, *sqlparser.FuncExpr) {
+	f, ok := syntax.Unwrap(e).(*sqlparser.FuncExpr)
+	if !ok || !f.Qualifier.IsEmpty() {
+		return "", nil
+	}
+	if t, ok := b.g.Token(f.Name.String()); ok {
+		return syntax.LowerASCII(t.Value), f
+	}
+	return strings.ToLower(f.Name.String()), f
+}

@@ -67,19 +67,6 @@ func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {
 	return "a condition as a value", "put it into WHERE"
 }
 
-// calledFunction returns the call of a function with its lower-case name, or "" and
-// nil for any other expression.
-func (b *binder) calledFunction(e sqlparser.Expr) (string, *sqlparser.FuncExpr) {
-	f, ok := syntax.Unwrap(e).(*sqlparser.FuncExpr)
-	if !ok || !f.Qualifier.IsEmpty() {
-		return "", nil
-	}
-	if t, ok := b.g.Token(f.Name.String()); ok {
-		return syntax.LowerASCII(t.Value), f
-	}
-	return strings.ToLower(f.Name.String()), f
-}
-
 // The hints for aggregates that other systems have.
 const (
 	hintOrder    = "SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts"
