@@ -232,7 +232,7 @@ func TestDirectMarginsAreMeasured(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
 	src := stream(1)
-	for _, r := range []direct.Request{{Accuracy: 50, Confidence: 0.95, Sensitivity: 1}, {Accuracy: 20, Confidence: 0.5, Sensitivity: 3, Answers: 1}} {
+	for _, r := range []direct.Request{{Accuracy: 50, Confidence: 0.95, Sensitivity: 1, Answers: 1}, {Accuracy: 20, Confidence: 0.5, Sensitivity: 3, Answers: 1}} {
 		p := s.DB().Answers().Price(r)
 		errors := make([]float64, 100_000)
 		for i := range errors {
