@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/big"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"dpsql/engine"
-	"dpsql/noise"
 	"dpsql/sqlerr"
 )
 
@@ -117,19 +115,7 @@ func TestUnitsCrash(t *testing.T) {
 	s := ofPatients(t)
 	must(t, s, `SET accuracy = 20`)
 	const text = `SELECT COUNT(DISTINCT patient), COUNT(*) FROM visits WHERE day < 3`
-	path, crashed := s.DB().Store().Path(), filepath.Join(t.TempDir(), "crashed.db")
-	copied := false
-	s.DB().SetRandom(func() *noise.Source {
-		for _, suffix := range []string{"", "-wal", "-mark"} {
-			if data, err := os.ReadFile(path + suffix); err == nil && !copied {
-				if err := os.WriteFile(crashed+suffix, data, 0o600); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-		copied = true
-		return noise.NewSource()
-	})
+	crashed := copiedAtDraw(t, s)
 	before := len(entries(t, s.DB()))
 	must(t, s, text)
 	again := open(t, crashed, engine.Options{}).NewSession()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -170,4 +171,24 @@ func quieten(db *engine.DB) {
 		binary.LittleEndian.PutUint64(seed[:], n)
 		return noise.NewSourceFrom(quiet{rand.NewChaCha8(seed)})
 	})
+}
+
+// copiedAtDraw has the file copied when a statement first draws, after its charge and before
+// its answer, as if the machine stopped there. It returns the path of the copy.
+func copiedAtDraw(t *testing.T, s *engine.Session) string {
+	t.Helper()
+	path, crashed := s.DB().Store().Path(), filepath.Join(t.TempDir(), "crashed.db")
+	copied := false
+	s.DB().SetRandom(func() *noise.Source {
+		for _, suffix := range []string{"", "-wal", "-mark"} {
+			if data, err := os.ReadFile(path + suffix); err == nil && !copied {
+				if err := os.WriteFile(crashed+suffix, data, 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		copied = true
+		return noise.NewSource()
+	})
+	return crashed
 }

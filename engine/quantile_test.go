@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"dpsql/engine"
-	"dpsql/noise"
 	"dpsql/sqlerr"
 )
 
@@ -228,19 +226,7 @@ func TestTreeIsPaidBeforeDrawn(t *testing.T) {
 	t.Parallel()
 	s, _ := stays(t, `epsilon = 20, delta = 1e-6`)
 	must(t, s, `SET accuracy = 200`)
-	path, crashed := s.DB().Store().Path(), filepath.Join(t.TempDir(), "crashed.db")
-	copied := false
-	s.DB().SetRandom(func() *noise.Source {
-		for _, suffix := range []string{"", "-wal", "-mark"} {
-			if data, err := os.ReadFile(path + suffix); err == nil && !copied {
-				if err := os.WriteFile(crashed+suffix, data, 0o600); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-		copied = true
-		return noise.NewSource()
-	})
+	crashed := copiedAtDraw(t, s)
 	before := len(entries(t, s.DB()))
 	const text = `SELECT MEDIAN(days), MAX(days) FROM stays WHERE ward <> 'B'`
 	must(t, s, text)

@@ -36,10 +36,7 @@ func days(column string, ranges ...string) string {
 func TestDates(t *testing.T) {
 	t.Parallel()
 	v := declare(t, visitsOfDays)
-	for _, c := range []struct {
-		want   string
-		wheres []string
-	}{
+	checkMeanings(t, v, []meaning{
 		{days("d", "2024-01-01", "2029-12-31"), []string{"d >= '2024-01-01'", "'2024-01-01' <= d", "d > '2023-12-31'", "NOT d < '2024-01-01'",
 			"d BETWEEN '2024-01-01' AND '9999-12-31'", "substr(d, 1, 4) >= '2024'", "d IS NOT NULL AND d NOT BETWEEN '0001-01-01' AND '2023-12-31'",
 			"CASE WHEN d >= '2024-01-01' THEN 1 END = 1"}},
@@ -51,16 +48,7 @@ func TestDates(t *testing.T) {
 		{"0", []string{"d = '2031-01-01'", "d > '2029-12-31'", "d = NULL", "d <> NULL", "e IS NULL"}},
 		{"d{NULL: 1}", []string{"d IS NULL"}},
 		{days("d", "2024-01-01", "2024-01-01"), []string{"d = '2024-01-01' AND s IN ('2024-01-01', 'x')"}},
-	} {
-		for _, where := range c.wheres {
-			b, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+where)
-			if err != nil {
-				t.Errorf("%s: %v", where, err)
-			} else if got := counted(b).String(); got != c.want {
-				t.Errorf("%s: got %s, want %s", where, got, c.want)
-			}
-		}
-	}
+	})
 	for _, same := range [][2]string{{"d = e", "e = d"}, {"d < e", "e > d"}, {"d = s", "d = '2024-01-01' AND s = '2024-01-01'"}, {"d IS NOT e", "NOT d IS e"}} {
 		a, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+same[0])
 		if err != nil {
@@ -77,7 +65,7 @@ func TestDates(t *testing.T) {
 func TestDatesAreRefused(t *testing.T) {
 	t.Parallel()
 	v := declare(t, visitsOfDays)
-	for _, c := range []struct{ where, message, hint string }{
+	checkMeaningless(t, v, []meaningless{
 		{"d = '2024-02-30'", "d is DATE and is compared with '2024-02-30', which is not a date", "write it as '2024-12-31'"},
 		{"d > 'now'", "which is not a date", "write it as"},
 		{"d > '2024'", "which is not a date", "four digits"},
@@ -93,13 +81,7 @@ func TestDatesAreRefused(t *testing.T) {
 		{"d = z", "a comparison", ""},
 		{"d", "a text as a condition", ""},
 		{"d = ?", "compared with parameter 1, which is not a date", "four digits"},
-	} {
-		_, err := bindWith(v, "SELECT COUNT(*) FROM v WHERE "+c.where, query.Text("2024-02-30"))
-		var e *sqlerr.Error
-		if !errors.As(err, &e) || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) || e.Position == 0 {
-			t.Errorf("%s: %v", c.where, err)
-		}
-	}
+	}, query.Text("2024-02-30"))
 	for _, text := range []string{"SELECT SUM(d) FROM v", "SELECT AVG(d) FROM v", "SELECT SUM(d * 2) FROM v"} {
 		if _, err := compile(v, text); sqlerr.CodeOf(err) != sqlerr.Unsupported {
 			t.Errorf("%s: %v", text, err)
@@ -136,10 +118,7 @@ func TestDatesAsKeys(t *testing.T) {
 func TestFunctionsOfDates(t *testing.T) {
 	t.Parallel()
 	v := declare(t, visitsOfDays)
-	for _, c := range []struct {
-		want   string
-		wheres []string
-	}{
+	checkMeanings(t, v, []meaning{
 		{days("d", "2024-01-01", "2024-12-31"), []string{"strftime('%Y', d) = '2024'", "CAST(strftime('%Y', d) AS INTEGER) = 2024", "EXTRACT(YEAR FROM d) = 2024",
 			"DATE_PART('year', d) = 2024", "DATE_TRUNC('year', d) = '2024-01-01'", "date(d, 'start of year') = DATE '2024-01-01'", "YEAR(d) IN (2024)",
 			"d >= '2024-01-01 00:00:00' AND d < '2025-01-01 00:00'", "d BETWEEN TIMESTAMP '2023-12-31 00:00:01' AND '2024-12-31T23:59:59Z'",
@@ -156,17 +135,8 @@ func TestFunctionsOfDates(t *testing.T) {
 		{days("d", "2024-02-29", "2024-03-01"), []string{"d > NOW() - INTERVAL '3 days' AND d <= NOW() - INTERVAL '24 hours'"}},
 		{"1", []string{"d + 4000000 IS NULL", "date(d, '+9000 years') IS NULL", "strftime('%H:%M', d) = '00:00' OR d IS NULL"}},
 		{"0", []string{"strftime('%m', d) = '13'", "d = '2024-01-01 12:00'", "strftime('%Y', d) = '24'"}},
-	} {
-		for _, where := range c.wheres {
-			b, err := compile(clocked{v}, "SELECT COUNT(*) FROM v WHERE "+where)
-			if err != nil {
-				t.Errorf("%s: %v", where, err)
-			} else if got := counted(b).String(); got != c.want {
-				t.Errorf("%s: got %s, want %s", where, got, c.want)
-			}
-		}
-	}
-	for _, c := range []struct{ where, message, hint string }{
+	})
+	checkMeaningless(t, v, []meaningless{
 		{"strftime('%m', d) = 3", "a number is compared with a text", "without quotes"},
 		{"strftime('%Q', d) = '1'", "this format of strftime", "%Y"},
 		{"strftime(z, d) = '1'", "a format of strftime that is not constant", "single quotes"},
@@ -182,13 +152,7 @@ func TestFunctionsOfDates(t *testing.T) {
 		{"d - 'x' = 4", "which is not a date", "four digits"},
 		{"d + 1.5 = '2024-01-01'", "this arithmetic with a date", ""},
 		{"datetime(d) - 1 = '2024-01-01'", "this arithmetic with a date", "unixepoch"},
-	} {
-		_, err := bindWith(clocked{v}, "SELECT COUNT(*) FROM v WHERE "+c.where)
-		var e *sqlerr.Error
-		if !errors.As(err, &e) || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) || e.Position == 0 {
-			t.Errorf("%s: %v (%v)", c.where, err, e)
-		}
-	}
+	})
 	for text, want := range map[string]string{
 		"SELECT strftime('%Y-%m', d) AS m, COUNT(*) FROM v WHERE d >= '2029-11-01' GROUP BY m":                        "['2029-11'] ['2029-12']",
 		"SELECT EXTRACT(YEAR FROM d), COUNT(*) FROM v WHERE d >= '2028-05-05' GROUP BY 1":                             "[2028] [2029]",
@@ -303,10 +267,7 @@ func TestTimestamps(t *testing.T) {
 		hi, _ := calendar.ParseMoment(last)
 		return fmt.Sprintf("%s{%d..%d: 1}", column, lo/step, hi/step)
 	}
-	for _, c := range []struct {
-		want   string
-		wheres []string
-	}{
+	checkMeanings(t, v, []meaning{
 		{steps("at", 3600, "2024-02-29 00:00", "2024-02-29 23:00"), []string{"at >= '2024-02-29' AND at < '2024-03-01'", "date(at) = '2024-02-29'", "DATE_TRUNC('day', at) = '2024-02-29'",
 			"at BETWEEN '2024-02-29T00:00Z' AND '2024-02-29 23:00:00'", "strftime('%Y-%m-%d', at) = '2024-02-29'", "at > TIMESTAMP '2024-02-28 23:00:00' AND CAST(at AS date) < '2024-03-01'",
 			"at >= CURRENT_DATE - INTERVAL '2 days' AND date(at) < date('now', '-1 day')", "EXTRACT(DOY FROM at) = 60"}},
@@ -316,17 +277,8 @@ func TestTimestamps(t *testing.T) {
 		{steps("q", 900, "2024-02-29 10:30", "2024-02-29 11:15"), []string{"q >= '2024-02-29 10:30' AND q <= '2024-02-29 11:15'", "time(q) BETWEEN '10:30:00' AND '11:15:00'"}},
 		{steps("d", 86_400, "2024-02-29", "2024-03-02"), []string{"d > '2024-02-28 12:00'", "datetime(d) >= '2024-02-29'", "d >= datetime('2024-02-29', '-1 hour')"}},
 		{"0", []string{"at < '2024-01-01'", "at = NULL", "strftime('%M', at) = '30'"}},
-	} {
-		for _, where := range c.wheres {
-			b, err := compile(clocked{v}, "SELECT COUNT(*) FROM v WHERE "+where)
-			if err != nil {
-				t.Errorf("%s: %v", where, err)
-			} else if got := counted(b).String(); got != c.want {
-				t.Errorf("%s: got %s, want %s", where, got, c.want)
-			}
-		}
-	}
-	for _, c := range []struct{ where, message, hint string }{
+	})
+	checkMeaningless(t, v, []meaningless{
 		{"at < '2024-02-29 05:30'", "which lies inside a step", "'2024-02-29 05:00:00', or of the next, '2024-02-29 06:00:00'"},
 		{"at BETWEEN '2024-01-01' AND '2024-01-31 23:59:59'", "which lies inside a step", "'2024-02-01 00:00:00'"},
 		{"CASE WHEN at < '2024-02-29 05:30' THEN 1 END = 1", "which lies inside a step", "'2024-02-29 06:00:00'"},
@@ -336,13 +288,7 @@ func TestTimestamps(t *testing.T) {
 		{"at > 5", "compared with the number 5", "single quotes"},
 		{"at + 1 > '2024-01-01'", "this arithmetic with a date", "date(x)"},
 		{"datetime(at) = 'x'", "which is not a timestamp", "23:59:00"},
-	} {
-		_, err := bindWith(clocked{v}, "SELECT COUNT(*) FROM v WHERE "+c.where)
-		var e *sqlerr.Error
-		if !errors.As(err, &e) || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) || e.Position == 0 {
-			t.Errorf("%s: %v (%v)", c.where, err, e)
-		}
-	}
+	})
 	same := [][2]string{{"at >= d", "at >= datetime(d)"}, {"d = date(at)", "DATE_TRUNC('day', at) = d"}, {"q < at", "at > q"}, {"at = d", "date(at) = d AND EXTRACT(HOUR FROM at) = 0"}}
 	for _, pair := range same {
 		a, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+pair[0])
@@ -405,5 +351,39 @@ func TestShownQueries(t *testing.T) {
 	}
 	if got := counted(b).String(); got != "d{NULL: n{1: 1}; 19781..19783: 1}" {
 		t.Errorf("canonical text %s", got)
+	}
+}
+
+// meaning is a query, and conditions that select its records.
+type meaning struct {
+	want   string
+	wheres []string
+}
+
+func checkMeanings(t *testing.T, v declared, cases []meaning) {
+	t.Helper()
+	for _, c := range cases {
+		for _, where := range c.wheres {
+			b, err := compile(clocked{v}, "SELECT COUNT(*) FROM v WHERE "+where)
+			if err != nil {
+				t.Errorf("%s: %v", where, err)
+			} else if got := counted(b).String(); got != c.want {
+				t.Errorf("%s: got %s, want %s", where, got, c.want)
+			}
+		}
+	}
+}
+
+// meaningless is a condition that is refused, and parts of what the error says.
+type meaningless struct{ where, message, hint string }
+
+func checkMeaningless(t *testing.T, v declared, cases []meaningless, args ...query.Value) {
+	t.Helper()
+	for _, c := range cases {
+		_, err := bindWith(clocked{v}, "SELECT COUNT(*) FROM v WHERE "+c.where, args...)
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) || e.Position == 0 {
+			t.Errorf("%s: %v (%v)", c.where, err, e)
+		}
 	}
 }
