@@ -156,8 +156,8 @@ func (r *Release) lost(ctx context.Context) (all []roughness, err error) {
 
 // truth draws a table that the fitted one may have been fitted to: the cells of each
 // marginal are multiplied by gamma variables of mean 1, which bring what was lost, and those
-// of the table are drawn from Poisson laws of these means. It starts from the last stage and
-// not from the fitted table: what the total takes from small cells is lost, too, and a fit to
+// of the table are drawn from Poisson laws of these means. It starts from the last stage, as
+// Fit scales it, and not from the fitted table: what the total takes from small cells is lost, too, and a fit to
 // a drawn table loses it again.
 func (r *Release) truth(ctx context.Context, lost []roughness, random *draws) ([]float64, error) {
 	table := make([]float64, len(r.table))
