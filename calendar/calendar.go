@@ -3,7 +3,7 @@
 // zones and no clock.
 package calendar
 
-import "fmt"
+import "time"
 
 // The days that can be written as YYYY-MM-DD with a year that PostgreSQL has too.
 const (
@@ -13,45 +13,24 @@ const (
 
 // Day returns the day of a date. A month or day beyond its range runs over into the
 // next, as in 2024-02-30 for 2024-03-01. The year must be within ±10^6.
-//
-// Years are counted from March, so that a leap day is the last of its year, and in eras
-// of 400 years, which have 146097 days each (Edward M. Reingold and Nachum Dershowitz,
-// Calendrical Calculations, section 2.3).
 func Day(year, month, day int) int64 {
-	months := int64(year)*12 + int64(month) - 3 // since March of year 0
-	y, m := floorDiv(months, 12), floorMod(months, 12)
-	return y*365 + floorDiv(y, 4) - floorDiv(y, 100) + floorDiv(y, 400) + (153*m+2)/5 + int64(day) - 1 - 719_468
+	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Unix() / secondsADay
 }
 
 // Date returns the date of a day.
 func Date(day int64) (year, month, dayOfMonth int) {
-	n := day + 719_468 // since 0000-03-01
-	era, n := floorDiv(n, 146_097), floorMod(n, 146_097)
-	y := (n - n/1460 + n/36_524 - n/146_096) / 365 // of the era; leap days do not count
-	n -= 365*y + y/4 - y/100
-	m := (5*n + 2) / 153 // since March
-	year, month, dayOfMonth = int(era*400+y), int(m)+3, int(n-(153*m+2)/5)+1
-	if month > 12 {
-		year, month = year+1, month-12
-	}
-	return year, month, dayOfMonth
+	y, m, d := at(day * secondsADay).Date()
+	return y, int(m), d
 }
+
+// at returns a moment as package time has it.
+func at(moment int64) time.Time { return time.Unix(moment, 0).UTC() }
 
 // Parse reads YYYY-MM-DD. It is false for any other text, for a date that does not exist,
 // and for the year 0.
 func Parse(text string) (day int64, ok bool) {
-	if len(text) != 10 || text[4] != '-' || text[7] != '-' {
-		return 0, false
-	}
-	year, ok1 := digits(text[:4])
-	month, ok2 := digits(text[5:7])
-	dayOfMonth, ok3 := digits(text[8:])
-	if !ok1 || !ok2 || !ok3 || year == 0 || month == 0 || month > 12 || dayOfMonth == 0 {
-		return 0, false
-	}
-	day = Day(year, month, dayOfMonth)
-	_, m, _ := Date(day)
-	return day, dayOfMonth <= 31 && m == month
+	t, err := time.Parse(time.DateOnly, text)
+	return t.Unix() / secondsADay, err == nil && t.Year() > 0
 }
 
 func digits(text string) (n int, ok bool) {
@@ -65,10 +44,7 @@ func digits(text string) (n int, ok bool) {
 }
 
 // Format writes a day from First to Last as YYYY-MM-DD.
-func Format(day int64) string {
-	year, month, dayOfMonth := Date(day)
-	return fmt.Sprintf("%04d-%02d-%02d", year, month, dayOfMonth)
-}
+func Format(day int64) string { return at(day * secondsADay).Format(time.DateOnly) }
 
 func floorDiv(a, b int64) int64 {
 	q := a / b

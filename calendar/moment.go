@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A moment is a number of seconds since 1970-01-01 00:00:00 UTC. Its texts have no time
@@ -59,16 +60,11 @@ func ParseFraction(text string) (moment int64, ok bool) {
 
 // FormatMoment writes a moment as YYYY-MM-DD HH:MM:SS.
 func FormatMoment(moment int64) string {
-	return Format(DayOf(moment)) + " " + clockOf(moment)
+	return at(moment).Format(time.DateTime)
 }
 
 // DayOf returns the day of a moment.
 func DayOf(moment int64) int64 { return floorDiv(moment, secondsADay) }
-
-func clockOf(moment int64) string {
-	s := floorMod(moment, secondsADay)
-	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
-}
 
 // steps are SQLite's units of modifiers that have a fixed length, in seconds.
 var steps = map[string]int64{"second": 1, "minute": 60, "hour": 3600, "day": secondsADay}
@@ -95,7 +91,7 @@ func Modify(moment int64, modifier string) (result int64, valid, ok bool) {
 		if len(n) != 1 || n[0] < '0' || n[0] > '6' {
 			return 0, false, false
 		}
-		return within(moment + floorMod(int64(n[0]-'0')-weekday(day), 7)*secondsADay)
+		return within(moment + floorMod(int64(n[0]-'0')-int64(at(moment).Weekday()), 7)*secondsADay)
 	}
 	number, unit, found := strings.Cut(modifier, " ")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -133,9 +129,6 @@ func Disorder(modifier string) int64 {
 	}
 	return 0
 }
-
-// weekday returns the day of the week, 0 for Sunday.
-func weekday(day int64) int64 { return floorMod(day+4, 7) }
 
 // A Layout is a format of strftime.
 type Layout []element
@@ -205,40 +198,38 @@ func (l Layout) Format(moment int64) string {
 }
 
 func fieldOf(field byte, moment int64) string {
-	day, s := DayOf(moment), floorMod(moment, secondsADay)
-	year, month, dayOfMonth := Date(day)
-	sinceNewYear := day - Day(year, 1, 1)
-	sinceMonday := floorMod(weekday(day)-1, 7)
-	thursday := day - sinceMonday + 3 // of the same week: its year is the week's
+	t := at(moment)
+	newYear, weekday := t.YearDay()-1, int(t.Weekday())
+	sinceMonday := (weekday + 6) % 7
 	switch field {
 	case 'Y':
-		return fmt.Sprintf("%04d", year)
+		return t.Format("2006")
 	case 'm':
-		return fmt.Sprintf("%02d", month)
+		return t.Format("01")
 	case 'd':
-		return fmt.Sprintf("%02d", dayOfMonth)
+		return t.Format("02")
 	case 'H':
-		return fmt.Sprintf("%02d", s/3600)
+		return t.Format("15")
 	case 'M':
-		return fmt.Sprintf("%02d", s/60%60)
+		return t.Format("04")
 	case 'S':
-		return fmt.Sprintf("%02d", s%60)
+		return t.Format("05")
 	case 'j':
-		return fmt.Sprintf("%03d", sinceNewYear+1)
+		return t.Format("002")
 	case 'w':
-		return strconv.FormatInt(weekday(day), 10)
+		return strconv.Itoa(weekday)
 	case 'u':
-		return strconv.FormatInt(sinceMonday+1, 10)
+		return strconv.Itoa(sinceMonday + 1)
 	case 'W':
-		return fmt.Sprintf("%02d", (sinceNewYear+7-sinceMonday)/7)
+		return fmt.Sprintf("%02d", (newYear+7-sinceMonday)/7)
 	case 'U':
-		return fmt.Sprintf("%02d", (sinceNewYear+7-weekday(day))/7)
+		return fmt.Sprintf("%02d", (newYear+7-weekday)/7)
 	}
-	year, _, _ = Date(thursday)
+	year, week := t.ISOWeek()
 	if field == 'G' {
 		return fmt.Sprintf("%04d", year)
 	}
-	return fmt.Sprintf("%02d", (thursday-Day(year, 1, 1))/7+1) // V
+	return fmt.Sprintf("%02d", week) // V
 }
 
 // periods are, for each field, the format of the period in which it does not decrease.
