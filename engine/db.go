@@ -22,6 +22,7 @@ import (
 	"dpsql/internal/importer"
 	"dpsql/noise"
 	"dpsql/query"
+	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -208,6 +209,9 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 func (s *Session) Draft(ctx context.Context, table string) (text string, err error) {
 	if err := s.db.curatorOnly("draft"); err != nil {
 		return "", err
+	}
+	if err := source.Allowed(table); err != nil {
+		return "", public(ctx, err)
 	}
 	err = s.db.store.Read(ctx, func(tx *catalog.Tx) error {
 		publics, err := tx.Publics()

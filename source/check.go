@@ -52,8 +52,8 @@ func Bases(ctx context.Context, q Querier, public string) ([]string, error) {
 	return basesOf(ctx, q, name, func(string, any, string) error { return nil })
 }
 
-// allowed refuses the names of dpsql's own tables and of SQLite's.
-func allowed(name string) error {
+// Allowed refuses the names of dpsql's own tables and of SQLite's.
+func Allowed(name string) error {
 	for _, prefix := range []string{"dpsql_", "sqlite_"} {
 		if strings.HasPrefix(query.FoldName(name), prefix) {
 			return sqlerr.New(sqlerr.Forbidden, "%s cannot be read: names beginning with %s are reserved", name, prefix)
@@ -64,7 +64,7 @@ func allowed(name string) error {
 
 // resolve returns the name of a source as the schema spells it.
 func resolve(ctx context.Context, q Querier, source string) (string, error) {
-	if err := allowed(source); err != nil {
+	if err := Allowed(source); err != nil {
 		return "", err
 	}
 	var name, kind string
@@ -158,7 +158,7 @@ func basesOf(ctx context.Context, q Querier, source string, check checker) ([]st
 		if !ok {
 			return nil, sqlerr.New(sqlerr.Internal, "%s reads a page that no table owns", source)
 		}
-		if err := allowed(table); err != nil {
+		if err := Allowed(table); err != nil {
 			return nil, err
 		}
 		bases = append(bases, table)

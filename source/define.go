@@ -20,7 +20,7 @@ type Definer interface {
 // and no row is read. It refuses a view that no table could be declared on, as Bases does. After
 // an error the caller rolls back.
 func CreateView(ctx context.Context, q Definer, name, definition string) error {
-	if err := allowed(name); err != nil {
+	if err := Allowed(name); err != nil {
 		return err
 	}
 	if _, err := q.ExecContext(ctx, `CREATE VIEW main.`+quoted(name)+" "+definition); err != nil {
@@ -47,7 +47,7 @@ func undefinable(ctx context.Context, err error, name string) error {
 // DropView removes a view. It does not look who reads it.
 func DropView(ctx context.Context, q Definer, name string) error {
 	kind, err := Kind(ctx, q, name)
-	if err == nil && (kind != "view" || allowed(name) != nil) {
+	if err == nil && (kind != "view" || Allowed(name) != nil) {
 		err = sqlerr.New(sqlerr.Unknown, "there is no view %s", name)
 	}
 	if err == nil {

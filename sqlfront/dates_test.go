@@ -93,25 +93,12 @@ func TestDatesAreRefused(t *testing.T) {
 func TestDatesAsKeys(t *testing.T) {
 	t.Parallel()
 	v := declare(t, visitsOfDays)
-	for text, want := range map[string]string{
+	checkGroups(t, v, map[string]string{
 		"SELECT d, COUNT(*) FROM v WHERE d BETWEEN '2024-02-28' AND '2024-03-01' GROUP BY d":                              "['2024-02-28'] ['2024-02-29'] ['2024-03-01']",
 		"SELECT COUNT(*) FROM v WHERE d < '2020-01-03' OR d IS NULL GROUP BY d":                                           "[NULL] ['2020-01-01'] ['2020-01-02']",
 		"SELECT substr(d, 1, 7) AS month, COUNT(*) FROM v WHERE d >= '2029-11-01' GROUP BY month":                         "['2029-11'] ['2029-12']",
 		"SELECT CASE WHEN d >= '2024-01-01' THEN 'late' ELSE 'early' END, COUNT(*) FROM v WHERE d IS NOT NULL GROUP BY 1": "['early'] ['late']",
-	} {
-		b, err := compile(v, text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		var got []string
-		for _, g := range b.Groups {
-			got = append(got, fmt.Sprint(g))
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: groups %v", text, got)
-		}
-	}
+	})
 }
 
 // TestFunctionsOfDates holds the meaning of conditions with functions of dates, as ranges.
@@ -153,7 +140,7 @@ func TestFunctionsOfDates(t *testing.T) {
 		{"d + 1.5 = '2024-01-01'", "this arithmetic with a date", ""},
 		{"datetime(d) - 1 = '2024-01-01'", "this arithmetic with a date", "unixepoch"},
 	})
-	for text, want := range map[string]string{
+	checkGroups(t, v, map[string]string{
 		"SELECT strftime('%Y-%m', d) AS m, COUNT(*) FROM v WHERE d >= '2029-11-01' GROUP BY m":                        "['2029-11'] ['2029-12']",
 		"SELECT EXTRACT(YEAR FROM d), COUNT(*) FROM v WHERE d >= '2028-05-05' GROUP BY 1":                             "[2028] [2029]",
 		"SELECT DATE_TRUNC('month', d) AS m, COUNT(*) FROM v WHERE d >= '2029-11-01' GROUP BY DATE_TRUNC('month', d)": "['2029-11-01'] ['2029-12-01']",
@@ -162,20 +149,7 @@ func TestFunctionsOfDates(t *testing.T) {
 		"SELECT EXTRACT(DOW FROM d) AS w, COUNT(*) FROM v WHERE d IS NOT NULL GROUP BY w":                             "[0] [1] [2] [3] [4] [5] [6]",
 		"SELECT EXTRACT(QUARTER FROM e), COUNT(*) FROM v GROUP BY 1":                                                  "[1]",
 		"SELECT CAST(julianday(e) - julianday('2024-02-01') AS INTEGER) / 30 AS m, COUNT(*) FROM v GROUP BY m":        "[0] [1]",
-	} {
-		b, err := compile(v, text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		var got []string
-		for _, g := range b.Groups {
-			got = append(got, fmt.Sprint(g))
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: groups %v", text, got)
-		}
-	}
+	})
 	if _, err := compile(v, "SELECT AVG(e - '2024-02-01'), SUM('2024-06-01' - e), COUNT(*) FROM v"); err != nil {
 		t.Error(err)
 	}
@@ -384,6 +358,25 @@ func checkMeaningless(t *testing.T, v declared, cases []meaningless, args ...que
 		var e *sqlerr.Error
 		if !errors.As(err, &e) || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) || e.Position == 0 {
 			t.Errorf("%s: %v (%v)", c.where, err, e)
+		}
+	}
+}
+
+// checkGroups holds statements to the names of their groups.
+func checkGroups(t *testing.T, v declared, wanted map[string]string) {
+	t.Helper()
+	for text, want := range wanted {
+		b, err := compile(v, text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var got []string
+		for _, g := range b.Groups {
+			got = append(got, fmt.Sprint(g))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: groups %v", text, got)
 		}
 	}
 }

@@ -37,13 +37,8 @@ const (
 
 // Of returns the draft of a declaration of a table or view of the file. publics are the
 // declared public tables, whose columns are proposed as domains where they have all values.
-// Errors: Unknown, Forbidden, Cancelled.
+// The caller has refused the names that are reserved. Errors: Unknown, Cancelled.
 func Of(ctx context.Context, q Querier, table string, publics []string) (string, error) {
-	for _, prefix := range []string{"dpsql_", "sqlite_"} {
-		if strings.HasPrefix(strings.ToLower(table), prefix) {
-			return "", sqlerr.New(sqlerr.Forbidden, "%s cannot be read: names beginning with %s are reserved", table, prefix)
-		}
-	}
 	d := &drafter{ctx: ctx, q: q, from: "main." + quoted(table) + " AS r"}
 	names, err := d.texts(`SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 ORDER BY cid`, table)
 	if err != nil {
