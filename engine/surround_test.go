@@ -149,6 +149,26 @@ func TestSurroundingsFollowTheFile(t *testing.T) {
 	refused(t, analyst, sqlerr.Unknown, `SELECT * FROM lens`)
 }
 
+// TestSubSelectsInCores: a sub-select of a core may have others within it, and two cores with the
+// same words are not the same where these mean other tables.
+func TestSubSelectsInCores(t *testing.T) {
+	t.Parallel()
+	s := clinicBuying(t)
+	within := `SELECT EXISTS (SELECT 1 FROM (SELECT sex FROM admissions WHERE age > (SELECT MIN(2) FROM icd10 AS t)
+		GROUP BY sex)) AS code, COUNT(*) AS n FROM admissions GROUP BY 1`
+	if r := must(t, s, within); len(r.Rows) != 1 || r.Rows[0][0] != int64(1) {
+		t.Errorf("%s\n%v", within, r.Rows)
+	}
+	older := func(than int) string {
+		return fmt.Sprintf(`(WITH a AS (SELECT %d AS x FROM icd10) SELECT COUNT(*) AS n FROM admissions WHERE age > (SELECT MAX(x) FROM a))`, than)
+	}
+	r := must(t, s, `WITH u AS `+older(10)+`, v AS `+older(90)+` SELECT u.n - v.n AS apart FROM u, v`)
+	// 80 of 100 ages are between the two. Each count errs by 25 at 95 %: by 250 with a probability below 1e-80.
+	if n := r.Rows[0][0].(int64); n < 2700 || n > 3700 {
+		t.Errorf("%d rows of 3200 are between 10 and 90 years", n)
+	}
+}
+
 // TestSurroundingsReachNoPrivateValue runs generated statements, as curator and as analyst,
 // over all names that the file has. The oracle is the file: no value of its private rows
 // and of dpsql's own tables that is longer than five characters comes out. The rows that hold τ

@@ -642,7 +642,8 @@ func (b *block) core(s *sql.SelectStatement) Core {
 		b.refuse(b.tokens[first].Unsupported("a private aggregate of this length").WithHint("write its parts once, without aliases of aliases"))
 	}
 	for _, have := range b.cores {
-		if have.Text == core.Text {
+		same := func(x, y hole) bool { return x.text == y.text }
+		if have.Text == core.Text && slices.EqualFunc(have.holes, core.holes, same) {
 			return have
 		}
 	}
@@ -664,13 +665,13 @@ func (b *block) emit(out *script, at stretch) {
 		o, opened := b.opened[i]
 		switch {
 		case opened && o.hole != nil:
-			from := len(out.origin)
+			from, outer := len(out.origin), len(out.holes)
 			delete(b.opened, i)
 			b.emit(out, o.at)
 			b.opened[i] = o
 			h := *o.hole
 			h.from, h.to = from, len(out.origin)
-			out.holes = append(out.holes, h)
+			out.holes = append(out.holes[:outer], h) // its values stand for what is in it
 		case opened && o.text != "":
 			out.write(o.text, t.Position)
 		case opened && o.parens:
