@@ -97,7 +97,7 @@ func BenchmarkStages(b *testing.B) {
 	}
 	b.Run("plan", func(b *testing.B) {
 		for b.Loop() {
-			if err := bound.Plan(ctx, answer.Planning{Buyers: s.Asker().Buyers()}); err != nil {
+			if err := bound.Plan(ctx, answer.Planning{}); err != nil {
 				b.Fatal(err)
 			}
 		}

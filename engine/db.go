@@ -234,12 +234,24 @@ type Session struct {
 	dir      string
 	progress func(done, all int64)     // may be nil
 	confirm  func(warning string) bool // may be nil
-	bill     pay.Bill                  // of the running statement
-	began    time.Time                 // when the running statement began
+
+	// Of the running statement.
+	bill   pay.Bill
+	buyers *pay.Buyers
+	began  time.Time
 }
 
 // NewSession returns a session with the database's settings.
-func (db *DB) NewSession() *Session { return &Session{db: db, settings: db.settings, began: db.now()} }
+func (db *DB) NewSession() *Session {
+	s := &Session{db: db, settings: db.settings}
+	s.begin()
+	return s
+}
+
+// begin begins a statement, which has taken nothing yet.
+func (s *Session) begin() {
+	s.bill, s.buyers, s.began = pay.Bill{}, pay.NewBuyers(catalog.Principal(s.db.role)), s.db.now()
+}
 
 // Reset restores the settings of a new session.
 func (s *Session) Reset() { s.settings = s.db.settings }
@@ -273,7 +285,7 @@ func (s *Session) SetConfirm(confirm func(warning string) bool) { s.confirm = co
 
 // asker returns the session as package answer needs it.
 func (s *Session) asker() answer.Asker {
-	return answer.Asker{Settings: s.settings, Principal: catalog.Principal(s.db.role), Now: s.began, Bill: &s.bill, Progress: s.progress, Confirm: s.confirm}
+	return answer.Asker{Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Confirm: s.confirm}
 }
 
 // told reports whether the session is told the time and the progress of its statements.
@@ -366,7 +378,7 @@ func (s *Session) ExecPrepared(ctx context.Context, p *Prepared, args []query.Va
 }
 
 func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, args []query.Value) (*Result, error) {
-	s.bill, s.began = pay.Bill{}, s.db.now()
+	s.begin()
 	r, err := s.exec(ctx, p, args)
 	if err != nil {
 		return nil, s.bill.Tell(public(ctx, p.located(err)))

@@ -103,6 +103,24 @@ func TestMaxChargeKeepsAnAccountFromBeingDrained(t *testing.T) {
 	must(t, s, ask)
 }
 
+// TestMaxChargeCountsWhatWaits: an aggregate that waits for another one's answer and that one are
+// one statement. What is left of max_charge for the outer one is what the inner one did not take.
+func TestMaxChargeCountsWhatWaits(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	analyst := asAnalyst(t, s)
+	must(t, analyst, `SET accuracy = 100`)
+	text := `SELECT COUNT(*) FROM admissions WHERE sex = '%s' AND age > (SELECT COUNT(*) / 100 FROM admissions WHERE sex = '%[1]s')`
+	both := must(t, analyst, fmt.Sprintf(text, "M")).Answer.Cost.Rho
+	must(t, s, fmt.Sprintf(`ALTER PRIVATE TABLE admissions SET (max_charge = %.15f)`, 0.9*both))
+	e := refused(t, analyst, sqlerr.Budget, fmt.Sprintf(text, "F"))
+	if !strings.Contains(e.Message, "with what it took before it takes") || !strings.Contains(e.Message, "was charged for private answers, which are stored") {
+		t.Errorf("the refusal says: %v", e)
+	}
+	must(t, s, fmt.Sprintf(`ALTER PRIVATE TABLE admissions SET (max_charge = %.15f)`, 1.1*both))
+	must(t, analyst, fmt.Sprintf(text, "F"))
+}
+
 // The limit is on everything that a statement takes: all aggregates and groups together.
 // No line of the ledger is above it.
 func TestMaxChargeCountsTheWholeStatement(t *testing.T) {

@@ -74,7 +74,7 @@ func TestReceiptsPayOnce(t *testing.T) {
 		return paid
 	}
 	answer := func(sn *rows.Snapshot) *pay.Receipt {
-		paid, err := s.DB().Desk().Answers(t.Context(), &pay.Bill{}, []pay.Snapshot{sn}, s.Asker().Buyers(), func(*catalog.Tx) ([]*catalog.Payment, error) {
+		paid, err := s.DB().Desk().Answers(t.Context(), &pay.Bill{}, []pay.Snapshot{sn}, s.Asker().Buyers, func(*catalog.Tx) ([]*catalog.Payment, error) {
 			return []*catalog.Payment{{Account: table.Account, Action: "test", Object: "test", Rho: 1}}, nil
 		})
 		if err != nil {
@@ -83,7 +83,7 @@ func TestReceiptsPayOnce(t *testing.T) {
 		return paid[0]
 	}
 	run := func(sn *rows.Snapshot) *pay.Receipt {
-		paid, err := s.DB().Desk().StartRun(t.Context(), sn, s.Asker().Buyers().Of(table.Account), catalog.Payment{Account: table.Account, Action: "test", Prepaid: 1},
+		paid, err := s.DB().Desk().StartRun(t.Context(), sn, s.Asker().Buyers.Of(table.Account), catalog.Payment{Account: table.Account, Action: "test", Prepaid: 1},
 			func(*catalog.Tx) error { return nil })
 		if err != nil {
 			t.Fatal(err)

@@ -199,6 +199,7 @@ func (r *Rehearsal) query(ctx context.Context, text string, sel *syntax.Select, 
 
 // together explains SELECTs that are asked together and buys their answers in the copy.
 func (r *Rehearsal) together(ctx context.Context, all []answer.Selection, buys bool) (*Result, error) {
+	r.copy.begin()
 	st, err := r.copy.db.answers.Bind(ctx, r.copy.asker(), r.view, all)
 	if name, why := r.cannotBind(all, err); why != "" {
 		r.leaves("what SELECTs with %s cost: %s", name, why)
@@ -207,7 +208,7 @@ func (r *Rehearsal) together(ctx context.Context, all []answer.Selection, buys b
 	if err != nil {
 		return nil, err
 	}
-	if err := st.Plan(ctx, answer.Planning{Explaining: true, Buyers: r.copy.asker().Buyers()}); err != nil {
+	if err := st.Plan(ctx, answer.Planning{Explaining: true}); err != nil {
 		return nil, err
 	}
 	for i := range st.Asks {

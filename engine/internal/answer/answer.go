@@ -90,34 +90,32 @@ func (db *Database) Current(ctx context.Context) (*view.View, error) {
 
 // Asker is the session that a SELECT is answered for.
 type Asker struct {
-	Settings  Settings
-	Principal catalog.Principal
-	Now       time.Time                 // when the statement began
-	Bill      *pay.Bill                 // the statement's charges
-	Progress  func(done, all int64)     // may be nil
-	Confirm   func(warning string) bool // nil if nobody is to be asked
+	Settings Settings
+	Buyers   *pay.Buyers               // pay for the statement, all its parts together
+	Now      time.Time                 // when the statement began
+	Bill     *pay.Bill                 // the statement's charges
+	Progress func(done, all int64)     // may be nil
+	Confirm  func(warning string) bool // nil if nobody is to be asked
 }
-
-// Buyers returns the buyers of a new statement.
-func (a Asker) Buyers() *pay.Buyers { return pay.NewBuyers(a.Principal) }
 
 // Request is one linear query, bound and canonical, with the settings that apply to it.
 type Request struct {
 	Table     *view.Table
 	Query     query.Query
 	Question  sqlfront.Question
-	column    int          // of the table, that an Order or DistinctValues is of
-	Settings  Settings     // with the accuracy and confidence that the answer to this query needs
-	asked     float64      // SET accuracy as the user gave it
-	scale     float64      // Settings.Accuracy is asked·scale
-	fresh     bool         // no answer to the query is stored, for certain
+	column    int      // of the table, that an Order or DistinctValues is of
+	Settings  Settings // with the accuracy and confidence that the answer to this query needs
+	asked     float64  // SET accuracy as the user gave it
+	scale     float64  // Settings.Accuracy is asked·scale
+	fresh     bool     // no answer to the query is stored, for certain
+	buyers    *pay.Buyers
 	statement func() []int // the columns of the table that queries of the statement are on, ascending
 	Planning
 	file *file
 }
 
 // Buyer returns the buyer that pays for the request.
-func (r Request) Buyer() *catalog.Buyer { return r.Buyers.Of(r.Table.Account) }
+func (r Request) Buyer() *catalog.Buyer { return r.buyers.Of(r.Table.Account) }
 
 // file remembers whether the database file is read-only. It looks at most once a
 // statement, and only if the answer matters.
@@ -139,7 +137,6 @@ func (f *file) isReadOnly() bool {
 
 // Planning is the purpose of a plan and what earlier plans of the statement missed.
 type Planning struct {
-	Buyers     *pay.Buyers         // pay for the statement; nil if it has taken nothing yet
 	changed    map[foundLater]bool // overrides the view
 	Explaining bool                // include the candidates that SET mechanism excludes
 }
@@ -208,7 +205,7 @@ func (a Answers) Warnings() []string { return a.statement.bindingWarnings() }
 // each before anything is charged, and may refuse. If other queries spend a mechanism between
 // plan and answer, Together plans again, at most twice for each mechanism.
 func (db *Database) Together(ctx context.Context, who Asker, all []Selection, ready func([][]Column) error) (Answers, error) {
-	how := Planning{Buyers: who.Buyers()}
+	var how Planning
 	for {
 		st, err := db.Plan(ctx, who, all, how)
 		if err != nil {
@@ -249,9 +246,6 @@ func (st *Statement) Columns() [][]Column {
 // Plan binds SELECTs against the present catalog and lists the ways to answer each of their
 // queries. It spends nothing and reads no private row.
 func (db *Database) Plan(ctx context.Context, who Asker, all []Selection, how Planning) (*Statement, error) {
-	if how.Buyers == nil {
-		how.Buyers = who.Buyers()
-	}
 	v, err := db.Current(ctx)
 	if err != nil {
 		return nil, err
@@ -266,11 +260,10 @@ func (db *Database) Plan(ctx context.Context, who Asker, all []Selection, how Pl
 // Plan lists the ways to answer each query.
 func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 	f := &file{db: st.Database}
-	st.Buyers = how.Buyers
 	fresh := st.fresh(ctx)
 	for i := range st.Asks {
 		a := &st.Asks[i]
-		a.Planning, a.file, a.Request.fresh = how, f, fresh == nil || fresh[i]
+		a.Planning, a.file, a.buyers, a.Request.fresh = how, f, st.Buyers, fresh == nil || fresh[i]
 		if a.Candidates, err = st.Database.Candidates(ctx, st.view, a.Request); err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ type linear struct {
 
 // newStatement returns a statement without a SELECT.
 func newStatement(db *Database, who Asker, v *view.View) *Statement {
-	st := &Statement{Database: db, view: v, settings: who.Settings, bill: who.Bill, progress: who.Progress}
+	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress}
 	st.Parts = st.one[:0]
 	return st
 }
