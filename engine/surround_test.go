@@ -169,6 +169,23 @@ func TestSubSelectsInCores(t *testing.T) {
 	}
 }
 
+// TestColumnsThatNoSelectInFromHas: a SELECT in FROM has the columns that it lists, and not all
+// those of its table.
+func TestColumnsThatNoSelectInFromHas(t *testing.T) {
+	t.Parallel()
+	s := clinicBuying(t)
+	for _, text := range []string{
+		`SELECT COUNT(zip) FROM (SELECT age FROM admissions)`, `SELECT COUNT(*) FROM (SELECT age FROM admissions) WHERE sex = 'F'`,
+		`SELECT sex, COUNT(*) FROM (SELECT age FROM admissions) GROUP BY sex`, `WITH t AS (SELECT sex FROM admissions) SELECT AVG(age) FROM t`,
+		`SELECT COUNT(*) FILTER (WHERE age < 3) FROM (SELECT sex FROM admissions) AS t`, `SELECT COUNT(*) FROM (SELECT age AS years FROM admissions) WHERE age > 3`,
+		`SELECT AVG(t.age) FROM (SELECT sex FROM admissions) AS t`,
+	} {
+		refused(t, s, sqlerr.Unknown, text)
+	}
+	must(t, s, `SELECT COUNT(*) FROM (SELECT age AS years FROM admissions) WHERE years > 3`)
+	must(t, s, `SELECT sex, COUNT(*) FROM (SELECT * FROM admissions) WHERE age > 3 GROUP BY sex`)
+}
+
 // TestSurroundingsReachNoPrivateValue runs generated statements, as curator and as analyst,
 // over all names that the file has. The oracle is the file: no value of its private rows
 // and of dpsql's own tables that is longer than five characters comes out. The rows that hold τ

@@ -94,15 +94,17 @@ func (b *block) means(i item, name string) opening {
 	return opening{at: d.at, parens: !plain && !qualified}
 }
 
-// correlated refuses a column of a SELECT around the core.
+// correlated refuses a column of a SELECT around the core, and one that no SELECT in FROM has
+// though the table that it reads does.
 func (b *block) correlated(table string, t syntax.Token) {
-	publics := false
+	publics, folded := false, false
 	for _, i := range b.frame.items {
 		if table != "" && query.SameName(i.name, table) ||
 			table == "" && slices.ContainsFunc(i.columns, func(n string) bool { return query.SameName(n, t.Value) }) {
 			return
 		}
 		publics = publics || i.columns == nil
+		folded = folded || i.made
 	}
 	if table == "" && (publics || constantWord(t)) {
 		return
@@ -121,6 +123,10 @@ func (b *block) correlated(table string, t syntax.Token) {
 				return
 			}
 		}
+	}
+	if folded && t.Kind == syntax.KindWord {
+		b.refuse(sqlerr.New(sqlerr.Unknown, "no column %s in the sub-select", syntax.Excerpt(t.Value, 40)).
+			WithHint("it has the columns of its select list").At(t.Position))
 	}
 }
 

@@ -29,14 +29,8 @@ SELECT COUNT(*) FROM (SELECT * FROM (SELECT * FROM visits WHERE age > 2) WHERE a
 --> count
 --> 92
 SELECT COUNT(*) FROM (SELECT age FROM visits) WHERE sex = 'F';
---> COUNT(*)
---> 100
---> under dense:
---> COUNT(*)
---> 44
---> under smw, uniform:
---> COUNT(*)
---> 102
+--> error unknown at 53: no column sex in the sub-select
+--> hint: it has the columns of its select list
 SELECT COUNT(*) FROM (SELECT COUNT(*) FROM visits);
 --> COUNT(*)
 --> 1
