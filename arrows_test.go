@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 	"sqlfront":                {"calendar", "post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"},
 	"sqlfront/syntax":         {"query", "sqlerr"},
 	"sqlvalue":                {"query"},
-	"post":                    {"query", "sqlvalue"},
+	"post":                    {"calendar", "query", "sqlvalue"},
 	"surround":                {"post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
 	"source":                  {"query", "source/definition", "sqlerr", "sqlvalue"},
 	"source/definition":       {},

@@ -139,6 +139,8 @@ type (
 	Answer = answer.Answer
 	// Interval is a closed interval of numbers, from Low to High.
 	Interval = answer.Interval
+	// Span is an interval of dates or timestamps, as they are shown.
+	Span = answer.Span
 	// Bound says how people write a MARGIN, LOW or HIGH: with the places of Margin, rounded
 	// up, or Down.
 	Bound = answer.Bound

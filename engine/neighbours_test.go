@@ -40,7 +40,7 @@ func written(r *engine.Result, err error, hidden []string) string {
 		return fmt.Sprintf("an error of type %T: %v", err, err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q", r.Columns)
+	fmt.Fprintf(&b, "%+v", r.Columns)
 	for _, row := range r.Rows {
 		for i, v := range row {
 			if !slices.Contains(hidden, r.Columns[i].Name) {

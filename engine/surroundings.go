@@ -153,12 +153,16 @@ func (s *Session) surround(ctx context.Context, st surrounding, args []query.Val
 		}
 		how.Intervals[i] = r.Intervals[i]
 		for n, v := range r.Intervals[i] {
-			if interval, ok := v.(Interval); ok {
+			switch interval := v.(type) {
+			case Interval:
 				value, _ := row[n].(float64)
 				if whole, ok := row[n].(int64); ok {
 					value = float64(whole)
 				}
 				how.Margins[i][n] = interval.Plus(-value).Reach()
+			case Span:
+				date, _ := row[n].(string)
+				how.Margins[i][n] = interval.Reach(date)
 			}
 		}
 	}
@@ -191,7 +195,7 @@ func (s *Session) askFirst(ctx context.Context, v *view.View, st surrounding, ar
 		}
 		out := &surround.Result{Rows: r.Rows}
 		for _, c := range r.Columns {
-			out.Columns = append(out.Columns, surround.ResultColumn(c))
+			out.Columns = append(out.Columns, surround.ResultColumn{Name: c.Name, Type: c.Type})
 		}
 		return out, nil
 	})
@@ -251,18 +255,33 @@ func (c *divided) fill(answers answer.Answers, confidence float64) {
 			t.Hidden = append(t.Hidden, need.Name)
 			for n, row := range r.Rows {
 				var v any
-				switch interval, ok := byShare[need.Share][n][need.Column].(Interval); {
-				case need.End == surround.Value:
+				if need.End == surround.Value {
 					v = row[need.Column]
-				case ok && need.End == surround.Low:
-					v = interval.Low
-				case ok:
-					v = interval.High
+				} else {
+					v = endOf(byShare[need.Share][n][need.Column], need.End)
 				}
 				t.Rows[n] = append(slices.Clip(t.Rows[n]), v)
 			}
 		}
 	}
+}
+
+// endOf returns an end of an Interval or a Span, or nil.
+func endOf(interval any, end surround.End) any {
+	low := end == surround.Low
+	switch i := interval.(type) {
+	case Interval:
+		if low {
+			return i.Low
+		}
+		return i.High
+	case Span:
+		if low {
+			return i.Low
+		}
+		return i.High
+	}
+	return nil
 }
 
 // divided is a statement that is cut: its private aggregates, and what reads them.
@@ -355,6 +374,9 @@ func tableOf(core *surround.Core, columns []Column, rows [][]any) *surround.Tabl
 			affinity = c.Type
 		}
 		t.Columns = append(t.Columns, surround.Column{Name: core.Columns[i].Name, Affinity: affinity})
+		if c.Time {
+			c.Type = "TIME"
+		}
 		t.Types = append(t.Types, c.Type)
 	}
 	return t
@@ -363,7 +385,7 @@ func tableOf(core *surround.Core, columns []Column, rows [][]any) *surround.Tabl
 func resultOf(r *surround.Result) *Result {
 	out := &Result{Rows: r.Rows}
 	for _, c := range r.Columns {
-		out.Columns = append(out.Columns, Column(c))
+		out.Columns = append(out.Columns, Column{Name: c.Name, Type: c.Type})
 	}
 	return out
 }
@@ -581,7 +603,7 @@ func (s *Session) publish(ctx context.Context, text string, st *syntax.CreatePub
 func tabulated(r *Result) (columns []declare.Published, rows [][]any) {
 	rows = make([][]any, len(r.Rows))
 	for i, c := range r.Columns {
-		columns = append(columns, declare.Published(c))
+		columns = append(columns, declare.Published{Name: c.Name, Type: c.Type})
 		for n := range rows {
 			rows[n] = append(rows[n], r.Rows[n][i])
 		}

@@ -183,11 +183,23 @@ func (b bounds) isConstant() (float64, bool) {
 type around struct {
 	Interval
 	margin float64
+	span   Span // in place of the interval, for dates and timestamps; the margin is then in days
+}
+
+// ends returns the Interval or the Span.
+func (a around) ends() any {
+	if a.span != (Span{}) {
+		return a.span
+	}
+	return a.Interval
 }
 
 // errorOf returns what is known of an expression's true value at the row's confidence. It
 // returns false if nothing is.
 func errorOf(e Expr, v sqlvalue.Value, r *row) (around, bool) {
+	if q, ok := e.(Quantile); ok && q.Of.Form.IsTime() {
+		return q.span(v, r)
+	}
 	if !v.IsNumber() {
 		return around{}, false
 	}
@@ -210,7 +222,7 @@ func errorOf(e Expr, v sqlvalue.Value, r *row) (around, bool) {
 			return placed(v, b.error(q.numerator)), true
 		}
 	}
-	return around{Interval{out.lo, out.hi}, max(out.hi-x, x-out.lo, 0)}, true
+	return around{Interval: Interval{out.lo, out.hi}, margin: max(out.hi-x, x-out.lo, 0)}, true
 }
 
 // placed returns the interval of a value from that of its error. Beyond the integers that
@@ -220,7 +232,7 @@ func placed(v sqlvalue.Value, miss Interval) around {
 	if v.IsInt() && math.Abs(v.Float()) >= 1<<53 {
 		i = Interval{math.Nextafter(i.Low, math.Inf(-1)), math.Nextafter(i.High, math.Inf(1))}
 	}
-	return around{i, miss.Reach()}
+	return around{Interval: i, margin: miss.Reach()}
 }
 
 // error returns the interval of the error of the one term of a sum: its answer's, times

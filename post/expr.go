@@ -41,6 +41,7 @@ type Key struct {
 	Index     int
 	ValueType Type
 	Unit      *big.Rat // the number that 1 stands for; nil for 1
+	Time      bool     // the texts are dates or timestamps
 }
 
 // Type is the declared type of the grouped expression.
@@ -142,8 +143,14 @@ const (
 	High
 )
 
-// Type is REAL.
-func (m Margin) Type() Type        { return Real }
+// Type is REAL, or TEXT for the ends of a text's.
+func (m Margin) Type() Type {
+	if m.Of != Distance && m.Operand.Type() == Text {
+		return Text
+	}
+	return Real
+}
+
 func (m Margin) each(f func(Expr)) { f(m.Operand) }
 
 func (m Margin) value(r *row) sqlvalue.Value {
@@ -151,6 +158,10 @@ func (m Margin) value(r *row) sqlvalue.Value {
 	switch {
 	case !known:
 		return sqlvalue.Null()
+	case around.span != (Span{}) && m.Of == Low:
+		return sqlvalue.Text(around.span.Low)
+	case around.span != (Span{}) && m.Of == High:
+		return sqlvalue.Text(around.span.High)
 	case m.Of == Low:
 		return sqlvalue.Real(around.Low)
 	case m.Of == High:
@@ -311,6 +322,19 @@ func Private(e Expr) bool {
 		return len(s.Terms) > 0
 	}
 	return len(slots(e)) > 0
+}
+
+// IsTime reports whether the values of an expression are dates or timestamps, NULL aside.
+func IsTime(e Expr) bool {
+	switch e := e.(type) {
+	case Key:
+		return e.Time
+	case Quantile:
+		return e.Of.Form.IsTime()
+	case Margin:
+		return e.Of != Distance && IsTime(e.Operand)
+	}
+	return false
 }
 
 // NeverNull reports whether an expression is a sum or a literal. These are never NULL;

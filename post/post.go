@@ -93,8 +93,8 @@ type Program struct {
 }
 
 // Table has the rows of a result and, in the same shape, their margins and intervals. A
-// margin is a float64, an interval an Interval. Both are nil if the value has none or is
-// itself public.
+// margin is a float64, an interval an Interval, or a Span of dates and timestamps, whose margin
+// is in days. Both are nil if the value has none or is itself public.
 type Table struct {
 	Rows, Margins, Intervals [][]any
 	// Bounds has a Bound for each MARGIN, LOW and HIGH of a row; nil if no column is one.
@@ -207,7 +207,7 @@ func (p *Program) table(results []result) Table {
 				continue
 			}
 			if around, ok := errorOf(c.Value, r.values[j], r.from); ok {
-				t.Margins[i][j], t.Intervals[i][j] = around.margin, around.Interval
+				t.Margins[i][j], t.Intervals[i][j] = around.margin, around.ends()
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"dpsql/query"
 	"dpsql/sqlvalue"
 )
 
@@ -12,7 +13,7 @@ import (
 // are the values that the column can have, or buckets of them, in ascending order.
 type Distribution struct {
 	Places int64                                   // at least 1
-	Values func(place int64) (least, most float64) // of a place
+	Values func(place int64) (least, most float64) // of a place, canonical; see Values
 	// Split returns the numbers of records at the places up to one, and behind it. It
 	// returns false if they are not known.
 	Split func(place int64) (below, above Answer, ok bool)
@@ -34,6 +35,10 @@ const (
 
 // Quantile is a quantile of a column. It is NULL if the count of the records is not
 // positive.
+//
+// It has the form of the column's values, and so have the ends of its interval. A row of a
+// step counts as the step's middle, and the interval has the whole of its first and last
+// step: the order of rows is that of their steps, so that it holds what they stand for.
 //
 // What noise allows of Least is the least value at or below which a record lies for
 // certain, at the confidence asked for, and of Greatest the largest at or above which one
@@ -59,11 +64,15 @@ type Quantile struct {
 	Slot   int // of an answer with a Distribution
 	Q      float64
 	Method Method
+	Of     query.Column // whose values they are
 }
 
-// Type is REAL for Continuous, else INTEGER.
+// Type is TEXT for dates and timestamps, REAL for Continuous and for steps, else INTEGER.
 func (q Quantile) Type() Type {
-	if q.Method == Continuous {
+	switch {
+	case q.Of.Form.IsTime():
+		return Text
+	case q.Method == Continuous || q.Of.Form.IsStepped():
 		return Real
 	}
 	return Integer
@@ -106,10 +115,10 @@ func (q Quantile) value(r *row) sqlvalue.Value {
 	}
 	x, y := middle(d.Values(low)), middle(d.Values(max(low, high)))
 	if q.Method == Discrete {
-		return sqlvalue.Int(int64(math.Floor(x)))
+		return q.shown(x)
 	}
 	position := q.Q * float64(a.Value-1)
-	return sqlvalue.Real(x + (position-math.Floor(position))*(y-x))
+	return q.shown(x + (position-math.Floor(position))*(y-x))
 }
 
 // extreme returns Least or Greatest: the end of the interval on the side of the other
@@ -123,9 +132,9 @@ func (q Quantile) extreme(d *Distribution, first, last int64, confidence float64
 	least, _ := d.Values(first)
 	_, most := d.Values(last)
 	if q.Method == Least {
-		return sqlvalue.Int(int64(most))
+		return q.shown(most)
 	}
-	return sqlvalue.Int(int64(least))
+	return q.shown(least)
 }
 
 func middle(least, most float64) float64 { return least/2 + most/2 }
@@ -259,7 +268,7 @@ func isotonic(x []float64) []float64 {
 	return out
 }
 
-// quantile encloses a quantile. Nothing is known if there may be no record. No union with
+// quantile encloses a quantile, of dates and timestamps in canonical values. Nothing is known if there may be no record. No union with
 // that event is needed: if there is none, only the count's interval can fail, and else only
 // the quantile's.
 func (b box) quantile(q Quantile) bounds {
@@ -274,5 +283,5 @@ func (b box) quantile(q Quantile) bounds {
 	}
 	lo, _ := a.Distribution.Values(first)
 	_, hi := a.Distribution.Values(last)
-	return interval(lo, hi)
+	return interval(q.worth(lo), q.worth(hi))
 }

@@ -22,6 +22,7 @@ type key struct {
 	meaning   string // see meaning
 	valueType post.Type
 	unit      *big.Rat // of REAL values; the cells hold multiples of it
+	time      bool     // the values are dates or timestamps
 	cells     []cell
 }
 
@@ -354,7 +355,7 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	case n > maxNumbers:
 		return key{}, o.tooMany(e)
 	}
-	k := key{valueType: post.Integer}
+	k := key{valueType: post.Integer, time: c.Form.IsTime()}
 	if c.ShownType() == query.TypeText {
 		k.valueType = post.Text
 	}
@@ -399,7 +400,7 @@ func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
 	case !ok:
 		return key{}, o.tooMany(e)
 	}
-	k := key{valueType: post.Integer}
+	k := key{valueType: post.Integer, time: x.time != 0}
 	if unit != nil {
 		k.valueType, k.unit = post.Real, unit
 	}

@@ -61,7 +61,7 @@ func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
 	if i < 0 {
 		return nil, false, nil
 	}
-	return post.Key{Index: i, ValueType: o.keys[i].valueType, Unit: o.keys[i].unit}, true, nil
+	return post.Key{Index: i, ValueType: o.keys[i].valueType, Unit: o.keys[i].unit, Time: o.keys[i].time}, true, nil
 }
 
 // nameExpr compiles a name: a column that is not grouped is refused.

@@ -49,6 +49,7 @@ func (o *outputs) quantile(method post.Method, upper string, f *sqlparser.FuncEx
 	if err != nil {
 		return nil, o.placedAt(err, args[0])
 	}
+	q.Of = o.u.Columns()[column]
 	q.Slot = o.slot(present, Slot{Scale: 1, Split: 1, Question: Order, Column: column})
 	return q, nil
 }
@@ -88,8 +89,8 @@ func (o *outputs) orderedColumn(upper string, e sqlparser.Expr) (int, error) {
 	switch {
 	case column >= len(o.table.Universe().Columns()):
 		return 0, at.Unsupported(upper + " of column " + c.Name + " of a public table").WithHint("it takes a column of the private table")
-	case !c.Domain.Finite() || c.Domain.Type() != query.TypeInteger || c.ShownType() != query.TypeInteger || c.Form.IsStepped():
-		return 0, at.Unsupported(upper+" of column "+c.Name+", which is not INTEGER,").WithHint("%s", hintOrder)
+	case !c.Domain.Finite() || c.Domain.Type() != query.TypeInteger:
+		return 0, at.Unsupported(upper+" of column "+c.Name+", which is "+c.TypeName()+",").WithHint("%s", hintOrder)
 	}
 	return column, nil
 }

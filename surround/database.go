@@ -68,7 +68,7 @@ type Table struct {
 	Name    string
 	Columns []Column
 	Rows    [][]any  // int64, float64, string, []byte or nil
-	Types   []string // of the columns' values, INTEGER, REAL or TEXT; nil if the rows tell
+	Types   []string // of the columns' values, INTEGER, REAL, TEXT or TIME, the text of a date or timestamp; nil if the rows tell
 
 	// For a core:
 	Keys   int      // as Core.Keys
@@ -189,7 +189,10 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 		if l != nil {
 			l.names = names
 		}
-		kinds := s.kinds(c)
+		kinds, err := s.kinds(c)
+		if err != nil {
+			return err
+		}
 		for i, name := range names {
 			col := ResultColumn{Name: name}
 			if len(kinds) == len(names) {
@@ -533,7 +536,7 @@ func (t *Table) columns() []column {
 	return columns
 }
 
-var kinds = map[string]kind{"INTEGER": integer, "REAL": real, "TEXT": text}
+var kinds = map[string]kind{"INTEGER": integer, "REAL": real, "TEXT": text, "TIME": moment}
 
 func kindOf(v any) kind {
 	switch v.(type) {
@@ -614,8 +617,8 @@ func (c *connection) readable(s *Statement, table, of, database string) bool {
 }
 
 // kinds infers the kinds of a statement's columns. It is nil if not even their number is
-// known.
-func (s *Statement) kinds(c *connection) []kind {
+// known. It refuses what can be refused only where the kinds of cores are known.
+func (s *Statement) kinds(c *connection) ([]kind, error) {
 	tables := c.tables
 	if len(s.cores) > 0 {
 		tables = maps.Clone(tables)
@@ -629,7 +632,7 @@ func (s *Statement) kinds(c *connection) []kind {
 	for i := range columns {
 		kinds[i] = columns[i].kind
 	}
-	return kinds
+	return kinds, w.err
 }
 
 // typeName returns the type of a column of the kind, or "".
@@ -639,7 +642,7 @@ func (k kind) typeName() string {
 		return "INTEGER"
 	case real:
 		return "REAL"
-	case text:
+	case text, moment:
 		return "TEXT"
 	}
 	return ""
@@ -685,7 +688,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Ta
 			out.Rows[i], out.Intervals = row[:len(names):len(names)], append(out.Intervals, l.intervals(row))
 		}
 	}
-	inferred := s.kinds(c)
+	inferred, _ := s.kinds(c)
 	for i, name := range names {
 		if len(inferred) == len(names) && inferred[i] != unknown {
 			kinds[i] = agreed(inferred[i], kinds[i])

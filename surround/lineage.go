@@ -673,7 +673,8 @@ func (l *Lineage) carriedBy(cores []*Table) []*Table {
 	return out
 }
 
-// intervals returns the intervals of a row of the result: nil, or a post.Interval.
+// intervals returns the intervals of a row of the result: nil, a post.Interval, or the post.Span
+// of a date that is passed on as it is.
 func (l *Lineage) intervals(row []any) []any {
 	visible := len(l.columns)
 	out := make([]any, visible)
@@ -682,6 +683,11 @@ func (l *Lineage) intervals(row []any) []any {
 			continue
 		}
 		value, ok := number(row[n])
+		if date, is := row[n].(string); is {
+			if span, ok := f.span(row[visible:], date); ok {
+				out[n] = span
+			}
+		}
 		if !ok {
 			continue
 		}
@@ -700,6 +706,16 @@ func (l *Lineage) intervals(row []any) []any {
 func near(i post.Interval, value float64) bool {
 	slack := 1e-9 * max(1, value, -value)
 	return i.Low-slack <= value && value <= i.High+slack
+}
+
+// span returns the interval of a date that hidden columns have.
+func (f *formula) span(hidden []any, date string) (post.Span, bool) {
+	if f.op != 'l' || !f.num || hidden[f.leaf] != any(date) {
+		return post.Span{}, false
+	}
+	low, known := hidden[f.leaf+1].(string)
+	high, also := hidden[f.leaf+2].(string)
+	return post.Span{Low: low, High: high}, known && also
 }
 
 // interval computes an interval from the hidden columns. With Value it is that of the numbers

@@ -2,6 +2,7 @@ package surround
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rqlite/sql"
@@ -22,6 +23,7 @@ const (
 	integer
 	real
 	text
+	moment   // a text that is a date or timestamp
 	argument // of a function: the kind of its first argument
 	numbers  // of a function: REAL if an argument is, INTEGER if all are
 	either   // of a function: that of all arguments, if they agree
@@ -157,6 +159,8 @@ func agreed(a, b kind) kind {
 		return b
 	case a == integer && b == real || a == real && b == integer:
 		return real
+	case a == moment && b == text || a == text && b == moment:
+		return text
 	}
 	return unknown
 }
@@ -405,7 +409,11 @@ func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
 		}
 		return unknown
 	case *sql.UnaryExpr:
-		if k := w.expr(e.X, with, in); k == real && e.Op == sql.MINUS {
+		k := w.expr(e.X, with, in)
+		if e.Op == sql.MINUS || e.Op == sql.BITNOT {
+			w.refuseMoments(e.OpPos, k)
+		}
+		if k == real && e.Op == sql.MINUS {
 			return real
 		} else if k == integer || e.Op == sql.NOT || e.Op == sql.BITNOT {
 			return integer
@@ -460,6 +468,7 @@ func (w *walker) binary(e *sql.BinaryExpr, with bodies, in *scope) kind {
 	x, y := w.expr(e.X, with, in), w.expr(e.Y, with, in)
 	switch e.Op {
 	case sql.PLUS, sql.MINUS, sql.STAR, sql.SLASH, sql.REM:
+		w.refuseMoments(e.OpPos, x, y)
 		return arithmetic(x, y)
 	case sql.CONCAT:
 		return text
@@ -468,6 +477,15 @@ func (w *walker) binary(e *sql.BinaryExpr, with bodies, in *scope) kind {
 		return unknown
 	}
 	return integer
+}
+
+// refuseMoments refuses to compute with dates, at a place. To SQLite they are the numbers that
+// their texts begin with: a day after 2024-03-01 would be 2025.
+func (w *walker) refuseMoments(at sql.Pos, operands ...kind) {
+	if slices.Contains(operands, moment) {
+		w.refuse(w.statement.at(w.statement.index(at)).Unsupported("computing with a date, which is a text around aggregates,").
+			WithHint("write date(x, '+1 day') for a later date, and julianday(x) - julianday(y) for the days between two"))
+	}
 }
 
 func arithmetic(x, y kind) kind {
@@ -538,6 +556,14 @@ func (w *walker) call(e *sql.Call, with bodies, in *scope) kind {
 	if !ok {
 		w.refuse(refusedFunction(t, w.statement.about()))
 		return unknown
+	}
+	switch name := strings.ToLower(t.Value); name {
+	case "sum", "avg", "total", "abs", "round", "sign":
+		w.refuseMoments(e.Name.NamePos, kinds...)
+	case "date", "datetime":
+		if len(kinds) > 0 && kinds[0] == moment {
+			return moment
+		}
 	}
 	switch {
 	case k == argument && len(kinds) > 0:

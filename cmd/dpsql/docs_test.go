@@ -590,7 +590,7 @@ func compare(shown []string, got []printedLine, about bool) error {
 }
 
 // numbers are a number, with its margin or interval where it has one.
-var numbers = regexp.MustCompile(`-?\d[\d.]*( ± [\d.]+| \(\S+ … \S+\))?`)
+var numbers = regexp.MustCompile(`-?\d[\d.]*( ± [\d.]+( days?)?| \([^()]+ … [^()]+\))?`)
 
 // compareShapes is compare for lines whose numbers all follow from noise, such as the ends of
 // intervals in a column of few values.

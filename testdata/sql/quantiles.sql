@@ -191,7 +191,7 @@ EXPLAIN SELECT sex, MEDIAN(age), COUNT(*) FROM visits GROUP BY sex;
 --> warning: this takes 12 % of what is left for direct answers: ρ = 0.0067 of 0.057
 -- Refused.
 SELECT MEDIAN(town) FROM visits;
---> error unsupported at 15: MEDIAN of column town, which is not INTEGER, is outside the dialect
+--> error unsupported at 15: MEDIAN of column town, which is TEXT, is outside the dialect
 --> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
 SELECT MEDIAN(age + 1) FROM visits;
 --> error unsupported at 15: MEDIAN of an expression is outside the dialect

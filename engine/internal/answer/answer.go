@@ -350,12 +350,13 @@ type Result struct {
 type Column struct {
 	Name string
 	Type string // "INTEGER", "REAL" or "TEXT"
+	Time bool   // its texts are dates or timestamps for certain
 }
 
 // Answer describes how a differentially private answer came about.
 type Answer struct {
-	Margins    [][]any // shaped as Rows: the larger distance of an end of the interval (float64), or nil if none is known or the value is public
-	Intervals  [][]any // shaped as Rows, an Interval or nil where Margins is: what holds the true value; the value need not be its middle
+	Margins    [][]any // shaped as Rows: the larger distance of an end of the interval (float64; in days for a Span), or nil if none is known or the value is public
+	Intervals  [][]any // shaped as Rows, an Interval or a Span, or nil where Margins is: what holds the true value; the value need not be its middle
 	Bounds     [][]any // shaped as Rows, a Bound for each MARGIN, LOW and HIGH in the select list; nil if it has none
 	NotNull    []bool  // one for each column: none of its values can be NULL
 	Confidence float64 // the probability that a true value lies within its interval, for each value on its own
@@ -374,6 +375,9 @@ type Bound = post.Bound
 
 // Interval is a closed interval of numbers.
 type Interval = post.Interval
+
+// Span is an interval of dates or timestamps, as they are shown.
+type Span = post.Span
 
 // Kept describes which rows of a table answers are about. It is public: the table's
 // declaration states it.

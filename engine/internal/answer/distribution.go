@@ -181,11 +181,10 @@ func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Relea
 
 // valuesFrom returns the values of places of a width, the first of which begins at an ordinal.
 func (r Request) valuesFrom(first, width uint64) func(place int64) (least, most float64) {
-	d := r.Table.Universe.Columns()[r.column].Domain
+	c := r.Table.Universe.Columns()[r.column]
 	return func(place int64) (least, most float64) {
 		from := first + uint64(place)*width
-		last := min(from+width, d.Size()) - 1
-		return float64(d.Value(from).Int64()), float64(d.Value(last).Int64())
+		return post.Values(c, from, min(from+width, c.Domain.Size())-1)
 	}
 }
 

@@ -28,7 +28,7 @@ func (db *Database) Explain(ctx context.Context, who Asker, all []Selection) (*S
 // margin, the cost and a note. margin is the type of the margins: REAL for one query, TEXT for
 // ranges. The brief form leaves the columns out.
 func Explanation(margin string, rows ...[]any) *Result {
-	out := &Result{Columns: []Column{{"candidate", "TEXT"}, {"kind", "TEXT"}, {"columns", "TEXT"}, {"m", "TEXT"}, {"margin", margin}, {"cost", "TEXT"}, {"note", "TEXT"}}}
+	out := &Result{Columns: []Column{{Name: "candidate", Type: "TEXT"}, {Name: "kind", Type: "TEXT"}, {Name: "columns", Type: "TEXT"}, {Name: "m", Type: "TEXT"}, {Name: "margin", Type: margin}, {Name: "cost", Type: "TEXT"}, {Name: "note", Type: "TEXT"}}}
 	out.Brief = &Result{Columns: slices.Delete(slices.Clone(out.Columns), explainedColumns, explainedColumns+1)}
 	out.Explain(rows...)
 	return out

@@ -31,6 +31,11 @@ func rowsForPeople(r *engine.Result) [][]string {
 		besides, widest := make([]string, len(cells)), 0
 		for i, row := range r.Answer.Margins {
 			margin, ok := row[j].(float64)
+			if span, is := r.Answer.Intervals[i][j].(engine.Span); ok && is {
+				cells[i][j], besides[i] = besideDate(cells[i][j], span, margin)
+				widest = max(widest, twwidth.Width(besides[i]))
+				continue
+			}
 			ends, has := r.Answer.Intervals[i][j].(engine.Interval)
 			value, number := asFloat(r.Rows[i][j])
 			if !ok || !has || !number {
@@ -85,6 +90,18 @@ func beside(value float64, whole string, ends engine.Interval, margin float64) (
 		return text, in(math.Ceil((margin+math.Abs(shown-value))*unit-fuzz) / unit)
 	}
 	return text + " (" + in(math.Floor(ends.Low*unit+fuzz)/unit) + " … " + in(math.Ceil(ends.High*unit-fuzz)/unit) + ")", ""
+}
+
+// besideDate is beside for a date or timestamp, whose margin is in days. The margin stands
+// beside it if that is all of its interval.
+func besideDate(date string, ends engine.Span, days float64) (text, beside string) {
+	switch {
+	case days != math.Trunc(days) || ends.Reach(ends.Low) != 2*days:
+		return date + " (" + ends.Low + " … " + ends.High + ")", ""
+	case days == 1:
+		return date, "1 day"
+	}
+	return date, Number(days) + " days"
 }
 
 // bound rounds a MARGIN, LOW or HIGH as the margin itself is shown.

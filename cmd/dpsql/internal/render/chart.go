@@ -92,7 +92,7 @@ func NewSeries(r *engine.Result, column string) (Series, error) {
 // drawnColumn returns the index of the column to draw.
 func drawnColumn(r *engine.Result, column string) (int, error) {
 	for i, c := range r.Columns {
-		if column == "" && isAnswer(r, i) || column != "" && strings.EqualFold(c.Name, column) {
+		if column == "" && isNumber(c) && isAnswer(r, i) || column != "" && strings.EqualFold(c.Name, column) {
 			if !isNumber(c) {
 				return 0, sqlerr.New(sqlerr.Invalid, "the column %s holds no numbers", c.Name)
 			}

@@ -173,8 +173,11 @@ func writeJSON(w io.Writer, r *engine.Result) error {
 		for i, row := range a.Intervals {
 			answer.Intervals[i] = make([]any, len(row))
 			for j, ends := range row {
-				if ends, ok := ends.(engine.Interval); ok {
+				switch ends := ends.(type) {
+				case engine.Interval:
 					answer.Intervals[i][j] = []any{finite(ends.Low), finite(ends.High)}
+				case engine.Span:
+					answer.Intervals[i][j] = []any{ends.Low, ends.High}
 				}
 			}
 		}

@@ -127,6 +127,39 @@ func TestAmount(t *testing.T) {
 	}
 }
 
+// TestSpansForPeople: a date has its interval behind it, or its margin in days beside it if that
+// says as much. JSON has the ends.
+func TestSpansForPeople(t *testing.T) {
+	r := &engine.Result{Columns: []engine.Column{{Name: "d", Type: "TEXT", Time: true}, {Name: "n", Type: "INTEGER"}}, Answer: &engine.Answer{Mechanism: "direct", Confidence: 0.95}}
+	for _, c := range []struct {
+		date string
+		span any
+		days any
+		want string
+	}{
+		{"2024-03-01", engine.Span{Low: "2024-02-23", High: "2024-03-08"}, 7.0, "2024-03-01 ±  7 days"},
+		{"2024-03-01", engine.Span{Low: "2024-02-20", High: "2024-03-11"}, 10.0, "2024-03-01 ± 10 days"},
+		{"2024-03-01", engine.Span{Low: "2024-02-29", High: "2024-03-02"}, 1.0, "2024-03-01 ±   1 day"},
+		{"2024-03-01", engine.Span{Low: "2024-03-01", High: "2024-03-01"}, 0.0, "2024-03-01 ±  0 days"},
+		{"2024-03-01", engine.Span{Low: "2024-02-28", High: "2024-03-02"}, 2.0, "2024-03-01 (2024-02-28 … 2024-03-02)"},
+		{"2024-03-01 06:00:00", engine.Span{Low: "2024-03-01 03:00:00", High: "2024-03-01 09:00:00"}, 0.125, "2024-03-01 06:00:00 (2024-03-01 03:00:00 … 2024-03-01 09:00:00)"},
+		{"2024-03-01", nil, nil, "2024-03-01"},
+	} {
+		r.Rows = append(r.Rows, []any{c.date, int64(7)})
+		r.Answer.Margins, r.Answer.Intervals = append(r.Answer.Margins, []any{c.days, 1.0}), append(r.Answer.Intervals, []any{c.span, engine.Interval{Low: 6, High: 8}})
+		if got := rowsForPeople(r)[len(r.Rows)-1][0]; got != c.want && len(r.Rows) > 2 {
+			t.Errorf("%s in %v: %s, want %s", c.date, c.span, got, c.want)
+		}
+	}
+	var b bytes.Buffer
+	if err := writeJSON(&b, r); err != nil || !strings.Contains(b.String(), `"intervals":[[["2024-02-23","2024-03-08"],[6,8]]`) || !strings.Contains(b.String(), `[null,[6,8]]`) {
+		t.Errorf("JSON has %s, %v", b.String(), err)
+	}
+	if s, err := NewSeries(r, ""); err != nil || s.Name != "n" {
+		t.Errorf("%s is drawn, %v", s.Name, err)
+	}
+}
+
 // TestBoundsForPeople: a MARGIN, LOW or HIGH has the places of the margin, and holds what the
 // exact one does. Programs get the exact one.
 func TestBoundsForPeople(t *testing.T) {

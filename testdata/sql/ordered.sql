@@ -1,0 +1,79 @@
+-- Quantiles, distinct values and averages of dates, timestamps and numbers in steps.
+SELECT MEDIAN(came), QUANTILE(came, 0.9), MIN(came), MAX(came) FROM stays;
+--> median | quantile | min | max
+--> '2024-03-05' | '2024-07-15' | '2024-01-01' | '2024-11-20'
+--> under ordered, direct:
+--> median | quantile | min | max
+--> '2024-03-05' | '2024-07-15' | '2024-01-01' | '2024-11-06'
+SELECT sex, MEDIAN(came) AS m, MARGIN(m) AS days, LOW(m), HIGH(m) FROM stays WHERE sex IN ('F', 'M') GROUP BY sex HAVING m > '2024-01-01' ORDER BY m DESC;
+--> sex | m | days | low | high
+--> 'M' | '2024-03-05' | 0.0 | '2024-03-05' | '2024-03-05'
+--> 'F' | '2024-02-06' | 0.0 | '2024-02-06' | '2024-02-06'
+--> under ordered, direct:
+--> sex | m | days | low | high
+--> 'M' | '2024-03-05' | 0.0 | '2024-03-05' | '2024-03-05'
+--> 'F' | '2024-02-06' | 57.0 | '2024-02-06' | '2024-04-03'
+SELECT strftime('%Y-%m', came) AS month, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY came) AS m FROM stays WHERE came < '2024-04-01' GROUP BY 1;
+--> month | m
+--> '2024-01' | '2024-01-05'
+--> '2024-02' | '2024-02-06'
+--> '2024-03' | '2024-03-05'
+SELECT MEDIAN(at), PERCENTILE_CONT(at, 0.51), MAX(at) AS last, MARGIN(last) AS days FROM stays;
+--> median | percentile_cont | last | days
+--> '2024-01-12 18:00:00' | '2024-01-12 18:00:00' | '2024-01-27 12:00:00' | 0.0
+--> under ordered, direct:
+--> median | percentile_cont | last | days
+--> '2024-01-12 18:00:00' | '2024-01-12 18:00:00' | '2024-01-26 00:00:00' | 5.75
+SELECT MEDIAN(cost) AS m, LOW(m), HIGH(m), MIN(cost), MAX(cost), QUANTILE(cost, 1) FROM stays;
+--> m | low | high | min | max | quantile
+--> 25.0 | 20.0 | 30.0 | 10.0 | 70.0 | 75.0
+SELECT MEDIAN(fee), PERCENTILE_CONT(fee, 0.3), QUANTILE(fee, 0.99), MIN(fee), MAX(fee) FROM stays;
+--> median | percentile_cont | quantile | min | max
+--> 0.4 | 0.3 | 0.9 | 0.0 | 0.9
+--> under ordered, direct:
+--> median | percentile_cont | quantile | min | max
+--> 0.4 | 0.3 | 0.9 | 0.0 | 0.8
+SELECT cost, MEDIAN(fee) AS m FROM stays WHERE fee > 0 GROUP BY cost;
+--> cost | m
+--> NULL | 0.65
+--> 0.0 | 0.3
+--> 10.0 | NULL
+--> 20.0 | 0.4
+--> 30.0 | NULL
+--> 40.0 | NULL
+--> 50.0 | NULL
+--> 60.0 | NULL
+--> 70.0 | 0.5
+--> 80.0 | NULL
+--> 90.0 | NULL
+SELECT MEDIAN(fee) * 2 AS twice, MARGIN(twice) AS margin FROM stays;
+--> twice | margin
+--> 0.8 | 0.0
+-- Around them.
+SELECT m, date(m, '+1 day') AS next FROM (SELECT MEDIAN(came) AS m FROM stays) AS x;
+--> m | next
+--> '2024-03-05' | '2024-03-06'
+SELECT julianday(QUANTILE(came, 0.9)) - julianday(QUANTILE(came, 0.1)) AS days FROM stays;
+--> days
+--> 192.0
+SELECT MAX(came) - MIN(came) AS days FROM stays;
+--> error unsupported at 18: computing with a date, which is a text around aggregates, is outside the dialect
+--> hint: write date(x, '+1 day') for a later date, and julianday(x) - julianday(y) for the days between two
+SELECT came + 1, COUNT(*) FROM stays WHERE came < '2024-01-04' GROUP BY came;
+--> error unsupported at 13: computing with a date, which is a text around aggregates, is outside the dialect
+--> hint: write date(x, '+1 day') for a later date, and julianday(x) - julianday(y) for the days between two
+SELECT came + 1 AS next, COUNT(*) FROM stays WHERE came < '2024-01-04' GROUP BY 1;
+--> next | count
+--> '2024-01-02' | 12
+--> '2024-01-03' | 0
+--> '2024-01-04' | 0
+-- Refused.
+SELECT MEDIAN(came + 1) FROM stays;
+--> error unsupported at 15: MEDIAN of an expression is outside the dialect
+--> hint: it takes a column: write MEDIAN(x), QUANTILE(x, 0.9), PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), MIN(x) or MAX(x), where x is a column
+SELECT MEDIAN(sex) FROM stays;
+--> error unsupported at 15: MEDIAN of column sex, which is TEXT, is outside the dialect
+--> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+SELECT AVG(came) FROM stays;
+--> error unsupported at 12: adding up column came, which is DATE, is outside the dialect
+--> hint: group by it, or by a part of it
