@@ -21,7 +21,7 @@ func ofPatients(t *testing.T) *engine.Session {
 		`INSERT INTO raw SELECT (i - 1) / 4, i % 4, iif((i - 1) / 4 < 100, 'A', 'B') FROM `+numbers(1200), `INSERT INTO raw SELECT NULL, 1, 'A' FROM `+numbers(50),
 		`CREATE TABLE others AS SELECT *, patient AS code, ward AS note FROM raw`)
 	must(t, s, `CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 9, ward TEXT IN ('A', 'B', 'C')) FROM raw WITH (epsilon = 400, delta = 1e-6, unit = patient, max_rows = 2)`)
-	must(t, s, `CREATE PRIVATE TABLE plain (day INTEGER BETWEEN 0 AND 9, patient INTEGER BETWEEN 0 AND 999, code INTEGER BETWEEN 0 AND 1000, note TEXT) FROM others WITH (epsilon = 400, delta = 1e-6)`)
+	must(t, s, `CREATE PRIVATE TABLE plain (day INTEGER BETWEEN 0 AND 9, patient INTEGER BETWEEN 0 AND 999, code INTEGER BETWEEN 0 AND 10000, note TEXT) FROM others WITH (epsilon = 400, delta = 1e-6)`)
 	return s
 }
 
@@ -219,7 +219,7 @@ func TestUnitsRefused(t *testing.T) {
 	must(t, s, `SET accuracy = 20`)
 	before := len(entries(t, s.DB()))
 	for text, want := range map[string]string{
-		`SELECT COUNT(DISTINCT code) FROM plain`:                "code, which has more than 1000 values",
+		`SELECT COUNT(DISTINCT code) FROM plain`:                "code, which has more than 10000 values",
 		`SELECT COUNT(DISTINCT note) FROM plain`:                "note, which has no domain",
 		`SELECT COUNT(DISTINCT person) FROM plain`:              "WITH (unit = person, max_rows = …)",
 		`SELECT COUNT(DISTINCT person) FROM visits`:             "COUNT(DISTINCT patient) counts the units",

@@ -56,7 +56,7 @@ func forms(t testing.TB) (*engine.Session, map[string]map[string][]float64) {
 	}
 	must(t, s, `CREATE PRIVATE TABLE stays (ward TEXT IN ('A', 'B', 'C', 'D'), came DATE BETWEEN '2023-12-01' AND '2025-06-30' OR NULL,
 		at TIMESTAMP BETWEEN '2024-01-01' AND '2024-04-30 18:00' STEP '6 hours' STORED AS unix, cost REAL BETWEEN 0 AND 100 STEP 2.5 CLAMP,
-		fee NUMERIC(6,2) BETWEEN 0 AND 5) FROM raw WITH (epsilon = 40, delta = 1e-6)`)
+		fee NUMERIC(6,2) BETWEEN 0 AND 5) FROM raw WITH (epsilon = 400, delta = 1e-6)`)
 	return s, rows
 }
 
@@ -211,6 +211,93 @@ func TestComputingWithDatesAround(t *testing.T) {
 	} {
 		if got := fmt.Sprint(must(t, s, text).Rows); got != want {
 			t.Errorf("%s gives %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestDistinctOrdered compares the numbers of days, steps and exact numbers with SQLite's, from
+// releases and bought. A release shows the values that are certain, which are all that many
+// rows have.
+func TestDistinctOrdered(t *testing.T) {
+	t.Parallel()
+	s, _ := forms(t)
+	quieten(s.DB())
+	columns := []struct{ name, of string }{{"came", "came"}, {"at", "at / 21600"}, {"cost", "min(39, CAST(cost / 2.5 AS INTEGER))"}, {"fee", "fee"}}
+	want := make(map[string][]int64)
+	raw := plain(t, s)
+	for _, c := range columns {
+		for _, ward := range []string{"A", "B", "C", "D"} {
+			var n int64
+			if err := raw.QueryRow(`SELECT COUNT(DISTINCT `+c.of+`) FROM raw WHERE ward = ?`, ward).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			want[c.name] = append(want[c.name], n)
+		}
+	}
+	must(t, s, `SET accuracy = 20`)
+	for _, c := range columns {
+		r := must(t, s, `SELECT ward, COUNT(DISTINCT `+c.name+`) AS n, MARGIN(n) FROM stays GROUP BY ward ORDER BY ward`)
+		for k, row := range r.Rows {
+			if row[1] != want[c.name][k] || row[2].(float64) > 20 {
+				t.Errorf("direct: %s in ward %v: %v, want %d", c.name, row[0], row, want[c.name][k])
+			}
+		}
+		if again := must(t, s, `SELECT COUNT(DISTINCT `+c.name+`) FROM stays WHERE ward = 'A'`); again.Answer.Cost.Rho != 0 || again.Rows[0][0] != want[c.name][0] {
+			t.Errorf("direct: a group of %s is %v for ρ = %g", c.name, again.Rows, again.Answer.Cost.Rho)
+		}
+	}
+	must(t, s, `SET accuracy = default`)
+	for i, c := range columns { // the noise is 0, and the margins are not
+		must(t, s, fmt.Sprintf(`CREATE RELEASE r%d ON stays (ward, %s) USING PROJECTION WITH (epsilon = 30)`, i, c.name))
+		must(t, s, fmt.Sprintf(`SET mechanism = r%d`, i))
+		r := must(t, s, `SELECT ward, COUNT(DISTINCT `+c.name+`) AS n, LOW(n), HIGH(n) FROM stays GROUP BY ward ORDER BY ward`)
+		for k, row := range r.Rows {
+			if n := float64(want[c.name][k]); row[2].(float64) > n || row[3].(float64) < n || float64(row[1].(int64)) != row[2] {
+				t.Errorf("a release: %s in ward %v: %v, want %g", c.name, row[0], row, n)
+			}
+		}
+		if b := r.Rows[1]; c.name == "came" && (b[1] != int64(2) || b[3] != 2.0) { // two days with 250 rows each
+			t.Errorf("a release: ward B came on %v days", b)
+		}
+	}
+}
+
+// TestStepsInSums compares sums, variances and correlations of numbers in steps with those of
+// the rows, each of which counts as the middle of its step. There is no noise.
+func TestStepsInSums(t *testing.T) {
+	t.Parallel()
+	s, _ := forms(t)
+	quieten(s.DB())
+	must(t, s, `CREATE RELEASE r ON stays (cost, fee) USING PROJECTION WITH (epsilon = 30)`)
+	raw := plain(t, s)
+	const middles = `(SELECT 2.5 * min(39, CAST(cost / 2.5 AS INTEGER)) + 1.25 AS y, CAST(fee AS REAL) AS x FROM raw)`
+	const means = `(SELECT avg(y) AS my, avg(x) AS mx, avg(y*y) AS yy, avg(x*x) AS xx, avg(x*y) AS xy FROM ` + middles + `)`
+	for text, by := range map[string]string{
+		`SELECT SUM(cost) FROM stays`:                                       `SELECT sum(y) FROM ` + middles,
+		`SELECT AVG(cost) FROM stays WHERE fee >= 2.5`:                      `SELECT avg(y) FROM ` + middles + ` WHERE x >= 2.5`,
+		`SELECT SUM(fee) FROM stays WHERE cost < 50`:                        `SELECT sum(x) FROM ` + middles + ` WHERE y < 50`,
+		`SELECT AVG(2 * cost - fee + 1) FROM stays`:                         `SELECT avg(2 * y - x + 1) FROM ` + middles,
+		`SELECT SUM(cost * fee) FROM stays`:                                 `SELECT sum(x * y) FROM ` + middles,
+		`SELECT AVG(CASE WHEN cost < 10 THEN fee ELSE cost END) FROM stays`: `SELECT avg(CASE WHEN y < 10 THEN x ELSE y END) FROM ` + middles,
+		`SELECT VAR_POP(cost) FROM stays`:                                   `SELECT yy - my * my FROM ` + means,
+		`SELECT COVAR_POP(cost, fee) FROM stays`:                            `SELECT xy - mx * my FROM ` + means,
+		`SELECT CORR(cost, fee) FROM stays`:                                 `SELECT (xy - mx * my) / sqrt((xx - mx * mx) * (yy - my * my)) FROM ` + means,
+		`SELECT REGR_SLOPE(cost, fee) FROM stays`:                           `SELECT (xy - mx * my) / (xx - mx * mx) FROM ` + means,
+		`SELECT REGR_INTERCEPT(cost, fee) FROM stays`:                       `SELECT my - mx * (xy - mx * my) / (xx - mx * mx) FROM ` + means,
+		`SELECT REGR_AVGX(cost, fee) FROM stays`:                            `SELECT mx FROM ` + means,
+	} {
+		var want float64
+		if err := raw.QueryRow(by).Scan(&want); err != nil {
+			t.Fatal(err)
+		}
+		r := must(t, s, text)
+		got, _ := r.Rows[0][0].(float64)
+		in, ok := r.Answer.Intervals[0][0].(engine.Interval)
+		if math.Abs(got-want) > 1e-7*(1+math.Abs(want)) || !ok || want < in.Low-1e-9 || want > in.High+1e-9 {
+			t.Errorf("%s is %v in %v, want %v", text, r.Rows[0][0], r.Answer.Intervals[0][0], want)
+		}
+		if warned := strings.Contains(strings.Join(r.Warnings, ""), "counts as the middle of its step: each row may be off by 1.25"); warned != strings.Contains(strings.Split(text, "FROM")[0], "cost") {
+			t.Errorf("%s warns %q", text, r.Warnings)
 		}
 	}
 }

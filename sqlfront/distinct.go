@@ -46,8 +46,9 @@ func (o *outputs) distinct(name string, f *sqlparser.FuncExpr) (post.Expr, error
 	return post.Sum{Terms: []post.Term{{Slot: o.slot(o.rows, Slot{Scale: 1, Split: 1, Question: Units}), Factor: 1}}}, nil
 }
 
-// maxValues bounds the domain of a column whose values are counted. Each of them is a query.
-const maxValues = 1000
+// maxValues bounds the domain of a column whose values are counted: the days of 27 years, or the
+// hours of one. Each of them is a query.
+const maxValues = 10_000
 
 // valuesOf compiles COUNT(DISTINCT column) of a declared column.
 func (o *outputs) valuesOf(column int) (post.Expr, error) {

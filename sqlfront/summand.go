@@ -79,7 +79,12 @@ func (b *binder) columnSummand(e *sqlparser.ColName) (summand, error) {
 	}
 	c := b.u.Columns()[column]
 	if c.Form.IsTime() {
-		return summand{}, b.g.FirstToken(e).Unsupported("adding up column " + c.Name + ", which is " + c.TypeName() + ",").WithHint("group by it, or by a part of it")
+		lo, _ := c.Domain.Bounds()
+		days := fmt.Sprintf("AVG(%s - %s), a number of days", c.Name, c.Form.Shown(query.Int(lo)))
+		if !c.Form.IsDate() {
+			days = fmt.Sprintf("AVG(unixepoch(%s)), a number of seconds", c.Name)
+		}
+		return summand{}, b.g.FirstToken(e).Unsupported("adding up column "+c.Name+", which is "+c.TypeName()+",").WithHint("write MEDIAN(%s), or %s", c.Name, days)
 	}
 	if c.Domain.Type() != query.TypeInteger {
 		return summand{}, b.g.FirstToken(e).Unsupported("adding up column " + c.Name + ", which is TEXT,").

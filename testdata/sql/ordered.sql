@@ -49,6 +49,16 @@ SELECT cost, MEDIAN(fee) AS m FROM stays WHERE fee > 0 GROUP BY cost;
 SELECT MEDIAN(fee) * 2 AS twice, MARGIN(twice) AS margin FROM stays;
 --> twice | margin
 --> 0.8 | 0.0
+SELECT COUNT(DISTINCT came), COUNT(DISTINCT at), COUNT(DISTINCT cost), COUNT(DISTINCT fee) FROM stays;
+--> count | count | count | count
+--> 10 | 10 | 3 | 10
+SELECT AVG(cost), SUM(fee), REGR_COUNT(cost, fee) FROM stays;
+--> avg | sum | regr_count
+--> 31.66666667 | 102.0 | 216
+--> warning: cost counts as the middle of its step: each row may be off by 5, an average by as much, and a sum by that for each row; margins do not contain it
+SELECT AVG(came - '2024-01-01') FROM stays;
+--> avg
+--> 90.33333333
 -- Around them.
 SELECT m, date(m, '+1 day') AS next FROM (SELECT MEDIAN(came) AS m FROM stays) AS x;
 --> m | next
@@ -74,6 +84,9 @@ SELECT MEDIAN(came + 1) FROM stays;
 SELECT MEDIAN(sex) FROM stays;
 --> error unsupported at 15: MEDIAN of column sex, which is TEXT, is outside the dialect
 --> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+SELECT AVG(at) FROM stays;
+--> error unsupported at 12: adding up column at, which is TIMESTAMP, is outside the dialect
+--> hint: write MEDIAN(at), or AVG(unixepoch(at)), a number of seconds
 SELECT AVG(came) FROM stays;
 --> error unsupported at 12: adding up column came, which is DATE, is outside the dialect
---> hint: group by it, or by a part of it
+--> hint: write MEDIAN(came), or AVG(came - '2024-01-01'), a number of days
