@@ -19,10 +19,10 @@ import (
 // package may import, its tests included. ARCHITECTURE.md draws it. A new package needs a line here.
 var arrows = map[string][]string{
 	".":                       {"driver"},
-	"cmd/dpsql":               {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "query", "sqlerr"},
+	"cmd/dpsql":               {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "internal/exporter", "query", "sqlerr"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
-	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "internal/draft", "internal/importer", "mechanisms/direct", "mechanisms/smw", "noise", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
+	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "mechanisms/direct", "mechanisms/smw", "noise", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
 	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/declare": {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "source", "sqlerr"},
@@ -39,6 +39,7 @@ var arrows = map[string][]string{
 	"source/definition":       {},
 	"internal/draft":          {"query", "sqlerr", "sqlfront/syntax"},
 	"internal/importer":       {"sqlerr"},
+	"internal/exporter":       {},
 	"catalog":                 {"accounting", "catalog/internal/ledger", "query", "sqlerr"},
 	"catalog/internal/ledger": {"accounting"},
 	"mechanisms/direct":       {"noise", "query", "sqlerr"},
@@ -57,7 +58,7 @@ var arrows = map[string][]string{
 	"calendar":                {},
 	"sqlerr":                  {},
 
-	"cmd/dpsql/internal/render":   {"engine", "sqlerr"},
+	"cmd/dpsql/internal/render":   {"engine", "internal/exporter", "sqlerr"},
 	"cmd/dpsql/internal/terminal": {"engine", "sqlerr"},
 
 	"source/postgres": {"calendar", "query", "source", "sqlerr"},

@@ -16,6 +16,7 @@ import (
 	"dpsql/cmd/dpsql/internal/terminal"
 	"dpsql/engine"
 	"dpsql/internal/audit"
+	"dpsql/internal/exporter"
 	"dpsql/sqlerr"
 )
 
@@ -124,11 +125,11 @@ func (o auditOptions) verdict(results []audit.Result, took time.Duration, c *con
 	}
 	if violations > 0 {
 		return sqlerr.New(sqlerr.Internal, "the audit refutes %s of %s, at confidence %s", render.Plural(int64(violations), "claim"),
-			strconv.Itoa(len(results)), render.Number(o.Confidence)).
+			strconv.Itoa(len(results)), exporter.Number(o.Confidence)).
 			WithHint("a correct dpsql fails one audit in %.0f: run it again with more -runs before you report it", 1/(1-o.Confidence))
 	}
 	if c.format.ForPeople() {
-		c.line(fmt.Sprintf("no claim refuted at confidence %s · %s · dpsql help audit says what that shows", render.Number(o.Confidence), render.Duration(took)))
+		c.line(fmt.Sprintf("no claim refuted at confidence %s · %s · dpsql help audit says what that shows", exporter.Number(o.Confidence), render.Duration(took)))
 	}
 	return c.flush()
 }

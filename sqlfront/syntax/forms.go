@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"dpsql/sqlerr"
 )
@@ -41,7 +42,7 @@ func (w *rewriter) calls() {
 		}
 		if t.Upper == "CAST" {
 			w.cast(i)
-		} else if form := forms[t.Upper]; form != nil {
+		} else if form := formOf(t.Upper); form != nil {
 			form(w, i, end)
 		}
 	}
@@ -84,12 +85,23 @@ func (w *rewriter) arguments(i, end int) (args [][]piece) {
 	return args
 }
 
-// forms rewrite the call at an index, whose parenthesis closes at another. A call that is
-// not of their form stays as it is.
-var forms map[string]func(w *rewriter, i, end int)
+// form rewrites the call at an index, whose parenthesis closes at another. A call that is
+// not of its form stays as it is.
+type form = func(w *rewriter, i, end int)
 
-func init() {
-	forms = map[string]func(w *rewriter, i, end int){
+// forms has the forms by name. Few statements need it.
+var forms struct {
+	once   sync.Once
+	byName map[string]form
+}
+
+func formOf(name string) form {
+	forms.once.Do(makeForms)
+	return forms.byName[name]
+}
+
+func makeForms() {
+	forms.byName = map[string]form{
 		"EXTRACT":    extract,
 		"DATE_PART":  func(w *rewriter, i, end int) { w.part(i, end, w.arguments(i, end)) },
 		"DATE_TRUNC": func(w *rewriter, i, end int) { w.truncate(i, end, w.arguments(i, end)) },
@@ -129,7 +141,7 @@ func init() {
 		"QUANTILE_DISC":    renamed("PERCENTILE_DISC", 2),
 	}
 	for _, unit := range []string{"YEAR", "QUARTER", "MONTH", "DAY"} {
-		forms[unit] = func(w *rewriter, i, end int) {
+		forms.byName[unit] = func(w *rewriter, i, end int) {
 			if args := w.arguments(i, end); len(args) == 1 {
 				w.replace(i, end, w.field(unit, args[0])...)
 			}

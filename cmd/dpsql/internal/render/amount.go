@@ -8,6 +8,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"dpsql/engine"
+	"dpsql/internal/exporter"
 )
 
 // rowsForPeople returns the cells of a result as tables have them: with its margin beside
@@ -61,7 +62,7 @@ func rowsForPeople(r *engine.Result) [][]string {
 func amount(value float64, ends engine.Interval, margin float64) string {
 	whole := ""
 	if value == math.Trunc(value) {
-		whole = Number(value)
+		whole = exporter.Number(value)
 	}
 	text, beside := beside(value, whole, ends, margin)
 	if beside != "" {
@@ -76,11 +77,11 @@ func amount(value float64, ends engine.Interval, margin float64) string {
 // holds what is meant. The text of a whole number is given, and stays.
 func beside(value float64, whole string, ends engine.Interval, margin float64) (text, beside string) {
 	if margin == 0 || math.IsInf(margin, 0) || math.IsNaN(margin) {
-		return cmp.Or(whole, Number(value)), Number(margin)
+		return cmp.Or(whole, exporter.Number(value)), exporter.Number(margin)
 	}
 	places := places(margin)
 	unit, shown := math.Pow10(places), value
-	in := func(x float64) string { return Number(x + 0) } // no -0
+	in := func(x float64) string { return exporter.Number(x + 0) } // no -0
 	if text = whole; whole == "" {
 		in = func(x float64) string { return strconv.FormatFloat(x+0, 'f', places, 64) }
 		shown = math.Round(value*unit) / unit
@@ -107,7 +108,7 @@ func besideDate(date string, ends engine.Span, days float64) (text, beside strin
 // bound rounds a MARGIN, LOW or HIGH as the margin itself is shown.
 func bound(x float64, b engine.Bound) string {
 	if b.Margin == 0 || math.IsInf(b.Margin, 0) || math.IsNaN(b.Margin) || math.IsInf(x, 0) {
-		return Number(x)
+		return exporter.Number(x)
 	}
 	places := places(b.Margin)
 	unit := math.Pow10(places)

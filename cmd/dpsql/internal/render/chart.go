@@ -10,6 +10,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"dpsql/engine"
+	"dpsql/internal/exporter"
 	"dpsql/sqlerr"
 )
 
@@ -48,7 +49,7 @@ func (p point) high() float64 {
 // amount returns a point's number with its margin or interval.
 func (p point) amount() string {
 	if p.bar == nil {
-		return Number(math.Round(p.value*1000) / 1000)
+		return exporter.Number(math.Round(p.value*1000) / 1000)
 	}
 	return amount(p.value, *p.bar, p.margin)
 }

@@ -7,7 +7,6 @@ package render
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"unicode"
 
 	"dpsql/engine"
+	"dpsql/internal/exporter"
 	"dpsql/sqlerr"
 )
 
@@ -69,54 +69,63 @@ func (f Format) Rows(w io.Writer, r *engine.Result, width int, header bool) erro
 	}
 	switch f {
 	case CSV:
-		return writeCSV(w, r, header)
+		columns := exported(r)
+		if !header {
+			columns = nil
+		}
+		return write(w, r, columns, exporter.NewCSV)
 	case JSON:
 		return writeJSON(w, r)
 	case Markdown:
 		return writeMarkdown(w, r)
 	case Parquet:
-		return writeParquet(w, r)
+		return write(w, r, exported(r), exporter.NewParquet)
 	}
 	return writeTable(w, r, width)
 }
 
-// writeCSV writes rows as RFC 4180 defines, but with the line ends of Unix.
-func writeCSV(w io.Writer, r *engine.Result, header bool) error {
-	out := csv.NewWriter(w)
-	if header {
-		names := make([]string, len(r.Columns))
-		for i, c := range r.Columns {
-			names[i] = c.Name
-		}
-		if err := out.Write(names); err != nil {
-			return err
-		}
-	}
-	for _, row := range r.Rows {
-		if err := writeRecord(w, out, row); err != nil {
-			return err
-		}
-	}
-	out.Flush()
-	return out.Error()
-}
-
-func writeRecord(w io.Writer, out *csv.Writer, row []any) error {
-	cells := make([]string, len(row))
-	for i, v := range row {
-		cells[i] = CellText(v)
-	}
-	if len(cells) != 1 || cells[0] != "" {
-		return out.Write(cells)
-	}
-	// Package csv writes a single empty field as an empty line, which its own
-	// reader and others skip.
-	out.Flush()
-	if err := out.Error(); err != nil {
+// write writes rows in a format that an exporter has.
+func write(w io.Writer, r *engine.Result, columns []exporter.Column, format func(io.Writer, []exporter.Column) (exporter.Writer, error)) error {
+	out, err := format(w, columns)
+	if err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, `""`+"\n")
-	return err
+	for _, row := range r.Rows {
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// exported returns the columns of a result, with kinds that hold all of their values: a column of
+// SQLite may have values of any type, whatever its own.
+func exported(r *engine.Result) []exporter.Column {
+	columns := make([]exporter.Column, len(r.Columns))
+	for i, c := range r.Columns {
+		columns[i] = exporter.Column{Name: c.Name, Kind: kindOf(r, i)}
+	}
+	return columns
+}
+
+func kindOf(r *engine.Result, column int) exporter.Kind {
+	k := exporter.Texts
+	switch r.Columns[column].Type {
+	case "INTEGER":
+		k = exporter.Integers
+	case "REAL":
+		k = exporter.Floats
+	}
+	for _, row := range r.Rows {
+		switch row[column].(type) {
+		case nil, int64:
+		case float64:
+			k = max(k, exporter.Floats)
+		default:
+			return exporter.Texts
+		}
+	}
+	return k
 }
 
 // jsonRows is a result that is not a private answer.
@@ -287,26 +296,11 @@ func visibleRow(row []any) []string {
 	return cells
 }
 
-// CellText returns a value as CSV holds it. NULL is the empty text.
-func CellText(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case float64:
-		return Number(v)
-	case string:
-		return v
-	}
-	return fmt.Sprint(v)
-}
-
-// Visible returns a value for a terminal or a document. It is CellText with
+// Visible returns a value for a terminal or a document. It is exporter.Text with
 // control characters spelled out, because they could break a frame or command
 // the terminal.
 func Visible(v any) string {
-	s := CellText(v)
+	s := exporter.Text(v)
 	if strings.IndexFunc(s, isHidden) < 0 {
 		return s
 	}
@@ -335,15 +329,6 @@ func VisibleLines(text string) string {
 // a mark that reorders the text around it.
 func isHidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
-}
-
-// Number returns the shortest decimal that reads back as x. It has an exponent
-// only where the digits would be mostly zeros.
-func Number(x float64) string {
-	if a := math.Abs(x); a != 0 && (a < 1e-6 || a >= 1e21) {
-		return strings.Replace(strconv.FormatFloat(x, 'e', -1, 64), "e-0", "e-", 1)
-	}
-	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
 // Plural returns a count with its noun: "1 row", "2 rows".

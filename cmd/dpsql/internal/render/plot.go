@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"dpsql/internal/exporter"
 )
 
 // The measures of a plot, in pixels.
@@ -106,7 +108,7 @@ func (p *plot) frame() {
 			color = "#888"
 		}
 		fmt.Fprintf(p.w, `<path d="M%.1f %d V%d" stroke="%s"/>`+"\n", p.x(t), plotTop-4, p.bottom+4, color)
-		p.text(p.x(t), p.bottom+18, "middle", gray, Number(t))
+		p.text(p.x(t), p.bottom+18, "middle", gray, exporter.Number(t))
 	}
 	p.text((p.left+p.right)/2, p.bottom+38, "middle", gray, Visible(p.series.Name))
 }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"dpsql/engine"
+	"dpsql/internal/exporter"
 )
 
 func TestNumber(t *testing.T) {
@@ -25,7 +26,7 @@ func TestNumber(t *testing.T) {
 		{0.00077, "0.00077"}, {1e-6, "0.000001"}, {5e-7, "5e-7"}, {1e-15, "1e-15"}, {1.9e20, "190000000000000000000"}, {1e21, "1e+21"},
 	}
 	for _, test := range tests {
-		if got := Number(test.x); got != test.want {
+		if got := exporter.Number(test.x); got != test.want {
 			t.Errorf("Number(%g) = %s, want %s", test.x, got, test.want)
 		}
 	}
@@ -186,7 +187,7 @@ func TestBoundsForPeople(t *testing.T) {
 			t.Errorf("%v is shown as %s", margin, cells[0][1])
 		}
 		var b bytes.Buffer
-		if err := CSV.Rows(&b, r, 0, false); err != nil || !strings.HasPrefix(b.String(), Number(value)+","+Number(margin)+","+Number(low)+","+Number(high)) {
+		if err := CSV.Rows(&b, r, 0, false); err != nil || !strings.HasPrefix(b.String(), exporter.Number(value)+","+exporter.Number(margin)+","+exporter.Number(low)+","+exporter.Number(high)) {
 			t.Errorf("CSV has %s, %v", b.String(), err)
 		}
 	})
@@ -253,7 +254,7 @@ func TestCSVReadsBack(t *testing.T) {
 			r.Rows = append(r.Rows, row)
 		}
 		var b bytes.Buffer
-		if err := writeCSV(&b, r, true); err != nil {
+		if err := CSV.Rows(&b, r, 0, true); err != nil {
 			t.Fatal(err)
 		}
 		records, err := csv.NewReader(&b).ReadAll()
@@ -262,7 +263,7 @@ func TestCSVReadsBack(t *testing.T) {
 		}
 		for i, row := range r.Rows {
 			for j, v := range row {
-				if records[i+1][j] != CellText(v) {
+				if records[i+1][j] != exporter.Text(v) {
 					t.Fatalf("row %d: got %q, want %q", i, records[i+1], row)
 				}
 			}
