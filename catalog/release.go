@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -190,16 +192,42 @@ func (s *Store) ExportRelease(ctx context.Context, release, path string) error {
 }
 
 func (s *Store) exportRelease(ctx context.Context, name, path string) error {
+	return newPublicFile(path, func(temp string) error {
+		table, release, payload, err := s.readPublicPart(ctx, name)
+		if err != nil {
+			return err
+		}
+		return s.writeExport(ctx, temp, table, release, payload)
+	})
+}
+
+// Export writes a new file, which anybody may read. If anything fails, no file is left. Errors:
+// those of write; Invalid when the file exists; IO.
+func (s *Store) Export(ctx context.Context, path string, write func(io.Writer) error) error {
+	return s.translate(ctx, newPublicFile(path, func(temp string) error {
+		file, err := os.OpenFile(temp, os.O_WRONLY, 0)
+		if err != nil {
+			return fileError("write", path, err)
+		}
+		out := bufio.NewWriterSize(file, 1<<16)
+		err = write(out)
+		if err == nil {
+			if err = errors.Join(out.Flush(), file.Sync()); err != nil {
+				err = fileError("write", path, err)
+			}
+		}
+		return errors.Join(err, file.Close())
+	}))
+}
+
+// newPublicFile makes a new file: fill fills a temporary one, which then gets the name.
+func newPublicFile(path string, fill func(temp string) error) error {
 	target, err := resolve(path)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Lstat(target); err == nil {
 		return targetExists(target)
-	}
-	table, release, payload, err := s.readPublicPart(ctx, name)
-	if err != nil {
-		return err
 	}
 	temp, err := os.CreateTemp(filepath.Dir(target), newFile)
 	if err != nil {
@@ -210,7 +238,7 @@ func (s *Store) exportRelease(ctx context.Context, name, path string) error {
 		return fileError("create", target, err)
 	}
 	defer os.Remove(temp.Name() + "-journal")
-	if err := s.writeExport(ctx, temp.Name(), table, release, payload); err != nil {
+	if err := fill(temp.Name()); err != nil {
 		return err
 	}
 	if err := placeNew(temp.Name(), target); os.IsExist(err) {

@@ -484,7 +484,7 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 		s.db.rows.Forget()
 		err = d.Drop(ctx, st)
 	case *syntax.Export:
-		err = d.Export(ctx, st)
+		err = s.export(ctx, d, st)
 	default:
 		err = sqlerr.New(sqlerr.Internal, "a statement is not handled")
 	}

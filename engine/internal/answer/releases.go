@@ -254,6 +254,19 @@ func (db *Database) Load(ctx context.Context, t *view.Table, r *catalog.Release)
 	return a, nil
 }
 
+// Marginals returns the sets of columns whose marginals a release measured, each by its places
+// among the release's columns, and nil for a release of another kind.
+func (db *Database) Marginals(ctx context.Context, t *view.Table, r *catalog.Release) ([][]int, error) {
+	a, err := db.Load(ctx, t, r)
+	if err != nil {
+		return nil, err
+	}
+	if measured, ok := a.(interface{ Params() marginals.Params }); ok {
+		return measured.Params().Sets, nil
+	}
+	return nil, nil
+}
+
 func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, error) {
 	switch r.Using {
 	case "smw":

@@ -612,20 +612,33 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 	return tx.DropMechanism(name)
 }
 
+// Exported returns the release that a statement exports, and its table.
+func (s *Statement) Exported(ctx context.Context, st *syntax.Export) (*catalog.Release, *view.Table, error) {
+	v, err := s.view(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := v.Release(st.Release.Text)
+	if r == nil {
+		return nil, nil, sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Release.Text).At(st.Release.Position)
+	}
+	if stored.Unfitted(r) {
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "the fit of release %s was interrupted", r.Name).
+			WithHint("the same CREATE RELEASE goes on with it, and costs nothing").At(st.Release.Position)
+	}
+	t := v.TableByID(r.TableID)
+	if t == nil {
+		return nil, nil, sqlerr.New(sqlerr.Corrupt, "the private table of release %s is missing", r.Name)
+	}
+	return r, t, nil
+}
+
 // Export writes a release into a new file. The file answers the release's queries
 // anywhere and holds nothing else of the database.
 func (s *Statement) Export(ctx context.Context, st *syntax.Export) error {
-	v, err := s.view(ctx)
-	if err != nil {
+	if _, _, err := s.Exported(ctx, st); err != nil {
 		return err
 	}
-	if r := v.Release(st.Release.Text); r != nil && stored.Unfitted(r) {
-		return sqlerr.New(sqlerr.Invalid, "the fit of release %s was interrupted", r.Name).
-			WithHint("the same CREATE RELEASE goes on with it, and costs nothing").At(st.Release.Position)
-	}
-	err = s.Store.ExportRelease(ctx, st.Release.Text, s.Path(st.Path))
-	if sqlerr.CodeOf(err) == sqlerr.Unknown {
-		return sqlerr.Locate(err, st.Release.Position)
-	}
+	err := s.Store.ExportRelease(ctx, st.Release.Text, s.Path(st.Path))
 	return sqlerr.Locate(err, st.PathPosition)
 }

@@ -102,7 +102,7 @@ func besideDate(date string, ends engine.Span, days float64) (text, beside strin
 	case days == 1:
 		return date, "1 day"
 	}
-	return date, Number(days) + " days"
+	return date, exporter.Number(days) + " days"
 }
 
 // bound rounds a MARGIN, LOW or HIGH as the margin itself is shown.
