@@ -66,6 +66,9 @@ func (b *binder) compare(e *sqlparser.ComparisonExpr, truth bool) (pred, error) 
 	relation := relations[e.Operator]
 	switch {
 	case !simple || !also || l.isColumn && r.isColumn:
+		if column, relation, k, ok := b.solved(e.Left, relation, e.Right); ok {
+			return b.compareColumn(column, relation, k, truth)
+		}
 		return b.compileComputed(e, truth)
 	case isOrdered(relation) && (l.isColumn && b.isPinned(l.column) || r.isColumn && b.isPinned(r.column)):
 		return b.compileComputed(e, truth)

@@ -40,18 +40,26 @@ func (b *binder) comparisonExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*expr, error) {
 	x, y, err := b.pair(left, right)
 	if err != nil {
+		if exact, ok := b.exactly(operator, left, right); ok {
+			return exact, nil
+		}
 		return nil, err
 	}
+	return comparedBy(operator, x, y), nil
+}
+
+// comparedBy applies an operator that compares.
+func comparedBy(operator string, x, y *expr) *expr {
 	if operator != syntax.OperatorSame {
 		if d := difference(x, y); d != nil {
-			return apply(comparison(relations[operator]), d, numberExpr(0)), nil
+			return apply(comparison(relations[operator]), d, numberExpr(0))
 		}
 	}
 	of := isSame
 	if operator != syntax.OperatorSame {
 		of = comparison(relations[operator])
 	}
-	return compared(of, x, y), nil
+	return compared(of, x, y)
 }
 
 // compared applies a comparison. It refuses to compare a computed text with an

@@ -129,8 +129,7 @@ func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
 	e = syntax.Unwrap(e)
 	if o, ok, err := b.operand(e); err != nil || ok {
 		if o.isColumn && err == nil && b.steps(o.column) != nil {
-			return nil, b.g.StartToken(e).Unsupported("computing with " + b.realName(o.column) + " column " + b.u.Columns()[o.column].Name + " in a condition or function").
-				WithHint("compare it with a number, or add it up")
+			return nil, b.refuseSteps(o.column, e)
 		}
 		if o.isColumn {
 			return b.columnExpr(o.column), err
@@ -383,7 +382,11 @@ func (b *binder) isMembership(e *sqlparser.ComparisonExpr) bool {
 		_, ok := e.Right.(*sqlparser.Subquery)
 		return ok
 	}
-	return relations[e.Operator] != "" && b.isOfReal(e.Left, e.Right)
+	if relations[e.Operator] == "" {
+		return false
+	}
+	_, _, _, solved := b.solved(e.Left, relations[e.Operator], e.Right)
+	return solved || b.isOfReal(e.Left, e.Right)
 }
 
 // isOfReal reports whether one of the operands is a REAL column, and the others

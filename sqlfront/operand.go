@@ -150,6 +150,18 @@ func (k constant) rat() *big.Rat {
 	return new(big.Rat).SetInt64(k.value.Int64())
 }
 
+// decimal returns a number as a fraction. One that is the REAL nearest to a short decimal is that
+// decimal, as 0.1 is a tenth.
+func (k constant) decimal() *big.Rat {
+	x := k.rat()
+	if f, exact := x.Float64(); exact && !x.IsInt() {
+		if d, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64)); ok {
+			return d
+		}
+	}
+	return x
+}
+
 // compare orders two constants that are not NULL as SQLite does without a
 // column: numbers by value, before texts byte by byte.
 func (k constant) compare(m constant) int {

@@ -111,3 +111,133 @@ func TestStepsAddUp(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesDecide compares conditions on multiples and sums of one column with exact numbers
+// in and at the ends of each step. A condition that differs within a step is refused, and any
+// other one is decided, in WHERE and inside CASE.
+func TestLinesDecide(t *testing.T) {
+	t.Parallel()
+	rat := func(a, b int64) *big.Rat { return big.NewRat(a, b) }
+	line := func(factor, offset *big.Rat) func(x *big.Rat) *big.Rat {
+		return func(x *big.Rat) *big.Rat { y := new(big.Rat).Mul(x, factor); return y.Add(y, offset) }
+	}
+	lines := map[string]func(x *big.Rat) *big.Rat{
+		"x * 2": line(rat(2, 1), rat(0, 1)), "-x": line(rat(-1, 1), rat(0, 1)), "x / 4": line(rat(1, 4), rat(0, 1)), "1.5 - (x + 1) * 3": line(rat(-3, 1), rat(-3, 2)),
+		"0.5 + x": line(rat(1, 1), rat(1, 2)), "2 * x - x + 7 / 2": line(rat(1, 1), rat(3, 1)), "+x * 0.1 / 0.2": line(rat(1, 2), rat(0, 1)), "(7.0 / 2 - x) * -1": line(rat(1, 1), rat(-7, 2)),
+	}
+	relations := map[string]func(sign int) bool{"<": func(s int) bool { return s < 0 }, "<=": func(s int) bool { return s <= 0 }, ">": func(s int) bool { return s > 0 },
+		">=": func(s int) bool { return s >= 0 }, "=": func(s int) bool { return s == 0 }, "<>": func(s int) bool { return s != 0 }}
+	for _, column := range []string{"x REAL BETWEEN -1 AND 1.5 STEP 0.5 OR NULL", "x NUMERIC(4,1) BETWEEN -0.3 AND 0.4 OR NULL", "x REAL BETWEEN 0 AND 4000 STEP 1000 CLAMP"} {
+		v := declare(t, "CREATE PRIVATE TABLE v ("+column+", sex TEXT) FROM raw")
+		c := v.Universe().Columns()[0]
+		steps := c.Steps()
+		lo, hi := steps.Bounds()
+		refused, decided := 0, 0
+		for text, of := range lines {
+			for halves := 2*lo - 2; halves <= 2*hi+2; halves++ { // halves of a step
+				k := of(new(big.Rat).Mul(steps.Step(), big.NewRat(halves, 2)))
+				for operator, holds := range relations {
+					where := text + " " + operator + " " + query.Decimal(k)
+					if halves%2 == 0 {
+						where = "CASE WHEN " + where + " THEN 1 ELSE 0 END = 1"
+					}
+					b, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+where)
+					mixed := false
+					for n := lo; n <= hi; n++ {
+						if !c.Domain.Contains(query.Int(n)) {
+							continue
+						}
+						from, eighths := holds(of(steps.Multiple(n)).Cmp(k)), int64(0)
+						if c.Form.IsRounded() {
+							eighths = 7
+						}
+						if c.Form.IsRounded() && n == hi-1 {
+							eighths = 8
+						}
+						for i := int64(1); i <= eighths; i++ {
+							p := new(big.Rat).Mul(steps.Step(), big.NewRat(8*n+i, 8))
+							mixed = mixed || holds(of(p).Cmp(k)) != from
+						}
+						if err == nil {
+							if got := counted(b).Weight([]query.Value{query.Int(n), query.Null()}) == 1; got != from {
+								t.Errorf("%s: %s is %v of step %d", column, where, got, n)
+							}
+						}
+					}
+					if err == nil && c.Domain.HasNull() && counted(b).Weight([]query.Value{query.Null(), query.Null()}) != 0 {
+						t.Errorf("%s: %s holds for NULL", column, where)
+					}
+					if mixed != (sqlerr.CodeOf(err) == sqlerr.Unsupported) || err != nil && !mixed {
+						t.Errorf("%s: %s is refused: %v, divides a step: %v", column, where, err, mixed)
+					}
+					if mixed {
+						refused++
+					} else {
+						decided++
+					}
+				}
+			}
+		}
+		if decided < 200 || c.Form.IsRounded() && refused < 100 {
+			t.Errorf("%s: %d conditions refused, %d decided", column, refused, decided)
+		}
+	}
+}
+
+// TestExactNumbersCompute compares conditions on several exact NUMERIC columns with fractions,
+// for all of their values.
+func TestExactNumbersCompute(t *testing.T) {
+	t.Parallel()
+	v := declare(t, "CREATE PRIVATE TABLE v (x NUMERIC(4,1) BETWEEN -0.3 AND 0.4, y NUMERIC(5,2) BETWEEN 0 AND 0.12 OR NULL, n INTEGER BETWEEN -1 AND 2) FROM raw")
+	add := func(x, y *big.Rat) *big.Rat { return new(big.Rat).Add(x, y) }
+	mul := func(x, y *big.Rat) *big.Rat { return new(big.Rat).Mul(x, y) }
+	for text, holds := range map[string]func(x, y, n *big.Rat) bool{
+		"x + y > 0.3":   func(x, y, n *big.Rat) bool { return add(x, y).Cmp(big.NewRat(3, 10)) > 0 },
+		"x = y":         func(x, y, n *big.Rat) bool { return x.Cmp(y) == 0 },
+		"x * y <= 0.01": func(x, y, n *big.Rat) bool { return mul(x, y).Cmp(big.NewRat(1, 100)) <= 0 },
+		"n - x BETWEEN y AND 2 * y + 0.5": func(x, y, n *big.Rat) bool {
+			d := add(n, mul(x, big.NewRat(-1, 1)))
+			return d.Cmp(y) >= 0 && d.Cmp(add(add(y, y), big.NewRat(1, 2))) <= 0
+		},
+		"NOT (x * 3 < y / 2 OR n > x)": func(x, y, n *big.Rat) bool { return mul(x, big.NewRat(6, 1)).Cmp(y) >= 0 && n.Cmp(x) <= 0 },
+	} {
+		b, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		for x := int64(-3); x <= 4; x++ {
+			for n := int64(-1); n <= 2; n++ {
+				for y := int64(0); y <= 12; y++ {
+					got := counted(b).Weight([]query.Value{query.Int(x), query.Int(y), query.Int(n)}) == 1
+					if want := holds(big.NewRat(x, 10), big.NewRat(y, 100), big.NewRat(n, 1)); got != want {
+						t.Errorf("%s is %v of x = %d/10, y = %d/100, n = %d", text, got, x, y, n)
+					}
+				}
+				if counted(b).Weight([]query.Value{query.Int(x), query.Null(), query.Int(n)}) != 0 {
+					t.Errorf("%s holds for NULL", text)
+				}
+			}
+		}
+	}
+	w := declare(t, "CREATE PRIVATE TABLE v (x REAL BETWEEN 0 AND 30 STEP 10, z REAL BETWEEN 0 AND 3 STEP 1, y NUMERIC(4,1) BETWEEN 0 AND 0.3) FROM raw")
+	for text, hint := range map[string]string{
+		"x + z > 10":         "a row of x is anywhere in a step of 10, the first of which begins at 0 and the last of which ends at 30",
+		"x + y > 10":         "a row of x is anywhere in a step of 10",
+		"x * 2 > 30":         "write x >= 10 or x >= 20",
+		"x * x > 100":        "anywhere in a step of 10",
+		"y * 2 = '0.2'":      "a multiple of it or a sum",
+		"x * 2 IN (20, 40)":  "anywhere in a step of 10",
+		"x - x > 0":          "anywhere in a step of 10",
+		"x / 0 > 1":          "anywhere in a step of 10",
+		"y / 0 > 1":          "a multiple of it or a sum",
+		"ABS(y) > 1":         "a multiple of it or a sum",
+		"x * 1e200 > 1e-200": "anywhere in a step of 10",
+		"y * 1e300 > 1":      "a multiple of it or a sum",
+	} {
+		_, err := compile(w, "SELECT COUNT(*) FROM v WHERE "+text)
+		if e, ok := err.(*sqlerr.Error); !ok || e.Code != sqlerr.Unsupported || !strings.Contains(e.Hint, hint) {
+			t.Errorf("%s: %+v", text, err)
+		}
+	}
+}

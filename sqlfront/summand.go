@@ -191,8 +191,8 @@ func (b *binder) middle(column int, step *big.Rat) (x *expr, unit *big.Rat) {
 // fraction returns a literal. Inside an aggregate, a number with a point is its numerator
 // in units of one over its denominator.
 func (b *binder) fraction(k constant) (x *expr, unit *big.Rat) {
-	if b.summing && k.real != nil && k.real.Num().IsInt64() && k.real.Denom().IsInt64() {
-		return numberExpr(k.real.Num().Int64()), new(big.Rat).SetFrac(big.NewInt(1), k.real.Denom())
+	if x := k.decimal(); b.summing && k.real != nil && x.Num().IsInt64() && x.Denom().IsInt64() {
+		return numberExpr(x.Num().Int64()), new(big.Rat).SetFrac(big.NewInt(1), x.Denom())
 	}
 	return constantExpr(k), nil
 }

@@ -59,6 +59,15 @@ SELECT AVG(cost), SUM(fee), REGR_COUNT(cost, fee) FROM stays;
 SELECT AVG(came - '2024-01-01') FROM stays;
 --> avg
 --> 90.33333333
+SELECT COUNT(*) FROM stays WHERE cost * 2 >= 40 AND NOT 1 - fee > 0.7;
+--> count
+--> 116
+SELECT COUNT(*) FROM stays WHERE fee + fee * 0.5 = 0.6;
+--> count
+--> 52
+SELECT COUNT(*) FILTER (WHERE cost / 10 < 2) AS low FROM stays WHERE CASE WHEN fee > 0.4 THEN fee ELSE 0 END <= 0.5;
+--> low
+--> 76
 -- Around them.
 SELECT m, date(m, '+1 day') AS next FROM (SELECT MEDIAN(came) AS m FROM stays) AS x;
 --> m | next
@@ -84,6 +93,12 @@ SELECT MEDIAN(came + 1) FROM stays;
 SELECT MEDIAN(sex) FROM stays;
 --> error unsupported at 15: MEDIAN of column sex, which is TEXT, is outside the dialect
 --> hint: SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts
+SELECT COUNT(*) FROM stays WHERE cost * 2 > 41;
+--> error unsupported at 45: column cost has steps of 10, and > 20.5 would divide the step from 20 to 30
+--> hint: write cost >= 20 or cost >= 30
+SELECT COUNT(*) FROM stays WHERE cost + fee > 40;
+--> error unsupported at 34: computing with REAL column cost in a condition or function is outside the dialect
+--> hint: a row of cost is anywhere in a step of 10, the first of which begins at 0 and the last of which ends at 100: compare cost, or a multiple of it, with such a bound
 SELECT AVG(at) FROM stays;
 --> error unsupported at 12: adding up column at, which is TIMESTAMP, is outside the dialect
 --> hint: write MEDIAN(at), or AVG(unixepoch(at)), a number of seconds
