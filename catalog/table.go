@@ -282,6 +282,7 @@ type storedDomain struct {
 	Range    []int64           `json:"range,omitempty"`  // lo, hi
 	OrNull   bool              `json:"or_null,omitempty"`
 	Clamp    bool              `json:"clamp,omitempty"`
+	Boolean  bool              `json:"boolean,omitempty"`
 	Fraction *storedStep       `json:"fraction,omitempty"` // of a REAL or NUMERIC, whose range is in steps
 	Values   []json.RawMessage `json:"values,omitempty"`
 }
@@ -295,7 +296,7 @@ type storedStep struct {
 
 func encodeDomain(c query.Column) (string, error) {
 	d := c.Domain
-	stored := storedDomain{Clamp: c.Form.IsClamped()}
+	stored := storedDomain{Clamp: c.Form.IsClamped(), Boolean: c.Form.IsBoolean()}
 	if c.Form.IsTime() {
 		stored.Stored = c.Form.Stored().String()
 		if !c.Form.IsDate() {
@@ -368,6 +369,9 @@ func decodeDomain(typeName, text string) (d query.Domain, f query.Form, err erro
 		if f, ok = query.StepForm(s.Of[0], s.Of[1], s.Rounded, s.Numeric[0], s.Numeric[1]); !ok || stored.Stored != "" {
 			return d, f, bad
 		}
+	}
+	if stored.Boolean {
+		f = query.BooleanForm()
 	}
 	if stored.Clamp {
 		f = f.Clamped()

@@ -15,6 +15,8 @@ import (
 // is that of columns declared INTEGER and TEXT, whose canonical values are what people
 // write. Forms are comparable with ==.
 //
+// The values of a BOOLEAN are 0 and 1, which TRUE and FALSE are in a statement.
+//
 // A DATE and a TIMESTAMP are counted in steps since 1970-01-01 00:00:00 UTC, a DATE in
 // days. A moment belongs to the step that it lies in. The order of steps is that of the
 // texts of their beginnings, so that a comparison is one of integers, and a range of them
@@ -44,6 +46,7 @@ const (
 	date
 	timestamp
 	stepped
+	boolean
 )
 
 // Stored says how rows hold a DATE or a TIMESTAMP.
@@ -69,6 +72,15 @@ func StoredNamed(word string) (Stored, bool) {
 		}
 	}
 	return 0, false
+}
+
+// BooleanForm returns the form of columns declared BOOLEAN, and NewBoolean their domain.
+func BooleanForm() Form { return Form{family: boolean} }
+
+// NewBoolean returns the domain of 0 and 1, and of NULL if orNull.
+func NewBoolean(orNull bool) Domain {
+	d, _ := NewRange(0, 1, orNull) // no error for these bounds
+	return d
 }
 
 // day is the step of a DATE.
@@ -137,6 +149,9 @@ func (f Form) Floor(moment int64) int64 {
 
 // IsPlain reports whether the form is the zero Form.
 func (f Form) IsPlain() bool { return f == Form{} }
+
+// IsBoolean reports whether the column is declared BOOLEAN.
+func (f Form) IsBoolean() bool { return f.family == boolean }
 
 // Clamped returns the form with CLAMP: a number or date beyond a bound of the domain,
 // which must be a range, stands for that bound.
@@ -237,6 +252,9 @@ func (f Form) Fits(d Domain) bool {
 	if f.clamped && !d.IsRange() {
 		return false
 	}
+	if f.family == boolean {
+		return f == BooleanForm() && d.IsRange() && d.d.lo == 0 && d.d.hi == 1
+	}
 	if f.family == stepped {
 		if !d.IsRange() || d.d.lo < -maxSteps || d.d.hi > maxSteps {
 			return false
@@ -282,6 +300,8 @@ func (c Column) TypeName() string {
 	switch s := c.Form.steps; {
 	case c.Form.IsTime():
 		return c.Form.name()
+	case c.Form.IsBoolean():
+		return "BOOLEAN"
 	case s.precision > 0:
 		return fmt.Sprintf("NUMERIC(%d,%d)", s.precision, s.scale)
 	case c.Form.IsStepped():
@@ -293,7 +313,12 @@ func (c Column) TypeName() string {
 // DomainText returns the domain in the syntax of a column declaration, without the type.
 func (c Column) DomainText() string {
 	d, f := c.Domain, c.Form
-	if !d.IsRange() {
+	switch {
+	case f.IsBoolean() && d.HasNull():
+		return "IN (FALSE, TRUE, NULL)"
+	case f.IsBoolean():
+		return "IN (FALSE, TRUE)"
+	case !d.IsRange():
 		return d.String()
 	}
 	if s := c.Steps(); s != nil {

@@ -24,7 +24,7 @@ func comparesStored(ctx context.Context, q Querier, t Table) ([]bool, error) {
 	sound := make([]bool, len(t.Columns))
 	for i, c := range t.Columns {
 		declared, ok := types[query.FoldName(c.Name)]
-		if !c.Form.IsPlain() {
+		if !c.Form.IsPlain() && !c.Form.IsBoolean() {
 			continue
 		}
 		switch affinity := affinityOf(declared); c.Domain.Type() {
@@ -133,6 +133,9 @@ func misfit(c query.Column, declared, source string) string {
 	fractions := has("REAL", "FLOA", "DOUB", "DEC") && !has("INT")
 	switch {
 	case c.Domain.Type() == query.TypeInteger && (fractions || has("DATE", "TIME", "BLOB") && !has("INT") || affinity == textAffinity):
+		if c.Form.IsBoolean() {
+			return "rows where it is not 0 or 1 are not counted; declare texts such as 'true' as TEXT IN ('true', 'false')"
+		}
 		column := quoted(c.Name)
 		return fmt.Sprintf("rows where it is not a whole number are not counted; SELECT COUNT(*) FROM %s WHERE %s <> CAST(%s AS INTEGER) tells how many there are, and a view can bin them",
 			quoted(source), column, column)

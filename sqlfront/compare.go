@@ -247,6 +247,9 @@ func (b *binder) numeric(column int, k constant) (constant, error) {
 		case !ok && steps != nil:
 			return n, sqlerr.New(sqlerr.Invalid, "column %s is %s and is compared with %s, which is not a number",
 				b.u.Columns()[column].Name, b.realName(column), k.label()).WithHint("compare it with a number").At(k.source.Position)
+		case !ok && b.u.Columns()[column].Form.IsBoolean():
+			return n, sqlerr.New(sqlerr.Invalid, "column %s is BOOLEAN and is compared with %s", b.u.Columns()[column].Name, k.label()).
+				WithHint("compare it with TRUE or FALSE").At(k.source.Position)
 		case !ok:
 			return n, sqlerr.New(sqlerr.Invalid, "column %s is INTEGER and is compared with %s, which is not a number",
 				b.u.Columns()[column].Name, k.label()).WithHint("compare it with an integer").At(k.source.Position)

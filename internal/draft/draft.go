@@ -154,6 +154,10 @@ func (d *drafter) integers(c *column, at string, f facts) error {
 		c.domain, c.note = "INTEGER IN "+public, "or a range of whole numbers"
 		return err
 	}
+	if least == 0 && most == 1 {
+		c.domain, c.note = "BOOLEAN", "0 is FALSE, 1 is TRUE"
+		return nil
+	}
 	if span := float64(most) - float64(least); f.values <= 12 && span >= 4*float64(f.values) {
 		return d.list(c, "INTEGER", at)
 	}

@@ -227,7 +227,7 @@ func (a attribute) refused(c query.Column, source string) error {
 	case c.Form.IsStepped():
 		return err.WithHint("make a view that has it as a number, and declare that")
 	case a.typ == "bool":
-		return err.WithHint("declare it INTEGER IN (0, 1), or make a view with CASE WHEN %s THEN 'yes' ELSE 'no' END", quoted(a.name))
+		return err.WithHint("declare it BOOLEAN, or make a view with CASE WHEN %s THEN 'yes' ELSE 'no' END", quoted(a.name))
 	case c.Domain.Type() == query.TypeText:
 		return err.WithHint("make a view that bins it, or has it as %s::text, and declare that", quoted(a.name))
 	}

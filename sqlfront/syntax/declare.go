@@ -218,6 +218,9 @@ func (p *parser) columnDef() (ColumnDef, error) {
 	case p.accept("TIMESTAMP"):
 		err = p.timeDomain(&c, "TIMESTAMP", "BETWEEN '2020-01-01' AND '2029-12-31 23:00' STEP '1 hour'")
 		return c, err
+	case p.accept("BOOLEAN"), p.accept("BOOL"):
+		err = p.booleanDomain(&c)
+		return c, err
 	}
 	if t := p.peek(); t.Matches("REAL") || t.Matches("NUMERIC") || t.Matches("DECIMAL") {
 		err = p.stepDomain(&c)
@@ -256,7 +259,7 @@ func (p *parser) columnType() (query.Type, error) {
 	case p.accept("TEXT"):
 		return query.TypeText, nil
 	case t.Kind != KindWord || reserved[t.Upper]:
-		return 0, p.unexpected("a type, INTEGER, TEXT, DATE, TIMESTAMP, REAL or NUMERIC")
+		return 0, p.unexpected("a type, INTEGER, TEXT, BOOLEAN, DATE, TIMESTAMP, REAL or NUMERIC")
 	}
 	return 0, t.Unsupported("the column type "+Excerpt(t.Upper, 40)).WithHint("%s", typeHint(t.Upper))
 }
@@ -264,7 +267,7 @@ func (p *parser) columnType() (query.Type, error) {
 // typeHint suggests a type for one that the dialect lacks.
 func typeHint(upper string) string {
 	switch upper {
-	case "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT", "INT2", "INT4", "INT8", "BOOL", "BOOLEAN", "SERIAL":
+	case "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT", "INT2", "INT4", "INT8", "SERIAL":
 		return "declare it as INTEGER with a domain"
 	case "FLOAT", "FLOAT4", "FLOAT8", "DOUBLE", "MONEY":
 		return "declare it as REAL BETWEEN lowest AND highest STEP step"
@@ -274,6 +277,34 @@ func typeHint(upper string) string {
 		return "a private table has DATE BETWEEN … AND … and TIMESTAMP BETWEEN … AND … STEP '1 hour'; in a public table declare it as TEXT"
 	}
 	return "bin the column in a view as INTEGER or TEXT and declare the view"
+}
+
+// booleanDomain parses what may follow BOOLEAN: OR NULL, or IN (FALSE, TRUE [, NULL]).
+func (p *parser) booleanDomain(c *ColumnDef) error {
+	c.Type, c.Form = query.TypeInteger, query.BooleanForm()
+	if !p.accept("IN") {
+		c.Domain = query.NewBoolean(p.accept("OR", "NULL"))
+		return nil
+	}
+	at := p.peek()
+	if err := p.expect("("); err != nil {
+		return err
+	}
+	seen := make(map[string]bool)
+	for first := true; first || p.accept(","); first = false {
+		t := p.peek()
+		if !t.Matches("FALSE") && !t.Matches("TRUE") && !t.Matches("NULL") {
+			return p.unexpected("FALSE, TRUE or NULL")
+		}
+		seen[t.Upper] = true
+		p.next()
+	}
+	if !seen["FALSE"] || !seen["TRUE"] {
+		return sqlerr.New(sqlerr.Invalid, "the domain of column %s lacks FALSE or TRUE", c.Name.Text).
+			WithHint("write BOOLEAN, or BOOLEAN OR NULL").At(at.Position)
+	}
+	c.Domain = query.NewBoolean(seen["NULL"])
+	return p.expectClose()
 }
 
 // stepDomain parses REAL BETWEEN lo AND hi STEP step [OR NULL] [CLAMP], and the same of
