@@ -18,12 +18,12 @@ type AnswerKind string
 
 // The kinds of stored answers.
 const (
-	AnswerDirect   AnswerKind = "direct"
-	AnswerUnits    AnswerKind = "units"  // a number of units, bought like a direct answer
-	AnswerValues   AnswerKind = "values" // a number of values, bought like a direct answer
-	AnswerFired    AnswerKind = "smw-fired"
-	AnswerVerified AnswerKind = "smw-unfired"
-	AnswerTree     AnswerKind = "tree" // the distribution of a column: its counts stand in Law
+	AnswerDirect       AnswerKind = "direct"
+	AnswerUnits        AnswerKind = "units"  // a number of units, bought like a direct answer
+	AnswerValues       AnswerKind = "values" // a number of values, bought like a direct answer
+	AnswerFired        AnswerKind = "smw-fired"
+	AnswerVerified     AnswerKind = "smw-unfired"
+	AnswerDistribution AnswerKind = "distribution" // of a column: its noisy numbers stand in Law
 )
 
 // Answer is a stored answer. It was paid for once and serves again at no cost.
@@ -43,7 +43,7 @@ type Answer struct {
 // unless the caller did.
 func (tx *Tx) PutAnswer(a *Answer) error {
 	switch a.Kind {
-	case AnswerDirect, AnswerUnits, AnswerValues, AnswerFired, AnswerVerified, AnswerTree:
+	case AnswerDirect, AnswerUnits, AnswerValues, AnswerFired, AnswerVerified, AnswerDistribution:
 	default:
 		return sqlerr.New(sqlerr.Internal, "an answer has an unknown kind")
 	}

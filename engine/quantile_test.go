@@ -219,10 +219,10 @@ func TestQuantileRacers(t *testing.T) {
 	}
 }
 
-// TestTreeIsPaidBeforeDrawn copies the file when the first node of a tree is drawn, as if the
+// TestDistributionIsPaidBeforeDrawn copies the file when the first number of a distribution is drawn, as if the
 // machine stopped there. The copy has the charge and no answer, and the same statement pays
 // there again; then every quantile is free.
-func TestTreeIsPaidBeforeDrawn(t *testing.T) {
+func TestDistributionIsPaidBeforeDrawn(t *testing.T) {
 	t.Parallel()
 	s, _ := stays(t, `epsilon = 20, delta = 1e-6`)
 	must(t, s, `SET accuracy = 200`)

@@ -17,6 +17,10 @@ type Distribution struct {
 	// Split returns the numbers of records at the places up to one, and behind it. It
 	// returns false if they are not known.
 	Split func(place int64) (below, above Answer, ok bool)
+	// Gap, if not nil, returns an interval of (1−q)·A − q·B, for the true numbers A and B of
+	// records at the places up to one, and behind it. Each of its ends by itself holds at a
+	// confidence. Without Gap the errors of Split decide.
+	Gap func(place int64, q, confidence float64) (Interval, bool)
 }
 
 // Method says which value of a sorted list a Quantile is.
@@ -46,20 +50,24 @@ const (
 //
 // The interval tests each place p for being the true one, p*. Let A and B be the true
 // numbers of records up to p and behind it, and r(n) the rank of the quantile among n.
-// Then p* ≤ p if and only if A ≥ r(A+B). As r rises by at most 1 for each record more, the
-// difference A − r(A+B) rises with A and falls with B, so that the ends of the intervals of
-// A and B bound it. A place is excluded if they do so for certain. Ends finds the ends by
-// bisection: no place is tested but 2·⌈log₂ places⌉.
+// Then p* ≤ p if and only if A ≥ r(A+B). By Gap this is a bound on one linear query, the gap
+// (1−q)·A − q·B: it is at least 0 for Discrete. For the lower rank of Continuous it
+// is above −q, and for the higher one at least 1−q. Least and Greatest have q = 0 and 1: A ≥ 1
+// and B = 0. Without Gap, the ends of the intervals of A and B decide, since A − r(A+B)
+// rises with A and falls with B. Ends finds the ends by bisection: no place is tested but
+// 2·⌈log₂ places⌉.
 //
 // Lemma. Bisection for the low end goes right at p if it is certain that p* > p, and else
 // left. It ends above p* only after it went right at a p ≥ p*. Before it does so for the
 // first time it has gone right at places below p* only, and left at places from p* on: had
 // it gone left at a p < p*, all later places were below p*, where going right is no
 // mistake. These places are those of the bisection that knows p*, which does not depend on
-// the noise, and are at most ⌈log₂ places⌉. The high end has the same bound, reflected. So
-// the interval fails with at most the sum of the probabilities that an interval of A or B
-// fails, over 2·⌈log₂ places⌉ fixed places: the union bound shares the error probability
-// among 4·⌈log₂ places⌉ of them.
+// the noise, and are at most ⌈log₂ places⌉. The high end has the same bound, reflected: it
+// ends below p* only after a mistake at a place p < p* of the same bisection. At a place
+// from p* on only the low end can err, and below it only the high end: of each of
+// the ⌈log₂ places⌉ fixed places one end of one interval counts. So the interval fails with
+// at most the sum of their probabilities. The two ranks of Continuous have a bisection each,
+// and an interval that follows from those of A and B fails if one of them does.
 type Quantile struct {
 	Slot   int // of an answer with a Distribution
 	Q      float64
@@ -139,48 +147,89 @@ func (q Quantile) extreme(d *Distribution, first, last int64, confidence float64
 
 func middle(least, most float64) float64 { return least/2 + most/2 }
 
-// RankConfidence returns the confidence that the counts of a Distribution need, so that a
-// quantile's interval has another.
+// RankConfidence returns the confidence that the counts of a Distribution need, so that the
+// interval of any quantile has another.
 func RankConfidence(places int64, confidence float64) float64 {
-	steps := max(1, bits.Len64(uint64(places-1)))
-	return 1 - (1-confidence)/float64(4*steps)
+	return shared(places, 4, confidence)
 }
 
-// gap returns an interval of A − r(A+B) at a place.
-func gap(d *Distribution, place int64, confidence float64, rank func(n int64) int64) (Interval, bool) {
+// GapConfidence returns the confidence that each end of a Distribution's gaps needs, so that
+// the interval of any quantile has another.
+func GapConfidence(places int64, confidence float64) float64 {
+	return shared(places, 2, confidence)
+}
+
+// shared returns the confidence of so many events at each place of a bisection.
+func shared(places, events int64, confidence float64) float64 {
+	steps := max(1, bits.Len64(uint64(places-1)))
+	return 1 - (1-confidence)/float64(events*int64(steps))
+}
+
+// decides returns what is certain at a place: that the value of the lower rank is behind it,
+// or that the value of the higher rank is at it or before it. It returns false if nothing is
+// known.
+func (q Quantile) decides(d *Distribution, place int64, confidence float64) (behind, reached, ok bool) {
+	if d.Gap != nil {
+		fraction, missed, enough := q.test()
+		gap, ok := d.Gap(place, fraction, confidence)
+		return gap.High <= missed, gap.Low >= enough, ok
+	}
 	below, above, ok := d.Split(place)
 	if !ok {
-		return Interval{}, false
+		return false, false, false
 	}
 	a, known := below.Error(confidence)
 	b, also := above.Error(confidence)
 	if !known || !also || !a.finite() || !b.finite() {
-		return Interval{}, false
+		return false, false, false
 	}
 	a, b = a.Plus(float64(below.Value)), b.Plus(float64(above.Value))
 	if max(a.High, b.High) >= 1<<52 {
-		return Interval{}, false
+		return false, false, false
 	}
-	end := func(a, b float64) float64 {
+	// A − r(A+B) rises with A and falls with B, since r rises by at most 1 a record.
+	reaches := func(a, b float64, rank func(int64) int64) bool {
 		x, y := max(0, a), max(0, b)
-		return x - float64(rank(int64(x+y)))
+		return x >= float64(rank(int64(x+y)))
 	}
-	return Interval{end(math.Floor(a.Low), math.Ceil(b.High)), end(math.Ceil(a.High), math.Floor(b.Low))}, true
+	return !reaches(math.Ceil(a.High), math.Floor(b.Low), q.low), reaches(math.Floor(a.Low), math.Ceil(b.High), q.high), true
+}
+
+// test returns the fraction of the gap and what it decides: at or above reached, the value of
+// the higher rank is at the place or before it, and at or below missed that of the lower rank
+// is behind it. A and B are integers.
+func (q Quantile) test() (fraction, missed, reached float64) {
+	switch {
+	case q.Method == Least || q.Method != Greatest && q.Q == 0: // the gap is A
+		return 0, math.Nextafter(1, 0), math.SmallestNonzeroFloat64
+	case q.Method == Greatest || q.Q == 1: // the gap is −B
+		return 1, -math.SmallestNonzeroFloat64, math.Nextafter(-1, 0)
+	case q.Method == Continuous:
+		return q.Q, -q.Q, 1 - q.Q
+	}
+	return q.Q, -math.SmallestNonzeroFloat64, 0
 }
 
 // ends returns the first and last places of the interval, at a confidence.
 func (q Quantile) ends(d *Distribution, confidence float64) (first, last int64, ok bool) {
-	each := RankConfidence(d.Places, confidence)
-	// bisect returns the first place for which a condition on the gap holds, or the last place.
-	bisect := func(rank func(n int64) int64, holds func(gap Interval) bool) (int64, bool) {
+	events := int64(1)
+	if q.Method == Continuous {
+		events = 2
+	}
+	if d.Gap == nil {
+		events *= 2
+	}
+	each := shared(d.Places, events, confidence)
+	// bisect returns the first place of which something holds, or the last place.
+	bisect := func(holds func(behind, reached bool) bool) (int64, bool) {
 		lo, hi := int64(0), d.Places-1
 		for lo < hi {
 			mid := lo + (hi-lo)/2
-			g, known := gap(d, mid, each, rank)
+			behind, reached, known := q.decides(d, mid, each)
 			if !known {
 				return 0, false
 			}
-			if holds(g) {
+			if holds(behind, reached) {
 				hi = mid
 			} else {
 				lo = mid + 1
@@ -188,8 +237,8 @@ func (q Quantile) ends(d *Distribution, confidence float64) (first, last int64, 
 		}
 		return lo, true
 	}
-	first, known := bisect(q.low, func(gap Interval) bool { return gap.High >= 0 })
-	last, also := bisect(q.high, func(gap Interval) bool { return gap.Low >= 0 })
+	first, known := bisect(func(behind, _ bool) bool { return !behind })
+	last, also := bisect(func(_, reached bool) bool { return reached })
 	return min(first, last), max(first, last), known && also
 }
 

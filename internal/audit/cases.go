@@ -17,7 +17,7 @@ func Cases(unit int64) ([]Case, error) {
 	}
 	var cases []Case
 	all := []func(int64) (Case, error){
-		directCount, unitsInGroups, treeOfCounts, rowCount, interactiveRowCount, bulkNoise,
+		directCount, unitsInGroups, distribution, rowCount, interactiveRowCount, bulkNoise,
 		identityRelease, sparseRelease, denseRelease, paperRelease,
 		singleRun, onward, firstGap, remeasuredRun, severalRuns, broaderQueries, hypothesisPasses, learnedPrior,
 	}

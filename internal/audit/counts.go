@@ -59,31 +59,38 @@ func unitsAs(name string, p direct.Plan, groups int64) Case {
 	}
 }
 
-// treeOfCounts is the distribution of a column of 100 values, bought for quantiles within
-// ±40L: the counts of a tree of two levels. A unit's rows are all in one node of each level.
-func treeOfCounts(unit int64) (Case, error) {
-	tree := direct.Tree{Places: 100, Branch: 10}
-	p, ok := direct.PlanForTrees([]direct.Tree{tree}, float64(40*unit), []float64{0.95}, unit)
+// distribution is that of a column of 30 values, bought for quantiles within ±40L. A unit's
+// rows all have the first value, whose column of the factors is the longest.
+func distribution(unit int64) (Case, error) {
+	c := direct.Cumulative{Places: 30}
+	p, ok := direct.PlanForCumulative([]direct.Cumulative{c}, []float64{0.05}, float64(40*unit), unit)
 	if !ok {
-		return Case{}, sqlerr.New(sqlerr.Internal, "audit: no tree is within ±%d", 40*unit)
+		return Case{}, sqlerr.New(sqlerr.Internal, "audit: no distribution is within ±%d", 40*unit)
 	}
-	return treeAs("tree of counts", p, tree, unit), nil
+	return distributionAs("distribution of a column", p, c, unit), nil
 }
 
-// treeAs returns the case of a tree that is answered by a plan. D has 20 rows in the first
-// place, and D′ a unit more. The sum of the nodes that have them tells D from D′ as well as
-// all counts.
-func treeAs(name string, p direct.Plan, tree direct.Tree, unit int64) Case {
+// distributionAs returns the case of a distribution that is measured by a plan. D has 20 rows
+// at the first place, and D′ a unit more. The noisy numbers, weighted by what a row adds to each,
+// tell D from D′ as well as all of them.
+func distributionAs(name string, p direct.Plan, c direct.Cumulative, unit int64) Case {
+	counts := make([]int64, c.Places)
+	counts[0] = 1
+	row := c.Measured(counts)
 	return Case{
-		Name: name, Claim: concentrated(accounting.Rho(p.Rho), someDelta), Shows: []string{"sum over levels", "leaf"},
+		Name: name, Claim: concentrated(accounting.Rho(p.Rho), someDelta), Shows: []string{"numbers along a row", "first number"},
 		Run: func(changed bool, src *noise.Source) (Output, error) {
+			counts := make([]int64, c.Places)
+			counts[0] = rows(20, unit, changed)
 			var o Output
-			for range tree.Levels() {
-				n, err := p.Answer(rows(20, unit, changed), src)
+			for i, n := range c.Measured(counts) {
+				noisy, err := p.Answer(n, src)
 				if err != nil {
 					return o, err
 				}
-				o[0], o[1] = o[0]+n, n
+				if o[0] += noisy * row[i]; i == 0 {
+					o[1] = noisy
+				}
 			}
 			return o, nil
 		},

@@ -4,7 +4,7 @@ SELECT MEDIAN(came), QUANTILE(came, 0.9), MIN(came), MAX(came) FROM stays;
 --> '2024-03-05' | '2024-07-15' | '2024-01-01' | '2024-11-20'
 --> under ordered, direct:
 --> median | quantile | min | max
---> '2024-03-05' | '2024-07-15' | '2024-01-01' | '2024-11-06'
+--> '2024-03-05' | '2024-07-15' | '2024-01-01' | '2024-09-13'
 SELECT sex, MEDIAN(came) AS m, MARGIN(m) AS days, LOW(m), HIGH(m) FROM stays WHERE sex IN ('F', 'M') GROUP BY sex HAVING m > '2024-01-01' ORDER BY m DESC;
 --> sex | m | days | low | high
 --> 'M' | '2024-03-05' | 0.0 | '2024-03-05' | '2024-03-05'
@@ -12,7 +12,7 @@ SELECT sex, MEDIAN(came) AS m, MARGIN(m) AS days, LOW(m), HIGH(m) FROM stays WHE
 --> under ordered, direct:
 --> sex | m | days | low | high
 --> 'M' | '2024-03-05' | 0.0 | '2024-03-05' | '2024-03-05'
---> 'F' | '2024-02-06' | 57.0 | '2024-02-06' | '2024-04-03'
+--> 'F' | '2024-02-06' | 64.0 | '2024-02-06' | '2024-04-10'
 SELECT strftime('%Y-%m', came) AS month, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY came) AS m FROM stays WHERE came < '2024-04-01' GROUP BY 1;
 --> month | m
 --> '2024-01' | '2024-01-05'
@@ -23,7 +23,7 @@ SELECT MEDIAN(at), PERCENTILE_CONT(at, 0.51), MAX(at) AS last, MARGIN(last) AS d
 --> '2024-01-12 18:00:00' | '2024-01-12 18:00:00' | '2024-01-27 12:00:00' | 0.0
 --> under ordered, direct:
 --> median | percentile_cont | last | days
---> '2024-01-12 18:00:00' | '2024-01-12 18:00:00' | '2024-01-26 00:00:00' | 5.75
+--> '2024-01-12 18:00:00' | '2024-01-12 18:00:00' | '2024-01-24 12:00:00' | 7.25
 SELECT MEDIAN(cost) AS m, LOW(m), HIGH(m), MIN(cost), MAX(cost), QUANTILE(cost, 1) FROM stays;
 --> m | low | high | min | max | quantile
 --> 25.0 | 20.0 | 30.0 | 10.0 | 70.0 | 75.0

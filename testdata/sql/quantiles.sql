@@ -7,10 +7,10 @@ SELECT MEDIAN(age), QUANTILE(age, 0.9), PERCENTILE_CONT(0.25) WITHIN GROUP (ORDE
 --> 4.0 | 5 | 4.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the table has none
---> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.026; the interactive budget left pays for 161 such answers
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.0055; the interactive budget left pays for 756 such answers
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
---> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.026; the interactive budget left pays for 13869 such answers
+--> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.0055; the interactive budget left pays for 65148 such answers
 SELECT sex, MEDIAN(score) AS m, MARGIN(m) AS margin, LOW(m), HIGH(m) FROM visits GROUP BY sex ORDER BY m;
 --> sex | m | margin | low | high
 --> 'F' | -1.0 | 3.0 | -2.0 | 2.0
@@ -28,7 +28,7 @@ SELECT sex, MEDIAN(score) AS m, MARGIN(m) AS margin, LOW(m), HIGH(m) FROM visits
 --> NULL | 1.0 | NULL | NULL | NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the table has none (of 3 queries of the statement 3 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.017 together; the interactive budget left pays for 240 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0043 together; the interactive budget left pays for 974 such statements
 --> under smw release:
 --> sex | m | margin | low | high
 --> NULL | NULL | NULL | NULL | NULL
@@ -53,7 +53,7 @@ SELECT town, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age) FILTER (WHERE sex 
 --> 'Oak' | NULL | -34
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the table has none (of 8 queries of the statement 4 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.026 together; the interactive budget left pays for 161 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0055 together; the interactive budget left pays for 756 such statements
 --> under smw release:
 --> town | women | count
 --> '100%' | NULL | 30
@@ -68,111 +68,106 @@ SELECT MEDIAN(age) - MEDIAN(score) FROM visits WHERE score >= 0;
 --> 5.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the table has none (of 2 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.035 together; the interactive budget left pays for 118 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0083 together; the interactive budget left pays for 502 such statements
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 480, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.035 together; the interactive budget left pays for 10219 such statements
---> under direct:
---> MEDIAN(age) - MEDIAN(score)
---> 3.5
---> warning: this takes 13 % of what is left for direct answers: ρ = 0.0088 of 0.066
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0083 together; the interactive budget left pays for 43237 such statements
 EXPLAIN SELECT MEDIAN(age) FROM visits WHERE sex = 'F';
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 48.0 | '0' | 'chosen; margin of ranks, in rows; identity, 840 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 3 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.005502310820006' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 15 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 51.0 | '0' | 'chosen; margin of ranks, in rows; sparse, 65536 rows'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 3 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.005502310820006' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 15 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 48.0 | '0' | 'chosen; margin of ranks, in rows; sparse, 65536 rows, 3 heavy cells published above clip 20'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 3 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.005502310820006' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 15 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 6.0 | '0' | 'chosen; margin of ranks, in rows; sparse, 65536 rows, 3 heavy cells named'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 13869 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.005502310820006' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 65148 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 289.0 | '0' | 'chosen; margin of ranks, in rows; dense, 512 rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.06912498584605' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 1 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.023462540988848' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 3 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'marginals' | 'sex, age, town, score' | '280' | 180.0 | '0' | 'chosen; margin of ranks, in rows; 1 marginals of 840 cells, unbiased'
---> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 3 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.005502310820006' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 15 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
 --> under smw, classes; smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 161 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.005502310820006' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 756 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: the table has none'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'smw' | 'sex, age, town, score' | '280' | NULL | '0' | 'chosen; margin of ranks, in rows'
---> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.025845872705416' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 13869 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.005502310820006' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 65148 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | 99.0 | 'ρ 0.006461468176354' | 'chosen; margin of ranks, in rows; 8 left'
+--> 'direct' | 'direct' | 'all' | 'infinite' | 99.0 | 'ρ 0.001374820077682' | 'chosen; margin of ranks, in rows; 56 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
---> warning: this takes 11 % of what is left for direct answers: ρ = 0.0065 of 0.057
 EXPLAIN SELECT sex, MEDIAN(age), COUNT(*) FROM visits GROUP BY sex;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '45 to 48' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.006255369674045' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '45 to 51' | '0' | 'chosen for 6 of 6 queries'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.006255369674045' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '45 to 48' | '0' | 'chosen for 6 of 6 queries'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.006255369674045' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '6' | '0' | 'chosen for 6 of 6 queries'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
---> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.006255369674045' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '288 to 369' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.073812656263279' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.028150211406077' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'marginals' | 'sex, age, town, score' | '280' | '175 to 180' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.006255369674045' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.006255369674045' | 'not: SET accuracy = 50 buys it'
 --> 'live' | 'smw' | 'sex, age, town, score' | '280' | '25' | '0' | 'for 3 of 6 queries'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: the table has none (of 6 queries of the statement 3 cannot be answered)'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.006255369674045' | 'not: SET accuracy = 50 buys it'
 --> 'live' | 'smw' | 'sex, age, town, score' | '280' | '22' | '0' | 'for 3 of 6 queries'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: the table has none (of 6 queries of the statement 3 cannot be answered)'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
@@ -180,15 +175,14 @@ EXPLAIN SELECT sex, MEDIAN(age), COUNT(*) FROM visits GROUP BY sex;
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'smw' | 'sex, age, town, score' | '280' | '58' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.026598931559455' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.006255369674045' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | 'infinite' | '99 to 100' | 'ρ 0.006651628670999' | 'chosen for 6 of 6 queries'
+--> 'direct' | 'direct' | 'all' | 'infinite' | '99 to 100' | 'ρ 0.001564980572327' | 'chosen for 6 of 6 queries'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> warning: this takes 12 % of what is left for direct answers: ρ = 0.0067 of 0.057
 -- Refused.
 SELECT MEDIAN(town) FROM visits;
 --> error unsupported at 15: MEDIAN of column town, which is TEXT, is outside the dialect

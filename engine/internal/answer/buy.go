@@ -103,7 +103,7 @@ func (st *Statement) priced(bySlot map[int][]int, accuracy float64) []Purchase {
 			for i, n := range asks {
 				requests[i] = st.Asks[n].Request
 			}
-			all = append(all, Purchase{asks, st.Database.priceOfTrees(requests, r.Accuracy)})
+			all = append(all, Purchase{asks, st.Database.priceOfOrders(requests, r.Accuracy)})
 			continue
 		}
 		all = append(all, Purchase{asks, st.Database.priceOf(st.Asks[asks[0]].Request, weight, len(asks), r)})
@@ -288,8 +288,11 @@ func (st *Statement) count(ctx context.Context, sn *rows.Snapshot, paid *pay.Rec
 			from = &units
 		}
 		counts[i], *from = (*from)[:ends[i]], (*from)[ends[i]:]
-		if st.Asks[n].Question == sqlfront.DistinctValues { // one number, before noise is added
+		switch a := &st.Asks[n]; a.Question { // before noise is added
+		case sqlfront.DistinctValues:
 			counts[i] = []int64{occupied(counts[i])}
+		case sqlfront.Order:
+			counts[i] = a.scaleOf().places().Measured(counts[i])
 		}
 	}
 	return counts, nil
@@ -337,7 +340,7 @@ func occupied(counts []int64) (n int64) {
 func (r Request) queries() ([]query.Query, error) {
 	switch r.Question {
 	case sqlfront.Order:
-		return r.nodes()
+		return r.eachPlace()
 	case sqlfront.DistinctValues:
 		return r.eachValue()
 	}
@@ -347,8 +350,8 @@ func (r Request) queries() ([]query.Query, error) {
 // drawn returns a direct answer from its noisy counts, as it is stored and as it is used.
 func (db *Database) drawn(p price, r Request, noisy []int64) (a catalog.Answer, e Estimate, err error) {
 	if r.Question == sqlfront.Order {
-		if a, err = p.storedTree(r, noisy); err == nil {
-			e, _, err = treeEstimate(r, a)
+		if a, err = p.storedDistribution(r, noisy); err == nil {
+			e, _, err = distributionStored(r, a)
 		}
 		return a, e, err
 	}
@@ -493,7 +496,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	a := v.Accounts[r.Table.Account]
 	price := func(accuracy float64) price {
 		if r.Question == sqlfront.Order {
-			return db.priceOfTrees([]Request{r}, accuracy*r.scale)
+			return db.priceOfOrders([]Request{r}, accuracy*r.scale)
 		}
 		return db.priceOf(r, r.Query.MaxWeight(), 1, direct.Request{Accuracy: accuracy * r.scale, Confidence: r.Settings.Confidence})
 	}
@@ -538,7 +541,7 @@ func (p price) Stored(r Request, value int64) (catalog.Answer, error) {
 }
 
 // boughtKinds are the kinds of direct answers.
-var boughtKinds = [...]catalog.AnswerKind{sqlfront.Weight: catalog.AnswerDirect, sqlfront.Units: catalog.AnswerUnits, sqlfront.Order: catalog.AnswerTree,
+var boughtKinds = [...]catalog.AnswerKind{sqlfront.Weight: catalog.AnswerDirect, sqlfront.Units: catalog.AnswerUnits, sqlfront.Order: catalog.AnswerDistribution,
 	sqlfront.DistinctValues: catalog.AnswerValues}
 
 // bought returns the tightest of the direct answers that reach the accuracy
@@ -547,12 +550,12 @@ func (db *Database) bought(r Request, answers []catalog.Answer) (e Estimate, ok 
 	best := math.Inf(1) // the margin of ranks of a distribution
 	for _, a := range answers {
 		if r.Question == sqlfront.Order {
-			tree, margin, err := treeEstimate(r, a)
+			d, margin, err := distributionStored(r, a)
 			if err != nil {
 				return e, false, err
 			}
 			if margin <= r.Settings.Accuracy && (!ok || margin < best) {
-				e, ok, best = tree, true, margin
+				e, ok, best = d, true, margin
 			}
 			continue
 		}

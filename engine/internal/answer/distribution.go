@@ -3,6 +3,7 @@ package answer
 import (
 	"context"
 	"encoding/json"
+	"math"
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
@@ -45,16 +46,16 @@ func (r Request) cut(first, place uint64) (below, above Request, err error) {
 }
 
 // distributions lists the ways to answer a request for a distribution: stored ones, releases,
-// and a tree of counts that is bought. A mechanism has none: each of its runs would go to one
+// and one that is bought. A mechanism has none: each of its runs would go to one
 // cut.
 func (db *Database) distributions(ctx context.Context, v *view.View, r Request) (all []Candidate, err error) {
 	if !r.fresh {
-		trees, err := db.store.Answers(ctx, r.Table.ID, r.text())
+		stored, err := db.store.Answers(ctx, r.Table.ID, r.text())
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range trees {
-			e, margin, err := treeEstimate(r, a)
+		for _, a := range stored {
+			e, margin, err := distributionStored(r, a)
 			if err != nil {
 				return nil, err
 			}
@@ -188,127 +189,147 @@ func (r Request) valuesFrom(first, width uint64) func(place int64) (least, most 
 	}
 }
 
-// maxPlaces bounds the places of a tree that is bought. More values share places evenly.
-const maxPlaces = 1 << 12
-
-// treePlaces are the places of a tree: the first ordinal of the first, and the number of
-// ordinals in each but perhaps the last.
-type treePlaces struct {
+// scale says which values share a place of a distribution that is bought: the first ordinal of
+// the first place, and the number of ordinals in each but perhaps the last. More values than
+// there can be places share them evenly.
+type scale struct {
 	First uint64 `json:"first"`
 	Width uint64 `json:"width"`
 	End   uint64 `json:"end"` // the ordinal behind the last
 }
 
-// tree returns the tree that is bought for a request.
-func (r Request) tree() (direct.Tree, treePlaces) {
+func (s scale) places() direct.Cumulative {
+	return direct.Cumulative{Places: int64((s.End - s.First + s.Width - 1) / s.Width)}
+}
+
+// scaleOf returns the scale of a distribution that is bought for a request.
+func (r Request) scaleOf() scale {
 	first, values := r.places()
-	width := (values + maxPlaces - 1) / maxPlaces
-	return direct.NewTree(int64((values + width - 1) / width)), treePlaces{first, width, first + values}
+	return scale{first, (values + direct.MaxPlaces - 1) / direct.MaxPlaces, first + values}
 }
 
-// treeCounts is what is stored of a distribution that was bought.
-type treeCounts struct {
-	treePlaces
-	Branch int64   `json:"branch"`
-	Law    string  `json:"law"`
-	Counts []int64 `json:"counts"`
+// measured is what is stored of a distribution that was bought.
+type measured struct {
+	scale
+	Law   string  `json:"law"`
+	Noisy []int64 `json:"noisy"`
 }
 
-// nodes returns the queries of the nodes of the tree.
-func (r Request) nodes() ([]query.Query, error) {
-	tree, at := r.tree()
+// eachPlace returns the queries of the places, whose counts are measured.
+func (r Request) eachPlace() ([]query.Query, error) {
+	s := r.scaleOf()
 	d := r.Table.Universe.Columns()[r.column].Domain
-	queries := make([]query.Query, 0, tree.Nodes())
-	return queries, tree.Each(func(first, last int64) error {
-		from, err := d.Greater(d.Value(at.First+uint64(first)*at.Width), true)
+	queries := make([]query.Query, s.places().Places)
+	for i := range queries {
+		from := s.First + uint64(i)*s.Width
+		least, err := d.Greater(d.Value(from), true)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		to, err := d.Less(d.Value(min(at.First+uint64(last+1)*at.Width, at.End)-1), true)
+		most, err := d.Less(d.Value(min(from+s.Width, s.End)-1), true)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		q, err := r.Query.And(query.Where(r.Table.Universe, r.column, from.Intersect(to)))
-		queries = append(queries, q)
-		return err
-	})
+		if queries[i], err = r.Query.And(query.Where(r.Table.Universe, r.column, least.Intersect(most))); err != nil {
+			return nil, err
+		}
+	}
+	return queries, nil
 }
 
-// priceOfTrees returns the price of the distributions of disjoint groups of rows.
-func (db *Database) priceOfTrees(requests []Request, accuracy float64) price {
-	var trees []direct.Tree
-	var confidences []float64
+// missOf returns the probability with which each end of a gap may fail.
+func missOf(c direct.Cumulative, confidence float64) float64 {
+	return 1 - post.GapConfidence(c.Places, confidence)
+}
+
+// priceOfOrders returns the price of the distributions of disjoint groups of rows.
+func (db *Database) priceOfOrders(requests []Request, accuracy float64) price {
+	var all []direct.Cumulative
+	var misses []float64
 	for _, r := range requests {
-		tree, _ := r.tree()
-		trees, confidences = append(trees, tree), append(confidences, post.RankConfidence(tree.Places, r.Settings.Confidence))
+		c := r.scaleOf().places()
+		all, misses = append(all, c), append(misses, missOf(c, r.Settings.Confidence))
 	}
-	p, ok := direct.PlanForTrees(trees, accuracy, confidences, requests[0].Table.Sensitivity())
+	p, ok := direct.PlanForCumulative(all, misses, accuracy, requests[0].Table.Sensitivity())
 	return price{p, ok}
 }
 
-// storedTree returns noisy counts of the nodes of the tree as the catalog keeps them.
-func (p price) storedTree(r Request, counts []int64) (catalog.Answer, error) {
-	tree, at := r.tree()
-	law, err := json.Marshal(treeCounts{at, tree.Branch, p.Law.String(), counts})
-	n, _, _, _ := tree.Cut(counts, tree.Places-1)
-	return catalog.Answer{TableID: r.Table.ID, Query: r.text(), Kind: catalog.AnswerTree, Via: "direct", Estimate: n, Law: law}, err
+// storedDistribution returns noisy numbers as the catalog keeps them.
+func (p price) storedDistribution(r Request, noisy []int64) (catalog.Answer, error) {
+	s := r.scaleOf()
+	law, err := json.Marshal(measured{s, p.Law.String(), noisy})
+	n, _ := s.places().Split(noisy, s.places().Places-1)
+	return catalog.Answer{TableID: r.Table.ID, Query: r.text(), Kind: catalog.AnswerDistribution, Via: "direct", Estimate: int64(math.Round(n)), Law: law}, err
 }
 
-// treeEstimate returns a stored distribution, and the margin of its ranks.
-func treeEstimate(r Request, a catalog.Answer) (e Estimate, margin float64, err error) {
+// distributionStored returns a stored distribution, and the margin of its ranks.
+func distributionStored(r Request, a catalog.Answer) (e Estimate, margin float64, err error) {
 	damaged := sqlerr.New(sqlerr.Corrupt, "a stored distribution cannot be read")
-	var c treeCounts
-	if a.Kind != catalog.AnswerTree || json.Unmarshal(a.Law, &c) != nil {
+	var m measured
+	if a.Kind != catalog.AnswerDistribution || json.Unmarshal(a.Law, &m) != nil {
 		return e, 0, damaged
 	}
-	d := r.Table.Universe.Columns()[r.column].Domain
-	if c.Width < 1 || c.First >= c.End || c.End > d.Size() {
+	if m.Width < 1 || m.First >= m.End || m.End > r.Table.Universe.Columns()[r.column].Domain.Size() {
 		return e, 0, damaged
 	}
-	tree := direct.Tree{Places: int64((c.End - c.First + c.Width - 1) / c.Width), Branch: c.Branch}
-	law, err := noise.ParseLaw(c.Law)
-	if err != nil || !tree.Valid() || int64(len(c.Counts)) != tree.Nodes() {
+	c := m.places()
+	law, err := noise.ParseLaw(m.Law)
+	if err != nil || !c.Valid() || int64(len(m.Noisy)) != c.Places {
 		return e, 0, damaged
 	}
-	sum := func(value, nodes int64) post.Answer {
-		return post.Answer{Value: value, Error: func(confidence float64) (post.Interval, bool) {
-			width, ok := direct.Bound(law, nodes, confidence)
-			return post.Within(width), ok
+	margin, ok := c.Most(law, missOf(c, r.Settings.Confidence))
+	if !ok {
+		return e, 0, damaged
+	}
+	// side is the number of rows before a place's end, q = 0, or behind it, q = 1.
+	side := func(value float64, place int64, q float64) post.Answer {
+		return post.Answer{Value: int64(math.Round(value)), Error: func(confidence float64) (post.Interval, bool) {
+			width, ok := c.Bound(law, place, q, (1-confidence)/2)
+			return post.Within(math.Floor(width + 0.5 + rounding(value, width))), ok
 		}}
 	}
-	distribution := &post.Distribution{Places: tree.Places, Values: r.valuesFrom(c.First, c.Width),
+	distribution := &post.Distribution{Places: c.Places, Values: r.valuesFrom(m.First, m.Width),
 		Split: func(place int64) (below, above post.Answer, ok bool) {
-			b, a, n, m := tree.Cut(c.Counts, place)
-			return sum(b, n), sum(a, m), true
+			b, a := c.Split(m.Noisy, place)
+			return side(b, place, 0), side(a, place, 1), true
+		},
+		Gap: func(place int64, q, confidence float64) (post.Interval, bool) {
+			below, above := c.Split(m.Noisy, place)
+			width, ok := c.Bound(law, place, q, 1-confidence)
+			return post.Within(width + rounding(below, above, width)).Plus((1-q)*below - q*above), ok
 		}}
-	all, _, _ := distribution.Split(tree.Places - 1)
-	width, known := all.Error(r.Settings.Confidence)
-	margin, also := direct.Bound(law, tree.Most(), post.RankConfidence(tree.Places, r.Settings.Confidence))
-	if !known || !also {
-		return e, 0, damaged
-	}
+	all, _, _ := distribution.Split(c.Places - 1)
+	width, _ := all.Error(r.Settings.Confidence)
 	return Estimate{Value: a.Estimate, Error: width, Verified: true, distribution: func(Settings) *post.Distribution { return distribution },
 		at: func(confidence float64) (post.Interval, error) {
 			width, _ := all.Error(confidence)
 			return width, nil
-		}}, margin, nil
+		}}, math.Floor(margin), nil
 }
 
-// maxNodes bounds the counts of the trees that a statement buys.
-const maxNodes = 1 << 17
+// rounding bounds the errors of float64 in what was computed from numbers: sums of at most
+// direct.MaxPlaces terms, and the product of a fraction and a rank.
+func rounding(numbers ...float64) (sum float64) {
+	for _, x := range numbers {
+		sum += math.Abs(x) / (1 << 36)
+	}
+	return sum
+}
 
-// bearable refuses to buy answers with trees of too many counts. The number is public.
+// maxMeasured bounds the numbers that a statement buys for distributions.
+const maxMeasured = 1 << 17
+
+// bearable refuses to buy distributions of too many numbers. The number is public.
 func (st *Statement) bearable(bought []int) error {
-	nodes := int64(0)
+	numbers := int64(0)
 	for _, n := range bought {
 		if a := st.Asks[n]; a.Question == sqlfront.Order {
-			tree, _ := a.tree()
-			nodes += tree.Nodes()
+			numbers += a.scaleOf().places().Places
 		}
 	}
-	if nodes <= maxNodes {
+	if numbers <= maxMeasured {
 		return nil
 	}
-	return sqlerr.New(sqlerr.Unsupported, "quantiles of so many values in so many groups cannot be bought: they need %d counts, at most %d", nodes, maxNodes).
+	return sqlerr.New(sqlerr.Unsupported, "quantiles of so many values in so many groups cannot be bought: they need %d counts, at most %d", numbers, maxMeasured).
 		WithHint("select fewer groups in WHERE, or create a release, which has all of them")
 }

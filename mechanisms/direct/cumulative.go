@@ -1,0 +1,224 @@
+package direct
+
+import (
+	"math"
+	"math/big"
+	"strings"
+	"sync"
+
+	"dpsql/noise"
+)
+
+// Cumulative measures the numbers of rows at places in a row, so that the number of rows up
+// to any place is known about as well as up to any other. The noise of one such number
+// grows like the logarithm of the number of places.
+//
+// It factors the prefix sums (Fichtenberger, Henzinger and Upadhyay 2023, "Constant Matters:
+// Fine-grained Error Bound on Differentially Private Continual Observation"). Let M have ones
+// on and below its diagonal, so that Mx are the prefix sums of x. As formal power series
+// 1/(1−z) is the square of Σ aₖzᵏ with aₖ = C(2k, k)/4ᵏ, so that M = A² for the triangular
+// matrix A that has aₖ on its kth diagonal. Here rₖ is 256·aₖ rounded to an integer, R is the
+// matrix that has rₖ in place of aₖ, and the measured numbers are Rx with noise. M·R⁻¹
+// makes prefix sums of them. With rₖ in place of aₖ nothing is lost but less than a percent
+// of the variance: R⁻¹ is that of R itself.
+//
+// Privacy. A row at a place adds one column of R to Rx. The first column has the largest ℓ2
+// norm, s = √Σrₖ²: the others lack its last entries. A unit of at most L rows, at whatever
+// places, therefore changes Rx by at most L·s in ℓ2 norm (triangle inequality). Rx is a
+// vector of integers. Independent discrete Gaussian noise of one σ² on all of it is
+// L²s²/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020). The measured numbers of disjoint groups
+// of rows are one vector: in it, too, a row adds one column. s is then that of the most
+// places. What is computed from noisy numbers is post-processing.
+//
+// Error. Let φ be the density of Y, Gaussian with variance σ² ≥ 1, and let the discrete
+// Gaussian X have P(X = k) = φ(k)/(1+e), where e = 2·Σexp(−2π²σ²k²) by Poisson summation. For
+// each integer m ≥ 1
+//
+//	P(Y ≥ m) ≤ P(X ≥ m) ≤ P(Y ≥ m−1).
+//
+// The right side holds since φ(k) is at most the integral of φ from k−1 to k. For the left
+// one, φ(k) is at least φ's integral from k to k+1 divided by c = ∫exp(−u²/(2σ²))du over
+// [0, 1], so that P(X ≥ m) ≥ P(Y ≥ m)/(c(1+e)). As c ≤ 1 − 1/(6σ²) + 1/(40σ⁴) and
+// e ≤ 3·exp(−2π²σ²), c(1+e) < 1. With |X| and |Y| the same quantiles of their
+// laws, and one sign, X is therefore at most 1 from Y, and Σwⱼxⱼ for draws xⱼ exceeds a
+// Gaussian of variance σ²Σwⱼ² by at most Σ|wⱼ|. Bound is the quantile of that Gaussian plus Σ|wⱼ|.
+type Cumulative struct{ Places int64 }
+
+// MaxPlaces is the largest number of places.
+const MaxPlaces = 1 << 12
+
+// factors has, for k below MaxPlaces, rₖ, and lₖ on the kth diagonal of M·R⁻¹. squares,
+// lengths and norms have the sums of lₖ², |lₖ| and rₖ² below k.
+type factors struct {
+	r                [MaxPlaces]int64
+	l                [MaxPlaces]float64
+	squares, lengths [MaxPlaces + 1]float64
+	norms            [MaxPlaces + 1]int64
+}
+
+// root returns the factors. The integers are the same on every machine: products and
+// quotients of float64 are rounded once, by IEEE 754.
+var root = sync.OnceValue(func() *factors {
+	f := new(factors)
+	a := 1.0
+	for k := range f.r {
+		if k > 0 {
+			a = a * float64(2*k-1) / float64(2*k)
+		}
+		f.r[k] = int64(math.Round(256 * a))
+		f.norms[k+1] = f.norms[k] + f.r[k]*f.r[k]
+	}
+	// Σlₖzᵏ is the inverse of (1−z)·Σrₖzᵏ.
+	var g [MaxPlaces]float64
+	for k := 1; k < MaxPlaces; k++ {
+		g[k] = float64(f.r[k] - f.r[k-1])
+	}
+	for k := range f.l {
+		sum := 0.0
+		if k == 0 {
+			sum = -1
+		}
+		for i := 1; i <= k; i++ {
+			sum += g[i] * f.l[k-i]
+		}
+		f.l[k] = -sum / float64(f.r[0])
+		f.squares[k+1] = f.squares[k] + f.l[k]*f.l[k]
+		f.lengths[k+1] = f.lengths[k] + math.Abs(f.l[k])
+	}
+	return f
+})
+
+// Valid reports whether there are places, and no more than MaxPlaces.
+func (c Cumulative) Valid() bool { return c.Places >= 1 && c.Places <= MaxPlaces }
+
+// Measured returns the numbers to which noise is to be added, of the numbers of rows at the
+// places.
+func (c Cumulative) Measured(counts []int64) []int64 {
+	f := root()
+	out := make([]int64, len(counts))
+	for j, n := range counts {
+		if n == 0 {
+			continue
+		}
+		for i := j; i < len(out); i++ {
+			out[i] += n * f.r[i-j]
+		}
+	}
+	return out
+}
+
+// Split returns the numbers of rows at the places up to one, and behind it, by the noisy
+// numbers. They are not biased.
+func (c Cumulative) Split(noisy []int64, place int64) (below, above float64) {
+	f := root()
+	last := c.Places - 1
+	all := 0.0
+	for j, n := range noisy {
+		all += f.l[last-int64(j)] * float64(n)
+		if int64(j) <= place {
+			below += f.l[place-int64(j)] * float64(n)
+		}
+	}
+	return below, all - below
+}
+
+// together returns Σlₖlₖ₊₍last−place₎, the covariance of the numbers of rows up to a place
+// and in all, by σ².
+func (c Cumulative) together(place int64) (sum float64) {
+	f := root()
+	shift := c.Places - 1 - place
+	for i, x := range f.l[:place+1] {
+		sum += x * f.l[int64(i)+shift]
+	}
+	return sum
+}
+
+// spread returns the ℓ2 norm and a bound on the ℓ1 norm of the weights of the noise in
+// (1−q)·below − q·above.
+func (c Cumulative) spread(place int64, q float64) (two, one float64) {
+	f := root()
+	square := f.squares[place+1] + q*(q*f.squares[c.Places]-2*c.together(place))
+	return math.Sqrt(max(0, square)), f.lengths[place+1] + q*f.lengths[c.Places]
+}
+
+// spreads has the largest spread by number of places.
+var spreads sync.Map
+
+// most returns the largest spread of any place and q in [0, 1]. The variance is convex in q,
+// so that it is largest for one of the two numbers.
+func (c Cumulative) most() (two, one float64) {
+	one = 2 * root().lengths[c.Places]
+	if v, ok := spreads.Load(c.Places); ok {
+		return v.(float64), one
+	}
+	for place := range c.Places {
+		for q := range 2 {
+			x, _ := c.spread(place, float64(q))
+			two = max(two, x)
+		}
+	}
+	spreads.Store(c.Places, two)
+	return two, one
+}
+
+// Bound returns a width that the error of (1−q)·below − q·above at a place exceeds with
+// at most a probability on each side. It returns false for noise that is not discrete
+// Gaussian with σ² ≥ 1.
+func (c Cumulative) Bound(law noise.Law, place int64, q, miss float64) (float64, bool) {
+	variance, ok := sigmaSquared(law)
+	two, one := c.spread(place, q)
+	return math.Sqrt(variance)*two*normal(miss) + one, ok && variance >= 1
+}
+
+// Most returns the largest Bound of any place and q.
+func (c Cumulative) Most(law noise.Law, miss float64) (float64, bool) {
+	variance, ok := sigmaSquared(law)
+	two, one := c.most()
+	return math.Sqrt(variance)*two*normal(miss) + one, ok && variance >= 1
+}
+
+// normal returns what a Gaussian of variance 1 exceeds with a probability.
+func normal(miss float64) float64 { return math.Sqrt2 * math.Erfcinv(2*miss) }
+
+// PlanForCumulative returns the cheapest plan with which no Bound of each is larger than an
+// accuracy, in rows, at the probability that goes with it. The Plan's Rho pays for all, which
+// are over disjoint groups of rows. It returns false when no noise is small enough.
+func PlanForCumulative(each []Cumulative, misses []float64, accuracy float64, sensitivity int64) (Plan, bool) {
+	var norm int64
+	sigma := math.Inf(1)
+	for i, c := range each {
+		two, one := c.most()
+		norm = max(norm, root().norms[c.Places])
+		sigma = min(sigma, (accuracy-one)/(two*normal(misses[i])))
+	}
+	units := math.Ceil(Unit * float64(sensitivity) * float64(sensitivity) * float64(norm) / (2 * sigma * sigma))
+	if !(sigma >= 1) || !(units <= float64(maxRho)) {
+		return Plan{}, false
+	}
+	rho := max(1, int64(units))
+	variance := SigmaSquared(rho, sensitivity)
+	law, err := noise.NewGaussian(variance.Mul(variance, new(big.Rat).SetInt64(norm)))
+	if err != nil {
+		return Plan{}, false
+	}
+	width := 0.0
+	for i, c := range each {
+		w, ok := c.Most(law, misses[i])
+		if !ok {
+			return Plan{}, false
+		}
+		width = max(width, w)
+	}
+	return Plan{rho, law, int64(min(width, 1<<52))}, true
+}
+
+// sigmaSquared returns the σ² of a law of Gaussian noise, which may be more than its variance.
+func sigmaSquared(law noise.Law) (float64, bool) {
+	text, ok := strings.CutPrefix(law.String(), "dgauss(")
+	r, ok2 := new(big.Rat).SetString(strings.TrimSuffix(text, ")"))
+	if !ok || !ok2 {
+		return 0, false
+	}
+	f, _ := r.Float64()
+	return f, true
+}
