@@ -391,6 +391,7 @@ var bought = []string{
 	`CREATE MECHANISM m ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4, prior = classes)`,
 	`SELECT COUNT(*) FROM admissions WHERE age = 3`,
 	`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`,
+	`CREATE PUBLIC TABLE found AS SELECT DISTINCT zip FROM admissions WITH (epsilon = 0.5, delta = 1e-8)`,
 }
 
 // TestCancelledStatementsTellTheBill cancels statements at each of their reads in turn,

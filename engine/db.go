@@ -423,7 +423,7 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 		}
 		return r, nil
 	case *syntax.CreatePublic:
-		if statement.As > 0 && len(args) == 0 {
+		if statement.As > 0 && statement.Keys == nil && len(args) == 0 {
 			return s.publish(ctx, p.text, statement)
 		}
 	}
@@ -469,7 +469,11 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 	case *syntax.CreateView:
 		err = d.CreateView(ctx, st)
 	case *syntax.CreatePublic:
-		err = d.CreatePublic(ctx, st)
+		if st.Keys != nil {
+			warnings, err = d.Discover(ctx, st)
+		} else {
+			err = d.CreatePublic(ctx, st)
+		}
 	case *syntax.CreatePrivate:
 		warnings, err = d.CreatePrivate(ctx, st)
 	case *syntax.CreateSource:

@@ -332,6 +332,7 @@ func shapes(t *testing.T, path string) (shown []string) {
 		`CREATE RELEASE b ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5, transform = dense, rows = 64)`,
 		`CREATE RELEASE c ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5, transform = dense)`,
 		`CREATE RELEASE d ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, free_columns = 1, max_updates = 2)`,
+		`CREATE PUBLIC TABLE e AS SELECT DISTINCT zip FROM admissions WITH (epsilon = 0.1, delta = 1e-8)`, `EXPLAIN CREATE PUBLIC TABLE f AS SELECT DISTINCT zip FROM admissions WITH (epsilon = 9)`,
 		`CREATE MECHANISM m ON admissions (age) USING SMW WITH (epsilon = 1, max_updates = 2, queries = 5)`,
 		`CREATE MECHANISM n ON admissions (sex, age) USING SMW WITH (epsilon = 0.5, max_updates = 2, queries = 5, prior = classes, remeasure = on, max_weight = 2)`, `SHOW MECHANISMS`,
 		`SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E10' AND zip = '15211'`, `SELECT COUNT(*) FROM admissions WHERE age < 50`,

@@ -84,6 +84,7 @@ func TestExplainCreateReadsNoRows(t *testing.T) {
 			`EXPLAIN CREATE RELEASE x ON admissions (sex, age) USING SMW WITH (epsilon = 0.5, free_columns = 1)`,
 			`EXPLAIN CREATE RELEASE x ON admissions (sex) USING PROJECTION WITH (epsilon = 0.5, transform = dense, rows = 64)`,
 			`EXPLAIN CREATE MECHANISM x ON admissions (sex, age) USING SMW WITH (epsilon = 0.2)`,
+			`EXPLAIN CREATE PUBLIC TABLE x AS SELECT DISTINCT zip FROM admissions WITH (epsilon = 0.2, delta = 1e-8)`,
 		} {
 			for _, line := range (outcome{result: must(t, s, text)}).lines() {
 				said += line + "\n"
@@ -122,5 +123,6 @@ func TestExplainCreateIsForCurators(t *testing.T) {
 	clinicAt(t, path)
 	analyst := open(t, path, engine.Options{Role: engine.Analyst}).NewSession()
 	refused(t, analyst, sqlerr.Forbidden, `EXPLAIN CREATE RELEASE x ON admissions (sex) USING PROJECTION WITH (epsilon = 0.5)`)
+	refused(t, analyst, sqlerr.Forbidden, `EXPLAIN CREATE PUBLIC TABLE x AS SELECT DISTINCT zip FROM nobody WITH (epsilon = 0.5)`)
 	refused(t, analyst, sqlerr.Forbidden, `EXPLAIN CREATE MECHANISM x ON nobody USING SMW WITH (epsilon = 0.5) FOR 'x'`)
 }

@@ -473,6 +473,16 @@ func (r farReader) CountUnits(ctx context.Context, p source.Permit, t source.Tab
 	return r.rows.CountUnits(ctx, anyone{}, unqualified(t), queries)
 }
 
+func (r farReader) Keys(ctx context.Context, p source.Permit, t source.Table, column int) (*source.Keys, error) {
+	if err := source.Admit(p, t); err != nil {
+		return nil, err
+	}
+	if err := r.read(ctx); err != nil {
+		return nil, err
+	}
+	return r.rows.Keys(ctx, anyone{}, unqualified(t), column)
+}
+
 func (r farReader) Cells(ctx context.Context, p source.Permit, t source.Table, columns []int, coder query.Coder, most int) (*source.Histogram, error) {
 	if err := source.Admit(p, t); err != nil {
 		return nil, err

@@ -42,6 +42,7 @@ func readings(sn *rows.Snapshot, paid *pay.Receipt) map[string]error {
 	_, _, out["Counts of two"] = sn.Counts(ctx, paid, []query.Query{all, query.None(t.Universe)}, nil)
 	_, _, out["Counts of units"] = sn.Counts(ctx, paid, nil, []query.Query{all})
 	_, out["Cells"] = sn.Cells(ctx, paid, columns, query.NewCoder(t.Over(columns), [16]byte{}), math.MaxInt, nil)
+	_, out["Keys"] = sn.Keys(ctx, paid, 0)
 	out["CountPairs"] = sn.CountPairs(ctx, paid, columns, []smw.Table{})
 	return out
 }
@@ -149,7 +150,8 @@ func TestTheDoorOfSource(t *testing.T) {
 				t.Helper()
 				_, counted := from.Count(t.Context(), p, rows, query.All(table.Universe))
 				_, celled := from.Cells(t.Context(), p, rows, []int{0}, query.NewCoder(table.Over([]int{0}), [16]byte{}), math.MaxInt)
-				for _, err := range []error{counted, celled} {
+				_, listed := from.Keys(t.Context(), p, rows, 0)
+				for _, err := range []error{counted, celled, listed} {
 					if sqlerr.CodeOf(err) != sqlerr.Internal || !strings.Contains(err.Error(), why) {
 						t.Errorf("%s: %v, want %q", name, err, why)
 					}

@@ -370,7 +370,10 @@ func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.S
 		}
 		return planned(st.Name.Text, "view", "0", "is created"), nil
 	case *syntax.CreatePublic:
-		if st.As > 0 {
+		switch {
+		case st.Keys != nil:
+			return r.discover(ctx, st)
+		case st.As > 0:
 			return r.publish(ctx, text, st)
 		}
 		done := slices.ContainsFunc(r.view.Publics, func(p string) bool { return query.SameName(p, st.Name.Text) })
@@ -481,13 +484,37 @@ func (r *Rehearsal) publish(ctx context.Context, text string, st *syntax.CreateP
 	if err != nil {
 		return nil, shifted(err, st.As-1)
 	}
-	if err := r.standIn(ctx, st.Name.Text, append(names, withMargins(names)...)); err != nil {
+	return out, r.madePublic(ctx, st, append(names, withMargins(names)...))
+}
+
+// discover plans a list of keys: what it costs, and a table without its rows.
+func (r *Rehearsal) discover(ctx context.Context, st *syntax.CreatePublic) (*Result, error) {
+	if done, err := r.copy.declaration().CanPublish(ctx, st); err != nil || done {
+		return planned(st.Name.Text, "public table", "0", doneNote), err
+	}
+	p, action, err := declare.PlanKeys(st, r.view)
+	if err != nil {
 		return nil, err
+	}
+	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		return tx.Charge(p.Table.Account, catalog.KindReleases, action, st.Name.Text, p.Cost)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := withColumns(planned(st.Name.Text, "public table", view.Amount(p.Cost), "its keys are discovered"), p)
+	return out, r.madePublic(ctx, st, []string{st.Keys.As.Text})
+}
+
+// madePublic makes a public table that a statement computes, without its rows.
+func (r *Rehearsal) madePublic(ctx context.Context, st *syntax.CreatePublic, columns []string) error {
+	if err := r.standIn(ctx, st.Name.Text, columns); err != nil {
+		return err
 	}
 	r.unread[query.FoldName(st.Name.Text)] = true
 	plain := *st
-	plain.As = 0
-	return out, r.copy.declaration().CreatePublic(ctx, &plain)
+	plain.As, plain.Keys = 0, nil
+	return r.copy.declaration().CreatePublic(ctx, &plain)
 }
 
 // standIn makes a table with these columns in the copy, if the database has no table of

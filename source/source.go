@@ -46,6 +46,10 @@ type Reader interface {
 	// number of units of which a kept row has a weight. The table must have a unit.
 	CountUnits(ctx context.Context, p Permit, t Table, queries []query.Query) ([]int64, error)
 
+	// Keys returns how many units have a kept row with each text in a column. Where a unit is
+	// a row, that is the number of rows. Rows with NULL in the column have no key.
+	Keys(ctx context.Context, p Permit, t Table, column int) (*Keys, error)
+
 	// Cells projects the universe to the given columns and returns how many rows
 	// fall into each of its cells. The coder, which must be over that universe,
 	// names the cells. Cells fails with ErrTooManyCells if more than most cells are

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -385,4 +386,45 @@ func BenchmarkUnits(b *testing.B) {
 	run(b, db, "CREATE INDEX i ON raw (diagnosis, sex, age)")
 	run(b, db, "CREATE INDEX p ON raw (person)")
 	measure("few rows indexed", count(few))
+}
+
+// TestKeys counts units by key, and compares them with a table of rows and one of units. NULL is
+// no key, a row outside the domains has none, and a unit counts once for each key of the rows that
+// are kept of it: of two rows at most two keys.
+func TestKeys(t *testing.T) {
+	ctx := context.Background()
+	db := memory(t, "CREATE TABLE raw (a INTEGER, zip TEXT, person)",
+		"INSERT INTO raw VALUES (1, 'x', 1), (1, 'x', 1), (1, 'y', 2), (1, 'X', 2), (1, NULL, 3), (1, 'x', 3), (7, 'z', 4), (1, '', 5), (1, 'x', NULL), (1, 12, 6), (1, x'78', 7)",
+		"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) INSERT INTO raw SELECT 1, 'many ' || i, 'one of many' FROM n")
+	columns := []query.Column{{Name: "a", Domain: between(t, 0, 1)}, {Name: "zip", Domain: query.Unbounded()}}
+	for unit, want := range map[string]map[string]int64{
+		"":       {"x": 4, "X": 1, "y": 1, "": 1, "12": 1},
+		"person": {"x": 2, "X": 1, "y": 1, "": 1, "12": 1},
+	} {
+		table := source.Table{Source: "raw", Columns: columns, Unit: unit, MaxRows: 2, Key: []byte{1}}
+		keys, err := source.SQLite(db).Keys(ctx, anyone{}, table, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, many := make(map[string]int64), int64(0)
+		for key, n := range keys.All() {
+			if strings.HasPrefix(key, "many") {
+				many += n
+			} else {
+				got[key] = n
+			}
+		}
+		if !maps.Equal(got, want) || unit == "" && many != 100 || unit != "" && many != 2 {
+			t.Errorf("unit %q: %v and %d others, want %v", unit, got, many, want)
+		}
+		if text := fmt.Sprintf("%v %+v %#v", keys, keys, keys); text != "keys keys keys" {
+			t.Errorf("keys are printed as %s", text)
+		}
+	}
+	if _, err := source.SQLite(db).Keys(ctx, anyone{}, source.Table{Source: "raw", Columns: columns}, 2); sqlerr.CodeOf(err) != sqlerr.Internal {
+		t.Errorf("a column that the table does not have: %v", err)
+	}
+	if _, err := source.SQLite(db).Keys(ctx, anyone{}, source.Table{Source: "raw", Columns: columns, Unit: "person", MaxRows: 2}, 1); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Errorf("a unit without key: %v", err)
+	}
 }

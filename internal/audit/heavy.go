@@ -1,6 +1,11 @@
 package audit
 
-import "dpsql/mechanisms/projection"
+import (
+	"strconv"
+
+	"dpsql/mechanisms/projection"
+	"dpsql/noise"
+)
 
 // clip is the value at which the releases audited split counts.
 const clip = 4
@@ -57,11 +62,46 @@ func spreadRelease(unit int64) (Case, error) {
 	})
 }
 
+// discoveryFor returns the discovery of keys at ε = 1 and δ for units of at most so many keys.
+func discoveryFor(unit int64) (projection.Discovery, error) {
+	law, err := laplaceFor(oneEpsilon, unit)
+	return projection.NewDiscovery(law, unit, someDelta.Float()), err
+}
+
+// discovered is a case that discovers keys. In D each of so many keys has inD units, and D′ has a
+// unit more, which has all of them. It shows how many keys are found.
+func discovered(name string, d projection.Discovery, keys, inD int64) Case {
+	return Case{Name: name, Claim: heavyClaim(), Shows: []string{"found"},
+		Run: func(changed bool, src *noise.Source) (Output, error) {
+			found, err := d.Found(func(yield func(string, int64) bool) {
+				for i := range keys {
+					if !yield(strconv.FormatInt(i, 10), rows(inD, 1, changed)) {
+						return
+					}
+				}
+			}, src)
+			return Output{int64(len(found))}, err
+		}}
+}
+
+// discovery returns the case of as many keys as a unit has rows, up to 64. No unit has them in D,
+// or so many that they are found half of the time.
+func discovery(name string, first bool) func(int64) (Case, error) {
+	return func(unit int64) (Case, error) {
+		d, err := discoveryFor(unit)
+		inD := d.Threshold - 1
+		if first {
+			inD = 0
+		}
+		return discovered(name, d, min(unit, maxUnitGroups), inD), err
+	}
+}
+
 func heavyClaim() Claim { return Claim{oneEpsilon.Float(), someDelta.Float()} }
 
 // heavyReleases are the cases with heavy cells: a cell that reaches the clip and
-// crosses it, or gets an excess, or crosses the threshold; and named cells that appear
-// or cross their threshold.
+// crosses it, or gets an excess, or crosses the threshold; named cells that appear or
+// cross their threshold; and keys that do.
 func heavyReleases() []func(int64) (Case, error) {
 	at := func(n int64) func(int64) int64 { return func(int64) int64 { return n } }
 	return []func(int64) (Case, error){
@@ -71,5 +111,7 @@ func heavyReleases() []func(int64) (Case, error) {
 		spreadRelease,
 		heavyRelease("named cells, a first row", namedParams, at(0)),
 		heavyRelease("named cells, at the threshold", namedParams, func(threshold int64) int64 { return threshold - 1 }),
+		discovery("keys discovered, of a first unit", true),
+		discovery("keys discovered, at the threshold", false),
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 )
@@ -163,4 +165,28 @@ func TestReleaseWithoutThreshold(t *testing.T) {
 	}
 	c.Unit, c.Suspect = 3, func(o Output) bool { return o[2] > 0 }
 	mustCatch(t, twin{c, three.Tail(few - 3), 0})
+}
+
+// TestDiscoveryTwins has the faults of a discovery of keys: no threshold; the threshold for units
+// of one key where a unit has sixteen; and no bound on the keys of a unit, which has sixteen where
+// the noise is for one, so that the true loss is 16 ε.
+func TestDiscoveryTwins(t *testing.T) {
+	t.Parallel()
+	const keys = 16
+	one, err := discoveryFor(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	many, err := discoveryFor(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caught := func(name string, d projection.Discovery, inD, least int64) {
+		c := discovered(name, d, keys, inD)
+		c.Unit, c.Suspect = keys, func(o Output) bool { return o[0] >= least }
+		mustCatch(t, twin{c, distuv.Binomial{N: keys, P: d.Chance(inD + 1)}.Survival(float64(least) - 1), distuv.Binomial{N: keys, P: d.Chance(inD)}.Survival(float64(least) - 1)})
+	}
+	caught("keys without a threshold, true loss ∞", projection.Discovery{Law: many.Law, Threshold: 1}, 0, 1)
+	caught("keys with the threshold of one, true loss ∞", projection.Discovery{Law: many.Law, Threshold: one.Threshold}, 0, 1)
+	caught("keys of a unit without bound, true loss 16 ε", one, one.Threshold-1, 8)
 }

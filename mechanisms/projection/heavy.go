@@ -96,8 +96,14 @@ const maxClip = 1 << 40
 //
 // A cell that a unit brings about has at most L rows and there are at most L
 // of them, so none is published but with probability δ.
-func Threshold(law noise.Law, unit int64, delta float64) int64 {
-	few := func(k int64) bool { return float64(unit)*law.Tail(k)*(1+1e-15) <= delta*(1-1e-15) }
+func Threshold(law noise.Law, unit int64, delta float64) int64 { return unit + rare(law, unit, delta) }
+
+// rare returns the least k ≥ 0 with n·P(ν ≥ k) ≤ δ, or one more where that cannot be told in
+// floating point. Tail is rounded up. The two factors outweigh the rounding of the products and
+// of δ, which is at most 2^-53 of each, so what is compared is never below the left side and
+// never above the right one.
+func rare(law noise.Law, n int64, delta float64) int64 {
+	few := func(k int64) bool { return float64(n)*law.Tail(k)*(1+1e-15) <= delta*(1-1e-15) }
 	low, high := int64(-1), int64(1) // few fails at low
 	for !few(high) {
 		low, high = high, 2*high
@@ -109,7 +115,7 @@ func Threshold(law noise.Law, unit int64, delta float64) int64 {
 			low = mid
 		}
 	}
-	return unit + high
+	return high
 }
 
 // published is a heavy cell with its noisy excess over the clip, or its noisy count

@@ -56,6 +56,45 @@ func (r *reader) Cells(ctx context.Context, p source.Permit, t source.Table, col
 	return cells, err
 }
 
+// Keys implements source.Reader. Without a unit the server groups the rows by value, else it
+// sorts them by unit.
+func (r *reader) Keys(ctx context.Context, p source.Permit, t source.Table, column int) (*source.Keys, error) {
+	if err := source.Admit(p, t); err != nil {
+		return nil, err
+	}
+	if _, err := t.Project([]int{column}); err != nil {
+		return nil, err
+	}
+	if err := t.CheckUnit(); err != nil {
+		return nil, err
+	}
+	var keys *source.Keys
+	err := r.read(ctx, t, func(rel *relation) error {
+		rows, err := rowsOf(rel, t)
+		if err != nil {
+			return err
+		}
+		keys = source.NewKeys() // read may run this again
+		if t.Unit != "" {
+			u, err := rel.unit(t)
+			if err != nil {
+				return err
+			}
+			return r.streamKept(ctx, rel, rows, t, u, []int{column}, func(tuple []query.Value) bool { keys.Add(tuple[0]); return true }, keys.End)
+		}
+		p := newPlan(rows, []int{column})
+		tuple := make([]query.Value, len(p.fetch))
+		return r.rows(ctx, p.statement(), func(row [][]byte) bool {
+			if p.tuple(row, tuple) {
+				keys.AddRows(tuple[0], int8Of(row[len(p.fetch)]))
+			}
+			return true
+		})
+	})
+	r.answered = r.answered || err == nil
+	return keys, err
+}
+
 // allRead reports progress for all partitions at once. The server's estimate of the
 // rows decides whether partitions are read one by one, and the number of steps must
 // not show which it was.

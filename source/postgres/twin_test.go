@@ -61,6 +61,13 @@ func compare(t *rapid.T, pool *Pool, s scenario, file source.Reader) {
 				t.Fatalf("the server counts %v units (%v), SQLite %v", got, err, want)
 			}
 		}
+		for i := range s.table.Columns {
+			want, err := file.Keys(ctx, anyone{}, s.inFile(), i)
+			must(t, err)
+			if got, err := server.Keys(ctx, anyone{}, s.table, i); err != nil || !maps.Equal(maps.Collect(got.All()), maps.Collect(want.All())) {
+				t.Fatalf("the server has the keys %v (%v), SQLite %v", maps.Collect(got.All()), err, maps.Collect(want.All()))
+			}
+		}
 		columns := []int{}
 		for i := range s.table.Columns {
 			if rapid.Bool().Draw(t, "asked") {

@@ -71,7 +71,12 @@ func (p *parser) createPublic() (Statement, error) {
 		if first := p.peek(); !first.Matches("SELECT") && !first.Matches("VALUES") && !first.Matches("WITH") {
 			return nil, first.Malformed("expected SELECT, VALUES or WITH after AS")
 		}
-		for s.As = p.peek().Position; p.peek().Kind != KindEnd; {
+		s.As = p.peek().Position
+		if p.paysForKeys() {
+			s.Keys, err = p.keys()
+			return s, err
+		}
+		for p.peek().Kind != KindEnd {
 			p.next()
 		}
 		return s, nil
@@ -81,6 +86,54 @@ func (p *parser) createPublic() (Statement, error) {
 	}
 	s.Columns, err = columnDefs(p, (*parser).publicColumn, func(c *PublicColumnDef) Name { return c.Name })
 	return s, err
+}
+
+// paysForKeys reports whether WITH (name = … is in what follows, outside parentheses. No SELECT
+// of this dialect has that.
+func (p *parser) paysForKeys() bool {
+	depth := 0
+	for i := 0; p.after(i).Kind != KindEnd; i++ {
+		switch t := p.after(i); {
+		case t.Matches("("):
+			depth++
+		case t.Matches(")"):
+			depth--
+		case depth == 0 && t.Matches("WITH") && p.after(i+1).Matches("(") && p.after(i+3).Matches("="):
+			return true
+		}
+	}
+	return false
+}
+
+// keys parses SELECT DISTINCT column [AS alias] FROM table WITH (…).
+func (p *parser) keys() (*Keys, error) {
+	k := new(Keys)
+	err := p.expect("SELECT", "DISTINCT")
+	if err == nil {
+		k.Column, err = p.name("a column")
+	}
+	if err == nil {
+		k.As = k.Column
+		if p.accept("AS") {
+			k.As, err = p.name("a name")
+		}
+	}
+	if err == nil {
+		err = p.expect("FROM")
+	}
+	if err == nil {
+		k.Table, err = p.name("a private table")
+	}
+	if err == nil && !p.peek().Matches("WITH") {
+		err = p.unexpected("WITH")
+	}
+	var e *sqlerr.Error
+	if errors.As(err, &e) {
+		return nil, e.WithHint("WITH (epsilon = …, delta = …) pays for the keys of one column as it stands: SELECT DISTINCT column FROM table WITH (…); " +
+			"for conditions and expressions make a view with CREATE VIEW and declare it")
+	}
+	k.Options, err = p.withOptions()
+	return k, err
 }
 
 // maxColumns is the largest number of columns of a table that is declared.

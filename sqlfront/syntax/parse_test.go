@@ -73,6 +73,10 @@ func TestStatements(t *testing.T) {
 		want syntax.Statement
 	}{
 		{"CREATE PUBLIC TABLE icd10", &syntax.CreatePublic{Name: syntax.Name{"icd10", 21}}},
+		{"CREATE PUBLIC TABLE a AS SELECT DISTINCT zip FROM (SELECT 1 WITH (x = 1)) WITH ROLLUP", &syntax.CreatePublic{Name: syntax.Name{"a", 21}, As: 26}},
+		{"CREATE PUBLIC TABLE a AS SELECT DISTINCT zip AS z FROM b WITH (epsilon = 1);", &syntax.CreatePublic{Name: syntax.Name{"a", 21}, As: 26,
+			Keys: &syntax.Keys{Column: syntax.Name{"zip", 42}, Table: syntax.Name{"b", 56}, As: syntax.Name{"z", 49},
+				Options: []syntax.Option{{Name: syntax.Name{"epsilon", 64}, Value: "1", Kind: syntax.Number, Position: 74}}}}},
 		{"CREATE PUBLIC TABLE IF NOT EXISTS [a b];", &syntax.CreatePublic{Name: syntax.Name{"a b", 35}, IfNotExists: true}},
 		{"CREATE RELEASE r ON t USING PROJECTION", &syntax.CreateRelease{Name: syntax.Name{"r", 16}, Table: syntax.Name{"t", 21}, Using: syntax.Projection}},
 		{"CREATE RELEASE IF NOT EXISTS r ON t (a, \"b\") USING smw WITH (epsilon = 0.5)", &syntax.CreateRelease{

@@ -268,7 +268,7 @@ func (p *parser) explain() (Statement, error) {
 	if t.Matches("QUERY") && p.after(1).Matches("PLAN") {
 		return nil, t.Unsupported("EXPLAIN QUERY PLAN").WithHint("write EXPLAIN SELECT …")
 	}
-	if t.Matches("CREATE") && (p.after(1).Matches("RELEASE") || p.after(1).Matches("MECHANISM")) {
+	if t.Matches("CREATE") && (p.after(1).Matches("RELEASE") || p.after(1).Matches("MECHANISM") || p.after(1).Matches("PUBLIC")) {
 		return p.explainCreate(full)
 	}
 	if !t.Matches("SELECT") && !t.Matches("WITH") {
@@ -289,12 +289,18 @@ func (p *parser) explainCreate(full bool) (Statement, error) {
 	if err := p.noParameters(); err != nil {
 		return nil, err
 	}
-	p.next()
+	t := p.next()
 	create, err := p.create()
 	if err != nil {
 		return nil, err
 	}
 	s := &ExplainCreate{Create: create, Full: full}
+	if public, ok := create.(*CreatePublic); ok {
+		if public.Keys == nil {
+			return nil, t.Unsupported("EXPLAIN CREATE PUBLIC TABLE without WITH (…)").WithHint("EXPLAIN takes the SELECT alone; a table or view is declared public at no cost")
+		}
+		return s, p.end()
+	}
 	if p.accept("FOR") {
 		t := p.peek()
 		if t.Kind != KindString || t.Value == "" {

@@ -56,12 +56,22 @@ type CreateView struct {
 	Definition  string // what follows the name; it is not parsed
 }
 
-// CreatePublic is CREATE PUBLIC TABLE … (columns), or CREATE PUBLIC TABLE … AS SELECT ….
+// CreatePublic is CREATE PUBLIC TABLE … (columns), or CREATE PUBLIC TABLE … AS SELECT …, or
+// CREATE PUBLIC TABLE … AS SELECT DISTINCT … WITH (…).
 type CreatePublic struct {
 	Name        Name
 	IfNotExists bool
 	Columns     []PublicColumnDef // the declared ones, possibly none; names differ
-	As          int               // the position of what follows AS, 0 without; it is not parsed
+	As          int               // the position of what follows AS, 0 without; it is parsed only if Keys is not nil
+	Keys        *Keys             // nil without WITH (…)
+}
+
+// Keys is SELECT DISTINCT column [AS alias] FROM table WITH (…): the keys of a private column that
+// a statement pays for.
+type Keys struct {
+	Column, Table Name
+	As            Name // what the column of the list is called; the column's own name without AS
+	Options       []Option
 }
 
 // PublicColumnDef declares a column of a public table.
@@ -192,9 +202,10 @@ type Explain struct {
 	Full   bool
 }
 
-// ExplainCreate is EXPLAIN CREATE RELEASE … or EXPLAIN CREATE MECHANISM …, and FOR 'file'.
+// ExplainCreate is EXPLAIN CREATE RELEASE … or EXPLAIN CREATE MECHANISM …, and FOR 'file'. Or it
+// is EXPLAIN CREATE PUBLIC TABLE … AS SELECT DISTINCT … WITH (…).
 type ExplainCreate struct {
-	Create       Statement // *CreateRelease or *CreateMechanism
+	Create       Statement // *CreateRelease, *CreateMechanism, or *CreatePublic with Keys
 	Workload     string    // the file of a workload, or ""
 	WorkloadFrom int       // the position of its name
 	Full         bool

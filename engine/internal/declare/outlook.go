@@ -15,7 +15,7 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Outlook is what EXPLAIN says of a CREATE RELEASE or CREATE MECHANISM. It follows from the
+// Outlook is what EXPLAIN says of a CREATE RELEASE or CREATE MECHANISM, or of a list of keys. It follows from the
 // public catalog alone.
 type Outlook struct {
 	Plan
@@ -35,9 +35,9 @@ type Foreseen struct {
 }
 
 // Outlook plans a CREATE RELEASE or CREATE MECHANISM and predicts the margins of counts and
-// sums, and those of the queries of a workload's statements if there is a file. It reads no
-// private row and changes nothing. Names and options that are wrong are errors; a budget
-// that is too small is in the Outlook.
+// sums, and those of the queries of a workload's statements if there is a file. Of a list of
+// keys it predicts which are found. It reads no private row and changes nothing. Names and
+// options that are wrong are errors; a budget that is too small is in the Outlook.
 func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *view.View, confidence float64) (o Outlook, err error) {
 	kind, action, mechanism := catalog.KindReleases, "create release", (*syntax.CreateMechanism)(nil)
 	exists := false
@@ -51,6 +51,13 @@ func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *vi
 		kind, action, mechanism = catalog.KindInteractive, "reserve mechanism", create
 		exists, o.Refused = v.NameFree(create.Name, create.IfNotExists, v.Mechanism(create.Name.Text) != nil)
 		o.Plan, _, err = PlanMechanism(create, v)
+	case *syntax.CreatePublic:
+		o.Name, o.Using, action = create.Name.Text, "keys", discoverKeys
+		exists, o.Refused = s.CanPublish(ctx, create)
+		var d discovery
+		if d, err = planDiscovery(create, v); err == nil {
+			o.Plan, o.Foreseen = d.plan(), d.foresee()
+		}
 	}
 	if err != nil && (sqlerr.CodeOf(err) != sqlerr.Budget || o.Table == nil) {
 		return o, err
@@ -61,7 +68,7 @@ func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *vi
 	}
 	o.Left = v.Accounts[o.Table.Account].Remaining()
 	if exists {
-		o.Plan = Plan{Table: o.Table, Columns: o.Columns, Open: "exists: nothing to do"}
+		o.Plan, o.Foreseen = Plan{Table: o.Table, Columns: o.Columns, Open: "exists: nothing to do"}, nil
 		return o, nil
 	}
 	if o.Refused == nil {

@@ -308,6 +308,20 @@ func (s *Snapshot) Cells(ctx context.Context, paid *pay.Receipt, columns []int, 
 	return r.cells(ctx, columns, coder, most, progress)
 }
 
+// Keys returns how many units have a kept row with each text in a column.
+func (s *Snapshot) Keys(ctx context.Context, paid *pay.Receipt, column int) (keys *source.Keys, err error) {
+	r, err := s.open(paid)
+	if err != nil {
+		return nil, err
+	}
+	defer r.end()
+	err = r.from(ctx, func(from source.Reader) error {
+		keys, err = from.Keys(ctx, r.paid, s.table.Rows(), column)
+		return err
+	})
+	return keys, err
+}
+
 // CountPairs counts the rows into tables, each over a pair of the given columns; nil
 // means all. It takes one pass if the cells over all of them have codes and fit into
 // memory, else one pass for each pair. Only the time shows which it was.

@@ -1,0 +1,214 @@
+package engine_test
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dpsql/catalog"
+	"dpsql/engine"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/projection"
+	"dpsql/noise"
+	"dpsql/sqlerr"
+)
+
+const discoverZips = `CREATE PUBLIC TABLE zips AS SELECT DISTINCT zip FROM people WITH (epsilon = 0.5, delta = 1e-8)`
+
+// fiveZips are the texts of 800 rows in towns.
+const fiveZips = "[[15210] [15211] [15212] [15213] [15214]]"
+
+// TestDiscover makes a list of keys and uses it: reads it, declares a domain with it and groups by
+// that. The five texts of 800 rows are found but with probability e^-370, the 200 of one row are
+// with probability below 1e-8 in all.
+func TestDiscover(t *testing.T) {
+	for _, outside := range []bool{false, true} {
+		s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+		if outside {
+			s = outsideClinic(t, newFar(t))
+			must(t, s, `DROP PRIVATE TABLE admissions`)
+			must(t, s, `CREATE PRIVATE TABLE people (sex TEXT IN ('F', 'M', NULL), zip TEXT) FROM warehouse.raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
+		}
+		before := lines(t, s)
+		if r := must(t, s, discoverZips); len(r.Rows) != 0 || len(r.Warnings) != 0 {
+			t.Errorf("%v", r)
+		}
+		if got := fmt.Sprint(must(t, s, `SELECT * FROM zips`).Rows); got != fiveZips {
+			t.Errorf("found %s", got)
+		}
+		if n := lines(t, s) - before; n != 1 || !strings.Contains(ledger(t, s), "releases discover keys zips 0.5 1e-8") {
+			t.Errorf("%d lines\n%s", n, ledger(t, s))
+		}
+		must(t, s, strings.Replace(discoverZips, "TABLE", "TABLE IF NOT EXISTS", 1))
+		refused(t, s, sqlerr.Invalid, discoverZips)
+		if n := lines(t, s) - before; n != 1 {
+			t.Errorf("%d lines are charged", n)
+		}
+		if outside {
+			continue
+		}
+		must(t, s, `CREATE PRIVATE TABLE listed (zip TEXT IN (SELECT zip FROM zips)) FROM raw_people WITH (epsilon = 8, delta = 1e-6, interactive = 0.25)`)
+		must(t, s, `CREATE RELEASE r ON listed USING PROJECTION WITH (epsilon = 1)`)
+		if r := must(t, s, `SELECT zip, COUNT(*) AS n FROM listed GROUP BY zip ORDER BY zip`); len(r.Rows) != 5 || r.Rows[4][0] != "15214" {
+			t.Errorf("%v", r.Rows)
+		}
+	}
+}
+
+// TestDiscoverDrawsWhatItCharges discovers 40 keys of as many units as the threshold that L, ε and
+// δ of the ledger line give, each unit with two rows of its key. By the law that the line pays
+// for, each key is found with probability 0.562, so that fewer than 5 or more than 37 are found
+// with probability below 1e-7. If rows were counted, or the noise were not for units of two keys,
+// all of them would be found, or none.
+func TestDiscoverDrawsWhatItCharges(t *testing.T) {
+	t.Parallel()
+	law, err := noise.NewLaplace(big.NewRat(2*2, 1)) // L/ε
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := projection.NewDiscovery(law, 2, 1e-9)
+	if p := d.Chance(d.Threshold); math.Abs(p-0.562) > 0.001 {
+		t.Fatalf("the chance is %v", p)
+	}
+	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
+	insert := `INSERT INTO raw SELECT i, 'k' || (i % 40) FROM ` + numbers(int(40*d.Threshold))
+	fill(t, s, `CREATE TABLE raw (patient INTEGER, zip TEXT)`, insert, insert)
+	must(t, s, `CREATE PRIVATE TABLE visits (zip TEXT) FROM raw WITH (epsilon = 4, delta = 1e-6, unit = patient, max_rows = 2)`)
+	before, drawn := len(entries(t, s.DB())), 0
+	s.DB().SetRandom(func() *noise.Source {
+		if drawn++; len(entries(t, s.DB())) != before+1 {
+			t.Error("drawn before the charge")
+		}
+		return noise.NewSource()
+	})
+	must(t, s, `CREATE PUBLIC TABLE zips AS SELECT DISTINCT zip FROM visits WITH (epsilon = 0.5, delta = 1e-9)`)
+	line := entries(t, s.DB())[before]
+	if drawn != 1 || view.Amount(line.Amount) != "ε 0.5, δ 1e-9" || line.Kind != catalog.KindReleases {
+		t.Errorf("%d draws, %+v", drawn, line)
+	}
+	if n := count(t, s, `SELECT COUNT(*) FROM zips`); n < 5 || n > 37 {
+		t.Errorf("%d of 40 keys are found", n)
+	}
+}
+
+func TestDiscoverIsRefused(t *testing.T) {
+	t.Parallel()
+	s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+	fill(t, s, `CREATE TABLE raw_few (zip TEXT)`, `CREATE VIEW raw_joined AS SELECT zip FROM raw_people`)
+	must(t, s, `CREATE PRIVATE TABLE few (zip TEXT) FROM raw_few WITH (epsilon = 1)`)
+	before := ledger(t, s)
+	with := ` WITH (epsilon = 0.5, delta = 1e-8)`
+	for text, code := range map[string]sqlerr.Code{
+		`z AS SELECT DISTINCT sex FROM people` + with:                        sqlerr.Invalid,
+		`z AS SELECT DISTINCT town FROM people` + with:                       sqlerr.Unknown,
+		`z AS SELECT DISTINCT zip FROM nobody` + with:                        sqlerr.Unknown,
+		`z AS SELECT DISTINCT code FROM icd10` + with:                        sqlerr.Unsupported,
+		`z AS SELECT DISTINCT zip FROM people WHERE age < 3` + with:          sqlerr.Malformed,
+		`z AS SELECT DISTINCT CAST(zip AS TEXT) FROM people` + with:          sqlerr.Malformed,
+		`z AS SELECT DISTINCT zip, sex FROM people` + with:                   sqlerr.Malformed,
+		`z AS SELECT zip FROM people GROUP BY zip` + with:                    sqlerr.Malformed,
+		`z AS SELECT DISTINCT zip FROM people LIMIT 3` + with:                sqlerr.Malformed,
+		`z AS VALUES (1)` + with:                                             sqlerr.Malformed,
+		`z AS SELECT DISTINCT zip FROM people WITH (delta = 1e-8)`:           sqlerr.Invalid,
+		`z AS SELECT DISTINCT zip FROM people WITH (epsilon = 1, heavy = 3)`: sqlerr.Invalid,
+		`z AS SELECT DISTINCT zip FROM people WITH (epsilon = 1, delta = 0)`: sqlerr.Invalid,
+		`z AS SELECT DISTINCT zip FROM people WITH (epsilon = 7)`:            sqlerr.Budget,
+		`z AS SELECT DISTINCT zip FROM few WITH (epsilon = 0.1)`:             sqlerr.Invalid, // the account has no δ
+		`icd10 AS SELECT DISTINCT zip FROM people` + with:                    sqlerr.Invalid,
+		`people AS SELECT DISTINCT zip FROM people` + with:                   sqlerr.Invalid,
+		`raw_people AS SELECT DISTINCT zip FROM people` + with:               sqlerr.Invalid,
+		`raw_joined AS SELECT DISTINCT zip FROM people` + with:               sqlerr.Invalid,
+		`dpsql_z AS SELECT DISTINCT zip FROM people` + with:                  sqlerr.Forbidden,
+	} {
+		if e := refused(t, s, code, `CREATE PUBLIC TABLE `+text); e.Hint == "" && code == sqlerr.Malformed {
+			t.Errorf("%s: %v has no hint", text, e)
+		}
+	}
+	for text, code := range map[string]sqlerr.Code{
+		`EXPLAIN CREATE PUBLIC TABLE z AS SELECT DISTINCT zip FROM people`:                     sqlerr.Unsupported,
+		`EXPLAIN CREATE PUBLIC TABLE z`:                                                        sqlerr.Unsupported,
+		`EXPLAIN CREATE PUBLIC TABLE z AS SELECT DISTINCT sex FROM people` + with:              sqlerr.Invalid,
+		`EXPLAIN CREATE PUBLIC TABLE z AS SELECT DISTINCT zip FROM people` + with + ` FOR 'x'`: sqlerr.Malformed,
+	} {
+		refused(t, s, code, text)
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("refusals charged\n%s", after)
+	}
+	analyst := open(t, s.DB().Store().Path(), engine.Options{Role: engine.Analyst}).NewSession()
+	refused(t, analyst, sqlerr.Forbidden, `CREATE PUBLIC TABLE z AS SELECT DISTINCT zip FROM nobody`+with)
+}
+
+// TestDiscoverAndCrash stops the machine between the charge and the list. The charge is lost and
+// nothing is published; the same statement pays again and finishes.
+func TestDiscoverAndCrash(t *testing.T) {
+	t.Parallel()
+	s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+	before := lines(t, s)
+	crashed := copiedAtDraw(t, s)
+	must(t, s, discoverZips)
+	s = open(t, crashed, engine.Options{}).NewSession()
+	if n := lines(t, s) - before; n != 1 {
+		t.Errorf("%d lines after the crash", n)
+	}
+	refused(t, s, sqlerr.Unknown, `SELECT * FROM zips`)
+	must(t, s, discoverZips)
+	if got := fmt.Sprint(must(t, s, `SELECT * FROM zips`).Rows); got != fiveZips || lines(t, s)-before != 2 {
+		t.Errorf("found %s, and\n%s", got, ledger(t, s))
+	}
+}
+
+// TestDiscoverBesideAnother has another process take the name between the charge and the list. The
+// statement fails and says what it cost, IF NOT EXISTS or not: that table is not its list.
+func TestDiscoverBesideAnother(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{discoverZips, strings.Replace(discoverZips, "TABLE", "TABLE IF NOT EXISTS", 1)} {
+		s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+		other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
+		random := s.DB().Random()
+		s.DB().SetRandom(func() *noise.Source {
+			must(t, other, `CREATE PUBLIC TABLE zips AS SELECT 'mine' AS zip`)
+			return random()
+		})
+		if e := refused(t, s, sqlerr.Invalid, text); !strings.Contains(e.Message, "ε 0.5, δ 1e-8 was charged for it and is gone") {
+			t.Errorf("%v", e)
+		}
+		if got := fmt.Sprint(must(t, s, `SELECT * FROM zips`).Rows); got != "[[mine]]" {
+			t.Errorf("the table has %s", got)
+		}
+	}
+}
+
+// TestDiscoverForetold compares the plan of a script with what it then does.
+func TestDiscoverForetold(t *testing.T) {
+	t.Parallel()
+	s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+	r := rehearsal(t, s)
+	for text, cost := range map[string]string{discoverZips: "ε 0.5, δ 1e-8"} {
+		out, err := r.Plan(t.Context(), text, nil)
+		if err != nil || out.Rows[0][0] != "zips" || out.Rows[0][2] != "zip" || out.Rows[0][5] != cost {
+			t.Fatalf("%s: %v, %v", text, out, err)
+		}
+	}
+	for _, text := range []string{`CREATE PUBLIC TABLE IF NOT EXISTS zips AS SELECT DISTINCT zip FROM people WITH (epsilon = 100)`,
+		`CREATE PRIVATE TABLE listed (zip TEXT IN (SELECT zip FROM zips)) FROM raw_people WITH (epsilon = 8, delta = 1e-6, interactive = 0.25)`} {
+		if out, err := r.Plan(t.Context(), text, nil); err != nil || out.Rows[0][5] != "0" {
+			t.Errorf("%s: %v, %v", text, out, err)
+		}
+	}
+	for _, text := range []string{`CREATE PUBLIC TABLE z AS SELECT DISTINCT zip FROM people WITH (epsilon = 5)`, discoverZips} {
+		if _, err := r.Plan(t.Context(), text, nil); err == nil {
+			t.Errorf("%s is planned", text)
+		}
+	}
+	if total := fmt.Sprint(r.Total().Rows); !strings.Contains(total, "people releases ε 5 0.5") {
+		t.Errorf("%s", total)
+	}
+	if slices.ContainsFunc(entries(t, s.DB()), func(e catalog.Entry) bool { return e.Action == "discover keys" }) {
+		t.Error("a rehearsal charged")
+	}
+}

@@ -1,0 +1,165 @@
+package declare
+
+import (
+	"context"
+	"fmt"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/projection"
+	"dpsql/noise"
+	"dpsql/source"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// discovery is a list of keys before it is paid for.
+type discovery struct {
+	projection.Discovery
+	table  *view.Table
+	column int
+	cost   accounting.Amount
+}
+
+// discoverKeys is the action of the ledger line.
+const discoverKeys = "discover keys"
+
+// planDiscovery plans a list of keys from public data alone.
+func planDiscovery(st *syntax.CreatePublic, v *view.View) (d discovery, err error) {
+	k := st.Keys
+	t, _, err := v.Target(k.Table, []syntax.Name{k.Column})
+	if err != nil {
+		return d, err
+	}
+	d.table = t
+	d.column, _ = t.Universe.Index(k.Column.Text) // Target found it
+	o := newOptions(k.Options, "epsilon", "delta")
+	d.cost.Epsilon = o.epsilon()
+	delta, given := o.delta()
+	if err := o.done(); err != nil {
+		return d, err
+	}
+	if !given {
+		delta = deltaShare(v.Accounts[t.Account], d.cost.Epsilon)
+	}
+	c := t.Columns[d.column]
+	switch d.cost.Delta = delta; {
+	case c.Domain.Finite():
+		return d, sqlerr.New(sqlerr.Invalid, "the values of %s are declared already", c.Name).
+			WithHint("DESCRIBE %s lists them", t.Name).At(k.Column.Position)
+	case delta == 0:
+		return d, sqlerr.New(sqlerr.Invalid, "keys cannot be found without a delta").
+			WithHint("give the table a delta, and write WITH (epsilon = 0.1, delta = 1e-8)").At(k.Column.Position)
+	}
+	law, err := noise.NewLaplace(pay.LaplaceScale(d.cost.Epsilon, t.Sensitivity()))
+	if err != nil {
+		return d, err
+	}
+	d.Discovery = projection.NewDiscovery(law, t.Sensitivity(), delta.Float())
+	return d, nil
+}
+
+// Discover makes a public table of the keys of a private column that enough units have. It
+// charges the releases account, reads the rows, draws, and stores the list in one transaction
+// with its declaration. If that fails the charge is gone: nothing of the draws is kept, and the
+// same statement pays and draws anew.
+func (s *Statement) Discover(ctx context.Context, st *syntax.CreatePublic) (warnings []string, err error) {
+	v, err := s.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if done, err := s.CanPublish(ctx, st); done || err != nil {
+		return nil, err
+	}
+	d, err := planDiscovery(st, v)
+	if err != nil {
+		return nil, err
+	}
+	var units *source.Keys
+	err = s.Rows.OnSnapshot(ctx, d.table, func(sn *rows.Snapshot) error {
+		paid, err := s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, discoverKeys, st.Name.Text, d.cost)
+		if err == nil {
+			units, err = sn.Keys(ctx, paid, d.column)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.Found(units.All(), s.Random())
+	if err != nil {
+		return nil, err
+	}
+	list := make([][]any, len(found))
+	for i, key := range found {
+		list[i] = []any{key}
+	}
+	paid := *st
+	paid.IfNotExists = false // a table that another process made meanwhile is not this list
+	if err := s.Publish(context.WithoutCancel(ctx), &paid, []Published{{st.Keys.As.Text, "TEXT"}}, list); err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		warnings = append(warnings, fmt.Sprintf("no key was found: %s", d.sure()))
+	}
+	return append(warnings, warnDelta(d.table, v.Accounts[d.table.Account])...), nil
+}
+
+// plan returns the cost and the column.
+func (d discovery) plan() Plan {
+	return Plan{Table: d.table, Columns: []int{d.column}, Cost: d.cost}
+}
+
+// PlanKeys plans a list of keys from public data alone. It returns the action of the charge, too.
+func PlanKeys(st *syntax.CreatePublic, v *view.View) (p Plan, action string, err error) {
+	d, err := planDiscovery(st, v)
+	return d.plan(), discoverKeys, err
+}
+
+// likely are the chances that an outlook shows.
+var likely = []float64{0.05, 0.5, 0.95, 0.999999}
+
+// foresee says which keys are found.
+func (d discovery) foresee() (out []Foreseen) {
+	for _, chance := range likely {
+		out = append(out, Foreseen{What: "key of " + d.units(d.least(chance)), Note: fmt.Sprintf("is found with probability %v or more", chance)})
+	}
+	return append(out, Foreseen{What: "key of " + d.units(1), Note: fmt.Sprintf("is found with probability %s", view.Short(d.Chance(1)))})
+}
+
+// sure says which keys are found almost surely.
+func (d discovery) sure() string {
+	chance := likely[len(likely)-1]
+	return fmt.Sprintf("one of %s is found with probability %v", d.units(d.least(chance)), chance)
+}
+
+// least returns the number of units from which on a key is found with the given probability.
+func (d discovery) least(chance float64) int64 {
+	low, high := int64(0), d.Threshold
+	for d.Chance(high) < chance {
+		low, high = high, 2*high
+	}
+	for high-low > 1 {
+		if mid := low + (high-low)/2; d.Chance(mid) < chance {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
+}
+
+// units writes a number of units for people.
+func (d discovery) units(n int64) string {
+	what := "row"
+	if d.table.Unit != "" {
+		what = "unit"
+	}
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
