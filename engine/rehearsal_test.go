@@ -77,6 +77,8 @@ var questions = []string{
 	`SELECT COUNT(*) FROM admissions WHERE NOT age <> 3`,
 	`SELECT diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY diagnosis`,
 	`SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E11'`,
+	`SELECT MEDIAN(age), MAX(age), COUNT(DISTINCT age) FROM admissions WHERE diagnosis = 'E10' WITH ACCURACY 200`,
+	`SELECT QUANTILE(age, 0.9), COUNT(DISTINCT age) FROM admissions WHERE NOT diagnosis <> 'E10' WITH ACCURACY 200`, // free
 	`SELECT COUNT(*) FROM admissions WHERE age = 200`,
 	`SET accuracy = 80`,
 	`SELECT COUNT(*) FROM admissions WHERE age = 3`,
@@ -99,33 +101,71 @@ func TestRehearsalIsWhatARunCosts(t *testing.T) {
 			must(t, s, `SET accuracy = 40`)
 			must(t, s, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`)
 			s.Reset()
-			before := ledger(t, s)
-			said, total := rehearsed(t, s, script)
-			if ledger(t, s) != before || len(must(t, s, `SHOW RELEASES`).Rows) > 0 || len(must(t, s, `SHOW TABLES`).Rows) != 2 {
-				t.Error("a rehearsal has changed the catalog")
-			}
-			for _, text := range script {
-				must(t, s, text)
-			}
-			s.Reset()
-			left := make(map[string]any)
-			for _, row := range must(t, s, `SHOW BUDGET`).Rows {
-				left[fmt.Sprint(row[:3])] = row[5]
-			}
-			for _, row := range total.Rows {
-				key := fmt.Sprint(row[:3])
-				got, want := fmt.Sprint(row[5]), fmt.Sprint(left[key])
-				if strings.Contains(key, "ρ") { // slightly more remains
-					got, want = got[:12], want[:12]
-				}
-				if got != want {
-					t.Errorf("%s: the rehearsal leaves %v, the run %v\n%s", key, got, want, said)
-				}
-			}
-			if len(total.Warnings) > 0 || len(total.Rows) != len(left) {
-				t.Errorf("not known: %q, and %d rows of %d", total.Warnings, len(total.Rows), len(left))
-			}
+			foresees(t, s, script)
 		})
+	}
+}
+
+// foresees rehearses a script, runs it, and compares what is left.
+func foresees(t *testing.T, s *engine.Session, script []string) {
+	t.Helper()
+	before, catalog := ledger(t, s), fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows, must(t, s, `SHOW TABLES`).Rows)
+	said, total := rehearsed(t, s, script)
+	if ledger(t, s) != before || fmt.Sprint(must(t, s, `SHOW RELEASES`).Rows, must(t, s, `SHOW TABLES`).Rows) != catalog {
+		t.Error("a rehearsal has changed the catalog")
+	}
+	for _, text := range script {
+		must(t, s, text)
+	}
+	s.Reset()
+	left := make(map[string]any)
+	for _, row := range must(t, s, `SHOW BUDGET`).Rows {
+		left[fmt.Sprint(row[:3])] = row[5]
+	}
+	for _, row := range total.Rows {
+		key := fmt.Sprint(row[:3])
+		got, want := fmt.Sprint(row[5]), fmt.Sprint(left[key])
+		if strings.Contains(key, "ρ") { // slightly more remains
+			got, want = got[:12], want[:12]
+		}
+		if got != want {
+			t.Errorf("%s: the rehearsal leaves %v, the run %v\n%s", key, got, want, said)
+		}
+	}
+	if len(total.Warnings) > 0 || len(total.Rows) != len(left) {
+		t.Errorf("not known: %q, and %d rows of %d", total.Warnings, len(total.Rows), len(left))
+	}
+}
+
+// TestRehearsalOfQuantiles rehearses quantiles and numbers of distinct values, of integers and
+// of dates and steps: what a run costs, and that the second asking is free, from the answers
+// that a run stores and from releases that are not built.
+func TestRehearsalOfQuantiles(t *testing.T) {
+	t.Parallel()
+	for _, again := range []string{"", `SELECT MEDIAN(came), QUANTILE(cost, 0.3) FROM stays WHERE ward = 'A' WITH ACCURACY 200`} {
+		s, _ := forms(t)
+		if again != "" {
+			must(t, s, again)
+		}
+		foresees(t, s, []string{
+			`SET accuracy = 150`,
+			`SELECT MEDIAN(came), MIN(cost) FROM stays WHERE ward = 'A'`, // finer than before
+			`SELECT MAX(came), QUANTILE(cost, 0.9) FROM stays WHERE ward = 'A'`,
+			`SELECT ward, MEDIAN(came), COUNT(DISTINCT came), MAX(fee) FROM stays GROUP BY ward`,
+			`SELECT COUNT(DISTINCT came) FROM stays WHERE ward = 'B'`,
+			`SET accuracy = 140`,
+			`SELECT MEDIAN(came) FROM stays WHERE ward = 'A'`,
+			`SELECT PERCENTILE_CONT(came, 0.1), MEDIAN(at) FROM stays WHERE ward = 'A'`,
+			`CREATE RELEASE r ON stays (ward, at) USING PROJECTION WITH (epsilon = 3)`,
+			`SELECT ward, MEDIAN(at) FROM stays GROUP BY ward`, // free
+			`SELECT m, n FROM (SELECT ward, MEDIAN(fee) AS m, COUNT(DISTINCT fee) AS n FROM stays GROUP BY ward) AS x WHERE n > 10`,
+		})
+	}
+	s, _ := forms(t)
+	said, _ := rehearsed(t, s, []string{`SET accuracy = 150`, `SELECT MEDIAN(came), COUNT(DISTINCT fee) FROM stays`, `SELECT QUANTILE(came, 0.9), COUNT(DISTINCT fee) FROM stays`,
+		`SELECT QUANTILE(came, 0.9), COUNT(DISTINCT fee) FROM stays WITH ACCURACY 100`})
+	if n := strings.Count(said, `'0' | 'chosen for 2 of 2 queries; stored'`); n != 1 {
+		t.Errorf("%d statements are free, and the second is: %s", n, said)
 	}
 }
 

@@ -534,8 +534,11 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	return c // the statement buys it together with others
 }
 
-// Stored returns a direct answer as the catalog keeps it.
+// Stored returns a direct answer as the catalog keeps it, with a value for each noisy count.
 func (p price) Stored(r Request, value int64) (catalog.Answer, error) {
+	if r.Question == sqlfront.Order {
+		return p.storedDistribution(r, slices.Repeat([]int64{value}, int(r.scaleOf().places().Places)))
+	}
 	law, err := json.Marshal(p.Law.String())
 	return catalog.Answer{TableID: r.Table.ID, Query: r.text(), Kind: boughtKinds[r.Question], Via: "direct", Estimate: value, Law: law}, err
 }

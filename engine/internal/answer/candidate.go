@@ -290,10 +290,7 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 				all = append(all, c)
 				continue
 			}
-			c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
-			if !unbuilt {
-				c, err = db.fromRelease(ctx, r, rel)
-			}
+			c, err := db.ofRelease(ctx, r, rel)
 			if err != nil {
 				return nil, err
 			}
@@ -321,6 +318,16 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 		return all, nil
 	}
 	return append(all, db.direct(v, r)), nil
+}
+
+// ofRelease returns the candidate of a release for a count, also of one that a rehearsed script
+// creates.
+func (db *Database) ofRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
+	c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
+	if unbuilt {
+		return c, err
+	}
+	return db.fromRelease(ctx, r, rel)
 }
 
 // text returns the question about the query in canonical form, by which its answers are

@@ -13,7 +13,6 @@ import (
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
-	"dpsql/sqlfront/syntax"
 )
 
 // places returns the scale of a distribution, as the first ordinal and their number: the places are the values that the column has in the query's
@@ -68,10 +67,7 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 		if rel.TableID != r.Table.ID || !r.considers(rel.Using, rel.Name) {
 			continue
 		}
-		c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
-		if !unbuilt {
-			c, err = db.distributionOf(ctx, r, rel)
-		}
+		c, err := db.distributionOf(ctx, r, rel)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +88,7 @@ func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.
 	first, places := r.places()
 	whole := r
 	whole.Question = sqlfront.Weight
-	c, err := db.fromRelease(ctx, whole, rel)
+	c, err := db.ofRelease(ctx, whole, rel)
 	if err != nil || c.Refusal != "" {
 		return c, err
 	}
@@ -113,6 +109,9 @@ func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.
 	c.simulated = 0
 	whole.Settings.Accuracy = 0
 	c.Note = JoinNotes(rankNote, c.Note)
+	if c.Origin == FromScript {
+		return c, nil
+	}
 	c.Answer = func(ctx context.Context) (reply, error) {
 		out, err := db.countBy(ctx, whole, rel)
 		out.distribution = db.evaluated(context.WithoutCancel(ctx), r, rel, first, places)
@@ -128,7 +127,7 @@ func (db *Database) count(ctx context.Context, r Request, rel *catalog.Release) 
 	if r.Query.Equal(query.None(r.Table.Universe)) {
 		return constant(0), nil
 	}
-	return db.fromRelease(ctx, r, rel)
+	return db.ofRelease(ctx, r, rel)
 }
 
 // countBy returns a release's answer to a count.
