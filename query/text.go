@@ -136,11 +136,20 @@ func rangeTexts(c Column, r Range) []string {
 	if first.IsNull() && r.First < r.Last {
 		return append([]string{"NULL"}, rangeTexts(c, Range{r.First + 1, r.Last})...)
 	}
-	text := c.Form.Shown(first).String()
+	text := valueText(c, first)
 	if r.First < r.Last {
-		text += ".." + c.Form.Shown(c.Domain.Value(r.Last)).String()
+		text += ".." + valueText(c, c.Domain.Value(r.Last))
 	}
 	return []string{text}
+}
+
+// valueText returns the text of a canonical value as people write it. A step of a REAL is
+// its lower bound.
+func valueText(c Column, v Value) string {
+	if s := c.Steps(); s != nil && v.IsInt() {
+		return Decimal(s.Multiple(v.Int64()))
+	}
+	return c.Form.Shown(v).String()
 }
 
 func (p *printer) node(n *node) {

@@ -312,19 +312,31 @@ func TestTimeDeclarations(t *testing.T) {
 	}
 }
 
-// TestShownQueries holds that people see the dates of a query, and that its canonical text
-// is of integers.
+// TestShownQueries holds that people see the dates and numbers of a query, and that its
+// canonical text is of integers.
 func TestShownQueries(t *testing.T) {
 	t.Parallel()
-	b, err := compile(declare(t, visitsOfDays), "SELECT COUNT(*) FROM v WHERE d BETWEEN '2024-02-28' AND '2024-03-01' OR d IS NULL AND n = 1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := counted(b).Shown(); got != "d{NULL: n{1: 1}; '2024-02-28'..'2024-03-01': 1}" {
-		t.Errorf("shown as %s", got)
-	}
-	if got := counted(b).String(); got != "d{NULL: n{1: 1}; 19781..19783: 1}" {
-		t.Errorf("canonical text %s", got)
+	days := declare(t, visitsOfDays)
+	numbers := declare(t, `CREATE PRIVATE TABLE v (x REAL BETWEEN -1 AND 5 STEP 0.5 OR NULL, fee NUMERIC(5,2) BETWEEN 0 AND 9.99, k REAL BETWEEN 0 AND 90000 STEP 1000) FROM raw`)
+	for _, c := range []struct {
+		of               declared
+		where            string
+		shown, canonical string
+	}{
+		{days, "d BETWEEN '2024-02-28' AND '2024-03-01' OR d IS NULL AND n = 1", "d{NULL: n{1: 1}; '2024-02-28'..'2024-03-01': 1}", "d{NULL: n{1: 1}; 19781..19783: 1}"},
+		{numbers, "x < 1.5 AND fee = 0.99 OR x IS NULL", "x{NULL: 1; -1..1: fee{0.99: 1}}", "x{NULL: 1; -2..2: fee{99: 1}}"},
+		{numbers, "fee BETWEEN 1 AND 2.5 AND k >= 89000", "fee{1..2.5: k{89000: 1}}", "fee{100..250: k{89: 1}}"},
+	} {
+		b, err := compile(c.of, "SELECT COUNT(*) FROM v WHERE "+c.where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := counted(b).Shown(); got != c.shown {
+			t.Errorf("%s is shown as %s, want %s", c.where, got, c.shown)
+		}
+		if got := counted(b).String(); got != c.canonical {
+			t.Errorf("%s has the canonical text %s, want %s", c.where, got, c.canonical)
+		}
 	}
 }
 
