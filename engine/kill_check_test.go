@@ -94,7 +94,7 @@ type picture struct {
 	caps     map[int64]accounting.Caps
 	byID     map[int64]wardRecord
 	byName   map[string]wardRecord
-	direct   []string        // query|estimate, sorted
+	direct   []string        // question|estimate, sorted; that of a distribution is its number of rows
 	history  map[string]bool // mechanism|query|noisy
 	agreed   map[string]bool // mechanism|query|noisy, of unfired answers
 	fired    int             // stored answers of firings
@@ -164,7 +164,7 @@ func (p *picture) readRecords(ctx context.Context, tx *catalog.Tx) error {
 		UNION ALL SELECT 'did', CASE WHEN dropped_at IS NULL THEN 'table ' ELSE 'drop table ' END || name FROM dpsql_tables
 		UNION ALL SELECT 'counted', '' FROM dpsql_tables WHERE nhat IS NOT NULL
 		UNION ALL SELECT 'history', m.name || '|' || h.query || '|' || h.noisy FROM dpsql_history h JOIN dpsql_mechanisms m ON m.id = h.mechanism
-		UNION ALL SELECT kind, CASE kind WHEN 'direct' THEN '' ELSE via || '|' END || query || '|' || estimate FROM dpsql_answers`)
+		UNION ALL SELECT kind, CASE WHEN kind IN ('direct', 'values', 'distribution') THEN '' ELSE via || '|' END || query || '|' || estimate FROM dpsql_answers`)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (p *picture) readRecords(ctx context.Context, tx *catalog.Tx) error {
 			p.counted++
 		case "history":
 			p.history[text] = true
-		case string(catalog.AnswerDirect):
+		case string(catalog.AnswerDirect), string(catalog.AnswerValues), string(catalog.AnswerDistribution):
 			p.direct = append(p.direct, text)
 		case string(catalog.AnswerFired):
 			p.fired++

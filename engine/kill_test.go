@@ -192,7 +192,8 @@ func (w *ward) run(worker int, s *engine.Session, kind, text string) said {
 	if err != nil {
 		done.Code, done.Via = sqlerr.CodeOf(err), err.Error()
 	} else if r.Answer != nil {
-		done.Value, done.Via, done.Verified = r.Rows[0][0].(int64), r.Answer.Via, r.Answer.Verified
+		done.Via, done.Verified = r.Answer.Via, r.Answer.Verified
+		done.Value, _ = r.Rows[0][0].(int64) // NULL, if there may be no row
 		done.Margin, _ = r.Rows[0][1].(float64)
 		done.Rho = accounting.Rho(math.Round(r.Answer.Cost.Rho * 1e15))
 	}
@@ -227,9 +228,16 @@ func (w *ward) act(r *rand.Rand) {
 	s, name := w.db.NewSession(), w.name()
 	switch n := r.IntN(20); {
 	case n < 12:
+		kind, text, accuracies := "direct", wardQuery(r), []string{"10", "12", "15"}
+		switch n % 4 {
+		case 2:
+			kind, text = "values", strings.ReplaceAll(text, "COUNT(*)", "COUNT(DISTINCT diagnosis)")
+		case 3:
+			kind, text, accuracies = "order", strings.ReplaceAll(text, "COUNT(*)", "QUANTILE(age, 0.5)"), []string{"60", "70", "80"}
+		}
 		s.Set("mechanism", "direct")
-		s.Set("accuracy", []string{"10", "12", "15"}[r.IntN(3)])
-		w.run(2, s, "direct", wardQuery(r))
+		s.Set("accuracy", accuracies[r.IntN(3)])
+		w.run(2, s, kind, text)
 	case n < 15:
 		w.run(2, s, "release", `CREATE RELEASE `+name+` ON ward USING PROJECTION WITH (epsilon = 0.5)`)
 		if r.IntN(2) == 0 {

@@ -8,10 +8,13 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"regexp"
+	"strings"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/engine/internal/stored"
+	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
@@ -211,6 +214,59 @@ func TestChargedNeighboursLookAlike(t *testing.T) {
 	}
 }
 
+// TestBoughtOrdersLookAlike buys a distribution and a number of values on the clinic, and on a
+// neighbour with one woman more, who adds a value. Each number measured of the distribution has
+// noise of its own, which is paired by what she adds to it. The seeds are fixed.
+func TestBoughtOrdersLookAlike(t *testing.T) {
+	t.Parallel()
+	d := clinicAt(t, t.TempDir()+"/clinic.db")
+	path := d.DB().Store().Path()
+	if err := d.DB().Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := neighbour(t, path, change{text: `INSERT INTO raw_admissions VALUES ('F', 5, 'E10', '77777')`})
+	tell := func(s *engine.Session) (shown []string) {
+		for _, text := range []string{`SET accuracy = 100`,
+			`SELECT MEDIAN(age), MAX(age), MARGIN(MIN(age)), COUNT(DISTINCT diagnosis) FILTER (WHERE zip = '77777') AS n FROM admissions WHERE age BETWEEN 4 AND 6`,
+			`SELECT PERCENTILE_CONT(age, 0.9) AS p, LOW(p), HIGH(p) FROM admissions WHERE age BETWEEN 4 AND 6`,
+			`EXPLAIN SELECT COUNT(DISTINCT diagnosis) FROM admissions WHERE age BETWEEN 4 AND 6 AND zip = '77777'`, `SHOW BUDGET`, `SHOW LEDGER`} {
+			shown = append(shown, text+"\n"+seen(s, []string{"at", "hash", "created"}, text))
+		}
+		var stored string // to the last noisy number
+		if err := plain(t, s).QueryRow(`SELECT group_concat(kind || query || estimate || law) FROM dpsql_answers`).Scan(&stored); err != nil {
+			t.Fatal(err)
+		}
+		return append(shown, stored)
+	}
+	seeds := []uint64{31, 32, 33, 34}
+	d = open(t, path, engine.Options{}).NewSession()
+	script(t, d.DB(), seeds...)
+	want := tell(d)
+	if strings.Contains(want[1], "Code:") || strings.Contains(want[2], "Code:") {
+		t.Fatal(want[1:3])
+	}
+	law := func(kind catalog.AnswerKind, at string) func(uint64) int64 {
+		var text string
+		if err := plain(t, d).QueryRow(`SELECT json_extract(law, ?) FROM dpsql_answers WHERE kind = ?`, at, string(kind)).Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		return lawDraw(t, text)
+	}
+	paired := make([]uint64, 4)
+	ofOrder, ofValues := law(catalog.AnswerDistribution, "$.law"), law(catalog.AnswerValues, "$")
+	for i, adds := range (direct.Cumulative{Places: 3}).Measured([]int64{0, 1, 0}) {
+		paired[i] = seedFor(t, ofOrder, ofOrder(seeds[i])-adds)
+	}
+	paired[3] = seedFor(t, ofValues, ofValues(seeds[3])-1)
+	s := open(t, other, engine.Options{}).NewSession()
+	script(t, s.DB(), paired...)
+	for i, got := range tell(s) {
+		if got != want[i] {
+			t.Errorf("with a woman more\n%s\nis no longer\n%s", got, want[i])
+		}
+	}
+}
+
 // laws are the noise of the mechanism: the threshold T, and τ and ν by seed.
 type laws struct {
 	threshold int64
@@ -339,6 +395,8 @@ func shapes(t *testing.T, path string) (shown []string) {
 		`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND diagnosis = 'E10'`, `SET accuracy = 70`, `SET mechanism = direct`,
 		`SELECT COUNT(*) FROM admissions`, `SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions WHERE sex IS NULL OR zip = '1'`, `SELECT COUNT(*) FROM admissions WHERE age = 500`,
 		`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT sex, diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY 1, 2 ORDER BY 1, 2`,
+		`SET accuracy = 300`, `SELECT MEDIAN(age), MIN(age), QUANTILE(age, 0.9) FROM admissions WHERE sex = 'F'`, `SELECT sex, MAX(age), COUNT(DISTINCT diagnosis) FROM admissions GROUP BY sex ORDER BY sex`,
+		`SELECT COUNT(DISTINCT diagnosis) FROM admissions WHERE age = 5`, `SET mechanism = auto`, `SELECT MEDIAN(age), COUNT(DISTINCT age) FROM admissions WHERE sex = 'M'`,
 		`SET accuracy = 3`, `SELECT COUNT(*) FROM admissions`, `SELECT COUNT(*) FROM admissions WHERE age = 5`, `SHOW BUDGET`, `SHOW LEDGER`,
 	} {
 		r, err := s.Exec(context.Background(), text, nil)

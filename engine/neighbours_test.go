@@ -79,6 +79,8 @@ func hospital(t *testing.T, n int) string {
 		`CREATE RELEASE zips ON people (diagnosis, zip) USING PROJECTION WITH (epsilon = 0.5, rows = 1024, max_support = 2)`,
 		`CREATE RELEASE thick ON people (sex, diagnosis) USING PROJECTION WITH (epsilon = 1, transform = dense, rows = 64)`,
 		`CREATE RELEASE cube ON people (sex, diagnosis) USING SMW WITH (epsilon = 1, free_columns = 1, max_updates = 2)`,
+		`CREATE PRIVATE TABLE moments (sex TEXT IN ('F', 'M'), age TIMESTAMP BETWEEN '1970-01-01' AND '1970-01-01 00:02:00' STEP '1 second' STORED AS unix) FROM raw WITH (epsilon = 10, delta = 1e-6)`,
+		`CREATE RELEASE seconds ON moments USING PROJECTION WITH (epsilon = 0.2)`,
 		`CREATE RELEASE coarse ON labels USING PROJECTION WITH (epsilon = 0.5)`,
 		`CREATE MECHANISM live ON people (age, zip) USING SMW
 			WITH (epsilon = 3, max_updates = 4, max_support = 500, queries = 50, beta = 0.5)`,
@@ -89,6 +91,7 @@ func hospital(t *testing.T, n int) string {
 		`SELECT COUNT(*) FROM people`,
 		`SELECT COUNT(*) FROM people WHERE zip <> '15213' OR age IS NULL`,
 		`SELECT COUNT(*) FROM labels WHERE label IS NULL`,
+		`SELECT MEDIAN(age), COUNT(DISTINCT diagnosis) FROM people WHERE zip = '15213' WITH ACCURACY 100`,
 	} {
 		must(t, s, text)
 	}
@@ -185,6 +188,9 @@ var selects = []string{
 	`SELECT zip, COUNT(*) FROM people WHERE zip IN ('15213', '15214') AND diagnosis = 'E10' GROUP BY zip`,
 	`SELECT label, COUNT(*) FROM people JOIN icd10 ON diagnosis = code WHERE sex = 'M' GROUP BY label`,
 	`WITH p AS (SELECT age AS a FROM people WHERE sex = 'F') SELECT AVG(a), COUNT(*) FROM p WHERE a < 40`,
+	`SELECT sex, MEDIAN(age) AS m, LOW(m), HIGH(m), MIN(age), COUNT(DISTINCT age) FROM people GROUP BY sex`,
+	`SELECT QUANTILE(age, 0.75), COUNT(DISTINCT diagnosis) FROM people WHERE zip = '15213'`,
+	`SELECT MEDIAN(age) AS m, LOW(m), HIGH(m), MARGIN(m), MAX(age), COUNT(DISTINCT age) FROM moments WHERE sex = 'F'`,
 }
 
 // strays are refused under all settings.
@@ -194,6 +200,8 @@ var strays = []string{
 	`SELECT COUNT(*) FROM people WHERE age = sex`,
 	`SELECT COUNT(*) FROM people WHERE zip > '1'`,
 	`SELECT SUM(zip) FROM people`,
+	`SELECT MEDIAN(zip) FROM people`,
+	`SELECT MAX(age) - MIN(age) FROM moments`,
 	`SELECT COUNT(*) FROM people GROUP BY zip`,
 	`SELECT COUNT(*) FROM people JOIN secret ON zip = name`,
 	`SELECT COUNT(*) FROM raw`,
