@@ -283,6 +283,7 @@ type storedDomain struct {
 	OrNull   bool              `json:"or_null,omitempty"`
 	Clamp    bool              `json:"clamp,omitempty"`
 	Boolean  bool              `json:"boolean,omitempty"`
+	Other    bool              `json:"other,omitempty"`
 	Fraction *storedStep       `json:"fraction,omitempty"` // of a REAL or NUMERIC, whose range is in steps
 	Values   []json.RawMessage `json:"values,omitempty"`
 }
@@ -296,7 +297,7 @@ type storedStep struct {
 
 func encodeDomain(c query.Column) (string, error) {
 	d := c.Domain
-	stored := storedDomain{Clamp: c.Form.IsClamped(), Boolean: c.Form.IsBoolean()}
+	stored := storedDomain{Clamp: c.Form.IsClamped(), Boolean: c.Form.IsBoolean(), Other: c.Form.HasOther()}
 	if c.Form.IsTime() {
 		stored.Stored = c.Form.Stored().String()
 		if !c.Form.IsDate() {
@@ -372,6 +373,9 @@ func decodeDomain(typeName, text string) (d query.Domain, f query.Form, err erro
 	}
 	if stored.Boolean {
 		f = query.BooleanForm()
+	}
+	if stored.Other {
+		f = query.OtherForm()
 	}
 	if stored.Clamp {
 		f = f.Clamped()

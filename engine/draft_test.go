@@ -38,7 +38,7 @@ func TestDraft(t *testing.T) {
 --   huge: has numbers of any size; bin it in a view
 --   "odd name": no value has 10 rows; list those that can occur
 CREATE PRIVATE TABLE stays (
-    "group" TEXT IN ('it''s') OR NULL, -- each in 10 rows or more: list all that can occur
+    "group" TEXT IN ('it''s') OR OTHER OR NULL, -- each in 10 rows or more: list all that can occur
     code TEXT IN (SELECT code FROM codes), -- all values are there
     n INTEGER IN (SELECT n FROM codes), -- or a range of whole numbers
     age INTEGER BETWEEN 0 AND 90, -- rounded: give the bounds that can occur

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,7 @@ type Form struct {
 	stored  Stored
 	step    int64 // of a DATE and a TIMESTAMP, in seconds; it divides a day
 	clamped bool
+	other   bool     // of a TEXT, which has OTHER for every text that is not listed
 	steps   stepping // of a REAL and a NUMERIC
 }
 
@@ -82,6 +84,17 @@ func NewBoolean(orNull bool) Domain {
 	d, _ := NewRange(0, 1, orNull) // no error for these bounds
 	return d
 }
+
+// Other is the value of a TEXT column with OR OTHER that every text has which is not listed. It
+// is shown for keys that a release has not published, too.
+const Other = "OTHER"
+
+// OtherForm returns the form of columns declared TEXT IN (…) OR OTHER. Their domain is a list with
+// Other in it.
+func OtherForm() Form { return Form{other: true} }
+
+// HasOther reports whether the column is declared with OR OTHER.
+func (f Form) HasOther() bool { return f.other }
 
 // day is the step of a DATE.
 const day = 86_400
@@ -252,6 +265,10 @@ func (f Form) Fits(d Domain) bool {
 	if f.clamped && !d.IsRange() {
 		return false
 	}
+	if f.other {
+		_, listed := d.Ordinal(Text(Other))
+		return f == OtherForm() && d.Type() == TypeText && d.Finite() && d.d.published == nil && listed
+	}
 	if f.family == boolean {
 		return f == BooleanForm() && d.IsRange() && d.d.lo == 0 && d.d.hi == 1
 	}
@@ -318,6 +335,12 @@ func (c Column) DomainText() string {
 		return "IN (FALSE, TRUE, NULL)"
 	case f.IsBoolean():
 		return "IN (FALSE, TRUE)"
+	case f.other:
+		listed, err := NewList(TypeText, slices.DeleteFunc(slices.Clone(d.d.list), func(v Value) bool { return v == Text(Other) }))
+		if err != nil {
+			return d.String()
+		}
+		return listed.String() + " OR " + Other
 	case !d.IsRange():
 		return d.String()
 	}

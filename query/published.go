@@ -73,7 +73,7 @@ func (p *published) shown(ordinal uint64) Value {
 	case 0:
 		return Null()
 	case p.other():
-		return Text("OTHER")
+		return Text(Other)
 	}
 	return Text(fmt.Sprintf("key %d", ordinal))
 }

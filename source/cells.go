@@ -206,7 +206,7 @@ func newPlan(t Table, columns []int) plan {
 		if wanted[i] {
 			continue
 		}
-		m, ok := newMembers(c.Domain.All())
+		m, ok := newMembers(c, c.Domain.All())
 		check := m.exactly(c)
 		if arguments += len(check.args); !ok || arguments > maxVariables {
 			arguments -= len(check.args)
@@ -263,8 +263,15 @@ func (p plan) newRow(more ...any) row {
 // inside fills the tuple and reports whether every value lies in its domain.
 func (p plan) inside(cells []cell, tuple []query.Value) bool {
 	for i, c := range cells {
-		if !c.ok || !p.fetch[i].Domain.Contains(c.value) {
+		of := p.fetch[i]
+		if !c.ok {
 			return false
+		}
+		if !of.Domain.Contains(c.value) {
+			if !of.Form.HasOther() || !c.value.IsText() {
+				return false
+			}
+			c.value = query.Text(query.Other)
 		}
 		tuple[i] = c.value
 	}

@@ -24,12 +24,15 @@ type members struct {
 	texts     []string
 }
 
-// newMembers returns the members of a set. It returns false if the set is too scattered
+// newMembers returns the members of a set of a column's values. It returns false if the set is too scattered
 // to be pushed down.
-func newMembers(set query.Set) (members, bool) {
+func newMembers(c query.Column, set query.Set) (members, bool) {
 	switch {
 	case !set.Domain().Finite():
 		return listedMembers(set)
+	case c.Form.HasOther() && set.Contains(query.Text(query.Other)):
+		m := textMembers(set.Domain().All().Minus(set))
+		return members{null: set.Contains(query.Null()), except: true, texts: m.texts}, true
 	case set.Domain().Type() == query.TypeText:
 		return textMembers(set), true
 	}

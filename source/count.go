@@ -52,7 +52,7 @@ func conjunction(ctx context.Context, q Querier, t Table, sets []query.Set) (con
 	}
 	var selecting, checking []condition
 	for i, c := range t.Columns {
-		m, ok := newMembers(sets[i])
+		m, ok := newMembers(c, sets[i])
 		switch {
 		case !ok:
 			return condition{}, false, nil

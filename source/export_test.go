@@ -16,7 +16,7 @@ func (h *Histogram) CountByScan(q query.Query) int64 { return h.scan(q) }
 
 // Pushed reports whether SQLite is asked for the members of a set.
 func Pushed(set query.Set) bool {
-	_, ok := newMembers(set)
+	_, ok := newMembers(query.Column{Domain: set.Domain()}, set)
 	return ok
 }
 

@@ -157,6 +157,9 @@ func (b *binder) compileBetween(e *sqlparser.RangeCond, truth bool) (pred, error
 func (b *binder) convert(column int, k constant) (query.Value, bool, error) {
 	if b.domain(column).Type() == query.TypeText {
 		v, err := b.text(column, k)
+		if err == nil {
+			err = b.refuseOther(column, v, k)
+		}
 		return v, true, err
 	}
 	k, err := b.numeric(column, k)
@@ -168,6 +171,33 @@ func (b *binder) convert(column int, k constant) (query.Value, bool, error) {
 	}
 	n, relation := k.integer()
 	return query.Int(n), relation == 0, nil
+}
+
+// refuseOther refuses to compare a column with a text that OTHER stands for, with all the other
+// texts that are not listed.
+func (b *binder) refuseOther(column int, v query.Value, k constant) error {
+	c := b.u.Columns()[column]
+	if !c.Form.HasOther() || c.Domain.Contains(v) || v.IsNull() {
+		return nil
+	}
+	return sqlerr.New(sqlerr.Unsupported, "%s is not listed in the domain of %s, and counts as one of its other texts", k.label(), c.Name).
+		WithHint("%s = '%s' selects all of these", c.Name, query.Other).At(k.source.Position)
+}
+
+// refuseReading refuses what reads the texts of a column with OR OTHER: a pattern or a function.
+func (b *binder) refuseReading(e sqlparser.SQLNode) error {
+	return sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) {
+		name, ok := n.(*sqlparser.ColName)
+		if !ok {
+			return true, nil
+		}
+		column, err := b.column(name)
+		if err != nil || !b.u.Columns()[column].Form.HasOther() {
+			return false, nil // an error is one of the caller's, too
+		}
+		return false, b.g.FirstToken(name).Unsupported("reading the texts of column "+b.u.Columns()[column].Name+", which has others than are listed,").
+			WithHint("compare it with the texts of its list, or with '%s'", query.Other)
+	}, e)
 }
 
 // refuseInside refuses a comparison that needs to tell apart numbers of one step of a
@@ -294,6 +324,10 @@ func (b *binder) orderedText(column int, k constant, less, inclusive bool) (quer
 	if !d.Finite() {
 		return query.Set{}, sqlerr.New(sqlerr.Unsupported, "an ordered comparison of column %s, which has no domain, is outside the dialect",
 			b.u.Columns()[column].Name).WithHint("pin it with = or IN").At(k.source.Position)
+	}
+	if c := b.u.Columns()[column]; c.Form.HasOther() {
+		return query.Set{}, sqlerr.New(sqlerr.Unsupported, "an ordered comparison of column %s, which has other texts than are listed, is outside the dialect", c.Name).
+			WithHint("list the values with IN").At(k.source.Position)
 	}
 	v, err := b.text(column, k)
 	if err != nil {

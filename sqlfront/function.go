@@ -66,6 +66,11 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	if !ok && special == 0 {
 		return nil, b.unsupported(e)
 	}
+	if special == 0 {
+		if err := b.refuseReading(e); err != nil {
+			return nil, err
+		}
+	}
 	args, err := b.arguments(e)
 	if err != nil {
 		return nil, err

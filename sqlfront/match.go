@@ -46,6 +46,9 @@ func (b *binder) globExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 
 // matchExpr compiles the match of a value, as a text, with a pattern.
 func (b *binder) matchExpr(what string, e *sqlparser.ComparisonExpr, read func(string) pattern) (*expr, error) {
+	if err := b.refuseReading(e); err != nil {
+		return nil, err
+	}
 	x, err := b.expr(e.Left)
 	if err != nil {
 		return nil, err

@@ -229,7 +229,10 @@ func (d *drafter) textual(c *column, at string, f facts) error {
 	case f.values > mostListed:
 		c.domain, c.note = "TEXT", "any text; list values to count by them, or publish keys"
 	default:
-		return d.list(c, "TEXT", at)
+		if err := d.list(c, "TEXT", at); err != nil || c.domain == "" {
+			return err
+		}
+		c.domain += " OR OTHER"
 	}
 	return nil
 }

@@ -57,6 +57,13 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 		}
 		return column{Column: c, kind: integerKind, text: text, attribute: a.name}, nil
 	}
+	if c.Form.HasOther() {
+		if k.array == "date[]" || k.array == "bpchar[]" {
+			return column{}, a.refused(c, source)
+		}
+		k, _ = a.textKind("text")
+		text = k.listed(text, c.Domain)
+	}
 	if c.Form.IsClamped() && !c.Form.IsTime() {
 		k, text = k.clamped(text, c.Domain)
 	}
@@ -111,6 +118,20 @@ func (a attribute) steps(c query.Column) (text string, ok bool) {
 	}
 	form := "(CASE WHEN ? IS NULL THEN NULL WHEN ? = 'NaN' THEN " + none + " WHEN ? < " + least + " THEN " + below + " WHEN ? > " + most + " THEN " + beyond + " ELSE " + within + " END)"
 	return strings.NewReplacer("?", text, "$none", none).Replace(form), true
+}
+
+// listed returns the expression of a column with OR OTHER, given that of its text. It is compared
+// byte by byte, as the texts of the domain are.
+func (k kind) listed(text string, d query.Domain) string {
+	var elements []string
+	for v := range d.NotNull().Each() {
+		if s, ok := k.literal(v); ok && s != query.Other {
+			elements = append(elements, s)
+		}
+	}
+	// In E'…' a backslash is one of a pair whatever the server's settings say.
+	list := strings.NewReplacer("'", "''", `\`, `\\`).Replace(array(elements))
+	return `(CASE WHEN ` + text + ` IS NULL THEN NULL WHEN (` + text + `)::text COLLATE "C" = ANY (E'` + list + `'::text[]) THEN (` + text + `)::text ELSE '` + query.Other + `' END) COLLATE "C"`
 }
 
 // clamped returns the kind and the expression of a column with CLAMP, given those without.

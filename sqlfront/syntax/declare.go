@@ -576,10 +576,20 @@ func (p *parser) listDomain(c *ColumnDef) error {
 	if err := p.expectClose(); err != nil {
 		return err
 	}
-	if p.accept("OR", "NULL") && !seen[query.Null()] {
+	null, err := p.orNullOther(c)
+	if err != nil {
+		return err
+	}
+	if null && !seen[query.Null()] {
 		values = append(values, query.Null())
 	}
-	var err error
+	if c.Form.HasOther() {
+		if seen[query.Text(query.Other)] {
+			return sqlerr.New(sqlerr.Invalid, "column %s lists '%s', which stands for the texts that are not listed", c.Name.Text, query.Other).
+				WithHint("leave it out of the list: rows with that text are among the others").At(start)
+		}
+		values = append(values, query.Text(query.Other))
+	}
 	c.Domain, err = query.NewList(c.Type, values)
 	return domainError(c, err, start)
 }
@@ -660,9 +670,27 @@ func (p *parser) tableDomain(c *ColumnDef) error {
 			WithHint("make a view of it and declare the view with CREATE PUBLIC TABLE")
 	}
 	p.next()
-	src.OrNull = p.accept("OR", "NULL")
 	c.Source = src
-	return nil
+	src.OrNull, err = p.orNullOther(c)
+	return err
+}
+
+// orNullOther parses OR NULL and OR OTHER behind a list, in any order.
+func (p *parser) orNullOther(c *ColumnDef) (null bool, err error) {
+	for {
+		at := p.after(1)
+		switch {
+		case p.accept("OR", "NULL"):
+			null = true
+		case !p.accept("OR", query.Other):
+			return null, nil
+		case c.Type != query.TypeText:
+			return null, sqlerr.New(sqlerr.Invalid, "column %s is INTEGER, and OTHER is a text", c.Name.Text).
+				WithHint("declare numbers with BETWEEN lowest AND highest CLAMP, or as TEXT").At(at.Position)
+		default:
+			c.Form = query.OtherForm()
+		}
+	}
 }
 
 // constraints are the words that start what SQLite allows after a type.

@@ -359,7 +359,7 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def syntax.ColumnDef, bases
 		return query.Domain{}, sqlerr.Locate(reads, from.Table.Position)
 	}
 	if u != nil && u.Unread(from.Table.Text) {
-		return singleton(def.Type)
+		return singleton(def)
 	}
 	values, err := source.Values(ctx, tx.SQL(), from.Table.Text, from.Column.Text, def.Type, maxListed)
 	if err != nil {
@@ -368,16 +368,23 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def syntax.ColumnDef, bases
 	if from.OrNull {
 		values = append(values, query.Null())
 	}
+	if other := query.Text(query.Other); def.Form.HasOther() && !slices.Contains(values, other) {
+		values = append(values, other)
+	}
 	d, err := query.NewList(def.Type, values)
 	return d, sqlerr.Locate(err, from.Column.Position)
 }
 
 // singleton returns a domain of one value. In a rehearsal it stands for an unknown one.
-func singleton(t query.Type) (query.Domain, error) {
-	if t == query.TypeText {
-		return query.NewList(t, []query.Value{query.Text("")})
+func singleton(def syntax.ColumnDef) (query.Domain, error) {
+	v := query.Int(0)
+	switch {
+	case def.Form.HasOther():
+		v = query.Text(query.Other)
+	case def.Type == query.TypeText:
+		v = query.Text("")
 	}
-	return query.NewList(t, []query.Value{query.Int(0)})
+	return query.NewList(def.Type, []query.Value{v})
 }
 
 // protected returns the schema text of a declared table, and the base tables whose rows
