@@ -183,7 +183,7 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 func (b *binder) middle(column int, step *big.Rat) (x *expr, unit *big.Rat) {
 	unit = step.Quo(step, big.NewRat(2, 1))
 	name := b.u.Columns()[column].Name
-	b.warn(fmt.Sprintf("%s counts as the middle of its step: each row may be off by %s, an average by as much, and a sum by that for each row; margins do not contain it", name, query.Decimal(unit)))
+	b.warn(fmt.Sprintf("%s counts as the middle of its step: each row may be off by %s, AVG(%[1]s) by as much, and SUM(%[1]s) by that for each row; margins do not contain it", name, query.Decimal(unit)))
 	x = b.columnExpr(column)
 	return sum(sum(x, x, false), numberExpr(1), false), unit
 }
