@@ -137,4 +137,15 @@ func TestTimesMeanTheSame(t *testing.T) {
 			}
 		}
 	}
+	days := make(map[time.Time]bool)
+	for _, x := range all {
+		if x.in {
+			days[x.d] = true
+		}
+	}
+	const orders = `SELECT MEDIAN(d), PERCENTILE_CONT(j, 0.3), QUANTILE(u, 0.7), MEDIAN(at), QUANTILE(d, 1), COUNT(DISTINCT d) FROM `
+	here, there := must(t, s, orders+"here"), must(t, s, orders+"there")
+	if fmt.Sprint(here.Rows) != fmt.Sprint(there.Rows) || here.Rows[0][5] != int64(len(days)) {
+		t.Errorf("%v from the file, %v from the server, and there are %d days", here.Rows, there.Rows, len(days))
+	}
 }

@@ -112,7 +112,11 @@ func (w *witness) live(n uint64) error {
 		return err
 	}
 	defer l.end()
-	patience := time.Duration(w.random.Int64N(int64(16 * time.Millisecond)))
+	longest := 16 * time.Millisecond
+	if w.random.IntN(10) == 0 { // long enough to print what was bought
+		longest = 200 * time.Millisecond
+	}
+	patience := time.Duration(w.random.Int64N(int64(longest)))
 	if w.random.IntN(5) > 0 {
 		if err := w.meet(l, open); err != nil {
 			return err
@@ -278,6 +282,7 @@ func (w *witness) checkPrinted(db *engine.DB, now *picture, printed []said) erro
 		}
 		switch s.Kind {
 		case "direct", "values", "order":
+			w.tally["printed: "+s.Kind]++
 			if err := w.checkDirect(v, now, s); err != nil {
 				return err
 			}

@@ -202,6 +202,9 @@ func TestComputingWithDatesAround(t *testing.T) {
 			t.Errorf("%s: at %d: %v", text, e.Position, e)
 		}
 	}
+	for _, text := range []string{`SELECT MEDIAN(came) > 20240301 FROM stays`, `SELECT ward FROM (SELECT ward, MEDIAN(came) AS m FROM stays GROUP BY ward) AS x WHERE 2024.5 <= m`} {
+		refused(t, s, sqlerr.Invalid, text)
+	}
 	if n := len(entries(t, s.DB())); n != charged {
 		t.Errorf("%d charges for statements that are refused", n-charged)
 	}

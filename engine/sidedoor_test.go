@@ -331,7 +331,7 @@ func exportedTypes(t *testing.T) {
 	t.Helper()
 	known := []string{"Answer", "Column", "Cost", "DB", "Import", "ImportReport", "Input", "Options", "Result", "Role", "Scanner", "Session", "Settings",
 		"Vocabulary", "TableWords", "ColumnWords", // declared names and values
-		"Interval",      // bounds of a noisy answer
+		"Interval", "Span", // bounds of a noisy answer
 		"Bound",         // how one of them is rounded
 		"ImportDialect", // how a file separates fields
 		"Kept",          // part of a declaration

@@ -132,7 +132,11 @@ func TestColumnsBeforeTheyAreComputed(t *testing.T) {
 		}
 		for _, s := range []*engine.Session{s, analyst} {
 			columns, err := s.Columns(context.Background(), p, nil)
-			if err != nil && string(sqlerr.CodeOf(err)) != c.want || err == nil && fmt.Sprint(columns) != c.want {
+			var told []string
+			for _, c := range columns {
+				told = append(told, fmt.Sprintf("{%s %s}", c.Name, c.Type))
+			}
+			if err != nil && string(sqlerr.CodeOf(err)) != c.want || err == nil && fmt.Sprint(told) != c.want {
 				t.Errorf("%s: %v, %v, want %s", c.text, columns, err, c.want)
 			}
 		}

@@ -475,6 +475,11 @@ func (w *walker) binary(e *sql.BinaryExpr, with bodies, in *scope) kind {
 	case sql.JSON_EXTRACT_JSON, sql.JSON_EXTRACT_SQL:
 		w.refuse(w.arrow().Unsupported("an operator on JSON"))
 		return unknown
+	case sql.EQ, sql.NE, sql.LT, sql.LE, sql.GT, sql.GE:
+		if number := func(k kind) bool { return k == integer || k == real }; x == moment && number(y) || number(x) && y == moment {
+			w.refuse(sqlerr.New(sqlerr.Invalid, "a date is compared with a number").WithHint("write the date in single quotes: '2024-12-31'").
+				At(w.statement.at(w.statement.index(e.OpPos)).Position))
+		}
 	}
 	return integer
 }
