@@ -70,7 +70,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"/dev/null", sqlerr.IO, ""},
 		{"", sqlerr.Invalid, ""},
 		{"a\x00b", sqlerr.Invalid, ""},
-		{newer, sqlerr.Unsupported, fmt.Sprintf("the catalog has version 99 and this dpsql knows versions up to %d", catalog.AnswerCountsVersion)},
+		{newer, sqlerr.Unsupported, fmt.Sprintf("the catalog has version 99 and this dpsql knows versions up to %d", catalog.LatestVersion)},
 		{versionless, sqlerr.Corrupt, ""},
 		{foreign, sqlerr.Corrupt, ""},
 	} {
@@ -206,7 +206,7 @@ func TestImmutableSnapshotNoticesAWriter(t *testing.T) {
 	} {
 		os.Remove(path + "-wal")
 		version, end, err := s.OpenImmutable(context.Background())
-		if err != nil || version != catalog.AnswerCountsVersion {
+		if err != nil || version != catalog.LatestVersion {
 			t.Fatalf("%s: version %d, %v", name, version, err)
 		}
 		disturb()

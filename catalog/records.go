@@ -165,6 +165,7 @@ func (tx *Tx) seal(table string, id int64, e ledger.Encoding) error {
 const (
 	rollPublics    = "public tables"
 	rollSteps      = "columns of public tables"
+	rollKeyLists   = "lists of keys"
 	rollSources    = "sources"
 	rollAccounts   = "accounts"
 	rollDeclared   = "declared tables" // dropped ones included

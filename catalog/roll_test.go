@@ -37,7 +37,9 @@ func makeStock(t *testing.T, path string) {
 		steps := []func() error{
 			func() error { return tx.AddPublic("icd10", inTenths("severity"), inTenths("cost")) },
 			func() error { return tx.AddPublic("zips", inTenths("risk")) },
+			func() error { return tx.AddKeyList(catalog.KeyList{Public: "zips", Table: "visits", Column: "zip"}) },
 			func() error { return tx.DropPublic("zips") },
+			func() error { return tx.AddKeyList(catalog.KeyList{Public: "icd10", Table: "visits", Column: "code"}) },
 			func() error {
 				return tx.AddTable(&catalog.Table{Name: "gone", Source: "raws", Columns: clinicColumns(), Account: account, Unit: "patient", MaxRows: 3})
 			},
@@ -94,6 +96,11 @@ func TestMissingRecords(t *testing.T) {
 		`UPDATE dpsql_public_columns SET or_null = 1`,
 		`UPDATE dpsql_public_columns SET public = 'zips'`,
 		`INSERT INTO dpsql_public_columns VALUES ('icd10', 'risk', '0', '1', '0.1', 0)`,
+		`DELETE FROM dpsql_key_lists`,
+		`INSERT INTO dpsql_key_lists VALUES ('zips', 'visits', 'zip')`,
+		`UPDATE dpsql_key_lists SET public = 'zips'`,
+		`UPDATE dpsql_key_lists SET table_name = 'patients'`,
+		`UPDATE dpsql_key_lists SET column_name = 'zip'`,
 		`DELETE FROM dpsql_bases`,
 		`DELETE FROM dpsql_sources WHERE id = 1`,
 		`DELETE FROM dpsql_sources WHERE id = 1; UPDATE dpsql_tables SET source_id = NULL`,

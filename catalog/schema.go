@@ -24,7 +24,10 @@ const firstVersion = 4
 // answerCountsVersion is the version that counts the answers of each query.
 const answerCountsVersion = 5
 
-var migrations = []migration{{firstVersion, version4}, {answerCountsVersion, version5}}
+// keyListsVersion is the version that says of which columns public tables are lists.
+const keyListsVersion = 6
+
+var migrations = []migration{{firstVersion, version4}, {answerCountsVersion, version5}, {keyListsVersion, version6}}
 
 // latest returns the version of the catalogs that this Store writes.
 func (s *Store) latest() int { return s.schema[len(s.schema)-1].version }
@@ -77,7 +80,7 @@ func countTables(ctx context.Context, q Querier, like string) (tables int, err e
 // confirmOld refuses a catalog whose version is lower than its tables say. The
 // additions of the later version would not be verified in it.
 func confirmOld(ctx context.Context, q Querier, version int) error {
-	for later, table := range map[int]string{firstVersion: `dpsql\_public\_columns`, answerCountsVersion: `dpsql\_answer\_counts`} {
+	for later, table := range map[int]string{firstVersion: `dpsql\_public\_columns`, answerCountsVersion: `dpsql\_answer\_counts`, keyListsVersion: `dpsql\_key\_lists`} {
 		if version >= later {
 			continue
 		}
@@ -321,4 +324,13 @@ CREATE TABLE dpsql_answer_counts (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO dpsql_answer_counts SELECT table_id, sha256, COUNT(*) FROM dpsql_answers NOT INDEXED GROUP BY table_id, sha256;
 DELETE FROM dpsql_rolls WHERE owner = 0 AND name = 'stored answers';
+`
+
+// version6 says of which private column the keys of a public table were discovered.
+const version6 = `
+CREATE TABLE dpsql_key_lists (
+	public      TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
+	table_name  TEXT NOT NULL COLLATE NOCASE,
+	column_name TEXT NOT NULL COLLATE NOCASE
+) STRICT;
 `

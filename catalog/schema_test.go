@@ -34,6 +34,7 @@ func version4File(t *testing.T) string {
 type everything struct {
 	Publics    []string
 	Columns    []catalog.PublicColumn // of icd10
+	Lists      []catalog.KeyList
 	Sources    []catalog.Source
 	Accounts   []catalog.Account
 	Unit       *string
@@ -47,7 +48,7 @@ type everything struct {
 
 func readEverything(s *catalog.Store) (all everything, err error) {
 	err = s.Read(context.Background(), func(tx *catalog.Tx) error {
-		var errs [12]error
+		var errs [13]error
 		all.Publics, errs[0] = tx.Publics()
 		all.Accounts, errs[1] = tx.Accounts()
 		all.Unit, errs[2] = tx.AccountUnit(1)
@@ -59,6 +60,7 @@ func readEverything(s *catalog.Store) (all everything, err error) {
 		all.Ledger, errs[8] = tx.Ledger()
 		errs[9] = tx.VerifyLedger()
 		all.Sources, errs[11] = tx.Sources()
+		all.Lists, errs[12] = tx.KeyLists()
 		all.Columns, errs[10] = tx.PublicColumns("icd10")
 		for _, err := range errs {
 			if err != nil {
@@ -88,7 +90,7 @@ func TestFirstVersionIsMigrated(t *testing.T) {
 	}
 	write(t, s, func(*catalog.Tx) error { return nil })
 	read(t, s, func(tx *catalog.Tx) error {
-		if tx.Version() != catalog.AnswerCountsVersion {
+		if tx.Version() != catalog.LatestVersion {
 			t.Errorf("version %d", tx.Version())
 		}
 		return nil
@@ -139,7 +141,7 @@ func TestUnreleasedVersionsAreRefused(t *testing.T) {
 
 // A catalog does not pass for an older one, in which less is verified.
 func TestVersionIsDamaged(t *testing.T) {
-	for version := range catalog.AnswerCountsVersion {
+	for version := range catalog.LatestVersion {
 		path := stocked(t)
 		s := open(t, path)
 		raw(t, path, fmt.Sprintf(`UPDATE dpsql_schema SET version = %d`, version))

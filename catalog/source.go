@@ -199,6 +199,9 @@ func (tx *Tx) DropPublic(name string) error {
 			return err
 		}
 	}
+	if err := tx.dropKeyList(*stored); err != nil {
+		return err
+	}
 	if _, err := tx.exec(`DELETE FROM dpsql_public WHERE name = ?`, *stored); err != nil {
 		return err
 	}
@@ -253,4 +256,51 @@ const maxDecimal = 4096
 func (c *PublicColumn) encoding() ledger.Encoding {
 	lowest, highest, step := c.Steps.Texts()
 	return ledger.Encode("public column").Texts(c.Public, c.Name, lowest, highest, step).Flag(c.Steps.HasNull())
+}
+
+// KeyList says that a public table lists keys that a column of a private table had when they were
+// discovered. The private table is known by its name: it may be declared anew.
+type KeyList struct{ Public, Table, Column string }
+
+// AddKeyList stores what a public table lists.
+func (tx *Tx) AddKeyList(l KeyList) error {
+	if _, err := tx.exec(`INSERT INTO dpsql_key_lists (public, table_name, column_name) VALUES (?, ?, ?)`, l.Public, l.Table, l.Column); err != nil {
+		return err
+	}
+	return tx.addToRoll(rollKeyLists, string(l.encoding()))
+}
+
+// KeyLists returns the lists of keys, by the names of the public tables.
+func (tx *Tx) KeyLists() ([]KeyList, error) {
+	if tx.version < keyListsVersion {
+		return nil, nil
+	}
+	all, err := list(tx, func(row record) (l KeyList, err error) {
+		return l, row.Scan(&l.Public, &l.Table, &l.Column)
+	}, `SELECT public, table_name, column_name FROM dpsql_key_lists NOT INDEXED ORDER BY CAST(public AS TEXT)`)
+	if err != nil {
+		return nil, err
+	}
+	return all, checkComplete(tx, rollKeyLists, all, func(l *KeyList) string { return string(l.encoding()) })
+}
+
+// dropKeyList removes what a public table lists, if it is a list.
+func (tx *Tx) dropKeyList(public string) error {
+	all, err := tx.KeyLists()
+	if err != nil {
+		return err
+	}
+	l := pick(all, func(l *KeyList) bool { return query.SameName(l.Public, public) })
+	if l == nil {
+		return nil
+	}
+	if _, err := tx.exec(`DELETE FROM dpsql_key_lists WHERE public = ?`, l.Public); err != nil {
+		return err
+	}
+	return tx.removeFromRoll(rollKeyLists, string(l.encoding()))
+}
+
+// encoding is the key of the list's record.
+func (l *KeyList) encoding() ledger.Encoding {
+	return ledger.Encode("list of keys").Texts(l.Public, l.Table, l.Column)
 }

@@ -280,19 +280,19 @@ func TestMigration(t *testing.T) {
 		read(t, s, func(tx *catalog.Tx) error { v = tx.Version(); return nil })
 		return v
 	}
-	if v := version(next); v != catalog.AnswerCountsVersion {
+	if v := version(next); v != catalog.LatestVersion {
 		t.Errorf("reading migrated to %d", v)
 	}
 	boom := errors.New("boom")
 	next.Write(context.Background(), func(*catalog.Tx) error { return boom })
-	if v := version(next); v != catalog.AnswerCountsVersion {
+	if v := version(next); v != catalog.LatestVersion {
 		t.Errorf("a failed write migrated to %d", v)
 	}
 	write(t, next, func(tx *catalog.Tx) error {
 		_, err := tx.SQL().ExecContext(context.Background(), `INSERT INTO dpsql_public VALUES ('p', '', 'n')`)
 		return err
 	})
-	if v := version(next); v != catalog.AnswerCountsVersion+1 {
+	if v := version(next); v != catalog.LatestVersion+1 {
 		t.Errorf("the first write left version %d", v)
 	}
 	nothing := func(*catalog.Tx) error { return nil }

@@ -212,3 +212,121 @@ func TestDiscoverForetold(t *testing.T) {
 		t.Error("a rehearsal charged")
 	}
 }
+
+// TestGroupByListedKeys groups a column without a domain by the keys of lists, without noise. Each
+// row is in one group: that of its key, of NULL, or OTHER, which a key of that name is in too. The
+// answers are those of SQLite over the rows.
+func TestGroupByListedKeys(t *testing.T) {
+	t.Parallel()
+	s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+	fill(t, s, `INSERT INTO raw_people SELECT sex, age, 'OTHER', 1 FROM raw_people LIMIT 300`)
+	quieten(s.DB())
+	must(t, s, `SET accuracy = 2000`)
+	must(t, s, `SET mechanism = direct`)
+	grouped := `SELECT zip, COUNT(*) AS n FROM people GROUP BY zip`
+	e := refused(t, s, sqlerr.Unsupported, grouped)
+	if !strings.Contains(e.Hint, "CREATE PUBLIC TABLE keys AS SELECT DISTINCT zip FROM people WITH") {
+		t.Errorf("the hint is %s", e.Hint)
+	}
+	must(t, s, discoverZips)
+	want := func(text string) string {
+		rows, err := plain(t, s).Query(strings.NewReplacer("people", `(SELECT sex, age, CASE WHEN zip IN (SELECT zip FROM zips) OR zip IS NULL THEN zip ELSE 'OTHER' END AS zip FROM raw_people)`).Replace(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var all [][]any
+		for rows.Next() {
+			row := make([]any, 2)
+			if err := rows.Scan(&row[0], &row[1]); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, row)
+		}
+		return fmt.Sprint(all)
+	}
+	for _, text := range []string{grouped, grouped + ` ORDER BY n DESC, zip LIMIT 3`, `SELECT zip, SUM(age) FROM people GROUP BY zip`,
+		`SELECT zip, COUNT(*) FROM people WHERE sex = 'F' AND age < 50 GROUP BY 1`, `SELECT upper(zip) AS z, COUNT(*) FROM people GROUP BY zip`,
+		`SELECT zip, COUNT(*) FROM people WHERE zip IS NOT NULL AND zip <> '15212' GROUP BY zip HAVING COUNT(*) > 100`,
+		`SELECT zip, COUNT(*) FROM people WHERE zip NOT IN ('15210', '15214') OR zip IS NULL GROUP BY zip`,
+		`SELECT zip, n FROM (SELECT zip, COUNT(*) AS n FROM people GROUP BY zip) AS g WHERE n > 200 ORDER BY n, zip`} {
+		r := must(t, s, text)
+		if got := fmt.Sprint(r.Rows); got != want(text) {
+			t.Errorf("%s: %s, want %s", text, got, want(text))
+		}
+		if !slices.Contains(r.Warnings, "OTHER has the rows of every zip that is not in zips: rarer keys are in it") {
+			t.Errorf("%s: %q", text, r.Warnings)
+		}
+	}
+	if r := must(t, s, `SELECT zip, COUNT(*) FROM people WHERE zip IN ('15211', 'rare 7') GROUP BY zip`); fmt.Sprint(r.Rows) != "[[15211 800] [rare 7 1]]" || len(r.Warnings) != 0 {
+		t.Errorf("listed by WHERE: %v, %q", r.Rows, r.Warnings)
+	}
+	if r := must(t, s, `SELECT zip, sex, COUNT(*) FROM people GROUP BY ROLLUP (zip, sex)`); len(r.Rows) != 7*3+7+1 {
+		t.Errorf("%d rows of ROLLUP", len(r.Rows))
+	}
+
+	// Of two lists all keys count. What a list holds is read when it is used.
+	must(t, s, strings.Replace(discoverZips, "TABLE zips", "TABLE again", 1))
+	fill(t, s, `DELETE FROM zips WHERE zip <> '15210'`, `INSERT INTO again VALUES (NULL), ('nowhere'), (15213)`, `DELETE FROM again WHERE zip = '15214'`)
+	if r := must(t, s, grouped); len(r.Rows) != 7 || fmt.Sprint(r.Rows[5:]) != "[[nowhere 0] [OTHER 1300]]" || !strings.Contains(fmt.Sprint(r.Warnings), "not in again, zips") {
+		t.Errorf("%v, %q", r.Rows, r.Warnings)
+	}
+
+	// A list is of the table of that name, and until it is dropped.
+	must(t, s, `CREATE PRIVATE TABLE others (zip TEXT, sex TEXT IN ('F', 'M')) FROM raw_people WITH (epsilon = 8, delta = 1e-6, interactive = 0.25)`)
+	refused(t, s, sqlerr.Unsupported, `SELECT zip, COUNT(*) FROM others GROUP BY zip`)
+	must(t, s, `DROP PUBLIC TABLE again`)
+	if r := must(t, s, grouped); len(r.Rows) != 3 {
+		t.Errorf("after DROP %v", r.Rows)
+	}
+	must(t, s, `DROP PUBLIC TABLE zips`)
+	refused(t, s, sqlerr.Unsupported, grouped)
+}
+
+// TestListedKeysInARehearsal plans a statement over a list that the script makes.
+func TestListedKeysInARehearsal(t *testing.T) {
+	t.Parallel()
+	s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+	r := rehearsal(t, s)
+	for _, text := range []string{discoverZips, `SET accuracy = 2000`} {
+		if _, err := r.Plan(t.Context(), text, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := r.Plan(t.Context(), `SELECT zip, COUNT(*) FROM people GROUP BY zip`, nil)
+	if err != nil || out.Rows[0][0] != "unknown" || !strings.Contains(fmt.Sprint(out.Rows), "zips") {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+// TestListedKeysByARelease groups by listed keys that a release of marginals has published too. It
+// answers all groups, OTHER as well, and nothing is charged. A proven margin at a confidence of
+// 1 − 1e-9 misses with less than that probability, and 14 are compared. A release without one of
+// the listed keys does not tell it from OTHER.
+func TestListedKeysByARelease(t *testing.T) {
+	t.Parallel()
+	s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+	must(t, s, keyedRelease)
+	must(t, s, discoverZips)
+	must(t, s, `SET mechanism = low`)
+	must(t, s, `SET confidence = 0.999999999`)
+	before := ledger(t, s)
+	for where, want := range map[string][]float64{"1 = 1": {100, 800, 800, 800, 800, 800, 200}, "sex = 'F'": {50, 400, 400, 400, 400, 400, 100}} {
+		r := must(t, s, `SELECT zip, COUNT(*) FROM people WHERE `+where+` GROUP BY zip`)
+		if len(r.Rows) != len(want) || r.Rows[0][0] != nil || r.Rows[6][0] != "OTHER" {
+			t.Fatalf("%s: %v", where, r.Rows)
+		}
+		for i, n := range want {
+			if in, ok := r.Answer.Intervals[i][1].(engine.Interval); !ok || n < in.Low || n > in.High {
+				t.Errorf("%s: %v in %v, want %v", where, r.Rows[i], r.Answer.Intervals[i], n)
+			}
+		}
+	}
+	fill(t, s, `INSERT INTO zips VALUES ('rare 7')`)
+	if e := refused(t, s, sqlerr.Uncovered, `SELECT zip, COUNT(*) FROM people GROUP BY zip`); !strings.Contains(e.Message, "none of its published keys") {
+		t.Error(e)
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("charged\n%s", after)
+	}
+}

@@ -394,7 +394,7 @@ func shapes(t *testing.T, path string) (shown []string) {
 		`SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E10' AND zip = '15211'`, `SELECT COUNT(*) FROM admissions WHERE age < 50`,
 		`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND diagnosis = 'E10'`, `SET accuracy = 70`, `SET mechanism = direct`,
 		`SELECT COUNT(*) FROM admissions`, `SELECT COUNT(*), MARGIN(COUNT(*)) FROM admissions WHERE sex IS NULL OR zip = '1'`, `SELECT COUNT(*) FROM admissions WHERE age = 500`,
-		`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT sex, diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY 1, 2 ORDER BY 1, 2`,
+		`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT zip, COUNT(*) FROM admissions GROUP BY zip`, `SELECT COUNT(*) FROM (SELECT zip, COUNT(*) FROM admissions GROUP BY zip)`, `SELECT sex, diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY 1, 2 ORDER BY 1, 2`,
 		`SET accuracy = 300`, `SELECT MEDIAN(age), MIN(age), QUANTILE(age, 0.9) FROM admissions WHERE sex = 'F'`, `SELECT sex, MAX(age), COUNT(DISTINCT diagnosis) FROM admissions GROUP BY sex ORDER BY sex`,
 		`SELECT COUNT(DISTINCT diagnosis) FROM admissions WHERE age = 5`, `SET mechanism = auto`, `SELECT MEDIAN(age), COUNT(DISTINCT age) FROM admissions WHERE sex = 'M'`,
 		`SET accuracy = 3`, `SELECT COUNT(*) FROM admissions`, `SELECT COUNT(*) FROM admissions WHERE age = 5`, `SHOW BUDGET`, `SHOW LEDGER`,

@@ -34,6 +34,8 @@ var sameScript = []string{
 	`SELECT COUNT(*) FROM admissions JOIN icd10 ON code = diagnosis WHERE label = 'pressure'`,
 	`SELECT diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY diagnosis`,
 	`SELECT COUNT(*) FROM admissions WHERE zip IN ('15210', '15211') AND sex = 'M'`,
+	`CREATE PUBLIC TABLE listed AS SELECT DISTINCT zip FROM admissions WITH (epsilon = 0.2, delta = 1e-9)`, `SELECT * FROM listed`,
+	`SELECT zip, COUNT(*), AVG(age) FROM admissions WHERE sex = 'F' GROUP BY zip`, `SELECT zip, sex, COUNT(*) FROM admissions WHERE zip <> '15211' GROUP BY 1, 2`,
 	`SET mechanism = zips`, `SET accuracy = 2000`, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`,
 	`SET mechanism = cube`, `SET accuracy = 2000`, `SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E10'`,
 	`SHOW RELEASES`, `DROP MECHANISM live`, `SHOW BUDGET`,

@@ -503,7 +503,10 @@ func (r *Rehearsal) discover(ctx context.Context, st *syntax.CreatePublic) (*Res
 		return nil, err
 	}
 	out := withColumns(planned(st.Name.Text, "public table", view.Amount(p.Cost), "its keys are discovered"), p)
-	return out, r.madePublic(ctx, st, []string{st.Keys.As.Text})
+	if err := r.madePublic(ctx, st, []string{st.Keys.As.Text}); err != nil {
+		return nil, err
+	}
+	return out, r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddKeyList(declare.KeyListOf(st)) })
 }
 
 // madePublic makes a public table that a statement computes, without its rows.

@@ -111,6 +111,45 @@ func (q Query) Recast(u *Universe) (r Query, column int, ok bool) {
 	return Query{u, root}, c.column, root != nil
 }
 
+// Told returns queries over one universe as queries over another one, in which each column without
+// a domain has a Published one that tells apart the texts that the queries name. It is false where
+// they name none, though they depend on the column.
+func Told(queries []Query, key [16]byte) (told []Query, ok bool) {
+	u := queries[0].u
+	for i, c := range u.columns {
+		if c.Domain.Finite() {
+			continue
+		}
+		coder := NewCoder(newUniverse([]Column{{Name: "key", Domain: Unbounded()}}), key)
+		var names []Element
+		for _, q := range queries {
+			q.visit(func(n *node) {
+				if n.isLeaf() || n.level != i {
+					return
+				}
+				for _, listed := range n.cases {
+					name, _ := coder.Code([]Value{listed.value})
+					names = append(names, name)
+				}
+			})
+		}
+		slices.SortFunc(names, Element.compare)
+		d, err := Published(key, slices.Compact(names))
+		if err != nil {
+			return nil, false
+		}
+		u = u.With(i, d)
+	}
+	for _, q := range queries {
+		r, _, ok := q.Recast(u)
+		if !ok {
+			return nil, false
+		}
+		told = append(told, r)
+	}
+	return told, true
+}
+
 type recaster struct {
 	u      *Universe
 	done   map[*node]*node

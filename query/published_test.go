@@ -76,6 +76,56 @@ func TestPublished(t *testing.T) {
 	}
 }
 
+// TestTold has queries told apart by the texts that they name: every record has its weights, and
+// the universe is finite.
+func TestTold(t *testing.T) {
+	text := query.Unbounded()
+	u, err := query.NewUniverse([]query.Column{{Name: "a", Domain: text}, {Name: "n", Domain: must(query.NewRange(0, 3, false))}, {Name: "b", Domain: text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(column int, texts ...string) query.Query {
+		var values []query.Value
+		for _, v := range texts {
+			values = append(values, query.Text(v))
+		}
+		return query.Where(u, column, text.SetOf(values...))
+	}
+	not := func(q query.Query) query.Query { return must(q.Not()) }
+	queries := []query.Query{in(0, "x", "y"), not(in(0, "x", "z")), must(in(0, "x").And(not(in(2, "p", "q")))), query.Where(u, 0, text.SetOf(query.Null())),
+		must(must(not(in(2, "p")).And(query.Where(u, 1, u.Columns()[1].Domain.SetOf(query.Int(2))))).Plus(in(0, "y"))), query.All(u), query.None(u)}
+	told, ok := query.Told(queries, [16]byte{3})
+	if !ok {
+		t.Fatal("they are not told apart")
+	}
+	if size := told[0].Universe().Size(); size == nil || size.Int64() != 5*4*4 { // x, y, z, NULL, OTHER; p, q, NULL, OTHER
+		t.Errorf("a universe of %v", size)
+	}
+	values := []query.Value{query.Null(), query.Text("x"), query.Text("y"), query.Text("z"), query.Text("p"), query.Text("q"), query.Text("other"), query.Text("")}
+	coder := query.NewCoder(told[0].Universe(), [16]byte{})
+	for _, a := range values {
+		for n := range int64(4) {
+			for _, b := range values {
+				record := []query.Value{a, query.Int(n), b}
+				x, ok := coder.Code(record)
+				if !ok {
+					t.Fatalf("%v has no code", record)
+				}
+				for i, q := range queries {
+					if got := told[i].WeightOf(x.Lo); got != q.Weight(record) {
+						t.Errorf("%v weighs %v as %d, and was %d", told[i], record, got, q.Weight(record))
+					}
+				}
+			}
+		}
+	}
+	for _, queries := range [][]query.Query{{query.All(u)}, {in(0, "x")}, {in(0, "x"), query.Where(u, 2, text.SetOf(query.Null()))}} {
+		if _, ok := query.Told(queries, [16]byte{3}); ok {
+			t.Errorf("%v: a column of which no text is named is told apart", queries)
+		}
+	}
+}
+
 // TestRecast recasts random queries over columns without domain. Where it succeeds, every
 // record has its weight. Where it fails, two values that are OTHER are told apart.
 func TestRecast(t *testing.T) {

@@ -40,6 +40,13 @@ type Undecided interface {
 	Undecided(column int) bool
 }
 
+// Listed is a Table with columns that have no domain, of which keys are listed in public tables.
+type Listed interface {
+	// Keys returns the listed keys of a column, in any order and possibly some twice, and the
+	// names of the lists, of which there may be none.
+	Keys(column int) (keys []query.Value, lists []string, err error)
+}
+
 // UndecidedError reports that a SELECT names a column whose domain is not known
 // yet, so that it cannot be bound.
 type UndecidedError struct {

@@ -350,8 +350,7 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	n, finite := values.Size()
 	switch {
 	case !finite:
-		return key{}, o.g.FirstToken(e).Unsupported("GROUP BY "+c.Name+", which has no declared domain,").
-			WithHint("list the values to group by: WHERE %s IN ('…', '…') GROUP BY %s", c.Name, c.Name)
+		return o.listedKey(e, column)
 	case n > maxNumbers:
 		return key{}, o.tooMany(e)
 	}
@@ -368,6 +367,40 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	if j, i, ok := o.joined(column); ok {
 		o.cellsOfKeys(&k, j, i)
 	}
+	return k, nil
+}
+
+// listedKey divides the selected records by the values of a column without a domain. A cell has
+// each key that a list has, another one NULL, and the last one, OTHER, all other texts: so each
+// record is in one cell.
+func (o *outputs) listedKey(e *sqlparser.ColName, column int) (key, error) {
+	c := o.u.Columns()[column]
+	var keys []query.Value
+	var lists []string
+	if t, ok := o.table.(Listed); ok && column < len(o.table.Universe().Columns()) {
+		var err error
+		if keys, lists, err = t.Keys(column); err != nil {
+			return key{}, err
+		}
+	}
+	if len(lists) == 0 {
+		return key{}, o.g.FirstToken(e).Unsupported("GROUP BY "+c.Name+", which has no declared domain,").
+			WithHint("list the values to group by: WHERE %s IN ('…', '…') GROUP BY %[1]s; or have the curator find them: "+
+				"CREATE PUBLIC TABLE keys AS SELECT DISTINCT %[1]s FROM %s WITH (epsilon = …)", c.Name, o.table.Name())
+	}
+	// A key that reads OTHER is one of the others, so that the result has one such row.
+	slices.SortFunc(keys, query.Value.Compare)
+	keys = slices.DeleteFunc(slices.Compact(keys), func(v query.Value) bool { return v == query.Text(query.Other) })
+	if len(keys) > maxNumbers {
+		return key{}, o.tooMany(e)
+	}
+	k := key{valueType: post.Text, cells: []cell{{query.Null(), columnPred(column, c.Domain.SetOf(query.Null()))}}}
+	for _, v := range keys {
+		k.cells = append(k.cells, cell{v, columnPred(column, c.Domain.SetOf(v))})
+	}
+	others := c.Domain.NotNull().Minus(c.Domain.SetOf(keys...))
+	k.cells = append(k.cells, cell{query.Text(query.Other), columnPred(column, others)})
+	o.warn(query.Other + " has the rows of every " + c.Name + " that is not in " + strings.Join(lists, ", ") + ": rarer keys are in it")
 	return k, nil
 }
 

@@ -37,3 +37,16 @@ CREATE PUBLIC TABLE other AS SELECT DISTINCT zip FROM visits WITH (epsilon = 0.2
 EXPLAIN CREATE PUBLIC TABLE other AS SELECT DISTINCT zip FROM visits;
 --> error unsupported at 9: EXPLAIN CREATE PUBLIC TABLE without WITH (…) is outside the dialect
 --> hint: EXPLAIN takes the SELECT alone; a table or view is declared public at no cost
+-- Groups of listed keys.
+SELECT zip, COUNT(*) FROM visits GROUP BY zip WITH ACCURACY 60;
+--> zip | count
+--> NULL | 12
+--> '15213' | 152
+--> '15217' | 76
+--> 'OTHER' | 0
+--> warning: OTHER has the rows of every zip that is not in few, found, more: rarer keys are in it
+SELECT zip, COUNT(*) FROM visits WHERE zip <> '15217' AND sex = 'F' GROUP BY zip WITH ACCURACY 60;
+--> zip | count
+--> '15213' | 61
+--> 'OTHER' | 0
+--> warning: OTHER has the rows of every zip that is not in few, found, more: rarer keys are in it

@@ -139,6 +139,11 @@ func canPublish(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic) (d
 
 // Publish makes a table of a result and declares it public, in one transaction.
 func (s *Statement) Publish(ctx context.Context, st *syntax.CreatePublic, columns []Published, rows [][]any) error {
+	return s.publish(ctx, st, columns, rows, func(*catalog.Tx) error { return nil })
+}
+
+// publish does something else after, in the same transaction.
+func (s *Statement) publish(ctx context.Context, st *syntax.CreatePublic, columns []Published, rows [][]any, after func(*catalog.Tx) error) error {
 	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		if done, err := canPublish(ctx, tx, st); err != nil || done {
 			return err
@@ -156,7 +161,10 @@ func (s *Statement) Publish(ctx context.Context, st *syntax.CreatePublic, column
 				return err
 			}
 		}
-		return addPublic(ctx, tx, st)
+		if err := addPublic(ctx, tx, st); err != nil {
+			return err
+		}
+		return after(tx)
 	})
 }
 

@@ -99,13 +99,19 @@ func (s *Statement) Discover(ctx context.Context, st *syntax.CreatePublic) (warn
 	}
 	paid := *st
 	paid.IfNotExists = false // a table that another process made meanwhile is not this list
-	if err := s.Publish(context.WithoutCancel(ctx), &paid, []Published{{st.Keys.As.Text, "TEXT"}}, list); err != nil {
+	err = s.publish(context.WithoutCancel(ctx), &paid, []Published{{st.Keys.As.Text, "TEXT"}}, list, func(tx *catalog.Tx) error { return tx.AddKeyList(KeyListOf(st)) })
+	if err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
 		warnings = append(warnings, fmt.Sprintf("no key was found: %s", d.sure()))
 	}
 	return append(warnings, warnDelta(d.table, v.Accounts[d.table.Account])...), nil
+}
+
+// KeyListOf returns the record of a list of keys.
+func KeyListOf(st *syntax.CreatePublic) catalog.KeyList {
+	return catalog.KeyList{Public: st.Name.Text, Table: st.Keys.Table.Text, Column: st.Keys.Column.Text}
 }
 
 // plan returns the cost and the column.

@@ -259,15 +259,21 @@ func (r reading) countCells(ctx context.Context, queries []query.Query) ([]int64
 	narrow := make([]query.Query, len(queries))
 	for i, q := range queries {
 		narrow[i], _ = q.Project(columns)
-		if _, ok := narrow[i].SizeWithin(maxProbes); !narrow[i].Universe().Coded() && !ok {
-			return nil, false, nil
-		}
 	}
 	var key [16]byte
 	if err := noise.NewSource().Bytes(key[:]); err != nil {
 		return nil, false, pay.ErrRandom()
 	}
-	h, err := r.cells(ctx, columns, query.NewCoder(r.table.Over(columns), key), maxCells, nil)
+	if told, ok := query.Told(narrow, key); ok {
+		narrow = told
+	}
+	u := narrow[0].Universe()
+	for _, q := range narrow {
+		if _, ok := q.SizeWithin(maxProbes); !u.Coded() && !ok {
+			return nil, false, nil
+		}
+	}
+	h, err := r.cells(ctx, columns, query.NewCoder(u, key), maxCells, nil)
 	if errors.Is(err, source.ErrTooManyCells) {
 		return nil, false, nil
 	}

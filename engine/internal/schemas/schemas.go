@@ -319,6 +319,26 @@ func Bindable(ctx context.Context, store *catalog.Store, t *view.Table, now time
 // Now implements sqlfront.Clock.
 func (b joinable) Now() time.Time { return b.now }
 
+// Keys implements sqlfront.Listed. It reads the lists as Public does.
+func (b joinable) Keys(column int) (keys []query.Value, lists []string, err error) {
+	for _, name := range b.t.Lists[column] {
+		rows, err := b.Public(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if rows == nil {
+			continue
+		}
+		lists = append(lists, name)
+		for _, row := range rows.Rows {
+			if text, ok := row[0].(string); ok {
+				keys = append(keys, query.Text(text))
+			}
+		}
+	}
+	return keys, lists, nil
+}
+
 // Public reads a public table. It first checks, in the same snapshot, that the table is
 // public, that it is not computed from private rows, and that its REAL columns hold the
 // declared values. So the noise is scaled to the weights of the rows that were read.

@@ -50,6 +50,9 @@ type Table struct {
 	Outside  *catalog.Source // the source that has its rows; nil for the file
 	Answered bool            // some query on it has a stored answer: the others need not be looked for
 
+	// Lists has, for columns without a domain, the public tables that list keys of them.
+	Lists map[int][]string
+
 	// Undecided has, in a rehearsal, the columns whose domain cannot be known yet,
 	// with the reason. Their domain here is a single value.
 	Undecided map[int]string
@@ -121,12 +124,16 @@ func Read(tx *catalog.Tx) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
+	lists, err := tx.KeyLists()
+	if err != nil {
+		return nil, err
+	}
 	for _, t := range tables {
 		u, err := t.Universe()
 		if err != nil {
 			return nil, err
 		}
-		known := &Table{Table: t, Universe: u}
+		known := &Table{Table: t, Universe: u, Lists: listsOf(t, u, lists)}
 		if t.SourceID != 0 {
 			if known.Outside, err = tx.SourceByID(t.SourceID); err != nil {
 				return nil, err
@@ -147,6 +154,21 @@ func Read(tx *catalog.Tx) (*View, error) {
 		v.Mechanisms[i] = published(m)
 	}
 	return v, v.readAccounts(tx)
+}
+
+// listsOf returns the lists of keys of a table's columns.
+func listsOf(t catalog.Table, u *query.Universe, lists []catalog.KeyList) (of map[int][]string) {
+	for _, l := range lists {
+		i, ok := u.Index(l.Column)
+		if !ok || !query.SameName(l.Table, t.Name) || u.Columns()[i].Domain.Finite() {
+			continue
+		}
+		if of == nil {
+			of = make(map[int][]string)
+		}
+		of[i] = append(of[i], l.Public)
+	}
+	return of
 }
 
 // published returns the public part of a mechanism. It includes whether a run is open,
