@@ -258,6 +258,9 @@ func TestGroupByListedKeys(t *testing.T) {
 			t.Errorf("%s: %q", text, r.Warnings)
 		}
 	}
+	if r := must(t, s, `DESCRIBE people`); fmt.Sprint(r.Rows[2][:3]) != "[zip TEXT any text or NULL, keys in zips]" {
+		t.Errorf("DESCRIBE has %v", r.Rows)
+	}
 	if r := must(t, s, `SELECT zip, COUNT(*) FROM people WHERE zip IN ('15211', 'rare 7') GROUP BY zip`); fmt.Sprint(r.Rows) != "[[15211 800] [rare 7 1]]" || len(r.Warnings) != 0 {
 		t.Errorf("listed by WHERE: %v, %q", r.Rows, r.Warnings)
 	}

@@ -138,8 +138,11 @@ func describe(v *view.View, t *view.Table, full bool) *Result {
 	if limits != "" {
 		r.Brief.Columns = append(r.Brief.Columns, Column{Name: "limits", Type: "TEXT"})
 	}
-	for _, c := range t.Columns {
+	for i, c := range t.Columns {
 		row := []any{c.Name, c.TypeName(), "any text or NULL", nil, view.UnitText(t.Unit, t.MaxRows), textOrNull(t.Place()), textOrNull(limits)}
+		if lists := t.Lists[i]; lists != nil {
+			row[2] = "any text or NULL, keys in " + strings.Join(lists, ", ")
+		}
 		brief := slices.Clone(row[:5])
 		if c.Domain.Finite() {
 			row[2], row[3] = c.DomainText(), int64(c.Domain.Size())
