@@ -24,8 +24,8 @@ func TestDiscoveryThreshold(t *testing.T) {
 				if want := 1 + int64(math.Ceil(l/e*math.Log(l/((1+math.Exp(-e/l))*delta)))); d.Threshold != want {
 					t.Errorf("ε = %v, L = %d, δ = %v: threshold %d, want %d", e, unit, delta, d.Threshold, want)
 				}
-				for keys := 1.0; keys <= l; keys++ {
-					if found := -math.Expm1(keys * math.Log1p(-d.Chance(1))); found > delta {
+				for keys, silent := 1.0, math.Log1p(-d.Chance(1)); keys <= l; keys++ {
+					if found := -math.Expm1(keys * silent); found > delta {
 						t.Errorf("ε = %v, L = %d, δ = %v: one of %v keys is found with probability %v", e, unit, delta, keys, found)
 					}
 				}
