@@ -52,6 +52,11 @@ func TestDiscover(t *testing.T) {
 			continue
 		}
 		must(t, s, `CREATE PRIVATE TABLE listed (zip TEXT IN (SELECT zip FROM zips)) FROM raw_people WITH (epsilon = 8, delta = 1e-6, interactive = 0.25)`)
+		must(t, s, `CREATE PRIVATE TABLE all_of (zip TEXT IN (SELECT zip FROM zips) OR OTHER OR NULL) FROM raw_people WITH (epsilon = 8, delta = 1e-6, interactive = 0.25)`)
+		must(t, s, `CREATE RELEASE a ON all_of USING PROJECTION WITH (epsilon = 2)`)
+		if r := must(t, s, `SELECT zip, COUNT(*) AS n FROM all_of GROUP BY zip HAVING zip = 'OTHER'`); len(r.Rows) != 1 || r.Rows[0][1].(int64) < 150 || r.Rows[0][1].(int64) > 250 {
+			t.Errorf("200 rows of other texts: %v", r.Rows)
+		}
 		must(t, s, `CREATE RELEASE r ON listed USING PROJECTION WITH (epsilon = 1)`)
 		if r := must(t, s, `SELECT zip, COUNT(*) AS n FROM listed GROUP BY zip ORDER BY zip`); len(r.Rows) != 5 || r.Rows[4][0] != "15214" {
 			t.Errorf("%v", r.Rows)
