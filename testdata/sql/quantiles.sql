@@ -13,6 +13,11 @@ SELECT MEDIAN(age), QUANTILE(age, 0.9), PERCENTILE_CONT(0.25) WITHIN GROUP (ORDE
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.0055; the interactive budget left pays for 65148 such answers
 SELECT sex, MEDIAN(score) AS m, MARGIN(m) AS margin, LOW(m), HIGH(m) FROM visits GROUP BY sex ORDER BY m;
 --> sex | m | margin | low | high
+--> 'F' | -1.0 | 2.0 | -1.0 | 1.0
+--> 'M' | 0.0 | 1.0 | -1.0 | 1.0
+--> NULL | 1.0 | 2.0 | -1.0 | 1.0
+--> under sparse; sparse, clip:
+--> sex | m | margin | low | high
 --> 'F' | -1.0 | 3.0 | -2.0 | 2.0
 --> 'M' | 0.0 | 3.0 | -3.0 | 3.0
 --> NULL | 1.0 | 4.0 | -3.0 | 3.0

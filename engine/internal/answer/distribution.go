@@ -8,6 +8,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
+	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/post"
 	"dpsql/query"
@@ -158,7 +159,7 @@ func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Relea
 			a := &linear{Request: half}
 			return a.converted(out.Estimate, s), true
 		}
-		return &post.Distribution{Places: int64(places), Values: r.valuesFrom(first, 1),
+		d := &post.Distribution{Places: int64(places), Values: r.valuesFrom(first, 1),
 			Split: func(place int64) (below, above post.Answer, ok bool) {
 				if both, ok := known[place]; ok {
 					return both[0], both[1], true
@@ -176,7 +177,60 @@ func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Relea
 				}
 				return below, above, ok
 			}}
+		if a, err := db.Load(ctx, r.Table, rel); err == nil {
+			if s, ok := a.(Sketch); ok && s.Params().Transform == projection.Identity {
+				d.Gap = func(place int64, q, confidence float64) (post.Interval, bool) {
+					return db.gapOfCells(ctx, r, rel, d, first, place, q, confidence)
+				}
+			}
+		}
+		return d
 	}
+}
+
+// gapOfCells is the Gap of an identity release. Its cells have independent noise of one law that
+// is symmetric about 0. So the error of a gap has the law of the error of gapQuery, and each side
+// half of its probability. Where there is no gapQuery, the intervals of A and B share the
+// error probability.
+func (db *Database) gapOfCells(ctx context.Context, r Request, rel *catalog.Release, d *post.Distribution, first uint64, place int64, q, confidence float64) (gap post.Interval, ok bool) {
+	below, above, ok := d.Split(place)
+	lower, upper, err := r.cut(first, uint64(place))
+	if err != nil || !ok {
+		return gap, false
+	}
+	a, b := float64(below.Value), float64(above.Value)
+	sum := lower
+	var whole int64
+	if sum.Query, whole, ok = gapQuery(lower.Query, upper.Query, q); !ok {
+		x, known := below.Error(1 - (1-confidence)/2)
+		y, also := above.Error(1 - (1-confidence)/2)
+		return post.Interval{Low: (1-q)*(a+x.Low) - q*(b+y.High) - rounding(a, b), High: (1-q)*(a+x.High) - q*(b+y.Low) + rounding(a, b)}, known && also
+	}
+	sum.Settings.Accuracy, sum.Settings.Confidence = 0, max(2*confidence-1, 0.001) // at 1/2 a side needs no width
+	out, err := db.countBy(ctx, sum, rel)
+	return post.Within(out.Error.Reach()/float64(whole) + rounding(a, b)).Plus((1-q)*a - q*b), err == nil && out.Verified
+}
+
+// gapQuery returns (1−q)·below + q·above times a whole number of at most 100. It returns false
+// if no such number makes the weights whole.
+func gapQuery(below, above query.Query, q float64) (sum query.Query, whole int64, ok bool) {
+	for whole = 1; whole <= 100; whole++ {
+		part := math.Round(q * float64(whole))
+		if math.Abs(q*float64(whole)-part) > 1e-13 {
+			continue
+		}
+		under, err := below.Times(whole - int64(part))
+		if err != nil {
+			return sum, 0, false
+		}
+		over, err := above.Times(int64(part))
+		if err != nil {
+			return sum, 0, false
+		}
+		sum, err = under.Plus(over)
+		return sum, whole, err == nil
+	}
+	return sum, 0, false
 }
 
 // valuesFrom returns the values of places of a width, the first of which begins at an ordinal.
