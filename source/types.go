@@ -134,7 +134,7 @@ func misfit(c query.Column, declared, source string) string {
 	switch {
 	case c.Domain.Type() == query.TypeInteger && (fractions || has("DATE", "TIME", "BLOB") && !has("INT") || affinity == textAffinity):
 		if c.Form.IsBoolean() {
-			return "rows where it is not 0 or 1 are not counted; declare texts such as 'true' as TEXT IN ('true', 'false')"
+			return NotBoolean
 		}
 		column := quoted(c.Name)
 		return fmt.Sprintf("rows where it is not a whole number are not counted; SELECT COUNT(*) FROM %s WHERE %s <> CAST(%s AS INTEGER) tells how many there are, and a view can bin them",
@@ -149,13 +149,20 @@ func misfit(c query.Column, declared, source string) string {
 	return ""
 }
 
+// What misfit says of a BOOLEAN that can be more than 0 and 1, and of an exact NUMERIC whose
+// rows are REAL.
+const (
+	NotBoolean = "rows where it is not 0 or 1 are not counted; declare texts such as 'true' as TEXT IN ('true', 'false')"
+	MoreDigits = "rows where it has more digits than its declaration are not counted; STEP rounds them"
+)
+
 // misfitSteps is misfit for a REAL or NUMERIC.
 func misfitSteps(c query.Column, a affinity, has func(...string) bool) string {
 	switch {
 	case a == textAffinity || has("DATE", "TIME", "BLOB") && !has("INT"):
 		return "rows where it is not a number are not counted"
 	case !c.Form.IsRounded() && has("REAL", "FLOA", "DOUB"):
-		return "rows where it has more digits than its declaration are not counted; STEP rounds them"
+		return MoreDigits
 	}
 	return ""
 }

@@ -48,24 +48,37 @@ func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, erro
 func misfits(rel *relation, t source.Table) (notes []string) {
 	for _, c := range t.Columns {
 		a, err := rel.attribute(c.Name, t.Source)
-		if err == nil && c.Form.IsTime() && (a.typ == "text" || a.typ == "varchar") {
-			notes = append(notes, fmt.Sprintf("%s is of type %s in %s: rows with a text that is no %s are not counted", a.name, a.typ, t.Source, strings.ToLower(c.TypeName())))
-		}
-		if err != nil || c.Domain.Type() != query.TypeInteger || c.Form.IsTime() {
+		if err != nil {
 			continue
 		}
-		if k, ok := a.kind(query.TypeInteger); !ok || k.all || c.Form.IsStepped() {
-			continue
+		if why := misfit(rel, a, c); why != "" {
+			notes = append(notes, fmt.Sprintf("%s is of type %s in %s: %s", a.name, a.typ, t.Source, why))
 		}
-		column := quoted(a.name)
-		fractional := column + " <> trunc(" + column + ")"
-		if a.typ == "text" || a.typ == "varchar" {
-			fractional = column + " !~ '^[+-]?[0-9]+$'"
-		}
-		notes = append(notes, fmt.Sprintf("%s is of type %s in %s: rows where it is not a whole number are not counted; SELECT count(*) FROM %s.%s WHERE %s tells how many there are, and a view can bin them",
-			a.name, a.typ, t.Source, quoted(rel.schema), quoted(rel.name), fractional))
 	}
 	return notes
+}
+
+// misfit names the values of an attribute that belong to no value of the domain. It returns ""
+// if its type does not suggest any.
+func misfit(rel *relation, a attribute, c query.Column) string {
+	isText := a.typ == "text" || a.typ == "varchar"
+	switch k, ok := a.kind(query.TypeInteger); {
+	case c.Form.IsTime() && isText:
+		return "rows with a text that is no " + strings.ToLower(c.TypeName()) + " are not counted"
+	case c.Form.IsStepped() && !c.Form.IsRounded() && (a.typ == "float4" || a.typ == "float8"):
+		return source.MoreDigits
+	case c.Form.IsTime() || c.Form.IsStepped() || c.Domain.Type() != query.TypeInteger || !ok || k.all:
+		return ""
+	case c.Form.IsBoolean():
+		return source.NotBoolean
+	}
+	column := quoted(a.name)
+	fractional := column + " <> trunc(" + column + ")"
+	if isText {
+		fractional = column + " !~ '^[+-]?[0-9]+$'"
+	}
+	return fmt.Sprintf("rows where it is not a whole number are not counted; SELECT count(*) FROM %s.%s WHERE %s tells how many there are, and a view can bin them",
+		quoted(rel.schema), quoted(rel.name), fractional)
 }
 
 // readable checks that the user may read the columns. It reads no row.

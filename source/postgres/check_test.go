@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -97,6 +98,46 @@ func TestWrongTypesAreNoted(t *testing.T) {
 		var n int
 		if err := conn.QueryRow(t.Context(), statement).Scan(&n); err != nil || n != 1 || !found {
 			t.Errorf("%s: %d rows, %v", note, n, err)
+		}
+	}
+}
+
+// TestFormsAreNoted has a note where a BOOLEAN can be more than 0 and 1, and an exact NUMERIC
+// have any digits, as in SQLite.
+func TestFormsAreNoted(t *testing.T) {
+	t.Parallel()
+	pool, dsn := opened(t)
+	execute(t, dialled(t, dsn), "CREATE TABLE mixed (i int, b bool, n numeric, f float8, v varchar(9))")
+	file := memory(t)
+	_, err := file.Exec("CREATE TABLE mixed (i int, b bool, n numeric, f double, v varchar(9))")
+	must(t, err)
+	steps, err := query.NewSteps(big.NewRat(0, 1), big.NewRat(5, 1), big.NewRat(1, 100), false)
+	must(t, err)
+	declared := func(rounded bool) query.Column {
+		d, f, err := steps.Column(rounded, 4, 2)
+		must(t, err)
+		return query.Column{Domain: d, Form: f}
+	}
+	boolean := query.Column{Domain: query.NewBoolean(false), Form: query.BooleanForm()}
+	for _, c := range []struct {
+		column query.Column
+		name   string
+		note   string
+	}{
+		{boolean, "i", ""}, {boolean, "b", ""}, {boolean, "f", source.NotBoolean}, {boolean, "v", source.NotBoolean},
+		{declared(false), "i", ""}, {declared(false), "n", ""}, {declared(false), "f", source.MoreDigits}, {declared(true), "n", ""}, {declared(true), "f", ""},
+	} {
+		c.column.Name = c.name
+		table := source.Table{Source: "public.mixed", Columns: []query.Column{c.column}}
+		schema, err := check(pool, table)
+		must(t, err)
+		table.Source = "mixed"
+		also, err := source.Misfits(t.Context(), file, table)
+		must(t, err)
+		for _, notes := range [][]string{schema.Notes, also} {
+			if got := strings.Join(notes, " "); got != "" != (c.note != "") || !strings.HasSuffix(got, c.note) {
+				t.Errorf("%s as %s is noted %q, want %q", c.name, c.column.TypeName(), got, c.note)
+			}
 		}
 	}
 }
