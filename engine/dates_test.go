@@ -116,7 +116,32 @@ func TestTimesMeanTheSame(t *testing.T) {
 			{fmt.Sprintf("%s - %s BETWEEN 0 AND %d", column, quote(day), n), func(x row) bool { return !x.d.Before(day) && !x.d.After(day.AddDate(0, 0, n)) }},
 			{fmt.Sprintf("date(%s, '+%d months') > %s", column, n%5, quote(day)), func(x row) bool { return x.d.AddDate(0, n%5, 0).After(day) }},
 			{fmt.Sprintf("EXTRACT(DOY FROM %s) %% 2 = 0", moment), func(x row) bool { return x.at.YearDay()%2 == 0 }},
-		}[r.Intn(11)]
+			{fmt.Sprintf("strftime('%%j', %s) < '%03d'", column, 4*n), func(x row) bool { return x.d.YearDay() < 4*n }},
+			{fmt.Sprintf("strftime('%%G-%%V', %s) = strftime('%%G-%%V', %s)", column, quote(day)), func(x row) bool {
+				y, w := x.d.ISOWeek()
+				year, week := day.ISOWeek()
+				return y == year && w == week
+			}},
+			{fmt.Sprintf("date(%s, 'weekday %d') <= %s", column, n%7, quote(day)), func(x row) bool {
+				return !x.d.AddDate(0, 0, (n%7-int(x.d.Weekday())+7)%7).After(day)
+			}},
+			{fmt.Sprintf("date(%s, 'start of month', '-1 day') = date(%s, 'start of month', '-1 day')", moment, quote(day)), func(x row) bool {
+				return x.at.Year() == day.Year() && x.at.Month() == day.Month()
+			}},
+			{fmt.Sprintf("date(%s, 'start of year', '+%d days') > %s", column, n, quote(day)), func(x row) bool {
+				return time.Date(x.d.Year(), 1, 1+n, 0, 0, 0, 0, time.UTC).After(day)
+			}},
+			{fmt.Sprintf("datetime(%s, '+%d minutes') < datetime(%s, '-%d hours')", moment, n, quote(day), hour), func(x row) bool {
+				return cut(x).Add(time.Duration(n) * time.Minute).Before(day.Add(-time.Duration(hour) * time.Hour))
+			}},
+			{fmt.Sprintf("time(%s) >= '%02d:30:00'", moment, hour), func(x row) bool { return cut(x).Hour()*60+cut(x).Minute() >= hour*60+30 }},
+			{fmt.Sprintf("unixepoch(%s) >= %d", moment, day.Unix()-int64(n)), func(x row) bool { return cut(x).Unix() >= day.Unix()-int64(n) }},
+			{fmt.Sprintf("julianday(%s) - julianday(%s) < %d", moment, quote(day), n), func(x row) bool { return cut(x).Before(day.AddDate(0, 0, n)) }},
+			{fmt.Sprintf("%s + %d < %s", column, n, quote(day)), func(x row) bool { return x.d.AddDate(0, 0, n).Before(day) }},
+			{fmt.Sprintf("strftime('%%Y-%%m', %s) = strftime('%%Y-%%m', %s) OR strftime('%%d', %[1]s) = '%02[3]d'", moment, quote(day), m), func(x row) bool {
+				return x.at.Year() == day.Year() && x.at.Month() == day.Month() || x.at.Day() == m
+			}},
+		}[r.Intn(22)]
 	}
 	for range conditions {
 		a, b := draw(), draw()

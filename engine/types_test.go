@@ -47,9 +47,9 @@ type typed struct {
 	draw func(r *rand.Rand) (file any, server string, value standing, ok bool)
 	// literal returns a text, and where it stands among the values doubled: 2n for the value n,
 	// and 2n+1 for one between n and n+1.
-	literal func(r *rand.Rand) (text string, doubled int64)
-	bounds  bool // only < and >= with a bound of a step are asked, as other comparisons divide it
-	special func(r *rand.Rand) (text string, holds func(standing) ternary)
+	literal   func(r *rand.Rand) (text string, doubled int64)
+	relations []string // the relations of SQL that are asked; all if nil
+	special   func(r *rand.Rand) (text string, holds func(standing) ternary)
 }
 
 // someRow draws where a value lies: mostly inside, at times missing or odd.
@@ -63,7 +63,7 @@ func stepsOf(name string, lo, hi, numerator, denominator int64) typed {
 	end := func(n int64) float64 { return float64(n*numerator) / float64(denominator) }
 	decimal := func(n int64) string { return query.Decimal(big.NewRat(n*numerator, denominator)) }
 	c := typed{name: name, declared: fmt.Sprintf("REAL BETWEEN %s AND %s STEP %s OR NULL", decimal(lo), decimal(hi), decimal(1)),
-		file: "REAL", server: "double precision", bounds: true}
+		file: "REAL", server: "double precision", relations: []string{"<", ">="}}
 	c.draw = func(r *rand.Rand) (any, string, standing, bool) {
 		null, odd := someRow(r)
 		x := end(lo + r.Int64N(hi-lo+1))
@@ -150,6 +150,49 @@ func hundredths(name string, lo, hi int64, suffix string) typed {
 	return c
 }
 
+// listedTexts returns a TEXT column with a list of texts, which with OR OTHER has the other ones too.
+func listedTexts(name string, orOther bool) typed {
+	values, suffix := []string{"OTHER", "a", "b", `d'e\f`, "é"}, " OR OTHER OR NULL" // in the order of their bytes
+	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+	if !orOther {
+		values, suffix = values[1:], " OR NULL"
+	}
+	var list []string
+	for _, v := range values {
+		if v != "OTHER" {
+			list = append(list, quoted(v))
+		}
+	}
+	c := typed{name: name, declared: "TEXT IN (" + strings.Join(list, ", ") + ")" + suffix, file: "TEXT", server: "varchar(20)"}
+	if orOther {
+		c.relations = []string{"=", "<>"}
+	}
+	c.draw = func(r *rand.Rand) (any, string, standing, bool) {
+		null, _ := someRow(r)
+		text := values[r.IntN(len(values))]
+		if orOther && r.IntN(4) == 0 || r.IntN(40) == 0 {
+			text = []string{"A", "a ", "", "e\u0301", "7", "other", "NULL", `d'e\\f`}[r.IntN(8)]
+		}
+		n := slices.Index(values, text)
+		switch {
+		case null:
+			return nil, "NULL", standing{null: true}, true
+		case n < 0 && orOther:
+			n = 0
+		}
+		return text, quoted(text), standing{n: int64(n)}, n >= 0
+	}
+	c.literal = func(r *rand.Rand) (string, int64) {
+		n := r.IntN(len(values))
+		return quoted(values[n]), int64(2 * n)
+	}
+	c.special = func(r *rand.Rand) (string, func(standing) ternary) {
+		n := r.IntN(len(values))
+		return "coalesce(" + name + ", 'none') = " + quoted(values[n]), func(v standing) ternary { return truthOf(!v.null && v.n == int64(n)) }
+	}
+	return c
+}
+
 // campaign returns a column of each type.
 func campaign() []typed {
 	first := time.Date(2023, 11, 1, 0, 0, 0, 0, time.UTC).Unix() / 86_400
@@ -216,7 +259,7 @@ func campaign() []typed {
 	return []typed{
 		stepsOf("temp", -300, 300, 13, 100), gain,
 		hundredths("fee", -75, 75, " OR NULL"), hundredths("due", 0, 100, " CLAMP"),
-		flag("lit", "boolean"), flag("mark", "bigint"),
+		flag("lit", "boolean"), flag("mark", "bigint"), listedTexts("ward", false), listedTexts("tree", true),
 		{name: "visits", declared: "INTEGER BETWEEN 0 AND 30 OR NULL CLAMP", file: "NUMERIC", server: "double precision",
 			draw: func(r *rand.Rand) (any, string, standing, bool) {
 				null, odd := someRow(r)
@@ -301,20 +344,22 @@ func condition(r *rand.Rand, columns []typed) requirement {
 	}
 	text, k := c.literal(r)
 	other, l := c.literal(r)
-	relation := []string{"<", ">=", "=", "<>", ">", "<="}[r.IntN(6)]
-	if c.bounds {
-		relation = []string{"<", ">="}[r.IntN(2)]
+	relations := c.relations
+	if relations == nil {
+		relations = []string{"<", ">=", "=", "<>", ">", "<="}
 	}
+	relation := relations[r.IntN(len(relations))]
+	equal := slices.Contains(relations, "=")
 	holds := func(n int64) bool {
 		d := 2*n - k
 		return map[string]bool{"<": d < 0, ">=": d >= 0, "=": d == 0, "<>": d != 0, ">": d > 0, "<=": d <= 0}[relation]
 	}
 	switch n := r.IntN(8); {
-	case n == 0 && !c.bounds:
+	case n == 0 && c.relations == nil:
 		return of(c.name+" BETWEEN "+text+" AND "+other, func(v standing) ternary { return known(v, 2*v.n >= k && 2*v.n <= l) })
-	case n == 1 && !c.bounds:
+	case n == 1 && equal:
 		return of(c.name+" NOT IN ("+text+", "+other+")", func(v standing) ternary { return known(v, 2*v.n != k && 2*v.n != l) })
-	case n == 2 && !c.bounds && c.server != "boolean":
+	case n == 2 && equal && c.server != "boolean":
 		return of(c.name+" IS NOT "+text, func(v standing) ternary { return truthOf(v.null || 2*v.n != k) })
 	case n == 3:
 		return of(c.name+" IS NULL", func(v standing) ternary { return truthOf(v.null) })
