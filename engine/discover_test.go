@@ -263,6 +263,9 @@ func TestGroupByListedKeys(t *testing.T) {
 			t.Errorf("%s: %q", text, r.Warnings)
 		}
 	}
+	if r := must(t, s, `SELECT COUNT(*) FROM people WHERE zip = 'OTHER' OR zip NOT IN (SELECT zip FROM zips)`); r.Rows[0][0] != int64(500) || r.Answer.Cost != (engine.Cost{}) {
+		t.Errorf("all that are in OTHER: %v at %v", r.Rows, r.Answer.Cost)
+	}
 	if r := must(t, s, `DESCRIBE people`); fmt.Sprint(r.Rows[2][:3]) != "[zip TEXT any text or NULL, keys in zips]" {
 		t.Errorf("DESCRIBE has %v", r.Rows)
 	}
