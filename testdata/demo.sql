@@ -1,4 +1,4 @@
--- A tour of dpsql on a public data set. From the top of the repository:
+-- A tour of dpsql on a public data set, and on an invented one. From the top of the repository:
 --
 --     go run ./cmd/dpsql -f testdata/demo.sql demo.db
 --
@@ -96,7 +96,40 @@ SET mechanism = auto;
 
 SET accuracy = 40;
 SELECT COUNT(*) AS "self-employed" FROM adult WHERE workclass IN ('Self-emp-inc', 'Self-emp-not-inc');
+SET accuracy = default;
 
--- 6. What it all cost. SHOW LEDGER lists each charge, SHOW RELEASES what was built. ------------------------------------
+-- 6. Columns as people have them. --------------------------------------------------------------------------------------
+
+-- Admissions to a hospital, as an office has them: dates, costs with cents, several rows a patient. Fields are separated
+-- by semicolons, and fractions have a decimal comma. The import finds that out, and says so.
+.import --if-missing clinic/admissions.csv.gz raw_admissions
+
+-- The unit of protection is the patient, and at most three admissions of each count. With CLAMP, a number beyond a bound
+-- stands for the bound. A cost stands for the step of 250 that it lies in. A text that is not listed counts as OTHER.
+CREATE PRIVATE TABLE IF NOT EXISTS admissions (
+    age       INTEGER BETWEEN 0 AND 99 CLAMP,
+    sex       TEXT IN ('f', 'm') OR OTHER,
+    ward      TEXT IN ('cardiology', 'maternity', 'medicine', 'neurology', 'paediatrics', 'surgery'),
+    admitted  DATE BETWEEN '2022-01-01' AND '2024-12-31',
+    cost      NUMERIC(10, 2) BETWEEN 0 AND 15000 STEP 250 CLAMP,
+    emergency BOOLEAN
+) FROM raw_admissions
+  WITH (epsilon = 3, delta = 1e-6, unit = patient, max_rows = 3);
+
+CREATE RELEASE IF NOT EXISTS costs ON admissions (ward, cost) USING PROJECTION WITH (epsilon = 0.8);
+CREATE RELEASE IF NOT EXISTS days ON admissions (admitted) USING PROJECTION WITH (epsilon = 0.6);
+
+SELECT ward, COUNT(*) AS n, MEDIAN(cost) AS "median cost", QUANTILE(cost, 0.9) AS "90th percentile" FROM admissions
+ GROUP BY ward ORDER BY n DESC;
+
+SELECT DATE_TRUNC('quarter', admitted) AS quarter, COUNT(*) AS n FROM admissions WHERE admitted >= '2024-01-01'
+ GROUP BY quarter;
+
+-- How many patients, and how many admissions of them?
+SET accuracy = 80;
+SELECT COUNT(DISTINCT patient) AS "patients over 80", COUNT(*) AS admissions FROM admissions WHERE age > 80;
+SET accuracy = default;
+
+-- 7. What it all cost. SHOW LEDGER lists each charge, SHOW RELEASES what was built. ------------------------------------
 
 SHOW BUDGET;
