@@ -19,7 +19,7 @@ import (
 // package may import, its tests included. ARCHITECTURE.md draws it. A new package needs a line here.
 var arrows = map[string][]string{
 	".":                       {"driver"},
-	"cmd/dpsql":               {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/admissions", "internal/audit", "internal/exporter", "query", "sqlerr"},
+	"cmd/dpsql":               {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/admissions", "internal/audit", "internal/exporter", "query", "sqlerr", "sqlfront/syntax"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
 	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "mechanisms/direct", "mechanisms/smw", "noise", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"source":                  {"query", "source/definition", "sqlerr", "sqlvalue"},
 	"source/definition":       {},
 	"internal/draft":          {"query", "sqlerr", "sqlfront/syntax"},
-	"internal/importer":       {"sqlerr"},
+	"internal/importer":       {"query", "sqlerr"},
 	"internal/exporter":       {},
 	"internal/admissions":     {},
 	"catalog":                 {"accounting", "catalog/internal/ledger", "query", "sqlerr"},
@@ -61,7 +61,7 @@ var arrows = map[string][]string{
 	"sqlerr":                  {},
 
 	"cmd/dpsql/internal/render":   {"engine", "internal/exporter", "sqlerr"},
-	"cmd/dpsql/internal/terminal": {"engine", "sqlerr"},
+	"cmd/dpsql/internal/terminal": {"engine", "query", "sqlerr", "sqlfront/syntax"},
 
 	"source/postgres": {"calendar", "query", "source", "sqlerr"},
 	// It starts servers for tests and for bench: no other line names it.

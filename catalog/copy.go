@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"dpsql/query"
 )
 
 // copies numbers the databases in memory of this process.
@@ -118,7 +120,6 @@ func copyRows(ctx context.Context, conn *sql.Conn, table string) error {
 	if err != nil {
 		return err
 	}
-	name := `"` + strings.ReplaceAll(table, `"`, `""`) + `"`
-	_, err = conn.ExecContext(ctx, fmt.Sprintf(`INSERT INTO main.%s (%s) SELECT %[2]s FROM original.%[1]s`, name, columns))
+	_, err = conn.ExecContext(ctx, fmt.Sprintf(`INSERT INTO main.%s (%s) SELECT %[2]s FROM original.%[1]s`, query.Quoted(table), columns))
 	return err
 }

@@ -204,10 +204,7 @@ func (c *cells) equals(column query.Column, v query.Value) string {
 	case steps != nil:
 		return name + " = " + query.Decimal(steps.Multiple(v.Int64()))
 	}
-	if v = column.Form.Shown(v); v.IsText() {
-		return name + " = '" + strings.ReplaceAll(v.Str(), "'", "''") + "'"
-	}
-	return name + " = " + v.String()
+	return name + " = " + column.Form.Shown(v).String()
 }
 
 // ask writes the cells of a set of columns that conditions select.

@@ -22,11 +22,11 @@ import (
 func wards(t *testing.T) *engine.Session {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "stays.db"), engine.Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw (ward TEXT, came TEXT, cost REAL, days INTEGER)`,
+	fill(t, s, `CREATE TABLE raw (ward TEXT, came TEXT, cost REAL, "end" INTEGER)`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1999)
 			INSERT INTO raw SELECT CASE i % 3 WHEN 0 THEN 'a "b", c' WHEN 1 THEN 'd''e' END, date('2024-01-01', (i % 5) || ' days'), i % 40 + 0.25, i % 4 FROM n`)
 	must(t, s, `CREATE PRIVATE TABLE stays (ward TEXT IN ('a "b", c', 'd''e', NULL), came DATE BETWEEN '2024-01-01' AND '2024-01-05',
-		cost REAL BETWEEN 0 AND 40 STEP 10, days INTEGER BETWEEN 0 AND 3) FROM raw WITH (epsilon = 20, delta = 1e-6)`)
+		cost REAL BETWEEN 0 AND 40 STEP 10, "end" INTEGER BETWEEN 0 AND 3) FROM raw WITH (epsilon = 20, delta = 1e-6)`)
 	return s
 }
 
@@ -114,9 +114,9 @@ func TestExportCells(t *testing.T) {
 	for _, text := range []string{
 		`CREATE RELEASE identity ON stays (ward, came, cost) USING PROJECTION WITH (epsilon = 1, transform = identity)`,
 		`CREATE RELEASE fitted ON stays (ward, came, cost) USING PROJECTION WITH (epsilon = 1, transform = identity, estimate = fitted)`,
-		`CREATE RELEASE sparse ON stays (ward, came, cost, days) USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 256)`,
+		`CREATE RELEASE sparse ON stays (ward, came, cost, "end") USING PROJECTION WITH (epsilon = 1, transform = sparse, rows = 256)`,
 		`CREATE RELEASE pairs ON stays USING MARGINALS WITH (epsilon = 1, delta = 1e-8, degree = 2)`,
-		`CREATE RELEASE learned ON stays (ward, days) USING SMW WITH (epsilon = 1, free_columns = 1)`,
+		`CREATE RELEASE learned ON stays (ward, "end") USING SMW WITH (epsilon = 1, free_columns = 1)`,
 	} {
 		must(t, s, text)
 	}
@@ -165,7 +165,7 @@ func answered(t *testing.T, s *engine.Session, release string, columns []string,
 			cell[name] = rows[n][i]
 		}
 		where := []string{"1 = 1"}
-		for _, name := range []string{"ward", "came", "cost", "days"} {
+		for _, name := range []string{"ward", "came", "cost", "end"} {
 			value, covered := cell[name]
 			if marginal, ok := cell["marginal"]; ok {
 				covered = strings.Contains(marginal, name)
@@ -181,8 +181,8 @@ func answered(t *testing.T, s *engine.Session, release string, columns []string,
 				if value != "30" {
 					where = append(where, map[string]string{"0": "cost < 10", "10": "cost < 20", "20": "cost < 30"}[value])
 				}
-			case name == "days":
-				where = append(where, name+" = "+value)
+			case name == "end":
+				where = append(where, `"end" = `+value)
 			default:
 				where = append(where, fmt.Sprintf("%s = '%s'", name, strings.ReplaceAll(value, "'", "''")))
 			}

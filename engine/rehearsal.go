@@ -546,9 +546,9 @@ func (r *Rehearsal) standIn(ctx context.Context, name string, columns []string) 
 		}
 		r.stubs[fold] = true
 		for _, c := range columns {
-			text := `ALTER TABLE ` + quoted(name) + ` ADD COLUMN ` + quoted(c)
+			text := `ALTER TABLE ` + query.Quoted(name) + ` ADD COLUMN ` + query.Quoted(c)
 			if len(has) == 0 {
-				text = `CREATE TABLE ` + quoted(name) + ` (` + quoted(c) + `)`
+				text = `CREATE TABLE ` + query.Quoted(name) + ` (` + query.Quoted(c) + `)`
 			}
 			if has[query.FoldName(c)] {
 				continue
@@ -561,8 +561,6 @@ func (r *Rehearsal) standIn(ctx context.Context, name string, columns []string) 
 		return nil
 	})
 }
-
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // release plans a release and stores it empty.
 func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Result, error) {

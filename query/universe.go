@@ -103,6 +103,9 @@ func SameName(a, b string) bool {
 	return true
 }
 
+// Quoted returns a name as an SQL identifier in double quotes.
+func Quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
 // FoldName maps all names that SQLite takes as equal to one text: it
 // lower-cases ASCII letters.
 func FoldName(name string) string {

@@ -223,7 +223,7 @@ func unreadable(ctx context.Context, err error, source string) error {
 		return failure(ctx, err, source)
 	}
 	return sqlerr.New(sqlerr.Invalid, "%s cannot be read: it names something that does not exist", source).
-		WithHint("run SELECT * FROM %s LIMIT 0 in sqlite3 to see why", quoted(source))
+		WithHint("run SELECT * FROM %s LIMIT 0 in sqlite3 to see why", query.Quoted(source))
 }
 
 // pageOwners maps root pages to the tables they belong to.

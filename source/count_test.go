@@ -34,11 +34,11 @@ func stored(t testing.TB, db *sql.DB, table source.Table) [][]query.Value {
 	defs, names := make([]string, len(table.Columns)), make([]string, len(table.Columns))
 	for i, c := range table.Columns {
 		defs[i] = fmt.Sprintf("k%d %s", i, c.Domain.Type())
-		names[i] = source.Quoted(c.Name)
+		names[i] = query.Quoted(c.Name)
 	}
 	run(t, db, "DROP TABLE IF EXISTS naive")
 	run(t, db, "CREATE TABLE naive ("+strings.Join(defs, ", ")+")")
-	run(t, db, "INSERT INTO naive SELECT "+strings.Join(names, ", ")+" FROM "+source.Quoted(table.Source))
+	run(t, db, "INSERT INTO naive SELECT "+strings.Join(names, ", ")+" FROM "+query.Quoted(table.Source))
 	found, err := db.Query("SELECT * FROM naive")
 	if err != nil {
 		t.Fatal(err)

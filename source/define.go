@@ -23,10 +23,10 @@ func CreateView(ctx context.Context, q Definer, name, definition string) error {
 	if err := Allowed(name); err != nil {
 		return err
 	}
-	if _, err := q.ExecContext(ctx, `CREATE VIEW main.`+quoted(name)+" "+definition); err != nil {
+	if _, err := q.ExecContext(ctx, `CREATE VIEW main.`+query.Quoted(name)+" "+definition); err != nil {
 		return undefinable(ctx, err, name)
 	}
-	if _, err := q.ExecContext(ctx, `EXPLAIN SELECT * FROM main.`+quoted(name)); err != nil {
+	if _, err := q.ExecContext(ctx, `EXPLAIN SELECT * FROM main.`+query.Quoted(name)); err != nil {
 		return undefinable(ctx, err, name)
 	}
 	_, err := Bases(ctx, q, name)
@@ -51,7 +51,7 @@ func DropView(ctx context.Context, q Definer, name string) error {
 		err = sqlerr.New(sqlerr.Unknown, "there is no view %s", name)
 	}
 	if err == nil {
-		if _, failed := q.ExecContext(ctx, `DROP VIEW main.`+quoted(name)); failed != nil {
+		if _, failed := q.ExecContext(ctx, `DROP VIEW main.`+query.Quoted(name)); failed != nil {
 			err = failure(ctx, failed, name)
 		}
 	}

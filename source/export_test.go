@@ -10,7 +10,7 @@ import (
 
 // These are the unexported parts that the tests in package source_test use.
 
-var Quoted, From, Texts, Stream, CountStreamed = quoted, from, texts, stream, countStreamed
+var From, Texts, Stream, CountStreamed = from, texts, stream, countStreamed
 
 func (h *Histogram) CountByScan(q query.Query) int64 { return h.scan(q) }
 

@@ -179,7 +179,7 @@ func scenario(t *rapid.T, db *sql.DB) source.Table {
 	var defs []string
 	for i := range rapid.IntRange(1, 3).Draw(t, "columns") {
 		name := []string{"a", "select", `q"t`}[i]
-		defs = append(defs, source.Quoted(name)+" "+rapid.SampledFrom(affinities).Draw(t, "affinity"))
+		defs = append(defs, query.Quoted(name)+" "+rapid.SampledFrom(affinities).Draw(t, "affinity"))
 		c := query.Column{Name: name, Domain: someDomain(t)}
 		if rapid.IntRange(0, 3).Draw(t, "real") == 0 {
 			c = someReal(t, name)
@@ -193,7 +193,7 @@ func scenario(t *rapid.T, db *sql.DB) source.Table {
 	must(t, err)
 	for i, c := range table.Columns {
 		if rapid.Bool().Draw(t, "indexed") {
-			_, err := db.Exec(fmt.Sprintf("CREATE INDEX i%d ON raw (%s)", i, source.Quoted(c.Name)))
+			_, err := db.Exec(fmt.Sprintf("CREATE INDEX i%d ON raw (%s)", i, query.Quoted(c.Name)))
 			must(t, err)
 		}
 	}

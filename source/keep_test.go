@@ -116,7 +116,7 @@ func TestUnitsAreCounted(t *testing.T) {
 				rt.Fatalf("%s: %d units, naive %d", q, got[i], want)
 			}
 		}
-		unit := "(+" + source.Quoted(table.Unit) + ")"
+		unit := "(+" + query.Quoted(table.Unit) + ")"
 		_, err = db.Exec("DELETE FROM raw WHERE " + unit + " COLLATE BINARY = (SELECT " + unit + " FROM raw WHERE " + unit + " IS NOT NULL LIMIT 1)")
 		must(rt, err)
 		fewer, err := source.SQLite(db).CountUnits(ctx, anyone{}, table, queries)
@@ -157,8 +157,8 @@ func TestSensitivity(t *testing.T) {
 			return counts, maps.Collect(h.All())
 		}
 		counts, cells := measure()
-		_, err := db.Exec("DELETE FROM raw WHERE (+" + source.Quoted(table.Unit) + ") COLLATE BINARY = (SELECT (+" + source.Quoted(table.Unit) + ") FROM raw WHERE " +
-			source.Quoted(table.Unit) + " IS NOT NULL LIMIT 1)")
+		_, err := db.Exec("DELETE FROM raw WHERE (+" + query.Quoted(table.Unit) + ") COLLATE BINARY = (SELECT (+" + query.Quoted(table.Unit) + ") FROM raw WHERE " +
+			query.Quoted(table.Unit) + " IS NOT NULL LIMIT 1)")
 		must(rt, err)
 		fewer, left := measure()
 		for i, q := range queries {
@@ -191,7 +191,7 @@ func TestKeptIgnoresOrder(t *testing.T) {
 			_, err := db.Exec(s)
 			must(rt, err)
 		}
-		_, err := db.Exec("INSERT INTO raw (" + source.Quoted(table.Unit) + ") VALUES (NULL), (NULL), (NULL)")
+		_, err := db.Exec("INSERT INTO raw (" + query.Quoted(table.Unit) + ") VALUES (NULL), (NULL), (NULL)")
 		must(rt, err)
 		order := rapid.SampledFrom([]string{"rowid DESC", "rowid % 2, rowid", "rowid * 7 % 11"}).Draw(rt, "order")
 		_, err = db.Exec("INSERT INTO raw SELECT * FROM copy ORDER BY " + order)

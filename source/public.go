@@ -32,7 +32,7 @@ func Copy(ctx context.Context, q Querier, table string, limit int) (columns []Pu
 	}
 	list := make([]string, len(columns))
 	for i, c := range columns {
-		list[i] = "+" + quoted(c.Name) // an expression, so that the driver makes no date of a text
+		list[i] = "+" + query.Quoted(c.Name) // an expression, so that the driver makes no date of a text
 	}
 	found, err := q.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+from(name))
 	if err != nil {

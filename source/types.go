@@ -136,9 +136,9 @@ func misfit(c query.Column, declared, source string) string {
 		if c.Form.IsBoolean() {
 			return NotBoolean
 		}
-		column := quoted(c.Name)
+		column := query.Quoted(c.Name)
 		return fmt.Sprintf("rows where it is not a whole number are not counted; SELECT COUNT(*) FROM %s WHERE %s <> CAST(%s AS INTEGER) tells how many there are, and a view can bin them",
-			quoted(source), column, column)
+			query.Quoted(source), column, column)
 	case c.Domain.Type() == query.TypeText && has("REAL", "FLOA", "DOUB") && !has("INT"):
 		return "a number there is the text '40.0', not '40'"
 	case c.Domain.Type() == query.TypeText && has("INT"):
@@ -344,15 +344,10 @@ const (
 	noValue = `x'00'`
 )
 
-// quoted returns name as an SQL identifier.
-func quoted(name string) string {
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-}
-
 // rows is the alias under which a source is read. Columns are always qualified by it,
 // because SQLite takes an unknown "name" for a string, but not an unknown r."name".
 const rows = "r"
 
-func from(source string) string { return " FROM main." + quoted(source) + " AS " + rows }
+func from(source string) string { return " FROM main." + query.Quoted(source) + " AS " + rows }
 
-func columnOf(name string) string { return rows + "." + quoted(name) }
+func columnOf(name string) string { return rows + "." + query.Quoted(name) }

@@ -225,15 +225,15 @@ type unitRow struct {
 // unitRows returns the rows that have a unit and stand for values of the types.
 func unitRows(t testing.TB, db *sql.DB, table source.Table) []unitRow {
 	t.Helper()
-	defs, names := []string{"unit"}, []string{source.Quoted(table.Unit)}
+	defs, names := []string{"unit"}, []string{query.Quoted(table.Unit)}
 	for i, c := range table.Columns {
 		defs = append(defs, fmt.Sprintf("k%d %s", i, c.Domain.Type()))
-		names = append(names, source.Quoted(c.Name))
+		names = append(names, query.Quoted(c.Name))
 	}
 	run(t, db, "DROP TABLE IF EXISTS naive")
 	run(t, db, "CREATE TABLE naive ("+strings.Join(defs, ", ")+")")
 	run(t, db, "CREATE INDEX naive_unit ON naive (unit)")
-	run(t, db, "INSERT INTO naive SELECT "+strings.Join(names, ", ")+" FROM "+source.Quoted(table.Source))
+	run(t, db, "INSERT INTO naive SELECT "+strings.Join(names, ", ")+" FROM "+query.Quoted(table.Source))
 	found, err := db.Query("SELECT (SELECT MIN(m.rowid) FROM naive AS m WHERE m.unit = n.unit) AS number, n.* FROM naive AS n WHERE n.unit IS NOT NULL")
 	if err != nil {
 		t.Fatal(err)
@@ -325,22 +325,22 @@ func unitScenario(t *rapid.T, db *sql.DB) source.Table {
 		_, err := db.Exec(statement, args...)
 		must(t, err)
 	}
-	exec("ALTER TABLE raw ADD COLUMN " + source.Quoted(table.Unit) + " " + rapid.SampledFrom(affinities).Draw(t, "affinity"))
+	exec("ALTER TABLE raw ADD COLUMN " + query.Quoted(table.Unit) + " " + rapid.SampledFrom(affinities).Draw(t, "affinity"))
 	few := rapid.SliceOfN(rapid.SampledFrom(someUnits), 1, 4).Draw(t, "units")
 	var n int
 	must(t, db.QueryRow("SELECT COUNT(*) FROM raw").Scan(&n))
 	for id := 1; id <= n; id++ {
-		exec("UPDATE raw SET "+source.Quoted(table.Unit)+" = ? WHERE rowid = ?", rapid.SampledFrom(few).Draw(t, "of"), id)
+		exec("UPDATE raw SET "+query.Quoted(table.Unit)+" = ? WHERE rowid = ?", rapid.SampledFrom(few).Draw(t, "of"), id)
 	}
 	if rapid.Bool().Draw(t, "indexed") {
-		exec("CREATE INDEX iu ON raw (" + source.Quoted(table.Unit) + ")")
+		exec("CREATE INDEX iu ON raw (" + query.Quoted(table.Unit) + ")")
 	}
 	table.Source = rapid.SampledFrom([]string{"raw", "RAW", "v", "w", "x"}).Draw(t, "source")
 	var names []string
 	for _, c := range table.Columns {
-		names = append(names, source.Quoted(c.Name))
+		names = append(names, query.Quoted(c.Name))
 	}
-	columns, unit := strings.Join(names, ", "), source.Quoted(table.Unit)
+	columns, unit := strings.Join(names, ", "), query.Quoted(table.Unit)
 	exec("DROP VIEW w")
 	exec("DROP VIEW IF EXISTS x")
 	exec("CREATE VIEW w AS SELECT " + columns + ", " + unit + " COLLATE NOCASE AS " + unit + " FROM raw")

@@ -3,9 +3,11 @@ package sqlfront_test
 import (
 	"errors"
 	"flag"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -291,5 +293,53 @@ func TestQuotesInNames(t *testing.T) {
 	}
 	if got := want.Queries[0].Columns(); len(got) != 3 {
 		t.Errorf("the condition is on columns %v", got)
+	}
+}
+
+// TestWrittenNames: wherever a statement has a name as WriteName writes it, the name is
+// read again, be it a word of SQL, a word in another script, or no word at all.
+func TestWrittenNames(t *testing.T) {
+	d, err := query.NewRange(2, 4, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// SQLite's keywords, the dialect's words, and others.
+	names := strings.Fields(`abort action add after all alter always analyze and as asc attach autoincrement before begin between by cascade
+		case cast check collate column commit conflict constraint create cross current current_date current_time current_timestamp
+		database default deferrable deferred delete desc detach distinct do drop each else end escape except exclude exclusive exists
+		explain fail filter first following for foreign from full generated glob group groups having if ignore immediate in index
+		indexed initially inner insert instead intersect into is isnull join key last left like limit match materialized natural no
+		not nothing notnull null nulls of offset on or order others outer over partition plan pragma preceding primary query raise
+		range recursive references regexp reindex release rename replace restrict returning right rollback row rows savepoint select
+		set table temp temporary then ties to transaction trigger unbounded union unique update using vacuum values view virtual when
+		where window with without
+		true false interval date timestamp time text integer numeric boolean count sum avg total min max median iif coalesce abs cube
+		rollup grouping sets low high margin within unit any some cast tables mechanism public private div mod binary regexp rlike
+		größe année_2 年 x1 _ a$ 1a a-b a"b a` + "`" + `b ` + "\u00a0" + ` e’s x'`)
+	names = append(names, "a b", "\xff", "a\xff")
+	for _, name := range names {
+		u, err := query.NewUniverse([]query.Column{{Name: name, Domain: d}})
+		if err != nil {
+			t.Fatalf("%q: %v", name, err)
+		}
+		for _, text := range []string{
+			"SELECT #, COUNT(*), SUM(#) AS # FROM # WHERE #.# < 4 AND NOT # BETWEEN 3 AND 5 GROUP BY # ORDER BY #, COUNT(*) LIMIT 5",
+			"SELECT AVG(CASE WHEN # = 1 THEN 1 ELSE # END) FILTER (WHERE # > 1) FROM # # WHERE (#) <> 3 AND ABS(#) > 2 OR 1 + # IN (5, 6) OR # IS NULL",
+		} {
+			written := strings.ReplaceAll(text, "#", syntax.WriteName(name))
+			want, err := compile(declared{name, u}, strings.ReplaceAll(text, "#", query.Quoted(name)))
+			if err != nil {
+				if utf8.ValidString(name) {
+					t.Errorf("%s in quotes: %v", written, err)
+				}
+				continue
+			}
+			got, err := compile(declared{name, u}, written)
+			if err != nil {
+				t.Errorf("%s: %v", written, err)
+			} else if !slices.EqualFunc(got.Queries, want.Queries, query.Query.Equal) {
+				t.Errorf("%s: %v, want %v", written, got.Queries, want.Queries)
+			}
+		}
 	}
 }

@@ -637,7 +637,7 @@ func (c *cutter) part(s *sql.SelectStatement, with entries, outer *frame) {
 		if col.Expr != nil && col.Alias == nil && c.selects(col.Expr) != nil {
 			first, _ := c.span(col.Expr)
 			after := c.outside(first, ",", "FROM", "WHERE", "GROUP", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT")
-			c.edits = append(c.edits, edit{after, after - 1, " AS " + quote(c.textOf(first, after-1))})
+			c.edits = append(c.edits, edit{after, after - 1, " AS " + query.Quoted(c.textOf(first, after-1))})
 		}
 	}
 	c.visitAll(s.GroupByExprs, with, f)

@@ -405,13 +405,13 @@ func (c *connection) place(ctx context.Context, s *Statement, cores []*Table, re
 	var script strings.Builder
 	for folded, have := range c.made {
 		if want, ok := wanted[folded]; !ok || want.name != have.name || want.columns != have.columns {
-			script.WriteString("DROP TABLE temp." + quote(have.name) + ";")
+			script.WriteString("DROP TABLE temp." + query.Quoted(have.name) + ";")
 			delete(c.made, folded)
 		}
 	}
 	for folded, want := range wanted {
 		if _, ok := c.made[folded]; !ok {
-			script.WriteString("CREATE TABLE temp." + quote(want.name) + " (" + want.columns + ");")
+			script.WriteString("CREATE TABLE temp." + query.Quoted(want.name) + " (" + want.columns + ");")
 		}
 		c.made[folded] = want
 	}
@@ -432,7 +432,7 @@ func (c *connection) fill(ctx context.Context, s *Statement, cores []*Table) err
 func (c *connection) empty(ctx context.Context) error {
 	var script strings.Builder
 	for _, have := range c.made {
-		script.WriteString("DELETE FROM temp." + quote(have.name) + ";")
+		script.WriteString("DELETE FROM temp." + query.Quoted(have.name) + ";")
 	}
 	return c.unguarded(ctx, script.String())
 }
@@ -445,14 +445,12 @@ func coreNamed(cores []*Table, name string) *Table {
 	return nil
 }
 
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
 // copy creates and fills the copy of a public table.
 func (c *connection) copy(ctx context.Context, t *Table) error {
 	if err := t.tooWide(); err != nil {
 		return err
 	}
-	return c.insert(ctx, "main", t, "CREATE TABLE main."+quote(t.Name)+" ("+strings.Join(t.declared(), ", ")+")")
+	return c.insert(ctx, "main", t, "CREATE TABLE main."+query.Quoted(t.Name)+" ("+strings.Join(t.declared(), ", ")+")")
 }
 
 func (t *Table) tooWide() error {
@@ -466,7 +464,7 @@ func (t *Table) tooWide() error {
 func (t *Table) declared() []string {
 	declared := make([]string, len(t.Columns), len(t.Columns)+len(t.Hidden))
 	for i, col := range t.Columns {
-		declared[i] = quote(col.Name)
+		declared[i] = query.Quoted(col.Name)
 		if slices.Contains([]string{"INTEGER", "REAL", "TEXT", "NUMERIC", "BLOB"}, col.Affinity) {
 			declared[i] += " " + col.Affinity
 		}
@@ -475,7 +473,7 @@ func (t *Table) declared() []string {
 		}
 	}
 	for _, name := range t.Hidden {
-		declared = append(declared, quote(name))
+		declared = append(declared, query.Quoted(name))
 	}
 	return declared
 }
@@ -492,7 +490,7 @@ func (c *connection) insert(ctx context.Context, schema string, t *Table, create
 			return t.failed(ctx, err)
 		}
 	}
-	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+schema+"."+quote(t.Name)+" VALUES (?"+strings.Repeat(", ?", len(t.Columns)+len(t.Hidden)-1)+")")
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+schema+"."+query.Quoted(t.Name)+" VALUES (?"+strings.Repeat(", ?", len(t.Columns)+len(t.Hidden)-1)+")")
 	if err != nil {
 		return t.failed(ctx, err)
 	}
@@ -666,7 +664,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Ta
 	if err := c.fill(ctx, s, cores); err != nil {
 		return nil, err
 	}
-	result := "temp." + quote(s.resultTable())
+	result := "temp." + query.Quoted(s.resultTable())
 	c.running = s
 	_, err := c.conn.ExecContext(limited, first+"INSERT INTO "+result+" "+l.text, args...)
 	c.running = nil

@@ -86,7 +86,7 @@ func (c *cutter) divide(s *sql.SelectStatement, f *frame, with entries) {
 		b.rewrite(col.Expr)
 		if b.names[i] == "" {
 			after := b.items[i].last + 1
-			c.edits = append(c.edits, edit{after, after - 1, " AS " + quote(b.titled(col.Expr, b.items[i]))})
+			c.edits = append(c.edits, edit{after, after - 1, " AS " + query.Quoted(b.titled(col.Expr, b.items[i]))})
 		}
 	}
 	if s.HavingExpr != nil {
@@ -399,11 +399,11 @@ func (b *block) rewrite(e sql.Expr) {
 	if _, ok := e.(*sql.ExprList); !ok {
 		first, last := b.span(e)
 		if k := b.keyAt(stretch{first, last}); k != nil {
-			b.edits = append(b.edits, edit{first, last, quote(k.name)})
+			b.edits = append(b.edits, edit{first, last, query.Quoted(k.name)})
 			return
 		}
 		if b.isAggregate(e) {
-			b.edits = append(b.edits, edit{first, last, quote(b.aggregate(e.(*sql.Call), stretch{first, last}))})
+			b.edits = append(b.edits, edit{first, last, query.Quoted(b.aggregate(e.(*sql.Call), stretch{first, last}))})
 			return
 		}
 	}
@@ -584,9 +584,9 @@ func (b *block) replace(s *sql.SelectStatement) {
 	if b.err != nil {
 		return
 	}
-	text := "FROM " + quote(core.Table)
+	text := "FROM " + query.Quoted(core.Table)
 	if len(b.frame.items) == 1 && b.frame.items[0].name != "" {
-		text += " AS " + quote(b.frame.items[0].name)
+		text += " AS " + query.Quoted(b.frame.items[0].name)
 	}
 	if s.HavingExpr != nil {
 		text, end = text+" WHERE", end+1
@@ -606,13 +606,13 @@ func (b *block) core(s *sql.SelectStatement) Core {
 	for _, k := range b.keys {
 		next()
 		b.emit(&text, k.stretch)
-		text.write(" AS "+quote(k.name), b.tokens[k.first].Position)
+		text.write(" AS "+query.Quoted(k.name), b.tokens[k.first].Position)
 		core.Columns = append(core.Columns, CoreColumn{k.name, k.base})
 	}
 	for _, a := range b.aggregates {
 		next()
 		text.add(a.text)
-		text.write(" AS "+quote(a.name), place)
+		text.write(" AS "+query.Quoted(a.name), place)
 		core.Columns = append(core.Columns, CoreColumn{Name: a.name})
 	}
 	text.write(" ", place)

@@ -31,7 +31,7 @@ func (db *Database) RunText(ctx context.Context, text string, tables []string, f
 
 // RunAround runs a text that Parse has not seen, as a statement around a core.
 func (db *Database) RunAround(ctx context.Context, text string, core *Table, from Source) (*Result, error) {
-	s, err := parse("SELECT * FROM "+quote(core.Name), []string{core.Name})
+	s, err := parse("SELECT * FROM "+query.Quoted(core.Name), []string{core.Name})
 	if err != nil {
 		return nil, err
 	}

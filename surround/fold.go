@@ -71,7 +71,7 @@ func (b *block) open(first, tokens int, table string, t syntax.Token) {
 		return
 	}
 	if rest != nil {
-		b.opened[first] = opening{tokens: tokens, text: quote(rest.rest.name) + "." + quote(t.Value)}
+		b.opened[first] = opening{tokens: tokens, text: query.Quoted(rest.rest.name) + "." + query.Quoted(t.Value)}
 		return
 	}
 	b.correlated(table, t)
@@ -81,9 +81,9 @@ func (b *block) open(first, tokens int, table string, t syntax.Token) {
 func (b *block) means(i item, name string) opening {
 	if i.rows == nil || i.rows.s == nil {
 		if b.folded.tables == 1 {
-			return opening{text: quote(name)}
+			return opening{text: query.Quoted(name)}
 		}
-		return opening{text: quote(i.name) + "." + quote(name)}
+		return opening{text: query.Quoted(i.name) + "." + query.Quoted(name)}
 	}
 	d := i.rows.find(name)
 	if d.expr == nil {

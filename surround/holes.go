@@ -315,7 +315,7 @@ func literal(v any) string {
 		}
 		return text
 	case string:
-		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
+		return query.Text(v).String()
 	}
 	return "NULL"
 }

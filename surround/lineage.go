@@ -230,11 +230,11 @@ func (t *tracer) export(h *shape, n int, end End, share int, anew bool) string {
 		t.needs = append(t.needs, Need{h.core.Name, l.column, name, end, max(1, share)})
 		return name
 	case l.item != nil:
-		h.exports = append(h.exports, l.item.of(t.export(l.item.shape, l.inner, end, share, false))+" AS "+quote(name))
+		h.exports = append(h.exports, l.item.of(t.export(l.item.shape, l.inner, end, share, false))+" AS "+query.Quoted(name))
 	case l.scalar != nil:
-		h.exports = append(h.exports, t.repeated(l.scalar, l.inner, end, share)+" AS "+quote(name))
+		h.exports = append(h.exports, t.repeated(l.scalar, l.inner, end, share)+" AS "+query.Quoted(name))
 	default:
-		h.exports = append(h.exports, l.text+" AS "+quote(name))
+		h.exports = append(h.exports, l.text+" AS "+query.Quoted(name))
 	}
 	return name
 }
@@ -242,9 +242,9 @@ func (t *tracer) export(h *shape, n int, end End, share int, anew bool) string {
 // of returns the text of a column of an item.
 func (i *sourced) of(column string) string {
 	if i.name == "" {
-		return quote(column)
+		return query.Quoted(column)
 	}
-	return quote(i.name) + "." + quote(column)
+	return query.Quoted(i.name) + "." + query.Quoted(column)
 }
 
 // repeated returns a scalar sub-select with another column.

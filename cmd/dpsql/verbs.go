@@ -9,7 +9,9 @@ import (
 	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/cmd/dpsql/internal/terminal"
 	"dpsql/engine"
+	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 func (r *runner) quit(context.Context, []string) error { return errQuit }
@@ -24,7 +26,7 @@ func listing(statement string) func(*runner, context.Context, []string) error {
 // schema describes a table, or each private one under its name.
 func (r *runner) schema(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return r.exec(ctx, "DESCRIBE "+terminal.QuoteName(args[0]))
+		return r.exec(ctx, "DESCRIBE "+query.Quoted(args[0]))
 	}
 	tables, err := r.session.Exec(ctx, "SHOW TABLES", nil)
 	if err != nil {
@@ -33,7 +35,7 @@ func (r *runner) schema(ctx context.Context, args []string) error {
 	for _, row := range tables.Rows {
 		if name, ok := row[0].(string); ok && row[1] == "private" {
 			r.console.caption(name)
-			if err := r.exec(ctx, "DESCRIBE "+terminal.QuoteName(name)); err != nil {
+			if err := r.exec(ctx, "DESCRIBE "+query.Quoted(name)); err != nil {
 				return err
 			}
 		}
@@ -43,7 +45,7 @@ func (r *runner) schema(ctx context.Context, args []string) error {
 
 // export writes a release into a public file.
 func (r *runner) export(ctx context.Context, args []string) error {
-	return r.exec(ctx, "EXPORT RELEASE "+terminal.QuoteName(args[0])+" TO '"+strings.ReplaceAll(args[1], "'", "''")+"'")
+	return r.exec(ctx, "EXPORT RELEASE "+query.Quoted(args[0])+" TO "+query.Text(args[1]).String())
 }
 
 // write writes the text of .print.
@@ -178,7 +180,7 @@ func (r *runner) load(ctx context.Context, args []string) error {
 	if err := r.console.report(importReport(report)); err != nil || report.Skipped || im.Append || !r.console.outTTY {
 		return err
 	}
-	return r.console.report("declare its columns: .draft " + terminal.Name(report.Table) + " writes a first declaration")
+	return r.console.report("declare its columns: .draft " + syntax.WriteName(report.Table) + " writes a first declaration")
 }
 
 // draft writes a declaration of a table, for the curator to edit.
@@ -197,7 +199,7 @@ func importReport(r engine.ImportReport) string {
 	}
 	columns := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
-		columns[i] = terminal.Name(c.Name) + " " + c.Type
+		columns[i] = syntax.WriteName(c.Name) + " " + c.Type
 	}
 	text := fmt.Sprintf("imported %s into %s (%s)", render.Plural(r.Rows, "row"), r.Table, strings.Join(columns, ", "))
 	if d := r.Dialect; d.Comma != 0 && d.Comma != ',' && d.Comma != '\t' {

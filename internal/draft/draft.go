@@ -39,7 +39,7 @@ const (
 // declared public tables, whose columns are proposed as domains where they have all values.
 // The caller has refused the names that are reserved. Errors: Unknown, Cancelled.
 func Of(ctx context.Context, q Querier, table string, publics []string) (string, error) {
-	d := &drafter{ctx: ctx, q: q, from: "main." + quoted(table) + " AS r"}
+	d := &drafter{ctx: ctx, q: q, from: "main." + query.Quoted(table) + " AS r"}
 	names, err := d.texts(`SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 ORDER BY cid`, table)
 	if err != nil {
 		return "", err
@@ -91,7 +91,7 @@ type facts struct {
 
 func (d *drafter) column(name string) (column, error) {
 	var f facts
-	at := "r." + quoted(name)
+	at := "r." + query.Quoted(name)
 	err := d.q.QueryRowContext(d.ctx, strings.ReplaceAll(`SELECT COUNT(*), COUNT(DISTINCT ?), COALESCE(SUM(? IS NULL), 0),
 		COALESCE(SUM(typeof(?) = 'integer'), 0), COALESCE(SUM(typeof(?) = 'real'), 0), COALESCE(SUM(typeof(?) = 'text'), 0),
 		COALESCE(SUM(typeof(?) = 'text' AND length(?) = 10 AND date(?) IS ?), 0), COALESCE(SUM(typeof(?) = 'blob'), 0), MIN(?), MAX(?) FROM `, "?", at)+d.from).
@@ -274,10 +274,10 @@ func (d *drafter) lookedUp(name, at string, sameName bool) (string, bool, error)
 		if sameName && !strings.EqualFold(p.column, name) {
 			continue
 		}
-		of := quoted(p.column) + " FROM main." + quoted(p.table)
+		of := query.Quoted(p.column) + " FROM main." + query.Quoted(p.table)
 		var has bool
 		err := d.q.QueryRowContext(d.ctx, `SELECT (SELECT COUNT(*) FROM (SELECT DISTINCT `+of+` LIMIT `+strconv.Itoa(mostLooked)+`)) < `+strconv.Itoa(mostLooked)+`
-			AND NOT EXISTS (SELECT 1 FROM `+d.from+` WHERE `+at+` NOT IN (SELECT `+of+` WHERE `+quoted(p.column)+` IS NOT NULL))`).Scan(&has)
+			AND NOT EXISTS (SELECT 1 FROM `+d.from+` WHERE `+at+` NOT IN (SELECT `+of+` WHERE `+query.Quoted(p.column)+` IS NOT NULL))`).Scan(&has)
 		if err != nil {
 			return "", false, d.failure(err)
 		}
@@ -345,5 +345,3 @@ func (d *drafter) failure(err error) error {
 	code, words, _ := sqlerr.OfSQLite(d.ctx, err)
 	return sqlerr.New(code, "the table cannot be read: %s", words)
 }
-
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

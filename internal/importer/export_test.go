@@ -4,7 +4,7 @@ package importer
 
 const ParquetBatch = parquetBatch
 
-var Quoted, Integer, IsNumber = quoted, integer, isNumber
+var Integer, IsNumber = integer, isNumber
 
 // TypeOf returns the type of a column that holds the fields.
 func TypeOf(fields []string) string {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"dpsql/internal/importer"
+	"dpsql/query"
 	"dpsql/sqlerr"
 
 	_ "modernc.org/sqlite"
@@ -67,9 +68,9 @@ func contents(t testing.TB, db *sql.DB, table string, columns []importer.Column)
 	t.Helper()
 	parts := make([]string, len(columns))
 	for i, c := range columns {
-		parts[i] = "quote(" + importer.Quoted(c.Name) + ")"
+		parts[i] = "quote(" + query.Quoted(c.Name) + ")"
 	}
-	found, err := db.Query("SELECT " + strings.Join(parts, "||' '||") + " FROM " + importer.Quoted(table) + " ORDER BY rowid")
+	found, err := db.Query("SELECT " + strings.Join(parts, "||' '||") + " FROM " + query.Quoted(table) + " ORDER BY rowid")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"dpsql/query"
 )
 
 // batchValues is the approximate number of values in one statement. It is far below
@@ -52,10 +54,10 @@ func insert(ctx context.Context, db DB, f input, table string, columns []Column)
 func (b *batch) statement(n int) string {
 	names := make([]string, len(b.columns))
 	for i, c := range b.columns {
-		names[i] = quoted(c.Name)
+		names[i] = query.Quoted(c.Name)
 	}
 	row := "(" + strings.Repeat("?,", len(names)-1) + "?)"
-	return "INSERT INTO main." + quoted(b.table) + " (" + strings.Join(names, ", ") + ") VALUES " + strings.Repeat(row+",", n-1) + row
+	return "INSERT INTO main." + query.Quoted(b.table) + " (" + strings.Join(names, ", ") + ") VALUES " + strings.Repeat(row+",", n-1) + row
 }
 
 func (b *batch) add(ctx context.Context, row []any) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -38,9 +39,9 @@ func columnsOf(ctx context.Context, db DB, table string) ([]Column, error) {
 func create(ctx context.Context, db DB, table string, columns []Column) error {
 	defs := make([]string, len(columns))
 	for i, c := range columns {
-		defs[i] = quoted(c.Name) + " " + c.Type
+		defs[i] = query.Quoted(c.Name) + " " + c.Type
 	}
-	_, err := db.ExecContext(ctx, "CREATE TABLE main."+quoted(table)+" ("+strings.Join(defs, ", ")+")")
+	_, err := db.ExecContext(ctx, "CREATE TABLE main."+query.Quoted(table)+" ("+strings.Join(defs, ", ")+")")
 	if err != nil {
 		return failure(ctx, err, table)
 	}
@@ -71,5 +72,3 @@ func matched(table string, names []string, kinds []seen, existing []Column) ([]C
 	}
 	return out, nil
 }
-
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

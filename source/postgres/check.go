@@ -72,13 +72,13 @@ func misfit(rel *relation, a attribute, c query.Column) string {
 	case c.Form.IsBoolean():
 		return source.NotBoolean
 	}
-	column := quoted(a.name)
+	column := query.Quoted(a.name)
 	fractional := column + " <> trunc(" + column + ")"
 	if isText {
 		fractional = column + " !~ '^[+-]?[0-9]+$'"
 	}
 	return fmt.Sprintf("rows where it is not a whole number are not counted; SELECT count(*) FROM %s.%s WHERE %s tells how many there are, and a view can bin them",
-		quoted(rel.schema), quoted(rel.name), fractional)
+		query.Quoted(rel.schema), query.Quoted(rel.name), fractional)
 }
 
 // readable checks that the user may read the columns. It reads no row.

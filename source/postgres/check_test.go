@@ -400,10 +400,10 @@ func TestTotalFunctionsDoNotFail(t *testing.T) {
 			f.args[0] = "field"
 		}
 		for _, args := range tuplesOf(t, f.args) {
-			call("SELECT " + quoted(f.name) + "(" + strings.Join(args, ", ") + ")")
+			call("SELECT " + query.Quoted(f.name) + "(" + strings.Join(args, ", ") + ")")
 			for _, collation := range []string{`"C"`, `"POSIX"`, `"en-x-icu"`, `"tr-x-icu"`} {
 				if f.args[0] == "text" || f.args[0] == "character" {
-					call("SELECT " + quoted(f.name) + "(" + strings.Join(append([]string{args[0] + " COLLATE " + collation}, args[1:]...), ", ") + ")")
+					call("SELECT " + query.Quoted(f.name) + "(" + strings.Join(append([]string{args[0] + " COLLATE " + collation}, args[1:]...), ", ") + ")")
 				}
 			}
 		}

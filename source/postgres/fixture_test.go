@@ -310,7 +310,7 @@ func newScenario(t *rapid.T, db *sql.DB, conn *pgx.Conn, withUnit bool) scenario
 		unit = rapid.SliceOfN(rapid.SampledFrom(ty.values), 1, 4).Draw(t, "units")
 		s.table.Unit, s.table.MaxRows = rapid.SampledFrom([]string{"unit", "Group", `u"n.it`}).Draw(t, "unit"), rapid.Int64Range(1, 4).Draw(t, "max_rows")
 		s.table.Key = rapid.SliceOfN(rapid.Byte(), 1, 80).Draw(t, "key")
-		defs, names, holes, marks = []string{quoted(s.table.Unit) + " " + ty.name}, []string{quoted(s.table.Unit)}, []string{"?"}, []string{"$1"}
+		defs, names, holes, marks = []string{query.Quoted(s.table.Unit) + " " + ty.name}, []string{query.Quoted(s.table.Unit)}, []string{"?"}, []string{"$1"}
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "columns") {
 		name := []string{"a", "select", `q"T`}[i]
@@ -331,7 +331,7 @@ func newScenario(t *rapid.T, db *sql.DB, conn *pgx.Conn, withUnit bool) scenario
 		}
 		s.table.Columns = append(s.table.Columns, c)
 		s.values = append(s.values, ty.values)
-		defs, names = append(defs, quoted(name)+" "+ty.name), append(names, quoted(name))
+		defs, names = append(defs, query.Quoted(name)+" "+ty.name), append(names, query.Quoted(name))
 		holes, marks = append(holes, "?"), append(marks, fmt.Sprintf("$%d", len(marks)+1))
 	}
 	execute(t, conn, "DROP TABLE IF EXISTS raw CASCADE", "CREATE TABLE raw ("+strings.Join(defs, ", ")+")")

@@ -163,7 +163,7 @@ func (k kind) clamped(text string, d query.Domain) (kind, string) {
 // bytes. It has a cast only if it needs one, so that foreign servers can evaluate the
 // rest.
 func (a attribute) text() string {
-	text := "r." + quoted(a.name)
+	text := "r." + query.Quoted(a.name)
 	if a.citext || a.builtIn && a.typ == "bpchar" && !a.deterministic {
 		text += "::text"
 	}
@@ -248,9 +248,9 @@ func (a attribute) refused(c query.Column, source string) error {
 	case c.Form.IsStepped():
 		return err.WithHint("make a view that has it as a number, and declare that")
 	case a.typ == "bool":
-		return err.WithHint("declare it BOOLEAN, or make a view with CASE WHEN %s THEN 'yes' ELSE 'no' END", quoted(a.name))
+		return err.WithHint("declare it BOOLEAN, or make a view with CASE WHEN %s THEN 'yes' ELSE 'no' END", query.Quoted(a.name))
 	case c.Domain.Type() == query.TypeText:
-		return err.WithHint("make a view that bins it, or has it as %s::text, and declare that", quoted(a.name))
+		return err.WithHint("make a view that bins it, or has it as %s::text, and declare that", query.Quoted(a.name))
 	}
 	return err.WithHint("declare it TEXT, or make a view with an integer column that bins it")
 }
@@ -351,5 +351,5 @@ func (rel *relation) unit(t source.Table) (column, error) {
 		}
 	}
 	return column{}, sqlerr.New(sqlerr.Unsupported, "the unit %s of %s is of type %s", t.Unit, t.Source, a.typ).
-		WithHint("make a view that has it as %s::text", quoted(a.name))
+		WithHint("make a view that has it as %s::text", query.Quoted(a.name))
 }

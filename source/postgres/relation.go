@@ -39,7 +39,7 @@ func (rel *relation) number() string { return strconv.FormatInt(rel.oid, 10) }
 
 // from returns the relation in FROM, under the alias that qualifies its columns.
 func (rel *relation) from() string {
-	return " FROM " + quoted(rel.schema) + "." + quoted(rel.name) + " AS r"
+	return " FROM " + query.Quoted(rel.schema) + "." + query.Quoted(rel.name) + " AS r"
 }
 
 // open returns the relation that a source names. The first relation is locked before
@@ -100,7 +100,7 @@ func (r *reader) lock(ctx context.Context, rel *relation) error {
 	r.begun = true
 	text := begin
 	if rel.lockable {
-		text += "; LOCK TABLE " + quoted(rel.schema) + "." + quoted(rel.name) + " IN ACCESS SHARE MODE"
+		text += "; LOCK TABLE " + query.Quoted(rel.schema) + "." + query.Quoted(rel.name) + " IN ACCESS SHARE MODE"
 	}
 	err := r.run(ctx, text)
 	if state := stateOf(err); state == "42501" || state == "42809" {
@@ -255,9 +255,6 @@ func (rel *relation) attribute(name, source string) (attribute, error) {
 	}
 	return rel.attributes[i], nil
 }
-
-// quoted returns name as an SQL identifier.
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // part is one part of a name, as written.
 type part struct {

@@ -841,7 +841,7 @@ func (p *parser) rowSource() (in, table Name, err error) {
 			return Name{}, Name{}, sqlerr.New(sqlerr.Invalid, "a table has at most three names: source.schema.table").At(n.Position)
 		}
 		if parts = append(parts, n); t.Kind == KindQuoted {
-			written = append(written, `"`+strings.ReplaceAll(n.Text, `"`, `""`)+`"`)
+			written = append(written, query.Quoted(n.Text))
 		} else {
 			written = append(written, n.Text)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -174,16 +175,18 @@ var foreign = map[string]string{
 // native are the first words of the dialect's own statements.
 var native = []string{"SELECT", "WITH", "EXPLAIN", "CREATE", "ALTER", "DROP", "SHOW", "DESCRIBE", "SET", "EXPORT"}
 
-// WriteName returns a name as a statement may write it.
+// meant are words that are names in some places and something else in others.
+var meant = words("FALSE INDEXED TRUE")
+
+// WriteName returns a name as a statement may write it: in quotes unless it is a word
+// that is a name wherever one can stand.
 func WriteName(name string) string {
-	word := name != "" && !reserved[UpperASCII(name)]
-	for i, r := range name {
-		word = word && (r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || i > 0 && '0' <= r && r <= '9')
+	first, _ := utf8.DecodeRuneInString(name)
+	upper := UpperASCII(name)
+	if !isLetter(first) || spanOf(name, isNamePart) < len(name) || reserved[upper] || keywords[upper] || meant[upper] {
+		return query.Quoted(name)
 	}
-	if word {
-		return name
-	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	return name
 }
 
 // FirstToken returns the first name or literal in a syntax node, or the statement's

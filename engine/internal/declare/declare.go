@@ -148,16 +148,15 @@ func (s *Statement) publish(ctx context.Context, st *syntax.CreatePublic, column
 		if done, err := canPublish(ctx, tx, st); err != nil || done {
 			return err
 		}
-		quote := func(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 		declared, holes := make([]string, len(columns)), make([]string, len(columns))
 		for i, c := range columns {
-			declared[i], holes[i] = quote(c.Name)+" "+c.Type, "?"
+			declared[i], holes[i] = query.Quoted(c.Name)+" "+c.Type, "?"
 		}
-		if _, err := tx.SQL().ExecContext(ctx, "CREATE TABLE "+quote(st.Name.Text)+" ("+strings.Join(declared, ", ")+")"); err != nil {
+		if _, err := tx.SQL().ExecContext(ctx, "CREATE TABLE "+query.Quoted(st.Name.Text)+" ("+strings.Join(declared, ", ")+")"); err != nil {
 			return err
 		}
 		for _, row := range rows {
-			if _, err := tx.SQL().ExecContext(ctx, "INSERT INTO "+quote(st.Name.Text)+" VALUES ("+strings.Join(holes, ", ")+")", row...); err != nil {
+			if _, err := tx.SQL().ExecContext(ctx, "INSERT INTO "+query.Quoted(st.Name.Text)+" VALUES ("+strings.Join(holes, ", ")+")", row...); err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,9 @@ import (
 	"github.com/reeflective/readline"
 
 	"dpsql/engine"
+	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // Keywords are the words of the dialect, which the editor colours and completes.
@@ -116,7 +118,7 @@ func matching(word string, candidates []string) []string {
 func tableNames(v engine.Vocabulary) []string {
 	var names []string
 	for _, t := range v.Tables {
-		names = append(names, Name(t.Name))
+		names = append(names, syntax.WriteName(t.Name))
 	}
 	return names
 }
@@ -125,7 +127,7 @@ func columnNames(v engine.Vocabulary) []string {
 	var names []string
 	for _, t := range v.Tables {
 		for _, c := range t.Columns {
-			names = append(names, Name(c.Name))
+			names = append(names, syntax.WriteName(c.Name))
 		}
 	}
 	return names
@@ -136,26 +138,13 @@ func columnValues(v engine.Vocabulary, name string) []string {
 	var values []string
 	for _, t := range v.Tables {
 		for _, c := range t.Columns {
-			if strings.EqualFold(name, c.Name) || strings.EqualFold(name, QuoteName(c.Name)) {
+			if strings.EqualFold(name, c.Name) || strings.EqualFold(name, query.Quoted(c.Name)) {
 				values = append(values, c.Values...)
 			}
 		}
 	}
 	return values
 }
-
-var plainName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
-
-// Name returns a name as it stands in a statement, quoted where it must be.
-func Name(name string) string {
-	if plainName.MatchString(name) && !slices.Contains(Keywords, strings.ToUpper(name)) {
-		return name
-	}
-	return QuoteName(name)
-}
-
-// QuoteName returns a name as a quoted identifier.
-func QuoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // names returns the declared names and values. It reads them again after
 // maxAge. If they cannot be read there are none to offer.
