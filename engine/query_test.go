@@ -344,6 +344,24 @@ func TestHintsOfferWhatCanBePaid(t *testing.T) {
 	}
 }
 
+// TestHintWithoutDelta says why a table that is declared without a δ sells no direct answers.
+func TestHintWithoutDelta(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "a.db"), engine.Options{}).NewSession()
+	raw := filepath.Join(t.TempDir(), "raw.csv")
+	if err := os.WriteFile(raw, []byte("age\n1\n2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Import(context.Background(), engine.Import{Path: raw, Table: "raw"}); err != nil {
+		t.Fatal(err)
+	}
+	must(t, s, `CREATE PRIVATE TABLE p (age INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 1)`)
+	_, err := s.Exec(context.Background(), `SELECT COUNT(*) FROM p`, nil)
+	if hint := hintOf(err); !strings.Contains(hint, "needs a delta") {
+		t.Errorf("%v, with the hint %q", err, hint)
+	}
+}
+
 func hintOf(err error) string {
 	var e *sqlerr.Error
 	if errors.As(err, &e) {

@@ -289,7 +289,7 @@ func TestTimeDeclarations(t *testing.T) {
 		{"d DATE BETWEEN ‸'2024-02-30' AND '2024-12-31'", "'2024-02-30' is not a date", "four digits"},
 		{"d DATE BETWEEN '2024-01-01' AND ‸'2024-12-31 12:00'", "'2024-12-31 12:00' is not a date", "four digits"},
 		{"d DATE ‸BETWEEN '2025-01-01' AND '2024-12-31'", "is empty", "earlier"},
-		{"d DATE BETWEEN ‸2024 AND 2025", "expected a text in single quotes", ""},
+		{"d DATE BETWEEN ‸2024 AND 2025", "as in BETWEEN '2020-01-01' AND '2029-12-31', found 2024", ""},
 		{"d DATE BETWEEN '2024-01-01' AND '2024-12-31' STORED AS ‸text", "expected iso, julian or unix", ""},
 		{"d DATE BETWEEN '2024-01-01' AND '2024-12-31' ‸STEP '1 day'", "STEP", ""},
 		{"d ‸DATETIME", "the column type DATETIME", "TIMESTAMP BETWEEN"},

@@ -456,7 +456,7 @@ func (p *parser) timeDomain(c *ColumnDef, name, example string) error {
 			}
 		}
 		if bounds[i] = p.peek(); bounds[i].Kind != KindString {
-			return p.unexpected("a text in single quotes, as in " + example + ",")
+			return p.unexpected("a text in single quotes, as in " + example)
 		}
 		p.next()
 	}

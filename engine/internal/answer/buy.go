@@ -610,6 +610,9 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 	if !ok && p.most < p.left {
 		return fmt.Sprintf("no direct answer can be bought either: the statement may take ρ = %s more", view.Short(max(0, p.most).Float()))
 	}
+	if p.total == 0 {
+		return "no direct answer can be bought either: the declaration has no share of the budget for them, which needs a delta"
+	}
 	if !ok {
 		return fmt.Sprintf("no direct answer can be bought either: the interactive account has ρ = %s left", view.Short(p.left.Float()))
 	}
@@ -623,7 +626,8 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 
 // purse is the budget that a statement can pay from.
 type purse struct {
-	left   accounting.Rho // the account's remaining budget
+	total  accounting.Rho // the account's budget
+	left   accounting.Rho // what remains of it
 	most   accounting.Rho // the amount that the statement may still take
 	closed *sqlerr.Error  // if not nil, the reason why it may buy nothing
 }
@@ -631,7 +635,7 @@ type purse struct {
 // purseOf returns what a statement can pay from if it also begins runs.
 func purseOf(v *view.View, t *view.Table, by *catalog.Buyer, runs accounting.Rho) purse {
 	a := v.Accounts[t.Account]
-	p := purse{left: a.Remaining().Rho, most: a.Remaining().Rho}
+	p := purse{total: a.Caps.InteractiveRho, left: a.Remaining().Rho, most: a.Remaining().Rho}
 	if a.Limits.MaxCharge > 0 {
 		p.most = min(p.most, a.Limits.MaxCharge-by.Taken-runs)
 	}
