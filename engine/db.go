@@ -451,6 +451,12 @@ func (s *Session) run(ctx context.Context, statement syntax.Statement) (*Result,
 			return nil, err
 		}
 		return s.outlook(ctx, st, v)
+	case *syntax.Advise:
+		v, err := s.db.current(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.advise(ctx, st, v)
 	}
 	if err := s.db.curatorOnly("declare, drop or export"); err != nil {
 		return nil, err

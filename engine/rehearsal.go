@@ -159,6 +159,8 @@ func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value
 		}
 	case *syntax.ExplainCreate:
 		return r.copy.outlook(ctx, st, r.view)
+	case *syntax.Advise:
+		return r.copy.advise(ctx, st, r.view)
 	case *syntax.Set, *syntax.Show:
 	default:
 		if err := r.s.db.curatorOnly("declare, drop or export"); err != nil {

@@ -242,6 +242,8 @@ func (p *parser) command(first Token) (Statement, error) {
 		return &Set{o}, err
 	case "EXPORT":
 		return p.export()
+	case "ADVISE":
+		return p.advise()
 	}
 	return nil, noStatement(first)
 }
@@ -375,6 +377,20 @@ func (p *parser) dropped() (Object, error) {
 
 // schemaObjects are what SQLite's own CREATE and DROP make and remove.
 var schemaObjects = words("TABLE TEMP TEMPORARY INDEX TRIGGER UNIQUE VIRTUAL")
+
+// advise parses what follows ADVISE.
+func (p *parser) advise() (Statement, error) {
+	t := p.peek()
+	if t.Kind != KindString || t.Value == "" {
+		return nil, p.unexpected("the path of a workload in single quotes")
+	}
+	p.next()
+	if !p.peek().Matches("WITH") {
+		return nil, p.unexpected("WITH (epsilon = …)")
+	}
+	options, err := p.withOptions()
+	return &Advise{Workload: t.Value, WorkloadFrom: t.Position, Options: options}, err
+}
 
 // export parses what follows EXPORT.
 func (p *parser) export() (Statement, error) {

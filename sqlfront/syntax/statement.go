@@ -4,7 +4,7 @@ import "dpsql/query"
 
 // Statement is one parsed statement: *CreateView, *CreatePublic, *CreatePrivate, *CreateSource,
 // *CreateRelease, *CreateMechanism, *AlterPrivate, *Drop, *Show, *Describe, *Explain,
-// *ExplainCreate, *Set, *Export or *Select. None of its names has been looked up.
+// *ExplainCreate, *Set, *Export, *Advise or *Select. None of its names has been looked up.
 type Statement interface{ statement() }
 
 func (*CreateView) statement()      {}
@@ -21,6 +21,7 @@ func (*Explain) statement()         {}
 func (*ExplainCreate) statement()   {}
 func (*Set) statement()             {}
 func (*Export) statement()          {}
+func (*Advise) statement()          {}
 func (*Select) statement()          {}
 
 // Name is an identifier, without its quotes.
@@ -219,4 +220,11 @@ type Export struct {
 	Release      Name
 	Path         string
 	PathPosition int
+}
+
+// Advise is ADVISE 'workload' WITH (…).
+type Advise struct {
+	Workload     string // a path
+	WorkloadFrom int
+	Options      []Option
 }

@@ -270,9 +270,13 @@ func (s *Statement) eachStatement(name string, f func(syntax.Input) error) error
 // workloadQueries returns the queries of one statement of a workload: one query, or one
 // for each group and aggregate.
 func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
-	statement, err := syntax.Parse(in.Text)
+	written, err := syntax.Rewrite(in.Text)
 	if err != nil {
 		return nil, err
+	}
+	statement, err := syntax.Parse(written.Text)
+	if err != nil {
+		return nil, sqlerr.Move(err, written.At)
 	}
 	sel, ok := statement.(*syntax.Select)
 	if !ok || !slices.ContainsFunc(sel.Tables, func(n syntax.Name) bool { return query.SameName(n.Text, t.Name) }) {
@@ -280,7 +284,7 @@ func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *vie
 	}
 	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, time.Now()), nil)
 	if err != nil {
-		return nil, err
+		return nil, sqlerr.Move(err, written.At)
 	}
 	queries := make([]query.Query, len(b.Queries))
 	for i, q := range b.Queries {
