@@ -284,6 +284,7 @@ type storedDomain struct {
 	Clamp    bool              `json:"clamp,omitempty"`
 	Boolean  bool              `json:"boolean,omitempty"`
 	Other    bool              `json:"other,omitempty"`
+	NoCase   bool              `json:"nocase,omitempty"`
 	Fraction *storedStep       `json:"fraction,omitempty"` // of a REAL or NUMERIC, whose range is in steps
 	Values   []json.RawMessage `json:"values,omitempty"`
 }
@@ -297,7 +298,7 @@ type storedStep struct {
 
 func encodeDomain(c query.Column) (string, error) {
 	d := c.Domain
-	stored := storedDomain{Clamp: c.Form.IsClamped(), Boolean: c.Form.IsBoolean(), Other: c.Form.HasOther()}
+	stored := storedDomain{Clamp: c.Form.IsClamped(), Boolean: c.Form.IsBoolean(), Other: c.Form.HasOther(), NoCase: c.Form.IsNoCase()}
 	if c.Form.IsTime() {
 		stored.Stored = c.Form.Stored().String()
 		if !c.Form.IsDate() {
@@ -376,6 +377,9 @@ func decodeDomain(typeName, text string) (d query.Domain, f query.Form, err erro
 	}
 	if stored.Other {
 		f = query.OtherForm()
+	}
+	if stored.NoCase {
+		f = f.NoCase()
 	}
 	if stored.Clamp {
 		f = f.Clamped()

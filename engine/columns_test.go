@@ -126,3 +126,48 @@ func TestOrOther(t *testing.T) {
 	must(t, s, `SET accuracy = 5`)
 	counts(t, s, map[string]int64{`tree = 'ash'`: 2, `tree = 'OTHER'`: 8, `tree IS NULL`: 0})
 }
+
+// TestNoCase asks about columns whose texts are compared without regard to the case of ASCII letters.
+func TestNoCase(t *testing.T) {
+	t.Parallel()
+	const texts = `('ASH', 'X', 'Yew'), ('ash', 'x', 'yew'), ('Ash', 'y', 'YEW'), ('ELM', 'Z', 'Elm'), ('é', 'É', 'ash'), ('É', 'zz', 'oak'), ('box', NULL, 'BOX')`
+	file := []string{`CREATE TABLE few (tree TEXT, code TEXT, other TEXT)`, `INSERT INTO few VALUES ` + texts, multiplied}
+	server := []string{`CREATE TABLE few (tree text, code varchar, other text)`, `INSERT INTO few VALUES ` + texts, multiplied}
+	overBoth(t, `tree TEXT COLLATE NOCASE IN ('Ash', 'elm', 'é', 'É', 'box'), code TEXT COLLATE NOCASE, other TEXT IN ('YEW', 'Elm') OR OTHER COLLATE NOCASE`, file, server, func(t *testing.T, s *engine.Session) {
+		must(t, s, `SET accuracy = 5`)
+		// What SQLite has for columns with COLLATE NOCASE; other texts of other count as OTHER.
+		counts(t, s, map[string]int64{
+			`tree = 'aSH'`: 3, `tree <> 'ash'`: 4, `tree IN ('ELM', 'BOX')`: 2, `tree = 'é'`: 1, `tree = 'É'`: 1, `tree < 'C'`: 4, `tree > 'BOX'`: 3,
+			`tree BETWEEN 'ASH' AND 'elm'`: 5, `code = 'X'`: 2, `code IN ('Y', 'z')`: 2, `code = 'é'`: 0, `code = 'É'`: 1, `code IS NULL`: 1, `code <> 'x'`: 4,
+			`CASE WHEN tree = 'ASH' THEN 1 ELSE 0 END = 1`: 3, `CASE tree WHEN 'ELM' THEN 1 END = 1`: 1, `(tree = 'ASH') + (tree IN ('ELM')) = 1`: 4, `'ASH' = tree`: 3,
+			`tree LIKE 'AS%'`: 3, `other = 'yew'`: 3, `other = 'other'`: 3, `other IN ('ELM')`: 1, `coalesce(tree, '') = 'Ash'`: 3,
+		})
+		must(t, s, `CREATE RELEASE cells ON rows (tree, other) USING PROJECTION WITH (epsilon = 300, transform = identity)`)
+		must(t, s, `SET mechanism = cells`)
+		counts(t, s, map[string]int64{`tree = 'aSH'`: 3, `other = 'yew'`: 3, `tree > 'BOX' AND other = 'OTHER'`: 2})
+		if r := must(t, s, `SELECT tree, COUNT(*) FROM rows GROUP BY tree`); fmt.Sprint(r.Rows) != "[[Ash 3000] [box 1000] [elm 1000] [É 1000] [é 1000]]" {
+			t.Error(r.Rows)
+		}
+		if r := must(t, s, `DESCRIBE rows`); !strings.Contains(fmt.Sprint(r.Rows), "TEXT IN ('Elm', 'YEW') OR OTHER COLLATE NOCASE 3") || !strings.Contains(fmt.Sprint(r.Rows), "any text or NULL COLLATE NOCASE") {
+			t.Error(r.Rows)
+		}
+		refused(t, s, sqlerr.Unsupported, `SELECT COUNT(*) FROM rows WHERE other = 'oak'`)
+	})
+	s := open(t, filepath.Join(t.TempDir(), "trees.db"), engine.Options{}).NewSession()
+	fill(t, s, file...)
+	fill(t, s, `CREATE TABLE kinds (tree TEXT, kind TEXT)`, `INSERT INTO kinds VALUES ('ASH', 'hard'), ('ELM', 'hard'), ('Box', 'soft')`, `CREATE TABLE twice (tree TEXT, n INTEGER)`, `INSERT INTO twice VALUES ('ash', 1), ('ASH', 2)`)
+	for _, public := range []string{"kinds", "twice"} {
+		must(t, s, `CREATE PUBLIC TABLE `+public)
+	}
+	for _, column := range []string{`tree TEXT COLLATE NOCASE IN ('ash', 'ASH')`, `tree TEXT IN ('ash', 'Ash') COLLATE NOCASE`, `tree TEXT COLLATE NOCASE IN (SELECT tree FROM twice)`} {
+		refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE x (`+column+`) FROM raw `+nearlyExact)
+	}
+	refused(t, s, sqlerr.Unsupported, `CREATE PRIVATE TABLE x (tree TEXT COLLATE RTRIM) FROM raw `+nearlyExact)
+	must(t, s, `CREATE PRIVATE TABLE rows (tree TEXT IN (SELECT tree FROM kinds) COLLATE NOCASE, code TEXT COLLATE BINARY) FROM raw `+nearlyExact)
+	must(t, s, `SET accuracy = 5`)
+	counts(t, s, map[string]int64{`tree = 'ash'`: 3, `tree IN (SELECT tree FROM kinds WHERE kind = 'hard')`: 4, `code = 'X'`: 1})
+	if r := must(t, s, `SELECT kind, COUNT(*) FROM rows JOIN kinds ON rows.tree = kinds.tree GROUP BY kind`); len(r.Rows) != 2 || r.Rows[0][1].(int64) < 3900 || r.Rows[0][1].(int64) > 4100 {
+		t.Error(r.Rows)
+	}
+	refused(t, s, sqlerr.Unsupported, `SELECT n, COUNT(*) FROM rows JOIN twice ON rows.tree = twice.tree GROUP BY n`)
+}

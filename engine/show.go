@@ -139,9 +139,9 @@ func describe(v *view.View, t *view.Table, full bool) *Result {
 		r.Brief.Columns = append(r.Brief.Columns, Column{Name: "limits", Type: "TEXT"})
 	}
 	for i, c := range t.Columns {
-		row := []any{c.Name, c.TypeName(), "any text or NULL", nil, view.UnitText(t.Unit, t.MaxRows), textOrNull(t.Place()), textOrNull(limits)}
+		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, view.UnitText(t.Unit, t.MaxRows), textOrNull(t.Place()), textOrNull(limits)}
 		if lists := t.Lists[i]; lists != nil {
-			row[2] = "any text or NULL, keys in " + strings.Join(lists, ", ")
+			row[2] = fmt.Sprint(row[2], ", keys in ", strings.Join(lists, ", "))
 		}
 		brief := slices.Clone(row[:5])
 		if c.Domain.Finite() {

@@ -31,6 +31,7 @@ type Form struct {
 	step    int64 // of a DATE and a TIMESTAMP, in seconds; it divides a day
 	clamped bool
 	other   bool     // of a TEXT, which has OTHER for every text that is not listed
+	noCase  bool     // of a TEXT: texts that differ in the case of ASCII letters alone are the same
 	steps   stepping // of a REAL and a NUMERIC
 }
 
@@ -93,8 +94,24 @@ const Other = "OTHER"
 // Other in it.
 func OtherForm() Form { return Form{other: true} }
 
+// Other returns the form with OR OTHER.
+func (f Form) Other() Form {
+	f.other = true
+	return f
+}
+
 // HasOther reports whether the column is declared with OR OTHER.
 func (f Form) HasOther() bool { return f.other }
+
+// NoCase returns the form of a TEXT with COLLATE NOCASE: a text stands for the listed one that is
+// equal but for the case of ASCII letters, and in a column without a list for the one in lower case.
+func (f Form) NoCase() Form {
+	f.noCase = true
+	return f
+}
+
+// IsNoCase reports whether the column is declared with COLLATE NOCASE.
+func (f Form) IsNoCase() bool { return f.noCase }
 
 // day is the step of a DATE.
 const day = 86_400
@@ -267,7 +284,10 @@ func (f Form) Fits(d Domain) bool {
 	}
 	if f.other {
 		_, listed := d.Ordinal(Text(Other))
-		return f == OtherForm() && d.Type() == TypeText && d.Finite() && d.d.published == nil && listed
+		return (f == OtherForm() || f == OtherForm().NoCase() && d.spellings() != nil) && d.Type() == TypeText && d.Finite() && d.d.published == nil && listed
+	}
+	if f.noCase {
+		return f == Form{}.NoCase() && d.Type() == TypeText && (!d.Finite() || d.d.published == nil && d.spellings() != nil)
 	}
 	if f.family == boolean {
 		return f == BooleanForm() && d.IsRange() && d.d.lo == 0 && d.d.hi == 1
@@ -292,14 +312,26 @@ func (f Form) Shown(v Value) Value {
 	return Text(calendar.FormatMoment(v.n * f.step))
 }
 
-// Canonical returns the canonical value of one that Shown returns. It is false for a
-// value that stands for none.
-func (f Form) Canonical(shown Value) (Value, bool) {
-	if !f.IsTime() || shown.IsNull() {
+// Canonical returns the canonical value of one that people write. It is false for a value that
+// stands for none.
+func (c Column) Canonical(shown Value) (Value, bool) {
+	f := c.Form
+	switch {
+	case f.noCase:
+		return c.Domain.spelled(shown), true
+	case !f.IsTime() || shown.IsNull():
 		return shown, true
 	}
 	moment, ok := calendar.ParseMoment(shown.Str())
 	return Int(f.Floor(moment)), ok && f.Shown(Int(f.Floor(moment))) == shown
+}
+
+// collation returns the words behind a domain of texts.
+func (f Form) collation() string {
+	if f.noCase {
+		return " COLLATE NOCASE"
+	}
+	return ""
 }
 
 // ShownType returns the type of what Shown returns.
@@ -340,9 +372,9 @@ func (c Column) DomainText() string {
 		if err != nil {
 			return d.String()
 		}
-		return listed.String() + " OR " + Other
+		return listed.String() + " OR " + Other + f.collation()
 	case !d.IsRange():
-		return d.String()
+		return strings.TrimPrefix(d.String()+f.collation(), " ")
 	}
 	if s := c.Steps(); s != nil {
 		lo, hi, step := s.Texts()

@@ -191,6 +191,40 @@ type domain struct {
 	size    uint64
 
 	published *published // tells texts apart by published names; else nil
+
+	folding sync.Once
+	folded  map[string]Value // the listed texts by FoldName; nil if two are the same
+}
+
+// spellings returns the listed texts by their lower case, nil if there are none or two of them
+// differ in case alone.
+func (d Domain) spellings() map[string]Value {
+	d.d.folding.Do(func() {
+		folded := make(map[string]Value, len(d.d.list))
+		for _, v := range d.d.list {
+			if v.IsText() {
+				if _, twice := folded[FoldName(v.Str())]; twice {
+					return
+				}
+				folded[FoldName(v.Str())] = v
+			}
+		}
+		d.d.folded = folded
+	})
+	return d.d.folded
+}
+
+// spelled returns the listed text that equals another one but for the case of ASCII letters. A text
+// that equals none is returned in lower case.
+func (d Domain) spelled(v Value) Value {
+	if !v.IsText() {
+		return v
+	}
+	folded := FoldName(v.Str())
+	if listed, ok := d.spellings()[folded]; ok {
+		return listed
+	}
+	return Text(folded)
 }
 
 // NewList returns the domain of the listed values, which may include NULL. It

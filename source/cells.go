@@ -267,6 +267,9 @@ func (p plan) inside(cells []cell, tuple []query.Value) bool {
 		if !c.ok {
 			return false
 		}
+		if of.Form.IsNoCase() {
+			c.value, _ = of.Canonical(c.value)
+		}
 		if !of.Domain.Contains(c.value) {
 			if !of.Form.HasOther() || !c.value.IsText() {
 				return false

@@ -27,6 +27,16 @@ type members struct {
 // newMembers returns the members of a set of a column's values. It returns false if the set is too scattered
 // to be pushed down.
 func newMembers(c query.Column, set query.Set) (members, bool) {
+	m, ok := membersOf(c, set)
+	if c.Form.IsNoCase() { // canonical has lower case
+		for i, t := range m.texts {
+			m.texts[i] = query.FoldName(t)
+		}
+	}
+	return m, ok
+}
+
+func membersOf(c query.Column, set query.Set) (members, bool) {
 	switch {
 	case !set.Domain().Finite():
 		return listedMembers(set)

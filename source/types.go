@@ -230,6 +230,8 @@ func canonical(c string, of query.Column) string {
 		form = canonicalTime(of)
 	case of.Form.IsStepped():
 		form = canonicalSteps(of)
+	case of.Form.IsNoCase():
+		form = canonicalLower
 	case of.Form.IsClamped():
 		form = clamped(form, of)
 	}
@@ -330,6 +332,9 @@ const (
 	// Only blobs are not below the empty blob. This test is faster than comparing the
 	// name of the type.
 	canonicalText = `CASE WHEN ? >= x'' THEN ` + noValue + ` ELSE CAST(? AS TEXT) END`
+
+	// The text in lower case: a list may spell it otherwise.
+	canonicalLower = `CASE WHEN ? >= x'' THEN ` + noValue + ` ELSE lower(CAST(? AS TEXT)) END`
 
 	canonicalInteger = `CASE typeof(?) WHEN 'integer' THEN ? WHEN 'null' THEN NULL WHEN 'blob' THEN ` + noValue +
 		` ELSE CASE WHEN ` + exactly + ` = ? AND (` + exactly + ` > -9223372036854775808` +

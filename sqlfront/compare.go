@@ -3,6 +3,7 @@ package sqlfront
 import (
 	"fmt"
 	"math/big"
+	"strings"
 
 	"github.com/xwb1989/sqlparser"
 
@@ -157,6 +158,9 @@ func (b *binder) compileBetween(e *sqlparser.RangeCond, truth bool) (pred, error
 func (b *binder) convert(column int, k constant) (query.Value, bool, error) {
 	if b.domain(column).Type() == query.TypeText {
 		v, err := b.text(column, k)
+		if c := b.u.Columns()[column]; err == nil && c.Form.IsNoCase() {
+			v, _ = c.Canonical(v)
+		}
 		if err == nil {
 			err = b.refuseOther(column, v, k)
 		}
@@ -333,10 +337,26 @@ func (b *binder) orderedText(column int, k constant, less, inclusive bool) (quer
 	if err != nil {
 		return query.Set{}, err
 	}
+	if b.u.Columns()[column].Form.IsNoCase() {
+		return foldedOrder(d, v, less, inclusive), nil
+	}
 	if less {
 		return d.Less(v, inclusive)
 	}
 	return d.Greater(v, inclusive)
+}
+
+// foldedOrder returns the texts of a list that are less or greater than one, or equal to it if
+// inclusive, as COLLATE NOCASE compares them: by their lower case.
+func foldedOrder(d query.Domain, v query.Value, less, inclusive bool) query.Set {
+	var values []query.Value
+	for t := range d.NotNull().Each() {
+		side := strings.Compare(query.FoldName(t.Str()), query.FoldName(v.Str()))
+		if side == 0 && inclusive || side < 0 && less || side > 0 && !less {
+			values = append(values, t)
+		}
+	}
+	return d.SetOf(values...)
 }
 
 // compileIn compiles x IN (list). It is true if x equals an element. Otherwise it is

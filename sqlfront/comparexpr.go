@@ -115,7 +115,18 @@ func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
 				WithHint("write a number without quotes, and a text in quotes").At(b.g.StartToken(left).Position)
 		}
 	}
+	if x.noCase || x.column < 0 && y.noCase { // the collation of the left column counts
+		return folded(x), folded(y), nil
+	}
 	return x, y, nil
+}
+
+// folded returns a text in lower case, which COLLATE NOCASE compares.
+func folded(x *expr) *expr {
+	f, _ := functionNamed("lower", 1)
+	y := apply(f.operation("lower"), x)
+	y.derived = x.derived && !y.isConstant()
+	return y
 }
 
 // converted converts x for a comparison with a value of the given affinity.
@@ -256,11 +267,14 @@ func (b *binder) element(x *expr, e sqlparser.Expr) (*expr, *expr, error) {
 		return nil, nil, err
 	}
 	plain := *y
-	plain.affinity = 0
+	plain.affinity, plain.noCase = 0, false
 	if x.time != 0 || y.time != 0 {
 		return b.alignTimes(x, &plain, e)
 	}
-	_, y, err = b.affine(x, &plain, e)
+	like, y, err := b.affine(x, &plain, e)
+	if x.noCase {
+		x = like
+	}
 	return x, y, err
 }
 

@@ -25,6 +25,7 @@ type expr struct {
 	affinity  query.Type // of a column: converts the values it is compared with; else 0
 	derived   bool       // can be a text that neither the statement nor a domain lists
 	time      temporal   // what it may be compared with if it is a date; else 0
+	noCase    bool       // of a column: COLLATE NOCASE
 	digits    bool       // every value but NULL is a text of digits, all of one length
 	size      uint64     // of a sum: bounds the magnitude of every part
 	full      bounds     // bounds of its value
@@ -39,7 +40,7 @@ const maxParts = 5_000
 // columnExpr returns a column as an expression.
 func (b *binder) columnExpr(column int) *expr {
 	c := b.u.Columns()[column]
-	x := &expr{column: column, affinity: c.ShownType(), last: column, full: anyText}
+	x := &expr{column: column, affinity: c.ShownType(), last: column, full: anyText, noCase: c.Form.IsNoCase()}
 	if c.Form.IsTime() {
 		x.time, x.derived = isMoment, true
 	}
@@ -469,6 +470,6 @@ func (p pred) contains(c query.Column, x scalar) bool {
 	case x.isText():
 		v = query.Text(x.value.Str())
 	}
-	v, ok := c.Form.Canonical(v)
+	v, ok := c.Canonical(v)
 	return ok && p.set.Contains(v)
 }

@@ -303,15 +303,15 @@ func (b *binder) lookUp(from *syntax.FromItem, j *join, private, key int) error 
 		if k.IsNull() {
 			continue // equals nothing
 		}
-		if seen[k] {
-			return from.Token.Unsupported("a join on " + name + ", of which a value occurs twice in " + from.Name.Text + ",").
-				WithHint("join on a column whose values are unique; rows would count several times")
-		}
-		seen[k] = true
-		canonical, ok := c.Form.Canonical(k)
+		canonical, ok := c.Canonical(k)
 		if !ok {
 			continue // no DATE equals it
 		}
+		if seen[canonical] {
+			return from.Token.Unsupported("a join on " + name + ", of which a value occurs twice in " + from.Name.Text + ",").
+				WithHint("join on a column whose values are unique; rows would count several times")
+		}
+		seen[canonical] = true
 		r := query.LookupRow{Key: canonical}
 		for _, i := range bound {
 			v, _ := publicValue(row[i])
@@ -535,7 +535,7 @@ func (b *binder) compileInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Sub
 	}
 	values := make([]query.Value, 0, listed.Size())
 	for shown := range listed.NotNull().Each() {
-		if v, ok := c.Form.Canonical(shown); ok { // else no DATE equals it
+		if v, ok := c.Canonical(shown); ok { // else no DATE equals it
 			values = append(values, v)
 		}
 	}

@@ -57,11 +57,16 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 		}
 		return column{Column: c, kind: integerKind, text: text, attribute: a.name}, nil
 	}
-	if c.Form.HasOther() {
+	if c.Form.HasOther() || c.Form.IsNoCase() {
 		if k.array == "date[]" || k.array == "bpchar[]" {
 			return column{}, a.refused(c, source)
 		}
 		k, _ = a.textKind("text")
+	}
+	if c.Form.IsNoCase() { // the collation "C" has no capitals but those of ASCII
+		text, k = `lower((`+text+`)::text COLLATE "C")`, k.folded(c)
+	}
+	if c.Form.HasOther() {
 		text = k.listed(text, c.Domain)
 	}
 	if c.Form.IsClamped() && !c.Form.IsTime() {
@@ -118,6 +123,26 @@ func (a attribute) steps(c query.Column) (text string, ok bool) {
 	}
 	form := "(CASE WHEN ? IS NULL THEN NULL WHEN ? = 'NaN' THEN " + none + " WHEN ? < " + least + " THEN " + below + " WHEN ? > " + most + " THEN " + beyond + " ELSE " + within + " END)"
 	return strings.NewReplacer("?", text, "$none", none).Replace(form), true
+}
+
+// folded returns the kind of a column with COLLATE NOCASE, whose values the server has in lower case.
+func (k kind) folded(c query.Column) kind {
+	literal, value := k.literal, k.value
+	k.literal = func(v query.Value) (string, bool) {
+		s, ok := literal(v)
+		if c.Form.HasOther() && s == query.Other {
+			return s, ok // as listed writes it
+		}
+		return query.FoldName(s), ok
+	}
+	k.value = func(raw []byte) (query.Value, bool) {
+		v, ok := value(raw)
+		if ok {
+			v, ok = c.Canonical(v)
+		}
+		return v, ok
+	}
+	return k
 }
 
 // listed returns the expression of a column with OR OTHER, given that of its text. It is compared

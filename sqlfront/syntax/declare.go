@@ -282,6 +282,9 @@ func (p *parser) columnDef() (ColumnDef, error) {
 	if c.Type, err = p.columnType(); err != nil {
 		return ColumnDef{}, err
 	}
+	if err := p.collation(&c); err != nil {
+		return c, err
+	}
 	switch {
 	case p.accept("BETWEEN"):
 		err = p.rangeDomain(&c)
@@ -296,11 +299,32 @@ func (p *parser) columnDef() (ColumnDef, error) {
 		err = sqlerr.New(sqlerr.Invalid, "column %s is INTEGER and has no domain", name.Text).
 			WithHint("add BETWEEN lowest AND highest, or IN (…)").At(name.Position)
 	}
+	if err == nil {
+		err = p.collation(&c)
+	}
+	if err == nil && c.Form.IsNoCase() && c.Source == nil && !c.Form.Fits(c.Domain) {
+		err = sqlerr.New(sqlerr.Invalid, "two texts in the domain of column %s differ in case alone", name.Text).
+			WithHint("list one of them, or leave COLLATE NOCASE out").At(name.Position)
+	}
 	if t := p.peek(); err == nil && t.Matches("CLAMP") && !c.Form.IsClamped() {
 		return c, sqlerr.New(sqlerr.Invalid, "column %s has no bounds to clamp to", name.Text).
 			WithHint("CLAMP goes with INTEGER or DATE BETWEEN lowest AND highest").At(t.Position)
 	}
 	return c, err
+}
+
+// collation parses COLLATE NOCASE or BINARY, if it is there.
+func (p *parser) collation(c *ColumnDef) error {
+	if c.Type != query.TypeText || !p.accept("COLLATE") {
+		return nil
+	}
+	switch t := p.peek(); {
+	case p.accept("NOCASE"):
+		c.Form = c.Form.NoCase()
+	case !p.accept("BINARY"):
+		return t.Unsupported("this collation").WithHint("write COLLATE NOCASE, or nothing: texts are compared byte by byte")
+	}
+	return nil
 }
 
 // columnType parses a column's type.
@@ -688,7 +712,7 @@ func (p *parser) orNullOther(c *ColumnDef) (null bool, err error) {
 			return null, sqlerr.New(sqlerr.Invalid, "column %s is INTEGER, and OTHER is a text", c.Name.Text).
 				WithHint("declare numbers with BETWEEN lowest AND highest CLAMP, or as TEXT").At(at.Position)
 		default:
-			c.Form = query.OtherForm()
+			c.Form = c.Form.Other()
 		}
 	}
 }

@@ -237,7 +237,10 @@ func (s *Statement) propose(ctx context.Context, p *Proposal, v *view.View, t *v
 		}
 		o := Outlook{}
 		if o.Plan, err = s.PlanRelease(ctx, create, v); err != nil {
-			p.Refused = err
+			if code := sqlerr.CodeOf(err); code != sqlerr.Budget && code != sqlerr.Invalid && code != sqlerr.Unsupported {
+				return err
+			}
+			p.Refused, p.Margins = err, make([][]float64, len(all))
 			return nil
 		}
 		cost, _ = cost.Add(o.Cost)

@@ -379,6 +379,10 @@ func domainFrom(ctx context.Context, tx *catalog.Tx, def syntax.ColumnDef, bases
 		values = append(values, other)
 	}
 	d, err := query.NewList(def.Type, values)
+	if err == nil && !def.Form.Fits(d) {
+		err = sqlerr.New(sqlerr.Invalid, "two texts of %s differ in case alone", from.Table.Text).
+			WithHint("leave COLLATE NOCASE out, or one of the texts")
+	}
 	return d, sqlerr.Locate(err, from.Column.Position)
 }
 
