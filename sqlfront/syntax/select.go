@@ -146,7 +146,10 @@ func (g *Tokens) ListTexts() []string {
 
 // tight reports whether two tokens are written without a blank between them.
 func tight(before, t Token) bool {
+	number := func(t Token) bool { return t.Text != "" && t.Text[0] >= '0' && t.Text[0] <= '9' }
 	switch {
+	case number(before) && t.Matches("."), before.Matches(".") && number(t):
+		return false // they would be another number
 	case before.Matches("(") || before.Matches("."), t.Matches(")") || t.Matches(",") || t.Matches("."):
 		return true
 	}
