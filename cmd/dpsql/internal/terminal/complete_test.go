@@ -34,7 +34,7 @@ func TestComplete(t *testing.T) {
 		{"WHERE sex IN ('F', 'M", 19, []string{"'M'"}},
 		{"WHERE sex NOT IN (", 18, []string{"'F'", "'M'", "NULL"}},
 		{"WHERE \"order\" >= 7", 17, []string{"7", "70"}},
-		{"WHERE diagnosis = n", 18, []string{"NOT", "NULL", "NUMERIC"}},
+		{"WHERE diagnosis = n", 18, []string{"NOCASE", "NOT", "NULL", "NUMERIC"}},
 		{"SHOW B", 5, []string{"BUDGET"}},
 		{"SET acc", 4, []string{"accuracy"}},
 		{"DROP RELEASE ", 13, []string{"adm_zip"}},
