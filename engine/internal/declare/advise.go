@@ -10,6 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
@@ -109,23 +110,18 @@ func (s *Statement) Advise(ctx context.Context, st *syntax.Advise, v *view.View,
 // is no SELECT on a private table is an error.
 func (s *Statement) asks(ctx context.Context, in syntax.Input, v *view.View) (*view.Table, asked, error) {
 	a := asked{text: strings.Join(strings.Fields(in.Text), " ")}
-	written, err := syntax.Rewrite(in.Text)
+	sel, at, err := workloadSelect(in)
 	if err != nil {
 		return nil, a, err
 	}
-	parsed, err := syntax.Parse(written.Text)
-	if err != nil {
-		return nil, a, sqlerr.Move(err, written.At)
-	}
-	sel, ok := parsed.(*syntax.Select)
-	if !ok {
+	if sel == nil {
 		return nil, a, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements only").At(1)
 	}
 	t, err := v.Selected(sel)
 	if err != nil {
 		return nil, a, err
 	}
-	a.queries, err = s.workloadQueries(ctx, in, t, func(q query.Query) view.Coverage { return view.Coverage{Query: q} })
+	a.queries, err = s.boundQueries(ctx, sel, at, t, func(q query.Query) view.Coverage { return view.Coverage{Query: q} })
 	if code := sqlerr.CodeOf(err); err != nil && code != sqlerr.Invalid && code != sqlerr.Unsupported {
 		return nil, a, err
 	}
@@ -156,7 +152,7 @@ func (s *Statement) advise(ctx context.Context, st *syntax.Advise, v *view.View,
 	if len(union) == 0 { // counts of everything
 		union = []int{0}
 	}
-	sets = maximal(sets)
+	sets = stored.Maximal(sets)
 	together := fmt.Sprintf("epsilon = %v", epsilon)
 	approximate := together
 	if delta > 0 {
@@ -164,7 +160,7 @@ func (s *Statement) advise(ctx context.Context, st *syntax.Advise, v *view.View,
 	}
 	candidates := []Proposal{
 		{Name: "one", Creates: []string{s.create(v, a.Table, "", union, "PROJECTION", together)}},
-		{Name: "workload", Creates: []string{s.create(v, a.Table, "", union, "MARGINALS", approximate+fmt.Sprintf(", workload = '%s'", strings.ReplaceAll(st.Workload, "'", "''")))}},
+		{Name: "workload", Creates: []string{s.create(v, a.Table, "", union, "MARGINALS", approximate+", workload = "+query.Text(st.Workload).String())}},
 	}
 	if len(sets) > 1 && len(sets) <= maxSplit {
 		split := Proposal{Name: "split"}
@@ -192,20 +188,6 @@ func (s *Statement) advise(ctx context.Context, st *syntax.Advise, v *view.View,
 	})
 	a.Proposals = candidates
 	return nil
-}
-
-// maximal returns the sets that no other one contains, each once.
-func maximal(sets [][]int) (kept [][]int) {
-	slices.SortFunc(sets, func(a, b []int) int { return cmp.Or(len(b)-len(a), slices.Compare(a, b)) })
-	for _, set := range sets {
-		within := func(of []int) bool {
-			return !slices.ContainsFunc(set, func(c int) bool { return !slices.Contains(of, c) })
-		}
-		if !slices.ContainsFunc(kept, within) {
-			kept = append(kept, set)
-		}
-	}
-	return kept
 }
 
 // create writes a CREATE RELEASE with a name that is free.
@@ -272,10 +254,7 @@ func (s *Statement) propose(ctx context.Context, p *Proposal, v *view.View, t *v
 func (o *Outlook) margins(a asked, confidence float64) ([]float64, error) {
 	var f Foreseen
 	for n, q := range a.queries {
-		see := view.Project(q, o.Columns)
-		if see.Refusal == "" && o.Universe != nil {
-			see = see.Over(o.Universe)
-		}
+		see := o.cover(q)
 		if see.Refusal != "" {
 			return nil, nil
 		}

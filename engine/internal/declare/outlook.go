@@ -283,21 +283,23 @@ func (o *Outlook) margin(f *Foreseen, q query.Query, confidence float64) error {
 	return nil
 }
 
+// cover returns a query over the table as one over what would be released.
+func (o *Outlook) cover(q query.Query) view.Coverage {
+	see := view.Project(q, o.Columns)
+	if see.Refusal == "" && o.Universe != nil {
+		see = see.Over(o.Universe)
+	}
+	return see
+}
+
 // foreseeWorkload adds the statements of a file. The margins of a statement are those of its
 // counts and sums.
 func (s *Statement) foreseeWorkload(ctx context.Context, st *syntax.ExplainCreate, o *Outlook, confidence float64) error {
 	number := 0
-	cover := func(q query.Query) view.Coverage {
-		see := view.Project(q, o.Columns)
-		if see.Refusal == "" && o.Universe != nil {
-			see = see.Over(o.Universe)
-		}
-		return see
-	}
 	return s.eachStatement(st.Workload, func(in syntax.Input) error {
 		number++
 		f := Foreseen{What: fmt.Sprintf("statement %d", number)}
-		queries, err := s.workloadQueries(ctx, in, o.Table, cover)
+		queries, err := s.workloadQueries(ctx, in, o.Table, o.cover)
 		if e := sqlerr.CodeOf(err); err != nil && e != sqlerr.Invalid && e != sqlerr.Unsupported {
 			return inWorkload(err, st.Workload, in)
 		}

@@ -267,24 +267,36 @@ func (s *Statement) eachStatement(name string, f func(syntax.Input) error) error
 	}
 }
 
+// workloadSelect parses a statement of a workload. It returns nil if it is no SELECT. at returns
+// the position in the statement as it was written.
+func workloadSelect(in syntax.Input) (sel *syntax.Select, at func(position int) int, err error) {
+	written, err := syntax.Rewrite(in.Text)
+	if err != nil {
+		return nil, nil, err
+	}
+	statement, err := syntax.Parse(written.Text)
+	sel, _ = statement.(*syntax.Select)
+	return sel, written.At, sqlerr.Move(err, written.At)
+}
+
 // workloadQueries returns the queries of one statement of a workload: one query, or one
 // for each group and aggregate.
 func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
-	written, err := syntax.Rewrite(in.Text)
+	sel, at, err := workloadSelect(in)
 	if err != nil {
 		return nil, err
 	}
-	statement, err := syntax.Parse(written.Text)
-	if err != nil {
-		return nil, sqlerr.Move(err, written.At)
-	}
-	sel, ok := statement.(*syntax.Select)
-	if !ok || !slices.ContainsFunc(sel.Tables, func(n syntax.Name) bool { return query.SameName(n.Text, t.Name) }) {
+	if sel == nil || !slices.ContainsFunc(sel.Tables, func(n syntax.Name) bool { return query.SameName(n.Text, t.Name) }) {
 		return nil, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements on %s only", t.Name)
 	}
+	return s.boundQueries(ctx, sel, at, t, cover)
+}
+
+// boundQueries returns the queries of a SELECT of a workload.
+func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, at func(position int) int, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
 	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, time.Now()), nil)
 	if err != nil {
-		return nil, sqlerr.Move(err, written.At)
+		return nil, sqlerr.Move(err, at)
 	}
 	queries := make([]query.Query, len(b.Queries))
 	for i, q := range b.Queries {

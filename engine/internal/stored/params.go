@@ -215,6 +215,12 @@ func among(sets [][]int, rest []int) [][]int {
 		}
 		all = append(all, places)
 	}
+	return Maximal(all)
+}
+
+// Maximal sorts sets, the larger ones first, and returns those that no other one contains, each
+// once.
+func Maximal(all [][]int) [][]int {
 	slices.SortFunc(all, func(a, b []int) int { return cmp.Or(len(b)-len(a), slices.Compare(a, b)) })
 	kept := [][]int{}
 	for _, set := range all {
