@@ -33,7 +33,7 @@ func (s *Session) export(ctx context.Context, d *declare.Statement, st *syntax.E
 		return sqlerr.Locate(err, st.Release.Position)
 	}
 	err = s.db.store.Export(ctx, s.path(st.Path), func(w io.Writer) error {
-		out, err := format(w, cells.columns())
+		out, err := format(w, cells.columns)
 		if err != nil {
 			return err
 		}
@@ -59,8 +59,9 @@ type cells struct {
 	release  *catalog.Release
 	table    *view.Table
 	covered  []query.Column
-	sets     [][]int // of covered columns, whose cells are exported; the empty set is the total
-	marginal bool    // the release measured marginals
+	columns  []exporter.Column // of the file
+	sets     [][]int           // of covered columns, whose cells are exported; the empty set is the total
+	marginal bool              // the release measured marginals
 	done     int64
 	all      int64
 	report   func(done, all int64) // may be nil
@@ -100,7 +101,7 @@ func (s *Session) cellsOf(ctx context.Context, r *catalog.Release, t *view.Table
 		return nil, sqlerr.New(sqlerr.Unsupported, "the release has %v cells, and at most %d are exported", all, int64(maxExported)).
 			WithHint("write what you need of them with .mode csv, .once 'file' and a SELECT with GROUP BY; or export the release itself: TO '%s.db'", r.Name)
 	}
-	c.all = all.Int64()
+	c.all, c.columns = all.Int64(), c.fileColumns()
 	c.session = &Session{db: s.db, settings: s.settings}
 	c.session.begin()
 	c.session.settings.Accuracy = 0
@@ -130,9 +131,9 @@ func subsets(sets [][]int) [][]int {
 	return slices.CompactFunc(all, slices.Equal)
 }
 
-// columns returns the columns of the file. Of marginals the first names the columns that a cell
+// fileColumns returns the columns of the file. Of marginals the first names the columns that a cell
 // has values of; the others are NULL.
-func (c *cells) columns() []exporter.Column {
+func (c *cells) fileColumns() []exporter.Column {
 	var all []exporter.Column
 	if c.marginal {
 		all = append(all, exporter.Column{Name: "marginal", Kind: exporter.Texts})
@@ -150,14 +151,7 @@ func (c *cells) columns() []exporter.Column {
 	all = append(all, exporter.Column{Name: "estimate", Kind: exporter.Integers}, exporter.Column{Name: "low", Kind: exporter.Floats},
 		exporter.Column{Name: "high", Kind: exporter.Floats}, exporter.Column{Name: "confidence", Kind: exporter.Floats},
 		exporter.Column{Name: "margins", Kind: exporter.Texts})
-	names := make([]string, len(all))
-	for i, column := range all {
-		names[i] = column.Name
-	}
-	for i, name := range exporter.Distinct(names) {
-		all[i].Name = name
-	}
-	return all
+	return exporter.Distinct(all)
 }
 
 // write writes all cells.
@@ -238,7 +232,7 @@ func (c *cells) ask(ctx context.Context, out exporter.Writer, set []int, where [
 		return sqlerr.New(sqlerr.Internal, "a cell of a release was charged for")
 	}
 	first := 0
-	row := make([]any, len(c.columns()))
+	row := make([]any, len(c.columns))
 	if c.marginal {
 		row[0], first = strings.Join(named, ", "), 1
 	}

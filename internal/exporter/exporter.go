@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -50,17 +51,16 @@ func For(path string) func(w io.Writer, columns []Column) (Writer, error) {
 	return nil
 }
 
-// Distinct returns the names with a number behind each that another one has, as in "n:1".
+// Distinct returns the columns with a number behind each name that another one has, as in "n:1".
 // Capitals do not tell names apart.
-func Distinct(names []string) []string {
+func Distinct(columns []Column) []Column {
 	taken := make(map[string]bool)
-	all := make([]string, len(names))
-	for i, name := range names {
-		all[i] = name
-		for n := 1; taken[strings.ToLower(all[i])]; n++ {
-			all[i] = fmt.Sprintf("%s:%d", name, n)
+	all := slices.Clone(columns)
+	for i, c := range columns {
+		for n := 1; taken[strings.ToLower(all[i].Name)]; n++ {
+			all[i].Name = fmt.Sprintf("%s:%d", c.Name, n)
 		}
-		taken[strings.ToLower(all[i])] = true
+		taken[strings.ToLower(all[i].Name)] = true
 	}
 	return all
 }
@@ -120,12 +120,8 @@ type object struct {
 // NewJSON returns a writer of one JSON array of objects. A number that JSON cannot have is null.
 func NewJSON(w io.Writer, columns []Column) (Writer, error) {
 	o := &object{w: w}
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	for _, name := range Distinct(names) {
-		text, err := json.Marshal(name)
+	for _, c := range Distinct(columns) {
+		text, err := json.Marshal(c.Name)
 		if err != nil {
 			return nil, err
 		}

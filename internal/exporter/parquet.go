@@ -10,14 +10,12 @@ import (
 // NewParquet returns a writer of a Parquet file, with columns of integers, floats and texts that
 // may be NULL.
 func NewParquet(w io.Writer, columns []Column) (Writer, error) {
+	columns = Distinct(columns)
 	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	names = Distinct(names)
 	group := make(parquet.Group, len(columns))
 	for i, c := range columns {
-		group[names[i]] = parquet.Optional(c.Kind.node())
+		names[i] = c.Name
+		group[c.Name] = parquet.Optional(c.Kind.node())
 	}
 	return &table{Writer: parquet.NewWriter(w, parquet.NewSchema("result", ordered{group, names})), columns: columns}, nil
 }

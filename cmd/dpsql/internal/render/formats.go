@@ -69,9 +69,9 @@ func (f Format) Rows(w io.Writer, r *engine.Result, width int, header bool) erro
 	}
 	switch f {
 	case CSV:
-		columns := exported(r)
-		if !header {
-			columns = nil
+		var columns []exporter.Column
+		if header {
+			columns = exported(r, func(int) exporter.Kind { return exporter.Texts }) // as texts are all fields
 		}
 		return write(w, r, columns, exporter.NewCSV)
 	case JSON:
@@ -79,7 +79,7 @@ func (f Format) Rows(w io.Writer, r *engine.Result, width int, header bool) erro
 	case Markdown:
 		return writeMarkdown(w, r)
 	case Parquet:
-		return write(w, r, exported(r), exporter.NewParquet)
+		return write(w, r, exported(r, func(i int) exporter.Kind { return kindOf(r, i) }), exporter.NewParquet)
 	}
 	return writeTable(w, r, width)
 }
@@ -98,16 +98,17 @@ func write(w io.Writer, r *engine.Result, columns []exporter.Column, format func
 	return out.Close()
 }
 
-// exported returns the columns of a result, with kinds that hold all of their values: a column of
-// SQLite may have values of any type, whatever its own.
-func exported(r *engine.Result) []exporter.Column {
+// exported returns the columns of a result, each of a kind.
+func exported(r *engine.Result, kind func(column int) exporter.Kind) []exporter.Column {
 	columns := make([]exporter.Column, len(r.Columns))
 	for i, c := range r.Columns {
-		columns[i] = exporter.Column{Name: c.Name, Kind: kindOf(r, i)}
+		columns[i] = exporter.Column{Name: c.Name, Kind: kind(i)}
 	}
 	return columns
 }
 
+// kindOf returns the kind of a column that holds all of its values: a column of SQLite may have
+// values of any type, whatever its own.
 func kindOf(r *engine.Result, column int) exporter.Kind {
 	k := exporter.Texts
 	switch r.Columns[column].Type {
