@@ -376,7 +376,7 @@ func decodeDomain(typeName, text string) (d query.Domain, f query.Form, err erro
 		f = query.BooleanForm()
 	}
 	if stored.Other {
-		f = query.OtherForm()
+		f = f.Other()
 	}
 	if stored.NoCase {
 		f = f.NoCase()

@@ -90,11 +90,7 @@ func NewBoolean(orNull bool) Domain {
 // is shown for keys that a release has not published, too.
 const Other = "OTHER"
 
-// OtherForm returns the form of columns declared TEXT IN (…) OR OTHER. Their domain is a list with
-// Other in it.
-func OtherForm() Form { return Form{other: true} }
-
-// Other returns the form with OR OTHER.
+// Other returns the form with OR OTHER. The domain is a list with Other in it.
 func (f Form) Other() Form {
 	f.other = true
 	return f
@@ -282,12 +278,10 @@ func (f Form) Fits(d Domain) bool {
 	if f.clamped && !d.IsRange() {
 		return false
 	}
-	if f.other {
-		_, listed := d.Ordinal(Text(Other))
-		return (f == OtherForm() || f == OtherForm().NoCase() && d.spellings() != nil) && d.Type() == TypeText && d.Finite() && d.d.published == nil && listed
-	}
-	if f.noCase {
-		return f == Form{}.NoCase() && d.Type() == TypeText && (!d.Finite() || d.d.published == nil && d.spellings() != nil)
+	if f.other || f.noCase {
+		_, other := d.Ordinal(Text(Other))
+		return f == Form{other: f.other, noCase: f.noCase} && d.Type() == TypeText && d.d.published == nil &&
+			(!f.other || d.Finite() && other) && (!f.noCase || !d.Finite() || d.spellings() != nil)
 	}
 	if f.family == boolean {
 		return f == BooleanForm() && d.IsRange() && d.d.lo == 0 && d.d.hi == 1
