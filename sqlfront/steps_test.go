@@ -8,6 +8,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 )
 
 // TestStepsDecide compares conditions on REAL and NUMERIC columns with numbers in and at
@@ -20,20 +21,7 @@ func TestStepsDecide(t *testing.T) {
 		c := v.Universe().Columns()[0]
 		steps := c.Steps()
 		lo, hi := steps.Bounds()
-		points := func(n int64) (out []*big.Rat) { // of a step
-			eighths := int64(0)
-			if c.Form.IsRounded() {
-				eighths = 7
-			}
-			if c.Form.IsRounded() && n == hi-1 {
-				eighths = 8
-			}
-			for i := range eighths + 1 {
-				out = append(out, new(big.Rat).Mul(steps.Step(), big.NewRat(8*n+i, 8)))
-			}
-			return out
-		}
-		refused, decided := 0, 0
+		var seen verdicts
 		for quarters := 4*lo - 6; quarters <= 4*hi+6; quarters++ {
 			k := new(big.Rat).Mul(steps.Step(), big.NewRat(quarters, 4))
 			literal := query.Decimal(k)
@@ -50,33 +38,57 @@ func TestStepsDecide(t *testing.T) {
 			} {
 				where := fmt.Sprintf(operator, literal)
 				b, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+where)
-				mixed := false
-				for n := lo; n <= hi; n++ {
-					if !c.Domain.Contains(query.Int(n)) {
-						continue
-					}
-					all := points(n)
-					want := holds(all[0].Cmp(k))
-					for _, p := range all {
-						mixed = mixed || holds(p.Cmp(k)) != want
-					}
-					if got := err == nil && counted(b).Weight([]query.Value{query.Int(n), query.Null()}) == 1; err == nil && got != want {
-						t.Errorf("%s: %s is %v of step %d", column, where, got, n)
-					}
-				}
-				if mixed != (sqlerr.CodeOf(err) == sqlerr.Unsupported) || err != nil && !mixed {
-					t.Errorf("%s: %s is refused: %v, divides a step: %v", column, where, err, mixed)
-				}
-				if mixed {
-					refused++
-				} else {
-					decided++
-				}
+				seen.add(t, column, where, c, b, err, func(x *big.Rat) bool { return holds(x.Cmp(k)) })
 			}
 		}
-		if decided < 100 || c.Form.IsRounded() && refused < 50 {
-			t.Errorf("%s: %d conditions refused, %d decided", column, refused, decided)
+		if seen.decided < 100 || c.Form.IsRounded() && seen.refused < 50 {
+			t.Errorf("%s: %d conditions refused, %d decided", column, seen.refused, seen.decided)
 		}
+	}
+}
+
+// verdicts counts the conditions on a column with steps that were refused and decided.
+type verdicts struct{ refused, decided int }
+
+// add compares a condition on the first of two columns, as it was compiled, with what it says of
+// the numbers of each step. It must be refused if and only if it divides a step.
+func (v *verdicts) add(t *testing.T, column, where string, c query.Column, b *sqlfront.Bound, err error, holds func(x *big.Rat) bool) {
+	t.Helper()
+	steps := c.Steps()
+	lo, hi := steps.Bounds()
+	mixed := false
+	for n := lo; n <= hi; n++ {
+		if !c.Domain.Contains(query.Int(n)) {
+			continue
+		}
+		eighths := int64(0) // of the step, that are looked at
+		switch {
+		case c.Form.IsRounded() && n == hi-1:
+			eighths = 8
+		case c.Form.IsRounded():
+			eighths = 7
+		}
+		want := holds(steps.Multiple(n))
+		for i := int64(1); i <= eighths; i++ {
+			mixed = mixed || holds(new(big.Rat).Mul(steps.Step(), big.NewRat(8*n+i, 8))) != want
+		}
+		if err != nil {
+			continue
+		}
+		if got := counted(b).Weight([]query.Value{query.Int(n), query.Null()}) == 1; got != want {
+			t.Errorf("%s: %s is %v of step %d", column, where, got, n)
+		}
+	}
+	if err == nil && c.Domain.HasNull() && counted(b).Weight([]query.Value{query.Null(), query.Null()}) != 0 {
+		t.Errorf("%s: %s holds for NULL", column, where)
+	}
+	if mixed != (sqlerr.CodeOf(err) == sqlerr.Unsupported) || err != nil && !mixed {
+		t.Errorf("%s: %s is refused: %v, divides a step: %v", column, where, err, mixed)
+	}
+	if mixed {
+		v.refused++
+	} else {
+		v.decided++
 	}
 }
 
@@ -132,7 +144,7 @@ func TestLinesDecide(t *testing.T) {
 		c := v.Universe().Columns()[0]
 		steps := c.Steps()
 		lo, hi := steps.Bounds()
-		refused, decided := 0, 0
+		var seen verdicts
 		for text, of := range lines {
 			for halves := 2*lo - 2; halves <= 2*hi+2; halves++ { // halves of a step
 				k := of(new(big.Rat).Mul(steps.Step(), big.NewRat(halves, 2)))
@@ -142,44 +154,12 @@ func TestLinesDecide(t *testing.T) {
 						where = "CASE WHEN " + where + " THEN 1 ELSE 0 END = 1"
 					}
 					b, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+where)
-					mixed := false
-					for n := lo; n <= hi; n++ {
-						if !c.Domain.Contains(query.Int(n)) {
-							continue
-						}
-						from, eighths := holds(of(steps.Multiple(n)).Cmp(k)), int64(0)
-						if c.Form.IsRounded() {
-							eighths = 7
-						}
-						if c.Form.IsRounded() && n == hi-1 {
-							eighths = 8
-						}
-						for i := int64(1); i <= eighths; i++ {
-							p := new(big.Rat).Mul(steps.Step(), big.NewRat(8*n+i, 8))
-							mixed = mixed || holds(of(p).Cmp(k)) != from
-						}
-						if err == nil {
-							if got := counted(b).Weight([]query.Value{query.Int(n), query.Null()}) == 1; got != from {
-								t.Errorf("%s: %s is %v of step %d", column, where, got, n)
-							}
-						}
-					}
-					if err == nil && c.Domain.HasNull() && counted(b).Weight([]query.Value{query.Null(), query.Null()}) != 0 {
-						t.Errorf("%s: %s holds for NULL", column, where)
-					}
-					if mixed != (sqlerr.CodeOf(err) == sqlerr.Unsupported) || err != nil && !mixed {
-						t.Errorf("%s: %s is refused: %v, divides a step: %v", column, where, err, mixed)
-					}
-					if mixed {
-						refused++
-					} else {
-						decided++
-					}
+					seen.add(t, column, where, c, b, err, func(x *big.Rat) bool { return holds(of(x).Cmp(k)) })
 				}
 			}
 		}
-		if decided < 200 || c.Form.IsRounded() && refused < 100 {
-			t.Errorf("%s: %d conditions refused, %d decided", column, refused, decided)
+		if seen.decided < 200 || c.Form.IsRounded() && seen.refused < 100 {
+			t.Errorf("%s: %d conditions refused, %d decided", column, seen.refused, seen.decided)
 		}
 	}
 }
