@@ -20,8 +20,8 @@ import (
 //go:embed questions.sql
 var Questions string
 
-// MaxVisits is the largest number of admissions of one patient.
-const MaxVisits = 3
+// maxVisits is the largest number of admissions of one patient.
+const maxVisits = 3
 
 // first is the first day of the three years that the admissions are in.
 var first = time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -60,7 +60,7 @@ func Write(w io.Writer, rows int, seed uint64) error {
 			sex = []string{"f", "m"}[r.IntN(2)]
 		}
 		postcode := 10000 + 10*int(40*math.Pow(r.Float64(), 4))
-		for visit := 1; visit <= MaxVisits && row < rows; visit++ {
+		for visit := 1; visit <= maxVisits && row < rows; visit++ {
 			at := home
 			if r.Float64() < 0.2 {
 				at = wards[pick(r)]
