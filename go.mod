@@ -15,6 +15,8 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/rqlite/sql v0.0.0-20250623131620-453fa49cad04
 	github.com/schollz/progressbar/v3 v3.19.1
+	github.com/xdg-go/scram v1.4.0
+	github.com/xdg-go/stringprep v1.0.4
 	github.com/xwb1989/sqlparser v0.0.0-20180606152119-120387863bf2
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
