@@ -236,6 +236,7 @@ type Session struct {
 	dir      string
 	progress func(done, all int64)     // may be nil
 	confirm  func(warning string) bool // may be nil
+	free     bool
 
 	// Of the running statement.
 	bill   pay.Bill
@@ -285,9 +286,14 @@ func (s *Session) SetProgress(report func(done, all int64)) {
 // that runs the statement. If it is nil the warning is added to the result instead.
 func (s *Session) SetConfirm(confirm func(warning string) bool) { s.confirm = confirm }
 
+// SetFree says whether the session's statements may cost nothing and change nothing: releases
+// and stored answers still answer, and what would need a charge is refused with the code
+// readonly.
+func (s *Session) SetFree(free bool) { s.free = free }
+
 // asker returns the session as package answer needs it.
 func (s *Session) asker() answer.Asker {
-	return answer.Asker{Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Confirm: s.confirm}
+	return answer.Asker{Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Confirm: s.confirm, Free: s.free}
 }
 
 // told reports whether the session is told the time and the progress of its statements.
@@ -460,6 +466,9 @@ func (s *Session) run(ctx context.Context, statement syntax.Statement) (*Result,
 	}
 	if err := s.db.curatorOnly("declare, drop or export"); err != nil {
 		return nil, err
+	}
+	if s.free {
+		return nil, sqlerr.New(sqlerr.ReadOnly, "nothing is declared, dropped or exported in a read-only transaction")
 	}
 	s.db.building.Lock()
 	defer s.db.building.Unlock()

@@ -96,6 +96,7 @@ type Asker struct {
 	Bill     *pay.Bill                 // the statement's charges
 	Progress func(done, all int64)     // may be nil
 	Confirm  func(warning string) bool // nil if nobody is to be asked
+	Free     bool                      // nothing may be bought
 }
 
 // Request is one linear query, bound and canonical, with the settings that apply to it.
@@ -121,18 +122,28 @@ func (r Request) Buyer() *catalog.Buyer { return r.buyers.Of(r.Table.Account) }
 // statement, and only if the answer matters.
 type file struct {
 	db              *Database
+	free            bool // it is to be taken for read-only
 	asked, readOnly bool
 }
 
 func (f *file) isReadOnly() bool {
-	if !f.asked {
+	if !f.asked && !f.free {
 		db := f.db
 		if db.rehearsed != nil { // the copy is writable; a run uses the original
 			db = db.rehearsed.Original
 		}
 		f.asked, f.readOnly = true, db.store.ReadOnly()
 	}
-	return f.readOnly
+	return f.readOnly || f.free
+}
+
+// refusal is returned when an answer would need a charge, and the file is read-only.
+func (f *file) refusal() *sqlerr.Error {
+	const free = "releases and stored answers are still there"
+	if f.free {
+		return sqlerr.New(sqlerr.ReadOnly, "nothing is bought in a read-only transaction").WithHint(free)
+	}
+	return sqlerr.New(sqlerr.ReadOnly, "the file cannot be written").WithHint(free + "; a new answer needs a file that can be charged")
 }
 
 // Planning is the purpose of a plan and what earlier plans of the statement missed.
@@ -259,7 +270,7 @@ func (db *Database) Plan(ctx context.Context, who Asker, all []Selection, how Pl
 
 // Plan lists the ways to answer each query.
 func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
-	f := &file{db: st.Database}
+	f := &file{db: st.Database, free: st.free}
 	fresh := st.fresh(ctx)
 	for i := range st.Asks {
 		a := &st.Asks[i]

@@ -526,7 +526,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	case limit != nil && (limit.Code == sqlerr.Forbidden || r.Settings.Accuracy > 0):
 		c.failure, c.Refusal = limit, limit.Message
 	case r.Settings.Accuracy > 0 && r.file.isReadOnly():
-		c.failure = errReadOnly()
+		c.failure = r.file.refusal()
 		c.Refusal = c.failure.Message
 	case r.Settings.Accuracy == 0:
 		c.Refusal = "SET accuracy = " + view.Counts(accuracy) + " buys it"

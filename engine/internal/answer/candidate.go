@@ -82,13 +82,6 @@ func (c Candidate) failed(err error) (Candidate, error) {
 	return c, nil
 }
 
-// errReadOnly is returned when an answer would need a charge and the file is
-// read-only.
-func errReadOnly() *sqlerr.Error {
-	return sqlerr.New(sqlerr.ReadOnly, "the file cannot be written").
-		WithHint("releases and stored answers are still there; a new answer needs a file that can be charged")
-}
-
 // buys reports whether the candidate is a new direct answer.
 func (c Candidate) buys() bool { return c.Origin == fromRows }
 

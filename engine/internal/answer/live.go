@@ -345,7 +345,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 		return c.failed(err)
 	}
 	if r.file.isReadOnly() {
-		return c.failed(errReadOnly())
+		return c.failed(r.file.refusal())
 	}
 	c.Known = !stored.SpentRuns(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
 	if c.Known && (m.Run == nil || r.changed[foundLater{m.ID, runUnpaid}]) {

@@ -30,6 +30,7 @@ type Statement struct {
 	Buyers *pay.Buyers       // pay for the statement
 	cost   accounting.Amount // charged for direct answers
 	bill   *pay.Bill
+	free   bool // nothing may be bought
 
 	progress  func(done, all int64)
 	done, all int64 // steps; each query is one step to plan and one to answer
@@ -55,7 +56,7 @@ type linear struct {
 
 // newStatement returns a statement without a SELECT.
 func newStatement(db *Database, who Asker, v *view.View) *Statement {
-	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress}
+	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress, free: who.Free}
 	st.Parts = st.one[:0]
 	return st
 }

@@ -1,0 +1,206 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/engine"
+)
+
+// conn is a connection. One goroutine runs it, but for interrupt and drain.
+type conn struct {
+	server  *Server
+	raw     net.Conn // as it was accepted
+	net     net.Conn // with TLS, if there is
+	tls     *tls.Conn
+	binding []byte // of TLS, for logins that are bound to it
+	wire    *pgproto3.Backend
+	log     *slog.Logger
+
+	user    string
+	curator bool
+	session *engine.Session
+	number  uint32 // that clients know the connection by
+	key     []byte // to cancel by
+
+	settings   settings
+	block      block
+	statements map[string]*statement // prepared, by name; "" is the unnamed one
+	portals    map[string]*portal
+	described  *portal // whose columns the client has asked for and not been sent
+	skipping   bool    // after an error, until the client's Sync
+	waiting    int     // about the bytes that wait to be sent
+	lost       error   // why nothing can be sent any more
+
+	running  atomic.Pointer[context.CancelFunc] // of the statement that runs
+	draining atomic.Bool
+}
+
+// interrupt cancels the statement that runs, if one does.
+func (c *conn) interrupt() {
+	if cancel := c.running.Load(); cancel != nil {
+		(*cancel)()
+	}
+}
+
+// drain ends the connection once no statement runs.
+func (c *conn) drain() {
+	c.draining.Store(true)
+	c.raw.SetReadDeadline(time.Now())
+}
+
+// flush sends what waits. After an error the connection is lost.
+func (c *conn) flush() error {
+	c.raw.SetWriteDeadline(time.Now().Add(c.server.config.Limits.Write))
+	if err := c.wire.Flush(); err != nil && c.lost == nil {
+		c.lost = err
+	}
+	c.waiting = 0
+	return c.lost
+}
+
+// loop answers messages until the client leaves or fails.
+func (c *conn) loop() {
+	c.statements, c.portals = make(map[string]*statement), make(map[string]*portal)
+	for {
+		message, err := c.receive()
+		if err != nil {
+			c.end(err)
+			return
+		}
+		if _, ok := message.(*pgproto3.Terminate); ok {
+			return
+		}
+		if err := c.handle(message); err != nil {
+			c.end(err)
+			return
+		}
+	}
+}
+
+func (c *conn) receive() (pgproto3.FrontendMessage, error) {
+	if idle := c.server.config.Limits.Idle; idle > 0 {
+		c.raw.SetReadDeadline(time.Now().Add(idle))
+	}
+	if c.draining.Load() { // after the deadline was set, so that drain's is not lost
+		return nil, errDraining
+	}
+	return c.wire.Receive()
+}
+
+var errDraining = fatal("57P01", "the server is shutting down")
+
+// end tells the client why the connection ends.
+func (c *conn) end(err error) {
+	var tooLong *pgproto3.ExceededMaxBodyLenErr
+	var timeout net.Error
+	switch {
+	case c.draining.Load():
+		c.leave(errDraining)
+	case errors.As(err, &tooLong):
+		c.leave(fatal("54000", "a message has more than %d bytes", tooLong.MaxExpectedBodyLen))
+	case errors.As(err, &timeout) && timeout.Timeout():
+		c.leave(fatal("57P05", "the connection was idle for too long"))
+	default:
+		c.leave(err)
+	}
+	c.log.Debug("the connection ended")
+}
+
+// handle answers one message. An error ends the connection.
+func (c *conn) handle(message pgproto3.FrontendMessage) error {
+	if c.described != nil {
+		if m, ok := message.(*pgproto3.Execute); !ok || c.portals[m.Portal] != c.described {
+			if err := c.describeNow(); err != nil {
+				c.fail(err)
+			}
+		}
+	}
+	switch m := message.(type) {
+	case *pgproto3.Query:
+		return c.query(m.String)
+	case *pgproto3.Sync:
+		return c.sync()
+	case *pgproto3.Flush:
+		return c.flush()
+	}
+	if c.skipping {
+		return nil
+	}
+	var err error
+	switch m := message.(type) {
+	case *pgproto3.Parse:
+		err = c.parse(m)
+	case *pgproto3.Bind:
+		err = c.bind(m)
+	case *pgproto3.Describe:
+		err = c.describe(m)
+	case *pgproto3.Execute:
+		err = c.execute(m)
+	case *pgproto3.Close:
+		err = c.close(m)
+	case *pgproto3.FunctionCall:
+		err = failure("0A000", "the function call protocol is not spoken")
+	case *pgproto3.CopyData, *pgproto3.CopyDone, *pgproto3.CopyFail: // ignored outside COPY FROM, as in PostgreSQL
+	default:
+		return fatal("08P01", "a message of this kind was not expected")
+	}
+	if err != nil && c.lost == nil {
+		c.fail(err)
+	}
+	return c.lost
+}
+
+// fail tells the client of an error in the extended protocol, and skips to the next Sync.
+func (c *conn) fail(err error) {
+	c.failed(err, nil)
+	c.skipping = true
+	c.described = nil
+}
+
+// failed tells the client of an error.
+func (c *conn) failed(err error, at func(int) int) {
+	c.block.fail()
+	c.server.counts.Errors.Add(1)
+	c.wire.Send(response(err, at))
+}
+
+func (c *conn) sync() error {
+	c.skipping = false
+	if !c.block.open() {
+		c.dropPortals(false)
+	}
+	c.ready()
+	return c.flush()
+}
+
+func (c *conn) ready() { c.wire.Send(&pgproto3.ReadyForQuery{TxStatus: c.block.status()}) }
+
+// block is a transaction block. Nothing that was charged is given back by it: it keeps to the
+// protocol, and may be one in which nothing is bought.
+type block struct {
+	begun, aborted bool
+	readOnly       bool
+	savepoints     []string
+}
+
+func (b *block) open() bool { return b.begun }
+
+func (b *block) fail() { b.aborted = b.begun }
+
+func (b *block) status() byte {
+	switch {
+	case b.aborted:
+		return 'E'
+	case b.begun:
+		return 'T'
+	}
+	return 'I'
+}

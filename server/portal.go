@@ -1,0 +1,450 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/engine"
+	"dpsql/query"
+)
+
+// statement is a prepared statement. It is of one of three kinds: a verb of PostgreSQL that
+// this package obeys, a statement of the engine, or neither, if it is empty.
+type statement struct {
+	text     string
+	verb     *verb
+	prepared *engine.Prepared
+	types    []uint32 // of the parameters
+}
+
+func (st *statement) empty() bool { return st.verb == nil && st.prepared == nil }
+
+// portal is a statement with its arguments. It runs when its first row is asked for, once.
+type portal struct {
+	name      string
+	statement *statement
+	args      []query.Value
+	formats   []int16 // of the columns: none, one for all, or one each
+	hold      bool    // a cursor that outlives its transaction
+	behind    bool    // a cursor that is behind its last row
+	out       *output // nil until it has run
+	next      int     // the first row that was not sent
+}
+
+// output is what a statement gave.
+type output struct {
+	columns []column
+	rows    [][]any
+	tag     string // of CommandComplete; rows are counted by whoever sends them if counted
+	counted bool   // the tag ends with the number of rows
+	notices []*pgproto3.NoticeResponse
+	copied  *copyForm // COPY … TO STDOUT
+}
+
+// newStatement parses a statement. types are those that the client gave for the parameters; 0
+// is one that it left open. Nothing is executed.
+func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
+	st := &statement{text: text}
+	one, err := only(text)
+	if err != nil || one == "" {
+		return st, err
+	}
+	if st.verb, err = parseVerb(one); err != nil || st.verb != nil {
+		return st, err
+	}
+	if st.prepared, err = engine.Prepare(one); err != nil {
+		return nil, err
+	}
+	st.types = make([]uint32, len(st.prepared.Parameters()))
+	if len(types) > len(st.types) {
+		return nil, failure("08P01", "types are given for %d parameters, and the statement has %d", len(types), len(st.types))
+	}
+	for i := range st.types {
+		if i < len(types) {
+			st.types[i] = types[i]
+		}
+		if st.types[i] == 0 {
+			st.types[i] = oidText
+		}
+		if !known(st.types[i]) {
+			return nil, failure("0A000", "parameter $%d has type %d, which is not taken", i+1, st.types[i]).
+				withHint("the types are int2, int4, int8, float4, float8, numeric, text, varchar, bool, date and timestamp")
+		}
+	}
+	return st, nil
+}
+
+// only returns the one statement of a text, "" if it has none.
+func only(text string) (string, error) {
+	scanner := engine.NewScanner(strings.NewReader(text))
+	first, err := scanner.Next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return "", nil
+	case err != nil:
+		return "", err
+	case first.Command:
+		return "", dotted(1)
+	}
+	if _, err := scanner.Next(); !errors.Is(err, io.EOF) {
+		return "", failure("42601", "a prepared statement cannot have several statements")
+	}
+	return text, nil
+}
+
+func dotted(position int) error {
+	return failure("42601", `syntax error at "."`).at(position).withHint("commands that begin with a point belong to the dpsql shell")
+}
+
+func (c *conn) parse(m *pgproto3.Parse) error {
+	if _, exists := c.statements[m.Name]; exists && m.Name != "" {
+		return failure("42P05", "prepared statement %q already exists", m.Name)
+	}
+	if len(c.statements) >= c.server.config.Limits.Prepared {
+		return failure("54000", "there are %d prepared statements, the most that a connection may have", len(c.statements)).withHint("close some, or DEALLOCATE ALL")
+	}
+	if !utf8.ValidString(m.Query) {
+		return failure("22021", "the statement is not UTF-8")
+	}
+	delete(c.statements, "")
+	st, err := c.newStatement(strings.Clone(m.Query), m.ParameterOIDs)
+	if err != nil {
+		return err
+	}
+	if err := c.admitted(st); err != nil {
+		return err
+	}
+	c.statements[strings.Clone(m.Name)] = st
+	c.wire.Send(&pgproto3.ParseComplete{})
+	return nil
+}
+
+// admitted refuses all but the end of a transaction that failed.
+func (c *conn) admitted(st *statement) error {
+	if c.block.aborted && !st.empty() && (st.verb == nil || !st.verb.endsBlock()) {
+		return failure("25P02", "the transaction is aborted: statements are ignored until ROLLBACK")
+	}
+	return nil
+}
+
+func (c *conn) bind(m *pgproto3.Bind) error {
+	st := c.statements[m.PreparedStatement]
+	if st == nil {
+		return failure("26000", "prepared statement %q does not exist", m.PreparedStatement)
+	}
+	if err := c.admitted(st); err != nil {
+		return err
+	}
+	if m.DestinationPortal != "" {
+		if c.portals[m.DestinationPortal] != nil {
+			return failure("42P03", "cursor %q already exists", m.DestinationPortal)
+		}
+		if len(c.portals) >= c.server.config.Limits.Prepared {
+			return failure("54000", "there are %d portals, the most that a connection may have", len(c.portals))
+		}
+	}
+	if len(m.Parameters) != len(st.types) {
+		return failure("08P01", "the message has %d parameters, and the statement %d", len(m.Parameters), len(st.types))
+	}
+	p := &portal{name: m.DestinationPortal, statement: st, formats: m.ResultFormatCodes}
+	for _, f := range p.formats {
+		if f != pgproto3.TextFormat && f != pgproto3.BinaryFormat {
+			return failure("22023", "there is no format %d", f)
+		}
+	}
+	for i, raw := range m.Parameters {
+		format, err := formatOf(m.ParameterFormatCodes, i)
+		if err != nil {
+			return err
+		}
+		v, err := decode(st.types[i], format, raw)
+		if err != nil {
+			return failure("22P02", "parameter $%d: %v", i+1, err)
+		}
+		p.args = append(p.args, v)
+	}
+	c.portals[p.name] = p
+	c.wire.Send(&pgproto3.BindComplete{})
+	return nil
+}
+
+// formatOf returns the format of value i: there are none, one for all, or one each.
+func formatOf(formats []int16, i int) (int16, error) {
+	switch {
+	case len(formats) == 0:
+		return pgproto3.TextFormat, nil
+	case len(formats) == 1:
+		return formats[0], nil
+	case i < len(formats):
+		return formats[i], nil
+	}
+	return 0, failure("08P01", "there are %d formats for more values", len(formats))
+}
+
+func (c *conn) describe(m *pgproto3.Describe) error {
+	if m.ObjectType == 'P' {
+		p := c.portals[m.Name]
+		if p == nil {
+			return failure("34000", "portal %q does not exist", m.Name)
+		}
+		c.described = p // most clients execute it next: the columns come with its rows
+		return nil
+	}
+	st := c.statements[m.Name]
+	if st == nil {
+		return failure("26000", "prepared statement %q does not exist", m.Name)
+	}
+	if err := c.admitted(st); err != nil {
+		return err
+	}
+	columns, err := c.columnsOf(st, nil)
+	if err != nil {
+		return err
+	}
+	c.wire.Send(&pgproto3.ParameterDescription{ParameterOIDs: st.types})
+	return c.sendColumns(columns, nil)
+}
+
+// describeNow sends the columns of the portal that was described, without executing it.
+func (c *conn) describeNow() error {
+	p := c.described
+	c.described = nil
+	if p.out != nil {
+		return c.sendColumns(p.out.columns, p.formats)
+	}
+	if err := c.admitted(p.statement); err != nil {
+		return err
+	}
+	columns, err := c.columnsOf(p.statement, p.args)
+	if err != nil {
+		return err
+	}
+	return c.sendColumns(columns, p.formats)
+}
+
+// columnsOf returns the columns that a statement will have, none if it has no rows.
+func (c *conn) columnsOf(st *statement, args []query.Value) ([]column, error) {
+	switch {
+	case st.empty():
+		return nil, nil
+	case st.verb != nil:
+		return c.verbColumns(st.verb)
+	}
+	columns, err := c.session.Columns(context.Background(), st.prepared, args)
+	if err != nil {
+		return nil, err
+	}
+	return columnsFor(columns), nil
+}
+
+func (c *conn) sendColumns(columns []column, formats []int16) error {
+	if len(columns) == 0 {
+		c.wire.Send(&pgproto3.NoData{})
+		return nil
+	}
+	fields := make([]pgproto3.FieldDescription, len(columns))
+	for i, col := range columns {
+		format, err := formatOf(formats, i)
+		if err != nil {
+			return err
+		}
+		fields[i] = pgproto3.FieldDescription{Name: []byte(col.name), DataTypeOID: col.oid, DataTypeSize: sizeOf(col.oid), TypeModifier: -1, Format: format}
+	}
+	c.wire.Send(&pgproto3.RowDescription{Fields: fields})
+	return nil
+}
+
+func (c *conn) execute(m *pgproto3.Execute) error {
+	p := c.portals[m.Portal]
+	if p == nil {
+		return failure("34000", "portal %q does not exist", m.Portal)
+	}
+	if err := c.admitted(p.statement); err != nil {
+		return err
+	}
+	if p.statement.empty() {
+		if c.described == p {
+			c.described = nil
+			c.wire.Send(&pgproto3.NoData{})
+		}
+		c.wire.Send(&pgproto3.EmptyQueryResponse{})
+		return nil
+	}
+	fresh := p.out == nil
+	if fresh {
+		out, err := c.run(p.statement, p.args)
+		if err != nil {
+			return err
+		}
+		p.out = out
+	}
+	if c.described == p {
+		c.described = nil
+		if err := c.sendColumns(p.out.columns, p.formats); err != nil {
+			return err
+		}
+	}
+	if fresh {
+		c.notify(p.out)
+	}
+	if p.out.copied != nil {
+		return c.sendCopy(p.out)
+	}
+	n := len(p.out.rows) - p.next
+	if limit := int(m.MaxRows); limit > 0 && limit < n {
+		n = limit
+	}
+	if err := c.sendRows(p.out, p.formats, p.next, n); err != nil {
+		return err
+	}
+	p.next += n
+	if p.next < len(p.out.rows) || m.MaxRows > 0 && n == int(m.MaxRows) {
+		c.wire.Send(&pgproto3.PortalSuspended{})
+		return nil
+	}
+	c.complete(p.out, n)
+	return nil
+}
+
+// complete ends a statement's output.
+func (c *conn) complete(out *output, rows int) {
+	tag := []byte(out.tag)
+	if out.counted {
+		tag = strconv.AppendInt(append(tag, ' '), int64(rows), 10)
+	}
+	c.wire.Send(&pgproto3.CommandComplete{CommandTag: tag})
+}
+
+func (c *conn) notify(out *output) {
+	for _, n := range out.notices {
+		c.wire.Send(n)
+	}
+}
+
+func (c *conn) close(m *pgproto3.Close) error {
+	if m.ObjectType == 'P' {
+		delete(c.portals, m.Name)
+	} else {
+		delete(c.statements, m.Name)
+	}
+	c.wire.Send(&pgproto3.CloseComplete{})
+	return nil
+}
+
+// dropPortals forgets portals, as at the end of a transaction: all of them, or those that do
+// not outlive it.
+func (c *conn) dropPortals(all bool) {
+	for name, p := range c.portals {
+		if all || !p.hold {
+			delete(c.portals, name)
+		}
+	}
+}
+
+// query answers a message of the simple protocol. Its statements run in order, and those
+// after one that fails do not.
+func (c *conn) query(text string) error {
+	c.skipping = false
+	c.dropUnnamed()
+	if err := c.queries(text); err != nil {
+		return err
+	}
+	if !c.block.open() {
+		c.dropPortals(false)
+	}
+	c.ready()
+	return c.flush()
+}
+
+func (c *conn) dropUnnamed() {
+	delete(c.statements, "")
+	delete(c.portals, "")
+}
+
+// queries runs the statements of a text. An error of theirs goes to the client; one that is
+// returned ends the connection.
+func (c *conn) queries(text string) error {
+	if !utf8.ValidString(text) {
+		c.failed(failure("22021", "the statement is not UTF-8"), nil)
+		return nil
+	}
+	scanner := engine.NewScanner(strings.NewReader(text))
+	for ran := 0; ; ran++ {
+		in, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			if ran == 0 {
+				c.wire.Send(&pgproto3.EmptyQueryResponse{})
+			}
+			return nil
+		}
+		at := func(position int) int { return place(text, in, position) }
+		if err == nil && in.Command {
+			err = dotted(1)
+		}
+		if err == nil {
+			err = c.simple(in.Text)
+		}
+		if err != nil {
+			c.failed(err, at)
+			return nil
+		}
+		if c.lost != nil {
+			return c.lost
+		}
+	}
+}
+
+// place returns the character of a text at which a position of one of its statements is.
+func place(text string, in engine.Input, position int) int {
+	line, column := in.Locate(position)
+	for line > 1 {
+		_, after, ok := strings.Cut(text, "\n")
+		if !ok {
+			break
+		}
+		column += utf8.RuneCountInString(text[:len(text)-len(after)])
+		text, line = after, line-1
+	}
+	return column
+}
+
+// simple runs a statement in the simple protocol.
+func (c *conn) simple(text string) error {
+	st, err := c.newStatement(text, nil)
+	if err != nil {
+		return err
+	}
+	if st.empty() {
+		return nil
+	}
+	if err := c.admitted(st); err != nil {
+		return err
+	}
+	if len(st.types) > 0 {
+		return failure("42P02", "there is no parameter $1").withHint("prepare the statement, and give its arguments")
+	}
+	out, err := c.run(st, nil)
+	if err != nil {
+		return err
+	}
+	c.notify(out)
+	if out.copied != nil {
+		return c.sendCopy(out)
+	}
+	if len(out.columns) > 0 {
+		if err := c.sendColumns(out.columns, nil); err != nil {
+			return err
+		}
+	}
+	if err := c.sendRows(out, nil, 0, len(out.rows)); err != nil {
+		return err
+	}
+	c.complete(out, len(out.rows))
+	return nil
+}

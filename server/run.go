@@ -1,0 +1,176 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/engine"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// run runs a statement. Every execution of a client passes here, and is written to the log:
+// who asked, a hash of the text, where the answer came from and its cost, never a value.
+func (c *conn) run(st *statement, args []query.Value) (*output, error) {
+	c.server.counts.Statements.Add(1)
+	if st.verb != nil {
+		return c.obey(st.verb)
+	}
+	ctx, cancel := c.settings.deadline()
+	c.running.Store(&cancel)
+	defer func() {
+		c.running.Store(nil)
+		cancel()
+	}()
+	if c.draining.Load() {
+		return nil, errDraining
+	}
+	c.session.SetFree(c.readOnly())
+	r, err := c.session.ExecPrepared(ctx, st.prepared, args)
+	c.audit(st, r, err)
+	if err != nil {
+		return nil, err
+	}
+	return c.outputOf(st, r), nil
+}
+
+// readOnly reports whether nothing may be bought now: in a transaction that is read-only.
+func (c *conn) readOnly() bool {
+	if c.block.begun {
+		return c.block.readOnly
+	}
+	return c.settings.readOnly()
+}
+
+func (c *conn) audit(st *statement, r *engine.Result, err error) {
+	counts := &c.server.counts
+	how := new(engine.Answer)
+	if err == nil && r.Answer != nil {
+		how = r.Answer
+		counts.Answers.Add(1)
+		if how.Cost != (engine.Cost{}) {
+			counts.Bought.Add(1)
+		}
+	}
+	if !c.log.Enabled(context.Background(), slog.LevelInfo) {
+		return
+	}
+	sum := sha256.Sum256([]byte(st.text))
+	c.log.LogAttrs(context.Background(), slog.LevelInfo, "statement", slog.String("sha256", hex.EncodeToString(sum[:])),
+		slog.String("outcome", cmp.Or(string(sqlerr.CodeOf(err)), "ok")), slog.String("via", how.Via),
+		slog.Float64("epsilon", how.Cost.Epsilon), slog.Float64("rho", how.Cost.Rho))
+}
+
+// outputOf returns a result of the engine as clients get it.
+func (c *conn) outputOf(st *statement, r *engine.Result) *output {
+	out := &output{columns: columnsFor(r.Columns), rows: r.Rows}
+	out.tag, out.counted = tagOf(st.text, len(r.Columns) > 0)
+	for _, warning := range r.Warnings {
+		out.notices = append(out.notices, c.notice("WARNING", "01000", warning)...)
+	}
+	if r.Answer != nil {
+		out.notices = append(out.notices, c.notice("NOTICE", "00000", footer(r))...)
+	}
+	return out
+}
+
+// notice returns a notice, or none if the client does not want notices of its kind.
+func (c *conn) notice(severity, code, message string) []*pgproto3.NoticeResponse {
+	if !c.settings.wants(severity) {
+		return nil
+	}
+	return []*pgproto3.NoticeResponse{{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: message}}
+}
+
+// tagOf returns how CommandComplete names a statement, and whether the number of rows follows.
+func tagOf(text string, rows bool) (tag string, counted bool) {
+	words := firstWords(text, 3)
+	if len(words) == 0 {
+		return "OK", false
+	}
+	switch words[0] {
+	case "EXPLAIN", "SHOW", "SET":
+		return words[0], false
+	}
+	if rows {
+		return "SELECT", true
+	}
+	switch {
+	case len(words) > 2 && (words[1] == "PRIVATE" || words[1] == "PUBLIC"):
+		return strings.Join(words[:3], " "), false
+	case len(words) > 1 && words[0] != "GRANT" && words[0] != "REVOKE" && words[0] != "EXPORT":
+		return strings.Join(words[:2], " "), false
+	}
+	return words[0], false
+}
+
+// footer says below the rows of a private answer what margins they have, where they are from
+// and what they cost.
+func footer(r *engine.Result) string {
+	a := r.Answer
+	parts := []string{margins(a)}
+	for _, k := range a.Kept {
+		if a.Mechanism != "constant" {
+			parts = append(parts, fmt.Sprintf("of kept rows, at most %d a %s of %s", k.MaxRows, k.Unit, k.Table))
+		}
+	}
+	switch {
+	case a.Mechanism == "direct":
+		parts = append(parts, "direct")
+	case a.Mechanism == "constant":
+	case a.Released:
+		parts = append(parts, "release "+a.Via)
+	default:
+		parts = append(parts, a.Via)
+	}
+	var cost []string
+	if a.Cost.Epsilon != 0 {
+		cost = append(cost, fmt.Sprintf("ε %.2g", a.Cost.Epsilon))
+	}
+	if a.Cost.Rho != 0 {
+		cost = append(cost, fmt.Sprintf("ρ %.2g", a.Cost.Rho))
+	}
+	return strings.Join(append(parts, "cost "+cmp.Or(strings.Join(cost, " and "), "0")), " · ")
+}
+
+// margins says between which bounds the margins of an answer are.
+func margins(a *engine.Answer) string {
+	if a.Mechanism == "constant" {
+		return "exact"
+	}
+	least, most, unknown := 0.0, -1.0, 0
+	for _, row := range a.Margins {
+		for _, m := range row {
+			if m, ok := m.(float64); ok {
+				if most < 0 || m < least {
+					least = m
+				}
+				most = max(most, m)
+			}
+		}
+	}
+	var text string
+	switch {
+	case most < 0:
+		return "no error bar"
+	case least == most:
+		text = fmt.Sprintf("± %s at %.4g %%", number(most), 100*a.Confidence)
+	default:
+		text = fmt.Sprintf("± %s to %s at %.4g %%", number(least), number(most), 100*a.Confidence)
+	}
+	if !a.Verified {
+		text += ", some unverified"
+	}
+	if a.Simulated {
+		text += ", simulated"
+	}
+	_ = unknown
+	return text
+}

@@ -1,0 +1,226 @@
+// Package server answers clients that speak the PostgreSQL protocol: psql, JDBC, psycopg,
+// pandas, R and others. Each connection has a session of package engine, so what a client
+// may ask, see and spend is decided there. This package keeps to the protocol: logins,
+// messages, portals, the settings that clients send, and the form of values.
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"dpsql/engine"
+)
+
+// Accounts says who may log in, and gives each a session.
+type Accounts interface {
+	// Verifier returns a user's SCRAM verifier. Of a user who does not exist it returns one
+	// that no password fits, after the same work, and known is false.
+	Verifier(ctx context.Context, user string) (verifier string, known bool, err error)
+	// NewUserSession returns a session of a user, who sees what is granted.
+	NewUserSession(user string) *engine.Session
+	// NewSession returns a session of the curator.
+	NewSession() *engine.Session
+}
+
+// Config says what a server serves, and to whom.
+type Config struct {
+	Accounts Accounts
+	Database string       // the name that clients connect to
+	Log      *slog.Logger // nil logs nothing
+	// Certificate returns the certificate to show to the next client. nil offers no TLS.
+	Certificate func() (*tls.Certificate, error)
+	// RequireTLS refuses a connection without TLS, unless it comes over a Unix socket.
+	RequireTLS bool
+	// Curator reports whether a connection belongs to the curator, who has no password. It is
+	// asked before the password of a user is. nil is never.
+	Curator func(c net.Conn, user string) bool
+	Limits  Limits
+}
+
+// Limits bound what clients may use. A field that is 0 has its default.
+type Limits struct {
+	Connections int           // at a time; 1,000
+	Login       time.Duration // until a client has logged in; 10 s
+	Idle        time.Duration // between a client's messages; 0 has no limit
+	Write       time.Duration // until a client has taken what was sent to it; 30 s
+	Message     int           // bytes of a message; 1 MiB
+	Prepared    int           // prepared statements, and portals, of a connection; 1,000
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Connections == 0 {
+		l.Connections = 1000
+	}
+	if l.Login == 0 {
+		l.Login = 10 * time.Second
+	}
+	if l.Write == 0 {
+		l.Write = 30 * time.Second
+	}
+	if l.Message == 0 {
+		l.Message = 1 << 20
+	}
+	if l.Prepared == 0 {
+		l.Prepared = 1000
+	}
+	return l
+}
+
+// Server is a server. It serves any number of listeners.
+type Server struct {
+	config   Config
+	log      *slog.Logger
+	counts   Counts
+	failures failures
+
+	mu       sync.Mutex
+	conns    map[uint32]*conn // by the number that clients are told
+	last     uint32           // the number given last
+	open     int              // connections, also those that have not logged in
+	draining bool
+	served   sync.WaitGroup
+}
+
+// New returns a server. It listens nowhere until Serve is called.
+func New(c Config) *Server {
+	c.Limits = c.Limits.withDefaults()
+	log := c.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{config: c, log: log, conns: make(map[uint32]*conn), failures: newFailures()}
+}
+
+// Counts returns what the server has counted so far.
+func (s *Server) Counts() *Counts { return &s.counts }
+
+// Serve accepts connections until ctx ends or the listener fails, and returns nil in the
+// first case. It closes the listener. Connections go on until Shutdown.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	defer l.Close()
+	pause := time.Duration(0)
+	for {
+		accepted, err := l.Accept()
+		switch {
+		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			if err == nil {
+				accepted.Close()
+			}
+			return nil
+		case err != nil: // such as too many open files: others may close some
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.log.Warn("a connection was not accepted", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+			continue
+		}
+		pause = 0
+		if !s.enter() {
+			accepted.Close() // while it drains
+			continue
+		}
+		go func() {
+			defer s.leave()
+			s.serve(accepted)
+		}()
+	}
+}
+
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return false
+	}
+	s.open++
+	s.served.Add(1)
+	s.counts.Connections.Add(1)
+	s.counts.Open.Add(1)
+	return true
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	s.open--
+	s.mu.Unlock()
+	s.counts.Open.Add(-1)
+	s.served.Done()
+}
+
+// full reports whether there are more connections than allowed.
+func (s *Server) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open > s.config.Limits.Connections
+}
+
+// Shutdown ends the connections. Each may end its statement until ctx ends; then the
+// statement is cancelled. A statement that was charged already goes on as package engine
+// has it. Shutdown returns when all connections have ended.
+func (s *Server) Shutdown(ctx context.Context) {
+	s.mu.Lock()
+	s.draining = true
+	for _, c := range s.conns {
+		c.drain()
+	}
+	s.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, c := range s.conns {
+			c.interrupt()
+			c.net.SetDeadline(time.Now())
+		}
+	})
+	defer stop()
+	s.served.Wait()
+}
+
+// register gives a connection its number and the key by which it can be cancelled.
+func (s *Server) register(c *conn, keySize int) {
+	c.key = make([]byte, keySize)
+	rand.Read(c.key) // never fails, see crypto/rand
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if s.last++; s.last != 0 && s.conns[s.last] == nil {
+			break
+		}
+	}
+	c.number = s.last
+	s.conns[c.number] = c
+	if s.draining {
+		c.drain()
+	}
+}
+
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conns[c.number] == c {
+		delete(s.conns, c.number)
+	}
+}
+
+// cancel cancels the statement of the connection that the request names, if it has its key.
+func (s *Server) cancel(request []byte) {
+	s.counts.Cancels.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.conns[binary.BigEndian.Uint32(request)]
+	if c != nil && subtle.ConstantTimeCompare(c.key, request[4:]) == 1 {
+		c.interrupt()
+	}
+}

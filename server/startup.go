@@ -1,0 +1,347 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/scram"
+	"dpsql/sqlerr"
+)
+
+// The codes of startup packets.
+const (
+	protocol3     = 3 << 16
+	latestMinor   = 2
+	cancelCode    = 80877102
+	sslCode       = 80877103
+	gssCode       = 80877104
+	maxStartup    = 10_000 // bytes, as in PostgreSQL
+	maxMinor      = 0xFFFF
+	alpn          = "postgresql"
+	tlsHandshake  = 0x16 // the first byte of direct TLS
+	shortKey      = 4    // bytes of a key to cancel by, in protocol 3.0
+	longKey       = 32   // in 3.2
+	loginMessage  = 64 << 10
+	unixSocketNet = "unix"
+)
+
+// serve runs a connection from its first byte to its end.
+func (s *Server) serve(accepted net.Conn) {
+	defer accepted.Close()
+	c := &conn{server: s, raw: accepted, net: accepted, log: s.log.With("client", address(accepted))}
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.counts.Panics.Add(1)
+			c.log.Error("a connection ended by a fault of the server", "fault", fmt.Sprintf("%T", fault), "stack", stack())
+		}
+	}()
+	accepted.SetDeadline(time.Now().Add(s.config.Limits.Login))
+	startup, err := c.startup()
+	if err != nil || startup == nil {
+		c.leave(err)
+		return
+	}
+	c.speak()
+	if err := c.login(startup); err != nil {
+		c.leave(err)
+		return
+	}
+	defer s.forget(c)
+	accepted.SetDeadline(time.Time{})
+	c.loop()
+}
+
+// address returns the client's address without its port, "local" for a Unix socket.
+func address(c net.Conn) string {
+	if c.RemoteAddr().Network() == unixSocketNet {
+		return "local"
+	}
+	if host, _, err := net.SplitHostPort(c.RemoteAddr().String()); err == nil {
+		return host
+	}
+	return c.RemoteAddr().String()
+}
+
+// leave tells the client why its connection ends, if it can be told.
+func (c *conn) leave(err error) {
+	var fatal *fatalError
+	if errors.As(err, &fatal) {
+		c.log.Warn("refused", "reason", fatal.message)
+		if c.wire == nil {
+			c.speak()
+		}
+		c.wire.Send(fatal.response())
+		c.flush()
+	}
+}
+
+// speak begins the conversation in messages. What came before was read byte by byte, so
+// nothing that was sent before TLS began is taken for a message inside it (CVE-2021-23214).
+func (c *conn) speak() {
+	c.wire = pgproto3.NewBackend(c.net, c.net)
+	c.wire.SetMaxBodyLen(loginMessage)
+}
+
+// startupPacket is what a client opens its connection with.
+type startupPacket struct {
+	minor      int // of the protocol's version 3
+	parameters map[string]string
+	unknown    []string // options of the protocol that it asks for and this server has not
+}
+
+// startup reads packets until one opens a session. It answers those that ask for encryption,
+// and obeys one that cancels; then it returns nil.
+func (c *conn) startup() (*startupPacket, error) {
+	var first [1]byte
+	if _, err := io.ReadFull(c.net, first[:]); err != nil {
+		return nil, err
+	}
+	c.net = &rewound{Conn: c.net, first: first[:]}
+	if first[0] == tlsHandshake { // direct TLS, of PostgreSQL 17's clients
+		if err := c.encrypt(); err != nil {
+			return nil, err
+		}
+		if c.tls.ConnectionState().NegotiatedProtocol != alpn {
+			return nil, fatal("08P01", "direct TLS needs the ALPN protocol %s", alpn)
+		}
+	}
+	asked := map[uint32]bool{} // a client may ask for each kind of encryption once
+	for {
+		var head [4]byte
+		if _, err := io.ReadFull(c.net, head[:]); err != nil {
+			return nil, err
+		}
+		size := int64(binary.BigEndian.Uint32(head[:]))
+		if size < 8 || size > maxStartup {
+			return nil, errors.New("not a startup packet")
+		}
+		body := make([]byte, size-4)
+		if _, err := io.ReadFull(c.net, body); err != nil {
+			return nil, err
+		}
+		code, rest := binary.BigEndian.Uint32(body), body[4:]
+		switch {
+		case code == cancelCode:
+			if len(rest) >= 4+shortKey && len(rest) <= 4+256 {
+				c.server.cancel(rest)
+			}
+			return nil, nil
+		case (code == sslCode || code == gssCode) && asked[code], code == sslCode && c.tls != nil:
+			return nil, errors.New("encryption was asked for twice")
+		case code == sslCode && c.server.config.Certificate != nil:
+			asked[code] = true
+			if _, err := c.net.Write([]byte("S")); err != nil {
+				return nil, err
+			}
+			if err := c.encrypt(); err != nil {
+				return nil, err
+			}
+		case code == sslCode, code == gssCode:
+			asked[code] = true
+			if _, err := c.net.Write([]byte("N")); err != nil {
+				return nil, err
+			}
+		case code>>16 == protocol3>>16:
+			return readStartup(code&maxMinor, rest)
+		default:
+			return nil, fatal("0A000", "protocol %d.%d is not spoken, only 3.0 to 3.%d", code>>16, code&maxMinor, latestMinor)
+		}
+	}
+}
+
+// readStartup reads the parameters of a startup packet: names and values, each with a zero
+// byte behind it, and one more zero byte.
+func readStartup(minor uint32, body []byte) (*startupPacket, error) {
+	malformed := fatal("08P01", "the startup packet is malformed")
+	p := &startupPacket{minor: int(minor), parameters: make(map[string]string)}
+	for {
+		name, rest, ok := bytes.Cut(body, []byte{0})
+		if !ok {
+			return nil, malformed
+		}
+		if len(name) == 0 {
+			if len(rest) > 0 {
+				return nil, malformed
+			}
+			return p, nil
+		}
+		value, rest, ok := bytes.Cut(rest, []byte{0})
+		if !ok {
+			return nil, malformed
+		}
+		if strings.HasPrefix(string(name), "_pq_.") {
+			p.unknown = append(p.unknown, string(name))
+		} else {
+			p.parameters[string(name)] = string(value)
+		}
+		body = rest
+	}
+}
+
+// rewound is a connection whose first byte was read.
+type rewound struct {
+	net.Conn
+	first []byte
+}
+
+func (r *rewound) Read(p []byte) (int, error) {
+	if len(r.first) == 0 || len(p) == 0 {
+		return r.Conn.Read(p)
+	}
+	n := copy(p, r.first)
+	r.first = r.first[n:]
+	return n, nil
+}
+
+// encrypt begins TLS, with the certificate of this moment.
+func (c *conn) encrypt() error {
+	if c.server.config.Certificate == nil {
+		return errors.New("TLS is not offered")
+	}
+	certificate, err := c.server.config.Certificate()
+	if err != nil {
+		return err
+	}
+	leaf := certificate.Leaf
+	if leaf == nil {
+		if leaf, err = x509.ParseCertificate(certificate.Certificate[0]); err != nil {
+			return err
+		}
+	}
+	c.tls = tls.Server(c.net, &tls.Config{
+		Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{alpn}, SessionTicketsDisabled: true})
+	c.net, c.binding = c.tls, scram.Binding(leaf)
+	return c.tls.Handshake()
+}
+
+// login lets the client log in and opens its session.
+func (c *conn) login(p *startupPacket) error {
+	s := c.server
+	if p.minor > latestMinor || len(p.unknown) > 0 {
+		c.wire.Send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: uint32(min(p.minor, latestMinor)), UnrecognizedOptions: p.unknown})
+	}
+	c.user = p.parameters["user"]
+	c.log = c.log.With("user", c.user)
+	local := c.raw.RemoteAddr().Network() == unixSocketNet
+	switch {
+	case s.full():
+		return fatal("53300", "there are too many connections")
+	case c.user == "":
+		return fatal("28000", "no user name was given")
+	case p.parameters["replication"] != "" && !slices.Contains([]string{"false", "off", "no", "0"}, strings.ToLower(p.parameters["replication"])):
+		return fatal("0A000", "there is no replication")
+	case s.config.RequireTLS && c.tls == nil && !local:
+		return fatal("28000", "this server needs TLS: connect with sslmode=require, or with sslmode=verify-full and its certificate")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.Limits.Login)
+	defer cancel()
+	if s.config.Curator != nil && s.config.Curator(c.raw, c.user) {
+		c.session, c.curator = s.config.Accounts.NewSession(), true
+	} else {
+		if err := c.authenticate(ctx); err != nil {
+			s.counts.Refused.Add(1)
+			return err
+		}
+		c.session = s.config.Accounts.NewUserSession(c.user)
+	}
+	if name := p.parameters["database"]; name != "" && name != s.config.Database || name == "" && c.user != s.config.Database {
+		if name == "" {
+			name = c.user
+		}
+		return fatal("3D000", "database %q does not exist: this server has %q", name, s.config.Database)
+	}
+	if err := c.settings.begin(c, p.parameters); err != nil {
+		e := response(err, nil)
+		return &fatalError{e.Code, e.Message}
+	}
+	s.counts.Logins.Add(1)
+	c.log.Info("logged in", "tls", c.tls != nil, "curator", c.curator)
+	size := shortKey
+	if p.minor >= latestMinor {
+		size = longKey
+	}
+	s.register(c, size)
+	c.wire.Send(&pgproto3.AuthenticationOk{})
+	c.settings.report(c)
+	c.wire.Send(&pgproto3.BackendKeyData{ProcessID: c.number, SecretKey: c.key})
+	c.ready()
+	c.wire.SetMaxBodyLen(s.config.Limits.Message)
+	return c.flush()
+}
+
+// authenticate has the client prove that it knows the user's password. A user who does not
+// exist is asked in the same way, and fails in the same way.
+func (c *conn) authenticate(ctx context.Context) error {
+	s := c.server
+	from := address(c.raw)
+	refused := fatal("28P01", "password authentication failed for user %q", c.user)
+	if wait := s.failures.delay(c.user, from); wait > 0 {
+		c.log.Warn("a login waits, after others that failed", "wait", wait)
+		time.Sleep(wait)
+	}
+	verifier, known, err := s.config.Accounts.Verifier(ctx, c.user)
+	if err != nil {
+		c.log.Error("the users cannot be read", "code", sqlerr.CodeOf(err))
+		return fatal("58000", "the users cannot be read")
+	}
+	mechanisms := []string{scram.Plain}
+	if c.tls != nil {
+		mechanisms = []string{scram.Plus, scram.Plain}
+	}
+	c.wire.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
+	if err := c.flush(); err != nil {
+		return err
+	}
+	if err := c.wire.SetAuthType(pgproto3.AuthTypeSASL); err != nil {
+		return err
+	}
+	message, err := c.wire.Receive()
+	if err != nil {
+		return err
+	}
+	initial, ok := message.(*pgproto3.SASLInitialResponse)
+	if !ok {
+		return fatal("08P01", "a message of the login was expected")
+	}
+	talk, err := scram.NewConversation(initial.AuthMechanism, verifier, c.binding)
+	if err != nil {
+		return fatal("08P01", "the client chose an authentication that was not offered")
+	}
+	reply, _, err := talk.Step(string(initial.Data))
+	if err == nil {
+		c.wire.Send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
+		if err := c.flush(); err != nil {
+			return err
+		}
+		if err := c.wire.SetAuthType(pgproto3.AuthTypeSASLContinue); err != nil {
+			return err
+		}
+		if message, err = c.wire.Receive(); err != nil {
+			return err
+		}
+		last, ok := message.(*pgproto3.SASLResponse)
+		if !ok {
+			return fatal("08P01", "a message of the login was expected")
+		}
+		var done bool
+		if reply, done, err = talk.Step(string(last.Data)); err == nil && done && known {
+			s.failures.succeeded(c.user, from)
+			c.wire.Send(&pgproto3.AuthenticationSASLFinal{Data: []byte(reply)})
+			return nil
+		}
+	}
+	s.failures.failed(c.user, from)
+	return refused
+}

@@ -1,0 +1,338 @@
+package server
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/engine"
+	"dpsql/query"
+)
+
+// The object identifiers of PostgreSQL's types.
+const (
+	oidBool      = 16
+	oidName      = 19
+	oidInt8      = 20
+	oidInt2      = 21
+	oidInt4      = 23
+	oidText      = 25
+	oidOID       = 26
+	oidFloat4    = 700
+	oidFloat8    = 701
+	oidUnknown   = 705
+	oidBpchar    = 1042
+	oidVarchar   = 1043
+	oidDate      = 1082
+	oidTimestamp = 1114
+	oidNumeric   = 1700
+)
+
+// column is a column of rows that are sent.
+type column struct {
+	name string
+	oid  uint32
+}
+
+func columnsFor(all []engine.Column) []column {
+	out := make([]column, len(all))
+	for i, c := range all {
+		out[i] = column{c.Name, oidText}
+		switch c.Type {
+		case "INTEGER":
+			out[i].oid = oidInt8
+		case "REAL":
+			out[i].oid = oidFloat8
+		}
+	}
+	return out
+}
+
+// sizeOf returns the size of a type in bytes, or -1 if it varies.
+func sizeOf(oid uint32) int16 {
+	switch oid {
+	case oidBool:
+		return 1
+	case oidInt2:
+		return 2
+	case oidInt4, oidOID, oidFloat4, oidDate:
+		return 4
+	case oidInt8, oidFloat8, oidTimestamp:
+		return 8
+	case oidName:
+		return 64
+	}
+	return -1
+}
+
+// known reports whether parameters of a type are taken.
+func known(oid uint32) bool {
+	switch oid {
+	case oidBool, oidName, oidInt8, oidInt2, oidInt4, oidText, oidOID, oidFloat4, oidFloat8, oidUnknown, oidBpchar, oidVarchar, oidDate, oidTimestamp, oidNumeric:
+		return true
+	}
+	return false
+}
+
+// epoch is the day from which PostgreSQL counts in binary dates and timestamps.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// decode returns the value of a parameter. nil is NULL.
+func decode(oid uint32, format int16, raw []byte) (query.Value, error) {
+	switch {
+	case raw == nil:
+		return query.Null(), nil
+	case format == pgproto3.TextFormat:
+		return decodeText(oid, string(raw))
+	case format == pgproto3.BinaryFormat:
+		return decodeBinary(oid, raw)
+	}
+	return query.Value{}, fmt.Errorf("there is no format %d", format)
+}
+
+func decodeText(oid uint32, text string) (query.Value, error) {
+	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+		return query.Value{}, errors.New("the text is not UTF-8")
+	}
+	switch oid {
+	case oidInt2, oidInt4, oidInt8, oidOID:
+		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		if err != nil {
+			return query.Value{}, fmt.Errorf("invalid input syntax for type integer: %q", text)
+		}
+		return query.Int(n), nil
+	case oidFloat4, oidFloat8:
+		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil {
+			return query.Value{}, fmt.Errorf("invalid input syntax for type double precision: %q", text)
+		}
+		return decimal(f)
+	case oidBool:
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "t", "true", "on", "yes", "y", "1":
+			return query.Int(1), nil
+		case "f", "false", "off", "no", "n", "0":
+			return query.Int(0), nil
+		}
+		return query.Value{}, fmt.Errorf("invalid input syntax for type boolean: %q", text)
+	}
+	return query.Text(text), nil
+}
+
+// decimal returns a number as the dialect takes it: an integer, or its shortest text.
+func decimal(f float64) (query.Value, error) {
+	switch {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return query.Value{}, errors.New("the number is not finite")
+	case f == math.Trunc(f) && math.Abs(f) < 1<<53:
+		return query.Int(int64(f)), nil
+	}
+	return query.Text(strconv.FormatFloat(f, 'f', -1, 64)), nil
+}
+
+func decodeBinary(oid uint32, raw []byte) (query.Value, error) {
+	if size := sizeOf(oid); size > 0 && oid != oidName && len(raw) != int(size) {
+		return query.Value{}, fmt.Errorf("%d bytes, want %d", len(raw), size)
+	}
+	switch oid {
+	case oidBool:
+		return query.Int(int64(min(raw[0], 1))), nil
+	case oidInt2:
+		return query.Int(int64(int16(binary.BigEndian.Uint16(raw)))), nil
+	case oidInt4:
+		return query.Int(int64(int32(binary.BigEndian.Uint32(raw)))), nil
+	case oidOID:
+		return query.Int(int64(binary.BigEndian.Uint32(raw))), nil
+	case oidInt8:
+		return query.Int(int64(binary.BigEndian.Uint64(raw))), nil
+	case oidFloat4:
+		return decimal(float64(math.Float32frombits(binary.BigEndian.Uint32(raw))))
+	case oidFloat8:
+		return decimal(math.Float64frombits(binary.BigEndian.Uint64(raw)))
+	case oidDate:
+		days := int32(binary.BigEndian.Uint32(raw))
+		if days == math.MaxInt32 || days == math.MinInt32 {
+			return query.Value{}, errors.New("the date is not finite")
+		}
+		return query.Text(epoch.AddDate(0, 0, int(days)).Format(time.DateOnly)), nil
+	case oidTimestamp:
+		micros := int64(binary.BigEndian.Uint64(raw))
+		if micros == math.MaxInt64 || micros == math.MinInt64 {
+			return query.Value{}, errors.New("the timestamp is not finite")
+		}
+		at := epoch.Add(time.Duration(micros/1e6) * time.Second).Add(time.Duration(micros%1e6) * time.Microsecond)
+		return query.Text(at.Format("2006-01-02 15:04:05.999999")), nil
+	case oidNumeric:
+		return decodeNumeric(raw)
+	}
+	return decodeText(oidText, string(raw))
+}
+
+// decodeNumeric reads a binary numeric: digits of base 10,000 with a weight, a sign and a scale.
+func decodeNumeric(raw []byte) (query.Value, error) {
+	wrong := errors.New("the numeric is malformed")
+	if len(raw) < 8 {
+		return query.Value{}, wrong
+	}
+	count, weight := int(binary.BigEndian.Uint16(raw)), int(int16(binary.BigEndian.Uint16(raw[2:])))
+	sign, scale := binary.BigEndian.Uint16(raw[4:]), int(binary.BigEndian.Uint16(raw[6:]))
+	if raw = raw[8:]; len(raw) != 2*count || sign != 0 && sign != 0x4000 || weight > 100 || weight < -100 || scale > 1000 {
+		return query.Value{}, wrong
+	}
+	digit := func(i int) string {
+		if i < 0 || i >= count {
+			return "0000"
+		}
+		return fmt.Sprintf("%04d", binary.BigEndian.Uint16(raw[2*i:]))
+	}
+	var whole, part strings.Builder
+	for i := 0; i <= weight; i++ {
+		whole.WriteString(digit(i))
+	}
+	for i := weight + 1; part.Len() < scale; i++ {
+		part.WriteString(digit(i))
+	}
+	text := strings.TrimLeft(whole.String(), "0")
+	if text == "" {
+		text = "0"
+	}
+	if scale > 0 {
+		text += "." + part.String()[:scale]
+	}
+	if sign != 0 {
+		text = "-" + text
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return query.Int(n), nil
+	}
+	return query.Text(text), nil
+}
+
+// appendValue appends a value of a column in a format. nil is returned for NULL.
+func appendValue(b []byte, v any, oid uint32, format int16) ([]byte, error) {
+	if format == pgproto3.TextFormat {
+		return appendText(b, v, oid), nil
+	}
+	switch x := v.(type) {
+	case int64:
+		switch oid {
+		case oidInt8:
+			return binary.BigEndian.AppendUint64(b, uint64(x)), nil
+		case oidInt4, oidOID:
+			return binary.BigEndian.AppendUint32(b, uint32(x)), nil
+		case oidInt2:
+			return binary.BigEndian.AppendUint16(b, uint16(x)), nil
+		case oidBool:
+			return append(b, byte(min(x, 1))), nil
+		case oidFloat8:
+			return binary.BigEndian.AppendUint64(b, math.Float64bits(float64(x))), nil
+		}
+	case float64:
+		if oid == oidFloat8 {
+			return binary.BigEndian.AppendUint64(b, math.Float64bits(x)), nil
+		}
+	}
+	text := string(appendText(nil, v, oid))
+	switch oid {
+	case oidDate:
+		at, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return nil, failure("XX000", "a date has another form")
+		}
+		return binary.BigEndian.AppendUint32(b, uint32(int32(at.Sub(epoch)/(24*time.Hour)))), nil
+	case oidTimestamp:
+		at, err := time.Parse("2006-01-02 15:04:05.999999", text)
+		if err != nil {
+			return nil, failure("XX000", "a timestamp has another form")
+		}
+		micros := (at.Unix()-epoch.Unix())*1e6 + int64(at.Nanosecond()/1000)
+		return binary.BigEndian.AppendUint64(b, uint64(micros)), nil
+	case oidNumeric:
+		return appendNumeric(b, text)
+	case oidBool:
+		if text == "t" {
+			return append(b, 1), nil
+		}
+		return append(b, 0), nil
+	case oidInt8, oidFloat8, oidInt4, oidInt2, oidOID, oidFloat4:
+		return nil, failure("XX000", "a value is not of its column's type")
+	}
+	return append(b, text...), nil
+}
+
+// appendNumeric appends a decimal as a binary numeric.
+func appendNumeric(b []byte, text string) ([]byte, error) {
+	rest, negative := strings.CutPrefix(text, "-")
+	whole, part, _ := strings.Cut(rest, ".")
+	if strings.Trim(whole+part, "0123456789") != "" || whole+part == "" {
+		return nil, failure("XX000", "a number has another form")
+	}
+	scale := len(part)
+	whole = strings.Repeat("0", (4-len(whole)%4)%4) + whole
+	part += strings.Repeat("0", (4-len(part)%4)%4)
+	digits, weight := whole+part, len(whole)/4-1
+	for strings.HasPrefix(digits, "0000") {
+		digits, weight = digits[4:], weight-1
+	}
+	for strings.HasSuffix(digits, "0000") {
+		digits = digits[:len(digits)-4]
+	}
+	sign := uint16(0)
+	if digits == "" {
+		weight = 0
+	} else if negative {
+		sign = 0x4000
+	}
+	for _, n := range []uint16{uint16(len(digits) / 4), uint16(int16(weight)), sign, uint16(scale)} {
+		b = binary.BigEndian.AppendUint16(b, n)
+	}
+	for ; digits != ""; digits = digits[4:] {
+		n, _ := strconv.Atoi(digits[:4])
+		b = binary.BigEndian.AppendUint16(b, uint16(n))
+	}
+	return b, nil
+}
+
+// appendText appends a value as text.
+func appendText(b []byte, v any, oid uint32) []byte {
+	switch x := v.(type) {
+	case int64:
+		if oid == oidBool {
+			return append(b, "ft"[min(x, 1)])
+		}
+		return strconv.AppendInt(b, x, 10)
+	case float64:
+		return append(b, number(x)...)
+	case bool:
+		if x {
+			return append(b, 't')
+		}
+		return append(b, 'f')
+	case string:
+		return append(b, x...)
+	}
+	return fmt.Append(b, v)
+}
+
+// number returns the shortest text of a number that has its value, with an exponent where
+// PostgreSQL has one.
+func number(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	case f == 0 || math.Abs(f) >= 1e-4 && math.Abs(f) < 1e15:
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'e', -1, 64)
+}
