@@ -1,0 +1,2 @@
+# psql, with its lines and its errors in order.
+exec stdbuf -o0 psql -X -q -f psql.sql
