@@ -261,6 +261,7 @@ func (l Limits) String() string {
 // Buyer is a statement that buys answers.
 type Buyer struct {
 	Principal Principal
+	User      int64          // the user who pays from her quota too; 0 for none
 	Taken     accounting.Rho // what it took before, mechanisms' reserves included
 }
 
@@ -271,22 +272,29 @@ func (l Limits) Check(by Buyer, cost accounting.Rho) error {
 		return sqlerr.New(sqlerr.Forbidden, "the analyst role may not buy answers about these rows (buy = off)").
 			WithHint("releases, stored answers and runs of mechanisms that have begun stay free")
 	}
+	return checkCharge(l.MaxCharge, "max_charge", by, cost)
+}
+
+// checkCharge refuses a purchase with which one statement takes more than most. 0 is no
+// limit.
+func checkCharge(most accounting.Rho, option string, by Buyer, cost accounting.Rho) error {
 	sum, ok := accounting.Amount{Rho: by.Taken}.Add(accounting.Amount{Rho: cost})
-	if l.MaxCharge == 0 || ok && sum.Rho <= l.MaxCharge {
+	if most == 0 || ok && sum.Rho <= most {
 		return nil
 	}
 	takes := "it takes"
 	if by.Taken > 0 {
 		takes = "with what it took before it takes"
 	}
-	return sqlerr.New(sqlerr.Budget, "%s ρ = %s, and one statement may take ρ = %s at most (max_charge)",
-		takes, shortDecimal(int64(sum.Rho), 15, true), shortDecimal(int64(l.MaxCharge), 15, false)).
+	return sqlerr.New(sqlerr.Budget, "%s ρ = %s, and one statement may take ρ = %s at most (%s)",
+		takes, shortDecimal(int64(sum.Rho), 15, true), shortDecimal(int64(most), 15, false), option).
 		WithHint("what is stored and released stays free")
 }
 
 // Payment is a charge of a SELECT.
 type Payment struct {
 	Account        int64
+	Table          int64 // the private table that it is about
 	Action, Object string
 	Rho            accounting.Rho // taken from the account
 	Prepaid        accounting.Rho // taken from what a mechanism has reserved
@@ -295,9 +303,10 @@ type Payment struct {
 // Cost returns Rho + Prepaid.
 func (p Payment) Cost() accounting.Rho { return p.Rho + p.Prepaid }
 
-// Buy charges a SELECT. It is the one gate for every purchase: the limits, the cap and
-// the ledger's line are parts of this transaction. Errors: those of Limits.Check and
-// Charge.
+// Buy charges a SELECT. It is the one gate for every purchase: the limits, the quota of a
+// user, the cap and the ledger's line are parts of this transaction. Errors: those of
+// Limits.Check, Grant.Check and Charge. A user is not told what is left of the account,
+// which others spend from.
 func (tx *Tx) Buy(by Buyer, p Payment) error {
 	a, err := tx.Account(p.Account)
 	if err != nil {
@@ -306,7 +315,26 @@ func (tx *Tx) Buy(by Buyer, p Payment) error {
 	if err := a.Limits.Check(by, p.Cost()); err != nil {
 		return err
 	}
-	return tx.Charge(p.Account, KindInteractive, p.Action, p.Object, accounting.Amount{Rho: p.Rho})
+	amount := accounting.Amount{Rho: p.Rho}
+	if by.User == 0 {
+		return tx.Charge(p.Account, KindInteractive, p.Action, p.Object, amount)
+	}
+	user, err := tx.takeQuota(by, p)
+	if err != nil {
+		return err
+	}
+	err = tx.Charge(p.Account, KindInteractive, p.Action+" for "+user, p.Object, amount)
+	if sqlerr.CodeOf(err) == sqlerr.Budget {
+		return OverBudget(p.Rho)
+	}
+	return err
+}
+
+// OverBudget returns the error for a user's purchase that her quota would pay and the
+// account does not. It does not say what the account has left.
+func OverBudget(cost accounting.Rho) *sqlerr.Error {
+	return sqlerr.New(sqlerr.Budget, "it takes ρ = %s, which is more than is left of the table's budget", shortDecimal(int64(cost), 15, true)).
+		WithHint("ask for less; what is stored and released stays free")
 }
 
 // SetLimits sets an account's limits. It writes a line of cost 0 into the ledger, which

@@ -34,7 +34,7 @@ func TestLimits(t *testing.T) {
 		{both, catalog.Curator, 0, 101, sqlerr.Budget},
 		{both, catalog.Analyst, 0, 1, sqlerr.Forbidden},
 	} {
-		if err := c.limits.Check(catalog.Buyer{c.by, c.taken}, c.cost); sqlerr.CodeOf(err) != c.want {
+		if err := c.limits.Check(catalog.Buyer{Principal: c.by, Taken: c.taken}, c.cost); sqlerr.CodeOf(err) != c.want {
 			t.Errorf("{%v}, %s after %d: %d gives %v, want %q", c.limits, c.by, c.taken, c.cost, err, c.want)
 		}
 	}
@@ -77,8 +77,8 @@ func TestBuy(t *testing.T) {
 	wantCode(t, buy(analyst, 21, 0), sqlerr.Budget)
 	wantCode(t, buy(analyst, 0, 21), sqlerr.Budget)
 	wantCode(t, buy(analyst, 11, 10), sqlerr.Budget)
-	wantCode(t, buy(catalog.Buyer{catalog.Curator, 15}, 6, 0), sqlerr.Budget)
-	if err := buy(catalog.Buyer{catalog.Analyst, 5}, 5, 10); err != nil {
+	wantCode(t, buy(catalog.Buyer{Principal: catalog.Curator, Taken: 15}, 6, 0), sqlerr.Budget)
+	if err := buy(catalog.Buyer{Principal: catalog.Analyst, Taken: 5}, 5, 10); err != nil {
 		t.Fatal(err)
 	}
 	set(catalog.Limits{MaxCharge: 20, BuyOff: true})

@@ -172,6 +172,8 @@ const (
 	rollTables     = "private tables"
 	rollReleases   = "releases"
 	rollMechanisms = "mechanisms"
+	rollUsers      = "users"  // dropped ones included
+	rollGrants     = "grants" // revoked ones included
 	rollLedger     = "ledger"
 	rollHistory    = "history"
 	rollCatalog    = "catalog" // of nothing; its sum is the catalog's random name

@@ -63,6 +63,15 @@ func makeStock(t *testing.T, path string) {
 			},
 			func() error { return tx.DropSource("old") },
 			func() error { return afar(tx, "visits", 1) },
+			func() error { return tx.AddUser(&catalog.User{Name: "ana", Verifier: "v"}) },
+			func() error { return tx.AddUser(&catalog.User{Name: "bob", Verifier: "w"}) },
+			func() error {
+				bob, err := tx.User("bob")
+				if err != nil {
+					return err
+				}
+				return tx.DropUser(bob)
+			},
 		}
 		for _, step := range steps {
 			if err := step(); err != nil {
@@ -101,6 +110,14 @@ func TestMissingRecords(t *testing.T) {
 		`UPDATE dpsql_key_lists SET public = 'zips'`,
 		`UPDATE dpsql_key_lists SET table_name = 'patients'`,
 		`UPDATE dpsql_key_lists SET column_name = 'zip'`,
+		`DELETE FROM dpsql_users WHERE id = 2`,
+		`UPDATE dpsql_users SET name = 'eva' WHERE id = 1`,
+		`UPDATE dpsql_users SET verifier = 'w' WHERE id = 1`,
+		`UPDATE dpsql_users SET created_at = '2020-01-01T00:00:00Z' WHERE id = 1`,
+		`UPDATE dpsql_users SET dropped_at = NULL WHERE id = 2`,
+		`UPDATE dpsql_users SET dropped_at = created_at WHERE id = 1`,
+		`UPDATE dpsql_users SET id = 3 WHERE id = 1`,
+		`INSERT INTO dpsql_users SELECT 3, 'eva', verifier, created_at, NULL, digest FROM dpsql_users WHERE id = 1`,
 		`DELETE FROM dpsql_bases`,
 		`DELETE FROM dpsql_sources WHERE id = 1`,
 		`DELETE FROM dpsql_sources WHERE id = 1; UPDATE dpsql_tables SET source_id = NULL`,

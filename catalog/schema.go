@@ -27,7 +27,10 @@ const answerCountsVersion = 5
 // keyListsVersion is the version that says of which columns public tables are lists.
 const keyListsVersion = 6
 
-var migrations = []migration{{firstVersion, version4}, {answerCountsVersion, version5}, {keyListsVersion, version6}}
+// usersVersion is the version that has users and what is granted to them.
+const usersVersion = 7
+
+var migrations = []migration{{firstVersion, version4}, {answerCountsVersion, version5}, {keyListsVersion, version6}, {usersVersion, version7}}
 
 // latest returns the version of the catalogs that this Store writes.
 func (s *Store) latest() int { return s.schema[len(s.schema)-1].version }
@@ -80,7 +83,8 @@ func countTables(ctx context.Context, q Querier, like string) (tables int, err e
 // confirmOld refuses a catalog whose version is lower than its tables say. The
 // additions of the later version would not be verified in it.
 func confirmOld(ctx context.Context, q Querier, version int) error {
-	for later, table := range map[int]string{firstVersion: `dpsql\_public\_columns`, answerCountsVersion: `dpsql\_answer\_counts`, keyListsVersion: `dpsql\_key\_lists`} {
+	for later, table := range map[int]string{firstVersion: `dpsql\_public\_columns`, answerCountsVersion: `dpsql\_answer\_counts`, keyListsVersion: `dpsql\_key\_lists`,
+		usersVersion: `dpsql\_users`} {
 		if version >= later {
 			continue
 		}
@@ -332,5 +336,32 @@ CREATE TABLE dpsql_key_lists (
 	public      TEXT NOT NULL COLLATE NOCASE PRIMARY KEY,
 	table_name  TEXT NOT NULL COLLATE NOCASE,
 	column_name TEXT NOT NULL COLLATE NOCASE
+) STRICT;
+`
+
+// version7 has users, and what is granted to them. Rows of dropped users and revoked
+// grants stay, as those of dropped tables do.
+const version7 = `
+CREATE TABLE dpsql_users (
+	id         INTEGER PRIMARY KEY,
+	name       TEXT NOT NULL COLLATE NOCASE,
+	verifier   TEXT NOT NULL,
+	created_at TEXT NOT NULL,
+	dropped_at TEXT,
+	digest     BLOB NOT NULL DEFAULT x''
+) STRICT;
+CREATE UNIQUE INDEX dpsql_users_live ON dpsql_users (name) WHERE dropped_at IS NULL;
+
+CREATE TABLE dpsql_grants (
+	id         INTEGER PRIMARY KEY,
+	user_id    INTEGER NOT NULL REFERENCES dpsql_users (id),
+	table_id   INTEGER NOT NULL REFERENCES dpsql_tables (id),
+	rho        INTEGER NOT NULL,
+	charge     INTEGER NOT NULL,
+	spent      INTEGER NOT NULL,
+	granted_at TEXT NOT NULL,
+	revoked_at TEXT,
+	digest     BLOB NOT NULL DEFAULT x'',
+	UNIQUE (user_id, table_id)
 ) STRICT;
 `

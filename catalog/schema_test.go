@@ -36,6 +36,8 @@ type everything struct {
 	Columns    []catalog.PublicColumn // of icd10
 	Lists      []catalog.KeyList
 	Sources    []catalog.Source
+	Users      []catalog.User
+	Grants     []catalog.Grant
 	Accounts   []catalog.Account
 	Unit       *string
 	Tables     []catalog.Table
@@ -48,7 +50,7 @@ type everything struct {
 
 func readEverything(s *catalog.Store) (all everything, err error) {
 	err = s.Read(context.Background(), func(tx *catalog.Tx) error {
-		var errs [13]error
+		var errs [15]error
 		all.Publics, errs[0] = tx.Publics()
 		all.Accounts, errs[1] = tx.Accounts()
 		all.Unit, errs[2] = tx.AccountUnit(1)
@@ -61,6 +63,8 @@ func readEverything(s *catalog.Store) (all everything, err error) {
 		errs[9] = tx.VerifyLedger()
 		all.Sources, errs[11] = tx.Sources()
 		all.Lists, errs[12] = tx.KeyLists()
+		all.Users, errs[13] = tx.Users()
+		all.Grants, errs[14] = tx.Grants()
 		all.Columns, errs[10] = tx.PublicColumns("icd10")
 		for _, err := range errs {
 			if err != nil {

@@ -226,8 +226,8 @@ func (tx *Tx) SetNHat(table int64, n NHat) error {
 	return tx.seal("dpsql_tables", table, t.encoding())
 }
 
-// DropTable removes a declaration, and with it the way to its answers. Its account,
-// ledger and id stay. Errors: Unknown; Invalid while the table has releases or
+// DropTable removes a declaration, and with it the way to its answers. It revokes what was
+// granted on the table. Its account, ledger and id stay. Errors: Unknown; Invalid while the table has releases or
 // mechanisms.
 func (tx *Tx) DropTable(name string) error {
 	t, err := tx.Table(name)
@@ -238,6 +238,9 @@ func (tx *Tx) DropTable(name string) error {
 		return sqlerr.New(sqlerr.Unknown, "there is no private table %s", name)
 	}
 	if err := tx.checkUnused(t); err != nil {
+		return err
+	}
+	if err := tx.revokeAll(func(g *Grant) bool { return g.TableID == t.ID }); err != nil {
 		return err
 	}
 	if _, err = tx.exec(`UPDATE dpsql_tables SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), t.ID); err != nil {
