@@ -112,7 +112,7 @@ func TestMalformed(t *testing.T) {
 		{"SET accuracy = -‸x", m, "expected a number, found x", ""},
 		{"SET accuracy = ‸(", m, "expected a number, a word or a string", ""},
 		{"EXPORT RELEASE r TO ‸file", m, "expected the path", ""},
-		{"DROP ‸COLUMN x", m, "expected RELEASE, MECHANISM, SOURCE, PRIVATE TABLE, PUBLIC TABLE or VIEW", ""},
+		{"DROP ‸COLUMN x", m, "expected RELEASE, MECHANISM, SOURCE, PRIVATE TABLE, PUBLIC TABLE, VIEW or USER", ""},
 		{"CREATE ‸FUNCTION f", m, "expected PUBLIC TABLE", ""},
 		{"CREATE PRIVATE ‸x", m, "expected TABLE, found x", ""},
 		{"DROP PUBLIC ‸x", m, "expected TABLE, found x", ""},

@@ -30,11 +30,15 @@ func (p *parser) create() (Statement, error) {
 			return nil, err
 		}
 		return mechanism(r)
+	case p.accept("USER"):
+		return p.user(false)
+	case t.Matches("ROLE"):
+		return nil, t.Unsupported("CREATE ROLE").WithHint(passwordHint, "CREATE")
 	case schemaObjects[t.Upper]:
 		return nil, t.Unsupported("CREATE " + t.Upper).
 			WithHint("load tables with .import, make views with CREATE VIEW, then declare them with CREATE PRIVATE TABLE or CREATE PUBLIC TABLE")
 	}
-	return nil, p.unexpected("PUBLIC TABLE, PRIVATE TABLE, VIEW, SOURCE, RELEASE or MECHANISM")
+	return nil, p.unexpected("PUBLIC TABLE, PRIVATE TABLE, VIEW, SOURCE, RELEASE, MECHANISM or USER")
 }
 
 // createView parses what follows CREATE VIEW. What it selects is SQLite's to parse.

@@ -31,7 +31,10 @@ type lexer struct {
 // is the end, placed at the last character that is not blank.
 func Lex(text string) ([]Token, error) {
 	tokens, _, err := lex(text)
-	return tokens, err
+	if err != nil {
+		return nil, masked(text, err)
+	}
+	return tokens, nil
 }
 
 // lex is Lex, and returns the comments that have settings.

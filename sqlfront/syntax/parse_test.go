@@ -89,7 +89,7 @@ func TestStatements(t *testing.T) {
 		{"drop private table t", &syntax.Drop{Kind: syntax.PrivateTable, Name: syntax.Name{"t", 20}}},
 		{"DROP PUBLIC TABLE t", &syntax.Drop{Kind: syntax.PublicTable, Name: syntax.Name{"t", 19}}},
 		{"SHOW TABLES", &syntax.Show{What: syntax.Tables}}, {"show releases", &syntax.Show{What: syntax.Releases}}, {"SHOW MECHANISMS", &syntax.Show{What: syntax.Mechanisms}},
-		{"SHOW BUDGET", &syntax.Show{What: syntax.Budget}}, {"SHOW LEDGER", &syntax.Show{What: syntax.Ledger}}, {"show ledger full", &syntax.Show{syntax.Ledger, true}}, {"SHOW SETTINGS;;", &syntax.Show{What: syntax.Settings}},
+		{"SHOW BUDGET", &syntax.Show{What: syntax.Budget}}, {"SHOW LEDGER", &syntax.Show{What: syntax.Ledger}}, {"show ledger full", &syntax.Show{What: syntax.Ledger, Full: true}}, {"SHOW SETTINGS;;", &syntax.Show{What: syntax.Settings}},
 		{"DESCRIBE t", &syntax.Describe{syntax.Name{"t", 10}, false}}, {";; DESC \"t\" FULL", &syntax.Describe{syntax.Name{"t", 9}, true}},
 		{"SET Accuracy = 25", &syntax.Set{option("accuracy", 5, "25", syntax.Number, 16)}},
 		{"SET mechanism = auto", &syntax.Set{option("mechanism", 5, "auto", syntax.Word, 17)}},

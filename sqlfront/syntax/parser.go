@@ -156,6 +156,15 @@ func (p *parser) names(what string) ([]Name, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
+	names, err := p.list(what)
+	if err != nil {
+		return nil, err
+	}
+	return names, p.expectClose()
+}
+
+// list consumes different identifiers with commas between them.
+func (p *parser) list(what string) ([]Name, error) {
 	var names []Name
 	seen := make(map[string]bool)
 	for {
@@ -167,10 +176,9 @@ func (p *parser) names(what string) ([]Name, error) {
 			return nil, sqlerr.New(sqlerr.Invalid, "%s is listed twice", n.Text).At(n.Position)
 		}
 		seen[UpperASCII(n.Text)] = true
-		if names = append(names, n); p.accept(",") {
-			continue
+		if names = append(names, n); !p.accept(",") {
+			return names, nil
 		}
-		return names, p.expectClose()
 	}
 }
 
@@ -227,9 +235,16 @@ func (p *parser) command(first Token) (Statement, error) {
 	case "CREATE":
 		return p.create()
 	case "ALTER":
-		if p.accept("PRIVATE", "TABLE") {
+		switch t := p.peek(); {
+		case p.accept("PRIVATE", "TABLE"):
 			return p.alter()
+		case p.accept("USER"):
+			return p.user(true)
+		case t.Matches("ROLE"):
+			return nil, t.Unsupported("ALTER ROLE").WithHint(passwordHint, "ALTER")
 		}
+	case "GRANT", "REVOKE":
+		return p.grant(first.Upper == "REVOKE")
 	case "DROP":
 		return p.drop()
 	case "SHOW":
@@ -320,16 +335,25 @@ func isForeign(t Token) bool {
 }
 
 // topics are what SHOW can list.
-var topics = []Topic{Tables, Releases, Mechanisms, Budget, Ledger, Settings, Sources}
+var topics = []Topic{Tables, Releases, Mechanisms, Budget, Ledger, Settings, Sources, Users, Grants}
 
 // show parses what follows SHOW.
 func (p *parser) show() (Statement, error) {
 	list := make([]string, len(topics))
 	for i, topic := range topics {
 		list[i] = UpperASCII(string(topic))
-		if p.accept(list[i]) {
-			return &Show{topic, p.accept("FULL")}, nil
+		if !p.accept(list[i]) {
+			continue
 		}
+		s := &Show{What: topic}
+		if topic == Grants && p.accept("FOR") {
+			var err error
+			if s.For, err = p.name("the name of a user"); err != nil {
+				return nil, err
+			}
+		}
+		s.Full = p.accept("FULL")
+		return s, nil
 	}
 	t := p.peek()
 	if t.Kind != KindWord {
@@ -368,11 +392,15 @@ func (p *parser) dropped() (Object, error) {
 		return PublicTable, p.expect("TABLE")
 	case p.accept("VIEW"):
 		return View, nil
+	case p.accept("USER"):
+		return User, nil
+	case t.Matches("ROLE"):
+		return "", t.Unsupported("DROP ROLE").WithHint("DROP USER name removes a user")
 	case schemaObjects[t.Upper]:
 		return "", t.Unsupported("DROP " + t.Upper).
 			WithHint("DROP PRIVATE TABLE and DROP PUBLIC TABLE withdraw a declaration; the rows stay")
 	}
-	return "", p.unexpected("RELEASE, MECHANISM, SOURCE, PRIVATE TABLE, PUBLIC TABLE or VIEW")
+	return "", p.unexpected("RELEASE, MECHANISM, SOURCE, PRIVATE TABLE, PUBLIC TABLE, VIEW or USER")
 }
 
 // schemaObjects are what SQLite's own CREATE and DROP make and remove.

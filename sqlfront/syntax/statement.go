@@ -4,7 +4,7 @@ import "dpsql/query"
 
 // Statement is one parsed statement: *CreateView, *CreatePublic, *CreatePrivate, *CreateSource,
 // *CreateRelease, *CreateMechanism, *AlterPrivate, *Drop, *Show, *Describe, *Explain,
-// *ExplainCreate, *Set, *Export, *Advise or *Select. None of its names has been looked up.
+// *ExplainCreate, *Set, *Export, *Advise, *CreateUser, *Grant or *Select. None of its names has been looked up.
 type Statement interface{ statement() }
 
 func (*CreateView) statement()      {}
@@ -162,9 +162,10 @@ const (
 	PublicTable  Object = "public table"
 	SourceObject Object = "source"
 	View         Object = "view"
+	User         Object = "user"
 )
 
-// Drop is DROP RELEASE, MECHANISM, PRIVATE TABLE, PUBLIC TABLE, SOURCE or VIEW.
+// Drop is DROP RELEASE, MECHANISM, PRIVATE TABLE, PUBLIC TABLE, SOURCE, VIEW or USER.
 type Drop struct {
 	Kind     Object
 	Name     Name
@@ -183,11 +184,14 @@ const (
 	Budget     Topic = "budget"
 	Ledger     Topic = "ledger"
 	Settings   Topic = "settings"
+	Users      Topic = "users"
+	Grants     Topic = "grants"
 )
 
 // Show is SHOW. Full lists everything, and not what fits a terminal.
 type Show struct {
 	What Topic
+	For  Name // the user whose Grants are listed; its text is "" for all
 	Full bool
 }
 

@@ -75,7 +75,7 @@ SET accuracy = -1;
 --> hint: SET accuracy = 50 asks for answers within ±50; SET accuracy = default buys nothing
 SHOW NONSENSE;
 --> error unsupported at 6: SHOW NONSENSE is outside the dialect
---> hint: SHOW lists TABLES, RELEASES, MECHANISMS, BUDGET, LEDGER, SETTINGS, SOURCES
+--> hint: SHOW lists TABLES, RELEASES, MECHANISMS, BUDGET, LEDGER, SETTINGS, SOURCES, USERS, GRANTS
 DESCRIBE nowhere;
 --> error unknown at 10: there is no private table nowhere
 --> hint: SHOW TABLES lists the private tables
