@@ -17,7 +17,6 @@ import (
 	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
-	"dpsql/engine/internal/view"
 	"dpsql/internal/draft"
 	"dpsql/internal/importer"
 	"dpsql/noise"
@@ -102,29 +101,6 @@ func (db *DB) Close() error {
 	return err
 }
 
-// curatorOnly refuses an analyst. Callers check before they look up any name.
-func (db *DB) curatorOnly(what string) error {
-	if db.role == Curator {
-		return nil
-	}
-	return sqlerr.New(sqlerr.Forbidden, "the analyst role may not %s", what).
-		WithHint("open the database as curator")
-}
-
-// view reads the public catalog, bypassing the cache.
-func (db *DB) view(ctx context.Context) (v *view.View, err error) {
-	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
-		v, err = view.Read(tx)
-		return err
-	})
-	return v, err
-}
-
-// current returns the public catalog as it is now. Callers must not change it.
-func (db *DB) current(ctx context.Context) (*view.View, error) {
-	return db.answers.Current(ctx)
-}
-
 // Types of package answer that callers of this package use.
 type (
 	// Result is the result of one statement: Columns and Rows (of int64, float64,
@@ -185,7 +161,7 @@ type ImportReport struct {
 // Import loads a file into a raw table. It loads all of it or nothing. Only a curator may
 // import.
 func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
-	if err := s.db.curatorOnly("import"); err != nil {
+	if err := s.curatorOnly("import"); err != nil {
 		return ImportReport{}, err
 	}
 	var report importer.Report
@@ -209,7 +185,7 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 // rows and adds no noise: the text is private until the curator has reviewed it. Only a curator
 // may ask for it.
 func (s *Session) Draft(ctx context.Context, table string) (text string, err error) {
-	if err := s.db.curatorOnly("draft"); err != nil {
+	if err := s.curatorOnly("draft"); err != nil {
 		return "", err
 	}
 	if err := source.Allowed(table); err != nil {
@@ -232,6 +208,7 @@ func (s *Session) Draft(ctx context.Context, table string) (text string, err err
 // goroutines at a time; sessions of one DB may run side by side.
 type Session struct {
 	db       *DB
+	by       principal
 	settings Settings
 	dir      string
 	progress func(done, all int64)     // may be nil
@@ -244,16 +221,16 @@ type Session struct {
 	began  time.Time
 }
 
-// NewSession returns a session with the database's settings.
+// NewSession returns a session of the database's role, with its settings. It sees all tables.
 func (db *DB) NewSession() *Session {
-	s := &Session{db: db, settings: db.settings}
+	s := &Session{db: db, settings: db.settings, by: principal{role: db.role}}
 	s.begin()
 	return s
 }
 
 // begin begins a statement, which has taken nothing yet.
 func (s *Session) begin() {
-	s.bill, s.buyers, s.began = pay.Bill{}, pay.NewBuyers(catalog.Principal(s.db.role)), s.db.now()
+	s.bill, s.buyers, s.began = pay.Bill{}, pay.NewBuyers(catalog.Buyer{Principal: catalog.Principal(s.by.role), User: s.by.id}), s.db.now()
 }
 
 // Reset restores the settings of a new session.
@@ -293,14 +270,14 @@ func (s *Session) SetFree(free bool) { s.free = free }
 
 // asker returns the session as package answer needs it.
 func (s *Session) asker() answer.Asker {
-	return answer.Asker{Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Confirm: s.confirm, Free: s.free}
+	return answer.Asker{User: s.by.id, Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Confirm: s.confirm, Free: s.free}
 }
 
 // told reports whether the session is told the time and the progress of its statements.
 // The analyst role is not. Statements count rows on the way, so times could show the
 // number of rows, and whether counts are in memory. Free answers are no exception: nobody
 // should have to know which statements read rows.
-func (s *Session) told() bool { return s.db.role == Curator }
+func (s *Session) told() bool { return s.by.role == Curator }
 
 func (s *Session) path(name string) string {
 	if filepath.IsAbs(name) {
@@ -398,6 +375,9 @@ func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, a
 }
 
 func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r *Result, err error) {
+	if s.by.err != nil {
+		return nil, s.by.err
+	}
 	if len(p.written.Settings) > 0 {
 		defer func(session Settings) { s.settings = session }(s.settings)
 		if s.settings, err = p.settings(s.settings); err != nil {
@@ -452,19 +432,19 @@ func (s *Session) run(ctx context.Context, statement syntax.Statement) (*Result,
 	case *syntax.Describe:
 		return s.describe(ctx, st)
 	case *syntax.ExplainCreate:
-		v, err := s.db.current(ctx)
+		v, err := s.current(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return s.outlook(ctx, st, v)
 	case *syntax.Advise:
-		v, err := s.db.current(ctx)
+		v, err := s.current(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return s.advise(ctx, st, v)
 	}
-	if err := s.db.curatorOnly("declare, drop or export"); err != nil {
+	if err := s.curatorOnly("declare, drop or export"); err != nil {
 		return nil, err
 	}
 	if s.free {
@@ -499,6 +479,10 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 		warnings, err = d.CreateMechanism(ctx, st)
 	case *syntax.AlterPrivate:
 		err = d.AlterPrivate(ctx, st)
+	case *syntax.CreateUser:
+		err = d.CreateUser(ctx, st)
+	case *syntax.Grant:
+		err = d.Grant(ctx, st)
 	case *syntax.Drop:
 		s.db.rows.Forget()
 		err = d.Drop(ctx, st)

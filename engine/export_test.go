@@ -22,8 +22,16 @@ func (db *DB) Role() Role                                      { return db.role 
 func (db *DB) Answers() *answer.Database                       { return db.answers }
 func (db *DB) Rows() *rows.Reader                              { return db.rows }
 func (db *DB) Desk() *pay.Desk                                 { return db.desk }
-func (db *DB) View(ctx context.Context) (*view.View, error)    { return db.view(ctx) }
-func (db *DB) Current(ctx context.Context) (*view.View, error) { return db.current(ctx) }
+func (db *DB) Current(ctx context.Context) (*view.View, error) { return db.answers.Current(ctx, 0) }
+
+// View reads the public catalog, bypassing the cache.
+func (db *DB) View(ctx context.Context) (v *view.View, err error) {
+	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
+		v, err = view.Read(tx)
+		return err
+	})
+	return v, err
+}
 
 // Random returns the function that makes sources of noise, and SetRandom replaces it.
 func (db *DB) Random() func() *noise.Source          { return db.random }

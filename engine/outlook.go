@@ -13,7 +13,7 @@ import (
 // outlook says what a CREATE RELEASE or CREATE MECHANISM would cost and what its margins would
 // be, in the columns of EXPLAIN.
 func (s *Session) outlook(ctx context.Context, st *syntax.ExplainCreate, v *view.View) (*Result, error) {
-	if err := s.db.curatorOnly("explain a declaration"); err != nil {
+	if err := s.curatorOnly("explain a declaration"); err != nil {
 		return nil, err
 	}
 	o, err := s.declaration().Outlook(ctx, st, v, s.settings.Confidence)
@@ -58,7 +58,7 @@ func (s *Session) outlook(ctx context.Context, st *syntax.ExplainCreate, v *view
 // advise says which releases would serve a workload: for each table the proposals, the best first,
 // and under the first the margins of each statement beside those that the others would give.
 func (s *Session) advise(ctx context.Context, st *syntax.Advise, v *view.View) (*Result, error) {
-	if err := s.db.curatorOnly("ask for advice"); err != nil {
+	if err := s.curatorOnly("ask for advice"); err != nil {
 		return nil, err
 	}
 	all, err := s.declaration().Advise(ctx, st, v, s.settings.Confidence)

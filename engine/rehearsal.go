@@ -55,6 +55,9 @@ func (s *Session) Rehearse(ctx context.Context) (*Rehearsal, error) {
 }
 
 func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
+	if s.by.id != 0 || s.by.err != nil {
+		return nil, s.curatorOnly("rehearse scripts")
+	}
 	readable, err := s.db.publicRowsOf(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 	}
 	r := &Rehearsal{s: s, before: make(map[int64]accounting.Amount), stubs: make(map[string]bool), unread: make(map[string]bool),
 		undecided: make(map[int64]map[int]string), unbuilt: make(map[answer.Unbuilt]answer.Forecast)}
-	db := &DB{store: store, role: s.db.role, settings: s.db.settings, random: s.db.random, now: s.db.now, rehearsal: r,
+	db := &DB{store: store, role: s.by.role, settings: s.db.settings, random: s.db.random, now: s.db.now, rehearsal: r,
 		rows: rows.Refusing(sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows"))}
 	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
 	db.answers = s.db.answers.Rehearse(store, db.rows, db.desk, r.unbuilt)
@@ -110,7 +113,7 @@ func (db *DB) publicRowsOf(ctx context.Context) (tables []string, err error) {
 
 // look updates the view of the copy.
 func (r *Rehearsal) look(ctx context.Context) error {
-	v, err := r.copy.db.current(ctx)
+	v, err := r.copy.current(ctx)
 	if err != nil {
 		return err
 	}
@@ -163,7 +166,7 @@ func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value
 		return r.copy.advise(ctx, st, r.view)
 	case *syntax.Set, *syntax.Show:
 	default:
-		if err := r.s.db.curatorOnly("declare, drop or export"); err != nil {
+		if err := r.s.curatorOnly("declare, drop or export"); err != nil {
 			return nil, err
 		}
 		out, err := r.declare(ctx, text, statement)
@@ -408,10 +411,31 @@ func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.S
 		}
 		t := r.view.Private(st.Name.Text)
 		return planned(t.Name, "private table", "0", "is changed: "+cmp.Or(r.view.Limits(t).String(), "no limits")), nil
+	case *syntax.CreateUser:
+		if err := r.copy.declaration().CreateUser(ctx, st); err != nil {
+			return nil, err
+		}
+		return planned(st.Name.Text, "user", "0", noteOf(st.Alter, "gets another password", "is created")), nil
+	case *syntax.Grant:
+		return r.grant(ctx, st)
 	case *syntax.Drop:
 		return r.drop(ctx, st)
 	}
 	return nil, sqlerr.New(sqlerr.Internal, "a statement is not handled")
+}
+
+// grant plans GRANT and REVOKE: a line for each user and table.
+func (r *Rehearsal) grant(ctx context.Context, st *syntax.Grant) (*Result, error) {
+	if err := r.copy.declaration().Grant(ctx, st); err != nil {
+		return nil, err
+	}
+	out := answer.Explanation("REAL")
+	for _, u := range st.Users {
+		for _, t := range st.Tables {
+			out.Explain([]any{u.Text, "user", nil, nil, nil, "0", noteOf(st.Revoke, "may no longer ask ", "may ask ") + t.Text})
+		}
+	}
+	return out, nil
 }
 
 func noteOf(done bool, yes, no string) string {
@@ -632,6 +656,10 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *syntax.CreateMechanism) (
 // drop runs a DROP on the copy.
 func (r *Rehearsal) drop(ctx context.Context, st *syntax.Drop) (*Result, error) {
 	was := r.view
+	u, err := r.copy.db.user(ctx, st.Name.Text)
+	if err != nil {
+		return nil, err
+	}
 	if err := r.copy.declaration().Drop(ctx, st); err != nil {
 		return nil, err
 	}
@@ -639,6 +667,9 @@ func (r *Rehearsal) drop(ctx context.Context, st *syntax.Drop) (*Result, error) 
 		return nil, err
 	}
 	note := "is dropped; what was spent stays spent"
+	if st.Kind == syntax.User {
+		return planned(st.Name.Text, string(st.Kind), "0", noteOf(u == nil, "does not exist: nothing to do", note)), nil
+	}
 	if st.Kind == syntax.View {
 		return planned(st.Name.Text, string(st.Kind), "0", noteOf(st.IfExists, "is dropped, if it exists", "is dropped")), nil
 	}

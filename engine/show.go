@@ -36,10 +36,18 @@ func (s *Session) list(ctx context.Context, st *syntax.Show) (*Result, error) {
 	if st.What == syntax.Settings {
 		return s.showSettings(), nil
 	}
+	switch st.What {
+	case syntax.Users, syntax.Grants:
+		return s.showUsers(ctx, st)
+	case syntax.Ledger, syntax.Sources:
+		if s.by.id != 0 {
+			return nil, s.curatorOnly("list " + string(st.What))
+		}
+	}
 	if st.What == syntax.Ledger {
 		return s.db.showLedger(ctx)
 	}
-	v, err := s.db.current(ctx)
+	v, err := s.current(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +61,9 @@ func (s *Session) list(ctx context.Context, st *syntax.Show) (*Result, error) {
 	case syntax.Mechanisms:
 		return showMechanisms(v)
 	case syntax.Budget:
+		if v.User != nil {
+			return s.db.showQuotas(v, s.settings), nil
+		}
 		return s.db.showBudget(v, s.settings), nil
 	}
 	return nil, sqlerr.New(sqlerr.Internal, "a list is not handled")
@@ -101,12 +112,20 @@ func showTables(v *view.View, confidence float64) (*Result, error) {
 			}
 			rows, margin = t.NHat.Value, bound
 		}
-		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, view.UnitText(t.Unit, t.MaxRows), rows, margin, textOrNull(t.Place()), textOrNull(v.Limits(t).String())})
+		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, view.UnitText(t.Unit, t.MaxRows), rows, margin, placeOf(t), textOrNull(v.Limits(t).String())})
 	}
 	for _, p := range v.Publics {
 		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil, nil, p, nil})
 	}
 	return r, nil
+}
+
+// placeOf returns the place of a table's rows, NULL where there are none. Users are not told.
+func placeOf(t *view.Table) any {
+	if t.Grant != nil {
+		return nil
+	}
+	return textOrNull(t.Place())
 }
 
 // textOrNull returns nil for an empty text.
@@ -120,7 +139,7 @@ func textOrNull(s string) any {
 // describe lists the columns of a private table with their domains. It adds the table's
 // unit, the place of its rows, and the limits on what SELECTs may spend.
 func (s *Session) describe(ctx context.Context, st *syntax.Describe) (*Result, error) {
-	v, err := s.db.current(ctx)
+	v, err := s.current(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +158,7 @@ func describe(v *view.View, t *view.Table, full bool) *Result {
 		r.Brief.Columns = append(r.Brief.Columns, Column{Name: "limits", Type: "TEXT"})
 	}
 	for i, c := range t.Columns {
-		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, view.UnitText(t.Unit, t.MaxRows), textOrNull(t.Place()), textOrNull(limits)}
+		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, view.UnitText(t.Unit, t.MaxRows), placeOf(t), textOrNull(limits)}
 		if lists := t.Lists[i]; lists != nil {
 			row[2] = fmt.Sprint(row[2], ", keys in ", strings.Join(lists, ", "))
 		}
@@ -322,6 +341,23 @@ func (db *DB) showBudget(v *view.View, s Settings) *Result {
 	return r
 }
 
+// showQuotas shows a user what she may take through each table. What the accounts have left,
+// others spend from too, and it is not shown.
+func (db *DB) showQuotas(v *view.View, s Settings) *Result {
+	r := &Result{Columns: texts("table", "account", "unit", "total", "spent", "left", "in words"), Brief: &Result{Columns: texts("table", "account", "total", "left", "in words")}}
+	for _, t := range v.Tables {
+		g, words := t.Grant, "nothing may be bought"
+		if g.Quota.Rho > 0 {
+			var own view.Account
+			own.Caps.InteractiveRho = g.Left()
+			words = answer.JoinNotes(db.answersLeft(own, []*view.Table{t}, s), v.Limits(t).String())
+		}
+		r.Rows = append(r.Rows, []any{t.Name, "quota", "ρ", g.Quota.Rho.String(), g.Spent.String(), g.Left().String(), words})
+		r.Brief.Rows = append(r.Brief.Rows, []any{t.Name, "quota ρ", view.Rounded(g.Quota.Rho.Float()), view.Rounded(g.Left().Float()), strings.ReplaceAll(words, " more direct", " direct")})
+	}
+	return r
+}
+
 // amount is an ε, δ or ρ.
 type amount interface {
 	fmt.Stringer
@@ -466,6 +502,7 @@ type Vocabulary struct {
 	Publics    []string
 	Releases   []string
 	Mechanisms []string
+	Users      []string // for the curator
 }
 
 // TableWords holds the names of a private table and its columns.
@@ -486,13 +523,16 @@ const mostWords = 200
 
 // Vocabulary reads the names from the public catalog.
 func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
-	v, err := s.db.view(ctx)
+	v, err := s.current(ctx)
 	if err != nil {
 		return Vocabulary{}, public(ctx, err)
 	}
 	out := Vocabulary{Publics: v.Publics}
 	for _, s := range v.Sources {
 		out.Sources = append(out.Sources, s.Name)
+	}
+	if out.Users, err = s.userNames(ctx); err != nil {
+		return Vocabulary{}, public(ctx, err)
 	}
 	for _, t := range v.Tables {
 		words := TableWords{Name: t.Name}

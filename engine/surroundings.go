@@ -99,7 +99,7 @@ func namesPrivate(v *view.View, tables []syntax.Name) bool {
 // no private row: schemas.Copy reads public tables, and package surround sees these and the
 // answers.
 func (s *Session) surround(ctx context.Context, st surrounding, args []query.Value) (*Result, error) {
-	v, err := s.db.current(ctx)
+	v, err := s.current(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +298,7 @@ type divided struct {
 // it nothing is charged, see surround.Database.Resolve.
 func (db *DB) cut(ctx context.Context, v *view.View, st surrounding, args []query.Value, asked surround.Asked) (*divided, error) {
 	db.around.once.Do(func() { db.around.database = new(surround.Database) })
-	c := &divided{around: st.around, from: surround.Source{Version: v, Copy: db.copyPublic}}
+	c := &divided{around: st.around, from: surround.Source{Version: v.State(), Copy: db.copyPublic}}
 	if !namesPrivate(v, st.around.Tables) {
 		return c, st.checkPublic(v, st.around.Tables)
 	}
@@ -502,7 +502,7 @@ func (s *Session) Columns(ctx context.Context, p *Prepared, args []query.Value) 
 var errNoSelect = sqlerr.New(sqlerr.Malformed, "expected SELECT, VALUES or WITH").At(1)
 
 func (s *Session) columns(ctx context.Context, p *Prepared, args []query.Value) ([]Column, error) {
-	v, err := s.db.current(ctx)
+	v, err := s.current(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -556,7 +556,7 @@ var plainName = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_]*$`)
 // publish makes a public table of a result: its columns, and behind each that has margins one
 // with these. Whatever can be refused is refused before the SELECT runs, which may be charged.
 func (s *Session) publish(ctx context.Context, text string, st *syntax.CreatePublic) (*Result, error) {
-	if err := s.db.curatorOnly("declare, drop or export"); err != nil {
+	if err := s.curatorOnly("declare, drop or export"); err != nil {
 		return nil, err
 	}
 	s.db.building.Lock()

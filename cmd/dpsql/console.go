@@ -147,7 +147,7 @@ func tag(statement string) string {
 	n := min(1, len(words))
 	if n == 1 && words[0] != "SET" {
 		for i, word := range words[:min(3, len(words))] {
-			if word == "TABLE" || word == "RELEASE" || word == "MECHANISM" || word == "SOURCE" || word == "VIEW" {
+			if word == "TABLE" || word == "RELEASE" || word == "MECHANISM" || word == "SOURCE" || word == "VIEW" || word == "USER" {
 				n = i + 1
 			}
 		}

@@ -57,7 +57,7 @@ type runner struct {
 func (r *runner) run(ctx context.Context, input engine.Input) error {
 	return sqlerr.Guard(func() error {
 		if r.echo {
-			r.console.notice(render.VisibleLines(strings.TrimSpace(input.Text)))
+			r.console.notice(render.VisibleLines(strings.TrimSpace(engine.Masked(input.Text))))
 		}
 		if input.Command {
 			return r.command(ctx, input.Text)
@@ -135,7 +135,7 @@ func (r *runner) rehearse(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	r.console.caption(text)
+	r.console.caption(engine.Masked(text))
 	return r.console.result(text, result)
 }
 

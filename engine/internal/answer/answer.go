@@ -83,13 +83,15 @@ func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay
 // Close gives back the lease on the mechanisms, so that another process can take it.
 func (db *Database) Close() error { return db.Live.release(db) }
 
-// Current returns the public catalog as it is now. Callers must not change it.
-func (db *Database) Current(ctx context.Context) (*view.View, error) {
-	return db.views.Current(ctx, db.store)
+// Current returns the public catalog as it is now, for a user what she may see of it; 0 is
+// no user. Callers must not change it.
+func (db *Database) Current(ctx context.Context, user int64) (*view.View, error) {
+	return db.views.Current(ctx, db.store, user)
 }
 
 // Asker is the session that a SELECT is answered for.
 type Asker struct {
+	User     int64 // who sees what was granted to her; 0 for all tables
 	Settings Settings
 	Buyers   *pay.Buyers               // pay for the statement, all its parts together
 	Now      time.Time                 // when the statement began
@@ -257,7 +259,7 @@ func (st *Statement) Columns() [][]Column {
 // Plan binds SELECTs against the present catalog and lists the ways to answer each of their
 // queries. It spends nothing and reads no private row.
 func (db *Database) Plan(ctx context.Context, who Asker, all []Selection, how Planning) (*Statement, error) {
-	v, err := db.Current(ctx)
+	v, err := db.Current(ctx, who.User)
 	if err != nil {
 		return nil, err
 	}

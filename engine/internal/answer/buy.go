@@ -58,14 +58,20 @@ func (st *Statement) bought() []int {
 	return asks
 }
 
-// starts returns the smallest amount that the statement takes from the reserves of an
-// account's mechanisms: one run of each chosen mechanism that has none open. The statement's
-// firings may start more, and how many is not known before.
-func (st *Statement) starts(account int64) (sum accounting.Rho) {
+// together reports whether purchases about two tables are paid from one purse: that of an
+// account, or for a user her quota for one table.
+func together(t, other *view.Table) bool {
+	return t.Account == other.Account && (t.Grant == nil || t.ID == other.ID)
+}
+
+// starts returns the smallest amount that the statement takes from the reserves of the
+// mechanisms that are paid together with a table's: one run of each chosen mechanism that has
+// none open. The statement's firings may start more, and how many is not known before.
+func (st *Statement) starts(t *view.Table) (sum accounting.Rho) {
 	seen := make(map[string]bool)
 	for i := range st.Asks {
 		best := st.Asks[i].Best
-		if best != nil && best.starts > 0 && !seen[best.Name] && st.Asks[i].Table.Account == account {
+		if best != nil && best.starts > 0 && !seen[best.Name] && together(st.Asks[i].Table, t) {
 			seen[best.Name] = true
 			sum += best.starts
 		}
@@ -123,13 +129,13 @@ func Total(all []Purchase) (sum accounting.Amount, ok bool) {
 	return sum, true
 }
 
-// Due yields, in order of the parts, a table of each account that the statement pays from, and
+// Due yields, in order of the parts, a table of each purse that the statement pays from, and
 // the purchases that it pays for.
 func (st *Statement) Due(yield func(*view.Table, []Purchase) bool) {
 	all := st.Purchases()
 	for i := range st.Parts {
 		t := st.Parts[i].Table
-		about := func(of *view.Table) bool { return of.Account == t.Account }
+		about := func(of *view.Table) bool { return together(of, t) }
 		if slices.ContainsFunc(st.Parts[:i], func(before Part) bool { return about(before.Table) }) {
 			continue
 		}
@@ -165,15 +171,15 @@ func (st *Statement) affordable() error {
 	return nil
 }
 
-// affords is affordable for the account of a table.
+// affords is affordable for the purse of a table.
 func (st *Statement) affords(t *view.Table, due []Purchase) error {
 	cost, ok := Total(due)
-	why := affordable(st.view.Accounts[t.Account], cost)
+	why := affordable(st.view, t, cost)
 	if !ok {
 		why = "no noise is within ±" + view.Counts(st.settings.Accuracy)
 	}
-	if takes := cost.Rho + st.starts(t.Account); why == "" && takes > 0 {
-		err := st.view.Limits(t).Check(*st.Buyers.Of(t.Account), takes)
+	if takes := cost.Rho + st.starts(t); why == "" && takes > 0 {
+		err := st.view.Allows(t, *st.Buyers.Of(t.Account), takes)
 		if limit := hinted(err, func() string { return st.offer(t, st.bought()) }); limit != nil {
 			return limit
 		}
@@ -185,15 +191,15 @@ func (st *Statement) affords(t *view.Table, due []Purchase) error {
 }
 
 // offer returns a hint with the price of answering those of the queries directly that the
-// account of a table pays for.
+// purse of a table pays for.
 func (st *Statement) offer(t *view.Table, asks []int) string {
 	accuracy := st.settings.Accuracy
 	if accuracy == 0 {
 		accuracy = Suggested
 	}
-	asks = slices.DeleteFunc(slices.Clone(asks), func(n int) bool { return st.Asks[n].Table.Account != t.Account })
+	asks = slices.DeleteFunc(slices.Clone(asks), func(n int) bool { return !together(st.Asks[n].Table, t) })
 	bySlot := st.slotsOf(asks)
-	return offerHint(accuracy, st.settings.Confidence, purseOf(st.view, t, st.Buyers.Of(t.Account), st.starts(t.Account)), true,
+	return offerHint(accuracy, st.settings.Confidence, purseOf(st.view, t, st.Buyers.Of(t.Account), st.starts(t)), true,
 		func(accuracy float64) (accounting.Rho, bool) {
 			cost, ok := Total(st.priced(bySlot, accuracy))
 			return cost.Rho, ok && cost.Rho > 0
@@ -395,7 +401,7 @@ func (st *Statement) charge(ctx context.Context, sns []*rows.Snapshot, purchases
 // payment returns what is left to be bought of purchases about a table, and the payment for
 // it, nil for nothing.
 func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase, answers []Estimate) (left []Purchase, p *catalog.Payment, err error) {
-	n, payment := 0, catalog.Payment{Account: t.Account, Action: "direct answer", Object: t.Name}
+	n, payment := 0, catalog.Payment{Account: t.Account, Table: t.ID, Action: "direct answer", Object: t.Name}
 	for _, p := range purchases {
 		asks, err := st.unbought(tx, p.Asks, answers)
 		if err != nil {
@@ -508,7 +514,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	accuracy := r.asked
 	if accuracy == 0 {
 		accuracy = Suggested
-		if other, _, ok := offered(Suggested, purse, cost); ok && a.Limits.MaxCharge > 0 {
+		if other, _, ok := offered(Suggested, purse, cost); ok && (a.Limits.MaxCharge > 0 || r.Table.Grant != nil) {
 			accuracy = other
 		}
 	}
@@ -519,16 +525,16 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 		return c
 	}
 	c.Margin, c.cost = float64(p.Width), p.cost()
-	c.Refusal = affordable(a, c.cost)
-	c.Note = fmt.Sprintf("%d left", a.Remaining().Rho/accounting.Rho(p.Rho))
-	limit := hinted(a.Limits.Check(*r.Buyer(), c.cost.Rho), c.offer)
+	c.Refusal = affordable(v, r.Table, c.cost)
+	c.Note = fmt.Sprintf("%d left", purse.left/accounting.Rho(p.Rho))
+	limit := hinted(v.Allows(r.Table, *r.Buyer(), c.cost.Rho), c.offer)
 	switch {
-	case limit != nil && (limit.Code == sqlerr.Forbidden || r.Settings.Accuracy > 0):
+	case limit != nil && (limit.Code == sqlerr.Forbidden || r.Settings.Accuracy > 0 || r.Table.Grant != nil):
 		c.failure, c.Refusal = limit, limit.Message
 	case r.Settings.Accuracy > 0 && r.file.isReadOnly():
 		c.failure = r.file.refusal()
 		c.Refusal = c.failure.Message
-	case r.Settings.Accuracy == 0:
+	case r.Settings.Accuracy == 0 && (c.Refusal == "" || r.Table.Grant == nil):
 		c.Refusal = "SET accuracy = " + view.Counts(accuracy) + " buys it"
 	}
 	return c // the statement buys it together with others
@@ -607,6 +613,9 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 		return "no direct answer either: " + p.closed.Message
 	}
 	accuracy, rho, ok := offered(wanted, p, cost)
+	if !ok && p.short {
+		return "no direct answer can be bought either: the table's budget is nearly used up"
+	}
 	if !ok && p.most < p.left {
 		return fmt.Sprintf("no direct answer can be bought either: the statement may take ρ = %s more", view.Short(max(0, p.most).Float()))
 	}
@@ -614,14 +623,14 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 		return "no direct answer can be bought either: the declaration has no share of the budget for them, which needs a delta"
 	}
 	if !ok {
-		return fmt.Sprintf("no direct answer can be bought either: the interactive account has ρ = %s left", view.Short(p.left.Float()))
+		return fmt.Sprintf("no direct answer can be bought either: the %s has ρ = %s left", p.name(), view.Short(p.left.Float()))
 	}
 	it, together, answers := "it", "", "answers"
 	if several {
 		it, together, answers = "them", " together", "statements"
 	}
-	return fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the interactive budget left pays for %d such %s",
-		view.Counts(accuracy), it, view.Counts(accuracy), view.Counts(100*confidence), view.Short(rho.Float()), together, int64(p.left/rho), answers)
+	return fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the %s left pays for %d such %s",
+		view.Counts(accuracy), it, view.Counts(accuracy), view.Counts(100*confidence), view.Short(rho.Float()), together, p.budget(), int64(p.left/rho), answers)
 }
 
 // purse is the budget that a statement can pay from.
@@ -630,16 +639,41 @@ type purse struct {
 	left   accounting.Rho // what remains of it
 	most   accounting.Rho // the amount that the statement may still take
 	closed *sqlerr.Error  // if not nil, the reason why it may buy nothing
+	quota  bool           // it is a user's, who is not told what the account has left
+	short  bool           // the account has less left than the user may take
+}
+
+// name names, for people, what a purse is.
+func (p purse) name() string {
+	if p.quota {
+		return "quota"
+	}
+	return "interactive account"
+}
+
+// budget is name where it pays.
+func (p purse) budget() string {
+	if p.quota {
+		return "quota"
+	}
+	return "interactive budget"
 }
 
 // purseOf returns what a statement can pay from if it also begins runs.
 func purseOf(v *view.View, t *view.Table, by *catalog.Buyer, runs accounting.Rho) purse {
 	a := v.Accounts[t.Account]
-	p := purse{total: a.Caps.InteractiveRho, left: a.Remaining().Rho, most: a.Remaining().Rho}
-	if a.Limits.MaxCharge > 0 {
-		p.most = min(p.most, a.Limits.MaxCharge-by.Taken-runs)
+	p := purse{total: a.Caps.InteractiveRho, left: a.Remaining().Rho}
+	if g := t.Grant; g != nil {
+		p.quota, p.total, p.left = true, g.Quota.Rho, g.Left()
 	}
-	errors.As(a.Limits.Check(catalog.Buyer{Principal: by.Principal}, 0), &p.closed)
+	p.most = p.left
+	if l := v.Limits(t); l.MaxCharge > 0 {
+		p.most = min(p.most, l.MaxCharge-by.Taken-runs)
+	}
+	if p.short = p.quota && a.Remaining().Rho < p.most; p.short {
+		p.most = a.Remaining().Rho
+	}
+	errors.As(v.Allows(t, catalog.Buyer{Principal: by.Principal, User: by.User}, 0), &p.closed)
 	return p
 }
 
@@ -666,7 +700,7 @@ func (st *Statement) caution() string {
 	}
 	for t, due := range st.Due {
 		cost, ok := Total(due)
-		left := st.view.Accounts[t.Account].Remaining().Rho
+		left := purseOf(st.view, t, st.Buyers.Of(t.Account), 0).left
 		if ok && cost.Rho > left/cautiousShare && left > 0 {
 			return fmt.Sprintf("this takes %s of what is left for direct answers: ρ = %s of %s", share(cost.Rho, left),
 				view.Short(cost.Rho.Float()), view.Short(left.Float()))

@@ -418,9 +418,13 @@ func storedSupport(v *view.View, r Request, a catalog.Answer) view.SupportSize {
 }
 
 // affordable returns the reason why an amount cannot be charged, or "".
-func affordable(a view.Account, amount accounting.Amount) string {
+func affordable(v *view.View, t *view.Table, amount accounting.Amount) string {
+	a := v.Accounts[t.Account]
 	if a.Caps.Fits(a.Spent, amount) {
 		return ""
+	}
+	if t.Grant != nil {
+		return catalog.OverBudget(amount.Rho).Message
 	}
 	return "it needs ρ = " + view.Short(amount.Rho.Float()) + " and the interactive account has " + view.Short(a.Remaining().Rho.Float()) + " left"
 }

@@ -199,7 +199,7 @@ func (db *Database) startRun(ctx context.Context, sn *rows.Snapshot, l *live, by
 	}
 	next := l.record
 	next.RunsStarted++
-	payment := catalog.Payment{Account: l.table.Account, Object: next.Name, Prepaid: next.RunRho,
+	payment := catalog.Payment{Account: l.table.Account, Table: l.table.ID, Object: next.Name, Prepaid: next.RunRho,
 		Action: fmt.Sprintf("run %d of %d", next.RunsStarted, next.Updates)}
 	paid, err := db.desk.StartRun(ctx, sn, by, payment, func(tx *catalog.Tx) error { return tx.UpdateMechanism(&next) })
 	if code := sqlerr.CodeOf(err); code == sqlerr.Forbidden || code == sqlerr.Budget {
@@ -350,7 +350,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	c.Known = !stored.SpentRuns(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
 	if c.Known && (m.Run == nil || r.changed[foundLater{m.ID, runUnpaid}]) {
 		c.starts = max(1, m.RunRho)
-		if err := v.Limits(r.Table).Check(*r.Buyer(), c.starts); err != nil {
+		if err := v.Allows(r.Table, *r.Buyer(), c.starts); err != nil {
 			return c.failed(inAdvance(err, m))
 		}
 	}

@@ -1,5 +1,5 @@
-// Package declare carries out the statements that change the catalog: CREATE, ALTER, DROP
-// and EXPORT. A release or mechanism that needs private rows is charged first, by package
+// Package declare carries out the statements that change the catalog: CREATE, ALTER, DROP,
+// GRANT, REVOKE and EXPORT. A release or mechanism that needs private rows is charged first, by package
 // pay, and reads them with the receipt.
 package declare
 
@@ -554,6 +554,8 @@ func (s *Statement) Drop(ctx context.Context, st *syntax.Drop) error {
 			return tx.DropTable(st.Name.Text)
 		case syntax.View:
 			return dropView(ctx, tx, st.Name.Text)
+		case syntax.User:
+			return dropUser(tx, st.Name.Text)
 		}
 		return tx.DropPublic(st.Name.Text)
 	})

@@ -101,19 +101,19 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 
 // Buyers are the buyers of one statement: one for each account that it buys from.
 type Buyers struct {
-	principal catalog.Principal
-	first     catalog.Buyer
-	account   int64 // of first; 0 while there is none
-	others    map[int64]*catalog.Buyer
+	who     catalog.Buyer // who has taken nothing
+	first   catalog.Buyer
+	account int64 // of first; 0 while there is none
+	others  map[int64]*catalog.Buyer
 }
 
-// NewBuyers returns the buyers of a new statement, which has taken nothing yet.
-func NewBuyers(p catalog.Principal) *Buyers { return &Buyers{principal: p} }
+// NewBuyers returns the buyers of a new statement of someone, which has taken nothing yet.
+func NewBuyers(who catalog.Buyer) *Buyers { return &Buyers{who: who} }
 
 // Of returns the buyer that buys from an account.
 func (b *Buyers) Of(account int64) *catalog.Buyer {
 	if b.account == 0 {
-		b.account, b.first = account, catalog.Buyer{Principal: b.principal}
+		b.account, b.first = account, b.who
 	}
 	if b.account == account {
 		return &b.first
@@ -122,7 +122,8 @@ func (b *Buyers) Of(account int64) *catalog.Buyer {
 		if b.others == nil {
 			b.others = make(map[int64]*catalog.Buyer)
 		}
-		b.others[account] = &catalog.Buyer{Principal: b.principal}
+		another := b.who
+		b.others[account] = &another
 	}
 	return b.others[account]
 }

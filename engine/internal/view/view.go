@@ -31,7 +31,18 @@ type View struct {
 	Releases   []catalog.Release
 	Mechanisms []catalog.Mechanism
 	Accounts   map[int64]Account
-	missing    string // the name of the database file if it does not exist; else ""
+	User       *catalog.User // who sees this much; nil for all of the catalog
+	whole      *View         // what a user's view is a part of; nil for all of the catalog
+	granted    *granted      // the parts that users may see; nil in a part
+	missing    string        // the name of the database file if it does not exist; else ""
+}
+
+// State identifies the state of the catalog that a view is of, whoever sees it.
+func (v *View) State() any {
+	if v.whole != nil {
+		return v.whole
+	}
+	return v
 }
 
 // Account is a table's budget and how much of it has been spent.
@@ -49,6 +60,7 @@ type Table struct {
 	Universe *query.Universe
 	Outside  *catalog.Source // the source that has its rows; nil for the file
 	Answered bool            // some query on it has a stored answer: the others need not be looked for
+	Grant    *catalog.Grant  // what its user may take through it; nil in a view of all of the catalog
 
 	// Lists has, for columns without a domain, the public tables that list keys of them.
 	Lists map[int][]string
@@ -112,7 +124,7 @@ func (t *Table) Sensitivity() int64 { return max(1, t.MaxRows) }
 
 // Read reads the public catalog in a transaction.
 func Read(tx *catalog.Tx) (*View, error) {
-	v := &View{Accounts: make(map[int64]Account)}
+	v := &View{Accounts: make(map[int64]Account), granted: new(granted)}
 	var err error
 	if v.Publics, err = tx.Publics(); err != nil {
 		return nil, err
@@ -233,7 +245,7 @@ func (v *View) unknown(name string, position int) error {
 		}
 	}
 	for _, t := range v.Tables {
-		if t.Outside == nil && query.SameName(t.Source, name) {
+		if v.User == nil && t.Outside == nil && query.SameName(t.Source, name) {
 			return sqlerr.New(sqlerr.Unsupported, "%s holds private rows", t.Source).
 				WithHint("ask the private table %s instead", t.Name).At(position)
 		}
@@ -243,7 +255,7 @@ func (v *View) unknown(name string, position int) error {
 		e.Message += ": the file " + v.missing + " does not exist"
 		return e.WithHint("check the name of the database; the first CREATE or .import makes a new file")
 	}
-	if len(v.Tables) > 0 {
+	if len(v.Tables) > 0 || v.User != nil {
 		return e.WithHint("SHOW TABLES lists the private tables")
 	}
 	return e.WithHint("CREATE PRIVATE TABLE declares one")
@@ -279,8 +291,26 @@ func (v *View) TableByID(id int64) *Table {
 	return nil
 }
 
-// Limits returns the limits of a table's account.
-func (v *View) Limits(t *Table) catalog.Limits { return v.Accounts[t.Account].Limits }
+// Limits returns the limits of a table's account, and with them those of a user.
+func (v *View) Limits(t *Table) catalog.Limits {
+	l := v.Accounts[t.Account].Limits
+	if g := t.Grant; g != nil {
+		l.BuyOff = l.BuyOff || g.Quota.Rho == 0
+		if g.Quota.Charge > 0 && (l.MaxCharge == 0 || g.Quota.Charge < l.MaxCharge) {
+			l.MaxCharge = g.Quota.Charge
+		}
+	}
+	return l
+}
+
+// Allows refuses a purchase about a table that the limits of its account or the quota of a
+// user do not allow. Errors: those of Limits.Check and Grant.Check.
+func (v *View) Allows(t *Table, by catalog.Buyer, cost accounting.Rho) error {
+	if err := v.Accounts[t.Account].Limits.Check(by, cost); err != nil || t.Grant == nil {
+		return err
+	}
+	return t.Grant.Check(by, cost)
+}
 
 // MechanismKinds are the kinds of mechanisms that SET mechanism can ask for, beside auto
 // and the name of one.
@@ -414,8 +444,17 @@ type Cache struct {
 }
 
 // Current returns the public catalog as it is now: the last view if nothing was committed
-// since, by any process, and otherwise a new one. Callers must not change it.
-func (c *Cache) Current(ctx context.Context, store *catalog.Store) (*View, error) {
+// since, by any process, and otherwise a new one. For a user it returns what she may see; 0
+// is no user. Callers must not change it.
+func (c *Cache) Current(ctx context.Context, store *catalog.Store, user int64) (*View, error) {
+	v, err := c.current(ctx, store)
+	if err != nil || user == 0 {
+		return v, err
+	}
+	return v.of(ctx, store, user)
+}
+
+func (c *Cache) current(ctx context.Context, store *catalog.Store) (*View, error) {
 	before, err := store.Version(ctx)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,9 @@ func Locate(err error, file string, input engine.Input) *Failure {
 		return f
 	}
 	f = &Failure{Err: Public(err), Statement: input.Text, File: file}
+	if engine.Masked(input.Text) != input.Text {
+		f.Statement = "" // it may hold a password
+	}
 	f.Line, f.Column = input.Locate(f.Err.Position)
 	return f
 }
@@ -74,7 +77,7 @@ func (s ErrorStyle) Write(w io.Writer, err error) {
 		place = fmt.Sprintf("%s:%d:%d: ", Visible(f.File), f.Line, f.Column)
 	}
 	s.paragraph(w, place, fmt.Sprintf("error %s:", f.Err.Code), red, f.Err.Message)
-	if s.Terminal && f.Err.Position > 0 {
+	if s.Terminal && f.Err.Position > 0 && f.Statement != "" {
 		io.WriteString(w, f.caret())
 	}
 	if f.Err.Hint != "" {

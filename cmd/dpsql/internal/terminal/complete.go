@@ -17,9 +17,9 @@ import (
 
 // Keywords are the words of the dialect, which the editor colours and completes.
 var Keywords = strings.Fields(`ABS ADVISE ALL ALTER AND AS ASC AUTO AVG BETWEEN BOOLEAN BUDGET BY CASE CLAMP COALESCE COLLATE CORR COUNT COVAR_POP COVAR_SAMP CREATE CROSS CUBE DATE DESC DESCRIBE DIRECT DISTINCT DROP ELSE END ESCAPE
-	EXISTS EXPLAIN EXPORT FILTER FOR FROM FULL GLOB GROUP HAVING HIGH IF IFNULL IIF IN INNER INTEGER IS JOIN LEDGER LENGTH LIKE LIMIT LOW LOWER MARGIN MAX MECHANISM MEDIAN
-	MARGINALS MECHANISMS MIN NOCASE NOT NULL NUMERIC OFF OFFSET ON OR ORDER OTHER PERCENTILE_CONT PERCENTILE_DISC POSTGRES PRIVATE PROJECTION PUBLIC QUANTILE REGR_AVGX REGR_AVGY REGR_COUNT REGR_INTERCEPT REGR_SLOPE REGR_SXX REGR_SXY REGR_SYY RELEASE RELEASES ROLLUP ROUND SELECT SET SETS SETTINGS SHOW SMW SOURCE SOURCES STDDEV
-	STDDEV_POP STDDEV_SAMP STORED SUBSTR SUM TABLE TABLES TEXT THEN TIMESTAMP TO TOTAL UPPER USING VARIANCE VAR_POP VAR_SAMP VIEW WHEN WHERE WITH WITHIN`)
+	EXISTS EXPLAIN EXPORT FILTER FOR FROM FULL GLOB GRANT GRANTS GROUP HAVING HIGH IF IFNULL IIF IN INNER INTEGER IS JOIN LEDGER LENGTH LIKE LIMIT LOW LOWER MARGIN MAX MECHANISM MEDIAN
+	MARGINALS MECHANISMS MIN NOCASE NOT NULL NUMERIC OFF OFFSET ON OR ORDER OTHER PASSWORD PERCENTILE_CONT PERCENTILE_DISC POSTGRES PRIVATE PROJECTION PUBLIC QUANTILE REGR_AVGX REGR_AVGY REGR_COUNT REGR_INTERCEPT REGR_SLOPE REGR_SXX REGR_SXY REGR_SYY RELEASE RELEASES REVOKE ROLLUP ROUND SELECT SET SETS SETTINGS SHOW SMW SOURCE SOURCES STDDEV
+	STDDEV_POP STDDEV_SAMP STORED SUBSTR SUM TABLE TABLES TEXT THEN TIMESTAMP TO TOTAL UPPER USER USERS USING VARIANCE VAR_POP VAR_SAMP VIEW WHEN WHERE WITH WITHIN`)
 
 // completer completes words at the Tab key: keywords, dot-commands, and declared
 // names and values, each where it can stand.
@@ -65,6 +65,8 @@ func openQuote(text string) int {
 var (
 	// afterColumn matches a text that a value of a column can follow.
 	afterColumn = regexp.MustCompile(`(?i)("(?:[^"]|"")+"|[\pL_][\pL\pN_]*)\s*(?:=|<>|!=|<=?|>=?|(?:not\s+)?in\s*\((?:[^()]*,)?|(?:not\s+)?between)\s*$`)
+	// granting matches a statement in which names of users follow.
+	granting = regexp.MustCompile(`(?i)^\s*(grant|revoke|show\s+grants)\b`)
 	// lastWord matches the word before the one to complete.
 	lastWord = regexp.MustCompile(`(?i)([a-z]+)\s+$`)
 )
@@ -83,13 +85,13 @@ func (c *completer) candidates(before string) []string {
 	}
 	switch {
 	case before == "":
-		return append(slices.Clone(c.Commands), "SELECT", "EXPLAIN", "SHOW", "DESCRIBE", "SET", "CREATE", "ALTER", "DROP", "EXPORT", "WITH")
+		return append(slices.Clone(c.Commands), "SELECT", "EXPLAIN", "SHOW", "DESCRIBE", "SET", "CREATE", "ALTER", "DROP", "EXPORT", "WITH", "GRANT", "REVOKE")
 	case strings.HasPrefix(before, "."):
 		return append(tableNames(v), append(slices.Clone(c.Formats), v.Releases...)...)
-	case last == "FROM" || last == "JOIN" || last == "DESCRIBE" || last == "TABLE":
+	case last == "FROM" && !granting.MatchString(before) || last == "JOIN" || last == "DESCRIBE" || last == "TABLE":
 		return slices.Concat(tableNames(v), v.Publics, v.Sources)
 	case last == "SHOW":
-		return strings.Fields("TABLES RELEASES MECHANISMS BUDGET LEDGER SETTINGS SOURCES")
+		return strings.Fields("TABLES RELEASES MECHANISMS BUDGET LEDGER SETTINGS SOURCES USERS GRANTS")
 	case last == "SET":
 		return engine.SettingNames
 	case last == "RELEASE":
@@ -98,6 +100,8 @@ func (c *completer) candidates(before string) []string {
 		return v.Mechanisms
 	case last == "SOURCE":
 		return v.Sources
+	case last == "USER" || (last == "TO" || last == "FOR" || last == "FROM") && granting.MatchString(before):
+		return v.Users
 	}
 	return slices.Concat(Keywords, tableNames(v), columnNames(v))
 }

@@ -12,7 +12,7 @@ func TestComplete(t *testing.T) {
 	declared := engine.Vocabulary{
 		Tables: []engine.TableWords{{Name: "admissions", Columns: []engine.ColumnWords{
 			{Name: "sex", Values: []string{"'F'", "'M'", "NULL"}}, {Name: "diagnosis"}, {Name: "größe"}, {Name: "order", Values: []string{"7", "70"}}}}},
-		Publics: []string{"icd10"}, Releases: []string{"adm_zip"}, Mechanisms: []string{"live"}, Sources: []string{"warehouse"},
+		Publics: []string{"icd10"}, Releases: []string{"adm_zip"}, Mechanisms: []string{"live"}, Sources: []string{"warehouse"}, Users: []string{"ana"},
 	}
 	c := &completer{Config: Config{Commands: []string{".help", ".quit"}, Formats: []string{"csv", "json"},
 		Vocabulary: func(context.Context) (engine.Vocabulary, error) { return declared, nil }}}
@@ -28,7 +28,7 @@ func TestComplete(t *testing.T) {
 		{"SELECT COUNT(*) FROM ", 21, []string{"admissions", "icd10", "warehouse"}},
 		{"SELECT COUNT(*)\nFROM adm", 21, []string{"admissions"}},
 		{"SELECT COUNT(*) FROM t WHERE (di", 30, []string{"DIRECT", "DISTINCT", "diagnosis"}},
-		{"größe=gr", 8, []string{"GROUP", "größe"}},
+		{"größe=gr", 8, []string{"GRANT", "GRANTS", "GROUP", "größe"}},
 		{"WHERE or", 6, []string{"OR", "ORDER", "\"order\""}[:2]},
 		{"WHERE sex = ", 12, []string{"'F'", "'M'", "NULL"}},
 		{"WHERE sex IN ('F', 'M", 19, []string{"'M'"}},
@@ -41,6 +41,9 @@ func TestComplete(t *testing.T) {
 		{"DROP MECHANISM ", 15, []string{"live"}},
 		{"DROP SOURCE ", 12, []string{"warehouse"}},
 		{"CREATE SOU", 7, []string{"SOURCE", "SOURCES"}},
+		{"DROP USER a", 10, []string{"ana"}},
+		{"GRANT SELECT ON visits TO a", 26, []string{"ana"}},
+		{"SHOW GRANTS FOR ", 16, []string{"ana"}},
 		{"SHOW S", 5, []string{"SETTINGS", "SOURCES"}},
 		{"nothing", 0, nil},
 	}

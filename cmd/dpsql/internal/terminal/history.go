@@ -80,10 +80,14 @@ func historyPath(database string) (string, error) {
 // in the history.
 var connectionString = regexp.MustCompile(`(?is)\bcreate\s+source\b.*(://|password|"[^"]*[^"\w][^"]*"|'[^']*[^'\w][^']*'|[^=\s]\s*'\w)`)
 
+// password matches an entry that may hold a password: of a statement that sets one, or
+// mistyped.
+var password = regexp.MustCompile(`(?is)password|\b(create|alter)\b(\s|/\*.*?\*/|--[^\n]*\n)*\b(user|role)\b`)
+
 // Write adds an entry, unless it repeats the last one or may hold a secret. Each
 // entry is appended at once, so that two shells keep each other's entries.
 func (h *history) Write(entry string) (int, error) {
-	if n := len(h.entries); entry == "" || connectionString.MatchString(entry) || n > 0 && h.entries[n-1] == entry {
+	if n := len(h.entries); entry == "" || connectionString.MatchString(entry) || password.MatchString(entry) || n > 0 && h.entries[n-1] == entry {
 		return n, nil
 	}
 	h.entries = append(h.entries, entry)

@@ -67,6 +67,29 @@ func TestHistoryFile(t *testing.T) {
 	}
 }
 
+// No password stays in the history, in the file or in memory.
+func TestHistoryHasNoPassword(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	h := openHistory("clinic.db")
+	defer h.close()
+	for _, entry := range []string{
+		"CREATE USER ana PASSWORD 'hunter2';", "alter user ana password 'hunter2';", "SELECT 1; ALTER USER ana PASSWORD 'hunter2';", "CREATE USER ana\nPASSWORD 'hunter2';",
+		"CREATE USER ana PASWORD 'hunter2';", "CREATE -- a\n USER ana 'hunter2';", "create /* b */ role ana 'hunter2'", "CREAT USER ana PASSWORD 'hunter2';",
+	} {
+		h.Write(entry)
+	}
+	if h.Len() > 0 {
+		t.Errorf("kept %q", h.entries)
+	}
+	for _, entry := range []string{"DROP USER ana;", "SHOW GRANTS FOR ana;", "CREATE PUBLIC TABLE users;"} {
+		h.Write(entry)
+	}
+	if h.Len() != 3 {
+		t.Errorf("kept %q", h.entries)
+	}
+}
+
 func TestHistoryFileStaysShort(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"dpsql/catalog"
+	"dpsql/engine/internal/view"
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// principal is who a session acts for.
+type principal struct {
+	role Role
+	id   int64  // of the user, 0 for none
+	name string // of the user
+	err  error  // why nothing may be asked; nil if it may
+}
+
+// NewUserSession returns a session of a user, with the database's settings. It has the role of
+// an analyst, sees the public tables and the private tables that were granted to her, and buys
+// from her quotas. It is bound to the user who has the name now: if she is dropped, its next
+// statement is refused, whoever has the name then. A session of a name that no user has
+// refuses every statement. The caller must have made sure who asks.
+func (db *DB) NewUserSession(user string) *Session {
+	s := &Session{db: db, settings: db.settings, by: principal{role: Analyst, name: user}}
+	u, err := db.user(context.Background(), user)
+	switch {
+	case err != nil:
+		s.by.err = err
+	case u == nil:
+		s.by.err = sqlerr.New(sqlerr.Forbidden, "there is no user %s", syntax.Excerpt(user, 40))
+	default:
+		s.by.id, s.by.name = u.ID, u.Name
+	}
+	s.begin()
+	return s
+}
+
+// Verifier returns the verifier of a user's password, in PostgreSQL's text form, or "" if there
+// is no such user. It is a secret of the server: no statement shows it. The error is a
+// *sqlerr.Error.
+func (db *DB) Verifier(ctx context.Context, user string) (text string, err error) {
+	u, err := db.user(ctx, user)
+	if err != nil {
+		return "", public(ctx, err)
+	}
+	if u == nil {
+		return "", nil
+	}
+	return u.Verifier, nil
+}
+
+// user returns the user of that name, or nil.
+func (db *DB) user(ctx context.Context, name string) (u *catalog.User, err error) {
+	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
+		u, err = tx.User(name)
+		return err
+	})
+	return u, err
+}
+
+// Masked returns a statement as it may be shown and kept: without what may be a password.
+func Masked(text string) string { return syntax.Masked(text) }
+
+// current returns the public catalog as it is now, as far as the session may see it. Callers
+// must not change it.
+func (s *Session) current(ctx context.Context) (*view.View, error) {
+	if s.by.err != nil {
+		return nil, s.by.err
+	}
+	return s.db.answers.Current(ctx, s.by.id)
+}
+
+// curatorOnly refuses an analyst. Callers check before they look up any name.
+func (s *Session) curatorOnly(what string) error {
+	switch {
+	case s.by.err != nil:
+		return s.by.err
+	case s.by.role == Curator:
+		return nil
+	case s.by.id != 0:
+		return sqlerr.New(sqlerr.Forbidden, "the user %s may not %s", s.by.name, what).
+			WithHint("the curator does so, on the file")
+	}
+	return sqlerr.New(sqlerr.Forbidden, "the analyst role may not %s", what).
+		WithHint("open the database as curator")
+}
+
+// showUsers lists the users, or what was granted.
+func (s *Session) showUsers(ctx context.Context, st *syntax.Show) (*Result, error) {
+	if err := s.curatorOnly("list users"); err != nil {
+		return nil, err
+	}
+	var users []catalog.User
+	var grants []catalog.Grant
+	var tables []catalog.Table
+	err := s.db.store.Read(ctx, func(tx *catalog.Tx) (err error) {
+		if users, err = tx.Users(); err != nil {
+			return err
+		}
+		if grants, err = tx.Grants(); err != nil {
+			return err
+		}
+		tables, err = tx.Tables()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if st.What == syntax.Users {
+		return listUsers(users, grants), nil
+	}
+	if name := st.For.Text; name != "" {
+		users = slices.DeleteFunc(users, func(u catalog.User) bool { return !query.SameName(u.Name, name) })
+		if len(users) == 0 {
+			return nil, sqlerr.New(sqlerr.Unknown, "there is no user %s", name).WithHint("SHOW USERS lists the users").At(st.For.Position)
+		}
+	}
+	return listGrants(users, grants, tables), nil
+}
+
+func listUsers(users []catalog.User, grants []catalog.Grant) *Result {
+	r := &Result{Columns: columns("user", "TEXT", "tables", "INTEGER", "created", "TEXT")}
+	for _, u := range users {
+		tables := int64(0)
+		for _, g := range grants {
+			if g.UserID == u.ID {
+				tables++
+			}
+		}
+		r.Rows = append(r.Rows, []any{u.Name, tables, u.CreatedAt.Format(time.RFC3339)})
+	}
+	return r
+}
+
+// listGrants lists grants by user and table.
+func listGrants(users []catalog.User, grants []catalog.Grant, tables []catalog.Table) *Result {
+	r := &Result{Columns: texts("user", "table", "rho", "charge", "spent", "left", "granted"), Brief: &Result{Columns: texts("user", "table", "rho", "charge", "left")}}
+	for _, u := range users {
+		for _, t := range tables {
+			i := slices.IndexFunc(grants, func(g catalog.Grant) bool { return g.UserID == u.ID && g.TableID == t.ID })
+			if i < 0 {
+				continue
+			}
+			g := &grants[i]
+			r.Rows = append(r.Rows, []any{u.Name, t.Name, amountText(g.Quota.Rho), amountText(g.Quota.Charge), g.Spent.String(), g.Left().String(), g.GrantedAt.Format(time.RFC3339)})
+			r.Brief.Rows = append(r.Brief.Rows, []any{u.Name, t.Name, amountText(g.Quota.Rho), amountText(g.Quota.Charge), g.Left().String()})
+		}
+	}
+	return r
+}
+
+// userNames returns the names of all users, to a curator.
+func (s *Session) userNames(ctx context.Context) (names []string, err error) {
+	if s.by.role != Curator {
+		return nil, nil
+	}
+	err = s.db.store.Read(ctx, func(tx *catalog.Tx) error {
+		users, err := tx.Users()
+		for _, u := range users {
+			names = append(names, u.Name)
+		}
+		return err
+	})
+	return names, err
+}
