@@ -107,7 +107,7 @@ func TestNoPrivateTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	holdTypes(t, rows, "code TEXT true", "n INTEGER true", "1.5 REAL true")
+	holdTypes(t, rows, "code TEXT true", "n INT8 true", "1.5 FLOAT8 true")
 }
 
 // TestSurroundedStatement prepares a statement with aggregates inside. Its ? are numbered

@@ -129,7 +129,7 @@ func TestColumnTypes(t *testing.T) {
 	}
 	got := []string{types[0].Name(), types[0].DatabaseTypeName(), types[0].ScanType().String(),
 		types[1].Name(), types[1].DatabaseTypeName(), types[1].ScanType().String()}
-	if s := strings.Join(got, " "); s != "n INTEGER int64 margin REAL float64" {
+	if s := strings.Join(got, " "); s != "n INT8 int64 margin FLOAT8 float64" {
 		t.Errorf("got %s", s)
 	}
 	if nullable, ok := types[0].Nullable(); nullable || !ok {
@@ -239,7 +239,7 @@ func TestGroupedRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	holdTypes(t, rows, "sex TEXT true", "n INTEGER false", "mean REAL true", "margin REAL true")
+	holdTypes(t, rows, "sex TEXT true", "n INT8 false", "mean FLOAT8 true", "margin FLOAT8 true")
 	var seen []string
 	for rows.Next() {
 		var sex string

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"io"
 	"reflect"
+	"strings"
 
 	"dpsql/engine"
 )
@@ -42,16 +43,21 @@ func (r *rows) Next(dest []driver.Value) error {
 	return nil
 }
 
-// ColumnTypeDatabaseTypeName returns INTEGER, REAL or TEXT.
-func (r *rows) ColumnTypeDatabaseTypeName(i int) string { return r.result.Columns[i].Type }
+// ColumnTypeDatabaseTypeName returns INT8, FLOAT8, NUMERIC, TEXT, BOOL, DATE or TIMESTAMP.
+func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
+	return strings.ToUpper(string(r.result.Columns[i].SQL))
+}
 
-// ColumnTypeScanType returns the Go type of the column's values.
+// ColumnTypeScanType returns a Go type that the column's values can be scanned into. Dates and
+// timestamps are texts.
 func (r *rows) ColumnTypeScanType(i int) reflect.Type {
-	switch r.result.Columns[i].Type {
-	case "INTEGER":
+	switch r.result.Columns[i].SQL {
+	case engine.Int8:
 		return reflect.TypeFor[int64]()
-	case "REAL":
+	case engine.Float8, engine.Numeric:
 		return reflect.TypeFor[float64]()
+	case engine.Bool:
+		return reflect.TypeFor[bool]()
 	}
 	return reflect.TypeFor[string]()
 }

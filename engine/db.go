@@ -414,10 +414,12 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 		}
 	}
 	if len(args) > 0 {
-		return nil, sqlerr.New(sqlerr.Invalid, "this statement takes no arguments")
+		return nil, errNoArguments
 	}
 	return s.run(ctx, p.statement)
 }
+
+var errNoArguments = sqlerr.New(sqlerr.Invalid, "this statement takes no arguments")
 
 // run runs the statements that are not queries.
 func (s *Session) run(ctx context.Context, statement syntax.Statement) (*Result, error) {

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"errors"
 	"flag"
@@ -221,7 +220,11 @@ func (w way) run(t *testing.T, path string, cases []goldenCase) []outcome {
 		if name, value, ok := c.parameter(); ok {
 			args[name] = value
 		} else {
-			o.result, o.err = s.Exec(context.Background(), c.statement, argumentsOf(c.statement, args))
+			run := func(text string, args []query.Value) (*engine.Result, error) { return s.Exec(t.Context(), text, args) }
+			if w.name == "identity" || w.name == "ordered" || w.only != "" {
+				run = func(text string, args []query.Value) (*engine.Result, error) { return execDescribed(t, s, text, args) }
+			}
+			o.result, o.err = run(c.statement, argumentsOf(c.statement, args))
 			o.text = o.lines()
 		}
 		all = append(all, o)

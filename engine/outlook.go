@@ -55,6 +55,8 @@ func (s *Session) outlook(ctx context.Context, st *syntax.ExplainCreate, v *view
 	return out, nil
 }
 
+func advisedColumns() []Column { return texts("proposal", "statement", "margin", "note") }
+
 // advise says which releases would serve a workload: for each table the proposals, the best first,
 // and under the first the margins of each statement beside those that the others would give.
 func (s *Session) advise(ctx context.Context, st *syntax.Advise, v *view.View) (*Result, error) {
@@ -65,7 +67,7 @@ func (s *Session) advise(ctx context.Context, st *syntax.Advise, v *view.View) (
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Columns: []Column{{Name: "proposal", Type: "TEXT"}, {Name: "statement", Type: "TEXT"}, {Name: "margin", Type: "TEXT"}, {Name: "note", Type: "TEXT"}}}
+	out := &Result{Columns: advisedColumns()}
 	for _, a := range all {
 		for i, p := range a.Proposals {
 			var score any

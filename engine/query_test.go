@@ -386,7 +386,7 @@ func TestDialect(t *testing.T) {
 	statements := 0
 	for want, text := range listed(string(data)) {
 		statements++
-		r, err := s.Exec(context.Background(), text, nil)
+		r, err := execDescribed(t, s, text, nil)
 		verb, argument, _ := strings.Cut(want, " ")
 		switch verb {
 		case "setup", "ok":

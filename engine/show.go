@@ -36,15 +36,13 @@ func (s *Session) list(ctx context.Context, st *syntax.Show) (*Result, error) {
 	if st.What == syntax.Settings {
 		return s.showSettings(), nil
 	}
+	if err := s.mayList(st); err != nil {
+		return nil, err
+	}
 	switch st.What {
 	case syntax.Users, syntax.Grants:
 		return s.showUsers(ctx, st)
-	case syntax.Ledger, syntax.Sources:
-		if s.by.id != 0 {
-			return nil, s.curatorOnly("list " + string(st.What))
-		}
-	}
-	if st.What == syntax.Ledger {
+	case syntax.Ledger:
 		return s.db.showLedger(ctx)
 	}
 	v, err := s.current(ctx)
@@ -69,11 +67,24 @@ func (s *Session) list(ctx context.Context, st *syntax.Show) (*Result, error) {
 	return nil, sqlerr.New(sqlerr.Internal, "a list is not handled")
 }
 
+// mayList refuses a list that the session may not see.
+func (s *Session) mayList(st *syntax.Show) error {
+	switch st.What {
+	case syntax.Users, syntax.Grants:
+		return s.curatorOnly("list users")
+	case syntax.Ledger, syntax.Sources:
+		if s.by.id != 0 {
+			return s.curatorOnly("list " + string(st.What))
+		}
+	}
+	return nil
+}
+
 // columns returns columns from pairs of a name and a type.
 func columns(namesAndTypes ...string) []Column {
 	var all []Column
 	for i := 0; i < len(namesAndTypes); i += 2 {
-		all = append(all, Column{Name: namesAndTypes[i], Type: namesAndTypes[i+1]})
+		all = append(all, answer.ColumnOf(namesAndTypes[i], namesAndTypes[i+1]))
 	}
 	return all
 }
@@ -82,13 +93,43 @@ func columns(namesAndTypes ...string) []Column {
 func texts(names ...string) []Column {
 	columns := make([]Column, len(names))
 	for i, n := range names {
-		columns[i] = Column{Name: n, Type: "TEXT"}
+		columns[i] = answer.ColumnOf(n, "TEXT")
 	}
 	return columns
 }
 
+// listColumns returns the columns of a list of SHOW.
+func listColumns(what syntax.Topic) []Column {
+	switch what {
+	case syntax.Settings:
+		return texts("setting", "value")
+	case syntax.Tables:
+		return columns("table", "TEXT", "kind", "TEXT", "columns", "INTEGER", "universe", "TEXT", "unit", "TEXT", "rows", "INTEGER", "margin", "INTEGER", "source", "TEXT", "limits", "TEXT")
+	case syntax.Releases:
+		return columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT")
+	case syntax.Mechanisms:
+		return columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "max_support", "INTEGER", "prior", "TEXT", "within", "INTEGER", "guaranteed alpha", "REAL", "paper's alpha", "REAL", "created", "TEXT")
+	case syntax.Budget:
+		return texts("table", "account", "unit", "total", "spent", "left", "in words")
+	case syntax.Ledger:
+		return columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT")
+	case syntax.Users:
+		return columns("user", "TEXT", "tables", "INTEGER", "created", "TEXT")
+	case syntax.Grants:
+		return texts("user", "table", "rho", "charge", "spent", "left", "granted")
+	case syntax.Sources:
+		return columns("source", "TEXT", "kind", "TEXT", "dsn_env", "TEXT", "timeout", "TEXT", "tables", "INTEGER", "created", "TEXT")
+	}
+	return nil
+}
+
+// describedColumns returns the columns of DESCRIBE.
+func describedColumns() []Column {
+	return columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT", "source", "TEXT", "limits", "TEXT")
+}
+
 func (s *Session) showSettings() *Result {
-	r := &Result{Columns: texts("setting", "value")}
+	r := &Result{Columns: listColumns(syntax.Settings)}
 	for _, name := range SettingNames {
 		r.Rows = append(r.Rows, []any{name, s.settings.Get(name)})
 	}
@@ -98,7 +139,7 @@ func (s *Session) showSettings() *Result {
 // showTables lists the tables. The number of rows of a private table is the noisy one,
 // with its margin at the confidence. It is NULL until it is bought.
 func showTables(v *view.View, confidence float64) (*Result, error) {
-	r := &Result{Columns: columns("table", "TEXT", "kind", "TEXT", "columns", "INTEGER", "universe", "TEXT", "unit", "TEXT", "rows", "INTEGER", "margin", "INTEGER", "source", "TEXT", "limits", "TEXT")}
+	r := &Result{Columns: listColumns(syntax.Tables)}
 	for _, t := range v.Tables {
 		size := "infinite"
 		if n := t.Universe.Size(); n != nil {
@@ -151,11 +192,11 @@ func (s *Session) describe(ctx context.Context, st *syntax.Describe) (*Result, e
 }
 
 func describe(v *view.View, t *view.Table, full bool) *Result {
-	r := &Result{Columns: columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT", "source", "TEXT", "limits", "TEXT"),
+	r := &Result{Columns: describedColumns(),
 		Brief: &Result{Columns: columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT")}}
 	limits := v.Limits(t).String()
 	if limits != "" {
-		r.Brief.Columns = append(r.Brief.Columns, Column{Name: "limits", Type: "TEXT"})
+		r.Brief.Columns = append(r.Brief.Columns, answer.ColumnOf("limits", "TEXT"))
 	}
 	for i, c := range t.Columns {
 		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, view.UnitText(t.Unit, t.MaxRows), placeOf(t), textOrNull(limits)}
@@ -210,7 +251,7 @@ func briefDomain(domain string) string {
 const briefWidth = 44
 
 func showReleases(v *view.View) *Result {
-	r := &Result{Columns: columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT"),
+	r := &Result{Columns: listColumns(syntax.Releases),
 		Brief: &Result{Columns: texts("release", "table", "columns", "method", "cost")}}
 	for i := range v.Releases {
 		rel := &v.Releases[i]
@@ -280,7 +321,7 @@ func described[about any](r *catalog.Release, describe func(about) madeBy) madeB
 }
 
 func showMechanisms(v *view.View) (*Result, error) {
-	r := &Result{Columns: columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "max_support", "INTEGER", "prior", "TEXT", "within", "INTEGER", "guaranteed alpha", "REAL", "paper's alpha", "REAL", "created", "TEXT"),
+	r := &Result{Columns: listColumns(syntax.Mechanisms),
 		Brief: &Result{Columns: columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "prior", "TEXT", "within", "INTEGER")}}
 	for i := range v.Mechanisms {
 		m := &v.Mechanisms[i]
@@ -318,7 +359,7 @@ func paperAlpha(m *catalog.Mechanism, p smw.Params, a view.Account) float64 {
 // showBudget shows the two accounts of each table's rows, and describes the remaining
 // budget in words. Tables of the same rows share a line.
 func (db *DB) showBudget(v *view.View, s Settings) *Result {
-	r := &Result{Columns: texts("table", "account", "unit", "total", "spent", "left", "in words"), Brief: &Result{Columns: texts("table", "account", "total", "left", "in words")}}
+	r := &Result{Columns: listColumns(syntax.Budget), Brief: &Result{Columns: texts("table", "account", "total", "left", "in words")}}
 	for _, tables := range byAccount(v.Tables) {
 		a, ok := v.Accounts[tables[0].Account]
 		if !ok {
@@ -344,7 +385,7 @@ func (db *DB) showBudget(v *view.View, s Settings) *Result {
 // showQuotas shows a user what she may take through each table. What the accounts have left,
 // others spend from too, and it is not shown.
 func (db *DB) showQuotas(v *view.View, s Settings) *Result {
-	r := &Result{Columns: texts("table", "account", "unit", "total", "spent", "left", "in words"), Brief: &Result{Columns: texts("table", "account", "total", "left", "in words")}}
+	r := &Result{Columns: listColumns(syntax.Budget), Brief: &Result{Columns: texts("table", "account", "total", "left", "in words")}}
 	for _, t := range v.Tables {
 		g, words := t.Grant, "nothing may be bought"
 		if g.Quota.Rho > 0 {
@@ -426,7 +467,7 @@ func (db *DB) answersLeft(a view.Account, tables []*view.Table, s Settings) stri
 
 // showLedger verifies the chain and lists every line, oldest first.
 func (db *DB) showLedger(ctx context.Context) (*Result, error) {
-	r := &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT"),
+	r := &Result{Columns: listColumns(syntax.Ledger),
 		Brief: &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "action", "TEXT", "object", "TEXT", "cost", "TEXT")}}
 	return r, db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if err := tx.VerifyLedger(); err != nil {
@@ -477,7 +518,7 @@ func amountText[T accounting.Epsilon | accounting.Delta | accounting.Rho](a T) a
 }
 
 func showSources(v *view.View) *Result {
-	r := &Result{Columns: columns("source", "TEXT", "kind", "TEXT", "dsn_env", "TEXT", "timeout", "TEXT", "tables", "INTEGER", "created", "TEXT")}
+	r := &Result{Columns: listColumns(syntax.Sources)}
 	for _, s := range v.Sources {
 		var timeout any
 		if s.Timeout > 0 {

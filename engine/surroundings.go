@@ -195,7 +195,7 @@ func (s *Session) askFirst(ctx context.Context, v *view.View, st surrounding, ar
 		}
 		out := &surround.Result{Rows: r.Rows}
 		for _, c := range r.Columns {
-			out.Columns = append(out.Columns, surround.ResultColumn{Name: c.Name, Type: c.Type})
+			out.Columns = append(out.Columns, surround.ResultColumn{Name: c.Name, Type: c.Type, SQL: c.SQL})
 		}
 		return out, nil
 	})
@@ -374,10 +374,7 @@ func tableOf(core *surround.Core, columns []Column, rows [][]any) *surround.Tabl
 			affinity = c.Type
 		}
 		t.Columns = append(t.Columns, surround.Column{Name: core.Columns[i].Name, Affinity: affinity})
-		if c.Time {
-			c.Type = "TIME"
-		}
-		t.Types = append(t.Types, c.Type)
+		t.Types = append(t.Types, c.SQL)
 	}
 	return t
 }
@@ -385,7 +382,7 @@ func tableOf(core *surround.Core, columns []Column, rows [][]any) *surround.Tabl
 func resultOf(r *surround.Result) *Result {
 	out := &Result{Rows: r.Rows}
 	for _, c := range r.Columns {
-		out.Columns = append(out.Columns, Column{Name: c.Name, Type: c.Type})
+		out.Columns = append(out.Columns, Column(c))
 	}
 	return out
 }
@@ -483,68 +480,15 @@ func withMargins(names []string) (margins []string) {
 	return margins
 }
 
-// Columns returns the columns that a SELECT, WITH … SELECT or VALUES will have, without
-// answering it. Nothing is charged. args are its arguments; those that are missing count as
-// NULL. A type is that of all values that the column may have, or "" if no type is known
-// before the rows are: an expression around aggregates may have an integer in one row and a
-// text in another.
-func (s *Session) Columns(ctx context.Context, p *Prepared, args []query.Value) ([]Column, error) {
-	for len(args) < len(p.parameters) {
-		args = append(slices.Clip(args), query.Null())
-	}
-	columns, err := s.columns(ctx, p, args)
-	if err != nil {
-		return nil, public(ctx, p.located(err))
-	}
-	return columns, nil
-}
-
 var errNoSelect = sqlerr.New(sqlerr.Malformed, "expected SELECT, VALUES or WITH").At(1)
-
-func (s *Session) columns(ctx context.Context, p *Prepared, args []query.Value) ([]Column, error) {
-	v, err := s.current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	around := p.surrounding
-	switch sel := p.statement.(type) {
-	case nil:
-	case *syntax.Select:
-		bound, err := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{{Select: sel, Args: args}})
-		if err == nil {
-			return bound.Columns()[0], nil
-		}
-		parsed, failed := surround.Parse(p.text)
-		if failed != nil {
-			return nil, err
-		}
-		around = surrounding{parsed, err}
-	default:
-		return nil, errNoSelect
-	}
-	if around.around.Explain {
-		return nil, errNoSelect
-	}
-	c, err := s.db.cut(ctx, v, around, args, nil)
-	if err != nil {
-		return nil, err
-	}
-	var columns [][]Column
-	if len(c.cores) > 0 {
-		bound, err := s.db.answers.Bind(ctx, s.asker(), v, c.asks)
-		if err != nil {
-			return nil, err
-		}
-		columns = bound.Columns()
-	}
-	compiled, err := c.compiled(ctx, s.db, columns, args)
-	return resultOf(&surround.Result{Columns: compiled}).Columns, err
-}
 
 // outline returns the names of the columns that a SELECT will have.
 func (s *Session) outline(ctx context.Context, p *Prepared) (names []string, err error) {
-	columns, err := s.columns(ctx, p, nil)
-	for _, c := range columns {
+	if _, sel := p.statement.(*syntax.Select); !sel && (p.statement != nil || p.around.Explain) {
+		return nil, errNoSelect
+	}
+	d, err := s.describeStatement(ctx, p, nil)
+	for _, c := range d.columns {
 		names = append(names, c.Name)
 	}
 	return names, err

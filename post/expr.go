@@ -41,7 +41,6 @@ type Key struct {
 	Index     int
 	ValueType Type
 	Unit      *big.Rat // the number that 1 stands for; nil for 1
-	Time      bool     // the texts are dates or timestamps
 }
 
 // Type is the declared type of the grouped expression.
@@ -322,19 +321,6 @@ func Private(e Expr) bool {
 		return len(s.Terms) > 0
 	}
 	return len(slots(e)) > 0
-}
-
-// IsTime reports whether the values of an expression are dates or timestamps, NULL aside.
-func IsTime(e Expr) bool {
-	switch e := e.(type) {
-	case Key:
-		return e.Time
-	case Quantile:
-		return e.Of.Form.IsTime()
-	case Margin:
-		return e.Of != Distance && IsTime(e.Operand)
-	}
-	return false
 }
 
 // NeverNull reports whether an expression is a sum or a literal. These are never NULL;

@@ -25,6 +25,7 @@ type outputs struct {
 	compiling  []bool        // the entries of the select list being compiled
 	aggregates int           // the number compiled so far
 	texts      []string      // the entries of the select list as written, once asked for
+	typing     bool          // the type of an entry of the select list is being found
 }
 
 const countHint = "write SELECT COUNT(*) FROM table WHERE …"

@@ -79,6 +79,11 @@ type Bound struct {
 	Sets     []int           // the number of groups of each grouping set
 	Output   post.Program
 	Warnings []string // about literals that match nothing; at most maxWarnings
+
+	// The types of the columns of Output, and of the parameters. They are the same for all
+	// arguments. That of a parameter is "" if nothing tells it.
+	Types      []query.SQLType
+	Parameters []query.SQLType
 }
 
 // Width returns the number of queries of each group.
@@ -133,7 +138,20 @@ func Bind(s *syntax.Select, t Table, args []query.Value) (*Bound, error) {
 	if len(args) != s.Parameters {
 		return nil, sqlerr.New(sqlerr.Invalid, "the number of placeholders is %d and of arguments %d", s.Parameters, len(args))
 	}
-	b := &binder{s: s, g: s.Tokens, table: t, u: t.Universe(), args: args, read: make(map[string]*PublicRows), spent: new(effort)}
+	return bind(s, t, &binder{args: args})
+}
+
+// Describe binds a SELECT whose arguments are not known. Of the result the names and types of
+// the columns and the types of the parameters are those of any arguments.
+func Describe(s *syntax.Select, t Table) (*Bound, error) {
+	return bind(s, t, &binder{args: make([]query.Value, s.Parameters), describing: true})
+}
+
+func bind(s *syntax.Select, t Table, b *binder) (*Bound, error) {
+	b.s, b.g, b.table, b.u, b.read, b.spent = s, s.Tokens, t, t.Universe(), make(map[string]*PublicRows), new(effort)
+	if s.Parameters > 0 {
+		b.parameters = make([]query.SQLType, s.Parameters)
+	}
 	bound, err := b.bind()
 	if b.undecided != nil {
 		return nil, b.undecided
@@ -163,6 +181,8 @@ type binder struct {
 	joins           joins
 	read            map[string]*PublicRows // the public tables, by folded name
 	args            []query.Value
+	parameters      []query.SQLType // of the whole statement; "" while it is not known, and nil if it has none
+	describing      bool            // the statement does not run: its arguments are not known
 	scope           scope
 	rows            query.Query // the records that pass FROM and WHERE, over u
 	warnings        []string
@@ -196,7 +216,7 @@ func (b *binder) bind() (*Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	bound := &Bound{Output: program}
+	bound := &Bound{Output: program, Types: o.types(), Parameters: b.parameters}
 	err = o.divide(bound)
 	return bound, err
 }
@@ -204,6 +224,9 @@ func (b *binder) bind() (*Bound, error) {
 // restrict binds FROM and returns the records that pass FROM and WHERE.
 func (b *binder) restrict() (pred, error) {
 	kept, err := b.bindFrom()
+	if err == nil && b.parameters != nil {
+		b.typeParameters()
+	}
 	if err != nil || b.s.Where == nil {
 		return kept, err
 	}

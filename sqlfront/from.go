@@ -402,7 +402,7 @@ func (b *binder) relation(from *syntax.FromItem) (relation, pred, error) {
 		}
 		return r, constantPred(true), nil
 	}
-	sub := &binder{s: from.Sub, g: from.Sub.Tokens, table: b.table, u: b.u, joins: b.joins, read: b.read, args: b.args, knownConditions: make(map[knownKey]pred), spent: b.spent}
+	sub := &binder{s: from.Sub, g: from.Sub.Tokens, table: b.table, u: b.u, joins: b.joins, read: b.read, args: b.args, parameters: b.parameters, describing: b.describing, knownConditions: make(map[knownKey]pred), spent: b.spent}
 	columns, kept, err := sub.subselect()
 	for _, w := range sub.warnings {
 		b.warn(w)

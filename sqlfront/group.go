@@ -22,7 +22,6 @@ type key struct {
 	meaning   string // see meaning
 	valueType post.Type
 	unit      *big.Rat // of REAL values; the cells hold multiples of it
-	time      bool     // the values are dates or timestamps
 	cells     []cell
 }
 
@@ -354,7 +353,7 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	case n > maxNumbers:
 		return key{}, o.tooMany(e)
 	}
-	k := key{valueType: post.Integer, time: c.Form.IsTime()}
+	k := key{valueType: post.Integer}
 	if c.ShownType() == query.TypeText {
 		k.valueType = post.Text
 	}
@@ -433,7 +432,7 @@ func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
 	case !ok:
 		return key{}, o.tooMany(e)
 	}
-	k := key{valueType: post.Integer, time: x.time != 0}
+	k := key{valueType: post.Integer}
 	if unit != nil {
 		k.valueType, k.unit = post.Real, unit
 	}

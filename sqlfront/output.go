@@ -1,6 +1,7 @@
 package sqlfront
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/xwb1989/sqlparser"
@@ -61,7 +62,7 @@ func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
 	if i < 0 {
 		return nil, false, nil
 	}
-	return post.Key{Index: i, ValueType: o.keys[i].valueType, Unit: o.keys[i].unit, Time: o.keys[i].time}, true, nil
+	return post.Key{Index: i, ValueType: o.keys[i].valueType, Unit: o.keys[i].unit}, true, nil
 }
 
 // nameExpr compiles a name: a column that is not grouped is refused.
@@ -461,6 +462,32 @@ func (o *outputs) program() (post.Program, error) {
 	return p, o.limit(&p)
 }
 
+// types returns the types of the columns.
+func (o *outputs) types() []query.SQLType {
+	types := make([]query.SQLType, len(o.columns))
+	for i := range types {
+		types[i] = o.columnType(i)
+	}
+	return types
+}
+
+// columnType returns the type of an entry of the select list. That of a count is known without
+// a look at the text. The ends of an interval of dates are dates.
+func (o *outputs) columnType(i int) query.SQLType {
+	switch v := o.columns[i].Value.(type) {
+	case post.Sum:
+		if v.Type() == post.Integer {
+			return query.SQLInt8
+		}
+	case post.Margin:
+		if q, ok := v.Operand.(post.Quantile); ok && v.Type() == post.Text {
+			return q.Of.SQLType()
+		}
+		return query.SQLFloat8
+	}
+	return cmp.Or(o.typeOf(o.s.List[i].Expr), query.SQLText)
+}
+
 // aggregated refuses a SELECT without aggregates and groups: it would return the
 // private rows.
 func (o *outputs) aggregated() error {
@@ -504,20 +531,20 @@ func (o *outputs) orderTerm(e sqlparser.Expr) (post.Expr, error) {
 }
 
 // limit reads LIMIT and OFFSET, which are integers or parameters. As in SQLite, a
-// negative limit means no limit, and a negative offset means 0.
+// negative limit means no limit, and a negative offset means 0. As in PostgreSQL, NULL does.
 func (o *outputs) limit(p *post.Program) error {
 	if o.s.Limit == nil {
 		return nil
 	}
 	var err error
-	if p.Limit, err = o.rowNumber(o.s.Limit.Rowcount); err != nil || o.s.Limit.Offset == nil {
+	if p.Limit, err = o.rowNumber(o.s.Limit.Rowcount, -1); err != nil || o.s.Limit.Offset == nil {
 		return err
 	}
-	p.Offset, err = o.rowNumber(o.s.Limit.Offset)
+	p.Offset, err = o.rowNumber(o.s.Limit.Offset, 0)
 	return err
 }
 
-func (o *outputs) rowNumber(e sqlparser.Expr) (int64, error) {
+func (o *outputs) rowNumber(e sqlparser.Expr, null int64) (int64, error) {
 	v, ok, err := o.operand(e)
 	switch {
 	case err != nil:
@@ -525,6 +552,8 @@ func (o *outputs) rowNumber(e sqlparser.Expr) (int64, error) {
 	case !ok || v.isColumn:
 		construct, _ := o.construct(e)
 		return 0, o.g.StartToken(e).Unsupported(construct + " in LIMIT").WithHint("write an integer or a parameter")
+	case v.constant.isNull() && v.constant.source.Kind == syntax.KindParameter:
+		return null, nil
 	case v.constant.real != nil || !v.constant.value.IsInt():
 		return 0, sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET take an integer").At(o.g.FirstToken(e).Position)
 	}

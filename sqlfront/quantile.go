@@ -61,6 +61,9 @@ func (o *outputs) fraction(e sqlparser.Expr) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if o.describing && ok && !v.isColumn && v.constant.isNull() {
+		return 0.5, nil // any fraction: it has no type of its own
+	}
 	if !ok || v.isColumn || !v.constant.isNumber() {
 		return 0, at.Unsupported("a fraction of a quantile that is not a number").WithHint("write a number from 0 to 1: QUANTILE(x, 0.9)")
 	}

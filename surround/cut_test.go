@@ -355,7 +355,7 @@ func TestCoresOfOneRun(t *testing.T) {
 	}
 	for n := range int64(3) {
 		from := source(0)
-		from.Cores = []*surround.Table{{Name: cores[0].Table, Columns: []surround.Column{{Name: "a1"}}, Types: []string{"INTEGER"}}}
+		from.Cores = []*surround.Table{{Name: cores[0].Table, Columns: []surround.Column{{Name: "a1"}}, Types: []query.SQLType{query.SQLInt8}}}
 		columns, err := db.Columns(context.Background(), around, from, nil)
 		if err != nil || columns[0].Type != "INTEGER" {
 			t.Fatalf("%v, %v", columns, err)

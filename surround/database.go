@@ -67,8 +67,8 @@ var limits = map[int]int{
 type Table struct {
 	Name    string
 	Columns []Column
-	Rows    [][]any  // int64, float64, string, []byte or nil
-	Types   []string // of the columns' values, INTEGER, REAL, TEXT or TIME, the text of a date or timestamp; nil if the rows tell
+	Rows    [][]any         // int64, float64, string, []byte or nil
+	Types   []query.SQLType // of the columns' values; nil if the rows tell
 
 	// For a core:
 	Keys   int      // as Core.Keys
@@ -90,8 +90,12 @@ type Result struct {
 	Intervals [][]any // as Rows: a post.Interval, or nil; nil without a Lineage
 }
 
-// ResultColumn is a column of a result. Type is INTEGER, REAL or TEXT.
-type ResultColumn struct{ Name, Type string }
+// ResultColumn is a column of a result. Type is INTEGER, REAL or TEXT, and SQL what is known of
+// it before the statement runs.
+type ResultColumn struct {
+	Name, Type string
+	SQL        query.SQLType
+}
 
 // Database runs statements. The zero value is ready. It is safe for concurrent use.
 type Database struct {
@@ -194,15 +198,34 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 			return err
 		}
 		for i, name := range names {
-			col := ResultColumn{Name: name}
+			col := ResultColumn{Name: name, SQL: query.SQLText}
 			if len(kinds) == len(names) {
-				col.Type = kinds[i].typeName()
+				col.Type, col.SQL = kinds[i].typeName(), kinds[i].sqlType()
 			}
 			columns = append(columns, col)
 		}
 		return nil
 	})
 	return columns, l, err
+}
+
+// Parameters returns the types of a statement's parameters, by the indexes of the arguments,
+// where their first use tells it. It runs nothing.
+func (db *Database) Parameters(ctx context.Context, s *Statement, from Source) (map[int]query.SQLType, error) {
+	types := make(map[int]query.SQLType)
+	err := db.with(ctx, s, from, func(c *connection) error {
+		if err := c.place(ctx, s, from.Cores, 0); err != nil {
+			return s.failure(ctx, ctx, err)
+		}
+		w := s.walker(c)
+		w.parameters, w.compared = make(map[int]kind), make(operands)
+		w.selected(s.tree, nil)
+		for i, k := range w.parameters {
+			types[i] = k.sqlType()
+		}
+		return nil
+	})
+	return types, err
 }
 
 // with lends a connection that has the public tables of the statement.
@@ -534,7 +557,9 @@ func (t *Table) columns() []column {
 	return columns
 }
 
-var kinds = map[string]kind{"INTEGER": integer, "REAL": real, "TEXT": text, "TIME": moment}
+// kinds are those of the values of cores.
+var kinds = map[query.SQLType]kind{query.SQLInt8: integer, query.SQLBool: boolean, query.SQLFloat8: real, query.SQLNumeric: exact,
+	query.SQLText: text, query.SQLTimestamp: moment, query.SQLDate: day}
 
 func kindOf(v any) kind {
 	switch v.(type) {
@@ -617,14 +642,7 @@ func (c *connection) readable(s *Statement, table, of, database string) bool {
 // kinds infers the kinds of a statement's columns. It is nil if not even their number is
 // known. It refuses what can be refused only where the kinds of cores are known.
 func (s *Statement) kinds(c *connection) ([]kind, error) {
-	tables := c.tables
-	if len(s.cores) > 0 {
-		tables = maps.Clone(tables)
-		for _, name := range s.cores {
-			tables[query.FoldName(name)] = c.made[query.FoldName(name)].known
-		}
-	}
-	w := walker{statement: s, tables: tables}
+	w := s.walker(c)
 	columns := w.selected(s.tree, nil)
 	kinds := make([]kind, len(columns))
 	for i := range columns {
@@ -633,9 +651,21 @@ func (s *Statement) kinds(c *connection) ([]kind, error) {
 	return kinds, w.err
 }
 
+// walker returns a walker that knows the tables of a connection.
+func (s *Statement) walker(c *connection) *walker {
+	tables := c.tables
+	if len(s.cores) > 0 {
+		tables = maps.Clone(tables)
+		for _, name := range s.cores {
+			tables[query.FoldName(name)] = c.made[query.FoldName(name)].known
+		}
+	}
+	return &walker{statement: s, tables: tables}
+}
+
 // typeName returns the type of a column of the kind, or "".
 func (k kind) typeName() string {
-	switch k {
+	switch k.plain() {
 	case integer:
 		return "INTEGER"
 	case real:
@@ -644,6 +674,16 @@ func (k kind) typeName() string {
 		return "TEXT"
 	}
 	return ""
+}
+
+// sqlType returns the type of a column of the kind. It is text for what may have any.
+func (k kind) sqlType() query.SQLType {
+	for typ, of := range kinds {
+		if of == k {
+			return typ
+		}
+	}
+	return query.SQLText
 }
 
 // run runs a statement. The driver can stop the first step of a statement only, so all of the
@@ -688,10 +728,14 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Ta
 	}
 	inferred, _ := s.kinds(c)
 	for i, name := range names {
-		if len(inferred) == len(names) && inferred[i] != unknown {
-			kinds[i] = agreed(inferred[i], kinds[i])
+		typ := query.SQLText
+		if len(inferred) == len(names) {
+			typ = inferred[i].sqlType()
+			if inferred[i] != unknown {
+				kinds[i] = agreed(inferred[i], kinds[i])
+			}
 		}
-		col := ResultColumn{name, kinds[i].typeName()}
+		col := ResultColumn{name, kinds[i].typeName(), typ}
 		if col.Type == "" {
 			col.Type = "TEXT"
 		}

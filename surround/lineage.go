@@ -386,7 +386,7 @@ func coreShape(core *Table) *shape {
 	h := &shape{core: core, single: core.Single}
 	for n, c := range core.Columns {
 		h.names = append(h.names, c.Name)
-		h.forms = append(h.forms, &formula{op: 'l', leaf: n, real: core.Types != nil && core.Types[n] == "REAL"})
+		h.forms = append(h.forms, &formula{op: 'l', leaf: n, real: core.Types != nil && kinds[core.Types[n]].plain() == real})
 		l := leaf{column: n}
 		if n >= core.Keys {
 			l.core = core

@@ -1,6 +1,7 @@
 package surround
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -21,9 +22,12 @@ const (
 	unknown kind = iota
 	null         // always NULL
 	integer
+	boolean // an integer: 0 or 1
 	real
+	exact // a REAL: the value of a NUMERIC column
 	text
-	moment   // a text that is a date or timestamp
+	moment   // a text that is a timestamp, or a date among timestamps
+	day      // a text that is a date
 	argument // of a function: the kind of its first argument
 	numbers  // of a function: REAL if an argument is, INTEGER if all are
 	either   // of a function: that of all arguments, if they agree
@@ -35,8 +39,8 @@ const (
 // so that a statement has one result; zeroblob; load_extension; and everything about the
 // connection, its files, or the compiled library.
 var functions = map[string]kind{
-	"abs": argument, "char": text, "coalesce": either, "concat": text, "concat_ws": text, "format": text, "glob": integer, "hex": text,
-	"ifnull": either, "iif": unknown, "if": unknown, "instr": integer, "length": integer, "like": integer, "lower": text, "ltrim": text,
+	"abs": argument, "char": text, "coalesce": either, "concat": text, "concat_ws": text, "format": text, "glob": boolean, "hex": text,
+	"ifnull": either, "iif": unknown, "if": unknown, "instr": integer, "length": integer, "like": boolean, "lower": text, "ltrim": text,
 	"nullif": argument, "octet_length": integer, "printf": text, "quote": text, "replace": text, "round": real, "rtrim": text,
 	"sign": integer, "substr": text, "substring": text, "trim": text, "typeof": text, "unicode": integer, "upper": text,
 
@@ -45,7 +49,7 @@ var functions = map[string]kind{
 	"mod": real, "pi": real, "pow": real, "power": real, "radians": real, "sin": real, "sinh": real, "sqrt": real, "tan": real, "tanh": real,
 	"trunc": argument,
 
-	"current_date": text, "current_time": text, "current_timestamp": text, "date": text, "datetime": text, "julianday": real,
+	"current_date": day, "current_time": text, "current_timestamp": moment, "date": text, "datetime": text, "julianday": real,
 	"strftime": text, "time": text, "timediff": text, "unixepoch": integer,
 
 	"avg": real, "count": integer, "group_concat": text, "max": either, "min": either, "string_agg": text, "sum": numbers, "total": real,
@@ -95,6 +99,47 @@ type walker struct {
 	tables    map[string][]column // of the copies, by folded name; nil while they are not known
 	size      int                 // the number of SELECTs and tables that SQLite compiles: a common table expression counts wherever it is named
 	err       error
+
+	parameters map[int]kind // of arguments, by their index, where their first use tells it; nil if they are not collected
+	compared   operands
+}
+
+// operands has the kinds of the operands of comparisons.
+type operands map[*sql.BinaryExpr]kind
+
+// expects notes the kind that an expression has where it stands, for the parameters in it whose
+// value is its value. The parser sees them as NULL.
+func (w *walker) expects(e sql.Expr, k kind) {
+	if w.parameters == nil || k == unknown || k == null || k >= argument {
+		return
+	}
+	switch e := e.(type) {
+	case *sql.NullLit:
+		t := w.statement.at(w.statement.index(e.Pos))
+		if _, known := w.parameters[t.Parameter-1]; t.Parameter > 0 && !known {
+			w.parameters[t.Parameter-1] = k
+		}
+	case *sql.ParenExpr:
+		w.expects(e.X, k)
+	case *sql.UnaryExpr:
+		w.expects(e.X, k)
+	case *sql.ExprList:
+		for _, x := range e.Exprs {
+			w.expects(x, k)
+		}
+	case *sql.CaseExpr:
+		for _, b := range e.Blocks {
+			w.expects(b.Body, k)
+		}
+		w.expects(e.ElseExpr, k)
+	}
+}
+
+// expectAlike has expressions expect the kind that they agree on.
+func (w *walker) expectAlike(k kind, all ...sql.Expr) {
+	for _, e := range all {
+		w.expects(e, k)
+	}
 }
 
 // refuse keeps the first refusal, and the first of a malformed statement rather than another.
@@ -127,6 +172,8 @@ func (w *walker) inside(s *sql.SelectStatement, with bodies, outer *scope) []col
 	for _, e := range []sql.Expr{s.WhereExpr, s.HavingExpr, s.LimitExpr, s.OffsetExpr} {
 		w.expr(e, with, in)
 	}
+	w.expectAlike(boolean, s.WhereExpr, s.HavingExpr)
+	w.expectAlike(integer, s.LimitExpr, s.OffsetExpr)
 	w.exprs(s.GroupByExprs, with, in)
 	w.terms(s.OrderingTerms, with, in)
 	for _, window := range s.Windows {
@@ -150,6 +197,20 @@ func unite(a, b []column) []column {
 	return out
 }
 
+// plain returns the kind without what only people see in it: that an integer is a truth value, a
+// REAL of a NUMERIC column, and a timestamp a date.
+func (k kind) plain() kind {
+	switch k {
+	case boolean:
+		return integer
+	case exact:
+		return real
+	case day:
+		return moment
+	}
+	return k
+}
+
 // agreed returns the kind of values that are of one of two kinds.
 func agreed(a, b kind) kind {
 	switch {
@@ -157,6 +218,12 @@ func agreed(a, b kind) kind {
 		return a
 	case a == null:
 		return b
+	case a == exact && b.plain() == integer || b == exact && a.plain() == integer:
+		return exact
+	}
+	switch a, b = a.plain(), b.plain(); {
+	case a == b:
+		return a
 	case a == integer && b == real || a == real && b == integer:
 		return real
 	case a == moment && b == text || a == text && b == moment:
@@ -221,6 +288,7 @@ func (w *walker) source(s sql.Source, with bodies, in *scope) {
 		switch c := s.Constraint.(type) {
 		case *sql.OnConstraint:
 			w.expr(c.X, with, in)
+			w.expects(c.X, boolean)
 		case *sql.UsingConstraint:
 			in.merged = true
 		}
@@ -385,7 +453,7 @@ func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
 	case *sql.BlobLit, *sql.TimestampLit, *sql.BindExpr:
 		return unknown
 	case *sql.BoolLit:
-		return integer
+		return boolean
 	case *sql.ParenExpr:
 		if t := w.statement.at(w.statement.index(e.Rparen)); !t.Matches(")") { // the parser takes anything
 			w.refuse(t.Malformed("expected ) in the place of %s", syntax.Excerpt(t.Text, 40)))
@@ -396,10 +464,10 @@ func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
 		return unknown
 	case *sql.Exists:
 		w.inside(e.Select, with, in)
-		return integer
+		return boolean
 	case *sql.Null:
 		w.expr(e.X, with, in)
-		return integer
+		return boolean
 	case sql.SelectExpr:
 		if first := w.statement.firstOf(e.SelectStatement); e.WithClause == nil && !w.statement.at(first-1).Matches("(") {
 			w.refuse(w.statement.at(first).Malformed("a SELECT without parentheses"))
@@ -413,9 +481,12 @@ func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
 		if e.Op == sql.MINUS || e.Op == sql.BITNOT {
 			w.refuseMoments(e.OpPos, k)
 		}
-		if k == real && e.Op == sql.MINUS {
-			return real
-		} else if k == integer || e.Op == sql.NOT || e.Op == sql.BITNOT {
+		switch {
+		case e.Op == sql.NOT:
+			return boolean
+		case k.plain() == real && e.Op == sql.MINUS:
+			return k
+		case k.plain() == integer || e.Op == sql.BITNOT:
 			return integer
 		}
 		return unknown
@@ -423,7 +494,9 @@ func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
 		return w.binary(e, with, in)
 	case *sql.CastExpr:
 		w.expr(e.X, with, in)
-		return w.cast(e.Type)
+		k := w.cast(e.Type)
+		w.expects(e.X, k)
+		return k
 	case *sql.CaseExpr:
 		return w.cases(e, with, in)
 	case *sql.Call:
@@ -455,8 +528,12 @@ func (w *walker) named(table string, t syntax.Token, in *scope) kind {
 	}
 	switch t.Upper {
 	case "TRUE", "FALSE":
-		return integer
-	case "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP":
+		return boolean
+	case "CURRENT_DATE":
+		return day
+	case "CURRENT_TIMESTAMP":
+		return moment
+	case "CURRENT_TIME":
 		return text
 	}
 	return unknown
@@ -466,6 +543,9 @@ func (w *walker) named(table string, t syntax.Token, in *scope) kind {
 // of integers beyond 64 bits is REAL too, which Run corrects.
 func (w *walker) binary(e *sql.BinaryExpr, with bodies, in *scope) kind {
 	x, y := w.expr(e.X, with, in), w.expr(e.Y, with, in)
+	if w.parameters != nil {
+		w.expectOperands(e, x, y)
+	}
 	switch e.Op {
 	case sql.PLUS, sql.MINUS, sql.STAR, sql.SLASH, sql.REM:
 		w.refuseMoments(e.OpPos, x, y)
@@ -476,25 +556,67 @@ func (w *walker) binary(e *sql.BinaryExpr, with bodies, in *scope) kind {
 		w.refuse(w.arrow().Unsupported("an operator on JSON"))
 		return unknown
 	case sql.EQ, sql.NE, sql.LT, sql.LE, sql.GT, sql.GE:
-		if number := func(k kind) bool { return k == integer || k == real }; x == moment && number(y) || number(x) && y == moment {
+		if a, b := x.plain(), y.plain(); a == moment && (b == integer || b == real) || b == moment && (a == integer || a == real) {
 			w.refuse(sqlerr.New(sqlerr.Invalid, "a date is compared with a number").WithHint("write the date in single quotes: '2024-12-31'").
 				At(w.statement.at(w.statement.index(e.OpPos)).Position))
 		}
+	case sql.BITAND, sql.BITOR, sql.LSHIFT, sql.RSHIFT:
+		return integer
 	}
-	return integer
+	return boolean
+}
+
+// expectOperands has the operands of x op y expect their kinds.
+func (w *walker) expectOperands(e *sql.BinaryExpr, x, y kind) {
+	switch e.Op {
+	case sql.AND, sql.OR:
+		w.expectAlike(boolean, e.X, e.Y)
+	case sql.PLUS, sql.MINUS, sql.STAR, sql.SLASH, sql.REM, sql.BITAND, sql.BITOR, sql.LSHIFT, sql.RSHIFT:
+		if k := arithmetic(cmp.Or(nonNull(x), integer), cmp.Or(nonNull(y), integer)); k != unknown {
+			w.expectAlike(k, e.X, e.Y)
+		}
+	case sql.CONCAT, sql.LIKE, sql.NOTLIKE, sql.GLOB, sql.NOTGLOB:
+		w.expectAlike(text, e.X, e.Y)
+	default:
+		if inner, ok := e.X.(*sql.BinaryExpr); ok && w.statement.ranges[w.statement.index(e.OpPos)] {
+			x = w.compared[inner] // the end of a BETWEEN
+		} else if list, ok := e.Y.(*sql.ExprList); ok {
+			for _, element := range list.Exprs {
+				if number, ok := element.(*sql.NumberLit); ok {
+					y = w.expr(number, nil, nil)
+				} else if _, ok := element.(*sql.StringLit); ok {
+					y = text
+				}
+			}
+		}
+		k := cmp.Or(nonNull(x), nonNull(y))
+		w.expectAlike(k, e.X, e.Y)
+		w.compared[e] = k
+	}
+}
+
+// nonNull returns unknown for null.
+func nonNull(k kind) kind {
+	if k == null {
+		return unknown
+	}
+	return k
 }
 
 // refuseMoments refuses to compute with dates, at a place. To SQLite they are the numbers that
 // their texts begin with: a day after 2024-03-01 would be 2025.
 func (w *walker) refuseMoments(at sql.Pos, operands ...kind) {
-	if slices.Contains(operands, moment) {
+	if slices.ContainsFunc(operands, func(k kind) bool { return k.plain() == moment }) {
 		w.refuse(w.statement.at(w.statement.index(at)).Unsupported("computing with a date, which is a text around aggregates,").
 			WithHint("write date(x, '+1 day') for a later date, and julianday(x) - julianday(y) for the days between two"))
 	}
 }
 
 func arithmetic(x, y kind) kind {
-	switch {
+	if x == exact && y.plain() == integer || y == exact && x.plain() == integer || x == exact && y == exact {
+		return exact
+	}
+	switch x, y = x.plain(), y.plain(); {
 	case x == null || y == null:
 		return null
 	case x == integer && y == integer:
@@ -535,15 +657,20 @@ func (w *walker) cast(t *sql.Type) kind {
 }
 
 func (w *walker) cases(e *sql.CaseExpr, with bodies, in *scope) kind {
-	w.expr(e.Operand, with, in)
-	out := null
+	operand, out := nonNull(w.expr(e.Operand, with, in)), null
 	for _, b := range e.Blocks {
-		w.expr(b.Condition, with, in)
+		k := nonNull(w.expr(b.Condition, with, in))
+		if e.Operand == nil {
+			w.expects(b.Condition, boolean)
+		} else {
+			w.expectAlike(cmp.Or(operand, k), e.Operand, b.Condition)
+		}
 		out = agreed(out, w.expr(b.Body, with, in))
 	}
 	if e.ElseExpr != nil {
 		out = agreed(out, w.expr(e.ElseExpr, with, in))
 	}
+	w.expects(e, out)
 	return out
 }
 
@@ -566,22 +693,51 @@ func (w *walker) call(e *sql.Call, with bodies, in *scope) kind {
 	case "sum", "avg", "total", "abs", "round", "sign":
 		w.refuseMoments(e.Name.NamePos, kinds...)
 	case "date", "datetime":
-		if len(kinds) > 0 && kinds[0] == moment {
-			return moment
+		if len(kinds) > 0 && kinds[0].plain() == moment {
+			return map[string]kind{"date": day, "datetime": moment}[name]
 		}
 	}
+	w.expectArguments(strings.ToLower(t.Value), k, e.Args, kinds)
 	switch {
 	case k == argument && len(kinds) > 0:
 		return kinds[0]
 	case k == either && len(kinds) > 0:
 		return together(kinds)
-	case k == numbers && len(kinds) == 1 && (kinds[0] == integer || kinds[0] == real):
+	case k == numbers && len(kinds) == 1 && kinds[0].plain() == integer:
+		return integer
+	case k == numbers && len(kinds) == 1 && kinds[0].plain() == real:
 		return kinds[0]
 	case k >= argument:
 		return unknown
 	}
 	return k
 }
+
+// expectArguments has the arguments of a function expect their kinds.
+func (w *walker) expectArguments(name string, k kind, args []sql.Expr, kinds []kind) {
+	switch {
+	case k == either || name == "nullif":
+		w.expectAlike(together(kinds), args...)
+		return
+	case name == "iif" && len(args) == 3:
+		w.expects(args[0], boolean)
+		w.expectAlike(agreed(kinds[1], kinds[2]), args[1:]...)
+		return
+	}
+	for i, e := range args {
+		switch {
+		case i > 0 && integerArguments[name]:
+			w.expects(e, integer)
+		case k == real && name != "julianday":
+			w.expects(e, real)
+		default:
+			w.expects(e, text)
+		}
+	}
+}
+
+// integerArguments are the functions whose arguments behind the first are integers.
+var integerArguments = map[string]bool{"substr": true, "substring": true, "round": true, "lag": true, "lead": true, "nth_value": true}
 
 func together(kinds []kind) kind {
 	out := null

@@ -178,6 +178,16 @@ type Selection struct {
 	Select *syntax.Select
 	Args   []query.Value
 	At     func(position int) int // positions in the statement that it is part of; nil if it is the statement
+	// Described says that the SELECT is not to be answered, and that its arguments are not known.
+	Described bool
+}
+
+// bound binds a SELECT to its table.
+func (s Selection) bound(t sqlfront.Table) (*sqlfront.Bound, error) {
+	if s.Described {
+		return sqlfront.Describe(s.Select, t)
+	}
+	return sqlfront.Bind(s.Select, t, s.Args)
 }
 
 // Select answers a SELECT. It binds it to linear queries, plans and chooses. The chosen
@@ -256,6 +266,16 @@ func (st *Statement) Columns() [][]Column {
 	return all
 }
 
+// Parameters returns the types of the parameters of each part. That of one is "" if the part does
+// not tell it.
+func (st *Statement) Parameters() [][]query.SQLType {
+	all := make([][]query.SQLType, len(st.Parts))
+	for i := range st.Parts {
+		all[i] = st.Parts[i].bound.Parameters
+	}
+	return all
+}
+
 // Plan binds SELECTs against the present catalog and lists the ways to answer each of their
 // queries. It spends nothing and reads no private row.
 func (db *Database) Plan(ctx context.Context, who Asker, all []Selection, how Planning) (*Statement, error) {
@@ -323,7 +343,7 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 		t, err := v.Selected(s.Select)
 		if err == nil {
 			var b *sqlfront.Bound
-			if b, err = sqlfront.Bind(s.Select, schemas.Bindable(ctx, db.store, t, who.Now), s.Args); err == nil {
+			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now)); err == nil {
 				st.add(t, b)
 			}
 		}
@@ -362,8 +382,20 @@ type Result struct {
 // Column is a column of a result.
 type Column struct {
 	Name string
-	Type string // "INTEGER", "REAL" or "TEXT"
-	Time bool   // its texts are dates or timestamps for certain
+	Type string        // "INTEGER", "REAL" or "TEXT"
+	SQL  query.SQLType // known before the statement runs
+}
+
+// ColumnOf returns a column of a list, whose type is INTEGER, REAL or TEXT.
+func ColumnOf(name, typ string) Column {
+	sql := query.SQLText
+	switch typ {
+	case "INTEGER":
+		sql = query.SQLInt8
+	case "REAL":
+		sql = query.SQLFloat8
+	}
+	return Column{name, typ, sql}
 }
 
 // Answer describes how a differentially private answer came about.

@@ -28,16 +28,28 @@ func (db *Database) Explain(ctx context.Context, who Asker, all []Selection) (*S
 // margin, the cost and a note. margin is the type of the margins: REAL for one query, TEXT for
 // ranges. The brief form leaves the columns out.
 func Explanation(margin string, rows ...[]any) *Result {
-	out := &Result{Columns: []Column{{Name: "candidate", Type: "TEXT"}, {Name: "kind", Type: "TEXT"}, {Name: "columns", Type: "TEXT"}, {Name: "m", Type: "TEXT"}, {Name: "margin", Type: margin}, {Name: "cost", Type: "TEXT"}, {Name: "note", Type: "TEXT"}}}
+	out := &Result{Columns: ExplanationColumns()}
+	out.Columns[explainedMargin].Type = margin
 	out.Brief = &Result{Columns: slices.Delete(slices.Clone(out.Columns), explainedColumns, explainedColumns+1)}
 	out.Explain(rows...)
 	return out
+}
+
+// ExplanationColumns returns the columns of an Explanation. Whether there are ranges among the
+// margins is not known before: to a client that asks for types they are texts.
+func ExplanationColumns() (columns []Column) {
+	for _, name := range []string{"candidate", "kind", "columns", "m", "margin", "cost", "note"} {
+		columns = append(columns, ColumnOf(name, "TEXT"))
+	}
+	columns[explainedMargin].Type = ""
+	return columns
 }
 
 // Places in a row of an Explanation.
 const (
 	explainedColumns = 2
 	explainedSupport = 3
+	explainedMargin  = 4
 	explainedCost    = 5
 )
 

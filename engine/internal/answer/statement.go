@@ -224,7 +224,7 @@ func (st *Statement) rows(p *Part, answers []Estimate, confidence float64) *Resu
 func (p *Part) columns() []Column {
 	columns := make([]Column, len(p.bound.Output.Columns))
 	for i, c := range p.bound.Output.Columns {
-		columns[i] = Column{c.Name, string(c.Value.Type()), post.IsTime(c.Value)}
+		columns[i] = Column{c.Name, string(c.Value.Type()), p.bound.Types[i]}
 	}
 	return columns
 }

@@ -131,7 +131,7 @@ func TestAmount(t *testing.T) {
 // TestSpansForPeople: a date has its interval behind it, or its margin in days beside it if that
 // says as much. JSON has the ends.
 func TestSpansForPeople(t *testing.T) {
-	r := &engine.Result{Columns: []engine.Column{{Name: "d", Type: "TEXT", Time: true}, {Name: "n", Type: "INTEGER"}}, Answer: &engine.Answer{Mechanism: "direct", Confidence: 0.95}}
+	r := &engine.Result{Columns: []engine.Column{{Name: "d", Type: "TEXT", SQL: engine.Date}, {Name: "n", Type: "INTEGER"}}, Answer: &engine.Answer{Mechanism: "direct", Confidence: 0.95}}
 	for _, c := range []struct {
 		date string
 		span any

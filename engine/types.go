@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+
+	"dpsql/engine/internal/answer"
+	"dpsql/query"
+	"dpsql/sqlfront/syntax"
+	"dpsql/surround"
+)
+
+// Type is the type of a column of a result or of a parameter, by the name that PostgreSQL has for
+// it. It follows from a statement's text and from the declarations of its tables.
+type Type = query.SQLType
+
+// The types. Type.ValueOf converts values of a result to them, and Type.Parse texts of arguments.
+const (
+	Int8      = query.SQLInt8
+	Float8    = query.SQLFloat8
+	Numeric   = query.SQLNumeric
+	Text      = query.SQLText
+	Bool      = query.SQLBool
+	Date      = query.SQLDate
+	Timestamp = query.SQLTimestamp
+)
+
+// Columns returns the columns that a statement will have, without running it. They are those that
+// its Result has, whatever its arguments are, except that Type is "" where it depends on the rows:
+// an expression around aggregates may have an integer in one row and a text in another. Without
+// all arguments they are not known, and are not looked at. A statement without rows has no columns. Nothing is charged, and no private row is read. A statement
+// that is refused when it is bound, or that the session may not run, is refused here as there.
+func (s *Session) Columns(ctx context.Context, p *Prepared, args []query.Value) ([]Column, error) {
+	d, err := s.describeStatement(ctx, p, args)
+	if err != nil {
+		return nil, public(ctx, p.located(err))
+	}
+	return d.columns, nil
+}
+
+// ParameterTypes returns the type of each parameter of a statement, from where it stands: beside a
+// column it has the column's. The first use that tells the type decides, as in PostgreSQL. Where
+// none does it is Text. Arguments of these types, as ParseValue makes them, mean what the literals
+// do that they stand for. It charges and reads as little as Columns does.
+func (s *Session) ParameterTypes(ctx context.Context, p *Prepared) ([]Type, error) {
+	if len(p.parameters) == 0 {
+		return nil, nil
+	}
+	d, err := s.describeStatement(ctx, p, nil)
+	if err != nil {
+		return nil, public(ctx, p.located(err))
+	}
+	for i := range d.parameters {
+		if d.parameters[i] == "" {
+			d.parameters[i] = Text
+		}
+	}
+	return d.parameters, nil
+}
+
+// description is what is known of a statement before it runs.
+type description struct {
+	columns    []Column
+	parameters []Type // "" where it is not known
+}
+
+// describeStatement binds a statement. Without all arguments they are not known.
+func (s *Session) describeStatement(ctx context.Context, p *Prepared, args []query.Value) (d description, err error) {
+	if s.by.err != nil {
+		return d, s.by.err
+	}
+	described := len(args) < len(p.parameters)
+	if described {
+		args = make([]query.Value, len(p.parameters))
+	}
+	explained := func(d description, err error) (description, error) {
+		d.columns = answer.ExplanationColumns()
+		return d, err
+	}
+	switch st := p.statement.(type) {
+	case nil:
+		if p.around.Explain {
+			return explained(s.describeAround(ctx, p.surrounding, args, described))
+		}
+		return s.describeAround(ctx, p.surrounding, args, described)
+	case *syntax.Select:
+		return s.describeSelect(ctx, p, answer.Selection{Select: st, Args: args, Described: described})
+	case *syntax.Explain:
+		return explained(s.describeSelect(ctx, p, answer.Selection{Select: st.Select, Args: args, Described: described}))
+	}
+	if len(args) > 0 {
+		return d, errNoArguments
+	}
+	switch st := p.statement.(type) {
+	case *syntax.Show:
+		return description{columns: listColumns(st.What)}, s.mayList(st)
+	case *syntax.Describe:
+		v, err := s.current(ctx)
+		if err == nil {
+			_, err = v.Table(st.Table.Text, st.Table.Position)
+		}
+		return description{columns: describedColumns()}, err
+	case *syntax.ExplainCreate:
+		return explained(d, s.curatorOnly("explain a declaration"))
+	case *syntax.Advise:
+		return description{columns: advisedColumns()}, s.curatorOnly("ask for advice")
+	}
+	return d, nil
+}
+
+// describeSelect binds a SELECT that may be one private aggregate.
+func (s *Session) describeSelect(ctx context.Context, p *Prepared, sel answer.Selection) (description, error) {
+	if around := p.composed(sel.Select); around != nil {
+		return s.describeAround(ctx, surrounding{around: around}, sel.Args, sel.Described)
+	}
+	v, err := s.current(ctx)
+	if err != nil {
+		return description{}, err
+	}
+	bound, why := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{sel})
+	if why == nil {
+		return description{bound.Columns()[0], bound.Parameters()[0]}, nil
+	}
+	around, err := surround.Parse(p.text)
+	if err != nil {
+		return description{}, why
+	}
+	return s.describeAround(ctx, surrounding{around, why}, sel.Args, sel.Described)
+}
+
+// describeAround binds the private aggregates of a statement, and compiles what is around them.
+func (s *Session) describeAround(ctx context.Context, st surrounding, args []query.Value, described bool) (description, error) {
+	v, err := s.current(ctx)
+	if err != nil {
+		return description{}, err
+	}
+	c, err := s.db.cut(ctx, v, st, args, nil)
+	if err != nil {
+		return description{}, err
+	}
+	d := description{parameters: make([]Type, len(args))}
+	var columns [][]Column
+	if len(c.cores) > 0 {
+		for i := range c.asks {
+			c.asks[i].Described = described
+		}
+		bound, err := s.db.answers.Bind(ctx, s.asker(), v, c.asks)
+		if err != nil {
+			return d, err
+		}
+		columns = bound.Columns()
+		for _, types := range bound.Parameters() {
+			for i, typ := range types {
+				d.learn(i, typ)
+			}
+		}
+	}
+	compiled, err := c.compiled(ctx, s.db, columns, args)
+	if err != nil {
+		return d, err
+	}
+	d.columns = resultOf(&surround.Result{Columns: compiled}).Columns
+	if len(args) == 0 {
+		return d, nil
+	}
+	types, err := s.db.around.database.Parameters(ctx, c.around, c.from)
+	for i, typ := range types {
+		d.learn(i, typ)
+	}
+	return d, err
+}
+
+// learn notes the type of a parameter, if it is not known.
+func (d *description) learn(i int, typ Type) {
+	if d.parameters[i] == "" {
+		d.parameters[i] = typ
+	}
+}
