@@ -189,6 +189,8 @@ type block struct {
 	begun, aborted bool
 	readOnly       bool
 	savepoints     []string
+	before         map[string]string // the settings of PostgreSQL that it began with
+	engine         engine.Settings   // and those of the engine
 }
 
 func (b *block) open() bool { return b.begun }

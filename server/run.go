@@ -130,14 +130,7 @@ func footer(r *engine.Result) string {
 	default:
 		parts = append(parts, a.Via)
 	}
-	var cost []string
-	if a.Cost.Epsilon != 0 {
-		cost = append(cost, fmt.Sprintf("ε %.2g", a.Cost.Epsilon))
-	}
-	if a.Cost.Rho != 0 {
-		cost = append(cost, fmt.Sprintf("ρ %.2g", a.Cost.Rho))
-	}
-	return strings.Join(append(parts, "cost "+cmp.Or(strings.Join(cost, " and "), "0")), " · ")
+	return strings.Join(append(parts, "cost "+a.Cost.String()), " · ")
 }
 
 // margins says between which bounds the margins of an answer are.
@@ -145,7 +138,7 @@ func margins(a *engine.Answer) string {
 	if a.Mechanism == "constant" {
 		return "exact"
 	}
-	least, most, unknown := 0.0, -1.0, 0
+	least, most := 0.0, -1.0
 	for _, row := range a.Margins {
 		for _, m := range row {
 			if m, ok := m.(float64); ok {
@@ -171,6 +164,5 @@ func margins(a *engine.Answer) string {
 	if a.Simulated {
 		text += ", simulated"
 	}
-	_ = unknown
 	return text
 }

@@ -146,14 +146,16 @@ func isolation(v string) (string, bool) {
 	return oneOf("read uncommitted", "read committed", "repeatable read", "serializable")(v)
 }
 
-// printable keeps the printable ASCII characters of a name and makes others a question mark.
+// printable keeps the printable ASCII characters of a name and makes each other byte a
+// question mark.
 func printable(v string) (string, bool) {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
+	kept := []byte(v[:min(len(v), 63)])
+	for i, b := range kept {
+		if b < ' ' || b > '~' {
+			kept[i] = '?'
 		}
-		return r
-	}, v[:min(len(v), 63)]), true
+	}
+	return string(kept), true
 }
 
 // milliseconds accepts a time: a number of milliseconds, or one with a unit.
@@ -318,6 +320,22 @@ func (s *settings) reset(c *conn, name string) error {
 	delete(s.local, name)
 	s.tell(c, name)
 	return nil
+}
+
+// restore restores what SET has changed to what it was.
+func (s *settings) restore(c *conn, before map[string]string) {
+	now := s.changed
+	s.changed = before
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if now[name] != before[name] {
+			s.tell(c, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, still := now[name]; !still {
+			s.tell(c, name)
+		}
+	}
 }
 
 // endBlock ends the settings of a transaction.

@@ -84,6 +84,8 @@ func known(oid uint32) bool {
 // epoch is the day from which PostgreSQL counts in binary dates and timestamps.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
+const secondsOfDay = 24 * 60 * 60
+
 // decode returns the value of a parameter. nil is NULL.
 func decode(oid uint32, format int16, raw []byte) (query.Value, error) {
 	switch {
@@ -167,7 +169,7 @@ func decodeBinary(oid uint32, raw []byte) (query.Value, error) {
 		if micros == math.MaxInt64 || micros == math.MinInt64 {
 			return query.Value{}, errors.New("the timestamp is not finite")
 		}
-		at := epoch.Add(time.Duration(micros/1e6) * time.Second).Add(time.Duration(micros%1e6) * time.Microsecond)
+		at := time.Unix(epoch.Unix()+micros/1e6, micros%1e6*1000).UTC()
 		return query.Text(at.Format("2006-01-02 15:04:05.999999")), nil
 	case oidNumeric:
 		return decodeNumeric(raw)
@@ -246,7 +248,7 @@ func appendValue(b []byte, v any, oid uint32, format int16) ([]byte, error) {
 		if err != nil {
 			return nil, failure("XX000", "a date has another form")
 		}
-		return binary.BigEndian.AppendUint32(b, uint32(int32(at.Sub(epoch)/(24*time.Hour)))), nil
+		return binary.BigEndian.AppendUint32(b, uint32(int32((at.Unix()-epoch.Unix())/secondsOfDay))), nil
 	case oidTimestamp:
 		at, err := time.Parse("2006-01-02 15:04:05.999999", text)
 		if err != nil {

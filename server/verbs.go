@@ -713,7 +713,8 @@ func (c *conn) obey(v *verb) (*output, error) {
 		return out, c.set(v)
 	case "RESET":
 		if ofEngine(v.name) {
-			return out, c.resetEngine(v.name)
+			c.resetEngine(v.name)
+			return out, nil
 		}
 		if v.name == "" {
 			c.session.Reset()
@@ -768,7 +769,7 @@ func (c *conn) obey(v *verb) (*output, error) {
 }
 
 func (c *conn) begin(v *verb) {
-	c.block = block{begun: true, readOnly: c.settings.readOnly()}
+	c.block = block{begun: true, readOnly: c.settings.readOnly(), before: maps.Clone(c.settings.changed), engine: c.session.Settings()}
 	if v.readOnly != nil {
 		c.block.readOnly = *v.readOnly
 	}
@@ -787,10 +788,17 @@ func (c *conn) endBlock(v *verb) (*output, error) {
 	if c.block.aborted {
 		out.tag = "ROLLBACK"
 	}
-	readOnly := c.block.readOnly
-	c.block = block{begun: v.chain, readOnly: v.chain && readOnly}
+	ended := c.block
+	c.block = block{}
 	c.dropPortals(false)
 	c.settings.endBlock(c)
+	if out.tag == "ROLLBACK" { // what was SET is undone, as in PostgreSQL; no charge is
+		c.settings.restore(c, ended.before)
+		c.restoreEngine(ended.engine)
+	}
+	if v.chain {
+		c.begin(&verb{readOnly: &ended.readOnly})
+	}
 	return out, nil
 }
 
@@ -840,7 +848,8 @@ func (c *conn) set(v *verb) error {
 		return nil
 	case ofEngine(v.name):
 		if v.inherit {
-			return c.resetEngine(v.name)
+			c.resetEngine(v.name)
+			return nil
 		}
 		return c.session.Set(v.name, v.value)
 	case v.inherit:
@@ -861,20 +870,18 @@ func (c *conn) set(v *verb) error {
 }
 
 // resetEngine restores one setting of the engine to that of a new session.
-func (c *conn) resetEngine(name string) error {
+func (c *conn) resetEngine(name string) {
 	kept := c.session.Settings()
 	c.session.Reset()
-	fresh := c.session.Settings()
-	for _, other := range engine.SettingNames {
-		if !strings.EqualFold(other, name) {
-			if value := kept.Get(other); value != fresh.Get(other) {
-				if err := c.session.Set(other, value); err != nil {
-					return err
-				}
-			}
-		}
+	kept.Set(name, c.session.Settings().Get(strings.ToLower(name)))
+	c.restoreEngine(kept)
+}
+
+// restoreEngine restores the engine's settings.
+func (c *conn) restoreEngine(to engine.Settings) {
+	for _, name := range engine.SettingNames {
+		c.session.Set(name, to.Get(name)) // taken before, so accepted again
 	}
-	return nil
 }
 
 func (c *conn) show(v *verb) (*output, error) {

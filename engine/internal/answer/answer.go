@@ -10,6 +10,7 @@ package answer
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -436,6 +437,21 @@ type Kept struct {
 type Cost struct {
 	Epsilon float64 // nats, releases account
 	Rho     float64 // zero-concentrated divergence, interactive account
+}
+
+// String returns the cost as people read it: "0", "ε 0.1", "ρ 0.002", or both.
+func (c Cost) String() string {
+	var parts []string
+	if c.Epsilon != 0 {
+		parts = append(parts, fmt.Sprintf("ε %.2g", c.Epsilon))
+	}
+	if c.Rho != 0 {
+		parts = append(parts, fmt.Sprintf("ρ %.2g", c.Rho))
+	}
+	if parts == nil {
+		return "0"
+	}
+	return strings.Join(parts, " and ")
 }
 
 // Settings are the values of SET. They control how a session's queries are answered.

@@ -17,7 +17,7 @@ func Footer(r *engine.Result, elapsed time.Duration) string {
 	if len(a.Kept) > 0 && a.Mechanism != "constant" {
 		parts = append(parts, "of kept rows, at most "+kept(a.Kept))
 	}
-	parts = append(parts, origin(a), "cost "+cost(a.Cost))
+	parts = append(parts, origin(a), "cost "+a.Cost.String())
 	if elapsed > 0 {
 		parts = append(parts, Duration(elapsed))
 	}
@@ -79,19 +79,4 @@ func origin(a *engine.Answer) string {
 		return fmt.Sprintf("mechanism %s (smw, m = %s)", Visible(a.Via), m)
 	}
 	return fmt.Sprintf("release %s (%s, m = %s)", Visible(a.Via), a.Mechanism, m)
-}
-
-// cost states what an answer was charged.
-func cost(c engine.Cost) string {
-	var parts []string
-	if c.Epsilon != 0 {
-		parts = append(parts, fmt.Sprintf("ε %.2g", c.Epsilon))
-	}
-	if c.Rho != 0 {
-		parts = append(parts, fmt.Sprintf("ρ %.2g", c.Rho))
-	}
-	if parts == nil {
-		return "0"
-	}
-	return strings.Join(parts, " and ")
 }

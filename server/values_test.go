@@ -1,0 +1,123 @@
+package server
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"dpsql/query"
+)
+
+// TestValues encodes values in both formats and has pgx's types read them, and has pgx's types
+// write them and decodes that.
+func TestValues(t *testing.T) {
+	m := pgtype.NewMap()
+	random := rand.New(rand.NewPCG(17, 0))
+	check := func(v any, oid uint32) {
+		t.Helper()
+		text, err := appendValue(nil, v, oid, pgproto3.TextFormat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := appendValue(nil, v, oid, pgproto3.BinaryFormat)
+		if err != nil {
+			t.Fatalf("%v as %d: %v", v, oid, err)
+		}
+		typ, _ := m.TypeForOID(oid)
+		a, err := typ.Codec.DecodeDatabaseSQLValue(m, oid, pgproto3.TextFormat, text)
+		if err != nil {
+			t.Fatalf("%q as %d: %v", text, oid, err)
+		}
+		b, err := typ.Codec.DecodeDatabaseSQLValue(m, oid, pgproto3.BinaryFormat, raw)
+		if err != nil {
+			t.Fatalf("%x as %d: %v", raw, oid, err)
+		}
+		if at, ok := a.(time.Time); ok {
+			if !at.Equal(b.(time.Time)) {
+				t.Errorf("%v as %d: %v in text, %v in binary", v, oid, a, b)
+			}
+		} else if a != b {
+			t.Errorf("%v as %d: %v in text, %v in binary", v, oid, a, b)
+		}
+		one, err := decode(oid, pgproto3.TextFormat, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := decode(oid, pgproto3.BinaryFormat, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one != two && oid != oidNumeric && oid != oidTimestamp {
+			t.Errorf("%v as %d comes back as %v and %v", v, oid, one, two)
+		}
+	}
+	for range 300 {
+		n := random.Int64() >> random.IntN(64)
+		check(n, oidInt8)
+		check(-n, oidInt8)
+		f := math.Float64frombits(random.Uint64())
+		if !math.IsNaN(f) && !math.IsInf(f, 0) {
+			check(f, oidFloat8)
+		}
+		check(float64(n)/8, oidFloat8)
+		check(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, random.IntN(3_600_000)).Format(time.DateOnly), oidDate)
+		at := time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(math.MaxInt64)))
+		check(at.Format("2006-01-02 15:04:05"), oidTimestamp)
+		check(at.Format("2006-01-02 15:04:05.999999"), oidTimestamp)
+		whole, part := strconv.FormatInt(n, 10), strings.Repeat("0", random.IntN(5))+strconv.Itoa(random.IntN(1_000_000))
+		check(whole, oidNumeric)
+		check(whole+"."+part, oidNumeric)
+		check("-0."+part, oidNumeric)
+	}
+	for _, v := range []any{int64(0), int64(1), true, false} {
+		check(v, oidBool)
+	}
+	for _, text := range []string{"", "x", "ä € 😀", "\\", "\t\n"} {
+		check(text, oidText)
+	}
+	for _, n := range []int64{0, 1, -1, math.MinInt16, math.MaxInt16} {
+		check(n, oidInt2)
+		check(n, oidInt4)
+	}
+}
+
+// TestNumber writes numbers as PostgreSQL 15 does.
+func TestNumber(t *testing.T) {
+	for f, want := range map[float64]string{0: "0", 1: "1", -1.5: "-1.5", 1e6: "1000000", 1234567: "1234567", 1e14: "100000000000000", 1e15: "1e+15",
+		123456789012345680: "1.2345678901234568e+17", 0.0001: "0.0001", 0.00001: "1e-05", 1.0 / 3: "0.3333333333333333", math.Inf(1): "Infinity", math.Inf(-1): "-Infinity",
+		1e300: "1e+300", 5e-324: "5e-324"} {
+		if got := number(f); got != want {
+			t.Errorf("%g is written %s, want %s", f, got, want)
+		}
+	}
+	if got := number(math.NaN()); got != "NaN" {
+		t.Error(got)
+	}
+}
+
+// TestMalformedValues decodes what no client should send.
+func TestMalformedValues(t *testing.T) {
+	for _, e := range []struct {
+		oid    uint32
+		format int16
+		raw    string
+	}{
+		{oidInt8, 0, "x"}, {oidInt8, 0, "1.5"}, {oidInt8, 0, ""}, {oidInt8, 1, "1234567"}, {oidInt4, 1, ""}, {oidFloat8, 0, "one"}, {oidFloat8, 0, "NaN"},
+		{oidFloat8, 1, "\x7f\xf0\x00\x00\x00\x00\x00\x00"}, {oidBool, 0, "maybe"}, {oidBool, 1, "ab"}, {oidText, 0, "\xff"}, {oidText, 0, "a\x00b"}, {oidText, 1, "\xff"},
+		{oidDate, 1, "\x7f\xff\xff\xff"}, {oidTimestamp, 1, "\x80\x00\x00\x00\x00\x00\x00\x00"}, {oidNumeric, 1, ""}, {oidNumeric, 1, "\x00\x01\x00\x00\xc0\x00\x00\x00\x00\x01"},
+		{oidNumeric, 1, "\xff\xff\x00\x00\x00\x00\x00\x00"}, {oidNumeric, 1, "\x00\x01\x7f\xff\x00\x00\x00\x00\x00\x01"}, {oidText, 2, "x"},
+	} {
+		if v, err := decode(e.oid, e.format, []byte(e.raw)); err == nil {
+			t.Errorf("%q as %d in format %d is %v", e.raw, e.oid, e.format, v)
+		}
+	}
+	if v, err := decode(oidInt8, 0, nil); err != nil || v != query.Null() {
+		t.Errorf("NULL is %v %v", v, err)
+	}
+}
