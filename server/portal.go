@@ -61,16 +61,17 @@ func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
 	if st.prepared, err = engine.Prepare(one); err != nil {
 		return nil, err
 	}
-	st.types = make([]uint32, len(st.prepared.Parameters()))
+	inferred, err := c.session.ParameterTypes(context.Background(), st.prepared)
+	if err != nil {
+		return nil, err
+	}
+	st.types = make([]uint32, len(inferred))
 	if len(types) > len(st.types) {
 		return nil, failure("08P01", "types are given for %d parameters, and the statement has %d", len(types), len(st.types))
 	}
 	for i := range st.types {
-		if i < len(types) {
+		if st.types[i] = oids[inferred[i]]; i < len(types) && types[i] != 0 && types[i] != oidUnknown {
 			st.types[i] = types[i]
-		}
-		if st.types[i] == 0 {
-			st.types[i] = oidText
 		}
 		if !known(st.types[i]) {
 			return nil, failure("0A000", "parameter $%d has type %d, which is not taken", i+1, st.types[i]).

@@ -62,7 +62,7 @@ func (c *conn) audit(st *statement, r *engine.Result, err error) {
 	if !c.log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	sum := sha256.Sum256([]byte(st.text))
+	sum := sha256.Sum256([]byte(engine.Masked(st.text))) // a hash of a password could be tried
 	c.log.LogAttrs(context.Background(), slog.LevelInfo, "statement", slog.String("sha256", hex.EncodeToString(sum[:])),
 		slog.String("outcome", cmp.Or(string(sqlerr.CodeOf(err)), "ok")), slog.String("via", how.Via),
 		slog.Float64("epsilon", how.Cost.Epsilon), slog.Float64("rho", how.Cost.Rho))

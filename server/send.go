@@ -26,10 +26,13 @@ func (c *conn) sendRows(out *output, formats []int16, first, n int) error {
 		ends := 0
 		for i, v := range values {
 			row.Values[i] = nil
+			v, err := out.columns[i].converted(v)
+			if err != nil {
+				return err
+			}
 			if v == nil {
 				continue
 			}
-			var err error
 			ends = len(buffer)
 			if buffer, err = appendValue(buffer, v, out.columns[i].oid, each[i]); err != nil {
 				return err
@@ -73,7 +76,14 @@ func (c *conn) sendCopy(out *output) error {
 		c.sendLine(out, names)
 	}
 	for _, row := range out.rows {
-		c.sendLine(out, row)
+		converted := make([]any, len(row))
+		for i, v := range row {
+			var err error
+			if converted[i], err = out.columns[i].converted(v); err != nil {
+				return err
+			}
+		}
+		c.sendLine(out, converted)
 		if err := c.flushFull(); err != nil {
 			return err
 		}

@@ -35,24 +35,35 @@ const (
 	oidNumeric   = 1700
 )
 
+// oids are the types of the engine.
+var oids = map[engine.Type]uint32{
+	engine.Int8: oidInt8, engine.Float8: oidFloat8, engine.Numeric: oidNumeric, engine.Text: oidText, engine.Bool: oidBool, engine.Date: oidDate, engine.Timestamp: oidTimestamp}
+
 // column is a column of rows that are sent.
 type column struct {
 	name string
 	oid  uint32
+	typ  engine.Type // to which values of the engine are converted; "" if they need not be
 }
 
 func columnsFor(all []engine.Column) []column {
 	out := make([]column, len(all))
 	for i, c := range all {
-		out[i] = column{c.Name, oidText}
-		switch c.Type {
-		case "INTEGER":
-			out[i].oid = oidInt8
-		case "REAL":
-			out[i].oid = oidFloat8
-		}
+		out[i] = column{c.Name, oids[c.SQL], c.SQL}
 	}
 	return out
+}
+
+// converted returns a value as one of the column's type.
+func (c column) converted(v any) (any, error) {
+	if c.typ == "" {
+		return v, nil
+	}
+	v, ok := c.typ.ValueOf(v)
+	if !ok {
+		return nil, failure("22000", "a value of column %q is no %s", c.name, c.typ).withHint("give the argument the type of what it is compared with, or CAST it")
+	}
+	return v, nil
 }
 
 // sizeOf returns the size of a type in bytes, or -1 if it varies.
@@ -242,6 +253,9 @@ func appendValue(b []byte, v any, oid uint32, format int16) ([]byte, error) {
 		}
 	}
 	text := string(appendText(nil, v, oid))
+	if x, ok := v.(float64); ok {
+		text = strconv.FormatFloat(x, 'f', -1, 64)
+	}
 	switch oid {
 	case oidDate:
 		at, err := time.Parse(time.DateOnly, text)

@@ -670,7 +670,7 @@ func ofEngine(name string) bool {
 var textColumn = func(names ...string) []column {
 	out := make([]column, len(names))
 	for i, n := range names {
-		out[i] = column{n, oidText}
+		out[i] = column{name: n, oid: oidText}
 	}
 	return out
 }
