@@ -21,6 +21,7 @@ import (
 	"dpsql/internal/importer"
 	"dpsql/noise"
 	"dpsql/query"
+	"dpsql/scram"
 	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -53,6 +54,8 @@ type DB struct {
 	random   func() *noise.Source // crypto/rand, except in tests
 	now      func() time.Time     // the clock of CURRENT_DATE; time.Now, except in tests
 
+	strangers func() []byte // the secret of mock verifiers, of this process
+
 	answers   *answer.Database
 	rows      *rows.Reader
 	desk      *pay.Desk
@@ -83,7 +86,7 @@ func Open(path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, now: time.Now, rows: rows.NewReader(store)}
+	db := &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, now: time.Now, strangers: sync.OnceValue(scram.Secret), rows: rows.NewReader(store)}
 	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
 	db.answers = answer.NewDatabase(store, db.rows, db.desk, db.desk.Random, o.BusyTimeout)
 	return db, nil

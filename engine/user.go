@@ -8,6 +8,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
+	"dpsql/scram"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -40,18 +41,20 @@ func (db *DB) NewUserSession(user string) *Session {
 	return s
 }
 
-// Verifier returns the verifier of a user's password, in PostgreSQL's text form, or "" if there
-// is no such user. It is a secret of the server: no statement shows it. The error is a
-// *sqlerr.Error.
-func (db *DB) Verifier(ctx context.Context, user string) (text string, err error) {
+// Verifier returns the verifier of a user's password, in PostgreSQL's text form. If there is
+// no such user, known is false, and the verifier is one that no password fits: the same at
+// each call, as that of a user is. A verifier is a secret of the server: no statement shows
+// it. The error is a *sqlerr.Error.
+func (db *DB) Verifier(ctx context.Context, user string) (verifier string, known bool, err error) {
+	mock := scram.Mock(db.strangers(), query.FoldName(user)) // one for Ana and ANA, as a user's is
 	u, err := db.user(ctx, user)
 	if err != nil {
-		return "", public(ctx, err)
+		return "", false, public(ctx, err)
 	}
 	if u == nil {
-		return "", nil
+		return mock, false, nil
 	}
-	return u.Verifier, nil
+	return u.Verifier, true, nil
 }
 
 // user returns the user of that name, or nil.

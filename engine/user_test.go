@@ -52,17 +52,21 @@ func quotaOf(t testing.TB, s *engine.Session, user string) (left, spent accounti
 func TestVerifier(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
+	exists := true
 	verifier := func(user string) string {
 		t.Helper()
-		text, err := s.DB().Verifier(t.Context(), user)
-		if err != nil {
-			t.Fatal(err)
+		text, known, err := s.DB().Verifier(t.Context(), user)
+		if err != nil || known != exists {
+			t.Fatalf("%s is known: %v, %v", user, known, err)
 		}
 		return text
 	}
-	if verifier("ana") != "" {
-		t.Error("a user before the first has a verifier")
+	exists = false
+	before := verifier("ana")
+	if !scram.Valid(before) || verifier("ANA") != before || verifier("bob") == before {
+		t.Errorf("the verifiers of nobody are %q, %q and %q", before, verifier("ANA"), verifier("bob"))
 	}
+	exists = true
 	must(t, s, `CREATE USER Ana PASSWORD 'hunter2'`)
 	first := verifier("ANA")
 	if !scram.Valid(first) {
@@ -93,8 +97,9 @@ func TestVerifier(t *testing.T) {
 		}
 	}
 	must(t, s, `DROP USER ana`)
-	if verifier("ana") != "" {
-		t.Error("a dropped user has a verifier")
+	exists = false
+	if verifier("ana") != before {
+		t.Error("a dropped user has a verifier of her own")
 	}
 }
 

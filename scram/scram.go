@@ -110,6 +110,13 @@ func parse(text string) (c scram.StoredCredentials, err error) {
 	return c, nil
 }
 
+// Secret returns a new secret for Mock.
+func Secret() []byte {
+	secret := make([]byte, sha256.Size)
+	rand.Read(secret) // never fails, see crypto/rand
+	return secret
+}
+
 // Mock returns a verifier for a user who does not exist. It has no password. It depends on
 // nothing but the secret and the name, so asking twice for one name gives one salt, as it
 // does for a user who exists.
