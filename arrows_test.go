@@ -19,7 +19,7 @@ import (
 // package may import, its tests included. ARCHITECTURE.md draws it. A new package needs a line here.
 var arrows = map[string][]string{
 	".":                       {"driver"},
-	"cmd/dpsql":               {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "internal/exporter", "query", "sqlerr", "sqlfront/syntax"},
+	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "internal/exporter", "query", "server", "sqlerr", "sqlfront/syntax"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
 	"server":                  {"engine", "query", "scram", "sqlerr"},
@@ -67,6 +67,7 @@ var arrows = map[string][]string{
 	"scram":                   {"sqlerr"},
 	"sqlerr":                  {},
 
+	"cmd/dpsql/internal/host":     {"sqlerr"},
 	"cmd/dpsql/internal/render":   {"engine", "internal/exporter", "sqlerr"},
 	"cmd/dpsql/internal/terminal": {"engine", "query", "sqlerr", "sqlfront/syntax"},
 
@@ -99,9 +100,9 @@ var testArrows = map[string][]string{
 // kept says which packages may use an import from outside the module, or one
 // below it, in code that is shipped. None means tests only.
 var kept = map[string][]string{
-	"log":                                    {"examples/ask", "server", "cmd/dpsql"},   // what is logged is read by others than who asked: server logs no value
-	"math/rand":                              {"bench/workload", "internal/admissions"}, // draw data, never noise
-	"crypto/rand":                            {"noise", "scram", "server"},              // noise, salts, keys to cancel by
+	"log":                                    {"examples/ask", "server", "cmd/dpsql"},                 // what is logged is read by others than who asked: server logs no value
+	"math/rand":                              {"bench/workload", "internal/admissions"},               // draw data, never noise
+	"crypto/rand":                            {"noise", "scram", "server", "cmd/dpsql/internal/host"}, // noise, salts, keys to cancel by, certificates
 	"github.com/xdg-go":                      {"scram"},
 	"gonum.org/v1/gonum":                     {"bench/report"},
 	"gonum.org/v1/plot":                      {"examples/plot"}, // heavy: the product's go.mod is without it

@@ -45,8 +45,12 @@ func run(args []string, s streams) int {
 		switch {
 		case args[0] == "audit":
 			return runAudit(args[1:], s)
+		case args[0] == "serve":
+			return runServe(args[1:], s)
 		case args[0] == "help" && len(args) > 1 && args[1] == "audit":
 			return show(s, auditHelp)
+		case args[0] == "help" && len(args) > 1 && args[1] == "serve":
+			return show(s, serveHelp)
 		case args[0] == "help":
 			return show(s, usageText())
 		case args[0] == "version":
@@ -454,8 +458,9 @@ const usage = `dpsql asks differentially private questions of an SQLite database
 
 usage: dpsql [flags] DB [SQL]     run SQL, or the script on standard input; on a terminal, open a shell
        dpsql [flags] -f FILE DB   run a script
+       dpsql serve [flags] DB     answer clients of PostgreSQL, such as psql: see dpsql help serve
        dpsql audit [flags]        test the privacy that dpsql claims: see dpsql help audit
-       dpsql help [audit] | version
+       dpsql help [serve | audit] | version
 
 Flags may stand before or after DB.
 
