@@ -442,3 +442,36 @@ func BenchmarkGroups(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkGranted asks a release from a session that sees all of ten tables, and in turn
+// from those of a hundred users, who see one of them.
+func BenchmarkGranted(b *testing.B) {
+	s := clinic(b)
+	for i := range 9 {
+		fill(b, s, fmt.Sprintf(`CREATE TABLE raw%d (a INTEGER)`, i))
+		must(b, s, fmt.Sprintf(`CREATE PRIVATE TABLE t%d (a INTEGER BETWEEN 0 AND 9) FROM raw%[1]d WITH (epsilon = 1, delta = 1e-6)`, i))
+		must(b, s, fmt.Sprintf(`CREATE RELEASE r%d ON t%[1]d USING PROJECTION WITH (epsilon = 0.5)`, i))
+	}
+	must(b, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1)`)
+	users := make([]string, 100)
+	for i := range users {
+		users[i] = `GRANT SELECT ON admissions TO %s WITH (rho = 0.001)`
+	}
+	p, err := engine.Prepare(`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age < ?`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	run := func(sessions []*engine.Session) func(b *testing.B) {
+		return func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if _, err := sessions[i%len(sessions)].ExecPrepared(context.Background(), p, []query.Value{query.Int(int64(i % 90))}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	granted := admits(b, s, users...)
+	b.Run("all tables", run([]*engine.Session{s}))
+	b.Run("granted", run(granted))
+}

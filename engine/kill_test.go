@@ -61,6 +61,8 @@ func TestMain(m *testing.M) {
 		killChild()
 	case "crowd":
 		crowdChild()
+	case "user":
+		userChild()
 	case "flight":
 		flightChild()
 	case "peak":
