@@ -340,7 +340,7 @@ CREATE TABLE dpsql_key_lists (
 `
 
 // version7 has users, and what is granted to them. Rows of dropped users and revoked
-// grants stay, as those of dropped tables do.
+// grants stay, as those of dropped tables do. Tables have an answer time, in milliseconds.
 const version7 = `
 CREATE TABLE dpsql_users (
 	id         INTEGER PRIMARY KEY,
@@ -364,4 +364,6 @@ CREATE TABLE dpsql_grants (
 	digest     BLOB NOT NULL DEFAULT x'',
 	UNIQUE (user_id, table_id)
 ) STRICT;
+
+ALTER TABLE dpsql_tables ADD COLUMN answer_time INTEGER NOT NULL DEFAULT 250;
 `

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -19,16 +20,20 @@ type Table struct {
 	Source       string // the raw table or view; "" in an exported file, which has no rows
 	SourceID     int64  // the source that has it; 0 for the file itself
 	Columns      []query.Column
-	Account      int64  // 0 in an exported file
-	Unit         string // the unit column of the source; "" when a unit is a row
-	MaxRows      int64  // rows kept of each unit
-	SourceSchema string // SQL text of the source and what it reads, at declaration
-	Key          []byte // secret key that chooses the rows kept of a unit
-	NHat         *NHat  // nil until bought
+	Account      int64         // 0 in an exported file
+	Unit         string        // the unit column of the source; "" when a unit is a row
+	MaxRows      int64         // rows kept of each unit
+	SourceSchema string        // SQL text of the source and what it reads, at declaration
+	Key          []byte        // secret key that chooses the rows kept of a unit
+	NHat         *NHat         // nil until bought
+	AnswerTime   time.Duration // how long a slot is in which its rows are read for a user, in milliseconds
 	CreatedAt    time.Time
 
 	domains []string // of the columns, as stored
 }
+
+// DefaultAnswerTime is the answer time of a table that is declared without one.
+const DefaultAnswerTime = 250 * time.Millisecond
 
 // NHat is the noisy number of rows of a table, which is bought once.
 type NHat struct {
@@ -41,8 +46,16 @@ type NHat struct {
 // Universe returns the product of the declared domains.
 func (t *Table) Universe() (*query.Universe, error) { return query.NewUniverse(t.Columns) }
 
-const selectTable = `SELECT id, name, source, COALESCE(source_id, 0), COALESCE(account, 0), unit, max_rows, source_schema, key,
-	nhat, nhat_epsilon, nhat_rho, nhat_law, created_at, digest FROM dpsql_tables NOT INDEXED `
+// selectTable begins a query for tables. A catalog from before there were answer times has the
+// default for all.
+func (tx *Tx) selectTable() string {
+	answerTime := "answer_time"
+	if tx.version < usersVersion {
+		answerTime = strconv.FormatInt(DefaultAnswerTime.Milliseconds(), 10)
+	}
+	return `SELECT id, name, source, COALESCE(source_id, 0), COALESCE(account, 0), unit, max_rows, source_schema, key,
+	nhat, nhat_epsilon, nhat_rho, nhat_law, ` + answerTime + `, created_at, digest FROM dpsql_tables NOT INDEXED `
+}
 
 // scanTable reads a table. The columns are those of all tables.
 func scanTable(row record, columns map[int64][]storedColumn) (t Table, err error) {
@@ -50,13 +63,15 @@ func scanTable(row record, columns map[int64][]storedColumn) (t Table, err error
 	var epsilon *accounting.Epsilon
 	var rho *accounting.Rho
 	var law *string
+	var answerTime int64
 	var at string
 	var digest []byte
 	err = row.Scan(&t.ID, &t.Name, &t.Source, &t.SourceID, &t.Account, &t.Unit, &t.MaxRows, &t.SourceSchema, &t.Key,
-		&value, &epsilon, &rho, &law, &at, &digest)
+		&value, &epsilon, &rho, &law, &answerTime, &at, &digest)
 	if err != nil {
 		return t, err
 	}
+	t.AnswerTime = time.Duration(answerTime) * time.Millisecond
 	if value != nil && epsilon != nil && rho != nil && law != nil {
 		t.NHat = &NHat{Value: *value, Epsilon: *epsilon, Rho: *rho, Law: *law}
 	}
@@ -83,6 +98,9 @@ func (t *Table) encoding() ledger.Encoding {
 	if t.SourceID != 0 { // appended only if set: records from before there were sources lack it
 		e = e.Numbers(t.SourceID)
 	}
+	if t.AnswerTime != DefaultAnswerTime { // likewise
+		e = e.Texts("answer time").Numbers(t.AnswerTime.Milliseconds())
+	}
 	return e
 }
 
@@ -104,7 +122,7 @@ func (tx *Tx) tables(set, where, order string) ([]Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	tables, err := list(tx, func(row record) (Table, error) { return scanTable(row, columns) }, selectTable+where+` `+order)
+	tables, err := list(tx, func(row record) (Table, error) { return scanTable(row, columns) }, tx.selectTable()+where+` `+order)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +150,8 @@ func scanColumn(row record, table *int64) (c storedColumn, err error) {
 	return c, err
 }
 
-// AddTable stores a declaration and sets t.ID and t.CreatedAt. Errors: Invalid
+// AddTable stores a declaration and sets t.ID and t.CreatedAt. Without an answer time the table
+// has the default. Errors: Invalid
 // when the name is taken or the columns make no universe.
 func (tx *Tx) AddTable(t *Table) error {
 	existing, err := tx.Table(t.Name)
@@ -146,9 +165,10 @@ func (tx *Tx) AddTable(t *Table) error {
 		return err
 	}
 	created := tx.stamp()
-	id, err := tx.insert(`INSERT INTO dpsql_tables (name, source, source_id, account, unit, max_rows, source_schema, key, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.Name, t.Source, idOrNull(t.SourceID), idOrNull(t.Account), t.Unit, t.MaxRows, t.SourceSchema, nonNil(t.Key), formatTime(created))
+	t.AnswerTime = cmp.Or(t.AnswerTime, DefaultAnswerTime)
+	id, err := tx.insert(`INSERT INTO dpsql_tables (name, source, source_id, account, unit, max_rows, source_schema, key, answer_time, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.Name, t.Source, idOrNull(t.SourceID), idOrNull(t.Account), t.Unit, t.MaxRows, t.SourceSchema, nonNil(t.Key), t.AnswerTime.Milliseconds(), formatTime(created))
 	if err != nil {
 		return err
 	}
@@ -223,6 +243,33 @@ func (tx *Tx) SetNHat(table int64, n NHat) error {
 		return err
 	}
 	t.NHat = &n
+	return tx.seal("dpsql_tables", table, t.encoding())
+}
+
+// SetAnswerTime changes the answer time of a table.
+func (tx *Tx) SetAnswerTime(table int64, to time.Duration) error {
+	return tx.changeAnswerTime(table, func(time.Duration) time.Duration { return to })
+}
+
+// RaiseAnswerTime makes the answer time of a table at least as long. A table that is dropped
+// has none.
+func (tx *Tx) RaiseAnswerTime(table int64, least time.Duration) error {
+	return tx.changeAnswerTime(table, func(now time.Duration) time.Duration { return max(now, least) })
+}
+
+func (tx *Tx) changeAnswerTime(table int64, change func(time.Duration) time.Duration) error {
+	all, err := tx.Tables()
+	if err != nil {
+		return err
+	}
+	t := pick(all, func(t *Table) bool { return t.ID == table })
+	if t == nil || change(t.AnswerTime) == t.AnswerTime {
+		return nil
+	}
+	t.AnswerTime = change(t.AnswerTime)
+	if _, err := tx.exec(`UPDATE dpsql_tables SET answer_time = ? WHERE id = ?`, t.AnswerTime.Milliseconds(), table); err != nil {
+		return err
+	}
 	return tx.seal("dpsql_tables", table, t.encoding())
 }
 

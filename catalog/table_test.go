@@ -439,3 +439,38 @@ func TestAccounts(t *testing.T) {
 		return err
 	})
 }
+
+// The answer time of a table is the default until it is changed. Raising it never lowers it.
+func TestAnswerTime(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	_, id := declare(t, s, "raws")
+	has := func(want time.Duration) {
+		t.Helper()
+		for _, s := range []*catalog.Store{s, open(t, path)} {
+			read(t, s, func(tx *catalog.Tx) error {
+				all, err := tx.Tables()
+				if err == nil && all[0].AnswerTime != want {
+					t.Errorf("the answer time is %v, want %v", all[0].AnswerTime, want)
+				}
+				return err
+			})
+		}
+	}
+	has(catalog.DefaultAnswerTime)
+	for _, c := range []struct {
+		raise    bool
+		to, want time.Duration
+	}{{true, time.Second, time.Second}, {true, 5 * time.Millisecond, time.Second}, {false, 5 * time.Millisecond, 5 * time.Millisecond}, {true, catalog.DefaultAnswerTime, catalog.DefaultAnswerTime}} {
+		write(t, s, func(tx *catalog.Tx) error {
+			if c.raise {
+				return tx.RaiseAnswerTime(id, c.to)
+			}
+			return tx.SetAnswerTime(id, c.to)
+		})
+		has(c.want)
+	}
+	raw(t, path, withoutTriggers+`UPDATE dpsql_tables SET answer_time = 1`)
+	err := open(t, path).Read(context.Background(), func(tx *catalog.Tx) error { _, err := tx.Tables(); return err })
+	wantCode(t, err, sqlerr.Corrupt)
+}

@@ -410,7 +410,7 @@ func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.S
 			return nil, err
 		}
 		t := r.view.Private(st.Name.Text)
-		return planned(t.Name, "private table", "0", "is changed: "+cmp.Or(r.view.Limits(t).String(), "no limits")), nil
+		return planned(t.Name, "private table", "0", "is changed: "+cmp.Or(r.view.LimitsText(t), "no limits")), nil
 	case *syntax.CreateUser:
 		if err := r.copy.declaration().CreateUser(ctx, st); err != nil {
 			return nil, err

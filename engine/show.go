@@ -153,7 +153,7 @@ func showTables(v *view.View, confidence float64) (*Result, error) {
 			}
 			rows, margin = t.NHat.Value, bound
 		}
-		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, view.UnitText(t.Unit, t.MaxRows), rows, margin, placeOf(t), textOrNull(v.Limits(t).String())})
+		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, view.UnitText(t.Unit, t.MaxRows), rows, margin, placeOf(t), textOrNull(v.LimitsText(t))})
 	}
 	for _, p := range v.Publics {
 		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil, nil, p, nil})
@@ -178,7 +178,7 @@ func textOrNull(s string) any {
 }
 
 // describe lists the columns of a private table with their domains. It adds the table's
-// unit, the place of its rows, and the limits on what SELECTs may spend.
+// unit, the place of its rows, the limits on what SELECTs may spend, and its answer time.
 func (s *Session) describe(ctx context.Context, st *syntax.Describe) (*Result, error) {
 	v, err := s.current(ctx)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Session) describe(ctx context.Context, st *syntax.Describe) (*Result, e
 func describe(v *view.View, t *view.Table, full bool) *Result {
 	r := &Result{Columns: describedColumns(),
 		Brief: &Result{Columns: columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT")}}
-	limits := v.Limits(t).String()
+	limits := v.LimitsText(t)
 	if limits != "" {
 		r.Brief.Columns = append(r.Brief.Columns, answer.ColumnOf("limits", "TEXT"))
 	}

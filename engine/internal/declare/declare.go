@@ -247,12 +247,16 @@ func (u unit) keyed(random func() *noise.Source) (unit, error) {
 }
 
 // tableOptions are the options of CREATE PRIVATE TABLE.
-var tableOptions = []string{"epsilon", "delta", "interactive", "unit", "max_rows", "placement", "max_charge", "buy"}
+var tableOptions = []string{"epsilon", "delta", "interactive", "unit", "max_rows", "placement", "max_charge", "buy", "answer_time"}
+
+// alterOptions are the options of ALTER PRIVATE TABLE.
+var alterOptions = append(slices.Clip(limitNames), "answer_time")
 
 // CreatePrivate declares a private table: its columns and domains, the place of its
 // rows, and the budget of the base tables behind them.
 func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate) (warnings []string, err error) {
 	o := newOptions(st.Options, tableOptions...)
+	answerTime := o.answerTime()
 	b, err := readBudget(o)
 	if err != nil {
 		return nil, err
@@ -295,7 +299,7 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 		if err != nil {
 			return err
 		}
-		t.Unit, t.MaxRows, t.Key = unit.column, unit.rows, unit.key
+		t.Unit, t.MaxRows, t.Key, t.AnswerTime = unit.column, unit.rows, unit.key, answerTime
 		another, err := addPrivate(ctx, tx, t, b, out)
 		if err != nil {
 			return sqlerr.Locate(err, st.Name.Position)
@@ -508,11 +512,11 @@ func firstFew(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// AlterPrivate changes the limits on what SELECTs may take from the budget of a table's
-// rows. They hold from the next purchase on, in all processes.
+// AlterPrivate changes the answer time of a table, and the limits on what SELECTs may take from
+// the budget of its rows. They hold from the next purchase on, in all processes.
 func (s *Statement) AlterPrivate(ctx context.Context, st *syntax.AlterPrivate) error {
-	o := newOptions(st.Options, limitNames...)
-	limits := readLimits(o)
+	o := newOptions(st.Options, alterOptions...)
+	limits, answerTime := readLimits(o), o.answerTime()
 	if err := o.done(); err != nil {
 		return err
 	}
@@ -524,6 +528,11 @@ func (s *Statement) AlterPrivate(ctx context.Context, st *syntax.AlterPrivate) e
 		t, err := altered(v, st)
 		if err != nil {
 			return err
+		}
+		if answerTime > 0 {
+			if err := tx.SetAnswerTime(t.ID, answerTime); err != nil {
+				return err
+			}
 		}
 		return tx.SetLimits(t.Account, t.Name, limits.override(v.Limits(t)))
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -212,6 +213,36 @@ func (o *options) bytes(name string, otherwise, lo, hi int64) int64 {
 		return otherwise
 	}
 	return int64(x)
+}
+
+// maxAnswerTime is the longest answer time that can be declared. Doubling passes it.
+const maxAnswerTime = time.Hour
+
+// answerTime returns the option answer_time: a number of milliseconds, or a text such as
+// '250 ms' or '2 s'. It returns 0 if it is not given.
+func (o *options) answerTime() time.Duration {
+	option := o.find("answer_time")
+	if option == nil {
+		return 0
+	}
+	text, unit := strings.TrimSpace(option.Value), time.Millisecond
+	if option.Kind != syntax.Number {
+		var ok bool
+		if text, ok = strings.CutSuffix(text, "ms"); !ok {
+			text, ok = strings.CutSuffix(text, "s")
+			unit = time.Second
+		}
+		if text = strings.TrimSpace(text); !ok || option.Kind != syntax.String {
+			text = ""
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > int64(maxAnswerTime/unit) {
+		o.fail(sqlerr.New(sqlerr.Invalid, "answer_time must be a whole number of milliseconds from 1 to %d", maxAnswerTime.Milliseconds()).
+			WithHint("answer_time = 250, or answer_time = '2 s'"), option.Position)
+		return 0
+	}
+	return time.Duration(n) * unit
 }
 
 // limitOptions are the options that limit what SELECTs may spend.

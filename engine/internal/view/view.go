@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -301,6 +302,27 @@ func (v *View) Limits(t *Table) catalog.Limits {
 		}
 	}
 	return l
+}
+
+// LimitsText returns the limits of a table as the options of a declaration, and its answer time
+// unless that is the default. Users, who wait for it, see it in any case.
+func (v *View) LimitsText(t *Table) string {
+	text := v.Limits(t).String()
+	if t.AnswerTime == catalog.DefaultAnswerTime && v.User == nil {
+		return text
+	}
+	if text != "" {
+		text += ", "
+	}
+	return text + "answer_time = " + AnswerTime(t.AnswerTime)
+}
+
+// AnswerTime returns an answer time as a declaration has it.
+func AnswerTime(d time.Duration) string {
+	if d%time.Second == 0 {
+		return fmt.Sprintf("'%d s'", d/time.Second)
+	}
+	return fmt.Sprintf("'%d ms'", d.Milliseconds())
 }
 
 // Allows refuses a purchase about a table that the limits of its account or the quota of a
