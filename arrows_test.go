@@ -86,6 +86,7 @@ var testArrows = map[string][]string{
 
 	"driver":          {"internal/pgtest"},
 	"engine":          {"internal/pgtest", "mechanisms/marginals", "mechanisms/projection", "post"},
+	"server":          {"internal/pgtest"},
 	"source/postgres": {"internal/pgtest"},
 	"surround":        {"sqlfront"}, // which takes what is cut
 

@@ -12,6 +12,7 @@ import (
 
 	"dpsql/engine"
 	"dpsql/query"
+	"dpsql/sqlerr"
 )
 
 // statement is a prepared statement. It is of one of three kinds: a verb of PostgreSQL that
@@ -59,7 +60,7 @@ func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
 		return st, err
 	}
 	if st.prepared, err = engine.Prepare(one); err != nil {
-		return nil, err
+		return nil, unknownSetting(one, err)
 	}
 	inferred, err := c.session.ParameterTypes(context.Background(), st.prepared)
 	if err != nil {
@@ -79,6 +80,15 @@ func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
 		}
 	}
 	return st, nil
+}
+
+// unknownSetting returns the error for SHOW of what is neither a setting nor a list.
+func unknownSetting(text string, err error) error {
+	var e *sqlerr.Error
+	if words := firstWords(text, 2); len(words) == 2 && words[0] == "SHOW" && errors.As(err, &e) {
+		return failure("42704", "unrecognized configuration parameter %q", strings.ToLower(words[1])).withHint(e.Hint)
+	}
+	return err
 }
 
 // only returns the one statement of a text, "" if it has none.
@@ -368,35 +378,69 @@ func (c *conn) dropUnnamed() {
 	delete(c.portals, "")
 }
 
-// queries runs the statements of a text. An error of theirs goes to the client; one that is
-// returned ends the connection.
+// queries runs the statements of a text, none of them if one is malformed. An error of theirs
+// goes to the client; one that is returned ends the connection.
 func (c *conn) queries(text string) error {
-	if !utf8.ValidString(text) {
-		c.failed(failure("22021", "the statement is not UTF-8"), nil)
+	all, err := c.parseAll(text)
+	if err != nil {
+		c.failed(err.error, err.at)
 		return nil
 	}
-	scanner := engine.NewScanner(strings.NewReader(text))
-	for ran := 0; ; ran++ {
-		in, err := scanner.Next()
-		if errors.Is(err, io.EOF) {
-			if ran == 0 {
-				c.wire.Send(&pgproto3.EmptyQueryResponse{})
-			}
-			return nil
-		}
-		at := func(position int) int { return place(text, in, position) }
-		if err == nil && in.Command {
-			err = dotted(1)
-		}
-		if err == nil {
-			err = c.simple(in.Text)
-		}
-		if err != nil {
-			c.failed(err, at)
+	if len(all) == 0 {
+		c.wire.Send(&pgproto3.EmptyQueryResponse{})
+	}
+	for _, one := range all {
+		if err := c.simple(one.statement); err != nil && c.lost == nil {
+			c.failed(err, one.at)
 			return nil
 		}
 		if c.lost != nil {
 			return c.lost
+		}
+	}
+	return nil
+}
+
+// parsed is one statement of a text.
+type parsed struct {
+	statement *statement
+	at        func(position int) int // where a position in it is in the text
+}
+
+// misplaced is an error in a text.
+type misplaced struct {
+	error
+	at func(position int) int
+}
+
+// parseAll parses the statements of a text.
+func (c *conn) parseAll(text string) ([]parsed, *misplaced) {
+	if !utf8.ValidString(text) {
+		return nil, &misplaced{error: failure("22021", "the statement is not UTF-8")}
+	}
+	var all []parsed
+	for scanner := engine.NewScanner(strings.NewReader(text)); ; {
+		in, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		at := func(position int) int { return place(text, in, position) }
+		var st *statement
+		switch {
+		case err != nil:
+		case in.Command:
+			err = dotted(1)
+		default:
+			st, err = c.newStatement(in.Text, nil)
+		}
+		if err == nil && len(st.types) > 0 {
+			err = failure("42P02", "there is no parameter $1").withHint("prepare the statement, and give its arguments")
+		}
+		if err != nil {
+			return nil, &misplaced{err, at}
+		}
+		if !st.empty() {
+			all = append(all, parsed{st, at})
 		}
 	}
 }
@@ -416,19 +460,9 @@ func place(text string, in engine.Input, position int) int {
 }
 
 // simple runs a statement in the simple protocol.
-func (c *conn) simple(text string) error {
-	st, err := c.newStatement(text, nil)
-	if err != nil {
-		return err
-	}
-	if st.empty() {
-		return nil
-	}
+func (c *conn) simple(st *statement) error {
 	if err := c.admitted(st); err != nil {
 		return err
-	}
-	if len(st.types) > 0 {
-		return failure("42P02", "there is no parameter $1").withHint("prepare the statement, and give its arguments")
 	}
 	out, err := c.run(st, nil)
 	if err != nil {

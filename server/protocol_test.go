@@ -68,7 +68,7 @@ func TestBlocks(t *testing.T) {
 		{"SELECT COUNT(*) FROM visits", "", "25P02", 'E'},
 		{"SET confidence = 0.9", "", "25P02", 'E'},
 		{"COMMIT", "ROLLBACK", "", 'I'},
-		{"START TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ WRITE; SAVEPOINT a; SAVEPOINT b", "BEGIN SAVEPOINT SAVEPOINT", "", 'T'},
+		{"START TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ WRITE; SAVEPOINT a; SAVEPOINT b", "START TRANSACTION SAVEPOINT SAVEPOINT", "", 'T'},
 		{"ROLLBACK TO c", "", "3B001", 'E'},
 		{"ROLLBACK TO SAVEPOINT a; SELECT COUNT(*) FROM visits", "ROLLBACK SELECT 1", "", 'T'},
 		{"RELEASE b", "", "3B001", 'E'},
@@ -131,7 +131,7 @@ func TestSettings(t *testing.T) {
 	c := connect(t, url+"?application_name=x%C3%A4&options=-c%20statement_timeout%3D2s")
 	for _, e := range []struct{ text, want string }{
 		{"SHOW application_name", "x??"},
-		{"SHOW statement_timeout", "2000ms"},
+		{"SHOW statement_timeout", "2s"},
 		{"SHOW confidence", ""},
 		{"SHOW server_version_num", "150000"},
 		{"SET TIME ZONE 'Europe/Zurich'; SHOW TIME ZONE", "Europe/Zurich"},

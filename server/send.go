@@ -104,7 +104,7 @@ func (c *conn) sendLine(out *output, row []any) {
 			if fields[i] == out.copied.null {
 				fields[i] = `"` + fields[i] + `"`
 			} else {
-				fields[i] = quotedField(fields[i], out.copied.delimiter)
+				fields[i] = quotedField(fields[i], out.copied.delimiter, len(row) == 1)
 			}
 		default:
 			fields[i] = escapeCopy.Replace(string(appendText(nil, v, out.columns[i].oid)))
@@ -120,9 +120,9 @@ func (c *conn) sendLine(out *output, row []any) {
 
 var escapeCopy = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`, "\f", `\f`, "\v", `\v`)
 
-// quotedField returns a field as CSV has it.
-func quotedField(field string, delimiter byte) string {
-	if !strings.ContainsAny(field, "\"\r\n"+string(delimiter)) && field != `\.` {
+// quotedField returns a field as CSV has it. On a line of its own the mark of the end is quoted.
+func quotedField(field string, delimiter byte, alone bool) string {
+	if !strings.ContainsAny(field, "\"\r\n"+string(delimiter)) && !(alone && field == `\.`) {
 		return field
 	}
 	return `"` + strings.ReplaceAll(field, `"`, `""`) + `"`

@@ -164,7 +164,15 @@ func milliseconds(v string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return strconv.FormatInt(d.Milliseconds(), 10) + map[bool]string{true: "ms"}[d > 0], true
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}, {time.Millisecond, "ms"}} {
+		if d > 0 && d%unit.of == 0 {
+			return strconv.FormatInt(int64(d/unit.of), 10) + unit.name, true
+		}
+	}
+	return "0", true
 }
 
 func duration(v string) (time.Duration, bool) {
@@ -172,8 +180,12 @@ func duration(v string) (time.Duration, bool) {
 	if n, err := strconv.ParseInt(v, 10, 32); err == nil {
 		return time.Duration(n) * time.Millisecond, n >= 0
 	}
+	if days, ok := strings.CutSuffix(v, "d"); ok {
+		n, err := strconv.ParseInt(days, 10, 8)
+		return time.Duration(n) * 24 * time.Hour, err == nil && n >= 0 && n < 24
+	}
 	d, err := time.ParseDuration(strings.Replace(v, "min", "m", 1))
-	return d, err == nil && d >= 0 && d < 24*24*time.Hour
+	return d.Truncate(time.Millisecond), err == nil && d >= 0 && d < 24*24*time.Hour
 }
 
 // settings are the settings of a connection.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 // engine: transactions, settings, cursors, prepared statements, COPY.
 type verb struct {
 	word     string // BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO, SET, RESET, SHOW, DISCARD, DEALLOCATE, PREPARE, EXECUTE, DECLARE, FETCH, MOVE, CLOSE, COPY, UNLISTEN
+	tag      string // of CommandComplete, if that is not the word
 	name     string // of a savepoint, setting, statement or cursor; "" for all
 	value    string // of a setting
 	inherit  bool   // SET … TO DEFAULT
@@ -203,7 +205,7 @@ func (p *verbParser) modes(v *verb) error {
 }
 
 func parseStart(p *verbParser, v *verb) (bool, error) {
-	v.word = "BEGIN"
+	v.word, v.tag = "BEGIN", "START TRANSACTION"
 	if err := p.expect("transaction"); err != nil {
 		return true, err
 	}
@@ -697,7 +699,7 @@ func (c *conn) verbColumns(v *verb) ([]column, error) {
 
 // obey does what a verb says.
 func (c *conn) obey(v *verb) (*output, error) {
-	out := &output{tag: v.word}
+	out := &output{tag: cmp.Or(v.tag, v.word)}
 	switch v.word {
 	case "BEGIN":
 		if c.block.begun {
@@ -928,14 +930,14 @@ func (c *conn) executeNamed(v *verb) (*output, error) {
 	switch {
 	case st == nil:
 		return nil, failure("26000", "prepared statement %q does not exist", v.name)
-	case len(v.args) != len(st.types):
+	case len(v.args) != len(st.types) && len(st.types) > 0: // else they are ignored, as in PostgreSQL
 		return nil, failure("42601", "the statement has %d parameters, and %d values are given", len(st.types), len(v.args))
 	case st.empty():
 		return &output{tag: "EXECUTE"}, nil
 	case st.verb != nil:
 		return nil, failure("42601", "only a query can be executed by name")
 	}
-	return c.run(st, v.args)
+	return c.run(st, v.args[:len(st.types)])
 }
 
 // declare declares a cursor. Its statement runs when rows are first asked for.
