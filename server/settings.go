@@ -119,8 +119,15 @@ func integer(v string) (string, bool) {
 	return v, err == nil
 }
 
+// utf8Only accepts the names of UTF-8. Only their letters and digits count.
 func utf8Only(v string) (string, bool) {
-	switch strings.ToUpper(strings.NewReplacer("-", "", "_", "", " ", "").Replace(v)) {
+	letters := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, v)
+	switch strings.ToUpper(letters) {
 	case "UTF8", "UNICODE", "SQLASCII":
 		return "UTF8", true
 	}
